@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: MIT
+# The one list of targets. Sources are found by folder and by ending (docs/ARCHITECTURE.md):
+#   *_hot.cc, *.S   the probe path, a library of its own     *_test.cc   unit tests, beside the unit
+#   *_fuzz.cc       libFuzzer targets                        *_bench.cc  Google Benchmark programs
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+pkg_check_modules(ZYDIS REQUIRED IMPORTED_TARGET zydis)
+find_package(GTest)
+find_package(benchmark)
+
+add_library(pb_options INTERFACE)
+target_include_directories(pb_options INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
+target_compile_options(pb_options INTERFACE -Wall -Wextra -Wno-missing-field-initializers)
+target_compile_definitions(pb_options INTERFACE _GNU_SOURCE PATCHBAY_VERSION="${PROJECT_VERSION}")
+if(PATCHBAY_WERROR)
+  target_compile_options(pb_options INTERFACE -Werror)
+endif()
+if(PATCHBAY_SANITIZE)
+  add_library(pb_sanitize INTERFACE)
+  target_compile_options(pb_sanitize INTERFACE -fsanitize=${PATCHBAY_SANITIZE} -fno-omit-frame-pointer
+                         $<$<BOOL:${PATCHBAY_FUZZ}>:-fsanitize=fuzzer-no-link>)
+  target_link_options(pb_sanitize INTERFACE -fsanitize=${PATCHBAY_SANITIZE})
+endif()
+add_library(pb_san INTERFACE)
+if(TARGET pb_sanitize)
+  target_link_libraries(pb_san INTERFACE pb_sanitize)
+endif()
+
+# --- the probe path: what a traced thread runs. General registers only, no C++ runtime, never sanitized.
+file(GLOB_RECURSE hot_sources CONFIGURE_DEPENDS src/*_hot.cc src/*.S)
+add_library(pb_hot STATIC ${hot_sources})
+target_link_libraries(pb_hot PUBLIC pb_options)
+target_compile_options(pb_hot PRIVATE
+  $<$<COMPILE_LANGUAGE:CXX>:-O2 -g -mgeneral-regs-only -fno-exceptions -fno-rtti -fno-stack-protector
+    -fno-builtin -ffreestanding -fno-tree-loop-distribute-patterns -fcf-protection=none -ftls-model=initial-exec
+    -U_FORTIFY_SOURCE>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  target_compile_options(pb_hot PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-unused-command-line-argument -Wno-ignored-optimization-argument>)
+endif()
+
+# --- everything else that agent, tool and tests share
+file(GLOB_RECURSE core_sources CONFIGURE_DEPENDS src/*.cc)
+list(FILTER core_sources EXCLUDE REGEX "_(hot|test|fuzz|bench)\\.cc$|/src/agent/")
+add_library(pb_core STATIC ${core_sources})
+target_link_libraries(pb_core PUBLIC pb_options pb_san pb_hot PkgConfig::ZYDIS Threads::Threads)
+
+# --- the agent: one closed shared object (see src/agent/agent.map for what it exports)
+file(GLOB_RECURSE agent_sources CONFIGURE_DEPENDS src/agent/*.cc)
+list(FILTER agent_sources EXCLUDE REGEX "_(hot|test|fuzz|bench)\\.cc$")
+add_library(patchbay_agent SHARED ${agent_sources})
+set_target_properties(patchbay_agent PROPERTIES OUTPUT_NAME patchbay VERSION ${PROJECT_VERSION} SOVERSION 0)
+target_link_libraries(patchbay_agent PRIVATE pb_core pb_hot)
+target_link_options(patchbay_agent PRIVATE -Wl,--exclude-libs,ALL -Wl,-z,nodelete -Wl,-z,now -Wl,--gc-sections
+  -Wl,--version-script=${CMAKE_SOURCE_DIR}/src/agent/agent.map)
+if(NOT PATCHBAY_SANITIZE)
+  target_link_options(patchbay_agent PRIVATE -static-libstdc++ -static-libgcc)
+endif()
+set_target_properties(patchbay_agent PROPERTIES LINK_DEPENDS ${CMAKE_SOURCE_DIR}/src/agent/agent.map)
+
+# --- the tool
+file(GLOB tool_sources CONFIGURE_DEPENDS cmd/*.cc)
+list(FILTER tool_sources EXCLUDE REGEX "_test\\.cc$")
+add_executable(patchbay ${tool_sources})
+target_link_libraries(patchbay PRIVATE pb_core)
+
+# --- examples, the small nasty programs of the tests, benchmarks, unit tests, fuzzers
+include(cmake/programs.cmake)
+include(cmake/tests.cmake)
+include(cmake/install.cmake)

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#include "base/unique_fd.h"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+namespace patchbay {
+
+Result<Mapping> Mapping::read_only_file(const std::string& path) {
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return sys_error("open " + path, errno);
+  struct stat status;
+  if (::fstat(fd.get(), &status) != 0) return sys_error("stat " + path, errno);
+  if (!S_ISREG(status.st_mode)) return sys_error("read " + path, S_ISDIR(status.st_mode) ? EISDIR : EINVAL);
+  if (status.st_size == 0) return Mapping();
+  void* address = ::mmap(nullptr, size_t(status.st_size), PROT_READ, MAP_PRIVATE, fd.get(), 0);
+  if (address == MAP_FAILED) return sys_error("mmap " + path, errno);
+  return Mapping(address, size_t(status.st_size));
+}
+
+Result<std::string> read_file(const std::string& path) {
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return sys_error("open " + path, errno);
+  std::string text;
+  char buffer[16384];
+  for (;;) {
+    ssize_t count = ::read(fd.get(), buffer, sizeof buffer);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return sys_error("read " + path, errno);
+    if (count == 0) return text;
+    text.append(buffer, size_t(count));
+  }
+}
+
+}  // namespace patchbay

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+//
+// What an event is: name, id, fields, print format. One EventCall per event, shared by all instances.
+// format_text() is the text of its `format` file (spec: ftrace.md 2.3) and the only description that
+// readers get.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace patchbay {
+
+struct EventField {
+  std::string type;       // "unsigned long", "__data_loc char[]", "x64"
+  std::string name;
+  uint32_t offset = 0;    // in the record
+  uint32_t size = 0;      // whole field; 0 for an unbounded last field
+  bool is_signed = false;
+  uint32_t array_len = 0; // > 0: T name[N]
+};
+
+struct EventCall {
+  std::string system;
+  std::string name;
+  uint16_t id = 0;
+  std::vector<EventField> common;  // the four common fields
+  std::vector<EventField> fields;
+  std::string print_fmt;           // `"%pS->%pS(…)", REC->…`
+
+  std::string format_text() const;
+  const EventField* find(std::string_view field_name) const;
+};
+
+// The four common fields of x86-64 records.
+std::vector<EventField> common_fields();
+
+// Reads the text of a format file (ours, or a kernel's out of a foreign trace.dat). Bounded, never
+// trusts its input.
+Result<EventCall> parse_format(std::string_view system, std::string_view untrusted_text);
+
+}  // namespace patchbay

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+//
+// What the control side publishes and a traced thread reads.
+//
+//   call site (patched)  --jmp-->  stub  --+-- fast path: code generated for one event (probe_compile.cc)
+//                                          +-- call probe_entry --> probe_hit(frame, site)  (probe_hot.cc)
+//                                  stub: relocated instructions, jmp back
+//
+// All objects here are immutable once published, or single words stored atomically.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "abi/buffer_abi.h"
+#include "fetch/fetch_abi.h"
+
+namespace patchbay {
+
+// Writer's view of one instance's buffer: pointers into the mapping. Shared by forked children,
+// because the mapping is at the same address there.
+struct RingSet {
+  abi::BufferHeader* header;
+  uint8_t* controls;           // RingControl of ring r at controls + r * kRingControlStride
+  uint8_t* data;               // ring r at data + r * ring_bytes
+  abi::PageMeta* page_meta;    // ring r at page_meta + r * nr_subbufs
+  uint64_t* read_seq;
+  abi::CommTable* comms;
+  uint64_t ring_bytes;
+  uint32_t subbuf_size;
+  uint32_t subbuf_shift;
+  uint32_t nr_subbufs;
+  uint32_t nr_cpus;
+  uint32_t overwrite;          // 1 or 0
+  uint32_t clock;
+};
+
+// One event as one instance records it.
+struct EventProgram {
+  RingSet* rings;
+  const FetchProgram* fetch;
+  uint16_t id;                 // common_type
+  uint16_t reserved;
+  uint32_t max_size;           // of the record, with the common header: upper bound for scratch
+};
+
+// Everything that a call site's consumers want, replaced as a whole.
+struct SiteProgram {
+  uint32_t nr_events;
+  uint32_t reserved;
+  const EventProgram* event[];  // nr_events of them
+};
+
+// One patched function entry. Its address is stable for the life of the process.
+struct CallSite {
+  const SiteProgram* program;   // atomic; null: nothing to do
+  uint64_t ip;                  // the function's address: what __ip records
+};
+
+// Registers at the function's entry, as probe_entry (probe_entry.S) stores them. The order of arg[]
+// is that of the calling convention.
+struct ProbeFrame {
+  uint64_t xmm[8][2];      // filled only by probe_entry_xmm
+  uint64_t arg[6];         // rdi rsi rdx rcx r8 r9
+  uint64_t rax, r10, r11;
+  uint64_t flags;
+  uint64_t stub_return;    // into the stub
+  uint64_t return_address; // of the traced call: what __parent_ip records
+};
+static_assert(offsetof(ProbeFrame, return_address) == 128 + 11 * 8);
+
+// Per thread, in the agent's initial-exec TLS.
+struct ProbeThread {
+  uint32_t fast_tid;   // the thread id; 0 sends the thread to the slow path
+  uint32_t tid;        // the thread id, 0 = not yet known
+  uint32_t in_agent;   // > 0: this thread runs agent code, its hits are counted as recursion
+  uint32_t no_rseq;    // > 0: this thread must use the locked ring (vfork child)
+};
+
+extern "C" {
+extern __thread ProbeThread pb_thread __attribute__((tls_model("initial-exec"), visibility("hidden")));
+// Entered by `call` from a stub; saves all general registers, calls probe_hit, restores, returns.
+// The 8 bytes that end 5 bytes before the return address (just before the call instruction) are
+// the CallSite*.
+void probe_entry();
+void probe_entry_xmm();        // the same, also stores xmm0..xmm7
+void probe_entry_flags();      // the same as probe_entry, and preserves the arithmetic flags
+void probe_entry_xmm_flags();
+void probe_hit(ProbeFrame* frame, CallSite* site);
+}
+
+}  // namespace patchbay

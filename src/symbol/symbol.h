@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+//
+// Functions by name and names by address, for the process itself (agent) and for a recorded list of
+// modules (tool). A module is one loaded ELF object. Everything here runs outside the probe path;
+// it allocates. Not thread-safe: the control thread owns it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace patchbay {
+
+enum class SymbolSource : uint8_t { kSymtab, kDynsym, kDebugFile, kEhFrame };
+
+struct FunctionSymbol {
+  uint64_t address = 0;      // run-time address of the entry (bias applied)
+  uint32_t size = 0;         // bytes; from the symbol, else from .eh_frame, else up to the next symbol
+  SymbolSource source = SymbolSource::kDynsym;
+  bool is_ifunc = false;     // address is the resolver's
+  bool is_cold_part = false; // name.cold / .part: not an entry that is ever called
+  std::string_view name;     // mangled, without @VERSION; empty for kEhFrame (shown as file@0xOFFSET)
+};
+
+class Module {
+ public:
+  virtual ~Module() = default;
+  virtual const std::string& path() const = 0;      // as in /proc/PID/maps
+  virtual const std::string& name() const = 0;      // what `library:` in a function's name is matched with
+  virtual const std::string& build_id() const = 0;  // hex, empty when there is none
+  virtual uint64_t start() const = 0;
+  virtual uint64_t end() const = 0;
+  virtual uint64_t bias() const = 0;
+  // Sorted by address, aliases adjacent; loaded at the first call. PLT stubs and undefined symbols
+  // are not in it.
+  virtual const std::vector<FunctionSymbol>& functions() = 0;
+  // Code bytes as in the file (not as patched now); empty when the range is not executable text.
+  virtual std::string_view original_code(uint64_t address, size_t size) = 0;
+  // Executable ranges [first, second) of run-time addresses.
+  virtual const std::vector<std::pair<uint64_t, uint64_t>>& text_ranges() const = 0;
+};
+
+struct ResolvedFunction {
+  Module* module = nullptr;
+  FunctionSymbol symbol;     // for an IFUNC: address of the implementation that was chosen
+  std::string display_name;  // demangled without parameters for C++, else the symbol's name, or file@0xOFFSET
+};
+
+struct SymbolizedAddress {
+  std::string name;     // demangled without parameters; never contains a blank
+  uint64_t start = 0;   // of the function
+  uint64_t offset = 0;  // address - start
+  uint32_t size = 0;
+  const Module* module = nullptr;
+};
+
+class SymbolTable {
+ public:
+  virtual ~SymbolTable() = default;
+  // Reads the list of loaded modules again. Returns true when it has changed.
+  virtual bool refresh() = 0;
+  virtual std::vector<Module*> modules() = 0;
+  // NAME, LIBRARY:NAME, file@0xOFFSET, a mangled name, ns::Class::method (all overloads), or that with
+  // a full parameter list. NAME prefers the executable, then libraries in load order, as the
+  // dynamic linker does (first module that has it); LIBRARY is a soname prefix (libsqlite3, libc).
+  // EINVAL with near matches in the sentence when nothing matches.
+  virtual Result<std::vector<ResolvedFunction>> resolve(std::string_view spec) = 0;
+  // False when no module holds the address or no function contains it.
+  virtual bool symbolize(uint64_t address, SymbolizedAddress* out) = 0;
+  // Address of a data or function symbol, for `=$SYMBOL`; 0 when unknown.
+  virtual uint64_t address_of(std::string_view symbol) = 0;
+};
+
+// The running process, through dl_iterate_phdr.
+std::unique_ptr<SymbolTable> make_self_symbol_table();
+
+struct RecordedModule {
+  uint64_t start, end, bias;
+  std::string build_id, path;
+};
+// Modules of a recorded process: files are opened by path and used only when the build-id agrees.
+std::unique_ptr<SymbolTable> make_recorded_symbol_table(std::vector<RecordedModule> modules);
+
+// `ns::f(int, char)` -> with_parameters; false: `ns::f`. Returns the input when it is not mangled.
+std::string demangle(std::string_view mangled, bool with_parameters);
+// Up to `limit` candidates nearest to `wrong`, best first (edit distance; also prefix and substring).
+std::vector<std::string> near_matches(std::string_view wrong, const std::vector<std::string_view>& candidates,
+                                      size_t limit = 3);
+
+}  // namespace patchbay
