@@ -81,7 +81,7 @@ struct BufferHeader {
   uint64_t recursion;        // (live) hits of agent code itself, or nested too deeply: counted, not followed
   uint64_t missed;           // (live) hits that could not be recorded for another reason (record too large …)
 };
-static_assert(sizeof(BufferHeader) == 144);
+static_assert(sizeof(BufferHeader) == 136);
 
 struct ClockPair {
   uint64_t tsc;       // ticks
