@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+//
+// The tool's sub-commands, one source file each, and what they share: messages, exit statuses, colour.
+//
+// Every run_NAME gets the words after `patchbay`, argv[0] being the sub-command's own name, and returns
+// the exit status. Options are parsed with getopt_long (optind is 1 on entry).
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace patchbay::cmd {
+
+inline constexpr int kOk = 0;
+inline constexpr int kFailed = 1;      // the system or a file refused
+inline constexpr int kUsage = 2;       // the command line is wrong
+
+int run_record(int argc, char** argv);
+int run_report(int argc, char** argv);
+int run_dump(int argc, char** argv);
+int run_recover(int argc, char** argv);
+int run_list(int argc, char** argv);
+int run_cat(int argc, char** argv);
+int run_write(int argc, char** argv);
+int run_ls(int argc, char** argv);
+
+// "patchbay COMMAND: SENTENCE" on stderr; returns kFailed, so that a command can end with it.
+int fail(std::string_view command, std::string_view sentence);
+int fail(std::string_view command, const Error& error);
+// The same for a wrong command line, with a line that points to -h; returns kUsage.
+int usage_error(std::string_view command, std::string_view sentence);
+
+// --color=auto|always|never, before or after the sub-command; auto means: a terminal, and neither
+// NO_COLOR nor TERM=dumb. Returns false when `value` is none of the three.
+bool set_color(std::string_view value);
+bool use_color(std::FILE* stream);
+
+// A decimal process id, 1 … 2^22. False for anything else.
+bool parse_pid(std::string_view text, int* pid);
+// Text between quotes in JSON, with its escapes; bytes that are not UTF-8 become U+FFFD.
+std::string json_quote(std::string_view text);
+
+}  // namespace patchbay::cmd

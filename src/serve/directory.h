@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+//
+// Where processes with an agent meet the tool:
+//
+//   DIR             $PATCHBAY_DIR, else $XDG_RUNTIME_DIR/patchbay, else /run/patchbay (root) or
+//                   /tmp/patchbay-UID; 0700, ours, not a symbolic link
+//   DIR/PID         one process, 0700
+//   DIR/PID/ctl.sock  the agent's socket    DIR/PID/buffer  its buffer file, which outlives it
+//   DIR/PID.N       what an earlier process (or program) with that id has left
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace patchbay::serve {
+
+inline constexpr const char* kSocketName = "ctl.sock";
+inline constexpr const char* kBufferName = "buffer";
+
+// The runtime directory's absolute path. Makes it when it is missing and `make` is set. EPERM with a
+// sentence when it belongs to somebody else (root may use anybody's that it was told in
+// $PATCHBAY_DIR), is a symbolic link, or others may write to it.
+Result<std::string> runtime_directory(bool make);
+// Checks (and makes) one given directory by the same rules.
+Status check_directory(const std::string& path, bool make);
+
+// DIR/PID, new and empty: what an earlier process has left there is renamed to PID.N.
+Result<std::string> make_process_directory(const std::string& directory, int pid);
+
+enum class ProcessState : uint8_t {
+  kAlive,      // the agent answers
+  kNoAgent,    // the process lives, its agent does not answer (it has exec'ed, or is somebody else's id)
+  kDead,       // no such process
+};
+const char* process_state_name(ProcessState state);  // "alive" "no-agent" "dead"
+
+struct ProcessEntry {
+  int pid = 0;
+  std::string directory;       // DIR/PID or DIR/PID.N
+  ProcessState state = ProcessState::kDead;
+  bool has_buffer = false;
+  uint64_t buffer_bytes = 0;   // on disk
+};
+// All processes of a runtime directory, by pid. An unreadable directory is an error, a missing one is
+// an empty list.
+Result<std::vector<ProcessEntry>> list_processes(const std::string& directory);
+
+// A unix SOCK_SEQPACKET socket bound or connected to DIRECTORY/ctl.sock, whatever the path's length.
+Result<UniqueFd> listen_socket(const std::string& directory);
+Result<UniqueFd> connect_socket(const std::string& directory);
+
+}  // namespace patchbay::serve

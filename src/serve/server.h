@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+//
+// The agent's end of the socket (protocol.h): a poll loop over one listening socket and a few clients,
+// run by the agent's control thread. It never blocks on a client, never opens a network socket, and
+// lets no exception out.
+//
+// Descriptors: a program may close all of its own, or count on the lowest number being free. So the
+// control thread should first call private_descriptors(), then make the Server: its sockets then stand
+// in a table that the program neither sees nor can close. Where that is refused, each descriptor is
+// compared with what it was before every use, and a closed listening socket is made again.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "serve/session.h"
+#include "tracefs/tree.h"
+
+namespace patchbay::serve {
+
+inline constexpr size_t kMaxClients = 16;
+
+// Gives the calling thread an empty descriptor table of its own (0, 1 and 2 are /dev/null). False when
+// the system refuses; the thread then still shares the program's table, unchanged.
+bool private_descriptors();
+
+// A descriptor together with what it refers to, to notice that the program has closed or replaced it.
+class OwnedFd {
+ public:
+  OwnedFd() = default;
+  explicit OwnedFd(UniqueFd fd);
+  OwnedFd(OwnedFd&& other) noexcept;
+  OwnedFd& operator=(OwnedFd&& other) noexcept;
+  ~OwnedFd();                      // closes only what is still ours
+  int get() const { return fd_; }
+  bool still_ours() const;
+
+ private:
+  void close_if_ours();
+  int fd_ = -1;
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
+};
+
+struct ServerOptions {
+  std::string directory;                 // DIR/PID; the socket is ctl.sock in it
+  SessionHooks hooks;
+  // Called at the start of run() and whenever its time has come or wake() was called. Returns the
+  // milliseconds until the next call; -1: only after wake().
+  std::function<int()> periodic;
+};
+
+class Server {
+ public:
+  // Makes the socket (0600). An old ctl.sock in the directory is replaced.
+  static Result<std::unique_ptr<Server>> create(tracefs::Directory& root, ServerOptions options);
+  ~Server();
+
+  // Serves until stop() is called. Returns an error when the socket is lost and cannot be made again.
+  Status run();
+  // Ends run(). From a hook, or from another thread together with wake().
+  void stop() { stop_.store(true, std::memory_order_release); }
+  // From any thread: makes run() look at stop() and call periodic. Connects to the socket for it, so
+  // that no descriptor has to be kept for the purpose. False when that was not possible.
+  bool wake();
+  // Removes the socket's file (the owning process only, not a forked child).
+  void remove_socket();
+
+ private:
+  struct Connection {
+    OwnedFd fd;
+    std::unique_ptr<Session> session;
+  };
+  Server(tracefs::Directory& root, ServerOptions options);
+  Status listen();
+  void accept_client();
+  bool serve_client(Connection& connection);  // false: drop it
+  int run_periodic();
+
+  tracefs::Directory& root_;
+  ServerOptions options_;
+  OwnedFd listener_;
+  std::vector<Connection> connections_;
+  std::vector<char> input_;
+  std::atomic<bool> stop_{false};
+  pid_t owner_pid_ = 0;
+  uid_t owner_uid_ = 0;
+};
+
+}  // namespace patchbay::serve
