@@ -1,1 +1,50 @@
 # SPDX-License-Identifier: MIT
+# What `cmake --install` puts where: the tool, the agent with its headers, a CMake package
+# (find_package(patchbay), target patchbay::agent), a pkg-config file, man pages, the licence.
+include(CMakePackageConfigHelpers)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/patchbay)
+
+set_target_properties(patchbay_agent PROPERTIES EXPORT_NAME agent)
+target_include_directories(patchbay_agent INTERFACE
+  $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+add_library(patchbay::agent ALIAS patchbay_agent)
+
+install(TARGETS patchbay RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
+install(TARGETS patchbay_agent EXPORT patchbayTargets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT dev)
+install(DIRECTORY include/patchbay DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev
+  FILES_MATCHING PATTERN "*.h")
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
+
+install(EXPORT patchbayTargets NAMESPACE patchbay:: DESTINATION ${package_dir} COMPONENT dev)
+configure_package_config_file(cmake/patchbayConfig.cmake.in ${CMAKE_BINARY_DIR}/patchbayConfig.cmake
+  INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/patchbayConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/patchbayConfig.cmake
+  ${CMAKE_BINARY_DIR}/patchbayConfigVersion.cmake
+  DESTINATION ${package_dir} COMPONENT dev)
+
+configure_file(cmake/patchbay.pc.in ${CMAKE_BINARY_DIR}/patchbay.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/patchbay.pc
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
+
+# --- man pages: man/NAME.SECTION.scd -> build/<preset>/man/NAME.SECTION
+find_program(SCDOC scdoc)
+file(GLOB man_sources CONFIGURE_DEPENDS man/*.scd)
+set(man_pages "")
+if(SCDOC)
+  foreach(source IN LISTS man_sources)
+    get_filename_component(page ${source} NAME_WLE)
+    set(output ${CMAKE_BINARY_DIR}/man/${page})
+    add_custom_command(OUTPUT ${output} DEPENDS ${source}
+      COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/man
+      COMMAND sh -c "\"$1\" < \"$2\" > \"$3\"" scdoc ${SCDOC} ${source} ${output} VERBATIM)
+    list(APPEND man_pages ${output})
+    string(REGEX MATCH "[0-9]$" section ${page})
+    install(FILES ${output} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section} COMPONENT tools)
+  endforeach()
+elseif(man_sources)
+  message(WARNING "scdoc was not found: the man pages are SKIPPED")
+endif()
+add_custom_target(man_pages ALL DEPENDS ${man_pages})

@@ -1,1 +1,79 @@
 # SPDX-License-Identifier: MIT
+# Programs that are traced, not part of the product: the examples, the small nasty programs of the
+# tests, and the benchmarks. None of them is sanitized; all keep their symbols and default
+# visibility, as an ordinary program does.
+include(CheckCSourceCompiles)
+
+# pb_program(NAME FOLDER SOURCE… ): an ordinary -O2 program in build/<preset>/FOLDER.
+function(pb_program name folder)
+  add_executable(${name} ${ARGN})
+  target_compile_options(${name} PRIVATE -O2 -g -Wall -Wextra)
+  target_compile_definitions(${name} PRIVATE _GNU_SOURCE)
+  target_link_libraries(${name} PRIVATE Threads::Threads ${CMAKE_DL_LIBS} m)
+  set_target_properties(${name} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${folder}
+    C_VISIBILITY_PRESET default CXX_VISIBILITY_PRESET default VISIBILITY_INLINES_HIDDEN OFF)
+endfunction()
+
+file(GLOB example_sources CONFIGURE_DEPENDS examples/*.c examples/*.cc)
+foreach(source IN LISTS example_sources)
+  get_filename_component(name ${source} NAME_WE)
+  pb_program(example_${name} examples ${source})
+  set_target_properties(example_${name} PROPERTIES OUTPUT_NAME ${name})
+endforeach()
+
+# tests/programs: x.c or x.cc is a program, x_so.c a shared object that a program loads, static_x.c
+# a static program.
+file(GLOB program_sources CONFIGURE_DEPENDS tests/programs/*.c tests/programs/*.cc)
+foreach(source IN LISTS program_sources)
+  get_filename_component(name ${source} NAME_WE)
+  if(name MATCHES "_so$")
+    add_library(program_${name} MODULE ${source})
+    set_target_properties(program_${name} PROPERTIES PREFIX "" OUTPUT_NAME ${name}
+      LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/programs C_VISIBILITY_PRESET default)
+  else()
+    pb_program(program_${name} tests/programs ${source})
+    set_target_properties(program_${name} PROPERTIES OUTPUT_NAME ${name})
+  endif()
+  if(name MATCHES "^static_")
+    target_link_options(program_${name} PRIVATE -static)
+  endif()
+endforeach()
+
+# The same program with each kind of sled that a compiler leaves (tests/scripts/sleds.sh).
+set(sled_source ${CMAKE_SOURCE_DIR}/tests/programs/calls.c)
+set(sled_5 -fpatchable-function-entry=5)
+set(sled_16 -fpatchable-function-entry=16)
+set(sled_before -fpatchable-function-entry=16,11)
+set(sled_short -fpatchable-function-entry=2)
+foreach(kind IN ITEMS 5 16 before short)
+  pb_program(program_calls_sled_${kind} tests/programs ${sled_source})
+  set_target_properties(program_calls_sled_${kind} PROPERTIES OUTPUT_NAME calls_sled_${kind})
+  target_compile_options(program_calls_sled_${kind} PRIVATE ${sled_${kind}})
+endforeach()
+set(CMAKE_REQUIRED_FLAGS "-pg -mfentry -mnop-mcount -fno-pie -no-pie")
+check_c_source_compiles("int main(void) { return 0; }" PATCHBAY_HAS_NOP_MCOUNT)
+unset(CMAKE_REQUIRED_FLAGS)
+if(PATCHBAY_HAS_NOP_MCOUNT)
+  pb_program(program_calls_sled_mfentry tests/programs ${sled_source})
+  set_target_properties(program_calls_sled_mfentry PROPERTIES OUTPUT_NAME calls_sled_mfentry
+    POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(program_calls_sled_mfentry PRIVATE -pg -mfentry -mnop-mcount -fno-pie)
+  target_link_options(program_calls_sled_mfentry PRIVATE -no-pie)
+endif()
+
+# Benchmarks. bench/peers holds what bench/compare runs beside us; each is built only where its
+# package is installed.
+file(GLOB bench_sources CONFIGURE_DEPENDS bench/*.cc)
+if(bench_sources AND NOT benchmark_FOUND)
+  message(WARNING "Google Benchmark (libbenchmark-dev) was not found: bench/ is SKIPPED")
+elseif(bench_sources AND NOT PATCHBAY_SANITIZE)
+  foreach(source IN LISTS bench_sources)
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(bench_${name} ${source})
+    target_link_libraries(bench_${name} PRIVATE
+      pb_core benchmark::benchmark_main benchmark::benchmark ${CMAKE_DL_LIBS})
+    set_target_properties(bench_${name} PROPERTIES OUTPUT_NAME ${name}
+      RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
+  endforeach()
+endif()

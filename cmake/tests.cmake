@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: MIT
-# Unit tests: one program per folder of src/, and the scripts of tests/ (cmake/scripts in tests/CMakeLists.txt).
+# Three kinds of tests, all run by ctest:
+#   unit.FOLDER    the *_test.cc of a folder of src/ (or cmd/), one Google Test program
+#   script.NAME    tests/scripts/NAME.sh BUILD_DIR; exit 77 means skipped, with the reason printed
+#   fuzzers        (target, preset fuzz) one libFuzzer program a *_fuzz.cc; tools/fuzz runs them
 enable_testing()
+
+# --- unit tests
+add_custom_target(unit_tests)
 if(GTest_FOUND)
-  include(GoogleTest)
   file(GLOB_RECURSE test_sources CONFIGURE_DEPENDS src/*_test.cc cmd/*_test.cc)
   set(test_folders "")
   foreach(source IN LISTS test_sources)
     get_filename_component(dir ${source} DIRECTORY)
     file(RELATIVE_PATH rel ${CMAKE_SOURCE_DIR} ${dir})
-    string(REPLACE "src/" "" folder ${rel})
+    string(REGEX REPLACE "^src/" "" folder ${rel})
     string(REPLACE "/" "_" folder ${folder})
     list(APPEND test_folders ${folder})
     list(APPEND tests_of_${folder} ${source})
@@ -17,12 +22,44 @@ if(GTest_FOUND)
   foreach(folder IN LISTS test_folders)
     add_executable(${folder}_test ${tests_of_${folder}})
     target_link_libraries(${folder}_test PRIVATE pb_core GTest::gtest_main)
-    set_target_properties(${folder}_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-    add_test(NAME unit.${folder} COMMAND ${folder}_test --gtest_brief=1)
+    set_target_properties(${folder}_test PROPERTIES
+      RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+    add_test(NAME unit.${folder} COMMAND ${folder}_test --gtest_brief=1
+      WORKING_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+    set_tests_properties(unit.${folder} PROPERTIES LABELS unit TIMEOUT 300)
+    add_dependencies(unit_tests ${folder}_test)
+  endforeach()
+  # The tool's tests see the tool's sources, except its main().
+  if(TARGET cmd_test)
+    set(tool_units ${tool_sources})
+    list(FILTER tool_units EXCLUDE REGEX "/main\\.cc$")
+    target_sources(cmd_test PRIVATE ${tool_units})
+    target_include_directories(cmd_test PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/cmd)
+  endif()
+else()
+  message(WARNING "Google Test (libgtest-dev) was not found: the unit tests are SKIPPED")
+endif()
+
+# --- scripts: they walk through the built programs, so never with a sanitized agent
+if(NOT PATCHBAY_SANITIZE)
+  file(GLOB test_scripts CONFIGURE_DEPENDS tests/scripts/*.sh)
+  foreach(script IN LISTS test_scripts)
+    get_filename_component(name ${script} NAME_WE)
+    add_test(NAME script.${name} COMMAND bash ${script} ${CMAKE_BINARY_DIR})
+    set_tests_properties(script.${name} PROPERTIES LABELS script SKIP_RETURN_CODE 77 TIMEOUT 900)
+  endforeach()
+  # These count on having the processors for themselves, or start many processes.
+  foreach(name IN ITEMS toggle_load all_functions real_programs)
+    if(TEST script.${name})
+      set_tests_properties(script.${name} PROPERTIES RUN_SERIAL ON)
+    endif()
   endforeach()
 endif()
+
+# --- fuzzers
 if(PATCHBAY_FUZZ)
-  file(GLOB_RECURSE fuzz_sources CONFIGURE_DEPENDS src/*_fuzz.cc)
+  add_custom_target(fuzzers)
+  file(GLOB_RECURSE fuzz_sources CONFIGURE_DEPENDS src/*_fuzz.cc cmd/*_fuzz.cc)
   foreach(source IN LISTS fuzz_sources)
     get_filename_component(name ${source} NAME_WE)
     add_executable(${name} ${source})
@@ -30,5 +67,6 @@ if(PATCHBAY_FUZZ)
     target_compile_options(${name} PRIVATE -fsanitize=fuzzer)
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
+    add_dependencies(fuzzers ${name})
   endforeach()
 endif()
