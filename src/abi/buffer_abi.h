@@ -122,7 +122,7 @@ struct RingControl {
   uint32_t lock;        // ring nr_cpus only: thread id of the holder, 0 = free
   RingSlot slot[2];
   uint64_t dropped;     // events not recorded because the ring was full (drop mode) or off
-  uint64_t reserved;
+  uint64_t data_delta;  // bytes from this RingControl to the ring's data, written once (for writers)
 };
 static_assert(sizeof(RingControl) == 64);
 static_assert(offsetof(RingControl, slot) == 16 && offsetof(RingControl, dropped) == 48);

@@ -33,6 +33,7 @@ struct RingSet {
   uint32_t nr_cpus;
   uint32_t overwrite;          // 1 or 0
   uint32_t clock;
+  uint32_t index;              // of the instance, < 64
 };
 
 // One event as one instance records it.
@@ -62,12 +63,13 @@ struct CallSite {
 struct ProbeFrame {
   uint64_t xmm[8][2];      // filled only by probe_entry_xmm
   uint64_t arg[6];         // rdi rsi rdx rcx r8 r9
-  uint64_t rax, r10, r11;
+  uint64_t r10, r11;
   uint64_t flags;
   uint64_t stub_return;    // into the stub
+  uint64_t rax;            // pushed by the stub
   uint64_t return_address; // of the traced call: what __parent_ip records
 };
-static_assert(offsetof(ProbeFrame, return_address) == 128 + 11 * 8);
+static_assert(offsetof(ProbeFrame, flags) == 192 && offsetof(ProbeFrame, stub_return) == 200);
 
 // Per thread, in the agent's initial-exec TLS.
 struct ProbeThread {
@@ -75,13 +77,13 @@ struct ProbeThread {
   uint32_t tid;        // the thread id, 0 = not yet known
   uint32_t in_agent;   // > 0: this thread runs agent code, its hits are counted as recursion
   uint32_t no_rseq;    // > 0: this thread must use the locked ring (vfork child)
+  uint64_t known_to;   // bit i: its comm is in the CommTable of the instance with RingSet.index i
 };
 
 extern "C" {
 extern __thread ProbeThread pb_thread __attribute__((tls_model("initial-exec"), visibility("hidden")));
-// Entered by `call` from a stub; saves all general registers, calls probe_hit, restores, returns.
-// The 8 bytes that end 5 bytes before the return address (just before the call instruction) are
-// the CallSite*.
+// Entered by `call` from a stub that has pushed rax and put the CallSite* into it. Saves all general
+// registers, calls probe_hit, restores, returns; the stub pops rax.
 void probe_entry();
 void probe_entry_xmm();        // the same, also stores xmm0..xmm7
 void probe_entry_flags();      // the same as probe_entry, and preserves the arithmetic flags

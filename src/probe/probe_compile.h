@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+//
+// The code of a stub before the displaced instructions (patch/patcher.h: StubPrologue): either the
+// general way into probe_hit(), or in front of it a fast path generated for one event whose fields are
+// all plain registers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "probe/probe_abi.h"
+
+namespace patchbay {
+
+struct ProbeCode {
+  const CallSite* site;         // stays where it is
+  const EventProgram* fast;     // the one event to generate a fast path for; null: none
+  bool uses_xmm;                // some event reads xmm registers
+  bool flags_live;              // SitePlan.flags_live: no fast path, flags are kept
+};
+
+// Writes the prologue for execution at `address`; returns its size, 0 when `capacity` is too small.
+size_t emit_probe(const ProbeCode& code, uint8_t* out, size_t capacity, uint64_t address);
+
+// True when a fast path can be generated for the event in this process (rseq works, the record is
+// small, every field is a register).
+bool has_fast_path(const EventProgram& event);
+
+}  // namespace patchbay

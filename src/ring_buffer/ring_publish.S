@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * int ring_publish_rseq(const RingSet* set, const uint8_t* record, uint32_t size)
+ *
+ * One event into the ring of the CPU this thread runs on, as one restartable sequence: between
+ * .Lstart and .Lcommitted the kernel sends the thread to .Labort when it was preempted, migrated or
+ * took a signal. Everything before the last store writes only where no reader looks yet (beyond
+ * publish, the slot that publish does not name, the next sub-buffer), so starting again is harmless.
+ * ring_publish_locked() in ring_write_hot.cc is the same algorithm in C; abi/buffer_abi.h the protocol.
+ *
+ *   rdi set             rbx struct rseq        r12 size of the record
+ *   rsi record          rbp slot offset 0/16   r13 bytes of header and data (and time extend)
+ *   r8  RingControl     r9  publish            r14 space_mask
+ *   r10 data of ring    r11 time               r15 cpu
+ *   stack: 0 aborts left, 8 record (rsi), 16 lap, 24 index
+ *   The stack pointer does not move inside the sequence: an abort finds it where it was.
+ */
+#define RSEQ_SIG 0x53053053
+/* struct RingSet */
+#define SET_CONTROLS 8
+#define SET_DATA 16
+#define SET_PAGE_META 24
+#define SET_READ_SEQ 32
+#define SET_SUBBUF_SHIFT 60
+#define SET_NR_SUBBUFS 64
+#define SET_NR_CPUS 68
+#define SET_OVERWRITE 72
+/* struct RingControl */
+#define RC_PUBLISH 0
+#define RC_SPACE_MASK 8
+#define RC_SLOT 16
+#define RC_DROPPED 48
+#define RC_DATA_DELTA 56
+#define MAX_ABORTS 64
+
+	.section __rseq_cs, "aw"
+	.balign 32
+.Lcs:
+	.long 0, 0
+	.quad .Lstart, .Lcommitted - .Lstart, .Labort
+	.balign 32
+.Lcs_drop:
+	.long 0, 0
+	.quad .Ldrop_start, .Ldrop_committed - .Ldrop_start, .Labort
+
+	.text
+	.globl ring_publish_rseq
+	.hidden ring_publish_rseq
+	.type ring_publish_rseq, @function
+ring_publish_rseq:
+	.cfi_startproc
+	push %rbx
+	.cfi_adjust_cfa_offset 8
+	push %rbp
+	.cfi_adjust_cfa_offset 8
+	push %r12
+	.cfi_adjust_cfa_offset 8
+	push %r13
+	.cfi_adjust_cfa_offset 8
+	push %r14
+	.cfi_adjust_cfa_offset 8
+	push %r15
+	.cfi_adjust_cfa_offset 8
+	sub $40, %rsp
+	.cfi_adjust_cfa_offset 40
+	.cfi_offset %rbx, -16
+	.cfi_offset %rbp, -24
+	.cfi_offset %r12, -32
+	.cfi_offset %r13, -40
+	.cfi_offset %r14, -48
+	.cfi_offset %r15, -56
+	movq $MAX_ABORTS, 0(%rsp)
+	mov %rsi, 8(%rsp)
+	mov %edx, %r12d
+	mov pb_rseq_offset(%rip), %rbx
+	test %rbx, %rbx
+	jz .Lno_rseq
+	add %fs:0, %rbx
+
+.Lrestart:
+	lea 4(%r12), %r13d
+	lea 8(%r12), %eax
+	cmp $112, %r12d			/* 4 * kTypeDataMax: a longer record has a length word */
+	cmova %eax, %r13d
+	mov 8(%rsp), %rsi
+	lea .Lcs(%rip), %rax
+	mov %rax, 8(%rbx)		/* rseq->rseq_cs: from .Lstart on restartable */
+.Lstart:
+	mov 0(%rbx), %r15d		/* cpu_id_start */
+	cmp 4(%rbx), %r15d		/* cpu_id: differs when this thread is not registered */
+	jne .Lno_rseq
+	cmp SET_NR_CPUS(%rdi), %r15d
+	jae .Lno_rseq
+	mov %r15, %r8
+	shl $7, %r8			/* kRingControlStride */
+	add SET_CONTROLS(%rdi), %r8
+	mov RC_DATA_DELTA(%r8), %r10
+	add %r8, %r10
+	mov RC_PUBLISH(%r8), %r9
+	mov RC_SPACE_MASK(%r8), %r14d
+	test %r14d, %r14d
+	jz .Loff
+	mov %r9, %rbp
+	shr $28, %rbp
+	and $16, %ebp			/* the slot that publish names */
+	rdtsc
+	shl $32, %rdx
+	or %rdx, %rax
+	mov %rax, %r11
+	mov RC_SLOT(%r8,%rbp), %rcx
+	mov %r9, %rdx
+	shr $33, %rdx			/* lap */
+	sub %rcx, %rax			/* delta */
+	jae 1f
+	mov %rcx, %r11			/* the TSC went back (migrated VM): time stands still (G2) */
+	xor %eax, %eax
+1:	mov %r9d, %ecx
+	and %r14d, %ecx			/* offset inside the sub-buffer; 0: exactly full */
+	jz .Lnew_page
+	cmp $16, %ecx
+	je .Lempty_page
+	neg %ecx
+	lea 1(%r14,%rcx), %ecx		/* room left */
+	cmp $0x8000000, %rax		/* 1 << kDeltaBits: needs a time extend before it */
+	jae .Lextend
+	cmp %r13d, %ecx
+	jb .Lnew_page
+	mov %r9d, %ecx			/* place of the event, as an offset in the ring */
+	jmp .Lwrite
+
+.Lextend:	/* (30 | low 27 bits << 5), high bits; the event itself then has delta 0 */
+	sub $8, %ecx
+	jb .Lnew_page
+	cmp %r13d, %ecx
+	jb .Lnew_page
+	mov %r9d, %ecx
+	mov %eax, %r14d
+	shl $5, %r14d
+	or $30, %r14d
+	mov %r14d, (%r10,%rcx)
+	shr $27, %rax
+	mov %eax, 4(%r10,%rcx)
+	add $8, %ecx
+	xor %eax, %eax
+	jmp .Lwrite
+
+.Lempty_page:				/* the first event of the ring's first sub-buffer */
+	mov %r9d, %ecx
+	mov %r11, -16(%r10,%rcx)
+	xor %eax, %eax
+	jmp .Lwrite
+
+.Lnew_page:	/* rdx lap, rsi the number of the sub-buffer to begin */
+	mov SET_SUBBUF_SHIFT(%rdi), %ecx
+	lea -1(%r9), %eax
+	shr %cl, %eax			/* index of the current one: (offset - 1) >> shift */
+	mov %rax, 24(%rsp)
+	mov SET_NR_SUBBUFS(%rdi), %ecx
+	mov %rdx, %rsi
+	imul %rcx, %rsi
+	lea 1(%rsi,%rax), %rsi
+	cmpl $0, SET_OVERWRITE(%rdi)
+	jne 3f
+	mov SET_READ_SEQ(%rdi), %rax	/* full when n - read_seq > nr_subbufs - 2 (signed) */
+	neg %rcx
+	add %rsi, %rcx
+	sub (%rax,%r15,8), %rcx
+	cmp $-2, %rcx
+	jg .Ldrop
+3:	lea -1(%r9), %eax		/* close the old one: commit = ((offset - 1) & mask) + 1 - 16 */
+	mov %eax, %ecx
+	and %r14d, %eax
+	sub $15, %eax
+	not %r14d
+	and %r14d, %ecx			/* its start */
+	mov %rax, 8(%r10,%rcx)
+	mov 24(%rsp), %rax
+	inc %eax
+	mov SET_NR_SUBBUFS(%rdi), %ecx
+	cmp %ecx, %eax
+	jb 4f
+	xor %eax, %eax			/* wrapped: next lap */
+	inc %rdx
+4:	imul %r15, %rcx			/* PageMeta[cpu][index] = { number, entries } */
+	add %rax, %rcx
+	shl $4, %rcx
+	add SET_PAGE_META(%rdi), %rcx
+	mov %rsi, 0(%rcx)
+	mov RC_SLOT+8(%r8,%rbp), %rsi
+	mov %rsi, 8(%rcx)
+	mov SET_SUBBUF_SHIFT(%rdi), %ecx
+	shl %cl, %eax
+	mov %eax, %ecx
+	mov %r11, (%r10,%rcx)		/* its time: this event's */
+	add $16, %ecx
+	xor %eax, %eax
+
+.Lwrite:	/* eax delta, ecx offset, rdx lap, r13 bytes of this event */
+	lea (%r10,%rcx), %r14		/* from here on r14 is the place to write */
+	mov RC_SLOT+8(%r8,%rbp), %r9	/* and r9 the number of events */
+	inc %r9
+	xor $16, %ebp
+	add %r13d, %ecx			/* the new publish value: offset < 2^32 … */
+	shl $33, %rdx
+	or %rcx, %rdx
+	mov %rbp, %rcx
+	shl $28, %rcx			/* … and the parity bit */
+	or %rcx, %rdx
+	mov 8(%rsp), %rsi
+	shl $5, %eax
+	mov %r12d, %ecx
+	cmp $112, %ecx
+	ja 5f
+	mov %r12d, %r15d
+	shr $2, %r15d
+	or %r15d, %eax
+	mov %eax, (%r14)
+	add $4, %r14
+	jmp 6f
+5:	mov %eax, (%r14)		/* type_len 0: the length word counts itself */
+	lea 4(%r12), %eax
+	mov %eax, 4(%r14)
+	add $8, %r14
+6:	sub $8, %ecx
+	jb 8f
+7:	mov (%rsi), %rax
+	add $8, %rsi
+	mov %rax, (%r14)
+	add $8, %r14
+	sub $8, %ecx
+	jae 7b
+8:	test $4, %cl
+	jz 9f
+	mov (%rsi), %eax
+	mov %eax, (%r14)
+9:	mov %r9, RC_SLOT+8(%r8,%rbp)
+	mov %r11, RC_SLOT(%r8,%rbp)
+	mov %rdx, RC_PUBLISH(%r8)	/* the one store */
+.Lcommitted:
+	xor %eax, %eax
+.Lreturn:
+	add $40, %rsp
+	.cfi_remember_state
+	.cfi_adjust_cfa_offset -40
+	pop %r15
+	.cfi_adjust_cfa_offset -8
+	pop %r14
+	.cfi_adjust_cfa_offset -8
+	pop %r13
+	.cfi_adjust_cfa_offset -8
+	pop %r12
+	.cfi_adjust_cfa_offset -8
+	pop %rbp
+	.cfi_adjust_cfa_offset -8
+	pop %rbx
+	.cfi_adjust_cfa_offset -8
+	ret
+	.cfi_restore_state
+
+.Ldrop:	/* the count is a sequence of its own: one load, one store, on this CPU's ring only */
+	lea .Lcs_drop(%rip), %rax
+	mov %rax, 8(%rbx)
+.Ldrop_start:
+	cmp 0(%rbx), %r15d		/* still on the CPU whose ring was full? */
+	jne .Lrestart
+	mov RC_DROPPED(%r8), %rax
+	inc %rax
+	mov %rax, RC_DROPPED(%r8)
+.Ldrop_committed:
+	mov $1, %eax
+	jmp .Lreturn
+
+.Loff:	mov $2, %eax
+	jmp .Lreturn
+.Lno_rseq:
+	mov $3, %eax
+	jmp .Lreturn
+
+	.long RSEQ_SIG			/* the kernel wants to see it before the address it jumps to */
+.Labort:
+	decq 0(%rsp)
+	jnz .Lrestart
+	jmp .Lno_rseq
+	.cfi_endproc
+	.size ring_publish_rseq, . - ring_publish_rseq
+	.section .note.GNU-stack, "", @progbits

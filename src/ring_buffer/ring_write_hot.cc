@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+// The slower path of publishing (G8), and the choice between the two. ring_publish.S is the fast one.
+#include "ring_buffer/ring_write_hot.h"
+
+#include "probe/raw_syscall.h"
+
+namespace patchbay {
+
+using abi::PageMeta;
+using abi::RingControl;
+using abi::RingSlot;
+
+extern "C" {
+int64_t pb_rseq_offset = 0;
+}
+
+namespace {
+
+constexpr uint32_t kLockSpins = 4000;
+
+// Where the next event goes. Everything here is invisible to readers until publish is stored.
+struct Place {
+  uint64_t lap;
+  uint32_t offset;  // in the ring's data
+  uint32_t delta;
+};
+
+uint64_t read_clock(uint32_t clock) {
+  if (clock == abi::kClockTsc) return __builtin_ia32_rdtsc();
+  return raw_monotonic_ns();
+}
+
+uint8_t* ring_data(RingControl* rc) { return reinterpret_cast<uint8_t*>(rc) + rc->data_delta; }
+
+// Closes the current sub-buffer and begins the next one. False: full, and must not overwrite.
+bool begin_subbuf(const RingSet* set, uint32_t ring, RingControl* rc, uint64_t now, Place* place) {
+  uint64_t publish = rc->publish;
+  uint32_t last = uint32_t(publish) - 1;
+  uint32_t index = last >> set->subbuf_shift;
+  uint64_t seq = (publish >> abi::kLapShift) * set->nr_subbufs + index + 1;
+  int64_t unread = int64_t(seq - __atomic_load_n(&set->read_seq[ring], __ATOMIC_ACQUIRE));
+  if (!set->overwrite && unread > int64_t(set->nr_subbufs) - 2) return false;
+  uint8_t* data = ring_data(rc);
+  uint32_t mask = set->subbuf_size - 1;
+  *reinterpret_cast<uint64_t*>(data + (last & ~mask) + 8) = (last & mask) + 1 - abi::kPageHeaderSize;
+  place->lap = publish >> abi::kLapShift;
+  if (++index == set->nr_subbufs) {
+    index = 0;
+    place->lap++;
+  }
+  PageMeta* meta = &set->page_meta[uint64_t(ring) * set->nr_subbufs + index];
+  const RingSlot& slot = rc->slot[(publish & abi::kParityBit) ? 1 : 0];
+  meta->seq = seq;
+  meta->entries_before = slot.entries;
+  uint32_t start = index << set->subbuf_shift;
+  *reinterpret_cast<uint64_t*>(data + start) = now;
+  place->offset = start + abi::kPageHeaderSize;
+  place->delta = 0;
+  return true;
+}
+
+// Finds the place for an event of `bytes` bytes at time `now`; may write a time extend.
+bool find_place(const RingSet* set, uint32_t ring, RingControl* rc, uint64_t now, uint64_t delta, uint32_t bytes,
+                Place* place) {
+  uint64_t publish = rc->publish;
+  uint32_t offset = uint32_t(publish);
+  uint32_t used = offset & (set->subbuf_size - 1);
+  uint32_t room = used ? set->subbuf_size - used : 0;
+  uint8_t* data = ring_data(rc);
+  *place = {publish >> abi::kLapShift, offset, uint32_t(delta)};
+  if (used == abi::kPageHeaderSize) {
+    *reinterpret_cast<uint64_t*>(data + offset - abi::kPageHeaderSize) = now;
+    place->delta = 0;
+    return true;
+  }
+  bool extend = delta >> abi::kDeltaBits;
+  if (room < bytes + (extend ? 8 : 0)) return begin_subbuf(set, ring, rc, now, place);
+  if (!extend) return true;
+  uint32_t* words = reinterpret_cast<uint32_t*>(data + offset);
+  words[0] = abi::kTypeTimeExtend | uint32_t(delta) << 5;
+  words[1] = uint32_t(delta >> abi::kDeltaBits);
+  place->offset += 8;
+  place->delta = 0;
+  return true;
+}
+
+void write_event(uint8_t* to, uint32_t delta, const uint8_t* record, uint32_t size) {
+  uint32_t* words = reinterpret_cast<uint32_t*>(to);
+  if (size <= abi::kMaxSmallData) {
+    *words++ = delta << 5 | size / 4;
+  } else {
+    *words++ = delta << 5;
+    *words++ = size + 4;
+  }
+  const uint32_t* from = reinterpret_cast<const uint32_t*>(record);
+  for (uint32_t i = 0; i < size / 4; i++) words[i] = from[i];
+}
+
+int publish_holding_lock(const RingSet* set, uint32_t ring, RingControl* rc, const uint8_t* record, uint32_t size) {
+  if (!rc->space_mask) return kRingOff;
+  const RingSlot& slot = rc->slot[(rc->publish & abi::kParityBit) ? 1 : 0];
+  uint64_t now = read_clock(set->clock);
+  if (now < slot.time) now = slot.time;
+  uint32_t bytes = size + (size <= abi::kMaxSmallData ? 4 : 8);
+  Place place;
+  if (!find_place(set, ring, rc, now, now - slot.time, bytes, &place)) {
+    rc->dropped++;
+    return kRingDropped;
+  }
+  write_event(ring_data(rc) + place.offset, place.delta, record, size);
+  uint64_t parity = (rc->publish & abi::kParityBit) ^ abi::kParityBit;
+  RingSlot& next = rc->slot[parity ? 1 : 0];
+  next.entries = slot.entries + 1;
+  next.time = now;
+  uint64_t publish = place.lap << abi::kLapShift | parity | (place.offset + bytes);
+  __atomic_store_n(&rc->publish, publish, __ATOMIC_RELEASE);  // pairs with BufferFile's acquire
+  return kRingPublished;
+}
+
+}  // namespace
+
+extern "C" int ring_publish_locked(const RingSet* set, const uint8_t* record, uint32_t size, uint32_t tid) {
+  uint32_t ring = set->nr_cpus;
+  RingControl* rc = reinterpret_cast<RingControl*>(set->controls + uint64_t(ring) * abi::kRingControlStride);
+  for (uint32_t spin = 0; spin < kLockSpins; spin++) {
+    uint32_t holder = 0;
+    if (__atomic_compare_exchange_n(&rc->lock, &holder, tid, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+      int status = publish_holding_lock(set, ring, rc, record, size);
+      __atomic_store_n(&rc->lock, 0, __ATOMIC_RELEASE);
+      return status;
+    }
+    if (holder == tid) break;  // a signal handler above the holder: waiting would never end
+    if (spin % 64 == 63) raw_sched_yield();
+    __builtin_ia32_pause();
+  }
+  __atomic_fetch_add(&set->header->missed, 1, __ATOMIC_RELAXED);
+  return kRingDropped;
+}
+
+extern "C" int ring_publish(const RingSet* set, const uint8_t* record, uint32_t size) {
+  if (__builtin_expect(!pb_thread.no_rseq, 1)) {
+    int status = ring_publish_rseq(set, record, size);
+    if (__builtin_expect(status != kRingNoRseq, 1)) return status;
+  }
+  return ring_publish_locked(set, record, size, pb_thread.tid);
+}
+
+}  // namespace patchbay
