@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+#include "tracefs/write_style.h"
+
+#include <cerrno>
+
+namespace patchbay::tracefs {
+namespace {
+
+bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+std::string_view without_leading_blanks(std::string_view text) {
+  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+  return text;
+}
+
+Error bad_number(std::string_view bytes) {
+  return user_error(EINVAL, "'" + std::string(bytes.substr(0, 40)) + "' is not a number.");
+}
+
+}  // namespace
+
+Result<uint64_t> parse_number(std::string_view bytes) {
+  std::string_view digits = bytes;
+  if (!digits.empty() && digits.back() == '\n') digits.remove_suffix(1);
+  std::string_view shown = digits;
+  if (!digits.empty() && digits.front() == '+') digits.remove_prefix(1);
+  if (digits.empty()) return bad_number(shown);
+  uint64_t value = 0;
+  bool overflow = false;
+  for (char c : digits) {
+    if (c < '0' || c > '9') return bad_number(shown);
+    overflow |= __builtin_mul_overflow(value, uint64_t{10}, &value);
+    overflow |= __builtin_add_overflow(value, uint64_t(c - '0'), &value);
+  }
+  if (overflow) return user_error(ERANGE, "The number " + std::string(shown.substr(0, 40)) + " is too large.");
+  return value;
+}
+
+Result<bool> parse_switch(std::string_view bytes) {
+  Result<uint64_t> number = parse_number(bytes);
+  if (!number.ok()) return number.error();
+  if (*number > 1) return user_error(EINVAL, "Only 0 and 1 can be written to this file.");
+  return *number == 1;
+}
+
+Result<size_t> for_each_line(std::string_view bytes,
+                             const std::function<Status(std::string_view)>& execute) {
+  for (std::string_view rest = bytes; !rest.empty();) {
+    size_t newline = rest.find('\n');
+    size_t taken = newline == rest.npos ? rest.size() : newline + 1;
+    if (taken > kMaxLine) {
+      return user_error(EINVAL, "A line with its newline may have at most 4095 bytes.");
+    }
+    std::string_view line = rest.substr(0, newline);
+    rest.remove_prefix(taken);
+    line = without_leading_blanks(line.substr(0, line.find('#')));
+    if (!line.empty()) PB_TRY(execute(line));
+  }
+  return bytes.size();
+}
+
+Result<Token> take_token(std::string_view bytes) {
+  std::string_view rest = without_leading_blanks(bytes);
+  size_t length = 0;
+  while (length < rest.size() && !is_blank(rest[length])) length++;
+  if (length > kMaxToken) return user_error(EINVAL, "A word in this file has at most 127 characters.");
+  Token token{rest.substr(0, length), bytes.size() - rest.size() + length};
+  if (length < rest.size()) token.consumed++;  // the blank that ends the word
+  return token;
+}
+
+}  // namespace patchbay::tracefs
