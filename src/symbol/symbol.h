@@ -23,7 +23,8 @@ struct FunctionSymbol {
   uint32_t size = 0;         // bytes; from the symbol, else from .eh_frame, else up to the next symbol
   SymbolSource source = SymbolSource::kDynsym;
   bool is_ifunc = false;     // address is the resolver's
-  bool is_cold_part = false; // name.cold / .part: not an entry that is ever called
+  bool is_cold_part = false; // name.cold, or a part without a name: not an entry that is ever called
+  bool is_global = false;    // visible to other objects
   std::string_view name;     // mangled, without @VERSION; empty for kEhFrame (shown as file@0xOFFSET)
 };
 
@@ -36,10 +37,12 @@ class Module {
   virtual uint64_t start() const = 0;
   virtual uint64_t end() const = 0;
   virtual uint64_t bias() const = 0;
-  // Sorted by address, aliases adjacent; loaded at the first call. PLT stubs and undefined symbols
-  // are not in it.
+  // Sorted by address, aliases adjacent with the best name first; loaded at the first call. PLT stubs,
+  // signal return trampolines and undefined symbols are not in it. Names stay valid as long as the
+  // module; the vector until SymbolTable::drop_caches().
   virtual const std::vector<FunctionSymbol>& functions() = 0;
-  // Code bytes as in the file (not as patched now); empty when the range is not executable text.
+  // Code bytes as in the file (not as patched now); empty when the range is not executable text. When
+  // the file is gone or was replaced: the bytes that are in memory now (running process), or nothing.
   virtual std::string_view original_code(uint64_t address, size_t size) = 0;
   // Executable ranges [first, second) of run-time addresses.
   virtual const std::vector<std::pair<uint64_t, uint64_t>>& text_ranges() const = 0;
@@ -62,7 +65,8 @@ struct SymbolizedAddress {
 class SymbolTable {
  public:
   virtual ~SymbolTable() = default;
-  // Reads the list of loaded modules again. Returns true when it has changed.
+  // Reads the list of loaded modules again. Returns true when it has changed. A Module that was unloaded
+  // leaves modules(), but its object stays valid as long as the table.
   virtual bool refresh() = 0;
   virtual std::vector<Module*> modules() = 0;
   // NAME, LIBRARY:NAME, file@0xOFFSET, a mangled name, ns::Class::method (all overloads), or that with
@@ -74,6 +78,8 @@ class SymbolTable {
   virtual bool symbolize(uint64_t address, SymbolizedAddress* out) = 0;
   // Address of a data or function symbol, for `=$SYMBOL`; 0 when unknown.
   virtual uint64_t address_of(std::string_view symbol) = 0;
+  // Gives back what can be computed again: the modules' functions(), name indexes, demangled names.
+  virtual void drop_caches() = 0;
 };
 
 // The running process, through dl_iterate_phdr.
@@ -88,6 +94,10 @@ std::unique_ptr<SymbolTable> make_recorded_symbol_table(std::vector<RecordedModu
 
 // `ns::f(int, char)` -> with_parameters; false: `ns::f`. Returns the input when it is not mangled.
 std::string demangle(std::string_view mangled, bool with_parameters);
+// A name as symbolize() gives it: ", " becomes ",", any other blank "_".
+std::string without_blanks(std::string_view name);
+// How a function is shown: its demangled name without parameters, or file@0xOFFSET.
+std::string display_name(const Module& module, const FunctionSymbol& function);
 // Up to `limit` candidates nearest to `wrong`, best first (edit distance; also prefix and substring).
 std::vector<std::string> near_matches(std::string_view wrong, const std::vector<std::string_view>& candidates,
                                       size_t limit = 3);

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+//
+// The parts of a demangled C++ name, and names made comparable: what a user types and what the
+// demangler prints differ in blanks, `const char*` or `char const*`, and std::string.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace patchbay {
+
+struct DemangledName {
+  std::string_view prefix;      // "non-virtual thunk to ", "vtable for "; mostly empty
+  std::string_view name;        // ns::Box<int>::get, without the return type
+  std::string_view parameters;  // "(int, char)"; empty when there is no list
+  std::string_view trailing;    // " const", " [clone .isra.0]"
+};
+
+DemangledName split_demangled(std::string_view text);
+
+// Without blanks that carry no meaning.
+std::string squeeze(std::string_view text);
+// squeeze() of a parameter list with `const T` as `T const`, `std::string` written out, `(void)` as `()`.
+std::string canonical_parameters(std::string_view parameters);
+// ns::Box<int>::get -> ns::Box::get; ABI tags go as well.
+std::string without_template_arguments(std::string_view name);
+// Each "<length><identifier>" that a mangled name must contain to demangle to `name`: the identifiers
+// outside of brackets, less those that the mangling abbreviates.
+std::vector<std::string> mangled_needles(std::string_view name);
+// _Z3foov.isra.0 -> ".isra.0"; empty for a name that is no clone.
+std::string_view clone_suffix(std::string_view symbol);
+// A .cold part: never called as a function.
+bool is_cold_name(std::string_view symbol);
+
+}  // namespace patchbay

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+//
+// Where functions begin and end according to the unwind tables, which a stripped file keeps.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "symbol/elf_image.h"
+
+namespace patchbay {
+
+struct FrameRange {
+  uint64_t start = 0;  // ELF address
+  uint32_t size = 0;
+  // The frame of a signal handler's return, which nobody calls.
+  bool is_signal_frame = false;
+  // The first instruction already has a frame that a function's entry cannot have: the cold part of
+  // another function, or a PLT header.
+  bool is_part = false;
+};
+
+// Sorted by address, one entry a start. Found through PT_GNU_EH_FRAME: its table, or when it has none
+// the records one after the other.
+std::vector<FrameRange> read_eh_frame(const ElfImage& image);
+
+}  // namespace patchbay

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+//
+// A small ELF reader of our own, because the agent may bring no library into a foreign process.
+// It reads an x86-64 ELF object from the bytes of its file, or from memory as the dynamic linker
+// mapped it (when the file is gone). Everything it returns is a view into those bytes.
+//
+// The bytes are not trusted: each offset, count and length is checked against what is there, and
+// what does not fit reads as absent. elf_fuzz.cc holds it to that. (One thing cannot be checked: a
+// file that is truncated in place while it is mapped raises SIGBUS, as it does for the program
+// whose code is mapped from the same file.)
+#pragma once
+
+#include <elf.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace patchbay {
+
+using Bytes = std::span<const uint8_t>;
+
+struct ElfSection {
+  std::string_view name;
+  uint32_t type = 0;
+  uint32_t link = 0;
+  uint64_t flags = 0;
+  uint64_t address = 0;
+  uint64_t offset = 0;
+  uint64_t size = 0;
+  uint64_t entry_size = 0;
+};
+
+// A symbol table with its strings.
+class ElfSymbols {
+ public:
+  ElfSymbols() = default;
+  ElfSymbols(Bytes entries, Bytes strings) : entries_(entries), strings_(strings) {}
+
+  size_t size() const { return entries_.size() / sizeof(Elf64_Sym); }
+  Elf64_Sym operator[](size_t index) const;
+  // Without @VERSION; empty when the offset is bad or the name longer than kMaxName.
+  std::string_view name(const Elf64_Sym& symbol) const;
+  // The same as name(symbol) == wanted for a wanted name that is not empty, without looking for its end.
+  bool name_is(const Elf64_Sym& symbol, std::string_view wanted) const;
+
+  static constexpr size_t kMaxName = 16384;
+
+ private:
+  Bytes entries_;
+  Bytes strings_;
+};
+
+class ElfImage {
+ public:
+  // `file` must outlive the image. EINVAL with a sentence when it is not an x86-64 ELF object.
+  static Result<ElfImage> from_file(Bytes file);
+  // An object of this process, mapped at `bias`. It has no sections.
+  static ElfImage from_memory(std::vector<Elf64_Phdr> segments, uint64_t bias);
+
+  const std::vector<Elf64_Phdr>& segments() const { return segments_; }
+  const std::vector<ElfSection>& sections() const { return sections_; }
+  const ElfSection* find_section(std::string_view name) const;
+  // Empty for a section without bytes in the file.
+  Bytes section_bytes(const ElfSection& section) const;
+  // From an ELF address to the end of the segment that holds it; empty when there are no such bytes.
+  Bytes at(uint64_t address) const;
+
+  bool is_executable(uint64_t address) const;
+  // In a section that the static linker made for calls into other objects.
+  bool is_plt(uint64_t address) const;
+
+  std::string build_id() const;  // hex; empty when there is none
+  std::string soname() const;
+  ElfSymbols symtab() const;  // .symtab; empty in a stripped file
+  ElfSymbols dynsym() const;  // by its section, else through PT_DYNAMIC
+
+ private:
+  ElfImage() = default;
+  void read_segments(const Elf64_Ehdr& header);
+  void read_sections(const Elf64_Ehdr& header);
+  Bytes file_range(uint64_t offset, uint64_t size) const;
+  ElfSymbols symbols_of_type(uint32_t type) const;
+  // The value of a tag of PT_DYNAMIC; false when it is not there.
+  bool dynamic_value(int64_t tag, uint64_t* value) const;
+  // The same for a pointer: an ELF address, whether or not the dynamic linker has relocated it.
+  bool dynamic_address(int64_t tag, uint64_t* address) const;
+  size_t count_dynamic_symbols() const;
+  size_t count_by_gnu_hash(uint64_t table) const;
+
+  Bytes file_;
+  bool in_memory_ = false;
+  uint64_t bias_ = 0;
+  std::vector<Elf64_Phdr> segments_;
+  std::vector<ElfSection> sections_;
+};
+
+// The build-id in a note segment or section; empty when it has none.
+std::string build_id_of_notes(Bytes notes, uint64_t alignment);
+
+}  // namespace patchbay
