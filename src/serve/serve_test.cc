@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: MIT
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+#include "serve/client.h"
+#include "serve/directory.h"
+#include "serve/server.h"
+#include "serve/session.h"
+
+namespace patchbay::serve {
+namespace {
+
+// A tree of three files: `log` appends what is written, one word a write; `text` is a megabyte to
+// read; `sink` is only written and fails on the word `bad`. The directory `many` lists 20,000 names.
+struct Store {
+  std::string log;
+  std::string big = std::string(1 << 20, 'x');
+};
+
+class LogFile : public tracefs::File {
+ public:
+  explicit LogFile(Store& store) : store_(store) {}
+  uint32_t mode() const override { return 0640; }
+  Status open(uint32_t flags) override {
+    if (flags & O_TRUNC) store_.log.clear();
+    return {};
+  }
+  Result<std::string> read() override { return store_.log; }
+  Result<size_t> write(std::string_view bytes) override {
+    size_t taken = std::min(bytes.find(' '), bytes.size() - 1) + 1;
+    store_.log += "[" + std::string(bytes.substr(0, taken)) + "]";
+    return taken;
+  }
+
+ private:
+  Store& store_;
+};
+class BigFile : public tracefs::File {
+ public:
+  explicit BigFile(Store& store) : store_(store) {}
+  uint32_t mode() const override { return 0440; }
+  Result<std::string> read() override { return store_.big; }
+
+ private:
+  Store& store_;
+};
+class Sink : public tracefs::File {
+ public:
+  uint32_t mode() const override { return 0200; }
+  Result<size_t> write(std::string_view bytes) override {
+    if (bytes.find("bad") != bytes.npos) return user_error(EDOM, "A bad word.\n   ^");
+    return bytes.size();
+  }
+};
+class TestTree : public tracefs::Directory {
+ public:
+  explicit TestTree(Store& store, bool many = false) : store_(store), many_(many) {}
+  std::vector<std::string> list() override {
+    if (!many_) return {"log", "many/", "sink", "text"};
+    std::vector<std::string> names;
+    for (int i = 0; i < 20000; i++) names.push_back("event" + std::to_string(i) + "/");
+    return names;
+  }
+  std::unique_ptr<tracefs::File> file(std::string_view name) override {
+    if (name == "log") return std::make_unique<LogFile>(store_);
+    if (name == "text") return std::make_unique<BigFile>(store_);
+    if (name == "sink") return std::make_unique<Sink>();
+    return nullptr;
+  }
+  std::unique_ptr<tracefs::Directory> directory(std::string_view name) override {
+    return name == "many" ? std::make_unique<TestTree>(store_, true) : nullptr;
+  }
+
+ private:
+  Store& store_;
+  bool many_;
+};
+
+std::string make_temporary() {
+  const char* base = std::getenv("TMPDIR");
+  std::string name = std::string(base ? base : "/tmp") + "/pb-serve-XXXXXX";
+  EXPECT_NE(::mkdtemp(name.data()), nullptr);
+  return name;
+}
+
+// A server in a thread, over a directory of its own.
+class ServeTest : public ::testing::Test {
+ protected:
+  void start(std::string directory, bool private_table = false) {
+    directory_ = std::move(directory);
+    std::atomic<bool> ready{false};
+    thread_ = std::thread([this, &ready, private_table] {
+      EXPECT_TRUE(!private_table || private_descriptors());
+      ServerOptions options;
+      options.directory = directory_;
+      options.hooks.resume = [this] { resumed_++; };
+      options.hooks.exe = "/bin/test";
+      options.hooks.open_buffer = []() -> Result<UniqueFd> {
+        return UniqueFd(::open("/dev/zero", O_RDONLY | O_CLOEXEC));
+      };
+      options.periodic = [this] { return periodic_++, -1; };
+      auto server = Server::create(tree_, std::move(options));
+      ASSERT_TRUE(server.ok()) << server.error().message();
+      server_ = std::move(*server);
+      ready = true;
+      EXPECT_TRUE(server_->run().ok());
+    });
+    while (!ready) std::this_thread::yield();
+  }
+  void TearDown() override {
+    if (!thread_.joinable()) return;
+    server_->stop();
+    EXPECT_TRUE(server_->wake());
+    thread_.join();
+  }
+  std::unique_ptr<Client> connect() {
+    auto client = Client::connect_directory(directory_);
+    EXPECT_TRUE(client.ok()) << client.error().message();
+    return client.ok() ? std::move(*client) : nullptr;
+  }
+
+  Store store_;
+  TestTree tree_{store_};
+  std::string directory_;
+  std::thread thread_;
+  std::unique_ptr<Server> server_;
+  std::atomic<int> resumed_{0}, periodic_{0};
+};
+
+TEST_F(ServeTest, CallsTravelBothWays) {
+  start(make_temporary());
+  auto client = connect();
+  ASSERT_TRUE(client);
+  EXPECT_EQ(client->pid(), ::getpid());
+  EXPECT_EQ(client->exe(), "/bin/test");
+  ASSERT_TRUE(client->write_all("log", "one two three\n", true).ok());
+  EXPECT_EQ(store_.log, "[one ][two ][three\n]");
+  ASSERT_TRUE(client->write_all("log", "four", false).ok());
+  EXPECT_EQ(*client->read_all("log"), "[one ][two ][three\n][four]");
+  EXPECT_EQ(client->read_all("text")->size(), store_.big.size());
+  EXPECT_EQ(client->list("")->size(), 4u);
+  EXPECT_EQ(client->list("many")->size(), 20000u);
+  EXPECT_EQ(client->list("many")->back(), "event19999/");
+  ASSERT_TRUE(client->resume().ok());
+  EXPECT_EQ(resumed_, 1);
+  auto buffer = client->open_buffer();
+  ASSERT_TRUE(buffer.ok());
+  char byte = 1;
+  EXPECT_EQ(::read(buffer->get(), &byte, 1), 1);
+  EXPECT_EQ(byte, 0);
+}
+
+TEST_F(ServeTest, ErrorsCarryTheSentence) {
+  start(make_temporary());
+  auto client = connect();
+  ASSERT_TRUE(client);
+  const struct { Status status; int error; } table[] = {
+      {client->write_all("sink", "bad", false), EDOM},
+      {client->write_all("text", "x", false), EACCES},
+      {client->write_all("many", "x", false), EISDIR},
+      {client->write_all("no", "x", false), ENOENT},
+      {client->close(7), EBADF},
+  };
+  for (const auto& row : table) {
+    ASSERT_FALSE(row.status.ok());
+    EXPECT_EQ(row.status.error().errno_value, row.error) << row.status.error().message();
+  }
+  EXPECT_EQ(table[0].status.error().message(), "A bad word.\n   ^");
+  EXPECT_EQ(client->read_all("sink").error().errno_value, EACCES);
+  EXPECT_EQ(client->list("log").error().errno_value, ENOTDIR);
+}
+
+TEST_F(ServeTest, HandlesAndClientsAreBounded) {
+  start(make_temporary());
+  auto client = connect();
+  ASSERT_TRUE(client);
+  for (size_t i = 0; i < kMaxHandles; i++) ASSERT_TRUE(client->open("log", O_RDONLY).ok());
+  EXPECT_EQ(client->open("log", O_RDONLY).error().errno_value, EMFILE);
+  ASSERT_TRUE(client->close(5).ok());
+  EXPECT_EQ(*client->open("log", O_RDONLY), 5u);
+  std::vector<std::unique_ptr<Client>> others;
+  for (size_t i = 1; i < kMaxClients; i++) others.push_back(connect());
+  EXPECT_FALSE(Client::connect_directory(directory_).ok());
+  others.clear();
+  ASSERT_TRUE(client->close(9).ok());
+  auto text = client->read_all("log");
+  EXPECT_TRUE(text.ok());  // the server still serves who is in
+}
+
+TEST_F(ServeTest, ALongPathIsReached) {
+  std::string directory = make_temporary();
+  for (int i = 0; i < 4; i++) {
+    directory += "/" + std::string(60, char('a' + i));
+    ASSERT_EQ(::mkdir(directory.c_str(), 0700), 0);
+  }
+  start(directory, true);
+  EXPECT_TRUE(connect());
+  struct stat status;
+  ASSERT_EQ(::stat((directory + "/ctl.sock").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777, 0600u);
+}
+
+TEST_F(ServeTest, PrivateDescriptorsLeaveTheProgramAlone) {
+  UniqueFd before(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  start(make_temporary(), true);
+  EXPECT_TRUE(connect());
+  UniqueFd after(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  EXPECT_EQ(after.get(), before.get() + 1);
+}
+
+// The program closes everything: the socket's number then belongs to a file of the program, which the
+// server must neither read nor close, and a new socket appears.
+TEST_F(ServeTest, AClosedListenerIsMadeAgain) {
+  std::string directory = make_temporary();
+  UniqueFd probe(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  int listener = probe.get();
+  probe.reset();
+  start(directory);
+  struct stat status;
+  ASSERT_EQ(::fstat(listener, &status), 0);
+  ASSERT_TRUE(S_ISSOCK(status.st_mode));
+  ASSERT_EQ(::close(listener), 0);
+  UniqueFd other(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  ASSERT_EQ(other.get(), listener);
+  EXPECT_TRUE(connect());
+  ASSERT_EQ(::fstat(listener, &status), 0);
+  EXPECT_TRUE(S_ISCHR(status.st_mode));
+}
+
+TEST_F(ServeTest, WakeRunsThePeriodicCall) {
+  start(make_temporary());
+  auto client = connect();  // answered: run() has passed its first periodic call
+  int before = periodic_;
+  ASSERT_TRUE(server_->wake());
+  while (periodic_ == before) std::this_thread::yield();
+}
+
+// --- requests as bytes
+
+std::string request_bytes(uint32_t call, uint32_t handle, uint32_t flags, uint64_t value, std::string_view data,
+                          uint32_t reserved = 0) {
+  Request request{call, handle, flags, reserved, value};
+  return std::string(reinterpret_cast<const char*>(&request), sizeof request) + std::string(data);
+}
+
+int32_t error_of(const SessionReply& reply) {
+  Reply header{};
+  EXPECT_GE(reply.message.size(), sizeof header);
+  std::memcpy(&header, reply.message.data(), std::min(sizeof header, reply.message.size()));
+  return header.error;
+}
+
+TEST(Session, RefusesWhatIsNoRequest) {
+  Store store;
+  TestTree tree(store);
+  SessionHooks hooks;
+  Session session(tree, hooks);
+  EXPECT_TRUE(session.handle("").message.empty());
+  EXPECT_TRUE(session.handle(std::string(sizeof(Request) - 1, '\0')).message.empty());
+  EXPECT_TRUE(session.handle(std::string(kMaxMessage + 1, '\1')).message.empty());
+  const struct { std::string bytes; int error; } table[] = {
+      {request_bytes(0, 0, 0, 0, ""), ENOSYS},
+      {request_bytes(99, 0, 0, 0, ""), ENOSYS},
+      {request_bytes(1, 0, 0, kProtocolVersion + 1, ""), EPROTO},
+      {request_bytes(1, 0, 0, kProtocolVersion, ""), 0},
+      {request_bytes(1, 0, 0, kProtocolVersion, "", 1), EINVAL},
+      {request_bytes(3, 1, 0, 10, "data"), EINVAL},
+      {request_bytes(2, 0, 3, 0, "log"), EINVAL},
+      {request_bytes(2, 0, O_CREAT, 0, "log"), EINVAL},
+      {request_bytes(2, 0, 0, 0, std::string("l\0g", 3)), EINVAL},
+      {request_bytes(2, 0, 0, 0, std::string(5000, 'a')), ENAMETOOLONG},
+      {request_bytes(2, 0, 0, 0, "../log"), EINVAL},
+      {request_bytes(2, 0, 0, 0, "buffer"), ENOENT},
+      {request_bytes(3, 0, 0, 10, ""), EBADF},
+      {request_bytes(3, 65, 0, 10, ""), EBADF},
+      {request_bytes(4, ~0u, 0, 10, "x"), EBADF},
+      {request_bytes(6, 0, 0, ~0ull, "many"), 0},
+      {request_bytes(7, 0, 0, 0, ""), 0},
+      {request_bytes(2, 0, O_RDONLY, 0, "log"), 0},
+      {request_bytes(4, 1, 0, 0, "x"), EBADF},
+      {request_bytes(3, 1, 0, ~0ull, ""), 0},
+  };
+  for (const auto& row : table) {
+    EXPECT_EQ(error_of(session.handle(row.bytes)), row.error) << &row - table;
+  }
+}
+
+// --- the runtime directory
+
+TEST(Directory, OnlyOursIsTaken) {
+  std::string base = make_temporary();
+  EXPECT_TRUE(check_directory(base, false).ok());
+  EXPECT_TRUE(check_directory(base + "/new", true).ok());
+  struct stat status;
+  ASSERT_EQ(::stat((base + "/new").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0700u);
+  ASSERT_EQ(::symlink(base.c_str(), (base + "/link").c_str()), 0);
+  EXPECT_EQ(check_directory(base + "/link", true).error().errno_value, EPERM);
+  ASSERT_EQ(::mkdir((base + "/open").c_str(), 0700), 0);
+  ASSERT_EQ(::chmod((base + "/open").c_str(), 0777), 0);
+  EXPECT_EQ(check_directory(base + "/open", true).error().errno_value, EPERM);
+  EXPECT_EQ(check_directory(base + "/missing", false).error().errno_value, ENOENT);
+  if (::geteuid() != 0) GTEST_SKIP() << "a directory of somebody else can be made by root only";
+  ASSERT_EQ(::mkdir((base + "/other").c_str(), 0700), 0);
+  ASSERT_EQ(::chown((base + "/other").c_str(), 12345, 12345), 0);
+  EXPECT_EQ(check_directory(base + "/other", true).error().errno_value, EPERM);
+}
+
+TEST(Directory, AnEarlierRecordingIsKept) {
+  std::string base = make_temporary();
+  auto first = make_process_directory(base, 4000000);
+  ASSERT_TRUE(first.ok());
+  UniqueFd buffer(::open((*first + "/buffer").c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+  ASSERT_EQ(::write(buffer.get(), "x", 1), 1);
+  ASSERT_TRUE(make_process_directory(base, 4000000).ok());
+  auto entries = list_processes(base);
+  ASSERT_TRUE(entries.ok());
+  ASSERT_EQ(entries->size(), 2u);
+  EXPECT_EQ((*entries)[0].directory, base + "/4000000");
+  EXPECT_FALSE((*entries)[0].has_buffer);
+  EXPECT_EQ((*entries)[1].directory, base + "/4000000.1");
+  EXPECT_TRUE((*entries)[1].has_buffer);
+  EXPECT_EQ((*entries)[1].state, ProcessState::kDead);
+  // An empty directory is not kept.
+  ASSERT_TRUE(make_process_directory(base, 4000000).ok());
+  EXPECT_EQ(list_processes(base)->size(), 2u);
+}
+
+TEST(Directory, MissingIsAnEmptyList) {
+  EXPECT_TRUE(list_processes("/nonexistent/patchbay")->empty());
+}
+
+TEST(Client, SaysWhatToDoWithoutAnAgent) {
+  std::string base = make_temporary();
+  ASSERT_EQ(::setenv("PATCHBAY_DIR", base.c_str(), 1), 0);
+  auto client = Client::connect(::getpid());
+  ::unsetenv("PATCHBAY_DIR");
+  ASSERT_FALSE(client.ok());
+  EXPECT_EQ(client.error().errno_value, ESRCH);
+  EXPECT_NE(client.error().message().find("patchbay record"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace patchbay::serve

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+#include "serve/server.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <exception>
+
+#include "serve/directory.h"
+
+namespace patchbay::serve {
+namespace {
+
+// Closes every descriptor of the calling thread's own table. Old kernels have no close_range.
+void close_all() {
+  if (::syscall(SYS_close_range, 0u, ~0u, 0u) == 0) return;
+  for (int fd = 0; fd < 65536; fd++) ::close(fd);
+}
+
+bool peer_is_allowed(int fd, uid_t owner) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || size != sizeof peer) return false;
+  return peer.uid == owner || peer.uid == 0;
+}
+
+// One message and, in its control data, at most one descriptor. False: the client does not take it,
+// and is dropped rather than waited for.
+bool send_reply(int fd, const SessionReply& reply) {
+  iovec part{const_cast<char*>(reply.message.data()), reply.message.size()};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  if (reply.descriptor.valid()) {
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int));
+    int passed = reply.descriptor.get();
+    std::memcpy(CMSG_DATA(header), &passed, sizeof passed);
+  }
+  return ::sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) == ssize_t(reply.message.size());
+}
+
+}  // namespace
+
+bool private_descriptors() {
+  if (::unshare(CLONE_FILES) != 0) return false;
+  close_all();
+  // The lowest number each time: 0, 1, 2, so that no socket is ever taken for a standard stream.
+  for (int i = 0; i < 3; i++) (void)!::open("/dev/null", O_RDWR | O_CLOEXEC);
+  return true;
+}
+
+OwnedFd::OwnedFd(UniqueFd fd) : fd_(fd.release()) {
+  struct stat status;
+  if (fd_ < 0 || ::fstat(fd_, &status) != 0) return;
+  device_ = status.st_dev;
+  inode_ = status.st_ino;
+}
+OwnedFd::OwnedFd(OwnedFd&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)), device_(other.device_), inode_(other.inode_) {}
+OwnedFd& OwnedFd::operator=(OwnedFd&& other) noexcept {
+  if (this == &other) return *this;
+  close_if_ours();
+  fd_ = std::exchange(other.fd_, -1);
+  device_ = other.device_;
+  inode_ = other.inode_;
+  return *this;
+}
+OwnedFd::~OwnedFd() { close_if_ours(); }
+
+bool OwnedFd::still_ours() const {
+  struct stat status;
+  return fd_ >= 0 && ::fstat(fd_, &status) == 0 && status.st_dev == device_ && status.st_ino == inode_;
+}
+
+void OwnedFd::close_if_ours() {
+  if (still_ours()) ::close(fd_);
+  fd_ = -1;
+}
+
+Server::Server(tracefs::Directory& root, ServerOptions options)
+    : root_(root), options_(std::move(options)), input_(kMaxMessage), owner_pid_(::getpid()), owner_uid_(::geteuid()) {}
+
+Server::~Server() { remove_socket(); }
+
+Result<std::unique_ptr<Server>> Server::create(tracefs::Directory& root, ServerOptions options) {
+  std::unique_ptr<Server> server(new Server(root, std::move(options)));
+  PB_TRY(server->listen());
+  return server;
+}
+
+Status Server::listen() {
+  Result<UniqueFd> fd = listen_socket(options_.directory);
+  if (!fd.ok()) return fd.error();
+  listener_ = OwnedFd(std::move(*fd));
+  return {};
+}
+
+void Server::remove_socket() {
+  if (::getpid() == owner_pid_) ::unlink((options_.directory + "/" + kSocketName).c_str());
+}
+
+bool Server::wake() {
+  // Closing the connection at once is enough: the listener becomes readable.
+  return connect_socket(options_.directory).ok();
+}
+
+int Server::run_periodic() {
+  if (!options_.periodic) return -1;
+  try {
+    return options_.periodic();
+  } catch (const std::exception&) {
+    return 1000;  // no memory now: again in a second
+  }
+}
+
+Status Server::run() {
+  while (!stop_.load(std::memory_order_acquire)) {
+    int timeout_ms = run_periodic();
+    // A descriptor that the program has closed or replaced is dropped unread.
+    std::erase_if(connections_, [](const Connection& c) { return !c.fd.still_ours(); });
+    if (!listener_.still_ours()) PB_TRY(listen());
+    pollfd polled[1 + kMaxClients] = {{listener_.get(), POLLIN, 0}};
+    size_t count = 1;
+    for (const Connection& c : connections_) polled[count++] = {c.fd.get(), POLLIN, 0};
+    int ready = ::poll(polled, count, timeout_ms);
+    if (ready < 0 && errno != EINTR && errno != EAGAIN) return sys_error("poll", errno);
+    if (ready <= 0) continue;
+    for (size_t i = count; i-- > 1;) {
+      if (polled[i].revents != 0 && !serve_client(connections_[i - 1])) {
+        connections_.erase(connections_.begin() + ptrdiff_t(i - 1));
+      }
+    }
+    if (polled[0].revents != 0) accept_client();
+  }
+  return {};
+}
+
+// Everything that waits is accepted, so that a stranger cannot fill the queue; who may not stay is
+// hung up on.
+void Server::accept_client() {
+  while (listener_.still_ours()) {
+    UniqueFd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!fd.valid()) return;
+    if (connections_.size() >= kMaxClients || !peer_is_allowed(fd.get(), owner_uid_)) continue;
+    try {
+      connections_.push_back({OwnedFd(std::move(fd)), std::make_unique<Session>(root_, options_.hooks)});
+    } catch (const std::exception&) {
+      return;
+    }
+  }
+}
+
+bool Server::serve_client(Connection& connection) {
+  if (!connection.fd.still_ours()) return false;
+  ssize_t size = ::recv(connection.fd.get(), input_.data(), input_.size(), MSG_DONTWAIT | MSG_TRUNC);
+  if (size < 0) return errno == EAGAIN || errno == EINTR;
+  if (size == 0 || size_t(size) > input_.size()) return false;  // the end; or more than a message may have
+  SessionReply reply = connection.session->handle(std::string_view(input_.data(), size_t(size)));
+  return !reply.message.empty() && connection.fd.still_ours() && send_reply(connection.fd.get(), reply);
+}
+
+}  // namespace patchbay::serve
