@@ -64,10 +64,9 @@ Result<std::unique_ptr<Client>> Client::connect_directory(const std::string& pro
   Status status;
   for (int i = 0; i < kHelloTries; i++) {
     Result<UniqueFd> fd = connect_socket(process_directory);
-    if (!fd.ok()) return fd.error();
     std::unique_ptr<Client> client(new Client());
-    client->fd_ = std::move(*fd);
-    status = client->hello();
+    if (fd.ok()) client->fd_ = std::move(*fd);
+    status = fd.ok() ? client->hello() : Status(fd.error());
     if (status.ok()) return client;
     if (!is_gone(status.error())) break;
     timespec pause{0, 20'000'000};
