@@ -332,7 +332,7 @@ std::vector<std::string> mangled_needles(std::string_view name) {
     if (!word.empty() && !is_digit(word[0]) && !known) {
       needles.push_back(std::to_string(word.size()) + std::string(word));
     }
-    at = end + 1;
+    at = std::max(end, at + 1);
   }
   return needles;
 }

@@ -62,6 +62,12 @@ bool ElfSymbols::name_is(const Elf64_Sym& symbol, std::string_view wanted) const
   return (end == 0 || end == '@') && std::memcmp(start, wanted.data(), wanted.size()) == 0;
 }
 
+bool ElfSymbols::starts_with(const Elf64_Sym& symbol, std::string_view start) const {
+  if (symbol.st_name >= strings_.size()) return false;
+  if (strings_.size() - symbol.st_name < start.size()) return false;
+  return start.empty() || std::memcmp(strings_.data() + symbol.st_name, start.data(), start.size()) == 0;
+}
+
 // --- headers and sections
 
 Result<ElfImage> ElfImage::from_file(Bytes file) {
@@ -122,7 +128,12 @@ void ElfImage::read_sections(const Elf64_Ehdr& header) {
   if (names_index >= sections_.size()) return;
   Bytes strings = section_bytes(sections_[names_index]);
   for (size_t i = 0; i < sections_.size(); ++i) {
-    sections_[i].name = string_at(strings, names[i], 256);
+    ElfSection& section = sections_[i];
+    section.name = string_at(strings, names[i], 256);
+    if (!(section.flags & SHF_EXECINSTR)) continue;
+    if (section.name.starts_with(".plt") || section.name.starts_with(".iplt")) {
+      plt_ranges_.emplace_back(section.address, section.size);
+    }
   }
 }
 
@@ -164,10 +175,8 @@ bool ElfImage::is_executable(uint64_t address) const {
 }
 
 bool ElfImage::is_plt(uint64_t address) const {
-  for (const ElfSection& section : sections_) {
-    if (!(section.flags & SHF_EXECINSTR)) continue;
-    if (!section.name.starts_with(".plt") && !section.name.starts_with(".iplt")) continue;
-    if (contains(section.address, section.size, address)) return true;
+  for (auto [start, size] : plt_ranges_) {
+    if (contains(start, size, address)) return true;
   }
   return false;
 }

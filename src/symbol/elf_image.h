@@ -16,6 +16,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -47,6 +48,8 @@ class ElfSymbols {
   std::string_view name(const Elf64_Sym& symbol) const;
   // The same as name(symbol) == wanted for a wanted name that is not empty, without looking for its end.
   bool name_is(const Elf64_Sym& symbol, std::string_view wanted) const;
+
+  bool starts_with(const Elf64_Sym& symbol, std::string_view start) const;
 
   static constexpr size_t kMaxName = 16384;
 
@@ -97,6 +100,7 @@ class ElfImage {
   uint64_t bias_ = 0;
   std::vector<Elf64_Phdr> segments_;
   std::vector<ElfSection> sections_;
+  std::vector<std::pair<uint64_t, uint64_t>> plt_ranges_;  // address, size
 };
 
 // The build-id in a note segment or section; empty when it has none.

@@ -21,12 +21,13 @@ uint64_t letters_of(std::string_view text) {
   return letters;
 }
 
-bool same_letter(char a, char b) { return a == b || ((a ^ b) == 32 && std::isalpha(uint8_t(a))); }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool same_letter(char a, char b) { return a == b || ((a ^ b) == 32 && is_letter(a)); }
 
 // Insertions, deletions, substitutions and swaps of neighbours cost 2, another case 1; kFar when it
 // exceeds `bound`.
 int edit_cost(std::string_view a, std::string_view b, int bound) {
-  static thread_local int rows[3][kMaxLength + 1];
+  int rows[3][kMaxLength + 1];
   int *before = rows[0], *last = rows[1], *now = rows[2];
   for (size_t j = 0; j <= b.size(); ++j) last[j] = int(2 * j);
   for (size_t i = 1; i <= a.size(); ++i) {

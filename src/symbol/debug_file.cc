@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+#include "symbol/debug_file.h"
+
+#include <array>
+
+#include "symbol/byte_reader.h"
+
+namespace patchbay {
+namespace {
+
+constexpr const char* kDebugRoot = "/usr/lib/debug";
+
+// The CRC-32 of .gnu_debuglink (the one of zip and Ethernet).
+uint32_t crc32_of(Bytes bytes) {
+  std::array<uint32_t, 256> table;
+  for (uint32_t i = 0; i < 256; ++i) {
+    uint32_t value = i;
+    for (int bit = 0; bit < 8; ++bit) value = (value >> 1) ^ (value & 1 ? 0xedb88320 : 0);
+    table[i] = value;
+  }
+  uint32_t crc = 0xffffffff;
+  for (uint8_t byte : bytes) crc = (crc >> 8) ^ table[(crc ^ byte) & 0xff];
+  return ~crc;
+}
+
+struct DebugLink {
+  std::string file;
+  uint32_t crc = 0;
+};
+
+// The section: a file name, padding to 4 bytes, the checksum.
+DebugLink debug_link_of(const ElfImage& image) {
+  const ElfSection* section = image.find_section(".gnu_debuglink");
+  if (!section) return {};
+  Bytes bytes = image.section_bytes(*section);
+  std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  size_t end = text.find('\0');
+  if (end == 0 || end == text.npos || text.substr(0, end).find('/') != text.npos) return {};
+  ByteReader reader(bytes);
+  reader.skip((end + 4) & ~size_t{3});
+  DebugLink link{std::string(text.substr(0, end)), reader.read<uint32_t>()};
+  return reader.ok() ? link : DebugLink{};
+}
+
+// `crc` null: only the build-id can prove that the file belongs.
+std::optional<Mapping> open_if_it_belongs(const std::string& path, const std::string& build_id,
+                                          const uint32_t* crc) {
+  Result<Mapping> file = Mapping::read_only_file(path);
+  if (!file.ok()) return std::nullopt;
+  Result<ElfImage> image = ElfImage::from_file(file->bytes());
+  if (!image.ok() || image->symtab().size() == 0) return std::nullopt;
+  std::string found = image->build_id();
+  bool belongs = !found.empty() && !build_id.empty() ? found == build_id
+                                                     : crc && crc32_of(file->bytes()) == *crc;
+  if (!belongs) return std::nullopt;
+  return std::move(file.value());
+}
+
+}  // namespace
+
+std::string debug_path_of_build_id(const std::string& build_id) {
+  if (build_id.size() < 4) return "";
+  return std::string(kDebugRoot) + "/.build-id/" + build_id.substr(0, 2) + "/" + build_id.substr(2) +
+         ".debug";
+}
+
+std::optional<Mapping> find_debug_file(const std::string& path, const ElfImage& image,
+                                       const std::string& build_id) {
+  std::string by_id = debug_path_of_build_id(build_id);
+  if (!by_id.empty()) {
+    std::optional<Mapping> file = open_if_it_belongs(by_id, build_id, nullptr);
+    if (file) return file;
+  }
+  DebugLink link = debug_link_of(image);
+  size_t slash = path.rfind('/');
+  if (link.file.empty() || slash == std::string::npos) return std::nullopt;
+  std::string directory = path.substr(0, slash);
+  for (const std::string& candidate :
+       {directory + "/" + link.file, directory + "/.debug/" + link.file,
+        kDebugRoot + directory + "/" + link.file}) {
+    std::optional<Mapping> file = open_if_it_belongs(candidate, build_id, &link.crc);
+    if (file) return file;
+  }
+  return std::nullopt;
+}
+
+}  // namespace patchbay

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: MIT
+#include "symbol/elf_module.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "symbol/debug_file.h"
+
+namespace patchbay {
+namespace {
+
+// From here on an index over all names is cheaper than another pass over the tables.
+constexpr size_t kScansBeforeIndex = 16;
+
+std::string base_name(const std::string& path) {
+  size_t slash = path.rfind('/');
+  return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
+bool same_segments(const std::vector<Elf64_Phdr>& a, const std::vector<Elf64_Phdr>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(Elf64_Phdr)) == 0;
+}
+
+bool name_begins_with_library(std::string_view name, std::string_view library) {
+  if (!name.starts_with(library)) return false;
+  std::string_view rest = name.substr(library.size());
+  return rest.empty() || rest.starts_with(".so") || rest[0] == '-';
+}
+
+uint32_t hash_of(std::string_view name) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (char c : name) hash = (hash ^ uint8_t(c)) * 0x100000001b3;
+  return uint32_t(hash ^ (hash >> 32));
+}
+
+}  // namespace
+
+ElfModule::ElfModule(ModuleIdentity identity) : identity_(std::move(identity)) {
+  name_ = base_name(identity_.path);
+  is_vdso_ = name_ == "[vdso]" || name_.starts_with("linux-vdso.so");
+  for (const Elf64_Phdr& segment : identity_.segments) {
+    if (segment.p_type != PT_LOAD || !(segment.p_flags & PF_X)) continue;
+    uint64_t start = identity_.bias + segment.p_vaddr;
+    text_ranges_.emplace_back(start, start + segment.p_memsz);
+  }
+  // A recorded module does not say; its file does, once somebody opens it.
+  if (!identity_.in_this_process) text_ranges_.emplace_back(identity_.start, identity_.end);
+}
+
+const std::vector<std::pair<uint64_t, uint64_t>>& ElfModule::text_ranges() const {
+  if (!identity_.in_this_process) const_cast<ElfModule*>(this)->open();
+  return text_ranges_;
+}
+
+// --- files
+
+// Uses the file when it is the one that was loaded, not one that has replaced it since.
+bool ElfModule::use_file(const std::string& path, bool only_debug) {
+  Result<Mapping> file = path.empty() ? sys_error("open", ENOENT) : Mapping::read_only_file(path);
+  if (!file.ok()) return false;
+  Result<ElfImage> image = ElfImage::from_file(file->bytes());
+  if (!image.ok() || image->build_id() != identity_.build_id) return false;
+  bool unproven = identity_.build_id.empty() && identity_.in_this_process;
+  if (unproven && !same_segments(image->segments(), identity_.segments)) return false;
+  file_ = std::move(file.value());
+  image_ = std::move(image.value());
+  has_code_ = !only_debug;
+  return true;
+}
+
+void ElfModule::open_own() {
+  // The link leads to the program's file also after its name was given to another.
+  if (identity_.is_executable && use_file("/proc/self/exe", false)) return;
+  if (use_file(identity_.path, false)) return;
+  image_ = ElfImage::from_memory(identity_.segments, identity_.bias);
+}
+
+void ElfModule::open_recorded() {
+  if (!use_file(identity_.path, false) && (identity_.build_id.empty() ||
+      !use_file(debug_path_of_build_id(identity_.build_id), true))) {
+    return;
+  }
+  text_ranges_.clear();
+  for (const Elf64_Phdr& segment : image_->segments()) {
+    if (segment.p_type != PT_LOAD || !(segment.p_flags & PF_X)) continue;
+    uint64_t start = identity_.bias + segment.p_vaddr;
+    text_ranges_.emplace_back(start, start + segment.p_memsz);
+  }
+}
+
+void ElfModule::open() {
+  if (opened_) return;
+  opened_ = true;
+  if (is_vdso_) return;
+  identity_.in_this_process ? open_own() : open_recorded();
+  if (image_) soname_ = image_->soname();
+}
+
+void ElfModule::open_debug_file() {
+  open();
+  if (debug_tried_ || !image_ || file_.size() == 0 || image_->symtab().size() > 0) return;
+  debug_tried_ = true;
+  std::optional<Mapping> file = find_debug_file(identity_.path, *image_, identity_.build_id);
+  if (!file) return;
+  Result<ElfImage> image = ElfImage::from_file(file->bytes());
+  if (!image.ok()) return;
+  debug_file_ = std::move(*file);
+  debug_ = std::move(image.value());
+}
+
+bool ElfModule::is_called(std::string_view library) {
+  if (library == identity_.path || name_begins_with_library(name_, library)) return true;
+  open();
+  return name_begins_with_library(soname_, library);
+}
+
+// --- functions
+
+const std::vector<FunctionSymbol>& ElfModule::functions() {
+  if (loaded_) return functions_;
+  loaded_ = true;
+  open_debug_file();
+  if (!image_) return functions_;
+  functions_ = load_functions({&*image_, debug_ ? &*debug_ : nullptr, has_code_, identity_.bias});
+  return functions_;
+}
+
+std::string_view ElfModule::original_code(uint64_t address, size_t size) {
+  open();
+  uint64_t elf_address = address - identity_.bias;
+  if (!image_ || !has_code_ || !image_->is_executable(elf_address)) return {};
+  Bytes code = image_->at(elf_address);
+  if (code.size() < size) return {};
+  return {reinterpret_cast<const char*>(code.data()), size};
+}
+
+std::vector<FunctionSymbol> ElfModule::scan_for(std::string_view name) {
+  std::vector<FunctionSymbol> found;
+  bool complete = true;
+  auto scan = [&](const ElfSymbols& table, SymbolSource source) {
+    for (size_t i = 0; i < table.size(); ++i) {
+      Elf64_Sym symbol = table[i];
+      if (!table.name_is(symbol, name) || symbol.st_shndx == SHN_UNDEF) continue;
+      bool function = is_function(*image_, symbol);
+      complete &= function ? symbol.st_size != 0 : ELF64_ST_TYPE(symbol.st_info) != STT_NOTYPE;
+      if (!function) continue;
+      FunctionSymbol made = make_function({table, symbol, source}, identity_.bias);
+      auto same = [&](const FunctionSymbol& other) { return other.address == made.address; };
+      if (std::none_of(found.begin(), found.end(), same)) found.push_back(made);
+    }
+  };
+  scan(image_->symtab(), has_code_ ? SymbolSource::kSymtab : SymbolSource::kDebugFile);
+  scan(image_->dynsym(), SymbolSource::kDynsym);
+  if (found.empty()) {
+    open_debug_file();
+    if (debug_) scan(debug_->symtab(), SymbolSource::kDebugFile);
+  }
+  // The unwind tables know how long it is, or whether it is a function at all.
+  return complete ? found : look_up(name);
+}
+
+void ElfModule::for_each_name(const std::function<void(const TableSymbol&)>& visit,
+                              std::string_view start) {
+  open_debug_file();
+  if (!image_) return;
+  auto walk = [&](const ElfSymbols& table, SymbolSource source) {
+    for (size_t i = 0; i < table.size(); ++i) {
+      Elf64_Sym symbol = table[i];
+      if (table.starts_with(symbol, start) && is_function(*image_, symbol)) {
+        visit({table, symbol, source});
+      }
+    }
+  };
+  walk(image_->symtab(), has_code_ ? SymbolSource::kSymtab : SymbolSource::kDebugFile);
+  if (debug_) walk(debug_->symtab(), SymbolSource::kDebugFile);
+  walk(image_->dynsym(), SymbolSource::kDynsym);
+}
+
+FunctionSymbol ElfModule::complete(const TableSymbol& symbol) {
+  FunctionSymbol function = make_function(symbol, identity_.bias);
+  if (function.size != 0) return function;
+  for (const FunctionSymbol& other : look_up(function.name)) {
+    if (other.address == function.address) return other;
+  }
+  return function;
+}
+
+void ElfModule::build_name_index() {
+  functions();
+  name_index_.assign(std::bit_ceil(functions_.size() * 2 + 1), 0);
+  size_t mask = name_index_.size() - 1;
+  for (size_t i = 0; i < functions_.size(); ++i) {
+    if (functions_[i].name.empty()) continue;
+    size_t slot = hash_of(functions_[i].name) & mask;
+    while (name_index_[slot]) slot = (slot + 1) & mask;
+    name_index_[slot] = uint32_t(i + 1);
+  }
+}
+
+std::vector<FunctionSymbol> ElfModule::look_up(std::string_view name) {
+  if (name_index_.empty()) build_name_index();
+  std::vector<FunctionSymbol> found;
+  size_t mask = name_index_.size() - 1;
+  for (size_t slot = hash_of(name) & mask; name_index_[slot]; slot = (slot + 1) & mask) {
+    const FunctionSymbol& function = functions_[name_index_[slot] - 1];
+    if (function.name == name) found.push_back(function);
+  }
+  return found;
+}
+
+std::vector<FunctionSymbol> ElfModule::find_functions(std::string_view name) {
+  open();
+  if (!image_ || name.empty() || name.size() > ElfSymbols::kMaxName) return {};
+  bool indexed = !name_index_.empty() || ++scans_ > kScansBeforeIndex;
+  return indexed ? look_up(name) : scan_for(name);
+}
+
+uint64_t ElfModule::find_symbol(std::string_view name) {
+  open_debug_file();
+  if (!image_ || name.empty()) return 0;
+  const ElfSymbols tables[] = {image_->symtab(), image_->dynsym(),
+                               debug_ ? debug_->symtab() : ElfSymbols()};
+  for (const ElfSymbols& table : tables) {
+    for (size_t i = 0; i < table.size(); ++i) {
+      Elf64_Sym symbol = table[i];
+      unsigned type = ELF64_ST_TYPE(symbol.st_info);
+      if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx == SHN_ABS || type > STT_FUNC) continue;
+      if (symbol.st_value && table.name_is(symbol, name)) return symbol.st_value + identity_.bias;
+    }
+  }
+  return 0;
+}
+
+OtherUse ElfModule::find_other_use(std::string_view name) {
+  open_debug_file();
+  if (!image_ || name.empty()) return OtherUse::kNone;
+  OtherUse use = OtherUse::kNone;
+  for (const ElfSymbols& table : {image_->symtab(), image_->dynsym()}) {
+    for (size_t i = 0; i < table.size(); ++i) {
+      Elf64_Sym symbol = table[i];
+      if (!table.name_is(symbol, name)) continue;
+      if (symbol.st_shndx != SHN_UNDEF) return OtherUse::kData;
+      use = OtherUse::kImport;
+    }
+  }
+  return use;
+}
+
+const FunctionSymbol* ElfModule::function_around(uint64_t address) {
+  const std::vector<FunctionSymbol>& all = functions();
+  auto after = std::upper_bound(all.begin(), all.end(), address,
+                                [](uint64_t a, const FunctionSymbol& f) { return a < f.address; });
+  // A longer function may lie around a short one that ends before the address.
+  constexpr int kNeighbours = 64;
+  const FunctionSymbol* best = nullptr;
+  for (int i = 0; i < kNeighbours && after != all.begin(); ++i) {
+    --after;
+    if (best && after->address != best->address) break;
+    if (address - after->address < after->size) best = &*after;
+  }
+  return best;
+}
+
+const FunctionSymbol* ElfModule::function_at(uint64_t address) {
+  const std::vector<FunctionSymbol>& all = functions();
+  auto at = std::lower_bound(all.begin(), all.end(), address,
+                             [](const FunctionSymbol& f, uint64_t a) { return f.address < a; });
+  return at != all.end() && at->address == address ? &*at : nullptr;
+}
+
+void ElfModule::drop_caches() {
+  loaded_ = false;
+  scans_ = 0;
+  functions_ = {};
+  name_index_ = {};
+}
+
+}  // namespace patchbay

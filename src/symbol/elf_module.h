@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+//
+// One loaded object. Nothing is opened before somebody asks for its symbols or code. A single name is
+// looked for in the symbol tables as they lie in the file, which costs a millisecond or two even for
+// node and no memory; only a list of all functions, an address, or many names build indexes.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/unique_fd.h"
+#include "symbol/elf_image.h"
+#include "symbol/load_functions.h"
+#include "symbol/symbol.h"
+
+namespace patchbay {
+
+struct ModuleIdentity {
+  std::string path;
+  std::string build_id;
+  uint64_t start = 0, end = 0, bias = 0;
+  std::vector<Elf64_Phdr> segments;  // of an object in this process; empty for a recorded one
+  bool in_this_process = false;
+  bool is_executable = false;        // the program itself, not a library
+};
+
+// What else a name can be in an object.
+enum class OtherUse { kNone, kImport, kData };
+
+class ElfModule final : public Module {
+ public:
+  explicit ElfModule(ModuleIdentity identity);
+
+  const std::string& path() const override { return identity_.path; }
+  const std::string& name() const override { return name_; }
+  const std::string& build_id() const override { return identity_.build_id; }
+  uint64_t start() const override { return identity_.start; }
+  uint64_t end() const override { return identity_.end; }
+  uint64_t bias() const override { return identity_.bias; }
+  const std::vector<FunctionSymbol>& functions() override;
+  std::string_view original_code(uint64_t address, size_t size) override;
+  const std::vector<std::pair<uint64_t, uint64_t>>& text_ranges() const override;
+
+  const ModuleIdentity& identity() const { return identity_; }
+  bool is_vdso() const { return is_vdso_; }
+  // Whether `library:` means this module: libc for libc.so.6 and libc-2.31.so, or the soname's start.
+  bool is_called(std::string_view library);
+  // Every function symbol of the tables, unsorted, doubles included, whose name starts with `start`.
+  void for_each_name(const std::function<void(const TableSymbol&)>& visit, std::string_view start);
+  // The function of a symbol, with its size also when the symbol has none.
+  FunctionSymbol complete(const TableSymbol& symbol);
+  // Every function of exactly this (mangled) name.
+  std::vector<FunctionSymbol> find_functions(std::string_view name);
+  // Run-time address of a data or function symbol; 0 when it is not defined here.
+  uint64_t find_symbol(std::string_view name);
+  OtherUse find_other_use(std::string_view name);
+  // The best name of the function that starts at, or contains, an address; null when there is none.
+  const FunctionSymbol* function_at(uint64_t address);
+  const FunctionSymbol* function_around(uint64_t address);
+  void drop_caches();
+
+ private:
+  void open();
+  void open_own();
+  void open_recorded();
+  bool use_file(const std::string& path, bool only_debug);
+  void open_debug_file();
+  std::vector<FunctionSymbol> scan_for(std::string_view name);
+  std::vector<FunctionSymbol> look_up(std::string_view name);
+  void build_name_index();
+
+  ModuleIdentity identity_;
+  std::string name_;
+  std::string soname_;
+  bool is_vdso_ = false;
+  bool opened_ = false;
+  bool has_code_ = true;
+  bool debug_tried_ = false;
+  Mapping file_, debug_file_;
+  std::optional<ElfImage> image_, debug_;
+
+  bool loaded_ = false;
+  std::vector<FunctionSymbol> functions_;
+  size_t scans_ = 0;
+  std::vector<uint32_t> name_index_;  // open addressing; index + 1 into functions_, 0 is free
+  std::vector<std::pair<uint64_t, uint64_t>> text_ranges_;
+};
+
+}  // namespace patchbay

@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: MIT
+//
+// A name is tried in steps, each in all modules in load order before the next one:
+//
+//   1. exactly this symbol (C, or mangled)              the tables as they lie in the files
+//   2. its clones: name.isra.0, name.constprop.1, ...   the same
+//   3. C++: the demangled name, in classes from the exact overload to a mere last component
+//
+// Step 3 demangles only names that contain every identifier of what was asked for, which is a search
+// in a few megabytes and some hundred demanglings, instead of some ten thousand.
+#include "symbol/resolve.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "symbol/demangled_name.h"
+
+namespace patchbay {
+namespace {
+
+constexpr size_t kMaxDemangledForHints = 20000;
+
+std::string_view trim(std::string_view text) {
+  size_t first = text.find_first_not_of(" \t\n");
+  if (first == text.npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\n") - first + 1);
+}
+
+std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
+
+std::string joined(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
+  return text;
+}
+
+// How well a C++ function answers the question; less is better.
+enum class Answer {
+  kExact,            // this name (and this overload, when one was asked for)
+  kExactClone,       // the same, but a clone like .isra.0
+  kTemplate,         // an instantiation, asked for without template arguments
+  kSuffix,           // asked for without its first namespaces
+  kOtherParameters,  // the name, but not the parameter list asked for: only for the error's sentence
+  kNo,
+};
+
+class CxxQuestion {
+ public:
+  explicit CxxQuestion(std::string_view asked);
+  bool may_be(std::string_view symbol) const;
+  Answer compare(std::string_view symbol) const;
+
+ private:
+  Answer compare_name(std::string_view name) const;
+
+  std::string name_, parameters_, trailing_;
+  bool has_arguments_ = false;  // template arguments or ABI tags
+  std::vector<std::string> needles_;
+};
+
+CxxQuestion::CxxQuestion(std::string_view asked) {
+  DemangledName parts = split_demangled(asked);
+  name_ = squeeze(parts.name.empty() ? asked : parts.name);
+  if (name_.starts_with("::")) name_.erase(0, 2);
+  parameters_ = canonical_parameters(parts.parameters);
+  trailing_ = squeeze(parts.trailing);
+  has_arguments_ = without_template_arguments(name_) != name_;
+  needles_ = mangled_needles(name_);
+}
+
+bool CxxQuestion::may_be(std::string_view symbol) const {
+  if (!symbol.starts_with("_Z")) return false;
+  return std::all_of(needles_.begin(), needles_.end(), [&](const std::string& needle) {
+    return ::memmem(symbol.data(), symbol.size(), needle.data(), needle.size()) != nullptr;
+  });
+}
+
+Answer CxxQuestion::compare_name(std::string_view name) const {
+  std::string whole = squeeze(name);
+  std::string bare = has_arguments_ ? whole : squeeze(without_template_arguments(name));
+  if (whole == name_) return Answer::kExact;
+  if (bare == name_) return Answer::kTemplate;
+  return whole.ends_with("::" + name_) || bare.ends_with("::" + name_) ? Answer::kSuffix : Answer::kNo;
+}
+
+Answer CxxQuestion::compare(std::string_view symbol) const {
+  std::string text = demangle(symbol, true);
+  DemangledName parts = split_demangled(text);
+  if (!parts.prefix.empty()) return Answer::kNo;  // thunks are not what was asked for
+  Answer answer = compare_name(demangle(symbol.substr(0, symbol.find('.')), false));
+  if (answer == Answer::kNo) return answer;
+  if (!parameters_.empty() && canonical_parameters(parts.parameters) != parameters_) {
+    return Answer::kOtherParameters;
+  }
+  std::string_view trailing = parts.trailing.substr(0, parts.trailing.find(" [clone"));
+  if (!trailing_.empty() && squeeze(trailing) != trailing_) return Answer::kOtherParameters;
+  bool clone = answer == Answer::kExact && !clone_suffix(symbol).empty();
+  return clone ? Answer::kExactClone : answer;
+}
+
+class Resolver {
+ public:
+  Resolver(const ModuleList& modules, std::string_view spec) : all_(modules), spec_(spec) {}
+  Result<std::vector<ResolvedFunction>> resolve();
+
+ private:
+  Result<std::vector<ResolvedFunction>> finish();
+  bool select_modules();
+  bool by_offset(Result<std::vector<ResolvedFunction>>* result);
+  bool by_symbol();
+  bool by_clone();
+  bool by_cxx_name();
+  Status check_one_name() const;
+  void add(ElfModule& module, const FunctionSymbol& function, std::string display);
+
+  Error no_library() const;
+  Error no_function();
+  std::string other_use() const;
+  std::string elsewhere() const;
+  std::vector<std::string> hints();
+  void add_c_names(std::vector<std::string_view>* names) const;
+  std::vector<std::string> cxx_names() const;
+
+  const ModuleList& all_;
+  std::string_view spec_;
+  std::string_view library_, name_;
+  ModuleList chosen_;
+  std::vector<ResolvedFunction> found_;
+  bool only_suffix_ = false;
+  std::vector<std::string> other_overloads_;
+};
+
+void Resolver::add(ElfModule& module, const FunctionSymbol& function, std::string display) {
+  if (function.is_cold_part) return;
+  auto same = [&](const ResolvedFunction& other) { return other.symbol.address == function.address; };
+  if (std::any_of(found_.begin(), found_.end(), same)) return;
+  found_.push_back({&module, function, std::move(display)});
+}
+
+bool Resolver::select_modules() {
+  for (const auto& module : all_) {
+    if (library_.empty() || module->is_called(library_)) chosen_.push_back(module);
+  }
+  return !chosen_.empty();
+}
+
+// file@0xOFFSET; false when the name has another form.
+bool Resolver::by_offset(Result<std::vector<ResolvedFunction>>* result) {
+  size_t at = name_.rfind("@0x");
+  if (at == name_.npos || at == 0) return false;
+  std::string_view file = name_.substr(0, at), digits = name_.substr(at + 3);
+  uint64_t offset = 0;
+  auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), offset, 16);
+  if (error != std::errc() || end != digits.data() + digits.size()) return false;
+  *result = no_function();
+  for (const auto& module : chosen_) {
+    if (module->name() != file && !module->is_called(file)) continue;
+    uint64_t address = module->bias() + offset;
+    const FunctionSymbol* function = module->function_at(address);
+    if (function) {
+      add(*module, *function, display_name(*module, *function));
+      *result = finish();
+      return true;
+    }
+    const FunctionSymbol* around = module->function_around(address);
+    std::string sentence = "no function starts at " + std::string(name_);
+    if (around) sentence += "; it lies in " + display_name(*module, *around);
+    *result = user_error(EINVAL, sentence);
+  }
+  return true;
+}
+
+bool Resolver::by_symbol() {
+  for (const auto& module : chosen_) {
+    for (const FunctionSymbol& function : module->find_functions(name_)) {
+      add(*module, function, display_name(*module, function));
+    }
+    if (!found_.empty()) return true;
+  }
+  return false;
+}
+
+// The optimiser replaced a function by specialised copies of it. Many names are looked at, so this
+// reads the list of functions.
+bool Resolver::by_clone() {
+  std::string start = std::string(name_) + ".";
+  for (const auto& module : chosen_) {
+    module->for_each_name([&](const TableSymbol& symbol) {
+      std::string_view name = symbol.table.name(symbol.symbol);
+      if (!name.starts_with(start)) return;
+      FunctionSymbol function = module->complete(symbol);
+      add(*module, function, display_name(*module, function));
+    }, start);
+    if (!found_.empty()) return true;
+  }
+  return false;
+}
+
+bool Resolver::by_cxx_name() {
+  CxxQuestion question(name_);
+  Answer best = Answer::kOtherParameters;
+  for (const auto& module : chosen_) {
+    if (best == Answer::kExact) break;
+    Answer best_before = best;
+    module->for_each_name([&](const TableSymbol& symbol) {
+      std::string_view name = symbol.table.name(symbol.symbol);
+      if (!question.may_be(name) || is_cold_name(name)) return;
+      Answer answer = question.compare(name);
+      if (answer == Answer::kOtherParameters) other_overloads_.push_back(demangle(name, true));
+      // A later module must answer better, not as well: the first module that has it wins.
+      if (answer > best || (answer == best && best == best_before)) return;
+      if (answer < best) found_.clear();
+      best = answer;
+      add(*module, module->complete(symbol), demangle(name, false));
+    }, "_Z");
+  }
+  only_suffix_ = best == Answer::kSuffix;
+  return !found_.empty();
+}
+
+// A suffix is taken only for one function (with all its overloads), never for a choice of several.
+Status Resolver::check_one_name() const {
+  if (!only_suffix_) return Status();
+  std::vector<std::string> names;
+  for (const ResolvedFunction& function : found_) {
+    std::string name = function.display_name;
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  auto bare = [](const std::string& name) { return without_template_arguments(name); };
+  bool one = std::all_of(names.begin(), names.end(),
+                         [&](const std::string& name) { return bare(name) == bare(names[0]); });
+  if (one) return Status();
+  std::string count = std::to_string(names.size());
+  if (names.size() > 5) names.resize(5);
+  return user_error(EINVAL, quoted(name_) + " can mean " + count + " functions: " + joined(names) +
+                                (count != std::to_string(names.size()) ? ", ..." : "") +
+                                "; write the whole name");
+}
+
+// An IFUNC stands for the implementation that its resolver chooses on this machine.
+Result<std::vector<ResolvedFunction>> Resolver::finish() {
+  PB_TRY(check_one_name());
+  std::vector<ResolvedFunction> result;
+  for (ResolvedFunction& function : found_) {
+    auto* module = static_cast<ElfModule*>(function.module);
+    if (function.symbol.is_ifunc && module->identity().in_this_process) {
+      uint64_t address = call_ifunc_resolver(function.symbol.address);
+      auto holds = [&](const auto& m) { return address >= m->start() && address < m->end(); };
+      auto owner = std::find_if(all_.begin(), all_.end(), holds);
+      const FunctionSymbol* chosen = owner == all_.end() ? nullptr : (*owner)->function_around(address);
+      if (!chosen || chosen->address != address) {
+        bool in_vdso = owner != all_.end() && (*owner)->is_vdso();
+        if (found_.size() > 1) continue;
+        return user_error(EINVAL, quoted(spec_) + " is chosen at run time (IFUNC), and its implementation " +
+                                      (in_vdso ? "lies in the kernel's vdso, which cannot be traced"
+                                               : "lies in no function that is known"));
+      }
+      function.module = owner->get();
+      function.symbol = *chosen;
+    }
+    auto same = [&](const auto& other) { return other.symbol.address == function.symbol.address; };
+    if (std::none_of(result.begin(), result.end(), same)) result.push_back(std::move(function));
+  }
+  return result;
+}
+
+// --- what to say when there is nothing
+
+Error Resolver::no_library() const {
+  std::vector<std::string> names;
+  std::vector<std::string_view> candidates;
+  for (const auto& module : all_) {
+    if (!module->is_vdso()) names.push_back(module->name());
+  }
+  for (const std::string& name : names) candidates.push_back(std::string_view(name).substr(0, name.find(".so")));
+  std::vector<std::string> near = near_matches(library_, candidates, 1);
+  return user_error(EINVAL, "no library " + quoted(library_) + " in this program" +
+                                (near.empty() ? "" : ", did you mean " + near[0] + "?") +
+                                "; loaded are " + joined(names));
+}
+
+// The name is known, but not as a function.
+std::string Resolver::other_use() const {
+  std::string import;
+  for (const auto& module : chosen_) {
+    OtherUse use = module->find_other_use(name_);
+    if (use == OtherUse::kData) {
+      return quoted(name_) + " in " + module->name() + " is not a function but data";
+    }
+    if (use == OtherUse::kImport && import.empty()) import = module->name();
+  }
+  if (import.empty()) return "";
+  return quoted(name_) + " is only imported by " + import +
+         (library_.empty() ? ", and no loaded library defines it" : "");
+}
+
+// With the wrong library in front.
+std::string Resolver::elsewhere() const {
+  if (library_.empty()) return "";
+  for (const auto& module : all_) {
+    if (!module->find_functions(name_).empty()) return module->name() + " has it";
+  }
+  return "";
+}
+
+void Resolver::add_c_names(std::vector<std::string_view>* names) const {
+  for (const auto& module : chosen_) {
+    module->for_each_name([&](const TableSymbol& symbol) {
+      std::string_view name = symbol.table.name(symbol.symbol);
+      if (!name.starts_with("_Z") && name.find('.') == name.npos) names->push_back(name);
+    }, "");
+  }
+}
+
+// Names that share an identifier with what was asked for, or all, as long as they are not too many.
+std::vector<std::string> Resolver::cxx_names() const {
+  std::vector<std::string> names;
+  std::vector<std::string> needles = mangled_needles(split_demangled(name_).name);
+  auto shares = [&](std::string_view symbol) {
+    return std::any_of(needles.begin(), needles.end(), [&](const std::string& needle) {
+      return symbol.find(needle) != symbol.npos;
+    });
+  };
+  for (const auto& module : chosen_) {
+    module->for_each_name([&](const TableSymbol& symbol) {
+      std::string_view name = symbol.table.name(symbol.symbol);
+      bool wanted = module == chosen_.front() ? names.size() < kMaxDemangledForHints / 2 || shares(name)
+                                              : shares(name);
+      if (wanted && names.size() < kMaxDemangledForHints) names.push_back(demangle(name, false));
+    }, "_Z");
+  }
+  return names;
+}
+
+std::vector<std::string> Resolver::hints() {
+  std::vector<std::string_view> candidates;
+  bool qualified = name_.find("::") != name_.npos;
+  if (!qualified) add_c_names(&candidates);
+  std::vector<std::string> near = near_matches(name_, candidates);
+  if (!near.empty()) return near;
+  std::vector<std::string> demangled = cxx_names();
+  candidates.clear();
+  for (const std::string& name : demangled) {
+    size_t last = name.rfind("::");
+    candidates.push_back(qualified || last == name.npos ? std::string_view(name)
+                                                        : std::string_view(name).substr(last + 2));
+  }
+  return near_matches(split_demangled(name_).name, candidates);
+}
+
+Error Resolver::no_function() {
+  std::string use = other_use();
+  if (!use.empty()) return user_error(EINVAL, use);
+  std::string sentence = "no function " + quoted(name_) + " in ";
+  sentence += library_.empty() ? "this program or its libraries" : chosen_.front()->name();
+  std::string place = elsewhere();
+  if (!place.empty()) return user_error(EINVAL, sentence + "; " + place);
+  if (!other_overloads_.empty()) {
+    if (other_overloads_.size() > 5) other_overloads_.resize(5);
+    return user_error(EINVAL, sentence + "; there is " + joined(other_overloads_));
+  }
+  std::vector<std::string> near = hints();
+  if (!near.empty()) sentence += "; did you mean " + joined(near) + "?";
+  return user_error(EINVAL, sentence);
+}
+
+Result<std::vector<ResolvedFunction>> Resolver::resolve() {
+  FunctionSpec spec = split_spec(spec_);
+  library_ = spec.library;
+  name_ = spec.name;
+  if (name_.empty()) return user_error(EINVAL, "the name of a function is missing");
+  if (!select_modules()) return no_library();
+  Result<std::vector<ResolvedFunction>> result(std::vector<ResolvedFunction>{});
+  if (by_offset(&result)) return result;
+  if (by_symbol() || by_clone() || by_cxx_name()) return finish();
+  return no_function();
+}
+
+}  // namespace
+
+FunctionSpec split_spec(std::string_view spec) {
+  spec = trim(spec);
+  for (size_t i = 0; i < spec.size(); ++i) {
+    if (spec[i] == '(' || spec[i] == '<' || spec[i] == ' ') break;
+    if (spec[i] != ':') continue;
+    if (i + 1 < spec.size() && spec[i + 1] == ':') {
+      // Of three colons the first one separates a library from ::name.
+      if (i == 0 || i + 2 >= spec.size() || spec[i + 2] != ':') {
+        ++i;
+        continue;
+      }
+    }
+    return {trim(spec.substr(0, i)), trim(spec.substr(i + 1))};
+  }
+  return {{}, spec};
+}
+
+uint64_t call_ifunc_resolver(uint64_t resolver) {
+  auto function = reinterpret_cast<uint64_t (*)()>(resolver);
+  return function();
+}
+
+Result<std::vector<ResolvedFunction>> resolve_functions(const ModuleList& modules,
+                                                        std::string_view spec) {
+  return Resolver(modules, spec).resolve();
+}
+
+}  // namespace patchbay
