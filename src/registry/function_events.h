@@ -46,10 +46,16 @@ class FunctionEvents {
 
   void set_single_threaded(bool value);    // start-up: no other thread runs yet
 
+  // --- tracing_on: off stops recording at once and keeps what is patched; the rings' memory is
+  // reserved when the first event is enabled.
+  Status set_tracing(bool on);
+  bool tracing() const { return tracing_; }
+
  private:
   struct Event;
   struct Impl;
   std::unique_ptr<Impl> impl_;
+  bool tracing_ = true;
 };
 
 }  // namespace patchbay
