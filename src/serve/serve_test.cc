@@ -118,7 +118,7 @@ class ServeTest : public ::testing::Test {
   void TearDown() override {
     if (!thread_.joinable()) return;
     server_->stop();
-    EXPECT_TRUE(server_->wake());
+    (void)server_->wake();  // may have seen stop() before
     thread_.join();
   }
   std::unique_ptr<Client> connect() {
