@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// patchbay write PID PATH [TEXT...]: write to a tracefs file of a process.
+#include <getopt.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "tracefs_command.h"
+
+namespace patchbay::cmd {
+namespace {
+
+constexpr const char kHelp[] =
+    "Usage: patchbay write [-t] PID PATH [TEXT...]\n\n"
+    "Writes TEXT (the words joined by blanks, and a newline) to a tracefs file of a process with an\n"
+    "agent; without TEXT, what standard input has.\n\n"
+    "  -t, --truncate   open as the shell's `>` does, which clears the file first;\n"
+    "                   otherwise as `>>`\n\n"
+    "Example: patchbay write 1234 function_events 'getenv(string name)'\n"
+    "         patchbay write 1234 events/functions/getenv/enable 1\n";
+
+Result<std::string> read_standard_input() {
+  std::string text;
+  char part[65536];
+  for (;;) {
+    ssize_t count = ::read(STDIN_FILENO, part, sizeof part);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return sys_error("read standard input", errno);
+    if (count == 0) return text;
+    text.append(part, size_t(count));
+  }
+}
+
+std::string join(char** words, int count) {
+  std::string text;
+  for (int i = 0; i < count; i++) text += (i ? " " : "") + std::string(words[i]);
+  return text + "\n";
+}
+
+}  // namespace
+
+int run_write(int argc, char** argv) {
+  const option options[] = {{"help", no_argument, nullptr, 'h'}, {"truncate", no_argument, nullptr, 't'}, {}};
+  bool truncate = false;
+  ::opterr = 0;
+  for (int letter; (letter = ::getopt_long(argc, argv, "+ht", options, nullptr)) != -1;) {
+    if (letter == 'h') return std::fputs(kHelp, stdout), kOk;
+    if (letter != 't') return bad_option("write", argv);
+    truncate = true;
+  }
+  if (argc - ::optind < 2) return usage_error("write", "A process id and a path are needed.");
+  int status = kOk;
+  std::unique_ptr<serve::Client> client = connect_to("write", argv[::optind], &status);
+  if (!client) return status;
+  int words = argc - ::optind - 2;
+  Result<std::string> text = words > 0 ? join(argv + ::optind + 2, words) : read_standard_input();
+  if (!text.ok()) return fail("write", text.error());
+  const char* path = argv[::optind + 1];
+  Status written = client->write_all(path, *text, truncate);
+  return written.ok() ? kOk : fail("write", std::string(path) + ": " + written.error().message());
+}
+
+}  // namespace patchbay::cmd
