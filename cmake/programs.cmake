@@ -2,7 +2,6 @@
 # Programs that are traced, not part of the product: the examples, the small nasty programs of the
 # tests, and the benchmarks. None of them is sanitized; all keep their symbols and default
 # visibility, as an ordinary program does.
-include(CheckCSourceCompiles)
 
 # pb_program(NAME FOLDER SOURCE… ): an ordinary -O2 program in build/<preset>/FOLDER.
 function(pb_program name folder)
@@ -51,10 +50,9 @@ foreach(kind IN ITEMS 5 16 before short)
   set_target_properties(program_calls_sled_${kind} PROPERTIES OUTPUT_NAME calls_sled_${kind})
   target_compile_options(program_calls_sled_${kind} PRIVATE ${sled_${kind}})
 endforeach()
-set(CMAKE_REQUIRED_FLAGS "-pg -mfentry -mnop-mcount -fno-pie -no-pie")
-check_c_source_compiles("int main(void) { return 0; }" PATCHBAY_HAS_NOP_MCOUNT)
-unset(CMAKE_REQUIRED_FLAGS)
-if(PATCHBAY_HAS_NOP_MCOUNT)
+execute_process(COMMAND ${CMAKE_C_COMPILER} -pg -mfentry -mnop-mcount -fno-pie -c -x c /dev/null
+  -o ${CMAKE_BINARY_DIR}/nop_mcount.o RESULT_VARIABLE nop_mcount ERROR_QUIET)
+if(nop_mcount EQUAL 0)
   pb_program(program_calls_sled_mfentry tests/programs ${sled_source})
   set_target_properties(program_calls_sled_mfentry PROPERTIES OUTPUT_NAME calls_sled_mfentry
     POSITION_INDEPENDENT_CODE OFF)

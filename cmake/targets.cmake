@@ -2,9 +2,8 @@
 # The one list of targets. Sources are found by folder and by ending (docs/ARCHITECTURE.md):
 #   *_hot.cc, *.S   the probe path, a library of its own     *_test.cc   unit tests, beside the unit
 #   *_fuzz.cc       libFuzzer targets                        *_bench.cc  Google Benchmark programs
-find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
-pkg_check_modules(ZYDIS REQUIRED IMPORTED_TARGET zydis)
+find_package(zydis REQUIRED)
 find_package(GTest)
 find_package(benchmark)
 
@@ -42,7 +41,7 @@ endif()
 file(GLOB_RECURSE core_sources CONFIGURE_DEPENDS src/*.cc)
 list(FILTER core_sources EXCLUDE REGEX "_(hot|test|fuzz|bench)\\.cc$|/src/agent/")
 add_library(pb_core STATIC ${core_sources})
-target_link_libraries(pb_core PUBLIC pb_options pb_san pb_hot PkgConfig::ZYDIS Threads::Threads)
+target_link_libraries(pb_core PUBLIC pb_options pb_san pb_hot Zydis::Zydis Threads::Threads)
 
 # --- the agent: one closed shared object (see src/agent/agent.map for what it exports)
 file(GLOB_RECURSE agent_sources CONFIGURE_DEPENDS src/agent/*.cc)
