@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Readers of a buffer file (abi/buffer_abi.h), of a live process, a dead one, or a hostile one (G6):
-// every offset and length is checked against what is really there before use.
+// every offset and length is checked against what is really there before use. The file is read with
+// pread() only: a file that is cut short under our hands gives short reads, never a SIGBUS, and a
+// value that was checked cannot change afterwards.
 #pragma once
 
 #include <cstdint>
@@ -58,11 +60,31 @@ class BufferFile {
   bool next_page(uint32_t ring, bool include_current, PageImage* out);
 
  private:
+  // How far the reader has come in one ring.
+  struct Ring {
+    uint64_t next_seq = 0;      // sub-buffer to deliver next …
+    uint32_t next_offset = 0;   // … and the bytes of its events that were already delivered
+    uint64_t time = 0;          // of the last delivered event, when next_offset > 0
+    uint64_t entries = 0;       // the ring's count of events up to there: what is missing was lost
+    bool started = false;       // entries is meaningful
+  };
+  struct Current;               // what publish says now
   BufferFile() = default;
-  struct Ring;
+
+  Status load_header(const std::string& name);
+  bool read_at(uint64_t offset, void* to, size_t size) const;
+  bool read_current(uint32_t ring, Current* out) const;
+  uint64_t subbuf_offset(uint32_t ring, uint64_t seq) const;
+  void start_ring(uint32_t ring, const Current& current);
+  enum class Copy { kCopied, kOverrun, kDamaged };
+  Copy copy_subbuf(uint32_t ring, uint64_t seq, PageImage* out, abi::PageMeta* meta) const;
+  bool deliver(uint32_t ring, uint64_t seq, uint32_t used, bool complete, const abi::PageMeta& meta,
+               PageImage* out);
+  void publish_progress(uint32_t ring) const;
+
   abi::BufferHeader header_{};
-  Mapping mapping_;
   UniqueFd fd_;
+  uint64_t file_size_ = 0;
   bool consume_ = false;
   std::vector<Ring> rings_;
 };
@@ -78,6 +100,8 @@ class EventIterator {
   EventIterator(std::span<const uint8_t> page, uint32_t used);
   bool next(EventView* out);
   bool malformed() const { return malformed_; }
+  uint32_t position() const { return uint32_t(position_); }  // of the next header, in the page
+  uint64_t time() const { return time_; }                    // of the last event
 
  private:
   std::span<const uint8_t> page_;
@@ -86,7 +110,17 @@ class EventIterator {
   bool malformed_ = false;
 };
 
+// The commit word of an image of `used` bytes of events with `lost` events lost before it, and the
+// stored count behind the data when there is room (spec: the kernel's bits 31 and 30).
+void store_commit(std::span<uint8_t> page, uint32_t used, uint64_t lost);
+// The reverse, for pages of any origin: fills used, lost_before (kLostUnknown without a count) and
+// entries of `image` from its bytes; everything behind a malformed event is cut off.
+inline constexpr uint64_t kLostUnknown = ~uint64_t{0};
+void read_commit(PageImage* image);
+
 // TSC -> CLOCK_MONOTONIC by one line through the recorded pairs: ns = ((tsc - tsc0) * mult >> shift) + ns0.
+// fit_clock() makes lines with tsc0 == 0 and ns0 an offset modulo 2^64, because that is the arithmetic
+// of trace.dat's TSC2NSEC and OFFSET options: both ways of reading give the same nanosecond.
 struct ClockLine {
   uint64_t tsc0 = 0, ns0 = 0;
   uint32_t mult = 1, shift = 0;
