@@ -21,6 +21,8 @@ struct EventField {
   uint32_t size = 0;      // whole field; 0 for an unbounded last field
   bool is_signed = false;
   uint32_t array_len = 0; // > 0: T name[N]
+  // What a foreign format file has in place of "[array_len]": "[]", "[TASK_COMM_LEN]", "[2][3]"; else empty.
+  std::string brackets = {};
 };
 
 struct EventCall {

@@ -35,8 +35,19 @@ struct FunctionEventField {
 
 struct FunctionEventArg {         // one position
   bool is_null = false;
+  std::string null_atom;    // NULL of a "float NULL" or "double NULL": it skips a vector register; else empty
   std::vector<FunctionEventField> fields;  // joined by |
+
+  // Where the calling convention passes it. A position of ADDR fields only is passed nowhere; a float or
+  // double without suffixes is in the next xmm register; everything else, also the address of an array
+  // of floats, is in the next integer register.
+  enum class Passed : uint8_t { kNowhere, kInteger, kVector };
+  Passed passed() const;
 };
+
+inline constexpr uint32_t kMaxIntegerArgs = 6;   // rdi rsi rdx rcx r8 r9
+inline constexpr uint32_t kMaxVectorArgs = 8;    // xmm0..xmm7
+inline constexpr uint32_t kMaxStringBytes = 512;  // with the NUL; a longer string is cut
 
 struct FunctionEventDef {
   std::string function;           // as written: name, library:name, ns::f(int), file@0xOFFSET

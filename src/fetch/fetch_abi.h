@@ -20,7 +20,8 @@ enum class FetchOp : uint8_t {
   kStore,   // record[offset .. offset+size) = low `size` bytes of value
   kLoad,    // record[offset .. offset+size) = size bytes at address value
   kArray,   // record[offset ..] = `imm` elements of `size` bytes at address value
-  kString,  // dynamic: u32 __data_loc at record[offset]; at most imm bytes including NUL from address value
+  kString,  // dynamic: u32 __data_loc at record[offset]; at most imm (>= 1) bytes including NUL from
+            // address value, stored behind the fixed part
 };
 
 struct FetchInsn {
@@ -39,7 +40,7 @@ struct FetchProgram {
   uint16_t nr_insns;
   uint8_t uses_xmm;      // some instruction is kXmm
   uint8_t scalar_only;   // only kArg/kStore pairs and kAdd between: the fast path can be generated
-  uint32_t reserved;
+  uint32_t has_gaps;     // some byte between 24 and fixed_size belongs to no field: fetch_run zeroes it
   FetchInsn insn[];
 };
 

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+//
+// A definition as data: its types, its event's name, and the line that shows it.
+#include "event/function_event.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "event/function_event_atom.h"
+
+namespace patchbay {
+
+namespace {
+
+constexpr FunctionEventAtom kAtoms[] = {
+    {"char", 1, true, "%s", "%s"},        {"short", 2, true, "%hd", "%u"},
+    {"int", 4, true, "%d", "%u"},         {"long", 8, true, "%lld", "%llu"},
+    {"size_t", 8, false, "%llu", "%llu"}, {"u8", 1, false, "%u", "%u"},
+    {"u16", 2, false, "%u", "%u"},        {"u32", 4, false, "%u", "%u"},
+    {"u64", 8, false, "%llu", "%llu"},    {"s8", 1, true, "%hhd", "%u"},
+    {"s16", 2, true, "%hd", "%u"},        {"s32", 4, true, "%d", "%u"},
+    {"s64", 8, true, "%lld", "%llu"},     {"x8", 1, false, "%x", "%x"},
+    {"x16", 2, false, "%x", "%x"},        {"x32", 4, false, "%x", "%x"},
+    {"x64", 8, false, "%llx", "%llx"},    {"symbol", 8, false, "%pS", "%pS"},
+    {"string", 4, false, "%s", "%s"},     {"float", 4, true, "%x", ""},
+    {"double", 8, true, "%llx", ""},
+};
+
+// Names in tracefs are file names; C++ has longer ones. The hash keeps two long ones apart.
+constexpr size_t kMaxEventName = 200;
+
+bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+std::string shorten(std::string name) {
+  if (name.size() <= kMaxEventName) return name;
+  uint32_t hash = 2166136261;  // FNV-1a
+  for (char c : name) hash = (hash ^ uint8_t(c)) * 16777619;
+  char text[16];
+  std::snprintf(text, sizeof text, "_%08x", hash);
+  return name.substr(0, kMaxEventName - 9) + text;
+}
+
+// `library:name` without the library, `/dir/file@0x10` without the directory.
+std::string_view without_library(std::string_view function) {
+  size_t offset = function.find("@0x");
+  if (offset != std::string_view::npos) {
+    size_t slash = function.substr(0, offset).rfind('/');
+    return slash == std::string_view::npos ? function : function.substr(slash + 1);
+  }
+  for (size_t i = 0; i < function.size(); i++) {
+    if (function[i] == '(' || function[i] == '<') break;
+    if (function[i] != ':') continue;
+    if (i + 1 < function.size() && function[i + 1] == ':') break;
+    return function.substr(i + 1);
+  }
+  return function;
+}
+
+std::string hex(uint64_t value) {
+  char text[24];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
+void append_field(std::string* line, const FunctionEventField& field) {
+  if (field.is_unsigned_word) *line += "unsigned ";
+  *line += field.atom;
+  if (field.array_len) *line += "[" + std::to_string(field.array_len) + "]";
+  *line += " " + field.name;
+  for (const auto& suffix : field.suffixes) {
+    std::string number = std::to_string(suffix.value);
+    *line += suffix.is_index ? "[" + number + "]" : "+" + number;
+  }
+  // A field that is named after its address is written as the address alone.
+  bool named_after = field.name == hex(field.address);
+  if (field.source == FunctionEventField::Source::kAddress && !named_after) *line += "=" + hex(field.address);
+}
+
+void append_arg(std::string* line, const FunctionEventArg& arg) {
+  if (arg.is_null) {
+    *line += arg.null_atom.empty() ? "NULL" : arg.null_atom + " NULL";
+    return;
+  }
+  for (size_t i = 0; i < arg.fields.size(); i++) {
+    if (i) *line += " | ";
+    append_field(line, arg.fields[i]);
+  }
+}
+
+}  // namespace
+
+const FunctionEventAtom* find_atom(std::string_view name) {
+  for (const FunctionEventAtom& atom : kAtoms)
+    if (atom.name == name) return &atom;
+  return nullptr;
+}
+
+std::string make_identifier(std::string_view text) {
+  std::string name;
+  bool gap = false;
+  for (char c : text) {
+    if (!is_word(c)) {
+      gap = true;
+      continue;
+    }
+    if (gap && !name.empty()) name += '_';
+    gap = false;
+    name += c;
+  }
+  if (name.empty() || (name[0] >= '0' && name[0] <= '9')) name.insert(0, "_");
+  return shorten(std::move(name));
+}
+
+FunctionEventArg::Passed FunctionEventArg::passed() const {
+  if (is_null) return null_atom.empty() ? Passed::kInteger : Passed::kVector;
+  Passed result = Passed::kNowhere;
+  for (const FunctionEventField& field : fields) {
+    if (field.source == FunctionEventField::Source::kAddress) continue;
+    result = is_float(field) && !field.array_len && field.suffixes.empty() ? Passed::kVector : Passed::kInteger;
+  }
+  return result;
+}
+
+std::string FunctionEventDef::event_name() const { return make_identifier(without_library(function)); }
+
+std::string FunctionEventDef::canonical() const {
+  std::string line = function + "(";
+  for (size_t i = 0; i < args.size(); i++) {
+    if (i) line += ", ";
+    append_arg(&line, args[i]);
+  }
+  return line + ")";
+}
+
+void FreeDeleter::operator()(void* p) const { std::free(p); }
+
+}  // namespace patchbay

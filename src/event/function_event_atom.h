@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+//
+// The types of function events (spec: ftrace.md 1.3), one row each, and how libtraceevent is told to
+// print them. Where the conversion differs from the printf one that the kernel's table would give,
+// libtraceevent 1.7 is the reason (format_traceevent_test.cc tries each):
+//   %d of a 1 or 2 byte field prints it unsigned, %hhd and %hd print it right;
+//   %c is not known to it and keeps its argument for the next conversion, %s of one byte prints it;
+//   %f is not known to it either: float and double are given as their bits.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "event/function_event.h"
+
+namespace patchbay {
+
+struct FunctionEventAtom {
+  std::string_view name;
+  uint32_t size;  // in the record, and the unit of an index
+  bool is_signed;
+  std::string_view conversion;
+  std::string_view unsigned_conversion;  // after the word `unsigned`; empty: that word is refused
+};
+
+// Null: there is no such type.
+const FunctionEventAtom* find_atom(std::string_view name);
+
+inline bool is_string(const FunctionEventField& field) { return field.atom == "string"; }
+inline bool is_float(const FunctionEventField& field) {
+  return field.atom == "float" || field.atom == "double";
+}
+// An array of char or unsigned char is shown as a string.
+inline bool is_char_array(const FunctionEventField& field) { return field.atom == "char" && field.array_len; }
+
+// `text` as an identifier: each run of other characters becomes one '_', those at the ends vanish.
+std::string make_identifier(std::string_view text);
+
+}  // namespace patchbay

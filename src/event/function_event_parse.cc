@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: MIT
+//
+// One line of function_events to a definition (spec: ftrace.md 1.2): a state machine over tokens, whose
+// states have the names that its errors show (1.6).
+//
+//   INIT name FUNC ( PARAM type TYPE name VAR ) END
+//                    |  type [ ARRAY 6 ARRAY_SIZE ] ARRAY_END name VAR
+//   VAR:  + PLUS 4 VAR     [ BRACKET 2 INDIRECT ] BRACKET_END     = EQUAL 0x10 ADDR     = EQUAL $ SYMBOL name ADDR
+//   VAR, BRACKET_END and ADDR go on with ')' END, ',' COMMA, '|' PIPE; PARAM and COMMA also take NULL.
+//
+// A token is a maximal run of letters, digits and '_', or one other character. Ours beside the kernel's:
+// the function's name (function_name.h), a $symbol's name that may be qualified, float and double, and
+// that `double NULL` skips a vector register as `NULL` skips an integer one.
+#include <algorithm>
+#include <cstdio>
+#include <string>
+
+#include "abi/buffer_abi.h"
+#include "event/function_event.h"
+#include "event/function_event_atom.h"
+#include "event/function_name.h"
+
+namespace patchbay {
+
+namespace {
+
+enum class State : uint8_t {
+  kInit, kFunc, kParam, kBracket, kBracketEnd, kIndirect, kUnsigned, kAddr, kEqual, kPipe, kPlus,
+  kType, kArray, kArraySize, kArrayEnd, kSymbol, kVar, kComma, kNull, kEnd, kError,
+};
+constexpr std::string_view kStateNames[] = {
+    "INIT", "FUNC", "PARAM", "BRACKET", "BRACKET_END", "INDIRECT", "UNSIGNED", "ADDR", "EQUAL", "PIPE", "PLUS",
+    "TYPE", "ARRAY", "ARRAY_SIZE", "ARRAY_END", "SYMBOL", "VAR", "COMMA", "NULL", "END", "ERROR",
+};
+
+constexpr size_t kMaxErrorText = 232;  // of an entry, all three lines
+constexpr uint64_t kMaxArrayBytes = abi::kMaxSubbufSize;
+
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_word(char c) { return is_letter(c) || is_digit(c); }
+bool is_name(std::string_view token) { return !token.empty() && is_letter(token[0]); }
+
+int digit_value(char c) {
+  if (is_digit(c)) return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return 99;
+}
+
+// Decimal, 0x hexadecimal or 0 octal.
+bool parse_number(std::string_view token, uint64_t* value) {
+  unsigned base = 10;
+  if (token.size() > 1 && token[0] == '0') {
+    bool is_hex = token[1] == 'x' || token[1] == 'X';
+    base = is_hex ? 16 : 8;
+    token.remove_prefix(is_hex ? 2 : 1);
+  }
+  *value = 0;
+  for (char c : token) {
+    unsigned digit = unsigned(digit_value(c));
+    if (digit >= base || *value > (UINT64_MAX - digit) / base) return false;
+    *value = *value * base + digit;
+  }
+  return !token.empty();
+}
+
+bool parse_address(std::string_view token, uint64_t* value) {
+  return token.size() > 2 && token[0] == '0' && (token[1] == 'x' || token[1] == 'X') && parse_number(token, value);
+}
+
+std::string hex(uint64_t value) {
+  char text[20];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
+// How much of a long first line is shown around the caret.
+struct Window {
+  std::string line;
+  size_t caret;
+};
+
+// Cuts the line's ends, never the offending token, so that all of the entry fits in its limit: the
+// line has `columns`, the caret's line one more than the caret.
+Window fit(std::string line, size_t caret, size_t budget) {
+  size_t before = budget / 3;
+  if (line.size() + caret + 3 > budget && caret > before) {
+    line = "..." + line.substr(caret - (before - 3));
+    caret = before;
+  }
+  size_t room = budget > caret + 3 ? budget - caret - 3 : 0;
+  if (line.size() > room) line.resize(room);
+  return {std::move(line), caret};
+}
+
+class FunctionEventParser {
+ public:
+  FunctionEventParser(std::string_view line, const std::function<uint64_t(std::string_view)>& address_of)
+      : line_(line), address_of_(address_of) {}
+  FunctionEventParse run();
+
+ private:
+  using Source = FunctionEventField::Source;
+  // Where a field's type stands: the place to show if the argument turns out to be one too many.
+  struct Place {
+    size_t shown = 0;  // length of the canonical text before it
+    size_t begin = 0, end = 0;
+  };
+
+  void next_token();
+  State step(State state);
+  State on_init();
+  State on_param(State state);
+  State on_type();
+  State on_name();
+  State on_var(State state);
+  State on_delimiter();
+  State on_array();
+  State on_suffix(bool is_index);
+  State on_equal(bool named);
+  State on_symbol();
+  State set_address(uint64_t address, std::string_view symbol);
+  State begin_field();
+  State add_null(std::string atom);
+  bool finish_field();
+  bool finish_arg();
+  bool count_position(FunctionEventArg::Passed passed);
+  bool refuse(std::string message);
+  FunctionEventParse fail(State state);
+
+  FunctionEventArg& arg() { return def_.args.back(); }
+  FunctionEventField& field() { return arg().fields.back(); }
+  void show(std::string_view text) { shown_ += text; }
+  void show_word(std::string_view text) {
+    if (!shown_.empty() && shown_.back() != '(' && shown_.back() != ' ') shown_ += ' ';
+    shown_ += text;
+  }
+
+  std::string_view line_;
+  const std::function<uint64_t(std::string_view)>& address_of_;
+  size_t begin_ = 0, end_ = 0;  // of the token
+  std::string_view token_;
+  std::string shown_;           // the canonical text so far
+  std::string message_;         // third line of the error, if it is not the usual one
+  Place place_, type_place_;
+  bool named_ = false;          // the field that gets an address has a name
+  bool unsigned_ = false;
+  bool in_arg_ = false;
+  uint32_t nr_integer_ = 0, nr_vector_ = 0;
+  uint64_t array_bytes_ = 0;
+  FunctionEventDef def_;
+};
+
+void FunctionEventParser::next_token() {
+  begin_ = end_;
+  while (begin_ < line_.size() && is_blank(line_[begin_])) begin_++;
+  end_ = begin_;
+  while (end_ < line_.size() && is_word(line_[end_])) end_++;
+  if (end_ == begin_ && end_ < line_.size()) end_++;
+  token_ = line_.substr(begin_, end_ - begin_);
+}
+
+State FunctionEventParser::on_init() {
+  size_t length = scan_function_name(line_.substr(begin_));
+  if (!length) return State::kError;
+  end_ = begin_ + length;
+  def_.function = line_.substr(begin_, length);
+  show(def_.function);
+  return State::kFunc;
+}
+
+State FunctionEventParser::begin_field() {
+  const FunctionEventAtom* atom = find_atom(token_);
+  if (!atom || (unsigned_ && atom->unsigned_conversion.empty())) return State::kError;
+  type_place_ = {shown_.size(), begin_, end_};
+  if (!in_arg_) {
+    def_.args.emplace_back();
+    in_arg_ = true;
+  }
+  arg().fields.emplace_back();
+  field().is_unsigned_word = unsigned_;
+  field().atom = atom->name;
+  field().atom_size = atom->size;
+  show_word(token_);
+  unsigned_ = false;
+  return State::kType;
+}
+
+State FunctionEventParser::add_null(std::string atom) {
+  if (atom.empty()) {
+    def_.args.emplace_back();
+    type_place_ = {shown_.size(), begin_, end_};
+  }
+  arg().is_null = true;
+  arg().null_atom = std::move(atom);
+  arg().fields.clear();
+  show_word(token_);
+  in_arg_ = true;
+  return State::kNull;
+}
+
+State FunctionEventParser::on_param(State state) {
+  if (state == State::kParam && token_ == ")") {
+    show(")");
+    return State::kEnd;
+  }
+  if (state != State::kUnsigned && token_ == "unsigned") {
+    unsigned_ = true;
+    show_word(token_);
+    return State::kUnsigned;
+  }
+  bool may_skip = state == State::kParam || state == State::kComma;
+  if (may_skip && token_ == "NULL") return add_null("");
+  return begin_field();
+}
+
+State FunctionEventParser::on_type() {
+  if (token_ == "[" && !is_string(field())) {
+    show("[");
+    return State::kArray;
+  }
+  bool alone = arg().fields.size() == 1;
+  if (alone && is_float(field()) && token_ == "NULL") return add_null(field().atom);
+  return on_name();
+}
+
+State FunctionEventParser::on_array() {
+  uint64_t length;
+  if (!parse_number(token_, &length) || !length) return State::kError;
+  uint64_t room = (kMaxArrayBytes - array_bytes_) / field().atom_size;
+  if (length > room) {
+    message_ = "Error: Record too large (max of " + std::to_string(kMaxArrayBytes) + ")";
+    return State::kError;
+  }
+  array_bytes_ += length * field().atom_size;
+  field().array_len = uint32_t(length);
+  show(std::to_string(length));
+  return State::kArraySize;
+}
+
+// Behind a type: the field's name, or the address that it is read from and named after.
+State FunctionEventParser::on_name() {
+  if (is_name(token_)) {
+    field().name = token_;
+    show_word(token_);
+    return State::kVar;
+  }
+  show_word("");
+  return on_equal(false);
+}
+
+State FunctionEventParser::on_equal(bool named) {
+  named_ = named;
+  uint64_t address;
+  if (token_ == "$") {
+    show("$");
+    return State::kSymbol;
+  }
+  if (!parse_address(token_, &address)) return State::kError;
+  return set_address(address, "");
+}
+
+// A variable of a program may be qualified: $ns::counter, $library.so:counter.
+State FunctionEventParser::on_symbol() {
+  auto belongs = [](char c) { return is_word(c) || c == '.' || c == ':' || c == '@' || c == '$'; };
+  if (!is_name(token_)) return State::kError;
+  while (end_ < line_.size() && belongs(line_[end_])) end_++;
+  token_ = line_.substr(begin_, end_ - begin_);
+  uint64_t address = address_of_ ? address_of_(token_) : 0;
+  if (!address) return State::kError;
+  shown_.pop_back();  // the '$': an address is shown as a number
+  return set_address(address, token_);
+}
+
+State FunctionEventParser::set_address(uint64_t address, std::string_view symbol) {
+  field().source = Source::kAddress;
+  field().address = address;
+  field().address_symbol = symbol;
+  if (!named_) {
+    field().name = symbol.empty() ? hex(address) : make_identifier(symbol);
+    show(field().name);
+  }
+  if (named_ || !symbol.empty()) show((named_ ? "" : "=") + hex(address));
+  return State::kAddr;
+}
+
+State FunctionEventParser::on_suffix(bool is_index) {
+  uint64_t value;
+  if (!parse_number(token_, &value)) return State::kError;
+  field().suffixes.push_back({is_index, value});
+  show(std::to_string(value));
+  return is_index ? State::kIndirect : State::kVar;
+}
+
+// VAR and BRACKET_END: another suffix, or an address if there is none yet, or the end of the field.
+State FunctionEventParser::on_var(State state) {
+  char c = token_.empty() ? '\0' : token_[0];
+  if (c == '+' || c == '[' || (c == '=' && state == State::kVar && field().suffixes.empty())) {
+    show(token_);
+    return c == '+' ? State::kPlus : c == '[' ? State::kBracket : State::kEqual;
+  }
+  return on_delimiter();
+}
+
+State FunctionEventParser::on_delimiter() {
+  char c = token_.empty() ? '\0' : token_[0];
+  bool may_join = !arg().is_null;
+  if (c != ')' && c != ',' && !(c == '|' && may_join)) return State::kError;
+  if (!finish_field()) return State::kError;
+  if (c != '|' && !finish_arg()) return State::kError;
+  show(c == '|' ? " | " : c == ',' ? ", " : ")");
+  return c == '|' ? State::kPipe : c == ',' ? State::kComma : State::kEnd;
+}
+
+bool FunctionEventParser::refuse(std::string message) {
+  message_ = std::move(message);
+  return false;
+}
+
+// A field's type may be followed by what decides where it is passed, so these are checked at its end.
+bool FunctionEventParser::finish_field() {
+  if (arg().is_null || field().source == Source::kAddress) return true;
+  using Passed = FunctionEventArg::Passed;
+  const auto& suffixes = field().suffixes;
+  bool has_index = std::any_of(suffixes.begin(), suffixes.end(), [](const auto& s) { return s.is_index; });
+  if (is_float(field()) && !field().array_len && !suffixes.empty() && !has_index)
+    return refuse("Error: Offset into a " + field().atom + " without an index");
+  FunctionEventArg before;
+  before.fields.assign(arg().fields.begin(), arg().fields.end() - 1);
+  Passed others = before.passed();
+  before.fields.assign(arg().fields.end() - 1, arg().fields.end());
+  if (others != Passed::kNowhere && others != before.passed())
+    return refuse("Error: Floating-point and integer fields in one argument");
+  return true;
+}
+
+bool FunctionEventParser::count_position(FunctionEventArg::Passed passed) {
+  using Passed = FunctionEventArg::Passed;
+  if (passed == Passed::kNowhere) return true;
+  bool is_vector = passed == Passed::kVector;
+  uint32_t max = is_vector ? kMaxVectorArgs : kMaxIntegerArgs;
+  uint32_t& used = is_vector ? nr_vector_ : nr_integer_;
+  if (used == max) {
+    begin_ = type_place_.begin;
+    end_ = type_place_.end;
+    token_ = line_.substr(begin_, end_ - begin_);
+    shown_.resize(type_place_.shown);
+    return refuse("Error: Too many arguments (max of " + std::to_string(max) + ")");
+  }
+  used++;
+  return true;
+}
+
+bool FunctionEventParser::finish_arg() {
+  FunctionEventArg::Passed passed = arg().passed();
+  uint32_t position = nr_integer_ + nr_vector_;
+  if (!count_position(passed)) return false;
+  for (FunctionEventField& each : arg().fields) each.position = uint8_t(position);
+  in_arg_ = false;
+  return true;
+}
+
+State FunctionEventParser::step(State state) {
+  auto expect = [&](std::string_view token, State next) {
+    if (token_ != token) return State::kError;
+    show(token);
+    return next;
+  };
+  switch (state) {
+    case State::kInit: return on_init();
+    case State::kFunc: return expect("(", State::kParam);
+    case State::kParam:
+    case State::kComma:
+    case State::kPipe:
+    case State::kUnsigned: return on_param(state);
+    case State::kType: return on_type();
+    case State::kArray: return on_array();
+    case State::kArraySize: return expect("]", State::kArrayEnd);
+    case State::kArrayEnd: return on_name();
+    case State::kVar:
+    case State::kBracketEnd: return on_var(state);
+    case State::kPlus: return on_suffix(false);
+    case State::kBracket: return on_suffix(true);
+    case State::kIndirect: return expect("]", State::kBracketEnd);
+    case State::kEqual: return on_equal(true);
+    case State::kSymbol: return on_symbol();
+    case State::kAddr:
+    case State::kNull: return on_delimiter();
+    case State::kEnd:
+    case State::kError: break;
+  }
+  return State::kError;
+}
+
+FunctionEventParse FunctionEventParser::fail(State state) {
+  if (token_.empty()) {
+    message_ = "Unexpected ending";
+  } else if (message_.empty()) {
+    message_ = "Unexpected token '" + std::string(token_.substr(0, 64)) + "' for ";
+    message_ += std::string(kStateNames[size_t(state)]) + " state";
+  }
+  while (!shown_.empty() && shown_.back() == ' ') shown_.pop_back();
+  std::string line = shown_.empty() ? "" : shown_ + " ";
+  size_t caret = line.size();
+  line += token_;
+  size_t rest = end_;
+  while (rest < line_.size() && is_blank(line_[rest])) rest++;
+  if (rest < line_.size()) line += " " + std::string(line_.substr(rest));
+  Window window = fit(std::move(line), caret, kMaxErrorText - message_.size());
+  FunctionEventParse result;
+  std::string text = window.line + "\n" + std::string(window.caret, ' ') + "^\n" + message_;
+  result.error = FunctionEventError{std::move(text)};
+  result.function_was_parsed = state != State::kInit;
+  return result;
+}
+
+FunctionEventParse FunctionEventParser::run() {
+  State state = State::kInit;
+  for (;;) {
+    next_token();
+    if (token_.empty() && state == State::kEnd) break;
+    State next = token_.empty() ? State::kError : step(state);
+    if (next == State::kError) return fail(state);
+    state = next;
+  }
+  FunctionEventParse result;
+  result.def = std::move(def_);
+  result.function_was_parsed = true;
+  return result;
+}
+
+}  // namespace
+
+FunctionEventParse parse_function_event(std::string_view line,
+                                        const std::function<uint64_t(std::string_view)>& address_of) {
+  return FunctionEventParser(line, address_of).run();
+}
+
+}  // namespace patchbay

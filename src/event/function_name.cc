@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+#include "event/function_name.h"
+
+#include <cstdint>
+
+namespace patchbay {
+
+namespace {
+
+constexpr std::string_view kAnonymous = "(anonymous namespace)";
+
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_word(char c) { return is_letter(c) || is_digit(c); }
+bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+bool is_blank(char c) { return c == ' ' || c == '\t'; }
+bool contains(std::string_view set, char c) { return c && set.find(c) != std::string_view::npos; }
+
+class NameScanner {
+ public:
+  explicit NameScanner(std::string_view text) : text_(text) {}
+  size_t scan();
+
+ private:
+  char at(size_t i) const { return i < text_.size() ? text_[i] : '\0'; }
+  bool starts(std::string_view word) const { return text_.substr(pos_, word.size()) == word; }
+  bool library();
+  bool step();
+  bool word_or_operator();
+  bool operator_name();
+  bool parentheses();
+  size_t behind_group(size_t open, char opening, char closing) const;
+  size_t behind_template(size_t open) const;
+  size_t behind_qualifiers(size_t from) const;
+
+  std::string_view text_;
+  size_t pos_ = 0;
+  bool ended_ = false;
+};
+
+// `library:` or the whole of `file@0x…`: both may hold what no C++ name holds. True: the name is complete.
+bool NameScanner::library() {
+  for (size_t i = 0; is_word(at(i)) || contains("/.+-@:~", at(i)); i++) {
+    if (at(i) == '@' && at(i + 1) == '0' && at(i + 2) == 'x' && is_hex(at(i + 3))) {
+      for (pos_ = i + 3; is_hex(at(pos_)); pos_++) {
+      }
+      return true;
+    }
+    if (at(i) != ':') continue;
+    if (at(i + 1) == ':') return false;
+    pos_ = i ? i + 1 : 0;
+    return false;
+  }
+  return false;
+}
+
+// One past the bracket that closes the one at `open`; 0: it is never closed.
+size_t NameScanner::behind_group(size_t open, char opening, char closing) const {
+  size_t depth = 0;
+  for (size_t i = open; i < text_.size(); i++) {
+    if (text_[i] == opening) depth++;
+    if (text_[i] == closing && --depth == 0) return i + 1;
+  }
+  return 0;
+}
+
+size_t NameScanner::behind_template(size_t open) const {
+  size_t depth = 0;
+  for (size_t i = open; i < text_.size(); i++) {
+    if (text_[i] == '(') {
+      i = behind_group(i, '(', ')');
+      if (!i--) return 0;
+    } else if (text_[i] == '<') {
+      depth++;
+    } else if (text_[i] == '>' && --depth == 0) {
+      return i + 1;
+    }
+  }
+  return 0;
+}
+
+size_t NameScanner::behind_qualifiers(size_t from) const {
+  for (;;) {
+    size_t i = from;
+    while (is_blank(at(i))) i++;
+    std::string_view rest = text_.substr(i);
+    if (rest.substr(0, 5) == "const" && !is_word(at(i + 5))) {
+      from = i + 5;
+    } else if (rest.substr(0, 8) == "volatile" && !is_word(at(i + 8))) {
+      from = i + 8;
+    } else if (at(i) == '&') {
+      from = i + 1;
+    } else {
+      return from;
+    }
+  }
+}
+
+// "operator" has been read: "()", symbols, " new[]", " bool", "\"\"_x".
+bool NameScanner::operator_name() {
+  if (at(pos_) == '(' && at(pos_ + 1) == ')') {
+    pos_ += 2;
+    return true;
+  }
+  if (contains("+-*/%^&|~!=<>,[]\"", at(pos_))) {
+    while (contains("+-*/%^&|~!=<>,[]\"", at(pos_))) pos_++;
+    if (at(pos_) == ' ' && at(pos_ + 1) == '<') pos_++;
+    return true;
+  }
+  while (at(pos_) && at(pos_) != '(') pos_++;
+  return true;
+}
+
+bool NameScanner::word_or_operator() {
+  size_t start = pos_;
+  while (is_word(at(pos_))) pos_++;
+  if (text_.substr(start, pos_ - start) != "operator") return true;
+  // An ordinary function may have that name too: then its argument list follows.
+  if (at(pos_) == '(' && at(pos_ + 1) != ')') return true;
+  return operator_name();
+}
+
+// Part of the name, or where it ends.
+bool NameScanner::parentheses() {
+  size_t behind = behind_group(pos_, '(', ')');
+  if (!behind) return false;
+  std::string_view after = text_.substr(behind);
+  if (starts(kAnonymous) || after.substr(0, 2) == "::") {
+    if (after.substr(0, 2) != "::") return false;
+    pos_ = behind;
+    return true;
+  }
+  size_t end = behind_qualifiers(behind);
+  size_t next = end;
+  while (is_blank(at(next))) next++;
+  if (at(next) != '(' || pos_ == 0) return false;
+  pos_ = end;
+  ended_ = true;
+  return true;
+}
+
+// One piece of the name; false: it ends here.
+bool NameScanner::step() {
+  char c = at(pos_);
+  if (is_word(c)) return word_or_operator();
+  if (c == '(') return parentheses();
+  size_t behind = 0;
+  if (c == '<') behind = behind_template(pos_);
+  if (c == '{') behind = behind_group(pos_, '{', '}');
+  if (starts("[abi:")) behind = behind_group(pos_, '[', ']');
+  if (c == ':' && at(pos_ + 1) == ':') behind = pos_ + 2;
+  if (contains(".@$~", c)) behind = pos_ + 1;
+  if (!behind) return false;
+  pos_ = behind;
+  return true;
+}
+
+size_t NameScanner::scan() {
+  if (library()) return pos_;
+  size_t start = pos_;
+  if (!is_letter(at(start)) && !contains("~.", at(start)) && !starts(kAnonymous)) return 0;
+  while (!ended_ && step()) {
+  }
+  return pos_ == start ? 0 : pos_;
+}
+
+}  // namespace
+
+size_t scan_function_name(std::string_view line) { return NameScanner(line).scan(); }
+
+}  // namespace patchbay
