@@ -104,6 +104,17 @@ RingSet make_ring_set(uint8_t* base) {
   return set;
 }
 
+Status write_at(int fd, std::string_view bytes, uint64_t offset) {
+  while (!bytes.empty()) {
+    ssize_t count = ::pwrite(fd, bytes.data(), bytes.size(), off_t(offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return sys_error("write the buffer file", count < 0 ? errno : ENOSPC);
+    bytes.remove_prefix(size_t(count));
+    offset += uint64_t(count);
+  }
+  return {};
+}
+
 RingControl* control(const RingSet& set, uint32_t ring) {
   return reinterpret_cast<RingControl*>(set.controls + uint64_t(ring) * abi::kRingControlStride);
 }
@@ -133,15 +144,31 @@ Result<std::unique_ptr<RingBuffer>> RingBuffer::create(const RingBufferOptions& 
     rc->publish = abi::kPageHeaderSize;
   }
   buffer->add_clock_pair();
+  buffer->release_file();
   return buffer;
 }
+
+Result<int> RingBuffer::file() {
+  if (!fd_.valid()) fd_ = UniqueFd(::open(path_.c_str(), O_RDWR | O_CLOEXEC));
+  if (!fd_.valid()) return sys_error("open " + path_, errno);
+  return fd_.get();
+}
+
+void RingBuffer::release_file() {
+  if (!held_) fd_.reset();
+}
+
+void RingBuffer::hold_file() { held_ = file().ok(); }
 
 RingBuffer::~RingBuffer() = default;
 
 Status RingBuffer::enable() {
   if (!allocated_) {
     const BufferHeader& h = *set_.header;
-    int error = ::posix_fallocate(fd_.get(), off_t(h.page_meta_offset), off_t(h.meta_offset - h.page_meta_offset));
+    auto fd = file();
+    if (!fd.ok()) return fd.error();
+    int error = ::posix_fallocate(*fd, off_t(h.page_meta_offset), off_t(h.meta_offset - h.page_meta_offset));
+    release_file();
     if (error) return sys_error("reserve memory for the rings in " + path_, error);
     allocated_ = true;
   }
@@ -181,14 +208,11 @@ Status RingBuffer::append_meta(uint32_t type, std::string_view payload) {
   std::memcpy(bytes.data(), &record, sizeof record);
   bytes.append(payload);
   bytes.resize((bytes.size() + 7) & ~size_t{7}, '\0');
-  size_t done = 0;
-  while (done < bytes.size()) {
-    ssize_t count = ::pwrite(fd_.get(), bytes.data() + done, bytes.size() - done,
-                             off_t(set_.header->meta_offset + meta_used_ + done));
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return sys_error("write " + path_, count < 0 ? errno : ENOSPC);
-    done += size_t(count);
-  }
+  auto fd = file();
+  if (!fd.ok()) return fd.error();
+  Status status = write_at(*fd, bytes, set_.header->meta_offset + meta_used_);
+  release_file();
+  PB_TRY(status);
   meta_used_ += bytes.size();
   __atomic_store_n(&set_.header->meta_used, meta_used_, __ATOMIC_RELEASE);  // pairs with BufferFile::meta
   return {};

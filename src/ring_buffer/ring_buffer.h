@@ -40,12 +40,18 @@ class RingBuffer {
   Status append_meta(uint32_t type, std::string_view payload);  // published when it returns
   void close_cleanly();
   const std::string& path() const { return path_; }
+  // Between calls the file is not kept open, so that the program's descriptor numbers stay its own. A
+  // thread with a descriptor table of its own may keep it (it then survives a chroot of the program).
+  void hold_file();
 
  private:
   RingBuffer() = default;
+  Result<int> file();  // fd_, or opened until release_file()
+  void release_file();
   RingSet set_{};
   Mapping mapping_;
   UniqueFd fd_;
+  bool held_ = false;
   std::string path_;
   uint64_t meta_used_ = 0;
   bool allocated_ = false;
