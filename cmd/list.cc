@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT
+// patchbay list functions|events|processes: what can be traced, what is defined, who has an agent.
+#include <fnmatch.h>
+#include <getopt.h>
+
+#include <algorithm>
+
+#include "ring_buffer/buffer_file.h"
+#include "serve/directory.h"
+#include "symbol/symbol.h"
+#include "target_program.h"
+#include "tracefs_command.h"
+
+namespace patchbay::cmd {
+namespace {
+
+constexpr const char kHelp[] =
+    "Usage: patchbay list functions -p PID [--json] [GLOB]\n"
+    "       patchbay list functions PROGRAM|FILE [--json] [GLOB]\n"
+    "       patchbay list events [-p PID] [--json] [GLOB]\n"
+    "       patchbay list processes [--json] [GLOB]\n\n"
+    "functions  those of a process that can be traced, with their library and kind of call site\n"
+    "           (sled, jump, short-jump, int3); or those that an ELF file has\n"
+    "events     those that are defined in a process\n"
+    "processes  those with an agent, and dead ones whose buffer is still there\n\n"
+    "  -p, --pid PID   the process; needed only when several have an agent\n"
+    "      --json      one JSON array\n\n"
+    "GLOB (*, ?, [a-z]) selects by the function's, event's or program's name.\n";
+
+struct Options {
+  int pid = 0;
+  bool json = false;
+  std::string glob;
+
+  bool selects(const std::string& name) const {
+    return glob.empty() || ::fnmatch(glob.c_str(), name.c_str(), 0) == 0;
+  }
+};
+
+// One object of the output: names and values, shown as a line of `text` or as JSON.
+struct Row {
+  std::string text;
+  std::vector<std::pair<const char*, std::string>> fields;  // values are JSON already
+};
+
+void print_rows(const std::vector<Row>& rows, bool json) {
+  if (!json) {
+    for (const Row& row : rows) std::printf("%s\n", row.text.c_str());
+    return;
+  }
+  std::fputs("[", stdout);
+  for (size_t i = 0; i < rows.size(); i++) {
+    std::fputs(i == 0 ? "\n  {" : ",\n  {", stdout);
+    for (size_t f = 0; f < rows[i].fields.size(); f++) {
+      const auto& [name, value] = rows[i].fields[f];
+      std::printf("%s\"%s\": %s", f == 0 ? "" : ", ", name, value.c_str());
+    }
+    std::fputs("}", stdout);
+  }
+  std::fputs(rows.empty() ? "]\n" : "\n]\n", stdout);
+}
+
+std::vector<std::string> split_lines(std::string_view text) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    size_t end = std::min(text.find('\n'), text.size());
+    lines.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+// The process to ask: the one of -p, else the only one that has an agent.
+Result<std::unique_ptr<serve::Client>> choose_process(const Options& options) {
+  if (options.pid != 0) return serve::Client::connect(options.pid);
+  Result<std::string> directory = serve::runtime_directory(false);
+  if (!directory.ok()) return directory.error();
+  Result<std::vector<serve::ProcessEntry>> entries = serve::list_processes(*directory);
+  if (!entries.ok()) return entries.error();
+  std::erase_if(*entries, [](const auto& entry) { return entry.state != serve::ProcessState::kAlive; });
+  if (entries->size() == 1) return serve::Client::connect_directory(entries->front().directory);
+  return user_error(ESRCH, entries->empty() ? "No process has an agent; start one with `patchbay record`."
+                                            : "Several processes have an agent; choose one with -p PID.");
+}
+
+// "NAME [MODULE] KIND", where NAME may have blanks.
+Row function_row(const std::string& line, std::string* name) {
+  size_t kind = line.rfind(' ');
+  size_t module = kind == line.npos || kind == 0 ? line.npos : line.rfind(" [", kind - 1);
+  if (module == line.npos) return *name = line, Row{line, {{"name", json_quote(line)}}};
+  *name = line.substr(0, module);
+  std::string library = line.substr(module + 2, kind - module - 3);
+  return Row{line, {{"name", json_quote(*name)}, {"module", json_quote(library)},
+                    {"kind", json_quote(line.substr(kind + 1))}}};
+}
+
+int list_process_functions(const Options& options) {
+  Result<std::unique_ptr<serve::Client>> client = choose_process(options);
+  if (!client.ok()) return fail("list", client.error());
+  Result<std::string> text = (*client)->read_all("available_filter_functions");
+  if (!text.ok()) return fail("list", text.error());
+  std::vector<Row> rows;
+  for (const std::string& line : split_lines(*text)) {
+    std::string name;
+    Row row = function_row(line, &name);
+    if (options.selects(name)) rows.push_back(std::move(row));
+  }
+  print_rows(rows, options.json);
+  return kOk;
+}
+
+const char* source_name(SymbolSource source) {
+  switch (source) {
+    case SymbolSource::kSymtab: return "symtab";
+    case SymbolSource::kDynsym: return "dynsym";
+    case SymbolSource::kDebugFile: return "debug file";
+    case SymbolSource::kEhFrame: return "eh_frame";
+  }
+  return "?";
+}
+
+Row file_function_row(const Module& module, const FunctionSymbol& function, const std::string& name) {
+  char address[32];
+  std::snprintf(address, sizeof address, "0x%llx", static_cast<unsigned long long>(function.address - module.bias()));
+  return Row{name + " [" + module.name() + "] " + address + " " + std::to_string(function.size),
+             {{"name", json_quote(name)}, {"module", json_quote(module.name())},
+              {"address", json_quote(address)}, {"size", std::to_string(function.size)},
+              {"source", json_quote(source_name(function.source))}}};
+}
+
+// The functions of a file that does not run: which of them can be traced only the agent knows.
+int list_file_functions(const std::string& program, const Options& options) {
+  Result<std::string> path = find_program(program);
+  if (!path.ok()) return fail("list", path.error());
+  Result<RecordedModule> recorded = module_of_file(*path);
+  if (!recorded.ok()) return fail("list", recorded.error());
+  std::unique_ptr<SymbolTable> table = make_recorded_symbol_table({*recorded});
+  std::vector<Row> rows;
+  for (Module* module : table->modules()) {
+    for (const FunctionSymbol& function : module->functions()) {
+      std::string name = display_name(*module, function);
+      if (options.selects(name)) rows.push_back(file_function_row(*module, function, name));
+    }
+  }
+  if (rows.empty() && options.glob.empty()) return fail("list", *path + " has no functions that can be named.");
+  print_rows(rows, options.json);
+  return kOk;
+}
+
+int list_events(const Options& options) {
+  Result<std::unique_ptr<serve::Client>> client = choose_process(options);
+  if (!client.ok()) return fail("list", client.error());
+  Result<std::string> text = (*client)->read_all("available_events");
+  Result<std::string> enabled = (*client)->read_all("set_event");
+  if (!text.ok()) return fail("list", text.error());
+  std::vector<std::string> on = split_lines(enabled.ok() ? *enabled : "");
+  std::vector<Row> rows;
+  for (const std::string& line : split_lines(*text)) {
+    std::string name = line.substr(line.find(':') + 1);
+    if (!options.selects(name)) continue;
+    bool is_on = std::find(on.begin(), on.end(), line) != on.end();
+    rows.push_back({line, {{"system", json_quote(line.substr(0, line.find(':')))}, {"name", json_quote(name)},
+                           {"enabled", is_on ? "true" : "false"}}});
+  }
+  print_rows(rows, options.json);
+  return kOk;
+}
+
+// What the buffer file, or the agent, says about the program.
+std::string exe_of(const serve::ProcessEntry& entry) {
+  if (entry.state == serve::ProcessState::kAlive) {
+    Result<std::unique_ptr<serve::Client>> client = serve::Client::connect_directory(entry.directory);
+    if (client.ok()) return (*client)->exe();
+  }
+  if (!entry.has_buffer) return "";
+  auto buffer = BufferFile::open(entry.directory + "/" + serve::kBufferName, false);
+  if (!buffer.ok()) return "";
+  auto meta = (*buffer)->meta();
+  if (!meta.ok()) return "";
+  for (const BufferFile::Meta& record : *meta) {
+    if (record.type == abi::kMetaExe) return record.payload.substr(0, record.payload.find('\0'));
+  }
+  return "";
+}
+
+int list_processes_command(const Options& options) {
+  Result<std::string> directory = serve::runtime_directory(false);
+  if (!directory.ok()) return fail("list", directory.error());
+  Result<std::vector<serve::ProcessEntry>> entries = serve::list_processes(*directory);
+  if (!entries.ok()) return fail("list", entries.error());
+  std::vector<Row> rows;
+  for (const serve::ProcessEntry& entry : *entries) {
+    std::string exe = exe_of(entry);
+    if (!options.selects(exe.substr(exe.rfind('/') + 1))) continue;
+    char text[64];
+    std::snprintf(text, sizeof text, "%7d %-8s %9llu KB  ", entry.pid, process_state_name(entry.state),
+                  static_cast<unsigned long long>(entry.buffer_bytes / 1024));
+    rows.push_back({text + entry.directory + "  " + (exe.empty() ? "-" : exe),
+                    {{"pid", std::to_string(entry.pid)}, {"state", json_quote(process_state_name(entry.state))},
+                     {"directory", json_quote(entry.directory)}, {"has_buffer", entry.has_buffer ? "true" : "false"},
+                     {"buffer_bytes", std::to_string(entry.buffer_bytes)}, {"exe", json_quote(exe)}}});
+  }
+  print_rows(rows, options.json);
+  return kOk;
+}
+
+int unknown_object(const std::string& what) {
+  std::vector<std::string> near = near_matches(what, {"functions", "events", "processes"}, 1);
+  return usage_error("list", "There is nothing called '" + what + "' to list: functions, events, processes." +
+                                 (near.empty() ? "" : " Did you mean '" + near[0] + "'?"));
+}
+
+}  // namespace
+
+int run_list(int argc, char** argv) {
+  const option long_options[] = {
+      {"help", no_argument, nullptr, 'h'}, {"json", no_argument, nullptr, 'j'}, {"pid", required_argument, nullptr, 'p'}, {}};
+  Options options;
+  ::opterr = 0;
+  for (int letter; (letter = ::getopt_long(argc, argv, "hp:", long_options, nullptr)) != -1;) {
+    if (letter == 'h') return std::fputs(kHelp, stdout), kOk;
+    if (letter == 'j') options.json = true;
+    else if (letter != 'p') return bad_option("list", argv);
+    else if (!parse_pid(::optarg, &options.pid)) return usage_error("list", "-p takes a process id.");
+  }
+  std::vector<std::string> words(argv + ::optind, argv + argc);
+  if (words.empty()) return usage_error("list", "What is to be listed: functions, events or processes?");
+  std::string what = words.front(), file;
+  words.erase(words.begin());
+  if (what != "functions" && what != "events" && what != "processes") return unknown_object(what);
+  if (what == "functions" && options.pid == 0 && !words.empty()) {
+    file = words.front();
+    words.erase(words.begin());
+  }
+  if (words.size() > 1) return usage_error("list", "'" + words[1] + "' is too much.");
+  if (!words.empty()) options.glob = words.front();
+  if (what == "events") return list_events(options);
+  if (what == "processes") return list_processes_command(options);
+  return file.empty() ? list_process_functions(options) : list_file_functions(file, options);
+}
+
+}  // namespace patchbay::cmd
