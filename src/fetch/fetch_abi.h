@@ -46,6 +46,12 @@ struct FetchProgram {
 
 struct ProbeFrame;
 
+// What a ProbeFrame begins with, and all of it that a program reads.
+struct FetchRegisters {
+  uint64_t xmm[8][2];
+  uint64_t arg[6];  // rdi rsi rdx rcx r8 r9
+};
+
 extern "C" {
 // Runs the program over a frame. `record` has room for max_size bytes; bytes 0..23 (common header,
 // __parent_ip, __ip) are the caller's. Returns the record's size, a multiple of 4. Async-signal-safe,

@@ -16,7 +16,6 @@
 // when its first bytes were readable. Every byte of a record is written, gaps between fields and the
 // end as 0: the record is built on a traced thread's stack, and nothing of that may be published.
 #include "fetch/fetch_abi.h"
-#include "probe/probe_abi.h"
 
 namespace patchbay {
 
@@ -146,7 +145,7 @@ inline uint32_t empty_string(uint8_t* at) {
 
 // Near the limit there is no room for a store of 8 bytes: only the bytes that fit.
 inline uint32_t copy_bytes(uint8_t* at, uint32_t length, uint32_t limit, uint64_t word, uint32_t bytes) {
-  for (uint32_t i = 0; i < bytes && length < limit; i++, word >>= 8) at[length++] = uint8_t(word);
+  for (uint32_t i = 0; i < bytes && length < limit - 1; i++, word >>= 8) at[length++] = uint8_t(word);
   return length;
 }
 
@@ -158,7 +157,7 @@ uint32_t copy_string(uint8_t* at, uint64_t address, uint32_t limit) {
   uint32_t skip = address & 7;
   uint32_t bytes = 8 - skip;
   address -= skip;
-  while (length < limit) {
+  while (length < limit - 1) {
     uint64_t word;
     if (__builtin_expect(!try_load8(address, &word), 0)) return empty_string(at);
     word >>= skip * 8;
@@ -178,7 +177,7 @@ uint32_t copy_string(uint8_t* at, uint64_t address, uint32_t limit) {
     skip = 0;
     bytes = 8;
   }
-  if (length > limit - 1) length = limit - 1;
+  if (length > limit - 1) length = limit - 1;  // a whole word was stored up to the limit
   at[length] = 0;
   return length + 1;
 }
@@ -205,14 +204,15 @@ inline uint32_t pad_to_4(uint8_t* record, uint32_t end) {
 }  // namespace
 
 extern "C" uint32_t fetch_run(const FetchProgram* program, const ProbeFrame* frame, uint8_t* record) {
+  const auto* registers = reinterpret_cast<const FetchRegisters*>(frame);
   uint64_t value = 0;
   uint32_t end = program->fixed_size;
   if (__builtin_expect(program->has_gaps, 0)) zero_fixed_part(record, end);
   const FetchInsn* stop = program->insn + program->nr_insns;
   for (const FetchInsn* insn = program->insn; insn != stop; insn++) {
     switch (insn->op) {
-      case FetchOp::kArg: value = frame->arg[insn->index]; break;
-      case FetchOp::kXmm: value = frame->xmm[insn->index][0]; break;
+      case FetchOp::kArg: value = registers->arg[insn->index]; break;
+      case FetchOp::kXmm: value = registers->xmm[insn->index][0]; break;
       case FetchOp::kImm: value = insn->imm; break;
       case FetchOp::kAdd: value += insn->imm; break;
       case FetchOp::kDeref: value = load8(value); break;
