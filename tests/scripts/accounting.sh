@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Nothing is unaccounted for: recorded + lost = hits, counted by the program itself, with eight
+# threads, in both modes and with buffers from ample to far too small.
+#   accounting.sh BUILD_DIR [CALLS_PER_THREAD]
+. "$(dirname "$0")/common.bash"
+calls=${1:-100000}
+lost_once=0
+for mode in drop overwrite; do
+  for size in 64 512 16384; do
+    hits=$("$patchbay" record -o "$work/t.dat" -m "$mode" -b "$size" -e 'work(int thread, long i)' \
+      -- "$examples/threads" 8 "$calls" 2>"$work/err")
+    summary=$(cat "$work/err")
+    events=$(summary_number "$summary" events)
+    lost=$(summary_number "$summary" lost)
+    same "$mode $size KB: recorded ($events) + lost ($lost) = hits" "${hits#hits }" \
+      $((events + lost))
+    same "$mode $size KB: events in the file" "$events" "$(count_of "$work/t.dat" work)"
+    ((lost > 0)) && lost_once=1
+    echo "$mode $size KB: $events recorded + $lost lost = ${hits#hits }"
+    rm -f "$work/t.dat"
+  done
+done
+check "a small buffer did lose something, so that the sum means something" test $lost_once = 1
+finish

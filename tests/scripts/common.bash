@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# What the scripts share. A script starts with:
+#   . "$(dirname "$0")/common.bash"
+# and gets, from its first argument BUILD_DIR:
+#   $patchbay, $agent      the tool and the library
+#   $programs, $examples   folders of the programs to trace
+#   $work                  a folder of its own, removed at the end; PATCHBAY_DIR lies in it
+# A script checks with `check`, `same`, `has`; it ends with `finish`.
+set -uo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+build=$(cd "${1:-$here/../../build/release}" && pwd) || exit 1
+shift || true
+patchbay=$build/bin/patchbay
+agent=$build/lib/libpatchbay.so
+programs=$build/tests/programs
+examples=$build/examples
+export here agent programs examples
+work=$(mktemp -d "${TMPDIR:-/tmp}/patchbay-test.XXXXXX")
+chmod 755 "$work"
+export PATCHBAY_DIR=$work/run
+mkdir -m 700 "$PATCHBAY_DIR"
+unset PATCHBAY_FUNCTION_EVENTS PATCHBAY_TRACE_EVENT
+export LC_ALL=C.UTF-8
+started=()
+checks=0 failures=0
+
+# Ends what this script has started (by its id only) and removes its folder.
+cleanup() {
+  local pid
+  for pid in "${started[@]}"; do kill -9 "$pid" 2>/dev/null; done
+  wait 2>/dev/null
+  rm -rf "$work"
+}
+trap cleanup EXIT
+
+skip() {
+  echo "SKIPPED: $(basename "$0"): $*"
+  exit 77
+}
+need() {
+  local program
+  for program in "$@"; do command -v "$program" >/dev/null || skip "$program is not installed"; done
+}
+fail() {
+  failures=$((failures + 1))
+  echo "FAIL: $*"
+}
+# check SENTENCE COMMAND… : the command must succeed.
+check() {
+  local sentence=$1
+  shift
+  checks=$((checks + 1))
+  "$@" || fail "$sentence"
+}
+# same SENTENCE EXPECTED ACTUAL
+same() {
+  checks=$((checks + 1))
+  [[ $2 == "$3" ]] && return
+  fail "$1"
+  printf '  expected: %s\n  actual:   %s\n' "${2:0:600}" "${3:0:600}"
+}
+# has SENTENCE TEXT REGEX : some line of the text matches the extended regular expression.
+has() {
+  checks=$((checks + 1))
+  grep -qE -- "$3" <<<"$2" && return
+  fail "$1"
+  printf '  no line matches: %s\n' "$3"
+  head -n 8 <<<"$2" | cut -c1-300 | sed 's/^/  | /'
+}
+finish() {
+  echo "$(basename "$0"): $checks checks, $failures failures"
+  ((failures == 0))
+  exit
+}
+
+# The report of a trace.dat without column heads and comments: one line an event.
+events_of() { "$patchbay" report -i "$1" 2>/dev/null | grep -E '\[[0-9]+\] .*->' ; }
+# count_of FILE FUNCTION : how many events of a function a trace.dat holds.
+count_of() { events_of "$1" | grep -cE -- "->([A-Za-z0-9_:<>, ]*::)?$2\("; }
+# wait_for SECONDS COMMAND… : until the command succeeds.
+wait_for() {
+  local end=$((SECONDS + $1))
+  shift
+  until "$@" 2>/dev/null; do
+    ((SECONDS < end)) || return 1
+    sleep 0.05
+  done
+}
+# The numbers of record's closing line on stderr.
+summary_number() { grep -oE "[0-9]+ $2" <<<"$1" | tail -n 1 | grep -oE '^[0-9]+' || echo 0; }

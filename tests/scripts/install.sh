@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Installs into a folder of its own and builds a program with the installed CMake package, and one
+# with pkg-config; both carry the agent and run.
+. "$(dirname "$0")/common.bash"
+need cmake ninja g++
+
+check "install" cmake --install "$build" --prefix "$work/usr" >"$work/install.log" 2>&1
+for file in bin/patchbay share/doc/patchbay/LICENSE; do
+  check "$file is there" test -e "$work/usr/$file"
+done
+library=$(find "$work/usr" -name 'libpatchbay.so.0')
+check "the library is there" test -e "$library"
+has "its soname" "$(readelf -d "$library")" 'SONAME.*libpatchbay\.so\.0'
+# What it exports: its own names, and the libc functions that it stands before.
+before_libc='sig|bsd_signal|ssignal|__sysv_signal|sysv_signal|pthread_sigmask|vfork|posix_spawn'
+same "its exports" "" "$(nm -D --defined-only "$library" | awk '$2 == "T" { print $3 }' |
+  grep -vE "^(patchbay_|$before_libc|system|popen)" | head -n 5)"
+mkdir "$work/consumer"
+cat >"$work/consumer/CMakeLists.txt" <<'CMAKE'
+cmake_minimum_required(VERSION 3.25)
+project(consumer LANGUAGES CXX)
+find_package(patchbay 0.1 REQUIRED)
+add_executable(consumer consumer.cc)
+target_link_libraries(consumer PRIVATE patchbay::agent)
+target_link_options(consumer PRIVATE -Wl,--no-as-needed)
+CMAKE
+{
+  for header in "$work"/usr/include/patchbay/*.h; do
+    [[ -e $header ]] && echo "#include <patchbay/$(basename "$header")>"
+  done
+  echo '#include <cstdio>'
+  echo 'int main() { std::puts("the agent is in"); }'
+} >"$work/consumer/consumer.cc"
+check "the consumer configures" cmake -S "$work/consumer" -B "$work/consumer/build" -G Ninja \
+  -DCMAKE_PREFIX_PATH="$work/usr" >"$work/configure.log" 2>&1
+check "the consumer builds" cmake --build "$work/consumer/build" >"$work/build.log" 2>&1
+same "the consumer runs" "the agent is in" "$("$work/consumer/build/consumer")"
+has "it is linked to the agent" "$(readelf -d "$work/consumer/build/consumer")" \
+  'NEEDED.*libpatchbay'
+pc=$(find "$work/usr" -name patchbay.pc)
+has "pkg-config" "$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --libs --cflags patchbay)" \
+  '-lpatchbay'
+if command -v scdoc >/dev/null; then
+  check "a man page for the tool" test -s "$work/usr/share/man/man1/patchbay.1"
+fi
+finish

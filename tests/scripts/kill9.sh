@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# kill -9 at random moments. A program with four threads counts, in a mapped file, each call right
+# after it has returned. After its death every counted call must be in what `patchbay recover` makes
+# of the flight recorder's file, and at most one more a thread (the one that was returning). trace-
+# cmd reads the result too.
+#   kill9.sh BUILD_DIR [TIMES]
+. "$(dirname "$0")/common.bash"
+need python3 setsid
+times=${1:-20}
+threads=4
+
+# Prints what is wrong; nothing when all is well.
+cat >"$work/judge.py" <<'PYTHON'
+import re, struct, sys
+counter_file, report = sys.argv[1:3]
+threads, complete = int(sys.argv[3]), sys.argv[4] == "1"
+with open(counter_file, "rb") as raw:
+    counted = [struct.unpack_from("<q", raw.read(64))[0] for _ in range(threads)]
+order = [[] for _ in range(threads)]
+for line in open(report, encoding="utf-8", errors="replace"):
+    match = re.search(r"->counted\(thread=(\d+), i=(\d+)\)", line)
+    if match:
+        order[int(match.group(1))].append(int(match.group(2)))
+for thread in range(threads):
+    calls = order[thread]
+    last = max(calls, default=-1)
+    if not counted[thread] <= last + 1 <= counted[thread] + 1:
+        print(f"thread {thread}: counted {counted[thread]}, last event {last}")
+    if calls != sorted(calls):
+        print(f"thread {thread}: its events are not in order")
+    if len(set(calls)) != len(calls):
+        print(f"thread {thread}: an event twice")
+    if complete and len(calls) != last + 1:
+        print(f"thread {thread}: {last + 1 - len(calls)} events are missing")
+PYTHON
+
+one_death() {
+  local number=$1 pause=$2 complete=$3 dir=$work/run$1 counter=$work/counter$1
+  mkdir -m 700 "$dir"
+  PATCHBAY_DIR=$dir PATCHBAY_FUNCTION_EVENTS='counted(int thread, long i)' \
+    PATCHBAY_TRACE_EVENT='functions:*' LD_PRELOAD=$agent \
+    "$programs/shared_counter" "$counter" $threads "$pause" 2>"$work/program.err" &
+  local pid=$!
+  started+=("$pid")
+  wait_for 10 test -s "$counter" || { fail "death $number: the program did not start"; return; }
+  sleep "0.0$((RANDOM % 90 + 10))"
+  kill -9 $pid
+  wait $pid 2>/dev/null
+  if ! "$patchbay" recover "$dir" -o "$work/r.dat" >"$work/recover.out" 2>&1; then
+    fail "death $number: recover failed: $(tail -n 1 "$work/recover.out")"
+    return
+  fi
+  events_of "$work/r.dat" >"$work/report"
+  same "death $number (pause $pause)" "" \
+    "$(python3 "$work/judge.py" "$counter" "$work/report" $threads "$complete" 2>&1)"
+  if command -v trace-cmd >/dev/null; then
+    same "death $number: trace-cmd's count" "$(wc -l <"$work/report")" \
+      "$(trace-cmd report -i "$work/r.dat" 2>/dev/null | grep -c 'counted')"
+  fi
+  recovered=$((recovered + $(wc -l <"$work/report")))
+  rm -rf "$dir" "$counter" "$work/r.dat"
+}
+
+recovered=0
+for ((n = 1; n <= times; n++)); do
+  # By turns slow, so that nothing is overwritten and the whole history must be there, and flat out.
+  if ((n % 2)); then one_death "$n" 400 1; else one_death "$n" 0 0; fi
+done
+echo "$times deaths, $recovered events recovered"
+finish

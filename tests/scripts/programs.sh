@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Each small nasty program runs without and with `patchbay record`: same output, same exit status.
+# Events: the lines `// event: …` of its source, or traced(int n).
+#   programs.sh BUILD_DIR [PROGRAM…]
+. "$(dirname "$0")/common.bash"
+
+events_for() {
+  local source=$here/../programs/${1%%_sled*}.c
+  local events
+  events=$(sed -n 's|^// event: ||p' "$source")
+  printf '%s\n' "${events:-traced(int n)}"
+}
+
+run_both() {
+  local name=$1 plain traced plain_status traced_status event arguments=()
+  while read -r event; do arguments+=(-e "$event"); done < <(events_for "$name")
+  plain=$(timeout 60 "$programs/$name" 2>&1 </dev/null)
+  plain_status=$?
+  traced=$(timeout 60 "$patchbay" record -q -o "$work/$name.dat" "${arguments[@]}" -- \
+    "$programs/$name" 2>"$work/$name.err" </dev/null)
+  traced_status=$?
+  # close_std speaks on stderr; the tool's own lines are marked.
+  traced+=$(grep -v '^\[\? *patchbay' "$work/$name.err")
+  same "$name: exit status" "$plain_status" "$traced_status"
+  same "$name: output" "$plain" "$traced"
+  case $name in
+    exec_early | exit_early | abort_late | default_segv | daemonise | calls_sled_*) ;;
+    *)
+      checks=$((checks + 1))
+      (($(events_of "$work/$name.dat" | wc -l) > 0)) ||
+        fail "$name: no event was recorded: $(tail -n 2 "$work/$name.err")"
+      ;;
+  esac
+}
+
+names=("$@")
+if ((${#names[@]} == 0)); then
+  for program in "$programs"/*; do
+    name=$(basename "$program")
+    [[ -f $program && -x $program && $name != *.so ]] || continue
+    case $name in static_hello | shared_counter | *_generated) continue ;; esac
+    names+=("$name")
+  done
+fi
+for name in "${names[@]}"; do run_both "$name"; done
+finish
