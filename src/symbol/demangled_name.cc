@@ -287,7 +287,7 @@ std::string canonical_parameters(std::string_view parameters) {
     result += bracket == name.npos ? std::string(name)
                                    : std::string(name.substr(0, bracket)) +
                                          canonical_parameters(name.substr(bracket));
-    result += " const";
+    result += is_word(result.back()) ? " const" : "const";
     at = end;
   }
   return result;

@@ -290,8 +290,9 @@ std::string Resolver::other_use() const {
     if (use == OtherUse::kImport && import.empty()) import = module->name();
   }
   if (import.empty()) return "";
-  return quoted(name_) + " is only imported by " + import +
-         (library_.empty() ? ", and no loaded library defines it" : "");
+  std::string place = elsewhere();
+  std::string sentence = quoted(name_) + " is only imported by " + import;
+  return sentence + (place.empty() ? ", and no loaded library defines it" : "; " + place);
 }
 
 // With the wrong library in front.

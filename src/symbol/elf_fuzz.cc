@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+//
+// Any bytes as an ELF file: whatever they are, reading them ends, within the bytes.
+#include "symbol/demangled_name.h"
+#include "symbol/load_functions.h"
+
+using namespace patchbay;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  Result<ElfImage> image = ElfImage::from_file({data, size});
+  if (!image.ok()) return 0;
+  volatile size_t sink = image->build_id().size() + image->soname().size();
+  std::vector<FunctionSymbol> functions = load_functions({&*image, &*image, true, 0x10000});
+  size_t shown = 0;
+  for (const FunctionSymbol& function : functions) {
+    if (++shown > 64) break;
+    sink = sink + demangle(function.name, false).size() + demangle(function.name, true).size();
+    sink = sink + canonical_parameters(function.name).size() +
+           without_template_arguments(function.name).size() + mangled_needles(function.name).size();
+  }
+  for (const ElfSection& section : image->sections()) {
+    Bytes bytes = image->section_bytes(section);
+    if (!bytes.empty()) sink = sink + bytes[0] + bytes[bytes.size() - 1];
+  }
+  return 0;
+}
