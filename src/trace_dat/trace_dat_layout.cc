@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: MIT
+// The order of the parts is docs/trace_dat.md's. Offsets of the pages stand in front of them, so the layout is
+// made twice: once for its length, once with the right numbers.
+#include "trace_dat/trace_dat_layout.h"
+
+#include <algorithm>
+#include <map>
+
+#include "abi/trace_dat_abi.h"
+
+namespace patchbay {
+
+namespace {
+
+template <typename T>
+void put(std::string* out, T value) {
+  out->append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+void put_text(std::string* out, std::string_view text) {  // with its NUL
+  out->append(text);
+  out->push_back('\0');
+}
+template <typename Length>
+void put_sized(std::string* out, std::string_view text) {
+  put(out, Length(text.size()));
+  out->append(text);
+}
+
+std::string header_info(uint32_t page_size) {
+  std::string out;
+  put_text(&out, "header_page");
+  put_sized<uint64_t>(&out, header_page_text(page_size));
+  put_text(&out, "header_event");
+  put_sized<uint64_t>(&out, header_event_text());
+  return out;
+}
+
+std::string event_formats(const TraceDatMetadata& metadata) {
+  std::map<std::string, std::vector<const TraceDatMetadata::Format*>> systems;
+  for (const auto& format : metadata.formats) systems[format.system].push_back(&format);
+  std::string out;
+  put(&out, uint32_t(systems.size()));
+  for (const auto& [system, formats] : systems) {
+    put_text(&out, system);
+    put(&out, uint32_t(formats.size()));
+    for (const auto* format : formats) put_sized<uint64_t>(&out, format->text);
+  }
+  return out;
+}
+
+std::string clock_list(const TraceDatMetadata& metadata) { return metadata.tsc ? "[x86-tsc]" : "[mono]"; }
+
+void put_option(std::string* out, uint16_t id, std::string_view body) {
+  put(out, id);
+  put_sized<uint32_t>(out, body);
+}
+
+// The options that mean the same in both versions.
+std::string common_options(const TraceDatMetadata& metadata, size_t cpus) {
+  std::string out, body;
+  if (metadata.tsc) {
+    put(&body, metadata.clock_line.mult);
+    put(&body, metadata.clock_line.shift);
+    put(&body, uint64_t{0});
+    put_option(&out, abi::kDatTsc2Nsec, body);
+    std::string offset = std::to_string(int64_t(metadata.clock_line.ns0));
+    put_option(&out, abi::kDatOffset, std::string_view(offset.c_str(), offset.size() + 1));
+  }
+  std::string clock = clock_list(metadata);
+  put_option(&out, abi::kDatTraceClock, std::string_view(clock.c_str(), clock.size() + 1));
+  if (!metadata.uname.empty())
+    put_option(&out, abi::kDatUname, std::string_view(metadata.uname.c_str(), metadata.uname.size() + 1));
+  for (size_t cpu = 0; cpu < std::min(cpus, metadata.cpu_stats.size()); cpu++) {
+    std::string stats = "CPU: " + std::to_string(cpu) + "\n" + metadata.cpu_stats[cpu];
+    put_option(&out, abi::kDatCpuStat, std::string_view(stats.c_str(), stats.size() + 1));
+  }
+  if (metadata.trace_id) {
+    body.clear();
+    put(&body, metadata.trace_id);
+    put_option(&out, abi::kDatTraceId, body);
+  }
+  body.clear();
+  put(&body, uint32_t(cpus));
+  put_option(&out, abi::kDatCpuCount, body);
+  return out;
+}
+
+void put_start(std::string* out, const TraceDatOptions& options) {
+  out->append(abi::kTraceDatMagic, abi::kTraceDatMagicSize);
+  put_text(out, std::to_string(options.version));
+  put(out, uint8_t{0});
+  put(out, uint8_t{8});
+  put(out, options.page_size);
+}
+
+std::string layout_v6(const TraceDatOptions& options, const TraceDatMetadata& metadata,
+                      const std::vector<uint64_t>& present, const std::vector<uint64_t>& offsets) {
+  std::string out;
+  put_start(&out, options);
+  out += header_info(options.page_size);
+  put(&out, uint32_t{0});  // ftrace formats
+  out += event_formats(metadata);
+  put_sized<uint32_t>(&out, metadata.kallsyms);
+  put(&out, uint32_t{0});  // printk formats
+  put_sized<uint64_t>(&out, metadata.cmdlines);
+  put(&out, uint32_t(present.size()));
+  out.append("options  \0", 10);
+  out += common_options(metadata, present.size());
+  put(&out, uint16_t{abi::kDatOptionDone});
+  out.append("flyrecord\0", 10);
+  for (size_t cpu = 0; cpu < present.size(); cpu++) {
+    put(&out, offsets[cpu]);
+    put(&out, present[cpu] * options.page_size);
+  }
+  put_sized<uint64_t>(&out, clock_list(metadata));
+  return out;
+}
+
+// Sections of version 7, each with an option that points to it.
+class SectionList {
+ public:
+  explicit SectionList(std::string* out) : out_(out) {}
+  void add(uint16_t id, std::string_view description, std::string_view body) {
+    put(&options_, id);
+    put(&options_, uint32_t{8});
+    put(&options_, uint64_t(out_->size()));
+    put_header(id, description, body.size());
+    out_->append(body);
+  }
+  void put_header(uint16_t id, std::string_view description, uint64_t size) {
+    put(out_, abi::DatSectionHeader{id, 0, uint32_t(strings_.size()), size});
+    put_text(&strings_, description);
+  }
+  void add_strings() {  // last: its own description is in it
+    put(&options_, uint16_t{abi::kDatStrings});
+    put(&options_, uint32_t{8});
+    put(&options_, uint64_t(out_->size()));
+    abi::DatSectionHeader header{abi::kDatStrings, 0, uint32_t(strings_.size()), 0};
+    put_text(&strings_, "strings");
+    header.size = strings_.size();
+    put(out_, header);
+    *out_ += strings_;
+  }
+  const std::string& options() const { return options_; }
+
+ private:
+  std::string* out_;
+  std::string options_, strings_;
+};
+
+std::string buffer_option(const TraceDatOptions& options, const TraceDatMetadata& metadata, uint64_t section,
+                          const std::vector<uint64_t>& present, const std::vector<uint64_t>& offsets) {
+  std::string body;
+  put(&body, section);
+  put_text(&body, "");
+  put_text(&body, metadata.tsc ? "x86-tsc" : "mono");
+  put(&body, options.page_size);
+  put(&body, uint32_t(present.size()));
+  for (size_t cpu = 0; cpu < present.size(); cpu++) {
+    put(&body, uint32_t(cpu));
+    put(&body, offsets[cpu]);
+    put(&body, present[cpu] * options.page_size);
+  }
+  return body;
+}
+
+uint64_t end_of_pages(const TraceDatOptions& options, const std::vector<uint64_t>& present,
+                      const std::vector<uint64_t>& offsets, uint64_t from) {
+  uint64_t end = from;
+  for (size_t cpu = 0; cpu < present.size(); cpu++)
+    if (present[cpu]) end = std::max(end, offsets[cpu] + present[cpu] * options.page_size);
+  return end;
+}
+
+std::string layout_v7(const TraceDatOptions& options, const TraceDatMetadata& metadata,
+                      const std::vector<uint64_t>& present, const std::vector<uint64_t>& offsets) {
+  std::string out;
+  put_start(&out, options);
+  put_text(&out, "none");
+  put_text(&out, "");
+  size_t options_at = out.size();
+  put(&out, uint64_t{0});
+  SectionList sections(&out);
+  sections.add(abi::kDatHeaderInfo, "headers", header_info(options.page_size));
+  sections.add(abi::kDatFtraceFormats, "ftrace events", std::string(4, '\0'));
+  sections.add(abi::kDatEventFormats, "events", event_formats(metadata));
+  std::string body;
+  put_sized<uint32_t>(&body, metadata.kallsyms);
+  sections.add(abi::kDatKallsyms, "functions by address", body);
+  sections.add(abi::kDatPrintk, "printk formats", std::string(4, '\0'));
+  body.clear();
+  put_sized<uint64_t>(&body, metadata.cmdlines);
+  sections.add(abi::kDatCmdlines, "command lines", body);
+  sections.add_strings();
+  // The options section, then the buffer section, whose body ends with the file.
+  std::string list = sections.options() + common_options(metadata, present.size());
+  size_t buffer_size = 6 + buffer_option(options, metadata, 0, present, offsets).size();
+  uint64_t buffer_at = out.size() + sizeof(abi::DatSectionHeader) + list.size() + buffer_size + 14;
+  put_option(&list, abi::kDatBuffer, buffer_option(options, metadata, buffer_at, present, offsets));
+  put_option(&list, abi::kDatOptionDone, std::string(8, '\0'));
+  uint64_t options_section = out.size();
+  out.replace(options_at, 8, reinterpret_cast<const char*>(&options_section), 8);
+  put(&out, abi::DatSectionHeader{abi::kDatOptionDone, 0, 0, list.size()});
+  out += list;
+  uint64_t body_at = buffer_at + sizeof(abi::DatSectionHeader);
+  uint64_t size = end_of_pages(options, present, offsets, body_at) - body_at;
+  put(&out, abi::DatSectionHeader{abi::kDatBuffer, 0, 0, size});
+  return out;
+}
+
+}  // namespace
+
+std::string header_page_text(uint32_t page_size) {
+  return "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+         "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
+         "\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
+         "\tfield: char data;\toffset:16;\tsize:" +
+         std::to_string(page_size - abi::kPageHeaderSize) + ";\tsigned:0;\n";
+}
+
+std::string header_event_text() {
+  return "# compressed entry header\n"
+         "\ttype_len    :    5 bits\n"
+         "\ttime_delta  :   27 bits\n"
+         "\tarray       :   32 bits\n\n"
+         "\tpadding     : type == 29\n"
+         "\ttime_extend : type == 30\n"
+         "\ttime_stamp : type == 31\n"
+         "\tdata max type_len  == 28\n";
+}
+
+std::string trace_dat_layout(const TraceDatOptions& options, const TraceDatMetadata& metadata,
+                             const std::vector<uint64_t>& reserved, const std::vector<uint64_t>& present,
+                             std::vector<uint64_t>* offsets) {
+  auto layout = options.version == 6 ? layout_v6 : layout_v7;
+  offsets->assign(reserved.size(), 0);
+  uint64_t at = layout(options, metadata, present, *offsets).size();
+  uint64_t page = options.page_size;
+  at = (at + page - 1) / page * page;
+  for (size_t cpu = 0; cpu < reserved.size(); cpu++) {
+    (*offsets)[cpu] = at;
+    at += reserved[cpu] * page;
+  }
+  return layout(options, metadata, present, *offsets);
+}
+
+}  // namespace patchbay

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+#include "trace_dat/trace_dat_write.h"
+
+#include <fcntl.h>
+#include <linux/falloc.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "trace_dat/trace_dat_layout.h"
+
+namespace patchbay {
+
+namespace {
+
+constexpr size_t kCopyChunk = 1 << 20;
+
+Status write_fully(int fd, uint64_t offset, const void* bytes, size_t size, const std::string& name) {
+  const char* at = static_cast<const char*>(bytes);
+  while (size > 0) {
+    ssize_t count = ::pwrite(fd, at, size, off_t(offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return sys_error("write " + name, count < 0 ? errno : ENOSPC);
+    at += count;
+    offset += uint64_t(count);
+    size -= size_t(count);
+  }
+  return {};
+}
+
+bool read_fully(int fd, uint64_t offset, char* to, size_t size) {
+  while (size > 0) {
+    ssize_t count = ::pread(fd, to, size, off_t(offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    to += count;
+    offset += uint64_t(count);
+    size -= size_t(count);
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<TraceDatWriter>> TraceDatWriter::open(const std::string& path, const TraceDatOptions& options) {
+  if (options.version != 6 && options.version != 7)
+    return user_error(EINVAL, "trace.dat has versions 6 and 7, not " + std::to_string(options.version) + ".");
+  std::unique_ptr<TraceDatWriter> writer(new TraceDatWriter());
+  writer->path_ = path;
+  writer->options_ = options;
+  size_t slash = path.rfind('/');
+  writer->spool_directory_ = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+  writer->fd_ = UniqueFd(::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (!writer->fd_.valid()) return sys_error("create " + path, errno);
+  struct stat status;
+  if (::fstat(writer->fd_.get(), &status) != 0) return sys_error("stat " + path, errno);
+  if (!S_ISREG(status.st_mode)) return user_error(EINVAL, path + ": a trace.dat must be a regular file.");
+  writer->spools_.resize(options.nr_cpus);
+  return writer;
+}
+
+TraceDatWriter::~TraceDatWriter() = default;
+
+Status TraceDatWriter::make_spool(Spool* spool) {
+  spool->fd = UniqueFd(::open(spool_directory_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (spool->fd.valid()) return {};
+  std::string name = spool_directory_ + "/.patchbay-XXXXXX";  // a file system without O_TMPFILE
+  spool->fd = UniqueFd(::mkostemp(name.data(), O_CLOEXEC));
+  if (!spool->fd.valid()) return sys_error("make a temporary file in " + spool_directory_, errno);
+  ::unlink(name.c_str());
+  return {};
+}
+
+Status TraceDatWriter::append_page(uint32_t cpu, const PageImage& page) {
+  if (cpu >= spools_.size() || page.bytes.size() != options_.page_size)
+    return sys_error("append a page to " + path_, EINVAL);
+  Spool& spool = spools_[cpu];
+  Status status;
+  if (!spool.fd.valid()) status = make_spool(&spool);
+  if (status.ok())
+    status = write_fully(spool.fd.get(), spool.pages * options_.page_size, page.bytes.data(), page.bytes.size(),
+                         "a temporary file beside " + path_);
+  if (!status.ok()) {
+    refused_pages_++;
+    refused_events_ += page.entries;
+    refused_error_ = status.error().errno_value;
+    return status;
+  }
+  spool.pages++;
+  spool.events.push_back(uint32_t(page.entries));
+  pages_++;
+  return {};
+}
+
+// The disk is full before the metadata could be written: gives up the last megabyte of the longest spool.
+bool TraceDatWriter::drop_last_pages(TraceDatResult* result, int error) {
+  auto longest = std::max_element(spools_.begin(), spools_.end(),
+                                  [](const Spool& a, const Spool& b) { return a.pages < b.pages; });
+  if (longest == spools_.end() || longest->pages == 0) return false;
+  uint64_t count = std::min<uint64_t>(longest->pages, std::max<uint64_t>(1, kCopyChunk / options_.page_size));
+  for (uint64_t i = 0; i < count; i++) {
+    result->events_lost += longest->events.back();
+    longest->events.pop_back();
+  }
+  longest->pages -= count;
+  result->pages_lost += count;
+  result->error = error;
+  return ::ftruncate(longest->fd.get(), off_t(longest->pages * options_.page_size)) == 0;
+}
+
+// Moves a spool to `offset` of the file; returns the pages that arrived. Each chunk's space is given back
+// before it is written again.
+uint64_t TraceDatWriter::copy_spool(Spool* spool, uint64_t offset, TraceDatResult* result) {
+  uint64_t total = spool->pages * options_.page_size, done = 0;
+  std::vector<char> chunk(std::max<size_t>(kCopyChunk, options_.page_size));
+  while (done < total) {
+    size_t size = size_t(std::min<uint64_t>(chunk.size(), total - done));
+    bool read = read_fully(spool->fd.get(), done, chunk.data(), size);
+    int error = read ? 0 : EIO;
+    if (read) {
+      ::fallocate(spool->fd.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off_t(done), off_t(size));
+      Status status = write_fully(fd_.get(), offset + done, chunk.data(), size, path_);
+      if (!status.ok()) error = status.error().errno_value;
+    }
+    if (error) {
+      result->error = error;
+      break;
+    }
+    done += size;
+  }
+  uint64_t kept = done / options_.page_size;
+  for (uint64_t page = kept; page < spool->pages; page++) result->events_lost += spool->events[page];
+  result->pages_lost += spool->pages - kept;
+  return kept;
+}
+
+Result<TraceDatResult> TraceDatWriter::finish(const TraceDatMetadata& metadata) {
+  TraceDatResult result{0, 0, refused_pages_, refused_events_, refused_error_};
+  while (spools_.size() > 1 && spools_.back().pages == 0 && spools_.size() == options_.nr_cpus) spools_.pop_back();
+  std::vector<uint64_t> pages(spools_.size()), offsets;
+  for (;;) {
+    for (size_t cpu = 0; cpu < spools_.size(); cpu++) pages[cpu] = spools_[cpu].pages;
+    std::string head = trace_dat_layout(options_, metadata, pages, pages, &offsets);
+    Status status = write_fully(fd_.get(), 0, head.data(), head.size(), path_);
+    if (status.ok()) break;
+    int error = status.error().errno_value;
+    if ((error != ENOSPC && error != EDQUOT) || !drop_last_pages(&result, error)) return status.error();
+  }
+  // From here on the file is valid but for pages that are not yet there.
+  std::vector<uint64_t> kept(spools_.size());
+  for (size_t cpu = 0; cpu < spools_.size(); cpu++) {
+    kept[cpu] = copy_spool(&spools_[cpu], offsets[cpu], &result);
+    result.pages += kept[cpu];
+    spools_[cpu].fd.reset();
+  }
+  if (kept != pages) {    std::string head = trace_dat_layout(options_, metadata, pages, kept, &offsets);
+    PB_TRY(write_fully(fd_.get(), 0, head.data(), head.size(), path_));
+  }
+  struct stat file;
+  if (::fstat(fd_.get(), &file) == 0) result.bytes = uint64_t(file.st_size);
+  if (::close(fd_.release()) != 0 && errno != EINTR) return sys_error("close " + path_, errno);
+  return result;
+}
+
+}  // namespace patchbay
