@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,6 +24,12 @@ namespace {
 void close_all() {
   if (::syscall(SYS_close_range, 0u, ~0u, 0u) == 0) return;
   for (int fd = 0; fd < 65536; fd++) ::close(fd);
+}
+
+int64_t monotonic_ms() {
+  timespec now;
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1000000;
 }
 
 bool peer_is_allowed(int fd, uid_t owner) {
@@ -118,13 +125,19 @@ bool Server::wake() {
   return connect_socket(options_.directory).ok();
 }
 
+// Calls periodic when its time has come, or, while it wants no time, after everything that happened.
+// Returns the milliseconds until the next call, -1: no time is wanted.
 int Server::run_periodic() {
   if (!options_.periodic) return -1;
+  int64_t now = monotonic_ms();
+  if (periodic_due_ms_ >= 0 && now < periodic_due_ms_) return int(periodic_due_ms_ - now);
+  int delay = 1000;  // no memory now: again in a second
   try {
-    return options_.periodic();
+    delay = options_.periodic();
   } catch (const std::exception&) {
-    return 1000;  // no memory now: again in a second
   }
+  periodic_due_ms_ = delay < 0 ? -1 : now + delay;
+  return delay;
 }
 
 Status Server::run() {
@@ -152,6 +165,7 @@ Status Server::run() {
 // Everything that waits is accepted, so that a stranger cannot fill the queue; who may not stay is
 // hung up on.
 void Server::accept_client() {
+  periodic_due_ms_ = -1;  // it may be wake()
   while (listener_.still_ours()) {
     UniqueFd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!fd.valid()) return;

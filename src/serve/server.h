@@ -52,8 +52,8 @@ class OwnedFd {
 struct ServerOptions {
   std::string directory;                 // DIR/PID; the socket is ctl.sock in it
   SessionHooks hooks;
-  // Called at the start of run() and whenever its time has come or wake() was called. Returns the
-  // milliseconds until the next call; -1: only after wake().
+  // Called at the start of run(), when its time has come, and when somebody connects (as wake() does).
+  // Returns the milliseconds until the next call; -1: none, but call again after the next request.
   std::function<int()> periodic;
 };
 
@@ -90,6 +90,7 @@ class Server {
   std::vector<Connection> connections_;
   std::vector<char> input_;
   std::atomic<bool> stop_{false};
+  int64_t periodic_due_ms_ = -1;
   pid_t owner_pid_ = 0;
   uid_t owner_uid_ = 0;
 };

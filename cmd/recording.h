@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+//
+// From a buffer file that a program writes to a trace.dat, while it runs: takes complete sub-buffers in
+// turns from each CPU, counts, and keeps counting when the disk is full.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "ring_buffer/buffer_file.h"
+#include "trace_dat/trace_dat_write.h"
+
+namespace patchbay::cmd {
+
+struct RingCounts {
+  uint64_t events = 0;       // taken from the buffer
+  uint64_t overwritten = 0;  // lost before they were taken
+  uint64_t dropped = 0;      // never recorded: the ring was full, or off
+};
+
+class Recording {
+ public:
+  // Makes (or empties) the output. `version`: of trace.dat, 6 or 7.
+  static Result<std::unique_ptr<Recording>> open(std::unique_ptr<BufferFile> buffer, const std::string& path,
+                                                 int version);
+  // One turn over all CPUs; bounded, so that a fast writer cannot keep us. Returns how full the fullest
+  // ring was, in sub-buffers taken of 100 there are: 0 means that nothing was there.
+  unsigned drain();
+  // The last turn: also the sub-buffers that are being written. Then writes the file.
+  Result<TraceDatResult> finish();
+
+  const std::vector<RingCounts>& counts() const { return counts_; }
+  const BufferFile& buffer() const { return *buffer_; }
+  uint64_t events() const;
+  uint64_t lost() const;
+  uint64_t bytes() const { return writer_->bytes_spooled(); }
+  // The first refusal of the disk. Recording goes on; finish() has the figures.
+  const Status& disk() const { return disk_; }
+
+ private:
+  Recording() = default;
+  uint32_t drain_ring(uint32_t ring, bool include_current, uint32_t limit);
+
+  std::unique_ptr<BufferFile> buffer_;
+  std::unique_ptr<TraceDatWriter> writer_;
+  std::vector<RingCounts> counts_;
+  PageImage page_;
+  Status disk_;
+};
+
+// The output's lock: two recordings into one file would spoil each other. Made before the program
+// starts, so that a place that cannot be written is an error then. A file that did not exist is removed
+// again unless keep() was called.
+class OutputLock {
+ public:
+  static Result<std::unique_ptr<OutputLock>> take(const std::string& path);
+  ~OutputLock();
+  void keep() { remove_ = false; }
+
+ private:
+  OutputLock() = default;
+  UniqueFd fd_;
+  std::string path_;
+  bool remove_ = false;
+};
+
+}  // namespace patchbay::cmd
