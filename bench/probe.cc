@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+//
+// What one event costs, as CPU time and as a ratio to the floor of the same run: a loop that reads the TSC
+// and stores a 32-byte record in a private ring (design.md 5). This program links the agent and traces
+// its own functions; nobody reads the buffer, which overwrites.
+//
+//   probe [--benchmark_filter=REGEX] [--benchmark_format=json] …
+#include <benchmark/benchmark.h>
+#include <patchbay/patchbay.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#define TRACED extern "C" __attribute__((noinline, noclone, used, visibility("default")))
+
+TRACED __attribute__((patchable_function_entry(5, 0))) void bench_sled(int a, int b) {
+  __asm__ volatile("" : : "r"(a), "r"(b));
+}
+TRACED __attribute__((patchable_function_entry(5, 0))) void bench_sled_off(int a, int b) {
+  __asm__ volatile("" : : "r"(a), "r"(b));
+}
+// The same body without a sled, never traced: what a disabled sled is compared with.
+TRACED void bench_no_sled(int a, int b) { __asm__ volatile("" : : "r"(a), "r"(b)); }
+TRACED __attribute__((patchable_function_entry(5, 0))) void bench_string(const char* text) {
+  __asm__ volatile("" : : "r"(text));
+}
+TRACED __attribute__((patchable_function_entry(5, 0))) void bench_deref(const uint64_t* words) {
+  __asm__ volatile("" : : "r"(words));
+}
+// An ordinary function: its prologue is what the compiler makes of it.
+TRACED int bench_plain(int a, int b) {
+  __asm__ volatile("" : "+r"(a), "+r"(b));
+  return a + b * 3;
+}
+// A jump back into its own first bytes, and no padding before it: only int3 can trace it.
+TRACED void bench_int3(int a, int b);
+__asm__(
+    ".text\n.type bench_before_int3, @function\n"
+    "bench_before_int3: lea 1(%rax), %rax\n lea 1(%rax), %rax\n lea 1(%rax), %rax\n ret\n"
+    ".size bench_before_int3, . - bench_before_int3\n"
+    ".globl bench_int3\n.type bench_int3, @function\n"
+    "bench_int3: mov %edi, %eax\n1: sub $1, %eax\n test %esi, %eax\n js 1b\n ret\n"
+    ".size bench_int3, . - bench_int3\n");
+
+namespace {
+
+void must(const char* path, const std::string& text) {
+  int error = patchbay_write(path, text.c_str());
+  if (error == 0) return;
+  std::fprintf(stderr, "probe: write %s '%s': error %d\n", path, text.c_str(), -error);
+  std::exit(1);
+}
+
+void enable(const char* event, bool on) {
+  must(("events/functions/" + std::string(event) + "/enable").c_str(), on ? "1" : "0");
+}
+
+alignas(64) uint8_t g_ring[1 << 16];
+
+void floor_loop(benchmark::State& state) {
+  size_t position = 0;
+  int i = 0;
+  for (auto _ : state) {
+    auto* record = reinterpret_cast<uint64_t*>(g_ring + position);
+    record[0] = __builtin_ia32_rdtsc();
+    record[1] = uint64_t(i++);
+    record[2] = uint64_t(i);
+    record[3] = 7;
+    position = (position + 32) & (sizeof g_ring - 1);
+    benchmark::ClobberMemory();
+  }
+}
+BENCHMARK(floor_loop)->Name("floor")->MinTime(0.5);
+
+template <typename Call>
+void traced(benchmark::State& state, const char* event, Call call) {
+  if (event && state.thread_index() == 0) enable(event, true);
+  int i = 0;
+  for (auto _ : state) call(i++);
+  if (event && state.thread_index() == 0) enable(event, false);
+}
+
+#define EVENT_BENCHMARK(name, event, ...)                                                        \
+  void name(benchmark::State& state) { traced(state, event, [](int i) { (void)i; __VA_ARGS__; }); } \
+  BENCHMARK(name)
+
+EVENT_BENCHMARK(untraced_call, nullptr, bench_no_sled(i, i))->MinTime(0.3);
+EVENT_BENCHMARK(sled_disabled, nullptr, bench_sled_off(i, i))->MinTime(0.3);
+EVENT_BENCHMARK(sled_two_ints, "bench_sled", bench_sled(i, i + 1))->MinTime(0.5);
+EVENT_BENCHMARK(sled_two_ints_threads, "bench_sled", bench_sled(i, i + 1))->ThreadRange(2, 4)->MinTime(0.3);
+EVENT_BENCHMARK(entry_two_ints, "bench_plain", benchmark::DoNotOptimize(bench_plain(i, i + 1)))->MinTime(0.5);
+EVENT_BENCHMARK(int3_two_ints, "bench_int3", bench_int3(i & 0xffff, 0))->MinTime(0.3);
+EVENT_BENCHMARK(sled_string_20, "bench_string", bench_string("select 1 from t42x;"))->MinTime(0.3);
+EVENT_BENCHMARK(sled_deref, "bench_deref", static const uint64_t words[4] = {}; bench_deref(words))->MinTime(0.3);
+
+// The usual console table, then the ratios.
+class RatioReporter : public benchmark::ConsoleReporter {
+ public:
+  void ReportRuns(const std::vector<Run>& runs) override {
+    ConsoleReporter::ReportRuns(runs);
+    for (const Run& run : runs)
+      if (!run.error_occurred) results_.emplace_back(run.benchmark_name(), run.GetAdjustedCPUTime());
+  }
+  void Finalize() override {
+    double floor = 0;
+    for (const auto& [name, ns] : results_)
+      if (name.starts_with("floor")) floor = ns;
+    if (floor == 0) return;
+    GetOutputStream() << "\n" << "ratio to the floor (" << floor << " ns of CPU time)\n";
+    for (const auto& [name, ns] : results_) {
+      char line[160];
+      std::snprintf(line, sizeof line, "  %-44s %8.2f ns  %6.2f x\n", name.c_str(), ns, ns / floor);
+      GetOutputStream() << line;
+    }
+  }
+
+ private:
+  std::vector<std::pair<std::string, double>> results_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bool own_format = false;
+  for (int i = 1; i < argc; i++) own_format |= std::string(argv[i]).starts_with("--benchmark_format");
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  must("function_events",
+       "bench_sled(int a, int b)\nbench_plain(int a, int b)\nbench_int3(int a, int b)\n"
+       "bench_string(string text)\nbench_deref(x64 words[2])\n");
+  if (own_format) {
+    benchmark::RunSpecifiedBenchmarks();
+  } else {
+    RatioReporter reporter;
+    benchmark::RunSpecifiedBenchmarks(&reporter);
+  }
+  benchmark::Shutdown();
+}
