@@ -210,8 +210,10 @@ Outcome record_until_end(TracedChild& child, Recording& recording, serve::Client
     TracedChild::Event event = child.wait(wait_ms);
     if (event == TracedChild::Event::kExited) return outcome;
     if (event == TracedChild::Event::kStopRequested) break;
-    if (outcome.exec_seen || now_ms() < next_look) continue;
+    if (now_ms() < next_look) continue;
     next_look = now_ms() + 100;
+    recording.refresh_events();
+    if (outcome.exec_seen) continue;
     std::string now = exe_of(child.pid());
     outcome.exec_seen = !now.empty() && now != exe;
     if (outcome.exec_seen) outcome.new_exe = now;

@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "trace_dat/collect_metadata.h"
-
 namespace patchbay::cmd {
 namespace {
 
@@ -28,7 +26,13 @@ Result<std::unique_ptr<Recording>> Recording::open(std::unique_ptr<BufferFile> b
   recording->counts_.resize(buffer->nr_rings());
   recording->buffer_ = std::move(buffer);
   recording->writer_ = std::move(*writer);
+  recording->refresh_events();
   return recording;
+}
+
+void Recording::refresh_events() {
+  Result<RecordedMeta> meta = read_recorded_meta(*buffer_);
+  if (meta.ok()) addresses_.set_events(meta->events);
 }
 
 unsigned Recording::drain() {
@@ -46,6 +50,7 @@ uint32_t Recording::drain_ring(uint32_t ring, bool include_current, uint32_t lim
     pages++;
     counts_[ring].events += page_.entries;
     counts_[ring].overwritten += page_.lost_before;
+    addresses_.add_page(page_);
     Status status = writer_->append_page(ring, page_);
     if (!status.ok() && disk_.ok()) disk_ = status;
   }
@@ -54,12 +59,13 @@ uint32_t Recording::drain_ring(uint32_t ring, bool include_current, uint32_t lim
 }
 
 Result<TraceDatResult> Recording::finish() {
+  refresh_events();
   // Forked processes may go on recording: what a full ring holds is enough.
   for (uint32_t ring = 0; ring < buffer_->nr_rings(); ring++) {
     drain_ring(ring, false, buffer_->header().nr_subbufs);
     drain_ring(ring, true, buffer_->header().nr_subbufs);
   }
-  Result<TraceDatMetadata> metadata = collect_metadata(*buffer_);
+  Result<TraceDatMetadata> metadata = collect_metadata(*buffer_, addresses_);
   if (!metadata.ok()) return metadata.error();
   return writer_->finish(*metadata);
 }

@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "ring_buffer/buffer_file.h"
+#include "trace_dat/metadata.h"
 #include "trace_dat/trace_dat_write.h"
 
 namespace patchbay::cmd {
@@ -29,6 +30,8 @@ class Recording {
   // One turn over all CPUs; bounded, so that a fast writer cannot keep us. Returns how full the fullest
   // ring was, in sub-buffers taken of 100 there are: 0 means that nothing was there.
   unsigned drain();
+  // Events that were defined since the start: to be called now and then.
+  void refresh_events();
   // The last turn: also the sub-buffers that are being written. Then writes the file.
   Result<TraceDatResult> finish();
 
@@ -47,6 +50,7 @@ class Recording {
   std::unique_ptr<BufferFile> buffer_;
   std::unique_ptr<TraceDatWriter> writer_;
   std::vector<RingCounts> counts_;
+  AddressCollector addresses_{{}};
   PageImage page_;
   Status disk_;
 };
