@@ -40,6 +40,7 @@ enum class Answer {
   kExactClone,       // the same, but a clone like .isra.0
   kTemplate,         // an instantiation, asked for without template arguments
   kSuffix,           // asked for without its first namespaces
+  kSuffixClone,
   kOtherParameters,  // the name, but not the parameter list asked for: only for the error's sentence
   kNo,
 };
@@ -94,8 +95,9 @@ Answer CxxQuestion::compare(std::string_view symbol) const {
   }
   std::string_view trailing = parts.trailing.substr(0, parts.trailing.find(" [clone"));
   if (!trailing_.empty() && squeeze(trailing) != trailing_) return Answer::kOtherParameters;
-  bool clone = answer == Answer::kExact && !clone_suffix(symbol).empty();
-  return clone ? Answer::kExactClone : answer;
+  if (clone_suffix(symbol).empty()) return answer;
+  if (answer == Answer::kExact) return Answer::kExactClone;
+  return answer == Answer::kSuffix ? Answer::kSuffixClone : answer;
 }
 
 class Resolver {
@@ -214,7 +216,7 @@ bool Resolver::by_cxx_name() {
       add(*module, module->complete(symbol), demangle(name, false));
     }, "_Z");
   }
-  only_suffix_ = best == Answer::kSuffix;
+  only_suffix_ = best == Answer::kSuffix || best == Answer::kSuffixClone;
   return !found_.empty();
 }
 
