@@ -50,7 +50,7 @@ std::string_view without_library(std::string_view function) {
     return slash == std::string_view::npos ? function : function.substr(slash + 1);
   }
   for (size_t i = 0; i < function.size(); i++) {
-    if (function[i] == '(' || function[i] == '<') break;
+    if (function[i] == '(' || function[i] == '<' || function[i] == '[') break;
     if (function[i] != ':') continue;
     if (i + 1 < function.size() && function[i + 1] == ':') break;
     return function.substr(i + 1);

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+//
+// libFuzzer: any bytes as a line of function_events. An error stays within its limit and has a caret; a
+// definition survives being shown and parsed again, and its format file and fetch program agree.
+#include <algorithm>
+#include <cstdlib>
+
+#include "event/function_event.h"
+
+namespace {
+
+using namespace patchbay;
+
+uint64_t address_of(std::string_view symbol) { return symbol.size() % 4 ? symbol.size() * 4096 : 0; }
+
+void require(bool condition) {
+  if (!condition) std::abort();
+}
+
+void check_program(const FunctionEventDef& def, const EventCall& call) {
+  auto program = compile_function_event(def, call, 4080);
+  if (!program.ok()) return;
+  uint32_t strings = 0;
+  for (int i = 0; i < (*program)->nr_insns; i++) {
+    const FetchInsn& insn = (*program)->insn[i];
+    bool stores = insn.op == FetchOp::kStore || insn.op == FetchOp::kLoad || insn.op == FetchOp::kArray;
+    uint64_t count = insn.op == FetchOp::kArray ? insn.imm : 1;
+    if (stores) require(insn.offset >= 24 && insn.offset + insn.size * count <= (*program)->fixed_size);
+    if (insn.op == FetchOp::kArg) require(insn.index < kMaxIntegerArgs);
+    if (insn.op == FetchOp::kXmm) require(insn.index < kMaxVectorArgs);
+    if (insn.op == FetchOp::kString) strings += uint32_t(insn.imm);
+  }
+  require((*program)->fixed_size + strings <= (*program)->max_size && (*program)->max_size <= 4080);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  std::string_view line(reinterpret_cast<const char*>(data), std::min<size_t>(size, 4095));
+  line = line.substr(0, line.find('\n'));
+  FunctionEventParse parsed = parse_function_event(line, address_of);
+  require(parsed.def.has_value() != parsed.error.has_value());
+  if (parsed.error) {
+    require(parsed.error->text.size() <= 232);
+    require(parsed.error->text.find("^\n") != std::string::npos);
+    return 0;
+  }
+  std::string canonical = parsed.def->canonical();
+  FunctionEventParse again = parse_function_event(canonical, address_of);
+  require(again.def && again.def->canonical() == canonical);
+  EventCall call = make_function_event_call(*parsed.def, 7);
+  require(again.def->event_name() == call.name && !call.name.empty());
+  auto read = parse_format("functions", call.format_text());
+  require(read.ok() && read->format_text() == call.format_text());
+  check_program(*parsed.def, call);
+  return 0;
+}
