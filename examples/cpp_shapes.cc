@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// What C++ does to function names and calls: a namespace, an anonymous one, overloads, a method of a
-// class template, and an exception that passes a traced caller. Prints how often each was called.
+// What C++ does to function names and calls: a namespace, an anonymous one, overloads, a method of
+// a class template, and an exception that passes a traced caller.
 //
-//   patchbay record -e 'shapes::area(int width, int height)' -e 'shapes::Stack<int>::push(NULL, int v)'
+//   patchbay record -e 'shapes::area(int a)' -e 'shapes::Stack<int>::push(NULL, int v)'
 //       -e 'shapes::guarded(int n)' -e 'shapes::thrower(int n)' -- ./cpp_shapes
 #include <cstdio>
 #include <stdexcept>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Rounding mode, MXCSR, x87 control word, errno, floating-point and vector arguments, and the flags
-// that a function may not look at but the direction flag it must find clear: all as without a tracer.
+// Rounding mode, MXCSR, x87 control word, errno and floating-point arguments are what they would be
+// without a tracer, also when a probe runs into a fault.
 // event: traced(int n)
 // event: with_floats(double a, float b, int n)
 // event: with_string(string s)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// main ends its own thread only. With no other thread of the program's the process must end, with 0.
+// main ends its own thread only. When the program's last thread ends, the process must end, with 0.
 #include <pthread.h>
 #include <stdio.h>
 

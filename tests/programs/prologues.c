@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Functions that begin with what is hard to move: RIP-relative operands, short and near jumps, calls,
-// loop, jrcxz, a jump back into the first bytes, endbr64.
+// Functions that begin with what is hard to move: RIP-relative operands, short and near jumps,
+// calls, loop, jrcxz, a jump back into the first bytes, endbr64.
 // event: rip_load(int a)
 // event: rip_store(int a)
 // event: jump_first(int a)
@@ -31,7 +31,8 @@ __asm__(
     ".size jrcxz_first,.-jrcxz_first\n"
     "func back_to_start\n xorl %eax,%eax\n1: incl %eax\n decl %edi\n jns 1b\n ret\n"
     ".size back_to_start,.-back_to_start\n"
-    "func with_endbr\n endbr64\n leal 9(%rdi),%eax\n ret\n nop\n nop\n.size with_endbr,.-with_endbr\n"
+    "func with_endbr\n endbr64\n leal 9(%rdi),%eax\n ret\n nop\n nop\n"
+    ".size with_endbr,.-with_endbr\n"
     "func push_pop\n pushq %rbx\n movl %edi,%ebx\n leal 1(%rbx),%eax\n popq %rbx\n ret\n"
     ".size push_pop,.-push_pop\n");
 int rip_load(int a);

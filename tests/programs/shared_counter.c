@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // For kill9.sh: THREADS threads call counted(thread, i) and count each call, right after it has
-// returned, in a mapped file. Whoever kills this program can read there what must have been recorded.
+// returned, in a mapped file. Whoever kills this program reads there what must have been recorded.
 //   shared_counter FILE THREADS [PAUSE_US after each 16 calls]
 #include <fcntl.h>
 #include <pthread.h>

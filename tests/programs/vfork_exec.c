@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A vfork child shares the parent's memory and thread pointer, calls the traced function, then execs.
+// A vfork child has its parent's memory and thread pointer; it calls the traced function and execs.
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -17,7 +17,7 @@ run_both() {
   while read -r event; do arguments+=(-e "$event"); done < <(events_for "$name")
   plain=$(timeout 60 "$programs/$name" 2>&1 </dev/null)
   plain_status=$?
-  traced=$(timeout 60 "$patchbay" record -q -o "$work/$name.dat" "${arguments[@]}" -- \
+  traced=$(timeout 60 "$patchbay" record -o "$work/$name.dat" "${arguments[@]}" -- \
     "$programs/$name" 2>"$work/$name.err" </dev/null)
   traced_status=$?
   # close_std speaks on stderr; the tool's own lines are marked.
