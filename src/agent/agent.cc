@@ -145,18 +145,28 @@ Status make_agent(Agent* agent) {
   return {};
 }
 
+// A program started by one that has an agent itself: the same definitions were reported there already,
+// and a shell's children do not have the functions of the program they lead to.
+bool parent_has_agent(const Agent& agent) {
+  std::string parent = agent.directory.substr(0, agent.directory.rfind('/') + 1) + std::to_string(::getppid());
+  return ::access(parent.c_str(), F_OK) == 0;
+}
+
 // PATCHBAY_FUNCTION_EVENTS and PATCHBAY_TRACE_EVENT: like the kernel's command line, a mistake is reported
 // and the rest goes on.
 void apply_settings(Agent* agent) {
-  for (const std::string& line : agent->settings.function_events)
-    if (Status status = agent->events->write_line(line); !status.ok()) say(status.error().message());
-  if (agent->settings.enable_all)
-    if (Status status = agent->events->set_all_enabled(true); !status.ok()) say(status.error().message());
+  const bool quiet = parent_has_agent(*agent);
+  auto report = [quiet](const Status& status) {
+    if (!status.ok() && !quiet) say(status.error().message());
+  };
+  for (const std::string& line : agent->settings.function_events) report(agent->events->write_line(line));
+  if (agent->settings.enable_all) report(agent->events->set_all_enabled(true));
   for (const std::string& event : agent->settings.trace_events) {
     auto file = tracefs::lookup(*agent->root, "set_event");
     if (!file.ok() || !file->file) return say("this agent has no set_event");
     auto written = file->file->write(event + "\n");
-    if (!written.ok()) say("PATCHBAY_TRACE_EVENT: " + event + ": " + written.error().message());
+    if (!written.ok())
+      report(user_error(EINVAL, "PATCHBAY_TRACE_EVENT: " + event + ": " + written.error().message()));
   }
 }
 
