@@ -10,9 +10,8 @@ for mode in drop overwrite; do
   for size in 64 512 16384; do
     hits=$("$patchbay" record -o "$work/t.dat" -m "$mode" -b "$size" -e 'work(int thread, long i)' \
       -- "$examples/threads" 8 "$calls" 2>"$work/err")
-    summary=$(cat "$work/err")
-    events=$(summary_number "$summary" events)
-    lost=$(summary_number "$summary" lost)
+    events=$(summary_events "$work/err")
+    lost=$(summary_lost "$work/err")
     same "$mode $size KB: recorded ($events) + lost ($lost) = hits" "${hits#hits }" \
       $((events + lost))
     same "$mode $size KB: events in the file" "$events" "$(count_of "$work/t.dat" work)"

@@ -87,5 +87,6 @@ wait_for() {
     sleep 0.05
   done
 }
-# The numbers of record's closing line on stderr.
-summary_number() { grep -oE "[0-9]+ $2" <<<"$1" | tail -n 1 | grep -oE '^[0-9]+' || echo 0; }
+# The numbers of record's closing line: "[ patchbay record: 12 events, 4.0 KiB in FILE; lost 0 (…) ]".
+summary_events() { sed -n 's/.*record: \([0-9]*\) events, .*/\1/p' "$1" | tail -n 1; }
+summary_lost() { sed -n 's/.*; lost \([0-9]*\).*/\1/p' "$1" | tail -n 1; }
