@@ -5,6 +5,7 @@
 // (docs/text_poke.md). Used by the control thread only, one transaction at a time.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -13,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "arch/x86_64/relocate.h"
 #include "base/result.h"
 #include "symbol/symbol.h"
 
@@ -34,6 +36,12 @@ struct SitePlan {
   uint64_t patch_address = 0;  // entry, or behind endbr64
   uint32_t displaced = 0;      // bytes of original code at patch_address that move to the stub
   bool flags_live = false;     // the displaced or following code reads flags it has not set
+  bool loops_to_entry = false; // a branch of its own body goes back to patch_address: each pass is a hit
+  // What apply() needs and verifies: the original bytes, and where instructions start in them.
+  uint8_t boundary_count = 0;
+  std::array<uint8_t, kMaxBoundaries> boundary = {};
+  std::array<uint8_t, kMaxDisplaced> original = {};
+  std::array<uint8_t, 5> padding = {};  // kShortJump: the bytes at entry - 5
 };
 
 // Writes the machine code that runs before the displaced instructions into `out` (at most `capacity`
@@ -65,6 +73,10 @@ class Patcher {
   // no waiting needed.
   virtual Result<PatchReport> apply(std::span<const SiteChange> changes, bool single_threaded) = 0;
   virtual uint64_t patched_sites() const = 0;
+  // Sites that apply() left at int3, because some thread could not be proven outside of their bytes in
+  // time, work all the same. This tries to give them their jump (apply() does it too) and returns
+  // how many are still waiting.
+  virtual uint64_t finish_pending() = 0;
 };
 std::unique_ptr<Patcher> make_patcher();
 

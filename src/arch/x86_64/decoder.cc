@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+//
+// From Zydis' description of an instruction to ours. Only ZydisDecoderDecodeInstruction is used:
+// operands are never decoded (that would double the cost of planning a large library).
+
+#include "arch/x86_64/decoder.h"
+
+#include <Zydis/Zydis.h>
+
+namespace patchbay {
+namespace {
+
+const ZydisDecoder& decoder() {
+  static const ZydisDecoder instance = [] {
+    ZydisDecoder made;
+    ZydisDecoderInit(&made, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+    return made;
+  }();
+  return instance;
+}
+
+uint8_t arithmetic_flags(ZydisAccessedFlagsMask mask) {
+  return static_cast<uint8_t>(((mask & ZYDIS_CPUFLAG_CF) ? 1 : 0) |
+                              ((mask & ZYDIS_CPUFLAG_PF) ? 2 : 0) |
+                              ((mask & ZYDIS_CPUFLAG_AF) ? 4 : 0) |
+                              ((mask & ZYDIS_CPUFLAG_ZF) ? 8 : 0) |
+                              ((mask & ZYDIS_CPUFLAG_SF) ? 16 : 0) |
+                              ((mask & ZYDIS_CPUFLAG_OF) ? 32 : 0));
+}
+
+void set_flags(const ZydisDecodedInstruction& z, Insn* insn) {
+  if (!z.cpu_flags) return;
+  insn->flags_read = arithmetic_flags(z.cpu_flags->tested);
+  insn->flags_written = arithmetic_flags(z.cpu_flags->modified | z.cpu_flags->set_0 |
+                                         z.cpu_flags->set_1 | z.cpu_flags->undefined);
+  // Pushes and loads of the flags register are not always listed as tests of each flag.
+  if (z.mnemonic == ZYDIS_MNEMONIC_PUSHFQ || z.mnemonic == ZYDIS_MNEMONIC_PUSHF ||
+      z.mnemonic == ZYDIS_MNEMONIC_LAHF) {
+    insn->flags_read = kAllArithmeticFlags;
+  }
+}
+
+InsnKind relative_branch_kind(const ZydisDecodedInstruction& z) {
+  if (z.raw.imm[0].size == 16) return InsnKind::kUnsupported;
+  switch (z.mnemonic) {
+    case ZYDIS_MNEMONIC_JMP: return InsnKind::kJump;
+    case ZYDIS_MNEMONIC_CALL: return InsnKind::kCall;
+    case ZYDIS_MNEMONIC_XBEGIN: return InsnKind::kUnsupported;
+    case ZYDIS_MNEMONIC_LOOP:
+    case ZYDIS_MNEMONIC_LOOPE:
+    case ZYDIS_MNEMONIC_LOOPNE:
+    case ZYDIS_MNEMONIC_JECXZ:
+    case ZYDIS_MNEMONIC_JRCXZ: return InsnKind::kLoop;
+    default: break;
+  }
+  const bool short_form = z.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT && (z.opcode & 0xf0) == 0x70;
+  const bool near_form = z.opcode_map == ZYDIS_OPCODE_MAP_0F && (z.opcode & 0xf0) == 0x80;
+  return short_form || near_form ? InsnKind::kCondJump : InsnKind::kUnsupported;
+}
+
+InsnKind kind_of(const ZydisDecodedInstruction& z) {
+  if (z.raw.imm[0].is_relative) return relative_branch_kind(z);
+  switch (z.mnemonic) {
+    case ZYDIS_MNEMONIC_NOP: return InsnKind::kNop;
+    case ZYDIS_MNEMONIC_INT3: return InsnKind::kTrap;
+    case ZYDIS_MNEMONIC_UD2:
+    case ZYDIS_MNEMONIC_UD1:
+    case ZYDIS_MNEMONIC_UD0:
+    case ZYDIS_MNEMONIC_HLT: return InsnKind::kStop;
+    case ZYDIS_MNEMONIC_RET:
+      return z.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR ? InsnKind::kUnsupported
+                                                         : InsnKind::kReturn;
+    case ZYDIS_MNEMONIC_CALL:
+    case ZYDIS_MNEMONIC_JMP:
+      if (z.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR || z.opcode != 0xff) {
+        return InsnKind::kUnsupported;
+      }
+      return z.mnemonic == ZYDIS_MNEMONIC_CALL ? InsnKind::kIndirectCall : InsnKind::kIndirectJump;
+    default: return InsnKind::kPlain;
+  }
+}
+
+void set_memory_operand(const ZydisDecodedInstruction& z, uint64_t end, Insn* insn) {
+  if (!(z.attributes & ZYDIS_ATTRIB_HAS_MODRM)) return;
+  insn->modrm_offset = z.raw.modrm.offset;
+  if (z.raw.modrm.mod == 3) return;
+  insn->uses_rsp_address = z.raw.modrm.rm == 4 && z.raw.sib.base == 4 &&
+                           !(z.attributes & ZYDIS_ATTRIB_HAS_REX && z.raw.rex.B);
+  if (z.raw.modrm.mod != 0 || z.raw.modrm.rm != 5) return;
+  insn->rip_disp_offset = z.raw.disp.offset;
+  insn->target = end + static_cast<uint64_t>(z.raw.disp.value);
+  if (z.address_width != 64 || z.raw.disp.size != 32) insn->kind = InsnKind::kUnsupported;
+}
+
+}  // namespace
+
+bool decode_insn(const uint8_t* code, size_t available, uint64_t address, Insn* insn) {
+  ZydisDecodedInstruction z;
+  if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder(), nullptr, code, available, &z))) {
+    return false;
+  }
+  *insn = Insn{};
+  insn->length = z.length;
+  insn->kind = kind_of(z);
+  insn->is_endbr = z.mnemonic == ZYDIS_MNEMONIC_ENDBR64;
+  set_flags(z, insn);
+  set_memory_operand(z, address + z.length, insn);
+  if (insn->is_direct_branch()) {
+    insn->target = address + z.length + static_cast<uint64_t>(z.raw.imm[0].value.s);
+    insn->condition = z.opcode & 0x0f;
+  }
+  return true;
+}
+
+}  // namespace patchbay

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+//
+// One decoded instruction, reduced to what moving code to another address needs to know. Zydis
+// decodes; nothing here encodes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace patchbay {
+
+enum class InsnKind : uint8_t {
+  kPlain,         // runs the same anywhere, once its RIP-relative operand (if any) is corrected
+  kNop,           // any length
+  kTrap,          // int3
+  kJump,          // jmp rel8/rel32
+  kCondJump,      // jcc rel8/rel32
+  kLoop,          // loop, loope, loopne, jecxz, jrcxz: rel8 only
+  kCall,          // call rel32
+  kIndirectCall,  // call r/m64
+  kIndirectJump,  // jmp r/m64
+  kReturn,        // ret, ret imm16
+  kStop,          // ud2, hlt: never continues behind itself
+  kUnsupported,   // far transfers, xbegin, 16-bit branches, 32-bit RIP-relative
+};
+
+struct Insn {
+  uint8_t length = 0;
+  InsnKind kind = InsnKind::kUnsupported;
+  uint8_t rip_disp_offset = 0;  // of the disp32 of a RIP-relative operand; 0: none
+  uint8_t modrm_offset = 0;     // of the ModRM byte; 0: none
+  uint8_t condition = 0;        // of kCondJump: low four bits of the opcode
+  bool uses_rsp_address = false;  // its memory operand is based on rsp
+  bool is_endbr = false;
+  uint8_t flags_read = 0;       // arithmetic flags, bits are private to the decoder
+  uint8_t flags_written = 0;
+  uint64_t target = 0;          // of a direct branch, or of the RIP-relative operand
+
+  // Execution never goes on behind this instruction by itself.
+  bool ends_flow() const {
+    return kind == InsnKind::kJump || kind == InsnKind::kIndirectJump ||
+           kind == InsnKind::kReturn || kind == InsnKind::kStop;
+  }
+  bool is_direct_branch() const {
+    return kind == InsnKind::kJump || kind == InsnKind::kCondJump || kind == InsnKind::kLoop ||
+           kind == InsnKind::kCall;
+  }
+};
+
+inline constexpr uint8_t kAllArithmeticFlags = 0x3f;
+inline constexpr size_t kMaxInsnLength = 15;
+
+// Decodes the instruction at `code` (of which `available` bytes may be read) as it would run at
+// `address`. False when the bytes are no instruction.
+bool decode_insn(const uint8_t* code, size_t available, uint64_t address, Insn* insn);
+
+}  // namespace patchbay

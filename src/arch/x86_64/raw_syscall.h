@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+//
+// System calls without libc. Code that rewrites code must not depend on functions that it may be
+// rewriting at that moment, and must not disturb errno.
+#pragma once
+
+#include <cstdint>
+
+namespace patchbay {
+
+// The kernel's answer: a value, or -errno.
+inline long raw_syscall(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0,
+                        long f = 0) {
+  long result;
+  register long r10 __asm__("r10") = d;
+  register long r8 __asm__("r8") = e;
+  register long r9 __asm__("r9") = f;
+  __asm__ volatile("syscall"
+                   : "=a"(result)
+                   : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                   : "rcx", "r11", "memory");
+  return result;
+}
+
+inline long raw_pointer(const void* pointer) {
+  return static_cast<long>(reinterpret_cast<uintptr_t>(pointer));
+}
+
+}  // namespace patchbay

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+//
+// A module's text as the planner looks at it: which bytes behind function entries some direct branch
+// may land on. One pass over the raw bytes marks candidates; the few that matter are confirmed by
+// decoding when a function there is planned.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "symbol/symbol.h"
+
+namespace patchbay {
+
+class ModuleCode {
+ public:
+  explicit ModuleCode(Module& module);
+
+  // The module has been loaded again since (other symbols): this object is stale.
+  bool describes(Module& module) const;
+
+  // Bytes as in the file from `address` to the end of its text range; empty outside of text.
+  std::string_view code_at(uint64_t address) const;
+  // Index in functions() of the last function at or before `address`; -1: none.
+  long function_before(uint64_t address) const;
+  // Entry of the next function behind `address`, or the end of the text range.
+  uint64_t next_entry(uint64_t address) const;
+  // The last function that begins before `address`; 0: none.
+  uint64_t previous_entry(uint64_t address) const;
+  // A direct branch or call somewhere in the module lands in [first, last).
+  bool branch_into(uint64_t first, uint64_t last) const;
+  // A jump (not a call) within [start, end) of the function goes to `target`.
+  bool loops_to(uint64_t start, uint64_t end, uint64_t target) const;
+  // Where the last instruction before `limit`, decoded from `start`, ends, padding left out; 0 when
+  // execution may run on behind it.
+  uint64_t end_of_code(uint64_t start, uint64_t limit) const;
+
+ private:
+  struct Range {
+    uint64_t first, last;
+    std::string_view code;
+    std::vector<uint64_t> entry_bytes;  // bit per byte: 1..8 bytes behind a function's entry
+    std::vector<uint64_t> hit;          // bit per byte: a rel8 or rel32 candidate lands here
+  };
+  struct FarBranch {
+    uint64_t target, source;
+  };
+
+  const Range* range_of(uint64_t address) const;
+  void mark_entries();
+  void scan(Range* range);
+  void note(Range* range, uint64_t target, uint64_t source, bool far);
+  bool confirm(uint64_t source, uint64_t first, uint64_t last) const;
+  bool short_branch_into(const Range& range, uint64_t first, uint64_t last) const;
+
+  const FunctionSymbol* symbols_ = nullptr;
+  size_t symbol_count_ = 0;
+  const std::vector<FunctionSymbol>& functions_;
+  std::vector<Range> ranges_;
+  std::vector<FarBranch> far_;  // sorted by target
+  mutable long last_index_ = 0;
+};
+
+}  // namespace patchbay

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: MIT
+//
+// From best to worst: sled, jump, short jump, int3, refused. Each step that fails leaves its reason,
+// and the plan shows the first one that mattered.
+
+#include "patch/site_planner.h"
+
+#include <sys/auxv.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "arch/x86_64/decoder.h"
+#include "patch/site_table.h"
+
+namespace patchbay {
+namespace {
+
+constexpr uint64_t kJumpSize = 5;
+constexpr uint64_t kShortJumpSize = 2;
+constexpr int kFlagsLookahead = 8;
+constexpr uint64_t kLoopScan = 1024;  // a loop around a whole function is looked for this far
+
+bool contains(const Module& module, uint64_t address) {
+  return address >= module.start() && address < module.end();
+}
+
+std::string_view file_name(const Module& module) {
+  const std::string_view path = module.path();
+  return path.substr(path.rfind('/') + 1);
+}
+
+bool is_dynamic_linker(const Module& module) {
+  const uint64_t base = ::getauxval(AT_BASE);
+  return (base && contains(module, base)) || file_name(module).starts_with("ld-linux");
+}
+
+// Code that a thread runs with a stack, registers or thread pointer that are not those of a function.
+bool is_special_entry(std::string_view name, bool in_dynamic_linker) {
+  if (name == "_start" || name == "__restore_rt" || name == "_init" || name == "_fini") return true;
+  if (!in_dynamic_linker) return false;
+  return name.starts_with("_dl_start") || name.starts_with("_dl_runtime_") ||
+         name.starts_with("_dl_tlsdesc") || name.starts_with("_dl_relocate") ||
+         name.starts_with("_dl_sysdep") || name == "_dl_fixup" || name == "rtld_lock_default_lock";
+}
+
+// One walk over the instructions that a jump of `need` bytes would displace.
+struct Walk {
+  const char* problem = nullptr;
+  DisplacedRun run;
+  bool flags_live = false;
+  uint8_t flags_written = 0;
+  uint64_t behind = 0;  // where straight-line code goes on; 0: nowhere, or only perhaps
+};
+
+class EntryWalker {
+ public:
+  EntryWalker(const ModuleCode& code, uint64_t entry, uint64_t patch, uint64_t function_end)
+      : code_(code), entry_(entry), patch_(patch), end_(function_end) {
+    bytes_ = code.code_at(patch);
+    limit_ = code.next_entry(entry);
+  }
+
+  std::string_view bytes() const { return bytes_; }
+  uint64_t limit() const { return limit_; }
+
+  Walk walk(uint64_t need) const {
+    Walk walk;
+    walk.run.from = patch_;
+    walk.run.code = data();
+    bool ended = false, all_nops = true, split = false;
+    uint64_t at = 0;
+    while (at < need && !walk.problem && !ended) {
+      Insn insn;
+      walk.problem = step(at, &insn);
+      if (walk.problem) break;
+      walk.run.offset[walk.run.count++] = static_cast<uint8_t>(at);
+      all_nops &= insn.kind == InsnKind::kNop;
+      note_flags(insn, &walk);
+      ended = insn.ends_flow();
+      at += insn.length;
+      const bool is_call = insn.kind == InsnKind::kCall || insn.kind == InsnKind::kIndirectCall;
+      if (is_call && at < need) walk.problem = "a call would return into the bytes of the jump";
+      split |= is_call || insn.is_direct_branch();
+    }
+    if (!walk.problem && at < need) walk.problem = check_padding(at, need);
+    walk.run.displaced = static_cast<uint8_t>(std::max(at, need));
+    walk.run.is_nops = all_nops;
+    walk.behind = ended || split ? 0 : patch_ + at;
+    return walk;
+  }
+
+  // Goes on behind the displaced run, until all flags are written or control flow splits.
+  bool flags_live_behind(const Walk& walk) const {
+    if (walk.flags_live || !walk.behind) return walk.flags_live;
+    Walk state = walk;
+    uint64_t at = walk.behind - patch_;
+    for (int i = walk.run.count; i < kFlagsLookahead && !state.flags_live; i++) {
+      Insn insn;
+      if (state.flags_written == kAllArithmeticFlags || at >= bytes_.size()) break;
+      if (!decode(at, &insn)) break;
+      note_flags(insn, &state);
+      if (insn.ends_flow() || insn.is_direct_branch() || insn.kind == InsnKind::kIndirectCall) break;
+      at += insn.length;
+    }
+    return state.flags_live;
+  }
+
+  bool decode(uint64_t at, Insn* insn) const {
+    if (at >= bytes_.size()) return false;
+    return decode_insn(data() + at, std::min<uint64_t>(kMaxInsnLength, bytes_.size() - at),
+                       patch_ + at, insn);
+  }
+
+ private:
+  const uint8_t* data() const { return reinterpret_cast<const uint8_t*>(bytes_.data()); }
+
+  static void note_flags(const Insn& insn, Walk* walk) {
+    if (insn.flags_read & ~walk->flags_written) walk->flags_live = true;
+    walk->flags_written |= insn.flags_written;
+  }
+
+  const char* step(uint64_t at, Insn* insn) const {
+    if (patch_ + at >= limit_) return "the next function begins in the bytes of the jump";
+    if (end_ && patch_ + at >= end_) return "the function is shorter than the jump";
+    if (!decode(at, insn)) return "bytes at the entry are no instruction";
+    if (patch_ + at + insn->length > limit_) return "the next function begins inside an instruction";
+    if (insn->kind == InsnKind::kTrap) return "an int3 of the program at the entry";
+    if (insn->kind == InsnKind::kUnsupported) return "an instruction that cannot be moved";
+    if (insn->kind == InsnKind::kIndirectCall && insn->uses_rsp_address) {
+      return "an indirect call through the stack cannot be moved";
+    }
+    return nullptr;
+  }
+
+  // Bytes behind a ret or jmp may be overwritten when they are alignment that nothing reaches.
+  const char* check_padding(uint64_t at, uint64_t need) const {
+    while (at < need) {
+      Insn insn;
+      if (patch_ + at >= limit_) return "the next function begins in the bytes of the jump";
+      if (!decode(at, &insn)) return "code of unknown kind follows the function";
+      if (insn.kind != InsnKind::kNop && insn.kind != InsnKind::kTrap) {
+        return "other code follows the return in the bytes of the jump";
+      }
+      at += insn.length;
+    }
+    return nullptr;
+  }
+
+  const ModuleCode& code_;
+  uint64_t entry_, patch_, end_;
+  uint64_t limit_ = 0;
+  std::string_view bytes_;
+};
+
+bool starts_with_endbr64(std::string_view code) {
+  return code.starts_with(std::string_view("\xf3\x0f\x1e\xfa", 4));
+}
+
+// Room for a 5-byte jmp directly before the entry: padding that the previous function cannot reach.
+const char* padding_before(const ModuleCode& code, uint64_t entry) {
+  const uint64_t first = entry - kJumpSize;
+  if (code.code_at(first).size() < kJumpSize) return "nothing is known of the code before it";
+  const uint64_t previous = code.previous_entry(entry);
+  if (!previous) return "nothing is known of the code before it";
+  const uint64_t end = code.end_of_code(previous, entry);
+  // The previous function's own jump may reach over its end.
+  const uint64_t own_patch = previous + (starts_with_endbr64(code.code_at(previous)) ? 4 : 0);
+  if (!end || std::max(end, own_patch + kJumpSize) > first) {
+    return "there are no 5 unused bytes before it";
+  }
+  return nullptr;
+}
+
+void take_run(const Walk& walk, SiteKind kind, SitePlan* plan) {
+  plan->kind = kind;
+  plan->displaced = walk.run.displaced;
+  plan->boundary_count = walk.run.count;
+  std::copy_n(walk.run.offset, kMaxBoundaries, plan->boundary.begin());
+}
+
+void keep_bytes(const ModuleCode& code, SitePlan* plan) {
+  const std::string_view bytes = code.code_at(plan->patch_address);
+  std::memcpy(plan->original.data(), bytes.data(), std::min(bytes.size(), kMaxDisplaced));
+  if (plan->kind == SiteKind::kShortJump) {
+    std::memcpy(plan->padding.data(), code.code_at(plan->entry - kJumpSize).data(), kJumpSize);
+  }
+}
+
+std::string hex_bytes(const uint8_t* bytes, size_t size) {
+  static const char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (size_t i = 0; i < size; i++) {
+    if (i) text += ' ';
+    text += kDigits[bytes[i] >> 4];
+    text += kDigits[bytes[i] & 15];
+  }
+  return text;
+}
+
+SitePlan refused(SitePlan plan, std::string reason) {
+  plan.kind = SiteKind::kRefused;
+  plan.reason = std::move(reason);
+  return plan;
+}
+
+// Jump, short jump or int3; fills plan->kind and reason.
+void choose_kind(const ModuleCode& code, const EntryWalker& walker, bool is_libc, SitePlan* plan) {
+  const uint64_t patch = plan->patch_address;
+  Walk jump = walker.walk(kJumpSize);
+  if (!jump.problem && code.branch_into(patch + 1, patch + kJumpSize)) {
+    jump.problem = "a branch lands in the bytes of the jump";
+  }
+  if (!jump.problem) {
+    take_run(jump, jump.run.is_nops ? SiteKind::kSled : SiteKind::kJump, plan);
+    plan->flags_live = walker.flags_live_behind(jump);
+    return;
+  }
+  plan->reason = jump.problem;
+  Walk shorter = walker.walk(kShortJumpSize);
+  const char* no_short = shorter.problem;
+  if (!no_short && code.branch_into(patch + 1, patch + kShortJumpSize)) no_short = jump.problem;
+  if (!no_short) no_short = padding_before(code, plan->entry);
+  if (!no_short) {
+    take_run(shorter, SiteKind::kShortJump, plan);
+    plan->flags_live = walker.flags_live_behind(shorter);
+    return;
+  }
+  if (std::strcmp(no_short, jump.problem) != 0) plan->reason += std::string("; ") + no_short;
+  Walk one = walker.walk(1);
+  if (one.problem) {
+    plan->reason = one.problem;
+  } else if (is_libc) {
+    plan->reason += "; int3 refused in libc: glibc runs parts of it with SIGTRAP blocked";
+  } else {
+    take_run(one, SiteKind::kTrap, plan);
+    plan->flags_live = walker.flags_live_behind(one);
+  }
+}
+
+}  // namespace
+
+SitePlanner::ModuleState& SitePlanner::state_of(Module& module) {
+  if (last_module_ == &module && last_state_->code->describes(module)) return *last_state_;
+  ModuleState& state = modules_[&module];
+  if (!state.code || !state.code->describes(module)) {
+    state.code = std::make_unique<ModuleCode>(module);
+    const std::string_view name = file_name(module);
+    const bool is_ours = contains(module, reinterpret_cast<uint64_t>(&site_containing)) &&
+                         !contains(module, ::getauxval(AT_ENTRY));
+    state.refusal.clear();
+    if (is_ours) state.refusal = "belongs to the tracer itself";
+    if (contains(module, ::getauxval(AT_SYSINFO_EHDR)) || name == "[vdso]") {
+      state.refusal = "lies in the kernel's vdso";
+    }
+    state.is_libc = is_dynamic_linker(module) || name.starts_with("libc.so") ||
+                    name.starts_with("libc-2");
+  }
+  last_module_ = &module;
+  last_state_ = &state;
+  return state;
+}
+
+SitePlan SitePlanner::plan(Module& module, const FunctionSymbol& function) {
+  SitePlan plan;
+  plan.entry = plan.patch_address = function.address;
+  ModuleState& state = state_of(module);
+  if (!state.refusal.empty()) return refused(std::move(plan), state.refusal);
+  if (function.is_ifunc) return refused(std::move(plan), "an IFUNC resolver: trace what it selects");
+  if (function.is_cold_part) return refused(std::move(plan), "a part of a function that is never called");
+  if (is_special_entry(function.name, state.is_libc && is_dynamic_linker(module))) {
+    return refused(std::move(plan), "not entered by an ordinary call");
+  }
+  const ModuleCode& code = *state.code;
+  const std::string_view entry = code.code_at(function.address);
+  if (entry.empty()) return refused(std::move(plan), "not in executable text");
+  if (starts_with_endbr64(entry)) plan.patch_address += 4;
+  const uint64_t end = function.size ? function.address + function.size : 0;
+  EntryWalker walker(code, plan.entry, plan.patch_address, end);
+  choose_kind(code, walker, state.is_libc, &plan);
+  if (plan.kind == SiteKind::kRefused) return plan;
+  keep_bytes(code, &plan);
+  plan.loops_to_entry =
+      plan.kind != SiteKind::kSled &&
+      code.loops_to(plan.entry, std::min(end ? end : walker.limit(), plan.entry + kLoopScan),
+                    plan.patch_address);
+  const auto* live = reinterpret_cast<const uint8_t*>(plan.patch_address);
+  if (!site_find(plan.patch_address) &&
+      std::memcmp(live, plan.original.data(), plan.displaced) != 0) {
+    return refused(plan, "code in memory differs from the file: expected " +
+                             hex_bytes(plan.original.data(), plan.displaced) + ", found " +
+                             hex_bytes(live, plan.displaced));
+  }
+  return plan;
+}
+
+}  // namespace patchbay

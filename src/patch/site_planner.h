@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+//
+// What kind of call site a function's entry can be. Pure reading: nothing is changed or remembered
+// but the scans of modules.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "patch/module_code.h"
+#include "patch/patcher.h"
+
+namespace patchbay {
+
+class SitePlanner {
+ public:
+  SitePlan plan(Module& module, const FunctionSymbol& function);
+
+ private:
+  struct ModuleState {
+    std::unique_ptr<ModuleCode> code;
+    bool is_libc = false;         // libc or the dynamic linker: no int3 there
+    std::string refusal;          // nothing of this module may be traced
+  };
+  ModuleState& state_of(Module& module);
+
+  std::unordered_map<const Module*, ModuleState> modules_;
+  const Module* last_module_ = nullptr;
+  ModuleState* last_state_ = nullptr;
+};
+
+}  // namespace patchbay

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+//
+// Memory that stubs live in: chunks near the code they serve, readable and executable, filled in bulk
+// through TextMemory. Nothing is ever given back: a thread that was preempted inside a stub returns
+// there at any later time. Stubs of a site that went back to its original bytes are parked with
+// the site and reused when the same prologue is asked for again.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "arch/x86_64/text_memory.h"
+#include "patch/site_table.h"
+
+namespace patchbay {
+
+class StubPool {
+ public:
+  // About how many stubs this transaction will ask for: sizes the next chunk.
+  void expect(size_t stubs) { expected_ = stubs; }
+  // Builds the stub of `site` in memory of our own; it can be entered after flush(). Null and the
+  // reason when that is impossible.
+  StubRecord* build(const Site& site, const StubPrologue& prologue, std::string* reason);
+  // A parked stub of the site that consists of the same bytes, else null.
+  StubRecord* find_parked(const Site& site, const StubPrologue& prologue) const;
+  // Writes what was built since the last call. False: some chunk could not be written.
+  bool flush(TextMemory& memory);
+
+ private:
+  struct Chunk;
+  Chunk* chunk_for(uint64_t code);
+
+  std::vector<Chunk*> chunks_;
+  size_t expected_ = 0;
+};
+
+}  // namespace patchbay
