@@ -56,18 +56,21 @@ std::optional<uint64_t> parse_decimal(std::string_view text, uint64_t max) {
 }
 
 Error bad_format(std::string_view system, std::string_view what) {
-  return user_error(EINVAL, "format file of an event of system " + std::string(system.substr(0, 64)) + ": " +
-                                std::string(what));
+  return user_error(EINVAL, "format file of an event of system " +
+                                std::string(system.substr(0, 64)) + ": " + std::string(what));
 }
 
 // "[16]" is array_len; any other text stays as it is, and the length follows from the size if the
 // elements' type has a known one.
 uint32_t element_size(std::string_view type) {
-  struct Row { std::string_view word; uint32_t size; };
-  static constexpr Row kRows[] = {{"char", 1},  {"u8", 1},   {"s8", 1},     {"x8", 1},    {"bool", 1},   {"short", 2},
-                                  {"u16", 2},   {"s16", 2},  {"x16", 2},    {"u32", 4},   {"s32", 4},    {"x32", 4},
-                                  {"float", 4}, {"long", 8}, {"size_t", 8}, {"u64", 8},   {"s64", 8},    {"x64", 8},
-                                  {"symbol", 8}, {"double", 8}, {"int", 4}};
+  struct Row {
+    std::string_view word;
+    uint32_t size;
+  };
+  static constexpr Row kRows[] = {
+      {"char", 1},   {"u8", 1},  {"s8", 1},  {"x8", 1},  {"bool", 1},   {"short", 2},  {"u16", 2},
+      {"s16", 2},    {"x16", 2}, {"u32", 4}, {"s32", 4}, {"x32", 4},    {"float", 4},  {"long", 8},
+      {"size_t", 8}, {"u64", 8}, {"s64", 8}, {"x64", 8}, {"symbol", 8}, {"double", 8}, {"int", 4}};
   if (type.find('*') != std::string_view::npos) return 8;
   while (!type.empty()) {
     std::string_view word = take_until(&type, ' ');
@@ -92,7 +95,8 @@ void set_array(EventField* field, std::string_view brackets) {
   if (size) field->array_len = field->size / size;
 }
 
-// "unsigned long ip", "char comm[16]", "__data_loc char[] name", "const char * p". The name is the last word.
+// "unsigned long ip", "char comm[16]", "__data_loc char[] name", "const char * p". The name is the
+// last word.
 bool parse_declaration(std::string_view text, EventField* field) {
   text = trim(text);
   size_t brackets_at = text.size();
@@ -112,7 +116,8 @@ bool parse_declaration(std::string_view text, EventField* field) {
   return true;
 }
 
-// "field:T name;\toffset:8;\tsize:4;\tsigned:1;", in any order behind the first; signed is missing in old files.
+// "field:T name;\toffset:8;\tsize:4;\tsigned:1;", in any order behind the first; signed is missing
+// in old files.
 bool parse_field(std::string_view line, EventField* field) {
   std::string_view declaration = take_until(&line, ';');
   bool has_offset = false, has_size = false;
@@ -175,7 +180,8 @@ Result<EventCall> parse_format(std::string_view system, std::string_view untrust
   reader.call.system = system;
   while (!untrusted_text.empty()) {
     std::string_view line = take_until(&untrusted_text, '\n');
-    if (!reader.read_line(line)) return bad_format(system, "cannot use the line " + std::string(line.substr(0, 128)));
+    if (!reader.read_line(line))
+      return bad_format(system, "cannot use the line " + std::string(line.substr(0, 128)));
   }
   if (reader.call.name.empty()) return bad_format(system, "it has no name");
   if (!reader.has_id) return bad_format(system, "it has no ID");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// libFuzzer: any bytes as a format file. What is accepted must survive being written and read again.
+// libFuzzer: any bytes as a format file. What is accepted must survive being written and read
+// again.
 #include <cstdlib>
 
 #include "event/event_call.h"
@@ -10,7 +11,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   auto first = parse_format("fuzz", {reinterpret_cast<const char*>(data), size});
   if (!first.ok()) return 0;
   auto second = parse_format("fuzz", first->format_text());
-  if (!second.ok() || second->fields.size() + second->common.size() != first->fields.size() + first->common.size() ||
+  if (!second.ok() ||
+      second->fields.size() + second->common.size() !=
+          first->fields.size() + first->common.size() ||
       second->format_text() != first->format_text())
     std::abort();
   return 0;

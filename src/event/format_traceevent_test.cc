@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The judge of our format files: libtraceevent, which trace-cmd, KernelShark and perf print with. It is
-// opened at run time, so that the tests build and run without it; then these are skipped, and say so.
+// The judge of our format files: libtraceevent, which trace-cmd, KernelShark and perf print with.
+// It is opened at run time, so that the tests build and run without it; then these are skipped, and
+// say so.
 #include <gtest/gtest.h>
 
 #if __has_include(<traceevent/event-parse.h>)
@@ -57,7 +58,8 @@ Record make_record(std::string_view line, const ProbeFrame& frame) {
 class FormatTraceEvent : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!library_.handle) GTEST_SKIP() << "libtraceevent.so.1 (Debian: libtraceevent1) is not installed";
+    if (!library_.handle)
+      GTEST_SKIP() << "libtraceevent.so.1 (Debian: libtraceevent1) is not installed";
     tep_ = library_.find<decltype(tep_alloc)>("tep_alloc")();
     library_.find<decltype(tep_set_long_size)>("tep_set_long_size")(tep_, 8);
     auto add = library_.find<decltype(tep_register_function)>("tep_register_function");
@@ -68,28 +70,34 @@ class FormatTraceEvent : public ::testing::Test {
     if (tep_) library_.find<decltype(tep_free)>("tep_free")(tep_);
   }
 
-  std::string print(std::string_view line, std::vector<uint64_t> args, std::vector<uint64_t> vectors = {}) {
+  std::string print(std::string_view line, std::vector<uint64_t> args,
+                    std::vector<uint64_t> vectors = {}) {
     ProbeFrame frame = {};
     for (size_t i = 0; i < args.size(); i++) frame.arg[i] = args[i];
     for (size_t i = 0; i < vectors.size(); i++) frame.xmm[i][0] = vectors[i];
     Record record = make_record(line, frame);
     std::string format = record.call.format_text();
-    EXPECT_EQ(library_.find<decltype(tep_parse_event)>("tep_parse_event")(tep_, format.c_str(), format.size(), "functions"), 0)
+    EXPECT_EQ(library_.find<decltype(tep_parse_event)>("tep_parse_event")(
+                  tep_, format.c_str(), format.size(), "functions"),
+              0)
         << format;
     trace_seq seq;
     library_.find<decltype(trace_seq_init)>("trace_seq_init")(&seq);
     tep_record raw = {};
     raw.data = record.bytes.data();
     raw.size = int(record.bytes.size());
-    library_.find<decltype(tep_print_event)>("tep_print_event")(tep_, &seq, &raw, "%s", TEP_PRINT_INFO);
+    library_.find<decltype(tep_print_event)>("tep_print_event")(tep_, &seq, &raw, "%s",
+                                                                TEP_PRINT_INFO);
     library_.find<decltype(trace_seq_terminate)>("trace_seq_terminate")(&seq);
     std::string text = seq.buffer;
     library_.find<decltype(trace_seq_destroy)>("trace_seq_destroy")(&seq);
     return text;
   }
   // What stands in the parentheses.
-  std::string fields(std::string_view line, std::vector<uint64_t> args, std::vector<uint64_t> vectors = {}) {
-    std::string text = print(line, std::move(args), std::move(vectors)), head = "caller+0x10->callee+0x0(";
+  std::string fields(std::string_view line, std::vector<uint64_t> args,
+                     std::vector<uint64_t> vectors = {}) {
+    std::string text = print(line, std::move(args), std::move(vectors)),
+                head = "caller+0x10->callee+0x0(";
     EXPECT_EQ(text.substr(0, head.size()), head) << line;
     EXPECT_EQ(text.substr(text.size() - 1), ")") << line;
     return text.substr(head.size(), text.size() - head.size() - 1);
@@ -99,10 +107,13 @@ class FormatTraceEvent : public ::testing::Test {
   tep_handle* tep_ = nullptr;
 };
 
-TEST_F(FormatTraceEvent, FE01_CallerThenCallee) { EXPECT_EQ(print("f()", {}), "caller+0x10->callee+0x0()"); }
+TEST_F(FormatTraceEvent, FE01_CallerThenCallee) {
+  EXPECT_EQ(print("f()", {}), "caller+0x10->callee+0x0()");
+}
 
 TEST_F(FormatTraceEvent, FE03_SignedTypes) {
-  EXPECT_EQ(fields("f(char c, s8 a, short b, s16 d, int e, s32 g)", {'A', 0xff, 0xfffe, 0xfffd, ~3u, ~4u}),
+  EXPECT_EQ(fields("f(char c, s8 a, short b, s16 d, int e, s32 g)",
+                   {'A', 0xff, 0xfffe, 0xfffd, ~3u, ~4u}),
             "c=A, a=-1, b=-2, d=-3, e=-4, g=-5");
 }
 TEST_F(FormatTraceEvent, FE03_LongSignedTypes) {
@@ -118,9 +129,10 @@ TEST_F(FormatTraceEvent, FE04_Hexadecimal) {
             "a=f, b=abc, c=ffffffff, d=123456789abcdef");
 }
 TEST_F(FormatTraceEvent, FE05_UnsignedWord) {
-  EXPECT_EQ(fields("f(unsigned s8 a, unsigned short b, unsigned int c, unsigned long d, unsigned x8 e)",
-                   {0xff, 0xffff, ~0u, ~0ul, 0xff}),
-            "a=255, b=65535, c=4294967295, d=18446744073709551615, e=ff");
+  EXPECT_EQ(
+      fields("f(unsigned s8 a, unsigned short b, unsigned int c, unsigned long d, unsigned x8 e)",
+             {0xff, 0xffff, ~0u, ~0ul, 0xff}),
+      "a=255, b=65535, c=4294967295, d=18446744073709551615, e=ff");
 }
 TEST_F(FormatTraceEvent, FE10_Arrays) {
   static const uint64_t words[2] = {0x11, 0x22};
@@ -129,11 +141,14 @@ TEST_F(FormatTraceEvent, FE10_Arrays) {
             "irq_stack=11:22, v=-1:2:-3, n=5");
 }
 TEST_F(FormatTraceEvent, FE11_FE12_Strings) {
-  EXPECT_EQ(fields("f(string path, char[8] comm, int n, string empty)",
-                   {uint64_t("/proc/kallsyms"), uint64_t("bash\0xyz"), uint64_t(-100), uint64_t("")}),
-            "path=/proc/kallsyms, comm=bash, n=-100, empty=");
+  EXPECT_EQ(
+      fields("f(string path, char[8] comm, int n, string empty)",
+             {uint64_t("/proc/kallsyms"), uint64_t("bash\0xyz"), uint64_t(-100), uint64_t("")}),
+      "path=/proc/kallsyms, comm=bash, n=-100, empty=");
 }
-TEST_F(FormatTraceEvent, FE13_Symbols) { EXPECT_EQ(fields("f(symbol s, int n)", {0x2004, 3}), "s=callee+0x4, n=3"); }
+TEST_F(FormatTraceEvent, FE13_Symbols) {
+  EXPECT_EQ(fields("f(symbol s, int n)", {0x2004, 3}), "s=callee+0x4, n=3");
+}
 TEST_F(FormatTraceEvent, FE16_FieldNamedAfterItsAddress) {
   static const int variable = 41;
   char line[64];
@@ -150,6 +165,7 @@ TEST_F(FormatTraceEvent, FloatsAreShownAsBitsAndDoNotBreakTheLine) {
 
 #else
 TEST(FormatTraceEvent, Skipped) {
-  GTEST_SKIP() << "built without libtraceevent's headers (Debian: libtraceevent-dev): nobody judged our format files";
+  GTEST_SKIP() << "built without libtraceevent's headers (Debian: libtraceevent-dev): nobody "
+                  "judged our format files";
 }
 #endif

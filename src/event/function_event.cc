@@ -75,7 +75,8 @@ void append_field(std::string* line, const FunctionEventField& field) {
   }
   // A field that is named after its address is written as the address alone.
   bool named_after = field.name == hex(field.address);
-  if (field.source == FunctionEventField::Source::kAddress && !named_after) *line += "=" + hex(field.address);
+  if (field.source == FunctionEventField::Source::kAddress && !named_after)
+    *line += "=" + hex(field.address);
 }
 
 void append_arg(std::string* line, const FunctionEventArg& arg) {
@@ -118,12 +119,15 @@ FunctionEventArg::Passed FunctionEventArg::passed() const {
   Passed result = Passed::kNowhere;
   for (const FunctionEventField& field : fields) {
     if (field.source == FunctionEventField::Source::kAddress) continue;
-    result = is_float(field) && !field.array_len && field.suffixes.empty() ? Passed::kVector : Passed::kInteger;
+    result = is_float(field) && !field.array_len && field.suffixes.empty() ? Passed::kVector
+                                                                           : Passed::kInteger;
   }
   return result;
 }
 
-std::string FunctionEventDef::event_name() const { return make_identifier(without_library(function)); }
+std::string FunctionEventDef::event_name() const {
+  return make_identifier(without_library(function));
+}
 
 std::string FunctionEventDef::canonical() const {
   std::string line = function + "(";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The types of function events (spec: ftrace.md 1.3), one row each, and how libtraceevent is told to
-// print them. Where the conversion differs from the printf one that the kernel's table would give,
-// libtraceevent 1.7 is the reason (format_traceevent_test.cc tries each):
+// The types of function events (spec: ftrace.md 1.3), one row each, and how libtraceevent is told
+// to print them. Where the conversion differs from the printf one that the kernel's table would
+// give, libtraceevent 1.7 is the reason (format_traceevent_test.cc tries each):
 //   %d of a 1 or 2 byte field prints it unsigned, %hhd and %hd print it right;
 //   %c is not known to it and keeps its argument for the next conversion, %s of one byte prints it;
 //   %f is not known to it either: float and double are given as their bits.
@@ -31,7 +31,9 @@ inline bool is_float(const FunctionEventField& field) {
   return field.atom == "float" || field.atom == "double";
 }
 // An array of char or unsigned char is shown as a string.
-inline bool is_char_array(const FunctionEventField& field) { return field.atom == "char" && field.array_len; }
+inline bool is_char_array(const FunctionEventField& field) {
+  return field.atom == "char" && field.array_len;
+}
 
 // `text` as an identifier: each run of other characters becomes one '_', those at the ends vanish.
 std::string make_identifier(std::string_view text);

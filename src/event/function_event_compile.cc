@@ -2,10 +2,10 @@
 //
 // A definition to its EventCall (spec: ftrace.md 1.5) and to its fetch program (1.4).
 //
-// The value of a field, decision D1: start with the argument (or the address) and walk the suffixes.
-// +N adds N, [i] adds i elements, and an [i] that is not the last suffix loads a pointer. At the end an
-// array or a string is read where the address points; a scalar is loaded too if an index was among the
-// suffixes, else the address is itself the value.
+// The value of a field, decision D1: start with the argument (or the address) and walk the
+// suffixes. +N adds N, [i] adds i elements, and an [i] that is not the last suffix loads a pointer.
+// At the end an array or a string is read where the address points; a scalar is loaded too if an
+// index was among the suffixes, else the address is itself the value.
 #include <cerrno>
 #include <cstdlib>
 #include <string>
@@ -17,18 +17,21 @@ namespace patchbay {
 
 namespace {
 
-constexpr uint32_t kFirstField = 24;             // behind the common fields, __parent_ip and __ip
-constexpr uint32_t kMaxDataLoc = UINT16_MAX;     // __data_loc has 16 bits for the offset
-constexpr uint32_t kMaxScalarRecord = 112;       // what an event's header word can say the length of
+constexpr uint32_t kFirstField = 24;          // behind the common fields, __parent_ip and __ip
+constexpr uint32_t kMaxDataLoc = UINT16_MAX;  // __data_loc has 16 bits for the offset
+constexpr uint32_t kMaxScalarRecord = 112;    // what an event's header word can say the length of
 
-uint64_t align_up(uint64_t value, uint64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
+uint64_t align_up(uint64_t value, uint64_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
+}
 
 std::string type_text(const FunctionEventField& field) {
   if (is_string(field)) return "__data_loc char[]";
   return field.is_unsigned_word ? "unsigned " + field.atom : field.atom;
 }
 
-// `conversion` for each element and the expression that goes with it, into the two halves of print fmt.
+// `conversion` for each element and the expression that goes with it, into the two halves of print
+// fmt.
 void append_print(const FunctionEventField& field, std::string_view conversion, std::string* format,
                   std::string* values) {
   *format += field.name + "=";
@@ -55,7 +58,8 @@ std::string make_print_fmt(const FunctionEventDef& def) {
       const FunctionEventAtom* atom = find_atom(field.atom);
       if (!first) format += ", ";
       first = false;
-      append_print(field, field.is_unsigned_word ? atom->unsigned_conversion : atom->conversion, &format, &values);
+      append_print(field, field.is_unsigned_word ? atom->unsigned_conversion : atom->conversion,
+                   &format, &values);
     }
   }
   return format + ")\"" + values;
@@ -124,7 +128,8 @@ bool FetchCompiler::emit_steps(const FunctionEventField& field) {
   return has_index || field.source == FunctionEventField::Source::kAddress;
 }
 
-void FetchCompiler::emit_end(const FunctionEventField& field, const EventField& place, bool is_address) {
+void FetchCompiler::emit_end(const FunctionEventField& field, const EventField& place,
+                             bool is_address) {
   uint8_t size = uint8_t(field.atom_size);
   if (is_string(field)) {
     emit(FetchOp::kString, kMaxStringBytes, 0, size, place.offset);
@@ -158,9 +163,11 @@ Result<FetchProgramPtr> FetchCompiler::finish(uint32_t max_record) const {
   uint64_t max_size = align_up(fixed_end_ + string_bytes_, 4);
   bool unreachable = string_bytes_ && max_size > kMaxDataLoc;
   if (max_size > max_record || unreachable || insns_.size() > UINT16_MAX)
-    return user_error(E2BIG, "the record of " + call_.name + " could need " + std::to_string(max_size) +
-                                 " bytes, more than a sub-buffer holds (" + std::to_string(max_record) + ")");
-  auto* program = static_cast<FetchProgram*>(std::calloc(1, sizeof(FetchProgram) + insns_.size() * sizeof(FetchInsn)));
+    return user_error(
+        E2BIG, "the record of " + call_.name + " could need " + std::to_string(max_size) +
+                   " bytes, more than a sub-buffer holds (" + std::to_string(max_record) + ")");
+  auto* program = static_cast<FetchProgram*>(
+      std::calloc(1, sizeof(FetchProgram) + insns_.size() * sizeof(FetchInsn)));
   if (!program) return sys_error("allocate a fetch program", ENOMEM);
   program->fixed_size = uint32_t(fixed_end_);
   program->max_size = uint32_t(max_size);
@@ -188,8 +195,13 @@ EventCall make_function_event_call(const FunctionEventDef& def, uint16_t id) {
       bool is_signed = find_atom(field.atom)->is_signed && !field.is_unsigned_word;
       uint64_t offset = align_up(end, field.atom_size);
       uint64_t size = uint64_t{field.atom_size} * (field.array_len ? field.array_len : 1);
-      call.fields.push_back({type_text(field), field.name, uint32_t(offset), uint32_t(size), is_signed,
-                             field.array_len, {}});
+      call.fields.push_back({type_text(field),
+                             field.name,
+                             uint32_t(offset),
+                             uint32_t(size),
+                             is_signed,
+                             field.array_len,
+                             {}});
       end = offset + size;
     }
   }

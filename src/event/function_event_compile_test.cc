@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// From the line to the bytes of a record: types, offsets, print fmt (spec: ftrace.md 1.3, 1.5), and the
-// values by rule D1 (1.4) with every published example, run over memory of this program.
+// From the line to the bytes of a record: types, offsets, print fmt (spec: ftrace.md 1.3, 1.5), and
+// the values by rule D1 (1.4) with every published example, run over memory of this program.
 #include <cerrno>
-#include <cstring>
 #include <cstdio>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -42,7 +42,8 @@ struct Recorded {
   template <typename T>
   T get(size_t field, size_t index = 0) const {
     T value;
-    std::memcpy(&value, bytes.data() + call.fields[field + 2].offset + index * sizeof(T), sizeof(T));
+    std::memcpy(&value, bytes.data() + call.fields[field + 2].offset + index * sizeof(T),
+                sizeof(T));
     return value;
   }
   std::string string(size_t field) const {
@@ -58,7 +59,8 @@ uint64_t word(T value) {
   return result;
 }
 
-Recorded record(std::string_view line, std::vector<uint64_t> args, std::vector<uint64_t> vectors = {}) {
+Recorded record(std::string_view line, std::vector<uint64_t> args,
+                std::vector<uint64_t> vectors = {}) {
   FunctionEventDef def = parse(line);
   Recorded result{make_function_event_call(def, 7), {}};
   auto program = compile_function_event(def, result.call, 4080);
@@ -92,8 +94,9 @@ std::string fields_of(std::string_view line) {
   EventCall call = make_call(line);
   for (size_t i = 2; i < call.fields.size(); i++) {
     const EventField& f = call.fields[i];
-    text += f.type + " " + f.name + (f.array_len ? "[" + std::to_string(f.array_len) + "]" : "") + " " +
-            std::to_string(f.offset) + "/" + std::to_string(f.size) + "/" + std::to_string(f.is_signed) + "; ";
+    text += f.type + " " + f.name + (f.array_len ? "[" + std::to_string(f.array_len) + "]" : "") +
+            " " + std::to_string(f.offset) + "/" + std::to_string(f.size) + "/" +
+            std::to_string(f.is_signed) + "; ";
   }
   return text;
 }
@@ -102,10 +105,14 @@ TEST(FunctionEventCall, FE10_SeedDoIrq) {
   EventCall call = make_call("do_IRQ(symbol ip[16] | x64[6] irq_stack[16])");
   std::string text = call.format_text();
   EXPECT_NE(text.find("\tfield:symbol ip;\toffset:24;\tsize:8;\tsigned:0;\n"
-                      "\tfield:x64 irq_stack[6];\toffset:32;\tsize:48;\tsigned:0;\n"), std::string::npos) << text;
+                      "\tfield:x64 irq_stack[6];\toffset:32;\tsize:48;\tsigned:0;\n"),
+            std::string::npos)
+      << text;
   EXPECT_EQ(call.print_fmt,
-            "\"%pS->%pS(ip=%pS, irq_stack=%llx:%llx:%llx:%llx:%llx:%llx)\", REC->__parent_ip, REC->__ip, REC->ip, "
-            "REC->irq_stack[0], REC->irq_stack[1], REC->irq_stack[2], REC->irq_stack[3], REC->irq_stack[4], "
+            "\"%pS->%pS(ip=%pS, irq_stack=%llx:%llx:%llx:%llx:%llx:%llx)\", REC->__parent_ip, "
+            "REC->__ip, REC->ip, "
+            "REC->irq_stack[0], REC->irq_stack[1], REC->irq_stack[2], REC->irq_stack[3], "
+            "REC->irq_stack[4], "
             "REC->irq_stack[5]");
 }
 
@@ -117,19 +124,24 @@ TEST(FunctionEventCall, FE03_FE04_FE05_TypesSizesSignsAndAlignment) {
   EXPECT_EQ(fields_of("f(x8 a, x16 b, x32 c, x64 d, u64 e, s64 g)"),
             "x8 a 24/1/0; x16 b 26/2/0; x32 c 28/4/0; x64 d 32/8/0; u64 e 40/8/0; s64 g 48/8/1; ");
   EXPECT_EQ(fields_of("f(unsigned int skb, unsigned s8 a, unsigned symbol c, unsigned char[3] d)"),
-            "unsigned int skb 24/4/0; unsigned s8 a 28/1/0; unsigned symbol c 32/8/0; unsigned char d[3] 40/3/0; ");
+            "unsigned int skb 24/4/0; unsigned s8 a 28/1/0; unsigned symbol c 32/8/0; unsigned "
+            "char d[3] 40/3/0; ");
   EXPECT_EQ(fields_of("f(string path, float a, double b, int[3] c)"),
             "__data_loc char[] path 24/4/0; float a 28/4/1; double b 32/8/1; int c[3] 40/12/1; ");
 }
 
 TEST(FunctionEventCall, FE12_StringInTheFormat) {
   EventCall call = make_call("open(string path, char[8] comm)");
-  EXPECT_NE(call.format_text().find("\tfield:__data_loc char[] path;\toffset:24;\tsize:4;\t"), std::string::npos);
-  EXPECT_EQ(call.print_fmt, "\"%pS->%pS(path=%s, comm=%s)\", REC->__parent_ip, REC->__ip, __get_str(path), REC->comm");
+  EXPECT_NE(call.format_text().find("\tfield:__data_loc char[] path;\toffset:24;\tsize:4;\t"),
+            std::string::npos);
+  EXPECT_EQ(
+      call.print_fmt,
+      "\"%pS->%pS(path=%s, comm=%s)\", REC->__parent_ip, REC->__ip, __get_str(path), REC->comm");
 }
 
 TEST(FunctionEventValue, FE03_Scalars) {
-  Recorded r = record("f(s8 a, short b, int c, long d, u16 e, x32 g)", {0xff, 0xfffe, uint64_t(-3), uint64_t(-4), 65535, 0x123456789});
+  Recorded r = record("f(s8 a, short b, int c, long d, u16 e, x32 g)",
+                      {0xff, 0xfffe, uint64_t(-3), uint64_t(-4), 65535, 0x123456789});
   EXPECT_EQ(r.get<int8_t>(0), -1);
   EXPECT_EQ(r.get<int16_t>(1), -2);
   EXPECT_EQ(r.get<int32_t>(2), -3);
@@ -158,7 +170,8 @@ TEST(FunctionEventValue, FE06_FE07_IndexAndOffset) {
   EXPECT_EQ(record("f(int skb[32])", {m.address()}).get<int>(0), m.read<int>(128));
   EXPECT_EQ(record("f(int skb+4[31])", {m.address()}).get<int>(0), m.read<int>(128));
   EXPECT_EQ(record("f(x64 param+4[2])", {m.address()}).get<uint64_t>(0), m.read<uint64_t>(20));
-  EXPECT_EQ(record("f(x64 param+4)", {m.address()}).get<uint64_t>(0), m.address() + 4) << "no index, no load";
+  EXPECT_EQ(record("f(x64 param+4)", {m.address()}).get<uint64_t>(0), m.address() + 4)
+      << "no index, no load";
   EXPECT_EQ(record("f(x8 p[0])", {m.address()}).get<uint8_t>(0), m.read<uint8_t>(0));
   EXPECT_EQ(record("f(x16 p+1+2[0])", {m.address()}).get<uint16_t>(0), m.read<uint16_t>(3));
 }
@@ -166,7 +179,8 @@ TEST(FunctionEventValue, FE06_FE07_IndexAndOffset) {
 TEST(FunctionEventValue, FE08_ChainOfIndirects) {
   Memory m, n;
   m.point(16, n.at);
-  Recorded r = record("f(x8[6] perm_addr+16[0]+558 | x8 a+16[0]+558[0] | x8[1] p+16[0]+558)", {m.address()});
+  Recorded r =
+      record("f(x8[6] perm_addr+16[0]+558 | x8 a+16[0]+558[0] | x8[1] p+16[0]+558)", {m.address()});
   for (size_t i = 0; i < 6; i++) EXPECT_EQ(r.get<uint8_t>(0, i), n.at[558 + i]);
   EXPECT_EQ(r.get<uint8_t>(1), n.at[558]);
   EXPECT_EQ(r.get<uint8_t>(2), n.at[558]);
@@ -176,7 +190,8 @@ TEST(FunctionEventValue, FE09_SeedVfsRead) {
   Memory file, operations;
   file.point(40, operations.at);
   operations.point(16, reinterpret_cast<const void*>(0x123456));
-  EXPECT_EQ(record("__vfs_read(symbol read+40[0]+16)", {file.address()}).get<uint64_t>(0), 0x123456u);
+  EXPECT_EQ(record("__vfs_read(symbol read+40[0]+16)", {file.address()}).get<uint64_t>(0),
+            0x123456u);
 }
 
 TEST(FunctionEventValue, FE10_SeedIrqStack) {
@@ -191,8 +206,9 @@ TEST(FunctionEventValue, FE11_FE12_Strings) {
   std::memset(text, 'x', sizeof text);
   text[699] = 0;
   const char* argv[2] = {"first", "second"};
-  Recorded r = record("f(string s, string t, char[8] c, string a+8[0]+0, int n)",
-                      {uint64_t("select 1"), uint64_t(text), uint64_t("abc\0defg"), uint64_t(argv), 5});
+  Recorded r =
+      record("f(string s, string t, char[8] c, string a+8[0]+0, int n)",
+             {uint64_t("select 1"), uint64_t(text), uint64_t("abc\0defg"), uint64_t(argv), 5});
   EXPECT_EQ(r.string(0), "select 1");
   EXPECT_EQ(r.string(1), std::string(511, 'x'));
   EXPECT_EQ(std::memcmp(r.bytes.data() + r.call.fields[4].offset, "abc\0defg", 8), 0);
@@ -204,7 +220,8 @@ TEST(FunctionEventValue, FE11_FE12_Strings) {
 TEST(FunctionEventValue, FE14_FE15_FE18_Positions) {
   static int variable = 41;
   char line[128];
-  std::snprintf(line, sizeof line, "f(NULL, x64 skb | int skb, NULL, int a=%p | int b, u8 last, NULL)",
+  std::snprintf(line, sizeof line,
+                "f(NULL, x64 skb | int skb, NULL, int a=%p | int b, u8 last, NULL)",
                 static_cast<void*>(&variable));
   Recorded r = record(line, {1, 2, 3, 4, 5, 6});
   EXPECT_EQ(r.get<uint64_t>(0), 2u);
@@ -218,9 +235,10 @@ TEST(FunctionEventValue, FE16_FE17_FE18_Addresses) {
   static int variable = 41;
   static const char text[] = "fixed";
   char line[256];
-  std::snprintf(line, sizeof line, "f(int v=%p, int first, int %p | int second, string s=%p, char[5] c=%p)",
-                static_cast<void*>(&variable), static_cast<void*>(&variable), static_cast<const void*>(text),
-                static_cast<const void*>(text));
+  std::snprintf(line, sizeof line,
+                "f(int v=%p, int first, int %p | int second, string s=%p, char[5] c=%p)",
+                static_cast<void*>(&variable), static_cast<void*>(&variable),
+                static_cast<const void*>(text), static_cast<const void*>(text));
   for (int round = 0; round < 2; round++, variable++) {
     Recorded r = record(line, {1, 2, 3});
     EXPECT_EQ(r.get<int>(0), variable) << "the value follows the variable";
@@ -248,26 +266,34 @@ TEST(FunctionEventCompile, WhatTheFastPathMayRelyOn) {
   EXPECT_TRUE(compile("f(int a, long b)")->scalar_only);
   EXPECT_TRUE(compile("f()")->scalar_only);
   EXPECT_TRUE(compile("f(int a+8, x8 b)")->scalar_only);
-  for (const char* line : {"f(int a[0])", "f(string s)", "f(int[2] a)", "f(double d)", "f(int a=0x10)"})
+  for (const char* line :
+       {"f(int a[0])", "f(string s)", "f(int[2] a)", "f(double d)", "f(int a=0x10)"})
     EXPECT_FALSE(compile(line)->scalar_only) << line;
-  EXPECT_FALSE(compile("f(x64 a|x64 a|x64 a|x64 a|x64 a|x64 a|x64 a|x64 a|x64 a|x64 a|x64 a|x64 a)")->scalar_only)
+  EXPECT_FALSE(compile("f(x64 a|x64 a|x64 a|x64 a|x64 a|x64 a|x64 a|x64 a|x64 a|x64 a|x64 a|x64 a)")
+                   ->scalar_only)
       << "longer than 112 bytes";
   EXPECT_TRUE(compile("f(double d)")->uses_xmm);
   EXPECT_FALSE(compile("f(double d[0])")->uses_xmm);
 }
 
 TEST(FunctionEventCompile, SizesAndGaps) {
-  struct Row { const char* line; uint32_t fixed, max; bool gaps; };
-  for (Row row : {Row{"f()", 24, 24, false}, Row{"f(int a)", 28, 28, false}, Row{"f(x8 a)", 25, 28, false},
-                  Row{"f(x8 a, int b)", 32, 32, true}, Row{"f(string s)", 28, 540, false},
-                  Row{"f(string s, x8 c)", 29, 544, false}, Row{"f(string s, string t)", 32, 1056, false}}) {
+  struct Row {
+    const char* line;
+    uint32_t fixed, max;
+    bool gaps;
+  };
+  for (Row row :
+       {Row{"f()", 24, 24, false}, Row{"f(int a)", 28, 28, false}, Row{"f(x8 a)", 25, 28, false},
+        Row{"f(x8 a, int b)", 32, 32, true}, Row{"f(string s)", 28, 540, false},
+        Row{"f(string s, x8 c)", 29, 544, false}, Row{"f(string s, string t)", 32, 1056, false}}) {
     FetchProgramPtr program = compile(row.line);
     EXPECT_EQ(program->fixed_size, row.fixed) << row.line;
     EXPECT_EQ(program->max_size, row.max) << row.line;
     EXPECT_EQ(bool(program->has_gaps), row.gaps) << row.line;
   }
   Recorded r = record("f(x8 a, int b, x8 c)", {0xaa, 0x11223344, 0xbb});
-  EXPECT_EQ(std::string(r.bytes.begin() + 24, r.bytes.end()), std::string("\xaa\0\0\0\x44\x33\x22\x11\xbb\0\0\0", 12));
+  EXPECT_EQ(std::string(r.bytes.begin() + 24, r.bytes.end()),
+            std::string("\xaa\0\0\0\x44\x33\x22\x11\xbb\0\0\0", 12));
 }
 
 TEST(FunctionEventCompile, RecordsThatFitNoSubBufferAreRefused) {

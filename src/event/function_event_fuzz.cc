@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// libFuzzer: any bytes as a line of function_events. An error stays within its limit and has a caret; a
-// definition survives being shown and parsed again, and its format file and fetch program agree.
+// libFuzzer: any bytes as a line of function_events. An error stays within its limit and has a
+// caret; a definition survives being shown and parsed again, and its format file and fetch program
+// agree.
 #include <algorithm>
 #include <cstdlib>
 
@@ -11,7 +12,9 @@ namespace {
 
 using namespace patchbay;
 
-uint64_t address_of(std::string_view symbol) { return symbol.size() % 4 ? symbol.size() * 4096 : 0; }
+uint64_t address_of(std::string_view symbol) {
+  return symbol.size() % 4 ? symbol.size() * 4096 : 0;
+}
 
 void require(bool condition) {
   if (!condition) std::abort();
@@ -23,9 +26,11 @@ void check_program(const FunctionEventDef& def, const EventCall& call) {
   uint32_t strings = 0;
   for (int i = 0; i < (*program)->nr_insns; i++) {
     const FetchInsn& insn = (*program)->insn[i];
-    bool stores = insn.op == FetchOp::kStore || insn.op == FetchOp::kLoad || insn.op == FetchOp::kArray;
+    bool stores =
+        insn.op == FetchOp::kStore || insn.op == FetchOp::kLoad || insn.op == FetchOp::kArray;
     uint64_t count = insn.op == FetchOp::kArray ? insn.imm : 1;
-    if (stores) require(insn.offset >= 24 && insn.offset + insn.size * count <= (*program)->fixed_size);
+    if (stores)
+      require(insn.offset >= 24 && insn.offset + insn.size * count <= (*program)->fixed_size);
     if (insn.op == FetchOp::kArg) require(insn.index < kMaxIntegerArgs);
     if (insn.op == FetchOp::kXmm) require(insn.index < kMaxVectorArgs);
     if (insn.op == FetchOp::kString) strings += uint32_t(insn.imm);

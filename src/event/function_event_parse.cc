@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
-// One line of function_events to a definition (spec: ftrace.md 1.2): a state machine over tokens, whose
-// states have the names that its errors show (1.6).
+// One line of function_events to a definition (spec: ftrace.md 1.2): a state machine over tokens,
+// whose states have the names that its errors show (1.6).
 //
 //   INIT name FUNC ( PARAM type TYPE name VAR ) END
 //                    |  type [ ARRAY 6 ARRAY_SIZE ] ARRAY_END name VAR
-//   VAR:  + PLUS 4 VAR     [ BRACKET 2 INDIRECT ] BRACKET_END     = EQUAL 0x10 ADDR     = EQUAL $ SYMBOL name ADDR
-//   VAR, BRACKET_END and ADDR go on with ')' END, ',' COMMA, '|' PIPE; PARAM and COMMA also take NULL.
+//   VAR:  + PLUS 4 VAR     [ BRACKET 2 INDIRECT ] BRACKET_END     = EQUAL 0x10 ADDR     = EQUAL $
+//   SYMBOL name ADDR VAR, BRACKET_END and ADDR go on with ')' END, ',' COMMA, '|' PIPE; PARAM and
+//   COMMA also take NULL.
 //
-// A token is a maximal run of letters, digits and '_', or one other character. Ours beside the kernel's:
-// the function's name (function_name.h), a $symbol's name that may be qualified, float and double, and
-// that `double NULL` skips a vector register as `NULL` skips an integer one.
+// A token is a maximal run of letters, digits and '_', or one other character. Ours beside the
+// kernel's: the function's name (function_name.h), a $symbol's name that may be qualified, float
+// and double, and that `double NULL` skips a vector register as `NULL` skips an integer one.
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -25,12 +26,32 @@ namespace patchbay {
 namespace {
 
 enum class State : uint8_t {
-  kInit, kFunc, kParam, kBracket, kBracketEnd, kIndirect, kUnsigned, kAddr, kEqual, kPipe, kPlus,
-  kType, kArray, kArraySize, kArrayEnd, kSymbol, kVar, kComma, kNull, kEnd, kError,
+  kInit,
+  kFunc,
+  kParam,
+  kBracket,
+  kBracketEnd,
+  kIndirect,
+  kUnsigned,
+  kAddr,
+  kEqual,
+  kPipe,
+  kPlus,
+  kType,
+  kArray,
+  kArraySize,
+  kArrayEnd,
+  kSymbol,
+  kVar,
+  kComma,
+  kNull,
+  kEnd,
+  kError,
 };
 constexpr std::string_view kStateNames[] = {
-    "INIT", "FUNC", "PARAM", "BRACKET", "BRACKET_END", "INDIRECT", "UNSIGNED", "ADDR", "EQUAL", "PIPE", "PLUS",
-    "TYPE", "ARRAY", "ARRAY_SIZE", "ARRAY_END", "SYMBOL", "VAR", "COMMA", "NULL", "END", "ERROR",
+    "INIT",      "FUNC",   "PARAM", "BRACKET", "BRACKET_END", "INDIRECT", "UNSIGNED",
+    "ADDR",      "EQUAL",  "PIPE",  "PLUS",    "TYPE",        "ARRAY",    "ARRAY_SIZE",
+    "ARRAY_END", "SYMBOL", "VAR",   "COMMA",   "NULL",        "END",      "ERROR",
 };
 
 constexpr size_t kMaxErrorText = 232;  // of an entry, all three lines
@@ -67,7 +88,8 @@ bool parse_number(std::string_view token, uint64_t* value) {
 }
 
 bool parse_address(std::string_view token, uint64_t* value) {
-  return token.size() > 2 && token[0] == '0' && (token[1] == 'x' || token[1] == 'X') && parse_number(token, value);
+  return token.size() > 2 && token[0] == '0' && (token[1] == 'x' || token[1] == 'X') &&
+         parse_number(token, value);
 }
 
 std::string hex(uint64_t value) {
@@ -97,7 +119,8 @@ Window fit(std::string line, size_t caret, size_t budget) {
 
 class FunctionEventParser {
  public:
-  FunctionEventParser(std::string_view line, const std::function<uint64_t(std::string_view)>& address_of)
+  FunctionEventParser(std::string_view line,
+                      const std::function<uint64_t(std::string_view)>& address_of)
       : line_(line), address_of_(address_of) {}
   FunctionEventParse run();
 
@@ -142,10 +165,10 @@ class FunctionEventParser {
   const std::function<uint64_t(std::string_view)>& address_of_;
   size_t begin_ = 0, end_ = 0;  // of the token
   std::string_view token_;
-  std::string shown_;           // the canonical text so far
-  std::string message_;         // third line of the error, if it is not the usual one
+  std::string shown_;    // the canonical text so far
+  std::string message_;  // third line of the error, if it is not the usual one
   Place place_, type_place_;
-  bool named_ = false;          // the field that gets an address has a name
+  bool named_ = false;  // the field that gets an address has a name
   bool unsigned_ = false;
   bool in_arg_ = false;
   uint32_t nr_integer_ = 0, nr_vector_ = 0;
@@ -319,12 +342,14 @@ bool FunctionEventParser::refuse(std::string message) {
   return false;
 }
 
-// A field's type may be followed by what decides where it is passed, so these are checked at its end.
+// A field's type may be followed by what decides where it is passed, so these are checked at its
+// end.
 bool FunctionEventParser::finish_field() {
   if (arg().is_null || field().source == Source::kAddress) return true;
   using Passed = FunctionEventArg::Passed;
   const auto& suffixes = field().suffixes;
-  bool has_index = std::any_of(suffixes.begin(), suffixes.end(), [](const auto& s) { return s.is_index; });
+  bool has_index =
+      std::any_of(suffixes.begin(), suffixes.end(), [](const auto& s) { return s.is_index; });
   if (is_float(field()) && !field().array_len && !suffixes.empty() && !has_index)
     return refuse("Error: Offset into a " + field().atom + " without an index");
   FunctionEventArg before;
@@ -369,27 +394,42 @@ State FunctionEventParser::step(State state) {
     return next;
   };
   switch (state) {
-    case State::kInit: return on_init();
-    case State::kFunc: return expect("(", State::kParam);
+    case State::kInit:
+      return on_init();
+    case State::kFunc:
+      return expect("(", State::kParam);
     case State::kParam:
     case State::kComma:
     case State::kPipe:
-    case State::kUnsigned: return on_param(state);
-    case State::kType: return on_type();
-    case State::kArray: return on_array();
-    case State::kArraySize: return expect("]", State::kArrayEnd);
-    case State::kArrayEnd: return on_name();
+    case State::kUnsigned:
+      return on_param(state);
+    case State::kType:
+      return on_type();
+    case State::kArray:
+      return on_array();
+    case State::kArraySize:
+      return expect("]", State::kArrayEnd);
+    case State::kArrayEnd:
+      return on_name();
     case State::kVar:
-    case State::kBracketEnd: return on_var(state);
-    case State::kPlus: return on_suffix(false);
-    case State::kBracket: return on_suffix(true);
-    case State::kIndirect: return expect("]", State::kBracketEnd);
-    case State::kEqual: return on_equal(true);
-    case State::kSymbol: return on_symbol();
+    case State::kBracketEnd:
+      return on_var(state);
+    case State::kPlus:
+      return on_suffix(false);
+    case State::kBracket:
+      return on_suffix(true);
+    case State::kIndirect:
+      return expect("]", State::kBracketEnd);
+    case State::kEqual:
+      return on_equal(true);
+    case State::kSymbol:
+      return on_symbol();
     case State::kAddr:
-    case State::kNull: return on_delimiter();
+    case State::kNull:
+      return on_delimiter();
     case State::kEnd:
-    case State::kError: break;
+    case State::kError:
+      break;
   }
   return State::kError;
 }
@@ -433,8 +473,8 @@ FunctionEventParse FunctionEventParser::run() {
 
 }  // namespace
 
-FunctionEventParse parse_function_event(std::string_view line,
-                                        const std::function<uint64_t(std::string_view)>& address_of) {
+FunctionEventParse parse_function_event(
+    std::string_view line, const std::function<uint64_t(std::string_view)>& address_of) {
   return FunctionEventParser(line, address_of).run();
 }
 

@@ -25,11 +25,13 @@ FunctionEventDef parse(std::string_view line) {
 void expect_canonical(std::string_view line, std::string_view canonical) {
   FunctionEventDef def = parse(line);
   EXPECT_EQ(def.canonical(), canonical);
-  EXPECT_EQ(parse(def.canonical()).canonical(), canonical) << "FE-23: what is read can be written again";
+  EXPECT_EQ(parse(def.canonical()).canonical(), canonical)
+      << "FE-23: what is read can be written again";
 }
 
 TEST(FunctionEventParse, FE23_CanonicalLineIsShownAndReadBack) {
-  expect_canonical("do_IRQ(symbol ip[16] | x64[6] irq_stack[16])", "do_IRQ(symbol ip[16] | x64[6] irq_stack[16])");
+  expect_canonical("do_IRQ(symbol ip[16] | x64[6] irq_stack[16])",
+                   "do_IRQ(symbol ip[16] | x64[6] irq_stack[16])");
   expect_canonical("__vfs_read(symbol read+40[0]+16)", "__vfs_read(symbol read+40[0]+16)");
   expect_canonical("SyS_openat(int dfd, string path, x32 flags, x16 mode)",
                    "SyS_openat(int dfd, string path, x32 flags, x16 mode)");
@@ -43,7 +45,8 @@ TEST(FunctionEventParse, FE23_CanonicalLineIsShownAndReadBack) {
                    "f(double x, float NULL, float[4] m, double p+8[1], float g=0x10)");
   expect_canonical("f(NULL, NULL)", "f(NULL, NULL)");
   expect_canonical("f(x64 skb | int skb[32])", "f(x64 skb | int skb[32])");
-  expect_canonical("f(unsigned symbol s, unsigned string t)", "f(unsigned symbol s, unsigned string t)");
+  expect_canonical("f(unsigned symbol s, unsigned string t)",
+                   "f(unsigned symbol s, unsigned string t)");
 }
 
 TEST(FunctionEventParse, FE17_SymbolAddresses) {
@@ -55,11 +58,13 @@ TEST(FunctionEventParse, FE17_SymbolAddresses) {
 
 TEST(FunctionEventParse, FE18_PositionsAreCountedAsPassed) {
   using Passed = FunctionEventArg::Passed;
-  FunctionEventDef def = parse("f(int a=0x1, int b, double d, NULL, float[2] m, int c | x64 e=0x8, double[1] z=0x9)");
+  FunctionEventDef def =
+      parse("f(int a=0x1, int b, double d, NULL, float[2] m, int c | x64 e=0x8, double[1] z=0x9)");
   std::vector<Passed> passed;
   for (const auto& arg : def.args) passed.push_back(arg.passed());
-  EXPECT_EQ(passed, (std::vector<Passed>{Passed::kNowhere, Passed::kInteger, Passed::kVector, Passed::kInteger,
-                                         Passed::kInteger, Passed::kInteger, Passed::kNowhere}));
+  EXPECT_EQ(passed, (std::vector<Passed>{Passed::kNowhere, Passed::kInteger, Passed::kVector,
+                                         Passed::kInteger, Passed::kInteger, Passed::kInteger,
+                                         Passed::kNowhere}));
   EXPECT_EQ(def.args[1].fields[0].position, 0);
   EXPECT_EQ(def.args[5].fields[0].position, 4);
 }
@@ -81,28 +86,39 @@ void expect_error(std::string_view line, std::string_view text) {
 TEST(FunctionEventParse, FE21_OneErrorForEachState) {
   expect_error("f!(int a)", "f ! (int a)\n  ^\nUnexpected token '!' for FUNC state");
   expect_error("f(foo a, int b)", "f( foo a, int b)\n   ^\nUnexpected token 'foo' for PARAM state");
-  expect_error("f(unsigned foo)", "f(unsigned foo )\n           ^\nUnexpected token 'foo' for UNSIGNED state");
-  expect_error("f(unsigned NULL)", "f(unsigned NULL )\n           ^\nUnexpected token 'NULL' for UNSIGNED state");
-  expect_error("f(unsigned double d)", "f(unsigned double d)\n           ^\nUnexpected token 'double' for UNSIGNED state");
+  expect_error("f(unsigned foo)",
+               "f(unsigned foo )\n           ^\nUnexpected token 'foo' for UNSIGNED state");
+  expect_error("f(unsigned NULL)",
+               "f(unsigned NULL )\n           ^\nUnexpected token 'NULL' for UNSIGNED state");
+  expect_error("f(unsigned double d)",
+               "f(unsigned double d)\n           ^\nUnexpected token 'double' for UNSIGNED state");
   expect_error("f(int  5)", "f(int 5 )\n      ^\nUnexpected token '5' for TYPE state");
-  expect_error("f(string[4] a)", "f(string [ 4] a)\n         ^\nUnexpected token '[' for TYPE state");
+  expect_error("f(string[4] a)",
+               "f(string [ 4] a)\n         ^\nUnexpected token '[' for TYPE state");
   expect_error("f(int[0] a)", "f(int[ 0 ] a)\n       ^\nUnexpected token '0' for ARRAY state");
   expect_error("f(int[4+ a)", "f(int[4 + a)\n        ^\nUnexpected token '+' for ARRAY_SIZE state");
-  expect_error("f(int[4], b)", "f(int[4] , b)\n         ^\nUnexpected token ',' for ARRAY_END state");
+  expect_error("f(int[4], b)",
+               "f(int[4] , b)\n         ^\nUnexpected token ',' for ARRAY_END state");
   expect_error("f(int a int b)", "f(int a int b)\n        ^\nUnexpected token 'int' for VAR state");
   expect_error("f(int a-4)", "f(int a - 4)\n        ^\nUnexpected token '-' for VAR state");
-  expect_error("f(int a+4=0x10)", "f(int a+4 = 0x10)\n          ^\nUnexpected token '=' for VAR state");
+  expect_error("f(int a+4=0x10)",
+               "f(int a+4 = 0x10)\n          ^\nUnexpected token '=' for VAR state");
   expect_error("f(int a+b)", "f(int a+ b )\n         ^\nUnexpected token 'b' for PLUS state");
   expect_error("f(int a+08)", "f(int a+ 08 )\n         ^\nUnexpected token '08' for PLUS state");
   expect_error("f(int a[b])", "f(int a[ b ])\n         ^\nUnexpected token 'b' for BRACKET state");
   expect_error("f(int a[3)", "f(int a[3 )\n          ^\nUnexpected token ')' for INDIRECT state");
-  expect_error("f(int a[3]b)", "f(int a[3] b )\n           ^\nUnexpected token 'b' for BRACKET_END state");
-  expect_error("f(int a[3]=0x1)", "f(int a[3] = 0x1)\n           ^\nUnexpected token '=' for BRACKET_END state");
+  expect_error("f(int a[3]b)",
+               "f(int a[3] b )\n           ^\nUnexpected token 'b' for BRACKET_END state");
+  expect_error("f(int a[3]=0x1)",
+               "f(int a[3] = 0x1)\n           ^\nUnexpected token '=' for BRACKET_END state");
   expect_error("f(int a=16)", "f(int a= 16 )\n         ^\nUnexpected token '16' for EQUAL state");
-  expect_error("f(int a=0x10+4)", "f(int a=0x10 + 4)\n             ^\nUnexpected token '+' for ADDR state");
-  expect_error("f(int a=$nope)", "f(int a=$ nope )\n          ^\nUnexpected token 'nope' for SYMBOL state");
+  expect_error("f(int a=0x10+4)",
+               "f(int a=0x10 + 4)\n             ^\nUnexpected token '+' for ADDR state");
+  expect_error("f(int a=$nope)",
+               "f(int a=$ nope )\n          ^\nUnexpected token 'nope' for SYMBOL state");
   expect_error("f(int a,)", "f(int a, )\n         ^\nUnexpected token ')' for COMMA state");
-  expect_error("f(int a | NULL)", "f(int a | NULL )\n          ^\nUnexpected token 'NULL' for PIPE state");
+  expect_error("f(int a | NULL)",
+               "f(int a | NULL )\n          ^\nUnexpected token 'NULL' for PIPE state");
   expect_error("f(NULL | int a)", "f(NULL | int a)\n       ^\nUnexpected token '|' for NULL state");
   expect_error("f(int a) x", "f(int a) x\n         ^\nUnexpected token 'x' for END state");
 }
@@ -125,16 +141,16 @@ TEST(FunctionEventParse, FE21_NameThatCannotBeOne) {
 
 TEST(FunctionEventParse, FE19_TooManyArguments) {
   expect_error("f(int a, int b, int c, int d, int e, int g, int h, int i)",
-               "f(int a, int b, int c, int d, int e, int g, int h, int i)\n" + std::string(44, ' ') +
-                   "^\nError: Too many arguments (max of 6)");
+               "f(int a, int b, int c, int d, int e, int g, int h, int i)\n" +
+                   std::string(44, ' ') + "^\nError: Too many arguments (max of 6)");
   expect_error("f(NULL, NULL, NULL, NULL, NULL, NULL, NULL)",
                "f(NULL, NULL, NULL, NULL, NULL, NULL, NULL )\n" + std::string(38, ' ') +
                    "^\nError: Too many arguments (max of 6)");
   parse("f(int a, int b, int c, int d, int e, int g, int h=0x10)");
   parse("f(int a, double b, int c, int d, int e, double g, int h, int i)");
   parse("f(float a,float b,float c,float d,float e,float f,float g,double NULL)");
-  FunctionEventParse result =
-      parse_function_event("f(float a,float b,float c,float d,float e,float f,float g,double NULL,float i)", address_of);
+  FunctionEventParse result = parse_function_event(
+      "f(float a,float b,float c,float d,float e,float f,float g,double NULL,float i)", address_of);
   ASSERT_TRUE(result.error);
   EXPECT_NE(result.error->text.find("Error: Too many arguments (max of 8)"), std::string::npos);
 }
@@ -142,7 +158,8 @@ TEST(FunctionEventParse, FE19_TooManyArguments) {
 TEST(FunctionEventParse, FloatsAndIntegersDoNotMix) {
   std::string message = "^\nError: Floating-point and integer fields in one argument";
   expect_error("f(double d | x64 d)", "f(double d | x64 d )\n" + std::string(19, ' ') + message);
-  expect_error("f(int d | float d | int e)", "f(int d | float d | int e)\n" + std::string(18, ' ') + message);
+  expect_error("f(int d | float d | int e)",
+               "f(int d | float d | int e)\n" + std::string(18, ' ') + message);
   expect_error("f(double d+8)", "f(double d+8 )\n" + std::string(13, ' ') +
                                     "^\nError: Offset into a double without an index");
   parse("f(double d[1] | x64 d)");
@@ -152,8 +169,9 @@ TEST(FunctionEventParse, FloatsAndIntegersDoNotMix) {
 TEST(FunctionEventParse, FE21_AnEntryHasAtMost232Characters) {
   std::string many = "f(";
   for (int i = 0; i < 200; i++) many += "int field_" + std::to_string(i) + "=0x10, ";
-  for (std::string line : {many + "oops b", "f(int " + std::string(4000, 'x') + " ?)", std::string(4000, 'f') + "(5)",
-                           "f(" + std::string(4000, 'x') + ")", "f(int a" + std::string(2000, ')')}) {
+  for (std::string line :
+       {many + "oops b", "f(int " + std::string(4000, 'x') + " ?)", std::string(4000, 'f') + "(5)",
+        "f(" + std::string(4000, 'x') + ")", "f(int a" + std::string(2000, ')')}) {
     FunctionEventParse result = parse_function_event(line, address_of);
     ASSERT_TRUE(result.error);
     const std::string& text = result.error->text;
@@ -169,11 +187,14 @@ TEST(FunctionEventParse, FE21_AnEntryHasAtMost232Characters) {
 
 TEST(FunctionEventParse, NumbersThatDoNotFit) {
   expect_error("f(int a+18446744073709551616)",
-               "f(int a+ 18446744073709551616 )\n         ^\nUnexpected token '18446744073709551616' for PLUS state");
+               "f(int a+ 18446744073709551616 )\n         ^\nUnexpected token "
+               "'18446744073709551616' for PLUS state");
   EXPECT_EQ(parse("f(int a+18446744073709551615)").args[0].fields[0].suffixes[0].value, UINT64_MAX);
-  expect_error("f(x64[65537] a)", "f(x64[ 65537 ] a)\n       ^\nError: Record too large (max of 524288)");
+  expect_error("f(x64[65537] a)",
+               "f(x64[ 65537 ] a)\n       ^\nError: Record too large (max of 524288)");
   expect_error("f(x64[65536] a, char[1] b)",
-               "f(x64[65536] a, char[ 1 ] b)\n                      ^\nError: Record too large (max of 524288)");
+               "f(x64[65536] a, char[ 1 ] b)\n                      ^\nError: Record too large "
+               "(max of 524288)");
 }
 
 void expect_name(std::string_view line, std::string_view function, std::string_view event) {
@@ -191,24 +212,30 @@ TEST(FunctionEventParse, NamesOfFunctions) {
   expect_name("libstdc++.so.6:ns::f()", "libstdc++.so.6:ns::f", "ns_f");
   expect_name("/usr/lib/lib-a.so:__f()", "/usr/lib/lib-a.so:__f", "__f");
   expect_name("ns::Class::method(x64 self)", "ns::Class::method", "ns_Class_method");
-  expect_name("ns::f(int, char const*)(int a, string b)", "ns::f(int, char const*)", "ns_f_int_char_const");
+  expect_name("ns::f(int, char const*)(int a, string b)", "ns::f(int, char const*)",
+              "ns_f_int_char_const");
   expect_name("ns::f() (int a)", "ns::f()", "ns_f");
-  expect_name("ns::f(void (*)(int), int) const (x64 self)", "ns::f(void (*)(int), int) const", "ns_f_void_int_int_const");
+  expect_name("ns::f(void (*)(int), int) const (x64 self)", "ns::f(void (*)(int), int) const",
+              "ns_f_void_int_int_const");
   expect_name("ns::Box<int>::get(x64 self)", "ns::Box<int>::get", "ns_Box_int_get");
-  expect_name("ns::Box<int (*)(char), (ns::E)1>::get()()", "ns::Box<int (*)(char), (ns::E)1>::get()",
-              "ns_Box_int_char_ns_E_1_get");
+  expect_name("ns::Box<int (*)(char), (ns::E)1>::get()()",
+              "ns::Box<int (*)(char), (ns::E)1>::get()", "ns_Box_int_char_ns_E_1_get");
   expect_name("F::operator()(x64 self)", "F::operator()", "F_operator");
-  expect_name("F::operator()(int) const(x64 self, int a)", "F::operator()(int) const", "F_operator_int_const");
+  expect_name("F::operator()(int) const(x64 self, int a)", "F::operator()(int) const",
+              "F_operator_int_const");
   expect_name("ns::operator<<(x64 a)", "ns::operator<<", "ns_operator");
-  expect_name("operator new[](unsigned long)(long size)", "operator new[](unsigned long)", "operator_new_unsigned_long");
+  expect_name("operator new[](unsigned long)(long size)", "operator new[](unsigned long)",
+              "operator_new_unsigned_long");
   expect_name("F::operator bool()", "F::operator bool", "F_operator_bool");
   expect_name("my_operator(int a)", "my_operator", "my_operator");
-  expect_name("(anonymous namespace)::f(int a)", "(anonymous namespace)::f", "anonymous_namespace_f");
+  expect_name("(anonymous namespace)::f(int a)", "(anonymous namespace)::f",
+              "anonymous_namespace_f");
   expect_name("ns::(anonymous namespace)::f(int)(int a)", "ns::(anonymous namespace)::f(int)",
               "ns_anonymous_namespace_f_int");
   expect_name("F::~F(x64 self)", "F::~F", "F_F");
   expect_name("f(int)::{lambda(int)#1}::operator()(int) const(x64 self)",
-              "f(int)::{lambda(int)#1}::operator()(int) const", "f_int_lambda_int_1_operator_int_const");
+              "f(int)::{lambda(int)#1}::operator()(int) const",
+              "f_int_lambda_int_1_operator_int_const");
   expect_name("make[abi:cxx11](int)(int a)", "make[abi:cxx11](int)", "make_abi_cxx11_int");
   expect_name("_ZN2ns1fEv(int a)", "_ZN2ns1fEv", "_ZN2ns1fEv");
   expect_name("f.part.0(int a)", "f.part.0", "f_part_0");
@@ -218,7 +245,8 @@ TEST(FunctionEventParse, NamesOfFunctions) {
 }
 
 TEST(FunctionEventParse, LongEventNamesStayApart) {
-  std::string a = "ns::" + std::string(300, 'a') + "::f", b = "ns::" + std::string(300, 'a') + "::g";
+  std::string a = "ns::" + std::string(300, 'a') + "::f",
+              b = "ns::" + std::string(300, 'a') + "::g";
   std::string name_a = parse(a + "()").event_name(), name_b = parse(b + "()").event_name();
   EXPECT_LE(name_a.size(), 200u);
   EXPECT_NE(name_a, name_b);

@@ -38,7 +38,8 @@ class NameScanner {
   bool ended_ = false;
 };
 
-// `library:` or the whole of `file@0x…`: both may hold what no C++ name holds. True: the name is complete.
+// `library:` or the whole of `file@0x…`: both may hold what no C++ name holds. True: the name is
+// complete.
 bool NameScanner::library() {
   for (size_t i = 0; is_word(at(i)) || contains("/.+-@:~", at(i)); i++) {
     if (at(i) == '@' && at(i + 1) == '0' && at(i + 2) == 'x' && is_hex(at(i + 3))) {

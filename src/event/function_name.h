@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Where the function's name ends in a line of function_events. In the kernel a name is one identifier;
-// in user space it is one of
+// Where the function's name ends in a line of function_events. In the kernel a name is one
+// identifier; in user space it is one of
 //     name  library:name  ns::Class::method  ns::f(int, char const*)  ns::Box<int>::get
 //     Class::operator()  (anonymous namespace)::f  _ZN2ns1fEv  /path/file@0x1234
 // A list of types in parentheses belongs to the name if a second list, the arguments', follows it.

@@ -3,18 +3,20 @@
 // Runs a fetch program inside a traced thread: registers in, fields of a record out.
 //
 // The program is ours and trusted (compile_function_event checked every offset); the addresses it
-// follows are the traced program's and are not. So each load of foreign memory is one instruction that
-// is entered into a fault table, section pb_fetch_faults:
+// follows are the traced program's and are not. So each load of foreign memory is one instruction
+// that is entered into a fault table, section pb_fetch_faults:
 //
 //     { address of the load - here, address to continue at - here }      32 bits each, relative
 //
-// When such a load faults, the agent's SIGSEGV/SIGBUS handler asks fetch_fault_fixup() and continues
-// at the second address. A good load costs nothing extra. The table lies between two labels of this
-// very object (subsections 0, 1, 2 keep the order), so that it needs no symbol from the linker.
+// When such a load faults, the agent's SIGSEGV/SIGBUS handler asks fetch_fault_fixup() and
+// continues at the second address. A good load costs nothing extra. The table lies between two
+// labels of this very object (subsections 0, 1, 2 keep the order), so that it needs no symbol from
+// the linker.
 //
 // What follows from a fault: a scalar and each array element becomes 0, a string becomes empty also
-// when its first bytes were readable. Every byte of a record is written, gaps between fields and the
-// end as 0: the record is built on a traced thread's stack, and nothing of that may be published.
+// when its first bytes were readable. Every byte of a record is written, gaps between fields and
+// the end as 0: the record is built on a traced thread's stack, and nothing of that may be
+// published.
 #include "fetch/fetch_abi.h"
 
 namespace patchbay {
@@ -43,9 +45,10 @@ asm(".pushsection pb_fetch_faults, 0, \"a\", @progbits\n"
     "pb_fetch_faults_end:\n"
     ".popsection\n");
 
-#define PB_FAULT_ENTRY(ip, fixup)                         \
-  ".pushsection pb_fetch_faults, 1, \"a\", @progbits\n"   \
-  ".long " ip " - ., " fixup " - .\n"                     \
+#define PB_FAULT_ENTRY(ip, fixup)                       \
+  ".pushsection pb_fetch_faults, 1, \"a\", @progbits\n" \
+  ".long " ip " - ., " fixup                            \
+  " - .\n"                                              \
   ".popsection\n"
 
 namespace {
@@ -55,16 +58,18 @@ constexpr uint64_t kOnes = 0x0101010101010101;
 constexpr uint64_t kHighs = 0x8080808080808080;
 
 // The result is set to 0 before the load, and a fault continues just behind the load.
-#define PB_LOAD(name, mov, operand)                                      \
-  inline uint64_t name(uint64_t address) {                               \
-    uint64_t value;                                                      \
-    asm volatile("xorl %k0, %k0\n"                                       \
-                 "1: " mov " (%1), " operand "\n"                        \
-                 "2:\n" PB_FAULT_ENTRY("1b", "2b")                       \
-                 : "=&r"(value)                                          \
-                 : "r"(address)                                          \
-                 : "cc");                                                \
-    return value;                                                        \
+#define PB_LOAD(name, mov, operand)        \
+  inline uint64_t name(uint64_t address) { \
+    uint64_t value;                        \
+    asm volatile(                          \
+        "xorl %k0, %k0\n"                  \
+        "1: " mov " (%1), " operand        \
+        "\n"                               \
+        "2:\n" PB_FAULT_ENTRY("1b", "2b")  \
+        : "=&r"(value)                     \
+        : "r"(address)                     \
+        : "cc");                           \
+    return value;                          \
   }
 PB_LOAD(load1, "movzbl", "%k0")
 PB_LOAD(load2, "movzwl", "%k0")
@@ -76,12 +81,13 @@ PB_LOAD(load8, "movq", "%0")
 inline bool try_load8(uint64_t address, uint64_t* value) {
   uint64_t loaded;
   uint32_t faulted = 1;
-  asm volatile("1: movq (%2), %0\n"
-               "xorl %1, %1\n"
-               "2:\n" PB_FAULT_ENTRY("1b", "2b")
-               : "=&r"(loaded), "+&r"(faulted)
-               : "r"(address)
-               : "cc");
+  asm volatile(
+      "1: movq (%2), %0\n"
+      "xorl %1, %1\n"
+      "2:\n" PB_FAULT_ENTRY("1b", "2b")
+      : "=&r"(loaded), "+&r"(faulted)
+      : "r"(address)
+      : "cc");
   *value = loaded;
   return !faulted;
 }
@@ -97,19 +103,27 @@ inline void put(uint8_t* at, uint64_t value) {
 
 inline void store(uint8_t* at, uint32_t size, uint64_t value) {
   switch (size) {
-    case 8: return put<uint64_t>(at, value);
-    case 4: return put<uint32_t>(at, value);
-    case 2: return put<uint16_t>(at, value);
-    default: return put<uint8_t>(at, value);
+    case 8:
+      return put<uint64_t>(at, value);
+    case 4:
+      return put<uint32_t>(at, value);
+    case 2:
+      return put<uint16_t>(at, value);
+    default:
+      return put<uint8_t>(at, value);
   }
 }
 
 inline uint64_t load(uint64_t address, uint32_t size) {
   switch (size) {
-    case 8: return load8(address);
-    case 4: return load4(address);
-    case 2: return load2(address);
-    default: return load1(address);
+    case 8:
+      return load8(address);
+    case 4:
+      return load4(address);
+    case 2:
+      return load2(address);
+    default:
+      return load1(address);
   }
 }
 
@@ -144,14 +158,17 @@ inline uint32_t empty_string(uint8_t* at) {
 }
 
 // Near the limit there is no room for a store of 8 bytes: only the bytes that fit.
-inline uint32_t copy_bytes(uint8_t* at, uint32_t length, uint32_t limit, uint64_t word, uint32_t bytes) {
-  for (uint32_t i = 0; i < bytes && length < limit - 1; i++, word >>= 8) at[length++] = uint8_t(word);
+inline uint32_t copy_bytes(uint8_t* at, uint32_t length, uint32_t limit, uint64_t word,
+                           uint32_t bytes) {
+  for (uint32_t i = 0; i < bytes && length < limit - 1; i++, word >>= 8)
+    at[length++] = uint8_t(word);
   return length;
 }
 
 // Copies at most limit - 1 bytes and a NUL; returns the bytes written with the NUL. Only aligned
-// words are loaded, and an aligned word never spans two pages: the byte after the NUL is touched only
-// if it lies in the same page. The first word may begin before the string; those bytes are shifted out.
+// words are loaded, and an aligned word never spans two pages: the byte after the NUL is touched
+// only if it lies in the same page. The first word may begin before the string; those bytes are
+// shifted out.
 uint32_t copy_string(uint8_t* at, uint64_t address, uint32_t limit) {
   uint32_t length = 0;
   uint32_t skip = address & 7;
@@ -183,7 +200,8 @@ uint32_t copy_string(uint8_t* at, uint64_t address, uint32_t limit) {
 }
 
 // __data_loc: where the bytes stand in the record, and how many they are, in one word.
-inline uint32_t append_string(uint8_t* record, const FetchInsn* insn, uint64_t address, uint32_t end) {
+inline uint32_t append_string(uint8_t* record, const FetchInsn* insn, uint64_t address,
+                              uint32_t end) {
   uint32_t size = copy_string(record + end, address, uint32_t(insn->imm));
   put<uint32_t>(record + insn->offset, end | size << 16);
   return end + size;
@@ -203,7 +221,8 @@ inline uint32_t pad_to_4(uint8_t* record, uint32_t end) {
 
 }  // namespace
 
-extern "C" uint32_t fetch_run(const FetchProgram* program, const ProbeFrame* frame, uint8_t* record) {
+extern "C" uint32_t fetch_run(const FetchProgram* program, const ProbeFrame* frame,
+                              uint8_t* record) {
   const auto* registers = reinterpret_cast<const FetchRegisters*>(frame);
   uint64_t value = 0;
   uint32_t end = program->fixed_size;
@@ -211,15 +230,33 @@ extern "C" uint32_t fetch_run(const FetchProgram* program, const ProbeFrame* fra
   const FetchInsn* stop = program->insn + program->nr_insns;
   for (const FetchInsn* insn = program->insn; insn != stop; insn++) {
     switch (insn->op) {
-      case FetchOp::kArg: value = registers->arg[insn->index]; break;
-      case FetchOp::kXmm: value = registers->xmm[insn->index][0]; break;
-      case FetchOp::kImm: value = insn->imm; break;
-      case FetchOp::kAdd: value += insn->imm; break;
-      case FetchOp::kDeref: value = load8(value); break;
-      case FetchOp::kStore: store(record + insn->offset, insn->size, value); break;
-      case FetchOp::kLoad: store(record + insn->offset, insn->size, load(value, insn->size)); break;
-      case FetchOp::kArray: copy_array(record + insn->offset, value, insn->size, insn->imm * insn->size); break;
-      case FetchOp::kString: end = append_string(record, insn, value, end); break;
+      case FetchOp::kArg:
+        value = registers->arg[insn->index];
+        break;
+      case FetchOp::kXmm:
+        value = registers->xmm[insn->index][0];
+        break;
+      case FetchOp::kImm:
+        value = insn->imm;
+        break;
+      case FetchOp::kAdd:
+        value += insn->imm;
+        break;
+      case FetchOp::kDeref:
+        value = load8(value);
+        break;
+      case FetchOp::kStore:
+        store(record + insn->offset, insn->size, value);
+        break;
+      case FetchOp::kLoad:
+        store(record + insn->offset, insn->size, load(value, insn->size));
+        break;
+      case FetchOp::kArray:
+        copy_array(record + insn->offset, value, insn->size, insn->imm * insn->size);
+        break;
+      case FetchOp::kString:
+        end = append_string(record, insn, value, end);
+        break;
     }
   }
   return pad_to_4(record, end);
@@ -227,7 +264,8 @@ extern "C" uint32_t fetch_run(const FetchProgram* program, const ProbeFrame* fra
 
 extern "C" uint64_t fetch_fault_fixup(uint64_t ip) {
   for (const FaultEntry* entry = pb_fetch_faults_begin; entry != pb_fetch_faults_end; entry++) {
-    if (uint64_t(&entry->ip) + int64_t{entry->ip} == ip) return uint64_t(&entry->fixup) + int64_t{entry->fixup};
+    if (uint64_t(&entry->ip) + int64_t{entry->ip} == ip)
+      return uint64_t(&entry->fixup) + int64_t{entry->fixup};
   }
   return 0;
 }

@@ -49,7 +49,8 @@ class FetchRun : public ::testing::Test {
     sigaction(SIGBUS, &action, &old_bus_);
     faults_seen = 0;
     // Two pages, then one that cannot be read.
-    pages_ = static_cast<uint8_t*>(mmap(nullptr, 3 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    pages_ = static_cast<uint8_t*>(
+        mmap(nullptr, 3 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     ASSERT_NE(pages_, MAP_FAILED);
     mprotect(pages_ + 2 * kPage, kPage, PROT_NONE);
     end_ = pages_ + 2 * kPage;
@@ -60,10 +61,12 @@ class FetchRun : public ::testing::Test {
     sigaction(SIGBUS, &old_bus_, nullptr);
   }
 
-  // Runs it over a record full of 0xee, so that a byte that is not written shows; checks the canary behind it.
+  // Runs it over a record full of 0xee, so that a byte that is not written shows; checks the canary
+  // behind it.
   std::string run(const Program& program) {
     size_t bytes = sizeof(FetchProgram) + program.insns.size() * sizeof(FetchInsn);
-    std::unique_ptr<FetchProgram, void (*)(void*)> made(static_cast<FetchProgram*>(std::calloc(1, bytes)), std::free);
+    std::unique_ptr<FetchProgram, void (*)(void*)> made(
+        static_cast<FetchProgram*>(std::calloc(1, bytes)), std::free);
     made->fixed_size = program.fixed_size;
     made->nr_insns = uint16_t(program.insns.size());
     made->has_gaps = program.has_gaps;
@@ -74,11 +77,13 @@ class FetchRun : public ::testing::Test {
     }
     max = (max + 3) / 4 * 4;
     std::vector<uint8_t> record(max + 16, 0xee);
-    uint32_t size = fetch_run(made.get(), reinterpret_cast<const ProbeFrame*>(&registers_), record.data());
+    uint32_t size =
+        fetch_run(made.get(), reinterpret_cast<const ProbeFrame*>(&registers_), record.data());
     EXPECT_LE(size, max);
     EXPECT_EQ(size % 4, 0u);
     for (uint32_t i = 0; i < 24; i++) EXPECT_EQ(record[i], 0xee) << "the caller's byte " << i;
-    for (uint32_t i = max; i < record.size(); i++) EXPECT_EQ(record[i], 0xee) << "behind the record " << i;
+    for (uint32_t i = max; i < record.size(); i++)
+      EXPECT_EQ(record[i], 0xee) << "behind the record " << i;
     return std::string(record.begin() + 24, record.begin() + size);
   }
 
@@ -92,13 +97,15 @@ class FetchRun : public ::testing::Test {
     uint32_t length = data_loc >> 16;
     EXPECT_GE(length, 1u);
     EXPECT_EQ(record.size(), (4 + length + 3) / 4 * 4) << "FE-12: only the payload is recorded";
-    for (size_t i = 4 + length - 1; i < record.size(); i++) EXPECT_EQ(record[i], 0) << "NUL and padding at " << i;
+    for (size_t i = 4 + length - 1; i < record.size(); i++)
+      EXPECT_EQ(record[i], 0) << "NUL and padding at " << i;
     return record.substr(4, length - 1);
   }
 
   uint64_t load(uint64_t address, uint8_t size) {
     registers_.arg[0] = address;
-    std::string record = run({{{FetchOp::kArg, 0, 0, 0, 0, 0}, {FetchOp::kLoad, 0, size, 0, 24, 0}}, 24u + size});
+    std::string record =
+        run({{{FetchOp::kArg, 0, 0, 0, 0, 0}, {FetchOp::kLoad, 0, size, 0, 24, 0}}, 24u + size});
     uint64_t value = 0;
     std::memcpy(&value, record.data(), size);
     return value;
@@ -107,7 +114,8 @@ class FetchRun : public ::testing::Test {
   std::string load_array(uint64_t address, uint8_t size, uint64_t count) {
     registers_.arg[0] = address;
     return run({{{FetchOp::kArg, 0, 0, 0, 0, 0}, {FetchOp::kArray, 0, size, 0, 24, count}},
-                uint32_t(24 + size * count)}).substr(0, size * count);
+                uint32_t(24 + size * count)})
+        .substr(0, size * count);
   }
 
   FetchRegisters registers_ = {};
@@ -116,14 +124,17 @@ class FetchRun : public ::testing::Test {
   struct sigaction old_segv_, old_bus_;
 };
 
-std::string bytes(uint64_t value, size_t size) { return std::string(reinterpret_cast<char*>(&value), size); }
+std::string bytes(uint64_t value, size_t size) {
+  return std::string(reinterpret_cast<char*>(&value), size);
+}
 
 TEST_F(FetchRun, RegistersAreStoredInEachSize) {
   for (int i = 0; i < 6; i++) registers_.arg[i] = 0x1122334455667788 + uint64_t(i);
   registers_.xmm[7][0] = 0x3ff8000000000000;
   for (uint8_t size : {1, 2, 4, 8}) {
     for (uint8_t i = 0; i < 6; i++) {
-      std::string got = run({{{FetchOp::kArg, i, 0, 0, 0, 0}, {FetchOp::kStore, 0, size, 0, 24, 0}}, 24u + size});
+      std::string got =
+          run({{{FetchOp::kArg, i, 0, 0, 0, 0}, {FetchOp::kStore, 0, size, 0, 24, 0}}, 24u + size});
       std::string want = bytes(registers_.arg[i], size);
       want.resize((size + 3) / 4 * 4, '\0');
       EXPECT_EQ(got, want) << int(size) << " " << int(i);
@@ -137,17 +148,27 @@ TEST_F(FetchRun, StepsChain) {
   uint64_t words[4] = {0, 0, 77, 0};
   uint64_t pointer[2] = {0, uint64_t(words)};
   registers_.arg[1] = uint64_t(pointer);
-  Program program = {{{FetchOp::kArg, 1, 0, 0, 0, 0}, {FetchOp::kAdd, 0, 0, 0, 0, 8}, {FetchOp::kDeref, 0, 0, 0, 0, 0},
-                      {FetchOp::kAdd, 0, 0, 0, 0, 16}, {FetchOp::kLoad, 0, 8, 0, 24, 0},
-                      {FetchOp::kImm, 0, 0, 0, 0, uint64_t(words) + 16}, {FetchOp::kLoad, 0, 8, 0, 32, 0}}, 40};
+  Program program = {{{FetchOp::kArg, 1, 0, 0, 0, 0},
+                      {FetchOp::kAdd, 0, 0, 0, 0, 8},
+                      {FetchOp::kDeref, 0, 0, 0, 0, 0},
+                      {FetchOp::kAdd, 0, 0, 0, 0, 16},
+                      {FetchOp::kLoad, 0, 8, 0, 24, 0},
+                      {FetchOp::kImm, 0, 0, 0, 0, uint64_t(words) + 16},
+                      {FetchOp::kLoad, 0, 8, 0, 32, 0}},
+                     40};
   EXPECT_EQ(run(program), bytes(77, 8) + bytes(77, 8));
 }
 
 TEST_F(FetchRun, GapsAndEndAreZero) {
   registers_.arg[0] = ~uint64_t{0};
-  Program program = {{{FetchOp::kArg, 0, 0, 0, 0, 0}, {FetchOp::kStore, 0, 1, 0, 24, 0},
-                      {FetchOp::kStore, 0, 8, 0, 32, 0}, {FetchOp::kStore, 0, 1, 0, 40, 0}}, 41, true};
-  EXPECT_EQ(run(program), std::string("\xff\0\0\0\0\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff\xff\0\0\0", 20));
+  Program program = {{{FetchOp::kArg, 0, 0, 0, 0, 0},
+                      {FetchOp::kStore, 0, 1, 0, 24, 0},
+                      {FetchOp::kStore, 0, 8, 0, 32, 0},
+                      {FetchOp::kStore, 0, 1, 0, 40, 0}},
+                     41,
+                     true};
+  EXPECT_EQ(run(program),
+            std::string("\xff\0\0\0\0\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff\xff\0\0\0", 20));
 }
 
 TEST_F(FetchRun, StringsOfEveryLengthAtEveryAlignment) {
@@ -168,7 +189,8 @@ TEST_F(FetchRun, FE12_StringsAreCutAtTheLimit) {
       for (size_t shift = 0; shift < 8; shift++) {
         std::memset(pages_, 'x', kPage);
         pages_[shift + length] = 0;
-        EXPECT_EQ(run_string(pages_ + shift, limit).size(), std::min(length, limit - 1)) << limit << " " << shift;
+        EXPECT_EQ(run_string(pages_ + shift, limit).size(), std::min(length, limit - 1))
+            << limit << " " << shift;
       }
     }
   }
@@ -185,7 +207,8 @@ TEST_F(FetchRun, FE25_StringThatEndsWithItsPage) {
 
 TEST_F(FetchRun, FE25_StringThatRunsIntoABadPageIsEmpty) {
   std::memset(pages_, 'x', 2 * kPage);
-  for (size_t length = 1; length < 500; length++) EXPECT_EQ(run_string(end_ - length), "") << length;
+  for (size_t length = 1; length < 500; length++)
+    EXPECT_EQ(run_string(end_ - length), "") << length;
   EXPECT_EQ(run_string(end_ - 511).size(), 511u) << "all that is recorded could be read";
 }
 
@@ -198,9 +221,13 @@ TEST_F(FetchRun, TwoStringsStandBehindEachOther) {
   registers_.arg[0] = uint64_t("select 1");
   registers_.arg[1] = 0;
   registers_.arg[2] = uint64_t("end");
-  Program program = {{{FetchOp::kArg, 0, 0, 0, 0, 0}, {FetchOp::kString, 0, 4, 0, 24, 512},
-                      {FetchOp::kArg, 1, 0, 0, 0, 0}, {FetchOp::kString, 0, 4, 0, 28, 512},
-                      {FetchOp::kArg, 2, 0, 0, 0, 0}, {FetchOp::kString, 0, 4, 0, 32, 512}}, 36};
+  Program program = {{{FetchOp::kArg, 0, 0, 0, 0, 0},
+                      {FetchOp::kString, 0, 4, 0, 24, 512},
+                      {FetchOp::kArg, 1, 0, 0, 0, 0},
+                      {FetchOp::kString, 0, 4, 0, 28, 512},
+                      {FetchOp::kArg, 2, 0, 0, 0, 0},
+                      {FetchOp::kString, 0, 4, 0, 32, 512}},
+                     36};
   EXPECT_EQ(run(program), bytes(36 | 9 << 16, 4) + bytes(45 | 1 << 16, 4) + bytes(46 | 4 << 16, 4) +
                               std::string("select 1\0\0end\0\0\0", 16));
 }
@@ -208,8 +235,9 @@ TEST_F(FetchRun, TwoStringsStandBehindEachOther) {
 TEST_F(FetchRun, FE25_BadAddressesGiveZero) {
   void* unmapped = mmap(nullptr, kPage, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   munmap(unmapped, kPage);
-  for (uint64_t address : {uint64_t{0}, uint64_t{8}, uint64_t(unmapped), uint64_t(end_), kNonCanonical,
-                           uint64_t{0x0000800000000000}, ~uint64_t{0}, ~uint64_t{7}}) {
+  for (uint64_t address :
+       {uint64_t{0}, uint64_t{8}, uint64_t(unmapped), uint64_t(end_), kNonCanonical,
+        uint64_t{0x0000800000000000}, ~uint64_t{0}, ~uint64_t{7}}) {
     faults_seen = 0;
     for (uint8_t size : {1, 2, 4, 8}) EXPECT_EQ(load(address, size), 0u) << std::hex << address;
     EXPECT_EQ(faults_seen, 4);
@@ -217,8 +245,11 @@ TEST_F(FetchRun, FE25_BadAddressesGiveZero) {
     EXPECT_EQ(load_array(address, 4, 6), std::string(24, '\0')) << std::hex << address;
     // A bad pointer in the middle of a chain: 0 is followed, which is bad again.
     registers_.arg[0] = address;
-    Program chain = {{{FetchOp::kArg, 0, 0, 0, 0, 0}, {FetchOp::kDeref, 0, 0, 0, 0, 0},
-                      {FetchOp::kAdd, 0, 0, 0, 0, 16}, {FetchOp::kLoad, 0, 8, 0, 24, 0}}, 32};
+    Program chain = {{{FetchOp::kArg, 0, 0, 0, 0, 0},
+                      {FetchOp::kDeref, 0, 0, 0, 0, 0},
+                      {FetchOp::kAdd, 0, 0, 0, 0, 16},
+                      {FetchOp::kLoad, 0, 8, 0, 24, 0}},
+                     32};
     EXPECT_EQ(run(chain), std::string(8, '\0'));
   }
 }
@@ -228,7 +259,8 @@ TEST_F(FetchRun, FE25_ArrayElementsThatCannotBeReadAreZero) {
     for (size_t readable = 0; readable <= 24; readable += size) {
       std::memset(end_ - readable, 'a', readable);
       std::string want = std::string(readable, 'a') + std::string(24 - readable, '\0');
-      EXPECT_EQ(load_array(uint64_t(end_ - readable), size, 24 / size), want) << int(size) << " " << readable;
+      EXPECT_EQ(load_array(uint64_t(end_ - readable), size, 24 / size), want)
+          << int(size) << " " << readable;
     }
   }
   for (uint64_t count : {1, 3, 7, 9}) {
