@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+//
+// The generated fast path against the general path: the same call must give the same record, leave every
+// register alone, and the accounting must agree. The code runs from a page of its own, followed by `ret`.
+#include "probe/probe_compile.h"
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "event/function_event.h"
+#include "probe/raw_syscall.h"
+#include "ring_buffer/buffer_file.h"
+#include "ring_buffer/ring_buffer.h"
+#include "ring_buffer/ring_write_hot.h"
+
+namespace patchbay {
+namespace {
+
+struct Registers {  // rdi rsi rdx rcx r8 r9 rax r10 r11 rbx rbp r12 r13 r14 r15
+  uint64_t r[15];
+};
+
+// Loads all registers from `in`, calls `code`, stores all registers to `out`.
+extern "C" void call_with_registers(const Registers* in, Registers* out, const void* code);
+__asm__(R"(
+	.text
+	.globl call_with_registers
+	.type call_with_registers, @function
+call_with_registers:
+	push %rbx
+	push %rbp
+	push %r12
+	push %r13
+	push %r14
+	push %r15
+	push %rsi
+	push %rdx
+	mov %rdi, %rax
+	push 48(%rax)
+	mov 8(%rax), %rsi
+	mov 16(%rax), %rdx
+	mov 24(%rax), %rcx
+	mov 32(%rax), %r8
+	mov 40(%rax), %r9
+	mov 56(%rax), %r10
+	mov 64(%rax), %r11
+	mov 72(%rax), %rbx
+	mov 80(%rax), %rbp
+	mov 88(%rax), %r12
+	mov 96(%rax), %r13
+	mov 104(%rax), %r14
+	mov 112(%rax), %r15
+	mov 0(%rax), %rdi
+	pop %rax
+	call *(%rsp)
+	push %rax
+	mov 16(%rsp), %rax
+	mov %rdi, 0(%rax)
+	mov %rsi, 8(%rax)
+	mov %rdx, 16(%rax)
+	mov %rcx, 24(%rax)
+	mov %r8, 32(%rax)
+	mov %r9, 40(%rax)
+	mov %r10, 56(%rax)
+	mov %r11, 64(%rax)
+	mov %rbx, 72(%rax)
+	mov %rbp, 80(%rax)
+	mov %r12, 88(%rax)
+	mov %r13, 96(%rax)
+	mov %r14, 104(%rax)
+	mov %r15, 112(%rax)
+	pop 48(%rax)
+	add $16, %rsp
+	pop %r15
+	pop %r14
+	pop %r13
+	pop %r12
+	pop %rbp
+	pop %rbx
+	ret
+	.size call_with_registers, . - call_with_registers
+)");
+
+class ProbeCompile : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto* offset = static_cast<const ptrdiff_t*>(::dlsym(RTLD_DEFAULT, "__rseq_offset"));
+    auto* size = static_cast<const unsigned*>(::dlsym(RTLD_DEFAULT, "__rseq_size"));
+    if (!offset || !size || !*size) GTEST_SKIP() << "this libc or kernel has no rseq: there is no fast path";
+    pb_rseq_offset = *offset;
+    char directory[] = "/tmp/probe_compile_test.XXXXXX";
+    ASSERT_NE(::mkdtemp(directory), nullptr);
+    directory_ = directory;
+    RingBufferOptions options;
+    options.path = directory_ + "/buffer";
+    options.nr_cpus = uint32_t(::sysconf(_SC_NPROCESSORS_CONF));
+    auto buffer = RingBuffer::create(options);
+    ASSERT_TRUE(buffer.ok()) << buffer.error().message();
+    buffer_ = std::move(*buffer);
+    if (buffer_->header()->clock != abi::kClockTsc) GTEST_SKIP() << "no invariant TSC: there is no fast path";
+    ASSERT_TRUE(buffer_->enable().ok());
+    auto file = BufferFile::open(options.path, false);
+    ASSERT_TRUE(file.ok()) << file.error().message();
+    file_ = std::move(*file);
+    code_ = static_cast<uint8_t*>(
+        ::mmap(nullptr, 8192, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    ASSERT_NE(code_, MAP_FAILED);
+  }
+  void TearDown() override {
+    pb_rseq_offset = 0;
+    if (!directory_.empty()) {
+      ::unlink((directory_ + "/buffer").c_str());
+      ::rmdir(directory_.c_str());
+    }
+  }
+
+  void define(const char* line) {
+    auto parsed = parse_function_event(line, [](std::string_view) { return uint64_t{0}; });
+    ASSERT_TRUE(parsed.def) << line;
+    call_ = make_function_event_call(*parsed.def, 600);
+    auto fetch = compile_function_event(*parsed.def, call_, 4072);
+    ASSERT_TRUE(fetch.ok()) << fetch.error().message();
+    fetch_ = std::move(*fetch);
+    event_ = {buffer_->rings(), fetch_.get(), 600, 0, fetch_->max_size};
+    program_ = static_cast<SiteProgram*>(::operator new(sizeof(SiteProgram) + sizeof(void*)));
+    program_->nr_events = 1;
+    program_->event[0] = &event_;
+    site_ = {program_, 0x123456789abc};
+  }
+
+  // Emits, calls once, and returns the records that appeared.
+  std::vector<std::vector<uint8_t>> hit(bool fast, const Registers& in, Registers* out) {
+    ProbeCode code{&site_, fast ? &event_ : nullptr, false, false};
+    size_t size = emit_probe(code, code_, kMax, reinterpret_cast<uint64_t>(code_));
+    EXPECT_GT(size, 0u);
+    code_[size] = 0xc3;
+    call_with_registers(&in, out, code_);
+    std::vector<std::vector<uint8_t>> records;
+    PageImage page;
+    for (uint32_t ring = 0; ring < file_->nr_rings(); ring++)
+      while (file_->next_page(ring, true, &page)) {
+        EventIterator it(page.bytes, page.used);
+        EventView view;
+        while (it.next(&view)) records.emplace_back(view.record.begin(), view.record.end());
+      }
+    return records;
+  }
+
+  static constexpr size_t kMax = 512;
+  std::string directory_;
+  std::unique_ptr<RingBuffer> buffer_;
+  std::unique_ptr<BufferFile> file_;
+  uint8_t* code_ = nullptr;
+  EventCall call_;
+  FetchProgramPtr fetch_;
+  EventProgram event_{};
+  SiteProgram* program_ = nullptr;
+  CallSite site_{};
+};
+
+TEST_F(ProbeCompile, FastAndGeneralPathRecordTheSame) {
+  std::mt19937_64 random(7);
+  for (const char* line : {"f()", "f(int a)", "f(int a, int b)", "f(char a, short b, u64 c, u8 d, long e, x16 f)",
+                           "f(NULL, NULL, x64 c, x64 d)", "f(x8 a)", "f(u64 a | u8 a2 | x32 a3)", "f(u64 a+16, NULL, x32 b+4)",
+                           "f(symbol a, NULL, NULL, NULL, NULL, char last)"}) {
+    SCOPED_TRACE(line);
+    define(line);
+    ASSERT_TRUE(has_fast_path(event_));
+    Registers in, out;
+    for (uint64_t& value : in.r) value = random();
+    hit(false, in, &out);  // the thread is known from here on: the fast path is taken
+    auto general = hit(false, in, &out);
+    ASSERT_EQ(std::memcmp(&in, &out, sizeof in), 0) << "general path";
+    ASSERT_EQ(pb_thread.fast_tid, uint32_t(raw_syscall(SYS_gettid)));
+    auto fast = hit(true, in, &out);
+    ASSERT_EQ(std::memcmp(&in, &out, sizeof in), 0) << "fast path";
+    ASSERT_EQ(general.size(), 1u);
+    ASSERT_EQ(fast.size(), 1u);
+    // The return addresses are those of the same call instruction.
+    EXPECT_EQ(general[0], fast[0]);
+  }
+}
+
+TEST_F(ProbeCompile, WhatTheFastPathCannotDoGoesTheGeneralWay) {
+  define("f(int a)");
+  Registers in{}, out;
+  pb_thread.fast_tid = 0;  // a new thread
+  EXPECT_EQ(hit(true, in, &out).size(), 1u);
+  EXPECT_NE(pb_thread.fast_tid, 0u);
+  ::usleep(120000);        // a time extend
+  EXPECT_EQ(hit(true, in, &out).size(), 1u);
+  buffer_->disable();
+  EXPECT_EQ(hit(true, in, &out).size(), 0u);
+  ASSERT_TRUE(buffer_->enable().ok());
+  for (int i = 0; i < 1000; i++) {  // across the ends of sub-buffers
+    ASSERT_EQ(hit(true, in, &out).size(), 1u) << i;
+    ASSERT_EQ(std::memcmp(&in, &out, sizeof in), 0);
+  }
+  pb_thread.in_agent = 1;
+  pb_thread.fast_tid = 0;
+  EXPECT_EQ(hit(true, in, &out).size(), 0u);
+  pb_thread.in_agent = 0;
+  EXPECT_EQ(file_->recursion(), 1u);
+}
+
+TEST_F(ProbeCompile, FlagsSurviveWhereTheyAreLive) {
+  define("f(int a)");
+  ProbeCode code{&site_, nullptr, true, true};
+  size_t size = emit_probe(code, code_, kMax, reinterpret_cast<uint64_t>(code_));
+  ASSERT_GT(size, 0u);
+  code_[size] = 0xc3;
+  uint64_t flags_in = 0x8d5, flags_out = 0;  // OF SF ZF AF PF CF and the fixed bit 1
+  __asm__ volatile("sub $256, %%rsp; push %1; popfq; call *%2; pushfq; pop %0; add $256, %%rsp"
+                   : "=r"(flags_out)
+                   : "r"(flags_in | 2), "r"(code_)
+                   : "memory", "cc");
+  EXPECT_EQ(flags_out & 0x8d5, flags_in);
+}
+
+}  // namespace
+}  // namespace patchbay
