@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+#include "output/address_names.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace patchbay {
+
+AddressNames AddressNames::from_kallsyms(std::string_view text) {
+  AddressNames names;
+  while (!text.empty()) {
+    std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    uint64_t address = 0;
+    auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), address, 16);
+    size_t at = size_t(end - line.data());
+    if (error != std::errc() || line.size() < at + 4 || line[at] != ' ' || line[at + 2] != ' ') continue;
+    char kind = line[at + 1];
+    std::string_view name = line.substr(at + 3, line.find_first_of(" \t", at + 3) - (at + 3));
+    if (name.empty() || name[0] == '$' || kind == 'A' || kind == 'a') continue;  // as libtraceevent does
+    names.lines_.push_back({address, std::string(name)});
+  }
+  std::stable_sort(names.lines_.begin(), names.lines_.end(),
+                   [](const Line& a, const Line& b) { return a.address < b.address; });
+  return names;
+}
+
+AddressNames AddressNames::from_symbols(std::unique_ptr<SymbolTable> symbols) {
+  AddressNames names;
+  names.symbols_ = std::move(symbols);
+  return names;
+}
+
+bool AddressNames::lookup(uint64_t address, Name* out) {
+  if (symbols_) {
+    SymbolizedAddress found;
+    if (!symbols_->symbolize(address, &found)) return false;
+    last_ = std::move(found.name);
+    *out = {last_, found.offset, found.size};
+    return true;
+  }
+  auto next = std::upper_bound(lines_.begin(), lines_.end(), address,
+                               [](uint64_t a, const Line& line) { return a < line.address; });
+  if (next == lines_.begin()) return false;
+  const Line& line = *std::prev(next);
+  // 0x…: a line that only ends the function before it, or an address that had no name when recorded.
+  if (line.name.starts_with("0x")) return false;
+  *out = {line.name, address - line.address, next == lines_.end() ? 0 : next->address - line.address};
+  return true;
+}
+
+}  // namespace patchbay

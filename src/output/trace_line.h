@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+//
+// One event as one line of text, with the columns of the kernel's `trace` file, or as one JSON object.
+// Each event's fields are compiled once to a list of steps; per line there is no lookup but that of the
+// event id, of the comm and of addresses, which are cached.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "event/event_call.h"
+#include "output/address_names.h"
+
+namespace patchbay {
+
+class TraceLineWriter {
+ public:
+  TraceLineWriter(const std::vector<EventCall>& events, AddressNames* names);
+  ~TraceLineWriter();
+  // comm of a thread id; the last one given wins. Unknown: <...>
+  void set_comm(int32_t pid, std::string_view comm);
+  // Lines "pid comm".
+  void set_comms(std::string_view untrusted_cmdlines);
+
+  // Appends the line with its newline. Events of unknown ids and records shorter than their fields are
+  // shown as far as they go, never read beyond their end.
+  void append_line(std::string* out, uint32_t cpu, uint64_t ns, std::span<const uint8_t> record);
+  void append_json(std::string* out, uint32_t cpu, uint64_t ns, std::span<const uint8_t> record);
+  // "CPU:1 [LOST 77 EVENTS]\n"; kLostUnknown: without the number.
+  static void append_lost(std::string* out, uint32_t cpu, uint64_t lost);
+  // The comment lines at the head of a `trace` file.
+  static void append_header(std::string* out, uint32_t nr_cpus, uint64_t entries, uint64_t written);
+
+ private:
+  struct Step;
+  struct Plan;
+  struct AddressText;
+  const AddressText& address_text(uint64_t address);
+  void append_value(std::string* out, const Step& step, std::span<const uint8_t> record, bool json);
+  void append_scalar(std::string* out, const Step& step, const uint8_t* at, bool json);
+  const Plan* plan_of(std::span<const uint8_t> record) const;
+
+  std::vector<Plan> plans_;
+  std::vector<uint32_t> plan_by_id_;  // index + 1
+  std::unordered_map<int32_t, std::string> comms_;
+  std::vector<AddressText> cache_;
+  AddressNames* names_;
+  int32_t last_pid_ = 0;
+  const std::string* last_comm_ = nullptr;
+};
+
+// Appends text so that no byte of it can command a terminal: control characters and bytes that are not
+// UTF-8 become \n, \t, \r or \xNN.
+void append_escaped(std::string* out, std::string_view text);
+// The same inside JSON quotes (bytes that are not UTF-8 become U+FFFD).
+void append_json_string(std::string* out, std::string_view text);
+
+}  // namespace patchbay
