@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+#include "trace_dat/metadata.h"
+
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstring>
+#include <map>
+
+namespace patchbay {
+
+namespace {
+
+constexpr size_t kMaxAddresses = 1 << 20;  // garbage in `symbol` fields must not eat the machine
+
+bool split_at_nul(std::string_view* rest, std::string_view* part) {
+  size_t end = rest->find('\0');
+  if (end == std::string_view::npos) return false;
+  *part = rest->substr(0, end);
+  rest->remove_prefix(end + 1);
+  return true;
+}
+
+bool add_format(std::string_view payload, RecordedMeta* out) {
+  if (payload.size() < 4) return false;
+  std::string_view rest = payload.substr(4), system;
+  if (!split_at_nul(&rest, &system)) return false;
+  while (!rest.empty() && rest.back() == '\0') rest.remove_suffix(1);
+  Result<EventCall> event = parse_format(system, rest);
+  if (!event.ok()) return false;
+  auto same = std::find_if(out->events.begin(), out->events.end(), [&](const EventCall& e) { return e.id == event->id; });
+  if (same != out->events.end()) {
+    out->formats.erase(out->formats.begin() + (same - out->events.begin()));
+    out->events.erase(same);
+  }
+  out->formats.push_back({std::string(system), event->name, std::string(rest)});
+  out->events.push_back(std::move(*event));
+  return true;
+}
+
+bool add_module(std::string_view payload, RecordedMeta* out) {
+  abi::ModuleRecord module;
+  if (payload.size() < sizeof module) return false;
+  std::memcpy(&module, payload.data(), sizeof module);
+  std::string_view rest = payload.substr(sizeof module), build_id, path;
+  if (!split_at_nul(&rest, &build_id)) return false;
+  if (!split_at_nul(&rest, &path)) path = rest;
+  if (module.end <= module.start) return false;
+  std::erase_if(out->modules, [&](const RecordedModule& m) { return m.start < module.end && module.start < m.end; });
+  out->modules.push_back({module.start, module.end, module.bias, std::string(build_id), std::string(path)});
+  return true;
+}
+
+bool add_exe(std::string_view payload, RecordedMeta* out) {
+  std::string_view rest = payload, path;
+  if (!split_at_nul(&rest, &path)) return false;
+  out->exe = path;
+  out->command_line = rest;
+  std::replace(out->command_line.begin(), out->command_line.end(), '\0', ' ');
+  return true;
+}
+
+// A name in a kallsyms line holds neither blanks nor control characters.
+std::string plain_name(std::string_view name) {
+  std::string plain(name);
+  for (char& c : plain)
+    if (uint8_t(c) <= ' ' || c == 0x7f) c = '_';
+  return plain.empty() ? "?" : plain;
+}
+
+struct Symbol {
+  std::string name, module;
+  uint64_t end = 0;
+};
+
+std::string stats_text(const BufferFile& file, uint32_t ring) {
+  RingStats stats = file.stats(ring);
+  return "entries: " + std::to_string(stats.entries) + "\noverrun: 0\ncommit overrun: 0\ndropped events: " +
+         std::to_string(stats.dropped) + "\n";
+}
+
+}  // namespace
+
+Result<RecordedMeta> read_recorded_meta(const BufferFile& file) {
+  auto log = file.meta();
+  if (!log.ok()) return log.error();
+  RecordedMeta out;
+  for (const BufferFile::Meta& record : *log) {
+    bool good = true;
+    if (record.type == abi::kMetaEventFormat) good = add_format(record.payload, &out);
+    if (record.type == abi::kMetaModule) good = add_module(record.payload, &out);
+    if (record.type == abi::kMetaExe) good = add_exe(record.payload, &out);
+    if (!good) out.malformed++;
+  }
+  return out;
+}
+
+AddressCollector::AddressCollector(const std::vector<EventCall>& events) { set_events(events); }
+AddressCollector::~AddressCollector() = default;
+
+void AddressCollector::set_events(const std::vector<EventCall>& events) {
+  by_id_.clear();
+  for (const EventCall& event : events) {
+    if (event.id >= by_id_.size()) by_id_.resize(size_t(event.id) + 1);
+    for (const EventField& field : event.fields) {
+      bool address = field.name == "__ip" || field.name == "__parent_ip" || field.type == "symbol" ||
+                     field.type == "unsigned symbol";
+      if (address && field.size >= 8) by_id_[event.id].push_back({field.offset, field.size / 8});
+    }
+  }
+}
+
+void AddressCollector::add_page(const PageImage& page) {
+  EventIterator events(page.bytes, page.used);
+  EventView event;
+  while (events.next(&event)) {
+    uint16_t id;
+    if (event.record.size() < sizeof(abi::RecordHeader)) continue;
+    std::memcpy(&id, event.record.data(), 2);
+    if (id >= by_id_.size()) continue;
+    for (const Where& where : by_id_[id]) {
+      for (uint32_t i = 0; i < where.count; i++) {
+        uint64_t address, at = where.offset + uint64_t(8) * i;
+        if (at + 8 > event.record.size()) break;
+        std::memcpy(&address, event.record.data() + at, 8);
+        uint64_t& last = last_[(address >> 2 ^ address >> 7) & 7];  // nearly always the same few
+        if (address == last || address == 0 || addresses_.size() >= kMaxAddresses) continue;
+        last = address;
+        addresses_.insert(address);
+      }
+    }
+  }
+}
+
+std::vector<uint64_t> AddressCollector::sorted() const {
+  std::vector<uint64_t> list(addresses_.begin(), addresses_.end());
+  std::sort(list.begin(), list.end());
+  return list;
+}
+
+std::string kallsyms_text(SymbolTable* symbols, const std::vector<uint64_t>& addresses) {
+  std::map<uint64_t, Symbol> lines;
+  for (uint64_t address : addresses) {
+    SymbolizedAddress found;
+    char hex[24];
+    if (symbols && symbols->symbolize(address, &found)) {
+      std::string module = found.module ? found.module->path() : "";
+      module = plain_name(module.substr(module.rfind('/') + 1));
+      lines[found.start] = {plain_name(found.name), module == "?" ? "" : module, found.start + found.size};
+    } else {
+      snprintf(hex, sizeof hex, "0x%" PRIx64, address);
+      lines.insert({address, {hex, "", address + 1}});
+    }
+  }
+  std::string text;
+  for (auto line = lines.begin(); line != lines.end(); ++line) {
+    char hex[24];
+    snprintf(hex, sizeof hex, "%016" PRIx64, line->first);
+    text += std::string(hex) + " t " + line->second.name;
+    if (!line->second.module.empty()) text += "\t[" + line->second.module + "]";
+    text += '\n';
+    auto next = std::next(line);
+    uint64_t end = line->second.end;
+    if (end <= line->first || (next != lines.end() && next->first <= end)) continue;
+    snprintf(hex, sizeof hex, "%016" PRIx64, end);
+    text += std::string(hex) + " t 0x" + std::string(hex + std::min<size_t>(strspn(hex, "0"), 15)) + "\n";
+  }
+  return text;
+}
+
+Result<TraceDatMetadata> collect_metadata(const BufferFile& file, const AddressCollector& addresses) {
+  auto meta = read_recorded_meta(file);
+  if (!meta.ok()) return meta.error();
+  TraceDatMetadata out;
+  out.formats = std::move(meta->formats);
+  std::unique_ptr<SymbolTable> symbols = make_recorded_symbol_table(std::move(meta->modules));
+  out.kallsyms = kallsyms_text(symbols.get(), addresses.sorted());
+  std::map<uint32_t, std::string> comms;
+  for (const abi::CommEntry& entry : file.comms()) comms[entry.tid] = entry.comm;
+  for (const auto& [tid, comm] : comms) {
+    std::string line = comm;
+    for (char& c : line)
+      if (uint8_t(c) < ' ' || c == 0x7f) c = '?';
+    out.cmdlines += std::to_string(tid) + " " + line + "\n";
+  }
+  for (uint32_t ring = 0; ring < file.nr_rings(); ring++) out.cpu_stats.push_back(stats_text(file, ring));
+  out.tsc = file.header().clock == abi::kClockTsc;
+  out.clock_line = fit_clock(file.header().clock, file.clock_pairs());
+  utsname system;
+  if (uname(&system) == 0)
+    out.uname = std::string(system.sysname) + " " + system.nodename + " " + system.release + " " + system.machine;
+  out.trace_id = file.header().start_realtime_ns ^ uint64_t(uint32_t(file.header().pid)) << 32;
+  return out;
+}
+
+}  // namespace patchbay

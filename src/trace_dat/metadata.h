@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+//
+// From a buffer file to what a trace.dat needs besides the pages: formats, clock, comms, statistics, and
+// the names of those functions whose addresses the recorded events hold.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "event/event_call.h"
+#include "ring_buffer/buffer_file.h"
+#include "symbol/symbol.h"
+#include "trace_dat/trace_dat_write.h"
+
+namespace patchbay {
+
+// Events and modules out of the meta log. A record that does not parse is skipped and counted.
+struct RecordedMeta {
+  std::vector<EventCall> events;
+  std::vector<TraceDatMetadata::Format> formats;  // the texts as written, one per event id: the last wins
+  std::vector<RecordedModule> modules;
+  std::string exe, command_line;
+  uint32_t malformed = 0;
+};
+Result<RecordedMeta> read_recorded_meta(const BufferFile& file);
+
+// Addresses that occur in events: fields __ip, __parent_ip and all of type `symbol`.
+class AddressCollector {
+ public:
+  explicit AddressCollector(const std::vector<EventCall>& events);
+  ~AddressCollector();
+  // Events may have come since: give it the newer list.
+  void set_events(const std::vector<EventCall>& events);
+  void add_page(const PageImage& page);
+  std::vector<uint64_t> sorted() const;
+
+ private:
+  struct Where {
+    uint32_t offset, count;
+  };
+  std::vector<std::vector<Where>> by_id_;
+  std::unordered_set<uint64_t> addresses_;
+  uint64_t last_[8] = {};
+};
+
+// Lines "%016llx t name\t[module]\n", ascending: the function of each address, and behind a function a line
+// that ends it where no other begins. An address without a function gets a line of its own, named 0x….
+std::string kallsyms_text(SymbolTable* symbols, const std::vector<uint64_t>& addresses);
+
+// Everything but the pages. `addresses` were collected from the pages that go into the file.
+Result<TraceDatMetadata> collect_metadata(const BufferFile& file, const AddressCollector& addresses);
+
+}  // namespace patchbay
