@@ -60,8 +60,8 @@ std::optional<Mapping> open_if_it_belongs(const std::string& path, const std::st
 
 std::string debug_path_of_build_id(const std::string& build_id) {
   if (build_id.size() < 4) return "";
-  return std::string(kDebugRoot) + "/.build-id/" + build_id.substr(0, 2) + "/" + build_id.substr(2) +
-         ".debug";
+  return std::string(kDebugRoot) + "/.build-id/" + build_id.substr(0, 2) + "/" +
+         build_id.substr(2) + ".debug";
 }
 
 std::optional<Mapping> find_debug_file(const std::string& path, const ElfImage& image,

@@ -48,10 +48,11 @@ size_t skip_group(std::string_view text, size_t at);
 // Behind `operator` and its symbol; for a conversion, behind the type.
 size_t skip_operator(std::string_view text, size_t at) {
   static constexpr std::array<std::string_view, 45> kSymbols = {
-      "()",  "[]", "<<=", ">>=", "<=>", "->*", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "++",
-      "--",  "+=", "-=",  "*=",  "/=",  "%=",  "^=", "&=", "|=", "->", "+",  "-",  "*",  "/",  "%",
-      "^",   "&",  "|",   "~",   "!",   "=",   "<",  ">",  ",",  "\"\"", " new[]", " delete[]", " new",
-      " delete", " co_await"};
+      "()", "[]", "<<=", ">>=",  "<=>",    "->*",       "<<",   ">>",      "<=",
+      ">=", "==", "!=",  "&&",   "||",     "++",        "--",   "+=",      "-=",
+      "*=", "/=", "%=",  "^=",   "&=",     "|=",        "->",   "+",       "-",
+      "*",  "/",  "%",   "^",    "&",      "|",         "~",    "!",       "=",
+      "<",  ">",  ",",   "\"\"", " new[]", " delete[]", " new", " delete", " co_await"};
   at += std::string_view("operator").size();
   for (std::string_view symbol : kSymbols) {
     if (starts_at(text, at, symbol)) return at + symbol.size();
@@ -86,8 +87,8 @@ size_t skip_group(std::string_view text, size_t at) {
 
 // Behind the qualifiers that may stand between `f()` and `::local`.
 size_t skip_qualifiers(std::string_view text, size_t at) {
-  static constexpr std::array<std::string_view, 5> kQualifiers = {" const", " volatile", " &&", " &",
-                                                                 "[abi:cxx11]"};
+  static constexpr std::array<std::string_view, 5> kQualifiers = {" const", " volatile", " &&",
+                                                                  " &", "[abi:cxx11]"};
   for (bool again = true; again;) {
     again = false;
     for (std::string_view qualifier : kQualifiers) {
@@ -100,11 +101,19 @@ size_t skip_qualifiers(std::string_view text, size_t at) {
 }
 
 std::string_view special_prefix(std::string_view text) {
-  static constexpr std::array<std::string_view, 13> kPrefixes = {
-      "non-virtual thunk to ", "virtual thunk to ", "covariant return thunk to ", "vtable for ",
-      "VTT for ", "typeinfo for ", "typeinfo name for ", "guard variable for ", "TLS init function for ",
-      "TLS wrapper function for ", "transaction clone for ", "non-transaction clone for ",
-      "hidden alias for "};
+  static constexpr std::array<std::string_view, 13> kPrefixes = {"non-virtual thunk to ",
+                                                                 "virtual thunk to ",
+                                                                 "covariant return thunk to ",
+                                                                 "vtable for ",
+                                                                 "VTT for ",
+                                                                 "typeinfo for ",
+                                                                 "typeinfo name for ",
+                                                                 "guard variable for ",
+                                                                 "TLS init function for ",
+                                                                 "TLS wrapper function for ",
+                                                                 "transaction clone for ",
+                                                                 "non-transaction clone for ",
+                                                                 "hidden alias for "};
   for (std::string_view prefix : kPrefixes) {
     if (text.starts_with(prefix)) return text.substr(0, prefix.size());
   }
@@ -181,7 +190,8 @@ DemangledName split_demangled(std::string_view text) {
 
 std::string_view clone_suffix(std::string_view symbol) {
   size_t dot = symbol.find('.');
-  return dot == std::string_view::npos || dot == 0 ? symbol.substr(symbol.size()) : symbol.substr(dot);
+  return dot == std::string_view::npos || dot == 0 ? symbol.substr(symbol.size())
+                                                   : symbol.substr(dot);
 }
 
 bool is_cold_name(std::string_view symbol) {
@@ -199,7 +209,8 @@ std::string demangle(std::string_view mangled, bool with_parameters) {
   if (with_parameters) return text + (suffix.empty() ? "" : " [clone " + std::string(suffix) + "]");
   DemangledName parts = split_demangled(text);
   if (parts.name.empty()) return std::string(mangled);
-  return std::string(parts.prefix) + std::string(without_rust_hash(parts.name)) + std::string(suffix);
+  return std::string(parts.prefix) + std::string(without_rust_hash(parts.name)) +
+         std::string(suffix);
 }
 
 std::string without_blanks(std::string_view name) {
@@ -231,7 +242,8 @@ namespace {
 
 // The end of the type name that starts at `at`: identifiers, `::` and template arguments.
 size_t skip_type_name(std::string_view text, size_t at) {
-  static constexpr std::array<std::string_view, 4> kWords = {"unsigned ", "signed ", "long ", "short "};
+  static constexpr std::array<std::string_view, 4> kWords = {"unsigned ", "signed ", "long ",
+                                                             "short "};
   for (bool again = true; again;) {
     again = false;
     for (std::string_view word : kWords) {
@@ -315,8 +327,8 @@ std::string without_template_arguments(std::string_view name) {
 
 std::vector<std::string> mangled_needles(std::string_view name) {
   static constexpr std::array<std::string_view, 9> kAbbreviated = {
-      "std", "allocator", "basic_string", "string", "basic_istream", "basic_ostream", "basic_iostream",
-      "istream", "ostream"};
+      "std",           "allocator",      "basic_string", "string", "basic_istream",
+      "basic_ostream", "basic_iostream", "istream",      "ostream"};
   std::vector<std::string> needles;
   for (size_t at = 0; at < name.size();) {
     char c = name[at];

@@ -21,12 +21,13 @@ DemangledName split_demangled(std::string_view text);
 
 // Without blanks that carry no meaning.
 std::string squeeze(std::string_view text);
-// squeeze() of a parameter list with `const T` as `T const`, `std::string` written out, `(void)` as `()`.
+// squeeze() of a parameter list with `const T` as `T const`, `std::string` written out, `(void)` as
+// `()`.
 std::string canonical_parameters(std::string_view parameters);
 // ns::Box<int>::get -> ns::Box::get; ABI tags go as well.
 std::string without_template_arguments(std::string_view name);
-// Each "<length><identifier>" that a mangled name must contain to demangle to `name`: the identifiers
-// outside of brackets, less those that the mangling abbreviates.
+// Each "<length><identifier>" that a mangled name must contain to demangle to `name`: the
+// identifiers outside of brackets, less those that the mangling abbreviates.
 std::vector<std::string> mangled_needles(std::string_view name);
 // _Z3foov.isra.0 -> ".isra.0"; empty for a name that is no clone.
 std::string_view clone_suffix(std::string_view symbol);

@@ -53,16 +53,35 @@ class EhFrameReader {
 
 bool EhFrameReader::read_value(ByteReader& reader, uint8_t format, uint64_t* out) const {
   switch (format) {
-    case 0x00: *out = reader.read<uint64_t>(); break;
-    case 0x01: *out = reader.uleb(); break;
-    case 0x02: *out = reader.read<uint16_t>(); break;
-    case 0x03: *out = reader.read<uint32_t>(); break;
-    case 0x04: *out = reader.read<uint64_t>(); break;
-    case 0x09: *out = uint64_t(reader.sleb()); break;
-    case 0x0a: *out = uint64_t(int64_t(reader.read<int16_t>())); break;
-    case 0x0b: *out = uint64_t(int64_t(reader.read<int32_t>())); break;
-    case 0x0c: *out = reader.read<uint64_t>(); break;
-    default: return false;
+    case 0x00:
+      *out = reader.read<uint64_t>();
+      break;
+    case 0x01:
+      *out = reader.uleb();
+      break;
+    case 0x02:
+      *out = reader.read<uint16_t>();
+      break;
+    case 0x03:
+      *out = reader.read<uint32_t>();
+      break;
+    case 0x04:
+      *out = reader.read<uint64_t>();
+      break;
+    case 0x09:
+      *out = uint64_t(reader.sleb());
+      break;
+    case 0x0a:
+      *out = uint64_t(int64_t(reader.read<int16_t>()));
+      break;
+    case 0x0b:
+      *out = uint64_t(int64_t(reader.read<int32_t>()));
+      break;
+    case 0x0c:
+      *out = reader.read<uint64_t>();
+      break;
+    default:
+      return false;
   }
   return reader.ok();
 }
@@ -73,10 +92,16 @@ bool EhFrameReader::read_pointer(ByteReader& reader, uint8_t encoding, uint64_t 
   uint64_t self = base + reader.position();
   if (!read_value(reader, encoding & 0x0f, out)) return false;
   switch (encoding & 0x70) {
-    case 0x00: return true;
-    case 0x10: *out += self; return true;
-    case 0x30: *out += header_; return true;
-    default: return false;
+    case 0x00:
+      return true;
+    case 0x10:
+      *out += self;
+      return true;
+    case 0x30:
+      *out += header_;
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -102,15 +127,23 @@ void EhFrameReader::parse_augmentation(ByteReader& reader, uint64_t body, const 
     uint64_t ignored = 0;
     uint8_t encoding = 0;
     switch (*letters) {
-      case 'R': cie_.pointer_encoding = reader.read<uint8_t>(); break;
-      case 'L': reader.read<uint8_t>(); break;
-      case 'S': cie_.is_signal_frame = true; break;
-      case 'B': break;
+      case 'R':
+        cie_.pointer_encoding = reader.read<uint8_t>();
+        break;
+      case 'L':
+        reader.read<uint8_t>();
+        break;
+      case 'S':
+        cie_.is_signal_frame = true;
+        break;
+      case 'B':
+        break;
       case 'P':
         encoding = reader.read<uint8_t>();
         if (!read_pointer(reader, encoding & 0x7f, body, &ignored)) return;
         break;
-      default: return;
+      default:
+        return;
     }
   }
   cie_.valid = reader.ok();
@@ -127,8 +160,8 @@ void EhFrameReader::parse_cie(uint64_t address) {
   for (size_t i = 0; (letters[i] = char(reader.read<uint8_t>())) != 0;) {
     if (++i == kMaxAugmentation) return;
   }
-  reader.uleb();  // code alignment
-  reader.sleb();  // data alignment
+  reader.uleb();                                          // code alignment
+  reader.sleb();                                          // data alignment
   version == 1 ? reader.read<uint8_t>() : reader.uleb();  // the return address's register
   if (reader.ok()) parse_augmentation(reader, body, letters);
 }
@@ -168,7 +201,8 @@ bool begins_inside_a_frame(ByteReader reader) {
       case 0x0e:  // DW_CFA_def_cfa_offset
         if (reader.uleb() != 8) return true;
         break;
-      default: return false;  // an advance, or something that says nothing about the entry
+      default:
+        return false;  // an advance, or something that says nothing about the entry
     }
   }
   return false;

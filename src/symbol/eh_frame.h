@@ -20,8 +20,8 @@ struct FrameRange {
   bool is_part = false;
 };
 
-// Sorted by address, one entry a start. Found through PT_GNU_EH_FRAME: its table, or when it has none
-// the records one after the other.
+// Sorted by address, one entry a start. Found through PT_GNU_EH_FRAME: its table, or when it has
+// none the records one after the other.
 std::vector<FrameRange> read_eh_frame(const ElfImage& image);
 
 }  // namespace patchbay

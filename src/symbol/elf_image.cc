@@ -65,7 +65,8 @@ bool ElfSymbols::name_is(const Elf64_Sym& symbol, std::string_view wanted) const
 bool ElfSymbols::starts_with(const Elf64_Sym& symbol, std::string_view start) const {
   if (symbol.st_name >= strings_.size()) return false;
   if (strings_.size() - symbol.st_name < start.size()) return false;
-  return start.empty() || std::memcmp(strings_.data() + symbol.st_name, start.data(), start.size()) == 0;
+  return start.empty() ||
+         std::memcmp(strings_.data() + symbol.st_name, start.data(), start.size()) == 0;
 }
 
 // --- headers and sections
@@ -91,6 +92,19 @@ ElfImage ElfImage::from_memory(std::vector<Elf64_Phdr> segments, uint64_t bias) 
   image.in_memory_ = true;
   image.bias_ = bias;
   image.segments_ = std::move(segments);
+  return image;
+}
+
+ElfImage ElfImage::from_copy(Bytes copy, uint64_t first, std::vector<Elf64_Phdr> segments,
+                             uint64_t bias) {
+  ElfImage image;
+  image.file_ = copy;
+  image.bias_ = bias;
+  image.segments_ = std::move(segments);
+  for (Elf64_Phdr& segment : image.segments_) {
+    segment.p_offset = segment.p_vaddr - first;
+    segment.p_filesz = segment.p_memsz;
+  }
   return image;
 }
 
@@ -121,8 +135,14 @@ void ElfImage::read_sections(const Elf64_Ehdr& header) {
     Elf64_Shdr raw = reader.read<Elf64_Shdr>();
     if (!reader.ok()) break;
     names.push_back(raw.sh_name);
-    sections_.push_back({{}, raw.sh_type, raw.sh_link, raw.sh_flags, raw.sh_addr, raw.sh_offset,
-                         raw.sh_size, raw.sh_entsize});
+    sections_.push_back({{},
+                         raw.sh_type,
+                         raw.sh_link,
+                         raw.sh_flags,
+                         raw.sh_addr,
+                         raw.sh_offset,
+                         raw.sh_size,
+                         raw.sh_entsize});
   }
   size_t names_index = header.e_shstrndx == SHN_XINDEX ? first.sh_link : header.e_shstrndx;
   if (names_index >= sections_.size()) return;
@@ -268,7 +288,7 @@ bool ElfImage::dynamic_value(int64_t tag, uint64_t* value) const {
 bool ElfImage::dynamic_address(int64_t tag, uint64_t* address) const {
   if (!dynamic_value(tag, address)) return false;
   // glibc adds the bias to the pointers of most objects in place, but not to those of the vdso.
-  if (in_memory_ && at(*address).empty()) *address -= bias_;
+  if (bias_ != 0 && at(*address).empty()) *address -= bias_;
   return true;
 }
 
@@ -277,8 +297,8 @@ size_t ElfImage::count_dynamic_symbols() const {
   uint64_t table = 0;
   if (dynamic_address(DT_HASH, &table)) {
     ByteReader reader(at(table));
-    reader.read<uint32_t>();          // buckets
-    return reader.read<uint32_t>();   // chains, one a symbol
+    reader.read<uint32_t>();         // buckets
+    return reader.read<uint32_t>();  // chains, one a symbol
   }
   if (dynamic_address(DT_GNU_HASH, &table)) return count_by_gnu_hash(table);
   return 0;

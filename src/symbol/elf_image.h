@@ -46,7 +46,8 @@ class ElfSymbols {
   Elf64_Sym operator[](size_t index) const;
   // Without @VERSION; empty when the offset is bad or the name longer than kMaxName.
   std::string_view name(const Elf64_Sym& symbol) const;
-  // The same as name(symbol) == wanted for a wanted name that is not empty, without looking for its end.
+  // The same as name(symbol) == wanted for a wanted name that is not empty, without looking for its
+  // end.
   bool name_is(const Elf64_Sym& symbol, std::string_view wanted) const;
 
   bool starts_with(const Elf64_Sym& symbol, std::string_view start) const;
@@ -62,15 +63,19 @@ class ElfImage {
  public:
   // `file` must outlive the image. EINVAL with a sentence when it is not an x86-64 ELF object.
   static Result<ElfImage> from_file(Bytes file);
-  // An object of this process, mapped at `bias`. It has no sections.
+  // An object of this process, mapped at `bias`. It has no sections. The object must stay loaded.
   static ElfImage from_memory(std::vector<Elf64_Phdr> segments, uint64_t bias);
+  // A copy of such an object: `copy` holds what lay at ELF address `first` and behind it.
+  static ElfImage from_copy(Bytes copy, uint64_t first, std::vector<Elf64_Phdr> segments,
+                            uint64_t bias);
 
   const std::vector<Elf64_Phdr>& segments() const { return segments_; }
   const std::vector<ElfSection>& sections() const { return sections_; }
   const ElfSection* find_section(std::string_view name) const;
   // Empty for a section without bytes in the file.
   Bytes section_bytes(const ElfSection& section) const;
-  // From an ELF address to the end of the segment that holds it; empty when there are no such bytes.
+  // From an ELF address to the end of the segment that holds it; empty when there are no such
+  // bytes.
   Bytes at(uint64_t address) const;
 
   bool is_executable(uint64_t address) const;
@@ -97,7 +102,7 @@ class ElfImage {
 
   Bytes file_;
   bool in_memory_ = false;
-  uint64_t bias_ = 0;
+  uint64_t bias_ = 0;  // what the dynamic linker may have added to pointers; 0 in a file
   std::vector<Elf64_Phdr> segments_;
   std::vector<ElfSection> sections_;
   std::vector<std::pair<uint64_t, uint64_t>> plt_ranges_;  // address, size

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "symbol/elf_module.h"
 
+#include <sys/uio.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <bit>
 
@@ -11,6 +14,8 @@ namespace {
 
 // From here on an index over all names is cheaper than another pass over the tables.
 constexpr size_t kScansBeforeIndex = 16;
+// A copy of an object whose file is gone must not double a program's memory.
+constexpr size_t kMaxCopy = size_t{256} << 20;
 
 std::string base_name(const std::string& path) {
   size_t slash = path.rfind('/');
@@ -18,7 +23,8 @@ std::string base_name(const std::string& path) {
 }
 
 bool same_segments(const std::vector<Elf64_Phdr>& a, const std::vector<Elf64_Phdr>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(Elf64_Phdr)) == 0;
+  return a.size() == b.size() &&
+         std::memcmp(a.data(), b.data(), a.size() * sizeof(Elf64_Phdr)) == 0;
 }
 
 bool name_begins_with_library(std::string_view name, std::string_view library) {
@@ -72,12 +78,33 @@ void ElfModule::open_own() {
   // The link leads to the program's file also after its name was given to another.
   if (identity_.is_executable && use_file("/proc/self/exe", false)) return;
   if (use_file(identity_.path, false)) return;
-  image_ = ElfImage::from_memory(identity_.segments, identity_.bias);
+  copy_from_memory();
+}
+
+// The file is gone. A copy, and one that asks the kernel: the program may unload the object at any
+// time, and then this reads nothing instead of crashing.
+bool ElfModule::copy_from_memory() {
+  size_t size = identity_.end - identity_.start;
+  if (size > kMaxCopy) return false;
+  void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return false;
+  Mapping copy(memory, size);
+  for (const Elf64_Phdr& segment : identity_.segments) {
+    if (segment.p_type != PT_LOAD || !(segment.p_flags & PF_R)) continue;
+    uint64_t start = identity_.bias + segment.p_vaddr;
+    iovec from = {reinterpret_cast<void*>(start), segment.p_memsz};
+    iovec to = {copy.data() + (start - identity_.start), segment.p_memsz};
+    if (::process_vm_readv(::getpid(), &to, 1, &from, 1, 0) < 0) return false;
+  }
+  file_ = std::move(copy);
+  image_ = ElfImage::from_copy(file_.bytes(), identity_.start - identity_.bias, identity_.segments,
+                               identity_.bias);
+  return true;
 }
 
 void ElfModule::open_recorded() {
-  if (!use_file(identity_.path, false) && (identity_.build_id.empty() ||
-      !use_file(debug_path_of_build_id(identity_.build_id), true))) {
+  if (!use_file(identity_.path, false) &&
+      (identity_.build_id.empty() || !use_file(debug_path_of_build_id(identity_.build_id), true))) {
     return;
   }
   text_ranges_.clear();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// One loaded object. Nothing is opened before somebody asks for its symbols or code. A single name is
-// looked for in the symbol tables as they lie in the file, which costs a millisecond or two even for
-// node and no memory; only a list of all functions, an address, or many names build indexes.
+// One loaded object. Nothing is opened before somebody asks for its symbols or code. A single name
+// is looked for in the symbol tables as they lie in the file, which costs a millisecond or two even
+// for node and no memory; only a list of all functions, an address, or many names build indexes.
 #pragma once
 
 #include <functional>
@@ -24,7 +24,7 @@ struct ModuleIdentity {
   uint64_t start = 0, end = 0, bias = 0;
   std::vector<Elf64_Phdr> segments;  // of an object in this process; empty for a recorded one
   bool in_this_process = false;
-  bool is_executable = false;        // the program itself, not a library
+  bool is_executable = false;  // the program itself, not a library
 };
 
 // What else a name can be in an object.
@@ -46,9 +46,11 @@ class ElfModule final : public Module {
 
   const ModuleIdentity& identity() const { return identity_; }
   bool is_vdso() const { return is_vdso_; }
-  // Whether `library:` means this module: libc for libc.so.6 and libc-2.31.so, or the soname's start.
+  // Whether `library:` means this module: libc for libc.so.6 and libc-2.31.so, or the soname's
+  // start.
   bool is_called(std::string_view library);
-  // Every function symbol of the tables, unsorted, doubles included, whose name starts with `start`.
+  // Every function symbol of the tables, unsorted, doubles included, whose name starts with
+  // `start`.
   void for_each_name(const std::function<void(const TableSymbol&)>& visit, std::string_view start);
   // The function of a symbol, with its size also when the symbol has none.
   FunctionSymbol complete(const TableSymbol& symbol);
@@ -66,6 +68,7 @@ class ElfModule final : public Module {
   void open();
   void open_own();
   void open_recorded();
+  bool copy_from_memory();
   bool use_file(const std::string& path, bool only_debug);
   void open_debug_file();
   std::vector<FunctionSymbol> scan_for(std::string_view name);

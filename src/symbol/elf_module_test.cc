@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: MIT
 //
-// Files in every state in which a library may be found: with symbols, stripped, with a separate debug
-// file, replaced, deleted, truncated. The libraries are built here, with the compiler at hand.
+// Files in every state in which a library may be found: with symbols, stripped, with a separate
+// debug file, replaced, deleted, truncated. The libraries are built here, with the compiler at
+// hand.
 #include "symbol/elf_module.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "symbol/symbol.h"
 
@@ -27,7 +30,11 @@ int exported_entry(int a) { return hidden_worker(a) + 1; }
 void *hidden_address(void) { return (void *)hidden_worker; }
 int exported_data = VERSION;
 int say(void) { return printf("hello\n"); }
-__asm__(".text\n.globl asm_without_type\nasm_without_type:\n.cfi_startproc\nnop\nnop\nret\n.cfi_endproc\n");
+__asm__(".text\n"
+        ".globl asm_without_type\nasm_without_type:\n.cfi_startproc\nnop\nret\n.cfi_endproc\n"
+        ".cfi_startproc\n.cfi_def_cfa_offset 32\nnop\nnop\nnop\nret\n.cfi_endproc\n"
+        ".type pbfn.constprop.0, @function\npbfn.constprop.0:\nret\n.size pbfn.constprop.0, 1\n"
+        ".type pbfn.cold, @function\npbfn.cold:\nret\n.size pbfn.cold, 1\n");
 )";
 
 class BuiltLibrary : public testing::Test {
@@ -76,6 +83,19 @@ class BuiltLibrary : public testing::Test {
              static_cast<unsigned long>(address - module.bias()));
     return text;
   }
+  std::set<uint64_t> function_addresses(const std::string& name) {
+    Result<Mapping> file = Mapping::read_only_file(path(name));
+    Result<ElfImage> image = ElfImage::from_file(file->bytes());
+    std::set<uint64_t> addresses;
+    for (const FunctionSymbol& function : load_functions({&*image, nullptr, true, 0})) {
+      addresses.insert(function.address);
+      for (const ElfSection& section : image->sections()) {
+        if (!section.name.starts_with(".plt")) continue;
+        EXPECT_GE(function.address - section.address, section.size) << "a PLT stub is no function";
+      }
+    }
+    return addresses;
+  }
   // The address that a name resolves to; 0 when it does not, or to several.
   static uint64_t resolve(SymbolTable& table, const std::string& name) {
     auto result = table.resolve(name);
@@ -102,8 +122,16 @@ TEST_F(BuiltLibrary, WithSymbols) {
   EXPECT_EQ(resolve(*table, "libpbfix:exported_entry"), entry_);
   EXPECT_EQ(source_of(*table, "hidden_worker"), SymbolSource::kSymtab);
   EXPECT_NE(resolve(*table, "asm_without_type"), 0u);
+  EXPECT_NE(resolve(*table, "pbfn"), 0u) << "only a clone is left of it";
+  EXPECT_EQ(resolve(*table, "pbfn"), resolve(*table, "pbfn.constprop.0"));
+  EXPECT_EQ(resolve(*table, "pbfn.cold"), 0u);
   Module* module = find(*table, "libpbfix.so");
   ASSERT_NE(module, nullptr);
+  // The part in front of the clone has no name, and a frame that no entry has.
+  uint64_t part = resolve(*table, "pbfn") - 4;
+  auto is_it = [&](const FunctionSymbol& f) { return f.address == part && f.is_cold_part; };
+  const auto& all = module->functions();
+  EXPECT_TRUE(std::any_of(all.begin(), all.end(), is_it));
   EXPECT_EQ(module->path(), path("libpbfix.so"));
   EXPECT_EQ(module->build_id().size(), 40u);
   std::string data = table->resolve("exported_data").error().message();
@@ -121,7 +149,13 @@ TEST_F(BuiltLibrary, WithSymbols) {
 
 TEST_F(BuiltLibrary, StrippedFunctionsGoByOffset) {
   build("libpbstripped.so");
+  std::set<uint64_t> with_symbols = function_addresses("libpbstripped.so");
   ASSERT_EQ(run("strip " + path("libpbstripped.so")), 0);
+  std::set<uint64_t> without = function_addresses("libpbstripped.so");
+  EXPECT_GE(without.size(), 5u);
+  EXPECT_TRUE(
+      std::includes(with_symbols.begin(), with_symbols.end(), without.begin(), without.end()))
+      << "PLT stubs must not appear as nameless functions";
   load("libpbstripped.so");
   auto table = make_self_symbol_table();
   Module* module = find(*table, "libpbstripped.so");
@@ -147,8 +181,8 @@ TEST_F(BuiltLibrary, DebugLinkIsFollowedAndChecked) {
     std::string library = path(name), debug = path(name + ".debug");
     ASSERT_EQ(run("objcopy --only-keep-debug " + library + " " + debug), 0);
     ASSERT_EQ(run("strip " + library), 0);
-    ASSERT_EQ(run("cd " + directory_.string() + " && objcopy --add-gnu-debuglink=" + name + ".debug " +
-                  name),
+    ASSERT_EQ(run("cd " + directory_.string() + " && objcopy --add-gnu-debuglink=" + name +
+                  ".debug " + name),
               0);
     load(name);
     auto table = make_self_symbol_table();
@@ -158,7 +192,8 @@ TEST_F(BuiltLibrary, DebugLinkIsFollowedAndChecked) {
     EXPECT_EQ(resolve(*make_self_symbol_table(), "hidden_worker"), worker_);
     // Another build's debug file has other addresses in it; it must not be believed.
     build("other.so", "-DVERSION=77" + id);
-    ASSERT_EQ(run("objcopy --only-keep-debug " + path("other.so") + " " + path(".debug/" + name + ".debug")),
+    ASSERT_EQ(run("objcopy --only-keep-debug " + path("other.so") + " " +
+                  path(".debug/" + name + ".debug")),
               0);
     EXPECT_EQ(resolve(*make_self_symbol_table(), "hidden_worker"), 0u);
     dlclose(handle_);
@@ -184,7 +219,8 @@ TEST_F(BuiltLibrary, ReplacedOrDeletedFileIsNotBelieved) {
     EXPECT_EQ(resolve(*table, "exported_entry"), entry_);
     Module* module = find(*table, name);
     ASSERT_NE(module, nullptr) << "the name of a deleted file";
-    EXPECT_EQ(resolve(*table, at(*module, worker_)), worker_) << "the unwind table is in memory too";
+    EXPECT_EQ(resolve(*table, at(*module, worker_)), worker_)
+        << "the unwind table is in memory too";
     EXPECT_EQ(module->original_code(entry_, 4).size(), 4u);
     dlclose(handle_);
     handle_ = nullptr;
@@ -197,7 +233,8 @@ TEST_F(BuiltLibrary, RecordedModulesNeedTheSameBuildId) {
   auto self = make_self_symbol_table();
   Module* module = find(*self, "libpbrec.so");
   ASSERT_NE(module, nullptr);
-  RecordedModule recorded{module->start(), module->end(), module->bias(), module->build_id(), module->path()};
+  RecordedModule recorded{module->start(), module->end(), module->bias(), module->build_id(),
+                          module->path()};
   auto table = make_recorded_symbol_table({recorded});
   EXPECT_EQ(resolve(*table, "hidden_worker"), worker_);
   SymbolizedAddress where;
@@ -252,12 +289,13 @@ TEST(ElfImage, RefusesWhatIsNotElf) {
 
 TEST(BuildId, OfNotes) {
   const uint8_t notes[] = {
-      4, 0, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0, 'G', 'N', 'U', 0, 9, 9, 9, 9,      // another note
-      4, 0, 0, 0, 3, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0, 0xab, 0xcd, 1, 0  // the build-id
+      4, 0, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0, 'G', 'N', 'U', 0, 9,    9,    9, 9,  // another note
+      4, 0, 0, 0, 3, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0, 0xab, 0xcd, 1, 0   // the build-id
   };
   EXPECT_EQ(build_id_of_notes(notes, 4), "abcd01");
   EXPECT_EQ(build_id_of_notes(Bytes(notes).first(30), 4), "");
-  const uint8_t huge[] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 3, 0, 0, 0, 'G', 'N', 'U', 0};
+  const uint8_t huge[] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+                          3,    0,    0,    0,    'G',  'N',  'U',  0};
   EXPECT_EQ(build_id_of_notes(huge, 4), "");
 }
 

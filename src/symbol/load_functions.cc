@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Symbols first (.symtab, or the debug file's, and .dynsym), then the unwind tables: they give sizes
-// to symbols that have none, names without a type their right to be functions, and they stand alone
-// where no symbol covers the code. Memory is needed for the result, and while loading for the unwind
-// ranges.
+// Symbols first (.symtab, or the debug file's, and .dynsym), then the unwind tables: they give
+// sizes to symbols that have none, names without a type their right to be functions, and they stand
+// alone where no symbol covers the code. Memory is needed for the result, and while loading for the
+// unwind ranges.
 #include "symbol/load_functions.h"
 
 #include <algorithm>
@@ -63,8 +63,9 @@ void Loader::add_table(const ElfSymbols& table, SymbolSource source) {
 }
 
 const FrameRange* Loader::frame_around(uint64_t address) const {
-  auto after = std::upper_bound(frames_.begin(), frames_.end(), address,
-                                [](uint64_t a, const FrameRange& frame) { return a < frame.start; });
+  auto after =
+      std::upper_bound(frames_.begin(), frames_.end(), address,
+                       [](uint64_t a, const FrameRange& frame) { return a < frame.start; });
   if (after == frames_.begin()) return nullptr;
   const FrameRange& frame = *std::prev(after);
   return address - frame.start < frame.size ? &frame : nullptr;
@@ -151,7 +152,9 @@ std::vector<FunctionSymbol> Loader::load() {
   std::sort(functions_.begin(), functions_.end(), [](const auto& a, const auto& b) {
     return a.address != b.address ? a.address < b.address : is_better_name(a, b);
   });
-  auto same = [](const auto& a, const auto& b) { return a.address == b.address && a.name == b.name; };
+  auto same = [](const auto& a, const auto& b) {
+    return a.address == b.address && a.name == b.name;
+  };
   functions_.erase(std::unique(functions_.begin(), functions_.end(), same), functions_.end());
   give_sizes();
   add_nameless();
@@ -165,8 +168,8 @@ std::vector<FunctionSymbol> Loader::load() {
 bool is_function(const ElfImage& image, const Elf64_Sym& symbol) {
   unsigned type = ELF64_ST_TYPE(symbol.st_info);
   return (type == STT_FUNC || type == STT_GNU_IFUNC) && symbol.st_shndx != SHN_UNDEF &&
-         symbol.st_shndx != SHN_ABS && symbol.st_value != 0 && image.is_executable(symbol.st_value) &&
-         !image.is_plt(symbol.st_value);
+         symbol.st_shndx != SHN_ABS && symbol.st_value != 0 &&
+         image.is_executable(symbol.st_value) && !image.is_plt(symbol.st_value);
 }
 
 FunctionSymbol make_function(const TableSymbol& from, uint64_t bias) {

@@ -10,8 +10,9 @@
 
 namespace patchbay {
 
-// Where to read one object from. `debug` is its separate debug file or null. A debug file that stands
-// in for a missing object (has_code false) has addresses, but neither code nor unwind tables.
+// Where to read one object from. `debug` is its separate debug file or null. A debug file that
+// stands in for a missing object (has_code false) has addresses, but neither code nor unwind
+// tables.
 struct ObjectSources {
   const ElfImage* image = nullptr;
   const ElfImage* debug = nullptr;

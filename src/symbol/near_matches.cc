@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// "Did you mean": names near a wrong one among some 100,000. Most are dismissed by their length and by
-// the set of their letters; the rest is measured with the edit distance, bounded by the worst match
-// that still counts.
+// "Did you mean": names near a wrong one among some 100,000. Most are dismissed by their length and
+// by the set of their letters; the rest is measured with the edit distance, bounded by the worst
+// match that still counts.
 #include <algorithm>
 #include <bit>
 
@@ -65,7 +65,8 @@ int cost_of(std::string_view wrong, uint64_t letters, std::string_view candidate
 }  // namespace
 
 std::vector<std::string> near_matches(std::string_view wrong,
-                                      const std::vector<std::string_view>& candidates, size_t limit) {
+                                      const std::vector<std::string_view>& candidates,
+                                      size_t limit) {
   if (wrong.empty() || wrong.size() > kMaxLength) return {};
   uint64_t letters = letters_of(wrong);
   int bound = int(std::clamp<size_t>(2 * wrong.size() / 3, 2, 10));

@@ -8,9 +8,18 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-const std::vector<std::string_view> kNames = {
-    "sqlite3_prepare", "sqlite3_prepare_v2", "sqlite3_prepare_v3", "sqlite3_step", "sqlite3_open",
-    "memcpy", "memmove", "openat", "openat", "open", "BIO_new", "x"};
+const std::vector<std::string_view> kNames = {"sqlite3_prepare",
+                                              "sqlite3_prepare_v2",
+                                              "sqlite3_prepare_v3",
+                                              "sqlite3_step",
+                                              "sqlite3_open",
+                                              "memcpy",
+                                              "memmove",
+                                              "openat",
+                                              "openat",
+                                              "open",
+                                              "BIO_new",
+                                              "x"};
 
 TEST(NearMatches, BestFirst) {
   EXPECT_EQ(near_matches("sqlite3_prepar_v2", kNames),

@@ -6,9 +6,11 @@
 //   2. its clones: name.isra.0, name.constprop.1, ...   the same
 //   3. C++: the demangled name, in classes from the exact overload to a mere last component
 //
-// Step 3 demangles only names that contain every identifier of what was asked for, which is a search
-// in a few megabytes and some hundred demanglings, instead of some ten thousand.
+// Step 3 demangles only names that contain every identifier of what was asked for, which is a
+// search in a few megabytes and some hundred demanglings, instead of some ten thousand.
 #include "symbol/resolve.h"
+
+#include <link.h>
 
 #include <algorithm>
 #include <charconv>
@@ -36,12 +38,13 @@ std::string joined(const std::vector<std::string>& parts) {
 
 // How well a C++ function answers the question; less is better.
 enum class Answer {
-  kExact,            // this name (and this overload, when one was asked for)
-  kExactClone,       // the same, but a clone like .isra.0
-  kTemplate,         // an instantiation, asked for without template arguments
-  kSuffix,           // asked for without its first namespaces
+  kExact,       // this name (and this overload, when one was asked for)
+  kExactClone,  // the same, but a clone like .isra.0
+  kTemplate,    // an instantiation, asked for without template arguments
+  kSuffix,      // asked for without its first namespaces
   kSuffixClone,
-  kOtherParameters,  // the name, but not the parameter list asked for: only for the error's sentence
+  kOtherParameters,  // the name, but not the parameter list asked for: only for the error's
+                     // sentence
   kNo,
 };
 
@@ -81,7 +84,8 @@ Answer CxxQuestion::compare_name(std::string_view name) const {
   std::string bare = has_arguments_ ? whole : squeeze(without_template_arguments(name));
   if (whole == name_) return Answer::kExact;
   if (bare == name_) return Answer::kTemplate;
-  return whole.ends_with("::" + name_) || bare.ends_with("::" + name_) ? Answer::kSuffix : Answer::kNo;
+  return whole.ends_with("::" + name_) || bare.ends_with("::" + name_) ? Answer::kSuffix
+                                                                       : Answer::kNo;
 }
 
 Answer CxxQuestion::compare(std::string_view symbol) const {
@@ -134,7 +138,9 @@ class Resolver {
 
 void Resolver::add(ElfModule& module, const FunctionSymbol& function, std::string display) {
   if (function.is_cold_part) return;
-  auto same = [&](const ResolvedFunction& other) { return other.symbol.address == function.address; };
+  auto same = [&](const ResolvedFunction& other) {
+    return other.symbol.address == function.address;
+  };
   if (std::any_of(found_.begin(), found_.end(), same)) return;
   found_.push_back({&module, function, std::move(display)});
 }
@@ -187,12 +193,14 @@ bool Resolver::by_symbol() {
 bool Resolver::by_clone() {
   std::string start = std::string(name_) + ".";
   for (const auto& module : chosen_) {
-    module->for_each_name([&](const TableSymbol& symbol) {
-      std::string_view name = symbol.table.name(symbol.symbol);
-      if (!name.starts_with(start)) return;
-      FunctionSymbol function = module->complete(symbol);
-      add(*module, function, display_name(*module, function));
-    }, start);
+    module->for_each_name(
+        [&](const TableSymbol& symbol) {
+          std::string_view name = symbol.table.name(symbol.symbol);
+          if (!name.starts_with(start)) return;
+          FunctionSymbol function = module->complete(symbol);
+          add(*module, function, display_name(*module, function));
+        },
+        start);
     if (!found_.empty()) return true;
   }
   return false;
@@ -204,17 +212,19 @@ bool Resolver::by_cxx_name() {
   for (const auto& module : chosen_) {
     if (best == Answer::kExact) break;
     Answer best_before = best;
-    module->for_each_name([&](const TableSymbol& symbol) {
-      std::string_view name = symbol.table.name(symbol.symbol);
-      if (!question.may_be(name) || is_cold_name(name)) return;
-      Answer answer = question.compare(name);
-      if (answer == Answer::kOtherParameters) other_overloads_.push_back(demangle(name, true));
-      // A later module must answer better, not as well: the first module that has it wins.
-      if (answer > best || (answer == best && best == best_before)) return;
-      if (answer < best) found_.clear();
-      best = answer;
-      add(*module, module->complete(symbol), demangle(name, false));
-    }, "_Z");
+    module->for_each_name(
+        [&](const TableSymbol& symbol) {
+          std::string_view name = symbol.table.name(symbol.symbol);
+          if (!question.may_be(name) || is_cold_name(name)) return;
+          Answer answer = question.compare(name);
+          if (answer == Answer::kOtherParameters) other_overloads_.push_back(demangle(name, true));
+          // A later module must answer better, not as well: the first module that has it wins.
+          if (answer > best || (answer == best && best == best_before)) return;
+          if (answer < best) found_.clear();
+          best = answer;
+          add(*module, module->complete(symbol), demangle(name, false));
+        },
+        "_Z");
   }
   only_suffix_ = best == Answer::kSuffix || best == Answer::kSuffixClone;
   return !found_.empty();
@@ -249,11 +259,13 @@ Result<std::vector<ResolvedFunction>> Resolver::finish() {
       uint64_t address = call_ifunc_resolver(function.symbol.address);
       auto holds = [&](const auto& m) { return address >= m->start() && address < m->end(); };
       auto owner = std::find_if(all_.begin(), all_.end(), holds);
-      const FunctionSymbol* chosen = owner == all_.end() ? nullptr : (*owner)->function_around(address);
+      const FunctionSymbol* chosen =
+          owner == all_.end() ? nullptr : (*owner)->function_around(address);
       if (!chosen || chosen->address != address) {
         bool in_vdso = owner != all_.end() && (*owner)->is_vdso();
         if (found_.size() > 1) continue;
-        return user_error(EINVAL, quoted(spec_) + " is chosen at run time (IFUNC), and its implementation " +
+        return user_error(EINVAL, quoted(spec_) +
+                                      " is chosen at run time (IFUNC), and its implementation " +
                                       (in_vdso ? "lies in the kernel's vdso, which cannot be traced"
                                                : "lies in no function that is known"));
       }
@@ -274,7 +286,8 @@ Error Resolver::no_library() const {
   for (const auto& module : all_) {
     if (!module->is_vdso()) names.push_back(module->name());
   }
-  for (const std::string& name : names) candidates.push_back(std::string_view(name).substr(0, name.find(".so")));
+  for (const std::string& name : names)
+    candidates.push_back(std::string_view(name).substr(0, name.find(".so")));
   std::vector<std::string> near = near_matches(library_, candidates, 1);
   return user_error(EINVAL, "no library " + quoted(library_) + " in this program" +
                                 (near.empty() ? "" : ", did you mean " + near[0] + "?") +
@@ -308,10 +321,12 @@ std::string Resolver::elsewhere() const {
 
 void Resolver::add_c_names(std::vector<std::string_view>* names) const {
   for (const auto& module : chosen_) {
-    module->for_each_name([&](const TableSymbol& symbol) {
-      std::string_view name = symbol.table.name(symbol.symbol);
-      if (!name.starts_with("_Z") && name.find('.') == name.npos) names->push_back(name);
-    }, "");
+    module->for_each_name(
+        [&](const TableSymbol& symbol) {
+          std::string_view name = symbol.table.name(symbol.symbol);
+          if (!name.starts_with("_Z") && name.find('.') == name.npos) names->push_back(name);
+        },
+        "");
   }
 }
 
@@ -325,12 +340,16 @@ std::vector<std::string> Resolver::cxx_names() const {
     });
   };
   for (const auto& module : chosen_) {
-    module->for_each_name([&](const TableSymbol& symbol) {
-      std::string_view name = symbol.table.name(symbol.symbol);
-      bool wanted = module == chosen_.front() ? names.size() < kMaxDemangledForHints / 2 || shares(name)
-                                              : shares(name);
-      if (wanted && names.size() < kMaxDemangledForHints) names.push_back(demangle(name, false));
-    }, "_Z");
+    module->for_each_name(
+        [&](const TableSymbol& symbol) {
+          std::string_view name = symbol.table.name(symbol.symbol);
+          bool wanted = module == chosen_.front()
+                            ? names.size() < kMaxDemangledForHints / 2 || shares(name)
+                            : shares(name);
+          if (wanted && names.size() < kMaxDemangledForHints)
+            names.push_back(demangle(name, false));
+        },
+        "_Z");
   }
   return names;
 }
@@ -398,9 +417,36 @@ FunctionSpec split_spec(std::string_view spec) {
   return {{}, spec};
 }
 
+namespace {
+
+struct IfuncCall {
+  uint64_t resolver;
+  uint64_t implementation;
+};
+
+int call_in_its_object(dl_phdr_info* info, size_t, void* data) {
+  auto* call = static_cast<IfuncCall*>(data);
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const Elf64_Phdr& segment = info->dlpi_phdr[i];
+    uint64_t offset = call->resolver - info->dlpi_addr - segment.p_vaddr;
+    if (segment.p_type != PT_LOAD || !(segment.p_flags & PF_X) || offset >= segment.p_memsz)
+      continue;
+    auto resolver = reinterpret_cast<uint64_t (*)()>(call->resolver);
+    call->implementation = resolver();
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace
+
+// Called under the dynamic linker's lock and only in an object that it lists, so that no other
+// thread unloads the resolver meanwhile. On x86-64 a resolver takes no arguments, and asking it
+// again, as dlsym() does each time, gives the same answer.
 uint64_t call_ifunc_resolver(uint64_t resolver) {
-  auto function = reinterpret_cast<uint64_t (*)()>(resolver);
-  return function();
+  IfuncCall call{resolver, 0};
+  dl_iterate_phdr(call_in_its_object, &call);
+  return call.implementation;
 }
 
 Result<std::vector<ResolvedFunction>> resolve_functions(const ModuleList& modules,

@@ -17,7 +17,8 @@ using ModuleList = std::vector<std::shared_ptr<ElfModule>>;
 Result<std::vector<ResolvedFunction>> resolve_functions(const ModuleList& modules,
                                                         std::string_view spec);
 
-// The implementation that an IFUNC's resolver chooses, in this process.
+// The implementation that an IFUNC's resolver chooses, in this process; 0 when it is no longer
+// loaded.
 uint64_t call_ifunc_resolver(uint64_t resolver);
 
 // `library:name` taken apart at a single colon; `library` is empty when there is none.

@@ -2,7 +2,8 @@
 //
 // Functions by name and names by address, for the process itself (agent) and for a recorded list of
 // modules (tool). A module is one loaded ELF object. Everything here runs outside the probe path;
-// it allocates. Not thread-safe: the control thread owns it.
+// it allocates. Not thread-safe: the control thread owns it. The C++ demangler recurses: the thread
+// needs a stack of 1 MiB.
 #pragma once
 
 #include <cstdint>
@@ -19,30 +20,34 @@ namespace patchbay {
 enum class SymbolSource : uint8_t { kSymtab, kDynsym, kDebugFile, kEhFrame };
 
 struct FunctionSymbol {
-  uint64_t address = 0;      // run-time address of the entry (bias applied)
-  uint32_t size = 0;         // bytes; from the symbol, else from .eh_frame, else up to the next symbol
+  uint64_t address = 0;  // run-time address of the entry (bias applied)
+  uint32_t size = 0;     // bytes; from the symbol, else from .eh_frame, else up to the next symbol
   SymbolSource source = SymbolSource::kDynsym;
-  bool is_ifunc = false;     // address is the resolver's
-  bool is_cold_part = false; // name.cold, or a part without a name: not an entry that is ever called
-  bool is_global = false;    // visible to other objects
-  std::string_view name;     // mangled, without @VERSION; empty for kEhFrame (shown as file@0xOFFSET)
+  bool is_ifunc = false;   // address is the resolver's
+  bool is_global = false;  // visible to other objects
+  // name.cold, or a nameless part that the unwind table gives away: not an entry that is ever
+  // called.
+  bool is_cold_part = false;
+  std::string_view name;  // mangled, without @VERSION; empty for kEhFrame (shown as file@0xOFFSET)
 };
 
 class Module {
  public:
   virtual ~Module() = default;
-  virtual const std::string& path() const = 0;      // as in /proc/PID/maps
-  virtual const std::string& name() const = 0;      // what `library:` in a function's name is matched with
+  virtual const std::string& path() const = 0;  // as in /proc/PID/maps
+  // The file's base name: what `library:` in a function's name is matched with (or the soname).
+  virtual const std::string& name() const = 0;
   virtual const std::string& build_id() const = 0;  // hex, empty when there is none
   virtual uint64_t start() const = 0;
   virtual uint64_t end() const = 0;
   virtual uint64_t bias() const = 0;
-  // Sorted by address, aliases adjacent with the best name first; loaded at the first call. PLT stubs,
-  // signal return trampolines and undefined symbols are not in it. Names stay valid as long as the
-  // module; the vector until SymbolTable::drop_caches().
+  // Sorted by address, aliases adjacent with the best name first; loaded at the first call. PLT
+  // stubs, signal return trampolines and undefined symbols are not in it. Names stay valid as long
+  // as the module; the vector until SymbolTable::drop_caches().
   virtual const std::vector<FunctionSymbol>& functions() = 0;
-  // Code bytes as in the file (not as patched now); empty when the range is not executable text. When
-  // the file is gone or was replaced: the bytes that are in memory now (running process), or nothing.
+  // Code bytes as in the file (not as patched now); empty when the range is not executable text.
+  // When the file is gone or was replaced: the bytes that were in memory at the first question
+  // (running process), or nothing.
   virtual std::string_view original_code(uint64_t address, size_t size) = 0;
   // Executable ranges [first, second) of run-time addresses.
   virtual const std::vector<std::pair<uint64_t, uint64_t>>& text_ranges() const = 0;
@@ -51,7 +56,8 @@ class Module {
 struct ResolvedFunction {
   Module* module = nullptr;
   FunctionSymbol symbol;     // for an IFUNC: address of the implementation that was chosen
-  std::string display_name;  // demangled without parameters for C++, else the symbol's name, or file@0xOFFSET
+  std::string display_name;  // demangled without parameters for C++, else the symbol's name, or
+                             // file@0xOFFSET
 };
 
 struct SymbolizedAddress {
@@ -65,12 +71,12 @@ struct SymbolizedAddress {
 class SymbolTable {
  public:
   virtual ~SymbolTable() = default;
-  // Reads the list of loaded modules again. Returns true when it has changed. A Module that was unloaded
-  // leaves modules(), but its object stays valid as long as the table.
+  // Reads the list of loaded modules again. Returns true when it has changed. A Module that was
+  // unloaded leaves modules(), but its object stays valid as long as the table.
   virtual bool refresh() = 0;
   virtual std::vector<Module*> modules() = 0;
-  // NAME, LIBRARY:NAME, file@0xOFFSET, a mangled name, ns::Class::method (all overloads), or that with
-  // a full parameter list. NAME prefers the executable, then libraries in load order, as the
+  // NAME, LIBRARY:NAME, file@0xOFFSET, a mangled name, ns::Class::method (all overloads), or that
+  // with a full parameter list. NAME prefers the executable, then libraries in load order, as the
   // dynamic linker does (first module that has it); LIBRARY is a soname prefix (libsqlite3, libc).
   // EINVAL with near matches in the sentence when nothing matches.
   virtual Result<std::vector<ResolvedFunction>> resolve(std::string_view spec) = 0;
@@ -98,8 +104,10 @@ std::string demangle(std::string_view mangled, bool with_parameters);
 std::string without_blanks(std::string_view name);
 // How a function is shown: its demangled name without parameters, or file@0xOFFSET.
 std::string display_name(const Module& module, const FunctionSymbol& function);
-// Up to `limit` candidates nearest to `wrong`, best first (edit distance; also prefix and substring).
-std::vector<std::string> near_matches(std::string_view wrong, const std::vector<std::string_view>& candidates,
+// Up to `limit` candidates nearest to `wrong`, best first (edit distance; also prefix and
+// substring).
+std::vector<std::string> near_matches(std::string_view wrong,
+                                      const std::vector<std::string_view>& candidates,
                                       size_t limit = 3);
 
 }  // namespace patchbay

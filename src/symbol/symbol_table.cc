@@ -36,7 +36,7 @@ class ModuleTable : public SymbolTable {
   ElfModule* module_of(uint64_t address) const;
   const std::string& shown_name(const ElfModule& module, const FunctionSymbol& function);
 
-  ModuleList modules_;             // in load order
+  ModuleList modules_;              // in load order
   std::vector<ElfModule*> sorted_;  // by address
   std::unordered_map<uint64_t, std::string> names_;
 };
@@ -68,7 +68,8 @@ ElfModule* ModuleTable::module_of(uint64_t address) const {
   return address < module->end() ? module : nullptr;
 }
 
-const std::string& ModuleTable::shown_name(const ElfModule& module, const FunctionSymbol& function) {
+const std::string& ModuleTable::shown_name(const ElfModule& module,
+                                           const FunctionSymbol& function) {
   if (names_.size() >= kMaxCachedNames) names_.clear();
   auto [entry, added] = names_.try_emplace(function.address);
   if (added) entry->second = without_blanks(display_name(module, function));
@@ -109,6 +110,7 @@ struct LoadedObject {
   std::string name;
   uint64_t bias = 0;
   std::vector<Elf64_Phdr> segments;
+  std::string build_id;
 };
 
 struct LoadedObjects {
@@ -117,7 +119,7 @@ struct LoadedObjects {
   unsigned long long known_generation = 0;
 };
 
-// Under the dynamic linker's lock: copies, and nothing else.
+// Under the dynamic linker's lock, which keeps the object loaded: copies what needs that.
 int note_object(dl_phdr_info* info, size_t, void* data) {
   auto* loaded = static_cast<LoadedObjects*>(data);
   loaded->generation = info->dlpi_adds + info->dlpi_subs;
@@ -126,6 +128,7 @@ int note_object(dl_phdr_info* info, size_t, void* data) {
   object.name = info->dlpi_name ? info->dlpi_name : "";
   object.bias = info->dlpi_addr;
   object.segments.assign(info->dlpi_phdr, info->dlpi_phdr + info->dlpi_phnum);
+  object.build_id = ElfImage::from_memory(object.segments, object.bias).build_id();
   loaded->objects.push_back(std::move(object));
   return 0;
 }
@@ -181,7 +184,8 @@ std::shared_ptr<ElfModule> SelfSymbolTable::known(const ModuleIdentity& identity
   return nullptr;
 }
 
-std::shared_ptr<ElfModule> SelfSymbolTable::module_for(const LoadedObject& object, bool is_executable,
+std::shared_ptr<ElfModule> SelfSymbolTable::module_for(const LoadedObject& object,
+                                                       bool is_executable,
                                                        const std::vector<MappedFile>& files) const {
   ModuleIdentity identity;
   identity.in_this_process = true;
@@ -200,7 +204,7 @@ std::shared_ptr<ElfModule> SelfSymbolTable::module_for(const LoadedObject& objec
     if (identity.start >= file.start && identity.start < file.end) identity.path = file.path;
   }
   identity.segments = object.segments;
-  identity.build_id = ElfImage::from_memory(object.segments, object.bias).build_id();
+  identity.build_id = object.build_id;
   if (std::shared_ptr<ElfModule> module = known(identity)) return module;
   return std::make_shared<ElfModule>(std::move(identity));
 }
@@ -251,11 +255,14 @@ class RecordedSymbolTable final : public ModuleTable {
 std::string display_name(const Module& module, const FunctionSymbol& function) {
   if (!function.name.empty()) return demangle(function.name, false);
   char digits[17];
-  auto end = std::to_chars(digits, digits + sizeof digits, function.address - module.bias(), 16).ptr;
+  auto end =
+      std::to_chars(digits, digits + sizeof digits, function.address - module.bias(), 16).ptr;
   return module.name() + "@0x" + std::string(digits, end);
 }
 
-std::unique_ptr<SymbolTable> make_self_symbol_table() { return std::make_unique<SelfSymbolTable>(); }
+std::unique_ptr<SymbolTable> make_self_symbol_table() {
+  return std::make_unique<SelfSymbolTable>();
+}
 
 std::unique_ptr<SymbolTable> make_recorded_symbol_table(std::vector<RecordedModule> modules) {
   return std::make_unique<RecordedSymbolTable>(std::move(modules));

@@ -40,10 +40,10 @@ struct Callable {
 };
 namespace left {
 KEEP int pb_twice() { return 11; }
-}
+}  // namespace left
 namespace right {
 KEEP int pb_twice() { return 12; }
-}
+}  // namespace right
 using Handler = int (*)(const char*);
 KEEP Handler pick_handler(int which) {
   Handler handler = overloaded;
@@ -152,7 +152,8 @@ TEST_F(SelfSymbols, Overloads) {
   int (*of_int)(int) = pb_fixture::overloaded;
   int (*of_text)(const char*) = pb_fixture::overloaded;
   int (*of_both)(int, char) = pb_fixture::overloaded;
-  EXPECT_EQ(addresses, (std::set<uint64_t>{uint64_t(of_int), uint64_t(of_text), uint64_t(of_both)}));
+  EXPECT_EQ(addresses,
+            (std::set<uint64_t>{uint64_t(of_int), uint64_t(of_text), uint64_t(of_both)}));
   expect_only("pb_fixture::overloaded(int)", (void*)of_int, "pb_fixture::overloaded");
   expect_only("pb_fixture::overloaded(const char *)", (void*)of_text, "pb_fixture::overloaded");
   expect_only("pb_fixture::overloaded(char const*)", (void*)of_text, "pb_fixture::overloaded");
@@ -174,7 +175,8 @@ TEST_F(SelfSymbols, TemplatesAndOperators) {
               "pb_fixture::Callable::operator()");
   expect_only("pb_fixture::Callable::operator<", address_of_member(&Callable::operator<),
               "pb_fixture::Callable::operator<");
-  expect_only("pb_fixture::pick_handler", (void*)pb_fixture::pick_handler, "pb_fixture::pick_handler");
+  expect_only("pb_fixture::pick_handler", (void*)pb_fixture::pick_handler,
+              "pb_fixture::pick_handler");
 }
 
 TEST_F(SelfSymbols, AnonymousNamespaceAndSuffix) {
@@ -225,7 +227,8 @@ TEST_F(SelfSymbols, UnknownNamesSayWhy) {
   expect_part(refusal("libstdc++:openat"), "libc.so.6 has it");
   expect_part(refusal(""), "missing");
   expect_part(refusal("libc:"), "missing");
-  for (const char* odd : {"::", ":", "a:b:c", "((((", "<", "operator", "@0x", "x@0xzz", "\"", "::f(", "f)"}) {
+  for (const char* odd :
+       {"::", ":", "a:b:c", "((((", "<", "operator", "@0x", "x@0xzz", "\"", "::f(", "f)"}) {
     refusal(odd);
   }
 }
@@ -269,9 +272,9 @@ TEST_F(SelfSymbols, FunctionsKeepTheirPromises) {
     for (size_t i = 0; i < functions.size(); ++i) {
       const FunctionSymbol& function = functions[i];
       ASSERT_GT(function.size, 0u) << module->name() << " " << function.name;
-      ASSERT_TRUE(std::any_of(module->text_ranges().begin(), module->text_ranges().end(), [&](auto r) {
-        return function.address >= r.first && function.address < r.second;
-      }));
+      ASSERT_TRUE(std::any_of(
+          module->text_ranges().begin(), module->text_ranges().end(),
+          [&](auto r) { return function.address >= r.first && function.address < r.second; }));
       ASSERT_EQ(function.name.empty(), function.source == SymbolSource::kEhFrame);
       ASSERT_NE(function.name, "__restore_rt");
       if (i == 0) continue;
@@ -312,7 +315,8 @@ TEST_F(SelfSymbols, ManyLookUpsAndDroppedCachesAgree) {
 TEST_F(SelfSymbols, Coverage) {
   std::vector<RecordedModule> modules;
   auto add = [&](Module& module) {
-    modules.push_back({module.start(), module.end(), module.bias(), module.build_id(), module.path()});
+    modules.push_back(
+        {module.start(), module.end(), module.bias(), module.build_id(), module.path()});
   };
   for (const char* name : {"libsqlite3.so.0", "libcrypto.so.3", "libstdc++.so.6"}) {
     if (!dlopen(name, RTLD_NOW)) fprintf(stderr, "SKIPPED: %s is not installed\n", name);
