@@ -31,9 +31,11 @@ add_library(pb_hot STATIC ${hot_sources})
 target_link_libraries(pb_hot PUBLIC pb_options)
 target_compile_options(pb_hot PRIVATE
   $<$<COMPILE_LANGUAGE:CXX>:-O2 -g -mgeneral-regs-only -fno-exceptions -fno-rtti -fno-stack-protector
-    -fno-builtin -ffreestanding -fno-tree-loop-distribute-patterns -fcf-protection=none -ftls-model=initial-exec
+    -fno-builtin -ffreestanding -fcf-protection=none -ftls-model=initial-exec
     -U_FORTIFY_SOURCE>)
-if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(pb_hot PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-tree-loop-distribute-patterns>)
+else()
   target_compile_options(pb_hot PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-unused-command-line-argument -Wno-ignored-optimization-argument>)
 endif()
 

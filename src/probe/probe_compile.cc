@@ -27,6 +27,10 @@
 #define XBYAK_NO_EXCEPTION
 #include <xbyak/xbyak.h>
 
+#include <cstring>
+#include <string>
+#include <vector>
+
 #include "probe/probe_compile.h"
 #include "ring_buffer/ring_write_hot.h"
 
@@ -52,13 +56,24 @@ using Xbyak::util::rsp;
 constexpr uint32_t kRseqSignature = 0x53053053;
 constexpr int kSavedRax = -8, kSavedRcx = -16, kSavedRdx = -24, kSavedR9 = -32, kSavedR10 = -40, kSavedR11 = -48;
 constexpr uint32_t kMaxFastRecord = abi::kMaxSmallData;
+// Stand for values that differ from one site or event to the next; never short enough for a shorter encoding.
+constexpr uint64_t kAnyIp = 0x1122334455667788, kAnySite = 0x8877665544332211;
+constexpr uint32_t kAnyId = 0x12345678;
 constexpr int kMaxFastFields = 12;
+constexpr size_t kMaxProbeCode = 512;
 
 int64_t thread_pointer() {
   int64_t tp;
   __asm__("mov %%fs:0, %0" : "=r"(tp));
   return tp;
 }
+
+// Where in the code the values stand that emit_probe fills in, as offsets from its start; 0: nowhere.
+struct Fixups {
+  size_t id = 0, ip = 0, site = 0;
+  size_t cs = 0;                           // struct rseq_cs from start_ip on
+  size_t start = 0, committed = 0, abort = 0;
+};
 
 class ProbeEmitter : public Xbyak::CodeGenerator {
  public:
@@ -69,7 +84,8 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
     if (code_.fast) emit_fast();
     L(slow_call_);
     push(rax);
-    mov(rax, reinterpret_cast<uint64_t>(code_.site));
+    mov(rax, kAnySite);
+    fixups_.site = getSize() - 8;
     call(ptr[rip + entry_]);
     pop(rax);
     jmp(done_, T_NEAR);
@@ -78,7 +94,13 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
     dq(reinterpret_cast<uint64_t>(entry_point()));
     if (code_.fast) emit_cs();
     L(done_);
+    if (!code_.fast) return;
+    auto offset = [this](const Xbyak::Label& label) { return size_t(label.getAddress() - getCode()); };
+    fixups_.start = offset(start_);
+    fixups_.committed = offset(committed_);
+    fixups_.abort = offset(abort_);
   }
+  const Fixups& fixups() const { return fixups_; }
 
  private:
   void* entry_point() const {
@@ -155,13 +177,15 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
   // r9 = the event in the sub-buffer; r11 is free; rcx, rdx, r9, r10, r11, rax are saved on the stack.
   void store_fields(const EventProgram& event, int64_t tid) {
     const int data = 4;
-    mov(dword[r9 + data], int(event.id));
+    mov(dword[r9 + data], kAnyId);  // common_type; flags and preempt count are 0
+    fixups_.id = getSize() - 4;
     fs();
     mov(r11d, fs_dword(tid));
     mov(ptr[r9 + data + 4], r11d);
     mov(r11, ptr[rsp]);
     mov(ptr[r9 + data + 8], r11);
-    mov(r11, code_.site->ip);
+    mov(r11, kAnyIp);
+    fixups_.ip = getSize() - 8;
     mov(ptr[r9 + data + 16], r11);
     zero_gaps(event, data);
     uint64_t add_value = 0;
@@ -239,30 +263,64 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
     L(cs_);
     dd(0);
     dd(0);
-    cs_fields_ = getSize();
+    fixups_.cs = getSize();
     dq(0);
     dq(0);
     dq(0);
-  }
-
- public:
-  // The addresses inside cs are those at which the code will run, which is not where it was written.
-  void fix_cs(uint64_t address) {
-    if (!code_.fast) return;
-    const uint8_t* base = getCode();
-    auto at = [&](const Xbyak::Label& label) { return address + uint64_t(label.getAddress() - base); };
-    rewrite(cs_fields_, at(start_), 8);
-    rewrite(cs_fields_ + 8, at(committed_) - at(start_), 8);
-    rewrite(cs_fields_ + 16, at(abort_), 8);
   }
 
  private:
   static constexpr int kScratch = -56;
   void fs() { db(0x64); }
   const ProbeCode& code_;
-  size_t cs_fields_ = 0;
+  Fixups fixups_;
   Xbyak::Label start_, committed_, abort_, slow_, slow_call_, done_, entry_, cs_;
 };
+
+// Code of one shape: what is left when site, function and event id are taken out. Fifty thousand functions
+// with the same arguments share one.
+struct Template {
+  std::string key;
+  std::vector<uint8_t> code;
+  Fixups fixups;
+};
+constexpr size_t kMaxTemplates = 64;
+
+template <typename T>
+void put(uint8_t* to, T value) {
+  std::memcpy(to, &value, sizeof value);
+}
+
+std::string template_key(const ProbeCode& code) {
+  std::string key;
+  auto add = [&key](const void* bytes, size_t size) { key.append(static_cast<const char*>(bytes), size); };
+  uint8_t kind[2] = {code.uses_xmm, code.flags_live};
+  add(kind, sizeof kind);
+  if (!code.fast) return key;
+  add(&code.fast->rings, sizeof code.fast->rings);
+  add(&code.fast->max_size, sizeof code.fast->max_size);
+  add(&pb_rseq_offset, sizeof pb_rseq_offset);
+  add(code.fast->fetch->insn, code.fast->fetch->nr_insns * sizeof(FetchInsn));
+  return key;
+}
+
+// Called by the control thread only (patch/patcher.h). A full cache starts again.
+const Template* find_template(const ProbeCode& code) {
+  static std::vector<Template> cache;
+  std::string key = template_key(code);
+  for (const Template& made : cache)
+    if (made.key == key) return &made;
+  uint8_t buffer[kMaxProbeCode];
+  ProbeEmitter emitter(code, buffer, sizeof buffer);
+  emitter.emit();
+  if (Xbyak::GetError() != Xbyak::ERR_NONE) {
+    Xbyak::ClearError();
+    return nullptr;
+  }
+  if (cache.size() == kMaxTemplates) cache.clear();
+  cache.push_back({std::move(key), {buffer, buffer + emitter.getSize()}, emitter.fixups()});
+  return &cache.back();
+}
 
 }  // namespace
 
@@ -275,14 +333,19 @@ bool has_fast_path(const EventProgram& event) {
 }
 
 size_t emit_probe(const ProbeCode& code, uint8_t* out, size_t capacity, uint64_t address) {
-  ProbeEmitter emitter(code, out, capacity);
-  emitter.emit();
-  if (Xbyak::GetError() != Xbyak::ERR_NONE) {
-    Xbyak::ClearError();
-    return 0;
+  const Template* made = find_template(code);
+  if (!made || made->code.size() > capacity) return 0;
+  std::memcpy(out, made->code.data(), made->code.size());
+  const Fixups& fix = made->fixups;
+  put(out + fix.site, reinterpret_cast<uint64_t>(code.site));
+  if (code.fast) {
+    put(out + fix.id, uint32_t(code.fast->id));
+    put(out + fix.ip, code.site->ip);
+    put(out + fix.cs, address + fix.start);
+    put(out + fix.cs + 8, uint64_t(fix.committed - fix.start));
+    put(out + fix.cs + 16, address + fix.abort);
   }
-  emitter.fix_cs(address);
-  return emitter.getSize();
+  return made->code.size();
 }
 
 }  // namespace patchbay
