@@ -1,0 +1,479 @@
+// SPDX-License-Identifier: MIT
+//
+// Handlers and interposers use raw system calls only: libc's functions may be patched, and errno is the
+// program's.
+//
+// What is not exactly as without us: inside the program's own handler for one of the three signals
+// the signal is not shown as blocked, and a second fault there calls the handler again instead of
+// killing the process (a handler may leave by siglongjmp, which nobody tells us).
+
+#include "agent/signal_hooks.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "arch/x86_64/raw_syscall.h"
+#include "fetch/fetch_abi.h"
+#include "patch/patcher.h"
+#include "probe/probe_abi.h"
+
+extern "C" void patchbay_sigreturn() __attribute__((visibility("hidden")));
+
+namespace patchbay {
+namespace {
+
+// The kernel's struct sigaction and signal sets are not libc's.
+struct KernelAction {
+  void (*handler)(int, siginfo_t*, void*);
+  uint64_t flags;
+  void (*restorer)();
+  uint64_t mask;
+};
+constexpr uint64_t kRestorer = 0x04000000;
+constexpr size_t kKernelSetSize = 8;
+constexpr int kSignals = 64;
+
+constexpr uint64_t bit(int sig) { return uint64_t{1} << (sig - 1); }
+constexpr uint64_t kOurs = bit(SIGTRAP) | bit(SIGSEGV) | bit(SIGBUS);
+constexpr uint64_t kLibcInternal = bit(32) | bit(33);  // cancellation, setxid
+
+bool is_ours(int sig) { return sig == SIGTRAP || sig == SIGSEGV || sig == SIGBUS; }
+int slot_of(int sig) { return sig == SIGTRAP ? 0 : sig == SIGSEGV ? 1 : 2; }
+
+long kernel_sigaction(int sig, const KernelAction* action, KernelAction* old) {
+  return raw_syscall(SYS_rt_sigaction, sig, raw_pointer(action), raw_pointer(old), kKernelSetSize);
+}
+long kernel_sigmask(int how, const uint64_t* set, uint64_t* old) {
+  return raw_syscall(SYS_rt_sigprocmask, how, raw_pointer(set), raw_pointer(old), kKernelSetSize);
+}
+
+// --- what the program believes
+
+std::atomic<bool> g_installed{false};
+std::atomic<uint32_t> g_view_version{0};  // odd while a view is being written
+KernelAction g_view[3];
+// The signals of ours that the program put into the mask of its other handlers.
+std::atomic<uint64_t> g_hidden_mask[kSignals + 1];
+
+__thread uint64_t t_blocked __attribute__((tls_model("initial-exec")));  // of ours, by the program
+__thread uint64_t t_held __attribute__((tls_model("initial-exec")));     // sent while blocked
+
+// A write runs with all signals blocked, so that no handler of this thread waits for it.
+class ViewWrite {
+ public:
+  ViewWrite() {
+    const uint64_t all = ~uint64_t{0};
+    kernel_sigmask(SIG_SETMASK, &all, &mask_);
+    uint32_t version = g_view_version.load(std::memory_order_relaxed) & ~1u;
+    while (!g_view_version.compare_exchange_weak(version, version | 1,
+                                                 std::memory_order_acquire)) {
+      version &= ~1u;
+      __builtin_ia32_pause();
+    }
+  }
+  ~ViewWrite() {
+    g_view_version.fetch_add(1, std::memory_order_release);
+    kernel_sigmask(SIG_SETMASK, &mask_, nullptr);
+  }
+
+ private:
+  uint64_t mask_ = 0;
+};
+
+KernelAction read_view(int slot) {
+  for (;;) {
+    const uint32_t before = g_view_version.load(std::memory_order_acquire);
+    KernelAction copy = g_view[slot];
+    std::atomic_thread_fence(std::memory_order_acquire);
+    if (!(before & 1) && g_view_version.load(std::memory_order_relaxed) == before) return copy;
+    __builtin_ia32_pause();
+  }
+}
+
+bool is_function(const KernelAction& action) {
+  return reinterpret_cast<uintptr_t>(action.handler) > 1;
+}
+
+// --- handlers
+
+void on_signal(int sig, siginfo_t* info, void* context);
+
+// Ours in the kernel, on the stack and with the restart behaviour that the program asked for.
+void install_handler(int sig, const KernelAction& view) {
+  KernelAction ours = {};
+  ours.handler = on_signal;
+  ours.flags = SA_SIGINFO | SA_NODEFER | kRestorer | (view.flags & (SA_ONSTACK | SA_RESTART));
+  ours.restorer = patchbay_sigreturn;
+  kernel_sigaction(sig, &ours, nullptr);
+}
+
+// The program dies as it would have: same signal, same place, core if it wants one.
+void die_by_default(int sig, const siginfo_t* info) {
+  KernelAction standard = {};
+  standard.flags = kRestorer;
+  standard.restorer = patchbay_sigreturn;
+  kernel_sigaction(sig, &standard, nullptr);
+  // A fault repeats itself when the handler returns. A trap would not.
+  if (sig != SIGTRAP && info->si_code > 0) return;
+  siginfo_t copy = *info;
+  raw_syscall(SYS_rt_tgsigqueueinfo, raw_syscall(SYS_getpid), raw_syscall(SYS_gettid), sig,
+              raw_pointer(&copy));
+}
+
+void call_program(int sig, siginfo_t* info, ucontext_t* context, const KernelAction& action) {
+  if (action.flags & SA_RESETHAND) {
+    ViewWrite write;
+    g_view[slot_of(sig)].handler = nullptr;
+  }
+  auto& rip = context->uc_mcontext.gregs[REG_RIP];
+  const greg_t real = rip;
+  const uint64_t original = patch_original_ip(static_cast<uint64_t>(real));
+  if (original) rip = static_cast<greg_t>(original);
+  const uint64_t mask = action.mask & ~(kOurs | kLibcInternal);
+  if (mask) kernel_sigmask(SIG_BLOCK, &mask, nullptr);  // sigreturn puts the old one back
+  action.handler(sig, info, context);
+  if (original && rip == static_cast<greg_t>(original)) rip = real;
+}
+
+void hand_over(int sig, siginfo_t* info, ucontext_t* context) {
+  const bool is_fault = info->si_code > 0;
+  if ((t_blocked & bit(sig)) && !is_fault) {
+    t_held |= bit(sig);
+    return;
+  }
+  const KernelAction action = read_view(slot_of(sig));
+  const bool ignored = reinterpret_cast<uintptr_t>(action.handler) == 1;  // SIG_IGN
+  if (ignored && !is_fault) return;
+  if (!is_function(action) || (t_blocked & bit(sig))) {
+    die_by_default(sig, info);
+    return;
+  }
+  call_program(sig, info, context, action);
+}
+
+void on_signal(int sig, siginfo_t* info, void* raw_context) {
+  auto* context = static_cast<ucontext_t*>(raw_context);
+  auto& rip = context->uc_mcontext.gregs[REG_RIP];
+  if (info->si_code > 0) {
+    const auto ip = static_cast<uint64_t>(rip);
+    const uint64_t target = sig == SIGTRAP ? patch_trap_target(ip - 1) : fetch_fault_fixup(ip);
+    if (target) {
+      rip = static_cast<greg_t>(target);
+      return;
+    }
+  }
+  hand_over(sig, info, context);
+}
+
+// --- the program's calls
+
+uint64_t to_kernel_set(const sigset_t* set) {
+  uint64_t bits;
+  std::memcpy(&bits, set, sizeof(bits));
+  return bits;
+}
+void from_kernel_set(uint64_t bits, sigset_t* set) {
+  std::memset(set, 0, sizeof(*set));
+  std::memcpy(set, &bits, sizeof(bits));
+}
+
+KernelAction to_kernel(const struct sigaction& action) {
+  KernelAction made = {};
+  made.handler = action.sa_sigaction;
+  made.flags = static_cast<uint32_t>(action.sa_flags) | kRestorer;
+  made.restorer = patchbay_sigreturn;
+  made.mask = to_kernel_set(&action.sa_mask);
+  return made;
+}
+void from_kernel(const KernelAction& kernel, struct sigaction* action) {
+  action->sa_sigaction = kernel.handler;
+  action->sa_flags = static_cast<int>(kernel.flags & ~kRestorer);
+  action->sa_restorer = kernel.restorer;
+  from_kernel_set(kernel.mask, &action->sa_mask);
+}
+
+// A vfork child has its own dispositions and mask in the kernel, but our memory is its parent's.
+bool in_vfork_child() { return pb_thread.no_rseq != 0; }
+
+// 0 or an errno. For one of our three: only the view changes.
+int change_view(int sig, const KernelAction* action, KernelAction* old) {
+  ViewWrite write;
+  KernelAction& view = g_view[slot_of(sig)];
+  if (old) *old = view;
+  if (!action || in_vfork_child()) return 0;
+  view = *action;
+  install_handler(sig, view);
+  return 0;
+}
+
+int change_action(int sig, const KernelAction* action, KernelAction* old) {
+  if (sig <= 0 || sig > kSignals || sig == 32 || sig == 33) return EINVAL;
+  if (!g_installed.load(std::memory_order_acquire)) {
+    return static_cast<int>(-kernel_sigaction(sig, action, old));
+  }
+  if (is_ours(sig)) return change_view(sig, action, old);
+  KernelAction open = {};
+  const uint64_t hidden = g_hidden_mask[sig].load(std::memory_order_relaxed);
+  if (action) {
+    open = *action;
+    open.mask &= ~kOurs;
+  }
+  const long rc = kernel_sigaction(sig, action ? &open : nullptr, old);
+  if (rc) return static_cast<int>(-rc);
+  if (old) old->mask |= hidden;
+  if (action && !in_vfork_child()) g_hidden_mask[sig].store(action->mask & kOurs, std::memory_order_relaxed);
+  return 0;
+}
+
+// Signals that were sent while the program had them blocked arrive now.
+void release_held(uint64_t unblocked) {
+  const uint64_t due = t_held & unblocked;
+  t_held &= ~due;
+  for (int sig : {SIGTRAP, SIGSEGV, SIGBUS}) {
+    if (!(due & bit(sig))) continue;
+    raw_syscall(SYS_tgkill, raw_syscall(SYS_getpid), raw_syscall(SYS_gettid), sig);
+  }
+}
+
+// 0 or an errno.
+int change_mask(int how, const sigset_t* set, sigset_t* old) {
+  uint64_t wanted = 0, before = 0;
+  if (set) {
+    if (how != SIG_BLOCK && how != SIG_UNBLOCK && how != SIG_SETMASK) return EINVAL;
+    wanted = to_kernel_set(set) & ~kLibcInternal;
+  }
+  const bool installed = g_installed.load(std::memory_order_acquire);
+  const uint64_t kernel_set = installed && how != SIG_UNBLOCK ? wanted & ~kOurs : wanted;
+  const long rc = kernel_sigmask(how, set ? &kernel_set : nullptr, &before);
+  if (rc) return static_cast<int>(-rc);
+  if (old) from_kernel_set(before | t_blocked, old);
+  if (!set || !installed || in_vfork_child()) return 0;
+  const uint64_t was = t_blocked;
+  if (how == SIG_BLOCK) t_blocked |= wanted & kOurs;
+  if (how == SIG_UNBLOCK) t_blocked &= ~wanted;
+  if (how == SIG_SETMASK) t_blocked = wanted & kOurs;
+  if (was & ~t_blocked) release_held(was & ~t_blocked);
+  return 0;
+}
+
+int with_errno(int error) {
+  if (!error) return 0;
+  errno = error;
+  return -1;
+}
+
+sighandler_t set_handler(int sig, sighandler_t handler, int flags, bool block_itself) {
+  struct sigaction action = {}, old = {};
+  if (handler == SIG_ERR || sig < 1 || sig > kSignals) {
+    errno = EINVAL;
+    return SIG_ERR;
+  }
+  action.sa_handler = handler;
+  action.sa_flags = flags;
+  if (block_itself) from_kernel_set(bit(sig), &action.sa_mask);
+  return ::sigaction(sig, &action, &old) == 0 ? old.sa_handler : SIG_ERR;
+}
+
+// Around a real call whose child runs on this thread's storage.
+class SharedWithChild {
+ public:
+  SharedWithChild() : fast_tid_(pb_thread.fast_tid) {
+    pb_thread.no_rseq++;
+    pb_thread.fast_tid = 0;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  ~SharedWithChild() {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    pb_thread.fast_tid = fast_tid_;
+    pb_thread.no_rseq--;
+  }
+
+ private:
+  uint32_t fast_tid_;
+};
+
+template <typename Function>
+Function next_function(std::atomic<void*>* cache, const char* name) {
+  void* found = cache->load(std::memory_order_acquire);
+  if (!found) {
+    found = ::dlsym(RTLD_NEXT, name);
+    cache->store(found, std::memory_order_release);
+  }
+  return reinterpret_cast<Function>(found);
+}
+
+std::atomic<void*> g_posix_spawn, g_posix_spawnp, g_system, g_popen;
+
+void find_next_functions() {
+  next_function<void*>(&g_posix_spawn, "posix_spawn");
+  next_function<void*>(&g_posix_spawnp, "posix_spawnp");
+  next_function<void*>(&g_system, "system");
+  next_function<void*>(&g_popen, "popen");
+}
+
+// Handlers that the program installed before us must not block our signals either.
+void open_masks_of_others() {
+  for (int sig = 1; sig <= kSignals; sig++) {
+    KernelAction action = {};
+    if (is_ours(sig) || kernel_sigaction(sig, nullptr, &action) != 0) continue;
+    if (!is_function(action) || !(action.mask & kOurs)) continue;
+    g_hidden_mask[sig].store(action.mask & kOurs, std::memory_order_relaxed);
+    action.mask &= ~kOurs;
+    kernel_sigaction(sig, &action, nullptr);
+  }
+}
+
+}  // namespace
+
+void install_signal_hooks() {
+  if (g_installed.load(std::memory_order_acquire)) return;
+  find_next_functions();
+  {
+    ViewWrite write;
+    for (int sig : {SIGTRAP, SIGSEGV, SIGBUS}) {
+      KernelAction& view = g_view[slot_of(sig)];
+      kernel_sigaction(sig, nullptr, &view);
+      install_handler(sig, view);
+    }
+    open_masks_of_others();
+    g_installed.store(true, std::memory_order_release);
+  }
+  uint64_t before = 0;
+  kernel_sigmask(SIG_UNBLOCK, &kOurs, &before);
+  t_blocked = before & kOurs;
+}
+
+}  // namespace patchbay
+
+// The bytes are those that unwinders and debuggers know a signal frame by.
+__asm__(R"(
+.text
+.p2align 4
+  nop
+.hidden patchbay_sigreturn
+.globl patchbay_sigreturn
+.type patchbay_sigreturn, @function
+patchbay_sigreturn:
+  mov $15, %rax
+  syscall
+.size patchbay_sigreturn, . - patchbay_sigreturn
+)");
+
+static_assert(offsetof(patchbay::ProbeThread, fast_tid) == 0);
+static_assert(offsetof(patchbay::ProbeThread, no_rseq) == 12);
+
+// The child returns first and overwrites the stack above us, so everything that the parent needs
+// afterwards is in registers that the system call keeps: the return address in rdi, the thread's
+// fast_tid in esi.
+__asm__(R"(
+.text
+.p2align 4
+.globl vfork
+.type vfork, @function
+vfork:
+  .cfi_startproc
+  endbr64
+  movq pb_thread@gottpoff(%rip), %rdx
+  popq %rdi
+  .cfi_adjust_cfa_offset -8
+  .cfi_register %rip, %rdi
+  movl %fs:(%rdx), %esi
+  movl $0, %fs:(%rdx)
+  addl $1, %fs:12(%rdx)
+  movl $58, %eax
+  syscall
+  pushq %rdi
+  .cfi_adjust_cfa_offset 8
+  .cfi_rel_offset %rip, 0
+  testq %rax, %rax
+  jz 1f
+  movl %esi, %fs:(%rdx)
+  subl $1, %fs:12(%rdx)
+  cmpq $-4095, %rax
+  jae 2f
+1:
+  ret
+2:
+  movl %eax, %edi
+  jmp patchbay_vfork_failed
+  .cfi_endproc
+.size vfork, . - vfork
+)");
+
+extern "C" {
+
+__attribute__((visibility("hidden"), used)) int patchbay_vfork_failed(int negative_errno) {
+  errno = -negative_errno;
+  return -1;
+}
+
+int sigaction(int sig, const struct sigaction* action, struct sigaction* old) noexcept {
+  patchbay::KernelAction wanted = {}, before = {};
+  if (action) wanted = patchbay::to_kernel(*action);
+  const int error =
+      patchbay::change_action(sig, action ? &wanted : nullptr, old ? &before : nullptr);
+  if (!error && old) patchbay::from_kernel(before, old);
+  return patchbay::with_errno(error);
+}
+
+sighandler_t signal(int sig, sighandler_t handler) noexcept {
+  return patchbay::set_handler(sig, handler, SA_RESTART, true);
+}
+sighandler_t bsd_signal(int sig, sighandler_t handler) noexcept {
+  return patchbay::set_handler(sig, handler, SA_RESTART, true);
+}
+sighandler_t ssignal(int sig, sighandler_t handler) noexcept {
+  return patchbay::set_handler(sig, handler, SA_RESTART, true);
+}
+sighandler_t __sysv_signal(int sig, sighandler_t handler) noexcept {
+  return patchbay::set_handler(sig, handler, static_cast<int>(SA_RESETHAND | SA_NODEFER), false);
+}
+sighandler_t sysv_signal(int sig, sighandler_t handler) noexcept {
+  return patchbay::set_handler(sig, handler, static_cast<int>(SA_RESETHAND | SA_NODEFER), false);
+}
+
+int sigprocmask(int how, const sigset_t* set, sigset_t* old) noexcept {
+  return patchbay::with_errno(patchbay::change_mask(how, set, old));
+}
+int pthread_sigmask(int how, const sigset_t* set, sigset_t* old) noexcept {
+  return patchbay::change_mask(how, set, old);
+}
+
+int posix_spawn(pid_t* pid, const char* path, const posix_spawn_file_actions_t* actions,
+                const posix_spawnattr_t* attributes, char* const argv[], char* const envp[]) {
+  auto real = patchbay::next_function<decltype(&posix_spawn)>(&patchbay::g_posix_spawn,
+                                                              "posix_spawn");
+  patchbay::SharedWithChild shared;
+  return real(pid, path, actions, attributes, argv, envp);
+}
+int posix_spawnp(pid_t* pid, const char* file, const posix_spawn_file_actions_t* actions,
+                 const posix_spawnattr_t* attributes, char* const argv[], char* const envp[]) {
+  auto real = patchbay::next_function<decltype(&posix_spawnp)>(&patchbay::g_posix_spawnp,
+                                                               "posix_spawnp");
+  patchbay::SharedWithChild shared;
+  return real(pid, file, actions, attributes, argv, envp);
+}
+int system(const char* command) {
+  auto real = patchbay::next_function<decltype(&system)>(&patchbay::g_system, "system");
+  patchbay::SharedWithChild shared;
+  return real(command);
+}
+FILE* popen(const char* command, const char* mode) {
+  auto real = patchbay::next_function<decltype(&popen)>(&patchbay::g_popen, "popen");
+  patchbay::SharedWithChild shared;
+  return real(command, mode);
+}
+
+}  // extern "C"
