@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: MIT
+//
+// patchbay report: events as text, in the columns of the kernel's trace file, or as JSON lines. Events,
+// values and order are those of trace-cmd report.
+#include <getopt.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <map>
+
+#include "commands.h"
+#include "output/trace_line.h"
+#include "trace_input.h"
+
+namespace patchbay::cmd {
+namespace {
+
+constexpr char kHelp[] =
+    "Usage: patchbay report [-i FILE] [--json] [--stat]\n\n"
+    "Prints the events of a recording in order of time.\n\n"
+    "  -i, --input FILE   a trace.dat (of patchbay or trace-cmd), a buffer file, or a directory\n"
+    "                     that holds a file named buffer; default: trace.dat\n"
+    "      --json         one JSON object a line: ts, cpu, pid, comm, event, fields\n"
+    "      --stat         how many events of which kind and on which CPU, and what was lost\n"
+    "  -h, --help         this text\n\n"
+    "Losses are shown where they happened (CPU:1 [LOST 77 EVENTS]) and summed up on stderr.\n";
+
+constexpr size_t kFlushAt = 1 << 18;
+
+struct ReportOptions {
+  std::string input = "trace.dat";
+  bool json = false, stat = false;
+};
+
+struct Totals {
+  uint64_t events = 0, lost = 0, dropped = 0;
+  bool lost_unknown = false;
+  uint32_t malformed = 0;
+  std::map<uint32_t, uint64_t> by_cpu, lost_by_cpu;
+  std::vector<uint64_t> by_id = std::vector<uint64_t>(65536, 0);
+};
+
+bool write_out(std::string* text) {
+  const char* at = text->data();
+  size_t left = text->size();
+  while (left > 0) {
+    ssize_t count = ::write(STDOUT_FILENO, at, left);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    at += count;
+    left -= size_t(count);
+  }
+  text->clear();
+  return true;
+}
+
+// Events and losses of one pass over the pages, for the head of the listing.
+void count_events(PageSource* pages, uint64_t* events, uint64_t* lost) {
+  PageImage page;
+  for (size_t cpu = 0; cpu < pages->nr_cpus(); cpu++) {
+    while (pages->next_page(cpu, &page)) {
+      *events += page.entries;
+      if (page.lost_before != kLostUnknown) *lost += page.lost_before;
+    }
+  }
+}
+
+void take_event(const MergedEvent& event, Totals* totals) {
+  totals->events++;
+  if (event.lost_before == kLostUnknown) {
+    totals->lost_unknown = true;
+  } else if (event.lost_before) {
+    totals->lost += event.lost_before;
+    totals->lost_by_cpu[event.cpu] += event.lost_before;
+  }
+}
+
+void count_kind(const MergedEvent& event, Totals* totals) {
+  uint16_t id = 0;
+  if (event.record.size() >= 2) std::memcpy(&id, event.record.data(), 2);
+  totals->by_id[id]++;
+  totals->by_cpu[event.cpu]++;
+}
+
+// False when stdout does not take it.
+bool print_buffer(const ReportOptions& options, PageSource* pages, TraceLineWriter* lines, Totals* totals) {
+  EventMerger merger(pages);
+  MergedEvent event;
+  std::string out;
+  out.reserve(kFlushAt + 65536);
+  while (merger.next(&event)) {
+    take_event(event, totals);
+    if (options.stat) {
+      count_kind(event, totals);
+      continue;
+    }
+    if (options.json) {
+      lines->append_json(&out, event.cpu, event.ns, event.record);
+    } else {
+      if (event.lost_before) TraceLineWriter::append_lost(&out, event.cpu, event.lost_before);
+      lines->append_line(&out, event.cpu, event.ns, event.record);
+    }
+    if (out.size() >= kFlushAt && !write_out(&out)) return false;
+  }
+  totals->malformed += merger.malformed_pages();
+  return write_out(&out);
+}
+
+void print_stat(const std::vector<EventCall>& events, const TraceInput& input, const Totals& totals) {
+  std::printf("%20s  event\n", "events");
+  for (size_t id = 0; id < totals.by_id.size(); id++) {
+    if (!totals.by_id[id]) continue;
+    std::string name = "unknown event " + std::to_string(id), safe;
+    for (const EventCall& event : events)
+      if (event.id == id) name = event.system + ":" + event.name;
+    append_escaped(&safe, name);
+    std::printf("%20llu  %s\n", static_cast<unsigned long long>(totals.by_id[id]), safe.c_str());
+  }
+  for (const auto& [cpu, count] : totals.by_cpu) {
+    auto lost = totals.lost_by_cpu.find(cpu);
+    std::printf("%20llu  on CPU %u, %llu lost\n", static_cast<unsigned long long>(count), cpu,
+                static_cast<unsigned long long>(lost == totals.lost_by_cpu.end() ? 0 : lost->second));
+  }
+  std::printf("%20llu  in all\n", static_cast<unsigned long long>(totals.events));
+  if (!input.dat) return;
+  for (const std::string& stats : input.dat->cpu_stats()) {
+    std::string safe;
+    for (size_t at = 0; at < stats.size();) {
+      size_t end = std::min(stats.find('\n', at), stats.size());
+      append_escaped(&safe, std::string_view(stats).substr(at, end - at));
+      safe += '\n';
+      at = end + 1;
+    }
+    std::fputs(safe.c_str(), stdout);
+  }
+}
+
+// Events that were dropped in drop mode have no place in the pages; they are in the statistics.
+uint64_t dropped_events(const TraceInput& input) {
+  uint64_t dropped = 0;
+  if (input.buffer)
+    for (uint32_t ring = 0; ring < input.buffer->nr_rings(); ring++) dropped += input.buffer->stats(ring).dropped;
+  if (input.dat) {
+    for (const std::string& stats : input.dat->cpu_stats()) {
+      size_t at = stats.find("dropped events: ");
+      if (at != std::string::npos) dropped += std::strtoull(stats.c_str() + at + 16, nullptr, 10);
+    }
+  }
+  return dropped;
+}
+
+void print_losses(const TraceInput& input, const Totals& totals) {
+  auto number = [](uint64_t n) { return std::to_string(n); };
+  if (totals.lost || totals.lost_unknown)
+    std::fprintf(stderr, "patchbay report: %s%s events lost (overwritten before they were read)\n",
+                 totals.lost_unknown ? "more than " : "", number(totals.lost).c_str());
+  if (totals.dropped)
+    std::fprintf(stderr, "patchbay report: %s events dropped (the buffer was full)\n", number(totals.dropped).c_str());
+  if (totals.malformed)
+    std::fprintf(stderr, "patchbay report: %u damaged pages, shown up to the damage\n", totals.malformed);
+  if (!input.dat) return;
+  if (input.dat->malformed_formats())
+    std::fprintf(stderr, "patchbay report: %u event formats could not be understood\n", input.dat->malformed_formats());
+  for (const auto& buffer : input.dat->buffers())
+    for (const auto& cpu : buffer.cpus)
+      if (cpu.cut)
+        std::fprintf(stderr, "patchbay report: %s is cut short: the end of CPU %u is missing\n", input.path.c_str(),
+                     cpu.cpu);
+}
+
+struct Decoder {
+  std::vector<EventCall> events;
+  AddressNames names;
+  std::unique_ptr<TraceLineWriter> lines;
+};
+
+Result<std::unique_ptr<Decoder>> make_decoder(const TraceInput& input) {
+  auto decoder = std::make_unique<Decoder>();
+  if (input.dat) {
+    decoder->events = input.dat->events();
+    decoder->names = AddressNames::from_kallsyms(input.dat->kallsyms());
+  } else {
+    auto meta = read_recorded_meta(*input.buffer);
+    if (!meta.ok()) return meta.error();
+    decoder->events = std::move(meta->events);
+    decoder->names = AddressNames::from_symbols(make_recorded_symbol_table(std::move(meta->modules)));
+  }
+  decoder->lines = std::make_unique<TraceLineWriter>(decoder->events, &decoder->names);
+  if (input.dat) decoder->lines->set_comms(input.dat->cmdlines());
+  if (input.buffer)
+    for (const abi::CommEntry& entry : input.buffer->comms()) decoder->lines->set_comm(int32_t(entry.tid), entry.comm);
+  return decoder;
+}
+
+int report(const ReportOptions& options) {
+  auto input = open_trace_input(options.input);
+  if (!input.ok()) return fail("report", input.error());
+  auto decoder = make_decoder(*input);
+  if (!decoder.ok()) return fail("report", decoder.error());
+  Totals totals;
+  totals.dropped = dropped_events(*input);
+  for (size_t i = 0; i < input->nr_buffers(); i++) {
+    std::string head;
+    auto counted = input->pages(i), pages = input->pages(i);
+    if (!counted.ok() || !pages.ok()) return fail("report", counted.ok() ? pages.error() : counted.error());
+    if (!options.json && !options.stat) {
+      uint64_t events = 0, lost = 0;
+      count_events(counted->get(), &events, &lost);
+      if (input->dat && !input->dat->buffers()[i].name.empty()) {
+        head = "# instance: ";
+        append_escaped(&head, input->dat->buffers()[i].name);
+        head += '\n';
+      }
+      TraceLineWriter::append_header(&head, uint32_t((*pages)->nr_cpus()), events, events + lost);
+    }
+    if (!write_out(&head) || !print_buffer(options, pages->get(), (*decoder)->lines.get(), &totals))
+      return fail("report", sys_error("write to standard output", errno));
+  }
+  if (options.stat) print_stat((*decoder)->events, *input, totals);
+  print_losses(*input, totals);
+  return std::fflush(stdout) == 0 ? kOk : fail("report", sys_error("write to standard output", errno));
+}
+
+}  // namespace
+
+int run_report(int argc, char** argv) {
+  static const option kOptions[] = {{"input", required_argument, nullptr, 'i'}, {"json", no_argument, nullptr, 'j'},
+                                    {"stat", no_argument, nullptr, 's'},        {"color", required_argument, nullptr, 'c'},
+                                    {"help", no_argument, nullptr, 'h'},        {}};
+  ReportOptions options;
+  ::opterr = 0;
+  for (int c; (c = getopt_long(argc, argv, "i:h", kOptions, nullptr)) != -1;) {
+    if (c == 'i') options.input = optarg;
+    if (c == 'j') options.json = true;
+    if (c == 's') options.stat = true;
+    if (c == 'c' && !set_color(optarg)) return usage_error("report", "--color is auto, always or never.");
+    if (c == 'h') return std::fputs(kHelp, stdout) < 0 ? kFailed : kOk;
+    if (c == '?') return usage_error("report", "There is no such option, or its argument is missing.");
+  }
+  if (optind + 1 == argc && options.input == "trace.dat") options.input = argv[optind++];
+  if (optind < argc) return usage_error("report", std::string("One file only: '") + argv[optind] + "' is too many.");
+  if (options.json && options.stat) return usage_error("report", "--json and --stat exclude each other.");
+  return report(options);
+}
+
+}  // namespace patchbay::cmd
