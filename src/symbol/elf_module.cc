@@ -97,6 +97,7 @@ bool ElfModule::copy_from_memory() {
     if (::process_vm_readv(::getpid(), &to, 1, &from, 1, 0) < 0) return false;
   }
   file_ = std::move(copy);
+  is_copy_ = true;
   image_ = ElfImage::from_copy(file_.bytes(), identity_.start - identity_.bias, identity_.segments,
                                identity_.bias);
   return true;
@@ -300,6 +301,11 @@ void ElfModule::drop_caches() {
   scans_ = 0;
   functions_ = {};
   name_index_ = {};
+  // The pages of files come back from the page cache when they are read again; a copy would not.
+  for (Mapping* mapping : {&file_, &debug_file_}) {
+    bool is_copy = mapping == &file_ && is_copy_;
+    if (mapping->size() > 0 && !is_copy) ::madvise(mapping->data(), mapping->size(), MADV_DONTNEED);
+  }
 }
 
 }  // namespace patchbay

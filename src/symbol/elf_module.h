@@ -81,6 +81,7 @@ class ElfModule final : public Module {
   bool is_vdso_ = false;
   bool opened_ = false;
   bool has_code_ = true;
+  bool is_copy_ = false;  // file_ is a copy of memory
   bool debug_tried_ = false;
   Mapping file_, debug_file_;
   std::optional<ElfImage> image_, debug_;

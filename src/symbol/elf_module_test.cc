@@ -222,6 +222,8 @@ TEST_F(BuiltLibrary, ReplacedOrDeletedFileIsNotBelieved) {
     EXPECT_EQ(resolve(*table, at(*module, worker_)), worker_)
         << "the unwind table is in memory too";
     EXPECT_EQ(module->original_code(entry_, 4).size(), 4u);
+    table->drop_caches();
+    EXPECT_EQ(resolve(*table, at(*module, worker_)), worker_);
     dlclose(handle_);
     handle_ = nullptr;
   }

@@ -84,7 +84,8 @@ class SymbolTable {
   virtual bool symbolize(uint64_t address, SymbolizedAddress* out) = 0;
   // Address of a data or function symbol, for `=$SYMBOL`; 0 when unknown.
   virtual uint64_t address_of(std::string_view symbol) = 0;
-  // Gives back what can be computed again: the modules' functions(), name indexes, demangled names.
+  // Gives back what can be had again: functions(), name indexes, demangled names, resident file
+  // pages.
   virtual void drop_caches() = 0;
 };
 
