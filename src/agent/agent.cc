@@ -48,7 +48,7 @@ namespace patchbay {
 namespace {
 
 constexpr int kResumeTimeoutSeconds = 60;  // a tool that died must not hold its program for ever
-constexpr size_t kControlStackSize = 512 * 1024;
+constexpr size_t kControlStackSize = 1024 * 1024;  // the C++ demangler recurses
 
 // Traced functions called in here are counted as recursion, not followed.
 class AgentScope {

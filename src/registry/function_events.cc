@@ -367,6 +367,7 @@ void for_each_function(SymbolTable& symbols, Patcher& patcher, Visit visit) {
   symbols.refresh();
   for (Module* module : symbols.modules())
     for (const FunctionSymbol& function : module->functions()) visit(*module, function, patcher.plan(*module, function));
+  symbols.drop_caches();  // a large program's list is not worth its memory between two looks
 }
 
 }  // namespace
