@@ -111,7 +111,10 @@ Result<std::unique_ptr<serve::Client>> TracedChild::wait_for_agent(const std::st
 }
 
 Status TracedChild::release(serve::Client& client) {
-  PB_TRY(client.resume());
+  Status status = client.resume();
+  // A short program may have ended before the agent's answer was sent.
+  bool gone = !status.ok() && (status.error().errno_value == EPIPE || status.error().errno_value == ECONNRESET);
+  if (!status.ok() && !gone) return status;
   held_ = false;
   return {};
 }
