@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+//
+// The interposers are part of the agent, not of the library that tests link, so the unit is compiled
+// into this test: here they replace libc's functions as they do in a traced program.
+#include "agent/signal_hooks.cc"
+
+#include <gtest/gtest.h>
+#include <setjmp.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include <thread>
+
+namespace patchbay {
+namespace {
+
+class SignalHooks : public ::testing::Test {
+ protected:
+  void SetUp() override { install_signal_hooks(); }
+  void TearDown() override {
+    for (int sig : {SIGTRAP, SIGSEGV, SIGBUS}) ::signal(sig, SIG_DFL);
+  }
+};
+
+KernelAction kernel_view(int sig) {
+  KernelAction action = {};
+  kernel_sigaction(sig, nullptr, &action);
+  return action;
+}
+
+// How a forked child dies that runs `body`: the signal, or -1.
+int death_signal(void (*body)()) {
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    body();
+    ::_exit(0);
+  }
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  return WIFSIGNALED(status) ? WTERMSIG(status) : -1;
+}
+
+int g_seen_signal;
+uint64_t g_seen_ip;
+void remember(int sig, siginfo_t*, void* context) {
+  g_seen_signal = sig;
+  auto& rip = static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP];
+  g_seen_ip = static_cast<uint64_t>(rip);
+}
+sigjmp_buf g_back;
+void jump_out(int) { siglongjmp(g_back, 1); }
+
+void fault() { *reinterpret_cast<volatile int*>(8) = 1; }
+void trap() { __asm__ volatile("int3"); }
+
+TEST_F(SignalHooks, TheProgramSeesWhatItSetAndTheKernelKeepsOurs) {
+  struct sigaction action = {}, old = {};
+  action.sa_sigaction = remember;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigaddset(&action.sa_mask, SIGUSR1);
+  ASSERT_EQ(::sigaction(SIGSEGV, &action, &old), 0);
+  EXPECT_EQ(old.sa_handler, SIG_DFL);
+  ASSERT_EQ(::sigaction(SIGSEGV, nullptr, &old), 0);
+  EXPECT_EQ(old.sa_sigaction, remember);
+  EXPECT_EQ(old.sa_flags, SA_SIGINFO | SA_ONSTACK);
+  EXPECT_EQ(sigismember(&old.sa_mask, SIGUSR1), 1);
+  EXPECT_EQ(kernel_view(SIGSEGV).handler, on_signal);
+  EXPECT_TRUE(kernel_view(SIGSEGV).flags & SA_ONSTACK);
+}
+
+TEST_F(SignalHooks, MasksOfOtherHandlersNeverBlockOurs) {
+  struct sigaction action = {}, old = {};
+  action.sa_handler = SIG_IGN;
+  action.sa_sigaction = remember;
+  sigfillset(&action.sa_mask);
+  ASSERT_EQ(::sigaction(SIGUSR1, &action, nullptr), 0);
+  EXPECT_EQ(kernel_view(SIGUSR1).mask & kOurs, 0u);
+  ::sigaction(SIGUSR1, nullptr, &old);
+  EXPECT_EQ(sigismember(&old.sa_mask, SIGTRAP), 1);
+  EXPECT_EQ(sigismember(&old.sa_mask, SIGUSR2), 1);
+  ::signal(SIGUSR1, SIG_DFL);
+}
+
+TEST_F(SignalHooks, BlockedSignalsAreShownAndHeldButNotBlocked) {
+  sigset_t all, old;
+  sigfillset(&all);
+  ASSERT_EQ(::pthread_sigmask(SIG_SETMASK, &all, &old), 0);
+  uint64_t kernel_mask = 0;
+  kernel_sigmask(SIG_BLOCK, nullptr, &kernel_mask);
+  EXPECT_EQ(kernel_mask & kOurs, 0u);
+  EXPECT_NE(kernel_mask & bit(SIGUSR1), 0u);
+  sigset_t shown;
+  ::sigprocmask(SIG_BLOCK, nullptr, &shown);
+  EXPECT_EQ(sigismember(&shown, SIGTRAP), 1);
+  struct sigaction action = {};
+  action.sa_sigaction = remember;
+  action.sa_flags = SA_SIGINFO;
+  ::sigaction(SIGTRAP, &action, nullptr);
+  g_seen_signal = 0;
+  ::raise(SIGTRAP);
+  EXPECT_EQ(g_seen_signal, 0);
+  ::pthread_sigmask(SIG_SETMASK, &old, nullptr);
+  EXPECT_EQ(g_seen_signal, SIGTRAP);
+}
+
+TEST_F(SignalHooks, TheProgramsOwnTrapReachesItsHandler) {
+  struct sigaction action = {};
+  action.sa_sigaction = remember;
+  action.sa_flags = SA_SIGINFO | static_cast<int>(SA_RESETHAND);
+  ::sigaction(SIGTRAP, &action, nullptr);
+  g_seen_signal = 0;
+  trap();
+  EXPECT_EQ(g_seen_signal, SIGTRAP);
+  struct sigaction old = {};
+  ::sigaction(SIGTRAP, nullptr, &old);
+  EXPECT_EQ(old.sa_handler, SIG_DFL);
+}
+
+TEST_F(SignalHooks, AHandlerMayLeaveByLongjmpAgainAndAgain) {
+  ::signal(SIGSEGV, jump_out);
+  volatile int times = 0;
+  for (int i = 0; i < 5; i++) {
+    [&times] {
+      if (sigsetjmp(g_back, 1)) times = times + 1;
+      else fault();
+    }();
+  }
+  EXPECT_EQ(times, 5);
+}
+
+TEST_F(SignalHooks, WithoutAHandlerTheProgramDiesOfTheSameSignal) {
+  EXPECT_EQ(death_signal(fault), SIGSEGV);
+  EXPECT_EQ(death_signal(trap), SIGTRAP);
+  EXPECT_EQ(death_signal([] { ::raise(SIGBUS); }), SIGBUS);
+  EXPECT_EQ(death_signal([] {
+              ::signal(SIGSEGV, SIG_IGN);
+              ::raise(SIGSEGV);
+            }),
+            -1);
+  EXPECT_EQ(death_signal([] {
+              ::signal(SIGSEGV, SIG_IGN);
+              fault();
+            }),
+            SIGSEGV);
+}
+
+// A stub whose relocated code faults: the handler sees the original address, and may leave it.
+__asm__(R"(
+.text
+.p2align 4
+.globl hooks_faults_first
+.type hooks_faults_first, @function
+hooks_faults_first:
+  mov (%rdi), %rax
+  add $1, %rax
+  ret
+.size hooks_faults_first, . - hooks_faults_first
+)");
+extern "C" uint64_t hooks_faults_first(uint64_t* address);
+
+alignas(4096) uint8_t g_page[4096];
+void make_readable(int, siginfo_t*, void* context) {
+  g_seen_ip = static_cast<uint64_t>(
+      static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+  ::mprotect(g_page, sizeof(g_page), PROT_READ | PROT_WRITE);
+}
+
+TEST_F(SignalHooks, AFaultInAStubIsShownAtItsOriginalPlace) {
+  auto symbols = make_self_symbol_table();
+  symbols->refresh();
+  auto patcher = make_patcher();
+  auto found = symbols->resolve("hooks_faults_first");
+  ASSERT_TRUE(found.ok());
+  SiteChange change{patcher->plan(*(*found)[0].module, (*found)[0].symbol),
+                    [](uint8_t* out, size_t, uint64_t) -> size_t {
+                      out[0] = 0x90;
+                      return 1;
+                    }};
+  ASSERT_EQ(change.plan.kind, SiteKind::kJump) << change.plan.reason;
+  ASSERT_EQ(patcher->apply({&change, 1}, false)->applied, 1u);
+  struct sigaction action = {};
+  action.sa_sigaction = make_readable;
+  action.sa_flags = SA_SIGINFO;
+  ::sigaction(SIGSEGV, &action, nullptr);
+  ::mprotect(g_page, sizeof(g_page), PROT_NONE);
+  EXPECT_EQ(hooks_faults_first(reinterpret_cast<uint64_t*>(g_page)), 1u);
+  EXPECT_EQ(g_seen_ip, reinterpret_cast<uint64_t>(&hooks_faults_first));
+  change.prologue = {};
+  EXPECT_TRUE(patcher->apply({&change, 1}, false).ok());
+}
+
+TEST_F(SignalHooks, SpawningAndVforkWorkAndRestoreTheThread) {
+  pb_thread.fast_tid = 4711;
+  EXPECT_EQ(::system("exit 3"), 3 << 8);
+  FILE* pipe = ::popen("echo hello", "r");
+  ASSERT_NE(pipe, nullptr);
+  char line[16] = {};
+  EXPECT_NE(fgets(line, sizeof(line), pipe), nullptr);
+  EXPECT_STREQ(line, "hello\n");
+  pclose(pipe);
+  volatile uint32_t in_child_no_rseq = 0, in_child_tid = 1;
+  const pid_t pid = ::vfork();
+  if (pid == 0) {
+    in_child_no_rseq = pb_thread.no_rseq;
+    in_child_tid = pb_thread.fast_tid;
+    ::_exit(5);
+  }
+  ASSERT_GT(pid, 0);
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 5);
+  EXPECT_EQ(in_child_no_rseq, 1u);
+  EXPECT_EQ(in_child_tid, 0u);
+  EXPECT_EQ(pb_thread.no_rseq, 0u);
+  EXPECT_EQ(pb_thread.fast_tid, 4711u);
+  pb_thread.fast_tid = 0;
+}
+
+}  // namespace
+}  // namespace patchbay
