@@ -412,6 +412,8 @@ vfork:
 .size vfork, . - vfork
 )");
 
+// In front of libc's, so visible from outside (agent.map lists them).
+#pragma GCC visibility push(default)
 extern "C" {
 
 __attribute__((visibility("hidden"), used)) int patchbay_vfork_failed(int negative_errno) {
@@ -476,4 +478,5 @@ FILE* popen(const char* command, const char* mode) {
   return real(command, mode);
 }
 
+#pragma GCC visibility pop
 }  // extern "C"
