@@ -101,6 +101,10 @@ SitePlan as_trap(SitePlan plan) {
   return plan;
 }
 
+std::string code_around(const SitePlan& site) {
+  return {reinterpret_cast<const char*>(site.patch_address - 16), 48};
+}
+
 struct NastyCase {
   const char* name;
   NastyFn function;
@@ -165,14 +169,13 @@ TEST_F(PatcherTest, EveryNastyFunctionDoesTheSamePatchedByJumpAndByTrap) {
     EXPECT_EQ(site.flags_live, nasty.flags_live);
     if (site.kind == SiteKind::kRefused) continue;
     const std::vector<uint64_t> plain = results_of(nasty.function);
-    const auto* code = reinterpret_cast<const char*>(site.patch_address) - 16;
-    const std::string before(code, 48);
+    const std::string before = code_around(site);
     std::atomic<uint64_t> hits{0}, traps{0};
     apply(site, counting(&hits));
     EXPECT_EQ(results_of(nasty.function), plain);
     EXPECT_EQ(hits, plain.size());
     apply(site, {});
-    EXPECT_EQ(std::string(code, 48), before);
+    EXPECT_EQ(code_around(site), before);
     EXPECT_EQ(results_of(nasty.function), plain);
     EXPECT_EQ(hits, plain.size());
     if (nasty.kind == SiteKind::kShortJump) continue;
@@ -180,7 +183,7 @@ TEST_F(PatcherTest, EveryNastyFunctionDoesTheSamePatchedByJumpAndByTrap) {
     EXPECT_EQ(results_of(nasty.function), plain);
     EXPECT_EQ(traps, plain.size());
     apply(as_trap(site), {});
-    EXPECT_EQ(std::string(code, 48), before);
+    EXPECT_EQ(code_around(site), before);
   }
   EXPECT_EQ(patcher_->patched_sites(), 0u);
 }
@@ -290,24 +293,31 @@ TEST_F(PatcherTest, AnExceptionPassesThroughACallThatWasMoved) {
   apply(site, {});
 }
 
-TEST_F(PatcherTest, TogglesUnderFourThreads) {
+struct Hammer {
   std::atomic<bool> stop{false};
-  std::atomic<uint64_t> wrong{0}, calls{0}, hits{0};
-  auto work = [&] {
-    uint64_t n = 0;
-    while (!stop) {
-      for (int i = 0; i < 200; i++, n++) {
-        wrong += nasty_plain(n, 1, 0, 0) != n + 1;
-        wrong += nasty_gcc_sled(n, 1, 0, 0) != n + 13;
-        wrong += nasty_clang_sled(n, 1, 0, 0) != n + 14;
-        wrong += nasty_room(n & 0xff, 1, 0, 0) != (n & 0xff);
-        wrong += nasty_call_second(n, 1, 0, 0) != n + 208;
-        wrong += nasty_tight(n & 0xff, 1, 0, 0) != (n & 0xff);
-        wrong += nasty_jcc_first(n + 1, 1, 0, 0) != n + 2;
-      }
+  std::atomic<uint64_t> wrong{0}, calls{0};
+
+  void once(uint64_t n) {
+    uint64_t bad = nasty_plain(n, 1, 0, 0) != n + 1;
+    bad += nasty_gcc_sled(n, 1, 0, 0) != n + 13;
+    bad += nasty_clang_sled(n, 1, 0, 0) != n + 14;
+    bad += nasty_room(n & 0xff, 1, 0, 0) != (n & 0xff);
+    bad += nasty_call_second(n, 1, 0, 0) != n + 208;
+    bad += nasty_tight(n & 0xff, 1, 0, 0) != (n & 0xff);
+    bad += nasty_jcc_first(n + 1, 1, 0, 0) != n + 2;
+    if (bad) wrong += bad;
+  }
+  void run() {
+    for (uint64_t n = 0; !stop; n += 200) {
+      for (uint64_t i = 0; i < 200; i++) once(n + i);
       calls += 200;
     }
-  };
+  }
+};
+
+TEST_F(PatcherTest, TogglesUnderFourThreads) {
+  Hammer hammer;
+  std::atomic<uint64_t> hits{0};
   std::vector<SiteChange> on, off;
   for (const char* name : {"nasty_plain", "nasty_gcc_sled", "nasty_clang_sled", "nasty_room",
                            "nasty_call_second", "nasty_tight", "nasty_jcc_first"}) {
@@ -315,9 +325,9 @@ TEST_F(PatcherTest, TogglesUnderFourThreads) {
     on.push_back({site, counting(&hits)});
     off.push_back({site, {}});
   }
-  const std::string before(reinterpret_cast<const char*>(&nasty_room) - 16, 32);
+  const std::string before = code_around(plan("nasty_room"));
   std::vector<std::thread> threads;
-  for (int i = 0; i < 4; i++) threads.emplace_back(work);
+  for (int i = 0; i < 4; i++) threads.emplace_back([&hammer] { hammer.run(); });
   uint64_t toggles = 0, waited = 0, pending = 0;
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(3);
   for (; std::chrono::steady_clock::now() < end; toggles++) {
@@ -329,15 +339,15 @@ TEST_F(PatcherTest, TogglesUnderFourThreads) {
       if (changes == &on) pending += patcher_->finish_pending() != 0;
     }
   }
-  stop = true;
+  hammer.stop = true;
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(patcher_->finish_pending(), 0u);
-  EXPECT_EQ(wrong, 0u);
+  EXPECT_EQ(hammer.wrong, 0u);
   EXPECT_GT(hits, 0u);
   EXPECT_EQ(patcher_->patched_sites(), 0u);
-  EXPECT_EQ(std::string(reinterpret_cast<const char*>(&nasty_room) - 16, 32), before);
+  EXPECT_EQ(code_around(plan("nasty_room")), before);
   std::printf("%llu toggles, %llu calls of each, %llu hits, waited %llu us, pending in %llu\n",
-              (unsigned long long)toggles, (unsigned long long)calls, (unsigned long long)hits,
+              (unsigned long long)toggles, (unsigned long long)hammer.calls, (unsigned long long)hits,
               (unsigned long long)waited, (unsigned long long)pending);
 }
 

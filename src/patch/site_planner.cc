@@ -56,7 +56,7 @@ struct Walk {
 class EntryWalker {
  public:
   EntryWalker(const ModuleCode& code, uint64_t entry, uint64_t patch, uint64_t function_end)
-      : code_(code), entry_(entry), patch_(patch), end_(function_end) {
+      : patch_(patch), end_(function_end) {
     bytes_ = code.code_at(patch);
     limit_ = code.next_entry(entry);
   }
@@ -147,8 +147,7 @@ class EntryWalker {
     return nullptr;
   }
 
-  const ModuleCode& code_;
-  uint64_t entry_, patch_, end_;
+  uint64_t patch_, end_;
   uint64_t limit_ = 0;
   std::string_view bytes_;
 };
