@@ -1,0 +1,97 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# patchbay record, as a user meets it: exit statuses, refusals, signals, a full disk. $1: the build.
+set -u
+patchbay=$1/bin/patchbay
+[ -x "$patchbay" ] || { echo "no $patchbay"; exit 77; }
+[ -e "$1/lib/libpatchbay.so" ] || { echo "no libpatchbay.so in $1/lib"; exit 77; }
+work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
+cd "$work" && export PATCHBAY_DIR=$work/run
+failures=0
+ok() { echo "ok: $1"; }
+bad() { echo "FAILED: $1"; sed 's/^/    /' err out 2>/dev/null; failures=$((failures + 1)); }
+check() { local what=$1; shift; if "$@"; then ok "$what"; else bad "$what"; fi; }
+# expect STATUS WHAT COMMAND…: its exit status; output in out and err.
+expect() {
+  local status=$1 what=$2; shift 2
+  timeout 60 "$@" >out 2>err; local got=$?
+  if [ $got = "$status" ]; then ok "$what"; else bad "$what (status $got, not $status)"; fi
+}
+says() { if grep -q -- "$1" err; then ok "  says: $1"; else bad "  does not say: $1"; fi; }
+event='getenv(string name)'
+
+expect 0 "a program is recorded" "$patchbay" record -e "$event" -o a.dat -- env PB_TEST=1 true
+says '^\[ patchbay record: [1-9][0-9]* events, .* in a.dat; lost 0 (cpu0 0'
+check "its process directory is removed" test -z "$(ls -A run)"
+expect 0 "the report shows it" "$patchbay" report -i a.dat
+check "with the string" grep -q 'getenv(name=[A-Z]' out
+if command -v trace-cmd >/dev/null; then
+  check "trace-cmd shows it, too" bash -c 'trace-cmd report a.dat 2>/dev/null | grep -q "getenv.*name="'
+fi
+expect 3 "the exit status is passed on" "$patchbay" record -q -e "$event" -o a.dat -- sh -c 'exit 3'
+check "and -q is quiet" test ! -s err
+expect 143 "so is the signal" "$patchbay" record -q -e "$event" -o a.dat -- sh -c 'kill $$'
+expect 0 "--print prints" "$patchbay" record --print -e "$event" -o a.dat -- env true
+check "the events" grep -q 'getenv(name=' out
+expect 0 "version 6" "$patchbay" record --format 6 -e "$event" -o a.dat -- env true
+
+# --- refusals: main() must not have run
+touch mark.sh && printf '#!/bin/sh\ntouch ran\n' >mark.sh && chmod +x mark.sh
+expect 1 "an unknown function" "$patchbay" record -e 'getenvv(string name)' -o b.dat -- ./mark.sh
+says 'did you mean getenv'
+expect 1 "a syntax error" "$patchbay" record -e 'getenv(string' -o b.dat -- ./mark.sh
+says '^ *^$'
+expect 1 "a place that cannot be written" "$patchbay" record -e "$event" -o missing/b.dat -- ./mark.sh
+check "the program did not run" test ! -e ran
+check "and no output was left" test ! -e b.dat
+expect 2 "no event" "$patchbay" record -- ./mark.sh
+expect 2 "no program" "$patchbay" record -e "$event"
+expect 2 "a wrong option" "$patchbay" record --nonsense
+expect 2 "a wrong command" "$patchbay" recrod
+says "Did you mean 'record'"
+expect 1 "a missing program" "$patchbay" record -e "$event" -- ./nothing
+printf 'int main(void) { return 0; }\n' >static.c
+if ${CC:-cc} -static static.c -o static 2>/dev/null; then
+  expect 1 "a static program" "$patchbay" record -e "$event" -- ./static
+  says 'statically linked'
+fi
+if ${CC:-cc} -m32 static.c -o narrow 2>/dev/null; then
+  expect 1 "a 32-bit program" "$patchbay" record -e "$event" -- ./narrow
+  says '32-bit'
+fi
+cp "$(type -P true)" suid && chmod u+s suid
+expect 1 "a set-user-id program" "$patchbay" record -e "$event" -- ./suid
+says 'set-user-id'
+printf 'plain text\n' >text && chmod +x text
+expect 1 "no program at all" "$patchbay" record -e "$event" -- ./text
+
+# --- signals: a recorder that is interrupted writes its file
+"$patchbay" record -e "$event" -o c.dat -- sh -c 'trap "exit 7" INT TERM; touch up; while :; do sleep 0.1; done' 2>err &
+recorder=$!
+for _ in $(seq 200); do [ -e up ] && break; sleep 0.05; done
+kill -TERM $recorder; wait $recorder; status=$?
+check "SIGTERM is passed on, and the status back" test $status = 7
+says '^\[ patchbay record: .* in c.dat'
+expect 0 "the file can be read" "$patchbay" report -i c.dat
+
+# --- two at once
+"$patchbay" record -q -e "$event" -o d.dat -- sh -c 'touch up2; sleep 3' 2>/dev/null &
+first=$!
+for _ in $(seq 200); do [ -e up2 ] && break; sleep 0.05; done
+expect 1 "two recordings into one file are refused" "$patchbay" record -e "$event" -o d.dat -- true
+says 'another recording'
+expect 0 "two of one program into two files work" "$patchbay" record -q -e "$event" -o e.dat -- env true
+expect 0 "list processes shows the other" "$patchbay" list processes
+check "as alive" grep -q ' alive ' out
+wait $first || bad "the first of two recordings"
+
+# --- a full disk: the program goes on
+if mkdir full && mount -t tmpfs -o size=96k none full 2>/dev/null; then
+  expect 1 "a full disk" "$patchbay" record -e 'malloc(size_t n)' -o full/f.dat -m drop -b 1024 -- \
+    sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); x=$(:)$i; done; echo done >alive'
+  check "the program has gone on" test -s alive
+  says 'No space left on device'
+  expect 0 "what was saved can be read" "$patchbay" report -i full/f.dat
+  umount full
+fi
+[ $failures = 0 ] || { echo "$failures failed"; exit 1; }
