@@ -5,7 +5,8 @@
 //
 // What is not exactly as without us: inside the program's own handler for one of the three signals
 // the signal is not shown as blocked, and a second fault there calls the handler again instead of
-// killing the process (a handler may leave by siglongjmp, which nobody tells us).
+// killing the process (a handler may leave by siglongjmp, which nobody tells us). A new thread starts
+// with none of the three shown as blocked, whatever its creator had.
 
 #include "agent/signal_hooks.h"
 
@@ -62,6 +63,7 @@ long kernel_sigmask(int how, const uint64_t* set, uint64_t* old) {
 // --- what the program believes
 
 std::atomic<bool> g_installed{false};
+std::atomic<long> g_pid{0};  // of the process that installed
 std::atomic<uint32_t> g_view_version{0};  // odd while a view is being written
 KernelAction g_view[3];
 // The signals of ours that the program put into the mask of its other handlers.
@@ -205,7 +207,9 @@ void from_kernel(const KernelAction& kernel, struct sigaction* action) {
 }
 
 // A vfork child has its own dispositions and mask in the kernel, but our memory is its parent's.
-bool in_vfork_child() { return pb_thread.no_rseq != 0; }
+bool in_vfork_child() {
+  return pb_thread.no_rseq != 0 && raw_syscall(SYS_getpid) != g_pid.load(std::memory_order_relaxed);
+}
 
 // 0 or an errno. For one of our three: only the view changes.
 int change_view(int sig, const KernelAction* action, KernelAction* old) {
@@ -348,6 +352,7 @@ void install_signal_hooks() {
       install_handler(sig, view);
     }
     open_masks_of_others();
+    g_pid.store(raw_syscall(SYS_getpid), std::memory_order_relaxed);
     g_installed.store(true, std::memory_order_release);
   }
   uint64_t before = 0;
