@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Handlers and interposers use raw system calls only: libc's functions may be patched, and errno is the
-// program's.
+// Handlers and interposers use raw system calls only: libc's functions may be patched, and errno is
+// the program's.
 //
 // What is not exactly as without us: inside the program's own handler for one of the three signals
 // the signal is not shown as blocked, and a second fault there calls the handler again instead of
-// killing the process (a handler may leave by siglongjmp, which nobody tells us). A new thread starts
-// with none of the three shown as blocked, whatever its creator had.
+// killing the process (a handler may leave by siglongjmp, which nobody tells us). A new thread
+// starts with none of the three shown as blocked, whatever its creator had.
 
 #include "agent/signal_hooks.h"
 
@@ -63,7 +63,7 @@ long kernel_sigmask(int how, const uint64_t* set, uint64_t* old) {
 // --- what the program believes
 
 std::atomic<bool> g_installed{false};
-std::atomic<long> g_pid{0};  // of the process that installed
+std::atomic<long> g_pid{0};               // of the process that installed
 std::atomic<uint32_t> g_view_version{0};  // odd while a view is being written
 KernelAction g_view[3];
 // The signals of ours that the program put into the mask of its other handlers.
@@ -79,8 +79,7 @@ class ViewWrite {
     const uint64_t all = ~uint64_t{0};
     kernel_sigmask(SIG_SETMASK, &all, &mask_);
     uint32_t version = g_view_version.load(std::memory_order_relaxed) & ~1u;
-    while (!g_view_version.compare_exchange_weak(version, version | 1,
-                                                 std::memory_order_acquire)) {
+    while (!g_view_version.compare_exchange_weak(version, version | 1, std::memory_order_acquire)) {
       version &= ~1u;
       __builtin_ia32_pause();
     }
@@ -237,7 +236,8 @@ int change_action(int sig, const KernelAction* action, KernelAction* old) {
   const long rc = kernel_sigaction(sig, action ? &open : nullptr, old);
   if (rc) return static_cast<int>(-rc);
   if (old) old->mask |= hidden;
-  if (action && !in_vfork_child()) g_hidden_mask[sig].store(action->mask & kOurs, std::memory_order_relaxed);
+  if (action && !in_vfork_child())
+    g_hidden_mask[sig].store(action->mask & kOurs, std::memory_order_relaxed);
   return 0;
 }
 
@@ -460,15 +460,15 @@ int pthread_sigmask(int how, const sigset_t* set, sigset_t* old) noexcept {
 
 int posix_spawn(pid_t* pid, const char* path, const posix_spawn_file_actions_t* actions,
                 const posix_spawnattr_t* attributes, char* const argv[], char* const envp[]) {
-  auto real = patchbay::next_function<decltype(&posix_spawn)>(&patchbay::g_posix_spawn,
-                                                              "posix_spawn");
+  auto real =
+      patchbay::next_function<decltype(&posix_spawn)>(&patchbay::g_posix_spawn, "posix_spawn");
   patchbay::SharedWithChild shared;
   return real(pid, path, actions, attributes, argv, envp);
 }
 int posix_spawnp(pid_t* pid, const char* file, const posix_spawn_file_actions_t* actions,
                  const posix_spawnattr_t* attributes, char* const argv[], char* const envp[]) {
-  auto real = patchbay::next_function<decltype(&posix_spawnp)>(&patchbay::g_posix_spawnp,
-                                                               "posix_spawnp");
+  auto real =
+      patchbay::next_function<decltype(&posix_spawnp)>(&patchbay::g_posix_spawnp, "posix_spawnp");
   patchbay::SharedWithChild shared;
   return real(pid, file, actions, attributes, argv, envp);
 }

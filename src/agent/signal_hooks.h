@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// The agent's share of SIGTRAP, SIGSEGV and SIGBUS. Our handler stays installed in the kernel; the program
-// sees and sets its own view of these three through the interposed functions (sigaction, signal,
-// sigprocmask, pthread_sigmask and their relatives), as if we were not there. They also stay unblocked
-// in the kernel, because a trap at a blocked SIGTRAP kills the process.
+// The agent's share of SIGTRAP, SIGSEGV and SIGBUS. Our handler stays installed in the kernel; the
+// program sees and sets its own view of these three through the interposed functions (sigaction,
+// signal, sigprocmask, pthread_sigmask and their relatives), as if we were not there. They also
+// stay unblocked in the kernel, because a trap at a blocked SIGTRAP kills the process.
 //
-// vfork, posix_spawn, system and popen are interposed for another reason: their child runs in our memory and
-// on our thread-local storage, but without this thread's rseq registration.
+// vfork, posix_spawn, system and popen are interposed for another reason: their child runs in our
+// memory and on our thread-local storage, but without this thread's rseq registration.
 //
 // All of it works before install_signal_hooks(): then calls go to the kernel unchanged.
 #pragma once

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The interposers are part of the agent, not of the library that tests link, so the unit is compiled
-// into this test: here they replace libc's functions as they do in a traced program.
+// The interposers are part of the agent, not of the library that tests link, so the unit is
+// compiled into this test: here they replace libc's functions as they do in a traced program.
 #include "agent/signal_hooks.cc"
 
 #include <gtest/gtest.h>
@@ -121,8 +121,10 @@ TEST_F(SignalHooks, AHandlerMayLeaveByLongjmpAgainAndAgain) {
   volatile int times = 0;
   for (int i = 0; i < 5; i++) {
     [&times] {
-      if (sigsetjmp(g_back, 1)) times = times + 1;
-      else fault();
+      if (sigsetjmp(g_back, 1))
+        times = times + 1;
+      else
+        fault();
     }();
   }
   EXPECT_EQ(times, 5);
@@ -160,8 +162,7 @@ extern "C" uint64_t hooks_faults_first(uint64_t* address);
 
 alignas(4096) uint8_t g_page[4096];
 void make_readable(int, siginfo_t*, void* context) {
-  g_seen_ip = static_cast<uint64_t>(
-      static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+  g_seen_ip = static_cast<uint64_t>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
   ::mprotect(g_page, sizeof(g_page), PROT_READ | PROT_WRITE);
 }
 

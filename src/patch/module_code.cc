@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The raw pass looks at every byte offset, not at instructions: it cannot miss a branch, and what it
-// finds too much (bytes inside other instructions) is sorted out by confirm().
+// The raw pass looks at every byte offset, not at instructions: it cannot miss a branch, and what
+// it finds too much (bytes inside other instructions) is sorted out by confirm().
 
 #include "patch/module_code.h"
 
@@ -129,9 +129,9 @@ long ModuleCode::function_before(uint64_t address) const {
       if (i + 1 == count || symbols_[i + 1].address > address) return last_index_ = i;
     }
   }
-  auto behind = std::upper_bound(
-      functions_.begin(), functions_.end(), address,
-      [](uint64_t a, const FunctionSymbol& symbol) { return a < symbol.address; });
+  auto behind =
+      std::upper_bound(functions_.begin(), functions_.end(), address,
+                       [](uint64_t a, const FunctionSymbol& symbol) { return a < symbol.address; });
   i = static_cast<long>(behind - functions_.begin()) - 1;
   if (i >= 0) last_index_ = i;
   return i;
@@ -178,8 +178,8 @@ bool ModuleCode::short_branch_into(const Range& range, uint64_t first, uint64_t 
   return false;
 }
 
-// Whether the candidate at `source` is an instruction that branches into [first, last). Decoded from
-// the entry of the function it lies in; code that belongs to no function counts as a branch.
+// Whether the candidate at `source` is an instruction that branches into [first, last). Decoded
+// from the entry of the function it lies in; code that belongs to no function counts as a branch.
 bool ModuleCode::confirm(uint64_t source, uint64_t first, uint64_t last) const {
   const Range* range = range_of(source);
   const long index = function_before(source);

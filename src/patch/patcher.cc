@@ -146,10 +146,10 @@ class LivePatcher : public Patcher {
  private:
   struct Work {
     Site* site;
-    size_t change;          // index of the SiteChange, or kNoChange
-    StubRecord* stub;       // null: restore
-    bool needs_wait;        // some thread may stand in bytes that change
-    bool stays_guarded;     // it could not be proven that none does
+    size_t change;       // index of the SiteChange, or kNoChange
+    StubRecord* stub;    // null: restore
+    bool needs_wait;     // some thread may stand in bytes that change
+    bool stays_guarded;  // it could not be proven that none does
   };
 
   void collect(std::span<const SiteChange> changes, PatchReport* report);
@@ -168,7 +168,7 @@ class LivePatcher : public Patcher {
 
   SitePlanner planner_;
   StubPool stubs_;
-  std::vector<Work> work_;      // of the running transaction, sorted by address
+  std::vector<Work> work_;  // of the running transaction, sorted by address
   std::vector<Site*> pending_;
   TextImage image_;
   uint64_t patched_ = 0;
@@ -256,7 +256,8 @@ void expected_bytes(const Site& site, uint8_t bytes[kMaxDisplaced], uint8_t padd
   for (uint8_t i = 0; i < site.boundary_count; i++) bytes[site.boundary[i]] = kInt3;
 }
 
-std::string unexpected(uint64_t address, const uint8_t* expected, const uint8_t* live, size_t size) {
+std::string unexpected(uint64_t address, const uint8_t* expected, const uint8_t* live,
+                       size_t size) {
   return hex_address(address) + ": unexpected bytes: expected " + hex_bytes(expected, size) +
          ", found " + hex_bytes(live, size);
 }
@@ -399,9 +400,8 @@ void LivePatcher::wait_for_threads(PatchReport* report) {
     work.site->watched = false;
     if (!work.needs_wait || all) continue;
     const auto& occupied = watch.occupied();
-    work.stays_guarded =
-        watch.unknown_place() ||
-        std::find(occupied.begin(), occupied.end(), work.site->address) != occupied.end();
+    work.stays_guarded = watch.unknown_place() || std::find(occupied.begin(), occupied.end(),
+                                                            work.site->address) != occupied.end();
   }
 }
 
@@ -489,11 +489,16 @@ Result<PatchReport> LivePatcher::apply(std::span<const SiteChange> changes, bool
 
 const char* site_kind_name(SiteKind kind) {
   switch (kind) {
-    case SiteKind::kSled: return "sled";
-    case SiteKind::kJump: return "jump";
-    case SiteKind::kShortJump: return "short-jump";
-    case SiteKind::kTrap: return "int3";
-    case SiteKind::kRefused: break;
+    case SiteKind::kSled:
+      return "sled";
+    case SiteKind::kJump:
+      return "jump";
+    case SiteKind::kShortJump:
+      return "short-jump";
+    case SiteKind::kTrap:
+      return "int3";
+    case SiteKind::kRefused:
+      break;
   }
   return "refused";
 }

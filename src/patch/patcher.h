@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Changing code that runs. A Patcher owns the patched places of the process: it plans (what kind of
-// call site a function entry can be), builds stubs near the code, and applies changes as transactions
-// (docs/text_poke.md). Used by the control thread only, one transaction at a time.
+// call site a function entry can be), builds stubs near the code, and applies changes as
+// transactions (docs/text_poke.md). Used by the control thread only, one transaction at a time.
 #pragma once
 
 #include <array>
@@ -36,7 +36,8 @@ struct SitePlan {
   uint64_t patch_address = 0;  // entry, or behind endbr64
   uint32_t displaced = 0;      // bytes of original code at patch_address that move to the stub
   bool flags_live = false;     // the displaced or following code reads flags it has not set
-  bool loops_to_entry = false; // a branch of its own body goes back to patch_address: each pass is a hit
+  bool loops_to_entry =
+      false;  // a branch of its own body goes back to patch_address: each pass is a hit
   // What apply() needs and verifies: the original bytes, and where instructions start in them.
   uint8_t boundary_count = 0;
   std::array<uint8_t, kMaxBoundaries> boundary = {};
@@ -44,21 +45,21 @@ struct SitePlan {
   std::array<uint8_t, 5> padding = {};  // kShortJump: the bytes at entry - 5
 };
 
-// Writes the machine code that runs before the displaced instructions into `out` (at most `capacity`
-// bytes) for execution at `address`; it falls through at its end. Returns the bytes written.
-// Must be position-dependent on `address` only.
+// Writes the machine code that runs before the displaced instructions into `out` (at most
+// `capacity` bytes) for execution at `address`; it falls through at its end. Returns the bytes
+// written. Must be position-dependent on `address` only.
 using StubPrologue = std::function<size_t(uint8_t* out, size_t capacity, uint64_t address)>;
 inline constexpr size_t kMaxPrologue = 512;
 
 struct SiteChange {
-  SitePlan plan;            // from plan()
-  StubPrologue prologue;    // empty: restore the original bytes
+  SitePlan plan;          // from plan()
+  StubPrologue prologue;  // empty: restore the original bytes
 };
 
 struct PatchReport {
   uint64_t applied = 0;
   uint64_t refused = 0;
-  uint64_t waited_us = 0;   // for threads to leave the bytes
+  uint64_t waited_us = 0;                                // for threads to leave the bytes
   std::vector<std::pair<size_t, std::string>> refusals;  // index of the change, reason
 };
 
@@ -67,22 +68,22 @@ class Patcher {
   virtual ~Patcher() = default;
   // Decides how `function` can be patched, from its original bytes and the symbols around it.
   virtual SitePlan plan(Module& module, const FunctionSymbol& function) = 0;
-  // One transaction for all changes: verify every old byte; if one place has unexpected bytes nothing
-  // at all is changed there and it is reported in refusals, the others go on. A site that is already
-  // patched is pointed to its new stub. `single_threaded`: only this thread runs program code (start-up),
-  // no waiting needed.
+  // One transaction for all changes: verify every old byte; if one place has unexpected bytes
+  // nothing at all is changed there and it is reported in refusals, the others go on. A site that
+  // is already patched is pointed to its new stub. `single_threaded`: only this thread runs program
+  // code (start-up), no waiting needed.
   virtual Result<PatchReport> apply(std::span<const SiteChange> changes, bool single_threaded) = 0;
   virtual uint64_t patched_sites() const = 0;
-  // Sites that apply() left at int3, because some thread could not be proven outside of their bytes in
-  // time, work all the same. This tries to give them their jump (apply() does it too) and returns
-  // how many are still waiting.
+  // Sites that apply() left at int3, because some thread could not be proven outside of their bytes
+  // in time, work all the same. This tries to give them their jump (apply() does it too) and
+  // returns how many are still waiting.
   virtual uint64_t finish_pending() = 0;
 };
 std::unique_ptr<Patcher> make_patcher();
 
 // SIGTRAP/SIGSEGV side, async-signal-safe, lock-free; called first by the agent's signal handlers.
-// trap: `ip` = address of the int3. If it is ours, returns the address at which to continue (the stub),
-// else 0. Also answers for places in the middle of a transaction.
+// trap: `ip` = address of the int3. If it is ours, returns the address at which to continue (the
+// stub), else 0. Also answers for places in the middle of a transaction.
 uint64_t patch_trap_target(uint64_t ip);
 // fault: if `ip` lies in relocated instructions of a stub, the original address of that instruction
 // (what the program's handler must see), else 0.

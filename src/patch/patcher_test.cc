@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The nasty functions of nasty_functions_test.cc, each run unpatched, patched as planned, and through
-// int3; toggling under threads; unpatching; every function of two real libraries.
+// The nasty functions of nasty_functions_test.cc, each run unpatched, patched as planned, and
+// through int3; toggling under threads; unpatching; every function of two real libraries.
 
 #include "patch/patcher.h"
 
@@ -22,14 +22,15 @@
 
 extern "C" {
 #define NASTY(name) uint64_t nasty_##name(uint64_t, uint64_t, uint64_t, uint64_t);
-NASTY(plain) NASTY(rip_load) NASTY(rip_imm) NASTY(rip_lea) NASTY(helper) NASTY(jmp_first)
-NASTY(jmp8_first) NASTY(jcc_first) NASTY(jcc32_first) NASTY(call_first) NASTY(call_second)
-NASTY(indirect_call) NASTY(short_indirect_call) NASTY(call_register_first) NASTY(jrcxz_first)
-NASTY(jecxz_first) NASTY(loop_first) NASTY(loopne_first) NASTY(back_into_first)
-NASTY(back_to_entry) NASTY(flags_live) NASTY(endbr) NASTY(endbr_sled) NASTY(gcc_sled)
-NASTY(clang_sled) NASTY(mixed_sled) NASTY(short_padded) NASTY(ret_only) NASTY(alias)
-NASTY(tight_before) NASTY(tight) NASTY(tight_after) NASTY(room_before) NASTY(room)
-NASTY(room_after) NASTY(avx) NASTY(x87) NASTY(red_zone)
+NASTY(plain)
+NASTY(rip_load) NASTY(rip_imm) NASTY(rip_lea) NASTY(helper) NASTY(jmp_first) NASTY(jmp8_first)
+    NASTY(jcc_first) NASTY(jcc32_first) NASTY(call_first) NASTY(call_second) NASTY(indirect_call)
+        NASTY(short_indirect_call) NASTY(call_register_first) NASTY(jrcxz_first) NASTY(jecxz_first)
+            NASTY(loop_first) NASTY(loopne_first) NASTY(back_into_first) NASTY(back_to_entry)
+                NASTY(flags_live) NASTY(endbr) NASTY(endbr_sled) NASTY(gcc_sled) NASTY(clang_sled)
+                    NASTY(mixed_sled) NASTY(short_padded) NASTY(ret_only) NASTY(alias)
+                        NASTY(tight_before) NASTY(tight) NASTY(tight_after) NASTY(room_before)
+                            NASTY(room) NASTY(room_after) NASTY(avx) NASTY(x87) NASTY(red_zone)
 #undef NASTY
 }
 
@@ -347,8 +348,8 @@ TEST_F(PatcherTest, TogglesUnderFourThreads) {
   EXPECT_EQ(patcher_->patched_sites(), 0u);
   EXPECT_EQ(code_around(plan("nasty_room")), before);
   std::printf("%llu toggles, %llu calls of each, %llu hits, waited %llu us, pending in %llu\n",
-              (unsigned long long)toggles, (unsigned long long)hammer.calls, (unsigned long long)hits,
-              (unsigned long long)waited, (unsigned long long)pending);
+              (unsigned long long)toggles, (unsigned long long)hammer.calls,
+              (unsigned long long)hits, (unsigned long long)waited, (unsigned long long)pending);
 }
 
 // Relocates `site` as apply() would, into a buffer that stands for memory near the function.

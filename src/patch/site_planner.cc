@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// From best to worst: sled, jump, short jump, int3, refused. Each step that fails leaves its reason,
-// and the plan shows the first one that mattered.
+// From best to worst: sled, jump, short jump, int3, refused. Each step that fails leaves its
+// reason, and the plan shows the first one that mattered.
 
 #include "patch/site_planner.h"
 
@@ -35,7 +35,8 @@ bool is_dynamic_linker(const Module& module) {
   return (base && contains(module, base)) || file_name(module).starts_with("ld-linux");
 }
 
-// Code that a thread runs with a stack, registers or thread pointer that are not those of a function.
+// Code that a thread runs with a stack, registers or thread pointer that are not those of a
+// function.
 bool is_special_entry(std::string_view name, bool in_dynamic_linker) {
   if (name == "_start" || name == "__restore_rt" || name == "_init" || name == "_fini") return true;
   if (!in_dynamic_linker) return false;
@@ -100,7 +101,8 @@ class EntryWalker {
       if (state.flags_written == kAllArithmeticFlags || at >= bytes_.size()) break;
       if (!decode(at, &insn)) break;
       note_flags(insn, &state);
-      if (insn.ends_flow() || insn.is_direct_branch() || insn.kind == InsnKind::kIndirectCall) break;
+      if (insn.ends_flow() || insn.is_direct_branch() || insn.kind == InsnKind::kIndirectCall)
+        break;
       at += insn.length;
     }
     return state.flags_live;
@@ -124,7 +126,8 @@ class EntryWalker {
     if (patch_ + at >= limit_) return "the next function begins in the bytes of the jump";
     if (end_ && patch_ + at >= end_) return "the function is shorter than the jump";
     if (!decode(at, insn)) return "bytes at the entry are no instruction";
-    if (patch_ + at + insn->length > limit_) return "the next function begins inside an instruction";
+    if (patch_ + at + insn->length > limit_)
+      return "the next function begins inside an instruction";
     if (insn->kind == InsnKind::kTrap) return "an int3 of the program at the entry";
     if (insn->kind == InsnKind::kUnsupported) return "an instruction that cannot be moved";
     if (insn->kind == InsnKind::kIndirectCall && insn->uses_rsp_address) {
@@ -252,8 +255,8 @@ SitePlanner::ModuleState& SitePlanner::state_of(Module& module) {
     if (contains(module, ::getauxval(AT_SYSINFO_EHDR)) || name == "[vdso]") {
       state.refusal = "lies in the kernel's vdso";
     }
-    state.is_libc = is_dynamic_linker(module) || name.starts_with("libc.so") ||
-                    name.starts_with("libc-2");
+    state.is_libc =
+        is_dynamic_linker(module) || name.starts_with("libc.so") || name.starts_with("libc-2");
   }
   last_module_ = &module;
   last_state_ = &state;
@@ -265,8 +268,10 @@ SitePlan SitePlanner::plan(Module& module, const FunctionSymbol& function) {
   plan.entry = plan.patch_address = function.address;
   ModuleState& state = state_of(module);
   if (!state.refusal.empty()) return refused(std::move(plan), state.refusal);
-  if (function.is_ifunc) return refused(std::move(plan), "an IFUNC resolver: trace what it selects");
-  if (function.is_cold_part) return refused(std::move(plan), "a part of a function that is never called");
+  if (function.is_ifunc)
+    return refused(std::move(plan), "an IFUNC resolver: trace what it selects");
+  if (function.is_cold_part)
+    return refused(std::move(plan), "a part of a function that is never called");
   if (is_special_entry(function.name, state.is_libc && is_dynamic_linker(module))) {
     return refused(std::move(plan), "not entered by an ordinary call");
   }

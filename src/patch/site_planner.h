@@ -20,8 +20,8 @@ class SitePlanner {
  private:
   struct ModuleState {
     std::unique_ptr<ModuleCode> code;
-    bool is_libc = false;         // libc or the dynamic linker: no int3 there
-    std::string refusal;          // nothing of this module may be traced
+    bool is_libc = false;  // libc or the dynamic linker: no int3 there
+    std::string refusal;   // nothing of this module may be traced
   };
   ModuleState& state_of(Module& module);
 

@@ -123,7 +123,8 @@ uint64_t patch_trap_target(uint64_t ip) {
   const bool in_padding = ip == site->alias;
   if (value == 0) {
     if (in_padding) return site->address;
-    // Trapped before the original bytes came back: run them. If int3 is what stands there, it is not ours.
+    // Trapped before the original bytes came back: run them. If int3 is what stands there, it is
+    // not ours.
     return *reinterpret_cast<const volatile uint8_t*>(ip) == 0xcc ? 0 : ip;
   }
   const auto* stub = reinterpret_cast<const StubRecord*>(value & ~uintptr_t{1});

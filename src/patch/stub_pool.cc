@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Chunks also keep the records of their stubs in order of address, for patch_original_ip, which runs in
-// signal handlers: storage is reserved once, records are appended, the count is published last.
+// Chunks also keep the records of their stubs in order of address, for patch_original_ip, which
+// runs in signal handlers: storage is reserved once, records are appended, the count is published
+// last.
 
 #include "patch/stub_pool.h"
 
@@ -161,8 +162,10 @@ uint64_t patch_original_ip(uint64_t ip) {
     uint32_t low = 0, high = view.count->load(std::memory_order_acquire);
     while (low < high) {  // the first record behind ip
       const uint32_t middle = (low + high) / 2;
-      if (view.records[middle].address <= ip) low = middle + 1;
-      else high = middle;
+      if (view.records[middle].address <= ip)
+        low = middle + 1;
+      else
+        high = middle;
     }
     if (low == 0) return 0;
     const StubRecord& stub = view.records[low - 1];

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Memory that stubs live in: chunks near the code they serve, readable and executable, filled in bulk
-// through TextMemory. Nothing is ever given back: a thread that was preempted inside a stub returns
-// there at any later time. Stubs of a site that went back to its original bytes are parked with
-// the site and reused when the same prologue is asked for again.
+// Memory that stubs live in: chunks near the code they serve, readable and executable, filled in
+// bulk through TextMemory. Nothing is ever given back: a thread that was preempted inside a stub
+// returns there at any later time. Stubs of a site that went back to its original bytes are parked
+// with the site and reused when the same prologue is asked for again.
 #pragma once
 
 #include <cstdint>

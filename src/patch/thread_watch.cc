@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// /proc/self/task/TID/syscall shows the user program counter of a blocked thread, schedstat the time
-// it has run. A blocked thread may also be inside a signal handler that interrupted the bytes in
-// question: the saved program counter is then a word on its stack, which is looked through.
+// /proc/self/task/TID/syscall shows the user program counter of a blocked thread, schedstat the
+// time it has run. A blocked thread may also be inside a signal handler that interrupted the bytes
+// in question: the saved program counter is then a word on its stack, which is looked through.
 
 #include "patch/thread_watch.h"
 
@@ -52,8 +52,8 @@ uint64_t run_time(pid_t tid) {
 std::vector<pid_t> other_threads() {
   std::vector<pid_t> tids;
   static const char kPath[] = "/proc/self/task";
-  const long fd = raw_syscall(SYS_openat, AT_FDCWD, raw_pointer(kPath),
-                              O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+  const long fd =
+      raw_syscall(SYS_openat, AT_FDCWD, raw_pointer(kPath), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
   if (fd < 0) return tids;
   const pid_t self = static_cast<pid_t>(raw_syscall(SYS_gettid));
   alignas(8) char buffer[8192];
@@ -77,15 +77,16 @@ uint64_t now_us() {
   return static_cast<uint64_t>(now.tv_sec) * 1000000 + static_cast<uint64_t>(now.tv_nsec) / 1000;
 }
 
-// The watched site that a thread at `address` stands in. Its first byte holds int3 and is no danger.
+// The watched site that a thread at `address` stands in. Its first byte holds int3 and is no
+// danger.
 const Site* inside(uint64_t address) {
   const Site* site = site_containing(address);
   return site && address != site->address && site->watched ? site : nullptr;
 }
 
 const Site* inside_by_stack(uint64_t stack_pointer) {
-  // One transaction at a time (patcher.h). Not thread-local: static TLS of a preloaded library comes out
-  // of every thread's stack, and programs ask for stacks of 16 KB.
+  // One transaction at a time (patcher.h). Not thread-local: static TLS of a preloaded library
+  // comes out of every thread's stack, and programs ask for stacks of 16 KB.
   static uint64_t words[kStackWords];
   const long pid = raw_syscall(SYS_getpid);
   // In pages, because the stack may end anywhere.
@@ -93,8 +94,8 @@ const Site* inside_by_stack(uint64_t stack_pointer) {
     struct {
       uint64_t base, length;
     } local{reinterpret_cast<uint64_t>(words), 4096}, remote{stack_pointer + done * 8, 4096};
-    const long n = raw_syscall(SYS_process_vm_readv, pid, raw_pointer(&local), 1,
-                               raw_pointer(&remote), 1, 0);
+    const long n =
+        raw_syscall(SYS_process_vm_readv, pid, raw_pointer(&local), 1, raw_pointer(&remote), 1, 0);
     for (long i = 0; i < n / 8; i++) {
       if (words[i] < 0x10000) continue;
       if (const Site* site = inside(words[i])) return site;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Proof that no thread stands inside bytes that are about to change. Every instruction start among them
-// holds int3 by then, so a thread that runs leaves them; only one that has not run since may be inside.
+// Proof that no thread stands inside bytes that are about to change. Every instruction start among
+// them holds int3 by then, so a thread that runs leaves them; only one that has not run since may
+// be inside.
 #pragma once
 
 #include <sys/types.h>
@@ -15,8 +16,8 @@ class ThreadWatch {
  public:
   // Notes all other threads and how long each has run. Call after the cores were synchronized.
   void start();
-  // Waits until every noted thread has run, is gone, or is blocked outside of pending sites; at most
-  // `limit_us`. Returns true when that was reached for all.
+  // Waits until every noted thread has run, is gone, or is blocked outside of pending sites; at
+  // most `limit_us`. Returns true when that was reached for all.
   bool wait(uint64_t limit_us);
   // After a failed wait: is it one certain site that some blocked thread stands in (then only these
   // are unproven), or is some thread's place unknown (then all are)?

@@ -20,12 +20,10 @@ const ZydisDecoder& decoder() {
 }
 
 uint8_t arithmetic_flags(ZydisAccessedFlagsMask mask) {
-  return static_cast<uint8_t>(((mask & ZYDIS_CPUFLAG_CF) ? 1 : 0) |
-                              ((mask & ZYDIS_CPUFLAG_PF) ? 2 : 0) |
-                              ((mask & ZYDIS_CPUFLAG_AF) ? 4 : 0) |
-                              ((mask & ZYDIS_CPUFLAG_ZF) ? 8 : 0) |
-                              ((mask & ZYDIS_CPUFLAG_SF) ? 16 : 0) |
-                              ((mask & ZYDIS_CPUFLAG_OF) ? 32 : 0));
+  return static_cast<uint8_t>(
+      ((mask & ZYDIS_CPUFLAG_CF) ? 1 : 0) | ((mask & ZYDIS_CPUFLAG_PF) ? 2 : 0) |
+      ((mask & ZYDIS_CPUFLAG_AF) ? 4 : 0) | ((mask & ZYDIS_CPUFLAG_ZF) ? 8 : 0) |
+      ((mask & ZYDIS_CPUFLAG_SF) ? 16 : 0) | ((mask & ZYDIS_CPUFLAG_OF) ? 32 : 0));
 }
 
 void set_flags(const ZydisDecodedInstruction& z, Insn* insn) {
@@ -43,15 +41,20 @@ void set_flags(const ZydisDecodedInstruction& z, Insn* insn) {
 InsnKind relative_branch_kind(const ZydisDecodedInstruction& z) {
   if (z.raw.imm[0].size == 16) return InsnKind::kUnsupported;
   switch (z.mnemonic) {
-    case ZYDIS_MNEMONIC_JMP: return InsnKind::kJump;
-    case ZYDIS_MNEMONIC_CALL: return InsnKind::kCall;
-    case ZYDIS_MNEMONIC_XBEGIN: return InsnKind::kUnsupported;
+    case ZYDIS_MNEMONIC_JMP:
+      return InsnKind::kJump;
+    case ZYDIS_MNEMONIC_CALL:
+      return InsnKind::kCall;
+    case ZYDIS_MNEMONIC_XBEGIN:
+      return InsnKind::kUnsupported;
     case ZYDIS_MNEMONIC_LOOP:
     case ZYDIS_MNEMONIC_LOOPE:
     case ZYDIS_MNEMONIC_LOOPNE:
     case ZYDIS_MNEMONIC_JECXZ:
-    case ZYDIS_MNEMONIC_JRCXZ: return InsnKind::kLoop;
-    default: break;
+    case ZYDIS_MNEMONIC_JRCXZ:
+      return InsnKind::kLoop;
+    default:
+      break;
   }
   const bool short_form = z.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT && (z.opcode & 0xf0) == 0x70;
   const bool near_form = z.opcode_map == ZYDIS_OPCODE_MAP_0F && (z.opcode & 0xf0) == 0x80;
@@ -61,12 +64,15 @@ InsnKind relative_branch_kind(const ZydisDecodedInstruction& z) {
 InsnKind kind_of(const ZydisDecodedInstruction& z) {
   if (z.raw.imm[0].is_relative) return relative_branch_kind(z);
   switch (z.mnemonic) {
-    case ZYDIS_MNEMONIC_NOP: return InsnKind::kNop;
-    case ZYDIS_MNEMONIC_INT3: return InsnKind::kTrap;
+    case ZYDIS_MNEMONIC_NOP:
+      return InsnKind::kNop;
+    case ZYDIS_MNEMONIC_INT3:
+      return InsnKind::kTrap;
     case ZYDIS_MNEMONIC_UD2:
     case ZYDIS_MNEMONIC_UD1:
     case ZYDIS_MNEMONIC_UD0:
-    case ZYDIS_MNEMONIC_HLT: return InsnKind::kStop;
+    case ZYDIS_MNEMONIC_HLT:
+      return InsnKind::kStop;
     case ZYDIS_MNEMONIC_RET:
       return z.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR ? InsnKind::kUnsupported
                                                          : InsnKind::kReturn;
@@ -76,7 +82,8 @@ InsnKind kind_of(const ZydisDecodedInstruction& z) {
         return InsnKind::kUnsupported;
       }
       return z.mnemonic == ZYDIS_MNEMONIC_CALL ? InsnKind::kIndirectCall : InsnKind::kIndirectJump;
-    default: return InsnKind::kPlain;
+    default:
+      return InsnKind::kPlain;
   }
 }
 

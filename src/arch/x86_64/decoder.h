@@ -27,14 +27,14 @@ enum class InsnKind : uint8_t {
 struct Insn {
   uint8_t length = 0;
   InsnKind kind = InsnKind::kUnsupported;
-  uint8_t rip_disp_offset = 0;  // of the disp32 of a RIP-relative operand; 0: none
-  uint8_t modrm_offset = 0;     // of the ModRM byte; 0: none
-  uint8_t condition = 0;        // of kCondJump: low four bits of the opcode
+  uint8_t rip_disp_offset = 0;    // of the disp32 of a RIP-relative operand; 0: none
+  uint8_t modrm_offset = 0;       // of the ModRM byte; 0: none
+  uint8_t condition = 0;          // of kCondJump: low four bits of the opcode
   bool uses_rsp_address = false;  // its memory operand is based on rsp
   bool is_endbr = false;
-  uint8_t flags_read = 0;       // arithmetic flags, bits are private to the decoder
+  uint8_t flags_read = 0;  // arithmetic flags, bits are private to the decoder
   uint8_t flags_written = 0;
-  uint64_t target = 0;          // of a direct branch, or of the RIP-relative operand
+  uint64_t target = 0;  // of a direct branch, or of the RIP-relative operand
 
   // Execution never goes on behind this instruction by itself.
   bool ends_flow() const {

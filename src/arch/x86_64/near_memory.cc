@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Gaps come from /proc/self/maps. The nearest one wins, but never the room into which the heap or the
-// stack grows.
+// Gaps come from /proc/self/maps. The nearest one wins, but never the room into which the heap or
+// the stack grows.
 
 #include "arch/x86_64/near_memory.h"
 

@@ -14,8 +14,8 @@ inline constexpr uint64_t kStubReach = (uint64_t{1} << 31) - (uint64_t{256} << 2
 
 inline bool within_reach(uint64_t a, uint64_t b) { return (a > b ? a - b : b - a) < kStubReach; }
 
-// Maps `size` bytes (a multiple of the page) readable and executable, private, in a gap of the address
-// space near `code`. 0 when there is none.
+// Maps `size` bytes (a multiple of the page) readable and executable, private, in a gap of the
+// address space near `code`. 0 when there is none.
 uint64_t map_near(uint64_t code, size_t size);
 
 }  // namespace patchbay

@@ -14,8 +14,8 @@ namespace patchbay {
 namespace {
 
 TEST(NearMemory, IsInReachOfTheExecutableAndOfALibrary) {
-  for (const uint64_t code : {reinterpret_cast<uint64_t>(&map_near),
-                              reinterpret_cast<uint64_t>(&getenv)}) {
+  for (const uint64_t code :
+       {reinterpret_cast<uint64_t>(&map_near), reinterpret_cast<uint64_t>(&getenv)}) {
     const uint64_t place = map_near(code, 65536);
     ASSERT_NE(place, 0u);
     EXPECT_TRUE(within_reach(place, code));

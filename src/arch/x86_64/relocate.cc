@@ -169,21 +169,24 @@ const char* emit_insn(const uint8_t* code, const Insn& insn, uint64_t next, Stub
       break;
     case InsnKind::kCall:
       emit_direct_call(insn, next, w);
-      good = decodes_to(out + at + 6, w->size() - at - 6, here + 6, InsnKind::kJump, 0,
-                        insn.target);
+      good =
+          decodes_to(out + at + 6, w->size() - at - 6, here + 6, InsnKind::kJump, 0, insn.target);
       break;
-    case InsnKind::kIndirectCall: return emit_indirect_call(code, insn, next, w, out);
-    case InsnKind::kTrap: return "an int3 of the program";
-    case InsnKind::kUnsupported: return "an instruction that cannot be moved";
-    default: return copy_insn(code, insn, w, out);
+    case InsnKind::kIndirectCall:
+      return emit_indirect_call(code, insn, next, w, out);
+    case InsnKind::kTrap:
+      return "an int3 of the program";
+    case InsnKind::kUnsupported:
+      return "an instruction that cannot be moved";
+    default:
+      return copy_insn(code, insn, w, out);
   }
   return good ? nullptr : "a rewritten branch does not decode to the same target";
 }
 
 }  // namespace
 
-const char* relocate_run(const DisplacedRun& run, uint64_t to, uint8_t* out,
-                         RelocatedRun* result) {
+const char* relocate_run(const DisplacedRun& run, uint64_t to, uint8_t* out, RelocatedRun* result) {
   StubWriter w(out, to);
   bool ended = false;
   for (uint8_t i = 0; i < run.count; i++) {

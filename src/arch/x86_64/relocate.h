@@ -9,17 +9,17 @@
 
 namespace patchbay {
 
-inline constexpr size_t kMaxDisplaced = 20;   // four bytes and the longest instruction, rounded up
-inline constexpr size_t kMaxBoundaries = 5;   // instruction starts among the first five bytes
-inline constexpr size_t kMaxBody = 192;       // relocated run and the jump back
+inline constexpr size_t kMaxDisplaced = 20;  // four bytes and the longest instruction, rounded up
+inline constexpr size_t kMaxBoundaries = 5;  // instruction starts among the first five bytes
+inline constexpr size_t kMaxBody = 192;      // relocated run and the jump back
 
 struct DisplacedRun {
-  uint64_t from = 0;         // where the run stands
+  uint64_t from = 0;  // where the run stands
   const uint8_t* code = nullptr;
-  uint8_t displaced = 0;     // bytes that the run covers; execution goes on at from + displaced
-  uint8_t count = 0;         // instructions
+  uint8_t displaced = 0;  // bytes that the run covers; execution goes on at from + displaced
+  uint8_t count = 0;      // instructions
   uint8_t offset[kMaxBoundaries] = {};  // of each instruction, offset[0] == 0
-  bool is_nops = false;      // a sled: nothing has to be executed
+  bool is_nops = false;                 // a sled: nothing has to be executed
 };
 
 struct RelocatedRun {
@@ -27,8 +27,8 @@ struct RelocatedRun {
   uint8_t start[kMaxBoundaries] = {};  // offset in the output of each instruction's replacement
 };
 
-// Writes the replacement of `run` for execution at `to` into `out` (kMaxBody bytes). Returns null, or
-// why it cannot be done (then `out` is garbage).
+// Writes the replacement of `run` for execution at `to` into `out` (kMaxBody bytes). Returns null,
+// or why it cannot be done (then `out` is garbage).
 const char* relocate_run(const DisplacedRun& run, uint64_t to, uint8_t* out, RelocatedRun* result);
 
 // A 5-byte `jmp target` for execution at `at`; false when the target is out of reach.

@@ -52,8 +52,7 @@ TEST(Relocate, PlainInstructionsAreCopiedAndFollowedByTheJumpBack) {
 
 TEST(Relocate, RipRelativeOperandsKeepTheirTarget) {
   // mov 0x100(%rip),%rax; cmpl $imm,0x100(%rip): the displacement counts from the end of the whole.
-  EXPECT_EQ(moved({0x48, 0x8b, 0x05, 0, 1, 0, 0}, kNear),
-            "48 8b 05 00 01 ff ff e9 fb ff fe ff ");
+  EXPECT_EQ(moved({0x48, 0x8b, 0x05, 0, 1, 0, 0}, kNear), "48 8b 05 00 01 ff ff e9 fb ff fe ff ");
   EXPECT_EQ(moved({0x81, 0x3d, 0, 1, 0, 0, 1, 2, 3, 4}, kNear),
             "81 3d 00 01 ff ff 01 02 03 04 e9 fb ff fe ff ");
   EXPECT_EQ(moved({0x48, 0x8b, 0x05, 0, 1, 0, 0}, kFar),
@@ -82,8 +81,7 @@ TEST(Relocate, LoopAndJrcxzJumpOverAShortJump) {
 TEST(Relocate, CallsPushTheOriginalReturnAddress) {
   EXPECT_EQ(moved({0xe8, 0, 1, 0, 0}, kNear),
             "ff 35 05 00 00 00 e9 fa 00 ff ff 05 00 00 10 00 00 00 00 ");
-  EXPECT_EQ(moved({0xff, 0xd0}, kNear),
-            "ff 35 02 00 00 00 ff e0 02 00 00 10 00 00 00 00 ");
+  EXPECT_EQ(moved({0xff, 0xd0}, kNear), "ff 35 02 00 00 00 ff e0 02 00 00 10 00 00 00 00 ");
   EXPECT_EQ(moved({0xff, 0x15, 0, 1, 0, 0}, kNear),
             "ff 35 06 00 00 00 ff 25 fa 00 ff ff 06 00 00 10 00 00 00 00 ");
   EXPECT_EQ(moved({0xff, 0x54, 0x24, 0x08}, kNear), "[an indirect call through the stack]");
@@ -109,16 +107,16 @@ TEST(Decoder, FlagsAndKinds) {
     InsnKind kind;
     bool reads, writes_all;
   } kCases[] = {
-      {{0x48, 0x29, 0xf8}, InsnKind::kPlain, false, true},          // sub
-      {{0x48, 0x11, 0xf0}, InsnKind::kPlain, true, true},           // adc
-      {{0x48, 0x8d, 0x07}, InsnKind::kPlain, false, false},         // lea
-      {{0x0f, 0x94, 0xc0}, InsnKind::kPlain, true, false},          // sete
-      {{0x9c}, InsnKind::kPlain, true, false},                      // pushfq
-      {{0x48, 0xff, 0xc0}, InsnKind::kPlain, false, false},         // inc leaves CF
+      {{0x48, 0x29, 0xf8}, InsnKind::kPlain, false, true},   // sub
+      {{0x48, 0x11, 0xf0}, InsnKind::kPlain, true, true},    // adc
+      {{0x48, 0x8d, 0x07}, InsnKind::kPlain, false, false},  // lea
+      {{0x0f, 0x94, 0xc0}, InsnKind::kPlain, true, false},   // sete
+      {{0x9c}, InsnKind::kPlain, true, false},               // pushfq
+      {{0x48, 0xff, 0xc0}, InsnKind::kPlain, false, false},  // inc leaves CF
       {{0x90}, InsnKind::kNop, false, false},
       {{0x0f, 0x1f, 0x44, 0, 0}, InsnKind::kNop, false, false},
       {{0x75, 0}, InsnKind::kCondJump, true, false},
-      {{0xe1, 0}, InsnKind::kLoop, true, false},                    // loope
+      {{0xe1, 0}, InsnKind::kLoop, true, false},  // loope
       {{0x0f, 0x0b}, InsnKind::kStop, false, false},
   };
   for (const auto& c : kCases) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Reading and writing the program's text, and making every core notice. Text stays read-only and
-// executable: writes go through /proc/self/mem; where that is refused, the pages are made writable for
-// the length of one write.
+// executable: writes go through /proc/self/mem; where that is refused, the pages are made writable
+// for the length of one write.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@ class TextMemory {
 
   // False when some byte is not mapped.
   bool read(uint64_t address, uint8_t* out, size_t size) const;
-  // Bytes that do not change may be part of the span: they are rewritten with themselves. Not atomic
-  // over more than one byte: the caller guards the others by int3.
+  // Bytes that do not change may be part of the span: they are rewritten with themselves. Not
+  // atomic over more than one byte: the caller guards the others by int3.
   bool write(uint64_t address, const uint8_t* data, size_t size);
 
  private:
@@ -30,8 +30,8 @@ class TextMemory {
   int fd_ = -1;
 };
 
-// Returns when every core has executed a serializing instruction, so that no core runs bytes that were
-// fetched before. False: the kernel lacks membarrier(SYNC_CORE) and a slower way was taken.
+// Returns when every core has executed a serializing instruction, so that no core runs bytes that
+// were fetched before. False: the kernel lacks membarrier(SYNC_CORE) and a slower way was taken.
 bool sync_all_cores();
 
 }  // namespace patchbay
