@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Functions written in assembler, each with one property that makes it hard to patch. All are called
-// as `uint64_t f(uint64_t a, uint64_t b)`; their C++ twins are in patcher_test.cc.
+// Functions written in assembler, each with one property that makes it hard to patch. Most are called
+// as `uint64_t f(uint64_t a, uint64_t b)`; see patcher_test.cc.
 
 __asm__(R"(
 .macro fn name
@@ -269,7 +269,15 @@ nasty_room_after:
   ret
 endfn nasty_room_after
 
+fn nasty_double_args
+  vaddsd %xmm1, %xmm0, %xmm0
+  vmulsd %xmm0, %xmm0, %xmm0
+  ret
+endfn nasty_double_args
+
 fn nasty_avx
+  vmovq %rdi, %xmm0
+  vmovq %rsi, %xmm1
   vaddps %ymm0, %ymm1, %ymm2
   vpxor %xmm1, %xmm2, %xmm0
   vmovq %xmm0, %rax

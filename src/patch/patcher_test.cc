@@ -32,6 +32,7 @@ NASTY(rip_load) NASTY(rip_imm) NASTY(rip_lea) NASTY(helper) NASTY(jmp_first) NAS
                         NASTY(tight_before) NASTY(tight) NASTY(tight_after) NASTY(room_before)
                             NASTY(room) NASTY(room_after) NASTY(avx) NASTY(x87) NASTY(red_zone)
 #undef NASTY
+double nasty_double_args(double, double);
 }
 
 namespace patchbay {
@@ -187,6 +188,20 @@ TEST_F(PatcherTest, EveryNastyFunctionDoesTheSamePatchedByJumpAndByTrap) {
     EXPECT_EQ(code_around(site), before);
   }
   EXPECT_EQ(patcher_->patched_sites(), 0u);
+}
+
+TEST_F(PatcherTest, FloatingPointArgumentsArriveUntouched) {
+  const SitePlan site = plan("nasty_double_args");
+  ASSERT_EQ(site.kind, SiteKind::kJump) << site.reason;
+  std::atomic<uint64_t> hits{0};
+  EXPECT_EQ(nasty_double_args(1.5, 2.5), 16.0);
+  apply(site, counting(&hits));
+  EXPECT_EQ(nasty_double_args(1.5, 2.5), 16.0);
+  apply(site, {});
+  apply(as_trap(site), counting(&hits));
+  EXPECT_EQ(nasty_double_args(1.5, 2.5), 16.0);
+  EXPECT_EQ(hits, 2u);
+  apply(as_trap(site), {});
 }
 
 TEST_F(PatcherTest, ALoopAroundTheWholeFunctionIsSaid) {
