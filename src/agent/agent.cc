@@ -209,16 +209,26 @@ void make_server(Agent* agent) {
     say(server.error().message());
 }
 
+// glibc ends the process when its last thread ends, main having left by pthread_exit(). Our thread must not
+// be the one that it waits for, so it leaves glibc's count; `by` = +1 puts it back before it returns.
+void count_as_program_thread(int by) {
+  auto* count = static_cast<unsigned*>(::dlvsym(RTLD_DEFAULT, "__nptl_nthreads", "GLIBC_PRIVATE"));
+  if (count) __atomic_fetch_add(count, unsigned(by), __ATOMIC_SEQ_CST);
+}
+
 void* control_thread(void* argument) {
   Agent* agent = static_cast<Agent*>(argument);
   pb_thread.in_agent = 1;  // for good
+  count_as_program_thread(-1);
   ::prctl(PR_SET_NAME, "patchbay");
   make_server(agent);
   agent->ready.store(1, std::memory_order_release);
   raw_syscall(SYS_futex, long(&agent->ready), FUTEX_WAKE, 1 << 30);
-  if (!agent->server) return nullptr;
-  Status status = agent->server->run();
-  if (!status.ok()) say(status.error().message());
+  if (agent->server) {
+    Status status = agent->server->run();
+    if (!status.ok()) say(status.error().message());
+  }
+  count_as_program_thread(+1);
   return nullptr;
 }
 
