@@ -169,7 +169,7 @@ class Progress {
     if (!on_ || now_ms() < next_) return;
     next_ = now_ms() + 1000;
     std::fprintf(stderr, "\r\033[K[ patchbay record: %llu events, %s, lost %llu ]",
-                 static_cast<unsigned long long>(recording.events()), size_text(recording.bytes()).c_str(),
+                 static_cast<unsigned long long>(recording.published()), size_text(recording.bytes()).c_str(),
                  static_cast<unsigned long long>(recording.lost()));
     shown_ = true;
   }

@@ -76,6 +76,12 @@ uint64_t Recording::events() const {
   return sum;
 }
 
+uint64_t Recording::published() const {
+  uint64_t sum = 0;
+  for (uint32_t ring = 0; ring < buffer_->nr_rings(); ring++) sum += buffer_->stats(ring).entries;
+  return sum;
+}
+
 uint64_t Recording::lost() const {
   uint64_t sum = 0;
   for (const RingCounts& counts : counts_) sum += counts.overwritten + counts.dropped;

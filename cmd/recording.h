@@ -38,6 +38,7 @@ class Recording {
   const std::vector<RingCounts>& counts() const { return counts_; }
   const BufferFile& buffer() const { return *buffer_; }
   uint64_t events() const;
+  uint64_t published() const;  // also those that were not taken yet, or are lost
   uint64_t lost() const;
   uint64_t bytes() const { return writer_->bytes_spooled(); }
   // The first refusal of the disk. Recording goes on; finish() has the figures.
