@@ -63,7 +63,7 @@ refused 1 '.' recover "$work/empty" -o "$work/r.dat"
 # Processes.
 sleep 60 &
 sleeper=$!
-started+=("$sleeper")
+started "$sleeper"
 refused 1 '.' cat $sleeper function_events
 refused 1 '.' cat 4194303 function_events
 

@@ -22,17 +22,19 @@ export PATCHBAY_DIR=$work/run
 mkdir -m 700 "$PATCHBAY_DIR"
 unset PATCHBAY_FUNCTION_EVENTS PATCHBAY_TRACE_EVENT
 export LC_ALL=C.UTF-8
-started=()
 checks=0 failures=0
 
 # Ends what this script has started (by its id only) and removes its folder.
 cleanup() {
   local pid
-  for pid in "${started[@]}"; do kill -9 "$pid" 2>/dev/null; done
-  wait 2>/dev/null
+  if [[ -e $work/pids ]]; then
+    while read -r pid; do kill -9 "$pid" 2>/dev/null; done <"$work/pids"
+  fi
   rm -rf "$work"
 }
 trap cleanup EXIT
+# started PID : to be ended with this script, also when a subshell has started it.
+started() { echo "$1" >>"$work/pids"; }
 
 skip() {
   echo "SKIPPED: $(basename "$0"): $*"

@@ -8,7 +8,7 @@ need gdb
 PATCHBAY_FUNCTION_EVENTS='counted(int thread, long i)' PATCHBAY_TRACE_EVENT='functions:*' \
   LD_PRELOAD=$agent "$programs/shared_counter" "$work/counter" 2 1000 2>"$work/err" &
 pid=$!
-started+=("$pid")
+started "$pid"
 check "the program runs" wait_for 10 test -s "$work/counter"
 out=$(timeout 100 gdb -nx -q -batch -p $pid -ex 'set pagination off' -ex 'break counted' \
   -ex 'continue' -ex 'backtrace' -ex 'info registers rip' -ex 'continue 5' -ex 'delete' \

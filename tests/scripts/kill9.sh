@@ -42,7 +42,7 @@ one_death() {
     PATCHBAY_TRACE_EVENT='functions:*' LD_PRELOAD=$agent \
     "$programs/shared_counter" "$counter" $threads "$pause" 2>"$work/program.err" &
   local pid=$!
-  started+=("$pid")
+  started "$pid"
   wait_for 10 test -s "$counter" || { fail "death $number: the program did not start"; return; }
   sleep "0.0$((RANDOM % 90 + 10))"
   kill -9 $pid

@@ -15,9 +15,9 @@ events_for() {
 run_both() {
   local name=$1 plain traced plain_status traced_status event arguments=()
   while read -r event; do arguments+=(-e "$event"); done < <(events_for "$name")
-  plain=$(timeout 60 "$programs/$name" 2>&1 </dev/null)
+  plain=$(timeout -k 5 30 "$programs/$name" 2>&1 </dev/null)
   plain_status=$?
-  traced=$(timeout 60 "$patchbay" record -o "$work/$name.dat" "${arguments[@]}" -- \
+  traced=$(timeout -k 5 30 "$patchbay" record -o "$work/$name.dat" "${arguments[@]}" -- \
     "$programs/$name" 2>"$work/$name.err" </dev/null)
   traced_status=$?
   # close_std speaks on stderr; the tool's own lines are marked.

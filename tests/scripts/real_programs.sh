@@ -4,20 +4,27 @@
 # Servers listen on unix sockets in this script's folder only.
 . "$(dirname "$0")/common.bash"
 
-# An event on functions that all of them call.
-traced() {
-  local events='malloc(size_t size);openat(int dfd, string path, x32 flags);read(int fd)'
-  PATCHBAY_FUNCTION_EVENTS=$events PATCHBAY_TRACE_EVENT='functions:*' LD_PRELOAD=$agent "$@"
-}
+# Two ways to start a program: alone, and with events on functions that all of them call.
+plain=$work/plain
+traced=$work/traced
+printf '#!/bin/sh\nexec "$@"\n' >"$plain"
+cat >"$traced" <<SCRIPT
+#!/bin/sh
+PATCHBAY_FUNCTION_EVENTS='malloc(size_t size);openat(int dfd, string path, x32 flags);read(int fd)'
+PATCHBAY_TRACE_EVENT='functions:*'
+export PATCHBAY_FUNCTION_EVENTS PATCHBAY_TRACE_EVENT
+LD_PRELOAD=$agent exec "\$@"
+SCRIPT
+chmod 755 "$plain" "$traced"
 # compare NAME COMMAND… : output and status of both runs.
 compare() {
-  local name=$1 plain with status
+  local name=$1 expected actual status
   shift
-  plain=$(timeout 120 "$@" 2>&1 </dev/null)
+  expected=$(timeout 120 "$plain" "$@" 2>&1 </dev/null)
   status=$?
-  with=$(traced timeout 120 "$@" 2>&1 </dev/null)
+  actual=$(timeout 120 "$traced" "$@" 2>&1 </dev/null)
   same "$name: exit status" $status $?
-  same "$name: output" "$plain" "$with"
+  same "$name: output" "$expected" "$actual"
 }
 # with NAME PROGRAM : is it there?
 with() {
@@ -63,10 +70,10 @@ with openssl openssl && compare openssl openssl dgst -sha256 /etc/passwd
 
 redis_run() {
   local prefix=$1 socket=$work/redis.sock answer
-  $prefix redis-server --port 0 --unixsocket "$socket" --save '' --dir "$work" \
+  "$prefix" redis-server --port 0 --unixsocket "$socket" --save '' --dir "$work" \
     --daemonize no >"$work/redis.log" 2>&1 &
   local pid=$!
-  started+=("$pid")
+  started "$pid"
   wait_for 20 redis-cli -s "$socket" ping >/dev/null || echo "redis-server did not start"
   answer=$(for i in 1 2 3 4 5; do redis-cli -s "$socket" set "key$i" "value$i"; done
     redis-cli -s "$socket" mget key1 key3 key5
@@ -79,7 +86,7 @@ redis_run() {
   rm -f "$socket"
 }
 with redis redis-server && with redis redis-cli &&
-  same "redis-server" "$(redis_run env)" "$(redis_run traced)"
+  same "redis-server" "$(redis_run "$plain")" "$(redis_run "$traced")"
 
 nginx_run() {
   local prefix=$1 dir=$work/nginx status
@@ -92,10 +99,10 @@ http { access_log off; client_body_temp_path $dir/a; proxy_temp_path $dir/b;
   fastcgi_temp_path $dir/c; uwsgi_temp_path $dir/d; scgi_temp_path $dir/e;
   server { listen unix:$dir/sock; root $dir/html; } }
 CONF
-  $prefix nginx -p "$dir" -c "$dir/nginx.conf" >"$dir/out" 2>&1
+  "$prefix" nginx -p "$dir" -c "$dir/nginx.conf" >"$dir/out" 2>&1
   status=$?
   wait_for 10 test -S "$dir/sock"
-  started+=("$(cat "$dir/pid" 2>/dev/null)")
+  started "$(cat "$dir/pid" 2>/dev/null)"
   local i
   for i in 1 2 3; do
     python3 - "$dir/sock" <<'PYTHON'
@@ -111,7 +118,7 @@ PYTHON
   wait_for 10 test ! -e "$dir/pid" || echo "nginx did not stop"
   echo "status $status"
 }
-with nginx nginx && with nginx python3 && same "nginx" "$(nginx_run env)" "$(nginx_run traced)"
+with nginx nginx && with nginx python3 && same "nginx" "$(nginx_run "$plain")" "$(nginx_run "$traced")"
 
 postgres_run() {
   local prefix=$1 dir=$work/postgres bin=$2 user=() i
@@ -122,10 +129,10 @@ postgres_run() {
   fi
   "${user[@]}" "$bin/initdb" -D "$dir/data" -A trust --no-sync >"$work/initdb.log" 2>&1
   # The server may not write into a folder that is root's: it gets its own.
-  PATCHBAY_DIR=$dir $prefix "${user[@]}" "$bin/postgres" -D "$dir/data" -k "$dir" \
+  PATCHBAY_DIR=$dir "${user[@]}" "$prefix" "$bin/postgres" -D "$dir/data" -k "$dir" \
     -c listen_addresses='' -c fsync=off >"$work/postgres.log" 2>&1 &
   local pid=$!
-  started+=("$pid")
+  started "$pid"
   for ((i = 0; i < 100; i++)); do
     "${user[@]}" "$bin/psql" -h "$dir" -d postgres -c 'select 1' >/dev/null 2>&1 && break
     sleep 0.1
@@ -141,7 +148,8 @@ postgres_run() {
 postgres_bin=$(find /usr/lib/postgresql -maxdepth 2 -name bin 2>/dev/null | sort | tail -n 1)
 if [[ -n $postgres_bin ]] && { ((EUID != 0)) || id postgres >/dev/null 2>&1; }; then
   chmod 755 "$work"
-  same "postgres" "$(postgres_run env "$postgres_bin")" "$(postgres_run traced "$postgres_bin")"
+  same "postgres" "$(postgres_run "$plain" "$postgres_bin")" \
+    "$(postgres_run "$traced" "$postgres_bin")"
 else
   echo "SKIPPED: postgres is not installed"
 fi

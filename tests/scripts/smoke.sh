@@ -10,6 +10,6 @@ same "the program's output" "hits 1000" "$out"
 has "a closing line with the count" "$(cat "$work/err")" '1000 events'
 same "events in the file" 1000 "$(count_of "$work/t.dat" work)"
 has "values" "$(events_of "$work/t.dat")" 'call_often.*->work\(thread=1, i=499\)'
-"$patchbay" record -o "$work/s.dat" -e 'work(int thread, long i)' -- sh -c 'exit 42' 2>/dev/null
+"$patchbay" record -o "$work/s.dat" -e 'malloc(size_t n)' -- sh -c 'exit 42' 2>/dev/null
 same "the exit status is passed on" 42 $?
 finish

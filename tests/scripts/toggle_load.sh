@@ -70,7 +70,7 @@ definitions=$(for ((k = 0; k < functions; k++)); do printf 'f%d(long a);' "$k"; 
 PATCHBAY_FUNCTION_EVENTS=$definitions LD_PRELOAD=$agent "$work/thousand" $((seconds + 2)) \
   >"$work/out" 2>"$work/err" &
 pid=$!
-started+=("$pid")
+started "$pid"
 check "the agent answers" wait_for 20 "$patchbay" cat $pid events/functions/enable
 toggles=0
 end=$((SECONDS + seconds))
