@@ -35,7 +35,7 @@
 #include "agent/signal_hooks.h"
 #include "base/check.h"
 #include "patchbay/patchbay.h"
-#include "probe/raw_syscall.h"
+#include "base/raw_syscall.h"
 #include "registry/function_events.h"
 #include "ring_buffer/ring_buffer.h"
 #include "ring_buffer/ring_write_hot.h"

@@ -25,7 +25,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "arch/x86_64/raw_syscall.h"
+#include "base/raw_syscall.h"
 #include "fetch/fetch_abi.h"
 #include "patch/patcher.h"
 #include "probe/probe_abi.h"

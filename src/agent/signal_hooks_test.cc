@@ -50,7 +50,8 @@ void remember(int sig, siginfo_t*, void* context) {
 sigjmp_buf g_back;
 void jump_out(int) { siglongjmp(g_back, 1); }
 
-void fault() { *reinterpret_cast<volatile int*>(8) = 1; }
+volatile uintptr_t g_bad_address = 8;  // volatile: the compiler must not see what it is
+void fault() { *reinterpret_cast<volatile int*>(g_bad_address) = 1; }
 void trap() { __asm__ volatile("int3"); }
 
 TEST_F(SignalHooks, TheProgramSeesWhatItSetAndTheKernelKeepsOurs) {

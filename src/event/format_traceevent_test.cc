@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "abi/buffer_abi.h"
 #include "event/function_event.h"
-#include "probe/probe_abi.h"
 
 namespace patchbay {
 namespace {
@@ -40,7 +40,7 @@ struct Record {
 };
 
 // The record of one call from caller (0x1010) to callee (0x2000).
-Record make_record(std::string_view line, const ProbeFrame& frame) {
+Record make_record(std::string_view line, const FetchRegisters& frame) {
   FunctionEventParse parsed = parse_function_event(line, nullptr);
   EXPECT_TRUE(parsed.def) << line;
   Record record{{}, make_function_event_call(*parsed.def, 1399)};
@@ -72,7 +72,7 @@ class FormatTraceEvent : public ::testing::Test {
 
   std::string print(std::string_view line, std::vector<uint64_t> args,
                     std::vector<uint64_t> vectors = {}) {
-    ProbeFrame frame = {};
+    FetchRegisters frame = {};
     for (size_t i = 0; i < args.size(); i++) frame.arg[i] = args[i];
     for (size_t i = 0; i < vectors.size(); i++) frame.xmm[i][0] = vectors[i];
     Record record = make_record(line, frame);

@@ -12,13 +12,10 @@
 
 #include "event/event_call.h"
 #include "event/function_event.h"
-#include "probe/probe_abi.h"
 
 namespace patchbay {
 namespace {
 
-static_assert(offsetof(ProbeFrame, xmm) == offsetof(FetchRegisters, xmm));
-static_assert(offsetof(ProbeFrame, arg) == offsetof(FetchRegisters, arg));
 
 FunctionEventDef parse(std::string_view line) {
   FunctionEventParse result = parse_function_event(line, nullptr);
@@ -66,7 +63,7 @@ Recorded record(std::string_view line, std::vector<uint64_t> args,
   auto program = compile_function_event(def, result.call, 4080);
   EXPECT_TRUE(program.ok());
   if (!program.ok()) return result;
-  ProbeFrame frame = {};
+  FetchRegisters frame = {};
   for (size_t i = 0; i < args.size(); i++) frame.arg[i] = args[i];
   for (size_t i = 0; i < vectors.size(); i++) frame.xmm[i][0] = vectors[i];
   result.bytes.assign((*program)->max_size, 0xee);

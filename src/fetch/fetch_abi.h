@@ -44,9 +44,7 @@ struct FetchProgram {
   FetchInsn insn[];
 };
 
-struct ProbeFrame;
-
-// What a ProbeFrame begins with, and all of it that a program reads.
+// The registers of a call that a program reads; ProbeFrame (probe/probe_abi.h) begins with them.
 struct FetchRegisters {
   uint64_t xmm[8][2];
   uint64_t arg[6];  // rdi rsi rdx rcx r8 r9
@@ -56,7 +54,7 @@ extern "C" {
 // Runs the program over a frame. `record` has room for max_size bytes; bytes 0..23 (common header,
 // __parent_ip, __ip) are the caller's. Returns the record's size, a multiple of 4. Async-signal-safe,
 // no calls, no allocation; follows bad pointers through the fault table.
-uint32_t fetch_run(const FetchProgram* program, const ProbeFrame* frame, uint8_t* record);
+uint32_t fetch_run(const FetchProgram* program, const FetchRegisters* registers, uint8_t* record);
 
 // Fault table: if `ip` is a load of fetch_run that may fault, the address to continue at; else 0.
 // Called from the SIGSEGV/SIGBUS handler.

@@ -221,9 +221,8 @@ inline uint32_t pad_to_4(uint8_t* record, uint32_t end) {
 
 }  // namespace
 
-extern "C" uint32_t fetch_run(const FetchProgram* program, const ProbeFrame* frame,
+extern "C" uint32_t fetch_run(const FetchProgram* program, const FetchRegisters* registers,
                               uint8_t* record) {
-  const auto* registers = reinterpret_cast<const FetchRegisters*>(frame);
   uint64_t value = 0;
   uint32_t end = program->fixed_size;
   if (__builtin_expect(program->has_gaps, 0)) zero_fixed_part(record, end);

@@ -297,7 +297,7 @@ void put_seconds(std::string* out, uint64_t ns) {
 void TraceLineWriter::append_line(std::string* out, uint32_t cpu, uint64_t ns, std::span<const uint8_t> record) {
   static const std::string unknown = "<...>";
   abi::RecordHeader header{};
-  std::memcpy(&header, record.data(), std::min(sizeof header, record.size()));
+  if (!record.empty()) std::memcpy(&header, record.data(), std::min(sizeof header, record.size()));
   if (!last_comm_ || header.common_pid != last_pid_) {
     auto found = comms_.find(header.common_pid);
     last_pid_ = header.common_pid;
@@ -346,7 +346,7 @@ void TraceLineWriter::append_line(std::string* out, uint32_t cpu, uint64_t ns, s
 
 void TraceLineWriter::append_json(std::string* out, uint32_t cpu, uint64_t ns, std::span<const uint8_t> record) {
   abi::RecordHeader header{};
-  std::memcpy(&header, record.data(), std::min(sizeof header, record.size()));
+  if (!record.empty()) std::memcpy(&header, record.data(), std::min(sizeof header, record.size()));
   const Plan* plan = plan_of(record);
   *out += "{\"ts\":";
   put_number(out, ns / 1000000000);

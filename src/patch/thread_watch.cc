@@ -15,7 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "arch/x86_64/raw_syscall.h"
+#include "base/raw_syscall.h"
 #include "patch/site_table.h"
 
 namespace patchbay {

@@ -14,27 +14,9 @@
 
 #include "abi/buffer_abi.h"
 #include "fetch/fetch_abi.h"
+#include "ring_buffer/ring_set.h"
 
 namespace patchbay {
-
-// Writer's view of one instance's buffer: pointers into the mapping. Shared by forked children,
-// because the mapping is at the same address there.
-struct RingSet {
-  abi::BufferHeader* header;
-  uint8_t* controls;           // RingControl of ring r at controls + r * kRingControlStride
-  uint8_t* data;               // ring r at data + r * ring_bytes
-  abi::PageMeta* page_meta;    // ring r at page_meta + r * nr_subbufs
-  uint64_t* read_seq;
-  abi::CommTable* comms;
-  uint64_t ring_bytes;
-  uint32_t subbuf_size;
-  uint32_t subbuf_shift;
-  uint32_t nr_subbufs;
-  uint32_t nr_cpus;
-  uint32_t overwrite;          // 1 or 0
-  uint32_t clock;
-  uint32_t index;              // of the instance, < 64
-};
 
 // One event as one instance records it.
 struct EventProgram {
@@ -61,27 +43,16 @@ struct CallSite {
 // Registers at the function's entry, as probe_entry (probe_entry.S) stores them. The order of arg[]
 // is that of the calling convention.
 struct ProbeFrame {
-  uint64_t xmm[8][2];      // filled only by probe_entry_xmm
-  uint64_t arg[6];         // rdi rsi rdx rcx r8 r9
+  FetchRegisters registers;  // xmm filled only by probe_entry_xmm
   uint64_t r10, r11;
   uint64_t flags;
-  uint64_t stub_return;    // into the stub
-  uint64_t rax;            // pushed by the stub
-  uint64_t return_address; // of the traced call: what __parent_ip records
+  uint64_t stub_return;     // into the stub
+  uint64_t rax;             // pushed by the stub
+  uint64_t return_address;  // of the traced call: what __parent_ip records
 };
 static_assert(offsetof(ProbeFrame, flags) == 192 && offsetof(ProbeFrame, stub_return) == 200);
 
-// Per thread, in the agent's initial-exec TLS.
-struct ProbeThread {
-  uint32_t fast_tid;   // the thread id; 0 sends the thread to the slow path
-  uint32_t tid;        // the thread id, 0 = not yet known
-  uint32_t in_agent;   // > 0: this thread runs agent code, its hits are counted as recursion
-  uint32_t no_rseq;    // > 0: this thread must use the locked ring (vfork child)
-  uint64_t known_to;   // bit i: its comm is in the CommTable of the instance with RingSet.index i
-};
-
 extern "C" {
-extern __thread ProbeThread pb_thread __attribute__((tls_model("initial-exec"), visibility("hidden")));
 // Entered by `call` from a stub that has pushed rax and put the CallSite* into it. Saves all general
 // registers, calls probe_hit, restores, returns; the stub pops rax.
 void probe_entry();

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "event/function_event.h"
-#include "probe/raw_syscall.h"
+#include "base/raw_syscall.h"
 #include "ring_buffer/buffer_file.h"
 #include "ring_buffer/ring_buffer.h"
 #include "ring_buffer/ring_write_hot.h"

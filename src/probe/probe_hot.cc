@@ -19,7 +19,7 @@
 // above), bounded loops. Nothing here is ever patched, so the only way to re-enter is a signal
 // handler that calls a traced function, and that is recorded like any other call.
 #include "probe/probe_abi.h"
-#include "probe/raw_syscall.h"
+#include "base/raw_syscall.h"
 #include "ring_buffer/ring_write_hot.h"
 
 namespace patchbay {
@@ -60,7 +60,7 @@ uint32_t build_record(const EventProgram* event, const ProbeFrame* frame, const 
   auto* words = reinterpret_cast<uint64_t*>(record);
   words[1] = frame->return_address;
   words[2] = site->ip;
-  return fetch_run(event->fetch, frame, record);
+  return fetch_run(event->fetch, &frame->registers, record);
 }
 
 void record_event(const EventProgram* event, const ProbeFrame* frame, const CallSite* site, ProbeThread* thread) {

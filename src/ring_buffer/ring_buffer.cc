@@ -11,7 +11,7 @@
 #include <cstring>
 
 #include "base/check.h"
-#include "probe/raw_syscall.h"
+#include "base/raw_syscall.h"
 
 namespace patchbay {
 

@@ -10,7 +10,7 @@
 #include "abi/buffer_abi.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
-#include "probe/probe_abi.h"
+#include "ring_buffer/ring_set.h"
 
 namespace patchbay {
 

@@ -18,7 +18,6 @@
 #define RSEQ_SIG 0x53053053
 /* struct RingSet */
 #define SET_CONTROLS 8
-#define SET_DATA 16
 #define SET_PAGE_META 24
 #define SET_READ_SEQ 32
 #define SET_SUBBUF_SHIFT 60

@@ -2,7 +2,7 @@
 // The slower path of publishing (G8), and the choice between the two. ring_publish.S is the fast one.
 #include "ring_buffer/ring_write_hot.h"
 
-#include "probe/raw_syscall.h"
+#include "base/raw_syscall.h"
 
 namespace patchbay {
 
@@ -13,6 +13,13 @@ using abi::RingSlot;
 extern "C" {
 int64_t pb_rseq_offset = 0;
 }
+
+// ring_publish.S knows these offsets by number.
+static_assert(offsetof(RingSet, controls) == 8 && offsetof(RingSet, page_meta) == 24);
+static_assert(offsetof(RingSet, read_seq) == 32 && offsetof(RingSet, subbuf_shift) == 60);
+static_assert(offsetof(RingSet, nr_subbufs) == 64 && offsetof(RingSet, nr_cpus) == 68);
+static_assert(offsetof(RingSet, overwrite) == 72 && abi::kRingControlStride == 128);
+static_assert(offsetof(RingControl, data_delta) == 56 && sizeof(PageMeta) == 16);
 
 namespace {
 

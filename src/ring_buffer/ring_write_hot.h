@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "probe/probe_abi.h"
+#include "ring_buffer/ring_set.h"
 
 namespace patchbay {
 

@@ -21,7 +21,7 @@
 #include <thread>
 #include <vector>
 
-#include "probe/raw_syscall.h"
+#include "base/raw_syscall.h"
 #include "ring_buffer/buffer_file.h"
 #include "ring_buffer/ring_buffer.h"
 

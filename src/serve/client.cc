@@ -23,9 +23,10 @@ constexpr int kHelloTries = 3;
 Error no_agent(int pid, const std::string& directory) {
   std::string name = "Process " + std::to_string(pid);
   if (::kill(pid, 0) != 0 && errno == ESRCH) return user_error(ESRCH, name + " does not exist.");
-  return user_error(ESRCH, name + " has no agent in " + directory +
-                               "; start the program with `patchbay record`, or with LD_PRELOAD=libpatchbay.so"
-                               " and the same PATCHBAY_DIR.");
+  return user_error(
+      ESRCH, name + " has no agent in " + directory +
+                 "; start the program with `patchbay record`, or with LD_PRELOAD=libpatchbay.so"
+                 " and the same PATCHBAY_DIR.");
 }
 
 // The descriptor that came with a message, if any; more than one are closed.
@@ -44,7 +45,8 @@ UniqueFd take_descriptor(msghdr* message) {
 }
 
 bool is_gone(const Error& error) {
-  return error.errno_value == ECONNRESET || error.errno_value == EPIPE || error.errno_value == ECONNREFUSED;
+  return error.errno_value == ECONNRESET || error.errno_value == EPIPE ||
+         error.errno_value == ECONNREFUSED;
 }
 
 }  // namespace
@@ -52,10 +54,12 @@ bool is_gone(const Error& error) {
 Result<std::unique_ptr<Client>> Client::connect(int pid) {
   Result<std::string> directory = runtime_directory(false);
   if (!directory.ok()) return directory.error();
-  Result<std::unique_ptr<Client>> client = connect_directory(*directory + "/" + std::to_string(pid));
+  Result<std::unique_ptr<Client>> client =
+      connect_directory(*directory + "/" + std::to_string(pid));
   if (client.ok()) return client;
   int error = client.error().errno_value;
-  if (error == ENOENT || error == ECONNREFUSED || is_gone(client.error())) return no_agent(pid, *directory);
+  if (error == ENOENT || error == ECONNREFUSED || is_gone(client.error()))
+    return no_agent(pid, *directory);
   return client;
 }
 
@@ -98,11 +102,13 @@ Result<Client::Answer> Client::call(Request request, std::string_view data) {
   out.msg_iov = parts;
   out.msg_iovlen = 2;
   ssize_t sent;
-  do sent = ::sendmsg(fd_.get(), &out, MSG_NOSIGNAL); while (sent < 0 && errno == EINTR);
+  do sent = ::sendmsg(fd_.get(), &out, MSG_NOSIGNAL);
+  while (sent < 0 && errno == EINTR);
   if (sent < 0) return sys_error("talk to the agent", errno);
   Answer answer;
   answer.text.resize(kMaxMessage);
-  iovec in_parts[2] = {{&answer.reply, sizeof answer.reply}, {answer.text.data(), answer.text.size()}};
+  iovec in_parts[2] = {{&answer.reply, sizeof answer.reply},
+                       {answer.text.data(), answer.text.size()}};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
   msghdr in{};
   in.msg_iov = in_parts;
@@ -110,12 +116,14 @@ Result<Client::Answer> Client::call(Request request, std::string_view data) {
   in.msg_control = control;
   in.msg_controllen = sizeof control;
   ssize_t size;
-  do size = ::recvmsg(fd_.get(), &in, MSG_CMSG_CLOEXEC); while (size < 0 && errno == EINTR);
+  do size = ::recvmsg(fd_.get(), &in, MSG_CMSG_CLOEXEC);
+  while (size < 0 && errno == EINTR);
   if (size < 0 && errno == EAGAIN) return user_error(ETIMEDOUT, "The agent does not answer.");
   if (size < 0) return sys_error("talk to the agent", errno);
   answer.descriptor = take_descriptor(&in);
   if (size == 0) return user_error(EPIPE, "The agent is gone, or does not talk to this user.");
-  if (size_t(size) < sizeof answer.reply) return user_error(EPROTO, "The agent's answer is too short.");
+  if (size_t(size) < sizeof answer.reply)
+    return user_error(EPROTO, "The agent's answer is too short.");
   answer.text.resize(size_t(size) - sizeof answer.reply);
   if (answer.reply.error == 0) return answer;
   if (answer.text.empty()) return sys_error("the agent", answer.reply.error);
@@ -214,7 +222,8 @@ Result<UniqueFd> Client::open_buffer() {
   request.call = uint32_t(Call::kOpen);
   Result<Answer> answer = call(request, "buffer");
   if (!answer.ok()) return answer.error();
-  if (!answer->descriptor.valid()) return user_error(EPROTO, "The agent has not passed its buffer.");
+  if (!answer->descriptor.valid())
+    return user_error(EPROTO, "The agent has not passed its buffer.");
   UniqueFd fd = std::move(answer->descriptor);
   PB_TRY(close(answer->reply.handle));
   return fd;

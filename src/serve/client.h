@@ -23,19 +23,20 @@ class Client {
   // The agent whose socket is DIR/PID/ctl.sock, for `process_directory` = DIR/PID.
   static Result<std::unique_ptr<Client>> connect_directory(const std::string& process_directory);
 
-  int pid() const { return pid_; }                 // as the agent says
+  int pid() const { return pid_; }  // as the agent says
   const std::string& exe() const { return exe_; }
-  int descriptor() const { return fd_.get(); }     // readable at end of file when the agent is gone
+  int descriptor() const { return fd_.get(); }  // readable at end of file when the agent is gone
 
   Result<std::vector<std::string>> list(std::string_view path);
   Result<uint32_t> open(std::string_view path, uint32_t flags);
-  Result<std::string> read(uint32_t handle, size_t size);  // empty at the end
+  Result<std::string> read(uint32_t handle, size_t size);         // empty at the end
   Result<size_t> write(uint32_t handle, std::string_view bytes);  // at most kMaxWrite bytes
   Status close(uint32_t handle);
 
   Result<std::string> read_all(std::string_view path);
-  // Open, write everything (again from where a short write ended, as a shell does), close. `truncate` is
-  // the shell's `>`, else `>>`. Text longer than one message is split behind a newline.
+  // Open, write everything (again from where a short write ended, as a shell does), close.
+  // `truncate` is the shell's `>`, else `>>`. Text longer than one message is split behind a
+  // newline.
   Status write_all(std::string_view path, std::string_view text, bool truncate);
   Result<UniqueFd> open_buffer();
   Status resume();  // lets a program that waits in the agent's constructor run

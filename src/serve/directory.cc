@@ -38,11 +38,12 @@ Result<std::string> absolute(const std::string& path) {
 
 bool is_own_directory(const std::string& path) {
   struct stat status;
-  return ::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == ::geteuid();
+  return ::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
+         status.st_uid == ::geteuid();
 }
 
-// The place when nobody has chosen one, best first. $XDG_RUNTIME_DIR counts only when it is ours: su
-// and sudo leave another user's behind.
+// The place when nobody has chosen one, best first. $XDG_RUNTIME_DIR counts only when it is ours:
+// su and sudo leave another user's behind.
 std::string default_directory() {
   std::string xdg = environment("XDG_RUNTIME_DIR");
   if (!xdg.empty() && xdg.front() == '/' && is_own_directory(xdg)) return xdg + "/patchbay";
@@ -66,7 +67,8 @@ Status check_attributes(const std::string& path, bool any_owner) {
 }
 
 Status check(const std::string& path, bool make, bool any_owner) {
-  if (make && ::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return sys_error("make " + path, errno);
+  if (make && ::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
+    return sys_error("make " + path, errno);
   return check_attributes(path, any_owner);
 }
 
@@ -121,8 +123,8 @@ ProcessEntry make_entry(const std::string& directory, std::string_view name, int
   return entry;
 }
 
-// The address of DIRECTORY/ctl.sock. A path that does not fit is reached through a descriptor of its
-// directory, which has to stay open while the address is used.
+// The address of DIRECTORY/ctl.sock. A path that does not fit is reached through a descriptor of
+// its directory, which has to stay open while the address is used.
 struct SocketAddress {
   sockaddr_un address{};
   UniqueFd directory;
@@ -146,9 +148,12 @@ Result<SocketAddress> socket_address(const std::string& directory) {
 
 const char* process_state_name(ProcessState state) {
   switch (state) {
-    case ProcessState::kAlive: return "alive";
-    case ProcessState::kNoAgent: return "no-agent";
-    case ProcessState::kDead: return "dead";
+    case ProcessState::kAlive:
+      return "alive";
+    case ProcessState::kNoAgent:
+      return "no-agent";
+    case ProcessState::kDead:
+      return "dead";
   }
   return "?";
 }
@@ -197,7 +202,8 @@ Result<UniqueFd> listen_socket(const std::string& directory) {
   Result<SocketAddress> target = socket_address(directory);
   if (!target.ok()) return target.error();
   ::fchmod(fd.get(), 0600);  // the file gets this mode at bind(), whatever the program's umask is
-  if (::bind(fd.get(), reinterpret_cast<sockaddr*>(&target->address), sizeof target->address) != 0) {
+  if (::bind(fd.get(), reinterpret_cast<sockaddr*>(&target->address), sizeof target->address) !=
+      0) {
     return sys_error("bind " + path, errno);
   }
   if (::chmod(path.c_str(), 0600) != 0) return sys_error("chmod " + path, errno);
@@ -213,7 +219,8 @@ Result<UniqueFd> connect_socket(const std::string& directory) {
   // connect() waits when the listener's queue is full: not for longer than this.
   timeval limit{5, 0};
   ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-  if (::connect(fd.get(), reinterpret_cast<sockaddr*>(&target->address), sizeof target->address) != 0) {
+  if (::connect(fd.get(), reinterpret_cast<sockaddr*>(&target->address), sizeof target->address) !=
+      0) {
     return sys_error("connect to " + directory + "/" + kSocketName, errno);
   }
   return fd;

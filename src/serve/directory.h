@@ -23,8 +23,8 @@ namespace patchbay::serve {
 inline constexpr const char* kSocketName = "ctl.sock";
 inline constexpr const char* kBufferName = "buffer";
 
-// The runtime directory's absolute path. Makes it when it is missing and `make` is set. EPERM with a
-// sentence when it belongs to somebody else (root may use anybody's that it was told in
+// The runtime directory's absolute path. Makes it when it is missing and `make` is set. EPERM with
+// a sentence when it belongs to somebody else (root may use anybody's that it was told in
 // $PATCHBAY_DIR), is a symbolic link, or others may write to it.
 Result<std::string> runtime_directory(bool make);
 // Checks (and makes) one given directory by the same rules.
@@ -34,24 +34,26 @@ Status check_directory(const std::string& path, bool make);
 Result<std::string> make_process_directory(const std::string& directory, int pid);
 
 enum class ProcessState : uint8_t {
-  kAlive,      // the agent answers
-  kNoAgent,    // the process lives, its agent does not answer (it has exec'ed, or is somebody else's id)
-  kDead,       // no such process
+  kAlive,    // the agent answers
+  kNoAgent,  // the process lives, its agent does not answer (it has exec'ed, or is somebody else's
+             // id)
+  kDead,     // no such process
 };
 const char* process_state_name(ProcessState state);  // "alive" "no-agent" "dead"
 
 struct ProcessEntry {
   int pid = 0;
-  std::string directory;       // DIR/PID or DIR/PID.N
+  std::string directory;  // DIR/PID or DIR/PID.N
   ProcessState state = ProcessState::kDead;
   bool has_buffer = false;
-  uint64_t buffer_bytes = 0;   // on disk
+  uint64_t buffer_bytes = 0;  // on disk
 };
-// All processes of a runtime directory, by pid. An unreadable directory is an error, a missing one is
-// an empty list.
+// All processes of a runtime directory, by pid. An unreadable directory is an error, a missing one
+// is an empty list.
 Result<std::vector<ProcessEntry>> list_processes(const std::string& directory);
 
-// A unix SOCK_SEQPACKET socket bound or connected to DIRECTORY/ctl.sock, whatever the path's length.
+// A unix SOCK_SEQPACKET socket bound or connected to DIRECTORY/ctl.sock, whatever the path's
+// length.
 Result<UniqueFd> listen_socket(const std::string& directory);
 Result<UniqueFd> connect_socket(const std::string& directory);
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Requests of a hostile client against the whole tree: the decoder, lookup, and every file's read and
-// write. The tree is the real one, over a real (small) buffer file, real function events, and a program
-// of two functions that are never really patched.
+// Requests of a hostile client against the whole tree: the decoder, lookup, and every file's read
+// and write. The tree is the real one, over a real (small) buffer file, real function events, and a
+// program of two functions that are never really patched.
 //
-// Input: messages, each behind a byte that says how long it is (in units of 2) or, when it is 255, that a
-// new client begins.
+// Input: messages, each behind a byte that says how long it is (in units of 2) or, when it is 255,
+// that a new client begins.
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -73,7 +73,8 @@ class TinyTable : public SymbolTable {
   std::vector<Module*> modules() override { return {&module_}; }
   Result<std::vector<ResolvedFunction>> resolve(std::string_view spec) override {
     for (const FunctionSymbol& symbol : module_.functions()) {
-      if (symbol.name == spec) return std::vector<ResolvedFunction>{{&module_, symbol, std::string(spec)}};
+      if (symbol.name == spec)
+        return std::vector<ResolvedFunction>{{&module_, symbol, std::string(spec)}};
     }
     return user_error(EINVAL, "There is no such function.");
   }
@@ -106,7 +107,8 @@ struct World {
 
 void run(World& world, std::string_view input) {
   FunctionEvents events(world.symbols, world.patcher, *world.buffer);
-  tracefs::TreeContext context{events, world.symbols, *world.buffer, {}, {}, [] { return std::string("on: 1\n"); }};
+  tracefs::TreeContext context{
+      events, world.symbols, *world.buffer, {}, {}, [] { return std::string("on: 1\n"); }};
   std::unique_ptr<tracefs::Directory> root = tracefs::make_root(context);
   serve::SessionHooks hooks;
   auto session = std::make_unique<serve::Session>(*root, hooks);

@@ -19,7 +19,8 @@ namespace patchbay::serve {
 namespace {
 
 // A tree of three files: `log` appends what is written, one word a write; `text` is a megabyte to
-// read; `sink` is only written and fails on the word `bad`. The directory `many` lists 20,000 names.
+// read; `sink` is only written and fails on the word `bad`. The directory `many` lists 20,000
+// names.
 struct Store {
   std::string log;
   std::string big = std::string(1 << 20, 'x');
@@ -162,7 +163,10 @@ TEST_F(ServeTest, ErrorsCarryTheSentence) {
   start(make_temporary());
   auto client = connect();
   ASSERT_TRUE(client);
-  const struct { Status status; int error; } table[] = {
+  const struct {
+    Status status;
+    int error;
+  } table[] = {
       {client->write_all("sink", "bad", false), EDOM},
       {client->write_all("text", "x", false), EACCES},
       {client->write_all("many", "x", false), EISDIR},
@@ -216,8 +220,8 @@ TEST_F(ServeTest, PrivateDescriptorsLeaveTheProgramAlone) {
   EXPECT_EQ(after.get(), before.get() + 1);
 }
 
-// The program closes everything: the socket's number then belongs to a file of the program, which the
-// server must neither read nor close, and a new socket appears.
+// The program closes everything: the socket's number then belongs to a file of the program, which
+// the server must neither read nor close, and a new socket appears.
 TEST_F(ServeTest, AClosedListenerIsMadeAgain) {
   std::string directory = make_temporary();
   UniqueFd probe(::open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -245,8 +249,8 @@ TEST_F(ServeTest, WakeRunsThePeriodicCall) {
 
 // --- requests as bytes
 
-std::string request_bytes(uint32_t call, uint32_t handle, uint32_t flags, uint64_t value, std::string_view data,
-                          uint32_t reserved = 0) {
+std::string request_bytes(uint32_t call, uint32_t handle, uint32_t flags, uint64_t value,
+                          std::string_view data, uint32_t reserved = 0) {
   Request request{call, handle, flags, reserved, value};
   return std::string(reinterpret_cast<const char*>(&request), sizeof request) + std::string(data);
 }
@@ -266,7 +270,10 @@ TEST(Session, RefusesWhatIsNoRequest) {
   EXPECT_TRUE(session.handle("").message.empty());
   EXPECT_TRUE(session.handle(std::string(sizeof(Request) - 1, '\0')).message.empty());
   EXPECT_TRUE(session.handle(std::string(kMaxMessage + 1, '\1')).message.empty());
-  const struct { std::string bytes; int error; } table[] = {
+  const struct {
+    std::string bytes;
+    int error;
+  } table[] = {
       {request_bytes(0, 0, 0, 0, ""), ENOSYS},
       {request_bytes(99, 0, 0, 0, ""), ENOSYS},
       {request_bytes(1, 0, 0, kProtocolVersion + 1, ""), EPROTO},

@@ -35,7 +35,8 @@ int64_t monotonic_ms() {
 bool peer_is_allowed(int fd, uid_t owner) {
   ucred peer{};
   socklen_t size = sizeof peer;
-  if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || size != sizeof peer) return false;
+  if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || size != sizeof peer)
+    return false;
   return peer.uid == owner || peer.uid == 0;
 }
 
@@ -90,7 +91,8 @@ OwnedFd::~OwnedFd() { close_if_ours(); }
 
 bool OwnedFd::still_ours() const {
   struct stat status;
-  return fd_ >= 0 && ::fstat(fd_, &status) == 0 && status.st_dev == device_ && status.st_ino == inode_;
+  return fd_ >= 0 && ::fstat(fd_, &status) == 0 && status.st_dev == device_ &&
+         status.st_ino == inode_;
 }
 
 void OwnedFd::close_if_ours() {
@@ -99,7 +101,11 @@ void OwnedFd::close_if_ours() {
 }
 
 Server::Server(tracefs::Directory& root, ServerOptions options)
-    : root_(root), options_(std::move(options)), input_(kMaxMessage), owner_pid_(::getpid()), owner_uid_(::geteuid()) {}
+    : root_(root),
+      options_(std::move(options)),
+      input_(kMaxMessage),
+      owner_pid_(::getpid()),
+      owner_uid_(::geteuid()) {}
 
 Server::~Server() { remove_socket(); }
 
@@ -125,8 +131,8 @@ bool Server::wake() {
   return connect_socket(options_.directory).ok();
 }
 
-// Calls periodic when its time has come, or, while it wants no time, after everything that happened.
-// Returns the milliseconds until the next call, -1: no time is wanted.
+// Calls periodic when its time has come, or, while it wants no time, after everything that
+// happened. Returns the milliseconds until the next call, -1: no time is wanted.
 int Server::run_periodic() {
   if (!options_.periodic) return -1;
   int64_t now = monotonic_ms();
@@ -171,7 +177,8 @@ void Server::accept_client() {
     if (!fd.valid()) return;
     if (connections_.size() >= kMaxClients || !peer_is_allowed(fd.get(), owner_uid_)) continue;
     try {
-      connections_.push_back({OwnedFd(std::move(fd)), std::make_unique<Session>(root_, options_.hooks)});
+      connections_.push_back(
+          {OwnedFd(std::move(fd)), std::make_unique<Session>(root_, options_.hooks)});
     } catch (const std::exception&) {
       return;
     }
@@ -180,11 +187,14 @@ void Server::accept_client() {
 
 bool Server::serve_client(Connection& connection) {
   if (!connection.fd.still_ours()) return false;
-  ssize_t size = ::recv(connection.fd.get(), input_.data(), input_.size(), MSG_DONTWAIT | MSG_TRUNC);
+  ssize_t size =
+      ::recv(connection.fd.get(), input_.data(), input_.size(), MSG_DONTWAIT | MSG_TRUNC);
   if (size < 0) return errno == EAGAIN || errno == EINTR;
-  if (size == 0 || size_t(size) > input_.size()) return false;  // the end; or more than a message may have
+  if (size == 0 || size_t(size) > input_.size())
+    return false;  // the end; or more than a message may have
   SessionReply reply = connection.session->handle(std::string_view(input_.data(), size_t(size)));
-  return !reply.message.empty() && connection.fd.still_ours() && send_reply(connection.fd.get(), reply);
+  return !reply.message.empty() && connection.fd.still_ours() &&
+         send_reply(connection.fd.get(), reply);
 }
 
 }  // namespace patchbay::serve

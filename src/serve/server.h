@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// The agent's end of the socket (protocol.h): a poll loop over one listening socket and a few clients,
-// run by the agent's control thread. It never blocks on a client, never opens a network socket, and
-// lets no exception out.
+// The agent's end of the socket (protocol.h): a poll loop over one listening socket and a few
+// clients, run by the agent's control thread. It never blocks on a client, never opens a network
+// socket, and lets no exception out.
 //
 // Descriptors: a program may close all of its own, or count on the lowest number being free. So the
-// control thread should first call private_descriptors(), then make the Server: its sockets then stand
-// in a table that the program neither sees nor can close. Where that is refused, each descriptor is
-// compared with what it was before every use, and a closed listening socket is made again.
+// control thread should first call private_descriptors(), then make the Server: its sockets then
+// stand in a table that the program neither sees nor can close. Where that is refused, each
+// descriptor is compared with what it was before every use, and a closed listening socket is made
+// again.
 #pragma once
 
 #include <sys/types.h>
@@ -27,18 +28,19 @@ namespace patchbay::serve {
 
 inline constexpr size_t kMaxClients = 16;
 
-// Gives the calling thread an empty descriptor table of its own (0, 1 and 2 are /dev/null). False when
-// the system refuses; the thread then still shares the program's table, unchanged.
+// Gives the calling thread an empty descriptor table of its own (0, 1 and 2 are /dev/null). False
+// when the system refuses; the thread then still shares the program's table, unchanged.
 bool private_descriptors();
 
-// A descriptor together with what it refers to, to notice that the program has closed or replaced it.
+// A descriptor together with what it refers to, to notice that the program has closed or replaced
+// it.
 class OwnedFd {
  public:
   OwnedFd() = default;
   explicit OwnedFd(UniqueFd fd);
   OwnedFd(OwnedFd&& other) noexcept;
   OwnedFd& operator=(OwnedFd&& other) noexcept;
-  ~OwnedFd();                      // closes only what is still ours
+  ~OwnedFd();  // closes only what is still ours
   int get() const { return fd_; }
   bool still_ours() const;
 
@@ -50,10 +52,11 @@ class OwnedFd {
 };
 
 struct ServerOptions {
-  std::string directory;                 // DIR/PID; the socket is ctl.sock in it
+  std::string directory;  // DIR/PID; the socket is ctl.sock in it
   SessionHooks hooks;
-  // Called at the start of run(), when its time has come, and when somebody connects (as wake() does).
-  // Returns the milliseconds until the next call; -1: none, but call again after the next request.
+  // Called at the start of run(), when its time has come, and when somebody connects (as wake()
+  // does). Returns the milliseconds until the next call; -1: none, but call again after the next
+  // request.
   std::function<int()> periodic;
 };
 
@@ -63,12 +66,13 @@ class Server {
   static Result<std::unique_ptr<Server>> create(tracefs::Directory& root, ServerOptions options);
   ~Server();
 
-  // Serves until stop() is called. Returns an error when the socket is lost and cannot be made again.
+  // Serves until stop() is called. Returns an error when the socket is lost and cannot be made
+  // again.
   Status run();
   // Ends run(). From a hook, or from another thread together with wake().
   void stop() { stop_.store(true, std::memory_order_release); }
-  // From any thread: makes run() look at stop() and call periodic. Connects to the socket for it, so
-  // that no descriptor has to be kept for the purpose. False when that was not possible.
+  // From any thread: makes run() look at stop() and call periodic. Connects to the socket for it,
+  // so that no descriptor has to be kept for the purpose. False when that was not possible.
   bool wake();
   // Removes the socket's file (the owning process only, not a forked child).
   void remove_socket();

@@ -16,7 +16,9 @@ constexpr size_t kMaxText = kMaxMessage - sizeof(Reply);
 constexpr uint32_t kKnownFlags = O_ACCMODE | O_TRUNC | O_APPEND;
 constexpr const char kBufferPath[] = "buffer";
 
-bool takes_data(Call call) { return call == Call::kOpen || call == Call::kWrite || call == Call::kList; }
+bool takes_data(Call call) {
+  return call == Call::kOpen || call == Call::kWrite || call == Call::kList;
+}
 
 // Rules that hold for every request, before anything is done.
 Status check_request(const Request& request, std::string_view data) {
@@ -24,7 +26,8 @@ Status check_request(const Request& request, std::string_view data) {
     return user_error(ENOSYS, "The agent does not know call " + std::to_string(request.call) +
                                   "; tool and agent are of different versions.");
   }
-  if (request.reserved != 0) return user_error(EINVAL, "A reserved word of the request is not zero.");
+  if (request.reserved != 0)
+    return user_error(EINVAL, "A reserved word of the request is not zero.");
   if (!data.empty() && !takes_data(Call(request.call))) {
     return user_error(EINVAL, "A request that takes no data has some.");
   }
@@ -32,8 +35,10 @@ Status check_request(const Request& request, std::string_view data) {
 }
 
 Status check_path(std::string_view path) {
-  if (path.size() > kMaxPath) return user_error(ENAMETOOLONG, "The path is longer than 4096 bytes.");
-  if (path.find('\0') != path.npos) return user_error(EINVAL, "The path has a NUL character in it.");
+  if (path.size() > kMaxPath)
+    return user_error(ENAMETOOLONG, "The path is longer than 4096 bytes.");
+  if (path.find('\0') != path.npos)
+    return user_error(EINVAL, "The path has a NUL character in it.");
   return {};
 }
 
@@ -75,7 +80,8 @@ std::string own_exe() {
 SessionReply Session::handle(std::string_view untrusted_message) {
   SessionReply result;
   Request request;
-  if (untrusted_message.size() < sizeof request || untrusted_message.size() > kMaxMessage) return result;
+  if (untrusted_message.size() < sizeof request || untrusted_message.size() > kMaxMessage)
+    return result;
   std::memcpy(&request, untrusted_message.data(), sizeof request);
   std::string_view data = untrusted_message.substr(sizeof request);
   // The program may not have asked for exceptions at all: none may leave the agent.
@@ -96,12 +102,18 @@ SessionReply Session::handle(std::string_view untrusted_message) {
 
 Result<Session::Answer> Session::dispatch(const Request& request, std::string_view data) {
   switch (Call(request.call)) {
-    case Call::kHello: return hello(request);
-    case Call::kOpen: return open(request, data);
-    case Call::kRead: return read(request);
-    case Call::kWrite: return write(request, data);
-    case Call::kClose: return close(request);
-    case Call::kList: return list(request, data);
+    case Call::kHello:
+      return hello(request);
+    case Call::kOpen:
+      return open(request, data);
+    case Call::kRead:
+      return read(request);
+    case Call::kWrite:
+      return write(request, data);
+    case Call::kClose:
+      return close(request);
+    case Call::kList:
+      return list(request, data);
     case Call::kResume:
       if (hooks_.resume) hooks_.resume();
       return Answer{};
@@ -112,11 +124,13 @@ Result<Session::Answer> Session::dispatch(const Request& request, std::string_vi
 Result<Session::Answer> Session::hello(const Request& request) {
   if (request.value != kProtocolVersion) {
     return user_error(EPROTO, "The agent speaks version " + std::to_string(kProtocolVersion) +
-                                  " of the protocol, the tool version " + std::to_string(request.value) + ".");
+                                  " of the protocol, the tool version " +
+                                  std::to_string(request.value) + ".");
   }
   Answer answer;
   answer.value = kProtocolVersion;
-  answer.text = std::to_string(::getpid()) + '\0' + (hooks_.exe.empty() ? own_exe() : hooks_.exe) + '\0';
+  answer.text =
+      std::to_string(::getpid()) + '\0' + (hooks_.exe.empty() ? own_exe() : hooks_.exe) + '\0';
   return answer;
 }
 
@@ -157,7 +171,8 @@ Result<Session::Answer> Session::read(const Request& request) {
   Result<Handle*> found = find_handle(request.handle);
   if (!found.ok()) return found.error();
   Handle& handle = **found;
-  if (!handle.file || !reads(handle.flags)) return user_error(EBADF, "The file is not open for reading.");
+  if (!handle.file || !reads(handle.flags))
+    return user_error(EBADF, "The file is not open for reading.");
   if (!handle.snapshot) {
     Result<std::string> text = handle.file->read();
     if (!text.ok()) return text.error();
@@ -175,7 +190,8 @@ Result<Session::Answer> Session::write(const Request& request, std::string_view 
   Result<Handle*> found = find_handle(request.handle);
   if (!found.ok()) return found.error();
   Handle& handle = **found;
-  if (!handle.file || !writes(handle.flags)) return user_error(EBADF, "The file is not open for writing.");
+  if (!handle.file || !writes(handle.flags))
+    return user_error(EBADF, "The file is not open for writing.");
   Result<size_t> taken = handle.file->write(bytes);
   if (!taken.ok()) return taken.error();
   Answer answer;
@@ -196,7 +212,8 @@ Result<Session::Answer> Session::list(const Request& request, std::string_view p
   PB_TRY(check_path(path));
   Result<tracefs::Node> node = tracefs::lookup(root_, path);
   if (!node.ok()) return node.error();
-  if (!node->directory) return user_error(ENOTDIR, "'" + std::string(path) + "' is not a directory.");
+  if (!node->directory)
+    return user_error(ENOTDIR, "'" + std::string(path) + "' is not a directory.");
   std::vector<std::string> names = node->directory->list();
   Answer answer;
   answer.value = names.size();

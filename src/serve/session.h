@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// One client of the agent: decodes a request, checks it, does it on the tree, and makes the reply. It
-// knows no socket, so that tests and the fuzzer can drive it with bytes.
+// One client of the agent: decodes a request, checks it, does it on the tree, and makes the reply.
+// It knows no socket, so that tests and the fuzzer can drive it with bytes.
 #pragma once
 
 #include <array>
@@ -18,18 +18,18 @@
 
 namespace patchbay::serve {
 
-inline constexpr size_t kMaxHandles = 64;       // per client
+inline constexpr size_t kMaxHandles = 64;  // per client
 inline constexpr size_t kMaxPath = 4096;
 
 struct SessionHooks {
-  std::function<void()> resume;                 // kResume
+  std::function<void()> resume;                   // kResume
   std::function<Result<UniqueFd>()> open_buffer;  // a descriptor of the buffer file, to be sent
-  std::string exe;                              // for kHello; empty: what /proc/self/exe says
+  std::string exe;                                // for kHello; empty: what /proc/self/exe says
 };
 
 struct SessionReply {
-  std::string message;   // Reply, then its text or bytes; empty: the request was no request, hang up
-  UniqueFd descriptor;   // to be passed along
+  std::string message;  // Reply, then its text or bytes; empty: the request was no request, hang up
+  UniqueFd descriptor;  // to be passed along
 };
 
 class Session {
@@ -40,9 +40,9 @@ class Session {
 
  private:
   struct Handle {
-    std::unique_ptr<tracefs::File> file;    // null for the buffer
+    std::unique_ptr<tracefs::File> file;  // null for the buffer
     uint32_t flags = 0;
-    std::optional<std::string> snapshot;    // made at the first read
+    std::optional<std::string> snapshot;  // made at the first read
     size_t position = 0;
   };
   struct Answer {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Our writer, read by our reader and by Debian's trace-cmd, which is the judge of the format.
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -255,6 +257,38 @@ TEST_F(TraceDat, UnwritablePlaceIsAnErrorAtOnce) {
   EXPECT_EQ(writer.error().errno_value, ENOENT);
   EXPECT_FALSE(TraceDatWriter::open(path_, {5, 4096, 1}).ok());
   EXPECT_FALSE(TraceDatWriter::open("/dev/null", {7, 4096, 1}).ok());
+}
+
+// A disk that is full while pages arrive: here a limit on the size of files.
+TEST_F(TraceDat, FullDiskLeavesAReadableFileAndCountsTheRest) {
+  rlimit old;
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &old), 0);
+  auto old_handler = ::signal(SIGXFSZ, SIG_IGN);
+  auto writer = TraceDatWriter::open(path_, {7, 4096, 1});
+  ASSERT_TRUE(writer.ok());
+  test::RingModel model(1, 16);
+  for (uint32_t i = 0; i < 500; i++) model.write(0, i * 10, record(77, int32_t(i), "text"));
+  std::string buffer = std::string(directory_) + "/buffer";
+  ASSERT_TRUE(model.save(buffer));
+  auto file = BufferFile::open(buffer, false);
+  ASSERT_TRUE(file.ok());
+  rlimit limit{5 * 4096, old.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+  PageImage page;
+  int refused = 0;
+  while ((*file)->next_page(0, true, &page)) refused += !(*writer)->append_page(0, page).ok();
+  TraceDatMetadata metadata;
+  metadata.formats.push_back({"functions", "foo", kFormat});
+  auto result = (*writer)->finish(metadata);
+  ::setrlimit(RLIMIT_FSIZE, &old);
+  ::signal(SIGXFSZ, old_handler);
+  ASSERT_TRUE(result.ok());
+  EXPECT_GT(refused, 0);
+  EXPECT_EQ(result->error, EFBIG);
+  EXPECT_EQ(result->pages, 4u);  // five pages fit: one of metadata, four of events
+  size_t events = our_report().size();
+  EXPECT_GT(events, 0u);
+  EXPECT_EQ(events + result->events_lost, 500u);
 }
 
 TEST(Kallsyms, ListsFunctionsOnceAndUnknownAddressesByNumber) {

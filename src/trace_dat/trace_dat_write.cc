@@ -17,6 +17,7 @@ namespace patchbay {
 namespace {
 
 constexpr size_t kCopyChunk = 1 << 20;
+constexpr size_t kGiveUp = 64 << 10;
 
 Status write_fully(int fd, uint64_t offset, const void* bytes, size_t size, const std::string& name) {
   const char* at = static_cast<const char*>(bytes);
@@ -95,12 +96,12 @@ Status TraceDatWriter::append_page(uint32_t cpu, const PageImage& page) {
   return {};
 }
 
-// The disk is full before the metadata could be written: gives up the last megabyte of the longest spool.
+// The disk is full before the metadata could be written: gives up a little of the longest spool.
 bool TraceDatWriter::drop_last_pages(TraceDatResult* result, int error) {
   auto longest = std::max_element(spools_.begin(), spools_.end(),
                                   [](const Spool& a, const Spool& b) { return a.pages < b.pages; });
   if (longest == spools_.end() || longest->pages == 0) return false;
-  uint64_t count = std::min<uint64_t>(longest->pages, std::max<uint64_t>(1, kCopyChunk / options_.page_size));
+  uint64_t count = std::min<uint64_t>(longest->pages, std::max<uint64_t>(1, kGiveUp / options_.page_size));
   for (uint64_t i = 0; i < count; i++) {
     result->events_lost += longest->events.back();
     longest->events.pop_back();

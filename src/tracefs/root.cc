@@ -15,7 +15,7 @@ class TableDirectory : public Directory {
  public:
   struct Entry {
     const char* name;
-    std::function<FilePtr()> file;             // exactly one of file, directory
+    std::function<FilePtr()> file;  // exactly one of file, directory
     std::function<DirectoryPtr()> directory;
   };
   explicit TableDirectory(std::vector<Entry> entries) : entries_(std::move(entries)) {}
@@ -46,7 +46,9 @@ class TableDirectory : public Directory {
 };
 using Entries = std::vector<TableDirectory::Entry>;
 
-DirectoryPtr make_table(Entries entries) { return std::make_unique<TableDirectory>(std::move(entries)); }
+DirectoryPtr make_table(Entries entries) {
+  return std::make_unique<TableDirectory>(std::move(entries));
+}
 
 // events/functions/NAME
 DirectoryPtr make_event_directory(const TreeContext& context, std::string event) {
@@ -116,7 +118,8 @@ class PerCpuDirectory : public Directory {
   // Only the number as it is listed: no sign, no leading zero.
   bool parse_cpu(std::string_view text, uint32_t* cpu) const {
     auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *cpu);
-    return error == std::errc() && std::to_string(*cpu) == text && *cpu < context_.buffer.rings()->nr_cpus;
+    return error == std::errc() && std::to_string(*cpu) == text &&
+           *cpu < context_.buffer.rings()->nr_cpus;
   }
   const TreeContext& context_;
 };
@@ -125,7 +128,9 @@ DirectoryPtr make_debug(const TreeContext& context) {
   return make_table(Entries{
       {"call_sites", [&context] { return make_call_sites(context); }, {}},
       {"counters", [&context] { return make_counters(context); }, {}},
-      {"no_rseq_stats", [&context] { return make_stats(context, context.buffer.rings()->nr_cpus); }, {}},
+      {"no_rseq_stats",
+       [&context] { return make_stats(context, context.buffer.rings()->nr_cpus); },
+       {}},
       {"refused_functions", [&context] { return make_refused_functions(context); }, {}},
       {"status", [&context] { return make_status(context); }, {}},
   });
@@ -137,7 +142,9 @@ DirectoryPtr make_root(const TreeContext& context) {
   return make_table(Entries{
       {"README", [&context] { return make_readme(context); }, {}},
       {"available_events", [&context] { return make_available_events(context); }, {}},
-      {"available_filter_functions", [&context] { return make_available_filter_functions(context); }, {}},
+      {"available_filter_functions",
+       [&context] { return make_available_filter_functions(context); },
+       {}},
       {"buffer_size_kb", [&context] { return make_buffer_size_kb(context); }, {}},
       {"buffer_total_size_kb", [&context] { return make_buffer_total_size_kb(context); }, {}},
       {"debug", {}, [&context] { return make_debug(context); }},

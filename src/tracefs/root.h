@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The root of the virtual tree. Each entry is made by one source in files/, named after the file; a file
-// whose feature does not exist is absent.
+// The root of the virtual tree. Each entry is made by one source in files/, named after the file; a
+// file whose feature does not exist is absent.
 #pragma once
 
 #include <functional>

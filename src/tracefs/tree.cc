@@ -21,14 +21,17 @@ class RootView : public Directory {
   explicit RootView(Directory& root) : root_(root) {}
   std::vector<std::string> list() override { return root_.list(); }
   std::unique_ptr<File> file(std::string_view name) override { return root_.file(name); }
-  std::unique_ptr<Directory> directory(std::string_view name) override { return root_.directory(name); }
+  std::unique_ptr<Directory> directory(std::string_view name) override {
+    return root_.directory(name);
+  }
 
  private:
   Directory& root_;
 };
 
 Error not_there(std::string_view path) {
-  return user_error(ENOENT, "There is no file '" + std::string(path) + "' in the tracefs of this process.");
+  return user_error(ENOENT,
+                    "There is no file '" + std::string(path) + "' in the tracefs of this process.");
 }
 
 }  // namespace
@@ -41,7 +44,8 @@ Result<Node> lookup(Directory& root, std::string_view path) {
     std::string_view name = take_component(rest);
     if (name.empty()) break;
     if (name == ".") continue;
-    if (name == "..") return user_error(EINVAL, "A path below the tracefs root cannot contain '..'.");
+    if (name == "..")
+      return user_error(EINVAL, "A path below the tracefs root cannot contain '..'.");
     if (node.file) return user_error(ENOTDIR, "'" + std::string(path) + "' goes through a file.");
     Node next{here->file(name), here->directory(name)};
     if (!next.file && !next.directory) return not_there(path);

@@ -48,12 +48,16 @@ std::string walk(std::string_view path) {
 }
 
 TEST(Lookup, PathsLeadWhereTheySay) {
-  const struct { const char* path; const char* expected; } table[] = {
-      {"", "dir:2"},          {"/", "dir:2"},       {".", "dir:2"},        {"f", "f"},
-      {"/f", "f"},            {"d/f", "d/f"},       {"d//f", "d/f"},       {"./d/./f", "d/f"},
-      {"d/d/d/f", "d/d/d/f"}, {"d/", "dir:2"},      {"f/", "-20"},         {"f/f", "-20"},
-      {"x", "-2"},            {"d/x", "-2"},        {"..", "-22"},         {"d/../f", "-22"},
-      {"d/d/d/d/d", "-2"},
+  const struct {
+    const char* path;
+    const char* expected;
+  } table[] = {
+      {"", "dir:2"},     {"/", "dir:2"},      {".", "dir:2"},
+      {"f", "f"},        {"/f", "f"},         {"d/f", "d/f"},
+      {"d//f", "d/f"},   {"./d/./f", "d/f"},  {"d/d/d/f", "d/d/d/f"},
+      {"d/", "dir:2"},   {"f/", "-20"},       {"f/f", "-20"},
+      {"x", "-2"},       {"d/x", "-2"},       {"..", "-22"},
+      {"d/../f", "-22"}, {"d/d/d/d/d", "-2"},
   };
   for (const auto& row : table) EXPECT_EQ(walk(row.path), row.expected) << row.path;
 }
@@ -64,11 +68,29 @@ std::string number(std::string_view bytes) {
 }
 
 TEST(Number, AsTheKernelTakesThem) {
-  const struct { std::string_view bytes; const char* expected; } table[] = {
-      {"0", "0"},      {"1\n", "1"},    {"01", "1"},    {"+1", "1"},     {"+01\n", "1"}, {"", "-22"},
-      {"\n", "-22"},   {" 1", "-22"},   {"1 ", "-22"},  {" 1 ", "-22"},  {"-1", "-22"},  {"1\n\n", "-22"},
-      {"+", "-22"},    {"++1", "-22"},  {"0x1", "-22"}, {"1a", "-22"},   {"18446744073709551615", "18446744073709551615"},
-      {"18446744073709551616", "-34"},  {"99999999999999999999x", "-22"},
+  const struct {
+    std::string_view bytes;
+    const char* expected;
+  } table[] = {
+      {"0", "0"},
+      {"1\n", "1"},
+      {"01", "1"},
+      {"+1", "1"},
+      {"+01\n", "1"},
+      {"", "-22"},
+      {"\n", "-22"},
+      {" 1", "-22"},
+      {"1 ", "-22"},
+      {" 1 ", "-22"},
+      {"-1", "-22"},
+      {"1\n\n", "-22"},
+      {"+", "-22"},
+      {"++1", "-22"},
+      {"0x1", "-22"},
+      {"1a", "-22"},
+      {"18446744073709551615", "18446744073709551615"},
+      {"18446744073709551616", "-34"},
+      {"99999999999999999999x", "-22"},
   };
   for (const auto& row : table) EXPECT_EQ(number(row.bytes), row.expected) << row.bytes;
 }
@@ -88,11 +110,15 @@ std::string run_lines(std::string_view bytes) {
     done += std::string(line) + "|";
     return {};
   });
-  return done + (result.ok() ? std::to_string(*result) : std::to_string(-result.error().errno_value));
+  return done +
+         (result.ok() ? std::to_string(*result) : std::to_string(-result.error().errno_value));
 }
 
 TEST(Lines, OneAtATime) {
-  const struct { const char* bytes; const char* expected; } table[] = {
+  const struct {
+    const char* bytes;
+    const char* expected;
+  } table[] = {
       {"", "0"},
       {"a", "a|1"},
       {"a\nb\n", "a|b|4"},
@@ -123,14 +149,26 @@ TEST(Tokens, OneAWriteWithAShortCount) {
 }
 
 TEST(EventSpec, MatchesExactly) {
-  const struct { const char* word; const char* system; const char* event; bool matches; } table[] = {
-      {"functions:read", "functions", "read", true}, {"functions:read", "functions", "write", false},
-      {"functions:", "functions", "read", true},     {"functions:*", "functions", "read", true},
-      {"*:*", "functions", "read", true},            {"*:", "functions", "read", true},
-      {":read", "functions", "read", true},          {"*:read", "functions", "read", true},
-      {":write", "functions", "read", false},        {"read", "functions", "read", true},
-      {"functions", "functions", "read", true},      {"rea*", "functions", "read", false},
-      {"other:read", "functions", "read", false},    {"!functions:read", "functions", "read", true},
+  const struct {
+    const char* word;
+    const char* system;
+    const char* event;
+    bool matches;
+  } table[] = {
+      {"functions:read", "functions", "read", true},
+      {"functions:read", "functions", "write", false},
+      {"functions:", "functions", "read", true},
+      {"functions:*", "functions", "read", true},
+      {"*:*", "functions", "read", true},
+      {"*:", "functions", "read", true},
+      {":read", "functions", "read", true},
+      {"*:read", "functions", "read", true},
+      {":write", "functions", "read", false},
+      {"read", "functions", "read", true},
+      {"functions", "functions", "read", true},
+      {"rea*", "functions", "read", false},
+      {"other:read", "functions", "read", false},
+      {"!functions:read", "functions", "read", true},
       {"*", "functions", "read", false},
   };
   for (const auto& row : table) {

@@ -32,7 +32,8 @@ Result<uint64_t> parse_number(std::string_view bytes) {
     overflow |= __builtin_mul_overflow(value, uint64_t{10}, &value);
     overflow |= __builtin_add_overflow(value, uint64_t(c - '0'), &value);
   }
-  if (overflow) return user_error(ERANGE, "The number " + std::string(shown.substr(0, 40)) + " is too large.");
+  if (overflow)
+    return user_error(ERANGE, "The number " + std::string(shown.substr(0, 40)) + " is too large.");
   return value;
 }
 
@@ -63,7 +64,8 @@ Result<Token> take_token(std::string_view bytes) {
   std::string_view rest = without_leading_blanks(bytes);
   size_t length = 0;
   while (length < rest.size() && !is_blank(rest[length])) length++;
-  if (length > kMaxToken) return user_error(EINVAL, "A word in this file has at most 127 characters.");
+  if (length > kMaxToken)
+    return user_error(EINVAL, "A word in this file has at most 127 characters.");
   Token token{rest.substr(0, length), bytes.size() - rest.size() + length};
   if (length < rest.size()) token.consumed++;  // the blank that ends the word
   return token;

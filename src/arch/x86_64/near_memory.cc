@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "arch/x86_64/raw_syscall.h"
+#include "base/raw_syscall.h"
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000

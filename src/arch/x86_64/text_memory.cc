@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "arch/x86_64/raw_syscall.h"
+#include "base/raw_syscall.h"
 
 namespace patchbay {
 namespace {

@@ -8,7 +8,8 @@ namespace {
 constexpr const char kText[] =
     "patchbay mini-HOWTO:\n\n"
     "# echo 'FUNC(TYPE NAME, ...)' >> function_events : define an event on a function's entry\n"
-    "# echo '!FUNC' >> function_events : remove one event    # echo > function_events : remove all\n"
+    "# echo '!FUNC' >> function_events : remove one event    # echo > function_events : remove "
+    "all\n"
     "# echo 1 > events/functions/FUNC/enable : record it\n"
     "# echo 0 > tracing_on : stop recording    # echo 1 > tracing_on : go on\n\n"
     "  available_events\t\t- events that exist, SYSTEM:EVENT\n"

@@ -5,7 +5,8 @@
 namespace patchbay::tracefs {
 
 FilePtr make_available_filter_functions(const TreeContext& context) {
-  return make_text_file([&context]() -> Result<std::string> { return context.events.available_functions(); });
+  return make_text_file(
+      [&context]() -> Result<std::string> { return context.events.available_functions(); });
 }
 
 }  // namespace patchbay::tracefs

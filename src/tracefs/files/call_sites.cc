@@ -5,7 +5,8 @@
 namespace patchbay::tracefs {
 
 FilePtr make_call_sites(const TreeContext& context) {
-  return make_text_file([&context]() -> Result<std::string> { return context.events.call_sites(); });
+  return make_text_file(
+      [&context]() -> Result<std::string> { return context.events.call_sites(); });
 }
 
 }  // namespace patchbay::tracefs

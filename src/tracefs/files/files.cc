@@ -18,7 +18,8 @@ class TextFile : public File {
 
 class ValueFile : public TextFile {
  public:
-  ValueFile(std::function<Result<std::string>()> text, std::function<Status(std::string_view)> write)
+  ValueFile(std::function<Result<std::string>()> text,
+            std::function<Status(std::string_view)> write)
       : TextFile(std::move(text)), write_(std::move(write)) {}
   uint32_t mode() const override { return kWritable; }
   Result<size_t> write(std::string_view bytes) override {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// One maker per tracefs file, each in the source that is named after the file, and the two shapes that
-// most of them have.
+// One maker per tracefs file, each in the source that is named after the file, and the two shapes
+// that most of them have.
 #pragma once
 
 #include <functional>
@@ -40,7 +40,7 @@ FilePtr make_stats(const TreeContext& context, uint32_t ring);
 // --- events
 FilePtr make_header_event(const TreeContext& context);
 FilePtr make_header_page(const TreeContext& context);
-FilePtr make_events_enable(const TreeContext& context);                 // events/, events/functions/
+FilePtr make_events_enable(const TreeContext& context);  // events/, events/functions/
 FilePtr make_event_enable(const TreeContext& context, std::string event);
 FilePtr make_event_format(const TreeContext& context, std::string event);
 FilePtr make_event_id(const TreeContext& context, std::string event);

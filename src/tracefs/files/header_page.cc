@@ -10,7 +10,8 @@ FilePtr make_header_page(const TreeContext& context) {
     return "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
            "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
            "\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
-           "\tfield: char data;\toffset:16;\tsize:" + std::to_string(data_size) + ";\tsigned:0;\n";
+           "\tfield: char data;\toffset:16;\tsize:" +
+           std::to_string(data_size) + ";\tsigned:0;\n";
   });
 }
 

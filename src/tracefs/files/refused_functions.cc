@@ -5,7 +5,8 @@
 namespace patchbay::tracefs {
 
 FilePtr make_refused_functions(const TreeContext& context) {
-  return make_text_file([&context]() -> Result<std::string> { return context.events.refused_functions(); });
+  return make_text_file(
+      [&context]() -> Result<std::string> { return context.events.refused_functions(); });
 }
 
 }  // namespace patchbay::tracefs

@@ -4,8 +4,9 @@
 //   entries      events that a reader still finds     overrun         events overwritten unread
 //   read events  events in sub-buffers that a reader has released     dropped events  ring was full
 //
-// A reader publishes only how far it is. While it is ahead of the oldest sub-buffer, everything before
-// it counts as read, else as overwritten; the exact figure of what it missed is the reader's own.
+// A reader publishes only how far it is. While it is ahead of the oldest sub-buffer, everything
+// before it counts as read, else as overwritten; the exact figure of what it missed is the reader's
+// own.
 #include <time.h>
 
 #include <algorithm>
@@ -20,12 +21,14 @@ struct Counts {
   uint64_t entries = 0, overrun = 0, bytes = 0, oldest = 0, dropped = 0, read = 0;
 };
 
-// One ring as its writer sees it. Writers go on meanwhile: the figures are each right at some moment
-// of the call, and a sub-buffer that is overwritten under our eyes can only make `bytes` inexact.
+// One ring as its writer sees it. Writers go on meanwhile: the figures are each right at some
+// moment of the call, and a sub-buffer that is overwritten under our eyes can only make `bytes`
+// inexact.
 class RingView {
  public:
   RingView(const RingSet& set, uint32_t ring) : set_(set), ring_(ring) {
-    control_ = reinterpret_cast<const abi::RingControl*>(set.controls + size_t{ring} * abi::kRingControlStride);
+    control_ = reinterpret_cast<const abi::RingControl*>(set.controls +
+                                                         size_t{ring} * abi::kRingControlStride);
     publish_ = __atomic_load_n(&control_->publish, __ATOMIC_ACQUIRE);  // pairs with ring_publish
   }
 
@@ -57,7 +60,8 @@ class RingView {
     return set_.page_meta[uint64_t{ring_} * set_.nr_subbufs + seq % set_.nr_subbufs];
   }
   uint64_t word(uint64_t seq, uint32_t index) const {
-    const uint8_t* page = set_.data + ring_ * set_.ring_bytes + seq % set_.nr_subbufs * set_.subbuf_size;
+    const uint8_t* page =
+        set_.data + ring_ * set_.ring_bytes + seq % set_.nr_subbufs * set_.subbuf_size;
     return __atomic_load_n(reinterpret_cast<const uint64_t*>(page) + index, __ATOMIC_RELAXED);
   }
   uint64_t used(uint64_t seq, uint64_t current) const {
@@ -94,17 +98,22 @@ std::string time_text(uint32_t clock, uint64_t time) {
 
 std::string stats_text(const RingSet& set, uint32_t ring) {
   Counts counts = RingView(set, ring).counts();
-  auto line = [](const char* name, uint64_t value) { return std::string(name) + ": " + std::to_string(value) + "\n"; };
-  return line("entries", counts.entries) + line("overrun", counts.overrun) + line("commit overrun", 0) +
-         line("bytes", counts.bytes) + "oldest event ts: " + time_text(set.clock, counts.oldest) +
-         "\nnow ts: " + time_text(set.clock, now(set.clock)) + "\n" + line("dropped events", counts.dropped) +
-         line("read events", counts.read);
+  auto line = [](const char* name, uint64_t value) {
+    return std::string(name) + ": " + std::to_string(value) + "\n";
+  };
+  return line("entries", counts.entries) + line("overrun", counts.overrun) +
+         line("commit overrun", 0) + line("bytes", counts.bytes) +
+         "oldest event ts: " + time_text(set.clock, counts.oldest) +
+         "\nnow ts: " + time_text(set.clock, now(set.clock)) + "\n" +
+         line("dropped events", counts.dropped) + line("read events", counts.read);
 }
 
 }  // namespace
 
 FilePtr make_stats(const TreeContext& context, uint32_t ring) {
-  return make_text_file([&context, ring]() -> Result<std::string> { return stats_text(*context.buffer.rings(), ring); });
+  return make_text_file([&context, ring]() -> Result<std::string> {
+    return stats_text(*context.buffer.rings(), ring);
+  });
 }
 
 }  // namespace patchbay::tracefs

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-// System calls without libc (and without errno), for code that must not call what may be traced.
+//
+// System calls without libc: the probe path calls nothing that could be traced, code that rewrites code
+// must not depend on functions that it may be rewriting at that moment, and neither may touch errno.
 #pragma once
 
 #include <sys/syscall.h>
@@ -8,21 +10,27 @@
 
 namespace patchbay {
 
-inline long raw_syscall(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0) {
+// The kernel's answer: a value, or -errno.
+inline long raw_syscall(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0,
+                        long f = 0) {
+  long result;
   register long r10 __asm__("r10") = d;
   register long r8 __asm__("r8") = e;
   register long r9 __asm__("r9") = f;
-  long result;
   __asm__ volatile("syscall"
                    : "=a"(result)
                    : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
                    : "rcx", "r11", "memory");
-  return result;  // -errno on failure
+  return result;
+}
+
+inline long raw_pointer(const void* pointer) {
+  return static_cast<long>(reinterpret_cast<uintptr_t>(pointer));
 }
 
 inline uint64_t raw_monotonic_ns() {
   long time[2] = {0, 0};
-  raw_syscall(SYS_clock_gettime, 1 /* CLOCK_MONOTONIC */, long(time));
+  raw_syscall(SYS_clock_gettime, 1 /* CLOCK_MONOTONIC */, raw_pointer(time));
   return uint64_t(time[0]) * 1000000000u + uint64_t(time[1]);
 }
 inline void raw_sched_yield() { raw_syscall(SYS_sched_yield); }
