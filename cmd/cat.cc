@@ -26,8 +26,10 @@ int run_cat(int argc, char** argv) {
   if (!client) return status;
   for (int i = ::optind + 1; i < argc; i++) {
     Result<std::string> text = client->read_all(argv[i]);
-    if (text.ok()) std::fwrite(text->data(), 1, text->size(), stdout);
-    else status = fail("cat", std::string(argv[i]) + ": " + text.error().message());
+    if (text.ok())
+      std::fwrite(text->data(), 1, text->size(), stdout);
+    else
+      status = fail("cat", std::string(argv[i]) + ": " + text.error().message());
   }
   return status;
 }

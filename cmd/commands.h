@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// The tool's sub-commands, one source file each, and what they share: messages, exit statuses, colour.
+// The tool's sub-commands, one source file each, and what they share: messages, exit statuses,
+// colour.
 //
-// Every run_NAME gets the words after `patchbay`, argv[0] being the sub-command's own name, and returns
-// the exit status. Options are parsed with getopt_long (optind is 1 on entry).
+// Every run_NAME gets the words after `patchbay`, argv[0] being the sub-command's own name, and
+// returns the exit status. Options are parsed with getopt_long (optind is 1 on entry).
 #pragma once
 
 #include <cstdio>
@@ -15,8 +16,8 @@
 namespace patchbay::cmd {
 
 inline constexpr int kOk = 0;
-inline constexpr int kFailed = 1;      // the system or a file refused
-inline constexpr int kUsage = 2;       // the command line is wrong
+inline constexpr int kFailed = 1;  // the system or a file refused
+inline constexpr int kUsage = 2;   // the command line is wrong
 
 int run_record(int argc, char** argv);
 int run_report(int argc, char** argv);

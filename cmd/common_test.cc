@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include <gtest/gtest.h>
 #include <elf.h>
+#include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <cerrno>
@@ -14,7 +14,10 @@ namespace patchbay::cmd {
 namespace {
 
 TEST(JsonQuote, EscapesAndRepairs) {
-  const struct { std::string_view text; const char* expected; } table[] = {
+  const struct {
+    std::string_view text;
+    const char* expected;
+  } table[] = {
       {"", "\"\""},
       {"plain", "\"plain\""},
       {"a\"b\\c", "\"a\\\"b\\\\c\""},
@@ -30,9 +33,14 @@ TEST(JsonQuote, EscapesAndRepairs) {
 }
 
 TEST(ParsePid, OnlyAProcessId) {
-  const struct { const char* text; int expected; } table[] = {
-      {"1", 1}, {"4194304", 4194304}, {"4194305", 0}, {"0", 0}, {"-1", 0}, {"+1", 0}, {"1 ", 0}, {"", 0}, {"x", 0},
-      {"99999999999999999999", 0}};
+  const struct {
+    const char* text;
+    int expected;
+  } table[] = {{"1", 1},       {"4194304", 4194304},
+               {"4194305", 0}, {"0", 0},
+               {"-1", 0},      {"+1", 0},
+               {"1 ", 0},      {"", 0},
+               {"x", 0},       {"99999999999999999999", 0}};
   for (const auto& row : table) {
     int pid = 0;
     EXPECT_EQ(parse_pid(row.text, &pid) ? pid : 0, row.expected) << row.text;
@@ -89,7 +97,11 @@ class ProgramTest : public ::testing::Test {
 
 TEST_F(ProgramTest, WhatCannotTakeTheAgentIsRefused) {
   std::string good = elf(ELFCLASS64, EM_X86_64, ET_DYN, PT_INTERP);
-  const struct { std::string bytes; mode_t mode; const char* part; } table[] = {
+  const struct {
+    std::string bytes;
+    mode_t mode;
+    const char* part;
+  } table[] = {
       {good, 0755, ""},
       {elf(ELFCLASS64, EM_X86_64, ET_EXEC, PT_INTERP), 0755, ""},
       {elf(ELFCLASS64, EM_X86_64, ET_EXEC, PT_LOAD), 0755, "statically linked"},
@@ -117,7 +129,8 @@ TEST_F(ProgramTest, WhatCannotTakeTheAgentIsRefused) {
 
 TEST_F(ProgramTest, ScriptsAreFollowed) {
   std::string still = make(elf(ELFCLASS64, EM_X86_64, ET_EXEC, PT_LOAD));
-  EXPECT_NE(verdict("#!" + still + " -x\n").find(still + " is statically linked"), std::string::npos);
+  EXPECT_NE(verdict("#!" + still + " -x\n").find(still + " is statically linked"),
+            std::string::npos);
   std::string loop = directory_ + "/loop";
   std::ofstream(loop) << "#!" << loop << "\n";
   ASSERT_EQ(::chmod(loop.c_str(), 0755), 0);

@@ -77,10 +77,12 @@ Result<std::unique_ptr<serve::Client>> choose_process(const Options& options) {
   if (!directory.ok()) return directory.error();
   Result<std::vector<serve::ProcessEntry>> entries = serve::list_processes(*directory);
   if (!entries.ok()) return entries.error();
-  std::erase_if(*entries, [](const auto& entry) { return entry.state != serve::ProcessState::kAlive; });
+  std::erase_if(*entries,
+                [](const auto& entry) { return entry.state != serve::ProcessState::kAlive; });
   if (entries->size() == 1) return serve::Client::connect_directory(entries->front().directory);
-  return user_error(ESRCH, entries->empty() ? "No process has an agent; start one with `patchbay record`."
-                                            : "Several processes have an agent; choose one with -p PID.");
+  return user_error(ESRCH, entries->empty()
+                               ? "No process has an agent; start one with `patchbay record`."
+                               : "Several processes have an agent; choose one with -p PID.");
 }
 
 // "NAME [MODULE] KIND", where NAME may have blanks.
@@ -90,8 +92,10 @@ Row function_row(const std::string& line, std::string* name) {
   if (module == line.npos) return *name = line, Row{line, {{"name", json_quote(line)}}};
   *name = line.substr(0, module);
   std::string library = line.substr(module + 2, kind - module - 3);
-  return Row{line, {{"name", json_quote(*name)}, {"module", json_quote(library)},
-                    {"kind", json_quote(line.substr(kind + 1))}}};
+  return Row{line,
+             {{"name", json_quote(*name)},
+              {"module", json_quote(library)},
+              {"kind", json_quote(line.substr(kind + 1))}}};
 }
 
 int list_process_functions(const Options& options) {
@@ -111,20 +115,28 @@ int list_process_functions(const Options& options) {
 
 const char* source_name(SymbolSource source) {
   switch (source) {
-    case SymbolSource::kSymtab: return "symtab";
-    case SymbolSource::kDynsym: return "dynsym";
-    case SymbolSource::kDebugFile: return "debug file";
-    case SymbolSource::kEhFrame: return "eh_frame";
+    case SymbolSource::kSymtab:
+      return "symtab";
+    case SymbolSource::kDynsym:
+      return "dynsym";
+    case SymbolSource::kDebugFile:
+      return "debug file";
+    case SymbolSource::kEhFrame:
+      return "eh_frame";
   }
   return "?";
 }
 
-Row file_function_row(const Module& module, const FunctionSymbol& function, const std::string& name) {
+Row file_function_row(const Module& module, const FunctionSymbol& function,
+                      const std::string& name) {
   char address[32];
-  std::snprintf(address, sizeof address, "0x%llx", static_cast<unsigned long long>(function.address - module.bias()));
+  std::snprintf(address, sizeof address, "0x%llx",
+                static_cast<unsigned long long>(function.address - module.bias()));
   return Row{name + " [" + module.name() + "] " + address + " " + std::to_string(function.size),
-             {{"name", json_quote(name)}, {"module", json_quote(module.name())},
-              {"address", json_quote(address)}, {"size", std::to_string(function.size)},
+             {{"name", json_quote(name)},
+              {"module", json_quote(module.name())},
+              {"address", json_quote(address)},
+              {"size", std::to_string(function.size)},
               {"source", json_quote(source_name(function.source))}}};
 }
 
@@ -142,7 +154,8 @@ int list_file_functions(const std::string& program, const Options& options) {
       if (options.selects(name)) rows.push_back(file_function_row(*module, function, name));
     }
   }
-  if (rows.empty() && options.glob.empty()) return fail("list", *path + " has no functions that can be named.");
+  if (rows.empty() && options.glob.empty())
+    return fail("list", *path + " has no functions that can be named.");
   print_rows(rows, options.json);
   return kOk;
 }
@@ -159,8 +172,10 @@ int list_events(const Options& options) {
     std::string name = line.substr(line.find(':') + 1);
     if (!options.selects(name)) continue;
     bool is_on = std::find(on.begin(), on.end(), line) != on.end();
-    rows.push_back({line, {{"system", json_quote(line.substr(0, line.find(':')))}, {"name", json_quote(name)},
-                           {"enabled", is_on ? "true" : "false"}}});
+    rows.push_back({line,
+                    {{"system", json_quote(line.substr(0, line.find(':')))},
+                     {"name", json_quote(name)},
+                     {"enabled", is_on ? "true" : "false"}}});
   }
   print_rows(rows, options.json);
   return kOk;
@@ -169,7 +184,8 @@ int list_events(const Options& options) {
 // What the buffer file, or the agent, says about the program.
 std::string exe_of(const serve::ProcessEntry& entry) {
   if (entry.state == serve::ProcessState::kAlive) {
-    Result<std::unique_ptr<serve::Client>> client = serve::Client::connect_directory(entry.directory);
+    Result<std::unique_ptr<serve::Client>> client =
+        serve::Client::connect_directory(entry.directory);
     if (client.ok()) return (*client)->exe();
   }
   if (!entry.has_buffer) return "";
@@ -193,12 +209,16 @@ int list_processes_command(const Options& options) {
     std::string exe = exe_of(entry);
     if (!options.selects(exe.substr(exe.rfind('/') + 1))) continue;
     char text[64];
-    std::snprintf(text, sizeof text, "%7d %-8s %9llu KB  ", entry.pid, process_state_name(entry.state),
+    std::snprintf(text, sizeof text, "%7d %-8s %9llu KB  ", entry.pid,
+                  process_state_name(entry.state),
                   static_cast<unsigned long long>(entry.buffer_bytes / 1024));
     rows.push_back({text + entry.directory + "  " + (exe.empty() ? "-" : exe),
-                    {{"pid", std::to_string(entry.pid)}, {"state", json_quote(process_state_name(entry.state))},
-                     {"directory", json_quote(entry.directory)}, {"has_buffer", entry.has_buffer ? "true" : "false"},
-                     {"buffer_bytes", std::to_string(entry.buffer_bytes)}, {"exe", json_quote(exe)}}});
+                    {{"pid", std::to_string(entry.pid)},
+                     {"state", json_quote(process_state_name(entry.state))},
+                     {"directory", json_quote(entry.directory)},
+                     {"has_buffer", entry.has_buffer ? "true" : "false"},
+                     {"buffer_bytes", std::to_string(entry.buffer_bytes)},
+                     {"exe", json_quote(exe)}}});
   }
   print_rows(rows, options.json);
   return kOk;
@@ -206,25 +226,32 @@ int list_processes_command(const Options& options) {
 
 int unknown_object(const std::string& what) {
   std::vector<std::string> near = near_matches(what, {"functions", "events", "processes"}, 1);
-  return usage_error("list", "There is nothing called '" + what + "' to list: functions, events, processes." +
+  return usage_error("list", "There is nothing called '" + what +
+                                 "' to list: functions, events, processes." +
                                  (near.empty() ? "" : " Did you mean '" + near[0] + "'?"));
 }
 
 }  // namespace
 
 int run_list(int argc, char** argv) {
-  const option long_options[] = {
-      {"help", no_argument, nullptr, 'h'}, {"json", no_argument, nullptr, 'j'}, {"pid", required_argument, nullptr, 'p'}, {}};
+  const option long_options[] = {{"help", no_argument, nullptr, 'h'},
+                                 {"json", no_argument, nullptr, 'j'},
+                                 {"pid", required_argument, nullptr, 'p'},
+                                 {}};
   Options options;
   ::opterr = 0;
   for (int letter; (letter = ::getopt_long(argc, argv, "hp:", long_options, nullptr)) != -1;) {
     if (letter == 'h') return std::fputs(kHelp, stdout), kOk;
-    if (letter == 'j') options.json = true;
-    else if (letter != 'p') return bad_option("list", argv);
-    else if (!parse_pid(::optarg, &options.pid)) return usage_error("list", "-p takes a process id.");
+    if (letter == 'j')
+      options.json = true;
+    else if (letter != 'p')
+      return bad_option("list", argv);
+    else if (!parse_pid(::optarg, &options.pid))
+      return usage_error("list", "-p takes a process id.");
   }
   std::vector<std::string> words(argv + ::optind, argv + argc);
-  if (words.empty()) return usage_error("list", "What is to be listed: functions, events or processes?");
+  if (words.empty())
+    return usage_error("list", "What is to be listed: functions, events or processes?");
   std::string what = words.front(), file;
   words.erase(words.begin());
   if (what != "functions" && what != "events" && what != "processes") return unknown_object(what);

@@ -9,7 +9,8 @@ namespace {
 
 constexpr const char kHelp[] =
     "Usage: patchbay ls PID [PATH]\n\n"
-    "Lists a directory of the tracefs of a process with an agent, one name a line; directories end\n"
+    "Lists a directory of the tracefs of a process with an agent, one name a line; directories "
+    "end\n"
     "in '/'. Without PATH the root.\n"
     "Example: patchbay ls 1234 events/functions\n";
 
@@ -22,7 +23,8 @@ int run_ls(int argc, char** argv) {
   if (letter == 'h') return std::fputs(kHelp, stdout), kOk;
   if (letter != -1) return bad_option("ls", argv);
   int words = argc - ::optind;
-  if (words < 1 || words > 2) return usage_error("ls", "A process id and at most one path are needed.");
+  if (words < 1 || words > 2)
+    return usage_error("ls", "A process id and at most one path are needed.");
   int status = kOk;
   std::unique_ptr<serve::Client> client = connect_to("ls", argv[::optind], &status);
   if (!client) return status;

@@ -45,12 +45,15 @@ const Command* find_command(std::string_view name) {
 }
 
 void print_usage(std::FILE* stream) {
-  std::fprintf(stream, "Usage: patchbay [--color=auto|always|never] COMMAND [ARG...]\n\n"
-                       "ftrace for user space: name a function, run the program, see every call.\n\n");
-  for (const Command& command : kCommands) std::fprintf(stream, "  %-9s %s\n", command.name, command.summary);
-  std::fprintf(stream, "\n'patchbay COMMAND -h' explains one of them. Example:\n"
-                       "  patchbay record -e 'getenv(string name)' -- env\n"
-                       "  patchbay report\n");
+  std::fprintf(stream,
+               "Usage: patchbay [--color=auto|always|never] COMMAND [ARG...]\n\n"
+               "ftrace for user space: name a function, run the program, see every call.\n\n");
+  for (const Command& command : kCommands)
+    std::fprintf(stream, "  %-9s %s\n", command.name, command.summary);
+  std::fprintf(stream,
+               "\n'patchbay COMMAND -h' explains one of them. Example:\n"
+               "  patchbay record -e 'getenv(string name)' -- env\n"
+               "  patchbay report\n");
 }
 
 int unknown_command(std::string_view name) {
@@ -58,7 +61,8 @@ int unknown_command(std::string_view name) {
   for (const Command& command : kCommands) names.push_back(command.name);
   std::string sentence = "There is no command '" + std::string(name) + "'.";
   std::vector<std::string> near = near_matches(name, names);
-  for (size_t i = 0; i < near.size(); i++) sentence += (i == 0 ? " Did you mean '" : "' or '") + near[i];
+  for (size_t i = 0; i < near.size(); i++)
+    sentence += (i == 0 ? " Did you mean '" : "' or '") + near[i];
   if (!near.empty()) sentence += "'?";
   return usage_error("", sentence);
 }
@@ -107,7 +111,8 @@ int run(int argc, char** argv) {
   std::string_view name = words[1];
   if (name == "-h" || name == "--help") return print_usage(stdout), kOk;
   if (name == "-V" || name == "--version") return run_version(0, nullptr);
-  if (name.front() == '-') return usage_error("", "There is no option '" + std::string(name) + "'.");
+  if (name.front() == '-')
+    return usage_error("", "There is no option '" + std::string(name) + "'.");
   const Command* command = find_command(name);
   if (!command) return unknown_command(name);
   int count = int(words.size()) - 1;

@@ -34,24 +34,28 @@ namespace {
 constexpr const char kHelp[] =
     "Usage: patchbay record -e 'FUNC(ARGS)' [-e ...] [OPTION...] [--] CMD [ARG...]\n\n"
     "Runs CMD and records every call of the functions that are named, with their arguments.\n\n"
-    "  -e, --event 'FUNC(TYPE NAME, ...)'  a function and its arguments, as function_events takes it:\n"
+    "  -e, --event 'FUNC(TYPE NAME, ...)'  a function and its arguments, as function_events takes "
+    "it:\n"
     "                        'openat(int dfd, string path, x32 flags)'; any number of them\n"
     "  -o, --output FILE     default trace.dat\n"
     "  -b, --buffer-size KB  of the buffer of one CPU\n"
-    "  -m, --mode MODE       when the buffer is full: overwrite the oldest events (default), or drop\n"
+    "  -m, --mode MODE       when the buffer is full: overwrite the oldest events (default), or "
+    "drop\n"
     "                        the newest; both are counted\n"
     "      --format 6|7      version of trace.dat, default 7\n"
     "      --print           print the events at the end\n"
     "  -q, --quiet           no progress and no summary\n\n"
-    "Ctrl-C stops recording; the file is written. The exit status is that of CMD (128 + N: killed by\n"
+    "Ctrl-C stops recording; the file is written. The exit status is that of CMD (128 + N: killed "
+    "by\n"
     "signal N), 1 when recording failed, 2 for a wrong command line.\n"
-    "Example: patchbay record -e 'sqlite3_prepare_v2(NULL, string sql, int n)' -- sqlite3 x.db '.schema'\n";
+    "Example: patchbay record -e 'sqlite3_prepare_v2(NULL, string sql, int n)' -- sqlite3 x.db "
+    "'.schema'\n";
 
 constexpr uint64_t kDefaultKbOfAllCpus = 256 * 1024;
 constexpr uint64_t kDefaultKb = 8 * 1024, kSmallestDefaultKb = 1408;
 constexpr int kFastestMs = 1, kSlowestMs = 16;
-constexpr unsigned kBusyPercent = 20;   // of a ring taken in one turn: do not sleep at all
-constexpr int kGraceMs = 300;           // between Ctrl-C and the file: the program may end first
+constexpr unsigned kBusyPercent = 20;  // of a ring taken in one turn: do not sleep at all
+constexpr int kGraceMs = 300;          // between Ctrl-C and the file: the program may end first
 
 struct Options {
   std::vector<std::string> events;
@@ -73,43 +77,62 @@ uint64_t default_buffer_kb() {
 
 bool parse_kb(std::string_view text, uint64_t* kb) {
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *kb);
-  return error == std::errc() && end == text.data() + text.size() && *kb > 0 && *kb < uint64_t{4} << 20;
+  return error == std::errc() && end == text.data() + text.size() && *kb > 0 &&
+         *kb < uint64_t{4} << 20;
 }
 
 // Null when the option is right, else the sentence about it.
 const char* take_option(int letter, const char* value, Options* options) {
   std::string_view text = value ? value : "";
   switch (letter) {
-    case 'e': options->events.emplace_back(text); return nullptr;
-    case 'o': options->output = text; return text.empty() ? "-o takes a file." : nullptr;
-    case 'b': return parse_kb(text, &options->buffer_kb) ? nullptr : "-b takes KB for one CPU, 1 to 4194303.";
+    case 'e':
+      options->events.emplace_back(text);
+      return nullptr;
+    case 'o':
+      options->output = text;
+      return text.empty() ? "-o takes a file." : nullptr;
+    case 'b':
+      return parse_kb(text, &options->buffer_kb) ? nullptr
+                                                 : "-b takes KB for one CPU, 1 to 4194303.";
     case 'm':
       options->overwrite = text == "overwrite";
       return text == "overwrite" || text == "drop" ? nullptr : "-m takes overwrite or drop.";
     case 'F':
       options->version = text == "6" ? 6 : 7;
       return text == "6" || text == "7" ? nullptr : "--format takes 6 or 7.";
-    case 'P': options->print = true; return nullptr;
-    default: options->quiet = true; return nullptr;
+    case 'P':
+      options->print = true;
+      return nullptr;
+    default:
+      options->quiet = true;
+      return nullptr;
   }
 }
 
 // Options, then the program's words. kOk, or the exit status in *status and false.
 bool parse_command_line(int argc, char** argv, Options* options, int* status) {
-  const option long_options[] = {
-      {"event", required_argument, nullptr, 'e'},  {"output", required_argument, nullptr, 'o'},
-      {"buffer-size", required_argument, nullptr, 'b'}, {"mode", required_argument, nullptr, 'm'},
-      {"format", required_argument, nullptr, 'F'}, {"print", no_argument, nullptr, 'P'},
-      {"quiet", no_argument, nullptr, 'q'},        {"help", no_argument, nullptr, 'h'}, {}};
+  const option long_options[] = {{"event", required_argument, nullptr, 'e'},
+                                 {"output", required_argument, nullptr, 'o'},
+                                 {"buffer-size", required_argument, nullptr, 'b'},
+                                 {"mode", required_argument, nullptr, 'm'},
+                                 {"format", required_argument, nullptr, 'F'},
+                                 {"print", no_argument, nullptr, 'P'},
+                                 {"quiet", no_argument, nullptr, 'q'},
+                                 {"help", no_argument, nullptr, 'h'},
+                                 {}};
   ::opterr = 0;
-  for (int letter; (letter = ::getopt_long(argc, argv, "+e:o:b:m:qh", long_options, nullptr)) != -1;) {
+  for (int letter;
+       (letter = ::getopt_long(argc, argv, "+e:o:b:m:qh", long_options, nullptr)) != -1;) {
     if (letter == 'h') return std::fputs(kHelp, stdout), *status = kOk, false;
     if (letter == '?') return *status = bad_option("record", argv), false;
-    if (const char* wrong = take_option(letter, ::optarg, options)) return *status = usage_error("record", wrong), false;
+    if (const char* wrong = take_option(letter, ::optarg, options))
+      return *status = usage_error("record", wrong), false;
   }
   options->words.assign(argv + ::optind, argv + argc);
-  if (options->events.empty()) return *status = usage_error("record", "At least one -e 'FUNC(ARGS)' is needed."), false;
-  if (options->words.empty()) return *status = usage_error("record", "The program to run is missing."), false;
+  if (options->events.empty())
+    return *status = usage_error("record", "At least one -e 'FUNC(ARGS)' is needed."), false;
+  if (options->words.empty())
+    return *status = usage_error("record", "The program to run is missing."), false;
   if (options->buffer_kb == 0) options->buffer_kb = default_buffer_kb();
   return true;
 }
@@ -120,7 +143,8 @@ Result<EnvironmentList> child_environment(const Options& options, const std::str
   Result<std::string> agent = find_agent();
   if (!agent.ok()) return agent.error();
   if (agent->find_first_of(": ") != agent->npos) {
-    return user_error(EINVAL, "LD_PRELOAD cannot hold the agent's path '" + *agent + "' (a blank or colon is in it).");
+    return user_error(EINVAL, "LD_PRELOAD cannot hold the agent's path '" + *agent +
+                                  "' (a blank or colon is in it).");
   }
   const char* old = std::getenv("LD_PRELOAD");
   return EnvironmentList{{"LD_PRELOAD", old && *old ? *agent + ":" + old : *agent},
@@ -136,7 +160,8 @@ Status define_events(const Options& options, serve::Client& client) {
   for (const std::string& event : options.events) {
     Status status = client.write_all("function_events", event + "\n", false);
     if (!status.ok()) {
-      return user_error(status.error().errno_value, "-e '" + event + "':\n" + status.error().message());
+      return user_error(status.error().errno_value,
+                        "-e '" + event + "':\n" + status.error().message());
     }
   }
   return client.write_all("events/functions/enable", "1\n", false);
@@ -169,7 +194,8 @@ class Progress {
     if (!on_ || now_ms() < next_) return;
     next_ = now_ms() + 1000;
     std::fprintf(stderr, "\r\033[K[ patchbay record: %llu events, %s, lost %llu ]",
-                 static_cast<unsigned long long>(recording.published()), size_text(recording.bytes()).c_str(),
+                 static_cast<unsigned long long>(recording.published()),
+                 size_text(recording.bytes()).c_str(),
                  static_cast<unsigned long long>(recording.lost()));
     shown_ = true;
   }
@@ -184,8 +210,8 @@ class Progress {
 };
 
 struct Outcome {
-  bool stopped = false;      // by a signal, the program lives
-  bool exec_seen = false;    // the program has become another one
+  bool stopped = false;    // by a signal, the program lives
+  bool exec_seen = false;  // the program has become another one
   std::string new_exe;
 };
 
@@ -195,8 +221,10 @@ std::string exe_of(pid_t pid) {
   return std::string(path, length > 0 ? size_t(length) : 0);
 }
 
-// Sub-buffers are taken without sleeping while the program fills them fast, rarely while it is quiet.
-Outcome record_until_end(TracedChild& child, Recording& recording, serve::Client& client, bool quiet) {
+// Sub-buffers are taken without sleeping while the program fills them fast, rarely while it is
+// quiet.
+Outcome record_until_end(TracedChild& child, Recording& recording, serve::Client& client,
+                         bool quiet) {
   Outcome outcome;
   Progress progress(!quiet);
   std::string exe = exe_of(child.pid());
@@ -204,8 +232,9 @@ Outcome record_until_end(TracedChild& child, Recording& recording, serve::Client
   int64_t next_look = now_ms() + 100;
   for (;;) {
     unsigned filled = recording.drain();
-    wait_ms = filled >= kBusyPercent ? 0 : filled > 0 ? std::max(wait_ms / 2, kFastestMs)
-                                                      : std::min(wait_ms * 2 + 1, kSlowestMs);
+    wait_ms = filled >= kBusyPercent ? 0
+              : filled > 0           ? std::max(wait_ms / 2, kFastestMs)
+                                     : std::min(wait_ms * 2 + 1, kSlowestMs);
     progress.show(recording);
     TracedChild::Event event = child.wait(wait_ms);
     if (event == TracedChild::Event::kExited) return outcome;
@@ -218,7 +247,8 @@ Outcome record_until_end(TracedChild& child, Recording& recording, serve::Client
     outcome.exec_seen = !now.empty() && now != exe;
     if (outcome.exec_seen) outcome.new_exe = now;
   }
-  (void)client.write_all("tracing_on", "0\n", false);  // the agent may just have died with the program
+  (void)client.write_all("tracing_on", "0\n",
+                         false);  // the agent may just have died with the program
   for (int64_t end = now_ms() + kGraceMs; now_ms() < end && !child.exited();) (void)child.wait(10);
   outcome.stopped = !child.exited();
   return outcome;
@@ -233,7 +263,8 @@ std::string per_cpu_text(const Recording& recording) {
     uint64_t lost = counts.overwritten + counts.dropped;
     bool is_cpu = ring < recording.buffer().header().nr_cpus;
     if (!is_cpu && counts.events + lost == 0) continue;
-    text += (text.empty() ? "" : ", ") + (is_cpu ? "cpu" + std::to_string(ring) : std::string("no-rseq")) + " " +
+    text += (text.empty() ? "" : ", ") +
+            (is_cpu ? "cpu" + std::to_string(ring) : std::string("no-rseq")) + " " +
             std::to_string(lost);
   }
   return text;
@@ -248,11 +279,15 @@ size_t forked_processes(const Recording& recording, pid_t pid) {
   return others.size();
 }
 
-void note(const std::string& text) { std::fprintf(stderr, "[ patchbay record: %s ]\n", text.c_str()); }
+void note(const std::string& text) {
+  std::fprintf(stderr, "[ patchbay record: %s ]\n", text.c_str());
+}
 
 void print_notes(const Recording& recording, const TracedChild& child, const Outcome& outcome) {
-  if (uint64_t missed = recording.buffer().missed()) note(std::to_string(missed) + " hits could not be recorded");
-  if (uint64_t nested = recording.buffer().recursion()) note(std::to_string(nested) + " hits inside the agent were not recorded");
+  if (uint64_t missed = recording.buffer().missed())
+    note(std::to_string(missed) + " hits could not be recorded");
+  if (uint64_t nested = recording.buffer().recursion())
+    note(std::to_string(nested) + " hits inside the agent were not recorded");
   if (outcome.exec_seen) {
     note("the program has executed " + outcome.new_exe + ", which is not recorded");
   }
@@ -260,20 +295,24 @@ void print_notes(const Recording& recording, const TracedChild& child, const Out
     note(std::to_string(forked) + (forked == 1 ? " forked process is" : " forked processes are") +
          " in the file, too; programs that they executed are not");
   }
-  if (outcome.stopped) note("recording has stopped; the program goes on as process " + std::to_string(child.pid()));
+  if (outcome.stopped)
+    note("recording has stopped; the program goes on as process " + std::to_string(child.pid()));
 }
 
-void print_summary(const Recording& recording, const TraceDatResult& result, const Options& options) {
-  note(std::to_string(recording.events() - result.events_lost) + " events, " + size_text(result.bytes) + " in " +
-       options.output + "; lost " + std::to_string(recording.lost()) + " (" + per_cpu_text(recording) + ")");
+void print_summary(const Recording& recording, const TraceDatResult& result,
+                   const Options& options) {
+  note(std::to_string(recording.events() - result.events_lost) + " events, " +
+       size_text(result.bytes) + " in " + options.output + "; lost " +
+       std::to_string(recording.lost()) + " (" + per_cpu_text(recording) + ")");
 }
 
 // Says what a full or failing disk has taken. True when everything is saved.
 bool report_disk(const TraceDatResult& result, const Recording& recording, const Options& options) {
   if (result.events_lost == 0 && result.pages_lost == 0) return true;
   fail("record", options.output + ": " + std::strerror(result.error ? result.error : EIO) + "; " +
-                     std::to_string(recording.events() - result.events_lost) + " events are saved in it, " +
-                     std::to_string(result.events_lost) + " are not.");
+                     std::to_string(recording.events() - result.events_lost) +
+                     " events are saved in it, " + std::to_string(result.events_lost) +
+                     " are not.");
   return false;
 }
 
@@ -291,12 +330,13 @@ int print_report(const std::string& output) {
 }
 
 // Writes the file. The buffer is kept when that failed: `patchbay recover` can still read it.
-int finish(Recording& recording, const TracedChild& child, const Outcome& outcome, const Options& options,
-           const std::string& directory) {
+int finish(Recording& recording, const TracedChild& child, const Outcome& outcome,
+           const Options& options, const std::string& directory) {
   Result<TraceDatResult> result = recording.finish();
   if (!result.ok()) {
     fail("record", result.error());
-    return fail("record", "What is left of the recording is in " + directory + "; patchbay recover reads it.");
+    return fail("record", "What is left of the recording is in " + directory +
+                              "; patchbay recover reads it.");
   }
   bool saved = report_disk(*result, recording, options);
   if (!options.quiet) print_summary(recording, *result, options);
@@ -336,7 +376,8 @@ Status start_program(const Options& options, Session* session) {
 }
 
 Status prepare_recording(const Options& options, Session* session) {
-  Result<std::unique_ptr<serve::Client>> client = session->child->wait_for_agent(session->directory);
+  Result<std::unique_ptr<serve::Client>> client =
+      session->child->wait_for_agent(session->directory);
   if (!client.ok()) return client.error();
   session->client = std::move(*client);
   PB_TRY(define_events(options, *session->client));
@@ -344,7 +385,8 @@ Status prepare_recording(const Options& options, Session* session) {
   if (!fd.ok()) return fd.error();
   Result<std::unique_ptr<BufferFile>> buffer = BufferFile::from_fd(std::move(*fd), true);
   if (!buffer.ok()) return buffer.error();
-  Result<std::unique_ptr<Recording>> recording = Recording::open(std::move(*buffer), options.output, options.version);
+  Result<std::unique_ptr<Recording>> recording =
+      Recording::open(std::move(*buffer), options.output, options.version);
   if (!recording.ok()) return recording.error();
   session->recording = std::move(*recording);
   session->lock->keep();
@@ -366,7 +408,8 @@ int run_record(int argc, char** argv) {
     if (started) remove_process_directory(session.directory);
     return fail("record", ready.error());
   }
-  Outcome outcome = record_until_end(*session.child, *session.recording, *session.client, options.quiet);
+  Outcome outcome =
+      record_until_end(*session.child, *session.recording, *session.client, options.quiet);
   int written = finish(*session.recording, *session.child, outcome, options, session.directory);
   session.client.reset();
   while (!session.child->exited()) (void)session.child->wait(-1);

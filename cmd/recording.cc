@@ -14,8 +14,8 @@ constexpr uint32_t kPagesATurn = 512;
 
 }  // namespace
 
-Result<std::unique_ptr<Recording>> Recording::open(std::unique_ptr<BufferFile> buffer, const std::string& path,
-                                                   int version) {
+Result<std::unique_ptr<Recording>> Recording::open(std::unique_ptr<BufferFile> buffer,
+                                                   const std::string& path, int version) {
   TraceDatOptions options;
   options.version = version;
   options.page_size = buffer->header().subbuf_size;
@@ -100,7 +100,8 @@ Result<std::unique_ptr<OutputLock>> OutputLock::take(const std::string& path) {
   if (!lock->fd_.valid()) return sys_error("write " + path, errno);
   if (::flock(lock->fd_.get(), LOCK_EX | LOCK_NB) != 0) {
     lock->remove_ = false;
-    return user_error(EBUSY, path + " is being written by another recording; choose another file with -o.");
+    return user_error(
+        EBUSY, path + " is being written by another recording; choose another file with -o.");
   }
   return lock;
 }

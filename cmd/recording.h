@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// From a buffer file that a program writes to a trace.dat, while it runs: takes complete sub-buffers in
-// turns from each CPU, counts, and keeps counting when the disk is full.
+// From a buffer file that a program writes to a trace.dat, while it runs: takes complete
+// sub-buffers in turns from each CPU, counts, and keeps counting when the disk is full.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +25,10 @@ struct RingCounts {
 class Recording {
  public:
   // Makes (or empties) the output. `version`: of trace.dat, 6 or 7.
-  static Result<std::unique_ptr<Recording>> open(std::unique_ptr<BufferFile> buffer, const std::string& path,
-                                                 int version);
-  // One turn over all CPUs; bounded, so that a fast writer cannot keep us. Returns how full the fullest
-  // ring was, in sub-buffers taken of 100 there are: 0 means that nothing was there.
+  static Result<std::unique_ptr<Recording>> open(std::unique_ptr<BufferFile> buffer,
+                                                 const std::string& path, int version);
+  // One turn over all CPUs; bounded, so that a fast writer cannot keep us. Returns how full the
+  // fullest ring was, in sub-buffers taken of 100 there are: 0 means that nothing was there.
   unsigned drain();
   // Events that were defined since the start: to be called now and then.
   void refresh_events();
@@ -57,8 +57,8 @@ class Recording {
 };
 
 // The output's lock: two recordings into one file would spoil each other. Made before the program
-// starts, so that a place that cannot be written is an error then. A file that did not exist is removed
-// again unless keep() was called.
+// starts, so that a place that cannot be written is an error then. A file that did not exist is
+// removed again unless keep() was called.
 class OutputLock {
  public:
   static Result<std::unique_ptr<OutputLock>> take(const std::string& path);

@@ -30,7 +30,8 @@ constexpr const char* kWhyPreload = "the agent cannot be preloaded into it";
 
 bool is_executable_file(const std::string& path) {
   struct stat status;
-  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && ::access(path.c_str(), X_OK) == 0;
+  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+         ::access(path.c_str(), X_OK) == 0;
 }
 
 Result<std::string> search_path(const std::string& name) {
@@ -55,7 +56,9 @@ std::string take_word(std::string_view& line) {
   return word;
 }
 
-std::string_view interpreter_line(std::string_view head) { return head.substr(2, head.find('\n') - 2); }
+std::string_view interpreter_line(std::string_view head) {
+  return head.substr(2, head.find('\n') - 2);
+}
 
 std::string_view head_of(const Mapping& file) {
   return {reinterpret_cast<const char*>(file.data()), std::min(file.size(), kMaxHead)};
@@ -63,17 +66,25 @@ std::string_view head_of(const Mapping& file) {
 
 const char* machine_name(unsigned machine) {
   switch (machine) {
-    case EM_386: return "32-bit x86";
-    case EM_ARM: return "32-bit ARM";
-    case EM_AARCH64: return "AArch64";
-    case EM_RISCV: return "RISC-V";
-    case EM_PPC64: return "PowerPC 64";
-    case EM_S390: return "s390";
-    default: return "another processor";
+    case EM_386:
+      return "32-bit x86";
+    case EM_ARM:
+      return "32-bit ARM";
+    case EM_AARCH64:
+      return "AArch64";
+    case EM_RISCV:
+      return "RISC-V";
+    case EM_PPC64:
+      return "PowerPC 64";
+    case EM_S390:
+      return "s390";
+    default:
+      return "another processor";
   }
 }
 
-Error cannot(const std::string& path, const std::string& reason, const char* consequence = kWhyPreload) {
+Error cannot(const std::string& path, const std::string& reason,
+             const char* consequence = kWhyPreload) {
   return user_error(ENOEXEC, path + " " + reason + ": " + consequence + ".");
 }
 
@@ -82,16 +93,18 @@ Status check_privileges(const std::string& path) {
   if (::stat(path.c_str(), &status) != 0) return sys_error("look at " + path, errno);
   const char* ignored = "the dynamic linker does not preload the agent into it";
   if (status.st_mode & S_ISUID) return cannot(path, "is a set-user-id program", ignored);
-  if ((status.st_mode & S_ISGID) && (status.st_mode & S_IXGRP)) return cannot(path, "is a set-group-id program", ignored);
+  if ((status.st_mode & S_ISGID) && (status.st_mode & S_IXGRP))
+    return cannot(path, "is a set-group-id program", ignored);
   if (::getxattr(path.c_str(), "security.capability", nullptr, 0) > 0) {
     return cannot(path, "has file capabilities", ignored);
   }
   return {};
 }
 
-// Whether the file asks for a dynamic linker (PT_INTERP), or is the dynamic linker's kind of file that
-// can be run all the same (a static-pie has PT_DYNAMIC, but nobody who preloads).
-Status check_program_headers(const std::string& path, const Mapping& file, const Elf64_Ehdr& header) {
+// Whether the file asks for a dynamic linker (PT_INTERP), or is the dynamic linker's kind of file
+// that can be run all the same (a static-pie has PT_DYNAMIC, but nobody who preloads).
+Status check_program_headers(const std::string& path, const Mapping& file,
+                             const Elf64_Ehdr& header) {
   if (header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phoff > file.size() ||
       header.e_phnum > (file.size() - header.e_phoff) / sizeof(Elf64_Phdr)) {
     return cannot(path, "has a damaged ELF header");
@@ -114,9 +127,12 @@ Status check_elf(const std::string& path, const Mapping& file) {
   if (header.e_ident[EI_CLASS] == ELFCLASS32 && machine == EM_X86_64) {
     return cannot(path, "is an x32 program (64-bit processor, 32-bit pointers)");
   }
-  if (machine != EM_X86_64) return cannot(path, std::string("is a program for ") + machine_name(machine));
-  if (header.e_ident[EI_CLASS] != ELFCLASS64 || file.size() < sizeof header) return cannot(path, "is damaged");
-  if (header.e_type != ET_EXEC && header.e_type != ET_DYN) return cannot(path, "is an object file, not a program");
+  if (machine != EM_X86_64)
+    return cannot(path, std::string("is a program for ") + machine_name(machine));
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || file.size() < sizeof header)
+    return cannot(path, "is damaged");
+  if (header.e_type != ET_EXEC && header.e_type != ET_DYN)
+    return cannot(path, "is an object file, not a program");
   return check_program_headers(path, file, header);
 }
 
@@ -139,7 +155,8 @@ Status check_program(const std::string& path) {
     if (!bytes.ok()) return bytes.error();
     std::string_view head = head_of(*bytes);
     if (head.substr(0, 2) != "#!") {
-      if (head.substr(0, 4) != "\177ELF") return cannot(file, "is neither an ELF program nor a script with `#!`");
+      if (head.substr(0, 4) != "\177ELF")
+        return cannot(file, "is neither an ELF program nor a script with `#!`");
       PB_TRY(check_elf(file, *bytes));
       return check_privileges(file);
     }
@@ -168,7 +185,8 @@ Result<RecordedModule> module_of_file(const std::string& path) {
   Result<Mapping> file = Mapping::read_only_file(path);
   if (!file.ok()) return file.error();
   Result<ElfImage> image = ElfImage::from_file(file->bytes());
-  if (!image.ok()) return user_error(image.error().errno_value, path + ": " + image.error().message());
+  if (!image.ok())
+    return user_error(image.error().errno_value, path + ": " + image.error().message());
   RecordedModule module{UINT64_MAX, 0, 0, image->build_id(), path};
   for (const Elf64_Phdr& segment : image->segments()) {
     if (segment.p_type != PT_LOAD) continue;
@@ -182,7 +200,8 @@ Result<RecordedModule> module_of_file(const std::string& path) {
 Result<std::string> find_agent() {
   if (const char* chosen = std::getenv("PATCHBAY_AGENT"); chosen && *chosen) {
     char real[PATH_MAX];
-    if (!::realpath(chosen, real)) return sys_error(std::string("PATCHBAY_AGENT: open ") + chosen, errno);
+    if (!::realpath(chosen, real))
+      return sys_error(std::string("PATCHBAY_AGENT: open ") + chosen, errno);
     return std::string(real);
   }
   char tool[PATH_MAX];
@@ -190,7 +209,8 @@ Result<std::string> find_agent() {
   std::string directory(tool, length > 0 ? size_t(length) : 0);
   directory.resize(std::min(directory.rfind('/'), directory.size()));
   directory.resize(std::min(directory.rfind('/'), directory.size()));
-  for (const std::string& path : {directory + "/lib/libpatchbay.so", std::string(PATCHBAY_INSTALLED_AGENT)}) {
+  for (const std::string& path :
+       {directory + "/lib/libpatchbay.so", std::string(PATCHBAY_INSTALLED_AGENT)}) {
     if (::access(path.c_str(), R_OK) == 0) return path;
   }
   return user_error(ENOENT, "The agent libpatchbay.so is neither in " + directory + "/lib nor at " +

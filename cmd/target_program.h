@@ -16,18 +16,18 @@ namespace patchbay::cmd {
 // PATH. ENOENT or EACCES with a sentence.
 Result<std::string> find_program(const std::string& name);
 
-// Follows `#!` and refuses what the dynamic linker will not preload into: not ELF, 32-bit or foreign
-// architecture, statically linked, set-user-id, set-group-id, file capabilities. The sentence names the
-// file and the reason.
+// Follows `#!` and refuses what the dynamic linker will not preload into: not ELF, 32-bit or
+// foreign architecture, statically linked, set-user-id, set-group-id, file capabilities. The
+// sentence names the file and the reason.
 Status check_program(const std::string& path);
 
-// A script that begins with `#!/usr/bin/env NAME` is run as NAME SCRIPT ARG…: env would exec NAME without
-// the agent, which leaves the environment of what a recorded program execs. Other words stay.
+// A script that begins with `#!/usr/bin/env NAME` is run as NAME SCRIPT ARG…: env would exec NAME
+// without the agent, which leaves the environment of what a recorded program execs. Other words
+// stay.
 std::vector<std::string> without_env(const std::string& path, std::vector<std::string> words);
 
 // An ELF file as one module at its own addresses.
 Result<RecordedModule> module_of_file(const std::string& path);
-
 
 // The agent's libpatchbay.so: $PATCHBAY_AGENT, else beside the tool (../lib), else where it is
 // installed. ENOENT with a sentence.

@@ -38,8 +38,8 @@ int64_t now_ms() {
 }
 
 // In the child: never returns. errno goes through the pipe, which exec closes.
-[[noreturn]] void become(std::vector<char*>& words, const EnvironmentList& environment, const sigset_t& mask,
-                         int error_pipe) {
+[[noreturn]] void become(std::vector<char*>& words, const EnvironmentList& environment,
+                         const sigset_t& mask, int error_pipe) {
   for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
   ::sigprocmask(SIG_SETMASK, &mask, nullptr);
   ::execvp(words[0], words.data());
@@ -57,7 +57,8 @@ Result<std::unique_ptr<TracedChild>> TracedChild::start(const std::vector<std::s
   return child;
 }
 
-Status TracedChild::spawn(const std::vector<std::string>& words, const EnvironmentList& environment) {
+Status TracedChild::spawn(const std::vector<std::string>& words,
+                          const EnvironmentList& environment) {
   sigset_t watched = watched_signals(), old;
   if (::sigprocmask(SIG_BLOCK, &watched, &old) != 0) return sys_error("block signals", errno);
   signals_.reset(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
@@ -74,7 +75,8 @@ Status TracedChild::spawn(const std::vector<std::string>& words, const Environme
   write_end.reset();
   int error = 0;
   ssize_t count;
-  do count = ::read(read_end.get(), &error, sizeof error); while (count < 0 && errno == EINTR);
+  do count = ::read(read_end.get(), &error, sizeof error);
+  while (count < 0 && errno == EINTR);
   if (count != ssize_t(sizeof error)) return {};
   reap(0);
   return sys_error("run " + words[0], error);
@@ -88,21 +90,25 @@ TracedChild::~TracedChild() {
 
 bool TracedChild::reap(int flags) {
   pid_t result;
-  do result = ::waitpid(pid_, &status_, flags); while (result < 0 && errno == EINTR);
+  do result = ::waitpid(pid_, &status_, flags);
+  while (result < 0 && errno == EINTR);
   if (result == pid_) exited_ = true;
   return exited_;
 }
 
-Result<std::unique_ptr<serve::Client>> TracedChild::wait_for_agent(const std::string& process_directory) {
+Result<std::unique_ptr<serve::Client>> TracedChild::wait_for_agent(
+    const std::string& process_directory) {
   std::string socket = process_directory + "/" + serve::kSocketName;
   for (int64_t end = now_ms() + kAgentSeconds * 1000; now_ms() < end;) {
     Event event = wait(kAgentPollMs);
     if (event == Event::kExited) {
       return user_error(ECHILD, "The program " + how_it_ended() + " before the agent was ready.");
     }
-    if (event == Event::kStopRequested) return user_error(EINTR, "Interrupted before the program ran.");
+    if (event == Event::kStopRequested)
+      return user_error(EINTR, "Interrupted before the program ran.");
     if (::access(socket.c_str(), F_OK) != 0) continue;
-    Result<std::unique_ptr<serve::Client>> client = serve::Client::connect_directory(process_directory);
+    Result<std::unique_ptr<serve::Client>> client =
+        serve::Client::connect_directory(process_directory);
     // Between bind() and listen() a connection is refused.
     if (client.ok() || client.error().errno_value != ECONNREFUSED) return client;
   }
@@ -113,7 +119,8 @@ Result<std::unique_ptr<serve::Client>> TracedChild::wait_for_agent(const std::st
 Status TracedChild::release(serve::Client& client) {
   Status status = client.resume();
   // A short program may have ended before the agent's answer was sent.
-  bool gone = !status.ok() && (status.error().errno_value == EPIPE || status.error().errno_value == ECONNRESET);
+  bool gone = !status.ok() &&
+              (status.error().errno_value == EPIPE || status.error().errno_value == ECONNRESET);
   if (!status.ok() && !gone) return status;
   held_ = false;
   return {};

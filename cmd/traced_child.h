@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The program that `patchbay record` runs: started with the agent, waiting before main() until it is
-// told to go on, watched together with the signals that the tool gets.
+// The program that `patchbay record` runs: started with the agent, waiting before main() until it
+// is told to go on, watched together with the signals that the tool gets.
 #pragma once
 
 #include <sys/types.h>
@@ -28,8 +28,8 @@ class TracedChild {
   // A program that is still held before main() is killed; another one is left alone.
   ~TracedChild();
 
-  // Waits for the agent in `process_directory`. Fails when the program ends before it answers, when it
-  // takes too long, or when a signal asks the tool to stop.
+  // Waits for the agent in `process_directory`. Fails when the program ends before it answers, when
+  // it takes too long, or when a signal asks the tool to stop.
   Result<std::unique_ptr<serve::Client>> wait_for_agent(const std::string& process_directory);
   // From here on the program runs.
   Status release(serve::Client& client);

@@ -10,8 +10,10 @@
 
 namespace patchbay::cmd {
 
-// Connects to the process whose id is `pid_text`. Null after a message, with the exit status in *status.
-std::unique_ptr<serve::Client> connect_to(std::string_view command, std::string_view pid_text, int* status);
+// Connects to the process whose id is `pid_text`. Null after a message, with the exit status in
+// *status.
+std::unique_ptr<serve::Client> connect_to(std::string_view command, std::string_view pid_text,
+                                          int* status);
 
 // An option that getopt_long has refused: `-x`, `--xyz`, or the one that misses its value.
 int bad_option(std::string_view command, char** argv);

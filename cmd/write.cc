@@ -12,7 +12,8 @@ namespace {
 
 constexpr const char kHelp[] =
     "Usage: patchbay write [-t] PID PATH [TEXT...]\n\n"
-    "Writes TEXT (the words joined by blanks, and a newline) to a tracefs file of a process with an\n"
+    "Writes TEXT (the words joined by blanks, and a newline) to a tracefs file of a process with "
+    "an\n"
     "agent; without TEXT, what standard input has.\n\n"
     "  -t, --truncate   open as the shell's `>` does, which clears the file first;\n"
     "                   otherwise as `>>`\n\n"
@@ -40,7 +41,8 @@ std::string join(char** words, int count) {
 }  // namespace
 
 int run_write(int argc, char** argv) {
-  const option options[] = {{"help", no_argument, nullptr, 'h'}, {"truncate", no_argument, nullptr, 't'}, {}};
+  const option options[] = {
+      {"help", no_argument, nullptr, 'h'}, {"truncate", no_argument, nullptr, 't'}, {}};
   bool truncate = false;
   ::opterr = 0;
   for (int letter; (letter = ::getopt_long(argc, argv, "+ht", options, nullptr)) != -1;) {
