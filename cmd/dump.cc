@@ -41,7 +41,8 @@ void dump_events(const PageImage& page) {
   EventView event;
   while (events.next(&event)) {
     abi::RecordHeader header{};
-    std::memcpy(&header, event.record.data(), std::min(sizeof header, event.record.size()));
+    if (!event.record.empty())
+      std::memcpy(&header, event.record.data(), std::min(sizeof header, event.record.size()));
     std::printf("    time %" PRIu64 " id %u pid %d size %zu: ", event.time, header.common_type, header.common_pid,
                 event.record.size());
     print_hex(event.record);

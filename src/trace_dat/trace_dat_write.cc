@@ -19,7 +19,9 @@ namespace {
 constexpr size_t kCopyChunk = 1 << 20;
 constexpr size_t kGiveUp = 64 << 10;
 
-Status write_fully(int fd, uint64_t offset, const void* bytes, size_t size, const std::string& name) {
+// `written`, where given, says how much arrived, also after an error.
+Status write_fully(int fd, uint64_t offset, const void* bytes, size_t size, const std::string& name,
+                   size_t* written = nullptr) {
   const char* at = static_cast<const char*>(bytes);
   while (size > 0) {
     ssize_t count = ::pwrite(fd, at, size, off_t(offset));
@@ -28,6 +30,7 @@ Status write_fully(int fd, uint64_t offset, const void* bytes, size_t size, cons
     at += count;
     offset += uint64_t(count);
     size -= size_t(count);
+    if (written) *written += size_t(count);
   }
   return {};
 }
@@ -120,17 +123,18 @@ uint64_t TraceDatWriter::copy_spool(Spool* spool, uint64_t offset, TraceDatResul
   while (done < total) {
     size_t size = size_t(std::min<uint64_t>(chunk.size(), total - done));
     bool read = read_fully(spool->fd.get(), done, chunk.data(), size);
+    size_t written = 0;
     int error = read ? 0 : EIO;
     if (read) {
       ::fallocate(spool->fd.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off_t(done), off_t(size));
-      Status status = write_fully(fd_.get(), offset + done, chunk.data(), size, path_);
+      Status status = write_fully(fd_.get(), offset + done, chunk.data(), size, path_, &written);
       if (!status.ok()) error = status.error().errno_value;
     }
+    done += written;
     if (error) {
       result->error = error;
       break;
     }
-    done += size;
   }
   uint64_t kept = done / options_.page_size;
   for (uint64_t page = kept; page < spool->pages; page++) result->events_lost += spool->events[page];
