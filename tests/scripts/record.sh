@@ -26,7 +26,8 @@ check "its process directory is removed" test -z "$(ls -A run)"
 expect 0 "the report shows it" "$patchbay" report -i a.dat
 check "with the string" grep -q 'getenv(name=[A-Z]' out
 if command -v trace-cmd >/dev/null; then
-  check "trace-cmd shows it, too" bash -c 'trace-cmd report a.dat 2>/dev/null | grep -q "getenv.*name="'
+  check "trace-cmd shows it, too" \
+    bash -c 'trace-cmd report a.dat 2>/dev/null | grep -q "getenv.*name="'
 fi
 expect 3 "the exit status is passed on" "$patchbay" record -q -e "$event" -o a.dat -- sh -c 'exit 3'
 check "and -q is quiet" test ! -s err
@@ -41,7 +42,8 @@ expect 1 "an unknown function" "$patchbay" record -e 'getenvv(string name)' -o b
 says 'did you mean getenv'
 expect 1 "a syntax error" "$patchbay" record -e 'getenv(string' -o b.dat -- ./mark.sh
 says '^ *^$'
-expect 1 "a place that cannot be written" "$patchbay" record -e "$event" -o missing/b.dat -- ./mark.sh
+expect 1 "a place that cannot be written" "$patchbay" record -e "$event" -o missing/b.dat -- \
+  ./mark.sh
 check "the program did not run" test ! -e ran
 check "and no output was left" test ! -e b.dat
 expect 2 "no event" "$patchbay" record -- ./mark.sh
@@ -66,7 +68,8 @@ printf 'plain text\n' >text && chmod +x text
 expect 1 "no program at all" "$patchbay" record -e "$event" -- ./text
 
 # --- signals: a recorder that is interrupted writes its file
-"$patchbay" record -e "$event" -o c.dat -- sh -c 'trap "exit 7" INT TERM; touch up; while :; do sleep 0.1; done' 2>err &
+"$patchbay" record -e "$event" -o c.dat -- \
+  sh -c 'trap "exit 7" INT TERM; touch up; while :; do sleep 0.1; done' 2>err &
 recorder=$!
 for _ in $(seq 200); do [ -e up ] && break; sleep 0.05; done
 kill -TERM $recorder; wait $recorder; status=$?
@@ -80,7 +83,8 @@ first=$!
 for _ in $(seq 200); do [ -e up2 ] && break; sleep 0.05; done
 expect 1 "two recordings into one file are refused" "$patchbay" record -e "$event" -o d.dat -- true
 says 'another recording'
-expect 0 "two of one program into two files work" "$patchbay" record -q -e "$event" -o e.dat -- env true
+expect 0 "two of one program into two files work" "$patchbay" record -q -e "$event" -o e.dat -- \
+  env true
 expect 0 "list processes shows the other" "$patchbay" list processes
 check "as alive" grep -q ' alive ' out
 wait $first || bad "the first of two recordings"
