@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// patchbay dump: the structure of a trace.dat or buffer file, for whoever doubts a reader or a writer.
+// patchbay dump: the structure of a trace.dat or buffer file, for whoever doubts a reader or a
+// writer.
 #include <getopt.h>
 
 #include <cinttypes>
@@ -33,7 +34,8 @@ std::string safe(std::string_view text) {
 }
 
 void print_hex(std::span<const uint8_t> bytes) {
-  for (size_t i = 0; i < bytes.size(); i++) std::printf(i % 4 == 0 && i ? " %02x" : "%02x", bytes[i]);
+  for (size_t i = 0; i < bytes.size(); i++)
+    std::printf(i % 4 == 0 && i ? " %02x" : "%02x", bytes[i]);
 }
 
 void dump_events(const PageImage& page) {
@@ -43,8 +45,8 @@ void dump_events(const PageImage& page) {
     abi::RecordHeader header{};
     if (!event.record.empty())
       std::memcpy(&header, event.record.data(), std::min(sizeof header, event.record.size()));
-    std::printf("    time %" PRIu64 " id %u pid %d size %zu: ", event.time, header.common_type, header.common_pid,
-                event.record.size());
+    std::printf("    time %" PRIu64 " id %u pid %d size %zu: ", event.time, header.common_type,
+                header.common_pid, event.record.size());
     print_hex(event.record);
     std::printf("\n");
   }
@@ -59,17 +61,20 @@ void dump_cpu(const DumpOptions& options, PageSource* pages, size_t index) {
     std::memcpy(&time, page.bytes.data(), 8);
     count++;
     events += page.entries;
-    if (page.lost_before == kLostUnknown) unknown = true;
-    else lost += page.lost_before;
+    if (page.lost_before == kLostUnknown)
+      unknown = true;
+    else
+      lost += page.lost_before;
     if (options.pages || options.events)
-      std::printf("  page %" PRIu64 ": time %" PRIu64 " bytes %u events %" PRIu64 " lost before %s\n", page.seq, time,
-                  page.used, page.entries,
-                  page.lost_before == kLostUnknown ? "some" : std::to_string(page.lost_before).c_str());
+      std::printf(
+          "  page %" PRIu64 ": time %" PRIu64 " bytes %u events %" PRIu64 " lost before %s\n",
+          page.seq, time, page.used, page.entries,
+          page.lost_before == kLostUnknown ? "some" : std::to_string(page.lost_before).c_str());
     if (options.events) dump_events(page);
   }
   if (count == 0) return;
-  std::printf("  CPU %u: %" PRIu64 " pages, %" PRIu64 " events, %s%" PRIu64 " lost\n", pages->cpu_number(index), count,
-              events, unknown ? "more than " : "", lost);
+  std::printf("  CPU %u: %" PRIu64 " pages, %" PRIu64 " events, %s%" PRIu64 " lost\n",
+              pages->cpu_number(index), count, events, unknown ? "more than " : "", lost);
 }
 
 int dump_pages(const DumpOptions& options, const TraceInput& input, size_t buffer) {
@@ -82,22 +87,24 @@ int dump_pages(const DumpOptions& options, const TraceInput& input, size_t buffe
 void dump_format_list(const DumpOptions& options, const std::vector<EventCall>& events) {
   std::printf("events: %zu\n", events.size());
   for (const EventCall& event : events) {
-    std::printf("  %u %s:%s, %zu fields\n", event.id, safe(event.system).c_str(), safe(event.name).c_str(),
-                event.fields.size());
+    std::printf("  %u %s:%s, %zu fields\n", event.id, safe(event.system).c_str(),
+                safe(event.name).c_str(), event.fields.size());
     if (!options.formats) continue;
     for (const EventField& f : event.fields)
-      std::printf("      %s %s  offset %u size %u%s\n", safe(f.type).c_str(), safe(f.name).c_str(), f.offset, f.size,
-                  f.is_signed ? " signed" : "");
+      std::printf("      %s %s  offset %u size %u%s\n", safe(f.type).c_str(), safe(f.name).c_str(),
+                  f.offset, f.size, f.is_signed ? " signed" : "");
     std::printf("      print %s\n", safe(event.print_fmt).c_str());
   }
 }
 
 void dump_option(const TraceDatReader::Part& option) {
-  std::printf("  %3u %-14s at %" PRIu64 ", %zu bytes: ", option.id, option.what.c_str(), option.offset,
-              option.body.size());
+  std::printf("  %3u %-14s at %" PRIu64 ", %zu bytes: ", option.id, option.what.c_str(),
+              option.offset, option.body.size());
   bool text = !option.body.empty();
-  for (char c : option.body) text = text && (c == '\0' || c == '\n' || c == '\t' || (c >= ' ' && c < 0x7f));
-  if (text && option.body.find_first_not_of('\0') != std::string::npos && option.body.find('\0') >= 2) {
+  for (char c : option.body)
+    text = text && (c == '\0' || c == '\n' || c == '\t' || (c >= ' ' && c < 0x7f));
+  if (text && option.body.find_first_not_of('\0') != std::string::npos &&
+      option.body.find('\0') >= 2) {
     std::printf("\"%s\"\n", safe(std::string_view(option.body.c_str())).c_str());
     return;
   }
@@ -108,17 +115,19 @@ void dump_option(const TraceDatReader::Part& option) {
 
 int dump_dat(const DumpOptions& options, const TraceInput& input) {
   const TraceDatReader& dat = *input.dat;
-  std::printf("%s: trace.dat version %d, pages of %u bytes\n", input.path.c_str(), dat.version(), dat.page_size());
+  std::printf("%s: trace.dat version %d, pages of %u bytes\n", input.path.c_str(), dat.version(),
+              dat.page_size());
   std::printf(dat.version() == 7 ? "sections:\n" : "parts:\n");
   for (const auto& part : dat.sections())
-    std::printf("  %3u %-14s at %" PRIu64 ", %" PRIu64 " bytes\n", part.id, part.what.c_str(), part.offset, part.size);
+    std::printf("  %3u %-14s at %" PRIu64 ", %" PRIu64 " bytes\n", part.id, part.what.c_str(),
+                part.offset, part.size);
   std::printf("options:\n");
   for (const auto& option : dat.options()) dump_option(option);
   dump_format_list(options, dat.events());
   for (size_t i = 0; i < dat.buffers().size(); i++) {
     const auto& buffer = dat.buffers()[i];
-    std::printf("buffer '%s', clock %s, pages of %u bytes\n", safe(buffer.name).c_str(), safe(buffer.clock).c_str(),
-                buffer.page_size);
+    std::printf("buffer '%s', clock %s, pages of %u bytes\n", safe(buffer.name).c_str(),
+                safe(buffer.clock).c_str(), buffer.page_size);
     for (const auto& cpu : buffer.cpus)
       std::printf("  CPU %u: at %" PRIu64 ", %" PRIu64 " bytes%s\n", cpu.cpu, cpu.offset, cpu.size,
                   cpu.cut ? ", cut short" : "");
@@ -131,8 +140,9 @@ void dump_rings(const BufferFile& file) {
   for (uint32_t ring = 0; ring < file.nr_rings(); ring++) {
     RingStats stats = file.stats(ring);
     if (stats.entries + stats.dropped == 0) continue;
-    std::printf("  ring %u%s: %" PRIu64 " events published, %" PRIu64 " dropped, sub-buffers %" PRIu64 " to %" PRIu64
-                "\n", ring, ring == file.header().nr_cpus ? " (threads without rseq)" : "", stats.entries,
+    std::printf("  ring %u%s: %" PRIu64 " events published, %" PRIu64
+                " dropped, sub-buffers %" PRIu64 " to %" PRIu64 "\n",
+                ring, ring == file.header().nr_cpus ? " (threads without rseq)" : "", stats.entries,
                 stats.dropped, stats.oldest_seq, stats.current_seq);
   }
 }
@@ -142,24 +152,29 @@ int dump_buffer(const DumpOptions& options, const TraceInput& input) {
   const abi::BufferHeader& h = file.header();
   auto meta = read_recorded_meta(file);
   if (!meta.ok()) return fail("dump", meta.error());
-  std::printf("%s: buffer file version %u of process %d, %s, %s mode\n", input.path.c_str(), h.version, h.pid,
-              h.state == abi::kStateClosed ? "closed" : "not closed", h.flags & abi::kBufferOverwrite ? "overwrite" : "drop");
-  std::printf("program: %s\ncommand: %s\n", safe(meta->exe).c_str(), safe(meta->command_line).c_str());
-  std::printf("%u CPUs, %u rings of %u sub-buffers of %u bytes, clock %s\n", h.nr_cpus, h.nr_rings, h.nr_subbufs,
-              h.subbuf_size, h.clock == abi::kClockTsc ? "TSC" : "monotonic");
+  std::printf("%s: buffer file version %u of process %d, %s, %s mode\n", input.path.c_str(),
+              h.version, h.pid, h.state == abi::kStateClosed ? "closed" : "not closed",
+              h.flags & abi::kBufferOverwrite ? "overwrite" : "drop");
+  std::printf("program: %s\ncommand: %s\n", safe(meta->exe).c_str(),
+              safe(meta->command_line).c_str());
+  std::printf("%u CPUs, %u rings of %u sub-buffers of %u bytes, clock %s\n", h.nr_cpus, h.nr_rings,
+              h.nr_subbufs, h.subbuf_size, h.clock == abi::kClockTsc ? "TSC" : "monotonic");
   std::printf("recursion %" PRIu64 ", missed %" PRIu64 "\n", file.recursion(), file.missed());
   auto pairs = file.clock_pairs();
   ClockLine line = fit_clock(h.clock, pairs);
-  std::printf("clock pairs: %zu, ns = (ticks * %u >> %u) %+" PRId64 "\n", pairs.size(), line.mult, line.shift,
-              int64_t(line.ns0));
+  std::printf("clock pairs: %zu, ns = (ticks * %u >> %u) %+" PRId64 "\n", pairs.size(), line.mult,
+              line.shift, int64_t(line.ns0));
   if (options.pages)
-    for (const auto& pair : pairs) std::printf("  tsc %" PRIu64 " mono %" PRIu64 " real %" PRIu64 "\n", pair.tsc, pair.mono_ns, pair.real_ns);
+    for (const auto& pair : pairs)
+      std::printf("  tsc %" PRIu64 " mono %" PRIu64 " real %" PRIu64 "\n", pair.tsc, pair.mono_ns,
+                  pair.real_ns);
   std::printf("modules: %zu\n", meta->modules.size());
   for (const auto& m : meta->modules)
-    std::printf("  %" PRIx64 "-%" PRIx64 " bias %" PRIx64 " %s %s\n", m.start, m.end, m.bias, safe(m.build_id).c_str(),
-                safe(m.path).c_str());
+    std::printf("  %" PRIx64 "-%" PRIx64 " bias %" PRIx64 " %s %s\n", m.start, m.end, m.bias,
+                safe(m.build_id).c_str(), safe(m.path).c_str());
   std::printf("threads: %zu\n", file.comms().size());
-  for (const auto& entry : file.comms()) std::printf("  %u of %u: %s\n", entry.tid, entry.tgid, safe(entry.comm).c_str());
+  for (const auto& entry : file.comms())
+    std::printf("  %u of %u: %s\n", entry.tid, entry.tgid, safe(entry.comm).c_str());
   dump_format_list(options, meta->events);
   std::printf("rings:\n");
   dump_rings(file);
@@ -169,22 +184,26 @@ int dump_buffer(const DumpOptions& options, const TraceInput& input) {
 }  // namespace
 
 int run_dump(int argc, char** argv) {
-  static const option kOptions[] = {{"pages", no_argument, nullptr, 'p'},   {"events", no_argument, nullptr, 'e'},
-                                    {"formats", no_argument, nullptr, 'f'}, {"color", required_argument, nullptr, 'c'},
-                                    {"help", no_argument, nullptr, 'h'},    {}};
+  static const option kOptions[] = {
+      {"pages", no_argument, nullptr, 'p'},   {"events", no_argument, nullptr, 'e'},
+      {"formats", no_argument, nullptr, 'f'}, {"color", required_argument, nullptr, 'c'},
+      {"help", no_argument, nullptr, 'h'},    {}};
   DumpOptions options;
   ::opterr = 0;
   for (int c; (c = getopt_long(argc, argv, "pefh", kOptions, nullptr)) != -1;) {
     if (c == 'p') options.pages = true;
     if (c == 'e') options.events = true;
     if (c == 'f') options.formats = true;
-    if (c == 'c' && !set_color(optarg)) return usage_error("dump", "--color is auto, always or never.");
+    if (c == 'c' && !set_color(optarg))
+      return usage_error("dump", "--color is auto, always or never.");
     if (c == 'h') return std::fputs(kHelp, stdout) < 0 ? kFailed : kOk;
-    if (c == '?') return usage_error("dump", "There is no such option, or its argument is missing.");
+    if (c == '?')
+      return usage_error("dump", "There is no such option, or its argument is missing.");
   }
   if (optind >= argc) return usage_error("dump", "Which file?");
   options.input = argv[optind++];
-  if (optind < argc) return usage_error("dump", std::string("One file only: '") + argv[optind] + "' is too many.");
+  if (optind < argc)
+    return usage_error("dump", std::string("One file only: '") + argv[optind] + "' is too many.");
   auto input = open_trace_input(options.input);
   if (!input.ok()) return fail("dump", input.error());
   int status = input->dat ? dump_dat(options, *input) : dump_buffer(options, *input);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// patchbay report: events as text, in the columns of the kernel's trace file, or as JSON lines. Events,
-// values and order are those of trace-cmd report.
+// patchbay report: events as text, in the columns of the kernel's trace file, or as JSON lines.
+// Events, values and order are those of trace-cmd report.
 #include <getopt.h>
 #include <unistd.h>
 
@@ -84,7 +84,8 @@ void count_kind(const MergedEvent& event, Totals* totals) {
 }
 
 // False when stdout does not take it.
-bool print_buffer(const ReportOptions& options, PageSource* pages, TraceLineWriter* lines, Totals* totals) {
+bool print_buffer(const ReportOptions& options, PageSource* pages, TraceLineWriter* lines,
+                  Totals* totals) {
   EventMerger merger(pages);
   MergedEvent event;
   std::string out;
@@ -107,7 +108,8 @@ bool print_buffer(const ReportOptions& options, PageSource* pages, TraceLineWrit
   return write_out(&out);
 }
 
-void print_stat(const std::vector<EventCall>& events, const TraceInput& input, const Totals& totals) {
+void print_stat(const std::vector<EventCall>& events, const TraceInput& input,
+                const Totals& totals) {
   std::printf("%20s  event\n", "events");
   for (size_t id = 0; id < totals.by_id.size(); id++) {
     if (!totals.by_id[id]) continue;
@@ -119,8 +121,9 @@ void print_stat(const std::vector<EventCall>& events, const TraceInput& input, c
   }
   for (const auto& [cpu, count] : totals.by_cpu) {
     auto lost = totals.lost_by_cpu.find(cpu);
-    std::printf("%20llu  on CPU %u, %llu lost\n", static_cast<unsigned long long>(count), cpu,
-                static_cast<unsigned long long>(lost == totals.lost_by_cpu.end() ? 0 : lost->second));
+    std::printf(
+        "%20llu  on CPU %u, %llu lost\n", static_cast<unsigned long long>(count), cpu,
+        static_cast<unsigned long long>(lost == totals.lost_by_cpu.end() ? 0 : lost->second));
   }
   std::printf("%20llu  in all\n", static_cast<unsigned long long>(totals.events));
   if (!input.dat) return;
@@ -140,7 +143,8 @@ void print_stat(const std::vector<EventCall>& events, const TraceInput& input, c
 uint64_t dropped_events(const TraceInput& input) {
   uint64_t dropped = 0;
   if (input.buffer)
-    for (uint32_t ring = 0; ring < input.buffer->nr_rings(); ring++) dropped += input.buffer->stats(ring).dropped;
+    for (uint32_t ring = 0; ring < input.buffer->nr_rings(); ring++)
+      dropped += input.buffer->stats(ring).dropped;
   if (input.dat) {
     for (const std::string& stats : input.dat->cpu_stats()) {
       size_t at = stats.find("dropped events: ");
@@ -156,17 +160,20 @@ void print_losses(const TraceInput& input, const Totals& totals) {
     std::fprintf(stderr, "patchbay report: %s%s events lost (overwritten before they were read)\n",
                  totals.lost_unknown ? "more than " : "", number(totals.lost).c_str());
   if (totals.dropped)
-    std::fprintf(stderr, "patchbay report: %s events dropped (the buffer was full)\n", number(totals.dropped).c_str());
+    std::fprintf(stderr, "patchbay report: %s events dropped (the buffer was full)\n",
+                 number(totals.dropped).c_str());
   if (totals.malformed)
-    std::fprintf(stderr, "patchbay report: %u damaged pages, shown up to the damage\n", totals.malformed);
+    std::fprintf(stderr, "patchbay report: %u damaged pages, shown up to the damage\n",
+                 totals.malformed);
   if (!input.dat) return;
   if (input.dat->malformed_formats())
-    std::fprintf(stderr, "patchbay report: %u event formats could not be understood\n", input.dat->malformed_formats());
+    std::fprintf(stderr, "patchbay report: %u event formats could not be understood\n",
+                 input.dat->malformed_formats());
   for (const auto& buffer : input.dat->buffers())
     for (const auto& cpu : buffer.cpus)
       if (cpu.cut)
-        std::fprintf(stderr, "patchbay report: %s is cut short: the end of CPU %u is missing\n", input.path.c_str(),
-                     cpu.cpu);
+        std::fprintf(stderr, "patchbay report: %s is cut short: the end of CPU %u is missing\n",
+                     input.path.c_str(), cpu.cpu);
 }
 
 struct Decoder {
@@ -184,12 +191,14 @@ Result<std::unique_ptr<Decoder>> make_decoder(const TraceInput& input) {
     auto meta = read_recorded_meta(*input.buffer);
     if (!meta.ok()) return meta.error();
     decoder->events = std::move(meta->events);
-    decoder->names = AddressNames::from_symbols(make_recorded_symbol_table(std::move(meta->modules)));
+    decoder->names =
+        AddressNames::from_symbols(make_recorded_symbol_table(std::move(meta->modules)));
   }
   decoder->lines = std::make_unique<TraceLineWriter>(decoder->events, &decoder->names);
   if (input.dat) decoder->lines->set_comms(input.dat->cmdlines());
   if (input.buffer)
-    for (const abi::CommEntry& entry : input.buffer->comms()) decoder->lines->set_comm(int32_t(entry.tid), entry.comm);
+    for (const abi::CommEntry& entry : input.buffer->comms())
+      decoder->lines->set_comm(int32_t(entry.tid), entry.comm);
   return decoder;
 }
 
@@ -203,7 +212,8 @@ int report(const ReportOptions& options) {
   for (size_t i = 0; i < input->nr_buffers(); i++) {
     std::string head;
     auto counted = input->pages(i), pages = input->pages(i);
-    if (!counted.ok() || !pages.ok()) return fail("report", counted.ok() ? pages.error() : counted.error());
+    if (!counted.ok() || !pages.ok())
+      return fail("report", counted.ok() ? pages.error() : counted.error());
     if (!options.json && !options.stat) {
       uint64_t events = 0, lost = 0;
       count_events(counted->get(), &events, &lost);
@@ -219,28 +229,34 @@ int report(const ReportOptions& options) {
   }
   if (options.stat) print_stat((*decoder)->events, *input, totals);
   print_losses(*input, totals);
-  return std::fflush(stdout) == 0 ? kOk : fail("report", sys_error("write to standard output", errno));
+  return std::fflush(stdout) == 0 ? kOk
+                                  : fail("report", sys_error("write to standard output", errno));
 }
 
 }  // namespace
 
 int run_report(int argc, char** argv) {
-  static const option kOptions[] = {{"input", required_argument, nullptr, 'i'}, {"json", no_argument, nullptr, 'j'},
-                                    {"stat", no_argument, nullptr, 's'},        {"color", required_argument, nullptr, 'c'},
-                                    {"help", no_argument, nullptr, 'h'},        {}};
+  static const option kOptions[] = {
+      {"input", required_argument, nullptr, 'i'}, {"json", no_argument, nullptr, 'j'},
+      {"stat", no_argument, nullptr, 's'},        {"color", required_argument, nullptr, 'c'},
+      {"help", no_argument, nullptr, 'h'},        {}};
   ReportOptions options;
   ::opterr = 0;
   for (int c; (c = getopt_long(argc, argv, "i:h", kOptions, nullptr)) != -1;) {
     if (c == 'i') options.input = optarg;
     if (c == 'j') options.json = true;
     if (c == 's') options.stat = true;
-    if (c == 'c' && !set_color(optarg)) return usage_error("report", "--color is auto, always or never.");
+    if (c == 'c' && !set_color(optarg))
+      return usage_error("report", "--color is auto, always or never.");
     if (c == 'h') return std::fputs(kHelp, stdout) < 0 ? kFailed : kOk;
-    if (c == '?') return usage_error("report", "There is no such option, or its argument is missing.");
+    if (c == '?')
+      return usage_error("report", "There is no such option, or its argument is missing.");
   }
   if (optind + 1 == argc && options.input == "trace.dat") options.input = argv[optind++];
-  if (optind < argc) return usage_error("report", std::string("One file only: '") + argv[optind] + "' is too many.");
-  if (options.json && options.stat) return usage_error("report", "--json and --stat exclude each other.");
+  if (optind < argc)
+    return usage_error("report", std::string("One file only: '") + argv[optind] + "' is too many.");
+  if (options.json && options.stat)
+    return usage_error("report", "--json and --stat exclude each other.");
   return report(options);
 }
 

@@ -13,7 +13,8 @@ namespace patchbay::cmd {
 BufferPages::BufferPages(std::unique_ptr<BufferFile> file)
     : file_(std::move(file)), done_(file_->nr_rings(), false) {
   line_ = fit_clock(file_->header().clock, file_->clock_pairs());
-  for (uint32_t ring = 0; ring < file_->nr_rings(); ring++) last_seq_.push_back(file_->stats(ring).current_seq);
+  for (uint32_t ring = 0; ring < file_->nr_rings(); ring++)
+    last_seq_.push_back(file_->stats(ring).current_seq);
 }
 
 bool BufferPages::next_page(size_t index, PageImage* out) {
@@ -23,7 +24,8 @@ bool BufferPages::next_page(size_t index, PageImage* out) {
 }
 
 Result<std::unique_ptr<PageSource>> TraceInput::pages(size_t buffer_index) const {
-  if (dat) return std::unique_ptr<PageSource>(new TraceDatPages(dat.get(), &dat->buffers()[buffer_index]));
+  if (dat)
+    return std::unique_ptr<PageSource>(new TraceDatPages(dat.get(), &dat->buffers()[buffer_index]));
   auto again = BufferFile::open(path, false);
   if (!again.ok()) return again.error();
   return std::unique_ptr<PageSource>(new BufferPages(std::move(*again)));
@@ -37,14 +39,16 @@ Result<std::vector<std::string>> find_buffer_files(const std::string& path) {
   if (::stat(inside.c_str(), &status) == 0) return std::vector<std::string>{inside};
   std::vector<std::string> found;
   std::error_code error;
-  for (std::filesystem::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
+  for (std::filesystem::directory_iterator at(path, error), end; !error && at != end;
+       at.increment(error)) {
     std::string file = at->path().string() + "/buffer";
     if (::stat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode)) found.push_back(file);
   }
   if (error) return sys_error("read " + path, error.value());
   std::sort(found.begin(), found.end());
   if (found.empty())
-    return user_error(ENOENT, path + ": no buffer file in this directory (looked for buffer and PID/buffer).");
+    return user_error(
+        ENOENT, path + ": no buffer file in this directory (looked for buffer and PID/buffer).");
   return found;
 }
 
@@ -61,7 +65,8 @@ Result<TraceInput> open_trace_input(const std::string& name) {
   UniqueFd fd(::open(input.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.valid()) return sys_error("open " + input.path, errno);
   uint64_t magic = 0;
-  if (::pread(fd.get(), &magic, sizeof magic, 0) == ssize_t(sizeof magic) && magic == abi::kBufferMagic) {
+  if (::pread(fd.get(), &magic, sizeof magic, 0) == ssize_t(sizeof magic) &&
+      magic == abi::kBufferMagic) {
     auto buffer = BufferFile::open(input.path, false);
     if (!buffer.ok()) return buffer.error();
     input.buffer = std::move(*buffer);

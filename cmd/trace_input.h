@@ -44,7 +44,8 @@ struct TraceInput {
 // Opens a file of either kind. The error is a sentence that says what the file is instead.
 Result<TraceInput> open_trace_input(const std::string& path);
 
-// The buffer files meant by a path: itself, PATH/buffer, or those of all processes of a runtime directory.
+// The buffer files meant by a path: itself, PATH/buffer, or those of all processes of a runtime
+// directory.
 Result<std::vector<std::string>> find_buffer_files(const std::string& path);
 
 }  // namespace patchbay::cmd

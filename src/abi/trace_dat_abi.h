@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// trace.dat, the file of trace-cmd and KernelShark, versions 6 and 7 (docs/trace_dat.md has the drawing
-// and what each option means to the readers). All numbers little endian.
+// trace.dat, the file of trace-cmd and KernelShark, versions 6 and 7 (docs/trace_dat.md has the
+// drawing and what each option means to the readers). All numbers little endian.
 //
 //   both  17 08 44 "tracing" VERSION NUL | u8 endian (0) | u8 size of long (8) | u32 page size
 //   v6    then fixed parts in a fixed order, options, per-CPU table, pages
@@ -20,17 +20,17 @@ inline constexpr size_t kTraceDatMagicSize = 10;
 
 // Section ids and option ids share one number space; options 15..21 hold the offset of the section.
 enum : uint16_t {
-  kDatOptionDone = 0,        // v6: the end. v7: u64 offset of the next options section, 0 = last
+  kDatOptionDone = 0,  // v6: the end. v7: u64 offset of the next options section, 0 = last
   kDatDate = 1,
-  kDatCpuStat = 2,           // text of per_cpu/cpuN/stats after a line "CPU: N"
+  kDatCpuStat = 2,  // text of per_cpu/cpuN/stats after a line "CPU: N"
   kDatBuffer = 3,
   kDatTraceClock = 4,
   kDatUname = 5,
-  kDatOffset = 7,            // decimal text: added to every time stamp after TSC2NSEC
+  kDatOffset = 7,  // decimal text: added to every time stamp after TSC2NSEC
   kDatCpuCount = 8,
   kDatVersion = 9,
   kDatTraceId = 11,
-  kDatTsc2Nsec = 14,         // u32 mult, u32 shift, u64 offset (which trace-cmd ignores)
+  kDatTsc2Nsec = 14,  // u32 mult, u32 shift, u64 offset (which trace-cmd ignores)
   kDatStrings = 15,
   kDatHeaderInfo = 16,
   kDatFtraceFormats = 17,

@@ -14,10 +14,12 @@ AddressNames AddressNames::from_kallsyms(std::string_view text) {
     uint64_t address = 0;
     auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), address, 16);
     size_t at = size_t(end - line.data());
-    if (error != std::errc() || line.size() < at + 4 || line[at] != ' ' || line[at + 2] != ' ') continue;
+    if (error != std::errc() || line.size() < at + 4 || line[at] != ' ' || line[at + 2] != ' ')
+      continue;
     char kind = line[at + 1];
     std::string_view name = line.substr(at + 3, line.find_first_of(" \t", at + 3) - (at + 3));
-    if (name.empty() || name[0] == '$' || kind == 'A' || kind == 'a') continue;  // as libtraceevent does
+    if (name.empty() || name[0] == '$' || kind == 'A' || kind == 'a')
+      continue;  // as libtraceevent does
     names.lines_.push_back({address, std::string(name)});
   }
   std::stable_sort(names.lines_.begin(), names.lines_.end(),
@@ -43,9 +45,11 @@ bool AddressNames::lookup(uint64_t address, Name* out) {
                                [](uint64_t a, const Line& line) { return a < line.address; });
   if (next == lines_.begin()) return false;
   const Line& line = *std::prev(next);
-  // 0x…: a line that only ends the function before it, or an address that had no name when recorded.
+  // 0x…: a line that only ends the function before it, or an address that had no name when
+  // recorded.
   if (line.name.starts_with("0x")) return false;
-  *out = {line.name, address - line.address, next == lines_.end() ? 0 : next->address - line.address};
+  *out = {line.name, address - line.address,
+          next == lines_.end() ? 0 : next->address - line.address};
   return true;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Names of addresses for text output: from a kallsyms text (trace.dat) or a symbol table (buffer file).
+// Names of addresses for text output: from a kallsyms text (trace.dat) or a symbol table (buffer
+// file).
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,8 @@ class AddressNames {
     std::string_view name;  // valid until the next lookup
     uint64_t offset = 0, size = 0;
   };
-  // Lines "%llx t name\t[module]"; lines that are not are skipped. A function ends where the next line begins.
+  // Lines "%llx t name\t[module]"; lines that are not are skipped. A function ends where the next
+  // line begins.
   static AddressNames from_kallsyms(std::string_view untrusted_text);
   static AddressNames from_symbols(std::unique_ptr<SymbolTable> symbols);
   // False when no function is known there.

@@ -20,7 +20,8 @@ EventMerger::EventMerger(PageSource* source) : source_(source), streams_(source-
     streams_[i].index = i;
     if (advance(&streams_[i])) heap_.push_back(i);
   }
-  std::make_heap(heap_.begin(), heap_.end(), [this](uint32_t a, uint32_t b) { return before(b, a); });
+  std::make_heap(heap_.begin(), heap_.end(),
+                 [this](uint32_t a, uint32_t b) { return before(b, a); });
 }
 
 EventMerger::~EventMerger() = default;

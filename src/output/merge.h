@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Pages of several CPUs -> events in order of time. Ties go to the lower CPU, as in trace-cmd; within a CPU
-// the order is that of the ring (G2).
+// Pages of several CPUs -> events in order of time. Ties go to the lower CPU, as in trace-cmd;
+// within a CPU the order is that of the ring (G2).
 #pragma once
 
 #include <cstdint>

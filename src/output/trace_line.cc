@@ -13,7 +13,14 @@ namespace patchbay {
 namespace {
 
 enum class Kind : uint8_t {
-  kSigned, kUnsigned, kHex, kSymbol, kFunction, kChar, kFloat, kDouble,
+  kSigned,
+  kUnsigned,
+  kHex,
+  kSymbol,
+  kFunction,
+  kChar,
+  kFloat,
+  kDouble,
   kText,      // char[N]: up to the first NUL
   kDataLoc,   // u32: offset from the record's start, length << 16
   kRelLoc,    // the same, from the end of the u32
@@ -116,19 +123,23 @@ TraceLineWriter::TraceLineWriter(const std::vector<EventCall>& events, AddressNa
         std::string_view elem = type.substr(type.find(' ') + 1);
         elem = elem.substr(0, elem.find('['));
         step.kind = data_loc ? Kind::kDataLoc : Kind::kRelLoc;
-        step.elem_kind = is_char_type(elem) ? Kind::kText : scalar_kind(field, elem, plan.function_event);
-        bool wide = elem.ends_with("64") || elem.ends_with("long") || elem == "symbol" || elem == "double";
+        step.elem_kind =
+            is_char_type(elem) ? Kind::kText : scalar_kind(field, elem, plan.function_event);
+        bool wide =
+            elem.ends_with("64") || elem.ends_with("long") || elem == "symbol" || elem == "double";
         bool two = elem.ends_with("16") || elem.ends_with("short");
         bool one = elem.ends_with("8") || is_char_type(elem);
         step.elem = wide ? 8 : two ? 2 : one ? 1 : 4;
-      } else if (is_char_type(type) && (field.array_len || !field.brackets.empty() || field.size == 0)) {
+      } else if (is_char_type(type) &&
+                 (field.array_len || !field.brackets.empty() || field.size == 0)) {
         step.kind = field.size ? Kind::kText : Kind::kRestText;
         step.elem = field.size;
       } else {
         step.kind = scalar_kind(field, type, plan.function_event);
         step.count = field.array_len;
         step.elem = field.array_len ? field.size / field.array_len : field.size;
-        if (step.elem != 1 && step.elem != 2 && step.elem != 4 && step.elem != 8) {  // a struct: its bytes
+        if (step.elem != 1 && step.elem != 2 && step.elem != 4 &&
+            step.elem != 8) {  // a struct: its bytes
           step.count = field.size;
           step.elem = 1;
           step.kind = Kind::kHex;
@@ -185,7 +196,8 @@ const TraceLineWriter::AddressText& TraceLineWriter::address_text(uint64_t addre
   return entry;
 }
 
-void TraceLineWriter::append_scalar(std::string* out, const Step& step, const uint8_t* at, bool json) {
+void TraceLineWriter::append_scalar(std::string* out, const Step& step, const uint8_t* at,
+                                    bool json) {
   uint64_t value = 0;
   std::memcpy(&value, at, step.elem);
   switch (step.kind) {
@@ -215,7 +227,8 @@ void TraceLineWriter::append_scalar(std::string* out, const Step& step, const ui
   }
 }
 
-void TraceLineWriter::append_value(std::string* out, const Step& step, std::span<const uint8_t> record, bool json) {
+void TraceLineWriter::append_value(std::string* out, const Step& step,
+                                   std::span<const uint8_t> record, bool json) {
   auto put_text = [&](const uint8_t* at, size_t size) {
     std::string_view text(reinterpret_cast<const char*>(at), size);
     text = text.substr(0, text.find('\0'));
@@ -276,7 +289,8 @@ namespace {
 void put_flags(std::string* out, uint8_t flags, uint8_t preempt) {
   bool irqs_off = flags & 0x01, bh_off = flags & 0x80;
   *out += irqs_off && bh_off ? 'D' : irqs_off ? 'd' : bh_off ? 'b' : '.';
-  static const char table[8] = {'.', 'L', 'n', 'l', 'p', 'b', 'N', 'B'};  // lazy 1, need 2, preempt 4
+  static const char table[8] = {'.', 'L', 'n', 'l',
+                                'p', 'b', 'N', 'B'};  // lazy 1, need 2, preempt 4
   *out += table[(flags & 0x02 ? 1 : 0) | (flags & 0x04 ? 2 : 0) | (flags & 0x20 ? 4 : 0)];
   bool nmi = flags & 0x40, hard = flags & 0x08, soft = flags & 0x10;
   *out += nmi && hard ? 'Z' : nmi ? 'z' : hard && soft ? 'H' : hard ? 'h' : soft ? 's' : '.';
@@ -294,7 +308,8 @@ void put_seconds(std::string* out, uint64_t ns) {
 
 }  // namespace
 
-void TraceLineWriter::append_line(std::string* out, uint32_t cpu, uint64_t ns, std::span<const uint8_t> record) {
+void TraceLineWriter::append_line(std::string* out, uint32_t cpu, uint64_t ns,
+                                  std::span<const uint8_t> record) {
   static const std::string unknown = "<...>";
   abi::RecordHeader header{};
   if (!record.empty()) std::memcpy(&header, record.data(), std::min(sizeof header, record.size()));
@@ -344,7 +359,8 @@ void TraceLineWriter::append_line(std::string* out, uint32_t cpu, uint64_t ns, s
   *out += '\n';
 }
 
-void TraceLineWriter::append_json(std::string* out, uint32_t cpu, uint64_t ns, std::span<const uint8_t> record) {
+void TraceLineWriter::append_json(std::string* out, uint32_t cpu, uint64_t ns,
+                                  std::span<const uint8_t> record) {
   abi::RecordHeader header{};
   if (!record.empty()) std::memcpy(&header, record.data(), std::min(sizeof header, record.size()));
   const Plan* plan = plan_of(record);
@@ -360,7 +376,8 @@ void TraceLineWriter::append_json(std::string* out, uint32_t cpu, uint64_t ns, s
   *out += ",\"comm\":";
   append_json_string(out, comm == comms_.end() ? "<...>" : comm->second);
   *out += ",\"event\":";
-  append_json_string(out, plan ? plan->name : "unknown event " + std::to_string(header.common_type));
+  append_json_string(out,
+                     plan ? plan->name : "unknown event " + std::to_string(header.common_type));
   size_t first = 0;
   if (plan && plan->function_event && record.size() >= 24) {
     *out += ",\"caller\":";
@@ -390,7 +407,8 @@ void TraceLineWriter::append_lost(std::string* out, uint32_t cpu, uint64_t lost)
   *out += "EVENTS]\n";
 }
 
-void TraceLineWriter::append_header(std::string* out, uint32_t nr_cpus, uint64_t entries, uint64_t written) {
+void TraceLineWriter::append_header(std::string* out, uint32_t nr_cpus, uint64_t entries,
+                                    uint64_t written) {
   *out += "# tracer: nop\n#\n# entries-in-buffer/entries-written: ";
   put_number(out, entries);
   *out += '/';

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// One event as one line of text, with the columns of the kernel's `trace` file, or as one JSON object.
-// Each event's fields are compiled once to a list of steps; per line there is no lookup but that of the
-// event id, of the comm and of addresses, which are cached.
+// One event as one line of text, with the columns of the kernel's `trace` file, or as one JSON
+// object. Each event's fields are compiled once to a list of steps; per line there is no lookup but
+// that of the event id, of the comm and of addresses, which are cached.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ class TraceLineWriter {
   // Lines "pid comm".
   void set_comms(std::string_view untrusted_cmdlines);
 
-  // Appends the line with its newline. Events of unknown ids and records shorter than their fields are
-  // shown as far as they go, never read beyond their end.
+  // Appends the line with its newline. Events of unknown ids and records shorter than their fields
+  // are shown as far as they go, never read beyond their end.
   void append_line(std::string* out, uint32_t cpu, uint64_t ns, std::span<const uint8_t> record);
   void append_json(std::string* out, uint32_t cpu, uint64_t ns, std::span<const uint8_t> record);
   // "CPU:1 [LOST 77 EVENTS]\n"; kLostUnknown: without the number.
@@ -54,8 +54,8 @@ class TraceLineWriter {
   const std::string* last_comm_ = nullptr;
 };
 
-// Appends text so that no byte of it can command a terminal: control characters and bytes that are not
-// UTF-8 become \n, \t, \r or \xNN.
+// Appends text so that no byte of it can command a terminal: control characters and bytes that are
+// not UTF-8 become \n, \t, \r or \xNN.
 void append_escaped(std::string* out, std::string_view text);
 // The same inside JSON quotes (bytes that are not UTF-8 become U+FFFD).
 void append_json_string(std::string* out, std::string_view text);

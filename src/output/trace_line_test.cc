@@ -15,24 +15,30 @@ class TraceLine : public ::testing::Test {
  protected:
   // Shows one field of `type` whose bytes are `value`, as a function event does.
   template <typename T>
-  std::string show(const std::string& type, const T& value, uint32_t array_len = 0, bool is_signed = false,
-                   bool json = false) {
+  std::string show(const std::string& type, const T& value, uint32_t array_len = 0,
+                   bool is_signed = false, bool json = false) {
     EventCall call{"functions", "f", 9, common_fields(), {}, ""};
-    call.fields = {{"unsigned long", "__parent_ip", 8, 8}, {"unsigned long", "__ip", 16, 8},
+    call.fields = {{"unsigned long", "__parent_ip", 8, 8},
+                   {"unsigned long", "__ip", 16, 8},
                    {type, "v", 24, uint32_t(sizeof value), is_signed, array_len}};
     std::vector<uint8_t> record(24 + sizeof value, 0);
     record[0] = 9;
     std::memcpy(record.data() + 24, &value, sizeof value);
     return line({call}, record, json);
   }
-  std::string line(const std::vector<EventCall>& calls, std::span<const uint8_t> record, bool json = false) {
-    AddressNames names = AddressNames::from_kallsyms("1000 t main\n1100 t tty_read\t[m]\n1200 t 0x1200\n");
+  std::string line(const std::vector<EventCall>& calls, std::span<const uint8_t> record,
+                   bool json = false) {
+    AddressNames names =
+        AddressNames::from_kallsyms("1000 t main\n1100 t tty_read\t[m]\n1200 t 0x1200\n");
     TraceLineWriter writer(calls, &names);
     std::string out;
-    if (json) writer.append_json(&out, 1, 1500, record);
-    else writer.append_line(&out, 1, 1500, record);
+    if (json)
+      writer.append_json(&out, 1, 1500, record);
+    else
+      writer.append_line(&out, 1, 1500, record);
     size_t start = out.find(json ? "\"fields\":" : "v=");
-    return start == std::string::npos ? out : out.substr(start, out.rfind(json ? '}' : ')') - start);
+    return start == std::string::npos ? out
+                                      : out.substr(start, out.rfind(json ? '}' : ')') - start);
   }
 };
 
@@ -83,7 +89,8 @@ TEST_F(TraceLine, HasTheColumnsOfTheTraceFile) {
 
 TEST_F(TraceLine, OtherEventsShowTheirNameAndRawFields) {
   EventCall call{"sched", "wake", 9, common_fields(), {}, ""};
-  call.fields = {{"char", "comm", 8, 16, true, 16}, {"pid_t", "pid", 24, 4, true}, {"void *", "p", 32, 8}};
+  call.fields = {
+      {"char", "comm", 8, 16, true, 16}, {"pid_t", "pid", 24, 4, true}, {"void *", "p", 32, 8}};
   std::vector<uint8_t> record(40, 0);
   record[0] = 9;
   std::memcpy(record.data() + 8, "bash\x1b[31m", 9);
@@ -95,8 +102,10 @@ TEST_F(TraceLine, OtherEventsShowTheirNameAndRawFields) {
 
 TEST_F(TraceLine, NeverReadsBehindTheRecord) {
   EventCall call{"functions", "f", 9, common_fields(), {}, ""};
-  call.fields = {{"unsigned long", "__parent_ip", 8, 8}, {"unsigned long", "__ip", 16, 8},
-                 {"__data_loc char[]", "s", 24, 4},      {"x64", "v", 28, 800, false, 100},
+  call.fields = {{"unsigned long", "__parent_ip", 8, 8},
+                 {"unsigned long", "__ip", 16, 8},
+                 {"__data_loc char[]", "s", 24, 4},
+                 {"x64", "v", 28, 800, false, 100},
                  {"int", "far", 4000000000, 4, true}};
   for (size_t size = 0; size <= 40; size++) {
     std::vector<uint8_t> record(size, 0xff);
@@ -115,8 +124,11 @@ TEST(Escape, LetsNoControlCharacterThrough) {
   };
   EXPECT_EQ(escaped("plain \\ text"), "plain \\ text");
   EXPECT_EQ(escaped("a\nb\tc\rd\x1b[2J\x7f"), "a\\nb\\tc\\rd\\x1b[2J\\x7f");
-  EXPECT_EQ(escaped("h\xc3\xa9llo \xe2\x82\xac \xf0\x9f\x98\x80"), "h\xc3\xa9llo \xe2\x82\xac \xf0\x9f\x98\x80");
-  EXPECT_EQ(escaped("\xc2\x9b" "31m"), "\\xc2\\x9b31m");    // CSI as one C1 character
+  EXPECT_EQ(escaped("h\xc3\xa9llo \xe2\x82\xac \xf0\x9f\x98\x80"),
+            "h\xc3\xa9llo \xe2\x82\xac \xf0\x9f\x98\x80");
+  EXPECT_EQ(escaped("\xc2\x9b"
+                    "31m"),
+            "\\xc2\\x9b31m");  // CSI as one C1 character
   EXPECT_EQ(escaped("\xff\xc0\x80\xed\xa0\x80"), "\\xff\\xc0\\x80\\xed\\xa0\\x80");
   EXPECT_EQ(escaped(std::string_view("\0x", 2)), "\\x00x");
 }

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// Reading a buffer file while its writers go on (abi/buffer_abi.h). The writer never waits for us (G4), so
-// a sub-buffer is used like a seqlock: where does publish stand, copy, where does publish stand now?
+// Reading a buffer file while its writers go on (abi/buffer_abi.h). The writer never waits for us
+// (G4), so a sub-buffer is used like a seqlock: where does publish stand, copy, where does publish
+// stand now?
 //
 //     sub-buffers       seq-5   seq-4   seq-3   seq-2   seq-1    seq     (nr_subbufs = 6)
 //                       being                                  being
 //                       reused  <------- complete ------->     written
 //                       (seq+1)
 //
-// A copy of s is good if s > seq + 1 - nr_subbufs also holds for the publish value read after the copy.
-// Which events are missing between two good copies is then plain arithmetic on PageMeta (G3).
+// A copy of s is good if s > seq + 1 - nr_subbufs also holds for the publish value read after the
+// copy. Which events are missing between two good copies is then plain arithmetic on PageMeta (G3).
 #include "ring_buffer/buffer_file.h"
 
 #include <fcntl.h>
@@ -44,7 +45,9 @@ std::string hex_bytes(const uint8_t* bytes, size_t count) {
   return text;
 }
 
-bool inside(uint64_t offset, uint64_t size, uint64_t end) { return offset <= end && size <= end - offset; }
+bool inside(uint64_t offset, uint64_t size, uint64_t end) {
+  return offset <= end && size <= end - offset;
+}
 
 // Null when every part that the header names lies inside the file, else what is wrong.
 const char* check_geometry(const BufferHeader& h, uint64_t file_size) {
@@ -70,7 +73,8 @@ const char* check_geometry(const BufferHeader& h, uint64_t file_size) {
   };
   for (const auto& part : parts) {
     if (part[0] % 8 != 0 || part[0] < sizeof(BufferHeader)) return "one of its parts is misplaced";
-    if (!inside(part[0], part[1], file_size)) return "the file is cut short: a part ends behind its end";
+    if (!inside(part[0], part[1], file_size))
+      return "the file is cut short: a part ends behind its end";
   }
   return nullptr;
 }
@@ -79,10 +83,10 @@ const char* check_geometry(const BufferHeader& h, uint64_t file_size) {
 
 // What a publish value says.
 struct BufferFile::Current {
-  bool any = false;    // false: this ring has never recorded, or publish is nonsense
+  bool any = false;  // false: this ring has never recorded, or publish is nonsense
   uint64_t seq = 0;
-  uint64_t oldest = 0; // lowest sub-buffer number that is not being reused
-  uint32_t used = 0;   // bytes of events in the sub-buffer seq
+  uint64_t oldest = 0;  // lowest sub-buffer number that is not being reused
+  uint32_t used = 0;    // bytes of events in the sub-buffer seq
 };
 
 Result<std::unique_ptr<BufferFile>> BufferFile::open(const std::string& path, bool consume) {
@@ -114,12 +118,14 @@ Status BufferFile::load_header(const std::string& name) {
   uint8_t start[8] = {};
   read_at(0, start, std::min<uint64_t>(8, file_size_));
   if (std::memcmp(start, &abi::kBufferMagic, 8) != 0)
-    return user_error(EINVAL, name + ": not a buffer file (it starts with " + hex_bytes(start, 8) + ")");
+    return user_error(EINVAL,
+                      name + ": not a buffer file (it starts with " + hex_bytes(start, 8) + ")");
   if (!read_at(0, &header_, sizeof header_))
     return user_error(EINVAL, name + ": damaged buffer file: shorter than its header");
   if (header_.version != abi::kBufferVersion || header_.header_size != sizeof header_)
-    return user_error(EINVAL, name + ": a buffer file of version " + std::to_string(header_.version) +
-                                  "; this program reads version " + std::to_string(abi::kBufferVersion));
+    return user_error(EINVAL,
+                      name + ": a buffer file of version " + std::to_string(header_.version) +
+                          "; this program reads version " + std::to_string(abi::kBufferVersion));
   if (const char* wrong = check_geometry(header_, file_size_))
     return user_error(EINVAL, name + ": damaged buffer file: " + wrong);
   rings_.resize(header_.nr_rings);
@@ -143,7 +149,8 @@ bool BufferFile::read_current(uint32_t ring, Current* out) const {
   uint64_t publish = 0;
   *out = {};
   // Pairs with the release store of publish: what was written before it is seen by later preads.
-  if (!read_at(header_.ring_offset + uint64_t(ring) * abi::kRingControlStride, &publish, 8)) return false;
+  if (!read_at(header_.ring_offset + uint64_t(ring) * abi::kRingControlStride, &publish, 8))
+    return false;
   uint64_t offset = uint32_t(publish);
   uint64_t ring_bytes = uint64_t(header_.nr_subbufs) * header_.subbuf_size;
   if (offset == 0 || offset > ring_bytes) return false;
@@ -177,7 +184,8 @@ void BufferFile::start_ring(uint32_t ring, const Current& current) {
   r.entries = meta.entries_before;  // what the last consumer has had is not lost
 }
 
-BufferFile::Copy BufferFile::copy_subbuf(uint32_t ring, uint64_t seq, PageImage* out, PageMeta* meta) const {
+BufferFile::Copy BufferFile::copy_subbuf(uint32_t ring, uint64_t seq, PageImage* out,
+                                         PageMeta* meta) const {
   uint64_t slot = uint64_t(ring) * header_.nr_subbufs + seq % header_.nr_subbufs;
   out->bytes.resize(header_.subbuf_size);
   bool read = read_at(header_.page_meta_offset + slot * sizeof *meta, meta, sizeof *meta) &&
@@ -196,7 +204,8 @@ bool BufferFile::next_page(uint32_t ring, bool include_current, PageImage* out) 
   int tries = 0;
   for (uint32_t skipped = 0; skipped <= header_.nr_subbufs;) {
     uint64_t seq = std::max(r.next_seq, current.oldest);
-    if (tries > 0 && seq == current.oldest)  // the writer is faster than the copy: leave it some distance
+    if (tries > 0 &&
+        seq == current.oldest)  // the writer is faster than the copy: leave it some distance
       seq = std::min(current.seq, seq + uint64_t(tries));
     if (seq != r.next_seq) r.next_offset = 0;
     if (seq > current.seq || (seq == current.seq && !include_current)) return false;
@@ -221,15 +230,16 @@ bool BufferFile::next_page(uint32_t ring, bool include_current, PageImage* out) 
   return false;
 }
 
-// Turns the raw copy into an image of the events not yet delivered, and moves on. False: there are none.
-bool BufferFile::deliver(uint32_t ring, uint64_t seq, uint32_t used, bool complete, const PageMeta& meta,
-                         PageImage* out) {
+// Turns the raw copy into an image of the events not yet delivered, and moves on. False: there are
+// none.
+bool BufferFile::deliver(uint32_t ring, uint64_t seq, uint32_t used, bool complete,
+                         const PageMeta& meta, PageImage* out) {
   Ring& r = rings_[ring];
   uint8_t* page = out->bytes.data();
   EventIterator events(out->bytes, used);
   EventView event;
-  uint64_t before = 0;                               // events delivered earlier …
-  uint32_t start = abi::kPageHeaderSize;             // … and where they end
+  uint64_t before = 0;                    // events delivered earlier …
+  uint32_t start = abi::kPageHeaderSize;  // … and where they end
   uint64_t start_time = 0;
   std::memcpy(&start_time, page, 8);
   out->entries = 0;
@@ -250,7 +260,8 @@ bool BufferFile::deliver(uint32_t ring, uint64_t seq, uint32_t used, bool comple
   out->lost_before = first > r.entries ? first - r.entries : 0;
   out->used = end - start;
   std::memmove(page + abi::kPageHeaderSize, page + start, out->used);
-  std::memset(page + abi::kPageHeaderSize + out->used, 0, header_.subbuf_size - abi::kPageHeaderSize - out->used);
+  std::memset(page + abi::kPageHeaderSize + out->used, 0,
+              header_.subbuf_size - abi::kPageHeaderSize - out->used);
   std::memcpy(page, &start_time, 8);
   store_commit(out->bytes, out->used, out->lost_before);
   r.entries = first + out->entries;
@@ -266,7 +277,8 @@ bool BufferFile::deliver(uint32_t ring, uint64_t seq, uint32_t used, bool comple
 void BufferFile::publish_progress(uint32_t ring) const {
   uint64_t value = rings_[ring].next_seq;
   // A failure costs the writer nothing but space in drop mode; the events then count as dropped.
-  ssize_t ignored = ::pwrite(fd_.get(), &value, 8, off_t(header_.reader_offset + uint64_t(ring) * 8));
+  ssize_t ignored =
+      ::pwrite(fd_.get(), &value, 8, off_t(header_.reader_offset + uint64_t(ring) * 8));
   (void)ignored;
 }
 
@@ -275,7 +287,8 @@ RingStats BufferFile::stats(uint32_t ring) const {
   abi::RingControl control{};
   Current current;
   if (ring >= header_.nr_rings || !read_current(ring, &current)) return stats;
-  if (!read_at(header_.ring_offset + uint64_t(ring) * abi::kRingControlStride, &control, sizeof control))
+  if (!read_at(header_.ring_offset + uint64_t(ring) * abi::kRingControlStride, &control,
+               sizeof control))
     return stats;
   stats.entries = control.slot[(control.publish & abi::kParityBit) ? 1 : 0].entries;
   stats.dropped = control.dropped;
@@ -328,13 +341,16 @@ Result<std::vector<BufferFile::Meta>> BufferFile::meta() const {
   std::vector<Meta> records;
   struct stat status;
   if (::fstat(fd_.get(), &status) != 0) return sys_error("stat the buffer file", errno);
-  if (!read_at(offsetof(BufferHeader, meta_used), &used, 8)) return sys_error("read the buffer file", EIO);
+  if (!read_at(offsetof(BufferHeader, meta_used), &used, 8))
+    return sys_error("read the buffer file", EIO);
   uint64_t size = uint64_t(status.st_size);
   uint64_t there = size > header_.meta_offset ? size - header_.meta_offset : 0;
   used = std::min(used, there);  // a file cut short: read what is left
-  if (used > kMaxMetaBytes) return user_error(EINVAL, "damaged buffer file: its meta log exceeds 256 MiB");
+  if (used > kMaxMetaBytes)
+    return user_error(EINVAL, "damaged buffer file: its meta log exceeds 256 MiB");
   std::string log(used, '\0');
-  if (used && !read_at(header_.meta_offset, log.data(), used)) return sys_error("read the meta log", EIO);
+  if (used && !read_at(header_.meta_offset, log.data(), used))
+    return sys_error("read the meta log", EIO);
   for (uint64_t at = 0; used - at >= sizeof(abi::MetaRecord);) {
     abi::MetaRecord record;
     std::memcpy(&record, log.data() + at, sizeof record);

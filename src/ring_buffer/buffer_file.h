@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Readers of a buffer file (abi/buffer_abi.h), of a live process, a dead one, or a hostile one (G6):
-// every offset and length is checked against what is really there before use. The file is read with
-// pread() only: a file that is cut short under our hands gives short reads, never a SIGBUS, and a
-// value that was checked cannot change afterwards.
+// Readers of a buffer file (abi/buffer_abi.h), of a live process, a dead one, or a hostile one
+// (G6): every offset and length is checked against what is really there before use. The file is
+// read with pread() only: a file that is cut short under our hands gives short reads, never a
+// SIGBUS, and a value that was checked cannot change afterwards.
 #pragma once
 
 #include <cstdint>
@@ -19,19 +19,19 @@
 namespace patchbay {
 
 struct RingStats {
-  uint64_t entries = 0;   // ever published
+  uint64_t entries = 0;  // ever published
   uint64_t dropped = 0;
   uint64_t oldest_seq = 0, current_seq = 0;
 };
 
-// One sub-buffer copied out, in the kernel's layout, ready for trace.dat: commit word set (with bits
-// 31/30 and the count when events were lost before it), zeros behind the data.
+// One sub-buffer copied out, in the kernel's layout, ready for trace.dat: commit word set (with
+// bits 31/30 and the count when events were lost before it), zeros behind the data.
 struct PageImage {
-  std::vector<uint8_t> bytes;   // subbuf_size
+  std::vector<uint8_t> bytes;  // subbuf_size
   uint64_t seq = 0;
-  uint64_t lost_before = 0;     // events lost between the page delivered before and this one
-  uint32_t used = 0;            // bytes of events
-  uint64_t entries = 0;         // events in this image
+  uint64_t lost_before = 0;  // events lost between the page delivered before and this one
+  uint32_t used = 0;         // bytes of events
+  uint64_t entries = 0;      // events in this image
 };
 
 class BufferFile {
@@ -49,26 +49,29 @@ class BufferFile {
   uint64_t recursion() const;
   uint64_t missed() const;
 
-  std::vector<abi::ClockPair> clock_pairs() const;               // in order of time
-  std::vector<abi::CommEntry> comms() const;                     // complete ones, in order
-  struct Meta { uint32_t type; std::string payload; };
-  Result<std::vector<Meta>> meta() const;                        // the published meta log
+  std::vector<abi::ClockPair> clock_pairs() const;  // in order of time
+  std::vector<abi::CommEntry> comms() const;        // complete ones, in order
+  struct Meta {
+    uint32_t type;
+    std::string payload;
+  };
+  Result<std::vector<Meta>> meta() const;  // the published meta log
 
-  // Next sub-buffer of a ring that is complete (a newer one exists); with `include_current` also the
-  // one being written (whole events of it only; a later call delivers only what came after).
+  // Next sub-buffer of a ring that is complete (a newer one exists); with `include_current` also
+  // the one being written (whole events of it only; a later call delivers only what came after).
   // Returns false when there is none now. Consuming readers publish their progress.
   bool next_page(uint32_t ring, bool include_current, PageImage* out);
 
  private:
   // How far the reader has come in one ring.
   struct Ring {
-    uint64_t next_seq = 0;      // sub-buffer to deliver next …
-    uint32_t next_offset = 0;   // … and the bytes of its events that were already delivered
-    uint64_t time = 0;          // of the last delivered event, when next_offset > 0
-    uint64_t entries = 0;       // the ring's count of events up to there: what is missing was lost
-    bool started = false;       // entries is meaningful
+    uint64_t next_seq = 0;     // sub-buffer to deliver next …
+    uint32_t next_offset = 0;  // … and the bytes of its events that were already delivered
+    uint64_t time = 0;         // of the last delivered event, when next_offset > 0
+    uint64_t entries = 0;      // the ring's count of events up to there: what is missing was lost
+    bool started = false;      // entries is meaningful
   };
-  struct Current;               // what publish says now
+  struct Current;  // what publish says now
   BufferFile() = default;
 
   Status load_header(const std::string& name);
@@ -92,8 +95,8 @@ class BufferFile {
 // Walks the events of one sub-buffer image. Bounded by `used`; a malformed header ends the walk and
 // sets malformed.
 struct EventView {
-  uint64_t time;                     // absolute, in the buffer's clock units
-  std::span<const uint8_t> record;   // starts with RecordHeader
+  uint64_t time;                    // absolute, in the buffer's clock units
+  std::span<const uint8_t> record;  // starts with RecordHeader
 };
 class EventIterator {
  public:
@@ -118,9 +121,10 @@ void store_commit(std::span<uint8_t> page, uint32_t used, uint64_t lost);
 inline constexpr uint64_t kLostUnknown = ~uint64_t{0};
 void read_commit(PageImage* image);
 
-// TSC -> CLOCK_MONOTONIC by one line through the recorded pairs: ns = ((tsc - tsc0) * mult >> shift) + ns0.
-// fit_clock() makes lines with tsc0 == 0 and ns0 an offset modulo 2^64, because that is the arithmetic
-// of trace.dat's TSC2NSEC and OFFSET options: both ways of reading give the same nanosecond.
+// TSC -> CLOCK_MONOTONIC by one line through the recorded pairs: ns = ((tsc - tsc0) * mult >>
+// shift) + ns0. fit_clock() makes lines with tsc0 == 0 and ns0 an offset modulo 2^64, because that
+// is the arithmetic of trace.dat's TSC2NSEC and OFFSET options: both ways of reading give the same
+// nanosecond.
 struct ClockLine {
   uint64_t tsc0 = 0, ns0 = 0;
   uint32_t mult = 1, shift = 0;

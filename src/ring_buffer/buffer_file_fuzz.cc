@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Any bytes as a buffer file (G6): no crash, no hang, no read beyond its end. Input: pairs of a place and a
-// value, laid over a good file, so that the fuzzer gets behind the checks of the header; then the size.
+// Any bytes as a buffer file (G6): no crash, no hang, no read beyond its end. Input: pairs of a
+// place and a value, laid over a good file, so that the fuzzer gets behind the checks of the
+// header; then the size.
 #include <sys/mman.h>
 
 #include "ring_buffer/buffer_file.h"
@@ -51,7 +52,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     uint32_t place;
     std::memcpy(&place, data + i, 4);
     // The header is worth as many tries as all the rest.
-    place = place & 1 ? (place >> 1) % sizeof(abi::BufferHeader) : uint32_t((place >> 1) % (bytes.size() - 8));
+    place = place & 1 ? (place >> 1) % sizeof(abi::BufferHeader)
+                      : uint32_t((place >> 1) % (bytes.size() - 8));
     std::memcpy(bytes.data() + place, data + i + 4, 8);
   }
   UniqueFd fd(::memfd_create("fuzz", MFD_CLOEXEC));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The reader against RingModel: what was published arrives once, in order, and what did not is counted.
+// The reader against RingModel: what was published arrives once, in order, and what did not is
+// counted.
 #include "ring_buffer/buffer_file.h"
 
 #include <gtest/gtest.h>
@@ -67,7 +68,8 @@ void drain(BufferFile* file, uint32_t ring, bool include_current, Got* got) {
   }
 }
 
-std::unique_ptr<BufferFile> open_model(const RingModel& model, const TempFile& temp, bool consume = false) {
+std::unique_ptr<BufferFile> open_model(const RingModel& model, const TempFile& temp,
+                                       bool consume = false) {
   EXPECT_TRUE(model.save(temp.path()));
   auto file = BufferFile::open(temp.path(), consume);
   EXPECT_TRUE(file.ok()) << (file.ok() ? "" : file.error().message());
@@ -100,7 +102,8 @@ TEST(BufferFile, DeliversTheCurrentPageOnceAndThenOnlyWhatCameAfter) {
   model.save(temp.path());
   drain(file.get(), 0, true, &got);
   EXPECT_EQ(got.numbers, (std::vector<uint32_t>{0, 1, 2, 3, 4}));
-  EXPECT_EQ(got.times, (std::vector<uint64_t>{1000, 1010, 1020, uint64_t{1} << 40, (uint64_t{1} << 40) + 5}));
+  EXPECT_EQ(got.times,
+            (std::vector<uint64_t>{1000, 1010, 1020, uint64_t{1} << 40, (uint64_t{1} << 40) + 5}));
   EXPECT_EQ(got.lost, 0u);
 }
 
@@ -157,8 +160,10 @@ TEST(BufferFile, AnyMixOfWritingAndReadingAccountsForEveryEvent) {
     for (int round = 0; round < 60; round++) {
       for (uint32_t i = random() % 300; i > 0; i--) {
         time += random() % 20 == 0 ? uint64_t{1} << (20 + random() % 30) : random() % 1000;
-        if (model.write(0, time, record(uint32_t(written + refused), 12 + 4 * (random() % 60)))) written++;
-        else refused++;
+        if (model.write(0, time, record(uint32_t(written + refused), 12 + 4 * (random() % 60))))
+          written++;
+        else
+          refused++;
       }
       uint64_t read_seq = 0;  // save() must not undo the reader's word
       int fd = ::open(temp.path().c_str(), O_RDONLY);
@@ -243,14 +248,16 @@ TEST(BufferFile, MetaAndCommsComeBack) {
 TEST(EventIterator, WalksEveryKindOfEvent) {
   std::vector<uint8_t> page(256, 0);
   const uint32_t words[] = {
-      1000, 0, 0, 0,                          // time 1000, commit set below
-      2 | 5 << 5, 0x11111111, 0x22222222,     // small, 8 bytes, delta 5
-      30 | 3 << 5, 1,                         // extend: (1 << 27) + 3
-      0 | 1 << 5, 12, 0x33333333, 0x44444444, // big: length word 12 = 8 bytes + itself, delta 1
-      29 | 7 << 5, 8, 0,                      // discarded: 4 + 8 bytes, its delta 7 counts
-      31 | 9 << 5, 2,                         // absolute: (2 << 27) + 9
-      1 | 2 << 5, 0x55555555,                 // small, 4 bytes, delta 2
-      29, 0,                                  // padding to the end
+      1000,        0,          0,
+      0,                                    // time 1000, commit set below
+      2 | 5 << 5,  0x11111111, 0x22222222,  // small, 8 bytes, delta 5
+      30 | 3 << 5, 1,                       // extend: (1 << 27) + 3
+      0 | 1 << 5,  12,         0x33333333,
+      0x44444444,                  // big: length word 12 = 8 bytes + itself, delta 1
+      29 | 7 << 5, 8,          0,  // discarded: 4 + 8 bytes, its delta 7 counts
+      31 | 9 << 5, 2,              // absolute: (2 << 27) + 9
+      1 | 2 << 5,  0x55555555,     // small, 4 bytes, delta 2
+      29,          0,              // padding to the end
   };
   std::memcpy(page.data(), words, sizeof words);
   EventIterator events(page, sizeof words - 16);
@@ -303,7 +310,8 @@ TEST(FitClock, FindsTheLineThroughThePairs) {
 TEST(FitClock, IsTheIdentityForNanosecondsAndForNonsense) {
   EXPECT_EQ(fit_clock(abi::kClockMonotonic, {{5, 9, 9}}).to_ns(123), 123u);
   EXPECT_EQ(fit_clock(abi::kClockTsc, {}).to_ns(123), 123u);
-  ClockLine one = fit_clock(abi::kClockTsc, {{uint64_t{1} << 63, 4000, 0}});  // one pair, another boot
+  ClockLine one =
+      fit_clock(abi::kClockTsc, {{uint64_t{1} << 63, 4000, 0}});  // one pair, another boot
   EXPECT_EQ(one.to_ns((uint64_t{1} << 63) + 50), 4050u);
   ClockLine mad = fit_clock(abi::kClockTsc, {{100, 1, 0}, {101, ~uint64_t{0}, 0}});
   EXPECT_EQ(mad.to_ns(100), 1u);

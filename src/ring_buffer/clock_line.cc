@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// From TSC ticks to CLOCK_MONOTONIC. The TSC is invariant where it is recorded, so one straight line
-// is enough: through the first and the last pair, whose own error (some 50 ns each) is then spread over
-// the whole recording. A recording shorter than a second borrows a pair of now, when the machine has
-// not been started again since.
+// From TSC ticks to CLOCK_MONOTONIC. The TSC is invariant where it is recorded, so one straight
+// line is enough: through the first and the last pair, whose own error (some 50 ns each) is then
+// spread over the whole recording. A recording shorter than a second borrows a pair of now, when
+// the machine has not been started again since.
 #include <time.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Walking the events of one page image (spec: ftrace.md 11.2), and its commit word (11.1). The bytes
-// may come from anywhere: each length is checked before it is followed.
+// Walking the events of one page image (spec: ftrace.md 11.2), and its commit word (11.1). The
+// bytes may come from anywhere: each length is checked before it is followed.
 #include <algorithm>
 #include <cstring>
 
@@ -102,7 +102,8 @@ void read_commit(PageImage* image) {
   EventIterator events(image->bytes, uint32_t(std::min<uint64_t>(used, room)));
   EventView event;
   while (events.next(&event)) image->entries++;
-  image->used = events.position() > abi::kPageHeaderSize ? events.position() - abi::kPageHeaderSize : 0;
+  image->used =
+      events.position() > abi::kPageHeaderSize ? events.position() - abi::kPageHeaderSize : 0;
 }
 
 }  // namespace patchbay

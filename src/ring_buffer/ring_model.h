@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// For tests: the writer's rules of abi/buffer_abi.h once more, in the plainest way, into a file image in
-// memory. It is the model that the real writer and the readers are held against.
+// For tests: the writer's rules of abi/buffer_abi.h once more, in the plainest way, into a file
+// image in memory. It is the model that the real writer and the readers are held against.
 #pragma once
 
 #include <fcntl.h>
@@ -32,7 +32,11 @@ class RingModel {
     if (overwrite) h.flags = abi::kBufferOverwrite;
     h.pid = 77;
     uint64_t at = 4096;
-    auto part = [&at](uint64_t size) { uint64_t o = at; at += (size + 4095) & ~uint64_t{4095}; return o; };
+    auto part = [&at](uint64_t size) {
+      uint64_t o = at;
+      at += (size + 4095) & ~uint64_t{4095};
+      return o;
+    };
     h.clock_offset = part(sizeof(abi::ClockTable));
     h.comm_offset = part(sizeof(abi::CommTable));
     h.reader_offset = part(h.nr_rings * 8);
@@ -47,7 +51,8 @@ class RingModel {
 
   abi::BufferHeader& header() { return *reinterpret_cast<abi::BufferHeader*>(bytes.data()); }
   abi::RingControl& ring(uint32_t r) {
-    return *reinterpret_cast<abi::RingControl*>(bytes.data() + header().ring_offset + r * abi::kRingControlStride);
+    return *reinterpret_cast<abi::RingControl*>(bytes.data() + header().ring_offset +
+                                                r * abi::kRingControlStride);
   }
   abi::PageMeta& meta(uint32_t r, uint64_t seq) {
     uint64_t slot = uint64_t(r) * header().nr_subbufs + seq % header().nr_subbufs;
@@ -62,7 +67,8 @@ class RingModel {
   bool write(uint32_t r, uint64_t time, std::string_view record) {
     abi::RingControl& rc = ring(r);
     abi::RingSlot last = rc.slot[rc.publish >> 32 & 1];
-    uint64_t offset = uint32_t(rc.publish), lap = rc.publish >> abi::kLapShift, index = (offset - 1) / 4096;
+    uint64_t offset = uint32_t(rc.publish), lap = rc.publish >> abi::kLapShift,
+             index = (offset - 1) / 4096;
     uint64_t within = offset - index * 4096, delta = time - last.time;
     bool big = record.size() > abi::kMaxSmallData, first = within == abi::kPageHeaderSize;
     bool extend = !first && delta >> abi::kDeltaBits;
@@ -71,7 +77,8 @@ class RingModel {
     if (within + need + (extend ? 8 : 0) > 4096) {
       uint64_t read_seq;
       std::memcpy(&read_seq, bytes.data() + header().reader_offset + r * 8, 8);
-      if (!(header().flags & abi::kBufferOverwrite) && int64_t(seq + 1 - read_seq) > int64_t(header().nr_subbufs) - 2) {
+      if (!(header().flags & abi::kBufferOverwrite) &&
+          int64_t(seq + 1 - read_seq) > int64_t(header().nr_subbufs) - 2) {
         rc.dropped++;
         return false;
       }
@@ -101,13 +108,15 @@ class RingModel {
     uint64_t parity = ~(rc.publish >> 32) & 1;
     rc.slot[parity] = {time, last.entries + 1};
     uint64_t slot = seq % header().nr_subbufs;
-    rc.publish = (seq / header().nr_subbufs) << abi::kLapShift | parity << 32 | (slot * 4096 + within);
+    rc.publish =
+        (seq / header().nr_subbufs) << abi::kLapShift | parity << 32 | (slot * 4096 + within);
     return true;
   }
 
   void add_meta(uint32_t type, std::string_view payload) {
     abi::MetaRecord record{type, uint32_t(payload.size())};
-    bytes.insert(bytes.end(), reinterpret_cast<uint8_t*>(&record), reinterpret_cast<uint8_t*>(&record + 1));
+    bytes.insert(bytes.end(), reinterpret_cast<uint8_t*>(&record),
+                 reinterpret_cast<uint8_t*>(&record + 1));
     bytes.insert(bytes.end(), payload.begin(), payload.end());
     bytes.resize((bytes.size() + 7) & ~size_t{7});
     header().meta_used = bytes.size() - header().meta_offset;
@@ -131,7 +140,8 @@ class RingModel {
     table->count++;
   }
   bool save(const std::string& path) const {
-    int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);  // not truncated: readers keep it open
+    int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC,
+                    0600);  // not truncated: readers keep it open
     bool good = fd >= 0 && ::pwrite(fd, bytes.data(), bytes.size(), 0) == ssize_t(bytes.size());
     if (fd >= 0) ::close(fd);
     return good;

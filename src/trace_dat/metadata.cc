@@ -29,7 +29,8 @@ bool add_format(std::string_view payload, RecordedMeta* out) {
   while (!rest.empty() && rest.back() == '\0') rest.remove_suffix(1);
   Result<EventCall> event = parse_format(system, rest);
   if (!event.ok()) return false;
-  auto same = std::find_if(out->events.begin(), out->events.end(), [&](const EventCall& e) { return e.id == event->id; });
+  auto same = std::find_if(out->events.begin(), out->events.end(),
+                           [&](const EventCall& e) { return e.id == event->id; });
   if (same != out->events.end()) {
     out->formats.erase(out->formats.begin() + (same - out->events.begin()));
     out->events.erase(same);
@@ -47,8 +48,11 @@ bool add_module(std::string_view payload, RecordedMeta* out) {
   if (!split_at_nul(&rest, &build_id)) return false;
   if (!split_at_nul(&rest, &path)) path = rest;
   if (module.end <= module.start) return false;
-  std::erase_if(out->modules, [&](const RecordedModule& m) { return m.start < module.end && module.start < m.end; });
-  out->modules.push_back({module.start, module.end, module.bias, std::string(build_id), std::string(path)});
+  std::erase_if(out->modules, [&](const RecordedModule& m) {
+    return m.start < module.end && module.start < m.end;
+  });
+  out->modules.push_back(
+      {module.start, module.end, module.bias, std::string(build_id), std::string(path)});
   return true;
 }
 
@@ -76,8 +80,8 @@ struct Symbol {
 
 std::string stats_text(const BufferFile& file, uint32_t ring) {
   RingStats stats = file.stats(ring);
-  return "entries: " + std::to_string(stats.entries) + "\noverrun: 0\ncommit overrun: 0\ndropped events: " +
-         std::to_string(stats.dropped) + "\n";
+  return "entries: " + std::to_string(stats.entries) +
+         "\ndropped events: " + std::to_string(stats.dropped) + "\n";
 }
 
 }  // namespace
@@ -104,8 +108,8 @@ void AddressCollector::set_events(const std::vector<EventCall>& events) {
   for (const EventCall& event : events) {
     if (event.id >= by_id_.size()) by_id_.resize(size_t(event.id) + 1);
     for (const EventField& field : event.fields) {
-      bool address = field.name == "__ip" || field.name == "__parent_ip" || field.type == "symbol" ||
-                     field.type == "unsigned symbol";
+      bool address = field.name == "__ip" || field.name == "__parent_ip" ||
+                     field.type == "symbol" || field.type == "unsigned symbol";
       if (address && field.size >= 8) by_id_[event.id].push_back({field.offset, field.size / 8});
     }
   }
@@ -147,7 +151,8 @@ std::string kallsyms_text(SymbolTable* symbols, const std::vector<uint64_t>& add
     if (symbols && symbols->symbolize(address, &found)) {
       std::string module = found.module ? found.module->path() : "";
       module = plain_name(module.substr(module.rfind('/') + 1));
-      lines[found.start] = {plain_name(found.name), module == "?" ? "" : module, found.start + found.size};
+      lines[found.start] = {plain_name(found.name), module == "?" ? "" : module,
+                            found.start + found.size};
     } else {
       snprintf(hex, sizeof hex, "0x%" PRIx64, address);
       lines.insert({address, {hex, "", address + 1}});
@@ -164,12 +169,14 @@ std::string kallsyms_text(SymbolTable* symbols, const std::vector<uint64_t>& add
     uint64_t end = line->second.end;
     if (end <= line->first || (next != lines.end() && next->first <= end)) continue;
     snprintf(hex, sizeof hex, "%016" PRIx64, end);
-    text += std::string(hex) + " t 0x" + std::string(hex + std::min<size_t>(strspn(hex, "0"), 15)) + "\n";
+    text += std::string(hex) + " t 0x" + std::string(hex + std::min<size_t>(strspn(hex, "0"), 15)) +
+            "\n";
   }
   return text;
 }
 
-Result<TraceDatMetadata> collect_metadata(const BufferFile& file, const AddressCollector& addresses) {
+Result<TraceDatMetadata> collect_metadata(const BufferFile& file,
+                                          const AddressCollector& addresses) {
   auto meta = read_recorded_meta(file);
   if (!meta.ok()) return meta.error();
   TraceDatMetadata out;
@@ -184,12 +191,14 @@ Result<TraceDatMetadata> collect_metadata(const BufferFile& file, const AddressC
       if (uint8_t(c) < ' ' || c == 0x7f) c = '?';
     out.cmdlines += std::to_string(tid) + " " + line + "\n";
   }
-  for (uint32_t ring = 0; ring < file.nr_rings(); ring++) out.cpu_stats.push_back(stats_text(file, ring));
+  for (uint32_t ring = 0; ring < file.nr_rings(); ring++)
+    out.cpu_stats.push_back(stats_text(file, ring));
   out.tsc = file.header().clock == abi::kClockTsc;
   out.clock_line = fit_clock(file.header().clock, file.clock_pairs());
   utsname system;
   if (uname(&system) == 0)
-    out.uname = std::string(system.sysname) + " " + system.nodename + " " + system.release + " " + system.machine;
+    out.uname = std::string(system.sysname) + " " + system.nodename + " " + system.release + " " +
+                system.machine;
   out.trace_id = file.header().start_realtime_ns ^ uint64_t(uint32_t(file.header().pid)) << 32;
   return out;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// From a buffer file to what a trace.dat needs besides the pages: formats, clock, comms, statistics, and
-// the names of those functions whose addresses the recorded events hold.
+// From a buffer file to what a trace.dat needs besides the pages: formats, clock, comms,
+// statistics, and the names of those functions whose addresses the recorded events hold.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,8 @@ namespace patchbay {
 // Events and modules out of the meta log. A record that does not parse is skipped and counted.
 struct RecordedMeta {
   std::vector<EventCall> events;
-  std::vector<TraceDatMetadata::Format> formats;  // the texts as written, one per event id: the last wins
+  std::vector<TraceDatMetadata::Format>
+      formats;  // the texts as written, one per event id: the last wins
   std::vector<RecordedModule> modules;
   std::string exe, command_line;
   uint32_t malformed = 0;
@@ -45,11 +46,13 @@ class AddressCollector {
   uint64_t last_[8] = {};
 };
 
-// Lines "%016llx t name\t[module]\n", ascending: the function of each address, and behind a function a line
-// that ends it where no other begins. An address without a function gets a line of its own, named 0x….
+// Lines "%016llx t name\t[module]\n", ascending: the function of each address, and behind a
+// function a line that ends it where no other begins. An address without a function gets a line of
+// its own, named 0x….
 std::string kallsyms_text(SymbolTable* symbols, const std::vector<uint64_t>& addresses);
 
 // Everything but the pages. `addresses` were collected from the pages that go into the file.
-Result<TraceDatMetadata> collect_metadata(const BufferFile& file, const AddressCollector& addresses);
+Result<TraceDatMetadata> collect_metadata(const BufferFile& file,
+                                          const AddressCollector& addresses);
 
 }  // namespace patchbay

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Any bytes as a trace.dat: no crash, no hang, no read beyond its end. The input is laid as patches (place,
-// value) over a good file of version 6 or 7, or taken as the whole file.
+// Any bytes as a trace.dat: no crash, no hang, no read beyond its end. The input is laid as patches
+// (place, value) over a good file of version 6 or 7, or taken as the whole file.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -17,11 +17,13 @@ namespace {
 
 std::string make_file(int version) {
   test::RingModel model(1, 4);
-  for (uint64_t i = 0; i < 20; i++) model.write(0, i << i, std::string("\x58\x02\0\0\1\0\0\0", 8) + std::string(40, 'x'));
+  for (uint64_t i = 0; i < 20; i++)
+    model.write(0, i << i, std::string("\x58\x02\0\0\1\0\0\0", 8) + std::string(40, 'x'));
   TraceDatMetadata metadata;
   metadata.formats.push_back(
       {"functions", "f",
-       "name: f\nID: 600\nformat:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\n"
+       "name: f\nID: 600\nformat:\n\tfield:unsigned short "
+       "common_type;\toffset:0;\tsize:2;\tsigned:0;\n\n"
        "\tfield:unsigned long __parent_ip;\toffset:8;\tsize:8;\tsigned:0;\n"
        "\tfield:unsigned long __ip;\toffset:16;\tsize:8;\tsigned:0;\n"
        "\tfield:__data_loc char[] s;\toffset:24;\tsize:4;\tsigned:0;\n"

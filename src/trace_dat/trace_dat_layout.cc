@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The order of the parts is docs/trace_dat.md's. Offsets of the pages stand in front of them, so the layout is
-// made twice: once for its length, once with the right numbers.
+// The order of the parts is docs/trace_dat.md's. Offsets of the pages stand in front of them, so
+// the layout is made twice: once for its length, once with the right numbers.
 #include "trace_dat/trace_dat_layout.h"
 
 #include <algorithm>
@@ -48,7 +48,9 @@ std::string event_formats(const TraceDatMetadata& metadata) {
   return out;
 }
 
-std::string clock_list(const TraceDatMetadata& metadata) { return metadata.tsc ? "[x86-tsc]" : "[mono]"; }
+std::string clock_list(const TraceDatMetadata& metadata) {
+  return metadata.tsc ? "[x86-tsc]" : "[mono]";
+}
 
 void put_option(std::string* out, uint16_t id, std::string_view body) {
   put(out, id);
@@ -69,7 +71,8 @@ std::string common_options(const TraceDatMetadata& metadata, size_t cpus) {
   std::string clock = clock_list(metadata);
   put_option(&out, abi::kDatTraceClock, std::string_view(clock.c_str(), clock.size() + 1));
   if (!metadata.uname.empty())
-    put_option(&out, abi::kDatUname, std::string_view(metadata.uname.c_str(), metadata.uname.size() + 1));
+    put_option(&out, abi::kDatUname,
+               std::string_view(metadata.uname.c_str(), metadata.uname.size() + 1));
   for (size_t cpu = 0; cpu < std::min(cpus, metadata.cpu_stats.size()); cpu++) {
     std::string stats = "CPU: " + std::to_string(cpu) + "\n" + metadata.cpu_stats[cpu];
     put_option(&out, abi::kDatCpuStat, std::string_view(stats.c_str(), stats.size() + 1));
@@ -148,8 +151,9 @@ class SectionList {
   std::string options_, strings_;
 };
 
-std::string buffer_option(const TraceDatOptions& options, const TraceDatMetadata& metadata, uint64_t section,
-                          const std::vector<uint64_t>& present, const std::vector<uint64_t>& offsets) {
+std::string buffer_option(const TraceDatOptions& options, const TraceDatMetadata& metadata,
+                          uint64_t section, const std::vector<uint64_t>& present,
+                          const std::vector<uint64_t>& offsets) {
   std::string body;
   put(&body, section);
   put_text(&body, "");
@@ -230,8 +234,8 @@ std::string header_event_text() {
 }
 
 std::string trace_dat_layout(const TraceDatOptions& options, const TraceDatMetadata& metadata,
-                             const std::vector<uint64_t>& reserved, const std::vector<uint64_t>& present,
-                             std::vector<uint64_t>* offsets) {
+                             const std::vector<uint64_t>& reserved,
+                             const std::vector<uint64_t>& present, std::vector<uint64_t>* offsets) {
   auto layout = options.version == 6 ? layout_v6 : layout_v7;
   offsets->assign(reserved.size(), 0);
   uint64_t at = layout(options, metadata, present, *offsets).size();

@@ -10,10 +10,10 @@
 
 namespace patchbay {
 
-// The file from its start up to the first page. CPU i's pages belong at (*offsets)[i]: `reserved[i]` pages
-// have room there, `present[i]` of them are listed.
+// The file from its start up to the first page. CPU i's pages belong at (*offsets)[i]:
+// `reserved[i]` pages have room there, `present[i]` of them are listed.
 std::string trace_dat_layout(const TraceDatOptions& options, const TraceDatMetadata& metadata,
-                             const std::vector<uint64_t>& reserved, const std::vector<uint64_t>& present,
-                             std::vector<uint64_t>* offsets);
+                             const std::vector<uint64_t>& reserved,
+                             const std::vector<uint64_t>& present, std::vector<uint64_t>* offsets);
 
 }  // namespace patchbay

@@ -23,26 +23,46 @@ constexpr uint32_t kMaxPage = 16 << 20;
 
 const char* part_name(uint16_t id) {
   switch (id) {
-    case abi::kDatOptionDone: return "options";
-    case abi::kDatDate: return "date";
-    case abi::kDatCpuStat: return "cpu stat";
-    case abi::kDatBuffer: return "buffer";
-    case abi::kDatTraceClock: return "trace clock";
-    case abi::kDatUname: return "uname";
-    case abi::kDatOffset: return "time offset";
-    case abi::kDatCpuCount: return "cpu count";
-    case abi::kDatVersion: return "version";
-    case abi::kDatTraceId: return "trace id";
-    case abi::kDatTsc2Nsec: return "tsc to ns";
-    case abi::kDatStrings: return "strings";
-    case abi::kDatHeaderInfo: return "header info";
-    case abi::kDatFtraceFormats: return "ftrace formats";
-    case abi::kDatEventFormats: return "event formats";
-    case abi::kDatKallsyms: return "kallsyms";
-    case abi::kDatPrintk: return "printk formats";
-    case abi::kDatCmdlines: return "command lines";
-    case abi::kDatBufferText: return "text buffer";
-    default: return "unknown";
+    case abi::kDatOptionDone:
+      return "options";
+    case abi::kDatDate:
+      return "date";
+    case abi::kDatCpuStat:
+      return "cpu stat";
+    case abi::kDatBuffer:
+      return "buffer";
+    case abi::kDatTraceClock:
+      return "trace clock";
+    case abi::kDatUname:
+      return "uname";
+    case abi::kDatOffset:
+      return "time offset";
+    case abi::kDatCpuCount:
+      return "cpu count";
+    case abi::kDatVersion:
+      return "version";
+    case abi::kDatTraceId:
+      return "trace id";
+    case abi::kDatTsc2Nsec:
+      return "tsc to ns";
+    case abi::kDatStrings:
+      return "strings";
+    case abi::kDatHeaderInfo:
+      return "header info";
+    case abi::kDatFtraceFormats:
+      return "ftrace formats";
+    case abi::kDatEventFormats:
+      return "event formats";
+    case abi::kDatKallsyms:
+      return "kallsyms";
+    case abi::kDatPrintk:
+      return "printk formats";
+    case abi::kDatCmdlines:
+      return "command lines";
+    case abi::kDatBufferText:
+      return "text buffer";
+    default:
+      return "unknown";
   }
 }
 
@@ -60,10 +80,18 @@ std::string describe_format(const uint8_t* start, size_t size) {
     const char* what;
   };
   static const Known known[] = {
-      {"\x7f" "ELF", 4, "an ELF file"},       {"\x28\xb5\x2f\xfd", 4, "a file compressed with zstd"},
-      {"\x1f\x8b", 2, "a file compressed with gzip"}, {"PERFILE2", 8, "a perf.data file"},
-      {"# tracer", 8, "the text of a trace file"},    {"\xfd" "7zXZ", 5, "a file compressed with xz"},
-      {"PK\x03\x04", 4, "a zip archive"},             {"SQLite format 3", 15, "an SQLite database"},
+      {"\x7f"
+       "ELF",
+       4, "an ELF file"},
+      {"\x28\xb5\x2f\xfd", 4, "a file compressed with zstd"},
+      {"\x1f\x8b", 2, "a file compressed with gzip"},
+      {"PERFILE2", 8, "a perf.data file"},
+      {"# tracer", 8, "the text of a trace file"},
+      {"\xfd"
+       "7zXZ",
+       5, "a file compressed with xz"},
+      {"PK\x03\x04", 4, "a zip archive"},
+      {"SQLite format 3", 15, "an SQLite database"},
   };
   for (const Known& k : known)
     if (size >= k.size && std::memcmp(start, k.magic, k.size) == 0) return k.what;
@@ -124,7 +152,8 @@ Result<std::unique_ptr<TraceDatReader>> TraceDatReader::open(const std::string& 
   return from_fd(std::move(fd), path);
 }
 
-Result<std::unique_ptr<TraceDatReader>> TraceDatReader::from_fd(UniqueFd fd, const std::string& name) {
+Result<std::unique_ptr<TraceDatReader>> TraceDatReader::from_fd(UniqueFd fd,
+                                                                const std::string& name) {
   std::unique_ptr<TraceDatReader> reader(new TraceDatReader());
   reader->name_ = name;
   reader->fd_ = std::move(fd);
@@ -155,7 +184,8 @@ Status TraceDatReader::load() {
   size_t size = size_t(std::min<uint64_t>(sizeof start, file_size_));
   read_at(0, start, size);
   if (std::memcmp(start, abi::kTraceDatMagic, sizeof start) != 0) {
-    if (file_size_ == 0) return user_error(EINVAL, name_ + ": not a trace.dat or buffer file: it is empty");
+    if (file_size_ == 0)
+      return user_error(EINVAL, name_ + ": not a trace.dat or buffer file: it is empty");
     std::string hex, what = describe_format(start, size);
     char byte[4];
     for (size_t i = 0; i < std::min<size_t>(size, 8); i++) {
@@ -168,14 +198,18 @@ Status TraceDatReader::load() {
   cursor.skip(sizeof start);
   std::string version;
   uint8_t endian = 0, long_size = 0;
-  if (!cursor.text(&version) || !cursor.number(&endian) || !cursor.number(&long_size) || !cursor.number(&page_size_))
+  if (!cursor.text(&version) || !cursor.number(&endian) || !cursor.number(&long_size) ||
+      !cursor.number(&page_size_))
     return damaged("it ends within its header");
   if (version != "6" && version != "7")
     return user_error(EINVAL, name_ + ": a trace.dat of version " + version.substr(0, 8) +
                                   "; versions 6 and 7 can be read");
-  if (endian != 0) return user_error(EINVAL, name_ + ": recorded on a big-endian machine, which is not supported");
-  if (long_size != 8) return user_error(EINVAL, name_ + ": recorded on a 32-bit machine, which is not supported");
-  if (page_size_ < 64 || page_size_ > kMaxPage) return damaged("its page size is " + std::to_string(page_size_));
+  if (endian != 0)
+    return user_error(EINVAL, name_ + ": recorded on a big-endian machine, which is not supported");
+  if (long_size != 8)
+    return user_error(EINVAL, name_ + ": recorded on a 32-bit machine, which is not supported");
+  if (page_size_ < 64 || page_size_ > kMaxPage)
+    return damaged("its page size is " + std::to_string(page_size_));
   version_ = version[0] - '0';
   return version_ == 6 ? load_v6(&cursor) : load_v7(&cursor);
 }
@@ -186,7 +220,8 @@ Status TraceDatReader::load_event_formats(Cursor* cursor) {
   for (uint32_t i = 0; i < systems; i++) {
     std::string system;
     uint32_t count = 0;
-    if (!cursor->text(&system) || !cursor->number(&count)) return damaged("the event formats are cut short");
+    if (!cursor->text(&system) || !cursor->number(&count))
+      return damaged("the event formats are cut short");
     for (uint32_t j = 0; j < count; j++) {
       uint64_t size = 0;
       std::string text;
@@ -209,7 +244,8 @@ void TraceDatReader::clip(CpuData* cpu, uint32_t page_size) const {
   cpu->size = std::min(cpu->size, there) / page_size * page_size;
 }
 
-// --- version 6: parts one behind the other --------------------------------------------------------
+// --- version 6: parts one behind the other
+// --------------------------------------------------------
 
 Status TraceDatReader::load_v6(Cursor* c) {
   uint64_t start = c->at();
@@ -219,8 +255,8 @@ Status TraceDatReader::load_v6(Cursor* c) {
   };
   uint64_t size = 0;
   uint32_t count = 0, small = 0;
-  if (!c->expect("header_page", 12) || !c->number(&size) || !c->skip(size) || !c->expect("header_event", 13) ||
-      !c->number(&size) || !c->skip(size))
+  if (!c->expect("header_page", 12) || !c->number(&size) || !c->skip(size) ||
+      !c->expect("header_event", 13) || !c->number(&size) || !c->skip(size))
     return damaged("no header_page and header_event behind the file header");
   part(abi::kDatHeaderInfo);
   if (!c->number(&count)) return damaged("it ends before the ftrace formats");
@@ -233,9 +269,11 @@ Status TraceDatReader::load_v6(Cursor* c) {
   part(abi::kDatKallsyms);
   if (!c->number(&small) || !c->skip(small)) return damaged("the printk formats are cut short");
   part(abi::kDatPrintk);
-  if (!c->number(&size) || !c->bytes(size, &cmdlines_)) return damaged("the command lines are cut short");
+  if (!c->number(&size) || !c->bytes(size, &cmdlines_))
+    return damaged("the command lines are cut short");
   part(abi::kDatCmdlines);
-  if (!c->number(&cpu_count_) || cpu_count_ > kMaxCpus) return damaged("its number of CPUs is wrong");
+  if (!c->number(&cpu_count_) || cpu_count_ > kMaxCpus)
+    return damaged("its number of CPUs is wrong");
   std::string word;
   if (!c->bytes(10, &word)) return damaged("it ends before its data");
   std::vector<std::string> instances;
@@ -246,10 +284,13 @@ Status TraceDatReader::load_v6(Cursor* c) {
       if (id == abi::kDatOptionDone) break;
       std::string body;
       uint64_t at = c->at();
-      if (!c->number(&small) || !c->bytes(small, &body)) return damaged("option " + std::to_string(id) + " is cut short");
+      if (!c->number(&small) || !c->bytes(small, &body))
+        return damaged("option " + std::to_string(id) + " is cut short");
       options_.push_back({part_name(id), id, at - 2, body.size() + 6, body});
-      if (id == abi::kDatBuffer) instances.push_back(body);
-      else take_option(id, body);
+      if (id == abi::kDatBuffer)
+        instances.push_back(body);
+      else
+        take_option(id, body);
     }
     part(abi::kDatOptionDone);
     if (!c->bytes(10, &word)) return damaged("it ends before its data");
@@ -275,7 +316,8 @@ Status TraceDatReader::load_v6_buffer(Cursor* c, const std::string& name) {
   buffer.page_size = page_size_;
   for (uint32_t cpu = 0; cpu < cpu_count_; cpu++) {
     CpuData data{cpu};
-    if (!c->number(&data.offset) || !c->number(&data.size)) return damaged("the table of CPUs is cut short");
+    if (!c->number(&data.offset) || !c->number(&data.size))
+      return damaged("the table of CPUs is cut short");
     clip(&data, page_size_);
     buffer.cpus.push_back(data);
   }
@@ -283,18 +325,21 @@ Status TraceDatReader::load_v6_buffer(Cursor* c, const std::string& name) {
   std::string clocks;
   if (trace_clock_option_ && c->number(&size) && size < 4096 && c->bytes(size, &clocks)) {
     size_t open = clocks.find('['), close = clocks.find(']');
-    if (open < close && close != std::string::npos) buffer.clock = clocks.substr(open + 1, close - open - 1);
+    if (open < close && close != std::string::npos)
+      buffer.clock = clocks.substr(open + 1, close - open - 1);
   }
   buffers_.push_back(std::move(buffer));
   return {};
 }
 
-// --- version 7: sections and options --------------------------------------------------------------
+// --- version 7: sections and options
+// --------------------------------------------------------------
 
 Status TraceDatReader::load_v7(Cursor* c) {
   std::string version;
   uint64_t next = 0;
-  if (!c->text(&compression_) || !c->text(&version) || !c->number(&next)) return damaged("it ends within its header");
+  if (!c->text(&compression_) || !c->text(&version) || !c->number(&next))
+    return damaged("it ends within its header");
   for (int i = 0; next != 0; i++) {
     if (i == kMaxOptionSections) return damaged("its options sections have no end");
     PB_TRY(load_v7_options(next, &next));
@@ -308,8 +353,9 @@ Status TraceDatReader::load_v7_options(uint64_t offset, uint64_t* next) {
   if (!c.number(&header) || header.id != abi::kDatOptionDone || header.size > c.left())
     return damaged("no options section at offset " + std::to_string(offset));
   if (header.flags & abi::kDatCompressed)
-    return user_error(EINVAL, name_ + ": its sections are compressed with " + compression_.substr(0, 32) +
-                                  ", which is not supported; record with trace-cmd --compression none");
+    return user_error(EINVAL,
+                      name_ + ": its sections are compressed with " + compression_.substr(0, 32) +
+                          ", which is not supported; record with trace-cmd --compression none");
   sections_.push_back({"options", 0, offset, header.size + sizeof header, ""});
   c = Cursor(this, c.at(), c.at() + header.size);
   *next = 0;
@@ -347,8 +393,9 @@ Status TraceDatReader::load_v7_section(uint16_t id, uint64_t offset) {
   sections_.push_back({part_name(id), id, offset, header.size + sizeof header, ""});
   bool needed = id == abi::kDatEventFormats || id == abi::kDatKallsyms || id == abi::kDatCmdlines;
   if (needed && (header.flags & abi::kDatCompressed))
-    return user_error(EINVAL, name_ + ": its sections are compressed with " + compression_.substr(0, 32) +
-                                  ", which is not supported; record with trace-cmd --compression none");
+    return user_error(EINVAL,
+                      name_ + ": its sections are compressed with " + compression_.substr(0, 32) +
+                          ", which is not supported; record with trace-cmd --compression none");
   c = Cursor(this, c.at(), c.at() + header.size);
   uint32_t small = 0;
   uint64_t size = 0;
@@ -371,19 +418,23 @@ Status TraceDatReader::load_buffer_option(const std::string& body) {
   uint32_t count = 0;
   size_t name_end = body.find('\0', 8);
   size_t clock_end = name_end == std::string::npos ? name_end : body.find('\0', name_end + 1);
-  if (clock_end == std::string::npos || !number(0, &section)) return damaged("a buffer option is cut short");
+  if (clock_end == std::string::npos || !number(0, &section))
+    return damaged("a buffer option is cut short");
   buffer.name = body.substr(8, name_end - 8);
   buffer.clock = body.substr(name_end + 1, clock_end - name_end - 1);
   size_t at = clock_end + 1;
-  if (!number(at, &buffer.page_size) || !number(at + 4, &count)) return damaged("a buffer option is cut short");
-  if (buffer.page_size < 64 || buffer.page_size > kMaxPage) return damaged("the page size of a buffer is wrong");
+  if (!number(at, &buffer.page_size) || !number(at + 4, &count))
+    return damaged("a buffer option is cut short");
+  if (buffer.page_size < 64 || buffer.page_size > kMaxPage)
+    return damaged("the page size of a buffer is wrong");
   at += 8;
   abi::DatSectionHeader header;
   if (!read_at(section, &header, sizeof header) || header.id != abi::kDatBuffer)
     return damaged("a buffer is not where its option says");
   if (header.flags & abi::kDatCompressed)
-    return user_error(EINVAL, name_ + ": its events are compressed with " + compression_.substr(0, 32) +
-                                  ", which is not supported; record with trace-cmd --compression none");
+    return user_error(EINVAL,
+                      name_ + ": its events are compressed with " + compression_.substr(0, 32) +
+                          ", which is not supported; record with trace-cmd --compression none");
   sections_.push_back({"buffer", abi::kDatBuffer, section, header.size + sizeof header, ""});
   for (uint32_t i = 0; i < count; i++, at += 20) {
     CpuData cpu;
@@ -403,7 +454,8 @@ void TraceDatReader::take_option(uint16_t id, const std::string& body) {
     std::memcpy(&shift_, body.data() + 4, 4);
     if (shift_ > 63) mult_ = shift_ = 0;
   }
-  if (id == abi::kDatOffset) time_offset_ = int64_t(std::strtoll(trim_nul(body).c_str(), nullptr, 0));
+  if (id == abi::kDatOffset)
+    time_offset_ = int64_t(std::strtoll(trim_nul(body).c_str(), nullptr, 0));
   if (id == abi::kDatCpuStat) cpu_stats_.push_back(trim_nul(body));
   if (id == abi::kDatTraceClock) trace_clock_option_ = true;
 }
@@ -413,10 +465,12 @@ uint64_t TraceDatReader::to_ns(uint64_t time) const {
   return time + uint64_t(time_offset_);
 }
 
-bool TraceDatReader::read_page(const Buffer& buffer, const CpuData& cpu, uint64_t number, PageImage* out) const {
+bool TraceDatReader::read_page(const Buffer& buffer, const CpuData& cpu, uint64_t number,
+                               PageImage* out) const {
   if (number >= cpu.size / buffer.page_size) return false;
   out->bytes.resize(buffer.page_size);
-  if (!read_at(cpu.offset + number * buffer.page_size, out->bytes.data(), buffer.page_size)) return false;
+  if (!read_at(cpu.offset + number * buffer.page_size, out->bytes.data(), buffer.page_size))
+    return false;
   out->seq = number;
   read_commit(out);
   return true;

@@ -30,7 +30,8 @@ constexpr char kFormat[] =
     "\tfield:int n;\toffset:24;\tsize:4;\tsigned:1;\n"
     "\tfield:__data_loc char[] s;\toffset:28;\tsize:4;\tsigned:0;\n"
     "\tfield:x64 a[2];\toffset:32;\tsize:16;\tsigned:0;\n\n"
-    "print fmt: \"%pS->%pS(n=%d, s=%s, a=%llx:%llx)\", REC->__parent_ip, REC->__ip, REC->n, __get_str(s), "
+    "print fmt: \"%pS->%pS(n=%d, s=%s, a=%llx:%llx)\", REC->__parent_ip, REC->__ip, REC->n, "
+    "__get_str(s), "
     "REC->a[0], REC->a[1]\n";
 constexpr char kKallsyms[] =
     "0000000000401000 t main\n0000000000401100 t foo\t[libx.so]\n0000000000401200 t 0x401200\n";
@@ -58,7 +59,8 @@ test::RingModel make_model(uint32_t clock = abi::kClockTsc, uint32_t events = 70
   uint64_t tsc = clock == abi::kClockTsc ? uint64_t{7} << 50 : 5000000000;
   for (uint32_t i = 0; i < events; i++) {
     tsc += i % 100 == 0 ? uint64_t{3} << 28 : 4200 + i;
-    model.write(i % 3 == 0, tsc, record(77, int32_t(i) - 5, i % 50 == 0 ? std::string(300, 'x') : "text"));
+    model.write(i % 3 == 0, tsc,
+                record(77, int32_t(i) - 5, i % 50 == 0 ? std::string(300, 'x') : "text"));
   }
   model.add_format(600, "functions", kFormat);
   model.add_comm(77, "my prog");
@@ -74,7 +76,8 @@ class TraceDat : public ::testing::Test {
     path_ = std::string(directory_) + "/trace.dat";
   }
   ~TraceDat() override {
-    for (const char* name : {"/trace.dat", "/buffer"}) ::unlink((std::string(directory_) + name).c_str());
+    for (const char* name : {"/trace.dat", "/buffer"})
+      ::unlink((std::string(directory_) + name).c_str());
     ::rmdir(directory_);
   }
 
@@ -166,7 +169,8 @@ TEST_F(TraceDat, TraceCmdReportsTheSameEventsValuesAndOrder) {
       std::vector<std::string> ours = our_report();
       ASSERT_GT(ours.size(), 200u);
       std::string text;
-      if (!trace_cmd_report(&text)) GTEST_SKIP() << "trace-cmd is not installed: NOT compared with it";
+      if (!trace_cmd_report(&text))
+        GTEST_SKIP() << "trace-cmd is not installed: NOT compared with it";
       EXPECT_EQ(normalise(text), ours);
       EXPECT_NE(text.find("main+0x20->foo+0x0("), std::string::npos);
     }
@@ -178,8 +182,10 @@ TEST_F(TraceDat, EveryEventIsThereOrCounted) {
     write_dat(make_model(abi::kClockTsc, 3000), version);
     uint64_t events = 0, lost = 0;
     for (const std::string& line : our_report()) {
-      if (line.starts_with("lost")) lost += std::stoull(line.substr(7));
-      else events++;
+      if (line.starts_with("lost"))
+        lost += std::stoull(line.substr(7));
+      else
+        events++;
     }
     EXPECT_EQ(events + lost, 3000u);
     EXPECT_GT(lost, 0u);
@@ -196,7 +202,8 @@ TEST_F(TraceDat, TimesAreClockMonotonic) {
   write_dat(model, 7);
   std::string text;
   our_report(&text);
-  EXPECT_EQ(text, "            prog-77      [000] .....  1236.567890: main->foo(n=1, s=a, a=abc,1)\n");
+  EXPECT_EQ(text,
+            "            prog-77      [000] .....  1236.567890: main->foo(n=1, s=a, a=abc,1)\n");
 }
 
 TEST_F(TraceDat, RefusesOtherFilesWithASentence) {
@@ -207,15 +214,24 @@ TEST_F(TraceDat, RefusesOtherFilesWithASentence) {
     auto reader = TraceDatReader::open(path_);
     return reader.ok() ? std::string() : reader.error().message();
   };
-  EXPECT_EQ(refuse("\x7f" "ELF\x02\x01\x01"), path_ + ": not a trace.dat or buffer file (starts with 7f 45 4c 46 02 01 01: an ELF file)");
+  EXPECT_EQ(
+      refuse("\x7f"
+             "ELF\x02\x01\x01"),
+      path_ + ": not a trace.dat or buffer file (starts with 7f 45 4c 46 02 01 01: an ELF file)");
   EXPECT_EQ(refuse(""), path_ + ": not a trace.dat or buffer file: it is empty");
-  EXPECT_NE(refuse(std::string_view("\x17\x08\x44tracing5\0\0\x08\0\x10\0\0", 19)).find("version 5"), std::string::npos);
-  EXPECT_NE(refuse(std::string_view("\x17\x08\x44tracing7\0\1\x08\0\x10\0\0", 19)).find("big-endian"), std::string::npos);
-  EXPECT_NE(refuse(std::string_view("\x17\x08\x44tracing7\0", 12)).find("ends within its header"), std::string::npos);
+  EXPECT_NE(
+      refuse(std::string_view("\x17\x08\x44tracing5\0\0\x08\0\x10\0\0", 19)).find("version 5"),
+      std::string::npos);
+  EXPECT_NE(
+      refuse(std::string_view("\x17\x08\x44tracing7\0\1\x08\0\x10\0\0", 19)).find("big-endian"),
+      std::string::npos);
+  EXPECT_NE(refuse(std::string_view("\x17\x08\x44tracing7\0", 12)).find("ends within its header"),
+            std::string::npos);
   EXPECT_FALSE(TraceDatReader::open(directory_).ok());
 }
 
-// Damaged bytes one by one in the metadata, and every length of the file: an error or fewer events, nothing worse.
+// Damaged bytes one by one in the metadata, and every length of the file: an error or fewer events,
+// nothing worse.
 TEST_F(TraceDat, SurvivesEveryDamagedByte) {
   for (int version : {7, 6}) {
     write_dat(make_model(abi::kClockTsc, 30), version);
@@ -295,7 +311,9 @@ TEST(Kallsyms, ListsFunctionsOnceAndUnknownAddressesByNumber) {
   struct OneFunction : SymbolTable {
     bool refresh() override { return false; }
     std::vector<Module*> modules() override { return {}; }
-    Result<std::vector<ResolvedFunction>> resolve(std::string_view) override { return std::vector<ResolvedFunction>{}; }
+    Result<std::vector<ResolvedFunction>> resolve(std::string_view) override {
+      return std::vector<ResolvedFunction>{};
+    }
     bool symbolize(uint64_t address, SymbolizedAddress* out) override {
       if (address < 0x1000 || address >= 0x1080) return false;
       *out = {"my func", 0x1000, address - 0x1000, 0x80, nullptr};

@@ -49,19 +49,24 @@ bool read_fully(int fd, uint64_t offset, char* to, size_t size) {
 
 }  // namespace
 
-Result<std::unique_ptr<TraceDatWriter>> TraceDatWriter::open(const std::string& path, const TraceDatOptions& options) {
+Result<std::unique_ptr<TraceDatWriter>> TraceDatWriter::open(const std::string& path,
+                                                             const TraceDatOptions& options) {
   if (options.version != 6 && options.version != 7)
-    return user_error(EINVAL, "trace.dat has versions 6 and 7, not " + std::to_string(options.version) + ".");
+    return user_error(
+        EINVAL, "trace.dat has versions 6 and 7, not " + std::to_string(options.version) + ".");
   std::unique_ptr<TraceDatWriter> writer(new TraceDatWriter());
   writer->path_ = path;
   writer->options_ = options;
   size_t slash = path.rfind('/');
-  writer->spool_directory_ = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+  writer->spool_directory_ = slash == std::string::npos ? "."
+                             : slash == 0               ? "/"
+                                                        : path.substr(0, slash);
   writer->fd_ = UniqueFd(::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   if (!writer->fd_.valid()) return sys_error("create " + path, errno);
   struct stat status;
   if (::fstat(writer->fd_.get(), &status) != 0) return sys_error("stat " + path, errno);
-  if (!S_ISREG(status.st_mode)) return user_error(EINVAL, path + ": a trace.dat must be a regular file.");
+  if (!S_ISREG(status.st_mode))
+    return user_error(EINVAL, path + ": a trace.dat must be a regular file.");
   writer->spools_.resize(options.nr_cpus);
   return writer;
 }
@@ -85,8 +90,8 @@ Status TraceDatWriter::append_page(uint32_t cpu, const PageImage& page) {
   Status status;
   if (!spool.fd.valid()) status = make_spool(&spool);
   if (status.ok())
-    status = write_fully(spool.fd.get(), spool.pages * options_.page_size, page.bytes.data(), page.bytes.size(),
-                         "a temporary file beside " + path_);
+    status = write_fully(spool.fd.get(), spool.pages * options_.page_size, page.bytes.data(),
+                         page.bytes.size(), "a temporary file beside " + path_);
   if (!status.ok()) {
     refused_pages_++;
     refused_events_ += page.entries;
@@ -104,7 +109,8 @@ bool TraceDatWriter::drop_last_pages(TraceDatResult* result, int error) {
   auto longest = std::max_element(spools_.begin(), spools_.end(),
                                   [](const Spool& a, const Spool& b) { return a.pages < b.pages; });
   if (longest == spools_.end() || longest->pages == 0) return false;
-  uint64_t count = std::min<uint64_t>(longest->pages, std::max<uint64_t>(1, kGiveUp / options_.page_size));
+  uint64_t count =
+      std::min<uint64_t>(longest->pages, std::max<uint64_t>(1, kGiveUp / options_.page_size));
   for (uint64_t i = 0; i < count; i++) {
     result->events_lost += longest->events.back();
     longest->events.pop_back();
@@ -115,8 +121,8 @@ bool TraceDatWriter::drop_last_pages(TraceDatResult* result, int error) {
   return ::ftruncate(longest->fd.get(), off_t(longest->pages * options_.page_size)) == 0;
 }
 
-// Moves a spool to `offset` of the file; returns the pages that arrived. Each chunk's space is given back
-// before it is written again.
+// Moves a spool to `offset` of the file; returns the pages that arrived. Each chunk's space is
+// given back before it is written again.
 uint64_t TraceDatWriter::copy_spool(Spool* spool, uint64_t offset, TraceDatResult* result) {
   uint64_t total = spool->pages * options_.page_size, done = 0;
   std::vector<char> chunk(std::max<size_t>(kCopyChunk, options_.page_size));
@@ -126,7 +132,8 @@ uint64_t TraceDatWriter::copy_spool(Spool* spool, uint64_t offset, TraceDatResul
     size_t written = 0;
     int error = read ? 0 : EIO;
     if (read) {
-      ::fallocate(spool->fd.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off_t(done), off_t(size));
+      ::fallocate(spool->fd.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off_t(done),
+                  off_t(size));
       Status status = write_fully(fd_.get(), offset + done, chunk.data(), size, path_, &written);
       if (!status.ok()) error = status.error().errno_value;
     }
@@ -137,14 +144,16 @@ uint64_t TraceDatWriter::copy_spool(Spool* spool, uint64_t offset, TraceDatResul
     }
   }
   uint64_t kept = done / options_.page_size;
-  for (uint64_t page = kept; page < spool->pages; page++) result->events_lost += spool->events[page];
+  for (uint64_t page = kept; page < spool->pages; page++)
+    result->events_lost += spool->events[page];
   result->pages_lost += spool->pages - kept;
   return kept;
 }
 
 Result<TraceDatResult> TraceDatWriter::finish(const TraceDatMetadata& metadata) {
   TraceDatResult result{0, 0, refused_pages_, refused_events_, refused_error_};
-  while (spools_.size() > 1 && spools_.back().pages == 0 && spools_.size() == options_.nr_cpus) spools_.pop_back();
+  while (spools_.size() > 1 && spools_.back().pages == 0 && spools_.size() == options_.nr_cpus)
+    spools_.pop_back();
   std::vector<uint64_t> pages(spools_.size()), offsets;
   for (;;) {
     for (size_t cpu = 0; cpu < spools_.size(); cpu++) pages[cpu] = spools_[cpu].pages;
@@ -152,7 +161,8 @@ Result<TraceDatResult> TraceDatWriter::finish(const TraceDatMetadata& metadata) 
     Status status = write_fully(fd_.get(), 0, head.data(), head.size(), path_);
     if (status.ok()) break;
     int error = status.error().errno_value;
-    if ((error != ENOSPC && error != EDQUOT) || !drop_last_pages(&result, error)) return status.error();
+    if ((error != ENOSPC && error != EDQUOT) || !drop_last_pages(&result, error))
+      return status.error();
   }
   // From here on the file is valid but for pages that are not yet there.
   std::vector<uint64_t> kept(spools_.size());
@@ -161,7 +171,8 @@ Result<TraceDatResult> TraceDatWriter::finish(const TraceDatMetadata& metadata) 
     result.pages += kept[cpu];
     spools_[cpu].fd.reset();
   }
-  if (kept != pages) {    std::string head = trace_dat_layout(options_, metadata, pages, kept, &offsets);
+  if (kept != pages) {
+    std::string head = trace_dat_layout(options_, metadata, pages, kept, &offsets);
     PB_TRY(write_fully(fd_.get(), 0, head.data(), head.size(), path_));
   }
   struct stat file;

@@ -2,11 +2,11 @@
 //
 // Writing a trace.dat that trace-cmd, KernelShark and libtraceevent read.
 //
-// The file wants the pages of each CPU in one piece, and they arrive mixed and for as long as somebody
-// records. So pages go to one unlinked spool file a CPU beside the output; finish() writes the
-// metadata, whose size is then known, and moves the pages behind it, giving the spool's space back as it
-// goes: the disk needs to hold the recording once, not twice. When the disk is full anyway, the file
-// holds fewer pages and is still valid.
+// The file wants the pages of each CPU in one piece, and they arrive mixed and for as long as
+// somebody records. So pages go to one unlinked spool file a CPU beside the output; finish() writes
+// the metadata, whose size is then known, and moves the pages behind it, giving the spool's space
+// back as it goes: the disk needs to hold the recording once, not twice. When the disk is full
+// anyway, the file holds fewer pages and is still valid.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@
 namespace patchbay {
 
 struct TraceDatOptions {
-  int version = 7;             // 6 or 7
-  uint32_t page_size = 4096;   // BufferHeader.subbuf_size
-  uint32_t nr_cpus = 1;        // rings; a last ring without pages is left out (it is not a CPU)
+  int version = 7;            // 6 or 7
+  uint32_t page_size = 4096;  // BufferHeader.subbuf_size
+  uint32_t nr_cpus = 1;       // rings; a last ring without pages is left out (it is not a CPU)
 };
 
 // What a reader needs besides the pages. collect_metadata() makes it from a buffer file.
@@ -34,7 +34,7 @@ struct TraceDatMetadata {
   std::vector<Format> formats;
   std::string kallsyms;                // lines "%016llx t name\t[module]", ascending
   std::string cmdlines;                // lines "pid comm"
-  std::vector<std::string> cpu_stats;  // by CPU: "entries: N\noverrun: N\n…"
+  std::vector<std::string> cpu_stats;  // by CPU: "entries: N\ndropped events: N\n"
   bool tsc = false;                    // pages hold TSC ticks, clock_line converts them
   ClockLine clock_line;
   std::string uname;
@@ -42,27 +42,28 @@ struct TraceDatMetadata {
 };
 
 struct TraceDatResult {
-  uint64_t bytes = 0;         // size of the file
-  uint64_t pages = 0;         // that are in it
-  uint64_t pages_lost = 0;    // that did not fit
-  uint64_t events_lost = 0;   // in those
-  int error = 0;              // errno that made pages_lost > 0
+  uint64_t bytes = 0;        // size of the file
+  uint64_t pages = 0;        // that are in it
+  uint64_t pages_lost = 0;   // that did not fit
+  uint64_t events_lost = 0;  // in those
+  int error = 0;             // errno that made pages_lost > 0
 };
 
 class TraceDatWriter {
  public:
   // Makes (or empties) `path`. An unwritable place is an error here, before anything is recorded.
-  static Result<std::unique_ptr<TraceDatWriter>> open(const std::string& path, const TraceDatOptions& options);
+  static Result<std::unique_ptr<TraceDatWriter>> open(const std::string& path,
+                                                      const TraceDatOptions& options);
   ~TraceDatWriter();
 
-  // Keeps one page. An error (ENOSPC, EIO) means that this page is not in the file and was counted in
-  // TraceDatResult; pages kept before are safe, and a later call may succeed again.
+  // Keeps one page. An error (ENOSPC, EIO) means that this page is not in the file and was counted
+  // in TraceDatResult; pages kept before are safe, and a later call may succeed again.
   Status append_page(uint32_t cpu, const PageImage& page);
   uint64_t pages() const { return pages_; }
   uint64_t bytes_spooled() const { return pages_ * options_.page_size; }
 
-  // Writes the file. Fails only when not even the metadata can be written; otherwise the file is readable
-  // and the result says what is in it. To be called once.
+  // Writes the file. Fails only when not even the metadata can be written; otherwise the file is
+  // readable and the result says what is in it. To be called once.
   Result<TraceDatResult> finish(const TraceDatMetadata& metadata);
 
  private:
