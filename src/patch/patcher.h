@@ -49,7 +49,7 @@ struct SitePlan {
 // `capacity` bytes) for execution at `address`; it falls through at its end. Returns the bytes
 // written. Must be position-dependent on `address` only.
 using StubPrologue = std::function<size_t(uint8_t* out, size_t capacity, uint64_t address)>;
-inline constexpr size_t kMaxPrologue = 512;
+inline constexpr size_t kMaxPrologue = 1024;
 
 struct SiteChange {
   SitePlan plan;          // from plan()

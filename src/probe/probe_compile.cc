@@ -60,7 +60,7 @@ constexpr uint32_t kMaxFastRecord = abi::kMaxSmallData;
 constexpr uint64_t kAnyIp = 0x1122334455667788, kAnySite = 0x8877665544332211;
 constexpr uint32_t kAnyId = 0x12345678;
 constexpr int kMaxFastFields = 12;
-constexpr size_t kMaxProbeCode = 512;
+constexpr size_t kMaxProbeCode = 1024;
 
 int64_t thread_pointer() {
   int64_t tp;
@@ -259,7 +259,7 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
 
   // struct rseq_cs: version, flags, start, length, abort. Lives beside the code, never written again.
   void emit_cs() {
-    align(32);
+    align(8);  // the kernel copies it, whatever its alignment
     L(cs_);
     dd(0);
     dd(0);
@@ -310,7 +310,7 @@ const Template* find_template(const ProbeCode& code) {
   std::string key = template_key(code);
   for (const Template& made : cache)
     if (made.key == key) return &made;
-  uint8_t buffer[kMaxProbeCode];
+  alignas(64) uint8_t buffer[kMaxProbeCode];  // align() goes by the address
   ProbeEmitter emitter(code, buffer, sizeof buffer);
   emitter.emit();
   if (Xbyak::GetError() != Xbyak::ERR_NONE) {

@@ -152,7 +152,7 @@ class ProbeCompile : public ::testing::Test {
     return records;
   }
 
-  static constexpr size_t kMax = 512;
+  static constexpr size_t kMax = 1024;
   std::string directory_;
   std::unique_ptr<RingBuffer> buffer_;
   std::unique_ptr<BufferFile> file_;
