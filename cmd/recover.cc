@@ -112,7 +112,7 @@ bool has_events(const std::string& source) {
 int recover(const RecoverOptions& options) {
   auto sources = find_buffer_files(options.source);
   if (!sources.ok()) return fail("recover", sources.error());
-  // What a launcher left that exec'ed the program (a shell, valgrind) is not worth a file of its own.
+  // What a launcher (a shell, valgrind) left that exec'ed the program is not worth a file.
   if (sources->size() > 1 && std::any_of(sources->begin(), sources->end(), has_events))
     std::erase_if(*sources, [](const std::string& source) { return !has_events(source); });
   int status = kOk;
