@@ -118,6 +118,16 @@ uint32_t possible_cpus() {
 
 // --- life --------------------------------------------------------------------------------------------
 
+// The executable's path and the command line, each word with its NUL.
+std::string program_identity() {
+  char exe[4096];
+  ssize_t length = ::readlink("/proc/self/exe", exe, sizeof exe);
+  std::string identity(exe, length > 0 ? size_t(length) : 0);
+  identity += '\0';
+  if (auto words = read_file("/proc/self/cmdline"); words.ok()) identity += *words;
+  return identity;
+}
+
 Status make_agent(Agent* agent) {
   auto runtime = serve::runtime_directory(true);
   if (!runtime.ok()) return runtime.error();
@@ -132,6 +142,7 @@ Status make_agent(Agent* agent) {
   auto buffer = RingBuffer::create(options);
   if (!buffer.ok()) return buffer.error();
   agent->buffer = std::move(*buffer);
+  PB_TRY(agent->buffer->append_meta(abi::kMetaExe, program_identity()));
   if (agent->buffer->header()->clock != abi::kClockTsc) pb_rseq_offset = 0;  // the locked path reads the other clock
   agent->symbols = make_self_symbol_table();
   agent->patcher = make_patcher();

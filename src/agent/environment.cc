@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "agent/environment.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
@@ -47,21 +49,35 @@ AgentSettings read_settings() {
   return settings;
 }
 
-void hide_from_environment() {
-  for (const char* name : {"PATCHBAY_WAIT", "PATCHBAY_DIR", "PATCHBAY_BUFFER_SIZE_KB", "PATCHBAY_OVERWRITE"})
-    ::unsetenv(name);
-  const char* preload = std::getenv("LD_PRELOAD");
-  if (!preload) return;
+namespace {
+
+// Takes the agent out of the list in `value` ("a.so:libpatchbay.so"), in place. False: nothing is left.
+bool shorten_preload(char* value) {
   std::string kept;
-  for (const std::string& path : split(preload, ": ")) {
+  for (const std::string& path : split(value, ": ")) {
     if (is_agent(path)) continue;
     if (!kept.empty()) kept += ':';
     kept += path;
   }
-  if (kept.empty())
-    ::unsetenv("LD_PRELOAD");
-  else
-    ::setenv("LD_PRELOAD", kept.c_str(), 1);
+  if (kept.size() <= std::strlen(value)) std::memcpy(value, kept.c_str(), kept.size() + 1);
+  return !kept.empty();
+}
+
+bool keep(char* entry) {
+  for (std::string_view name : {"PATCHBAY_WAIT=", "PATCHBAY_DIR=", "PATCHBAY_BUFFER_SIZE_KB=", "PATCHBAY_OVERWRITE="})
+    if (std::string_view(entry).starts_with(name)) return false;
+  constexpr std::string_view kPreload = "LD_PRELOAD=";
+  return !std::string_view(entry).starts_with(kPreload) || shorten_preload(entry + kPreload.size());
+}
+
+}  // namespace
+
+void hide_from_environment() {
+  if (!environ) return;
+  char** to = environ;
+  for (char** from = environ; *from; from++)
+    if (keep(*from)) *to++ = *from;
+  *to = nullptr;
 }
 
 }  // namespace patchbay

@@ -20,7 +20,8 @@ struct AgentSettings {
 AgentSettings read_settings();
 
 // The tool's own variables and our name in LD_PRELOAD go out of the environment, so that programs that
-// this one executes start as they would have without us. In place: no other variable moves.
+// this one executes start as they would have without us. Edits `environ` itself: programs (bash) bring a
+// setenv of their own, which works on another table.
 void hide_from_environment();
 
 }  // namespace patchbay

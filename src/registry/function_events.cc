@@ -26,7 +26,6 @@ namespace patchbay {
 namespace {
 
 constexpr uint16_t kFirstDynamicId = 512;
-constexpr const char* kSystem = "functions";
 constexpr size_t kMaxErrors = 8;
 
 std::string_view trim(std::string_view text) {
