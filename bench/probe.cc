@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#define TRACED extern "C" __attribute__((noinline, noclone, used, visibility("default")))
+#define TRACED extern "C" __attribute__((noinline, used, visibility("default")))
 
 TRACED __attribute__((patchable_function_entry(5, 0))) void bench_sled(int a, int b) {
   __asm__ volatile("" : : "r"(a), "r"(b));
