@@ -89,6 +89,6 @@ wait_for() {
     sleep 0.05
   done
 }
-# The numbers of record's closing line: "[ patchbay record: 12 events, 4.0 KiB in FILE; lost 0 (…) ]".
+# The numbers of record's closing line: "[ patchbay record: 12 events, 4.0 KB in FILE; lost 0 (…) ]"
 summary_events() { sed -n 's/.*record: \([0-9]*\) events, .*/\1/p' "$1" | tail -n 1; }
 summary_lost() { sed -n 's/.*; lost \([0-9]*\).*/\1/p' "$1" | tail -n 1; }

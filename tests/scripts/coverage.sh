@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Which share of all functions of large libraries can be patched by a jump or a sled: at least 97 % of
-# those that are listed (short ones included) by jump or sled, the rest by int3 or refused, each with
-# a reason.
+# Which share of all functions of large libraries can be patched by a jump or a sled: at least 97 %
+# (short functions included); the rest by int3, or refused with a reason each.
 . "$(dirname "$0")/common.bash"
 need python3
 
@@ -24,7 +23,8 @@ for line in open(sys.argv[3], errors="replace"):
         unexplained += not match.group(3).strip()
 total = sum(kinds.values()) + refused
 good = total - refused - kinds.get("int3", 0)
-print(f"{pattern}: {total} functions: {kinds}, {refused} refused: {100 * good / max(total, 1):.2f} %")
+share = 100 * good / max(total, 1)
+print(f"{pattern}: {total} functions: {kinds}, {refused} refused: {share:.2f} %")
 sys.exit(total == 0 or unexplained > 0 or good < 0.97 * total)
 PYTHON
 }

@@ -118,7 +118,8 @@ PYTHON
   wait_for 10 test ! -e "$dir/pid" || echo "nginx did not stop"
   echo "status $status"
 }
-with nginx nginx && with nginx python3 && same "nginx" "$(nginx_run "$plain")" "$(nginx_run "$traced")"
+with nginx nginx && with nginx python3 &&
+  same "nginx" "$(nginx_run "$plain")" "$(nginx_run "$traced")"
 
 postgres_run() {
   local prefix=$1 dir=$work/postgres bin=$2 user=() i
