@@ -70,8 +70,10 @@ elseif(bench_sources AND NOT PATCHBAY_SANITIZE)
     get_filename_component(name ${source} NAME_WE)
     add_executable(bench_${name} ${source})
     target_link_libraries(bench_${name} PRIVATE
-      $<IF:$<IN_LIST:${name},probe;enable>,patchbay_agent,pb_core> benchmark::benchmark_main benchmark::benchmark ${CMAKE_DL_LIBS})
-    # bench/probe traces itself with the agent as a user's program would; no second copy of our code in it.
+      $<IF:$<IN_LIST:${name},probe;enable>,patchbay_agent,pb_core>
+      benchmark::benchmark_main benchmark::benchmark ${CMAKE_DL_LIBS})
+    # bench/probe and bench/enable trace themselves with the agent as a user's program would; no
+    # second copy of our code is in them.
     target_include_directories(bench_${name} PRIVATE ${CMAKE_SOURCE_DIR}/include)
     target_compile_options(bench_${name} PRIVATE -Wall -Wextra)
     set_target_properties(bench_${name} PROPERTIES OUTPUT_NAME ${name}
