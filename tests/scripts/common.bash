@@ -84,7 +84,7 @@ count_of() { events_of "$1" | grep -cE -- "->([A-Za-z0-9_:<>, ]*::)?$2\("; }
 wait_for() {
   local end=$((SECONDS + $1))
   shift
-  until "$@" 2>/dev/null; do
+  until "$@" >/dev/null 2>&1; do
     ((SECONDS < end)) || return 1
     sleep 0.05
   done
