@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// How long it takes to enable and disable many functions at once: makes a shared library of N functions
-// (default 50,000) with ordinary prologues, loads it, defines an event for each, and switches all of
-// them on and off through events/functions/enable, also while another thread calls them.
-// Also prints the memory that the agent holds at rest, before and after.
+// How long it takes to enable and disable many functions at once: makes a shared library of N
+// functions (default 50,000) with ordinary prologues, loads it, defines an event for each, and
+// switches all of them on and off through events/functions/enable, also while another thread calls
+// them. Also prints the memory that the agent holds at rest, before and after.
 //
 //   enable [N]
 #include <dlfcn.h>
@@ -22,7 +22,9 @@
 namespace {
 
 double now_ms() {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration<double, std::milli>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 // Prologues as compilers make them; every function returns its first argument plus one.
@@ -42,8 +44,10 @@ std::string make_library(int count) {
   FILE* out = std::fopen((base + "/many.s").c_str(), "w");
   std::fprintf(out, ".data\ncounter: .long 0\n.text\n");
   for (int i = 0; i < count; i++)
-    std::fprintf(out, ".p2align 4\n.globl many_%d\n.type many_%d,@function\nmany_%d:\n%s.size many_%d,.-many_%d\n", i,
-                 i, i, kPrologues[i % 6], i, i);
+    std::fprintf(out,
+                 ".p2align 4\n.globl many_%d\n.type many_%d,@function\nmany_%d:\n%s.size "
+                 "many_%d,.-many_%d\n",
+                 i, i, i, kPrologues[i % 6], i, i);
   std::fprintf(out, ".section .note.GNU-stack,\"\",@progbits\n");
   std::fclose(out);
   std::string command = "cc -shared -o " + base + "/libmany.so " + base + "/many.s";
@@ -66,8 +70,10 @@ long resident_kb() {
   char line[512];
   while (std::fgets(line, sizeof line, file)) {
     if (std::sscanf(line, "%*x-%*x %*s") == 0 && std::strchr(line, '-') && std::strchr(line, ' ') &&
-        (std::strstr(line, "r--p") || std::strstr(line, "r-xp") || std::strstr(line, "rw-p") || std::strstr(line, "rw-s")))
-      ours = std::strstr(line, "libpatchbay") || std::strstr(line, "libZydis") || std::strstr(line, "/buffer");
+        (std::strstr(line, "r--p") || std::strstr(line, "r-xp") || std::strstr(line, "rw-p") ||
+         std::strstr(line, "rw-s")))
+      ours = std::strstr(line, "libpatchbay") || std::strstr(line, "libZydis") ||
+             std::strstr(line, "/buffer");
     if (ours && std::sscanf(line, "Pss: %ld kB", &kb) == 1) total += kb;
   }
   std::fclose(file);
@@ -78,13 +84,15 @@ long resident_kb() {
 
 int main(int argc, char** argv) {
   int count = argc > 1 ? std::atoi(argv[1]) : 50000;
-  std::printf("agent at rest: %ld KiB (its library, the decoder, its buffer file)\n", resident_kb());
+  std::printf("agent at rest: %ld KiB (its library, the decoder, its buffer file)\n",
+              resident_kb());
   std::string directory = make_library(count);
   void* library = ::dlopen((directory + "/libmany.so").c_str(), RTLD_NOW);
   if (!library) std::exit(1);
   std::vector<long (*)(long)> functions;
   for (int i = 0; i < count; i += 97)
-    functions.push_back(reinterpret_cast<long (*)(long)>(::dlsym(library, ("many_" + std::to_string(i)).c_str())));
+    functions.push_back(
+        reinterpret_cast<long (*)(long)>(::dlsym(library, ("many_" + std::to_string(i)).c_str())));
 
   double start = now_ms();
   std::string lines;
@@ -109,8 +117,8 @@ int main(int argc, char** argv) {
       must("events/functions/enable", "1");
       double enabled = now_ms();
       must("events/functions/enable", "0");
-      std::printf("enable  %6d functions: %8.1f ms   disable: %8.1f ms%s\n", count, enabled - start, now_ms() - enabled,
-                  load ? "   (while another thread calls them)" : "");
+      std::printf("enable  %6d functions: %8.1f ms   disable: %8.1f ms%s\n", count, enabled - start,
+                  now_ms() - enabled, load ? "   (while another thread calls them)" : "");
     }
     if (load) {
       stop = true;

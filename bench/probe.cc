@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What one event costs, as CPU time and as a ratio to the floor of the same run: a loop that reads the TSC
-// and stores a 32-byte record in a private ring (design.md 5). This program links the agent and traces
-// its own functions; nobody reads the buffer, which overwrites.
+// What one event costs, as CPU time and as a ratio to the floor of the same run: a loop that reads
+// the TSC and stores a 32-byte record in a private ring (design.md 5). This program links the agent
+// and traces its own functions; nobody reads the buffer, which overwrites.
 //
 //   probe [--benchmark_filter=REGEX] [--benchmark_format=json] …
 #include <benchmark/benchmark.h>
@@ -84,18 +84,27 @@ void traced(benchmark::State& state, const char* event, Call call) {
   if (event && state.thread_index() == 0) enable(event, false);
 }
 
-#define EVENT_BENCHMARK(name, event, ...)                                                        \
-  void name(benchmark::State& state) { traced(state, event, [](int i) { (void)i; __VA_ARGS__; }); } \
+#define EVENT_BENCHMARK(name, event, ...) \
+  void name(benchmark::State& state) {    \
+    traced(state, event, [](int i) {      \
+      (void)i;                            \
+      __VA_ARGS__;                        \
+    });                                   \
+  }                                       \
   BENCHMARK(name)
 
 EVENT_BENCHMARK(untraced_call, nullptr, bench_no_sled(i, i))->MinTime(0.3);
 EVENT_BENCHMARK(sled_disabled, nullptr, bench_sled_off(i, i))->MinTime(0.3);
 EVENT_BENCHMARK(sled_two_ints, "bench_sled", bench_sled(i, i + 1))->MinTime(0.5);
-EVENT_BENCHMARK(sled_two_ints_threads, "bench_sled", bench_sled(i, i + 1))->ThreadRange(2, 4)->MinTime(0.3);
-EVENT_BENCHMARK(entry_two_ints, "bench_plain", benchmark::DoNotOptimize(bench_plain(i, i + 1)))->MinTime(0.5);
+EVENT_BENCHMARK(sled_two_ints_threads, "bench_sled", bench_sled(i, i + 1))
+    ->ThreadRange(2, 4)
+    ->MinTime(0.3);
+EVENT_BENCHMARK(entry_two_ints, "bench_plain", benchmark::DoNotOptimize(bench_plain(i, i + 1)))
+    ->MinTime(0.5);
 EVENT_BENCHMARK(int3_two_ints, "bench_int3", bench_int3(i & 0xffff, 0))->MinTime(0.3);
 EVENT_BENCHMARK(sled_string_20, "bench_string", bench_string("select 1 from t42x;"))->MinTime(0.3);
-EVENT_BENCHMARK(sled_deref, "bench_deref", static const uint64_t words[4] = {}; bench_deref(words))->MinTime(0.3);
+EVENT_BENCHMARK(sled_deref, "bench_deref", static const uint64_t words[4] = {}; bench_deref(words))
+    ->MinTime(0.3);
 
 // The usual console table, then the ratios.
 class RatioReporter : public benchmark::ConsoleReporter {
@@ -103,14 +112,16 @@ class RatioReporter : public benchmark::ConsoleReporter {
   void ReportRuns(const std::vector<Run>& runs) override {
     ConsoleReporter::ReportRuns(runs);
     for (const Run& run : runs)
-      if (!run.error_occurred) results_.emplace_back(run.benchmark_name(), run.GetAdjustedCPUTime());
+      if (!run.error_occurred)
+        results_.emplace_back(run.benchmark_name(), run.GetAdjustedCPUTime());
   }
   void Finalize() override {
     double floor = 0;
     for (const auto& [name, ns] : results_)
       if (name.starts_with("floor")) floor = ns;
     if (floor == 0) return;
-    GetOutputStream() << "\n" << "ratio to the floor (" << floor << " ns of CPU time)\n";
+    GetOutputStream() << "\n"
+                      << "ratio to the floor (" << floor << " ns of CPU time)\n";
     for (const auto& [name, ns] : results_) {
       char line[160];
       std::snprintf(line, sizeof line, "  %-44s %8.2f ns  %6.2f x\n", name.c_str(), ns, ns / floor);
@@ -126,7 +137,8 @@ class RatioReporter : public benchmark::ConsoleReporter {
 
 int main(int argc, char** argv) {
   bool own_format = false;
-  for (int i = 1; i < argc; i++) own_format |= std::string(argv[i]).starts_with("--benchmark_format");
+  for (int i = 1; i < argc; i++)
+    own_format |= std::string(argv[i]).starts_with("--benchmark_format");
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   must("function_events",

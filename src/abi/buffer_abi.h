@@ -12,7 +12,8 @@
 //   +------------+  page_meta_offset PageMeta[nr_rings][nr_subbufs]                   writers
 //   +------------+  data_offset     sub-buffers [nr_rings][nr_subbufs][subbuf_size]   writers
 //   +------------+  meta_offset     the meta log: MetaRecord, MetaRecord, … grows at the end of the
-//   :            :                  file; header.meta_used bytes of it are published  control thread
+//   :            :                  file; header.meta_used bytes of it are published  control
+//   thread
 //
 // Ring r < nr_cpus belongs to CPU r and is written only inside restartable sequences on that CPU,
 // by every process that inherited the mapping. Ring nr_cpus is for threads without rseq (old
@@ -28,7 +29,8 @@
 //                means that the sub-buffer before that offset is exactly full
 //   bit   32     which of slot[0..1] belongs to this publish value
 //   bits  33..63 lap: how often the ring has wrapped
-// Sub-buffer sequence number of the current one: seq = lap * nr_subbufs + (offset - 1) / subbuf_size.
+// Sub-buffer sequence number of the current one: seq = lap * nr_subbufs + (offset - 1) /
+// subbuf_size.
 //
 // A writer that needs a new sub-buffer (number seq + 1) sets the old one's commit, prepares header
 // and PageMeta of slot (seq + 1) % nr_subbufs, and only then publishes. So a reader may use
@@ -54,21 +56,21 @@ inline constexpr uint32_t kMaxRings = 8193;
 inline constexpr size_t kRingControlStride = 128;
 
 enum : uint32_t { kClockTsc = 0, kClockMonotonic = 1 };
-enum : uint32_t { kBufferOverwrite = 1 };                  // header.flags
-enum : uint32_t { kStateLive = 0, kStateClosed = 1 };      // header.state
+enum : uint32_t { kBufferOverwrite = 1 };              // header.flags
+enum : uint32_t { kStateLive = 0, kStateClosed = 1 };  // header.state
 
 struct BufferHeader {
   uint64_t magic;
   uint32_t version;
-  uint32_t header_size;      // sizeof(BufferHeader)
-  uint32_t subbuf_size;      // bytes, a power of two, kMinSubbufSize … kMaxSubbufSize
-  uint32_t nr_subbufs;       // per ring, >= kMinSubbufs; nr_subbufs * subbuf_size < 2^32
-  uint32_t nr_rings;         // nr_cpus + 1
+  uint32_t header_size;  // sizeof(BufferHeader)
+  uint32_t subbuf_size;  // bytes, a power of two, kMinSubbufSize … kMaxSubbufSize
+  uint32_t nr_subbufs;   // per ring, >= kMinSubbufs; nr_subbufs * subbuf_size < 2^32
+  uint32_t nr_rings;     // nr_cpus + 1
   uint32_t nr_cpus;
-  uint32_t clock;            // kClock…
-  uint32_t flags;            // kBuffer…
-  int32_t pid;               // process that made the file
-  uint32_t state;            // (live) kState…
+  uint32_t clock;  // kClock…
+  uint32_t flags;  // kBuffer…
+  int32_t pid;     // process that made the file
+  uint32_t state;  // (live) kState…
   uint64_t start_realtime_ns;
   uint64_t clock_offset;
   uint64_t comm_offset;
@@ -77,32 +79,35 @@ struct BufferHeader {
   uint64_t page_meta_offset;
   uint64_t data_offset;
   uint64_t meta_offset;
-  uint64_t meta_used;        // (live) release-stored after the bytes are in the file
-  uint64_t recursion;        // (live) hits of agent code itself, or nested too deeply: counted, not followed
-  uint64_t missed;           // (live) hits that could not be recorded for another reason (record too large …)
+  uint64_t meta_used;  // (live) release-stored after the bytes are in the file
+  uint64_t
+      recursion;  // (live) hits of agent code itself, or nested too deeply: counted, not followed
+  uint64_t
+      missed;  // (live) hits that could not be recorded for another reason (record too large …)
 };
 static_assert(sizeof(BufferHeader) == 136);
 
 struct ClockPair {
-  uint64_t tsc;       // ticks
-  uint64_t mono_ns;   // CLOCK_MONOTONIC
-  uint64_t real_ns;   // CLOCK_REALTIME
+  uint64_t tsc;      // ticks
+  uint64_t mono_ns;  // CLOCK_MONOTONIC
+  uint64_t real_ns;  // CLOCK_REALTIME
 };
 inline constexpr uint32_t kClockPairs = 168;
-struct ClockTable {   // pair 0 is the first ever taken; then a ring of the others: the n-th (n >= 1)
-  uint64_t count;     // pairs ever taken, release-stored    stands at 1 + (n - 1) % (kClockPairs - 1)
+struct ClockTable {  // pair 0 is the first ever taken; then a ring of the others: the n-th (n >= 1)
+  uint64_t count;  // pairs ever taken, release-stored    stands at 1 + (n - 1) % (kClockPairs - 1)
   ClockPair pair[kClockPairs];
 };
 static_assert(sizeof(ClockTable) <= 4096);
 
-struct CommEntry {    // appended once per thread (again after a rename seen by the agent): the last wins
-  uint32_t tid;       // stored last, release; 0 = not yet complete
+struct CommEntry {  // appended once per thread (again after a rename seen by the agent): the last
+                    // wins
+  uint32_t tid;     // stored last, release; 0 = not yet complete
   uint32_t tgid;
-  char comm[16];      // NUL-terminated
+  char comm[16];  // NUL-terminated
 };
 inline constexpr uint32_t kCommEntries = 4096;
 struct CommTable {
-  uint32_t used;      // entries handed out, may exceed kCommEntries (the rest had no room)
+  uint32_t used;  // entries handed out, may exceed kCommEntries (the rest had no room)
   uint32_t reserved;
   CommEntry entry[kCommEntries];
 };
@@ -113,16 +118,18 @@ struct ReaderPage {
 // With more than 512 rings the reader page simply has more pages.
 
 struct RingSlot {
-  uint64_t time;      // of the last event
-  uint64_t entries;   // events ever published in this ring
+  uint64_t time;     // of the last event
+  uint64_t entries;  // events ever published in this ring
 };
 struct RingControl {
   uint64_t publish;
-  uint32_t space_mask;  // subbuf_size - 1 while the ring takes events; 0 sends every writer to the slow path
+  uint32_t space_mask;  // subbuf_size - 1 while the ring takes events; 0 sends every writer to the
+                        // slow path
   uint32_t lock;        // ring nr_cpus only: thread id of the holder, 0 = free
   RingSlot slot[2];
-  uint64_t dropped;     // events not recorded because the ring was full (drop mode) or off
-  uint64_t data_delta;  // bytes from this RingControl to the ring's data, written once (for writers)
+  uint64_t dropped;  // events not recorded because the ring was full (drop mode) or off
+  uint64_t
+      data_delta;  // bytes from this RingControl to the ring's data, written once (for writers)
 };
 static_assert(sizeof(RingControl) == 64);
 static_assert(offsetof(RingControl, slot) == 16 && offsetof(RingControl, dropped) == 48);
@@ -136,9 +143,10 @@ inline constexpr uint32_t kPageHeaderSize = 16;
 inline constexpr uint64_t kParityBit = uint64_t{1} << 32;
 inline constexpr int kLapShift = 33;
 
-// --- events in a sub-buffer (kernel: struct ring_buffer_event) ------------------------------------
-// u32: type_len bits 0..4, time_delta bits 5..31
-inline constexpr uint32_t kTypeDataMax = 28;   // 1..28: 4 * type_len bytes of data; 0: u32 length + 4 follows
+// --- events in a sub-buffer (kernel: struct ring_buffer_event)
+// ------------------------------------ u32: type_len bits 0..4, time_delta bits 5..31
+inline constexpr uint32_t kTypeDataMax =
+    28;  // 1..28: 4 * type_len bytes of data; 0: u32 length + 4 follows
 inline constexpr uint32_t kTypePadding = 29;
 inline constexpr uint32_t kTypeTimeExtend = 30;
 inline constexpr uint32_t kTypeTimeStamp = 31;
@@ -165,9 +173,9 @@ struct MetaRecord {
   uint32_t length;  // payload bytes, without padding
 };
 struct ModuleRecord {
-  uint64_t start;   // first mapped address
+  uint64_t start;  // first mapped address
   uint64_t end;
-  uint64_t bias;    // load bias: run-time address - ELF address
+  uint64_t bias;  // load bias: run-time address - ELF address
 };
 
 }  // namespace patchbay::abi

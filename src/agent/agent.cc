@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The agent: everything of Patchbay that lives inside a traced program, wired together here and only here.
+// The agent: everything of Patchbay that lives inside a traced program, wired together here and
+// only here.
 //
 //   constructor (before main)                       control thread
 //     read the environment                            own descriptor table, all signals blocked
@@ -12,7 +13,8 @@
 //     PATCHBAY_WAIT=1: until the tool says resume
 //
 // Rules of the guest: code here runs under AgentScope, so that traced functions it calls are not
-// followed; no exception leaves; a failure says so once on stderr and lets the program run untraced.
+// followed; no exception leaves; a failure says so once on stderr and lets the program run
+// untraced.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -34,8 +36,8 @@
 #include "agent/environment.h"
 #include "agent/signal_hooks.h"
 #include "base/check.h"
-#include "patchbay/patchbay.h"
 #include "base/raw_syscall.h"
+#include "patchbay/patchbay.h"
 #include "registry/function_events.h"
 #include "ring_buffer/ring_buffer.h"
 #include "ring_buffer/ring_write_hot.h"
@@ -84,17 +86,21 @@ void say(const std::string& sentence) {
 }
 
 // A broken invariant of ours: recording stops, once with a line that says why; the program goes on.
-void agent_check_failed(const char* file, int line, const char* expression, uint64_t a, uint64_t b) {
+void agent_check_failed(const char* file, int line, const char* expression, uint64_t a,
+                        uint64_t b) {
   static std::atomic<bool> reported{false};
   if (g_agent && g_agent->buffer) g_agent->buffer->disable();
   if (reported.exchange(true)) return;
   char text[256];
-  int length = std::snprintf(text, sizeof text, "patchbay: %s:%d: check failed: %s (%#llx, %#llx); recording has stopped\n",
-                             file, line, expression, (unsigned long long)a, (unsigned long long)b);
+  int length =
+      std::snprintf(text, sizeof text,
+                    "patchbay: %s:%d: check failed: %s (%#llx, %#llx); recording has stopped\n",
+                    file, line, expression, (unsigned long long)a, (unsigned long long)b);
   if (length > 0) raw_syscall(SYS_write, 2, long(text), std::min<long>(length, sizeof text - 1));
 }
 
-// glibc (2.35 and later) registers rseq for every thread and says where; anything else takes the slower path.
+// glibc (2.35 and later) registers rseq for every thread and says where; anything else takes the
+// slower path.
 void find_rseq() {
   auto* offset = static_cast<const ptrdiff_t*>(::dlsym(RTLD_DEFAULT, "__rseq_offset"));
   auto* size = static_cast<const unsigned*>(::dlsym(RTLD_DEFAULT, "__rseq_size"));
@@ -116,7 +122,8 @@ uint32_t possible_cpus() {
   return count > 0 ? uint32_t(count) : 1;
 }
 
-// --- life --------------------------------------------------------------------------------------------
+// --- life
+// --------------------------------------------------------------------------------------------
 
 // The executable's path and the command line, each word with its NUL.
 std::string program_identity() {
@@ -143,10 +150,12 @@ Status make_agent(Agent* agent) {
   if (!buffer.ok()) return buffer.error();
   agent->buffer = std::move(*buffer);
   PB_TRY(agent->buffer->append_meta(abi::kMetaExe, program_identity()));
-  if (agent->buffer->header()->clock != abi::kClockTsc) pb_rseq_offset = 0;  // the locked path reads the other clock
+  if (agent->buffer->header()->clock != abi::kClockTsc)
+    pb_rseq_offset = 0;  // the locked path reads the other clock
   agent->symbols = make_self_symbol_table();
   agent->patcher = make_patcher();
-  agent->events = std::make_unique<FunctionEvents>(*agent->symbols, *agent->patcher, *agent->buffer);
+  agent->events =
+      std::make_unique<FunctionEvents>(*agent->symbols, *agent->patcher, *agent->buffer);
   agent->events->set_single_threaded(true);
   agent->context = std::make_unique<tracefs::TreeContext>(
       tracefs::TreeContext{*agent->events, *agent->symbols, *agent->buffer, {}, {}, {}});
@@ -156,28 +165,31 @@ Status make_agent(Agent* agent) {
   return {};
 }
 
-// A program started by one that has an agent itself: the same definitions were reported there already,
-// and a shell's children do not have the functions of the program they lead to.
+// A program started by one that has an agent itself: the same definitions were reported there
+// already, and a shell's children do not have the functions of the program they lead to.
 bool parent_has_agent(const Agent& agent) {
-  std::string parent = agent.directory.substr(0, agent.directory.rfind('/') + 1) + std::to_string(::getppid());
+  std::string parent =
+      agent.directory.substr(0, agent.directory.rfind('/') + 1) + std::to_string(::getppid());
   return ::access(parent.c_str(), F_OK) == 0;
 }
 
-// PATCHBAY_FUNCTION_EVENTS and PATCHBAY_TRACE_EVENT: like the kernel's command line, a mistake is reported
-// and the rest goes on.
+// PATCHBAY_FUNCTION_EVENTS and PATCHBAY_TRACE_EVENT: like the kernel's command line, a mistake is
+// reported and the rest goes on.
 void apply_settings(Agent* agent) {
   const bool quiet = parent_has_agent(*agent);
   auto report = [quiet](const Status& status) {
     if (!status.ok() && !quiet) say(status.error().message());
   };
-  for (const std::string& line : agent->settings.function_events) report(agent->events->write_line(line));
+  for (const std::string& line : agent->settings.function_events)
+    report(agent->events->write_line(line));
   if (agent->settings.enable_all) report(agent->events->set_all_enabled(true));
   for (const std::string& event : agent->settings.trace_events) {
     auto file = tracefs::lookup(*agent->root, "set_event");
     if (!file.ok() || !file->file) return say("this agent has no set_event");
     auto written = file->file->write(event + "\n");
     if (!written.ok())
-      report(user_error(EINVAL, "PATCHBAY_TRACE_EVENT: " + event + ": " + written.error().message()));
+      report(
+          user_error(EINVAL, "PATCHBAY_TRACE_EVENT: " + event + ": " + written.error().message()));
   }
 }
 
@@ -220,8 +232,9 @@ void make_server(Agent* agent) {
     say(server.error().message());
 }
 
-// glibc ends the process when its last thread ends, main having left by pthread_exit(). Our thread must not
-// be the one that it waits for, so it leaves glibc's count; `by` = +1 puts it back before it returns.
+// glibc ends the process when its last thread ends, main having left by pthread_exit(). Our thread
+// must not be the one that it waits for, so it leaves glibc's count; `by` = +1 puts it back before
+// it returns.
 void count_as_program_thread(int by) {
   auto* count = static_cast<unsigned*>(::dlvsym(RTLD_DEFAULT, "__nptl_nthreads", "GLIBC_PRIVATE"));
   if (count) __atomic_fetch_add(count, unsigned(by), __ATOMIC_SEQ_CST);
@@ -261,8 +274,8 @@ bool start_control_thread(Agent* agent) {
   return error == 0;
 }
 
-// A forked child goes on recording into the same rings (they belong to CPUs, not to processes), under its
-// own thread id. It has no control thread.
+// A forked child goes on recording into the same rings (they belong to CPUs, not to processes),
+// under its own thread id. It has no control thread.
 void after_fork_in_child() {
   pb_thread.tid = 0;
   pb_thread.fast_tid = 0;
@@ -275,7 +288,8 @@ void start() {
   agent->settings = std::move(settings);
   agent->pid = ::getpid();
   find_rseq();
-  if (Status status = make_agent(agent); !status.ok()) return say(status.error().message() + "; this program runs untraced");
+  if (Status status = make_agent(agent); !status.ok())
+    return say(status.error().message() + "; this program runs untraced");
   g_agent = agent;
   set_check_handler(agent_check_failed);
   install_signal_hooks();
@@ -284,8 +298,7 @@ void start() {
   apply_settings(agent);
   bool serving = start_control_thread(agent);
   if (serving) wait_for(&agent->ready, 5);
-  if (agent->settings.wait && serving)
-    wait_for(&agent->resumed, kResumeTimeoutSeconds);
+  if (agent->settings.wait && serving) wait_for(&agent->resumed, kResumeTimeoutSeconds);
   agent->events->set_single_threaded(false);
 }
 
@@ -293,7 +306,8 @@ uint64_t recorded_events(const Agent& agent) {
   uint64_t total = 0;
   const RingSet* set = agent.buffer->rings();
   for (uint32_t ring = 0; ring < agent.buffer->header()->nr_rings; ring++) {
-    auto* rc = reinterpret_cast<abi::RingControl*>(set->controls + uint64_t(ring) * abi::kRingControlStride);
+    auto* rc = reinterpret_cast<abi::RingControl*>(set->controls +
+                                                   uint64_t(ring) * abi::kRingControlStride);
     total += rc->slot[rc->publish & abi::kParityBit ? 1 : 0].entries + rc->dropped;
   }
   return total;
@@ -311,8 +325,8 @@ __attribute__((constructor)) void agent_constructor() {
   errno = saved_errno;
 }
 
-// The end of the owning process: the buffer file says so; a file without events is of no use to anybody.
-// Recording goes on: other exit handlers and threads may still run.
+// The end of the owning process: the buffer file says so; a file without events is of no use to
+// anybody. Recording goes on: other exit handlers and threads may still run.
 __attribute__((destructor)) void agent_destructor() {
   Agent* agent = g_agent;
   if (!agent || ::getpid() != agent->pid) return;

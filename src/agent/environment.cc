@@ -41,7 +41,8 @@ AgentSettings read_settings() {
     uint64_t kb = std::strtoull(size, nullptr, 10);
     if (kb > 0) settings.buffer_size_kb = kb;
   }
-  if (const char* overwrite = std::getenv("PATCHBAY_OVERWRITE")) settings.overwrite = std::strcmp(overwrite, "0") != 0;
+  if (const char* overwrite = std::getenv("PATCHBAY_OVERWRITE"))
+    settings.overwrite = std::strcmp(overwrite, "0") != 0;
   settings.function_events = split(std::getenv("PATCHBAY_FUNCTION_EVENTS"), "\n;");
   const char* trace_event = std::getenv("PATCHBAY_TRACE_EVENT");
   settings.trace_events = split(trace_event, ",");
@@ -51,7 +52,8 @@ AgentSettings read_settings() {
 
 namespace {
 
-// Takes the agent out of the list in `value` ("a.so:libpatchbay.so"), in place. False: nothing is left.
+// Takes the agent out of the list in `value` ("a.so:libpatchbay.so"), in place. False: nothing is
+// left.
 bool shorten_preload(char* value) {
   std::string kept;
   for (const std::string& path : split(value, ": ")) {
@@ -64,7 +66,8 @@ bool shorten_preload(char* value) {
 }
 
 bool keep(char* entry) {
-  for (std::string_view name : {"PATCHBAY_WAIT=", "PATCHBAY_DIR=", "PATCHBAY_BUFFER_SIZE_KB=", "PATCHBAY_OVERWRITE="})
+  for (std::string_view name :
+       {"PATCHBAY_WAIT=", "PATCHBAY_DIR=", "PATCHBAY_BUFFER_SIZE_KB=", "PATCHBAY_OVERWRITE="})
     if (std::string_view(entry).starts_with(name)) return false;
   constexpr std::string_view kPreload = "LD_PRELOAD=";
   return !std::string_view(entry).starts_with(kPreload) || shorten_preload(entry + kPreload.size());

@@ -24,6 +24,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <new>
 
 #include "base/raw_syscall.h"
 #include "fetch/fetch_abi.h"
@@ -318,9 +319,24 @@ Function next_function(std::atomic<void*>* cache, const char* name) {
   return reinterpret_cast<Function>(found);
 }
 
-std::atomic<void*> g_posix_spawn, g_posix_spawnp, g_system, g_popen;
+std::atomic<void*> g_posix_spawn, g_posix_spawnp, g_system, g_popen, g_pthread_create;
+
+// What a new thread starts with when its creator blocks one of the three signals.
+struct InheritedView {
+  void* (*run)(void*);
+  void* argument;
+  uint64_t blocked;
+};
+
+void* run_with_view(void* argument) {
+  const InheritedView view = *static_cast<InheritedView*>(argument);
+  delete static_cast<InheritedView*>(argument);
+  t_blocked = view.blocked;
+  return view.run(view.argument);
+}
 
 void find_next_functions() {
+  next_function<void*>(&g_pthread_create, "pthread_create");
   next_function<void*>(&g_posix_spawn, "posix_spawn");
   next_function<void*>(&g_posix_spawnp, "posix_spawnp");
   next_function<void*>(&g_system, "system");
@@ -483,5 +499,19 @@ FILE* popen(const char* command, const char* mode) {
   return real(command, mode);
 }
 
+// A thread inherits its creator's view of the three signals too; most creators have nothing to
+// inherit.
+int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*run)(void*),
+                   void* argument) noexcept {
+  auto real = patchbay::next_function<decltype(&pthread_create)>(&patchbay::g_pthread_create,
+                                                                 "pthread_create");
+  patchbay::InheritedView* view = nullptr;
+  if (patchbay::t_blocked)
+    view = new (std::nothrow) patchbay::InheritedView{run, argument, patchbay::t_blocked};
+  if (!view) return real(thread, attributes, run, argument);
+  const int error = real(thread, attributes, patchbay::run_with_view, view);
+  if (error) delete view;
+  return error;
+}
 #pragma GCC visibility pop
 }  // extern "C"

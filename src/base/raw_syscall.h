@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// System calls without libc: the probe path calls nothing that could be traced, code that rewrites code
-// must not depend on functions that it may be rewriting at that moment, and neither may touch errno.
+// System calls without libc: the probe path calls nothing that could be traced, code that rewrites
+// code must not depend on functions that it may be rewriting at that moment, and neither may touch
+// errno.
 #pragma once
 
 #include <sys/syscall.h>

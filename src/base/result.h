@@ -23,7 +23,9 @@ struct Error {
 };
 
 // The system refused: errno at the time of the call, and what was tried.
-inline Error sys_error(std::string what, int errno_value) { return Error{errno_value, std::move(what), false}; }
+inline Error sys_error(std::string what, int errno_value) {
+  return Error{errno_value, std::move(what), false};
+}
 // The user (or a foreign file) was wrong: `sentence` says what, where and what to do.
 inline Error user_error(int errno_value, std::string sentence) {
   return Error{errno_value, std::move(sentence), true};
@@ -51,10 +53,9 @@ class [[nodiscard]] Result {
 using Status = Result<std::monostate>;
 
 // PB_TRY(expr): returns the error of a failed Status/Result from the enclosing function.
-#define PB_TRY(expr)                                       \
-  do {                                                     \
-    if (auto pb_try_result = (expr); !pb_try_result.ok())  \
-      return pb_try_result.error();                        \
+#define PB_TRY(expr)                                                                    \
+  do {                                                                                  \
+    if (auto pb_try_result = (expr); !pb_try_result.ok()) return pb_try_result.error(); \
   } while (0)
 
 }  // namespace patchbay

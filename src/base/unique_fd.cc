@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "base/unique_fd.h"
 
-#include <cerrno>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <cerrno>
 
 namespace patchbay {
 
@@ -12,7 +12,8 @@ Result<Mapping> Mapping::read_only_file(const std::string& path) {
   if (!fd.valid()) return sys_error("open " + path, errno);
   struct stat status;
   if (::fstat(fd.get(), &status) != 0) return sys_error("stat " + path, errno);
-  if (!S_ISREG(status.st_mode)) return sys_error("read " + path, S_ISDIR(status.st_mode) ? EISDIR : EINVAL);
+  if (!S_ISREG(status.st_mode))
+    return sys_error("read " + path, S_ISDIR(status.st_mode) ? EISDIR : EINVAL);
   if (status.st_size == 0) return Mapping();
   void* address = ::mmap(nullptr, size_t(status.st_size), PROT_READ, MAP_PRIVATE, fd.get(), 0);
   if (address == MAP_FAILED) return sys_error("mmap " + path, errno);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What an event is: name, id, fields, print format. One EventCall per event, shared by all instances.
-// format_text() is the text of its `format` file (spec: ftrace.md 2.3) and the only description that
-// readers get.
+// What an event is: name, id, fields, print format. One EventCall per event, shared by all
+// instances. format_text() is the text of its `format` file (spec: ftrace.md 2.3) and the only
+// description that readers get.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,14 @@
 namespace patchbay {
 
 struct EventField {
-  std::string type;       // "unsigned long", "__data_loc char[]", "x64"
+  std::string type;  // "unsigned long", "__data_loc char[]", "x64"
   std::string name;
-  uint32_t offset = 0;    // in the record
-  uint32_t size = 0;      // whole field; 0 for an unbounded last field
+  uint32_t offset = 0;  // in the record
+  uint32_t size = 0;    // whole field; 0 for an unbounded last field
   bool is_signed = false;
-  uint32_t array_len = 0; // > 0: T name[N]
-  // What a foreign format file has in place of "[array_len]": "[]", "[TASK_COMM_LEN]", "[2][3]"; else empty.
+  uint32_t array_len = 0;  // > 0: T name[N]
+  // What a foreign format file has in place of "[array_len]": "[]", "[TASK_COMM_LEN]", "[2][3]";
+  // else empty.
   std::string brackets = {};
 };
 
@@ -31,7 +32,7 @@ struct EventCall {
   uint16_t id = 0;
   std::vector<EventField> common;  // the four common fields
   std::vector<EventField> fields;
-  std::string print_fmt;           // `"%pS->%pS(…)", REC->…`
+  std::string print_fmt;  // `"%pS->%pS(…)", REC->…`
 
   std::string format_text() const;
   const EventField* find(std::string_view field_name) const;

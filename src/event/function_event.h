@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Function events (spec: ftrace.md section 1): from one line of `function_events` to an EventCall and
-// a fetch program.
+// Function events (spec: ftrace.md section 1): from one line of `function_events` to an EventCall
+// and a fetch program.
 #pragma once
 
 #include <cstdint>
@@ -20,65 +20,74 @@ namespace patchbay {
 
 struct FunctionEventField {
   enum class Source : uint8_t { kArgument, kAddress };
-  struct Suffix { bool is_index; uint64_t value; };  // [N] or +N, in the order written
+  struct Suffix {
+    bool is_index;
+    uint64_t value;
+  };  // [N] or +N, in the order written
   Source source = Source::kArgument;
   uint8_t position = 0;           // argument position counted from 0 as written (NULL counts)
   bool is_unsigned_word = false;  // `unsigned` stood before the atom
   std::string atom;               // "int", "x64", "symbol", "string", "float", "double", …
   uint32_t atom_size = 0;
-  uint32_t array_len = 0;         // > 0: atom[N]
+  uint32_t array_len = 0;  // > 0: atom[N]
   std::string name;
   std::vector<Suffix> suffixes;
-  uint64_t address = 0;           // kAddress
-  std::string address_symbol;     // kAddress through $symbol
+  uint64_t address = 0;        // kAddress
+  std::string address_symbol;  // kAddress through $symbol
 };
 
-struct FunctionEventArg {         // one position
+struct FunctionEventArg {  // one position
   bool is_null = false;
-  std::string null_atom;    // NULL of a "float NULL" or "double NULL": it skips a vector register; else empty
+  std::string
+      null_atom;  // NULL of a "float NULL" or "double NULL": it skips a vector register; else empty
   std::vector<FunctionEventField> fields;  // joined by |
 
-  // Where the calling convention passes it. A position of ADDR fields only is passed nowhere; a float or
-  // double without suffixes is in the next xmm register; everything else, also the address of an array
-  // of floats, is in the next integer register.
+  // Where the calling convention passes it. A position of ADDR fields only is passed nowhere; a
+  // float or double without suffixes is in the next xmm register; everything else, also the address
+  // of an array of floats, is in the next integer register.
   enum class Passed : uint8_t { kNowhere, kInteger, kVector };
   Passed passed() const;
 };
 
-inline constexpr uint32_t kMaxIntegerArgs = 6;   // rdi rsi rdx rcx r8 r9
-inline constexpr uint32_t kMaxVectorArgs = 8;    // xmm0..xmm7
+inline constexpr uint32_t kMaxIntegerArgs = 6;    // rdi rsi rdx rcx r8 r9
+inline constexpr uint32_t kMaxVectorArgs = 8;     // xmm0..xmm7
 inline constexpr uint32_t kMaxStringBytes = 512;  // with the NUL; a longer string is cut
 
 struct FunctionEventDef {
-  std::string function;           // as written: name, library:name, ns::f(int), file@0xOFFSET
+  std::string function;  // as written: name, library:name, ns::f(int), file@0xOFFSET
   std::vector<FunctionEventArg> args;
 
-  std::string event_name() const; // the function's name made an identifier: no library, other characters -> _
-  std::string canonical() const;  // the line that reading function_events shows (1.6), without newline
+  std::string event_name()
+      const;  // the function's name made an identifier: no library, other characters -> _
+  std::string canonical()
+      const;  // the line that reading function_events shows (1.6), without newline
 };
 
 struct FunctionEventError {
-  std::string text;   // the three-line entry of 1.6: canonical text so far + token + rest, caret line,
-                      // "Unexpected token '…' for STATE state" (or its variants)
+  std::string text;  // the three-line entry of 1.6: canonical text so far + token + rest, caret
+                     // line, "Unexpected token '…' for STATE state" (or its variants)
 };
 
 struct FunctionEventParse {
-  std::optional<FunctionEventDef> def;      // exactly one of def, error
+  std::optional<FunctionEventDef> def;  // exactly one of def, error
   std::optional<FunctionEventError> error;
-  bool function_was_parsed = false;         // only then the kernel stores the error entry
+  bool function_was_parsed = false;  // only then the kernel stores the error entry
 };
 
 // Parses one line (no newline, not a comment). `address_of` resolves $symbol (0 = unknown).
-FunctionEventParse parse_function_event(std::string_view line,
-                                        const std::function<uint64_t(std::string_view)>& address_of);
+FunctionEventParse parse_function_event(
+    std::string_view line, const std::function<uint64_t(std::string_view)>& address_of);
 
 // EventCall (system "functions", fields, print fmt of 1.5) for a definition.
 EventCall make_function_event_call(const FunctionEventDef& def, uint16_t id);
 
 // The fetch program for a definition whose EventCall is `call`. Release with free().
-struct FreeDeleter { void operator()(void* p) const; };
+struct FreeDeleter {
+  void operator()(void* p) const;
+};
 using FetchProgramPtr = std::unique_ptr<FetchProgram, FreeDeleter>;
 // E2BIG when the record can be larger than `max_record` bytes (what one sub-buffer holds).
-Result<FetchProgramPtr> compile_function_event(const FunctionEventDef& def, const EventCall& call, uint32_t max_record);
+Result<FetchProgramPtr> compile_function_event(const FunctionEventDef& def, const EventCall& call,
+                                               uint32_t max_record);
 
 }  // namespace patchbay

@@ -16,7 +16,6 @@
 namespace patchbay {
 namespace {
 
-
 FunctionEventDef parse(std::string_view line) {
   FunctionEventParse result = parse_function_event(line, nullptr);
   if (result.error) ADD_FAILURE() << line << "\n" << result.error->text;

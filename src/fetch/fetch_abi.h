@@ -2,9 +2,9 @@
 //
 // Fetch programs: from registers at a function's entry to the fields of a record.
 //
-// A program is a list of instructions in field order. Each field is a chain: a start (ARG, XMM, IMM),
-// any number of steps (ADD, DEREF), and one end that stores into the record (STORE, LOAD, ARRAY,
-// STRING). A faulting load gives 0, per array element 0; a faulting string is empty.
+// A program is a list of instructions in field order. Each field is a chain: a start (ARG, XMM,
+// IMM), any number of steps (ADD, DEREF), and one end that stores into the record (STORE, LOAD,
+// ARRAY, STRING). A faulting load gives 0, per array element 0; a faulting string is empty.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,14 @@ enum class FetchOp : uint8_t {
   kStore,   // record[offset .. offset+size) = low `size` bytes of value
   kLoad,    // record[offset .. offset+size) = size bytes at address value
   kArray,   // record[offset ..] = `imm` elements of `size` bytes at address value
-  kString,  // dynamic: u32 __data_loc at record[offset]; at most imm (>= 1) bytes including NUL from
-            // address value, stored behind the fixed part
+  kString,  // dynamic: u32 __data_loc at record[offset]; at most imm (>= 1) bytes including NUL
+            // from address value, stored behind the fixed part
 };
 
 struct FetchInsn {
   FetchOp op;
   uint8_t index;
-  uint8_t size;     // 1 2 4 8
+  uint8_t size;  // 1 2 4 8
   uint8_t reserved;
   uint32_t offset;  // from the start of the record (the common header is at 0)
   uint64_t imm;
@@ -35,12 +35,13 @@ struct FetchInsn {
 static_assert(sizeof(FetchInsn) == 16);
 
 struct FetchProgram {
-  uint32_t fixed_size;   // bytes of header and fixed fields; dynamic data starts here
-  uint32_t max_size;     // upper bound of a whole record, a multiple of 4
+  uint32_t fixed_size;  // bytes of header and fixed fields; dynamic data starts here
+  uint32_t max_size;    // upper bound of a whole record, a multiple of 4
   uint16_t nr_insns;
-  uint8_t uses_xmm;      // some instruction is kXmm
-  uint8_t scalar_only;   // only kArg/kStore pairs and kAdd between: the fast path can be generated
-  uint32_t has_gaps;     // some byte between 24 and fixed_size belongs to no field: fetch_run zeroes it
+  uint8_t uses_xmm;     // some instruction is kXmm
+  uint8_t scalar_only;  // only kArg/kStore pairs and kAdd between: the fast path can be generated
+  uint32_t
+      has_gaps;  // some byte between 24 and fixed_size belongs to no field: fetch_run zeroes it
   FetchInsn insn[];
 };
 
@@ -52,8 +53,8 @@ struct FetchRegisters {
 
 extern "C" {
 // Runs the program over a frame. `record` has room for max_size bytes; bytes 0..23 (common header,
-// __parent_ip, __ip) are the caller's. Returns the record's size, a multiple of 4. Async-signal-safe,
-// no calls, no allocation; follows bad pointers through the fault table.
+// __parent_ip, __ip) are the caller's. Returns the record's size, a multiple of 4.
+// Async-signal-safe, no calls, no allocation; follows bad pointers through the fault table.
 uint32_t fetch_run(const FetchProgram* program, const FetchRegisters* registers, uint8_t* record);
 
 // Fault table: if `ip` is a load of fetch_run that may fault, the address to continue at; else 0.

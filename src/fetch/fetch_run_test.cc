@@ -77,8 +77,7 @@ class FetchRun : public ::testing::Test {
     }
     max = (max + 3) / 4 * 4;
     std::vector<uint8_t> record(max + 16, 0xee);
-    uint32_t size =
-        fetch_run(made.get(), &registers_, record.data());
+    uint32_t size = fetch_run(made.get(), &registers_, record.data());
     EXPECT_LE(size, max);
     EXPECT_EQ(size % 4, 0u);
     for (uint32_t i = 0; i < 24; i++) EXPECT_EQ(record[i], 0xee) << "the caller's byte " << i;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Functions written in assembler, each with one property that makes it hard to patch. Most are called
-// as `uint64_t f(uint64_t a, uint64_t b)`; see patcher_test.cc.
+// Functions written in assembler, each with one property that makes it hard to patch. Most are
+// called as `uint64_t f(uint64_t a, uint64_t b)`; see patcher_test.cc.
 
 __asm__(R"(
 .macro fn name

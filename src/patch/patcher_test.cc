@@ -23,8 +23,9 @@
 extern "C" {
 #define NASTY(name) uint64_t nasty_##name(uint64_t, uint64_t, uint64_t, uint64_t);
 NASTY(plain)
-NASTY(rip_load) NASTY(rip_imm) NASTY(rip_lea) NASTY(helper) NASTY(jmp_first) NASTY(jmp8_first)
-    NASTY(jcc_first) NASTY(jcc32_first) NASTY(call_first) NASTY(call_second) NASTY(indirect_call)
+NASTY(rip_load)
+NASTY(rip_imm) NASTY(rip_lea) NASTY(helper) NASTY(jmp_first) NASTY(jmp8_first) NASTY(jcc_first)
+    NASTY(jcc32_first) NASTY(call_first) NASTY(call_second) NASTY(indirect_call)
         NASTY(short_indirect_call) NASTY(call_register_first) NASTY(jrcxz_first) NASTY(jecxz_first)
             NASTY(loop_first) NASTY(loopne_first) NASTY(back_into_first) NASTY(back_to_entry)
                 NASTY(flags_live) NASTY(endbr) NASTY(endbr_sled) NASTY(gcc_sled) NASTY(clang_sled)
@@ -32,7 +33,7 @@ NASTY(rip_load) NASTY(rip_imm) NASTY(rip_lea) NASTY(helper) NASTY(jmp_first) NAS
                         NASTY(tight_before) NASTY(tight) NASTY(tight_after) NASTY(room_before)
                             NASTY(room) NASTY(room_after) NASTY(avx) NASTY(x87) NASTY(red_zone)
 #undef NASTY
-double nasty_double_args(double, double);
+                                double nasty_double_args(double, double);
 }
 
 namespace patchbay {

@@ -2,8 +2,10 @@
 //
 // What the control side publishes and a traced thread reads.
 //
-//   call site (patched)  --jmp-->  stub  --+-- fast path: code generated for one event (probe_compile.cc)
-//                                          +-- call probe_entry --> probe_hit(frame, site)  (probe_hot.cc)
+//   call site (patched)  --jmp-->  stub  --+-- fast path: code generated for one event
+//   (probe_compile.cc)
+//                                          +-- call probe_entry --> probe_hit(frame, site)
+//                                          (probe_hot.cc)
 //                                  stub: relocated instructions, jmp back
 //
 // All objects here are immutable once published, or single words stored atomically.
@@ -22,9 +24,9 @@ namespace patchbay {
 struct EventProgram {
   RingSet* rings;
   const FetchProgram* fetch;
-  uint16_t id;                 // common_type
+  uint16_t id;  // common_type
   uint16_t reserved;
-  uint32_t max_size;           // of the record, with the common header: upper bound for scratch
+  uint32_t max_size;  // of the record, with the common header: upper bound for scratch
 };
 
 // Everything that a call site's consumers want, replaced as a whole.
@@ -36,8 +38,8 @@ struct SiteProgram {
 
 // One patched function entry. Its address is stable for the life of the process.
 struct CallSite {
-  const SiteProgram* program;   // atomic; null: nothing to do
-  uint64_t ip;                  // the function's address: what __ip records
+  const SiteProgram* program;  // atomic; null: nothing to do
+  uint64_t ip;                 // the function's address: what __ip records
 };
 
 // Registers at the function's entry, as probe_entry (probe_entry.S) stores them. The order of arg[]
@@ -53,11 +55,11 @@ struct ProbeFrame {
 static_assert(offsetof(ProbeFrame, flags) == 192 && offsetof(ProbeFrame, stub_return) == 200);
 
 extern "C" {
-// Entered by `call` from a stub that has pushed rax and put the CallSite* into it. Saves all general
-// registers, calls probe_hit, restores, returns; the stub pops rax.
+// Entered by `call` from a stub that has pushed rax and put the CallSite* into it. Saves all
+// general registers, calls probe_hit, restores, returns; the stub pops rax.
 void probe_entry();
-void probe_entry_xmm();        // the same, also stores xmm0..xmm7
-void probe_entry_flags();      // the same as probe_entry, and preserves the arithmetic flags
+void probe_entry_xmm();    // the same, also stores xmm0..xmm7
+void probe_entry_flags();  // the same as probe_entry, and preserves the arithmetic flags
 void probe_entry_xmm_flags();
 void probe_hit(ProbeFrame* frame, CallSite* site);
 }

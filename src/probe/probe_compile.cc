@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Machine code for one event at one call site. The fast path is ring_publish.S with everything known
-// at this time folded in: size, event id, addresses, and the fields stored straight from their
-// registers into the sub-buffer. It only handles the usual case (same sub-buffer, small delta,
-// registered thread); whatever else goes on to probe_hit().
+// Machine code for one event at one call site. The fast path is ring_publish.S with everything
+// known at this time folded in: size, event id, addresses, and the fields stored straight from
+// their registers into the sub-buffer. It only handles the usual case (same sub-buffer, small
+// delta, registered thread); whatever else goes on to probe_hit().
 //
-//     [rsp - 8 …] saved rax rcx rdx r9 r10 r11 (a function's entry has no red zone of its own to lose,
+//     [rsp - 8 …] saved rax rcx rdx r9 r10 r11 (a function's entry has no red zone of its own to
+//     lose,
 //                 and signal handlers keep off these 128 bytes)
 //   again:
 //     fs:[rseq.rseq_cs] = &cs
@@ -54,9 +55,11 @@ using Xbyak::util::rip;
 using Xbyak::util::rsp;
 
 constexpr uint32_t kRseqSignature = 0x53053053;
-constexpr int kSavedRax = -8, kSavedRcx = -16, kSavedRdx = -24, kSavedR9 = -32, kSavedR10 = -40, kSavedR11 = -48;
+constexpr int kSavedRax = -8, kSavedRcx = -16, kSavedRdx = -24, kSavedR9 = -32, kSavedR10 = -40,
+              kSavedR11 = -48;
 constexpr uint32_t kMaxFastRecord = abi::kMaxSmallData;
-// Stand for values that differ from one site or event to the next; never short enough for a shorter encoding.
+// Stand for values that differ from one site or event to the next; never short enough for a shorter
+// encoding.
 constexpr uint64_t kAnyIp = 0x1122334455667788, kAnySite = 0x8877665544332211;
 constexpr uint32_t kAnyId = 0x12345678;
 constexpr int kMaxFastFields = 12;
@@ -68,10 +71,11 @@ int64_t thread_pointer() {
   return tp;
 }
 
-// Where in the code the values stand that emit_probe fills in, as offsets from its start; 0: nowhere.
+// Where in the code the values stand that emit_probe fills in, as offsets from its start; 0:
+// nowhere.
 struct Fixups {
   size_t id = 0, ip = 0, site = 0;
-  size_t cs = 0;                           // struct rseq_cs from start_ip on
+  size_t cs = 0;  // struct rseq_cs from start_ip on
   size_t start = 0, committed = 0, abort = 0;
 };
 
@@ -95,7 +99,9 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
     if (code_.fast) emit_cs();
     L(done_);
     if (!code_.fast) return;
-    auto offset = [this](const Xbyak::Label& label) { return size_t(label.getAddress() - getCode()); };
+    auto offset = [this](const Xbyak::Label& label) {
+      return size_t(label.getAddress() - getCode());
+    };
     fixups_.start = offset(start_);
     fixups_.committed = offset(committed_);
     fixups_.abort = offset(abort_);
@@ -174,7 +180,8 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
     restore();
   }
 
-  // r9 = the event in the sub-buffer; r11 is free; rcx, rdx, r9, r10, r11, rax are saved on the stack.
+  // r9 = the event in the sub-buffer; r11 is free; rcx, rdx, r9, r10, r11, rax are saved on the
+  // stack.
   void store_fields(const EventProgram& event, int64_t tid) {
     const int data = 4;
     mov(dword[r9 + data], kAnyId);  // common_type; flags and preempt count are 0
@@ -203,7 +210,8 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
     }
   }
 
-  // Bytes of the record that no field covers (alignment, the tail) must not show what the ring held before.
+  // Bytes of the record that no field covers (alignment, the tail) must not show what the ring held
+  // before.
   void zero_gaps(const EventProgram& event, int data) {
     uint32_t at = 24;
     for (int i = 0; i < event.fetch->nr_insns; i++) {
@@ -219,7 +227,8 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
   }
 
   void store_arg(int arg, uint64_t add_value, int size, int offset) {
-    static const Xbyak::Reg64 in_place[] = {Xbyak::util::rdi, Xbyak::util::rsi, r11, r11, Xbyak::util::r8, r11};
+    static const Xbyak::Reg64 in_place[] = {
+        Xbyak::util::rdi, Xbyak::util::rsi, r11, r11, Xbyak::util::r8, r11};
     static const int saved[] = {0, 0, kSavedRdx, kSavedRcx, 0, kSavedR9};
     Xbyak::Reg64 value = in_place[arg];
     if (saved[arg]) mov(r11, ptr[rsp + saved[arg]]);
@@ -233,10 +242,18 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
     }
     const auto at = r9 + offset;
     switch (size) {
-      case 1: mov(ptr[at], value.cvt8()); break;
-      case 2: mov(ptr[at], value.cvt16()); break;
-      case 4: mov(ptr[at], value.cvt32()); break;
-      default: mov(ptr[at], value); break;
+      case 1:
+        mov(ptr[at], value.cvt8());
+        break;
+      case 2:
+        mov(ptr[at], value.cvt16());
+        break;
+      case 4:
+        mov(ptr[at], value.cvt32());
+        break;
+      default:
+        mov(ptr[at], value);
+        break;
     }
   }
 
@@ -257,7 +274,8 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
     mov(r11, ptr[rsp + kSavedR11]);
   }
 
-  // struct rseq_cs: version, flags, start, length, abort. Lives beside the code, never written again.
+  // struct rseq_cs: version, flags, start, length, abort. Lives beside the code, never written
+  // again.
   void emit_cs() {
     align(8);  // the kernel copies it, whatever its alignment
     L(cs_);
@@ -277,8 +295,8 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
   Xbyak::Label start_, committed_, abort_, slow_, slow_call_, done_, entry_, cs_;
 };
 
-// Code of one shape: what is left when site, function and event id are taken out. Fifty thousand functions
-// with the same arguments share one.
+// Code of one shape: what is left when site, function and event id are taken out. Fifty thousand
+// functions with the same arguments share one.
 struct Template {
   std::string key;
   std::vector<uint8_t> code;
@@ -293,7 +311,9 @@ void put(uint8_t* to, T value) {
 
 std::string template_key(const ProbeCode& code) {
   std::string key;
-  auto add = [&key](const void* bytes, size_t size) { key.append(static_cast<const char*>(bytes), size); };
+  auto add = [&key](const void* bytes, size_t size) {
+    key.append(static_cast<const char*>(bytes), size);
+  };
   uint8_t kind[2] = {code.uses_xmm, code.flags_live};
   add(kind, sizeof kind);
   if (!code.fast) return key;
@@ -326,9 +346,11 @@ const Template* find_template(const ProbeCode& code) {
 
 bool has_fast_path(const EventProgram& event) {
   if (!pb_rseq_offset || event.rings->clock != abi::kClockTsc) return false;
-  if (!event.fetch->scalar_only || event.max_size > kMaxFastRecord || event.max_size % 4) return false;
+  if (!event.fetch->scalar_only || event.max_size > kMaxFastRecord || event.max_size % 4)
+    return false;
   int fields = 0;
-  for (int i = 0; i < event.fetch->nr_insns; i++) fields += event.fetch->insn[i].op == FetchOp::kStore;
+  for (int i = 0; i < event.fetch->nr_insns; i++)
+    fields += event.fetch->insn[i].op == FetchOp::kStore;
   return fields <= kMaxFastFields;
 }
 

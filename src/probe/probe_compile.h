@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // The code of a stub before the displaced instructions (patch/patcher.h: StubPrologue): either the
-// general way into probe_hit(), or in front of it a fast path generated for one event whose fields are
-// all plain registers.
+// general way into probe_hit(), or in front of it a fast path generated for one event whose fields
+// are all plain registers.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,10 @@
 namespace patchbay {
 
 struct ProbeCode {
-  const CallSite* site;         // stays where it is
-  const EventProgram* fast;     // the one event to generate a fast path for; null: none
-  bool uses_xmm;                // some event reads xmm registers
-  bool flags_live;              // SitePlan.flags_live: no fast path, flags are kept
+  const CallSite* site;      // stays where it is
+  const EventProgram* fast;  // the one event to generate a fast path for; null: none
+  bool uses_xmm;             // some event reads xmm registers
+  bool flags_live;           // SitePlan.flags_live: no fast path, flags are kept
 };
 
 // Writes the prologue for execution at `address`; returns its size, 0 when `capacity` is too small.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The generated fast path against the general path: the same call must give the same record, leave every
-// register alone, and the accounting must agree. The code runs from a page of its own, followed by `ret`.
+// The generated fast path against the general path: the same call must give the same record, leave
+// every register alone, and the accounting must agree. The code runs from a page of its own,
+// followed by `ret`.
 #include "probe/probe_compile.h"
 
 #include <dlfcn.h>
@@ -13,8 +14,8 @@
 #include <random>
 #include <vector>
 
-#include "event/function_event.h"
 #include "base/raw_syscall.h"
+#include "event/function_event.h"
 #include "ring_buffer/buffer_file.h"
 #include "ring_buffer/ring_buffer.h"
 #include "ring_buffer/ring_write_hot.h"
@@ -92,7 +93,8 @@ class ProbeCompile : public ::testing::Test {
   void SetUp() override {
     auto* offset = static_cast<const ptrdiff_t*>(::dlsym(RTLD_DEFAULT, "__rseq_offset"));
     auto* size = static_cast<const unsigned*>(::dlsym(RTLD_DEFAULT, "__rseq_size"));
-    if (!offset || !size || !*size) GTEST_SKIP() << "this libc or kernel has no rseq: there is no fast path";
+    if (!offset || !size || !*size)
+      GTEST_SKIP() << "this libc or kernel has no rseq: there is no fast path";
     pb_rseq_offset = *offset;
     char directory[] = "/tmp/probe_compile_test.XXXXXX";
     ASSERT_NE(::mkdtemp(directory), nullptr);
@@ -103,13 +105,14 @@ class ProbeCompile : public ::testing::Test {
     auto buffer = RingBuffer::create(options);
     ASSERT_TRUE(buffer.ok()) << buffer.error().message();
     buffer_ = std::move(*buffer);
-    if (buffer_->header()->clock != abi::kClockTsc) GTEST_SKIP() << "no invariant TSC: there is no fast path";
+    if (buffer_->header()->clock != abi::kClockTsc)
+      GTEST_SKIP() << "no invariant TSC: there is no fast path";
     ASSERT_TRUE(buffer_->enable().ok());
     auto file = BufferFile::open(options.path, false);
     ASSERT_TRUE(file.ok()) << file.error().message();
     file_ = std::move(*file);
-    code_ = static_cast<uint8_t*>(
-        ::mmap(nullptr, 8192, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    code_ = static_cast<uint8_t*>(::mmap(nullptr, 8192, PROT_READ | PROT_WRITE | PROT_EXEC,
+                                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     ASSERT_NE(code_, MAP_FAILED);
   }
   void TearDown() override {
@@ -166,9 +169,10 @@ class ProbeCompile : public ::testing::Test {
 
 TEST_F(ProbeCompile, FastAndGeneralPathRecordTheSame) {
   std::mt19937_64 random(7);
-  for (const char* line : {"f()", "f(int a)", "f(int a, int b)", "f(char a, short b, u64 c, u8 d, long e, x16 f)",
-                           "f(NULL, NULL, x64 c, x64 d)", "f(x8 a)", "f(u64 a | u8 a2 | x32 a3)", "f(u64 a+16, NULL, x32 b+4)",
-                           "f(symbol a, NULL, NULL, NULL, NULL, char last)"}) {
+  for (const char* line :
+       {"f()", "f(int a)", "f(int a, int b)", "f(char a, short b, u64 c, u8 d, long e, x16 f)",
+        "f(NULL, NULL, x64 c, x64 d)", "f(x8 a)", "f(u64 a | u8 a2 | x32 a3)",
+        "f(u64 a+16, NULL, x32 b+4)", "f(symbol a, NULL, NULL, NULL, NULL, char last)"}) {
     SCOPED_TRACE(line);
     define(line);
     ASSERT_TRUE(has_fast_path(event_));
@@ -193,7 +197,7 @@ TEST_F(ProbeCompile, WhatTheFastPathCannotDoGoesTheGeneralWay) {
   pb_thread.fast_tid = 0;  // a new thread
   EXPECT_EQ(hit(true, in, &out).size(), 1u);
   EXPECT_NE(pb_thread.fast_tid, 0u);
-  ::usleep(120000);        // a time extend
+  ::usleep(120000);  // a time extend
   EXPECT_EQ(hit(true, in, &out).size(), 1u);
   buffer_->disable();
   EXPECT_EQ(hit(true, in, &out).size(), 0u);

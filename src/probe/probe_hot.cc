@@ -3,9 +3,9 @@
 // The probe: what a traced thread runs when its function is hit.
 //
 //   stub (generated, near the traced code)
-//    |-- fast path, for one event with scalar fields (probe_compile.cc): no call at all; leaves here when
-//    |     the thread is new, in the agent or without rseq; when the sub-buffer ends; when a time extend
-//    |     is needed; when recording is off
+//    |-- fast path, for one event with scalar fields (probe_compile.cc): no call at all; leaves
+//    here when |     the thread is new, in the agent or without rseq; when the sub-buffer ends;
+//    when a time extend |     is needed; when recording is off
 //    '-- probe_entry (probe_entry.S: registers saved)
 //          '-- probe_hit
 //                |-- in agent code?         count recursion, leave
@@ -15,17 +15,18 @@
 //                      '-- ring_publish     one restartable sequence; the locked ring without rseq
 //
 // Budget (design.md 5): 1.5 x floor for two integers, bench/probe_bench.cc holds it there.
-// Rules: general registers only, no libc, no PLT, no lock, no allocation, no system call (but the two
-// above), bounded loops. Nothing here is ever patched, so the only way to re-enter is a signal
+// Rules: general registers only, no libc, no PLT, no lock, no allocation, no system call (but the
+// two above), bounded loops. Nothing here is ever patched, so the only way to re-enter is a signal
 // handler that calls a traced function, and that is recorded like any other call.
-#include "probe/probe_abi.h"
 #include "base/raw_syscall.h"
+#include "probe/probe_abi.h"
 #include "ring_buffer/ring_write_hot.h"
 
 namespace patchbay {
 
 extern "C" {
-__thread ProbeThread pb_thread __attribute__((tls_model("initial-exec"), visibility("hidden"))) = {};
+__thread ProbeThread pb_thread
+    __attribute__((tls_model("initial-exec"), visibility("hidden"))) = {};
 }
 
 namespace {
@@ -50,8 +51,8 @@ __attribute__((noinline, cold)) void meet_thread(ProbeThread* thread) {
 }
 
 // The three words that every function event starts with, then its fields.
-uint32_t build_record(const EventProgram* event, const ProbeFrame* frame, const CallSite* site, uint32_t tid,
-                      uint8_t* record) {
+uint32_t build_record(const EventProgram* event, const ProbeFrame* frame, const CallSite* site,
+                      uint32_t tid, uint8_t* record) {
   auto* header = reinterpret_cast<abi::RecordHeader*>(record);
   header->common_type = event->id;
   header->common_flags = 0;
@@ -63,8 +64,10 @@ uint32_t build_record(const EventProgram* event, const ProbeFrame* frame, const 
   return fetch_run(event->fetch, &frame->registers, record);
 }
 
-void record_event(const EventProgram* event, const ProbeFrame* frame, const CallSite* site, ProbeThread* thread) {
-  if (__builtin_expect(!(thread->known_to >> event->rings->index & 1), 0)) remember_comm(event->rings, thread);
+void record_event(const EventProgram* event, const ProbeFrame* frame, const CallSite* site,
+                  ProbeThread* thread) {
+  if (__builtin_expect(!(thread->known_to >> event->rings->index & 1), 0))
+    remember_comm(event->rings, thread);
   alignas(8) uint8_t record[event->max_size];
   uint32_t size = build_record(event, frame, site, thread->tid, record);
   ring_publish(event->rings, record, size);
@@ -73,12 +76,15 @@ void record_event(const EventProgram* event, const ProbeFrame* frame, const Call
 }  // namespace
 
 extern "C" void probe_hit(ProbeFrame* frame, CallSite* site) {
-  const SiteProgram* program = __atomic_load_n(&site->program, __ATOMIC_ACQUIRE);  // pairs with publish_program
+  const SiteProgram* program =
+      __atomic_load_n(&site->program, __ATOMIC_ACQUIRE);  // pairs with publish_program
   if (__builtin_expect(!program, 0)) return;
   ProbeThread* thread = &pb_thread;
-  if (__builtin_expect(thread->in_agent, 0)) return count(&program->event[0]->rings->header->recursion);
+  if (__builtin_expect(thread->in_agent, 0))
+    return count(&program->event[0]->rings->header->recursion);
   if (__builtin_expect(!thread->tid, 0)) meet_thread(thread);
-  for (uint32_t i = 0; i < program->nr_events; i++) record_event(program->event[i], frame, site, thread);
+  for (uint32_t i = 0; i < program->nr_events; i++)
+    record_event(program->event[i], frame, site, thread);
   if (!thread->no_rseq && pb_rseq_offset) thread->fast_tid = thread->tid;
 }
 

@@ -2,9 +2,10 @@
 //
 // From a line in function_events to a patched call site:
 //
-//   write_line -> parse (event/) -> resolve names (symbol/) -> plan sites (patch/) -> EventCall, fetch program,
-//   format in the buffer's meta log                                     nothing of the program has changed yet
-//   set_enabled -> publish the site's new SiteProgram -> stub code (probe/) -> one patch transaction (patch/)
+//   write_line -> parse (event/) -> resolve names (symbol/) -> plan sites (patch/) -> EventCall,
+//   fetch program, format in the buffer's meta log                                     nothing of
+//   the program has changed yet set_enabled -> publish the site's new SiteProgram -> stub code
+//   (probe/) -> one patch transaction (patch/)
 //
 // A failed definition changes nothing. Programs that a thread may still be running are parked for
 // good, not freed: a definition costs some hundred bytes, and nobody has to wait.
@@ -30,7 +31,8 @@ constexpr size_t kMaxErrors = 8;
 
 std::string_view trim(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\n')) text.remove_suffix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\n'))
+    text.remove_suffix(1);
   return text;
 }
 
@@ -98,7 +100,8 @@ FunctionEvents::FunctionEvents(SymbolTable& symbols, Patcher& patcher, RingBuffe
     : impl_(new Impl{symbols, patcher, buffer, {}, {}, {}, {}, {}, {}}) {}
 FunctionEvents::~FunctionEvents() = default;
 
-// --- definitions ----------------------------------------------------------------------------------
+// --- definitions
+// ----------------------------------------------------------------------------------
 
 Status FunctionEvents::write_line(std::string_view line) {
   line = trim(line);
@@ -110,7 +113,8 @@ Status FunctionEvents::write_line(std::string_view line) {
 }
 
 Status FunctionEvents::Impl::define(std::string_view line) {
-  auto parsed = parse_function_event(line, [this](std::string_view name) { return symbols.address_of(name); });
+  auto parsed = parse_function_event(
+      line, [this](std::string_view name) { return symbols.address_of(name); });
   if (parsed.error) {
     if (parsed.function_was_parsed) {
       if (errors.size() == kMaxErrors) errors.erase(errors.begin());
@@ -122,7 +126,8 @@ Status FunctionEvents::Impl::define(std::string_view line) {
   event->def = std::move(*parsed.def);
   std::string name = event->def.event_name();
   if (by_name.contains(name))
-    return user_error(EEXIST, "there is already a function event \"" + name + "\"; remove it with !" + name);
+    return user_error(
+        EEXIST, "there is already a function event \"" + name + "\"; remove it with !" + name);
   PB_TRY(find_places(event.get()));
   PB_TRY(compile(event.get()));
   PB_TRY(describe_modules());
@@ -148,7 +153,8 @@ Status FunctionEvents::Impl::find_places(Event* event) {
     event->places.push_back({std::move(plan), std::move(label)});
   }
   if (event->places.empty())
-    return user_error(EINVAL, "the function " + event->def.function + " cannot be traced: " + reason);
+    return user_error(EINVAL,
+                      "the function " + event->def.function + " cannot be traced: " + reason);
   return {};
 }
 
@@ -195,7 +201,8 @@ Status FunctionEvents::Impl::remove(std::string_view name) {
   if (found == events.end())
     return user_error(ENOENT, "there is no function event \"" + std::string(name) + "\"");
   if ((*found)->enabled)
-    return user_error(EBUSY, "the function event \"" + std::string(name) + "\" is enabled; disable it first");
+    return user_error(
+        EBUSY, "the function event \"" + std::string(name) + "\" is enabled; disable it first");
   by_name.erase((*found)->call.name);
   parked.push_back(std::move(*found));
   events.erase(found);
@@ -205,7 +212,8 @@ Status FunctionEvents::Impl::remove(std::string_view name) {
 Status FunctionEvents::clear() {
   for (const auto& event : impl_->events)
     if (event->enabled)
-      return user_error(EBUSY, "the function event \"" + event->call.name + "\" is enabled; disable it first");
+      return user_error(
+          EBUSY, "the function event \"" + event->call.name + "\" is enabled; disable it first");
   for (auto& event : impl_->events) impl_->parked.push_back(std::move(event));
   impl_->events.clear();
   impl_->by_name.clear();
@@ -218,11 +226,13 @@ void FunctionEvents::forget_errors() { impl_->errors.clear(); }
 std::string FunctionEvents::show() const {
   std::string text;
   for (const auto& event : impl_->events) text += event->def.canonical() + "\n";
-  for (const std::string& error : impl_->errors) text += error + (error.ends_with('\n') ? "" : "\n");
+  for (const std::string& error : impl_->errors)
+    text += error + (error.ends_with('\n') ? "" : "\n");
   return text;
 }
 
-// --- enabling -------------------------------------------------------------------------------------
+// --- enabling
+// -------------------------------------------------------------------------------------
 
 void FunctionEvents::Impl::publish(Site* site) {
   SiteProgram* program = nullptr;
@@ -259,7 +269,8 @@ Status FunctionEvents::Impl::patch(const std::vector<Site*>& touched) {
   return user_error(EIO, "could not patch " + touched[index]->label + ": " + reason);
 }
 
-// Takes back what switch_events did to the lists of its sites, and leaves the patched code consistent.
+// Takes back what switch_events did to the lists of its sites, and leaves the patched code
+// consistent.
 void FunctionEvents::Impl::undo(std::span<Event* const> changed, bool on) {
   std::vector<Site*> touched;
   for (Event* event : changed)
@@ -271,7 +282,8 @@ void FunctionEvents::Impl::undo(std::span<Event* const> changed, bool on) {
         site.events.push_back(event);
       touched.push_back(&site);
     }
-  if (Status status = patch(touched); !status.ok()) PB_CHECK(!"a refused transaction could not be undone");
+  if (Status status = patch(touched); !status.ok())
+    PB_CHECK(!"a refused transaction could not be undone");
   for (Site* site : touched) publish(site);
 }
 
@@ -306,7 +318,8 @@ Status FunctionEvents::Impl::switch_events(std::span<Event* const> changed, bool
 
 Status FunctionEvents::set_enabled(std::string_view name, bool on) {
   auto found = impl_->by_name.find(std::string(name));
-  if (found == impl_->by_name.end()) return sys_error("event functions:" + std::string(name), ENODEV);
+  if (found == impl_->by_name.end())
+    return sys_error("event functions:" + std::string(name), ENODEV);
   if (found->second->enabled == on) return {};
   if (on && tracing_ && !impl_->buffer.enabled()) PB_TRY(impl_->buffer.enable());
   return impl_->switch_events(std::span(&found->second, 1), on);
@@ -323,7 +336,8 @@ Status FunctionEvents::set_all_enabled(bool on) {
 
 Status FunctionEvents::set_tracing(bool on) {
   tracing_ = on;
-  bool wanted = std::any_of(impl_->events.begin(), impl_->events.end(), [](const auto& e) { return e->enabled; });
+  bool wanted = std::any_of(impl_->events.begin(), impl_->events.end(),
+                            [](const auto& e) { return e->enabled; });
   if (!on)
     impl_->buffer.disable();
   else if (wanted && !impl_->buffer.enabled())
@@ -331,7 +345,8 @@ Status FunctionEvents::set_tracing(bool on) {
   return {};
 }
 
-// --- looking --------------------------------------------------------------------------------------
+// --- looking
+// --------------------------------------------------------------------------------------
 
 std::vector<std::string> FunctionEvents::event_names() const {
   std::vector<std::string> names;
@@ -365,7 +380,8 @@ template <typename Visit>
 void for_each_function(SymbolTable& symbols, Patcher& patcher, Visit visit) {
   symbols.refresh();
   for (Module* module : symbols.modules())
-    for (const FunctionSymbol& function : module->functions()) visit(*module, function, patcher.plan(*module, function));
+    for (const FunctionSymbol& function : module->functions())
+      visit(*module, function, patcher.plan(*module, function));
   symbols.drop_caches();  // a large program's list is not worth its memory between two looks
 }
 
@@ -373,23 +389,25 @@ void for_each_function(SymbolTable& symbols, Patcher& patcher, Visit visit) {
 
 std::string FunctionEvents::available_functions() {
   std::string text;
-  for_each_function(impl_->symbols, impl_->patcher,
-                    [&](const Module& module, const FunctionSymbol& function, const SitePlan& plan) {
-                      if (plan.kind == SiteKind::kRefused) return;
-                      text += function_label(module, function) + " [" + module.name() + "] ";
-                      text += site_kind_name(plan.kind);
-                      text += '\n';
-                    });
+  for_each_function(
+      impl_->symbols, impl_->patcher,
+      [&](const Module& module, const FunctionSymbol& function, const SitePlan& plan) {
+        if (plan.kind == SiteKind::kRefused) return;
+        text += function_label(module, function) + " [" + module.name() + "] ";
+        text += site_kind_name(plan.kind);
+        text += '\n';
+      });
   return text;
 }
 
 std::string FunctionEvents::refused_functions() {
   std::string text;
-  for_each_function(impl_->symbols, impl_->patcher,
-                    [&](const Module& module, const FunctionSymbol& function, const SitePlan& plan) {
-                      if (plan.kind != SiteKind::kRefused) return;
-                      text += function_label(module, function) + " [" + module.name() + "] " + plan.reason + "\n";
-                    });
+  for_each_function(
+      impl_->symbols, impl_->patcher,
+      [&](const Module& module, const FunctionSymbol& function, const SitePlan& plan) {
+        if (plan.kind != SiteKind::kRefused) return;
+        text += function_label(module, function) + " [" + module.name() + "] " + plan.reason + "\n";
+      });
   return text;
 }
 

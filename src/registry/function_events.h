@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The control core of function events: definitions, their events, enabling. Every tracefs file and the
-// agent's start-up parameters go through this class. Owned and called by the control thread only (or
-// by the constructor before that thread runs). Errors carry errno and a sentence.
+// The control core of function events: definitions, their events, enabling. Every tracefs file and
+// the agent's start-up parameters go through this class. Owned and called by the control thread
+// only (or by the constructor before that thread runs). Errors carry errno and a sentence.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +25,10 @@ class FunctionEvents {
   ~FunctionEvents();
 
   // --- file function_events
-  Status clear();                          // open with O_TRUNC: EBUSY when one is enabled
-  void forget_errors();                    // open for write without O_TRUNC
+  Status clear();                            // open with O_TRUNC: EBUSY when one is enabled
+  void forget_errors();                      // open for write without O_TRUNC
   Status write_line(std::string_view line);  // one definition, `!func`, `-:functions/func`
-  std::string show() const;                // canonical lines, then stored error entries
+  std::string show() const;                  // canonical lines, then stored error entries
 
   // --- events/functions/…
   std::vector<std::string> event_names() const;
@@ -44,7 +44,7 @@ class FunctionEvents {
   std::string refused_functions();
   std::string call_sites() const;
 
-  void set_single_threaded(bool value);    // start-up: no other thread runs yet
+  void set_single_threaded(bool value);  // start-up: no other thread runs yet
 
   // --- tracing_on: off stops recording at once and keeps what is patched; the rings' memory is
   // reserved when the first event is enabled.

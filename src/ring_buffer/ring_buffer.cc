@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Making a buffer file: layout, mapping, memory; the clock table and the meta log. None of this is hot.
+// Making a buffer file: layout, mapping, memory; the clock table and the meta log. None of this is
+// hot.
 #include "ring_buffer/ring_buffer.h"
 
 #include <fcntl.h>
@@ -62,7 +63,8 @@ Status check_options(const RingBufferOptions& o) {
   if (!std::has_single_bit(o.subbuf_size) || o.subbuf_size < abi::kMinSubbufSize ||
       o.subbuf_size > abi::kMaxSubbufSize)
     return user_error(EINVAL, "sub-buffer size must be a power of two from 4096 to 524288");
-  if (o.nr_cpus == 0 || o.nr_cpus + 1 > abi::kMaxRings) return user_error(EINVAL, "bad number of CPUs");
+  if (o.nr_cpus == 0 || o.nr_cpus + 1 > abi::kMaxRings)
+    return user_error(EINVAL, "bad number of CPUs");
   if (o.bytes_per_cpu == 0 || o.bytes_per_cpu >= (uint64_t{1} << 32) - 2 * uint64_t(o.subbuf_size))
     return user_error(EINVAL, "the buffer size of one CPU must be between 1 KB and 4 GB");
   return {};
@@ -74,7 +76,8 @@ BufferHeader make_header(const RingBufferOptions& o) {
   h.version = abi::kBufferVersion;
   h.header_size = sizeof h;
   h.subbuf_size = o.subbuf_size;
-  uint64_t count = (o.bytes_per_cpu + o.subbuf_size - 1) / o.subbuf_size + 1;  // one is always being replaced
+  uint64_t count =
+      (o.bytes_per_cpu + o.subbuf_size - 1) / o.subbuf_size + 1;  // one is always being replaced
   h.nr_subbufs = uint32_t(count < abi::kMinSubbufs ? abi::kMinSubbufs : count);
   h.nr_cpus = o.nr_cpus;
   h.nr_rings = o.nr_cpus + 1;
@@ -129,7 +132,8 @@ Result<std::unique_ptr<RingBuffer>> RingBuffer::create(const RingBufferOptions& 
   if (!buffer->fd_.valid()) return sys_error("create " + options.path, errno);
   BufferHeader header = make_header(options);
   uint64_t size = lay_out(&header);
-  if (::ftruncate(buffer->fd_.get(), off_t(size)) != 0) return sys_error("size " + options.path, errno);
+  if (::ftruncate(buffer->fd_.get(), off_t(size)) != 0)
+    return sys_error("size " + options.path, errno);
   // What is written before any ring is enabled: header, clock, comms, reader page, ring controls.
   int error = ::posix_fallocate(buffer->fd_.get(), 0, off_t(header.page_meta_offset));
   if (error) return sys_error("reserve memory for " + options.path, error);
@@ -140,7 +144,8 @@ Result<std::unique_ptr<RingBuffer>> RingBuffer::create(const RingBufferOptions& 
   buffer->set_ = make_ring_set(static_cast<uint8_t*>(base));
   for (uint32_t ring = 0; ring < header.nr_rings; ring++) {
     RingControl* rc = control(buffer->set_, ring);
-    rc->data_delta = uint64_t(buffer->set_.data + ring * buffer->set_.ring_bytes - reinterpret_cast<uint8_t*>(rc));
+    rc->data_delta = uint64_t(buffer->set_.data + ring * buffer->set_.ring_bytes -
+                              reinterpret_cast<uint8_t*>(rc));
     rc->publish = abi::kPageHeaderSize;
   }
   buffer->add_clock_pair();
@@ -167,7 +172,8 @@ Status RingBuffer::enable() {
     const BufferHeader& h = *set_.header;
     auto fd = file();
     if (!fd.ok()) return fd.error();
-    int error = ::posix_fallocate(*fd, off_t(h.page_meta_offset), off_t(h.meta_offset - h.page_meta_offset));
+    int error = ::posix_fallocate(*fd, off_t(h.page_meta_offset),
+                                  off_t(h.meta_offset - h.page_meta_offset));
     release_file();
     if (error) return sys_error("reserve memory for the rings in " + path_, error);
     allocated_ = true;
@@ -214,7 +220,8 @@ Status RingBuffer::append_meta(uint32_t type, std::string_view payload) {
   release_file();
   PB_TRY(status);
   meta_used_ += bytes.size();
-  __atomic_store_n(&set_.header->meta_used, meta_used_, __ATOMIC_RELEASE);  // pairs with BufferFile::meta
+  __atomic_store_n(&set_.header->meta_used, meta_used_,
+                   __ATOMIC_RELEASE);  // pairs with BufferFile::meta
   return {};
 }
 

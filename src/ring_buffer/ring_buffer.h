@@ -15,8 +15,8 @@
 namespace patchbay {
 
 struct RingBufferOptions {
-  std::string path;              // file to make (0600, O_EXCL)
-  uint32_t nr_cpus = 1;          // possible CPUs
+  std::string path;      // file to make (0600, O_EXCL)
+  uint32_t nr_cpus = 1;  // possible CPUs
   uint32_t subbuf_size = 4096;
   uint64_t bytes_per_cpu = 1408 * 1024;
   bool overwrite = true;
@@ -24,8 +24,8 @@ struct RingBufferOptions {
 
 class RingBuffer {
  public:
-  // Makes the file at its full (sparse) size and maps it. Memory is reserved (posix_fallocate) for the
-  // rings at enable(); ENOSPC is reported there, never as a SIGBUS in a traced thread.
+  // Makes the file at its full (sparse) size and maps it. Memory is reserved (posix_fallocate) for
+  // the rings at enable(); ENOSPC is reported there, never as a SIGBUS in a traced thread.
   static Result<std::unique_ptr<RingBuffer>> create(const RingBufferOptions& options);
   ~RingBuffer();
 
@@ -40,8 +40,9 @@ class RingBuffer {
   Status append_meta(uint32_t type, std::string_view payload);  // published when it returns
   void close_cleanly();
   const std::string& path() const { return path_; }
-  // Between calls the file is not kept open, so that the program's descriptor numbers stay its own. A
-  // thread with a descriptor table of its own may keep it (it then survives a chroot of the program).
+  // Between calls the file is not kept open, so that the program's descriptor numbers stay its own.
+  // A thread with a descriptor table of its own may keep it (it then survives a chroot of the
+  // program).
   void hold_file();
 
  private:

@@ -12,9 +12,9 @@ namespace patchbay {
 // because the mapping is at the same address there.
 struct RingSet {
   abi::BufferHeader* header;
-  uint8_t* controls;           // RingControl of ring r at controls + r * kRingControlStride
-  uint8_t* data;               // ring r at data + r * ring_bytes
-  abi::PageMeta* page_meta;    // ring r at page_meta + r * nr_subbufs
+  uint8_t* controls;         // RingControl of ring r at controls + r * kRingControlStride
+  uint8_t* data;             // ring r at data + r * ring_bytes
+  abi::PageMeta* page_meta;  // ring r at page_meta + r * nr_subbufs
   uint64_t* read_seq;
   abi::CommTable* comms;
   uint64_t ring_bytes;
@@ -22,22 +22,23 @@ struct RingSet {
   uint32_t subbuf_shift;
   uint32_t nr_subbufs;
   uint32_t nr_cpus;
-  uint32_t overwrite;          // 1 or 0
+  uint32_t overwrite;  // 1 or 0
   uint32_t clock;
-  uint32_t index;              // of the instance, < 64
+  uint32_t index;  // of the instance, < 64
 };
 
 // Per thread, in the agent's initial-exec TLS.
 struct ProbeThread {
-  uint32_t fast_tid;   // the thread id; 0 sends the thread to the slow path
-  uint32_t tid;        // the thread id, 0 = not yet known
-  uint32_t in_agent;   // > 0: this thread runs agent code, its hits are counted as recursion
-  uint32_t no_rseq;    // > 0: this thread must use the locked ring (vfork child)
-  uint64_t known_to;   // bit i: its comm is in the CommTable of the instance with RingSet.index i
+  uint32_t fast_tid;  // the thread id; 0 sends the thread to the slow path
+  uint32_t tid;       // the thread id, 0 = not yet known
+  uint32_t in_agent;  // > 0: this thread runs agent code, its hits are counted as recursion
+  uint32_t no_rseq;   // > 0: this thread must use the locked ring (vfork child)
+  uint64_t known_to;  // bit i: its comm is in the CommTable of the instance with RingSet.index i
 };
 
 extern "C" {
-extern __thread ProbeThread pb_thread __attribute__((tls_model("initial-exec"), visibility("hidden")));
+extern __thread ProbeThread pb_thread
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
 }
 
 }  // namespace patchbay

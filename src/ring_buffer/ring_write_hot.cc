@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The slower path of publishing (G8), and the choice between the two. ring_publish.S is the fast one.
+// The slower path of publishing (G8), and the choice between the two. ring_publish.S is the fast
+// one.
 #include "ring_buffer/ring_write_hot.h"
 
 #include "base/raw_syscall.h"
@@ -49,7 +50,8 @@ bool begin_subbuf(const RingSet* set, uint32_t ring, RingControl* rc, uint64_t n
   if (!set->overwrite && unread > int64_t(set->nr_subbufs) - 2) return false;
   uint8_t* data = ring_data(rc);
   uint32_t mask = set->subbuf_size - 1;
-  *reinterpret_cast<uint64_t*>(data + (last & ~mask) + 8) = (last & mask) + 1 - abi::kPageHeaderSize;
+  *reinterpret_cast<uint64_t*>(data + (last & ~mask) + 8) =
+      (last & mask) + 1 - abi::kPageHeaderSize;
   place->lap = publish >> abi::kLapShift;
   if (++index == set->nr_subbufs) {
     index = 0;
@@ -67,8 +69,8 @@ bool begin_subbuf(const RingSet* set, uint32_t ring, RingControl* rc, uint64_t n
 }
 
 // Finds the place for an event of `bytes` bytes at time `now`; may write a time extend.
-bool find_place(const RingSet* set, uint32_t ring, RingControl* rc, uint64_t now, uint64_t delta, uint32_t bytes,
-                Place* place) {
+bool find_place(const RingSet* set, uint32_t ring, RingControl* rc, uint64_t now, uint64_t delta,
+                uint32_t bytes, Place* place) {
   uint64_t publish = rc->publish;
   uint32_t offset = uint32_t(publish);
   uint32_t used = offset & (set->subbuf_size - 1);
@@ -103,7 +105,8 @@ void write_event(uint8_t* to, uint32_t delta, const uint8_t* record, uint32_t si
   for (uint32_t i = 0; i < size / 4; i++) words[i] = from[i];
 }
 
-int publish_holding_lock(const RingSet* set, uint32_t ring, RingControl* rc, const uint8_t* record, uint32_t size) {
+int publish_holding_lock(const RingSet* set, uint32_t ring, RingControl* rc, const uint8_t* record,
+                         uint32_t size) {
   if (!rc->space_mask) return kRingOff;
   const RingSlot& slot = rc->slot[(rc->publish & abi::kParityBit) ? 1 : 0];
   uint64_t now = read_clock(set->clock);
@@ -126,17 +129,21 @@ int publish_holding_lock(const RingSet* set, uint32_t ring, RingControl* rc, con
 
 }  // namespace
 
-extern "C" int ring_publish_locked(const RingSet* set, const uint8_t* record, uint32_t size, uint32_t tid) {
+extern "C" int ring_publish_locked(const RingSet* set, const uint8_t* record, uint32_t size,
+                                   uint32_t tid) {
   uint32_t ring = set->nr_cpus;
-  RingControl* rc = reinterpret_cast<RingControl*>(set->controls + uint64_t(ring) * abi::kRingControlStride);
+  const uint32_t owner = tid | 0x80000000u;  // never 0, which is "free"
+  RingControl* rc =
+      reinterpret_cast<RingControl*>(set->controls + uint64_t(ring) * abi::kRingControlStride);
   for (uint32_t spin = 0; spin < kLockSpins; spin++) {
     uint32_t holder = 0;
-    if (__atomic_compare_exchange_n(&rc->lock, &holder, tid, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+    if (__atomic_compare_exchange_n(&rc->lock, &holder, owner, false, __ATOMIC_ACQUIRE,
+                                    __ATOMIC_RELAXED)) {
       int status = publish_holding_lock(set, ring, rc, record, size);
       __atomic_store_n(&rc->lock, 0, __ATOMIC_RELEASE);
       return status;
     }
-    if (holder == tid) break;  // a signal handler above the holder: waiting would never end
+    if (holder == owner) break;  // a signal handler above the holder: waiting would never end
     if (spin % 64 == 63) raw_sched_yield();
     __builtin_ia32_pause();
   }

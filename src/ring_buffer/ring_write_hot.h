@@ -10,9 +10,9 @@ namespace patchbay {
 
 enum RingWriteStatus : int {
   kRingPublished = 0,
-  kRingDropped = 1,   // the ring is full and must not overwrite: counted in RingControl.dropped
-  kRingOff = 2,       // recording is off: not a loss
-  kRingNoRseq = 3,    // (ring_publish_rseq only) this thread has no rseq, or was aborted too often
+  kRingDropped = 1,  // the ring is full and must not overwrite: counted in RingControl.dropped
+  kRingOff = 2,      // recording is off: not a loss
+  kRingNoRseq = 3,   // (ring_publish_rseq only) this thread has no rseq, or was aborted too often
 };
 
 extern "C" {
@@ -20,8 +20,8 @@ extern "C" {
 // rseq in this libc or kernel, valgrind, no invariant TSC). Set once by the agent.
 extern int64_t pb_rseq_offset __attribute__((visibility("hidden")));
 
-// One restartable sequence (ring_publish.S): G1. `size` is a multiple of 4, at least 8, and the record
-// fits into an empty sub-buffer.
+// One restartable sequence (ring_publish.S): G1. `size` is a multiple of 4, at least 8, and the
+// record fits into an empty sub-buffer.
 int ring_publish_rseq(const RingSet* set, const uint8_t* record, uint32_t size);
 // The slower path (G8): ring nr_cpus under its lock, with a bounded wait.
 int ring_publish_locked(const RingSet* set, const uint8_t* record, uint32_t size, uint32_t tid);

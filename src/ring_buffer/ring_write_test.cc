@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// Writers against a reader. Each record carries its thread and a number that the thread counts up, in
-// sizes from 8 bytes to most of a sub-buffer; a timer signal publishes from its handler in between.
-// Checked: G1/G2 whole events, in order, time never back within a ring; G3 every event is read or
-// counted as lost, exactly; G8 the same without rseq. A failing run prints its seed.
+// Writers against a reader. Each record carries its thread and a number that the thread counts up,
+// in sizes from 8 bytes to most of a sub-buffer; a timer signal publishes from its handler in
+// between. Checked: G1/G2 whole events, in order, time never back within a ring; G3 every event is
+// read or counted as lost, exactly; G8 the same without rseq. A failing run prints its seed.
 #include "ring_buffer/ring_write_hot.h"
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/time.h>
-#include <dlfcn.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -37,7 +37,8 @@ struct Payload {
 RingSet* g_signal_rings = nullptr;
 std::atomic<uint64_t> g_signal_published{0}, g_signal_refused{0};
 
-uint32_t write_one(const RingSet* set, uint32_t thread, uint32_t number, uint32_t size, uint32_t* statuses) {
+uint32_t write_one(const RingSet* set, uint32_t thread, uint32_t number, uint32_t size,
+                   uint32_t* statuses) {
   alignas(8) uint8_t record[4072] = {};
   auto* payload = reinterpret_cast<Payload*>(record);
   payload->header = {7, 0, 0, int32_t(thread)};
@@ -53,6 +54,7 @@ void on_timer(int) {
   static thread_local uint32_t number = 0;
   uint32_t statuses[4] = {};
   if (!g_signal_rings) return;
+  if (!pb_thread.tid) pb_thread.tid = uint32_t(raw_syscall(SYS_gettid));
   write_one(g_signal_rings, 1000000 + uint32_t(raw_syscall(SYS_gettid)), number++, 16, statuses);
   g_signal_published += statuses[kRingPublished];
   g_signal_refused += statuses[kRingDropped];
@@ -139,7 +141,8 @@ TEST_P(RingStress, EveryEventIsReadOrCounted) {
   pb_rseq_offset = scenario.rseq ? rseq_offset() : 0;
   if (scenario.rseq && !pb_rseq_offset) GTEST_SKIP() << "this libc or kernel has no rseq";
   const char* seed_text = std::getenv("PATCHBAY_SEED");
-  uint32_t seed = seed_text ? uint32_t(std::strtoul(seed_text, nullptr, 10)) : std::random_device{}();
+  uint32_t seed =
+      seed_text ? uint32_t(std::strtoul(seed_text, nullptr, 10)) : std::random_device{}();
   SCOPED_TRACE("PATCHBAY_SEED=" + std::to_string(seed));
   std::string path;
   auto buffer = make_buffer(scenario, &path);
@@ -147,7 +150,8 @@ TEST_P(RingStress, EveryEventIsReadOrCounted) {
   ASSERT_TRUE(opened.ok()) << opened.error().message();
   Reader reader{std::move(*opened), {}, std::vector<uint64_t>(buffer->header()->nr_rings), 0, 0};
 
-  pb_thread.tid = uint32_t(raw_syscall(SYS_gettid));  // the lock's owner, for signals on this thread
+  pb_thread.tid =
+      uint32_t(raw_syscall(SYS_gettid));  // the lock's owner, for signals on this thread
   g_signal_published = g_signal_refused = 0;
   g_signal_rings = buffer->rings();
   struct sigaction action = {};

@@ -128,9 +128,8 @@ class TraceDat : public ::testing::Test {
   }
 
   static std::vector<std::string> normalise(const std::string& text) {
-    static const std::regex line(
-        R"(^\s*(.*)-(\d+)\s+\[(\d+)\](?: \S{5})?\s+(\d+\.\d+):)"
-        R"(.*\(n=(-?\d+), s=(\w*), a=(\w+)[:,](\w+)\))");
+    static const std::regex line(R"(^\s*(.*)-(\d+)\s+\[(\d+)\](?: \S{5})?\s+(\d+\.\d+):)"
+                                 R"(.*\(n=(-?\d+), s=(\w*), a=(\w+)[:,](\w+)\))");
     static const std::regex lost(R"(^CPU:(\d+) \[(?:LOST )?(\d+) EVENTS)");
     std::vector<std::string> out;
     std::smatch m;
