@@ -16,7 +16,9 @@ if(PATCHBAY_WERROR)
 endif()
 if(PATCHBAY_SANITIZE)
   add_library(pb_sanitize INTERFACE)
-  target_compile_options(pb_sanitize INTERFACE -fsanitize=${PATCHBAY_SANITIZE} -fno-omit-frame-pointer
+  target_compile_options(pb_sanitize INTERFACE
+    -fsanitize=${PATCHBAY_SANITIZE} -fno-omit-frame-pointer
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-tsan>  # fences: used where TSan need not follow them
                          $<$<BOOL:${PATCHBAY_FUZZ}>:-fsanitize=fuzzer-no-link>)
   target_link_options(pb_sanitize INTERFACE -fsanitize=${PATCHBAY_SANITIZE})
 endif()
@@ -25,18 +27,22 @@ if(TARGET pb_sanitize)
   target_link_libraries(pb_san INTERFACE pb_sanitize)
 endif()
 
-# --- the probe path: what a traced thread runs. General registers only, no C++ runtime, never sanitized.
+# --- the probe path: what a traced thread runs. General registers only, no C++ runtime, never
+# sanitized.
 file(GLOB_RECURSE hot_sources CONFIGURE_DEPENDS src/*_hot.cc src/*.S)
 add_library(pb_hot STATIC ${hot_sources})
 target_link_libraries(pb_hot PUBLIC pb_options)
 target_compile_options(pb_hot PRIVATE
-  $<$<COMPILE_LANGUAGE:CXX>:-O2 -g -mgeneral-regs-only -fno-exceptions -fno-rtti -fno-stack-protector
-    -fno-builtin -ffreestanding -fcf-protection=none -ftls-model=initial-exec
+  $<$<COMPILE_LANGUAGE:CXX>:-O2 -g -mgeneral-regs-only -fno-exceptions -fno-rtti
+    -fno-stack-protector -fno-builtin -ffreestanding -fcf-protection=none -ftls-model=initial-exec
     -U_FORTIFY_SOURCE>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  target_compile_options(pb_hot PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-tree-loop-distribute-patterns>)
+  target_compile_options(pb_hot PRIVATE
+    $<$<COMPILE_LANGUAGE:CXX>:-fno-tree-loop-distribute-patterns>)
 else()
-  target_compile_options(pb_hot PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-unused-command-line-argument -Wno-ignored-optimization-argument>)
+  target_compile_options(pb_hot PRIVATE
+    $<$<COMPILE_LANGUAGE:CXX>:-Wno-unused-command-line-argument
+      -Wno-ignored-optimization-argument>)
 endif()
 
 # --- everything else that agent, tool and tests share
@@ -49,14 +55,17 @@ target_link_libraries(pb_core PUBLIC pb_options pb_san pb_hot Zydis::Zydis Threa
 file(GLOB_RECURSE agent_sources CONFIGURE_DEPENDS src/agent/*.cc)
 list(FILTER agent_sources EXCLUDE REGEX "_(hot|test|fuzz|bench)\\.cc$")
 add_library(patchbay_agent SHARED ${agent_sources})
-set_target_properties(patchbay_agent PROPERTIES OUTPUT_NAME patchbay VERSION ${PROJECT_VERSION} SOVERSION 0)
+set_target_properties(patchbay_agent PROPERTIES
+  OUTPUT_NAME patchbay VERSION ${PROJECT_VERSION} SOVERSION 0)
 target_link_libraries(patchbay_agent PRIVATE pb_core pb_hot)
-target_link_options(patchbay_agent PRIVATE -Wl,--exclude-libs,ALL -Wl,-z,nodelete -Wl,-z,now -Wl,--gc-sections
+target_link_options(patchbay_agent PRIVATE
+  -Wl,--exclude-libs,ALL -Wl,-z,nodelete -Wl,-z,now -Wl,--gc-sections
   -Wl,--version-script=${CMAKE_SOURCE_DIR}/src/agent/agent.map)
 if(NOT PATCHBAY_SANITIZE)
   target_link_options(patchbay_agent PRIVATE -static-libstdc++ -static-libgcc)
 endif()
-set_target_properties(patchbay_agent PROPERTIES LINK_DEPENDS ${CMAKE_SOURCE_DIR}/src/agent/agent.map)
+set_target_properties(patchbay_agent PROPERTIES
+  LINK_DEPENDS ${CMAKE_SOURCE_DIR}/src/agent/agent.map)
 
 # --- the tool
 file(GLOB tool_sources CONFIGURE_DEPENDS cmd/*.cc)

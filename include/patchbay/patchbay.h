@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Patchbay's C interface: a program that links libpatchbay.so drives its own tracefs tree. Every
- * function may be called from any thread, but not from a signal handler; each is one exchange with the
- * agent's control thread (tens of microseconds).
+ * function may be called from any thread, but not from a signal handler; each is one exchange with
+ * the agent's control thread (tens of microseconds).
  */
 #ifndef PATCHBAY_PATCHBAY_H
 #define PATCHBAY_PATCHBAY_H
@@ -18,15 +18,15 @@ extern "C" {
 const char* patchbay_version(void);
 
 /* Writes `text` to a file of the tree, as `echo text >> PATH` does: "function_events",
- * "events/functions/NAME/enable", "tracing_on", … Returns 0 or a negative errno: -EINVAL (the text;
- * reading the file back shows where), -ENOENT (no such file), -EBUSY, -ESRCH (no agent runs here). */
+ * "events/functions/NAME/enable", "tracing_on" … Returns 0 or a negative errno: -EINVAL (the text;
+ * reading the file back shows where), -ENOENT (no such file), -EBUSY, -ESRCH (no agent runs). */
 int patchbay_write(const char* path, const char* text);
 
-/* Reads a whole file into `buffer`, at most `size` - 1 bytes and a NUL. Returns the file's full length
- * (which may be more than was stored), or a negative errno. */
+/* Reads a whole file into `buffer`, at most `size` - 1 bytes and a NUL. Returns the file's full
+ * length (which may be more than was stored), or a negative errno. */
 ssize_t patchbay_read(const char* path, char* buffer, size_t size);
 
-/* The directory that holds the socket and the buffer file of this process; "" when no agent runs. */
+/* The directory with the socket and the buffer file of this process; "" when no agent runs. */
 const char* patchbay_directory(void);
 
 #ifdef __cplusplus

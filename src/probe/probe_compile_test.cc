@@ -131,7 +131,7 @@ class ProbeCompile : public ::testing::Test {
     ASSERT_TRUE(fetch.ok()) << fetch.error().message();
     fetch_ = std::move(*fetch);
     event_ = {buffer_->rings(), fetch_.get(), 600, 0, fetch_->max_size};
-    program_ = static_cast<SiteProgram*>(::operator new(sizeof(SiteProgram) + sizeof(void*)));
+    program_ = reinterpret_cast<SiteProgram*>(program_bytes_);
     program_->nr_events = 1;
     program_->event[0] = &event_;
     site_ = {program_, 0x123456789abc};
@@ -163,6 +163,7 @@ class ProbeCompile : public ::testing::Test {
   EventCall call_;
   FetchProgramPtr fetch_;
   EventProgram event_{};
+  alignas(SiteProgram) uint8_t program_bytes_[sizeof(SiteProgram) + sizeof(void*)];
   SiteProgram* program_ = nullptr;
   CallSite site_{};
 };

@@ -6,18 +6,20 @@
  *
  * so that on entry the stack is (struct ProbeFrame, probe_abi.h, upwards from flags):
  *
- *     rsp + 0  return address into the stub      rsp + 8  rax      rsp + 16  caller of the traced function
+ *     rsp + 0  return address into the stub
+ *     rsp + 8  rax
+ *     rsp + 16 return address of the traced call
  *
- * probe_hit() uses general registers only: vector and x87 state never need saving. The variants store
- * xmm0..xmm7 for events that read them, and keep the arithmetic flags where code at the entry reads
- * them (hand-written assembly).
+ * probe_hit() uses general registers only: vector and x87 state never need saving. The variants
+ * store xmm0..xmm7 for events that read them, and keep the arithmetic flags where code at the entry
+ * reads them (hand-written assembly).
  */
 	.text
 
 	.macro save_registers
 	.cfi_startproc
 	.cfi_def_cfa_offset 24			/* unwinders go on in the caller of the traced function */
-	lea -216+16(%rsp), %rsp			/* ProbeFrame without stub_return, rax, return_address; no flags change */
+	lea -200(%rsp), %rsp			/* ProbeFrame up to flags; no flags change */
 	.cfi_adjust_cfa_offset 200
 	mov %rdi, 128(%rsp)
 	mov %rsi, 136(%rsp)

@@ -5,8 +5,9 @@
  * One event into the ring of the CPU this thread runs on, as one restartable sequence: between
  * .Lstart and .Lcommitted the kernel sends the thread to .Labort when it was preempted, migrated or
  * took a signal. Everything before the last store writes only where no reader looks yet (beyond
- * publish, the slot that publish does not name, the next sub-buffer), so starting again is harmless.
- * ring_publish_locked() in ring_write_hot.cc is the same algorithm in C; abi/buffer_abi.h the protocol.
+ * publish, the slot that publish does not name, the next sub-buffer): starting again is harmless.
+ * ring_publish_locked() in ring_write_hot.cc is the same algorithm in C; abi/buffer_abi.h has the
+ * protocol.
  *
  *   rdi set             rbx struct rseq        r12 size of the record
  *   rsi record          rbp slot offset 0/16   r13 bytes of header and data (and time extend)

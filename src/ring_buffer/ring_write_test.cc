@@ -60,6 +60,23 @@ void on_timer(int) {
   g_signal_refused += statuses[kRingDropped];
 }
 
+void start_timer(RingSet* rings) {
+  g_signal_published = g_signal_refused = 0;
+  g_signal_rings = rings;
+  struct sigaction action = {};
+  action.sa_handler = on_timer;
+  action.sa_flags = SA_RESTART;
+  ::sigaction(SIGALRM, &action, nullptr);
+  itimerval timer = {{0, 300}, {0, 300}};
+  ::setitimer(ITIMER_REAL, &timer, nullptr);
+}
+
+void stop_timer() {
+  itimerval off = {};
+  ::setitimer(ITIMER_REAL, &off, nullptr);
+  g_signal_rings = nullptr;
+}
+
 struct Scenario {
   const char* name;
   bool rseq;
@@ -150,16 +167,7 @@ TEST_P(RingStress, EveryEventIsReadOrCounted) {
   ASSERT_TRUE(opened.ok()) << opened.error().message();
   Reader reader{std::move(*opened), {}, std::vector<uint64_t>(buffer->header()->nr_rings), 0, 0};
 
-  pb_thread.tid =
-      uint32_t(raw_syscall(SYS_gettid));  // the lock's owner, for signals on this thread
-  g_signal_published = g_signal_refused = 0;
-  g_signal_rings = buffer->rings();
-  struct sigaction action = {};
-  action.sa_handler = on_timer;
-  action.sa_flags = SA_RESTART;
-  ::sigaction(SIGALRM, &action, nullptr);
-  itimerval timer = {{0, 300}, {0, 300}};
-  ::setitimer(ITIMER_REAL, &timer, nullptr);
+  start_timer(buffer->rings());
 
   constexpr int kThreads = 8;
   constexpr uint32_t kEach = 40000;
@@ -188,9 +196,7 @@ TEST_P(RingStress, EveryEventIsReadOrCounted) {
     if (HasFatalFailure()) break;
   }
   for (std::thread& thread : threads) thread.join();
-  itimerval off = {};
-  ::setitimer(ITIMER_REAL, &off, nullptr);
-  g_signal_rings = nullptr;
+  stop_timer();
   reader.read(true);
 
   uint64_t recorded = published + g_signal_published;

@@ -64,7 +64,8 @@ one_death() {
   fi
   events_of "$work/r.dat" >"$work/report"
   same "death $number (pause $pause)" "" \
-    "$(python3 "$work/judge.py" "$counter" "$work/report" "$work/recover.out" $threads "$complete" 2>&1)"
+    "$(python3 "$work/judge.py" "$counter" "$work/report" "$work/recover.out" $threads \
+      "$complete" 2>&1)"
   if command -v trace-cmd >/dev/null; then
     same "death $number: trace-cmd's count" "$(wc -l <"$work/report")" \
       "$(trace-cmd report -i "$work/r.dat" 2>/dev/null | grep -c 'counted')"
