@@ -277,6 +277,7 @@ bool start_control_thread(Agent* agent) {
 // A forked child goes on recording into the same rings (they belong to CPUs, not to processes),
 // under its own thread id. It has no control thread.
 void after_fork_in_child() {
+  signal_hooks_after_fork();
   pb_thread.tid = 0;
   pb_thread.fast_tid = 0;
   pb_thread.known_to = 0;

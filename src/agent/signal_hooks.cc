@@ -12,10 +12,13 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -128,7 +131,8 @@ void die_by_default(int sig, const siginfo_t* info) {
   standard.restorer = patchbay_sigreturn;
   kernel_sigaction(sig, &standard, nullptr);
   // A fault repeats itself when the handler returns. A trap would not.
-  if (sig != SIGTRAP && info->si_code > 0) return;
+  // What the kernel forces (a handler's frame does not fit its stack) does not either.
+  if (sig != SIGTRAP && info->si_code > 0 && info->si_code != SI_KERNEL) return;
   siginfo_t copy = *info;
   raw_syscall(SYS_rt_tgsigqueueinfo, raw_syscall(SYS_getpid), raw_syscall(SYS_gettid), sig,
               raw_pointer(&copy));
@@ -273,6 +277,14 @@ int change_mask(int how, const sigset_t* set, sigset_t* old) {
   return 0;
 }
 
+// The mask of a call that waits under it: ours stay open there too, or a trap in a handler would kill.
+const sigset_t* without_ours(const sigset_t* set, sigset_t* copy) {
+  if (!set || !g_installed.load(std::memory_order_acquire)) return set;
+  *copy = *set;
+  for (int sig : {SIGTRAP, SIGSEGV, SIGBUS}) sigdelset(copy, sig);
+  return copy;
+}
+
 int with_errno(int error) {
   if (!error) return 0;
   errno = error;
@@ -320,6 +332,8 @@ Function next_function(std::atomic<void*>* cache, const char* name) {
 }
 
 std::atomic<void*> g_posix_spawn, g_posix_spawnp, g_system, g_popen, g_pthread_create;
+std::atomic<void*> g_sigsuspend, g_ppoll, g_pselect, g_epoll_pwait, g_epoll_pwait2,
+    g_attr_setsigmask;
 
 // What a new thread starts with when its creator blocks one of the three signals.
 struct InheritedView {
@@ -337,6 +351,12 @@ void* run_with_view(void* argument) {
 
 void find_next_functions() {
   next_function<void*>(&g_pthread_create, "pthread_create");
+  next_function<void*>(&g_sigsuspend, "sigsuspend");
+  next_function<void*>(&g_ppoll, "ppoll");
+  next_function<void*>(&g_pselect, "pselect");
+  next_function<void*>(&g_epoll_pwait, "epoll_pwait");
+  next_function<void*>(&g_epoll_pwait2, "epoll_pwait2");
+  next_function<void*>(&g_attr_setsigmask, "pthread_attr_setsigmask_np");
   next_function<void*>(&g_posix_spawn, "posix_spawn");
   next_function<void*>(&g_posix_spawnp, "posix_spawnp");
   next_function<void*>(&g_system, "system");
@@ -374,6 +394,11 @@ void install_signal_hooks() {
   uint64_t before = 0;
   kernel_sigmask(SIG_UNBLOCK, &kOurs, &before);
   t_blocked = before & kOurs;
+}
+
+void signal_hooks_after_fork() {
+  // Its writer is not in this process: whatever half it wrote is the view.
+  if (g_view_version.load(std::memory_order_relaxed) & 1) g_view_version.fetch_add(1);
 }
 
 }  // namespace patchbay
@@ -497,6 +522,41 @@ FILE* popen(const char* command, const char* mode) {
   auto real = patchbay::next_function<decltype(&popen)>(&patchbay::g_popen, "popen");
   patchbay::SharedWithChild shared;
   return real(command, mode);
+}
+
+int sigsuspend(const sigset_t* set) {
+  sigset_t copy;
+  return patchbay::next_function<decltype(&sigsuspend)>(&patchbay::g_sigsuspend, "sigsuspend")(
+      patchbay::without_ours(set, &copy));
+}
+int ppoll(pollfd* fds, nfds_t count, const timespec* timeout, const sigset_t* set) {
+  sigset_t copy;
+  return patchbay::next_function<decltype(&ppoll)>(&patchbay::g_ppoll, "ppoll")(
+      fds, count, timeout, patchbay::without_ours(set, &copy));
+}
+int pselect(int count, fd_set* in, fd_set* out, fd_set* urgent, const timespec* timeout,
+            const sigset_t* set) {
+  sigset_t copy;
+  return patchbay::next_function<decltype(&pselect)>(&patchbay::g_pselect, "pselect")(
+      count, in, out, urgent, timeout, patchbay::without_ours(set, &copy));
+}
+int epoll_pwait(int epoll, epoll_event* events, int count, int timeout, const sigset_t* set) {
+  sigset_t copy;
+  return patchbay::next_function<decltype(&epoll_pwait)>(&patchbay::g_epoll_pwait, "epoll_pwait")(
+      epoll, events, count, timeout, patchbay::without_ours(set, &copy));
+}
+int epoll_pwait2(int epoll, epoll_event* events, int count, const timespec* timeout,
+                 const sigset_t* set) {
+  sigset_t copy;
+  return patchbay::next_function<decltype(&epoll_pwait2)>(
+      &patchbay::g_epoll_pwait2, "epoll_pwait2")(epoll, events, count, timeout,
+                                                 patchbay::without_ours(set, &copy));
+}
+int pthread_attr_setsigmask_np(pthread_attr_t* attributes, const sigset_t* set) {
+  sigset_t copy;
+  return patchbay::next_function<decltype(&pthread_attr_setsigmask_np)>(
+      &patchbay::g_attr_setsigmask, "pthread_attr_setsigmask_np")(
+      attributes, patchbay::without_ours(set, &copy));
 }
 
 // A thread inherits its creator's view of the three signals too; most creators have nothing to

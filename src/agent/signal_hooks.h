@@ -16,4 +16,7 @@ namespace patchbay {
 // Takes over the three signals. What the program had set becomes its view. Once, control side.
 void install_signal_hooks();
 
+// In a forked child: another thread of the parent may have been changing the view at that moment.
+void signal_hooks_after_fork();
+
 }  // namespace patchbay

@@ -164,6 +164,7 @@ class LivePatcher : public Patcher {
   void drop_unwritable(PatchReport* report);
   void settle();
   void refuse(const Work& work, std::string reason, PatchReport* report);
+  void forget(Site* site);
   void drop_refused();
 
   SitePlanner planner_;
@@ -284,10 +285,25 @@ bool is_reloaded(const SitePlan& plan, const Site& site, TextImage* image) {
          std::memcmp(live, plan.original.data(), plan.displaced) == 0;
 }
 
+// The module was unloaded: what was to be restored went with it.
+void LivePatcher::forget(Site* site) {
+  site->in_transaction = false;
+  if (site->state == SiteState::kOriginal) return;
+  site->state = SiteState::kOriginal;
+  site->current = nullptr;
+  site->trap.store(0, std::memory_order_release);
+  patched_--;
+}
+
 void LivePatcher::verify_all(std::span<const SiteChange> changes, PatchReport* report) {
   for (const Work& work : work_) {
     std::string reason = verify_site(*work.site, &image_);
     if (reason.empty()) continue;
+    const bool restore = work.change != kNoChange && !changes[work.change].prologue;
+    if (restore && !image_.at(work.site->address)) {
+      forget(work.site);
+      continue;
+    }
     if (work.change != kNoChange && is_reloaded(changes[work.change].plan, *work.site, &image_)) {
       work.site->state = SiteState::kOriginal;
       work.site->current = nullptr;

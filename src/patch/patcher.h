@@ -36,8 +36,7 @@ struct SitePlan {
   uint64_t patch_address = 0;  // entry, or behind endbr64
   uint32_t displaced = 0;      // bytes of original code at patch_address that move to the stub
   bool flags_live = false;     // the displaced or following code reads flags it has not set
-  bool loops_to_entry =
-      false;  // a branch of its own body goes back to patch_address: each pass is a hit
+  bool loops_to_entry = false;  // a branch of its own body goes back to patch_address: refused
   // What apply() needs and verifies: the original bytes, and where instructions start in them.
   uint8_t boundary_count = 0;
   std::array<uint8_t, kMaxBoundaries> boundary = {};

@@ -288,6 +288,11 @@ SitePlan SitePlanner::plan(Module& module, const FunctionSymbol& function) {
       plan.kind != SiteKind::kSled &&
       code.loops_to(plan.entry, std::min(end ? end : walker.limit(), plan.entry + kLoopScan),
                     plan.patch_address);
+  if (plan.loops_to_entry) {
+    return refused(std::move(plan),
+                   "it loops back to its first instruction: each pass would look like a call, and the "
+                   "red zone may be in use there");
+  }
   const auto* live = reinterpret_cast<const uint8_t*>(plan.patch_address);
   if (!site_find(plan.patch_address) &&
       std::memcmp(live, plan.original.data(), plan.displaced) != 0) {

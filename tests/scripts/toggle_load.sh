@@ -86,7 +86,10 @@ same "exit status" 0 $?
 has "every result right" "$(cat "$work/out")" '^wrong 0 of [1-9]'
 check "something was toggled" test $toggles -gt 2
 "$patchbay" recover "$PATCHBAY_DIR" -o "$work/t.dat" >"$work/recover.out" 2>&1
-events=$("$patchbay" report -i "$work/t.dat" 2>/dev/null | grep -c -- '->f')
+"$patchbay" report -i "$work/t.dat" >"$work/report" 2>&1
+events=$(grep -c -- '->f' "$work/report")
+((${events:-0} > 0)) || head -n 20 "$work/report"
+cat "$work/recover.out"
 check "events were recorded meanwhile" test "${events:-0}" -gt 0
 echo "$toggles times $functions functions on and off; $(cat "$work/out"); $events events kept"
 finish
