@@ -277,7 +277,7 @@ int change_mask(int how, const sigset_t* set, sigset_t* old) {
   return 0;
 }
 
-// The mask of a call that waits under it: ours stay open there too, or a trap in a handler would kill.
+// The mask of a call that waits under it: ours stay open there too, or a trap in a handler kills.
 const sigset_t* without_ours(const sigset_t* set, sigset_t* copy) {
   if (!set || !g_installed.load(std::memory_order_acquire)) return set;
   *copy = *set;
@@ -526,8 +526,8 @@ FILE* popen(const char* command, const char* mode) {
 
 int sigsuspend(const sigset_t* set) {
   sigset_t copy;
-  return patchbay::next_function<decltype(&sigsuspend)>(&patchbay::g_sigsuspend, "sigsuspend")(
-      patchbay::without_ours(set, &copy));
+  return patchbay::next_function<decltype(&sigsuspend)>(
+      &patchbay::g_sigsuspend, "sigsuspend")(patchbay::without_ours(set, &copy));
 }
 int ppoll(pollfd* fds, nfds_t count, const timespec* timeout, const sigset_t* set) {
   sigset_t copy;

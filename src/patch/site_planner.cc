@@ -290,8 +290,8 @@ SitePlan SitePlanner::plan(Module& module, const FunctionSymbol& function) {
                     plan.patch_address);
   if (plan.loops_to_entry) {
     return refused(std::move(plan),
-                   "it loops back to its first instruction: each pass would look like a call, and the "
-                   "red zone may be in use there");
+                   "it loops back to its first instruction: each pass would look like "
+                   "a call, and the red zone may be in use there");
   }
   const auto* live = reinterpret_cast<const uint8_t*>(plan.patch_address);
   if (!site_find(plan.patch_address) &&
