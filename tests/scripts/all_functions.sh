@@ -37,7 +37,7 @@ all_on() {
 }
 # openssl's figures differ from run to run; its words do not.
 normal() {
-  sed -E '/^Doing|^built|^options|^compiler|^CPUINFO|^version|^The .num/d; s/[0-9.k ]+/ /g' <<<"$1"
+  sed -E '/^Doing|^built|^options|^compiler|^CPUINFO|^version|^The .num|duration|load avg/d; s/[0-9.k ]+/ /g' <<<"$1"
 }
 library_path() { ldconfig -p | awk -v n="$1" '$1 == n { print $NF; exit }'; }
 
@@ -60,6 +60,13 @@ fi
 if command -v openssl >/dev/null; then
   all_on libcrypto "$(library_path libcrypto.so.3)" libcrypto \
     openssl speed -seconds 1 sha256 aes-128-cbc
+fi
+if /usr/bin/python3 -c 'import test.test_json' 2>/dev/null; then
+  all_on python3 /usr/bin/python3 "$(basename "$(readlink -f /usr/bin/python3)")" \
+    /usr/bin/python3 -m test -q test_json test_re
+  all_on python3-libc "$(library_path libc.so.6)" libc /usr/bin/python3 -m test -q test_json test_re
+else
+  echo "SKIPPED: python3: its own tests (libpython3.11-testsuite) are not installed"
 fi
 all_on libstdc++ "$(library_path libstdc++.so.6)" libstdc++ "$examples/cpp_shapes"
 finish
