@@ -37,7 +37,9 @@ all_on() {
 }
 # openssl's figures differ from run to run; its words do not.
 normal() {
-  sed -E '/^Doing|^built|^options|^compiler|^CPUINFO|^version|^The .num|duration|load avg/d; s/[0-9.k ]+/ /g' <<<"$1"
+  sed -E '/^Doing|^built|^options|^compiler|^CPUINFO|^version|^The .num/d
+    /duration|load avg/d
+    s/[0-9.k ]+/ /g' <<<"$1"
 }
 library_path() { ldconfig -p | awk -v n="$1" '$1 == n { print $NF; exit }'; }
 
