@@ -332,8 +332,7 @@ __attribute__((destructor)) void agent_destructor() {
   Agent* agent = g_agent;
   if (!agent || ::getpid() != agent->pid) return;
   AgentScope scope;
-  agent->buffer->add_clock_pair();
-  __atomic_store_n(&agent->buffer->header()->state, abi::kStateClosed, __ATOMIC_RELEASE);
+  agent->buffer->close_cleanly();
   if (agent->server) agent->server->remove_socket();
   if (agent->settings.wait || recorded_events(*agent) > 0) return;
   ::unlink(agent->buffer->path().c_str());

@@ -20,6 +20,19 @@ Result<Mapping> Mapping::read_only_file(const std::string& path) {
   return Mapping(address, size_t(status.st_size));
 }
 
+bool read_exactly(int fd, uint64_t offset, void* to, size_t size) {
+  auto* at = static_cast<uint8_t*>(to);
+  while (size > 0) {
+    ssize_t count = ::pread(fd, at, size, off_t(offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    at += count;
+    offset += uint64_t(count);
+    size -= size_t(count);
+  }
+  return true;
+}
+
 Result<std::string> read_file(const std::string& path) {
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.valid()) return sys_error("open " + path, errno);

@@ -66,6 +66,9 @@ class Mapping {
   size_t size_ = 0;
 };
 
+// `size` bytes at `offset`. False when the file ends before that or cannot be read.
+bool read_exactly(int fd, uint64_t offset, void* to, size_t size);
+
 // The whole of a (small) file, also of one whose st_size lies (/proc).
 Result<std::string> read_file(const std::string& path);
 

@@ -15,6 +15,7 @@
 
 #include "arch/x86_64/text_memory.h"
 #include "base/check.h"
+#include "base/hex_bytes.h"
 #include "patch/site_planner.h"
 #include "patch/site_table.h"
 #include "patch/stub_pool.h"
@@ -35,17 +36,6 @@ uint64_t first_byte(const Site& site) {
 uint64_t last_byte(const Site& site) {
   return site.address + std::max<uint64_t>(site.displaced, 1);
 }
-std::string hex_bytes(const uint8_t* bytes, size_t size) {
-  static const char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (size_t i = 0; i < size; i++) {
-    if (i) text += ' ';
-    text += kDigits[bytes[i] >> 4];
-    text += kDigits[bytes[i] & 15];
-  }
-  return text;
-}
-
 std::string hex_address(uint64_t address) {
   char text[24];
   std::snprintf(text, sizeof(text), "0x%llx", static_cast<unsigned long long>(address));

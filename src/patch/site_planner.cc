@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "arch/x86_64/decoder.h"
+#include "base/hex_bytes.h"
 #include "patch/site_table.h"
 
 namespace patchbay {
@@ -187,17 +188,6 @@ void keep_bytes(const ModuleCode& code, SitePlan* plan) {
   if (plan->kind == SiteKind::kShortJump) {
     std::memcpy(plan->padding.data(), code.code_at(plan->entry - kJumpSize).data(), kJumpSize);
   }
-}
-
-std::string hex_bytes(const uint8_t* bytes, size_t size) {
-  static const char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (size_t i = 0; i < size; i++) {
-    if (i) text += ' ';
-    text += kDigits[bytes[i] >> 4];
-    text += kDigits[bytes[i] & 15];
-  }
-  return text;
 }
 
 SitePlan refused(SitePlan plan, std::string reason) {

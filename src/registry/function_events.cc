@@ -82,7 +82,6 @@ struct FunctionEvents::Impl {
   std::unordered_set<std::string> known_modules;
   uint32_t next_id = kFirstDynamicId;
   bool single_threaded = false;
-  uint64_t failed_undos = 0;
 
   Status define(std::string_view line);
   Status remove(std::string_view name);
@@ -283,8 +282,9 @@ void FunctionEvents::Impl::undo(std::span<Event* const> changed, bool on) {
         site.events.push_back(event);
       touched.push_back(&site);
     }
-  // What cannot be put back (its library is gone) records nothing any more; the rest goes on.
-  if (Status status = patch(touched); !status.ok()) failed_undos++;
+  // The caller reports the first refusal. What cannot be put back (its library is gone) records
+  // nothing any more; the rest goes on.
+  [[maybe_unused]] Status ignored = patch(touched);
   for (Site* site : touched) publish(site);
 }
 

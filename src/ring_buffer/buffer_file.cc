@@ -12,6 +12,7 @@
 // A copy of s is good if s > seq + 1 - nr_subbufs also holds for the publish value read after the
 // copy. Which events are missing between two good copies is then plain arithmetic on PageMeta (G3).
 #include "ring_buffer/buffer_file.h"
+#include "base/hex_bytes.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -33,17 +34,6 @@ namespace {
 constexpr uint64_t kMaxSubbufsTotal = uint64_t{1} << 26;  // 256 GiB of 4 KiB sub-buffers
 constexpr uint64_t kMaxMetaBytes = uint64_t{256} << 20;
 constexpr int kCopyTries = 64;
-
-std::string hex_bytes(const uint8_t* bytes, size_t count) {
-  static const char digits[] = "0123456789abcdef";
-  std::string text;
-  for (size_t i = 0; i < count; i++) {
-    if (i) text += ' ';
-    text += digits[bytes[i] >> 4];
-    text += digits[bytes[i] & 15];
-  }
-  return text;
-}
 
 bool inside(uint64_t offset, uint64_t size, uint64_t end) {
   return offset <= end && size <= end - offset;
@@ -133,16 +123,7 @@ Status BufferFile::load_header(const std::string& name) {
 }
 
 bool BufferFile::read_at(uint64_t offset, void* to, size_t size) const {
-  auto* at = static_cast<uint8_t*>(to);
-  while (size > 0) {
-    ssize_t count = ::pread(fd_.get(), at, size, off_t(offset));
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    at += count;
-    offset += uint64_t(count);
-    size -= size_t(count);
-  }
-  return true;
+  return read_exactly(fd_.get(), offset, to, size);
 }
 
 bool BufferFile::read_current(uint32_t ring, Current* out) const {

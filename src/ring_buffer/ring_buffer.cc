@@ -226,7 +226,6 @@ Status RingBuffer::append_meta(uint32_t type, std::string_view payload) {
 }
 
 void RingBuffer::close_cleanly() {
-  disable();
   add_clock_pair();
   __atomic_store_n(&set_.header->state, abi::kStateClosed, __ATOMIC_RELEASE);
 }

@@ -38,6 +38,7 @@ class RingBuffer {
 
   void add_clock_pair();
   Status append_meta(uint32_t type, std::string_view payload);  // published when it returns
+  // The owning process ends. Recording goes on: other exit handlers and threads may still run.
   void close_cleanly();
   const std::string& path() const { return path_; }
   // Between calls the file is not kept open, so that the program's descriptor numbers stay its own.

@@ -162,16 +162,7 @@ Result<std::unique_ptr<TraceDatReader>> TraceDatReader::from_fd(UniqueFd fd,
 }
 
 bool TraceDatReader::read_at(uint64_t offset, void* to, size_t size) const {
-  char* at = static_cast<char*>(to);
-  while (size > 0) {
-    ssize_t count = ::pread(fd_.get(), at, size, off_t(offset));
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    at += count;
-    offset += uint64_t(count);
-    size -= size_t(count);
-  }
-  return true;
+  return read_exactly(fd_.get(), offset, to, size);
 }
 
 Status TraceDatReader::load() {
