@@ -26,8 +26,12 @@ enum class SiteKind : uint8_t {
   kShortJump,  // 2-byte jmp to a 5-byte jmp in the padding before the function
   kTrap,       // int3
   kRefused,    // not traced; see reason
+  kKey,        // a 5-byte nop that becomes a jmp to `target` (static events): no stub
+  kProbeTrap,  // int3 on a nop inside a function (USDT): continues in a stub that then runs behind it
+  kProbeJump,  // the same with a jmp over the nop and what follows it, where that is provably safe
 };
-const char* site_kind_name(SiteKind kind);  // "sled" "jump" "short-jump" "int3" "refused"
+// "sled" "jump" "short-jump" "int3" "refused" "key" "probe-int3" "probe-jump"
+const char* site_kind_name(SiteKind kind);
 
 struct SitePlan {
   SiteKind kind = SiteKind::kRefused;
@@ -36,6 +40,7 @@ struct SitePlan {
   uint64_t patch_address = 0;  // entry, or behind endbr64
   uint32_t displaced = 0;      // bytes of original code at patch_address that move to the stub
   bool flags_live = false;     // the displaced or following code reads flags it has not set
+  uint64_t target = 0;           // kKey: where the jmp goes
   bool loops_to_entry = false;  // a branch of its own body goes back to patch_address: refused
   // What apply() needs and verifies: the original bytes, and where instructions start in them.
   uint8_t boundary_count = 0;
@@ -67,6 +72,13 @@ class Patcher {
   virtual ~Patcher() = default;
   // Decides how `function` can be patched, from its original bytes and the symbols around it.
   virtual SitePlan plan(Module& module, const FunctionSymbol& function) = 0;
+  // A static event's nop at `address`, to become `jmp target`. Refused when there is neither the
+  // 5-byte nop (0f 1f 44 00 00) nor that jmp, or when target is out of reach. A SiteChange of such a
+  // site has a prologue that is not called: present = jump, empty = nop.
+  virtual SitePlan plan_key(uint64_t address, uint64_t target) = 0;
+  // A nop (USDT probe) anywhere inside a function. The prologue of such a site must keep flags and
+  // the red zone: it is emitted behind `lea -128(%rsp), %rsp` and followed by the reverse.
+  virtual SitePlan plan_probe(Module& module, uint64_t address) = 0;
   // One transaction for all changes: verify every old byte; if one place has unexpected bytes
   // nothing at all is changed there and it is reported in refusals, the others go on. A site that
   // is already patched is pointed to its new stub. `single_threaded`: only this thread runs program

@@ -16,15 +16,30 @@
 
 #include "abi/buffer_abi.h"
 #include "fetch/fetch_abi.h"
+#include "filter/filter_abi.h"
 #include "ring_buffer/ring_set.h"
 
 namespace patchbay {
 
-// One event as one instance records it.
+// The threads whose events an instance wants (set_event_pid) or does not want (set_event_notrace_pid).
+// Immutable; an open-addressing table of thread ids, 0 = free slot.
+struct PidSet {
+  uint32_t mask;  // slots - 1, slots is a power of two with at least one free
+  uint32_t reserved;
+  uint32_t slot[];
+};
+
+// One event as one instance records it. Immutable once published, but for `rings`.
 struct EventProgram {
-  RingSet* rings;
-  const FetchProgram* fetch;
-  uint16_t id;  // common_type
+  // Where records go. Read inside the restartable sequence. Set to dead_rings() when the event is
+  // switched off: after membarrier(RSEQ) no record of it can come any more, whoever is where.
+  const RingSet* rings;        // atomic
+  const FetchProgram* fetch;   // null: the record comes built (static events)
+  const FilterProgram* filter;  // null: every record
+  const PidSet* pids;          // null: every thread
+  const PidSet* notrace_pids;  // null: none is excluded
+  uint16_t id;                 // common_type
+  uint16_t pid_field[2];  // offsets of s32 fields that count as the thread too (sched_switch); 0: none
   uint16_t reserved;
   uint32_t max_size;  // of the record, with the common header: upper bound for scratch
 };

@@ -16,7 +16,7 @@ struct RingSet {
   uint8_t* data;             // ring r at data + r * ring_bytes
   abi::PageMeta* page_meta;  // ring r at page_meta + r * nr_subbufs
   uint64_t* read_seq;
-  abi::CommTable* comms;
+  abi::CommTable* comms;  // of the top instance's buffer, whatever instance this is
   uint64_t ring_bytes;
   uint32_t subbuf_size;
   uint32_t subbuf_shift;
@@ -24,7 +24,6 @@ struct RingSet {
   uint32_t nr_cpus;
   uint32_t overwrite;  // 1 or 0
   uint32_t clock;
-  uint32_t index;  // of the instance, < 64
 };
 
 // Per thread, in the agent's initial-exec TLS.
@@ -33,7 +32,7 @@ struct ProbeThread {
   uint32_t tid;       // the thread id, 0 = not yet known
   uint32_t in_agent;  // > 0: this thread runs agent code, its hits are counted as recursion
   uint32_t no_rseq;   // > 0: this thread must use the locked ring (vfork child)
-  uint64_t known_to;  // bit i: its comm is in the CommTable of the instance with RingSet.index i
+  uint32_t known;     // its comm is in the CommTable (all instances share the top one's)
 };
 
 extern "C" {

@@ -22,11 +22,15 @@ extern int64_t pb_rseq_offset __attribute__((visibility("hidden")));
 
 // One restartable sequence (ring_publish.S): G1. `size` is a multiple of 4, at least 8, and the
 // record fits into an empty sub-buffer.
-int ring_publish_rseq(const RingSet* set, const uint8_t* record, uint32_t size);
-// The slower path (G8): ring nr_cpus under its lock, with a bounded wait.
-int ring_publish_locked(const RingSet* set, const uint8_t* record, uint32_t size, uint32_t tid);
+// `rings` is read inside the sequence: a store of dead_rings() there, then membarrier(RSEQ), and no
+// record of that event can come any more (EventProgram.rings).
+int ring_publish_rseq(const RingSet* const* rings, const uint8_t* record, uint32_t size);
+// The slower path (G8): ring nr_cpus under its lock, with a bounded wait; reads `rings` under the
+// lock.
+int ring_publish_locked(const RingSet* const* rings, const uint8_t* record, uint32_t size,
+                        uint32_t tid);
 // The one to call.
-int ring_publish(const RingSet* set, const uint8_t* record, uint32_t size);
+int ring_publish(const RingSet* const* rings, const uint8_t* record, uint32_t size);
 }
 
 }  // namespace patchbay

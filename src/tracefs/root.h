@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // The root of the virtual tree. Each entry is made by one source in files/, named after the file; a
-// file whose feature does not exist is absent.
+// file whose feature does not exist is absent. An instance's directory has the same makers with
+// another TraceArray.
 #pragma once
 
 #include <functional>
@@ -9,20 +10,17 @@
 #include <string>
 
 #include "registry/function_events.h"
-#include "ring_buffer/ring_buffer.h"
+#include "registry/registry.h"
 #include "symbol/symbol.h"
 #include "tracefs/tree.h"
 
 namespace patchbay::tracefs {
 
-// What the files act on. The objects outlive the tree. The functions may stay empty.
+// What the files act on. The objects outlive the tree.
 struct TreeContext {
-  FunctionEvents& events;
+  Registry& registry;
+  FunctionEvents& functions;
   SymbolTable& symbols;
-  RingBuffer& buffer;
-  // tracing_on. Empty: the buffer's enabled(), enable() and disable().
-  std::function<bool()> tracing_on;
-  std::function<Status(bool)> set_tracing_on;
   // debug/status, absent while this is empty: `key: value` lines about the agent itself.
   std::function<std::string()> status;
 };

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What trace_event.h lays down in a program or library, and what the agent makes of it. C11 and
+ * C++. A program that runs without the agent never calls anything here: its sites stay nops.
+ *
+ *   section patchbay_events   one struct patchbay_event per event          (read and written)
+ *   section patchbay_sites    one struct patchbay_site per use of an event (read only)
+ *
+ *   site (5-byte nop) --jmp when wanted--> block out of line: builds the record (8 bytes for the
+ *   common header, then the fields as `fields` says) on its stack, calls event->hit(event, record,
+ *   size), jumps back behind the nop
+ *
+ * A constructor of each object hands both sections to patchbay_register_events() if the process has
+ * it (looked up by name: nothing links to the agent), a destructor takes them back.
+ */
+#ifndef PATCHBAY_STATIC_EVENT_ABI_H
+#define PATCHBAY_STATIC_EVENT_ABI_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PATCHBAY_EVENT_ABI 1
+#define PATCHBAY_MAX_RECORD 2048 /* bytes of a record; longer strings are cut */
+
+struct patchbay_field {
+  const char* type; /* "int", "char[16]" is type "char" with array_len 16, "__data_loc char[]" */
+  const char* name;
+  uint32_t offset; /* in the record */
+  uint32_t size;
+  uint32_t is_signed;
+  uint32_t array_len; /* 0: not an array */
+};
+
+struct patchbay_event {
+  uint32_t abi; /* PATCHBAY_EVENT_ABI */
+  uint32_t nr_fields;
+  const char* system;
+  const char* name;
+  const struct patchbay_field* fields;
+  const char* print_fmt; /* as in a format file: "\"a=%d\", REC->a" */
+  uint32_t fixed_size;   /* of the record, with the header; dynamic data follows */
+  uint32_t max_size;
+  /* The agent's. */
+  void (*hit)(struct patchbay_event* event, void* record, uint32_t size); /* set while a site jumps */
+  const void* program; /* atomic */
+  void* live;
+  uint64_t reserved[2];
+};
+
+struct patchbay_site {
+  const void* address; /* of the nop */
+  const void* target;  /* of the block out of line */
+  struct patchbay_event* event;
+};
+
+/* Exported by the agent. Any thread, also while a library is being loaded. 0 or a negative errno
+ * (-EINVAL: another ABI, -EEXIST: an event of that name is there and differs; the others are
+ * registered all the same). Pointers of events and sites stay valid until unregister returns. */
+int patchbay_register_events(uint32_t abi, struct patchbay_event* events, uint64_t nr_events,
+                             const struct patchbay_site* sites, uint64_t nr_sites);
+void patchbay_unregister_events(struct patchbay_event* events, uint64_t nr_events);
+
+/* The task that this thread plays (a simulator, a green-thread runtime): its id and comm are what
+ * common_pid, pid filters and saved_cmdlines show. pid 0: the thread itself again. Async-signal-safe
+ * but for the first call of a thread with a new comm. */
+void patchbay_set_current(uint32_t pid, const char* comm);
+/* Task life for the options event-fork and function-fork, for programs that play tasks; threads of
+ * the process itself are followed without it. */
+void patchbay_task_forked(uint32_t parent, uint32_t child);
+void patchbay_task_exited(uint32_t pid);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+//
+// An event that can record in this process: its description (EventCall), who makes its records
+// (EventSource), and the programs of the instances that want it. The registry owns it.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "event/event_call.h"
+
+namespace patchbay {
+
+struct EventProgram;  // probe/probe_abi.h
+struct FetchProgram;  // fetch/fetch_abi.h
+struct LiveEvent;
+
+// A kind of events: function events, static events, USDT probes. Called by the control side, under
+// the agent's lock.
+class EventSource {
+ public:
+  virtual ~EventSource() = default;
+  // The programs of these events have changed (LiveEvent.programs): patch what became wanted,
+  // restore what nobody wants any more, replace what changed; one transaction for all. On failure
+  // everything is as before the call, for all of them, and the error says why (the caller then puts
+  // the old programs back). Old programs may still be run by a thread: their owner parks them.
+  virtual Status update(std::span<LiveEvent* const> changed) = 0;
+};
+
+struct LiveEvent {
+  EventCall call;                 // its id is given by the registry
+  EventSource* source = nullptr;  // null: nothing to switch (ftrace:print)
+  void* data = nullptr;           // the source's own
+  std::string module;             // name of the shared object it came with, for :mod:; "" = none
+  const FetchProgram* fetch = nullptr;  // for EventProgram
+  uint32_t max_size = 0;                // of a record, with the common header
+  std::vector<const EventProgram*> programs;  // what the source is to run, one per instance
+  bool can_enable = true;                     // false: events of the system `ftrace`
+};
+
+}  // namespace patchbay

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+//
+// An instance: its buffer, its options, and for each event what it wants of it. Plain data; the
+// registry changes it (registry/registry.h), the tracefs files show it.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "event/live_event.h"
+#include "event/trace_options.h"
+#include "filter/filter.h"
+#include "ring_buffer/ring_buffer.h"
+
+namespace patchbay {
+
+// The eight newest failed commands (spec: ftrace.md 0.4).
+class ErrorLog {
+ public:
+  // `position`: characters of `command` before the caret.
+  void add(std::string_view location, std::string_view text, std::string_view command,
+           size_t position);
+  void clear() { entries_.clear(); }
+  std::string show() const;  // the text of error_log
+
+ private:
+  std::deque<std::string> entries_;
+};
+
+// One event in one instance.
+struct EventFile {
+  LiveEvent* event = nullptr;
+  bool enabled = false;         // what its enable file shows
+  uint32_t soft_users = 0;      // triggers that hold it: shown as `*`
+  std::string filter_text;      // as written; empty: none
+  std::string filter_error;     // the failed expression with its caret; shown instead, no filter then
+  FilterProgramPtr filter;
+  const EventProgram* program = nullptr;  // published; null while the event is off
+};
+
+struct TraceArray {
+  std::string name;  // "" for the top one
+  std::unique_ptr<RingBuffer> buffer;
+  std::unique_ptr<RingBuffer> snapshot;  // null: freed
+  TraceOptions options;
+  TraceClock clock = TraceClock::kLocal;
+  bool tracing_on = true;
+  std::vector<bool> cpumask;
+  uint32_t buffer_percent = 50;
+  std::vector<uint32_t> pids, notrace_pids;  // ascending; empty: no such filter
+  ErrorLog errors;
+  std::map<const LiveEvent*, EventFile> files;  // made at first use
+  std::vector<std::string> module_requests;     // set_event `:mod:` lines that wait for a load
+  std::vector<std::string> systems;             // only these exist here; empty: all (IN-14)
+
+  // What open files hold.
+  uint32_t references = 0;       // open files and API users: rmdir is EBUSY
+  uint32_t trace_readers = 0;    // `trace`, `snapshot` open for reading: no resize, no snapshot
+  bool paused = false;           // by pause-on-trace
+  bool pipe_open = false;        // trace_pipe
+  std::vector<bool> cpu_pipe_open;
+
+  bool is_top() const { return name.empty(); }
+};
+
+}  // namespace patchbay

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+//
+// The trace options of an instance (spec: ftrace.md 10.3), in the order of trace_options. An option
+// whose feature does not exist yet is absent here, not broken.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace patchbay {
+
+enum class TraceOption : uint8_t {
+  kPrintParent,
+  kSymOffset,
+  kSymAddr,
+  kVerbose,
+  kRaw,
+  kHex,
+  kBin,
+  kBlock,
+  kFields,
+  kTracePrintk,
+  kAnnotate,
+  kPrintkMsgOnly,
+  kContextInfo,
+  kLatencyFormat,
+  kRecordCmd,
+  kRecordTgid,
+  kOverwrite,
+  kDisableOnFree,
+  kIrqInfo,
+  kMarkers,
+  kEventFork,
+  kTracePrintkDest,
+  kCopyTraceMarker,
+  kPauseOnTrace,
+  kHashPtr,
+};
+
+struct TraceOptionInfo {
+  std::string_view name;
+  bool on;        // at start
+  bool top_only;  // not in an instance
+};
+inline constexpr std::array<TraceOptionInfo, 25> kTraceOptions = {{
+    {"print-parent", true, false},      {"sym-offset", false, false},
+    {"sym-addr", false, false},         {"verbose", false, false},
+    {"raw", false, false},              {"hex", false, false},
+    {"bin", false, false},              {"block", false, false},
+    {"fields", false, false},           {"trace_printk", true, true},
+    {"annotate", true, false},          {"printk-msg-only", false, true},
+    {"context-info", true, false},      {"latency-format", false, false},
+    {"record-cmd", true, true},         {"record-tgid", false, false},
+    {"overwrite", true, false},         {"disable_on_free", false, false},
+    {"irq-info", true, false},          {"markers", true, false},
+    {"event-fork", false, false},       {"trace_printk_dest", false, false},
+    {"copy_trace_marker", false, false}, {"pause-on-trace", false, false},
+    {"hash-ptr", true, false},
+}};
+
+class TraceOptions {
+ public:
+  constexpr TraceOptions() {
+    for (size_t i = 0; i < kTraceOptions.size(); i++)
+      if (kTraceOptions[i].on) bits_ |= 1u << i;
+  }
+  constexpr bool operator[](TraceOption option) const { return bits_ >> uint32_t(option) & 1; }
+  constexpr void set(TraceOption option, bool on) {
+    uint32_t bit = 1u << uint32_t(option);
+    bits_ = on ? bits_ | bit : bits_ & ~bit;
+  }
+
+ private:
+  uint32_t bits_ = 0;
+};
+
+// The clocks of trace_clock, in its order (spec: ftrace.md 10.2). Records always carry the buffer's
+// raw clock (TSC); a clock is how readers convert it. `counter` numbers the events in order of time.
+enum class TraceClock : uint8_t {
+  kLocal,
+  kGlobal,
+  kCounter,
+  kUptime,
+  kPerf,
+  kMono,
+  kMonoRaw,
+  kBoot,
+  kTai,
+  kTsc,
+};
+struct TraceClockInfo {
+  std::string_view name;
+  bool in_ns;  // shown as seconds.microseconds; else a plain number
+};
+inline constexpr std::array<TraceClockInfo, 10> kTraceClocks = {{
+    {"local", true},
+    {"global", true},
+    {"counter", false},
+    {"uptime", false},
+    {"perf", true},
+    {"mono", true},
+    {"mono_raw", true},
+    {"boot", true},
+    {"tai", true},
+    {"x86-tsc", false},
+}};
+
+}  // namespace patchbay

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+//
+// The filter language of ftrace.md 2.4: parse, check against the fields of one event, compile.
+// Control side only; a traced thread sees filter_abi.h.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "filter/filter_abi.h"
+
+namespace patchbay {
+
+struct FilterField {
+  enum class Kind : uint8_t {
+    kNumber,      // size 1 2 4 8
+    kChars,       // char[size]
+    kDataLoc,     // __data_loc char[]
+    kRelLoc,      // __rel_loc char[]
+    kPointer,     // char *: 8 bytes, the text is followed (at most 1024 bytes)
+    kRestText,    // char[] that runs to the end of the record (ftrace:print buf)
+    kCpumask,     // __data_loc unsigned long[]
+    kCpu,         // generic: the CPU this thread runs on
+    kComm,        // generic: this thread's comm
+    kStacktrace,  // generic: accepted, of no use in a filter
+    kOther,       // known, but neither number nor text
+  };
+  Kind kind = Kind::kNumber;
+  uint32_t offset = 0;
+  uint32_t size = 0;
+  bool is_signed = false;
+};
+
+struct FilterContext {
+  // The event's own fields, then the common ones. Generic names (CPU, COMM …) are filter/'s own and
+  // come after these.
+  std::function<std::optional<FilterField>(std::string_view name)> field;
+  // `.function`: [start, end) of the function of that name, or at that address. False: not found.
+  std::function<bool(std::string_view name, uint64_t address, uint64_t* start, uint64_t* end)>
+      function;
+  uint32_t nr_cpus = 1;
+};
+
+struct FilterError {
+  std::string text;       // "Field not found"; empty: the kernel's nameless error ("Error: (0)")
+  uint32_t position = 0;  // caret column in the expression, as in error_log
+};
+
+// Frees code and instructions. Programs that a thread may still run are parked by their owner.
+struct FilterDeleter {
+  void operator()(FilterProgram* program) const;
+};
+using FilterProgramPtr = std::unique_ptr<FilterProgram, FilterDeleter>;
+
+struct FilterResult {
+  FilterProgramPtr program;          // null on error
+  std::optional<FilterError> error;  // every error is EINVAL (D7)
+};
+
+// `text` as written, without trailing newline. Never called with "0" (clear) or an empty text.
+FilterResult compile_filter(std::string_view text, const FilterContext& context);
+
+// What the `filter` file shows after a failed write:
+//   <expression>\n<caret>\nparse_error: <text>\n\n
+std::string filter_error_text(std::string_view expression, const FilterError& error);
+
+}  // namespace patchbay

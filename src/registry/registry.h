@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+//
+// Every event and every instance of the process by name, and what instances want of events. All
+// tracefs files, the start-up parameters, and libraries that come and go with their events act on
+// it. Callers hold the agent's lock (lock()); nothing here blocks on the program. Errors carry the
+// kernel's errno and a sentence.
+//
+//   write to events/S/E/enable, set_event, filter, set_event_pid, instances/ …
+//     -> Registry: what does each (instance, event) want now?          EventFile
+//     -> a new EventProgram for each that changed                      probe/probe_abi.h
+//     -> EventSource::update(), once per source                        patches call sites
+//     -> old programs: rings = dead_rings(), quiesce()                 no record comes any more
+//
+// Either everything that a call asks for happens, or nothing and it says why.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "event/live_event.h"
+#include "event/trace_array.h"
+#include "symbol/symbol.h"
+
+namespace patchbay {
+
+struct RegistryOptions {
+  RingBufferOptions buffer;        // of the top instance; those of others are made beside it
+  std::string instance_directory;  // DIR/PID/instances
+};
+
+class Registry {
+ public:
+  static Result<std::unique_ptr<Registry>> create(const RegistryOptions& options,
+                                                  SymbolTable& symbols);
+  ~Registry();
+
+  // Held by whoever calls anything else here. Recursive: a file's write may end in a source.
+  std::recursive_mutex& lock();
+  SymbolTable& symbols();
+
+  // --- events
+  // Gives the event its id, writes its format into the meta log, applies what waits for it
+  // (`:mod:`). EEXIST. The event stays where it is.
+  Result<LiveEvent*> add_event(std::unique_ptr<LiveEvent> event);
+  // EBUSY while an instance has it enabled (or a trigger uses it), unless `force` (its library goes
+  // away): then it is switched off everywhere first. Open files of it answer ENODEV from then on.
+  // Ids are never given out twice.
+  Status remove_event(LiveEvent* event, bool force);
+  // A library that brought events is loaded, with all of them added: apply `:mod:` requests.
+  void module_loaded(std::string_view module);
+  LiveEvent* find_event(std::string_view system, std::string_view name);
+  LiveEvent* find_event_by_id(uint16_t id);
+  std::vector<std::string> systems(const TraceArray& array) const;  // in alphabetical order
+  // "" = all systems. In the order of definition.
+  std::vector<LiveEvent*> events_of(const TraceArray& array, std::string_view system) const;
+  // Bumped whenever an event comes or goes: directories and printers look at it.
+  uint64_t generation() const;
+
+  // --- instances
+  TraceArray& top();
+  TraceArray* find_array(std::string_view name);
+  std::vector<TraceArray*> arrays();                       // without the top one, in order of name
+  Result<TraceArray*> create_array(std::string_view name,  // EEXIST, EINVAL, ENOMEM
+                                   std::vector<std::string> systems = {});
+  Status remove_array(std::string_view name);  // ENOENT, EBUSY
+
+  // --- enabling (one transaction per source for the whole span)
+  Status set_enabled(TraceArray& array, std::span<LiveEvent* const> events, bool on);
+  const EventFile* file(const TraceArray& array, const LiveEvent* event) const;  // null: never used
+  bool is_enabled(const TraceArray& array, const LiveEvent* event) const;
+  // '0' '1' 'X' '?'; system "" = all.
+  char summary(const TraceArray& array, std::string_view system) const;
+  // One word of set_event, with `!` and `:mod:` (spec 2.2).
+  Status set_event(TraceArray& array, std::string_view word);
+  std::string show_set_event(const TraceArray& array) const;
+  Status clear_set_event(TraceArray& array);  // O_TRUNC
+
+  // --- filters
+  Status set_filter(TraceArray& array, LiveEvent* event, std::string_view text);  // "0" clears
+  std::string show_filter(const TraceArray& array, const LiveEvent* event) const;
+  Status set_system_filter(TraceArray& array, std::string_view system, std::string_view text);
+  // Replaces (open with O_TRUNC has emptied the list before) or adds.
+  enum class PidList { kTrace, kNotrace };
+  Status add_pids(TraceArray& array, PidList which, std::string_view text);
+  Status clear_pids(TraceArray& array, PidList which);
+  // Option event-fork: children of listed tasks are added, exiting ones removed. From the thread
+  // hooks (or a program that plays tasks), any thread.
+  void task_forked(uint32_t parent, uint32_t child);
+  void task_exited(uint32_t pid);
+
+  // --- settings of an instance
+  Status set_tracing_on(TraceArray& array, bool on);
+  Status set_option(TraceArray& array, TraceOption option, bool on);
+  Status set_clock(TraceArray& array, TraceClock clock);  // clears
+  Status set_cpumask(TraceArray& array, const std::vector<bool>& cpus);
+  Status resize(TraceArray& array, std::optional<uint32_t> cpu, uint64_t kb);  // EBUSY, EINVAL, ENOMEM
+  Status set_subbuf_size(TraceArray& array, uint64_t kb);
+  void clear(TraceArray& array, std::optional<uint32_t> cpu = {});
+  // `snapshot`: 0 frees, 1 allocates and takes, other clears. EBUSY while `trace` is open.
+  Status write_snapshot(TraceArray& array, std::optional<uint32_t> cpu, uint64_t value);
+
+  // --- markers (spec 10.1): records of ftrace:print (id 5) and ftrace:raw_data (id 19), under the
+  // writer's thread id. Return the bytes taken.
+  struct Writer {
+    uint32_t tid = 0;
+    uint32_t tgid = 0;
+    std::string comm;
+  };
+  Result<size_t> write_marker(TraceArray& array, std::string_view text, const Writer& writer);
+  Result<size_t> write_raw_marker(TraceArray& array, std::string_view bytes, const Writer& writer);
+  // `inject`: "field=value …" makes one record of the event in this instance.
+  Status inject(TraceArray& array, LiveEvent* event, std::string_view text, const Writer& writer);
+
+  uint32_t saved_cmdlines_size() const;
+  Status set_saved_cmdlines_size(uint64_t slots);
+
+  // Start-up: no other thread of the program runs yet.
+  void set_single_threaded(bool value);
+  bool single_threaded() const;
+
+ private:
+  struct Impl;
+  explicit Registry(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace patchbay
