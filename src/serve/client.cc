@@ -2,6 +2,7 @@
 #include "serve/client.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -19,6 +20,7 @@ namespace {
 // Reading the symbols of a large program takes seconds; longer than this, the agent hangs.
 constexpr time_t kAnswerSeconds = 60;
 constexpr int kHelloTries = 3;
+constexpr int kFirstWaitMs = 1, kLongestWaitMs = 50;
 
 Error no_agent(int pid, const std::string& directory) {
   std::string name = "Process " + std::to_string(pid);
@@ -44,12 +46,12 @@ UniqueFd take_descriptor(msghdr* message) {
   return result;
 }
 
+}  // namespace
+
 bool is_gone(const Error& error) {
   return error.errno_value == ECONNRESET || error.errno_value == EPIPE ||
          error.errno_value == ECONNREFUSED;
 }
-
-}  // namespace
 
 Result<std::unique_ptr<Client>> Client::connect(int pid) {
   Result<std::string> directory = runtime_directory(false);
@@ -95,24 +97,33 @@ Status Client::hello() {
   return {};
 }
 
-Result<Client::Answer> Client::call(Request request, std::string_view data) {
+bool Client::gone() const {
+  pollfd end{fd_.get(), POLLIN, 0};
+  return ::poll(&end, 1, 0) > 0 && (end.revents & (POLLHUP | POLLERR | POLLNVAL));
+}
+
+Status Client::send(const Request& request, std::string_view data) {
   if (data.size() > kMaxWrite) return user_error(EMSGSIZE, "A request is longer than one message.");
-  iovec parts[2] = {{&request, sizeof request}, {const_cast<char*>(data.data()), data.size()}};
+  iovec parts[2] = {{const_cast<Request*>(&request), sizeof request},
+                    {const_cast<char*>(data.data()), data.size()}};
   msghdr out{};
   out.msg_iov = parts;
   out.msg_iovlen = 2;
   ssize_t sent;
   do sent = ::sendmsg(fd_.get(), &out, MSG_NOSIGNAL);
   while (sent < 0 && errno == EINTR);
-  if (sent < 0) return sys_error("talk to the agent", errno);
+  return sent < 0 ? Status(sys_error("talk to the agent", errno)) : Status();
+}
+
+Result<Client::Answer> Client::call(Request request, std::string_view data) {
+  PB_TRY(send(request, data));
   Answer answer;
-  answer.text.resize(kMaxMessage);
-  iovec in_parts[2] = {{&answer.reply, sizeof answer.reply},
-                       {answer.text.data(), answer.text.size()}};
+  input_.resize(kMaxMessage);
+  iovec part{input_.data(), input_.size()};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
   msghdr in{};
-  in.msg_iov = in_parts;
-  in.msg_iovlen = 2;
+  in.msg_iov = &part;
+  in.msg_iovlen = 1;
   in.msg_control = control;
   in.msg_controllen = sizeof control;
   ssize_t size;
@@ -124,10 +135,20 @@ Result<Client::Answer> Client::call(Request request, std::string_view data) {
   if (size == 0) return user_error(EPIPE, "The agent is gone, or does not talk to this user.");
   if (size_t(size) < sizeof answer.reply)
     return user_error(EPROTO, "The agent's answer is too short.");
-  answer.text.resize(size_t(size) - sizeof answer.reply);
+  std::memcpy(&answer.reply, input_.data(), sizeof answer.reply);
+  answer.text.assign(input_.data() + sizeof answer.reply, size_t(size) - sizeof answer.reply);
   if (answer.reply.error == 0) return answer;
   if (answer.text.empty()) return sys_error("the agent", answer.reply.error);
   return user_error(answer.reply.error, answer.text);
+}
+
+Result<Client::Answer> Client::call(Call call, uint32_t handle, uint64_t value,
+                                    std::string_view data) {
+  Request request{};
+  request.call = uint32_t(call);
+  request.handle = handle;
+  request.value = value;
+  return this->call(request, data);
 }
 
 Result<std::vector<std::string>> Client::list(std::string_view path) {
@@ -158,32 +179,72 @@ Result<uint32_t> Client::open(std::string_view path, uint32_t flags) {
   return answer->reply.handle;
 }
 
-Result<std::string> Client::read(uint32_t handle, size_t size) {
+Status Client::done(const Result<Answer>& answer) {
+  return answer.ok() ? Status() : Status(answer.error());
+}
+
+Result<Client::FileStatus> Client::stat(std::string_view path) {
+  Result<Answer> answer = call(Call::kStat, 0, 0, path);
+  if (!answer.ok()) return answer.error();
+  FileStatus status;
+  if (answer->text.size() != sizeof status.size)
+    return user_error(EPROTO, "The agent's answer has the wrong size.");
+  status.mode = uint32_t(answer->reply.value);
+  std::memcpy(&status.size, answer->text.data(), sizeof status.size);
+  return status;
+}
+
+Status Client::make_directory(std::string_view path) {
+  return done(call(Call::kMkdir, 0, 0, path));
+}
+Status Client::remove_directory(std::string_view path) {
+  return done(call(Call::kRmdir, 0, 0, path));
+}
+
+Result<std::string> Client::read(uint32_t handle, size_t size, tracefs::ReadMode mode) {
   Request request{};
   request.call = uint32_t(Call::kRead);
   request.handle = handle;
+  request.flags = uint32_t(mode);
   request.value = size;
   Result<Answer> answer = call(request, "");
   if (!answer.ok()) return answer.error();
   return std::move(answer->text);
 }
 
-Result<size_t> Client::write(uint32_t handle, std::string_view bytes) {
+Result<std::string> Client::read_waiting(uint32_t handle, size_t size,
+                                         const std::function<bool()>& stop) {
+  for (int wait_ms = kFirstWaitMs;; wait_ms = std::min(wait_ms * 2, kLongestWaitMs)) {
+    Result<std::string> text = read(handle, size);
+    if (text.ok()) return text;
+    if (is_gone(text.error())) return std::string();
+    if (text.error().errno_value != EAGAIN) return text;
+    if (stop && stop()) return sys_error("read", EINTR);
+    pollfd end{fd_.get(), 0, 0};  // only the end of the connection ends the wait early
+    (void)::poll(&end, 1, wait_ms);
+  }
+}
+
+Result<size_t> Client::write(uint32_t handle, std::string_view bytes, uint32_t caller) {
   Request request{};
   request.call = uint32_t(Call::kWrite);
   request.handle = handle;
+  request.caller = caller;
   Result<Answer> answer = call(request, bytes);
   if (!answer.ok()) return answer.error();
   return size_t(std::min<uint64_t>(answer->reply.value, bytes.size()));
 }
 
-Status Client::close(uint32_t handle) {
-  Request request{};
-  request.call = uint32_t(Call::kClose);
-  request.handle = handle;
-  Result<Answer> answer = call(request, "");
+Status Client::flush(uint32_t handle) { return done(call(Call::kFlush, handle, 0)); }
+Status Client::ioctl(uint32_t handle, uint32_t command) {
+  return done(call(Call::kIoctl, handle, command));
+}
+Status Client::close(uint32_t handle) { return done(call(Call::kClose, handle, 0)); }
+
+Result<bool> Client::readable(uint32_t handle) {
+  Result<Answer> answer = call(Call::kPoll, handle, 0);
   if (!answer.ok()) return answer.error();
-  return {};
+  return answer->reply.value != 0;
 }
 
 Result<std::string> Client::read_all(std::string_view path) {
@@ -192,6 +253,7 @@ Result<std::string> Client::read_all(std::string_view path) {
   std::string text;
   for (;;) {
     Result<std::string> part = read(*handle, kMaxMessage);
+    if (!part.ok() && part.error().errno_value == EAGAIN) break;
     if (!part.ok()) (void)close(*handle);
     if (!part.ok()) return part.error();
     if (part->empty()) break;
@@ -202,7 +264,20 @@ Result<std::string> Client::read_all(std::string_view path) {
 }
 
 Status Client::write_all(std::string_view path, std::string_view text, bool truncate) {
-  Result<uint32_t> handle = open(path, O_WRONLY | (truncate ? O_TRUNC : O_APPEND));
+  uint32_t flags = O_WRONLY | (truncate ? O_TRUNC : O_APPEND);
+  if (path.size() + 1 + text.size() > kMaxWrite || path.find('\0') != path.npos)
+    return write_pieces(path, text, flags);
+  Request request{};
+  request.call = uint32_t(Call::kWriteFile);
+  request.flags = flags;
+  std::string data;
+  data.reserve(path.size() + 1 + text.size());
+  data.append(path).append(1, '\0').append(text);
+  return done(call(request, data));
+}
+
+Status Client::write_pieces(std::string_view path, std::string_view text, uint32_t flags) {
+  Result<uint32_t> handle = open(path, flags);
   if (!handle.ok()) return handle.error();
   while (!text.empty()) {
     std::string_view part = text.substr(0, kMaxWrite);
@@ -218,9 +293,7 @@ Status Client::write_all(std::string_view path, std::string_view text, bool trun
 }
 
 Result<UniqueFd> Client::open_buffer() {
-  Request request{};
-  request.call = uint32_t(Call::kOpen);
-  Result<Answer> answer = call(request, "buffer");
+  Result<Answer> answer = call(Call::kOpen, 0, 0, "buffer");
   if (!answer.ok()) return answer.error();
   if (!answer->descriptor.valid())
     return user_error(EPROTO, "The agent has not passed its buffer.");
@@ -229,12 +302,6 @@ Result<UniqueFd> Client::open_buffer() {
   return fd;
 }
 
-Status Client::resume() {
-  Request request{};
-  request.call = uint32_t(Call::kResume);
-  Result<Answer> answer = call(request, "");
-  if (!answer.ok()) return answer.error();
-  return {};
-}
+Status Client::resume() { return done(call(Call::kResume, 0, 0)); }
 
 }  // namespace patchbay::serve

@@ -10,11 +10,13 @@
 //    | Request{kRead, handle, size}     --->  |
 //    | <---       Reply{errno, value} bytes   |   EAGAIN: nothing yet; the tool asks again
 //    | Request{kClose, handle}          --->  |
-//    | <---                   Reply{errno}    |
+//    | <---                   Reply{errno}    |   what close(2) would say
+//    | Request{kWriteFile} path NUL bytes ->  |   the three of a small command in one
+//    | <---            Reply{errno, value}    |
 //
-// The agent never waits on behalf of a client. A request is at most kMaxMessage bytes with its data;
-// longer writes are split by the client only at whole lines. Lengths come from the datagram, never
-// from inside it.
+// The agent never waits on behalf of a client. A request is at most kMaxMessage bytes with its
+// data; longer writes are split by the client only at whole lines. Lengths come from the datagram,
+// never from inside it.
 #pragma once
 
 #include <cstdint>
@@ -38,6 +40,9 @@ enum class Call : uint32_t {
   kFlush = 11,  // close(2) of one descriptor of the handle
   kPoll = 12,   // value of the reply: 1 when a read would give something or the end
   kIoctl = 13,  // value = command
+  // flags as kOpen; data = path, NUL, bytes: open, write (again from where a short write ended),
+  // close. The reply's value: bytes taken.
+  kWriteFile = 14,
 };
 
 struct Request {

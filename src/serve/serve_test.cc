@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <set>
 #include <thread>
 
 #include "serve/client.h"
@@ -22,7 +24,10 @@ namespace {
 // read; `sink` is only written and fails on the word `bad`. The directory `many` lists 20,000
 // names.
 struct Store {
-  std::string log;
+  std::string log, pipe;
+  bool ended = false;
+  int flushes = 0;
+  std::set<std::string> instances;
   std::string big = std::string(1 << 20, 'x');
 };
 
@@ -61,11 +66,75 @@ class Sink : public tracefs::File {
     return bytes.size();
   }
 };
+// Gives a line when somebody has written one into `pipe`, EAGAIN until then.
+class PipeFile : public tracefs::File {
+ public:
+  explicit PipeFile(Store& store) : store_(store) {}
+  uint32_t mode() const override { return 0640; }
+  Result<std::string> read_next(size_t size, tracefs::ReadMode mode) override {
+    if (store_.ended) return std::string();
+    size_t least = mode == tracefs::ReadMode::kWholePage ? size : 1;
+    if (store_.pipe.size() < least) return sys_error("read", EAGAIN);
+    std::string text = store_.pipe.substr(0, size);
+    store_.pipe.erase(0, size);
+    return text;
+  }
+  Result<size_t> write_as(std::string_view bytes, const tracefs::Caller& caller) override {
+    store_.pipe += std::to_string(caller.tid) + ":" + std::string(bytes);
+    return bytes.size();
+  }
+  Status flush() override {
+    store_.flushes++;
+    return {};
+  }
+  bool readable() override { return !store_.pipe.empty(); }
+  Status ioctl(uint32_t command) override {
+    if (command != 0) return File::ioctl(command);
+    store_.ended = true;
+    return {};
+  }
+  uint64_t size() const override { return 1000; }
+
+ private:
+  Store& store_;
+};
+// Directories of one level that come and go.
+class Instances : public tracefs::Directory {
+ public:
+  explicit Instances(Store& store) : store_(store) {}
+  std::vector<std::string> list() override {
+    std::vector<std::string> names;
+    for (const std::string& name : store_.instances) names.push_back(name + "/");
+    return names;
+  }
+  std::unique_ptr<tracefs::File> file(std::string_view) override { return nullptr; }
+  std::unique_ptr<tracefs::Directory> directory(std::string_view name) override {
+    bool there = store_.instances.count(std::string(name)) != 0;
+    return there ? std::make_unique<NoEntries>() : nullptr;
+  }
+  Status make_directory(std::string_view name) override {
+    if (store_.instances.insert(std::string(name)).second) return {};
+    return user_error(EEXIST, "There is one already.");
+  }
+  Status remove_directory(std::string_view name) override {
+    if (store_.instances.erase(std::string(name))) return {};
+    return user_error(ENOENT, "There is none.");
+  }
+
+ private:
+  class NoEntries : public tracefs::Directory {
+   public:
+    std::vector<std::string> list() override { return {}; }
+    std::unique_ptr<tracefs::File> file(std::string_view) override { return nullptr; }
+    std::unique_ptr<Directory> directory(std::string_view) override { return nullptr; }
+  };
+  Store& store_;
+};
 class TestTree : public tracefs::Directory {
  public:
   explicit TestTree(Store& store, bool many = false) : store_(store), many_(many) {}
   std::vector<std::string> list() override {
-    if (!many_) return {"log", "many/", "sink", "text"};
+    if (!many_) return {"instances/", "log", "many/", "pipe", "sink", "text"};
     std::vector<std::string> names;
     for (int i = 0; i < 20000; i++) names.push_back("event" + std::to_string(i) + "/");
     return names;
@@ -74,9 +143,11 @@ class TestTree : public tracefs::Directory {
     if (name == "log") return std::make_unique<LogFile>(store_);
     if (name == "text") return std::make_unique<BigFile>(store_);
     if (name == "sink") return std::make_unique<Sink>();
+    if (name == "pipe") return std::make_unique<PipeFile>(store_);
     return nullptr;
   }
   std::unique_ptr<tracefs::Directory> directory(std::string_view name) override {
+    if (name == "instances") return std::make_unique<Instances>(store_);
     return name == "many" ? std::make_unique<TestTree>(store_, true) : nullptr;
   }
 
@@ -90,6 +161,17 @@ std::string make_temporary() {
   std::string name = std::string(base ? base : "/tmp") + "/pb-serve-XXXXXX";
   EXPECT_NE(::mkdtemp(name.data()), nullptr);
   return name;
+}
+
+// "[a][bc]" -> "a", "bc".
+std::vector<std::string> split_parts(std::string_view log) {
+  std::vector<std::string> parts;
+  while (!log.empty()) {
+    size_t end = log.find(']');
+    parts.emplace_back(log.substr(1, end - 1));
+    log.remove_prefix(end + 1);
+  }
+  return parts;
 }
 
 // A server in a thread, over a directory of its own.
@@ -107,6 +189,7 @@ class ServeTest : public ::testing::Test {
       options.hooks.open_buffer = []() -> Result<UniqueFd> {
         return UniqueFd(::open("/dev/zero", O_RDONLY | O_CLOEXEC));
       };
+      options.lock = &lock_;
       options.periodic = [this] { return periodic_++, -1; };
       auto server = Server::create(tree_, std::move(options));
       ASSERT_TRUE(server.ok()) << server.error().message();
@@ -134,6 +217,7 @@ class ServeTest : public ::testing::Test {
   std::thread thread_;
   std::unique_ptr<Server> server_;
   std::atomic<int> resumed_{0}, periodic_{0};
+  std::recursive_mutex lock_;
 };
 
 TEST_F(ServeTest, CallsTravelBothWays) {
@@ -147,7 +231,7 @@ TEST_F(ServeTest, CallsTravelBothWays) {
   ASSERT_TRUE(client->write_all("log", "four", false).ok());
   EXPECT_EQ(*client->read_all("log"), "[one ][two ][three\n][four]");
   EXPECT_EQ(client->read_all("text")->size(), store_.big.size());
-  EXPECT_EQ(client->list("")->size(), 4u);
+  EXPECT_EQ(client->list("")->size(), 6u);
   EXPECT_EQ(client->list("many")->size(), 20000u);
   EXPECT_EQ(client->list("many")->back(), "event19999/");
   ASSERT_TRUE(client->resume().ok());
@@ -180,6 +264,97 @@ TEST_F(ServeTest, ErrorsCarryTheSentence) {
   EXPECT_EQ(table[0].status.error().message(), "A bad word.\n   ^");
   EXPECT_EQ(client->read_all("sink").error().errno_value, EACCES);
   EXPECT_EQ(client->list("log").error().errno_value, ENOTDIR);
+}
+
+TEST_F(ServeTest, DirectoriesStatFlushPollAndIoctl) {
+  start(make_temporary());
+  auto client = connect();
+  ASSERT_TRUE(client);
+  EXPECT_EQ(client->stat("")->mode, S_IFDIR | 0750u);
+  EXPECT_EQ(client->stat("pipe")->mode, S_IFREG | 0640u);
+  EXPECT_EQ(client->stat("pipe")->size, 1000u);
+  EXPECT_EQ(client->stat("no").error().errno_value, ENOENT);
+  EXPECT_TRUE(client->make_directory("instances/a.B").ok());
+  EXPECT_EQ(client->make_directory("instances/a.B").error().errno_value, EEXIST);
+  EXPECT_EQ(client->make_directory("x").error().errno_value, EPERM);
+  EXPECT_EQ(client->make_directory("no/x").error().errno_value, ENOENT);
+  EXPECT_EQ(client->make_directory("log/x").error().errno_value, ENOTDIR);
+  EXPECT_EQ(client->make_directory("instances/..").error().errno_value, EINVAL);
+  EXPECT_EQ(*client->list("instances"), std::vector<std::string>{"a.B/"});
+  EXPECT_TRUE(client->remove_directory("instances/a.B").ok());
+  EXPECT_EQ(client->remove_directory("instances/a.B").error().errno_value, ENOENT);
+  EXPECT_EQ(client->remove_directory("many").error().errno_value, EPERM);
+  Result<uint32_t> handle = client->open("pipe", O_RDWR);
+  ASSERT_TRUE(handle.ok());
+  EXPECT_FALSE(*client->readable(*handle));
+  EXPECT_EQ(client->read(*handle, 10).error().errno_value, EAGAIN);
+  EXPECT_EQ(*client->write(*handle, "line", 77), 4u);
+  EXPECT_TRUE(*client->readable(*handle));
+  EXPECT_EQ(client->read(*handle, 10, tracefs::ReadMode::kWholePage).error().errno_value, EAGAIN);
+  EXPECT_EQ(*client->read(*handle, 7, tracefs::ReadMode::kWholePage), "77:line");
+  EXPECT_EQ(client->ioctl(*handle, 5).error().errno_value, ENOTTY);
+  EXPECT_TRUE(client->ioctl(*handle, 0).ok());
+  EXPECT_EQ(*client->read(*handle, 10), "");
+}
+
+TEST_F(ServeTest, CloseFlushesUnlessFlushedSinceTheLastWrite) {
+  start(make_temporary());
+  auto client = connect();
+  ASSERT_TRUE(client);
+  ASSERT_TRUE(client->write_all("pipe", "x", false).ok());
+  EXPECT_EQ(store_.flushes, 1);
+  uint32_t handle = *client->open("pipe", O_WRONLY);
+  ASSERT_TRUE(client->write(handle, "x").ok());
+  ASSERT_TRUE(client->flush(handle).ok());
+  ASSERT_TRUE(client->close(handle).ok());
+  EXPECT_EQ(store_.flushes, 2);
+  handle = *client->open("pipe", O_WRONLY);
+  ASSERT_TRUE(client->flush(handle).ok());
+  ASSERT_TRUE(client->write(handle, "x").ok());
+  ASSERT_TRUE(client->close(handle).ok());
+  EXPECT_EQ(store_.flushes, 4);
+}
+
+TEST_F(ServeTest, AWaitingReadEndsWithDataAStopOrTheAgent) {
+  start(make_temporary());
+  auto reader = connect(), writer = connect();
+  ASSERT_TRUE(reader && writer);
+  uint32_t handle = *reader->open("pipe", O_RDONLY);
+  int asked = 0;
+  auto write_at_third = [&] {
+    if (++asked == 3) (void)writer->write_all("pipe", "now", false);
+    return false;
+  };
+  EXPECT_EQ(*reader->read_waiting(handle, 100, write_at_third), "0:now");
+  EXPECT_EQ(asked, 3);
+  Result<std::string> stopped = reader->read_waiting(handle, 100, [] { return true; });
+  EXPECT_EQ(stopped.error().errno_value, EINTR);
+  EXPECT_EQ(*reader->read_all("pipe"), "");  // a file that would wait ends
+  EXPECT_FALSE(reader->gone());
+  auto stop_server = [this] {
+    if (!server_) return false;
+    server_->stop();
+    (void)server_->wake();
+    thread_.join();
+    server_.reset();
+    return false;
+  };
+  EXPECT_EQ(*reader->read_waiting(handle, 100, stop_server), "");
+  EXPECT_TRUE(reader->gone());
+}
+
+// Up to the message's limit in one piece; a longer text in several, each of whole lines.
+TEST_F(ServeTest, LongTextsAreSplitAtLines) {
+  start(make_temporary());
+  auto client = connect();
+  ASSERT_TRUE(client);
+  std::string line = std::string(99, 'a') + "\n", text;
+  for (int i = 0; i < 3000; i++) text += line;
+  ASSERT_TRUE(client->write_all("log", text, true).ok());
+  for (const std::string& part : split_parts(store_.log)) EXPECT_EQ(part.size() % 100, 0u);
+  std::string longest(Client::kMaxWrite - 4, 'b');
+  ASSERT_TRUE(client->write_all("log", longest, true).ok());
+  EXPECT_EQ(store_.log, "[" + longest + "]");
 }
 
 TEST_F(ServeTest, HandlesAndClientsAreBounded) {
@@ -251,8 +426,8 @@ TEST_F(ServeTest, WakeRunsThePeriodicCall) {
 // --- requests as bytes
 
 std::string request_bytes(uint32_t call, uint32_t handle, uint32_t flags, uint64_t value,
-                          std::string_view data, uint32_t reserved = 0) {
-  Request request{call, handle, flags, reserved, value};
+                          std::string_view data) {
+  Request request{call, handle, flags, 0, value};
   return std::string(reinterpret_cast<const char*>(&request), sizeof request) + std::string(data);
 }
 
@@ -279,14 +454,14 @@ TEST(Session, RefusesWhatIsNoRequest) {
       {request_bytes(99, 0, 0, 0, ""), ENOSYS},
       {request_bytes(1, 0, 0, kProtocolVersion + 1, ""), EPROTO},
       {request_bytes(1, 0, 0, kProtocolVersion, ""), 0},
-      {request_bytes(1, 0, 0, kProtocolVersion, "", 1), EINVAL},
+      {request_bytes(1, 0, 0, kProtocolVersion - 1, ""), EPROTO},
       {request_bytes(3, 1, 0, 10, "data"), EINVAL},
       {request_bytes(2, 0, 3, 0, "log"), EINVAL},
       {request_bytes(2, 0, O_CREAT, 0, "log"), EINVAL},
       {request_bytes(2, 0, 0, 0, std::string("l\0g", 3)), EINVAL},
       {request_bytes(2, 0, 0, 0, std::string(5000, 'a')), ENAMETOOLONG},
       {request_bytes(2, 0, 0, 0, "../log"), EINVAL},
-      {request_bytes(2, 0, 0, 0, "buffer"), ENOENT},
+      {request_bytes(2, 0, 0, 0, "buffer"), ENOENT},  // no hook
       {request_bytes(3, 0, 0, 10, ""), EBADF},
       {request_bytes(3, 65, 0, 10, ""), EBADF},
       {request_bytes(4, ~0u, 0, 10, "x"), EBADF},
@@ -295,6 +470,21 @@ TEST(Session, RefusesWhatIsNoRequest) {
       {request_bytes(2, 0, O_RDONLY, 0, "log"), 0},
       {request_bytes(4, 1, 0, 0, "x"), EBADF},
       {request_bytes(3, 1, 0, ~0ull, ""), 0},
+      {request_bytes(3, 1, 2, 1, ""), EINVAL},
+      {request_bytes(8, 0, 0, 0, "log"), 0},
+      {request_bytes(8, 0, 0, 0, "log/"), ENOTDIR},
+      {request_bytes(9, 0, 0, 0, ""), EINVAL},
+      {request_bytes(9, 0, 0, 0, "instances/"), EINVAL},
+      {request_bytes(10, 0, 0, 0, std::string("instances/\0", 11)), EINVAL},
+      {request_bytes(11, 1, 0, 0, ""), 0},
+      {request_bytes(11, 2, 0, 0, ""), EBADF},
+      {request_bytes(12, 1, 0, 0, "x"), EINVAL},
+      {request_bytes(13, 1, 0, 0x5401, ""), ENOTTY},
+      {request_bytes(14, 0, O_WRONLY, 0, "log"), EINVAL},
+      {request_bytes(14, 0, O_RDONLY, 0, std::string("log\0x", 5)), EBADF},
+      {request_bytes(14, 0, O_WRONLY, 0, std::string("log\0x", 5)), 0},
+      {request_bytes(14, 0, O_WRONLY, 0, std::string("\0x", 2)), EISDIR},
+      {request_bytes(15, 0, 0, 0, ""), ENOSYS},
   };
   for (const auto& row : table) {
     EXPECT_EQ(error_of(session.handle(row.bytes)), row.error) << &row - table;

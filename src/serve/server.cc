@@ -107,7 +107,22 @@ Server::Server(tracefs::Directory& root, ServerOptions options)
       owner_pid_(::getpid()),
       owner_uid_(::geteuid()) {}
 
-Server::~Server() { remove_socket(); }
+Server::~Server() {
+  drop_if([](const Connection&) { return true; });
+  remove_socket();
+}
+
+std::unique_lock<std::recursive_mutex> Server::hold() {
+  return options_.lock ? std::unique_lock(*options_.lock)
+                       : std::unique_lock<std::recursive_mutex>();
+}
+
+// Closes the files of the connections that go.
+void Server::drop_if(const std::function<bool(const Connection&)>& unwanted) {
+  if (std::none_of(connections_.begin(), connections_.end(), unwanted)) return;
+  std::unique_lock<std::recursive_mutex> held = hold();
+  std::erase_if(connections_, unwanted);
+}
 
 Result<std::unique_ptr<Server>> Server::create(tracefs::Directory& root, ServerOptions options) {
   std::unique_ptr<Server> server(new Server(root, std::move(options)));
@@ -150,7 +165,7 @@ Status Server::run() {
   while (!stop_.load(std::memory_order_acquire)) {
     int timeout_ms = run_periodic();
     // A descriptor that the program has closed or replaced is dropped unread.
-    std::erase_if(connections_, [](const Connection& c) { return !c.fd.still_ours(); });
+    drop_if([](const Connection& c) { return !c.fd.still_ours(); });
     if (!listener_.still_ours()) PB_TRY(listen());
     pollfd polled[1 + kMaxClients] = {{listener_.get(), POLLIN, 0}};
     size_t count = 1;
@@ -159,9 +174,9 @@ Status Server::run() {
     if (ready < 0 && errno != EINTR && errno != EAGAIN) return sys_error("poll", errno);
     if (ready <= 0) continue;
     for (size_t i = count; i-- > 1;) {
-      if (polled[i].revents != 0 && !serve_client(connections_[i - 1])) {
-        connections_.erase(connections_.begin() + ptrdiff_t(i - 1));
-      }
+      if (polled[i].revents == 0 || serve_client(connections_[i - 1])) continue;
+      const Session* gone = connections_[i - 1].session.get();
+      drop_if([gone](const Connection& c) { return c.session.get() == gone; });
     }
     if (polled[0].revents != 0) accept_client();
   }
@@ -192,7 +207,11 @@ bool Server::serve_client(Connection& connection) {
   if (size < 0) return errno == EAGAIN || errno == EINTR;
   if (size == 0 || size_t(size) > input_.size())
     return false;  // the end; or more than a message may have
-  SessionReply reply = connection.session->handle(std::string_view(input_.data(), size_t(size)));
+  SessionReply reply;
+  {
+    std::unique_lock<std::recursive_mutex> held = hold();
+    reply = connection.session->handle(std::string_view(input_.data(), size_t(size)));
+  }
   return !reply.message.empty() && connection.fd.still_ours() &&
          send_reply(connection.fd.get(), reply);
 }

@@ -16,6 +16,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,7 @@
 
 namespace patchbay::serve {
 
-inline constexpr size_t kMaxClients = 16;
+inline constexpr size_t kMaxClients = 128;
 
 // Gives the calling thread an empty descriptor table of its own (0, 1 and 2 are /dev/null). False
 // when the system refuses; the thread then still shares the program's table, unchanged.
@@ -54,6 +55,9 @@ class OwnedFd {
 struct ServerOptions {
   std::string directory;  // DIR/PID; the socket is ctl.sock in it
   SessionHooks hooks;
+  // Held while a request is served and while a client's files are closed; null: nothing to hold.
+  // periodic takes it itself.
+  std::recursive_mutex* lock = nullptr;
   // Called at the start of run(), when its time has come, and when somebody connects (as wake()
   // does). Returns the milliseconds until the next call; -1: none, but call again after the next
   // request.
@@ -87,6 +91,8 @@ class Server {
   void accept_client();
   bool serve_client(Connection& connection);  // false: drop it
   int run_periodic();
+  void drop_if(const std::function<bool(const Connection&)>& unwanted);
+  std::unique_lock<std::recursive_mutex> hold();
 
   tracefs::Directory& root_;
   ServerOptions options_;

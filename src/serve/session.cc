@@ -2,6 +2,7 @@
 #include "serve/session.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,17 +18,17 @@ constexpr uint32_t kKnownFlags = O_ACCMODE | O_TRUNC | O_APPEND;
 constexpr const char kBufferPath[] = "buffer";
 
 bool takes_data(Call call) {
-  return call == Call::kOpen || call == Call::kWrite || call == Call::kList;
+  return call == Call::kOpen || call == Call::kWrite || call == Call::kList ||
+         call == Call::kStat || call == Call::kMkdir || call == Call::kRmdir ||
+         call == Call::kWriteFile;
 }
 
 // Rules that hold for every request, before anything is done.
 Status check_request(const Request& request, std::string_view data) {
-  if (request.call < uint32_t(Call::kHello) || request.call > uint32_t(Call::kResume)) {
+  if (request.call < uint32_t(Call::kHello) || request.call > uint32_t(Call::kWriteFile)) {
     return user_error(ENOSYS, "The agent does not know call " + std::to_string(request.call) +
                                   "; tool and agent are of different versions.");
   }
-  if (request.reserved != 0)
-    return user_error(EINVAL, "A reserved word of the request is not zero.");
   if (!data.empty() && !takes_data(Call(request.call))) {
     return user_error(EINVAL, "A request that takes no data has some.");
   }
@@ -117,6 +118,17 @@ Result<Session::Answer> Session::dispatch(const Request& request, std::string_vi
     case Call::kResume:
       if (hooks_.resume) hooks_.resume();
       return Answer{};
+    case Call::kStat:
+      return stat(data);
+    case Call::kMkdir:
+    case Call::kRmdir:
+      return change_directory_entry(Call(request.call), data);
+    case Call::kFlush:
+    case Call::kPoll:
+    case Call::kIoctl:
+      return act_on_open(request);
+    case Call::kWriteFile:
+      return write_file(request, data);
   }
   return sys_error("call", ENOSYS);
 }
@@ -134,35 +146,40 @@ Result<Session::Answer> Session::hello(const Request& request) {
   return answer;
 }
 
-Result<Session::Answer> Session::open(const Request& request, std::string_view path) {
+// A file that is looked up, allowed and opened, but has no handle yet.
+Result<std::unique_ptr<tracefs::File>> Session::open_file(const Request& request,
+                                                          std::string_view path) {
   PB_TRY(check_path(path));
   if ((request.flags & ~kKnownFlags) || (request.flags & O_ACCMODE) == O_ACCMODE) {
     return user_error(EINVAL, "The flags of an open are not known.");
   }
-  uint32_t number = 0;
-  while (number < kMaxHandles && handles_[number]) number++;
-  if (number == kMaxHandles) return user_error(EMFILE, "At most 64 files can be open at a time.");
-  if (path == kBufferPath) return open_buffer(number);
   Result<tracefs::Node> node = tracefs::lookup(root_, path);
   if (!node.ok()) return node.error();
   if (!node->file) return user_error(EISDIR, "'" + std::string(path) + "' is a directory.");
   PB_TRY(check_mode(node->file->mode(), request.flags, path));
   PB_TRY(node->file->open(request.flags));
-  handles_[number] = std::make_unique<Handle>();
-  handles_[number]->file = std::move(node->file);
-  handles_[number]->flags = request.flags;
+  return std::move(node->file);
+}
+
+Result<Session::Answer> Session::open(const Request& request, std::string_view path) {
+  Result<uint32_t> index = free_handle();
+  if (!index.ok()) return index.error();
+  if (path == kBufferPath && hooks_.open_buffer) return open_buffer(*index);
+  Result<std::unique_ptr<tracefs::File>> file = open_file(request, path);
+  if (!file.ok()) return file.error();
+  auto handle = std::make_unique<Handle>();
+  handle->file = std::move(*file);
+  handle->flags = request.flags;
   Answer answer;
-  answer.handle = number + 1;
+  answer.handle = take_handle(*index, std::move(handle));
   return answer;
 }
 
-Result<Session::Answer> Session::open_buffer(uint32_t number) {
-  if (!hooks_.open_buffer) return user_error(ENOENT, "This process has no buffer file.");
+Result<Session::Answer> Session::open_buffer(uint32_t index) {
   Result<UniqueFd> fd = hooks_.open_buffer();
   if (!fd.ok()) return fd.error();
-  handles_[number] = std::make_unique<Handle>();
   Answer answer;
-  answer.handle = number + 1;
+  answer.handle = take_handle(index, std::make_unique<Handle>());
   answer.descriptor = std::move(*fd);
   return answer;
 }
@@ -173,16 +190,14 @@ Result<Session::Answer> Session::read(const Request& request) {
   Handle& handle = **found;
   if (!handle.file || !reads(handle.flags))
     return user_error(EBADF, "The file is not open for reading.");
-  if (!handle.snapshot) {
-    Result<std::string> text = handle.file->read();
-    if (!text.ok()) return text.error();
-    handle.snapshot = std::move(*text);
-  }
-  Answer answer;
+  if (request.flags > uint32_t(tracefs::ReadMode::kWholePage))
+    return user_error(EINVAL, "The mode of a read is not known.");
   size_t wanted = size_t(std::min<uint64_t>(request.value, kMaxText));
-  answer.text = handle.snapshot->substr(handle.position, wanted);
+  Result<std::string> text = handle.file->read_next(wanted, tracefs::ReadMode(request.flags));
+  if (!text.ok()) return text.error();
+  Answer answer;
+  answer.text = std::move(*text);
   answer.value = answer.text.size();
-  handle.position += answer.text.size();
   return answer;
 }
 
@@ -192,7 +207,8 @@ Result<Session::Answer> Session::write(const Request& request, std::string_view 
   Handle& handle = **found;
   if (!handle.file || !writes(handle.flags))
     return user_error(EBADF, "The file is not open for writing.");
-  Result<size_t> taken = handle.file->write(bytes);
+  handle.flushed = false;
+  Result<size_t> taken = handle.file->write_as(bytes, tracefs::Caller{request.caller});
   if (!taken.ok()) return taken.error();
   Answer answer;
   answer.value = std::min(*taken, bytes.size());
@@ -202,8 +218,74 @@ Result<Session::Answer> Session::write(const Request& request, std::string_view 
 Result<Session::Answer> Session::close(const Request& request) {
   Result<Handle*> found = find_handle(request.handle);
   if (!found.ok()) return found.error();
-  handles_[request.handle - 1].reset();
+  std::unique_ptr<Handle> handle = std::move(handles_[request.handle - 1]);
+  if (handle->file && !handle->flushed) PB_TRY(handle->file->flush());
   return Answer{};
+}
+
+Result<Session::Answer> Session::write_file(const Request& request, std::string_view data) {
+  size_t end = data.find('\0');
+  if (end == data.npos) return user_error(EINVAL, "A path does not end with a NUL character.");
+  if (!writes(request.flags)) return user_error(EBADF, "The file is not open for writing.");
+  Result<std::unique_ptr<tracefs::File>> file = open_file(request, data.substr(0, end));
+  if (!file.ok()) return file.error();
+  Answer answer;
+  for (std::string_view rest = data.substr(end + 1); !rest.empty();) {
+    Result<size_t> taken = (*file)->write_as(rest, tracefs::Caller{request.caller});
+    if (!taken.ok()) return taken.error();
+    if (*taken == 0) return user_error(EIO, "The file takes no more of the text.");
+    size_t count = std::min(*taken, rest.size());
+    answer.value += count;
+    rest.remove_prefix(count);
+  }
+  PB_TRY((*file)->flush());
+  return answer;
+}
+
+Result<Session::Answer> Session::stat(std::string_view path) {
+  PB_TRY(check_path(path));
+  Result<tracefs::Node> node = tracefs::lookup(root_, path);
+  if (!node.ok()) return node.error();
+  uint64_t size = node->file ? node->file->size() : 0;
+  Answer answer;
+  answer.value = node->file ? S_IFREG | (node->file->mode() & 07777)
+                            : S_IFDIR | (node->directory->mode() & 07777);
+  answer.text.assign(reinterpret_cast<const char*>(&size), sizeof size);
+  return answer;
+}
+
+// mkdir and rmdir: done by the directory above.
+Result<Session::Answer> Session::change_directory_entry(Call call, std::string_view path) {
+  PB_TRY(check_path(path));
+  size_t slash = path.rfind('/');
+  std::string_view above = slash == path.npos ? "" : path.substr(0, slash);
+  std::string_view name = slash == path.npos ? path : path.substr(slash + 1);
+  if (name.empty() || name == "." || name == "..")
+    return user_error(EINVAL, "'" + std::string(path) + "' does not end with a name.");
+  Result<tracefs::Node> node = tracefs::lookup(root_, above);
+  if (!node.ok()) return node.error();
+  if (!node->directory)
+    return user_error(ENOTDIR, "'" + std::string(above) + "' is not a directory.");
+  PB_TRY(call == Call::kMkdir ? node->directory->make_directory(name)
+                              : node->directory->remove_directory(name));
+  return Answer{};
+}
+
+Result<Session::Answer> Session::act_on_open(const Request& request) {
+  Result<Handle*> found = find_handle(request.handle);
+  if (!found.ok()) return found.error();
+  Handle& handle = **found;
+  Answer answer;
+  if (!handle.file) return user_error(EBADF, "The buffer is a descriptor, not a tracefs file.");
+  if (Call(request.call) == Call::kPoll) {
+    answer.value = handle.file->readable() ? 1 : 0;
+  } else if (Call(request.call) == Call::kIoctl) {
+    PB_TRY(handle.file->ioctl(uint32_t(request.value)));
+  } else {
+    handle.flushed = true;
+    PB_TRY(handle.file->flush());
+  }
+  return answer;
 }
 
 // As many whole names as one message holds, from number `value` on; the answer's value is how many
@@ -224,8 +306,21 @@ Result<Session::Answer> Session::list(const Request& request, std::string_view p
   return answer;
 }
 
+Result<uint32_t> Session::free_handle() const {
+  uint32_t index = 0;
+  while (index < handles_.size() && handles_[index]) index++;
+  if (index == kMaxHandles) return user_error(EMFILE, "At most 4096 files can be open at a time.");
+  return index;
+}
+
+uint32_t Session::take_handle(uint32_t index, std::unique_ptr<Handle> handle) {
+  if (index == handles_.size()) handles_.emplace_back();
+  handles_[index] = std::move(handle);
+  return index + 1;
+}
+
 Result<Session::Handle*> Session::find_handle(uint32_t handle) {
-  if (handle == 0 || handle > kMaxHandles || !handles_[handle - 1]) {
+  if (handle == 0 || handle > handles_.size() || !handles_[handle - 1]) {
     return user_error(EBADF, "There is no open file " + std::to_string(handle) + ".");
   }
   return handles_[handle - 1].get();

@@ -4,12 +4,11 @@
 // It knows no socket, so that tests and the fuzzer can drive it with bytes.
 #pragma once
 
-#include <array>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
@@ -18,7 +17,7 @@
 
 namespace patchbay::serve {
 
-inline constexpr size_t kMaxHandles = 64;  // per client
+inline constexpr size_t kMaxHandles = 4096;  // per client
 inline constexpr size_t kMaxPath = 4096;
 
 struct SessionHooks {
@@ -42,8 +41,7 @@ class Session {
   struct Handle {
     std::unique_ptr<tracefs::File> file;  // null for the buffer
     uint32_t flags = 0;
-    std::optional<std::string> snapshot;  // made at the first read
-    size_t position = 0;
+    bool flushed = false;  // nothing was written since the last kFlush
   };
   struct Answer {
     uint32_t handle = 0;
@@ -58,12 +56,19 @@ class Session {
   Result<Answer> read(const Request& request);
   Result<Answer> write(const Request& request, std::string_view bytes);
   Result<Answer> close(const Request& request);
+  Result<Answer> write_file(const Request& request, std::string_view data);
   Result<Answer> list(const Request& request, std::string_view path);
+  Result<Answer> stat(std::string_view path);
+  Result<Answer> change_directory_entry(Call call, std::string_view path);
+  Result<Answer> act_on_open(const Request& request);  // kFlush, kPoll, kIoctl
+  Result<std::unique_ptr<tracefs::File>> open_file(const Request& request, std::string_view path);
+  Result<uint32_t> free_handle() const;  // index in handles_
+  uint32_t take_handle(uint32_t index, std::unique_ptr<Handle> handle);
   Result<Handle*> find_handle(uint32_t handle);
 
   tracefs::Directory& root_;
   const SessionHooks& hooks_;
-  std::array<std::unique_ptr<Handle>, kMaxHandles> handles_;  // handle number - 1
+  std::vector<std::unique_ptr<Handle>> handles_;  // handle number - 1; null: free
 };
 
 }  // namespace patchbay::serve
