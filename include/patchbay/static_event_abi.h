@@ -4,7 +4,7 @@
  * C++. A program that runs without the agent never calls anything here: its sites stay nops.
  *
  *   section patchbay_events   one struct patchbay_event per event          (read and written)
- *   section patchbay_sites    one struct patchbay_site per use of an event (read only)
+ *   section patchbay_sites    one struct patchbay_site per use of an event (nobody writes it)
  *
  *   site (5-byte nop) --jmp when wanted--> block out of line: builds the record (8 bytes for the
  *   common header, then the fields as `fields` says) on its stack, calls event->hit(event, record,
@@ -34,13 +34,20 @@ struct patchbay_field {
   uint32_t array_len; /* 0: not an array */
 };
 
+struct patchbay_enum {
+  const char* name;
+  int64_t value;
+};
+
 struct patchbay_event {
   uint32_t abi; /* PATCHBAY_EVENT_ABI */
   uint32_t nr_fields;
   const char* system;
   const char* name;
   const struct patchbay_field* fields;
-  const char* print_fmt; /* as in a format file: "\"a=%d\", REC->a" */
+  const char* print_fmt; /* as in a format file: "\"a=%d\", REC->a"; "": all as name=value */
+  const struct patchbay_enum* enums; /* names in print_fmt that stand for numbers */
+  uint32_t nr_enums;
   uint32_t fixed_size;   /* of the record, with the header; dynamic data follows */
   uint32_t max_size;
   /* The agent's. */
