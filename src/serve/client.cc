@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -20,6 +21,7 @@ namespace {
 // Reading the symbols of a large program takes seconds; longer than this, the agent hangs.
 constexpr time_t kAnswerSeconds = 60;
 constexpr int kHelloTries = 3;
+constexpr int kEagerTries = 50;
 constexpr int kFirstWaitMs = 1, kLongestWaitMs = 50;
 
 Error no_agent(int pid, const std::string& directory) {
@@ -44,6 +46,20 @@ UniqueFd take_descriptor(msghdr* message) {
     }
   }
   return result;
+}
+
+// Most answers come sooner than a processor can fall asleep and be woken: looks for a moment,
+// letting the agent have this processor, before it waits.
+ssize_t receive(int fd, msghdr* message) {
+  ssize_t size = -1;
+  for (int i = 0; i < kEagerTries; i++) {
+    size = ::recvmsg(fd, message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    if (size >= 0 || (errno != EAGAIN && errno != EINTR)) return size;
+    ::sched_yield();
+  }
+  do size = ::recvmsg(fd, message, MSG_CMSG_CLOEXEC);
+  while (size < 0 && errno == EINTR);
+  return size;
 }
 
 }  // namespace
@@ -126,9 +142,7 @@ Result<Client::Answer> Client::call(Request request, std::string_view data) {
   in.msg_iovlen = 1;
   in.msg_control = control;
   in.msg_controllen = sizeof control;
-  ssize_t size;
-  do size = ::recvmsg(fd_.get(), &in, MSG_CMSG_CLOEXEC);
-  while (size < 0 && errno == EINTR);
+  ssize_t size = receive(fd_.get(), &in);
   if (size < 0 && errno == EAGAIN) return user_error(ETIMEDOUT, "The agent does not answer.");
   if (size < 0) return sys_error("talk to the agent", errno);
   answer.descriptor = take_descriptor(&in);
