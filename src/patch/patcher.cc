@@ -43,6 +43,7 @@ std::string hex_address(uint64_t address) {
 }
 
 // The finished bytes of a site that runs through `stub`.
+// (A key's record is no stub: its address is where the program's own code goes on.)
 void patched_bytes(const Site& site, const StubRecord& stub, uint8_t head[kJumpSize],
                    uint8_t padding[kJumpSize]) {
   if (site.kind == SiteKind::kTrap) {
@@ -126,6 +127,9 @@ class LivePatcher : public Patcher {
   SitePlan plan(Module& module, const FunctionSymbol& function) override {
     return planner_.plan(module, function);
   }
+  SitePlan plan_key(uint64_t address, uint64_t target) override {
+    return patchbay::plan_key(address, target);
+  }
   Result<PatchReport> apply(std::span<const SiteChange> changes, bool single_threaded) override;
   uint64_t patched_sites() const override { return patched_; }
   uint64_t finish_pending() override {
@@ -197,6 +201,15 @@ bool same_code(const SitePlan& plan, const Site& site) {
          std::memcmp(plan.original.data(), site.original, plan.displaced) == 0;
 }
 
+// A static event's nop can also be the first instruction of a function that is traced as such: who
+// comes first has the place. Empty: the change may go on.
+std::string taken(const SitePlan& plan, const Site& site) {
+  if (site.state == SiteState::kOriginal || site.kind == plan.kind) return {};
+  if (site.kind == SiteKind::kKey) return "a static event that is enabled has its nop there";
+  if (plan.kind == SiteKind::kKey) return "the function that begins with this nop is being traced";
+  return {};
+}
+
 // Which sites have something to do. Of several changes of one site the last one counts.
 void LivePatcher::collect(std::span<const SiteChange> changes, PatchReport* report) {
   work_.clear();
@@ -213,6 +226,12 @@ void LivePatcher::collect(std::span<const SiteChange> changes, PatchReport* repo
     const bool restore = !changes[i].prologue;
     Site* site = restore ? site_find(plan.patch_address) : site_find_or_add(plan.patch_address);
     if (!site) continue;  // never patched: nothing to restore
+    if (std::string reason = taken(plan, *site); !reason.empty()) {
+      report->applied--;
+      report->refused++;
+      report->refusals.emplace_back(i, hex_address(plan.patch_address) + ": " + reason);
+      continue;
+    }
     if (site->in_transaction) {
       auto same = std::find_if(work_.begin(), work_.end(),
                                [site](const Work& work) { return work.site == site; });
@@ -314,6 +333,10 @@ void LivePatcher::build_stubs(std::span<const SiteChange> changes, PatchReport* 
     if (work.change == kNoChange || !changes[work.change].prologue) continue;
     const StubPrologue& prologue = changes[work.change].prologue;
     Site* site = work.site;
+    if (site->kind == SiteKind::kKey) {
+      work.stub = key_record(site, changes[work.change].plan.target);
+      continue;
+    }
     work.stub = stubs_.find_parked(*site, prologue);
     if (work.stub) continue;
     std::string reason;
@@ -503,6 +526,12 @@ const char* site_kind_name(SiteKind kind) {
       return "short-jump";
     case SiteKind::kTrap:
       return "int3";
+    case SiteKind::kKey:
+      return "key";
+    case SiteKind::kProbeTrap:
+      return "probe-int3";
+    case SiteKind::kProbeJump:
+      return "probe-jump";
     case SiteKind::kRefused:
       break;
   }

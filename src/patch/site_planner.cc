@@ -253,6 +253,25 @@ SitePlanner::ModuleState& SitePlanner::state_of(Module& module) {
   return state;
 }
 
+SitePlan plan_key(uint64_t address, uint64_t target) {
+  static constexpr uint8_t kNop[kJumpSize] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
+  SitePlan plan;
+  plan.entry = plan.patch_address = address;
+  plan.target = target;
+  plan.displaced = kJumpSize;
+  uint8_t jump[kJumpSize];
+  if (!encode_jump(address, target, jump)) return refused(std::move(plan), "its jump is too far");
+  const auto* live = reinterpret_cast<const uint8_t*>(address);
+  if (std::memcmp(live, kNop, kJumpSize) != 0 && std::memcmp(live, jump, kJumpSize) != 0) {
+    return refused(std::move(plan), "unexpected bytes: expected " + hex_bytes(kNop, kJumpSize) +
+                                        ", found " + hex_bytes(live, kJumpSize));
+  }
+  plan.kind = SiteKind::kKey;
+  plan.boundary_count = 1;
+  std::copy_n(kNop, kJumpSize, plan.original.begin());
+  return plan;
+}
+
 SitePlan SitePlanner::plan(Module& module, const FunctionSymbol& function) {
   SitePlan plan;
   plan.entry = plan.patch_address = function.address;

@@ -13,6 +13,9 @@
 
 namespace patchbay {
 
+// Patcher::plan_key(). The address lies in mapped text: an object that is loaded has named it.
+SitePlan plan_key(uint64_t address, uint64_t target);
+
 class SitePlanner {
  public:
   SitePlan plan(Module& module, const FunctionSymbol& function);

@@ -106,6 +106,19 @@ void site_set_alias(Site* site, uint64_t alias) {
   insert(table, alias, site);
 }
 
+StubRecord* key_record(Site* site, uint64_t target) {
+  for (StubRecord* record = site->stubs; record; record = record->older) {
+    if (record->address == target) return record;
+  }
+  auto* record = new StubRecord;
+  record->address = target;
+  record->original = site->address;
+  record->displaced = site->displaced;
+  record->older = site->stubs;
+  site->stubs = record;
+  return record;
+}
+
 Site* site_containing(uint64_t address) {
   const Table* table = g_table.load(std::memory_order_acquire);
   for (uint64_t distance = 0; distance < kMaxDisplaced; distance++) {
@@ -115,6 +128,13 @@ Site* site_containing(uint64_t address) {
   }
   return nullptr;
 }
+
+namespace {
+// A key is one nop: a thread that traps there goes where the jump will go, or behind the nop.
+uint64_t key_target(const Site& site, const StubRecord& record, bool leaving) {
+  return leaving ? site.address + site.displaced : record.address;
+}
+}  // namespace
 
 uint64_t patch_trap_target(uint64_t ip) {
   const Site* site = site_containing(ip);
@@ -128,6 +148,7 @@ uint64_t patch_trap_target(uint64_t ip) {
     return *reinterpret_cast<const volatile uint8_t*>(ip) == 0xcc ? 0 : ip;
   }
   const auto* stub = reinterpret_cast<const StubRecord*>(value & ~uintptr_t{1});
+  if (site->kind == SiteKind::kKey) return key_target(*site, *stub, value & 1);
   const uint64_t at = in_padding ? 0 : ip - site->address;
   if (at == 0 && !(value & 1)) return stub->address;
   return stub->continue_at(at);

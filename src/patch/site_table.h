@@ -59,6 +59,8 @@ struct Site {
 Site* site_find_or_add(uint64_t patch_address);
 Site* site_find(uint64_t patch_address);
 void site_set_alias(Site* site, uint64_t alias);
+// The record that stands for the jump of a key to `target`; made once for each target.
+StubRecord* key_record(Site* site, uint64_t target);
 // Async-signal-safe: the site whose displaced bytes contain `address`, or whose alias it is, or
 // null.
 Site* site_containing(uint64_t address);
