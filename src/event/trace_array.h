@@ -18,10 +18,13 @@
 
 namespace patchbay {
 
+struct PidSet;  // probe/probe_abi.h
+
 // The eight newest failed commands (spec: ftrace.md 0.4).
 class ErrorLog {
  public:
   // `position`: characters of `command` before the caret.
+  // An empty `text` is the kernel's nameless error: "Error".
   void add(std::string_view location, std::string_view text, std::string_view command,
            size_t position);
   void clear() { entries_.clear(); }
@@ -39,7 +42,9 @@ struct EventFile {
   std::string filter_text;      // as written; empty: none
   std::string filter_error;     // the failed expression with its caret; shown instead, no filter then
   FilterProgramPtr filter;
+  bool filter_ran = false;                // a thread may be in it: it is never freed
   const EventProgram* program = nullptr;  // published; null while the event is off
+  EventProgram* newest = nullptr;         // last made: used again when nothing has changed
 };
 
 struct TraceArray {
@@ -51,7 +56,10 @@ struct TraceArray {
   bool tracing_on = true;
   std::vector<bool> cpumask;
   uint32_t buffer_percent = 50;
-  std::vector<uint32_t> pids, notrace_pids;  // ascending; empty: no such filter
+  std::vector<uint32_t> pids, notrace_pids;  // ascending, as the files show them
+  // In force, even when the last of its tasks has exited; null: no such filter.
+  PidSet* pid_set = nullptr;
+  PidSet* notrace_pid_set = nullptr;
   ErrorLog errors;
   std::map<const LiveEvent*, EventFile> files;  // made at first use
   std::vector<std::string> module_requests;     // set_event `:mod:` lines that wait for a load

@@ -14,9 +14,10 @@
 // Either everything that a call asks for happens, or nothing and it says why.
 #pragma once
 
-#include <functional>
+#include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,6 +33,7 @@ namespace patchbay {
 struct RegistryOptions {
   RingBufferOptions buffer;        // of the top instance; those of others are made beside it
   std::string instance_directory;  // DIR/PID/instances
+  uint64_t marker_ip = 0;          // __ip of markers: a function named tracing_mark_write
 };
 
 class Registry {
@@ -50,11 +52,17 @@ class Registry {
   Result<LiveEvent*> add_event(std::unique_ptr<LiveEvent> event);
   // EBUSY while an instance has it enabled (or a trigger uses it), unless `force` (its library goes
   // away): then it is switched off everywhere first. Open files of it answer ENODEV from then on.
-  // Ids are never given out twice.
+  // Ids are never given out twice, but to the same event of the same module.
   Status remove_event(LiveEvent* event, bool force);
   // A library that brought events is loaded, with all of them added: apply `:mod:` requests.
   void module_loaded(std::string_view module);
+  // Objects that were loaded since the last call go into the meta log, so that addresses in records
+  // keep their names. Called wherever something new may be recorded from now on.
+  Status describe_modules();
+  bool in_use(const LiveEvent* event) const;  // remove_event() would be EBUSY
   LiveEvent* find_event(std::string_view system, std::string_view name);
+  // An open file keeps the pointer and asks whether it is still the event of its id: an event that
+  // comes back with its library, unchanged, has its old id again.
   LiveEvent* find_event_by_id(uint16_t id);
   std::vector<std::string> systems(const TraceArray& array) const;  // in alphabetical order
   // "" = all systems. In the order of definition.
@@ -96,14 +104,21 @@ class Registry {
 
   // --- settings of an instance
   Status set_tracing_on(TraceArray& array, bool on);
+  // Option pause-on-trace: nothing is recorded while `trace` is open for reading.
+  Status set_paused(TraceArray& array, bool paused);
+  // EINVAL for an option that the instance does not have.
   Status set_option(TraceArray& array, TraceOption option, bool on);
   Status set_clock(TraceArray& array, TraceClock clock);  // clears
   Status set_cpumask(TraceArray& array, const std::vector<bool>& cpus);
   Status resize(TraceArray& array, std::optional<uint32_t> cpu, uint64_t kb);  // EBUSY, EINVAL, ENOMEM
   Status set_subbuf_size(TraceArray& array, uint64_t kb);
+  // free_buffer is closed: the rings shrink to the least; with disable_on_free recording stops.
+  void free_buffer(TraceArray& array);
   void clear(TraceArray& array, std::optional<uint32_t> cpu = {});
-  // `snapshot`: 0 frees, 1 allocates and takes, other clears. EBUSY while `trace` is open.
+  // `snapshot`: 0 frees, 1 allocates and takes, other clears. EBUSY while `snapshot` is open for
+  // reading. (A buffer that is freed while somebody reads it stays until the reader has closed.)
   Status write_snapshot(TraceArray& array, std::optional<uint32_t> cpu, uint64_t value);
+  Status allocate_snapshot(TraceArray& array);  // empty
 
   // --- markers (spec 10.1): records of ftrace:print (id 5) and ftrace:raw_data (id 19), under the
   // writer's thread id. Return the bytes taken.
@@ -120,12 +135,16 @@ class Registry {
   uint32_t saved_cmdlines_size() const;
   Status set_saved_cmdlines_size(uint64_t slots);
 
+  // Both buffers of every instance are at their end (RingBuffer::close_cleanly).
+  void close_cleanly();
+
   // Start-up: no other thread of the program runs yet.
   void set_single_threaded(bool value);
   bool single_threaded() const;
 
- private:
   struct Impl;
+
+ private:
   explicit Registry(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// The entries of error_log (spec: ftrace.md 0.4): a stamp of the local clock, the command, a caret.
+#include <time.h>
+
+#include <cstdio>
+
+#include "event/trace_array.h"
+
+namespace patchbay {
+
+namespace {
+
+constexpr size_t kMaxEntries = 8;
+constexpr size_t kCommandIndent = 11;  // the width of "  Command: "
+
+std::string stamp() {
+  timespec now = {};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  char text[40];
+  std::snprintf(text, sizeof text, "[%5llu.%06u] ", static_cast<unsigned long long>(now.tv_sec),
+                static_cast<unsigned>(now.tv_nsec / 1000));
+  return text;
+}
+
+}  // namespace
+
+void ErrorLog::add(std::string_view location, std::string_view text, std::string_view command,
+                   size_t position) {
+  std::string entry = stamp();
+  entry.append(location).append(": error: ").append(text.empty() ? "Error" : text);
+  entry.append("\n  Command: ").append(command).append("\n");
+  entry.append(kCommandIndent + position, ' ').append("^\n");
+  if (entries_.size() == kMaxEntries) entries_.pop_front();
+  entries_.push_back(std::move(entry));
+}
+
+std::string ErrorLog::show() const {
+  std::string text;
+  for (const std::string& entry : entries_) text += entry;
+  return text;
+}
+
+}  // namespace patchbay

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: MIT
+#include "registry/registry.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "registry/registry_impl.h"
+
+namespace patchbay {
+
+namespace {
+
+constexpr size_t kMaxInstanceName = 255;
+
+std::string hex(uint64_t value) {
+  char text[24];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
+EventField make_field(std::string type, std::string name, uint32_t offset, uint32_t size) {
+  EventField field;
+  field.type = std::move(type);
+  field.name = std::move(name);
+  field.offset = offset;
+  field.size = size;
+  if (size == 0) field.brackets = "[]";
+  return field;
+}
+
+std::unique_ptr<LiveEvent> make_ftrace_event(std::string name, std::vector<EventField> fields,
+                                             std::string print_fmt) {
+  auto event = std::make_unique<LiveEvent>();
+  event->call.system = "ftrace";
+  event->call.name = std::move(name);
+  event->call.common = common_fields();
+  event->call.fields = std::move(fields);
+  event->call.print_fmt = std::move(print_fmt);
+  event->can_enable = false;
+  return event;
+}
+
+// Two events of a module that look the same are the same event.
+std::string description_of(const LiveEvent& live) {
+  EventCall call = live.call;
+  call.id = 0;
+  return event_key(live.module, call.system) + ":" + call.format_text();
+}
+
+}  // namespace
+
+std::string event_key(std::string_view system, std::string_view name) {
+  std::string key(system);
+  key += ':';
+  key += name;
+  return key;
+}
+
+Registry::Registry(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Registry::~Registry() = default;
+
+Result<std::unique_ptr<Registry>> Registry::create(const RegistryOptions& options,
+                                                   SymbolTable& symbols) {
+  auto impl = std::make_unique<Impl>(options, symbols);
+  auto buffer = RingBuffer::create(options.buffer);
+  if (!buffer.ok()) return buffer.error();
+  impl->top.buffer = std::move(*buffer);
+  impl->top.cpumask.assign(options.buffer.nr_cpus, true);
+  impl->top.cpu_pipe_open.assign(options.buffer.nr_cpus, false);
+  impl->top.options.set(TraceOption::kOverwrite, options.buffer.overwrite);
+  // The top instance is where copies and trace_printk go until another one asks for them.
+  impl->top.options.set(TraceOption::kTracePrintkDest, true);
+  impl->top.options.set(TraceOption::kCopyTraceMarker, true);
+  impl->by_id.assign(impl->next_id, nullptr);
+  PB_TRY(impl->add_ftrace_events());
+  return std::unique_ptr<Registry>(new Registry(std::move(impl)));
+}
+
+std::recursive_mutex& Registry::lock() { return impl_->lock; }
+SymbolTable& Registry::symbols() { return impl_->symbols; }
+void Registry::set_single_threaded(bool value) { impl_->single_threaded = value; }
+bool Registry::single_threaded() const { return impl_->single_threaded; }
+uint64_t Registry::generation() const { return impl_->generation; }
+
+// --- events
+
+Status Registry::Impl::add_ftrace_events() {
+  auto print = make_ftrace_event(
+      "print", {make_field("unsigned long", "ip", 8, 8), make_field("char", "buf", 16, 0)},
+      "\"%ps: %s\", (void *)REC->ip, REC->buf");
+  auto added = add_event(std::move(print), kPrintId);
+  if (!added.ok()) return added.error();
+  auto raw = make_ftrace_event(
+      "raw_data", {make_field("unsigned int", "id", 8, 4), make_field("char", "buf", 12, 0)},
+      "\"id:%04x %08x\", REC->id, (int)REC->buf[0]");
+  added = add_event(std::move(raw), kRawDataId);
+  if (!added.ok()) return added.error();
+  return {};
+}
+
+Result<LiveEvent*> Registry::add_event(std::unique_ptr<LiveEvent> event) {
+  return impl_->add_event(std::move(event), 0);
+}
+
+Result<uint16_t> Registry::Impl::choose_id(const LiveEvent& event, uint32_t fixed_id) {
+  if (fixed_id) return uint16_t(fixed_id);
+  if (!event.module.empty()) {
+    auto gone = ids_of_gone.find(description_of(event));
+    if (gone != ids_of_gone.end() && !by_id[gone->second]) return gone->second;
+  }
+  if (next_id > 65535) return user_error(ENOMEM, "All 65535 event ids have been given out.");
+  return uint16_t(next_id);
+}
+
+Result<LiveEvent*> Registry::Impl::add_event(std::unique_ptr<LiveEvent> event, uint32_t fixed_id) {
+  LiveEvent* live = event.get();
+  std::string key = event_key(live->call.system, live->call.name);
+  if (by_name.contains(key)) return user_error(EEXIST, "There is already an event " + key + ".");
+  auto id = choose_id(*live, fixed_id);
+  if (!id.ok()) return id.error();
+  live->call.id = *id;
+  // An id that was given out before has its format in the log.
+  bool is_new = *id == next_id || fixed_id;
+  if (is_new) PB_TRY(describe(*live));
+  if (*id == next_id) next_id++;
+  if (by_id.size() < next_id) by_id.resize(next_id);
+  by_id[*id] = live;
+  by_name[key] = live;
+  events.push_back(std::move(event));
+  generation++;
+  return live;
+}
+
+Status Registry::Impl::describe(const LiveEvent& event) {
+  uint32_t id = event.call.id;
+  std::string payload(reinterpret_cast<const char*>(&id), sizeof id);
+  payload += event.call.system;
+  payload += '\0';
+  payload += event.call.format_text();
+  return top.buffer->append_meta(abi::kMetaEventFormat, payload);
+}
+
+Status Registry::describe_modules() { return impl_->describe_modules(); }
+
+Status Registry::Impl::describe_modules() {
+  if (!symbols.refresh() && !described_modules.empty()) return {};
+  for (Module* module : symbols.modules()) {
+    std::string key = module->path() + "@" + hex(module->start()) + module->build_id();
+    if (!described_modules.insert(key).second) continue;
+    abi::ModuleRecord record{module->start(), module->end(), module->bias()};
+    std::string payload(reinterpret_cast<const char*>(&record), sizeof record);
+    payload += module->build_id();
+    payload += '\0';
+    payload += module->path();
+    payload += '\0';
+    PB_TRY(top.buffer->append_meta(abi::kMetaModule, payload));
+  }
+  return {};
+}
+
+bool Registry::in_use(const LiveEvent* event) const { return impl_->in_use(event); }
+
+bool Registry::Impl::in_use(const LiveEvent* event) {
+  for (TraceArray* array : all_arrays()) {
+    const EventFile* file = find_file(*array, event);
+    if (file && (file->enabled || file->soft_users)) return true;
+  }
+  return false;
+}
+
+Status Registry::remove_event(LiveEvent* event, bool force) {
+  Impl& impl = *impl_;
+  if (!force && impl.in_use(event))
+    return user_error(EBUSY, "The event " + event->call.name + " is enabled; disable it first.");
+  Impl::Files files;
+  for (TraceArray* array : impl.all_arrays()) {
+    auto found = array->files.find(event);
+    if (found == array->files.end()) continue;
+    found->second.enabled = false;
+    files.emplace_back(array, &found->second);
+  }
+  PB_TRY(impl.publish(files, true));
+  impl.forget_files(event);
+  impl.by_name.erase(event_key(event->call.system, event->call.name));
+  impl.by_id[event->call.id] = nullptr;
+  if (!event->module.empty()) impl.ids_of_gone[description_of(*event)] = event->call.id;
+  auto place = std::find_if(impl.events.begin(), impl.events.end(),
+                            [&](const auto& owned) { return owned.get() == event; });
+  // Open files still name it. Its description is not worth its memory any more.
+  event->call.fields = {};
+  event->call.common = {};
+  event->call.print_fmt = {};
+  impl.gone_events.push_back(std::move(*place));
+  impl.events.erase(place);
+  impl.generation++;
+  return {};
+}
+
+// A thread may still be in a filter of the event.
+void Registry::Impl::forget_files(LiveEvent* event) {
+  for (TraceArray* array : all_arrays()) {
+    auto found = array->files.find(event);
+    if (found == array->files.end()) continue;
+    if (found->second.filter) old_filters.push_back(std::move(found->second.filter));
+    array->files.erase(found);
+  }
+}
+
+LiveEvent* Registry::find_event(std::string_view system, std::string_view name) {
+  auto found = impl_->by_name.find(event_key(system, name));
+  return found == impl_->by_name.end() ? nullptr : found->second;
+}
+
+LiveEvent* Registry::find_event_by_id(uint16_t id) {
+  return id < impl_->by_id.size() ? impl_->by_id[id] : nullptr;
+}
+
+bool Registry::Impl::sees(const TraceArray& array, const LiveEvent& event) const {
+  const auto& only = array.systems;
+  return only.empty() || std::find(only.begin(), only.end(), event.call.system) != only.end();
+}
+
+std::vector<std::string> Registry::systems(const TraceArray& array) const {
+  std::set<std::string> names;
+  for (const auto& event : impl_->events)
+    if (impl_->sees(array, *event)) names.insert(event->call.system);
+  return {names.begin(), names.end()};
+}
+
+std::vector<LiveEvent*> Registry::events_of(const TraceArray& array,
+                                            std::string_view system) const {
+  std::vector<LiveEvent*> found;
+  for (const auto& event : impl_->events)
+    if ((system.empty() || system == event->call.system) && impl_->sees(array, *event))
+      found.push_back(event.get());
+  return found;
+}
+
+// --- instances
+
+TraceArray& Registry::top() { return impl_->top; }
+
+TraceArray* Registry::find_array(std::string_view name) {
+  auto found = impl_->arrays.find(name);
+  return found == impl_->arrays.end() ? nullptr : found->second.get();
+}
+
+std::vector<TraceArray*> Registry::arrays() {
+  std::vector<TraceArray*> all = impl_->all_arrays();
+  all.erase(all.begin());
+  return all;
+}
+
+std::vector<TraceArray*> Registry::Impl::all_arrays() {
+  std::vector<TraceArray*> all{&top};
+  for (const auto& [name, array] : arrays) all.push_back(array.get());
+  return all;
+}
+
+Status Registry::Impl::make_buffer(TraceArray* array) {
+  const std::string& base = options.instance_directory;
+  const std::string directory = base + "/" + array->name;
+  if (::mkdir(base.c_str(), 0700) != 0 && errno != EEXIST) return sys_error("make " + base, errno);
+  if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST)
+    return sys_error("make " + directory, errno);
+  RingBufferOptions wanted = options.buffer;
+  wanted.path = directory + "/buffer";
+  wanted.overwrite = array->options[TraceOption::kOverwrite];
+  wanted.comms = top.buffer->rings()->comms;
+  ::unlink(wanted.path.c_str());  // of an instance of that name that is gone
+  auto buffer = RingBuffer::create(wanted);
+  if (!buffer.ok()) {
+    ::rmdir(directory.c_str());
+    return buffer.error();
+  }
+  array->buffer = std::move(*buffer);
+  return {};
+}
+
+Result<TraceArray*> Registry::create_array(std::string_view name,
+                                           std::vector<std::string> systems) {
+  Impl& impl = *impl_;
+  if (name.empty() || name == "." || name == ".." || name.size() > kMaxInstanceName ||
+      name.find_first_of(std::string_view("/\0\n", 3)) != name.npos)
+    return user_error(EINVAL, "That is no name for an instance.");
+  if (find_array(name))
+    return user_error(EEXIST, "There is already an instance " + std::string(name) + ".");
+  auto array = std::make_unique<TraceArray>();
+  array->name = name;
+  array->systems = std::move(systems);
+  array->options = impl.top.options;
+  for (TraceOption option : {TraceOption::kEventFork, TraceOption::kTracePrintkDest,
+                             TraceOption::kCopyTraceMarker})
+    array->options.set(option, false);
+  array->cpumask.assign(impl.options.buffer.nr_cpus, true);
+  array->cpu_pipe_open.assign(impl.options.buffer.nr_cpus, false);
+  PB_TRY(impl.make_buffer(array.get()));
+  TraceArray* made = array.get();
+  impl.arrays[std::string(name)] = std::move(array);
+  impl.generation++;
+  return made;
+}
+
+Status Registry::remove_array(std::string_view name) {
+  Impl& impl = *impl_;
+  auto found = impl.arrays.find(name);
+  if (found == impl.arrays.end())
+    return user_error(ENOENT, "There is no instance " + std::string(name) + ".");
+  TraceArray& array = *found->second;
+  if (array.references)
+    return user_error(EBUSY, "The instance " + array.name + " is in use: a file of it is open.");
+  Impl::Files files;
+  for (auto& [event, file] : array.files) {
+    file.enabled = false;
+    files.emplace_back(&array, &file);
+  }
+  PB_TRY(impl.publish(files, true));
+  for (TraceOption option : {TraceOption::kTracePrintkDest, TraceOption::kEventFork})
+    if (array.options[option]) PB_TRY(set_option(array, option, false));
+  const std::string directory = impl.options.instance_directory + "/" + array.name;
+  array.buffer->disable();
+  for (RingBuffer* buffer : {array.buffer.get(), array.snapshot.get()})
+    if (buffer) ::unlink(buffer->path().c_str());
+  ::rmdir(directory.c_str());
+  ::rmdir(impl.options.instance_directory.c_str());  // stays while there are others
+  array.snapshot.reset();
+  array.buffer->close_cleanly();
+  impl.gone_arrays.push_back(std::move(found->second));
+  impl.arrays.erase(found);
+  impl.generation++;
+  return {};
+}
+
+void Registry::close_cleanly() {
+  for (TraceArray* array : impl_->all_arrays()) {
+    array->buffer->close_cleanly();
+    if (array->snapshot) array->snapshot->close_cleanly();
+  }
+}
+
+}  // namespace patchbay

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+//
+// What the Registry's sources share. registry.cc: events and instances; registry_programs.cc: what
+// instances want becomes programs; registry_filters.cc: filters and pid lists; registry_settings.cc:
+// an instance's switches, sizes and snapshot; registry_markers.cc: records that we write ourselves.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "probe/probe_abi.h"
+#include "registry/event_spec.h"
+#include "registry/pid_set.h"
+#include "registry/registry.h"
+
+namespace patchbay {
+
+inline constexpr uint16_t kPrintId = 5;
+inline constexpr uint16_t kRawDataId = 19;
+
+struct Registry::Impl {
+  explicit Impl(const RegistryOptions& o, SymbolTable& s) : options(o), symbols(s) {}
+
+  RegistryOptions options;
+  SymbolTable& symbols;
+  std::recursive_mutex lock;
+  bool single_threaded = false;
+
+  // --- events
+  std::vector<std::unique_ptr<LiveEvent>> events;         // in the order of definition
+  std::unordered_map<std::string, LiveEvent*> by_name;    // "system:name"
+  std::vector<LiveEvent*> by_id;                          // null: no such event (any more)
+  std::unordered_map<std::string, uint16_t> ids_of_gone;  // description -> id, of module's events
+  uint32_t next_id = 512;
+  uint64_t generation = 1;
+  std::unordered_set<std::string> described_modules;
+
+  // --- instances
+  TraceArray top;
+  std::map<std::string, std::unique_ptr<TraceArray>, std::less<>> arrays;
+  std::atomic<uint32_t> fork_followers{0};  // instances with event-fork
+  uint32_t saved_cmdlines_size = 128;
+  std::unordered_map<uint32_t, std::string> writers;  // whose comm the table has from us
+
+  // --- what a thread may still be running or looking into: kept for good
+  std::vector<std::unique_ptr<EventProgram>> programs;  // also those in use
+  std::vector<FilterProgramPtr> old_filters;
+  std::vector<PidSetPtr> pid_sets;  // also those in use
+  std::vector<std::unique_ptr<LiveEvent>> gone_events;
+  std::vector<std::unique_ptr<TraceArray>> gone_arrays;
+  std::vector<std::unique_ptr<std::string>> injected_texts;
+  // Snapshots that were freed while somebody read them.
+  std::vector<std::pair<TraceArray*, std::unique_ptr<RingBuffer>>> gone_snapshots;
+
+  // registry.cc
+  Result<LiveEvent*> add_event(std::unique_ptr<LiveEvent> event, uint32_t fixed_id);
+  Result<uint16_t> choose_id(const LiveEvent& event, uint32_t fixed_id);
+  Status describe(const LiveEvent& event);
+  Status describe_modules();
+  Status add_ftrace_events();
+  std::vector<TraceArray*> all_arrays();
+  bool sees(const TraceArray& array, const LiveEvent& event) const;
+  bool in_use(const LiveEvent* event);
+  void forget_files(LiveEvent* event);
+  Status make_buffer(TraceArray* array);
+
+  // registry_programs.cc
+  struct Change {
+    TraceArray* array = nullptr;
+    EventFile* file = nullptr;
+    EventProgram* next = nullptr;  // null: off
+    const EventProgram* previous = nullptr;
+  };
+  struct Batch {
+    EventSource* source;
+    std::vector<LiveEvent*> events;
+  };
+  using Files = std::vector<std::pair<TraceArray*, EventFile*>>;
+  EventFile& file_of(TraceArray& array, LiveEvent* event);
+  const EventFile* find_file(const TraceArray& array, const LiveEvent* event) const;
+  Status start_recording(TraceArray& array);
+  Result<EventProgram*> program_for(TraceArray& array, EventFile& file);
+  // Makes programs what enabled, filter and pid_set of these files say. On failure what is published
+  // is as before; the caller puts its own words back. `force`: sources that fail are passed over.
+  Status publish(const Files& files, bool force = false);
+  Status publish_enabled(TraceArray& array);  // all events that are on
+  std::vector<Batch> swap_programs(std::vector<Change>& changes);
+  void take_back(std::vector<Change>& changes, std::span<Batch> done);
+  void retire(std::span<const Change> changes);
+  Status set_enabled(TraceArray& array, std::span<LiveEvent* const> wanted, bool on);
+  Status set_event(TraceArray& array, const EventSpec& spec);
+  Status cache_request(TraceArray& array, const EventSpec& spec);
+  bool is_loaded(std::string_view module);
+  void point_to_rings(TraceArray& array);
+
+  // registry_filters.cc
+  FilterContext filter_context(const LiveEvent& event);
+  bool find_function(std::string_view name, uint64_t address, uint64_t* start, uint64_t* end);
+  Status use_pids(TraceArray& array, PidList which, std::vector<uint32_t> pids, bool in_force);
+
+  // registry_settings.cc
+  void free_old_snapshots();
+  bool has_option(const TraceArray& array, TraceOption option) const;
+  Status move_printk_dest(TraceArray& array, bool on);
+
+  // registry_markers.cc
+  void learn_comm(const Writer& writer);
+  Status publish_record(TraceArray& array, const std::string& record);
+  std::vector<TraceArray*> marker_targets(TraceArray& array);
+};
+
+std::string event_key(std::string_view system, std::string_view name);
+
+}  // namespace patchbay

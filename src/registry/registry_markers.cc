@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+// Records that the control side writes itself: markers (spec: ftrace.md 10.1) and injected events.
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "registry/inject.h"
+#include "registry/registry_impl.h"
+#include "ring_buffer/ring_write_hot.h"
+
+namespace patchbay {
+
+namespace {
+
+constexpr size_t kMaxMarker = 4096;
+constexpr size_t kPrintFixed = 16;  // common header, ip
+constexpr size_t kRawFixed = 12;    // common header, id
+constexpr size_t kMinRaw = 13;      // bytes that the kernel makes room for, its id among them
+
+size_t max_record(const RingBuffer& buffer) {
+  return buffer.rings()->subbuf_size - abi::kPageHeaderSize - 8;
+}
+
+std::string start_record(uint16_t id, const Registry::Writer& writer) {
+  abi::RecordHeader header = {};
+  header.common_type = id;
+  header.common_pid = int32_t(writer.tid);
+  return std::string(reinterpret_cast<const char*>(&header), sizeof header);
+}
+
+void pad(std::string* record) { record->resize((record->size() + 3) & ~size_t{3}, '\0'); }
+
+Status markers_allowed(const TraceArray& array) {
+  if (array.options[TraceOption::kMarkers]) return {};
+  return user_error(EINVAL, "The option markers is off.");
+}
+
+}  // namespace
+
+// A thread that the probes have not met gets its comm from here.
+void Registry::Impl::learn_comm(const Writer& writer) {
+  if (!top.options[TraceOption::kRecordCmd] || !writer.tid || writer.comm.empty()) return;
+  std::string& known = writers[writer.tid];
+  if (known == writer.comm) return;
+  known = writer.comm;
+  top.buffer->add_comm(writer.tid, writer.tgid, writer.comm);
+}
+
+Status Registry::Impl::publish_record(TraceArray& array, const std::string& record) {
+  if (array.tracing_on && !array.paused) PB_TRY(start_recording(array));
+  const int status = array.buffer->publish(reinterpret_cast<const uint8_t*>(record.data()),
+                                           uint32_t(record.size()));
+  if (status == kRingPublished) return {};
+  return user_error(EBADF, status == kRingOff ? "Recording is off." : "The buffer is full.");
+}
+
+// A marker of the top instance goes to every instance that takes copies, itself among them.
+std::vector<TraceArray*> Registry::Impl::marker_targets(TraceArray& array) {
+  if (!array.is_top()) return {&array};
+  std::vector<TraceArray*> targets = all_arrays();
+  std::erase_if(targets, [](const TraceArray* target) {
+    return !target->options[TraceOption::kCopyTraceMarker];
+  });
+  return targets;
+}
+
+Result<size_t> Registry::write_marker(TraceArray& array, std::string_view text,
+                                      const Writer& writer) {
+  PB_TRY(markers_allowed(array));
+  std::vector<TraceArray*> targets = impl_->marker_targets(array);
+  if (targets.empty()) return user_error(ENODEV, "No instance takes markers.");
+  impl_->learn_comm(writer);
+  size_t written = 0;
+  for (TraceArray* target : targets) {
+    // What does not fit is not taken; a newline and a NUL always are.
+    const size_t room = max_record(*target->buffer) - kPrintFixed - 2;
+    written = std::min({text.size(), kMaxMarker, room});
+    std::string record = start_record(kPrintId, writer);
+    record.append(reinterpret_cast<const char*>(&impl_->options.marker_ip), sizeof(uint64_t));
+    record.append(text.substr(0, written));
+    if (!written || text[written - 1] != '\n') record += '\n';
+    record += '\0';
+    pad(&record);
+    PB_TRY(impl_->publish_record(*target, record));
+  }
+  return written;
+}
+
+Result<size_t> Registry::write_raw_marker(TraceArray& array, std::string_view bytes,
+                                          const Writer& writer) {
+  PB_TRY(markers_allowed(array));
+  if (bytes.size() < sizeof(uint32_t) || bytes.size() > kMaxMarker)
+    return user_error(EINVAL, "A raw marker has 4 to 4096 bytes.");
+  std::vector<TraceArray*> targets = impl_->marker_targets(array);
+  if (targets.empty()) return user_error(ENODEV, "No instance takes markers.");
+  // The length that a reader sees is the kernel's: it counts the id twice.
+  const size_t size = kRawFixed + std::max(bytes.size(), kMinRaw);
+  for (TraceArray* target : targets)
+    if (size > max_record(*target->buffer))
+      return user_error(EINVAL, "A raw marker is never cut: it must fit into a sub-buffer.");
+  impl_->learn_comm(writer);
+  std::string record = start_record(kRawDataId, writer);
+  record.append(bytes);
+  record.resize(size, '\0');
+  pad(&record);
+  for (TraceArray* target : targets) PB_TRY(impl_->publish_record(*target, record));
+  return bytes.size();
+}
+
+Status Registry::inject(TraceArray& array, LiveEvent* event, std::string_view text,
+                        const Writer& writer) {
+  auto keep = [this](std::string_view kept) {
+    impl_->injected_texts.push_back(std::make_unique<std::string>(kept));
+    return impl_->injected_texts.back()->c_str();
+  };
+  auto record = make_injected_record(event->call, text, max_record(*array.buffer), keep);
+  if (!record.ok()) return record.error();
+  const int32_t pid = int32_t(writer.tid);
+  std::memcpy(record->data() + offsetof(abi::RecordHeader, common_pid), &pid, sizeof pid);
+  impl_->learn_comm(writer);
+  const EventFile* file = impl_->find_file(array, event);
+  if (file && file->filter &&
+      !filter_match(file->filter.get(), reinterpret_cast<const uint8_t*>(record->data()),
+                    uint32_t(record->size())))
+    return {};
+  Status status = impl_->publish_record(array, *record);
+  // Recording is off: nothing is wrong with the command.
+  return !status.ok() && status.error().errno_value == EBADF ? Status() : status;
+}
+
+}  // namespace patchbay

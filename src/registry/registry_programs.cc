@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: MIT
+//
+// From what instances want of events to what traced threads run, as one transaction:
+//
+//   A  a program for each (instance, event) that is to record; the last one again if nothing changed
+//   B  LiveEvent.programs of all events are exchanged
+//   C  each source is told once; if one refuses, B is taken back and those before it are told again
+//   D  programs that nobody wants any more: rings = dead_rings(), then quiesce(). A thread that is
+//      still on its way with one of them finds no ring; so when the call returns, no record that
+//      it did not want can come
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/check.h"
+#include "registry/registry_impl.h"
+
+namespace patchbay {
+
+namespace {
+
+void set_rings(const EventProgram* program, const RingSet* rings) {
+  // The one word of a program that changes; pairs with the load inside the restartable sequence.
+  __atomic_store_n(&const_cast<EventProgram*>(program)->rings, rings, __ATOMIC_RELEASE);
+}
+
+bool same_but_rings(const EventProgram& a, const EventProgram& b) {
+  return a.fetch == b.fetch && a.filter == b.filter && a.pids == b.pids &&
+         a.notrace_pids == b.notrace_pids && a.id == b.id && a.pid_field[0] == b.pid_field[0] &&
+         a.pid_field[1] == b.pid_field[1] && a.max_size == b.max_size;
+}
+
+// sched_switch and the wakeups count for both tasks (spec: ftrace.md 2.8).
+void find_pid_fields(const EventCall& call, EventProgram* program) {
+  if (call.system != "sched") return;
+  const char* names[2] = {nullptr, nullptr};
+  if (call.name == "sched_switch") {
+    names[0] = "prev_pid";
+    names[1] = "next_pid";
+  } else if (call.name == "sched_wakeup" || call.name == "sched_waking" ||
+             call.name == "sched_wakeup_new") {
+    names[0] = "pid";
+  }
+  for (int i = 0; i < 2; i++) {
+    const EventField* field = names[i] ? call.find(names[i]) : nullptr;
+    if (field && field->size == 4) program->pid_field[i] = uint16_t(field->offset);
+  }
+}
+
+uint32_t max_record(const RingBuffer& buffer) {
+  return buffer.rings()->subbuf_size - abi::kPageHeaderSize - 8;
+}
+
+}  // namespace
+
+EventFile& Registry::Impl::file_of(TraceArray& array, LiveEvent* event) {
+  EventFile& file = array.files[event];
+  file.event = event;
+  return file;
+}
+
+const EventFile* Registry::Impl::find_file(const TraceArray& array, const LiveEvent* event) const {
+  auto found = array.files.find(event);
+  return found == array.files.end() ? nullptr : &found->second;
+}
+
+const EventFile* Registry::file(const TraceArray& array, const LiveEvent* event) const {
+  return impl_->find_file(array, event);
+}
+
+bool Registry::is_enabled(const TraceArray& array, const LiveEvent* event) const {
+  const EventFile* file = impl_->find_file(array, event);
+  return file && file->enabled;
+}
+
+// The first event of an instance reserves its memory, whether recording is on or not.
+Status Registry::Impl::start_recording(TraceArray& array) {
+  PB_TRY(describe_modules());
+  if (!array.tracing_on || array.paused) return array.buffer->expand();
+  return array.buffer->enabled() ? Status() : array.buffer->enable();
+}
+
+// --- A
+
+Result<EventProgram*> Registry::Impl::program_for(TraceArray& array, EventFile& file) {
+  const LiveEvent& event = *file.event;
+  if (event.max_size > max_record(*array.buffer))
+    return user_error(E2BIG, "A record of " + event.call.name + " (" +
+                                 std::to_string(event.max_size) +
+                                 " bytes) does not fit into a sub-buffer of this instance.");
+  EventProgram wanted = {};
+  wanted.fetch = event.fetch;
+  wanted.filter = file.filter.get();
+  wanted.pids = array.pid_set;
+  wanted.notrace_pids = array.notrace_pid_set;
+  wanted.id = event.call.id;
+  wanted.max_size = event.max_size;
+  find_pid_fields(event.call, &wanted);
+  if (file.newest && same_but_rings(*file.newest, wanted)) return file.newest;
+  wanted.rings = RingBuffer::dead_rings();
+  if (wanted.filter) file.filter_ran = true;
+  programs.push_back(std::make_unique<EventProgram>(wanted));
+  file.newest = programs.back().get();
+  return file.newest;
+}
+
+// --- B
+
+std::vector<Registry::Impl::Batch> Registry::Impl::swap_programs(std::vector<Change>& changes) {
+  std::vector<Batch> batches;
+  std::unordered_set<LiveEvent*> seen;
+  for (Change& change : changes) {
+    LiveEvent* event = change.file->event;
+    auto& list = event->programs;
+    auto place = std::find(list.begin(), list.end(), change.previous);
+    if (change.next) set_rings(change.next, change.array->buffer->rings());
+    if (place != list.end()) list.erase(place);
+    if (change.next) list.push_back(change.next);
+    change.file->program = change.next;
+    if (!event->source || !seen.insert(event).second) continue;
+    auto batch = std::find_if(batches.begin(), batches.end(),
+                              [&](const Batch& b) { return b.source == event->source; });
+    if (batch == batches.end()) batch = batches.insert(batches.end(), {event->source, {}});
+    batch->events.push_back(event);
+  }
+  return batches;
+}
+
+// --- C
+
+Status Registry::Impl::publish(const Files& files, bool force) {
+  std::vector<Change> changes;
+  for (auto [array, file] : files) {
+    Change change{array, file, nullptr, file->program};
+    if (file->enabled || file->soft_users) {
+      auto program = program_for(*array, *file);
+      if (!program.ok()) return program.error();
+      change.next = *program;
+    }
+    if (change.next != change.previous) changes.push_back(change);
+  }
+  std::vector<Batch> batches = swap_programs(changes);
+  for (size_t i = 0; i < batches.size(); i++) {
+    Status status = batches[i].source->update(batches[i].events);
+    if (status.ok() || force) continue;
+    take_back(changes, std::span(batches).first(i));
+    return status;
+  }
+  retire(changes);
+  return {};
+}
+
+void Registry::Impl::take_back(std::vector<Change>& changes, std::span<Batch> done) {
+  std::vector<Change> back;
+  for (const Change& change : changes)
+    back.push_back({change.array, change.file, const_cast<EventProgram*>(change.previous),
+                    change.next});
+  swap_programs(back);
+  // They did more a moment ago; a source that cannot go back now records what it should not have
+  // to, into dead rings.
+  for (Batch& batch : done) {
+    [[maybe_unused]] Status ignored = batch.source->update(batch.events);
+  }
+  retire(back);
+}
+
+Status Registry::Impl::publish_enabled(TraceArray& array) {
+  Files files;
+  for (auto& [event, file] : array.files)
+    if (file.program) files.emplace_back(&array, &file);
+  return publish(files);
+}
+
+// --- D
+
+void Registry::Impl::retire(std::span<const Change> changes) {
+  std::unordered_set<TraceArray*> arrays_of_old;
+  for (const Change& change : changes) {
+    if (!change.previous) continue;
+    set_rings(change.previous, RingBuffer::dead_rings());
+    arrays_of_old.insert(change.array);
+  }
+  for (TraceArray* array : arrays_of_old) array->buffer->quiesce();
+}
+
+void Registry::Impl::point_to_rings(TraceArray& array) {
+  for (auto& [event, file] : array.files)
+    if (file.program) set_rings(file.program, array.buffer->rings());
+}
+
+// --- enabling
+
+Status Registry::set_enabled(TraceArray& array, std::span<LiveEvent* const> events, bool on) {
+  return impl_->set_enabled(array, events, on);
+}
+
+Status Registry::Impl::set_enabled(TraceArray& array, std::span<LiveEvent* const> wanted, bool on) {
+  Files changed;
+  for (LiveEvent* event : wanted) {
+    if (!event->can_enable || !sees(array, *event)) continue;
+    if (!on && !find_file(array, event)) continue;
+    EventFile& file = file_of(array, event);
+    if (file.enabled != on) changed.emplace_back(&array, &file);
+  }
+  if (changed.empty()) return {};
+  if (on) PB_TRY(start_recording(array));
+  for (auto [_, file] : changed) file->enabled = on;
+  Status status = publish(changed);
+  if (!status.ok())
+    for (auto [_, file] : changed) file->enabled = !on;
+  return status;
+}
+
+char Registry::summary(const TraceArray& array, std::string_view system) const {
+  bool any_on = false, any_off = false;
+  for (const auto& event : impl_->events) {
+    if (!event->can_enable || (!system.empty() && system != event->call.system)) continue;
+    if (!impl_->sees(array, *event)) continue;
+    const EventFile* file = impl_->find_file(array, event.get());
+    bool on = file && file->enabled;
+    // One that only a trigger holds is neither.
+    if (file && file->soft_users && !on) any_on = true;
+    (on ? any_on : any_off) = true;
+  }
+  if (any_on) return any_off ? 'X' : '1';
+  return any_off ? '0' : '?';
+}
+
+// --- set_event
+
+Status Registry::set_event(TraceArray& array, std::string_view word) {
+  return impl_->set_event(array, parse_event_spec(word));
+}
+
+Status Registry::Impl::set_event(TraceArray& array, const EventSpec& spec) {
+  std::vector<LiveEvent*> found;
+  for (const auto& event : events)
+    if (event->can_enable && sees(array, *event) && spec.matches(*event))
+      found.push_back(event.get());
+  if (!found.empty()) return set_enabled(array, found, spec.on);
+  if (!spec.module.empty() && !is_loaded(spec.module)) return cache_request(array, spec);
+  return user_error(EINVAL, "No event is meant by this: see available_events.");
+}
+
+bool Registry::Impl::is_loaded(std::string_view module) {
+  for (const auto& event : events)
+    if (is_module(module, event->module)) return true;
+  symbols.refresh();
+  for (Module* loaded : symbols.modules())
+    if (is_module(module, loaded->name())) return true;
+  return false;
+}
+
+Status Registry::Impl::cache_request(TraceArray& array, const EventSpec& spec) {
+  auto& waiting = array.module_requests;
+  auto place = std::find(waiting.begin(), waiting.end(), spec.request());
+  if (spec.on) {
+    if (place == waiting.end()) waiting.push_back(spec.request());
+    return {};
+  }
+  if (place == waiting.end())
+    return user_error(EINVAL, "Nothing waits for the module " + spec.module + ".");
+  waiting.erase(place);
+  return {};
+}
+
+void Registry::module_loaded(std::string_view module) {
+  for (TraceArray* array : impl_->all_arrays()) {
+    std::vector<std::string> kept;
+    for (std::string& request : std::exchange(array->module_requests, {})) {
+      EventSpec spec = parse_event_spec(request);
+      if (!is_module(spec.module, module)) {
+        kept.push_back(std::move(request));
+        continue;
+      }
+      // Nobody waits for an answer: what cannot be enabled is in the log.
+      Status status = impl_->set_event(*array, spec);
+      if (!status.ok())
+        array->errors.add("set_event", status.error().message(), request, 0);
+    }
+    // set_event() may have put a request back that its module does not serve.
+    for (std::string& request : kept) array->module_requests.push_back(std::move(request));
+  }
+  [[maybe_unused]] Status ignored = impl_->describe_modules();
+}
+
+std::string Registry::show_set_event(const TraceArray& array) const {
+  std::string text;
+  for (const auto& event : impl_->events) {
+    const EventFile* file = impl_->find_file(array, event.get());
+    if (file && (file->enabled || file->soft_users))
+      text += event_key(event->call.system, event->call.name) + "\n";
+  }
+  for (const std::string& request : array.module_requests) text += request + "\n";
+  return text;
+}
+
+Status Registry::clear_set_event(TraceArray& array) {
+  std::vector<LiveEvent*> all;
+  for (auto& [event, file] : array.files)
+    if (file.enabled) all.push_back(file.event);
+  PB_TRY(impl_->set_enabled(array, all, false));
+  array.module_requests.clear();
+  return {};
+}
+
+}  // namespace patchbay

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+// The switches, sizes and the snapshot of an instance (spec: ftrace.md 10).
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+
+#include "registry/registry_impl.h"
+
+namespace patchbay {
+
+namespace {
+
+constexpr uint64_t kMaxSubbufKb = abi::kMaxSubbufSize / 1024;
+constexpr uint64_t kMaxSavedCmdlines = 32768;
+
+Status busy(const TraceArray& array) {
+  if (!array.trace_readers) return {};
+  return user_error(EBUSY, "`trace` or `snapshot` is open for reading.");
+}
+
+}  // namespace
+
+// --- recording
+
+Status Registry::set_tracing_on(TraceArray& array, bool on) {
+  // Memory is reserved when something is to be recorded, not here.
+  if (on && !array.paused && array.buffer->expanded() && !array.buffer->enabled())
+    PB_TRY(array.buffer->enable());
+  array.tracing_on = on;
+  if (on) return {};
+  array.buffer->disable();
+  array.buffer->quiesce();
+  return {};
+}
+
+Status Registry::set_paused(TraceArray& array, bool paused) {
+  if (array.paused == paused) return {};
+  array.paused = paused;
+  if (array.tracing_on) {
+    if (!paused) return array.buffer->expanded() ? array.buffer->enable() : Status();
+    array.buffer->disable();
+    array.buffer->quiesce();
+  }
+  return {};
+}
+
+Status Registry::set_cpumask(TraceArray& array, const std::vector<bool>& cpus) {
+  array.cpumask = cpus;
+  array.cpumask.resize(impl_->options.buffer.nr_cpus, false);
+  array.buffer->set_cpus(array.cpumask);
+  array.buffer->quiesce();
+  return {};
+}
+
+Status Registry::set_clock(TraceArray& array, TraceClock clock) {
+  array.clock = clock;
+  array.buffer->clear();
+  if (array.snapshot) array.snapshot->clear();
+  return {};
+}
+
+void Registry::clear(TraceArray& array, std::optional<uint32_t> cpu) { array.buffer->clear(cpu); }
+
+// --- options
+
+bool Registry::Impl::has_option(const TraceArray& array, TraceOption option) const {
+  return array.is_top() || !kTraceOptions[size_t(option)].top_only;
+}
+
+// One instance always is where trace_printk goes; the top one unless another asks for it.
+Status Registry::Impl::move_printk_dest(TraceArray& array, bool on) {
+  if (!on && array.is_top())
+    return user_error(EINVAL, "trace_printk_dest is moved by setting it in another instance.");
+  for (TraceArray* other : all_arrays()) other->options.set(TraceOption::kTracePrintkDest, false);
+  (on ? array : top).options.set(TraceOption::kTracePrintkDest, true);
+  return {};
+}
+
+Status Registry::set_option(TraceArray& array, TraceOption option, bool on) {
+  if (!impl_->has_option(array, option))
+    return user_error(EINVAL, "Only the top instance has this option.");
+  if (array.options[option] == on) return {};
+  if (option == TraceOption::kTracePrintkDest) return impl_->move_printk_dest(array, on);
+  array.options.set(option, on);
+  if (option == TraceOption::kOverwrite) array.buffer->set_overwrite(on);
+  if (option == TraceOption::kRecordCmd)
+    __atomic_store_n(&array.buffer->rings()->comms->off, on ? 0 : 1, __ATOMIC_RELAXED);
+  if (option == TraceOption::kEventFork)
+    impl_->fork_followers.fetch_add(on ? 1 : uint32_t(-1), std::memory_order_relaxed);
+  return {};
+}
+
+uint32_t Registry::saved_cmdlines_size() const { return impl_->saved_cmdlines_size; }
+
+Status Registry::set_saved_cmdlines_size(uint64_t slots) {
+  if (slots == 0 || slots > kMaxSavedCmdlines)
+    return user_error(EINVAL, "saved_cmdlines_size is 1 to 32768.");
+  impl_->saved_cmdlines_size = uint32_t(slots);
+  return {};
+}
+
+// --- size
+
+Status Registry::resize(TraceArray& array, std::optional<uint32_t> cpu, uint64_t kb) {
+  if (kb == 0) return user_error(EINVAL, "A buffer has at least 1 KB.");
+  PB_TRY(busy(array));
+  if (kb > UINT64_MAX / 1024) return user_error(ENOMEM, "There is not so much memory.");
+  const bool was_expanded = array.buffer->expanded();
+  Status status = array.buffer->resize(cpu, kb * 1024);
+  impl_->point_to_rings(array);
+  if (status.ok() && !was_expanded) status = array.buffer->expand();
+  return status;
+}
+
+Status Registry::set_subbuf_size(TraceArray& array, uint64_t kb) {
+  if (kb == 0 || kb > kMaxSubbufKb)
+    return user_error(EINVAL, "A sub-buffer has 1 to " + std::to_string(kMaxSubbufKb) + " KB.");
+  PB_TRY(busy(array));
+  const uint32_t bytes =
+      std::max(abi::kMinSubbufSize, uint32_t(std::bit_ceil(kb) * 1024));
+  for (const auto& [event, file] : array.files)
+    if (file.program && file.program->max_size > bytes - abi::kPageHeaderSize - 8)
+      return user_error(EBUSY, event->call.name + " is enabled and its records are larger.");
+  PB_TRY(array.buffer->set_subbuf_size(bytes));
+  impl_->point_to_rings(array);
+  return array.snapshot ? array.snapshot->set_subbuf_size(bytes) : Status();
+}
+
+void Registry::free_buffer(TraceArray& array) {
+  if (array.options[TraceOption::kDisableOnFree]) {
+    [[maybe_unused]] Status off_never_fails = set_tracing_on(array, false);
+  }
+  // A reader keeps the buffer as it is; nobody is told, as in the kernel.
+  [[maybe_unused]] Status ignored = resize(array, {}, 1);
+}
+
+// --- snapshot
+
+void Registry::Impl::free_old_snapshots() {
+  std::erase_if(gone_snapshots, [](const auto& gone) { return gone.first->trace_readers == 0; });
+}
+
+Status Registry::allocate_snapshot(TraceArray& array) {
+  if (array.snapshot) return {};
+  PB_TRY(busy(array));
+  PB_TRY(array.buffer->take_snapshot(&array.snapshot, {}));
+  return {};
+}
+
+// The kernel's table: 1 into a file that is open is EBUSY only while the memory is still to be had.
+Status Registry::write_snapshot(TraceArray& array, std::optional<uint32_t> cpu, uint64_t value) {
+  impl_->free_old_snapshots();
+  if (value == 0) {
+    if (cpu) return user_error(EINVAL, "The snapshot is freed for all CPUs at once.");
+    if (!array.snapshot) return {};
+    ::unlink(array.snapshot->path().c_str());
+    impl_->gone_snapshots.emplace_back(&array, std::move(array.snapshot));
+    impl_->free_old_snapshots();
+    return {};
+  }
+  if (value == 1) {
+    if (!array.snapshot) PB_TRY(busy(array));
+    return array.buffer->take_snapshot(&array.snapshot, cpu);
+  }
+  if (array.snapshot) array.snapshot->clear(cpu);
+  return {};
+}
+
+}  // namespace patchbay
