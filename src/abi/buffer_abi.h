@@ -7,10 +7,10 @@
 //   | header     |  BufferHeader
 //   +------------+  clock_offset    ClockTable      (TSC, CLOCK_MONOTONIC) pairs     control thread
 //   +------------+  comm_offset     CommTable       thread id -> comm                 slow path
-//   +------------+  reader_offset   ReaderPage      one word a ring, the only thing a reader writes
-//   +------------+  ring_offset     RingControl[nr_rings], kRingControlStride apart   writers
-//   +------------+  page_meta_offset PageMeta[nr_rings][nr_subbufs]                   writers
-//   +------------+  data_offset     sub-buffers [nr_rings][nr_subbufs][subbuf_size]   writers
+//   +------------+  reader_offset   ReaderState[nr_rings]      the only thing that readers write
+//   +------------+  ring_offset     RingControl[nr_rings]                             writers
+//   +------------+  page_meta_offset PageMeta[nr_subbufs] of ring 0, of ring 1, …     writers
+//   +------------+  data_offset     sub-buffers [nr_subbufs][subbuf_size] of each     writers
 //   +------------+  meta_offset     the meta log: MetaRecord, MetaRecord, … grows at the end of the
 //   :            :                  file; header.meta_used bytes of it are published  control
 //   thread
@@ -38,6 +38,11 @@
 // (G2, G4: the copy is checked, the writer never waits). In drop mode the writer does not start
 // number n while n - read_seq > nr_subbufs - 2; it counts the event in `dropped` instead.
 //
+// Each ring has its own nr_subbufs, in RingControl. No part of a file ever moves or changes its size
+// but the meta log: another size is another file of the same name, and the old one's state becomes
+// kStateReplaced. Forked children that still have the old one mapped record no more: its rings are
+// closed.
+//
 // Losses are exact (G3): events lost to overwriting between two sub-buffers a < b that a reader got
 // = PageMeta[b].entries_before - (PageMeta[a].entries_before + events in a).
 #pragma once
@@ -48,27 +53,27 @@
 namespace patchbay::abi {
 
 inline constexpr uint64_t kBufferMagic = 0x3130465542425031;  // "1PBBUF01"
-inline constexpr uint32_t kBufferVersion = 1;
+inline constexpr uint32_t kBufferVersion = 2;
 inline constexpr uint32_t kMinSubbufSize = 4096;
 inline constexpr uint32_t kMaxSubbufSize = 512 * 1024;
-inline constexpr uint32_t kMinSubbufs = 4;
+inline constexpr uint32_t kMinSubbufs = 3;
 inline constexpr uint32_t kMaxRings = 8193;
 inline constexpr size_t kRingControlStride = 128;
 
 enum : uint32_t { kClockTsc = 0, kClockMonotonic = 1 };
 enum : uint32_t { kBufferOverwrite = 1 };              // header.flags
-enum : uint32_t { kStateLive = 0, kStateClosed = 1 };  // header.state
+enum : uint32_t { kStateLive = 0, kStateClosed = 1, kStateReplaced = 2 };  // header.state
 
 struct BufferHeader {
   uint64_t magic;
   uint32_t version;
   uint32_t header_size;  // sizeof(BufferHeader)
   uint32_t subbuf_size;  // bytes, a power of two, kMinSubbufSize … kMaxSubbufSize
-  uint32_t nr_subbufs;   // per ring, >= kMinSubbufs; nr_subbufs * subbuf_size < 2^32
+  uint32_t nr_subbufs;   // of the largest ring, >= kMinSubbufs; nr_subbufs * subbuf_size < 2^32
   uint32_t nr_rings;     // nr_cpus + 1
   uint32_t nr_cpus;
   uint32_t clock;  // kClock…
-  uint32_t flags;  // kBuffer…
+  uint32_t flags;  // (live) kBuffer…
   int32_t pid;     // process that made the file
   uint32_t state;  // (live) kState…
   uint64_t start_realtime_ns;
@@ -108,14 +113,28 @@ struct CommEntry {  // appended once per thread (again after a rename seen by th
 inline constexpr uint32_t kCommEntries = 4096;
 struct CommTable {
   uint32_t used;  // entries handed out, may exceed kCommEntries (the rest had no room)
-  uint32_t reserved;
+  uint32_t off;   // 1: threads enter nothing (option record-cmd)
   CommEntry entry[kCommEntries];
 };
 
-struct ReaderPage {
-  uint64_t read_seq[512];  // ring r: sub-buffers with seq < read_seq[r] are consumed (drop mode)
+// What readers have done with a ring. Written by whoever consumes (the agent's control thread, or a
+// recorder), one at a time; `version` is odd while that goes on.
+struct ReaderState {
+  uint64_t read_seq;  // for the writer in drop mode: sub-buffers with seq < read_seq are consumed
+  uint64_t version;
+  // The position: what lies before it was consumed or cleared, and no reader delivers it again.
+  uint64_t seq;      // sub-buffer
+  uint64_t offset;   // bytes of its events that lie before the position
+  uint64_t time;     // of the last event before the position, when offset > 0
+  uint64_t entries;  // events of the ring before the position …
+  uint64_t lost;     // … of them overwritten before a reader came, since the last clear
+  // For counts since the last clear.
+  uint64_t base_entries;   // RingSlot.entries then
+  uint64_t base_dropped;   // RingControl.dropped + extra_dropped then
+  uint64_t extra_dropped;  // events that came while the ring was being replaced
+  uint64_t reserved[6];
 };
-// With more than 512 rings the reader page simply has more pages.
+static_assert(sizeof(ReaderState) == 128);
 
 struct RingSlot {
   uint64_t time;     // of the last event
@@ -127,11 +146,15 @@ struct RingControl {
                         // slow path
   uint32_t lock;        // ring nr_cpus only: thread id of the holder, 0 = free
   RingSlot slot[2];
-  uint64_t dropped;  // events not recorded because the ring was full (drop mode) or off
-  uint64_t
-      data_delta;  // bytes from this RingControl to the ring's data, written once (for writers)
+  uint64_t dropped;     // events not recorded because the ring was full (drop mode) or closed
+  uint64_t data_delta;  // bytes from this RingControl to the ring's data, written once
+  uint64_t page_meta_delta;  // and to its PageMeta
+  uint32_t nr_subbufs;       // written once, kMinSubbufs … header.nr_subbufs
+  uint32_t overwrite;        // 1, or 0: drop mode
+  uint32_t closed;           // the file is being replaced: what comes now is dropped, not just off
+  uint32_t reserved[11];
 };
-static_assert(sizeof(RingControl) == 64);
+static_assert(sizeof(RingControl) == kRingControlStride);
 static_assert(offsetof(RingControl, slot) == 16 && offsetof(RingControl, dropped) == 48);
 
 struct PageMeta {

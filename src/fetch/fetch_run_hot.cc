@@ -53,7 +53,6 @@ asm(".pushsection pb_fetch_faults, 0, \"a\", @progbits\n"
 
 namespace {
 
-constexpr uint32_t kFirstField = 24;  // common header, __parent_ip and __ip are the caller's
 constexpr uint64_t kOnes = 0x0101010101010101;
 constexpr uint64_t kHighs = 0x8080808080808080;
 
@@ -208,8 +207,8 @@ inline uint32_t append_string(uint8_t* record, const FetchInsn* insn, uint64_t a
 }
 
 // Alignment leaves gaps only in few programs, and then it is cheaper to zero the whole fixed part.
-void zero_fixed_part(uint8_t* record, uint32_t fixed_size) {
-  uint32_t at = kFirstField;
+void zero_fixed_part(uint8_t* record, uint32_t head, uint32_t fixed_size) {
+  uint32_t at = head ? head : uint32_t{kFunctionHead};
   for (; at + 8 <= fixed_size; at += 8) put<uint64_t>(record + at, 0);
   for (; at < fixed_size; at++) put<uint8_t>(record + at, 0);
 }
@@ -225,12 +224,18 @@ extern "C" uint32_t fetch_run(const FetchProgram* program, const FetchRegisters*
                               uint8_t* record) {
   uint64_t value = 0;
   uint32_t end = program->fixed_size;
-  if (__builtin_expect(program->has_gaps, 0)) zero_fixed_part(record, end);
+  if (__builtin_expect(program->has_gaps, 0)) zero_fixed_part(record, program->head, end);
   const FetchInsn* stop = program->insn + program->nr_insns;
   for (const FetchInsn* insn = program->insn; insn != stop; insn++) {
     switch (insn->op) {
       case FetchOp::kArg:
         value = registers->arg[insn->index];
+        break;
+      case FetchOp::kReg:
+        value = registers->reg[insn->index];
+        break;
+      case FetchOp::kAddReg:
+        value += registers->reg[insn->index] * insn->size;
         break;
       case FetchOp::kXmm:
         value = registers->xmm[insn->index][0];

@@ -19,6 +19,8 @@
 #include "filter/filter_abi.h"
 #include "ring_buffer/ring_set.h"
 
+struct patchbay_event;  // patchbay/static_event_abi.h
+
 namespace patchbay {
 
 // The threads whose events an instance wants (set_event_pid) or does not want (set_event_notrace_pid).
@@ -28,18 +30,35 @@ struct PidSet {
   uint32_t reserved;
   uint32_t slot[];
 };
+inline uint32_t pid_slot(const PidSet* set, uint32_t tid) {
+  return (tid * 2654435761u >> 8) & set->mask;
+}
+inline bool pid_set_has(const PidSet* set, uint32_t tid) {
+  uint32_t at = pid_slot(set, tid);
+  for (; set->slot[at]; at = (at + 1) & set->mask)
+    if (set->slot[at] == tid) return true;
+  return false;
+}
+// While the set is being made. The caller made it large enough; tid is not 0.
+inline void pid_set_add(PidSet* set, uint32_t tid) {
+  uint32_t at = pid_slot(set, tid);
+  for (; set->slot[at] && set->slot[at] != tid;) at = (at + 1) & set->mask;
+  set->slot[at] = tid;
+}
 
 // One event as one instance records it. Immutable once published, but for `rings`.
 struct EventProgram {
   // Where records go. Read inside the restartable sequence. Set to dead_rings() when the event is
   // switched off: after membarrier(RSEQ) no record of it can come any more, whoever is where.
-  const RingSet* rings;        // atomic
+  const RingSet* rings;         // atomic
   const FetchProgram* fetch;   // null: the record comes built (static events)
   const FilterProgram* filter;  // null: every record
-  const PidSet* pids;          // null: every thread
-  const PidSet* notrace_pids;  // null: none is excluded
-  uint16_t id;                 // common_type
-  uint16_t pid_field[2];  // offsets of s32 fields that count as the thread too (sched_switch); 0: none
+  const PidSet* pids;           // null: every thread
+  const PidSet* notrace_pids;   // null: none is excluded
+  uint16_t id;                  // common_type
+  // Offsets of s32 fields that count as the thread too (sched_switch); 0: none. The event is wanted
+  // if any of them all is in `pids`, and excluded if all of them are in `notrace_pids`.
+  uint16_t pid_field[2];
   uint16_t reserved;
   uint32_t max_size;  // of the record, with the common header: upper bound for scratch
 };
@@ -51,23 +70,23 @@ struct SiteProgram {
   const EventProgram* event[];  // nr_events of them
 };
 
-// One patched function entry. Its address is stable for the life of the process.
+// One patched function entry, or place inside a function. Its address is stable for the life of the process.
 struct CallSite {
   const SiteProgram* program;  // atomic; null: nothing to do
-  uint64_t ip;                 // the function's address: what __ip records
+  uint64_t ip;                 // its address: what __ip or __probe_ip records
 };
 
-// Registers at the function's entry, as probe_entry (probe_entry.S) stores them. The order of arg[]
-// is that of the calling convention.
+// Registers at the probe, as probe_entry.S stores them. The order of arg[] is that of the calling
+// convention; the words from r10 on mean nothing inside a function, but for flags.
 struct ProbeFrame {
-  FetchRegisters registers;  // xmm filled only by probe_entry_xmm
+  FetchRegisters registers;  // which ones: see the entries below
   uint64_t r10, r11;
   uint64_t flags;
   uint64_t stub_return;     // into the stub
   uint64_t rax;             // pushed by the stub
   uint64_t return_address;  // of the traced call: what __parent_ip records
 };
-static_assert(offsetof(ProbeFrame, flags) == 192 && offsetof(ProbeFrame, stub_return) == 200);
+static_assert(offsetof(ProbeFrame, flags) == 320 && offsetof(ProbeFrame, stub_return) == 328);
 
 extern "C" {
 // Entered by `call` from a stub that has pushed rax and put the CallSite* into it. Saves all
@@ -76,7 +95,15 @@ void probe_entry();
 void probe_entry_xmm();    // the same, also stores xmm0..xmm7
 void probe_entry_flags();  // the same as probe_entry, and preserves the arithmetic flags
 void probe_entry_xmm_flags();
+// Anywhere inside a function: all general registers in registers.reg, flags kept. The stub has
+// stepped over the red zone first: rsp 128 lower than the program has it, then the push.
+void probe_entry_all();
+void probe_entry_all_xmm();
 void probe_hit(ProbeFrame* frame, CallSite* site);
+
+// patchbay_event.hit of a static event that is switched on; patchbay_event.program is a
+// SiteProgram. `record` is 8-aligned, its header is filled in here; `size` is a multiple of 4.
+void static_event_hit(patchbay_event* event, void* record, uint32_t size);
 }
 
 }  // namespace patchbay

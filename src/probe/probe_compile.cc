@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Machine code for one event at one call site. The fast path is ring_publish.S with everything
-// known at this time folded in: size, event id, addresses, and the fields stored straight from
-// their registers into the sub-buffer. It only handles the usual case (same sub-buffer, small
+// Machine code for one event at one call site. The fast path is ring_publish.S with what is known
+// at this time folded in: size, event id, addresses, and the fields stored straight from their
+// registers into the sub-buffer. Nothing of the rings is folded in: they may be replaced. It only handles the usual case (same sub-buffer, small
 // delta, registered thread); whatever else goes on to probe_hit().
 //
 //     [rsp - 8 …] saved rax rcx rdx r9 r10 r11 (a function's entry has no red zone of its own to
@@ -12,9 +12,9 @@
 //     fs:[rseq.rseq_cs] = &cs
 //   start:                                   ---- restartable from here ----
 //     cpu = fs:[rseq.cpu_id_start]; not registered? -> slow
-//     rc  = controls + cpu * 128
+//     rc  = event->rings->controls + cpu * 128
 //     now = rdtsc; delta = now - rc.slot[parity].time;  delta >= 2^27 (or negative)? -> slow
-//     offset in sub-buffer is 0, 16 or too near the end? -> slow   (one unsigned comparison)
+//     offset in sub-buffer is 0, 16 or too near the end (rc.space_mask)? -> slow
 //     event header, common fields, caller, function, fields -> sub-buffer
 //     rc.slot[!parity] = { now, entries + 1 }
 //     rc.publish = publish + bytes, other parity
@@ -61,6 +61,7 @@ constexpr uint32_t kMaxFastRecord = abi::kMaxSmallData;
 // Stand for values that differ from one site or event to the next; never short enough for a shorter
 // encoding.
 constexpr uint64_t kAnyIp = 0x1122334455667788, kAnySite = 0x8877665544332211;
+constexpr uint64_t kAnyRings = 0x1234567812345678;
 constexpr uint32_t kAnyId = 0x12345678;
 constexpr int kMaxFastFields = 12;
 constexpr size_t kMaxProbeCode = 1024;
@@ -74,7 +75,7 @@ int64_t thread_pointer() {
 // Where in the code the values stand that emit_probe fills in, as offsets from its start; 0:
 // nowhere.
 struct Fixups {
-  size_t id = 0, ip = 0, site = 0;
+  size_t id = 0, ip = 0, site = 0, rings = 0;
   size_t cs = 0;  // struct rseq_cs from start_ip on
   size_t start = 0, committed = 0, abort = 0;
 };
@@ -110,6 +111,8 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
 
  private:
   void* entry_point() const {
+    if (code_.inside)
+      return reinterpret_cast<void*>(code_.uses_xmm ? probe_entry_all_xmm : probe_entry_all);
     if (code_.flags_live)
       return reinterpret_cast<void*>(code_.uses_xmm ? probe_entry_xmm_flags : probe_entry_flags);
     return reinterpret_cast<void*>(code_.uses_xmm ? probe_entry_xmm : probe_entry);
@@ -119,7 +122,6 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
 
   void emit_fast() {
     const EventProgram& event = *code_.fast;
-    const RingSet& set = *event.rings;
     const uint32_t size = event.max_size;
     const uint32_t bytes = size + 4;
     const int64_t rseq = pb_rseq_offset;
@@ -137,9 +139,12 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
     fs();
     cmp(eax, fs_dword(rseq + 4));
     jne(slow_, T_NEAR);
-    mov(r10, reinterpret_cast<uint64_t>(set.controls));
+    mov(r10, kAnyRings);
+    fixups_.rings = getSize() - 8;
+    mov(r10, ptr[r10]);
     shl(rax, 7);
-    add(r10, rax);
+    add(rax, ptr[r10 + offsetof(RingSet, controls)]);
+    mov(r10, rax);
     mov(rcx, ptr[r10 + offsetof(abi::RingControl, publish)]);
     rdtsc();
     shl(rdx, 32);
@@ -154,7 +159,9 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
     mov(r9d, ecx);
     and_(r9d, ptr[r10 + offsetof(abi::RingControl, space_mask)]);
     sub(r9d, int(abi::kPageHeaderSize + 1));
-    cmp(r9d, int(set.subbuf_size - bytes - (abi::kPageHeaderSize + 1)));
+    jb(slow_, T_NEAR);
+    add(r9d, int(bytes + abi::kPageHeaderSize));  // the offset of its last byte
+    cmp(r9d, ptr[r10 + offsetof(abi::RingControl, space_mask)]);
     ja(slow_, T_NEAR);
     mov(r9d, ecx);
     add(r9, r10);
@@ -314,10 +321,9 @@ std::string template_key(const ProbeCode& code) {
   auto add = [&key](const void* bytes, size_t size) {
     key.append(static_cast<const char*>(bytes), size);
   };
-  uint8_t kind[2] = {code.uses_xmm, code.flags_live};
+  uint8_t kind[3] = {code.uses_xmm, code.flags_live, code.inside};
   add(kind, sizeof kind);
   if (!code.fast) return key;
-  add(&code.fast->rings, sizeof code.fast->rings);
   add(&code.fast->max_size, sizeof code.fast->max_size);
   add(&pb_rseq_offset, sizeof pb_rseq_offset);
   add(code.fast->fetch->insn, code.fast->fetch->nr_insns * sizeof(FetchInsn));
@@ -346,6 +352,8 @@ const Template* find_template(const ProbeCode& code) {
 
 bool has_fast_path(const EventProgram& event) {
   if (!pb_rseq_offset || event.rings->clock != abi::kClockTsc) return false;
+  if (event.pids || event.notrace_pids || event.filter) return false;
+  if (event.fetch->head == kProbeHead) return false;
   if (!event.fetch->scalar_only || event.max_size > kMaxFastRecord || event.max_size % 4)
     return false;
   int fields = 0;
@@ -363,6 +371,7 @@ size_t emit_probe(const ProbeCode& code, uint8_t* out, size_t capacity, uint64_t
   if (code.fast) {
     put(out + fix.id, uint32_t(code.fast->id));
     put(out + fix.ip, code.site->ip);
+    put(out + fix.rings, reinterpret_cast<uint64_t>(&code.fast->rings));
     put(out + fix.cs, address + fix.start);
     put(out + fix.cs + 8, uint64_t(fix.committed - fix.start));
     put(out + fix.cs + 16, address + fix.abort);

@@ -17,13 +17,16 @@ struct ProbeCode {
   const EventProgram* fast;  // the one event to generate a fast path for; null: none
   bool uses_xmm;             // some event reads xmm registers
   bool flags_live;           // SitePlan.flags_live: no fast path, flags are kept
+  bool inside = false;       // a place inside a function, behind a step over the red zone: no fast
+                             // path, flags are kept, all general registers can be read
 };
 
 // Writes the prologue for execution at `address`; returns its size, 0 when `capacity` is too small.
 size_t emit_probe(const ProbeCode& code, uint8_t* out, size_t capacity, uint64_t address);
 
 // True when a fast path can be generated for the event in this process (rseq works, the record is
-// small, every field is a register).
+// small, every field is a register, every thread's events are wanted). The code reads
+// EventProgram.rings each time, so the program must outlive it; sizes may change under it.
 bool has_fast_path(const EventProgram& event);
 
 }  // namespace patchbay

@@ -130,7 +130,11 @@ class ProbeCompile : public ::testing::Test {
     auto fetch = compile_function_event(*parsed.def, call_, 4072);
     ASSERT_TRUE(fetch.ok()) << fetch.error().message();
     fetch_ = std::move(*fetch);
-    event_ = {buffer_->rings(), fetch_.get(), 600, 0, fetch_->max_size};
+    event_ = {};
+    event_.rings = buffer_->rings();
+    event_.fetch = fetch_.get();
+    event_.id = 600;
+    event_.max_size = fetch_->max_size;
     program_ = reinterpret_cast<SiteProgram*>(program_bytes_);
     program_->nr_events = 1;
     program_->event[0] = &event_;

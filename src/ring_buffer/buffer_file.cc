@@ -28,12 +28,15 @@ using abi::BufferHeader;
 using abi::ClockPair;
 using abi::CommEntry;
 using abi::PageMeta;
+using abi::ReaderState;
+using abi::RingControl;
 
 namespace {
 
 constexpr uint64_t kMaxSubbufsTotal = uint64_t{1} << 26;  // 256 GiB of 4 KiB sub-buffers
 constexpr uint64_t kMaxMetaBytes = uint64_t{256} << 20;
 constexpr int kCopyTries = 64;
+constexpr int kStateTries = 16;
 
 bool inside(uint64_t offset, uint64_t size, uint64_t end) {
   return offset <= end && size <= end - offset;
@@ -49,16 +52,14 @@ const char* check_geometry(const BufferHeader& h, uint64_t file_size) {
   uint64_t ring_bytes = uint64_t(h.nr_subbufs) * h.subbuf_size;
   if (h.nr_subbufs < abi::kMinSubbufs || ring_bytes >= uint64_t{1} << 32)
     return "its number of sub-buffers is out of range";
-  uint64_t subbufs = uint64_t(h.nr_rings) * h.nr_subbufs;
-  if (subbufs > kMaxSubbufsTotal) return "it claims more than 256 GiB of sub-buffers";
   if (h.clock > abi::kClockMonotonic) return "its clock is unknown";
   const uint64_t parts[][2] = {
       {h.clock_offset, sizeof(abi::ClockTable)},
       {h.comm_offset, sizeof(abi::CommTable)},
-      {h.reader_offset, uint64_t(h.nr_rings) * 8},
+      {h.reader_offset, uint64_t(h.nr_rings) * sizeof(ReaderState)},
       {h.ring_offset, uint64_t(h.nr_rings) * abi::kRingControlStride},
-      {h.page_meta_offset, subbufs * sizeof(PageMeta)},
-      {h.data_offset, uint64_t(h.nr_rings) * ring_bytes},
+      {h.page_meta_offset, 0},
+      {h.data_offset, 0},
       {h.meta_offset, 0},
   };
   for (const auto& part : parts) {
@@ -98,11 +99,21 @@ Result<std::unique_ptr<BufferFile>> BufferFile::from_fd(UniqueFd fd, bool consum
   return file;
 }
 
+Result<std::unique_ptr<BufferFile>> BufferFile::over_memory(std::span<const uint8_t> bytes) {
+  std::unique_ptr<BufferFile> file(new BufferFile());
+  file->memory_ = bytes;
+  PB_TRY(file->load_header("the buffer"));
+  return file;
+}
+
 BufferFile::~BufferFile() = default;
 
 Status BufferFile::load_header(const std::string& name) {
-  struct stat status;
-  if (::fstat(fd_.get(), &status) != 0) return sys_error("stat " + name, errno);
+  struct stat status = {};
+  status.st_mode = S_IFREG;
+  status.st_size = off_t(memory_.size());
+  if (!memory_.data() && ::fstat(fd_.get(), &status) != 0)
+    return sys_error("stat " + name, errno);
   if (!S_ISREG(status.st_mode)) return user_error(EINVAL, name + ": not a regular file");
   file_size_ = uint64_t(status.st_size);
   uint8_t start[8] = {};
@@ -116,13 +127,44 @@ Status BufferFile::load_header(const std::string& name) {
     return user_error(EINVAL,
                       name + ": a buffer file of version " + std::to_string(header_.version) +
                           "; this program reads version " + std::to_string(abi::kBufferVersion));
-  if (const char* wrong = check_geometry(header_, file_size_))
-    return user_error(EINVAL, name + ": damaged buffer file: " + wrong);
-  rings_.resize(header_.nr_rings);
+  const char* wrong = check_geometry(header_, file_size_);
+  if (!wrong) wrong = load_rings();
+  if (wrong) return user_error(EINVAL, name + ": damaged buffer file: " + wrong);
   return {};
 }
 
+// The parts of each ring. Null when they lie inside the file, else what is wrong.
+const char* BufferFile::load_rings() {
+  std::vector<RingControl> controls(header_.nr_rings);
+  if (!read_at(header_.ring_offset, controls.data(), controls.size() * sizeof controls[0]))
+    return "it cannot be read";
+  rings_.resize(header_.nr_rings);
+  uint64_t subbufs = 0;
+  for (uint32_t i = 0; i < header_.nr_rings; i++) {
+    const RingControl& rc = controls[i];
+    uint64_t at = header_.ring_offset + i * abi::kRingControlStride;
+    if (rc.nr_subbufs < abi::kMinSubbufs || rc.nr_subbufs > header_.nr_subbufs)
+      return "a ring's number of sub-buffers is out of range";
+    subbufs += rc.nr_subbufs;
+    if (subbufs > kMaxSubbufsTotal) return "it claims more than 256 GiB of sub-buffers";
+    Ring& ring = rings_[i];
+    ring.nr_subbufs = rc.nr_subbufs;
+    ring.page_meta_offset = at + rc.page_meta_delta;
+    ring.data_offset = at + rc.data_delta;
+    if (!inside(ring.page_meta_offset, rc.nr_subbufs * sizeof(PageMeta), file_size_) ||
+        !inside(ring.data_offset, uint64_t{rc.nr_subbufs} * header_.subbuf_size, file_size_))
+      return "the file is cut short: a part ends behind its end";
+  }
+  return nullptr;
+}
+
 bool BufferFile::read_at(uint64_t offset, void* to, size_t size) const {
+  if (memory_.data()) {
+    if (!inside(offset, size, memory_.size())) return false;
+    std::memcpy(to, memory_.data() + offset, size);
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return true;
+  }
   return read_exactly(fd_.get(), offset, to, size);
 }
 
@@ -133,44 +175,50 @@ bool BufferFile::read_current(uint32_t ring, Current* out) const {
   if (!read_at(header_.ring_offset + uint64_t(ring) * abi::kRingControlStride, &publish, 8))
     return false;
   uint64_t offset = uint32_t(publish);
-  uint64_t ring_bytes = uint64_t(header_.nr_subbufs) * header_.subbuf_size;
-  if (offset == 0 || offset > ring_bytes) return false;
+  uint64_t nr_subbufs = rings_[ring].nr_subbufs;
+  if (offset == 0 || offset > nr_subbufs * header_.subbuf_size) return false;
   uint64_t index = (offset - 1) / header_.subbuf_size;
   uint64_t within = offset - index * header_.subbuf_size;
   out->any = true;
-  out->seq = (publish >> abi::kLapShift) * header_.nr_subbufs + index;
-  out->oldest = out->seq + 2 > header_.nr_subbufs ? out->seq + 2 - header_.nr_subbufs : 0;
+  out->seq = (publish >> abi::kLapShift) * nr_subbufs + index;
+  out->oldest = out->seq + 2 > nr_subbufs ? out->seq + 2 - nr_subbufs : 0;
   out->used = within > abi::kPageHeaderSize ? uint32_t(within - abi::kPageHeaderSize) : 0;
   return true;
 }
 
-uint64_t BufferFile::subbuf_offset(uint32_t ring, uint64_t seq) const {
-  uint64_t slot = uint64_t(ring) * header_.nr_subbufs + seq % header_.nr_subbufs;
-  return header_.data_offset + slot * header_.subbuf_size;
+ReaderState BufferFile::read_state(uint32_t ring) const {
+  ReaderState state{}, again{};
+  uint64_t at = header_.reader_offset + ring * sizeof state;
+  for (int i = 0; i < kStateTries; i++) {
+    if (!read_at(at, &state, sizeof state) || !read_at(at, &again, sizeof again)) return {};
+    if (state.version % 2 == 0 && state.version == again.version) break;
+  }
+  return state;
 }
 
-// Where reading begins: with everything that is there, or, consuming in drop mode, where the last
-// consumer stopped.
-void BufferFile::start_ring(uint32_t ring, const Current& current) {
+// What was consumed or cleared meanwhile by somebody else is not ours to deliver, and is not lost.
+// A position that cannot be is ignored.
+void BufferFile::adopt_position(uint32_t ring, const Current& current) {
   Ring& r = rings_[ring];
-  if (r.started || r.next_seq > 0 || !consume_ || (header_.flags & abi::kBufferOverwrite)) return;
-  uint64_t read_seq = 0;
-  if (!read_at(header_.reader_offset + uint64_t(ring) * 8, &read_seq, 8)) return;
-  if (read_seq == 0 || read_seq > current.seq) return;
-  PageMeta meta{};
-  uint64_t slot = uint64_t(ring) * header_.nr_subbufs + read_seq % header_.nr_subbufs;
-  if (!read_at(header_.page_meta_offset + slot * sizeof meta, &meta, sizeof meta)) return;
-  if (meta.seq != read_seq) return;
-  r.next_seq = read_seq;
-  r.entries = meta.entries_before;  // what the last consumer has had is not lost
+  ReaderState state = read_state(ring);
+  RingPosition stored{state.seq, uint32_t(state.offset), state.time, state.entries, 0};
+  bool possible = state.offset <= header_.subbuf_size && stored.seq <= current.seq &&
+                  (stored.seq < current.seq || stored.offset <= current.used);
+  if (possible && (!r.started || is_before(r.next, stored))) {
+    stored.lost = r.next.lost;
+    r.next = stored;
+  }
+  r.started = true;
 }
 
 BufferFile::Copy BufferFile::copy_subbuf(uint32_t ring, uint64_t seq, PageImage* out,
                                          PageMeta* meta) const {
-  uint64_t slot = uint64_t(ring) * header_.nr_subbufs + seq % header_.nr_subbufs;
+  const Ring& r = rings_[ring];
+  uint64_t slot = seq % r.nr_subbufs;
   out->bytes.resize(header_.subbuf_size);
-  bool read = read_at(header_.page_meta_offset + slot * sizeof *meta, meta, sizeof *meta) &&
-              read_at(subbuf_offset(ring, seq), out->bytes.data(), header_.subbuf_size);
+  bool read = read_at(r.page_meta_offset + slot * sizeof *meta, meta, sizeof *meta) &&
+              read_at(r.data_offset + slot * header_.subbuf_size, out->bytes.data(),
+                      header_.subbuf_size);
   Current after;
   if (!read || !read_current(ring, &after)) return Copy::kDamaged;
   if (seq < after.oldest) return Copy::kOverrun;
@@ -180,15 +228,15 @@ BufferFile::Copy BufferFile::copy_subbuf(uint32_t ring, uint64_t seq, PageImage*
 bool BufferFile::next_page(uint32_t ring, bool include_current, PageImage* out) {
   Current current;
   if (ring >= header_.nr_rings || !read_current(ring, &current)) return false;
-  start_ring(ring, current);
-  Ring& r = rings_[ring];
+  adopt_position(ring, current);
+  RingPosition& next = rings_[ring].next;
   int tries = 0;
   for (uint32_t skipped = 0; skipped <= header_.nr_subbufs;) {
-    uint64_t seq = std::max(r.next_seq, current.oldest);
+    uint64_t seq = std::max(next.seq, current.oldest);
     if (tries > 0 &&
         seq == current.oldest)  // the writer is faster than the copy: leave it some distance
       seq = std::min(current.seq, seq + uint64_t(tries));
-    if (seq != r.next_seq) r.next_offset = 0;
+    if (seq != next.seq) next.offset = 0;
     if (seq > current.seq || (seq == current.seq && !include_current)) return false;
     PageMeta meta{};
     Copy copy = copy_subbuf(ring, seq, out, &meta);
@@ -201,11 +249,11 @@ bool BufferFile::next_page(uint32_t ring, bool include_current, PageImage* out) 
       std::memcpy(&commit, out->bytes.data() + 8, 8);
       used = uint32_t(std::min<uint64_t>(commit & ((1u << 27) - 1), header_.subbuf_size));
     }
-    r.next_seq = seq;
+    next.seq = seq;
     if (copy == Copy::kCopied && deliver(ring, seq, used, complete, meta, out)) return true;
     if (!complete) return false;  // nothing new in the current one
-    r.next_seq = seq + 1;
-    r.next_offset = 0;
+    next.seq = seq + 1;
+    next.offset = 0;
     skipped++;
   }
   return false;
@@ -215,7 +263,7 @@ bool BufferFile::next_page(uint32_t ring, bool include_current, PageImage* out) 
 // none.
 bool BufferFile::deliver(uint32_t ring, uint64_t seq, uint32_t used, bool complete,
                          const PageMeta& meta, PageImage* out) {
-  Ring& r = rings_[ring];
+  RingPosition& next = rings_[ring].next;
   uint8_t* page = out->bytes.data();
   EventIterator events(out->bytes, used);
   EventView event;
@@ -225,7 +273,7 @@ bool BufferFile::deliver(uint32_t ring, uint64_t seq, uint32_t used, bool comple
   std::memcpy(&start_time, page, 8);
   out->entries = 0;
   while (events.next(&event)) {
-    if (events.position() <= abi::kPageHeaderSize + r.next_offset) {
+    if (events.position() <= abi::kPageHeaderSize + next.offset) {
       before++;
       start = events.position();
       start_time = event.time;
@@ -234,33 +282,57 @@ bool BufferFile::deliver(uint32_t ring, uint64_t seq, uint32_t used, bool comple
     }
   }
   uint32_t end = events.position();
-  if (end > abi::kPageHeaderSize) r.next_offset = end - abi::kPageHeaderSize;
-  uint64_t first = meta.entries_before + before;
+  if (end > abi::kPageHeaderSize) next.offset = std::max(next.offset, end - abi::kPageHeaderSize);
   if (out->entries == 0) return false;
   out->seq = seq;
-  out->lost_before = first > r.entries ? first - r.entries : 0;
+  out->first = meta.entries_before + before;
+  out->offset = start - abi::kPageHeaderSize;
+  out->lost_before = out->first > next.entries ? out->first - next.entries : 0;
   out->used = end - start;
   std::memmove(page + abi::kPageHeaderSize, page + start, out->used);
   std::memset(page + abi::kPageHeaderSize + out->used, 0,
               header_.subbuf_size - abi::kPageHeaderSize - out->used);
   std::memcpy(page, &start_time, 8);
   store_commit(out->bytes, out->used, out->lost_before);
-  r.entries = first + out->entries;
-  r.started = true;
+  next.entries = out->first + out->entries;
+  next.lost += out->lost_before;
+  next.time = events.time();
   if (complete) {
-    r.next_seq = seq + 1;
-    r.next_offset = 0;
+    next.seq = seq + 1;
+    next.offset = 0;
   }
-  if (consume_) publish_progress(ring);
+  if (consume_) publish_progress(ring, out->lost_before);
   return true;
 }
 
-void BufferFile::publish_progress(uint32_t ring) const {
-  uint64_t value = rings_[ring].next_seq;
-  // A failure costs the writer nothing but space in drop mode; the events then count as dropped.
-  ssize_t ignored =
-      ::pwrite(fd_.get(), &value, 8, off_t(header_.reader_offset + uint64_t(ring) * 8));
-  (void)ignored;
+// A failure costs the writer nothing but space in drop mode; the events then count as dropped.
+void BufferFile::publish_progress(uint32_t ring, uint64_t lost) const {
+  ReaderState state = read_state(ring);
+  const RingPosition& next = rings_[ring].next;
+  if (!is_before({state.seq, uint32_t(state.offset), 0, 0, 0}, next)) return;
+  uint64_t at = header_.reader_offset + ring * sizeof state;
+  auto write = [&](size_t from, size_t to) {
+    const uint8_t* bytes = reinterpret_cast<const uint8_t*>(&state) + from;
+    return ::pwrite(fd_.get(), bytes, to - from, off_t(at + from)) == ssize_t(to - from);
+  };
+  constexpr size_t kVersion = offsetof(ReaderState, version), kSeq = offsetof(ReaderState, seq);
+  state.version |= 1;
+  bool good = write(kVersion, kSeq);
+  state.seq = next.seq;
+  state.offset = next.offset;
+  state.time = next.time;
+  state.entries = next.entries;
+  state.lost += lost;
+  state.read_seq = next.seq;
+  good = good && write(kSeq, offsetof(ReaderState, base_entries));
+  good = good && write(0, kVersion);
+  state.version++;
+  if (good) write(kVersion, kSeq);
+}
+
+bool BufferFile::replaced() const {
+  uint32_t state = 0;
+  return read_at(offsetof(BufferHeader, state), &state, 4) && state == abi::kStateReplaced;
 }
 
 RingStats BufferFile::stats(uint32_t ring) const {
@@ -272,7 +344,9 @@ RingStats BufferFile::stats(uint32_t ring) const {
                sizeof control))
     return stats;
   stats.entries = control.slot[(control.publish & abi::kParityBit) ? 1 : 0].entries;
-  stats.dropped = control.dropped;
+  ReaderState state = read_state(ring);
+  uint64_t dropped = control.dropped + state.extra_dropped;
+  stats.dropped = dropped - std::min(dropped, state.base_dropped);
   stats.current_seq = current.seq;
   stats.oldest_seq = current.oldest;
   return stats;
@@ -321,7 +395,8 @@ Result<std::vector<BufferFile::Meta>> BufferFile::meta() const {
   uint64_t used = 0;
   std::vector<Meta> records;
   struct stat status;
-  if (::fstat(fd_.get(), &status) != 0) return sys_error("stat the buffer file", errno);
+  if (memory_.data() || ::fstat(fd_.get(), &status) != 0)
+    return sys_error("stat the buffer file", memory_.data() ? EBADF : errno);
   if (!read_at(offsetof(BufferHeader, meta_used), &used, 8))
     return sys_error("read the buffer file", EIO);
   uint64_t size = uint64_t(status.st_size);

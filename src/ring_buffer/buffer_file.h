@@ -3,7 +3,8 @@
 // Readers of a buffer file (abi/buffer_abi.h), of a live process, a dead one, or a hostile one
 // (G6): every offset and length is checked against what is really there before use. The file is
 // read with pread() only: a file that is cut short under our hands gives short reads, never a
-// SIGBUS, and a value that was checked cannot change afterwards.
+// SIGBUS, and a value that was checked cannot change afterwards. (The process that owns the buffer
+// reads its own mapping instead: over_memory.)
 #pragma once
 
 #include <cstdint>
@@ -15,12 +16,13 @@
 #include "abi/buffer_abi.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "ring_buffer/ring_position.h"
 
 namespace patchbay {
 
 struct RingStats {
   uint64_t entries = 0;  // ever published
-  uint64_t dropped = 0;
+  uint64_t dropped = 0;  // since the last clear
   uint64_t oldest_seq = 0, current_seq = 0;
 };
 
@@ -32,15 +34,20 @@ struct PageImage {
   uint64_t lost_before = 0;  // events lost between the page delivered before and this one
   uint32_t used = 0;         // bytes of events
   uint64_t entries = 0;      // events in this image
+  uint32_t offset = 0;       // bytes of events of its sub-buffer that stand before it …
+  uint64_t first = 0;        // … and events of the ring
 };
 
 class BufferFile {
  public:
   // Maps `path`. EINVAL with a sentence when it is not a buffer file of this version, or damaged.
-  // `consume`: opens for writing the reader page too, needed to consume in drop mode.
+  // Reading begins where the last consumer or `clear` left off. `consume`: opens for writing too;
+  // what next_page() delivers is then gone for all readers.
   static Result<std::unique_ptr<BufferFile>> open(const std::string& path, bool consume);
   // The same over a descriptor that the agent sent.
   static Result<std::unique_ptr<BufferFile>> from_fd(UniqueFd fd, bool consume);
+  // Over a mapping that stays as long as this. Never consumes by itself.
+  static Result<std::unique_ptr<BufferFile>> over_memory(std::span<const uint8_t> bytes);
   ~BufferFile();
 
   const abi::BufferHeader& header() const { return header_; }  // a validated copy made at open
@@ -61,32 +68,39 @@ class BufferFile {
   // the one being written (whole events of it only; a later call delivers only what came after).
   // Returns false when there is none now. Consuming readers publish their progress.
   bool next_page(uint32_t ring, bool include_current, PageImage* out);
+  // Where the next page begins, as far as is known now; `lost` counts from the start of reading.
+  RingPosition position(uint32_t ring) const { return rings_[ring].next; }
+  // Goes on from there, which must be a place that was delivered up to.
+  void go_to(uint32_t ring, const RingPosition& position) { rings_[ring].next = position; }
+  // True once the buffer got another size: there is another file of this name, and nothing new
+  // comes here.
+  bool replaced() const;
 
  private:
-  // How far the reader has come in one ring.
   struct Ring {
-    uint64_t next_seq = 0;     // sub-buffer to deliver next …
-    uint32_t next_offset = 0;  // … and the bytes of its events that were already delivered
-    uint64_t time = 0;         // of the last delivered event, when next_offset > 0
-    uint64_t entries = 0;      // the ring's count of events up to there: what is missing was lost
-    bool started = false;      // entries is meaningful
+    uint32_t nr_subbufs = 0;
+    uint64_t page_meta_offset = 0, data_offset = 0;
+    bool started = false;
+    RingPosition next;  // how far the reader has come; next.entries: what is missing was lost
   };
   struct Current;  // what publish says now
   BufferFile() = default;
 
   Status load_header(const std::string& name);
+  const char* load_rings();
   bool read_at(uint64_t offset, void* to, size_t size) const;
   bool read_current(uint32_t ring, Current* out) const;
-  uint64_t subbuf_offset(uint32_t ring, uint64_t seq) const;
-  void start_ring(uint32_t ring, const Current& current);
+  abi::ReaderState read_state(uint32_t ring) const;
+  void adopt_position(uint32_t ring, const Current& current);
   enum class Copy { kCopied, kOverrun, kDamaged };
   Copy copy_subbuf(uint32_t ring, uint64_t seq, PageImage* out, abi::PageMeta* meta) const;
   bool deliver(uint32_t ring, uint64_t seq, uint32_t used, bool complete, const abi::PageMeta& meta,
                PageImage* out);
-  void publish_progress(uint32_t ring) const;
+  void publish_progress(uint32_t ring, uint64_t lost) const;
 
   abi::BufferHeader header_{};
   UniqueFd fd_;
+  std::span<const uint8_t> memory_;  // instead of fd_
   uint64_t file_size_ = 0;
   bool consume_ = false;
   std::vector<Ring> rings_;

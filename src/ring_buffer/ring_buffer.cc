@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: MIT
-// Making a buffer file: layout, mapping, memory; the clock table and the meta log. None of this is
-// hot.
+// Making a buffer file: layout, mapping, memory; switching; the clock table and the meta log. None
+// of this is hot.
 #include "ring_buffer/ring_buffer.h"
 
 #include <fcntl.h>
+#include <linux/membarrier.h>
+#include <sched.h>
 #include <sys/stat.h>
 #include <time.h>
 
+#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cstring>
 
 #include "base/check.h"
 #include "base/raw_syscall.h"
+#include "ring_buffer/ring_state.h"
+#include "ring_buffer/ring_write_hot.h"
 
 namespace patchbay {
 
@@ -23,6 +28,7 @@ using abi::RingControl;
 namespace {
 
 constexpr uint64_t kFilePage = 4096;
+constexpr uint64_t kLockPatienceNs = 100'000'000;
 uint64_t page_align(uint64_t size) { return (size + kFilePage - 1) & ~(kFilePage - 1); }
 
 uint64_t clock_ns(clockid_t clock) {
@@ -41,20 +47,22 @@ uint32_t choose_clock() {
 }
 
 // Offsets of all parts; returns where the meta log begins (= the file's size without it).
-uint64_t lay_out(BufferHeader* h) {
+uint64_t lay_out(BufferHeader* h, const std::vector<uint32_t>& nr_subbufs) {
   uint64_t at = kFilePage;
   auto part = [&at](uint64_t size) {
     uint64_t offset = at;
     at += page_align(size);
     return offset;
   };
-  uint64_t rings = h->nr_rings;
+  uint64_t rings = h->nr_rings, subbufs = 0;
+  for (uint32_t count : nr_subbufs) subbufs += count;
+  h->nr_subbufs = *std::max_element(nr_subbufs.begin(), nr_subbufs.end());
   h->clock_offset = part(sizeof(ClockTable));
   h->comm_offset = part(sizeof(abi::CommTable));
-  h->reader_offset = part(rings * sizeof(uint64_t));
+  h->reader_offset = part(rings * sizeof(abi::ReaderState));
   h->ring_offset = part(rings * abi::kRingControlStride);
-  h->page_meta_offset = part(rings * h->nr_subbufs * sizeof(abi::PageMeta));
-  h->data_offset = part(rings * h->nr_subbufs * uint64_t(h->subbuf_size));
+  h->page_meta_offset = part(subbufs * sizeof(abi::PageMeta));
+  h->data_offset = part(subbufs * h->subbuf_size);
   h->meta_offset = at;
   return at;
 }
@@ -65,7 +73,7 @@ Status check_options(const RingBufferOptions& o) {
     return user_error(EINVAL, "sub-buffer size must be a power of two from 4096 to 524288");
   if (o.nr_cpus == 0 || o.nr_cpus + 1 > abi::kMaxRings)
     return user_error(EINVAL, "bad number of CPUs");
-  if (o.bytes_per_cpu == 0 || o.bytes_per_cpu >= (uint64_t{1} << 32) - 2 * uint64_t(o.subbuf_size))
+  if (o.bytes_per_cpu == 0 || subbufs_for(o.bytes_per_cpu, o.subbuf_size) * o.subbuf_size >> 32)
     return user_error(EINVAL, "the buffer size of one CPU must be between 1 KB and 4 GB");
   return {};
 }
@@ -76,9 +84,6 @@ BufferHeader make_header(const RingBufferOptions& o) {
   h.version = abi::kBufferVersion;
   h.header_size = sizeof h;
   h.subbuf_size = o.subbuf_size;
-  uint64_t count =
-      (o.bytes_per_cpu + o.subbuf_size - 1) / o.subbuf_size + 1;  // one is always being replaced
-  h.nr_subbufs = uint32_t(count < abi::kMinSubbufs ? abi::kMinSubbufs : count);
   h.nr_cpus = o.nr_cpus;
   h.nr_rings = o.nr_cpus + 1;
   h.clock = choose_clock();
@@ -88,23 +93,42 @@ BufferHeader make_header(const RingBufferOptions& o) {
   return h;
 }
 
-RingSet make_ring_set(uint8_t* base) {
-  RingSet set{};
+// Never freed: a thread may be late with one. Reachable from here, so that it is no leak.
+RingSet* new_ring_set() {
+  static auto* sets = new std::vector<std::unique_ptr<RingSet>>;
+  sets->push_back(std::make_unique<RingSet>());
+  return sets->back().get();
+}
+
+const RingSet* make_ring_set(uint8_t* base, abi::CommTable* comms) {
   auto* h = reinterpret_cast<BufferHeader*>(base);
-  set.header = h;
-  set.controls = base + h->ring_offset;
-  set.data = base + h->data_offset;
-  set.page_meta = reinterpret_cast<abi::PageMeta*>(base + h->page_meta_offset);
-  set.read_seq = reinterpret_cast<uint64_t*>(base + h->reader_offset);
-  set.comms = reinterpret_cast<abi::CommTable*>(base + h->comm_offset);
-  set.subbuf_size = h->subbuf_size;
-  set.subbuf_shift = uint32_t(std::countr_zero(h->subbuf_size));
-  set.nr_subbufs = h->nr_subbufs;
-  set.ring_bytes = uint64_t(h->nr_subbufs) * h->subbuf_size;
-  set.nr_cpus = h->nr_cpus;
-  set.overwrite = h->flags & abi::kBufferOverwrite ? 1 : 0;
-  set.clock = h->clock;
+  RingSet* set = new_ring_set();
+  set->header = h;
+  set->controls = base + h->ring_offset;
+  set->readers = reinterpret_cast<abi::ReaderState*>(base + h->reader_offset);
+  set->comms = comms;
+  set->subbuf_size = h->subbuf_size;
+  set->subbuf_shift = uint32_t(std::countr_zero(h->subbuf_size));
+  set->nr_cpus = h->nr_cpus;
+  set->clock = h->clock;
   return set;
+}
+
+// Empty rings, switched off.
+void init_controls(uint8_t* base, const std::vector<uint32_t>& nr_subbufs) {
+  auto* h = reinterpret_cast<BufferHeader*>(base);
+  uint64_t page_meta = h->page_meta_offset, data = h->data_offset;
+  for (uint32_t ring = 0; ring < h->nr_rings; ring++) {
+    uint64_t at = h->ring_offset + ring * abi::kRingControlStride;
+    auto* rc = reinterpret_cast<RingControl*>(base + at);
+    rc->nr_subbufs = nr_subbufs[ring];
+    rc->overwrite = h->flags & abi::kBufferOverwrite ? 1 : 0;
+    rc->page_meta_delta = page_meta - at;
+    rc->data_delta = data - at;
+    rc->publish = abi::kPageHeaderSize;
+    page_meta += uint64_t{nr_subbufs[ring]} * sizeof(abi::PageMeta);
+    data += uint64_t{nr_subbufs[ring]} * h->subbuf_size;
+  }
 }
 
 Status write_at(int fd, std::string_view bytes, uint64_t offset) {
@@ -118,39 +142,131 @@ Status write_at(int fd, std::string_view bytes, uint64_t offset) {
   return {};
 }
 
-RingControl* control(const RingSet& set, uint32_t ring) {
-  return reinterpret_cast<RingControl*>(set.controls + uint64_t(ring) * abi::kRingControlStride);
+// Where membarrier has no RSEQ command: a thread that runs on every CPU once has preempted whatever
+// ran there, and who is preempted inside a restartable sequence begins it again.
+void visit_every_cpu() {
+  cpu_set_t before, one;
+  if (sched_getaffinity(0, sizeof before, &before) != 0) return;
+  for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    // A CPU that this thread may not run on, or that is not there, is refused: the threads of the
+    // process are confined in the same way.
+    if (cpu < sysconf(_SC_NPROCESSORS_CONF)) sched_setaffinity(0, sizeof one, &one);
+  }
+  sched_setaffinity(0, sizeof before, &before);
+}
+
+void restart_sequences() {
+  if (!pb_rseq_offset) return;  // nobody is in any
+  if (raw_syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ, 0, 0) == 0) return;
+  if (raw_syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ, 0, 0) == 0 &&
+      raw_syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ, 0, 0) == 0)
+    return;
+  visit_every_cpu();
+}
+
+// Takes the lock of the ring for threads without rseq once. A holder that was stopped or killed in
+// there is not waited for without end.
+void pass_lock(RingControl* rc) {
+  const uint32_t owner = uint32_t(raw_syscall(SYS_gettid)) | 0x80000000u;
+  uint64_t start = raw_monotonic_ns();
+  uint32_t holder = 0;
+  while (!__atomic_compare_exchange_n(&rc->lock, &holder, owner, false, __ATOMIC_SEQ_CST,
+                                      __ATOMIC_RELAXED)) {
+    if (holder == owner || raw_monotonic_ns() - start > kLockPatienceNs) return;
+    holder = 0;
+    raw_sched_yield();
+  }
+  __atomic_store_n(&rc->lock, 0, __ATOMIC_RELEASE);
+}
+
+// Leaves zero pages where a head was (a late thread finds every ring off) and nothing behind it.
+void retire(uint8_t* base, size_t size) {
+  auto* h = reinterpret_cast<BufferHeader*>(base);
+  size_t head = size_t(page_align(h->page_meta_offset));
+  ::mmap(base, head, PROT_READ | PROT_WRITE,
+         MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (size > head) ::munmap(base + head, size - head);
 }
 
 }  // namespace
 
+uint64_t subbufs_for(uint64_t bytes, uint32_t subbuf_size) {
+  uint64_t data = subbuf_size - abi::kPageHeaderSize;
+  return std::max<uint64_t>((bytes + data - 1) / data, 2) + 1;
+}
+
+const RingSet* RingBuffer::dead_rings() {
+  // All zero, never touched: no memory. Every ring of every CPU there can be is off.
+  static uint8_t controls[abi::kMaxRings * abi::kRingControlStride];
+  static BufferHeader header;
+  static abi::ReaderState reader;
+  static const RingSet dead = {&header,
+                               controls,
+                               &reader,
+                               nullptr,
+                               abi::kMinSubbufSize,
+                               uint32_t(std::countr_zero(abi::kMinSubbufSize)),
+                               abi::kMaxRings - 1,
+                               abi::kClockTsc};
+  return &dead;
+}
+
 Result<std::unique_ptr<RingBuffer>> RingBuffer::create(const RingBufferOptions& options) {
   PB_TRY(check_options(options));
+  // Registering costs nothing while nobody is in a sequence.
+  raw_syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ, 0, 0);
   std::unique_ptr<RingBuffer> buffer(new RingBuffer());
   buffer->path_ = options.path;
-  buffer->fd_ = UniqueFd(::open(options.path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!buffer->fd_.valid()) return sys_error("create " + options.path, errno);
+  buffer->wanted_bytes_ = options.bytes_per_cpu;
   BufferHeader header = make_header(options);
-  uint64_t size = lay_out(&header);
-  if (::ftruncate(buffer->fd_.get(), off_t(size)) != 0)
-    return sys_error("size " + options.path, errno);
-  // What is written before any ring is enabled: header, clock, comms, reader page, ring controls.
-  int error = ::posix_fallocate(buffer->fd_.get(), 0, off_t(header.page_meta_offset));
-  if (error) return sys_error("reserve memory for " + options.path, error);
-  void* base = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, buffer->fd_.get(), 0);
-  if (base == MAP_FAILED) return sys_error("map " + options.path, errno);
-  buffer->mapping_ = Mapping(base, size);
-  std::memcpy(base, &header, sizeof header);
-  buffer->set_ = make_ring_set(static_cast<uint8_t*>(base));
-  for (uint32_t ring = 0; ring < header.nr_rings; ring++) {
-    RingControl* rc = control(buffer->set_, ring);
-    rc->data_delta = uint64_t(buffer->set_.data + ring * buffer->set_.ring_bytes -
-                              reinterpret_cast<uint8_t*>(rc));
-    rc->publish = abi::kPageHeaderSize;
-  }
+  uint32_t count = uint32_t(subbufs_for(options.bytes_per_cpu, options.subbuf_size));
+  std::vector<uint32_t> counts(header.nr_rings, count);
+  PB_TRY(buffer->make_file(header, counts));
+  if (!options.comms) PB_TRY(buffer->map_comms());
+  abi::CommTable* comms = options.comms
+                              ? options.comms
+                              : reinterpret_cast<abi::CommTable*>(buffer->comm_mapping_.data());
+  buffer->set_ = make_ring_set(buffer->mapping_.data(), comms);
   buffer->add_clock_pair();
   buffer->release_file();
   return buffer;
+}
+
+// Makes and maps the file path_. Leaves it open.
+Status RingBuffer::make_file(BufferHeader header, const std::vector<uint32_t>& nr_subbufs) {
+  fd_ = UniqueFd(::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!fd_.valid()) return sys_error("create " + path_, errno);
+  uint64_t size = lay_out(&header, nr_subbufs);
+  if (::ftruncate(fd_.get(), off_t(size)) != 0) return sys_error("size " + path_, errno);
+  // What is written before any ring is enabled: header, clock, reader states, ring controls.
+  int error = ::posix_fallocate(fd_.get(), 0, off_t(header.comm_offset));
+  if (!error)
+    error = ::posix_fallocate(fd_.get(), off_t(header.reader_offset),
+                              off_t(header.page_meta_offset - header.reader_offset));
+  if (error) return sys_error("reserve memory for " + path_, error);
+  void* base = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
+  if (base == MAP_FAILED) return sys_error("map " + path_, errno);
+  mapping_ = Mapping(base, size);
+  std::memcpy(base, &header, sizeof header);
+  init_controls(mapping_.data(), nr_subbufs);
+  return {};
+}
+
+// The table of comms, at an address of its own: it stays when the file is replaced.
+Status RingBuffer::map_comms() {
+  auto* h = reinterpret_cast<BufferHeader*>(mapping_.data());
+  size_t size = page_align(sizeof(abi::CommTable));
+  int error = ::posix_fallocate(fd_.get(), off_t(h->comm_offset), off_t(size));
+  if (error) return sys_error("reserve memory for " + path_, error);
+  void* at = comm_mapping_.data();
+  int flags = MAP_SHARED | (at ? MAP_FIXED : 0);
+  void* table =
+      ::mmap(at, size, PROT_READ | PROT_WRITE, flags, fd_.get(), off_t(h->comm_offset));
+  if (table == MAP_FAILED) return sys_error("map " + path_, errno);
+  if (!at) comm_mapping_ = Mapping(table, size);
+  return {};
 }
 
 Result<int> RingBuffer::file() {
@@ -165,34 +281,121 @@ void RingBuffer::release_file() {
 
 void RingBuffer::hold_file() { held_ = file().ok(); }
 
-RingBuffer::~RingBuffer() = default;
+void RingBuffer::remove_file() { ::unlink(path_.c_str()); }
+
+// Threads may still be on their way to these rings, having read EventProgram.rings before it was
+// changed. They find them off, in memory that stays.
+RingBuffer::~RingBuffer() {
+  if (!set_) return;
+  disable();
+  quiesce();
+  retire(mapping_.data(), mapping_.size());
+  new (&mapping_) Mapping();  // what is left of it belongs to nobody
+  for (const Parked& parked : parked_)
+    retire(reinterpret_cast<uint8_t*>(parked.set->header),
+           size_t(parked.set->header->page_meta_offset));
+}
+
+// --- switching
+
+Status RingBuffer::expand() {
+  if (expanded_) return {};
+  const BufferHeader& h = *set_->header;
+  auto fd = file();
+  if (!fd.ok()) return fd.error();
+  int error = ::posix_fallocate(*fd, off_t(h.page_meta_offset),
+                                off_t(h.meta_offset - h.page_meta_offset));
+  release_file();
+  if (error) return sys_error("reserve memory for the rings in " + path_, error);
+  expanded_ = true;
+  return {};
+}
 
 Status RingBuffer::enable() {
-  if (!allocated_) {
-    const BufferHeader& h = *set_.header;
-    auto fd = file();
-    if (!fd.ok()) return fd.error();
-    int error = ::posix_fallocate(*fd, off_t(h.page_meta_offset),
-                                  off_t(h.meta_offset - h.page_meta_offset));
-    release_file();
-    if (error) return sys_error("reserve memory for the rings in " + path_, error);
-    allocated_ = true;
-  }
-  for (uint32_t ring = 0; ring < set_.header->nr_rings; ring++)
-    __atomic_store_n(&control(set_, ring)->space_mask, set_.subbuf_size - 1, __ATOMIC_RELEASE);
+  PB_TRY(expand());
   enabled_ = true;
+  apply_enabled();
   return {};
 }
 
 void RingBuffer::disable() {
-  for (uint32_t ring = 0; ring < set_.header->nr_rings; ring++)
-    __atomic_store_n(&control(set_, ring)->space_mask, 0, __ATOMIC_RELEASE);
   enabled_ = false;
+  apply_enabled();
+}
+
+void RingBuffer::set_cpus(const std::vector<bool>& cpus) {
+  cpus_ = cpus;
+  cpus_.resize(set_->nr_cpus);
+  apply_enabled();
+}
+
+void RingBuffer::apply_enabled() {
+  bool any = false;
+  for (uint32_t ring = 0; ring <= set_->nr_cpus; ring++) {
+    bool wanted = ring == set_->nr_cpus ? any : cpus_.empty() || cpus_[ring];
+    any |= wanted;
+    __atomic_store_n(&set_->control(ring)->space_mask,
+                     enabled_ && wanted ? set_->subbuf_size - 1 : 0, __ATOMIC_RELEASE);
+  }
+}
+
+void RingBuffer::quiesce() {
+  restart_sequences();
+  pass_lock(set_->control(set_->nr_cpus));
+}
+
+void RingBuffer::set_overwrite(bool on) {
+  uint32_t flags = set_->header->flags & ~uint32_t{abi::kBufferOverwrite};
+  if (on) flags |= abi::kBufferOverwrite;
+  __atomic_store_n(&set_->header->flags, flags, __ATOMIC_RELEASE);
+  for (uint32_t ring = 0; ring <= set_->nr_cpus; ring++)
+    __atomic_store_n(&set_->control(ring)->overwrite, on ? 1 : 0, __ATOMIC_RELEASE);
+}
+
+uint64_t RingBuffer::bytes_of(uint32_t cpu) const {
+  uint64_t subbufs = expanded_ ? set_->control(cpu)->nr_subbufs - 1 : 2;
+  return subbufs * (set_->subbuf_size - abi::kPageHeaderSize);
+}
+
+std::vector<uint32_t> RingBuffer::subbuf_counts() const {
+  std::vector<uint32_t> counts;
+  for (uint32_t ring = 0; ring <= set_->nr_cpus; ring++)
+    counts.push_back(set_->control(ring)->nr_subbufs);
+  return counts;
+}
+
+int RingBuffer::publish(const uint8_t* record, uint32_t size) {
+  return ring_publish(&set_, record, size);
+}
+
+// --- clock, comms, meta log
+
+void RingBuffer::set_record_comms(bool on) {
+  if (set_->comms) __atomic_store_n(&set_->comms->off, on ? 0 : 1, __ATOMIC_RELAXED);
+}
+
+void RingBuffer::add_comm(uint32_t tid, uint32_t tgid, std::string_view comm) {
+  abi::CommTable* table = set_->comms;
+  if (!table || tid == 0 || __atomic_load_n(&table->off, __ATOMIC_RELAXED)) return;
+  abi::CommEntry made{0, tgid, {}};
+  comm.copy(made.comm, sizeof made.comm - 1);
+  uint32_t used = std::min(__atomic_load_n(&table->used, __ATOMIC_RELAXED), abi::kCommEntries);
+  for (uint32_t i = used; i-- > 0;) {
+    const abi::CommEntry& entry = table->entry[i];
+    if (__atomic_load_n(&entry.tid, __ATOMIC_ACQUIRE) != tid) continue;
+    if (std::memcmp(entry.comm, made.comm, sizeof made.comm) == 0) return;
+    break;
+  }
+  uint32_t slot = __atomic_fetch_add(&table->used, 1, __ATOMIC_RELAXED);
+  if (slot >= abi::kCommEntries) return;
+  table->entry[slot].tgid = made.tgid;
+  std::memcpy(table->entry[slot].comm, made.comm, sizeof made.comm);
+  __atomic_store_n(&table->entry[slot].tid, tid, __ATOMIC_RELEASE);  // pairs with BufferFile::comms
 }
 
 // The pair is the narrowest of a few tries: TSC before and after the clock, the middle counts.
 void RingBuffer::add_clock_pair() {
-  auto* table = reinterpret_cast<ClockTable*>(mapping_.data() + set_.header->clock_offset);
+  auto* table = reinterpret_cast<ClockTable*>(mapping_.data() + set_->header->clock_offset);
   abi::ClockPair best{};
   uint64_t best_width = ~uint64_t{0};
   for (int i = 0; i < 8; i++) {
@@ -216,18 +419,19 @@ Status RingBuffer::append_meta(uint32_t type, std::string_view payload) {
   bytes.resize((bytes.size() + 7) & ~size_t{7}, '\0');
   auto fd = file();
   if (!fd.ok()) return fd.error();
-  Status status = write_at(*fd, bytes, set_.header->meta_offset + meta_used_);
+  Status status = write_at(*fd, bytes, set_->header->meta_offset + meta_used_);
   release_file();
   PB_TRY(status);
   meta_used_ += bytes.size();
-  __atomic_store_n(&set_.header->meta_used, meta_used_,
+  __atomic_store_n(&set_->header->meta_used, meta_used_,
                    __ATOMIC_RELEASE);  // pairs with BufferFile::meta
   return {};
 }
 
 void RingBuffer::close_cleanly() {
+  fold_dropped();
   add_clock_pair();
-  __atomic_store_n(&set_.header->state, abi::kStateClosed, __ATOMIC_RELEASE);
+  __atomic_store_n(&set_->header->state, abi::kStateClosed, __ATOMIC_RELEASE);
 }
 
 }  // namespace patchbay

@@ -5,12 +5,15 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "abi/buffer_abi.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "ring_buffer/ring_position.h"
 #include "ring_buffer/ring_set.h"
 
 namespace patchbay {
@@ -34,16 +37,6 @@ struct RingCounts {
   uint64_t read = 0;  // consumed
 };
 
-// Where a reader stands in one ring. The buffer keeps one per ring: what lies before it was consumed
-// (trace_pipe) or cleared, and no reader sees it any more. It is in the file (ReaderPage), so that
-// readers of other processes and of dead ones see the same.
-struct RingPosition {
-  uint64_t seq = 0;      // sub-buffer
-  uint32_t offset = 0;   // bytes of its events that lie before the position
-  uint64_t time = 0;     // of the last event before it, when offset > 0
-  uint64_t entries = 0;  // events of the ring before it
-};
-
 class RingBuffer {
  public:
   // Makes the file at its full (sparse) size and maps it. Memory is reserved (posix_fallocate) for
@@ -61,6 +54,7 @@ class RingBuffer {
   // Reserves the memory of all rings ("expanded"). Until then the buffer shows its minimal size.
   Status expand();
   bool expanded() const { return expanded_; }
+  uint64_t wanted_bytes() const { return wanted_bytes_; }  // per CPU, as asked for
   // tracing_on and tracing_cpumask: which rings take events. The ring for threads without rseq takes
   // them while any CPU does. enable() expands.
   Status enable();
@@ -68,15 +62,19 @@ class RingBuffer {
   bool enabled() const { return enabled_; }
   void set_cpus(const std::vector<bool>& cpus);  // missing ones: off
 
-  // Waits until no thread is inside a publish that began before the call (membarrier RSEQ; the
-  // locked ring's lock).
+  // Waits until no thread is inside a publish that began before the call: membarrier RSEQ (where
+  // the kernel lacks it: a visit to every CPU, which preempts whoever runs there), then the locked
+  // ring's lock. Threads of this process only: forked children obey enable/disable, and stop for
+  // good at resize(), but may finish the one event they are at.
   void quiesce();
 
   // --- size. The records stay: the newest that fit. `cpu` empty: all. ENOMEM, EINVAL as the kernel.
-  // EBUSY rules are the caller's. After success rings() is another one.
+  // EBUSY rules are the caller's. After success rings() is another one, in another file of the same
+  // name. What comes until the programs write there is counted as dropped.
   Status resize(std::optional<uint32_t> cpu, uint64_t bytes);
   Status set_subbuf_size(uint32_t bytes);  // a power of two; clears
-  uint64_t bytes_of(uint32_t cpu) const;   // of useful data: nr_subbufs - 1 sub-buffers' data, as kernel
+  // Of useful data: nr_subbufs - 1 sub-buffers' data, as the kernel; the minimum until expanded.
+  uint64_t bytes_of(uint32_t cpu) const;
   void set_overwrite(bool on);
 
   // --- reading (ring_reader.h)
@@ -88,13 +86,15 @@ class RingBuffer {
   uint64_t unread_percent(uint32_t ring) const;  // for buffer_percent: 0..100 of the ring's sub-buffers
 
   // Publishes a record from the control side (markers, inject): on the CPU the caller runs on, under
-  // rseq like any other writer.
+  // rseq like any other writer. A RingWriteStatus; kRingOff also before the first enable().
   int publish(const uint8_t* record, uint32_t size);
 
   void add_clock_pair();
   Status append_meta(uint32_t type, std::string_view payload);  // published when it returns
-  // A thread's comm, when it was learned elsewhere (the writer of a marker).
+  // A thread's comm, when it was learned elsewhere (the writer of a marker, a task that a thread
+  // plays). Nothing is entered twice in a row.
   void add_comm(uint32_t tid, uint32_t tgid, std::string_view comm);
+  void set_record_comms(bool on);  // option record-cmd
   // The owning process ends. Recording goes on: other exit handlers and threads may still run.
   void close_cleanly();
   const std::string& path() const { return path_; }
@@ -108,6 +108,49 @@ class RingBuffer {
   // writers are not disturbed) and clears this buffer; what was overwritten while copying is counted
   // as lost there.
   Status take_snapshot(std::unique_ptr<RingBuffer>* spare, std::optional<uint32_t> cpu);
+  // The name goes; the memory when nobody maps it any more. For instances and snapshots that are
+  // freed; everything else stays for readers of the dead.
+  void remove_file();
+
+  // For readers in this process: the whole mapping, and a number that changes with it.
+  std::span<const uint8_t> bytes() const { return mapping_.bytes(); }
+  uint64_t generation() const { return parked_.size(); }
+
+ private:
+  // A file that was replaced. Its header and controls stay mapped for threads (and children) that
+  // are late; what they drop is counted in the new one.
+  struct Parked {
+    const RingSet* set;
+    std::vector<uint64_t> folded;  // of each ring's dropped, what the new file counts already
+  };
+  RingBuffer() = default;
+  Status make_file(abi::BufferHeader header, const std::vector<uint32_t>& nr_subbufs);
+  Status map_comms();
+  Result<int> file();  // fd_, or opened until release_file()
+  void release_file();
+  void apply_enabled();
+  void fold_dropped();
+  Status replace(abi::BufferHeader header, const std::vector<uint32_t>& nr_subbufs, bool keep);
+  Status commit_replacement(RingBuffer* made);
+  Status make_spare(std::unique_ptr<RingBuffer>* spare);
+  std::vector<uint32_t> subbuf_counts() const;
+
+  const RingSet* set_ = nullptr;
+  Mapping mapping_;
+  std::vector<Parked> parked_;
+  Mapping comm_mapping_;  // the table at an address that stays; empty: the table is another's
+  UniqueFd fd_;
+  bool held_ = false;
+  std::string path_;
+  uint64_t meta_used_ = 0;
+  uint64_t wanted_bytes_ = 0;
+  bool expanded_ = false;
+  bool enabled_ = false;
+  std::vector<bool> cpus_;  // empty: all
 };
+
+// Sub-buffers of a ring for `bytes` of useful data: whole ones, at least two, and the one that is
+// always being replaced.
+uint64_t subbufs_for(uint64_t bytes, uint32_t subbuf_size);
 
 }  // namespace patchbay

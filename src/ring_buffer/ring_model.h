@@ -39,20 +39,31 @@ class RingModel {
     };
     h.clock_offset = part(sizeof(abi::ClockTable));
     h.comm_offset = part(sizeof(abi::CommTable));
-    h.reader_offset = part(h.nr_rings * 8);
+    h.reader_offset = part(h.nr_rings * sizeof(abi::ReaderState));
     h.ring_offset = part(h.nr_rings * abi::kRingControlStride);
     h.page_meta_offset = part(uint64_t(h.nr_rings) * nr_subbufs * sizeof(abi::PageMeta));
     h.data_offset = part(uint64_t(h.nr_rings) * nr_subbufs * 4096);
     h.meta_offset = at;
     bytes.resize(at);
     std::memcpy(bytes.data(), &h, sizeof h);
-    for (uint32_t r = 0; r < h.nr_rings; r++) ring(r).publish = abi::kPageHeaderSize;
+    for (uint32_t r = 0; r < h.nr_rings; r++) {
+      uint64_t control_at = h.ring_offset + r * abi::kRingControlStride;
+      ring(r).publish = abi::kPageHeaderSize;
+      ring(r).nr_subbufs = nr_subbufs;
+      ring(r).overwrite = overwrite;
+      ring(r).page_meta_delta =
+          h.page_meta_offset + uint64_t{r} * nr_subbufs * sizeof(abi::PageMeta) - control_at;
+      ring(r).data_delta = h.data_offset + uint64_t{r} * nr_subbufs * 4096 - control_at;
+    }
   }
 
   abi::BufferHeader& header() { return *reinterpret_cast<abi::BufferHeader*>(bytes.data()); }
   abi::RingControl& ring(uint32_t r) {
     return *reinterpret_cast<abi::RingControl*>(bytes.data() + header().ring_offset +
                                                 r * abi::kRingControlStride);
+  }
+  abi::ReaderState& reader(uint32_t r) {
+    return reinterpret_cast<abi::ReaderState*>(bytes.data() + header().reader_offset)[r];
   }
   abi::PageMeta& meta(uint32_t r, uint64_t seq) {
     uint64_t slot = uint64_t(r) * header().nr_subbufs + seq % header().nr_subbufs;
@@ -75,10 +86,8 @@ class RingModel {
     uint64_t need = record.size() + (big ? 8 : 4);
     uint64_t seq = lap * header().nr_subbufs + index;
     if (within + need + (extend ? 8 : 0) > 4096) {
-      uint64_t read_seq;
-      std::memcpy(&read_seq, bytes.data() + header().reader_offset + r * 8, 8);
-      if (!(header().flags & abi::kBufferOverwrite) &&
-          int64_t(seq + 1 - read_seq) > int64_t(header().nr_subbufs) - 2) {
+      if (!rc.overwrite &&
+          int64_t(seq + 1 - reader(r).read_seq) > int64_t(header().nr_subbufs) - 2) {
         rc.dropped++;
         return false;
       }
@@ -145,6 +154,16 @@ class RingModel {
     bool good = fd >= 0 && ::pwrite(fd, bytes.data(), bytes.size(), 0) == ssize_t(bytes.size());
     if (fd >= 0) ::close(fd);
     return good;
+  }
+
+  // What readers have written into the saved file.
+  void take_readers(const std::string& path) {
+    int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    size_t size = header().nr_rings * sizeof(abi::ReaderState);
+    std::vector<uint8_t> states(size);
+    if (::pread(fd, states.data(), size, off_t(header().reader_offset)) == ssize_t(size))
+      std::memcpy(&reader(0), states.data(), size);
+    ::close(fd);
   }
 
   std::vector<uint8_t> bytes;

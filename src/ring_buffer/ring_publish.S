@@ -1,37 +1,54 @@
 /* SPDX-License-Identifier: MIT
  *
- * int ring_publish_rseq(const RingSet* set, const uint8_t* record, uint32_t size)
+ * int ring_publish_rseq(const RingSet* const* rings, const uint8_t* record, uint32_t size)
  *
- * One event into the ring of the CPU this thread runs on, as one restartable sequence: between
- * .Lstart and .Lcommitted the kernel sends the thread to .Labort when it was preempted, migrated or
- * took a signal. Everything before the last store writes only where no reader looks yet (beyond
- * publish, the slot that publish does not name, the next sub-buffer): starting again is harmless.
+ * One event into the ring of the CPU this thread runs on, as one restartable sequence: between a
+ * start label and its committed label the kernel sends the thread to the abort label when it was
+ * preempted, migrated or took a signal. Everything before the last store writes only where no reader
+ * looks yet (beyond publish, the slot that publish does not name, the next sub-buffer): starting
+ * again is harmless. *rings is read inside the sequence, so whoever changes it and then asks for
+ * membarrier(RSEQ) knows that nobody is still on his way into the old set.
  * ring_publish_locked() in ring_write_hot.cc is the same algorithm in C; abi/buffer_abi.h has the
  * protocol.
+ *
+ * It comes twice. First for the usual case, without a stack frame: a small record, the same
+ * sub-buffer, a small delta. Nothing that arrived in a register is lost on the way, so that
+ * everything else, and an abort, can begin again at .Lgeneral:
+ *
+ *   rdi rings           r8  rseq offset, then place of the event    rax time, then data
+ *   rsi record          r10 RingControl                             rcx slot offset, then index
+ *   r9  size            r11 publish                                 rdx delta
+ *
+ * Then in general:
  *
  *   rdi set             rbx struct rseq        r12 size of the record
  *   rsi record          rbp slot offset 0/16   r13 bytes of header and data (and time extend)
  *   r8  RingControl     r9  publish            r14 space_mask
  *   r10 data of ring    r11 time               r15 cpu
- *   stack: 0 aborts left, 8 record (rsi), 16 lap, 24 index
+ *   stack: 0 aborts left, 8 record (rsi), 16 rings, 24 index
  *   The stack pointer does not move inside the sequence: an abort finds it where it was.
  */
 #define RSEQ_SIG 0x53053053
 /* struct RingSet */
+#define SET_HEADER 0
 #define SET_CONTROLS 8
-#define SET_PAGE_META 24
-#define SET_READ_SEQ 32
-#define SET_SUBBUF_SHIFT 60
-#define SET_NR_SUBBUFS 64
-#define SET_NR_CPUS 68
-#define SET_OVERWRITE 72
+#define SET_READERS 16
+#define SET_SUBBUF_SHIFT 36
+#define SET_NR_CPUS 40
+/* struct BufferHeader */
+#define HEADER_MISSED 128
 /* struct RingControl */
 #define RC_PUBLISH 0
 #define RC_SPACE_MASK 8
 #define RC_SLOT 16
 #define RC_DROPPED 48
 #define RC_DATA_DELTA 56
+#define RC_PAGE_META_DELTA 64
+#define RC_NR_SUBBUFS 72
+#define RC_OVERWRITE 76
+#define RC_CLOSED 80
 #define MAX_ABORTS 64
+#define MAX_SMALL 112			/* 4 * kTypeDataMax: a longer record has a length word */
 
 	.section __rseq_cs, "aw"
 	.balign 32
@@ -42,6 +59,10 @@
 .Lcs_drop:
 	.long 0, 0
 	.quad .Ldrop_start, .Ldrop_committed - .Ldrop_start, .Labort
+	.balign 32
+.Lcs_small:
+	.long 0, 0
+	.quad .Lsmall_start, .Lsmall_committed - .Lsmall_start, .Lsmall_abort
 
 	.text
 	.globl ring_publish_rseq
@@ -49,6 +70,74 @@
 	.type ring_publish_rseq, @function
 ring_publish_rseq:
 	.cfi_startproc
+	mov %edx, %r9d
+	cmp $MAX_SMALL, %edx
+	ja .Lgeneral
+	mov pb_rseq_offset(%rip), %r8
+	test %r8, %r8
+	jz .Lgeneral
+	lea .Lcs_small(%rip), %rax
+	mov %rax, %fs:8(%r8)		/* rseq->rseq_cs: from .Lsmall_start on restartable */
+.Lsmall_start:
+	mov %fs:0(%r8), %eax		/* cpu_id_start */
+	cmp %fs:4(%r8), %eax		/* cpu_id: differs when this thread is not registered */
+	jne .Lgeneral
+	mov (%rdi), %rcx
+	cmp SET_NR_CPUS(%rcx), %eax
+	jae .Lgeneral
+	shl $7, %rax			/* kRingControlStride */
+	add SET_CONTROLS(%rcx), %rax
+	mov %rax, %r10
+	mov RC_PUBLISH(%r10), %r11
+	mov %r11, %rcx
+	shr $28, %rcx
+	and $16, %ecx			/* the slot that publish names */
+	rdtsc
+	shl $32, %rdx
+	or %rdx, %rax
+	mov %rax, %rdx
+	sub RC_SLOT(%r10,%rcx), %rdx
+	cmp $0x8000000, %rdx		/* 1 << kDeltaBits, or negative */
+	jae .Lgeneral
+	mov %r11d, %r8d
+	and RC_SPACE_MASK(%r10), %r8d	/* offset in the sub-buffer; 0 full or off, 16 empty */
+	sub $17, %r8d
+	jb .Lgeneral
+	lea 20(%r8,%r9), %r8d		/* offset + 4 + size - 1: of its last byte */
+	cmp RC_SPACE_MASK(%r10), %r8d
+	ja .Lgeneral
+	mov %r11d, %r8d
+	add %r10, %r8
+	add RC_DATA_DELTA(%r10), %r8
+	lea 4(%r11,%r9), %r11		/* the new publish value … */
+	btc $32, %r11			/* … with the other parity */
+	shl $7, %rdx			/* delta << 5 | size / 4, both times 4 */
+	or %r9, %rdx
+	shr $2, %rdx
+	mov %edx, (%r8)
+	mov RC_SLOT+8(%r10,%rcx), %rdx
+	inc %rdx
+	xor $16, %ecx
+	mov %rdx, RC_SLOT+8(%r10,%rcx)
+	mov %rax, RC_SLOT(%r10,%rcx)
+	lea -8(%r9), %ecx		/* the record, from its end */
+1:	mov (%rsi,%rcx), %rax
+	mov %rax, 4(%r8,%rcx)
+	sub $8, %ecx
+	jae 1b
+	cmp $-4, %ecx
+	jne 2f
+	mov (%rsi), %eax
+	mov %eax, 4(%r8)
+2:	mov %r11, RC_PUBLISH(%r10)	/* the one store */
+.Lsmall_committed:
+	xor %eax, %eax
+	ret
+
+	.long RSEQ_SIG			/* the kernel wants to see it before the address it jumps to */
+.Lsmall_abort:
+.Lgeneral:
+	mov %r9d, %edx
 	push %rbx
 	.cfi_adjust_cfa_offset 8
 	push %rbp
@@ -71,6 +160,7 @@ ring_publish_rseq:
 	.cfi_offset %r15, -56
 	movq $MAX_ABORTS, 0(%rsp)
 	mov %rsi, 8(%rsp)
+	mov %rdi, 16(%rsp)
 	mov %edx, %r12d
 	mov pb_rseq_offset(%rip), %rbx
 	test %rbx, %rbx
@@ -80,15 +170,17 @@ ring_publish_rseq:
 .Lrestart:
 	lea 4(%r12), %r13d
 	lea 8(%r12), %eax
-	cmp $112, %r12d			/* 4 * kTypeDataMax: a longer record has a length word */
+	cmp $MAX_SMALL, %r12d
 	cmova %eax, %r13d
 	mov 8(%rsp), %rsi
+	mov 16(%rsp), %rdi
 	lea .Lcs(%rip), %rax
 	mov %rax, 8(%rbx)		/* rseq->rseq_cs: from .Lstart on restartable */
 .Lstart:
 	mov 0(%rbx), %r15d		/* cpu_id_start */
 	cmp 4(%rbx), %r15d		/* cpu_id: differs when this thread is not registered */
 	jne .Lno_rseq
+	mov (%rdi), %rdi
 	cmp SET_NR_CPUS(%rdi), %r15d
 	jae .Lno_rseq
 	mov %r15, %r8
@@ -145,26 +237,34 @@ ring_publish_rseq:
 	jmp .Lwrite
 
 .Lempty_page:				/* the first event of the ring's first sub-buffer */
+	lea 15(%r13), %eax
+	cmp %r14d, %eax
+	ja .Ltoo_large
 	mov %r9d, %ecx
 	mov %r11, -16(%r10,%rcx)
 	xor %eax, %eax
 	jmp .Lwrite
 
 .Lnew_page:	/* rdx lap, rsi the number of the sub-buffer to begin */
+	lea 15(%r13), %eax
+	cmp %r14d, %eax
+	ja .Ltoo_large
 	mov SET_SUBBUF_SHIFT(%rdi), %ecx
 	lea -1(%r9), %eax
 	shr %cl, %eax			/* index of the current one: (offset - 1) >> shift */
 	mov %rax, 24(%rsp)
-	mov SET_NR_SUBBUFS(%rdi), %ecx
+	mov RC_NR_SUBBUFS(%r8), %ecx
 	mov %rdx, %rsi
 	imul %rcx, %rsi
 	lea 1(%rsi,%rax), %rsi
-	cmpl $0, SET_OVERWRITE(%rdi)
+	cmpl $0, RC_OVERWRITE(%r8)
 	jne 3f
-	mov SET_READ_SEQ(%rdi), %rax	/* full when n - read_seq > nr_subbufs - 2 (signed) */
+	mov %r15, %rax			/* full when n - read_seq > nr_subbufs - 2 (signed) */
+	shl $7, %rax			/* sizeof(ReaderState) */
+	add SET_READERS(%rdi), %rax
 	neg %rcx
 	add %rsi, %rcx
-	sub (%rax,%r15,8), %rcx
+	sub (%rax), %rcx		/* read_seq */
 	cmp $-2, %rcx
 	jg .Ldrop
 3:	lea -1(%r9), %eax		/* close the old one: commit = ((offset - 1) & mask) + 1 - 16 */
@@ -176,15 +276,14 @@ ring_publish_rseq:
 	mov %rax, 8(%r10,%rcx)
 	mov 24(%rsp), %rax
 	inc %eax
-	mov SET_NR_SUBBUFS(%rdi), %ecx
-	cmp %ecx, %eax
+	cmp RC_NR_SUBBUFS(%r8), %eax
 	jb 4f
 	xor %eax, %eax			/* wrapped: next lap */
 	inc %rdx
-4:	imul %r15, %rcx			/* PageMeta[cpu][index] = { number, entries } */
-	add %rax, %rcx
+4:	mov %eax, %ecx			/* PageMeta[index] = { number, entries } */
 	shl $4, %rcx
-	add SET_PAGE_META(%rdi), %rcx
+	add %r8, %rcx
+	add RC_PAGE_META_DELTA(%r8), %rcx
 	mov %rsi, 0(%rcx)
 	mov RC_SLOT+8(%r8,%rbp), %rsi
 	mov %rsi, 8(%rcx)
@@ -209,7 +308,7 @@ ring_publish_rseq:
 	mov 8(%rsp), %rsi
 	shl $5, %eax
 	mov %r12d, %ecx
-	cmp $112, %ecx
+	cmp $MAX_SMALL, %ecx
 	ja 5f
 	mov %r12d, %r15d
 	shr $2, %r15d
@@ -263,6 +362,9 @@ ring_publish_rseq:
 .Ldrop_start:
 	cmp 0(%rbx), %r15d		/* still on the CPU whose ring was full? */
 	jne .Lrestart
+	mov 16(%rsp), %rax
+	cmp (%rax), %rdi		/* and is it still the ring to write to? */
+	jne .Lrestart
 	mov RC_DROPPED(%r8), %rax
 	inc %rax
 	mov %rax, RC_DROPPED(%r8)
@@ -270,13 +372,20 @@ ring_publish_rseq:
 	mov $1, %eax
 	jmp .Lreturn
 
-.Loff:	mov $2, %eax
+.Loff:	cmpl $0, RC_CLOSED(%r8)		/* being replaced: a loss; else nobody wants the event */
+	jne .Ldrop
+	mov $2, %eax
+	jmp .Lreturn
+.Ltoo_large:				/* the sub-buffers were made smaller since it was defined */
+	mov SET_HEADER(%rdi), %rax
+	lock incq HEADER_MISSED(%rax)
+	mov $1, %eax
 	jmp .Lreturn
 .Lno_rseq:
 	mov $3, %eax
 	jmp .Lreturn
 
-	.long RSEQ_SIG			/* the kernel wants to see it before the address it jumps to */
+	.long RSEQ_SIG
 .Labort:
 	decq 0(%rsp)
 	jnz .Lrestart

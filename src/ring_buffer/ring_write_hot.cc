@@ -16,11 +16,14 @@ int64_t pb_rseq_offset = 0;
 }
 
 // ring_publish.S knows these offsets by number.
-static_assert(offsetof(RingSet, controls) == 8 && offsetof(RingSet, page_meta) == 24);
-static_assert(offsetof(RingSet, read_seq) == 32 && offsetof(RingSet, subbuf_shift) == 60);
-static_assert(offsetof(RingSet, nr_subbufs) == 64 && offsetof(RingSet, nr_cpus) == 68);
-static_assert(offsetof(RingSet, overwrite) == 72 && abi::kRingControlStride == 128);
+static_assert(offsetof(RingSet, header) == 0 && offsetof(RingSet, controls) == 8);
+static_assert(offsetof(RingSet, readers) == 16 && offsetof(RingSet, subbuf_shift) == 36);
+static_assert(offsetof(RingSet, nr_cpus) == 40 && offsetof(abi::BufferHeader, missed) == 128);
 static_assert(offsetof(RingControl, data_delta) == 56 && sizeof(PageMeta) == 16);
+static_assert(offsetof(RingControl, page_meta_delta) == 64 && sizeof(abi::ReaderState) == 128);
+static_assert(offsetof(RingControl, nr_subbufs) == 72 && offsetof(RingControl, overwrite) == 76);
+static_assert(offsetof(RingControl, closed) == 80 && abi::kRingControlStride == 128);
+static_assert(offsetof(abi::ReaderState, read_seq) == 0 && abi::kMaxSmallData == 112);
 
 namespace {
 
@@ -39,25 +42,28 @@ uint64_t read_clock(uint32_t clock) {
 }
 
 uint8_t* ring_data(RingControl* rc) { return reinterpret_cast<uint8_t*>(rc) + rc->data_delta; }
+PageMeta* ring_page_meta(RingControl* rc) {
+  return reinterpret_cast<PageMeta*>(reinterpret_cast<uint8_t*>(rc) + rc->page_meta_delta);
+}
 
 // Closes the current sub-buffer and begins the next one. False: full, and must not overwrite.
 bool begin_subbuf(const RingSet* set, uint32_t ring, RingControl* rc, uint64_t now, Place* place) {
   uint64_t publish = rc->publish;
   uint32_t last = uint32_t(publish) - 1;
   uint32_t index = last >> set->subbuf_shift;
-  uint64_t seq = (publish >> abi::kLapShift) * set->nr_subbufs + index + 1;
-  int64_t unread = int64_t(seq - __atomic_load_n(&set->read_seq[ring], __ATOMIC_ACQUIRE));
-  if (!set->overwrite && unread > int64_t(set->nr_subbufs) - 2) return false;
+  uint64_t seq = (publish >> abi::kLapShift) * rc->nr_subbufs + index + 1;
+  int64_t unread = int64_t(seq - __atomic_load_n(&set->readers[ring].read_seq, __ATOMIC_ACQUIRE));
+  if (!rc->overwrite && unread > int64_t(rc->nr_subbufs) - 2) return false;
   uint8_t* data = ring_data(rc);
   uint32_t mask = set->subbuf_size - 1;
   *reinterpret_cast<uint64_t*>(data + (last & ~mask) + 8) =
       (last & mask) + 1 - abi::kPageHeaderSize;
   place->lap = publish >> abi::kLapShift;
-  if (++index == set->nr_subbufs) {
+  if (++index == rc->nr_subbufs) {
     index = 0;
     place->lap++;
   }
-  PageMeta* meta = &set->page_meta[uint64_t(ring) * set->nr_subbufs + index];
+  PageMeta* meta = ring_page_meta(rc) + index;
   const RingSlot& slot = rc->slot[(publish & abi::kParityBit) ? 1 : 0];
   meta->seq = seq;
   meta->entries_before = slot.entries;
@@ -105,13 +111,23 @@ void write_event(uint8_t* to, uint32_t delta, const uint8_t* record, uint32_t si
   for (uint32_t i = 0; i < size / 4; i++) words[i] = from[i];
 }
 
+int missed(const RingSet* set) {
+  __atomic_fetch_add(&set->header->missed, 1, __ATOMIC_RELAXED);
+  return kRingDropped;
+}
+
 int publish_holding_lock(const RingSet* set, uint32_t ring, RingControl* rc, const uint8_t* record,
                          uint32_t size) {
-  if (!rc->space_mask) return kRingOff;
+  if (!__atomic_load_n(&rc->space_mask, __ATOMIC_RELAXED)) {
+    if (!rc->closed) return kRingOff;
+    rc->dropped++;
+    return kRingDropped;
+  }
   const RingSlot& slot = rc->slot[(rc->publish & abi::kParityBit) ? 1 : 0];
   uint64_t now = read_clock(set->clock);
   if (now < slot.time) now = slot.time;
   uint32_t bytes = size + (size <= abi::kMaxSmallData ? 4 : 8);
+  if (abi::kPageHeaderSize + bytes > set->subbuf_size) return missed(set);
   Place place;
   if (!find_place(set, ring, rc, now, now - slot.time, bytes, &place)) {
     rc->dropped++;
@@ -127,36 +143,47 @@ int publish_holding_lock(const RingSet* set, uint32_t ring, RingControl* rc, con
   return kRingPublished;
 }
 
+// With the lock of `set` taken. False: the event does not go there any more.
+bool publish_if_current(const RingSet* const* rings, const RingSet* set, const uint8_t* record,
+                        uint32_t size, int* status) {
+  if (__atomic_load_n(rings, __ATOMIC_RELAXED) != set) return false;
+  *status = publish_holding_lock(set, set->nr_cpus, set->control(set->nr_cpus), record, size);
+  return true;
+}
+
 }  // namespace
 
-extern "C" int ring_publish_locked(const RingSet* set, const uint8_t* record, uint32_t size,
-                                   uint32_t tid) {
-  uint32_t ring = set->nr_cpus;
+// Whoever changes *rings takes the lock of the old set once afterwards (RingBuffer::quiesce): a
+// writer that held it then is done, and one that takes it later sees the new set.
+extern "C" int ring_publish_locked(const RingSet* const* rings, const uint8_t* record,
+                                   uint32_t size, uint32_t tid) {
   const uint32_t owner = tid | 0x80000000u;  // never 0, which is "free"
-  RingControl* rc =
-      reinterpret_cast<RingControl*>(set->controls + uint64_t(ring) * abi::kRingControlStride);
   for (uint32_t spin = 0; spin < kLockSpins; spin++) {
+    const RingSet* set = __atomic_load_n(rings, __ATOMIC_ACQUIRE);
+    RingControl* rc = set->control(set->nr_cpus);
+    if (!__atomic_load_n(&rc->space_mask, __ATOMIC_RELAXED) && !rc->closed) return kRingOff;
     uint32_t holder = 0;
     if (__atomic_compare_exchange_n(&rc->lock, &holder, owner, false, __ATOMIC_ACQUIRE,
                                     __ATOMIC_RELAXED)) {
-      int status = publish_holding_lock(set, ring, rc, record, size);
+      int status = kRingOff;
+      bool done = publish_if_current(rings, set, record, size, &status);
       __atomic_store_n(&rc->lock, 0, __ATOMIC_RELEASE);
-      return status;
+      if (done) return status;
+      continue;
     }
     if (holder == owner) break;  // a signal handler above the holder: waiting would never end
     if (spin % 64 == 63) raw_sched_yield();
     __builtin_ia32_pause();
   }
-  __atomic_fetch_add(&set->header->missed, 1, __ATOMIC_RELAXED);
-  return kRingDropped;
+  return missed(__atomic_load_n(rings, __ATOMIC_ACQUIRE));
 }
 
-extern "C" int ring_publish(const RingSet* set, const uint8_t* record, uint32_t size) {
+extern "C" int ring_publish(const RingSet* const* rings, const uint8_t* record, uint32_t size) {
   if (__builtin_expect(!pb_thread.no_rseq, 1)) {
-    int status = ring_publish_rseq(set, record, size);
+    int status = ring_publish_rseq(rings, record, size);
     if (__builtin_expect(status != kRingNoRseq, 1)) return status;
   }
-  return ring_publish_locked(set, record, size, pb_thread.tid);
+  return ring_publish_locked(rings, record, size, pb_thread.tid);
 }
 
 }  // namespace patchbay

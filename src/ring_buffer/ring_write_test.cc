@@ -34,10 +34,10 @@ struct Payload {
   uint32_t check;  // number ^ thread ^ size
 };
 
-RingSet* g_signal_rings = nullptr;
+const RingSet* g_signal_rings = nullptr;
 std::atomic<uint64_t> g_signal_published{0}, g_signal_refused{0};
 
-uint32_t write_one(const RingSet* set, uint32_t thread, uint32_t number, uint32_t size,
+uint32_t write_one(const RingSet* const& rings, uint32_t thread, uint32_t number, uint32_t size,
                    uint32_t* statuses) {
   alignas(8) uint8_t record[4072] = {};
   auto* payload = reinterpret_cast<Payload*>(record);
@@ -45,7 +45,7 @@ uint32_t write_one(const RingSet* set, uint32_t thread, uint32_t number, uint32_
   payload->number = number;
   payload->check = number ^ thread ^ size;
   std::memset(record + sizeof(Payload), int(number & 0xff), size - sizeof(Payload));
-  int status = ring_publish(set, record, size);
+  int status = ring_publish(&rings, record, size);
   statuses[status]++;
   return uint32_t(status);
 }
@@ -60,7 +60,7 @@ void on_timer(int) {
   g_signal_refused += statuses[kRingDropped];
 }
 
-void start_timer(RingSet* rings) {
+void start_timer(const RingSet* rings) {
   g_signal_published = g_signal_refused = 0;
   g_signal_rings = rings;
   struct sigaction action = {};

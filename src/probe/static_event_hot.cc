@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+//
+// What a site of a static event calls (include/patchbay/static_event_abi.h): the record is built,
+// but for its header.
+//
+//   site --jmp--> block out of line: record on the stack --call--> static_event_hit
+//     |-- in agent code?     count recursion, leave
+//     |-- header             id and thread
+//     '-- for each instance  pid sets, filter, ring_publish: as in probe_hot.cc
+//
+// Budget (design.md 5): 1.3 x floor with one instance and no filter; that way is a straight line.
+// Rules as in probe_hot.cc.
+#include <patchbay/static_event_abi.h>
+
+#include "probe/probe_hot.h"
+
+namespace patchbay {
+
+namespace {
+
+bool is_plain(const EventProgram* event) {
+  return !event->filter && !event->pids && !event->notrace_pids;
+}
+
+__attribute__((noinline)) void offer(const EventProgram* event, uint32_t tid, uint8_t* record,
+                                     uint32_t size) {
+  bool wanted = event->pid_field[0] ? wants_record(event, tid, record) : wants_thread(event, tid);
+  if (!wanted) return;
+  write_header(record, event->id, tid);
+  if (event->filter && !filter_match(event->filter, record, size)) return;
+  ring_publish(&event->rings, record, size);
+}
+
+}  // namespace
+
+// `record` is the caller's, 8-aligned; `size` is a multiple of 4, at least 8.
+extern "C" void static_event_hit(patchbay_event* site_event, void* untyped_record, uint32_t size) {
+  auto* program = static_cast<const SiteProgram*>(
+      __atomic_load_n(&site_event->program, __ATOMIC_ACQUIRE));  // pairs with its publication
+  if (__builtin_expect(!program, 0)) return;
+  ProbeThread* thread = &pb_thread;
+  uint32_t tid = thread->fast_tid;
+  if (__builtin_expect(!tid, 0)) {
+    if (thread->in_agent) return count_recursion(program);
+    tid = meet_thread(thread, program);
+  }
+  auto* record = static_cast<uint8_t*>(untyped_record);
+  const EventProgram* event = program->event[0];
+  if (__builtin_expect(program->nr_events == 1 && is_plain(event), 1)) {
+    write_header(record, event->id, tid);
+    ring_publish(&event->rings, record, size);
+    return;
+  }
+  for (uint32_t i = 0; i < program->nr_events; i++) offer(program->event[i], tid, record, size);
+}
+
+}  // namespace patchbay
