@@ -8,16 +8,23 @@
 
 namespace patchbay {
 
+struct FilterInsn;
+
 // Immutable once published; filter.h makes it. `code` is machine code generated for this filter;
 // without it (no executable memory) filter_interpret() walks the instructions.
 struct FilterProgram {
   bool (*code)(const uint8_t* record, uint32_t size);  // null: interpret
-  const void* insns;                                   // filter/'s own
+  const FilterInsn* insns;                             // filter_insn.h
   uint32_t nr_insns;
-  uint32_t flags;
+  uint32_t min_size;  // bytes of the record's fixed fields it reads; a shorter record is no match
 };
 
 extern "C" {
+// The comm of the task that this thread plays (patchbay_set_current), NUL-terminated and at most 16
+// bytes; null: the thread's own, which the kernel knows.
+extern __thread const char* pb_thread_comm
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
 // `record` starts with the common header; `size` bytes of it are readable. Async-signal-safe, no
 // allocation, bounded; a bad char pointer is no match (fault table). Only a predicate on COMM makes
 // a system call (prctl), because only the kernel knows the comm.

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+//
+// compile_filter(): a program is one block of memory with its instructions, what they point to, and
+// machine code for them where executable memory can be had.
+#include <algorithm>
+
+#include "filter/filter_jit.h"
+#include "filter/filter_parse.h"
+
+namespace patchbay {
+namespace {
+
+struct OwnedProgram : FilterProgram {
+  std::vector<FilterPred> preds;  // keep the data
+  std::vector<FilterInsn> own_insns;
+  FilterCode machine_code;
+};
+
+// Bytes of the record up to the end of the field's fixed part.
+uint32_t fixed_end(const FilterInsn& insn) {
+  switch (insn.test) {
+    case FilterTest::kNumber:
+    case FilterTest::kMember:
+    case FilterTest::kRange:
+      return insn.offset + insn.size;
+    case FilterTest::kCpumask:
+      return insn.offset + 4;
+    case FilterTest::kText:
+      break;
+    default:
+      return 0;
+  }
+  switch (insn.place) {
+    case TextPlace::kChars:
+      return insn.offset + insn.field_size;
+    case TextPlace::kDataLoc:
+    case TextPlace::kRelLoc:
+      return insn.offset + 4;
+    case TextPlace::kPointer:
+      return insn.offset + 8;
+    case TextPlace::kRest:
+      return insn.offset;
+    case TextPlace::kComm:
+      break;
+  }
+  return 0;
+}
+
+}  // namespace
+
+void FilterDeleter::operator()(FilterProgram* program) const {
+  delete static_cast<OwnedProgram*>(program);
+}
+
+FilterResult compile_filter(std::string_view text, const FilterContext& context) {
+  FilterResult result;
+  auto parsed = parse_filter(text, context);
+  if (auto* error = std::get_if<FilterError>(&parsed)) {
+    result.error = std::move(*error);
+    return result;
+  }
+  auto* program = new OwnedProgram{};
+  result.program.reset(program);
+  program->preds = std::move(std::get<std::vector<FilterPred>>(parsed));
+  for (const FilterPred& pred : program->preds) {
+    FilterInsn insn = pred.insn;
+    insn.data = reinterpret_cast<const uint8_t*>(pred.data.data());
+    insn.data_size = uint32_t(pred.data.size());
+    program->min_size = std::max(program->min_size, fixed_end(insn));
+    program->own_insns.push_back(insn);
+  }
+  program->insns = program->own_insns.data();
+  program->nr_insns = uint32_t(program->own_insns.size());
+  program->machine_code = generate_filter_code(*program);
+  program->code = program->machine_code.entry();
+  return result;
+}
+
+std::string filter_error_text(std::string_view expression, const FilterError& error) {
+  std::string text(expression);
+  if (error.text.empty()) return text + "\nError: (0)\n\n";
+  const size_t column = std::min<size_t>(error.position, expression.size());
+  return text + "\n" + std::string(column, ' ') + "^\nparse_error: " + error.text + "\n\n";
+}
+
+}  // namespace patchbay

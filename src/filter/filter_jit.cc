@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: MIT
+//
+// Each predicate becomes a comparison and one jump: of its two targets one is always the next
+// predicate (filter_insn.h), except in the last. What is no plain comparison calls filter_test().
+//
+//   over a record                              over registers
+//     cmp  esi, min_size; jb reject              (rax, r11 saved below rsp if some test needs them)
+//     cmp  dword [rdi + 24], 5; jne L2           cmp  edi, 5; jne L2
+//     …                                          …
+//   match:  eax = 1, ret                       match:  restore, fall through
+//   reject: eax = 0, ret                       reject: restore, jmp to where the caller says
+#ifndef XBYAK_NO_EXCEPTION
+#define XBYAK_NO_EXCEPTION
+#endif
+#include "filter/filter_jit.h"
+
+#include <xbyak/xbyak.h>
+
+#include "filter/filter_insn.h"
+
+namespace patchbay {
+namespace {
+
+using namespace Xbyak::util;  // register names
+
+bool fits_imm32(uint64_t value) { return int64_t(value) == int64_t(int32_t(value)); }
+
+// Jumps to `to` when the comparison just made came out as `outcome`.
+void jump_if(Xbyak::CodeGenerator& out, const FilterInsn& insn, bool outcome, Xbyak::Label& to) {
+  using Generator = Xbyak::CodeGenerator;
+  using Jump = void (Generator::*)(const Xbyak::Label&, Generator::LabelType);
+  struct Jumps {
+    Jump when_true, when_false;
+  };
+  static constexpr Jumps kEqual = {&Generator::je, &Generator::jne};
+  static constexpr Jumps kNotEqual = {&Generator::jne, &Generator::je};
+  static constexpr Jumps kSigned[] = {{&Generator::jl, &Generator::jge},
+                                      {&Generator::jle, &Generator::jg},
+                                      {&Generator::jg, &Generator::jle},
+                                      {&Generator::jge, &Generator::jl}};
+  static constexpr Jumps kUnsigned[] = {{&Generator::jb, &Generator::jae},
+                                        {&Generator::jbe, &Generator::ja},
+                                        {&Generator::ja, &Generator::jbe},
+                                        {&Generator::jae, &Generator::jb}};
+  Jumps jumps = insn.op == FilterOp::kEqual ? kEqual : kNotEqual;
+  if (insn.test == FilterTest::kRange) {
+    jumps = insn.invert ? kUnsigned[3] : kUnsigned[0];
+  } else if (insn.op >= FilterOp::kLess && insn.op <= FilterOp::kGreaterEqual) {
+    const auto order = size_t(insn.op) - size_t(FilterOp::kLess);
+    jumps = insn.is_signed ? kSigned[order] : kUnsigned[order];
+  }
+  (out.*(outcome ? jumps.when_true : jumps.when_false))(to, Generator::T_NEAR);
+}
+
+// The labels of a program's predicates; those of match and reject follow.
+using Targets = std::vector<Xbyak::Label>;
+
+class RecordEmitter : public Xbyak::CodeGenerator {
+ public:
+  RecordEmitter(const FilterProgram& program, uint8_t* out, size_t capacity)
+      : Xbyak::CodeGenerator(capacity, out),
+        program_(program),
+        targets_(program.nr_insns + 2),
+        insns_(program.insns) {
+    for (uint32_t i = 0; i < program.nr_insns; i++) calls_ |= !is_inline(insns_[i]);
+  }
+
+  void emit() {
+    Xbyak::Label& reject = targets_[program_.nr_insns + 1];
+    Xbyak::Label too_short;
+    cmp(esi, program_.min_size);
+    jb(too_short, T_NEAR);
+    if (calls_) {
+      sub(rsp, kFrame);
+      mov(ptr[rsp], rdi);
+      mov(ptr[rsp + 8], esi);
+    }
+    for (uint32_t i = 0; i < program_.nr_insns; i++) {
+      L(targets_[i]);
+      emit_test(i);
+    }
+    L(targets_[program_.nr_insns]);
+    leave_with(1);
+    L(reject);
+    if (calls_) add(rsp, kFrame);
+    L(too_short);
+    xor_(eax, eax);
+    ret();
+  }
+
+ private:
+  static constexpr int kFrame = 24;  // record, size; keeps the stack aligned for calls
+
+  // Behind a comparison. One of the two targets follows.
+  void jump_on(uint32_t index, const FilterInsn& insn) {
+    const bool true_follows = insn.on_true == index + 1;
+    jump_if(*this, insn, !true_follows, targets_[true_follows ? insn.on_false : insn.on_true]);
+  }
+  static bool is_inline(const FilterInsn& insn) {
+    return insn.test == FilterTest::kNumber || insn.test == FilterTest::kRange;
+  }
+  void leave_with(int answer) {
+    if (calls_) add(rsp, kFrame);
+    mov(eax, answer);
+    ret();
+  }
+
+  void emit_test(uint32_t index) {
+    const FilterInsn& insn = insns_[index];
+    if (insn.test == FilterTest::kNumber) {
+      emit_number(insn);
+      jump_on(index, insn);
+    } else if (insn.test == FilterTest::kRange) {
+      mov(rax, insn.value);
+      mov(rcx, ptr[rdi + insn.offset]);
+      sub(rcx, rax);
+      mov(rax, insn.end - insn.value);
+      cmp(rcx, rax);
+      jump_on(index, insn);
+    } else {
+      emit_call(insn);
+      if (insn.on_true == index + 1)
+        je(targets_[insn.on_false], T_NEAR);
+      else
+        jne(targets_[insn.on_true], T_NEAR);
+    }
+  }
+
+  void emit_number(const FilterInsn& insn) {
+    const bool any_bit = insn.op == FilterOp::kAnyBit;
+    const Xbyak::RegExp at = rdi + insn.offset;
+    if (insn.size == 8) {
+      mov(rax, ptr[at]);
+      if (fits_imm32(insn.value)) {
+        any_bit ? test(rax, uint32_t(insn.value)) : cmp(rax, uint32_t(insn.value));
+      } else {
+        mov(rcx, insn.value);
+        any_bit ? test(rax, rcx) : cmp(rax, rcx);
+      }
+      return;
+    }
+    load_small(insn, at);
+    any_bit ? test(eax, uint32_t(insn.value)) : cmp(eax, uint32_t(insn.value));
+  }
+  // Extended as the value is.
+  void load_small(const FilterInsn& insn, const Xbyak::RegExp& at) {
+    if (insn.size == 4) {
+      mov(eax, ptr[at]);
+    } else if (insn.size == 2) {
+      insn.is_signed ? movsx(eax, word[at]) : movzx(eax, word[at]);
+    } else {
+      insn.is_signed ? movsx(eax, byte[at]) : movzx(eax, byte[at]);
+    }
+  }
+
+  void emit_call(const FilterInsn& insn) {
+    mov(rdi, reinterpret_cast<uint64_t>(&insn));
+    mov(rsi, ptr[rsp]);
+    mov(edx, ptr[rsp + 8]);
+    mov(rax, reinterpret_cast<uint64_t>(&filter_test));
+    call(rax);
+    mov(rdi, ptr[rsp]);
+    test(al, al);
+  }
+
+  const FilterProgram& program_;
+  Targets targets_;
+  const FilterInsn* insns_;
+  bool calls_ = false;
+};
+
+class RegisterEmitter {
+ public:
+  RegisterEmitter(Xbyak::CodeGenerator& out, const std::vector<RegisterTest>& tests)
+      : out_(out), tests_(tests), targets_(tests.size() + 2) {
+    for (const RegisterTest& test : tests) needs_scratch_ |= !is_direct(test);
+  }
+
+  void emit(Xbyak::Label& caller_reject) {
+    const size_t match = tests_.size();
+    if (needs_scratch_) {
+      out_.mov(out_.ptr[rsp - 8], rax);
+      out_.mov(out_.ptr[rsp - 16], r11);
+    }
+    for (size_t i = 0; i < tests_.size(); i++) {
+      const FilterInsn& insn = *tests_[i].insn;
+      const bool true_follows = insn.on_true == i + 1;
+      const size_t target = true_follows ? insn.on_false : insn.on_true;
+      const bool leaves = target == match + 1 && !needs_scratch_;
+      out_.L(targets_[i]);
+      emit_comparison(tests_[i]);
+      jump_if(out_, insn, !true_follows, leaves ? caller_reject : targets_[target]);
+    }
+    if (needs_scratch_) {
+      out_.jmp(targets_[match], out_.T_NEAR);
+      out_.L(targets_[match + 1]);
+      restore();
+      out_.jmp(caller_reject, out_.T_NEAR);
+    }
+    out_.L(targets_[match]);
+    if (needs_scratch_) restore();
+  }
+
+ private:
+  // One comparison of the register with a constant of up to 32 bits.
+  static bool is_direct(const RegisterTest& test) {
+    return test.source != RegisterTest::kReturnAddress && !test.add &&
+           test.insn->test == FilterTest::kNumber && fits_imm32(test.insn->value);
+  }
+  void restore() {
+    out_.mov(rax, out_.ptr[rsp - 8]);
+    out_.mov(r11, out_.ptr[rsp - 16]);
+  }
+
+  void emit_comparison(const RegisterTest& test) {
+    static const Xbyak::Reg64 arguments[] = {rdi, rsi, rdx, rcx, r8, r9};
+    const FilterInsn& insn = *test.insn;
+    if (is_direct(test)) return compare(arguments[test.source], insn);
+    if (test.source == RegisterTest::kReturnAddress) {
+      out_.mov(rax, out_.ptr[rsp]);
+    } else {
+      out_.mov(rax, arguments[test.source]);
+    }
+    if (test.add) {
+      out_.mov(r11, test.add);
+      out_.add(rax, r11);
+    }
+    if (insn.test == FilterTest::kRange) {
+      out_.mov(r11, insn.value);
+      out_.sub(rax, r11);
+      out_.mov(r11, insn.end - insn.value);
+      out_.cmp(rax, r11);
+    } else {
+      compare(rax, insn);
+    }
+  }
+
+  // At the field's width, so that what the register holds above it does not count.
+  void compare(const Xbyak::Reg64& value, const FilterInsn& insn) {
+    const bool any_bit = insn.op == FilterOp::kAnyBit;
+    const auto constant = uint32_t(insn.value);
+    auto with = [&](const auto& reg, uint32_t imm) {
+      any_bit ? out_.test(reg, imm) : out_.cmp(reg, imm);
+    };
+    switch (insn.size) {
+      case 1:
+        return with(value.cvt8(), uint32_t(int8_t(constant)));
+      case 2:
+        return with(value.cvt16(), uint32_t(int16_t(constant)));
+      case 4:
+        return with(value.cvt32(), constant);
+      default:
+        break;
+    }
+    if (fits_imm32(insn.value)) return with(value, constant);
+    out_.mov(r11, insn.value);
+    any_bit ? out_.test(value, r11) : out_.cmp(value, r11);
+  }
+
+  Xbyak::CodeGenerator& out_;
+  const std::vector<RegisterTest>& tests_;
+  Targets targets_;
+  bool needs_scratch_ = false;
+};
+
+// Which argument, and how much added to it, the field of that place is; false: another thing.
+bool find_argument(const FetchProgram& fetch, const FilterInsn& insn, RegisterTest* test) {
+  for (int i = 0; i < fetch.nr_insns; i++) {
+    const FetchInsn& step = fetch.insn[i];
+    if (step.op == FetchOp::kArg) {
+      test->source = step.index;
+      test->add = 0;
+    } else if (step.op == FetchOp::kAdd) {
+      test->add += step.imm;
+    } else if (step.op != FetchOp::kStore) {
+      return false;
+    } else if (step.offset == insn.offset) {
+      return step.size == insn.size;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+FilterCode generate_filter_code(const FilterProgram& program) {
+  std::vector<uint8_t> buffer(128 + 64 * size_t{program.nr_insns});
+  RecordEmitter emitter(program, buffer.data(), buffer.size());
+  emitter.emit();
+  if (Xbyak::GetError() != Xbyak::ERR_NONE) {
+    Xbyak::ClearError();
+    return FilterCode();
+  }
+  return FilterCode(buffer.data(), emitter.getSize());
+}
+
+std::vector<RegisterTest> filter_register_tests(const FilterProgram& filter,
+                                                const FetchProgram& fetch) {
+  std::vector<RegisterTest> tests;
+  if (!fetch.scalar_only) return tests;
+  for (uint32_t i = 0; i < filter.nr_insns; i++) {
+    const FilterInsn& insn = filter.insns[i];
+    RegisterTest test{RegisterTest::kReturnAddress, 0, &insn};
+    if (insn.test != FilterTest::kNumber && insn.test != FilterTest::kRange) return {};
+    const bool is_caller = insn.offset == 8 && insn.size == 8;
+    if (!is_caller && !find_argument(fetch, insn, &test)) return {};
+    tests.push_back(test);
+  }
+  return tests;
+}
+
+void emit_register_tests(Xbyak::CodeGenerator& out, const std::vector<RegisterTest>& tests,
+                         Xbyak::Label& reject) {
+  RegisterEmitter(out, tests).emit(reject);
+}
+
+}  // namespace patchbay

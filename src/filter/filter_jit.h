@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+//
+// Machine code for filters: a function over a built record, and a test of a call's argument
+// registers that a stub runs before anything else.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "fetch/fetch_abi.h"
+#include "filter/filter_abi.h"
+
+namespace Xbyak {
+class CodeGenerator;
+class Label;
+}  // namespace Xbyak
+
+namespace patchbay {
+
+// Executable bytes in a pool; given back when it goes.
+class FilterCode {
+ public:
+  using Entry = bool (*)(const uint8_t* record, uint32_t size);
+
+  FilterCode() = default;
+  // Copies the code to executable memory that is never writable at the same time. Empty when there
+  // is none to be had.
+  FilterCode(const uint8_t* code, size_t size);
+  FilterCode(FilterCode&& other) noexcept { *this = std::move(other); }
+  FilterCode& operator=(FilterCode&& other) noexcept {
+    std::swap(address_, other.address_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  ~FilterCode();
+
+  Entry entry() const { return reinterpret_cast<Entry>(address_); }
+
+ private:
+  uint64_t address_ = 0;
+  size_t size_ = 0;
+};
+
+// Code that answers as filter_interpret(program, …). It points into the program's instructions.
+FilterCode generate_filter_code(const FilterProgram& program);
+
+// The predicates of a filter on words that are known at a function's entry.
+struct RegisterTest {
+  static constexpr int kReturnAddress = 6;
+  int source;    // integer argument 0..5, or kReturnAddress
+  uint64_t add;  // to the argument
+  const FilterInsn* insn;
+};
+
+// Empty when some predicate needs more than the integer arguments (fields that `fetch` stores from
+// a plain register) and the caller's address (a u64 at offset 8 of the record).
+std::vector<RegisterTest> filter_register_tests(const FilterProgram& filter,
+                                                const FetchProgram& fetch);
+
+// Emits the tests. Falls through on a match and jumps to `reject` otherwise, with all registers as
+// they were; only the flags are spent, and 16 bytes below the stack pointer. To be run at a
+// function's entry: [rsp] is the return address.
+void emit_register_tests(Xbyak::CodeGenerator& out, const std::vector<RegisterTest>& tests,
+                         Xbyak::Label& reject);
+
+}  // namespace patchbay

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+//
+// The test of argument registers against the same filter over the record that fetch_run builds of
+// them; and that it leaves every register as it was.
+#define XBYAK_NO_EXCEPTION
+#include "filter/filter_jit.h"
+
+#include <ctime>
+#include <memory>
+#include <random>
+
+#include <sys/mman.h>
+#include <xbyak/xbyak.h>
+
+#include <gtest/gtest.h>
+
+#include "filter/filter.h"
+
+namespace patchbay {
+namespace {
+
+// f(u8 a, s16 b, int c, u64 d + 3, s64 e) at offsets 24 26 28 32 40.
+struct Fetch {
+  alignas(8) uint8_t bytes[sizeof(FetchProgram) + 16 * sizeof(FetchInsn)] = {};
+  FetchProgram& program() { return *reinterpret_cast<FetchProgram*>(bytes); }
+
+  Fetch() {
+    add(FetchOp::kArg, 0, 0, 0, 0);
+    add(FetchOp::kStore, 0, 1, 24, 0);
+    add(FetchOp::kArg, 1, 0, 0, 0);
+    add(FetchOp::kStore, 0, 2, 26, 0);
+    add(FetchOp::kArg, 2, 0, 0, 0);
+    add(FetchOp::kStore, 0, 4, 28, 0);
+    add(FetchOp::kArg, 3, 0, 0, 0);
+    add(FetchOp::kAdd, 0, 0, 0, 3);
+    add(FetchOp::kStore, 0, 8, 32, 0);
+    add(FetchOp::kArg, 4, 0, 0, 0);
+    add(FetchOp::kStore, 0, 8, 40, 0);
+    program().fixed_size = program().max_size = 48;
+    program().has_gaps = 1;
+    program().scalar_only = 1;
+  }
+  void add(FetchOp op, uint8_t index, uint8_t size, uint32_t offset, uint64_t imm) {
+    FetchInsn& insn = program().insn[program().nr_insns++];
+    insn.op = op;
+    insn.index = index;
+    insn.size = size;
+    insn.offset = offset;
+    insn.imm = imm;
+  }
+};
+
+FilterContext context() {
+  FilterContext result;
+  result.nr_cpus = 8;
+  result.field = [](std::string_view name) -> std::optional<FilterField> {
+    using Kind = FilterField::Kind;
+    if (name == "common_pid") return FilterField{Kind::kNumber, 4, 4, true};
+    if (name == "__parent_ip") return FilterField{Kind::kNumber, 8, 8, false};
+    if (name == "a") return FilterField{Kind::kNumber, 24, 1, false};
+    if (name == "b") return FilterField{Kind::kNumber, 26, 2, true};
+    if (name == "c") return FilterField{Kind::kNumber, 28, 4, true};
+    if (name == "d") return FilterField{Kind::kNumber, 32, 8, false};
+    if (name == "e") return FilterField{Kind::kNumber, 40, 8, true};
+    return std::nullopt;
+  };
+  result.function = [](std::string_view name, uint64_t, uint64_t* start, uint64_t* end) {
+    *start = name == "low" ? 0 : uint64_t{1} << 40;
+    *end = *start + 4;
+    return true;
+  };
+  return result;
+}
+
+// A function of five arguments: 1 when the filter matches, 0 when not, 2 when a register changed.
+class Caller : public Xbyak::CodeGenerator {
+ public:
+  explicit Caller(const std::vector<RegisterTest>& tests) : Xbyak::CodeGenerator(65536, page()) {
+    using namespace Xbyak::util;
+    Xbyak::Label reject, changed;
+    mov(rax, 0x1122334455667788);
+    mov(r11, 0x99aabbccddeeff00);
+    mov(r10, rdi);
+    emit_register_tests(*this, tests, reject);
+    check(changed);
+    mov(eax, 1);
+    ret();
+    L(reject);
+    check(changed);
+    xor_(eax, eax);
+    ret();
+    L(changed);
+    mov(eax, 2);
+    ret();
+    mprotect(const_cast<uint8_t*>(getCode()), 65536, PROT_READ | PROT_EXEC);
+  }
+  ~Caller() override { munmap(const_cast<uint8_t*>(getCode()), 65536); }
+  int call(const uint64_t* arg) const {
+    auto function = getCode<int (*)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t)>();
+    return function(arg[0], arg[1], arg[2], arg[3], arg[4]);
+  }
+
+ private:
+  static void* page() {
+    return mmap(nullptr, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  }
+  void check(Xbyak::Label& changed) {
+    using namespace Xbyak::util;
+    cmp(r10, rdi);
+    jne(changed, T_NEAR);
+    mov(r10, 0x1122334455667788);
+    cmp(rax, r10);
+    jne(changed, T_NEAR);
+    mov(r10, 0x99aabbccddeeff00);
+    cmp(r11, r10);
+    jne(changed, T_NEAR);
+  }
+};
+
+class RegisterFilter : public ::testing::Test {
+ protected:
+  std::string pred() {
+    static const char* const kNames[] = {"a", "b", "c", "d", "e"};
+    static const char* const kOps[] = {"==", "!=", "<", "<=", ">", ">=", "&"};
+    static const char* const kValues[] = {"0", "1", "2", "3", "127", "0x1000000000", "0x7fffffff"};
+    static const char* const kFunctions[] = {"d.function == low", "e.function != low",
+                                             "d.function == high", "__parent_ip != 0"};
+    if (random_() % 6 == 0) return kFunctions[random_() % 4];
+    return std::string(kNames[random_() % 5]) + kOps[random_() % 7] + kValues[random_() % 7];
+  }
+  std::string expression(int depth) {
+    if (depth > 3) return pred();
+    std::string text = random_() % 4 ? "(" : "!(";
+    text += expression(depth + 1);
+    for (auto n = random_() % 3; n; n--)
+      text += (random_() % 2 ? "&&" : "||") + expression(depth + 1);
+    return text + ")";
+  }
+  uint64_t argument() {
+    static const uint64_t kValues[] = {
+        0,          1,          2,      3,         ~0ull, ~2ull, 127, 128, 0x1000000000,
+        0x7fffffff, 0x80000000, 0xff00, 1ull << 63};
+    return kValues[random_() % 13];
+  }
+  const uint64_t seed_ = uint64_t(std::time(nullptr));
+  std::mt19937_64 random_{seed_};
+  Fetch fetch_;
+};
+
+TEST_F(RegisterFilter, AgreesWithTheRecord) {
+  int matched = 0;
+  for (int i = 0; i < 2000; i++) {
+    const std::string text = expression(i < 1000 ? 4 : 1);
+    FilterResult filter = compile_filter(text, context());
+    ASSERT_FALSE(filter.error) << text << filter.error->text;
+    auto tests = filter_register_tests(*filter.program, fetch_.program());
+    ASSERT_EQ(tests.size(), filter.program->nr_insns) << text;
+    Caller caller(tests);
+    ASSERT_EQ(Xbyak::GetError(), Xbyak::ERR_NONE) << text;
+    for (int n = 0; n < 30; n++) {
+      FetchRegisters registers = {};
+      for (uint64_t& arg : registers.arg) arg = argument();
+      alignas(8) uint8_t record[48] = {};
+      record[8] = 1;  // a caller
+      const uint32_t size = fetch_run(&fetch_.program(), &registers, record);
+      const bool expected = filter_interpret(filter.program.get(), record, size);
+      ASSERT_EQ(caller.call(registers.arg), int(expected)) << "seed " << seed_ << ": " << text;
+      matched += expected;
+    }
+  }
+  EXPECT_GT(matched, 1000);
+}
+
+TEST_F(RegisterFilter, WhatIsNoRegisterIsRefused) {
+  for (const char* text : {"common_pid == 1", "CPU == 1", "a == 1 && COMM == x", "c & CPUS{1-2}"}) {
+    FilterResult filter = compile_filter(text, context());
+    ASSERT_FALSE(filter.error) << text;
+    EXPECT_TRUE(filter_register_tests(*filter.program, fetch_.program()).empty()) << text;
+  }
+  FilterResult filter = compile_filter("a == 1", context());
+  EXPECT_EQ(filter_register_tests(*filter.program, fetch_.program()).size(), 1u);
+  fetch_.program().scalar_only = 0;
+  EXPECT_TRUE(filter_register_tests(*filter.program, fetch_.program()).empty());
+}
+
+}  // namespace
+}  // namespace patchbay
