@@ -29,7 +29,14 @@ AddressNames AddressNames::from_kallsyms(std::string_view text) {
 
 AddressNames AddressNames::from_symbols(std::unique_ptr<SymbolTable> symbols) {
   AddressNames names;
-  names.symbols_ = std::move(symbols);
+  names.owned_ = std::move(symbols);
+  names.symbols_ = names.owned_.get();
+  return names;
+}
+
+AddressNames AddressNames::from_symbols(SymbolTable& symbols) {
+  AddressNames names;
+  names.symbols_ = &symbols;
   return names;
 }
 

@@ -23,9 +23,11 @@ class AddressNames {
   // line begins.
   static AddressNames from_kallsyms(std::string_view untrusted_text);
   static AddressNames from_symbols(std::unique_ptr<SymbolTable> symbols);
+  // The agent's own table, which outlives this.
+  static AddressNames from_symbols(SymbolTable& symbols);
   // False when no function is known there.
   bool lookup(uint64_t address, Name* out);
-  SymbolTable* symbols() const { return symbols_.get(); }
+  SymbolTable* symbols() const { return symbols_; }
 
  private:
   struct Line {
@@ -33,7 +35,8 @@ class AddressNames {
     std::string name;
   };
   std::vector<Line> lines_;
-  std::unique_ptr<SymbolTable> symbols_;
+  std::unique_ptr<SymbolTable> owned_;
+  SymbolTable* symbols_ = nullptr;
   std::string last_;
 };
 

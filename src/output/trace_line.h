@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// One event as one line of text, with the columns of the kernel's `trace` file, or as one JSON
-// object. Each event's fields are compiled once to a list of steps; per line there is no lookup but
-// that of the event id, of the comm and of addresses, which are cached.
+// One recorded event as one line of text, with the columns of the kernel's `trace` file, or as one
+// JSON object: what the tool prints from buffer files and trace.dat files. Names and texts out of
+// them are escaped.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,8 @@
 
 #include "event/event_call.h"
 #include "output/address_names.h"
+#include "output/address_text.h"
+#include "output/event_text.h"
 
 namespace patchbay {
 
@@ -37,19 +39,14 @@ class TraceLineWriter {
   static void append_header(std::string* out, uint32_t nr_cpus, uint64_t entries, uint64_t written);
 
  private:
-  struct Step;
-  struct Plan;
-  struct AddressText;
-  const AddressText& address_text(uint64_t address);
-  void append_value(std::string* out, const Step& step, std::span<const uint8_t> record, bool json);
-  void append_scalar(std::string* out, const Step& step, const uint8_t* at, bool json);
-  const Plan* plan_of(std::span<const uint8_t> record) const;
+  const EventText* text_of(std::span<const uint8_t> record) const;
+  const std::string& comm_of(int32_t pid);
 
-  std::vector<Plan> plans_;
-  std::vector<uint32_t> plan_by_id_;  // index + 1
+  std::vector<std::unique_ptr<EventText>> texts_;
+  std::vector<uint32_t> text_by_id_;  // index + 1
   std::unordered_map<int32_t, std::string> comms_;
-  std::vector<AddressText> cache_;
-  AddressNames* names_;
+  AddressText addresses_;
+  TextContext context_;
   int32_t last_pid_ = 0;
   const std::string* last_comm_ = nullptr;
 };

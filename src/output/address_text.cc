@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#include "output/address_text.h"
+
+#include "output/text_put.h"
+#include "output/trace_line.h"
+
+namespace patchbay {
+
+namespace {
+constexpr size_t kCacheSize = 4096;
+}
+
+AddressText::AddressText(AddressNames* names, bool escape)
+    : names_(names), escape_(escape) {}
+
+void AddressText::drop() {
+  for (Entry& entry : cache_) entry.plain.clear();
+}
+
+const AddressText::Entry& AddressText::of(uint64_t address) {
+  if (cache_.empty()) cache_.resize(kCacheSize);
+  Entry& entry = cache_[(address * 0x9e3779b97f4a7c15u) >> 52];
+  if (entry.address == address && !entry.plain.empty()) return entry;
+  AddressNames::Name name;
+  entry.address = address;
+  entry.plain.clear();
+  entry.known = address != 0 && names_ && names_->lookup(address, &name);
+  if (!entry.known) {
+    entry.plain = "0x";
+    put_hex(&entry.plain, address);
+    entry.offset = entry.plain;
+    entry.full = address ? entry.plain : "(null)";
+    return entry;
+  }
+  if (escape_) {
+    append_escaped(&entry.plain, name.name);
+  } else {
+    entry.plain = name.name;
+  }
+  entry.offset = entry.plain + "+0x";
+  put_hex(&entry.offset, name.offset);
+  entry.full = entry.offset;
+  if (name.size) {
+    entry.full += "/0x";
+    put_hex(&entry.full, name.size);
+  }
+  return entry;
+}
+
+}  // namespace patchbay

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// Addresses as text, with a cache in front of AddressNames: traces name the same few functions over
+// and over.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "output/address_names.h"
+
+namespace patchbay {
+
+class AddressText {
+ public:
+  struct Entry {
+    uint64_t address = 0;
+    std::string plain;   // "name", or "0x1234" when no function is known there
+    std::string offset;  // "name+0x10", or as plain
+    std::string full;    // "name+0x10/0x80", or as plain; "(null)" for 0
+    bool known = false;
+  };
+  // `names` may be null, and may be replaced (drop() then): it must outlive this.
+  // `escape`: names come from a foreign file and must not command a terminal.
+  AddressText(AddressNames* names, bool escape);
+  // Valid until the next call.
+  const Entry& of(uint64_t address);
+  void drop();  // the program's modules have changed
+
+ private:
+  AddressNames* names_;
+  bool escape_;
+  std::vector<Entry> cache_;
+};
+
+}  // namespace patchbay

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: MIT
+#include "output/event_text.h"
+
+#include <algorithm>
+
+#include "output/text_put.h"
+#include "output/trace_line.h"
+
+namespace patchbay {
+
+namespace {
+
+enum class Kind : uint8_t {
+  kSigned,
+  kUnsigned,
+  kHex,
+  kSymbol,
+  kChar,
+  kFloat,
+  kDouble,
+  kText,      // char[N]: up to the first NUL
+  kDataLoc,   // u32: offset from the record's start, length << 16
+  kRelLoc,    // the same, from the end of the u32
+  kRestText,  // char[] that runs to the end of the record
+};
+
+bool is_char_type(std::string_view type) {
+  return type == "char" || type == "unsigned char" || type == "signed char" || type == "const char";
+}
+
+Kind scalar_kind(const EventField& field, std::string_view type, bool function_event) {
+  bool is_unsigned = type.starts_with("unsigned ");
+  std::string_view base = is_unsigned ? type.substr(9) : type;
+  if (base == "symbol") return Kind::kSymbol;
+  if (base == "float") return Kind::kFloat;
+  if (base == "double") return Kind::kDouble;
+  if (is_char_type(type) && function_event) return Kind::kChar;
+  if (base.size() >= 2 && base[0] == 'x' && base[1] >= '1' && base[1] <= '9') return Kind::kHex;
+  if (type.ends_with("*") || (!function_event && base == "long" && is_unsigned)) return Kind::kHex;
+  return field.is_signed ? Kind::kSigned : Kind::kUnsigned;
+}
+
+uint32_t element_size(std::string_view type) {
+  if (type.ends_with("64") || type.ends_with("long") || type == "symbol" || type == "double" ||
+      type.ends_with("*"))
+    return 8;
+  if (type.ends_with("16") || type.ends_with("short")) return 2;
+  return type.ends_with("8") || is_char_type(type) ? 1 : 4;
+}
+
+bool is_function_event(const EventCall& event) {
+  return event.system == "functions" && event.fields.size() >= 2 &&
+         event.fields[0].name == "__parent_ip" && event.fields[1].name == "__ip";
+}
+
+}  // namespace
+
+struct EventText::Step {
+  Kind kind = Kind::kUnsigned;
+  uint32_t offset = 0, elem = 0, count = 0;  // count 0: not an array
+  uint32_t size = 0;
+  Kind elem_kind = Kind::kUnsigned;  // of a dynamic array
+  bool text_pointer = false;         // const char *
+  std::string label;                 // "name="
+  std::string name;
+
+  Step() = default;
+  Step(const EventField& field, bool function_event, bool escape);
+  void append(std::string* out, std::span<const uint8_t> record, TextContext* context,
+              bool json) const;
+  void append_scalar(std::string* out, const uint8_t* at, TextContext* context, bool json) const;
+  void append_elements(std::string* out, std::span<const uint8_t> bytes, TextContext* context,
+                       bool json) const;
+  std::span<const uint8_t> dynamic(std::span<const uint8_t> record) const;
+  void append_debug(std::string* out, std::span<const uint8_t> record, TextContext* context) const;
+};
+
+EventText::Step::Step(const EventField& field, bool function_event, bool escape)
+    : offset(field.offset), size(field.size) {
+  std::string_view type = field.type;
+  if (escape) {
+    append_escaped(&name, field.name);
+  } else {
+    name = field.name;
+  }
+  label = name + "=";
+  text_pointer = type.ends_with("char *") && field.size == 8;
+  bool data_loc = type.starts_with("__data_loc "), rel_loc = type.starts_with("__rel_loc ");
+  if (data_loc || rel_loc) {
+    std::string_view of = type.substr(type.find(' ') + 1);
+    of = of.substr(0, of.find('['));
+    kind = data_loc ? Kind::kDataLoc : Kind::kRelLoc;
+    elem_kind = is_char_type(of) ? Kind::kText : scalar_kind(field, of, function_event);
+    elem = element_size(of);
+    return;
+  }
+  bool array = field.array_len || !field.brackets.empty() || field.size == 0;
+  if (is_char_type(type) && array) {
+    kind = field.size ? Kind::kText : Kind::kRestText;
+    elem = field.size;
+    return;
+  }
+  kind = scalar_kind(field, type, function_event);
+  count = field.array_len;
+  elem = field.array_len ? field.size / field.array_len : field.size;
+  if (kind == Kind::kSymbol || kind == Kind::kDouble) elem = 8;
+  if (kind == Kind::kFloat) elem = 4;
+  if (elem != 1 && elem != 2 && elem != 4 && elem != 8) {  // a struct: its bytes
+    count = field.size;
+    elem = 1;
+    kind = Kind::kHex;
+  }
+}
+
+namespace {
+
+void append_text(std::string* out, std::span<const uint8_t> bytes, const TextContext* context,
+                 bool json) {
+  std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  text = text.substr(0, text.find('\0'));
+  if (json) return append_json_string(out, text);
+  if (context->escape) return append_escaped(out, text);
+  *out += text;
+}
+
+template <typename T>
+void append_real(std::string* out, T value, bool json) {
+  bool number = value - value == 0;  // JSON has neither infinities nor NaN
+  if (json && !number) {
+    *out += "null";
+  } else {
+    put_float(out, value);
+  }
+}
+
+}  // namespace
+
+void EventText::Step::append_scalar(std::string* out, const uint8_t* at, TextContext* context,
+                                    bool json) const {
+  uint64_t value = 0;
+  std::memcpy(&value, at, elem);
+  switch (kind) {
+    case Kind::kSigned: {
+      int unused = 64 - 8 * int(elem);
+      return put_number(out, int64_t(value << unused) >> unused);
+    }
+    case Kind::kHex:
+      return put_number(out, value, json ? 10 : 16);
+    case Kind::kSymbol: {
+      const std::string& text = context->addresses->of(value).full;
+      if (json) return append_json_string(out, text);
+      *out += text;
+      return;
+    }
+    case Kind::kChar:
+      return append_text(out, {at, 1}, context, json);
+    case Kind::kFloat:
+      return append_real(out, load<float>(at), json);
+    case Kind::kDouble:
+      return append_real(out, load<double>(at), json);
+    default:
+      return put_number(out, value);
+  }
+}
+
+void EventText::Step::append_elements(std::string* out, std::span<const uint8_t> bytes,
+                                      TextContext* context, bool json) const {
+  if (json) *out += '[';
+  for (size_t i = 0; (i + 1) * elem <= bytes.size(); i++) {
+    if (i) *out += ',';
+    append_scalar(out, bytes.data() + i * elem, context, json);
+  }
+  if (json) *out += ']';
+}
+
+// The bytes that a __data_loc or __rel_loc names; none when they are not inside the record.
+std::span<const uint8_t> EventText::Step::dynamic(std::span<const uint8_t> record) const {
+  if (record.size() < 4 || offset > record.size() - 4) return {};
+  uint32_t where = load<uint32_t>(record.data() + offset);
+  size_t begin = (where & 0xffff) + (kind == Kind::kRelLoc ? size_t(offset) + 4 : 0);
+  size_t length = where >> 16;
+  if (begin > record.size() || length > record.size() - begin) return {};
+  return record.subspan(begin, length);
+}
+
+void EventText::Step::append(std::string* out, std::span<const uint8_t> record,
+                             TextContext* context, bool json) const {
+  if (offset > record.size()) {
+    *out += json ? "null" : "(cut)";
+    return;
+  }
+  std::span<const uint8_t> rest = record.subspan(offset);
+  if (kind == Kind::kRestText) return append_text(out, rest, context, json);
+  if (kind == Kind::kText)
+    return append_text(out, rest.first(std::min<size_t>(elem, rest.size())), context, json);
+  if (kind == Kind::kDataLoc || kind == Kind::kRelLoc) {
+    if (elem_kind == Kind::kText) return append_text(out, dynamic(record), context, json);
+    Step element;
+    element.kind = elem_kind;
+    element.elem = elem;
+    return element.append_elements(out, dynamic(record), context, json);
+  }
+  if (count) {
+    size_t bytes = std::min<size_t>(size_t(count) * elem, rest.size());
+    return append_elements(out, rest.first(bytes), context, json);
+  }
+  if (elem > rest.size()) {
+    *out += json ? "null" : "(cut)";
+    return;
+  }
+  append_scalar(out, rest.data(), context, json);
+}
+
+// kernel/trace/trace_output.c print_fields(); where the kernel has <INVALID>, for fields of odd
+// sizes, their bytes are shown.
+void EventText::Step::append_debug(std::string* out, std::span<const uint8_t> record,
+                                   TextContext* context) const {
+  if (offset > record.size() || size > record.size() - offset) {
+    *out += "<OVERFLOW>";
+    return;
+  }
+  const uint8_t* at = record.data() + offset;
+  bool is_dynamic = kind == Kind::kDataLoc || kind == Kind::kRelLoc;
+  if (kind == Kind::kText || kind == Kind::kRestText || (is_dynamic && elem_kind == Kind::kText))
+    return append(out, record, context, false);
+  std::span<const uint8_t> bytes = is_dynamic ? dynamic(record) : record.subspan(offset, size);
+  if (is_dynamic || (size != 1 && size != 2 && size != 4 && size != 8)) {
+    for (size_t i = 0; i < bytes.size(); i++) {
+      if (i) *out += ',';
+      put_hex_byte(out, bytes[i]);
+    }
+    return;
+  }
+  uint64_t value = 0;
+  std::memcpy(&value, at, size);
+  if (text_pointer) {
+    *out += "(0x";
+    put_padded(out, value, 16, '0', 16);
+  } else if (size == 1) {
+    if (value >= 0x20 && value < 0x7f) *out += {'\'', char(value), '\''};
+    *out += '(';
+    put_number(out, value);
+  } else {
+    *out += "0x";
+    put_hex(out, value);
+    *out += " (";
+    size == 4   ? put_number(out, int32_t(value))
+    : size == 8 ? put_number(out, int64_t(value))
+                : put_number(out, value);
+  }
+  *out += ')';
+}
+
+EventText::EventText(const EventCall& event, bool escape) : id_(event.id) {
+  if (escape) {
+    append_escaped(&name_, event.name);
+  } else {
+    name_ = event.name;
+  }
+  bool function_event = is_function_event(event);
+  for (const EventField& field : event.fields) steps_.emplace_back(field, function_event, escape);
+  bool marker = event.system == "ftrace" && event.fields.size() == 2 &&
+                event.fields[1].name == "buf" && event.fields[1].size == 0;
+  if (function_event) {
+    style_ = Style::kFunction;
+  } else if (marker && name_ == "print" && event.fields[0].size == 8) {
+    style_ = Style::kMarker;
+  } else if (marker && name_ == "raw_data" && event.fields[0].size == 4) {
+    style_ = Style::kRawMarker;
+  } else if ((format_ = PrintFormat::compile(event)) != nullptr) {
+    style_ = Style::kFormat;
+  }
+}
+
+EventText::~EventText() = default;
+
+// kernel/trace/trace_output.c seq_print_ip_sym()
+void append_symbol(std::string* out, uint64_t address, TextContext* context) {
+  const AddressText::Entry& entry = context->addresses->of(address);
+  *out += context->sym_offset && address ? entry.full : entry.plain;
+  if (!context->sym_addr) return;
+  *out += " <";
+  put_padded(out, address, 16, '0', 16);
+  *out += '>';
+}
+
+void EventText::append_function(std::string* out, std::span<const uint8_t> record,
+                                TextContext* context) const {
+  append_symbol(out, load<uint64_t>(record.data() + 8), context);
+  *out += "->";
+  append_symbol(out, load<uint64_t>(record.data() + 16), context);
+  *out += '(';
+  for (size_t i = 2; i < steps_.size(); i++) {
+    if (i > 2) *out += ", ";
+    *out += steps_[i].label;
+    steps_[i].append(out, record, context, false);
+  }
+  *out += ')';
+}
+
+namespace {
+
+void append_marker_text(std::string* out, std::span<const uint8_t> record,
+                        const TextContext* context) {
+  std::string_view text(reinterpret_cast<const char*>(record.data()), record.size());
+  text = text.substr(16);
+  text = text.substr(0, text.find('\0'));
+  if (text.ends_with('\n')) text.remove_suffix(1);
+  if (context->escape) return append_escaped(out, text);
+  *out += text;
+}
+
+}  // namespace
+
+// The address says who wrote it: a kernel's tracing_mark_write, or, without a name, ours.
+void EventText::append_marker(std::string* out, std::span<const uint8_t> record,
+                              TextContext* context) const {
+  uint64_t ip = load<uint64_t>(record.data() + 8);
+  if (context->addresses->of(ip).known) {
+    append_symbol(out, ip, context);
+  } else {
+    *out += "tracing_mark_write";
+  }
+  *out += ": ";
+  append_marker_text(out, record, context);
+}
+
+void EventText::append_raw_marker(std::string* out, std::span<const uint8_t> record) {
+  *out += "# ";
+  put_hex(out, load<uint32_t>(record.data() + 8));
+  *out += " buf:";
+  for (uint8_t byte : record.subspan(12)) {
+    *out += ' ';
+    put_hex_byte(out, byte);
+  }
+}
+
+void EventText::append(std::string* out, std::span<const uint8_t> record,
+                       TextContext* context) const {
+  if (style_ == Style::kFunction && record.size() >= 24)
+    return append_function(out, record, context);
+  if (style_ == Style::kMarker && record.size() >= 16) return append_marker(out, record, context);
+  if (style_ == Style::kRawMarker && record.size() >= 12) return append_raw_marker(out, record);
+  *out += name_;
+  *out += ':';
+  if (style_ == Style::kFormat) {
+    *out += ' ';
+    return format_->append(out, record, context);
+  }
+  for (const Step& step : steps_) {
+    *out += ' ';
+    *out += step.label;
+    step.append(out, record, context, false);
+  }
+}
+
+void EventText::append_fields(std::string* out, std::span<const uint8_t> record,
+                              TextContext* context) const {
+  *out += name_;
+  *out += ':';
+  for (const Step& step : steps_) {
+    *out += ' ';
+    *out += step.label;
+    step.append_debug(out, record, context);
+  }
+  if (out->ends_with('\n')) out->pop_back();
+}
+
+void EventText::append_raw(std::string* out, std::span<const uint8_t> record,
+                           TextContext* context) const {
+  if (style_ == Style::kRawMarker && record.size() >= 12) return append_raw_marker(out, record);
+  if (style_ == Style::kMarker && record.size() >= 16) {
+    *out += "# ";
+    put_hex(out, load<uint64_t>(record.data() + 8));
+    *out += ' ';
+    return append_marker_text(out, record, context);
+  }
+  *out += "type: ";
+  put_number(out, id_);
+}
+
+void EventText::append_json(std::string* out, std::span<const uint8_t> record,
+                            TextContext* context) const {
+  size_t first = 0;
+  if (style_ == Style::kFunction && record.size() >= 24) {
+    *out += ",\"caller\":";
+    append_json_string(out, context->addresses->of(load<uint64_t>(record.data() + 8)).full);
+    *out += ",\"function\":";
+    append_json_string(out, context->addresses->of(load<uint64_t>(record.data() + 16)).plain);
+    first = 2;
+  }
+  *out += ",\"fields\":{";
+  for (size_t i = first; i < steps_.size(); i++) {
+    if (i > first) *out += ',';
+    append_json_string(out, steps_[i].name);
+    *out += ':';
+    steps_[i].append(out, record, context, true);
+  }
+  *out += '}';
+}
+
+}  // namespace patchbay

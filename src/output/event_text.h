@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+//
+// What stands behind the time in a line: one event's record as text. Each event is compiled once;
+// it then owns all it needs, so it also serves when the event itself is gone.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "event/event_call.h"
+#include "output/print_fmt.h"
+
+namespace patchbay {
+
+class EventText {
+ public:
+  // `escape`: the format is foreign, its names must not command a terminal.
+  explicit EventText(const EventCall& call, bool escape = false);
+  ~EventText();
+
+  const std::string& name() const { return name_; }
+  uint16_t id() const { return id_; }
+
+  // Without a newline at the end (a marker's own is left away):
+  //   function events  caller->func(a=1, s=text)
+  //   markers          tracing_mark_write: text      # 41 buf: 61 62
+  //   any other        name: <print fmt>, or name: a=1 b=2 when it has none that can be understood
+  // What lies behind the record's end is shown as (cut), never read.
+  void append(std::string* out, std::span<const uint8_t> record, TextContext* context) const;
+  // Option `fields`: name: a=0x1 (1) s=text
+  void append_fields(std::string* out, std::span<const uint8_t> record, TextContext* context) const;
+  // Option `raw`: type: 17, and for markers # <ip hex> text and # <id hex> buf: …
+  void append_raw(std::string* out, std::span<const uint8_t> record, TextContext* context) const;
+  // "caller":…,"function":…,"fields":{…} for report --json.
+  void append_json(std::string* out, std::span<const uint8_t> record, TextContext* context) const;
+
+ private:
+  struct Step;
+  enum class Style : uint8_t { kFunction, kMarker, kRawMarker, kFormat, kFields };
+  void append_function(std::string* out, std::span<const uint8_t> record,
+                       TextContext* context) const;
+  void append_marker(std::string* out, std::span<const uint8_t> record, TextContext* context) const;
+  static void append_raw_marker(std::string* out, std::span<const uint8_t> record);
+
+  std::string name_;
+  uint16_t id_ = 0;
+  Style style_ = Style::kFields;
+  std::vector<Step> steps_;
+  std::unique_ptr<PrintFormat> format_;
+};
+
+// A function's name as the options sym-offset and sym-addr want it.
+void append_symbol(std::string* out, uint64_t address, TextContext* context);
+
+}  // namespace patchbay
