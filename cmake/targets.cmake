@@ -4,6 +4,8 @@
 #   *_fuzz.cc       libFuzzer targets                        *_bench.cc  Google Benchmark programs
 find_package(Threads REQUIRED)
 find_package(zydis REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(FUSE3 REQUIRED IMPORTED_TARGET fuse3)  # the tool's alone, never the agent's
 find_package(GTest)
 find_package(benchmark)
 
@@ -71,7 +73,7 @@ set_target_properties(patchbay_agent PROPERTIES
 file(GLOB tool_sources CONFIGURE_DEPENDS cmd/*.cc)
 list(FILTER tool_sources EXCLUDE REGEX "_test\\.cc$")
 add_executable(patchbay ${tool_sources})
-target_link_libraries(patchbay PRIVATE pb_core)
+target_link_libraries(patchbay PRIVATE pb_core PkgConfig::FUSE3)
 
 # --- examples, the small nasty programs of the tests, benchmarks, unit tests, fuzzers
 include(cmake/programs.cmake)

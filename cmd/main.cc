@@ -33,6 +33,7 @@ constexpr Command kCommands[] = {
     {"cat", run_cat, "read a tracefs file of a process"},
     {"write", run_write, "write to a tracefs file of a process"},
     {"ls", run_ls, "list a tracefs directory of a process"},
+    {"mount", run_mount, "show the tracefs of a process, or of all, as a directory"},
     {"help", run_help, "print this text, or that of a command"},
     {"version", run_version, "print the version"},
 };
