@@ -3,105 +3,75 @@
 
 #include <charconv>
 
-#include "tracefs/files/files.h"
+#include "tracefs/directories.h"
 
 namespace patchbay::tracefs {
 namespace {
 
-using DirectoryPtr = std::unique_ptr<Directory>;
-
-// A directory whose entries are a table. An entry may answer null: then it is absent now.
-class TableDirectory : public Directory {
- public:
-  struct Entry {
-    const char* name;
-    std::function<FilePtr()> file;  // exactly one of file, directory
-    std::function<DirectoryPtr()> directory;
-  };
-  explicit TableDirectory(std::vector<Entry> entries) : entries_(std::move(entries)) {}
-
-  std::vector<std::string> list() override {
-    std::vector<std::string> names;
-    for (const Entry& entry : entries_) {
-      if (entry.file && entry.file()) names.push_back(entry.name);
-      if (entry.directory && entry.directory()) names.push_back(std::string(entry.name) + "/");
-    }
-    return names;
-  }
-  FilePtr file(std::string_view name) override {
-    for (const Entry& entry : entries_) {
-      if (entry.file && name == entry.name) return entry.file();
-    }
-    return nullptr;
-  }
-  DirectoryPtr directory(std::string_view name) override {
-    for (const Entry& entry : entries_) {
-      if (entry.directory && name == entry.name) return entry.directory();
-    }
-    return nullptr;
-  }
-
- private:
-  std::vector<Entry> entries_;
-};
-using Entries = std::vector<TableDirectory::Entry>;
-
-DirectoryPtr make_table(Entries entries) {
-  return std::make_unique<TableDirectory>(std::move(entries));
-}
-
-// events/functions/NAME
-DirectoryPtr make_event_directory(const TreeContext& context, std::string event) {
-  return make_table(Entries{
-      {"enable", [&context, event] { return make_event_enable(context, event); }, {}},
-      {"format", [&context, event] { return make_event_format(context, event); }, {}},
-      {"id", [&context, event] { return make_event_id(context, event); }, {}},
-  });
-}
-
-// events/functions: one directory an event.
-class FunctionsDirectory : public Directory {
- public:
-  explicit FunctionsDirectory(const TreeContext& context) : context_(context) {}
-  std::vector<std::string> list() override {
-    std::vector<std::string> names{"enable"};
-    for (const std::string& event : context_.events.event_names()) names.push_back(event + "/");
-    return names;
-  }
-  FilePtr file(std::string_view name) override {
-    return name == "enable" ? make_events_enable(context_) : nullptr;
-  }
-  DirectoryPtr directory(std::string_view name) override {
-    if (!context_.events.find(name)) return nullptr;
-    return make_event_directory(context_, std::string(name));
-  }
-
- private:
-  const TreeContext& context_;
+// In alphabetical order, as ls shows them.
+constexpr Entry kArrayEntries[] = {
+    {"README", make_readme, nullptr, true},
+    {"available_events", make_available_events, nullptr, true},
+    {"available_filter_functions", make_available_filter_functions, nullptr, true},
+    {"available_tracers", make_available_tracers, nullptr},
+    {"buffer_percent", make_buffer_percent, nullptr},
+    {"buffer_size_kb", make_buffer_size_kb, nullptr},
+    {"buffer_subbuf_size_kb", make_buffer_subbuf_size_kb, nullptr},
+    {"buffer_total_size_kb", make_buffer_total_size_kb, nullptr},
+    {"current_tracer", make_current_tracer, nullptr},
+    {"debug", nullptr, make_debug_directory, true},
+    {"error_log", make_error_log, nullptr},
+    {"events", nullptr, make_events_directory},
+    {"free_buffer", make_free_buffer, nullptr},
+    {"function_events", make_function_events, nullptr, true},
+    {"instances", nullptr, make_instances_directory, true},
+    {"options", nullptr, make_options_directory},
+    {"per_cpu", nullptr, make_per_cpu_directory},
+    {"printk_formats", make_printk_formats, nullptr, true},
+    {"saved_cmdlines", make_saved_cmdlines, nullptr, true},
+    {"saved_cmdlines_size", make_saved_cmdlines_size, nullptr, true},
+    {"saved_tgids", make_saved_tgids, nullptr, true},
+    {"set_event", make_set_event, nullptr},
+    {"set_event_notrace_pid", make_set_event_notrace_pid, nullptr},
+    {"set_event_pid", make_set_event_pid, nullptr},
+    {"show_event_filters", make_show_event_filters, nullptr},
+    {"snapshot", make_snapshot, nullptr},
+    {"timestamp_mode", make_timestamp_mode, nullptr},
+    {"trace", make_trace, nullptr},
+    {"trace_clock", make_trace_clock, nullptr},
+    {"trace_marker", make_trace_marker, nullptr},
+    {"trace_marker_raw", make_trace_marker_raw, nullptr},
+    {"trace_options", make_trace_options, nullptr},
+    {"trace_pipe", make_trace_pipe, nullptr},
+    {"tracing_cpumask", make_tracing_cpumask, nullptr},
+    {"tracing_on", make_tracing_on, nullptr},
 };
 
-// events/functions is there as long as the system has an event, as in the kernel.
-DirectoryPtr make_functions(const TreeContext& context) {
-  if (context.events.event_names().empty()) return nullptr;
-  return std::make_unique<FunctionsDirectory>(context);
-}
+constexpr Entry kCpuEntries[] = {
+    {"buffer_size_kb", make_buffer_size_kb, nullptr},
+    {"snapshot", make_snapshot, nullptr},
+    {"snapshot_raw", make_snapshot_raw, nullptr},
+    {"stats", make_stats, nullptr},
+    {"trace", make_trace, nullptr},
+    {"trace_pipe", make_trace_pipe, nullptr},
+    {"trace_pipe_raw", make_trace_pipe_raw, nullptr},
+};
 
-DirectoryPtr make_events(const TreeContext& context) {
-  return make_table(Entries{
-      {"enable", [&context] { return make_events_enable(context); }, {}},
-      {"functions", {}, [&context] { return make_functions(context); }},
-      {"header_event", [&context] { return make_header_event(context); }, {}},
-      {"header_page", [&context] { return make_header_page(context); }, {}},
-  });
-}
+constexpr Entry kDebugEntries[] = {
+    {"call_sites", make_call_sites, nullptr},
+    {"counters", make_counters, nullptr},
+    {"no_rseq_stats", make_no_rseq_stats, nullptr},
+    {"refused_functions", make_refused_functions, nullptr},
+    {"status", make_status, nullptr},
+};
 
 // per_cpu: cpu0 … cpuN-1.
 class PerCpuDirectory : public Directory {
  public:
-  explicit PerCpuDirectory(const TreeContext& context) : context_(context) {}
+  explicit PerCpuDirectory(const Place& place) : place_(place) {}
   std::vector<std::string> list() override {
     std::vector<std::string> names;
-    for (uint32_t cpu = 0; cpu < context_.buffer.rings()->nr_cpus; cpu++) {
+    for (uint32_t cpu = 0; cpu < nr_cpus(); cpu++) {
       names.push_back("cpu" + std::to_string(cpu) + "/");
     }
     return names;
@@ -109,52 +79,149 @@ class PerCpuDirectory : public Directory {
   FilePtr file(std::string_view) override { return nullptr; }
   DirectoryPtr directory(std::string_view name) override {
     uint32_t cpu = 0;
-    if (name.substr(0, 3) != "cpu" || !parse_cpu(name.substr(3), &cpu)) return nullptr;
-    const TreeContext& context = context_;
-    return make_table(Entries{{"stats", [&context, cpu] { return make_stats(context, cpu); }, {}}});
+    if (!name.starts_with("cpu") || !parse_cpu(name.substr(3), &cpu)) return nullptr;
+    Place place = place_;
+    place.cpu = int32_t(cpu);
+    return std::make_unique<TableDirectory>(kCpuEntries, std::move(place));
   }
 
  private:
+  uint32_t nr_cpus() const {
+    Result<TraceArray*> array = place_.find_array();
+    return array.ok() ? (*array)->buffer->rings()->nr_cpus : 0;
+  }
   // Only the number as it is listed: no sign, no leading zero.
   bool parse_cpu(std::string_view text, uint32_t* cpu) const {
     auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *cpu);
-    return error == std::errc() && std::to_string(*cpu) == text &&
-           *cpu < context_.buffer.rings()->nr_cpus;
+    return error == std::errc() && end == text.data() + text.size() &&
+           (text[0] != '0' || text.size() == 1) && *cpu < nr_cpus();
   }
-  const TreeContext& context_;
+  const Place place_;
 };
 
-DirectoryPtr make_debug(const TreeContext& context) {
-  return make_table(Entries{
-      {"call_sites", [&context] { return make_call_sites(context); }, {}},
-      {"counters", [&context] { return make_counters(context); }, {}},
-      {"no_rseq_stats",
-       [&context] { return make_stats(context, context.buffer.rings()->nr_cpus); },
-       {}},
-      {"refused_functions", [&context] { return make_refused_functions(context); }, {}},
-      {"status", [&context] { return make_status(context); }, {}},
-  });
+// options: one file an option; some are the top instance's only.
+class OptionsDirectory : public Directory {
+ public:
+  explicit OptionsDirectory(const Place& place) : place_(place) {}
+  std::vector<std::string> list() override {
+    std::vector<std::string> names;
+    for (const TraceOptionInfo& info : kTraceOptions) {
+      if (is_here(info)) names.emplace_back(info.name);
+    }
+    return names;
+  }
+  FilePtr file(std::string_view name) override {
+    for (size_t i = 0; i < kTraceOptions.size(); i++) {
+      if (kTraceOptions[i].name != name || !is_here(kTraceOptions[i])) continue;
+      Place place = place_;
+      place.option = uint8_t(i);
+      return make_option(place);
+    }
+    return nullptr;
+  }
+  DirectoryPtr directory(std::string_view) override { return nullptr; }
+
+ private:
+  bool is_here(const TraceOptionInfo& info) const { return place_.is_top() || !info.top_only; }
+  const Place place_;
+};
+
+// instances: mkdir makes one, rmdir removes it.
+class InstancesDirectory : public Directory {
+ public:
+  explicit InstancesDirectory(const Place& place) : place_(place) {}
+  std::vector<std::string> list() override {
+    std::vector<std::string> names;
+    for (const TraceArray* array : place_.registry().arrays()) names.push_back(array->name + "/");
+    return names;
+  }
+  FilePtr file(std::string_view) override { return nullptr; }
+  DirectoryPtr directory(std::string_view name) override {
+    if (name.empty() || !place_.registry().find_array(name)) return nullptr;
+    Place place = place_;
+    place.array = name;
+    return make_array_directory(place);
+  }
+  Status make_directory(std::string_view name) override {
+    Result<TraceArray*> made = place_.registry().create_array(name);
+    return made.ok() ? Status() : made.error();
+  }
+  Status remove_directory(std::string_view name) override {
+    return place_.registry().remove_array(name);
+  }
+
+ private:
+  const Place place_;
+};
+
+Place place_of_root(TreeState* tree) {
+  Place place;
+  place.tree = tree;
+  return place;
 }
+
+// The root owns what all files of the tree share.
+class Root : public TableDirectory {
+ public:
+  explicit Root(std::unique_ptr<TreeState> state)
+      : TableDirectory(kArrayEntries, place_of_root(state.get()), kRootMode),
+        state_(std::move(state)) {}
+
+ private:
+  const std::unique_ptr<TreeState> state_;
+};
 
 }  // namespace
 
+std::vector<std::string> TableDirectory::list() {
+  std::vector<std::string> names;
+  for (const Entry& entry : entries_) {
+    if (entry.top_only && !place_.is_top()) continue;
+    if (entry.file && entry.file(place_)) names.emplace_back(entry.name);
+    if (entry.directory && entry.directory(place_)) names.push_back(std::string(entry.name) + "/");
+  }
+  return names;
+}
+
+const Entry* TableDirectory::find(std::string_view name) const {
+  for (const Entry& entry : entries_) {
+    if (entry.name == name) return entry.top_only && !place_.is_top() ? nullptr : &entry;
+  }
+  return nullptr;
+}
+
+FilePtr TableDirectory::file(std::string_view name) {
+  const Entry* entry = find(name);
+  return entry && entry->file ? entry->file(place_) : nullptr;
+}
+
+DirectoryPtr TableDirectory::directory(std::string_view name) {
+  const Entry* entry = find(name);
+  return entry && entry->directory ? entry->directory(place_) : nullptr;
+}
+
+DirectoryPtr make_array_directory(const Place& place) {
+  return std::make_unique<TableDirectory>(kArrayEntries, place);
+}
+
+DirectoryPtr make_options_directory(const Place& place) {
+  return std::make_unique<OptionsDirectory>(place);
+}
+
+DirectoryPtr make_per_cpu_directory(const Place& place) {
+  return std::make_unique<PerCpuDirectory>(place);
+}
+
+DirectoryPtr make_instances_directory(const Place& place) {
+  return std::make_unique<InstancesDirectory>(place);
+}
+
+DirectoryPtr make_debug_directory(const Place& place) {
+  return std::make_unique<TableDirectory>(kDebugEntries, place);
+}
+
 DirectoryPtr make_root(const TreeContext& context) {
-  return make_table(Entries{
-      {"README", [&context] { return make_readme(context); }, {}},
-      {"available_events", [&context] { return make_available_events(context); }, {}},
-      {"available_filter_functions",
-       [&context] { return make_available_filter_functions(context); },
-       {}},
-      {"buffer_size_kb", [&context] { return make_buffer_size_kb(context); }, {}},
-      {"buffer_total_size_kb", [&context] { return make_buffer_total_size_kb(context); }, {}},
-      {"debug", {}, [&context] { return make_debug(context); }},
-      {"events", {}, [&context] { return make_events(context); }},
-      {"function_events", [&context] { return make_function_events(context); }, {}},
-      {"per_cpu", {}, [&context] { return std::make_unique<PerCpuDirectory>(context); }},
-      {"saved_cmdlines", [&context] { return make_saved_cmdlines(context); }, {}},
-      {"set_event", [&context] { return make_set_event(context); }, {}},
-      {"tracing_on", [&context] { return make_tracing_on(context); }, {}},
-  });
+  return std::make_unique<Root>(std::make_unique<TreeState>(context));
 }
 
 }  // namespace patchbay::tracefs

@@ -19,11 +19,14 @@ std::string_view take_component(std::string_view& path) {
 class RootView : public Directory {
  public:
   explicit RootView(Directory& root) : root_(root) {}
+  uint32_t mode() const override { return root_.mode(); }
   std::vector<std::string> list() override { return root_.list(); }
   std::unique_ptr<File> file(std::string_view name) override { return root_.file(name); }
   std::unique_ptr<Directory> directory(std::string_view name) override {
     return root_.directory(name);
   }
+  Status make_directory(std::string_view name) override { return root_.make_directory(name); }
+  Status remove_directory(std::string_view name) override { return root_.remove_directory(name); }
 
  private:
   Directory& root_;
@@ -35,6 +38,17 @@ Error not_there(std::string_view path) {
 }
 
 }  // namespace
+
+Result<std::string> File::read_next(size_t size, ReadMode) {
+  if (!text_) {
+    Result<std::string> text = read();
+    if (!text.ok()) return text.error();
+    text_ = std::move(*text);
+  }
+  std::string part = text_->substr(position_, size);
+  position_ += part.size();
+  return part;
+}
 
 Result<Node> lookup(Directory& root, std::string_view path) {
   Node node;

@@ -52,8 +52,8 @@ class File {
     (void)caller;
     return write(bytes);
   }
-  virtual Status flush() { return {}; }           // close(2) of one descriptor: its error is shown
-  virtual bool readable() { return true; }        // poll
+  virtual Status flush() { return {}; }     // close(2) of one descriptor: its error is shown
+  virtual bool readable() { return true; }  // poll
   virtual Status ioctl(uint32_t command) {  // ENOTTY
     (void)command;
     return user_error(ENOTTY, "This file has no such ioctl.");

@@ -5,7 +5,6 @@
 
 #include <cerrno>
 
-#include "tracefs/set_event_spec.h"
 #include "tracefs/write_style.h"
 
 namespace patchbay::tracefs {
@@ -146,36 +145,6 @@ TEST(Tokens, OneAWriteWithAShortCount) {
   EXPECT_EQ(take_token(" \n\t")->consumed, 3u);
   EXPECT_TRUE(take_token(std::string(127, 'x')).ok());
   EXPECT_EQ(take_token(std::string(128, 'x')).error().errno_value, EINVAL);
-}
-
-TEST(EventSpec, MatchesExactly) {
-  const struct {
-    const char* word;
-    const char* system;
-    const char* event;
-    bool matches;
-  } table[] = {
-      {"functions:read", "functions", "read", true},
-      {"functions:read", "functions", "write", false},
-      {"functions:", "functions", "read", true},
-      {"functions:*", "functions", "read", true},
-      {"*:*", "functions", "read", true},
-      {"*:", "functions", "read", true},
-      {":read", "functions", "read", true},
-      {"*:read", "functions", "read", true},
-      {":write", "functions", "read", false},
-      {"read", "functions", "read", true},
-      {"functions", "functions", "read", true},
-      {"rea*", "functions", "read", false},
-      {"other:read", "functions", "read", false},
-      {"!functions:read", "functions", "read", true},
-      {"*", "functions", "read", false},
-  };
-  for (const auto& row : table) {
-    EXPECT_EQ(parse_event_spec(row.word).matches(row.system, row.event), row.matches) << row.word;
-  }
-  EXPECT_FALSE(parse_event_spec("!functions:read").on);
-  EXPECT_TRUE(parse_event_spec("functions:read").on);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@ namespace patchbay::tracefs {
 namespace {
 
 bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+bool ends_word(char c) { return is_blank(c) || c == '\0'; }
 
 std::string_view without_leading_blanks(std::string_view text) {
   while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
@@ -63,12 +64,26 @@ Result<size_t> for_each_line(std::string_view bytes,
 Result<Token> take_token(std::string_view bytes) {
   std::string_view rest = without_leading_blanks(bytes);
   size_t length = 0;
-  while (length < rest.size() && !is_blank(rest[length])) length++;
+  while (length < rest.size() && !ends_word(rest[length])) length++;
   if (length > kMaxToken)
     return user_error(EINVAL, "A word in this file has at most 127 characters.");
   Token token{rest.substr(0, length), bytes.size() - rest.size() + length};
-  if (length < rest.size()) token.consumed++;  // the blank that ends the word
+  if (length < rest.size()) token.consumed++;  // the blank or NUL that ends the word
   return token;
+}
+
+Result<std::string_view> take_whole(std::string_view bytes, size_t limit) {
+  if (bytes.size() >= limit) {
+    return user_error(EINVAL,
+                      "A command of this file has less than " + std::to_string(limit) + " bytes.");
+  }
+  return bytes.substr(0, bytes.find('\0'));
+}
+
+std::string_view without_blanks_around(std::string_view text) {
+  text = without_leading_blanks(text);
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  return text;
 }
 
 }  // namespace patchbay::tracefs

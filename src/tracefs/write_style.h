@@ -14,7 +14,7 @@
 namespace patchbay::tracefs {
 
 inline constexpr size_t kMaxLine = 4095;  // with its newline
-inline constexpr size_t kMaxToken = 127;  // of set_event
+inline constexpr size_t kMaxToken = 127;  // of set_event and the pid lists
 
 // Style "number": base 10, one leading '+', one trailing newline. EINVAL, or ERANGE beyond 64 bits.
 Result<uint64_t> parse_number(std::string_view bytes);
@@ -27,12 +27,18 @@ Result<bool> parse_switch(std::string_view bytes);
 Result<size_t> for_each_line(std::string_view bytes,
                              const std::function<Status(std::string_view)>& execute);
 
-// Style "one token per write()": the first blank-terminated word. `consumed` counts the blanks
-// before it, the word, and one blank behind it. An empty word: only blanks were written.
+// Style "one token per write()": the first word, ended by a blank or a NUL. `consumed` counts the
+// blanks before it, the word, and the one character that ends it. An empty word: there was none.
 struct Token {
   std::string_view word;
   size_t consumed = 0;
 };
 Result<Token> take_token(std::string_view bytes);
+
+// Style "whole buffer": the one write is the command. EINVAL from `limit` bytes on; a NUL ends it.
+inline constexpr size_t kFilterLimit = 4096;
+inline constexpr size_t kOptionLimit = 64;
+Result<std::string_view> take_whole(std::string_view bytes, size_t limit);
+std::string_view without_blanks_around(std::string_view text);
 
 }  // namespace patchbay::tracefs

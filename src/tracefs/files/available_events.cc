@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
-// available_events: SYSTEM:EVENT of each event that exists.
+// available_events: SYSTEM:EVENT of each event that can be enabled.
 #include "tracefs/files/files.h"
 
 namespace patchbay::tracefs {
 
-FilePtr make_available_events(const TreeContext& context) {
-  return make_text_file([&context]() -> Result<std::string> {
+FilePtr make_available_events(const Place& place) {
+  return make_text_file(place, [](TraceArray& array, const Place& at) -> Result<std::string> {
     std::string text;
-    for (const std::string& name : context.events.event_names()) text += "functions:" + name + "\n";
+    for (const LiveEvent* event : at.registry().events_of(array, "")) {
+      if (event->can_enable) text += event->call.system + ":" + event->call.name + "\n";
+    }
     return text;
   });
 }

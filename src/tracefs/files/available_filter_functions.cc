@@ -4,9 +4,10 @@
 
 namespace patchbay::tracefs {
 
-FilePtr make_available_filter_functions(const TreeContext& context) {
-  return make_text_file(
-      [&context]() -> Result<std::string> { return context.events.available_functions(); });
+FilePtr make_available_filter_functions(const Place& place) {
+  return make_text_file(place, [](TraceArray&, const Place& at) -> Result<std::string> {
+    return at.tree->context.functions.available_functions();
+  });
 }
 
 }  // namespace patchbay::tracefs

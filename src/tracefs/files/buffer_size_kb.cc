@@ -1,28 +1,34 @@
 // SPDX-License-Identifier: MIT
-// buffer_size_kb, buffer_total_size_kb: KB of events that the buffer of one CPU, or of all of them,
-// holds. The size is chosen when the buffer is made, so both are only read.
+// buffer_size_kb, per_cpu/cpuN/buffer_size_kb: KB of events that the buffer of one CPU holds.
+// Before the first use the memory is not there: "7 (expanded: 1408)". "X": CPUs differ.
 #include "tracefs/files/files.h"
 
 namespace patchbay::tracefs {
 namespace {
 
-uint64_t useful_kb(const RingSet& rings) {
-  return uint64_t{rings.nr_subbufs} * (rings.subbuf_size - abi::kPageHeaderSize) >> 10;
+Result<std::string> show(TraceArray& array, const Place& place) {
+  const RingBuffer& buffer = *array.buffer;
+  uint32_t cpu = place.one_cpu().value_or(0);
+  uint64_t bytes = buffer.bytes_of(cpu);
+  if (place.cpu < 0) {
+    for (uint32_t other = 1; other < buffer.rings()->nr_cpus; other++) {
+      if (buffer.bytes_of(other) != bytes) return std::string("X\n");
+    }
+  }
+  std::string text = std::to_string(bytes >> 10);
+  if (!buffer.expanded())
+    text += " (expanded: " + std::to_string(place.tree->context.expanded_kb) + ")";
+  return text + "\n";
+}
+
+Status write(TraceArray& array, const Place& place, std::string_view bytes) {
+  Result<uint64_t> kb = parse_number(bytes);
+  if (!kb.ok()) return kb.error();
+  return place.registry().resize(array, place.one_cpu(), *kb);
 }
 
 }  // namespace
 
-FilePtr make_buffer_size_kb(const TreeContext& context) {
-  return make_text_file([&context]() -> Result<std::string> {
-    return std::to_string(useful_kb(*context.buffer.rings())) + "\n";
-  });
-}
-
-FilePtr make_buffer_total_size_kb(const TreeContext& context) {
-  return make_text_file([&context]() -> Result<std::string> {
-    const RingSet& rings = *context.buffer.rings();
-    return std::to_string(useful_kb(rings) * rings.nr_cpus) + "\n";
-  });
-}
+FilePtr make_buffer_size_kb(const Place& place) { return make_value_file(place, show, write); }
 
 }  // namespace patchbay::tracefs

@@ -4,9 +4,10 @@
 
 namespace patchbay::tracefs {
 
-FilePtr make_call_sites(const TreeContext& context) {
-  return make_text_file(
-      [&context]() -> Result<std::string> { return context.events.call_sites(); });
+FilePtr make_call_sites(const Place& place) {
+  return make_text_file(place, [](TraceArray&, const Place& at) -> Result<std::string> {
+    return at.tree->context.functions.call_sites();
+  });
 }
 
 }  // namespace patchbay::tracefs

@@ -1,35 +1,45 @@
 // SPDX-License-Identifier: MIT
-// events/enable, events/functions/enable: `0`, `1`, `X` (some), `?` (there is none).
-// events/functions/NAME/enable: `0` or `1`.
+// events/enable, events/SYSTEM/enable: `0`, `1`, `X` (some), `?` (there is none).
+// events/SYSTEM/EVENT/enable: `0` or `1`, with `*` while a trigger holds the event.
 #include "tracefs/files/files.h"
-#include "tracefs/write_style.h"
 
 namespace patchbay::tracefs {
+namespace {
 
-FilePtr make_events_enable(const TreeContext& context) {
-  FunctionEvents& events = context.events;
-  auto read = [&events]() -> Result<std::string> { return std::string{events.summary(), '\n'}; };
-  auto write = [&events](std::string_view bytes) -> Status {
-    Result<bool> on = parse_switch(bytes);
-    if (!on.ok()) return on.error();
-    return events.set_all_enabled(*on);
-  };
-  return make_value_file(read, write);
+Status enable_all(TraceArray& array, const Place& place, std::string_view bytes) {
+  Result<bool> on = parse_switch(bytes);
+  if (!on.ok()) return on.error();
+  std::vector<LiveEvent*> events = place.registry().events_of(array, place.system);
+  std::erase_if(events, [](const LiveEvent* event) { return !event->can_enable; });
+  return place.registry().set_enabled(array, events, *on);
 }
 
-FilePtr make_event_enable(const TreeContext& context, std::string event) {
-  FunctionEvents& events = context.events;
-  auto read = [&events, event]() -> Result<std::string> {
-    if (!events.find(event)) return event_is_gone(event);
-    return std::string(events.is_enabled(event) ? "1\n" : "0\n");
+Result<std::string> show_event(const TraceArray& array, LiveEvent& event, const Place& place) {
+  const EventFile* file = place.registry().file(array, &event);
+  std::string text(file && file->enabled ? "1" : "0");
+  if (file && file->soft_users > 0) text += "*";
+  return text + "\n";
+}
+
+Status enable_event(TraceArray& array, LiveEvent& event, const Place& place,
+                    std::string_view bytes) {
+  Result<bool> on = parse_switch(bytes);
+  if (!on.ok()) return on.error();
+  LiveEvent* one = &event;
+  return place.registry().set_enabled(array, {&one, 1}, *on);
+}
+
+}  // namespace
+
+FilePtr make_events_enable(const Place& place) {
+  auto show = [](TraceArray& array, const Place& at) -> Result<std::string> {
+    return std::string{at.registry().summary(array, at.system), '\n'};
   };
-  auto write = [&events, event](std::string_view bytes) -> Status {
-    Result<bool> on = parse_switch(bytes);
-    if (!on.ok()) return on.error();
-    if (!events.find(event)) return event_is_gone(event);
-    return events.set_enabled(event, *on);
-  };
-  return make_value_file(read, write);
+  return make_value_file(place, show, enable_all);
+}
+
+FilePtr make_event_enable(const Place& place) {
+  return make_event_value_file(place, show_event, enable_event);
 }
 
 }  // namespace patchbay::tracefs

@@ -6,44 +6,115 @@
 namespace patchbay::tracefs {
 namespace {
 
-class TextFile : public File {
+class TextFile : public ArrayFile {
  public:
-  explicit TextFile(std::function<Result<std::string>()> text) : text_(std::move(text)) {}
+  TextFile(const Place& place, ShowArray show) : ArrayFile(place), show_(show) {}
   uint32_t mode() const override { return kReadable; }
-  Result<std::string> read() override { return text_(); }
+  Result<std::string> read() override {
+    Result<TraceArray*> found = array();
+    if (!found.ok()) return found.error();
+    return show_(**found, place_);
+  }
 
  private:
-  std::function<Result<std::string>()> text_;
+  const ShowArray show_;
 };
 
 class ValueFile : public TextFile {
  public:
-  ValueFile(std::function<Result<std::string>()> text,
-            std::function<Status(std::string_view)> write)
-      : TextFile(std::move(text)), write_(std::move(write)) {}
+  ValueFile(const Place& place, ShowArray show, WriteArray write)
+      : TextFile(place, show), write_(write) {}
   uint32_t mode() const override { return kWritable; }
   Result<size_t> write(std::string_view bytes) override {
-    PB_TRY(write_(bytes));
+    Result<TraceArray*> found = array();
+    if (!found.ok()) return found.error();
+    PB_TRY(write_(**found, place_, bytes));
     return bytes.size();
   }
 
  private:
-  std::function<Status(std::string_view)> write_;
+  const WriteArray write_;
+};
+
+class EventTextFile : public File {
+ public:
+  EventTextFile(const Place& place, ShowEvent show) : place_(place), show_(show) {}
+  uint32_t mode() const override { return kReadable; }
+  Result<std::string> read() override {
+    Result<TraceArray*> array = place_.find_array();
+    if (!array.ok()) return array.error();
+    Result<LiveEvent*> event = place_.find_event(**array);
+    if (!event.ok()) return event.error();
+    return show_(**array, **event, place_);
+  }
+
+ private:
+  const Place place_;
+  const ShowEvent show_;
+};
+
+class EventValueFile : public ArrayFile {
+ public:
+  EventValueFile(const Place& place, ShowEvent show, WriteEvent write)
+      : ArrayFile(place), show_(show), write_(write) {}
+  uint32_t mode() const override { return kWritable; }
+  Result<std::string> read() override {
+    Result<TraceArray*> found = array();
+    if (!found.ok()) return found.error();
+    Result<LiveEvent*> event = place_.find_event(**found);
+    if (!event.ok()) return event.error();
+    return show_(**found, **event, place_);
+  }
+  Result<size_t> write(std::string_view bytes) override {
+    Result<TraceArray*> found = array();
+    if (!found.ok()) return found.error();
+    Result<LiveEvent*> event = place_.find_event(**found);
+    if (!event.ok()) return event.error();
+    PB_TRY(write_(**found, **event, place_, bytes));
+    return bytes.size();
+  }
+
+ private:
+  const ShowEvent show_;
+  const WriteEvent write_;
 };
 
 }  // namespace
 
-FilePtr make_text_file(std::function<Result<std::string>()> text) {
-  return std::make_unique<TextFile>(std::move(text));
+ArrayFile::~ArrayFile() {
+  if (held_) held_->references--;
 }
 
-FilePtr make_value_file(std::function<Result<std::string>()> text,
-                        std::function<Status(std::string_view)> write) {
-  return std::make_unique<ValueFile>(std::move(text), std::move(write));
+Status ArrayFile::open(uint32_t flags) {
+  Result<TraceArray*> found = place_.find_array();
+  if (!found.ok()) return found.error();
+  PB_TRY(opened(**found, flags));
+  held_ = *found;
+  held_->references++;
+  return {};
 }
 
-Error event_is_gone(std::string_view event) {
-  return user_error(ENODEV, "The event functions:" + std::string(event) + " has been removed.");
+Status ArrayFile::opened(TraceArray&, uint32_t) { return {}; }
+
+Result<TraceArray*> ArrayFile::array() const {
+  if (held_) return held_;
+  return place_.find_array();
+}
+
+FilePtr make_text_file(const Place& place, ShowArray show) {
+  return std::make_unique<TextFile>(place, show);
+}
+
+FilePtr make_value_file(const Place& place, ShowArray show, WriteArray write) {
+  return std::make_unique<ValueFile>(place, show, write);
+}
+
+FilePtr make_event_text_file(const Place& place, ShowEvent show) {
+  return std::make_unique<EventTextFile>(place, show);
+}
+
+FilePtr make_event_value_file(const Place& place, ShowEvent show, WriteEvent write) {
+  return std::make_unique<EventValueFile>(place, show, write);
 }
 
 }  // namespace patchbay::tracefs

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 
 #include "tracefs/files/files.h"
-#include "tracefs/write_style.h"
 
 namespace patchbay::tracefs {
 namespace {
@@ -32,8 +31,8 @@ class FunctionEventsFile : public File {
 
 }  // namespace
 
-FilePtr make_function_events(const TreeContext& context) {
-  return std::make_unique<FunctionEventsFile>(context.events);
+FilePtr make_function_events(const Place& place) {
+  return std::make_unique<FunctionEventsFile>(place.tree->context.functions);
 }
 
 }  // namespace patchbay::tracefs

@@ -18,8 +18,9 @@ constexpr const char kText[] =
 
 }  // namespace
 
-FilePtr make_header_event(const TreeContext&) {
-  return make_text_file([]() -> Result<std::string> { return std::string(kText); });
+FilePtr make_header_event(const Place& place) {
+  return make_text_file(
+      place, [](TraceArray&, const Place&) -> Result<std::string> { return std::string(kText); });
 }
 
 }  // namespace patchbay::tracefs

@@ -4,9 +4,10 @@
 
 namespace patchbay::tracefs {
 
-FilePtr make_refused_functions(const TreeContext& context) {
-  return make_text_file(
-      [&context]() -> Result<std::string> { return context.events.refused_functions(); });
+FilePtr make_refused_functions(const Place& place) {
+  return make_text_file(place, [](TraceArray&, const Place& at) -> Result<std::string> {
+    return at.tree->context.functions.refused_functions();
+  });
 }
 
 }  // namespace patchbay::tracefs

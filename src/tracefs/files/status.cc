@@ -4,9 +4,11 @@
 
 namespace patchbay::tracefs {
 
-FilePtr make_status(const TreeContext& context) {
-  if (!context.status) return nullptr;
-  return make_text_file([&context]() -> Result<std::string> { return context.status(); });
+FilePtr make_status(const Place& place) {
+  if (!place.tree->context.status) return nullptr;
+  return make_text_file(place, [](TraceArray&, const Place& at) -> Result<std::string> {
+    return at.tree->context.status();
+  });
 }
 
 }  // namespace patchbay::tracefs

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// current_tracer: the tracer of the instance. Writing the name of the current one changes nothing
+// and keeps the buffer; blanks around the name are allowed (the kernel: "nop\n\n" and " nop" too).
+#include "tracefs/files/files.h"
+
+namespace patchbay::tracefs {
+namespace {
+
+// The kernel copies at most so many bytes of a write and compares what it has.
+constexpr size_t kMaxName = 100;
+
+Status set_tracer(TraceArray&, const Place&, std::string_view bytes) {
+  Result<std::string_view> text = take_whole(bytes.substr(0, kMaxName), kMaxName + 1);
+  if (!text.ok()) return text.error();
+  if (without_blanks_around(*text) == "nop") return {};
+  return user_error(EINVAL, "There is no such tracer; available_tracers lists them.");
+}
+
+}  // namespace
+
+FilePtr make_current_tracer(const Place& place) {
+  return make_value_file(
+      place, [](TraceArray&, const Place&) -> Result<std::string> { return std::string("nop\n"); },
+      set_tracer);
+}
+
+}  // namespace patchbay::tracefs

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// events/SYSTEM/EVENT/inject: "field=value …" makes one record of the event in this instance. It
+// is never filtered out: it is there to try triggers and readers (spec: ftrace.md 2.1).
+#include "tracefs/files/files.h"
+#include "tracefs/writer.h"
+
+namespace patchbay::tracefs {
+namespace {
+
+class InjectFile : public ArrayFile {
+ public:
+  using ArrayFile::ArrayFile;
+  uint32_t mode() const override { return kOnlyWritable; }
+  Result<size_t> write(std::string_view bytes) override { return write_as(bytes, Caller{}); }
+  Result<size_t> write_as(std::string_view bytes, const Caller& caller) override {
+    Result<TraceArray*> found = array();
+    if (!found.ok()) return found.error();
+    Result<LiveEvent*> event = place_.find_event(**found);
+    if (!event.ok()) return event.error();
+    Result<std::string_view> text = take_whole(bytes, kFilterLimit);
+    if (!text.ok()) return text.error();
+    PB_TRY(registry().inject(**found, *event, without_blanks_around(*text), writer_.of(caller)));
+    return bytes.size();
+  }
+
+ private:
+  WriterNames writer_;
+};
+
+}  // namespace
+
+FilePtr make_event_inject(const Place& place) { return std::make_unique<InjectFile>(place); }
+
+}  // namespace patchbay::tracefs

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// trace_marker: each write is a record of ftrace:print; trace_marker_raw: of ftrace:raw_data, under
+// the writer's thread id. How much is taken, and when it is refused: spec ftrace.md 10.1.
+#include "tracefs/files/files.h"
+#include "tracefs/writer.h"
+
+namespace patchbay::tracefs {
+namespace {
+
+using WriteMarker = Result<size_t> (Registry::*)(TraceArray&, std::string_view,
+                                                 const Registry::Writer&);
+
+class MarkerFile : public ArrayFile {
+ public:
+  MarkerFile(const Place& place, WriteMarker write) : ArrayFile(place), write_(write) {}
+  uint32_t mode() const override { return 0220; }
+  Result<size_t> write(std::string_view bytes) override { return write_as(bytes, Caller{}); }
+  Result<size_t> write_as(std::string_view bytes, const Caller& caller) override {
+    Result<TraceArray*> found = array();
+    if (!found.ok()) return found.error();
+    return (registry().*write_)(**found, bytes, writer_.of(caller));
+  }
+
+ private:
+  const WriteMarker write_;
+  WriterNames writer_;
+};
+
+}  // namespace
+
+FilePtr make_trace_marker(const Place& place) {
+  return std::make_unique<MarkerFile>(place, &Registry::write_marker);
+}
+
+FilePtr make_trace_marker_raw(const Place& place) {
+  return std::make_unique<MarkerFile>(place, &Registry::write_raw_marker);
+}
+
+}  // namespace patchbay::tracefs

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+//
+// Where in the tree a file or a directory stands, by name: what it stands for may go away while it
+// is open. And what all files of one tree share.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "output/address_names.h"
+#include "output/trace_text.h"
+#include "tracefs/root.h"
+
+namespace patchbay::tracefs {
+
+// Shared by all files of a tree; the root owns it.
+class TreeState {
+ public:
+  explicit TreeState(const TreeContext& context);
+  const TreeContext& context;
+  Registry& registry;
+
+  // What the printers of all open files know. Current when the call returns.
+  const TraceTextSources& text_sources();
+  // The (TSC, time) pairs that were taken, in order of time: a raw clock is converted by them.
+  std::vector<abi::ClockPair> clock_pairs() const;
+  // The threads whose names are known, in the order in which they became known; a thread that was
+  // renamed stands there again.
+  std::vector<abi::CommEntry> comms() const;
+
+  // --- events by system, made anew when one came or went
+  bool has_system(const TraceArray& array, std::string_view system);
+  std::vector<std::string> systems(const TraceArray& array);
+  const std::vector<LiveEvent*>& events_of(std::string_view system);
+
+  // How many open `trace` files have paused an instance (option pause-on-trace).
+  std::unordered_map<const TraceArray*, uint32_t> pausing;
+
+ private:
+  struct StringHash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
+  void index_events();
+  std::vector<const EventCall*> all_calls() const;
+
+  uint64_t indexed_ = ~uint64_t{0};  // Registry::generation() of by_system_
+  std::unordered_map<std::string, std::vector<LiveEvent*>, StringHash, std::equal_to<>> by_system_;
+  AddressNames names_;
+  TraceTextSources sources_;
+};
+
+struct Place {
+  TreeState* tree = nullptr;
+  std::string array;   // an instance; "" is the top one
+  int32_t cpu = -1;    // of per_cpu/cpuN
+  std::string system;  // of events/SYSTEM
+  // An event, by its object and its id: that both still belong together says that it is there.
+  const LiveEvent* event = nullptr;
+  uint16_t event_id = 0;
+  uint8_t option = 0;  // of options/NAME: index into kTraceOptions
+
+  Registry& registry() const { return tree->registry; }
+  bool is_top() const { return array.empty(); }
+  std::optional<uint32_t> one_cpu() const {
+    return cpu < 0 ? std::optional<uint32_t>() : uint32_t(cpu);
+  }
+  // ENODEV when it is gone.
+  Result<TraceArray*> find_array() const;
+  Result<LiveEvent*> find_event(const TraceArray& array) const;
+};
+
+// Whether the instance has the system (spec: ftrace.md 9.2, an instance may be restricted to some).
+bool shows_system(const TraceArray& array, std::string_view system);
+
+}  // namespace patchbay::tracefs

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#include "tracefs/writer.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <string>
+
+#include "base/unique_fd.h"
+
+namespace patchbay::tracefs {
+namespace {
+
+constexpr const char kUnknownComm[] = "<...>";
+constexpr std::string_view kTgidLine = "\nTgid:\t";
+
+// The first bytes of /proc/TID/NAME; empty when the thread is gone.
+std::string proc_text(uint32_t tid, const char* name) {
+  std::string path = "/proc/" + std::to_string(tid) + "/" + name;
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return {};
+  char text[512];
+  ssize_t length = ::read(fd.get(), text, sizeof text);
+  return std::string(text, length > 0 ? size_t(length) : 0);
+}
+
+uint32_t tgid_of(const std::string& status) {
+  size_t line = status.find(kTgidLine);
+  uint32_t tgid = 0;
+  if (line != status.npos) {
+    const char* digits = status.data() + line + kTgidLine.size();
+    std::from_chars(digits, status.data() + status.size(), tgid);
+  }
+  return tgid;
+}
+
+}  // namespace
+
+const Registry::Writer& WriterNames::of(const Caller& caller) {
+  if (known_ && asked_ == caller.tid) return writer_;
+  uint32_t tid = caller.tid != 0 ? caller.tid : uint32_t(::getpid());
+  std::string comm = proc_text(tid, "comm");
+  if (!comm.empty() && comm.back() == '\n') comm.pop_back();
+  writer_ = {tid, tgid_of(proc_text(tid, "status")), comm.empty() ? kUnknownComm : comm};
+  known_ = true;
+  asked_ = caller.tid;
+  return writer_;
+}
+
+}  // namespace patchbay::tracefs
