@@ -31,7 +31,8 @@ struct patchbay_field {
   uint32_t offset; /* in the record */
   uint32_t size;
   uint32_t is_signed;
-  uint32_t array_len; /* 0: not an array */
+  uint32_t array_len;    /* 0: not an array */
+  uint32_t element_size; /* of an array or dynamic array, else 0 */
 };
 
 struct patchbay_enum {

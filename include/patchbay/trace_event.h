@@ -183,14 +183,14 @@
 #define PB_I_ROW_AT(c, f) (uint32_t)__builtin_offsetof(struct pb_i_record_##c, f)
 #define PB_I_ROW_pb_i_none(...)
 #define PB_I_ROW_pb_i_fixed(c, type, f, type_text, name_text, count) \
-  {type_text, name_text, PB_I_ROW_AT(c, f), sizeof(type), PB_I_SIGNED(type), 0},
+  {type_text, name_text, PB_I_ROW_AT(c, f), sizeof(type), PB_I_SIGNED(type), 0, 0},
 #define PB_I_ROW_pb_i_array(c, type, f, type_text, name_text, count)              \
   {type_text, name_text, PB_I_ROW_AT(c, f), sizeof(type) * (count), /* a text? */ \
-   PB_I_IS_CHAR(type) ? 0 : PB_I_SIGNED(type), count},
+   PB_I_IS_CHAR(type) ? 0 : PB_I_SIGNED(type), count, sizeof(type)},
 #define PB_I_ROW_pb_i_string(c, type, f, type_text, name_text, count) \
-  {type_text, name_text, PB_I_ROW_AT(c, f), 4, 0, 0},
+  {type_text, name_text, PB_I_ROW_AT(c, f), 4, 0, 0, 1},
 #define PB_I_ROW_pb_i_dynamic(c, type, f, type_text, name_text, count) \
-  {type_text, name_text, PB_I_ROW_AT(c, f), 4, PB_I_SIGNED(type), 0},
+  {type_text, name_text, PB_I_ROW_AT(c, f), 4, PB_I_SIGNED(type), 0, sizeof(type)},
 
 /* The parameters of the function that records, each with a comma before it. */
 #define PB_I_PARAMETER(c, field) PB_I_BY_KIND(PB_I_PARAMETER_, c, field)
@@ -428,7 +428,7 @@ PB_I_INLINE void put_array(char* to, const char* from, size_t size) {
     pb_i_fixed_##name = (pb_i_end_##name + 3) & ~3                                              \
   };                                                                                            \
   static const PB_I_STRUCT(patchbay_field) pb_i_fields_##name[] = {                             \
-      PB_I_EACH(PB_I_ROW, name, fields){0, 0, 0, 0, 0, 0}};                                     \
+      PB_I_EACH(PB_I_ROW, name, fields){0, 0, 0, 0, 0, 0, 0}};                                     \
   static const PB_I_STRUCT(patchbay_enum) pb_i_enums_##name[] = {                               \
       PB_I_EACH(PB_I_ENUM, name, enums){0, 0}};                                                 \
   extern PB_I_STRUCT(patchbay_event) pb_i_event_##name PB_I_HIDDEN;                             \

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: MIT
+//
+// Order matters, because threads are in the sites all the time:
+//
+//   on    A  event->program, event->hit     so that whoever jumps finds them
+//         B  nop -> jmp                     one transaction for all events of the call
+//   off   C  jmp -> nop
+//         D  event->hit, event->program = 0 who is out of line already drops its record, or
+//                                           records into dead rings (registry_programs.cc)
+#include "registry/static_events.h"
+
+#include <link.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "probe/probe_abi.h"
+#include "registry/static_event_call.h"
+
+namespace patchbay {
+
+struct StaticEvents::Definition {
+  LiveEvent* live = nullptr;
+  std::vector<std::pair<patchbay_event*, Object*>> parts;
+  const SiteProgram* current = nullptr;  // null: off
+  std::vector<const SiteProgram*> made;  // all that it ever had
+  bool changing = false;                 // in the running patch()
+};
+
+struct KeySite {
+  uint64_t address;
+  uint64_t target;
+  uint64_t event;  // index in its object
+  bool on;
+};
+
+struct StaticEvents::Object {
+  patchbay_event* events = nullptr;
+  uint64_t nr_events = 0;
+  std::string module;                    // "" for the program itself
+  std::vector<Definition*> definitions;  // of each event; null: not added
+  std::vector<KeySite> sites;
+  std::map<uint64_t, std::string> refusals;  // by address
+  bool leaving = false;
+};
+
+namespace {
+
+struct ObjectSearch {
+  uint64_t address;
+  bool first = true;
+  bool is_program = false;
+  std::string name;
+};
+
+int match_object(dl_phdr_info* info, size_t, void* data) {
+  auto* search = static_cast<ObjectSearch*>(data);
+  const bool is_program = search->first;
+  search->first = false;
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr)& header = info->dlpi_phdr[i];
+    const uint64_t start = info->dlpi_addr + header.p_vaddr;
+    if (header.p_type != PT_LOAD || search->address < start ||
+        search->address - start >= header.p_memsz)
+      continue;
+    search->is_program = is_program;
+    const std::string_view path = info->dlpi_name ? info->dlpi_name : "";
+    search->name = path.substr(path.rfind('/') + 1);
+    return 1;
+  }
+  return 0;
+}
+
+// The file name of the library that the address lies in; "" for the program.
+std::string module_of(const void* address) {
+  ObjectSearch search{.address = reinterpret_cast<uint64_t>(address), .name = {}};
+  dl_iterate_phdr(match_object, &search);
+  return search.is_program ? "" : search.name;
+}
+
+bool same_layout(EventCall a, const EventCall& b) {
+  a.id = b.id;
+  return a.format_text() == b.format_text();
+}
+
+std::string full_name(const patchbay_event& event) {
+  return std::string(event.system ? event.system : "?") + ":" + (event.name ? event.name : "?");
+}
+
+void show_part(patchbay_event* event, const SiteProgram* program) {
+  // Pairs with the acquire loads of static_event_hit() and of the record's builder.
+  __atomic_store_n(&event->program, program, __ATOMIC_RELEASE);
+  __atomic_store_n(&event->hit, program ? static_event_hit : nullptr, __ATOMIC_RELEASE);
+}
+
+}  // namespace
+
+StaticEvents::StaticEvents(Registry& registry, Patcher& patcher)
+    : registry_(registry), patcher_(patcher) {}
+StaticEvents::~StaticEvents() = default;
+
+void StaticEvents::note(const std::string& command, const std::string& reason) {
+  registry_.top().errors.add("static_events", reason, command, 0);
+}
+
+// --- objects come
+
+Result<StaticEvents::Definition*> StaticEvents::add_part(patchbay_event* event, Object* object) {
+  auto call = static_event_call(*event);
+  if (!call.ok()) return call.error();
+  LiveEvent* live = registry_.find_event(call->system, call->name);
+  if (live && (live->source != this || !same_layout(live->call, *call)))
+    return user_error(EEXIST, "Another event of this name, with other fields, is there already.");
+  if (!live) {
+    auto made = std::make_unique<LiveEvent>();
+    made->call = std::move(*call);
+    made->source = this;
+    made->module = object->module;
+    made->max_size = event->max_size;
+    auto added = registry_.add_event(std::move(made));
+    if (!added.ok()) return added.error();
+    live = *added;
+    auto definition = std::make_unique<Definition>();
+    definition->live = live;
+    live->data = definition.get();
+    definitions_[live] = std::move(definition);
+  }
+  auto* definition = static_cast<Definition*>(live->data);
+  definition->parts.emplace_back(event, object);
+  event->live = live;
+  show_part(event, definition->current);
+  return definition;
+}
+
+void StaticEvents::add_sites(Object* object, const patchbay_site* sites, uint64_t nr_sites) {
+  object->sites.reserve(nr_sites);
+  for (const patchbay_site& site : std::span(sites, nr_sites)) {
+    if (!site.address || site.event < object->events) continue;
+    const uint64_t index = static_cast<uint64_t>(site.event - object->events);
+    if (index >= object->nr_events || !object->definitions[index]) continue;
+    object->sites.push_back({reinterpret_cast<uint64_t>(site.address),
+                             reinterpret_cast<uint64_t>(site.target), index, false});
+  }
+}
+
+int StaticEvents::register_events(uint32_t abi, patchbay_event* events, uint64_t nr_events,
+                                  const patchbay_site* sites, uint64_t nr_sites) {
+  if (abi != PATCHBAY_EVENT_ABI || (nr_events && !events) || (nr_sites && !sites)) return -EINVAL;
+  for (const auto& known : objects_)
+    if (known->events == events) return 0;
+  objects_.push_back(std::make_unique<Object>());
+  Object* object = objects_.back().get();
+  object->events = events;
+  object->nr_events = nr_events;
+  object->module = module_of(events);
+  int result = 0;
+  std::vector<Definition*> running;
+  for (uint64_t i = 0; i < nr_events; i++) {
+    auto added = add_part(&events[i], object);
+    object->definitions.push_back(added.ok() ? *added : nullptr);
+    if (added.ok() && (*added)->current) running.push_back(*added);
+    if (added.ok()) continue;
+    if (!result) result = -added.error().errno_value;
+    note(full_name(events[i]), added.error().message());
+  }
+  add_sites(object, sites, nr_sites);
+  Status patched = patch(running, object);
+  if (!patched.ok()) note(object->module, patched.error().message());
+  if (!object->module.empty()) registry_.module_loaded(object->module);
+  return result;
+}
+
+// --- objects go
+
+void StaticEvents::drop_part(Object* object, Definition* definition) {
+  auto& parts = definition->parts;
+  std::erase_if(parts, [object](const auto& part) { return part.second == object; });
+  if (!parts.empty()) {
+    definition->live->module = parts.front().second->module;
+    return;
+  }
+  LiveEvent* live = definition->live;
+  [[maybe_unused]] Status ignored = registry_.remove_event(live, true);
+  definitions_.erase(live);
+}
+
+void StaticEvents::unregister_events(patchbay_event* events, uint64_t nr_events) {
+  auto found = std::find_if(objects_.begin(), objects_.end(),
+                            [events](const auto& object) { return object->events == events; });
+  if (found == objects_.end() || (*found)->module.empty()) return;
+  Object* object = found->get();
+  object->leaving = true;
+  std::vector<Definition*> all;
+  for (Definition* definition : object->definitions)
+    if (definition && std::find(all.begin(), all.end(), definition) == all.end())
+      all.push_back(definition);
+  [[maybe_unused]] Status ignored = patch(all, object);
+  for (patchbay_event& event : std::span(events, nr_events)) {
+    show_part(&event, nullptr);
+    event.live = nullptr;
+  }
+  for (Definition* definition : all) drop_part(object, definition);
+  objects_.erase(std::find_if(objects_.begin(), objects_.end(),
+                              [object](const auto& known) { return known.get() == object; }));
+}
+
+// --- events go on and off
+
+const SiteProgram* StaticEvents::program_for(Definition* definition) {
+  const auto& events = definition->live->programs;
+  if (events.empty()) return nullptr;
+  for (const SiteProgram* made : definition->made)
+    if (std::equal(events.begin(), events.end(), made->event, made->event + made->nr_events))
+      return made;
+  const size_t size = sizeof(SiteProgram) + events.size() * sizeof(EventProgram*);
+  programs_.push_back(std::make_unique<char[]>(size));
+  auto* program = new (programs_.back().get()) SiteProgram;
+  program->nr_events = static_cast<uint32_t>(events.size());
+  program->reserved = 0;
+  std::copy(events.begin(), events.end(), program->event);
+  definition->made.push_back(program);
+  return program;
+}
+
+void StaticEvents::show(Definition* definition, const SiteProgram* program) {
+  for (auto& [event, object] : definition->parts) show_part(event, program);
+}
+
+Status StaticEvents::patch(std::span<Definition* const> changed, const Object* only) {
+  std::vector<SiteChange> changes;
+  std::vector<std::pair<Object*, KeySite*>> places;
+  for (Definition* definition : changed) definition->changing = true;
+  for (const auto& object : objects_) {
+    if (only && object.get() != only) continue;
+    for (KeySite& site : object->sites) {
+      const Definition* definition = object->definitions[site.event];
+      const bool on = definition->current && !object->leaving;
+      if (!definition->changing || on == site.on) continue;
+      SiteChange& change = changes.emplace_back();
+      change.plan = patcher_.plan_key(site.address, site.target);
+      if (on) change.prologue = [](uint8_t*, size_t, uint64_t) -> size_t { return 0; };
+      places.emplace_back(object.get(), &site);
+      site.on = on;
+    }
+  }
+  for (Definition* definition : changed) definition->changing = false;
+  if (changes.empty()) return {};
+  auto report = patcher_.apply(changes, registry_.single_threaded());
+  if (!report.ok()) {
+    for (auto [object, site] : places) site->on = !site->on;
+    return report.error();
+  }
+  for (auto [object, site] : places) object->refusals.erase(site->address);
+  for (const auto& [index, reason] : report->refusals) {
+    auto [object, site] = places[index];
+    site->on = !site->on;
+    object->refusals[site->address] = reason;
+    note(full_name(object->events[site->event]), reason);
+  }
+  if (report->applied || report->refusals.empty()) return {};
+  return user_error(EBUSY, "No site could be changed: " + report->refusals[0].second);
+}
+
+Status StaticEvents::update(std::span<LiveEvent* const> changed) {
+  std::vector<Definition*> definitions;
+  std::vector<const SiteProgram*> previous;
+  for (LiveEvent* live : changed) {
+    auto* definition = static_cast<Definition*>(live->data);
+    definitions.push_back(definition);
+    previous.push_back(definition->current);
+    definition->current = program_for(definition);
+    if (definition->current) show(definition, definition->current); /*A*/
+  }
+  Status status = patch(definitions, nullptr); /*B C*/
+  for (size_t i = 0; i < definitions.size() && !status.ok(); i++)
+    definitions[i]->current = previous[i];
+  if (!status.ok()) {
+    [[maybe_unused]] Status ignored = patch(definitions, nullptr);
+  }
+  for (Definition* definition : definitions) show(definition, definition->current); /*D*/
+  return status;
+}
+
+// --- what debug/ shows
+
+std::string StaticEvents::sites() const {
+  std::string text;
+  for (const auto& object : objects_) {
+    for (const KeySite& site : object->sites) {
+      char address[24];
+      std::snprintf(address, sizeof address, "0x%llx",
+                    static_cast<unsigned long long>(site.address));
+      const EventCall& call = object->definitions[site.event]->live->call;
+      auto refusal = object->refusals.find(site.address);
+      text += std::string(address) + " key " + call.system + ":" + call.name;
+      text += refusal != object->refusals.end() ? " refused: " + refusal->second
+              : site.on                         ? " on"
+                                                : " off";
+      text += '\n';
+    }
+  }
+  return text;
+}
+
+uint64_t StaticEvents::site_count() const {
+  uint64_t count = 0;
+  for (const auto& object : objects_) count += object->sites.size();
+  return count;
+}
+
+}  // namespace patchbay
