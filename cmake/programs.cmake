@@ -8,6 +8,7 @@ function(pb_program name folder)
   add_executable(${name} ${ARGN})
   target_compile_options(${name} PRIVATE -O2 -g -Wall -Wextra)
   target_compile_definitions(${name} PRIVATE _GNU_SOURCE)
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/include)
   target_link_libraries(${name} PRIVATE Threads::Threads ${CMAKE_DL_LIBS} m)
   set_target_properties(${name} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${folder}
@@ -28,6 +29,7 @@ foreach(source IN LISTS program_sources)
   get_filename_component(name ${source} NAME_WE)
   if(name MATCHES "_so$")
     add_library(program_${name} MODULE ${source})
+    target_include_directories(program_${name} PRIVATE ${CMAKE_SOURCE_DIR}/include)
     set_target_properties(program_${name} PROPERTIES PREFIX "" OUTPUT_NAME ${name}
       LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/programs C_VISIBILITY_PRESET default)
   else()
@@ -60,6 +62,12 @@ if(nop_mcount EQUAL 0)
   target_link_options(program_calls_sled_mfentry PRIVATE -no-pie)
 endif()
 
+# The program that plays a kernel, and the caller of single system calls (tests/oracle).
+file(GLOB standin_sources CONFIGURE_DEPENDS tests/standin/*.cc)
+pb_program(standin tests/standin ${standin_sources})
+target_include_directories(standin PRIVATE ${CMAKE_SOURCE_DIR}/include)
+pb_program(tracefs_call tests/oracle tests/oracle/tracefs_call.c)
+
 # Benchmarks. bench/peers holds what bench/compare runs beside us; each is built only where its
 # package is installed.
 file(GLOB bench_sources CONFIGURE_DEPENDS bench/*.cc)
@@ -70,7 +78,7 @@ elseif(bench_sources AND NOT PATCHBAY_SANITIZE)
     get_filename_component(name ${source} NAME_WE)
     add_executable(bench_${name} ${source})
     target_link_libraries(bench_${name} PRIVATE
-      $<IF:$<IN_LIST:${name},probe;enable>,patchbay_agent,pb_core>
+      $<IF:$<IN_LIST:${name},probe;enable;static_event>,patchbay_agent,pb_core>
       benchmark::benchmark_main benchmark::benchmark ${CMAKE_DL_LIBS})
     # bench/probe and bench/enable trace themselves with the agent as a user's program would; no
     # second copy of our code is in them.

@@ -8,7 +8,7 @@ enable_testing()
 # --- unit tests
 add_custom_target(unit_tests)
 if(GTest_FOUND)
-  file(GLOB_RECURSE test_sources CONFIGURE_DEPENDS src/*_test.cc cmd/*_test.cc)
+  file(GLOB_RECURSE test_sources CONFIGURE_DEPENDS src/*_test.cc src/*_test.c cmd/*_test.cc)
   set(test_folders "")
   foreach(source IN LISTS test_sources)
     get_filename_component(dir ${source} DIRECTORY)
