@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=sh
+# What the sequences of this folder use. Read by busybox ash in the kernel under test and in our
+# mount, in the root of the tree. $CALL is the tracefs_call program. POSIX sh only.
+w() { "$CALL" w "$@"; }
+t() { "$CALL" t "$@"; }
+r() { "$CALL" r "$@"; }
+p() { "$CALL" p "$@"; }
+call() { "$CALL" "$@"; }
+# What stands last in a file: last 3 error_log
+last() { "$CALL" r "$2" | tail -n "$1"; }
+# Writes that prepare a step and are not asked about.
+put() { echo "$2" >>"$1"; }
+# What is enabled, in the order of the alphabet: the kernel's order is that of its link.
+enabled() { "$CALL" r set_event | sort; }
+cpus() { find per_cpu -mindepth 1 -maxdepth 1 -name 'cpu[0-9]*' | wc -l; }
+# The lines of a file that name one of our events, sorted: the kernel has more events.
+ours() { grep -E "$1" "$2" | sort; }
+
+# The state after the start, as far as a sequence may have changed it.
+reset_instances() {
+  for one in instances/*; do
+    [ -d "$one" ] && rmdir "$one"
+  done
+}
+reset_options() {
+  for option in markers overwrite irq-info context-info print-parent annotate record-cmd trace_printk \
+    hash-ptr; do
+    echo 1 >"options/$option"
+  done
+  for option in sym-offset sym-addr verbose raw hex bin block fields userstacktrace sym-userobj \
+    latency-format record-tgid disable_on_free event-fork pause-on-trace stacktrace; do
+    echo 0 >"options/$option"
+  done
+}
+reset_tree() {
+  reset_instances
+  echo >set_event
+  for system in sched task signal irq timer kmem raw_syscalls syscalls rcu initcall; do
+    echo 0 >events/$system/filter
+  done
+  echo >set_event_pid
+  echo >set_event_notrace_pid
+  reset_options
+  echo "$ALL_CPUS" >tracing_cpumask
+  echo 0 >snapshot
+  echo 4 >buffer_subbuf_size_kb
+  echo 1408 >buffer_size_kb
+  echo 50 >buffer_percent
+  echo 0 >tracing_thresh
+  echo local >trace_clock
+  echo 1 >tracing_on
+  : >error_log
+  : >trace
+}
+ALL_CPUS=$(cat tracing_cpumask)
