@@ -100,20 +100,6 @@ RingSet* new_ring_set() {
   return sets->back().get();
 }
 
-const RingSet* make_ring_set(uint8_t* base, abi::CommTable* comms) {
-  auto* h = reinterpret_cast<BufferHeader*>(base);
-  RingSet* set = new_ring_set();
-  set->header = h;
-  set->controls = base + h->ring_offset;
-  set->readers = reinterpret_cast<abi::ReaderState*>(base + h->reader_offset);
-  set->comms = comms;
-  set->subbuf_size = h->subbuf_size;
-  set->subbuf_shift = uint32_t(std::countr_zero(h->subbuf_size));
-  set->nr_cpus = h->nr_cpus;
-  set->clock = h->clock;
-  return set;
-}
-
 // Empty rings, switched off.
 void init_controls(uint8_t* base, const std::vector<uint32_t>& nr_subbufs) {
   auto* h = reinterpret_cast<BufferHeader*>(base);
@@ -147,12 +133,12 @@ Status write_at(int fd, std::string_view bytes, uint64_t offset) {
 void visit_every_cpu() {
   cpu_set_t before, one;
   if (sched_getaffinity(0, sizeof before, &before) != 0) return;
-  for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+  long cpus = std::min<long>(sysconf(_SC_NPROCESSORS_CONF), CPU_SETSIZE);
+  for (int cpu = 0; cpu < cpus; cpu++) {
     CPU_ZERO(&one);
     CPU_SET(cpu, &one);
-    // A CPU that this thread may not run on, or that is not there, is refused: the threads of the
-    // process are confined in the same way.
-    if (cpu < sysconf(_SC_NPROCESSORS_CONF)) sched_setaffinity(0, sizeof one, &one);
+    // A CPU that this thread may not run on is refused: the process is confined in the same way.
+    sched_setaffinity(0, sizeof one, &one);
   }
   sched_setaffinity(0, sizeof before, &before);
 }
@@ -168,17 +154,18 @@ void restart_sequences() {
 
 // Takes the lock of the ring for threads without rseq once. A holder that was stopped or killed in
 // there is not waited for without end.
-void pass_lock(RingControl* rc) {
+bool pass_lock(RingControl* rc) {
   const uint32_t owner = uint32_t(raw_syscall(SYS_gettid)) | 0x80000000u;
   uint64_t start = raw_monotonic_ns();
   uint32_t holder = 0;
   while (!__atomic_compare_exchange_n(&rc->lock, &holder, owner, false, __ATOMIC_SEQ_CST,
                                       __ATOMIC_RELAXED)) {
-    if (holder == owner || raw_monotonic_ns() - start > kLockPatienceNs) return;
+    if (holder == owner || raw_monotonic_ns() - start > kLockPatienceNs) return false;
     holder = 0;
     raw_sched_yield();
   }
   __atomic_store_n(&rc->lock, 0, __ATOMIC_RELEASE);
+  return true;
 }
 
 // Leaves zero pages where a head was (a late thread finds every ring off) and nothing behind it.
@@ -191,6 +178,34 @@ void retire(uint8_t* base, size_t size) {
 }
 
 }  // namespace
+
+const RingSet* make_ring_set(uint8_t* base, abi::CommTable* comms) {
+  auto* h = reinterpret_cast<BufferHeader*>(base);
+  RingSet* set = new_ring_set();
+  set->header = h;
+  set->controls = base + h->ring_offset;
+  set->readers = reinterpret_cast<abi::ReaderState*>(base + h->reader_offset);
+  set->comms = comms;
+  set->subbuf_size = h->subbuf_size;
+  set->subbuf_shift = uint32_t(std::countr_zero(h->subbuf_size));
+  set->nr_cpus = h->nr_cpus;
+  set->clock = h->clock;
+  return set;
+}
+
+Status copy_bytes(int from, int to, uint64_t from_offset, uint64_t to_offset, uint64_t size) {
+  char block[65536];
+  while (size) {
+    ssize_t got = ::pread(from, block, std::min<uint64_t>(size, sizeof block), off_t(from_offset));
+    if (got <= 0) return sys_error("read the buffer file", got < 0 ? errno : EIO);
+    ssize_t put = ::pwrite(to, block, size_t(got), off_t(to_offset));
+    if (put != got) return sys_error("write the buffer file", put < 0 ? errno : ENOSPC);
+    from_offset += uint64_t(got);
+    to_offset += uint64_t(got);
+    size -= uint64_t(got);
+  }
+  return {};
+}
 
 uint64_t subbufs_for(uint64_t bytes, uint32_t subbuf_size) {
   uint64_t data = subbuf_size - abi::kPageHeaderSize;
@@ -248,7 +263,7 @@ Status RingBuffer::make_file(BufferHeader header, const std::vector<uint32_t>& n
   if (error) return sys_error("reserve memory for " + path_, error);
   void* base = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
   if (base == MAP_FAILED) return sys_error("map " + path_, errno);
-  mapping_ = Mapping(base, size);
+  mapping_ = {static_cast<uint8_t*>(base), size};
   std::memcpy(base, &header, sizeof header);
   init_controls(mapping_.data(), nr_subbufs);
   return {};
@@ -286,11 +301,10 @@ void RingBuffer::remove_file() { ::unlink(path_.c_str()); }
 // Threads may still be on their way to these rings, having read EventProgram.rings before it was
 // changed. They find them off, in memory that stays.
 RingBuffer::~RingBuffer() {
+  if (!set_ && mapping_.data()) ::munmap(mapping_.data(), mapping_.size());
   if (!set_) return;
   disable();
-  quiesce();
-  retire(mapping_.data(), mapping_.size());
-  new (&mapping_) Mapping();  // what is left of it belongs to nobody
+  if (quiesce()) retire(mapping_.data(), mapping_.size());
   for (const Parked& parked : parked_)
     retire(reinterpret_cast<uint8_t*>(parked.set->header),
            size_t(parked.set->header->page_meta_offset));
@@ -339,9 +353,9 @@ void RingBuffer::apply_enabled() {
   }
 }
 
-void RingBuffer::quiesce() {
+bool RingBuffer::quiesce() {
   restart_sequences();
-  pass_lock(set_->control(set_->nr_cpus));
+  return pass_lock(set_->control(set_->nr_cpus));
 }
 
 void RingBuffer::set_overwrite(bool on) {

@@ -37,6 +37,8 @@ struct RingCounts {
   uint64_t read = 0;  // consumed
 };
 
+class BufferFile;
+
 class RingBuffer {
  public:
   // Makes the file at its full (sparse) size and maps it. Memory is reserved (posix_fallocate) for
@@ -66,7 +68,8 @@ class RingBuffer {
   // the kernel lacks it: a visit to every CPU, which preempts whoever runs there), then the locked
   // ring's lock. Threads of this process only: forked children obey enable/disable, and stop for
   // good at resize(), but may finish the one event they are at.
-  void quiesce();
+  // False: the lock's holder was stopped or killed in there, 100 ms were not enough.
+  bool quiesce();
 
   // --- size. The records stay: the newest that fit. `cpu` empty: all. ENOMEM, EINVAL as the kernel.
   // EBUSY rules are the caller's. After success rings() is another one, in another file of the same
@@ -113,7 +116,7 @@ class RingBuffer {
   void remove_file();
 
   // For readers in this process: the whole mapping, and a number that changes with it.
-  std::span<const uint8_t> bytes() const { return mapping_.bytes(); }
+  std::span<const uint8_t> bytes() const { return mapping_; }
   uint64_t generation() const { return parked_.size(); }
 
  private:
@@ -121,7 +124,8 @@ class RingBuffer {
   // are late; what they drop is counted in the new one.
   struct Parked {
     const RingSet* set;
-    std::vector<uint64_t> folded;  // of each ring's dropped, what the new file counts already
+    uint64_t folded_missed;        // of its counts, what the new file has already:
+    std::vector<uint64_t> folded;  // missed, and dropped of each ring
   };
   RingBuffer() = default;
   Status make_file(abi::BufferHeader header, const std::vector<uint32_t>& nr_subbufs);
@@ -130,13 +134,22 @@ class RingBuffer {
   void release_file();
   void apply_enabled();
   void fold_dropped();
+  // Returns what was dropped since the last time.
+  uint64_t restart_counts(uint32_t ring, const RingPosition& position);
+  // ring_resize.cc
   Status replace(abi::BufferHeader header, const std::vector<uint32_t>& nr_subbufs, bool keep);
-  Status commit_replacement(RingBuffer* made);
+  Status adopt(const RingBuffer& old, int old_fd);
+  Parked take_rings(const RingBuffer& old, bool keep);
+  void commit(RingBuffer* made, Parked parked, bool quiet);
+  // ring_snapshot.cc
+  bool same_form(const RingBuffer& other) const;
   Status make_spare(std::unique_ptr<RingBuffer>* spare);
+  Status copy_description(RingBuffer& from);
+  void move_ring(BufferFile* source, uint32_t ring, RingBuffer& spare);
   std::vector<uint32_t> subbuf_counts() const;
 
   const RingSet* set_ = nullptr;
-  Mapping mapping_;
+  std::span<uint8_t> mapping_;  // the file without its meta log; never goes as a whole
   std::vector<Parked> parked_;
   Mapping comm_mapping_;  // the table at an address that stays; empty: the table is another's
   UniqueFd fd_;
@@ -148,6 +161,10 @@ class RingBuffer {
   bool enabled_ = false;
   std::vector<bool> cpus_;  // empty: all
 };
+
+// For ring_resize.cc and ring_snapshot.cc: a set that lives forever; bytes from file to file.
+const RingSet* make_ring_set(uint8_t* base, abi::CommTable* comms);
+Status copy_bytes(int from, int to, uint64_t from_offset, uint64_t to_offset, uint64_t size);
 
 // Sub-buffers of a ring for `bytes` of useful data: whole ones, at least two, and the one that is
 // always being replaced.

@@ -135,15 +135,23 @@ void RingBuffer::consume(uint32_t ring, const RingPosition& upto) {
 }
 
 void RingBuffer::clear(std::optional<uint32_t> cpu) {
-  fold_dropped();
   for (uint32_t ring = 0; ring <= set_->nr_cpus; ring++) {
     if (cpu && *cpu != ring) continue;
     RingNow now = ring_now(*set_, ring);
-    store_position(*set_, ring, {now.seq, now.used, now.time, now.entries, 0});
-    ReaderState* state = &set_->readers[ring];
-    store(&state->base_entries, now.entries);
-    store(&state->base_dropped, load(&set_->control(ring)->dropped) + load(&state->extra_dropped));
+    restart_counts(ring, {now.seq, now.used, now.time, now.entries, 0});
   }
+}
+
+// All counts begin again, with what lies behind `position`.
+uint64_t RingBuffer::restart_counts(uint32_t ring, const RingPosition& position) {
+  fold_dropped();
+  store_position(*set_, ring, position);
+  ReaderState* state = &set_->readers[ring];
+  store(&state->base_entries, position.entries);
+  uint64_t dropped = load(&set_->control(ring)->dropped) + load(&state->extra_dropped);
+  uint64_t before = load(&state->base_dropped);
+  store(&state->base_dropped, dropped);
+  return dropped - std::min(dropped, before);
 }
 
 RingCounts RingBuffer::counts(uint32_t ring) const {
@@ -193,6 +201,9 @@ uint64_t RingBuffer::unread_percent(uint32_t ring) const {
 // What late writers dropped into files that were replaced counts for this one.
 void RingBuffer::fold_dropped() {
   for (Parked& parked : parked_) {
+    uint64_t missed = load(&parked.set->header->missed);
+    __atomic_fetch_add(&set_->header->missed, missed - parked.folded_missed, __ATOMIC_RELAXED);
+    parked.folded_missed = missed;
     for (uint32_t ring = 0; ring <= set_->nr_cpus; ring++) {
       uint64_t dropped = load(&parked.set->control(ring)->dropped);
       store(&set_->readers[ring].extra_dropped,

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT
+//
+// Another size is another file. Threads hold no reference to a ring between two events, only the
+// word EventProgram.rings, so the way is:
+//
+//   control thread                                       traced threads
+//   1. make FILE.new at its full size, reserve its       write to the old rings
+//      memory; copy the meta log
+//   2. old rings: closed = 1, space_mask = 0; quiesce    count as dropped from here on
+//   3. copy what readers have not had, clock, comms
+//   4. rename FILE.new to FILE; old state = replaced
+//   5. the owner of the programs points them to rings()  write to the new rings
+//
+// Up to 4 a failure leaves everything as it was. The old header and controls stay mapped for
+// threads that are late at 5 (their drops are counted in the new file, fold_dropped) and for forked
+// children, which never learn of the new file; the old data goes at once.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "ring_buffer/ring_fill.h"
+
+namespace patchbay {
+
+using abi::BufferHeader;
+using abi::CommTable;
+using abi::RingControl;
+
+namespace {
+
+constexpr uint32_t kCommGap = 64;  // slots for threads that enter while the table moves
+
+// Closes every ring that takes events: what comes now is a loss.
+void close_rings(const RingSet& set) {
+  for (uint32_t ring = 0; ring <= set.nr_cpus; ring++) {
+    RingControl* rc = set.control(ring);
+    __atomic_store_n(&rc->closed, rc->space_mask ? 1 : 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&rc->space_mask, 0, __ATOMIC_RELEASE);
+  }
+}
+
+void open_rings(const RingSet& set) {
+  for (uint32_t ring = 0; ring <= set.nr_cpus; ring++)
+    __atomic_store_n(&set.control(ring)->closed, 0, __ATOMIC_RELEASE);
+}
+
+// Fields that threads write at any time: what one of them wrote into the old table before it was
+// unmapped is there now, and what it writes later goes into the new one.
+void merge_comms(const CommTable& from, CommTable* to) {
+  uint32_t used = std::min(from.used, abi::kCommEntries);
+  for (uint32_t i = 0; i < used; i++) {
+    if (to->entry[i].comm[0] == '\0')
+      std::memcpy(to->entry[i].comm, from.entry[i].comm, sizeof from.entry[i].comm);
+    if (to->entry[i].tgid == 0) to->entry[i].tgid = from.entry[i].tgid;
+    if (to->entry[i].tid == 0) to->entry[i].tid = from.entry[i].tid;
+  }
+}
+
+// Everything of a ring but its records.
+void copy_reader_state(const RingSet& from, const RingSet& to, uint32_t ring,
+                       const RingPosition& position, uint64_t dropped) {
+  store_position(to, ring, {0, 0, 0, position.entries, position.lost});
+  const abi::ReaderState& old = from.readers[ring];
+  to.readers[ring].base_entries = old.base_entries;
+  to.readers[ring].base_dropped = old.base_dropped;
+  to.readers[ring].extra_dropped = old.extra_dropped + dropped;
+}
+
+}  // namespace
+
+Status RingBuffer::resize(std::optional<uint32_t> cpu, uint64_t bytes) {
+  if (cpu && *cpu >= set_->nr_cpus) return user_error(EINVAL, "there is no such CPU");
+  if (bytes == 0) return user_error(EINVAL, "the buffer size of a CPU must be at least 1 KB");
+  if (bytes >> 32 || subbufs_for(bytes, set_->subbuf_size) * set_->subbuf_size >> 32)
+    return user_error(ENOMEM, "the buffer of one CPU must be smaller than 4 GB");
+  std::vector<uint32_t> counts = subbuf_counts(), wanted = counts;
+  uint32_t count = uint32_t(subbufs_for(bytes, set_->subbuf_size));
+  for (uint32_t ring = 0; ring < wanted.size(); ring++)
+    if (!cpu || *cpu == ring) wanted[ring] = count;
+  if (wanted == counts) {
+    PB_TRY(expand());
+  } else {
+    PB_TRY(replace(*set_->header, wanted, true));
+  }
+  if (!cpu) wanted_bytes_ = bytes;
+  return {};
+}
+
+Status RingBuffer::set_subbuf_size(uint32_t bytes) {
+  if (!std::has_single_bit(bytes) || bytes < abi::kMinSubbufSize || bytes > abi::kMaxSubbufSize)
+    return user_error(EINVAL, "sub-buffer size must be a power of two from 4096 to 524288");
+  if (bytes == set_->subbuf_size) return {};
+  std::vector<uint32_t> counts;
+  for (uint32_t count : subbuf_counts()) {
+    uint64_t data = uint64_t{count - 1} * (set_->subbuf_size - abi::kPageHeaderSize);
+    uint64_t made = subbufs_for(data, bytes);
+    if (made * bytes >> 32) return user_error(ENOMEM, "the buffer of one CPU must be below 4 GB");
+    counts.push_back(uint32_t(made));
+  }
+  BufferHeader header = *set_->header;
+  header.subbuf_size = bytes;
+  return replace(header, counts, false);
+}
+
+// Makes the new file and brings everything into it; `keep` the records too.
+Status RingBuffer::replace(BufferHeader header, const std::vector<uint32_t>& nr_subbufs,
+                           bool keep) {
+  auto old_fd = file();
+  if (!old_fd.ok()) return old_fd.error();
+  RingBuffer made;
+  made.path_ = path_ + ".new";
+  ::unlink(made.path_.c_str());
+  header.meta_used = 0;
+  Status status = made.make_file(header, nr_subbufs);
+  if (status.ok()) status = made.adopt(*this, *old_fd);
+  if (!status.ok()) {
+    ::unlink(made.path_.c_str());
+    release_file();
+    int error = status.error().errno_value == ENOSPC ? ENOMEM : status.error().errno_value;
+    return sys_error("make room for the new size of " + path_, error);
+  }
+  close_rings(*set_);
+  bool quiet = quiesce();
+  Parked parked = made.take_rings(*this, keep);
+  if (::rename(made.path_.c_str(), path_.c_str()) != 0) {
+    int error = errno;
+    open_rings(*set_);
+    apply_enabled();
+    ::unlink(made.path_.c_str());
+    made.set_ = nullptr;  // nobody knows of it: it goes as a whole
+    release_file();
+    return sys_error("rename " + made.path_, error);
+  }
+  commit(&made, std::move(parked), quiet);
+  if (!keep) clear();
+  return {};
+}
+
+// The parts of a new file that do not change while it is being made.
+Status RingBuffer::adopt(const RingBuffer& old, int old_fd) {
+  const BufferHeader& h = *reinterpret_cast<BufferHeader*>(mapping_.data());
+  int error = ::posix_fallocate(fd_.get(), 0, off_t(h.meta_offset));
+  if (error) return sys_error("reserve memory for " + path_, error);
+  PB_TRY(copy_bytes(old_fd, fd_.get(), old.set_->header->meta_offset, h.meta_offset,
+                    old.meta_used_));
+  meta_used_ = old.meta_used_;
+  set_ = make_ring_set(mapping_.data(), old.set_->comms);
+  return {};
+}
+
+// With all rings of `old` closed and quiet. What threads still drop there is not in it yet.
+RingBuffer::Parked RingBuffer::take_rings(const RingBuffer& old, bool keep) {
+  BufferHeader* h = set_->header;
+  const BufferHeader& from = *old.set_->header;
+  h->meta_used = meta_used_;
+  h->recursion = from.recursion;
+  Parked parked{old.set_, __atomic_load_n(&from.missed, __ATOMIC_RELAXED), {}};
+  h->missed = parked.folded_missed;
+  std::memcpy(mapping_.data() + h->clock_offset, old.mapping_.data() + from.clock_offset,
+              sizeof(abi::ClockTable));
+  auto source = BufferFile::over_memory(old.mapping_);
+  for (uint32_t ring = 0; ring <= set_->nr_cpus; ring++) {
+    RingNow now = ring_now(*old.set_, ring);
+    RingPosition position = ring_position(load_reader_state(*old.set_, ring), now);
+    RingFill fill(*set_, ring, 0);
+    if (keep && source.ok()) {
+      copy_ring(source->get(), now, ring, &fill);
+    } else {
+      position.entries = now.entries;
+    }
+    fill.finish(now.entries, now.time);
+    parked.folded.push_back(
+        __atomic_load_n(&old.set_->control(ring)->dropped, __ATOMIC_RELAXED));
+    copy_reader_state(*old.set_, *set_, ring, position, parked.folded.back());
+  }
+  return parked;
+}
+
+// From here on the new file is the buffer.
+void RingBuffer::commit(RingBuffer* made, Parked parked, bool quiet) {
+  __atomic_store_n(&set_->header->state, abi::kStateReplaced, __ATOMIC_RELEASE);
+  BufferHeader* h = made->set_->header;
+  const BufferHeader& old = *set_->header;
+  fd_ = std::move(made->fd_);
+  size_t head = old.page_meta_offset, size = mapping_.size();
+  uint8_t* base = mapping_.data();
+  mapping_ = std::exchange(made->mapping_, {});
+  if (comm_mapping_.data()) {
+    auto* from = reinterpret_cast<CommTable*>(base + old.comm_offset);
+    auto* to = reinterpret_cast<CommTable*>(mapping_.data() + h->comm_offset);
+    std::memcpy(to, from, sizeof *to);
+    to->used += kCommGap;  // entries without a thread id are none
+    if (map_comms().ok()) merge_comms(*from, to);
+  }
+  set_ = made->set_;
+  made->set_ = nullptr;
+  parked_.push_back(std::move(parked));
+  expanded_ = true;
+  apply_enabled();
+  release_file();
+  if (quiet) ::munmap(base + head, size - head);
+}
+
+}  // namespace patchbay

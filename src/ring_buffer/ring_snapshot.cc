@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+//
+// The spare buffer of `snapshot`. The kernel swaps two rings; here the pages are copied out like any
+// reader does, so that no writer ever notices and every EventProgram stays as it is:
+//
+//   main     consumed |###### unread ######|      -> position moves behind it, counts begin again
+//   spare             ... old snapshot ... |###### unread ######|
+//
+// The spare is a buffer file of its own beside the buffer, with everything that is needed to read it
+// after kill -9. Its sub-buffer numbers go on from one snapshot to the next, so that whoever reads
+// it meanwhile sees the old content overwritten, never mixed.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "ring_buffer/ring_fill.h"
+
+namespace patchbay {
+
+namespace {
+
+std::string beside(const std::string& path) {
+  return path.substr(0, path.rfind('/') + 1) + "snapshot";
+}
+
+// The counts of the spare are those that the main buffer had.
+void store_counts(const RingSet& spare, uint32_t ring, const abi::ReaderState& main,
+                  uint64_t dropped) {
+  abi::ReaderState& state = spare.readers[ring];
+  state.base_entries = main.base_entries;
+  state.base_dropped = 0;
+  state.extra_dropped = dropped;
+}
+
+}  // namespace
+
+Status RingBuffer::take_snapshot(std::unique_ptr<RingBuffer>* spare, std::optional<uint32_t> cpu) {
+  if (cpu && *cpu > set_->nr_cpus) return user_error(EINVAL, "there is no such CPU");
+  if (*spare && !same_form(**spare)) {
+    (*spare)->remove_file();
+    spare->reset();
+  }
+  if (!*spare) PB_TRY(make_spare(spare));
+  PB_TRY((*spare)->copy_description(*this));
+  auto source = BufferFile::over_memory(bytes());
+  if (!source.ok()) return source.error();
+  for (uint32_t ring = 0; ring <= set_->nr_cpus; ring++)
+    if (!cpu || *cpu == ring) move_ring(source->get(), ring, **spare);
+  return {};
+}
+
+bool RingBuffer::same_form(const RingBuffer& other) const {
+  return other.set_->subbuf_size == set_->subbuf_size && other.subbuf_counts() == subbuf_counts();
+}
+
+Status RingBuffer::make_spare(std::unique_ptr<RingBuffer>* spare) {
+  std::unique_ptr<RingBuffer> made(new RingBuffer());
+  made->path_ = beside(path_);
+  ::unlink(made->path_.c_str());  // left by a process of the same id
+  abi::BufferHeader header = *set_->header;
+  header.meta_used = 0;
+  header.state = abi::kStateLive;
+  Status status = made->make_file(header, subbuf_counts());
+  if (status.ok()) {
+    int error = ::posix_fallocate(made->fd_.get(), 0,
+                                  off_t(made->mapping_.size()));  // now, not in the middle of a copy
+    if (error) status = sys_error("reserve memory for " + made->path_, error);
+  }
+  if (!status.ok()) {
+    ::unlink(made->path_.c_str());
+    int error = status.error().errno_value == ENOSPC ? ENOMEM : status.error().errno_value;
+    return sys_error(status.error().what, error);
+  }
+  made->set_ = make_ring_set(made->mapping_.data(), nullptr);
+  made->expanded_ = true;
+  made->wanted_bytes_ = wanted_bytes_;
+  made->held_ = held_;
+  made->release_file();
+  *spare = std::move(made);
+  return {};
+}
+
+// Clock, comms and what is new in the meta log.
+Status RingBuffer::copy_description(RingBuffer& from) {
+  const abi::BufferHeader& old = *from.set_->header;
+  abi::BufferHeader* h = set_->header;
+  const uint8_t* source = from.mapping_.data();
+  std::memcpy(mapping_.data() + h->clock_offset, source + old.clock_offset,
+              sizeof(abi::ClockTable));
+  if (from.set_->comms)
+    std::memcpy(mapping_.data() + h->comm_offset, from.set_->comms, sizeof(abi::CommTable));
+  h->recursion = old.recursion;
+  h->missed = old.missed;
+  if (meta_used_ == from.meta_used_) return {};
+  auto in = from.file();
+  if (!in.ok()) return in.error();
+  auto out = file();
+  Status status = out.ok() ? copy_bytes(*in, *out, old.meta_offset + meta_used_,
+                                        h->meta_offset + meta_used_, from.meta_used_ - meta_used_)
+                           : Status(out.error());
+  from.release_file();
+  release_file();
+  PB_TRY(status);
+  meta_used_ = from.meta_used_;
+  __atomic_store_n(&h->meta_used, meta_used_, __ATOMIC_RELEASE);  // pairs with BufferFile::meta
+  return {};
+}
+
+void RingBuffer::move_ring(BufferFile* source, uint32_t ring, RingBuffer& spare) {
+  const RingSet& to = *spare.set_;
+  RingNow now = ring_now(*set_, ring), spare_now = ring_now(to, ring);
+  abi::ReaderState state = load_reader_state(*set_, ring);
+  RingPosition start = ring_position(state, now);
+  uint64_t first = spare_now.entries ? spare_now.seq + 1 : 0;
+  RingFill fill(to, ring, first);
+  RingPosition end = copy_ring(source, now, ring, &fill);
+  end.entries = std::max(end.entries, start.entries);
+  if (fill.empty()) first = spare_now.seq;
+  fill.finish(end.entries, end.time);
+  uint32_t offset = fill.empty() && spare_now.entries ? spare_now.used : 0;
+  uint64_t before = fill.empty() ? end.entries : start.entries;
+  store_position(to, ring, {first, offset, end.time, before, start.lost});
+  end.lost = 0;
+  store_counts(to, ring, state, restart_counts(ring, end));
+}
+
+}  // namespace patchbay
