@@ -3,24 +3,25 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <pthread.h>
+#include <poll.h>
+#include <sched.h>
 #include <signal.h>
-#include <sys/stat.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
-#include <thread>
 
 #include "mount_operations.h"
 #include "serve/directory.h"
 
 namespace patchbay::cmd {
 namespace {
+
+constexpr int kEagerTries = 50;
 
 std::string g_fuse_message;  // what libfuse has complained about last
 
@@ -66,13 +67,14 @@ Status check_directory(const std::string& path) {
   return user_error(ENOTEMPTY, "The directory " + path + " is not empty.");
 }
 
-void wake_up(int) {}
-
-// Without SA_RESTART, so that the loop's read(2) ends.
-void install_wake_up() {
-  struct sigaction action {};
-  action.sa_handler = wake_up;
-  ::sigaction(SIGUSR1, &action, nullptr);
+// The signals that end the mount, as a descriptor. Blocked in every thread.
+UniqueFd stop_signals() {
+  sigset_t stops;
+  ::sigemptyset(&stops);
+  for (int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&stops, signal);
+  ::pthread_sigmask(SIG_BLOCK, &stops, nullptr);
+  ::signal(SIGPIPE, SIG_IGN);
+  return UniqueFd(::signalfd(-1, &stops, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
 }  // namespace
@@ -88,6 +90,7 @@ struct FuseMount::Impl {
     if (session) fuse_session_destroy(session);
   }
   Status mount();
+  int run_loop(int stop_fd);
 };
 
 Status FuseMount::Impl::mount() {
@@ -132,32 +135,40 @@ Result<std::unique_ptr<FuseMount>> FuseMount::create(const MountOptions& options
   return std::unique_ptr<FuseMount>(new FuseMount(std::move(impl)));
 }
 
-// Signals come to a thread that waits for them; it ends the loop, whose read(2) may just be about
-// to begin, by knocking until it has ended.
-Status FuseMount::serve() {
-  sigset_t stops;
-  ::sigemptyset(&stops);
-  for (int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&stops, signal);
-  ::pthread_sigmask(SIG_BLOCK, &stops, nullptr);
-  ::signal(SIGPIPE, SIG_IGN);
-  install_wake_up();
-  std::atomic<bool> ended{false};
-  pthread_t loop = ::pthread_self();
-  std::thread watch([&] {
-    int signal;
-    ::sigwait(&stops, &signal);
-    fuse_session_exit(impl_->session);
-    while (!ended) {
-      ::pthread_kill(loop, SIGUSR1);
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+// One command is several requests in a row, and waking up costs more than answering: looks for the
+// next one for a moment before it sleeps. One thread, so that requests are handled in their order
+// (see mount_target.h). Returns 0 at the end, or the errno of the device.
+int FuseMount::Impl::run_loop(int stop_fd) {
+  fuse_buf buffer{};
+  int idle = 0, result = 0;
+  while (!fuse_session_exited(session)) {
+    int size = fuse_session_receive_buf(session, &buffer);
+    if (size > 0) {
+      fuse_session_process_buf(session, &buffer);
+      idle = 0;
+    } else if (size != -EAGAIN && size != -EINTR) {
+      result = -size;
+      break;
+    } else if (++idle < kEagerTries) {
+      ::sched_yield();
+    } else {
+      pollfd polled[] = {{fuse_session_fd(session), POLLIN, 0}, {stop_fd, POLLIN, 0}};
+      (void)::poll(polled, 2, -1);
+      if (polled[1].revents) break;
+      idle = 0;
     }
-  });
-  int result = fuse_session_loop(impl_->session);
-  ended = true;
-  ::pthread_kill(watch.native_handle(), SIGTERM);
-  watch.join();
+  }
+  std::free(buffer.mem);
+  return result;
+}
+
+Status FuseMount::serve() {
+  UniqueFd stop = stop_signals();
+  int device = fuse_session_fd(impl_->session);
+  ::fcntl(device, F_SETFL, ::fcntl(device, F_GETFL) | O_NONBLOCK);
+  int error = impl_->run_loop(stop.get());
   impl_->operations->shut_down();
-  return result < 0 ? Status(sys_error("serve the mount", -result)) : Status();
+  return error ? Status(sys_error("serve the mount", error)) : Status();
 }
 
 }  // namespace patchbay::cmd

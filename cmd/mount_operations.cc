@@ -16,6 +16,15 @@ namespace {
 constexpr uint32_t kForwardedFlags = O_ACCMODE | O_TRUNC | O_APPEND;
 constexpr uint64_t kUnknownInode = 0xffffffff;  // in a directory's listing, as libfuse has it
 
+constexpr double kKeepSeconds = 1;
+
+// Not the root of a process: that may go.
+bool always_exists(std::string_view path) {
+  bool is_fixed =
+      path.find('/') == path.npos || path.starts_with("per_cpu/") || path.starts_with("options/");
+  return is_fixed && !path.empty() && !is_pages_file(path);
+}
+
 struct OpenDirectory {
   std::shared_ptr<MountTarget> target;
   std::string path;
@@ -64,7 +73,9 @@ bool MountOperations::node(fuse_req_t request, fuse_ino_t inode, MountNode* out)
   return true;
 }
 
-// Asks what the path is. Nothing is cached by the kernel: files come and go with events.
+// Asks what the path is. The kernel may keep what never changes: attributes, which only this mount
+// changes, and that the fixed files of the top instance exist. Files of events and instances come
+// and go.
 void MountOperations::reply_entry(serve::Client* client, fuse_req_t request, MountNode node) {
   Result<serve::Client::FileStatus> status = sys_error("stat", ENODEV);
   if (client) status = client->stat(node.path);
@@ -77,6 +88,8 @@ void MountOperations::reply_entry(serve::Client* client, fuse_req_t request, Mou
     entry.ino = nodes_.refer(node);
     entry.attr = attributes_.attributes(entry.ino, node);
   }
+  entry.attr_timeout = kKeepSeconds;
+  entry.entry_timeout = always_exists(node.path) ? kKeepSeconds : 0;
   if (fuse_reply_entry(request, &entry) == 0) return;
   std::lock_guard held(mutex_);
   nodes_.forget(entry.ino, 1);
@@ -89,7 +102,7 @@ void MountOperations::reply_attributes(fuse_req_t request, fuse_ino_t inode,
     std::lock_guard held(mutex_);
     result = attributes_.attributes(inode, node);
   }
-  fuse_reply_attr(request, &result, 0);
+  fuse_reply_attr(request, &result, kKeepSeconds);
 }
 
 void MountOperations::drop_gone_targets() {

@@ -159,17 +159,18 @@ void MountTarget::read(serve::Client* client, ReadRequest request) {
 }
 
 // The rules of splice: a whole page or EAGAIN, never a short answer while the process lives, as the
-// kernel would take that for the end of the file; and it fills a pipe until EAGAIN, so only a
-// request behind an EAGAIN may wait. A wake-up without data (ioctl, tracing_on 0) ends the wait.
+// kernel would take that for the end of the file; and it fills a pipe until it is refused a page,
+// so only the request of the next splice(2) may wait. A wake-up without data (ioctl, tracing_on 0)
+// ends the wait.
 bool MountTarget::answer_read(serve::Client* client, const ReadRequest& request, bool first) {
   OpenFile& file = *request.file;
   Result<std::string> bytes = next_bytes(client, request);
   bool woken = request.is_splice && bytes.ok() && bytes->empty() && client && !client->gone();
   bool nothing_yet = !bytes.ok() && bytes.error().errno_value == EAGAIN;
-  bool may_wait = !first || !request.is_splice || file.may_wait;
+  bool may_wait = !first || !request.is_splice || file.refusals >= kRefusals;
   if (nothing_yet && may_wait && !request.nonblocking) return false;
   if (woken) bytes = sys_error("read", EAGAIN);
-  if (request.is_splice) file.may_wait = !bytes.ok();
+  if (request.is_splice) file.refusals = bytes.ok() ? 0 : file.refusals + 1;
   if (bytes.ok())
     fuse_reply_buf(request.request, bytes->data(), bytes->size());
   else

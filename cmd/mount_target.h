@@ -33,6 +33,9 @@ namespace patchbay::cmd {
 
 class MountTarget;
 
+// The kernel asks twice for a page, by readahead and then by itself, before it ends a splice(2).
+inline constexpr unsigned kRefusals = 2;
+
 struct OpenFile {
   std::shared_ptr<MountTarget> target;
   std::string path;
@@ -40,8 +43,8 @@ struct OpenFile {
   uint32_t flags = 0;      // as opened
   bool is_pages = false;   // trace_pipe_raw and the like: splice(2) takes whole pages of it
   bool is_stream = false;  // has no offset: what was read is gone
-  // Of splice: nothing was delivered since the last EAGAIN, so a request without data may wait.
-  bool may_wait = true;
+  // Of splice: how often EAGAIN was answered since the last page (see answer_read).
+  unsigned refusals = kRefusals;
   // A text and where we are in it: a reader may seek back (shells do), the agent cannot.
   std::string window;
   uint64_t window_start = 0, position = 0;
