@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Patchbay's C interface: a program that links libpatchbay.so drives its own tracefs tree. Every
- * function may be called from any thread, but not from a signal handler; each is one exchange with
- * the agent's control thread (tens of microseconds).
+ * function may be called from any thread, but not from a signal handler; it waits while another
+ * command is being carried out.
  */
 #ifndef PATCHBAY_PATCHBAY_H
 #define PATCHBAY_PATCHBAY_H

@@ -5,12 +5,16 @@
 //
 //   constructor (before main)                       control thread
 //     read the environment                            own descriptor table, all signals blocked
-//     runtime directory, buffer file                  serves the tree over DIR/PID/ctl.sock
-//     symbols, patcher, events, tree                  keeps the clock table while recording
-//     signal and fork hooks
-//     PATCHBAY_FUNCTION_EVENTS: define, enable
+//     runtime directory, buffer file, registry        serves the tree over DIR/PID/ctl.sock
+//     symbols, patcher, events, tree                  keeps the clock tables while recording
+//     signal, thread and fork hooks
+//     static events; what the environment asks for (start_up.cc)
 //     start the control thread
 //     PATCHBAY_WAIT=1: until the tool says resume
+//
+// Everything that changes the registry runs under its lock: the control thread, a thread of the
+// program in a call of ours (exports.cc), and one that loads a library (registrations.cc). That one
+// holds the dynamic linker's lock as well, so nothing under the lock calls dlopen or dlsym.
 //
 // Rules of the guest: code here runs under AgentScope, so that traced functions it calls are not
 // followed; no exception leaves; a failure says so once on stderr and lets the program run
@@ -25,71 +29,56 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <new>
 
-#include "agent/environment.h"
+#include "agent/agent.h"
+#include "agent/registrations.h"
 #include "agent/signal_hooks.h"
+#include "agent/start_up.h"
+#include "agent/task_hooks.h"
 #include "base/check.h"
 #include "base/raw_syscall.h"
 #include "patchbay/patchbay.h"
-#include "registry/function_events.h"
-#include "ring_buffer/ring_buffer.h"
 #include "ring_buffer/ring_write_hot.h"
-#include "serve/client.h"
 #include "serve/directory.h"
-#include "serve/server.h"
-#include "tracefs/root.h"
+
+// What the records of trace_marker carry as their __ip, so that their text begins with this name.
+extern "C" __attribute__((visibility("protected"), noinline, used)) void tracing_mark_write() {
+  __asm__ volatile("");
+}
 
 namespace patchbay {
-namespace {
 
-constexpr int kResumeTimeoutSeconds = 60;  // a tool that died must not hold its program for ever
-constexpr size_t kControlStackSize = 1024 * 1024;  // the C++ demangler recurses
+Agent* g_agent = nullptr;
 
-// Traced functions called in here are counted as recursion, not followed.
-class AgentScope {
- public:
-  AgentScope() {
-    pb_thread.in_agent++;
-    pb_thread.fast_tid = 0;  // the probe sets it again at the thread's next hit
-  }
-  ~AgentScope() { pb_thread.in_agent--; }
-};
-
-struct Agent {
-  AgentSettings settings;
-  std::string directory;  // DIR/PID
-  std::unique_ptr<RingBuffer> buffer;
-  std::unique_ptr<SymbolTable> symbols;
-  std::unique_ptr<Patcher> patcher;
-  std::unique_ptr<FunctionEvents> events;
-  std::unique_ptr<tracefs::TreeContext> context;
-  std::unique_ptr<tracefs::Directory> root;
-  std::unique_ptr<serve::Server> server;
-  std::atomic<uint32_t> resumed{0};
-  std::atomic<uint32_t> ready{0};
-  int clock_calls = 0;
-  pid_t pid = 0;
-};
-
-Agent* g_agent = nullptr;  // never freed: threads may run to the very end of the process
+Agent* own_agent() { return g_agent && g_agent->pid == ::getpid() ? g_agent : nullptr; }
 
 void say(const std::string& sentence) {
   std::string line = "patchbay: " + sentence + "\n";
   raw_syscall(SYS_write, 2, long(line.data()), long(line.size()));
 }
 
+namespace {
+
+constexpr int kResumeTimeoutSeconds = 60;  // a tool that died must not hold its program for ever
+constexpr size_t kControlStackSize = 1024 * 1024;  // the C++ demangler recurses
+
+std::vector<TraceArray*> every_array(Agent* agent) {
+  std::vector<TraceArray*> arrays = agent->registry->arrays();
+  arrays.push_back(&agent->registry->top());
+  return arrays;
+}
+
 // A broken invariant of ours: recording stops, once with a line that says why; the program goes on.
 void agent_check_failed(const char* file, int line, const char* expression, uint64_t a,
                         uint64_t b) {
   static std::atomic<bool> reported{false};
-  if (g_agent && g_agent->buffer) g_agent->buffer->disable();
+  if (g_agent)
+    for (TraceArray* array : every_array(g_agent)) array->buffer->disable();
   if (reported.exchange(true)) return;
   char text[256];
   int length =
@@ -141,60 +130,33 @@ Status make_agent(Agent* agent) {
   auto directory = serve::make_process_directory(*runtime, agent->pid);
   if (!directory.ok()) return directory.error();
   agent->directory = *directory;
-  RingBufferOptions options;
-  options.path = agent->directory + "/" + serve::kBufferName;
-  options.nr_cpus = possible_cpus();
-  options.bytes_per_cpu = agent->settings.buffer_size_kb * 1024;
-  options.overwrite = agent->settings.overwrite;
-  auto buffer = RingBuffer::create(options);
-  if (!buffer.ok()) return buffer.error();
-  agent->buffer = std::move(*buffer);
-  PB_TRY(agent->buffer->append_meta(abi::kMetaExe, program_identity()));
-  if (agent->buffer->header()->clock != abi::kClockTsc)
-    pb_rseq_offset = 0;  // the locked path reads the other clock
+  RegistryOptions options;
+  options.buffer.path = agent->directory + "/" + serve::kBufferName;
+  options.buffer.nr_cpus = possible_cpus();
+  options.buffer.bytes_per_cpu = agent->settings.buffer_size_kb * 1024;
+  options.buffer.overwrite = agent->settings.overwrite;
+  options.instance_directory = agent->directory + "/instances";
+  options.marker_ip = reinterpret_cast<uint64_t>(&tracing_mark_write);
   agent->symbols = make_self_symbol_table();
+  auto registry = Registry::create(options, *agent->symbols);
+  if (!registry.ok()) return registry.error();
+  agent->registry = std::move(*registry);
+  RingBuffer& buffer = *agent->registry->top().buffer;
+  PB_TRY(buffer.append_meta(abi::kMetaExe, program_identity()));
+  if (buffer.header()->clock != abi::kClockTsc)
+    pb_rseq_offset = 0;  // the locked path reads the other clock
+  agent->registry->set_single_threaded(true);
   agent->patcher = make_patcher();
-  agent->events =
-      std::make_unique<FunctionEvents>(*agent->symbols, *agent->patcher, *agent->buffer);
-  agent->events->set_single_threaded(true);
+  agent->functions = std::make_unique<FunctionEvents>(*agent->registry, *agent->patcher);
+  agent->static_events = std::make_unique<StaticEvents>(*agent->registry, *agent->patcher);
   agent->context = std::make_unique<tracefs::TreeContext>(
-      tracefs::TreeContext{*agent->events, *agent->symbols, *agent->buffer, {}, {}, {}});
-  agent->context->tracing_on = [agent] { return agent->events->tracing(); };
-  agent->context->set_tracing_on = [agent](bool on) { return agent->events->set_tracing(on); };
+      tracefs::TreeContext{*agent->registry, *agent->functions, *agent->symbols});
   agent->root = tracefs::make_root(*agent->context);
   return {};
 }
 
-// A program started by one that has an agent itself: the same definitions were reported there
-// already, and a shell's children do not have the functions of the program they lead to.
-bool parent_has_agent(const Agent& agent) {
-  std::string parent =
-      agent.directory.substr(0, agent.directory.rfind('/') + 1) + std::to_string(::getppid());
-  return ::access(parent.c_str(), F_OK) == 0;
-}
-
-// PATCHBAY_FUNCTION_EVENTS and PATCHBAY_TRACE_EVENT: like the kernel's command line, a mistake is
-// reported and the rest goes on.
-void apply_settings(Agent* agent) {
-  const bool quiet = parent_has_agent(*agent);
-  auto report = [quiet](const Status& status) {
-    if (!status.ok() && !quiet) say(status.error().message());
-  };
-  for (const std::string& line : agent->settings.function_events)
-    report(agent->events->write_line(line));
-  if (agent->settings.enable_all) report(agent->events->set_all_enabled(true));
-  for (const std::string& event : agent->settings.trace_events) {
-    auto file = tracefs::lookup(*agent->root, "set_event");
-    if (!file.ok() || !file->file) return say("this agent has no set_event");
-    auto written = file->file->write(event + "\n");
-    if (!written.ok())
-      report(
-          user_error(EINVAL, "PATCHBAY_TRACE_EVENT: " + event + ": " + written.error().message()));
-  }
-}
-
 void resume(Agent* agent) {
-  agent->events->set_single_threaded(false);
+  agent->registry->set_single_threaded(false);
   agent->resumed.store(1, std::memory_order_release);
   raw_syscall(SYS_futex, long(&agent->resumed), FUTEX_WAKE, 1 << 30);
 }
@@ -205,23 +167,33 @@ void wait_for(std::atomic<uint32_t>* word, int seconds) {
     if (raw_syscall(SYS_futex, long(word), FUTEX_WAIT, 0, long(&timeout)) == -ETIMEDOUT) return;
 }
 
-// Pairs of the first moments make short recordings precise; later one a second is plenty.
+// Pairs of the first moments make short recordings precise; later one a second is plenty. The
+// second call is a moment after start: what has not registered its events by then is worth a word.
 int keep_clock(Agent* agent) {
-  int call = agent->clock_calls++;
-  if (call > 0) agent->buffer->add_clock_pair();
+  std::lock_guard guard(agent->lock());
+  const int call = agent->clock_calls++;
+  bool recording = false;
+  for (TraceArray* array : every_array(agent)) {
+    if (call > 0) array->buffer->add_clock_pair();
+    recording |= array->buffer->enabled();
+  }
   if (call == 0) return 10;
   if (call == 1) return 100;
-  return agent->buffer->enabled() ? 1000 : -1;
+  if (agent->resumed || !agent->settings.wait) report_waiting_events(agent);
+  return recording ? 1000 : -1;
 }
 
 void make_server(Agent* agent) {
-  if (serve::private_descriptors()) agent->buffer->hold_file();
+  RingBuffer& buffer = *agent->registry->top().buffer;
+  if (serve::private_descriptors()) buffer.hold_file();
   serve::ServerOptions options;
   options.directory = agent->directory;
+  options.lock = &agent->lock();
   options.hooks.resume = [agent] { resume(agent); };
   options.hooks.open_buffer = [agent]() -> Result<UniqueFd> {
-    UniqueFd fd(::open(agent->buffer->path().c_str(), O_RDWR | O_CLOEXEC));
-    if (!fd.valid()) return sys_error("open " + agent->buffer->path(), errno);
+    const std::string& path = agent->registry->top().buffer->path();
+    UniqueFd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+    if (!fd.valid()) return sys_error("open " + path, errno);
     return fd;
   };
   options.periodic = [agent] { return keep_clock(agent); };
@@ -274,15 +246,6 @@ bool start_control_thread(Agent* agent) {
   return error == 0;
 }
 
-// A forked child goes on recording into the same rings (they belong to CPUs, not to processes),
-// under its own thread id. It has no control thread.
-void after_fork_in_child() {
-  signal_hooks_after_fork();
-  pb_thread.tid = 0;
-  pb_thread.fast_tid = 0;
-  pb_thread.known_to = 0;
-}
-
 void start() {
   AgentSettings settings = read_settings();
   auto* agent = new Agent;
@@ -294,24 +257,41 @@ void start() {
   g_agent = agent;
   set_check_handler(agent_check_failed);
   install_signal_hooks();
-  ::pthread_atfork(nullptr, nullptr, after_fork_in_child);
+  install_task_hooks();
   if (agent->settings.wait) hide_from_environment();
-  apply_settings(agent);
+  {
+    std::lock_guard guard(agent->lock());
+    find_static_events(agent);
+    take_early_registrations(agent);
+    apply_settings(agent);
+  }
   bool serving = start_control_thread(agent);
   if (serving) wait_for(&agent->ready, 5);
   if (agent->settings.wait && serving) wait_for(&agent->resumed, kResumeTimeoutSeconds);
-  agent->events->set_single_threaded(false);
+  agent->registry->set_single_threaded(false);
 }
 
-uint64_t recorded_events(const Agent& agent) {
+uint64_t recorded_events(Agent* agent) {
   uint64_t total = 0;
-  const RingSet* set = agent.buffer->rings();
-  for (uint32_t ring = 0; ring < agent.buffer->header()->nr_rings; ring++) {
-    auto* rc = reinterpret_cast<abi::RingControl*>(set->controls +
-                                                   uint64_t(ring) * abi::kRingControlStride);
-    total += rc->slot[rc->publish & abi::kParityBit ? 1 : 0].entries + rc->dropped;
+  for (TraceArray* array : every_array(agent)) {
+    const RingSet* set = array->buffer->rings();
+    for (uint32_t ring = 0; ring < set->header->nr_rings; ring++) {
+      const abi::RingControl* rc = set->control(ring);
+      total += rc->slot[rc->publish & abi::kParityBit ? 1 : 0].entries + rc->dropped;
+    }
   }
   return total;
+}
+
+// Files and directories of a process that has recorded nothing.
+void remove_files(Agent* agent) {
+  for (TraceArray* array : every_array(agent)) {
+    ::unlink(array->buffer->path().c_str());
+    if (array->snapshot) ::unlink(array->snapshot->path().c_str());
+    if (!array->is_top()) ::rmdir((agent->directory + "/instances/" + array->name).c_str());
+  }
+  ::rmdir((agent->directory + "/instances").c_str());
+  ::rmdir(agent->directory.c_str());
 }
 
 __attribute__((constructor)) void agent_constructor() {
@@ -326,53 +306,19 @@ __attribute__((constructor)) void agent_constructor() {
   errno = saved_errno;
 }
 
-// The end of the owning process: the buffer file says so; a file without events is of no use to
-// anybody. Recording goes on: other exit handlers and threads may still run.
+// The end of the owning process: the buffer files say so; files without events are of no use to
+// anybody. Recording goes on: other exit handlers and threads may still run. The lock is not waited
+// for: whoever holds it may never run again.
 __attribute__((destructor)) void agent_destructor() {
-  Agent* agent = g_agent;
-  if (!agent || ::getpid() != agent->pid) return;
+  Agent* agent = own_agent();
+  if (!agent) return;
   AgentScope scope;
-  agent->buffer->close_cleanly();
+  std::unique_lock guard(agent->lock(), std::try_to_lock);
+  agent->registry->close_cleanly();
   if (agent->server) agent->server->remove_socket();
-  if (agent->settings.wait || recorded_events(*agent) > 0) return;
-  ::unlink(agent->buffer->path().c_str());
-  ::rmdir(agent->directory.c_str());
-}
-
-Result<std::unique_ptr<serve::Client>> self_client() {
-  if (!g_agent) return sys_error("patchbay", ESRCH);
-  return serve::Client::connect_directory(g_agent->directory);
+  if (agent->settings.wait || recorded_events(agent) > 0) return;
+  remove_files(agent);
 }
 
 }  // namespace
 }  // namespace patchbay
-
-#define PATCHBAY_API extern "C" __attribute__((visibility("default")))
-
-PATCHBAY_API const char* patchbay_version() { return PATCHBAY_VERSION; }
-
-PATCHBAY_API int patchbay_write(const char* path, const char* text) {
-  patchbay::AgentScope scope;
-  auto client = patchbay::self_client();
-  if (!client.ok()) return -client.error().errno_value;
-  patchbay::Status status = (*client)->write_all(path, text, false);
-  return status.ok() ? 0 : -status.error().errno_value;
-}
-
-PATCHBAY_API ssize_t patchbay_read(const char* path, char* buffer, size_t size) {
-  patchbay::AgentScope scope;
-  auto client = patchbay::self_client();
-  if (!client.ok()) return -client.error().errno_value;
-  auto text = (*client)->read_all(path);
-  if (!text.ok()) return -text.error().errno_value;
-  if (size > 0) {
-    size_t stored = std::min(text->size(), size - 1);
-    std::memcpy(buffer, text->data(), stored);
-    buffer[stored] = '\0';
-  }
-  return ssize_t(text->size());
-}
-
-PATCHBAY_API const char* patchbay_directory() {
-  return patchbay::g_agent ? patchbay::g_agent->directory.c_str() : "";
-}

@@ -10,10 +10,13 @@
 namespace patchbay {
 namespace {
 
-std::vector<std::string> split(const char* text, const char* separators) {
+std::string_view variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+std::vector<std::string> split(std::string_view rest, const char* separators) {
   std::vector<std::string> words;
-  if (!text) return words;
-  std::string_view rest = text;
   while (!rest.empty()) {
     size_t end = rest.find_first_of(separators);
     std::string_view word = rest.substr(0, end);
@@ -33,6 +36,42 @@ bool is_agent(std::string_view path) {
 
 }  // namespace
 
+uint64_t parse_size(const char* text) {
+  char* end = nullptr;
+  uint64_t size = std::strtoull(text, &end, 10);
+  switch (*end) {
+    case 'G':
+    case 'g':
+      size *= 1024;
+      [[fallthrough]];
+    case 'M':
+    case 'm':
+      size *= 1024;
+      [[fallthrough]];
+    case 'K':
+    case 'k':
+      size *= 1024;
+      end++;
+      break;
+    default:
+      break;
+  }
+  return end != text && *end == '\0' ? size : 0;
+}
+
+InstanceSettings parse_instance(std::string_view text) {
+  InstanceSettings instance;
+  std::vector<std::string> words = split(text, ",");
+  if (words.empty()) return instance;
+  instance.flags = split(words[0], "^");
+  if (!instance.flags.empty()) {
+    instance.name = instance.flags[0];
+    instance.flags.erase(instance.flags.begin());
+  }
+  instance.events.assign(words.begin() + 1, words.end());
+  return instance;
+}
+
 AgentSettings read_settings() {
   AgentSettings settings;
   const char* wait = std::getenv("PATCHBAY_WAIT");
@@ -43,10 +82,17 @@ AgentSettings read_settings() {
   }
   if (const char* overwrite = std::getenv("PATCHBAY_OVERWRITE"))
     settings.overwrite = std::strcmp(overwrite, "0") != 0;
-  settings.function_events = split(std::getenv("PATCHBAY_FUNCTION_EVENTS"), "\n;");
-  const char* trace_event = std::getenv("PATCHBAY_TRACE_EVENT");
-  settings.trace_events = split(trace_event, ",");
-  settings.enable_all = !trace_event && !settings.function_events.empty();
+  if (uint64_t size = parse_size(std::getenv("PATCHBAY_TRACE_BUF_SIZE") ?: ""))
+    settings.buffer_size_kb = (size + 1023) / 1024;
+  settings.function_events = split(variable("PATCHBAY_FUNCTION_EVENTS"), "\n;");
+  settings.trace_events = split(variable("PATCHBAY_TRACE_EVENT"), ",");
+  settings.enable_all = !std::getenv("PATCHBAY_TRACE_EVENT") && !settings.function_events.empty();
+  settings.trace_options = split(variable("PATCHBAY_TRACE_OPTIONS"), ",");
+  settings.trace_clock = variable("PATCHBAY_TRACE_CLOCK");
+  std::string_view snapshot = variable("PATCHBAY_ALLOC_SNAPSHOT");
+  settings.alloc_snapshot = !snapshot.empty() && snapshot != "0";
+  for (const std::string& text : split(variable("PATCHBAY_TRACE_INSTANCE"), "\n;"))
+    settings.instances.push_back(parse_instance(text));
   return settings;
 }
 

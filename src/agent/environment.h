@@ -4,20 +4,37 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace patchbay {
 
+// PATCHBAY_TRACE_INSTANCE: name[^flag…][,event…], several separated by `;` or newlines.
+struct InstanceSettings {
+  std::string name;
+  std::vector<std::string> flags;   // traceoff, traceprintk
+  std::vector<std::string> events;  // words for set_event
+};
+
 struct AgentSettings {
   bool wait = false;  // PATCHBAY_WAIT=1: the tool started us; wait in the constructor for its word
-  uint64_t buffer_size_kb = 1408;            // PATCHBAY_BUFFER_SIZE_KB, per CPU
+  // Per CPU: PATCHBAY_BUFFER_SIZE_KB, or PATCHBAY_TRACE_BUF_SIZE=n[KMG].
+  uint64_t buffer_size_kb = 1408;
   bool overwrite = true;                     // PATCHBAY_OVERWRITE=0: drop new events when full
   std::vector<std::string> function_events;  // PATCHBAY_FUNCTION_EVENTS: split at newlines and `;`
   bool enable_all = false;                   // definitions, but no PATCHBAY_TRACE_EVENT
   std::vector<std::string> trace_events;     // PATCHBAY_TRACE_EVENT: split at commas
+  std::vector<std::string> trace_options;    // PATCHBAY_TRACE_OPTIONS: split at commas
+  std::string trace_clock;                   // PATCHBAY_TRACE_CLOCK
+  bool alloc_snapshot = false;               // PATCHBAY_ALLOC_SNAPSHOT, anything but 0
+  std::vector<InstanceSettings> instances;
 };
 
 AgentSettings read_settings();
+
+// "8192", "8M"; 0: not a size.
+uint64_t parse_size(const char* text);
+InstanceSettings parse_instance(std::string_view text);
 
 // The tool's own variables and our name in LD_PRELOAD go out of the environment, so that programs
 // that this one executes start as they would have without us. Edits `environ` itself: programs

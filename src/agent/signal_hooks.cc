@@ -31,6 +31,7 @@
 
 #include "base/raw_syscall.h"
 #include "fetch/fetch_abi.h"
+#include "filter/filter_abi.h"
 #include "patch/patcher.h"
 #include "probe/probe_abi.h"
 
@@ -174,7 +175,8 @@ void on_signal(int sig, siginfo_t* info, void* raw_context) {
   auto& rip = context->uc_mcontext.gregs[REG_RIP];
   if (info->si_code > 0) {
     const auto ip = static_cast<uint64_t>(rip);
-    const uint64_t target = sig == SIGTRAP ? patch_trap_target(ip - 1) : fetch_fault_fixup(ip);
+    uint64_t target = sig == SIGTRAP ? patch_trap_target(ip - 1) : fetch_fault_fixup(ip);
+    if (sig != SIGTRAP && !target) target = filter_fault_fixup(ip);
     if (target) {
       rip = static_cast<greg_t>(target);
       return;
@@ -335,18 +337,22 @@ std::atomic<void*> g_posix_spawn, g_posix_spawnp, g_system, g_popen, g_pthread_c
 std::atomic<void*> g_sigsuspend, g_ppoll, g_pselect, g_epoll_pwait, g_epoll_pwait2,
     g_attr_setsigmask;
 
-// What a new thread starts with when its creator blocks one of the three signals.
-struct InheritedView {
+std::atomic<void (*)(uint32_t)> g_thread_hook;
+
+// What a new thread has from its creator.
+struct ThreadStart {
   void* (*run)(void*);
   void* argument;
-  uint64_t blocked;
+  uint64_t blocked;  // of the three signals
+  uint32_t creator;
 };
 
-void* run_with_view(void* argument) {
-  const InheritedView view = *static_cast<InheritedView*>(argument);
-  delete static_cast<InheritedView*>(argument);
-  t_blocked = view.blocked;
-  return view.run(view.argument);
+void* start_thread(void* argument) {
+  const ThreadStart start = *static_cast<ThreadStart*>(argument);
+  delete static_cast<ThreadStart*>(argument);
+  t_blocked = start.blocked;
+  if (auto hook = g_thread_hook.load(std::memory_order_acquire)) hook(start.creator);
+  return start.run(start.argument);
 }
 
 void find_next_functions() {
@@ -376,6 +382,10 @@ void open_masks_of_others() {
 }
 
 }  // namespace
+
+void set_thread_hook(void (*started)(uint32_t)) {
+  g_thread_hook.store(started, std::memory_order_release);
+}
 
 void install_signal_hooks() {
   if (g_installed.load(std::memory_order_acquire)) return;
@@ -565,12 +575,13 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*
                    void* argument) noexcept {
   auto real = patchbay::next_function<decltype(&pthread_create)>(&patchbay::g_pthread_create,
                                                                  "pthread_create");
-  patchbay::InheritedView* view = nullptr;
-  if (patchbay::t_blocked)
-    view = new (std::nothrow) patchbay::InheritedView{run, argument, patchbay::t_blocked};
-  if (!view) return real(thread, attributes, run, argument);
-  const int error = real(thread, attributes, patchbay::run_with_view, view);
-  if (error) delete view;
+  patchbay::ThreadStart* start = nullptr;
+  const auto self = uint32_t(patchbay::raw_syscall(SYS_gettid));
+  if (patchbay::t_blocked || patchbay::g_thread_hook.load(std::memory_order_relaxed))
+    start = new (std::nothrow) patchbay::ThreadStart{run, argument, patchbay::t_blocked, self};
+  if (!start) return real(thread, attributes, run, argument);
+  const int error = real(thread, attributes, patchbay::start_thread, start);
+  if (error) delete start;
   return error;
 }
 #pragma GCC visibility pop

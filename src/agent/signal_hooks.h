@@ -11,10 +11,15 @@
 // All of it works before install_signal_hooks(): then calls go to the kernel unchanged.
 #pragma once
 
+#include <cstdint>
+
 namespace patchbay {
 
 // Takes over the three signals. What the program had set becomes its view. Once, control side.
 void install_signal_hooks();
+
+// Called by each new thread, before anything else, with the id of the thread that made it.
+void set_thread_hook(void (*started)(uint32_t creator));
 
 // In a forked child: another thread of the parent may have been changing the view at that moment.
 void signal_hooks_after_fork();

@@ -37,10 +37,10 @@ class ErrorLog {
 // One event in one instance.
 struct EventFile {
   LiveEvent* event = nullptr;
-  bool enabled = false;         // what its enable file shows
-  uint32_t soft_users = 0;      // triggers that hold it: shown as `*`
-  std::string filter_text;      // as written; empty: none
-  std::string filter_error;     // the failed expression with its caret; shown instead, no filter then
+  bool enabled = false;      // what its enable file shows
+  uint32_t soft_users = 0;   // triggers that hold it: shown as `*`
+  std::string filter_text;   // as written; empty: none
+  std::string filter_error;  // the failed expression with its caret; shown instead, no filter then
   FilterProgramPtr filter;
   bool filter_ran = false;                // a thread may be in it: it is never freed
   const EventProgram* program = nullptr;  // published; null while the event is off
@@ -66,10 +66,10 @@ struct TraceArray {
   std::vector<std::string> systems;             // only these exist here; empty: all (IN-14)
 
   // What open files hold.
-  uint32_t references = 0;       // open files and API users: rmdir is EBUSY
-  uint32_t trace_readers = 0;    // `trace`, `snapshot` open for reading: no resize, no snapshot
-  bool paused = false;           // by pause-on-trace
-  bool pipe_open = false;        // trace_pipe
+  uint32_t references = 0;     // open files and API users: rmdir is EBUSY
+  uint32_t trace_readers = 0;  // `trace`, `snapshot` open for reading: no resize, no snapshot
+  bool paused = false;         // by pause-on-trace
+  bool pipe_open = false;      // trace_pipe
   std::vector<bool> cpu_pipe_open;
 
   bool is_top() const { return name.empty(); }

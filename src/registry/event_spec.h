@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // One word of set_event (spec: ftrace.md 2.2):
-//   ['!'] ( name | system:event | system: | system:* | *:* | *: | :event | *:event ) [ :mod:MODULE ]
+//   ['!'] ( name | system:event | system: | system:* | *:* | *: | :event | *:event ) [ :mod:MODULE
+//   ]
 // and `:mod:MODULE` alone. A module is a shared object by name.
 #pragma once
 

@@ -2,9 +2,10 @@
 //
 // From a line in function_events to a patched call site:
 //
-//   write_line -> parse (event/) -> resolve names (symbol/) -> plan places (patch/) -> fetch program
-//   and format -> LiveEvent in the registry            nothing of the program has changed yet
-//   an instance enables it -> Registry -> update -> FunctionSites: programs, one patch transaction
+//   write_line -> parse (event/) -> resolve names (symbol/) -> plan places (patch/) -> fetch
+//   program and format -> LiveEvent in the registry            nothing of the program has changed
+//   yet an instance enables it -> Registry -> update -> FunctionSites: programs, one patch
+//   transaction
 //
 // A failed definition changes nothing. Fetch programs that a thread may still be running are parked
 // for good, not freed: a definition costs some hundred bytes, and nobody has to wait.
@@ -89,9 +90,8 @@ Status FunctionEvents::write_line(std::string_view line) {
 }
 
 Status FunctionEvents::Impl::define(EventSource* source, std::string_view line) {
-  auto parsed = parse_function_event(line, [this](std::string_view name) {
-    return registry.symbols().address_of(name);
-  });
+  auto parsed = parse_function_event(
+      line, [this](std::string_view name) { return registry.symbols().address_of(name); });
   if (parsed.error) {
     if (parsed.function_was_parsed) {
       if (errors.size() == kMaxErrors) errors.erase(errors.begin());
@@ -134,8 +134,8 @@ Status FunctionEvents::Impl::register_event(EventSource* source,
   auto live = std::make_unique<LiveEvent>();
   live->call = make_function_event_call(event->def, 0);  // the registry gives the id
   const uint32_t subbuf_size = registry.top().buffer->rings()->subbuf_size;
-  auto fetch = compile_function_event(event->def, live->call,
-                                      subbuf_size - abi::kPageHeaderSize - 8);
+  auto fetch =
+      compile_function_event(event->def, live->call, subbuf_size - abi::kPageHeaderSize - 8);
   if (!fetch.ok()) return fetch.error();
   event->fetch = std::move(*fetch);
   live->source = source;
@@ -153,8 +153,8 @@ Status FunctionEvents::Impl::register_event(EventSource* source,
 
 Status FunctionEvents::Impl::check_unused(const FunctionEvent& event) {
   if (!registry.in_use(event.live)) return {};
-  return user_error(EBUSY, "the function event \"" + event.live->call.name +
-                               "\" is enabled; disable it first");
+  return user_error(
+      EBUSY, "the function event \"" + event.live->call.name + "\" is enabled; disable it first");
 }
 
 Status FunctionEvents::Impl::drop(std::unique_ptr<FunctionEvent> event) {

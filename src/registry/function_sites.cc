@@ -25,7 +25,7 @@ std::string hex(uint64_t value) {
 
 bool same_code(const ProbeCode& a, const ProbeCode& b) {
   return a.site == b.site && a.fast == b.fast && a.uses_xmm == b.uses_xmm &&
-         a.flags_live == b.flags_live && a.inside == b.inside;
+         a.flags_live == b.flags_live && a.inside == b.inside && a.filtered == b.filtered;
 }
 
 bool same_events(const SiteProgram& program, const std::vector<const EventProgram*>& list) {
@@ -77,8 +77,10 @@ ProbeCode FunctionSites::code_for(const Site& site, const SiteProgram* program) 
   if (!program) return code;
   for (uint32_t i = 0; i < program->nr_events; i++)
     code.uses_xmm |= program->event[i]->fetch->uses_xmm != 0;
-  if (program->nr_events == 1 && !code.flags_live && has_fast_path(*program->event[0]))
-    code.fast = program->event[0];
+  if (program->nr_events != 1 || code.flags_live) return code;
+  const EventProgram* event = program->event[0];
+  if (has_register_filter(*event)) code.filtered = event;
+  if (has_fast_path(*event)) code.fast = event;
   return code;
 }
 
@@ -92,8 +94,8 @@ Result<std::vector<FunctionSites::Step>> FunctionSites::plan_steps(
     auto program = wanted_program(site);
     if (!program.ok()) return program.error();
     if (*program == site->program) continue;
-    steps.push_back({site, site->program, *program, site->code, code_for(*site, *program),
-                     site->patched});
+    steps.push_back(
+        {site, site->program, *program, site->code, code_for(*site, *program), site->patched});
   }
   return steps;
 }

@@ -97,8 +97,7 @@ bool is_char_pointer(const EventField& field) {
 // Strings of dynamic fields follow the fixed part, each with its NUL.
 void append_dynamic(std::string* record, const EventField& field, std::string_view text) {
   const uint32_t from = field.type.starts_with("__rel_loc") ? field.offset + 4 : 0;
-  const uint32_t location =
-      uint32_t(record->size() - from) | uint32_t(text.size() + 1) << 16;
+  const uint32_t location = uint32_t(record->size() - from) | uint32_t(text.size() + 1) << 16;
   std::memcpy(record->data() + field.offset, &location, sizeof location);
   record->append(text);
   record->push_back('\0');
@@ -117,8 +116,8 @@ bool store(std::string* record, const EventField& field, const Value& value,
     std::memcpy(place, &kept, sizeof kept);
     return value.is_text;
   }
-  const bool is_number =
-      !field.array_len && (field.size == 1 || field.size == 2 || field.size == 4 || field.size == 8);
+  const bool is_number = !field.array_len &&
+                         (field.size == 1 || field.size == 2 || field.size == 4 || field.size == 8);
   if (value.is_text || !is_number) return false;
   std::memcpy(place, &value.number, field.size);
   return true;

@@ -4,9 +4,9 @@
 //           pid          taken
 //           kGone        was taken: a search goes on
 //
-// A reader (pid_set_has) starts at pid_slot() and walks on. Every store is one atomic word, so that a reader
-// finds each pid that was in the set for the whole of its search. `reserved` counts the slots that
-// are not free, for the control side: never more than half of them.
+// A reader (pid_set_has) starts at pid_slot() and walks on. Every store is one atomic word, so that
+// a reader finds each pid that was in the set for the whole of its search. `reserved` counts the
+// slots that are not free, for the control side: never more than half of them.
 #include "registry/pid_set.h"
 
 #include <bit>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Making and changing the tables of thread ids that traced threads look into (PidSet). A task that
-// forks or exits changes a table in place, one atomic word, while threads read it: its programs stay
-// as they are.
+// forks or exits changes a table in place, one atomic word, while threads read it: its programs
+// stay as they are.
 #pragma once
 
 #include <cstdint>

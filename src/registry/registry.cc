@@ -294,8 +294,8 @@ Result<TraceArray*> Registry::create_array(std::string_view name,
   array->name = name;
   array->systems = std::move(systems);
   array->options = impl.top.options;
-  for (TraceOption option : {TraceOption::kEventFork, TraceOption::kTracePrintkDest,
-                             TraceOption::kCopyTraceMarker})
+  for (TraceOption option :
+       {TraceOption::kEventFork, TraceOption::kTracePrintkDest, TraceOption::kCopyTraceMarker})
     array->options.set(option, false);
   array->cpumask.assign(impl.options.buffer.nr_cpus, true);
   array->cpu_pipe_open.assign(impl.options.buffer.nr_cpus, false);

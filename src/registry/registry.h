@@ -110,7 +110,8 @@ class Registry {
   Status set_option(TraceArray& array, TraceOption option, bool on);
   Status set_clock(TraceArray& array, TraceClock clock);  // clears
   Status set_cpumask(TraceArray& array, const std::vector<bool>& cpus);
-  Status resize(TraceArray& array, std::optional<uint32_t> cpu, uint64_t kb);  // EBUSY, EINVAL, ENOMEM
+  Status resize(TraceArray& array, std::optional<uint32_t> cpu,
+                uint64_t kb);  // EBUSY, EINVAL, ENOMEM
   Status set_subbuf_size(TraceArray& array, uint64_t kb);
   // free_buffer is closed: the rings shrink to the least; with disable_on_free recording stops.
   void free_buffer(TraceArray& array);
@@ -127,6 +128,8 @@ class Registry {
     uint32_t tgid = 0;
     std::string comm;
   };
+  // The comm of a task that the probes do not meet themselves (option record-cmd).
+  void learn_comm(const Writer& writer);
   Result<size_t> write_marker(TraceArray& array, std::string_view text, const Writer& writer);
   Result<size_t> write_raw_marker(TraceArray& array, std::string_view bytes, const Writer& writer);
   // `inject`: "field=value …" makes one record of the event in this instance.

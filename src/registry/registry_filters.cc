@@ -39,7 +39,8 @@ FilterField filter_field(const EventField& field) {
   const std::string& type = field.type;
   const bool is_text = type.find("char") != type.npos;
   const bool is_array = field.array_len || !field.brackets.empty() || type.find('[') != type.npos;
-  const bool is_mask = type.find("cpumask") != type.npos || type.find("unsigned long[]") != type.npos;
+  const bool is_mask =
+      type.find("cpumask") != type.npos || type.find("unsigned long[]") != type.npos;
   if (type.starts_with("__data_loc"))
     out.kind = is_text ? Kind::kDataLoc : is_mask ? Kind::kCpumask : Kind::kOther;
   else if (type.starts_with("__rel_loc"))

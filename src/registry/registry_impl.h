@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // What the Registry's sources share. registry.cc: events and instances; registry_programs.cc: what
-// instances want becomes programs; registry_filters.cc: filters and pid lists; registry_settings.cc:
-// an instance's switches, sizes and snapshot; registry_markers.cc: records that we write ourselves.
+// instances want becomes programs; registry_filters.cc: filters and pid lists;
+// registry_settings.cc: an instance's switches, sizes and snapshot; registry_markers.cc: records
+// that we write ourselves.
 #pragma once
 
 #include <atomic>
@@ -88,8 +89,9 @@ struct Registry::Impl {
   const EventFile* find_file(const TraceArray& array, const LiveEvent* event) const;
   Status start_recording(TraceArray& array);
   Result<EventProgram*> program_for(TraceArray& array, EventFile& file);
-  // Makes programs what enabled, filter and pid_set of these files say. On failure what is published
-  // is as before; the caller puts its own words back. `force`: sources that fail are passed over.
+  // Makes programs what enabled, filter and pid_set of these files say. On failure what is
+  // published is as before; the caller puts its own words back. `force`: sources that fail are
+  // passed over.
   Status publish(const Files& files, bool force = false);
   Status publish_enabled(TraceArray& array);  // all events that are on
   std::vector<Batch> swap_programs(std::vector<Change>& changes);

@@ -37,7 +37,8 @@ Status markers_allowed(const TraceArray& array) {
 
 }  // namespace
 
-// A thread that the probes have not met gets its comm from here.
+void Registry::learn_comm(const Writer& writer) { impl_->learn_comm(writer); }
+
 void Registry::Impl::learn_comm(const Writer& writer) {
   if (!top.options[TraceOption::kRecordCmd] || !writer.tid || writer.comm.empty()) return;
   std::string& known = writers[writer.tid];

@@ -2,10 +2,10 @@
 //
 // From what instances want of events to what traced threads run, as one transaction:
 //
-//   A  a program for each (instance, event) that is to record; the last one again if nothing changed
-//   B  LiveEvent.programs of all events are exchanged
-//   C  each source is told once; if one refuses, B is taken back and those before it are told again
-//   D  programs that nobody wants any more: rings = dead_rings(), then quiesce(). A thread that is
+//   A  a program for each (instance, event) that is to record; the last one again if nothing
+//   changed B  LiveEvent.programs of all events are exchanged C  each source is told once; if one
+//   refuses, B is taken back and those before it are told again D  programs that nobody wants any
+//   more: rings = dead_rings(), then quiesce(). A thread that is
 //      still on its way with one of them finds no ring; so when the call returns, no record that
 //      it did not want can come
 #include <algorithm>
@@ -153,8 +153,8 @@ Status Registry::Impl::publish(const Files& files, bool force) {
 void Registry::Impl::take_back(std::vector<Change>& changes, std::span<Batch> done) {
   std::vector<Change> back;
   for (const Change& change : changes)
-    back.push_back({change.array, change.file, const_cast<EventProgram*>(change.previous),
-                    change.next});
+    back.push_back(
+        {change.array, change.file, const_cast<EventProgram*>(change.previous), change.next});
   swap_programs(back);
   // They did more a moment ago; a source that cannot go back now records what it should not have
   // to, into dead rings.
@@ -275,8 +275,7 @@ void Registry::module_loaded(std::string_view module) {
       }
       // Nobody waits for an answer: what cannot be enabled is in the log.
       Status status = impl_->set_event(*array, spec);
-      if (!status.ok())
-        array->errors.add("set_event", status.error().message(), request, 0);
+      if (!status.ok()) array->errors.add("set_event", status.error().message(), request, 0);
     }
     // set_event() may have put a request back that its module does not serve.
     for (std::string& request : kept) array->module_requests.push_back(std::move(request));

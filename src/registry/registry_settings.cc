@@ -118,8 +118,7 @@ Status Registry::set_subbuf_size(TraceArray& array, uint64_t kb) {
   if (kb == 0 || kb > kMaxSubbufKb)
     return user_error(EINVAL, "A sub-buffer has 1 to " + std::to_string(kMaxSubbufKb) + " KB.");
   PB_TRY(busy(array));
-  const uint32_t bytes =
-      std::max(abi::kMinSubbufSize, uint32_t(std::bit_ceil(kb) * 1024));
+  const uint32_t bytes = std::max(abi::kMinSubbufSize, uint32_t(std::bit_ceil(kb) * 1024));
   for (const auto& [event, file] : array.files)
     if (file.program && file.program->max_size > bytes - abi::kPageHeaderSize - 8)
       return user_error(EBUSY, event->call.name + " is enabled and its records are larger.");

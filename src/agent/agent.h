@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// The one Agent of the process, for the sources of this folder.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent/environment.h"
+#include "patch/patcher.h"
+#include "registry/function_events.h"
+#include "registry/registry.h"
+#include "registry/static_events.h"
+#include "ring_buffer/ring_set.h"
+#include "serve/server.h"
+#include "symbol/symbol.h"
+#include "tracefs/root.h"
+
+namespace patchbay {
+
+// Traced functions called in here are counted as recursion, not followed.
+class AgentScope {
+ public:
+  AgentScope() {
+    pb_thread.in_agent++;
+    pb_thread.fast_tid = 0;  // the probe sets it again at the thread's next hit
+  }
+  ~AgentScope() { pb_thread.in_agent--; }
+};
+
+struct Agent {
+  AgentSettings settings;
+  std::string directory;  // DIR/PID
+  std::unique_ptr<SymbolTable> symbols;
+  std::unique_ptr<Registry> registry;
+  std::unique_ptr<Patcher> patcher;
+  std::unique_ptr<FunctionEvents> functions;
+  std::unique_ptr<StaticEvents> static_events;
+  std::unique_ptr<tracefs::TreeContext> context;
+  std::unique_ptr<tracefs::Directory> root;
+  std::unique_ptr<serve::Server> server;
+  // Start-up words for set_event that no event has answered to yet: the instance's name, the word.
+  std::vector<std::pair<std::string, std::string>> waiting_events;
+  bool waiting_reported = false;
+  std::atomic<uint32_t> resumed{0};
+  std::atomic<uint32_t> ready{0};
+  int clock_calls = 0;
+  pid_t pid = 0;
+
+  // Calls on the tree and the registry, from any thread of the process.
+  std::recursive_mutex& lock() { return registry->lock(); }
+};
+
+// Null: this program runs untraced. Never freed: threads may run to the very end of the process.
+extern Agent* g_agent;
+
+// The agent, if this process is the one that it serves, not a forked child of it.
+Agent* own_agent();
+
+// One line on stderr.
+void say(const std::string& sentence);
+
+}  // namespace patchbay

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+// The C interface (patchbay/patchbay.h): the program acts on its own tree, under the agent's lock;
+// a forked child asks the agent of its parent.
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+
+#include "agent/agent.h"
+#include "base/raw_syscall.h"
+#include "filter/filter_abi.h"
+#include "patchbay/patchbay.h"
+#include "patchbay/static_event_abi.h"
+#include "serve/client.h"
+
+#define PATCHBAY_API extern "C" __attribute__((visibility("default")))
+
+namespace patchbay {
+namespace {
+
+tracefs::Caller this_thread() { return {uint32_t(raw_syscall(SYS_gettid))}; }
+
+Result<std::unique_ptr<tracefs::File>> open_file(Agent* agent, const char* path, uint32_t flags) {
+  auto node = tracefs::lookup(*agent->root, path);
+  if (!node.ok()) return node.error();
+  if (!node->file) return sys_error(path, EISDIR);
+  PB_TRY(node->file->open(flags));
+  return std::move(node->file);
+}
+
+Status write_file(Agent* agent, const char* path, std::string_view text) {
+  std::lock_guard guard(agent->lock());
+  auto file = open_file(agent, path, O_WRONLY | O_APPEND);
+  if (!file.ok()) return file.error();
+  do {
+    auto taken = (*file)->write_as(text, this_thread());
+    if (!taken.ok()) return taken.error();
+    if (*taken == 0) break;
+    text.remove_prefix(std::min(*taken, text.size()));
+  } while (!text.empty());
+  return (*file)->flush();
+}
+
+// As much as there is now.
+Result<std::string> read_whole(Agent* agent, const char* path) {
+  constexpr size_t kPiece = 64 * 1024;
+  std::lock_guard guard(agent->lock());
+  auto file = open_file(agent, path, O_RDONLY | O_NONBLOCK);
+  if (!file.ok()) return file.error();
+  std::string text;
+  while (true) {
+    auto piece = (*file)->read_next(kPiece, tracefs::ReadMode::kAny);
+    if (!piece.ok() && piece.error().errno_value == EAGAIN) return text;
+    if (!piece.ok()) return piece.error();
+    if (piece->empty()) return text;
+    text += *piece;
+  }
+}
+
+Result<std::unique_ptr<serve::Client>> parents_client() {
+  if (!g_agent) return sys_error("patchbay", ESRCH);
+  return serve::Client::connect_directory(g_agent->directory);
+}
+
+// --- tasks that a thread plays
+
+constexpr size_t kCommSize = 16;
+__thread char t_comm[kCommSize] __attribute__((tls_model("initial-exec")));
+
+// (id, comm) pairs whose comm has been entered. Appended under the lock, read without; full: the
+// rest stays without a name.
+struct PlayedTask {
+  std::atomic<uint32_t> pid;
+  char comm[kCommSize];
+};
+constexpr uint32_t kPlayedTasks = 8192;
+PlayedTask g_played[kPlayedTasks];
+
+// The entry, or the free place where it would stand; null: full.
+PlayedTask* find_played(uint32_t pid, const char* comm) {
+  uint32_t at = pid * 2654435761u;
+  for (uint32_t i = 0; i < kPlayedTasks; i++) {
+    PlayedTask* task = &g_played[(at + i) % kPlayedTasks];
+    const uint32_t found = task->pid.load(std::memory_order_acquire);
+    if (!found || (found == pid && std::memcmp(task->comm, comm, kCommSize) == 0)) return task;
+  }
+  return nullptr;
+}
+
+// The only part that is not async-signal-safe.
+void enter_played(uint32_t pid, const char* comm) {
+  AgentScope scope;
+  std::lock_guard guard(g_agent->lock());
+  PlayedTask* task = find_played(pid, comm);
+  if (!task || task->pid.load(std::memory_order_relaxed)) return;
+  std::memcpy(task->comm, comm, kCommSize);
+  g_agent->registry->learn_comm({pid, uint32_t(g_agent->pid), comm});
+  task->pid.store(pid, std::memory_order_release);
+}
+
+void copy_comm(const char* comm) {
+  size_t length = 0;
+  while (comm && comm[length] && length < kCommSize - 1) length++;
+  for (size_t i = 0; i < kCommSize; i++) t_comm[i] = i < length ? comm[i] : '\0';
+}
+
+}  // namespace
+}  // namespace patchbay
+
+using namespace patchbay;
+
+PATCHBAY_API const char* patchbay_version() { return PATCHBAY_VERSION; }
+
+PATCHBAY_API int patchbay_write(const char* path, const char* text) {
+  AgentScope scope;
+  Status status;
+  if (Agent* agent = own_agent()) {
+    status = write_file(agent, path, text);
+  } else {
+    auto client = parents_client();
+    if (!client.ok()) return -client.error().errno_value;
+    status = (*client)->write_all(path, text, false);
+  }
+  return status.ok() ? 0 : -status.error().errno_value;
+}
+
+PATCHBAY_API ssize_t patchbay_read(const char* path, char* buffer, size_t size) {
+  AgentScope scope;
+  Result<std::string> text = std::string();
+  if (Agent* agent = own_agent()) {
+    text = read_whole(agent, path);
+  } else {
+    auto client = parents_client();
+    if (!client.ok()) return -client.error().errno_value;
+    text = (*client)->read_all(path);
+  }
+  if (!text.ok()) return -text.error().errno_value;
+  if (size > 0) {
+    size_t stored = std::min(text->size(), size - 1);
+    std::memcpy(buffer, text->data(), stored);
+    buffer[stored] = '\0';
+  }
+  return ssize_t(text->size());
+}
+
+PATCHBAY_API const char* patchbay_directory() { return g_agent ? g_agent->directory.c_str() : ""; }
+
+PATCHBAY_API void patchbay_set_current(uint32_t pid, const char* comm) {
+  if (!g_agent) return;
+  pb_thread.fast_tid = 0;
+  pb_thread.task_id = pid;
+  pb_thread_comm = nullptr;
+  if (!pid) return;
+  copy_comm(comm);
+  pb_thread_comm = t_comm;
+  PlayedTask* task = find_played(pid, t_comm);
+  if (task && !task->pid.load(std::memory_order_relaxed)) enter_played(pid, t_comm);
+}
+
+PATCHBAY_API void patchbay_task_forked(uint32_t parent, uint32_t child) {
+  AgentScope scope;
+  if (g_agent) g_agent->registry->task_forked(parent, child);
+}
+
+PATCHBAY_API void patchbay_task_exited(uint32_t pid) {
+  AgentScope scope;
+  if (g_agent) g_agent->registry->task_exited(pid);
+}

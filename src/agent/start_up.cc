@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+#include "agent/start_up.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <mutex>
+
+#include "agent/agent.h"
+#include "base/unique_fd.h"
+#include "registry/event_spec.h"
+#include "symbol/elf_image.h"
+
+namespace patchbay {
+
+namespace {
+
+// A program started by one that has an agent itself: the same mistakes were reported there already,
+// and a shell's children do not have the functions of the program they lead to.
+bool parent_has_agent(const Agent& agent) {
+  std::string parent =
+      agent.directory.substr(0, agent.directory.rfind('/') + 1) + std::to_string(::getppid());
+  return ::access(parent.c_str(), F_OK) == 0;
+}
+
+void report(Agent* agent, std::string_view variable, std::string_view value, const Status& status) {
+  if (status.ok()) return;
+  const std::string message = status.error().message();
+  agent->registry->top().errors.add(variable, message, value, 0);
+  if (parent_has_agent(*agent)) return;
+  say(std::string(variable) + ": " + std::string(value) + ": " + message);
+}
+
+Status set_option(Registry& registry, TraceArray& array, std::string_view word) {
+  for (size_t i = 0; i < kTraceOptions.size(); i++) {
+    const bool off = word.starts_with("no") && word.substr(2) == kTraceOptions[i].name;
+    if (off || word == kTraceOptions[i].name)
+      return registry.set_option(array, TraceOption(i), !off);
+  }
+  return user_error(EINVAL, "There is no such option; see trace_options.");
+}
+
+Status set_clock(Registry& registry, TraceArray& array, std::string_view name) {
+  for (size_t i = 0; i < kTraceClocks.size(); i++)
+    if (kTraceClocks[i].name == name) return registry.set_clock(array, TraceClock(i));
+  return user_error(EINVAL, "There is no such clock; see trace_clock.");
+}
+
+// The events may come with an object whose constructors have not run yet.
+void set_event(Agent* agent, TraceArray& array, std::string_view variable,
+               const std::string& word) {
+  Status status = agent->registry->set_event(array, word);
+  if (!status.ok() && status.error().errno_value == EINVAL)
+    agent->waiting_events.emplace_back(array.name, word);
+  else
+    report(agent, variable, word, status);
+}
+
+// One PATCHBAY_TRACE_INSTANCE: name[^flag…][,event…]
+Status make_instance(Agent* agent, const InstanceSettings& wanted) {
+  Registry& registry = *agent->registry;
+  auto made = registry.create_array(wanted.name);
+  if (!made.ok()) return made.error();
+  for (const std::string& flag : wanted.flags) {
+    if (flag == "traceoff")
+      PB_TRY(registry.set_tracing_on(**made, false));
+    else if (flag == "traceprintk" || flag == "printk" || flag == "trace_printk")
+      PB_TRY(registry.set_option(**made, TraceOption::kTracePrintkDest, true));
+    else
+      return user_error(EINVAL, "An instance has the flags traceoff and traceprintk, not " + flag);
+  }
+  for (const std::string& word : wanted.events)
+    set_event(agent, **made, "PATCHBAY_TRACE_INSTANCE", word);
+  return {};
+}
+
+// Where a section lies in this process; {0, 0}: the object has no such section.
+struct Range {
+  uint64_t start, size;
+};
+Range section_in_memory(const ElfImage& image, std::string_view name, uint64_t bias) {
+  const ElfSection* section = image.find_section(name);
+  if (!section || section->address == 0) return {0, 0};
+  return {section->address + bias, section->size};
+}
+
+void find_static_events_of(Agent* agent, const Module& module) {
+  auto file = Mapping::read_only_file(module.path());
+  if (!file.ok()) return;
+  auto image = ElfImage::from_file(file->bytes());
+  if (!image.ok() || image->build_id() != module.build_id()) return;
+  const Range events = section_in_memory(*image, "patchbay_events", module.bias());
+  const Range sites = section_in_memory(*image, "patchbay_sites", module.bias());
+  if (!events.start || events.start + events.size > module.end()) return;
+  if (sites.start + sites.size > module.end()) return;
+  auto* first = reinterpret_cast<patchbay_event*>(events.start);
+  agent->static_events->register_events(
+      PATCHBAY_EVENT_ABI, first, events.size / sizeof(patchbay_event),
+      reinterpret_cast<const patchbay_site*>(sites.start), sites.size / sizeof(patchbay_site));
+}
+
+}  // namespace
+
+void find_static_events(Agent* agent) {
+  agent->symbols->refresh();
+  for (const Module* module : agent->symbols->modules()) find_static_events_of(agent, *module);
+}
+
+void apply_settings(Agent* agent) {
+  const AgentSettings& settings = agent->settings;
+  Registry& registry = *agent->registry;
+  TraceArray& top = registry.top();
+  for (const std::string& line : settings.function_events) {
+    Status status = agent->functions->write_line(line);
+    if (status.ok()) continue;
+    top.errors.add("PATCHBAY_FUNCTION_EVENTS", status.error().message(), line, 0);
+    if (!parent_has_agent(*agent)) say(status.error().message());
+  }
+  for (const std::string& word : settings.trace_options)
+    report(agent, "PATCHBAY_TRACE_OPTIONS", word, set_option(registry, top, word));
+  if (!settings.trace_clock.empty())
+    report(agent, "PATCHBAY_TRACE_CLOCK", settings.trace_clock,
+           set_clock(registry, top, settings.trace_clock));
+  if (settings.alloc_snapshot)
+    report(agent, "PATCHBAY_ALLOC_SNAPSHOT", "1", registry.allocate_snapshot(top));
+  for (const InstanceSettings& instance : settings.instances)
+    report(agent, "PATCHBAY_TRACE_INSTANCE", instance.name, make_instance(agent, instance));
+  if (settings.enable_all)
+    report(agent, "PATCHBAY_FUNCTION_EVENTS", "enable",
+           registry.set_enabled(top, registry.events_of(top, "functions"), true));
+  for (const std::string& word : settings.trace_events)
+    set_event(agent, top, "PATCHBAY_TRACE_EVENT", word);
+}
+
+void retry_waiting_events(Agent* agent) {
+  Registry& registry = *agent->registry;
+  std::erase_if(agent->waiting_events, [&](const auto& waiting) {
+    TraceArray* array =
+        waiting.first.empty() ? &registry.top() : registry.find_array(waiting.first);
+    if (!array) return true;
+    Status status = registry.set_event(*array, waiting.second);
+    if (!status.ok() && status.error().errno_value == EINVAL) return false;
+    report(agent, "PATCHBAY_TRACE_EVENT", waiting.second, status);
+    return true;
+  });
+}
+
+void report_waiting_events(Agent* agent) {
+  if (std::exchange(agent->waiting_reported, true)) return;
+  for (const auto& [array, word] : agent->waiting_events)
+    report(agent, array.empty() ? "PATCHBAY_TRACE_EVENT" : "PATCHBAY_TRACE_INSTANCE", word,
+           user_error(EINVAL, "no event is meant by this"));
+}
+
+}  // namespace patchbay

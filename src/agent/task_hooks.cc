@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+//
+//   pthread_create -> the new thread, first of all: thread_started(its creator)   (signal_hooks.cc)
+//   end of a thread, whichever way                -> destructor of a thread-specific key
+//   fork: prepare takes the lock; the parent gives it back; the child makes a new one, because it
+//   is another thread now, and goes on recording into the same rings under its own thread id
+#include "agent/task_hooks.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <mutex>
+#include <new>
+
+#include "agent/agent.h"
+#include "agent/signal_hooks.h"
+#include "base/raw_syscall.h"
+
+namespace patchbay {
+namespace {
+
+pthread_key_t g_exit_key;
+uint32_t g_forking_tid;  // under the lock, from prepare to the child
+
+uint32_t thread_id() { return uint32_t(raw_syscall(SYS_gettid)); }
+
+void thread_started(uint32_t creator) {
+  AgentScope scope;
+  ::pthread_setspecific(g_exit_key, g_agent);  // any value but null: then the destructor is called
+  g_agent->registry->task_forked(creator, thread_id());
+}
+
+void thread_ends(void*) {
+  AgentScope scope;
+  g_agent->registry->task_exited(thread_id());
+}
+
+void before_fork() {
+  pb_thread.in_agent++;
+  g_agent->lock().lock();
+  g_forking_tid = thread_id();
+  pb_thread.in_agent--;
+}
+
+void after_fork_in_parent() { g_agent->lock().unlock(); }
+
+// It has no control thread.
+void after_fork_in_child() {
+  AgentScope scope;
+  signal_hooks_after_fork();
+  new (&g_agent->lock()) std::recursive_mutex;
+  pb_thread.tid = 0;
+  pb_thread.known = 0;
+  g_agent->registry->task_forked(g_forking_tid, thread_id());
+}
+
+}  // namespace
+
+void install_task_hooks() {
+  ::pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+  if (::pthread_key_create(&g_exit_key, thread_ends) == 0) set_thread_hook(thread_started);
+}
+
+}  // namespace patchbay
+
+// The parent's lists show the child as well; the child's own have it from after_fork_in_child().
+#pragma GCC visibility push(default)
+extern "C" pid_t fork() noexcept {
+  static std::atomic<pid_t (*)()> next;
+  auto real = next.load(std::memory_order_acquire);
+  if (!real) {
+    real = reinterpret_cast<pid_t (*)()>(::dlsym(RTLD_NEXT, "fork"));
+    next.store(real, std::memory_order_release);
+  }
+  const pid_t child = real();
+  if (child > 0 && patchbay::own_agent()) {
+    patchbay::AgentScope scope;
+    patchbay::g_agent->registry->task_forked(patchbay::thread_id(), uint32_t(child));
+  }
+  return child;
+}
+#pragma GCC visibility pop
