@@ -303,7 +303,7 @@ namespace {
 void append_marker_text(std::string* out, std::span<const uint8_t> record,
                         const TextContext* context) {
   std::string_view text(reinterpret_cast<const char*>(record.data()), record.size());
-  text = text.substr(16);
+  text = text.substr(std::min<size_t>(16, text.size()));
   text = text.substr(0, text.find('\0'));
   if (text.ends_with('\n')) text.remove_suffix(1);
   if (context->escape) return append_escaped(out, text);
@@ -377,6 +377,11 @@ void EventText::append_raw(std::string* out, std::span<const uint8_t> record,
   }
   *out += "type: ";
   put_number(out, id_);
+}
+
+void EventText::append_message(std::string* out, std::span<const uint8_t> record,
+                               TextContext* context) const {
+  append_marker_text(out, record, context);
 }
 
 void EventText::append_json(std::string* out, std::span<const uint8_t> record,

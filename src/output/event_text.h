@@ -23,6 +23,7 @@ class EventText {
 
   const std::string& name() const { return name_; }
   uint16_t id() const { return id_; }
+  bool is_marker() const { return style_ == Style::kMarker; }
 
   // Without a newline at the end (a marker's own is left away):
   //   function events  caller->func(a=1, s=text)
@@ -34,6 +35,9 @@ class EventText {
   void append_fields(std::string* out, std::span<const uint8_t> record, TextContext* context) const;
   // Option `raw`: type: 17, and for markers # <ip hex> text and # <id hex> buf: …
   void append_raw(std::string* out, std::span<const uint8_t> record, TextContext* context) const;
+  // Option `printk-msg-only`: a marker's text alone.
+  void append_message(std::string* out, std::span<const uint8_t> record,
+                      TextContext* context) const;
   // "caller":…,"function":…,"fields":{…} for report --json.
   void append_json(std::string* out, std::span<const uint8_t> record, TextContext* context) const;
 

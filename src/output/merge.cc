@@ -12,16 +12,25 @@ struct EventMerger::Stream {
   EventView event{};
   uint64_t ns = 0;
   uint64_t lost = 0;
+  uint64_t page_entries = 0;
   bool has_page = false;
+  bool ended = true;  // not in the heap
 };
 
 EventMerger::EventMerger(PageSource* source) : source_(source), streams_(source->nr_cpus()) {
+  for (uint32_t i = 0; i < streams_.size(); i++) streams_[i].index = i;
+  refill();
+}
+
+void EventMerger::refill() {
+  drop_pending();
+  auto after = [this](uint32_t a, uint32_t b) { return before(b, a); };
   for (uint32_t i = 0; i < streams_.size(); i++) {
-    streams_[i].index = i;
-    if (advance(&streams_[i])) heap_.push_back(i);
+    if (!streams_[i].ended || !advance(&streams_[i])) continue;
+    streams_[i].ended = false;
+    heap_.push_back(i);
+    std::push_heap(heap_.begin(), heap_.end(), after);
   }
-  std::make_heap(heap_.begin(), heap_.end(),
-                 [this](uint32_t a, uint32_t b) { return before(b, a); });
 }
 
 EventMerger::~EventMerger() = default;
@@ -34,9 +43,11 @@ bool EventMerger::advance(Stream* stream) {
   for (;;) {
     if (stream->has_page && stream->events.next(&stream->event)) {
       stream->ns = source_->to_ns(stream->event.time);
+      stream->page_entries++;
       return true;
     }
     if (stream->has_page && stream->events.malformed()) malformed_pages_++;
+    stream->page_entries = 0;
     stream->has_page = source_->next_page(stream->index, &stream->page);
     if (!stream->has_page) return false;
     uint64_t lost = stream->page.lost_before;
@@ -58,18 +69,37 @@ void EventMerger::sift_down() {
   }
 }
 
-bool EventMerger::next(MergedEvent* out) {
-  if (pending_) {
-    if (!advance(&streams_[heap_[0]])) {
-      heap_[0] = heap_.back();
-      heap_.pop_back();
-    }
-    sift_down();
+// The event that was handed out last gives way to the next one of its CPU.
+void EventMerger::drop_pending() {
+  if (!pending_) return;
+  pending_ = false;
+  if (!advance(&streams_[heap_[0]])) {
+    streams_[heap_[0]].ended = true;
+    heap_[0] = heap_.back();
+    heap_.pop_back();
   }
+  sift_down();
+}
+
+bool EventMerger::peek(uint64_t* ns) {
+  drop_pending();
+  if (heap_.empty()) return false;
+  *ns = streams_[heap_[0]].ns;
+  return true;
+}
+
+bool EventMerger::next(MergedEvent* out) {
+  drop_pending();
   pending_ = !heap_.empty();
   if (!pending_) return false;
   Stream& stream = streams_[heap_[0]];
-  *out = {stream.ns, source_->cpu_number(stream.index), stream.lost, stream.event.record};
+  *out = {stream.ns,
+          source_->cpu_number(stream.index),
+          stream.lost,
+          stream.event.record,
+          uint32_t(stream.index),
+          stream.events.position() - abi::kPageHeaderSize,
+          stream.page_entries};
   stream.lost = 0;
   return true;
 }

@@ -28,6 +28,9 @@ struct MergedEvent {
   uint32_t cpu = 0;
   uint64_t lost_before = 0;         // of this CPU, just before this event (kLostUnknown: some)
   std::span<const uint8_t> record;  // valid until the next call
+  uint32_t index = 0;               // of the source's CPU
+  uint32_t page_used = 0;           // bytes of events of its page up to and with this one …
+  uint64_t page_entries = 0;        // … and their number
 };
 
 class EventMerger {
@@ -35,6 +38,10 @@ class EventMerger {
   explicit EventMerger(PageSource* source);
   ~EventMerger();
   bool next(MergedEvent* out);
+  // The time of the event that next() would give. Ends the life of the last event's record.
+  bool peek(uint64_t* ns);
+  // CPUs that had come to their end are asked again.
+  void refill();
   uint32_t malformed_pages() const { return malformed_pages_; }
 
  private:
@@ -42,6 +49,7 @@ class EventMerger {
   bool advance(Stream* stream);
   bool before(uint32_t a, uint32_t b) const;
   void sift_down();
+  void drop_pending();
 
   PageSource* source_;
   std::vector<Stream> streams_;
