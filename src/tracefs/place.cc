@@ -18,31 +18,12 @@ std::vector<abi::ClockPair> stored_pairs(const abi::BufferHeader* header) {
   return pairs;
 }
 
-// The process's own symbols for a printer, which wants to own what it is given.
-class BorrowedSymbols : public SymbolTable {
- public:
-  explicit BorrowedSymbols(SymbolTable& symbols) : symbols_(symbols) {}
-  bool refresh() override { return symbols_.refresh(); }
-  std::vector<Module*> modules() override { return symbols_.modules(); }
-  Result<std::vector<ResolvedFunction>> resolve(std::string_view spec) override {
-    return symbols_.resolve(spec);
-  }
-  bool symbolize(uint64_t address, SymbolizedAddress* out) override {
-    return symbols_.symbolize(address, out);
-  }
-  uint64_t address_of(std::string_view symbol) override { return symbols_.address_of(symbol); }
-  void drop_caches() override { symbols_.drop_caches(); }
-
- private:
-  SymbolTable& symbols_;
-};
-
 }  // namespace
 
 TreeState::TreeState(const TreeContext& tree_context)
     : context(tree_context),
       registry(tree_context.registry),
-      names_(AddressNames::from_symbols(std::make_unique<BorrowedSymbols>(tree_context.symbols))) {
+      names_(AddressNames::from_symbols(tree_context.symbols)) {
   sources_.events = [this] { return all_calls(); };
   sources_.names = &names_;
   sources_.comms = [this] { return comms(); };

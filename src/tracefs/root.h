@@ -23,9 +23,6 @@ struct TreeContext {
   SymbolTable& symbols;
   // debug/status, absent while this is empty: `key: value` lines about the agent itself.
   std::function<std::string()> status;
-  // What buffer_size_kb shows as "expanded" before the top buffer is used: the size that was asked
-  // for.
-  uint64_t expanded_kb = 1408;
 };
 
 // The tree keeps a reference to `context`. It outlives every file that it gave out.

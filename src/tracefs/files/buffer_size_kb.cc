@@ -17,7 +17,7 @@ Result<std::string> show(TraceArray& array, const Place& place) {
   }
   std::string text = std::to_string(bytes >> 10);
   if (!buffer.expanded())
-    text += " (expanded: " + std::to_string(place.tree->context.expanded_kb) + ")";
+    text += " (expanded: " + std::to_string(buffer.wanted_bytes() >> 10) + ")";
   return text + "\n";
 }
 

@@ -2,11 +2,12 @@
 // per_cpu/cpuN/trace_pipe_raw: sub-buffers as they are, in the instance's clock, consumed.
 //
 //   read(n)  (kAny)       the next page, also the one being written as far as it is; a shorter read
-//                         goes on in the same page. Nothing: EAGAIN, and 0 when recording was
-//                         switched off or ioctl(0) came while somebody waited.
+//                         goes on in the same page
 //   splice   (kWholePage) only complete pages; the one being written when recording is off, or when
-//                         buffer_percent is 0 and there is no other. Nothing: EAGAIN, never 0,
-//                         which would be the end of the file for good (spec: ftrace.md 12.2).
+//                         buffer_percent is 0 and there is no other
+//
+// Nothing there: EAGAIN, and once the end, when recording was switched off or ioctl(0) came while
+// somebody waited. (A carrier does not give that end to a splice: spec ftrace.md 12.2.)
 // snapshot_raw: the same of the snapshot buffer; it never waits.
 #include <algorithm>
 
@@ -53,19 +54,13 @@ class TracePipeRawFile : public ArrayFile {
     if (!held()) return user_error(EBADF, "The file is not open.");
     if (mode == ReadMode::kWholePage) return read_whole(size);
     if (size == 0) return std::string();
-    was_on_ |= held()->tracing_on;
     if (!bytes_.empty() || next_page(true)) return bytes_.take(size);
-    if (woken_ || (was_on_ && !held()->tracing_on)) {
-      woken_ = waits_ = was_on_ = false;
-      return std::string();
-    }
-    waits_ = true;
-    return nothing_now();
+    return nothing_there();
   }
 
   bool readable() override {
     if (!held()) return false;
-    if (!bytes_.empty() || woken_) return true;
+    if (!bytes_.empty() || woken_ || (was_on_ && !held()->tracing_on)) return true;
     const RingBuffer& buffer = *held()->buffer;
     if (!buffer.has_data(ring())) return false;
     if (held()->buffer_percent == 0 || !held()->tracing_on) return true;
@@ -88,10 +83,18 @@ class TracePipeRawFile : public ArrayFile {
     if (size == 0) return user_error(EINVAL, "A splice takes whole pages.");
     if (!bytes_.empty() && bytes_.on_unit()) return bytes_.take(size);
     bool also_current = !held()->tracing_on || held()->buffer_percent == 0;
-    if (!bytes_.empty() || !(next_page(false) || (also_current && next_page(true)))) {
-      return nothing_now();
-    }
-    return bytes_.take(size);
+    if (!bytes_.empty()) return nothing_now();
+    if (next_page(false) || (also_current && next_page(true))) return bytes_.take(size);
+    return nothing_there();
+  }
+
+  Result<std::string> nothing_there() {
+    bool switched_off = was_on_ && !held()->tracing_on;
+    was_on_ = held()->tracing_on;
+    waits_ = !woken_ && !switched_off;
+    woken_ = false;
+    if (waits_) return nothing_now();
+    return std::string();
   }
 
   bool next_page(bool also_current) {
@@ -99,6 +102,7 @@ class TracePipeRawFile : public ArrayFile {
     if (!reader_->next_page(ring(), also_current, &page_)) return false;
     page_to_clock(*held(), *place_.tree, page_);
     bytes_.set(page_.bytes);
+    was_on_ = true;  // or was, when this was recorded
     waits_ = woken_ = false;
     return true;
   }
@@ -106,7 +110,7 @@ class TracePipeRawFile : public ArrayFile {
   std::unique_ptr<RingReader> reader_;
   PageImage page_;
   PageBytes bytes_;
-  bool was_on_ = false;  // recording was seen on: its end is the end of what is read
+  bool was_on_ = false;  // recording was seen on: that it is off now is the end of what is read
   bool waits_ = false;   // the last answer was EAGAIN
   bool woken_ = false;   // and then ioctl(0) came
 };
