@@ -265,17 +265,19 @@ class RegisterEmitter {
 
 // Which argument, and how much added to it, the field of that place is; false: another thing.
 bool find_argument(const FetchProgram& fetch, const FilterInsn& insn, RegisterTest* test) {
+  bool plain = false;  // the value is still the argument, or moved by a constant
   for (int i = 0; i < fetch.nr_insns; i++) {
     const FetchInsn& step = fetch.insn[i];
     if (step.op == FetchOp::kArg) {
+      plain = true;
       test->source = step.index;
       test->add = 0;
     } else if (step.op == FetchOp::kAdd) {
       test->add += step.imm;
+    } else if (step.op == FetchOp::kStore && step.offset == insn.offset) {
+      return plain && step.size == insn.size;
     } else if (step.op != FetchOp::kStore) {
-      return false;
-    } else if (step.offset == insn.offset) {
-      return step.size == insn.size;
+      plain = false;
     }
   }
   return false;
@@ -297,7 +299,7 @@ FilterCode generate_filter_code(const FilterProgram& program) {
 std::vector<RegisterTest> filter_register_tests(const FilterProgram& filter,
                                                 const FetchProgram& fetch) {
   std::vector<RegisterTest> tests;
-  if (!fetch.scalar_only) return tests;
+  if (fetch.head == kProbeHead) return tests;
   for (uint32_t i = 0; i < filter.nr_insns; i++) {
     const FilterInsn& insn = filter.insns[i];
     RegisterTest test{RegisterTest::kReturnAddress, 0, &insn};

@@ -179,7 +179,19 @@ TEST_F(RegisterFilter, WhatIsNoRegisterIsRefused) {
   }
   FilterResult filter = compile_filter("a == 1", context());
   EXPECT_EQ(filter_register_tests(*filter.program, fetch_.program()).size(), 1u);
-  fetch_.program().scalar_only = 0;
+  fetch_.add(FetchOp::kDeref, 0, 0, 0, 0);
+  fetch_.add(FetchOp::kStore, 0, 8, 48, 0);
+  EXPECT_EQ(filter_register_tests(*filter.program, fetch_.program()).size(), 1u);
+  // Inside a function there are no arguments.
+  fetch_.program().head = kProbeHead;
+  EXPECT_TRUE(filter_register_tests(*filter.program, fetch_.program()).empty());
+}
+
+TEST_F(RegisterFilter, WhatWasFollowedIsNoRegister) {
+  fetch_.program().nr_insns = 1;
+  fetch_.add(FetchOp::kDeref, 0, 0, 0, 0);
+  fetch_.add(FetchOp::kStore, 0, 1, 24, 0);
+  FilterResult filter = compile_filter("a == 1", context());
   EXPECT_TRUE(filter_register_tests(*filter.program, fetch_.program()).empty());
 }
 

@@ -2,12 +2,14 @@
 //
 // Machine code for one event at one call site. The fast path is ring_publish.S with what is known
 // at this time folded in: size, event id, addresses, and the fields stored straight from their
-// registers into the sub-buffer. Nothing of the rings is folded in: they may be replaced. It only handles the usual case (same sub-buffer, small
-// delta, registered thread); whatever else goes on to probe_hit().
+// registers into the sub-buffer. Nothing of the rings is folded in: they may be replaced. It only
+// handles the usual case (same sub-buffer, small delta, registered thread); whatever else goes on
+// to probe_hit().
 //
 //     [rsp - 8 …] saved rax rcx rdx r9 r10 r11 (a function's entry has no red zone of its own to
 //     lose,
 //                 and signal handlers keep off these 128 bytes)
+//     filter on registers (filter/filter_jit.cc); no match -> done
 //   again:
 //     fs:[rseq.rseq_cs] = &cs
 //   start:                                   ---- restartable from here ----
@@ -32,6 +34,8 @@
 #include <string>
 #include <vector>
 
+#include "filter/filter_insn.h"
+#include "filter/filter_jit.h"
 #include "probe/probe_compile.h"
 #include "ring_buffer/ring_write_hot.h"
 
@@ -86,6 +90,9 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
       : Xbyak::CodeGenerator(capacity, out), code_(code) {}
 
   void emit() {
+    if (code_.filtered)
+      emit_register_tests(
+          *this, filter_register_tests(*code_.filtered->filter, *code_.filtered->fetch), done_);
     if (code_.fast) emit_fast();
     L(slow_call_);
     push(rax);
@@ -316,13 +323,32 @@ void put(uint8_t* to, T value) {
   std::memcpy(to, &value, sizeof value);
 }
 
+// The filter as far as it decides the code.
+void add_tests(const EventProgram& event, std::string* key) {
+  for (const RegisterTest& test : filter_register_tests(*event.filter, *event.fetch)) {
+    const FilterInsn& insn = *test.insn;
+    const uint64_t words[] = {uint64_t(test.source),
+                              test.add,
+                              insn.value,
+                              insn.end,
+                              uint64_t(insn.on_true) << 32 | insn.on_false,
+                              uint64_t(insn.test) << 32 | uint64_t(insn.op) << 16 |
+                                  uint64_t{insn.size} << 8 | uint64_t{insn.is_signed} << 1 |
+                                  uint64_t{insn.invert}};
+    key->append(reinterpret_cast<const char*>(words), sizeof words);
+  }
+  key->push_back('|');
+}
+
 std::string template_key(const ProbeCode& code) {
   std::string key;
   auto add = [&key](const void* bytes, size_t size) {
     key.append(static_cast<const char*>(bytes), size);
   };
-  uint8_t kind[3] = {code.uses_xmm, code.flags_live, code.inside};
+  uint8_t kind[5] = {code.uses_xmm, code.flags_live, code.inside, code.fast != nullptr,
+                     code.filtered != nullptr};
   add(kind, sizeof kind);
+  if (code.filtered) add_tests(*code.filtered, &key);
   if (!code.fast) return key;
   add(&code.fast->max_size, sizeof code.fast->max_size);
   add(&pb_rseq_offset, sizeof pb_rseq_offset);
@@ -352,14 +378,22 @@ const Template* find_template(const ProbeCode& code) {
 
 bool has_fast_path(const EventProgram& event) {
   if (!pb_rseq_offset || event.rings->clock != abi::kClockTsc) return false;
-  if (event.pids || event.notrace_pids || event.filter) return false;
+  if (event.pids || event.notrace_pids) return false;
   if (event.fetch->head == kProbeHead) return false;
   if (!event.fetch->scalar_only || event.max_size > kMaxFastRecord || event.max_size % 4)
     return false;
   int fields = 0;
   for (int i = 0; i < event.fetch->nr_insns; i++)
     fields += event.fetch->insn[i].op == FetchOp::kStore;
-  return fields <= kMaxFastFields;
+  if (fields > kMaxFastFields) return false;
+  if (!event.filter) return true;
+  if (filter_register_tests(*event.filter, *event.fetch).empty()) return false;
+  return find_template({nullptr, &event, false, false, false, &event}) != nullptr;  // it fits
+}
+
+bool has_register_filter(const EventProgram& event) {
+  if (!event.filter || filter_register_tests(*event.filter, *event.fetch).empty()) return false;
+  return find_template({nullptr, nullptr, false, false, false, &event}) != nullptr;
 }
 
 size_t emit_probe(const ProbeCode& code, uint8_t* out, size_t capacity, uint64_t address) {

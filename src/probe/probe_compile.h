@@ -19,14 +19,22 @@ struct ProbeCode {
   bool flags_live;           // SitePlan.flags_live: no fast path, flags are kept
   bool inside = false;       // a place inside a function, behind a step over the red zone: no fast
                              // path, flags are kept, all general registers can be read
+  const EventProgram* filtered =
+      nullptr;  // the one event whose filter the code tests before
+                // anything else; also that of `fast` when it has a filter
 };
 
 // Writes the prologue for execution at `address`; returns its size, 0 when `capacity` is too small.
 size_t emit_probe(const ProbeCode& code, uint8_t* out, size_t capacity, uint64_t address);
 
 // True when a fast path can be generated for the event in this process (rseq works, the record is
-// small, every field is a register, every thread's events are wanted). The code reads
-// EventProgram.rings each time, so the program must outlive it; sizes may change under it.
+// small, every field is a register, every thread's events are wanted, a filter can be tested on the
+// registers). The code reads EventProgram.rings each time, so the program must outlive it; sizes
+// may change under it.
 bool has_fast_path(const EventProgram& event);
+
+// True when the event has a filter that the code can test on the registers of the call, so that a
+// call that does not match costs next to nothing, whatever the event's other fields are.
+bool has_register_filter(const EventProgram& event);
 
 }  // namespace patchbay

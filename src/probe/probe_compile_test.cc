@@ -16,6 +16,7 @@
 
 #include "base/raw_syscall.h"
 #include "event/function_event.h"
+#include "filter/filter.h"
 #include "ring_buffer/buffer_file.h"
 #include "ring_buffer/ring_buffer.h"
 #include "ring_buffer/ring_write_hot.h"
@@ -144,6 +145,7 @@ class ProbeCompile : public ::testing::Test {
   // Emits, calls once, and returns the records that appeared.
   std::vector<std::vector<uint8_t>> hit(bool fast, const Registers& in, Registers* out) {
     ProbeCode code{&site_, fast ? &event_ : nullptr, false, false};
+    if (has_register_filter(event_)) code.filtered = &event_;
     size_t size = emit_probe(code, code_, kMax, reinterpret_cast<uint64_t>(code_));
     EXPECT_GT(size, 0u);
     code_[size] = 0xc3;
@@ -159,7 +161,22 @@ class ProbeCompile : public ::testing::Test {
     return records;
   }
 
+  void set_filter(const std::string& text) {
+    FilterContext context;
+    context.field = [this](std::string_view name) -> std::optional<FilterField> {
+      for (const EventField& field : call_.fields)
+        if (field.name == name)
+          return FilterField{FilterField::Kind::kNumber, field.offset, field.size, field.is_signed};
+      return std::nullopt;
+    };
+    FilterResult result = compile_filter(text, context);
+    ASSERT_TRUE(result.program) << text << ": " << result.error->text;
+    filter_ = std::move(result.program);
+    event_.filter = filter_.get();
+  }
+
   static constexpr size_t kMax = 1024;
+  FilterProgramPtr filter_;
   std::string directory_;
   std::unique_ptr<RingBuffer> buffer_;
   std::unique_ptr<BufferFile> file_;
@@ -216,6 +233,48 @@ TEST_F(ProbeCompile, WhatTheFastPathCannotDoGoesTheGeneralWay) {
   EXPECT_EQ(hit(true, in, &out).size(), 0u);
   pb_thread.in_agent = 0;
   EXPECT_EQ(file_->recursion(), 1u);
+}
+
+TEST_F(ProbeCompile, AFilterOnArgumentsIsTestedBeforeAnythingElse) {
+  Registers in, out;
+  for (const char* line : {"f(int a, u64 b)", "f(int a, u64 b, string c)"}) {
+    SCOPED_TRACE(line);
+    define(line);
+    for (const char* text : {"a == 7", "a > 5 && !(b == 0x123456789a)", "b == 1 || a == 7"}) {
+      SCOPED_TRACE(text);
+      set_filter(text);
+      ASSERT_TRUE(has_register_filter(event_));
+      const bool fast = has_fast_path(event_);
+      ASSERT_EQ(fast, event_.fetch->scalar_only != 0);
+      for (uint64_t a : {7, 3}) {
+        for (uint64_t& value : in.r) value = 0;
+        in.r[0] = a;
+        in.r[2] = reinterpret_cast<uint64_t>("text");
+        in.r[6] = 0x1111;
+        in.r[8] = 0x2222;
+        EXPECT_EQ(hit(fast, in, &out).size(), a == 7 ? 1u : 0u) << a;
+        EXPECT_EQ(std::memcmp(&in, &out, sizeof in), 0) << a;
+      }
+    }
+  }
+}
+
+TEST_F(ProbeCompile, TwentyPredicatesFit) {
+  define("f(int a, u64 b)");
+  std::string text = "a == 0";
+  for (int i = 1; i < 20; i++) text += " || a == " + std::to_string(1000 + i);
+  set_filter(text);
+  ASSERT_TRUE(has_fast_path(event_));
+  Registers in{}, out;
+  for (uint64_t a : {0, 1019, 1020}) {
+    in.r[0] = a;
+    EXPECT_EQ(hit(true, in, &out).size(), a == 1020 ? 0u : 1u);
+  }
+  for (int i = 0; i < 200; i++) text += " || b == 0x123456789abc";
+  set_filter(text);
+  EXPECT_FALSE(has_fast_path(event_));
+  EXPECT_FALSE(has_register_filter(event_));
+  EXPECT_EQ(hit(false, in, &out).size(), 0u) << "the general path knows the filter too";
 }
 
 TEST_F(ProbeCompile, FlagsSurviveWhereTheyAreLive) {
