@@ -28,6 +28,7 @@ int run_cat(int argc, char** argv);
 int run_write(int argc, char** argv);
 int run_ls(int argc, char** argv);
 int run_mount(int argc, char** argv);
+int run_with_tracefs(int argc, char** argv);
 
 // "patchbay COMMAND: SENTENCE" on stderr; returns kFailed, so that a command can end with it.
 int fail(std::string_view command, std::string_view sentence);

@@ -9,6 +9,7 @@
 #include "serve/directory.h"
 #include "symbol/symbol.h"
 #include "target_program.h"
+#include "target_symbols.h"
 #include "tracefs_command.h"
 
 namespace patchbay::cmd {
@@ -18,11 +19,14 @@ constexpr const char kHelp[] =
     "Usage: patchbay list functions -p PID [--json] [GLOB]\n"
     "       patchbay list functions PROGRAM|FILE [--json] [GLOB]\n"
     "       patchbay list events [-p PID] [--json] [GLOB]\n"
-    "       patchbay list processes [--json] [GLOB]\n\n"
+    "       patchbay list processes [--json] [GLOB]\n"
+    "       patchbay list symbols [-p PID]\n\n"
     "functions  those of a process that can be traced, with their library and kind of call site\n"
     "           (sled, jump, short-jump, int3); or those that an ELF file has\n"
     "events     those that are defined in a process\n"
-    "processes  those with an agent, and dead ones whose buffer is still there\n\n"
+    "processes  those with an agent, and dead ones whose buffer is still there\n"
+    "symbols    the functions of a process with their addresses, as /proc/kallsyms has the "
+    "kernel's\n\n"
     "  -p, --pid PID   the process; needed only when several have an agent\n"
     "      --json      one JSON array\n\n"
     "GLOB (*, ?, [a-z]) selects by the function's, event's or program's name.\n";
@@ -224,10 +228,20 @@ int list_processes_command(const Options& options) {
   return kOk;
 }
 
+int list_symbols(const Options& options) {
+  Result<std::unique_ptr<serve::Client>> client = choose_process(options);
+  if (!client.ok()) return fail("list", client.error());
+  Result<std::string> text = target_kallsyms(**client);
+  if (!text.ok()) return fail("list", text.error());
+  std::fwrite(text->data(), 1, text->size(), stdout);
+  return kOk;
+}
+
 int unknown_object(const std::string& what) {
-  std::vector<std::string> near = near_matches(what, {"functions", "events", "processes"}, 1);
+  std::vector<std::string> near =
+      near_matches(what, {"functions", "events", "processes", "symbols"}, 1);
   return usage_error("list", "There is nothing called '" + what +
-                                 "' to list: functions, events, processes." +
+                                 "' to list: functions, events, processes, symbols." +
                                  (near.empty() ? "" : " Did you mean '" + near[0] + "'?"));
 }
 
@@ -251,10 +265,11 @@ int run_list(int argc, char** argv) {
   }
   std::vector<std::string> words(argv + ::optind, argv + argc);
   if (words.empty())
-    return usage_error("list", "What is to be listed: functions, events or processes?");
+    return usage_error("list", "What is to be listed: functions, events, processes or symbols?");
   std::string what = words.front(), file;
   words.erase(words.begin());
-  if (what != "functions" && what != "events" && what != "processes") return unknown_object(what);
+  if (what != "functions" && what != "events" && what != "processes" && what != "symbols")
+    return unknown_object(what);
   if (what == "functions" && options.pid == 0 && !words.empty()) {
     file = words.front();
     words.erase(words.begin());
@@ -262,6 +277,7 @@ int run_list(int argc, char** argv) {
   if (words.size() > 1) return usage_error("list", "'" + words[1] + "' is too much.");
   if (!words.empty()) options.glob = words.front();
   if (what == "events") return list_events(options);
+  if (what == "symbols") return list_symbols(options);
   if (what == "processes") return list_processes_command(options);
   return file.empty() ? list_process_functions(options) : list_file_functions(file, options);
 }

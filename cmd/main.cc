@@ -34,6 +34,7 @@ constexpr Command kCommands[] = {
     {"write", run_write, "write to a tracefs file of a process"},
     {"ls", run_ls, "list a tracefs directory of a process"},
     {"mount", run_mount, "show the tracefs of a process, or of all, as a directory"},
+    {"with-tracefs", run_with_tracefs, "run trace-cmd or its like on a process"},
     {"help", run_help, "print this text, or that of a command"},
     {"version", run_version, "print the version"},
 };
@@ -50,7 +51,7 @@ void print_usage(std::FILE* stream) {
                "Usage: patchbay [--color=auto|always|never] COMMAND [ARG...]\n\n"
                "ftrace for user space: name a function, run the program, see every call.\n\n");
   for (const Command& command : kCommands)
-    std::fprintf(stream, "  %-9s %s\n", command.name, command.summary);
+    std::fprintf(stream, "  %-12s %s\n", command.name, command.summary);
   std::fprintf(stream,
                "\n'patchbay COMMAND -h' explains one of them. Example:\n"
                "  patchbay record -e 'getenv(string name)' -- env\n"

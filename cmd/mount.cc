@@ -118,7 +118,8 @@ int run_mount(int argc, char** argv) {
   // The parent's process ends here; the mount is ready: requests wait for serve().
   if (!options.foreground && fuse_daemonize(0) != 0)
     return fail("mount", sys_error("become a daemon", errno));
-  Status served = (*mount)->serve();
+  UniqueFd stop = stop_signals();
+  Status served = (*mount)->serve(stop.get());
   return served.ok() ? kOk : fail("mount", served.error());
 }
 

@@ -67,17 +67,15 @@ Status check_directory(const std::string& path) {
   return user_error(ENOTEMPTY, "The directory " + path + " is not empty.");
 }
 
-// The signals that end the mount, as a descriptor. Blocked in every thread.
+}  // namespace
+
 UniqueFd stop_signals() {
   sigset_t stops;
   ::sigemptyset(&stops);
   for (int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&stops, signal);
   ::pthread_sigmask(SIG_BLOCK, &stops, nullptr);
-  ::signal(SIGPIPE, SIG_IGN);
   return UniqueFd(::signalfd(-1, &stops, SFD_CLOEXEC | SFD_NONBLOCK));
 }
-
-}  // namespace
 
 struct FuseMount::Impl {
   MountOptions options;
@@ -120,7 +118,7 @@ FuseMount::FuseMount(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 FuseMount::~FuseMount() = default;
 
 Result<std::unique_ptr<FuseMount>> FuseMount::create(const MountOptions& options) {
-  PB_TRY(check_directory(options.directory));
+  if (!options.over_files) PB_TRY(check_directory(options.directory));
   std::shared_ptr<MountTarget> target;
   if (options.pid != 0) {
     Result<std::unique_ptr<serve::Client>> client = serve::Client::connect(options.pid);
@@ -162,11 +160,10 @@ int FuseMount::Impl::run_loop(int stop_fd) {
   return result;
 }
 
-Status FuseMount::serve() {
-  UniqueFd stop = stop_signals();
+Status FuseMount::serve(int stop_fd) {
   int device = fuse_session_fd(impl_->session);
   ::fcntl(device, F_SETFL, ::fcntl(device, F_GETFL) | O_NONBLOCK);
-  int error = impl_->run_loop(stop.get());
+  int error = impl_->run_loop(stop_fd);
   impl_->operations->shut_down();
   return error ? Status(sys_error("serve the mount", error)) : Status();
 }

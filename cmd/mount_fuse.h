@@ -16,7 +16,12 @@ struct MountOptions {
   std::string directory;  // where to mount
   int pid = 0;            // 0: all processes
   MountOwner owner;
+  bool over_files = false;  // the directory may have something in it, which the mount hides
 };
+
+// The signals that end a mount, as a descriptor for serve(). Blocks them in this thread and those
+// that it makes.
+UniqueFd stop_signals();
 
 class FuseMount {
  public:
@@ -24,8 +29,8 @@ class FuseMount {
   // until serve() runs; a fork in between is allowed.
   static Result<std::unique_ptr<FuseMount>> create(const MountOptions& options);
   ~FuseMount();  // unmounts
-  // Serves until the file system is unmounted, or SIGINT, SIGTERM or SIGHUP asks to.
-  Status serve();
+  // Serves until the file system is unmounted, or `stop_fd` becomes readable.
+  Status serve(int stop_fd);
 
   struct Impl;
 
