@@ -270,7 +270,7 @@ TEST_F(ProbeCompile, TwentyPredicatesFit) {
     in.r[0] = a;
     EXPECT_EQ(hit(true, in, &out).size(), a == 1020 ? 0u : 1u);
   }
-  for (int i = 0; i < 200; i++) text += " || b == 0x123456789abc";
+  for (int i = 0; i < 100; i++) text += " || b == 0x123456789abc";
   set_filter(text);
   EXPECT_FALSE(has_fast_path(event_));
   EXPECT_FALSE(has_register_filter(event_));
