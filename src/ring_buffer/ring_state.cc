@@ -162,8 +162,8 @@ RingCounts RingBuffer::counts(uint32_t ring) const {
   RingPosition at = ring_position(state, now);
   uint64_t first = std::max(at.seq, now.oldest);
   uint64_t before = at.entries;  // events before the first that a reader finds
-  if (first > at.seq) {
-    at.offset = 0;
+  if (first > at.seq) at.offset = 0;
+  if (at.offset == 0) {
     const PageMeta* meta = ring_page_meta(*set_, ring, first);
     before = std::clamp(load(&meta->entries_before), at.entries, now.entries);
   }

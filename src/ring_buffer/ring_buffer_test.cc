@@ -1,0 +1,644 @@
+// SPDX-License-Identifier: MIT
+//
+// What the control side does with a buffer while threads write into it: switching, positions,
+// counts, size, snapshot. Records carry a number, so that it can be seen which ones are there; at
+// the end every event is accounted for (G3). A failing run of the last tests prints its seed.
+#include "ring_buffer/ring_buffer.h"
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <random>
+#include <thread>
+
+#include "base/raw_syscall.h"
+#include "ring_buffer/ring_reader.h"
+#include "ring_buffer/ring_state.h"
+#include "ring_buffer/ring_write_hot.h"
+
+namespace patchbay {
+namespace {
+
+struct Payload {
+  abi::RecordHeader header;
+  uint32_t thread, number;
+};
+
+void use_rseq(bool on) {
+  auto* offset = static_cast<const ptrdiff_t*>(::dlsym(RTLD_DEFAULT, "__rseq_offset"));
+  auto* size = static_cast<const unsigned*>(::dlsym(RTLD_DEFAULT, "__rseq_size"));
+  pb_rseq_offset = on && offset && size && *size ? int64_t(*offset) : 0;
+}
+
+int write_record(const RingSet* const* rings, uint32_t thread, uint32_t number,
+                 uint32_t size = sizeof(Payload)) {
+  alignas(8) uint8_t record[4072] = {};
+  Payload payload{{7, 0, 0, int32_t(thread)}, thread, number};
+  std::memcpy(record, &payload, sizeof payload);
+  return ring_publish(rings, record, size);
+}
+
+std::vector<uint32_t> numbers_of(const PageImage& page) {
+  std::vector<uint32_t> numbers;
+  EventIterator events(page.bytes, page.used);
+  EventView event;
+  while (events.next(&event)) {
+    Payload payload;
+    std::memcpy(&payload, event.record.data(), sizeof payload);
+    numbers.push_back(payload.number);
+  }
+  EXPECT_FALSE(events.malformed());
+  EXPECT_EQ(numbers.size(), page.entries);
+  return numbers;
+}
+
+// One CPU's worth of buffer: this thread stays on CPU 0.
+class RingBufferTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    use_rseq(true);
+    pb_thread.tid = uint32_t(raw_syscall(SYS_gettid));
+    ASSERT_EQ(::sched_getaffinity(0, sizeof before_, &before_), 0);
+    cpu_set_t first;
+    CPU_ZERO(&first);
+    CPU_SET(0, &first);
+    ASSERT_EQ(::sched_setaffinity(0, sizeof first, &first), 0);
+    if (!pb_rseq_offset) GTEST_SKIP() << "this libc or kernel has no rseq";
+    make(16 * 4080);
+  }
+  void TearDown() override {
+    ::sched_setaffinity(0, sizeof before_, &before_);
+    buffer_.reset();
+    if (!directory_.empty()) {
+      for (const char* name : {"/buffer", "/snapshot", "/buffer.new"})
+        ::unlink((directory_ + name).c_str());
+      EXPECT_EQ(::rmdir(directory_.c_str()), 0) << "left something else in " << directory_;
+    }
+    pb_rseq_offset = 0;
+  }
+  void make(uint64_t bytes) {
+    char directory[] = "/tmp/ring_buffer_test.XXXXXX";
+    ASSERT_NE(::mkdtemp(directory), nullptr);
+    directory_ = directory;
+    RingBufferOptions options;
+    options.path = directory_ + "/buffer";
+    options.nr_cpus = uint32_t(::sysconf(_SC_NPROCESSORS_CONF));
+    options.bytes_per_cpu = bytes;
+    auto buffer = RingBuffer::create(options);
+    ASSERT_TRUE(buffer.ok()) << buffer.error().message();
+    buffer_ = std::move(*buffer);
+    if (buffer_->header()->clock != abi::kClockTsc) pb_rseq_offset = 0;
+    ring_ = pb_rseq_offset ? 0 : options.nr_cpus;
+  }
+  void enable() {
+    ASSERT_TRUE(buffer_->enable().ok());
+    rings_ = buffer_->rings();
+  }
+  void write(uint32_t count, uint32_t size = sizeof(Payload)) {
+    for (uint32_t i = 0; i < count; i++)
+      ASSERT_EQ(write_record(&rings_, 1, next_++, size), kRingPublished);
+  }
+  // Whatever a reader finds now.
+  std::vector<uint32_t> read_all(RingBuffer* buffer, uint64_t* lost = nullptr) {
+    RingReader reader(buffer, false);
+    std::vector<uint32_t> all;
+    PageImage page;
+    for (uint32_t ring = 0; ring < reader.nr_rings(); ring++) {
+      while (reader.next_page(ring, true, &page)) {
+        for (uint32_t number : numbers_of(page)) all.push_back(number);
+        if (lost) *lost += page.lost_before;
+      }
+    }
+    return all;
+  }
+  // The same, by another process that has only the file.
+  std::vector<uint32_t> read_file(const std::string& path) {
+    auto file = BufferFile::open(path, false);
+    EXPECT_TRUE(file.ok()) << file.error().message();
+    std::vector<uint32_t> all;
+    PageImage page;
+    for (uint32_t ring = 0; file.ok() && ring < (*file)->nr_rings(); ring++)
+      while ((*file)->next_page(ring, true, &page))
+        for (uint32_t number : numbers_of(page)) all.push_back(number);
+    return all;
+  }
+  std::vector<uint32_t> range(uint32_t from, uint32_t to) {
+    std::vector<uint32_t> numbers;
+    for (; from < to; from++) numbers.push_back(from);
+    return numbers;
+  }
+
+  std::string directory_;
+  std::unique_ptr<RingBuffer> buffer_;
+  const RingSet* rings_ = nullptr;
+  uint32_t ring_ = 0, next_ = 0;
+  cpu_set_t before_;
+};
+
+TEST_F(RingBufferTest, SizesAreTheKernels) {
+  EXPECT_FALSE(buffer_->expanded());
+  EXPECT_EQ(buffer_->bytes_of(0) >> 10, 7u);
+  EXPECT_EQ(buffer_->wanted_bytes(), 16u * 4080);
+  ASSERT_TRUE(buffer_->resize({}, 100 << 10).ok());
+  EXPECT_TRUE(buffer_->expanded());
+  EXPECT_EQ(buffer_->bytes_of(0) >> 10, 103u);
+  ASSERT_TRUE(buffer_->resize({}, 1408 << 10).ok());
+  EXPECT_EQ(buffer_->bytes_of(0) >> 10, 1410u);
+  ASSERT_TRUE(buffer_->resize(0, 1).ok());
+  EXPECT_EQ(buffer_->bytes_of(0) >> 10, 7u);
+  EXPECT_EQ(buffer_->rings()->control(1)->nr_subbufs, 355u);  // others stay
+  EXPECT_EQ(buffer_->resize({}, 0).error().errno_value, EINVAL);
+  EXPECT_EQ(buffer_->resize({}, uint64_t{1} << 32).error().errno_value, ENOMEM);
+  EXPECT_EQ(buffer_->resize({}, uint64_t{1} << 62).error().errno_value, ENOMEM);
+  EXPECT_EQ(buffer_->resize(99999, 4096).error().errno_value, EINVAL);
+  EXPECT_EQ(buffer_->set_subbuf_size(12288).error().errno_value, EINVAL);
+  EXPECT_EQ(buffer_->set_subbuf_size(2048).error().errno_value, EINVAL);
+  EXPECT_EQ(buffer_->set_subbuf_size(1 << 20).error().errno_value, EINVAL);
+}
+
+TEST_F(RingBufferTest, ReadersTakePartsAndNobodyGetsThemAgain) {
+  enable();
+  write(1000);
+  RingReader reader(buffer_.get(), false);
+  PageImage page;
+  uint32_t got = 0;
+  while (reader.next_page(ring_, true, &page)) {
+    // Takes up to three events of what it was given.
+    EventIterator events(page.bytes, page.used);
+    EventView event;
+    uint64_t taken = 0;
+    while (taken < 3 && events.next(&event)) taken++;
+    for (uint64_t i = 0; i < taken; i++) ASSERT_EQ(numbers_of(page)[i], got + i);
+    reader.consume_part(ring_, events.position() - abi::kPageHeaderSize, event.time, taken);
+    got += uint32_t(taken);
+    if (got % 50 == 0) {
+      ASSERT_EQ(read_file(buffer_->path()), range(got, 1000));
+    }
+    ASSERT_EQ(buffer_->counts(ring_).read, got);
+    ASSERT_EQ(buffer_->counts(ring_).entries, 1000 - got);
+  }
+  EXPECT_EQ(got, 1000u);
+  EXPECT_FALSE(buffer_->has_data(ring_));
+  EXPECT_EQ(buffer_->counts(ring_).overrun, 0u);
+  write(5);
+  for (int i = 0; i < 2; i++) {
+    ASSERT_TRUE(reader.next_page(ring_, true, &page));
+    EXPECT_EQ(numbers_of(page), range(1000, 1005));
+    reader.consume_part(ring_, 0, 0, 0);  // nothing was taken: the page comes again
+  }
+  EXPECT_EQ(read_all(buffer_.get()), range(1000, 1005));
+}
+
+TEST_F(RingBufferTest, ClearForgetsAndCountsBeginAgain) {
+  enable();
+  write(40000);  // more than fits
+  RingCounts counts = buffer_->counts(ring_);
+  EXPECT_GT(counts.overrun, 0u);
+  EXPECT_EQ(counts.entries + counts.overrun, 40000u);
+  EXPECT_EQ(counts.read, 0u);
+  EXPECT_EQ(counts.entries, read_all(buffer_.get()).size());
+  EXPECT_EQ(counts.bytes, counts.entries * (sizeof(Payload) + 4));
+  EXPECT_GT(counts.oldest_time, 0u);
+  EXPECT_LT(counts.oldest_time, counts.now_time);
+  EXPECT_EQ(buffer_->unread_percent(ring_), 100u);
+  buffer_->clear();
+  counts = buffer_->counts(ring_);
+  EXPECT_EQ(counts.entries + counts.overrun + counts.read + counts.bytes + counts.oldest_time, 0u);
+  EXPECT_EQ(buffer_->unread_percent(ring_), 0u);
+  uint64_t lost = 0;
+  EXPECT_TRUE(read_all(buffer_.get(), &lost).empty());
+  write(3);
+  EXPECT_EQ(read_all(buffer_.get(), &lost), range(40000, 40003));
+  EXPECT_EQ(lost, 0u);
+  EXPECT_EQ(read_file(buffer_->path()), range(40000, 40003));
+  EXPECT_EQ(buffer_->counts(ring_).entries, 3u);
+}
+
+TEST_F(RingBufferTest, OverwriteCanBeSwitchedWhileTracing) {
+  enable();
+  buffer_->set_overwrite(false);
+  uint32_t written = 0, refused = 0;
+  for (; written < 100000 && !refused; written++)
+    refused = write_record(&rings_, 1, written) == kRingDropped;
+  written--;
+  ASSERT_EQ(refused, 1u);
+  EXPECT_EQ(buffer_->counts(ring_).dropped, 1u);
+  EXPECT_EQ(read_all(buffer_.get()), range(0, written));
+  buffer_->clear();  // makes room
+  EXPECT_EQ(buffer_->counts(ring_).dropped, 0u);
+  EXPECT_EQ(write_record(&rings_, 1, 7), kRingPublished);
+  while (write_record(&rings_, 1, 7) == kRingPublished) continue;
+  buffer_->set_overwrite(true);
+  EXPECT_EQ(write_record(&rings_, 1, 7), kRingPublished);
+  auto file = BufferFile::open(buffer_->path(), false);
+  ASSERT_TRUE(file.ok());
+  EXPECT_TRUE((*file)->header().flags & abi::kBufferOverwrite);
+}
+
+TEST_F(RingBufferTest, ResizeKeepsTheNewestThatFit) {
+  enable();
+  write(3000);
+  buffer_->consume(ring_, {0, 0, 0, 0, 0});  // backwards: nothing
+  for (uint64_t pages : {40, 16, 5, 2, 30}) {
+    SCOPED_TRACE(pages);
+    RingReader reader(buffer_.get(), false);
+    PageImage page;
+    ASSERT_TRUE(reader.next_page(ring_, true, &page));
+    uint32_t continues = numbers_of(page).back() + 1;
+    std::vector<uint32_t> before = read_all(buffer_.get());
+    const RingSet* old = rings_;
+    uint64_t old_overrun = buffer_->counts(ring_).overrun;
+    ASSERT_TRUE(buffer_->resize({}, pages * 4080).ok());
+    EXPECT_EQ(write_record(&rings_, 1, 0), kRingDropped);  // the old rings are closed
+    EXPECT_NE(buffer_->rings(), old);
+    rings_ = buffer_->rings();
+    EXPECT_EQ(buffer_->counts(ring_).dropped, 1u);
+    std::vector<uint32_t> after = read_all(buffer_.get());
+    ASSERT_FALSE(after.empty());
+    EXPECT_EQ(after.back(), next_ - 1);
+    EXPECT_EQ(after, range(after.front(), next_));
+    EXPECT_EQ(read_file(buffer_->path()), after);
+    if (pages >= 16) {
+      EXPECT_EQ(before, after);
+    }
+    RingCounts counts = buffer_->counts(ring_);
+    EXPECT_EQ(counts.entries, after.size());
+    EXPECT_EQ(counts.overrun - old_overrun, before.size() - after.size());
+    // Whoever was in the middle goes on behind what he has had.
+    bool more = reader.next_page(ring_, true, &page);
+    ASSERT_EQ(more, continues < next_);
+    if (more) {
+      EXPECT_EQ(numbers_of(page).front(), std::max(continues, after.front()));
+    }
+    write(100);
+    EXPECT_EQ(read_all(buffer_.get()).back(), next_ - 1);
+    buffer_->clear();
+    write(50);
+    EXPECT_EQ(read_all(buffer_.get()), range(next_ - 50, next_));
+  }
+}
+
+TEST_F(RingBufferTest, SubbufSizeTakesLargerRecordsAndClears) {
+  enable();
+  write(100);
+  EXPECT_EQ(write_record(&rings_, 1, 0, 4064), kRingPublished);
+  EXPECT_EQ(write_record(&rings_, 1, 0, 4072), kRingPublished);
+  ASSERT_TRUE(buffer_->set_subbuf_size(65536).ok());
+  rings_ = buffer_->rings();
+  EXPECT_TRUE(read_all(buffer_.get()).empty());
+  EXPECT_EQ(buffer_->counts(ring_).entries + buffer_->counts(ring_).overrun, 0u);
+  alignas(8) static uint8_t large[65536] = {7};
+  EXPECT_EQ(ring_publish(&rings_, large, 65512), kRingPublished);
+  EXPECT_EQ(ring_publish(&rings_, large, 65516), kRingDropped);  // does not fit: no harm done
+  EXPECT_EQ(buffer_->header()->missed, 1u);
+  EXPECT_EQ(buffer_->counts(ring_).entries, 1u);
+  ASSERT_TRUE(buffer_->set_subbuf_size(4096).ok());
+  rings_ = buffer_->rings();
+  EXPECT_EQ(ring_publish(&rings_, large, 65512), kRingDropped);
+  pb_thread.no_rseq = 1;
+  EXPECT_EQ(ring_publish(&rings_, large, 65512), kRingDropped);
+  pb_thread.no_rseq = 0;
+  EXPECT_EQ(buffer_->header()->missed, 3u);
+  next_ = 0;
+  write(10);
+  EXPECT_EQ(read_all(buffer_.get()), range(0, 10));
+}
+
+TEST_F(RingBufferTest, SnapshotMovesWhatReadersWouldFind) {
+  enable();
+  ASSERT_TRUE(buffer_->append_meta(abi::kMetaExe, std::string_view("exe\0cmd\0", 8)).ok());
+  buffer_->add_comm(5, 5, "five");
+  write(1000);
+  std::unique_ptr<RingBuffer> spare;
+  ASSERT_TRUE(buffer_->take_snapshot(&spare, {}).ok());
+  EXPECT_EQ(read_all(spare.get()), range(0, 1000));
+  EXPECT_TRUE(read_all(buffer_.get()).empty());
+  EXPECT_EQ(spare->counts(ring_).entries, 1000u);
+  EXPECT_EQ(buffer_->counts(ring_).entries + buffer_->counts(ring_).overrun, 0u);
+  EXPECT_EQ(rings_, buffer_->rings()) << "writers go on as they were";
+  write(40000);
+  RingCounts counts = buffer_->counts(ring_);
+  RingReader open_reader(spare.get(), false);  // of the old content
+  PageImage page;
+  ASSERT_TRUE(open_reader.next_page(ring_, true, &page));
+  ASSERT_TRUE(buffer_->take_snapshot(&spare, {}).ok());
+  RingCounts moved = spare->counts(ring_);
+  EXPECT_EQ(moved.entries, counts.entries);
+  EXPECT_EQ(moved.overrun, counts.overrun);
+  EXPECT_EQ(read_all(spare.get()), range(41000 - uint32_t(counts.entries), 41000));
+  ASSERT_TRUE(open_reader.next_page(ring_, true, &page));
+  EXPECT_EQ(numbers_of(page).front(), 41000 - counts.entries);
+  auto file = BufferFile::open(directory_ + "/snapshot", false);
+  ASSERT_TRUE(file.ok()) << file.error().message();
+  EXPECT_EQ((*file)->meta()->size(), 1u);
+  ASSERT_EQ((*file)->comms().size(), 1u);
+  EXPECT_STREQ((*file)->comms()[0].comm, "five");
+  EXPECT_EQ(read_file(directory_ + "/snapshot"), read_all(spare.get()));
+  ASSERT_TRUE(buffer_->take_snapshot(&spare, {}).ok());  // of nothing
+  EXPECT_TRUE(read_all(spare.get()).empty());
+  EXPECT_TRUE(read_file(directory_ + "/snapshot").empty());
+  write(10);
+  ASSERT_TRUE(buffer_->resize({}, 4 * 4080).ok());  // another form: another file
+  rings_ = buffer_->rings();
+  ASSERT_TRUE(buffer_->take_snapshot(&spare, ring_).ok());
+  EXPECT_EQ(read_all(spare.get()), range(41000, 41010));
+  ASSERT_TRUE(buffer_->take_snapshot(&spare, ring_ + 1).ok());  // another CPU: nothing changes
+  EXPECT_EQ(read_all(spare.get()), range(41000, 41010));
+  spare->clear();
+  EXPECT_TRUE(read_all(spare.get()).empty());
+}
+
+TEST_F(RingBufferTest, CpusThatAreMaskedOutTakeNothing) {
+  enable();
+  buffer_->set_cpus({false, true});
+  EXPECT_EQ(write_record(&rings_, 1, 0), kRingOff);
+  buffer_->set_cpus({true});
+  EXPECT_EQ(write_record(&rings_, 1, 1), kRingPublished);
+  pb_thread.no_rseq = 1;
+  EXPECT_EQ(write_record(&rings_, 1, 2), kRingPublished);
+  buffer_->set_cpus({});
+  EXPECT_EQ(write_record(&rings_, 1, 3), kRingOff);
+  pb_thread.no_rseq = 0;
+  EXPECT_EQ(read_all(buffer_.get()), range(1, 3));
+  const RingSet* dead = RingBuffer::dead_rings();
+  EXPECT_EQ(write_record(&dead, 1, 4), kRingOff);
+  pb_thread.no_rseq = 1;
+  EXPECT_EQ(write_record(&dead, 1, 4), kRingOff);
+  pb_thread.no_rseq = 0;
+}
+
+TEST_F(RingBufferTest, CommsStayWhereTheyAreWhenTheFileIsReplaced) {
+  enable();
+  abi::CommTable* comms = buffer_->rings()->comms;
+  buffer_->add_comm(5, 4, "five");
+  buffer_->add_comm(5, 4, "five");
+  buffer_->add_comm(6, 4, "a name that is too long");
+  ASSERT_TRUE(buffer_->append_meta(abi::kMetaExe, std::string_view("x\0y\0", 4)).ok());
+  ASSERT_TRUE(buffer_->resize({}, 4 * 4080).ok());
+  EXPECT_EQ(buffer_->rings()->comms, comms);
+  buffer_->add_comm(5, 4, "new");
+  buffer_->set_record_comms(false);
+  buffer_->add_comm(7, 4, "seven");
+  ASSERT_TRUE(buffer_->append_meta(abi::kMetaExe, std::string_view("x\0z\0", 4)).ok());
+  auto file = BufferFile::open(buffer_->path(), false);
+  ASSERT_TRUE(file.ok());
+  auto read = (*file)->comms();
+  ASSERT_EQ(read.size(), 3u);
+  EXPECT_STREQ(read[1].comm, "a name that is ");
+  EXPECT_STREQ(read[2].comm, "new");
+  EXPECT_EQ((*file)->meta()->size(), 2u);
+  EXPECT_GE((*file)->clock_pairs().size(), 1u);
+}
+
+TEST_F(RingBufferTest, ForkedChildrenStopAtAResizeAndDoNoHarm) {
+  enable();
+  auto old = BufferFile::open(buffer_->path(), false);
+  int to_child[2], to_parent[2];
+  ASSERT_EQ(::pipe(to_child), 0);
+  ASSERT_EQ(::pipe(to_parent), 0);
+  pid_t child = ::fork();
+  if (child == 0) {
+    char byte;
+    bool good = write_record(&rings_, 2, 1) == kRingPublished;
+    good &= ::write(to_parent[1], "x", 1) == 1 && ::read(to_child[0], &byte, 1) == 1;
+    good &= write_record(&rings_, 2, 2) == kRingDropped;
+    ::_exit(good ? 0 : 1);
+  }
+  char byte;
+  ASSERT_EQ(::read(to_parent[0], &byte, 1), 1);
+  EXPECT_EQ(read_all(buffer_.get()), range(1, 2));
+  ASSERT_TRUE(buffer_->resize({}, 4 * 4080).ok());
+  EXPECT_TRUE((*old)->replaced());
+  ASSERT_EQ(::write(to_child[1], "x", 1), 1);
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(read_all(buffer_.get()), range(1, 2));
+  EXPECT_EQ(buffer_->counts(ring_).dropped, 1u);
+  for (int fd : {to_child[0], to_child[1], to_parent[0], to_parent[1]}) ::close(fd);
+}
+
+// What a reader wrote is a claim: whatever it is, nothing is read outside and writers go on.
+TEST_F(RingBufferTest, LyingReadersDoNoHarm) {
+  enable();
+  write(500);
+  std::mt19937_64 random(11);
+  auto value = [&random] { return random() >> (random() % 64); };
+  for (int i = 0; i < 300; i++) {
+    abi::ReaderState* state = &buffer_->rings()->readers[ring_];
+    auto* words = reinterpret_cast<uint64_t*>(state);
+    for (size_t word = 0; word < sizeof *state / 8; word++) words[word] = value();
+    buffer_->counts(ring_);
+    buffer_->unread_percent(ring_);
+    read_all(buffer_.get());
+    read_file(buffer_->path());
+    if (i % 20 == 0) {
+      std::unique_ptr<RingBuffer> spare;
+      ASSERT_TRUE(buffer_->take_snapshot(&spare, {}).ok());
+      ASSERT_TRUE(buffer_->resize({}, 4080 * (4 + i % 50)).ok());
+      rings_ = buffer_->rings();
+    }
+    write(20);
+    EXPECT_EQ(next_, 500u + 20 * (i + 1));
+  }
+  std::memset(&buffer_->rings()->readers[ring_], 0, sizeof(abi::ReaderState));
+  EXPECT_EQ(read_all(buffer_.get()).back(), next_ - 1);
+}
+
+// --- under load
+
+struct Writers {
+  std::atomic<bool> stop{false};
+  const RingSet* rings = nullptr;  // the word of EventProgram
+  std::atomic<uint64_t> published{0}, dropped{0}, off{0};
+  std::vector<std::thread> threads;
+
+  void start(int count, uint32_t seed) {
+    for (int t = 0; t < count; t++) {
+      threads.emplace_back([this, t, seed] {
+        pb_thread.tid = uint32_t(raw_syscall(SYS_gettid));
+        std::mt19937 random(seed + uint32_t(t));
+        uint64_t status[4] = {};
+        for (uint32_t i = 0; !stop.load(std::memory_order_relaxed); i++) {
+          uint32_t size = 16 + 4 * (random() % 8 ? random() % 20 : random() % 1000);
+          status[write_record(&rings, uint32_t(t), i, size)]++;
+        }
+        published += status[kRingPublished];
+        dropped += status[kRingDropped];
+        off += status[kRingOff];
+      });
+    }
+  }
+  void join() {
+    stop = true;
+    for (std::thread& thread : threads) thread.join();
+  }
+  void point_to(const RingSet* set) { __atomic_store_n(&rings, set, __ATOMIC_SEQ_CST); }
+};
+
+uint32_t choose_seed() {
+  const char* text = std::getenv("PATCHBAY_SEED");
+  return text ? uint32_t(std::strtoul(text, nullptr, 10)) : std::random_device{}();
+}
+
+class RingBufferLoad : public RingBufferTest, public ::testing::WithParamInterface<bool> {
+ protected:
+  void SetUp() override {
+    RingBufferTest::SetUp();
+    if (IsSkipped()) return;
+    ::sched_setaffinity(0, sizeof before_, &before_);
+    if (!GetParam()) pb_rseq_offset = 0;
+    seed_ = choose_seed();
+    enable();
+    writers_.rings = rings_;
+    writers_.start(4, seed_);
+  }
+  uint64_t published_in_rings() {
+    uint64_t sum = 0;
+    for (uint32_t ring = 0; ring <= buffer_->rings()->nr_cpus; ring++)
+      sum += ring_now(*buffer_->rings(), ring).entries;
+    return sum;
+  }
+  Writers writers_;
+  uint32_t seed_ = 0;
+};
+
+TEST_P(RingBufferLoad, NothingComesAfterAnEventWasSwitchedOff) {
+  SCOPED_TRACE("PATCHBAY_SEED=" + std::to_string(seed_));
+  uint64_t last = 0;
+  for (int i = 0; i < 300; i++) {
+    ::usleep(200);
+    if (i % 2) {
+      writers_.point_to(RingBuffer::dead_rings());  // the event goes off
+    } else {
+      buffer_->disable();  // tracing_on 0
+    }
+    ASSERT_TRUE(buffer_->quiesce());
+    uint64_t at_once = published_in_rings();
+    ::usleep(500);
+    ASSERT_EQ(published_in_rings(), at_once) << i;
+    last = at_once;
+    if (i % 2) {
+      writers_.point_to(buffer_->rings());
+    } else {
+      ASSERT_TRUE(buffer_->enable().ok());
+    }
+  }
+  writers_.join();
+  EXPECT_GT(last, 0u);
+  EXPECT_EQ(published_in_rings(), writers_.published);
+}
+
+// What became of the events, beside what is still there at the end.
+struct Account {
+  uint64_t read = 0, lost = 0, cleared = 0, moved = 0;
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> last;  // (ring, thread) -> number
+
+  void check(uint32_t ring, const PageImage& page) {
+    EventIterator events(page.bytes, page.used);
+    EventView event;
+    uint64_t count = 0;
+    for (; events.next(&event); count++) {
+      Payload payload;
+      std::memcpy(&payload, event.record.data(), sizeof payload);
+      auto [seen, first] = last.try_emplace({ring, payload.thread}, payload.number);
+      if (!first) {
+        ASSERT_LT(seen->second, payload.number);
+      }
+      seen->second = payload.number;
+    }
+    ASSERT_FALSE(events.malformed());
+    ASSERT_EQ(count, page.entries);
+  }
+};
+
+TEST_P(RingBufferLoad, EveryEventIsAccountedForWhateverTheControlSideDoes) {
+  SCOPED_TRACE("PATCHBAY_SEED=" + std::to_string(seed_));
+  std::mt19937 random(seed_);
+  Account account;
+  RingReader reader(buffer_.get(), true);
+  std::unique_ptr<RingBuffer> spare;
+  PageImage page;
+  const uint32_t rings = buffer_->rings()->nr_cpus + 1;
+  auto read_some = [&](uint32_t pages) {
+    for (uint32_t ring = 0; ring < rings; ring++)
+      for (uint32_t i = 0; i < pages && reader.next_page(ring, random() % 2, &page); i++) {
+        account.check(ring, page);
+        account.read += page.entries;
+        account.lost += page.lost_before;
+      }
+  };
+  auto positions = [&] {
+    uint64_t sum = 0;
+    for (uint32_t ring = 0; ring < rings; ring++) sum += buffer_->position(ring).entries;
+    return sum;
+  };
+  for (int i = 0; i < 400 && !HasFatalFailure(); i++) {
+    uint64_t before = positions();
+    switch (random() % 7) {
+      case 0:
+        buffer_->clear();
+        account.cleared += positions() - before;
+        break;
+      case 1: {
+        ASSERT_TRUE(buffer_->take_snapshot(&spare, {}).ok());
+        uint64_t in_spare = 0;
+        RingReader snapshot(spare.get(), false);
+        for (uint32_t ring = 0; ring < rings; ring++)
+          while (snapshot.next_page(ring, true, &page)) {
+            account.check(ring, page);
+            in_spare += page.entries + page.lost_before;
+          }
+        ASSERT_EQ(in_spare, positions() - before);
+        account.moved += in_spare;
+        break;
+      }
+      case 2: {
+        std::optional<uint32_t> cpu;
+        if (random() % 2) cpu = random() % (rings - 1);
+        ASSERT_TRUE(buffer_->resize(cpu, 4080 * (2 + random() % 40)).ok());
+        writers_.point_to(buffer_->rings());
+        break;
+      }
+      case 3:
+        buffer_->set_overwrite(random() % 2);
+        break;
+      default:
+        read_some(1 + random() % 20);
+    }
+    if (random() % 2) ::usleep(random() % 500);
+  }
+  writers_.join();
+  buffer_->set_overwrite(true);
+  read_some(100000);
+  read_some(100000);  // the current pages may have been left out
+  read_some(100000);
+  uint64_t there = 0, dropped = 0;
+  for (uint32_t ring = 0; ring < rings; ring++) {
+    RingCounts counts = buffer_->counts(ring);
+    there += counts.entries;
+    abi::ReaderState& state = buffer_->rings()->readers[ring];
+    dropped += counts.dropped + state.base_dropped;
+    EXPECT_EQ(counts.entries + counts.overrun + counts.read + state.base_entries,
+              ring_now(*buffer_->rings(), ring).entries);
+  }
+  dropped += buffer_->header()->missed;
+  EXPECT_EQ(published_in_rings(), writers_.published);
+  EXPECT_EQ(account.read + account.lost + account.cleared + account.moved + there,
+            writers_.published);
+  EXPECT_EQ(dropped, writers_.dropped);
+  EXPECT_EQ(writers_.off, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Rings, RingBufferLoad, ::testing::Bool(),
+                         [](const auto& info) { return info.param ? "Rseq" : "Locked"; });
+
+}  // namespace
+}  // namespace patchbay
