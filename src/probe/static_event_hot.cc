@@ -22,13 +22,25 @@ bool is_plain(const EventProgram* event) {
   return !event->filter && !event->pids && !event->notrace_pids;
 }
 
-__attribute__((noinline)) void offer(const EventProgram* event, uint32_t tid, uint8_t* record,
+// Several instances, or conditions.
+__attribute__((noinline)) void offer(const SiteProgram* program, uint32_t tid, uint8_t* record,
                                      uint32_t size) {
-  bool wanted = event->pid_field[0] ? wants_record(event, tid, record) : wants_thread(event, tid);
-  if (!wanted) return;
-  write_header(record, event->id, tid);
-  if (event->filter && !filter_match(event->filter, record, size)) return;
-  ring_publish(&event->rings, record, size);
+  for (uint32_t i = 0; i < program->nr_events; i++) {
+    const EventProgram* event = program->event[i];
+    bool by_field = event->pid_field[0];
+    if (by_field ? !wants_record(event, tid, record) : !wants_thread(event, tid)) continue;
+    write_header(record, event->id, tid);
+    if (event->filter && !filter_match(event->filter, record, size)) continue;
+    ring_publish(&event->rings, record, size);
+  }
+}
+
+// Not the usual thread: new, in agent code, without rseq.
+__attribute__((noinline, cold)) void hit_slowly(const SiteProgram* program, uint8_t* record,
+                                                uint32_t size) {
+  ProbeThread* thread = &pb_thread;
+  if (thread->in_agent) return count_recursion(program);
+  offer(program, meet_thread(thread, program), record, size);
 }
 
 }  // namespace
@@ -38,20 +50,16 @@ extern "C" void static_event_hit(patchbay_event* site_event, void* untyped_recor
   auto* program = static_cast<const SiteProgram*>(
       __atomic_load_n(&site_event->program, __ATOMIC_ACQUIRE));  // pairs with its publication
   if (__builtin_expect(!program, 0)) return;
-  ProbeThread* thread = &pb_thread;
-  uint32_t tid = thread->fast_tid;
-  if (__builtin_expect(!tid, 0)) {
-    if (thread->in_agent) return count_recursion(program);
-    tid = meet_thread(thread, program);
-  }
   auto* record = static_cast<uint8_t*>(untyped_record);
+  uint32_t tid = pb_thread.fast_tid;  // 0 also while the thread runs agent code
+  if (__builtin_expect(!tid, 0)) return hit_slowly(program, record, size);
   const EventProgram* event = program->event[0];
-  if (__builtin_expect(program->nr_events == 1 && is_plain(event), 1)) {
-    write_header(record, event->id, tid);
-    ring_publish(&event->rings, record, size);
-    return;
-  }
-  for (uint32_t i = 0; i < program->nr_events; i++) offer(program->event[i], tid, record, size);
+  if (__builtin_expect(program->nr_events != 1 || !is_plain(event), 0))
+    return offer(program, tid, record, size);
+  write_header(record, event->id, tid);
+  int status = ring_publish_rseq(&event->rings, record, size);  // fast_tid says: it has rseq
+  if (__builtin_expect(status == kRingNoRseq, 0))
+    ring_publish_locked(&event->rings, record, size, pb_thread.tid);
 }
 
 }  // namespace patchbay

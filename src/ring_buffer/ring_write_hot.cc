@@ -178,12 +178,4 @@ extern "C" int ring_publish_locked(const RingSet* const* rings, const uint8_t* r
   return missed(__atomic_load_n(rings, __ATOMIC_ACQUIRE));
 }
 
-extern "C" int ring_publish(const RingSet* const* rings, const uint8_t* record, uint32_t size) {
-  if (__builtin_expect(!pb_thread.no_rseq, 1)) {
-    int status = ring_publish_rseq(rings, record, size);
-    if (__builtin_expect(status != kRingNoRseq, 1)) return status;
-  }
-  return ring_publish_locked(rings, record, size, pb_thread.tid);
-}
-
 }  // namespace patchbay
