@@ -46,7 +46,7 @@ std::string hex_address(uint64_t address) {
 // (A key's record is no stub: its address is where the program's own code goes on.)
 void patched_bytes(const Site& site, const StubRecord& stub, uint8_t head[kJumpSize],
                    uint8_t padding[kJumpSize]) {
-  if (site.kind == SiteKind::kTrap) {
+  if (site.kind == SiteKind::kTrap || site.kind == SiteKind::kProbeTrap) {
     head[0] = kInt3;
   } else if (site.kind == SiteKind::kShortJump) {
     const uint64_t room = site.entry - kJumpSize;
@@ -129,6 +129,9 @@ class LivePatcher : public Patcher {
   }
   SitePlan plan_key(uint64_t address, uint64_t target) override {
     return patchbay::plan_key(address, target);
+  }
+  SitePlan plan_probe(Module& module, uint64_t address) override {
+    return planner_.plan_probe(module, address);
   }
   Result<PatchReport> apply(std::span<const SiteChange> changes, bool single_threaded) override;
   uint64_t patched_sites() const override { return patched_; }

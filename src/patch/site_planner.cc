@@ -230,6 +230,26 @@ void choose_kind(const ModuleCode& code, const EntryWalker& walker, bool is_libc
   }
 }
 
+bool has_original_bytes(const SitePlan& plan) {
+  const auto* live = reinterpret_cast<const uint8_t*>(plan.patch_address);
+  return std::memcmp(live, plan.original.data(), plan.displaced) == 0;
+}
+
+SitePlan differs(SitePlan plan) {
+  const auto* live = reinterpret_cast<const uint8_t*>(plan.patch_address);
+  std::string reason = "code in memory differs from the file: expected " +
+                       hex_bytes(plan.original.data(), plan.displaced) + ", found " +
+                       hex_bytes(live, plan.displaced);
+  return refused(std::move(plan), std::move(reason));
+}
+
+// Why the instructions behind a probe's nop may not be displaced with it; null: nothing is known to
+// go there. One instruction alone is always right.
+const char* jump_over_probe(const ModuleCode&, uint64_t, const Walk& jump) {
+  if (jump.run.count == 1) return nullptr;
+  return "the nop is shorter than a jump";
+}
+
 }  // namespace
 
 SitePlanner::ModuleState& SitePlanner::state_of(Module& module) {
@@ -272,6 +292,36 @@ SitePlan plan_key(uint64_t address, uint64_t target) {
   return plan;
 }
 
+// A nop as long as a jump becomes one; a shorter one traps.
+SitePlan SitePlanner::plan_probe(Module& module, uint64_t address) {
+  SitePlan plan;
+  plan.entry = plan.patch_address = address;
+  ModuleState& state = state_of(module);
+  if (!state.refusal.empty()) return refused(std::move(plan), state.refusal);
+  const ModuleCode& code = *state.code;
+  EntryWalker walker(code, address, address, 0);
+  Insn nop;
+  if (!walker.decode(0, &nop) || nop.kind != InsnKind::kNop)
+    return refused(std::move(plan), "there is no nop at the probe");
+  Walk walk = walker.walk(nop.length);
+  if (walk.problem) return refused(std::move(plan), walk.problem);
+  Walk jump = walker.walk(kJumpSize);
+  const char* no_jump = jump.problem ? jump.problem : jump_over_probe(code, address, jump);
+  if (!no_jump) {
+    take_run(jump, SiteKind::kProbeJump, &plan);
+  } else if (state.is_libc) {
+    return refused(std::move(plan), std::string(no_jump) +
+                                        "; int3 refused in libc: glibc runs parts of it with "
+                                        "SIGTRAP blocked");
+  } else {
+    plan.reason = no_jump;
+    take_run(walk, SiteKind::kProbeTrap, &plan);
+  }
+  keep_bytes(code, &plan);
+  if (!site_find(address) && !has_original_bytes(plan)) return differs(std::move(plan));
+  return plan;
+}
+
 SitePlan SitePlanner::plan(Module& module, const FunctionSymbol& function) {
   SitePlan plan;
   plan.entry = plan.patch_address = function.address;
@@ -302,13 +352,7 @@ SitePlan SitePlanner::plan(Module& module, const FunctionSymbol& function) {
                    "it loops back to its first instruction: each pass would look like "
                    "a call, and the red zone may be in use there");
   }
-  const auto* live = reinterpret_cast<const uint8_t*>(plan.patch_address);
-  if (!site_find(plan.patch_address) &&
-      std::memcmp(live, plan.original.data(), plan.displaced) != 0) {
-    return refused(plan, "code in memory differs from the file: expected " +
-                             hex_bytes(plan.original.data(), plan.displaced) + ", found " +
-                             hex_bytes(live, plan.displaced));
-  }
+  if (!site_find(plan.patch_address) && !has_original_bytes(plan)) return differs(std::move(plan));
   return plan;
 }
 

@@ -19,6 +19,7 @@ SitePlan plan_key(uint64_t address, uint64_t target);
 class SitePlanner {
  public:
   SitePlan plan(Module& module, const FunctionSymbol& function);
+  SitePlan plan_probe(Module& module, uint64_t address);
 
  private:
   struct ModuleState {

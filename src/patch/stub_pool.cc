@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <iterator>
 #include <new>
 
 #include "arch/x86_64/near_memory.h"
@@ -35,7 +36,11 @@ constexpr uint64_t kSmallestChunk = 64 << 10;
 constexpr uint64_t kLargestChunk = 16 << 20;
 constexpr uint64_t kTypicalStub = 160;
 constexpr size_t kMaxChunks = 4096;
-constexpr uint64_t kMaxStub = kMaxPrologue + kMaxBody;
+// lea -128(%rsp), %rsp and back: the flags stay as they are.
+constexpr uint8_t kOverRedZone[] = {0x48, 0x8d, 0x64, 0x24, 0x80};
+constexpr uint8_t kBackOverRedZone[] = {0x48, 0x8d, 0xa4, 0x24, 0x80, 0x00, 0x00, 0x00};
+constexpr size_t kMaxHead = kMaxPrologue + sizeof(kOverRedZone) + sizeof(kBackOverRedZone);
+constexpr uint64_t kMaxStub = kMaxHead + kMaxBody;
 
 // What patch_original_ip searches. Never shrinks.
 struct ChunkView {
@@ -59,8 +64,21 @@ DisplacedRun run_of(const Site& site) {
   run.displaced = site.displaced;
   run.count = site.boundary_count;
   std::copy_n(site.boundary, kMaxBoundaries, run.offset);
-  run.is_nops = site.kind == SiteKind::kSled;
+  run.is_nops = site.kind == SiteKind::kSled || site.kind == SiteKind::kProbeTrap;
   return run;
+}
+
+bool is_probe(const Site& site) {
+  return site.kind == SiteKind::kProbeTrap || site.kind == SiteKind::kProbeJump;
+}
+
+// What a stub does before the displaced instructions, of at most kMaxHead bytes.
+size_t write_head(const Site& site, const StubPrologue& prologue, uint8_t* out, uint64_t address) {
+  if (!is_probe(site)) return prologue(out, kMaxPrologue, address);
+  uint8_t* at = std::copy(std::begin(kOverRedZone), std::end(kOverRedZone), out);
+  at += prologue(at, kMaxPrologue, address + sizeof(kOverRedZone));
+  at = std::copy(std::begin(kBackOverRedZone), std::end(kBackOverRedZone), at);
+  return size_t(at - out);
 }
 
 }  // namespace
@@ -100,8 +118,8 @@ StubRecord* StubPool::build(const Site& site, const StubPrologue& prologue, std:
   }
   const uint64_t address = chunk->base + chunk->used;
   uint8_t* out = chunk->shadow + chunk->used;
-  const size_t body = prologue(out, kMaxPrologue, address);
-  PB_CHECK_VALUES(body <= kMaxPrologue, body, address);
+  const size_t body = write_head(site, prologue, out, address);
+  PB_CHECK_VALUES(body <= kMaxHead, body, address);
   RelocatedRun relocated;
   if (const char* why = relocate_run(run_of(site), address + body, out + body, &relocated)) {
     *reason = why;
@@ -123,10 +141,10 @@ StubRecord* StubPool::build(const Site& site, const StubPrologue& prologue, std:
 }
 
 StubRecord* StubPool::find_parked(const Site& site, const StubPrologue& prologue) const {
-  uint8_t bytes[kMaxPrologue];
+  uint8_t bytes[kMaxHead];
   int tried = 0;
   for (StubRecord* stub = site.stubs; stub && tried < 4; stub = stub->older, tried++) {
-    const size_t size = prologue(bytes, sizeof(bytes), stub->address);
+    const size_t size = write_head(site, prologue, bytes, stub->address);
     if (size == stub->body &&
         std::memcmp(bytes, reinterpret_cast<const void*>(stub->address), size) == 0) {
       return stub;
