@@ -60,6 +60,20 @@ std::vector<abi::ClockPair> TreeState::clock_pairs() const {
   return stored_pairs(registry.top().buffer->header());
 }
 
+const TraceClockConvert& TreeState::clock(TraceClock clock) {
+  uint32_t raw_clock = registry.top().buffer->rings()->clock;
+  uint64_t now = raw_clock_now(raw_clock);
+  if (now >= fit_again_) {
+    std::vector<abi::ClockPair> pairs = clock_pairs();
+    for (size_t i = 0; i < clocks_.size(); i++) {
+      clocks_[i] = TraceClockConvert(TraceClock(i), raw_clock, pairs);
+    }
+    uint64_t age = pairs.empty() ? 0 : now - std::min(now, pairs.front().tsc);
+    fit_again_ = now + age;
+  }
+  return clocks_[size_t(clock)];
+}
+
 void TreeState::index_events() {
   if (indexed_ == registry.generation()) return;
   by_system_.clear();

@@ -4,6 +4,7 @@
 // is open. And what all files of one tree share.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "output/address_names.h"
+#include "output/trace_clock_convert.h"
 #include "output/trace_text.h"
 #include "tracefs/root.h"
 
@@ -29,6 +31,10 @@ class TreeState {
   const TraceTextSources& text_sources();
   // The (TSC, time) pairs that were taken, in order of time: a raw clock is converted by them.
   std::vector<abi::ClockPair> clock_pairs() const;
+  // From the raw clock of records to `clock`. The same for all readers, so that the CPUs of one
+  // recording agree; fitted anew as the process grows older, because a line through two pairs that
+  // are close together leads away from the truth.
+  const TraceClockConvert& clock(TraceClock clock);
   // The threads whose names are known, in the order in which they became known; a thread that was
   // renamed stands there again.
   std::vector<abi::CommEntry> comms() const;
@@ -52,6 +58,8 @@ class TreeState {
   std::unordered_map<std::string, std::vector<LiveEvent*>, StringHash, std::equal_to<>> by_system_;
   AddressNames names_;
   TraceTextSources sources_;
+  std::array<TraceClockConvert, kTraceClocks.size()> clocks_;
+  uint64_t fit_again_ = 0;  // raw time from which clocks_ are too old
 };
 
 struct Place {

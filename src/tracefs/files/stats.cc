@@ -4,16 +4,15 @@
 #include <cstdio>
 
 #include "tracefs/files/files.h"
-#include "tracefs/reader_clock.h"
 
 namespace patchbay::tracefs {
 namespace {
 
 // Counts of a counter are shown plain, nanoseconds as seconds and microseconds.
-std::string time_text(const TraceArray& array, uint64_t time) {
+std::string time_text(const TraceClockConvert& clock, uint64_t raw) {
   char text[48];
-  unsigned long long value = time;
-  if (kTraceClocks[size_t(array.clock)].in_ns) {
+  unsigned long long value = raw == 0 ? 0 : clock.convert(raw);
+  if (clock.in_ns()) {
     std::snprintf(text, sizeof text, "%5llu.%06llu", value / 1000000000, value / 1000 % 1000000);
   } else {
     std::snprintf(text, sizeof text, "%llu", value);
@@ -23,14 +22,14 @@ std::string time_text(const TraceArray& array, uint64_t time) {
 
 std::string stats_text(const TraceArray& array, TreeState& tree, uint32_t ring) {
   RingCounts counts = array.buffer->counts(ring);
-  uint64_t oldest = counts.oldest_time == 0 ? 0 : to_clock(array, tree, counts.oldest_time);
+  const TraceClockConvert& clock = tree.clock(array.clock);
   auto line = [](const char* name, uint64_t value) {
     return std::string(name) + ": " + std::to_string(value) + "\n";
   };
   return line("entries", counts.entries) + line("overrun", counts.overrun) +
          line("commit overrun", 0) + line("bytes", counts.bytes) +
-         "oldest event ts: " + time_text(array, oldest) +
-         "\nnow ts: " + time_text(array, to_clock(array, tree, counts.now_time)) + "\n" +
+         "oldest event ts: " + time_text(clock, counts.oldest_time) +
+         "\nnow ts: " + time_text(clock, counts.now_time) + "\n" +
          line("dropped events", counts.dropped) + line("read events", counts.read);
 }
 

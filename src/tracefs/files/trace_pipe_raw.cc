@@ -11,9 +11,9 @@
 // snapshot_raw: the same of the snapshot buffer; it never waits.
 #include <algorithm>
 
+#include "output/raw_page.h"
 #include "ring_buffer/ring_reader.h"
 #include "tracefs/files/files.h"
-#include "tracefs/reader_clock.h"
 
 namespace patchbay::tracefs {
 namespace {
@@ -100,7 +100,7 @@ class TracePipeRawFile : public ArrayFile {
   bool next_page(bool also_current) {
     if (!reader_) reader_ = std::make_unique<RingReader>(held()->buffer.get(), true);
     if (!reader_->next_page(ring(), also_current, &page_)) return false;
-    page_to_clock(*held(), *place_.tree, page_);
+    convert_raw_page(page_.bytes, place_.tree->clock(held()->clock));
     bytes_.set(page_.bytes);
     was_on_ = true;  // or was, when this was recorded
     waits_ = woken_ = false;
@@ -139,7 +139,7 @@ class SnapshotRawFile : public ArrayFile {
     if (!snapshot || !RingReader(snapshot, true).next_page(uint32_t(place_.cpu), true, &page)) {
       return false;
     }
-    page_to_clock(*held(), *place_.tree, page);
+    convert_raw_page(page.bytes, place_.tree->clock(held()->clock));
     bytes_.set(std::move(page.bytes));
     return true;
   }
