@@ -39,7 +39,8 @@ struct KeySite {
 struct StaticEvents::Object {
   patchbay_event* events = nullptr;
   uint64_t nr_events = 0;
-  std::string module;                    // "" for the program itself
+  std::string module;       // "" for the program itself
+  bool is_program = false;  // stays until the process ends
   std::vector<Definition*> definitions;  // of each event; null: not added
   std::vector<KeySite> sites;
   std::map<uint64_t, std::string> refusals;  // by address
@@ -73,11 +74,10 @@ int match_object(dl_phdr_info* info, size_t, void* data) {
   return 0;
 }
 
-// The file name of the library that the address lies in; "" for the program.
-std::string module_of(const void* address) {
+ObjectSearch find_object(const void* address) {
   ObjectSearch search{.address = reinterpret_cast<uint64_t>(address), .name = {}};
   dl_iterate_phdr(match_object, &search);
-  return search.is_program ? "" : search.name;
+  return search;
 }
 
 bool same_layout(EventCall a, const EventCall& b) {
@@ -154,7 +154,9 @@ int StaticEvents::register_events(uint32_t abi, patchbay_event* events, uint64_t
   Object* object = objects_.back().get();
   object->events = events;
   object->nr_events = nr_events;
-  object->module = module_of(events);
+  const ObjectSearch place = find_object(events);
+  object->is_program = place.is_program;
+  if (!place.is_program) object->module = place.name;
   int result = 0;
   std::vector<Definition*> running;
   for (uint64_t i = 0; i < nr_events; i++) {
@@ -189,7 +191,7 @@ void StaticEvents::drop_part(Object* object, Definition* definition) {
 void StaticEvents::unregister_events(patchbay_event* events, uint64_t nr_events) {
   auto found = std::find_if(objects_.begin(), objects_.end(),
                             [events](const auto& object) { return object->events == events; });
-  if (found == objects_.end() || (*found)->module.empty()) return;
+  if (found == objects_.end() || (*found)->is_program) return;
   Object* object = found->get();
   object->leaving = true;
   std::vector<Definition*> all;
