@@ -87,6 +87,7 @@ void do_rare_things(Cpu* cpu) {
   inet_csk_accept(nullptr, nullptr);
   filename name = {"test", "test"};
   do_mkdirat(-100, &name, 0755);
+  security_prepare_creds(cpu, cpu, 0xcc0);
   cpu->turns += unsigned(device_name_length("eth0") == driver_name_length("sda"));
   cpu->turns += call_small_functions(0) == 0;
 }

@@ -143,6 +143,7 @@ void kmem_cache_free(struct kmem_cache* cache, void* object);
 struct sock* inet_csk_accept(struct sock* socket, void* argument);
 int do_mkdirat(int dfd, struct filename* name, unsigned short mode);
 int close_fd(unsigned fd);
+int security_prepare_creds(void* to, const void* from, unsigned flags);
 int sys_off_notify(void* block, unsigned long mode, void* data);
 
 extern struct kmem_cache names_cache, filp_cache, task_cache;
