@@ -113,6 +113,11 @@ inline void store(uint8_t* at, uint32_t size, uint64_t value) {
   }
 }
 
+inline uint64_t extend(uint64_t value, uint32_t size, bool is_signed) {
+  const uint32_t unused = 64 - size * 8;
+  return is_signed ? uint64_t(int64_t(value << unused) >> unused) : value << unused >> unused;
+}
+
 inline uint64_t load(uint64_t address, uint32_t size) {
   switch (size) {
     case 8:
@@ -248,6 +253,12 @@ extern "C" uint32_t fetch_run(const FetchProgram* program, const FetchRegisters*
         break;
       case FetchOp::kDeref:
         value = load8(value);
+        break;
+      case FetchOp::kPeek:
+        value = load(value, insn->size);
+        break;
+      case FetchOp::kExtend:
+        value = extend(value, insn->size, insn->index);
         break;
       case FetchOp::kStore:
         store(record + insn->offset, insn->size, value);

@@ -23,8 +23,8 @@ struct patchbay_event;  // patchbay/static_event_abi.h
 
 namespace patchbay {
 
-// The threads whose events an instance wants (set_event_pid) or does not want (set_event_notrace_pid).
-// Immutable; an open-addressing table of thread ids, 0 = free slot.
+// The threads whose events an instance wants (set_event_pid) or does not want
+// (set_event_notrace_pid). Immutable; an open-addressing table of thread ids, 0 = free slot.
 struct PidSet {
   uint32_t mask;  // slots - 1, slots is a power of two with at least one free
   uint32_t reserved;
@@ -51,7 +51,7 @@ struct EventProgram {
   // Where records go. Read inside the restartable sequence. Set to dead_rings() when the event is
   // switched off: after membarrier(RSEQ) no record of it can come any more, whoever is where.
   const RingSet* rings;         // atomic
-  const FetchProgram* fetch;   // null: the record comes built (static events)
+  const FetchProgram* fetch;    // null: the record comes built (static events)
   const FilterProgram* filter;  // null: every record
   const PidSet* pids;           // null: every thread
   const PidSet* notrace_pids;   // null: none is excluded
@@ -70,10 +70,12 @@ struct SiteProgram {
   const EventProgram* event[];  // nr_events of them
 };
 
-// One patched function entry, or place inside a function. Its address is stable for the life of the process.
+// One patched function entry, or place inside a function. Its address is stable for the life of the
+// process.
 struct CallSite {
   const SiteProgram* program;  // atomic; null: nothing to do
   uint64_t ip;                 // its address: what __ip or __probe_ip records
+  const FetchProgram* fetch;   // where this place has the arguments; null: as each event says
 };
 
 // Registers at the probe, as probe_entry.S stores them. The order of arg[] is that of the calling

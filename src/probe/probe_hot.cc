@@ -73,8 +73,8 @@ void record_event(const EventProgram* event, const ProbeFrame* frame, const Call
                   uint32_t tid, uint8_t* record, Built* built) {
   bool by_field = event->pid_field[0];
   if (!by_field && !wants_thread(event, tid)) return;
-  if (built->fetch != event->fetch)
-    *built = {event->fetch, build_record(event->fetch, frame, site, record)};
+  const FetchProgram* fetch = site->fetch ? site->fetch : event->fetch;
+  if (built->fetch != fetch) *built = {fetch, build_record(fetch, frame, site, record)};
   write_header(record, event->id, tid);
   if (__builtin_expect(by_field, 0) && !wants_record(event, tid, record)) return;
   if (event->filter && !filter_match(event->filter, record, built->size)) return;

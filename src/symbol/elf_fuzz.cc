@@ -3,6 +3,7 @@
 // Any bytes as an ELF file: whatever they are, reading them ends, within the bytes.
 #include "symbol/demangled_name.h"
 #include "symbol/load_functions.h"
+#include "symbol/sdt_notes.h"
 
 using namespace patchbay;
 
@@ -18,6 +19,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     sink = sink + canonical_parameters(function.name).size() +
            without_template_arguments(function.name).size() + mangled_needles(function.name).size();
   }
+  for (const SdtNote& note : read_sdt_notes(*image))
+    sink = sink + note.provider.size() + note.name.size() + note.arguments.size();
   for (const ElfSection& section : image->sections()) {
     Bytes bytes = image->section_bytes(section);
     if (!bytes.empty()) sink = sink + bytes[0] + bytes[bytes.size() - 1];

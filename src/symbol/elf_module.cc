@@ -259,6 +259,17 @@ uint64_t ElfModule::find_symbol(std::string_view name) {
   return 0;
 }
 
+std::vector<SdtNote> ElfModule::sdt_notes() {
+  open();
+  if (!image_ || !has_code_) return {};
+  std::vector<SdtNote> notes = read_sdt_notes(*image_);
+  for (SdtNote& note : notes) {
+    note.address += identity_.bias;
+    if (note.semaphore) note.semaphore += identity_.bias;
+  }
+  return notes;
+}
+
 OtherUse ElfModule::find_other_use(std::string_view name) {
   open_debug_file();
   if (!image_ || name.empty()) return OtherUse::kNone;

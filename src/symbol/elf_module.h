@@ -14,6 +14,7 @@
 #include "base/unique_fd.h"
 #include "symbol/elf_image.h"
 #include "symbol/load_functions.h"
+#include "symbol/sdt_notes.h"
 #include "symbol/symbol.h"
 
 namespace patchbay {
@@ -43,6 +44,8 @@ class ElfModule final : public Module {
   const std::vector<FunctionSymbol>& functions() override;
   std::string_view original_code(uint64_t address, size_t size) override;
   const std::vector<std::pair<uint64_t, uint64_t>>& text_ranges() const override;
+  std::vector<SdtNote> sdt_notes() override;
+  uint64_t find_symbol(std::string_view name) override;
 
   const ModuleIdentity& identity() const { return identity_; }
   bool is_vdso() const { return is_vdso_; }
@@ -56,8 +59,6 @@ class ElfModule final : public Module {
   FunctionSymbol complete(const TableSymbol& symbol);
   // Every function of exactly this (mangled) name.
   std::vector<FunctionSymbol> find_functions(std::string_view name);
-  // Run-time address of a data or function symbol; 0 when it is not defined here.
-  uint64_t find_symbol(std::string_view name);
   OtherUse find_other_use(std::string_view name);
   // The best name of the function that starts at, or contains, an address; null when there is none.
   const FunctionSymbol* function_at(uint64_t address);

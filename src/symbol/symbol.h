@@ -31,6 +31,8 @@ struct FunctionSymbol {
   std::string_view name;  // mangled, without @VERSION; empty for kEhFrame (shown as file@0xOFFSET)
 };
 
+struct SdtNote;  // symbol/sdt_notes.h
+
 class Module {
  public:
   virtual ~Module() = default;
@@ -49,6 +51,10 @@ class Module {
   // When the file is gone or was replaced: the bytes that were in memory at the first question
   // (running process), or nothing.
   virtual std::string_view original_code(uint64_t address, size_t size) = 0;
+  // Its USDT probes, with run-time addresses; the texts stay valid as long as the module.
+  virtual std::vector<SdtNote> sdt_notes();
+  // Run-time address of a data or function symbol; 0 when it is not defined here.
+  virtual uint64_t find_symbol(std::string_view) { return 0; }
   // Executable ranges [first, second) of run-time addresses.
   virtual const std::vector<std::pair<uint64_t, uint64_t>>& text_ranges() const = 0;
 };

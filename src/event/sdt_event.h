@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+//
+// USDT probes as events: the argument texts of their notes, the event that the sites of one probe
+// make together, and for each site the program that fetches its arguments.
+//
+//   "-4@%edi 8@-16(%rbp) 4@$5"   ->   s32 arg1, u64 arg2 (shown as hex), u32 arg3
+//
+// Sites of one probe may have their arguments in other places, and even of other sizes: the field
+// is then as wide as 8 bytes, and each site's program extends what it has.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "event/event_call.h"
+#include "event/function_event.h"
+
+namespace patchbay {
+
+struct SdtArgument {
+  enum class Place : uint8_t {
+    kUnknown,   // cannot be had (a segment, a high byte, a far xmm register): recorded as 0
+    kConstant,  // offset, plus the address of symbol
+    kRegister,  // base
+    kXmm,       // base
+    kMemory,    // [base + index * scale + offset + address of symbol]
+  };
+  Place place = Place::kUnknown;
+  uint8_t size = 8;  // 1 2 4 8
+  bool is_signed = false;
+  bool is_float = false;
+  int8_t base = -1;  // general register as in machine code, or xmm; -1: none
+  int8_t index = -1;
+  uint8_t scale = 1;
+  int64_t offset = 0;
+  std::string_view symbol;  // empty: none
+};
+
+inline constexpr size_t kMaxSdtArguments = 16;
+
+// Never fails: what it does not understand becomes an argument that cannot be had. Arguments beyond
+// kMaxSdtArguments are dropped.
+std::vector<SdtArgument> parse_sdt_arguments(std::string_view text);
+
+// The event of sites with these arguments (at least one site): sdt_PROVIDER:NAME, fields
+// __probe_ip, arg1 ….
+EventCall make_sdt_event_call(std::string_view provider, std::string_view name,
+                              const std::vector<std::vector<SdtArgument>>& sites);
+
+// Address of a symbol of the object that the probe is in; 0: unknown, what needs it is recorded as
+// 0.
+using SdtSymbolAddress = std::function<uint64_t(std::string_view symbol)>;
+
+// Fetches one site's arguments into the fields of the call. ENOMEM.
+Result<FetchProgramPtr> compile_sdt_site(const std::vector<SdtArgument>& arguments,
+                                         const EventCall& call, const SdtSymbolAddress& address_of);
+
+}  // namespace patchbay
