@@ -38,10 +38,10 @@
 // (G2, G4: the copy is checked, the writer never waits). In drop mode the writer does not start
 // number n while n - read_seq > nr_subbufs - 2; it counts the event in `dropped` instead.
 //
-// Each ring has its own nr_subbufs, in RingControl. No part of a file ever moves or changes its size
-// but the meta log: another size is another file of the same name, and the old one's state becomes
-// kStateReplaced. Forked children that still have the old one mapped record no more: its rings are
-// closed.
+// Each ring has its own nr_subbufs, in RingControl. No part of a file ever moves or changes its
+// size but the meta log: another size is another file of the same name, and the old one's state
+// becomes kStateReplaced. Forked children that still have the old one mapped record no more: its
+// rings are closed.
 //
 // Losses are exact (G3): events lost to overwriting between two sub-buffers a < b that a reader got
 // = PageMeta[b].entries_before - (PageMeta[a].entries_before + events in a).
@@ -61,7 +61,7 @@ inline constexpr uint32_t kMaxRings = 8193;
 inline constexpr size_t kRingControlStride = 128;
 
 enum : uint32_t { kClockTsc = 0, kClockMonotonic = 1 };
-enum : uint32_t { kBufferOverwrite = 1 };              // header.flags
+enum : uint32_t { kBufferOverwrite = 1 };                                  // header.flags
 enum : uint32_t { kStateLive = 0, kStateClosed = 1, kStateReplaced = 2 };  // header.state
 
 struct BufferHeader {
@@ -146,8 +146,8 @@ struct RingControl {
                         // slow path
   uint32_t lock;        // ring nr_cpus only: thread id of the holder, 0 = free
   RingSlot slot[2];
-  uint64_t dropped;     // events not recorded because the ring was full (drop mode) or closed
-  uint64_t data_delta;  // bytes from this RingControl to the ring's data, written once
+  uint64_t dropped;          // events not recorded because the ring was full (drop mode) or closed
+  uint64_t data_delta;       // bytes from this RingControl to the ring's data, written once
   uint64_t page_meta_delta;  // and to its PageMeta
   uint32_t nr_subbufs;       // written once, kMinSubbufs … header.nr_subbufs
   uint32_t overwrite;        // 1, or 0: drop mode

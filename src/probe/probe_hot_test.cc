@@ -359,10 +359,11 @@ call_with_all:
 )");
 
 // Code that has data in its red zone, with a probe in its middle:
-//   mov %rax, -8(%rsp); mov %rcx, -128(%rsp); <probe>; mov -8(%rsp), %rax; mov -128(%rsp), %rcx; ret
+//   mov %rax, -8(%rsp); mov %rcx, -128(%rsp); <probe>; mov -8(%rsp), %rax; mov -128(%rsp), %rcx;
+//   ret
 std::vector<uint8_t> code_around(const ProbeCode& probe, uint64_t address) {
-  std::vector<uint8_t> code = {0x48, 0x89, 0x44, 0x24, 0xf8, 0x48, 0x89, 0x4c, 0x24, 0x80,
-                               0x48, 0x8d, 0x64, 0x24, 0x80};  // lea -128(%rsp), %rsp
+  std::vector<uint8_t> code = {0x48, 0x89, 0x44, 0x24, 0xf8, 0x48, 0x89, 0x4c,
+                               0x24, 0x80, 0x48, 0x8d, 0x64, 0x24, 0x80};  // lea -128(%rsp), %rsp
   uint8_t prologue[512];
   size_t size = emit_probe(probe, prologue, sizeof prologue, address + code.size());
   EXPECT_GT(size, 0u);

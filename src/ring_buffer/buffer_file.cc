@@ -112,8 +112,7 @@ Status BufferFile::load_header(const std::string& name) {
   struct stat status = {};
   status.st_mode = S_IFREG;
   status.st_size = off_t(memory_.size());
-  if (!memory_.data() && ::fstat(fd_.get(), &status) != 0)
-    return sys_error("stat " + name, errno);
+  if (!memory_.data() && ::fstat(fd_.get(), &status) != 0) return sys_error("stat " + name, errno);
   if (!S_ISREG(status.st_mode)) return user_error(EINVAL, name + ": not a regular file");
   file_size_ = uint64_t(status.st_size);
   uint8_t start[8] = {};
@@ -216,9 +215,9 @@ BufferFile::Copy BufferFile::copy_subbuf(uint32_t ring, uint64_t seq, PageImage*
   const Ring& r = rings_[ring];
   uint64_t slot = seq % r.nr_subbufs;
   out->bytes.resize(header_.subbuf_size);
-  bool read = read_at(r.page_meta_offset + slot * sizeof *meta, meta, sizeof *meta) &&
-              read_at(r.data_offset + slot * header_.subbuf_size, out->bytes.data(),
-                      header_.subbuf_size);
+  bool read =
+      read_at(r.page_meta_offset + slot * sizeof *meta, meta, sizeof *meta) &&
+      read_at(r.data_offset + slot * header_.subbuf_size, out->bytes.data(), header_.subbuf_size);
   Current after;
   if (!read || !read_current(ring, &after)) return Copy::kDamaged;
   if (seq < after.oldest) return Copy::kOverrun;

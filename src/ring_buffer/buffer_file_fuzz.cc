@@ -51,9 +51,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (size_t i = 0; i + 12 <= size; i += 12) {
     uint32_t place;
     std::memcpy(&place, data + i, 4);
-    // The header is worth as many tries as all the rest.
-    place = place & 1 ? (place >> 1) % sizeof(abi::BufferHeader)
-                      : uint32_t((place >> 1) % (bytes.size() - 8));
+    // The header is worth as many tries as all the rest, and so are what readers wrote and the
+    // rings.
+    const auto* header = reinterpret_cast<const abi::BufferHeader*>(good.bytes.data());
+    const uint64_t parts[4][2] = {{0, sizeof(abi::BufferHeader)},
+                                  {header->reader_offset, 2 * sizeof(abi::ReaderState)},
+                                  {header->ring_offset, 2 * sizeof(abi::RingControl)},
+                                  {0, bytes.size() - 8}};
+    const uint64_t* part = parts[place & 3];
+    place = uint32_t(part[0] + (place >> 2) % part[1]);
     std::memcpy(bytes.data() + place, data + i + 4, 8);
   }
   UniqueFd fd(::memfd_create("fuzz", MFD_CLOEXEC));
@@ -61,5 +67,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (::write(fd.get(), bytes.data(), length) != ssize_t(length)) return 0;
   auto file = BufferFile::from_fd(std::move(fd), size % 3 == 0);
   if (file.ok()) read_everything(file->get());
+  auto memory = BufferFile::over_memory(std::span(bytes).first(length));
+  if (memory.ok()) read_everything(memory->get());
   return 0;
 }

@@ -179,6 +179,53 @@ TEST(BufferFile, AnyMixOfWritingAndReadingAccountsForEveryEvent) {
   }
 }
 
+// The position in the file: consumed or cleared by somebody, before we came or while we read.
+TEST(BufferFile, WhatLiesBeforeTheStoredPositionIsNeitherDeliveredNorLost) {
+  TempFile temp;
+  RingModel model(1, 8);
+  uint64_t time = 1000;
+  for (uint32_t i = 0; i < 300; i++) model.write(0, time += 10, record(i));
+  model.reader(0) = {};
+  model.reader(0).seq = 0;
+  model.reader(0).offset = 5 * 20;
+  model.reader(0).entries = 5;
+  auto file = open_model(model, temp);
+  PageImage image;
+  ASSERT_TRUE(file->next_page(0, true, &image));
+  EXPECT_EQ(image.first, 5u);
+  EXPECT_EQ(image.offset, 100u);
+  EXPECT_EQ(image.lost_before, 0u);
+  EventIterator events(image.bytes, image.used);
+  EventView event;
+  ASSERT_TRUE(events.next(&event));
+  EXPECT_EQ(event.time, 1060u);
+  for (uint32_t i = 300; i < 900; i++) model.write(0, time += 10, record(i));
+  model.reader(0).seq = 3;  // three sub-buffers of 204 events
+  model.reader(0).offset = 0;
+  model.reader(0).entries = 612;
+  model.save(temp.path());
+  Got got;
+  drain(file.get(), 0, true, &got);
+  EXPECT_EQ(got.numbers.front(), 612u);
+  EXPECT_EQ(got.numbers.size(), 288u);
+  EXPECT_EQ(got.lost, 0u);
+}
+
+TEST(BufferFile, IgnoresAPositionThatCannotBe) {
+  for (uint64_t seq : {uint64_t{1}, uint64_t{2}, ~uint64_t{0}}) {
+    TempFile temp;
+    RingModel model(1, 8);
+    for (uint32_t i = 0; i < 300; i++) model.write(0, 10 * i, record(i));
+    model.reader(0).seq = seq;
+    model.reader(0).offset = 4080;
+    model.reader(0).entries = 7;
+    auto file = open_model(model, temp);
+    Got got;
+    drain(file.get(), 0, true, &got);
+    EXPECT_EQ(got.numbers.size(), 300u) << seq;
+  }
+}
+
 TEST(BufferFile, RefusesWhatIsNoBufferFileWithASentence) {
   TempFile temp;
   RingModel model;
@@ -196,6 +243,10 @@ TEST(BufferFile, RefusesWhatIsNoBufferFileWithASentence) {
       {"cut short", [](RingModel* m) { m->bytes.resize(m->bytes.size() / 2); }},
       {"shorter than its header", [](RingModel* m) { m->bytes.resize(20); }},
       {"misplaced", [](RingModel* m) { m->header().ring_offset += 4; }},
+      {"ring's number", [](RingModel* m) { m->ring(1).nr_subbufs = 5; }},
+      {"ring's number", [](RingModel* m) { m->ring(1).nr_subbufs = 2; }},
+      {"cut short", [](RingModel* m) { m->ring(0).data_delta = ~uint64_t{0} - 100000; }},
+      {"cut short", [](RingModel* m) { m->ring(0).page_meta_delta = uint64_t{1} << 40; }},
   };
   for (const Case& c : cases) {
     RingModel damaged = model;

@@ -277,8 +277,7 @@ Status RingBuffer::map_comms() {
   if (error) return sys_error("reserve memory for " + path_, error);
   void* at = comm_mapping_.data();
   int flags = MAP_SHARED | (at ? MAP_FIXED : 0);
-  void* table =
-      ::mmap(at, size, PROT_READ | PROT_WRITE, flags, fd_.get(), off_t(h->comm_offset));
+  void* table = ::mmap(at, size, PROT_READ | PROT_WRITE, flags, fd_.get(), off_t(h->comm_offset));
   if (table == MAP_FAILED) return sys_error("map " + path_, errno);
   if (!at) comm_mapping_ = Mapping(table, size);
   return {};
@@ -317,8 +316,8 @@ Status RingBuffer::expand() {
   const BufferHeader& h = *set_->header;
   auto fd = file();
   if (!fd.ok()) return fd.error();
-  int error = ::posix_fallocate(*fd, off_t(h.page_meta_offset),
-                                off_t(h.meta_offset - h.page_meta_offset));
+  int error =
+      ::posix_fallocate(*fd, off_t(h.page_meta_offset), off_t(h.meta_offset - h.page_meta_offset));
   release_file();
   if (error) return sys_error("reserve memory for the rings in " + path_, error);
   expanded_ = true;

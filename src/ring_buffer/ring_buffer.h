@@ -29,9 +29,9 @@ struct RingBufferOptions {
 
 // Counts of one ring since the last clear, as per_cpu/cpuN/stats shows them.
 struct RingCounts {
-  uint64_t entries = 0;  // that a reader still finds
-  uint64_t overrun = 0;  // overwritten unread
-  uint64_t bytes = 0;    // of the sub-buffers that a reader still finds
+  uint64_t entries = 0;                    // that a reader still finds
+  uint64_t overrun = 0;                    // overwritten unread
+  uint64_t bytes = 0;                      // of the sub-buffers that a reader still finds
   uint64_t oldest_time = 0, now_time = 0;  // raw clock; oldest 0: empty
   uint64_t dropped = 0;
   uint64_t read = 0;  // consumed
@@ -57,8 +57,8 @@ class RingBuffer {
   Status expand();
   bool expanded() const { return expanded_; }
   uint64_t wanted_bytes() const { return wanted_bytes_; }  // per CPU, as asked for
-  // tracing_on and tracing_cpumask: which rings take events. The ring for threads without rseq takes
-  // them while any CPU does. enable() expands.
+  // tracing_on and tracing_cpumask: which rings take events. The ring for threads without rseq
+  // takes them while any CPU does. enable() expands.
   Status enable();
   void disable();
   bool enabled() const { return enabled_; }
@@ -71,9 +71,9 @@ class RingBuffer {
   // False: the lock's holder was stopped or killed in there, 100 ms were not enough.
   bool quiesce();
 
-  // --- size. The records stay: the newest that fit. `cpu` empty: all. ENOMEM, EINVAL as the kernel.
-  // EBUSY rules are the caller's. After success rings() is another one, in another file of the same
-  // name. What comes until the programs write there is counted as dropped.
+  // --- size. The records stay: the newest that fit. `cpu` empty: all. ENOMEM, EINVAL as the
+  // kernel. EBUSY rules are the caller's. After success rings() is another one, in another file of
+  // the same name. What comes until the programs write there is counted as dropped.
   Status resize(std::optional<uint32_t> cpu, uint64_t bytes);
   Status set_subbuf_size(uint32_t bytes);  // a power of two; clears
   // Of useful data: nr_subbufs - 1 sub-buffers' data, as the kernel; the minimum until expanded.
@@ -85,11 +85,12 @@ class RingBuffer {
   void consume(uint32_t ring, const RingPosition& upto);  // never backwards
   void clear(std::optional<uint32_t> cpu = {});           // consumes everything, resets the counts
   RingCounts counts(uint32_t ring) const;
-  bool has_data(uint32_t ring) const;        // something behind position()
-  uint64_t unread_percent(uint32_t ring) const;  // for buffer_percent: 0..100 of the ring's sub-buffers
+  bool has_data(uint32_t ring) const;  // something behind position()
+  uint64_t unread_percent(
+      uint32_t ring) const;  // for buffer_percent: 0..100 of the ring's sub-buffers
 
-  // Publishes a record from the control side (markers, inject): on the CPU the caller runs on, under
-  // rseq like any other writer. A RingWriteStatus; kRingOff also before the first enable().
+  // Publishes a record from the control side (markers, inject): on the CPU the caller runs on,
+  // under rseq like any other writer. A RingWriteStatus; kRingOff also before the first enable().
   int publish(const uint8_t* record, uint32_t size);
 
   void add_clock_pair();
@@ -108,8 +109,8 @@ class RingBuffer {
 
   // The spare buffer of `snapshot`: a file of the same form beside this one. take_snapshot() moves
   // everything that a reader would find now into it (copied page by page like any reader, so
-  // writers are not disturbed) and clears this buffer; what was overwritten while copying is counted
-  // as lost there.
+  // writers are not disturbed) and clears this buffer; what was overwritten while copying is
+  // counted as lost there.
   Status take_snapshot(std::unique_ptr<RingBuffer>* spare, std::optional<uint32_t> cpu);
   // The name goes; the memory when nobody maps it any more. For instances and snapshots that are
   // freed; everything else stays for readers of the dead.

@@ -5,9 +5,9 @@
 
 namespace patchbay {
 
-// Where a reader stands in one ring. The buffer keeps one per ring: what lies before it was consumed
-// (trace_pipe) or cleared, and no reader sees it any more. It is in the file (ReaderPage), so that
-// readers of other processes and of dead ones see the same.
+// Where a reader stands in one ring. The buffer keeps one per ring: what lies before it was
+// consumed (trace_pipe) or cleared, and no reader sees it any more. It is in the file (ReaderPage),
+// so that readers of other processes and of dead ones see the same.
 struct RingPosition {
   uint64_t seq = 0;      // sub-buffer
   uint32_t offset = 0;   // bytes of its events that lie before the position

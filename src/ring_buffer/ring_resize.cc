@@ -148,8 +148,8 @@ Status RingBuffer::adopt(const RingBuffer& old, int old_fd) {
   const BufferHeader& h = *reinterpret_cast<BufferHeader*>(mapping_.data());
   int error = ::posix_fallocate(fd_.get(), 0, off_t(h.meta_offset));
   if (error) return sys_error("reserve memory for " + path_, error);
-  PB_TRY(copy_bytes(old_fd, fd_.get(), old.set_->header->meta_offset, h.meta_offset,
-                    old.meta_used_));
+  PB_TRY(
+      copy_bytes(old_fd, fd_.get(), old.set_->header->meta_offset, h.meta_offset, old.meta_used_));
   meta_used_ = old.meta_used_;
   set_ = make_ring_set(mapping_.data(), old.set_->comms);
   return {};
@@ -176,8 +176,7 @@ RingBuffer::Parked RingBuffer::take_rings(const RingBuffer& old, bool keep) {
       position.entries = now.entries;
     }
     fill.finish(now.entries, now.time);
-    parked.folded.push_back(
-        __atomic_load_n(&old.set_->control(ring)->dropped, __ATOMIC_RELAXED));
+    parked.folded.push_back(__atomic_load_n(&old.set_->control(ring)->dropped, __ATOMIC_RELAXED));
     copy_reader_state(*old.set_, *set_, ring, position, parked.folded.back());
   }
   return parked;

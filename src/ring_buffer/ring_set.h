@@ -32,8 +32,8 @@ struct ProbeThread {
   uint32_t in_agent;  // > 0: this thread runs agent code, its hits are counted as recursion
   uint32_t no_rseq;   // > 0: this thread must use the locked ring (vfork child)
   uint32_t known;     // its comm is in the CommTable (all instances share the top one's)
-  uint32_t task_id;   // the task it plays (patchbay_set_current), 0 = itself. Whoever sets it zeroes
-                      // fast_tid, and enters that task's comm (RingBuffer::add_comm).
+  uint32_t task_id;  // the task it plays (patchbay_set_current), 0 = itself. Whoever sets it zeroes
+                     // fast_tid, and enters that task's comm (RingBuffer::add_comm).
 };
 
 extern "C" {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// The spare buffer of `snapshot`. The kernel swaps two rings; here the pages are copied out like any
-// reader does, so that no writer ever notices and every EventProgram stays as it is:
+// The spare buffer of `snapshot`. The kernel swaps two rings; here the pages are copied out like
+// any reader does, so that no writer ever notices and every EventProgram stays as it is:
 //
 //   main     consumed |###### unread ######|      -> position moves behind it, counts begin again
 //   spare             ... old snapshot ... |###### unread ######|
 //
-// The spare is a buffer file of its own beside the buffer, with everything that is needed to read it
-// after kill -9. Its sub-buffer numbers go on from one snapshot to the next, so that whoever reads
-// it meanwhile sees the old content overwritten, never mixed.
+// The spare is a buffer file of its own beside the buffer, with everything that is needed to read
+// it after kill -9. Its sub-buffer numbers go on from one snapshot to the next, so that whoever
+// reads it meanwhile sees the old content overwritten, never mixed.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -65,8 +65,9 @@ Status RingBuffer::make_spare(std::unique_ptr<RingBuffer>* spare) {
   header.state = abi::kStateLive;
   Status status = made->make_file(header, subbuf_counts());
   if (status.ok()) {
-    int error = ::posix_fallocate(made->fd_.get(), 0,
-                                  off_t(made->mapping_.size()));  // now, not in the middle of a copy
+    int error =
+        ::posix_fallocate(made->fd_.get(), 0,
+                          off_t(made->mapping_.size()));  // now, not in the middle of a copy
     if (error) status = sys_error("reserve memory for " + made->path_, error);
   }
   if (!status.ok()) {
