@@ -245,7 +245,7 @@ TEST(BufferFile, RefusesWhatIsNoBufferFileWithASentence) {
       {"misplaced", [](RingModel* m) { m->header().ring_offset += 4; }},
       {"ring's number", [](RingModel* m) { m->ring(1).nr_subbufs = 5; }},
       {"ring's number", [](RingModel* m) { m->ring(1).nr_subbufs = 2; }},
-      {"cut short", [](RingModel* m) { m->ring(0).data_delta = ~uint64_t{0} - 100000; }},
+      {"cut short", [](RingModel* m) { m->ring(0).data_delta = uint64_t{1} << 62; }},
       {"cut short", [](RingModel* m) { m->ring(0).page_meta_delta = uint64_t{1} << 40; }},
   };
   for (const Case& c : cases) {
