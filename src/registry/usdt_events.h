@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+//
+// The USDT probes of everything that is loaded, as events sdt_PROVIDER:NAME. The notes are read
+// when somebody asks what there is (refresh()); a place is planned and patched when its event is
+// enabled, and its semaphore counted up so that the program prepares the arguments.
+//
+//   refresh()   loaded objects -> notes -> one event for all sites of one name, in all objects
+//   update()    on:   programs of the sites, one patch transaction, semaphores + 1
+//               off:  semaphores - 1, one patch transaction, programs of the sites = 0
+//
+// An object may be unloaded at any time between two calls. Its text is only written through the
+// Patcher, its semaphores only through the kernel, so that neither can crash; the next refresh()
+// takes its events back.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "patch/patcher.h"
+#include "registry/registry.h"
+
+namespace patchbay {
+
+struct SdtNote;
+struct SiteProgram;
+
+class UsdtEvents : public EventSource {
+ public:
+  UsdtEvents(Registry& registry, Patcher& patcher);
+  ~UsdtEvents() override;
+
+  // Looks at what is loaded now: adds events of new objects (with their `:mod:` requests), removes
+  // those of objects that are gone. Cheap when nothing has changed. What could not be added is
+  // named in the top instance's error_log.
+  Status refresh();
+
+  Status update(std::span<LiveEvent* const> changed) override;
+
+  // One line a site that was ever asked for: "0xADDRESS probe-int3 sdt_x:y on", or
+  // "… refused: reason".
+  std::string sites() const;
+  uint64_t site_count() const;
+
+ private:
+  struct Site;
+  struct Probe;
+  struct Patch;
+
+  using Sites = std::vector<Site*>;
+
+  void add_module(Module* module);
+  void add_probe(Module* module, std::span<const SdtNote> notes);
+  Result<Probe*> find_or_add_probe(const Module& module, std::span<const SdtNote> notes);
+  Site* make_site(Module* module, const SdtNote& note, const LiveEvent& live);
+  void drop_module(Module* module);
+  const SiteProgram* program_for(Probe* probe);
+  static std::set<uint64_t> semaphores_of(const Sites& sites);
+  Status patch(std::span<const Patch> patches);
+  Status apply(std::span<const Patch> patches);
+  void note_error(const std::string& command, const std::string& reason);
+
+  Registry& registry_;
+  Patcher& patcher_;
+  std::vector<Module*> modules_;  // that were looked at and are still there
+  std::map<const LiveEvent*, std::unique_ptr<Probe>> probes_;
+  // By address. Never freed, a thread may be on its way with one: what comes back is used again.
+  std::multimap<uint64_t, std::unique_ptr<Site>> sites_;
+  std::vector<std::unique_ptr<char[]>> programs_;  // never freed, for the same reason
+};
+
+}  // namespace patchbay
