@@ -143,7 +143,10 @@ Result<Client::Answer> Client::call(Request request, std::string_view data) {
   in.msg_control = control;
   in.msg_controllen = sizeof control;
   ssize_t size = receive(fd_.get(), &in);
-  if (size < 0 && errno == EAGAIN) return user_error(ETIMEDOUT, "The agent does not answer.");
+  if (size < 0 && errno == EAGAIN) {
+    ::shutdown(fd_.get(), SHUT_RDWR);  // a late answer would be taken for that of the next call
+    return user_error(ETIMEDOUT, "The agent does not answer.");
+  }
   if (size < 0) return sys_error("talk to the agent", errno);
   answer.descriptor = take_descriptor(&in);
   if (size == 0) return user_error(EPIPE, "The agent is gone, or does not talk to this user.");
