@@ -32,12 +32,17 @@ std::string make_file(int version) {
   metadata.cmdlines = "1 comm\n";
   metadata.cpu_stats = {"entries: 1\n"};
   metadata.tsc = true;
-  std::vector<uint64_t> offsets;
-  std::string file = trace_dat_layout({version, 4096, 1}, metadata, {1}, {1}, &offsets);
-  file.resize(offsets[0]);
+  TraceDatArea top{"", 4096, {1}, {1}, {}, 0}, instance{"i", 4096, {1}, {1}, {}, 0};
+  std::vector<TraceDatArea> areas{top, instance};
   uint64_t commit = uint32_t(model.ring(0).publish) - abi::kPageHeaderSize;
   std::memcpy(model.page(0, 0) + 8, &commit, 8);
-  file.append(reinterpret_cast<char*>(model.page(0, 0)), 4096);
+  std::string file;
+  for (const TraceDatPart& part : trace_dat_layout({version, 4096, 1, {}}, metadata, &areas)) {
+    file.resize(part.offset);
+    file += part.bytes;
+    file.resize((file.size() + 4095) / 4096 * 4096);
+    file.append(reinterpret_cast<char*>(model.page(0, 0)), 4096);
+  }
   return file;
 }
 

@@ -96,8 +96,20 @@ void put_start(std::string* out, const TraceDatOptions& options) {
   put(out, options.page_size);
 }
 
+// Version 6: the table of a buffer's CPUs, in front of its pages.
+std::string cpu_table_v6(const TraceDatMetadata& metadata, const TraceDatArea& area) {
+  std::string out("flyrecord\0", 10);
+  for (size_t cpu = 0; cpu < area.present.size(); cpu++) {
+    put(&out, area.offsets[cpu]);
+    put(&out, area.present[cpu] * area.page_size);
+  }
+  put_sized<uint64_t>(&out, clock_list(metadata));
+  return out;
+}
+
 std::string layout_v6(const TraceDatOptions& options, const TraceDatMetadata& metadata,
-                      const std::vector<uint64_t>& present, const std::vector<uint64_t>& offsets) {
+                      const std::vector<TraceDatArea>& areas) {
+  size_t cpus = areas[0].present.size();
   std::string out;
   put_start(&out, options);
   out += header_info(options.page_size);
@@ -106,17 +118,17 @@ std::string layout_v6(const TraceDatOptions& options, const TraceDatMetadata& me
   put_sized<uint32_t>(&out, metadata.kallsyms);
   put(&out, uint32_t{0});  // printk formats
   put_sized<uint64_t>(&out, metadata.cmdlines);
-  put(&out, uint32_t(present.size()));
+  put(&out, uint32_t(cpus));
   out.append("options  \0", 10);
-  out += common_options(metadata, present.size());
-  put(&out, uint16_t{abi::kDatOptionDone});
-  out.append("flyrecord\0", 10);
-  for (size_t cpu = 0; cpu < present.size(); cpu++) {
-    put(&out, offsets[cpu]);
-    put(&out, present[cpu] * options.page_size);
+  out += common_options(metadata, cpus);
+  for (size_t i = 1; i < areas.size(); i++) {
+    std::string body;
+    put(&body, areas[i].section);
+    put_text(&body, areas[i].name);
+    put_option(&out, abi::kDatBuffer, body);
   }
-  put_sized<uint64_t>(&out, clock_list(metadata));
-  return out;
+  put(&out, uint16_t{abi::kDatOptionDone});
+  return out + cpu_table_v6(metadata, areas[0]);
 }
 
 // Sections of version 7, each with an option that points to it.
@@ -151,33 +163,35 @@ class SectionList {
   std::string options_, strings_;
 };
 
-std::string buffer_option(const TraceDatOptions& options, const TraceDatMetadata& metadata,
-                          uint64_t section, const std::vector<uint64_t>& present,
-                          const std::vector<uint64_t>& offsets) {
+std::string buffer_option(const TraceDatMetadata& metadata, const TraceDatArea& area) {
   std::string body;
-  put(&body, section);
-  put_text(&body, "");
+  put(&body, area.section);
+  put_text(&body, area.name);
   put_text(&body, metadata.tsc ? "x86-tsc" : "mono");
-  put(&body, options.page_size);
-  put(&body, uint32_t(present.size()));
-  for (size_t cpu = 0; cpu < present.size(); cpu++) {
+  put(&body, area.page_size);
+  put(&body, uint32_t(area.present.size()));
+  for (size_t cpu = 0; cpu < area.present.size(); cpu++) {
     put(&body, uint32_t(cpu));
-    put(&body, offsets[cpu]);
-    put(&body, present[cpu] * options.page_size);
+    put(&body, area.offsets[cpu]);
+    put(&body, area.present[cpu] * area.page_size);
   }
   return body;
 }
 
-uint64_t end_of_pages(const TraceDatOptions& options, const std::vector<uint64_t>& present,
-                      const std::vector<uint64_t>& offsets, uint64_t from) {
-  uint64_t end = from;
-  for (size_t cpu = 0; cpu < present.size(); cpu++)
-    if (present[cpu]) end = std::max(end, offsets[cpu] + present[cpu] * options.page_size);
-  return end;
+// Version 7: the section whose body ends with the buffer's last page.
+std::string buffer_section(const TraceDatArea& area) {
+  uint64_t body = area.section + sizeof(abi::DatSectionHeader), end = body;
+  for (size_t cpu = 0; cpu < area.present.size(); cpu++) {
+    if (area.present[cpu])
+      end = std::max(end, area.offsets[cpu] + area.present[cpu] * area.page_size);
+  }
+  std::string out;
+  put(&out, abi::DatSectionHeader{abi::kDatBuffer, 0, 0, end - body});
+  return out;
 }
 
 std::string layout_v7(const TraceDatOptions& options, const TraceDatMetadata& metadata,
-                      const std::vector<uint64_t>& present, const std::vector<uint64_t>& offsets) {
+                      const std::vector<TraceDatArea>& areas) {
   std::string out;
   put_start(&out, options);
   put_text(&out, "none");
@@ -196,20 +210,29 @@ std::string layout_v7(const TraceDatOptions& options, const TraceDatMetadata& me
   put_sized<uint64_t>(&body, metadata.cmdlines);
   sections.add(abi::kDatCmdlines, "command lines", body);
   sections.add_strings();
-  // The options section, then the buffer section, whose body ends with the file.
-  std::string list = sections.options() + common_options(metadata, present.size());
-  size_t buffer_size = 6 + buffer_option(options, metadata, 0, present, offsets).size();
-  uint64_t buffer_at = out.size() + sizeof(abi::DatSectionHeader) + list.size() + buffer_size + 14;
-  put_option(&list, abi::kDatBuffer, buffer_option(options, metadata, buffer_at, present, offsets));
+  // The options section, then the first buffer section.
+  std::string list = sections.options() + common_options(metadata, areas[0].present.size());
+  for (const TraceDatArea& area : areas)
+    put_option(&list, abi::kDatBuffer, buffer_option(metadata, area));
   put_option(&list, abi::kDatOptionDone, std::string(8, '\0'));
   uint64_t options_section = out.size();
   out.replace(options_at, 8, reinterpret_cast<const char*>(&options_section), 8);
   put(&out, abi::DatSectionHeader{abi::kDatOptionDone, 0, 0, list.size()});
-  out += list;
-  uint64_t body_at = buffer_at + sizeof(abi::DatSectionHeader);
-  uint64_t size = end_of_pages(options, present, offsets, body_at) - body_at;
-  put(&out, abi::DatSectionHeader{abi::kDatBuffer, 0, 0, size});
-  return out;
+  return out + list + buffer_section(areas[0]);
+}
+
+uint64_t round_up(uint64_t at, uint64_t unit) { return (at + unit - 1) / unit * unit; }
+
+// Gives the area's pages their places behind a part of `part_size` bytes at `section`; returns
+// where they end.
+uint64_t place_area(uint64_t section, uint64_t part_size, TraceDatArea* area) {
+  area->section = section;
+  uint64_t at = round_up(section + part_size, area->page_size);
+  for (size_t cpu = 0; cpu < area->reserved.size(); cpu++) {
+    area->offsets[cpu] = at;
+    at += area->reserved[cpu] * area->page_size;
+  }
+  return at;
 }
 
 }  // namespace
@@ -233,19 +256,25 @@ std::string header_event_text() {
          "\tdata max type_len  == 28\n";
 }
 
-std::string trace_dat_layout(const TraceDatOptions& options, const TraceDatMetadata& metadata,
-                             const std::vector<uint64_t>& reserved,
-                             const std::vector<uint64_t>& present, std::vector<uint64_t>* offsets) {
-  auto layout = options.version == 6 ? layout_v6 : layout_v7;
-  offsets->assign(reserved.size(), 0);
-  uint64_t at = layout(options, metadata, present, *offsets).size();
-  uint64_t page = options.page_size;
-  at = (at + page - 1) / page * page;
-  for (size_t cpu = 0; cpu < reserved.size(); cpu++) {
-    (*offsets)[cpu] = at;
-    at += reserved[cpu] * page;
-  }
-  return layout(options, metadata, present, *offsets);
+std::vector<TraceDatPart> trace_dat_layout(const TraceDatOptions& options,
+                                           const TraceDatMetadata& metadata,
+                                           std::vector<TraceDatArea>* areas) {
+  bool is_v6 = options.version == 6;
+  auto head = [&] {
+    return is_v6 ? layout_v6(options, metadata, *areas) : layout_v7(options, metadata, *areas);
+  };
+  auto lead = [&](const TraceDatArea& area) {
+    return is_v6 ? cpu_table_v6(metadata, area) : buffer_section(area);
+  };
+  for (TraceDatArea& area : *areas) area.offsets.assign(area.reserved.size(), 0);
+  uint64_t first_lead = is_v6 ? 0 : sizeof(abi::DatSectionHeader);
+  uint64_t at = place_area(head().size() - first_lead, first_lead, &areas->front());
+  for (size_t i = 1; i < areas->size(); i++)
+    at = place_area(at, lead((*areas)[i]).size(), &(*areas)[i]);
+  std::vector<TraceDatPart> parts{{0, head()}};
+  for (size_t i = 1; i < areas->size(); i++)
+    parts.push_back({(*areas)[i].section, lead((*areas)[i])});
+  return parts;
 }
 
 }  // namespace patchbay

@@ -10,10 +10,25 @@
 
 namespace patchbay {
 
-// The file from its start up to the first page. CPU i's pages belong at (*offsets)[i]:
-// `reserved[i]` pages have room there, `present[i]` of them are listed.
-std::string trace_dat_layout(const TraceDatOptions& options, const TraceDatMetadata& metadata,
-                             const std::vector<uint64_t>& reserved,
-                             const std::vector<uint64_t>& present, std::vector<uint64_t>* offsets);
+// Where the pages of one buffer stand: of the top one first, then of instances.
+struct TraceDatArea {
+  std::string name;
+  uint32_t page_size = 4096;
+  // By CPU, in pages: room in the file, and what is listed of it.
+  std::vector<uint64_t> reserved, present;
+  // Filled by trace_dat_layout().
+  std::vector<uint64_t> offsets;  // by CPU, in bytes from the file's start
+  uint64_t section = 0;           // the part that leads to them
+};
+struct TraceDatPart {
+  uint64_t offset = 0;
+  std::string bytes;
+};
+
+// The file from its start up to the first page; then for each instance the part in front of its
+// pages.
+std::vector<TraceDatPart> trace_dat_layout(const TraceDatOptions& options,
+                                           const TraceDatMetadata& metadata,
+                                           std::vector<TraceDatArea>* areas);
 
 }  // namespace patchbay

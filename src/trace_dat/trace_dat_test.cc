@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <regex>
+#include <sstream>
 
 #include "output/trace_line.h"
 #include "ring_buffer/ring_model.h"
@@ -86,7 +88,7 @@ class TraceDat : public ::testing::Test {
     ASSERT_TRUE(model.save(buffer));
     auto file = BufferFile::open(buffer, false);
     ASSERT_TRUE(file.ok());
-    auto writer = TraceDatWriter::open(path_, {version, 4096, (*file)->nr_rings()});
+    auto writer = TraceDatWriter::open(path_, {version, 4096, (*file)->nr_rings(), instances_});
     ASSERT_TRUE(writer.ok()) << writer.error().message();
     auto meta = read_recorded_meta(**file);
     ASSERT_TRUE(meta.ok());
@@ -95,7 +97,8 @@ class TraceDat : public ::testing::Test {
     for (uint32_t ring = 0; ring < (*file)->nr_rings(); ring++) {
       while ((*file)->next_page(ring, true, &page)) {
         addresses.add_page(page);
-        ASSERT_TRUE((*writer)->append_page(ring, page).ok());
+        for (uint32_t buffer = 0; buffer <= instances_.size(); buffer++)
+          ASSERT_TRUE((*writer)->append_page(buffer, ring, page).ok());
       }
     }
     EXPECT_EQ(addresses.sorted(), (std::vector<uint64_t>{0x401020, 0x401100}));
@@ -108,14 +111,14 @@ class TraceDat : public ::testing::Test {
   }
 
   // "pid cpu time n s a" of each event, and the losses, in the order of the merge.
-  std::vector<std::string> our_report(std::string* whole = nullptr) {
+  std::vector<std::string> our_report(std::string* whole = nullptr, size_t buffer = 0) {
     auto reader = TraceDatReader::open(path_);
     EXPECT_TRUE(reader.ok()) << (reader.ok() ? "" : reader.error().message());
     if (!reader.ok()) return {};
     AddressNames names = AddressNames::from_kallsyms((*reader)->kallsyms());
     TraceLineWriter lines((*reader)->events(), &names);
     lines.set_comms((*reader)->cmdlines());
-    TraceDatPages pages(reader->get(), &(*reader)->buffers()[0]);
+    TraceDatPages pages(reader->get(), &(*reader)->buffers().at(buffer));
     EventMerger merger(&pages);
     MergedEvent event;
     std::string out;
@@ -157,7 +160,39 @@ class TraceDat : public ::testing::Test {
 
   char directory_[32] = "/tmp/pb-dat-XXXXXX";
   std::string path_;
+  std::vector<TraceDatOptions::Instance> instances_;  // that get the same pages
 };
+
+TEST_F(TraceDat, BuffersOfInstancesAreReadByUsAndByTraceCmd) {
+  instances_ = {{"blue", 4096}, {"red", 4096}};
+  for (int version : {7, 6}) {
+    SCOPED_TRACE(version);
+    write_dat(make_model(abi::kClockTsc), version);
+    std::vector<std::string> top = our_report();
+    ASSERT_GT(top.size(), 200u);
+    auto reader = TraceDatReader::open(path_);
+    ASSERT_TRUE(reader.ok());
+    ASSERT_EQ((*reader)->buffers().size(), 3u);
+    EXPECT_EQ((*reader)->buffers()[2].name, "red");
+    EXPECT_EQ(our_report(nullptr, 1), top);
+    EXPECT_EQ(our_report(nullptr, 2), top);
+    std::erase_if(top, [](const std::string& line) { return line.starts_with("lost"); });
+    std::string text;
+    if (!trace_cmd_report(&text))
+      GTEST_SKIP() << "trace-cmd is not installed: NOT compared with it";
+    std::map<std::string, std::vector<std::string>> by_buffer;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      size_t start = std::min(line.find_first_not_of(' '), line.size());
+      std::string name = "";
+      for (const char* one : {"blue: ", "red: "})
+        if (line.compare(start, std::strlen(one), one) == 0) name = one, start += name.size();
+      for (const std::string& event : normalise(line.substr(start)))
+        if (!event.starts_with("lost")) by_buffer[name].push_back(event);
+    }
+    for (const char* name : {"", "blue: ", "red: "}) EXPECT_EQ(by_buffer[name], top) << name;
+  }
+}
 
 TEST_F(TraceDat, TraceCmdReportsTheSameEventsValuesAndOrder) {
   for (int version : {7, 6}) {

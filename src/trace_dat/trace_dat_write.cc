@@ -67,7 +67,11 @@ Result<std::unique_ptr<TraceDatWriter>> TraceDatWriter::open(const std::string& 
   if (::fstat(writer->fd_.get(), &status) != 0) return sys_error("stat " + path, errno);
   if (!S_ISREG(status.st_mode))
     return user_error(EINVAL, path + ": a trace.dat must be a regular file.");
-  writer->spools_.resize(options.nr_cpus);
+  for (size_t buffer = 0; buffer <= options.instances.size(); buffer++) {
+    std::vector<Spool>& rings = writer->spools_.emplace_back(options.nr_cpus);
+    for (Spool& spool : rings)
+      spool.page_size = buffer == 0 ? options.page_size : options.instances[buffer - 1].page_size;
+  }
   return writer;
 }
 
@@ -83,14 +87,15 @@ Status TraceDatWriter::make_spool(Spool* spool) {
   return {};
 }
 
-Status TraceDatWriter::append_page(uint32_t cpu, const PageImage& page) {
-  if (cpu >= spools_.size() || page.bytes.size() != options_.page_size)
+Status TraceDatWriter::append_page(uint32_t buffer, uint32_t cpu, const PageImage& page) {
+  if (buffer >= spools_.size() || cpu >= spools_[buffer].size() ||
+      page.bytes.size() != spools_[buffer][cpu].page_size)
     return sys_error("append a page to " + path_, EINVAL);
-  Spool& spool = spools_[cpu];
+  Spool& spool = spools_[buffer][cpu];
   Status status;
   if (!spool.fd.valid()) status = make_spool(&spool);
   if (status.ok())
-    status = write_fully(spool.fd.get(), spool.pages * options_.page_size, page.bytes.data(),
+    status = write_fully(spool.fd.get(), spool.pages * spool.page_size, page.bytes.data(),
                          page.bytes.size(), "a temporary file beside " + path_);
   if (!status.ok()) {
     refused_pages_++;
@@ -101,16 +106,21 @@ Status TraceDatWriter::append_page(uint32_t cpu, const PageImage& page) {
   spool.pages++;
   spool.events.push_back(uint32_t(page.entries));
   pages_++;
+  bytes_ += spool.page_size;
   return {};
 }
 
 // The disk is full before the metadata could be written: gives up a little of the longest spool.
 bool TraceDatWriter::drop_last_pages(TraceDatResult* result, int error) {
-  auto longest = std::max_element(spools_.begin(), spools_.end(),
-                                  [](const Spool& a, const Spool& b) { return a.pages < b.pages; });
-  if (longest == spools_.end() || longest->pages == 0) return false;
+  Spool* longest = nullptr;
+  for (std::vector<Spool>& rings : spools_) {
+    for (Spool& spool : rings) {
+      if (!longest || spool.pages > longest->pages) longest = &spool;
+    }
+  }
+  if (!longest || longest->pages == 0) return false;
   uint64_t count =
-      std::min<uint64_t>(longest->pages, std::max<uint64_t>(1, kGiveUp / options_.page_size));
+      std::min<uint64_t>(longest->pages, std::max<uint64_t>(1, kGiveUp / longest->page_size));
   for (uint64_t i = 0; i < count; i++) {
     result->events_lost += longest->events.back();
     longest->events.pop_back();
@@ -118,14 +128,14 @@ bool TraceDatWriter::drop_last_pages(TraceDatResult* result, int error) {
   longest->pages -= count;
   result->pages_lost += count;
   result->error = error;
-  return ::ftruncate(longest->fd.get(), off_t(longest->pages * options_.page_size)) == 0;
+  return ::ftruncate(longest->fd.get(), off_t(longest->pages * longest->page_size)) == 0;
 }
 
 // Moves a spool to `offset` of the file; returns the pages that arrived. Each chunk's space is
 // given back before it is written again.
 uint64_t TraceDatWriter::copy_spool(Spool* spool, uint64_t offset, TraceDatResult* result) {
-  uint64_t total = spool->pages * options_.page_size, done = 0;
-  std::vector<char> chunk(std::max<size_t>(kCopyChunk, options_.page_size));
+  uint64_t total = spool->pages * spool->page_size, done = 0;
+  std::vector<char> chunk(std::max<size_t>(kCopyChunk, spool->page_size));
   while (done < total) {
     size_t size = size_t(std::min<uint64_t>(chunk.size(), total - done));
     bool read = read_fully(spool->fd.get(), done, chunk.data(), size);
@@ -143,38 +153,60 @@ uint64_t TraceDatWriter::copy_spool(Spool* spool, uint64_t offset, TraceDatResul
       break;
     }
   }
-  uint64_t kept = done / options_.page_size;
+  uint64_t kept = done / spool->page_size;
   for (uint64_t page = kept; page < spool->pages; page++)
     result->events_lost += spool->events[page];
   result->pages_lost += spool->pages - kept;
   return kept;
 }
 
+// What the spools hold. The last ring, of threads without a CPU's, is left out where it is empty
+// everywhere.
+std::vector<TraceDatArea> TraceDatWriter::areas() const {
+  auto last_is_empty = [](const std::vector<Spool>& rings) { return rings.back().pages == 0; };
+  bool drop_last =
+      options_.nr_cpus > 1 && std::all_of(spools_.begin(), spools_.end(), last_is_empty);
+  std::vector<TraceDatArea> areas(spools_.size());
+  for (size_t i = 0; i < areas.size(); i++) {
+    if (i > 0) areas[i].name = options_.instances[i - 1].name;
+    areas[i].page_size = spools_[i].front().page_size;
+    for (const Spool& spool : spools_[i]) areas[i].reserved.push_back(spool.pages);
+    if (drop_last) areas[i].reserved.pop_back();
+    areas[i].present = areas[i].reserved;
+  }
+  return areas;
+}
+
+Status TraceDatWriter::write_parts(const TraceDatMetadata& metadata,
+                                   std::vector<TraceDatArea>* areas) {
+  for (const TraceDatPart& part : trace_dat_layout(options_, metadata, areas))
+    PB_TRY(write_fully(fd_.get(), part.offset, part.bytes.data(), part.bytes.size(), path_));
+  return {};
+}
+
 Result<TraceDatResult> TraceDatWriter::finish(const TraceDatMetadata& metadata) {
   TraceDatResult result{0, 0, refused_pages_, refused_events_, refused_error_};
-  while (spools_.size() > 1 && spools_.back().pages == 0 && spools_.size() == options_.nr_cpus)
-    spools_.pop_back();
-  std::vector<uint64_t> pages(spools_.size()), offsets;
+  std::vector<TraceDatArea> areas;
   for (;;) {
-    for (size_t cpu = 0; cpu < spools_.size(); cpu++) pages[cpu] = spools_[cpu].pages;
-    std::string head = trace_dat_layout(options_, metadata, pages, pages, &offsets);
-    Status status = write_fully(fd_.get(), 0, head.data(), head.size(), path_);
+    areas = this->areas();
+    Status status = write_parts(metadata, &areas);
     if (status.ok()) break;
     int error = status.error().errno_value;
     if ((error != ENOSPC && error != EDQUOT) || !drop_last_pages(&result, error))
       return status.error();
   }
   // From here on the file is valid but for pages that are not yet there.
-  std::vector<uint64_t> kept(spools_.size());
-  for (size_t cpu = 0; cpu < spools_.size(); cpu++) {
-    kept[cpu] = copy_spool(&spools_[cpu], offsets[cpu], &result);
-    result.pages += kept[cpu];
-    spools_[cpu].fd.reset();
+  bool all_kept = true;
+  for (size_t i = 0; i < areas.size(); i++) {
+    for (size_t cpu = 0; cpu < areas[i].present.size(); cpu++) {
+      uint64_t kept = copy_spool(&spools_[i][cpu], areas[i].offsets[cpu], &result);
+      all_kept = all_kept && kept == areas[i].present[cpu];
+      areas[i].present[cpu] = kept;
+      result.pages += kept;
+      spools_[i][cpu].fd.reset();
+    }
   }
-  if (kept != pages) {
-    std::string head = trace_dat_layout(options_, metadata, pages, kept, &offsets);
-    PB_TRY(write_fully(fd_.get(), 0, head.data(), head.size(), path_));
-  }
+  if (!all_kept) PB_TRY(write_parts(metadata, &areas));
   struct stat file;
   if (::fstat(fd_.get(), &file) == 0) result.bytes = uint64_t(file.st_size);
   if (::close(fd_.release()) != 0 && errno != EINTR) return sys_error("close " + path_, errno);

@@ -24,6 +24,13 @@ struct TraceDatOptions {
   int version = 7;            // 6 or 7
   uint32_t page_size = 4096;  // BufferHeader.subbuf_size
   uint32_t nr_cpus = 1;       // rings; a last ring without pages is left out (it is not a CPU)
+  // Buffers of instances, in the order of their numbers from 1 on (0 is the top one). Version 6 has
+  // one page size for all.
+  struct Instance {
+    std::string name;
+    uint32_t page_size = 4096;
+  };
+  std::vector<Instance> instances;
 };
 
 // What a reader needs besides the pages. collect_metadata() makes it from a buffer file.
@@ -40,6 +47,8 @@ struct TraceDatMetadata {
   std::string uname;
   uint64_t trace_id = 0;
 };
+
+struct TraceDatArea;  // trace_dat_layout.h
 
 struct TraceDatResult {
   uint64_t bytes = 0;        // size of the file
@@ -58,17 +67,19 @@ class TraceDatWriter {
 
   // Keeps one page. An error (ENOSPC, EIO) means that this page is not in the file and was counted
   // in TraceDatResult; pages kept before are safe, and a later call may succeed again.
-  Status append_page(uint32_t cpu, const PageImage& page);
+  Status append_page(uint32_t cpu, const PageImage& page) { return append_page(0, cpu, page); }
+  Status append_page(uint32_t buffer, uint32_t cpu, const PageImage& page);
   uint64_t pages() const { return pages_; }
-  uint64_t bytes_spooled() const { return pages_ * options_.page_size; }
+  uint64_t bytes_spooled() const { return bytes_; }
 
   // Writes the file. Fails only when not even the metadata can be written; otherwise the file is
   // readable and the result says what is in it. To be called once.
   Result<TraceDatResult> finish(const TraceDatMetadata& metadata);
 
  private:
-  struct Spool {
+  struct Spool {  // one ring of one buffer
     UniqueFd fd;
+    uint32_t page_size = 4096;
     uint64_t pages = 0;
     std::vector<uint32_t> events;  // by page, to count what could not be saved
   };
@@ -76,13 +87,15 @@ class TraceDatWriter {
   Status make_spool(Spool* spool);
   bool drop_last_pages(TraceDatResult* result, int error);
   uint64_t copy_spool(Spool* spool, uint64_t offset, TraceDatResult* result);
+  std::vector<TraceDatArea> areas() const;
+  Status write_parts(const TraceDatMetadata& metadata, std::vector<TraceDatArea>* areas);
 
   std::string path_;
   std::string spool_directory_;
   TraceDatOptions options_;
   UniqueFd fd_;
-  std::vector<Spool> spools_;
-  uint64_t pages_ = 0;
+  std::vector<std::vector<Spool>> spools_;  // by buffer and ring
+  uint64_t pages_ = 0, bytes_ = 0;
   uint64_t refused_pages_ = 0, refused_events_ = 0;
   int refused_error_ = 0;
 };
