@@ -99,6 +99,14 @@ EVENT_BENCHMARK(sled_two_ints, "bench_sled", bench_sled(i, i + 1))->MinTime(0.5)
 EVENT_BENCHMARK(sled_two_ints_threads, "bench_sled", bench_sled(i, i + 1))
     ->ThreadRange(2, 4)
     ->MinTime(0.3);
+// With a filter on an argument: not one event is wanted, and every one is.
+void filtered(benchmark::State& state, const char* filter) {
+  must("events/functions/bench_sled/filter", filter);
+  traced(state, "bench_sled", [](int i) { bench_sled(i & 0xffff, i + 1); });
+  must("events/functions/bench_sled/filter", "0");
+}
+BENCHMARK_CAPTURE(filtered, sled_rejected, "a < 0")->MinTime(0.5);
+BENCHMARK_CAPTURE(filtered, sled_passed, "a >= 0")->MinTime(0.3);
 EVENT_BENCHMARK(entry_two_ints, "bench_plain", benchmark::DoNotOptimize(bench_plain(i, i + 1)))
     ->MinTime(0.5);
 EVENT_BENCHMARK(int3_two_ints, "bench_int3", bench_int3(i & 0xffff, 0))->MinTime(0.3);

@@ -263,6 +263,7 @@ bool BufferFile::next_page(uint32_t ring, bool include_current, PageImage* out) 
 bool BufferFile::deliver(uint32_t ring, uint64_t seq, uint32_t used, bool complete,
                          const PageMeta& meta, PageImage* out) {
   RingPosition& next = rings_[ring].next;
+  const uint64_t known = rings_[ring].known;
   uint8_t* page = out->bytes.data();
   EventIterator events(out->bytes, used);
   EventView event;
@@ -272,7 +273,9 @@ bool BufferFile::deliver(uint32_t ring, uint64_t seq, uint32_t used, bool comple
   std::memcpy(&start_time, page, 8);
   out->entries = 0;
   while (events.next(&event)) {
-    if (events.position() <= abi::kPageHeaderSize + next.offset) {
+    bool had = events.position() <= abi::kPageHeaderSize + next.offset ||
+               (out->entries == 0 && meta.entries_before + before < known);
+    if (had) {
       before++;
       start = events.position();
       start_time = event.time;
@@ -286,7 +289,8 @@ bool BufferFile::deliver(uint32_t ring, uint64_t seq, uint32_t used, bool comple
   out->seq = seq;
   out->first = meta.entries_before + before;
   out->offset = start - abi::kPageHeaderSize;
-  out->lost_before = out->first > next.entries ? out->first - next.entries : 0;
+  uint64_t reached = std::max(next.entries, known);
+  out->lost_before = out->first > reached ? out->first - reached : 0;
   out->used = end - start;
   std::memmove(page + abi::kPageHeaderSize, page + start, out->used);
   std::memset(page + abi::kPageHeaderSize + out->used, 0,

@@ -72,8 +72,11 @@ class BufferFile {
   RingPosition position(uint32_t ring) const { return rings_[ring].next; }
   // Goes on from there, which must be a place that was delivered up to.
   void go_to(uint32_t ring, const RingPosition& position) { rings_[ring].next = position; }
+  // The first `entries` events of the ring are known already.
+  void skip_to(uint32_t ring, uint64_t entries) { rings_[ring].known = entries; }
   // True once the buffer got another size: there is another file of this name, and nothing new
-  // comes here.
+  // comes here. Events are counted on: whoever opens that one goes on without a gap with
+  // skip_to(ring, position(ring).entries of this).
   bool replaced() const;
 
  private:
@@ -81,7 +84,8 @@ class BufferFile {
     uint32_t nr_subbufs = 0;
     uint64_t page_meta_offset = 0, data_offset = 0;
     bool started = false;
-    RingPosition next;  // how far the reader has come; next.entries: what is missing was lost
+    uint64_t known = 0;  // skip_to
+    RingPosition next;   // how far the reader has come; next.entries: what is missing was lost
   };
   struct Current;  // what publish says now
   BufferFile() = default;

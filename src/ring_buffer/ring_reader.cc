@@ -21,8 +21,6 @@ struct RingReader::Impl {
   std::vector<uint64_t> delivered;  // of each ring, the events up to the last one
 
   bool follow_buffer();
-  bool deliver_next(uint32_t ring, bool include_current, PageImage* out);
-  bool skip_delivered(uint32_t ring, const PageImage& page);
   void consume(uint32_t ring, RingPosition upto, uint64_t lost);
 };
 
@@ -41,12 +39,15 @@ bool RingReader::Impl::follow_buffer() {
   generation = buffer->generation();
   last.assign(file->nr_rings(), {});
   delivered.resize(file->nr_rings());
+  // Reading begins again at the position in the file, which is not where a reader that does not
+  // consume has come to.
+  for (uint32_t ring = 0; ring < file->nr_rings(); ring++) file->skip_to(ring, delivered[ring]);
   return true;
 }
 
 bool RingReader::next_page(uint32_t ring, bool include_current, PageImage* out) {
   if (ring >= nr_rings() || !impl_->follow_buffer()) return false;
-  if (!impl_->deliver_next(ring, include_current, out)) return false;
+  if (!impl_->file->next_page(ring, include_current, out)) return false;
   impl_->delivered[ring] = out->first + out->entries;
   uint64_t time = 0;
   std::memcpy(&time, out->bytes.data(), 8);
@@ -57,25 +58,6 @@ bool RingReader::next_page(uint32_t ring, bool include_current, PageImage* out) 
     impl_->consume(ring, impl_->file->position(ring), out->lost_before);
     impl_->last[ring].lost = 0;
   }
-  return true;
-}
-
-bool RingReader::Impl::deliver_next(uint32_t ring, bool include_current, PageImage* out) {
-  while (file->next_page(ring, include_current, out))
-    if (!skip_delivered(ring, *out)) return true;
-  return false;
-}
-
-// After a resize reading begins again at the position in the file, which is not where a reader that
-// does not consume has come to. True: (some of) the page was delivered; the next one is right.
-bool RingReader::Impl::skip_delivered(uint32_t ring, const PageImage& page) {
-  if (page.first >= delivered[ring]) return false;
-  EventIterator events(page.bytes, page.used);
-  EventView event;
-  for (uint64_t number = page.first; number < delivered[ring]; number++)
-    if (!events.next(&event)) return true;  // all of it
-  uint32_t used = events.position() - abi::kPageHeaderSize;
-  file->go_to(ring, {page.seq, page.offset + used, event.time, delivered[ring], 0});
   return true;
 }
 

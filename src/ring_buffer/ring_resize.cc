@@ -167,8 +167,9 @@ RingBuffer::Parked RingBuffer::take_rings(const RingBuffer& old, bool keep) {
               sizeof(abi::ClockTable));
   auto source = BufferFile::over_memory(old.mapping_);
   for (uint32_t ring = 0; ring <= set_->nr_cpus; ring++) {
+    abi::ReaderState state = load_reader_state(*old.set_, ring);
     RingNow now = ring_now(*old.set_, ring);
-    RingPosition position = ring_position(load_reader_state(*old.set_, ring), now);
+    RingPosition position = ring_position(state, now);
     RingFill fill(*set_, ring, 0);
     if (keep && source.ok()) {
       copy_ring(source->get(), now, ring, &fill);

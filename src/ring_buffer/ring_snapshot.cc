@@ -112,8 +112,8 @@ Status RingBuffer::copy_description(RingBuffer& from) {
 
 void RingBuffer::move_ring(BufferFile* source, uint32_t ring, RingBuffer& spare) {
   const RingSet& to = *spare.set_;
-  RingNow now = ring_now(*set_, ring), spare_now = ring_now(to, ring);
   abi::ReaderState state = load_reader_state(*set_, ring);
+  RingNow now = ring_now(*set_, ring), spare_now = ring_now(to, ring);
   RingPosition start = ring_position(state, now);
   uint64_t first = spare_now.entries ? spare_now.seq + 1 : 0;
   RingFill fill(to, ring, first);

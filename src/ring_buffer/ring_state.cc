@@ -127,7 +127,8 @@ void store_position(const RingSet& set, uint32_t ring, const RingPosition& posit
 }
 
 RingPosition RingBuffer::position(uint32_t ring) const {
-  return ring_position(load_reader_state(*set_, ring), ring_now(*set_, ring));
+  ReaderState state = load_reader_state(*set_, ring);  // first: now can only be later
+  return ring_position(state, ring_now(*set_, ring));
 }
 
 void RingBuffer::consume(uint32_t ring, const RingPosition& upto) {
@@ -157,8 +158,8 @@ uint64_t RingBuffer::restart_counts(uint32_t ring, const RingPosition& position)
 RingCounts RingBuffer::counts(uint32_t ring) const {
   RingCounts counts;
   counts.now_time = clock_now(set_->clock);
-  RingNow now = ring_now(*set_, ring);
   ReaderState state = load_reader_state(*set_, ring);
+  RingNow now = ring_now(*set_, ring);
   RingPosition at = ring_position(state, now);
   uint64_t first = std::max(at.seq, now.oldest);
   uint64_t before = at.entries;  // events before the first that a reader finds
@@ -185,14 +186,16 @@ RingCounts RingBuffer::counts(uint32_t ring) const {
 }
 
 bool RingBuffer::has_data(uint32_t ring) const {
+  ReaderState state = load_reader_state(*set_, ring);
   RingNow now = ring_now(*set_, ring);
-  return now.entries > ring_position(load_reader_state(*set_, ring), now).entries;
+  return now.entries > ring_position(state, now).entries;
 }
 
 // As the kernel's full_hit(): the sub-buffer that is being written counts as one.
 uint64_t RingBuffer::unread_percent(uint32_t ring) const {
+  ReaderState state = load_reader_state(*set_, ring);
   RingNow now = ring_now(*set_, ring);
-  RingPosition at = ring_position(load_reader_state(*set_, ring), now);
+  RingPosition at = ring_position(state, now);
   if (now.entries <= at.entries) return 0;
   uint64_t dirty = now.seq - std::max(at.seq, now.oldest) + 1;
   return std::min<uint64_t>(100, dirty * 100 / (set_->control(ring)->nr_subbufs - 1));
