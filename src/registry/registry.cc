@@ -206,7 +206,7 @@ void Registry::Impl::forget_files(LiveEvent* event) {
   for (TraceArray* array : all_arrays()) {
     auto found = array->files.find(event);
     if (found == array->files.end()) continue;
-    if (found->second.filter) old_filters.push_back(std::move(found->second.filter));
+    if (found->second.filter_ran) old_filters.push_back(std::move(found->second.filter));
     array->files.erase(found);
   }
 }
@@ -322,15 +322,14 @@ Status Registry::remove_array(std::string_view name) {
   PB_TRY(impl.publish(files, true));
   for (TraceOption option : {TraceOption::kTracePrintkDest, TraceOption::kEventFork})
     if (array.options[option]) PB_TRY(set_option(array, option, false));
-  const std::string directory = impl.options.instance_directory + "/" + array.name;
-  array.buffer->disable();
   for (RingBuffer* buffer : {array.buffer.get(), array.snapshot.get()})
-    if (buffer) ::unlink(buffer->path().c_str());
-  ::rmdir(directory.c_str());
-  ::rmdir(impl.options.instance_directory.c_str());  // stays while there are others
-  array.snapshot.reset();
-  array.buffer->close_cleanly();
-  impl.gone_arrays.push_back(std::move(found->second));
+    if (buffer) buffer->remove_file();
+  const std::string& base = impl.options.instance_directory;
+  ::rmdir((base + "/" + array.name).c_str());
+  ::rmdir(base.c_str());  // stays while there are others
+  for (auto& [event, file] : array.files)
+    if (file.filter_ran) impl.old_filters.push_back(std::move(file.filter));
+  std::erase_if(impl.gone_snapshots, [&](const auto& gone) { return gone.first == &array; });
   impl.arrays.erase(found);
   impl.generation++;
   return {};

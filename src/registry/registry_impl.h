@@ -56,7 +56,6 @@ struct Registry::Impl {
   std::vector<FilterProgramPtr> old_filters;
   std::vector<PidSetPtr> pid_sets;  // also those in use
   std::vector<std::unique_ptr<LiveEvent>> gone_events;
-  std::vector<std::unique_ptr<TraceArray>> gone_arrays;
   std::vector<std::unique_ptr<std::string>> injected_texts;
   // Snapshots that were freed while somebody read them.
   std::vector<std::pair<TraceArray*, std::unique_ptr<RingBuffer>>> gone_snapshots;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // The switches, sizes and the snapshot of an instance (spec: ftrace.md 10).
-#include <unistd.h>
-
 #include <algorithm>
 #include <bit>
 #include <cerrno>
@@ -18,6 +16,14 @@ constexpr uint64_t kMaxSavedCmdlines = 32768;
 Status busy(const TraceArray& array) {
   if (!array.trace_readers) return {};
   return user_error(EBUSY, "`trace` or `snapshot` is open for reading.");
+}
+
+// Otherwise taking a snapshot makes another spare buffer.
+bool same_size(const RingBuffer& a, const RingBuffer& b) {
+  if (a.rings()->subbuf_size != b.rings()->subbuf_size) return false;
+  for (uint32_t cpu = 0; cpu < a.rings()->nr_cpus; cpu++)
+    if (a.bytes_of(cpu) != b.bytes_of(cpu)) return false;
+  return true;
 }
 
 }  // namespace
@@ -85,8 +91,7 @@ Status Registry::set_option(TraceArray& array, TraceOption option, bool on) {
   if (option == TraceOption::kTracePrintkDest) return impl_->move_printk_dest(array, on);
   array.options.set(option, on);
   if (option == TraceOption::kOverwrite) array.buffer->set_overwrite(on);
-  if (option == TraceOption::kRecordCmd)
-    __atomic_store_n(&array.buffer->rings()->comms->off, on ? 0 : 1, __ATOMIC_RELAXED);
+  if (option == TraceOption::kRecordCmd) top().buffer->set_record_comms(on);
   if (option == TraceOption::kEventFork)
     impl_->fork_followers.fetch_add(on ? 1 : uint32_t(-1), std::memory_order_relaxed);
   return {};
@@ -154,14 +159,15 @@ Status Registry::write_snapshot(TraceArray& array, std::optional<uint32_t> cpu, 
   if (value == 0) {
     if (cpu) return user_error(EINVAL, "The snapshot is freed for all CPUs at once.");
     if (!array.snapshot) return {};
-    ::unlink(array.snapshot->path().c_str());
+    array.snapshot->remove_file();
     impl_->gone_snapshots.emplace_back(&array, std::move(array.snapshot));
     impl_->free_old_snapshots();
     return {};
   }
   if (value == 1) {
-    if (!array.snapshot) PB_TRY(busy(array));
-    return array.buffer->take_snapshot(&array.snapshot, cpu);
+    if (cpu) return user_error(EINVAL, "A snapshot is taken of all CPUs at once.");
+    if (!array.snapshot || !same_size(*array.buffer, *array.snapshot)) PB_TRY(busy(array));
+    return array.buffer->take_snapshot(&array.snapshot, {});
   }
   if (array.snapshot) array.snapshot->clear(cpu);
   return {};
