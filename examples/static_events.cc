@@ -15,17 +15,16 @@ enum Payment { kCash, kCard, kVoucher };
 #define SHOP_GIFT 1
 #define SHOP_RETURN 2
 
-PB_TRACE_EVENT(shop, shop_sold,
-               PB_FIELDS(PB_FIELD(unsigned int, item), PB_FIELD(int, price),
-                         PB_FIELD(enum Payment, payment), PB_FIELD(unsigned long, flags),
-                         PB_STRING(customer)),
-               PB_PRINT("item=%u price=%d payment=%s flags=%s customer=%s", REC->item, REC->price,
-                        __print_symbolic(REC->payment, {kCash, "cash"}, {kCard, "card"},
-                                         {kVoucher, "voucher"}),
-                        __print_flags(REC->flags, "|", {SHOP_GIFT, "gift"},
-                                      {SHOP_RETURN, "return"}),
-                        __get_str(customer)),
-               PB_ENUMS(kCash, kCard, kVoucher));
+PB_TRACE_EVENT(
+    shop, shop_sold,
+    PB_FIELDS(PB_FIELD(unsigned int, item), PB_FIELD(int, price), PB_FIELD(enum Payment, payment),
+              PB_FIELD(unsigned long, flags), PB_STRING(customer)),
+    PB_PRINT("item=%u price=%d payment=%s flags=%s customer=%s", REC->item, REC->price,
+             __print_symbolic(REC->payment, {kCash, "cash"}, {kCard, "card"},
+                              {kVoucher, "voucher"}),
+             __print_flags(REC->flags, "|", {SHOP_GIFT, "gift"}, {SHOP_RETURN, "return"}),
+             __get_str(customer)),
+    PB_ENUMS(kCash, kCard, kVoucher));
 
 // No print format: every field as name=value.
 PB_TRACE_EVENT(shop, shop_closed,

@@ -51,8 +51,8 @@ struct patchbay_event {
   uint32_t nr_enums;
   uint32_t fixed_size;   /* of the record, with the header; dynamic data follows */
   uint32_t max_size;
-  /* The agent's. */
-  void (*hit)(struct patchbay_event* event, void* record, uint32_t size); /* set while a site jumps */
+  /* The agent's. `hit` is set while a site jumps. */
+  void (*hit)(struct patchbay_event* event, void* record, uint32_t size);
   const void* program; /* atomic */
   void* live;
   uint64_t reserved[2];
@@ -72,8 +72,8 @@ int patchbay_register_events(uint32_t abi, struct patchbay_event* events, uint64
 void patchbay_unregister_events(struct patchbay_event* events, uint64_t nr_events);
 
 /* The task that this thread plays (a simulator, a green-thread runtime): its id and comm are what
- * common_pid, pid filters and saved_cmdlines show. pid 0: the thread itself again. Async-signal-safe
- * but for the first call of a thread with a new comm. */
+ * common_pid, pid filters and saved_cmdlines show. pid 0: the thread itself again.
+ * Async-signal-safe but for the first call of a thread with a new comm. */
 void patchbay_set_current(uint32_t pid, const char* comm);
 /* Task life for the options event-fork and function-fork, for programs that play tasks; threads of
  * the process itself are followed without it. */

@@ -67,8 +67,7 @@
 
 /* --- what a program writes -------------------------------------------------------------------- */
 
-#define PB_TRACE_EVENT(system, name, ...) \
-  PB_I_EVENT(#system, #name, name, __VA_ARGS__, (), (), )
+#define PB_TRACE_EVENT(system, name, ...) PB_I_EVENT(#system, #name, name, __VA_ARGS__, (), (), )
 
 #define PB_FIELDS(...) (__VA_ARGS__)
 #define PB_FIELD(type, name) (pb_i_fixed, type, pb_f_##name, #type, #name, 0)
@@ -97,27 +96,28 @@
   ((void)(PB_TRACE_ENABLED(name) && (pb_i_emit_##name(__VA_ARGS__), 0)))
 
 /* 1 for one argument, 2 for several (up to 63). */
-#define PB_I_ONE_OR_MORE(...) \
-  PB_I_64TH(__VA_ARGS__, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, \
-            2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, \
-            2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1, 0)
-#define PB_I_64TH(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, \
-            a18, a19, a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, a33, \
-            a34, a35, a36, a37, a38, a39, a40, a41, a42, a43, a44, a45, a46, a47, a48, a49, \
-            a50, a51, a52, a53, a54, a55, a56, a57, a58, a59, a60, a61, a62, a63, n, ...) n
+#define PB_I_ONE_OR_MORE(...)                                                                      \
+  PB_I_64TH(__VA_ARGS__, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2,   \
+            2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, \
+            2, 2, 2, 2, 2, 2, 2, 2, 2, 1, 0)
+#define PB_I_64TH(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, \
+                  a19, a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, a33, a34,  \
+                  a35, a36, a37, a38, a39, a40, a41, a42, a43, a44, a45, a46, a47, a48, a49, a50,  \
+                  a51, a52, a53, a54, a55, a56, a57, a58, a59, a60, a61, a62, a63, n, ...)         \
+  n
 
 /* PB_I_EACH(m, c, (a, b, …)): m(c, a) m(c, b) … */
 #define PB_I_EACH(m, c, list) PB_I_EACH_LIST(m, c, PB_I_UNWRAP list)
 #define PB_I_EACH_LIST(m, c, ...) PB_I_EACH_LIST_(PB_I_COUNT(__VA_ARGS__), m, c, __VA_ARGS__)
 #define PB_I_EACH_LIST_(n, ...) PB_I_CAT(PB_I_EACH_, n)(__VA_ARGS__)
 #define PB_I_UNWRAP(...) __VA_ARGS__
-#define PB_I_COUNT(...) \
-  PB_I_42ND(__VA_ARGS__, 41, 40, 39, 38, 37, 36, 35, 34, 33, 32, 31, 30, 29, 28, 27, 26, 25, \
-            24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, \
-            1, 0)
-#define PB_I_42ND(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, \
-            a18, a19, a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, a33, \
-            a34, a35, a36, a37, a38, a39, a40, a41, n, ...) n
+#define PB_I_COUNT(...)                                                                          \
+  PB_I_42ND(__VA_ARGS__, 41, 40, 39, 38, 37, 36, 35, 34, 33, 32, 31, 30, 29, 28, 27, 26, 25, 24, \
+            23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define PB_I_42ND(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, \
+                  a19, a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, a33, a34,  \
+                  a35, a36, a37, a38, a39, a40, a41, n, ...)                                       \
+  n
 #define PB_I_EACH_1(m, c, a) m(c, a)
 #define PB_I_EACH_2(m, c, a, ...) m(c, a) PB_I_EACH_1(m, c, __VA_ARGS__)
 #define PB_I_EACH_3(m, c, a, ...) m(c, a) PB_I_EACH_2(m, c, __VA_ARGS__)
@@ -180,13 +180,18 @@
 
 /* The rows of the table that readers get. */
 #define PB_I_ROW(c, field) PB_I_BY_KIND(PB_I_ROW_, c, field)
-#define PB_I_ROW_AT(c, f) (uint32_t)__builtin_offsetof(struct pb_i_record_##c, f)
+#define PB_I_ROW_AT(c, f) (uint32_t) __builtin_offsetof(struct pb_i_record_##c, f)
 #define PB_I_ROW_pb_i_none(...)
 #define PB_I_ROW_pb_i_fixed(c, type, f, type_text, name_text, count) \
   {type_text, name_text, PB_I_ROW_AT(c, f), sizeof(type), PB_I_SIGNED(type), 0, 0},
-#define PB_I_ROW_pb_i_array(c, type, f, type_text, name_text, count)              \
-  {type_text, name_text, PB_I_ROW_AT(c, f), sizeof(type) * (count), /* a text? */ \
-   PB_I_IS_CHAR(type) ? 0 : PB_I_SIGNED(type), count, sizeof(type)},
+#define PB_I_ROW_pb_i_array(c, type, f, type_text, name_text, count) \
+  {type_text,                                                        \
+   name_text,                                                        \
+   PB_I_ROW_AT(c, f),                                                \
+   sizeof(type) * (count), /* a text? */                             \
+   PB_I_IS_CHAR(type) ? 0 : PB_I_SIGNED(type),                       \
+   count,                                                            \
+   sizeof(type)},
 #define PB_I_ROW_pb_i_string(c, type, f, type_text, name_text, count) \
   {type_text, name_text, PB_I_ROW_AT(c, f), 4, 0, 0, 1},
 #define PB_I_ROW_pb_i_dynamic(c, type, f, type_text, name_text, count) \
@@ -199,8 +204,7 @@
 #define PB_I_PARAMETER_pb_i_array(c, type, f, ...) , type const* f
 #define PB_I_PARAMETER_pb_i_string(c, type, f, ...) , PB_I_STRING_ARGUMENT f
 #define PB_I_PARAMETER_pb_i_dynamic(c, type, f, ...) , type const *f, size_t f##_count
-#define PB_I_PARAMETERS(...) \
-  PB_I_CAT(PB_I_PARAMETERS_, PB_I_ONE_OR_MORE(__VA_ARGS__))(__VA_ARGS__)
+#define PB_I_PARAMETERS(...) PB_I_CAT(PB_I_PARAMETERS_, PB_I_ONE_OR_MORE(__VA_ARGS__))(__VA_ARGS__)
 #define PB_I_PARAMETERS_1(none) (void)
 #define PB_I_PARAMETERS_2(none, ...) (__VA_ARGS__)
 
@@ -212,9 +216,9 @@
   PB_I_PUT_ARRAY(type)(pb_u.record.f, f, sizeof pb_u.record.f);
 #define PB_I_STORE_pb_i_string(c, type, f, ...) \
   pb_u.record.f = PB_I_PUT_STRING(pb_u.bytes, &pb_end, &pb_room, f);
-#define PB_I_STORE_pb_i_dynamic(c, type, f, ...)                                             \
-  pb_u.record.f = patchbay_i_put_dynamic(pb_u.bytes, &pb_end, &pb_room, f, f##_count, sizeof(type), \
-                                         PB_I_ALIGNOF(type));
+#define PB_I_STORE_pb_i_dynamic(c, type, f, ...)                                      \
+  pb_u.record.f = patchbay_i_put_dynamic(pb_u.bytes, &pb_end, &pb_room, f, f##_count, \
+                                         sizeof(type), PB_I_ALIGNOF(type));
 
 /* What dynamic data takes in any case: the NUL of a string, alignment of an array. */
 #define PB_I_LEAST(c, field) PB_I_BY_KIND(PB_I_LEAST_, c, field)
@@ -243,13 +247,14 @@ extern "C" {
 #else
 #define PB_I_STRUCT(type) struct type
 #define PB_I_ALIGNOF(type) _Alignof(type)
-#define PB_I_SIGNED(type)                                                                       \
-  _Generic(*(type*)0, char: (char)-1 < 0, signed char: 1, short: 1, int: 1, long: 1, long long: 1, \
-           float: 1, double: 1, long double: 1, default: 0)
-#define PB_I_IS_CHAR(type) _Generic(*(type*)0, char: 1, default: 0)
+#define PB_I_SIGNED(type)                                                                \
+  _Generic(*(type*)0, char                                                               \
+           : (char)-1 < 0, signed char : 1, short : 1, int : 1, long : 1, long long : 1, \
+             float : 1, double : 1, long double : 1, default : 0)
+#define PB_I_IS_CHAR(type) _Generic(*(type*)0, char : 1, default : 0)
 #define PB_I_STRING_ARGUMENT const char*
 #define PB_I_PUT_ARRAY(type) \
-  _Generic(*(type*)0, char: patchbay_i_put_text, default: patchbay_i_put_array)
+  _Generic(*(type*)0, char : patchbay_i_put_text, default : patchbay_i_put_array)
 #define PB_I_PUT_STRING(bytes, end, room, from) \
   patchbay_i_put_string(bytes, end, room, from, SIZE_MAX)
 #endif
@@ -364,9 +369,9 @@ template <typename T>
 struct IsSigned<T, true> {
   static constexpr bool value = IsSigned<__underlying_type(T)>::value;
 };
-#define PB_I_IS_SIGNED(type, is)         \
-  template <>                            \
-  struct IsSigned<type, false> {         \
+#define PB_I_IS_SIGNED(type, is)      \
+  template <>                         \
+  struct IsSigned<type, false> {      \
     static constexpr bool value = is; \
   };
 PB_I_IS_SIGNED(char, char(-1) < 0)
@@ -414,69 +419,69 @@ PB_I_INLINE void put_array(char* to, const char* from, size_t size) {
 
 /* One event. Its struct is weak, so that the sources of an object share it; the other objects of
  * the process have their own. The alignment keeps the section an array. */
-#define PB_I_EVENT(system, name_text, name, fields, print, enums, ...)                          \
-  struct pb_i_record_##name {                                                                   \
-    uint64_t pb_header;                                                                         \
-    PB_I_EACH(PB_I_MEMBER, name, fields)                                                        \
-    unsigned char pb_data[1];                                                                   \
-  };                                                                                            \
-  enum {                                                                                        \
-    pb_i_end_##name = __builtin_offsetof(struct pb_i_record_##name, pb_data),                   \
-    pb_i_least_##name = 0 PB_I_EACH(PB_I_LEAST, name, fields),                                  \
-    /* Negative, an error: the record would be larger than PATCHBAY_MAX_RECORD. */              \
-    pb_i_room_##name = sizeof(char[PATCHBAY_MAX_RECORD - pb_i_end_##name - pb_i_least_##name]), \
-    pb_i_fixed_##name = (pb_i_end_##name + 3) & ~3                                              \
-  };                                                                                            \
-  static const PB_I_STRUCT(patchbay_field) pb_i_fields_##name[] = {                             \
-      PB_I_EACH(PB_I_ROW, name, fields){0, 0, 0, 0, 0, 0, 0}};                                     \
-  static const PB_I_STRUCT(patchbay_enum) pb_i_enums_##name[] = {                               \
-      PB_I_EACH(PB_I_ENUM, name, enums){0, 0}};                                                 \
-  extern PB_I_STRUCT(patchbay_event) pb_i_event_##name PB_I_HIDDEN;                             \
-  __attribute__((weak, used, section("patchbay_events"), aligned(8)))                           \
-  PB_I_STRUCT(patchbay_event) pb_i_event_##name = {                                             \
-      PATCHBAY_EVENT_ABI,                                                                       \
-      sizeof pb_i_fields_##name / sizeof *pb_i_fields_##name - 1,                               \
-      system,                                                                                   \
-      name_text,                                                                                \
-      pb_i_fields_##name,                                                                       \
-      "" PB_I_UNWRAP print,                                                                     \
-      pb_i_enums_##name,                                                                        \
-      sizeof pb_i_enums_##name / sizeof *pb_i_enums_##name - 1,                                 \
-      pb_i_fixed_##name,                                                                        \
-      pb_i_least_##name ? PATCHBAY_MAX_RECORD : pb_i_fixed_##name,                              \
-      0,                                                                                        \
-      0,                                                                                        \
-      0,                                                                                        \
-      {0, 0}};                                                                                  \
-  PB_I_INLINE int pb_i_enabled_##name(void) {                                                   \
-    __asm__ goto(PB_I_SITE : : "i"(&pb_i_event_##name) : : pb_i_wanted);                        \
-    return 0;                                                                                   \
-  pb_i_wanted:                                                                                  \
-    PB_I_COLD_LABEL;                                                                            \
-    return 1;                                                                                   \
-  }                                                                                             \
-  static __attribute__((noinline, unused)) void pb_i_emit_##name PB_I_PARAMETERS(               \
-      PB_I_EACH(PB_I_PARAMETER, name, fields)) {                                                \
-    union {                                                                                     \
-      struct pb_i_record_##name record;                                                         \
-      unsigned char bytes[pb_i_least_##name ? PATCHBAY_MAX_RECORD : pb_i_fixed_##name];         \
-    } pb_u;                                                                                     \
-    uint32_t pb_end = pb_i_end_##name, pb_room = pb_i_room_##name;                              \
-    PB_I_EACH(PB_I_STORE, name, fields)                                                         \
-    (void)pb_room;                                                                              \
-    void (*pb_hit)(PB_I_STRUCT(patchbay_event)*, void*, uint32_t) =                             \
-        __atomic_load_n(&pb_i_event_##name.hit, __ATOMIC_ACQUIRE);                              \
-    if (pb_hit) pb_hit(&pb_i_event_##name, &pb_u, (pb_end + 3) & ~3u);                          \
-  }                                                                                             \
+#define PB_I_EVENT(system, name_text, name, fields, print, enums, ...)                            \
+  struct pb_i_record_##name {                                                                     \
+    uint64_t pb_header;                                                                           \
+    PB_I_EACH(PB_I_MEMBER, name, fields)                                                          \
+    unsigned char pb_data[1];                                                                     \
+  };                                                                                              \
+  enum {                                                                                          \
+    pb_i_end_##name = __builtin_offsetof(struct pb_i_record_##name, pb_data),                     \
+    pb_i_least_##name = 0 PB_I_EACH(                                                              \
+        PB_I_LEAST, name,                                                                         \
+        fields), /* Negative, an error: the record would be larger than PATCHBAY_MAX_RECORD. */   \
+    pb_i_room_##name = sizeof(char[PATCHBAY_MAX_RECORD - pb_i_end_##name - pb_i_least_##name]),   \
+    pb_i_fixed_##name = (pb_i_end_##name + 3) & ~3                                                \
+  };                                                                                              \
+  static const PB_I_STRUCT(patchbay_field)                                                        \
+      pb_i_fields_##name[] = {PB_I_EACH(PB_I_ROW, name, fields){0, 0, 0, 0, 0, 0, 0}};            \
+  static const PB_I_STRUCT(patchbay_enum)                                                         \
+      pb_i_enums_##name[] = {PB_I_EACH(PB_I_ENUM, name, enums){0, 0}};                            \
+  extern PB_I_STRUCT(patchbay_event) pb_i_event_##name PB_I_HIDDEN;                               \
+  __attribute__((weak, used, section("patchbay_events"), aligned(8))) PB_I_STRUCT(patchbay_event) \
+      pb_i_event_##name = {PATCHBAY_EVENT_ABI,                                                    \
+                           sizeof pb_i_fields_##name / sizeof *pb_i_fields_##name - 1,            \
+                           system,                                                                \
+                           name_text,                                                             \
+                           pb_i_fields_##name,                                                    \
+                           "" PB_I_UNWRAP print,                                                  \
+                           pb_i_enums_##name,                                                     \
+                           sizeof pb_i_enums_##name / sizeof *pb_i_enums_##name - 1,              \
+                           pb_i_fixed_##name,                                                     \
+                           pb_i_least_##name ? PATCHBAY_MAX_RECORD : pb_i_fixed_##name,           \
+                           0,                                                                     \
+                           0,                                                                     \
+                           0,                                                                     \
+                           {0, 0}};                                                               \
+  PB_I_INLINE int pb_i_enabled_##name(void) {                                                     \
+    __asm__ goto(PB_I_SITE : : "i"(&pb_i_event_##name) : : pb_i_wanted);                          \
+    return 0;                                                                                     \
+  pb_i_wanted:                                                                                    \
+    PB_I_COLD_LABEL;                                                                              \
+    return 1;                                                                                     \
+  }                                                                                               \
+  static __attribute__((noinline, unused)) void pb_i_emit_##name PB_I_PARAMETERS(                 \
+      PB_I_EACH(PB_I_PARAMETER, name, fields)) {                                                  \
+    union {                                                                                       \
+      struct pb_i_record_##name record;                                                           \
+      unsigned char bytes[pb_i_least_##name ? PATCHBAY_MAX_RECORD : pb_i_fixed_##name];           \
+    } pb_u;                                                                                       \
+    uint32_t pb_end = pb_i_end_##name, pb_room = pb_i_room_##name;                                \
+    PB_I_EACH(PB_I_STORE, name, fields)                                                           \
+    (void)pb_room;                                                                                \
+    void (*pb_hit)(PB_I_STRUCT(patchbay_event)*, void*, uint32_t) =                               \
+        __atomic_load_n(&pb_i_event_##name.hit, __ATOMIC_ACQUIRE);                                \
+    if (pb_hit) pb_hit(&pb_i_event_##name, &pb_u, (pb_end + 3) & ~3u);                            \
+  }                                                                                               \
   struct pb_i_record_##name
 
 /* The nop, and its row in the table: where it is, where the path behind it is, whose it is. `?`: of
  * an inline function or template that the linker drops, the row goes too. */
-#define PB_I_SITE                                  \
-  "1: .byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n\t"      \
+#define PB_I_SITE                                     \
+  "1: .byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n\t"         \
   ".pushsection patchbay_sites,\"aw?\",@progbits\n\t" \
-  ".balign 8\n\t"                                  \
-  ".quad 1b, %l[pb_i_wanted], %c0\n\t"             \
+  ".balign 8\n\t"                                     \
+  ".quad 1b, %l[pb_i_wanted], %c0\n\t"                \
   ".popsection"
 
 #endif

@@ -41,7 +41,8 @@ std::string element_print(const std::string& data, const std::string& bytes, uin
                           uint32_t element) {
   if (element != 1 && element != 2 && element != 4 && element != 8)
     return "__print_hex_str(" + data + ", " + bytes + ")";
-  const std::string number = count ? std::to_string(count) : bytes + " / " + std::to_string(element);
+  const std::string number =
+      count ? std::to_string(count) : bytes + " / " + std::to_string(element);
   return "__print_array(" + data + ", " + number + ", " + std::to_string(element) + ")";
 }
 
@@ -64,11 +65,10 @@ void add_default(const patchbay_field& field, std::string* format, std::string* 
                     : element_print("__get_dynamic_array(" + name + ")",
                                     "__get_dynamic_array_len(" + name + ")", 0, field.element_size);
   } else if (field.array_len && !is_text(field)) {
-    argument = element_print(argument, std::to_string(field.size), field.array_len,
-                             field.element_size);
+    argument =
+        element_print(argument, std::to_string(field.size), field.array_len, field.element_size);
   } else if (!field.array_len) {
-    const bool number =
-        field.size == 1 || field.size == 2 || field.size == 4 || field.size == 8;
+    const bool number = field.size == 1 || field.size == 2 || field.size == 4 || field.size == 8;
     if (number) conversion = number_conversion(field);
     if (!number) argument = element_print(argument, std::to_string(field.size), 0, 0);
   }
@@ -79,8 +79,7 @@ void add_default(const patchbay_field& field, std::string* format, std::string* 
 
 std::string default_print_fmt(const patchbay_event& event) {
   std::string format, arguments;
-  for (uint32_t i = 0; i < event.nr_fields; i++)
-    add_default(event.fields[i], &format, &arguments);
+  for (uint32_t i = 0; i < event.nr_fields; i++) add_default(event.fields[i], &format, &arguments);
   return "\"" + format + "\"" + arguments;
 }
 
@@ -153,10 +152,15 @@ Result<EventCall> static_event_call(const patchbay_event& event) {
   for (uint32_t i = 0; i < event.nr_fields; i++) {
     const patchbay_field& field = event.fields[i];
     if (!good_field(event, field))
-      return user_error(EINVAL, "Field " + std::to_string(i + 1) + " of the static event " + name +
-                                    " is wrong.");
-    call.fields.push_back({field.type, field.name, field.offset, field.size, field.is_signed != 0,
-                           field.array_len, {}});
+      return user_error(
+          EINVAL, "Field " + std::to_string(i + 1) + " of the static event " + name + " is wrong.");
+    call.fields.push_back({field.type,
+                           field.name,
+                           field.offset,
+                           field.size,
+                           field.is_signed != 0,
+                           field.array_len,
+                           {}});
   }
   call.print_fmt = static_print_fmt(event);
   return call;

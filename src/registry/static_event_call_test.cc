@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <string>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -104,8 +104,20 @@ TEST(StaticEventCall, APrintFormatIsTakenAsWritten) {
 
 TEST(StaticEventCall, WrongDescriptionsAreRefused) {
   patchbay_field field = {"int", "a", 8, 4, 1, 0, 0};
-  const patchbay_event good = {PATCHBAY_EVENT_ABI, 1, "s", "e", &field,  "",      nullptr, 0,
-                               12,                 12, nullptr, nullptr, nullptr, {0, 0}};
+  const patchbay_event good = {PATCHBAY_EVENT_ABI,
+                               1,
+                               "s",
+                               "e",
+                               &field,
+                               "",
+                               nullptr,
+                               0,
+                               12,
+                               12,
+                               nullptr,
+                               nullptr,
+                               nullptr,
+                               {0, 0}};
   EXPECT_TRUE(static_event_call(good).ok());
   const auto refused = [&good](auto change) {
     patchbay_event event = good;
@@ -138,7 +150,8 @@ template <typename T>
 T at(uint32_t offset) {
   T value{};
   EXPECT_LE(offset + sizeof value, g_record.size());
-  if (offset + sizeof value <= g_record.size()) std::memcpy(&value, &g_record[offset], sizeof value);
+  if (offset + sizeof value <= g_record.size())
+    std::memcpy(&value, &g_record[offset], sizeof value);
   return value;
 }
 

@@ -39,8 +39,8 @@ struct KeySite {
 struct StaticEvents::Object {
   patchbay_event* events = nullptr;
   uint64_t nr_events = 0;
-  std::string module;       // "" for the program itself
-  bool is_program = false;  // stays until the process ends
+  std::string module;                    // "" for the program itself
+  bool is_program = false;               // stays until the process ends
   std::vector<Definition*> definitions;  // of each event; null: not added
   std::vector<KeySite> sites;
   std::map<uint64_t, std::string> refusals;  // by address

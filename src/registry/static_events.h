@@ -33,8 +33,9 @@ class StaticEvents : public EventSource {
   StaticEvents(Registry& registry, Patcher& patcher);
   ~StaticEvents() override;
 
-  // What patchbay_register_events() answers: 0, -EINVAL, -EEXIST. Each event that could not be added
-  // is named in the top instance's error_log. An object that is already known is left as it is.
+  // What patchbay_register_events() answers: 0, -EINVAL, -EEXIST. Each event that could not be
+  // added is named in the top instance's error_log. An object that is already known is left as it
+  // is.
   int register_events(uint32_t abi, patchbay_event* events, uint64_t nr_events,
                       const patchbay_site* sites, uint64_t nr_sites);
   // When it returns no site of the object is patched, and its memory is not looked at any more. An

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Objects with static events come and go, their events go on and off. The program's own are real,
-// made by trace_event.h and recorded; those of "libraries" are made by hand, over sites in assembler
-// that say whether they are jumps.
+// made by trace_event.h and recorded; those of "libraries" are made by hand, over sites in
+// assembler that say whether they are jumps.
 #include "registry/static_events.h"
 
 #include <patchbay/trace_event.h>
@@ -60,8 +60,20 @@ const patchbay_field kLongA[] = {{"long", "a", 8, 8, 1, 0, 0}};
 
 patchbay_event make_event(const char* name, const patchbay_field* fields = kIntA) {
   const uint32_t size = 8 + fields->size;
-  return {PATCHBAY_EVENT_ABI, 1,    "lib", name,    fields,  "",      nullptr, 0,
-          size,               size, nullptr, nullptr, nullptr, {0, 0}};
+  return {PATCHBAY_EVENT_ABI,
+          1,
+          "lib",
+          name,
+          fields,
+          "",
+          nullptr,
+          0,
+          size,
+          size,
+          nullptr,
+          nullptr,
+          nullptr,
+          {0, 0}};
 }
 
 // A library as its constructor would hand it over.

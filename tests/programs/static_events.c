@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Static events in the program and in a plug-in that comes and goes while threads use both.
 //   static_events LOADS THREADS CALLS [PAUSE_MS [HOLD]]
-// Each thread runs CALLS rounds per load of the plug-in: app_work and shared_event here, plugin_call
-// and shared_event there. Prints how often. HOLD: reads a line first, and before it ends.
+// Each thread runs CALLS rounds per load of the plug-in: app_work and shared_event here,
+// plugin_call and shared_event there. Prints how often. HOLD: reads a line first, and before it
+// ends.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>

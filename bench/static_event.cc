@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+//
+// What a static event costs, as CPU time and as a ratio to the floor of the same run (a loop that
+// reads the TSC and stores a 32-byte record in a private ring, as in bench/probe.cc). This program
+// links the agent and traces its own events; nobody reads the buffer, which overwrites.
+//
+//   static_event [--benchmark_filter=REGEX] [--benchmark_format=json] …
+#include <benchmark/benchmark.h>
+#include <patchbay/patchbay.h>
+#include <patchbay/trace_event.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+#include <vector>
+
+PB_TRACE_EVENT(bench, two_ints, PB_FIELDS(PB_FIELD(int, a), PB_FIELD(int, b)));
+PB_TRACE_EVENT(bench, four_longs,
+               PB_FIELDS(PB_FIELD(long, a), PB_FIELD(long, b), PB_FIELD(long, c),
+                         PB_FIELD(long, d)));
+PB_TRACE_EVENT(bench, text, PB_FIELDS(PB_FIELD(int, a), PB_STRING(text)));
+PB_TRACE_EVENT(bench, sched_switch,
+               PB_FIELDS(PB_ARRAY(char, prev_comm, 16), PB_FIELD(int, prev_pid),
+                         PB_FIELD(int, prev_prio), PB_FIELD(long, prev_state),
+                         PB_ARRAY(char, next_comm, 16), PB_FIELD(int, next_pid),
+                         PB_FIELD(int, next_prio)));
+PB_TRACE_EVENT(bench, never_on, PB_FIELDS(PB_FIELD(int, a), PB_FIELD(int, b)));
+
+namespace {
+
+void must(const char* path, const std::string& text) {
+  int error = patchbay_write(path, text.c_str());
+  if (error == 0) return;
+  std::fprintf(stderr, "static_event: write %s '%s': error %d\n", path, text.c_str(), -error);
+  std::exit(1);
+}
+
+void set(const char* event, const char* file, const std::string& text) {
+  must(("events/bench/" + std::string(event) + "/" + file).c_str(), text);
+}
+
+alignas(64) uint8_t g_ring[1 << 16];
+
+void floor_loop(benchmark::State& state) {
+  size_t position = 0;
+  int i = 0;
+  for (auto _ : state) {
+    auto* record = reinterpret_cast<uint64_t*>(g_ring + position);
+    record[0] = __builtin_ia32_rdtsc();
+    record[1] = uint64_t(i++);
+    record[2] = uint64_t(i);
+    record[3] = 7;
+    position = (position + 32) & (sizeof g_ring - 1);
+    benchmark::ClobberMemory();
+  }
+}
+BENCHMARK(floor_loop)->Name("floor")->MinTime(0.5);
+
+// Eight times the same little work, with and without eight disabled sites: the difference of these
+// two rows, divided by eight, is what a disabled site costs.
+template <bool kWithSites>
+void eight_times(benchmark::State& state) {
+  int i = 0;
+  for (auto _ : state) {
+#define WORK                                \
+  __asm__ volatile("add $1, %0" : "+r"(i)); \
+  if constexpr (kWithSites) PB_TRACE(never_on, i, i);
+    WORK WORK WORK WORK WORK WORK WORK WORK
+#undef WORK
+  }
+}
+BENCHMARK(eight_times<false>)->Name("eight_without_sites")->MinTime(0.5);
+BENCHMARK(eight_times<true>)->Name("eight_disabled_sites")->MinTime(0.5);
+
+template <typename Use>
+void traced(benchmark::State& state, const char* event, const char* filter, Use use) {
+  if (state.thread_index() == 0) {
+    if (filter) set(event, "filter", filter);
+    set(event, "enable", "1");
+  }
+  int i = 0;
+  for (auto _ : state) use(i++);
+  if (state.thread_index() != 0) return;
+  set(event, "enable", "0");
+  if (filter) set(event, "filter", "0");
+}
+
+#define EVENT_BENCHMARK(name, event, filter, ...)                               \
+  void name(benchmark::State& state) {                                          \
+    traced(state, #event, filter, [](int i) { PB_TRACE(event, __VA_ARGS__); }); \
+  }                                                                             \
+  BENCHMARK(name)
+
+const char* const kTwenty =
+    "a == 1 || a == 2 || a == 3 || a == 4 || a == 5 || a == 6 || a == 7 || a == 8 || a == 9 || "
+    "a == 10 || b == 1 || b == 2 || b == 3 || b == 4 || b == 5 || b == 6 || b == 7 || b == 8 || "
+    "b == 9 || b == 10";
+
+EVENT_BENCHMARK(two_ints_recorded, two_ints, nullptr, i, i + 1)->MinTime(0.5);
+EVENT_BENCHMARK(two_ints_threads, two_ints, nullptr, i, i + 1)->ThreadRange(2, 4)->MinTime(0.3);
+EVENT_BENCHMARK(four_longs_recorded, four_longs, nullptr, i, i, i, i)->MinTime(0.5);
+EVENT_BENCHMARK(text_20_recorded, text, nullptr, i, "select 1 from t42x;")->MinTime(0.3);
+EVENT_BENCHMARK(sched_switch_recorded, sched_switch, nullptr, "swapper/0", 0, 120, 0L, "bash", i,
+                120)
+    ->MinTime(0.3);
+EVENT_BENCHMARK(two_ints_filter_passed, two_ints, "a >= 0", i & 0xffff, i)->MinTime(0.3);
+EVENT_BENCHMARK(two_ints_filter_rejected, two_ints, "a < 0", i & 0xffff, i)->MinTime(0.5);
+EVENT_BENCHMARK(two_ints_20_predicates, two_ints, kTwenty, 1000 + (i & 0xff), 2000)->MinTime(0.3);
+
+// The usual console table, then the ratios.
+class RatioReporter : public benchmark::ConsoleReporter {
+ public:
+  void ReportRuns(const std::vector<Run>& runs) override {
+    ConsoleReporter::ReportRuns(runs);
+    for (const Run& run : runs)
+      if (!run.error_occurred)
+        results_.emplace_back(run.benchmark_name(), run.GetAdjustedCPUTime());
+  }
+  void Finalize() override {
+    const double floor = of("floor"), with = of("eight_disabled"), without = of("eight_without");
+    if (floor == 0) return;
+    GetOutputStream() << "\nratio to the floor (" << floor << " ns of CPU time)\n";
+    for (const auto& [name, ns] : results_) put(name, ns, ns / floor);
+    if (with != 0 && without != 0) put("one disabled site", (with - without) / 8, 0);
+  }
+
+ private:
+  double of(const char* prefix) const {
+    for (const auto& [name, ns] : results_)
+      if (name.starts_with(prefix)) return ns;
+    return 0;
+  }
+  void put(const std::string& name, double ns, double ratio) {
+    char line[160];
+    std::snprintf(line, sizeof line, "  %-44s %8.2f ns  %6.2f x\n", name.c_str(), ns, ratio);
+    GetOutputStream() << line;
+  }
+  std::vector<std::pair<std::string, double>> results_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bool own_format = false;
+  for (int i = 1; i < argc; i++)
+    own_format = own_format || std::string(argv[i]).starts_with("--benchmark_format");
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  RatioReporter reporter;
+  if (own_format)
+    benchmark::RunSpecifiedBenchmarks();
+  else
+    benchmark::RunSpecifiedBenchmarks(&reporter);
+}
