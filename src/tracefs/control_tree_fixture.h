@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/rseq.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +19,7 @@
 #include "patch/patcher.h"
 #include "registry/function_events.h"
 #include "registry/registry.h"
+#include "ring_buffer/ring_write_hot.h"
 #include "tracefs/root.h"
 
 namespace patchbay::tracefs {
@@ -40,6 +42,7 @@ class ControlTree {
   static constexpr uint32_t kCpus = 2;
 
   explicit ControlTree(bool all_cpus = false) {
+    if (__rseq_size > 0) pb_rseq_offset = __rseq_offset;
     char name[] = "/tmp/patchbay-tree-XXXXXX";
     directory_ = ::mkdtemp(name) ? name : "";
     PB_CHECK(!directory_.empty());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// show_event_filters: SYSTEM:EVENT and its filter, for each event that has one.
+// show_event_filters: SYSTEM:EVENT and its filter, for each event that has one in force.
 #include "tracefs/files/files.h"
 
 namespace patchbay::tracefs {
@@ -20,7 +20,7 @@ FilePtr make_show_event_filters(const Place& place) {
     std::string text;
     for (const LiveEvent* event : at.registry().events_of(array, "")) {
       const EventFile* file = at.registry().file(array, event);
-      if (file && !file->filter_text.empty()) text += line_of(event->call, file->filter_text);
+      if (file && file->filter) text += line_of(event->call, file->filter_text);
     }
     return text;
   });
