@@ -75,7 +75,8 @@ int main(int argc, char** argv) {
   for (unsigned long flags = 0; flags < 4; ++flags) PB_TRACE(app_flags, flags);
   PB_TRACE(differing_event, 7);
   if (PB_TRACE_ENABLED(app_end)) PB_TRACE(app_end);
-  if (argc > 5) wait_for_line();
   printf("app %ld plugin %ld\n", done_app, done_plugin);
+  fflush(stdout);
+  if (argc > 5) wait_for_line();
   return 0;
 }
