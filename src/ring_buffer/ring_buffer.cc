@@ -177,6 +177,8 @@ void retire(uint8_t* base, size_t size) {
   if (size > head) ::munmap(base + head, size - head);
 }
 
+uint32_t thread_id() { return uint32_t(raw_syscall(SYS_gettid)); }
+
 }  // namespace
 
 const RingSet* make_ring_set(uint8_t* base, abi::CommTable* comms) {
@@ -212,6 +214,11 @@ uint64_t subbufs_for(uint64_t bytes, uint32_t subbuf_size) {
   return std::max<uint64_t>((bytes + data - 1) / data, 2) + 1;
 }
 
+uint32_t shared_subbufs(const BufferHeader& header, uint32_t count) {
+  bool exception = pb_rseq_offset && header.clock == abi::kClockTsc;
+  return exception ? std::max(count / 4, abi::kMinSubbufs) : count;
+}
+
 const RingSet* RingBuffer::dead_rings() {
   // All zero, never touched: no memory. Every ring of every CPU there can be is off.
   static uint8_t controls[abi::kMaxRings * abi::kRingControlStride];
@@ -238,6 +245,7 @@ Result<std::unique_ptr<RingBuffer>> RingBuffer::create(const RingBufferOptions& 
   BufferHeader header = make_header(options);
   uint32_t count = uint32_t(subbufs_for(options.bytes_per_cpu, options.subbuf_size));
   std::vector<uint32_t> counts(header.nr_rings, count);
+  counts.back() = shared_subbufs(header, count);
   PB_TRY(buffer->make_file(header, counts));
   if (!options.comms) PB_TRY(buffer->map_comms());
   abi::CommTable* comms = options.comms
@@ -284,22 +292,36 @@ Status RingBuffer::map_comms() {
 }
 
 Result<int> RingBuffer::file() {
-  if (!fd_.valid()) fd_ = UniqueFd(::open(path_.c_str(), O_RDWR | O_CLOEXEC));
+  if (fd_.valid()) return fd_.get();
+  if (keeper_ == thread_id()) {
+    if (kept_is_old_) keep(UniqueFd(::open(path_.c_str(), O_RDWR | O_CLOEXEC)));
+    if (kept_ >= 0) return kept_;
+  }
+  fd_ = UniqueFd(::open(path_.c_str(), O_RDWR | O_CLOEXEC));
   if (!fd_.valid()) return sys_error("open " + path_, errno);
   return fd_.get();
 }
 
-void RingBuffer::release_file() {
-  if (!held_) fd_.reset();
+void RingBuffer::release_file() { fd_.reset(); }
+
+// Only the keeper can do it: the number means something in its table alone.
+void RingBuffer::keep(UniqueFd fd) {
+  if (kept_ >= 0) ::close(kept_);
+  kept_ = fd.release();
+  kept_is_old_ = false;
 }
 
-void RingBuffer::hold_file() { held_ = file().ok(); }
+void RingBuffer::hold_file() {
+  keeper_ = thread_id();
+  keep(UniqueFd(::open(path_.c_str(), O_RDWR | O_CLOEXEC)));
+}
 
 void RingBuffer::remove_file() { ::unlink(path_.c_str()); }
 
 // Threads may still be on their way to these rings, having read EventProgram.rings before it was
 // changed. They find them off, in memory that stays.
 RingBuffer::~RingBuffer() {
+  if (keeper_ == thread_id() && kept_ >= 0) ::close(kept_);
   if (!set_ && mapping_.data()) ::munmap(mapping_.data(), mapping_.size());
   if (!set_) return;
   disable();

@@ -131,7 +131,8 @@ class RingBuffer {
   RingBuffer() = default;
   Status make_file(abi::BufferHeader header, const std::vector<uint32_t>& nr_subbufs);
   Status map_comms();
-  Result<int> file();  // fd_, or opened until release_file()
+  Result<int> file();  // until release_file()
+  void keep(UniqueFd fd);
   void release_file();
   void apply_enabled();
   void fold_dropped();
@@ -154,7 +155,10 @@ class RingBuffer {
   std::vector<Parked> parked_;
   Mapping comm_mapping_;  // the table at an address that stays; empty: the table is another's
   UniqueFd fd_;
-  bool held_ = false;
+  // hold_file(): a number in the descriptor table of the thread keeper_, of no use to others.
+  int kept_ = -1;
+  uint32_t keeper_ = 0;
+  bool kept_is_old_ = false;  // the file has been replaced since
   std::string path_;
   uint64_t meta_used_ = 0;
   uint64_t wanted_bytes_ = 0;
@@ -170,5 +174,8 @@ Status copy_bytes(int from, int to, uint64_t from_offset, uint64_t to_offset, ui
 // Sub-buffers of a ring for `bytes` of useful data: whole ones, at least two, and the one that is
 // always being replaced.
 uint64_t subbufs_for(uint64_t bytes, uint32_t subbuf_size);
+// Of the ring that threads without rseq share: as many as the others have, or a quarter of that
+// where such threads are the exception.
+uint32_t shared_subbufs(const abi::BufferHeader& header, uint32_t count);
 
 }  // namespace patchbay

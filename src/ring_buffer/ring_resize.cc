@@ -84,6 +84,7 @@ Status RingBuffer::resize(std::optional<uint32_t> cpu, uint64_t bytes) {
   uint32_t count = uint32_t(subbufs_for(bytes, set_->subbuf_size));
   for (uint32_t ring = 0; ring < wanted.size(); ring++)
     if (!cpu || *cpu == ring) wanted[ring] = count;
+  if (!cpu) wanted.back() = shared_subbufs(*set_->header, count);
   if (wanted == counts) {
     PB_TRY(expand());
   } else {
@@ -188,6 +189,7 @@ void RingBuffer::commit(RingBuffer* made, Parked parked, bool quiet) {
   __atomic_store_n(&set_->header->state, abi::kStateReplaced, __ATOMIC_RELEASE);
   BufferHeader* h = made->set_->header;
   const BufferHeader& old = *set_->header;
+  kept_is_old_ = true;
   fd_ = std::move(made->fd_);
   size_t head = old.page_meta_offset, size = mapping_.size();
   uint8_t* base = mapping_.data();

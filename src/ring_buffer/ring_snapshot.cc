@@ -78,7 +78,6 @@ Status RingBuffer::make_spare(std::unique_ptr<RingBuffer>* spare) {
   made->set_ = make_ring_set(made->mapping_.data(), nullptr);
   made->expanded_ = true;
   made->wanted_bytes_ = wanted_bytes_;
-  made->held_ = held_;
   made->release_file();
   *spare = std::move(made);
   return {};
