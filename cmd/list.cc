@@ -10,6 +10,7 @@
 #include "symbol/symbol.h"
 #include "target_program.h"
 #include "target_symbols.h"
+#include "trace_request.h"
 #include "tracefs_command.h"
 
 namespace patchbay::cmd {
@@ -64,31 +65,6 @@ void print_rows(const std::vector<Row>& rows, bool json) {
   std::fputs(rows.empty() ? "]\n" : "\n]\n", stdout);
 }
 
-std::vector<std::string> split_lines(std::string_view text) {
-  std::vector<std::string> lines;
-  while (!text.empty()) {
-    size_t end = std::min(text.find('\n'), text.size());
-    lines.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
-}
-
-// The process to ask: the one of -p, else the only one that has an agent.
-Result<std::unique_ptr<serve::Client>> choose_process(const Options& options) {
-  if (options.pid != 0) return serve::Client::connect(options.pid);
-  Result<std::string> directory = serve::runtime_directory(false);
-  if (!directory.ok()) return directory.error();
-  Result<std::vector<serve::ProcessEntry>> entries = serve::list_processes(*directory);
-  if (!entries.ok()) return entries.error();
-  std::erase_if(*entries,
-                [](const auto& entry) { return entry.state != serve::ProcessState::kAlive; });
-  if (entries->size() == 1) return serve::Client::connect_directory(entries->front().directory);
-  return user_error(ESRCH, entries->empty()
-                               ? "No process has an agent; start one with `patchbay record`."
-                               : "Several processes have an agent; choose one with -p PID.");
-}
-
 // "NAME [MODULE] KIND", where NAME may have blanks.
 Row function_row(const std::string& line, std::string* name) {
   size_t kind = line.rfind(' ');
@@ -103,7 +79,7 @@ Row function_row(const std::string& line, std::string* name) {
 }
 
 int list_process_functions(const Options& options) {
-  Result<std::unique_ptr<serve::Client>> client = choose_process(options);
+  Result<std::unique_ptr<serve::Client>> client = choose_process(options.pid);
   if (!client.ok()) return fail("list", client.error());
   Result<std::string> text = (*client)->read_all("available_filter_functions");
   if (!text.ok()) return fail("list", text.error());
@@ -165,7 +141,7 @@ int list_file_functions(const std::string& program, const Options& options) {
 }
 
 int list_events(const Options& options) {
-  Result<std::unique_ptr<serve::Client>> client = choose_process(options);
+  Result<std::unique_ptr<serve::Client>> client = choose_process(options.pid);
   if (!client.ok()) return fail("list", client.error());
   Result<std::string> text = (*client)->read_all("available_events");
   Result<std::string> enabled = (*client)->read_all("set_event");
@@ -229,7 +205,7 @@ int list_processes_command(const Options& options) {
 }
 
 int list_symbols(const Options& options) {
-  Result<std::unique_ptr<serve::Client>> client = choose_process(options);
+  Result<std::unique_ptr<serve::Client>> client = choose_process(options.pid);
   if (!client.ok()) return fail("list", client.error());
   Result<std::string> text = target_kallsyms(**client);
   if (!text.ok()) return fail("list", text.error());

@@ -25,7 +25,7 @@ int run_help(int argc, char** argv);
 int run_version(int argc, char** argv);
 
 constexpr Command kCommands[] = {
-    {"record", run_record, "run a program and record calls of its functions"},
+    {"record", run_record, "record events of a program, or of a running process"},
     {"report", run_report, "print the events of a trace.dat"},
     {"dump", run_dump, "print the structure of a trace.dat or buffer file"},
     {"recover", run_recover, "make a trace.dat of what a dead process has left"},
@@ -33,6 +33,14 @@ constexpr Command kCommands[] = {
     {"cat", run_cat, "read a tracefs file of a process"},
     {"write", run_write, "write to a tracefs file of a process"},
     {"ls", run_ls, "list a tracefs directory of a process"},
+    {"start", run_live, "start tracing in a running process"},
+    {"stop", run_live, "stop tracing in it"},
+    {"show", run_live, "print its buffer"},
+    {"clear", run_live, "empty its buffer"},
+    {"reset", run_live, "switch everything off in it"},
+    {"stat", run_live, "print what is set up in it"},
+    {"snapshot", run_live, "take, print or free a snapshot of its buffer"},
+    {"extract", run_live, "write its buffer to a trace.dat"},
     {"mount", run_mount, "show the tracefs of a process, or of all, as a directory"},
     {"with-tracefs", run_with_tracefs, "run trace-cmd or its like on a process"},
     {"help", run_help, "print this text, or that of a command"},

@@ -18,10 +18,12 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <set>
 
 #include "commands.h"
-#include "recording.h"
+#include "record.h"
+#include "record_report.h"
 #include "serve/client.h"
 #include "serve/directory.h"
 #include "target_program.h"
@@ -32,16 +34,25 @@ namespace patchbay::cmd {
 namespace {
 
 constexpr const char kHelp[] =
-    "Usage: patchbay record -e 'FUNC(ARGS)' [-e ...] [OPTION...] [--] CMD [ARG...]\n\n"
-    "Runs CMD and records every call of the functions that are named, with their arguments.\n\n"
-    "  -e, --event 'FUNC(TYPE NAME, ...)'  a function and its arguments, as function_events takes "
-    "it:\n"
-    "                        'openat(int dfd, string path, x32 flags)'; any number of them\n"
+    "Usage: patchbay record -e EVENT [OPTION...] [--] CMD [ARG...]\n"
+    "       patchbay record -p PID [-e EVENT] [OPTION...]\n\n"
+    "Runs CMD and records its events; or those of a running process that carries the agent, until\n"
+    "Ctrl-C or its end.\n\n"
+    "  -e, --event EVENT     any number of them:\n"
+    "       'FUNC(TYPE NAME, ...)'  calls of a function with its arguments, as function_events "
+    "takes it:\n"
+    "                        'openat(int dfd, string path, x32 flags)'\n"
+    "       SYSTEM:EVENT, SYSTEM, EVENT  events that the program brings; * and ? are globs\n"
+    "  -f, --filter FILTER   of the event before it: 'flags & 2 && path ~ \"/tmp/*\"'\n"
+    "  -B, --buffer NAME     the options behind it are about the instance NAME\n"
+    "  -P, --tid TID         only this thread; any number of them\n"
+    "  -C, --clock CLOCK     as trace_clock takes it\n"
+    "  -p, --pid PID         a running process\n"
     "  -o, --output FILE     default trace.dat\n"
     "  -b, --buffer-size KB  of the buffer of one CPU\n"
     "  -m, --mode MODE       when the buffer is full: overwrite the oldest events (default), or "
     "drop\n"
-    "                        the newest; both are counted\n"
+    "                        the newest; both are counted (not with -p)\n"
     "      --format 6|7      version of trace.dat, default 7\n"
     "      --print           print the events at the end\n"
     "  -q, --quiet           no progress and no summary\n\n"
@@ -53,20 +64,8 @@ constexpr const char kHelp[] =
 
 constexpr uint64_t kDefaultKbOfAllCpus = 256 * 1024;
 constexpr uint64_t kDefaultKb = 8 * 1024, kSmallestDefaultKb = 1408;
-constexpr int kFastestMs = 1, kSlowestMs = 16;
-constexpr unsigned kBusyPercent = 20;  // of a ring taken in one turn: do not sleep at all
-constexpr int kGraceMs = 300;          // between Ctrl-C and the file: the program may end first
-
-struct Options {
-  std::vector<std::string> events;
-  std::string output = "trace.dat";
-  uint64_t buffer_kb = 0;
-  bool overwrite = true;
-  int version = 7;
-  bool print = false;
-  bool quiet = false;
-  std::vector<std::string> words;
-};
+constexpr int kFormatOption = 1001, kPrintOption = 1002;
+constexpr int kGraceMs = 300;  // between Ctrl-C and the file: the program may end first
 
 // --- command line
 
@@ -75,32 +74,23 @@ uint64_t default_buffer_kb() {
   return std::clamp(kDefaultKbOfAllCpus / uint64_t(cpus), kSmallestDefaultKb, kDefaultKb);
 }
 
-bool parse_kb(std::string_view text, uint64_t* kb) {
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *kb);
-  return error == std::errc() && end == text.data() + text.size() && *kb > 0 &&
-         *kb < uint64_t{4} << 20;
-}
-
 // Null when the option is right, else the sentence about it.
-const char* take_option(int letter, const char* value, Options* options) {
+const char* take_option(int letter, const char* value, RecordOptions* options) {
   std::string_view text = value ? value : "";
+  if (TraceRequest::is_ours(letter)) return options->request.take(letter, value);
   switch (letter) {
-    case 'e':
-      options->events.emplace_back(text);
-      return nullptr;
+    case 'p':
+      return parse_pid(text, &options->pid) ? nullptr : "-p takes a process id.";
     case 'o':
       options->output = text;
       return text.empty() ? "-o takes a file." : nullptr;
-    case 'b':
-      return parse_kb(text, &options->buffer_kb) ? nullptr
-                                                 : "-b takes KB for one CPU, 1 to 4194303.";
     case 'm':
       options->overwrite = text == "overwrite";
       return text == "overwrite" || text == "drop" ? nullptr : "-m takes overwrite or drop.";
-    case 'F':
+    case kFormatOption:
       options->version = text == "6" ? 6 : 7;
       return text == "6" || text == "7" ? nullptr : "--format takes 6 or 7.";
-    case 'P':
+    case kPrintOption:
       options->print = true;
       return nullptr;
     default:
@@ -110,36 +100,51 @@ const char* take_option(int letter, const char* value, Options* options) {
 }
 
 // Options, then the program's words. kOk, or the exit status in *status and false.
-bool parse_command_line(int argc, char** argv, Options* options, int* status) {
+bool parse_command_line(int argc, char** argv, RecordOptions* options, int* status) {
   const option long_options[] = {{"event", required_argument, nullptr, 'e'},
+                                 {"filter", required_argument, nullptr, 'f'},
+                                 {"buffer", required_argument, nullptr, 'B'},
+                                 {"clock", required_argument, nullptr, 'C'},
+                                 {"tid", required_argument, nullptr, 'P'},
+                                 {"pid", required_argument, nullptr, 'p'},
                                  {"output", required_argument, nullptr, 'o'},
                                  {"buffer-size", required_argument, nullptr, 'b'},
                                  {"mode", required_argument, nullptr, 'm'},
-                                 {"format", required_argument, nullptr, 'F'},
-                                 {"print", no_argument, nullptr, 'P'},
+                                 {"format", required_argument, nullptr, kFormatOption},
+                                 {"print", no_argument, nullptr, kPrintOption},
                                  {"quiet", no_argument, nullptr, 'q'},
                                  {"help", no_argument, nullptr, 'h'},
                                  {}};
   ::opterr = 0;
-  for (int letter;
-       (letter = ::getopt_long(argc, argv, "+e:o:b:m:qh", long_options, nullptr)) != -1;) {
+  for (int letter; (letter = ::getopt_long(argc, argv, "+e:f:B:C:P:p:o:b:m:qh", long_options,
+                                           nullptr)) != -1;) {
     if (letter == 'h') return std::fputs(kHelp, stdout), *status = kOk, false;
     if (letter == '?') return *status = bad_option("record", argv), false;
     if (const char* wrong = take_option(letter, ::optarg, options))
       return *status = usage_error("record", wrong), false;
   }
   options->words.assign(argv + ::optind, argv + argc);
-  if (options->events.empty())
-    return *status = usage_error("record", "At least one -e 'FUNC(ARGS)' is needed."), false;
+  if (options->pid == 0 && !options->request.has_events()) {
+    return *status = usage_error("record",
+                                 "At least one -e 'FUNC(ARGS)' or -e SYSTEM:EVENT is "
+                                 "needed."),
+           false;
+  }
+  if (options->pid != 0 && !options->words.empty())
+    return *status = usage_error("record", "A process (-p) and a program to run are too much."),
+           false;
+  if (options->pid != 0) return true;
   if (options->words.empty())
     return *status = usage_error("record", "The program to run is missing."), false;
+  options->buffer_kb = options->request.take_top_buffer_kb();
   if (options->buffer_kb == 0) options->buffer_kb = default_buffer_kb();
   return true;
 }
 
 // --- before the program runs
 
-Result<EnvironmentList> child_environment(const Options& options, const std::string& directory) {
+Result<EnvironmentList> child_environment(const RecordOptions& options,
+                                          const std::string& directory) {
   Result<std::string> agent = find_agent();
   if (!agent.ok()) return agent.error();
   if (agent->find_first_of(": ") != agent->npos) {
@@ -154,60 +159,7 @@ Result<EnvironmentList> child_environment(const Options& options, const std::str
                          {"PATCHBAY_OVERWRITE", options.overwrite ? "1" : "0"}};
 }
 
-// Writes the definitions and enables all. The sentence of a wrong one has a caret of its own, so it
-// begins a line.
-Status define_events(const Options& options, serve::Client& client) {
-  for (const std::string& event : options.events) {
-    Status status = client.write_all("function_events", event + "\n", false);
-    if (!status.ok()) {
-      return user_error(status.error().errno_value,
-                        "-e '" + event + "':\n" + status.error().message());
-    }
-  }
-  return client.write_all("events/functions/enable", "1\n", false);
-}
-
 // --- while it runs
-
-int64_t now_ms() {
-  timespec now;
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1000000;
-}
-
-std::string size_text(uint64_t bytes) {
-  char text[32];
-  const char* units[] = {"bytes", "KB", "MB", "GB", "TB"};
-  double value = double(bytes);
-  size_t unit = 0;
-  while (value >= 1024 && unit < 4) value /= 1024, unit++;
-  std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.1f %s", value, units[unit]);
-  return text;
-}
-
-// A line that is written over once a second while standard error is a terminal.
-class Progress {
- public:
-  explicit Progress(bool wanted) : on_(wanted && ::isatty(STDERR_FILENO)), next_(now_ms() + 1000) {}
-  ~Progress() { clear(); }
-  void show(const Recording& recording) {
-    if (!on_ || now_ms() < next_) return;
-    next_ = now_ms() + 1000;
-    std::fprintf(stderr, "\r\033[K[ patchbay record: %llu events, %s, lost %llu ]",
-                 static_cast<unsigned long long>(recording.published()),
-                 size_text(recording.bytes()).c_str(),
-                 static_cast<unsigned long long>(recording.lost()));
-    shown_ = true;
-  }
-  void clear() {
-    if (shown_) std::fputs("\r\033[K", stderr);
-    shown_ = false;
-  }
-
- private:
-  bool on_, shown_ = false;
-  int64_t next_;
-};
 
 struct Outcome {
   bool stopped = false;    // by a signal, the program lives
@@ -224,17 +176,15 @@ std::string exe_of(pid_t pid) {
 // Sub-buffers are taken without sleeping while the program fills them fast, rarely while it is
 // quiet.
 Outcome record_until_end(TracedChild& child, Recording& recording, serve::Client& client,
-                         bool quiet) {
+                         const RecordOptions& options) {
   Outcome outcome;
-  Progress progress(!quiet);
+  Progress progress(!options.quiet);
   std::string exe = exe_of(child.pid());
-  int wait_ms = kFastestMs;
+  int wait_ms = 1;
   int64_t next_look = now_ms() + 100;
   for (;;) {
     unsigned filled = recording.drain();
-    wait_ms = filled >= kBusyPercent ? 0
-              : filled > 0           ? std::max(wait_ms / 2, kFastestMs)
-                                     : std::min(wait_ms * 2 + 1, kSlowestMs);
+    wait_ms = next_wait_ms(filled, wait_ms);
     progress.show(recording);
     TracedChild::Event event = child.wait(wait_ms);
     if (event == TracedChild::Event::kExited) return outcome;
@@ -247,28 +197,14 @@ Outcome record_until_end(TracedChild& child, Recording& recording, serve::Client
     outcome.exec_seen = !now.empty() && now != exe;
     if (outcome.exec_seen) outcome.new_exe = now;
   }
-  (void)client.write_all("tracing_on", "0\n",
-                         false);  // the agent may just have died with the program
+  for (const InstanceRequest& instance : options.request.instances())  // the agent may have ended
+    (void)client.write_all(instance.directory() + "tracing_on", "0\n", false);
   for (int64_t end = now_ms() + kGraceMs; now_ms() < end && !child.exited();) (void)child.wait(10);
   outcome.stopped = !child.exited();
   return outcome;
 }
 
 // --- afterwards
-
-std::string per_cpu_text(const Recording& recording) {
-  std::string text;
-  for (uint32_t ring = 0; ring < recording.counts().size(); ring++) {
-    const RingCounts& counts = recording.counts()[ring];
-    uint64_t lost = counts.overwritten + counts.dropped;
-    bool is_cpu = ring < recording.buffer().header().nr_cpus;
-    if (!is_cpu && counts.events + lost == 0) continue;
-    text += (text.empty() ? "" : ", ") +
-            (is_cpu ? "cpu" + std::to_string(ring) : std::string("no-rseq")) + " " +
-            std::to_string(lost);
-  }
-  return text;
-}
 
 // Processes that the program has forked, as far as they have recorded anything.
 size_t forked_processes(const Recording& recording, pid_t pid) {
@@ -279,14 +215,10 @@ size_t forked_processes(const Recording& recording, pid_t pid) {
   return others.size();
 }
 
-void note(const std::string& text) {
-  std::fprintf(stderr, "[ patchbay record: %s ]\n", text.c_str());
-}
-
 void print_notes(const Recording& recording, const TracedChild& child, const Outcome& outcome) {
-  if (uint64_t missed = recording.buffer().missed())
+  if (uint64_t missed = recording.missed())
     note(std::to_string(missed) + " hits could not be recorded");
-  if (uint64_t nested = recording.buffer().recursion())
+  if (uint64_t nested = recording.recursion())
     note(std::to_string(nested) + " hits inside the agent were not recorded");
   if (outcome.exec_seen) {
     note("the program has executed " + outcome.new_exe + ", which is not recorded");
@@ -299,47 +231,22 @@ void print_notes(const Recording& recording, const TracedChild& child, const Out
     note("recording has stopped; the program goes on as process " + std::to_string(child.pid()));
 }
 
-void print_summary(const Recording& recording, const TraceDatResult& result,
-                   const Options& options) {
-  note(std::to_string(recording.events() - result.events_lost) + " events, " +
-       size_text(result.bytes) + " in " + options.output + "; lost " +
-       std::to_string(recording.lost()) + " (" + per_cpu_text(recording) + ")");
-}
-
-// Says what a full or failing disk has taken. True when everything is saved.
-bool report_disk(const TraceDatResult& result, const Recording& recording, const Options& options) {
-  if (result.events_lost == 0 && result.pages_lost == 0) return true;
-  fail("record", options.output + ": " + std::strerror(result.error ? result.error : EIO) + "; " +
-                     std::to_string(recording.events() - result.events_lost) +
-                     " events are saved in it, " + std::to_string(result.events_lost) +
-                     " are not.");
-  return false;
-}
-
 void remove_process_directory(const std::string& directory) {
-  ::unlink((directory + "/" + serve::kSocketName).c_str());
-  ::unlink((directory + "/" + serve::kBufferName).c_str());
-  ::rmdir(directory.c_str());
-}
-
-int print_report(const std::string& output) {
-  std::string words[] = {"report", "-i", output};
-  char* argv[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};
-  ::optind = 0;  // getopt starts anew
-  return run_report(3, argv);
+  std::error_code ignored;  // with the buffers of instances
+  std::filesystem::remove_all(directory, ignored);
 }
 
 // Writes the file. The buffer is kept when that failed: `patchbay recover` can still read it.
 int finish(Recording& recording, const TracedChild& child, const Outcome& outcome,
-           const Options& options, const std::string& directory) {
+           const RecordOptions& options, const std::string& directory) {
   Result<TraceDatResult> result = recording.finish();
   if (!result.ok()) {
     fail("record", result.error());
     return fail("record", "What is left of the recording is in " + directory +
                               "; patchbay recover reads it.");
   }
-  bool saved = report_disk(*result, recording, options);
-  if (!options.quiet) print_summary(recording, *result, options);
+  bool saved = report_disk(*result, recording, options.output);
+  if (!options.quiet) print_summary(recording, *result, options.output);
   if (!options.quiet) print_notes(recording, child, outcome);
   if (!outcome.stopped) remove_process_directory(directory);
   return saved ? kOk : kFailed;
@@ -354,7 +261,7 @@ struct Session {
   std::string directory;
 };
 
-Status start_program(const Options& options, Session* session) {
+Status start_program(const RecordOptions& options, Session* session) {
   Result<std::string> program = find_program(options.words[0]);
   if (!program.ok()) return program.error();
   std::vector<std::string> words = without_env(*program, options.words);
@@ -375,18 +282,18 @@ Status start_program(const Options& options, Session* session) {
   return {};
 }
 
-Status prepare_recording(const Options& options, Session* session) {
+Status prepare_recording(const RecordOptions& options, Session* session) {
   Result<std::unique_ptr<serve::Client>> client =
       session->child->wait_for_agent(session->directory);
   if (!client.ok()) return client.error();
   session->client = std::move(*client);
-  PB_TRY(define_events(options, *session->client));
-  Result<UniqueFd> fd = session->client->open_buffer();
-  if (!fd.ok()) return fd.error();
-  Result<std::unique_ptr<BufferFile>> buffer = BufferFile::from_fd(std::move(*fd), true);
-  if (!buffer.ok()) return buffer.error();
+  AppliedRequest applied;
+  PB_TRY(apply_request(options.request, *session->client, &applied));
+  Result<std::vector<RecordedBuffer>> buffers =
+      open_buffers(options.request, *session->client, session->directory, true);
+  if (!buffers.ok()) return buffers.error();
   Result<std::unique_ptr<Recording>> recording =
-      Recording::open(std::move(*buffer), options.output, options.version);
+      Recording::open(std::move(*buffers), options.output, options.version);
   if (!recording.ok()) return recording.error();
   session->recording = std::move(*recording);
   session->lock->keep();
@@ -395,10 +302,30 @@ Status prepare_recording(const Options& options, Session* session) {
 
 }  // namespace
 
+Result<std::vector<RecordedBuffer>> open_buffers(const TraceRequest& request, serve::Client& client,
+                                                 const std::string& process_directory,
+                                                 bool consume) {
+  Result<UniqueFd> fd = client.open_buffer();
+  if (!fd.ok()) return fd.error();
+  Result<std::unique_ptr<BufferFile>> top = BufferFile::from_fd(std::move(*fd), consume);
+  if (!top.ok()) return top.error();
+  std::vector<RecordedBuffer> buffers(1);
+  buffers[0].file = std::move(*top);
+  buffers[0].wanted = request.instances().size() == 1 || !request.instances()[0].events.empty();
+  for (size_t i = 1; i < request.instances().size(); i++) {
+    std::string path = process_directory + "/" + request.instances()[i].directory();
+    Result<std::unique_ptr<BufferFile>> file = BufferFile::open(path + serve::kBufferName, consume);
+    if (!file.ok()) return file.error();
+    buffers.push_back({request.instances()[i].instance, std::move(*file), true});
+  }
+  return buffers;
+}
+
 int run_record(int argc, char** argv) {
-  Options options;
+  RecordOptions options;
   int status = kOk;
   if (!parse_command_line(argc, argv, &options, &status)) return status;
+  if (options.pid != 0) return record_process(options);
   Session session;
   Status ready = start_program(options, &session);
   if (ready.ok()) ready = prepare_recording(options, &session);
@@ -408,8 +335,7 @@ int run_record(int argc, char** argv) {
     if (started) remove_process_directory(session.directory);
     return fail("record", ready.error());
   }
-  Outcome outcome =
-      record_until_end(*session.child, *session.recording, *session.client, options.quiet);
+  Outcome outcome = record_until_end(*session.child, *session.recording, *session.client, options);
   int written = finish(*session.recording, *session.child, outcome, options, session.directory);
   session.client.reset();
   while (!session.child->exited()) (void)session.child->wait(-1);

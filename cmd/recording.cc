@@ -14,58 +14,91 @@ constexpr uint32_t kPagesATurn = 512;
 
 }  // namespace
 
-Result<std::unique_ptr<Recording>> Recording::open(std::unique_ptr<BufferFile> buffer,
+Result<std::unique_ptr<Recording>> Recording::open(std::vector<RecordedBuffer> buffers,
                                                    const std::string& path, int version) {
+  const BufferFile& top = *buffers.front().file;
   TraceDatOptions options;
   options.version = version;
-  options.page_size = buffer->header().subbuf_size;
-  options.nr_cpus = buffer->nr_rings();
+  options.page_size = top.header().subbuf_size;
+  options.nr_cpus = top.nr_rings();
+  for (size_t i = 1; i < buffers.size(); i++) {
+    options.instances.push_back({buffers[i].instance, buffers[i].file->header().subbuf_size});
+    options.nr_cpus = std::max(options.nr_cpus, buffers[i].file->nr_rings());
+    if (version == 6 && options.instances.back().page_size != options.page_size)
+      return user_error(EINVAL, "A trace.dat of version 6 has one page size; instance " +
+                                    buffers[i].instance + " has another.");
+  }
   Result<std::unique_ptr<TraceDatWriter>> writer = TraceDatWriter::open(path, options);
   if (!writer.ok()) return writer.error();
   std::unique_ptr<Recording> recording(new Recording());
-  recording->counts_.resize(buffer->nr_rings());
-  recording->buffer_ = std::move(buffer);
+  recording->counts_.resize(options.nr_cpus);
+  recording->by_buffer_.assign(buffers.size(), std::vector<RingCounts>(options.nr_cpus));
+  recording->buffers_ = std::move(buffers);
   recording->writer_ = std::move(*writer);
   recording->refresh_events();
   return recording;
 }
 
 void Recording::refresh_events() {
-  Result<RecordedMeta> meta = read_recorded_meta(*buffer_);
+  Result<RecordedMeta> meta = read_recorded_meta(buffer());
   if (meta.ok()) addresses_.set_events(meta->events);
 }
 
 unsigned Recording::drain() {
-  uint32_t most = 0;
-  for (uint32_t ring = 0; ring < buffer_->nr_rings(); ring++) {
-    most = std::max(most, drain_ring(ring, false, kPagesATurn));
+  unsigned filled = 0;
+  for (uint32_t i = 0; i < buffers_.size(); i++) {
+    if (!buffers_[i].wanted) continue;
+    uint32_t most = 0;
+    for (uint32_t ring = 0; ring < buffers_[i].file->nr_rings(); ring++)
+      most = std::max(most, drain_ring(i, ring, false, kPagesATurn));
+    uint32_t total = buffers_[i].file->header().nr_subbufs;
+    if (most > 0) filled = std::max({filled, 1u, most * 100 / total});
   }
-  uint32_t total = buffer_->header().nr_subbufs;
-  return most == 0 ? 0 : std::max(1u, most * 100 / total);
+  add_up();
+  return filled;
 }
 
-uint32_t Recording::drain_ring(uint32_t ring, bool include_current, uint32_t limit) {
+uint32_t Recording::drain_ring(uint32_t buffer, uint32_t ring, bool include_current,
+                               uint32_t limit) {
+  BufferFile& file = *buffers_[buffer].file;
+  RingCounts& counts = by_buffer_[buffer][ring];
   uint32_t pages = 0;
-  while (pages < limit && buffer_->next_page(ring, include_current, &page_)) {
+  while (pages < limit && file.next_page(ring, include_current, &page_)) {
     pages++;
-    counts_[ring].events += page_.entries;
-    counts_[ring].overwritten += page_.lost_before;
+    counts.events += page_.entries;
+    counts.overwritten += page_.lost_before;
     addresses_.add_page(page_);
-    Status status = writer_->append_page(ring, page_);
+    Status status = writer_->append_page(buffer, ring, page_);
     if (!status.ok() && disk_.ok()) disk_ = status;
   }
-  counts_[ring].dropped = buffer_->stats(ring).dropped;
+  counts.dropped = file.stats(ring).dropped;
   return pages;
+}
+
+void Recording::add_up() {
+  for (size_t ring = 0; ring < counts_.size(); ring++) {
+    counts_[ring] = {};
+    for (const std::vector<RingCounts>& counts : by_buffer_) {
+      counts_[ring].events += counts[ring].events;
+      counts_[ring].overwritten += counts[ring].overwritten;
+      counts_[ring].dropped += counts[ring].dropped;
+    }
+  }
 }
 
 Result<TraceDatResult> Recording::finish() {
   refresh_events();
   // Forked processes may go on recording: what a full ring holds is enough.
-  for (uint32_t ring = 0; ring < buffer_->nr_rings(); ring++) {
-    drain_ring(ring, false, buffer_->header().nr_subbufs);
-    drain_ring(ring, true, buffer_->header().nr_subbufs);
+  for (uint32_t i = 0; i < buffers_.size(); i++) {
+    if (!buffers_[i].wanted) continue;
+    uint32_t all = buffers_[i].file->header().nr_subbufs;
+    for (uint32_t ring = 0; ring < buffers_[i].file->nr_rings(); ring++) {
+      drain_ring(i, ring, false, all);
+      drain_ring(i, ring, true, all);
+    }
   }
-  Result<TraceDatMetadata> metadata = collect_metadata(*buffer_, addresses_);
+  add_up();
+  Result<TraceDatMetadata> metadata = collect_metadata(buffer(), addresses_);
   if (!metadata.ok()) return metadata.error();
   return writer_->finish(*metadata);
 }
@@ -78,7 +111,23 @@ uint64_t Recording::events() const {
 
 uint64_t Recording::published() const {
   uint64_t sum = 0;
-  for (uint32_t ring = 0; ring < buffer_->nr_rings(); ring++) sum += buffer_->stats(ring).entries;
+  for (const RecordedBuffer& buffer : buffers_) {
+    if (!buffer.wanted) continue;
+    for (uint32_t ring = 0; ring < buffer.file->nr_rings(); ring++)
+      sum += buffer.file->stats(ring).entries;
+  }
+  return sum;
+}
+
+uint64_t Recording::missed() const {
+  uint64_t sum = 0;
+  for (const RecordedBuffer& buffer : buffers_) sum += buffer.wanted ? buffer.file->missed() : 0;
+  return sum;
+}
+
+uint64_t Recording::recursion() const {
+  uint64_t sum = 0;
+  for (const RecordedBuffer& buffer : buffers_) sum += buffer.wanted ? buffer.file->recursion() : 0;
   return sum;
 }
 

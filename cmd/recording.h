@@ -22,10 +22,17 @@ struct RingCounts {
   uint64_t dropped = 0;      // never recorded: the ring was full, or off
 };
 
+// A buffer to record. The top one is always there, as it has what decodes the others.
+struct RecordedBuffer {
+  std::string instance;  // "": the top one
+  std::unique_ptr<BufferFile> file;
+  bool wanted = true;  // false: its events stay where they are
+};
+
 class Recording {
  public:
-  // Makes (or empties) the output. `version`: of trace.dat, 6 or 7.
-  static Result<std::unique_ptr<Recording>> open(std::unique_ptr<BufferFile> buffer,
+  // Makes (or empties) the output. The top buffer comes first. `version`: of trace.dat, 6 or 7.
+  static Result<std::unique_ptr<Recording>> open(std::vector<RecordedBuffer> buffers,
                                                  const std::string& path, int version);
   // One turn over all CPUs; bounded, so that a fast writer cannot keep us. Returns how full the
   // fullest ring was, in sub-buffers taken of 100 there are: 0 means that nothing was there.
@@ -35,20 +42,24 @@ class Recording {
   // The last turn: also the sub-buffers that are being written. Then writes the file.
   Result<TraceDatResult> finish();
 
-  const std::vector<RingCounts>& counts() const { return counts_; }
-  const BufferFile& buffer() const { return *buffer_; }
+  const std::vector<RingCounts>& counts() const { return counts_; }    // by ring, of all buffers
+  const BufferFile& buffer() const { return *buffers_.front().file; }  // the top one
   uint64_t events() const;
   uint64_t published() const;  // also those that were not taken yet, or are lost
   uint64_t lost() const;
+  uint64_t missed() const;     // hits that no buffer could take
+  uint64_t recursion() const;  // hits inside the agent
   uint64_t bytes() const { return writer_->bytes_spooled(); }
   // The first refusal of the disk. Recording goes on; finish() has the figures.
   const Status& disk() const { return disk_; }
 
  private:
   Recording() = default;
-  uint32_t drain_ring(uint32_t ring, bool include_current, uint32_t limit);
+  uint32_t drain_ring(uint32_t buffer, uint32_t ring, bool include_current, uint32_t limit);
+  void add_up();
 
-  std::unique_ptr<BufferFile> buffer_;
+  std::vector<RecordedBuffer> buffers_;
+  std::vector<std::vector<RingCounts>> by_buffer_;  // and ring
   std::unique_ptr<TraceDatWriter> writer_;
   std::vector<RingCounts> counts_;
   AddressCollector addresses_{{}};

@@ -3,6 +3,10 @@
 
 #include <getopt.h>
 
+#include <cerrno>
+
+#include "serve/directory.h"
+
 namespace patchbay::cmd {
 
 std::unique_ptr<serve::Client> connect_to(std::string_view command, std::string_view pid_text,
@@ -16,6 +20,20 @@ std::unique_ptr<serve::Client> connect_to(std::string_view command, std::string_
   if (client.ok()) return std::move(*client);
   *status = fail(command, client.error());
   return nullptr;
+}
+
+Result<std::unique_ptr<serve::Client>> choose_process(int pid) {
+  if (pid != 0) return serve::Client::connect(pid);
+  Result<std::string> directory = serve::runtime_directory(false);
+  if (!directory.ok()) return directory.error();
+  Result<std::vector<serve::ProcessEntry>> entries = serve::list_processes(*directory);
+  if (!entries.ok()) return entries.error();
+  std::erase_if(*entries,
+                [](const auto& entry) { return entry.state != serve::ProcessState::kAlive; });
+  if (entries->size() == 1) return serve::Client::connect_directory(entries->front().directory);
+  return user_error(ESRCH, entries->empty()
+                               ? "No process has an agent; start one with `patchbay record`."
+                               : "Several processes have an agent; choose one with -p PID.");
 }
 
 int bad_option(std::string_view command, char** argv) {

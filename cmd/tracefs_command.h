@@ -15,6 +15,9 @@ namespace patchbay::cmd {
 std::unique_ptr<serve::Client> connect_to(std::string_view command, std::string_view pid_text,
                                           int* status);
 
+// The process whose id is `pid`; 0: the only one that has an agent.
+Result<std::unique_ptr<serve::Client>> choose_process(int pid);
+
 // An option that getopt_long has refused: `-x`, `--xyz`, or the one that misses its value.
 int bad_option(std::string_view command, char** argv);
 

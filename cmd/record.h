@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// `patchbay record` in its two forms: of a program that it starts, and of a running process.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "recording.h"
+#include "serve/client.h"
+#include "trace_request.h"
+
+namespace patchbay::cmd {
+
+struct RecordOptions {
+  TraceRequest request;
+  int pid = 0;  // -p; 0: `words` is run
+  std::string output = "trace.dat";
+  uint64_t buffer_kb = 0;  // of the top buffer of a program that is started
+  bool overwrite = true;
+  int version = 7;
+  bool print = false;
+  bool quiet = false;
+  std::vector<std::string> words;
+};
+
+// The buffers that a request is about; `process_directory` is DIR/PID. `consume`: what is read is
+// gone for other readers.
+Result<std::vector<RecordedBuffer>> open_buffers(const TraceRequest& request, serve::Client& client,
+                                                 const std::string& process_directory,
+                                                 bool consume);
+
+// record -p PID: until Ctrl-C, or the end of the process. Returns the exit status.
+int record_process(const RecordOptions& options);
+
+}  // namespace patchbay::cmd

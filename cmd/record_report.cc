@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#include "record_report.h"
+
+#include <getopt.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "commands.h"
+
+namespace patchbay::cmd {
+namespace {
+
+constexpr int kFastestMs = 1, kSlowestMs = 16;
+constexpr unsigned kBusyPercent = 20;  // of a ring taken in one turn: do not sleep at all
+
+std::string size_text(uint64_t bytes) {
+  char text[32];
+  const char* units[] = {"bytes", "KB", "MB", "GB", "TB"};
+  double value = double(bytes);
+  size_t unit = 0;
+  while (value >= 1024 && unit < 4) value /= 1024, unit++;
+  std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.1f %s", value, units[unit]);
+  return text;
+}
+
+std::string per_cpu_text(const Recording& recording) {
+  std::string text;
+  for (uint32_t ring = 0; ring < recording.counts().size(); ring++) {
+    const RingCounts& counts = recording.counts()[ring];
+    uint64_t lost = counts.overwritten + counts.dropped;
+    bool is_cpu = ring < recording.buffer().header().nr_cpus;
+    if (!is_cpu && counts.events + lost == 0) continue;
+    text += (text.empty() ? "" : ", ") +
+            (is_cpu ? "cpu" + std::to_string(ring) : std::string("no-rseq")) + " " +
+            std::to_string(lost);
+  }
+  return text;
+}
+
+}  // namespace
+
+int64_t now_ms() {
+  timespec now;
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1000000;
+}
+
+Progress::Progress(bool wanted) : on_(wanted && ::isatty(STDERR_FILENO)), next_(now_ms() + 1000) {}
+
+void Progress::show(const Recording& recording) {
+  if (!on_ || now_ms() < next_) return;
+  next_ = now_ms() + 1000;
+  std::fprintf(stderr, "\r\033[K[ patchbay record: %llu events, %s, lost %llu ]",
+               static_cast<unsigned long long>(recording.published()),
+               size_text(recording.bytes()).c_str(),
+               static_cast<unsigned long long>(recording.lost()));
+  shown_ = true;
+}
+
+void Progress::clear() {
+  if (shown_) std::fputs("\r\033[K", stderr);
+  shown_ = false;
+}
+
+void note(const std::string& text) {
+  std::fprintf(stderr, "[ patchbay record: %s ]\n", text.c_str());
+}
+
+void print_summary(const Recording& recording, const TraceDatResult& result,
+                   const std::string& output) {
+  note(std::to_string(recording.events() - result.events_lost) + " events, " +
+       size_text(result.bytes) + " in " + output + "; lost " + std::to_string(recording.lost()) +
+       " (" + per_cpu_text(recording) + ")");
+}
+
+bool report_disk(const TraceDatResult& result, const Recording& recording,
+                 const std::string& output) {
+  if (result.events_lost == 0 && result.pages_lost == 0) return true;
+  fail("record", output + ": " + std::strerror(result.error ? result.error : EIO) + "; " +
+                     std::to_string(recording.events() - result.events_lost) +
+                     " events are saved in it, " + std::to_string(result.events_lost) +
+                     " are not.");
+  return false;
+}
+
+int print_report(const std::string& output) {
+  std::string words[] = {"report", "-i", output};
+  char* argv[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};
+  ::optind = 0;  // getopt starts anew
+  return run_report(3, argv);
+}
+
+int next_wait_ms(unsigned filled, int wait_ms) {
+  if (filled >= kBusyPercent) return 0;
+  return filled > 0 ? std::max(wait_ms / 2, kFastestMs) : std::min(wait_ms * 2 + 1, kSlowestMs);
+}
+
+}  // namespace patchbay::cmd

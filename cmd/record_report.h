@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// What `record` says while it records and afterwards, whoever started the program.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "recording.h"
+
+namespace patchbay::cmd {
+
+int64_t now_ms();  // CLOCK_MONOTONIC
+
+// A line that is written over once a second while standard error is a terminal.
+class Progress {
+ public:
+  explicit Progress(bool wanted);
+  ~Progress() { clear(); }
+  void show(const Recording& recording);
+  void clear();
+
+ private:
+  bool on_, shown_ = false;
+  int64_t next_;
+};
+
+void note(const std::string& text);
+void print_summary(const Recording& recording, const TraceDatResult& result,
+                   const std::string& output);
+// Says what a full or failing disk has taken. True when everything is saved.
+bool report_disk(const TraceDatResult& result, const Recording& recording,
+                 const std::string& output);
+int print_report(const std::string& output);
+
+// How long to sleep after a turn that found the rings `filled` percent full: not at all while they
+// fill fast, ever longer while they are quiet.
+int next_wait_ms(unsigned filled, int wait_ms);
+
+}  // namespace patchbay::cmd

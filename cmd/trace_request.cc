@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+#include "trace_request.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <map>
+#include <set>
+
+#include "commands.h"
+#include "symbol/symbol.h"
+
+namespace patchbay::cmd {
+namespace {
+
+constexpr uint64_t kMostKb = uint64_t{4} << 20;
+
+bool parse_kb(std::string_view text, uint64_t* kb) {
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *kb);
+  return error == std::errc() && end == text.data() + text.size() && *kb > 0 && *kb < kMostKb;
+}
+
+bool is_instance_name(std::string_view name) {
+  return !name.empty() && name != "." && name != ".." && name.find('/') == name.npos;
+}
+
+// The option that an error is about, then its sentence.
+Error about(std::string_view option, const std::string& value, const Error& error) {
+  return user_error(error.errno_value,
+                    std::string(option) + " '" + value + "': " + error.message());
+}
+
+// A definition's error has a caret of its own: it begins a line.
+Status define_function(serve::Client& client, const std::string& definition) {
+  Status status = client.write_all("function_events", definition + "\n", false);
+  if (status.ok()) return status;
+  return user_error(status.error().errno_value,
+                    "-e '" + definition + "':\n" + status.error().message());
+}
+
+Result<std::vector<std::string>> available_events(serve::Client& client) {
+  Result<std::string> text = client.read_all("available_events");
+  if (!text.ok()) return text.error();
+  return split_lines(*text);
+}
+
+// Defines what is a function and returns the events that a request means, as SYSTEM:EVENT.
+Result<std::vector<std::string>> events_of(serve::Client& client, const EventRequest& event) {
+  Result<std::vector<std::string>> before = available_events(client);
+  if (!before.ok() || !event.is_function())
+    return before.ok() ? matching_events(*before, event.text) : before;
+  PB_TRY(define_function(client, event.text));
+  Result<std::vector<std::string>> after = available_events(client);
+  if (!after.ok()) return after;
+  std::set<std::string> old(before->begin(), before->end());
+  std::vector<std::string> added;
+  for (const std::string& name : *after) {
+    if (old.count(name) == 0) added.push_back(name);
+  }
+  if (!added.empty()) return added;
+  // Defined again as it was: it has the function's name.
+  std::string name = event.text.substr(0, event.text.find('('));
+  return matching_events(*after, "functions:" + name.substr(name.find_last_of(" :*&") + 1));
+}
+
+Status set_filter(serve::Client& client, const std::string& directory, const std::string& event,
+                  const std::string& filter) {
+  std::string path = event;
+  path.replace(path.find(':'), 1, "/");
+  return client.write_all(directory + "events/" + path + "/filter", filter, false);
+}
+
+Status apply_events(serve::Client& client, const InstanceRequest& request,
+                    AppliedRequest* applied) {
+  if (request.events.empty()) return {};
+  std::string directory = request.directory(), words;
+  Result<std::string> enabled = client.read_all(directory + "set_event");
+  if (!enabled.ok()) return enabled.error();
+  std::vector<std::string> lines = split_lines(*enabled);
+  std::set<std::string> on(lines.begin(), lines.end());
+  for (const EventRequest& event : request.events) {
+    Result<std::vector<std::string>> names = events_of(client, event);
+    if (!names.ok()) return names.error();
+    for (const std::string& name : *names) {
+      words += name + "\n";
+      bool filtered = !event.filter.empty();
+      if (filtered) {
+        Status set = set_filter(client, directory, name, event.filter);
+        if (!set.ok()) return about("-f", event.filter, set.error());
+      }
+      if (on.insert(name).second) applied->events.push_back({directory, name, filtered});
+    }
+  }
+  return client.write_all(directory + "set_event", words, false);
+}
+
+Status make_instance(serve::Client& client, const std::string& name, AppliedRequest* applied) {
+  Status made = client.make_directory("instances/" + name);
+  if (made.ok()) applied->instances.push_back("instances/" + name);
+  if (made.ok() || made.error().errno_value == EEXIST) return {};
+  return about("-B", name, made.error());
+}
+
+Status set_value(serve::Client& client, const std::string& path, std::string_view option,
+                 const std::string& value) {
+  Status set = client.write_all(path, value + "\n", false);
+  return set.ok() ? set : Status(about(option, value, set.error()));
+}
+
+Status apply_settings(serve::Client& client, const InstanceRequest& request,
+                      AppliedRequest* applied) {
+  std::string directory = request.directory(), tids;
+  if (!request.instance.empty()) PB_TRY(make_instance(client, request.instance, applied));
+  if (request.buffer_kb != 0)
+    PB_TRY(
+        set_value(client, directory + "buffer_size_kb", "-b", std::to_string(request.buffer_kb)));
+  if (!request.clock.empty())
+    PB_TRY(set_value(client, directory + "trace_clock", "-C", request.clock));
+  for (const std::string& tid : request.tids) tids += (tids.empty() ? "" : " ") + tid;
+  if (tids.empty()) return {};
+  Status set = client.write_all(directory + "set_event_pid", tids, true);
+  if (!set.ok()) return about("-P", tids, set.error());
+  applied->with_pids.push_back(directory);
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::string> split_lines(std::string_view text) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    size_t end = std::min(text.find('\n'), text.size());
+    lines.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+bool TraceRequest::is_ours(int letter) {
+  return letter != ':' && std::string_view(kLetters).find(char(letter)) != std::string_view::npos;
+}
+
+const char* TraceRequest::take(int letter, const char* value) {
+  InstanceRequest& current = instances_.back();
+  int tid = 0;
+  switch (letter) {
+    case 'e':
+      current.events.push_back({value, ""});
+      return *value ? nullptr : "-e takes an event.";
+    case 'f':
+      if (current.events.empty()) return "-f stands behind the -e whose events it filters.";
+      current.events.back().filter = value;
+      return nullptr;
+    case 'B':
+      if (!is_instance_name(value)) return "-B takes the name of an instance.";
+      instances_.emplace_back().instance = value;
+      return nullptr;
+    case 'C':
+      current.clock = value;
+      return nullptr;
+    case 'b':
+      return parse_kb(value, &current.buffer_kb) ? nullptr
+                                                 : "-b takes KB for one CPU, 1 to 4194303.";
+    default:
+      current.tids.emplace_back(value);
+      return parse_pid(value, &tid) ? nullptr : "-P takes a thread id.";
+  }
+}
+
+bool TraceRequest::has_events() const {
+  return std::any_of(instances_.begin(), instances_.end(),
+                     [](const InstanceRequest& request) { return !request.events.empty(); });
+}
+
+Result<std::vector<std::string>> matching_events(const std::vector<std::string>& available,
+                                                 const std::string& text) {
+  std::vector<std::string> found;
+  std::vector<std::string_view> candidates;
+  auto matches = [](const std::string& glob, const std::string& name) {
+    return ::fnmatch(glob.c_str(), name.c_str(), 0) == 0;
+  };
+  for (const std::string& line : available) {
+    size_t colon = line.find(':');
+    std::string system = line.substr(0, colon), name = line.substr(colon + 1);
+    bool is_it = text.find(':') != text.npos ? matches(text, line)
+                                             : matches(text, name) || matches(text, system);
+    if (is_it || text == "all") found.push_back(line);
+    candidates.push_back(line);
+  }
+  if (!found.empty()) return found;
+  std::string sentence = "There is no event '" + text + "' in the process";
+  std::vector<std::string> near = near_matches(text, candidates);
+  for (size_t i = 0; i < near.size(); i++) sentence += (i == 0 ? "; near: " : ", ") + near[i];
+  return user_error(ENOENT, sentence + ". A function is given with its arguments, as 'f(int a)'.");
+}
+
+Status apply_request(const TraceRequest& request, serve::Client& client, AppliedRequest* applied) {
+  for (const InstanceRequest& instance : request.instances()) {
+    PB_TRY(apply_settings(client, instance, applied));
+    PB_TRY(apply_events(client, instance, applied));
+  }
+  return {};
+}
+
+void stop_request(const AppliedRequest& applied, serve::Client& client) {
+  std::map<std::string, std::string> words;  // by instance
+  for (const AppliedRequest::Event& event : applied.events)
+    words[event.directory] += "!" + event.name + "\n";
+  for (const auto& [directory, text] : words)
+    (void)client.write_all(directory + "set_event", text, false);
+}
+
+void undo_request(const AppliedRequest& applied, serve::Client& client) {
+  stop_request(applied, client);
+  for (const AppliedRequest::Event& event : applied.events)
+    if (event.filtered) (void)set_filter(client, event.directory, event.name, "0");
+  for (const std::string& directory : applied.with_pids)
+    (void)client.write_all(directory + "set_event_pid", "", true);
+  for (const std::string& instance : applied.instances) (void)client.remove_directory(instance);
+}
+
+}  // namespace patchbay::cmd
