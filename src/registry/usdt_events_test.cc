@@ -101,10 +101,14 @@ class UsdtEventsTest : public test::RegistryTest {
     ASSERT_TRUE(events_->refresh().ok());
   }
   void TearDown() override {
-    if (registry_)
-      for (LiveEvent* event : registry_->events_of(top(), ""))
-        if (event->source == events_.get()) EXPECT_TRUE(enable(top(), event, false).ok());
+    if (registry_) switch_off();
     RegistryTest::TearDown();
+  }
+  void switch_off() {
+    for (LiveEvent* event : registry_->events_of(top(), "")) {
+      if (event->source != events_.get()) continue;
+      EXPECT_TRUE(enable(top(), event, false).ok());
+    }
   }
   LiveEvent* find(const char* name, const char* system = "sdt_pbtest") {
     return registry_->find_event(system, name);
