@@ -149,8 +149,10 @@ Status make_agent(Agent* agent) {
   agent->patcher = make_patcher();
   agent->functions = std::make_unique<FunctionEvents>(*agent->registry, *agent->patcher);
   agent->static_events = std::make_unique<StaticEvents>(*agent->registry, *agent->patcher);
+  agent->usdt_events = std::make_unique<UsdtEvents>(*agent->registry, *agent->patcher);
   agent->context = std::make_unique<tracefs::TreeContext>(
       tracefs::TreeContext{*agent->registry, *agent->functions, *agent->symbols});
+  agent->context->look_for_events = [agent] { agent->usdt_events->refresh(); };
   agent->root = tracefs::make_root(*agent->context);
   return {};
 }
@@ -263,6 +265,7 @@ void start() {
     std::lock_guard guard(agent->lock());
     find_static_events(agent);
     take_early_registrations(agent);
+    agent->usdt_events->refresh();
     apply_settings(agent);
   }
   bool serving = start_control_thread(agent);

@@ -15,6 +15,7 @@
 #include "registry/function_events.h"
 #include "registry/registry.h"
 #include "registry/static_events.h"
+#include "registry/usdt_events.h"
 #include "ring_buffer/ring_set.h"
 #include "serve/server.h"
 #include "symbol/symbol.h"
@@ -40,6 +41,7 @@ struct Agent {
   std::unique_ptr<Patcher> patcher;
   std::unique_ptr<FunctionEvents> functions;
   std::unique_ptr<StaticEvents> static_events;
+  std::unique_ptr<UsdtEvents> usdt_events;
   std::unique_ptr<tracefs::TreeContext> context;
   std::unique_ptr<tracefs::Directory> root;
   std::unique_ptr<serve::Server> server;

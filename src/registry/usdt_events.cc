@@ -98,7 +98,7 @@ void UsdtEvents::note_error(const std::string& command, const std::string& reaso
 
 // --- objects come and go
 
-Status UsdtEvents::refresh() {
+void UsdtEvents::refresh() {
   SymbolTable& symbols = registry_.symbols();
   symbols.refresh();
   const std::vector<Module*> now = symbols.modules();
@@ -109,7 +109,6 @@ Status UsdtEvents::refresh() {
     if (!has(now, module)) drop_module(module);
   for (Module* module : now)
     if (!has(modules_, module)) add_module(module);
-  return {};
 }
 
 void UsdtEvents::add_module(Module* module) {

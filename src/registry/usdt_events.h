@@ -36,7 +36,7 @@ class UsdtEvents : public EventSource {
   // Looks at what is loaded now: adds events of new objects (with their `:mod:` requests), removes
   // those of objects that are gone. Cheap when nothing has changed. What could not be added is
   // named in the top instance's error_log.
-  Status refresh();
+  void refresh();
 
   Status update(std::span<LiveEvent* const> changed) override;
 

@@ -31,7 +31,9 @@ class SetEventFile : public ArrayFile {
 
  protected:
   Status opened(TraceArray& array, uint32_t flags) override {
-    if ((flags & O_ACCMODE) == O_RDONLY || !(flags & O_TRUNC)) return {};
+    if ((flags & O_ACCMODE) == O_RDONLY) return {};
+    if (place_.tree->context.look_for_events) place_.tree->context.look_for_events();
+    if (!(flags & O_TRUNC)) return {};
     return registry().clear_set_event(array);
   }
 };
