@@ -17,6 +17,7 @@
 #include "output/trace_clock_convert.h"
 #include "output/trace_text.h"
 #include "tracefs/root.h"
+#include "tracefs/writer.h"
 
 namespace patchbay::tracefs {
 
@@ -46,6 +47,7 @@ class TreeState {
 
   // How many open `trace` files have paused an instance (option pause-on-trace).
   std::unordered_map<const TraceArray*, uint32_t> pausing;
+  WriterNames writer_names;
 
  private:
   struct StringHash : std::hash<std::string_view> {

@@ -13,6 +13,7 @@ namespace patchbay::tracefs {
 namespace {
 
 constexpr const char kUnknownComm[] = "<...>";
+constexpr size_t kMostWriters = 1024;
 constexpr std::string_view kTgidLine = "\nTgid:\t";
 
 // The first bytes of /proc/TID/NAME; empty when the thread is gone.
@@ -37,12 +38,20 @@ uint32_t tgid_of(const std::string& status) {
 
 }  // namespace
 
-const Registry::Writer& WriterNames::of(const Caller& caller) {
-  if (known_ && asked_ == caller.tid) return writer_;
-  uint32_t tid = caller.tid != 0 ? caller.tid : uint32_t(::getpid());
+const Registry::Writer& WriterNames::of(uint32_t tid) {
   std::string comm = proc_text(tid, "comm");
   if (!comm.empty() && comm.back() == '\n') comm.pop_back();
-  writer_ = {tid, tgid_of(proc_text(tid, "status")), comm.empty() ? kUnknownComm : comm};
+  if (comm.empty()) comm = kUnknownComm;
+  auto known = writers_.find(tid);
+  if (known != writers_.end() && known->second.comm == comm) return known->second;
+  if (writers_.size() >= kMostWriters) writers_.clear();
+  Registry::Writer writer{tid, tgid_of(proc_text(tid, "status")), std::move(comm)};
+  return writers_[tid] = std::move(writer);
+}
+
+const Registry::Writer& FileWriter::of(const Caller& caller) {
+  if (known_ && asked_ == caller.tid) return writer_;
+  writer_ = names_.of(caller.tid != 0 ? caller.tid : uint32_t(::getpid()));
   known_ = true;
   asked_ = caller.tid;
   return writer_;

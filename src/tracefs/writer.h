@@ -4,18 +4,32 @@
 // gives.
 #pragma once
 
+#include <unordered_map>
+
 #include "registry/registry.h"
 #include "tracefs/tree.h"
 
 namespace patchbay::tracefs {
 
-// Of one open file: the same thread is looked up once, because a program that writes markers writes
-// many. Caller.tid 0 is the process itself.
+// Of all markers of a tree. A thread's name is read again each time that a file is opened (threads
+// are renamed by exec); its process only when the name is another one.
 class WriterNames {
  public:
+  const Registry::Writer& of(uint32_t tid);
+
+ private:
+  std::unordered_map<uint32_t, Registry::Writer> writers_;
+};
+
+// Of one open file: the same thread is looked up once, because a program that writes markers writes
+// many. Caller.tid 0 is the process itself.
+class FileWriter {
+ public:
+  explicit FileWriter(WriterNames& names) : names_(names) {}
   const Registry::Writer& of(const Caller& caller);
 
  private:
+  WriterNames& names_;
   bool known_ = false;
   uint32_t asked_ = 0;
   Registry::Writer writer_;

@@ -24,7 +24,7 @@ class InjectFile : public ArrayFile {
   }
 
  private:
-  WriterNames writer_;
+  FileWriter writer_{place_.tree->writer_names};
 };
 
 }  // namespace

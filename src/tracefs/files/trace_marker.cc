@@ -23,7 +23,7 @@ class MarkerFile : public ArrayFile {
 
  private:
   const WriteMarker write_;
-  WriterNames writer_;
+  FileWriter writer_{place_.tree->writer_names};
 };
 
 }  // namespace
