@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "arch/x86_64/decoder.h"
+#include "symbol/sdt_notes.h"
 
 namespace patchbay {
 namespace {
@@ -62,7 +63,7 @@ ModuleCode::ModuleCode(Module& module) : functions_(module.functions()) {
     range.hit.resize((last - first) / 64 + 1);
     ranges_.push_back(std::move(range));
   }
-  mark_entries();
+  mark_entries(module);
   for (Range& range : ranges_) scan(&range);
   std::sort(far_.begin(), far_.end(),
             [](const FarBranch& a, const FarBranch& b) { return a.target < b.target; });
@@ -85,15 +86,16 @@ std::string_view ModuleCode::code_at(uint64_t address) const {
   return range ? range->code.substr(address - range->first) : std::string_view();
 }
 
-void ModuleCode::mark_entries() {
-  for (const FunctionSymbol& function : functions_) {
-    auto* range = const_cast<Range*>(range_of(function.address));
-    if (!range) continue;
-    for (uint64_t i = 1; i <= kWatchedBytes; i++) {
-      const uint64_t at = function.address + i;
-      if (at < range->last) set_bit(&range->entry_bytes, at - range->first);
-    }
-  }
+void ModuleCode::mark(uint64_t address) {
+  auto* range = const_cast<Range*>(range_of(address));
+  if (!range) return;
+  for (uint64_t at = address + 1; at <= address + kWatchedBytes && at < range->last; at++)
+    set_bit(&range->entry_bytes, at - range->first);
+}
+
+void ModuleCode::mark_entries(Module& module) {
+  for (const FunctionSymbol& function : functions_) mark(function.address);
+  for (const SdtNote& note : module.sdt_notes()) mark(note.address);
 }
 
 void ModuleCode::note(Range* range, uint64_t target, uint64_t source, bool far) {
@@ -199,6 +201,34 @@ bool ModuleCode::confirm(uint64_t source, uint64_t first, uint64_t last) const {
     at += insn.length;
   }
   return true;
+}
+
+// The function that holds the address, from its entry to the next one: where its jumps leave it.
+// False when an indirect jump is among them, or bytes that are no instruction.
+bool ModuleCode::walk_function(uint64_t address, std::vector<uint64_t>* jumps_out) const {
+  const Range* range = range_of(address);
+  const long index = function_before(address);
+  if (!range || index < 0 || symbols_[index].address < range->first) return false;
+  const uint64_t start = symbols_[index].address, end = next_entry(address);
+  for (uint64_t at = start; at < end;) {
+    Insn insn;
+    const uint8_t* code = bytes_of(range->code) + (at - range->first);
+    if (!decode_insn(code, std::min<uint64_t>(kMaxInsnLength, range->last - at), at, &insn))
+      return false;
+    if (insn.kind == InsnKind::kIndirectJump || insn.kind == InsnKind::kUnsupported) return false;
+    const bool jumps = insn.is_direct_branch() && insn.kind != InsnKind::kCall;
+    if (jumps && (insn.target < start || insn.target >= end)) jumps_out->push_back(insn.target);
+    at += insn.length;
+  }
+  return true;
+}
+
+bool ModuleCode::has_hidden_entries(uint64_t address) const {
+  std::vector<uint64_t> jumps, further;
+  if (!walk_function(address, &jumps)) return true;
+  for (uint64_t target : jumps)
+    if (range_of(target) && !walk_function(target, &further)) return true;
+  return false;
 }
 
 bool ModuleCode::loops_to(uint64_t start, uint64_t end, uint64_t target) const {

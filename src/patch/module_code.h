@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A module's text as the planner looks at it: which bytes behind function entries some direct
-// branch may land on. One pass over the raw bytes marks candidates; the few that matter are
+// A module's text as the planner looks at it: which bytes behind function entries and USDT probes
+// some direct branch may land on. One pass over the raw bytes marks candidates; the few that matter are
 // confirmed by decoding when a function there is planned.
 #pragma once
 
@@ -30,6 +30,10 @@ class ModuleCode {
   uint64_t previous_entry(uint64_t address) const;
   // A direct branch or call somewhere in the module lands in [first, last).
   bool branch_into(uint64_t first, uint64_t last) const;
+  // Code around `address` may be entered at places that no direct branch names: the function that
+  // it lies in, or one that it jumps to or comes from (its cold part), has an indirect jump, or
+  // cannot be decoded.
+  bool has_hidden_entries(uint64_t address) const;
   // A jump (not a call) within [start, end) of the function goes to `target`.
   bool loops_to(uint64_t start, uint64_t end, uint64_t target) const;
   // Where the last instruction before `limit`, decoded from `start`, ends, padding left out; 0 when
@@ -40,7 +44,7 @@ class ModuleCode {
   struct Range {
     uint64_t first, last;
     std::string_view code;
-    std::vector<uint64_t> entry_bytes;  // bit per byte: 1..8 bytes behind a function's entry
+    std::vector<uint64_t> entry_bytes;  // bit per byte: 1..8 bytes behind an entry or a probe
     std::vector<uint64_t> hit;          // bit per byte: a rel8 or rel32 candidate lands here
   };
   struct FarBranch {
@@ -48,7 +52,9 @@ class ModuleCode {
   };
 
   const Range* range_of(uint64_t address) const;
-  void mark_entries();
+  void mark_entries(Module& module);
+  void mark(uint64_t address);
+  bool walk_function(uint64_t address, std::vector<uint64_t>* jumps_out) const;
   void scan(Range* range);
   void note(Range* range, uint64_t target, uint64_t source, bool far);
   bool confirm(uint64_t source, uint64_t first, uint64_t last) const;

@@ -243,11 +243,21 @@ SitePlan differs(SitePlan plan) {
   return refused(std::move(plan), std::move(reason));
 }
 
-// Why the instructions behind a probe's nop may not be displaced with it; null: nothing is known to
-// go there. One instruction alone is always right.
-const char* jump_over_probe(const ModuleCode&, uint64_t, const Walk& jump) {
+// Why the instructions behind a probe's nop may not be displaced with it; null: nothing can come to
+// them but through the nop. One instruction alone is always right.
+const char* jump_over_probe(const ModuleCode& code, const EntryWalker& walker, const Walk& jump,
+                            bool has_landing_pads) {
+  const uint64_t address = jump.run.from;
   if (jump.run.count == 1) return nullptr;
-  return "the nop is shorter than a jump";
+  for (int i = 1; i < jump.run.count; i++) {
+    Insn insn;
+    if (!walker.decode(jump.run.offset[i], &insn) || insn.kind == InsnKind::kNop)
+      return "another nop, perhaps a probe, follows";
+  }
+  if (has_landing_pads) return "exceptions may land behind the nop";
+  if (code.branch_into(address + 1, address + kJumpSize)) return "a branch lands behind the nop";
+  if (code.has_hidden_entries(address)) return "an indirect jump may land behind the nop";
+  return nullptr;
 }
 
 }  // namespace
@@ -292,7 +302,7 @@ SitePlan plan_key(uint64_t address, uint64_t target) {
   return plan;
 }
 
-// A nop as long as a jump becomes one; a shorter one traps.
+// A nop becomes a jump where nothing but the nop leads to what is displaced with it; else it traps.
 SitePlan SitePlanner::plan_probe(Module& module, uint64_t address) {
   SitePlan plan;
   plan.entry = plan.patch_address = address;
@@ -306,7 +316,8 @@ SitePlan SitePlanner::plan_probe(Module& module, uint64_t address) {
   Walk walk = walker.walk(nop.length);
   if (walk.problem) return refused(std::move(plan), walk.problem);
   Walk jump = walker.walk(kJumpSize);
-  const char* no_jump = jump.problem ? jump.problem : jump_over_probe(code, address, jump);
+  const char* no_jump =
+      jump.problem ? jump.problem : jump_over_probe(code, walker, jump, module.has_landing_pads());
   if (!no_jump) {
     take_run(jump, SiteKind::kProbeJump, &plan);
   } else if (state.is_libc) {

@@ -211,6 +211,17 @@ constexpr const char* kLibrary = R"(
 #include <sys/sdt.h>
 unsigned short pblib_hit_semaphore __attribute__((section(".probes")));
 int pblib_call(int a) { STAP_PROBE1(pblib, hit, a); return a + pblib_hit_semaphore; }
+unsigned short pblib_jumped_semaphore __attribute__((section(".probes")));
+int pblib_jump(int a) {
+  static void *const places[] = {&&x, &&y, &&z};
+  int sum = 0;
+again:
+  if (a < 0) return sum;
+  goto *places[a-- % 3];
+x: STAP_PROBE1(pblib, jumped, a);
+y: sum += 1; goto again;
+z: sum += 2; goto again;
+}
 )";
 
 TEST_F(UsdtEventsTest, LibrariesComeAndGo) {
@@ -229,7 +240,17 @@ TEST_F(UsdtEventsTest, LibrariesComeAndGo) {
     EXPECT_EQ(hit->module, "libpbusdt.so");
     ASSERT_TRUE(enable(top(), hit).ok());
     EXPECT_EQ(call(round), round + 1) << "its semaphore";
-    EXPECT_EQ(recorded().size(), size_t(round) + 1);
+    // There is nothing that could come to the instructions behind the nop but the nop.
+    EXPECT_NE(events_->sites().find(" probe-jump sdt_pblib:hit on\n"), std::string::npos)
+        << events_->sites();
+    EXPECT_EQ(recorded().size(), size_t(round) * 3 + 1);
+    LiveEvent* jumped = find("jumped", "sdt_pblib");
+    auto jump = reinterpret_cast<int (*)(int)>(::dlsym(handle, "pblib_jump"));
+    ASSERT_TRUE(enable(top(), jumped).ok());
+    EXPECT_NE(events_->sites().find(" probe-int3 sdt_pblib:jumped on\n"), std::string::npos)
+        << events_->sites();
+    EXPECT_EQ(jump(5), 8);
+    EXPECT_EQ(recorded().size(), size_t(round) * 3 + 3);
     if (round % 2) {
       ASSERT_TRUE(enable(top(), hit, false).ok());
       EXPECT_EQ(call(7), 7);

@@ -270,6 +270,11 @@ std::vector<SdtNote> ElfModule::sdt_notes() {
   return notes;
 }
 
+bool ElfModule::has_landing_pads() {
+  open();
+  return !image_ || image_->sections().empty() || image_->find_section(".gcc_except_table");
+}
+
 OtherUse ElfModule::find_other_use(std::string_view name) {
   open_debug_file();
   if (!image_ || name.empty()) return OtherUse::kNone;
