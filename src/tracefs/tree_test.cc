@@ -59,5 +59,21 @@ TEST(Lookup, PathsLeadWhereTheySay) {
   for (const auto& row : table) EXPECT_EQ(walk(row.path), row.expected) << row.path;
 }
 
+TEST(File, ATextIsReadOnceAndServedInPieces) {
+  NamedFile file("abcdefg");
+  EXPECT_EQ(*file.read_next(3, ReadMode::kAny), "abc");
+  EXPECT_EQ(*file.read_next(0, ReadMode::kAny), "");
+  EXPECT_EQ(*file.read_next(100, ReadMode::kWholePage), "defg");
+  EXPECT_EQ(*file.read_next(100, ReadMode::kAny), "");
+  EXPECT_EQ(file.write("x").error().errno_value, EINVAL);
+  EXPECT_EQ(file.ioctl(0).error().errno_value, ENOTTY);
+}
+
+TEST(Directory, RefusesToBeChanged) {
+  DeepDirectory root("");
+  EXPECT_EQ(root.make_directory("x").error().errno_value, EPERM);
+  EXPECT_EQ(root.remove_directory("d").error().errno_value, EPERM);
+}
+
 }  // namespace
 }  // namespace patchbay::tracefs

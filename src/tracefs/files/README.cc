@@ -11,7 +11,7 @@ constexpr const char kText[] =
     "patchbay mini-HOWTO:\n\n"
     "This is the tracefs of one process: what it says of the kernel is true of that process.\n"
     "Files belong to the user of the process. A mount can give them to a group:\n\n"
-    "\t patchbay mount [-o [gid=<gid>]] --pid PID DIR\n\n"
+    "\t patchbay mount [-o [gid=<gid>]] -p PID DIR\n\n"
     "# echo 0 > tracing_on : stop recording\n"
     "# echo 1 > tracing_on : go on\n\n"
     " Important files:\n"

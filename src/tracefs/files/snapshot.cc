@@ -34,7 +34,11 @@ class SnapshotFile : public ArrayFile {
   }
   uint32_t mode() const override { return kWritable; }
 
-  Result<std::string> read() override { return help(*held()); }
+  Result<std::string> read() override {
+    Result<TraceArray*> found = array();
+    if (!found.ok()) return found.error();
+    return help(**found);
+  }
   Result<std::string> read_next(size_t size, ReadMode mode) override {
     if (!held() || !reading_) return user_error(EBADF, "The file is not open for reading.");
     if (size == 0) return std::string();
