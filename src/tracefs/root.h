@@ -23,8 +23,8 @@ struct TreeContext {
   SymbolTable& symbols;
   // debug/status, absent while this is empty: `key: value` lines about the agent itself.
   std::function<std::string()> status;
-  // Finds the events of objects that were loaded without telling (USDT probes); may be empty. Called
-  // where somebody asks what events there are.
+  // Finds the events of objects that were loaded without telling (USDT probes); may be empty.
+  // Called where somebody asks what events there are.
   std::function<void()> look_for_events;
 };
 
