@@ -6,8 +6,8 @@
  * start label and its committed label the kernel sends the thread to the abort label when it was
  * preempted, migrated or took a signal. Everything before the last store writes only where no
  * reader looks yet (beyond publish, the slot that publish does not name, the next sub-buffer):
- * starting again is harmless. *rings is read inside the sequence, so whoever changes it and then asks for
- * membarrier(RSEQ) knows that nobody is still on his way into the old set.
+ * starting again is harmless. *rings is read inside the sequence, so whoever changes it and then
+ * asks for membarrier(RSEQ) knows that nobody is still on his way into the old set.
  * ring_publish_locked() in ring_write_hot.cc is the same algorithm in C; abi/buffer_abi.h has the
  * protocol.
  *
