@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // A module's text as the planner looks at it: which bytes behind function entries and USDT probes
-// some direct branch may land on. One pass over the raw bytes marks candidates; the few that matter are
-// confirmed by decoding when a function there is planned.
+// some direct branch may land on. One pass over the raw bytes marks candidates; the few that matter
+// are confirmed by decoding when a function there is planned.
 #pragma once
 
 #include <cstdint>

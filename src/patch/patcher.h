@@ -27,7 +27,7 @@ enum class SiteKind : uint8_t {
   kTrap,       // int3
   kRefused,    // not traced; see reason
   kKey,        // a 5-byte nop that becomes a jmp to `target` (static events): no stub
-  kProbeTrap,  // int3 on a nop inside a function (USDT): continues in a stub that then runs behind it
+  kProbeTrap,  // int3 on a nop inside a function (USDT)
   kProbeJump,  // the same with a jmp over the nop and what follows it, where that is provably safe
 };
 // "sled" "jump" "short-jump" "int3" "refused" "key" "probe-int3" "probe-jump"
@@ -73,11 +73,11 @@ class Patcher {
   // Decides how `function` can be patched, from its original bytes and the symbols around it.
   virtual SitePlan plan(Module& module, const FunctionSymbol& function) = 0;
   // A static event's nop at `address`, to become `jmp target`. Refused when there is neither the
-  // 5-byte nop (0f 1f 44 00 00) nor that jmp, or when target is out of reach. A SiteChange of such a
-  // site has a prologue that is not called: present = jump, empty = nop.
+  // 5-byte nop (0f 1f 44 00 00) nor that jmp, or when target is out of reach. A SiteChange of such
+  // a site has a prologue that is not called: present = jump, empty = nop.
   virtual SitePlan plan_key(uint64_t address, uint64_t target) = 0;
-  // A nop (USDT probe) anywhere inside a function. The prologue of such a site must keep flags and
-  // the red zone: it is emitted behind `lea -128(%rsp), %rsp` and followed by the reverse.
+  // A nop (USDT probe) anywhere inside a function. The prologue of such a site must keep all
+  // registers and flags; apply() puts it behind `lea -128(%rsp), %rsp` and the reverse behind it.
   virtual SitePlan plan_probe(Module& module, uint64_t address) = 0;
   // One transaction for all changes: verify every old byte; if one place has unexpected bytes
   // nothing at all is changed there and it is reported in refusals, the others go on. A site that
