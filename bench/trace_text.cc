@@ -29,7 +29,8 @@ std::string make_record(int i) {
 
 void TracePipe(benchmark::State& state) {
   EventCall call{"app", "write_done", 900, common_fields(), {}, ""};
-  call.fields = {{"int", "fd", 8, 4, true}, {"__data_loc char[]", "name", 12, 4},
+  call.fields = {{"int", "fd", 8, 4, true},
+                 {"__data_loc char[]", "name", 12, 4},
                  {"unsigned int", "size", 16, 4}};
   call.print_fmt = "\"fd=%d name=%s size=%u\", REC->fd, __get_str(name), REC->size";
   TraceTextSources sources;

@@ -10,8 +10,7 @@ namespace {
 constexpr size_t kCacheSize = 4096;
 }
 
-AddressText::AddressText(AddressNames* names, bool escape)
-    : names_(names), escape_(escape) {}
+AddressText::AddressText(AddressNames* names, bool escape) : names_(names), escape_(escape) {}
 
 void AddressText::drop() {
   for (Entry& entry : cache_) entry.plain.clear();

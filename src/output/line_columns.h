@@ -36,10 +36,10 @@ void put_header(std::string* out, const TraceOptions& options, bool latency_form
 struct LatencyLine {
   std::string_view comm;
   uint32_t cpu = 0;
-  uint64_t index = 0;     // of the event
-  uint64_t time = 0;      // in the clock's unit …
-  uint64_t start = 0;     // … when the buffer was last cleared …
-  uint64_t next = 0;      // … and of the event behind this one
+  uint64_t index = 0;  // of the event
+  uint64_t time = 0;   // in the clock's unit …
+  uint64_t start = 0;  // … when the buffer was last cleared …
+  uint64_t next = 0;   // … and of the event behind this one
   bool in_ns = true;
   bool verbose = false;
 };

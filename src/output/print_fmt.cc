@@ -104,7 +104,9 @@ std::span<const uint8_t> Runner::field_bytes(const FieldRef& ref) const {
   std::span<const uint8_t> rest = record_.subspan(ref.offset);
   bool data_loc = ref.kind == FieldRef::Kind::kDataLoc;
   if (!data_loc && ref.kind != FieldRef::Kind::kRelLoc)
-    return ref.kind == FieldRef::Kind::kRestText ? rest : rest.first(std::min<size_t>(ref.size, rest.size()));
+    return ref.kind == FieldRef::Kind::kRestText
+               ? rest
+               : rest.first(std::min<size_t>(ref.size, rest.size()));
   if (rest.size() < 4) return {};
   uint32_t where = load<uint32_t>(rest.data());
   size_t begin = (where & 0xffff) + (data_loc ? 0 : size_t(ref.offset) + 4), size = where >> 16;
@@ -208,20 +210,34 @@ Value Runner::eval_binary(const FmtNode& node) {
   auto arithmetic = [&](uint64_t result) { return number_value(result, width, is_unsigned); };
   auto comparison = [](bool result) { return number_value(result, 4, false); };
   switch (node.op) {
-    case FmtOp::kMultiply: return arithmetic(a.number * b.number);
-    case FmtOp::kDivide: return arithmetic(divide(a, b, is_unsigned, false));
-    case FmtOp::kModulo: return arithmetic(divide(a, b, is_unsigned, true));
-    case FmtOp::kAdd: return arithmetic(a.number + b.number);
-    case FmtOp::kSubtract: return arithmetic(a.number - b.number);
-    case FmtOp::kBitAnd: return arithmetic(a.number & b.number);
-    case FmtOp::kBitXor: return arithmetic(a.number ^ b.number);
-    case FmtOp::kBitOr: return arithmetic(a.number | b.number);
-    case FmtOp::kLess: return comparison(less(a, b, is_unsigned));
-    case FmtOp::kLessEqual: return comparison(!less(b, a, is_unsigned));
-    case FmtOp::kGreater: return comparison(less(b, a, is_unsigned));
-    case FmtOp::kGreaterEqual: return comparison(!less(a, b, is_unsigned));
-    case FmtOp::kEqual: return comparison(a.number == b.number);
-    default: return comparison(a.number != b.number);
+    case FmtOp::kMultiply:
+      return arithmetic(a.number * b.number);
+    case FmtOp::kDivide:
+      return arithmetic(divide(a, b, is_unsigned, false));
+    case FmtOp::kModulo:
+      return arithmetic(divide(a, b, is_unsigned, true));
+    case FmtOp::kAdd:
+      return arithmetic(a.number + b.number);
+    case FmtOp::kSubtract:
+      return arithmetic(a.number - b.number);
+    case FmtOp::kBitAnd:
+      return arithmetic(a.number & b.number);
+    case FmtOp::kBitXor:
+      return arithmetic(a.number ^ b.number);
+    case FmtOp::kBitOr:
+      return arithmetic(a.number | b.number);
+    case FmtOp::kLess:
+      return comparison(less(a, b, is_unsigned));
+    case FmtOp::kLessEqual:
+      return comparison(!less(b, a, is_unsigned));
+    case FmtOp::kGreater:
+      return comparison(less(b, a, is_unsigned));
+    case FmtOp::kGreaterEqual:
+      return comparison(!less(a, b, is_unsigned));
+    case FmtOp::kEqual:
+      return comparison(a.number == b.number);
+    default:
+      return comparison(a.number != b.number);
   }
 }
 
@@ -361,24 +377,35 @@ Value Runner::eval_other(const FmtNode& node) {
 Value Runner::eval(uint32_t index) {
   const FmtNode& node = program_.nodes[index];
   switch (node.op) {
-    case FmtOp::kNumber: return number_value(node.number, node.width, node.is_unsigned);
+    case FmtOp::kNumber:
+      return number_value(node.number, node.width, node.is_unsigned);
     case FmtOp::kField:
-    case FmtOp::kArray: return eval_field(node.ref);
-    case FmtOp::kIndex: return eval_index(node);
+    case FmtOp::kArray:
+      return eval_field(node.ref);
+    case FmtOp::kIndex:
+      return eval_index(node);
     case FmtOp::kCast:
-    case FmtOp::kPointer: return eval_cast(node);
-    case FmtOp::kFlags: return eval_flags(node);
-    case FmtOp::kSymbolic: return eval_symbolic(node);
-    case FmtOp::kHexBytes: return eval_hex_bytes(node);
-    case FmtOp::kPrintArray: return eval_array(node);
-    case FmtOp::kBitmask: return eval_bitmask(node.ref);
-    case FmtOp::kStack: return eval_stack(node.ref);
+    case FmtOp::kPointer:
+      return eval_cast(node);
+    case FmtOp::kFlags:
+      return eval_flags(node);
+    case FmtOp::kSymbolic:
+      return eval_symbolic(node);
+    case FmtOp::kHexBytes:
+      return eval_hex_bytes(node);
+    case FmtOp::kPrintArray:
+      return eval_array(node);
+    case FmtOp::kBitmask:
+      return eval_bitmask(node.ref);
+    case FmtOp::kStack:
+      return eval_stack(node.ref);
     case FmtOp::kSocketAddress: {
       Value value = eval_field(node.ref);
       value.elem = 1;
       return value;
     }
-    default: return eval_other(node);
+    default:
+      return eval_other(node);
   }
 }
 
@@ -404,16 +431,17 @@ void Runner::put_integer(std::string* out, const FmtStep& step, uint64_t number,
   if (step.kind == FmtStep::Kind::kUpperHex)
     for (char* c = digits; c < end; c++) *c = *c >= 'a' ? char(*c - 32) : *c;
   std::string_view text(digits, size_t(end - digits));
-  std::string_view sign = negative                 ? "-"
-                          : is_signed && step.plus ? "+"
-                          : is_signed && step.blank ? " "
-                          : !step.alternate         ? ""
-                          : step.kind == FmtStep::Kind::kHex      ? "0x"
-                          : step.kind == FmtStep::Kind::kUpperHex ? "0X"
+  std::string_view sign = negative                                       ? "-"
+                          : is_signed && step.plus                       ? "+"
+                          : is_signed && step.blank                      ? " "
+                          : !step.alternate                              ? ""
+                          : step.kind == FmtStep::Kind::kHex             ? "0x"
+                          : step.kind == FmtStep::Kind::kUpperHex        ? "0X"
                           : step.kind == FmtStep::Kind::kOctal && number ? "0"
                                                                          : "";
   if (precision == 0 && number == 0) text = {};
-  size_t zeros = precision > 0 && size_t(precision) > text.size() ? size_t(precision) - text.size() : 0;
+  size_t zeros =
+      precision > 0 && size_t(precision) > text.size() ? size_t(precision) - text.size() : 0;
   size_t used = sign.size() + zeros + text.size();
   size_t fill = width > 0 && size_t(width) > used ? size_t(width) - used : 0;
   bool zero_fill = step.zero && !step.left && precision < 0;
@@ -458,7 +486,9 @@ void Runner::put_real(std::string* out, const FmtStep& step, const Value& value,
   put_filled(out, text, width, step.left, step.zero && !step.left && real >= 0 ? '0' : ' ');
 }
 
-std::span<const uint8_t> pointed_bytes(const Value& value) { return value.made ? std::span<const uint8_t>{} : value.bytes; }
+std::span<const uint8_t> pointed_bytes(const Value& value) {
+  return value.made ? std::span<const uint8_t>{} : value.bytes;
+}
 
 void put_ip4(std::string* out, std::span<const uint8_t> bytes, bool leading_zeros) {
   for (size_t i = 0; i < 4; i++) {
@@ -525,7 +555,9 @@ void put_socket_address(std::string* out, std::span<const uint8_t> bytes, std::s
 
 void put_mac(std::string* out, std::span<const uint8_t> bytes, std::string_view suffix) {
   bool reversed = suffix.find('R') != std::string_view::npos;
-  char between = suffix.starts_with('m') ? '\0' : suffix.find('F') != std::string_view::npos ? '-' : ':';
+  char between = suffix.starts_with('m')                      ? '\0'
+                 : suffix.find('F') != std::string_view::npos ? '-'
+                                                              : ':';
   for (size_t i = 0; i < 6; i++) {
     if (i && between) *out += between;
     size_t at = reversed ? 5 - i : i;
@@ -578,7 +610,7 @@ void Runner::put_pointer(std::string* out, const FmtStep& step, const Value& val
       value.kind == Value::Kind::kNumber) {
     const AddressText::Entry& entry = context_->addresses->of(value.number);
     bool offset = letter == 'S' || letter == 'F' || letter == 'B';
-    *out += !offset              ? entry.plain
+    *out += !offset               ? entry.plain
             : context_->trace_cmd ? entry.offset
             : entry.address       ? entry.full
                                   : entry.plain;

@@ -17,7 +17,7 @@ namespace {
 constexpr uint32_t kBad = UINT32_MAX;
 constexpr size_t kMaxText = 1u << 20;
 constexpr size_t kMaxNodes = 1u << 16;
-constexpr int kMaxDepth = 200;        // of the parser's recursion
+constexpr int kMaxDepth = 200;         // of the parser's recursion
 constexpr uint16_t kMaxNesting = 256;  // of the program's
 constexpr int kMaxWidth = 4096;
 
@@ -33,24 +33,66 @@ int hex_value(char c) {
 
 struct TypeWord {
   std::string_view word;
-  uint8_t width;  // 0: says nothing of the size
+  uint8_t width;       // 0: says nothing of the size
   int8_t is_unsigned;  // -1: says nothing of it
 };
 constexpr TypeWord kTypeWords[] = {
-    {"unsigned", 0, 1}, {"signed", 0, 0},    {"const", 0, -1},   {"volatile", 0, -1},
-    {"struct", 0, -1},  {"enum", 4, -1},     {"union", 0, -1},   {"void", 1, 1},
-    {"char", 1, -1},    {"bool", 1, 1},      {"_Bool", 1, 1},    {"short", 2, -1},
-    {"int", 0, -1},     {"long", 8, -1},     {"float", 4, -1},   {"double", 8, -1},
-    {"u8", 1, 1},       {"u16", 2, 1},       {"u32", 4, 1},      {"u64", 8, 1},
-    {"s8", 1, 0},       {"s16", 2, 0},       {"s32", 4, 0},      {"s64", 8, 0},
-    {"__u8", 1, 1},     {"__u16", 2, 1},     {"__u32", 4, 1},    {"__u64", 8, 1},
-    {"__s8", 1, 0},     {"__s16", 2, 0},     {"__s32", 4, 0},    {"__s64", 8, 0},
-    {"uint8_t", 1, 1},  {"uint16_t", 2, 1},  {"uint32_t", 4, 1}, {"uint64_t", 8, 1},
-    {"int8_t", 1, 0},   {"int16_t", 2, 0},   {"int32_t", 4, 0},  {"int64_t", 8, 0},
-    {"size_t", 8, 1},   {"ssize_t", 8, 0},   {"loff_t", 8, 0},   {"pid_t", 4, 0},
-    {"dev_t", 4, 1},    {"gfp_t", 4, 1},     {"umode_t", 2, 1},  {"uintptr_t", 8, 1},
-    {"sector_t", 8, 1}, {"blkcnt_t", 8, 1},  {"ino_t", 8, 1},    {"pgoff_t", 8, 1},
-    {"dma_addr_t", 8, 1}, {"phys_addr_t", 8, 1}, {"resource_size_t", 8, 1}, {"ktime_t", 8, 0},
+    {"unsigned", 0, 1},
+    {"signed", 0, 0},
+    {"const", 0, -1},
+    {"volatile", 0, -1},
+    {"struct", 0, -1},
+    {"enum", 4, -1},
+    {"union", 0, -1},
+    {"void", 1, 1},
+    {"char", 1, -1},
+    {"bool", 1, 1},
+    {"_Bool", 1, 1},
+    {"short", 2, -1},
+    {"int", 0, -1},
+    {"long", 8, -1},
+    {"float", 4, -1},
+    {"double", 8, -1},
+    {"u8", 1, 1},
+    {"u16", 2, 1},
+    {"u32", 4, 1},
+    {"u64", 8, 1},
+    {"s8", 1, 0},
+    {"s16", 2, 0},
+    {"s32", 4, 0},
+    {"s64", 8, 0},
+    {"__u8", 1, 1},
+    {"__u16", 2, 1},
+    {"__u32", 4, 1},
+    {"__u64", 8, 1},
+    {"__s8", 1, 0},
+    {"__s16", 2, 0},
+    {"__s32", 4, 0},
+    {"__s64", 8, 0},
+    {"uint8_t", 1, 1},
+    {"uint16_t", 2, 1},
+    {"uint32_t", 4, 1},
+    {"uint64_t", 8, 1},
+    {"int8_t", 1, 0},
+    {"int16_t", 2, 0},
+    {"int32_t", 4, 0},
+    {"int64_t", 8, 0},
+    {"size_t", 8, 1},
+    {"ssize_t", 8, 0},
+    {"loff_t", 8, 0},
+    {"pid_t", 4, 0},
+    {"dev_t", 4, 1},
+    {"gfp_t", 4, 1},
+    {"umode_t", 2, 1},
+    {"uintptr_t", 8, 1},
+    {"sector_t", 8, 1},
+    {"blkcnt_t", 8, 1},
+    {"ino_t", 8, 1},
+    {"pgoff_t", 8, 1},
+    {"dma_addr_t", 8, 1},
+    {"phys_addr_t", 8, 1},
+    {"resource_size_t", 8, 1},
+    {"ktime_t", 8, 0},
 };
 
 const TypeWord* find_type_word(std::string_view word) {
@@ -66,12 +108,12 @@ struct Binary {
 };
 // Longer ones first.
 constexpr Binary kBinaries[] = {
-    {"||", 1, FmtOp::kOr},          {"&&", 2, FmtOp::kAnd},       {"==", 6, FmtOp::kEqual},
-    {"!=", 6, FmtOp::kNotEqual},    {"<<", 8, FmtOp::kShiftLeft}, {">>", 8, FmtOp::kShiftRight},
-    {"<=", 7, FmtOp::kLessEqual},   {">=", 7, FmtOp::kGreaterEqual}, {"|", 3, FmtOp::kBitOr},
-    {"^", 4, FmtOp::kBitXor},       {"&", 5, FmtOp::kBitAnd},     {"<", 7, FmtOp::kLess},
-    {">", 7, FmtOp::kGreater},      {"+", 9, FmtOp::kAdd},        {"-", 9, FmtOp::kSubtract},
-    {"*", 10, FmtOp::kMultiply},    {"/", 10, FmtOp::kDivide},    {"%", 10, FmtOp::kModulo},
+    {"||", 1, FmtOp::kOr},        {"&&", 2, FmtOp::kAnd},          {"==", 6, FmtOp::kEqual},
+    {"!=", 6, FmtOp::kNotEqual},  {"<<", 8, FmtOp::kShiftLeft},    {">>", 8, FmtOp::kShiftRight},
+    {"<=", 7, FmtOp::kLessEqual}, {">=", 7, FmtOp::kGreaterEqual}, {"|", 3, FmtOp::kBitOr},
+    {"^", 4, FmtOp::kBitXor},     {"&", 5, FmtOp::kBitAnd},        {"<", 7, FmtOp::kLess},
+    {">", 7, FmtOp::kGreater},    {"+", 9, FmtOp::kAdd},           {"-", 9, FmtOp::kSubtract},
+    {"*", 10, FmtOp::kMultiply},  {"/", 10, FmtOp::kDivide},       {"%", 10, FmtOp::kModulo},
 };
 
 bool has_table(FmtOp op) { return op == FmtOp::kFlags || op == FmtOp::kSymbolic; }
@@ -128,7 +170,9 @@ class Parser {
   bool parse();
 
  private:
-  char peek(size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
+  char peek(size_t ahead = 0) const {
+    return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
+  }
   void skip_blanks() {
     while (at_ < text_.size() && (peek() == ' ' || peek() == '\t' || peek() == '\n')) at_++;
   }
@@ -200,7 +244,8 @@ std::optional<char> Parser::take_escape() {
   }
   if (c < '0' || c > '7') return std::nullopt;
   int value = c - '0';
-  for (int i = 0; i < 2 && peek() >= '0' && peek() <= '7'; i++) value = value * 8 + (text_[at_++] - '0');
+  for (int i = 0; i < 2 && peek() >= '0' && peek() <= '7'; i++)
+    value = value * 8 + (text_[at_++] - '0');
   return char(value);
 }
 
@@ -423,7 +468,8 @@ uint32_t Parser::parse_array_call(FmtOp op, bool spaced, int arguments) {
   }
   if (op == FmtOp::kHexBytes && take(',')) parse_expression();  // an older form's third argument
   if (!take(')')) return kBad;
-  return add({.op = op, .width = uint8_t(spaced ? 1 : 0), .a = node[0], .b = node[1], .c = node[2]});
+  return add(
+      {.op = op, .width = uint8_t(spaced ? 1 : 0), .a = node[0], .b = node[1], .c = node[2]});
 }
 
 // "{ value, "name" }", or the "{ -1, NULL }" that ends some tables.
@@ -568,21 +614,32 @@ struct LetterRow {
   FmtStep::Kind kind;
 };
 constexpr LetterRow kLetters[] = {
-    {'d', FmtStep::Kind::kSigned},  {'i', FmtStep::Kind::kSigned}, {'u', FmtStep::Kind::kUnsigned},
-    {'x', FmtStep::Kind::kHex},     {'X', FmtStep::Kind::kUpperHex}, {'o', FmtStep::Kind::kOctal},
-    {'c', FmtStep::Kind::kChar},    {'s', FmtStep::Kind::kString}, {'p', FmtStep::Kind::kPointer},
-    {'e', FmtStep::Kind::kFloat},   {'f', FmtStep::Kind::kFloat},  {'g', FmtStep::Kind::kFloat},
+    {'d', FmtStep::Kind::kSigned}, {'i', FmtStep::Kind::kSigned},   {'u', FmtStep::Kind::kUnsigned},
+    {'x', FmtStep::Kind::kHex},    {'X', FmtStep::Kind::kUpperHex}, {'o', FmtStep::Kind::kOctal},
+    {'c', FmtStep::Kind::kChar},   {'s', FmtStep::Kind::kString},   {'p', FmtStep::Kind::kPointer},
+    {'e', FmtStep::Kind::kFloat},  {'f', FmtStep::Kind::kFloat},    {'g', FmtStep::Kind::kFloat},
 };
 
 void take_flags(const std::string& format, size_t* at, FmtStep* step) {
   for (; *at < format.size(); ++*at) {
     switch (format[*at]) {
-      case '-': step->left = true; break;
-      case '0': step->zero = true; break;
-      case '+': step->plus = true; break;
-      case ' ': step->blank = true; break;
-      case '#': step->alternate = true; break;
-      default: return;
+      case '-':
+        step->left = true;
+        break;
+      case '0':
+        step->zero = true;
+        break;
+      case '+':
+        step->plus = true;
+        break;
+      case ' ':
+        step->blank = true;
+        break;
+      case '#':
+        step->alternate = true;
+        break;
+      default:
+        return;
     }
   }
 }

@@ -41,13 +41,13 @@ enum class FmtOp : uint8_t {
   kBitOr,
   kAnd,
   kOr,
-  kChoose,       // nodes[a] ? nodes[b] : nodes[c]
-  kFlags,        // names of nodes[a]'s bits: table b .. b + c, joined by texts[number]
-  kSymbolic,     // name of nodes[a]: table b .. b + c
-  kHexBytes,     // nodes[b] bytes at nodes[a]; width 1: blanks between
-  kPrintArray,   // nodes[b] elements at nodes[a], of nodes[c] bytes
-  kBitmask,      // ref
-  kStack,        // ref: addresses
+  kChoose,         // nodes[a] ? nodes[b] : nodes[c]
+  kFlags,          // names of nodes[a]'s bits: table b .. b + c, joined by texts[number]
+  kSymbolic,       // name of nodes[a]: table b .. b + c
+  kHexBytes,       // nodes[b] bytes at nodes[a]; width 1: blanks between
+  kPrintArray,     // nodes[b] elements at nodes[a], of nodes[c] bytes
+  kBitmask,        // ref
+  kStack,          // ref: addresses
   kSocketAddress,  // ref
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Print formats: real ones of a 6.12 kernel with what it printed, each conversion and operator, and
-// the same texts from libtraceevent, which trace-cmd and KernelShark print with (skipped where it is
-// not installed).
+// the same texts from libtraceevent, which trace-cmd and KernelShark print with (skipped where it
+// is not installed).
 #include "output/print_fmt.h"
 
 #include <gtest/gtest.h>
@@ -65,11 +65,12 @@ struct Printed {
   bool parsed = false;
   std::string text;
 };
-Printed print(const std::string& print_fmt, std::string record = make_record(), bool trace_cmd = false) {
+Printed print(const std::string& print_fmt, std::string record = make_record(),
+              bool trace_cmd = false) {
   auto format = PrintFormat::compile(make_call(print_fmt));
   if (!format) return {};
-  AddressNames names =
-      AddressNames::from_kallsyms("1000 t caller\n1100 t end\nffffffff81000000 t _text\nffffffff81000100 t next\n");
+  AddressNames names = AddressNames::from_kallsyms(
+      "1000 t caller\n1100 t end\nffffffff81000000 t _text\nffffffff81000100 t next\n");
   AddressText addresses(&names, false);
   TextContext context;
   context.addresses = &addresses;
@@ -84,8 +85,8 @@ Printed print(const std::string& print_fmt, std::string record = make_record(), 
 struct Row {
   const char* print_fmt;
   const char* text;
-  // libtraceevent prints the same. It does not: it knows neither %c of 1 byte, %+d nor floats, takes
-  // an int below zero for an unsigned one in comparisons, and wants arrays of the exact size.
+  // libtraceevent prints the same. It does not: it knows neither %c of 1 byte, %+d nor floats,
+  // takes an int below zero for an unsigned one in comparisons, and wants arrays of the exact size.
   bool judged = true;
 };
 
@@ -120,7 +121,8 @@ const Row kRows[] = {
     {R"("%s", __print_symbolic(REC->i, { -5, "minus" }, { SOME_ENUM, "never" }))", "minus", false},
     {R"("%s", __print_flags(REC->b, "|", { 0x08, "A" }, { 0x40, "B" }, { 0x1, "C" }))", "A|B|0x80"},
     {R"("%s", __print_flags(0, "|", { 0x08, "A" }))", "", false},
-    {R"("%s", __print_flags(REC->b & (1UL << 3), "", {(unsigned long)(((1UL))) << (3), "A"}))", "A"},
+    {R"("%s", __print_flags(REC->b & (1UL << 3), "", {(unsigned long)(((1UL))) << (3), "A"}))",
+     "A"},
     {R"("%s", __print_hex(REC->bytes, 4))", "c0 a8 02 03"},
     {R"("%s", __print_hex_str(REC->bytes, 4))", "c0a80203"},
     {R"("%s", __print_array(REC->words, 3, 4))", "{0x1,0x20,0xffffffff}", false},
@@ -154,11 +156,11 @@ TEST(PrintFormat, PrintsAsTheKernelDoes) {
 
 TEST(PrintFormat, RefusesWhatItDoesNotKnow) {
   for (const char* bad :
-       {"", "no quotes", "\"%d\"", "\"%d\", REC->nothing", "\"%d\", REC->i,", "\"%d\", REC->i REC->i",
-        "\"%y\", REC->i", "\"%n\", REC->i", "\"%d\", sizeof(int)", "\"%d\", jiffies",
-        "\"%d\", call(REC->i)", "\"%d\", (REC->i", "\"open", "\"%d\", 0x", "\"%d\", 12monkeys",
-        "\"%s\", __print_symbolic(REC->i, { 1, \"a\" )", "\"%s\", __get_str(i)", "\"%99999d\", 1",
-        "\"\\q\""})
+       {"", "no quotes", "\"%d\"", "\"%d\", REC->nothing", "\"%d\", REC->i,",
+        "\"%d\", REC->i REC->i", "\"%y\", REC->i", "\"%n\", REC->i", "\"%d\", sizeof(int)",
+        "\"%d\", jiffies", "\"%d\", call(REC->i)", "\"%d\", (REC->i", "\"open", "\"%d\", 0x",
+        "\"%d\", 12monkeys", "\"%s\", __print_symbolic(REC->i, { 1, \"a\" )",
+        "\"%s\", __get_str(i)", "\"%99999d\", 1", "\"\\q\""})
     EXPECT_FALSE(print(bad).parsed) << bad;
   std::string deep = "\"%d\", " + std::string(100000, '(') + "1" + std::string(100000, ')');
   EXPECT_FALSE(print(deep).parsed);
@@ -189,8 +191,8 @@ TEST(PrintFormat, HashedPointersGiveNothingAway) {
 // sched_switch as 6.12 has it, and its line for a task that goes on running.
 TEST(PrintFormat, SchedSwitch) {
   EventCall call{"sched", "sched_switch", 310, common_fields(), {}, ""};
-  call.fields = {{"char", "prev_comm", 8, 16, false, 16}, {"pid_t", "prev_pid", 24, 4, true},
-                 {"int", "prev_prio", 28, 4, true},       {"long", "prev_state", 32, 8, true},
+  call.fields = {{"char", "prev_comm", 8, 16, false, 16},  {"pid_t", "prev_pid", 24, 4, true},
+                 {"int", "prev_prio", 28, 4, true},        {"long", "prev_state", 32, 8, true},
                  {"char", "next_comm", 40, 16, false, 16}, {"pid_t", "next_pid", 56, 4, true},
                  {"int", "next_prio", 60, 4, true}};
   std::string mask =
@@ -198,14 +200,16 @@ TEST(PrintFormat, SchedSwitch) {
       "0x00000010 | 0x00000020 | 0x00000040) + 1) << 1) - 1))";
   call.print_fmt =
       "\"prev_comm=%s prev_pid=%d prev_prio=%d prev_state=%s%s ==> next_comm=%s next_pid=%d "
-      "next_prio=%d\", REC->prev_comm, REC->prev_pid, REC->prev_prio, " + mask +
-      " ? __print_flags(" + mask + ", \"|\", { 0x00000001, \"S\" }, { 0x00000002, \"D\" }, "
+      "next_prio=%d\", REC->prev_comm, REC->prev_pid, REC->prev_prio, " +
+      mask + " ? __print_flags(" + mask +
+      ", \"|\", { 0x00000001, \"S\" }, { 0x00000002, \"D\" }, "
       "{ 0x00000040, \"P\" }, { 0x00000080, \"I\" }) : \"R\", REC->prev_state & (((0x00000000 | "
       "0x00000001 | 0x00000002 | 0x00000004 | 0x00000008 | 0x00000010 | 0x00000020 | 0x00000040) + "
       "1) << 1) ? \"+\" : \"\", REC->next_comm, REC->next_pid, REC->next_prio";
   auto format = PrintFormat::compile(call);
   ASSERT_TRUE(format);
-  const std::pair<int64_t, const char*> states[] = {{0, "R"}, {1, "S"}, {0x80, "I"}, {0x100, "R+"}, {3, "S|D"}};
+  const std::pair<int64_t, const char*> states[] = {
+      {0, "R"}, {1, "S"}, {0x80, "I"}, {0x100, "R+"}, {3, "S|D"}};
   for (const auto& [state, letters] : states) {
     std::string r(64, '\0');
     r.replace(8, 9, "swapper/1");
@@ -216,8 +220,8 @@ TEST(PrintFormat, SchedSwitch) {
     TextContext context;
     std::string text;
     format->append(&text, {reinterpret_cast<const uint8_t*>(r.data()), r.size()}, &context);
-    EXPECT_EQ(text, std::string("prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=") + letters +
-                        " ==> next_comm=sh next_pid=139 next_prio=120");
+    EXPECT_EQ(text, std::string("prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=") +
+                        letters + " ==> next_comm=sh next_pid=139 next_prio=120");
   }
 }
 

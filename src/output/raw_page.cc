@@ -78,8 +78,8 @@ size_t convert_event(Walk* walk, const TraceClockConvert& clock) {
 void convert_raw_page(std::span<uint8_t> page, const TraceClockConvert& clock) {
   if (page.size() < abi::kPageHeaderSize || clock.is_identity()) return;
   size_t used = load<uint32_t>(page.data() + 8) & kCommitMask;
-  Walk walk{page.data() + abi::kPageHeaderSize,
-            std::min(used, page.size() - abi::kPageHeaderSize), load<uint64_t>(page.data()), 0};
+  Walk walk{page.data() + abi::kPageHeaderSize, std::min(used, page.size() - abi::kPageHeaderSize),
+            load<uint64_t>(page.data()), 0};
   walk.shown = clock.convert(walk.raw);
   store(page.data(), walk.shown);
   while (walk.left >= 4) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Raw pages in a clock's units: times by our own walk, and by libtraceevent's kbuffer, which is what
-// trace-cmd reads trace_pipe_raw with (skipped where it is not installed).
+// Raw pages in a clock's units: times by our own walk, and by libtraceevent's kbuffer, which is
+// what trace-cmd reads trace_pipe_raw with (skipped where it is not installed).
 #include "output/raw_page.h"
 
 #include <gtest/gtest.h>
@@ -74,8 +74,10 @@ TEST(RawPage, SlowTicks) {
   TraceClockConvert clock(TraceClock::kMono, abi::kClockTsc,
                           {{1000, 1000, 0}, {1000000001000, 4000000001000, 0}});
   uint64_t delta = (uint64_t{1} << 27) - 1;
-  PageImage page = make_page({{5000, "12345678"}, {5000 + delta, "12345678"},
-                              {5100 + delta, "12345678"}, {6000 + 40 * delta, "12345678"}});
+  PageImage page = make_page({{5000, "12345678"},
+                              {5000 + delta, "12345678"},
+                              {5100 + delta, "12345678"},
+                              {6000 + 40 * delta, "12345678"}});
   std::vector<uint64_t> expected = times(page);
   for (uint64_t& time : expected) time = clock.convert(time);
   convert_raw_page(page.bytes, clock);

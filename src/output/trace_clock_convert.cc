@@ -29,10 +29,14 @@ uint64_t distance(clockid_t clock) {
 
 uint64_t offset_of(TraceClock clock) {
   switch (clock) {
-    case TraceClock::kMonoRaw: return distance(CLOCK_MONOTONIC_RAW);
-    case TraceClock::kBoot: return distance(CLOCK_BOOTTIME);
-    case TraceClock::kTai: return distance(CLOCK_TAI);
-    default: return 0;
+    case TraceClock::kMonoRaw:
+      return distance(CLOCK_MONOTONIC_RAW);
+    case TraceClock::kBoot:
+      return distance(CLOCK_BOOTTIME);
+    case TraceClock::kTai:
+      return distance(CLOCK_TAI);
+    default:
+      return 0;
   }
 }
 

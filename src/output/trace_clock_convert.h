@@ -3,8 +3,9 @@
 // From the raw clock of the records (TSC) to the clock that trace_clock names (spec: ftrace.md
 // 10.2). Records never change; only what readers show does.
 //
-//   local global perf mono   one line through the recorded pairs (TSC, CLOCK_MONOTONIC): some 100 ns
-//   mono_raw boot tai        that, plus the distance of the two clocks now: exact for events of the
+//   local global perf mono   one line through the recorded pairs (TSC, CLOCK_MONOTONIC): some 100
+//   ns mono_raw boot tai        that, plus the distance of the two clocks now: exact for events of
+//   the
 //                            present, off by what the distance has changed since for older ones
 //                            (mono_raw: NTP's slewing, at most 0.05 %; boot: a suspend; tai: the
 //                            wall clock was set)

@@ -19,6 +19,7 @@ namespace {
 
 constexpr size_t kPipeBytes = 4096;  // of one read of trace_pipe
 constexpr size_t kMaxLine = 8156;    // the kernel's TRACE_SEQ_BUFFER_SIZE
+constexpr char kNegativePid[] = {'<', 'X', 'X', 'X', '>', 0};  // as the kernel names it
 constexpr uint64_t kRefreshNs = 1000000000;
 
 uint64_t monotonic_ns() {
@@ -35,8 +36,8 @@ struct Task {
 }  // namespace
 
 struct TraceText::Impl : PageSource {
-  Impl(const TraceTextSources& from, const TraceArray& of, std::unique_ptr<TraceFeed> feed, Mode how,
-       std::optional<uint32_t> only);
+  Impl(const TraceTextSources& from, const TraceArray& of, std::unique_ptr<TraceFeed> feed,
+       Mode how, std::optional<uint32_t> only);
 
   // --- PageSource: pages of the rings that are read, times as they are
   size_t nr_cpus() const override { return rings_.size(); }
@@ -52,7 +53,7 @@ struct TraceText::Impl : PageSource {
     // Shown, but not yet consumed: counted from the start of the page last given.
     uint32_t used = 0;
     uint64_t time = 0, entries = 0;
-    RingPosition expected;  // where we left it
+    RingPosition expected;   // where we left it
     bool annotated = false;  // "buffer started" was shown, or need not be
     bool begun = false;      // an event of it was seen
   };
@@ -111,7 +112,7 @@ struct TraceText::Impl : PageSource {
   AddressText addresses_;
   TextContext context_;
   uint64_t generation_ = ~uint64_t{0};
-  std::vector<const EventCall*> calls_;           // by id
+  std::vector<const EventCall*> calls_;            // by id
   std::vector<std::unique_ptr<EventText>> texts_;  // by id, made at first use
   std::unordered_map<int32_t, Task> tasks_;
   uint64_t comms_loaded_ = 0;
@@ -165,7 +166,7 @@ void TraceText::Impl::load_comms() {
 }
 
 const Task* TraceText::Impl::task_of(int32_t pid) {
-  static const Task unknown{"<...>", 0}, idle{"<idle>", 0}, negative{"<XXX>", 0};
+  static const Task unknown{"<...>", 0}, idle{"<idle>", 0}, negative{kNegativePid, 0};
   if (last_task_ && pid == last_pid_) return last_task_;
   auto found = tasks_.find(pid);
   if (found == tasks_.end() && pid > 0 && !comms_asked_) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The text of trace, trace_pipe and snapshot: each option against what a 6.12 kernel printed for the
-// same events (tests/golden/trace_options.txt), then what a table cannot say.
+// The text of trace, trace_pipe and snapshot: each option against what a 6.12 kernel printed for
+// the same events (tests/golden/trace_options.txt), then what a table cannot say.
 #include "output/trace_text.h"
 
 #include <gtest/gtest.h>
@@ -30,8 +30,8 @@ std::string record(uint16_t id, uint8_t flags, uint8_t preempt, int32_t pid, std
 
 EventCall call(std::string system, std::string name, uint16_t id, std::vector<EventField> fields,
                std::string print_fmt) {
-  return {std::move(system), std::move(name), id, common_fields(), std::move(fields),
-          std::move(print_fmt)};
+  return {std::move(system), std::move(name),   id,
+          common_fields(),   std::move(fields), std::move(print_fmt)};
 }
 
 constexpr uint64_t kMarkWrite = 0xffffffff8d0377ff;
@@ -40,7 +40,8 @@ constexpr char kKallsyms[] =
 
 std::vector<EventCall> kernel_events() {
   return {
-      call("ftrace", "print", 5, {{"unsigned long", "ip", 8, 8}, {"char", "buf", 16, 0, false, 0, "[]"}},
+      call("ftrace", "print", 5,
+           {{"unsigned long", "ip", 8, 8}, {"char", "buf", 16, 0, false, 0, "[]"}},
            "\"%ps: %s\", (void *)REC->ip, REC->buf"),
       call("ftrace", "raw_data", 18,
            {{"unsigned int", "id", 8, 4}, {"char", "buf", 12, 0, false, 0, "[]"}},
@@ -225,7 +226,8 @@ std::string comparable(const std::string& text) {
       size_t end = line.find_first_not_of("0123456789", at + 3);
       line.replace(at + 3, end == std::string::npos ? end : end - at - 3, "N");
     }
-    for (std::string_view release : {std::string_view(system.release), std::string_view("6.12.117+deb12-amd64")})
+    for (std::string_view release :
+         {std::string_view(system.release), std::string_view("6.12.117+deb12-amd64")})
       if ((at = line.find(release)) != std::string::npos) line.replace(at, release.size(), "R");
     out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";  // the golden file has none
   }
@@ -302,7 +304,8 @@ TEST_F(TraceTextTest, OneCpuOnly) {
 
 TEST_F(TraceTextTest, PiecesOfAnySizeMakeTheSameText) {
   std::string whole = trace(feed_of(what_happened()));
-  for (size_t size : {1, 80, 200, 1000}) EXPECT_EQ(trace(feed_of(what_happened()), {}, size), whole);
+  for (size_t size : {1, 80, 200, 1000})
+    EXPECT_EQ(trace(feed_of(what_happened()), {}, size), whole);
 }
 
 // The lines of a pipe without their columns.
@@ -393,7 +396,8 @@ TEST_F(TraceTextTest, FS32_AnnotateAfterAnOverrun) {
 }
 
 TEST_F(TraceTextTest, FS31_ALineThatIsTooLong) {
-  calls.push_back(call("app", "big", 400, {{"__data_loc char[]", "s", 8, 4}}, "\"s=%s\", __get_str(s)"));
+  calls.push_back(
+      call("app", "big", 400, {{"__data_loc char[]", "s", 8, 4}}, "\"s=%s\", __get_str(s)"));
   std::string big = record(400, 0, 0, 1, "");
   big += bytes_of(uint32_t{12 | 9000 << 16}) + std::string(8999, 'x') + '\0';
   auto feed = std::make_unique<PageFeed>(1);
@@ -406,16 +410,20 @@ TEST_F(TraceTextTest, FS31_ALineThatIsTooLong) {
 TEST_F(TraceTextTest, FS10_ClocksThatDoNotCountNanosecondsArePlainNumbers) {
   array.clock = TraceClock::kTsc;
   std::string text = trace(feed_of({{8068245180, 0, marker(146, "m")}}));
-  EXPECT_NE(text.find("-146     [000] .....   8068245180: tracing_mark_write: m\n"), std::string::npos);
+  EXPECT_NE(text.find("-146     [000] .....   8068245180: tracing_mark_write: m\n"),
+            std::string::npos);
   array.clock = TraceClock::kUptime;
   text = trace(feed_of({{1985000000, 0, marker(146, "m")}}));
-  EXPECT_NE(text.find("-146     [000] .....          198: tracing_mark_write: m\n"), std::string::npos);
+  EXPECT_NE(text.find("-146     [000] .....          198: tracing_mark_write: m\n"),
+            std::string::npos);
 }
 
 TEST_F(TraceTextTest, FS10_TheCounterNumbersAllCpusTogether) {
   array.clock = TraceClock::kCounter;
-  auto events = std::vector<Happened>{{10, 0, marker(1, "a")}, {20, 1, marker(1, "b")},
-                                      {30, 0, marker(1, "c")}, {40, 1, marker(1, "d")}};
+  auto events = std::vector<Happened>{{10, 0, marker(1, "a")},
+                                      {20, 1, marker(1, "b")},
+                                      {30, 0, marker(1, "c")},
+                                      {40, 1, marker(1, "d")}};
   auto feed = feed_of(events);
   feed->counts_of(0).read = 2;
   std::string text = trace(std::move(feed), 1);
