@@ -95,7 +95,8 @@ Status reset(Client& client, const LiveOptions& options) {
   }
   for (const char* file : {"set_event_pid", "set_event_notrace_pid"})
     PB_TRY(write_if_there(client, directory + file, "", true));
-  if (directory.empty()) PB_TRY(write_if_there(client, "function_events", "", true));
+  Status removed = directory.empty() ? client.write_all("function_events", "", true) : Status();
+  if (!removed.ok() && removed.error().errno_value != EBUSY) return removed;  // an instance has it
   PB_TRY(write_if_there(client, directory + "trace_clock", "local\n", false));
   PB_TRY(write_if_there(client, directory + "snapshot", "0\n", false));
   PB_TRY(client.write_all(directory + "trace", "", true));
