@@ -24,7 +24,8 @@ class Choices {
     return limit == 0 ? 0 : value % limit;
   }
   std::string bytes(size_t most) {
-    size_t count = std::min({size_, most, size_t(below(4097))});
+    size_t wanted = below(4097);  // takes from the input itself
+    size_t count = std::min({size_, most, wanted});
     std::string taken(reinterpret_cast<const char*>(data_), count);
     data_ += count;
     size_ -= count;
