@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Loaded and unloaded by static_events.c, with static events of its own.
+// Loaded and unloaded by event_app.c, with static events of its own.
 #define EVENT_PLUGIN
-#include "event_plugin.h"
+#include "event_app.h"
 
 void plugin_call(int thread, long n);
 void plugin_call(int thread, long n) {

@@ -10,7 +10,7 @@ threads=4 calls=50
 app=$((loads * threads * (calls + calls / 2))) plugin=$((loads * threads * calls))
 
 rm -f "$work/line" && mkfifo "$work/line"
-LD_PRELOAD=$agent "$programs/static_events" $loads $threads $calls 0 hold \
+LD_PRELOAD=$agent "$programs/event_app" $loads $threads $calls 0 hold \
   <"$work/line" >"$work/out" 2>"$work/err" &
 pid=$!
 started "$pid"

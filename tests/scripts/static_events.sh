@@ -3,7 +3,7 @@
 # Static events of a program and of its plug-in: format files, enabling by hand and ahead of the
 # plug-in, a filter, instances, what is recorded, and trace-cmd's opinion of it.
 . "$(dirname "$0")/common.bash"
-program=$programs/static_events
+program=$programs/event_app
 
 same "without the agent nothing happens" "app 60 plugin 40" "$("$program" 2 2 10)"
 

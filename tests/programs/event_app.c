@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Static events in the program and in a plug-in that comes and goes while threads use both.
-//   static_events LOADS THREADS CALLS [PAUSE_MS [HOLD]]
+//   event_app LOADS THREADS CALLS [PAUSE_MS [HOLD]]
 // Each thread runs CALLS rounds per load of the plug-in: app_work and shared_event here,
 // plugin_call and shared_event there. Prints how often. HOLD: reads a line first, and before it
 // ends.
@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "event_plugin.h"
+#include "event_app.h"
 
 static long calls, done_app, done_plugin;
 static int loads, threads;

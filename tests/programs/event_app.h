@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Events of static_events.c and of its plug-in event_plugin_so.c. Both have `shared_event`. */
+/* Events of event_app.c and of its plug-in event_plugin_so.c. Both have `shared_event`. */
 #include <patchbay/trace_event.h>
 
 PB_TRACE_EVENT(app, shared_event, PB_FIELDS(PB_FIELD(int, from), PB_FIELD(long, n)));
