@@ -29,7 +29,7 @@ same "nothing of the plug-in yet" "" "$(grep '^plugin:' <<<"$available")"
 same "the format of app_flags" "name: app_flags|format:|	field:unsigned short common_type;	offset:0;	size:2;	signed:0;|	field:unsigned char common_flags;	offset:2;	size:1;	signed:0;|	field:unsigned char common_preempt_count;	offset:3;	size:1;	signed:0;|	field:int common_pid;	offset:4;	size:4;	signed:1;||	field:unsigned long flags;	offset:8;	size:8;	signed:0;||print fmt: \"flags=%s\", __print_flags(REC->flags, \"|\", {1, \"A\"}, {2, \"B\"})" \
   "$("$patchbay" cat $pid events/app/app_flags/format | grep -v '^ID:' | paste -sd '|')"
 has "arrays in a format" "$("$patchbay" cat $pid events/app/app_work/format)" \
-  'field:int three\[3\];.offset:28;.size:12;.signed:1;'
+  'field:int three\[3\];.offset:32;.size:12;.signed:1;'
 
 "$patchbay" write $pid set_event 'app:*'
 check "events of a plug-in are asked for ahead of it" \
@@ -62,9 +62,10 @@ same "it ran as ever" "app 60 plugin 40" "$(cat "$work/out")"
 "$patchbay" report -i "$work/t.dat" >"$work/report" 2>/dev/null
 same "recovered: shared_event" 100 "$(grep -cE ' shared_event:' "$work/report")"
 if command -v trace-cmd >/dev/null && command -v python3 >/dev/null; then
-  trace-cmd report -i "$work/t.dat" 2>"$work/trace-cmd.err" |
-    "$here/normalise_report" | sed 's/ \([a-z_]*\): */ \1: /' >"$work/theirs"
-  "$here/normalise_report" <"$work/report" | sed 's/ \([a-z_]*\): */ \1: /' >"$work/ours"
+  # libtraceevent has a form of its own for __print_array: "1 2", where the kernel has "{0x1,0x2}".
+  comparable() { "$here/normalise_report" | sed -E 's/ ([a-z_]+): */ \1: /; s/ three=.*//'; }
+  trace-cmd report -i "$work/t.dat" 2>"$work/trace-cmd.err" | comparable >"$work/theirs"
+  comparable <"$work/report" >"$work/ours"
   same "trace-cmd has nothing to complain of" "" "$(grep -v '^cpus=' "$work/trace-cmd.err")"
   check "trace-cmd reports the same" diff "$work/ours" "$work/theirs"
 fi
