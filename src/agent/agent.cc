@@ -317,6 +317,7 @@ __attribute__((destructor)) void agent_destructor() {
   if (!agent) return;
   AgentScope scope;
   std::unique_lock guard(agent->lock(), std::try_to_lock);
+  if (guard) report_waiting_events(agent);
   agent->registry->close_cleanly();
   if (agent->server) agent->server->remove_socket();
   if (agent->settings.wait || recorded_events(agent) > 0) return;
