@@ -1,122 +1,118 @@
 // SPDX-License-Identifier: MIT
 //
-// Requests of a hostile client against the whole tree: the decoder, lookup, and every file's read
-// and write. The tree is the real one, over a real (small) buffer file, real function events, and a
-// program of two functions that are never really patched.
+// Requests of a hostile client: the decoder, the rules of each call, handles, and directories that
+// come and go under open files. The tree is a small one that keeps what it is told, so that a run
+// costs little and a finding is about the protocol; the whole tree has a fuzzer of its own.
 //
 // Input: messages, each behind a byte that says how long it is (in units of 2) or, when it is 255,
 // that a new client begins.
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
+#include <fcntl.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/check.h"
-#include "registry/function_events.h"
 #include "serve/session.h"
-#include "tracefs/root.h"
 
 namespace patchbay {
 namespace {
 
-// Plans everything as a sled and patches nothing.
-class IdlePatcher : public Patcher {
- public:
-  SitePlan plan(Module&, const FunctionSymbol& function) override {
-    SitePlan plan;
-    plan.kind = SiteKind::kSled;
-    plan.entry = plan.patch_address = function.address;
-    plan.displaced = 5;
-    return plan;
-  }
-  Result<PatchReport> apply(std::span<const SiteChange> changes, bool) override {
-    PatchReport report;
-    report.applied = changes.size();
-    return report;
-  }
-  uint64_t patched_sites() const override { return 0; }
-  uint64_t finish_pending() override { return 0; }
-};
-
-class TinyModule : public Module {
- public:
-  const std::string& path() const override { return path_; }
-  const std::string& name() const override { return name_; }
-  const std::string& build_id() const override { return build_id_; }
-  uint64_t start() const override { return 0x1000; }
-  uint64_t end() const override { return 0x3000; }
-  uint64_t bias() const override { return 0; }
-  const std::vector<FunctionSymbol>& functions() override { return functions_; }
-  std::string_view original_code(uint64_t, size_t) override { return {}; }
-  const std::vector<std::pair<uint64_t, uint64_t>>& text_ranges() const override { return ranges_; }
-
- private:
-  static FunctionSymbol symbol(uint64_t address, const char* name) {
-    FunctionSymbol result;
-    result.address = address;
-    result.size = 16;
-    result.name = name;
-    return result;
-  }
-  std::string path_ = "/bin/tiny", name_ = "tiny", build_id_ = "00";
-  std::vector<FunctionSymbol> functions_{symbol(0x1000, "f"), symbol(0x1010, "g")};
-  std::vector<std::pair<uint64_t, uint64_t>> ranges_{{0x1000, 0x3000}};
-};
-
-class TinyTable : public SymbolTable {
- public:
-  bool refresh() override { return false; }
-  std::vector<Module*> modules() override { return {&module_}; }
-  Result<std::vector<ResolvedFunction>> resolve(std::string_view spec) override {
-    for (const FunctionSymbol& symbol : module_.functions()) {
-      if (symbol.name == spec)
-        return std::vector<ResolvedFunction>{{&module_, symbol, std::string(spec)}};
-    }
-    return user_error(EINVAL, "There is no such function.");
-  }
-  bool symbolize(uint64_t, SymbolizedAddress*) override { return false; }
-  uint64_t address_of(std::string_view symbol) override { return symbol == "v" ? 0x2000 : 0; }
-  void drop_caches() override {}
-
- private:
-  TinyModule module_;
-};
-
 struct World {
-  World() {
-    std::string directory = P_tmpdir "/pb-fuzz-XXXXXX";
-    PB_CHECK(::mkdtemp(directory.data()) != nullptr);
-    RingBufferOptions options;
-    options.path = directory + "/buffer";
-    options.nr_cpus = 2;
-    options.bytes_per_cpu = 16384;
-    auto made = RingBuffer::create(options);
-    PB_CHECK(made.ok());
-    buffer = std::move(*made);
-    ::unlink(options.path.c_str());
-    ::rmdir(directory.c_str());
-  }
-  TinyTable symbols;
-  IdlePatcher patcher;
-  std::unique_ptr<RingBuffer> buffer;
+  std::string text;
+  std::set<std::string> instances;
+  int open_files = 0;
 };
 
-void run(World& world, std::string_view input) {
-  FunctionEvents events(world.symbols, world.patcher, *world.buffer);
-  tracefs::TreeContext context{
-      events, world.symbols, *world.buffer, {}, {}, [] { return std::string("on: 1\n"); }};
-  std::unique_ptr<tracefs::Directory> root = tracefs::make_root(context);
+class File : public tracefs::File {
+ public:
+  explicit File(World& world) : world_(world) { world_.open_files++; }
+  ~File() override { world_.open_files--; }
+  uint32_t mode() const override { return 0640; }
+  Status open(uint32_t flags) override {
+    if (flags & O_TRUNC) world_.text.clear();
+    return {};
+  }
+  Result<std::string> read_next(size_t size, tracefs::ReadMode mode) override {
+    if (mode == tracefs::ReadMode::kWholePage && world_.text.size() < size)
+      return sys_error("read", EAGAIN);
+    std::string part = world_.text.substr(0, size);
+    world_.text.erase(0, part.size());
+    return part;
+  }
+  Result<size_t> write_as(std::string_view bytes, const tracefs::Caller& caller) override {
+    if (bytes.find('!') != bytes.npos) return user_error(EINVAL, "An exclamation mark.");
+    size_t taken = std::min(bytes.size(), bytes.find(' ') + 1 ? bytes.find(' ') + 1 : bytes.size());
+    if (world_.text.size() < 4096) world_.text += bytes.substr(0, taken);
+    return caller.tid == 77 ? 0 : taken;
+  }
+  Status flush() override {
+    return world_.text == "bad" ? Status(user_error(EIO, "Flushed badly.")) : Status();
+  }
+  bool readable() override { return !world_.text.empty(); }
+  Status ioctl(uint32_t command) override {
+    return command == 0 ? Status() : tracefs::File::ioctl(command);
+  }
+
+ private:
+  World& world_;
+};
+
+class Directory : public tracefs::Directory {
+ public:
+  Directory(World& world, int depth) : world_(world), depth_(depth) {}
+  std::vector<std::string> list() override {
+    std::vector<std::string> names{"t"};
+    if (depth_ == 0) names.push_back("i/");
+    if (depth_ == 1)
+      for (const std::string& name : world_.instances) names.push_back(name + "/");
+    return names;
+  }
+  std::unique_ptr<tracefs::File> file(std::string_view name) override {
+    return name == "t" ? std::make_unique<File>(world_) : nullptr;
+  }
+  std::unique_ptr<tracefs::Directory> directory(std::string_view name) override {
+    bool is_there =
+        (depth_ == 0 && name == "i") || (depth_ == 1 && world_.instances.count(std::string(name)));
+    return is_there ? std::make_unique<Directory>(world_, depth_ + 1) : nullptr;
+  }
+  Status make_directory(std::string_view name) override {
+    if (depth_ != 1) return tracefs::Directory::make_directory(name);
+    PB_CHECK(!name.empty() && name.find('/') == name.npos && name.find('\0') == name.npos);
+    if (world_.instances.size() > 16) return user_error(ENOMEM, "Too many.");
+    return world_.instances.insert(std::string(name)).second
+               ? Status()
+               : Status(user_error(EEXIST, "It is there."));
+  }
+  Status remove_directory(std::string_view name) override {
+    if (depth_ != 1) return tracefs::Directory::remove_directory(name);
+    return world_.instances.erase(std::string(name)) ? Status()
+                                                     : Status(user_error(ENOENT, "It is not."));
+  }
+
+ private:
+  World& world_;
+  int depth_;
+};
+
+void run(std::string_view input) {
+  World world;
+  Directory root(world, 0);
   serve::SessionHooks hooks;
-  auto session = std::make_unique<serve::Session>(*root, hooks);
+  hooks.exe = "/bin/fuzz";
+  auto session = std::make_unique<serve::Session>(root, hooks);
   while (!input.empty()) {
     size_t length = static_cast<unsigned char>(input[0]);
     input.remove_prefix(1);
     if (length == 255) {
-      session = std::make_unique<serve::Session>(*root, hooks);
+      session = std::make_unique<serve::Session>(root, hooks);
+      PB_CHECK(world.open_files == 0);
       continue;
     }
     std::string_view message = input.substr(0, length * 2);
@@ -124,19 +120,16 @@ void run(World& world, std::string_view input) {
     serve::SessionReply reply = session->handle(message);
     PB_CHECK(reply.message.size() <= serve::kMaxMessage);
     PB_CHECK(reply.message.empty() || reply.message.size() >= sizeof(serve::Reply));
+    PB_CHECK(size_t(world.open_files) <= serve::kMaxHandles);
   }
   session.reset();
-  (void)events.set_all_enabled(false);
+  PB_CHECK(world.open_files == 0);
 }
 
 }  // namespace
 }  // namespace patchbay
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  // A new world now and then: the meta log of a buffer only grows.
-  static std::unique_ptr<patchbay::World> world;
-  static unsigned runs = 0;
-  if (runs++ % 1024 == 0) world = std::make_unique<patchbay::World>();
-  patchbay::run(*world, std::string_view(reinterpret_cast<const char*>(data), size));
+  patchbay::run(std::string_view(reinterpret_cast<const char*>(data), size));
   return 0;
 }
