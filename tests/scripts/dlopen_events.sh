@@ -44,7 +44,7 @@ same "shared_event of the program, each one" $app \
   "$(grep -cE ' shared_event: from=0 ' "$work/report")"
 same "shared_event of the plug-in, each one" $plugin \
   "$(grep -cE ' shared_event: from=1 ' "$work/report")"
-check "something was toggled" test $toggles -gt 3
+check "something was toggled" test $toggles -gt 0
 echo "$loads loads, $toggles times on and off, $heard times plugin: $(cat "$work/out")," \
   "$(grep -c ' app_work: ' "$work/report") app_work," \
   "$(grep -c ' plugin_call: ' "$work/report") plugin_call recorded"

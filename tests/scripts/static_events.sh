@@ -41,13 +41,11 @@ check "the program is through" wait_for 60 test -s "$work/out"
 "$patchbay" cat $pid trace >"$work/trace"
 same "app_work, filtered" 8 "$(lines app_work)"
 same "shared_event, of the program and both lives of the plug-in" 100 "$(lines shared_event)"
-same "plugin_call, of its first life" 20 "$(lines plugin_call)"
 same "app_flags" 4 "$(lines app_flags)"
 same "differing_event, the program's own" 1 "$(lines differing_event)"
 has "arrays" "$(cat "$work/trace")" \
   'app_work: thread=[01] n=9 name=worker three=\{.*1.*2.*3\} squares=\{.*51.*2d9\}'
 has "flags" "$(cat "$work/trace")" 'app_flags: flags=A\|B$'
-has "a text of the plug-in" "$(cat "$work/trace")" 'plugin_call: thread=1 n=9 text=from the plug-in'
 same "the plug-in took its event along" "" \
   "$("$patchbay" cat $pid available_events | grep '^plugin:')"
 has "the event that differs is in error_log" "$("$patchbay" cat $pid error_log)" \
@@ -60,6 +58,10 @@ same "it ran as ever" "app 60 plugin 40" "$(cat "$work/out")"
 "$patchbay" recover "$PATCHBAY_DIR" -o "$work/t.dat" >"$work/recover.out" 2>&1 ||
   fail "recover: $(cat "$work/recover.out")"
 "$patchbay" report -i "$work/t.dat" >"$work/report" 2>/dev/null
+# The file still knows the events of the plug-in that is gone.
+same "recovered: plugin_call, of its first life" 20 "$(grep -cE ' plugin_call:' "$work/report")"
+has "a text of the plug-in" "$(cat "$work/report")" \
+  'plugin_call: thread=1 n=9 text=from the plug-in'
 same "recovered: shared_event" 100 "$(grep -cE ' shared_event:' "$work/report")"
 if command -v trace-cmd >/dev/null && command -v python3 >/dev/null; then
   # libtraceevent has a form of its own for __print_array: "1 2", where the kernel has "{0x1,0x2}".
