@@ -76,7 +76,7 @@ class TraceOptions {
 };
 
 // The clocks of trace_clock, in its order (spec: ftrace.md 10.2). Records always carry the buffer's
-// raw clock (TSC); a clock is how readers convert it. `counter` numbers the events in order of time.
+// raw clock (TSC); a clock is how readers convert it. `counter` numbers the events by time.
 enum class TraceClock : uint8_t {
   kLocal,
   kGlobal,

@@ -116,7 +116,7 @@ class Registry {
   // free_buffer is closed: the rings shrink to the least; with disable_on_free recording stops.
   void free_buffer(TraceArray& array);
   void clear(TraceArray& array, std::optional<uint32_t> cpu = {});
-  // `snapshot`: 0 frees, 1 allocates and takes, other clears; of one CPU only the last, else EINVAL.
+  // `snapshot`: 0 frees, 1 allocates and takes, other clears; of one CPU only the last (EINVAL).
   // 1 is EBUSY if memory is needed while `trace` or `snapshot` is open for reading. What is freed
   // while somebody reads it stays until the reader has closed.
   Status write_snapshot(TraceArray& array, std::optional<uint32_t> cpu, uint64_t value);
