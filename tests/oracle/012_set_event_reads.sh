@@ -3,5 +3,5 @@
 # Reading in small pieces, and a list that changes between opens.
 put set_event sched_waking
 put set_event sched_switch
-r set_event 1
-r set_event 7
+r set_event 1 | sort
+r set_event 7 | sort

@@ -4,14 +4,15 @@
 oracle=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 # joined CALL_PROGRAM SEQUENCE.sh… : one script for busybox ash that runs the sequences one after
-# the other, each in a shell of its own and each on a tree that is as after the start.
+# the other, each in a shell of its own and each on a tree that is as after the start. It ends with
+# 9 when the tree is gone.
 joined() {
   local sequence call=$1
   shift
   printf 'CALL=%s\n' "$call"
   cat "$oracle/prelude.sh"
   for sequence in "$@"; do
-    printf '\necho "@@@ %s"\n(\n' "$(basename "$sequence" .sh)"
+    printf '\ncat tracing_on >/dev/null || exit 9\necho "@@@ %s"\n(\n' "$(basename "$sequence" .sh)"
     cat "$sequence"
     printf '\n) 2>/dev/null\nreset_tree >/dev/null 2>&1\n'
   done

@@ -19,6 +19,7 @@ start_standin() {
   standin=$!
   started $standin
   wait_for 10 grep -q '^standin ' "$work/standin.out" || { fail "the stand-in starts"; return 1; }
+  wait_for 10 test -S "$PATCHBAY_DIR/$standin/ctl.sock"
   "$patchbay" mount -f --pid $standin "$mounted" >"$work/mount.out" 2>&1 &
   mounter=$!
   started $mounter

@@ -15,13 +15,22 @@ call=$build/tests/oracle/tracefs_call
 answers=${KEEP:-$work/answers}
 mkdir -p "$answers"
 
-# run SEQUENCE.sh… : on one stand-in of their own.
+# run SEQUENCE.sh… : on one stand-in of their own; should it die, the rest on another.
 run() {
-  start_standin --rate=0 || return
-  joined "$call" "$@" >"$work/script"
-  (cd "$mounted" && timeout 300 busybox sh "$work/script") >"$work/all" 2>"$work/errors"
-  split_answers "$answers" answer <"$work/all"
-  stop_standin
+  local status last
+  while (($#)); do
+    start_standin --rate=0 || return
+    joined "$call" "$@" >"$work/script"
+    (cd "$mounted" && timeout 300 busybox sh "$work/script") >"$work/all" 2>"$work/errors"
+    status=$?
+    split_answers "$answers" answer <"$work/all"
+    stop_standin
+    ((status == 9)) || return
+    last=$(sed -n 's/^@@@ //p' "$work/all" | tail -n 1)
+    fail "the stand-in died in $last"
+    while (($#)) && [[ $1 != */$last.sh ]]; do shift; done
+    shift
+  done
 }
 # expected NAME : what ours has to be.
 expected() {
