@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The USDT probes that Debian's packages bring along: python3 and postgres, recorded with their
+# arguments while they run.
+. "$(dirname "$0")/common.bash"
+need readelf
+cd "$work" || exit 1
+
+# probes FILE: sdt_PROVIDER:NAME of each note.
+probes() {
+  readelf -n "$1" 2>/dev/null |
+    awk '$1 == "Provider:" { p = $2 } $1 == "Name:" { print "sdt_" p ":" $2 }' | sort -u
+}
+# wait_until COMMAND…: at most ten seconds.
+wait_until() {
+  local _
+  for _ in {1..100}; do
+    "$@" >/dev/null 2>&1 && return 0
+    sleep 0.1
+  done
+  return 1
+}
+
+# --- python3: probes with semaphores. Only while somebody wants `line` it tells of every call.
+python=$(readlink -f /usr/bin/python3)
+probes "$python" >python.probes
+if grep -q '^sdt_python:function__entry$' python.probes; then
+  # Lines that no module of its own has.
+  printf '\n%.0s' {1..70000} >calls.py
+  cat >>calls.py <<'PYTHON'
+import gc
+def greet(who):
+    return "hello " + who
+for who in "xyz":
+    greet(who)
+gc.collect()
+PYTHON
+  "$patchbay" record -q -e sdt_python:function__entry -e sdt_python:line \
+    -e sdt_python:gc__start -o py.dat -- "$python" calls.py 2>err
+  same "python runs as ever" 0 $?
+  "$patchbay" report -i py.dat >out
+  # arg1 and arg2 are addresses of texts, arg3 is the line.
+  same "three calls of greet() with their arguments" 3 \
+    "$(grep -cE 'function__entry: .*arg1=0x[0-9a-f]+ arg2=0x[0-9a-f]+ arg3=70002$' out)"
+  same "and their lines" 3 "$(grep -cE ' line: .* arg3=70003$' out)"
+  check "gc__start with its generation" grep -qE 'gc__start: .*arg1=2$' out
+  LD_PRELOAD=$agent "$python" -c 'import time; time.sleep(60)' &
+  pid=$!
+  started $pid
+  check "a python with the agent answers" wait_until "$patchbay" cat $pid available_events
+  same "available_events has all of its probes" "$(grep '^sdt_python:' python.probes)" \
+    "$("$patchbay" cat $pid available_events | grep '^sdt_python:' | sort)"
+  check "the format says what the arguments are" grep -q 'field:s32 arg3;' \
+    <("$patchbay" cat $pid events/sdt_python/function__entry/format)
+  kill -9 $pid
+  wait $pid 2>/dev/null
+else
+  echo "this python3 has no probes"
+fi
+
+# --- postgres: 71 probes, arguments in registers, in memory and behind symbols
+postgres=$(find /usr/lib/postgresql -path '*/bin/postgres' 2>/dev/null | sort | tail -1)
+as_postgres=()
+if [[ $(id -u) == 0 ]]; then
+  as_postgres=(setpriv --reuid=postgres --regid=postgres --clear-groups)
+fi
+run_postgres() {
+  mkdir -m 700 pg pg/run
+  [[ $(id -u) == 0 ]] && chown -R postgres pg
+  "${as_postgres[@]}" "$(dirname "$postgres")/initdb" -D "$work/pg/data" -A trust >log 2>&1 ||
+    return 1
+  printf 'select 41 + 1;\nselect 7;\n' |
+    "${as_postgres[@]}" env LD_PRELOAD="$agent" PATCHBAY_DIR="$work/pg/run" \
+      PATCHBAY_TRACE_EVENT=sdt_postgresql: \
+      "$postgres" --single -D "$work/pg/data" postgres >out 2>err
+}
+probes "${postgres:-/nonexistent}" >postgres.probes
+if grep -q '^sdt_postgresql:query__start$' postgres.probes; then
+  check "postgres runs as ever" run_postgres
+  check "and answers" grep -q '"42"' out
+  check "its events can be recovered" "$patchbay" recover pg/run/* -o pg.dat >log
+  "$patchbay" report -i pg.dat >report
+  for event in query__start query__parse__start query__execute__done; do
+    same "$event, once a query" 2 "$(grep -c " $event: " report)"
+  done
+  check "with the query's address" grep -qE 'query__start: .*arg1=0x[0-9a-f]{6,}$' report
+  same "each lock that was taken was released" \
+    "$(grep -cE ' lwlock__(acquire|condacquire|acquire__or__wait): ' report)" \
+    "$(grep -c ' lwlock__release: ' report)"
+  # The variable NBuffers.
+  "$patchbay" report -i pg.dat | grep ' checkpoint__done: ' >line
+  check "an argument behind a symbol" grep -qE 'arg2=[1-9][0-9]*' line
+else
+  echo "there is no postgres with probes"
+fi
+finish
