@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// patchbay list functions|events|processes|symbols: what can be traced, what is defined, who has an agent.
+// patchbay list functions|events|processes|symbols: what can be traced, what is defined, who has an
+// agent.
 #include <fnmatch.h>
 #include <getopt.h>
 

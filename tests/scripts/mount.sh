@@ -45,7 +45,8 @@ same "cat and patchbay cat read the same" "$("$patchbay" cat "$pid" trace | md5s
 same "one byte at a time reads the same" "$(cat "$mnt/set_event")" \
   "$(dd if="$mnt/set_event" bs=1 2>/dev/null)"
 has "a text has no size, raw pages have a huge one" \
-  "$(stat -c '%s' "$mnt/trace" "$mnt/per_cpu/cpu0/trace_pipe_raw" | tr '\n' ' ')" '^0 1000000000000 $'
+  "$(stat -c '%s' "$mnt/trace" "$mnt/per_cpu/cpu0/trace_pipe_raw" | tr '\n' ' ')" \
+  '^0 1000000000000 $'
 lines=0
 while read -r _; do lines=$((lines + 1)); done <"$mnt/trace"
 same "a shell's read sees every line" "$(wc -l <"$mnt/trace")" "$lines"
@@ -100,7 +101,8 @@ print(fcntl.ioctl(fd, 0))
 try: fcntl.ioctl(fd, 0x5401)
 except OSError as error: print(error.errno)
 PY
-same "raw pages: EAGAIN, select, ioctl" "EAGAIN True 0 25" "$(tr '\n' ' ' <"$work/poll" | sed 's/ $//')"
+same "raw pages: EAGAIN, select, ioctl" "EAGAIN True 0 25" \
+  "$(tr '\n' ' ' <"$work/poll" | sed 's/ $//')"
 
 # --- the end of the process
 kill -9 "$pid"

@@ -33,12 +33,14 @@ for how in "" --nosplice; do
   check "record $how" quietly tc record $how -e functions:work -o "$work/t.dat" sleep 1
   same "record $how: every call, in order" "many 0" "$(gaps "$work/t.dat")"
 done
-check "record with a filter" quietly tc record -e functions:work -f 'n & 1' -o "$work/f.dat" sleep 0.3
+check "record with a filter" \
+  quietly tc record -e functions:work -f 'n & 1' -o "$work/f.dat" sleep 0.3
 same "only what passes" 0 "$(trace-cmd report -i "$work/f.dat" 2>/dev/null |
   grep -cE 'n=[0-9]*[02468],')"
 check "record -B" quietly tc record -B blue -e functions:work -o "$work/b.dat" sleep 0.3
 has "its events are the instance's" "$(trace-cmd report -i "$work/b.dat" 2>&1)" '^ *blue: .*work:'
-has "names come from the process" "$(trace-cmd report -i "$work/t.dat" 2>&1)" 'main\+0x[0-9a-f]+->work'
+has "names come from the process" "$(trace-cmd report -i "$work/t.dat" 2>&1)" \
+  'main\+0x[0-9a-f]+->work'
 check "start" quietly tc start -e functions:work
 has "stat" "$(tc stat 2>&1)" 'enabled'
 sleep 0.1
