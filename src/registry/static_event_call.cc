@@ -30,6 +30,14 @@ bool is_dynamic(const patchbay_field& field) {
   return std::string_view(field.type).starts_with("__data_loc ");
 }
 
+// Types are shown as the kernel writes them: a blank before the `*`, however the source has it.
+std::string type_text(std::string_view type) {
+  size_t stars = type.find_last_not_of('*') + 1;
+  std::string text(type.substr(0, stars));
+  if (stars > 0 && stars < type.size() && text.back() != ' ') text += ' ';
+  return text.append(type.substr(stars));
+}
+
 // Behind the text that starts with the quote at `at`.
 size_t skip_text(std::string_view text, size_t at) {
   for (at++; at < text.size() && text[at] != '"'; at++)
@@ -154,7 +162,7 @@ Result<EventCall> static_event_call(const patchbay_event& event) {
     if (!good_field(event, field))
       return user_error(
           EINVAL, "Field " + std::to_string(i + 1) + " of the static event " + name + " is wrong.");
-    call.fields.push_back({field.type,
+    call.fields.push_back({type_text(field.type),
                            field.name,
                            field.offset,
                            field.size,
