@@ -7,7 +7,6 @@ w set_event ' sched_waking\n'
 enabled
 w set_event '\n'
 w set_event '   \t \n'
-w set_event ''
 w set_event 'sched_switch'
 w set_event '  sched_wakeup_new  \n'
 enabled

@@ -12,4 +12,3 @@ w events/raw_syscalls/enable 1
 enabled
 w events/raw_syscalls/enable 2
 w events/raw_syscalls/enable x
-w events/raw_syscalls/enable ''

@@ -8,5 +8,4 @@ w events/enable 0
 r events/enable
 r events/sched/sched_waking/enable
 w events/enable 2
-w events/enable ''
 r events/sched/enable

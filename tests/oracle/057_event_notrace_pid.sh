@@ -10,5 +10,4 @@ r set_event_pid
 r set_event_notrace_pid
 w set_event_notrace_pid 'x\n'
 r set_event_notrace_pid
-t set_event_notrace_pid ''
 r set_event_notrace_pid

@@ -2,7 +2,7 @@
 # shellcheck shell=sh disable=SC2154
 # name and noname.
 for text in nomarkers markers ' nooverwrite ' 'overwrite\n' 'sym-offset' 'nosym-offset' 'nosuch' \
-  'nonosuch' 'no' '' ' ' 'nomarkers markers' 'no markers' 'MARKERS' 'markersx' 'marker'; do
+  'nonosuch' 'no' ' ' 'nomarkers markers' 'no markers' 'MARKERS' 'markersx' 'marker'; do
   w trace_options "$text"
 done
 r trace_options | grep -e markers -e overwrite -e sym-offset

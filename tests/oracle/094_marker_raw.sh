@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh disable=SC2154
 # Raw markers: an id and bytes.
-w trace_marker_raw ''
 w trace_marker_raw 'abc'
 w trace_marker_raw 'abcdefgh'
 w trace_marker_raw 'abcdefghijk'

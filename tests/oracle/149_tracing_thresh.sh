@@ -2,7 +2,7 @@
 # shellcheck shell=sh disable=SC2154
 # Microseconds.
 r tracing_thresh
-for text in 100 0 x '' -1 '7\n'; do
+for text in 100 0 x -1 '7\n'; do
   w tracing_thresh "$text"
   r tracing_thresh
 done

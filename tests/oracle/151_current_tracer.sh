@@ -7,7 +7,6 @@ w current_tracer nop
 w current_tracer ' nop'
 w current_tracer 'nop  \n'
 w current_tracer nosuch
-w current_tracer ''
 call fill current_tracer 99
 call fill current_tracer 101
 call fill current_tracer 200

@@ -4,7 +4,6 @@
 for file in set_event set_event_pid tracing_on trace_options trace_clock current_tracer tracing_cpumask \
   events/enable events/sched/sched_switch/enable events/sched/sched_switch/filter events/sched/filter \
   options/markers buffer_size_kb buffer_percent snapshot; do
-  w $file ''
   call fill $file 4095
   call fill $file 4096
   call fill $file 1048576

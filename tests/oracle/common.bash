@@ -3,7 +3,7 @@
 # What `record` (the kernel's answers) and tests/scripts/oracle_same.sh (ours) share.
 oracle=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
-# joined CALL_PROGRAM SEQUENCE.sh… : one script for busybox ash that runs the sequences one after
+# joined CALL_PROGRAM SEQUENCE.sh… : one script for a POSIX shell that runs the sequences one after
 # the other, each in a shell of its own and each on a tree that is as after the start. It ends with
 # 9 when the tree is gone.
 joined() {

@@ -8,7 +8,7 @@
 . "$(dirname "$0")/common.bash"
 . "$here/../oracle/common.bash"
 . "$here/mounted.bash"
-need busybox sed
+need sed
 need_mount
 call=$build/tests/oracle/tracefs_call
 [[ -x $call ]] || skip "no $call"
@@ -21,7 +21,7 @@ run() {
   while (($#)); do
     start_standin --rate=0 || return
     joined "$call" "$@" >"$work/script"
-    (cd "$mounted" && timeout 300 busybox sh "$work/script") >"$work/all" 2>"$work/errors"
+    (cd "$mounted" && timeout 300 sh "$work/script") >"$work/all" 2>"$work/errors"
     status=$?
     split_answers "$answers" answer <"$work/all"
     stop_standin
