@@ -15,8 +15,8 @@ namespace patchbay::cmd {
 namespace {
 
 constexpr char kHelp[] =
-    "Usage: patchbay dump FILE [--pages] [--events] [--formats]\n\n"
-    "Prints the parts of a trace.dat or of a buffer file.\n\n"
+    "Usage: patchbay dump FILE|DIR/PID [--pages] [--events] [--formats]\n\n"
+    "Prints the parts of a trace.dat, of a buffer file, or of all those of a process.\n\n"
     "  -p, --pages    also each page: number, time, bytes, events, losses\n"
     "  -e, --events   also each raw event: time, id, pid, bytes in hex\n"
     "  -f, --formats  also the format of each event\n"
@@ -136,7 +136,15 @@ int dump_dat(const DumpOptions& options, const TraceInput& input) {
   return kOk;
 }
 
-void dump_rings(const BufferFile& file) {
+Status dump_rings(const std::string& path) {
+  auto opened = BufferFile::open(path, false);
+  if (!opened.ok()) return opened.error();
+  const BufferFile& file = **opened;
+  const abi::BufferHeader& h = file.header();
+  std::printf("  %u CPUs, %u rings of %u sub-buffers of %u bytes, %s mode\n", h.nr_cpus, h.nr_rings,
+              h.nr_subbufs, h.subbuf_size, h.flags & abi::kBufferOverwrite ? "overwrite" : "drop");
+  std::printf("  recursion %" PRIu64 ", missed %" PRIu64 "\n", file.recursion(), file.missed());
+
   for (uint32_t ring = 0; ring < file.nr_rings(); ring++) {
     RingStats stats = file.stats(ring);
     if (stats.entries + stats.dropped == 0) continue;
@@ -145,6 +153,7 @@ void dump_rings(const BufferFile& file) {
                 ring, ring == file.header().nr_cpus ? " (threads without rseq)" : "", stats.entries,
                 stats.dropped, stats.oldest_seq, stats.current_seq);
   }
+  return {};
 }
 
 int dump_buffer(const DumpOptions& options, const TraceInput& input) {
@@ -152,14 +161,11 @@ int dump_buffer(const DumpOptions& options, const TraceInput& input) {
   const abi::BufferHeader& h = file.header();
   auto meta = read_recorded_meta(file);
   if (!meta.ok()) return fail("dump", meta.error());
-  std::printf("%s: buffer file version %u of process %d, %s, %s mode\n", input.path.c_str(),
+  std::printf("%s: buffer file version %u of process %d, %s, clock %s\n", input.source.top.c_str(),
               h.version, h.pid, h.state == abi::kStateClosed ? "closed" : "not closed",
-              h.flags & abi::kBufferOverwrite ? "overwrite" : "drop");
+              h.clock == abi::kClockTsc ? "TSC" : "monotonic");
   std::printf("program: %s\ncommand: %s\n", safe(meta->exe).c_str(),
               safe(meta->command_line).c_str());
-  std::printf("%u CPUs, %u rings of %u sub-buffers of %u bytes, clock %s\n", h.nr_cpus, h.nr_rings,
-              h.nr_subbufs, h.subbuf_size, h.clock == abi::kClockTsc ? "TSC" : "monotonic");
-  std::printf("recursion %" PRIu64 ", missed %" PRIu64 "\n", file.recursion(), file.missed());
   auto pairs = file.clock_pairs();
   ClockLine line = fit_clock(h.clock, pairs);
   std::printf("clock pairs: %zu, ns = (ticks * %u >> %u) %+" PRId64 "\n", pairs.size(), line.mult,
@@ -176,9 +182,17 @@ int dump_buffer(const DumpOptions& options, const TraceInput& input) {
   for (const auto& entry : file.comms())
     std::printf("  %u of %u: %s\n", entry.tid, entry.tgid, safe(entry.comm).c_str());
   dump_format_list(options, meta->events);
-  std::printf("rings:\n");
-  dump_rings(file);
-  return dump_pages(options, input, 0);
+  int status = kOk;
+  for (size_t i = 0; i < input.source.parts.size(); i++) {
+    const BufferPart& part = input.source.parts[i];
+    std::printf("buffer '%s' in %s\n", safe(part.name).c_str(), part.path.c_str());
+    Status rings = dump_rings(part.path);
+    if (!rings.ok())
+      status = fail("dump", rings.error());
+    else if (int bad = dump_pages(options, input, i))
+      status = bad;
+  }
+  return status;
 }
 
 }  // namespace

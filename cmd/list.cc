@@ -3,9 +3,11 @@
 // agent.
 #include <fnmatch.h>
 #include <getopt.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 
+#include "buffer_source.h"
 #include "ring_buffer/buffer_file.h"
 #include "serve/directory.h"
 #include "symbol/symbol.h"
@@ -26,7 +28,8 @@ constexpr const char kHelp[] =
     "functions  those of a process that can be traced, with their library and kind of call site\n"
     "           (sled, jump, short-jump, int3); or those that an ELF file has\n"
     "events     those that are defined in a process\n"
-    "processes  those with an agent, and dead ones whose buffer is still there\n"
+    "processes  those with an agent, and dead ones whose buffer is still there; below them the\n"
+    "           buffers of instances, and snapshots\n"
     "symbols    the functions of a process with their addresses, as /proc/kallsyms has the "
     "kernel's\n\n"
     "  -p, --pid PID   the process; needed only when several have an agent\n"
@@ -180,6 +183,29 @@ std::string exe_of(const serve::ProcessEntry& entry) {
   return "";
 }
 
+// The buffers of instances, and snapshots, each on a line of its own below its process.
+std::string other_buffers_text(const BufferSource& source) {
+  std::string text;
+  for (const BufferPart& part : source.parts) {
+    if (part.path == source.top) continue;
+    struct stat status = {};
+    char size[32];
+    (void)::stat(part.path.c_str(), &status);
+    std::snprintf(size, sizeof size, "%26llu KB  ",
+                  static_cast<unsigned long long>(status.st_blocks) / 2);
+    text += "\n" + (size + part.path);
+  }
+  return text;
+}
+
+// All of them as JSON, "" the top one.
+std::string buffers_json(const BufferSource& source) {
+  std::string text;
+  for (const BufferPart& part : source.parts)
+    text += (text.empty() ? "" : ", ") + json_quote(part.name);
+  return "[" + text + "]";
+}
+
 int list_processes_command(const Options& options) {
   Result<std::string> directory = serve::runtime_directory(false);
   if (!directory.ok()) return fail("list", directory.error());
@@ -193,13 +219,16 @@ int list_processes_command(const Options& options) {
     std::snprintf(text, sizeof text, "%7d %-8s %9llu KB  ", entry.pid,
                   process_state_name(entry.state),
                   static_cast<unsigned long long>(entry.buffer_bytes / 1024));
-    rows.push_back({text + entry.directory + "  " + (exe.empty() ? "-" : exe),
-                    {{"pid", std::to_string(entry.pid)},
-                     {"state", json_quote(process_state_name(entry.state))},
-                     {"directory", json_quote(entry.directory)},
-                     {"has_buffer", entry.has_buffer ? "true" : "false"},
-                     {"buffer_bytes", std::to_string(entry.buffer_bytes)},
-                     {"exe", json_quote(exe)}}});
+    const BufferSource source = source_of_directory(entry.directory);
+    rows.push_back(
+        {text + entry.directory + "  " + (exe.empty() ? "-" : exe) + other_buffers_text(source),
+         {{"pid", std::to_string(entry.pid)},
+          {"state", json_quote(process_state_name(entry.state))},
+          {"directory", json_quote(entry.directory)},
+          {"has_buffer", entry.has_buffer ? "true" : "false"},
+          {"buffer_bytes", std::to_string(entry.buffer_bytes)},
+          {"buffers", buffers_json(source)},
+          {"exe", json_quote(exe)}}});
   }
   print_rows(rows, options.json);
   return kOk;

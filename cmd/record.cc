@@ -311,12 +311,15 @@ Result<std::vector<RecordedBuffer>> open_buffers(const TraceRequest& request, se
   if (!top.ok()) return top.error();
   std::vector<RecordedBuffer> buffers(1);
   buffers[0].file = std::move(*top);
+  buffers[0].path = process_directory + "/" + serve::kBufferName;
+  buffers[0].consume = consume;
   buffers[0].wanted = request.instances().size() == 1 || !request.instances()[0].events.empty();
   for (size_t i = 1; i < request.instances().size(); i++) {
-    std::string path = process_directory + "/" + request.instances()[i].directory();
-    Result<std::unique_ptr<BufferFile>> file = BufferFile::open(path + serve::kBufferName, consume);
+    std::string path =
+        process_directory + "/" + request.instances()[i].directory() + serve::kBufferName;
+    Result<std::unique_ptr<BufferFile>> file = BufferFile::open(path, consume);
     if (!file.ok()) return file.error();
-    buffers.push_back({request.instances()[i].instance, std::move(*file), true});
+    buffers.push_back({request.instances()[i].instance, std::move(*file), path, consume, true});
   }
   return buffers;
 }

@@ -75,6 +75,7 @@ void print_summary(const Recording& recording, const TraceDatResult& result,
   note(std::to_string(recording.events() - result.events_lost) + " events, " +
        size_text(result.bytes) + " in " + output + "; lost " + std::to_string(recording.lost()) +
        " (" + per_cpu_text(recording) + ")");
+  if (!recording.followed().ok()) note(recording.followed().error().message());
 }
 
 bool report_disk(const TraceDatResult& result, const Recording& recording,

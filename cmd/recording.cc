@@ -6,11 +6,20 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
+#include <utility>
 
 namespace patchbay::cmd {
 namespace {
 
 constexpr uint32_t kPagesATurn = 512;
+constexpr int kSizesATurn = 4;  // changes of a buffer's size that are followed in one turn
+
+Status not_followed(const RecordedBuffer& buffer, const std::string& why) {
+  return user_error(
+      EIO, (buffer.instance.empty() ? "the buffer" : "the buffer of instance " + buffer.instance) +
+               " got another size and could not be followed: " + why);
+}
 
 }  // namespace
 
@@ -22,17 +31,26 @@ Result<std::unique_ptr<Recording>> Recording::open(std::vector<RecordedBuffer> b
   options.page_size = top.header().subbuf_size;
   options.nr_cpus = top.nr_rings();
   for (size_t i = 1; i < buffers.size(); i++) {
-    options.instances.push_back({buffers[i].instance, buffers[i].file->header().subbuf_size});
+    // Version 6 has one page size for all.
+    uint32_t size = version == 6 ? options.page_size : buffers[i].file->header().subbuf_size;
+    options.instances.push_back({buffers[i].instance, size});
     options.nr_cpus = std::max(options.nr_cpus, buffers[i].file->nr_rings());
-    if (version == 6 && options.instances.back().page_size != options.page_size)
-      return user_error(EINVAL, "A trace.dat of version 6 has one page size; instance " +
-                                    buffers[i].instance + " has another.");
   }
   Result<std::unique_ptr<TraceDatWriter>> writer = TraceDatWriter::open(path, options);
   if (!writer.ok()) return writer.error();
   std::unique_ptr<Recording> recording(new Recording());
   recording->counts_.resize(options.nr_cpus);
   recording->by_buffer_.assign(buffers.size(), std::vector<RingCounts>(options.nr_cpus));
+  for (const RecordedBuffer& buffer : buffers) {
+    size_t index = recording->page_size_.size();
+    recording->page_size_.push_back(index == 0 ? options.page_size
+                                               : options.instances[index - 1].page_size);
+    std::vector<uint64_t>& early = recording->early_dropped_.emplace_back();
+    for (uint32_t ring = 0; ring < buffer.file->nr_rings(); ring++) {
+      RingStats stats = buffer.file->stats(ring);
+      early.push_back(stats.dropped_ever - stats.dropped);
+    }
+  }
   recording->buffers_ = std::move(buffers);
   recording->writer_ = std::move(*writer);
   recording->refresh_events();
@@ -47,6 +65,7 @@ void Recording::refresh_events() {
 unsigned Recording::drain() {
   unsigned filled = 0;
   for (uint32_t i = 0; i < buffers_.size(); i++) {
+    follow(i);
     if (!buffers_[i].wanted) continue;
     uint32_t most = 0;
     for (uint32_t ring = 0; ring < buffers_[i].file->nr_rings(); ring++)
@@ -56,6 +75,39 @@ unsigned Recording::drain() {
   }
   add_up();
   return filled;
+}
+
+// A buffer that was replaced gets no more events: what it holds is taken, then the new one is read
+// from the event on that comes next.
+void Recording::follow(uint32_t index) {
+  RecordedBuffer& buffer = buffers_[index];
+  for (int i = 0; i < kSizesATurn && followed_.ok() && buffer.file->replaced(); i++) {
+    const abi::BufferHeader& old = buffer.file->header();
+    if (buffer.wanted) drain_all(index);
+    Result<std::unique_ptr<BufferFile>> next = BufferFile::open(buffer.path, buffer.consume);
+    if (!next.ok()) {
+      followed_ = not_followed(buffer, next.error().message());
+      return;
+    }
+    const abi::BufferHeader& now = (*next)->header();
+    if (now.start_realtime_ns != old.start_realtime_ns || now.pid != old.pid ||
+        now.nr_rings != old.nr_rings) {
+      followed_ = not_followed(buffer, buffer.path + " is another one.");
+      return;
+    }
+    for (uint32_t ring = 0; ring < now.nr_rings; ring++)
+      (*next)->skip_to(ring, buffer.file->position(ring).entries);
+    buffer.file = std::move(*next);
+  }
+}
+
+// Also what is being written. Forked processes may go on: what a full ring holds is enough.
+void Recording::drain_all(uint32_t buffer) {
+  const BufferFile& file = *buffers_[buffer].file;
+  for (uint32_t ring = 0; ring < file.nr_rings(); ring++) {
+    drain_ring(buffer, ring, false, file.header().nr_subbufs);
+    drain_ring(buffer, ring, true, file.header().nr_subbufs);
+  }
 }
 
 uint32_t Recording::drain_ring(uint32_t buffer, uint32_t ring, bool include_current,
@@ -68,11 +120,58 @@ uint32_t Recording::drain_ring(uint32_t buffer, uint32_t ring, bool include_curr
     counts.events += page_.entries;
     counts.overwritten += page_.lost_before;
     addresses_.add_page(page_);
-    Status status = writer_->append_page(buffer, ring, page_);
-    if (!status.ok() && disk_.ok()) disk_ = status;
+    if (page_.bytes.size() == page_size_[buffer])
+      keep(buffer, ring, page_);
+    else
+      keep_in_pieces(buffer, ring, page_);
   }
-  counts.dropped = file.stats(ring).dropped;
+  counts.dropped = file.stats(ring).dropped_ever - early_dropped_[buffer][ring];
   return pages;
+}
+
+void Recording::keep(uint32_t buffer, uint32_t ring, const PageImage& page) {
+  Status status = writer_->append_page(buffer, ring, page);
+  if (!status.ok() && disk_.ok()) disk_ = status;
+}
+
+// The buffer's sub-buffers have another size than the pages of the output: their events go into as
+// many pages as they need. A page's time is that of the event before its first one, as all deltas
+// are. An event that fits into no page is lost.
+void Recording::keep_in_pieces(uint32_t buffer, uint32_t ring, const PageImage& page) {
+  const uint32_t room = page_size_[buffer] - abi::kPageHeaderSize;
+  EventIterator events(page.bytes, page.used);
+  uint32_t start = abi::kPageHeaderSize, end = start;
+  uint64_t time = 0, end_time = 0, entries = 0, lost = page.lost_before;
+  std::memcpy(&time, page.bytes.data(), sizeof time);
+  end_time = time;
+  auto cut = [&] {
+    if (entries > 0) {
+      piece_ = {};
+      piece_.bytes.resize(page_size_[buffer]);
+      piece_.used = end - start;
+      piece_.entries = entries;
+      piece_.lost_before = std::exchange(lost, 0);
+      std::memcpy(piece_.bytes.data(), &time, sizeof time);
+      std::memcpy(piece_.bytes.data() + abi::kPageHeaderSize, page.bytes.data() + start,
+                  piece_.used);
+      store_commit(piece_.bytes, piece_.used, piece_.lost_before);
+      keep(buffer, ring, piece_);
+    }
+    start = end, time = end_time, entries = 0;
+  };
+  for (EventView event; events.next(&event); end = events.position(), end_time = event.time) {
+    if (events.position() - start > room) cut();
+    if (events.position() - start <= room) {
+      entries++;
+      continue;
+    }
+    end = events.position(), end_time = event.time;
+    cut();
+    lost++;
+    by_buffer_[buffer][ring].events--;
+    by_buffer_[buffer][ring].overwritten++;
+  }
+  cut();
 }
 
 void Recording::add_up() {
@@ -87,15 +186,11 @@ void Recording::add_up() {
 }
 
 Result<TraceDatResult> Recording::finish() {
+  follow(0);
   refresh_events();
-  // Forked processes may go on recording: what a full ring holds is enough.
   for (uint32_t i = 0; i < buffers_.size(); i++) {
-    if (!buffers_[i].wanted) continue;
-    uint32_t all = buffers_[i].file->header().nr_subbufs;
-    for (uint32_t ring = 0; ring < buffers_[i].file->nr_rings(); ring++) {
-      drain_ring(i, ring, false, all);
-      drain_ring(i, ring, true, all);
-    }
+    follow(i);
+    if (buffers_[i].wanted) drain_all(i);
   }
   add_up();
   Result<TraceDatMetadata> metadata = collect_metadata(buffer(), addresses_);

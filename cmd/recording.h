@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // From a buffer file that a program writes to a trace.dat, while it runs: takes complete
-// sub-buffers in turns from each CPU, counts, and keeps counting when the disk is full.
+// sub-buffers in turns from each CPU, counts, and keeps counting when the disk is full. When the
+// buffer gets another size it goes on with the new file, event for event.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,9 @@ struct RingCounts {
 struct RecordedBuffer {
   std::string instance;  // "": the top one
   std::unique_ptr<BufferFile> file;
-  bool wanted = true;  // false: its events stay where they are
+  std::string path;      // where it is found again when it was replaced
+  bool consume = false;  // as it was opened
+  bool wanted = true;    // false: its events stay where they are
 };
 
 class Recording {
@@ -52,19 +55,27 @@ class Recording {
   uint64_t bytes() const { return writer_->bytes_spooled(); }
   // The first refusal of the disk. Recording goes on; finish() has the figures.
   const Status& disk() const { return disk_; }
+  // Why a buffer of another size could not be followed: nothing of it was recorded since.
+  const Status& followed() const { return followed_; }
 
  private:
   Recording() = default;
+  void follow(uint32_t buffer);
+  void drain_all(uint32_t buffer);
   uint32_t drain_ring(uint32_t buffer, uint32_t ring, bool include_current, uint32_t limit);
+  void keep(uint32_t buffer, uint32_t ring, const PageImage& page);
+  void keep_in_pieces(uint32_t buffer, uint32_t ring, const PageImage& page);
   void add_up();
 
   std::vector<RecordedBuffer> buffers_;
-  std::vector<std::vector<RingCounts>> by_buffer_;  // and ring
+  std::vector<uint32_t> page_size_;                   // in the output, by buffer
+  std::vector<std::vector<RingCounts>> by_buffer_;    // and ring
+  std::vector<std::vector<uint64_t>> early_dropped_;  // what dropped_ever counts too much
   std::unique_ptr<TraceDatWriter> writer_;
   std::vector<RingCounts> counts_;
   AddressCollector addresses_{{}};
-  PageImage page_;
-  Status disk_;
+  PageImage page_, piece_;
+  Status disk_, followed_;
 };
 
 // The output's lock: two recordings into one file would spoil each other. Made before the program

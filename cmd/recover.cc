@@ -6,10 +6,11 @@
 #include <getopt.h>
 
 #include <algorithm>
+#include <cstring>
 
+#include "buffer_source.h"
 #include "commands.h"
-#include "trace_dat/trace_dat_write.h"
-#include "trace_input.h"
+#include "recording.h"
 
 namespace patchbay::cmd {
 namespace {
@@ -20,7 +21,8 @@ constexpr char kHelp[] =
     "too.\n\n"
     "  DIR               DIR/PID of a runtime directory, or the runtime directory itself: then "
     "every\n"
-    "                    process in it gets a file of its own, FILE.PID, when there are several\n"
+    "                    process in it gets a file of its own, FILE.PID, when there are several;\n"
+    "                    instances and snapshots are in it, too\n"
     "  FILE              a buffer file\n"
     "  -o, --output FILE default: trace.dat\n"
     "      --format N    version of the trace.dat: 7 (default) or 6\n"
@@ -31,61 +33,53 @@ struct RecoverOptions {
   int version = 7;
 };
 
-struct CpuCount {
-  uint64_t events = 0, lost = 0;
-};
-
-void print_counts(const BufferFile& file, const std::vector<CpuCount>& counts,
-                  const TraceDatResult& result, const std::string& output) {
-  uint64_t events = 0, lost = 0;
-  for (uint32_t ring = 0; ring < counts.size(); ring++) {
-    uint64_t missing = counts[ring].lost + file.stats(ring).dropped;
-    events += counts[ring].events;
-    lost += missing;
-    if (counts[ring].events + missing == 0) continue;
-    if (ring == file.header().nr_cpus) {
-      std::printf("without CPU: %llu events, %llu lost (threads without rseq)\n",
-                  static_cast<unsigned long long>(counts[ring].events),
-                  static_cast<unsigned long long>(missing));
-    } else {
-      std::printf("CPU %u: %llu events, %llu lost\n", ring,
-                  static_cast<unsigned long long>(counts[ring].events),
-                  static_cast<unsigned long long>(missing));
-    }
+void print_counts(const Recording& recording, const TraceDatResult& result,
+                  const std::string& output) {
+  for (uint32_t ring = 0; ring < recording.counts().size(); ring++) {
+    const RingCounts& counts = recording.counts()[ring];
+    uint64_t lost = counts.overwritten + counts.dropped;
+    if (counts.events + lost == 0) continue;
+    const bool is_cpu = ring < recording.buffer().header().nr_cpus;
+    std::printf("%s: %llu events, %llu lost%s\n",
+                is_cpu ? ("CPU " + std::to_string(ring)).c_str() : "without CPU",
+                static_cast<unsigned long long>(counts.events),
+                static_cast<unsigned long long>(lost), is_cpu ? "" : " (threads without rseq)");
   }
-  lost += file.missed() + result.events_lost;
+  uint64_t lost = recording.lost() + recording.missed() + result.events_lost;
   std::printf("%s: %llu events recovered, %llu lost, %llu bytes\n", output.c_str(),
-              static_cast<unsigned long long>(events - result.events_lost),
+              static_cast<unsigned long long>(recording.events() - result.events_lost),
               static_cast<unsigned long long>(lost), static_cast<unsigned long long>(result.bytes));
 }
 
-Status recover_one(const std::string& source, const std::string& output, int version) {
-  auto opened = BufferFile::open(source, false);
-  if (!opened.ok()) return opened.error();
-  auto meta = read_recorded_meta(**opened);
-  if (!meta.ok()) return meta.error();
-  BufferPages pages(std::move(*opened));
-  BufferFile& file = pages.file();
-  auto writer = TraceDatWriter::open(output, {version, file.header().subbuf_size, file.nr_rings()});
-  if (!writer.ok()) return writer.error();
-  AddressCollector addresses(meta->events);
-  std::vector<CpuCount> counts(file.nr_rings());
-  PageImage page;
-  for (uint32_t ring = 0; ring < file.nr_rings(); ring++) {
-    while (pages.next_page(ring, &page)) {
-      counts[ring].events += page.entries;
-      counts[ring].lost += page.lost_before;
-      addresses.add_page(page);
-      // A page that does not fit is counted by the writer; what was saved before is still worth a
-      // file.
-      if (!(*writer)->append_page(ring, page).ok()) continue;
+// Opens the parts behind the file that decodes them. One of them that is damaged costs the others
+// nothing.
+Result<std::vector<RecordedBuffer>> open_parts(const BufferSource& source) {
+  std::vector<RecordedBuffer> buffers;
+  auto top = BufferFile::open(source.top, false);
+  if (!top.ok()) return top.error();
+  buffers.push_back({"", std::move(*top), source.top, false, false});
+  for (const BufferPart& part : source.parts) {
+    if (part.path == source.top) {
+      buffers.front().wanted = true;
+      continue;
     }
+    auto file = BufferFile::open(part.path, false);
+    if (!file.ok())
+      fail("recover", file.error());
+    else
+      buffers.push_back({part.name, std::move(*file), part.path, false, true});
   }
-  auto metadata = collect_metadata(file, addresses);
-  if (!metadata.ok()) return metadata.error();
-  auto result = (*writer)->finish(*metadata);
+  return buffers;
+}
+
+Status recover_one(const BufferSource& source, const std::string& output, int version) {
+  auto buffers = open_parts(source);
+  if (!buffers.ok()) return buffers.error();
+  auto recording = Recording::open(std::move(*buffers), output, version);
+  if (!recording.ok()) return recording.error();
+  auto result = (*recording)->finish();
   if (!result.ok()) return result.error();
-  print_counts(file, counts, *result, output);
+  print_counts(**recording, *result, output);
   if (result->error)
     return user_error(result->error,
                       output + ": " + std::to_string(result->events_lost) +
@@ -94,30 +88,26 @@ Status recover_one(const std::string& source, const std::string& output, int ver
   return {};
 }
 
-// DIR/PID/buffer -> FILE.PID
-std::string output_of(const std::string& output, const std::string& source) {
-  size_t end = source.rfind('/');
-  size_t start = source.rfind('/', end - 1) + 1;
-  return output + "." + source.substr(start, end - start);
-}
-
-bool has_events(const std::string& source) {
-  auto file = BufferFile::open(source, false);
-  if (!file.ok()) return true;  // recover_one says what is wrong with it
-  for (uint32_t ring = 0; ring < (*file)->nr_rings(); ring++)
-    if ((*file)->stats(ring).entries + (*file)->stats(ring).dropped > 0) return true;
+bool has_events(const BufferSource& source) {
+  for (const BufferPart& part : source.parts) {
+    auto file = BufferFile::open(part.path, false);
+    if (!file.ok()) return true;  // recover_one says what is wrong with it
+    for (uint32_t ring = 0; ring < (*file)->nr_rings(); ring++)
+      if ((*file)->stats(ring).entries + (*file)->stats(ring).dropped > 0) return true;
+  }
   return false;
 }
 
 int recover(const RecoverOptions& options) {
-  auto sources = find_buffer_files(options.source);
+  auto sources = find_buffer_sources(options.source);
   if (!sources.ok()) return fail("recover", sources.error());
   // What a launcher (a shell, valgrind) left that exec'ed the program is not worth a file.
   if (sources->size() > 1 && std::any_of(sources->begin(), sources->end(), has_events))
-    std::erase_if(*sources, [](const std::string& source) { return !has_events(source); });
+    std::erase_if(*sources, [](const BufferSource& source) { return !has_events(source); });
   int status = kOk;
-  for (const std::string& source : *sources) {
-    std::string output = sources->size() == 1 ? options.output : output_of(options.output, source);
+  for (const BufferSource& source : *sources) {
+    std::string output =
+        sources->size() == 1 ? options.output : options.output + "." + source.process();
     Status done = recover_one(source, output, options.version);
     if (!done.ok()) status = fail("recover", done.error());
   }

@@ -19,8 +19,8 @@ namespace {
 constexpr char kHelp[] =
     "Usage: patchbay report [-i FILE] [--json] [--stat]\n\n"
     "Prints the events of a recording in order of time.\n\n"
-    "  -i, --input FILE   a trace.dat (of patchbay or trace-cmd), a buffer file, or a directory\n"
-    "                     that holds a file named buffer; default: trace.dat\n"
+    "  -i, --input FILE   a trace.dat (of patchbay or trace-cmd), a buffer file, or a process's\n"
+    "                     directory DIR/PID with its instances; default: trace.dat\n"
     "      --json         one JSON object a line: ts, cpu, pid, comm, event, fields\n"
     "      --stat         how many events of which kind and on which CPU, and what was lost\n"
     "  -h, --help         this text\n\n"
@@ -142,9 +142,11 @@ void print_stat(const std::vector<EventCall>& events, const TraceInput& input,
 // Events that were dropped in drop mode have no place in the pages; they are in the statistics.
 uint64_t dropped_events(const TraceInput& input) {
   uint64_t dropped = 0;
-  if (input.buffer)
-    for (uint32_t ring = 0; ring < input.buffer->nr_rings(); ring++)
-      dropped += input.buffer->stats(ring).dropped;
+  for (const BufferPart& part : input.source.parts) {
+    auto file = input.buffer ? BufferFile::open(part.path, false) : sys_error("open", EINVAL);
+    for (uint32_t ring = 0; file.ok() && ring < (*file)->nr_rings(); ring++)
+      dropped += (*file)->stats(ring).dropped;
+  }
   if (input.dat) {
     for (const std::string& stats : input.dat->cpu_stats()) {
       size_t at = stats.find("dropped events: ");
@@ -217,9 +219,9 @@ int report(const ReportOptions& options) {
     if (!options.json && !options.stat) {
       uint64_t events = 0, lost = 0;
       count_events(counted->get(), &events, &lost);
-      if (input->dat && !input->dat->buffers()[i].name.empty()) {
+      if (std::string name = input->buffer_name(i); !name.empty()) {
         head = "# instance: ";
-        append_escaped(&head, input->dat->buffers()[i].name);
+        append_escaped(&head, name);
         head += '\n';
       }
       TraceLineWriter::append_header(&head, uint32_t((*pages)->nr_cpus()), events, events + lost);

@@ -350,6 +350,7 @@ RingStats BufferFile::stats(uint32_t ring) const {
   ReaderState state = read_state(ring);
   uint64_t dropped = control.dropped + state.extra_dropped;
   stats.dropped = dropped - std::min(dropped, state.base_dropped);
+  stats.dropped_ever = dropped;
   stats.current_seq = current.seq;
   stats.oldest_seq = current.oldest;
   return stats;

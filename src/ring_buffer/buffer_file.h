@@ -21,8 +21,9 @@
 namespace patchbay {
 
 struct RingStats {
-  uint64_t entries = 0;  // ever published
-  uint64_t dropped = 0;  // since the last clear
+  uint64_t entries = 0;       // ever published
+  uint64_t dropped = 0;       // since the last clear
+  uint64_t dropped_ever = 0;  // also across clears and other sizes
   uint64_t oldest_seq = 0, current_seq = 0;
 };
 
