@@ -6,7 +6,7 @@
 //   constructor (before main)                       control thread
 //     read the environment                            own descriptor table, all signals blocked
 //     runtime directory, buffer file, registry        serves the tree over DIR/PID/ctl.sock
-//     symbols, patcher, events, tree                  keeps the clock tables while recording
+//     symbols, patcher, events, tree                  while recording: clock tables, loaded objects
 //     signal, thread and fork hooks
 //     static events; what the environment asks for (start_up.cc)
 //     start the control thread
@@ -153,6 +153,9 @@ Status make_agent(Agent* agent) {
   agent->context = std::make_unique<tracefs::TreeContext>(
       tracefs::TreeContext{*agent->registry, *agent->functions, *agent->symbols});
   agent->context->look_for_events = [agent] { agent->usdt_events->refresh(); };
+  agent->context->more_call_sites = [agent] {
+    return agent->static_events->sites() + agent->usdt_events->sites();
+  };
   agent->root = tracefs::make_root(*agent->context);
   return {};
 }
@@ -169,6 +172,14 @@ void wait_for(std::atomic<uint32_t>* word, int seconds) {
     if (raw_syscall(SYS_futex, long(word), FUTEX_WAIT, 0, long(&timeout)) == -ETIMEDOUT) return;
 }
 
+// Objects that came or went without telling us bring and take USDT probes. Cheap when there were
+// none: the dynamic linker counts its loads.
+void follow_loads(Agent* agent) {
+  const uint64_t before = agent->usdt_events->site_count();
+  agent->usdt_events->refresh();
+  if (agent->usdt_events->site_count() != before) retry_waiting_events(agent);
+}
+
 // Pairs of the first moments make short recordings precise; later one a second is plenty. The
 // second call is a moment after start: what has not registered its events by then is worth a word.
 int keep_clock(Agent* agent) {
@@ -181,8 +192,10 @@ int keep_clock(Agent* agent) {
   }
   if (call == 0) return 10;
   if (call == 1) return 100;
+  const bool wanted = !agent->waiting_events.empty();
+  if (recording || wanted) follow_loads(agent);
   if (agent->resumed || !agent->settings.wait) report_waiting_events(agent);
-  return recording ? 1000 : -1;
+  return recording || wanted ? 1000 : -1;
 }
 
 void make_server(Agent* agent) {

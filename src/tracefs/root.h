@@ -26,6 +26,8 @@ struct TreeContext {
   // Finds the events of objects that were loaded without telling (USDT probes); may be empty.
   // Called where somebody asks what events there are.
   std::function<void()> look_for_events;
+  // More lines of debug/call_sites, of events that are not function events; may be empty.
+  std::function<std::string()> more_call_sites;
 };
 
 // The tree keeps a reference to `context`. It outlives every file that it gave out.

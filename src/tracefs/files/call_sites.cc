@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
-// debug/call_sites: the places that are patched now.
+// debug/call_sites: the functions that are patched now; the sites of static events; those of USDT
+// probes that were ever asked for.
 #include "tracefs/files/files.h"
 
 namespace patchbay::tracefs {
 
 FilePtr make_call_sites(const Place& place) {
   return make_text_file(place, [](TraceArray&, const Place& at) -> Result<std::string> {
-    return at.tree->context.functions.call_sites();
+    const TreeContext& context = at.tree->context;
+    std::string text = context.functions.call_sites();
+    if (context.more_call_sites) text += context.more_call_sites();
+    return text;
   });
 }
 
