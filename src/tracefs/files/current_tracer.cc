@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// current_tracer: the tracer of the instance. Writing the name of the current one changes nothing
-// and keeps the buffer; blanks around the name are allowed (the kernel: "nop\n\n" and " nop" too).
+// current_tracer: the tracer of the instance. Writing the name of the current one keeps the buffer,
+// which counts as used from then on (buffer_size_kb); blanks around the name are allowed (the
+// kernel: "nop\n\n" and " nop" too).
 #include "tracefs/files/files.h"
 
 namespace patchbay::tracefs {
@@ -9,10 +10,10 @@ namespace {
 // The kernel copies at most so many bytes of a write and compares what it has.
 constexpr size_t kMaxName = 100;
 
-Status set_tracer(TraceArray&, const Place&, std::string_view bytes) {
+Status set_tracer(TraceArray& array, const Place&, std::string_view bytes) {
   Result<std::string_view> text = take_whole(bytes.substr(0, kMaxName), kMaxName + 1);
   if (!text.ok()) return text.error();
-  if (without_blanks_around(*text) == "nop") return {};
+  if (without_blanks_around(*text) == "nop") return array.buffer->expand();
   return user_error(EINVAL, "There is no such tracer; available_tracers lists them.");
 }
 
