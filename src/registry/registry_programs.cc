@@ -186,6 +186,7 @@ void Registry::Impl::retire(std::span<const Change> changes) {
 void Registry::Impl::point_to_rings(TraceArray& array) {
   for (auto& [event, file] : array.files)
     if (file.program) set_rings(file.program, array.buffer->rings());
+  array.buffer->settle();
 }
 
 // --- enabling

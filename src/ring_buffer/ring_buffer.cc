@@ -379,6 +379,11 @@ bool RingBuffer::quiesce() {
   return pass_lock(set_->control(set_->nr_cpus));
 }
 
+void RingBuffer::settle() {
+  quiesce();
+  fold_dropped();
+}
+
 void RingBuffer::set_overwrite(bool on) {
   uint32_t flags = set_->header->flags & ~uint32_t{abi::kBufferOverwrite};
   if (on) flags |= abi::kBufferOverwrite;

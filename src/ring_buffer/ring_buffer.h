@@ -70,6 +70,9 @@ class RingBuffer {
   // good at resize(), but may finish the one event they are at.
   // False: the lock's holder was stopped or killed in there, 100 ms were not enough.
   bool quiesce();
+  // After resize() or set_subbuf_size(), when every program points to rings(): what late threads
+  // have dropped in the old rings is counted in the file from here on.
+  void settle();
 
   // --- size. The records stay: the newest that fit. `cpu` empty: all. ENOMEM, EINVAL as the
   // kernel. EBUSY rules are the caller's. After success rings() is another one, in another file of
