@@ -144,9 +144,14 @@ void MountOperations::shut_down() {
 
 // --- the requests
 
+// One message of the socket holds one of them; the kernel splits what is longer.
+constexpr unsigned kMaxFuseWrite = 128 * 1024;
+static_assert(kMaxFuseWrite <= serve::Client::kMaxWrite);
+
 struct MountOperations::Entry {
   static void init(void*, fuse_conn_info* connection) {
     connection->max_readahead = 0;  // splice(2) must not take more than it was asked for
+    connection->max_write = kMaxFuseWrite;
     connection->want |= connection->capable & FUSE_CAP_ATOMIC_O_TRUNC;
     connection->want &= ~unsigned(FUSE_CAP_ASYNC_READ | FUSE_CAP_READDIRPLUS);
   }

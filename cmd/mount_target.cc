@@ -165,7 +165,9 @@ void MountTarget::read(serve::Client* client, ReadRequest request) {
 bool MountTarget::answer_read(serve::Client* client, const ReadRequest& request, bool first) {
   OpenFile& file = *request.file;
   Result<std::string> bytes = next_bytes(client, request);
-  bool woken = request.is_splice && bytes.ok() && bytes->empty() && client && !client->gone();
+  // Who does not want to wait is told EAGAIN before the end of what a stopped instance has.
+  bool no_end = request.is_splice || (request.nonblocking && file.is_stream);
+  bool woken = no_end && bytes.ok() && bytes->empty() && client && !client->gone();
   bool nothing_yet = !bytes.ok() && bytes.error().errno_value == EAGAIN;
   bool may_wait = !first || !request.is_splice || file.refusals >= kRefusals;
   if (nothing_yet && may_wait && !request.nonblocking) return false;
