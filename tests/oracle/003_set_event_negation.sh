@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh disable=SC2154
-# ! disables; what is not enabled may be disabled, what does not exist may not.
+# With ! in front it disables; what is not enabled may be disabled, what does not exist may not.
 w set_event 'sched_wakeup\n'
 w set_event 'sched_waking\n'
 w set_event '!sched_wakeup\n'

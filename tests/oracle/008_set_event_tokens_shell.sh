@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# shellcheck shell=sh disable=SC2154
+# shellcheck shell=sh disable=SC2154,SC2320
 # The shell's echo writes on until all tokens are taken.
 echo sched_wakeup sched_waking '!sched_wakeup' sched_switch >>set_event
 echo "status $?"

@@ -2,7 +2,8 @@
 # shellcheck shell=sh disable=SC2154
 # Parentheses and operators in the wrong place.
 f=events/sched/sched_switch/filter
-for text in 'prev_pid == 5)' '(prev_pid == 5' '((prev_pid == 5)' ')' '(' '()' '(())' '!' '!()' '&&' '||' \
+for text in 'prev_pid == 5)' '(prev_pid == 5' '((prev_pid == 5)' ')' '(' '()' '(())' '!' '!()' \
+  '&&' '||' \
   'prev_pid == 5 &&' 'prev_pid == 5 ||' 'prev_pid == 5 foo' 'prev_pid == 5 & next_pid == 3' \
   'prev_pid == 5 | next_pid == 3' 'prev_pid == 5 && (next_pid == 3' '&& prev_pid == 5' \
   'prev_pid == 5 && ()' '() && prev_pid == 5' 'prev_pid == 5 &&& next_pid == 3' \

@@ -4,7 +4,8 @@
 f=events/syscalls/sys_enter_openat/filter
 for text in 'filename.ustring == "/etc/passwd"' 'filename.ustring ~ "*x*"' 'filename == "x"' \
   'filename ~ "x*"' 'dfd.ustring == "x"' 'filename.ustring == 5' 'filename.ustring < "x"' \
-  'filename == 5' 'nosuch.ustring == "x"' 'flags == 5' 'flags & 0x40' 'dfd == -100' 'mode == 0644'; do
+  'filename == 5' 'nosuch.ustring == "x"' 'flags == 5' 'flags & 0x40' 'dfd == -100' \
+  'mode == 0644'; do
   w $f "$text\n"
   r $f
 done

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh disable=SC2154
 # Setting them, seen in trace_options too.
-for name in print-parent sym-offset sym-addr verbose raw hex bin block fields annotate context-info \
+for name in print-parent sym-offset sym-addr verbose raw hex bin block fields annotate \
+  context-info \
   latency-format record-cmd record-tgid overwrite disable_on_free irq-info markers event-fork \
   pause-on-trace hash-ptr; do
   before=$(cat options/$name)

@@ -24,7 +24,8 @@ reset_instances() {
   done
 }
 reset_options() {
-  for option in markers overwrite irq-info context-info print-parent annotate record-cmd trace_printk \
+  for option in markers overwrite irq-info context-info print-parent annotate record-cmd \
+  trace_printk \
     hash-ptr; do
     echo 1 >"options/$option"
   done

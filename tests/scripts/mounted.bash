@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154
 # For scripts that work in a mount of the stand-in kernel. After common.bash:
 #   need_mount                    skips loudly where a FUSE mount cannot be made
 #   start_standin [OPTION…]       $standin is its pid, $mounted its tree

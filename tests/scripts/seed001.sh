@@ -54,10 +54,12 @@ echo >set_event
 
 # --- 2.2 enable
 echo 1 >events/sched/sched_wakeup/enable
-same "2.2 one event" "1 sched:sched_wakeup" "$(cat events/sched/sched_wakeup/enable set_event | xargs)"
+same "2.2 one event" "1 sched:sched_wakeup" \
+  "$(cat events/sched/sched_wakeup/enable set_event | xargs)"
 same "2.2 X: a mixture" "X X" "$(cat events/sched/enable events/enable | xargs)"
 echo 0 >events/sched/sched_wakeup/enable
-same "2.2 off" "0 0 0" "$(cat events/sched/sched_wakeup/enable events/sched/enable events/enable | xargs)"
+same "2.2 off" "0 0 0" \
+  "$(cat events/sched/sched_wakeup/enable events/sched/enable events/enable | xargs)"
 echo 1 >events/sched/enable
 same "2.2 all of sched" "$(grep '^sched:' available_events | sort)" "$(enabled)"
 same "2.2 1: all that the file affects" "1 X" "$(cat events/sched/enable events/enable | xargs)"
@@ -140,7 +142,8 @@ echo "common_preempt_count > 4" >filter
 same "5.2 as written" "common_preempt_count > 4" "$(cat filter)"
 echo 0 >filter
 cd "$mounted/events/signal/signal_generate" || exit 1
-check "5.2 a word without quotes" put filter "((sig >= 10 && sig < 15) || sig == 17) && comm != bash"
+check "5.2 a word without quotes" put filter \
+  "((sig >= 10 && sig < 15) || sig == 17) && comm != bash"
 same "5.2 read back" "((sig >= 10 && sig < 15) || sig == 17) && comm != bash" "$(cat filter)"
 refused "5.2 an unknown field" filter "((sig >= 10 && sig < 15) || dsig == 17) && comm != bash"
 same "5.2 the text first" "((sig >= 10 && sig < 15) || dsig == 17) && comm != bash" \
@@ -161,7 +164,8 @@ same "5.4 a common field: sched_switch" "common_pid == 0" "$(cat sched_switch/fi
 same "5.4 a common field: sched_wakeup" "common_pid == 0" "$(cat sched_wakeup/filter)"
 echo prev_pid == 0 >filter
 same "5.4 another field: who has it" "prev_pid == 0" "$(cat sched_switch/filter)"
-same "5.4 another field: who has it not keeps its own" "common_pid == 0" "$(cat sched_wakeup/filter)"
+same "5.4 another field: who has it not keeps its own" "common_pid == 0" \
+  "$(cat sched_wakeup/filter)"
 echo 0 >filter
 
 # --- 5.5 pids
