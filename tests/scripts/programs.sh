@@ -39,7 +39,9 @@ if ((${#names[@]} == 0)); then
   for program in "$programs"/*; do
     name=$(basename "$program")
     [[ -f $program && -x $program && $name != *.so ]] || continue
-    case $name in static_hello | shared_counter | event_app | dlopen_probes | steady | *_generated) continue ;; esac
+    case $name in
+      static_hello | shared_counter | event_app | dlopen_probes | steady | *_generated) continue ;;
+    esac
     names+=("$name")
   done
 fi
