@@ -81,7 +81,10 @@ void traced(benchmark::State& state, const char* event, const char* filter, Use 
     set(event, "enable", "1");
   }
   int i = 0;
-  for (auto _ : state) use(i++);
+  for (auto _ : state) {
+    use(i++);
+    benchmark::ClobberMemory();
+  }
   if (state.thread_index() != 0) return;
   set(event, "enable", "0");
   if (filter) set(event, "filter", "0");
@@ -102,8 +105,10 @@ EVENT_BENCHMARK(two_ints_recorded, two_ints, nullptr, i, i + 1)->MinTime(0.5);
 EVENT_BENCHMARK(two_ints_threads, two_ints, nullptr, i, i + 1)->ThreadRange(2, 4)->MinTime(0.3);
 EVENT_BENCHMARK(four_longs_recorded, four_longs, nullptr, i, i, i, i)->MinTime(0.5);
 EVENT_BENCHMARK(text_20_recorded, text, nullptr, i, "select 1 from t42x;")->MinTime(0.3);
-EVENT_BENCHMARK(sched_switch_recorded, sched_switch, nullptr, "swapper/0", 0, 120, 0L, "bash", i,
-                120)
+// Texts as a program has them, not constants that the compiler stores as two words.
+char g_prev_comm[16] = "kworker/0:1-eve", g_next_comm[16] = "swapper/0";
+EVENT_BENCHMARK(sched_switch_recorded, sched_switch, nullptr, g_prev_comm, i, 120, i, g_next_comm,
+                i, 120)
     ->MinTime(0.3);
 EVENT_BENCHMARK(two_ints_filter_passed, two_ints, "a >= 0", i & 0xffff, i)->MinTime(0.3);
 EVENT_BENCHMARK(two_ints_filter_rejected, two_ints, "a < 0", i & 0xffff, i)->MinTime(0.5);

@@ -36,7 +36,8 @@
  *   PB_FIELD(type, name)          any type with a one-token-at-a-time name (use typedefs for
  *                                 function pointers and templates with commas): type
  *   PB_ARRAY(type, name, count)   exactly count elements: const type *. NULL gives zeros. For
- *                                 PB_ARRAY(char, …) a text: copied up to its NUL, cut to count - 1
+ *                                 PB_ARRAY(char, …) a text: copied up to its NUL, cut to count - 1;
+ *                                 from what is declared char[count] or larger all count - 1 bytes
  *   PB_STRING(name)               const char *; C++ also takes std::string, std::string_view. NULL
  *                                 gives "(null)"
  *   PB_DYNAMIC_ARRAY(type, name)  const type *, size_t: two arguments
@@ -197,23 +198,43 @@
 #define PB_I_ROW_pb_i_dynamic(c, type, f, type_text, name_text, count) \
   {type_text, name_text, PB_I_ROW_AT(c, f), 4, PB_I_SIGNED(type), 0, sizeof(type)},
 
-/* The parameters of the function that records, each with a comma before it. */
+/* The parameters of a use, each with a comma before it. */
 #define PB_I_PARAMETER(c, field) PB_I_BY_KIND(PB_I_PARAMETER_, c, field)
 #define PB_I_PARAMETER_pb_i_none(...)
 #define PB_I_PARAMETER_pb_i_fixed(c, type, f, ...) , type f
-#define PB_I_PARAMETER_pb_i_array(c, type, f, ...) , type const* f
+#define PB_I_PARAMETER_pb_i_array(c, type, f, ...) , type const* const f PB_I_WITH_SIZE
 #define PB_I_PARAMETER_pb_i_string(c, type, f, ...) , PB_I_STRING_ARGUMENT f
 #define PB_I_PARAMETER_pb_i_dynamic(c, type, f, ...) , type const *f, size_t f##_count
 #define PB_I_PARAMETERS(...) PB_I_CAT(PB_I_PARAMETERS_, PB_I_ONE_OR_MORE(__VA_ARGS__))(__VA_ARGS__)
 #define PB_I_PARAMETERS_1(none) (void)
 #define PB_I_PARAMETERS_2(none, ...) (__VA_ARGS__)
 
+/* What it hands to the function that records: of arrays also what the compiler knows to be there,
+ * so that a text need not be searched for its end byte by byte. */
+#define PB_I_ARGUMENT(c, field) PB_I_BY_KIND(PB_I_ARGUMENT_, c, field)
+#define PB_I_ARGUMENT_pb_i_none(...)
+#define PB_I_ARGUMENT_pb_i_fixed(c, type, f, ...) , f
+#define PB_I_ARGUMENT_pb_i_array(c, type, f, ...) , f, __builtin_object_size(f, 3)
+#define PB_I_ARGUMENT_pb_i_string(c, type, f, ...) , f
+#define PB_I_ARGUMENT_pb_i_dynamic(c, type, f, ...) , f, f##_count
+#define PB_I_ARGUMENTS(...) PB_I_CAT(PB_I_ARGUMENTS_, PB_I_ONE_OR_MORE(__VA_ARGS__))(__VA_ARGS__)
+#define PB_I_ARGUMENTS_1(none) ()
+#define PB_I_ARGUMENTS_2(none, ...) (__VA_ARGS__)
+
+/* And how that takes them. */
+#define PB_I_TAKEN(c, field) PB_I_BY_KIND(PB_I_TAKEN_, c, field)
+#define PB_I_TAKEN_pb_i_none(...)
+#define PB_I_TAKEN_pb_i_fixed(c, type, f, ...) , type f
+#define PB_I_TAKEN_pb_i_array(c, type, f, ...) , type const *f, size_t f##_size
+#define PB_I_TAKEN_pb_i_string(c, type, f, ...) , PB_I_STRING_ARGUMENT f
+#define PB_I_TAKEN_pb_i_dynamic(c, type, f, ...) , type const *f, size_t f##_count
+
 /* What stores them. */
 #define PB_I_STORE(c, field) PB_I_BY_KIND(PB_I_STORE_, c, field)
 #define PB_I_STORE_pb_i_none(...)
 #define PB_I_STORE_pb_i_fixed(c, type, f, ...) pb_u.record.f = f;
 #define PB_I_STORE_pb_i_array(c, type, f, ...) \
-  PB_I_PUT_ARRAY(type)(pb_u.record.f, f, sizeof pb_u.record.f);
+  PB_I_PUT_ARRAY(type)(pb_u.record.f, f, sizeof pb_u.record.f, f##_size);
 #define PB_I_STORE_pb_i_string(c, type, f, ...) \
   pb_u.record.f = PB_I_PUT_STRING(pb_u.bytes, &pb_end, &pb_room, f);
 #define PB_I_STORE_pb_i_dynamic(c, type, f, ...)                                      \
@@ -262,19 +283,67 @@ extern "C" {
 /* Marks the path behind a wanted site as out of line. */
 #if defined(__clang__)
 #define PB_I_COLD_LABEL
+#define PB_I_WITH_SIZE __attribute__((pass_object_size(3))) /* else it does not know in time */
 #else
 #define PB_I_COLD_LABEL __attribute__((cold))
+#define PB_I_WITH_SIZE
 #endif
 
-/* A text in place: cut to `size` - 1 characters, NULs behind it. */
-PB_I_INLINE void patchbay_i_put_text(char* to, const char* text, size_t size) {
-  if (!text) text = "(null)";
-  size_t i = 0;
-  for (; i + 1 < size && text[i]; i++) to[i] = text[i];
-  for (; i < size; i++) to[i] = 0;
+/* The first `length` bytes of a text, less than 8, as a word with zeros behind them. No other byte
+ * is read. */
+PB_I_INLINE uint64_t patchbay_i_end_of_text(const char* text, size_t length) {
+  if (length >= 4) { /* from both ends: what they share is the same */
+    uint32_t low, high;
+    __builtin_memcpy(&low, text, 4);
+    __builtin_memcpy(&high, text + length - 4, 4);
+    return low | (uint64_t)high << (length - 4) * 8;
+  }
+  if (!length) return 0;
+  const unsigned char* bytes = (const unsigned char*)text;
+  return bytes[0] | (uint64_t)bytes[length / 2] << length / 2 * 8 |
+         (uint64_t)bytes[length - 1] << (length - 1) * 8;
 }
 
-PB_I_INLINE void patchbay_i_put_array(void* to, const void* from, size_t size) {
+PB_I_INLINE void patchbay_i_put_bytes(char* to, uint64_t word, size_t size) {
+  const uint32_t four = (uint32_t)word;
+  const uint16_t two = (uint16_t)(size & 4 ? word >> 32 : word);
+  if (size & 4) __builtin_memcpy(to, &four, 4);
+  if (size & 2) __builtin_memcpy(to + (size & 4), &two, 2);
+  if (size & 1) to[size - 1] = (char)(word >> (size - 1) * 8);
+}
+
+/* A text in place, cut to `size` - 1 characters. So many bytes of it are `readable` in any case: if
+ * that is enough it is copied as it is, else up to its NUL, with NULs behind it. By words, since a
+ * core that reads a word behind smaller stores to it has to wait for them. */
+PB_I_INLINE void patchbay_i_put_text(char* to, const char* text, size_t size, size_t readable) {
+  uint64_t word = 0;
+  size_t i = 0;
+  if (text && readable >= size) {
+    i = size & ~(size_t)7;
+    __builtin_memcpy(to, text, i);
+    if (size & 7) {
+      __builtin_memcpy(&word, text + i, (size & 7) - 1);
+    } else {
+      __builtin_memcpy(&word, text + i - 8, 8);
+      word &= UINT64_MAX >> 8;
+      __builtin_memcpy(to + i - 8, &word, 8);
+    }
+  } else {
+    if (!text) text = "(null)";
+    const char* nul = (const char*)__builtin_memchr(text, 0, size - 1);
+    size_t left = nul ? (size_t)(nul - text) : size - 1;
+    for (; left >= 8; i += 8, left -= 8) {
+      __builtin_memcpy(&word, text + i, 8);
+      __builtin_memcpy(to + i, &word, 8);
+    }
+    for (word = patchbay_i_end_of_text(text + i, left); i + 8 <= size; i += 8, word = 0)
+      __builtin_memcpy(to + i, &word, 8);
+  }
+  patchbay_i_put_bytes(to + i, word, size & 7);
+}
+
+PB_I_INLINE void patchbay_i_put_array(void* to, const void* from, size_t size, size_t readable) {
+  (void)readable;
   if (from) {
     __builtin_memcpy(to, from, size);
   } else {
@@ -406,11 +475,11 @@ struct StringArgument {
 };
 
 template <typename T>
-PB_I_INLINE void put_array(void* to, const T* from, size_t size) {
-  patchbay_i_put_array(to, from, size);
+PB_I_INLINE void put_array(void* to, const T* from, size_t size, size_t readable) {
+  patchbay_i_put_array(to, from, size, readable);
 }
-PB_I_INLINE void put_array(char* to, const char* from, size_t size) {
-  patchbay_i_put_text(to, from, size);
+PB_I_INLINE void put_array(char* to, const char* from, size_t size, size_t readable) {
+  patchbay_i_put_text(to, from, size, readable);
 }
 
 }  // namespace trace_event
@@ -460,8 +529,8 @@ PB_I_INLINE void put_array(char* to, const char* from, size_t size) {
     PB_I_COLD_LABEL;                                                                              \
     return 1;                                                                                     \
   }                                                                                               \
-  static __attribute__((noinline, unused)) void pb_i_emit_##name PB_I_PARAMETERS(                 \
-      PB_I_EACH(PB_I_PARAMETER, name, fields)) {                                                  \
+  static __attribute__((noinline, unused)) void pb_i_put_##name PB_I_PARAMETERS(                  \
+      PB_I_EACH(PB_I_TAKEN, name, fields)) {                                                      \
     union {                                                                                       \
       struct pb_i_record_##name record;                                                           \
       unsigned char bytes[pb_i_least_##name ? PATCHBAY_MAX_RECORD : pb_i_fixed_##name];           \
@@ -472,6 +541,9 @@ PB_I_INLINE void put_array(char* to, const char* from, size_t size) {
     void (*pb_hit)(PB_I_STRUCT(patchbay_event)*, void*, uint32_t) =                               \
         __atomic_load_n(&pb_i_event_##name.hit, __ATOMIC_ACQUIRE);                                \
     if (pb_hit) pb_hit(&pb_i_event_##name, &pb_u, (pb_end + 3) & ~3u);                            \
+  }                                                                                               \
+  PB_I_INLINE void pb_i_emit_##name PB_I_PARAMETERS(PB_I_EACH(PB_I_PARAMETER, name, fields)) {    \
+    pb_i_put_##name PB_I_ARGUMENTS(PB_I_EACH(PB_I_ARGUMENT, name, fields));                       \
   }                                                                                               \
   struct pb_i_record_##name
 

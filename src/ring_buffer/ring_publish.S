@@ -120,16 +120,26 @@ ring_publish_rseq:
 	xor $16, %ecx
 	mov %rdx, RC_SLOT+8(%r10,%rcx)
 	mov %rax, RC_SLOT(%r10,%rcx)
-	lea -8(%r9), %ecx		/* the record, from its end */
-1:	mov (%rsi,%rcx), %rax
-	mov %rax, 4(%r8,%rcx)
-	sub $8, %ecx
-	jae 1b
-	cmp $-4, %ecx
-	jne 2f
-	mov (%rsi), %eax
-	mov %eax, 4(%r8)
-2:	mov %r11, RC_PUBLISH(%r10)	/* the one store */
+	mov %r9d, %ecx			/* the record from its end: 8 bytes of code copy 8 bytes */
+	and $-8, %ecx
+	neg %rcx
+	lea .Lcopied(%rip), %rdx
+	add %rdx, %rcx
+	mov -4(%rsi,%r9), %eax		/* its last 4, of an odd number of words */
+	mov %eax, (%r8,%r9)
+	jmp *%rcx
+.Lcopy:
+	.irp at,104,96,88,80,72,64,56,48,40,32,24,16,8
+	mov \at(%rsi), %rax
+	mov %rax, 4+\at(%r8)
+	.endr
+	.byte 0x48, 0x8b, 0x46, 0	/* mov 0(%rsi), %rax with its offset */
+	mov %rax, 4(%r8)
+.Lcopied:
+	.if .Lcopied - .Lcopy != MAX_SMALL
+	.error "eight bytes of code no longer copy eight bytes"
+	.endif
+	mov %r11, RC_PUBLISH(%r10)	/* the one store */
 .Lsmall_committed:
 	xor %eax, %eax
 	ret
