@@ -7,6 +7,7 @@
 // reads its own mapping instead: over_memory.)
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -70,7 +71,11 @@ class BufferFile {
   // Returns false when there is none now. Consuming readers publish their progress.
   bool next_page(uint32_t ring, bool include_current, PageImage* out);
   // Where the next page begins, as far as is known now; `lost` counts from the start of reading.
-  RingPosition position(uint32_t ring) const { return rings_[ring].next; }
+  RingPosition position(uint32_t ring) const {
+    RingPosition position = rings_[ring].next;
+    position.entries = std::max(position.entries, rings_[ring].known);
+    return position;
+  }
   // Goes on from there, which must be a place that was delivered up to.
   void go_to(uint32_t ring, const RingPosition& position) { rings_[ring].next = position; }
   // The first `entries` events of the ring are known already.

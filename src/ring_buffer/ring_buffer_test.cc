@@ -398,6 +398,31 @@ TEST_F(RingBufferTest, CommsStayWhereTheyAreWhenTheFileIsReplaced) {
   EXPECT_GE((*file)->clock_pairs().size(), 1u);
 }
 
+TEST_F(RingBufferTest, AReaderOfTheFileFollowsEachSizeAndReadsNothingTwice) {
+  enable();
+  write(10);
+  auto file = BufferFile::open(buffer_->path(), false);
+  ASSERT_TRUE(file.ok());
+  PageImage page;
+  ASSERT_TRUE((*file)->next_page(ring_, true, &page));
+  EXPECT_EQ(page.entries, 10u);
+  for (uint64_t pages : {4, 8, 5}) {
+    ASSERT_TRUE(buffer_->resize({}, pages * 4080).ok());
+    ASSERT_TRUE((*file)->replaced());
+    auto next = BufferFile::open(buffer_->path(), false);
+    ASSERT_TRUE(next.ok());
+    (*next)->skip_to(ring_, (*file)->position(ring_).entries);
+    EXPECT_FALSE((*next)->next_page(ring_, true, &page));
+    file = std::move(next);
+  }
+  rings_ = buffer_->rings();
+  write(3);
+  ASSERT_TRUE((*file)->next_page(ring_, true, &page));
+  EXPECT_EQ(page.entries, 3u);
+  EXPECT_EQ(page.first, 10u);
+  EXPECT_EQ(page.lost_before, 0u);
+}
+
 TEST_F(RingBufferTest, ForkedChildrenStopAtAResizeAndDoNoHarm) {
   enable();
   auto old = BufferFile::open(buffer_->path(), false);

@@ -8,7 +8,7 @@ need python3
 changes=${1:-6}
 threads=2
 
-# NAME FILE REPORT SUMMARY: what the threads counted, what is in the file, what is said to be lost.
+# COUNTERS REPORT LOST THREADS: what was counted, what is in the file, what is said to be lost.
 cat >"$work/judge.py" <<'PYTHON'
 import re, struct, sys
 counter_file, report, lost, threads = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
@@ -36,8 +36,8 @@ change_sizes() {
   sizes=("$@")
   for ((n = 0; n < changes; n++)); do
     sleep 0.1
-    "$patchbay" write "$pid" "$directory$file" "${sizes[n % ${#sizes[@]}]}" >"$work/write.out" 2>&1 ||
-      fail "$file: $(cat "$work/write.out")"
+    "$patchbay" write "$pid" "$directory$file" "${sizes[n % ${#sizes[@]}]}" >"$work/write.out" \
+      2>&1 || fail "$file: $(cat "$work/write.out")"
   done
 }
 
@@ -90,7 +90,7 @@ of_a_process() {
   kill -INT $recorder
   wait $recorder
   events_of "$work/a.dat" >"$work/report"
-  # It did not begin with the first call: between the first and the last of a thread none is missing.
+  # It did not begin with the first call: between a thread's first and last none is missing.
   same "$what" "" "$(python3 - "$work/report" "$(summary_lost "$work/err")" <<'PYTHON'
 import re, sys
 calls = {}

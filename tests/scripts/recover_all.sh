@@ -45,7 +45,8 @@ for version in 7 6; do
       "$(count_in "$work/r.dat" "$buffer")" "$(count_in "$dir" "$buffer")"
   done
   sum=$(events_of "$work/r.dat" | wc -l)
-  has "version $version: all are counted" "$(cat "$work/recover.out")" ": $sum events recovered, 0 lost"
+  has "version $version: all are counted" "$(cat "$work/recover.out")" \
+    ": $sum events recovered, 0 lost"
   if command -v trace-cmd >/dev/null; then
     same "version $version: trace-cmd's count" "$sum" \
       "$(trace-cmd report -i "$work/r.dat" 2>/dev/null | grep -c 'counted:')"

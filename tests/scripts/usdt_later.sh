@@ -13,6 +13,7 @@ exec 7>"$work/line"
 check "the agent answers" wait_for 20 test -S "$PATCHBAY_DIR/$pid/ctl.sock"
 printf '.' >&7
 # Counting what the buffer holds asks the agent nothing: no file of the tree is opened.
+# shellcheck disable=SC2317  # called by wait_for
 recorded() { "$patchbay" dump "$PATCHBAY_DIR/$pid" | grep -q 'events published'; }
 check "the probe is recorded by itself" wait_for 20 recorded
 has "debug/call_sites has it" "$("$patchbay" cat $pid debug/call_sites)" ' sdt_plug:hit on$'
