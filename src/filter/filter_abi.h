@@ -11,7 +11,8 @@ namespace patchbay {
 struct FilterInsn;
 
 // Immutable once published; filter.h makes it. `code` is machine code generated for this filter;
-// without it (no executable memory) filter_interpret() walks the instructions.
+// without it (no executable memory) filter_interpret() walks the instructions. The code also keeps
+// rdi and rdx as they were, which static_event_entry.S uses.
 struct FilterProgram {
   bool (*code)(const uint8_t* record, uint32_t size);  // null: interpret
   const FilterInsn* insns;                             // filter_insn.h

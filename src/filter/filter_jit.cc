@@ -3,7 +3,7 @@
 // Each predicate becomes a comparison and one jump: of its two targets one is always the next
 // predicate (filter_insn.h), except in the last. What is no plain comparison calls filter_test().
 //
-//   over a record                              over registers
+//   over a record (rdi, rdx are kept)          over registers
 //     cmp  esi, min_size; jb reject              (rax, r11 saved below rsp if some test needs them)
 //     cmp  dword [rdi + 24], 5; jne L2           cmp  edi, 5; jne L2
 //     …                                          …
@@ -74,55 +74,63 @@ class RecordEmitter : public Xbyak::CodeGenerator {
       sub(rsp, kFrame);
       mov(ptr[rsp], rdi);
       mov(ptr[rsp + 8], esi);
+      mov(ptr[rsp + 16], rdx);
     }
     for (uint32_t i = 0; i < program_.nr_insns; i++) {
       L(targets_[i]);
       emit_test(i);
     }
-    L(targets_[program_.nr_insns]);
-    leave_with(1);
-    L(reject);
-    if (calls_) add(rsp, kFrame);
+    L(reject);  // first: the way to it has a budget, and a jump taken costs a cycle
+    leave_frame();
     L(too_short);
     xor_(eax, eax);
+    ret();
+    L(targets_[program_.nr_insns]);
+    leave_frame();
+    mov(eax, 1);
     ret();
   }
 
  private:
-  static constexpr int kFrame = 24;  // record, size; keeps the stack aligned for calls
+  static constexpr int kFrame = 24;  // rdi, esi, rdx; keeps the stack aligned for calls
 
-  // Behind a comparison. One of the two targets follows.
-  void jump_on(uint32_t index, const FilterInsn& insn) {
-    const bool true_follows = insn.on_true == index + 1;
-    jump_if(*this, insn, !true_follows, targets_[true_follows ? insn.on_false : insn.on_true]);
+  // Behind a test: one of its two targets follows, the other is jumped to.
+  bool true_follows(uint32_t index) const {
+    const bool is_last = index + 1 == program_.nr_insns;  // the code of reject follows
+    return insns_[index].on_true == index + 1 + (is_last ? 1 : 0);
+  }
+  Xbyak::Label& jump_target(uint32_t index) {
+    const FilterInsn& insn = insns_[index];
+    return targets_[true_follows(index) ? insn.on_false : insn.on_true];
+  }
+  void jump_on(uint32_t index) {
+    jump_if(*this, insns_[index], !true_follows(index), jump_target(index));
   }
   static bool is_inline(const FilterInsn& insn) {
     return insn.test == FilterTest::kNumber || insn.test == FilterTest::kRange;
   }
-  void leave_with(int answer) {
-    if (calls_) add(rsp, kFrame);
-    mov(eax, answer);
-    ret();
+  void leave_frame() {
+    if (!calls_) return;
+    mov(rdx, ptr[rsp + 16]);
+    add(rsp, kFrame);
   }
 
   void emit_test(uint32_t index) {
     const FilterInsn& insn = insns_[index];
     if (insn.test == FilterTest::kNumber) {
       emit_number(insn);
-      jump_on(index, insn);
+      jump_on(index);
     } else if (insn.test == FilterTest::kRange) {
       mov(rax, insn.value);
       mov(rcx, ptr[rdi + insn.offset]);
       sub(rcx, rax);
       mov(rax, insn.end - insn.value);
       cmp(rcx, rax);
-      jump_on(index, insn);
+      jump_on(index);
     } else {
       emit_call(insn);
-      if (insn.on_true == index + 1)
-        je(targets_[insn.on_false], T_NEAR);
-      else
-        jne(targets_[insn.on_true], T_NEAR);
+      Xbyak::Label& target = jump_target(index);
+      true_follows(index) ? je(target, T_NEAR) : jne(target, T_NEAR);
     }
   }
 

@@ -66,7 +66,7 @@ struct EventProgram {
 // Everything that a call site's consumers want, replaced as a whole.
 struct SiteProgram {
   uint32_t nr_events;
-  uint32_t reserved;
+  uint32_t plain;               // one event of all threads: static_event_entry.S goes straight on
   const EventProgram* event[];  // nr_events of them
 };
 

@@ -220,7 +220,7 @@ const SiteProgram* StaticEvents::program_for(Definition* definition) {
   programs_.push_back(std::make_unique<char[]>(size));
   auto* program = new (programs_.back().get()) SiteProgram;
   program->nr_events = static_cast<uint32_t>(events.size());
-  program->reserved = 0;
+  program->plain = events.size() == 1 && !events[0]->pids && !events[0]->notrace_pids;
   std::copy(events.begin(), events.end(), program->event);
   definition->made.push_back(program);
   return program;

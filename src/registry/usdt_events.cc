@@ -236,7 +236,7 @@ const SiteProgram* UsdtEvents::program_for(Probe* probe) {
   programs_.push_back(std::make_unique<char[]>(size));
   auto* program = new (programs_.back().get()) SiteProgram;
   program->nr_events = uint32_t(events.size());
-  program->reserved = 0;
+  program->plain = 0;
   std::copy(events.begin(), events.end(), program->event);
   probe->made.push_back(program);
   return program;
