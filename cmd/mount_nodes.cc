@@ -42,9 +42,18 @@ void MountNodes::forget(uint64_t inode, uint64_t count) {
   Entry& entry = found->second;
   entry.references -= std::min(count, entry.references);
   if (entry.references != 0) return;
-  if (!is_pages_file(entry.node.path))
-    by_path_.erase(Key(entry.node.target.get(), entry.node.path));
+  auto named = by_path_.find(Key(entry.node.target.get(), entry.node.path));
+  if (named != by_path_.end() && named->second == inode) by_path_.erase(named);
   nodes_.erase(found);
+}
+
+void MountNodes::removed(const MountNode& directory) {
+  std::erase_if(by_path_, [&](const auto& entry) {
+    const auto& [target, path] = entry.first;
+    return target == directory.target.get() && path.compare(0, directory.path.size(),
+                                                            directory.path) == 0 &&
+           (path.size() == directory.path.size() || path[directory.path.size()] == '/');
+  });
 }
 
 MountAttributes::MountAttributes(const MountOwner& owner) : owner_(owner), mounted_(time_now()) {}

@@ -310,6 +310,7 @@ struct MountOperations::Entry {
       if (error == 0) {
         std::lock_guard held(mount.mutex_);
         mount.attributes_.removed(child);
+        mount.nodes_.removed(child);
       }
       fuse_reply_err(request, error);
     });

@@ -67,7 +67,8 @@ struct TraceArray {
 
   // What open files hold.
   uint32_t references = 0;     // open files and API users: rmdir is EBUSY
-  uint32_t trace_readers = 0;  // `trace`, `snapshot` open for reading: no resize, no snapshot
+  uint32_t trace_readers = 0;     // `trace` open for reading: no resize
+  uint32_t snapshot_readers = 0;  // `snapshot` open for reading: no resize, no other spare buffer
   bool paused = false;         // by pause-on-trace
   bool pipe_open = false;      // trace_pipe
   std::vector<bool> cpu_pipe_open;

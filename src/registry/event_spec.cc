@@ -26,6 +26,7 @@ EventSpec parse_event_spec(std::string_view word) {
     spec.on = false;
     word.remove_prefix(1);
   }
+  spec.empty = word.empty();
   if (size_t at = word.find(kModule); at != word.npos) {
     spec.module = module_word(word.substr(at + kModule.size()));
     word = word.substr(0, at);

@@ -15,6 +15,7 @@ namespace patchbay {
 
 struct EventSpec {
   bool on = true;
+  bool empty = false;  // nothing behind the `!`: means no event
   std::string match;   // a bare name: a system, or an event of any system; empty otherwise
   std::string system;  // empty: any
   std::string event;   // empty: any

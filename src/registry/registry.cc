@@ -285,7 +285,10 @@ Status Registry::Impl::make_buffer(TraceArray* array) {
 Result<TraceArray*> Registry::create_array(std::string_view name,
                                            std::vector<std::string> systems) {
   Impl& impl = *impl_;
-  if (name.empty() || name == "." || name == ".." || name.size() > kMaxInstanceName ||
+  if (name.size() > kMaxInstanceName)
+    return user_error(ENAMETOOLONG, "The name of an instance has at most " +
+                                        std::to_string(kMaxInstanceName) + " bytes.");
+  if (name.empty() || name == "." || name == ".." ||
       name.find_first_of(std::string_view("/\0\n", 3)) != name.npos)
     return user_error(EINVAL, "That is no name for an instance.");
   if (find_array(name))

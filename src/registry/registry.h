@@ -128,6 +128,7 @@ class Registry {
     uint32_t tid = 0;
     uint32_t tgid = 0;
     std::string comm;
+    int cpu = -1;  // that it runs on; -1: not known
   };
   // The comm of a task that the probes do not meet themselves (option record-cmd).
   void learn_comm(const Writer& writer);
@@ -135,6 +136,10 @@ class Registry {
   Result<size_t> write_raw_marker(TraceArray& array, std::string_view bytes, const Writer& writer);
   // `inject`: "field=value …" makes one record of the event in this instance.
   Status inject(TraceArray& array, LiveEvent* event, std::string_view text, const Writer& writer);
+
+  // tracing_thresh, microseconds: tracers of durations show only what took longer; 0: everything.
+  uint64_t tracing_thresh() const;
+  void set_tracing_thresh(uint64_t us);
 
   uint32_t saved_cmdlines_size() const;
   Status set_saved_cmdlines_size(uint64_t slots);

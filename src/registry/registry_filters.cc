@@ -62,7 +62,8 @@ Result<uint32_t> parse_pid(std::string_view token) {
   char* end = nullptr;
   errno = 0;
   const uint64_t pid = std::strtoull(text.c_str(), &end, 0);
-  const bool starts_well = text[0] >= '0' && text[0] <= '9';
+  const char first = text[0] == '+' ? text[1] : text[0];
+  const bool starts_well = first >= '0' && first <= '9';
   if (!starts_well || *end || errno || text.size() > kMaxToken)
     return user_error(EINVAL, "\"" + text + "\" is no task id.");
   if (pid >= kPidLimit) return user_error(EPERM, text + " is more than a task id can be.");

@@ -49,6 +49,7 @@ struct Registry::Impl {
   std::map<std::string, std::unique_ptr<TraceArray>, std::less<>> arrays;
   std::atomic<uint32_t> fork_followers{0};  // instances with event-fork
   uint32_t saved_cmdlines_size = 128;
+  uint64_t tracing_thresh_us = 0;
   std::unordered_map<uint32_t, std::string> writers;  // whose comm the table has from us
 
   // --- what a thread may still be running or looking into: kept for good
@@ -114,7 +115,7 @@ struct Registry::Impl {
 
   // registry_markers.cc
   void learn_comm(const Writer& writer);
-  Status publish_record(TraceArray& array, const std::string& record);
+  Status publish_record(TraceArray& array, const std::string& record, int cpu);
   std::vector<TraceArray*> marker_targets(TraceArray& array);
 };
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Records that the control side writes itself: markers (spec: ftrace.md 10.1) and injected events.
+#include <sched.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -12,10 +14,10 @@ namespace patchbay {
 
 namespace {
 
-constexpr size_t kMaxMarker = 4096;
+constexpr size_t kMaxRawMarker = 4096;
+constexpr size_t kMaxMarker = 4054;  // whatever the size of a sub-buffer, as in the kernel
 constexpr size_t kPrintFixed = 16;  // common header, ip
 constexpr size_t kRawFixed = 12;    // common header, id
-constexpr size_t kMinRaw = 13;      // bytes that the kernel makes room for, its id among them
 
 size_t max_record(const RingBuffer& buffer) {
   return buffer.rings()->subbuf_size - abi::kPageHeaderSize - 8;
@@ -35,6 +37,29 @@ Status markers_allowed(const TraceArray& array) {
   return user_error(EINVAL, "The option markers is off.");
 }
 
+// A marker belongs to the CPU of its writer, and a CPU's ring is written on that CPU only: this
+// thread goes there for as long as the object lives. -1, or a CPU that it may not use: anywhere.
+class OnCpu {
+ public:
+  explicit OnCpu(int cpu) {
+    if (cpu < 0 || cpu >= CPU_SETSIZE || cpu == ::sched_getcpu()) return;
+    if (::sched_getaffinity(0, sizeof before_, &before_) != 0 || !CPU_ISSET(cpu, &before_)) return;
+    cpu_set_t only;
+    CPU_ZERO(&only);
+    CPU_SET(cpu, &only);
+    moved_ = ::sched_setaffinity(0, sizeof only, &only) == 0;
+  }
+  ~OnCpu() {
+    if (moved_) ::sched_setaffinity(0, sizeof before_, &before_);
+  }
+  OnCpu(const OnCpu&) = delete;
+  OnCpu& operator=(const OnCpu&) = delete;
+
+ private:
+  cpu_set_t before_;
+  bool moved_ = false;
+};
+
 }  // namespace
 
 void Registry::learn_comm(const Writer& writer) { impl_->learn_comm(writer); }
@@ -47,8 +72,9 @@ void Registry::Impl::learn_comm(const Writer& writer) {
   top.buffer->add_comm(writer.tid, writer.tgid, writer.comm);
 }
 
-Status Registry::Impl::publish_record(TraceArray& array, const std::string& record) {
+Status Registry::Impl::publish_record(TraceArray& array, const std::string& record, int cpu) {
   if (array.tracing_on && !array.paused) PB_TRY(start_recording(array));
+  OnCpu there(cpu);
   const int status = array.buffer->publish(reinterpret_cast<const uint8_t*>(record.data()),
                                            uint32_t(record.size()));
   if (status == kRingPublished) return {};
@@ -82,7 +108,7 @@ Result<size_t> Registry::write_marker(TraceArray& array, std::string_view text,
     if (!written || text[written - 1] != '\n') record += '\n';
     record += '\0';
     pad(&record);
-    PB_TRY(impl_->publish_record(*target, record));
+    PB_TRY(impl_->publish_record(*target, record, writer.cpu));
   }
   return written;
 }
@@ -90,21 +116,18 @@ Result<size_t> Registry::write_marker(TraceArray& array, std::string_view text,
 Result<size_t> Registry::write_raw_marker(TraceArray& array, std::string_view bytes,
                                           const Writer& writer) {
   PB_TRY(markers_allowed(array));
-  if (bytes.size() < sizeof(uint32_t) || bytes.size() > kMaxMarker)
+  if (bytes.size() < sizeof(uint32_t) || bytes.size() > kMaxRawMarker)
     return user_error(EINVAL, "A raw marker has 4 to 4096 bytes.");
   std::vector<TraceArray*> targets = impl_->marker_targets(array);
   if (targets.empty()) return user_error(ENODEV, "No instance takes markers.");
-  // The length that a reader sees is the kernel's: it counts the id twice.
-  const size_t size = kRawFixed + std::max(bytes.size(), kMinRaw);
   for (TraceArray* target : targets)
-    if (size > max_record(*target->buffer))
+    if (kRawFixed + bytes.size() > max_record(*target->buffer))  // the kernel counts the id twice
       return user_error(EINVAL, "A raw marker is never cut: it must fit into a sub-buffer.");
   impl_->learn_comm(writer);
   std::string record = start_record(kRawDataId, writer);
   record.append(bytes);
-  record.resize(size, '\0');
   pad(&record);
-  for (TraceArray* target : targets) PB_TRY(impl_->publish_record(*target, record));
+  for (TraceArray* target : targets) PB_TRY(impl_->publish_record(*target, record, writer.cpu));
   return bytes.size();
 }
 
@@ -124,7 +147,7 @@ Status Registry::inject(TraceArray& array, LiveEvent* event, std::string_view te
       !filter_match(file->filter.get(), reinterpret_cast<const uint8_t*>(record->data()),
                     uint32_t(record->size())))
     return {};
-  Status status = impl_->publish_record(array, *record);
+  Status status = impl_->publish_record(array, *record, writer.cpu);
   // Recording is off: nothing is wrong with the command.
   return !status.ok() && status.error().errno_value == EBADF ? Status() : status;
 }

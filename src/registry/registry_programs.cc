@@ -236,7 +236,7 @@ Status Registry::set_event(TraceArray& array, std::string_view word) {
 Status Registry::Impl::set_event(TraceArray& array, const EventSpec& spec) {
   std::vector<LiveEvent*> found;
   for (const auto& event : events)
-    if (event->can_enable && sees(array, *event) && spec.matches(*event))
+    if (event->can_enable && !spec.empty && sees(array, *event) && spec.matches(*event))
       found.push_back(event.get());
   if (!found.empty()) return set_enabled(array, found, spec.on);
   if (!spec.module.empty() && !is_loaded(spec.module)) return cache_request(array, spec);

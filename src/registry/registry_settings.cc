@@ -14,8 +14,14 @@ constexpr uint64_t kMaxSubbufKb = abi::kMaxSubbufSize / 1024;
 constexpr uint64_t kMaxSavedCmdlines = 32768;
 
 Status busy(const TraceArray& array) {
-  if (!array.trace_readers) return {};
+  if (!array.trace_readers && !array.snapshot_readers) return {};
   return user_error(EBUSY, "`trace` or `snapshot` is open for reading.");
+}
+
+// Who reads the main buffer does not hold the size of the spare one.
+Status snapshot_busy(const TraceArray& array) {
+  if (!array.snapshot_readers) return {};
+  return user_error(EBUSY, "`snapshot` is open for reading.");
 }
 
 // Otherwise taking a snapshot makes another spare buffer.
@@ -97,6 +103,9 @@ Status Registry::set_option(TraceArray& array, TraceOption option, bool on) {
   return {};
 }
 
+uint64_t Registry::tracing_thresh() const { return impl_->tracing_thresh_us; }
+void Registry::set_tracing_thresh(uint64_t us) { impl_->tracing_thresh_us = us; }
+
 uint32_t Registry::saved_cmdlines_size() const { return impl_->saved_cmdlines_size; }
 
 Status Registry::set_saved_cmdlines_size(uint64_t slots) {
@@ -143,7 +152,7 @@ void Registry::free_buffer(TraceArray& array) {
 // --- snapshot
 
 void Registry::Impl::free_old_snapshots() {
-  std::erase_if(gone_snapshots, [](const auto& gone) { return gone.first->trace_readers == 0; });
+  std::erase_if(gone_snapshots, [](const auto& gone) { return gone.first->snapshot_readers == 0; });
 }
 
 Status Registry::allocate_snapshot(TraceArray& array) {
@@ -166,7 +175,8 @@ Status Registry::write_snapshot(TraceArray& array, std::optional<uint32_t> cpu, 
   }
   if (value == 1) {
     if (cpu) return user_error(EINVAL, "A snapshot is taken of all CPUs at once.");
-    if (!array.snapshot || !same_size(*array.buffer, *array.snapshot)) PB_TRY(busy(array));
+    if (!array.snapshot || !same_size(*array.buffer, *array.snapshot)) PB_TRY(snapshot_busy(array));
+    if (!array.buffer->expanded()) PB_TRY(busy(array));  // its size would change too
     return array.buffer->take_snapshot(&array.snapshot, {});
   }
   if (array.snapshot) array.snapshot->clear(cpu);

@@ -198,8 +198,11 @@ TEST_F(Recording, WhatAnOpenTraceForbids) {
   auto file = tree.open("trace", O_RDONLY);
   EXPECT_EQ(tree.write("buffer_size_kb", "100"), -EBUSY);
   EXPECT_EQ(tree.write("buffer_subbuf_size_kb", "8"), -EBUSY);
-  EXPECT_EQ(tree.write("snapshot", "1"), -EBUSY);
+  EXPECT_EQ(tree.write("snapshot", "1"), 1);  // the main buffer keeps its size
+  auto spare = tree.open("snapshot", O_RDONLY);
+  EXPECT_EQ(tree.write("snapshot", "1"), 1);  // the memory is there
   EXPECT_EQ(tree.write("trace_clock", "global"), 6);
+  spare.reset();
   file.reset();
   EXPECT_EQ(tree.write("buffer_size_kb", "100"), 3);
 }

@@ -45,6 +45,7 @@ constexpr Entry kArrayEntries[] = {
     {"trace_pipe", make_trace_pipe, nullptr},
     {"tracing_cpumask", make_tracing_cpumask, nullptr},
     {"tracing_on", make_tracing_on, nullptr},
+    {"tracing_thresh", make_tracing_thresh, nullptr, true},
 };
 
 constexpr Entry kCpuEntries[] = {

@@ -21,7 +21,7 @@ Error bad_number(std::string_view bytes) {
 }  // namespace
 
 Result<uint64_t> parse_number(std::string_view bytes) {
-  std::string_view digits = bytes;
+  std::string_view digits = bytes.substr(0, bytes.find('\0'));  // the kernel reads a C string
   if (!digits.empty() && digits.back() == '\n') digits.remove_suffix(1);
   std::string_view shown = digits;
   if (!digits.empty() && digits.front() == '+') digits.remove_prefix(1);

@@ -36,6 +36,16 @@ uint32_t tgid_of(const std::string& status) {
   return tgid;
 }
 
+// Field 39 of /proc/TID/stat; right while the thread waits for our answer.
+int cpu_of(uint32_t tid) {
+  std::string stat = proc_text(tid, "stat");
+  size_t at = stat.rfind(')');  // the comm may have blanks; field 3 follows
+  for (int field = 2; field < 39 && at != stat.npos; field++) at = stat.find(' ', at + 1);
+  int cpu = -1;
+  if (at != stat.npos) std::from_chars(stat.data() + at + 1, stat.data() + stat.size(), cpu);
+  return cpu;
+}
+
 }  // namespace
 
 const Registry::Writer& WriterNames::of(uint32_t tid) {
@@ -50,8 +60,12 @@ const Registry::Writer& WriterNames::of(uint32_t tid) {
 }
 
 const Registry::Writer& FileWriter::of(const Caller& caller) {
-  if (known_ && asked_ == caller.tid) return writer_;
+  if (known_ && asked_ == caller.tid) {
+    if (caller.tid) writer_.cpu = cpu_of(caller.tid);
+    return writer_;
+  }
   writer_ = names_.of(caller.tid != 0 ? caller.tid : uint32_t(::getpid()));
+  if (caller.tid) writer_.cpu = cpu_of(caller.tid);
   known_ = true;
   asked_ = caller.tid;
   return writer_;

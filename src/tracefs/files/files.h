@@ -101,6 +101,7 @@ FilePtr make_printk_formats(const Place& place);
 FilePtr make_readme(const Place& place);
 FilePtr make_saved_cmdlines(const Place& place);
 FilePtr make_saved_cmdlines_size(const Place& place);
+FilePtr make_tracing_thresh(const Place& place);
 FilePtr make_saved_tgids(const Place& place);
 // --- debug; the ring of no_rseq_stats is the one for threads without restartable sequences
 FilePtr make_call_sites(const Place& place);

@@ -30,7 +30,7 @@ class SnapshotFile : public ArrayFile {
   ~SnapshotFile() override {
     // The reader goes first: the buffer that it reads may have been freed by name, and goes then.
     lines_.set(nullptr);
-    if (held() && reading_) held()->trace_readers--;
+    if (held() && reading_) held()->snapshot_readers--;
   }
   uint32_t mode() const override { return kWritable; }
 
@@ -63,7 +63,7 @@ class SnapshotFile : public ArrayFile {
  protected:
   Status opened(TraceArray& array, uint32_t flags) override {
     reading_ = (flags & O_ACCMODE) != O_WRONLY;
-    if (reading_) array.trace_readers++;
+    if (reading_) array.snapshot_readers++;
     return {};
   }
 
