@@ -50,8 +50,8 @@ void MountNodes::forget(uint64_t inode, uint64_t count) {
 void MountNodes::removed(const MountNode& directory) {
   std::erase_if(by_path_, [&](const auto& entry) {
     const auto& [target, path] = entry.first;
-    return target == directory.target.get() && path.compare(0, directory.path.size(),
-                                                            directory.path) == 0 &&
+    return target == directory.target.get() &&
+           path.compare(0, directory.path.size(), directory.path) == 0 &&
            (path.size() == directory.path.size() || path[directory.path.size()] == '/');
   });
 }

@@ -34,8 +34,8 @@ class MountNodes {
   // spliced has a new one each time, so that no two open files share pages of the page cache.
   uint64_t refer(MountNode node);
   void forget(uint64_t inode, uint64_t count);
-  // A directory is gone (rmdir): the kernel takes its number for dead for ever, so that a new one of
-  // that name gets another, and so does everything in it.
+  // A directory is gone (rmdir): the kernel takes its number for dead for ever, so that a new one
+  // of that name gets another, and so does everything in it.
   void removed(const MountNode& directory);
 
  private:

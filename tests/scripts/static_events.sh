@@ -7,7 +7,8 @@ program=$programs/event_app
 
 same "without the agent nothing happens" "app 60 plugin 40" "$("$program" 2 2 10)"
 
-# hold ARGUMENTS… : starts the program with the agent; it waits for a line, and again before its end.
+# hold ARGUMENTS… : starts the program with the agent; it waits for a line, and again before its
+# end.
 hold() {
   rm -f "$work/line" && mkfifo "$work/line"
   LD_PRELOAD=$agent "$program" "$@" hold <"$work/line" >"$work/out" 2>"$work/err" &
@@ -26,8 +27,21 @@ for event in app:app_work app:shared_event app:app_flags app:app_end app:differi
   has "$event is there" "$available" "^$event\$"
 done
 same "nothing of the plug-in yet" "" "$(grep '^plugin:' <<<"$available")"
-same "the format of app_flags" "name: app_flags|format:|	field:unsigned short common_type;	offset:0;	size:2;	signed:0;|	field:unsigned char common_flags;	offset:2;	size:1;	signed:0;|	field:unsigned char common_preempt_count;	offset:3;	size:1;	signed:0;|	field:int common_pid;	offset:4;	size:4;	signed:1;||	field:unsigned long flags;	offset:8;	size:8;	signed:0;||print fmt: \"flags=%s\", __print_flags(REC->flags, \"|\", {1, \"A\"}, {2, \"B\"})" \
-  "$("$patchbay" cat $pid events/app/app_flags/format | grep -v '^ID:' | paste -sd '|')"
+format_of_app_flags() {
+  printf '%s\n' 'name: app_flags' 'format:'
+  printf '\tfield:%s;\toffset:%d;\tsize:%d;\tsigned:%d;\n' \
+    'unsigned short common_type' 0 2 0 \
+    'unsigned char common_flags' 2 1 0 \
+    'unsigned char common_preempt_count' 3 1 0 \
+    'int common_pid' 4 4 1
+  printf '\n'
+  printf '\tfield:%s;\toffset:%d;\tsize:%d;\tsigned:%d;\n' \
+    'unsigned long flags' 8 8 0
+  printf '\n%s\n' \
+    'print fmt: "flags=%s", __print_flags(REC->flags, "|", {1, "A"}, {2, "B"})'
+}
+same "the format of app_flags" "$(format_of_app_flags)" \
+  "$("$patchbay" cat $pid events/app/app_flags/format | grep -v '^ID:')"
 has "arrays in a format" "$("$patchbay" cat $pid events/app/app_work/format)" \
   'field:int three\[3\];.offset:32;.size:12;.signed:1;'
 
