@@ -62,6 +62,28 @@ same "the command's exit status" 7 $?
 same "a command that is not there" 127 $?
 same "nothing stays mounted" "$mounts" "$(md5sum </proc/mounts)"
 
+# --- many calls, counted by the program: not one is missing
+for how in "" --nosplice; do
+  calls=1000000
+  [[ $how ]] && calls=200000  # this way trace-cmd reads a page a system call
+  mkfifo "$work/go"
+  LD_PRELOAD=$agent "$programs/counted" 500000 $calls <"$work/go" >"$work/counted" 2>/dev/null &
+  counted=$!
+  started $counted
+  exec 7>"$work/go"
+  wait_for 20 "$patchbay" ls $counted || fail "the counting program has no agent"
+  "$patchbay" write $counted function_events 'work(long n)'
+  # shellcheck disable=SC2086,SC2016
+  check "record $how $calls calls" quietly timeout 60 "$patchbay" with-tracefs $counted -- \
+    trace-cmd record $how -b 16384 -e functions:work -o "$work/counted.dat" \
+    sh -c 'echo >&7; until grep -q calls "$0"; do sleep 0.1; done' "$work/counted"
+  exec 7>&-
+  kill $counted
+  rm "$work/go"
+  same "record $how: all of them" $calls \
+    "$(trace-cmd report -R -i "$work/counted.dat" 2>/dev/null | grep -c 'work:')"
+done
+
 # --- our own
 "$patchbay" write $pid tracing_on 1
 "$patchbay" write -t $pid function_events ''
