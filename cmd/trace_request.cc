@@ -72,6 +72,33 @@ Status set_filter(serve::Client& client, const std::string& directory, const std
   return client.write_all(directory + "events/" + path + "/filter", filter, false);
 }
 
+// The filter of a request that means one event must fit it. Of several it goes to those that it
+// fits, as a system's filter does; the others are recorded whole, and named. Empty result: none.
+Result<std::set<std::string>> set_filters(serve::Client& client, const std::string& directory,
+                                          const std::vector<std::string>& names,
+                                          const std::string& filter) {
+  std::set<std::string> fits;
+  if (filter.empty()) return fits;
+  std::string others;
+  Status last;
+  for (const std::string& name : names) {
+    Status set = set_filter(client, directory, name, filter);
+    if (set.ok()) {
+      fits.insert(name);
+      continue;
+    }
+    (void)set_filter(client, directory, name, "0");  // what failed does not stay in its file
+    others += " " + name;
+    last = set;
+  }
+  if (fits.empty() && !last.ok())
+    return user_error(last.error().errno_value, "-f:\n" + last.error().message());
+  if (!others.empty())
+    std::fprintf(stderr, "patchbay: -f '%s' does not fit%s: recorded without a filter\n",
+                 filter.c_str(), others.c_str());
+  return fits;
+}
+
 Status apply_events(serve::Client& client, const InstanceRequest& request,
                     AppliedRequest* applied) {
   if (request.events.empty()) return {};
@@ -83,14 +110,12 @@ Status apply_events(serve::Client& client, const InstanceRequest& request,
   for (const EventRequest& event : request.events) {
     Result<std::vector<std::string>> names = events_of(client, event);
     if (!names.ok()) return names.error();
+    Result<std::set<std::string>> filtered = set_filters(client, directory, *names, event.filter);
+    if (!filtered.ok()) return filtered.error();
     for (const std::string& name : *names) {
       words += name + "\n";
-      bool filtered = !event.filter.empty();
-      if (filtered) {
-        Status set = set_filter(client, directory, name, event.filter);
-        if (!set.ok()) return about("-f", event.filter, set.error());
-      }
-      if (on.insert(name).second) applied->events.push_back({directory, name, filtered});
+      if (on.insert(name).second)
+        applied->events.push_back({directory, name, filtered->contains(name)});
     }
   }
   return client.write_all(directory + "set_event", words, false);

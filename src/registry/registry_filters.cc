@@ -150,6 +150,22 @@ struct NewFilter {
 
 }  // namespace
 
+namespace {
+
+// The expression with its caret, what is wrong, and what there is instead.
+std::string filter_sentence(std::string_view expression, const FilterError& error,
+                            const EventCall& call) {
+  std::string caret(std::min<size_t>(error.position, expression.size()), ' ');
+  std::string text = std::string(expression) + "\n" + caret + "^\n";
+  text += error.text.empty() ? "This is no filter." : error.text;
+  if (error.text != "Field not found") return text;
+  text += "; " + call.system + ":" + call.name + " has";
+  for (const EventField& field : call.fields) text += " " + field.name;
+  return text + (call.fields.empty() ? " no fields" : "") + " and the common_ fields";
+}
+
+}  // namespace
+
 Status Registry::set_filter(TraceArray& array, LiveEvent* event, std::string_view text) {
   const std::string_view expression = without_tail(text);
   NewFilter filter{&impl_->file_of(array, event)};
@@ -167,7 +183,7 @@ Status Registry::set_filter(TraceArray& array, LiveEvent* event, std::string_vie
   filter.park(&impl_->old_filters);
   if (!error) return status;
   array.errors.add(kLocation, error->text, expression, error->position);
-  return user_error(EINVAL, error->text.empty() ? "This is no filter." : error->text);
+  return user_error(EINVAL, filter_sentence(expression, *error, event->call));
 }
 
 std::string Registry::show_filter(const TraceArray& array, const LiveEvent* event) const {
