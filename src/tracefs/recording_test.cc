@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <regex>
 
 #include "ring_buffer/buffer_file.h"
 #include "tracefs/control_tree_fixture.h"
