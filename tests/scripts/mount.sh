@@ -40,8 +40,10 @@ check "enable by >" bash -c "echo 1 > $mnt/events/functions/work/enable"
 sleep 0.2
 echo 0 >"$mnt/tracing_on"
 has "trace has events" "$(cat "$mnt/trace")" 'work\(n=[0-9]+, name=steady\)'
-same "cat and patchbay cat read the same" "$("$patchbay" cat "$pid" trace | md5sum)" \
-  "$(md5sum <"$mnt/trace")"
+# The clock's line grows more precise while a process is young: the last digit of a time may differ.
+without_times() { sed -E 's/ [0-9]+\.[0-9]{6}: / TIME: /' | md5sum; }
+same "cat and patchbay cat read the same" "$("$patchbay" cat "$pid" trace | without_times)" \
+  "$(without_times <"$mnt/trace")"
 same "one byte at a time reads the same" "$(cat "$mnt/set_event")" \
   "$(dd if="$mnt/set_event" bs=1 2>/dev/null)"
 has "a text has no size, raw pages have a huge one" \

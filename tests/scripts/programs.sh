@@ -40,7 +40,7 @@ if ((${#names[@]} == 0)); then
     name=$(basename "$program")
     [[ -f $program && -x $program && $name != *.so ]] || continue
     case $name in
-      static_hello | shared_counter | event_app | dlopen_probes | steady | *_generated) continue ;;
+      static_hello | shared_counter | event_app | counted | dlopen_probes | steady | *_generated) continue ;;
     esac
     names+=("$name")
   done

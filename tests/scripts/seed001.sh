@@ -178,7 +178,7 @@ echo 123 244 1 >>set_event_pid
 same "5.5 >> adds" "$(printf '%s\n' 1 123 244 $$ | sort -n)" "$(cat set_event_pid)"
 task=$(ls /proc/$standin/task | tail -n 1)
 echo "$task" >set_event_pid
-pids=$(recorded 0.3 | grep -v -e sched_switch -e sched_wak |
+pids=$(recorded 1 | grep -v -e sched_switch -e sched_wak |
   sed -E 's/^ *[^ ]+-([0-9]+) +\[.*/\1/' | sort -u)
 same "5.5 only the listed task" "$task" "$pids"
 echo 0 >events/enable
