@@ -40,7 +40,8 @@ if ((${#names[@]} == 0)); then
     name=$(basename "$program")
     [[ -f $program && -x $program && $name != *.so ]] || continue
     case $name in
-      static_hello | shared_counter | event_app | counted | dlopen_probes | steady | *_generated) continue ;;
+      static_hello | shared_counter | *_generated) continue ;;
+      event_app | counted | dlopen_probes | steady) continue ;; # have no function `traced`
     esac
     names+=("$name")
   done
