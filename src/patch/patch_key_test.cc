@@ -21,7 +21,7 @@ extern "C" uint64_t count_keys();
 extern "C" const patchbay_site thousand_keys[];
 __asm__(R"(
   .pushsection .data.rel.local, "aw", @progbits
-  .balign 8
+  .balign 16
   thousand_keys:
   .popsection
   .text

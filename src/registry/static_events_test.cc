@@ -20,7 +20,7 @@ extern "C" uint64_t taken_sites();
 extern "C" const uint64_t test_sites[8][2];  // address, target
 __asm__(R"(
   .pushsection .data.rel.local, "aw", @progbits
-  .balign 8
+  .balign 16
   test_sites:
   .popsection
   .text
