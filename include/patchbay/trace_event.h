@@ -322,7 +322,7 @@ PB_I_INLINE void patchbay_i_put_text(char* to, const char* text, size_t size, si
     i = size & ~(size_t)7;
     __builtin_memcpy(to, text, i);
     if (size & 7) {
-      __builtin_memcpy(&word, text + i, (size & 7) - 1);
+      __builtin_memcpy(&word, text + i, (size - 1) & 7); /* a compiler sees: at most 7 */
     } else {
       __builtin_memcpy(&word, text + i - 8, 8);
       word &= UINT64_MAX >> 8;
