@@ -23,6 +23,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
@@ -232,6 +233,9 @@ void* control_thread(void* argument) {
   pb_thread.in_agent = 1;  // for good
   count_as_program_thread(-1);
   ::prctl(PR_SET_NAME, "patchbay");
+  // A root, a working directory and a umask of our own: the program may change its own, and the
+  // runtime directory is still found.
+  if (::unshare(CLONE_FS) == 0) ::umask(077);
   make_server(agent);
   agent->ready.store(1, std::memory_order_release);
   raw_syscall(SYS_futex, long(&agent->ready), FUTEX_WAKE, 1 << 30);

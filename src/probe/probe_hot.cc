@@ -101,8 +101,10 @@ __attribute__((noinline, cold)) uint32_t meet_thread(ProbeThread* thread,
 }
 
 void count_recursion(const SiteProgram* program) {
-  const RingSet* set = __atomic_load_n(&program->event[0]->rings, __ATOMIC_RELAXED);
-  __atomic_fetch_add(&set->header->recursion, 1, __ATOMIC_RELAXED);
+  for (uint32_t i = 0; i < program->nr_events; i++) {
+    const RingSet* set = __atomic_load_n(&program->event[i]->rings, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&set->header->recursion, 1, __ATOMIC_RELAXED);
+  }
 }
 
 extern "C" void probe_hit(ProbeFrame* frame, CallSite* site) {

@@ -1,14 +1,25 @@
 // SPDX-License-Identifier: MIT
-// debug/counters: hits that belong to no CPU's ring and were not recorded.
+// debug/counters: hits that belong to no CPU's ring and were not recorded; those of instances
+// where there are any.
 #include "tracefs/files/files.h"
 
 namespace patchbay::tracefs {
 
 FilePtr make_counters(const Place& place) {
-  return make_text_file(place, [](TraceArray& array, const Place&) -> Result<std::string> {
-    const abi::BufferHeader& header = *array.buffer->header();
-    return "recursion: " + std::to_string(__atomic_load_n(&header.recursion, __ATOMIC_RELAXED)) +
-           "\nmissed: " + std::to_string(__atomic_load_n(&header.missed, __ATOMIC_RELAXED)) + "\n";
+  return make_text_file(place, [](TraceArray& top, const Place& here) -> Result<std::string> {
+    std::string text;
+    auto add = [&text](const TraceArray& array, const std::string& prefix) {
+      const abi::BufferHeader& header = *array.buffer->header();
+      const uint64_t recursion = __atomic_load_n(&header.recursion, __ATOMIC_RELAXED);
+      const uint64_t missed = __atomic_load_n(&header.missed, __ATOMIC_RELAXED);
+      if (!prefix.empty() && !recursion && !missed) return;
+      text += prefix + "recursion: " + std::to_string(recursion) + "\n";
+      text += prefix + "missed: " + std::to_string(missed) + "\n";
+    };
+    add(top, "");
+    for (const TraceArray* array : here.registry().arrays())
+      add(*array, "instances/" + array->name + " ");
+    return text;
   });
 }
 
