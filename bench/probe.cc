@@ -15,6 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "floor.h"
+
 #define TRACED extern "C" __attribute__((noinline, used, visibility("default")))
 
 TRACED __attribute__((patchable_function_entry(5, 0))) void bench_sled(int a, int b) {
@@ -48,33 +50,9 @@ __asm__(
 
 namespace {
 
-void must(const char* path, const std::string& text) {
-  int error = patchbay_write(path, text.c_str());
-  if (error == 0) return;
-  std::fprintf(stderr, "probe: write %s '%s': error %d\n", path, text.c_str(), -error);
-  std::exit(1);
-}
-
 void enable(const char* event, bool on) {
   must(("events/functions/" + std::string(event) + "/enable").c_str(), on ? "1" : "0");
 }
-
-alignas(64) uint8_t g_ring[1 << 16];
-
-void floor_loop(benchmark::State& state) {
-  size_t position = 0;
-  int i = 0;
-  for (auto _ : state) {
-    auto* record = reinterpret_cast<uint64_t*>(g_ring + position);
-    record[0] = __builtin_ia32_rdtsc();
-    record[1] = uint64_t(i++);
-    record[2] = uint64_t(i);
-    record[3] = 7;
-    position = (position + 32) & (sizeof g_ring - 1);
-    benchmark::ClobberMemory();
-  }
-}
-BENCHMARK(floor_loop)->Name("floor")->MinTime(0.5);
 
 template <typename Call>
 void traced(benchmark::State& state, const char* event, Call call) {

@@ -16,6 +16,8 @@
 #include <string>
 #include <vector>
 
+#include "floor.h"
+
 PB_TRACE_EVENT(bench, two_ints, PB_FIELDS(PB_FIELD(int, a), PB_FIELD(int, b)));
 PB_TRACE_EVENT(bench, four_longs,
                PB_FIELDS(PB_FIELD(long, a), PB_FIELD(long, b), PB_FIELD(long, c),
@@ -30,33 +32,9 @@ PB_TRACE_EVENT(bench, never_on, PB_FIELDS(PB_FIELD(int, a), PB_FIELD(int, b)));
 
 namespace {
 
-void must(const char* path, const std::string& text) {
-  int error = patchbay_write(path, text.c_str());
-  if (error == 0) return;
-  std::fprintf(stderr, "static_event: write %s '%s': error %d\n", path, text.c_str(), -error);
-  std::exit(1);
-}
-
 void set(const char* event, const char* file, const std::string& text) {
   must(("events/bench/" + std::string(event) + "/" + file).c_str(), text);
 }
-
-alignas(64) uint8_t g_ring[1 << 16];
-
-void floor_loop(benchmark::State& state) {
-  size_t position = 0;
-  int i = 0;
-  for (auto _ : state) {
-    auto* record = reinterpret_cast<uint64_t*>(g_ring + position);
-    record[0] = __builtin_ia32_rdtsc();
-    record[1] = uint64_t(i++);
-    record[2] = uint64_t(i);
-    record[3] = 7;
-    position = (position + 32) & (sizeof g_ring - 1);
-    benchmark::ClobberMemory();
-  }
-}
-BENCHMARK(floor_loop)->Name("floor")->MinTime(0.5);
 
 // Eight times the same little work, with and without eight disabled sites: the difference of these
 // two rows, divided by eight, is what a disabled site costs.

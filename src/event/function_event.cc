@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/hex_number.h"
 #include "event/function_event_atom.h"
 
 namespace patchbay {
@@ -58,12 +59,6 @@ std::string_view without_library(std::string_view function) {
   return function;
 }
 
-std::string hex(uint64_t value) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
-  return text;
-}
-
 void append_field(std::string* line, const FunctionEventField& field) {
   if (field.is_unsigned_word) *line += "unsigned ";
   *line += field.atom;
@@ -74,9 +69,9 @@ void append_field(std::string* line, const FunctionEventField& field) {
     *line += suffix.is_index ? "[" + number + "]" : "+" + number;
   }
   // A field that is named after its address is written as the address alone.
-  bool named_after = field.name == hex(field.address);
+  bool named_after = field.name == hex_number(field.address);
   if (field.source == FunctionEventField::Source::kAddress && !named_after)
-    *line += "=" + hex(field.address);
+    *line += "=" + hex_number(field.address);
 }
 
 void append_arg(std::string* line, const FunctionEventArg& arg) {

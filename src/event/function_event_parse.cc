@@ -17,6 +17,7 @@
 #include <string>
 
 #include "abi/buffer_abi.h"
+#include "base/hex_number.h"
 #include "event/function_event.h"
 #include "event/function_event_atom.h"
 #include "event/function_name.h"
@@ -90,12 +91,6 @@ bool parse_number(std::string_view token, uint64_t* value) {
 bool parse_address(std::string_view token, uint64_t* value) {
   return token.size() > 2 && token[0] == '0' && (token[1] == 'x' || token[1] == 'X') &&
          parse_number(token, value);
-}
-
-std::string hex(uint64_t value) {
-  char text[20];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
-  return text;
 }
 
 // How much of a long first line is shown around the caret.
@@ -302,10 +297,10 @@ State FunctionEventParser::set_address(uint64_t address, std::string_view symbol
   field().address = address;
   field().address_symbol = symbol;
   if (!named_) {
-    field().name = symbol.empty() ? hex(address) : make_identifier(symbol);
+    field().name = symbol.empty() ? hex_number(address) : make_identifier(symbol);
     show(field().name);
   }
-  if (named_ || !symbol.empty()) show((named_ ? "" : "=") + hex(address));
+  if (named_ || !symbol.empty()) show((named_ ? "" : "=") + hex_number(address));
   return State::kAddr;
 }
 

@@ -64,6 +64,8 @@ struct FilterResult {
 // `text` as written, without trailing newline. Never called with "0" (clear) or an empty text.
 FilterResult compile_filter(std::string_view text, const FilterContext& context);
 
+// The expression and, below, the caret: "<expression>\n   ^\n".
+std::string filter_caret(std::string_view expression, const FilterError& error);
 // What the `filter` file shows after a failed write:
 //   <expression>\n<caret>\nparse_error: <text>\n\n
 std::string filter_error_text(std::string_view expression, const FilterError& error);

@@ -76,11 +76,14 @@ FilterResult compile_filter(std::string_view text, const FilterContext& context)
   return result;
 }
 
-std::string filter_error_text(std::string_view expression, const FilterError& error) {
-  std::string text(expression);
-  if (error.text.empty()) return text + "\nError: (0)\n\n";
+std::string filter_caret(std::string_view expression, const FilterError& error) {
   const size_t column = std::min<size_t>(error.position, expression.size());
-  return text + "\n" + std::string(column, ' ') + "^\nparse_error: " + error.text + "\n\n";
+  return std::string(expression) + "\n" + std::string(column, ' ') + "^\n";
+}
+
+std::string filter_error_text(std::string_view expression, const FilterError& error) {
+  if (error.text.empty()) return std::string(expression) + "\nError: (0)\n\n";
+  return filter_caret(expression, error) + "parse_error: " + error.text + "\n\n";
 }
 
 }  // namespace patchbay

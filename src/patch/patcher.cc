@@ -16,6 +16,7 @@
 #include "arch/x86_64/text_memory.h"
 #include "base/check.h"
 #include "base/hex_bytes.h"
+#include "base/hex_number.h"
 #include "patch/site_planner.h"
 #include "patch/site_table.h"
 #include "patch/stub_pool.h"
@@ -35,11 +36,6 @@ uint64_t first_byte(const Site& site) {
 }
 uint64_t last_byte(const Site& site) {
   return site.address + std::max<uint64_t>(site.displaced, 1);
-}
-std::string hex_address(uint64_t address) {
-  char text[24];
-  std::snprintf(text, sizeof(text), "0x%llx", static_cast<unsigned long long>(address));
-  return text;
 }
 
 // The finished bytes of a site that runs through `stub`.
@@ -232,7 +228,7 @@ void LivePatcher::collect(std::span<const SiteChange> changes, PatchReport* repo
     if (std::string reason = taken(plan, *site); !reason.empty()) {
       report->applied--;
       report->refused++;
-      report->refusals.emplace_back(i, hex_address(plan.patch_address) + ": " + reason);
+      report->refusals.emplace_back(i, hex_number(plan.patch_address) + ": " + reason);
       continue;
     }
     if (site->in_transaction) {
@@ -271,14 +267,14 @@ void expected_bytes(const Site& site, uint8_t bytes[kMaxDisplaced], uint8_t padd
 
 std::string unexpected(uint64_t address, const uint8_t* expected, const uint8_t* live,
                        size_t size) {
-  return hex_address(address) + ": unexpected bytes: expected " + hex_bytes(expected, size) +
+  return hex_number(address) + ": unexpected bytes: expected " + hex_bytes(expected, size) +
          ", found " + hex_bytes(live, size);
 }
 
 // Empty: as it must be.
 std::string verify_site(const Site& site, TextImage* image) {
   const uint8_t* live = image->at(site.address);
-  if (!live) return hex_address(site.address) + ": the code is not mapped";
+  if (!live) return hex_number(site.address) + ": the code is not mapped";
   uint8_t expected[kMaxDisplaced], padding[kJumpSize];
   expected_bytes(site, expected, padding);
   if (std::memcmp(live, expected, site.displaced) != 0) {
@@ -345,7 +341,7 @@ void LivePatcher::build_stubs(std::span<const SiteChange> changes, PatchReport* 
     std::string reason;
     work.stub = stubs_.build(*site, prologue, &reason);
     if (!work.stub) {
-      refuse(work, hex_address(site->address) + ": " + reason, report);
+      refuse(work, hex_number(site->address) + ": " + reason, report);
       continue;
     }
     work.stub->older = site->stubs;
@@ -443,7 +439,7 @@ void LivePatcher::drop_unwritable(PatchReport* report) {
     if (image_.at(work.site->address)) continue;
     Site* site = work.site;
     site->trap.store(reinterpret_cast<uintptr_t>(site->current), std::memory_order_release);
-    refuse(work, hex_address(site->address) + ": the system does not let its text be written",
+    refuse(work, hex_number(site->address) + ": the system does not let its text be written",
            report);
   }
   drop_refused();

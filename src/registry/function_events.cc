@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <vector>
 
+#include "base/hex_number.h"
 #include "event/function_event.h"
 #include "registry/function_sites.h"
 
@@ -33,15 +34,9 @@ std::string_view trim(std::string_view text) {
   return text;
 }
 
-std::string hex(uint64_t value) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
-  return text;
-}
-
 std::string function_label(const Module& module, const FunctionSymbol& function) {
   if (!function.name.empty()) return std::string(function.name);
-  return module.name() + "@" + hex(function.address - module.bias());
+  return module.name() + "@" + hex_number(function.address - module.bias());
 }
 
 // LiveEvent.data

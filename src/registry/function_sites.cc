@@ -7,6 +7,8 @@
 // A site whose machine code would be the same is not patched again: its stub reads the program.
 #include "registry/function_sites.h"
 
+#include "base/hex_number.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -16,12 +18,6 @@
 namespace patchbay {
 
 namespace {
-
-std::string hex(uint64_t value) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
-  return text;
-}
 
 bool same_code(const ProbeCode& a, const ProbeCode& b) {
   return a.site == b.site && a.fast == b.fast && a.uses_xmm == b.uses_xmm &&
@@ -157,7 +153,7 @@ std::string FunctionSites::show() const {
   std::string text;
   for (const auto& [address, site] : sites_) {
     if (!site.program) continue;
-    text += hex(address) + " " + site_kind_name(site.plan.kind) + " " + site.label;
+    text += hex_number(address) + " " + site_kind_name(site.plan.kind) + " " + site.label;
     for (const LiveEvent* event : site.events)
       if (!event->programs.empty()) text += " " + event->call.name;
     if (!site.plan.reason.empty()) text += " (" + site.plan.reason + ")";

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/hex_number.h"
 #include "registry/registry_impl.h"
 
 namespace patchbay {
@@ -16,12 +17,6 @@ namespace patchbay {
 namespace {
 
 constexpr size_t kMaxInstanceName = 255;
-
-std::string hex(uint64_t value) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
-  return text;
-}
 
 EventField make_field(std::string type, std::string name, uint32_t offset, uint32_t size) {
   EventField field;
@@ -150,7 +145,7 @@ Status Registry::describe_modules() { return impl_->describe_modules(); }
 Status Registry::Impl::describe_modules() {
   if (!symbols.refresh() && !described_modules.empty()) return {};
   for (Module* module : symbols.modules()) {
-    std::string key = module->path() + "@" + hex(module->start()) + module->build_id();
+    std::string key = module->path() + "@" + hex_number(module->start()) + module->build_id();
     if (!described_modules.insert(key).second) continue;
     abi::ModuleRecord record{module->start(), module->end(), module->bias()};
     std::string payload(reinterpret_cast<const char*>(&record), sizeof record);

@@ -120,7 +120,8 @@ class Registry {
   // 1 is EBUSY if memory is needed while `trace` or `snapshot` is open for reading. What is freed
   // while somebody reads it stays until the reader has closed.
   Status write_snapshot(TraceArray& array, std::optional<uint32_t> cpu, uint64_t value);
-  Status allocate_snapshot(TraceArray& array);  // empty
+  // Start-up: makes the spare buffer, by taking what there is (nothing yet).
+  Status allocate_snapshot(TraceArray& array);
 
   // --- markers (spec 10.1): records of ftrace:print (id 5) and ftrace:raw_data (id 19), under the
   // writer's thread id. Return the bytes taken.

@@ -155,8 +155,7 @@ namespace {
 // The expression with its caret, what is wrong, and what there is instead.
 std::string filter_sentence(std::string_view expression, const FilterError& error,
                             const EventCall& call) {
-  std::string caret(std::min<size_t>(error.position, expression.size()), ' ');
-  std::string text = std::string(expression) + "\n" + caret + "^\n";
+  std::string text = filter_caret(expression, error);
   text += error.text.empty() ? "This is no filter." : error.text;
   if (error.text != "Field not found") return text;
   text += "; " + call.system + ":" + call.name + " has";

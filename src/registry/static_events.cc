@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/hex_number.h"
 #include "probe/probe_abi.h"
 #include "registry/static_event_call.h"
 
@@ -291,12 +292,9 @@ std::string StaticEvents::sites() const {
   std::string text;
   for (const auto& object : objects_) {
     for (const KeySite& site : object->sites) {
-      char address[24];
-      std::snprintf(address, sizeof address, "0x%llx",
-                    static_cast<unsigned long long>(site.address));
       const EventCall& call = object->definitions[site.event]->live->call;
       auto refusal = object->refusals.find(site.address);
-      text += std::string(address) + " key " + call.system + ":" + call.name;
+      text += hex_number(site.address) + " key " + call.system + ":" + call.name;
       text += refusal != object->refusals.end() ? " refused: " + refusal->second
               : site.on                         ? " on"
                                                 : " off";

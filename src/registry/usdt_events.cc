@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/hex_number.h"
 #include "base/raw_syscall.h"
 #include "event/sdt_event.h"
 #include "probe/probe_abi.h"
@@ -45,12 +46,6 @@ struct UsdtEvents::Patch {
 
 namespace {
 
-std::string hex(uint64_t value) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
-  return text;
-}
-
 bool is_program(const Module& module) {
   const uint64_t entry = ::getauxval(AT_ENTRY);
   return entry >= module.start() && entry < module.end();
@@ -58,7 +53,7 @@ bool is_program(const Module& module) {
 
 // The agent's own library: its C++ runtime has probes too, which are not the program's.
 bool is_ours(const Module& module) {
-  const auto here = reinterpret_cast<uint64_t>(&hex);
+  const auto here = reinterpret_cast<uint64_t>(&hex_number);
   return here >= module.start() && here < module.end() && !is_program(module);
 }
 
@@ -337,7 +332,7 @@ std::string UsdtEvents::sites() const {
   for (const auto& [live, probe] : probes_) {
     for (const Site* site : probe->sites) {
       if (!site->planned && site->refusal.empty()) continue;
-      text += hex(site->site.ip) + " ";
+      text += hex_number(site->site.ip) + " ";
       text += site->refusal.empty() ? site_kind_name(site->plan.kind) : "refused: " + site->refusal;
       text += " " + live->call.system + ":" + live->call.name + (site->on ? " on\n" : " off\n");
     }

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+//
+// What the benchmarks that trace themselves have in common: the floor that their ratios are to (a
+// loop that reads the TSC and stores a 32-byte record in a private ring; design: budgets), and a
+// write to the program's own tree that has to succeed.
+#pragma once
+
+#include <benchmark/benchmark.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "patchbay/patchbay.h"
+
+namespace {
+
+void must(const char* path, const std::string& text) {
+  int error = patchbay_write(path, text.c_str());
+  if (error == 0) return;
+  std::fprintf(stderr, "%s: write %s '%s': error %d\n", program_invocation_short_name, path,
+               text.c_str(), -error);
+  std::exit(1);
+}
+
+alignas(64) uint8_t g_ring[1 << 16];
+
+void floor_loop(benchmark::State& state) {
+  size_t position = 0;
+  int i = 0;
+  for (auto _ : state) {
+    auto* record = reinterpret_cast<uint64_t*>(g_ring + position);
+    record[0] = __builtin_ia32_rdtsc();
+    record[1] = uint64_t(i++);
+    record[2] = uint64_t(i);
+    record[3] = 7;
+    position = (position + 32) & (sizeof g_ring - 1);
+    benchmark::ClobberMemory();
+  }
+}
+BENCHMARK(floor_loop)->Name("floor")->MinTime(0.5);
+
+}  // namespace
