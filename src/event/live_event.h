@@ -36,8 +36,13 @@ struct LiveEvent {
   std::string module;             // name of the shared object it came with, for :mod:; "" = none
   const FetchProgram* fetch = nullptr;  // for EventProgram
   uint32_t max_size = 0;                // of a record, with the common header
-  std::vector<const EventProgram*> programs;  // what the source is to run, one per instance
-  bool can_enable = true;                     // false: events of the system `ftrace`
+  // What the source is to run, one per instance; among them the programs of event probes that are
+  // attached to this event (EventProgram.from_record).
+  std::vector<const EventProgram*> programs;
+  bool can_enable = true;    // false: events of the system `ftrace`
+  bool from_record = false;  // fetch reads another event's record: EventProgram.from_record
+  // Others that name this event (event probes, later triggers' variables): removal is EBUSY.
+  uint32_t references = 0;
 };
 
 }  // namespace patchbay

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Fetch programs: from registers at a function's entry to the fields of a record.
+// Fetch programs: from registers (or from another event's record) to the fields of a record.
 //
 // A program is a list of instructions in field order. Each field is a chain: a start (ARG, REG,
-// XMM, IMM), any number of steps (ADD, ADDREG, DEREF), and one end that stores into the record
-// (STORE, LOAD, ARRAY, STRING). A faulting load gives 0, per array element 0; a faulting string is
-// empty.
+// XMM, IMM, FIELD …), any number of steps (ADD, ADDREG, DEREF, PEEK, EXTEND, BITS), and one end
+// that stores into the record (STORE, LOAD, ARRAY, STRING, STRING_ARRAY, COMM, SYMBOL). A faulting
+// load gives 0, per array element 0; a faulting string is empty, or has length 0 where that is
+// asked for.
 #pragma once
 
 #include <cstdint>
@@ -13,61 +14,97 @@
 namespace patchbay {
 
 enum class FetchOp : uint8_t {
-  kArg,     // value = integer argument `index` (0..5)
-  kReg,     // value = general register `index`, numbered as in machine code; only inside a function
+  kArg,     // value = integer argument `index` (0..5), as it was at the function's entry
+  kReg,     // value = register `index`: 0..15 as in machine code, kFlagsRegister, kIpRegister
   kAddReg,  // value += general register `index` * size (1 2 4 8)
-  kXmm,     // value = low 8 bytes of xmm`index` (0..7)
+  kXmm,     // value = low 8 bytes of xmm`index` (0..15)
   kImm,     // value = imm
-  kAdd,     // value += imm
-  kDeref,   // value = *(uint64_t*)value
-  kPeek,    // value = the `size` bytes at address value
-  kExtend,  // value = its low `size` bytes, with their sign if index is 1
-  kStore,   // record[offset .. offset+size) = low `size` bytes of value
-  kLoad,    // record[offset .. offset+size) = size bytes at address value
-  kArray,   // record[offset ..] = `imm` elements of `size` bytes at address value
-  kString,  // dynamic: u32 __data_loc at record[offset]; at most imm (>= 1) bytes including NUL
-            // from address value, stored behind the fixed part
+  kField,   // value = the `size` bytes at offset imm of the source record; index 1: with their sign
+  kFieldText,  // value = address of a text in the source record: index 0: of the __data_loc word at
+               // offset imm, index 1: at offset imm itself
+  kAdd,        // value += imm
+  kDeref,      // value = *(uint64_t*)value
+  kPeek,       // value = the `size` bytes at address value
+  kExtend,     // value = its low `size` bytes, with their sign if index is 1
+  kBits,       // value = `size` bits (1..64) of it from bit `index` on; imm 1: with their sign
+  kStore,      // record[offset .. offset+size) = low `size` bytes of value
+  kLoad,       // record[offset .. offset+size) = size bytes at address value
+  kArray,      // record[offset ..] = `imm` elements of `size` bytes at address value
+  kString,     // dynamic: u32 __data_loc at record[offset]; at most imm (>= 1) bytes including NUL
+               // from address value, stored behind the fixed part. index 1: a fault is length 0
+  kStringArray,  // the same for `size` pointers at address value, `size` words at record[offset ..]
+  kComm,         // dynamic: the thread's name (a system call: names change without notice)
+  kSymbol,       // dynamic: address value as "name+0x4/0x10", or "0x…"; imm: SymbolNames*
 };
+
+inline constexpr uint8_t kFlagsRegister = 16;
+inline constexpr uint8_t kIpRegister = 17;
+inline constexpr uint8_t kNrRegisters = 18;
 
 struct FetchInsn {
   FetchOp op;
   uint8_t index;
-  uint8_t size;  // 1 2 4 8
+  uint8_t size;  // 1 2 4 8, but for kBits and kStringArray
   uint8_t reserved;
   uint32_t offset;  // from the start of the record (the common header is at 0)
   uint64_t imm;
 };
 static_assert(sizeof(FetchInsn) == 16);
 
-inline constexpr uint16_t kFunctionHead = 24;  // common header, __parent_ip, __ip
-inline constexpr uint16_t kProbeHead = 16;     // common header, __probe_ip
+// What stands in front of the fields; the caller of fetch_run writes it.
+enum class RecordHead : uint8_t {
+  kFunction,  // common header, __parent_ip, __ip
+  kProbe,     // common header, __probe_ip
+  kReturn,    // common header, __probe_func, __probe_ret_ip
+  kEvent,     // common header
+};
+inline constexpr uint32_t record_head_size(RecordHead head) {
+  return head == RecordHead::kProbe ? 16 : head == RecordHead::kEvent ? 8 : 24;
+}
 
 struct FetchProgram {
   uint32_t fixed_size;  // bytes of header and fixed fields; dynamic data starts here
   uint32_t max_size;    // upper bound of a whole record, a multiple of 4
   uint16_t nr_insns;
-  uint8_t uses_xmm;     // some instruction is kXmm
-  uint8_t scalar_only;  // only kArg/kStore pairs and kAdd between: the fast path can be generated
-  uint16_t
-      has_gaps;   // some byte between head and fixed_size belongs to no field: fetch_run zeroes it
-  uint16_t head;  // bytes that the caller writes: kFunctionHead or kProbeHead; 0: kFunctionHead
+  uint8_t uses_xmm;  // some instruction is kXmm
+  uint8_t uses_reg;  // some instruction is kReg or kAddReg: all general registers are needed
+  uint8_t
+      scalar_only;   // only kArg or kReg, kStore, and kAdd between: the fast path can be generated
+  uint8_t has_gaps;  // some byte between head and fixed_size belongs to no field: fetch_run
+                     // zeroes it
+  RecordHead head;
+  uint8_t reserved;
   FetchInsn insn[];
 };
+static_assert(sizeof(FetchProgram) == 16);
 
-// The registers that a program reads; ProbeFrame (probe/probe_abi.h) begins with them. At a
-// function's entry xmm and arg are there, inside a function reg (rsp as the program has it) and
-// xmm.
+// The registers that a program reads; ProbeFrame (probe/probe_abi.h) begins with them. Which ones
+// are there depends on the way in (probe_entry.S).
 struct FetchRegisters {
-  uint64_t reg[16];  // rax rcx rdx rbx rsp rbp rsi rdi r8 … r15
-  uint64_t xmm[8][2];
-  uint64_t arg[6];  // rdi rsi rdx rcx r8 r9
+  uint64_t reg[kNrRegisters];  // rax rcx rdx rbx rsp rbp rsi rdi r8 … r15 flags ip
+  uint64_t xmm[16][2];
+  uint64_t arg[6];  // rdi rsi rdx rcx r8 r9 at the function's entry
+};
+
+// Names for kSymbol: made outside the probe path, immutable, sorted by address.
+struct SymbolNames {
+  struct Entry {
+    uint64_t address;
+    uint32_t size;
+    uint32_t name;  // offset in `text`, NUL-terminated
+  };
+  const Entry* entry;
+  uint64_t nr_entries;
+  const char* text;
 };
 
 extern "C" {
-// Runs the program over a frame. `record` has room for max_size bytes; the first `head` ones are
-// the caller's. Returns the record's size, a multiple of 4. Async-signal-safe, no calls, no
-// allocation; follows bad pointers through the fault table.
-uint32_t fetch_run(const FetchProgram* program, const FetchRegisters* registers, uint8_t* record);
+// Runs the program over a frame. `record` has room for max_size bytes; the first
+// record_head_size(head) ones are the caller's. `source`: the record that kField and kFieldText
+// read (event probes), else null. Returns the record's size, a multiple of 4. Async-signal-safe, no
+// calls, no allocation; follows bad pointers through the fault table.
+uint32_t fetch_run(const FetchProgram* program, const FetchRegisters* registers,
+                   const uint8_t* source, uint8_t* record);
 
 // Fault table: if `ip` is a load of fetch_run that may fault, the address to continue at; else 0.
 // Called from the SIGSEGV/SIGBUS handler.

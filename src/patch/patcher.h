@@ -27,21 +27,25 @@ enum class SiteKind : uint8_t {
   kTrap,       // int3
   kRefused,    // not traced; see reason
   kKey,        // a 5-byte nop that becomes a jmp to `target` (static events): no stub
-  kProbeTrap,  // int3 on a nop inside a function (USDT)
-  kProbeJump,  // the same with a jmp over the nop and what follows it, where that is provably safe
+  kProbeTrap,  // int3 on any instruction (probes inside functions, USDT)
+  kProbeJump,  // the same with a jmp over it and what follows it, where that is provably safe
 };
 // "sled" "jump" "short-jump" "int3" "refused" "key" "probe-int3" "probe-jump"
 const char* site_kind_name(SiteKind kind);
 
 struct SitePlan {
   SiteKind kind = SiteKind::kRefused;
-  std::string reason;          // why not a better kind; empty for sled and jump
-  uint64_t entry = 0;          // the function's address
-  uint64_t patch_address = 0;  // entry, or behind endbr64
-  uint32_t displaced = 0;      // bytes of original code at patch_address that move to the stub
-  bool flags_live = false;     // the displaced or following code reads flags it has not set
-  uint64_t target = 0;           // kKey: where the jmp goes
+  std::string reason;           // why not a better kind; empty for sled and jump
+  uint64_t entry = 0;           // the function's address
+  uint64_t patch_address = 0;   // entry, or behind endbr64
+  uint32_t displaced = 0;       // bytes of original code at patch_address that move to the stub
+  bool flags_live = false;      // the displaced or following code reads flags it has not set
+  uint64_t target = 0;          // kKey: where the jmp goes
   bool loops_to_entry = false;  // a branch of its own body goes back to patch_address: refused
+  bool not_a_boundary = false;  // plan_insn: refused because no instruction begins there
+  // Why the return address of a call of this function may not be exchanged: it returns twice, or
+  // looks at its return address (setjmp, vfork, dlsym, swapcontext, …). Null: it may. Only plan().
+  const char* no_return_hook = nullptr;
   // What apply() needs and verifies: the original bytes, and where instructions start in them.
   uint8_t boundary_count = 0;
   std::array<uint8_t, kMaxBoundaries> boundary = {};
@@ -76,9 +80,16 @@ class Patcher {
   // 5-byte nop (0f 1f 44 00 00) nor that jmp, or when target is out of reach. A SiteChange of such
   // a site has a prologue that is not called: present = jump, empty = nop.
   virtual SitePlan plan_key(uint64_t address, uint64_t target) = 0;
-  // A nop (USDT probe) anywhere inside a function. The prologue of such a site must keep all
-  // registers and flags; apply() puts it behind `lea -128(%rsp), %rsp` and the reverse behind it.
-  virtual SitePlan plan_probe(Module& module, uint64_t address) = 0;
+  // Any instruction. Instructions are decoded from the start of the function that holds the address
+  // (or from the nearest place where one is known to begin). The prologue of such a site must keep
+  // all registers and flags, and step over the red zone itself (emit_probe with `inside`).
+  //
+  // Places may overlap: a jump that would displace an instruction at which another probe stands is
+  // an int3 for as long as that one is there; apply() changes such neighbours by itself, both ways.
+  virtual SitePlan plan_insn(Module& module, uint64_t address) = 0;
+  // What stands at a place now: the kind that is in force (a kProbeJump that has to be an int3 is
+  // kProbeTrap); kRefused: the original bytes.
+  virtual SiteKind active_kind(uint64_t patch_address) const = 0;
   // One transaction for all changes: verify every old byte; if one place has unexpected bytes
   // nothing at all is changed there and it is reported in refusals, the others go on. A site that
   // is already patched is pointed to its new stub. `single_threaded`: only this thread runs program

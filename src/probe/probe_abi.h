@@ -59,23 +59,48 @@ struct EventProgram {
   // Offsets of s32 fields that count as the thread too (sched_switch); 0: none. The event is wanted
   // if any of them all is in `pids`, and excluded if all of them are in `notrace_pids`.
   uint16_t pid_field[2];
-  uint16_t reserved;
+  // An event probe (e:, t:): fetch runs over the record of the event that it is attached to, which
+  // SiteEvent.fetch builds, or which comes built.
+  uint8_t from_record;
+  uint8_t reserved;
   uint32_t max_size;  // of the record, with the common header: upper bound for scratch
 };
 
-// Everything that a call site's consumers want, replaced as a whole.
+// What one probe (one place of one definition) has counted. Hits are exact without a locked
+// instruction: a word for each CPU, added to in a restartable sequence (probe/hit_counter.h).
+struct ProbeCounts {
+  uint64_t* hits;       // the word of CPU 0
+  uint64_t missed;      // atomic: hits of agent code, returns that could not be hooked
+  uint32_t active;      // atomic: entered and not returned yet; counted only under a limit
+  uint32_t max_active;  // of a return probe; 0: only kReturnSlots limits it
+};
+
+// One event of one instance at one place.
+struct SiteEvent {
+  const EventProgram* event;
+  const FetchProgram* fetch;  // of this place; for from_record: of the event that it is attached
+                              // to. Null: the record comes built
+  uint64_t ip;          // what __ip, __probe_ip or __probe_func records
+  ProbeCounts* counts;  // null: not counted, or counted by another entry of the same probe
+};
+
+// Everything that a place's consumers want, replaced as a whole. Never freed: a thread may be on
+// its way with it.
 struct SiteProgram {
   uint32_t nr_events;
-  uint32_t plain;               // one event of all threads: static_event_entry.S goes straight on
-  const EventProgram* event[];  // nr_events of them
+  uint32_t plain;       // one event of all threads: static_event_entry.S goes straight on
+  uint32_t max_record;  // bytes: upper bound of every record that is built for these
+  uint32_t reserved;
+  SiteEvent event[];  // nr_events of them; those that build the same record stand together
 };
 
 // One patched function entry, or place inside a function. Its address is stable for the life of the
 // process.
 struct CallSite {
-  const SiteProgram* program;  // atomic; null: nothing to do
-  uint64_t ip;                 // its address: what __ip or __probe_ip records
-  const FetchProgram* fetch;   // where this place has the arguments; null: as each event says
+  const SiteProgram* program;         // atomic; null: nothing to do
+  const SiteProgram* return_program;  // atomic; of a function's entry: what its return runs
+                                      // (probe/return_hook.h); null: returns are left alone
+  uint64_t address;                   // of the instruction
 };
 
 // Registers at the probe, as probe_entry.S stores them. The order of arg[] is that of the calling
@@ -86,9 +111,9 @@ struct ProbeFrame {
   uint64_t flags;
   uint64_t stub_return;     // into the stub
   uint64_t rax;             // pushed by the stub
-  uint64_t return_address;  // of the traced call: what __parent_ip records
+  uint64_t return_address;  // probe_entry… only: behind probe_entry_all… lies the red zone
 };
-static_assert(offsetof(ProbeFrame, flags) == 320 && offsetof(ProbeFrame, stub_return) == 328);
+static_assert(offsetof(ProbeFrame, flags) == 464 && offsetof(ProbeFrame, stub_return) == 472);
 
 extern "C" {
 // Entered by `call` from a stub that has pushed rax and put the CallSite* into it. Saves all
@@ -97,11 +122,14 @@ void probe_entry();
 void probe_entry_xmm();    // the same, also stores xmm0..xmm7
 void probe_entry_flags();  // the same as probe_entry, and preserves the arithmetic flags
 void probe_entry_xmm_flags();
-// Anywhere inside a function: all general registers in registers.reg, flags kept. The stub has
-// stepped over the red zone first: rsp 128 lower than the program has it, then the push.
+// Anywhere inside a function, and at entries where all registers are asked for: all of
+// registers.reg, flags kept. The stub has stepped over the red zone first: rsp 128 lower than the
+// program has it, then the push.
 void probe_entry_all();
 void probe_entry_all_xmm();
-void probe_hit(ProbeFrame* frame, CallSite* site);
+// Records, then hooks the return if site->return_program is there. `stack`: the program's stack
+// pointer at the place; at a function's entry the return address stands there.
+void probe_hit(ProbeFrame* frame, CallSite* site, uint64_t* stack);
 
 // patchbay_event.hit of a static event that is switched on; patchbay_event.program is a
 // SiteProgram. `record` is 8-aligned, its header is filled in here; `size` is a multiple of 4.

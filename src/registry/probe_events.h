@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+//
+// Probe events: the lines of kprobe_events, uprobe_events and dynamic_events as LiveEvents of the
+// registry. Under the agent's lock, like the registry.
+//
+// Several definitions of one name make one event with several places (multi-probe). A place whose
+// object is not loaded (LIB:SYM, PATH:OFFSET) waits for it. Event probes (e:, t:) have no place:
+// their programs are put among those of the event that they are attached to (LiveEvent.programs,
+// EventProgram.from_record), and its source is told.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "event/live_event.h"
+#include "event/probe_event.h"
+#include "patch/patcher.h"
+#include "registry/probe_sites.h"
+#include "registry/registry.h"
+
+namespace patchbay {
+
+class ProbeEvents : public EventSource {
+ public:
+  ProbeEvents(Registry& registry, Patcher& patcher, ProbeSites& sites);
+  ~ProbeEvents() override;
+
+  // --- kprobe_events, uprobe_events, dynamic_events. Errors go into the top instance's error_log.
+  Status write_line(ProbeFile file, std::string_view line);  // a definition or a removal
+  Status clear(ProbeFile file);  // O_TRUNC: all of the file's kind; EBUSY when one is in use
+  std::string show(ProbeFile file) const;
+  // For a removal that other kinds take part in (`-:NAME` in dynamic_events). ENOENT, EBUSY.
+  Status remove(const ProbeRemoval& removal, ProbeFile file);
+
+  // --- kprobe_profile, uprobe_profile, kprobes/list, kprobes/enabled, kprobes/blacklist
+  std::string kprobe_profile() const;
+  std::string uprobe_profile() const;
+  std::string list() const;
+  std::string blacklist();  // functions that refuse every probe, with the reason
+  bool armed() const;
+  Status set_armed(bool armed);
+
+  // Objects came or went: arms places that waited, forgets those that are gone.
+  void refresh();
+
+  Status update(std::span<LiveEvent* const> changed) override;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace patchbay
