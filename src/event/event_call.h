@@ -26,6 +26,15 @@ struct EventField {
   std::string brackets = {};
 };
 
+// What the text of a probe event shows in front of its arguments. The kernel's own printer does not
+// take this from the print fmt.
+enum class ProbeHead : uint8_t {
+  kByFields,  // with __probe_ip "(sym+0x4/0x10)", with __probe_func and __probe_ret_ip
+              // "(caller+0x4/0x10 <- sym)"; without them as the print fmt says
+  kNumbers,   // the same as "(0x401000)" and "(0x401005 <- 0x401000)": uprobes
+  kSource,    // EventCall.shown_source, "(group.event)": event probes
+};
+
 struct EventCall {
   std::string system;
   std::string name;
@@ -33,6 +42,9 @@ struct EventCall {
   std::vector<EventField> common;  // the four common fields
   std::vector<EventField> fields;
   std::string print_fmt;  // `"%pS->%pS(…)", REC->…`
+  // Known in the process that made the event; a format file does not carry it.
+  ProbeHead head = ProbeHead::kByFields;
+  std::string shown_source = {};  // of kSource: "group.event"
 
   std::string format_text() const;
   const EventField* find(std::string_view field_name) const;
