@@ -20,22 +20,29 @@ enum class FetchOp : uint8_t {
   kXmm,     // value = low 8 bytes of xmm`index` (0..15)
   kImm,     // value = imm
   kField,   // value = the `size` bytes at offset imm of the source record; index 1: with their sign
-  kFieldText,  // value = address of a text in the source record: index 0: of the __data_loc word at
-               // offset imm, index 1: at offset imm itself
-  kAdd,        // value += imm
-  kDeref,      // value = *(uint64_t*)value
-  kPeek,       // value = the `size` bytes at address value
-  kExtend,     // value = its low `size` bytes, with their sign if index is 1
-  kBits,       // value = `size` bits (1..64) of it from bit `index` on; imm 1: with their sign
-  kStore,      // record[offset .. offset+size) = low `size` bytes of value
-  kLoad,       // record[offset .. offset+size) = size bytes at address value
-  kArray,      // record[offset ..] = `imm` elements of `size` bytes at address value
-  kString,     // dynamic: u32 __data_loc at record[offset]; at most imm (>= 1) bytes including NUL
-               // from address value, stored behind the fixed part. index 1: a fault is length 0
+  kFieldText,  // value = address of a text in the source record, of which a kString that follows
+               // takes nothing behind its end. index 0: of the __data_loc word at offset imm
+               // (length 0 there: a fault); index 1: at offset imm itself, `offset` bytes at most
+               // (0: the rest of the record, whose text ends with a NUL)
+  kAdd,     // value += imm
+  kDeref,   // value = *(uint64_t*)value
+  kPeek,    // value = the `size` bytes at address value
+  kExtend,  // value = its low `size` bytes, with their sign if index is 1
+  kBits,    // value = `size` bits (1..64) of it from bit `index` on; imm 1: with their sign
+  kStore,   // record[offset .. offset+size) = low `size` bytes of value
+  kLoad,    // record[offset .. offset+size) = size bytes at address value
+  kArray,   // record[offset ..] = `imm` elements of `size` bytes at address value
+  kString,  // dynamic: u32 __data_loc at record[offset]; at most imm (>= 1) bytes including NUL
+            // from address value, stored behind the fixed part. index 1: a fault is length 0
   kStringArray,  // the same for `size` pointers at address value, `size` words at record[offset ..]
-  kComm,         // dynamic: the thread's name (a system call: names change without notice)
-  kSymbol,       // dynamic: address value as "name+0x4/0x10", or "0x…"; imm: SymbolNames*
+  kComm,    // dynamic: the thread's name, kCommTextSize bytes at most (a system call: names change
+            // without notice)
+  kSymbol,  // dynamic: address value as "name+0x4/0x10", or "0x…", kSymbolTextSize bytes at most;
+            // imm: SymbolNames*
 };
+
+inline constexpr uint32_t kCommTextSize = 16;  // with the NUL, as is
+inline constexpr uint32_t kSymbolTextSize = 256;
 
 inline constexpr uint8_t kFlagsRegister = 16;
 inline constexpr uint8_t kIpRegister = 17;
