@@ -64,6 +64,8 @@ struct EventProgram {
   uint8_t from_record;
   uint8_t reserved;
   uint32_t max_size;  // of the record, with the common header: upper bound for scratch
+  // Of an event probe with `if`: over the record that fetch reads, before it runs. Null: none.
+  const FilterProgram* source_filter;
 };
 
 // What one probe (one place of one definition) has counted. Hits are exact without a locked
@@ -80,15 +82,17 @@ struct SiteEvent {
   const EventProgram* event;
   const FetchProgram* fetch;  // of this place; for from_record: of the event that it is attached
                               // to. Null: the record comes built
-  uint64_t ip;          // what __ip, __probe_ip or __probe_func records
-  ProbeCounts* counts;  // null: not counted, or counted by another entry of the same probe
+  uint64_t ip;                // what __ip, __probe_ip or __probe_func records
+  ProbeCounts* counts;        // null: not counted, or counted by another entry of the same probe
+  bool operator==(const SiteEvent&) const = default;
 };
 
 // Everything that a place's consumers want, replaced as a whole. Never freed: a thread may be on
 // its way with it.
 struct SiteProgram {
   uint32_t nr_events;
-  uint32_t plain;       // one event of all threads: static_event_entry.S goes straight on
+  uint32_t plain;       // one event of all threads, neither counted nor from_record:
+                        // static_event_entry.S goes straight on
   uint32_t max_record;  // bytes: upper bound of every record that is built for these
   uint32_t reserved;
   SiteEvent event[];  // nr_events of them; those that build the same record stand together
@@ -103,33 +107,38 @@ struct CallSite {
   uint64_t address;                   // of the instruction
 };
 
-// Registers at the probe, as probe_entry.S stores them. The order of arg[] is that of the calling
-// convention; the words from r10 on mean nothing inside a function, but for flags.
+// Registers at the probe, as probe_entry.S stores them.
 struct ProbeFrame {
-  FetchRegisters registers;  // which ones: see the entries below
+  FetchRegisters registers;  // which ones: see the entries below. arg[] always; reg[kIpRegister] is
+                             // probe_hit's
   uint64_t r10, r11;
-  uint64_t flags;
+  uint64_t reserved;        // keeps the stack aligned
   uint64_t stub_return;     // into the stub
   uint64_t rax;             // pushed by the stub
   uint64_t return_address;  // probe_entry… only: behind probe_entry_all… lies the red zone
 };
-static_assert(offsetof(ProbeFrame, flags) == 464 && offsetof(ProbeFrame, stub_return) == 472);
+static_assert(offsetof(ProbeFrame, r10) == 448 && offsetof(ProbeFrame, stub_return) == 472);
+static_assert(offsetof(FetchRegisters, xmm) == 144 && offsetof(FetchRegisters, arg) == 400);
 
 extern "C" {
 // Entered by `call` from a stub that has pushed rax and put the CallSite* into it. Saves all
 // general registers, calls probe_hit, restores, returns; the stub pops rax.
 void probe_entry();
 void probe_entry_xmm();    // the same, also stores xmm0..xmm7
-void probe_entry_flags();  // the same as probe_entry, and preserves the arithmetic flags
+void probe_entry_flags();  // the same as probe_entry, and preserves the flags
 void probe_entry_xmm_flags();
 // Anywhere inside a function, and at entries where all registers are asked for: all of
 // registers.reg, flags kept. The stub has stepped over the red zone first: rsp 128 lower than the
 // program has it, then the push.
 void probe_entry_all();
-void probe_entry_all_xmm();
+void probe_entry_all_xmm();  // the same, also stores xmm0..xmm15
+// At a function's entry, when its events are dealt with: only hooks the return.
+void probe_entry_hook();
+void probe_entry_hook_flags();
 // Records, then hooks the return if site->return_program is there. `stack`: the program's stack
 // pointer at the place; at a function's entry the return address stands there.
 void probe_hit(ProbeFrame* frame, CallSite* site, uint64_t* stack);
+void probe_hook(ProbeFrame* frame, CallSite* site, uint64_t* stack);  // only hooks
 
 // patchbay_event.hit of a static event that is switched on; patchbay_event.program is a
 // SiteProgram. `record` is 8-aligned, its header is filled in here; `size` is a multiple of 4.

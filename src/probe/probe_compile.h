@@ -12,29 +12,38 @@
 
 namespace patchbay {
 
+// What the code of a place depends on. Two of them that are equal give the same code.
 struct ProbeCode {
-  const CallSite* site;      // stays where it is
-  const EventProgram* fast;  // the one event to generate a fast path for; null: none
-  bool uses_xmm;             // some event reads xmm registers
-  bool flags_live;           // SitePlan.flags_live: no fast path, flags are kept
-  bool inside = false;       // a place inside a function, behind a step over the red zone: no fast
-                             // path, flags are kept, all general registers can be read
-  const EventProgram* filtered =
-      nullptr;  // the one event whose filter the code tests before
-                // anything else; also that of `fast` when it has a filter
+  const CallSite* site;  // stays where it is
+  // The only event of the place, when code is generated for it; event.event is null otherwise. The
+  // code reads EventProgram.rings each time, so the program and the counts must outlive it; sizes
+  // may change under it.
+  SiteEvent event;
+  bool fast;          // the code records the event by itself
+  bool filtered;      // it tests the event's filter on the registers first
+  bool uses_xmm;      // some event reads xmm registers
+  bool flags_live;    // the program may read flags behind the place that are set before it
+  bool inside;        // not a function's entry, or all registers are read: the code steps over the
+                      // red zone, keeps every register and the flags
+  bool hooks_return;  // site->return_program is there
+  bool operator==(const ProbeCode&) const = default;
 };
+
+// The best code for a place that is to run these programs (either may be null). `flags_live` and
+// `inside` are those of the plan: SitePlan.flags_live, and whether it is from plan_insn().
+ProbeCode probe_code(const CallSite* site, const SiteProgram* program,
+                     const SiteProgram* return_program, bool flags_live, bool inside);
 
 // Writes the prologue for execution at `address`; returns its size, 0 when `capacity` is too small.
 size_t emit_probe(const ProbeCode& code, uint8_t* out, size_t capacity, uint64_t address);
 
 // True when a fast path can be generated for the event in this process (rseq works, the record is
 // small, every field is a register, every thread's events are wanted, a filter can be tested on the
-// registers). The code reads EventProgram.rings each time, so the program must outlive it; sizes
-// may change under it.
-bool has_fast_path(const EventProgram& event);
+// registers).
+bool has_fast_path(const SiteEvent& event);
 
-// True when the event has a filter that the code can test on the registers of the call, so that a
-// call that does not match costs next to nothing, whatever the event's other fields are.
-bool has_register_filter(const EventProgram& event);
+// True when the event has a filter that the code can test on the registers at the place, so that a
+// hit that does not match costs next to nothing, whatever the event's other fields are.
+bool has_register_filter(const SiteEvent& event);
 
 }  // namespace patchbay

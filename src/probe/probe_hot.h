@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What probe_hot.cc and static_event_hot.cc share: who hits, and who wants to know. Included by the
-// probe path only.
+// What probe_hot.cc, return_hook_hot.cc and static_event_hot.cc share: who hits, who wants to know,
+// and the way of one hit through all the events of a place. Included by the probe path only.
 #pragma once
 
 #include "probe/probe_abi.h"
@@ -9,11 +9,25 @@
 
 namespace patchbay {
 
+// One hit of a place through all of its events: counts it, builds the records and offers them to
+// the instances. For a thread that runs agent code it counts recursion and misses instead.
+// `caller`: where the return address of the call stands; read for kFunction and kReturn heads only
+// (a trampoline's is looked up). Bit i of `wanted`: event i takes part; those from 63 on share bit
+// 63.
+void offer_events(const SiteProgram* program, const FetchRegisters* registers,
+                  const uint64_t* caller, uint64_t wanted);
+
+// A built record, but for its header. From an event probe's source record it makes the probe's own.
+// `registers` may be null where fetch programs cannot want them (static events).
+void offer_record(const EventProgram* event, const FetchRegisters* registers, uint32_t tid,
+                  uint8_t* record, uint32_t size);
+
 // SLOW PATH: the thread's id is not in fast_tid (its first hit, one after agent code, or no rseq).
 // Finds it out, enters the thread's comm once, and returns the id that its records carry.
 uint32_t meet_thread(ProbeThread* thread, const SiteProgram* program);
 
-// A hit of agent code itself: counted, not followed.
+// A hit of agent code itself: counted (in every instance, and as missed by the probe), not
+// followed.
 void count_recursion(const SiteProgram* program);
 
 inline void write_header(uint8_t* record, uint16_t id, uint32_t tid) {
