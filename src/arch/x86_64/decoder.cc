@@ -39,7 +39,9 @@ void set_flags(const ZydisDecodedInstruction& z, Insn* insn) {
 }
 
 InsnKind relative_branch_kind(const ZydisDecodedInstruction& z) {
-  if (z.raw.imm[0].size == 16) return InsnKind::kUnsupported;
+  // Processors disagree on how long a branch with an operand-size prefix alone is.
+  const bool wide = (z.attributes & ZYDIS_ATTRIB_HAS_REX) && z.raw.rex.W;
+  if ((z.attributes & ZYDIS_ATTRIB_HAS_OPERANDSIZE) && !wide) return InsnKind::kUnsupported;
   switch (z.mnemonic) {
     case ZYDIS_MNEMONIC_JMP:
       return InsnKind::kJump;
@@ -67,7 +69,14 @@ InsnKind kind_of(const ZydisDecodedInstruction& z) {
     case ZYDIS_MNEMONIC_NOP:
       return InsnKind::kNop;
     case ZYDIS_MNEMONIC_INT3:
+    case ZYDIS_MNEMONIC_INT1:
       return InsnKind::kTrap;
+    case ZYDIS_MNEMONIC_INT:
+      return z.raw.imm[0].value.u == 3 ? InsnKind::kTrap : InsnKind::kPlain;
+    case ZYDIS_MNEMONIC_SYSCALL:
+      return InsnKind::kSyscall;
+    case ZYDIS_MNEMONIC_SYSENTER:
+      return InsnKind::kUnsupported;  // returns to where the vdso says
     case ZYDIS_MNEMONIC_UD2:
     case ZYDIS_MNEMONIC_UD1:
     case ZYDIS_MNEMONIC_UD0:

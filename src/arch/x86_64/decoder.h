@@ -12,7 +12,7 @@ namespace patchbay {
 enum class InsnKind : uint8_t {
   kPlain,         // runs the same anywhere, once its RIP-relative operand (if any) is corrected
   kNop,           // any length
-  kTrap,          // int3
+  kTrap,          // int3, int $3, int1: a SIGTRAP that is the program's
   kJump,          // jmp rel8/rel32
   kCondJump,      // jcc rel8/rel32
   kLoop,          // loop, loope, loopne, jecxz, jrcxz: rel8 only
@@ -21,6 +21,7 @@ enum class InsnKind : uint8_t {
   kIndirectJump,  // jmp r/m64
   kReturn,        // ret, ret imm16
   kStop,          // ud2, hlt: never continues behind itself
+  kSyscall,       // leaves the address behind itself in rcx
   kUnsupported,   // far transfers, xbegin, 16-bit branches, 32-bit RIP-relative
 };
 

@@ -5,6 +5,7 @@
 //   jmp / jcc rel8       -> jmp / jcc rel32, or around an absolute jump when the target is too far
 //   loop, jrcxz, jecxz   -> same instruction over a short jmp, to a jmp rel32
 //   call                 -> push the ORIGINAL return address; jmp: unwinders see only real code
+//   syscall              -> syscall; lea ORIGINAL next(%rip), %rcx: what the processor puts there
 //   RIP-relative operand -> same instruction, disp32 corrected
 
 #include "arch/x86_64/relocate.h"
@@ -95,24 +96,51 @@ const char* copy_insn(const uint8_t* code, const Insn& insn, StubWriter* w, uint
   return nullptr;
 }
 
-// call r/m64: the return address is pushed first, so rsp-relative operands cannot be used.
+// The jmp that stands for `call r/m64` behind a push: an operand based on rsp is 8 bytes further up
+// by then, which takes a disp32. Returns its length.
+uint8_t jump_behind_push(const uint8_t* code, const Insn& insn, uint8_t jump[kMaxInsnLength + 4]) {
+  std::memcpy(jump, code, insn.length);
+  const uint8_t modrm = code[insn.modrm_offset];
+  uint8_t* at = jump + insn.modrm_offset;
+  *at = static_cast<uint8_t>((modrm & 0xc7) | (4 << 3));
+  if (!insn.uses_rsp_address) return insn.length;
+  *at = static_cast<uint8_t>((*at & 0x3f) | 0x80);  // mod 2: disp32 behind the SIB byte
+  const uint8_t* disp = code + insn.modrm_offset + 2;
+  int32_t value = 0;
+  if ((modrm & 0xc0) == 0x40) value = static_cast<int8_t>(*disp);
+  if ((modrm & 0xc0) == 0x80) std::memcpy(&value, disp, 4);
+  value = static_cast<int32_t>(static_cast<uint32_t>(value) + 8);
+  std::memcpy(at + 2, &value, 4);
+  return static_cast<uint8_t>(insn.modrm_offset + 6);
+}
+
 const char* emit_indirect_call(const uint8_t* code, const Insn& insn, uint64_t return_address,
                                StubWriter* w, uint8_t* out) {
-  if (insn.uses_rsp_address) return "an indirect call through the stack";
-  w->push_constant(return_address, insn.length);
-  const size_t at = w->size();
-  uint8_t jump[kMaxInsnLength];
-  std::memcpy(jump, code, insn.length);
-  jump[insn.modrm_offset] = static_cast<uint8_t>((jump[insn.modrm_offset] & 0xc7) | (4 << 3));
+  uint8_t jump[kMaxInsnLength + 4] = {};
   Insn as_jump = insn;
+  as_jump.length = jump_behind_push(code, insn, jump);
   as_jump.kind = InsnKind::kIndirectJump;
+  w->push_constant(return_address, as_jump.length);
+  const size_t at = w->size();
   if (const char* why = copy_insn(jump, as_jump, w, out)) return why;
   Insn again;
-  if (!decode_insn(out + at, insn.length, w->here() - insn.length, &again) ||
-      again.kind != InsnKind::kIndirectJump || again.length != insn.length) {
+  if (!decode_insn(out + at, as_jump.length, w->here() - as_jump.length, &again) ||
+      again.kind != InsnKind::kIndirectJump || again.length != as_jump.length ||
+      again.uses_rsp_address != insn.uses_rsp_address) {
     return "a relocated indirect call does not decode to a jump";
   }
   w->literal();
+  return nullptr;
+}
+
+// lea next(%rip), %rcx changes no flags.
+const char* emit_syscall(const uint8_t* code, const Insn& insn, uint64_t next, StubWriter* w) {
+  w->bytes(code, insn.length);
+  const int64_t disp = static_cast<int64_t>(next - (w->here() + 7));
+  if (!fits_int32(disp)) return "the address behind a system call is out of reach of the stub";
+  static constexpr uint8_t kLeaRcx[] = {0x48, 0x8d, 0x0d};
+  w->bytes(kLeaRcx, sizeof(kLeaRcx));
+  w->word32(static_cast<uint32_t>(disp));
   return nullptr;
 }
 
@@ -174,6 +202,10 @@ const char* emit_insn(const uint8_t* code, const Insn& insn, uint64_t next, Stub
       break;
     case InsnKind::kIndirectCall:
       return emit_indirect_call(code, insn, next, w, out);
+    case InsnKind::kSyscall:
+      return emit_syscall(code, insn, next, w);
+    case InsnKind::kNop:
+      return nullptr;
     case InsnKind::kTrap:
       return "an int3 of the program";
     case InsnKind::kUnsupported:
