@@ -15,6 +15,7 @@ namespace patchbay {
 
 struct EventProgram;  // probe/probe_abi.h
 struct FetchProgram;  // fetch/fetch_abi.h
+struct FilterProgram;  // filter/filter_abi.h
 struct LiveEvent;
 
 // A kind of events: function events, static events, USDT probes. Called by the control side, under
@@ -41,6 +42,7 @@ struct LiveEvent {
   std::vector<const EventProgram*> programs;
   bool can_enable = true;    // false: events of the system `ftrace`
   bool from_record = false;  // fetch reads another event's record: EventProgram.from_record
+  const FilterProgram* source_filter = nullptr;  // over that record: EventProgram.source_filter
   // Others that name this event (event probes, later triggers' variables): removal is EBUSY.
   uint32_t references = 0;
 };

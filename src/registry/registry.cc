@@ -161,6 +161,7 @@ Status Registry::Impl::describe_modules() {
 bool Registry::in_use(const LiveEvent* event) const { return impl_->in_use(event); }
 
 bool Registry::Impl::in_use(const LiveEvent* event) {
+  if (event->references) return true;
   for (TraceArray* array : all_arrays()) {
     const EventFile* file = find_file(*array, event);
     if (file && (file->enabled || file->soft_users)) return true;
@@ -171,7 +172,7 @@ bool Registry::Impl::in_use(const LiveEvent* event) {
 Status Registry::remove_event(LiveEvent* event, bool force) {
   Impl& impl = *impl_;
   if (!force && impl.in_use(event))
-    return user_error(EBUSY, "The event " + event->call.name + " is enabled; disable it first.");
+    return user_error(EBUSY, "The event " + event->call.name + " is enabled, or another one uses it.");
   Impl::Files files;
   for (TraceArray* array : impl.all_arrays()) {
     auto found = array->files.find(event);

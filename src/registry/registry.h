@@ -50,8 +50,9 @@ class Registry {
   // Gives the event its id, writes its format into the meta log, applies what waits for it
   // (`:mod:`). EEXIST. The event stays where it is.
   Result<LiveEvent*> add_event(std::unique_ptr<LiveEvent> event);
-  // EBUSY while an instance has it enabled (or a trigger uses it), unless `force` (its library goes
-  // away): then it is switched off everywhere first. Open files of it answer ENODEV from then on.
+  // EBUSY while an instance has it enabled, or another event or a trigger uses it, unless `force`
+  // (its library goes away): then it is switched off everywhere first. Open files of it answer
+  // ENODEV from then on.
   // Ids are never given out twice, but to the same event of the same module.
   Status remove_event(LiveEvent* event, bool force);
   // A library that brought events is loaded, with all of them added: apply `:mod:` requests.
@@ -93,6 +94,9 @@ class Registry {
   Status set_filter(TraceArray& array, LiveEvent* event, std::string_view text);  // "0" clears
   std::string show_filter(const TraceArray& array, const LiveEvent* event) const;
   Status set_system_filter(TraceArray& array, std::string_view system, std::string_view text);
+  // A filter over the event's records for who runs it himself (event probes). An error stands in the
+  // top instance's error_log, as that of set_filter() in its own.
+  Result<FilterProgramPtr> make_filter(LiveEvent* event, std::string_view text);
   // Replaces (open with O_TRUNC has emptied the list before) or adds.
   enum class PidList { kTrace, kNotrace };
   Status add_pids(TraceArray& array, PidList which, std::string_view text);

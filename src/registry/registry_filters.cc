@@ -185,6 +185,14 @@ Status Registry::set_filter(TraceArray& array, LiveEvent* event, std::string_vie
   return user_error(EINVAL, filter_sentence(expression, *error, event->call));
 }
 
+Result<FilterProgramPtr> Registry::make_filter(LiveEvent* event, std::string_view text) {
+  const std::string_view expression = without_tail(text);
+  FilterResult result = compile(expression, impl_->filter_context(*event));
+  if (!result.error) return std::move(result.program);
+  top().errors.add(kLocation, result.error->text, expression, result.error->position);
+  return user_error(EINVAL, filter_sentence(expression, *result.error, event->call));
+}
+
 std::string Registry::show_filter(const TraceArray& array, const LiveEvent* event) const {
   const EventFile* file = impl_->find_file(array, event);
   if (!file) return "none\n";

@@ -27,7 +27,8 @@ void set_rings(const EventProgram* program, const RingSet* rings) {
 bool same_but_rings(const EventProgram& a, const EventProgram& b) {
   return a.fetch == b.fetch && a.filter == b.filter && a.pids == b.pids &&
          a.notrace_pids == b.notrace_pids && a.id == b.id && a.pid_field[0] == b.pid_field[0] &&
-         a.pid_field[1] == b.pid_field[1] && a.max_size == b.max_size;
+         a.pid_field[1] == b.pid_field[1] && a.max_size == b.max_size &&
+         a.from_record == b.from_record && a.source_filter == b.source_filter;
 }
 
 // sched_switch and the wakeups count for both tasks (spec: ftrace.md 2.8).
@@ -95,6 +96,8 @@ Result<EventProgram*> Registry::Impl::program_for(TraceArray& array, EventFile& 
   wanted.notrace_pids = array.notrace_pid_set;
   wanted.id = event.call.id;
   wanted.max_size = event.max_size;
+  wanted.from_record = event.from_record;
+  wanted.source_filter = event.source_filter;
   find_pid_fields(event.call, &wanted);
   if (file.newest && same_but_rings(*file.newest, wanted)) return file.newest;
   wanted.rings = RingBuffer::dead_rings();
