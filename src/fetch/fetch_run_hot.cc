@@ -2,8 +2,9 @@
 //
 // Runs a fetch program inside a traced thread: registers in, fields of a record out.
 //
-// The program is ours and trusted (compile_function_event checked every offset); the addresses it
-// follows are the traced program's and are not. So each load of foreign memory is one instruction
+// The program is ours and trusted (whoever compiled it checked every offset), and so is the record
+// that an event probe reads: we wrote it. The addresses it follows are the traced program's and are
+// not. So each load of foreign memory is one instruction
 // that is entered into a fault table, section pb_fetch_faults:
 //
 //     { address of the load - here, address to continue at - here }      32 bits each, relative
@@ -13,11 +14,14 @@
 // labels of this very object (subsections 0, 1, 2 keep the order), so that it needs no symbol from
 // the linker.
 //
-// What follows from a fault: a scalar and each array element becomes 0, a string becomes empty also
-// when its first bytes were readable. Every byte of a record is written, gaps between fields and
-// the end as 0: the record is built on a traced thread's stack, and nothing of that may be
-// published.
+// What follows from a fault: a scalar and each array element becomes 0; a string becomes empty, or
+// gets length 0, also when its first bytes were readable. Every byte of a record is written, gaps
+// between fields and the end as 0: the record is built on a traced thread's stack, and nothing of
+// that may be published.
 #include "fetch/fetch_abi.h"
+
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 
 namespace patchbay {
 
@@ -113,9 +117,29 @@ inline void store(uint8_t* at, uint32_t size, uint64_t value) {
   }
 }
 
+// `size` bytes (1 2 4 8) of memory that is ours.
+inline uint64_t get(const uint8_t* at, uint32_t size) {
+  switch (size) {
+    case 8:
+      return reinterpret_cast<const Unaligned<uint64_t>*>(at)->value;
+    case 4:
+      return reinterpret_cast<const Unaligned<uint32_t>*>(at)->value;
+    case 2:
+      return reinterpret_cast<const Unaligned<uint16_t>*>(at)->value;
+    default:
+      return *at;
+  }
+}
+
 inline uint64_t extend(uint64_t value, uint32_t size, bool is_signed) {
   const uint32_t unused = 64 - size * 8;
   return is_signed ? uint64_t(int64_t(value << unused) >> unused) : value << unused >> unused;
+}
+
+// The kernel takes a bit field out of its container in the same way: two shifts.
+inline uint64_t bits(uint64_t value, uint32_t first, uint32_t size, bool is_signed) {
+  value <<= 64 - first - size;
+  return is_signed ? uint64_t(int64_t(value) >> (64 - size)) : value >> (64 - size);
 }
 
 inline uint64_t load(uint64_t address, uint32_t size) {
@@ -156,11 +180,6 @@ inline uint32_t length_in_word(uint64_t word) {
   return zeros ? uint32_t(__builtin_ctzll(zeros)) / 8 : 8;
 }
 
-inline uint32_t empty_string(uint8_t* at) {
-  *at = 0;
-  return 1;
-}
-
 // Near the limit there is no room for a store of 8 bytes: only the bytes that fit.
 inline uint32_t copy_bytes(uint8_t* at, uint32_t length, uint32_t limit, uint64_t word,
                            uint32_t bytes) {
@@ -169,10 +188,10 @@ inline uint32_t copy_bytes(uint8_t* at, uint32_t length, uint32_t limit, uint64_
   return length;
 }
 
-// Copies at most limit - 1 bytes and a NUL; returns the bytes written with the NUL. Only aligned
-// words are loaded, and an aligned word never spans two pages: the byte after the NUL is touched
-// only if it lies in the same page. The first word may begin before the string; those bytes are
-// shifted out.
+// Copies at most limit - 1 bytes and a NUL; returns the bytes written with the NUL, 0 for a fault.
+// Only aligned words are loaded, and an aligned word never spans two pages: the byte after the NUL
+// is touched only if it lies in the same page. The first word may begin before the string; those
+// bytes are shifted out.
 uint32_t copy_string(uint8_t* at, uint64_t address, uint32_t limit) {
   uint32_t length = 0;
   uint32_t skip = address & 7;
@@ -180,7 +199,7 @@ uint32_t copy_string(uint8_t* at, uint64_t address, uint32_t limit) {
   address -= skip;
   while (length < limit - 1) {
     uint64_t word;
-    if (__builtin_expect(!try_load8(address, &word), 0)) return empty_string(at);
+    if (__builtin_expect(!try_load8(address, &word), 0)) return 0;
     word >>= skip * 8;
     uint32_t before_nul = length_in_word(word);
     // Shifting brought in zero bytes: a NUL there is the end of the word, not of the string.
@@ -204,16 +223,123 @@ uint32_t copy_string(uint8_t* at, uint64_t address, uint32_t limit) {
 }
 
 // __data_loc: where the bytes stand in the record, and how many they are, in one word.
-inline uint32_t append_string(uint8_t* record, const FetchInsn* insn, uint64_t address,
-                              uint32_t end) {
-  uint32_t size = copy_string(record + end, address, uint32_t(insn->imm));
-  put<uint32_t>(record + insn->offset, end | size << 16);
+inline uint32_t put_data_loc(uint8_t* record, uint32_t offset, uint32_t end, uint32_t size) {
+  put<uint32_t>(record + offset, end | size << 16);
   return end + size;
+}
+
+inline uint32_t append_string(uint8_t* record, uint32_t offset, uint64_t address, uint32_t limit,
+                              bool fault_is_nothing, uint32_t end) {
+  uint32_t size = copy_string(record + end, address, limit);
+  if (__builtin_expect(!size && !fault_is_nothing, 0)) {
+    record[end] = 0;
+    size = 1;
+  }
+  return put_data_loc(record, offset, end, size);
+}
+
+uint32_t append_strings(uint8_t* record, const FetchInsn* insn, uint64_t address, uint32_t end) {
+  for (uint32_t i = 0; i < insn->size; i++) {
+    uint64_t pointer;
+    if (!try_load8(address + i * 8, &pointer)) pointer = 0;
+    end =
+        append_string(record, insn->offset + i * 4, pointer, uint32_t(insn->imm), insn->index, end);
+  }
+  return end;
+}
+
+// --- the source record
+
+// Where a text of the source record ends; a string that begins in it is not read behind that.
+struct SourceText {
+  uint64_t begin = 0;
+  uint32_t size = 0;
+};
+constexpr uint32_t kRestOfRecord = 0xffff;  // more than any record has
+
+inline SourceText source_text(const FetchInsn* insn, const uint8_t* source) {
+  if (insn->index) {
+    uint32_t size = insn->offset ? insn->offset : kRestOfRecord;
+    return {reinterpret_cast<uint64_t>(source + insn->imm), size};
+  }
+  uint32_t where = uint32_t(get(source + insn->imm, 4));
+  if (!(where >> 16)) return {};
+  return {reinterpret_cast<uint64_t>(source + (where & 0xffff)), where >> 16};
+}
+
+inline uint32_t string_limit(const FetchInsn* insn, uint64_t address, const SourceText& text) {
+  uint64_t limit = insn->imm;
+  uint64_t at = address - text.begin;
+  if (__builtin_expect(at < text.size, 0) && text.size - at + 1 < limit) limit = text.size - at + 1;
+  return uint32_t(limit);
+}
+
+// --- names
+
+uint32_t append_comm(uint8_t* record, const FetchInsn* insn, uint32_t end) {
+  uint8_t* name = record + end;
+  int64_t result;
+  asm volatile("syscall"
+               : "=a"(result)
+               : "a"(int64_t{SYS_prctl}), "D"(int64_t{PR_GET_NAME}), "S"(name)
+               : "rcx", "r11", "memory");
+  uint32_t length = 0;
+  while (result == 0 && length < kCommTextSize - 1 && name[length]) length++;
+  name[length] = 0;
+  return put_data_loc(record, insn->offset, end, length + 1);
+}
+
+// The symbol that `address` lies in; null: none.
+const SymbolNames::Entry* find_symbol(const SymbolNames* names, uint64_t address) {
+  uint64_t first = 0, behind = names ? names->nr_entries : 0;  // the first one above `address`
+  while (first < behind) {
+    uint64_t middle = first + (behind - first) / 2;
+    if (names->entry[middle].address <= address) {
+      first = middle + 1;
+    } else {
+      behind = middle;
+    }
+  }
+  if (!first) return nullptr;
+  const SymbolNames::Entry* entry = &names->entry[first - 1];
+  uint64_t offset = address - entry->address;
+  return offset == 0 || offset < entry->size ? entry : nullptr;
+}
+
+inline uint8_t* put_hex(uint8_t* at, uint64_t value) {
+  *at++ = '0';
+  *at++ = 'x';
+  int shift = value ? (63 - __builtin_clzll(value)) / 4 * 4 : 0;
+  for (; shift >= 0; shift -= 4) {
+    uint32_t digit = value >> shift & 15;
+    *at++ = uint8_t(digit < 10 ? '0' + digit : 'a' + digit - 10);
+  }
+  return at;
+}
+
+// As the kernel's %pS, but that a long name is cut: "+0x…/0x…" is always there.
+uint32_t append_symbol(uint8_t* record, const FetchInsn* insn, uint64_t address, uint32_t end) {
+  constexpr uint32_t kNumbers = 1 + 18 + 1 + 10 + 1;  // +0x(16 digits)/0x(8 digits) NUL
+  auto names = reinterpret_cast<const SymbolNames*>(insn->imm);
+  const SymbolNames::Entry* entry = find_symbol(names, address);
+  uint8_t* at = record + end;
+  if (entry) {
+    const char* name = names->text + entry->name;
+    for (uint32_t i = 0; i < kSymbolTextSize - kNumbers && name[i]; i++) *at++ = uint8_t(name[i]);
+    *at++ = '+';
+    at = put_hex(at, address - entry->address);
+    *at++ = '/';
+    at = put_hex(at, entry->size);
+  } else {
+    at = put_hex(at, address);
+  }
+  *at++ = 0;
+  return put_data_loc(record, insn->offset, end, uint32_t(at - (record + end)));
 }
 
 // Alignment leaves gaps only in few programs, and then it is cheaper to zero the whole fixed part.
 void zero_fixed_part(uint8_t* record, uint32_t head, uint32_t fixed_size) {
-  uint32_t at = head ? head : uint32_t{kFunctionHead};
+  uint32_t at = head;
   for (; at + 8 <= fixed_size; at += 8) put<uint64_t>(record + at, 0);
   for (; at < fixed_size; at++) put<uint8_t>(record + at, 0);
 }
@@ -223,27 +349,43 @@ inline uint32_t pad_to_4(uint8_t* record, uint32_t end) {
   return end;
 }
 
+// What only some kinds of events have: a switch of its own keeps fetch_run's short.
+inline uint64_t rare_value(const FetchInsn* insn, const FetchRegisters* registers,
+                           const uint8_t* source, uint64_t value) {
+  switch (insn->op) {
+    case FetchOp::kReg:
+      return registers->reg[insn->index];
+    case FetchOp::kAddReg:
+      return value + registers->reg[insn->index] * insn->size;
+    case FetchOp::kXmm:
+      return registers->xmm[insn->index][0];
+    case FetchOp::kField:
+      return extend(get(source + insn->imm, insn->size), insn->size, insn->index);
+    case FetchOp::kPeek:
+      return load(value, insn->size);
+    case FetchOp::kExtend:
+      return extend(value, insn->size, insn->index);
+    case FetchOp::kBits:
+      return bits(value, insn->index, insn->size, insn->imm);
+    default:
+      return value;
+  }
+}
+
 }  // namespace
 
 extern "C" uint32_t fetch_run(const FetchProgram* program, const FetchRegisters* registers,
-                              uint8_t* record) {
+                              const uint8_t* source, uint8_t* record) {
   uint64_t value = 0;
+  SourceText text;
   uint32_t end = program->fixed_size;
-  if (__builtin_expect(program->has_gaps, 0)) zero_fixed_part(record, program->head, end);
+  if (__builtin_expect(program->has_gaps, 0))
+    zero_fixed_part(record, record_head_size(program->head), end);
   const FetchInsn* stop = program->insn + program->nr_insns;
   for (const FetchInsn* insn = program->insn; insn != stop; insn++) {
     switch (insn->op) {
       case FetchOp::kArg:
         value = registers->arg[insn->index];
-        break;
-      case FetchOp::kReg:
-        value = registers->reg[insn->index];
-        break;
-      case FetchOp::kAddReg:
-        value += registers->reg[insn->index] * insn->size;
-        break;
-      case FetchOp::kXmm:
-        value = registers->xmm[insn->index][0];
         break;
       case FetchOp::kImm:
         value = insn->imm;
@@ -254,11 +396,9 @@ extern "C" uint32_t fetch_run(const FetchProgram* program, const FetchRegisters*
       case FetchOp::kDeref:
         value = load8(value);
         break;
-      case FetchOp::kPeek:
-        value = load(value, insn->size);
-        break;
-      case FetchOp::kExtend:
-        value = extend(value, insn->size, insn->index);
+      case FetchOp::kFieldText:
+        text = source_text(insn, source);
+        value = text.begin;
         break;
       case FetchOp::kStore:
         store(record + insn->offset, insn->size, value);
@@ -270,8 +410,20 @@ extern "C" uint32_t fetch_run(const FetchProgram* program, const FetchRegisters*
         copy_array(record + insn->offset, value, insn->size, insn->imm * insn->size);
         break;
       case FetchOp::kString:
-        end = append_string(record, insn, value, end);
+        end = append_string(record, insn->offset, value, string_limit(insn, value, text),
+                            insn->index, end);
         break;
+      case FetchOp::kStringArray:
+        end = append_strings(record, insn, value, end);
+        break;
+      case FetchOp::kComm:
+        end = append_comm(record, insn, end);
+        break;
+      case FetchOp::kSymbol:
+        end = append_symbol(record, insn, value, end);
+        break;
+      default:
+        value = rare_value(insn, registers, source, value);
     }
   }
   return pad_to_4(record, end);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// fetch_run over hand-made programs and over every kind of bad address (FE-25). The test's signal
+// fetch_run over hand-made programs, over every kind of bad address (FE-25), and over the record of
+// another event (PR-16). The test's signal
 // handler does what the agent's does: it asks fetch_fault_fixup() where to continue.
 #include <csignal>
 #include <cstdlib>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -37,7 +39,23 @@ struct Program {
   std::vector<FetchInsn> insns;
   uint32_t fixed_size = 24;
   bool has_gaps = false;
+  RecordHead head = RecordHead::kFunction;
 };
+
+uint32_t dynamic_bytes(const FetchInsn& insn) {
+  switch (insn.op) {
+    case FetchOp::kString:
+      return uint32_t(insn.imm);
+    case FetchOp::kStringArray:
+      return uint32_t(insn.imm) * insn.size;
+    case FetchOp::kComm:
+      return kCommTextSize;
+    case FetchOp::kSymbol:
+      return kSymbolTextSize;
+    default:
+      return 0;
+  }
+}
 
 class FetchRun : public ::testing::Test {
  protected:
@@ -70,20 +88,35 @@ class FetchRun : public ::testing::Test {
     made->fixed_size = program.fixed_size;
     made->nr_insns = uint16_t(program.insns.size());
     made->has_gaps = program.has_gaps;
+    made->head = program.head;
+    uint32_t head = record_head_size(program.head);
     uint32_t max = program.fixed_size;
     for (size_t i = 0; i < program.insns.size(); i++) {
       made->insn[i] = program.insns[i];
-      if (program.insns[i].op == FetchOp::kString) max += uint32_t(program.insns[i].imm);
+      max += dynamic_bytes(program.insns[i]);
     }
     max = (max + 3) / 4 * 4;
     std::vector<uint8_t> record(max + 16, 0xee);
-    uint32_t size = fetch_run(made.get(), &registers_, record.data());
+    uint32_t size = fetch_run(made.get(), &registers_, source_.data(), record.data());
     EXPECT_LE(size, max);
     EXPECT_EQ(size % 4, 0u);
-    for (uint32_t i = 0; i < 24; i++) EXPECT_EQ(record[i], 0xee) << "the caller's byte " << i;
+    for (uint32_t i = 0; i < head; i++) EXPECT_EQ(record[i], 0xee) << "the caller's byte " << i;
     for (uint32_t i = max; i < record.size(); i++)
       EXPECT_EQ(record[i], 0xee) << "behind the record " << i;
-    return std::string(record.begin() + 24, record.begin() + size);
+    return std::string(record.begin() + head, record.begin() + size);
+  }
+
+  // The one dynamic text of a record whose only field it is; "(fault)" for length 0.
+  std::string run_text(std::vector<FetchInsn> chain) {
+    std::string record = run({std::move(chain), 28});
+    uint32_t data_loc;
+    std::memcpy(&data_loc, record.data(), 4);
+    EXPECT_EQ(data_loc & 0xffff, 28u);
+    uint32_t length = data_loc >> 16;
+    EXPECT_EQ(record.size(), (4 + length + 3) / 4 * 4);
+    if (!length) return "(fault)";
+    for (size_t i = 4 + length - 1; i < record.size(); i++) EXPECT_EQ(record[i], 0) << i;
+    return record.substr(4, length - 1);
   }
 
   std::string run_string(const void* address, uint64_t limit = 512) {
@@ -118,6 +151,7 @@ class FetchRun : public ::testing::Test {
   }
 
   FetchRegisters registers_ = {};
+  std::vector<uint8_t> source_;  // the record that an event probe reads
   uint8_t* pages_ = nullptr;
   uint8_t* end_ = nullptr;  // the first byte that cannot be read
   struct sigaction old_segv_, old_bus_;
@@ -287,6 +321,288 @@ TEST_F(FetchRun, FE25_FileThatWasTruncatedRaisesSigbus) {
   EXPECT_EQ(faults_seen, 2);
   munmap(map, kPage);
   close(fd);
+}
+
+// --- registers of every kind (PR-07)
+
+TEST_F(FetchRun, EveryRegisterIsRead) {
+  for (uint8_t i = 0; i < kNrRegisters; i++)
+    registers_.reg[i] = 0x0102030405060708 * (uint64_t{i} + 1);
+  for (uint8_t i = 0; i < 16; i++) registers_.xmm[i][0] = 0x1111 * (uint64_t{i} + 1);
+  Program program = {{}, 24};
+  std::string want;
+  for (uint8_t i = 0; i < kNrRegisters; i++) {
+    program.insns.push_back({FetchOp::kReg, i, 0, 0, 0, 0});
+    program.insns.push_back({FetchOp::kStore, 0, 8, 0, program.fixed_size, 0});
+    program.fixed_size += 8;
+    want += bytes(registers_.reg[i], 8);
+  }
+  for (uint8_t i = 0; i < 16; i++) {
+    program.insns.push_back({FetchOp::kXmm, i, 0, 0, 0, 0});
+    program.insns.push_back({FetchOp::kStore, 0, 8, 0, program.fixed_size, 0});
+    program.fixed_size += 8;
+    want += bytes(registers_.xmm[i][0], 8);
+  }
+  EXPECT_EQ(run(program), want);
+  static_assert(kFlagsRegister == 16 && kIpRegister == 17);
+}
+
+TEST_F(FetchRun, AddressesOfInstructionsAreComputed) {
+  uint32_t table[4] = {1, 2, 33, 4};
+  registers_.reg[3] = uint64_t(table);
+  registers_.reg[9] = 2;
+  EXPECT_EQ(run({{{FetchOp::kReg, 3, 0, 0, 0, 0},
+                  {FetchOp::kAddReg, 9, 4, 0, 0, 0},
+                  {FetchOp::kPeek, 0, 4, 0, 0, 0},
+                  {FetchOp::kStore, 0, 8, 0, 24, 0}},
+                 32}),
+            bytes(33, 8));
+}
+
+// --- how records begin
+
+TEST_F(FetchRun, FieldsStandBehindEachHead) {
+  registers_.arg[0] = 0x4142434445464748;
+  struct {
+    RecordHead head;
+    uint32_t size;
+  } cases[] = {{RecordHead::kEvent, 8},
+               {RecordHead::kProbe, 16},
+               {RecordHead::kReturn, 24},
+               {RecordHead::kFunction, 24}};
+  for (const auto& c : cases) {
+    EXPECT_EQ(record_head_size(c.head), c.size);
+    // A gap of a byte between, and one of two at the end.
+    Program program = {{{FetchOp::kArg, 0, 0, 0, 0, 0},
+                        {FetchOp::kStore, 0, 1, 0, c.size, 0},
+                        {FetchOp::kStore, 0, 8, 0, c.size + 2, 0}},
+                       c.size + 12,
+                       true,
+                       c.head};
+    EXPECT_EQ(run(program), std::string("H\0HGFEDCBA\0\0", 12)) << c.size;
+  }
+}
+
+// --- bit fields (PR-10)
+
+TEST_F(FetchRun, BitFieldsAreTakenOut) {
+  struct {
+    uint64_t value;
+    uint8_t first, size;
+    bool is_signed;
+    uint64_t want;
+  } cases[] = {
+      {0xabcd, 0, 4, false, 0xd},
+      {0xabcd, 4, 8, false, 0xbc},
+      {0xabcd, 12, 4, true, 0xfffffffffffffffa},
+      {0xabcd, 12, 4, false, 0xa},
+      {0x2, 1, 1, true, ~uint64_t{0}},
+      {0x2, 1, 1, false, 1},
+      {0x8000000000000001, 63, 1, false, 1},
+      {0x8000000000000001, 0, 64, false, 0x8000000000000001},
+      {0x8000000000000001, 0, 64, true, 0x8000000000000001},
+      {0x7fffffffffffffff, 1, 63, true, 0x3fffffffffffffff},
+  };
+  for (const auto& c : cases) {
+    registers_.arg[0] = c.value;
+    EXPECT_EQ(run({{{FetchOp::kArg, 0, 0, 0, 0, 0},
+                    {FetchOp::kBits, c.first, c.size, 0, 0, c.is_signed},
+                    {FetchOp::kStore, 0, 8, 0, 24, 0}},
+                   32}),
+              bytes(c.want, 8))
+        << std::hex << c.value << " " << int(c.first) << " " << int(c.size);
+  }
+}
+
+// --- strings whose fault is told apart from an empty one (PR-11)
+
+TEST_F(FetchRun, FaultingStringHasLengthZeroWhereAsked) {
+  auto text_at = [&](const void* address, uint8_t index) {
+    registers_.arg[0] = uint64_t(address);
+    return run_text({{FetchOp::kArg, 0, 0, 0, 0, 0}, {FetchOp::kString, index, 4, 0, 24, 64}});
+  };
+  EXPECT_EQ(text_at("text", 1), "text");
+  EXPECT_EQ(text_at("", 1), "") << "an empty text has its NUL";
+  EXPECT_EQ(text_at(nullptr, 1), "(fault)");
+  EXPECT_EQ(text_at(nullptr, 0), "");
+  EXPECT_EQ(text_at(reinterpret_cast<void*>(kNonCanonical), 1), "(fault)");
+  std::memset(pages_, 'x', 2 * kPage);
+  EXPECT_EQ(text_at(end_ - 20, 1), "(fault)") << "begins well, and runs into a bad page";
+  EXPECT_EQ(text_at(end_ - 63, 1), std::string(63, 'x')) << "all that is recorded could be read";
+}
+
+TEST_F(FetchRun, FaultingStringTakesNoRoom) {
+  registers_.arg[1] = uint64_t("end");
+  Program program = {{{FetchOp::kArg, 0, 0, 0, 0, 0},
+                      {FetchOp::kString, 1, 4, 0, 24, 64},
+                      {FetchOp::kArg, 1, 0, 0, 0, 0},
+                      {FetchOp::kString, 1, 4, 0, 28, 64}},
+                     32};
+  EXPECT_EQ(run(program), bytes(32, 4) + bytes(32 | 4 << 16, 4) + std::string("end\0", 4));
+}
+
+TEST_F(FetchRun, StringArraysFollowEachPointer) {
+  const char* texts[4] = {"one", nullptr, "", "four"};
+  registers_.arg[0] = uint64_t(texts);
+  Program program = {{{FetchOp::kArg, 0, 0, 0, 0, 0}, {FetchOp::kStringArray, 1, 4, 0, 24, 16}},
+                     40};
+  EXPECT_EQ(run(program), bytes(40 | 4 << 16, 4) + bytes(44, 4) + bytes(44 | 1 << 16, 4) +
+                              bytes(45 | 5 << 16, 4) + std::string("one\0\0four\0\0\0", 12));
+  program.insns[1].index = 0;  // a fault is an empty text
+  EXPECT_EQ(run(program), bytes(40 | 4 << 16, 4) + bytes(44 | 1 << 16, 4) + bytes(45 | 1 << 16, 4) +
+                              bytes(46 | 5 << 16, 4) + std::string("one\0\0\0four\0\0", 12));
+}
+
+TEST_F(FetchRun, StringArrayThatCannotBeReadIsAllFaults) {
+  for (uint64_t address : {uint64_t{0}, uint64_t(end_), kNonCanonical}) {
+    registers_.arg[0] = address;
+    Program program = {{{FetchOp::kArg, 0, 0, 0, 0, 0}, {FetchOp::kStringArray, 1, 64, 0, 24, 16}},
+                       24 + 256};
+    std::string record = run(program);
+    ASSERT_EQ(record.size(), 256u);
+    for (size_t i = 0; i < 64; i++) EXPECT_EQ(record.substr(i * 4, 4), bytes(280, 4)) << i;
+  }
+  // The last pointer that can be read is the second one.
+  const char* text = "x";
+  for (int i = 1; i <= 2; i++) std::memcpy(end_ - i * 8, &text, 8);
+  registers_.arg[0] = uint64_t(end_ - 16);
+  Program program = {{{FetchOp::kArg, 0, 0, 0, 0, 0}, {FetchOp::kStringArray, 1, 3, 0, 24, 16}},
+                     36};
+  EXPECT_EQ(run(program), bytes(36 | 2 << 16, 4) + bytes(38 | 2 << 16, 4) + bytes(40, 4) +
+                              std::string("x\0x\0", 4));
+}
+
+// --- the thread's name (PR-08)
+
+TEST_F(FetchRun, CommIsTheNameOfNow) {
+  char before[16];
+  pthread_getname_np(pthread_self(), before, sizeof before);
+  for (const char* name : {"a", "", "fifteen letters", "with blank"}) {
+    pthread_setname_np(pthread_self(), name);
+    EXPECT_EQ(run_text({{FetchOp::kComm, 0, 4, 0, 24, 0}}), name);
+  }
+  pthread_setname_np(pthread_self(), before);
+}
+
+// --- symbols (PR-10)
+
+TEST_F(FetchRun, SymbolsAreFoundByAddress) {
+  std::string text = std::string("first\0second\0", 13) + std::string(300, 'l') + '\0';
+  const SymbolNames::Entry entries[] = {
+      {0x1000, 0x10, 0}, {0x1010, 0, 6}, {0x2000, 0x100, 6}, {0xffffffff80000000, 0xffffffff, 13}};
+  SymbolNames names = {entries, 4, text.c_str()};
+  std::string long_name(kSymbolTextSize - 31, 'l');
+  struct {
+    uint64_t address;
+    std::string want;
+  } cases[] = {
+      {0, "0x0"},
+      {0xfff, "0xfff"},
+      {0x1000, "first+0x0/0x10"},
+      {0x100f, "first+0xf/0x10"},
+      {0x1010, "second+0x0/0x0"},
+      {0x1011, "0x1011"},
+      {0x20ff, "second+0xff/0x100"},
+      {0x2100, "0x2100"},
+      {0xdeadbeefdeadbeef, "0xdeadbeefdeadbeef"},
+      {0xfffffffffffffffe, long_name + "+0x7ffffffe/0xffffffff"},
+  };
+  for (const auto& c : cases) {
+    registers_.arg[0] = c.address;
+    EXPECT_EQ(run_text({{FetchOp::kArg, 0, 0, 0, 0, 0},
+                        {FetchOp::kSymbol, 0, 4, 0, 24, uint64_t(&names)}}),
+              c.want);
+  }
+  registers_.arg[0] = 0x1000;
+  names.nr_entries = 0;
+  for (uint64_t none : {uint64_t(&names), uint64_t{0}})
+    EXPECT_EQ(run_text({{FetchOp::kArg, 0, 0, 0, 0, 0}, {FetchOp::kSymbol, 0, 4, 0, 24, none}}),
+              "0x1000");
+}
+
+// --- another event's record (PR-16)
+
+TEST_F(FetchRun, FieldsOfTheSourceRecordAreRead) {
+  source_.assign(32, 0);
+  for (uint8_t i = 0; i < 32; i++) source_[i] = uint8_t(0x81 + i);
+  struct {
+    uint8_t size, is_signed;
+    uint32_t offset;
+    uint64_t want;
+  } cases[] = {
+      {1, 0, 8, 0x89},
+      {1, 1, 8, 0xffffffffffffff89},
+      {2, 0, 9, 0x8b8a},
+      {2, 1, 9, 0xffffffffffff8b8a},
+      {4, 0, 13, 0x91908f8e},
+      {4, 1, 13, 0xffffffff91908f8e},
+      {8, 0, 24, 0xa09f9e9d9c9b9a99},
+      {8, 1, 24, 0xa09f9e9d9c9b9a99},
+  };
+  for (const auto& c : cases) {
+    Program program = {
+        {{FetchOp::kField, c.is_signed, c.size, 0, 0, c.offset}, {FetchOp::kStore, 0, 8, 0, 8, 0}},
+        16,
+        false,
+        RecordHead::kEvent};
+    EXPECT_EQ(run(program), bytes(c.want, 8)) << int(c.size) << " " << int(c.is_signed);
+  }
+}
+
+TEST_F(FetchRun, FieldsOfTheSourceRecordCanPoint) {
+  uint64_t target = 42;
+  source_.assign(16, 0);
+  uint64_t pointer = uint64_t(&target) - 8;
+  std::memcpy(source_.data() + 8, &pointer, 8);
+  EXPECT_EQ(run({{{FetchOp::kField, 0, 8, 0, 0, 8},
+                  {FetchOp::kAdd, 0, 0, 0, 0, 8},
+                  {FetchOp::kLoad, 0, 8, 0, 24, 0}},
+                 32}),
+            bytes(42, 8));
+}
+
+TEST_F(FetchRun, TextsOfTheSourceRecordEndWithTheirField) {
+  // char name[6] at 8 without a NUL; behind it something that must not be taken. At 16 the words of
+  // texts at 24: with its NUL, without one, of length 0, all of the rest.
+  std::string record = std::string(8, '\0') + "abcdefSECRET" + std::string(12, 's') + "text";
+  record += '\0';
+  record += "moreSECRET";
+  record.resize(64, 's');
+  source_.assign(record.begin(), record.end());
+  auto word = [&](uint32_t at, uint32_t where, uint32_t length) {
+    uint32_t data_loc = where | length << 16;
+    std::memcpy(source_.data() + at, &data_loc, 4);
+  };
+  word(16, 32, 5);
+  word(20, 37, 4);
+  word(24, 37, 0);
+  struct {
+    uint8_t is_fixed;
+    uint32_t bytes;
+    uint64_t offset;
+    uint64_t add, limit;
+    std::string want;
+  } cases[] = {
+      {1, 6, 8, 0, 64, "abcdef"}, {1, 6, 8, 2, 64, "cdef"},     {1, 6, 8, 5, 64, "f"},
+      {1, 6, 8, 0, 4, "abc"},     {0, 0, 16, 0, 64, "text"},    {0, 0, 20, 0, 64, "more"},
+      {0, 0, 20, 3, 64, "e"},     {0, 0, 24, 0, 64, "(fault)"}, {1, 0, 32, 0, 64, "text"},
+  };
+  for (const auto& c : cases) {
+    EXPECT_EQ(run_text({{FetchOp::kFieldText, c.is_fixed, 0, 0, c.bytes, c.offset},
+                        {FetchOp::kAdd, 0, 0, 0, 0, c.add},
+                        {FetchOp::kString, 1, 4, 0, 24, c.limit}}),
+              c.want)
+        << c.offset << "+" << c.add;
+  }
+}
+
+TEST_F(FetchRun, TextsElsewhereAreNotCutByAField) {
+  source_.assign(16, 'a');
+  registers_.arg[0] = uint64_t("far away");
+  EXPECT_EQ(run_text({{FetchOp::kFieldText, 1, 0, 0, 3, 8},
+                      {FetchOp::kArg, 0, 0, 0, 0, 0},
+                      {FetchOp::kString, 1, 4, 0, 24, 64}}),
+            "far away");
 }
 
 TEST_F(FetchRun, FixupKnowsOnlyItsOwnLoads) {
