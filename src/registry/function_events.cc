@@ -2,10 +2,10 @@
 //
 // From a line in function_events to a patched call site:
 //
-//   write_line -> parse (event/) -> resolve names (symbol/) -> plan places (patch/) -> fetch
-//   program and format -> LiveEvent in the registry            nothing of the program has changed
-//   yet an instance enables it -> Registry -> update -> FunctionSites: programs, one patch
-//   transaction
+//   write_line -> parse (event/) -> resolve names (symbol/) -> plan places (patch/)
+//     -> fetch program and format -> LiveEvent in the registry
+//   nothing of the program has changed yet
+//   an instance enables it -> Registry -> update -> ProbeSites: programs, one patch transaction
 //
 // A failed definition changes nothing. Fetch programs that a thread may still be running are parked
 // for good, not freed: a definition costs some hundred bytes, and nobody has to wait.
@@ -18,7 +18,6 @@
 
 #include "base/hex_number.h"
 #include "event/function_event.h"
-#include "registry/function_sites.h"
 
 namespace patchbay {
 
@@ -43,22 +42,22 @@ std::string function_label(const Module& module, const FunctionSymbol& function)
 struct FunctionEvent {
   FunctionEventDef def;
   FetchProgramPtr fetch;
-  std::vector<FunctionPlace> places;
+  std::vector<ProbePlace> places;  // as joined; they do not move until they leave
   LiveEvent* live = nullptr;
 };
 
-const FunctionEvent& function_event(const LiveEvent* live) {
-  return *static_cast<const FunctionEvent*>(live->data);
+void add_places(const FunctionEvent& event, std::vector<const ProbePlace*>* places) {
+  for (const ProbePlace& place : event.places) places->push_back(&place);
 }
 
 }  // namespace
 
 struct FunctionEvents::Impl {
-  Impl(Registry& r, Patcher& p) : registry(r), patcher(p), sites(p) {}
+  Impl(Registry& r, Patcher& p, ProbeSites& s) : registry(r), patcher(p), sites(s) {}
 
   Registry& registry;
   Patcher& patcher;
-  FunctionSites sites;
+  ProbeSites& sites;
   std::vector<std::unique_ptr<FunctionEvent>> events;  // in the order defined
   std::vector<std::unique_ptr<FunctionEvent>> parked;  // removed; a thread may run their programs
   std::vector<std::string> errors;
@@ -71,8 +70,8 @@ struct FunctionEvents::Impl {
   Status check_unused(const FunctionEvent& event);
 };
 
-FunctionEvents::FunctionEvents(Registry& registry, Patcher& patcher)
-    : impl_(new Impl(registry, patcher)) {}
+FunctionEvents::FunctionEvents(Registry& registry, Patcher& patcher, ProbeSites& sites)
+    : impl_(new Impl(registry, patcher, sites)) {}
 FunctionEvents::~FunctionEvents() = default;
 
 Status FunctionEvents::write_line(std::string_view line) {
@@ -116,7 +115,9 @@ Status FunctionEvents::Impl::find_places(FunctionEvent* event) {
       continue;
     }
     std::string label = function.display_name + " [" + function.module->name() + "]";
-    event->places.push_back({std::move(plan), std::move(label)});
+    ProbePlace& place = event->places.emplace_back();
+    place.plan = std::move(plan);
+    place.label = std::move(label);
   }
   if (event->places.empty())
     return user_error(EINVAL,
@@ -141,20 +142,26 @@ Status FunctionEvents::Impl::register_event(EventSource* source,
   auto added = registry.add_event(std::move(live));
   if (!added.ok()) return added.error();
   event->live = *added;
-  sites.join(event->live, event->places);
+  std::vector<const ProbePlace*> places;
+  add_places(*event, &places);
+  sites.join(event->live, places);
   events.push_back(std::move(event));
   return {};
 }
 
 Status FunctionEvents::Impl::check_unused(const FunctionEvent& event) {
   if (!registry.in_use(event.live)) return {};
-  return user_error(
-      EBUSY, "the function event \"" + event.live->call.name + "\" is enabled; disable it first");
+  const std::string name = "the function event \"" + event.live->call.name + "\"";
+  if (event.live->references)
+    return user_error(EBUSY, name + " has event probes; remove them first");
+  return user_error(EBUSY, name + " is enabled; disable it first");
 }
 
 Status FunctionEvents::Impl::drop(std::unique_ptr<FunctionEvent> event) {
   PB_TRY(registry.remove_event(event->live, true));
-  sites.leave(event->live, event->places);
+  std::vector<const ProbePlace*> places;
+  add_places(*event, &places);
+  sites.leave(event->live, places);
   event->live = nullptr;
   event->places = {};
   parked.push_back(std::move(event));
@@ -191,9 +198,9 @@ std::string FunctionEvents::show() const {
 }
 
 Status FunctionEvents::update(std::span<LiveEvent* const> changed) {
-  std::vector<const FunctionPlace*> places;
+  std::vector<const ProbePlace*> places;
   for (const LiveEvent* live : changed)
-    for (const FunctionPlace& place : function_event(live).places) places.push_back(&place);
+    add_places(*static_cast<const FunctionEvent*>(live->data), &places);
   return impl_->sites.update(places, impl_->registry.single_threaded());
 }
 
@@ -236,7 +243,5 @@ std::string FunctionEvents::refused_functions() {
       });
   return text;
 }
-
-std::string FunctionEvents::call_sites() const { return impl_->sites.show(); }
 
 }  // namespace patchbay

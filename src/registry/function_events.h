@@ -12,13 +12,14 @@
 #include "base/result.h"
 #include "event/live_event.h"
 #include "patch/patcher.h"
+#include "registry/probe_sites.h"
 #include "registry/registry.h"
 
 namespace patchbay {
 
 class FunctionEvents : public EventSource {
  public:
-  FunctionEvents(Registry& registry, Patcher& patcher);
+  FunctionEvents(Registry& registry, Patcher& patcher, ProbeSites& sites);
   ~FunctionEvents() override;
 
   // --- file function_events
@@ -27,10 +28,9 @@ class FunctionEvents : public EventSource {
   Status write_line(std::string_view line);  // one definition, `!func`, `-:functions/func`
   std::string show() const;                  // canonical lines, then stored error entries
 
-  // --- available_filter_functions, debug/refused_functions, debug/call_sites
+  // --- available_filter_functions, debug/refused_functions
   std::string available_functions();
   std::string refused_functions();
-  std::string call_sites() const;
 
   Status update(std::span<LiveEvent* const> changed) override;
 

@@ -6,24 +6,24 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "event/live_event.h"
 #include "patch/patcher.h"
-#include "probe/probe_compile.h"
+#include "probe/probe_abi.h"
 
 namespace patchbay {
 
-// One place of one event. Its owner keeps it, unmoved, until leave().
+// One place of one event. Its owner keeps it, unmoved, until leave(), and its fetch program and
+// counts for good. plan.patch_address stays what it was at join(); the rest of the plan may be
+// replaced while the place is not patched.
 struct ProbePlace {
   SitePlan plan;
-  std::string label;                    // for debug/call_sites
+  std::string label;                    // for debug/call_sites; empty: its owner lists it
   uint64_t ip = 0;                      // what the record carries; 0: plan.entry
   const FetchProgram* fetch = nullptr;  // of this place; null: LiveEvent.fetch
   ProbeCounts* counts = nullptr;        // null: not counted
@@ -42,9 +42,11 @@ class ProbeSites {
   void leave(const LiveEvent* live, std::span<const ProbePlace* const> places);
 
   // Makes what these places run what their events' `programs` say, in one transaction. A place that
-  // the patcher refuses is reported and the others go on: `refused` gets the place and the reason;
-  // with refused == null nothing may be refused: then everything is as before, and the error says
-  // why.
+  // the patcher refuses is reported and the others go on: `refused` gets the place and the reason
+  // (the next update() tries it again); with refused == null nothing may be refused: then
+  // everything is as before, and the error says why. A caller that cannot live with what was
+  // refused puts the old programs back and calls again. A place that cannot be restored, because
+  // its text is gone, is no refusal.
   struct Refusal {
     const ProbePlace* place;
     std::string reason;
@@ -54,7 +56,7 @@ class ProbeSites {
   // The text at these places is gone with its object.
   void forget(std::span<const ProbePlace* const> places, bool single_threaded);
 
-  // What stands at the place now; kRefused: nothing.
+  // What stands at the place now, whoever wanted it there; kRefused: nothing.
   SiteKind active_kind(const ProbePlace& place) const;
   std::string show() const;  // debug/call_sites
 
