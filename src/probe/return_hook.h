@@ -5,11 +5,13 @@
 //
 //   caller            f                              trampoline i            slot i
 //   call f  ------->  jmp stub: probe_hit
-//                       return_hook: *sp = tramp i ------------------------> { sp, caller, program
+//                       return_hook: *sp = tramp i ------------------------> { word, caller,
+//                       program
 //                       }
 //                     …
-//                     ret  ------------------------> push i; return_entry
-//                                                      return_hit(i): events, slot i is free
+//                     ret  ------------------------> jmp return_entry
+//                                                      i = what ret has popped: still below rsp
+//                                                      return_hit: slot i is free; events
 //   next  <------------------------------------------- jmp caller
 //
 // There is no stack of ours to keep in step with the program's: whatever thread or fiber comes to
@@ -24,8 +26,13 @@
 //
 // Nothing here may be used for functions that return twice or look at their own return address
 // (setjmp, vfork, dlsym, …): the planner refuses them (patch/patcher.h, SitePlan.no_return_hook).
+//
+// Known limits: where stacks are copied away and back (greenlet), a slot may look dead while its
+// frame is elsewhere; that matters only when all slots are taken. nongnu libunwind stops at a
+// hooked frame (return_hook.S says why).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "probe/probe_abi.h"
@@ -35,20 +42,20 @@ namespace patchbay {
 inline constexpr uint32_t kReturnSlots = 32768;
 inline constexpr uint32_t kReturnTrampolineSize = 16;
 
+// What return_hook_hot.cc says about the states.
 struct alignas(64) ReturnSlot {
-  uint64_t* stack_word;     // atomic; null: free. Where the return address stood
-  uint64_t return_address;  // what stood there: the caller, or another trampoline
-  const CallSite* site;
+  uint64_t state;              // atomic; 0: free
+  uint64_t return_address;     // what stood in the stack word: the caller, or another trampoline
   const SiteProgram* program;  // site->return_program as it was at the entry
   uint64_t wanted;             // bit i: program->event[i] takes part (max_active left room)
-  uint64_t entry_time;         // TSC
-  uint32_t next_free;
-  uint32_t reserved;
-  uint64_t arg[6];  // integer arguments at the entry
+  uint32_t chained_by;         // atomic; slot of the tail call that hooked the same word
+  uint32_t chain_length;       // slots that hook the same word, this one included
+  uint64_t arg[6];             // integer arguments at the entry
 };
 
-// What the return's trampoline has saved; begins as ProbeFrame does: registers.reg[0] is the return
-// value, registers.reg[4] the stack pointer behind the return, registers.arg the slot's.
+// What the return's trampoline has saved: registers.reg[0] is the return value, registers.reg[4]
+// the stack pointer behind the return, registers.xmm[0] and [1] the vector results, registers.arg
+// the slot's.
 struct ReturnFrame {
   FetchRegisters registers;
 };
@@ -58,14 +65,34 @@ extern "C" {
 // No free slot, or no room under a probe's max_active: that probe's `missed` is counted.
 void return_hook(const CallSite* site, const SiteProgram* program, uint64_t* word,
                  const FetchRegisters* registers);
-// From trampoline `index`. Returns where the program goes on.
-uint64_t return_hit(ReturnFrame* frame, uint32_t index);
+// From return_entry. Puts into the stack word where the program goes on.
+void return_hit(ReturnFrame* frame, uint32_t index);
+
+// The first trampoline; before it lies a pad, because unwinders look for an address minus one.
+extern const uint8_t pb_return_trampolines[] __attribute__((visibility("hidden")));
+// The real caller of the call that slot i hooks.
+extern uint64_t pb_return_address[kReturnSlots] __attribute__((visibility("hidden")));
+
+// Fault table: the address to continue at, if `ip` is the load of a stack word that may be gone;
+// else 0. Called from the SIGSEGV/SIGBUS handler.
+uint64_t return_fault_fixup(uint64_t ip);
+}
+
+inline bool is_return_trampoline(uint64_t address) {
+  const uint64_t offset = address - reinterpret_cast<uint64_t>(pb_return_trampolines);
+  return offset < uint64_t{kReturnSlots} * kReturnTrampolineSize &&
+         offset % kReturnTrampolineSize == 0;
 }
 
 // The real caller, if `address` is one of the trampolines; else `address`. Async-signal-safe.
-uint64_t real_return_address(uint64_t address);
+inline uint64_t real_return_address(uint64_t address) {
+  if (__builtin_expect(!is_return_trampoline(address), 1)) return address;
+  const uint64_t offset = address - reinterpret_cast<uint64_t>(pb_return_trampolines);
+  return pb_return_address[offset / kReturnTrampolineSize];
+}
 
-// For debug/counters: slots that hold a call now, and how many were ever reclaimed as dead.
+// For debug/counters: slots that hold a call now (abandoned ones too, until they are reclaimed),
+// how many were ever reclaimed as dead, and how many calls found no slot.
 struct ReturnHookCounts {
   uint64_t in_use, reclaimed, no_slot;
 };

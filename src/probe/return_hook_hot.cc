@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: MIT
+//
+// The slots behind the trampolines (return_hook.h). One word of a slot says what it is:
+//
+//     0              free
+//     kOwned         being filled or emptied by whoever made it so
+//     word           hooks the call whose return address is at `word` (8-aligned)
+//     word | 2       the same, and a tail call has hooked the word since: chained_by
+//     spare | 4      kept by the thread whose ReturnThread::spare is there
+//
+// Three rules make it safe without a lock, against other threads and against signal handlers of
+// the same one, which may come between any two instructions:
+//
+// - A free slot is claimed by a locked compare-and-exchange; a thread's spare by one without the
+//   lock, since no other thread may have it. After that the slot is only its owner's.
+// - Where `word` holds trampoline i while slot i says `word`, nobody else touches slot i. So it is
+//   armed as: fields, trampoline into the word, state; and emptied the other way round.
+// - A slot whose word does not hold its trampoline is dead, and anybody may claim it. A chained one
+//   lives as long as the slot that it is chained by.
+//
+// Whatever is interrupted in the middle for good (a handler that leaves by longjmp) costs one slot,
+// and never gives it to two.
+#include "base/raw_syscall.h"
+#include "probe/probe_hot.h"
+#include "probe/return_hook.h"
+
+namespace patchbay {
+
+extern "C" {
+__attribute__((visibility("hidden"))) bool return_load(const uint64_t* address, uint64_t* value);
+extern const uint8_t pb_return_load[] __attribute__((visibility("hidden")));
+extern const uint8_t pb_return_load_failed[] __attribute__((visibility("hidden")));
+uint64_t pb_return_address[kReturnSlots];
+}
+
+namespace {
+
+constexpr uint64_t kFree = 0, kOwned = 1, kChained = 2, kSpare = 4, kTagMask = 7;
+constexpr uint32_t kNearby = 16;           // slots looked at from where the thread was last
+constexpr uint32_t kThreadStride = 64;     // where threads begin
+constexpr uint32_t kShortSweep = 64;       // when there was nothing lately
+constexpr uint32_t kSweepEvery = 256;      // failures to one look at all slots
+constexpr uint32_t kLimitSweep = 512;      // slots looked at when a probe's max_active is reached
+constexpr uint32_t kMaxChain = 1024;       // tail calls under one return address
+constexpr uint32_t kMaxLimitedEvent = 63;  // events from this one on share the last bit of `wanted`
+
+// What no record shows of a return frame ends where the registers end: return_hook.S counts on it.
+static_assert(sizeof(ReturnFrame) == 448 && sizeof(ReturnSlot) == 128);
+static_assert(offsetof(FetchRegisters, xmm) == 144 && offsetof(FetchRegisters, arg) == 400);
+static_assert(kReturnSlots == 32768 && kReturnTrampolineSize == 16);
+
+ReturnSlot g_slots[kReturnSlots];
+uint32_t g_next_start;  // where the next new thread begins
+uint32_t g_hand;        // where the next sweep begins
+uint32_t g_limit_hand;
+uint32_t g_used_end;  // no slot from here on was ever used
+uint64_t g_reclaimed, g_no_slot;
+
+struct ReturnThread {
+  uint64_t spare;  // 1 + index of the slot that this thread keeps; 0: none
+  uint32_t next;   // where it looks for a free slot
+  uint32_t known;
+};
+__thread ReturnThread t_slots __attribute__((tls_model("initial-exec"))) = {};
+
+uint32_t index_of(const ReturnSlot* slot) { return uint32_t(slot - g_slots); }
+
+uint64_t trampoline_of(const ReturnSlot* slot) {
+  return reinterpret_cast<uint64_t>(pb_return_trampolines) +
+         uint64_t{index_of(slot)} * kReturnTrampolineSize;
+}
+
+bool locked_exchange(uint64_t* state, uint64_t from, uint64_t to) {
+  return __atomic_compare_exchange_n(state, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+// Against signal handlers of this thread only.
+bool local_exchange(uint64_t* state, uint64_t from, uint64_t to) {
+  bool done;
+  __asm__ volatile("cmpxchg %3, %0" : "+m"(*state), "=@ccz"(done), "+a"(from) : "r"(to) : "memory");
+  return done;
+}
+
+// --- room under max_active
+
+uint32_t limited_events(const SiteProgram* program) {
+  return program->nr_events < kMaxLimitedEvent ? program->nr_events : kMaxLimitedEvent;
+}
+
+void leave_limits(const SiteProgram* program, uint64_t wanted) {
+  for (uint32_t i = 0; i < limited_events(program); i++) {
+    ProbeCounts* counts = program->event[i].counts;
+    if (!counts || !counts->max_active || !(wanted >> i & 1)) continue;
+    __atomic_fetch_sub(&counts->active, 1, __ATOMIC_RELAXED);
+  }
+}
+
+void count_missed(const SiteProgram* program, uint64_t wanted) {
+  for (uint32_t i = 0; i < program->nr_events; i++) {
+    ProbeCounts* counts = program->event[i].counts;
+    const uint32_t bit = i < kMaxLimitedEvent ? i : kMaxLimitedEvent;
+    if (counts && (wanted >> bit & 1)) __atomic_fetch_add(&counts->missed, 1, __ATOMIC_RELAXED);
+  }
+}
+
+// --- dead slots
+
+bool holds(const uint64_t* word, uint64_t value) {
+  uint64_t found;
+  return return_load(word, &found) && found == value;
+}
+
+bool is_dead(const ReturnSlot* slot, uint64_t state) {
+  const auto* word = reinterpret_cast<const uint64_t*>(state & ~kTagMask);
+  if (state & kOwned) return false;
+  if (state & kSpare) return !holds(word, index_of(slot) + 1);
+  const uint64_t trampoline = trampoline_of(slot);
+  // First whether the later one is there, then the word: it gets our trampoline back before the
+  // later slot is free.
+  if (state & kChained) {
+    const uint32_t by = __atomic_load_n(&slot->chained_by, __ATOMIC_ACQUIRE);
+    if (__atomic_load_n(&g_slots[by].state, __ATOMIC_ACQUIRE) != kFree &&
+        __atomic_load_n(&g_slots[by].return_address, __ATOMIC_ACQUIRE) == trampoline)
+      return false;
+  }
+  return !holds(word, trampoline);
+}
+
+// True: the slot was dead, and is the caller's.
+bool claim_dead(ReturnSlot* slot, uint64_t state) {
+  if (!is_dead(slot, state) || !locked_exchange(&slot->state, state, kOwned)) return false;
+  if (!(state & kSpare)) leave_limits(slot->program, slot->wanted);
+  __atomic_fetch_add(&g_reclaimed, 1, __ATOMIC_RELAXED);
+  return true;
+}
+
+// Looks at up to `count` slots. Slots that are dead go back; stops at the first if `claim`, and
+// returns it.
+ReturnSlot* sweep(uint32_t* hand, uint32_t count, uint32_t end, bool claim) {
+  uint32_t at = __atomic_fetch_add(hand, count, __ATOMIC_RELAXED);
+  for (uint32_t i = 0; i < count; i++) {
+    ReturnSlot* slot = &g_slots[(at + i) % end];
+    const uint64_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
+    if (state == kFree) {
+      if (claim && locked_exchange(&slot->state, kFree, kOwned)) return slot;
+    } else if (claim_dead(slot, state)) {
+      if (claim) return slot;
+      __atomic_store_n(&slot->state, kFree, __ATOMIC_RELEASE);
+    }
+  }
+  return nullptr;
+}
+
+// --- claiming
+
+void note_used(uint32_t index) {
+  uint32_t end = __atomic_load_n(&g_used_end, __ATOMIC_RELAXED);
+  for (int i = 0; index >= end && i < 1000; i++)
+    if (__atomic_compare_exchange_n(&g_used_end, &end, index + 1, false, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED))
+      return;
+}
+
+ReturnSlot* claim_far() {
+  const uint64_t failures = __atomic_load_n(&g_no_slot, __ATOMIC_RELAXED);
+  ReturnSlot* slot =
+      sweep(&g_hand, failures % kSweepEvery ? kShortSweep : kReturnSlots, kReturnSlots, true);
+  if (!slot) __atomic_fetch_add(&g_no_slot, 1, __ATOMIC_RELAXED);
+  return slot;
+}
+
+// SLOW PATH: no spare, as in nested calls.
+__attribute__((noinline)) ReturnSlot* claim_slot(ReturnThread* thread) {
+  if (!thread->known) {
+    thread->next = __atomic_fetch_add(&g_next_start, kThreadStride, __ATOMIC_RELAXED);
+    thread->known = 1;
+  }
+  ReturnSlot* slot = nullptr;
+  for (uint32_t i = 0; i < kNearby && !slot; i++) {
+    ReturnSlot* near = &g_slots[(thread->next + i) % kReturnSlots];
+    if (__atomic_load_n(&near->state, __ATOMIC_RELAXED) == kFree &&
+        locked_exchange(&near->state, kFree, kOwned))
+      slot = near;
+  }
+  if (!slot) slot = claim_far();
+  if (!slot) return nullptr;
+  thread->next = index_of(slot) + 1;
+  if (index_of(slot) >= __atomic_load_n(&g_used_end, __ATOMIC_RELAXED)) note_used(index_of(slot));
+  return slot;
+}
+
+inline ReturnSlot* take_slot() {
+  ReturnThread* thread = &t_slots;
+  const uint64_t spare = thread->spare;
+  if (__builtin_expect(spare != 0, 1)) {
+    ReturnSlot* slot = &g_slots[spare - 1];
+    // The state first: while `spare` names it, nobody takes it for dead.
+    if (local_exchange(&slot->state, reinterpret_cast<uint64_t>(&thread->spare) | kSpare, kOwned)) {
+      __atomic_store_n(&thread->spare, 0, __ATOMIC_RELEASE);
+      return slot;
+    }
+  }
+  return claim_slot(thread);
+}
+
+// The slot is owned. What a handler put into `spare` between the look and the store is dead then,
+// and found.
+inline void give_slot(ReturnSlot* slot) {
+  ReturnThread* thread = &t_slots;
+  if (thread->spare == 0) {
+    __atomic_store_n(&thread->spare, uint64_t{index_of(slot)} + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&slot->state, reinterpret_cast<uint64_t>(&thread->spare) | kSpare,
+                     __ATOMIC_RELEASE);
+    return;
+  }
+  __atomic_store_n(&slot->state, kFree, __ATOMIC_RELEASE);
+  thread->next = index_of(slot);
+}
+
+// --- entry
+
+// Events at different indexes may belong to one probe, in several instances; one of them counts.
+uint64_t bits_of_probe(const SiteProgram* program, const SiteEvent& of) {
+  uint64_t bits = 0;
+  for (uint32_t i = 0; i < limited_events(program); i++) {
+    const SiteEvent& event = program->event[i];
+    if (event.event->id == of.event->id && event.ip == of.ip) bits |= uint64_t{1} << i;
+  }
+  return bits;
+}
+
+bool try_enter(ProbeCounts* counts) {
+  if (__atomic_add_fetch(&counts->active, 1, __ATOMIC_RELAXED) <= counts->max_active) return true;
+  __atomic_fetch_sub(&counts->active, 1, __ATOMIC_RELAXED);
+  return false;
+}
+
+// SLOW PATH: the probe has max_active.
+__attribute__((noinline, cold)) bool enter_limit(ProbeCounts* counts) {
+  if (try_enter(counts)) return true;
+  const uint32_t end = __atomic_load_n(&g_used_end, __ATOMIC_RELAXED);
+  if (end) sweep(&g_limit_hand, end < kLimitSweep ? end : kLimitSweep, end, false);
+  if (try_enter(counts)) return true;
+  __atomic_fetch_add(&counts->missed, 1, __ATOMIC_RELAXED);
+  return false;
+}
+
+// Which events take part in this call.
+inline uint64_t enter_limits(const SiteProgram* program) {
+  uint64_t wanted =
+      program->nr_events < 64 ? (uint64_t{1} << program->nr_events) - 1 : ~uint64_t{0};
+  for (uint32_t i = 0; i < limited_events(program); i++) {
+    const SiteEvent& event = program->event[i];
+    if (!event.counts || !event.counts->max_active) continue;
+    if (!enter_limit(event.counts)) wanted &= ~bits_of_probe(program, event);
+  }
+  return wanted;
+}
+
+// The slot that hooks the word already, for a tail call; null if it does not, or the chain is full.
+ReturnSlot* slot_before(uint64_t address, const uint64_t* word) {
+  ReturnSlot* slot = &g_slots[(address - reinterpret_cast<uint64_t>(pb_return_trampolines)) /
+                              kReturnTrampolineSize];
+  const uint64_t state = __atomic_load_n(&slot->state, __ATOMIC_RELAXED);
+  if ((state & ~kTagMask) != reinterpret_cast<uint64_t>(word)) return nullptr;
+  if (state & (kOwned | kSpare)) return nullptr;
+  return slot->chain_length < kMaxChain ? slot : nullptr;
+}
+
+void fill(ReturnSlot* slot, const SiteProgram* program, uint64_t wanted,
+          const FetchRegisters* registers) {
+  slot->program = program;
+  slot->wanted = wanted;
+  for (int i = 0; i < 6; i++) slot->arg[i] = registers->arg[i];
+}
+
+void chain(ReturnSlot* before, ReturnSlot* slot, const uint64_t* word) {
+  slot->chain_length = before->chain_length + 1;
+  __atomic_store_n(&before->chained_by, index_of(slot), __ATOMIC_RELEASE);
+  __atomic_store_n(&before->state, reinterpret_cast<uint64_t>(word) | kChained, __ATOMIC_RELEASE);
+}
+
+bool hook(const SiteProgram* program, uint64_t* word, const FetchRegisters* registers,
+          uint64_t wanted) {
+  const uint64_t caller = *word;
+  if (__builtin_expect(reinterpret_cast<uint64_t>(word) & kTagMask, 0)) return false;
+  const bool is_tail_call = is_return_trampoline(caller);
+  ReturnSlot* before = is_tail_call ? slot_before(caller, word) : nullptr;
+  if (is_tail_call && !before) return false;
+  ReturnSlot* slot = take_slot();
+  if (__builtin_expect(!slot, 0)) return false;
+  fill(slot, program, wanted, registers);
+  slot->chain_length = 1;
+  __atomic_store_n(&slot->return_address, caller, __ATOMIC_RELEASE);
+  pb_return_address[index_of(slot)] = before ? pb_return_address[index_of(before)] : caller;
+  if (before) chain(before, slot, word);
+  __atomic_store_n(word, trampoline_of(slot), __ATOMIC_RELEASE);
+  __atomic_store_n(&slot->state, reinterpret_cast<uint64_t>(word), __ATOMIC_RELEASE);
+  return true;
+}
+
+}  // namespace
+
+extern "C" void return_hook(const CallSite*, const SiteProgram* program, uint64_t* word,
+                            const FetchRegisters* registers) {
+  const uint64_t wanted = enter_limits(program);
+  if (!wanted || hook(program, word, registers, wanted)) return;
+  leave_limits(program, wanted);
+  count_missed(program, wanted);
+}
+
+extern "C" void return_hit(ReturnFrame* frame, uint32_t index) {
+  ReturnSlot* slot = &g_slots[index];
+  auto* word = reinterpret_cast<uint64_t*>(frame->registers.reg[4]) - 1;
+  const uint64_t state = __atomic_load_n(&slot->state, __ATOMIC_RELAXED);
+  const uint64_t go_on = slot->return_address;
+  if (__builtin_expect((state & ~kChained) != reinterpret_cast<uint64_t>(word), 0)) {
+    // The frame was elsewhere when it was looked for (a copied stack). Where it goes on is known
+    // only as long as nobody has taken the slot since.
+    if (state != kFree) __builtin_trap();
+    *word = go_on;
+    return;
+  }
+  const SiteProgram* program = slot->program;
+  const uint64_t wanted = slot->wanted;
+  const uint64_t caller = pb_return_address[index];
+  for (int i = 0; i < 6; i++) frame->registers.arg[i] = slot->arg[i];
+  frame->registers.reg[kIpRegister] = caller;
+  __atomic_store_n(&slot->state, kOwned, __ATOMIC_RELEASE);
+  __atomic_store_n(word, go_on, __ATOMIC_RELEASE);
+  give_slot(slot);
+  leave_limits(program, wanted);
+  offer_events(program, &frame->registers, &caller, wanted);
+}
+
+extern "C" uint64_t return_fault_fixup(uint64_t ip) {
+  if (ip != reinterpret_cast<uint64_t>(pb_return_load)) return 0;
+  return reinterpret_cast<uint64_t>(pb_return_load_failed);
+}
+
+ReturnHookCounts return_hook_counts() {
+  ReturnHookCounts counts = {};
+  for (uint32_t i = 0; i < __atomic_load_n(&g_used_end, __ATOMIC_RELAXED); i++) {
+    const uint64_t state = __atomic_load_n(&g_slots[i].state, __ATOMIC_RELAXED);
+    counts.in_use += state != kFree && !(state & kSpare);
+  }
+  counts.reclaimed = __atomic_load_n(&g_reclaimed, __ATOMIC_RELAXED);
+  counts.no_slot = __atomic_load_n(&g_no_slot, __ATOMIC_RELAXED);
+  return counts;
+}
+
+}  // namespace patchbay
