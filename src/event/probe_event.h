@@ -46,6 +46,10 @@ struct ProbeError {
   bool is_logged = true;  // false: errno only (`p`, `p:` …)
   // Some faults leave a second entry ("Invalid $-variable specified", "Invalid fetch argument").
   std::string second_text;
+  size_t second_position = 0;
+  // What the kernel's text leaves open, for the sentence that the writer gets and not for the log:
+  // "there is no register %axx; did you mean %ax?". Often empty.
+  std::string help;
 };
 
 // A type of 6.2; the table is in probe_types.cc.
@@ -58,15 +62,28 @@ struct ProbeType {
 };
 const ProbeType* find_probe_type(std::string_view name);
 
+// Where the value of an argument comes from. kSteps: its steps begin with an instruction that says
+// it. The others are found when the fetch program is made: their steps are what follows.
+enum class ProbeStart : uint8_t {
+  kSteps,
+  kSymbol,      // name + number: the address of a symbol
+  kFileOffset,  // the address where byte `number` of the place's file lies
+  kField,       // the field `name` of the source event
+  kFieldIndex,  // its field `number`, counted from 0 behind the common ones
+  kComm,        // the thread's name
+  kText,        // the text `name`, which the definition brings along
+};
+
 struct ProbeArgument {
   std::string name;
   std::string text;  // as listed: "count=$arg3:u64"
   const ProbeType* type = nullptr;
-  uint32_t array_len = 0;                 // > 0: TYPE[N]
+  uint32_t array_len = 0;  // > 0: TYPE[N]
+  ProbeStart start = ProbeStart::kSteps;
+  std::string start_name;
+  int64_t start_number = 0;
   std::vector<FetchInsn> steps;           // the chain without its end: see compile_probe_event
   bool ends_in_address = false;           // steps leave an address: the value is loaded from there
-  bool is_comm = false;                   // $comm
-  std::string immediate;                  // \"text"
   uint8_t bit_width = 0, bit_offset = 0;  // bitfield in a container of type->size bytes
   bool uses_entry_arg = false;            // $argN
   bool uses_registers = false;            // %REG, $stack …
@@ -88,8 +105,9 @@ struct ProbeDefinition {
   std::vector<ProbeArgument> arguments;
   std::string filter;  // of an eprobe: behind `if`
 
-  std::string place() const;  // "vfs_read+5" "0x401000" "/bin/sh:0x0000000000001000"
-  std::string show() const;   // the listed line, without newline
+  // "vfs_read+5" "0x401000" "/bin/sh:0x0000000000001000", as a removal names it: without %return
+  std::string place() const;
+  std::string show() const;  // the listed line, without newline
   bool same_place(const ProbeDefinition& other) const;
 };
 
@@ -108,11 +126,14 @@ class ProbeWorld {
   virtual uint64_t address_of(std::string_view symbol) = 0;  // `@SYM`, data or function; 0: unknown
   virtual uint64_t data_at(std::string_view path,
                            uint64_t file_offset) = 0;  // `@+OFF`; 0: not here
+  // An event that an event probe may be attached to.
   virtual const EventCall* find_event(std::string_view system, std::string_view name) = 0;
   // A static event of this name in any system (t:); null: none (yet), which is no error.
   virtual const EventCall* find_tracepoint(std::string_view name) = 0;
   enum class FileKind { kNone, kRegular, kOther };
   virtual FileKind file_kind(std::string_view path) = 0;
+  // Functions whose names are like this one, best first; for messages.
+  virtual std::vector<std::string> near_functions(std::string_view) { return {}; }
 };
 
 struct ProbeParse {  // exactly one of the two
@@ -125,10 +146,12 @@ ProbeParse parse_probe_event(std::string_view line, ProbeFile file, ProbeWorld& 
 
 // A removal: "-:[GRP/][EV] [PLACE [ARG…]]", or in dynamic_events "!" and a line.
 struct ProbeRemoval {
-  std::string group, event;  // group empty: any; event empty: the whole group
-  std::string place;         // empty: any
+  // Group empty: any (kNoGroup: none, for "-:/name"); event empty: the whole group. What stands
+  // before the colon is not looked at, also behind `!`.
+  std::string group, event;
+  std::string place;  // empty: any
   std::vector<std::string> arguments;
-  char kind = 0;  // of a `!` line: 'p' 'r' 'f' 't' 'e' 's'; 0: any
+  static constexpr std::string_view kNoGroup = "/";
 };
 struct ProbeRemovalParse {
   std::optional<ProbeRemoval> removal;
@@ -138,12 +161,18 @@ bool is_probe_removal(std::string_view line);
 ProbeRemovalParse parse_probe_removal(std::string_view line, ProbeFile file);
 bool matches(const ProbeRemoval& removal, const ProbeDefinition& definition);
 
-// DIFF_ARG_TYPE: index of the first argument whose name or type differs; size() when one has more.
+// DIFF_ARG_TYPE: index of the first argument whose name or type differs. If one has more than the
+// other that is the first surplus one, whatever stands before it.
 std::optional<size_t> different_argument(const ProbeDefinition& a, const ProbeDefinition& b);
 
-// `definition.arguments[].offset` are set. `source`: the event that e: and t: are attached to; null
-// for t: of an event that is not there yet.
+// Fields, print fmt and the head of the text. `definition.arguments[].offset` are set.
 EventCall make_probe_event_call(ProbeDefinition* definition);
+
+// A longer string is cut. The kernel's limit is a page; here a record is built on the stack of the
+// traced thread. An event with so many strings that a sub-buffer cannot hold them all shares it
+// out: each gets less, but not less than kMinProbeString.
+inline constexpr uint32_t kMaxProbeString = 512;
+inline constexpr uint32_t kMinProbeString = 16;
 
 // What a fetch program of this definition needs from the process at the time of compiling.
 struct ProbeCompileContext {
@@ -151,7 +180,13 @@ struct ProbeCompileContext {
   const EventCall* source = nullptr;   // e:, t:
   const SymbolNames* names = nullptr;  // for symstr
   uint32_t max_record = 0;             // what a sub-buffer holds: E2BIG beyond
+  ProbeWorld* world = nullptr;         // asked again for `@SYM` and `@+OFF`; null: as parsed
+  // The place is a function's entry though the definition does not say so (address, PATH:OFFSET):
+  // argument registers are then read as arguments, which is cheaper.
+  bool at_entry = false;
 };
+// Of a function's entry given by symbol, or at_entry, %di … %r9 become arguments. At a return
+// $argN is the argument at the entry, and %REG the register behind the return.
 Result<FetchProgramPtr> compile_probe_event(const ProbeDefinition& definition,
                                             const EventCall& call,
                                             const ProbeCompileContext& context);
