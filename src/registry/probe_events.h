@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "event/live_event.h"
@@ -30,8 +31,17 @@ class ProbeEvents : public EventSource {
 
   // --- kprobe_events, uprobe_events, dynamic_events. Errors go into the top instance's error_log.
   Status write_line(ProbeFile file, std::string_view line);  // a definition or a removal
-  Status clear(ProbeFile file);  // O_TRUNC: all of the file's kind; EBUSY when one is in use
+  // O_TRUNC: all of the file's kind. EBUSY when one is in use: then none is removed.
+  Status clear(ProbeFile file);
+  Status check_clear(ProbeFile file) const;  // what clear() would answer
   std::string show(ProbeFile file) const;
+  // The definitions in their order, each with its rank among all events of the process: an event
+  // with a lower id was defined before it, one with a higher id behind it.
+  struct Line {
+    uint32_t rank;
+    std::string text;
+  };
+  std::vector<Line> lines(ProbeFile file) const;
   // For a removal that other kinds take part in (`-:NAME` in dynamic_events). ENOENT, EBUSY.
   Status remove(const ProbeRemoval& removal, ProbeFile file);
 
@@ -45,6 +55,9 @@ class ProbeEvents : public EventSource {
 
   // Objects came or went: arms places that waited, forgets those that are gone.
   void refresh();
+
+  // Whether an event probe may be attached to this one, which is ours.
+  bool takes_event_probes(const LiveEvent* live) const;
 
   Status update(std::span<LiveEvent* const> changed) override;
 

@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: MIT
+//
+// From a line to an event that can be enabled, and back:
+//
+//   parse (event/) -> is there an event of this name already? -> where is it (probe_events_places)
+//   -> format and fetch program -> LiveEvent in the registry, or one more place of one
+//
+// The order of the checks is the kernel's. A failed line changes nothing. What a thread may still
+// run is parked for good: a definition costs some hundred bytes, and nobody has to wait.
+#include "registry/probe_events.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "probe/hit_counter.h"
+#include "registry/probe_events_impl.h"
+
+namespace patchbay {
+
+namespace {
+
+constexpr std::string_view kBlanks = " \t\n\v\f\r";
+
+// The errors about a place, of which the symbol table knows more.
+bool is_about_symbol(std::string_view text) {
+  return text == "Invalid probed address or symbol" || text == "Failed to register probe event" ||
+         text == "The symbol is not unique";
+}
+
+// Kinds whose probes can stand together in one event: f and t are one.
+bool may_share(ProbeKind a, ProbeKind b) {
+  auto is_fprobe = [](ProbeKind kind) {
+    return kind == ProbeKind::kFprobe || kind == ProbeKind::kTracepoint;
+  };
+  return a != ProbeKind::kEprobe && (a == b || (is_fprobe(a) && is_fprobe(b)));
+}
+
+bool same_arguments(const ProbeDefinition& a, const ProbeDefinition& b) {
+  return std::equal(a.arguments.begin(), a.arguments.end(), b.arguments.begin(), b.arguments.end(),
+                    [](const auto& x, const auto& y) { return x.text == y.text; });
+}
+
+}  // namespace
+
+bool same_fetch(const FetchProgram& a, const FetchProgram& b) {
+  const size_t bytes = sizeof(FetchProgram) + a.nr_insns * sizeof(FetchInsn);
+  return a.nr_insns == b.nr_insns && std::memcmp(&a, &b, bytes) == 0;
+}
+
+bool is_enabled_anywhere(Registry& registry, const LiveEvent* live) {
+  std::vector<TraceArray*> arrays = registry.arrays();
+  arrays.push_back(&registry.top());
+  return std::any_of(arrays.begin(), arrays.end(), [&](const TraceArray* array) {
+    const EventFile* file = registry.file(*array, live);
+    return file && (file->enabled || file->soft_users);
+  });
+}
+
+std::string_view location_of(ProbeKind kind) {
+  switch (kind) {
+    case ProbeKind::kKprobe:
+      return "trace_kprobe";
+    case ProbeKind::kUprobe:
+      return "trace_uprobe";
+    case ProbeKind::kFprobe:
+    case ProbeKind::kTracepoint:
+      return "trace_fprobe";
+    case ProbeKind::kEprobe:
+      return "event_probe";
+  }
+  return "";
+}
+
+std::string joined_words(std::string_view line) {
+  std::string text;
+  for (size_t at = 0; (at = line.find_first_not_of(kBlanks, at)) != line.npos;) {
+    const size_t end = std::min(line.find_first_of(kBlanks, at), line.size());
+    if (!text.empty()) text += ' ';
+    text += line.substr(at, end - at);
+    at = end;
+  }
+  return text;
+}
+
+size_t position_of_word(std::string_view command, size_t word) {
+  size_t at = 0;
+  for (; word > 0; word--) {
+    at = command.find(' ', at);
+    if (at == command.npos) return command.size() + 1;  // behind the last one, as the kernel has it
+    at++;
+  }
+  return at;
+}
+
+ProbeEvents::ProbeEvents(Registry& registry, Patcher& patcher, ProbeSites& sites)
+    : impl_(std::make_unique<Impl>(*this, registry, patcher, sites)) {}
+ProbeEvents::~ProbeEvents() = default;
+
+ProbeEventOf* ProbeEvents::Impl::event_of(const LiveEvent* live) const {
+  auto found = events.find(live);
+  return found == events.end() ? nullptr : found->second.get();
+}
+
+bool ProbeEvents::Impl::is_of(ProbeFile file, const Probe& probe) const {
+  const ProbeKind kind = probe.definition.kind;
+  return file == ProbeFile::kDynamicEvents ||
+         kind == (file == ProbeFile::kKprobeEvents ? ProbeKind::kKprobe : ProbeKind::kUprobe);
+}
+
+// --- errors
+
+Status ProbeEvents::Impl::refuse(std::string_view location, const std::string& command,
+                                 std::string_view text, size_t position, int error,
+                                 const std::string& reason) {
+  registry.top().errors.add(location, text, command, position);
+  std::string sentence = command + "\n" + std::string(position, ' ') + "^\n" + std::string(text);
+  if (!reason.empty()) sentence += ": " + reason;
+  return user_error(error, sentence);
+}
+
+Status ProbeEvents::Impl::refuse(const Probe& probe, std::string_view text, size_t position,
+                                 int error, const std::string& reason) {
+  return refuse(location_of(probe.definition.kind), probe.command, text, position, error, reason);
+}
+
+// --- a line
+
+Status ProbeEvents::write_line(ProbeFile file, std::string_view line) {
+  if (!is_probe_removal(line)) return impl_->define(file, line);
+  ProbeRemovalParse parsed = parse_probe_removal(line, file);
+  if (parsed.error)
+    return user_error(parsed.error->error, "This removes nothing; it is -:[GROUP/]EVENT.");
+  return remove(*parsed.removal, file);
+}
+
+Status ProbeEvents::Impl::define(ProbeFile file, std::string_view line) {
+  owner.refresh();
+  RegistryWorld world(registry);
+  ProbeParse parsed = parse_probe_event(line, file, world);
+  auto probe = std::make_unique<Probe>();
+  probe->command = joined_words(line);
+  if (const auto& error = parsed.error) {
+    const std::string reason = is_about_symbol(error->text) ? world.reason() : "";
+    if (!error->is_logged)
+      return user_error(error->error, probe->command + " is no definition that this file takes.");
+    const Status refused =
+        refuse(error->location, probe->command, error->text, error->position, error->error, reason);
+    if (!error->second_text.empty())
+      return refuse(error->location, probe->command, error->second_text, error->position,
+                    error->error, reason);
+    return refused;
+  }
+  probe->definition = std::move(*parsed.definition);
+  const ProbeDefinition& definition = probe->definition;
+  LiveEvent* found = registry.find_event(definition.group, definition.event);
+  if (found) PB_TRY(check_new(*probe, found));
+
+  Spots spots;
+  if (is_event_probe(*probe)) {
+    if (LiveEvent* source = find_source(definition)) PB_TRY(use_source(probe.get(), source));
+  } else {
+    Refusal refusal;
+    if (!find_spots(*probe, &spots, &refusal))
+      return refusal.not_a_boundary
+                 ? refuse(*probe, "Probe point is not an instruction boundary",
+                          position_of_word(probe->command, 1), EILSEQ, refusal.reason)
+                 : refuse(*probe, "Failed to register probe event",
+                          position_of_word(probe->command, 1), EINVAL, refusal.reason);
+    PB_TRY(take_counter(probe.get()));
+  }
+  EventCall call = make_probe_event_call(&probe->definition);
+  if (probe->source || !is_event_probe(*probe)) {
+    const uint64_t ip = spots.empty() ? 0 : spots.front()->place.ip;
+    PB_TRY(compile(probe.get(), call, probe->source ? &probe->source->call : nullptr, ip));
+  }
+  PB_TRY(registry.describe_modules());
+  Probe* added = probe.get();
+  PB_TRY(found ? append(std::move(probe), event_of(found))
+               : make_live(std::move(probe), std::move(call)));
+  probes.push_back(added);
+  if (!is_event_probe(*added)) {
+    join(added, std::move(spots));
+    return {};
+  }
+  nr_event_probes++;
+  attach(added);
+  return {};
+}
+
+// The name is taken: by whom, and may this one stand beside it?
+Status ProbeEvents::Impl::check_new(const Probe& probe, LiveEvent* found) {
+  const ProbeDefinition& definition = probe.definition;
+  const ProbeEventOf* event = event_of(found);
+  if (!event || !may_share(event->kind, definition.kind))
+    return refuse(probe, "Given group/event name is already used by another event", 0, EEXIST, "");
+  if (event->kind != definition.kind || event->on_return != definition.on_return)
+    return refuse(probe, "Probe type is different from existing probe", 0, EEXIST, "");
+  const ProbeDefinition& first = event->probes.front()->definition;
+  if (auto different = different_argument(first, definition))
+    return refuse(probe, "Argument type or name is different from existing probe",
+                  position_of_word(probe.command, *different + 2), EEXIST, "");
+  for (const auto& other : event->probes)
+    if (other->definition.same_place(definition) && same_arguments(other->definition, definition))
+      return refuse(probe, "There is already the exact same probe event", 0, EEXIST, "");
+  return {};
+}
+
+Status ProbeEvents::Impl::take_counter(Probe* probe) {
+  probe->counts.max_active = probe->definition.max_active.value_or(0);
+  probe->counts.hits = new_hit_counter();
+  for (size_t i = 0; !probe->counts.hits && i < parked.size(); i++)
+    probe->counts.hits = std::exchange(parked[i]->counts.hits, nullptr);
+  if (!probe->counts.hits)
+    return refuse(*probe, "Failed to register probe event", 0, ENOMEM,
+                  "there is no counter left for its hits");
+  probe->hits_before = read_hit_counter(probe->counts.hits);
+  return {};
+}
+
+// Behind all synthetic events that are there now. An event of ours counts by its own id.
+uint32_t ProbeEvents::Impl::next_rank() {
+  if (ranked_generation != registry.generation()) {
+    ranked_generation = registry.generation();
+    for (const LiveEvent* live : registry.events_of(registry.top(), "synthetic"))
+      newest_other = std::max<uint32_t>(newest_other, live->call.id);
+  }
+  return std::max(newest_other, probes.empty() ? 0 : probes.back()->rank);
+}
+
+Status ProbeEvents::Impl::make_live(std::unique_ptr<Probe> probe, EventCall call) {
+  auto live = std::make_unique<LiveEvent>();
+  auto event = std::make_unique<ProbeEventOf>();
+  event->kind = probe->definition.kind;
+  event->on_return = probe->definition.on_return;
+  live->call = std::move(call);
+  live->source = &owner;
+  live->data = event.get();
+  live->fetch = probe->fetch.get();
+  live->max_size = probe->fetch ? probe->fetch->max_size : 0;
+  live->from_record = is_event_probe(*probe);
+  live->source_filter = probe->filter.get();
+  auto added = registry.add_event(std::move(live));
+  if (!added.ok()) return added.error();
+  event->live = *added;
+  probe->event = event.get();
+  probe->rank = event->live->call.id;
+  event->probes.push_back(std::move(probe));
+  events[*added] = std::move(event);
+  return {};
+}
+
+// One record of the event has one layout, so all its event probes read the same places of their
+// sources' records.
+Status ProbeEvents::Impl::append(std::unique_ptr<Probe> probe, ProbeEventOf* event) {
+  LiveEvent* live = event->live;
+  if (is_event_probe(*probe) && probe->fetch && live->fetch &&
+      !same_fetch(*probe->fetch, *live->fetch))
+    return refuse(*probe, "Failed to register probe event", position_of_word(probe->command, 1),
+                  EINVAL, "its fields lie elsewhere than those of the other event");
+  probe->event = event;
+  probe->rank = next_rank();
+  const FetchProgram* fetch = probe->fetch.get();
+  event->probes.push_back(std::move(probe));
+  if (fetch) use_fetch(live, fetch);
+  return {};
+}
+
+// The registry makes a program of an event when it is enabled.
+void ProbeEvents::Impl::republish(LiveEvent* live) {
+  std::vector<TraceArray*> arrays = registry.arrays();
+  arrays.push_back(&registry.top());
+  for (TraceArray* array : arrays) {
+    if (!registry.is_enabled(*array, live)) continue;
+    for (bool on : {false, true})
+      if (Status status = registry.set_enabled(*array, std::span(&live, 1), on); !status.ok())
+        registry.top().errors.add("probe events", status.error().message(), live->call.name, 0);
+  }
+}
+
+void ProbeEvents::Impl::use_fetch(LiveEvent* live, const FetchProgram* fetch) {
+  if (live->fetch && fetch->max_size <= live->max_size) return;
+  if (!live->fetch || live->from_record) live->fetch = fetch;
+  live->max_size = fetch->max_size;
+  republish(live);
+}
+
+// --- removal
+
+Status ProbeEvents::Impl::check_removable(const Probe& probe) const {
+  const ProbeEventOf& event = *probe.event;
+  if (event.probes.size() > 1 || !registry.in_use(event.live)) return {};
+  return user_error(EBUSY, "The event " + event.live->call.system + ":" + event.live->call.name +
+                               " is enabled, or another one uses it; disable it first.");
+}
+
+// A place of several goes at any time; the last one takes its event along.
+Status ProbeEvents::Impl::remove_one(Probe* probe, std::vector<TraceArray*>* seen_in) {
+  PB_TRY(check_removable(*probe));
+  ProbeEventOf* event = probe->event;
+  detach(probe);
+  drop_spots(probe, nullptr);
+  if (event->probes.size() == 1) {
+    std::vector<TraceArray*> arrays = registry.arrays();
+    arrays.push_back(&registry.top());
+    for (TraceArray* array : arrays) {
+      const EventFile* file = registry.file(*array, event->live);
+      if (file && file->newest) seen_in->push_back(array);
+    }
+    PB_TRY(registry.remove_event(event->live, true));
+  }
+  std::erase(probes, probe);
+  if (is_event_probe(*probe)) nr_event_probes--;
+  auto own = std::find_if(event->probes.begin(), event->probes.end(),
+                          [probe](const auto& one) { return one.get() == probe; });
+  (*own)->event = nullptr;
+  parked.push_back(std::move(*own));
+  event->probes.erase(own);
+  if (event->probes.empty()) events.erase(event->live);
+  return {};
+}
+
+// What they recorded cannot be decoded any more.
+void ProbeEvents::Impl::clear_buffers(std::vector<TraceArray*> arrays) {
+  std::sort(arrays.begin(), arrays.end());
+  arrays.erase(std::unique(arrays.begin(), arrays.end()), arrays.end());
+  for (TraceArray* array : arrays) registry.clear(*array);
+}
+
+Status ProbeEvents::remove(const ProbeRemoval& removal, ProbeFile file) {
+  std::vector<TraceArray*> seen_in;
+  std::vector<Probe*> wanted;
+  for (Probe* probe : impl_->probes)
+    if (impl_->is_of(file, *probe) && matches(removal, probe->definition)) wanted.push_back(probe);
+  Status status;
+  for (Probe* probe : wanted)
+    if (status = impl_->remove_one(probe, &seen_in); !status.ok()) break;
+  impl_->clear_buffers(std::move(seen_in));
+  if (!wanted.empty()) return status;
+  return user_error(ENOENT, "There is no such event" +
+                                (removal.event.empty() ? " in the group " + removal.group
+                                                       : ": " + removal.event) +
+                                (removal.place.empty() ? "." : " at " + removal.place + "."));
+}
+
+Status ProbeEvents::check_clear(ProbeFile file) const {
+  for (const Probe* probe : impl_->probes) {
+    if (!impl_->is_of(file, *probe)) continue;
+    const LiveEvent* live = probe->event->live;
+    if (!impl_->registry.in_use(live)) continue;
+    // Those that use it are ours, and go as well.
+    uint32_t ours = 0;
+    for (const Probe* other : impl_->probes) ours += other->source == live;
+    const bool only_ours = live->references && live->references == ours;
+    if (only_ours && !is_enabled_anywhere(impl_->registry, live)) continue;
+    return user_error(EBUSY, "The event " + live->call.system + ":" + live->call.name +
+                                 " is enabled; disable it first.");
+  }
+  return {};
+}
+
+Status ProbeEvents::clear(ProbeFile file) {
+  PB_TRY(check_clear(file));
+  std::vector<TraceArray*> seen_in;
+  std::vector<Probe*> all = impl_->probes;
+  std::reverse(all.begin(), all.end());  // event probes before what they are attached to
+  Status status;
+  for (Probe* probe : all) {
+    if (!impl_->is_of(file, *probe)) continue;
+    if (Status one = impl_->remove_one(probe, &seen_in); !one.ok() && status.ok()) status = one;
+  }
+  impl_->clear_buffers(std::move(seen_in));
+  return status;
+}
+
+}  // namespace patchbay

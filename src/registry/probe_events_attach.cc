@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+//
+// Probes on events (e:, t:). They have no place in the program: each of their programs stands among
+// those of the event that they are attached to, which runs them with its record in hand.
+//
+//   e:eprobes/x sched.sched_switch …                       LiveEvent sched:sched_switch
+//     enabled -> Registry -> update_attached()  -------->    .programs += programs of eprobes:x
+//                                                            .source->update()
+//
+// A source can go away with its library; then the probe waits for one of this name to come back.
+#include <algorithm>
+
+#include "registry/probe_events_impl.h"
+
+namespace patchbay {
+
+namespace {
+
+using Programs = std::vector<const EventProgram*>;
+
+void replace(LiveEvent* source, const Programs& old_ones, const Programs& new_ones) {
+  for (const EventProgram* program : old_ones) {
+    auto found = std::find(source->programs.begin(), source->programs.end(), program);
+    if (found != source->programs.end()) source->programs.erase(found);
+  }
+  source->programs.insert(source->programs.end(), new_ones.begin(), new_ones.end());
+}
+
+// What one probe had in its source and what it has there now.
+struct Step {
+  Probe* probe;
+  Programs before;
+};
+
+struct Batch {
+  EventSource* source;
+  std::vector<LiveEvent*> events;
+};
+
+std::vector<Batch> batches_of(const std::vector<Step>& steps) {
+  std::vector<Batch> batches;
+  for (const Step& step : steps) {
+    LiveEvent* live = step.probe->source;
+    auto found = std::find_if(batches.begin(), batches.end(),
+                              [&](const Batch& batch) { return batch.source == live->source; });
+    if (found == batches.end()) found = batches.insert(batches.end(), {live->source, {}});
+    auto& events = found->events;
+    if (std::find(events.begin(), events.end(), live) == events.end()) events.push_back(live);
+  }
+  return batches;
+}
+
+bool same_layout(EventCall a, const EventCall& b) {
+  a.id = b.id;
+  return a.format_text() == b.format_text();
+}
+
+}  // namespace
+
+bool ProbeEvents::Impl::is_event_probe(const Probe& probe) const {
+  const ProbeKind kind = probe.definition.kind;
+  return kind == ProbeKind::kEprobe || kind == ProbeKind::kTracepoint;
+}
+
+bool ProbeEvents::takes_event_probes(const LiveEvent* live) const {
+  const ProbeEventOf* event = impl_->event_of(live);
+  return event && (event->kind == ProbeKind::kFprobe || event->kind == ProbeKind::kTracepoint);
+}
+
+LiveEvent* ProbeEvents::Impl::find_source(const ProbeDefinition& definition) {
+  return definition.kind == ProbeKind::kTracepoint
+             ? find_tracepoint_event(registry, definition.symbol)
+             : find_probe_source(registry, definition.source_group, definition.source_event);
+}
+
+// From now on the source may not be removed.
+Status ProbeEvents::Impl::use_source(Probe* probe, LiveEvent* source) {
+  if (!probe->definition.filter.empty()) {
+    auto filter = registry.make_filter(source, probe->definition.filter);
+    if (!filter.ok()) return filter.error();
+    if (probe->filter) parked_filters.push_back(std::move(probe->filter));
+    probe->filter = std::move(*filter);
+  }
+  probe->source = source;
+  return {};
+}
+
+void ProbeEvents::Impl::attach(Probe* probe) {
+  if (!probe->source) return;
+  probe->source->references++;
+  LiveEvent* live = probe->event->live;
+  if (live->programs.empty()) return;
+  if (Status status = update_attached(std::span(&live, 1)); !status.ok())
+    note(*probe, status.error().message());
+}
+
+void ProbeEvents::Impl::detach(Probe* probe) {
+  LiveEvent* source = probe->source;
+  if (!source) return;
+  source->references--;
+  const Programs had = std::exchange(probe->attached, {});
+  replace(source, had, {});
+  if (!had.empty()) (void)source->source->update(std::span(&source, 1));
+  probe->source = nullptr;
+}
+
+Status ProbeEvents::Impl::update_attached(std::span<LiveEvent* const> changed) {
+  std::vector<Step> steps;
+  for (const LiveEvent* live : changed) {
+    for (const auto& probe : event_of(live)->probes) {
+      LiveEvent* source = probe->source;
+      // One that is gone is found out at the next look.
+      if (!source || registry.find_event_by_id(source->call.id) != source) continue;
+      steps.push_back({probe.get(), probe->attached});
+      replace(source, probe->attached, live->programs);
+      probe->attached = live->programs;
+    }
+  }
+  const std::vector<Batch> batches = batches_of(steps);
+  for (size_t i = 0; i < batches.size(); i++) {
+    Status status = batches[i].source->update(batches[i].events);
+    if (status.ok()) continue;
+    for (Step& step : steps) {
+      replace(step.probe->source, step.probe->attached, step.before);
+      step.probe->attached = step.before;
+    }
+    for (const Batch& done : std::span(batches).first(i)) (void)done.source->update(done.events);
+    return status;
+  }
+  return {};
+}
+
+// --- sources come and go
+
+void ProbeEvents::Impl::look_for_sources() {
+  if (seen_generation == registry.generation()) return;
+  seen_generation = registry.generation();
+  for (Probe* probe : std::vector<Probe*>(probes)) {
+    if (!is_event_probe(*probe)) continue;
+    if (probe->source && registry.find_event_by_id(probe->source->call.id) != probe->source) {
+      probe->source = nullptr;  // nobody looks at its programs any more
+      probe->attached.clear();
+    }
+    if (probe->source) continue;
+    if (LiveEvent* source = find_source(probe->definition)) adopt_source(probe, source);
+  }
+}
+
+// The line is read again: it may mean other places in the record of this source.
+void ProbeEvents::Impl::adopt_source(Probe* probe, LiveEvent* source) {
+  RegistryWorld world(registry);
+  ProbeParse parsed = parse_probe_event(probe->definition.show(), ProbeFile::kDynamicEvents, world);
+  if (parsed.error) return note(*probe, parsed.error->text);
+  LiveEvent* live = probe->event->live;
+  parsed.definition->filter = probe->definition.filter;
+  if (!same_layout(make_probe_event_call(&*parsed.definition), live->call))
+    return note(*probe, "the event has come back with other fields");
+  probe->definition = std::move(*parsed.definition);
+  if (!use_source(probe, source).ok()) return;
+  const FetchProgram* before = live->fetch;
+  if (!compile(probe, live->call, &source->call, 0).ok() ||
+      (probe->event->probes.size() > 1 && before && !same_fetch(*before, *probe->fetch))) {
+    probe->source = nullptr;
+    return note(*probe, "its fields lie elsewhere than those of the other event");
+  }
+  source->references++;
+  live->fetch = probe->fetch.get();
+  live->max_size = probe->fetch->max_size;
+  live->source_filter = probe->filter.get();
+  republish(live);
+}
+
+}  // namespace patchbay

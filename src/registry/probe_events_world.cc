@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+#include "registry/probe_events_world.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "base/hex_number.h"
+#include "registry/probe_events.h"
+#include "registry/static_events.h"
+#include "registry/usdt_events.h"
+#include "symbol/resolve.h"
+
+namespace patchbay {
+
+namespace {
+
+constexpr size_t kShownNames = 5;
+
+// The parts of a table are what it makes: both kinds of it make ElfModules.
+ElfModule* elf(Module* module) { return static_cast<ElfModule*>(module); }
+
+std::string several(const std::vector<ResolvedFunction>& functions) {
+  std::string text = std::to_string(functions.size()) + " functions have this name:";
+  for (size_t i = 0; i < std::min(functions.size(), kShownNames); i++) {
+    const ResolvedFunction& function = functions[i];
+    std::string name = demangle(function.symbol.name, true);
+    if (name == function.symbol.name)
+      name += " at " + function.module->name() + "+" +
+              hex_number(function.symbol.address - function.module->bias());
+    text += (i ? ", " : " ") + name;
+  }
+  return text + (functions.size() > kShownNames ? ", ..." : "");
+}
+
+}  // namespace
+
+std::string_view library_of(std::string_view symbol) { return split_spec(symbol).library; }
+
+bool is_absent(SymbolTable& symbols, std::string_view library) {
+  const std::vector<Module*> all = symbols.modules();
+  return std::none_of(all.begin(), all.end(),
+                      [&](Module* module) { return elf(module)->is_called(library); });
+}
+
+ElfModule* module_of_text(SymbolTable& symbols, uint64_t address) {
+  for (Module* module : symbols.modules())
+    for (const auto& [start, end] : module->text_ranges())
+      if (address >= start && address < end) return elf(module);
+  return nullptr;
+}
+
+ElfModule* module_of_file(SymbolTable& symbols, std::string_view path) {
+  struct stat wanted = {};
+  if (::stat(std::string(path).c_str(), &wanted) != 0) return nullptr;
+  for (Module* module : symbols.modules()) {
+    struct stat found = {};
+    const std::string& own = module->path();
+    if (own != path && (own.empty() || ::stat(own.c_str(), &found) != 0)) continue;
+    if (own == path || (found.st_ino == wanted.st_ino && found.st_dev == wanted.st_dev))
+      return elf(module);
+  }
+  return nullptr;
+}
+
+uint64_t address_of_offset(const ElfModule& module, uint64_t file_offset) {
+  for (const Elf64_Phdr& segment : module.identity().segments) {
+    if (segment.p_type != PT_LOAD || file_offset < segment.p_offset) continue;
+    const uint64_t inside = file_offset - segment.p_offset;
+    if (inside < segment.p_filesz) return module.bias() + segment.p_vaddr + inside;
+  }
+  return 0;
+}
+
+// As in the kernel: of the probe events only those on functions and static events, whose records
+// are made of what stands in their lines; and none that cannot be enabled.
+LiveEvent* find_probe_source(Registry& registry, std::string_view system, std::string_view name) {
+  LiveEvent* live = registry.find_event(system, name);
+  if (!live || !live->source || !live->can_enable) return nullptr;
+  const auto* probes = dynamic_cast<const ProbeEvents*>(live->source);
+  return probes && !probes->takes_event_probes(live) ? nullptr : live;
+}
+
+LiveEvent* find_tracepoint_event(Registry& registry, std::string_view name) {
+  for (LiveEvent* live : registry.events_of(registry.top(), "")) {
+    if (live->call.name != name || !live->source) continue;
+    if (dynamic_cast<const StaticEvents*>(live->source) ||
+        dynamic_cast<const UsdtEvents*>(live->source))
+      return live;
+  }
+  return nullptr;
+}
+
+ProbeWorld::Function RegistryWorld::find_function(std::string_view symbol) {
+  SymbolTable& symbols = registry_.symbols();
+  reason_.clear();
+  Function answer;
+  const std::string_view library = library_of(symbol);
+  if (!library.empty() && is_absent(symbols, library)) {
+    answer.library_is_loaded = false;
+    return answer;
+  }
+  auto found = symbols.resolve(symbol);
+  if (!found.ok()) {
+    reason_ = found.error().message();
+    return answer;
+  }
+  answer.matches = uint32_t(found->size());
+  if (!found->empty()) answer.size = found->front().symbol.size;
+  if (found->size() > 1) reason_ = several(*found);
+  return answer;
+}
+
+bool RegistryWorld::is_text(uint64_t address, bool* entry) {
+  ElfModule* module = module_of_text(registry_.symbols(), address);
+  *entry = module && module->function_at(address);
+  return module != nullptr;
+}
+
+uint64_t RegistryWorld::address_of(std::string_view symbol) {
+  return registry_.symbols().address_of(symbol);
+}
+
+uint64_t RegistryWorld::data_at(std::string_view path, uint64_t file_offset) {
+  const ElfModule* module = module_of_file(registry_.symbols(), path);
+  return module ? address_of_offset(*module, file_offset) : 0;
+}
+
+const EventCall* RegistryWorld::find_event(std::string_view system, std::string_view name) {
+  const LiveEvent* live = find_probe_source(registry_, system, name);
+  return live ? &live->call : nullptr;
+}
+
+const EventCall* RegistryWorld::find_tracepoint(std::string_view name) {
+  const LiveEvent* live = find_tracepoint_event(registry_, name);
+  return live ? &live->call : nullptr;
+}
+
+ProbeWorld::FileKind RegistryWorld::file_kind(std::string_view path) {
+  struct stat found = {};
+  if (::stat(std::string(path).c_str(), &found) != 0) return FileKind::kNone;
+  return S_ISREG(found.st_mode) ? FileKind::kRegular : FileKind::kOther;
+}
+
+}  // namespace patchbay
