@@ -143,8 +143,10 @@ Status Registry::Impl::describe(const LiveEvent& event) {
 Status Registry::describe_modules() { return impl_->describe_modules(); }
 
 Status Registry::Impl::describe_modules() {
-  if (!symbols.refresh() && !described_modules.empty()) return {};
-  for (Module* module : symbols.modules()) {
+  symbols.refresh();
+  std::vector<Module*> now = symbols.modules();
+  if (now == described_list) return {};
+  for (Module* module : now) {
     std::string key = module->path() + "@" + hex_number(module->start()) + module->build_id();
     if (!described_modules.insert(key).second) continue;
     abi::ModuleRecord record{module->start(), module->end(), module->bias()};
@@ -155,6 +157,7 @@ Status Registry::Impl::describe_modules() {
     payload += '\0';
     PB_TRY(top.buffer->append_meta(abi::kMetaModule, payload));
   }
+  described_list = std::move(now);
   return {};
 }
 

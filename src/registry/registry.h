@@ -94,8 +94,8 @@ class Registry {
   Status set_filter(TraceArray& array, LiveEvent* event, std::string_view text);  // "0" clears
   std::string show_filter(const TraceArray& array, const LiveEvent* event) const;
   Status set_system_filter(TraceArray& array, std::string_view system, std::string_view text);
-  // A filter over the event's records for who runs it himself (event probes). An error stands in the
-  // top instance's error_log, as that of set_filter() in its own.
+  // A filter over the event's records for who runs it himself (event probes). An error stands in
+  // the top instance's error_log, as that of set_filter() in its own.
   Result<FilterProgramPtr> make_filter(LiveEvent* event, std::string_view text);
   // Replaces (open with O_TRUNC has emptied the list before) or adds.
   enum class PidList { kTrace, kNotrace };

@@ -43,6 +43,7 @@ struct Registry::Impl {
   uint32_t next_id = 512;
   uint64_t generation = 1;
   std::unordered_set<std::string> described_modules;
+  std::vector<Module*> described_list;  // all of these were looked at
 
   // --- instances
   TraceArray top;
