@@ -124,13 +124,26 @@ Status ProbeEvents::Impl::refuse(const Probe& probe, std::string_view text, size
   return refuse(location_of(probe.definition.kind), probe.command, text, position, error, reason);
 }
 
+Status ProbeEvents::Impl::refuse(const ProbeError& error, const std::string& command,
+                                 const std::string& about_symbol) {
+  std::string reason = error.help;
+  if (reason.empty() && is_about_symbol(error.text)) reason = about_symbol;
+  if (!error.is_logged)
+    return user_error(
+        error.error,
+        command + ": " + (reason.empty() ? "this is no definition for this file" : reason));
+  Status first = refuse(error.location, command, error.text, error.position, error.error, reason);
+  if (error.second_text.empty()) return first;
+  return refuse(error.location, command, error.second_text, error.second_position, error.error,
+                reason);
+}
+
 // --- a line
 
 Status ProbeEvents::write_line(ProbeFile file, std::string_view line) {
   if (!is_probe_removal(line)) return impl_->define(file, line);
   ProbeRemovalParse parsed = parse_probe_removal(line, file);
-  if (parsed.error)
-    return user_error(parsed.error->error, "This removes nothing; it is -:[GROUP/]EVENT.");
+  if (parsed.error) return impl_->refuse(*parsed.error, joined_words(line), "");
   return remove(*parsed.removal, file);
 }
 
@@ -140,17 +153,7 @@ Status ProbeEvents::Impl::define(ProbeFile file, std::string_view line) {
   ProbeParse parsed = parse_probe_event(line, file, world);
   auto probe = std::make_unique<Probe>();
   probe->command = joined_words(line);
-  if (const auto& error = parsed.error) {
-    const std::string reason = is_about_symbol(error->text) ? world.reason() : "";
-    if (!error->is_logged)
-      return user_error(error->error, probe->command + " is no definition that this file takes.");
-    const Status refused =
-        refuse(error->location, probe->command, error->text, error->position, error->error, reason);
-    if (!error->second_text.empty())
-      return refuse(error->location, probe->command, error->second_text, error->position,
-                    error->error, reason);
-    return refused;
-  }
+  if (parsed.error) return refuse(*parsed.error, probe->command, world.reason());
   probe->definition = std::move(*parsed.definition);
   const ProbeDefinition& definition = probe->definition;
   LiveEvent* found = registry.find_event(definition.group, definition.event);
@@ -170,10 +173,10 @@ Status ProbeEvents::Impl::define(ProbeFile file, std::string_view line) {
     PB_TRY(take_counter(probe.get()));
   }
   EventCall call = make_probe_event_call(&probe->definition);
-  if (probe->source || !is_event_probe(*probe)) {
-    const uint64_t ip = spots.empty() ? 0 : spots.front()->place.ip;
-    PB_TRY(compile(probe.get(), call, probe->source ? &probe->source->call : nullptr, ip));
-  }
+  const LiveEvent* source = probe->source;
+  if (source || !is_event_probe(*probe))
+    PB_TRY(compile(probe.get(), call, source ? &source->call : nullptr,
+                   spots.empty() ? nullptr : spots.front().get()));
   PB_TRY(registry.describe_modules());
   Probe* added = probe.get();
   PB_TRY(found ? append(std::move(probe), event_of(found))

@@ -50,11 +50,6 @@ std::vector<Batch> batches_of(const std::vector<Step>& steps) {
   return batches;
 }
 
-bool same_layout(EventCall a, const EventCall& b) {
-  a.id = b.id;
-  return a.format_text() == b.format_text();
-}
-
 }  // namespace
 
 bool ProbeEvents::Impl::is_event_probe(const Probe& probe) const {
@@ -146,23 +141,16 @@ void ProbeEvents::Impl::look_for_sources() {
   }
 }
 
-// The line is read again: it may mean other places in the record of this source.
+// Compiled again: the fields may lie elsewhere in the records of this source.
 void ProbeEvents::Impl::adopt_source(Probe* probe, LiveEvent* source) {
-  RegistryWorld world(registry);
-  ProbeParse parsed = parse_probe_event(probe->definition.show(), ProbeFile::kDynamicEvents, world);
-  if (parsed.error) return note(*probe, parsed.error->text);
   LiveEvent* live = probe->event->live;
-  parsed.definition->filter = probe->definition.filter;
-  if (!same_layout(make_probe_event_call(&*parsed.definition), live->call))
-    return note(*probe, "the event has come back with other fields");
-  probe->definition = std::move(*parsed.definition);
   if (!use_source(probe, source).ok()) return;
+  probe->source = nullptr;
   const FetchProgram* before = live->fetch;
-  if (!compile(probe, live->call, &source->call, 0).ok() ||
-      (probe->event->probes.size() > 1 && before && !same_fetch(*before, *probe->fetch))) {
-    probe->source = nullptr;
+  if (!compile(probe, live->call, &source->call, nullptr).ok()) return;
+  if (probe->event->probes.size() > 1 && before && !same_fetch(*before, *probe->fetch))
     return note(*probe, "its fields lie elsewhere than those of the other event");
-  }
+  probe->source = source;
   source->references++;
   live->fetch = probe->fetch.get();
   live->max_size = probe->fetch->max_size;

@@ -26,6 +26,7 @@ struct ProbeSpot {
   ProbePlace place;
   ElfModule* module = nullptr;
   std::string name;        // "vfs_read+0x4"
+  bool at_entry = false;   // of a function
   uint64_t semaphore = 0;  // uprobes: the word that counts who listens; 0: none
   bool listens = false;    // counted in that word
 };
@@ -88,6 +89,8 @@ struct ProbeEvents::Impl {
   Status define(ProbeFile file, std::string_view line);
   Status refuse(const Probe& probe, std::string_view text, size_t position, int error,
                 const std::string& reason);
+  Status refuse(const ProbeError& error, const std::string& command,
+                const std::string& about_symbol);
   Status refuse(std::string_view location, const std::string& command, std::string_view text,
                 size_t position, int error, const std::string& reason);
   Status check_new(const Probe& probe, LiveEvent* found);
@@ -115,7 +118,8 @@ struct ProbeEvents::Impl {
   bool find_glob(const ProbeDefinition& definition, Spots* spots, Refusal* refusal);
   bool find_by_name(const ProbeDefinition& definition, Spots* spots, Refusal* refusal);
   bool find_by_address(const ProbeDefinition& definition, Spots* spots, Refusal* refusal);
-  Status compile(Probe* probe, const EventCall& call, const EventCall* source, uint64_t ip);
+  Status compile(Probe* probe, const EventCall& call, const EventCall* source,
+                 const ProbeSpot* spot);
   void join(Probe* probe, Spots spots);
   void drop_spots(Probe* probe, const std::vector<Module*>* still_loaded);
   void count_listeners(const Probe& probe);

@@ -64,6 +64,7 @@ bool ProbeEvents::Impl::plan_spot(const ProbeDefinition& definition, ElfModule* 
   spot->module = module;
   place.ip = address;
   place.on_return = definition.on_return;
+  spot->at_entry = function != nullptr;
   if (function) place.plan = patcher.plan(*module, *function);
   if (definition.on_return) {
     if (!function)
@@ -219,10 +220,13 @@ const SymbolNames* ProbeEvents::Impl::symbol_names() {
 }
 
 Status ProbeEvents::Impl::compile(Probe* probe, const EventCall& call, const EventCall* source,
-                                  uint64_t ip) {
+                                  const ProbeSpot* spot) {
+  RegistryWorld world(registry);
   ProbeCompileContext context;
-  context.ip = ip;
+  context.ip = spot ? spot->place.ip : 0;
+  context.at_entry = spot && spot->at_entry;
   context.source = source;
+  context.world = &world;
   if (wants_names(probe->definition)) context.names = symbol_names();
   const uint32_t subbuf_size = registry.top().buffer->rings()->subbuf_size;
   context.max_record = subbuf_size - uint32_t(abi::kPageHeaderSize) - 8;
@@ -427,7 +431,7 @@ void ProbeEvents::Impl::arm(Probe* probe) {
     });
   });
   if (found.empty()) return;
-  if (!glob && !compile(probe, probe->event->live->call, nullptr, found[0]->place.ip).ok()) return;
+  if (!glob && !compile(probe, probe->event->live->call, nullptr, found[0].get()).ok()) return;
   if (Status described = registry.describe_modules(); !described.ok())
     note(*probe, described.error().message());
   join(probe, std::move(found));
