@@ -212,17 +212,26 @@ void StaticEvents::unregister_events(patchbay_event* events, uint64_t nr_events)
 // --- events go on and off
 
 const SiteProgram* StaticEvents::program_for(Definition* definition) {
-  const auto& events = definition->live->programs;
-  if (events.empty()) return nullptr;
+  const LiveEvent& live = *definition->live;
+  if (live.programs.empty()) return nullptr;
+  // The record comes built; those that make one of their own out of it stand behind.
+  std::vector<SiteEvent> list;
+  for (bool from_record : {false, true})
+    for (const EventProgram* event : live.programs)
+      if ((event->from_record != 0) == from_record) list.push_back({event, nullptr, 0, nullptr});
   for (const SiteProgram* made : definition->made)
-    if (std::equal(events.begin(), events.end(), made->event, made->event + made->nr_events))
+    if (std::equal(list.begin(), list.end(), made->event, made->event + made->nr_events))
       return made;
-  const size_t size = sizeof(SiteProgram) + events.size() * sizeof(EventProgram*);
+  const size_t size = sizeof(SiteProgram) + list.size() * sizeof(SiteEvent);
   programs_.push_back(std::make_unique<char[]>(size));
   auto* program = new (programs_.back().get()) SiteProgram;
-  program->nr_events = static_cast<uint32_t>(events.size());
-  program->plain = events.size() == 1 && !events[0]->pids && !events[0]->notrace_pids;
-  std::copy(events.begin(), events.end(), program->event);
+  const EventProgram& first = *list[0].event;
+  program->nr_events = static_cast<uint32_t>(list.size());
+  program->plain = list.size() == 1 && !first.from_record && !first.pids && !first.notrace_pids;
+  program->max_record = live.max_size;
+  for (const SiteEvent& one : list)
+    program->max_record = std::max(program->max_record, one.event->max_size);
+  std::copy(list.begin(), list.end(), program->event);
   definition->made.push_back(program);
   return program;
 }

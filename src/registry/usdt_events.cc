@@ -9,22 +9,23 @@
 #include <cstdio>
 #include <cstring>
 
+#include "arch/x86_64/decoder.h"
 #include "base/hex_number.h"
 #include "base/raw_syscall.h"
 #include "event/sdt_event.h"
 #include "probe/probe_abi.h"
-#include "probe/probe_compile.h"
 #include "symbol/sdt_notes.h"
 
 namespace patchbay {
 
 struct UsdtEvents::Site {
-  CallSite site{};
+  ProbePlace place;
   FetchProgramPtr fetch;
   uint64_t semaphore = 0;
   Module* module = nullptr;  // null: it is gone
-  SitePlan plan;             // of the last time that it was wanted
+  LiveEvent* live = nullptr;
   bool planned = false;
+  bool joined = false;  // known to ProbeSites
   bool on = false;
   std::string refusal;
 };
@@ -33,15 +34,7 @@ struct UsdtEvents::Probe {
   LiveEvent* live = nullptr;
   FetchProgramPtr shared_fetch;  // for the registry: sizes and kind of the record
   Sites sites;
-  const SiteProgram* current = nullptr;  // null: off
-  std::vector<const SiteProgram*> made;  // all that it ever had
-};
-
-// One probe whose program changes, and which of its sites do.
-struct UsdtEvents::Patch {
-  Probe* probe;
-  const SiteProgram* program;
-  const SiteProgram* before;
+  std::vector<const EventProgram*> running;  // live->programs of the last update()
 };
 
 namespace {
@@ -83,8 +76,8 @@ bool same_layout(EventCall a, const EventCall& b) {
 
 }  // namespace
 
-UsdtEvents::UsdtEvents(Registry& registry, Patcher& patcher)
-    : registry_(registry), patcher_(patcher) {}
+UsdtEvents::UsdtEvents(Registry& registry, Patcher& patcher, ProbeSites& sites)
+    : registry_(registry), patcher_(patcher), places_(sites) {}
 UsdtEvents::~UsdtEvents() = default;
 
 void UsdtEvents::note_error(const std::string& command, const std::string& reason) {
@@ -133,12 +126,11 @@ void UsdtEvents::add_probe(Module* module, std::span<const SdtNote> notes) {
   }
   Probe* probe = *found;
   for (const SdtNote& note : notes) {
-    Site* site = make_site(module, note, *probe->live);
+    Site* site = make_site(module, note, probe->live);
     if (site) probe->sites.push_back(site);
   }
-  if (!probe->current) return;
-  const Patch again{probe, probe->current, probe->current};
-  if (Status patched = patch({&again, 1}); !patched.ok())
+  if (probe->live->programs.empty()) return;
+  if (Status patched = patch({&probe, 1}); !patched.ok())
     note_error(module->name(), patched.error().message());
 }
 
@@ -172,10 +164,9 @@ Result<UsdtEvents::Probe*> UsdtEvents::find_or_add_probe(const Module& module,
   return static_cast<Probe*>(live->data);
 }
 
-UsdtEvents::Site* UsdtEvents::make_site(Module* module, const SdtNote& note,
-                                        const LiveEvent& live) {
+UsdtEvents::Site* UsdtEvents::make_site(Module* module, const SdtNote& note, LiveEvent* live) {
   auto fetch =
-      compile_sdt_site(parse_sdt_arguments(note.arguments), live.call,
+      compile_sdt_site(parse_sdt_arguments(note.arguments), live->call,
                        [module](std::string_view name) { return module->find_symbol(name); });
   if (!fetch.ok()) return nullptr;
   auto [first, last] = sites_.equal_range(note.address);
@@ -184,13 +175,17 @@ UsdtEvents::Site* UsdtEvents::make_site(Module* module, const SdtNote& note,
     if (parked->module || !same_program(*parked->fetch, **fetch)) continue;
     parked->module = module;
     parked->semaphore = note.semaphore;
+    parked->live = live;
     return parked;
   }
   auto site = std::make_unique<Site>();
   site->fetch = std::move(*fetch);
-  site->site = {nullptr, note.address, site->fetch.get()};
+  site->place.plan.patch_address = note.address;
+  site->place.ip = note.address;
+  site->place.fetch = site->fetch.get();
   site->semaphore = note.semaphore;
   site->module = module;
+  site->live = live;
   return sites_.emplace(note.address, std::move(site))->second.get();
 }
 
@@ -198,20 +193,23 @@ UsdtEvents::Site* UsdtEvents::make_site(Module* module, const SdtNote& note,
 // it.
 void UsdtEvents::drop_module(Module* module) {
   std::erase(modules_, module);
-  std::vector<SiteChange> restored;
   std::vector<Probe*> empty;
+  Places gone;
+  Sites leaving;
   for (auto& [live, probe] : probes_) {
     for (Site* site : probe->sites) {
       if (site->module != module) continue;
-      if (site->on) restored.push_back({site->plan, {}});
-      __atomic_store_n(&site->site.program, nullptr, __ATOMIC_RELEASE);  // pairs with probe_hit
       site->module = nullptr;
       site->on = site->planned = false;
+      if (!std::exchange(site->joined, false)) continue;
+      gone.push_back(&site->place);
+      leaving.push_back(site);
     }
     std::erase_if(probe->sites, [](const Site* site) { return !site->module; });
     if (probe->sites.empty()) empty.push_back(probe.get());
   }
-  if (!restored.empty()) (void)patcher_.apply(restored, registry_.single_threaded());
+  places_.forget(gone, registry_.single_threaded());
+  for (size_t i = 0; i < gone.size(); i++) places_.leave(leaving[i]->live, {&gone[i], 1});
   for (Probe* probe : empty) {
     LiveEvent* live = probe->live;
     (void)registry_.remove_event(live, true);
@@ -221,35 +219,51 @@ void UsdtEvents::drop_module(Module* module) {
 
 // --- events go on and off
 
-const SiteProgram* UsdtEvents::program_for(Probe* probe) {
-  const auto& events = probe->live->programs;
-  if (events.empty()) return nullptr;
-  for (const SiteProgram* made : probe->made)
-    if (std::equal(events.begin(), events.end(), made->event, made->event + made->nr_events))
-      return made;
-  const size_t size = sizeof(SiteProgram) + events.size() * sizeof(EventProgram*);
-  programs_.push_back(std::make_unique<char[]>(size));
-  auto* program = new (programs_.back().get()) SiteProgram;
-  program->nr_events = uint32_t(events.size());
-  program->plain = 0;
-  std::copy(events.begin(), events.end(), program->event);
-  probe->made.push_back(program);
-  return program;
+// A note may lie: what it calls a probe has to be a nop.
+void UsdtEvents::plan(Site* site) {
+  const uint64_t address = site->place.plan.patch_address;
+  SitePlan& plan = site->place.plan;
+  plan = patcher_.plan_insn(*site->module, address);
+  plan.patch_address = address;
+  site->planned = true;
+  Insn insn;
+  if (plan.kind == SiteKind::kRefused ||
+      (decode_insn(plan.original.data(), plan.original.size(), address, &insn) &&
+       insn.kind == InsnKind::kNop))
+    return;
+  plan.kind = SiteKind::kRefused;
+  plan.reason = "there is no nop at the probe";
+}
+
+// Those that the probe's programs are for; planned, if there are any.
+UsdtEvents::Places UsdtEvents::places_of(Probe* probe) {
+  Places places;
+  for (Site* site : probe->sites) {
+    if (!probe->live->programs.empty()) {
+      if (!site->planned) plan(site);
+      const ProbePlace* place = &site->place;
+      if (!std::exchange(site->joined, true)) places_.join(site->live, {&place, 1});
+    }
+    if (site->joined) places.push_back(&site->place);
+  }
+  return places;
 }
 
 Status UsdtEvents::update(std::span<LiveEvent* const> changed) {
-  std::vector<Patch> patches;
+  std::vector<Probe*> probes;
   for (LiveEvent* live : changed) {
     auto found = probes_.find(live);
-    if (found == probes_.end()) continue;
-    Probe* probe = found->second.get();
-    const SiteProgram* program = program_for(probe);
-    if (program != probe->current) patches.push_back({probe, program, probe->current});
+    if (found == probes_.end() || found->second->running == live->programs) continue;
+    probes.push_back(found->second.get());
   }
-  Status done = patch(patches);
-  if (done.ok()) return done;
-  for (Patch& one : patches) std::swap(one.program, one.before);
-  (void)patch(patches);
+  Status done = patch(probes);
+  if (done.ok()) {
+    for (Probe* probe : probes) probe->running = probe->live->programs;
+    return done;
+  }
+  for (Probe* probe : probes) std::swap(probe->live->programs, probe->running);
+  (void)patch(probes);
+  for (Probe* probe : probes) std::swap(probe->live->programs, probe->running);
   return done;
 }
 
@@ -261,68 +275,52 @@ std::set<uint64_t> UsdtEvents::semaphores_of(const Sites& sites) {
   return result;
 }
 
-Status UsdtEvents::patch(std::span<const Patch> patches) {
-  for (const Patch& one : patches) {
-    one.probe->current = one.program;
-    for (Site* site : one.probe->sites)  // pairs with probe_hit
-      if (one.program) __atomic_store_n(&site->site.program, one.program, __ATOMIC_RELEASE);
-  }
+// One transaction, and the semaphores follow. An event is enabled when one of its sites can be
+// patched.
+Status UsdtEvents::patch(std::span<Probe* const> probes) {
+  Places places;
   std::vector<std::set<uint64_t>> counted;
-  for (const Patch& one : patches) counted.push_back(semaphores_of(one.probe->sites));
-  Status done = apply(patches);
-  for (size_t i = 0; i < patches.size(); i++) {
-    const std::set<uint64_t> wanted = semaphores_of(patches[i].probe->sites);
+  for (Probe* probe : probes) {
+    counted.push_back(semaphores_of(probe->sites));
+    const Places own = places_of(probe);
+    places.insert(places.end(), own.begin(), own.end());
+  }
+  std::vector<ProbeSites::Refusal> refused;
+  PB_TRY(places_.update(places, registry_.single_threaded(), &refused));
+  Status done = settle(probes, refused);
+  for (size_t i = 0; i < probes.size(); i++) {
+    const std::set<uint64_t> wanted = semaphores_of(probes[i]->sites);
     for (uint64_t semaphore : wanted)
       if (!counted[i].contains(semaphore)) count_semaphore(semaphore, 1);
     for (uint64_t semaphore : counted[i])
       if (!wanted.contains(semaphore)) count_semaphore(semaphore, -1);
-    if (patches[i].program) continue;
-    for (Site* site : patches[i].probe->sites)
-      __atomic_store_n(&site->site.program, nullptr, __ATOMIC_RELEASE);
   }
   return done;
 }
 
-// One transaction. An event is enabled when one of its sites can be patched.
-Status UsdtEvents::apply(std::span<const Patch> patches) {
-  std::vector<SiteChange> changes;
-  Sites changed;
-  for (const Patch& one : patches) {
-    for (Site* site : one.probe->sites) {
-      const bool on = one.program != nullptr;
-      if (site->on == on) continue;
-      if (on && !site->planned) site->plan = patcher_.plan_probe(*site->module, site->site.ip);
-      site->planned = true;
-      SiteChange& change = changes.emplace_back(SiteChange{site->plan, {}});
-      changed.push_back(site);
-      site->on = on;
-      site->refusal.clear();
-      if (!on) continue;
-      change.prologue = [code = ProbeCode{&site->site, nullptr, site->fetch->uses_xmm != 0, false,
-                                          true}](uint8_t* out, size_t capacity, uint64_t address) {
-        return emit_probe(code, out, capacity, address);
-      };
+// What is on now.
+Status UsdtEvents::settle(std::span<Probe* const> probes,
+                          const std::vector<ProbeSites::Refusal>& refused) {
+  std::map<const ProbePlace*, const std::string*> reasons;
+  for (const ProbeSites::Refusal& one : refused) reasons[one.place] = &one.reason;
+  Status result;
+  for (Probe* probe : probes) {
+    const bool wanted = !probe->live->programs.empty();
+    size_t on = 0;
+    for (Site* site : probe->sites) {
+      auto reason = reasons.find(&site->place);
+      const bool is_refused = reason != reasons.end();
+      site->on = wanted && !is_refused;
+      site->refusal = is_refused ? *reason->second : "";
+      if (is_refused) site->planned = false;  // asked again the next time
+      on += site->on;
     }
+    if (!wanted || on || probe->sites.empty() || !result.ok()) continue;
+    const EventCall& call = probe->live->call;
+    result = user_error(
+        EIO, "could not patch " + call.system + ":" + call.name + ": " + probe->sites[0]->refusal);
   }
-  if (changes.empty()) return {};
-  auto report = patcher_.apply(changes, registry_.single_threaded());
-  if (!report.ok()) {
-    for (Site* site : changed) site->on = !site->on;
-    return report.error();
-  }
-  for (const auto& [index, reason] : report->refusals) {
-    changed[index]->on = false;
-    changed[index]->planned = false;  // asked again the next time
-    changed[index]->refusal = reason;
-  }
-  for (const Patch& one : patches) {
-    const Sites& sites = one.probe->sites;
-    auto is_on = [](const Site* site) { return site->on; };
-    if (!one.program || sites.empty() || std::any_of(sites.begin(), sites.end(), is_on)) continue;
-    return user_error(EIO, "could not patch " + one.probe->live->call.system + ":" +
-                               one.probe->live->call.name + ": " + sites[0]->refusal);
-  }
-  return {};
+  return result;
 }
 
 // --- what there is
@@ -332,8 +330,10 @@ std::string UsdtEvents::sites() const {
   for (const auto& [live, probe] : probes_) {
     for (const Site* site : probe->sites) {
       if (!site->planned && site->refusal.empty()) continue;
-      text += hex_number(site->site.ip) + " ";
-      text += site->refusal.empty() ? site_kind_name(site->plan.kind) : "refused: " + site->refusal;
+      const ProbePlace& place = site->place;
+      const SiteKind kind = site->on ? places_.active_kind(place) : place.plan.kind;
+      text += hex_number(place.ip) + " ";
+      text += site->refusal.empty() ? site_kind_name(kind) : "refused: " + site->refusal;
       text += " " + live->call.system + ":" + live->call.name + (site->on ? " on\n" : " off\n");
     }
   }

@@ -5,8 +5,9 @@
 // enabled, and its semaphore counted up so that the program prepares the arguments.
 //
 //   refresh()   loaded objects -> notes -> one event for all sites of one name, in all objects
-//   update()    on:   programs of the sites, one patch transaction, semaphores + 1
-//               off:  semaphores - 1, one patch transaction, programs of the sites = 0
+//   update()    on:   places planned, ProbeSites: programs and one patch transaction, semaphores +
+//   1
+//               off:  ProbeSites, semaphores - 1
 //
 // An object may be unloaded at any time between two calls. Its text is only written through the
 // Patcher, its semaphores only through the kernel, so that neither can crash; the next refresh()
@@ -21,16 +22,16 @@
 #include <vector>
 
 #include "patch/patcher.h"
+#include "registry/probe_sites.h"
 #include "registry/registry.h"
 
 namespace patchbay {
 
 struct SdtNote;
-struct SiteProgram;
 
 class UsdtEvents : public EventSource {
  public:
-  UsdtEvents(Registry& registry, Patcher& patcher);
+  UsdtEvents(Registry& registry, Patcher& patcher, ProbeSites& sites);
   ~UsdtEvents() override;
 
   // Looks at what is loaded now: adds events of new objects (with their `:mod:` requests), removes
@@ -40,36 +41,38 @@ class UsdtEvents : public EventSource {
 
   Status update(std::span<LiveEvent* const> changed) override;
 
-  // One line a site that was ever asked for: "0xADDRESS probe-int3 sdt_x:y on", or
-  // "… refused: reason".
+  // For debug/call_sites, beside ProbeSites::show(): one line a site that was ever asked for:
+  // "0xADDRESS probe-int3 sdt_x:y on", or "… refused: reason".
   std::string sites() const;
   uint64_t site_count() const;
 
  private:
   struct Site;
   struct Probe;
-  struct Patch;
 
   using Sites = std::vector<Site*>;
+  using Places = std::vector<const ProbePlace*>;
 
   void add_module(Module* module);
   void add_probe(Module* module, std::span<const SdtNote> notes);
   Result<Probe*> find_or_add_probe(const Module& module, std::span<const SdtNote> notes);
-  Site* make_site(Module* module, const SdtNote& note, const LiveEvent& live);
+  Site* make_site(Module* module, const SdtNote& note, LiveEvent* live);
   void drop_module(Module* module);
-  const SiteProgram* program_for(Probe* probe);
   static std::set<uint64_t> semaphores_of(const Sites& sites);
-  Status patch(std::span<const Patch> patches);
-  Status apply(std::span<const Patch> patches);
+  void plan(Site* site);
+  Places places_of(Probe* probe);
+  Status patch(std::span<Probe* const> probes);
+  Status settle(std::span<Probe* const> probes, const std::vector<ProbeSites::Refusal>& refused);
+
   void note_error(const std::string& command, const std::string& reason);
 
   Registry& registry_;
   Patcher& patcher_;
+  ProbeSites& places_;
   std::vector<Module*> modules_;  // that were looked at and are still there
   std::map<const LiveEvent*, std::unique_ptr<Probe>> probes_;
   // By address. Never freed, a thread may be on its way with one: what comes back is used again.
   std::multimap<uint64_t, std::unique_ptr<Site>> sites_;
-  std::vector<std::unique_ptr<char[]>> programs_;  // never freed, for the same reason
 };
 
 }  // namespace patchbay
