@@ -4,172 +4,185 @@
  *
  *     push %rax ; mov $CallSite, %rax ; call *probe_entry ; pop %rax
  *
- * so that on entry the stack is (struct ProbeFrame, probe_abi.h, upwards from flags):
+ * so that the stack is (struct ProbeFrame, probe_abi.h):
  *
- *     rsp + 0  return address into the stub
- *     rsp + 8  rax
- *     rsp + 16 return address of the traced call
+ *     at a function's entry                         anywhere (probe_entry_all)
+ *     rsp + FRAME + 16  return address of the call  rsp + FRAME + 144  what the program's rsp points to
+ *                                                   rsp + FRAME + 16   128 bytes of its red zone
+ *     rsp + FRAME + 8   rax                         the same
+ *     rsp + FRAME       return address into the stub
+ *     rsp + 448         r10, r11
+ *     rsp + 400         arg: rdi rsi rdx rcx r8 r9
+ *     rsp + 144         xmm0 … xmm15
+ *     rsp + 136         ip, which probe_hit fills in
+ *     rsp + 128         flags
+ *     rsp               rax rcx rdx rbx rsp rbp rsi rdi r8 … r15
  *
  * probe_hit() uses general registers only: vector and x87 state never need saving. The variants
- * store xmm0..xmm7 for events that read them, and keep the arithmetic flags where code at the entry
- * reads them (hand-written assembly).
+ * store the xmm registers for events that read them (at an entry xmm0..xmm7 are enough, those are
+ * what arguments come in), and keep the flags where code at the entry reads them (hand-written
+ * assembly). probe_entry_all is for places inside a function, where every register may live and
+ * flags too, and the stack may have any alignment.
  *
- * probe_entry_all is for places inside a function, where every register may live and flags too. The
- * stub has stepped over the red zone: what lies at rsp + 16 there is 128 bytes of the program's.
+ * popf costs as much as all the rest together, so flags come back through sahf, but for the two that
+ * it does not know: DF (string instructions backwards), and AC, under which our unaligned stores
+ * would be faults.
  */
-#define FRAME 328			/* ProbeFrame up to stub_return */
-#define XMM 128
-#define ARG 256
-#define FLAGS 320
+#define FRAME 472			/* ProbeFrame up to stub_return */
+#define REG(n) (8 * (n))
+#define RSP 32
+#define FLAGS 128
+#define XMM 144
+#define ARG 400
+#define R10 448
+#define R11 456
+#define DIRECTION_OR_ALIGNMENT 0x40400
 	.text
 
-	.macro save_registers
+	.macro begin_entry name
+	.globl \name
+	.hidden \name
+	.type \name, @function
+	.p2align 4
+\name:
 	.cfi_startproc
 	.cfi_def_cfa_offset 24			/* unwinders go on in the caller of the traced function */
-	lea -FRAME(%rsp), %rsp			/* ProbeFrame up to flags; no flags change */
+	lea -FRAME(%rsp), %rsp			/* no flags change */
 	.cfi_adjust_cfa_offset FRAME
+	.endm
+
+	.macro end_entry name
+	lea FRAME(%rsp), %rsp
+	.cfi_adjust_cfa_offset -FRAME
+	ret
+	.cfi_endproc
+	.size \name, . - \name
+	.endm
+
+	.macro save_arguments
 	mov %rdi, ARG(%rsp)
 	mov %rsi, ARG+8(%rsp)
 	mov %rdx, ARG+16(%rsp)
 	mov %rcx, ARG+24(%rsp)
 	mov %r8, ARG+32(%rsp)
 	mov %r9, ARG+40(%rsp)
-	mov %r10, ARG+48(%rsp)
-	mov %r11, ARG+56(%rsp)
 	.endm
 
-	.macro save_xmm
-	movups %xmm0, XMM+0(%rsp)
-	movups %xmm1, XMM+16(%rsp)
-	movups %xmm2, XMM+32(%rsp)
-	movups %xmm3, XMM+48(%rsp)
-	movups %xmm4, XMM+64(%rsp)
-	movups %xmm5, XMM+80(%rsp)
-	movups %xmm6, XMM+96(%rsp)
-	movups %xmm7, XMM+112(%rsp)
-	.endm
-
-	.macro hit_and_restore
-	mov %rsp, %rdi
-	mov %rax, %rsi
-	call probe_hit
+	.macro restore_arguments
 	mov ARG(%rsp), %rdi
 	mov ARG+8(%rsp), %rsi
 	mov ARG+16(%rsp), %rdx
 	mov ARG+24(%rsp), %rcx
 	mov ARG+32(%rsp), %r8
 	mov ARG+40(%rsp), %r9
-	mov ARG+48(%rsp), %r10
-	mov ARG+56(%rsp), %r11
 	.endm
 
-	.macro leave_entry
-	lea FRAME(%rsp), %rsp
-	.cfi_adjust_cfa_offset -FRAME
-	ret
-	.cfi_endproc
+	.macro save_xmm count
+	.irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+	.if \n < \count
+	movups %xmm\n, XMM+16*\n(%rsp)
+	.endif
+	.endr
 	.endm
 
-	.macro entry name, xmm, flags
-	.globl \name
-	.hidden \name
-	.type \name, @function
-\name:
-	save_registers
-	.if \flags
+	.macro save_flags
 	pushfq
 	.cfi_adjust_cfa_offset 8
 	pop FLAGS(%rsp)				/* the address is computed after the pop has moved rsp */
 	.cfi_adjust_cfa_offset -8
-	cld
-	.endif
-	.if \xmm
-	save_xmm
-	.endif
-	hit_and_restore
-	.if \flags
-	push FLAGS(%rsp)
+	testl $DIRECTION_OR_ALIGNMENT, FLAGS(%rsp)
+	jz 1f
+	pushq $0x202
 	.cfi_adjust_cfa_offset 8
 	popfq
 	.cfi_adjust_cfa_offset -8
-	.endif
-	leave_entry
-	.size \name, . - \name
+1:
 	.endm
 
-	.macro save_all
-	.cfi_startproc
-	.cfi_def_cfa_offset 24
-	lea -FRAME(%rsp), %rsp
-	.cfi_adjust_cfa_offset FRAME
-	mov %rcx, 8(%rsp)
-	mov FRAME+8(%rsp), %rcx			/* pushed by the stub */
-	mov %rcx, 0(%rsp)
-	lea FRAME+16+128(%rsp), %rcx		/* as the program has it */
-	mov %rcx, 32(%rsp)
-	mov %rdx, 16(%rsp)
-	mov %rbx, 24(%rsp)
-	mov %rbp, 40(%rsp)
-	mov %rsi, 48(%rsp)
-	mov %rdi, 56(%rsp)
-	mov %r8, 64(%rsp)
-	mov %r9, 72(%rsp)
-	mov %r10, 80(%rsp)
-	mov %r11, 88(%rsp)
-	mov %r12, 96(%rsp)
-	mov %r13, 104(%rsp)
-	mov %r14, 112(%rsp)
-	mov %r15, 120(%rsp)
-	pushfq
+	.macro restore_flags			/* spends rax */
+	testl $DIRECTION_OR_ALIGNMENT, FLAGS(%rsp)
+	jnz 2f
+	mov FLAGS+1(%rsp), %al
+	and $8, %al				/* OF */
+	mov FLAGS(%rsp), %ah			/* SF ZF AF PF CF */
+	add $0x78, %al				/* overflows if OF was set */
+	sahf
+	jmp 3f
+2:	push FLAGS(%rsp)
 	.cfi_adjust_cfa_offset 8
-	pop FLAGS(%rsp)
+	popfq
 	.cfi_adjust_cfa_offset -8
-	cld
+3:
 	.endm
 
-	.macro hit_and_restore_all
+	.macro entry name, target, xmm, flags
+	begin_entry \name
+	save_arguments
+	mov %r10, R10(%rsp)
+	mov %r11, R11(%rsp)
+	.if \flags
+	save_flags
+	.endif
+	save_xmm \xmm
+	mov %rsp, %rdi
+	mov %rax, %rsi
+	lea FRAME+16(%rsp), %rdx
+	call \target
+	.if \flags
+	restore_flags
+	.endif
+	restore_arguments
+	mov R10(%rsp), %r10
+	mov R11(%rsp), %r11
+	end_entry \name
+	.endm
+
+	.macro entry_all name, xmm
+	begin_entry \name
+	save_arguments
+	mov %rcx, REG(1)(%rsp)
+	mov FRAME+8(%rsp), %rcx			/* pushed by the stub */
+	mov %rcx, REG(0)(%rsp)
+	mov %rdx, REG(2)(%rsp)
+	lea FRAME+16+128(%rsp), %rdx		/* rsp as the program has it */
+	mov %rdx, RSP(%rsp)
+	mov %rbx, REG(3)(%rsp)
+	mov %rbp, REG(5)(%rsp)
+	mov %rsi, REG(6)(%rsp)
+	mov %rdi, REG(7)(%rsp)
+	mov %r8, REG(8)(%rsp)
+	mov %r9, REG(9)(%rsp)
+	mov %r10, REG(10)(%rsp)
+	mov %r11, REG(11)(%rsp)
+	mov %r12, REG(12)(%rsp)
+	mov %r13, REG(13)(%rsp)
+	mov %r14, REG(14)(%rsp)
+	mov %r15, REG(15)(%rsp)
+	save_flags
+	save_xmm \xmm
 	mov %rsp, %rdi
 	mov %rax, %rsi
 	mov %rsp, %rbx
 	.cfi_def_cfa_register %rbx
-	and $-16, %rsp				/* a place inside a function may have any alignment */
+	and $-16, %rsp
 	call probe_hit
 	mov %rbx, %rsp
 	.cfi_def_cfa_register %rsp
-	push FLAGS(%rsp)
-	.cfi_adjust_cfa_offset 8
-	popfq
-	.cfi_adjust_cfa_offset -8
-	mov 8(%rsp), %rcx
-	mov 16(%rsp), %rdx
-	mov 24(%rsp), %rbx
-	mov 48(%rsp), %rsi
-	mov 56(%rsp), %rdi
-	mov 64(%rsp), %r8
-	mov 72(%rsp), %r9
-	mov 80(%rsp), %r10
-	mov 88(%rsp), %r11
+	restore_flags
+	restore_arguments
+	mov REG(3)(%rsp), %rbx
+	mov REG(10)(%rsp), %r10
+	mov REG(11)(%rsp), %r11
+	end_entry \name
 	.endm
 
-	.macro entry_all name, xmm
-	.globl \name
-	.hidden \name
-	.type \name, @function
-\name:
-	save_all
-	.if \xmm
-	save_xmm
-	.endif
-	hit_and_restore_all
-	leave_entry
-	.size \name, . - \name
-	.endm
-
-	entry probe_entry, 0, 0
-	entry probe_entry_flags, 0, 1
-	entry probe_entry_xmm, 1, 0
-	entry probe_entry_xmm_flags, 1, 1
+	entry probe_entry, probe_hit, 0, 0
+	entry probe_entry_flags, probe_hit, 0, 1
+	entry probe_entry_xmm, probe_hit, 8, 0
+	entry probe_entry_xmm_flags, probe_hit, 8, 1
+	entry probe_entry_hook, probe_hook, 0, 0
+	entry probe_entry_hook_flags, probe_hook, 0, 1
 	entry_all probe_entry_all, 0
-	entry_all probe_entry_all_xmm, 1
+	entry_all probe_entry_all_xmm, 16
 
 	.section .note.GNU-stack, "", @progbits

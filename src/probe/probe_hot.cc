@@ -4,26 +4,36 @@
 //
 //   stub (generated, near the traced code)
 //    |-- fast path, for one event with scalar fields (probe_compile.cc): no call at all; leaves
-//    here when |     the thread is new, in the agent or without rseq; when the sub-buffer ends;
-//    when a time extend |     is needed; when recording is off
-//    '-- probe_entry (probe_entry.S: registers saved)
+//    here |                         when the thread is new, in the agent or without rseq; when the
+//    |                         sub-buffer ends; when a time extend is needed; when recording is off
+//    '-- probe_entry…          (probe_entry.S: registers saved)
 //          '-- probe_hit
-//                |-- in agent code?         count recursion, leave
-//                |-- first hit of a thread  meet_thread: SLOW, three system calls once per thread
-//                '-- for each event, in each instance that wants it
-//                      |-- pid sets         does the instance want this thread?
-//                      |-- fetch_run        fields into a scratch record on this stack, once for
-//                      |                    all programs that fetch the same
-//                      |-- filter_match     before the clock is read and before anything is seen
-//                      '-- ring_publish     one restartable sequence; the locked ring without rseq
+//                |-- offer_events
+//                |     |-- in agent code?         count recursion and misses, leave
+//                |     |-- first hit of a thread  meet_thread: SLOW, three system calls once per
+//                |     |                          thread
+//                |     '-- for each event, in each instance that wants it
+//                |           |-- count_hit        before anything is decided
+//                |           |-- pid sets         does the instance want this thread?
+//                |           |-- fetch_run        fields into a scratch record on this stack, once
+//                |           |                    for all that fetch the same
+//                |           |-- event probe?     fetch_run over that record into another one
+//                |           |-- filter_match     before the clock is read and anything is seen
+//                |           '-- ring_publish     one restartable sequence; the locked ring
+//                |                                without rseq
+//                '-- return_hook  (return_hook_hot.cc) if somebody wants the call's return; that
+//                                 comes back to offer_events from a trampoline
 //
-// Budget (design.md 5): 1.5 x floor for two integers, bench/probe.cc holds it there.
-// Rules: general registers only, no libc, no PLT, no lock, no allocation, no system call (but the
-// three above), bounded loops. Nothing here is ever patched, so the only way to re-enter is a
-// signal handler that calls a traced function, and that is recorded like any other call.
+// Budget (design.md 5): 1.5 x floor for two integers at an entry, 1.7 x inside a function, 3 x for
+// an entry and its return; bench/probe.cc and bench/probe_anywhere.cc hold it there. Rules: general
+// registers only, no libc, no PLT, no lock, no allocation, no system call (but the three above),
+// bounded loops. Nothing here is ever patched, so the only way to re-enter is a signal handler that
+// calls a traced function, and that is recorded like any other call.
 #include "probe/probe_hot.h"
 
 #include "base/raw_syscall.h"
+#include "probe/hit_counter.h"
+#include "probe/return_hook.h"
 #include "ring_buffer/ring_write_hot.h"
 
 namespace patchbay {
@@ -50,42 +60,63 @@ void remember_comm(abi::CommTable* comms, ProbeThread* thread) {
   __atomic_store_n(&entry->tid, thread->tid, __ATOMIC_RELEASE);  // pairs with BufferFile::comms
 }
 
-// What several programs of one site share: the record, if they fetch the same.
+struct Hit {
+  const FetchRegisters* registers;
+  const uint64_t* caller;
+  uint32_t tid;
+};
+
+// What several events of one place share: the record, if they fetch the same.
 struct Built {
   const FetchProgram* fetch = nullptr;
+  uint64_t ip = 0;
   uint32_t size = 0;
 };
 
 // The words that every event of its kind starts with, then its fields.
-uint32_t build_record(const FetchProgram* fetch, const ProbeFrame* frame, const CallSite* site,
-                      uint8_t* record) {
+uint32_t build_record(const SiteEvent& site, const Hit& hit, uint8_t* record) {
   auto* words = reinterpret_cast<uint64_t*>(record);
-  if (fetch->head == kProbeHead) {
-    words[1] = site->ip;
-  } else {
-    words[1] = frame->return_address;
-    words[2] = site->ip;
+  switch (site.fetch->head) {
+    case RecordHead::kFunction:
+      words[1] = real_return_address(*hit.caller);
+      words[2] = site.ip;
+      break;
+    case RecordHead::kProbe:
+      words[1] = site.ip;
+      break;
+    case RecordHead::kReturn:
+      words[1] = site.ip;
+      words[2] = real_return_address(*hit.caller);
+      break;
+    case RecordHead::kEvent:
+      break;
   }
-  return fetch_run(fetch, &frame->registers, record);
+  return fetch_run(site.fetch, hit.registers, nullptr, record);
 }
 
-void record_event(const EventProgram* event, const ProbeFrame* frame, const CallSite* site,
-                  uint32_t tid, uint8_t* record, Built* built) {
-  bool by_field = event->pid_field[0];
-  if (!by_field && !wants_thread(event, tid)) return;
-  const FetchProgram* fetch = site->fetch ? site->fetch : event->fetch;
-  if (built->fetch != fetch) *built = {fetch, build_record(fetch, frame, site, record)};
+inline void offer_event(const SiteEvent& site, const Hit& hit, uint8_t* record, Built* built) {
+  if (site.counts) count_hit(site.counts->hits);
+  if (!site.event->pid_field[0] && !wants_thread(site.event, hit.tid)) return;
+  if (built->fetch != site.fetch || built->ip != site.ip)
+    *built = {site.fetch, site.ip, build_record(site, hit, record)};
+  offer_record(site.event, hit.registers, hit.tid, record, built->size);
+}
+
+// Filter and ring; the header is written.
+inline void publish(const EventProgram* event, const uint8_t* record, uint32_t size) {
+  if (event->filter && !filter_match(event->filter, record, size)) return;
+  ring_publish(&event->rings, record, size);
+}
+
+// An event probe: its record is made of this one. A function of its own, for the scratch.
+__attribute__((noinline)) void offer_derived(const EventProgram* event,
+                                             const FetchRegisters* registers, uint32_t tid,
+                                             const uint8_t* source, uint32_t size) {
+  if (event->source_filter && !filter_match(event->source_filter, source, size)) return;
+  alignas(8) uint8_t record[event->max_size];
+  const uint32_t record_size = fetch_run(event->fetch, registers, source, record);
   write_header(record, event->id, tid);
-  if (__builtin_expect(by_field, 0) && !wants_record(event, tid, record)) return;
-  if (event->filter && !filter_match(event->filter, record, built->size)) return;
-  ring_publish(&event->rings, record, built->size);
-}
-
-uint32_t largest_record(const SiteProgram* program) {
-  uint32_t size = program->event[0]->max_size;
-  for (uint32_t i = 1; i < program->nr_events; i++)
-    if (program->event[i]->max_size > size) size = program->event[i]->max_size;
-  return size;
+  publish(event, record, record_size);
 }
 
 }  // namespace
@@ -93,7 +124,7 @@ uint32_t largest_record(const SiteProgram* program) {
 __attribute__((noinline, cold)) uint32_t meet_thread(ProbeThread* thread,
                                                      const SiteProgram* program) {
   if (!thread->tid) thread->tid = uint32_t(raw_syscall(SYS_gettid));
-  const RingSet* set = __atomic_load_n(&program->event[0]->rings, __ATOMIC_RELAXED);
+  const RingSet* set = __atomic_load_n(&program->event[0].event->rings, __ATOMIC_RELAXED);
   if (!thread->known && !thread->task_id) remember_comm(set->comms, thread);
   uint32_t id = thread->task_id ? thread->task_id : thread->tid;
   if (!thread->no_rseq && pb_rseq_offset) thread->fast_tid = id;
@@ -102,23 +133,49 @@ __attribute__((noinline, cold)) uint32_t meet_thread(ProbeThread* thread,
 
 void count_recursion(const SiteProgram* program) {
   for (uint32_t i = 0; i < program->nr_events; i++) {
-    const RingSet* set = __atomic_load_n(&program->event[i]->rings, __ATOMIC_RELAXED);
+    const SiteEvent& site = program->event[i];
+    const RingSet* set = __atomic_load_n(&site.event->rings, __ATOMIC_RELAXED);
     __atomic_fetch_add(&set->header->recursion, 1, __ATOMIC_RELAXED);
+    if (site.counts) __atomic_fetch_add(&site.counts->missed, 1, __ATOMIC_RELAXED);
   }
 }
 
-extern "C" void probe_hit(ProbeFrame* frame, CallSite* site) {
-  const SiteProgram* program =
-      __atomic_load_n(&site->program, __ATOMIC_ACQUIRE);  // pairs with publish_program
-  if (__builtin_expect(!program, 0)) return;
+void offer_record(const EventProgram* event, const FetchRegisters* registers, uint32_t tid,
+                  uint8_t* record, uint32_t size) {
+  write_header(record, event->id, tid);
+  if (__builtin_expect(event->from_record, 0))
+    return offer_derived(event, registers, tid, record, size);
+  if (__builtin_expect(event->pid_field[0], 0) && !wants_record(event, tid, record)) return;
+  publish(event, record, size);
+}
+
+void offer_events(const SiteProgram* program, const FetchRegisters* registers,
+                  const uint64_t* caller, uint64_t wanted) {
   ProbeThread* thread = &pb_thread;
   if (__builtin_expect(thread->in_agent, 0)) return count_recursion(program);
   uint32_t tid = thread->fast_tid;
   if (__builtin_expect(!tid, 0)) tid = meet_thread(thread, program);
-  alignas(8) uint8_t record[largest_record(program)];
+  const Hit hit = {registers, caller, tid};
+  alignas(8) uint8_t record[program->max_record];
   Built built;
   for (uint32_t i = 0; i < program->nr_events; i++)
-    record_event(program->event[i], frame, site, tid, record, &built);
+    if (wanted >> (i < 63 ? i : 63) & 1) offer_event(program->event[i], hit, record, &built);
+}
+
+extern "C" void probe_hook(ProbeFrame* frame, CallSite* site, uint64_t* stack) {
+  const SiteProgram* returns =
+      __atomic_load_n(&site->return_program, __ATOMIC_ACQUIRE);  // pairs with ProbeSites
+  if (!returns) return;
+  if (__builtin_expect(pb_thread.in_agent, 0)) return count_recursion(returns);
+  return_hook(site, returns, stack, &frame->registers);
+}
+
+extern "C" void probe_hit(ProbeFrame* frame, CallSite* site, uint64_t* stack) {
+  const SiteProgram* program =
+      __atomic_load_n(&site->program, __ATOMIC_ACQUIRE);  // pairs with ProbeSites
+  frame->registers.reg[kIpRegister] = site->address;
+  if (program) offer_events(program, &frame->registers, stack, ~uint64_t{0});
+  if (__builtin_expect(site->return_program != nullptr, 0)) probe_hook(frame, site, stack);
 }
 
 }  // namespace patchbay

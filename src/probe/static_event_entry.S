@@ -9,15 +9,16 @@
  *     |-- header             id and thread
  *     |-- filter             generated code, which keeps rdi and rdx (filter_abi.h)
  *     |-- static_event_publish: ring_publish_rseq, or the locked ring
- *     '-- static_event_offer instead of all this: several instances, lists of threads, a filter to
- *                            be interpreted, a thread that is new, in agent code or without rseq
+ *     '-- static_event_offer instead of all this: several instances, event probes, lists of threads,
+ *                            a filter to be interpreted, a thread that is new, in agent code or
+ *                            without rseq
  *
  * Budget (design.md 5): a filter's no 0.5 x floor. Nothing is saved on the way to it but one
  * pointer, which a compiler does not manage around a call. static_event_hot.cc checks the offsets.
  */
 #define EVENT_PROGRAM 72		/* struct patchbay_event */
 #define SITE_PLAIN 4			/* struct SiteProgram */
-#define SITE_EVENT 8
+#define SITE_EVENT 16			/* SiteEvent.event of the first */
 #define PROGRAM_FILTER 16		/* struct EventProgram */
 #define PROGRAM_ID 40
 	.text

@@ -4,6 +4,7 @@
 // with; static_event_entry.S has the drawing.
 #include <patchbay/static_event_abi.h>
 
+#include "probe/hit_counter.h"
 #include "probe/probe_hot.h"
 
 namespace patchbay {
@@ -12,27 +13,25 @@ namespace {
 
 // The offsets that static_event_entry.S knows.
 static_assert(offsetof(patchbay_event, program) == 72 && offsetof(ProbeThread, fast_tid) == 0);
-static_assert(offsetof(SiteProgram, plain) == 4 && offsetof(SiteProgram, event) == 8);
+static_assert(offsetof(SiteProgram, plain) == 4 && offsetof(SiteProgram, event) == 16);
 static_assert(offsetof(EventProgram, filter) == 16 && offsetof(EventProgram, id) == 40);
-static_assert(offsetof(FilterProgram, code) == 0);
+static_assert(offsetof(SiteEvent, event) == 0 && offsetof(FilterProgram, code) == 0);
 
 }  // namespace
 
 extern "C" {
-// Several instances, lists of threads, filters without code; a thread that is new, in agent code or
-// without rseq.
+// Several instances, event probes, lists of threads, filters without code; a thread that is new, in
+// agent code or without rseq.
 __attribute__((visibility("hidden"))) void static_event_offer(const SiteProgram* program,
                                                               uint8_t* record, uint32_t size) {
   ProbeThread* thread = &pb_thread;
   if (thread->in_agent) return count_recursion(program);
   const uint32_t tid = thread->fast_tid ? thread->fast_tid : meet_thread(thread, program);
   for (uint32_t i = 0; i < program->nr_events; i++) {
-    const EventProgram* event = program->event[i];
-    bool by_field = event->pid_field[0];
-    if (by_field ? !wants_record(event, tid, record) : !wants_thread(event, tid)) continue;
-    write_header(record, event->id, tid);
-    if (event->filter && !filter_match(event->filter, record, size)) continue;
-    ring_publish(&event->rings, record, size);
+    const SiteEvent& site = program->event[i];
+    if (site.counts) count_hit(site.counts->hits);
+    if (!site.event->pid_field[0] && !wants_thread(site.event, tid)) continue;
+    offer_record(site.event, nullptr, tid, record, size);
   }
 }
 

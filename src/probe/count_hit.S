@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * void count_hit(uint64_t* counter): one more (probe/hit_counter.h).
+ *
+ * The addition is the last instruction of a restartable sequence: a thread that was preempted,
+ * migrated or took a signal before it has added nothing yet, and one behind it is done. Whoever is
+ * aborted adds to the locked row instead of trying again, so there is no loop and no count is lost.
+ */
+#define RSEQ_SIG 0x53053053
+#define ROW_SHIFT 19			/* kHitRowSize */
+#define THREAD_NO_RSEQ 12		/* struct ProbeThread */
+
+	.section __rseq_cs, "aw"
+	.balign 32
+.Lcs:
+	.long 0, 0
+	.quad .Lstart, .Lcommitted - .Lstart, .Labort
+
+	.text
+	.globl count_hit
+	.hidden count_hit
+	.type count_hit, @function
+	.p2align 4
+count_hit:
+	.cfi_startproc
+	mov pb_thread@gottpoff(%rip), %rcx
+	mov pb_rseq_offset(%rip), %rax
+	cmpl $0, %fs:THREAD_NO_RSEQ(%rcx)
+	jne .Llocked
+	test %rax, %rax
+	jz .Llocked
+	lea .Lcs(%rip), %rcx
+	mov %rcx, %fs:8(%rax)		/* rseq->rseq_cs */
+.Lstart:
+	mov %fs:(%rax), %ecx		/* cpu_id_start */
+	cmp %fs:4(%rax), %ecx		/* cpu_id: differs when this thread is not registered */
+	jne .Llocked
+	shl $ROW_SHIFT, %rcx
+	cmp pb_locked_row(%rip), %rcx
+	jae .Llocked
+	addq $1, (%rdi,%rcx)
+.Lcommitted:
+	ret
+
+	.long RSEQ_SIG
+.Labort:
+.Llocked:
+	mov pb_locked_row(%rip), %rcx
+	lock addq $1, (%rdi,%rcx)
+	ret
+	.cfi_endproc
+	.size count_hit, . - count_hit
+
+	.bss
+	.globl pb_locked_row		/* set once, before there is a counter */
+	.hidden pb_locked_row
+	.type pb_locked_row, @object
+	.balign 8
+pb_locked_row:
+	.zero 8
+	.size pb_locked_row, 8
+	.section .note.GNU-stack, "", @progbits
