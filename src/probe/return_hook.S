@@ -23,8 +23,8 @@
 #define WORD (FRAME - 8)
 #define RSP 32
 #define FLAGS 128
-#define IP 136
 #define XMM 144
+#define DF 0x400
 	.text
 	.balign 64
 	.globl patchbay_return_trampoline
@@ -77,8 +77,9 @@ return_entry:
 	.cfi_adjust_cfa_offset 8
 	pop FLAGS(%rsp)
 	.cfi_adjust_cfa_offset -8
-	cld
-	movups %xmm0, XMM(%rsp)
+	testl $DF, FLAGS(%rsp)		/* no compiler returns with it set; cld costs 2 ns */
+	jnz 2f
+3:	movups %xmm0, XMM(%rsp)
 	movups %xmm1, XMM+16(%rsp)
 	lea FRAME(%rsp), %rax
 	mov %rax, RSP(%rsp)
@@ -89,9 +90,8 @@ return_entry:
 	mov %rsp, %rdi
 	call return_hit
 	mov FLAGS(%rsp), %eax		/* popf would cost as much as all the rest */
-	test $0x400, %eax		/* DF: no compiler returns with it set */
-	jz 1f
-	std
+	test $DF, %eax
+	jnz 4f
 1:	mov %eax, %ecx
 	mov %al, %ah			/* SF ZF AF PF CF, for sahf */
 	shr $11, %ecx
@@ -110,6 +110,11 @@ return_entry:
 	lea FRAME(%rsp), %rsp
 	.cfi_adjust_cfa_offset -FRAME
 	jmp *-8(%rsp)			/* no ret: the return stack buffer has nothing for it */
+	.cfi_adjust_cfa_offset FRAME
+2:	cld
+	jmp 3b
+4:	std
+	jmp 1b
 	.cfi_endproc
 	.size return_entry, . - return_entry
 

@@ -86,10 +86,10 @@ uint32_t limited_events(const SiteProgram* program) {
   return program->nr_events < kMaxLimitedEvent ? program->nr_events : kMaxLimitedEvent;
 }
 
-void leave_limits(const SiteProgram* program, uint64_t wanted) {
+inline void leave_limits(const SiteProgram* program, uint64_t wanted) {
   for (uint32_t i = 0; i < limited_events(program); i++) {
     ProbeCounts* counts = program->event[i].counts;
-    if (!counts || !counts->max_active || !(wanted >> i & 1)) continue;
+    if (__builtin_expect(!counts || !counts->max_active || !(wanted >> i & 1), 1)) continue;
     __atomic_fetch_sub(&counts->active, 1, __ATOMIC_RELAXED);
   }
 }
