@@ -61,6 +61,7 @@ struct EventText::Step {
   uint32_t size = 0;
   Kind elem_kind = Kind::kUnsigned;  // of a dynamic array
   bool text_pointer = false;         // const char *
+  uint32_t words = 1;                // of a string array: __data_loc char[][2]
   std::string label;                 // "name="
   std::string name;
 
@@ -71,7 +72,9 @@ struct EventText::Step {
   void append_scalar(std::string* out, const uint8_t* at, TextContext* context, bool json) const;
   void append_elements(std::string* out, std::span<const uint8_t> bytes, TextContext* context,
                        bool json) const;
-  std::span<const uint8_t> dynamic(std::span<const uint8_t> record) const;
+  std::span<const uint8_t> dynamic(std::span<const uint8_t> record, uint32_t word = 0) const;
+  void append_texts(std::string* out, std::span<const uint8_t> record, TextContext* context,
+                    bool json) const;
   void append_debug(std::string* out, std::span<const uint8_t> record, TextContext* context) const;
 };
 
@@ -92,6 +95,7 @@ EventText::Step::Step(const EventField& field, bool function_event, bool escape)
     kind = data_loc ? Kind::kDataLoc : Kind::kRelLoc;
     elem_kind = is_char_type(of) ? Kind::kText : scalar_kind(field, of, function_event);
     elem = element_size(of);
+    if (elem_kind == Kind::kText && size > 4) words = size / 4;
     return;
   }
   bool array = field.array_len || !field.brackets.empty() || field.size == 0;
@@ -174,13 +178,25 @@ void EventText::Step::append_elements(std::string* out, std::span<const uint8_t>
 }
 
 // The bytes that a __data_loc or __rel_loc names; none when they are not inside the record.
-std::span<const uint8_t> EventText::Step::dynamic(std::span<const uint8_t> record) const {
-  if (record.size() < 4 || offset > record.size() - 4) return {};
-  uint32_t where = load<uint32_t>(record.data() + offset);
-  size_t begin = (where & 0xffff) + (kind == Kind::kRelLoc ? size_t(offset) + 4 : 0);
+std::span<const uint8_t> EventText::Step::dynamic(std::span<const uint8_t> record,
+                                                  uint32_t word) const {
+  size_t at = size_t(offset) + size_t(word) * 4;
+  if (record.size() < 4 || at > record.size() - 4) return {};
+  uint32_t where = load<uint32_t>(record.data() + at);
+  size_t begin = (where & 0xffff) + (kind == Kind::kRelLoc ? at + 4 : 0);
   size_t length = where >> 16;
   if (begin > record.size() || length > record.size() - begin) return {};
   return record.subspan(begin, length);
+}
+
+void EventText::Step::append_texts(std::string* out, std::span<const uint8_t> record,
+                                   TextContext* context, bool json) const {
+  if (json && words > 1) *out += '[';
+  for (uint32_t i = 0; i < words; i++) {
+    if (i) *out += ',';
+    append_text(out, dynamic(record, i), context, json);
+  }
+  if (json && words > 1) *out += ']';
 }
 
 void EventText::Step::append(std::string* out, std::span<const uint8_t> record,
@@ -194,7 +210,7 @@ void EventText::Step::append(std::string* out, std::span<const uint8_t> record,
   if (kind == Kind::kText)
     return append_text(out, rest.first(std::min<size_t>(elem, rest.size())), context, json);
   if (kind == Kind::kDataLoc || kind == Kind::kRelLoc) {
-    if (elem_kind == Kind::kText) return append_text(out, dynamic(record), context, json);
+    if (elem_kind == Kind::kText) return append_texts(out, record, context, json);
     Step element;
     element.kind = elem_kind;
     element.elem = elem;
@@ -221,8 +237,9 @@ void EventText::Step::append_debug(std::string* out, std::span<const uint8_t> re
   }
   const uint8_t* at = record.data() + offset;
   bool is_dynamic = kind == Kind::kDataLoc || kind == Kind::kRelLoc;
-  if (kind == Kind::kText || kind == Kind::kRestText || (is_dynamic && elem_kind == Kind::kText))
-    return append(out, record, context, false);
+  if (is_dynamic && elem_kind == Kind::kText)  // of a string array the first, as the kernel
+    return append_text(out, dynamic(record), context, false);
+  if (kind == Kind::kText || kind == Kind::kRestText) return append(out, record, context, false);
   std::span<const uint8_t> bytes = is_dynamic ? dynamic(record) : record.subspan(offset, size);
   if (is_dynamic || (size != 1 && size != 2 && size != 4 && size != 8)) {
     for (size_t i = 0; i < bytes.size(); i++) {
@@ -251,7 +268,8 @@ void EventText::Step::append_debug(std::string* out, std::span<const uint8_t> re
   *out += ')';
 }
 
-EventText::EventText(const EventCall& event, bool escape) : id_(event.id) {
+EventText::EventText(const EventCall& event, bool escape)
+    : id_(event.id), probe_head_(event, escape) {
   if (escape) {
     append_escaped(&name_, event.name);
   } else {
@@ -267,6 +285,11 @@ EventText::EventText(const EventCall& event, bool escape) : id_(event.id) {
     style_ = Style::kMarker;
   } else if (marker && name_ == "raw_data" && event.fields[0].size == 4) {
     style_ = Style::kRawMarker;
+  } else if (probe_head_.is_probe()) {
+    style_ = Style::kProbe;
+    EventCall arguments = event;
+    arguments.print_fmt = probe_head_.arguments_fmt(event);
+    format_ = PrintFormat::compile(arguments);
   } else if ((format_ = PrintFormat::compile(event)) != nullptr) {
     style_ = Style::kFormat;
   }
@@ -347,10 +370,20 @@ void EventText::append(std::string* out, std::span<const uint8_t> record,
     *out += ' ';
     return format_->append(out, record, context);
   }
-  for (const Step& step : steps_) {
+  if (style_ == Style::kProbe) {
     *out += ' ';
-    *out += step.label;
-    step.append(out, record, context, false);
+    probe_head_.append(out, record, context);
+    if (format_) return format_->append(out, record, context);
+  }
+  append_steps(out, probe_head_.nr_fields(), record, context);
+}
+
+void EventText::append_steps(std::string* out, size_t first, std::span<const uint8_t> record,
+                             TextContext* context) const {
+  for (size_t i = first; i < steps_.size(); i++) {
+    *out += ' ';
+    *out += steps_[i].label;
+    steps_[i].append(out, record, context, false);
   }
 }
 
@@ -363,6 +396,7 @@ void EventText::append_fields(std::string* out, std::span<const uint8_t> record,
     *out += step.label;
     step.append_debug(out, record, context);
   }
+  if (steps_.empty()) *out += "No fields found";
   if (out->ends_with('\n')) out->pop_back();
 }
 
@@ -393,6 +427,9 @@ void EventText::append_json(std::string* out, std::span<const uint8_t> record,
     *out += ",\"function\":";
     append_json_string(out, context->addresses->of(load<uint64_t>(record.data() + 16)).plain);
     first = 2;
+  } else if (style_ == Style::kProbe) {
+    probe_head_.append_json(out, record, context);
+    first = probe_head_.nr_fields();
   }
   *out += ",\"fields\":{";
   for (size_t i = first; i < steps_.size(); i++) {

@@ -12,6 +12,7 @@
 
 #include "event/event_call.h"
 #include "output/print_fmt.h"
+#include "output/probe_head.h"
 
 namespace patchbay {
 
@@ -28,6 +29,7 @@ class EventText {
   // Without a newline at the end (a marker's own is left away):
   //   function events  caller->func(a=1, s=text)
   //   markers          tracing_mark_write: text      # 41 buf: 61 62
+  //   probe events     name: (place) <the arguments of the print fmt>
   //   any other        name: <print fmt>, or name: a=1 b=2 when it has none that can be understood
   // What lies behind the record's end is shown as (cut), never read.
   void append(std::string* out, std::span<const uint8_t> record, TextContext* context) const;
@@ -43,15 +45,18 @@ class EventText {
 
  private:
   struct Step;
-  enum class Style : uint8_t { kFunction, kMarker, kRawMarker, kFormat, kFields };
+  enum class Style : uint8_t { kFunction, kMarker, kRawMarker, kProbe, kFormat, kFields };
   void append_function(std::string* out, std::span<const uint8_t> record,
                        TextContext* context) const;
   void append_marker(std::string* out, std::span<const uint8_t> record, TextContext* context) const;
   static void append_raw_marker(std::string* out, std::span<const uint8_t> record);
+  void append_steps(std::string* out, size_t first, std::span<const uint8_t> record,
+                    TextContext* context) const;
 
   std::string name_;
   uint16_t id_ = 0;
   Style style_ = Style::kFields;
+  ProbeHeadText probe_head_;
   std::vector<Step> steps_;
   std::unique_ptr<PrintFormat> format_;
 };

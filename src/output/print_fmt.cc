@@ -82,6 +82,7 @@ class Runner {
   Value eval_other(const FmtNode& node);
 
   bool put_simple(std::string* out, const FmtStep& step);
+  bool is_fault(const FieldRef& ref) const;
   void put_step(std::string* out, const FmtStep& step);
   void put_integer(std::string* out, const FmtStep& step, uint64_t number, int width,
                    int precision);
@@ -672,8 +673,13 @@ bool Runner::put_simple(std::string* out, const FmtStep& step) {
   }
 }
 
+// The word is there and says that there is no text, not even an empty one.
+bool Runner::is_fault(const FieldRef& ref) const {
+  if (record_.size() < 4 || ref.offset > record_.size() - 4) return false;
+  return load<uint32_t>(record_.data() + ref.offset) >> 16 == 0;
+}
+
 void Runner::put_step(std::string* out, const FmtStep& step) {
-  *out += step.text;
   if (step.kind == FmtStep::Kind::kEnd) return;
   if (step.plain && put_simple(out, step)) return;
   context_->scratch.clear();
@@ -711,7 +717,17 @@ void Runner::put_step(std::string* out, const FmtStep& step) {
 }
 
 void Runner::run(std::string* out) {
-  for (const FmtStep& step : program_.steps) put_step(out, step);
+  bool quoted = true;  // false: the last text was a fault, the quote behind it is left away
+  for (const FmtStep& step : program_.steps) {
+    out->append(step.text, quoted ? 0 : 1);
+    quoted = !step.may_be_fault || !is_fault(program_.nodes[step.node - 1].ref);
+    if (quoted) {
+      put_step(out, step);
+    } else {
+      out->pop_back();
+      *out += "(fault)";
+    }
+  }
 }
 
 }  // namespace

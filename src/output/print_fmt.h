@@ -40,7 +40,8 @@ class PrintFormat {
   // Null: the text cannot be understood; the fields are then shown instead.
   static std::unique_ptr<PrintFormat> compile(const EventCall& call);
   ~PrintFormat();
-  // A record that is too short shows zeros and empty texts.
+  // A record that is too short shows zeros and empty texts. \"%s\" of a __data_loc text of length
+  // 0, which a probe could not read, is shown as (fault) without quotes.
   void append(std::string* out, std::span<const uint8_t> record, TextContext* context) const;
 
   struct Program;

@@ -202,6 +202,7 @@ class Parser {
   uint32_t parse_field();
   uint32_t parse_call(std::string_view name);
   uint32_t parse_field_call(FmtOp op);
+  bool take_word_index(FieldRef* ref);
   uint32_t parse_array_call(FmtOp op, bool spaced, int arguments);
   uint32_t parse_names(FmtOp op);
   uint32_t parse_seconds(FmtOp op);
@@ -209,6 +210,7 @@ class Parser {
   bool take_type(FmtNode* cast);
 
   bool parse_format(const std::string& format);
+  void mark_faults();
   bool parse_conversion(const std::string& format, size_t* at, FmtStep* step);
   bool take_count(const std::string& format, size_t* at, int* value, bool* star);
   bool take_argument(uint32_t* node);
@@ -448,11 +450,24 @@ uint32_t Parser::parse_field() {
   return add({.op = FmtOp::kField, .ref = ref_of(*field)});
 }
 
+// "[1]" behind the name of a string array, "__data_loc char[][2]": which of its words.
+bool Parser::take_word_index(FieldRef* ref) {
+  if (!take('[')) return true;
+  skip_blanks();
+  uint32_t index = 0;
+  if (!is_digit(peek())) return false;
+  for (; is_digit(peek()) && index < kMaxNodes; at_++) index = index * 10 + uint32_t(peek() - '0');
+  if (ref->kind != FieldRef::Kind::kDataLoc || index >= ref->size / 4) return false;
+  ref->offset += index * 4;
+  return take(']');
+}
+
 // __get_str(name) and its like: the name of a dynamic field.
 uint32_t Parser::parse_field_call(FmtOp op) {
   const EventField* field = call_.find(take_word());
-  if (!field || !take(')')) return kBad;
+  if (!field) return kBad;
   FieldRef ref = ref_of(*field);
+  if (!take_word_index(&ref) || !take(')')) return kBad;
   if (ref.kind != FieldRef::Kind::kDataLoc && ref.kind != FieldRef::Kind::kRelLoc &&
       (op == FmtOp::kArray || op == FmtOp::kArrayLen))
     return kBad;
@@ -691,7 +706,19 @@ bool Parser::parse_format(const std::string& format) {
     }
   }
   program_->steps.push_back(std::move(step));
+  mark_faults();
   return true;
+}
+
+// \"%s\" of a dynamic field: what a probe could not read is shown as (fault), without the quotes.
+void Parser::mark_faults() {
+  std::vector<FmtStep>& steps = program_->steps;
+  for (size_t i = 0; i + 1 < steps.size(); i++) {
+    if (steps[i].kind != FmtStep::Kind::kString || !steps[i].plain) continue;
+    const FmtNode& node = program_->nodes[steps[i].node - 1];
+    steps[i].may_be_fault = node.op == FmtOp::kArray && node.ref.kind == FieldRef::Kind::kDataLoc &&
+                            steps[i].text.ends_with('"') && steps[i + 1].text.starts_with('"');
+  }
 }
 
 bool Parser::parse() {

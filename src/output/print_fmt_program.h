@@ -89,7 +89,8 @@ struct FmtStep {
   };
   std::string text;
   Kind kind = Kind::kEnd;
-  bool plain = false;  // no flags, no width, no precision
+  bool plain = false;         // no flags, no width, no precision
+  bool may_be_fault = false;  // \"%s\" of a __data_loc text: length 0 is shown as (fault)
   bool left = false, zero = false, plus = false, blank = false, alternate = false;
   uint8_t size = 4;  // bytes of the number that are shown
   char letter = 0;   // e, f, g
