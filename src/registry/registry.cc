@@ -175,7 +175,10 @@ bool Registry::Impl::in_use(const LiveEvent* event) {
 Status Registry::remove_event(LiveEvent* event, bool force) {
   Impl& impl = *impl_;
   if (!force && impl.in_use(event))
-    return user_error(EBUSY, "The event " + event->call.name + " is enabled, or another one uses it.");
+    return user_error(EBUSY,
+                      "The event " + event->call.name +
+                          (event->references ? " is what event probes stand on; remove them first."
+                                             : " is enabled; disable it first."));
   Impl::Files files;
   for (TraceArray* array : impl.all_arrays()) {
     auto found = array->files.find(event);
@@ -184,6 +187,7 @@ Status Registry::remove_event(LiveEvent* event, bool force) {
     files.emplace_back(array, &found->second);
   }
   PB_TRY(impl.publish(files, true));
+  impl.drop_guests(event);
   impl.forget_files(event);
   impl.by_name.erase(event_key(event->call.system, event->call.name));
   impl.by_id[event->call.id] = nullptr;
@@ -198,6 +202,14 @@ Status Registry::remove_event(LiveEvent* event, bool force) {
   impl.events.erase(place);
   impl.generation++;
   return {};
+}
+
+// Programs of event probes that stand on an event which goes away by force.
+void Registry::Impl::drop_guests(LiveEvent* event) {
+  if (event->programs.empty()) return;
+  event->programs.clear();
+  if (!event->source) return;
+  [[maybe_unused]] Status ignored = event->source->update(std::span(&event, 1));
 }
 
 // A thread may still be in a filter of the event.

@@ -71,6 +71,7 @@ struct Registry::Impl {
   std::vector<TraceArray*> all_arrays();
   bool sees(const TraceArray& array, const LiveEvent& event) const;
   bool in_use(const LiveEvent* event);
+  void drop_guests(LiveEvent* event);
   void forget_files(LiveEvent* event);
   Status make_buffer(TraceArray* array);
 

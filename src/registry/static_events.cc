@@ -279,7 +279,9 @@ Status StaticEvents::update(std::span<LiveEvent* const> changed) {
   std::vector<Definition*> definitions;
   std::vector<const SiteProgram*> previous;
   for (LiveEvent* live : changed) {
-    auto* definition = static_cast<Definition*>(live->data);
+    auto found = definitions_.find(live);
+    if (found == definitions_.end()) continue;  // gone with its object
+    Definition* definition = found->second.get();
     definitions.push_back(definition);
     previous.push_back(definition->current);
     definition->current = program_for(definition);
