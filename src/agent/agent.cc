@@ -58,6 +58,11 @@ Agent* g_agent = nullptr;
 
 Agent* own_agent() { return g_agent && g_agent->pid == ::getpid() ? g_agent : nullptr; }
 
+void look_at_objects(Agent* agent) {
+  agent->usdt_events->refresh();
+  agent->probe_events->refresh();
+}
+
 void say(const std::string& sentence) {
   std::string line = "patchbay: " + sentence + "\n";
   raw_syscall(SYS_write, 2, long(line.data()), long(line.size()));
@@ -148,12 +153,19 @@ Status make_agent(Agent* agent) {
     pb_rseq_offset = 0;  // the locked path reads the other clock
   agent->registry->set_single_threaded(true);
   agent->patcher = make_patcher();
-  agent->functions = std::make_unique<FunctionEvents>(*agent->registry, *agent->patcher);
+  agent->sites = std::make_unique<ProbeSites>(*agent->patcher);
+  agent->functions =
+      std::make_unique<FunctionEvents>(*agent->registry, *agent->patcher, *agent->sites);
   agent->static_events = std::make_unique<StaticEvents>(*agent->registry, *agent->patcher);
-  agent->usdt_events = std::make_unique<UsdtEvents>(*agent->registry, *agent->patcher);
+  agent->usdt_events =
+      std::make_unique<UsdtEvents>(*agent->registry, *agent->patcher, *agent->sites);
+  agent->synthetic_events = std::make_unique<SyntheticEvents>(*agent->registry);
+  agent->probe_events =
+      std::make_unique<ProbeEvents>(*agent->registry, *agent->patcher, *agent->sites);
   agent->context = std::make_unique<tracefs::TreeContext>(
-      tracefs::TreeContext{*agent->registry, *agent->functions, *agent->symbols});
-  agent->context->look_for_events = [agent] { agent->usdt_events->refresh(); };
+      tracefs::TreeContext{*agent->registry, *agent->functions, *agent->probe_events,
+                           *agent->synthetic_events, *agent->sites, *agent->symbols});
+  agent->context->look_for_events = [agent] { look_at_objects(agent); };
   agent->context->more_call_sites = [agent] {
     return agent->static_events->sites() + agent->usdt_events->sites();
   };
@@ -177,14 +189,13 @@ void wait_for(std::atomic<uint32_t>* word, int seconds) {
 // none: the dynamic linker counts its loads.
 void follow_loads(Agent* agent) {
   const uint64_t before = agent->usdt_events->site_count();
-  agent->usdt_events->refresh();
+  look_at_objects(agent);
   if (agent->usdt_events->site_count() != before) retry_waiting_events(agent);
 }
 
 // Pairs of the first moments make short recordings precise; later one a second is plenty. The
 // second call is a moment after start: what has not registered its events by then is worth a word.
 int keep_clock(Agent* agent) {
-  std::lock_guard guard(agent->lock());
   const int call = agent->clock_calls++;
   bool recording = false;
   for (TraceArray* array : every_array(agent)) {
@@ -197,6 +208,35 @@ int keep_clock(Agent* agent) {
   if (recording || wanted) follow_loads(agent);
   if (agent->resumed || !agent->settings.wait) report_waiting_events(agent);
   return recording || wanted ? 1000 : -1;
+}
+
+int64_t monotonic_ms() {
+  timespec now = {};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t(now.tv_sec) * 1000 + now.tv_nsec / 1000000;
+}
+
+// Places at which a thread stood when they were patched work through an int3 and get their jump
+// later: tried after a moment and then ever more seldom. Where a thread stays for good nothing is
+// tried until something else is patched. Returns the milliseconds to the next try; -1: none.
+int finish_places(Agent* agent) {
+  constexpr int kFirstMs = 100, kMaxTries = 8;
+  auto& pending = agent->pending;
+  const int64_t now = monotonic_ms();
+  const uint64_t patched = agent->patcher->patched_sites();
+  if (patched != std::exchange(pending.patched_sites, patched)) pending.tries = 0;
+  if (pending.tries >= kMaxTries) return -1;
+  if (pending.tries && now < pending.due_ms) return int(pending.due_ms - now);
+  if (agent->patcher->finish_pending() == 0) return -1;
+  const int wait = kFirstMs << pending.tries++;
+  pending.due_ms = now + wait;
+  return wait;
+}
+
+int keep_up(Agent* agent) {
+  std::lock_guard guard(agent->lock());
+  const int clock = keep_clock(agent), places = finish_places(agent);
+  return clock < 0 || (places >= 0 && places < clock) ? places : clock;
 }
 
 void make_server(Agent* agent) {
@@ -212,7 +252,7 @@ void make_server(Agent* agent) {
     if (!fd.valid()) return sys_error("open " + path, errno);
     return fd;
   };
-  options.periodic = [agent] { return keep_clock(agent); };
+  options.periodic = [agent] { return keep_up(agent); };
   auto server = serve::Server::create(*agent->root, std::move(options));
   if (server.ok())
     agent->server = std::move(*server);
@@ -282,7 +322,7 @@ void start() {
     std::lock_guard guard(agent->lock());
     find_static_events(agent);
     take_early_registrations(agent);
-    agent->usdt_events->refresh();
+    look_at_objects(agent);
     apply_settings(agent);
   }
   bool serving = start_control_thread(agent);

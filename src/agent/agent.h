@@ -13,8 +13,11 @@
 #include "agent/environment.h"
 #include "patch/patcher.h"
 #include "registry/function_events.h"
+#include "registry/probe_events.h"
+#include "registry/probe_sites.h"
 #include "registry/registry.h"
 #include "registry/static_events.h"
+#include "registry/synthetic_events.h"
 #include "registry/usdt_events.h"
 #include "ring_buffer/ring_set.h"
 #include "serve/server.h"
@@ -39,9 +42,12 @@ struct Agent {
   std::unique_ptr<SymbolTable> symbols;
   std::unique_ptr<Registry> registry;
   std::unique_ptr<Patcher> patcher;
+  std::unique_ptr<ProbeSites> sites;
   std::unique_ptr<FunctionEvents> functions;
   std::unique_ptr<StaticEvents> static_events;
   std::unique_ptr<UsdtEvents> usdt_events;
+  std::unique_ptr<SyntheticEvents> synthetic_events;
+  std::unique_ptr<ProbeEvents> probe_events;
   std::unique_ptr<tracefs::TreeContext> context;
   std::unique_ptr<tracefs::Directory> root;
   std::unique_ptr<serve::Server> server;
@@ -51,6 +57,12 @@ struct Agent {
   std::atomic<uint32_t> resumed{0};
   std::atomic<uint32_t> ready{0};
   int clock_calls = 0;
+  // Places that wait to become jumps (Patcher::finish_pending).
+  struct {
+    uint64_t patched_sites = 0;  // at the last try
+    int64_t due_ms = 0;
+    int tries = 0;
+  } pending;
   pid_t pid = 0;
 
   // Calls on the tree and the registry, from any thread of the process.
@@ -62,6 +74,9 @@ extern Agent* g_agent;
 
 // The agent, if this process is the one that it serves, not a forked child of it.
 Agent* own_agent();
+
+// Events of objects that came without telling (USDT probes), and what waits for objects.
+void look_at_objects(Agent* agent);
 
 // One line on stderr.
 void say(const std::string& sentence);

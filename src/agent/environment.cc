@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
@@ -85,6 +86,10 @@ AgentSettings read_settings() {
   if (uint64_t size = parse_size(std::getenv("PATCHBAY_TRACE_BUF_SIZE") ?: ""))
     settings.buffer_size_kb = (size + 1023) / 1024;
   settings.function_events = split(variable("PATCHBAY_FUNCTION_EVENTS"), "\n;");
+  for (std::string& line : split(variable("PATCHBAY_KPROBE_EVENT"), "\n;")) {
+    std::replace(line.begin(), line.end(), ',', ' ');
+    settings.probe_events.push_back(std::move(line));
+  }
   settings.trace_events = split(variable("PATCHBAY_TRACE_EVENT"), ",");
   settings.enable_all = !std::getenv("PATCHBAY_TRACE_EVENT") && !settings.function_events.empty();
   settings.trace_options = split(variable("PATCHBAY_TRACE_OPTIONS"), ",");

@@ -22,6 +22,8 @@ struct AgentSettings {
   uint64_t buffer_size_kb = 1408;
   bool overwrite = true;                     // PATCHBAY_OVERWRITE=0: drop new events when full
   std::vector<std::string> function_events;  // PATCHBAY_FUNCTION_EVENTS: split at newlines and `;`
+  // PATCHBAY_KPROBE_EVENT: lines of dynamic_events, split at `;`; a comma stands for a blank.
+  std::vector<std::string> probe_events;
   bool enable_all = false;                   // definitions, but no PATCHBAY_TRACE_EVENT
   std::vector<std::string> trace_events;     // PATCHBAY_TRACE_EVENT: split at commas
   std::vector<std::string> trace_options;    // PATCHBAY_TRACE_OPTIONS: split at commas

@@ -100,6 +100,19 @@ void find_static_events_of(Agent* agent, const Module& module) {
       reinterpret_cast<const patchbay_site*>(sites.start), sites.size / sizeof(patchbay_site));
 }
 
+// Events of the kernel's kprobe_event= are enabled at once, and those of all its forms here.
+void define_probes(Agent* agent) {
+  Registry& registry = *agent->registry;
+  for (const std::string& line : agent->settings.probe_events) {
+    Status status = agent->probe_events->write_line(ProbeFile::kDynamicEvents, line);
+    if (!status.ok() && !parent_has_agent(*agent)) say(status.error().message());
+  }
+  std::vector<LiveEvent*> all = registry.events_of(registry.top(), "");
+  std::erase_if(all,
+                [&](const LiveEvent* live) { return live->source != agent->probe_events.get(); });
+  report(agent, "PATCHBAY_KPROBE_EVENT", "enable", registry.set_enabled(registry.top(), all, true));
+}
+
 }  // namespace
 
 void find_static_events(Agent* agent) {
@@ -117,6 +130,7 @@ void apply_settings(Agent* agent) {
     top.errors.add("PATCHBAY_FUNCTION_EVENTS", status.error().message(), line, 0);
     if (!parent_has_agent(*agent)) say(status.error().message());
   }
+  define_probes(agent);
   for (const std::string& word : settings.trace_options)
     report(agent, "PATCHBAY_TRACE_OPTIONS", word, set_option(registry, top, word));
   if (!settings.trace_clock.empty())

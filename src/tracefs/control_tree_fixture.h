@@ -53,12 +53,18 @@ class ControlTree {
     auto made = Registry::create(options, *symbols);
     PB_CHECK(made.ok());
     registry = std::move(*made);
-    functions = std::make_unique<FunctionEvents>(*registry, *patcher);
-    context = std::make_unique<TreeContext>(TreeContext{*registry, *functions, *symbols, {}});
+    sites = std::make_unique<ProbeSites>(*patcher);
+    functions = std::make_unique<FunctionEvents>(*registry, *patcher, *sites);
+    probes = std::make_unique<ProbeEvents>(*registry, *patcher, *sites);
+    synthetic = std::make_unique<SyntheticEvents>(*registry);
+    context = std::make_unique<TreeContext>(
+        TreeContext{*registry, *functions, *probes, *synthetic, *sites, *symbols, {}});
     root = make_root(*context);
   }
   ~ControlTree() {
     root.reset();
+    probes.reset();
+    synthetic.reset();
     functions.reset();
     registry.reset();
     std::error_code ignored;
@@ -131,7 +137,10 @@ class ControlTree {
   std::unique_ptr<Patcher> patcher = make_patcher();
   FakeSource source;
   std::unique_ptr<Registry> registry;
+  std::unique_ptr<ProbeSites> sites;
   std::unique_ptr<FunctionEvents> functions;
+  std::unique_ptr<ProbeEvents> probes;
+  std::unique_ptr<SyntheticEvents> synthetic;
   std::unique_ptr<TreeContext> context;
   std::unique_ptr<Directory> root;
 

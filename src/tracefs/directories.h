@@ -50,5 +50,6 @@ DirectoryPtr make_options_directory(const Place& place);
 DirectoryPtr make_per_cpu_directory(const Place& place);
 DirectoryPtr make_instances_directory(const Place& place);
 DirectoryPtr make_debug_directory(const Place& place);
+DirectoryPtr make_kprobes_directory(const Place& place);
 
 }  // namespace patchbay::tracefs

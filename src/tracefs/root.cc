@@ -20,11 +20,15 @@ constexpr Entry kArrayEntries[] = {
     {"buffer_total_size_kb", make_buffer_total_size_kb, nullptr},
     {"current_tracer", make_current_tracer, nullptr},
     {"debug", nullptr, make_debug_directory, true},
+    {"dynamic_events", make_dynamic_events, nullptr, true},
     {"error_log", make_error_log, nullptr},
     {"events", nullptr, make_events_directory},
     {"free_buffer", make_free_buffer, nullptr},
     {"function_events", make_function_events, nullptr, true},
     {"instances", nullptr, make_instances_directory, true},
+    {"kprobe_events", make_kprobe_events, nullptr, true},
+    {"kprobe_profile", make_kprobe_profile, nullptr, true},
+    {"kprobes", nullptr, make_kprobes_directory, true},
     {"options", nullptr, make_options_directory},
     {"per_cpu", nullptr, make_per_cpu_directory},
     {"printk_formats", make_printk_formats, nullptr, true},
@@ -36,6 +40,7 @@ constexpr Entry kArrayEntries[] = {
     {"set_event_pid", make_set_event_pid, nullptr},
     {"show_event_filters", make_show_event_filters, nullptr},
     {"snapshot", make_snapshot, nullptr},
+    {"synthetic_events", make_synthetic_events, nullptr, true},
     {"timestamp_mode", make_timestamp_mode, nullptr},
     {"trace", make_trace, nullptr},
     {"trace_clock", make_trace_clock, nullptr},
@@ -46,6 +51,8 @@ constexpr Entry kArrayEntries[] = {
     {"tracing_cpumask", make_tracing_cpumask, nullptr},
     {"tracing_on", make_tracing_on, nullptr},
     {"tracing_thresh", make_tracing_thresh, nullptr, true},
+    {"uprobe_events", make_uprobe_events, nullptr, true},
+    {"uprobe_profile", make_uprobe_profile, nullptr, true},
 };
 
 constexpr Entry kCpuEntries[] = {
@@ -64,6 +71,13 @@ constexpr Entry kDebugEntries[] = {
     {"no_rseq_stats", make_no_rseq_stats, nullptr},
     {"refused_functions", make_refused_functions, nullptr},
     {"status", make_status, nullptr},
+};
+
+// The kernel has it in its debug directory.
+constexpr Entry kKprobesEntries[] = {
+    {"blacklist", make_kprobes_blacklist, nullptr},
+    {"enabled", make_kprobes_enabled, nullptr},
+    {"list", make_kprobes_list, nullptr},
 };
 
 // per_cpu: cpu0 … cpuN-1.
@@ -219,6 +233,10 @@ DirectoryPtr make_instances_directory(const Place& place) {
 
 DirectoryPtr make_debug_directory(const Place& place) {
   return std::make_unique<TableDirectory>(kDebugEntries, place);
+}
+
+DirectoryPtr make_kprobes_directory(const Place& place) {
+  return std::make_unique<TableDirectory>(kKprobesEntries, place);
 }
 
 DirectoryPtr make_root(const TreeContext& context) {

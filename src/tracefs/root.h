@@ -10,7 +10,10 @@
 #include <string>
 
 #include "registry/function_events.h"
+#include "registry/probe_events.h"
+#include "registry/probe_sites.h"
 #include "registry/registry.h"
+#include "registry/synthetic_events.h"
 #include "symbol/symbol.h"
 #include "tracefs/tree.h"
 
@@ -20,13 +23,16 @@ namespace patchbay::tracefs {
 struct TreeContext {
   Registry& registry;
   FunctionEvents& functions;
+  ProbeEvents& probes;
+  SyntheticEvents& synthetic;
+  const ProbeSites& sites;
   SymbolTable& symbols;
   // debug/status, absent while this is empty: `key: value` lines about the agent itself.
   std::function<std::string()> status;
   // Finds the events of objects that were loaded without telling (USDT probes); may be empty.
   // Called where somebody asks what events there are.
   std::function<void()> look_for_events;
-  // More lines of debug/call_sites, of events that are not function events; may be empty.
+  // More lines of debug/call_sites, of what stands at no site of `sites`; may be empty.
   std::function<std::string()> more_call_sites;
 };
 

@@ -96,13 +96,23 @@ FilePtr make_system_filter(const Place& place);
 // --- the root only
 FilePtr make_available_events(const Place& place);
 FilePtr make_available_filter_functions(const Place& place);
+FilePtr make_dynamic_events(const Place& place);
 FilePtr make_function_events(const Place& place);
+FilePtr make_kprobe_events(const Place& place);
+FilePtr make_kprobe_profile(const Place& place);
 FilePtr make_printk_formats(const Place& place);
 FilePtr make_readme(const Place& place);
 FilePtr make_saved_cmdlines(const Place& place);
 FilePtr make_saved_cmdlines_size(const Place& place);
-FilePtr make_tracing_thresh(const Place& place);
 FilePtr make_saved_tgids(const Place& place);
+FilePtr make_synthetic_events(const Place& place);
+FilePtr make_tracing_thresh(const Place& place);
+FilePtr make_uprobe_events(const Place& place);
+FilePtr make_uprobe_profile(const Place& place);
+// --- kprobes
+FilePtr make_kprobes_blacklist(const Place& place);
+FilePtr make_kprobes_enabled(const Place& place);
+FilePtr make_kprobes_list(const Place& place);
 // --- debug; the ring of no_rseq_stats is the one for threads without restartable sequences
 FilePtr make_call_sites(const Place& place);
 FilePtr make_counters(const Place& place);

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+// uprobe_events: probes on places of files (spec: ftrace.md 6).
+#include "tracefs/files/probe_files.h"
+
+namespace patchbay::tracefs {
+
+FilePtr make_uprobe_events(const Place& place) {
+  return std::make_unique<ProbeEventsFile>(place.tree->context.probes, ProbeFile::kUprobeEvents);
+}
+
+}  // namespace patchbay::tracefs
