@@ -175,6 +175,7 @@ Result<FetchProgramPtr> FetchCompiler::finish(uint32_t max_record) const {
   program->uses_xmm = uses_xmm_;
   program->scalar_only = scalar_only_ && max_size <= kMaxScalarRecord;
   program->has_gaps = has_gaps_;
+  program->head = RecordHead::kFunction;
   for (size_t i = 0; i < insns_.size(); i++) program->insn[i] = insns_[i];
   return FetchProgramPtr(program);
 }

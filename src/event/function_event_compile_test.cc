@@ -66,7 +66,7 @@ Recorded record(std::string_view line, std::vector<uint64_t> args,
   for (size_t i = 0; i < args.size(); i++) frame.arg[i] = args[i];
   for (size_t i = 0; i < vectors.size(); i++) frame.xmm[i][0] = vectors[i];
   result.bytes.assign((*program)->max_size, 0xee);
-  uint32_t size = fetch_run(program->get(), &frame, result.bytes.data());
+  uint32_t size = fetch_run(program->get(), &frame, nullptr, result.bytes.data());
   EXPECT_LE(size, result.bytes.size());
   result.bytes.resize(size);
   return result;

@@ -62,8 +62,9 @@ struct ProbeType {
 };
 const ProbeType* find_probe_type(std::string_view name);
 
-// Where the value of an argument comes from. kSteps: its steps begin with an instruction that says
-// it. The others are found when the fetch program is made: their steps are what follows.
+// Where the value of an argument comes from. kSteps: its first step says it. The others are looked
+// up when the fetch program is made: their first step is a kImm that is replaced then (the address
+// as it was found in parsing, if it is one); names and texts have no steps.
 enum class ProbeStart : uint8_t {
   kSteps,
   kSymbol,      // name + number: the address of a symbol

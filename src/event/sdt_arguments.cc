@@ -41,7 +41,7 @@ constexpr std::array<RegisterNames, 16> kRegisters = {{
     {{"r14", "r14d", "r14w", "r14b"}},
     {{"r15", "r15d", "r15w", "r15b"}},
 }};
-constexpr int kXmmRegisters = 8;  // that FetchRegisters has
+constexpr int kXmmRegisters = 16;  // that FetchRegisters has
 
 int register_number(std::string_view name, bool whole) {
   for (size_t i = 0; i < kRegisters.size(); i++)

@@ -82,7 +82,8 @@ class SiteCompiler {
     program->max_size = (program->fixed_size + 3) / 4 * 4;
     program->nr_insns = uint16_t(insns_.size());
     program->uses_xmm = uses_xmm_;
-    program->head = kProbeHead;
+    program->uses_reg = uses_reg_;
+    program->head = RecordHead::kProbe;
     std::copy(insns_.begin(), insns_.end(), program->insn);
     return FetchProgramPtr(program);
   }
@@ -101,12 +102,15 @@ class SiteCompiler {
         return put(FetchOp::kImm, 0, 0, 0, offset);
       case Place::kXmm:
         uses_xmm_ = true;
+        uses_reg_ |= argument.base >= 8;
         return put(FetchOp::kXmm, argument.base, 0, 0, 0);
       case Place::kRegister:
+        uses_reg_ = true;
         return put(FetchOp::kReg, argument.base, 0, 0, 0);
       case Place::kMemory:
         break;
     }
+    uses_reg_ |= argument.base >= 0 || argument.index >= 0;
     if (argument.base >= 0)
       put(FetchOp::kReg, argument.base, 0, 0, 0);
     else
@@ -117,7 +121,7 @@ class SiteCompiler {
 
   const SdtSymbolAddress& address_of_;
   std::vector<FetchInsn> insns_;
-  bool uses_xmm_ = false;
+  bool uses_xmm_ = false, uses_reg_ = false;
 };
 
 }  // namespace
@@ -132,7 +136,7 @@ EventCall make_sdt_event_call(std::string_view provider, std::string_view name,
   size_t count = 0;
   for (const auto& site : sites) count = std::max(count, site.size());
   std::string format = "(%lx)", values = ", REC->__probe_ip";
-  uint32_t offset = kProbeHead;
+  uint32_t offset = record_head_size(RecordHead::kProbe);
   for (size_t n = 0; n < count; n++) {
     const FieldKind kind = field_kind(sites, n);
     const std::string field = "arg" + std::to_string(n + 1);

@@ -23,10 +23,10 @@ void check_site(const std::vector<SdtArgument>& arguments, const EventCall& call
   for (int i = 0; i < (*program)->nr_insns; i++) {
     const FetchInsn& insn = (*program)->insn[i];
     const bool stores = insn.op == FetchOp::kStore || insn.op == FetchOp::kLoad;
-    require(!stores ||
-            (insn.offset >= kProbeHead && insn.offset + insn.size <= (*program)->fixed_size));
+    require(!stores || (insn.offset >= record_head_size(RecordHead::kProbe) &&
+                        insn.offset + insn.size <= (*program)->fixed_size));
     if (insn.op == FetchOp::kReg || insn.op == FetchOp::kAddReg) require(insn.index < 16);
-    if (insn.op == FetchOp::kXmm) require(insn.index < 8);
+    if (insn.op == FetchOp::kXmm) require(insn.index < 16);
   }
   require((*program)->fixed_size <= (*program)->max_size && (*program)->max_size <= 160);
 }

@@ -54,7 +54,8 @@ TEST(SdtArguments, AsCompilersWriteThem) {
       {"$7", "u64 constant offset 7"},
       // Cannot be had.
       {"1@%ah", "u8 unknown"},
-      {"8f@%xmm8", "u64f unknown"},
+      {"8f@%xmm15", "u64f xmm base 15"},
+      {"8f@%xmm16", "u64f unknown"},
       {"8@%fs:16", "u64 unknown"},
       {"8@8(%rip)", "u64 unknown"},
       {"3@%eax", "u64 unknown"},
@@ -130,8 +131,9 @@ Fetched fetch(const char* site, const EventCall& call, const FetchRegisters& reg
   EXPECT_TRUE(program.ok());
   Fetched result;
   result.record.resize((*program)->max_size, 0xee);
-  EXPECT_EQ(fetch_run(program->get(), &registers, result.record.data()), (*program)->max_size);
-  EXPECT_EQ((*program)->head, kProbeHead);
+  EXPECT_EQ(fetch_run(program->get(), &registers, nullptr, result.record.data()),
+            (*program)->max_size);
+  EXPECT_EQ((*program)->head, RecordHead::kProbe);
   return result;
 }
 
