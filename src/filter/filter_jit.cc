@@ -179,8 +179,9 @@ class RecordEmitter : public Xbyak::CodeGenerator {
 
 class RegisterEmitter {
  public:
-  RegisterEmitter(Xbyak::CodeGenerator& out, const std::vector<RegisterTest>& tests)
-      : out_(out), tests_(tests), targets_(tests.size() + 2) {
+  RegisterEmitter(Xbyak::CodeGenerator& out, const std::vector<RegisterTest>& tests,
+                  int return_address)
+      : out_(out), tests_(tests), targets_(tests.size() + 2), return_address_(return_address) {
     for (const RegisterTest& test : tests) needs_scratch_ |= !is_direct(test);
   }
 
@@ -220,15 +221,29 @@ class RegisterEmitter {
     out_.mov(r11, out_.ptr[rsp - 16]);
   }
 
-  void emit_comparison(const RegisterTest& test) {
+  static Xbyak::Reg64 register_of(int source) {
     static const Xbyak::Reg64 arguments[] = {rdi, rsi, rdx, rcx, r8, r9};
-    const FilterInsn& insn = *test.insn;
-    if (is_direct(test)) return compare(arguments[test.source], insn);
-    if (test.source == RegisterTest::kReturnAddress) {
-      out_.mov(rax, out_.ptr[rsp]);
+    return source < RegisterTest::kReturnAddress ? arguments[source]
+                                                 : Xbyak::Reg64(source - RegisterTest::kRegister);
+  }
+
+  // rax = what is tested. The tests before may have spent rax and r11.
+  void load(int source) {
+    if (source == RegisterTest::kReturnAddress) {
+      out_.mov(rax, out_.ptr[rsp + return_address_]);
+    } else if (register_of(source) == rax) {
+      out_.mov(rax, out_.ptr[rsp - 8]);
+    } else if (register_of(source) == r11) {
+      out_.mov(rax, out_.ptr[rsp - 16]);
     } else {
-      out_.mov(rax, arguments[test.source]);
+      out_.mov(rax, register_of(source));
     }
+  }
+
+  void emit_comparison(const RegisterTest& test) {
+    const FilterInsn& insn = *test.insn;
+    if (is_direct(test) && !needs_scratch_) return compare(register_of(test.source), insn);
+    load(test.source);
     if (test.add) {
       out_.mov(r11, test.add);
       out_.add(rax, r11);
@@ -268,17 +283,22 @@ class RegisterEmitter {
   Xbyak::CodeGenerator& out_;
   const std::vector<RegisterTest>& tests_;
   Targets targets_;
+  int return_address_;
   bool needs_scratch_ = false;
 };
 
-// Which argument, and how much added to it, the field of that place is; false: another thing.
-bool find_argument(const FetchProgram& fetch, const FilterInsn& insn, RegisterTest* test) {
-  bool plain = false;  // the value is still the argument, or moved by a constant
+// Which register, and how much added to it, the field of that place is; false: another thing.
+bool find_register(const FetchProgram& fetch, const FilterInsn& insn, RegisterTest* test) {
+  bool plain = false;  // the value is still the register, or moved by a constant
   for (int i = 0; i < fetch.nr_insns; i++) {
     const FetchInsn& step = fetch.insn[i];
     if (step.op == FetchOp::kArg) {
       plain = true;
       test->source = step.index;
+      test->add = 0;
+    } else if (step.op == FetchOp::kReg) {
+      plain = step.index < kFlagsRegister && step.index != Xbyak::Operand::RSP;
+      test->source = RegisterTest::kRegister + step.index;
       test->add = 0;
     } else if (step.op == FetchOp::kAdd) {
       test->add += step.imm;
@@ -307,21 +327,22 @@ FilterCode generate_filter_code(const FilterProgram& program) {
 std::vector<RegisterTest> filter_register_tests(const FilterProgram& filter,
                                                 const FetchProgram& fetch) {
   std::vector<RegisterTest> tests;
-  if (fetch.head == kProbeHead) return tests;
+  if (fetch.head != RecordHead::kFunction && fetch.head != RecordHead::kProbe) return tests;
   for (uint32_t i = 0; i < filter.nr_insns; i++) {
     const FilterInsn& insn = filter.insns[i];
     RegisterTest test{RegisterTest::kReturnAddress, 0, &insn};
     if (insn.test != FilterTest::kNumber && insn.test != FilterTest::kRange) return {};
     const bool is_caller = insn.offset == 8 && insn.size == 8;
-    if (!is_caller && !find_argument(fetch, insn, &test)) return {};
+    if (is_caller && fetch.head != RecordHead::kFunction) return {};
+    if (!is_caller && !find_register(fetch, insn, &test)) return {};
     tests.push_back(test);
   }
   return tests;
 }
 
 void emit_register_tests(Xbyak::CodeGenerator& out, const std::vector<RegisterTest>& tests,
-                         Xbyak::Label& reject) {
-  RegisterEmitter(out, tests).emit(reject);
+                         Xbyak::Label& reject, int return_address) {
+  RegisterEmitter(out, tests, return_address).emit(reject);
 }
 
 }  // namespace patchbay

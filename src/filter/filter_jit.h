@@ -46,23 +46,25 @@ class FilterCode {
 // Code that answers as filter_interpret(program, …). It points into the program's instructions.
 FilterCode generate_filter_code(const FilterProgram& program);
 
-// The predicates of a filter on words that are known at a function's entry.
+// The predicates of a filter on words that stand in registers at the probe.
 struct RegisterTest {
   static constexpr int kReturnAddress = 6;
-  int source;    // integer argument 0..5, or kReturnAddress
+  static constexpr int kRegister = 8;
+  int source;  // integer argument 0..5, kReturnAddress, or kRegister + register as in machine code
   uint64_t add;  // to the argument
   const FilterInsn* insn;
 };
 
-// Empty when some predicate needs more than the integer arguments (fields that `fetch` stores from
-// a plain register) and the caller's address (a u64 at offset 8 of the record).
+// Empty when some predicate needs more than registers (fields that `fetch` stores from an integer
+// argument or a general register) and the caller's address (a u64 at offset 8 of the record, if its
+// head is kFunction).
 std::vector<RegisterTest> filter_register_tests(const FilterProgram& filter,
                                                 const FetchProgram& fetch);
 
 // Emits the tests. Falls through on a match and jumps to `reject` otherwise, with all registers as
-// they were; only the flags are spent, and 16 bytes below the stack pointer. To be run at a
-// function's entry: [rsp] is the return address.
+// they were; only the flags are spent, and 16 bytes below the stack pointer. `return_address`:
+// where that stands, from the stack pointer.
 void emit_register_tests(Xbyak::CodeGenerator& out, const std::vector<RegisterTest>& tests,
-                         Xbyak::Label& reject);
+                         Xbyak::Label& reject, int return_address = 0);
 
 }  // namespace patchbay

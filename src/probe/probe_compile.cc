@@ -6,27 +6,35 @@
 // handles the usual case (same sub-buffer, small delta, registered thread); whatever else goes on
 // to probe_hit().
 //
+//     inside a function: rsp -= 128, over the red zone
 //     [rsp - 8 …] saved rax rcx rdx r9 r10 r11 (a function's entry has no red zone of its own to
-//     lose,
-//                 and signal handlers keep off these 128 bytes)
-//     filter on registers (filter/filter_jit.cc); no match -> done
-//   again:
+//                 lose, and signal handlers keep off these 128 bytes); the flags, where they live
+//     filter on registers (filter/filter_jit.cc); no match -> rejected
+//     a function's caller is a return trampoline (probe/return_hook.h)? -> slow
 //     fs:[rseq.rseq_cs] = &cs
 //   start:                                   ---- restartable from here ----
 //     cpu = fs:[rseq.cpu_id_start]; not registered? -> slow
 //     rc  = event->rings->controls + cpu * 128
 //     now = rdtsc; delta = now - rc.slot[parity].time;  delta >= 2^27 (or negative)? -> slow
 //     offset in sub-buffer is 0, 16 or too near the end (rc.space_mask)? -> slow
-//     event header, common fields, caller, function, fields -> sub-buffer
+//     event header, common fields, head, fields -> sub-buffer
 //     rc.slot[!parity] = { now, entries + 1 }
 //     rc.publish = publish + bytes, other parity
 //   committed:                               ---- to here ----
-//     restore, jmp done
+//   count:                                   ---- a sequence of its own (probe/hit_counter.h) ----
+//     hits[cpu] += 1
+//     restore, jmp leave
 //   slow:
-//     restore; push rax; rax = site; call probe_entry…; pop rax
+//     restore; push rax; rax = site; call probe_entry…; pop rax; jmp done
+//   rejected:
+//     jmp count, or leave if hits are not counted
+//   leave:
+//     where returns are hooked: push rax; rax = site; call probe_entry_hook; pop rax
 //   done:
+//     inside a function: rsp += 128
 //
-// An abort lands behind the signature at `abort` and takes the slow path, which has its own bound.
+// An abort of the first sequence lands behind the signature at `abort` and takes the slow path,
+// which has its own bound; an abort of the second adds with a lock instead.
 #define XBYAK_NO_EXCEPTION
 #include <xbyak/xbyak.h>
 
@@ -36,12 +44,16 @@
 
 #include "filter/filter_insn.h"
 #include "filter/filter_jit.h"
+#include "probe/hit_counter.h"
 #include "probe/probe_compile.h"
+#include "probe/return_hook.h"
 #include "ring_buffer/ring_write_hot.h"
 
 namespace patchbay {
 namespace {
 
+using Xbyak::util::al;
+using Xbyak::util::byte;
 using Xbyak::util::dword;
 using Xbyak::util::eax;
 using Xbyak::util::ecx;
@@ -59,13 +71,13 @@ using Xbyak::util::rip;
 using Xbyak::util::rsp;
 
 constexpr uint32_t kRseqSignature = 0x53053053;
+constexpr int kRedZone = 128;
 constexpr int kSavedRax = -8, kSavedRcx = -16, kSavedRdx = -24, kSavedR9 = -32, kSavedR10 = -40,
-              kSavedR11 = -48;
+              kSavedR11 = -48, kScratch = -56, kSavedFlags = -64;
 constexpr uint32_t kMaxFastRecord = abi::kMaxSmallData;
 // Stand for values that differ from one site or event to the next; never short enough for a shorter
 // encoding.
-constexpr uint64_t kAnyIp = 0x1122334455667788, kAnySite = 0x8877665544332211;
-constexpr uint64_t kAnyRings = 0x1234567812345678;
+constexpr uint64_t kAnyWord = 0x1122334455667788;
 constexpr uint32_t kAnyId = 0x12345678;
 constexpr int kMaxFastFields = 12;
 constexpr size_t kMaxProbeCode = 1024;
@@ -76,78 +88,207 @@ int64_t thread_pointer() {
   return tp;
 }
 
-// Where in the code the values stand that emit_probe fills in, as offsets from its start; 0:
-// nowhere.
+// Of a fast record: its fields are all fixed.
+uint32_t record_size(const FetchProgram& fetch) { return (fetch.fixed_size + 3) & ~3u; }
+
+// What emit_probe fills in, and where in the code it stands, as offset from its start.
+struct Fixup {
+  enum class Value : uint8_t { kId, kIp, kSite, kRings, kHits } value;
+  size_t at;
+};
+// A restartable sequence: where its struct rseq_cs has start_ip, and what that says.
+struct Sequence {
+  size_t cs, start, committed, abort;
+};
 struct Fixups {
-  size_t id = 0, ip = 0, site = 0, rings = 0;
-  size_t cs = 0;  // struct rseq_cs from start_ip on
-  size_t start = 0, committed = 0, abort = 0;
+  std::vector<Fixup> values;
+  std::vector<Sequence> sequences;
 };
 
 class ProbeEmitter : public Xbyak::CodeGenerator {
  public:
   ProbeEmitter(const ProbeCode& code, uint8_t* out, size_t capacity)
-      : Xbyak::CodeGenerator(capacity, out), code_(code) {}
+      : Xbyak::CodeGenerator(capacity, out),
+        code_(code),
+        tid_(reinterpret_cast<int64_t>(&pb_thread.fast_tid) - thread_pointer()),
+        step_(code.inside ? kRedZone : 0),
+        keeps_flags_(code.flags_live && (code.fast || code.filtered)),
+        counts_(code.event.counts != nullptr && (code.fast || code.filtered)),
+        only_hooks_(code.hooks_return && !code.site_has_events) {}
 
   void emit() {
-    if (code_.filtered)
-      emit_register_tests(
-          *this, filter_register_tests(*code_.filtered->filter, *code_.filtered->fetch), done_);
+    if (step_ && !only_hooks_) lea(rsp, ptr[rsp - kRedZone]);
+    if (code_.filtered) emit_filter();
     if (code_.fast) emit_fast();
-    L(slow_call_);
-    push(rax);
-    mov(rax, kAnySite);
-    fixups_.site = getSize() - 8;
-    call(ptr[rip + entry_]);
-    pop(rax);
-    jmp(done_, T_NEAR);
-    align(8);
-    L(entry_);
-    dq(reinterpret_cast<uint64_t>(entry_point()));
-    if (code_.fast) emit_cs();
+    if (!only_hooks_) {
+      L(slow_call_);
+      emit_call(entry_);
+      jmp(done_, T_NEAR);
+    }
+    if (code_.filtered) emit_rejected();
+    if (counts_) emit_count_abort();
+    emit_data();
+    L(leave_);
+    if (code_.hooks_return) emit_hook();
     L(done_);
-    if (!code_.fast) return;
-    auto offset = [this](const Xbyak::Label& label) {
-      return size_t(label.getAddress() - getCode());
-    };
-    fixups_.start = offset(start_);
-    fixups_.committed = offset(committed_);
-    fixups_.abort = offset(abort_);
+    if (step_ && !only_hooks_) lea(rsp, ptr[rsp + kRedZone]);
+    L(end_);
+    if (code_.fast) add_sequence(cs_, start_, committed_, abort_);
+    if (counts_) add_sequence(count_cs_, count_start_, counted_, count_abort_);
   }
   const Fixups& fixups() const { return fixups_; }
 
  private:
   void* entry_point() const {
-    if (code_.inside)
-      return reinterpret_cast<void*>(code_.uses_xmm ? probe_entry_all_xmm : probe_entry_all);
-    if (code_.flags_live)
-      return reinterpret_cast<void*>(code_.uses_xmm ? probe_entry_xmm_flags : probe_entry_flags);
-    return reinterpret_cast<void*>(code_.uses_xmm ? probe_entry_xmm : probe_entry);
+    void (*plain[])() = {probe_entry, probe_entry_xmm};
+    void (*flags[])() = {probe_entry_flags, probe_entry_xmm_flags};
+    void (*all[])() = {probe_entry_all, probe_entry_all_xmm};
+    auto* which = code_.inside ? all : code_.flags_live ? flags : plain;
+    return reinterpret_cast<void*>(which[code_.uses_xmm]);
+  }
+  void* hook_point() const {
+    const bool flags = code_.flags_live || code_.inside;
+    return reinterpret_cast<void*>(flags ? probe_entry_hook_flags : probe_entry_hook);
   }
 
   Xbyak::Address fs_dword(int64_t offset) { return dword[Xbyak::RegExp(size_t(offset))]; }
+  void fs() { db(0x64); }
+  void mov_value(const Xbyak::Reg64& reg, Fixup::Value value) {
+    mov(reg, kAnyWord);
+    fixups_.values.push_back({value, getSize() - 8});
+  }
 
-  void emit_fast() {
-    const EventProgram& event = *code_.fast;
-    const uint32_t size = event.max_size;
-    const uint32_t bytes = size + 4;
-    const int64_t rseq = pb_rseq_offset;
-    const int64_t tid = reinterpret_cast<int64_t>(&pb_thread.fast_tid) - thread_pointer();
+  void emit_call(Xbyak::Label& pointer) {
+    push(rax);
+    mov_value(rax, Fixup::Value::kSite);
+    call(ptr[rip + pointer]);
+    pop(rax);
+  }
+  // At the entry nothing lies in the red zone, so its return can be hooked as any call's.
+  void emit_hook() {
+    if (step_ && !only_hooks_) lea(rsp, ptr[rsp + kRedZone]);
+    emit_call(hook_);
+    if (step_ && !only_hooks_) jmp(end_, T_NEAR);
+  }
+
+  void emit_filter() {
+    const auto tests = filter_register_tests(*code_.event.event->filter, *code_.event.fetch);
+    if (keeps_flags_) {
+      mov(ptr[rsp + kSavedRax], rax);
+      save_flags();
+      mov(rax, ptr[rsp + kSavedRax]);
+    }
+    const bool straight = !counts_ && !keeps_flags_;
+    emit_register_tests(*this, tests, straight ? leave_ : rejected_, step_);
+    if (keeps_flags_ && !code_.fast) restore_flags_alone();
+  }
+  void restore_flags_alone() {
+    mov(ptr[rsp + kSavedRax], rax);
+    restore_flags();
+    mov(rax, ptr[rsp + kSavedRax]);
+  }
+
+  // Nobody knows this thread yet.
+  void emit_rejected() {
+    L(rejected_);
+    if (!counts_) {
+      if (keeps_flags_) restore_flags_alone();
+      jmp(leave_, T_NEAR);
+      return;
+    }
     save();
     fs();
-    cmp(fs_dword(tid), 0);
+    cmp(fs_dword(tid_), 0);
+    je(count_locked_, T_NEAR);
+    fs();
+    mov(eax, fs_dword(pb_rseq_offset));
+    fs();
+    cmp(eax, fs_dword(pb_rseq_offset + 4));
+    jne(count_locked_, T_NEAR);
+    if (code_.fast) {
+      jmp(count_, T_NEAR);
+    } else {
+      emit_count();
+    }
+  }
+
+  // One sequence whose last instruction is the addition; all registers are saved.
+  void emit_count() {
+    L(count_);
+    lea(rax, ptr[rip + count_cs_]);
+    fs();
+    mov(qword[Xbyak::RegExp(size_t(pb_rseq_offset + 8))], rax);
+    mov_value(r10, Fixup::Value::kHits);
+    L(count_start_);
+    fs();
+    mov(eax, fs_dword(pb_rseq_offset));
+    shl(rax, 19);
+    static_assert(kHitRowSize == 1 << 19);
+    add(qword[r10 + rax], 1);
+    L(counted_);
+    leave();
+  }
+  void emit_count_abort() {
+    dd(kRseqSignature);
+    L(count_abort_);
+    L(count_locked_);
+    mov_value(r10, Fixup::Value::kHits);
+    mov(rax, pb_locked_row);
+    lock();
+    add(qword[r10 + rax], 1);
+    leave();
+  }
+  void leave() {
+    if (keeps_flags_) restore_flags();
+    restore();
+    jmp(leave_, T_NEAR);
+  }
+
+  void emit_fast() {
+    const uint32_t size = record_size(*code_.event.fetch);
+    const uint32_t bytes = size + 4;
+    save();
+    if (keeps_flags_ && !code_.filtered) save_flags();
+    fs();
+    cmp(fs_dword(tid_), 0);
     je(slow_, T_NEAR);
+    if (code_.event.fetch->head == RecordHead::kFunction) check_caller();
     lea(rax, ptr[rip + cs_]);
     fs();
-    mov(qword[Xbyak::RegExp(size_t(rseq + 8))], rax);
+    mov(qword[Xbyak::RegExp(size_t(pb_rseq_offset + 8))], rax);
     L(start_);
+    emit_find_place(bytes);
+    mov(ptr[r9], r11d);
+    store_head();
+    store_fields();
+    emit_publish(bytes);
+    L(committed_);
+    counts_ ? emit_count() : leave();
+    dd(kRseqSignature);
+    L(abort_);
+    L(slow_);
+    if (keeps_flags_) restore_flags();
+    restore();
+  }
+
+  // Only a call that is somebody's tail call can have a trampoline as its caller.
+  void check_caller() {
+    mov(rax, ptr[rsp + step_]);
+    mov(r10, reinterpret_cast<uint64_t>(pb_return_trampolines));
+    sub(rax, r10);
+    cmp(rax, int(kReturnSlots * kReturnTrampolineSize));
+    jb(slow_, T_NEAR);
+  }
+
+  // Leaves r10 the RingControl, rcx publish, rax now, rdx parity * 16, r9 the place of the event,
+  // r11 its first word.
+  void emit_find_place(uint32_t bytes) {
     fs();
-    mov(eax, fs_dword(rseq));
+    mov(eax, fs_dword(pb_rseq_offset));
     fs();
-    cmp(eax, fs_dword(rseq + 4));
+    cmp(eax, fs_dword(pb_rseq_offset + 4));
     jne(slow_, T_NEAR);
-    mov(r10, kAnyRings);
-    fixups_.rings = getSize() - 8;
+    mov_value(r10, Fixup::Value::kRings);
     mov(r10, ptr[r10]);
     shl(rax, 7);
     add(rax, ptr[r10 + offsetof(RingSet, controls)]);
@@ -174,9 +315,10 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
     add(r9, r10);
     add(r9, ptr[r10 + offsetof(abi::RingControl, data_delta)]);
     shl(r11d, 5);
-    or_(r11d, int(size / 4));
-    mov(ptr[r9], r11d);
-    store_fields(event, tid);
+    or_(r11d, int((bytes - 4) / 4));
+  }
+
+  void emit_publish(uint32_t bytes) {
     mov(r11, ptr[r10 + rdx + offsetof(abi::RingControl, slot) + 8]);
     inc(r11);
     xor_(edx, 16);
@@ -185,69 +327,73 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
     btc(rcx, 32);
     add(rcx, int(bytes));
     mov(ptr[r10 + offsetof(abi::RingControl, publish)], rcx);
-    L(committed_);
-    restore();
-    jmp(done_, T_NEAR);
-    dd(kRseqSignature);
-    L(abort_);
-    L(slow_);
-    restore();
   }
 
   // r9 = the event in the sub-buffer; r11 is free; rcx, rdx, r9, r10, r11, rax are saved on the
   // stack.
-  void store_fields(const EventProgram& event, int64_t tid) {
-    const int data = 4;
-    mov(dword[r9 + data], kAnyId);  // common_type; flags and preempt count are 0
-    fixups_.id = getSize() - 4;
+  void store_head() {
+    mov(dword[r9 + kData], kAnyId);  // common_type; flags and preempt count are 0
+    fixups_.values.push_back({Fixup::Value::kId, getSize() - 4});
     fs();
-    mov(r11d, fs_dword(tid));
-    mov(ptr[r9 + data + 4], r11d);
-    mov(r11, ptr[rsp]);
-    mov(ptr[r9 + data + 8], r11);
-    mov(r11, kAnyIp);
-    fixups_.ip = getSize() - 8;
-    mov(ptr[r9 + data + 16], r11);
-    zero_gaps(event, data);
-    uint64_t add_value = 0;
-    int arg = 0;
-    for (int i = 0; i < event.fetch->nr_insns; i++) {
-      const FetchInsn& insn = event.fetch->insn[i];
-      if (insn.op == FetchOp::kArg) {
-        arg = insn.index;
-        add_value = 0;
-      } else if (insn.op == FetchOp::kAdd) {
-        add_value += insn.imm;
-      } else {
-        store_arg(arg, add_value, insn.size, data + int(insn.offset));
-      }
+    mov(r11d, fs_dword(tid_));
+    mov(ptr[r9 + kData + 4], r11d);
+    int ip = kData + 8;
+    if (code_.event.fetch->head == RecordHead::kFunction) {
+      mov(r11, ptr[rsp + step_]);
+      mov(ptr[r9 + ip], r11);
+      ip += 8;
     }
+    mov_value(r11, Fixup::Value::kIp);
+    mov(ptr[r9 + ip], r11);
   }
 
   // Bytes of the record that no field covers (alignment, the tail) must not show what the ring held
   // before.
-  void zero_gaps(const EventProgram& event, int data) {
-    uint32_t at = 24;
-    for (int i = 0; i < event.fetch->nr_insns; i++) {
-      const FetchInsn& insn = event.fetch->insn[i];
-      if (insn.op != FetchOp::kStore) continue;
-      zero(data, at, insn.offset);
-      at = insn.offset + insn.size;
+  void store_fields() {
+    static constexpr int kArguments[] = {7, 6, 2, 1, 8, 9};  // rdi rsi rdx rcx r8 r9
+    const FetchProgram& fetch = *code_.event.fetch;
+    uint32_t end = record_head_size(fetch.head);
+    uint64_t add_value = 0;
+    int reg = 0;
+    for (int i = 0; i < fetch.nr_insns; i++) {
+      const FetchInsn& insn = fetch.insn[i];
+      if (insn.op == FetchOp::kAdd) {
+        add_value += insn.imm;
+      } else if (insn.op == FetchOp::kStore) {
+        zero(end, insn.offset);
+        end = insn.offset + insn.size;
+        store_register(reg, add_value, insn.size, kData + int(insn.offset));
+      } else {
+        reg = insn.op == FetchOp::kArg ? kArguments[insn.index] : insn.index;
+        add_value = 0;
+      }
     }
-    zero(data, at, event.max_size);
+    zero(end, record_size(fetch));
   }
-  void zero(int data, uint32_t from, uint32_t to) {
-    for (; from < to; from++) mov(Xbyak::util::byte[r9 + data + int(from)], 0);
+  void zero(uint32_t from, uint32_t to) {
+    for (; from < to; from++) mov(byte[r9 + kData + int(from)], 0);
   }
 
-  void store_arg(int arg, uint64_t add_value, int size, int offset) {
-    static const Xbyak::Reg64 in_place[] = {
-        Xbyak::util::rdi, Xbyak::util::rsi, r11, r11, Xbyak::util::r8, r11};
-    static const int saved[] = {0, 0, kSavedRdx, kSavedRcx, 0, kSavedR9};
-    Xbyak::Reg64 value = in_place[arg];
-    if (saved[arg]) mov(r11, ptr[rsp + saved[arg]]);
+  // The program's value of a register: itself, or r11.
+  Xbyak::Reg64 load_register(int reg) {
+    static constexpr struct {
+      int reg, slot;
+    } kSaved[] = {{0, kSavedRax}, {1, kSavedRcx},  {2, kSavedRdx},
+                  {9, kSavedR9},  {10, kSavedR10}, {11, kSavedR11}};
+    for (const auto& saved : kSaved) {
+      if (saved.reg != reg) continue;
+      mov(r11, ptr[rsp + saved.slot]);
+      return r11;
+    }
+    if (reg != Xbyak::Operand::RSP) return Xbyak::Reg64(reg);
+    lea(r11, ptr[rsp + step_]);
+    return r11;
+  }
+
+  void store_register(int reg, uint64_t add_value, int size, int offset) {
+    Xbyak::Reg64 value = load_register(reg);
     if (add_value) {
-      if (!saved[arg]) mov(r11, value);
+      if (value != r11) mov(r11, value);
       mov(qword[rsp + kScratch], rcx);  // publish, needed below
       mov(rcx, add_value);
       add(r11, rcx);
@@ -257,17 +403,13 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
     const auto at = r9 + offset;
     switch (size) {
       case 1:
-        mov(ptr[at], value.cvt8());
-        break;
+        return mov(ptr[at], value.cvt8());
       case 2:
-        mov(ptr[at], value.cvt16());
-        break;
+        return mov(ptr[at], value.cvt16());
       case 4:
-        mov(ptr[at], value.cvt32());
-        break;
+        return mov(ptr[at], value.cvt32());
       default:
-        mov(ptr[at], value);
-        break;
+        return mov(ptr[at], value);
     }
   }
 
@@ -287,26 +429,52 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
     mov(r10, ptr[rsp + kSavedR10]);
     mov(r11, ptr[rsp + kSavedR11]);
   }
-
-  // struct rseq_cs: version, flags, start, length, abort. Lives beside the code, never written
-  // again.
-  void emit_cs() {
-    align(8);  // the kernel copies it, whatever its alignment
-    L(cs_);
-    dd(0);
-    dd(0);
-    fixups_.cs = getSize();
-    dq(0);
-    dq(0);
-    dq(0);
+  // rax is spent. DF and AC stay as they are: nothing between cares, or changes them.
+  void save_flags() {
+    lahf();
+    seto(al);
+    mov(dword[rsp + kSavedFlags], eax);
+  }
+  void restore_flags() {
+    mov(eax, dword[rsp + kSavedFlags]);
+    add(al, 0x7f);  // overflows if OF was set
+    sahf();
   }
 
- private:
-  static constexpr int kScratch = -56;
-  void fs() { db(0x64); }
+  // Beside the code, never written again. struct rseq_cs: version, flags, start, length, abort.
+  void emit_data() {
+    align(8);  // the kernel copies it, whatever its alignment
+    if (!only_hooks_) {
+      L(entry_);
+      dq(reinterpret_cast<uint64_t>(entry_point()));
+    }
+    if (code_.hooks_return) {
+      L(hook_);
+      dq(reinterpret_cast<uint64_t>(hook_point()));
+    }
+    if (code_.fast) emit_cs(cs_);
+    if (counts_) emit_cs(count_cs_);
+  }
+  void emit_cs(Xbyak::Label& label) {
+    L(label);
+    for (int word = 0; word < 4; word++) dq(0);
+  }
+  void add_sequence(const Xbyak::Label& cs, const Xbyak::Label& start,
+                    const Xbyak::Label& committed, const Xbyak::Label& abort) {
+    auto offset = [this](const Xbyak::Label& label) {
+      return size_t(label.getAddress() - getCode());
+    };
+    fixups_.sequences.push_back({offset(cs) + 8, offset(start), offset(committed), offset(abort)});
+  }
+
+  static constexpr int kData = 4;  // behind the event's first word
   const ProbeCode& code_;
+  const int64_t tid_;  // of ProbeThread.fast_tid, from the thread pointer
+  const int step_;     // from our stack pointer to the program's
+  const bool keeps_flags_, counts_, only_hooks_;
   Fixups fixups_;
-  Xbyak::Label start_, committed_, abort_, slow_, slow_call_, done_, entry_, cs_;
+  Xbyak::Label start_, committed_, abort_, slow_, slow_call_, leave_, done_, end_, entry_, hook_,
+      cs_, count_, count_start_, counted_, count_abort_, count_locked_, count_cs_, rejected_;
 };
 
 // Code of one shape: what is left when site, function and event id are taken out. Fifty thousand
@@ -324,8 +492,8 @@ void put(uint8_t* to, T value) {
 }
 
 // The filter as far as it decides the code.
-void add_tests(const EventProgram& event, std::string* key) {
-  for (const RegisterTest& test : filter_register_tests(*event.filter, *event.fetch)) {
+void add_tests(const SiteEvent& event, std::string* key) {
+  for (const RegisterTest& test : filter_register_tests(*event.event->filter, *event.fetch)) {
     const FilterInsn& insn = *test.insn;
     const uint64_t words[] = {uint64_t(test.source),
                               test.add,
@@ -345,14 +513,19 @@ std::string template_key(const ProbeCode& code) {
   auto add = [&key](const void* bytes, size_t size) {
     key.append(static_cast<const char*>(bytes), size);
   };
-  uint8_t kind[5] = {code.uses_xmm, code.flags_live, code.inside, code.fast != nullptr,
-                     code.filtered != nullptr};
+  const bool kind[] = {
+      code.uses_xmm,     code.flags_live,      code.inside,   code.fast,
+      code.hooks_return, code.site_has_events, code.filtered, code.event.counts != nullptr};
   add(kind, sizeof kind);
-  if (code.filtered) add_tests(*code.filtered, &key);
-  if (!code.fast) return key;
-  add(&code.fast->max_size, sizeof code.fast->max_size);
+  if (code.filtered) add_tests(code.event, &key);
+  if (!code.fast && !code.filtered) return key;
   add(&pb_rseq_offset, sizeof pb_rseq_offset);
-  add(code.fast->fetch->insn, code.fast->fetch->nr_insns * sizeof(FetchInsn));
+  add(&pb_locked_row, sizeof pb_locked_row);
+  if (!code.fast) return key;
+  const FetchProgram& fetch = *code.event.fetch;
+  add(&fetch.head, sizeof fetch.head);
+  add(&fetch.fixed_size, sizeof fetch.fixed_size);
+  add(fetch.insn, fetch.nr_insns * sizeof(FetchInsn));
   return key;
 }
 
@@ -374,41 +547,94 @@ const Template* find_template(const ProbeCode& code) {
   return &cache.back();
 }
 
-}  // namespace
-
-bool has_fast_path(const EventProgram& event) {
-  if (!pb_rseq_offset || event.rings->clock != abi::kClockTsc) return false;
-  if (event.pids || event.notrace_pids) return false;
-  if (event.fetch->head == kProbeHead) return false;
-  if (!event.fetch->scalar_only || event.max_size > kMaxFastRecord || event.max_size % 4)
-    return false;
-  int fields = 0;
-  for (int i = 0; i < event.fetch->nr_insns; i++)
-    fields += event.fetch->insn[i].op == FetchOp::kStore;
-  if (fields > kMaxFastFields) return false;
-  if (!event.filter) return true;
-  if (filter_register_tests(*event.filter, *event.fetch).empty()) return false;
-  return find_template({nullptr, &event, false, false, false, &event}) != nullptr;  // it fits
+bool can_be_tested(const SiteEvent& event) {
+  return event.event->filter && !filter_register_tests(*event.event->filter, *event.fetch).empty();
 }
 
-bool has_register_filter(const EventProgram& event) {
-  if (!event.filter || filter_register_tests(*event.filter, *event.fetch).empty()) return false;
-  return find_template({nullptr, nullptr, false, false, false, &event}) != nullptr;
+// All that the code can do without: which threads, which sources.
+bool is_simple(const SiteEvent& event) {
+  const EventProgram& program = *event.event;
+  return pb_rseq_offset && event.fetch && !program.from_record && !program.pids &&
+         !program.notrace_pids && program.rings->clock == abi::kClockTsc;
+}
+
+bool is_scalar(const FetchProgram& fetch) {
+  if (fetch.head != RecordHead::kFunction && fetch.head != RecordHead::kProbe) return false;
+  if (!fetch.scalar_only || record_size(fetch) > kMaxFastRecord) return false;
+  int fields = 0;
+  for (int i = 0; i < fetch.nr_insns; i++) {
+    const FetchInsn& insn = fetch.insn[i];
+    fields += insn.op == FetchOp::kStore;
+    if (insn.op == FetchOp::kReg && insn.index >= kFlagsRegister) return false;
+  }
+  return fields <= kMaxFastFields;
+}
+
+uint64_t value_of(const ProbeCode& code, Fixup::Value value) {
+  switch (value) {
+    case Fixup::Value::kIp:
+      return code.event.ip;
+    case Fixup::Value::kSite:
+      return reinterpret_cast<uint64_t>(code.site);
+    case Fixup::Value::kRings:
+      return reinterpret_cast<uint64_t>(&code.event.event->rings);
+    case Fixup::Value::kHits:
+      return reinterpret_cast<uint64_t>(code.event.counts->hits);
+    case Fixup::Value::kId:
+      return code.event.event->id;
+  }
+  return 0;
+}
+
+}  // namespace
+
+bool has_fast_path(const SiteEvent& event) {
+  if (!is_simple(event) || !is_scalar(*event.fetch)) return false;
+  return !event.event->filter || can_be_tested(event);
+}
+
+bool has_register_filter(const SiteEvent& event) {
+  return event.fetch && !event.event->from_record && can_be_tested(event) &&
+         (!event.counts || pb_rseq_offset);
+}
+
+ProbeCode probe_code(const CallSite* site, const SiteProgram* program,
+                     const SiteProgram* return_program, bool flags_live, bool inside) {
+  ProbeCode code{};
+  code.site = site;
+  code.flags_live = flags_live;
+  code.inside = inside;
+  code.hooks_return = return_program != nullptr;
+  code.site_has_events = program != nullptr;
+  if (!program) return code;
+  for (uint32_t i = 0; i < program->nr_events; i++) {
+    const FetchProgram* fetch = program->event[i].fetch;
+    if (!fetch) continue;
+    code.uses_xmm |= fetch->uses_xmm;
+    code.inside |= fetch->uses_reg;
+  }
+  if (program->nr_events != 1) return code;
+  ProbeCode better = code;
+  better.event = program->event[0];
+  better.fast = has_fast_path(better.event);
+  better.filtered = has_register_filter(better.event);
+  const bool fits = (better.fast || better.filtered) && find_template(better);
+  return fits ? better : code;
 }
 
 size_t emit_probe(const ProbeCode& code, uint8_t* out, size_t capacity, uint64_t address) {
   const Template* made = find_template(code);
   if (!made || made->code.size() > capacity) return 0;
   std::memcpy(out, made->code.data(), made->code.size());
-  const Fixups& fix = made->fixups;
-  put(out + fix.site, reinterpret_cast<uint64_t>(code.site));
-  if (code.fast) {
-    put(out + fix.id, uint32_t(code.fast->id));
-    put(out + fix.ip, code.site->ip);
-    put(out + fix.rings, reinterpret_cast<uint64_t>(&code.fast->rings));
-    put(out + fix.cs, address + fix.start);
-    put(out + fix.cs + 8, uint64_t(fix.committed - fix.start));
-    put(out + fix.cs + 16, address + fix.abort);
+  for (const Fixup& fixup : made->fixups.values) {
+    const uint64_t value = value_of(code, fixup.value);
+    fixup.value == Fixup::Value::kId ? put(out + fixup.at, uint32_t(value))
+                                     : put(out + fixup.at, value);
+  }
+  for (const Sequence& sequence : made->fixups.sequences) {
+    put(out + sequence.cs, address + sequence.start);
+    put(out + sequence.cs + 8, uint64_t(sequence.committed - sequence.start));
+    put(out + sequence.cs + 16, address + sequence.abort);
   }
   return made->code.size();
 }

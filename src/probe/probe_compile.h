@@ -26,6 +26,7 @@ struct ProbeCode {
   bool inside;        // not a function's entry, or all registers are read: the code steps over the
                       // red zone, keeps every register and the flags
   bool hooks_return;  // site->return_program is there
+  bool site_has_events;  // site->program is there
   bool operator==(const ProbeCode&) const = default;
 };
 
