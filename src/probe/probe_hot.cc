@@ -99,7 +99,7 @@ inline void offer_event(const SiteEvent& site, const Hit& hit, uint8_t* record, 
   if (!site.event->pid_field[0] && !wants_thread(site.event, hit.tid)) return;
   if (built->fetch != site.fetch || built->ip != site.ip)
     *built = {site.fetch, site.ip, build_record(site, hit, record)};
-  offer_record(site.event, hit.registers, hit.tid, record, built->size);
+  offer_record(site, hit.registers, hit.tid, record, built->size);
 }
 
 // Filter and ring; the header is written.
@@ -109,12 +109,13 @@ inline void publish(const EventProgram* event, const uint8_t* record, uint32_t s
 }
 
 // An event probe: its record is made of this one. A function of its own, for the scratch.
-__attribute__((noinline)) void offer_derived(const EventProgram* event,
-                                             const FetchRegisters* registers, uint32_t tid,
-                                             const uint8_t* source, uint32_t size) {
+__attribute__((noinline)) void offer_derived(const SiteEvent& site, const FetchRegisters* registers,
+                                             uint32_t tid, const uint8_t* source, uint32_t size) {
+  const EventProgram* event = site.event;
   if (event->source_filter && !filter_match(event->source_filter, source, size)) return;
   alignas(8) uint8_t record[event->max_size];
   const uint32_t record_size = fetch_run(event->fetch, registers, source, record);
+  if (event->fetch->head == RecordHead::kProbe) reinterpret_cast<uint64_t*>(record)[1] = site.ip;
   write_header(record, event->id, tid);
   publish(event, record, record_size);
 }
@@ -140,11 +141,12 @@ void count_recursion(const SiteProgram* program) {
   }
 }
 
-void offer_record(const EventProgram* event, const FetchRegisters* registers, uint32_t tid,
+void offer_record(const SiteEvent& site, const FetchRegisters* registers, uint32_t tid,
                   uint8_t* record, uint32_t size) {
+  const EventProgram* event = site.event;
   write_header(record, event->id, tid);
   if (__builtin_expect(event->from_record, 0))
-    return offer_derived(event, registers, tid, record, size);
+    return offer_derived(site, registers, tid, record, size);
   if (__builtin_expect(event->pid_field[0], 0) && !wants_record(event, tid, record)) return;
   publish(event, record, size);
 }

@@ -19,7 +19,7 @@ void offer_events(const SiteProgram* program, const FetchRegisters* registers,
 
 // A built record, but for its header. From an event probe's source record it makes the probe's own.
 // `registers` may be null where fetch programs cannot want them (static events).
-void offer_record(const EventProgram* event, const FetchRegisters* registers, uint32_t tid,
+void offer_record(const SiteEvent& site, const FetchRegisters* registers, uint32_t tid,
                   uint8_t* record, uint32_t size);
 
 // SLOW PATH: the thread's id is not in fast_tid (its first hit, one after agent code, or no rseq).

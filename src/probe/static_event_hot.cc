@@ -31,7 +31,7 @@ __attribute__((visibility("hidden"))) void static_event_offer(const SiteProgram*
     const SiteEvent& site = program->event[i];
     if (site.counts) count_hit(site.counts->hits);
     if (!site.event->pid_field[0] && !wants_thread(site.event, tid)) continue;
-    offer_record(site.event, nullptr, tid, record, size);
+    offer_record(site, nullptr, tid, record, size);
   }
 }
 

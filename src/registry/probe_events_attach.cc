@@ -59,7 +59,7 @@ bool ProbeEvents::Impl::is_event_probe(const Probe& probe) const {
 
 bool ProbeEvents::takes_event_probes(const LiveEvent* live) const {
   const ProbeEventOf* event = impl_->event_of(live);
-  return event && (event->kind == ProbeKind::kFprobe || event->kind == ProbeKind::kTracepoint);
+  return event && event->kind == ProbeKind::kFprobe;
 }
 
 LiveEvent* ProbeEvents::Impl::find_source(const ProbeDefinition& definition) {

@@ -41,12 +41,6 @@ void count_listener(uint64_t address, int change) {
   raw_syscall(SYS_process_vm_writev, pid, raw_pointer(&local), 1, raw_pointer(&remote), 1, 0);
 }
 
-std::vector<const ProbePlace*> places_of(const Probe& probe) {
-  std::vector<const ProbePlace*> places;
-  for (const auto& spot : probe.spots) places.push_back(&spot->place);
-  return places;
-}
-
 bool wants_names(const ProbeDefinition& definition) {
   return std::any_of(definition.arguments.begin(), definition.arguments.end(),
                      [](const ProbeArgument& a) { return a.type && a.type->name == "symstr"; });

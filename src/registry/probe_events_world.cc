@@ -72,8 +72,8 @@ uint64_t address_of_offset(const ElfModule& module, uint64_t file_offset) {
   return 0;
 }
 
-// As in the kernel: of the probe events only those on functions and static events, whose records
-// are made of what stands in their lines; and none that cannot be enabled.
+// As in the kernel: no kprobes, no event probes, none that cannot be enabled. Nor probes on static
+// events, which have no record of their own to read from.
 LiveEvent* find_probe_source(Registry& registry, std::string_view system, std::string_view name) {
   LiveEvent* live = registry.find_event(system, name);
   if (!live || !live->source || !live->can_enable) return nullptr;

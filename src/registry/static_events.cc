@@ -211,6 +211,14 @@ void StaticEvents::unregister_events(patchbay_event* events, uint64_t nr_events)
 
 // --- events go on and off
 
+// Where its first site is: what probes on the event (t:) show as their place.
+uint64_t StaticEvents::first_site(const Definition& definition) {
+  for (const auto& [event, object] : definition.parts)
+    for (const KeySite& site : object->sites)
+      if (object->definitions[site.event] == &definition) return site.address;
+  return 0;
+}
+
 const SiteProgram* StaticEvents::program_for(Definition* definition) {
   const LiveEvent& live = *definition->live;
   if (live.programs.empty()) return nullptr;
@@ -218,7 +226,8 @@ const SiteProgram* StaticEvents::program_for(Definition* definition) {
   std::vector<SiteEvent> list;
   for (bool from_record : {false, true})
     for (const EventProgram* event : live.programs)
-      if ((event->from_record != 0) == from_record) list.push_back({event, nullptr, 0, nullptr});
+      if ((event->from_record != 0) == from_record)
+        list.push_back({event, nullptr, from_record ? first_site(*definition) : 0, nullptr});
   for (const SiteProgram* made : definition->made)
     if (std::equal(list.begin(), list.end(), made->event, made->event + made->nr_events))
       return made;

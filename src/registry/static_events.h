@@ -56,6 +56,7 @@ class StaticEvents : public EventSource {
   void drop_part(Object* object, Definition* definition);
   void add_sites(Object* object, const patchbay_site* sites, uint64_t nr_sites);
   const SiteProgram* program_for(Definition* definition);
+  static uint64_t first_site(const Definition& definition);
   void show(Definition* definition, const SiteProgram* program);
   Status patch(std::span<Definition* const> changed, const Object* only);
   void note(const std::string& command, const std::string& reason);
