@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+#include "debug_info/calling_convention.h"
+
+#include <dwarf.h>
+
+#include <algorithm>
+
+namespace patchbay {
+namespace {
+
+constexpr unsigned kNrIntegers = 6, kNrVectors = 8;
+constexpr uint64_t kDwarfRegisters[kNrIntegers] = {5, 4, 1, 2, 8, 9};
+
+enum class PassClass : uint8_t { kNone, kInteger, kVector, kMemory };
+
+struct Eightbytes {
+  PassClass parts[2] = {PassClass::kNone, PassClass::kNone};
+  int budget = 4096;  // entries to look at
+  bool is_memory = false;
+
+  void merge(uint64_t offset, uint64_t size, PassClass part) {
+    if (part == PassClass::kMemory || size == 0 || offset + size > 16) {
+      is_memory = true;
+      return;
+    }
+    for (uint64_t i = offset / 8; i <= (offset + size - 1) / 8; i++)
+      if (parts[i] != PassClass::kInteger) parts[i] = part;
+  }
+  void classify(std::optional<Dwarf_Die> type, uint64_t offset, int depth);
+};
+
+void Eightbytes::classify(std::optional<Dwarf_Die> type, uint64_t offset, int depth) {
+  if (--budget < 0 || depth > 16 || is_memory) {
+    is_memory = true;
+    return;
+  }
+  TypeFacts facts = facts_of(type);
+  if (facts.kind == TypeKind::kAggregate) {
+    for (const Member& member : members_of(facts)) {
+      if (!member.has_offset) continue;
+      uint64_t place = member.bit_size ? member.first_bit / 8 : member.offset;
+      if (member.bit_size)
+        merge(offset + place, 1, PassClass::kInteger);
+      else
+        classify(member.type, offset + place, depth + 1);
+    }
+    return;
+  }
+  if (facts.kind == TypeKind::kArray) {
+    uint64_t stride = stride_of(facts), length = stride ? facts.size / stride : 0;
+    if (facts.size > 16) is_memory = true;
+    for (uint64_t i = 0; i < length && !is_memory; i++)
+      classify(element_of(facts), offset + i * stride, depth + 1);
+    return;
+  }
+  bool is_vector = facts.kind == TypeKind::kFloat && facts.size <= 8;
+  bool is_word = facts.kind == TypeKind::kInteger || facts.kind == TypeKind::kEnum ||
+                 facts.kind == TypeKind::kPointer;
+  merge(offset, facts.size,
+        is_vector ? PassClass::kVector : is_word ? PassClass::kInteger : PassClass::kMemory);
+}
+
+// A C++ class whose copy is not the copy of its bytes.
+bool is_passed_by_reference(const TypeFacts& facts) {
+  if (facts.kind != TypeKind::kAggregate || !facts.die) return false;
+  std::optional<uint64_t> convention = number_of(*facts.die, DW_AT_calling_convention);
+  if (convention) return *convention == DW_CC_pass_by_reference;
+  std::string name = name_of(*facts.die);
+  for (Dwarf_Die child : children_of(*facts.die)) {
+    if (::dwarf_tag(&child) == DW_TAG_subprogram && name_of(child).starts_with("~")) return true;
+    if (::dwarf_tag(&child) == DW_TAG_inheritance && number_of(child, DW_AT_virtuality).value_or(0))
+      return true;
+  }
+  return false;
+}
+
+Eightbytes classes_of(std::optional<Dwarf_Die> type) {
+  Eightbytes eightbytes;
+  eightbytes.classify(type, 0, 0);
+  return eightbytes;
+}
+
+class Assigner {
+ public:
+  void skip_integer() { integers_++; }
+  void assign(PassedParameter* parameter);
+
+ private:
+  bool take(const Eightbytes& eightbytes, PassedParameter* parameter);
+  unsigned integers_ = 0, vectors_ = 0;
+  uint64_t stack_ = 0;
+};
+
+bool Assigner::take(const Eightbytes& eightbytes, PassedParameter* parameter) {
+  unsigned integers = integers_, vectors = vectors_;
+  if (eightbytes.is_memory) return false;
+  for (PassClass part : eightbytes.parts) {
+    if (part == PassClass::kInteger)
+      parameter->registers.push_back({false, integers++});
+    else if (part == PassClass::kVector)
+      parameter->registers.push_back({true, vectors++});
+  }
+  bool fits = integers <= kNrIntegers && vectors <= kNrVectors && !parameter->registers.empty();
+  if (!fits) return parameter->registers.clear(), false;
+  integers_ = integers;
+  vectors_ = vectors;
+  return true;
+}
+
+void Assigner::assign(PassedParameter* parameter) {
+  TypeFacts facts = facts_of(parameter->type);
+  Eightbytes eightbytes;
+  parameter->by_reference = is_passed_by_reference(facts);
+  uint64_t size = parameter->by_reference ? 8 : facts.size;
+  if (parameter->by_reference)
+    eightbytes.parts[0] = PassClass::kInteger;
+  else
+    eightbytes = classes_of(parameter->type);
+  bool is_empty = !eightbytes.is_memory && eightbytes.parts[0] == PassClass::kNone;
+  parameter->is_known = size > 0 && !is_empty;
+  if (is_empty) return;  // a class without members is not passed
+  if (take(eightbytes, parameter) || size == 0) return;
+  uint64_t alignment = facts.kind == TypeKind::kFloat && size == 16 ? 16 : 8;
+  stack_ = (stack_ + alignment - 1) / alignment * alignment;
+  parameter->stack_offset = stack_;
+  stack_ += (size + 7) / 8 * 8;
+}
+
+// A concrete entry may list fewer parameters than what it is an instance of.
+Dwarf_Die entry_with_parameters(Dwarf_Die function) {
+  auto count = [](Dwarf_Die die) {
+    std::vector<Dwarf_Die> children = children_of(die);
+    return std::count_if(children.begin(), children.end(), [](Dwarf_Die child) {
+      return ::dwarf_tag(&child) == DW_TAG_formal_parameter;
+    });
+  };
+  Dwarf_Die best = function;
+  for (int depth = 0; depth < 8; depth++) {
+    std::optional<Dwarf_Die> next = reference_of(function, DW_AT_abstract_origin);
+    if (!next) next = reference_of(function, DW_AT_specification);
+    if (!next) break;
+    function = *next;
+    if (count(function) > count(best)) best = function;
+  }
+  return best;
+}
+
+}  // namespace
+
+PassedParameters passed_parameters(Dwarf_Die function) {
+  PassedParameters passed;
+  Assigner assigner;
+  std::optional<Dwarf_Die> result = type_of(function);
+  TypeFacts facts = facts_of(result);
+  bool is_aggregate = facts.kind == TypeKind::kAggregate;
+  passed.has_hidden_result =
+      is_aggregate && (is_passed_by_reference(facts) || classes_of(result).is_memory);
+  if (passed.has_hidden_result) assigner.skip_integer();
+  for (Dwarf_Die child : children_of(entry_with_parameters(function))) {
+    if (::dwarf_tag(&child) != DW_TAG_formal_parameter) continue;
+    PassedParameter parameter;
+    parameter.die = child;
+    parameter.name = name_of(child);
+    parameter.type = type_of(child);
+    assigner.assign(&parameter);
+    passed.parameters.push_back(std::move(parameter));
+  }
+  return passed;
+}
+
+Where place_of(const PassedParameter& parameter, bool at_return) {
+  if (!parameter.is_known) return Where::nowhere("of a type whose size is not known");
+  LoadChain chain;
+  std::vector<Where> parts;
+  for (const PassedParameter::Register& one : parameter.registers) {
+    if (at_return && one.is_vector) return Where::nowhere("not known when the function has returned");
+    chain.start = at_return      ? LoadChain::Start::kArgument
+                  : one.is_vector ? LoadChain::Start::kVector
+                                  : LoadChain::Start::kRegister;
+    chain.number = at_return ? one.index + 1 : one.is_vector ? one.index : kDwarfRegisters[one.index];
+    parts.push_back(Where::value(chain));
+  }
+  if (parts.empty() && at_return) return Where::nowhere("not known when the function has returned");
+  if (parts.empty()) {
+    chain.start = LoadChain::Start::kRegister;
+    chain.number = 7;  // rsp, which points to the return address
+    chain.add = int64_t(8 + parameter.stack_offset);
+    parts.push_back(Where::memory(chain));
+    if (parameter.by_reference) {
+      parts[0].chain.loads.push_back(parts[0].chain.add);
+      parts[0].chain.add = 0;
+    }
+    return parts[0];
+  }
+  if (parameter.by_reference) return Where::memory(parts[0].chain);
+  if (parts.size() == 1) return parts[0];
+  Where where;
+  where.kind = Where::Kind::kPieces;
+  for (Where& part : parts) where.pieces.emplace_back(std::move(part), 8);
+  return where;
+}
+
+Where returned_value(Dwarf_Die function) {
+  std::optional<Dwarf_Die> type = type_of(function);
+  TypeFacts facts = facts_of(type);
+  if (!type || facts.kind == TypeKind::kVoid)
+    return Where::nowhere("nothing: the function returns void");
+  LoadChain chain;
+  chain.start = LoadChain::Start::kReturnValue;
+  Eightbytes eightbytes = classes_of(type);
+  if (facts.kind == TypeKind::kAggregate && (is_passed_by_reference(facts) || eightbytes.is_memory))
+    return Where::memory(chain);
+  if (eightbytes.is_memory || eightbytes.parts[0] == PassClass::kNone)
+    return Where::nowhere("in a register that probes cannot read");
+  auto part = [&](size_t index, bool is_second_of_its_kind) {
+    LoadChain one = chain;
+    if (eightbytes.parts[index] == PassClass::kVector) {
+      one.start = LoadChain::Start::kVector;
+      one.number = is_second_of_its_kind ? 1 : 0;
+    } else if (is_second_of_its_kind) {
+      one.start = LoadChain::Start::kRegister;
+      one.number = 1;  // rdx
+    }
+    return Where::value(one);
+  };
+  if (eightbytes.parts[1] == PassClass::kNone) return part(0, false);
+  Where where;
+  where.kind = Where::Kind::kPieces;
+  where.pieces.emplace_back(part(0, false), 8);
+  where.pieces.emplace_back(part(1, eightbytes.parts[0] == eightbytes.parts[1]), 8);
+  return where;
+}
+
+}  // namespace patchbay

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+//
+// Where the System V convention for x86-64 puts a function's parameters. Debug information of
+// unoptimised code says where they lie after the prologue; at the first byte only the convention
+// knows.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "debug_info/location.h"
+#include "debug_info/probe_type.h"
+
+namespace patchbay {
+
+struct PassedParameter {
+  Dwarf_Die die{};
+  std::string name;
+  std::optional<Dwarf_Die> type;
+  // Registers in order of the value's bytes; both empty: on the stack.
+  struct Register {
+    bool is_vector;
+    unsigned index;  // 0..5 of rdi rsi rdx rcx r8 r9; 0..7 of xmm0 …
+  };
+  std::vector<Register> registers;
+  uint64_t stack_offset = 0;  // from the first argument on the stack
+  bool is_known = true;       // false: the convention does not tell (damaged or foreign type)
+  bool by_reference = false;  // a class with a copy constructor: a pointer is passed
+};
+
+struct PassedParameters {
+  std::vector<PassedParameter> parameters;
+  bool has_hidden_result = false;  // the first register points to where the result goes
+};
+// Of a function's entry, or that of its declaration: whichever lists the parameters.
+PassedParameters passed_parameters(Dwarf_Die function);
+
+// At the function's first byte, or (at_return) as it was there.
+Where place_of(const PassedParameter& parameter, bool at_return);
+
+// The result: in rax, xmm0, or memory that rax points to. kNowhere with why: void, two registers.
+Where returned_value(Dwarf_Die function);
+
+}  // namespace patchbay

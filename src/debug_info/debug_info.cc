@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+#include "debug_info/debug_info.h"
+
+#include <elfutils/libdwelf.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "symbol/debug_file.h"
+
+namespace patchbay {
+namespace {
+
+std::string build_id_of(Elf* elf) {
+  const void* bytes = nullptr;
+  ssize_t size = ::dwelf_elf_gnu_build_id(elf, &bytes);
+  std::string text;
+  constexpr char kDigits[] = "0123456789abcdef";
+  for (ssize_t i = 0; i < size; i++) {
+    uint8_t byte = static_cast<const uint8_t*>(bytes)[i];
+    text += {kDigits[byte >> 4], kDigits[byte & 15]};
+  }
+  return text;
+}
+
+Elf_Scn* find_section(Elf* elf, std::string_view wanted) {
+  size_t names = 0;
+  if (::elf_getshdrstrndx(elf, &names) != 0) return nullptr;
+  for (Elf_Scn* section = nullptr; (section = ::elf_nextscn(elf, section));) {
+    GElf_Shdr header;
+    if (!::gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS) continue;
+    const char* name = ::elf_strptr(elf, names, header.sh_name);
+    if (name && wanted == name) return section;
+  }
+  return nullptr;
+}
+
+bool has_dwarf(Elf* elf) {
+  return find_section(elf, ".debug_info") || find_section(elf, ".zdebug_info");
+}
+
+Result<Elf*> open_elf(const std::string& path, UniqueFd* fd) {
+  fd->reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd->valid()) return sys_error("open " + path, errno);
+  ::elf_version(EV_CURRENT);
+  Elf* elf = ::elf_begin(fd->get(), ELF_C_READ_MMAP, nullptr);
+  GElf_Ehdr header;
+  bool is_ours = elf && ::elf_kind(elf) == ELF_K_ELF && ::gelf_getehdr(elf, &header) &&
+                 header.e_machine == EM_X86_64 && ::gelf_getclass(elf) == ELFCLASS64;
+  if (is_ours) return elf;
+  ::elf_end(elf);
+  return user_error(ENOEXEC, path + " is not a program or library for x86-64.");
+}
+
+// The place for the debug file of a build-id, and what to do: for the sentence of an error.
+std::string how_to_get(const std::string& build_id) {
+  std::string by_id = debug_path_of_build_id(build_id);
+  std::string sentence = build_id.empty() ? "It has no build-id" : "Its build-id is " + build_id;
+  if (!by_id.empty()) sentence += ", its debug file would be " + by_id;
+  return sentence + ". Compile it with -g, or install its package's -dbg or -dbgsym package.";
+}
+
+bool is_wanted(const GElf_Sym& symbol) {
+  unsigned type = GELF_ST_TYPE(symbol.st_info);
+  return symbol.st_shndx != SHN_UNDEF && symbol.st_shndx < SHN_LORESERVE &&
+         (type == STT_FUNC || type == STT_OBJECT || type == STT_NOTYPE);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<DebugInfo>> DebugInfo::open(const std::string& path) {
+  std::unique_ptr<DebugInfo> info(new DebugInfo());
+  PB_TRY(info->open_files(path));
+  return info;
+}
+
+DebugInfo::~DebugInfo() {
+  ::free(frame_);
+  if (eh_frame_) ::dwarf_cfi_end(eh_frame_);
+  if (dwarf_) ::dwarf_end(dwarf_);
+  if (debug_elf_) ::elf_end(debug_elf_);
+  if (elf_) ::elf_end(elf_);
+}
+
+Status DebugInfo::open_files(const std::string& path) {
+  char real[PATH_MAX];
+  if (!::realpath(path.c_str(), real)) return sys_error("open " + path, errno);
+  path_ = debug_path_ = real;
+  name_ = path_.substr(path_.rfind('/') + 1);
+  Result<Elf*> elf = open_elf(path_, &fd_);
+  if (!elf.ok()) return elf.error();
+  elf_ = *elf;
+  size_t count = 0;
+  (void)::elf_getphdrnum(elf_, &count);
+  for (size_t i = 0; i < count; i++) {
+    GElf_Phdr segment;
+    if (::gelf_getphdr(elf_, int(i), &segment)) is_program_ |= segment.p_type == PT_INTERP;
+  }
+  if (!has_dwarf(elf_)) PB_TRY(find_debug_file());
+  dwarf_ = ::dwarf_begin_elf(debug_elf_ ? debug_elf_ : elf_, DWARF_C_READ, nullptr);
+  if (!dwarf_) {
+    return user_error(EINVAL, "The debug information in " + debug_path_ +
+                                  " cannot be read: " + ::dwarf_errmsg(-1) + ".");
+  }
+  read_symbols(elf_);
+  if (debug_elf_) read_symbols(debug_elf_);
+  std::sort(symbols_.begin(), symbols_.end(), [](const auto& a, const auto& b) {
+    return a.address != b.address ? a.address < b.address : a.name < b.name;
+  });
+  return {};
+}
+
+// False, and in *other whose file it is, when the candidate exists and does not belong to us.
+bool DebugInfo::take_debug_file(const std::string& candidate, const char* build_id,
+                                std::string* other) {
+  UniqueFd fd;
+  Result<Elf*> elf = open_elf(candidate, &fd);
+  if (!elf.ok()) return false;
+  std::string found = build_id_of(*elf);
+  if (found != build_id || !has_dwarf(*elf)) {
+    *other = found != build_id
+                 ? candidate + " does not belong to it: the build-id there is " +
+                       (found.empty() ? "none" : found) + ", its own is " +
+                       (*build_id ? build_id : "none") + "."
+                 : candidate + " has no debug information either.";
+    ::elf_end(*elf);
+    return false;
+  }
+  debug_elf_ = *elf;
+  debug_fd_ = std::move(fd);
+  debug_path_ = candidate;
+  return true;
+}
+
+Status DebugInfo::find_debug_file() {
+  std::string build_id = build_id_of(elf_), other;
+  std::string directory = path_.substr(0, path_.rfind('/'));
+  std::vector<std::string> candidates;
+  if (std::string by_id = debug_path_of_build_id(build_id); !by_id.empty())
+    candidates.push_back(by_id);
+  GElf_Word checksum = 0;
+  const char* link = ::dwelf_elf_gnu_debuglink(elf_, &checksum);
+  if (link && *link && std::string_view(link).find('/') == std::string_view::npos) {
+    for (const std::string& place :
+         {directory + "/", directory + "/.debug/", "/usr/lib/debug" + directory + "/"})
+      if (place + link != path_) candidates.push_back(place + link);
+  }
+  for (const std::string& candidate : candidates) {
+    if (take_debug_file(candidate, build_id.c_str(), &other)) return {};
+  }
+  return user_error(ENOENT, path_ + " has no debug information. " +
+                                (other.empty() ? how_to_get(build_id) : other));
+}
+
+std::string_view DebugInfo::section(const char* name) const {
+  Elf_Scn* section = find_section(debug_elf_ ? debug_elf_ : elf_, name);
+  GElf_Shdr header;
+  if (!section || !::gelf_getshdr(section, &header)) return {};
+  if ((header.sh_flags & SHF_COMPRESSED) && ::elf_compress(section, 0, 0) < 0) return {};
+  Elf_Data* data = ::elf_rawdata(section, nullptr);
+  if (!data || !data->d_buf) return {};
+  return {static_cast<const char*>(data->d_buf), data->d_size};
+}
+
+void DebugInfo::read_symbols(Elf* elf) {
+  for (Elf_Scn* section = nullptr; (section = ::elf_nextscn(elf, section));) {
+    GElf_Shdr header;
+    if (!::gelf_getshdr(section, &header)) continue;
+    if (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM) continue;
+    Elf_Data* data = ::elf_getdata(section, nullptr);
+    size_t count = data && header.sh_entsize ? data->d_size / header.sh_entsize : 0;
+    for (size_t i = 0; i < count; i++) {
+      GElf_Sym symbol;
+      if (!::gelf_getsym(data, int(i), &symbol) || !is_wanted(symbol)) continue;
+      const char* text = ::elf_strptr(elf, header.sh_link, symbol.st_name);
+      if (!text || !*text) continue;
+      std::string_view name(text);
+      symbols_.push_back({symbol.st_value, symbol.st_size,
+                          std::string(name.substr(0, name.find('@'))),
+                          GELF_ST_TYPE(symbol.st_info) == STT_FUNC,
+                          GELF_ST_BIND(symbol.st_info) == STB_LOCAL});
+    }
+  }
+}
+
+const ObjectSymbol* DebugInfo::symbol_at(uint64_t address, bool is_function) const {
+  auto end = std::upper_bound(symbols_.begin(), symbols_.end(), address,
+                              [](uint64_t a, const ObjectSymbol& s) { return a < s.address; });
+  const ObjectSymbol* best = nullptr;
+  // Bounded: an array of labels before it would be no reason to look at all symbols.
+  for (size_t steps = 0; end != symbols_.begin() && steps < 4096; steps++) {
+    --end;
+    bool holds = address - end->address < std::max<uint64_t>(end->size, 1);
+    if (end->is_function != is_function || !holds) continue;
+    bool better = !best || (best->address == end->address && best->is_local && !end->is_local);
+    if (best && best->address != end->address) break;
+    if (better) best = &*end;
+  }
+  return best;
+}
+
+size_t DebugInfo::count_symbols(std::string_view name) const {
+  std::vector<uint64_t> found;
+  for (const ObjectSymbol& symbol : symbols_) {
+    if (symbol.name == name && (found.empty() || found.back() != symbol.address))
+      found.push_back(symbol.address);
+  }
+  return found.size();
+}
+
+bool DebugInfo::file_offset(uint64_t address, uint64_t* offset) const {
+  size_t count = 0;
+  (void)::elf_getphdrnum(elf_, &count);
+  for (size_t i = 0; i < count; i++) {
+    GElf_Phdr segment;
+    if (!::gelf_getphdr(elf_, int(i), &segment) || segment.p_type != PT_LOAD) continue;
+    if (address < segment.p_vaddr || address - segment.p_vaddr >= segment.p_memsz) continue;
+    *offset = address - segment.p_vaddr + segment.p_offset;
+    return true;
+  }
+  return false;
+}
+
+std::pair<const Dwarf_Op*, size_t> DebugInfo::frame_address(uint64_t pc) {
+  if (!has_asked_for_frames_) {
+    eh_frame_ = ::dwarf_getcfi_elf(elf_);
+    debug_frame_ = ::dwarf_getcfi(dwarf_);
+    has_asked_for_frames_ = true;
+  }
+  for (Dwarf_CFI* table : {debug_frame_, eh_frame_}) {
+    Dwarf_Frame* frame = nullptr;
+    if (!table || ::dwarf_cfi_addrframe(table, pc, &frame) != 0) continue;
+    ::free(frame_);
+    frame_ = frame;
+    Dwarf_Op* ops = nullptr;
+    size_t count = 0;
+    if (::dwarf_frame_cfa(frame_, &ops, &count) == 0 && count > 0) return {ops, count};
+  }
+  return {nullptr, 0};
+}
+
+}  // namespace patchbay

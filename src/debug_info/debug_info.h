@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+//
+// The debug information (DWARF 4 and 5, through libdw) of one ELF file, for the tool only: nothing
+// of this folder is linked into the agent.
+//
+//   debug_info      the file, its debug file, its symbols and call frame information
+//   unit_index      which units can say something about a name, without reading them all
+//   functions       a function's instances: its own code, and each place it was inlined into
+//   source_lines    addresses of lines, lines of functions
+//   location        a DWARF expression as a chain of loads that a probe can do
+//   variable        variables visible at an address; values step by step: member, element, *
+//   probe_type      types, their names and how a probe shows them
+//   probe_request   `func:3 a->b` taken apart       derive   and turned into plain definitions
+//
+// The bytes are foreign: libdw checks what it reads, and every walk of ours has a bound.
+#pragma once
+
+#include <elfutils/libdw.h>
+#include <gelf.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace patchbay {
+
+struct ObjectSymbol {
+  uint64_t address = 0;
+  uint64_t size = 0;
+  std::string name;  // mangled, without @VERSION
+  bool is_function = false;
+  bool is_local = false;
+};
+
+class DebugInfo {
+ public:
+  // The file at `path` is the one that is loaded; its DWARF may lie in it or in its debug file
+  // (by build-id, or by .gnu_debuglink). The sentence of an error says what is missing, or which
+  // build-ids differ.
+  static Result<std::unique_ptr<DebugInfo>> open(const std::string& path);
+  ~DebugInfo();
+  DebugInfo(const DebugInfo&) = delete;
+  DebugInfo& operator=(const DebugInfo&) = delete;
+
+  const std::string& path() const { return path_; }              // absolute
+  const std::string& name() const { return name_; }              // base name
+  const std::string& debug_path() const { return debug_path_; }  // where the DWARF is
+  bool is_program() const { return is_program_; }                // it asks for a dynamic linker
+
+  Dwarf* dwarf() const { return dwarf_; }
+  // A section of the file with the DWARF, decompressed; empty when it has none.
+  std::string_view section(const char* name) const;
+  // Sorted by address; functions and data.
+  const std::vector<ObjectSymbol>& symbols() const { return symbols_; }
+  // The symbol of this kind that contains the address; null when there is none.
+  const ObjectSymbol* symbol_at(uint64_t address, bool is_function) const;
+  // How many different addresses the name stands for.
+  size_t count_symbols(std::string_view name) const;
+  // Where an address lies in the file, also when it is only in memory (.bss): as if the segment
+  // went on. False for an address in no segment.
+  bool file_offset(uint64_t address, uint64_t* offset) const;
+  // The canonical frame address at `pc` as operations of DWARF; none when it is not known. They
+  // stay valid until the next call.
+  std::pair<const Dwarf_Op*, size_t> frame_address(uint64_t pc);
+
+ private:
+  DebugInfo() = default;
+  Status open_files(const std::string& path);
+  Status find_debug_file();
+  bool take_debug_file(const std::string& candidate, const char* build_id, std::string* other);
+  void read_symbols(Elf* elf);
+
+  std::string path_, name_, debug_path_;
+  bool is_program_ = false;
+  UniqueFd fd_, debug_fd_;
+  Elf* elf_ = nullptr;
+  Elf* debug_elf_ = nullptr;  // null: elf_
+  Dwarf* dwarf_ = nullptr;
+  Dwarf_CFI *eh_frame_ = nullptr, *debug_frame_ = nullptr;
+  bool has_asked_for_frames_ = false;
+  Dwarf_Frame* frame_ = nullptr;
+  std::vector<ObjectSymbol> symbols_;
+};
+
+}  // namespace patchbay

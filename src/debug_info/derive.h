@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+//
+// From what somebody types to the plain definitions that the agent takes:
+//
+//   work:3 n item->name    p:probe_calls/work_L3 calls:work+18 n=-20(%bp):s32 name=+0(+8(%bx)):string
+//
+// A place is LIB:SYM+OFF; PATH:0xOFFSET where no symbol names it. Several places of one request
+// (inlined copies, clones) are several definitions of one event.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "debug_info/debug_info.h"
+#include "debug_info/functions.h"
+#include "debug_info/probe_request.h"
+#include "debug_info/source_lines.h"
+#include "debug_info/unit_index.h"
+#include "debug_info/variable.h"
+
+namespace patchbay {
+
+struct DerivedProbe {
+  std::string group, event;
+  std::vector<std::string> places;     // with the arguments: "calls:work+18 n=-20(%bp):s32"
+  bool on_return = false;
+  std::vector<std::string> notes;      // what a person should know
+  // The lines to write, with the event's name (which may get another one than was derived).
+  std::vector<std::string> definitions(const std::string& as_event) const;
+};
+
+struct FunctionLines {
+  std::string function, file;
+  int first = 0;
+  std::vector<int> lines;  // those that can be probed, counted in the file
+  int last = 0;
+};
+
+struct VisibleVariables {
+  std::string place;  // "work+18"
+  struct Row {
+    std::string type, name, fetch;  // fetch empty: it cannot be fetched
+    std::string why;
+  };
+  std::vector<Row> rows;
+};
+
+class SourceProbes {
+ public:
+  static Result<std::unique_ptr<SourceProbes>> open(const std::string& path);
+
+  Result<DerivedProbe> derive(const ProbeRequest& request);
+  // `func(int n, string name)` as function_events takes it, from `func`. `notes`: parameters that
+  // it cannot have.
+  Result<std::string> function_event(std::string_view function, std::vector<std::string>* notes);
+  // Of a function, or (FILE:LINE) of the function that is there.
+  Result<FunctionLines> lines(const ProbeRequest& request);
+  Result<std::vector<VisibleVariables>> variables(const ProbeRequest& request);
+  std::vector<std::string> functions() { return finder_.names(); }
+  const DebugInfo& info() const { return *info_; }
+
+ private:
+  struct Site {
+    FunctionInstance instance;
+    uint64_t address = 0;
+  };
+  using Arguments = std::vector<FetchArgument>;
+  explicit SourceProbes(std::unique_ptr<DebugInfo> info);
+  Result<std::vector<Site>> sites_of(const ProbeRequest& request);
+  Result<std::vector<Site>> sites_of_line(const ProbeRequest& request);
+  Result<std::vector<Site>> sites_of_pattern(const ProbeRequest& request);
+  Result<std::vector<Site>> sites_in_file(const ProbeRequest& request);
+  ProbePoint point_of(const Site& site, bool on_return) const;
+  bool can_name(const Site& site, bool on_return) const;
+  std::string place_text(const Site& site, bool by_file) const;
+  std::string shown_place(uint64_t address) const;
+  AddressText address_text(bool by_file) const;
+  Result<Arguments> arguments_of(const ProbeRequest& request, const Site& site, bool by_file,
+                                 DerivedProbe* probe);
+  Status add_argument(const ProbeRequestArgument& argument, VariableReader& reader,
+                      Arguments* arguments, DerivedProbe* probe);
+  void add_all(const ProbeRequestArgument& argument, VariableReader& reader, Arguments* arguments,
+               DerivedProbe* probe);
+  Result<std::string> arguments_text(const ProbeRequest& request, const Site& site, bool* by_file,
+                                     std::string* kinds, DerivedProbe* probe);
+  void name_probe(const ProbeRequest& request, const Site& site, DerivedProbe* probe) const;
+
+  std::unique_ptr<DebugInfo> info_;
+  UnitIndex index_;
+  FunctionFinder finder_;
+  SourceLines lines_;
+};
+
+}  // namespace patchbay

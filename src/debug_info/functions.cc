@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: MIT
+#include "debug_info/functions.h"
+
+#include <dwarf.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <set>
+
+#include "symbol/demangled_name.h"
+#include "symbol/symbol.h"
+
+namespace patchbay {
+namespace {
+
+constexpr size_t kMaxBytesForNames = 96 << 20;  // of .debug_info, read for near matches
+
+// The name behind the last "::" that is outside of brackets.
+std::string last_component(std::string_view name) {
+  int depth = 0;
+  size_t begin = 0;
+  for (size_t i = 0; i + 1 < name.size(); i++) {
+    if (name.substr(i).starts_with("operator")) break;
+    depth += (name[i] == '<' || name[i] == '(') - (name[i] == '>' || name[i] == ')');
+    if (depth == 0 && name[i] == ':' && name[i + 1] == ':') begin = i + 2;
+  }
+  return std::string(name.substr(begin));
+}
+
+bool ends_as(const std::string& whole, const std::string& end) {
+  return whole == end || whole.ends_with("::" + end);
+}
+
+std::string scope_name(Dwarf_Die die) {
+  std::string name = name_of(die);
+  return name.empty() && ::dwarf_tag(&die) == DW_TAG_namespace ? "(anonymous namespace)" : name;
+}
+
+bool is_scope(int tag) {
+  return tag == DW_TAG_namespace || tag == DW_TAG_class_type || tag == DW_TAG_structure_type ||
+         tag == DW_TAG_union_type || tag == DW_TAG_module;
+}
+
+bool has_code(Dwarf_Die die) { return entry_of(die).has_value(); }
+
+std::string linkage_name(Dwarf_Die die) {
+  std::string name = text_of(die, DW_AT_linkage_name);
+  return name.empty() ? text_of(die, DW_AT_MIPS_linkage_name) : name;
+}
+
+// `.part.` is what remained of a function that was inlined in part: its entry is not the
+// function's.
+bool is_remainder(const DebugInfo& info, uint64_t entry) {
+  const ObjectSymbol* symbol = info.symbol_at(entry, true);
+  return symbol && symbol->address == entry && symbol->name.find(".part.") != std::string::npos;
+}
+
+}  // namespace
+
+bool is_file(std::string_view path, std::string_view asked) {
+  return path == asked || (path.ends_with(asked) && path.size() > asked.size() &&
+                           path[path.size() - asked.size() - 1] == '/');
+}
+
+bool FunctionFinder::is_in_file(Dwarf_Die die) const {
+  if (file_.empty()) return true;
+  const char* file = ::dwarf_decl_file(&die);
+  return file && is_file(file, file_);
+}
+
+bool FunctionFinder::matches(Dwarf_Die die, const std::string& qualified) const {
+  if (asked_.starts_with("_Z")) return linkage_name(die) == asked_;
+  std::string whole = squeeze(qualified);
+  bool is_it = ends_as(whole, name_) || ends_as(squeeze(without_template_arguments(whole)), name_);
+  if (!is_it || parameters_.empty()) return is_it;
+  std::string linkage = linkage_name(die);
+  std::string text = demangle(linkage, true);
+  return canonical_parameters(split_demangled(text).parameters) == parameters_;
+}
+
+void FunctionFinder::visit_function(Dwarf_Die die, const Scope& scope) {
+  bool is_inlined = ::dwarf_tag(&die) == DW_TAG_inlined_subroutine;
+  if (is_inlined || has_code(die)) codes_.push_back({die, is_inlined ? scope.concrete : die});
+  Dwarf_Die declaration = declaration_of(die);
+  if (is_inlined || !same_entry(declaration, die)) return;
+  std::string name = name_of(die);
+  bool may_be = name.starts_with(last_) || name == last_;
+  if (!may_be) return;
+  std::string qualified = scope.name.empty() ? name : scope.name + "::" + name;
+  if (matches(die, qualified)) declarations_.emplace(die.addr, qualified);
+}
+
+void FunctionFinder::walk(Dwarf_Die die, const Scope& scope) {
+  if (scope.depth > kMaxDepth) return;
+  Dwarf_Die child;
+  if (::dwarf_child(&die, &child) != 0) return;
+  size_t count = 0;
+  do {
+    int tag = ::dwarf_tag(&child);
+    bool is_function = tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
+    if (is_function) visit_function(child, scope);
+    if (is_scope(tag)) {
+      std::string name = scope_name(child);
+      walk(child, {scope.name.empty() || name.empty() ? scope.name + name
+                                                      : scope.name + "::" + name,
+                   scope.concrete, scope.depth + 1});
+    } else if (is_function || tag == DW_TAG_lexical_block) {
+      Dwarf_Die concrete = tag == DW_TAG_subprogram ? child : scope.concrete;
+      std::string name = tag == DW_TAG_subprogram ? name_of(child) : "";
+      walk(child, {name.empty() ? scope.name : name, concrete, scope.depth + 1});
+    }
+  } while (++count < kMaxChildren && ::dwarf_siblingof(&child, &child) == 0);
+}
+
+void FunctionFinder::collect(std::vector<FunctionInstance>* found) const {
+  for (const Code& code : codes_) {
+    Dwarf_Die declaration = declaration_of(code.die);
+    auto match = declarations_.find(declaration.addr);
+    if (match == declarations_.end()) continue;
+    std::optional<uint64_t> entry = entry_of(code.die);
+    if (!entry) continue;
+    bool is_there = is_in_file(code.die) || is_in_file(declaration);
+    if (!is_there) continue;
+    bool is_inlined = !same_entry(code.die, code.concrete);
+    if (is_inlined && !code.concrete.addr) continue;
+    found->push_back({code.die, code.concrete, is_inlined, *entry, match->second});
+  }
+  std::sort(found->begin(), found->end(), [](const auto& a, const auto& b) {
+    return a.entry != b.entry ? a.entry < b.entry : a.is_inlined < b.is_inlined;
+  });
+  auto same = [](const auto& a, const auto& b) {
+    return a.entry == b.entry && a.is_inlined == b.is_inlined;
+  };
+  found->erase(std::unique(found->begin(), found->end(), same), found->end());
+}
+
+// A whole name is preferred to one that only ends so; several different ones are a mistake.
+Status FunctionFinder::check_one_name(std::vector<FunctionInstance>* found) const {
+  auto bare = [](const std::string& name) { return squeeze(without_template_arguments(name)); };
+  auto is_whole = [&](const FunctionInstance& one) {
+    return squeeze(one.name) == name_ || bare(one.name) == name_;
+  };
+  if (asked_.starts_with("_Z")) return {};
+  if (std::any_of(found->begin(), found->end(), is_whole))
+    std::erase_if(*found, [&](const FunctionInstance& one) { return !is_whole(one); });
+  std::set<std::string> names;
+  for (const FunctionInstance& one : *found) names.insert(bare(one.name));
+  if (names.size() < 2) return {};
+  std::string sentence = "'" + asked_ + "' can mean " + std::to_string(names.size()) + " functions:";
+  size_t shown = 0;
+  for (const std::string& name : names) {
+    if (shown++ < 5) sentence += (shown == 1 ? " " : ", ") + name;
+  }
+  return user_error(EINVAL, sentence + (names.size() > 5 ? ", ..." : "") +
+                                "; write the whole name.");
+}
+
+Error FunctionFinder::no_function() {
+  if (!declarations_.empty() && !file_.empty() && has_other_file_)
+    return user_error(ENOENT, "The function '" + asked_ + "' of " + info_.name() +
+                                  " does not stand in a file " + file_ + ".");
+  if (!declarations_.empty()) {
+    return user_error(ENOENT, "The function '" + asked_ + "' is declared in " + info_.name() +
+                                  ", but has no code there: it is defined in another object, or "
+                                  "the compiler has left it out.");
+  }
+  std::string sentence = "There is no function '" + asked_ + "' in the debug information of " +
+                         info_.name();
+  std::vector<std::string> all = names();
+  std::vector<std::string_view> candidates;
+  bool is_qualified = name_.find("::") != std::string::npos;
+  for (const std::string& name : all) {
+    size_t last = is_qualified ? std::string::npos : name.rfind("::");
+    candidates.push_back(last == std::string::npos ? std::string_view(name)
+                                                   : std::string_view(name).substr(last + 2));
+  }
+  std::vector<std::string> near = near_matches(name_, candidates);
+  for (size_t i = 0; i < near.size(); i++) sentence += (i ? ", " : "; near: ") + near[i];
+  return user_error(ENOENT, sentence + ".");
+}
+
+Result<std::vector<FunctionInstance>> FunctionFinder::find(std::string_view name,
+                                                           std::string_view file) {
+  asked_ = name;
+  file_ = file;
+  declarations_.clear();
+  codes_.clear();
+  std::string text = demangle(asked_, true);
+  DemangledName parts = split_demangled(text);
+  name_ = squeeze(parts.name.empty() ? text : parts.name);
+  parameters_ = parts.parameters.empty() ? "" : canonical_parameters(parts.parameters);
+  if (name_.starts_with("::")) name_.erase(0, 2);
+  last_ = last_component(name_);
+  std::set<void*> walked;
+  for (const Dwarf_Die& unit : index_.naming(last_)) {
+    walked.insert(unit.addr);
+    walk(unit, {});
+  }
+  std::unordered_set<uint64_t> offsets;
+  for (const auto& [address, qualified] : declarations_) {
+    Dwarf_Die die;
+    if (::dwarf_die_addr_die(info_.dwarf(), address, &die)) offsets.insert(::dwarf_dieoffset(&die));
+  }
+  for (const Dwarf_Die& unit : index_.referring(offsets)) {
+    if (walked.insert(unit.addr).second) walk(unit, {});
+  }
+  std::vector<FunctionInstance> found;
+  collect(&found);
+  has_other_file_ = found.empty() && !file_.empty();
+  if (found.empty()) return no_function();
+  PB_TRY(check_one_name(&found));
+  if (found.size() > 1)
+    std::erase_if(found, [&](const FunctionInstance& one) {
+      return !one.is_inlined && is_remainder(info_, one.entry);
+    });
+  return found;
+}
+
+std::optional<FunctionInstance> FunctionFinder::innermost(Dwarf_Die unit, uint64_t pc) {
+  codes_.clear();
+  declarations_.clear();
+  last_ = std::string(1, '\0');
+  walk(unit, {});
+  std::optional<FunctionInstance> best;
+  for (const Code& code : codes_) {  // outer ones come first
+    if (!holds(code.die, pc)) continue;
+    bool is_inlined = !same_entry(code.die, code.concrete);
+    best = FunctionInstance{code.die, code.concrete, is_inlined, entry_of(code.die).value_or(pc),
+                            name_of(code.die)};
+  }
+  return best;
+}
+
+void FunctionFinder::walk_names(Dwarf_Die die, const std::string& scope, int depth,
+                                std::vector<std::string>* names) {
+  if (depth > kMaxDepth) return;
+  for (Dwarf_Die child : children_of(die)) {
+    int tag = ::dwarf_tag(&child);
+    if (is_scope(tag)) {
+      std::string name = scope_name(child);
+      walk_names(child, scope.empty() ? name : scope + "::" + name, depth + 1, names);
+    } else if (tag == DW_TAG_subprogram && (has_code(child) || number_of(child, DW_AT_inline))) {
+      std::string linkage = linkage_name(child), name = name_of(child);
+      if (linkage.starts_with("_Z")) name = demangle(linkage, false);
+      else if (!scope.empty() && !name.empty()) name = scope + "::" + name;
+      if (!name.empty()) names->push_back(name);
+    }
+  }
+}
+
+std::vector<std::string> FunctionFinder::names() {
+  std::vector<std::string> names;
+  if (info_.section(".debug_info").size() <= kMaxBytesForNames) {
+    for (const Dwarf_Die& unit : index_.all()) walk_names(unit, "", 0, &names);
+  } else {
+    for (const ObjectSymbol& symbol : info_.symbols())
+      if (symbol.is_function) names.push_back(demangle(symbol.name, false));
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+}  // namespace patchbay

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+//
+// Functions by name: each piece of code that is one. A function's own code is an instance, and so
+// is each copy of it that was inlined somewhere, each clone that the optimiser made.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "debug_info/debug_info.h"
+#include "debug_info/die.h"
+#include "debug_info/unit_index.h"
+
+namespace patchbay {
+
+struct FunctionInstance {
+  Dwarf_Die die{};       // DW_TAG_subprogram with code, or DW_TAG_inlined_subroutine
+  Dwarf_Die concrete{};  // the subprogram whose code it lies in; die itself if not inlined
+  bool is_inlined = false;
+  uint64_t entry = 0;
+  std::string name;  // ns::Class::function, without parameters
+};
+
+class FunctionFinder {
+ public:
+  FunctionFinder(const DebugInfo& info, const UnitIndex& index) : info_(info), index_(index) {}
+
+  // `name`: function, ns::Class::function, with or without a parameter list, or mangled. `file`:
+  // the end of the path of the source file that declares it; empty: any. Sorted by address. An
+  // error says what is wrong with the function, or what names are near.
+  Result<std::vector<FunctionInstance>> find(std::string_view name, std::string_view file);
+  // The innermost instance in a unit whose code has the address.
+  std::optional<FunctionInstance> innermost(Dwarf_Die unit, uint64_t pc);
+  // All functions with code, as they are shown, sorted.
+  std::vector<std::string> names();
+
+ private:
+  struct Scope {
+    std::string name;
+    Dwarf_Die concrete{};
+    int depth = 0;
+  };
+  struct Code {
+    Dwarf_Die die, concrete;
+  };
+  void walk(Dwarf_Die die, const Scope& scope);
+  void visit_function(Dwarf_Die die, const Scope& scope);
+  void walk_names(Dwarf_Die die, const std::string& scope, int depth,
+                  std::vector<std::string>* names);
+  bool matches(Dwarf_Die die, const std::string& qualified) const;
+  bool is_in_file(Dwarf_Die die) const;
+  void collect(std::vector<FunctionInstance>* found) const;
+  Status check_one_name(std::vector<FunctionInstance>* found) const;
+  Error no_function();
+
+  const DebugInfo& info_;
+  const UnitIndex& index_;
+  // Of the question:
+  std::string asked_, name_, last_, parameters_, file_;
+  std::unordered_map<void*, std::string> declarations_;  // that match -> qualified name
+  std::vector<Code> codes_;
+  bool has_other_file_ = false;
+};
+
+// Whether `path` is the file that somebody means by `asked`: equal, or equal behind a '/'.
+bool is_file(std::string_view path, std::string_view asked);
+
+}  // namespace patchbay

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+//
+// Where a value is, as a probe can fetch it: DWARF's stack machine is run over symbols instead of
+// numbers. What comes out is a chain: a register (or a constant, a variable's address …), then
+// "add and load" any number of times, then an addition.
+//
+//   DW_OP_fbreg -40; deref; plus 8    ->  memory at  8 + load(-24 + %bp)   +8(-24(%bp))
+//
+// What does not fit (a sum of two registers, a value that was computed) is nowhere, with the
+// reason.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "debug_info/debug_info.h"
+#include "debug_info/die.h"
+
+namespace patchbay {
+
+struct LoadChain {
+  enum class Start : uint8_t {
+    kRegister,     // number as in DWARF: 0..15, 16 = ip
+    kVector,       // xmm register
+    kConstant,     // number
+    kAddress,      // of the object's memory, before it is loaded somewhere
+    kReturnValue,  // $retval
+    kArgument,     // $argN, in a return probe
+  };
+  Start start = Start::kConstant;
+  uint64_t number = 0;
+  std::vector<int64_t> loads;  // v = load(v + loads[i])
+  int64_t add = 0;             // and then v + add
+  unsigned width = 64;         // only so many low bits are the value
+
+  bool is_constant() const { return start == Start::kConstant && loads.empty(); }
+  uint64_t constant() const { return number + uint64_t(add); }
+};
+
+struct Where {
+  enum class Kind : uint8_t {
+    kMemory,     // chain is its address
+    kValue,      // chain is its value, from bit first_bit on
+    kBytes,      // a constant
+    kPieces,     // several places, each so many bytes
+    kPointerTo,  // a pointer that exists no more, to a variable that does
+    kNowhere,    // why
+  };
+  Kind kind = Kind::kNowhere;
+  LoadChain chain;
+  unsigned first_bit = 0;
+  std::string bytes;
+  std::vector<std::pair<Where, uint64_t>> pieces;
+  std::optional<Dwarf_Die> target;  // kPointerTo, with target_offset
+  int64_t target_offset = 0;
+  std::string why;
+
+  static Where nowhere(std::string why);
+  static Where memory(LoadChain chain);
+  static Where value(LoadChain chain);
+};
+inline constexpr const char kOptimizedOut[] = "optimized out at this place";
+
+// The place at which locations are asked for.
+struct ProbePoint {
+  uint64_t pc = 0;
+  Dwarf_Die function{};  // DW_TAG_subprogram with the code, or DW_TAG_inlined_subroutine
+  Dwarf_Die concrete{};  // the subprogram whose frame it is
+  bool is_inlined = false;
+  bool at_entry = false;   // at the first byte of a function that is not inlined
+  bool at_return = false;  // behind its return: no registers, but $retval and $argN
+};
+
+// The location that an attribute (DW_AT_location, DW_AT_frame_base …) gives for point.pc.
+Where read_location(DebugInfo& info, const ProbePoint& point, Dwarf_Attribute attribute);
+// Of a variable, parameter or constant: DW_AT_location, else DW_AT_const_value.
+Where read_variable(DebugInfo& info, const ProbePoint& point, Dwarf_Die variable);
+
+// Bytes [offset, offset + size) of what is there.
+Where part_of(const Where& whole, uint64_t offset, uint64_t size);
+// What a pointer of 8 bytes that is there points to.
+Where pointee_of(DebugInfo& info, const ProbePoint& point, const Where& pointer);
+
+// `address_text` writes "@SYM+OFF" for an address of the object; nothing when there is no way.
+using AddressText = std::function<std::optional<std::string>(uint64_t address)>;
+// "+8(%sp)", "@counter+4", "%di", "\\42" … of kMemory and kValue; an error says why not.
+Result<std::string> fetch_text(const Where& where, const AddressText& address_text);
+
+}  // namespace patchbay

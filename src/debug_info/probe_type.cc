@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: MIT
+#include "debug_info/probe_type.h"
+
+#include <dwarf.h>
+
+#include <algorithm>
+#include <functional>
+
+namespace patchbay {
+namespace {
+
+constexpr int kMaxMembers = 10000;  // that one question looks at; damaged types lead in circles
+
+bool is_wrapper(int tag) {
+  return tag == DW_TAG_typedef || tag == DW_TAG_const_type || tag == DW_TAG_volatile_type ||
+         tag == DW_TAG_restrict_type || tag == DW_TAG_atomic_type || tag == DW_TAG_immutable_type;
+}
+
+bool is_aggregate(int tag) {
+  return tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type;
+}
+
+TypeKind kind_of(int tag) {
+  switch (tag) {
+    case DW_TAG_base_type:
+      return TypeKind::kInteger;
+    case DW_TAG_enumeration_type:
+      return TypeKind::kEnum;
+    case DW_TAG_pointer_type:
+    case DW_TAG_reference_type:
+    case DW_TAG_rvalue_reference_type:
+      return TypeKind::kPointer;
+    case DW_TAG_structure_type:
+    case DW_TAG_class_type:
+    case DW_TAG_union_type:
+      return TypeKind::kAggregate;
+    case DW_TAG_array_type:
+      return TypeKind::kArray;
+    case DW_TAG_subroutine_type:
+      return TypeKind::kFunction;
+    default:
+      return TypeKind::kOther;
+  }
+}
+
+void take_encoding(Dwarf_Die die, TypeFacts* facts) {
+  uint64_t encoding = number_of(die, DW_AT_encoding).value_or(0);
+  facts->is_bool = encoding == DW_ATE_boolean;
+  facts->is_character = encoding == DW_ATE_signed_char || encoding == DW_ATE_unsigned_char;
+  facts->is_plain_char = facts->is_character && name_of(die) == "char";
+  facts->is_signed = encoding == DW_ATE_signed || encoding == DW_ATE_signed_char;
+  if (encoding == DW_ATE_float) facts->kind = TypeKind::kFloat;
+  if (encoding == DW_ATE_complex_float || encoding == DW_ATE_decimal_float)
+    facts->kind = TypeKind::kOther;
+}
+
+// An enum is signed unless its underlying type says otherwise.
+bool is_signed_enum(Dwarf_Die die) {
+  std::optional<Dwarf_Die> underlying = type_of(die);
+  if (!underlying) return true;
+  return facts_of(underlying).is_signed;
+}
+
+// A declaration `struct node;` of this unit: the definition of the same name beside it.
+Dwarf_Die definition_of(Dwarf_Die die) {
+  Dwarf_Die unit;
+  std::string name = name_of(die);
+  if (!flag_of(die, DW_AT_declaration) || name.empty() ||
+      !::dwarf_diecu(&die, &unit, nullptr, nullptr))
+    return die;
+  for (Dwarf_Die child : children_of(unit)) {
+    bool is_it = is_aggregate(::dwarf_tag(&child)) && !flag_of(child, DW_AT_declaration) &&
+                 name_of(child) == name;
+    if (is_it) return child;
+  }
+  return die;
+}
+
+std::string name_with_scope(Dwarf_Die die) {
+  Dwarf_Die* scopes = nullptr;
+  std::string name = name_of(die);
+  int count = ::dwarf_getscopes_die(&die, &scopes);
+  for (int i = 1; i < count; i++) {
+    int tag = ::dwarf_tag(&scopes[i]);
+    if (tag != DW_TAG_namespace && !is_aggregate(tag)) break;
+    std::string scope = name_of(scopes[i]);
+    name = (scope.empty() ? "(anonymous)" : scope) + "::" + name;
+  }
+  if (count > 0) ::free(scopes);
+  return name;
+}
+
+std::string keyword_of(Dwarf_Die die, int tag) {
+  Dwarf_Die unit;
+  bool is_c = ::dwarf_diecu(&die, &unit, nullptr, nullptr) &&
+              (::dwarf_srclang(&unit) == DW_LANG_C99 || ::dwarf_srclang(&unit) == DW_LANG_C11 ||
+               ::dwarf_srclang(&unit) == DW_LANG_C89 || ::dwarf_srclang(&unit) == DW_LANG_C);
+  if (!is_c) return "";
+  return tag == DW_TAG_enumeration_type ? "enum " : tag == DW_TAG_union_type ? "union " : "struct ";
+}
+
+std::string named(std::optional<Dwarf_Die> type, int depth) {
+  if (!type) return "void";
+  if (depth > kMaxDepth) return "?";
+  Dwarf_Die die = *type;
+  int tag = ::dwarf_tag(&die);
+  std::string name = name_of(die);
+  auto inner = [&] { return named(type_of(die), depth + 1); };
+  switch (tag) {
+    case DW_TAG_pointer_type:
+      return inner() + "*";
+    case DW_TAG_reference_type:
+      return inner() + "&";
+    case DW_TAG_rvalue_reference_type:
+      return inner() + "&&";
+    case DW_TAG_const_type:
+      return "const " + inner();
+    case DW_TAG_volatile_type:
+      return "volatile " + inner();
+    case DW_TAG_restrict_type:
+    case DW_TAG_atomic_type:
+      return inner();
+    case DW_TAG_subroutine_type:
+      return inner() + "()";
+    case DW_TAG_array_type: {
+      std::string text = inner();
+      for (const auto& length : lengths_of(facts_of(type)))
+        text += "[" + (length ? std::to_string(*length) : "") + "]";
+      return text;
+    }
+    case DW_TAG_structure_type:
+    case DW_TAG_class_type:
+    case DW_TAG_union_type:
+    case DW_TAG_enumeration_type:
+      if (name.empty()) return keyword_of(die, tag) + "(anonymous)";
+      return keyword_of(die, tag) + name_with_scope(die);
+    default:
+      return name.empty() ? "?" : name;
+  }
+}
+
+uint64_t member_offset(Dwarf_Die die, bool* is_known) {
+  Dwarf_Attribute attribute;
+  Dwarf_Word number = 0;
+  if (!::dwarf_attr(&die, DW_AT_data_member_location, &attribute)) return 0;
+  if (::dwarf_formudata(&attribute, &number) == 0) return number;
+  Dwarf_Op* ops = nullptr;
+  size_t count = 0;
+  bool is_plain = ::dwarf_getlocation(&attribute, &ops, &count) == 0 && count == 1 &&
+                  ops[0].atom == DW_OP_plus_uconst;
+  if (!is_plain) *is_known = false;
+  return is_plain ? ops[0].number : 0;
+}
+
+Member member_from(Dwarf_Die die, uint64_t base) {
+  Member member;
+  member.type = type_of(die);
+  member.offset = base + member_offset(die, &member.has_offset);
+  member.bit_size = unsigned(std::min<uint64_t>(number_of(die, DW_AT_bit_size).value_or(0), 64));
+  if (!member.bit_size) return member;
+  if (std::optional<uint64_t> bit = number_of(die, DW_AT_data_bit_offset)) {
+    member.first_bit = base * 8 + *bit;
+  } else {
+    // Before DWARF 4: counted from the most significant bit of a storage unit.
+    uint64_t storage = number_of(die, DW_AT_byte_size).value_or(facts_of(member.type).size) * 8;
+    uint64_t from_top = number_of(die, DW_AT_bit_offset).value_or(0);
+    member.first_bit = member.offset * 8 + storage - from_top - member.bit_size;
+  }
+  return member;
+}
+
+// Calls back with each data member (its name may be empty for a base class's place) until it
+// returns true.
+using Visit = std::function<bool(const std::string& name, const Member& member)>;
+bool visit_members(Dwarf_Die aggregate, uint64_t base, bool has_offset, int depth, int* budget,
+                   const Visit& visit) {
+  if (depth > 16) return false;
+  for (Dwarf_Die child : children_of(aggregate)) {
+    int tag = ::dwarf_tag(&child);
+    if (tag != DW_TAG_member && tag != DW_TAG_inheritance) continue;
+    if (--*budget < 0) return true;
+    Member member = member_from(child, base);
+    member.has_offset &= has_offset && !flag_of(child, DW_AT_external) &&
+                         !flag_of(child, DW_AT_declaration);
+    std::string name = name_of(child);
+    TypeFacts facts = facts_of(member.type);
+    bool is_inside = name.empty() || tag == DW_TAG_inheritance;
+    if (is_inside && facts.kind == TypeKind::kAggregate && facts.die) {
+      if (visit_members(*facts.die, member.offset, member.has_offset, depth + 1, budget, visit))
+        return true;
+    } else if (visit(name, member)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+TypeFacts facts_of(std::optional<Dwarf_Die> type) {
+  TypeFacts facts;
+  for (int depth = 0; type && is_wrapper(::dwarf_tag(&*type)); depth++) {
+    if (depth > kMaxDepth) return facts;
+    type = type_of(*type);
+  }
+  if (!type) return facts;
+  int tag = ::dwarf_tag(&*type);
+  facts.kind = kind_of(tag);
+  facts.die = facts.kind == TypeKind::kAggregate ? definition_of(*type) : *type;
+  facts.size = number_of(*facts.die, DW_AT_byte_size).value_or(0);
+  facts.is_reference = facts.kind == TypeKind::kPointer && tag != DW_TAG_pointer_type;
+  if (facts.kind == TypeKind::kPointer) facts.size = 8;
+  if (tag == DW_TAG_base_type) take_encoding(*type, &facts);
+  if (facts.kind == TypeKind::kEnum) facts.is_signed = is_signed_enum(*type);
+  if (facts.kind == TypeKind::kArray) {
+    Dwarf_Word size = 0;
+    if (::dwarf_aggregate_size(&*type, &size) == 0) facts.size = size;
+  }
+  return facts;
+}
+
+std::string type_name(std::optional<Dwarf_Die> type) { return named(type, 0); }
+
+std::string scalar_type(const TypeFacts& facts) {
+  bool is_word = facts.size == 1 || facts.size == 2 || facts.size == 4 || facts.size == 8;
+  if (!is_word) return "";
+  std::string bits = std::to_string(facts.size * 8);
+  switch (facts.kind) {
+    case TypeKind::kInteger:
+      if (facts.is_plain_char) return "char";
+      return (facts.is_signed ? "s" : "u") + bits;
+    case TypeKind::kEnum:
+      return (facts.is_signed ? "s" : "u") + bits;
+    case TypeKind::kFloat:
+    case TypeKind::kPointer:
+      return "x" + bits;
+    default:
+      return "";
+  }
+}
+
+std::optional<Dwarf_Die> element_of(const TypeFacts& facts) {
+  return facts.die ? type_of(*facts.die) : std::nullopt;
+}
+
+std::vector<std::optional<uint64_t>> lengths_of(const TypeFacts& array) {
+  std::vector<std::optional<uint64_t>> lengths;
+  if (!array.die || array.kind != TypeKind::kArray) return lengths;
+  for (Dwarf_Die child : children_of(*array.die)) {
+    if (::dwarf_tag(&child) != DW_TAG_subrange_type || lengths.size() > 16) continue;
+    std::optional<uint64_t> length = number_of(child, DW_AT_count);
+    std::optional<uint64_t> last = number_of(child, DW_AT_upper_bound);
+    if (!length && last && *last < UINT32_MAX) length = *last + 1;
+    lengths.push_back(length);
+  }
+  return lengths;
+}
+
+std::optional<uint64_t> length_of(const TypeFacts& array) {
+  std::vector<std::optional<uint64_t>> lengths = lengths_of(array);
+  return lengths.empty() ? std::nullopt : lengths.front();
+}
+
+size_t dimensions_of(const TypeFacts& array) { return lengths_of(array).size(); }
+
+uint64_t stride_of(const TypeFacts& array) {
+  if (array.kind != TypeKind::kArray) return 0;
+  uint64_t size = facts_of(element_of(array)).size;
+  std::vector<std::optional<uint64_t>> lengths = lengths_of(array);
+  for (size_t i = 1; i < lengths.size(); i++) size *= lengths[i].value_or(0);
+  return size;
+}
+
+std::optional<Member> find_member(const TypeFacts& aggregate, std::string_view wanted,
+                                  std::vector<std::string>* names) {
+  std::optional<Member> found;
+  if (!aggregate.die || aggregate.kind != TypeKind::kAggregate) return found;
+  int budget = kMaxMembers;
+  auto look = [&](const std::string& name, const Member& member) {
+    if (names) names->push_back(name);
+    if (name == wanted) found = member;
+    return found.has_value();
+  };
+  visit_members(*aggregate.die, 0, true, 0, &budget, look);
+  return found;
+}
+
+std::vector<Member> members_of(const TypeFacts& aggregate) {
+  std::vector<Member> members;
+  if (!aggregate.die || aggregate.kind != TypeKind::kAggregate) return members;
+  int budget = kMaxMembers;
+  visit_members(*aggregate.die, 0, true, 0, &budget, [&](const std::string&, const Member& member) {
+    members.push_back(member);
+    return false;
+  });
+  return members;
+}
+
+std::string enumerators_of(const TypeFacts& facts) {
+  std::string text;
+  size_t count = 0;
+  if (facts.kind != TypeKind::kEnum || !facts.die) return text;
+  for (Dwarf_Die child : children_of(*facts.die)) {
+    Dwarf_Attribute attribute;
+    Dwarf_Sword value = 0;
+    if (::dwarf_tag(&child) != DW_TAG_enumerator ||
+        !::dwarf_attr(&child, DW_AT_const_value, &attribute) ||
+        ::dwarf_formsdata(&attribute, &value) != 0)
+      continue;
+    if (++count > 16) return text + ", ...";
+    text += (text.empty() ? "" : ", ") + name_of(child) + "=" + std::to_string(value);
+  }
+  return text;
+}
+
+}  // namespace patchbay

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+//
+// Types of the program: their names as C++ writes them, what they consist of, and how a probe shows
+// a value of them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "debug_info/die.h"
+
+namespace patchbay {
+
+enum class TypeKind : uint8_t {
+  kVoid,
+  kInteger,  // also bool and characters
+  kEnum,
+  kFloat,
+  kPointer,    // also references
+  kAggregate,  // struct, class, union
+  kArray,
+  kFunction,
+  kOther,
+};
+
+struct TypeFacts {
+  TypeKind kind = TypeKind::kVoid;
+  std::optional<Dwarf_Die> die;  // without typedefs and qualifiers; nothing for void
+  uint64_t size = 0;             // 0: not known
+  bool is_signed = false;
+  bool is_bool = false;
+  bool is_character = false;     // char, signed char, unsigned char
+  bool is_plain_char = false;
+  bool is_reference = false;
+};
+TypeFacts facts_of(std::optional<Dwarf_Die> type);
+
+// "const char*", "struct node*", "ns::Box<int>", "int[4]".
+std::string type_name(std::optional<Dwarf_Die> type);
+
+// s32 u8 x64 char …; empty when a probe cannot show it (an aggregate, 16 bytes).
+std::string scalar_type(const TypeFacts& facts);
+
+// What a pointer, reference or array consists of.
+std::optional<Dwarf_Die> element_of(const TypeFacts& facts);
+// Of an array's first dimension; nothing for `[]`.
+std::optional<uint64_t> length_of(const TypeFacts& array);
+// Bytes of one element of an array, which may be an array itself; 0: not known.
+uint64_t stride_of(const TypeFacts& array);
+// The type that remains when one index has been taken from an array of several dimensions is the
+// same entry: `indexes` counts them.
+size_t dimensions_of(const TypeFacts& array);
+std::vector<std::optional<uint64_t>> lengths_of(const TypeFacts& array);
+
+struct Member {
+  std::optional<Dwarf_Die> type;
+  uint64_t offset = 0;     // bytes
+  unsigned bit_size = 0;   // > 0: a bitfield
+  uint64_t first_bit = 0;  // of the bitfield, from the aggregate's first bit
+  bool has_offset = true;  // false: of a virtual base, or a static member
+};
+// Also in anonymous members and base classes. `names` gets all names there are.
+std::optional<Member> find_member(const TypeFacts& aggregate, std::string_view name,
+                                  std::vector<std::string>* names);
+
+// Members in order, with those of base classes and anonymous ones; for passing conventions.
+std::vector<Member> members_of(const TypeFacts& aggregate);
+
+// Some enumerators: "RED=0, GREEN=1"; empty when it is no enum.
+std::string enumerators_of(const TypeFacts& facts);
+
+}  // namespace patchbay
