@@ -10,7 +10,6 @@
 #include <cstring>
 
 #include "arch/x86_64/decoder.h"
-#include "symbol/sdt_notes.h"
 
 namespace patchbay {
 namespace {
@@ -54,7 +53,7 @@ ModuleCode::ModuleCode(Module& module) : functions_(module.functions()) {
   symbols_ = functions_.data();
   symbol_count_ = functions_.size();
   for (const auto& [first, last] : module.text_ranges()) {
-    Range range{first, last, module.original_code(first, last - first), {}, {}};
+    Range range{first, last, module.original_code(first, last - first), {}, {}, {}};
     if (range.code.size() != last - first) {
       // No file behind it: what is in memory has to do.
       range.code = {reinterpret_cast<const char*>(first), last - first};
@@ -63,7 +62,7 @@ ModuleCode::ModuleCode(Module& module) : functions_(module.functions()) {
     range.hit.resize((last - first) / 64 + 1);
     ranges_.push_back(std::move(range));
   }
-  mark_entries(module);
+  mark_entries();
   for (Range& range : ranges_) scan(&range);
   std::sort(far_.begin(), far_.end(),
             [](const FarBranch& a, const FarBranch& b) { return a.target < b.target; });
@@ -93,9 +92,8 @@ void ModuleCode::mark(uint64_t address) {
     set_bit(&range->entry_bytes, at - range->first);
 }
 
-void ModuleCode::mark_entries(Module& module) {
+void ModuleCode::mark_entries() {
   for (const FunctionSymbol& function : functions_) mark(function.address);
-  for (const SdtNote& note : module.sdt_notes()) mark(note.address);
 }
 
 void ModuleCode::note(Range* range, uint64_t target, uint64_t source, bool far) {
@@ -203,32 +201,88 @@ bool ModuleCode::confirm(uint64_t source, uint64_t first, uint64_t last) const {
   return true;
 }
 
-// The function that holds the address, from its entry to the next one: where its jumps leave it.
-// False when an indirect jump is among them, or bytes that are no instruction.
-bool ModuleCode::walk_function(uint64_t address, std::vector<uint64_t>* jumps_out) const {
-  const Range* range = range_of(address);
-  const long index = function_before(address);
-  if (!range || index < 0 || symbols_[index].address < range->first) return false;
-  const uint64_t start = symbols_[index].address, end = next_entry(address);
-  for (uint64_t at = start; at < end;) {
-    Insn insn;
-    const uint8_t* code = bytes_of(range->code) + (at - range->first);
-    if (!decode_insn(code, std::min<uint64_t>(kMaxInsnLength, range->last - at), at, &insn))
-      return false;
-    if (insn.kind == InsnKind::kIndirectJump || insn.kind == InsnKind::kUnsupported) return false;
-    const bool jumps = insn.is_direct_branch() && insn.kind != InsnKind::kCall;
-    if (jumps && (insn.target < start || insn.target >= end)) jumps_out->push_back(insn.target);
-    at += insn.length;
+// A branch to somewhere near its own place stays inside its function, which is decoded as a whole;
+// a far one may come from another function.
+void ModuleCode::note_far(uint64_t source, uint64_t target) {
+  auto* range = const_cast<Range*>(range_of(target));
+  if (!range) return;
+  const long from = function_before(source);
+  if (from >= 0 && target >= symbols_[from].address &&
+      target - symbols_[from].address < symbols_[from].size &&
+      source - symbols_[from].address < symbols_[from].size) {
+    return;
   }
-  return true;
+  set_bit(&range->far_hit, target - range->first);
 }
 
-bool ModuleCode::has_hidden_entries(uint64_t address) const {
-  std::vector<uint64_t> jumps, further;
-  if (!walk_function(address, &jumps)) return true;
-  for (uint64_t target : jumps)
-    if (range_of(target) && !walk_function(target, &further)) return true;
-  return false;
+void ModuleCode::scan_far(const Range& range) {
+  const uint8_t* code = bytes_of(range.code);
+  for (uint64_t i = 0; i + 5 <= range.code.size(); i++) {
+    const uint8_t kind = kClass[code[i]];
+    const uint64_t at = range.first + i;
+    if (kind == kRel32) {
+      note_far(at, at + 5 + static_cast<uint64_t>(int64_t{load32(code + i + 1)}));
+    } else if (kind == kEscape && i + 6 <= range.code.size() && (code[i + 1] & 0xf0) == 0x80) {
+      note_far(at, at + 6 + static_cast<uint64_t>(int64_t{load32(code + i + 2)}));
+    }
+  }
+}
+
+bool ModuleCode::outside_branch_into(uint64_t start, uint64_t end, uint64_t first, uint64_t last) {
+  if (!far_scanned_) {
+    for (Range& range : ranges_) range.far_hit.resize((range.last - range.first) / 64 + 1);
+    for (const Range& range : ranges_) scan_far(range);
+    far_scanned_ = true;
+  }
+  const Range* range = range_of(first);
+  if (!range) return true;
+  for (uint64_t at = first; at < last && at < range->last; at++) {
+    if (test_bit(range->far_hit, at - range->first)) return true;
+  }
+  const auto leads_there = [&](uint64_t from, uint64_t to) {
+    for (uint64_t at = std::max(from, range->first); at + 2 <= std::min(to, range->last); at++) {
+      const uint8_t* byte = bytes_of(range->code) + (at - range->first);
+      const uint64_t target = at + 2 + static_cast<uint64_t>(static_cast<int8_t>(byte[1]));
+      const bool is_branch = kClass[*byte] == kRel8;
+      if (is_branch && target >= first && target < last) return true;
+    }
+    return false;
+  };
+  const uint64_t before = std::max(range->first, first - std::min(first, kShortReach));
+  if (before < start && leads_there(before, start)) return true;
+  return last + kShortReach > end && leads_there(end, last + kShortReach);
+}
+
+bool ModuleCode::function_around(uint64_t address, uint64_t* start, uint64_t* end) const {
+  const Range* range = range_of(address);
+  if (!range) return false;
+  constexpr int kNeighbours = 64;  // a long function may lie around short ones
+  *start = *end = 0;
+  long i = function_before(address);
+  for (int n = 0; n < kNeighbours && i >= 0; n++, i--) {
+    const FunctionSymbol& function = symbols_[i];
+    if (function.address < range->first) break;
+    const uint64_t last = function.address + function.size;
+    if (last <= address) continue;
+    *start = function.address;
+    *end = std::max(*end, std::min(last, range->last));
+  }
+  return *start != 0;
+}
+
+uint64_t ModuleCode::whole_of_part(uint64_t start) const {
+  const long index = function_before(start);
+  if (index < 0 || symbols_[index].address != start || !symbols_[index].is_cold_part) return start;
+  const std::string_view name = symbols_[index].name;
+  const std::string_view whole = name.substr(0, name.rfind(".cold"));
+  if (whole.empty() || whole.size() == name.size()) return 0;
+  uint64_t found = 0;
+  for (const FunctionSymbol& function : functions_) {
+    if (function.name != whole || function.address == found) continue;
+    if (found) return 0;  // two files have a static function of this name
+    found = function.address;
+  }
+  return found;
 }
 
 bool ModuleCode::loops_to(uint64_t start, uint64_t end, uint64_t target) const {

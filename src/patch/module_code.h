@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A module's text as the planner looks at it: which bytes behind function entries and USDT probes
-// some direct branch may land on. One pass over the raw bytes marks candidates; the few that matter
-// are confirmed by decoding when a function there is planned.
+// A module's text as the planner looks at it: which bytes behind function entries some direct
+// branch may land on. One pass over the raw bytes marks candidates; the few that matter are
+// confirmed by decoding when a function there is planned.
 #pragma once
 
 #include <cstdint>
@@ -30,10 +30,15 @@ class ModuleCode {
   uint64_t previous_entry(uint64_t address) const;
   // A direct branch or call somewhere in the module lands in [first, last).
   bool branch_into(uint64_t first, uint64_t last) const;
-  // Code around `address` may be entered at places that no direct branch names: the function that
-  // it lies in, or one that it jumps to or comes from (its cold part), has an indirect jump, or
-  // cannot be decoded.
-  bool has_hidden_entries(uint64_t address) const;
+  // The same for any place in the function [start, end), its own branches left out: some byte of
+  // the module that could be a branch from outside of it leads to [first, last). The first call
+  // looks through the whole text.
+  bool outside_branch_into(uint64_t start, uint64_t end, uint64_t first, uint64_t last);
+  // The function that holds the address, with all functions that overlap it there: what is decoded
+  // together. False: none does.
+  bool function_around(uint64_t address, uint64_t* start, uint64_t* end) const;
+  // For a cold part: the function that it is a part of, 0 when that is not known. Else `start`.
+  uint64_t whole_of_part(uint64_t start) const;
   // A jump (not a call) within [start, end) of the function goes to `target`.
   bool loops_to(uint64_t start, uint64_t end, uint64_t target) const;
   // Where the last instruction before `limit`, decoded from `start`, ends, padding left out; 0 when
@@ -44,18 +49,20 @@ class ModuleCode {
   struct Range {
     uint64_t first, last;
     std::string_view code;
-    std::vector<uint64_t> entry_bytes;  // bit per byte: 1..8 bytes behind an entry or a probe
+    std::vector<uint64_t> entry_bytes;  // bit per byte: 1..8 bytes behind an entry
     std::vector<uint64_t> hit;          // bit per byte: a rel8 or rel32 candidate lands here
+    std::vector<uint64_t> far_hit;      // bit per byte, anywhere: a rel32 candidate from elsewhere
   };
   struct FarBranch {
     uint64_t target, source;
   };
 
   const Range* range_of(uint64_t address) const;
-  void mark_entries(Module& module);
+  void mark_entries();
   void mark(uint64_t address);
-  bool walk_function(uint64_t address, std::vector<uint64_t>* jumps_out) const;
   void scan(Range* range);
+  void scan_far(const Range& range);
+  void note_far(uint64_t source, uint64_t target);
   void note(Range* range, uint64_t target, uint64_t source, bool far);
   bool confirm(uint64_t source, uint64_t first, uint64_t last) const;
   bool short_branch_into(const Range& range, uint64_t first, uint64_t last) const;
@@ -65,6 +72,7 @@ class ModuleCode {
   const std::vector<FunctionSymbol>& functions_;
   std::vector<Range> ranges_;
   std::vector<FarBranch> far_;  // sorted by target
+  bool far_scanned_ = false;
   mutable long last_index_ = 0;
 };
 

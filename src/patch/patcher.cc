@@ -2,8 +2,8 @@
 //
 // The transaction of docs/text_poke.md:
 //
-//   verify  ->  int3 at every instruction start, sync  ->  wait for threads to leave
-//           ->  tails, sync  ->  heads, sync
+//   place  ->  verify  ->  int3 at every instruction start, sync  ->  wait for threads to leave
+//          ->  tails, sync  ->  heads, sync
 //
 // Each phase changes an image of the touched text and writes it in spans of neighbouring pages, so
 // that 50,000 sites cost a few hundred system calls.
@@ -17,6 +17,7 @@
 #include "base/check.h"
 #include "base/hex_bytes.h"
 #include "base/hex_number.h"
+#include "patch/site_layout.h"
 #include "patch/site_planner.h"
 #include "patch/site_table.h"
 #include "patch/stub_pool.h"
@@ -42,7 +43,7 @@ uint64_t last_byte(const Site& site) {
 // (A key's record is no stub: its address is where the program's own code goes on.)
 void patched_bytes(const Site& site, const StubRecord& stub, uint8_t head[kJumpSize],
                    uint8_t padding[kJumpSize]) {
-  if (site.kind == SiteKind::kTrap || site.kind == SiteKind::kProbeTrap) {
+  if (site.single || site.kind == SiteKind::kTrap || site.kind == SiteKind::kProbeTrap) {
     head[0] = kInt3;
   } else if (site.kind == SiteKind::kShortJump) {
     const uint64_t room = site.entry - kJumpSize;
@@ -116,8 +117,6 @@ bool TextImage::write(TextMemory& memory) {
   return good;
 }
 
-constexpr size_t kNoChange = SIZE_MAX;  // a pending site that no change asked for
-
 class LivePatcher : public Patcher {
  public:
   SitePlan plan(Module& module, const FunctionSymbol& function) override {
@@ -126,9 +125,10 @@ class LivePatcher : public Patcher {
   SitePlan plan_key(uint64_t address, uint64_t target) override {
     return patchbay::plan_key(address, target);
   }
-  SitePlan plan_probe(Module& module, uint64_t address) override {
-    return planner_.plan_probe(module, address);
+  SitePlan plan_insn(Module& module, uint64_t address) override {
+    return planner_.plan_insn(module, address);
   }
+  SiteKind active_kind(uint64_t patch_address) const override;
   Result<PatchReport> apply(std::span<const SiteChange> changes, bool single_threaded) override;
   uint64_t patched_sites() const override { return patched_; }
   uint64_t finish_pending() override {
@@ -137,18 +137,31 @@ class LivePatcher : public Patcher {
   }
 
  private:
+  // A site whose text changes.
   struct Work {
     Site* site;
-    size_t change;       // index of the SiteChange, or kNoChange
-    StubRecord* stub;    // null: restore
-    bool needs_wait;     // some thread may stand in bytes that change
-    bool stays_guarded;  // it could not be proven that none does
+    StubRecord* stub = nullptr;  // null: restore
+    Site* absorbed_by = nullptr;
+    bool changed = false;        // another stub than now; else only what is pending
+    bool needs_wait = false;     // some thread may stand in bytes that change
+    bool stays_guarded = false;  // it could not be proven that none does
+  };
+  // A site that a change names. Of several changes of one site the last one counts.
+  struct Touched {
+    Site* site;
+    size_t change;
   };
 
+  void note_change(const SiteChange& change, size_t index, PatchReport* report);
   void collect(std::span<const SiteChange> changes, PatchReport* report);
+  void place(const SiteChange& change, Touched* touched, PatchReport* report);
+  void add_work(Site* site, bool changed, Site* absorbed_by = nullptr);
   void verify_all(std::span<const SiteChange> changes, PatchReport* report);
-  void build_stubs(std::span<const SiteChange> changes, PatchReport* report);
+  bool recover(const Work& work, std::span<const SiteChange> changes);
+  StubRecord* make_stub(Site* site, std::string* reason);
+  void build_stubs(PatchReport* report);
   void publish_traps();
+  void write_absorbed_heads(TextMemory& memory);
   void write_guards();
   void write_tails();
   void write_heads();
@@ -156,105 +169,195 @@ class LivePatcher : public Patcher {
   void run_phases(bool single_threaded, TextMemory& memory, PatchReport* report);
   void drop_unwritable(PatchReport* report);
   void settle();
-  void refuse(const Work& work, std::string reason, PatchReport* report);
+  void settle_work(const Work& work);
+  void commit(Site* site);
+  void refuse_change(const Touched& touched, std::string reason, PatchReport* report);
+  void refuse(const Work& work, const std::string& reason, PatchReport* report);
   void forget(Site* site);
   void drop_refused();
 
   SitePlanner planner_;
   StubPool stubs_;
-  std::vector<Work> work_;  // of the running transaction, sorted by address
+  std::vector<Touched> touched_;
+  std::vector<Site*> moved_;  // sites that get another host without being named by a change
+  std::vector<Work> work_;    // of the running transaction, sorted by address
   std::vector<Site*> pending_;
   TextImage image_;
   uint64_t patched_ = 0;
 };
 
-void LivePatcher::refuse(const Work& work, std::string reason, PatchReport* report) {
-  work.site->in_transaction = false;
-  if (work.change == kNoChange) {
-    pending_.push_back(work.site);
-    return;
-  }
-  report->applied--;
-  report->refused++;
-  report->refusals.emplace_back(work.change, std::move(reason));
-}
-
-void LivePatcher::drop_refused() {
-  std::erase_if(work_, [](const Work& work) { return !work.site->in_transaction; });
-}
+Site* owner_of(Site* site) { return site->next_host ? site->next_host : site; }
 
 void describe_site(const SitePlan& plan, Site* site) {
+  const bool same_bytes =
+      site->displaced && std::memcmp(plan.original.data(), site->original,
+                                     std::min<size_t>(plan.displaced, site->displaced)) == 0;
   site->entry = plan.entry;
   site->kind = plan.kind;
+  site->single = false;
+  site->no_trap = plan.no_trap;
   site->displaced = static_cast<uint8_t>(plan.displaced);
   site->boundary_count = plan.boundary_count;
   std::copy_n(plan.boundary.begin(), kMaxBoundaries, site->boundary);
   std::copy_n(plan.original.begin(), kMaxDisplaced, site->original);
   std::copy_n(plan.padding.begin(), kJumpSize, site->padding);
-  site->stubs = nullptr;
-  if (plan.kind == SiteKind::kShortJump) site_set_alias(site, plan.entry - kJumpSize);
+  if (!same_bytes) site->stubs = nullptr;  // other code: nobody comes out of them any more
+  if (plan.kind == SiteKind::kShortJump && !site_find(plan.entry - kJumpSize)) {
+    site_set_alias(site, plan.entry - kJumpSize);
+  }
 }
 
 bool same_code(const SitePlan& plan, const Site& site) {
-  return site.boundary_count != 0 && plan.kind == site.kind &&
+  return site.boundary_count != 0 && plan.kind == site.kind && plan.displaced == site.displaced &&
          std::memcmp(plan.original.data(), site.original, plan.displaced) == 0;
 }
 
 // A static event's nop can also be the first instruction of a function that is traced as such: who
 // comes first has the place. Empty: the change may go on.
 std::string taken(const SitePlan& plan, const Site& site) {
-  if (site.state == SiteState::kOriginal || site.kind == plan.kind) return {};
+  if (site.address != plan.patch_address) return "a function's jump uses these unused bytes";
+  if ((!site.next_text && !site.next_host) || site.kind == plan.kind) return {};
   if (site.kind == SiteKind::kKey) return "a static event that is enabled has its nop there";
   if (plan.kind == SiteKind::kKey) return "the function that begins with this nop is being traced";
   return {};
 }
 
-// Which sites have something to do. Of several changes of one site the last one counts.
+void LivePatcher::refuse_change(const Touched& touched, std::string reason, PatchReport* report) {
+  Site* site = touched.site;
+  site->next_on = site->on;
+  site->next_prologue = nullptr;
+  if (!site->on) site->next_host = nullptr;
+  report->applied--;
+  report->refused++;
+  report->refusals.emplace_back(touched.change, std::move(reason));
+}
+
+// Nothing changes for the sites that run in this stub, and those that were to move there.
+void LivePatcher::refuse(const Work& work, const std::string& reason, PatchReport* report) {
+  Site* site = work.site;
+  site->in_transaction = false;
+  if (site->state == SiteState::kPending || site->state == SiteState::kLeaving)
+    pending_.push_back(site);
+  for (const Touched& touched : touched_) {
+    if (touched.site->touched && owner_of(touched.site) == site) {
+      touched.site->touched = false;
+      refuse_change(touched, reason, report);
+    }
+  }
+  for (Site* moved : moved_) {
+    if (moved->next_host == site) moved->next_host = moved->host;
+  }
+  for (Work& other : work_) {
+    if (other.absorbed_by != site) continue;
+    other.site->in_transaction = false;
+    other.site->next_host = nullptr;
+    other.site->next_text = true;
+  }
+  site->next_text = site->state != SiteState::kOriginal;
+}
+
+void LivePatcher::drop_refused() {
+  std::erase_if(work_, [](const Work& work) { return !work.site->in_transaction; });
+  std::erase_if(touched_, [](const Touched& touched) { return !touched.site->touched; });
+}
+
+void LivePatcher::note_change(const SiteChange& change, size_t index, PatchReport* report) {
+  const SitePlan& plan = change.plan;
+  if (plan.kind == SiteKind::kRefused || plan.boundary_count == 0) {
+    report->refused++;
+    report->refusals.emplace_back(
+        index, plan.reason.empty() ? "refused when it was planned" : plan.reason);
+    return;
+  }
+  report->applied++;
+  const bool on = static_cast<bool>(change.prologue);
+  Site* site = on ? site_find_or_add(plan.patch_address) : site_find(plan.patch_address);
+  if (!site) return;  // never patched: nothing to restore
+  if (std::string reason = taken(plan, *site); !reason.empty()) {
+    report->applied--;
+    report->refused++;
+    report->refusals.emplace_back(index, hex_number(plan.patch_address) + ": " + reason);
+    return;
+  }
+  if (!on && !site->on && !site->touched) return;
+  site->next_on = on;
+  site->next_prologue = on ? &change.prologue : nullptr;
+  if (plan.kind == SiteKind::kKey) site->target = plan.target;
+  if (site->touched) {
+    auto same = std::find_if(touched_.begin(), touched_.end(),
+                             [site](const Touched& touched) { return touched.site == site; });
+    same->change = index;
+    return;
+  }
+  site->touched = true;
+  touched_.push_back({site, index});
+}
+
+void LivePatcher::add_work(Site* site, bool changed, Site* absorbed_by) {
+  if (!site->in_transaction) {
+    site->in_transaction = true;
+    work_.push_back({site, nullptr, absorbed_by, changed});
+    return;
+  }
+  if (!changed) return;
+  auto same = std::find_if(work_.rbegin(), work_.rend(),
+                           [site](const Work& work) { return work.site == site; });
+  same->changed = true;
+  if (absorbed_by) same->absorbed_by = absorbed_by;
+}
+
+// Gives a site that is to be switched on its text or its host.
+void LivePatcher::place(const SiteChange& change, Touched* touched, PatchReport* report) {
+  Site* site = touched->site;
+  if (!same_code(change.plan, *site)) describe_site(change.plan, site);
+  site->single = false;
+  Placement placement = place_site(*site);
+  if (placement.refusal) {
+    std::string reason = hex_number(site->address) + ": " + placement.refusal;
+    if (site->no_trap) reason += std::string("; ") + site->no_trap;
+    site->touched = false;
+    refuse_change(*touched, std::move(reason), report);
+    return;
+  }
+  site->next_host = placement.host;
+  site->next_text = !placement.host;
+  site->single = !placement.host && placement.single && site->kind != SiteKind::kKey;
+  for (Site* absorbed : placement.absorbs) {
+    if (absorbed->next_text) add_work(absorbed, true, site);
+    absorbed->next_text = false;
+    absorbed->next_host = site;
+    moved_.push_back(absorbed);
+  }
+}
+
+// Which sites have something to do.
 void LivePatcher::collect(std::span<const SiteChange> changes, PatchReport* report) {
   work_.clear();
+  touched_.clear();
+  moved_.clear();
+  touched_.reserve(changes.size());
   work_.reserve(changes.size() + pending_.size());
-  for (size_t i = 0; i < changes.size(); i++) {
-    const SitePlan& plan = changes[i].plan;
-    if (plan.kind == SiteKind::kRefused || plan.boundary_count == 0) {
-      report->refused++;
-      report->refusals.emplace_back(
-          i, plan.reason.empty() ? "refused when it was planned" : plan.reason);
-      continue;
-    }
-    report->applied++;
-    const bool restore = !changes[i].prologue;
-    Site* site = restore ? site_find(plan.patch_address) : site_find_or_add(plan.patch_address);
-    if (!site) continue;  // never patched: nothing to restore
-    if (std::string reason = taken(plan, *site); !reason.empty()) {
-      report->applied--;
-      report->refused++;
-      report->refusals.emplace_back(i, hex_number(plan.patch_address) + ": " + reason);
-      continue;
-    }
-    if (site->in_transaction) {
-      auto same = std::find_if(work_.begin(), work_.end(),
-                               [site](const Work& work) { return work.site == site; });
-      same->change = i;
-      continue;
-    }
-    if (restore && site->state == SiteState::kOriginal) continue;
-    if (site->state == SiteState::kOriginal && !same_code(plan, *site)) describe_site(plan, site);
-    site->in_transaction = true;
-    work_.push_back({site, i, nullptr, false, false});
+  for (size_t i = 0; i < changes.size(); i++) note_change(changes[i], i, report);
+  std::sort(touched_.begin(), touched_.end(),
+            [](const Touched& a, const Touched& b) { return a.site->address < b.site->address; });
+  for (Touched& touched : touched_) {
+    Site* site = touched.site;
+    if (site->next_on && !site->next_text && !site->next_host)
+      place(changes[touched.change], &touched, report);
   }
-  for (Site* site : pending_) {
-    if (site->in_transaction) continue;
-    StubRecord* stub = site->state == SiteState::kPending ? site->current : nullptr;
-    site->in_transaction = true;
-    work_.push_back({site, kNoChange, stub, false, false});
+  drop_refused();
+  for (const Touched& touched : touched_) {
+    Site* owner = owner_of(touched.site);
+    if (owner->next_text) add_work(owner, true);
   }
+  for (Site* site : pending_) add_work(site, false);
   pending_.clear();
   std::sort(work_.begin(), work_.end(),
             [](const Work& a, const Work& b) { return a.site->address < b.site->address; });
 }
 
 // What must stand at the site now: the file's bytes, or what we left there.
-void expected_bytes(const Site& site, uint8_t bytes[kMaxDisplaced], uint8_t padding[kJumpSize]) {
+void own_bytes(const Site& site, uint8_t bytes[kMaxDisplaced], uint8_t padding[kJumpSize]) {
   std::memcpy(bytes, site.original, kMaxDisplaced);
   std::memcpy(padding, site.padding, kJumpSize);
   if (site.state == SiteState::kPatched || site.state == SiteState::kLeaving) {
@@ -262,7 +365,19 @@ void expected_bytes(const Site& site, uint8_t bytes[kMaxDisplaced], uint8_t padd
   }
   if (site.state == SiteState::kLeaving) bytes[0] = padding[0] = kInt3;
   if (site.state != SiteState::kPending) return;
-  for (uint8_t i = 0; i < site.boundary_count; i++) bytes[site.boundary[i]] = kInt3;
+  for (uint8_t i = 0; i < site_count(site); i++) bytes[site.boundary[i]] = kInt3;
+}
+
+// The same with what sites inside have written.
+void expected_bytes(const Site& site, uint8_t bytes[kMaxDisplaced], uint8_t padding[kJumpSize]) {
+  own_bytes(site, bytes, padding);
+  for (uint8_t i = 1; i < site_size(site); i++) {
+    const Site* inner = site_at(site.address + i);
+    if (!inner || inner->state == SiteState::kOriginal) continue;
+    uint8_t theirs[kMaxDisplaced], unused[kJumpSize];
+    own_bytes(*inner, theirs, unused);
+    std::copy_n(theirs, std::min<size_t>(site_size(*inner), kMaxDisplaced - i), bytes + i);
+  }
 }
 
 std::string unexpected(uint64_t address, const uint8_t* expected, const uint8_t* live,
@@ -277,75 +392,113 @@ std::string verify_site(const Site& site, TextImage* image) {
   if (!live) return hex_number(site.address) + ": the code is not mapped";
   uint8_t expected[kMaxDisplaced], padding[kJumpSize];
   expected_bytes(site, expected, padding);
-  if (std::memcmp(live, expected, site.displaced) != 0) {
-    return unexpected(site.address, expected, live, site.displaced);
+  if (std::memcmp(live, expected, site_size(site)) != 0) {
+    return unexpected(site.address, expected, live, site_size(site));
   }
-  if (site.kind != SiteKind::kShortJump) return {};
+  if (site.kind != SiteKind::kShortJump || site.single) return {};
   const uint8_t* room = image->at(first_byte(site));
   if (std::memcmp(room, padding, kJumpSize) == 0) return {};
   return unexpected(first_byte(site), padding, room, kJumpSize);
 }
 
-// The module was unloaded and loaded again: what we had written is gone.
-bool is_reloaded(const SitePlan& plan, const Site& site, TextImage* image) {
-  const uint8_t* live = image->at(site.address);
-  return live && site.state != SiteState::kOriginal &&
-         std::memcmp(live, plan.original.data(), plan.displaced) == 0;
+void drop_text(Site* site) {
+  site->state = SiteState::kOriginal;
+  site->current = nullptr;
+  site->trap.store(0, std::memory_order_release);
 }
 
 // The module was unloaded: what was to be restored went with it.
 void LivePatcher::forget(Site* site) {
+  const auto off = [this](Site* gone) {
+    patched_ -= gone->on;
+    gone->on = gone->next_on = gone->touched = false;
+    gone->host = gone->next_host = nullptr;
+    gone->next_prologue = nullptr;
+    gone->prologue = nullptr;
+  };
   site->in_transaction = false;
-  if (site->state == SiteState::kOriginal) return;
-  site->state = SiteState::kOriginal;
-  site->current = nullptr;
-  site->trap.store(0, std::memory_order_release);
-  patched_--;
+  visit_inner(*site, [&](uint8_t, Site* inner) { off(inner); });
+  off(site);
+  drop_text(site);
+  site->next_text = false;
+}
+
+// The text is not what we left because the module was unloaded, or unloaded and loaded again. True:
+// the transaction goes on (without the site, or with the bytes that are there now).
+bool LivePatcher::recover(const Work& work, std::span<const SiteChange> changes) {
+  Site* site = work.site;
+  const uint8_t* live = image_.at(site->address);
+  const SiteChange* change = nullptr;
+  bool wanted = false;
+  for (const Touched& touched : touched_) {
+    if (owner_of(touched.site) != site) continue;
+    wanted |= touched.site->next_on;
+    if (touched.site == site) change = &changes[touched.change];
+  }
+  if (!live && !wanted) {
+    forget(site);
+    return true;
+  }
+  if (!live || site->state == SiteState::kOriginal || work.absorbed_by) return false;
+  if (change && change->prologue &&
+      std::memcmp(live, change->plan.original.data(), change->plan.displaced) == 0) {
+    drop_text(site);
+    if (!same_code(change->plan, *site)) describe_site(change->plan, site);
+  } else if (std::memcmp(live, site->original, site_size(*site)) == 0) {
+    drop_text(site);
+  }
+  return verify_site(*site, &image_).empty();
 }
 
 void LivePatcher::verify_all(std::span<const SiteChange> changes, PatchReport* report) {
   for (const Work& work : work_) {
-    std::string reason = verify_site(*work.site, &image_);
-    if (reason.empty()) continue;
-    const bool restore = work.change != kNoChange && !changes[work.change].prologue;
-    if (restore && !image_.at(work.site->address)) {
-      forget(work.site);
-      continue;
+    if (!work.site->in_transaction) continue;
+    const std::string reason = verify_site(*work.site, &image_);
+    if (!reason.empty() && !recover(work, changes)) {
+      if (work.absorbed_by) {
+        auto host = std::find_if(work_.begin(), work_.end(),
+                                 [&](const Work& other) { return other.site == work.absorbed_by; });
+        refuse(*host, reason, report);
+      } else {
+        refuse(work, reason, report);
+      }
     }
-    if (work.change != kNoChange && is_reloaded(changes[work.change].plan, *work.site, &image_)) {
-      work.site->state = SiteState::kOriginal;
-      work.site->current = nullptr;
-      work.site->trap.store(0, std::memory_order_release);
-      patched_--;
-      describe_site(changes[work.change].plan, work.site);
-      reason = verify_site(*work.site, &image_);
-      if (reason.empty()) continue;
-    }
-    refuse(work, std::move(reason), report);
   }
   drop_refused();
 }
 
-void LivePatcher::build_stubs(std::span<const SiteChange> changes, PatchReport* report) {
+// The stub of a site and all that it is host of; null without a reason: nobody wants one.
+StubRecord* LivePatcher::make_stub(Site* site, std::string* reason) {
+  StubParts parts{site, {}};
+  bool any = false;
+  const auto add = [&](uint8_t i, Site* wanted) {
+    if (!wanted->next_on) return;
+    parts.prologue[i] = wanted->next_prologue ? wanted->next_prologue : &wanted->prologue;
+    any = true;
+  };
+  add(0, site);
+  visit_inner(*site, add);
+  if (!any) return nullptr;
+  if (site->kind == SiteKind::kKey) return key_record(site, site->target);
+  if (StubRecord* parked = stubs_.find_parked(parts)) return parked;
+  StubRecord* stub = stubs_.build(parts, reason);
+  if (!stub) return nullptr;
+  stub->older = site->stubs;
+  site->stubs = stub;
+  return stub;
+}
+
+void LivePatcher::build_stubs(PatchReport* report) {
   stubs_.expect(work_.size());
   for (Work& work : work_) {
-    if (work.change == kNoChange || !changes[work.change].prologue) continue;
-    const StubPrologue& prologue = changes[work.change].prologue;
-    Site* site = work.site;
-    if (site->kind == SiteKind::kKey) {
-      work.stub = key_record(site, changes[work.change].plan.target);
+    if (work.absorbed_by || !work.site->in_transaction) continue;
+    if (!work.changed) {
+      work.stub = work.site->state == SiteState::kPending ? work.site->current : nullptr;
       continue;
     }
-    work.stub = stubs_.find_parked(*site, prologue);
-    if (work.stub) continue;
     std::string reason;
-    work.stub = stubs_.build(*site, prologue, &reason);
-    if (!work.stub) {
-      refuse(work, hex_number(site->address) + ": " + reason, report);
-      continue;
-    }
-    work.stub->older = site->stubs;
-    site->stubs = work.stub;
+    work.stub = make_stub(work.site, &reason);
+    if (!reason.empty()) refuse(work, hex_number(work.site->address) + ": " + reason, report);
   }
   drop_refused();
 }
@@ -353,46 +506,71 @@ void LivePatcher::build_stubs(std::span<const SiteChange> changes, PatchReport* 
 // From here on a trap at any of the sites finds its way.
 void LivePatcher::publish_traps() {
   for (Work& work : work_) {
+    if (work.absorbed_by) continue;
     Site* site = work.site;
     const StubRecord* stub = work.stub ? work.stub : site->current;
     const uintptr_t leaving = work.stub || !stub ? 0 : 1;
     site->trap.store(reinterpret_cast<uintptr_t>(stub) | leaving, std::memory_order_release);
     const bool unguarded =
         site->state == SiteState::kOriginal || site->state == SiteState::kPending;
-    work.needs_wait = work.stub ? unguarded && site->boundary_count > 1
-                                : site->kind == SiteKind::kShortJump && !unguarded;
+    work.needs_wait = work.stub ? unguarded && site_count(*site) > 1
+                                : site->kind == SiteKind::kShortJump && !site->single && !unguarded;
   }
 }
 
 bool jumps_to_padding(const Site& site) {
-  return site.kind == SiteKind::kShortJump &&
+  return site.kind == SiteKind::kShortJump && !site.single &&
          (site.state == SiteState::kPatched || site.state == SiteState::kLeaving);
+}
+
+// Guards of a site may lie in the tails of jumps that it takes over: nobody may run those by then.
+void LivePatcher::write_absorbed_heads(TextMemory& memory) {
+  bool any = false;
+  for (const Work& work : work_) {
+    if (!work.absorbed_by) continue;
+    *image_.at(work.site->address) = kInt3;
+    any = true;
+  }
+  if (!any) return;
+  image_.write(memory);
+  sync_all_cores();
 }
 
 void LivePatcher::write_guards() {
   for (const Work& work : work_) {
     const Site& site = *work.site;
     uint8_t* text = image_.at(site.address);
+    if (!text) continue;
     text[0] = kInt3;
     if (work.needs_wait && work.stub) {
-      for (uint8_t i = 1; i < site.boundary_count; i++) text[site.boundary[i]] = kInt3;
+      for (uint8_t i = 1; i < site_count(site); i++) text[site.boundary[i]] = kInt3;
     }
     if (jumps_to_padding(site)) *image_.at(first_byte(site)) = kInt3;
   }
 }
 
-// Everything but the first byte of each instruction that a thread may reach.
+// Everything but the first byte of each instruction that a thread may reach. First what is taken
+// over: hosts come behind what they are host of then.
 void LivePatcher::write_tails() {
   for (const Work& work : work_) {
     const Site& site = *work.site;
     uint8_t* text = image_.at(site.address);
-    if (work.stays_guarded || !text) continue;
+    if (work.absorbed_by && text) std::memcpy(text + 1, site.original + 1, site_size(site) - 1u);
+  }
+  for (const Work& work : work_) {
+    const Site& site = *work.site;
+    uint8_t* text = image_.at(site.address);
+    if (work.absorbed_by || !text) continue;
+    if (work.stays_guarded) {
+      for (uint8_t i = 1; i < site_count(site) && work.stub; i++) text[site.boundary[i]] = kInt3;
+      continue;
+    }
     uint8_t bytes[kMaxDisplaced], padding[kJumpSize];
     std::memcpy(bytes, site.original, kMaxDisplaced);
     std::memcpy(padding, site.padding, kJumpSize);
     if (work.stub) patched_bytes(site, *work.stub, bytes, padding);
-    std::memcpy(text + 1, bytes + 1, site.displaced - 1u);
-    if (site.kind != SiteKind::kShortJump) continue;
+    std::memcpy(text + 1, bytes + 1, site_size(site) - 1u);
+    if (site.kind != SiteKind::kShortJump || site.single) continue;
     // Padding that nothing jumps to yet can be written whole.
     const size_t kept = jumps_to_padding(site) ? 1 : 0;
     std::memcpy(image_.at(first_byte(site)) + kept, padding + kept, kJumpSize - kept);
@@ -403,13 +581,14 @@ void LivePatcher::write_heads() {
   for (const Work& work : work_) {
     const Site& site = *work.site;
     uint8_t* text = image_.at(site.address);
-    if (work.stays_guarded || !text) continue;
+    if (work.stays_guarded || work.absorbed_by || !text) continue;
     uint8_t bytes[kMaxDisplaced], padding[kJumpSize];
     std::memcpy(bytes, site.original, kMaxDisplaced);
     std::memcpy(padding, site.padding, kJumpSize);
     if (work.stub) patched_bytes(site, *work.stub, bytes, padding);
     text[0] = bytes[0];
-    if (site.kind == SiteKind::kShortJump) *image_.at(first_byte(site)) = padding[0];
+    if (site.kind == SiteKind::kShortJump && !site.single)
+      *image_.at(first_byte(site)) = padding[0];
   }
 }
 
@@ -436,7 +615,7 @@ void LivePatcher::wait_for_threads(PatchReport* report) {
 // A span whose first write failed: nothing was changed there.
 void LivePatcher::drop_unwritable(PatchReport* report) {
   for (const Work& work : work_) {
-    if (image_.at(work.site->address)) continue;
+    if (image_.at(work.site->address) || !work.site->in_transaction || work.absorbed_by) continue;
     Site* site = work.site;
     site->trap.store(reinterpret_cast<uintptr_t>(site->current), std::memory_order_release);
     refuse(work, hex_number(site->address) + ": the system does not let its text be written",
@@ -448,6 +627,7 @@ void LivePatcher::drop_unwritable(PatchReport* report) {
 void LivePatcher::run_phases(bool single_threaded, TextMemory& memory, PatchReport* report) {
   publish_traps();
   if (!single_threaded) {
+    write_absorbed_heads(memory);
     write_guards();
     if (!image_.write(memory)) drop_unwritable(report);
     sync_all_cores();
@@ -465,35 +645,71 @@ void LivePatcher::run_phases(bool single_threaded, TextMemory& memory, PatchRepo
   sync_all_cores();
 }
 
-void LivePatcher::settle() {
-  const auto counts = [](const Site& site) {
-    return site.state == SiteState::kPatched || site.state == SiteState::kPending;
-  };
-  for (const Work& work : work_) {
-    Site* site = work.site;
-    const bool counted = counts(*site);
-    site->in_transaction = false;
-    if (work.stub) {
-      site->current = work.stub;
-      site->state = work.stays_guarded ? SiteState::kPending : SiteState::kPatched;
-    } else if (work.stays_guarded) {
-      site->state = SiteState::kLeaving;
-    } else {
-      site->current = nullptr;
-      site->state = SiteState::kOriginal;
+void LivePatcher::settle_work(const Work& work) {
+  Site* site = work.site;
+  site->in_transaction = false;
+  if (work.absorbed_by) {
+    // Its own stub goes on answering for it while the host only has its guards.
+    site->state = SiteState::kOriginal;
+    site->current = nullptr;
+    if (work.absorbed_by->state != SiteState::kPending)
       site->trap.store(0, std::memory_order_release);
-    }
-    if (work.stays_guarded) pending_.push_back(site);
-    patched_ += counts(*site);
-    patched_ -= counted;
+  } else if (work.stub) {
+    site->current = work.stub;
+    site->state = work.stays_guarded ? SiteState::kPending : SiteState::kPatched;
+  } else if (work.stays_guarded) {
+    site->state = SiteState::kLeaving;
+  } else {
+    drop_text(site);
   }
+  site->next_text = site->state != SiteState::kOriginal;
+  if (work.stays_guarded) pending_.push_back(site);
+}
+
+void LivePatcher::commit(Site* site) {
+  patched_ += site->next_on;
+  patched_ -= site->on;
+  site->on = site->next_on;
+  if (!site->on) {
+    if (site->next_host) site->trap.store(0, std::memory_order_release);
+    site->next_host = nullptr;
+    site->prologue = nullptr;
+  } else if (site->next_prologue) {
+    site->prologue = *site->next_prologue;
+  }
+  site->host = site->next_host;
+  site->next_prologue = nullptr;
+  site->touched = false;
+}
+
+void LivePatcher::settle() {
+  // Hosts come before what they take over: addresses grow.
+  for (const Work& work : work_) settle_work(work);
+  for (const Touched& touched : touched_) commit(touched.site);
+  for (Site* site : moved_) commit(site);
   work_.clear();
+  touched_.clear();
+  moved_.clear();
+}
+
+SiteKind LivePatcher::active_kind(uint64_t patch_address) const {
+  const Site* site = site_at(patch_address);
+  if (!site || !site->on) return SiteKind::kRefused;
+  const Site* text = site->host ? site->host : site;
+  const bool is_entry =
+      !site->host && site->kind != SiteKind::kProbeTrap && site->kind != SiteKind::kProbeJump;
+  if (text->single || text->state == SiteState::kPending)
+    return is_entry ? SiteKind::kTrap : SiteKind::kProbeTrap;
+  return site->host ? SiteKind::kProbeJump : site->kind;
 }
 
 Result<PatchReport> LivePatcher::apply(std::span<const SiteChange> changes, bool single_threaded) {
   PatchReport report;
   collect(changes, &report);
-  if (work_.empty()) return report;
+  if (work_.empty()) {
+    settle();
+    return report;
+  }
   TextMemory memory;
   image_ = TextImage();
   std::vector<Site*> sites;
@@ -501,10 +717,13 @@ Result<PatchReport> LivePatcher::apply(std::span<const SiteChange> changes, bool
   for (const Work& work : work_) sites.push_back(work.site);
   image_.read(sites, memory);
   verify_all(changes, &report);
-  build_stubs(changes, &report);
+  build_stubs(&report);
   if (!stubs_.flush(memory)) {
-    for (const Work& work : work_) refuse(work, "stubs could not be written", &report);
+    for (const Work& work : work_) {
+      if (!work.absorbed_by) refuse(work, "stubs could not be written", &report);
+    }
     drop_refused();
+    settle();
     return report;
   }
   run_phases(single_threaded, memory, &report);

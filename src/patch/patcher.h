@@ -46,6 +46,9 @@ struct SitePlan {
   // Why the return address of a call of this function may not be exchanged: it returns twice, or
   // looks at its return address (setjmp, vfork, dlsym, swapcontext, …). Null: it may. Only plan().
   const char* no_return_hook = nullptr;
+  // Why the place may not be an int3, not even while another probe stands in its displaced bytes
+  // (libc). Null: it may.
+  const char* no_trap = nullptr;
   // What apply() needs and verifies: the original bytes, and where instructions start in them.
   uint8_t boundary_count = 0;
   std::array<uint8_t, kMaxBoundaries> boundary = {};
@@ -84,11 +87,13 @@ class Patcher {
   // (or from the nearest place where one is known to begin). The prologue of such a site must keep
   // all registers and flags, and step over the red zone itself (emit_probe with `inside`).
   //
-  // Places may overlap: a jump that would displace an instruction at which another probe stands is
-  // an int3 for as long as that one is there; apply() changes such neighbours by itself, both ways.
+  // Places may overlap. A place whose instruction the jump of another one displaces runs in that
+  // one's stub, in front of its moved instruction, whichever came first; the jump stays as long as
+  // one of them is on. Where a stub of earlier times ends in bytes that a jump needs, the place is
+  // an int3 (refused in libc). apply() does all this by itself (docs/text_poke.md).
   virtual SitePlan plan_insn(Module& module, uint64_t address) = 0;
-  // What stands at a place now: the kind that is in force (a kProbeJump that has to be an int3 is
-  // kProbeTrap); kRefused: the original bytes.
+  // The kind that is in force at a place that is on (a kProbeJump that has to be an int3, or still
+  // waits for its jump, is kProbeTrap; one that another jump displaces is kProbeJump); kRefused: off.
   virtual SiteKind active_kind(uint64_t patch_address) const = 0;
   // One transaction for all changes: verify every old byte; if one place has unexpected bytes
   // nothing at all is changed there and it is reported in refusals, the others go on. A site that

@@ -24,14 +24,15 @@ extern "C" {
 #define NASTY(name) uint64_t nasty_##name(uint64_t, uint64_t, uint64_t, uint64_t);
 NASTY(plain)
 NASTY(rip_load)
-NASTY(rip_imm) NASTY(rip_lea) NASTY(helper) NASTY(jmp_first) NASTY(jmp8_first) NASTY(jcc_first)
-    NASTY(jcc32_first) NASTY(call_first) NASTY(call_second) NASTY(indirect_call)
-        NASTY(short_indirect_call) NASTY(call_register_first) NASTY(jrcxz_first) NASTY(jecxz_first)
-            NASTY(loop_first) NASTY(loopne_first) NASTY(back_into_first) NASTY(back_to_entry)
-                NASTY(flags_live) NASTY(endbr) NASTY(endbr_sled) NASTY(gcc_sled) NASTY(clang_sled)
-                    NASTY(mixed_sled) NASTY(short_padded) NASTY(ret_only) NASTY(alias)
-                        NASTY(tight_before) NASTY(tight) NASTY(tight_after) NASTY(room_before)
-                            NASTY(room) NASTY(room_after) NASTY(avx) NASTY(x87) NASTY(red_zone)
+NASTY(rip_imm)
+NASTY(rip_lea) NASTY(helper) NASTY(jmp_first) NASTY(jmp8_first) NASTY(jcc_first) NASTY(jcc32_first)
+    NASTY(call_first) NASTY(call_second) NASTY(indirect_call) NASTY(short_indirect_call)
+        NASTY(call_register_first) NASTY(jrcxz_first) NASTY(jecxz_first) NASTY(loop_first)
+            NASTY(loopne_first) NASTY(back_into_first) NASTY(back_to_entry) NASTY(flags_live)
+                NASTY(endbr) NASTY(endbr_sled) NASTY(gcc_sled) NASTY(clang_sled) NASTY(mixed_sled)
+                    NASTY(short_padded) NASTY(ret_only) NASTY(alias) NASTY(tight_before)
+                        NASTY(tight) NASTY(tight_after) NASTY(room_before) NASTY(room)
+                            NASTY(room_after) NASTY(avx) NASTY(x87) NASTY(red_zone)
 #undef NASTY
                                 double nasty_double_args(double, double);
 }
@@ -164,7 +165,7 @@ std::vector<uint64_t> results_of(NastyFn function) {
   return results;
 }
 
-TEST_F(PatcherTest, EveryNastyFunctionDoesTheSamePatchedByJumpAndByTrap) {
+TEST_F(PatcherTest, EveryNastyFunctionDoesTheSamePatched) {
   for (const NastyCase& nasty : kNasty) {
     SCOPED_TRACE(nasty.name);
     const SitePlan site = plan(nasty.name);
@@ -173,7 +174,7 @@ TEST_F(PatcherTest, EveryNastyFunctionDoesTheSamePatchedByJumpAndByTrap) {
     if (site.kind == SiteKind::kRefused) continue;
     const std::vector<uint64_t> plain = results_of(nasty.function);
     const std::string before = code_around(site);
-    std::atomic<uint64_t> hits{0}, traps{0};
+    std::atomic<uint64_t> hits{0};
     apply(site, counting(&hits));
     EXPECT_EQ(results_of(nasty.function), plain);
     EXPECT_EQ(hits, plain.size());
@@ -181,12 +182,6 @@ TEST_F(PatcherTest, EveryNastyFunctionDoesTheSamePatchedByJumpAndByTrap) {
     EXPECT_EQ(code_around(site), before);
     EXPECT_EQ(results_of(nasty.function), plain);
     EXPECT_EQ(hits, plain.size());
-    if (nasty.kind == SiteKind::kShortJump) continue;
-    apply(as_trap(site), counting(&traps));
-    EXPECT_EQ(results_of(nasty.function), plain);
-    EXPECT_EQ(traps, plain.size());
-    apply(as_trap(site), {});
-    EXPECT_EQ(code_around(site), before);
   }
   EXPECT_EQ(patcher_->patched_sites(), 0u);
 }
@@ -362,6 +357,36 @@ TEST_F(PatcherTest, TogglesUnderFourThreads) {
   std::printf("%llu toggles, %llu calls of each, %llu hits, waited %llu us, pending in %llu\n",
               (unsigned long long)toggles, (unsigned long long)hammer.calls,
               (unsigned long long)hits, (unsigned long long)waited, (unsigned long long)pending);
+}
+
+// Last: threads may come out of such a stub behind one instruction for ever, so that these places
+// are never jumps again.
+TEST_F(PatcherTest, TrapsBehindOneInstructionKeepJumpsAway) {
+  for (const NastyCase& nasty : kNasty) {
+    SCOPED_TRACE(nasty.name);
+    const SitePlan site = plan(nasty.name);
+    if (nasty.kind == SiteKind::kShortJump) continue;
+    const std::vector<uint64_t> plain = results_of(nasty.function);
+    const std::string before = code_around(site);
+    std::atomic<uint64_t> traps{0};
+    apply(as_trap(site), counting(&traps));
+    EXPECT_EQ(patcher_->active_kind(site.patch_address), SiteKind::kTrap);
+    EXPECT_EQ(results_of(nasty.function), plain);
+    EXPECT_EQ(traps, plain.size());
+    apply(as_trap(site), {});
+    EXPECT_EQ(code_around(site), before);
+    apply(site, counting(&traps));
+    // One that never comes out, or only behind the whole jump, keeps nothing away.
+    Insn first;
+    ASSERT_TRUE(decode_insn(site.original.data(), kMaxDisplaced, site.patch_address, &first));
+    const bool harmless = first.ends_flow() || first.length >= 5;
+    EXPECT_EQ(patcher_->active_kind(site.patch_address), harmless ? site.kind : SiteKind::kTrap);
+    EXPECT_EQ(results_of(nasty.function), plain);
+    EXPECT_EQ(traps, 2 * plain.size());
+    apply(site, {});
+    EXPECT_EQ(code_around(site), before);
+  }
+  EXPECT_EQ(patcher_->patched_sites(), 0u);
 }
 
 // Relocates `site` as apply() would, into a buffer that stands for memory near the function.

@@ -12,6 +12,8 @@
 
 #include "arch/x86_64/decoder.h"
 #include "base/hex_bytes.h"
+#include "base/hex_number.h"
+#include "patch/return_refusal.h"
 #include "patch/site_table.h"
 
 namespace patchbay {
@@ -21,6 +23,8 @@ constexpr uint64_t kJumpSize = 5;
 constexpr uint64_t kShortJumpSize = 2;
 constexpr int kFlagsLookahead = 8;
 constexpr uint64_t kLoopScan = 1024;  // a loop around a whole function is looked for this far
+constexpr char kNoTrapInLibc[] =
+    "int3 refused in libc: glibc runs parts of it with SIGTRAP blocked";
 
 bool contains(const Module& module, uint64_t address) {
   return address >= module.start() && address < module.end();
@@ -49,6 +53,7 @@ bool is_special_entry(std::string_view name, bool in_dynamic_linker) {
 // One walk over the instructions that a jump of `need` bytes would displace.
 struct Walk {
   const char* problem = nullptr;
+  bool padded = false;  // bytes that nothing reaches make up for what is missing
   DisplacedRun run;
   bool flags_live = false;
   uint8_t flags_written = 0;
@@ -57,13 +62,14 @@ struct Walk {
 
 class EntryWalker {
  public:
-  EntryWalker(const ModuleCode& code, uint64_t entry, uint64_t patch, uint64_t function_end)
-      : patch_(patch), end_(function_end) {
+  // `may_be_cancelled`: threads that wait in system calls of this module unwind from there.
+  EntryWalker(const ModuleCode& code, uint64_t entry, uint64_t patch, uint64_t function_end,
+              bool may_be_cancelled = false)
+      : patch_(patch), end_(function_end), may_be_cancelled_(may_be_cancelled) {
     bytes_ = code.code_at(patch);
     limit_ = code.next_entry(entry);
   }
 
-  std::string_view bytes() const { return bytes_; }
   uint64_t limit() const { return limit_; }
 
   Walk walk(uint64_t need) const {
@@ -85,6 +91,7 @@ class EntryWalker {
       if (is_call && at < need) walk.problem = "a call would return into the bytes of the jump";
       split |= is_call || insn.is_direct_branch();
     }
+    walk.padded = at < need;
     if (!walk.problem && at < need) walk.problem = check_padding(at, need);
     walk.run.displaced = static_cast<uint8_t>(std::max(at, need));
     walk.run.is_nops = all_nops;
@@ -126,13 +133,13 @@ class EntryWalker {
   const char* step(uint64_t at, Insn* insn) const {
     if (patch_ + at >= limit_) return "the next function begins in the bytes of the jump";
     if (end_ && patch_ + at >= end_) return "the function is shorter than the jump";
-    if (!decode(at, insn)) return "bytes at the entry are no instruction";
+    if (!decode(at, insn)) return "bytes that are no instruction";
     if (patch_ + at + insn->length > limit_)
       return "the next function begins inside an instruction";
-    if (insn->kind == InsnKind::kTrap) return "an int3 of the program at the entry";
+    if (insn->kind == InsnKind::kTrap) return "an int3 of the program";
     if (insn->kind == InsnKind::kUnsupported) return "an instruction that cannot be moved";
-    if (insn->kind == InsnKind::kIndirectCall && insn->uses_rsp_address) {
-      return "an indirect call through the stack cannot be moved";
+    if (insn->kind == InsnKind::kSyscall && may_be_cancelled_) {
+      return "a thread that is cancelled in the system call unwinds from there";
     }
     return nullptr;
   }
@@ -153,6 +160,7 @@ class EntryWalker {
 
   uint64_t patch_, end_;
   uint64_t limit_ = 0;
+  bool may_be_cancelled_;
   std::string_view bytes_;
 };
 
@@ -223,7 +231,7 @@ void choose_kind(const ModuleCode& code, const EntryWalker& walker, bool is_libc
   if (one.problem) {
     plan->reason = one.problem;
   } else if (is_libc) {
-    plan->reason += "; int3 refused in libc: glibc runs parts of it with SIGTRAP blocked";
+    plan->reason += std::string("; ") + kNoTrapInLibc;
   } else {
     take_run(one, SiteKind::kTrap, plan);
     plan->flags_live = walker.flags_live_behind(one);
@@ -243,21 +251,9 @@ SitePlan differs(SitePlan plan) {
   return refused(std::move(plan), std::move(reason));
 }
 
-// Why the instructions behind a probe's nop may not be displaced with it; null: nothing can come to
-// them but through the nop. One instruction alone is always right.
-const char* jump_over_probe(const ModuleCode& code, const EntryWalker& walker, const Walk& jump,
-                            bool has_landing_pads) {
-  const uint64_t address = jump.run.from;
-  if (jump.run.count == 1) return nullptr;
-  for (int i = 1; i < jump.run.count; i++) {
-    Insn insn;
-    if (!walker.decode(jump.run.offset[i], &insn) || insn.kind == InsnKind::kNop)
-      return "another nop, perhaps a probe, follows";
-  }
-  if (has_landing_pads) return "exceptions may land behind the nop";
-  if (code.branch_into(address + 1, address + kJumpSize)) return "a branch lands behind the nop";
-  if (code.has_hidden_entries(address)) return "an indirect jump may land behind the nop";
-  return nullptr;
+// The nop of a static event, which the event makes a jump of whenever it likes.
+bool is_key(std::string_view code) {
+  return code.starts_with(std::string_view("\x0f\x1f\x44\x00\x00", 5));
 }
 
 }  // namespace
@@ -267,8 +263,10 @@ SitePlanner::ModuleState& SitePlanner::state_of(Module& module) {
   ModuleState& state = modules_[&module];
   if (!state.code || !state.code->describes(module)) {
     state.code = std::make_unique<ModuleCode>(module);
+    state.bodies = std::make_unique<FunctionBodies>(*state.code);
+    state.landing_pads_read = false;
     const std::string_view name = file_name(module);
-    const bool is_ours = contains(module, reinterpret_cast<uint64_t>(&site_containing)) &&
+    const bool is_ours = contains(module, reinterpret_cast<uint64_t>(&patch_trap_target)) &&
                          !contains(module, ::getauxval(AT_ENTRY));
     state.refusal.clear();
     if (is_ours) state.refusal = "belongs to the tracer itself";
@@ -302,34 +300,79 @@ SitePlan plan_key(uint64_t address, uint64_t target) {
   return plan;
 }
 
-// A nop becomes a jump where nothing but the nop leads to what is displaced with it; else it traps.
-SitePlan SitePlanner::plan_probe(Module& module, uint64_t address) {
+bool SitePlanner::ModuleState::has_landing_pad(Module& module, uint64_t first, uint64_t last) {
+  if (!landing_pads_read) {
+    landing_pads_known = module.landing_pads(&landing_pads);
+    landing_pads_read = true;
+  }
+  if (!landing_pads_known) return true;
+  auto pad = std::lower_bound(landing_pads.begin(), landing_pads.end(), first);
+  return pad != landing_pads.end() && *pad < last;
+}
+
+const char* SitePlanner::no_jump_at(Module& module, const FunctionBody& body, uint64_t address) {
+  ModuleState& state = state_of(module);
+  const uint64_t first = address + 1, last = address + kJumpSize;
+  if (body.branch_into(first, last)) return "a branch lands behind the instruction";
+  for (uint64_t at = first; at < std::min(last, body.end()); at++) {
+    if (body.is_boundary(at) && is_key(state.code->code_at(at)))
+      return "the nop of a static event follows";
+  }
+  if (state.has_landing_pad(module, first, last)) return "an exception may land behind it";
+  if (state.code->outside_branch_into(body.start(), body.end(), first, last))
+    return "a branch from another function may land behind it";
+  if (state.bodies->has_hidden_entries(address)) return "an indirect jump may land behind it";
+  return nullptr;
+}
+
+// Why there is no place for a probe; null: a function is decoded there.
+const char* SitePlanner::outside_of_code(Module& module, uint64_t address) {
+  ModuleState& state = state_of(module);
+  if (!state.refusal.empty()) return state.refusal.c_str();
+  if (!contains(module, address)) return "outside of the module";
+  if (state.code->code_at(address).empty()) return "not in executable text";
+  const long index = state.code->function_before(address);
+  const bool in_linker = state.is_libc && is_dynamic_linker(module);
+  if (index >= 0 && is_special_entry(module.functions()[size_t(index)].name, in_linker))
+    return "it runs where no thread of the program is set up";
+  return nullptr;
+}
+
+// A jump where nothing but the instruction before leads to what is displaced with it; else int3.
+SitePlan SitePlanner::plan_insn(Module& module, uint64_t address) {
   SitePlan plan;
   plan.entry = plan.patch_address = address;
+  plan.flags_live = true;
+  if (const char* why = outside_of_code(module, address)) return refused(std::move(plan), why);
   ModuleState& state = state_of(module);
-  if (!state.refusal.empty()) return refused(std::move(plan), state.refusal);
-  const ModuleCode& code = *state.code;
-  EntryWalker walker(code, address, address, 0);
-  Insn nop;
-  if (!walker.decode(0, &nop) || nop.kind != InsnKind::kNop)
-    return refused(std::move(plan), "there is no nop at the probe");
-  Walk walk = walker.walk(nop.length);
-  if (walk.problem) return refused(std::move(plan), walk.problem);
-  Walk jump = walker.walk(kJumpSize);
-  const char* no_jump =
-      jump.problem ? jump.problem : jump_over_probe(code, walker, jump, module.has_landing_pads());
+  const FunctionBody* body = state.bodies->around(address);
+  if (!body) return refused(std::move(plan), "it lies in no function");
+  plan.entry = body->start();
+  if (!body->is_boundary(address)) {
+    const uint64_t begin = body->instruction_around(address);
+    if (!begin) return refused(std::move(plan), "bytes before it are no instructions");
+    plan.not_a_boundary = true;
+    return refused(std::move(plan),
+                   "in the middle of the instruction that begins at " + hex_number(begin));
+  }
+  EntryWalker walker(*state.code, address, address, body->end(), state.is_libc);
+  const Walk one = walker.walk(1);
+  if (one.problem) return refused(std::move(plan), one.problem);
+  if (state.is_libc) plan.no_trap = kNoTrapInLibc;
+  const Walk jump = walker.walk(kJumpSize);
+  const char* no_jump = jump.problem ? jump.problem : nullptr;
+  if (!no_jump && (jump.run.count > 1 || jump.padded)) no_jump = no_jump_at(module, *body, address);
   if (!no_jump) {
     take_run(jump, SiteKind::kProbeJump, &plan);
-  } else if (state.is_libc) {
-    return refused(std::move(plan), std::string(no_jump) +
-                                        "; int3 refused in libc: glibc runs parts of it with "
-                                        "SIGTRAP blocked");
+  } else if (plan.no_trap) {
+    return refused(std::move(plan), std::string(no_jump) + "; " + plan.no_trap);
   } else {
     plan.reason = no_jump;
-    take_run(walk, SiteKind::kProbeTrap, &plan);
+    take_run(one, SiteKind::kProbeTrap, &plan);
   }
-  keep_bytes(code, &plan);
-  if (!site_find(address) && !has_original_bytes(plan)) return differs(std::move(plan));
+  keep_bytes(*state.code, &plan);
+  if (!site_near(address, plan.displaced) && !has_original_bytes(plan))
+    return differs(std::move(plan));
   return plan;
 }
 
@@ -363,7 +406,11 @@ SitePlan SitePlanner::plan(Module& module, const FunctionSymbol& function) {
                    "it loops back to its first instruction: each pass would look like "
                    "a call, and the red zone may be in use there");
   }
-  if (!site_find(plan.patch_address) && !has_original_bytes(plan)) return differs(std::move(plan));
+  if (state.is_libc) plan.no_trap = kNoTrapInLibc;
+  plan.no_return_hook = return_hook_refusal(
+      function, entry.substr(0, (end ? end : walker.limit()) - function.address));
+  if (!site_near(plan.patch_address, plan.displaced) && !has_original_bytes(plan))
+    return differs(std::move(plan));
   return plan;
 }
 

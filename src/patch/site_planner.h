@@ -8,6 +8,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "patch/function_body.h"
 #include "patch/module_code.h"
 #include "patch/patcher.h"
 
@@ -19,15 +20,24 @@ SitePlan plan_key(uint64_t address, uint64_t target);
 class SitePlanner {
  public:
   SitePlan plan(Module& module, const FunctionSymbol& function);
-  SitePlan plan_probe(Module& module, uint64_t address);
+  SitePlan plan_insn(Module& module, uint64_t address);
 
  private:
   struct ModuleState {
     std::unique_ptr<ModuleCode> code;
     bool is_libc = false;  // libc or the dynamic linker: no int3 there
     std::string refusal;   // nothing of this module may be traced
+    std::unique_ptr<FunctionBodies> bodies;
+    std::vector<uint64_t> landing_pads;  // sorted
+    bool landing_pads_read = false;
+    bool landing_pads_known = false;
+
+    bool has_landing_pad(Module& module, uint64_t first, uint64_t last);
   };
   ModuleState& state_of(Module& module);
+  // Null: [address + 1, address + 5) is entered by nothing but the instruction before it.
+  const char* no_jump_at(Module& module, const FunctionBody& body, uint64_t address);
+  const char* outside_of_code(Module& module, uint64_t address);
 
   std::unordered_map<const Module*, ModuleState> modules_;
   const Module* last_module_ = nullptr;

@@ -6,9 +6,12 @@
 
 #include "patch/site_table.h"
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <vector>
+
+#include "arch/x86_64/decoder.h"
 
 namespace patchbay {
 namespace {
@@ -80,7 +83,7 @@ Table* with_room(Table* table) {
 
 uint64_t StubRecord::continue_at(uint64_t at) const {
   for (uint8_t i = 0; i < count; i++) {
-    if (offset[i] == at) return address + body + start[i];
+    if (offset[i] == at) return address + start[i];
   }
   return 0;
 }
@@ -119,39 +122,72 @@ StubRecord* key_record(Site* site, uint64_t target) {
   return record;
 }
 
-Site* site_containing(uint64_t address) {
+bool site_near(uint64_t address, uint64_t size) {
+  constexpr uint64_t kLongestJump = 5;
+  for (uint64_t at = address - kLongestJump + 1; at < address + size; at++) {
+    if (site_find(at)) return true;
+  }
+  return false;
+}
+
+uint8_t first_length(const Site& site) {
+  if (site.boundary_count > 1) return site.boundary[1];
+  Insn insn;
+  if (!decode_insn(site.original, kMaxDisplaced, site.address, &insn)) return site.displaced;
+  return std::min(insn.length, site.displaced);
+}
+
+namespace {
+
+// Calls visit(site) for every site whose displaced bytes hold the address, or whose alias it is,
+// nearest first, until it returns true.
+template <typename Visit>
+void visit_around(uint64_t address, Visit visit) {
   const Table* table = g_table.load(std::memory_order_acquire);
   for (uint64_t distance = 0; distance < kMaxDisplaced; distance++) {
     Site* site = lookup(table, address - distance);
     if (!site || (distance && address - distance == site->alias)) continue;
-    return distance == 0 || distance < site->displaced ? site : nullptr;
+    if (distance && distance >= site->displaced) continue;
+    if (visit(site)) return;
   }
-  return nullptr;
 }
 
-namespace {
-// A key is one nop: a thread that traps there goes where the jump will go, or behind the nop.
-uint64_t key_target(const Site& site, const StubRecord& record, bool leaving) {
-  return leaving ? site.address + site.displaced : record.address;
+// Where a thread goes on that trapped at `ip`, of which the site knows; 0: it does not.
+uint64_t target_in(const Site& site, uint64_t ip) {
+  const uintptr_t value = site.trap.load(std::memory_order_acquire);
+  const bool in_padding = ip == site.alias;
+  if (value == 0) return in_padding ? site.address : 0;
+  const auto* stub = reinterpret_cast<const StubRecord*>(value & ~uintptr_t{1});
+  const bool leaving = value & 1;
+  // A key is one nop: a thread that traps there goes where the jump will go, or behind the nop.
+  if (site.kind == SiteKind::kKey) return leaving ? site.address + site.displaced : stub->address;
+  const uint64_t at = in_padding ? 0 : ip - site.address;
+  return at == 0 && !leaving ? stub->address : stub->continue_at(at);
 }
+
 }  // namespace
 
+const Site* watched_around(uint64_t address) {
+  const Site* found = nullptr;
+  visit_around(address, [&](const Site* site) {
+    if (site->watched && address != site->address) found = site;
+    return found != nullptr;
+  });
+  return found;
+}
+
 uint64_t patch_trap_target(uint64_t ip) {
-  const Site* site = site_containing(ip);
-  if (!site) return 0;
-  const uintptr_t value = site->trap.load(std::memory_order_acquire);
-  const bool in_padding = ip == site->alias;
-  if (value == 0) {
-    if (in_padding) return site->address;
-    // Trapped before the original bytes came back: run them. If int3 is what stands there, it is
-    // not ours.
-    return *reinterpret_cast<const volatile uint8_t*>(ip) == 0xcc ? 0 : ip;
-  }
-  const auto* stub = reinterpret_cast<const StubRecord*>(value & ~uintptr_t{1});
-  if (site->kind == SiteKind::kKey) return key_target(*site, *stub, value & 1);
-  const uint64_t at = in_padding ? 0 : ip - site->address;
-  if (at == 0 && !(value & 1)) return stub->address;
-  return stub->continue_at(at);
+  bool known = false;
+  uint64_t target = 0;
+  visit_around(ip, [&](const Site* site) {
+    known = true;
+    target = target_in(*site, ip);
+    return target != 0;
+  });
+  if (target || !known) return target;
+  // Trapped before the original bytes came back: run them. If int3 is what stands there, it is not
+  // ours.
+  return *reinterpret_cast<const volatile uint8_t*>(ip) == 0xcc ? 0 : ip;
 }
 
 }  // namespace patchbay

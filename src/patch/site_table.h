@@ -20,12 +20,18 @@ struct StubRecord {
   uint16_t body = 0;  // offset of the relocated run
   uint8_t displaced = 0;
   uint8_t count = 0;
-  uint8_t offset[kMaxBoundaries] = {};  // instruction starts at the original place …
-  uint8_t start[kMaxBoundaries] = {};   // … and in the stub, from `body`
-  StubRecord* older = nullptr;          // another, parked stub of the same site
+  bool comes_back = true;
+  // Instruction starts at the original place, and in the stub: where a thread goes that was to run
+  // the instruction (the prologue of a probe inside, if there is one), and the moved instruction.
+  uint8_t offset[kMaxBoundaries] = {};
+  uint16_t start[kMaxBoundaries] = {};
+  uint16_t moved[kMaxBoundaries] = {};
+  StubRecord* older = nullptr;  // another, parked stub of the same site
 
   // Where a thread that was to run the instruction at original + `at` continues; 0: no boundary.
   uint64_t continue_at(uint64_t at) const;
+  // Where execution goes on at the original place, behind the displaced instructions; 0: nowhere.
+  uint64_t exit() const { return comes_back ? original + displaced : 0; }
 };
 
 enum class SiteState : uint8_t {
@@ -35,6 +41,8 @@ enum class SiteState : uint8_t {
   kLeaving,  // int3 at the head and in the padding, the original bytes are not all back yet
 };
 
+// A site is on when somebody wants it. Then it has text of its own (state), or runs in the stub of
+// another one, its host, whose jump displaces it. A host has text also when it is off itself.
 struct Site {
   uint64_t address = 0;  // patch_address
   uint64_t entry = 0;
@@ -45,8 +53,20 @@ struct Site {
   uint8_t boundary[kMaxBoundaries] = {};
   uint8_t original[kMaxDisplaced] = {};
   uint8_t padding[5] = {};
-  uint64_t alias = 0;  // kShortJump: address of the jmp in the padding
-  bool in_transaction = false;
+  const char* no_trap = nullptr;  // see SitePlan
+  uint64_t alias = 0;             // kShortJump: address of the jmp in the padding
+  bool on = false;
+  bool single = false;  // int3 on the first instruction alone, whatever the kind says
+  Site* host = nullptr;
+  StubPrologue prologue;  // while it is on
+  uint64_t target = 0;    // kKey: where the jmp goes
+  // What the running transaction wants; outside of one the same as above.
+  bool next_on = false;
+  bool next_text = false;  // it has bytes of its own in the text (state)
+  Site* next_host = nullptr;
+  const StubPrologue* next_prologue = nullptr;  // null: the one that it has
+  bool touched = false;                         // some change names it
+  bool in_transaction = false;                  // its text is being changed
   bool watched = false;         // a thread behind the first byte, or in the padding, is in the way
   StubRecord* stubs = nullptr;  // newest first
   StubRecord* current = nullptr;
@@ -57,12 +77,21 @@ struct Site {
 
 // Control thread only.
 Site* site_find_or_add(uint64_t patch_address);
-Site* site_find(uint64_t patch_address);
+Site* site_find(uint64_t patch_address);  // or by its alias
 void site_set_alias(Site* site, uint64_t alias);
 // The record that stands for the jump of a key to `target`; made once for each target.
 StubRecord* key_record(Site* site, uint64_t target);
-// Async-signal-safe: the site whose displaced bytes contain `address`, or whose alias it is, or
-// null.
-Site* site_containing(uint64_t address);
+// Some site's text may differ from the file's in [address, address + size).
+bool site_near(uint64_t address, uint64_t size);
+// Length of the site's first instruction.
+uint8_t first_length(const Site& site);
+// Bytes and instructions that the site displaces in the form that it has.
+inline uint8_t site_size(const Site& site) {
+  return site.single ? first_length(site) : site.displaced;
+}
+inline uint8_t site_count(const Site& site) { return site.single ? 1 : site.boundary_count; }
+// A watched site that a thread at `address` stands in: behind its first byte, which holds int3, or
+// in its padding. Null: none.
+const Site* watched_around(uint64_t address);
 
 }  // namespace patchbay

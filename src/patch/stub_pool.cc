@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <iterator>
 #include <new>
 
 #include "arch/x86_64/near_memory.h"
@@ -36,11 +35,7 @@ constexpr uint64_t kSmallestChunk = 64 << 10;
 constexpr uint64_t kLargestChunk = 16 << 20;
 constexpr uint64_t kTypicalStub = 160;
 constexpr size_t kMaxChunks = 4096;
-// lea -128(%rsp), %rsp and back: the flags stay as they are.
-constexpr uint8_t kOverRedZone[] = {0x48, 0x8d, 0x64, 0x24, 0x80};
-constexpr uint8_t kBackOverRedZone[] = {0x48, 0x8d, 0xa4, 0x24, 0x80, 0x00, 0x00, 0x00};
-constexpr size_t kMaxHead = kMaxPrologue + sizeof(kOverRedZone) + sizeof(kBackOverRedZone);
-constexpr uint64_t kMaxStub = kMaxHead + kMaxBody;
+constexpr uint64_t kMaxStub = kMaxBoundaries * kMaxPrologue + kMaxBody;
 
 // What patch_original_ip searches. Never shrinks.
 struct ChunkView {
@@ -57,28 +52,54 @@ void* reserve(size_t size) {
   return memory == MAP_FAILED ? nullptr : memory;
 }
 
-DisplacedRun run_of(const Site& site) {
+// The site's instructions [first, last) as a run of their own.
+DisplacedRun run_of(const Site& site, uint8_t first, uint8_t last) {
+  const bool at_end = last == site_count(site);
+  const uint8_t end = at_end ? site_size(site) : site.boundary[last];
   DisplacedRun run;
-  run.from = site.address;
-  run.code = site.original;
-  run.displaced = site.displaced;
-  run.count = site.boundary_count;
-  std::copy_n(site.boundary, kMaxBoundaries, run.offset);
-  run.is_nops = site.kind == SiteKind::kSled || site.kind == SiteKind::kProbeTrap;
+  run.from = site.address + site.boundary[first];
+  run.code = site.original + site.boundary[first];
+  run.displaced = static_cast<uint8_t>(end - site.boundary[first]);
+  run.count = static_cast<uint8_t>(last - first);
+  for (uint8_t i = 0; i < run.count; i++)
+    run.offset[i] = static_cast<uint8_t>(site.boundary[first + i] - site.boundary[first]);
+  run.is_nops = site.kind == SiteKind::kSled;
+  run.falls_through = !at_end;
   return run;
 }
 
-bool is_probe(const Site& site) {
-  return site.kind == SiteKind::kProbeTrap || site.kind == SiteKind::kProbeJump;
-}
-
-// What a stub does before the displaced instructions, of at most kMaxHead bytes.
-size_t write_head(const Site& site, const StubPrologue& prologue, uint8_t* out, uint64_t address) {
-  if (!is_probe(site)) return prologue(out, kMaxPrologue, address);
-  uint8_t* at = std::copy(std::begin(kOverRedZone), std::end(kOverRedZone), out);
-  at += prologue(at, kMaxPrologue, address + sizeof(kOverRedZone));
-  at = std::copy(std::begin(kBackOverRedZone), std::end(kBackOverRedZone), at);
-  return size_t(at - out);
+// Writes the whole stub for execution at `address` and describes it. Null, or why it cannot be.
+//
+//   prologue of the site | its instruction … | prologue of a site inside | its instruction … | jmp
+const char* assemble(const StubParts& parts, uint64_t address, uint8_t* out, StubRecord* record) {
+  const Site& site = *parts.site;
+  const uint8_t count = site_count(site);
+  record->address = address;
+  record->original = site.address;
+  record->displaced = site_size(site);
+  record->count = count;
+  std::copy_n(site.boundary, kMaxBoundaries, record->offset);
+  size_t size = 0;
+  for (uint8_t first = 0; first < count;) {
+    uint8_t last = static_cast<uint8_t>(first + 1);
+    while (last < count && !parts.prologue[last]) last++;
+    const size_t start = size;
+    if (const StubPrologue* prologue = parts.prologue[first])
+      size += (*prologue)(out + size, kMaxPrologue, address + size);
+    PB_CHECK_VALUES(size - start <= kMaxPrologue, size, address);
+    RelocatedRun moved;
+    const DisplacedRun run = run_of(site, first, last);
+    if (const char* why = relocate_run(run, address + size, out + size, &moved)) return why;
+    for (uint8_t i = first; i < last; i++)
+      record->start[i] = record->moved[i] = static_cast<uint16_t>(size + moved.start[i - first]);
+    if (first == 0) record->body = static_cast<uint16_t>(size);
+    if (first != 0) record->start[first] = static_cast<uint16_t>(start);
+    size += moved.size;
+    record->comes_back = moved.comes_back;
+    first = last;
+  }
+  record->size = static_cast<uint16_t>(size);
+  return nullptr;
 }
 
 }  // namespace
@@ -110,43 +131,34 @@ StubPool::Chunk* StubPool::chunk_for(uint64_t code) {
   return chunk;
 }
 
-StubRecord* StubPool::build(const Site& site, const StubPrologue& prologue, std::string* reason) {
-  Chunk* chunk = chunk_for(site.address);
+StubRecord* StubPool::build(const StubParts& parts, std::string* reason) {
+  Chunk* chunk = chunk_for(parts.site->address);
   if (!chunk) {
     *reason = "no memory for a stub within 2 GiB of the function";
     return nullptr;
   }
-  const uint64_t address = chunk->base + chunk->used;
+  StubRecord made;
   uint8_t* out = chunk->shadow + chunk->used;
-  const size_t body = write_head(site, prologue, out, address);
-  PB_CHECK_VALUES(body <= kMaxHead, body, address);
-  RelocatedRun relocated;
-  if (const char* why = relocate_run(run_of(site), address + body, out + body, &relocated)) {
+  if (const char* why = assemble(parts, chunk->base + chunk->used, out, &made)) {
     *reason = why;
     return nullptr;
   }
   const uint32_t index = chunk->record_count.load(std::memory_order_relaxed);
-  auto* record = new (&chunk->records[index]) StubRecord;
-  record->address = address;
-  record->original = site.address;
-  record->body = static_cast<uint16_t>(body);
-  record->size = static_cast<uint16_t>(body + relocated.size);
-  record->displaced = site.displaced;
-  record->count = site.boundary_count;
-  std::copy_n(site.boundary, kMaxBoundaries, record->offset);
-  std::copy_n(relocated.start, kMaxBoundaries, record->start);
+  auto* record = new (&chunk->records[index]) StubRecord(made);
   chunk->record_count.store(index + 1, std::memory_order_release);
   chunk->used += (record->size + kAlign - 1) & ~(kAlign - 1);
   return record;
 }
 
-StubRecord* StubPool::find_parked(const Site& site, const StubPrologue& prologue) const {
-  uint8_t bytes[kMaxHead];
+StubRecord* StubPool::find_parked(const StubParts& parts) const {
+  static uint8_t bytes[kMaxStub];  // the control thread's
   int tried = 0;
-  for (StubRecord* stub = site.stubs; stub && tried < 4; stub = stub->older, tried++) {
-    const size_t size = write_head(site, prologue, bytes, stub->address);
-    if (size == stub->body &&
-        std::memcmp(bytes, reinterpret_cast<const void*>(stub->address), size) == 0) {
+  for (StubRecord* stub = parts.site->stubs; stub && tried < 4; stub = stub->older, tried++) {
+    StubRecord again;
+    if (stub->count != site_count(*parts.site) || assemble(parts, stub->address, bytes, &again))
+      continue;
+    if (again.size == stub->size &&
+        std::memcmp(bytes, reinterpret_cast<const void*>(stub->address), again.size) == 0) {
       return stub;
     }
   }
@@ -189,9 +201,11 @@ uint64_t patch_original_ip(uint64_t ip) {
     const StubRecord& stub = view.records[low - 1];
     const uint64_t at = ip - stub.address;
     if (at < stub.body || at >= stub.size) return 0;
-    uint8_t i = stub.count;
-    while (i > 0 && stub.start[i - 1] > at - stub.body) i--;
-    return i ? stub.original + stub.offset[i - 1] : 0;
+    for (uint8_t i = stub.count; i-- > 0;) {
+      if (at >= stub.moved[i]) return stub.original + stub.offset[i];
+      if (at >= stub.start[i]) return 0;  // a prologue
+    }
+    return 0;
   }
   return 0;
 }

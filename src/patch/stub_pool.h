@@ -15,15 +15,22 @@
 
 namespace patchbay {
 
+// What a stub is made of: the site whose text leads to it, and what runs before each of the
+// displaced instructions (null: nothing).
+struct StubParts {
+  const Site* site = nullptr;
+  const StubPrologue* prologue[kMaxBoundaries] = {};
+};
+
 class StubPool {
  public:
   // About how many stubs this transaction will ask for: sizes the next chunk.
   void expect(size_t stubs) { expected_ = stubs; }
-  // Builds the stub of `site` in memory of our own; it can be entered after flush(). Null and the
-  // reason when that is impossible.
-  StubRecord* build(const Site& site, const StubPrologue& prologue, std::string* reason);
+  // Builds a stub in memory of our own; it can be entered after flush(). Null and the reason when
+  // that is impossible.
+  StubRecord* build(const StubParts& parts, std::string* reason);
   // A parked stub of the site that consists of the same bytes, else null.
-  StubRecord* find_parked(const Site& site, const StubPrologue& prologue) const;
+  StubRecord* find_parked(const StubParts& parts) const;
   // Writes what was built since the last call. False: some chunk could not be written.
   bool flush(TextMemory& memory);
 

@@ -77,13 +77,6 @@ uint64_t now_us() {
   return static_cast<uint64_t>(now.tv_sec) * 1000000 + static_cast<uint64_t>(now.tv_nsec) / 1000;
 }
 
-// The watched site that a thread at `address` stands in. Its first byte holds int3 and is no
-// danger.
-const Site* inside(uint64_t address) {
-  const Site* site = site_containing(address);
-  return site && address != site->address && site->watched ? site : nullptr;
-}
-
 const Site* inside_by_stack(uint64_t stack_pointer) {
   // One transaction at a time (patcher.h). Not thread-local: static TLS of a preloaded library
   // comes out of every thread's stack, and programs ask for stacks of 16 KB.
@@ -98,7 +91,7 @@ const Site* inside_by_stack(uint64_t stack_pointer) {
         raw_syscall(SYS_process_vm_readv, pid, raw_pointer(&local), 1, raw_pointer(&remote), 1, 0);
     for (long i = 0; i < n / 8; i++) {
       if (words[i] < 0x10000) continue;
-      if (const Site* site = inside(words[i])) return site;
+      if (const Site* site = watched_around(words[i])) return site;
     }
     if (n < 4096) break;
   }
@@ -131,7 +124,7 @@ void ThreadWatch::check(Thread* thread) {
   *pc_text = 0;
   const char* sp_text = std::strrchr(text, ' ');
   const uint64_t sp = sp_text ? std::strtoull(sp_text + 1, nullptr, 16) : 0;
-  const Site* site = inside(pc);
+  const Site* site = watched_around(pc);
   if (!site && sp) site = inside_by_stack(sp & ~uint64_t{7});
   thread->done = site == nullptr;
   if (site) occupied_.push_back(site->address);

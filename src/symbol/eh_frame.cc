@@ -19,39 +19,19 @@
 namespace patchbay {
 namespace {
 
-constexpr uint8_t kOmitted = 0xff;
+constexpr uint8_t kOmitted = kOmittedPointer;
 constexpr size_t kMaxAugmentation = 16;
 
 struct Cie {
   uint64_t address = 0;
   uint8_t pointer_encoding = 0;
+  uint8_t table_encoding = kOmitted;  // of the pointer to a function's table of handlers
   bool has_augmentation_data = false;
   bool is_signal_frame = false;
   bool valid = false;
 };
 
-class EhFrameReader {
- public:
-  EhFrameReader(const ElfImage& image, uint64_t header) : image_(image), header_(header) {}
-  std::vector<FrameRange> read();
-
- private:
-  bool read_pointer(ByteReader& reader, uint8_t encoding, uint64_t base, uint64_t* out) const;
-  bool read_value(ByteReader& reader, uint8_t format, uint64_t* out) const;
-  Bytes record_at(uint64_t address, uint64_t* body, uint64_t* next) const;
-  void read_fde(uint64_t address);
-  void read_all_from(uint64_t address);
-  const Cie& cie_at(uint64_t address);
-  void parse_cie(uint64_t address);
-  void parse_augmentation(ByteReader& reader, uint64_t body, const char* letters);
-
-  const ElfImage& image_;
-  uint64_t header_;
-  Cie cie_;  // the last one: neighbours share it
-  std::vector<FrameRange> ranges_;
-};
-
-bool EhFrameReader::read_value(ByteReader& reader, uint8_t format, uint64_t* out) const {
+bool read_value(ByteReader& reader, uint8_t format, uint64_t* out) {
   switch (format) {
     case 0x00:
       *out = reader.read<uint64_t>();
@@ -85,6 +65,32 @@ bool EhFrameReader::read_value(ByteReader& reader, uint8_t format, uint64_t* out
   }
   return reader.ok();
 }
+
+class EhFrameReader {
+ public:
+  EhFrameReader(const ElfImage& image, uint64_t header) : image_(image), header_(header) {}
+  std::vector<FrameRange> read();
+  // After read().
+  std::vector<HandlerTable> take_tables() { return std::move(tables_); }
+  bool complete() const { return complete_; }
+
+ private:
+  bool read_pointer(ByteReader& reader, uint8_t encoding, uint64_t base, uint64_t* out) const;
+  Bytes record_at(uint64_t address, uint64_t* body, uint64_t* next) const;
+  void read_fde(uint64_t address);
+  void read_handlers(ByteReader& reader, const Cie& cie, uint64_t body, uint64_t start);
+  void read_all_from(uint64_t address);
+  const Cie& cie_at(uint64_t address);
+  void parse_cie(uint64_t address);
+  void parse_augmentation(ByteReader& reader, uint64_t body, const char* letters);
+
+  const ElfImage& image_;
+  uint64_t header_;
+  Cie cie_;  // the last one: neighbours share it
+  std::vector<FrameRange> ranges_;
+  std::vector<HandlerTable> tables_;
+  bool complete_ = true;  // nothing was passed over
+};
 
 // `base` is the address of the reader's first byte, for pointers that are relative to themselves.
 bool EhFrameReader::read_pointer(ByteReader& reader, uint8_t encoding, uint64_t base,
@@ -131,7 +137,7 @@ void EhFrameReader::parse_augmentation(ByteReader& reader, uint64_t body, const 
         cie_.pointer_encoding = reader.read<uint8_t>();
         break;
       case 'L':
-        reader.read<uint8_t>();
+        cie_.table_encoding = reader.read<uint8_t>();
         break;
       case 'S':
         cie_.is_signal_frame = true;
@@ -208,19 +214,37 @@ bool begins_inside_a_frame(ByteReader reader) {
   return false;
 }
 
+void EhFrameReader::read_handlers(ByteReader& reader, const Cie& cie, uint64_t body,
+                                  uint64_t start) {
+  if (!cie.has_augmentation_data) return;
+  const uint64_t size = reader.uleb();
+  if (cie.table_encoding != kOmitted && size > 0) {
+    ByteReader pointer = reader;
+    uint64_t table = 0;
+    complete_ &=
+        read_encoded_pointer(pointer, cie.table_encoding, body + reader.position(), &table);
+    if (table) tables_.push_back({start, table});
+  }
+  reader.skip(size);
+}
+
 void EhFrameReader::read_fde(uint64_t address) {
   uint64_t body = 0, next = 0;
   Bytes record = record_at(address, &body, &next);
   ByteReader reader(record);
   uint32_t distance = reader.read<uint32_t>();
+  complete_ &= !record.empty();
   if (record.empty() || distance == 0) return;  // a CIE
   const Cie& cie = cie_at(body - distance);
-  if (!cie.valid) return;
   uint64_t start = 0, size = 0;
-  if (!read_pointer(reader, cie.pointer_encoding, body, &start)) return;
-  if (!read_value(reader, cie.pointer_encoding & 0x0f, &size)) return;
+  if (!cie.valid || !read_pointer(reader, cie.pointer_encoding, body, &start) ||
+      !read_value(reader, cie.pointer_encoding & 0x0f, &size)) {
+    complete_ = false;
+    return;
+  }
   if (size == 0 || size > UINT32_MAX || !image_.is_executable(start)) return;
-  if (cie.has_augmentation_data) reader.skip(reader.uleb());
+  read_handlers(reader, cie, body, start);
+  complete_ &= reader.ok();
   bool is_part = reader.ok() && begins_inside_a_frame(reader);
   ranges_.push_back({start, uint32_t(size), cie.is_signal_frame, is_part});
 }
@@ -236,20 +260,25 @@ void EhFrameReader::read_all_from(uint64_t address) {
 
 std::vector<FrameRange> EhFrameReader::read() {
   ByteReader reader(image_.at(header_));
-  if (reader.read<uint8_t>() != 1) return {};
+  complete_ = reader.read<uint8_t>() == 1;
+  if (!complete_) return {};
   uint8_t frame_encoding = reader.read<uint8_t>();
   uint8_t count_encoding = reader.read<uint8_t>();
   uint8_t table_encoding = reader.read<uint8_t>();
   uint64_t frames = 0, count = 0;
-  if (!read_pointer(reader, frame_encoding, header_, &frames)) return {};
+  complete_ = read_pointer(reader, frame_encoding, header_, &frames);
+  if (!complete_) return {};
   bool has_table = count_encoding != kOmitted && table_encoding != kOmitted &&
                    read_pointer(reader, count_encoding, header_, &count) && count > 0;
   if (!has_table) read_all_from(frames);
   if (has_table) ranges_.reserve(std::min<uint64_t>(count, reader.remaining() / 4));
   for (uint64_t i = 0; i < count && has_table; ++i) {
     uint64_t start = 0, fde = 0;
-    if (!read_pointer(reader, table_encoding, header_, &start)) break;
-    if (!read_pointer(reader, table_encoding, header_, &fde)) break;
+    if (!read_pointer(reader, table_encoding, header_, &start) ||
+        !read_pointer(reader, table_encoding, header_, &fde)) {
+      complete_ = false;
+      break;
+    }
     read_fde(fde);
   }
   auto by_start = [](const FrameRange& a, const FrameRange& b) { return a.start < b.start; };
@@ -268,6 +297,24 @@ std::vector<FrameRange> read_eh_frame(const ElfImage& image) {
     if (segment.p_type == PT_GNU_EH_FRAME) return EhFrameReader(image, segment.p_vaddr).read();
   }
   return {};
+}
+
+bool read_handler_tables(const ElfImage& image, std::vector<HandlerTable>* tables) {
+  for (const Elf64_Phdr& segment : image.segments()) {
+    if (segment.p_type != PT_GNU_EH_FRAME) continue;
+    EhFrameReader reader(image, segment.p_vaddr);
+    (void)reader.read();
+    *tables = reader.take_tables();
+    return reader.complete();
+  }
+  return false;
+}
+
+bool read_encoded_pointer(ByteReader& reader, uint8_t encoding, uint64_t self, uint64_t* out) {
+  if (!read_value(reader, encoding & 0x0f, out)) return false;
+  if (*out == 0) return true;
+  if ((encoding & 0xf0) == 0x10) *out += self;
+  return (encoding & 0xf0) == 0x10 || (encoding & 0xf0) == 0;
 }
 
 }  // namespace patchbay

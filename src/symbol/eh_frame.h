@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "symbol/byte_reader.h"
 #include "symbol/elf_image.h"
 
 namespace patchbay {
@@ -23,5 +24,20 @@ struct FrameRange {
 // Sorted by address, one entry a start. Found through PT_GNU_EH_FRAME: its table, or when it has
 // none the records one after the other.
 std::vector<FrameRange> read_eh_frame(const ElfImage& image);
+
+// Where a function's table of exception handlers lies (its LSDA, see landing_pads.h).
+struct HandlerTable {
+  uint64_t function = 0;  // ELF address of its start
+  uint64_t address = 0;   // ELF address of the table
+};
+
+// All of them. False when a record could not be read, or there are no unwind tables: then there may
+// be others.
+bool read_handler_tables(const ElfImage& image, std::vector<HandlerTable>* tables);
+
+// A pointer in one of the encodings of unwind tables (DW_EH_PE_*), relative to nothing or to
+// itself; `self` is its address. 0 stays 0. False when it is encoded otherwise or does not fit.
+bool read_encoded_pointer(ByteReader& reader, uint8_t encoding, uint64_t self, uint64_t* out);
+inline constexpr uint8_t kOmittedPointer = 0xff;
 
 }  // namespace patchbay

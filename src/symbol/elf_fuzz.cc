@@ -2,6 +2,7 @@
 //
 // Any bytes as an ELF file: whatever they are, reading them ends, within the bytes.
 #include "symbol/demangled_name.h"
+#include "symbol/landing_pads.h"
 #include "symbol/load_functions.h"
 #include "symbol/sdt_notes.h"
 
@@ -21,6 +22,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   for (const SdtNote& note : read_sdt_notes(*image))
     sink = sink + note.provider.size() + note.name.size() + note.arguments.size();
+  std::vector<uint64_t> pads;
+  if (read_landing_pads(*image, &pads)) sink = sink + pads.size();
+  pads.clear();
+  sink = sink + add_landing_pads({data, size}, 0x1000, 0x2000, &pads);
   for (const ElfSection& section : image->sections()) {
     Bytes bytes = image->section_bytes(section);
     if (!bytes.empty()) sink = sink + bytes[0] + bytes[bytes.size() - 1];

@@ -8,6 +8,7 @@
 #include <bit>
 
 #include "symbol/debug_file.h"
+#include "symbol/landing_pads.h"
 
 namespace patchbay {
 namespace {
@@ -270,9 +271,11 @@ std::vector<SdtNote> ElfModule::sdt_notes() {
   return notes;
 }
 
-bool ElfModule::has_landing_pads() {
+bool ElfModule::landing_pads(std::vector<uint64_t>* pads) {
   open();
-  return !image_ || image_->sections().empty() || image_->find_section(".gcc_except_table");
+  if (!image_ || !has_code_ || !read_landing_pads(*image_, pads)) return false;
+  for (uint64_t& pad : *pads) pad += identity_.bias;
+  return true;
 }
 
 OtherUse ElfModule::find_other_use(std::string_view name) {

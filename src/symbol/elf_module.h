@@ -45,7 +45,7 @@ class ElfModule final : public Module {
   std::string_view original_code(uint64_t address, size_t size) override;
   const std::vector<std::pair<uint64_t, uint64_t>>& text_ranges() const override;
   std::vector<SdtNote> sdt_notes() override;
-  bool has_landing_pads() override;
+  bool landing_pads(std::vector<uint64_t>* pads) override;
   uint64_t find_symbol(std::string_view name) override;
 
   const ModuleIdentity& identity() const { return identity_; }

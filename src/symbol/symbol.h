@@ -55,8 +55,9 @@ class Module {
   virtual std::vector<SdtNote> sdt_notes();
   // Run-time address of a data or function symbol; 0 when it is not defined here.
   virtual uint64_t find_symbol(std::string_view) { return 0; }
-  // The unwinder may continue in the middle of its functions (.gcc_except_table).
-  virtual bool has_landing_pads() { return true; }
+  // Where the unwinder may go on in the middle of its functions: run-time addresses, sorted. False:
+  // its tables are missing or cannot be read, it may go on anywhere.
+  virtual bool landing_pads(std::vector<uint64_t>*) { return false; }
   // Executable ranges [first, second) of run-time addresses.
   virtual const std::vector<std::pair<uint64_t, uint64_t>>& text_ranges() const = 0;
 };

@@ -221,6 +221,7 @@ const char* emit_insn(const uint8_t* code, const Insn& insn, uint64_t next, Stub
 const char* relocate_run(const DisplacedRun& run, uint64_t to, uint8_t* out, RelocatedRun* result) {
   StubWriter w(out, to);
   bool ended = false;
+  result->comes_back = true;
   for (uint8_t i = 0; i < run.count; i++) {
     result->start[i] = static_cast<uint8_t>(w.size());
     if (run.is_nops) continue;
@@ -230,13 +231,14 @@ const char* relocate_run(const DisplacedRun& run, uint64_t to, uint8_t* out, Rel
     if (!decode_insn(code, kMaxDisplaced - run.offset[i], address, &insn)) {
       return "bytes that are no instruction";
     }
-    const bool last = i + 1 == run.count;
+    const bool last = i + 1 == run.count && !run.falls_through;
     const bool is_call = insn.kind == InsnKind::kCall || insn.kind == InsnKind::kIndirectCall;
     if (is_call && !last) return "a call that returns into the displaced bytes";
     if (const char* why = emit_insn(code, insn, address + insn.length, &w, out)) return why;
     ended = insn.ends_flow() || is_call;
+    result->comes_back = !insn.ends_flow();
   }
-  if (!ended) w.jump(run.from + run.displaced);
+  if (!ended && !run.falls_through) w.jump(run.from + run.displaced);
   result->size = w.size();
   return nullptr;
 }

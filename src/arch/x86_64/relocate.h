@@ -20,10 +20,12 @@ struct DisplacedRun {
   uint8_t count = 0;      // instructions
   uint8_t offset[kMaxBoundaries] = {};  // of each instruction, offset[0] == 0
   bool is_nops = false;                 // a sled: nothing has to be executed
+  bool falls_through = false;           // what comes next stands behind it: no jump back
 };
 
 struct RelocatedRun {
   size_t size = 0;
+  bool comes_back = false;  // to the address behind the run, by its jump or a call's return
   uint8_t start[kMaxBoundaries] = {};  // offset in the output of each instruction's replacement
 };
 

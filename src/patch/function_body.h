@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+//
+// One function, decoded from its start to its end: where its instructions begin, and where its own
+// branches land. What a probe on any of its instructions has to know; decoded once for all probes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "patch/module_code.h"
+
+namespace patchbay {
+
+class FunctionBody {
+ public:
+  // [start, end) lies in one text range. Decoding begins anew at every symbol inside.
+  FunctionBody(const ModuleCode& code, uint64_t start, uint64_t end);
+
+  uint64_t start() const { return start_; }
+  uint64_t end() const { return end_; }
+  size_t size() const { return end_ - start_; }
+
+  bool is_boundary(uint64_t address) const { return test(boundary_, address); }
+  // The instruction that the address lies in; 0: bytes before it are no instructions.
+  uint64_t instruction_around(uint64_t address) const;
+  // A direct branch or call of this function lands in [first, last).
+  bool branch_into(uint64_t first, uint64_t last) const;
+  // It has an indirect jump, or bytes that cannot be decoded: it may be entered anywhere.
+  bool has_indirect_jump() const { return indirect_; }
+  // Where its jumps (not calls) leave it.
+  const std::vector<uint64_t>& jumps_out() const { return jumps_out_; }
+
+ private:
+  bool test(const std::vector<uint64_t>& bits, uint64_t address) const;
+  void set(std::vector<uint64_t>* bits, uint64_t address);
+  void decode(const ModuleCode& code, uint64_t first, uint64_t last);
+
+  uint64_t start_, end_;
+  bool indirect_ = false;
+  std::vector<uint64_t> boundary_, target_, undecoded_;  // bit per byte
+  std::vector<uint64_t> jumps_out_;
+};
+
+// The functions of a module that were asked for, until they get too many.
+class FunctionBodies {
+ public:
+  explicit FunctionBodies(const ModuleCode& code) : code_(code) {}
+  // The function that holds the address; null: none does. Valid until the next call.
+  const FunctionBody* around(uint64_t address);
+  // Code of the function may be entered at places that no direct branch names: it, or one that it
+  // jumps to (its cold part, or the function it is a cold part of), has an indirect jump.
+  bool has_hidden_entries(uint64_t address);
+
+ private:
+  struct Entry {
+    std::unique_ptr<FunctionBody> body;
+    int8_t hidden = -1;  // not known yet
+  };
+  Entry* entry_around(uint64_t address);
+  bool find_hidden(const FunctionBody& body);
+
+  const ModuleCode& code_;
+  std::unordered_map<uint64_t, Entry> entries_;  // by start
+  size_t bytes_ = 0;
+};
+
+}  // namespace patchbay

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+//
+// What decides against a jump: a thread may be in any stub that was ever built and come out of it
+// at any later time. So a jump is never written over an address at which some stub ends, but for
+// the jump's own first byte.
+
+#include "patch/site_layout.h"
+
+#include <algorithm>
+
+namespace patchbay {
+namespace {
+
+constexpr uint64_t kJumpSize = 5;
+constexpr uint64_t kShortJumpSize = 2;
+
+// Bytes from its address on that the site's text changes.
+uint64_t footprint(const Site& site, bool single) {
+  if (single || site.kind == SiteKind::kTrap || site.kind == SiteKind::kProbeTrap) return 1;
+  return site.kind == SiteKind::kShortJump ? kShortJumpSize : kJumpSize;
+}
+
+bool is_boundary(const Site& site, uint64_t address) {
+  const uint8_t* end = site.boundary + site_count(site);
+  return std::find(site.boundary, end, address - site.address) != end;
+}
+
+// The site whose jump covers the address with bytes that are not its first.
+Site* covering(uint64_t address) {
+  for (uint64_t distance = 1; distance < kJumpSize; distance++) {
+    Site* site = site_at(address - distance);
+    if (site && site->next_text && distance < footprint(*site, site->single)) return site;
+  }
+  return nullptr;
+}
+
+// A stub ends behind the first byte of [address, address + size).
+bool stub_ends_inside(uint64_t address, uint64_t size) {
+  for (uint64_t at = address - kMaxDisplaced; at < address + size; at++) {
+    const Site* site = site_at(at);
+    for (const StubRecord* stub = site ? site->stubs : nullptr; stub; stub = stub->older) {
+      if (stub->exit() > address && stub->exit() < address + size) return true;
+    }
+  }
+  return false;
+}
+
+// The jmp in front of some function whose 5 bytes overlap [first, last).
+const Site* padding_in(uint64_t first, uint64_t last) {
+  for (uint64_t at = first - kJumpSize + 1; at < last; at++) {
+    const Site* site = site_find(at);
+    if (site && site->alias == at && site->address != at && site->next_text && !site->single)
+      return site;
+  }
+  return nullptr;
+}
+
+bool padding_is_taken(const Site& site) {
+  if (site.kind != SiteKind::kShortJump) return false;
+  const uint64_t room = site.entry - kJumpSize;
+  for (uint64_t at = room - kJumpSize + 1; at < site.entry; at++) {
+    const Site* other = site_at(at);
+    if (other && other->next_text && at + footprint(*other, other->single) > room) return true;
+  }
+  return site.alias != room;  // its address belongs to a site that was placed in the padding
+}
+
+// `inner` gives up its text and runs in the stub of `site`, with all that runs in its own.
+bool absorb(const Site& site, Site* inner, std::vector<Site*>* absorbs) {
+  const bool can_move = inner->kind != SiteKind::kKey && inner->kind != SiteKind::kShortJump &&
+                        inner->state == SiteState::kPatched && is_boundary(site, inner->address);
+  if (!can_move) return false;
+  absorbs->push_back(inner);
+  bool good = true;
+  visit_inner(*inner, [&](uint8_t, Site* further) {
+    good &= is_boundary(site, further->address);
+    absorbs->push_back(further);
+  });
+  return good;
+}
+
+// The jump that was planned has the bytes for itself.
+bool may_jump(const Site& site, std::vector<Site*>* absorbs) {
+  const uint64_t size = footprint(site, false);
+  if (size == 1) return false;
+  if (stub_ends_inside(site.address, size)) return false;
+  if (padding_in(site.address, site.address + size) || padding_is_taken(site)) return false;
+  for (uint64_t at = site.address + 1; at < site.address + size; at++) {
+    Site* inner = site_at(at);
+    if (inner && inner->next_text && !absorb(site, inner, absorbs)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Site* site_at(uint64_t address) {
+  Site* site = site_find(address);
+  return site && site->address == address ? site : nullptr;
+}
+
+Placement place_site(const Site& site) {
+  Placement placement;
+  if (padding_in(site.address, site.address + 1)) {
+    placement.refusal = "the jump of a function behind it stands in these unused bytes";
+  } else if (Site* host = covering(site.address)) {
+    if (is_boundary(*host, site.address)) {
+      placement.host = host;
+    } else {
+      placement.refusal = "the jump of another probe stands in these unused bytes";
+    }
+  } else if (!may_jump(site, &placement.absorbs)) {
+    placement.absorbs.clear();
+    placement.single = true;
+    const bool needs_trap = site.kind != SiteKind::kKey && site.no_trap;
+    if (needs_trap) placement.refusal = "another probe has, or had, the bytes of its jump";
+  }
+  return placement;
+}
+
+}  // namespace patchbay

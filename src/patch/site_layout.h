@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+//
+// Where a site that is switched on runs: places may overlap, jumps may not.
+//
+//   A: 53        push %rbx     e9 ..        Jumps only ever displace what nothing but the first
+//   B: 48 89 fb  mov …         .. .. ..     instruction leads to. So whoever comes to B has come
+//   C: 90        nop           ..           through A, and A's stub runs B's prologue in front of
+//                                           B's instruction: A is B's host.
+#pragma once
+
+#include <vector>
+
+#include "patch/site_table.h"
+
+namespace patchbay {
+
+struct Placement {
+  Site* host = nullptr;        // runs in its stub; else the site gets text of its own …
+  bool single = false;         // … which is an int3 on one instruction
+  std::vector<Site*> absorbs;  // sites with text whose host it becomes, and what these were host of
+  const char* refusal = nullptr;
+};
+
+// For a site that has neither text nor a host. All sites before it have been placed.
+Placement place_site(const Site& site);
+
+// The site at exactly this address; null: none.
+Site* site_at(uint64_t address);
+// Calls visit(index, inner) for the sites that will run in the stub of `host` but itself.
+template <typename Visit>
+void visit_inner(const Site& host, Visit visit) {
+  for (uint8_t i = 1; i < site_count(host); i++) {
+    Site* inner = site_at(host.address + host.boundary[i]);
+    if (inner && inner->next_host == &host) visit(i, inner);
+  }
+}
+
+}  // namespace patchbay
