@@ -6,6 +6,7 @@ find_package(Threads REQUIRED)
 find_package(zydis REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(FUSE3 REQUIRED IMPORTED_TARGET fuse3)  # the tool's alone, never the agent's
+pkg_check_modules(LIBDW REQUIRED IMPORTED_TARGET libdw)  # too
 find_package(GTest)
 find_package(benchmark)
 
@@ -49,7 +50,7 @@ endif()
 
 # --- everything else that agent, tool and tests share
 file(GLOB_RECURSE core_sources CONFIGURE_DEPENDS src/*.cc)
-list(FILTER core_sources EXCLUDE REGEX "_(hot|test|fuzz|bench)\\.cc$|/src/agent/")
+list(FILTER core_sources EXCLUDE REGEX "_(hot|test|fuzz|bench)\\.cc$|/src/agent/|/src/debug_info/")
 add_library(pb_core STATIC ${core_sources})
 target_link_libraries(pb_core PUBLIC pb_options pb_san pb_hot Zydis::Zydis Threads::Threads)
 
@@ -69,11 +70,17 @@ endif()
 set_target_properties(patchbay_agent PROPERTIES
   LINK_DEPENDS ${CMAKE_SOURCE_DIR}/src/agent/agent.map)
 
+# --- debug information: the tool's
+file(GLOB debug_info_sources CONFIGURE_DEPENDS src/debug_info/*.cc)
+list(FILTER debug_info_sources EXCLUDE REGEX "_(test|fuzz|bench)\\.cc$")
+add_library(pb_debug_info STATIC ${debug_info_sources})
+target_link_libraries(pb_debug_info PUBLIC pb_core PkgConfig::LIBDW elf)
+
 # --- the tool
 file(GLOB tool_sources CONFIGURE_DEPENDS cmd/*.cc)
 list(FILTER tool_sources EXCLUDE REGEX "_test\\.cc$")
 add_executable(patchbay ${tool_sources})
-target_link_libraries(patchbay PRIVATE pb_core PkgConfig::FUSE3)
+target_link_libraries(patchbay PRIVATE pb_core pb_debug_info PkgConfig::FUSE3)
 
 # --- examples, the small nasty programs of the tests, benchmarks, unit tests, fuzzers
 include(cmake/programs.cmake)
