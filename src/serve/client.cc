@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -18,8 +19,10 @@
 namespace patchbay::serve {
 namespace {
 
-// Reading the symbols of a large program takes seconds; longer than this, the agent hangs.
-constexpr time_t kAnswerSeconds = 60;
+// Reading the symbols of a large program takes seconds; longer than this, the agent hangs. A process
+// that is stopped (SIGSTOP, a debugger) is waited for as long as it takes: it will go on.
+constexpr int kAnswerSeconds = 60;
+constexpr time_t kLookSeconds = 1;  // how long we wait before we look what the process does
 constexpr int kHelloTries = 3;
 constexpr int kEagerTries = 50;
 constexpr int kFirstWaitMs = 1, kLongestWaitMs = 50;
@@ -48,18 +51,40 @@ UniqueFd take_descriptor(msghdr* message) {
   return result;
 }
 
+// By a signal or by a debugger.
+bool is_stopped(int pid) {
+  const std::string path = "/proc/" + std::to_string(pid) + "/stat";
+  UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  char text[512] = "";
+  const ssize_t size = file.valid() ? ::read(file.get(), text, sizeof text - 1) : -1;
+  if (size <= 0) return false;
+  const char* behind_name = std::strrchr(text, ')');
+  return behind_name && (behind_name[2] == 'T' || behind_name[2] == 't');
+}
+
 // Most answers come sooner than a processor can fall asleep and be woken: looks for a moment,
-// letting the agent have this processor, before it waits.
-ssize_t receive(int fd, msghdr* message) {
+// letting the agent have this processor, before it waits. EAGAIN: none came in time.
+ssize_t receive(int fd, int pid, msghdr* message) {
   ssize_t size = -1;
   for (int i = 0; i < kEagerTries; i++) {
     size = ::recvmsg(fd, message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
     if (size >= 0 || (errno != EAGAIN && errno != EINTR)) return size;
     ::sched_yield();
   }
-  do size = ::recvmsg(fd, message, MSG_CMSG_CLOEXEC);
-  while (size < 0 && errno == EINTR);
-  return size;
+  for (int waited = 0; waited < kAnswerSeconds;) {
+    size = ::recvmsg(fd, message, MSG_CMSG_CLOEXEC);
+    if (size >= 0 || (errno != EAGAIN && errno != EINTR)) return size;
+    if (errno == EAGAIN && !is_stopped(pid)) waited++;
+  }
+  errno = EAGAIN;
+  return -1;
+}
+
+// The process at the other end, as the kernel knows it; 0: unknown.
+int peer_pid(int fd) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  return ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.pid : 0;
 }
 
 }  // namespace
@@ -98,9 +123,10 @@ Result<std::unique_ptr<Client>> Client::connect_directory(const std::string& pro
 }
 
 Status Client::hello() {
-  timeval limit{kAnswerSeconds, 0};
-  ::setsockopt(fd_.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  timeval look{kLookSeconds, 0}, limit{kAnswerSeconds, 0};
+  ::setsockopt(fd_.get(), SOL_SOCKET, SO_RCVTIMEO, &look, sizeof look);
   ::setsockopt(fd_.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+  pid_ = peer_pid(fd_.get());
   Request request{};
   request.call = uint32_t(Call::kHello);
   request.value = kProtocolVersion;
@@ -142,7 +168,7 @@ Result<Client::Answer> Client::call(Request request, std::string_view data) {
   in.msg_iovlen = 1;
   in.msg_control = control;
   in.msg_controllen = sizeof control;
-  ssize_t size = receive(fd_.get(), &in);
+  ssize_t size = receive(fd_.get(), pid_, &in);
   if (size < 0 && errno == EAGAIN) {
     ::shutdown(fd_.get(), SHUT_RDWR);  // a late answer would be taken for that of the next call
     return user_error(ETIMEDOUT, "The agent does not answer.");

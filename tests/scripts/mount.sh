@@ -106,6 +106,16 @@ PY
 same "raw pages: EAGAIN, select, ioctl" "EAGAIN True 0 25" \
   "$(tr '\n' ' ' <"$work/poll" | sed 's/ $//')"
 
+# --- a process that is stopped
+kill -STOP "$pid"
+cat "$mnt/tracing_on" >"$work/stopped" 2>&1 &
+reader2=$!
+sleep 2.5
+same "a stopped process is waited for" "" "$(cat "$work/stopped")"
+kill -CONT "$pid"
+wait $reader2
+same "and answers when it goes on" 1 "$(cat "$work/stopped")"
+
 # --- the end of the process
 kill -9 "$pid"
 check "a killed process ends its reader" wait_for 5 bash -c "! kill -0 $reader"
