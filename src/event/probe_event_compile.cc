@@ -249,8 +249,8 @@ void ProbeCompiler::note_needs(FetchProgram* program) const {
     const bool is_register = insn.op == FetchOp::kReg;
     program->uses_xmm |= insn.op == FetchOp::kXmm;
     // The entry that saves xmm8 and above is the one that saves all general registers.
-    program->uses_reg |= is_register || insn.op == FetchOp::kAddReg ||
-                         (insn.op == FetchOp::kXmm && insn.index >= 8);
+    program->uses_reg |=
+        is_register || insn.op == FetchOp::kAddReg || (insn.op == FetchOp::kXmm && insn.index >= 8);
     const bool starts = insn.op == FetchOp::kArg || (is_register && insn.index < kFlagsRegister);
     const bool goes_on = insn.op == FetchOp::kAdd || insn.op == FetchOp::kStore;
     is_plain &= starts || (goes_on && may_add);
