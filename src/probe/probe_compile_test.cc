@@ -17,6 +17,7 @@
 #include "base/raw_syscall.h"
 #include "event/function_event.h"
 #include "filter/filter.h"
+#include "probe/hit_counter.h"
 #include "ring_buffer/buffer_file.h"
 #include "ring_buffer/ring_buffer.h"
 #include "ring_buffer/ring_write_hot.h"
@@ -138,14 +139,20 @@ class ProbeCompile : public ::testing::Test {
     event_.max_size = fetch_->max_size;
     program_ = reinterpret_cast<SiteProgram*>(program_bytes_);
     program_->nr_events = 1;
-    program_->event[0] = &event_;
-    site_ = {program_, 0x123456789abc};
+    program_->max_record = event_.max_size;
+    set_place(fetch_.get(), nullptr);
+    site_ = {program_, nullptr, 0x123456789abc};
+  }
+  void set_place(const FetchProgram* fetch, ProbeCounts* counts) {
+    program_->event[0] = {&event_, fetch, 0x123456789abc, counts};
   }
 
   // Emits, calls once, and returns the records that appeared.
   std::vector<std::vector<uint8_t>> hit(bool fast, const Registers& in, Registers* out) {
-    ProbeCode code{&site_, fast ? &event_ : nullptr, false, false};
-    if (has_register_filter(event_)) code.filtered = &event_;
+    ProbeCode code = probe_code(&site_, program_, nullptr, false, false);
+    EXPECT_EQ(code.filtered, event_.filter && filter_fits_);
+    if (!fast) code.fast = false;
+    EXPECT_EQ(code.fast, fast);
     size_t size = emit_probe(code, code_, kMax, reinterpret_cast<uint64_t>(code_));
     EXPECT_GT(size, 0u);
     code_[size] = 0xc3;
@@ -184,7 +191,8 @@ class ProbeCompile : public ::testing::Test {
   EventCall call_;
   FetchProgramPtr fetch_;
   EventProgram event_{};
-  alignas(SiteProgram) uint8_t program_bytes_[sizeof(SiteProgram) + sizeof(void*)];
+  bool filter_fits_ = true;
+  alignas(SiteProgram) uint8_t program_bytes_[sizeof(SiteProgram) + sizeof(SiteEvent)];
   SiteProgram* program_ = nullptr;
   CallSite site_{};
 };
@@ -197,7 +205,7 @@ TEST_F(ProbeCompile, FastAndGeneralPathRecordTheSame) {
         "f(u64 a+16, NULL, x32 b+4)", "f(symbol a, NULL, NULL, NULL, NULL, char last)"}) {
     SCOPED_TRACE(line);
     define(line);
-    ASSERT_TRUE(has_fast_path(event_));
+    ASSERT_TRUE(has_fast_path(program_->event[0]));
     Registers in, out;
     for (uint64_t& value : in.r) value = random();
     hit(false, in, &out);  // the thread is known from here on: the fast path is taken
@@ -243,8 +251,8 @@ TEST_F(ProbeCompile, AFilterOnArgumentsIsTestedBeforeAnythingElse) {
     for (const char* text : {"a == 7", "a > 5 && !(b == 0x123456789a)", "b == 1 || a == 7"}) {
       SCOPED_TRACE(text);
       set_filter(text);
-      ASSERT_TRUE(has_register_filter(event_));
-      const bool fast = has_fast_path(event_);
+      ASSERT_TRUE(has_register_filter(program_->event[0]));
+      const bool fast = has_fast_path(program_->event[0]);
       ASSERT_EQ(fast, event_.fetch->scalar_only != 0);
       for (uint64_t a : {7, 3}) {
         for (uint64_t& value : in.r) value = 0;
@@ -264,7 +272,7 @@ TEST_F(ProbeCompile, TwentyPredicatesFit) {
   std::string text = "a == 0";
   for (int i = 1; i < 20; i++) text += " || a == " + std::to_string(1000 + i);
   set_filter(text);
-  ASSERT_TRUE(has_fast_path(event_));
+  ASSERT_TRUE(has_fast_path(program_->event[0]));
   Registers in{}, out;
   for (uint64_t a : {0, 1019, 1020}) {
     in.r[0] = a;
@@ -272,23 +280,92 @@ TEST_F(ProbeCompile, TwentyPredicatesFit) {
   }
   for (int i = 0; i < 100; i++) text += " || b == 0x123456789abc";
   set_filter(text);
-  EXPECT_FALSE(has_fast_path(event_));
-  EXPECT_FALSE(has_register_filter(event_));
+  filter_fits_ = false;
   EXPECT_EQ(hit(false, in, &out).size(), 0u) << "the general path knows the filter too";
 }
 
 TEST_F(ProbeCompile, FlagsSurviveWhereTheyAreLive) {
   define("f(int a)");
-  ProbeCode code{&site_, nullptr, true, true};
-  size_t size = emit_probe(code, code_, kMax, reinterpret_cast<uint64_t>(code_));
-  ASSERT_GT(size, 0u);
-  code_[size] = 0xc3;
-  uint64_t flags_in = 0x8d5, flags_out = 0;  // OF SF ZF AF PF CF and the fixed bit 1
-  __asm__ volatile("sub $256, %%rsp; push %1; popfq; call *%2; pushfq; pop %0; add $256, %%rsp"
-                   : "=r"(flags_out)
-                   : "r"(flags_in | 2), "r"(code_)
-                   : "memory", "cc");
-  EXPECT_EQ(flags_out & 0x8d5, flags_in);
+  uint64_t hits_before = 0;
+  ProbeCounts counts{new_hit_counter(), 0, 0, 0};
+  set_place(fetch_.get(), &counts);
+  for (bool fast : {false, true, true}) {
+    ProbeCode code = probe_code(&site_, program_, nullptr, true, false);
+    ASSERT_TRUE(code.fast);
+    code.fast = fast;
+    size_t size = emit_probe(code, code_, kMax, reinterpret_cast<uint64_t>(code_));
+    ASSERT_GT(size, 0u);
+    code_[size] = 0xc3;
+    for (uint64_t bits = 0; bits < 64; bits++) {  // CF PF AF ZF SF OF
+      uint64_t flags_in = (bits & 1) | (bits & 2) << 1 | (bits & 4) << 2 | (bits & 8) << 3 |
+                          (bits & 16) << 3 | (bits & 32) << 6;
+      uint64_t flags_out = 0;
+      __asm__ volatile("sub $256, %%rsp; push %1; popfq; call *%2; pushfq; pop %0; add $256, %%rsp"
+                       : "=r"(flags_out)
+                       : "r"(flags_in | 2), "r"(code_)
+                       : "memory", "cc");
+      ASSERT_EQ(flags_out & 0x8d5, flags_in) << fast;
+    }
+    hits_before += 64;
+    EXPECT_EQ(read_hit_counter(counts.hits), hits_before);
+  }
+}
+
+TEST_F(ProbeCompile, EveryHitIsCountedWhateverBecomesOfIt) {
+  ProbeCounts counts{new_hit_counter(), 0, 0, 0};
+  Registers in{}, out;
+  uint64_t hits = 0;
+  auto expect_hit = [&](bool fast, size_t records) {
+    EXPECT_EQ(hit(fast, in, &out).size(), records);
+    EXPECT_EQ(std::memcmp(&in, &out, sizeof in), 0);
+    EXPECT_EQ(read_hit_counter(counts.hits), ++hits);
+  };
+  for (const char* line : {"f(int a, u64 b)", "f(int a, u64 b, string c)"}) {
+    SCOPED_TRACE(line);
+    define(line);
+    set_place(fetch_.get(), &counts);
+    const bool fast = event_.fetch->scalar_only;
+    event_.filter = nullptr;
+    in.r[2] = reinterpret_cast<uint64_t>("text");
+    pb_thread.fast_tid = 0;
+    for (int i = 0; i < 300; i++) expect_hit(fast, 1);  // a new thread, ends of sub-buffers
+    buffer_->disable();
+    expect_hit(fast, 0);
+    ASSERT_TRUE(buffer_->enable().ok());
+    set_filter("a == 7");
+    in.r[0] = 7;
+    expect_hit(fast, 1);
+    in.r[0] = 8;
+    expect_hit(fast, 0);
+    pb_thread.fast_tid = 0;
+    expect_hit(fast, 0);  // rejected, and nobody knows the thread
+    const uint64_t missed = counts.missed;
+    pb_thread.in_agent = 1;
+    pb_thread.fast_tid = 0;
+    in.r[0] = 7;
+    EXPECT_EQ(hit(fast, in, &out).size(), 0u);
+    EXPECT_EQ(counts.missed, missed + 1);
+    EXPECT_EQ(read_hit_counter(counts.hits), hits);
+    pb_thread.in_agent = 0;
+    in.r[0] = 0;
+  }
+}
+
+TEST_F(ProbeCompile, OnlyPlacesOfOneEventGetCodeOfTheirOwn) {
+  define("f(int a)");
+  EXPECT_TRUE(probe_code(&site_, program_, nullptr, false, false).fast);
+  EXPECT_EQ(probe_code(&site_, program_, nullptr, false, false),
+            probe_code(&site_, program_, nullptr, false, false));
+  event_.from_record = 1;
+  ProbeCode code = probe_code(&site_, program_, nullptr, false, false);
+  EXPECT_FALSE(code.fast || code.filtered || code.event.event);
+  event_.from_record = 0;
+  PidSet none{};
+  event_.pids = &none;
+  EXPECT_FALSE(probe_code(&site_, program_, nullptr, false, false).fast);
+  event_.pids = nullptr;
+  ProbeCode hooking = probe_code(&site_, nullptr, program_, false, false);
+  EXPECT_TRUE(hooking.hooks_return && !hooking.site_has_events && !hooking.fast);
 }
 
 }  // namespace

@@ -9,12 +9,18 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <random>
+#include <utility>
 #include <vector>
 
 #include "base/raw_syscall.h"
+#include "filter/filter.h"
+#include "probe/hit_counter.h"
 #include "probe/probe_compile.h"
 #include "ring_buffer/ring_reader.h"
 #include "ring_buffer/ring_write_hot.h"
@@ -70,6 +76,8 @@ struct Instance {
 
 class ProbeHot : public ::testing::Test {
  protected:
+  using FetchPtr = std::unique_ptr<FetchProgram, decltype(&std::free)>;
+  static constexpr uint64_t kIp = 0x4711;
   void SetUp() override {
     auto* offset = static_cast<const ptrdiff_t*>(::dlsym(RTLD_DEFAULT, "__rseq_offset"));
     auto* size = static_cast<const unsigned*>(::dlsym(RTLD_DEFAULT, "__rseq_size"));
@@ -91,16 +99,29 @@ class ProbeHot : public ::testing::Test {
     pb_rseq_offset = 0;
   }
 
-  void set_fetch(const std::vector<FetchInsn>& insns, uint16_t head = kFunctionHead) {
-    fetch_ = make_flexible<FetchProgram>(insns.size() * sizeof(FetchInsn));
-    uint32_t end = head;
-    for (const FetchInsn& insn : insns)
-      if (insn.op == FetchOp::kStore) end = insn.offset + insn.size;
-    fetch_->fixed_size = end;
-    fetch_->max_size = (end + 3) & ~3u;
-    fetch_->nr_insns = uint16_t(insns.size());
-    fetch_->head = head;
-    std::copy(insns.begin(), insns.end(), fetch_->insn);
+  void set_fetch(const std::vector<FetchInsn>& insns, RecordHead head = RecordHead::kFunction) {
+    fetch_ = make_fetch(insns, head);
+  }
+  static FetchPtr make_fetch(const std::vector<FetchInsn>& insns, RecordHead head) {
+    FetchPtr fetch = make_flexible<FetchProgram>(insns.size() * sizeof(FetchInsn));
+    uint32_t end = record_head_size(head);
+    fetch->scalar_only = 1;
+    for (const FetchInsn& insn : insns) {
+      const bool is_start = insn.op == FetchOp::kArg || insn.op == FetchOp::kReg;
+      fetch->uses_reg |= insn.op == FetchOp::kReg || insn.op == FetchOp::kAddReg;
+      fetch->uses_xmm |= insn.op == FetchOp::kXmm;
+      if (insn.op == FetchOp::kStore) {
+        end = insn.offset + insn.size;
+      } else if (!is_start && insn.op != FetchOp::kAdd) {
+        fetch->scalar_only = 0;
+      }
+    }
+    fetch->fixed_size = end;
+    fetch->max_size = (end + 3) & ~3u;
+    fetch->nr_insns = uint16_t(insns.size());
+    fetch->head = head;
+    std::copy(insns.begin(), insns.end(), fetch->insn);
+    return fetch;
   }
   EventProgram event(const Instance& instance, uint16_t id) {
     EventProgram program{};
@@ -111,17 +132,28 @@ class ProbeHot : public ::testing::Test {
     return program;
   }
   void set_site(const std::vector<const EventProgram*>& events) {
-    program_ = make_flexible<SiteProgram>(events.size() * sizeof(void*));
+    std::vector<SiteEvent> list;
+    for (const EventProgram* program : events)
+      list.push_back({program, fetch_.get(), kIp, nullptr});
+    set_site(list);
+  }
+  void set_site(const std::vector<SiteEvent>& events) {
+    program_ = make_flexible<SiteProgram>(events.size() * sizeof(SiteEvent));
     program_->nr_events = uint32_t(events.size());
+    for (const SiteEvent& event : events) {
+      const uint32_t size = event.fetch ? event.fetch->max_size : 16;
+      program_->max_record = std::max({program_->max_record, size, event.event->max_size});
+    }
     std::copy(events.begin(), events.end(), program_->event);
-    site_ = {program_.get(), 0x4711};
+    site_ = {program_.get(), nullptr, 0x4700};
     static_.program = program_.get();
   }
   void hit() {
     ProbeFrame frame{};
     frame.return_address = 0x1234;
     frame.registers.arg[0] = 77;
-    probe_hit(&frame, &site_);
+    frame.registers.reg[3] = 33;
+    probe_hit(&frame, &site_, &frame.return_address);
   }
   // A static event whose record has one s32 field.
   void static_hit(int32_t value) {
@@ -142,7 +174,7 @@ class ProbeHot : public ::testing::Test {
   }
 
   Instance a_, b_;
-  std::unique_ptr<FetchProgram, decltype(&std::free)> fetch_{nullptr, &std::free};
+  FetchPtr fetch_{nullptr, &std::free};
   std::unique_ptr<SiteProgram, decltype(&std::free)> program_{nullptr, &std::free};
   CallSite site_{};
   patchbay_event static_{};
@@ -152,7 +184,7 @@ class ProbeHot : public ::testing::Test {
 TEST_F(ProbeHot, SeveralInstancesShareOneRecord) {
   set_fetch({{FetchOp::kArg, 0, 0, 0, 0, 0}, {FetchOp::kStore, 0, 8, 0, 24, 0}});
   EventProgram first = event(a_, 600), second = event(b_, 600), third = event(b_, 601);
-  set_site({&first, &second, &third});
+  set_site(std::vector<const EventProgram*>{&first, &second, &third});
   hit();
   auto in_a = a_.take(), in_b = b_.take();
   ASSERT_EQ(in_a.size(), 1u);
@@ -173,7 +205,7 @@ TEST_F(ProbeHot, SeveralInstancesShareOneRecord) {
 
 TEST_F(ProbeHot, ListsOfThreadsDecide) {
   EventProgram wanted = event(a_, 600), unwanted = event(b_, 600);
-  set_site({&wanted, &unwanted});
+  set_site(std::vector<const EventProgram*>{&wanted, &unwanted});
   auto mine = pid_set({tid_, 1, 2}), others = pid_set({1, 2, 3, 4, 5, 6, 7});
   wanted.pids = mine.get();
   unwanted.pids = others.get();
@@ -201,7 +233,7 @@ TEST_F(ProbeHot, PidSetsFindWhatIsInThem) {
 
 TEST_F(ProbeHot, StaticEventsGetTheirHeader) {
   EventProgram program = event(a_, 700);
-  set_site({&program});
+  set_site(std::vector{&std::as_const(program)});
   static_hit(5);  // meets the thread
   static_hit(6);
   auto records = a_.take();
@@ -221,7 +253,7 @@ TEST_F(ProbeHot, StaticEventsGetTheirHeader) {
 
 TEST_F(ProbeHot, StaticEventsOfSeveralInstancesAndWithFieldsThatNameThreads) {
   EventProgram first = event(a_, 700), second = event(b_, 701);
-  set_site({&first, &second});
+  set_site(std::vector<const EventProgram*>{&first, &second});
   auto five = pid_set({5});
   second.pids = five.get();
   second.pid_field[0] = 8;
@@ -241,7 +273,7 @@ TEST_F(ProbeHot, StaticEventsOfSeveralInstancesAndWithFieldsThatNameThreads) {
 
 TEST_F(ProbeHot, AThreadMayPlayATask) {
   EventProgram program = event(a_, 700);
-  set_site({&program});
+  set_site(std::vector{&std::as_const(program)});
   auto only = pid_set({4242});
   program.pids = only.get();
   static_hit(1);
@@ -261,7 +293,7 @@ TEST_F(ProbeHot, AThreadMayPlayATask) {
 
 TEST_F(ProbeHot, AgentCodeIsCountedNotRecorded) {
   EventProgram program = event(a_, 700);
-  set_site({&program});
+  set_site(std::vector{&std::as_const(program)});
   static_hit(1);
   pb_thread.in_agent = 1;
   pb_thread.fast_tid = 0;
@@ -275,7 +307,7 @@ TEST_F(ProbeHot, AgentCodeIsCountedNotRecorded) {
 
 TEST_F(ProbeHot, ThreadsWithoutRseqUseTheirOwnRing) {
   EventProgram program = event(a_, 700);
-  set_site({&program});
+  set_site(std::vector{&std::as_const(program)});
   pb_thread.no_rseq = 1;
   static_hit(1);
   hit();
@@ -362,57 +394,319 @@ call_with_all:
 //   mov %rax, -8(%rsp); mov %rcx, -128(%rsp); <probe>; mov -8(%rsp), %rax; mov -128(%rsp), %rcx;
 //   ret
 std::vector<uint8_t> code_around(const ProbeCode& probe, uint64_t address) {
-  std::vector<uint8_t> code = {0x48, 0x89, 0x44, 0x24, 0xf8, 0x48, 0x89, 0x4c,
-                               0x24, 0x80, 0x48, 0x8d, 0x64, 0x24, 0x80};  // lea -128(%rsp), %rsp
-  uint8_t prologue[512];
+  std::vector<uint8_t> code = {0x48, 0x89, 0x44, 0x24, 0xf8, 0x48, 0x89, 0x4c, 0x24, 0x80};
+  uint8_t prologue[1024];
   size_t size = emit_probe(probe, prologue, sizeof prologue, address + code.size());
   EXPECT_GT(size, 0u);
   code.insert(code.end(), prologue, prologue + size);
-  const uint8_t rest[] = {0x48, 0x8d, 0xa4, 0x24, 0x80, 0,    0,    0,     // lea 128(%rsp), %rsp
-                          0x48, 0x8b, 0x44, 0x24, 0xf8, 0x48, 0x8b, 0x4c,  //
-                          0x24, 0x80, 0xc3};
+  const uint8_t rest[] = {0x48, 0x8b, 0x44, 0x24, 0xf8, 0x48, 0x8b, 0x4c, 0x24, 0x80, 0xc3};
   code.insert(code.end(), rest, rest + sizeof rest);
   return code;
 }
 
-TEST_F(ProbeHot, InsideAFunctionEverythingIsTheProgramsAndCanBeRead) {
-  std::vector<FetchInsn> insns;
-  for (uint8_t reg = 0; reg < 16; reg++) {
-    insns.push_back({FetchOp::kReg, reg, 0, 0, 0, 0});
-    insns.push_back({FetchOp::kStore, 0, 8, 0, kProbeHead + 8u * reg, 0});
+// A probe inside a function, in code of its own.
+class ProbeInside : public ProbeHot {
+ protected:
+  void SetUp() override {
+    ProbeHot::SetUp();
+    code_ = static_cast<uint8_t*>(::mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+                                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    ASSERT_NE(code_, MAP_FAILED);
   }
+  void TearDown() override {
+    ::munmap(code_, 4096);
+    ProbeHot::TearDown();
+  }
+  void put(const ProbeCode& probe) {
+    auto bytes = code_around(probe, reinterpret_cast<uint64_t>(code_));
+    std::memcpy(code_, bytes.data(), bytes.size());
+  }
+  // Random registers and flags go through; what the code changed is a failure. Returns them, with
+  // the stack pointer that the probe saw.
+  std::array<uint64_t, 17> pass(uint64_t flags) {
+    std::array<uint64_t, 17> in, out = {};
+    for (uint64_t& value : in) value = random_();
+    in[16] = flags | 2;
+    call_with_all(in.data(), out.data(), code_);
+    in[4] = out[4];
+    for (size_t i = 0; i < 16; i++) EXPECT_EQ(in[i], out[i]) << "register " << i;
+    EXPECT_EQ(in[16], out[16] & 0x40cd7) << std::hex << flags;
+    return in;
+  }
+  // Twelve general registers at most are fields of one fast record.
+  static std::vector<FetchInsn> fields_of(const std::vector<uint8_t>& registers) {
+    std::vector<FetchInsn> insns;
+    uint32_t offset = record_head_size(RecordHead::kProbe);
+    for (uint8_t reg : registers) {
+      insns.push_back({FetchOp::kReg, reg, 0, 0, 0, 0});
+      insns.push_back({FetchOp::kStore, 0, 8, 0, offset, 0});
+      offset += 8;
+    }
+    return insns;
+  }
+  static constexpr uint64_t kArithmetic = 0x8d5;  // OF SF ZF AF PF CF
+  static constexpr uint64_t kDirection = 0x400;
+  uint8_t* code_ = nullptr;
+  std::mt19937_64 random_{20261121};
+};
+
+TEST_F(ProbeInside, EverythingIsTheProgramsAndCanBeRead) {
+  std::vector<uint8_t> all(kNrRegisters);
+  for (uint8_t reg = 0; reg < kNrRegisters; reg++) all[reg] = reg;
+  std::vector<FetchInsn> insns = fields_of(all);
   insns.push_back({FetchOp::kReg, 0, 0, 0, 0, 0});  // 16(%rax,%rcx,4)
   insns.push_back({FetchOp::kAddReg, 1, 4, 0, 0, 0});
   insns.push_back({FetchOp::kAdd, 0, 0, 0, 0, 16});
-  insns.push_back({FetchOp::kStore, 0, 8, 0, kProbeHead + 128, 0});
-  set_fetch(insns, kProbeHead);
+  insns.push_back({FetchOp::kStore, 0, 8, 0, 16 + 8 * kNrRegisters, 0});
+  set_fetch(insns, RecordHead::kProbe);
   EventProgram program = event(a_, 800);
-  set_site({&program});
-  EXPECT_FALSE(has_fast_path(program));
-  auto* code = static_cast<uint8_t*>(::mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
-                                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-  ASSERT_NE(code, MAP_FAILED);
+  set_site(std::vector{&std::as_const(program)});
   for (bool xmm : {false, true}) {
-    ProbeCode probe{};
-    probe.site = &site_;
-    probe.uses_xmm = xmm;
-    probe.inside = true;
-    auto bytes = code_around(probe, reinterpret_cast<uint64_t>(code));
-    std::memcpy(code, bytes.data(), bytes.size());
-    uint64_t in[17], out[17] = {};
-    for (uint64_t i = 0; i < 16; i++) in[i] = 0x0101010101010101 * (i + 1);
-    in[16] = 0x8d5 | 2 | 0x400;  // OF SF ZF AF PF CF, and the direction flag
-    call_with_all(in, out, code);
-    in[4] = out[4];
-    for (int i = 0; i < 16; i++) EXPECT_EQ(in[i], out[i]) << "register " << i;
-    EXPECT_EQ(in[16], out[16] & 0xcd7);
+    fetch_->uses_xmm = xmm;
+    ProbeCode code = probe_code(&site_, program_.get(), nullptr, true, true);
+    EXPECT_FALSE(code.fast);
+    EXPECT_EQ(code.uses_xmm, xmm);
+    put(code);
+    for (uint64_t flags : {kArithmetic, kArithmetic | kDirection, uint64_t{0}, uint64_t{0x801}}) {
+      auto in = pass(flags);
+      auto records = a_.take();
+      ASSERT_EQ(records.size(), 1u);
+      EXPECT_EQ(at<uint64_t>(records[0], 8), kIp);
+      for (size_t i = 0; i < 16; i++) EXPECT_EQ(at<uint64_t>(records[0], 16 + 8 * i), in[i]) << i;
+      EXPECT_EQ(at<uint64_t>(records[0], 16 + 8 * kFlagsRegister) & 0x40cd7, flags | 2);
+      EXPECT_EQ(at<uint64_t>(records[0], 16 + 8 * kIpRegister), site_.address);
+      EXPECT_EQ(at<uint64_t>(records[0], 16 + 8 * kNrRegisters), in[0] + 4 * in[1] + 16);
+    }
+  }
+}
+
+TEST_F(ProbeInside, TheFastPathRecordsWhatTheGeneralOneDoes) {
+  if (!pb_rseq_offset) GTEST_SKIP() << "there is no fast path";
+  ProbeCounts counts{new_hit_counter(), 0, 0, 0};
+  uint64_t hits = 0;
+  for (const std::vector<uint8_t>& registers :
+       {std::vector<uint8_t>{}, {0, 1, 2, 3, 4, 5, 6, 7}, {8, 9, 10, 11, 12, 13, 14, 15}}) {
+    set_fetch(fields_of(registers), RecordHead::kProbe);
+    EventProgram program = event(a_, 800);
+    set_site({{&program, fetch_.get(), kIp, &counts}});
+    for (bool live : {true, false}) {
+      ProbeCode code = probe_code(&site_, program_.get(), nullptr, live, true);
+      ASSERT_TRUE(code.fast && code.inside);
+      put(code);
+      for (int i = 0; i < 256; i++) {
+        uint64_t flags = live ? random_() & (kArithmetic | kDirection) : 0;
+        std::array<uint64_t, 17> in;
+        if (live) {
+          in = pass(flags);
+        } else {
+          std::array<uint64_t, 17> out;
+          for (uint64_t& value : in) value = random_();
+          in[16] = 2;
+          call_with_all(in.data(), out.data(), code_);
+          in[4] = out[4];
+          ASSERT_TRUE(std::equal(in.begin(), in.end() - 1, out.begin()));
+        }
+        auto records = a_.take();
+        ASSERT_EQ(records.size(), 1u);
+        EXPECT_EQ(at<uint64_t>(records[0], 0), uint64_t{tid_} << 32 | 800);
+        EXPECT_EQ(at<uint64_t>(records[0], 8), kIp);
+        for (size_t field = 0; field < registers.size(); field++)
+          ASSERT_EQ(at<uint64_t>(records[0], 16 + 8 * field), in[registers[field]]);
+      }
+      EXPECT_EQ(read_hit_counter(counts.hits), hits += 256);
+    }
+  }
+}
+
+TEST_F(ProbeInside, AlignmentChecksAreNotForUs) {
+  set_fetch(fields_of({0, 3}), RecordHead::kProbe);
+  EventProgram program = event(a_, 800);
+  set_site({{&program, fetch_.get(), kIp, nullptr}});
+  ProbeCode code = probe_code(&site_, program_.get(), nullptr, true, true);
+  for (bool fast : {false, true}) {
+    code.fast = fast && code.fast;
+    put(code);
+    for (int i = 0; i < 3; i++) pass(0x40000 | kDirection | 1);  // AC
+  }
+  EXPECT_EQ(a_.take().size(), 6u);
+}
+
+// The stack may have any alignment, and the highest vector registers are read.
+TEST_F(ProbeInside, AnyStackAndAllVectorRegisters) {
+  std::vector<FetchInsn> insns;
+  for (uint8_t i = 0; i < 16; i++) {
+    insns.push_back({FetchOp::kXmm, i, 0, 0, 0, 0});
+    insns.push_back({FetchOp::kStore, 0, 8, 0, 16 + 8u * i, 0});
+  }
+  set_fetch(insns, RecordHead::kProbe);
+  EventProgram program = event(a_, 800);
+  set_site(std::vector{&std::as_const(program)});
+  put(probe_code(&site_, program_.get(), nullptr, true, true));
+  alignas(16) uint64_t in[16][2], out[16][2];
+  for (auto& pair : in)
+    for (uint64_t& value : pair) value = random_();
+  uint32_t control = 0x1f80 | 0x6000, control_after = 0, usual = 0x1f80;  // another rounding
+  for (uint64_t shift = 0; shift < 16; shift++) {
+    __asm__ volatile(
+        "ldmxcsr %[control]\n"
+        "mov %%rsp, %%r12\n"
+        "sub $512, %%rsp\n"
+        "and $-64, %%rsp\n"
+        "sub %[shift], %%rsp\n"
+        ".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15\n"
+        "movups 16*\\n(%[in]), %%xmm\\n\n"
+        ".endr\n"
+        "call *%[code]\n"
+        ".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15\n"
+        "movups %%xmm\\n, 16*\\n(%[out])\n"
+        ".endr\n"
+        "mov %%r12, %%rsp\n"
+        "stmxcsr %[after]\n"
+        "ldmxcsr %[usual]\n"
+        : [after] "=m"(control_after)
+        : [control] "m"(control), [usual] "m"(usual), [shift] "r"(shift), [in] "r"(in),
+          [out] "r"(out), [code] "r"(code_)
+        : "r12", "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7",
+          "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
+    EXPECT_EQ(std::memcmp(in, out, sizeof in), 0) << shift;
+    EXPECT_EQ(control_after, control);
     auto records = a_.take();
     ASSERT_EQ(records.size(), 1u);
-    EXPECT_EQ(at<uint64_t>(records[0], 8), site_.ip);
-    for (size_t i = 0; i < 16; i++) EXPECT_EQ(at<uint64_t>(records[0], 16 + 8 * i), in[i]) << i;
-    EXPECT_EQ(at<uint64_t>(records[0], 144), in[0] + 4 * in[1] + 16);
+    for (size_t i = 0; i < 16; i++) EXPECT_EQ(at<uint64_t>(records[0], 16 + 8 * i), in[i][0]) << i;
   }
-  ::munmap(code, 4096);
+}
+
+TEST_F(ProbeInside, AFilterOnRegistersIsTestedFirst) {
+  if (!pb_rseq_offset) GTEST_SKIP() << "there is no fast path";
+  set_fetch(fields_of({0, 11, 3}), RecordHead::kProbe);
+  EventProgram program = event(a_, 800);
+  FilterContext context;
+  context.field = [](std::string_view name) -> std::optional<FilterField> {
+    const uint32_t offset = name == "ax" ? 16 : name == "r11" ? 24 : 32;
+    return FilterField{FilterField::Kind::kNumber, offset, 8, false};
+  };
+  FilterResult filter =
+      compile_filter("ax & 1 && (r11 > 0x8000000000000000 || bx > 0x8000000000000000)", context);
+  ASSERT_TRUE(filter.program);
+  program.filter = filter.program.get();
+  ProbeCounts counts{new_hit_counter(), 0, 0, 0};
+  set_site({{&program, fetch_.get(), kIp, &counts}});
+  uint64_t passed = 0;
+  for (bool fast : {true, false}) {
+    ProbeCode code = probe_code(&site_, program_.get(), nullptr, true, true);
+    ASSERT_TRUE(code.filtered && code.fast);
+    code.fast = fast;
+    put(code);
+    for (int i = 0; i < 500; i++) {
+      auto in = pass(random_() & kArithmetic);
+      const uint64_t half = uint64_t{1} << 63;
+      const bool wanted = (in[0] & 1) && (in[11] > half || in[3] > half);
+      ASSERT_EQ(a_.take().size(), wanted ? 1u : 0u);
+      passed += wanted;
+    }
+  }
+  EXPECT_GT(passed, 200u);
+  EXPECT_LT(passed, 600u);
+  EXPECT_EQ(read_hit_counter(counts.hits), 1000u);
+}
+
+TEST_F(ProbeHot, EachEventOfAPlaceHasItsOwnFetchAndIp) {
+  set_fetch({{FetchOp::kArg, 0, 0, 0, 0, 0}, {FetchOp::kStore, 0, 8, 0, 24, 0}});
+  FetchPtr other = make_fetch({{FetchOp::kReg, 3, 0, 0, 0, 0}, {FetchOp::kStore, 0, 4, 0, 16, 0}},
+                              RecordHead::kProbe);
+  EventProgram function = event(a_, 600), probe = event(a_, 601), elsewhere = event(b_, 601);
+  ProbeCounts counts{new_hit_counter(), 0, 0, 0};
+  set_site({{&function, fetch_.get(), 0x10, nullptr},
+            {&probe, other.get(), 0x20, &counts},
+            {&elsewhere, other.get(), 0x30, nullptr}});
+  hit();
+  auto in_a = a_.take(), in_b = b_.take();
+  ASSERT_EQ(in_a.size(), 2u);
+  ASSERT_EQ(in_b.size(), 1u);
+  EXPECT_EQ(at<uint64_t>(in_a[0], 8), 0x1234u);
+  EXPECT_EQ(at<uint64_t>(in_a[0], 16), 0x10u);
+  EXPECT_EQ(at<uint64_t>(in_a[0], 24), 77u);
+  EXPECT_EQ(at<uint64_t>(in_a[1], 8), 0x20u);
+  EXPECT_EQ(at<uint32_t>(in_a[1], 16), 33u);
+  EXPECT_EQ(at<uint64_t>(in_b[0], 8), 0x30u);
+  EXPECT_EQ(in_a[1].size(), 20u);
+  EXPECT_EQ(read_hit_counter(counts.hits), 1u);
+}
+
+TEST_F(ProbeHot, FiltersAreOfTheInstance) {
+  set_fetch({{FetchOp::kArg, 0, 0, 0, 0, 0}, {FetchOp::kStore, 0, 8, 0, 24, 0}});
+  FilterContext context;
+  context.field = [](std::string_view) -> std::optional<FilterField> {
+    return FilterField{FilterField::Kind::kNumber, 24, 8, false};
+  };
+  FilterResult yes = compile_filter("a == 77", context), no = compile_filter("a != 77", context);
+  ASSERT_TRUE(yes.program && no.program);
+  EventProgram first = event(a_, 600), second = event(b_, 600);
+  ProbeCounts counts{new_hit_counter(), 0, 0, 0};
+  set_site({{&first, fetch_.get(), kIp, &counts}, {&second, fetch_.get(), kIp, nullptr}});
+  first.filter = no.program.get();
+  second.filter = yes.program.get();
+  hit();
+  EXPECT_EQ(a_.take().size(), 0u);
+  EXPECT_EQ(b_.take().size(), 1u);
+  EXPECT_EQ(read_hit_counter(counts.hits), 1u);
+}
+
+// An event probe's record is made of the record of the event that it is attached to.
+TEST_F(ProbeHot, EventProbesReadTheRecordOfTheirEvent) {
+  set_fetch({{FetchOp::kArg, 0, 0, 0, 0, 0}, {FetchOp::kStore, 0, 8, 0, 24, 0}});
+  auto derive = [](uint32_t offset, uint8_t size) {
+    return make_fetch({{FetchOp::kField, 0, size, 0, 0, offset},
+                       {FetchOp::kAdd, 0, 0, 0, 0, 1},
+                       {FetchOp::kStore, 0, 8, 0, 8, 0}},
+                      RecordHead::kEvent);
+  };
+  FetchPtr of_function = derive(24, 8), of_static = derive(8, 4);
+  EventProgram source = event(a_, 600), probe = event(b_, 900);
+  probe.from_record = 1;
+  probe.fetch = of_function.get();
+  probe.max_size = 16;
+  set_site({{&source, fetch_.get(), kIp, nullptr}, {&probe, fetch_.get(), kIp, nullptr}});
+  hit();
+  EXPECT_EQ(a_.take().size(), 1u);
+  auto records = b_.take();
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(at<uint64_t>(records[0], 0), uint64_t{tid_} << 32 | 900);
+  EXPECT_EQ(at<uint64_t>(records[0], 8), 78u);
+  EXPECT_EQ(records[0].size(), 16u);
+
+  FilterContext context;
+  context.field = [](std::string_view name) -> std::optional<FilterField> {
+    if (name == "source") return FilterField{FilterField::Kind::kNumber, 8, 4, true};
+    return FilterField{FilterField::Kind::kNumber, 8, 8, false};
+  };
+  FilterResult if_source = compile_filter("source >= 5", context);
+  FilterResult filter = compile_filter("derived != 7", context);
+  ASSERT_TRUE(if_source.program && filter.program);
+  probe.fetch = of_static.get();
+  probe.source_filter = if_source.program.get();
+  probe.filter = filter.program.get();
+  ProbeCounts counts{new_hit_counter(), 0, 0, 0};
+  set_site({{&source, nullptr, 0, nullptr}, {&probe, nullptr, 0, &counts}});
+  for (int32_t value : {4, 5, 6}) static_hit(value);  // 4: no source; 6: 7 is not wanted
+  EXPECT_EQ(a_.take().size(), 3u);
+  records = b_.take();
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(at<uint64_t>(records[0], 8), 6u);
+  EXPECT_EQ(read_hit_counter(counts.hits), 3u);
+}
+
+TEST_F(ProbeHot, HitsOfAgentCodeAreMissed) {
+  EventProgram program = event(a_, 700);
+  ProbeCounts counts{new_hit_counter(), 0, 0, 0};
+  set_site({{&program, fetch_.get(), kIp, &counts}});
+  pb_thread.in_agent = 1;
+  hit();
+  static_hit(1);
+  pb_thread.in_agent = 0;
+  hit();
+  EXPECT_EQ(counts.missed, 2u);
+  EXPECT_EQ(read_hit_counter(counts.hits), 1u);
 }
 
 }  // namespace
