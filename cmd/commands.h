@@ -27,6 +27,7 @@ int run_list(int argc, char** argv);
 int run_cat(int argc, char** argv);
 int run_write(int argc, char** argv);
 int run_ls(int argc, char** argv);
+int run_probe(int argc, char** argv);
 int run_live(int argc, char** argv);  // start, stop, show, clear, reset, stat, snapshot, extract
 int run_mount(int argc, char** argv);
 int run_with_tracefs(int argc, char** argv);

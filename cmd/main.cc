@@ -33,6 +33,7 @@ constexpr Command kCommands[] = {
     {"cat", run_cat, "read a tracefs file of a process"},
     {"write", run_write, "write to a tracefs file of a process"},
     {"ls", run_ls, "list a tracefs directory of a process"},
+    {"probe", run_probe, "put a probe on a source line and fetch variables"},
     {"start", run_live, "start tracing in a running process"},
     {"stop", run_live, "stop tracing in it"},
     {"show", run_live, "print its buffer"},

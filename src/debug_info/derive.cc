@@ -1,0 +1,536 @@
+// SPDX-License-Identifier: MIT
+#include "debug_info/derive.h"
+
+#include <dwarf.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <set>
+
+#include "base/hex_number.h"
+#include "event/function_event_atom.h"
+#include "symbol/demangled_name.h"
+#include "symbol/symbol.h"
+
+namespace patchbay {
+namespace {
+
+constexpr size_t kMaxName = 63;          // of a group or an event
+constexpr size_t kMaxArgumentName = 31;
+constexpr size_t kMaxArgumentText = 63;  // of what is fetched, with its type
+constexpr size_t kMaxPlaces = 1024;
+constexpr size_t kMaxSourceLine = 4096;
+
+std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
+
+std::string joined(const std::vector<std::string>& parts, const char* between) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : between) + part;
+  return text;
+}
+
+std::string identifier(std::string_view text) {
+  std::string name = make_identifier(text).substr(0, kMaxName - 8);
+  return name.empty() || (name[0] >= '0' && name[0] <= '9') ? "_" + name : name;
+}
+
+// The words that a definition keeps for itself.
+bool is_reserved(std::string_view name) {
+  constexpr std::string_view kReserved[] = {"common_type",  "common_flags",   "common_pid",
+                                            "common_tgid",  "common_preempt_count",
+                                            "__probe_ip",   "__probe_ret_ip", "__probe_func"};
+  return std::find(std::begin(kReserved), std::end(kReserved), name) != std::end(kReserved);
+}
+
+// a->b.c -> c; a[2] -> a_2; *p -> p.
+std::string name_of_expression(std::string_view expression) {
+  size_t arrow = expression.rfind("->"), dot = expression.rfind('.');
+  size_t begin = 0;
+  if (arrow != expression.npos) begin = arrow + 2;
+  if (dot != expression.npos) begin = std::max(begin, dot + 1);
+  return make_identifier(expression.substr(begin));
+}
+
+// A name that no other argument has.
+std::string unique_name(std::string name, const std::vector<FetchArgument>& others) {
+  if (name.empty() || is_reserved(name) || (name[0] >= '0' && name[0] <= '9')) name = "_" + name;
+  name = name.substr(0, kMaxArgumentName);
+  std::string candidate = name;
+  auto taken = [&] {
+    return std::any_of(others.begin(), others.end(),
+                       [&](const FetchArgument& other) { return other.name == candidate; });
+  };
+  for (int i = 1; taken(); i++) {
+    std::string suffix = "_" + std::to_string(i);
+    candidate = name.substr(0, kMaxArgumentName - suffix.size()) + suffix;
+  }
+  return candidate;
+}
+
+// What a symbol's name may consist of in a definition.
+bool can_be_written(std::string_view name) {
+  return !name.empty() && name.find_first_of("+-:@% \t") == name.npos;
+}
+
+// perf's lazy matching: blanks do not count.
+std::string without_any_blanks(std::string_view text) {
+  std::string squeezed;
+  for (char c : text)
+    if (c != ' ' && c != '\t' && c != '\r') squeezed += c;
+  return squeezed;
+}
+
+std::vector<int> keys_of(const std::map<int, uint64_t>& lines) {
+  std::vector<int> keys;
+  for (const auto& [line, address] : lines) keys.push_back(line);
+  return keys;
+}
+
+}  // namespace
+
+std::vector<std::string> DerivedProbe::definitions(const std::string& as_event) const {
+  std::vector<std::string> lines;
+  for (const std::string& place : places)
+    lines.push_back((on_return ? "r:" : "p:") + group + "/" + as_event + " " + place);
+  return lines;
+}
+
+SourceProbes::SourceProbes(std::unique_ptr<DebugInfo> info)
+    : info_(std::move(info)), index_(*info_), finder_(*info_, index_) {}
+
+Result<std::unique_ptr<SourceProbes>> SourceProbes::open(const std::string& path) {
+  Result<std::unique_ptr<DebugInfo>> info = DebugInfo::open(path);
+  if (!info.ok()) return info.error();
+  return std::unique_ptr<SourceProbes>(new SourceProbes(std::move(*info)));
+}
+
+// --- places
+
+Result<std::vector<SourceProbes::Site>> SourceProbes::sites_in_file(const ProbeRequest& request) {
+  std::vector<int> all;
+  std::vector<Site> sites;
+  int line = request.line.value_or(0);
+  for (const auto& place : lines_.places_of(index_, finder_, request.file, line, &all))
+    sites.push_back({place.instance, place.address});
+  if (!sites.empty()) return sites;
+  if (all.empty())
+    return user_error(ENOENT, "There is no code of a file " + request.file + " in " +
+                                  info_->name() + ".");
+  return user_error(ENOENT, "There is no line " + std::to_string(line) + " with code in " +
+                                request.file + nearest_lines(all, line) + ".");
+}
+
+Result<std::vector<SourceProbes::Site>> SourceProbes::sites_of_line(const ProbeRequest& request) {
+  Result<std::vector<FunctionInstance>> found = finder_.find(request.function, request.file);
+  if (!found.ok()) return found.error();
+  std::vector<Site> sites;
+  std::vector<int> all;
+  int first = 0;
+  for (const FunctionInstance& instance : *found) {
+    first = SourceLines::first_line_of(instance);
+    std::map<int, uint64_t> lines = lines_.lines_of(instance);
+    auto line = lines.find(first + *request.line);
+    for (int one : keys_of(lines)) all.push_back(one - first);
+    if (line != lines.end()) sites.push_back({instance, line->second});
+  }
+  if (!sites.empty()) return sites;
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  std::string sentence = "There is no line " + std::to_string(*request.line) + " with code in " +
+                         found->front().name + "()" + nearest_lines(all, *request.line) +
+                         "; its line 0 is line " + std::to_string(first) + " of " +
+                         SourceLines::file_of(found->front());
+  return user_error(ENOENT, sentence + ".");
+}
+
+// ;PATTERN: all lines of the function that have the text (a glob without blanks).
+Result<std::vector<SourceProbes::Site>> SourceProbes::sites_of_pattern(
+    const ProbeRequest& request) {
+  if (request.function.empty())
+    return user_error(EINVAL, "A pattern is looked for in a function: FUNC;PATTERN.");
+  Result<std::vector<FunctionInstance>> found = finder_.find(request.function, request.file);
+  if (!found.ok()) return found.error();
+  std::string file = SourceLines::file_of(found->front()), text;
+  std::ifstream source(file);
+  if (!source) return user_error(ENOENT, "The source file " + file + " is not there.");
+  std::string pattern = "*" + without_any_blanks(request.pattern) + "*";
+  std::set<int> matching;
+  for (int number = 1; std::getline(source, text); number++) {
+    if (::fnmatch(pattern.c_str(), without_any_blanks(text).c_str(), 0) == 0)
+      matching.insert(number);
+  }
+  std::vector<Site> sites;
+  for (const FunctionInstance& instance : *found) {
+    for (const auto& [line, address] : lines_.lines_of(instance)) {
+      if (matching.contains(line)) sites.push_back({instance, address});
+    }
+  }
+  if (!sites.empty()) return sites;
+  return user_error(ENOENT, "No line with code in " + found->front().name + "() has " +
+                                quoted(request.pattern) + ".");
+}
+
+Result<std::vector<SourceProbes::Site>> SourceProbes::sites_of(const ProbeRequest& request) {
+  if (!request.pattern.empty()) return sites_of_pattern(request);
+  if (request.function.empty()) return sites_in_file(request);
+  if (request.line && *request.line > 0) return sites_of_line(request);
+  Result<std::vector<FunctionInstance>> found = finder_.find(request.function, request.file);
+  if (!found.ok()) return found.error();
+  std::vector<Site> sites;
+  bool is_plain = request.offset == 0 && !request.on_return;
+  for (const FunctionInstance& instance : *found) {
+    if (is_plain || !instance.is_inlined)
+      sites.push_back({instance, instance.entry + request.offset});
+  }
+  if (sites.empty())
+    return user_error(EINVAL, "The function " + found->front().name +
+                                  "() is inlined everywhere: it has no " +
+                                  (request.on_return ? "return." : "offsets."));
+  bool is_inside = holds(sites.front().instance.die, sites.front().address);
+  if (request.offset != 0 && !is_inside)
+    return user_error(EINVAL, hex_number(request.offset) + " is beyond the end of " +
+                                  found->front().name + "().");
+  return sites;
+}
+
+ProbePoint SourceProbes::point_of(const Site& site, bool on_return) const {
+  ProbePoint point;
+  point.pc = site.address;
+  point.function = site.instance.die;
+  point.concrete = site.instance.concrete;
+  point.is_inlined = site.instance.is_inlined;
+  point.at_return = on_return;
+  point.at_entry = !on_return && !site.instance.is_inlined && site.address == site.instance.entry;
+  return point;
+}
+
+// --- texts of places and addresses
+
+// By symbol: one that contains the place, is the only one of its name, and is a function that the
+// agent lists (not a cold part).
+bool SourceProbes::can_name(const Site& site, bool on_return) const {
+  const ObjectSymbol* symbol = info_->symbol_at(site.address, true);
+  return symbol && can_be_written(symbol->name) && !is_cold_name(symbol->name) &&
+         info_->count_symbols(symbol->name) == 1 && can_be_written(info_->name()) &&
+         (!on_return || symbol->address == site.address);
+}
+
+std::string SourceProbes::place_text(const Site& site, bool by_file) const {
+  const ObjectSymbol* symbol = info_->symbol_at(site.address, true);
+  if (!by_file && symbol) {
+    uint64_t offset = site.address - symbol->address;
+    return info_->name() + ":" + symbol->name + (offset ? "+" + std::to_string(offset) : "");
+  }
+  uint64_t offset = site.address;
+  (void)info_->file_offset(site.address, &offset);
+  return info_->path() + ":" + hex_number(offset);
+}
+
+// "work+18" for people.
+std::string SourceProbes::shown_place(uint64_t address) const {
+  const ObjectSymbol* symbol = info_->symbol_at(address, true);
+  if (!symbol) return hex_number(address);
+  uint64_t offset = address - symbol->address;
+  return demangle(symbol->name, false) + (offset ? "+" + std::to_string(offset) : "");
+}
+
+// @SYM is looked up in the program first: a library's own variable is only found by its place in
+// the file.
+AddressText SourceProbes::address_text(bool by_file) const {
+  return [this, by_file](uint64_t address) -> std::optional<std::string> {
+    uint64_t offset = 0;
+    if (by_file) {
+      if (!info_->file_offset(address, &offset)) return std::nullopt;
+      return "@+" + hex_number(offset);
+    }
+    const ObjectSymbol* symbol = info_->symbol_at(address, false);
+    bool is_only_one = symbol && info_->count_symbols(symbol->name) == 1 &&
+                       (info_->is_program() || !symbol->is_local) && can_be_written(symbol->name);
+    if (!is_only_one) return std::nullopt;
+    offset = address - symbol->address;
+    return "@" + symbol->name + (offset ? "+" + std::to_string(offset) : "");
+  };
+}
+
+// --- arguments
+
+void SourceProbes::add_all(const ProbeRequestArgument& argument, VariableReader& reader,
+                           Arguments* arguments, DerivedProbe* probe) {
+  for (const Variable& variable : reader.visible()) {
+    if (argument.expression == "$params" && !variable.is_parameter) continue;
+    std::string name = unique_name(variable.name, *arguments);
+    Result<Value> value = reader.evaluate(variable.name);
+    Result<Arguments> fetched =
+        value.ok() ? reader.arguments_of(*value, name, argument.type) : value.error();
+    if (fetched.ok())
+      arguments->insert(arguments->end(), fetched->begin(), fetched->end());
+    else
+      probe->notes.push_back(quoted(variable.name) + " is left out: " + fetched.error().message());
+  }
+}
+
+Status SourceProbes::add_argument(const ProbeRequestArgument& argument, VariableReader& reader,
+                                  Arguments* arguments, DerivedProbe* probe) {
+  if (argument.is_plain()) {
+    // Its own colon and type stay where they are.
+    std::string name = argument.name.empty() ? "" : argument.name;
+    FetchArgument plain{name, argument.expression, "", ""};
+    if (name.empty()) plain.name = unique_name("arg" + std::to_string(arguments->size() + 1),
+                                               *arguments);
+    arguments->push_back(plain);
+    return {};
+  }
+  if (argument.expression == "$vars" || argument.expression == "$params") {
+    add_all(argument, reader, arguments, probe);
+    return {};
+  }
+  Result<Value> value = reader.evaluate(argument.expression);
+  if (!value.ok()) return value.error();
+  std::string wish = argument.name.empty() ? name_of_expression(argument.expression)
+                                           : argument.name;
+  if (argument.name.empty() && argument.expression == "$retval") wish = "ret";
+  Result<Arguments> fetched =
+      reader.arguments_of(*value, unique_name(wish, *arguments), argument.type);
+  if (!fetched.ok())
+    return user_error(fetched.error().errno_value,
+                      quoted(argument.expression) + " is " + fetched.error().message());
+  arguments->insert(arguments->end(), fetched->begin(), fetched->end());
+  return {};
+}
+
+Result<SourceProbes::Arguments> SourceProbes::arguments_of(const ProbeRequest& request,
+                                                           const Site& site, bool by_file,
+                                                           DerivedProbe* probe) {
+  Arguments arguments;
+  VariableReader reader(*info_, index_, point_of(site, request.on_return), address_text(by_file));
+  for (const ProbeRequestArgument& argument : request.arguments)
+    PB_TRY(add_argument(argument, reader, &arguments, probe));
+  for (const FetchArgument& argument : arguments) {
+    size_t length = argument.fetch.size() + argument.type.size() + 1;
+    if (length > kMaxArgumentText)
+      return user_error(E2BIG, quoted(argument.name) + " would be fetched by '" + argument.fetch +
+                                   "', which is longer than a definition takes");
+  }
+  return arguments;
+}
+
+// The place and its arguments. `kinds`: names and types, which all places of an event share.
+Result<std::string> SourceProbes::arguments_text(const ProbeRequest& request, const Site& site,
+                                                 bool* by_file, std::string* kinds,
+                                                 DerivedProbe* probe) {
+  std::vector<std::string> notes = probe->notes;
+  Result<Arguments> arguments = arguments_of(request, site, *by_file, probe);
+  if (!arguments.ok() && !*by_file) {  // perhaps a variable that has no name of its own
+    probe->notes = notes;
+    Error first = arguments.error();
+    *by_file = true;
+    arguments = arguments_of(request, site, true, probe);
+    if (!arguments.ok()) return first;
+  }
+  if (!arguments.ok()) return arguments.error();
+  std::string text = place_text(site, *by_file);
+  kinds->clear();
+  for (const FetchArgument& argument : *arguments) {
+    text += " " + argument.text();
+    *kinds += argument.name + ":" + argument.type + " ";
+    if (!argument.note.empty()) probe->notes.push_back(argument.name + ": " + argument.note);
+  }
+  return text;
+}
+
+void SourceProbes::name_probe(const ProbeRequest& request, const Site& site,
+                              DerivedProbe* probe) const {
+  std::string base = info_->name().substr(0, info_->name().find('.'));
+  std::string function = site.instance.name;
+  std::string event = identifier(without_template_arguments(function));
+  if (function.empty()) event = "_";
+  if (request.function.empty())
+    event = identifier(request.file.substr(request.file.rfind('/') + 1));
+  if (request.line && *request.line > 0) event += "_L" + std::to_string(*request.line);
+  if (request.offset) event += "_" + hex_number(request.offset);
+  if (request.on_return) event += "__return";
+  probe->group = request.group.empty() ? "probe_" + identifier(base) : request.group;
+  probe->group.resize(std::min(probe->group.size(), kMaxName));
+  probe->event = request.event.empty() ? event : request.event;
+}
+
+Result<DerivedProbe> SourceProbes::derive(const ProbeRequest& request) {
+  Result<std::vector<Site>> sites = sites_of(request);
+  if (!sites.ok()) return sites.error();
+  DerivedProbe probe;
+  probe.on_return = request.on_return;
+  name_probe(request, sites->front(), &probe);
+  std::string kinds, first_kinds;
+  std::optional<Error> failed;
+  std::vector<std::string> left_out;
+  if (sites->size() > kMaxPlaces) sites->resize(kMaxPlaces);
+  for (const Site& site : *sites) {
+    bool by_file = !can_name(site, request.on_return);
+    Result<std::string> text = arguments_text(request, site, &by_file, &kinds, &probe);
+    if (!text.ok()) {
+      if (!failed) failed = text.error();
+      left_out.push_back("the copy at " + shown_place(site.address) +
+                         " is left out: " + text.error().message());
+      continue;
+    }
+    if (probe.places.empty()) first_kinds = kinds;
+    if (kinds != first_kinds)
+      left_out.push_back("the copy at " + shown_place(site.address) +
+                         " is left out: its values would be shown otherwise");
+    else
+      probe.places.push_back(*text);
+  }
+  if (probe.places.empty())
+    return user_error(failed->errno_value, failed->message() + " (" +
+                                               shown_place(sites->front().address) + ").");
+  probe.notes.insert(probe.notes.end(), left_out.begin(), left_out.end());
+  std::sort(probe.notes.begin(), probe.notes.end());
+  probe.notes.erase(std::unique(probe.notes.begin(), probe.notes.end()), probe.notes.end());
+  return probe;
+}
+
+// --- questions
+
+Result<FunctionLines> SourceProbes::lines(const ProbeRequest& request) {
+  Result<std::vector<FunctionInstance>> found(std::vector<FunctionInstance>{});
+  if (request.function.empty()) {
+    Result<std::vector<Site>> sites = sites_in_file(request);
+    if (!sites.ok()) return sites.error();
+    found->push_back(sites->front().instance);
+  } else {
+    found = finder_.find(request.function, request.file);
+  }
+  if (!found.ok()) return found.error();
+  FunctionLines result;
+  result.function = found->front().name;
+  result.file = SourceLines::file_of(found->front());
+  result.first = SourceLines::first_line_of(found->front());
+  std::set<int> lines;
+  for (const FunctionInstance& instance : *found) {
+    if (SourceLines::file_of(instance) != result.file) continue;
+    for (int line : keys_of(lines_.lines_of(instance)))
+      if (line >= result.first) lines.insert(line);
+  }
+  result.lines.assign(lines.begin(), lines.end());
+  result.last = lines.empty() ? result.first : *lines.rbegin();
+  return result;
+}
+
+Result<std::vector<VisibleVariables>> SourceProbes::variables(const ProbeRequest& request) {
+  Result<std::vector<Site>> sites = sites_of(request);
+  if (!sites.ok()) return sites.error();
+  std::vector<VisibleVariables> result;
+  for (const Site& site : *sites) {
+    VisibleVariables one;
+    one.place = shown_place(site.address);
+    bool by_file = !can_name(site, request.on_return);
+    VariableReader reader(*info_, index_, point_of(site, request.on_return),
+                          address_text(by_file));
+    for (const Variable& variable : reader.visible()) {
+      VisibleVariables::Row row{type_name(type_of(variable.die)), variable.name, "", ""};
+      Result<Value> value = reader.evaluate(variable.name);
+      Result<Arguments> fetched =
+          value.ok() ? reader.arguments_of(*value, variable.name, "") : value.error();
+      if (fetched.ok())
+        row.fetch = fetched->front().fetch + ":" + fetched->front().type;
+      else
+        row.why = fetched.error().message();
+      one.rows.push_back(std::move(row));
+    }
+    result.push_back(std::move(one));
+  }
+  return result;
+}
+
+// --- function events
+
+namespace {
+
+// The word of function_events for a value in an integer register.
+std::string word_for(const TypeFacts& facts) {
+  if (facts.kind == TypeKind::kPointer) return "x64";
+  std::string type = scalar_type(facts);
+  return type == "char" ? "s8" : type;
+}
+
+bool is_text(const TypeFacts& facts) {
+  std::optional<Dwarf_Die> element = element_of(facts);
+  bool is_const = false;
+  for (int i = 0; element && i < kMaxDepth; i++) {
+    int tag = ::dwarf_tag(&*element);
+    is_const |= tag == DW_TAG_const_type;
+    if (tag != DW_TAG_const_type && tag != DW_TAG_volatile_type && tag != DW_TAG_typedef) break;
+    element = type_of(*element);
+  }
+  TypeFacts target = facts_of(element);
+  return facts.kind == TypeKind::kPointer && is_const && target.is_plain_char;
+}
+
+// Of a std::string that is passed by its address: where in it the pointer to its text lies.
+std::optional<uint64_t> text_pointer_in(const TypeFacts& facts) {
+  bool is_it = facts.kind == TypeKind::kAggregate && facts.die &&
+               name_of(*facts.die).starts_with("basic_string<char,");
+  std::optional<Member> holder = find_member(facts, "_M_dataplus", nullptr);
+  if (!is_it || !holder) return std::nullopt;
+  std::optional<Member> pointer = find_member(facts_of(holder->type), "_M_p", nullptr);
+  if (!pointer) return std::nullopt;
+  return holder->offset + pointer->offset;
+}
+
+// One parameter's part of the list; empty: it has no part (on the stack).
+std::string parameter_text(const PassedParameter& parameter, const std::string& name,
+                           std::vector<std::string>* notes) {
+  TypeFacts facts = facts_of(parameter.type);
+  TypeFacts object = facts.is_reference ? facts_of(element_of(facts)) : facts;
+  std::string shown = quoted(name) + " (" + type_name(parameter.type) + ") ";
+  if (parameter.registers.empty()) {
+    notes->push_back(shown + "is passed on the stack and left out");
+    return "";
+  }
+  std::optional<uint64_t> text = text_pointer_in(object);
+  if (text && (parameter.by_reference || facts.is_reference))
+    return "string " + name + "+" + std::to_string(*text) + "[0]+0";
+  if (parameter.by_reference) return "x64 " + name;
+  if (is_text(facts)) return "string " + name;
+  if (facts.kind == TypeKind::kFloat) return (facts.size == 4 ? "float " : "double ") + name;
+  std::string word = word_for(facts);
+  if (!word.empty()) return word + " " + name;
+  std::vector<std::string> skipped;
+  for (const PassedParameter::Register& one : parameter.registers)
+    skipped.push_back(one.is_vector ? "double NULL" : "NULL");
+  notes->push_back(shown + "is passed in pieces and left out");
+  return joined(skipped, ", ");
+}
+
+}  // namespace
+
+Result<std::string> SourceProbes::function_event(std::string_view function,
+                                                 std::vector<std::string>* notes) {
+  Result<std::vector<FunctionInstance>> found = finder_.find(function, "");
+  if (!found.ok()) return found.error();
+  size_t copies = found->size();
+  std::erase_if(*found, [](const FunctionInstance& one) { return one.is_inlined; });
+  if (found->empty())
+    return user_error(EINVAL, "The function " + std::string(function) +
+                                  "() is inlined everywhere: it is never called.");
+  const FunctionInstance& instance = found->front();
+  copies -= found->size();
+  if (copies > 0)
+    notes->push_back("calls of " + instance.name + "() that were inlined (" +
+                     std::to_string(copies) + ") are not seen");
+  PassedParameters passed = passed_parameters(instance.concrete);
+  std::vector<std::string> parts;
+  std::vector<FetchArgument> names;
+  if (passed.has_hidden_result) parts.push_back("NULL");
+  for (const PassedParameter& parameter : passed.parameters) {
+    std::string name = unique_name(parameter.name.empty() ? "arg" : parameter.name, names);
+    names.push_back({name, "", "", ""});
+    std::string part = parameter_text(parameter, name, notes);
+    if (!part.empty()) parts.push_back(part);
+  }
+  return std::string(function) + "(" + joined(parts, ", ") + ")";
+}
+
+}  // namespace patchbay
