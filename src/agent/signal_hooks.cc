@@ -3,10 +3,9 @@
 // Handlers and interposers use raw system calls only: libc's functions may be patched, and errno is
 // the program's.
 //
-// What is not exactly as without us: inside the program's own handler for one of the three signals
-// the signal is not shown as blocked, and a second fault there calls the handler again instead of
-// killing the process (a handler may leave by siglongjmp, which nobody tells us). A new thread
-// starts with none of the three shown as blocked, whatever its creator had.
+// What is not exactly as without us: inside the program's own handler for one of our signals the
+// signal is not shown as blocked, and a second fault there calls the handler again instead of
+// killing the process (a handler may leave by siglongjmp, which nobody tells us).
 
 #include "agent/signal_hooks.h"
 
@@ -34,6 +33,7 @@
 #include "filter/filter_abi.h"
 #include "patch/patcher.h"
 #include "probe/probe_abi.h"
+#include "probe/return_hook.h"
 
 extern "C" void patchbay_sigreturn() __attribute__((visibility("hidden")));
 
@@ -52,11 +52,18 @@ constexpr size_t kKernelSetSize = 8;
 constexpr int kSignals = 64;
 
 constexpr uint64_t bit(int sig) { return uint64_t{1} << (sig - 1); }
-constexpr uint64_t kOurs = bit(SIGTRAP) | bit(SIGSEGV) | bit(SIGBUS);
+// The first three are needed for ourselves; all five are what a moved instruction may raise.
+constexpr int kOurSignals[] = {SIGTRAP, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+constexpr int kNrOurs = sizeof kOurSignals / sizeof kOurSignals[0];
+constexpr uint64_t kOurs = bit(SIGTRAP) | bit(SIGSEGV) | bit(SIGBUS) | bit(SIGFPE) | bit(SIGILL);
 constexpr uint64_t kLibcInternal = bit(32) | bit(33);  // cancellation, setxid
 
-bool is_ours(int sig) { return sig == SIGTRAP || sig == SIGSEGV || sig == SIGBUS; }
-int slot_of(int sig) { return sig == SIGTRAP ? 0 : sig == SIGSEGV ? 1 : 2; }
+int slot_of(int sig) {
+  for (int i = 0; i < kNrOurs; i++)
+    if (kOurSignals[i] == sig) return i;
+  return kNrOurs;
+}
+bool is_ours(int sig) { return slot_of(sig) < kNrOurs; }
 
 long kernel_sigaction(int sig, const KernelAction* action, KernelAction* old) {
   return raw_syscall(SYS_rt_sigaction, sig, raw_pointer(action), raw_pointer(old), kKernelSetSize);
@@ -70,7 +77,7 @@ long kernel_sigmask(int how, const uint64_t* set, uint64_t* old) {
 std::atomic<bool> g_installed{false};
 std::atomic<long> g_pid{0};               // of the process that installed
 std::atomic<uint32_t> g_view_version{0};  // odd while a view is being written
-KernelAction g_view[3];
+KernelAction g_view[kNrOurs];
 // The signals of ours that the program put into the mask of its other handlers.
 std::atomic<uint64_t> g_hidden_mask[kSignals + 1];
 
@@ -151,7 +158,13 @@ void call_program(int sig, siginfo_t* info, ucontext_t* context, const KernelAct
   const uint64_t mask = action.mask & ~(kOurs | kLibcInternal);
   if (mask) kernel_sigmask(SIG_BLOCK, &mask, nullptr);  // sigreturn puts the old one back
   action.handler(sig, info, context);
-  if (original && rip == static_cast<greg_t>(original)) rip = real;
+  if (original && rip == static_cast<greg_t>(original)) {
+    rip = real;
+  } else if (original) {
+    // The handler went on elsewhere, perhaps behind the instruction: that may be a moved one too.
+    const uint64_t moved = patch_trap_target(static_cast<uint64_t>(rip));
+    if (moved) rip = static_cast<greg_t>(moved);
+  }
 }
 
 void hand_over(int sig, siginfo_t* info, ucontext_t* context) {
@@ -170,14 +183,21 @@ void hand_over(int sig, siginfo_t* info, ucontext_t* context) {
   call_program(sig, info, context, action);
 }
 
+// Where execution goes on when the signal was ours; 0: it was the program's.
+uint64_t own_target(int sig, uint64_t ip) {
+  if (sig == SIGTRAP) return patch_trap_target(ip - 1);
+  if (sig != SIGSEGV && sig != SIGBUS) return 0;
+  if (const uint64_t target = fetch_fault_fixup(ip)) return target;
+  if (const uint64_t target = filter_fault_fixup(ip)) return target;
+  return return_fault_fixup(ip);
+}
+
 void on_signal(int sig, siginfo_t* info, void* raw_context) {
   auto* context = static_cast<ucontext_t*>(raw_context);
   auto& rip = context->uc_mcontext.gregs[REG_RIP];
   if (info->si_code > 0) {
     const auto ip = static_cast<uint64_t>(rip);
-    uint64_t target = sig == SIGTRAP ? patch_trap_target(ip - 1) : fetch_fault_fixup(ip);
-    if (sig != SIGTRAP && !target) target = filter_fault_fixup(ip);
-    if (target) {
+    if (const uint64_t target = own_target(sig, ip)) {
       rip = static_cast<greg_t>(target);
       return;
     }
@@ -217,7 +237,7 @@ bool in_vfork_child() {
   return pb_thread.no_rseq != 0 && raw_syscall(SYS_getpid) != g_pid.load(std::memory_order_relaxed);
 }
 
-// 0 or an errno. For one of our three: only the view changes.
+// 0 or an errno. For one of ours: only the view changes.
 int change_view(int sig, const KernelAction* action, KernelAction* old) {
   ViewWrite write;
   KernelAction& view = g_view[slot_of(sig)];
@@ -252,7 +272,7 @@ int change_action(int sig, const KernelAction* action, KernelAction* old) {
 void release_held(uint64_t unblocked) {
   const uint64_t due = t_held & unblocked;
   t_held &= ~due;
-  for (int sig : {SIGTRAP, SIGSEGV, SIGBUS}) {
+  for (int sig : kOurSignals) {
     if (!(due & bit(sig))) continue;
     raw_syscall(SYS_tgkill, raw_syscall(SYS_getpid), raw_syscall(SYS_gettid), sig);
   }
@@ -283,7 +303,7 @@ int change_mask(int how, const sigset_t* set, sigset_t* old) {
 const sigset_t* without_ours(const sigset_t* set, sigset_t* copy) {
   if (!set || !g_installed.load(std::memory_order_acquire)) return set;
   *copy = *set;
-  for (int sig : {SIGTRAP, SIGSEGV, SIGBUS}) sigdelset(copy, sig);
+  for (int sig : kOurSignals) sigdelset(copy, sig);
   return copy;
 }
 
@@ -343,7 +363,7 @@ std::atomic<void (*)(uint32_t)> g_thread_hook;
 struct ThreadStart {
   void* (*run)(void*);
   void* argument;
-  uint64_t blocked;  // of the three signals
+  uint64_t blocked;  // of ours
   uint32_t creator;
 };
 
@@ -392,7 +412,7 @@ void install_signal_hooks() {
   find_next_functions();
   {
     ViewWrite write;
-    for (int sig : {SIGTRAP, SIGSEGV, SIGBUS}) {
+    for (int sig : kOurSignals) {
       KernelAction& view = g_view[slot_of(sig)];
       kernel_sigaction(sig, nullptr, &view);
       install_handler(sig, view);
@@ -569,7 +589,7 @@ int pthread_attr_setsigmask_np(pthread_attr_t* attributes, const sigset_t* set) 
       attributes, patchbay::without_ours(set, &copy));
 }
 
-// A thread inherits its creator's view of the three signals too; most creators have nothing to
+// A thread inherits its creator's view of our signals too; most creators have nothing to
 // inherit.
 int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*run)(void*),
                    void* argument) noexcept {

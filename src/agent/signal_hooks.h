@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// The agent's share of SIGTRAP, SIGSEGV and SIGBUS. Our handler stays installed in the kernel; the
-// program sees and sets its own view of these three through the interposed functions (sigaction,
-// signal, sigprocmask, pthread_sigmask and their relatives), as if we were not there. They also
-// stay unblocked in the kernel, because a trap at a blocked SIGTRAP kills the process.
+// The agent's share of SIGTRAP, SIGSEGV and SIGBUS, and of SIGFPE and SIGILL: those come from moved
+// instructions too, and the program's handlers must see where it believes that they are. Our
+// handler stays installed in the kernel; the program sees and sets its own view of these five
+// through the interposed functions (sigaction, signal, sigprocmask, pthread_sigmask and their
+// relatives), as if we were not there. They also stay unblocked in the kernel, because a trap at a
+// blocked SIGTRAP kills the process.
 //
 // vfork, posix_spawn, system and popen are interposed for another reason: their child runs in our
 // memory and on our thread-local storage, but without this thread's rseq registration.
@@ -15,7 +17,7 @@
 
 namespace patchbay {
 
-// Takes over the three signals. What the program had set becomes its view. Once, control side.
+// Takes over the five signals. What the program had set becomes its view. Once, control side.
 void install_signal_hooks();
 
 // Called by each new thread, before anything else, with the id of the thread that made it.

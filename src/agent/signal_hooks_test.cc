@@ -18,7 +18,7 @@ class SignalHooks : public ::testing::Test {
  protected:
   void SetUp() override { install_signal_hooks(); }
   void TearDown() override {
-    for (int sig : {SIGTRAP, SIGSEGV, SIGBUS}) ::signal(sig, SIG_DFL);
+    for (int sig : kOurSignals) ::signal(sig, SIG_DFL);
   }
 };
 
@@ -189,6 +189,96 @@ TEST_F(SignalHooks, AFaultInAStubIsShownAtItsOriginalPlace) {
   EXPECT_EQ(g_seen_ip, reinterpret_cast<uint64_t>(&hooks_faults_first));
   change.prologue = {};
   EXPECT_TRUE(patcher->apply({&change, 1}, false).ok());
+}
+
+// The same for instructions that cannot be executed: the handler goes on behind them, which is
+// among the displaced bytes as well, or behind them.
+__asm__(R"(
+.text
+.p2align 4
+.globl hooks_divides
+.type hooks_divides, @function
+hooks_divides:
+  xor %edx, %edx
+  div %esi
+  mov %edi, %eax
+  ret
+.size hooks_divides, . - hooks_divides
+.p2align 4
+.globl hooks_stops
+.type hooks_stops, @function
+hooks_stops:
+  lea 1(%rdi), %eax
+  ud2
+  ret
+.size hooks_stops, . - hooks_stops
+)");
+extern "C" uint32_t hooks_divides(uint32_t a, uint32_t b);
+extern "C" uint32_t hooks_stops(uint32_t a);
+
+void skip_two_bytes(int sig, siginfo_t*, void* context) {
+  auto& rip = static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP];
+  g_seen_signal = sig;
+  g_seen_ip = static_cast<uint64_t>(rip);
+  rip += 2;
+}
+
+class MovedFault : public SignalHooks {
+ protected:
+  void SetUp() override {
+    SignalHooks::SetUp();
+    struct sigaction action = {};
+    action.sa_sigaction = skip_two_bytes;
+    action.sa_flags = SA_SIGINFO;
+    for (int sig : {SIGFPE, SIGILL}) ::sigaction(sig, &action, nullptr);
+    symbols_->refresh();
+    g_seen_signal = 0;
+  }
+  SiteChange patched(const char* name) {
+    auto found = symbols_->resolve(name);
+    return {patcher_->plan(*(*found)[0].module, (*found)[0].symbol),
+            [](uint8_t* out, size_t, uint64_t) -> size_t {
+              out[0] = 0x90;
+              return 1;
+            }};
+  }
+  std::unique_ptr<SymbolTable> symbols_ = make_self_symbol_table();
+  std::unique_ptr<Patcher> patcher_ = make_patcher();
+};
+
+TEST_F(MovedFault, AHandlerOfDivisionsSkipsOne) {
+  SiteChange change = patched("hooks_divides");
+  ASSERT_EQ(change.plan.kind, SiteKind::kJump) << change.plan.reason;
+  ASSERT_EQ(patcher_->apply({&change, 1}, false)->applied, 1u);
+  EXPECT_EQ(hooks_divides(7, 0), 7u);
+  EXPECT_EQ(g_seen_signal, SIGFPE);
+  EXPECT_EQ(g_seen_ip, reinterpret_cast<uint64_t>(&hooks_divides) + 2);
+  g_seen_signal = 0;
+  EXPECT_EQ(hooks_divides(7, 1), 7u);
+  EXPECT_EQ(g_seen_signal, 0);
+  change.prologue = {};
+  EXPECT_TRUE(patcher_->apply({&change, 1}, false).ok());
+}
+
+TEST_F(MovedFault, AHandlerOfIllegalInstructionsSkipsOne) {
+  SiteChange change = patched("hooks_stops");
+  ASSERT_NE(change.plan.kind, SiteKind::kRefused) << change.plan.reason;
+  ASSERT_EQ(patcher_->apply({&change, 1}, false)->applied, 1u);
+  EXPECT_EQ(hooks_stops(41), 42u);
+  EXPECT_EQ(g_seen_signal, SIGILL);
+  EXPECT_EQ(g_seen_ip, reinterpret_cast<uint64_t>(&hooks_stops) + 3);
+  change.prologue = {};
+  EXPECT_TRUE(patcher_->apply({&change, 1}, false).ok());
+}
+
+TEST_F(SignalHooks, DivisionsAndIllegalInstructionsKillAsTheyDid) {
+  EXPECT_EQ(death_signal([] { hooks_divides(1, 0); }), SIGFPE);
+  EXPECT_EQ(death_signal([] { hooks_stops(1); }), SIGILL);
+  EXPECT_EQ(death_signal([] {
+              ::signal(SIGFPE, SIG_IGN);
+              ::raise(SIGFPE);
+            }),
+            -1);
 }
 
 TEST_F(SignalHooks, SpawningAndVforkWorkAndRestoreTheThread) {
