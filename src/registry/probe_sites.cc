@@ -308,6 +308,11 @@ SiteKind ProbeSites::active_kind(const ProbePlace& place) const {
                                : SiteKind::kRefused;
 }
 
+const CallSite* ProbeSites::site(const ProbePlace& place) const {
+  const Site* site = impl_->find(place);
+  return site ? &site->site : nullptr;
+}
+
 std::string ProbeSites::show() const {
   std::string text;
   for (const auto& [address, site] : impl_->sites) {

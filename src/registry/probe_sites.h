@@ -58,6 +58,8 @@ class ProbeSites {
 
   // What stands at the place now, whoever wanted it there; kRefused: nothing.
   SiteKind active_kind(const ProbePlace& place) const;
+  // What a thread that comes there is given; null: nobody has ever joined there.
+  const CallSite* site(const ProbePlace& place) const;
   std::string show() const;  // debug/call_sites
 
  private:
