@@ -52,6 +52,7 @@
 namespace patchbay {
 namespace {
 
+using Xbyak::util::ah;
 using Xbyak::util::al;
 using Xbyak::util::byte;
 using Xbyak::util::dword;
@@ -72,6 +73,7 @@ using Xbyak::util::rsp;
 
 constexpr uint32_t kRseqSignature = 0x53053053;
 constexpr int kRedZone = 128;
+constexpr uint32_t kAlignmentCheck = 0x40000;
 constexpr int kSavedRax = -8, kSavedRcx = -16, kSavedRdx = -24, kSavedR9 = -32, kSavedR10 = -40,
               kSavedR11 = -48, kScratch = -56, kSavedFlags = -64;
 constexpr uint32_t kMaxFastRecord = abi::kMaxSmallData;
@@ -100,8 +102,16 @@ struct Fixup {
 struct Sequence {
   size_t cs, start, committed, abort;
 };
+// An indirect call: its displacement, and where there is room for the pointer, which is aligned
+// (alignment checks may be on).
+struct Call {
+  size_t displacement, room;
+  void* target;
+};
+constexpr size_t kCallRoom = 16;
 struct Fixups {
   std::vector<Fixup> values;
+  std::vector<Call> calls;
   std::vector<Sequence> sequences;
 };
 
@@ -122,7 +132,7 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
     if (code_.fast) emit_fast();
     if (!only_hooks_) {
       L(slow_call_);
-      emit_call(entry_);
+      emit_call(&entry_call_);
       jmp(done_, T_NEAR);
     }
     if (code_.filtered) emit_rejected();
@@ -133,6 +143,8 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
     L(done_);
     if (step_ && !only_hooks_) lea(rsp, ptr[rsp + kRedZone]);
     L(end_);
+    if (!only_hooks_) add_call(entry_call_, entry_room_, entry_point());
+    if (code_.hooks_return) add_call(hook_call_, hook_room_, hook_point());
     if (code_.fast) add_sequence(cs_, start_, committed_, abort_);
     if (counts_) add_sequence(count_cs_, count_start_, counted_, count_abort_);
   }
@@ -158,26 +170,23 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
     fixups_.values.push_back({value, getSize() - 8});
   }
 
-  void emit_call(Xbyak::Label& pointer) {
+  void emit_call(size_t* displacement) {
     push(rax);
     mov_value(rax, Fixup::Value::kSite);
-    call(ptr[rip + pointer]);
+    call(ptr[rip]);
+    *displacement = getSize() - 4;
     pop(rax);
   }
   // At the entry nothing lies in the red zone, so its return can be hooked as any call's.
   void emit_hook() {
     if (step_ && !only_hooks_) lea(rsp, ptr[rsp + kRedZone]);
-    emit_call(hook_);
+    emit_call(&hook_call_);
     if (step_ && !only_hooks_) jmp(end_, T_NEAR);
   }
 
   void emit_filter() {
     const auto tests = filter_register_tests(*code_.event.event->filter, *code_.event.fetch);
-    if (keeps_flags_) {
-      mov(ptr[rsp + kSavedRax], rax);
-      save_flags();
-      mov(rax, ptr[rsp + kSavedRax]);
-    }
+    if (keeps_flags_) save_flags();
     const bool straight = !counts_ && !keeps_flags_;
     emit_register_tests(*this, tests, straight ? leave_ : rejected_, step_);
     if (keeps_flags_ && !code_.fast) restore_flags_alone();
@@ -247,8 +256,9 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
   void emit_fast() {
     const uint32_t size = record_size(*code_.event.fetch);
     const uint32_t bytes = size + 4;
+    if ((keeps_flags_ && !code_.filtered) || (code_.inside && !keeps_flags_)) save_flags();
     save();
-    if (keeps_flags_ && !code_.filtered) save_flags();
+    if (keeps_flags_ || code_.inside) check_alignment_flag();
     fs();
     cmp(fs_dword(tid_), 0);
     je(slow_, T_NEAR);
@@ -429,41 +439,45 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
     mov(r10, ptr[rsp + kSavedR10]);
     mov(r11, ptr[rsp + kSavedR11]);
   }
-  // rax is spent. DF and AC stay as they are: nothing between cares, or changes them.
+  // popf costs as much as all the rest; rax is spent instead. DF and AC stay as they are.
   void save_flags() {
-    lahf();
-    seto(al);
-    mov(dword[rsp + kSavedFlags], eax);
+    pushfq();
+    pop(qword[rsp + kSavedFlags]);  // the address is computed behind the pop; kSavedRax is spent
   }
   void restore_flags() {
-    mov(eax, dword[rsp + kSavedFlags]);
-    add(al, 0x7f);  // overflows if OF was set
+    mov(al, byte[rsp + kSavedFlags + 1]);
+    and_(al, 8);                       // OF
+    mov(ah, byte[rsp + kSavedFlags]);  // SF ZF AF PF CF
+    add(al, 0x78);                     // overflows if OF was set
     sahf();
+  }
+  // Our unaligned stores would be faults.
+  void check_alignment_flag() {
+    test(dword[rsp + kSavedFlags], kAlignmentCheck);
+    jnz(slow_, T_NEAR);
   }
 
   // Beside the code, never written again. struct rseq_cs: version, flags, start, length, abort.
   void emit_data() {
-    align(8);  // the kernel copies it, whatever its alignment
-    if (!only_hooks_) {
-      L(entry_);
-      dq(reinterpret_cast<uint64_t>(entry_point()));
-    }
-    if (code_.hooks_return) {
-      L(hook_);
-      dq(reinterpret_cast<uint64_t>(hook_point()));
-    }
+    if (!only_hooks_) emit_room(entry_room_);
+    if (code_.hooks_return) emit_room(hook_room_);
     if (code_.fast) emit_cs(cs_);
     if (counts_) emit_cs(count_cs_);
+  }
+  void emit_room(Xbyak::Label& label) {
+    L(label);
+    for (size_t i = 0; i < kCallRoom; i++) db(0);
   }
   void emit_cs(Xbyak::Label& label) {
     L(label);
     for (int word = 0; word < 4; word++) dq(0);
   }
+  size_t offset(const Xbyak::Label& label) const { return size_t(label.getAddress() - getCode()); }
+  void add_call(size_t displacement, const Xbyak::Label& room, void* target) {
+    fixups_.calls.push_back({displacement, offset(room), target});
+  }
   void add_sequence(const Xbyak::Label& cs, const Xbyak::Label& start,
                     const Xbyak::Label& committed, const Xbyak::Label& abort) {
-    auto offset = [this](const Xbyak::Label& label) {
-      return size_t(label.getAddress() - getCode());
-    };
     fixups_.sequences.push_back({offset(cs) + 8, offset(start), offset(committed), offset(abort)});
   }
 
@@ -473,8 +487,10 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
   const int step_;     // from our stack pointer to the program's
   const bool keeps_flags_, counts_, only_hooks_;
   Fixups fixups_;
-  Xbyak::Label start_, committed_, abort_, slow_, slow_call_, leave_, done_, end_, entry_, hook_,
-      cs_, count_, count_start_, counted_, count_abort_, count_locked_, count_cs_, rejected_;
+  size_t entry_call_ = 0, hook_call_ = 0;
+  Xbyak::Label start_, committed_, abort_, slow_, slow_call_, leave_, done_, end_, entry_room_,
+      hook_room_, cs_, count_, count_start_, counted_, count_abort_, count_locked_, count_cs_,
+      rejected_;
 };
 
 // Code of one shape: what is left when site, function and event id are taken out. Fifty thousand
@@ -535,7 +551,7 @@ const Template* find_template(const ProbeCode& code) {
   std::string key = template_key(code);
   for (const Template& made : cache)
     if (made.key == key) return &made;
-  alignas(64) uint8_t buffer[kMaxProbeCode];  // align() goes by the address
+  uint8_t buffer[kMaxProbeCode];
   ProbeEmitter emitter(code, buffer, sizeof buffer);
   emitter.emit();
   if (Xbyak::GetError() != Xbyak::ERR_NONE) {
@@ -630,6 +646,11 @@ size_t emit_probe(const ProbeCode& code, uint8_t* out, size_t capacity, uint64_t
     const uint64_t value = value_of(code, fixup.value);
     fixup.value == Fixup::Value::kId ? put(out + fixup.at, uint32_t(value))
                                      : put(out + fixup.at, value);
+  }
+  for (const Call& call : made->fixups.calls) {
+    const size_t at = ((address + call.room + 7) & ~uint64_t{7}) - address;
+    put(out + at, reinterpret_cast<uint64_t>(call.target));
+    put(out + call.displacement, int32_t(at - (call.displacement + 4)));
   }
   for (const Sequence& sequence : made->fixups.sequences) {
     put(out + sequence.cs, address + sequence.start);

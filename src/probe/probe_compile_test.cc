@@ -153,6 +153,8 @@ class ProbeCompile : public ::testing::Test {
     EXPECT_EQ(code.filtered, event_.filter && filter_fits_);
     if (!fast) code.fast = false;
     EXPECT_EQ(code.fast, fast);
+    // What the thread's rseq_cs points to must not be this code when other bytes come there.
+    count_hit(new_hit_counter());
     size_t size = emit_probe(code, code_, kMax, reinterpret_cast<uint64_t>(code_));
     EXPECT_GT(size, 0u);
     code_[size] = 0xc3;
@@ -293,6 +295,7 @@ TEST_F(ProbeCompile, FlagsSurviveWhereTheyAreLive) {
     ProbeCode code = probe_code(&site_, program_, nullptr, true, false);
     ASSERT_TRUE(code.fast);
     code.fast = fast;
+    count_hit(new_hit_counter());
     size_t size = emit_probe(code, code_, kMax, reinterpret_cast<uint64_t>(code_));
     ASSERT_GT(size, 0u);
     code_[size] = 0xc3;
