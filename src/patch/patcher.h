@@ -115,5 +115,8 @@ uint64_t patch_trap_target(uint64_t ip);
 // fault: if `ip` lies in relocated instructions of a stub, the original address of that instruction
 // (what the program's handler must see), else 0.
 uint64_t patch_original_ip(uint64_t ip);
+// For a handler that has set the program counter to `ip`, in the program's view: where to go on. An
+// instruction that some jump displaces runs in its stub; any other address is returned as it is.
+uint64_t patch_resume_ip(uint64_t ip);
 
 }  // namespace patchbay

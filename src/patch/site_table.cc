@@ -176,6 +176,18 @@ const Site* watched_around(uint64_t address) {
   return found;
 }
 
+uint64_t patch_resume_ip(uint64_t ip) {
+  uint64_t target = 0;
+  visit_around(ip, [&](const Site* site) {
+    const uintptr_t value = site->trap.load(std::memory_order_acquire);
+    const auto* stub = reinterpret_cast<const StubRecord*>(value & ~uintptr_t{1});
+    if (stub && !(value & 1) && ip > site->address && ip != site->alias)
+      target = stub->continue_at(ip - site->address);
+    return target != 0;
+  });
+  return target ? target : ip;
+}
+
 uint64_t patch_trap_target(uint64_t ip) {
   bool known = false;
   uint64_t target = 0;
