@@ -29,9 +29,9 @@ constexpr const char kHelp[] =
     "stop      lets no more events in; what is there stays\n"
     "show      prints the buffer; --pipe: follows it, taking what it prints; -s: the snapshot\n"
     "clear     empties the buffer\n"
-    "reset     switches all events off, removes filters, thread lists and function events, "
-    "empties\n"
-    "          the buffer\n"
+    "reset     switches all events off, removes filters, thread lists, function events and "
+    "probes,\n"
+    "          empties the buffer\n"
     "stat      prints what is set up\n"
     "snapshot  prints the snapshot; -s takes one, -r empties it, -f frees its memory\n"
     "extract   writes what is in the buffer to FILE (trace.dat) for `patchbay report`\n\n"
@@ -97,6 +97,8 @@ Status reset(Client& client, const LiveOptions& options) {
     PB_TRY(write_if_there(client, directory + file, "", true));
   Status removed = directory.empty() ? client.write_all("function_events", "", true) : Status();
   if (!removed.ok() && removed.error().errno_value != EBUSY) return removed;  // an instance has it
+  removed = directory.empty() ? write_if_there(client, "dynamic_events", "", true) : Status();
+  if (!removed.ok() && removed.error().errno_value != EBUSY) return removed;
   PB_TRY(write_if_there(client, directory + "trace_clock", "local\n", false));
   PB_TRY(write_if_there(client, directory + "snapshot", "0\n", false));
   PB_TRY(client.write_all(directory + "trace", "", true));

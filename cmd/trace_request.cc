@@ -10,6 +10,7 @@
 #include <set>
 
 #include "commands.h"
+#include "probe_source.h"
 #include "symbol/symbol.h"
 
 namespace patchbay::cmd {
@@ -33,11 +34,47 @@ Error about(std::string_view option, const std::string& value, const Error& erro
 }
 
 // A definition's error has a caret of its own: it begins a line.
-Status define_function(serve::Client& client, const std::string& definition) {
-  Status status = client.write_all("function_events", definition + "\n", false);
+Status define(serve::Client& client, const char* file, const std::string& definition) {
+  Status status = client.write_all(file, definition + "\n", false);
   if (status.ok()) return status;
   return user_error(status.error().errno_value,
                     "-e '" + definition + "':\n" + status.error().message());
+}
+
+Error about_source(const EventRequest& event, const Error& error) {
+  return user_error(error.errno_value, "-e '" + event.text + "': " + error.message());
+}
+
+// What a request is in the words of function_events or dynamic_events.
+Result<std::vector<std::string>> definitions_of(serve::Client& client, const EventRequest& event) {
+  if (event.kind() == EventRequest::Kind::kProbe) return std::vector<std::string>{event.text};
+  if (event.kind() == EventRequest::Kind::kFunction && !event.text.ends_with("(*)"))
+    return std::vector<std::string>{event.text};
+  std::vector<std::string> objects = objects_of(client.pid(), client.exe());
+  if (event.kind() == EventRequest::Kind::kFunction) {
+    Result<std::string> line = expand_function_event(objects, event.text);
+    if (!line.ok()) return about_source(event, line.error());
+    return std::vector<std::string>{*line};
+  }
+  Result<DerivedProbe> probe = derive_probe(objects, event.text);
+  if (!probe.ok()) return about_source(event, probe.error());
+  print_probe_notes(probe->notes);
+  Result<std::string> there = client.read_all("dynamic_events");
+  if (!there.ok()) return there.error();
+  return probe->definitions(free_event_name(*there, *probe));
+}
+
+// The event of a definition that was there already: "p:GRP/EV …", or a function's name.
+std::string name_in(const std::string& definition, bool is_function) {
+  if (is_function) {
+    std::string name = definition.substr(0, definition.find('('));
+    return "functions:" + name.substr(name.find_last_of(" :*&") + 1);
+  }
+  size_t colon = definition.find(':'), blank = definition.find(' ');
+  if (colon > blank) return definition;
+  std::string name = definition.substr(colon + 1, blank - colon - 1);
+  if (size_t slash = name.find('/'); slash != name.npos) name[slash] = ':';
+  return name;
 }
 
 Result<std::vector<std::string>> available_events(serve::Client& client) {
@@ -46,12 +83,18 @@ Result<std::vector<std::string>> available_events(serve::Client& client) {
   return split_lines(*text);
 }
 
-// Defines what is a function and returns the events that a request means, as SYSTEM:EVENT.
-Result<std::vector<std::string>> events_of(serve::Client& client, const EventRequest& event) {
+// Defines what is a function or a probe, and returns the events that a request means, as
+// SYSTEM:EVENT.
+Result<std::vector<std::string>> events_of(serve::Client& client, const EventRequest& event,
+                                           AppliedRequest* applied) {
   Result<std::vector<std::string>> before = available_events(client);
-  if (!before.ok() || !event.is_function())
+  if (!before.ok() || event.kind() == EventRequest::Kind::kEvent)
     return before.ok() ? matching_events(*before, event.text) : before;
-  PB_TRY(define_function(client, event.text));
+  bool is_function = event.kind() == EventRequest::Kind::kFunction;
+  Result<std::vector<std::string>> definitions = definitions_of(client, event);
+  if (!definitions.ok()) return definitions;
+  for (const std::string& line : *definitions)
+    PB_TRY(define(client, is_function ? "function_events" : "dynamic_events", line));
   Result<std::vector<std::string>> after = available_events(client);
   if (!after.ok()) return after;
   std::set<std::string> old(before->begin(), before->end());
@@ -59,10 +102,10 @@ Result<std::vector<std::string>> events_of(serve::Client& client, const EventReq
   for (const std::string& name : *after) {
     if (old.count(name) == 0) added.push_back(name);
   }
+  if (!is_function) applied->probes.insert(applied->probes.end(), added.begin(), added.end());
   if (!added.empty()) return added;
-  // Defined again as it was: it has the function's name.
-  std::string name = event.text.substr(0, event.text.find('('));
-  return matching_events(*after, "functions:" + name.substr(name.find_last_of(" :*&") + 1));
+  // Defined again as it was.
+  return matching_events(*after, name_in(definitions->front(), is_function));
 }
 
 Status set_filter(serve::Client& client, const std::string& directory, const std::string& event,
@@ -108,7 +151,7 @@ Status apply_events(serve::Client& client, const InstanceRequest& request,
   std::vector<std::string> lines = split_lines(*enabled);
   std::set<std::string> on(lines.begin(), lines.end());
   for (const EventRequest& event : request.events) {
-    Result<std::vector<std::string>> names = events_of(client, event);
+    Result<std::vector<std::string>> names = events_of(client, event, applied);
     if (!names.ok()) return names.error();
     Result<std::set<std::string>> filtered = set_filters(client, directory, *names, event.filter);
     if (!filtered.ok()) return filtered.error();
@@ -161,6 +204,17 @@ std::vector<std::string> split_lines(std::string_view text) {
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return lines;
+}
+
+EventRequest::Kind EventRequest::kind() const {
+  size_t head = text.find_first_not_of("0123456789", 1);
+  size_t blank = text.find(' ');
+  bool begins_as_probe = !text.empty() && std::string_view("prfte").find(text[0]) != text.npos &&
+                         head != text.npos && (text[head] == ':' || text[head] == ' ');
+  if (begins_as_probe && blank != text.npos && text.find_first_not_of(" (", blank) == blank + 1)
+    return Kind::kProbe;
+  if (looks_like_probe_request(text)) return Kind::kSource;
+  return text.find('(') != text.npos ? Kind::kFunction : Kind::kEvent;
 }
 
 bool TraceRequest::is_ours(int letter) {
@@ -244,6 +298,10 @@ void undo_request(const AppliedRequest& applied, serve::Client& client) {
   for (const std::string& directory : applied.with_pids)
     (void)client.write_all(directory + "set_event_pid", "", true);
   for (const std::string& instance : applied.instances) (void)client.remove_directory(instance);
+  for (std::string name : applied.probes) {
+    name[name.find(':')] = '/';
+    (void)client.write_all("dynamic_events", "-:" + name + "\n", false);
+  }
 }
 
 }  // namespace patchbay::cmd

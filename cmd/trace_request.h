@@ -18,9 +18,16 @@
 namespace patchbay::cmd {
 
 struct EventRequest {
-  std::string text;  // "SYSTEM:EVENT", "SYSTEM", "EVENT" (all with globs), or "FUNC(ARGS)"
+  std::string text;
   std::string filter;
-  bool is_function() const { return text.find('(') != text.npos; }
+
+  enum class Kind {
+    kEvent,     // "SYSTEM:EVENT", "SYSTEM", "EVENT", all with globs
+    kFunction,  // "FUNC(ARGS)", or "FUNC(*)" whose arguments debug information knows
+    kProbe,     // "p:… PLACE ARGS", "r…", "f…", "t…", "e…" as dynamic_events takes it
+    kSource,    // "FUNC:LINE VAR…" as `patchbay probe` takes it
+  };
+  Kind kind() const;
 };
 
 struct InstanceRequest {
@@ -67,6 +74,7 @@ struct AppliedRequest {
   std::vector<Event> events;           // that were off before
   std::vector<std::string> with_pids;  // directories of instances
   std::vector<std::string> instances;  // that did not exist
+  std::vector<std::string> probes;     // SYSTEM:EVENT that dynamic_events did not have
 };
 
 // Makes the instances, sets them up, defines and enables the events. On an error what was done

@@ -72,6 +72,22 @@ Dwarf_Die declaration_of(Dwarf_Die die) {
   return die;
 }
 
+std::string declaration_file(Dwarf_Die die) {
+  std::optional<Dwarf_Attribute> attribute = attribute_of(die, DW_AT_decl_file);
+  Dwarf_Word index = 0;
+  Dwarf_Die unit;
+  Dwarf_Half version = 0;
+  Dwarf_Files* files = nullptr;
+  size_t count = 0;
+  if (!attribute || ::dwarf_formudata(&*attribute, &index) != 0 ||
+      !::dwarf_cu_die(attribute->cu, &unit, &version, nullptr, nullptr, nullptr, nullptr,
+                      nullptr) ||
+      (index == 0 && version < 5) || ::dwarf_getsrcfiles(&unit, &files, &count) != 0)
+    return "";
+  const char* file = index < count ? ::dwarf_filesrc(files, index, nullptr, nullptr) : nullptr;
+  return file ? file : "";
+}
+
 bool same_entry(Dwarf_Die a, Dwarf_Die b) { return a.addr == b.addr; }
 
 std::optional<uint64_t> entry_of(Dwarf_Die die) {

@@ -64,8 +64,7 @@ bool is_file(std::string_view path, std::string_view asked) {
 
 bool FunctionFinder::is_in_file(Dwarf_Die die) const {
   if (file_.empty()) return true;
-  const char* file = ::dwarf_decl_file(&die);
-  return file && is_file(file, file_);
+  return is_file(declaration_file(die), file_);
 }
 
 bool FunctionFinder::matches(Dwarf_Die die, const std::string& qualified) const {

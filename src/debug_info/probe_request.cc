@@ -192,10 +192,12 @@ bool looks_like_probe_request(std::string_view text) {
   ProbeRequest names;
   take_names(&words[0], &names);
   std::string_view place = words[0];
+  size_t at = find_outside(place, '@');
+  bool is_unnamed_function = at != place.npos && place.substr(at + 1).starts_with("0x");
+  if (is_unnamed_function) return false;  // file@0xOFFSET(ARGS) of function_events
   bool has_place = find_line_colon(place) != place.npos || place.ends_with("%return") ||
-                   find_outside(place, '@') != place.npos ||
-                   find_outside(place, ';') != place.npos ||
-                   place.find("+0x") != place.npos || !names.event.empty();
+                   at != place.npos ||
+                   find_outside(place, ';') != place.npos || place.find("+0x") != place.npos || !names.event.empty();
   if (has_place) return true;
   // With arguments, but not the argument list of a function event.
   return words.size() > 1 && !text.ends_with(')');

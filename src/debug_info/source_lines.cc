@@ -19,9 +19,7 @@ bool same_text(const char* a, const char* b) {
 }  // namespace
 
 std::string SourceLines::file_of(const FunctionInstance& instance) {
-  Dwarf_Die die = instance.die;
-  const char* file = ::dwarf_decl_file(&die);
-  return file ? file : "";
+  return declaration_file(instance.die);
 }
 
 int SourceLines::first_line_of(const FunctionInstance& instance) {
