@@ -24,7 +24,7 @@
 #define RSP 32
 #define FLAGS 128
 #define XMM 144
-#define DF 0x400
+#define DIRECTION_OR_ALIGNMENT 0x40400
 	.text
 	.balign 64
 	.globl patchbay_return_trampoline
@@ -77,7 +77,7 @@ return_entry:
 	.cfi_adjust_cfa_offset 8
 	pop FLAGS(%rsp)
 	.cfi_adjust_cfa_offset -8
-	testl $DF, FLAGS(%rsp)		/* no compiler returns with it set; cld costs 2 ns */
+	testl $DIRECTION_OR_ALIGNMENT, FLAGS(%rsp)	/* no compiler returns with them set */
 	jnz 2f
 3:	movups %xmm0, XMM(%rsp)
 	movups %xmm1, XMM+16(%rsp)
@@ -90,15 +90,15 @@ return_entry:
 	mov %rsp, %rdi
 	call return_hit
 	mov FLAGS(%rsp), %eax		/* popf would cost as much as all the rest */
-	test $DF, %eax
+	test $DIRECTION_OR_ALIGNMENT, %eax
 	jnz 4f
-1:	mov %eax, %ecx
+	mov %eax, %ecx
 	mov %al, %ah			/* SF ZF AF PF CF, for sahf */
 	shr $11, %ecx
 	and $1, %ecx
 	add $0x7f, %cl			/* overflows if OF was set */
 	sahf
-	mov REG(0)(%rsp), %rax
+1:	mov REG(0)(%rsp), %rax
 	mov REG(1)(%rsp), %rcx
 	mov REG(2)(%rsp), %rdx
 	mov REG(6)(%rsp), %rsi
@@ -111,9 +111,15 @@ return_entry:
 	.cfi_adjust_cfa_offset -FRAME
 	jmp *-8(%rsp)			/* no ret: the return stack buffer has nothing for it */
 	.cfi_adjust_cfa_offset FRAME
-2:	cld
+2:	push $2
+	.cfi_adjust_cfa_offset 8
+	popfq
+	.cfi_adjust_cfa_offset -8
 	jmp 3b
-4:	std
+4:	push FLAGS(%rsp)
+	.cfi_adjust_cfa_offset 8
+	popfq
+	.cfi_adjust_cfa_offset -8
 	jmp 1b
 	.cfi_endproc
 	.size return_entry, . - return_entry

@@ -49,7 +49,8 @@ struct alignas(64) ReturnSlot {
   const SiteProgram* program;  // site->return_program as it was at the entry
   uint64_t wanted;             // bit i: program->event[i] takes part (max_active left room)
   uint32_t chained_by;         // atomic; slot of the tail call that hooked the same word
-  uint32_t chain_length;       // slots that hook the same word, this one included
+  uint16_t chain_length;       // slots that hook the same word, this one included
+  uint16_t limited;            // some event of it has max_active
   uint64_t arg[6];             // integer arguments at the entry
 };
 

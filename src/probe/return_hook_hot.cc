@@ -40,7 +40,6 @@ constexpr uint32_t kNearby = 16;           // slots looked at from where the thr
 constexpr uint32_t kThreadStride = 64;     // where threads begin
 constexpr uint32_t kShortSweep = 64;       // when there was nothing lately
 constexpr uint32_t kSweepEvery = 256;      // failures to one look at all slots
-constexpr uint32_t kLimitSweep = 512;      // slots looked at when a probe's max_active is reached
 constexpr uint32_t kMaxChain = 1024;       // tail calls under one return address
 constexpr uint32_t kMaxLimitedEvent = 63;  // events from this one on share the last bit of `wanted`
 
@@ -50,10 +49,10 @@ static_assert(offsetof(FetchRegisters, xmm) == 144 && offsetof(FetchRegisters, a
 static_assert(kReturnSlots == 32768 && kReturnTrampolineSize == 16);
 
 ReturnSlot g_slots[kReturnSlots];
-uint32_t g_next_start;  // where the next new thread begins
-uint32_t g_hand;        // where the next sweep begins
-uint32_t g_limit_hand;
-uint32_t g_used_end;  // no slot from here on was ever used
+uint32_t g_next_start;                  // where the next new thread begins
+uint32_t g_hand;                        // where the next sweep begins
+uint64_t g_limited[kReturnSlots / 64];  // bit: the slot hooks a call under a limit
+uint32_t g_used_end;                    // no slot from here on was ever used
 uint64_t g_reclaimed, g_no_slot;
 
 struct ReturnThread {
@@ -86,12 +85,22 @@ uint32_t limited_events(const SiteProgram* program) {
   return program->nr_events < kMaxLimitedEvent ? program->nr_events : kMaxLimitedEvent;
 }
 
-inline void leave_limits(const SiteProgram* program, uint64_t wanted) {
+void leave_limits(const SiteProgram* program, uint64_t wanted) {
   for (uint32_t i = 0; i < limited_events(program); i++) {
     ProbeCounts* counts = program->event[i].counts;
-    if (__builtin_expect(!counts || !counts->max_active || !(wanted >> i & 1), 1)) continue;
+    if (!counts || !counts->max_active || !(wanted >> i & 1)) continue;
     __atomic_fetch_sub(&counts->active, 1, __ATOMIC_RELAXED);
   }
+}
+
+void mark_limited(ReturnSlot* slot) {
+  const uint32_t index = index_of(slot);
+  slot->limited = 1;
+  __atomic_fetch_or(&g_limited[index / 64], uint64_t{1} << index % 64, __ATOMIC_RELAXED);
+}
+// The slot is owned, or was a moment ago by whoever calls.
+void unmark_limited(uint32_t index) {
+  __atomic_fetch_and(&g_limited[index / 64], ~(uint64_t{1} << index % 64), __ATOMIC_RELAXED);
 }
 
 void count_missed(const SiteProgram* program, uint64_t wanted) {
@@ -128,26 +137,38 @@ bool is_dead(const ReturnSlot* slot, uint64_t state) {
 // True: the slot was dead, and is the caller's.
 bool claim_dead(ReturnSlot* slot, uint64_t state) {
   if (!is_dead(slot, state) || !locked_exchange(&slot->state, state, kOwned)) return false;
-  if (!(state & kSpare)) leave_limits(slot->program, slot->wanted);
+  if (!(state & kSpare) && slot->limited) {
+    unmark_limited(index_of(slot));
+    leave_limits(slot->program, slot->wanted);
+  }
   __atomic_fetch_add(&g_reclaimed, 1, __ATOMIC_RELAXED);
   return true;
 }
 
-// Looks at up to `count` slots. Slots that are dead go back; stops at the first if `claim`, and
-// returns it.
-ReturnSlot* sweep(uint32_t* hand, uint32_t count, uint32_t end, bool claim) {
-  uint32_t at = __atomic_fetch_add(hand, count, __ATOMIC_RELAXED);
+// Claims the first slot that is free or dead among `count`.
+ReturnSlot* sweep(uint32_t count) {
+  const uint32_t at = __atomic_fetch_add(&g_hand, count, __ATOMIC_RELAXED);
   for (uint32_t i = 0; i < count; i++) {
-    ReturnSlot* slot = &g_slots[(at + i) % end];
+    ReturnSlot* slot = &g_slots[(at + i) % kReturnSlots];
     const uint64_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
-    if (state == kFree) {
-      if (claim && locked_exchange(&slot->state, kFree, kOwned)) return slot;
-    } else if (claim_dead(slot, state)) {
-      if (claim) return slot;
-      __atomic_store_n(&slot->state, kFree, __ATOMIC_RELEASE);
-    }
+    if (state == kFree ? locked_exchange(&slot->state, kFree, kOwned) : claim_dead(slot, state))
+      return slot;
   }
   return nullptr;
+}
+
+void free_if_dead(ReturnSlot* slot) {
+  const uint64_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
+  if (state == kFree || !claim_dead(slot, state)) return;
+  __atomic_store_n(&slot->state, kFree, __ATOMIC_RELEASE);
+}
+
+// All calls under a limit that never returned.
+void free_dead_limited() {
+  for (uint32_t i = 0; i < kReturnSlots / 64; i++) {
+    uint64_t bits = __atomic_load_n(&g_limited[i], __ATOMIC_RELAXED);
+    for (; bits; bits &= bits - 1) free_if_dead(&g_slots[i * 64 + uint32_t(__builtin_ctzll(bits))]);
+  }
 }
 
 // --- claiming
@@ -162,8 +183,7 @@ void note_used(uint32_t index) {
 
 ReturnSlot* claim_far() {
   const uint64_t failures = __atomic_load_n(&g_no_slot, __ATOMIC_RELAXED);
-  ReturnSlot* slot =
-      sweep(&g_hand, failures % kSweepEvery ? kShortSweep : kReturnSlots, kReturnSlots, true);
+  ReturnSlot* slot = sweep(failures % kSweepEvery ? kShortSweep : kReturnSlots);
   if (!slot) __atomic_fetch_add(&g_no_slot, 1, __ATOMIC_RELAXED);
   return slot;
 }
@@ -237,23 +257,28 @@ bool try_enter(ProbeCounts* counts) {
 // SLOW PATH: the probe has max_active.
 __attribute__((noinline, cold)) bool enter_limit(ProbeCounts* counts) {
   if (try_enter(counts)) return true;
-  const uint32_t end = __atomic_load_n(&g_used_end, __ATOMIC_RELAXED);
-  if (end) sweep(&g_limit_hand, end < kLimitSweep ? end : kLimitSweep, end, false);
+  free_dead_limited();
   if (try_enter(counts)) return true;
   __atomic_fetch_add(&counts->missed, 1, __ATOMIC_RELAXED);
   return false;
 }
 
-// Which events take part in this call.
-inline uint64_t enter_limits(const SiteProgram* program) {
+// Which events take part in this call, and whether one of them has a limit.
+struct Wanted {
+  uint64_t events;
+  bool limited;
+};
+inline Wanted enter_limits(const SiteProgram* program) {
+  bool limited = false;
   uint64_t wanted =
       program->nr_events < 64 ? (uint64_t{1} << program->nr_events) - 1 : ~uint64_t{0};
   for (uint32_t i = 0; i < limited_events(program); i++) {
     const SiteEvent& event = program->event[i];
     if (!event.counts || !event.counts->max_active) continue;
+    limited = true;
     if (!enter_limit(event.counts)) wanted &= ~bits_of_probe(program, event);
   }
-  return wanted;
+  return {wanted, limited};
 }
 
 // The slot that hooks the word already, for a tail call; null if it does not, or the chain is full.
@@ -266,21 +291,24 @@ ReturnSlot* slot_before(uint64_t address, const uint64_t* word) {
   return slot->chain_length < kMaxChain ? slot : nullptr;
 }
 
-void fill(ReturnSlot* slot, const SiteProgram* program, uint64_t wanted,
+void fill(ReturnSlot* slot, const SiteProgram* program, Wanted wanted,
           const FetchRegisters* registers) {
   slot->program = program;
-  slot->wanted = wanted;
+  slot->wanted = wanted.events;
+  slot->chain_length = 1;
+  slot->limited = 0;
+  if (__builtin_expect(wanted.limited, 0)) mark_limited(slot);
   for (int i = 0; i < 6; i++) slot->arg[i] = registers->arg[i];
 }
 
 void chain(ReturnSlot* before, ReturnSlot* slot, const uint64_t* word) {
-  slot->chain_length = before->chain_length + 1;
+  slot->chain_length = uint16_t(before->chain_length + 1);
   __atomic_store_n(&before->chained_by, index_of(slot), __ATOMIC_RELEASE);
   __atomic_store_n(&before->state, reinterpret_cast<uint64_t>(word) | kChained, __ATOMIC_RELEASE);
 }
 
 bool hook(const SiteProgram* program, uint64_t* word, const FetchRegisters* registers,
-          uint64_t wanted) {
+          Wanted wanted) {
   const uint64_t caller = *word;
   if (__builtin_expect(reinterpret_cast<uint64_t>(word) & kTagMask, 0)) return false;
   const bool is_tail_call = is_return_trampoline(caller);
@@ -289,7 +317,6 @@ bool hook(const SiteProgram* program, uint64_t* word, const FetchRegisters* regi
   ReturnSlot* slot = take_slot();
   if (__builtin_expect(!slot, 0)) return false;
   fill(slot, program, wanted, registers);
-  slot->chain_length = 1;
   __atomic_store_n(&slot->return_address, caller, __ATOMIC_RELEASE);
   pb_return_address[index_of(slot)] = before ? pb_return_address[index_of(before)] : caller;
   if (before) chain(before, slot, word);
@@ -302,10 +329,10 @@ bool hook(const SiteProgram* program, uint64_t* word, const FetchRegisters* regi
 
 extern "C" void return_hook(const CallSite*, const SiteProgram* program, uint64_t* word,
                             const FetchRegisters* registers) {
-  const uint64_t wanted = enter_limits(program);
-  if (!wanted || hook(program, word, registers, wanted)) return;
-  leave_limits(program, wanted);
-  count_missed(program, wanted);
+  const Wanted wanted = enter_limits(program);
+  if (!wanted.events || hook(program, word, registers, wanted)) return;
+  leave_limits(program, wanted.events);
+  count_missed(program, wanted.events);
 }
 
 extern "C" void return_hit(ReturnFrame* frame, uint32_t index) {
@@ -325,10 +352,12 @@ extern "C" void return_hit(ReturnFrame* frame, uint32_t index) {
   const uint64_t caller = pb_return_address[index];
   for (int i = 0; i < 6; i++) frame->registers.arg[i] = slot->arg[i];
   frame->registers.reg[kIpRegister] = caller;
+  const bool limited = slot->limited;
   __atomic_store_n(&slot->state, kOwned, __ATOMIC_RELEASE);
   __atomic_store_n(word, go_on, __ATOMIC_RELEASE);
+  if (__builtin_expect(limited, 0)) unmark_limited(index);
   give_slot(slot);
-  leave_limits(program, wanted);
+  if (__builtin_expect(limited, 0)) leave_limits(program, wanted);
   offer_events(program, &frame->registers, &caller, wanted);
 }
 

@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: MIT
+//
+// Hooked returns of functions of this program. A thunk in front of each does what a stub does at
+// the entry, so that nothing has to be patched.
+#include "probe/return_hook.h"
+
+#include <execinfo.h>
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "probe/hit_counter.h"
+#include "ring_buffer/ring_buffer.h"
+#include "ring_buffer/ring_reader.h"
+
+namespace patchbay {
+namespace {
+
+template <typename T>
+std::unique_ptr<T, decltype(&std::free)> make_flexible(size_t extra) {
+  return {static_cast<T*>(std::calloc(1, sizeof(T) + extra)), &std::free};
+}
+
+const SiteProgram* g_program;
+const CallSite g_site{};
+
+extern "C" __attribute__((used)) void return_hook_test_entry(uint64_t* word, const uint64_t* args) {
+  FetchRegisters registers;
+  std::memcpy(registers.arg, args, sizeof registers.arg);
+  return_hook(&g_site, g_program, word, &registers);
+}
+
+// name: hooks its return, then is real_name.
+#define HOOKED(name)                                                                         \
+  __asm__(".text\n.globl hooked_" #name "\n.type hooked_" #name ", @function\nhooked_" #name \
+          ":\n"                                                                              \
+          ".cfi_startproc\n"                                                                 \
+          "push %r9\npush %r8\npush %rcx\npush %rdx\npush %rsi\npush %rdi\npush %rax\n"      \
+          ".cfi_adjust_cfa_offset 56\n"                                                      \
+          "lea 56(%rsp), %rdi\nlea 8(%rsp), %rsi\ncall return_hook_test_entry\n"             \
+          "pop %rax\npop %rdi\npop %rsi\npop %rdx\npop %rcx\npop %r8\npop %r9\n"             \
+          ".cfi_adjust_cfa_offset -56\n"                                                     \
+          "jmp real_" #name "\n.cfi_endproc\n.size hooked_" #name ", . - hooked_" #name "\n");
+
+HOOKED(add)
+HOOKED(recurse)
+HOOKED(throws)
+HOOKED(catches)
+HOOKED(first)
+HOOKED(second)
+HOOKED(third)
+HOOKED(jumps)
+HOOKED(leaves)
+HOOKED(waits)
+HOOKED(yields)
+HOOKED(trace)
+HOOKED(flags)
+
+#define REAL extern "C" __attribute__((noinline, used))
+extern "C" {
+uint64_t hooked_add(uint64_t a, uint64_t b);
+int hooked_recurse(int depth);
+int hooked_throws(int depth);
+int hooked_catches(int how);
+int hooked_first(int value);
+int hooked_second(int value);
+int hooked_third(int value);
+void hooked_jumps(int depth);
+void hooked_leaves();
+void hooked_waits();
+int hooked_yields(int value);
+std::vector<void*>* hooked_trace(int depth);
+uint64_t hooked_flags();
+}
+
+REAL uint64_t real_add(uint64_t a, uint64_t b) { return a + b; }
+REAL int real_recurse(int depth) { return depth ? hooked_recurse(depth - 1) + 1 : 0; }
+
+int g_destroyed;
+struct Guard {
+  ~Guard() { g_destroyed++; }
+};
+REAL int real_throws(int depth) {
+  Guard guard;
+  if (depth == 0) throw std::runtime_error("out");
+  return hooked_throws(depth - 1) + 1;
+}
+REAL int real_catches(int how) {
+  try {
+    return hooked_throws(3);
+  } catch (const std::runtime_error&) {
+    if (how == 1) throw;
+    if (how == 2) throw std::logic_error("another");
+    return 7;
+  }
+}
+
+std::vector<void*> g_frames;
+REAL int real_third(int value) {
+  void* frames[64];
+  g_frames.assign(frames, frames + ::backtrace(frames, 64));
+  return value * 2;
+}
+REAL int real_second(int value) { return hooked_third(value + 1); }  // tail calls at -O2
+REAL int real_first(int value) { return hooked_second(value + 1); }
+
+jmp_buf g_back;
+REAL void real_jumps(int depth) {
+  if (depth == 0) longjmp(g_back, 1);
+  hooked_jumps(depth - 1);
+  __asm__ volatile("");
+}
+void jump_over(int frames) {
+  if (!setjmp(g_back)) hooked_jumps(frames - 1);
+}
+REAL void real_leaves() { ::pthread_exit(reinterpret_cast<void*>(5)); }
+REAL void real_waits() {
+  while (true) ::pause();
+}
+
+ucontext_t g_main_context, g_fiber;
+REAL int real_yields(int value) {
+  ::swapcontext(&g_fiber, &g_main_context);
+  return value + 1;
+}
+
+REAL std::vector<void*>* real_trace(int depth) {
+  if (depth > 0) {
+    auto* found = hooked_trace(depth - 1);
+    __asm__ volatile("");
+    return found;
+  }
+  void* frames[64];
+  return new std::vector<void*>(frames, frames + ::backtrace(frames, 64));
+}
+// Returns with carry, overflow, sign and the direction flag set, and with every register changed.
+__asm__(R"(
+.text
+.globl real_flags
+.type real_flags, @function
+real_flags:
+  mov $0x7f, %al
+  add $1, %al
+  stc
+  std
+  mov $1, %ecx
+  mov $2, %edx
+  mov $3, %esi
+  mov $4, %edi
+  mov $5, %r8d
+  mov $6, %r9d
+  mov $7, %r10d
+  mov $8, %r11d
+  ret
+.size real_flags, . - real_flags
+)");
+
+class ReturnHook : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    counts_ = new ProbeCounts{new_hit_counter(), 0, 0, 0};
+    fetch_ = make_flexible<FetchProgram>(2 * sizeof(FetchInsn));
+    fetch_->fixed_size = fetch_->max_size = 24;
+    fetch_->head = RecordHead::kReturn;
+    event_.rings = RingBuffer::dead_rings();
+    event_.fetch = fetch_.get();
+    event_.id = 600;
+    event_.max_size = 24;
+    program_ = make_flexible<SiteProgram>(sizeof(SiteEvent)).release();
+    program_->nr_events = 1;
+    program_->max_record = 64;
+    program_->event[0] = {&event_, fetch_.get(), 0x4711, counts_};
+    g_program = program_;
+    before_ = return_hook_counts();
+    g_destroyed = 0;
+  }
+  uint64_t hits() const { return read_hit_counter(counts_->hits); }
+  uint64_t in_use() const { return return_hook_counts().in_use; }
+
+  // Abandoned slots name these for as long as the process lives.
+  ProbeCounts* counts_ = nullptr;
+  SiteProgram* program_ = nullptr;
+  std::unique_ptr<FetchProgram, decltype(&std::free)> fetch_{nullptr, &std::free};
+  EventProgram event_{};
+  ReturnHookCounts before_{};
+};
+
+TEST_F(ReturnHook, ReturnsGoOnAndAreCounted) {
+  EXPECT_EQ(hooked_add(40, 2), 42u);
+  EXPECT_EQ(hooked_recurse(10000), 10000);
+  EXPECT_EQ(hits(), 10002u);
+  EXPECT_EQ(counts_->missed, 0u);
+  EXPECT_EQ(in_use(), before_.in_use);
+}
+
+TEST_F(ReturnHook, MoreThanThereAreSlotsIsMissed) {
+  EXPECT_EQ(hooked_recurse(40000), 40000);
+  EXPECT_EQ(hits() + counts_->missed, 40001u);
+  EXPECT_GT(counts_->missed, 0u);
+  EXPECT_GT(hits(), 30000u);
+  EXPECT_GT(return_hook_counts().no_slot, before_.no_slot);
+}
+
+TEST_F(ReturnHook, ExceptionsPassAndAreCaught) {
+  for (int i = 0; i < 1000; i++) {
+    EXPECT_EQ(hooked_catches(0), 7);
+    EXPECT_THROW(hooked_catches(1), std::runtime_error);
+    EXPECT_THROW(hooked_catches(2), std::logic_error);
+    EXPECT_THROW(hooked_throws(0), std::runtime_error);
+  }
+  EXPECT_EQ(g_destroyed, 3 * 4000 + 1000);
+  EXPECT_EQ(hits(), 1000u);  // the calls of catches(0); the others never returned
+}
+
+TEST_F(ReturnHook, ATailCallReturnsForBothAndUnwindersSeeTheCaller) {
+  EXPECT_EQ(hooked_first(1), 6);
+  const uint64_t first = hits();
+  EXPECT_EQ(first, 3u);
+  EXPECT_EQ(in_use(), before_.in_use);
+  int trampolines = 0;
+  for (void* frame : g_frames)
+    trampolines += is_return_trampoline(reinterpret_cast<uint64_t>(frame));
+  EXPECT_LE(trampolines, 3);
+  EXPECT_GT(g_frames.size(), size_t(trampolines) + 5);  // up to main
+}
+
+TEST_F(ReturnHook, LongjmpOverManyFramesLeaksNothing) {
+  for (int i = 0; i < 5000; i++) jump_over(101);
+  EXPECT_EQ(hits(), 0u);
+  EXPECT_EQ(counts_->missed, 0u);
+  EXPECT_GE(return_hook_counts().reclaimed - before_.reclaimed, 5000u * 101 - kReturnSlots);
+  EXPECT_EQ(hooked_recurse(10000), 10000);
+  EXPECT_EQ(hits(), 10001u);
+}
+
+TEST_F(ReturnHook, ALimitIsKeptAndForgetsDeadCalls) {
+  counts_->max_active = 5;
+  hooked_recurse(9);
+  EXPECT_EQ(hits(), 5u);
+  EXPECT_EQ(counts_->missed, 5u);
+  EXPECT_EQ(counts_->active, 0u);
+  for (int i = 0; i < 1000; i++) jump_over(4);
+  EXPECT_EQ(counts_->missed, 5u);
+  EXPECT_LE(counts_->active, 5u);
+  hooked_recurse(4);
+  EXPECT_EQ(hits(), 10u);
+}
+
+void* run_leaves(void*) {
+  Guard guard;
+  hooked_leaves();
+  return nullptr;
+}
+void* run_waits(void*) {
+  Guard guard;
+  hooked_waits();
+  return nullptr;
+}
+TEST_F(ReturnHook, ThreadsEndInsideOfHookedFunctions) {
+  pthread_t thread;
+  void* result;
+  ASSERT_EQ(::pthread_create(&thread, nullptr, run_leaves, nullptr), 0);
+  ::pthread_join(thread, &result);
+  EXPECT_EQ(result, reinterpret_cast<void*>(5));
+  ASSERT_EQ(::pthread_create(&thread, nullptr, run_waits, nullptr), 0);
+  ::usleep(10000);
+  ::pthread_cancel(thread);
+  ::pthread_join(thread, &result);
+  EXPECT_EQ(result, PTHREAD_CANCELED);
+  EXPECT_EQ(g_destroyed, 2);
+}
+
+TEST_F(ReturnHook, AnotherThreadMayFinishAFibersCall) {
+  static int result;
+  result = 0;
+  static char stack[64 * 1024];
+  ::getcontext(&g_fiber);
+  g_fiber.uc_stack.ss_sp = stack;
+  g_fiber.uc_stack.ss_size = sizeof stack;
+  g_fiber.uc_link = &g_main_context;
+  ::makecontext(
+      &g_fiber, +[] { result = hooked_yields(1); }, 0);
+  ::swapcontext(&g_main_context, &g_fiber);
+  EXPECT_EQ(result, 0);
+  std::thread([] { ::swapcontext(&g_main_context, &g_fiber); }).join();
+  EXPECT_EQ(result, 2);
+  EXPECT_EQ(hits(), 1u);
+  EXPECT_EQ(in_use(), before_.in_use);
+}
+
+TEST_F(ReturnHook, AForkedChildReturnsFromItsCopy) {
+  const pid_t pid = ::fork();
+  if (pid == 0) ::_exit(hooked_add(40, 2) == 42 && hooked_recurse(100) == 100 ? 3 : 4);
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 3);
+}
+
+TEST_F(ReturnHook, ManyThreadsAtOnce) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 16; i++)
+    threads.emplace_back([i] {
+      for (int round = 0; round < 200; round++)
+        if (hooked_recurse(50 + i) != 50 + i) std::abort();
+    });
+  uint64_t calls = 0;
+  for (int i = 0; i < 16; i++) {
+    threads[size_t(i)].join();
+    calls += 200 * uint64_t(51 + i);
+  }
+  EXPECT_EQ(hits() + counts_->missed, calls);
+  EXPECT_EQ(counts_->missed, 0u);
+}
+
+// Threads that are gone leave no slots behind, though each of them keeps one for itself.
+TEST_F(ReturnHook, ManyThreadsInTurn) {
+  const int kThreads = 2000;
+  for (int i = 0; i < kThreads; i++) std::thread([] { hooked_add(1, 2); }).join();
+  EXPECT_EQ(hits(), uint64_t{kThreads});
+  EXPECT_EQ(counts_->missed, 0u);
+  EXPECT_LE(in_use(), before_.in_use);
+}
+
+TEST_F(ReturnHook, UnwindersSeeEveryRealFrame) {
+  std::unique_ptr<std::vector<void*>> hooked(hooked_trace(5));
+  g_program = nullptr;
+  size_t real = 0;
+  for (void* frame : *hooked) real += !is_return_trampoline(reinterpret_cast<uint64_t>(frame));
+  EXPECT_EQ(hooked->size() - real, 6u);
+  std::unique_ptr<std::vector<void*>> plain(real_trace(0));
+  EXPECT_EQ(real, plain->size() + 5);
+  EXPECT_EQ(hooked->back(), plain->back());
+}
+
+TEST_F(ReturnHook, FlagsAndRegistersArriveAsTheyLeft) {
+  uint64_t flags = 0, sum = 0;
+  __asm__ volatile(
+      "call hooked_flags\n"
+      "pushfq\npop %0\ncld\n"
+      "lea (%%rcx, %%rdx, 8), %1\n"  // 1 + 16
+      "lea (%1, %%rsi, 8), %1\nadd %%rdi, %1\nadd %%r8, %1\nadd %%r9, %1\nadd %%r10, %1\n"
+      "add %%r11, %1\n"
+      : "=&b"(flags), "=&r"(sum)
+      :
+      : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "cc", "memory");
+  EXPECT_EQ(flags & 0xcc1, 0xc81u);  // OF DF SF CF, not ZF
+  EXPECT_EQ(sum, 1u + 16 + 24 + 4 + 5 + 6 + 7 + 8);
+  EXPECT_EQ(hits(), 1u);
+}
+
+TEST_F(ReturnHook, RecordsCarryTheFunctionTheCallerAndTheResult) {
+  char name[] = "/tmp/return_hook_test.XXXXXX";
+  ASSERT_NE(::mkdtemp(name), nullptr);
+  RingBufferOptions options;
+  options.path = std::string(name) + "/buffer";
+  options.nr_cpus = uint32_t(::sysconf(_SC_NPROCESSORS_CONF));
+  auto buffer = RingBuffer::create(options);
+  ASSERT_TRUE(buffer.ok());
+  ASSERT_TRUE((*buffer)->enable().ok());
+  fetch_ = make_flexible<FetchProgram>(4 * sizeof(FetchInsn));
+  *fetch_ = {40, 40, 4, 0, 1, 0, 0, RecordHead::kReturn, 0};
+  fetch_->insn[0] = {FetchOp::kReg, 0, 0, 0, 0, 0};
+  fetch_->insn[1] = {FetchOp::kStore, 0, 8, 0, 24, 0};
+  fetch_->insn[2] = {FetchOp::kArg, 1, 0, 0, 0, 0};
+  fetch_->insn[3] = {FetchOp::kStore, 0, 8, 0, 32, 0};
+  event_.fetch = program_->event[0].fetch = fetch_.get();
+  event_.max_size = 40;
+  event_.rings = (*buffer)->rings();
+  hooked_add(40, 2);
+  event_.rings = RingBuffer::dead_rings();
+  RingReader reader(buffer->get(), true);
+  PageImage page;
+  std::vector<uint64_t> words;
+  for (uint32_t ring = 0; ring < reader.nr_rings(); ring++)
+    while (reader.next_page(ring, true, &page)) {
+      EventIterator events(page.bytes, page.used);
+      for (EventView event; events.next(&event);) {
+        words.resize(event.record.size() / 8);
+        std::memcpy(words.data(), event.record.data(), words.size() * 8);
+      }
+    }
+  (*buffer)->remove_file();
+  ::rmdir(name);
+  ASSERT_EQ(words.size(), 5u);
+  EXPECT_EQ(words[0] & 0xffff, 600u);
+  EXPECT_EQ(words[1], 0x4711u);
+  EXPECT_FALSE(is_return_trampoline(words[2]));
+  EXPECT_EQ(words[3], 42u);
+  EXPECT_EQ(words[4], 2u);
+}
+
+}  // namespace
+}  // namespace patchbay
