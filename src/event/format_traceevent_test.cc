@@ -51,7 +51,7 @@ Record make_record(std::string_view line, const FetchRegisters& frame) {
   uint64_t ips[2] = {0x1010, 0x2000};
   std::memcpy(record.bytes.data(), &header, 8);
   std::memcpy(record.bytes.data() + 8, ips, 16);
-  record.bytes.resize(fetch_run(program->get(), &frame, record.bytes.data()));
+  record.bytes.resize(fetch_run(program->get(), &frame, nullptr, record.bytes.data()));
   return record;
 }
 
