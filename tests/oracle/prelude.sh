@@ -37,6 +37,7 @@ reset_options() {
 reset_tree() {
   reset_instances
   echo >set_event
+  [ -e dynamic_events ] && : >dynamic_events
   for system in sched task signal irq timer kmem raw_syscalls syscalls rcu initcall; do
     echo 0 >events/$system/filter
   done
