@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "output/synthetic_text.h"
 #include "output/text_put.h"
 #include "output/trace_line.h"
 
@@ -290,6 +291,10 @@ EventText::EventText(const EventCall& event, bool escape)
     EventCall arguments = event;
     arguments.print_fmt = probe_head_.arguments_fmt(event);
     format_ = PrintFormat::compile(arguments);
+  } else if (auto synthetic = synthetic_text(event, false)) {
+    format_ = PrintFormat::compile(*synthetic);
+    verbose_format_ = PrintFormat::compile(*synthetic_text(event, true));
+    style_ = format_ ? Style::kFormat : Style::kFields;
   } else if ((format_ = PrintFormat::compile(event)) != nullptr) {
     style_ = Style::kFormat;
   }
@@ -368,7 +373,8 @@ void EventText::append(std::string* out, std::span<const uint8_t> record,
   *out += ':';
   if (style_ == Style::kFormat) {
     *out += ' ';
-    return format_->append(out, record, context);
+    const PrintFormat& format = context->verbose && verbose_format_ ? *verbose_format_ : *format_;
+    return format.append(out, record, context);
   }
   if (style_ == Style::kProbe) {
     *out += ' ';

@@ -30,6 +30,7 @@ class EventText {
   //   function events  caller->func(a=1, s=text)
   //   markers          tracing_mark_write: text      # 41 buf: 61 62
   //   probe events     name: (place) <the arguments of the print fmt>
+  //   synthetic events name: a=1 b=2, with the option `verbose` name: %llu a=1 …
   //   any other        name: <print fmt>, or name: a=1 b=2 when it has none that can be understood
   // What lies behind the record's end is shown as (cut), never read.
   void append(std::string* out, std::span<const uint8_t> record, TextContext* context) const;
@@ -59,6 +60,7 @@ class EventText {
   ProbeHeadText probe_head_;
   std::vector<Step> steps_;
   std::unique_ptr<PrintFormat> format_;
+  std::unique_ptr<PrintFormat> verbose_format_;  // null: verbose changes nothing
 };
 
 // A function's name as the options sym-offset and sym-addr want it.

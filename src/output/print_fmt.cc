@@ -78,7 +78,7 @@ class Runner {
   Value eval_hex_bytes(const FmtNode& node);
   Value eval_array(const FmtNode& node);
   Value eval_bitmask(const FieldRef& ref);
-  Value eval_stack(const FieldRef& ref);
+  Value eval_stack(const FmtNode& node);
   Value eval_other(const FmtNode& node);
 
   bool put_simple(std::string* out, const FmtStep& step);
@@ -336,14 +336,16 @@ Value Runner::eval_bitmask(const FieldRef& ref) {
   return made_text(start);
 }
 
-Value Runner::eval_stack(const FieldRef& ref) {
-  std::span<const uint8_t> bytes = field_bytes(ref);
+Value Runner::eval_stack(const FmtNode& node) {
+  std::span<const uint8_t> bytes = field_bytes(node.ref);
+  const bool counted = node.width == 1;
   size_t start = context_->scratch.size();
-  for (size_t i = 0; i + 8 <= std::min(bytes.size(), kMaxArrayText); i += 8) {
+  for (size_t i = counted ? 8 : 0; i + 8 <= std::min(bytes.size(), kMaxArrayText); i += 8) {
     uint64_t address = load<uint64_t>(bytes.data() + i);
     if (address == ~uint64_t{0}) break;
-    context_->scratch += i ? "\n=> " : "=> ";
+    context_->scratch += i && !counted ? "\n=> " : "=> ";
     context_->scratch += context_->addresses->of(address).full;
+    if (counted) context_->scratch += '\n';
   }
   return made_text(start);
 }
@@ -399,7 +401,7 @@ Value Runner::eval(uint32_t index) {
     case FmtOp::kBitmask:
       return eval_bitmask(node.ref);
     case FmtOp::kStack:
-      return eval_stack(node.ref);
+      return eval_stack(node);
     case FmtOp::kSocketAddress: {
       Value value = eval_field(node.ref);
       value.elem = 1;

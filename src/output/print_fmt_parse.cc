@@ -471,7 +471,8 @@ uint32_t Parser::parse_field_call(FmtOp op) {
   if (ref.kind != FieldRef::Kind::kDataLoc && ref.kind != FieldRef::Kind::kRelLoc &&
       (op == FmtOp::kArray || op == FmtOp::kArrayLen))
     return kBad;
-  return add({.op = op, .ref = ref});
+  const bool counted = op == FmtOp::kStack && call_.system == "synthetic";
+  return add({.op = op, .width = uint8_t(counted ? 1 : 0), .ref = ref});
 }
 
 uint32_t Parser::parse_array_call(FmtOp op, bool spaced, int arguments) {

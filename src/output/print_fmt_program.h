@@ -47,7 +47,7 @@ enum class FmtOp : uint8_t {
   kHexBytes,       // nodes[b] bytes at nodes[a]; width 1: blanks between
   kPrintArray,     // nodes[b] elements at nodes[a], of nodes[c] bytes
   kBitmask,        // ref
-  kStack,          // ref: addresses
+  kStack,          // ref: addresses; width 1: behind their number, each with a newline
   kSocketAddress,  // ref
 };
 

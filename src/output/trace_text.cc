@@ -500,6 +500,7 @@ std::string TraceText::Impl::next(size_t size) {
   context_.sym_offset = array_.options[TraceOption::kSymOffset];
   context_.sym_addr = array_.options[TraceOption::kSymAddr];
   context_.hash_ptr = array_.options[TraceOption::kHashPtr];
+  context_.verbose = array_.options[TraceOption::kVerbose];
   bool first = !begun_;
   if (first && !is_pipe()) put_header(&out, array_.options, latency_, count());
   if (first) begin();

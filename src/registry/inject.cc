@@ -94,6 +94,13 @@ bool is_char_pointer(const EventField& field) {
   return field.type == "char *" || field.type == "const char *";
 }
 
+// A dynamic field that a text can be given to. The word of a synthetic event has 8 bytes, of which 4
+// are used; its stacks stay empty.
+bool is_dynamic_text(const EventField& field) {
+  return is_dynamic(field) &&
+         (field.size == 4 || (field.size == 8 && field.type.find("char[") != std::string::npos));
+}
+
 // Strings of dynamic fields follow the fixed part, each with its NUL.
 void append_dynamic(std::string* record, const EventField& field, std::string_view text) {
   const uint32_t from = field.type.starts_with("__rel_loc") ? field.offset + 4 : 0;
@@ -143,13 +150,13 @@ Result<std::string> make_injected_record(
                               [&](const EventField& f) { return f.name == assignment.field; });
     if (field == call.fields.end())
       return user_error(ENOENT, "There is no field " + std::string(assignment.field) + ".");
-    if (is_dynamic(*field) && field->size == 4 && assignment.value.is_text)
+    if (is_dynamic_text(*field) && assignment.value.is_text)
       dynamic[size_t(field - call.fields.begin())] = assignment.value.text;
     else if (is_dynamic(*field) || !store(&record, *field, assignment.value, keep_text))
       return kBadSyntax;
   }
   for (size_t i = 0; i < dynamic.size(); i++)
-    if (is_dynamic(call.fields[i]) && call.fields[i].size == 4)
+    if (is_dynamic_text(call.fields[i]))
       append_dynamic(&record, call.fields[i], dynamic[i]);
   record.resize((record.size() + 3) & ~size_t{3}, '\0');
   if (record.size() > max_size) return user_error(E2BIG, "That record is too large.");
