@@ -344,6 +344,9 @@ void SourceProbes::name_probe(const ProbeRequest& request, const Site& site,
                               DerivedProbe* probe) const {
   std::string base = info_->name().substr(0, info_->name().find('.'));
   std::string function = site.instance.name;
+  constexpr std::string_view kNameless = "(anonymous namespace)::";
+  for (size_t at; (at = function.find(kNameless)) != function.npos;)
+    function.erase(at, kNameless.size());
   std::string event = identifier(without_template_arguments(function));
   if (function.empty()) event = "_";
   if (request.function.empty())

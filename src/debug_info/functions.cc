@@ -79,9 +79,11 @@ bool FunctionFinder::matches(Dwarf_Die die, const std::string& qualified) const 
 
 void FunctionFinder::visit_function(Dwarf_Die die, const Scope& scope) {
   bool is_inlined = ::dwarf_tag(&die) == DW_TAG_inlined_subroutine;
-  if (is_inlined || has_code(die)) codes_.push_back({die, is_inlined ? scope.concrete : die});
-  Dwarf_Die declaration = declaration_of(die);
-  if (is_inlined || !same_entry(declaration, die)) return;
+  if (into_bodies_ && (is_inlined || has_code(die)))
+    codes_.push_back({die, is_inlined ? scope.concrete : die});
+  bool is_declaration = !is_inlined && !::dwarf_hasattr(&die, DW_AT_abstract_origin) &&
+                        !::dwarf_hasattr(&die, DW_AT_specification);
+  if (!is_declaration) return;
   std::string name = name_of(die);
   bool may_be = name.starts_with(last_) || name == last_;
   if (!may_be) return;
@@ -103,7 +105,7 @@ void FunctionFinder::walk(Dwarf_Die die, const Scope& scope) {
       walk(child, {scope.name.empty() || name.empty() ? scope.name + name
                                                       : scope.name + "::" + name,
                    scope.concrete, scope.depth + 1});
-    } else if (is_function || tag == DW_TAG_lexical_block) {
+    } else if (into_bodies_ && (is_function || tag == DW_TAG_lexical_block)) {
       Dwarf_Die concrete = tag == DW_TAG_subprogram ? child : scope.concrete;
       std::string name = tag == DW_TAG_subprogram ? name_of(child) : "";
       walk(child, {name.empty() ? scope.name : name, concrete, scope.depth + 1});
@@ -131,6 +133,23 @@ void FunctionFinder::collect(std::vector<FunctionInstance>* found) const {
     return a.entry == b.entry && a.is_inlined == b.is_inlined;
   };
   found->erase(std::unique(found->begin(), found->end(), same), found->end());
+}
+
+// The name is only a symbol's: an alias (malloc of __libc_malloc), or written in assembly.
+void FunctionFinder::find_by_symbol(std::vector<FunctionInstance>* found) {
+  for (const ObjectSymbol& symbol : info_.symbols()) {
+    if (!symbol.is_function || symbol.name != asked_) continue;
+    for (Dwarf_Die unit : index_.all()) {
+      if (!holds(unit, symbol.address)) continue;
+      std::string asked = last_;
+      std::optional<FunctionInstance> instance = innermost(unit, symbol.address);
+      last_ = asked;
+      if (!instance || instance->is_inlined || instance->entry != symbol.address) break;
+      instance->name = asked_;
+      found->push_back(*instance);
+      return;
+    }
+  }
 }
 
 // A whole name is preferred to one that only ends so; several different ones are a mistake.
@@ -191,7 +210,18 @@ Result<std::vector<FunctionInstance>> FunctionFinder::find(std::string_view name
   if (name_.starts_with("::")) name_.erase(0, 2);
   last_ = last_component(name_);
   std::set<void*> walked;
-  for (const Dwarf_Die& unit : index_.naming(last_)) {
+  std::vector<Dwarf_Die> units = index_.naming(last_);
+  // Most units only name something else so, or hold the bytes by chance: the heads of functions
+  // tell. Functions inside of functions (lambdas) are looked for when there is no other.
+  into_bodies_ = false;
+  std::erase_if(units, [&](const Dwarf_Die& unit) {
+    size_t before = declarations_.size();
+    walk(unit, {});
+    return declarations_.size() == before;
+  });
+  into_bodies_ = true;
+  if (units.empty()) units = index_.naming(last_);
+  for (const Dwarf_Die& unit : units) {
     walked.insert(unit.addr);
     walk(unit, {});
   }
@@ -206,6 +236,11 @@ Result<std::vector<FunctionInstance>> FunctionFinder::find(std::string_view name
   std::vector<FunctionInstance> found;
   collect(&found);
   has_other_file_ = found.empty() && !file_.empty();
+  if (found.empty() && file_.empty()) {
+    auto declared = declarations_;
+    find_by_symbol(&found);
+    declarations_ = std::move(declared);
+  }
   if (found.empty()) return no_function();
   PB_TRY(check_one_name(&found));
   if (found.size() > 1)
@@ -219,6 +254,7 @@ std::optional<FunctionInstance> FunctionFinder::innermost(Dwarf_Die unit, uint64
   codes_.clear();
   declarations_.clear();
   last_ = std::string(1, '\0');
+  into_bodies_ = true;
   walk(unit, {});
   std::optional<FunctionInstance> best;
   for (const Code& code : codes_) {  // outer ones come first

@@ -51,6 +51,7 @@ class FunctionFinder {
                   std::vector<std::string>* names);
   bool matches(Dwarf_Die die, const std::string& qualified) const;
   bool is_in_file(Dwarf_Die die) const;
+  void find_by_symbol(std::vector<FunctionInstance>* found);
   void collect(std::vector<FunctionInstance>* found) const;
   Status check_one_name(std::vector<FunctionInstance>* found) const;
   Error no_function();
@@ -62,6 +63,7 @@ class FunctionFinder {
   std::unordered_map<void*, std::string> declarations_;  // that match -> qualified name
   std::vector<Code> codes_;
   bool has_other_file_ = false;
+  bool into_bodies_ = true;  // false: only the heads of functions are looked at
 };
 
 // Whether `path` is the file that somebody means by `asked`: equal, or equal behind a '/'.
