@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The types of probe arguments (spec: ftrace.md 6.2): what the format file and the print fmt say.
-#include "event/probe_event.h"
+#include "event/probe_event_argument.h"
 
 namespace patchbay {
 

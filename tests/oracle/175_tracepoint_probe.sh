@@ -3,7 +3,7 @@
 # Probes on static events.
 f=dynamic_events
 w $f 't kfree\n'
-w $f 't:one kfree a=$arg1:x64 b=$arg2:x64 c=$comm\n'
+w $f 't:one kmem_cache_free a=$arg1:x64 b=$arg2:x64 c=$comm\n'
 w $f 't:g/two sched_switch a=\\1:u8\n'
 w $f 't nosuch_event\n'
 w $f 't 9nosuch\n'
