@@ -2,9 +2,9 @@
  *
  * The trampolines that stand in for return addresses, and what they come to (return_hook.h).
  *
- * A trampoline is entered by the `ret` of a hooked function, so the word below rsp, in the red zone,
- * still holds its address: that says which one it is, and nothing has to be pushed. The same word is
- * what an unwinder finds on the stack while the function runs, so one rule covers both:
+ * A trampoline is entered by the `ret` of a hooked function, so the word below rsp, in the red
+ * zone, still holds its address: that says which one it is, and nothing has to be pushed. The same
+ * word is what an unwinder finds on the stack while the function runs, so one rule covers both:
  *
  *     t = *(rsp - 8)                      this trampoline
  *     return address is at (t + 8) + *(t + 8)    = &pb_return_address[i], relative to the text
@@ -12,9 +12,9 @@
  * Unwinders see a frame of their own between the function and its caller. Its stack pointer is that
  * of the caller, but its CFA is one more: libgcc tells frames apart by their CFA, and stops with
  * abort() if the frame that catches has the CFA of the one before it. (nongnu libunwind takes the
- * CFA for the stack pointer, so it does not get beyond a hooked frame.) Between two real frames there
- * are 8 bytes at least, so that it is unique. The pad is there because unwinders look for the address
- * before a return address.
+ * CFA for the stack pointer, so it does not get beyond a hooked frame.) Between two real frames
+ * there are 8 bytes at least, so that it is unique. The pad is there because unwinders look for the
+ * address before a return address.
  */
 #define SLOTS 32768
 #define TRAMPOLINE_SIZE_LOG 4

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// 64 threads call functions whose return probes somebody switches on and off meanwhile. Runs for
+// as long as its argument says (milliseconds).
+// probe: ret_sum ret_leaf
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "return_program.h"
+
+extern "C" {
+static long leaves;
+KEEP long ret_leaf(long n) {
+  __atomic_fetch_add(&leaves, 1, __ATOMIC_RELAXED);
+  return n + 1;
+}
+KEEP long ret_sum(long depth) { return depth ? ret_sum(depth - 1) + ret_leaf(depth) : 0; }
+}
+
+static long deadline;
+static long now() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec * 1000 + time.tv_nsec / 1000000;
+}
+
+static void* run(void* argument) {
+  const long depth = (long)argument;
+  do {
+    for (int i = 0; i < 100; i++)
+      if (ret_sum(depth) != depth * (depth + 3) / 2) abort();
+  } while (now() < deadline);
+  return nullptr;
+}
+
+int main(int argc, char** argv) {
+  gate();
+  pthread_t thread[64];
+  deadline = now() + (argc > 1 ? atol(argv[1]) : 300);
+  for (long i = 0; i < 64; i++) pthread_create(&thread[i], nullptr, run, (void*)(i % 20 + 1));
+  for (pthread_t id : thread) pthread_join(id, nullptr);
+  printf("calls ret_leaf %ld\n", leaves);
+  printf("all sums agree\n");
+  gate();
+}
