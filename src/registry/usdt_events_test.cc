@@ -97,7 +97,8 @@ class UsdtEventsTest : public test::RegistryTest {
     action.sa_flags = SA_SIGINFO | SA_NODEFER;
     sigaction(SIGTRAP, &action, nullptr);
     patcher_ = make_patcher();
-    events_ = std::make_unique<UsdtEvents>(*registry_, *patcher_);
+    places_ = std::make_unique<ProbeSites>(*patcher_);
+    events_ = std::make_unique<UsdtEvents>(*registry_, *patcher_, *places_);
     events_->refresh();
   }
   void TearDown() override {
@@ -123,6 +124,7 @@ class UsdtEventsTest : public test::RegistryTest {
   std::vector<std::string> recorded() { return records(top().buffer.get()); }
 
   std::unique_ptr<Patcher> patcher_;
+  std::unique_ptr<ProbeSites> places_;
   std::unique_ptr<UsdtEvents> events_;
 };
 
