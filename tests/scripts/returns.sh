@@ -1,0 +1,157 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Programs whose functions return in every way that there is, or not at all: exceptions, longjmp,
+# tail calls, signals, threads that end, processes, fibers. Each runs without probes, then with a
+# return probe on each function that its source names ("// probe:"): same output, same exit status,
+# and for the functions that always return ("calls NAME N" in the output) hits and misses add up.
+#   returns.sh BUILD_DIR [PROGRAM…]
+. "$(dirname "$0")/common.bash"
+
+# start NAME [WORD…] : runs the program up to its first gate. Sets pid; descriptor 3 is its stdin.
+start() {
+  local name=$1
+  shift
+  rm -f "$work/in"
+  mkfifo "$work/in"
+  RETURN_GATE=1 LD_PRELOAD=$agent "$programs/$name" "$@" <"$work/in" >"$work/out" 2>&1 3>&- &
+  pid=$!
+  started $pid
+  exec 3>"$work/in"
+  wait_for 20 "$patchbay" ls $pid || fail "$name: the agent does not answer"
+}
+go_on() { echo >&3; }
+# probe PREFIX NAME… : one return probe a function, all enabled.
+probe() {
+  local prefix=$1 name
+  shift
+  for name in "$@"; do
+    check "$prefix:$name" "$patchbay" write $pid kprobe_events "$prefix:$name $name ret=\$retval"
+  done
+  check "enable" "$patchbay" write $pid events/kprobes/enable 1
+}
+# Until the program has written a line that matches: it is at its last gate then.
+wait_for_output() { wait_for 60 grep -qE "$1" "$work/out" || fail "$2: no output: $(<"$work/out")"; }
+profile() { profile=$("$patchbay" cat $pid kprobe_profile); }
+column_of() { awk -v n="$1" -v c="$2" '$1 == n {print $c}' <<<"$profile"; }
+finish_program() {
+  go_on
+  exec 3>&-
+  wait $pid
+  status=$?
+}
+functions_of() { sed -n 's|^// probe: ||p' "$here/../programs/$1.cc"; }
+
+# calls_agree NAME : hits + misses of each function against what the program says.
+calls_agree() {
+  local function calls
+  while read -r _ function calls; do
+    same "$1: $function: hits and misses add up to the calls" "$calls" \
+      "$(($(column_of "$function" 2) + $(column_of "$function" 3)))"
+  done < <(grep '^calls ' "$work/out")
+}
+
+# The last line of the plain run is the sign that the other one is through as well.
+run_both() {
+  local name=$1 plain plain_status last
+  plain=$(timeout -k 5 60 "$programs/$name" </dev/null 2>&1)
+  plain_status=$?
+  last=$(tail -n 1 <<<"$plain")
+  start "$name"
+  # shellcheck disable=SC2046  # words
+  probe r $(functions_of "$name")
+  go_on
+  wait_for 60 grep -qxF -- "$last" "$work/out" || fail "$name: no output: $(<"$work/out")"
+  profile
+  finish_program
+  same "$name: exit status" "$plain_status" "$status"
+  same "$name: output" "$plain" "$(<"$work/out")"
+  calls_agree "$name"
+}
+
+no_misses() {
+  local function
+  for function in "${@:2}"; do
+    same "$1: $function: no call was missed" 0 "$(column_of "$function" 3)"
+  done
+}
+
+test_programs() {
+  local name
+  for name in return_values return_exceptions return_signals return_threads return_processes \
+    return_fibers return_backtrace; do
+    run_both $name
+    # shellcheck disable=SC2046  # words
+    no_misses $name $(functions_of $name)
+  done
+  run_both return_longjmp # ten million calls that never return
+  no_misses return_longjmp ret_jump ret_plain
+  run_both return_recursion
+  no_misses return_recursion ret_recurse
+  run_both return_tailcalls # a chain of 50,000 is longer than what is kept of one return address
+  no_misses return_tailcalls ret_first ret_second ret_third
+}
+
+test_limit() {
+  start return_recursion
+  probe r5 ret_recurse
+  has "a limit is listed" "$("$patchbay" cat $pid kprobe_events)" '^r5:kprobes/ret_recurse '
+  go_on
+  wait_for_output '^sum ' limit
+  profile
+  same "limit: hits" 15 "$(column_of ret_recurse 2)"
+  same "limit: misses" 29988 "$(column_of ret_recurse 3)"
+  finish_program
+}
+
+# gdb sees the real callers; probes that go while their calls are inside leave the returns alone.
+test_inside() {
+  local stack
+  start return_inside
+  probe r ret_outer ret_middle ret_waits
+  go_on
+  sleep 0.3 # nothing shows from outside that it has got there
+  if command -v gdb >/dev/null; then
+    stack=$(gdb -q -batch -p $pid -ex bt 2>/dev/null | sed -n 's/^#[0-9]* .* in \([a-z_]*\) (.*/\1/p' |
+      grep -E '^(ret_|main)' | tr '\n' ' ')
+    same "gdb sees the callers of hooked functions" "ret_waits ret_middle ret_outer main " "$stack"
+  fi
+  go_on
+  sleep 0.3
+  check "disable inside" "$patchbay" write $pid events/kprobes/enable 0
+  check "remove inside" "$patchbay" write -t $pid kprobe_events ""
+  go_on
+  wait_for_output '^result 45' return_inside
+  finish_program
+  same "return_inside: exit status" 0 "$status"
+  has "return_inside: first result" "$(<"$work/out")" '^result 25$'
+}
+
+# Switched on and off while 64 threads are inside.
+test_toggle() {
+  local i calls counted
+  start return_toggle 3000
+  probe r ret_sum ret_leaf
+  go_on
+  for ((i = 0; i < 20; i++)); do
+    check "off" "$patchbay" write $pid events/kprobes/enable 0
+    check "on" "$patchbay" write $pid events/kprobes/enable 1
+  done
+  wait_for_output '^all sums agree' return_toggle
+  profile
+  calls=$(awk '/^calls ret_leaf/ {print $3}' "$work/out")
+  counted=$(($(column_of ret_leaf 2) + $(column_of ret_leaf 3)))
+  checks=$((checks + 1))
+  ((counted > 0 && counted <= calls)) || fail "toggle: $counted counted of $calls calls"
+  finish_program
+  same "return_toggle: exit status" 0 "$status"
+}
+
+if (($# > 0)); then
+  for name in "$@"; do run_both "$name"; done
+  finish
+fi
+test_programs
+test_limit
+test_inside
+test_toggle
+finish
