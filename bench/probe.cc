@@ -92,33 +92,6 @@ EVENT_BENCHMARK(sled_string_20, "bench_string", bench_string("select 1 from t42x
 EVENT_BENCHMARK(sled_deref, "bench_deref", static const uint64_t words[4] = {}; bench_deref(words))
     ->MinTime(0.3);
 
-// The usual console table, then the ratios.
-class RatioReporter : public benchmark::ConsoleReporter {
- public:
-  void ReportRuns(const std::vector<Run>& runs) override {
-    ConsoleReporter::ReportRuns(runs);
-    for (const Run& run : runs)
-      if (!run.error_occurred)
-        results_.emplace_back(run.benchmark_name(), run.GetAdjustedCPUTime());
-  }
-  void Finalize() override {
-    double floor = 0;
-    for (const auto& [name, ns] : results_)
-      if (name.starts_with("floor")) floor = ns;
-    if (floor == 0) return;
-    GetOutputStream() << "\n"
-                      << "ratio to the floor (" << floor << " ns of CPU time)\n";
-    for (const auto& [name, ns] : results_) {
-      char line[160];
-      std::snprintf(line, sizeof line, "  %-44s %8.2f ns  %6.2f x\n", name.c_str(), ns, ns / floor);
-      GetOutputStream() << line;
-    }
-  }
-
- private:
-  std::vector<std::pair<std::string, double>> results_;
-};
-
 }  // namespace
 
 int main(int argc, char** argv) {

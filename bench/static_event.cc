@@ -92,35 +92,11 @@ EVENT_BENCHMARK(two_ints_filter_passed, two_ints, "a >= 0", i & 0xffff, i)->MinT
 EVENT_BENCHMARK(two_ints_filter_rejected, two_ints, "a < 0", i & 0xffff, i)->MinTime(0.5);
 EVENT_BENCHMARK(two_ints_20_predicates, two_ints, kTwenty, 1000 + (i & 0xff), 2000)->MinTime(0.3);
 
-// The usual console table, then the ratios.
-class RatioReporter : public benchmark::ConsoleReporter {
- public:
-  void ReportRuns(const std::vector<Run>& runs) override {
-    ConsoleReporter::ReportRuns(runs);
-    for (const Run& run : runs)
-      if (!run.error_occurred)
-        results_.emplace_back(run.benchmark_name(), run.GetAdjustedCPUTime());
-  }
-  void Finalize() override {
-    const double floor = of("floor"), with = of("eight_disabled"), without = of("eight_without");
-    if (floor == 0) return;
-    GetOutputStream() << "\nratio to the floor (" << floor << " ns of CPU time)\n";
-    for (const auto& [name, ns] : results_) put(name, ns, ns / floor);
+class SiteReporter : public RatioReporter {
+  void put_more() override {
+    const double with = of("eight_disabled"), without = of("eight_without");
     if (with != 0 && without != 0) put("one disabled site", (with - without) / 8, 0);
   }
-
- private:
-  double of(const char* prefix) const {
-    for (const auto& [name, ns] : results_)
-      if (name.starts_with(prefix)) return ns;
-    return 0;
-  }
-  void put(const std::string& name, double ns, double ratio) {
-    char line[160];
-    std::snprintf(line, sizeof line, "  %-44s %8.2f ns  %6.2f x\n", name.c_str(), ns, ratio);
-    GetOutputStream() << line;
-  }
-  std::vector<std::pair<std::string, double>> results_;
 };
 
 }  // namespace
@@ -131,7 +107,7 @@ int main(int argc, char** argv) {
     own_format = own_format || std::string(argv[i]).starts_with("--benchmark_format");
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
-  RatioReporter reporter;
+  SiteReporter reporter;
   if (own_format)
     benchmark::RunSpecifiedBenchmarks();
   else

@@ -79,9 +79,9 @@ elseif(bench_sources AND NOT PATCHBAY_SANITIZE)
     get_filename_component(name ${source} NAME_WE)
     add_executable(bench_${name} ${source})
     target_link_libraries(bench_${name} PRIVATE
-      $<IF:$<IN_LIST:${name},probe;enable;static_event>,patchbay_agent,pb_core>
+      $<IF:$<IN_LIST:${name},probe;probe_anywhere;enable;static_event>,patchbay_agent,pb_core>
       benchmark::benchmark_main benchmark::benchmark ${CMAKE_DL_LIBS})
-    # bench/probe and bench/enable trace themselves with the agent as a user's program would; no
+    # bench/probe, bench/enable and others of that list trace themselves with the agent as a user's program would; no
     # second copy of our code is in them.
     target_include_directories(bench_${name} PRIVATE ${CMAKE_SOURCE_DIR}/include)
     target_compile_options(bench_${name} PRIVATE -Wall -Wextra)

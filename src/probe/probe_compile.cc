@@ -134,6 +134,8 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
       L(slow_call_);
       emit_call(&entry_call_);
       jmp(done_, T_NEAR);
+    } else {
+      jmp(leave_, T_NEAR);
     }
     if (code_.filtered) emit_rejected();
     if (counts_) emit_count_abort();

@@ -153,6 +153,10 @@ class ProbeCompile : public ::testing::Test {
     EXPECT_EQ(code.filtered, event_.filter && filter_fits_);
     if (!fast) code.fast = false;
     EXPECT_EQ(code.fast, fast);
+    return call(code, in, out);
+  }
+  std::vector<std::vector<uint8_t>> call(const ProbeCode& code, const Registers& in,
+                                         Registers* out) {
     // What the thread's rseq_cs points to must not be this code when other bytes come there.
     count_hit(new_hit_counter());
     size_t size = emit_probe(code, code_, kMax, reinterpret_cast<uint64_t>(code_));
@@ -369,6 +373,49 @@ TEST_F(ProbeCompile, OnlyPlacesOfOneEventGetCodeOfTheirOwn) {
   event_.pids = nullptr;
   ProbeCode hooking = probe_code(&site_, nullptr, program_, false, false);
   EXPECT_TRUE(hooking.hooks_return && !hooking.site_has_events && !hooking.fast);
+}
+
+// A call of the code comes back through a trampoline, whatever the entry does besides.
+TEST_F(ProbeCompile, ReturnsAreHooked) {
+  define("f(int a)");
+  std::vector<uint8_t> bytes(sizeof(SiteProgram) + sizeof(SiteEvent));
+  auto* returns = reinterpret_cast<SiteProgram*>(bytes.data());
+  FetchProgram fetch{};
+  fetch.fixed_size = fetch.max_size = 24;
+  fetch.head = RecordHead::kReturn;
+  EventProgram out_event = event_;
+  out_event.id = 601;
+  out_event.fetch = &fetch;
+  out_event.max_size = 24;
+  ProbeCounts counts{new_hit_counter(), 0, 0, 0};
+  returns->nr_events = 1;
+  returns->max_record = 24;
+  returns->event[0] = {&out_event, &fetch, 0x77, &counts};
+  site_.return_program = returns;
+  Registers in, out;
+  for (uint64_t& value : in.r) value = 0x0101010101010101;
+  uint64_t hits = 0;
+  for (bool live : {false, true})
+    for (bool inside : {false, true})
+      for (const SiteProgram* entry :
+           {static_cast<const SiteProgram*>(program_), static_cast<const SiteProgram*>(nullptr)})
+        for (bool fast : {false, true}) {
+          site_.program = entry;
+          ProbeCode code = probe_code(&site_, entry, returns, live, inside);
+          EXPECT_TRUE(code.hooks_return);
+          code.fast = code.fast && fast;
+          auto records = call(code, in, &out);
+          EXPECT_EQ(std::memcmp(&in, &out, sizeof in), 0);
+          ASSERT_EQ(records.size(), entry ? 2u : 1u);
+          uint64_t words[3];
+          std::memcpy(words, records.back().data(), sizeof words);
+          EXPECT_EQ(words[0] & 0xffff, 601u);
+          EXPECT_EQ(words[1], 0x77u);
+          if (entry) {  // the same caller in both records
+            EXPECT_EQ(std::memcmp(&words[2], records[0].data() + 8, 8), 0);
+          }
+          EXPECT_EQ(read_hit_counter(counts.hits), ++hits);
+        }
 }
 
 }  // namespace
