@@ -14,10 +14,14 @@ namespace {
 constexpr size_t kMaxLength = 256;
 constexpr int kFar = 1000000;
 
+int letter_number(char c) {
+  return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : static_cast<unsigned char>(c);
+}
+
 // One bit a letter, without case; other characters share the rest.
 uint64_t letters_of(std::string_view text) {
   uint64_t letters = 0;
-  for (char c : text) letters |= uint64_t{1} << (c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c) % 64;
+  for (char c : text) letters |= uint64_t{1} << letter_number(c) % 64;
   return letters;
 }
 
