@@ -197,16 +197,19 @@ class InsnTest : public ::testing::Test {
     action.sa_flags = SA_SIGINFO | SA_NODEFER;
     action.sa_sigaction = on_trap;
     sigaction(SIGTRAP, &action, nullptr);
-    action.sa_sigaction = on_fault;
-    for (int sig : {SIGFPE, SIGSEGV, SIGILL}) sigaction(sig, &action, nullptr);
     symbols_->refresh();
     module_ = symbols_->modules().at(0);
   }
-  void TearDown() override {
-    EXPECT_EQ(patcher_->patched_sites(), 0u);
-    for (int sig : {SIGFPE, SIGSEGV, SIGILL}) signal(sig, SIG_DFL);
-  }
+  void TearDown() override { EXPECT_EQ(patcher_->patched_sites(), 0u); }
 
+  // Only while the functions run: another fault is a failure of the test.
+  static void skip_faults(bool skip) {
+    struct sigaction action = {};
+    action.sa_flags = SA_SIGINFO | SA_NODEFER;
+    action.sa_sigaction = on_fault;
+    if (!skip) action = {};
+    for (int sig : {SIGFPE, SIGSEGV, SIGILL}) sigaction(sig, &action, nullptr);
+  }
   static Outcome run(void (*function)(), uint64_t a, uint64_t b, uint64_t c, bool step = false) {
     static CpuState in, out;
     alignas(64) static uint8_t memory[kMemory];
@@ -228,9 +231,11 @@ class InsnTest : public ::testing::Test {
   }
   static std::vector<Outcome> run_all(void (*function)(), bool step = false) {
     std::vector<Outcome> outcomes;
+    skip_faults(true);
     for (uint64_t a : {0ull, 1ull, 2ull, 7ull})
       for (uint64_t b : {0ull, 5ull, ~0ull})
         for (uint64_t c : {0ull, 2ull}) outcomes.push_back(run(function, a, b, c, step));
+    skip_faults(false);
     return outcomes;
   }
 
@@ -380,6 +385,265 @@ TEST_F(InsnTest, MiddlesOfInstructionsAreNoPlaces) {
         EXPECT_TRUE(plan.not_a_boundary) << plan.reason;
       }
     }
+  }
+}
+
+}  // namespace
+}  // namespace patchbay
+
+// Three places in five bytes, thrice, and one behind them.
+extern "C" uint64_t overlap_once(uint64_t, uint64_t);
+extern "C" uint64_t overlap_twice(uint64_t, uint64_t);
+extern "C" const uint8_t overlap_copies[];
+extern "C" uint64_t overlap_many(uint64_t, uint64_t);
+__asm__(R"(
+.macro overlap name
+  .p2align 4
+  .globl \name
+  .type \name, @function
+\name:
+  push %rbx
+  push %rsi
+  mov %rdi, %rbx
+  lea 1(%rbx,%rsi), %rax
+  pop %rcx
+  pop %rbx
+  ret
+  .size \name, . - \name
+.endm
+overlap overlap_once
+overlap overlap_twice
+.p2align 4
+.globl overlap_copies
+.type overlap_copies, @function
+overlap_copies:
+.rept 64
+  push %rbx
+  push %rsi
+  mov %rdi, %rbx
+  lea 1(%rbx,%rsi), %rax
+  pop %rcx
+  pop %rbx
+  ret
+  .p2align 4
+.endr
+.size overlap_copies, . - overlap_copies
+.p2align 4
+.globl overlap_many
+.type overlap_many, @function
+overlap_many:
+  mov %rdi, %rax
+  .rept 127
+  inc %rax
+  nop
+  .endr
+  add %rsi, %rax
+  ret
+.size overlap_many, . - overlap_many
+)");
+
+namespace patchbay {
+namespace {
+
+class OverlapTest : public InsnTest {
+ protected:
+  // The first three instructions, and what an entry probe would be.
+  void describe(uint64_t (*function)(uint64_t, uint64_t)) {
+    const auto start = reinterpret_cast<uint64_t>(function);
+    probes_.clear();
+    for (uint64_t offset : {0, 1, 2}) probes_.push_back({plan(start + offset, false), 0});
+    before_ = bytes_at(start);
+    start_ = start;
+  }
+  void expect_hits(uint64_t (*function)(uint64_t, uint64_t), const std::vector<bool>& is_on) {
+    for (Probe& probe : probes_) probe.hits = 0;
+    for (uint64_t i = 0; i < 5; i++) EXPECT_EQ(function(i, 7), i + 8);
+    for (size_t i = 0; i < probes_.size(); i++) {
+      EXPECT_EQ(probes_[i].hits, is_on[i] ? 5u : 0u) << "probe " << i;
+      const bool active = patcher_->active_kind(start_ + i) != SiteKind::kRefused;
+      EXPECT_EQ(active, is_on[i]) << "probe " << i;
+    }
+  }
+  std::deque<Probe> probes_;
+  std::string before_;
+  uint64_t start_ = 0;
+};
+
+// Every order of three probes going on, and every order of them going off.
+TEST_F(OverlapTest, EveryOrderIsRight) {
+  const std::vector<std::vector<size_t>> kOrders = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
+                                                    {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+  for (const auto& up : kOrders) {
+    for (const auto& down : kOrders) {
+      describe(overlap_once);
+      ASSERT_EQ(probes_[0].plan.kind, SiteKind::kProbeJump) << probes_[0].plan.reason;
+      std::vector<bool> is_on(3, false);
+      for (size_t i : up) {
+        SCOPED_TRACE("on " + std::to_string(i));
+        on(&probes_[i]);
+        is_on[i] = true;
+        expect_hits(overlap_once, is_on);
+      }
+      EXPECT_EQ(patcher_->patched_sites(), 3u);
+      for (size_t i : down) {
+        SCOPED_TRACE("off " + std::to_string(i));
+        off(probes_[i]);
+        is_on[i] = false;
+        expect_hits(overlap_once, is_on);
+      }
+      EXPECT_EQ(bytes_at(start_), before_);
+    }
+  }
+}
+
+// The first jump takes the others in; it stays until the last of them goes.
+TEST_F(OverlapTest, AJumpIsHostOfWhatItDisplaces) {
+  describe(overlap_twice);
+  on(&probes_[2]);
+  EXPECT_EQ(patcher_->active_kind(start_ + 2), SiteKind::kProbeJump) << probes_[2].plan.reason;
+  on(&probes_[0]);
+  on(&probes_[1]);
+  for (uint64_t i : {0, 1, 2})
+    EXPECT_EQ(patcher_->active_kind(start_ + i), SiteKind::kProbeJump) << i;
+  off(probes_[0]);
+  EXPECT_EQ(bytes_at(start_, 1), "\xe9");
+  expect_hits(overlap_twice, {false, true, true});
+  // One transaction that changes all of them.
+  apply({{probes_[0].plan, counting(&probes_[0].hits)},
+         {probes_[1].plan, {}},
+         {probes_[2].plan, counting(&probes_[2].hits)}});
+  expect_hits(overlap_twice, {true, false, true});
+  apply({{probes_[2].plan, {}}, {probes_[0].plan, {}}});
+  EXPECT_EQ(bytes_at(start_), before_);
+}
+
+// A fault in an instruction behind another probe's prologue is still shown where it belongs.
+TEST_F(OverlapTest, StubAddressesOfHostedProbesAreShownAsOriginalOnes) {
+  describe(overlap_twice);
+  on(&probes_[0]);
+  on(&probes_[2]);
+  int32_t rel;
+  std::memcpy(&rel, reinterpret_cast<void*>(start_ + 1), 4);
+  const uint64_t stub = start_ + 5 + static_cast<uint64_t>(int64_t{rel});
+  uint8_t unused[64];
+  const size_t prologue = counting(&probes_[0].hits)(unused, sizeof unused, 0);
+  EXPECT_EQ(patch_original_ip(stub + prologue - 1), 0u);
+  EXPECT_EQ(patch_original_ip(stub + prologue), start_);
+  EXPECT_EQ(patch_original_ip(stub + prologue + 1), start_ + 1);
+  EXPECT_EQ(patch_original_ip(stub + prologue + 2), 0u);
+  EXPECT_EQ(patch_original_ip(stub + 2 * prologue + 2), start_ + 2);
+  EXPECT_EQ(patch_resume_ip(start_ + 1), stub + prologue + 1);
+  EXPECT_EQ(patch_resume_ip(start_ + 2), stub + prologue + 2);
+  EXPECT_EQ(patch_resume_ip(start_ + 12), start_ + 12);
+  off(probes_[0]);
+  off(probes_[2]);
+}
+
+TEST_F(OverlapTest, EveryInstructionOfALongFunction) {
+  const auto start = reinterpret_cast<uint64_t>(&overlap_many);
+  std::deque<Probe> probes;
+  std::vector<SiteChange> all;
+  for (uint64_t address : instructions(reinterpret_cast<void (*)()>(&overlap_many))) {
+    probes.push_back({plan(address, false), 0});
+    all.push_back({probes.back().plan, counting(&probes.back().hits)});
+  }
+  ASSERT_EQ(all.size(), 257u);
+  const std::string before = bytes_at(start, 600);
+  apply(all);
+  EXPECT_EQ(overlap_many(1, 2), 130u);
+  for (const Probe& probe : probes) EXPECT_EQ(probe.hits, 1u);
+  for (SiteChange& change : all) change.prologue = nullptr;
+  apply(all);
+  EXPECT_EQ(bytes_at(start, 600), before);
+}
+
+// Threads run through places that overlap while these come and go; each copy of the code takes its
+// places in another order, since later jumps are not what first ones are.
+TEST_F(OverlapTest, TogglesUnderThreads) {
+  using Copy = uint64_t (*)(uint64_t, uint64_t);
+  constexpr size_t kCopies = 64;
+  const auto copy = [](size_t i) { return reinterpret_cast<Copy>(overlap_copies + 16 * i); };
+  std::atomic<bool> stop{false};
+  std::atomic<uint64_t> wrong{0}, calls{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; i++) {
+    threads.emplace_back([&] {
+      for (uint64_t n = 0; !stop; n++, calls++) wrong += copy(n % kCopies)(n, 7) != n + 8;
+    });
+  }
+  std::mt19937 random(3);
+  const std::string before = bytes_at(reinterpret_cast<uint64_t>(overlap_copies), 16 * kCopies);
+  for (size_t i = 0; i < kCopies; i++) {
+    SCOPED_TRACE(i);
+    describe(copy(i));
+    std::vector<bool> is_on(3, false);
+    for (int toggle = 0; toggle < 8; toggle++) {
+      const size_t which = random() % 3;
+      is_on[which] ? off(probes_[which]) : on(&probes_[which]);
+      is_on[which] = !is_on[which];
+      if (toggle % 4 == 0) patcher_->finish_pending();
+    }
+    for (size_t which = 0; which < 3; which++)
+      if (is_on[which]) off(probes_[which]);
+  }
+  stop = true;
+  for (std::thread& thread : threads) thread.join();
+  patcher_->finish_pending();
+  EXPECT_EQ(wrong, 0u);
+  EXPECT_GT(calls, 0u);
+  EXPECT_EQ(bytes_at(reinterpret_cast<uint64_t>(overlap_copies), 16 * kCopies), before);
+}
+
+[[gnu::noinline]] int throws_or_not(int value) {
+  if (value > 2) throw value;
+  return value;
+}
+[[gnu::noinline]] int catches(int value) {
+  try {
+    return throws_or_not(value) + 1;
+  } catch (int caught) {
+    return caught * 100;
+  }
+}
+
+// No jump covers a landing pad with more than its first byte, and exceptions land all the same.
+TEST_F(InsnTest, ExceptionsLandInAFunctionFullOfProbes) {
+  std::vector<uint64_t> pads;
+  ASSERT_TRUE(module_->landing_pads(&pads));
+  const auto function = reinterpret_cast<void (*)()>(&catches);
+  const auto start = reinterpret_cast<uint64_t>(function);
+  std::deque<Probe> probes;
+  std::vector<SiteChange> all;
+  size_t inside = 0;
+  for (uint64_t address : instructions(function)) {
+    probes.push_back({plan(address, false), 0});
+    const SitePlan& plan = probes.back().plan;
+    if (plan.kind == SiteKind::kRefused) continue;
+    for (uint64_t pad : pads) {
+      inside += pad >= start && pad == address;
+      EXPECT_FALSE(plan.kind == SiteKind::kProbeJump && pad > address && pad < address + 5);
+    }
+    all.push_back({plan, counting(&probes.back().hits)});
+  }
+  EXPECT_GE(inside, 1u);
+  EXPECT_TRUE(patcher_->apply(all, false).ok());
+  EXPECT_EQ(catches(1), 2);
+  EXPECT_EQ(catches(7), 700);
+  for (SiteChange& change : all) change.prologue = nullptr;
+  apply(all);
+}
+
+TEST_F(InsnTest, PlacesOutsideOfCodeAreRefusedWithTheReason) {
+  static uint64_t data;
+  const SitePlan in_data = patcher_->plan_insn(*module_, reinterpret_cast<uint64_t>(&data));
+  EXPECT_EQ(in_data.reason, "not in executable text");
+  const SitePlan outside = patcher_->plan_insn(*module_, module_->end() + 4096);
+  EXPECT_EQ(outside.reason, "outside of the module");
+  for (const SitePlan* plan : {&in_data, &outside}) EXPECT_FALSE(plan->not_a_boundary);
+  for (Module* module : symbols_->modules()) {
+    if (module->name().find("vdso") == std::string::npos) continue;
+    EXPECT_EQ(patcher_->plan_insn(*module, module->start() + 4096).reason,
+              "lies in the kernel's vdso");
   }
 }
 

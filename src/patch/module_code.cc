@@ -244,7 +244,7 @@ bool ModuleCode::outside_branch_into(uint64_t start, uint64_t end, uint64_t firs
       const uint8_t* byte = bytes_of(range->code) + (at - range->first);
       const uint64_t target = at + 2 + static_cast<uint64_t>(static_cast<int8_t>(byte[1]));
       const bool is_branch = kClass[*byte] == kRel8;
-      if (is_branch && target >= first && target < last) return true;
+      if (is_branch && target >= first && target < last && confirm(at, first, last)) return true;
     }
     return false;
   };

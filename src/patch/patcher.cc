@@ -161,7 +161,7 @@ class LivePatcher : public Patcher {
   StubRecord* make_stub(Site* site, std::string* reason);
   void build_stubs(PatchReport* report);
   void publish_traps();
-  void write_absorbed_heads(TextMemory& memory);
+  void write_absorbed(TextMemory& memory);
   void write_guards();
   void write_tails();
   void write_heads();
@@ -523,17 +523,24 @@ bool jumps_to_padding(const Site& site) {
          (site.state == SiteState::kPatched || site.state == SiteState::kLeaving);
 }
 
-// Guards of a site may lie in the tails of jumps that it takes over: nobody may run those by then.
-void LivePatcher::write_absorbed_heads(TextMemory& memory) {
-  bool any = false;
-  for (const Work& work : work_) {
-    if (!work.absorbed_by) continue;
-    *image_.at(work.site->address) = kInt3;
-    any = true;
-  }
-  if (!any) return;
-  image_.write(memory);
-  sync_all_cores();
+// Jumps that a new host takes over become an int3 to their own stub: the host's guards may lie in
+// their tails, and its stub may end there.
+void LivePatcher::write_absorbed(TextMemory& memory) {
+  const auto write_each = [&](auto change) {
+    bool any = false;
+    for (const Work& work : work_) {
+      uint8_t* text = work.absorbed_by ? image_.at(work.site->address) : nullptr;
+      if (text) change(*work.site, text);
+      any |= text != nullptr;
+    }
+    if (!any) return;
+    image_.write(memory);
+    sync_all_cores();
+  };
+  write_each([](const Site&, uint8_t* text) { text[0] = kInt3; });
+  write_each([](const Site& site, uint8_t* text) {
+    std::memcpy(text + 1, site.original + 1, site_size(site) - 1u);
+  });
 }
 
 void LivePatcher::write_guards() {
@@ -549,22 +556,12 @@ void LivePatcher::write_guards() {
   }
 }
 
-// Everything but the first byte of each instruction that a thread may reach. First what is taken
-// over: hosts come behind what they are host of then.
+// Everything but the first byte of each instruction that a thread may reach.
 void LivePatcher::write_tails() {
   for (const Work& work : work_) {
     const Site& site = *work.site;
     uint8_t* text = image_.at(site.address);
-    if (work.absorbed_by && text) std::memcpy(text + 1, site.original + 1, site_size(site) - 1u);
-  }
-  for (const Work& work : work_) {
-    const Site& site = *work.site;
-    uint8_t* text = image_.at(site.address);
-    if (work.absorbed_by || !text) continue;
-    if (work.stays_guarded) {
-      for (uint8_t i = 1; i < site_count(site) && work.stub; i++) text[site.boundary[i]] = kInt3;
-      continue;
-    }
+    if (work.stays_guarded || work.absorbed_by || !text) continue;
     uint8_t bytes[kMaxDisplaced], padding[kJumpSize];
     std::memcpy(bytes, site.original, kMaxDisplaced);
     std::memcpy(padding, site.padding, kJumpSize);
@@ -625,9 +622,9 @@ void LivePatcher::drop_unwritable(PatchReport* report) {
 }
 
 void LivePatcher::run_phases(bool single_threaded, TextMemory& memory, PatchReport* report) {
+  write_absorbed(memory);
   publish_traps();
   if (!single_threaded) {
-    write_absorbed_heads(memory);
     write_guards();
     if (!image_.write(memory)) drop_unwritable(report);
     sync_all_cores();
