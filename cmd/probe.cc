@@ -35,7 +35,8 @@ constexpr const char kHelp[] =
     "DEFINITION  [[GROUP:]EVENT=]PLACE [ARG...]\n"
     "PLACE       FUNC  FUNC:LINE  FUNC+OFFSET  FUNC%return  FUNC@FILE:LINE  FILE:LINE\n"
     "            'FUNC;PATTERN'; LINE of a function counts from its first line\n"
-    "ARG         [NAME=]EXPR[:TYPE]; EXPR is var, var->member, var[2].x, *var, $retval; also $vars,\n"
+    "ARG         [NAME=]EXPR[:TYPE]; EXPR is var, var->member, var[2].x, *var, $retval; also "
+    "$vars,\n"
     "            $params, and %REG, @SYM, +8(%sp) as a definition has them\n\n"
     "  -x, --exec FILE   the program or library; default: the program of the process\n"
     "  -p, --pid PID     the process; needed when several have an agent\n"
@@ -277,12 +278,12 @@ const char* take_option(int letter, const char* value, ProbeOptions* options) {
 
 bool parse_command_line(int argc, char** argv, ProbeOptions* options, int* status) {
   const option long_options[] = {
-      {"exec", required_argument, nullptr, 'x'}, {"pid", required_argument, nullptr, 'p'},
+      {"exec", required_argument, nullptr, 'x'},  {"pid", required_argument, nullptr, 'p'},
       {"mount", required_argument, nullptr, 'm'}, {"add", required_argument, nullptr, 'a'},
-      {"del", required_argument, nullptr, 'd'},  {"list", optional_argument, nullptr, 'l'},
-      {"line", required_argument, nullptr, 'L'}, {"vars", required_argument, nullptr, 'V'},
+      {"del", required_argument, nullptr, 'd'},   {"list", optional_argument, nullptr, 'l'},
+      {"line", required_argument, nullptr, 'L'},  {"vars", required_argument, nullptr, 'V'},
       {"funcs", optional_argument, nullptr, 'F'}, {"dry-run", no_argument, nullptr, 'n'},
-      {"help", no_argument, nullptr, 'h'},       {}};
+      {"help", no_argument, nullptr, 'h'},        {}};
   ::opterr = 0;
   for (int letter; (letter = ::getopt_long(argc, argv, "+x:p:m:a:d:l::L:V:F::nh", long_options,
                                            nullptr)) != -1;) {

@@ -52,8 +52,8 @@ std::vector<std::string> objects_of(int pid, const std::string& exe) {
 Result<DerivedProbe> derive_probe(const std::vector<std::string>& objects, std::string_view text) {
   Result<ProbeRequest> request = parse_probe_request(text);
   if (!request.ok()) return request.error();
-  return first_answer<DerivedProbe>(
-      objects, [&](SourceProbes& source) { return source.derive(*request); });
+  return first_answer<DerivedProbe>(objects,
+                                    [&](SourceProbes& source) { return source.derive(*request); });
 }
 
 Result<std::string> expand_function_event(const std::vector<std::string>& objects,

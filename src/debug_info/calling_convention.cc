@@ -57,7 +57,9 @@ void Eightbytes::classify(std::optional<Dwarf_Die> type, uint64_t offset, int de
   bool is_word = facts.kind == TypeKind::kInteger || facts.kind == TypeKind::kEnum ||
                  facts.kind == TypeKind::kPointer;
   merge(offset, facts.size,
-        is_vector ? PassClass::kVector : is_word ? PassClass::kInteger : PassClass::kMemory);
+        is_vector ? PassClass::kVector
+        : is_word ? PassClass::kInteger
+                  : PassClass::kMemory);
 }
 
 // A C++ class whose copy is not the copy of its bytes.
@@ -173,11 +175,14 @@ Where place_of(const PassedParameter& parameter, bool at_return) {
   LoadChain chain;
   std::vector<Where> parts;
   for (const PassedParameter::Register& one : parameter.registers) {
-    if (at_return && one.is_vector) return Where::nowhere("not known when the function has returned");
-    chain.start = at_return      ? LoadChain::Start::kArgument
+    if (at_return && one.is_vector)
+      return Where::nowhere("not known when the function has returned");
+    chain.start = at_return       ? LoadChain::Start::kArgument
                   : one.is_vector ? LoadChain::Start::kVector
                                   : LoadChain::Start::kRegister;
-    chain.number = at_return ? one.index + 1 : one.is_vector ? one.index : kDwarfRegisters[one.index];
+    chain.number = at_return       ? one.index + 1
+                   : one.is_vector ? one.index
+                                   : kDwarfRegisters[one.index];
     parts.push_back(Where::value(chain));
   }
   if (parts.empty() && at_return) return Where::nowhere("not known when the function has returned");

@@ -121,11 +121,10 @@ bool DebugInfo::take_debug_file(const std::string& candidate, const char* build_
   if (!elf.ok()) return false;
   std::string found = build_id_of(*elf);
   if (found != build_id || !has_dwarf(*elf)) {
-    *other = found != build_id
-                 ? candidate + " does not belong to it: the build-id there is " +
-                       (found.empty() ? "none" : found) + ", its own is " +
-                       (*build_id ? build_id : "none") + "."
-                 : candidate + " has no debug information either.";
+    *other = found != build_id ? candidate + " does not belong to it: the build-id there is " +
+                                     (found.empty() ? "none" : found) + ", its own is " +
+                                     (*build_id ? build_id : "none") + "."
+                               : candidate + " has no debug information either.";
     ::elf_end(*elf);
     return false;
   }
@@ -178,10 +177,9 @@ void DebugInfo::read_symbols(Elf* elf) {
       const char* text = ::elf_strptr(elf, header.sh_link, symbol.st_name);
       if (!text || !*text) continue;
       std::string_view name(text);
-      symbols_.push_back({symbol.st_value, symbol.st_size,
-                          std::string(name.substr(0, name.find('@'))),
-                          GELF_ST_TYPE(symbol.st_info) == STT_FUNC,
-                          GELF_ST_BIND(symbol.st_info) == STB_LOCAL});
+      symbols_.push_back(
+          {symbol.st_value, symbol.st_size, std::string(name.substr(0, name.find('@'))),
+           GELF_ST_TYPE(symbol.st_info) == STT_FUNC, GELF_ST_BIND(symbol.st_info) == STB_LOCAL});
     }
   }
 }

@@ -17,7 +17,7 @@
 namespace patchbay {
 namespace {
 
-constexpr size_t kMaxName = 63;          // of a group or an event
+constexpr size_t kMaxName = 63;  // of a group or an event
 constexpr size_t kMaxArgumentName = 31;
 constexpr size_t kMaxArgumentText = 63;  // of what is fetched, with its type
 constexpr size_t kMaxPlaces = 1024;
@@ -38,9 +38,9 @@ std::string identifier(std::string_view text) {
 
 // The words that a definition keeps for itself.
 bool is_reserved(std::string_view name) {
-  constexpr std::string_view kReserved[] = {"common_type",  "common_flags",   "common_pid",
-                                            "common_tgid",  "common_preempt_count",
-                                            "__probe_ip",   "__probe_ret_ip", "__probe_func"};
+  constexpr std::string_view kReserved[] = {"common_type",    "common_flags",         "common_pid",
+                                            "common_tgid",    "common_preempt_count", "__probe_ip",
+                                            "__probe_ret_ip", "__probe_func"};
   return std::find(std::begin(kReserved), std::end(kReserved), name) != std::end(kReserved);
 }
 
@@ -116,8 +116,8 @@ Result<std::vector<SourceProbes::Site>> SourceProbes::sites_in_file(const ProbeR
     sites.push_back({place.instance, place.address});
   if (!sites.empty()) return sites;
   if (all.empty())
-    return user_error(ENOENT, "There is no code of a file " + request.file + " in " +
-                                  info_->name() + ".");
+    return user_error(ENOENT,
+                      "There is no code of a file " + request.file + " in " + info_->name() + ".");
   return user_error(ENOENT, "There is no line " + std::to_string(line) + " with code in " +
                                 request.file + nearest_lines(all, line) + ".");
 }
@@ -277,8 +277,8 @@ Status SourceProbes::add_argument(const ProbeRequestArgument& argument, Variable
     // Its own colon and type stay where they are.
     std::string name = argument.name.empty() ? "" : argument.name;
     FetchArgument plain{name, argument.expression, "", ""};
-    if (name.empty()) plain.name = unique_name("arg" + std::to_string(arguments->size() + 1),
-                                               *arguments);
+    if (name.empty())
+      plain.name = unique_name("arg" + std::to_string(arguments->size() + 1), *arguments);
     arguments->push_back(plain);
     return {};
   }
@@ -288,8 +288,8 @@ Status SourceProbes::add_argument(const ProbeRequestArgument& argument, Variable
   }
   Result<Value> value = reader.evaluate(argument.expression);
   if (!value.ok()) return value.error();
-  std::string wish = argument.name.empty() ? name_of_expression(argument.expression)
-                                           : argument.name;
+  std::string wish =
+      argument.name.empty() ? name_of_expression(argument.expression) : argument.name;
   if (argument.name.empty() && argument.expression == "$retval") wish = "ret";
   Result<Arguments> fetched =
       reader.arguments_of(*value, unique_name(wish, *arguments), argument.type);
@@ -386,8 +386,8 @@ Result<DerivedProbe> SourceProbes::derive(const ProbeRequest& request) {
       probe.places.push_back(*text);
   }
   if (probe.places.empty())
-    return user_error(failed->errno_value, failed->message() + " (" +
-                                               shown_place(sites->front().address) + ").");
+    return user_error(failed->errno_value,
+                      failed->message() + " (" + shown_place(sites->front().address) + ").");
   probe.notes.insert(probe.notes.end(), left_out.begin(), left_out.end());
   std::sort(probe.notes.begin(), probe.notes.end());
   probe.notes.erase(std::unique(probe.notes.begin(), probe.notes.end()), probe.notes.end());
@@ -429,8 +429,7 @@ Result<std::vector<VisibleVariables>> SourceProbes::variables(const ProbeRequest
     VisibleVariables one;
     one.place = shown_place(site.address);
     bool by_file = !can_name(site, request.on_return);
-    VariableReader reader(*info_, index_, point_of(site, request.on_return),
-                          address_text(by_file));
+    VariableReader reader(*info_, index_, point_of(site, request.on_return), address_text(by_file));
     for (const Variable& variable : reader.visible()) {
       VisibleVariables::Row row{type_name(type_of(variable.die)), variable.name, "", ""};
       Result<Value> value = reader.evaluate(variable.name);

@@ -2,7 +2,8 @@
 //
 // From what somebody types to the plain definitions that the agent takes:
 //
-//   work:3 n item->name    p:probe_calls/work_L3 calls:work+18 n=-20(%bp):s32 name=+0(+8(%bx)):string
+//   work:3 n item->name    p:probe_calls/work_L3 calls:work+18 n=-20(%bp):s32
+//   name=+0(+8(%bx)):string
 //
 // A place is LIB:SYM+OFF; PATH:0xOFFSET where no symbol names it. Several places of one request
 // (inlined copies, clones) are several definitions of one event.
@@ -24,9 +25,9 @@ namespace patchbay {
 
 struct DerivedProbe {
   std::string group, event;
-  std::vector<std::string> places;     // with the arguments: "calls:work+18 n=-20(%bp):s32"
+  std::vector<std::string> places;  // with the arguments: "calls:work+18 n=-20(%bp):s32"
   bool on_return = false;
-  std::vector<std::string> notes;      // what a person should know
+  std::vector<std::string> notes;  // what a person should know
   // The lines to write, with the event's name (which may get another one than was derived).
   std::vector<std::string> definitions(const std::string& as_event) const;
 };

@@ -11,7 +11,7 @@
 
 namespace patchbay {
 
-inline constexpr int kMaxDepth = 128;         // of nested entries, types, references
+inline constexpr int kMaxDepth = 128;  // of nested entries, types, references
 inline constexpr size_t kMaxChildren = 1 << 20;
 
 // Of an entry or of what it is an instance of (DW_AT_abstract_origin, DW_AT_specification).

@@ -102,9 +102,9 @@ void FunctionFinder::walk(Dwarf_Die die, const Scope& scope) {
     if (is_function) visit_function(child, scope);
     if (is_scope(tag)) {
       std::string name = scope_name(child);
-      walk(child, {scope.name.empty() || name.empty() ? scope.name + name
-                                                      : scope.name + "::" + name,
-                   scope.concrete, scope.depth + 1});
+      walk(child,
+           {scope.name.empty() || name.empty() ? scope.name + name : scope.name + "::" + name,
+            scope.concrete, scope.depth + 1});
     } else if (into_bodies_ && (is_function || tag == DW_TAG_lexical_block)) {
       Dwarf_Die concrete = tag == DW_TAG_subprogram ? child : scope.concrete;
       std::string name = tag == DW_TAG_subprogram ? name_of(child) : "";
@@ -164,13 +164,14 @@ Status FunctionFinder::check_one_name(std::vector<FunctionInstance>* found) cons
   std::set<std::string> names;
   for (const FunctionInstance& one : *found) names.insert(bare(one.name));
   if (names.size() < 2) return {};
-  std::string sentence = "'" + asked_ + "' can mean " + std::to_string(names.size()) + " functions:";
+  std::string sentence =
+      "'" + asked_ + "' can mean " + std::to_string(names.size()) + " functions:";
   size_t shown = 0;
   for (const std::string& name : names) {
     if (shown++ < 5) sentence += (shown == 1 ? " " : ", ") + name;
   }
-  return user_error(EINVAL, sentence + (names.size() > 5 ? ", ..." : "") +
-                                "; write the whole name.");
+  return user_error(EINVAL,
+                    sentence + (names.size() > 5 ? ", ..." : "") + "; write the whole name.");
 }
 
 Error FunctionFinder::no_function() {
@@ -182,8 +183,8 @@ Error FunctionFinder::no_function() {
                                   ", but has no code there: it is defined in another object, or "
                                   "the compiler has left it out.");
   }
-  std::string sentence = "There is no function '" + asked_ + "' in the debug information of " +
-                         info_.name();
+  std::string sentence =
+      "There is no function '" + asked_ + "' in the debug information of " + info_.name();
   std::vector<std::string> all = names();
   std::vector<std::string_view> candidates;
   bool is_qualified = name_.find("::") != std::string::npos;
@@ -276,8 +277,10 @@ void FunctionFinder::walk_names(Dwarf_Die die, const std::string& scope, int dep
       walk_names(child, scope.empty() ? name : scope + "::" + name, depth + 1, names);
     } else if (tag == DW_TAG_subprogram && (has_code(child) || number_of(child, DW_AT_inline))) {
       std::string linkage = linkage_name(child), name = name_of(child);
-      if (linkage.starts_with("_Z")) name = demangle(linkage, false);
-      else if (!scope.empty() && !name.empty()) name = scope + "::" + name;
+      if (linkage.starts_with("_Z"))
+        name = demangle(linkage, false);
+      else if (!scope.empty() && !name.empty())
+        name = scope + "::" + name;
       if (!name.empty()) names->push_back(name);
     }
   }

@@ -16,8 +16,9 @@ constexpr size_t kMaxStack = 64;
 constexpr size_t kMaxLoads = 14;  // what a probe's definition may nest
 constexpr int kMaxNesting = 8;    // of expressions: frame base, entry value, implicit pointer
 
-constexpr const char* kRegisterNames[] = {"ax", "dx", "cx",  "bx",  "si",  "di",  "bp",  "sp", "r8",
-                                          "r9", "r10", "r11", "r12", "r13", "r14", "r15", "ip"};
+constexpr const char* kRegisterNames[] = {"ax",  "dx",  "cx",  "bx",  "si",  "di",
+                                          "bp",  "sp",  "r8",  "r9",  "r10", "r11",
+                                          "r12", "r13", "r14", "r15", "ip"};
 constexpr uint64_t kNrNamed = 17, kFirstVector = 17, kNrVectors = 16;
 constexpr const char kComputed[] = "computed here, so that it is in no register and not in memory";
 
@@ -140,10 +141,10 @@ bool Evaluator::entry_value(const Dwarf_Op& op) {
   if (!attribute_ || ::dwarf_getlocation_attr(attribute_, &op, &inner) != 0 ||
       ::dwarf_getlocation(&inner, &ops, &count) != 0 || count != 1)
     return refuse("described by a value at the function's entry, which is not kept");
-  uint64_t number = ops[0].atom == DW_OP_regx                                ? ops[0].number
-                    : ops[0].atom >= DW_OP_reg0 && ops[0].atom <= DW_OP_reg31 ? ops[0].atom -
-                                                                                   DW_OP_reg0
-                                                                             : UINT64_MAX;
+  uint64_t number = ops[0].atom == DW_OP_regx ? ops[0].number
+                    : ops[0].atom >= DW_OP_reg0 && ops[0].atom <= DW_OP_reg31
+                        ? ops[0].atom - DW_OP_reg0
+                        : UINT64_MAX;
   for (uint64_t i = 0; point_.at_return && i < 6; i++) {
     if (kArguments[i] == number) return push({LoadChain::Start::kArgument, i + 1, {}, 0, 64});
   }
@@ -343,8 +344,8 @@ Where Evaluator::finish() {
 
 Where Evaluator::run(const Dwarf_Op* ops, size_t count) {
   for (size_t i = 0; i < count && i < kMaxOperations; i++) {
-    if (!step(ops[i])) return Where::nowhere(why_.empty() ? "described by a damaged expression"
-                                                          : why_);
+    if (!step(ops[i]))
+      return Where::nowhere(why_.empty() ? "described by a damaged expression" : why_);
   }
   if (pieces_.empty()) return finish();
   Where where;
@@ -413,8 +414,8 @@ std::string start_text(const LoadChain& chain) {
 Result<std::string> loads_text(const LoadChain& chain, std::vector<int64_t> steps,
                                const AddressText& address_text) {
   std::string text = start_text(chain);
-  bool is_address = chain.start == LoadChain::Start::kAddress ||
-                    chain.start == LoadChain::Start::kConstant;
+  bool is_address =
+      chain.start == LoadChain::Start::kAddress || chain.start == LoadChain::Start::kConstant;
   if (steps.size() > kMaxLoads) return user_error(EINVAL, "behind too many pointers");
   if (is_address) {
     uint64_t address = chain.number + uint64_t(steps.front());
@@ -494,7 +495,8 @@ Where pointee_of(DebugInfo& info, const ProbePoint& point, const Where& pointer)
   if (pointer.kind == Where::Kind::kPointerTo) {
     Where target = read_variable(info, point, *pointer.target);
     if (target.kind == Where::Kind::kPointerTo) return Where::nowhere(kOptimizedOut);
-    return pointer.target_offset == 0 ? target : part_of(target, uint64_t(pointer.target_offset), 1);
+    return pointer.target_offset == 0 ? target
+                                      : part_of(target, uint64_t(pointer.target_offset), 1);
   }
   Where value = pointer;
   if (pointer.kind == Where::Kind::kPieces) value = part_of(pointer, 0, 8);
@@ -524,8 +526,7 @@ Result<std::string> fetch_text(const Where& where, const AddressText& address_te
   }
   if (where.kind != Where::Kind::kValue)
     return user_error(EINVAL, where.why.empty() ? kOptimizedOut : where.why);
-  if (chain.is_constant())
-    return "\\" + std::to_string(int64_t(chain.constant()));
+  if (chain.is_constant()) return "\\" + std::to_string(int64_t(chain.constant()));
   if (chain.add != 0 || (chain.loads.empty() && chain.start == LoadChain::Start::kAddress))
     return user_error(EINVAL, kComputed);
   if (chain.loads.empty()) return start_text(chain);

@@ -148,9 +148,9 @@ Status take_place(std::string place, ProbeRequest* request) {
 ProbeRequestArgument parse_argument(std::string_view word) {
   ProbeRequestArgument argument;
   size_t equal = word.find('=');
-  bool has_name = equal != word.npos && equal > 0 &&
-                  std::all_of(word.begin(), word.begin() + ptrdiff_t(equal),
-                              is_identifier_character);
+  bool has_name =
+      equal != word.npos && equal > 0 &&
+      std::all_of(word.begin(), word.begin() + ptrdiff_t(equal), is_identifier_character);
   if (has_name) {
     argument.name = word.substr(0, equal);
     word.remove_prefix(equal + 1);
@@ -196,8 +196,8 @@ bool looks_like_probe_request(std::string_view text) {
   bool is_unnamed_function = at != place.npos && place.substr(at + 1).starts_with("0x");
   if (is_unnamed_function) return false;  // file@0xOFFSET(ARGS) of function_events
   bool has_place = find_line_colon(place) != place.npos || place.ends_with("%return") ||
-                   at != place.npos ||
-                   find_outside(place, ';') != place.npos || place.find("+0x") != place.npos || !names.event.empty();
+                   at != place.npos || find_outside(place, ';') != place.npos ||
+                   place.find("+0x") != place.npos || !names.event.empty();
   if (has_place) return true;
   // With arguments, but not the argument list of a function event.
   return words.size() > 1 && !text.ends_with(')');

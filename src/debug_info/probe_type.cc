@@ -180,8 +180,8 @@ bool visit_members(Dwarf_Die aggregate, uint64_t base, bool has_offset, int dept
     if (tag != DW_TAG_member && tag != DW_TAG_inheritance) continue;
     if (--*budget < 0) return true;
     Member member = member_from(child, base);
-    member.has_offset &= has_offset && !flag_of(child, DW_AT_external) &&
-                         !flag_of(child, DW_AT_declaration);
+    member.has_offset &=
+        has_offset && !flag_of(child, DW_AT_external) && !flag_of(child, DW_AT_declaration);
     std::string name = name_of(child);
     TypeFacts facts = facts_of(member.type);
     bool is_inside = name.empty() || tag == DW_TAG_inheritance;

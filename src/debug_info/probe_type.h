@@ -30,7 +30,7 @@ struct TypeFacts {
   uint64_t size = 0;             // 0: not known
   bool is_signed = false;
   bool is_bool = false;
-  bool is_character = false;     // char, signed char, unsigned char
+  bool is_character = false;  // char, signed char, unsigned char
   bool is_plain_char = false;
   bool is_reference = false;
 };

@@ -23,8 +23,8 @@ template <typename Found>
 void for_each_text(std::string_view bytes, std::string_view text, Found found) {
   size_t count = 0, position = 0;
   while (position < bytes.size() && count++ < kMaxTexts) {
-    const void* at = ::memmem(bytes.data() + position, bytes.size() - position, text.data(),
-                              text.size());
+    const void* at =
+        ::memmem(bytes.data() + position, bytes.size() - position, text.data(), text.size());
     if (!at) return;
     position = size_t(static_cast<const char*>(at) - bytes.data());
     found(position++);

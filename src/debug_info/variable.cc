@@ -118,12 +118,12 @@ Where VariableReader::parameter_place(const Variable& variable) {
 }
 
 Value VariableReader::value_of(const Variable& variable) {
-  bool by_convention = variable.is_parameter && !point_.is_inlined &&
-                       (point_.at_entry || point_.at_return);
+  bool by_convention =
+      variable.is_parameter && !point_.is_inlined && (point_.at_entry || point_.at_return);
   Value value;
   value.type = type_of(variable.die);
-  value.where = by_convention ? parameter_place(variable)
-                              : read_variable(info_, point_, variable.die);
+  value.where =
+      by_convention ? parameter_place(variable) : read_variable(info_, point_, variable.die);
   return value;
 }
 
@@ -187,8 +187,8 @@ Error VariableReader::unknown(std::string_view name) const {
     TypeFacts facts = facts_of(element_of(facts_of(type_of(variable.die))));
     (void)find_member(facts, "", &names);
   }
-  return user_error(ENOENT, "there is no variable " + quoted(name) + " at this place" +
-                                near_text(name, names));
+  return user_error(
+      ENOENT, "there is no variable " + quoted(name) + " at this place" + near_text(name, names));
 }
 
 Result<Value> VariableReader::named(std::string_view name) {
@@ -236,8 +236,8 @@ Result<Value> VariableReader::member(Value value, std::string_view name) {
   if (names.empty())
     return user_error(EINVAL, "the members of " + type_name(value.type) + " are not known here");
   if (!found)
-    return user_error(ENOENT, type_name(value.type) + " has no member " + quoted(name) +
-                                  near_text(name, names));
+    return user_error(
+        ENOENT, type_name(value.type) + " has no member " + quoted(name) + near_text(name, names));
   if (!found->has_offset)
     return user_error(EINVAL, quoted(name) + " of " + type_name(value.type) +
                                   " is static, or of a virtual base: it has no fixed place");
@@ -265,8 +265,8 @@ Result<Value> VariableReader::element(Value value, uint64_t index) {
     return user_error(EINVAL, "a value of type " + type_name(value.type) + " has no elements");
   std::optional<uint64_t> length = lengths[value.dimension];
   if (length && index >= *length)
-    return user_error(EINVAL, "element " + std::to_string(index) + " of " +
-                                  type_name(value.type) + ": there are " + std::to_string(*length));
+    return user_error(EINVAL, "element " + std::to_string(index) + " of " + type_name(value.type) +
+                                  ": there are " + std::to_string(*length));
   uint64_t size = facts_of(element_of(facts)).size;
   for (size_t i = value.dimension + 1; i < lengths.size(); i++) size *= lengths[i].value_or(0);
   bool is_last = value.dimension + 1 == lengths.size();
@@ -310,7 +310,8 @@ class ExpressionParser {
 
 Result<Value> ExpressionParser::prefixed(int depth) {
   if (depth > 16) return user_error(EINVAL, "is nested too deep");
-  if (take("&")) return user_error(EINVAL, "is an address; a probe fetches what is stored somewhere");
+  if (take("&"))
+    return user_error(EINVAL, "is an address; a probe fetches what is stored somewhere");
   if (take("*")) {
     Result<Value> value = prefixed(depth + 1);
     return value.ok() ? reader_.pointee(*value) : value;
@@ -407,8 +408,8 @@ Result<FetchArgument> VariableReader::scalar(const Value& value, const TypeFacts
   if (where.kind == Where::Kind::kValue && where.chain.width < where.first_bit + facts.size * 8)
     return user_error(EINVAL, "computed here, so that it is in no register and not in memory");
   if (is_part)
-    argument.type = "b" + std::to_string(facts.size * 8) + "@" + std::to_string(where.first_bit) +
-                    "/64";
+    argument.type =
+        "b" + std::to_string(facts.size * 8) + "@" + std::to_string(where.first_bit) + "/64";
   Result<std::string> text = text_of(where);
   if (!text.ok()) return text.error();
   argument.fetch = *text;

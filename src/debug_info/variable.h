@@ -27,8 +27,8 @@ struct Variable {
 struct Value {
   Where where;
   std::optional<Dwarf_Die> type;
-  size_t dimension = 0;    // of an array of several: indexes already taken
-  unsigned bit_size = 0;   // a bitfield; `where` is then what it lies in
+  size_t dimension = 0;   // of an array of several: indexes already taken
+  unsigned bit_size = 0;  // a bitfield; `where` is then what it lies in
   uint64_t first_bit = 0;
 };
 
