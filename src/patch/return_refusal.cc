@@ -67,7 +67,12 @@ constexpr NamedRefusal kNames[] = {
     {"_mcount", kCaller},
     {"__mcount_internal", kCaller},
     {"__fentry__", kCaller},
-    {"_Unwind_*", kUnwinds},
+    {"_Unwind_RaiseException", kUnwinds},
+    {"_Unwind_Resume", kUnwinds},
+    {"_Unwind_Resume_or_Rethrow", kUnwinds},
+    {"_Unwind_ForcedUnwind", kUnwinds},
+    {"_Unwind_Backtrace", kUnwinds},
+    {"_Unwind_SjLj_*", kUnwinds},
     {"__morestack*", kNoCall},
     {"__start_context", kNoCall},
     {"_dl_runtime_*", kNoCall},
@@ -198,8 +203,16 @@ class ReturnWordScan {
     return nullptr;
   }
 
+  // lock orq $0, (%rsp): a memory barrier, which happens to name that word.
+  static bool is_barrier(const ZydisDecodedInstruction& z) {
+    return (z.attributes & ZYDIS_ATTRIB_HAS_LOCK) && z.raw.imm[0].size &&
+           z.raw.imm[0].value.u == 0 &&
+           (z.mnemonic == ZYDIS_MNEMONIC_OR || z.mnemonic == ZYDIS_MNEMONIC_ADD);
+  }
+
   bool touches_word(const ZydisDecodedInstruction& z, const Operands& operands) const {
     if (!operands.is_memory || z.mnemonic == ZYDIS_MNEMONIC_NOP) return false;
+    if (is_barrier(z)) return false;
     if (z.mnemonic == ZYDIS_MNEMONIC_LEA) return false;  // also what lies behind a local array
     const int32_t base = operands.base == Base::kRsp   ? depth_
                          : operands.base == Base::kRbp ? frame_

@@ -42,9 +42,9 @@ TEST(ReturnRefusal, ByName) {
                            "__x86_indirect_thunk_rax",
                            "__start_context"})
     EXPECT_NE(by_name(name), nullptr) << name;
-  for (const char* name :
-       {"main", "malloc", "fork", "longjmp", "__longjmp_chk", "__tls_get_addr", "dlclose", "dladdr",
-        "setjmps", "my_vfork", "clones", "__cxa_throw", "__cxa_begin_catch", "pthread_exit", ""})
+  for (const char* name : {"main", "malloc", "fork", "longjmp", "__longjmp_chk", "__tls_get_addr",
+                           "dlclose", "dladdr", "setjmps", "my_vfork", "clones", "__cxa_throw",
+                           "_Unwind_GetIP", "__cxa_begin_catch", "pthread_exit", ""})
     EXPECT_EQ(by_name(name), nullptr) << name << ": " << by_name(name);
 }
 
@@ -105,6 +105,7 @@ CODE(rbp_is_any_register, "push %rbx; push %rbp; mov %rsp, %rbp; mov 8(%rbp), %r
 CODE(nop_with_operand, "nopl 0x0(%rsp); nopw 0x0(%rsp); ret")
 CODE(xmm4, "sub $0x18, %rsp; movaps %xmm4, (%rsp); movaps (%rsp), %xmm4; add $0x18, %rsp; ret")
 CODE(other_stack, "mov %rsp, (%rdi); mov (%rsi), %rsp; mov (%rsp), %rax; ret")
+CODE(barrier, "lock orq $0, (%rsp); lock addl $0, (%rsp); ret")
 CODE(no_code, ".byte 0x06")
 
 TEST(ReturnRefusal, TheRestIsLeftAlone) {
@@ -120,6 +121,7 @@ TEST(ReturnRefusal, TheRestIsLeftAlone) {
   EXPECT_EQ(by_code(nop_with_operand_code()), nullptr);
   EXPECT_EQ(by_code(xmm4_code()), nullptr);
   EXPECT_EQ(by_code(other_stack_code()), nullptr);
+  EXPECT_EQ(by_code(barrier_code()), nullptr);
   EXPECT_EQ(by_code(no_code_code()), nullptr);
   EXPECT_EQ(by_code(""), nullptr);
 }
