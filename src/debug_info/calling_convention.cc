@@ -201,7 +201,7 @@ Where place_of(const PassedParameter& parameter, bool at_return) {
   if (parts.size() == 1) return parts[0];
   Where where;
   where.kind = Where::Kind::kPieces;
-  for (Where& part : parts) where.pieces.emplace_back(std::move(part), 8);
+  for (Where& part : parts) where.pieces.push_back({std::move(part), 8});
   return where;
 }
 
@@ -231,8 +231,8 @@ Where returned_value(Dwarf_Die function) {
   if (eightbytes.parts[1] == PassClass::kNone) return part(0, false);
   Where where;
   where.kind = Where::Kind::kPieces;
-  where.pieces.emplace_back(part(0, false), 8);
-  where.pieces.emplace_back(part(1, eightbytes.parts[0] == eightbytes.parts[1]), 8);
+  where.pieces.push_back({part(0, false), 8});
+  where.pieces.push_back({part(1, eightbytes.parts[0] == eightbytes.parts[1]), 8});
   return where;
 }
 

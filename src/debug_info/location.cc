@@ -61,7 +61,7 @@ class Evaluator {
   std::vector<LoadChain> stack_;
   std::optional<Where> result_;  // a location that is no address: register, implicit value
   bool is_value_ = false;        // DW_OP_stack_value
-  std::vector<std::pair<Where, uint64_t>> pieces_;
+  std::vector<Where::Piece> pieces_;
   std::string why_;
 };
 
@@ -188,7 +188,7 @@ bool Evaluator::implicit_pointer(const Dwarf_Op& op) {
 
 bool Evaluator::piece(uint64_t bytes) {
   bool is_empty = stack_.empty() && !result_;
-  pieces_.emplace_back(is_empty ? Where::nowhere(kOptimizedOut) : finish(), bytes);
+  pieces_.push_back({is_empty ? Where::nowhere(kOptimizedOut) : finish(), bytes});
   stack_.clear();
   result_.reset();
   is_value_ = false;

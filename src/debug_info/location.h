@@ -53,7 +53,8 @@ struct Where {
   LoadChain chain;
   unsigned first_bit = 0;
   std::string bytes;
-  std::vector<std::pair<Where, uint64_t>> pieces;
+  struct Piece;
+  std::vector<Piece> pieces;
   std::optional<Dwarf_Die> target;  // kPointerTo, with target_offset
   int64_t target_offset = 0;
   std::string why;
@@ -61,6 +62,10 @@ struct Where {
   static Where nowhere(std::string why);
   static Where memory(LoadChain chain);
   static Where value(LoadChain chain);
+};
+struct Where::Piece {
+  Where where;
+  uint64_t bytes;
 };
 inline constexpr const char kOptimizedOut[] = "optimized out at this place";
 
