@@ -311,10 +311,11 @@ bool read_handler_tables(const ElfImage& image, std::vector<HandlerTable>* table
 }
 
 bool read_encoded_pointer(ByteReader& reader, uint8_t encoding, uint64_t self, uint64_t* out) {
+  const bool relative = (encoding & 0xf0) == 0x10;
+  if (!relative && (encoding & 0xf0) != 0) return false;
   if (!read_value(reader, encoding & 0x0f, out)) return false;
-  if (*out == 0) return true;
-  if ((encoding & 0xf0) == 0x10) *out += self;
-  return (encoding & 0xf0) == 0x10 || (encoding & 0xf0) == 0;
+  if (relative && *out != 0) *out += self;
+  return true;
 }
 
 }  // namespace patchbay

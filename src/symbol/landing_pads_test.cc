@@ -56,7 +56,7 @@ TEST(LandingPads, TablesByteByByte) {
 }
 
 TEST(LandingPads, ACutTableIsRefusedAtEveryLength) {
-  const Raw whole = {0x1b, 0x0f, 1, 0, 0, 0x9b, 0x21, 0x01, 8, 1, 2, 0x90, 1, 0, 1, 2, 0};
+  const Raw whole = {0x1b, 0x0f, 1, 0, 0, 0x9b, 0x21, 0x01, 9, 1, 2, 0x90, 1, 0, 1, 2, 0, 0};
   bool good = false;
   EXPECT_EQ(pads_of(whole, &good).size(), 1u);
   EXPECT_TRUE(good);
