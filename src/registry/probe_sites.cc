@@ -62,6 +62,10 @@ struct Step {
   std::string refusal = {};
 };
 
+bool is_inside(SiteKind kind) {
+  return kind == SiteKind::kProbeTrap || kind == SiteKind::kProbeJump;
+}
+
 bool same_events(const SiteProgram& program, const std::vector<SiteEvent>& list) {
   return std::equal(list.begin(), list.end(), program.event, program.event + program.nr_events);
 }
@@ -76,8 +80,10 @@ uint32_t largest_record(const std::vector<SiteEvent>& list) {
 // The programs of one place build the same record, or read it: those that read it stand behind.
 void append_events(const Member& member, std::vector<SiteEvent>* list) {
   const ProbePlace& place = *member.place;
+  const SitePlan& plan = place.plan;
+  const uint64_t address = is_inside(plan.kind) ? plan.patch_address : plan.entry;
   SiteEvent one = {nullptr, place.fetch ? place.fetch : member.live->fetch,
-                   place.ip ? place.ip : place.plan.entry, place.counts};
+                   place.ip ? place.ip : address, place.counts};
   for (bool from_record : {false, true}) {
     for (const EventProgram* program : member.live->programs) {
       if ((program->from_record != 0) != from_record) continue;
@@ -103,10 +109,6 @@ Result<const SiteProgram*> wanted_program(Site* site, bool on_return) {
   std::copy(list.begin(), list.end(), made->event);
   site->made.push_back(std::move(made));
   return site->made.back().get();
-}
-
-bool is_inside(SiteKind kind) {
-  return kind == SiteKind::kProbeTrap || kind == SiteKind::kProbeJump;
 }
 
 // Of the plans for this address the one of an entry is best: it knows what a call leaves alone.

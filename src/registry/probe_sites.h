@@ -24,7 +24,7 @@ namespace patchbay {
 struct ProbePlace {
   SitePlan plan;
   std::string label;                    // for debug/call_sites; empty: its owner lists it
-  uint64_t ip = 0;                      // what the record carries; 0: plan.entry
+  uint64_t ip = 0;                      // what the record carries; 0: the plan's address
   const FetchProgram* fetch = nullptr;  // of this place; null: LiveEvent.fetch
   ProbeCounts* counts = nullptr;        // null: not counted
   bool on_return = false;               // plan is that of the function's entry

@@ -2,7 +2,7 @@
 //
 // Which programs a place runs, when it is patched and what happens when it may not be: over a
 // Patcher that only notes what it is asked for. That the code runs is shown in
-// probe_places_run_test.cc.
+// shared_places_test.cc.
 #include "registry/probe_sites.h"
 
 #include <gtest/gtest.h>
