@@ -21,7 +21,6 @@ constexpr size_t kMaxName = 63;  // of a group or an event
 constexpr size_t kMaxArgumentName = 31;
 constexpr size_t kMaxArgumentText = 63;  // of what is fetched, with its type
 constexpr size_t kMaxPlaces = 1024;
-constexpr size_t kMaxSourceLine = 4096;
 
 std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
 
