@@ -213,7 +213,10 @@ constexpr const char* kLibrary = R"(
 #include <sys/sdt.h>
 unsigned short pblib_hit_semaphore __attribute__((section(".probes")));
 // Far from the start-up code, some byte of which may look like a branch to here.
-__attribute__((aligned(512))) int pblib_call(int a) { STAP_PROBE1(pblib, hit, a); return a + pblib_hit_semaphore; }
+__attribute__((aligned(512))) int pblib_call(int a) {
+  STAP_PROBE1(pblib, hit, a);
+  return a + pblib_hit_semaphore;
+}
 unsigned short pblib_jumped_semaphore __attribute__((section(".probes")));
 int pblib_jump(int a) {
   static void *const places[] = {&&x, &&y, &&z};
