@@ -24,7 +24,7 @@ KEEP int ret_throw(int n) {
 }
 KEEP int ret_pass(int depth, int n) {
   Guard guard;
-  return depth ? ret_pass(depth - 1, n) + 1 : ret_throw(n);
+  return depth ? (int)after_call(ret_pass(depth - 1, n)) + 1 : ret_throw(n);
 }
 KEEP int ret_catch(int n) {
   try {

@@ -29,7 +29,7 @@ KEEP long ret_yield(long n) {
   return ret_step(n);
 }
 KEEP long ret_inner(int depth, long n) {
-  return depth ? ret_inner(depth - 1, n) + 1 : ret_yield(n);
+  return depth ? after_call(ret_inner(depth - 1, n)) + 1 : ret_yield(n);
 }
 }
 

@@ -12,9 +12,9 @@ extern "C" {
 KEEP void ret_jump(int depth) {
   if (depth == 0) longjmp(back, 1);
   if (depth > 0) ret_jump(depth - 1);
-  __asm__ volatile("");
+  after_call(depth);
 }
-KEEP int ret_plain(int depth) { return depth ? ret_plain(depth - 1) + 1 : 0; }
+KEEP int ret_plain(int depth) { return depth ? (int)after_call(ret_plain(depth - 1)) + 1 : 0; }
 }
 
 static __attribute__((noinline)) int jump_once() {

@@ -13,6 +13,12 @@
 #define KEEP __attribute__((noipa))
 #endif
 
+// Keeps a compiler from making a loop of a recursion.
+static inline long after_call(long value) {
+  __asm__ volatile("" : "+r"(value) : : "memory");
+  return value;
+}
+
 static inline void gate() {
   fflush(stdout);
   if (getenv("RETURN_GATE")) getchar();

@@ -5,7 +5,9 @@
 
 #include "return_program.h"
 
-extern "C" KEEP long ret_recurse(long depth) { return depth ? ret_recurse(depth - 1) + depth : 0; }
+extern "C" KEEP long ret_recurse(long depth) {
+  return depth ? after_call(ret_recurse(depth - 1)) + depth : 0;
+}
 
 int main() {
   gate();

@@ -12,7 +12,9 @@
 
 extern "C" {
 KEEP long ret_leaf(long n) { return n * 3; }
-KEEP long ret_work(long n) { return n < 2 ? ret_leaf(n) : ret_work(n - 2) + ret_leaf(n); }
+KEEP long ret_work(long n) {
+  return n < 2 ? ret_leaf(n) : after_call(ret_work(n - 2)) + ret_leaf(n);
+}
 KEEP long ret_handler(long n) { return ret_leaf(n) + ret_work(5); }
 }
 

@@ -15,7 +15,9 @@ KEEP long ret_leaf(long n) {
   __atomic_fetch_add(&leaves, 1, __ATOMIC_RELAXED);
   return n + 1;
 }
-KEEP long ret_sum(long depth) { return depth ? ret_sum(depth - 1) + ret_leaf(depth) : 0; }
+KEEP long ret_sum(long depth) {
+  return depth ? after_call(ret_sum(depth - 1)) + ret_leaf(depth) : 0;
+}
 }
 
 static long deadline;

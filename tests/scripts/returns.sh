@@ -111,7 +111,8 @@ test_inside() {
   go_on
   sleep 0.3 # nothing shows from outside that it has got there
   if command -v gdb >/dev/null; then
-    stack=$(gdb -q -batch -p $pid -ex bt 2>/dev/null | sed -n 's/^#[0-9]* .* in \([a-z_]*\) (.*/\1/p' |
+    stack=$(gdb -q -batch -p $pid -ex bt 2>/dev/null |
+      sed -n 's/^#[0-9]* *\(0x[0-9a-f]* in \)\{0,1\}\([a-z_]*\) (.*/\2/p' |
       grep -E '^(ret_|main)' | tr '\n' ' ')
     same "gdb sees the callers of hooked functions" "ret_waits ret_middle ret_outer main " "$stack"
   fi
