@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Functions whose return address must stand where the caller put it while they run: those that
-// return twice, that look at it, or that take it away (probe/return_hook.h). All others get a return
-// hook.
+// return twice, that look at it, or that take it away (probe/return_hook.h). All others get a
+// return hook.
 #pragma once
 
 #include <string_view>

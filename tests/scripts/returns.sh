@@ -25,7 +25,8 @@ probe() {
   local prefix=$1 name
   shift
   for name in "$@"; do
-    check "$prefix:$name" "$patchbay" write $pid kprobe_events "$prefix:$name $name ret=\$retval"
+    check "$prefix:$name" \
+      "$patchbay" write $pid kprobe_events "$prefix:$name $name ret=\$retval"
   done
   check "enable" "$patchbay" write $pid events/kprobes/enable 1
 }
