@@ -700,6 +700,19 @@ TEST_F(ProbeHot, EventProbesReadTheRecordOfTheirEvent) {
   ASSERT_EQ(records.size(), 1u);
   EXPECT_EQ(at<uint64_t>(records[0], 8), 6u);
   EXPECT_EQ(read_hit_counter(counts.hits), 3u);
+
+  // A probe on a static event says where that is.
+  FetchPtr with_ip = make_fetch(
+      {{FetchOp::kField, 0, 4, 0, 0, 8}, {FetchOp::kStore, 0, 8, 0, 16, 0}}, RecordHead::kProbe);
+  probe.fetch = with_ip.get();
+  probe.max_size = 24;
+  probe.source_filter = probe.filter = nullptr;
+  set_site({{&probe, nullptr, kIp, nullptr}});
+  static_hit(9);
+  records = b_.take();
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(at<uint64_t>(records[0], 8), kIp);
+  EXPECT_EQ(at<uint64_t>(records[0], 16), 9u);
 }
 
 TEST_F(ProbeHot, HitsOfAgentCodeAreMissed) {
