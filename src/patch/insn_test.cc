@@ -394,7 +394,7 @@ TEST_F(InsnTest, MiddlesOfInstructionsAreNoPlaces) {
 // Three places in five bytes, thrice, and one behind them.
 extern "C" uint64_t overlap_once(uint64_t, uint64_t);
 extern "C" uint64_t overlap_twice(uint64_t, uint64_t);
-extern "C" const uint8_t overlap_copies[];
+extern "C" uint8_t overlap_copies[];
 extern "C" uint64_t overlap_many(uint64_t, uint64_t);
 __asm__(R"(
 .macro overlap name

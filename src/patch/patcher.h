@@ -92,8 +92,9 @@ class Patcher {
   // one of them is on. Where a stub of earlier times ends in bytes that a jump needs, the place is
   // an int3 (refused in libc). apply() does all this by itself (docs/text_poke.md).
   virtual SitePlan plan_insn(Module& module, uint64_t address) = 0;
-  // The kind that is in force at a place that is on (a kProbeJump that has to be an int3, or still
-  // waits for its jump, is kProbeTrap; one that another jump displaces is kProbeJump); kRefused: off.
+  // The kind that is in force at a place that is on; kRefused: it is off. A kProbeJump that has to
+  // be an int3, or still waits for its jump, is kProbeTrap; a place that another jump displaces is
+  // kProbeJump.
   virtual SiteKind active_kind(uint64_t patch_address) const = 0;
   // One transaction for all changes: verify every old byte; if one place has unexpected bytes
   // nothing at all is changed there and it is reported in refusals, the others go on. A site that
