@@ -71,8 +71,11 @@ bool FunctionFinder::matches(Dwarf_Die die, const std::string& qualified) const 
   if (asked_.starts_with("_Z")) return linkage_name(die) == asked_;
   std::string whole = squeeze(qualified);
   bool is_it = ends_as(whole, name_) || ends_as(squeeze(without_template_arguments(whole)), name_);
-  if (!is_it || parameters_.empty()) return is_it;
   std::string linkage = linkage_name(die);
+  // Template arguments are spelled by the demangler otherwise than by compilers: long, long int.
+  bool has_arguments = last_.size() < last_component(name_).size();
+  if (!is_it && has_arguments) is_it = ends_as(squeeze(demangle(linkage, false)), name_);
+  if (!is_it || parameters_.empty()) return is_it;
   std::string text = demangle(linkage, true);
   return canonical_parameters(split_demangled(text).parameters) == parameters_;
 }
@@ -210,6 +213,7 @@ Result<std::vector<FunctionInstance>> FunctionFinder::find(std::string_view name
   parameters_ = parts.parameters.empty() ? "" : canonical_parameters(parts.parameters);
   if (name_.starts_with("::")) name_.erase(0, 2);
   last_ = last_component(name_);
+  if (!last_.starts_with("operator")) last_.resize(std::min(last_.find('<'), last_.size()));
   std::set<void*> walked;
   std::vector<Dwarf_Die> units = index_.naming(last_);
   // Most units only name something else so, or hold the bytes by chance: the heads of functions

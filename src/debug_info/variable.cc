@@ -234,7 +234,9 @@ Result<Value> VariableReader::member(Value value, std::string_view name) {
   if (facts.kind != TypeKind::kAggregate)
     return user_error(EINVAL, "a value of type " + type_name(value.type) + " has no members");
   if (names.empty())
-    return user_error(EINVAL, "the members of " + type_name(value.type) + " are not known here");
+    return user_error(EINVAL, "the members of " + type_name(value.type) +
+                                  " are not in the debug information (clang leaves them out "
+                                  "without -fstandalone-debug)");
   if (!found)
     return user_error(
         ENOENT, type_name(value.type) + " has no member " + quoted(name) + near_text(name, names));

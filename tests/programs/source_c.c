@@ -101,12 +101,11 @@ int main(void) {
     fflush(stdout);
     scalars((char)('a' + round), (short)(-300 - round), -70000 * round, 1234567 + round,
             (unsigned char)(250 + round), 99, 7 + round);
-    printf("members depth=%d name=%s next=%s label=%s y=%d colour=%d counter=%d\n", round,
-           first.name, first.next->name, first.label, first.corner[1].y, first.colour,
-           shared_counter + round);
+    printf("members depth=%d name=%s next=%s label=%s y=%d colour=%d\n", round, first.name,
+           first.next->name, first.label, first.corner[1].y, first.colour);
     members(&first, round);
     reals(1.5, 2.0f, first.corner[2]);
-    printf("twice value=%d\ntwice value=%d\n", round + 1, round * 10);
+    printf("twice doubled=%d\ntwice doubled=%d\n", 2 * (round + 1), 2 * round * 10);
     caller_one(round);
     caller_two(round);
     free(make_text("ab", round + 1));

@@ -71,7 +71,7 @@ int main() {
   shop::Order order("a name that is too long for the object itself", 3);
   for (int round = 0; round < 3; round++) {
     std::printf("add_int more=%d count=%d base=11 kind=200\n", round,
-                3 + (round * (round + 1)) / 2);
+                3 + (round * (round - 1)) / 2);
     order.add(round);
     std::string text = "text" + std::to_string(round);
     std::printf("add_text text=%s length=%d\n", text.c_str(), 5 + round + 1);

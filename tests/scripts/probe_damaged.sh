@@ -43,13 +43,15 @@ for run in range(runs):
     places = list(sections(data))
     for _ in range(chance.choice((1, 4, 30, 300))):
         offset, length = chance.choice(places)
-        data[offset + chance.randrange(length)] = chance.choice((0, 0xff, 0x80, chance.randrange(256)))
+        byte = chance.choice((0, 0xff, 0x80, chance.randrange(256)))
+        data[offset + chance.randrange(length)] = byte
     damaged = os.path.join(work, "damaged")
     with open(damaged, "wb") as file:
         file.write(data)
     words = chance.choice(ASKED[program])
     try:
-        done = subprocess.run([tool, "probe", "-x", damaged] + words, capture_output=True, timeout=20)
+        command = [tool, "probe", "-x", damaged] + words
+        done = subprocess.run(command, capture_output=True, timeout=20)
         status, said = done.returncode, done.stderr
     except subprocess.TimeoutExpired:
         status, said = "no end", b""
@@ -61,5 +63,6 @@ for run in range(runs):
 print("%d runs, %d bad" % (runs, bad))
 sys.exit(bad != 0)
 PYTHON
-check "the tool survives $runs damaged files" python3 "$work/damage.py" "$tool" "$runs" "$seed" "$work"
+check "the tool survives $runs damaged files" \
+  python3 "$work/damage.py" "$tool" "$runs" "$seed" "$work"
 finish

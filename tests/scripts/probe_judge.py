@@ -144,6 +144,8 @@ def read_probes():
             names = dict(word.split("=", 1) for word in expressions.split())
             words = definition.split()
             symbol, _, offset = words[1].split(":", 1)[1].partition("+")
+            if symbol not in SYMBOLS:
+                continue  # PATH:0xOFFSET, where no symbol has the name alone
             arguments = []
             for word in words[2:]:
                 name, _, rest = word.partition("=")

@@ -17,7 +17,8 @@ line_of() { grep -n "// line: $2\$" "$1" | cut -d: -f1; }
 # at a function's first byte are left to the recording: gdb shows them after the prologue only.
 derive() {
   local program=$1 expressions=$2 function line expression
-  "$patchbay" probe -x "$program" -F | grep -vE '^(main|std::|__|_|.*~)' | while read -r function; do
+  "$patchbay" probe -x "$program" -F | grep -vE '^(main|std::|__|_|.*~)' |
+    while read -r function; do
     "$patchbay" probe -x "$program" -L "$function" | sed -n 's/^ *\([1-9][0-9]*\)  .*/\1/p' |
       while read -r line; do
         "$patchbay" probe -x "$program" -n "$function:$line" \$vars 2>/dev/null
@@ -53,7 +54,9 @@ for compiler in gcc clang; do
   command -v $compiler >/dev/null || continue
   cxx=g++ && [[ $compiler == clang ]] && cxx=clang++
   for flags in '-O0 -gdwarf-5' '-O2 -gdwarf-4' '-O2 -gdwarf-5'; do
-    program=$work/c_$compiler${flags//[ =]/} && other=$work/cxx_$compiler${flags//[ =]/}
+    name=$compiler${flags//[ =-]/}
+    program=$work/c_$name && other=$work/cxx_$name
+    [[ $compiler == clang ]] && flags+=' -fstandalone-debug'  # the layout of std::string
     # shellcheck disable=SC2086 # words
     $compiler $flags -g -no-pie -o "$program" "$sources/source_c.c" || fail "$compiler $flags"
     # shellcheck disable=SC2086
@@ -61,10 +64,12 @@ for compiler in gcc clang; do
     judge "$program" "$c_expressions"
     judge "$other" "$cxx_expressions"
     same_values "$program" scalars "scalars $scalars"
-    same_values "$program" members 'members depth item->name next=item->next->name item->label item->corner[1].y item->colour'
-    same_values "$program" twice 'twice value'
+    same_values "$program" members \
+      'members depth item->name next=item->next->name item->label item->corner[1].y item->colour'
+    same_values "$program" twice "source_c.c:$(line_of "$sources/source_c.c" twice) doubled"
     same_values "$other" add_int "$add_int more count=count_ base=base_number kind=kind_"
-    same_values "$other" add_text 'shop::Order::add(std::string const&, std::string_view) text'
+    same_values "$other" add_text \
+      "source_cxx.cc:$(line_of "$sources/source_cxx.cc" add_text) text length"
     same_values "$other" rename 'shop::Order::rename name'
   done
 done
