@@ -212,48 +212,47 @@ constexpr char kAllTypes[] =
 
 // The kernel's, but for the id.
 constexpr char kAllFormat[] =
-    R"~(name: all
-ID: 0
-format:
-	field:unsigned short common_type;	offset:0;	size:2;	signed:0;
-	field:unsigned char common_flags;	offset:2;	size:1;	signed:0;
-	field:unsigned char common_preempt_count;	offset:3;	size:1;	signed:0;
-	field:int common_pid;	offset:4;	size:4;	signed:1;
-
-	field:s8 a;	offset:8;	size:1;	signed:1;
-	field:u8 b;	offset:16;	size:1;	signed:0;
-	field:s16 c;	offset:24;	size:2;	signed:1;
-	field:u16 d;	offset:32;	size:2;	signed:0;
-	field:s32 e;	offset:40;	size:4;	signed:1;
-	field:u32 f;	offset:48;	size:4;	signed:0;
-	field:s64 g;	offset:56;	size:8;	signed:1;
-	field:u64 h;	offset:64;	size:8;	signed:0;
-	field:char i;	offset:72;	size:1;	signed:1;
-	field:int j;	offset:80;	size:4;	signed:1;
-	field:long k;	offset:88;	size:8;	signed:1;
-	field:bool l;	offset:96;	size:1;	signed:1;
-	field:pid_t m;	offset:104;	size:4;	signed:1;
-	field:gfp_t n;	offset:112;	size:4;	signed:0;
-	field:unsigned char o;	offset:120;	size:1;	signed:0;
-	field:unsigned int p;	offset:128;	size:4;	signed:0;
-	field:unsigned long q;	offset:136;	size:8;	signed:0;
-	field:char r[];	offset:144;	size:16;	signed:1;
-	field:__data_loc char[0] s;	offset:400;	size:8;	signed:1;
-	field:char t[];	offset:408;	size:256;	signed:1;
-	field:__data_loc char[] u;	offset:664;	size:8;	signed:1;
-	field:__data_loc unsigned long[] v;	offset:672;	size:8;	signed:1;
-	field:__data_loc long[] w;	offset:680;	size:8;	signed:1;
-	field:__data_loc long[] x;	offset:688;	size:8;	signed:1;
-	field:unsigned char y;	offset:696;	size:1;	signed:0;
-	field:char z[];	offset:704;	size:8;	signed:1;
-
-print fmt: "a=%d, b=%u, c=%d, d=%u, e=%d, f=%u, g=%lld, h=%llu, i=%d, j=%d, k=%ld, l=%d, m=%d, n=%x, )~"
-    R"~(o=%u, p=%u, q=%lu, r=%s, s=%s, t=%s, u=%s, v=%s, w=%s, x=%s, y=%u, z=%s", )~"
-    R"~(REC->a, REC->b, REC->c, REC->d, REC->e, REC->f, REC->g, REC->h, REC->i, )~"
-    R"~(REC->j, REC->k, REC->l, REC->m, REC->n, REC->o, REC->p, REC->q, REC->r, )~"
-    R"~(__get_str(s), REC->t, __get_str(u), __get_stacktrace(v), )~"
-    R"~(__get_stacktrace(w), __get_stacktrace(x), REC->y, REC->z
-)~";
+    "name: all\n"
+    "ID: 0\n"
+    "format:\n"
+    "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+    "\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
+    "\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"
+    "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n"
+    "\n"
+    "\tfield:s8 a;\toffset:8;\tsize:1;\tsigned:1;\n"
+    "\tfield:u8 b;\toffset:16;\tsize:1;\tsigned:0;\n"
+    "\tfield:s16 c;\toffset:24;\tsize:2;\tsigned:1;\n"
+    "\tfield:u16 d;\toffset:32;\tsize:2;\tsigned:0;\n"
+    "\tfield:s32 e;\toffset:40;\tsize:4;\tsigned:1;\n"
+    "\tfield:u32 f;\toffset:48;\tsize:4;\tsigned:0;\n"
+    "\tfield:s64 g;\toffset:56;\tsize:8;\tsigned:1;\n"
+    "\tfield:u64 h;\toffset:64;\tsize:8;\tsigned:0;\n"
+    "\tfield:char i;\toffset:72;\tsize:1;\tsigned:1;\n"
+    "\tfield:int j;\toffset:80;\tsize:4;\tsigned:1;\n"
+    "\tfield:long k;\toffset:88;\tsize:8;\tsigned:1;\n"
+    "\tfield:bool l;\toffset:96;\tsize:1;\tsigned:1;\n"
+    "\tfield:pid_t m;\toffset:104;\tsize:4;\tsigned:1;\n"
+    "\tfield:gfp_t n;\toffset:112;\tsize:4;\tsigned:0;\n"
+    "\tfield:unsigned char o;\toffset:120;\tsize:1;\tsigned:0;\n"
+    "\tfield:unsigned int p;\toffset:128;\tsize:4;\tsigned:0;\n"
+    "\tfield:unsigned long q;\toffset:136;\tsize:8;\tsigned:0;\n"
+    "\tfield:char r[];\toffset:144;\tsize:16;\tsigned:1;\n"
+    "\tfield:__data_loc char[0] s;\toffset:400;\tsize:8;\tsigned:1;\n"
+    "\tfield:char t[];\toffset:408;\tsize:256;\tsigned:1;\n"
+    "\tfield:__data_loc char[] u;\toffset:664;\tsize:8;\tsigned:1;\n"
+    "\tfield:__data_loc unsigned long[] v;\toffset:672;\tsize:8;\tsigned:1;\n"
+    "\tfield:__data_loc long[] w;\toffset:680;\tsize:8;\tsigned:1;\n"
+    "\tfield:__data_loc long[] x;\toffset:688;\tsize:8;\tsigned:1;\n"
+    "\tfield:unsigned char y;\toffset:696;\tsize:1;\tsigned:0;\n"
+    "\tfield:char z[];\toffset:704;\tsize:8;\tsigned:1;\n"
+    "\n"
+    "print fmt: \"a=%d, b=%u, c=%d, d=%u, e=%d, f=%u, g=%lld, h=%llu, i=%d, j=%d, "
+    "k=%ld, l=%d, m=%d, n=%x, o=%u, p=%u, q=%lu, r=%s, s=%s, t=%s, u=%s, v=%s, w=%s, "
+    "x=%s, y=%u, z=%s\", REC->a, REC->b, REC->c, REC->d, REC->e, REC->f, REC->g, "
+    "REC->h, REC->i, REC->j, REC->k, REC->l, REC->m, REC->n, REC->o, REC->p, REC->q, "
+    "REC->r, __get_str(s), REC->t, __get_str(u), __get_stacktrace(v), "
+    "__get_stacktrace(w), __get_stacktrace(x), REC->y, REC->z\n";
 
 TEST(SyntheticEvent, SY02_SY10_FormatOfEveryType) {
   SyntheticDefinition all = parse(kAllTypes);
