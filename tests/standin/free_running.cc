@@ -155,10 +155,12 @@ void run_freely(const Pace& pace) {
   cpu_set_t allowed;
   if (pace.rate == 0 || sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return;
   Pace for_this = pace;
+  unsigned forks = pace.forks;  // as many as there are turns, then on the next processor
   for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
     if (!CPU_ISSET(unsigned(cpu), &allowed)) continue;
+    for_this.forks = forks < pace.rate ? forks : pace.rate;
+    forks -= for_this.forks;
     std::thread(run_cpu, cpu, for_this).detach();
-    for_this.forks = 0;
   }
 }
 

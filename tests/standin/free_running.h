@@ -5,7 +5,7 @@ namespace standin {
 
 struct Pace {
   unsigned rate = 1000;  // turns a second of each processor
-  unsigned forks = 0;    // tasks a second, on the first processor
+  unsigned forks = 0;    // tasks a second, on the first processors
 };
 
 // Starts a thread on each processor that this process may use. They run until the process ends.

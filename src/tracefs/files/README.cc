@@ -77,6 +77,8 @@ constexpr const char kText[] =
     "  synthetic_events\t- Create/append/remove/show synthetic events\n"
     "\t  Write into this file to define/undefine new synthetic events.\n"
     "\t     example: echo 'myevent u64 lat; char name[]; long[] stack' >> synthetic_events\n"
+    "  synthetic_events\t- Create/append/remove/show events that are made of others\n"
+    "\t\t\t  echo 'NAME u64 lat; char[] comm' >> synthetic_events\n"
     "  kprobe_profile\t- hits and misses of each line of kprobe_events\n"
     "  uprobe_profile\t- hits of each line of uprobe_events\n"
     "  kprobes/list\t\t- where probes are, and how; [OPTIMIZED] ones are jumps\n"
