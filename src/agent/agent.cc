@@ -42,6 +42,7 @@
 #include "agent/start_up.h"
 #include "agent/task_hooks.h"
 #include "base/check.h"
+#include "base/possible_cpus.h"
 #include "base/raw_syscall.h"
 #include "patchbay/patchbay.h"
 #include "ring_buffer/ring_write_hot.h"
@@ -103,18 +104,6 @@ void find_rseq() {
   const char* thread = static_cast<const char*>(__builtin_thread_pointer());
   int32_t cpu_id = *reinterpret_cast<const volatile int32_t*>(thread + *offset + 4);
   if (cpu_id >= 0) pb_rseq_offset = *offset;
-}
-
-uint32_t possible_cpus() {
-  auto text = read_file("/sys/devices/system/cpu/possible");  // "0-1", "0-3,8-11"
-  if (text.ok()) {
-    size_t start = text->find_last_of(",-");
-    const char* last = text->c_str() + (start == std::string::npos ? 0 : start + 1);
-    long highest = std::strtol(last, nullptr, 10);
-    if (highest >= 0 && highest < long(abi::kMaxRings) - 1) return uint32_t(highest) + 1;
-  }
-  long count = ::sysconf(_SC_NPROCESSORS_CONF);
-  return count > 0 ? uint32_t(count) : 1;
 }
 
 // --- life

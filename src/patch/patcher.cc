@@ -122,6 +122,11 @@ class LivePatcher : public Patcher {
   SitePlan plan(Module& module, const FunctionSymbol& function) override {
     return planner_.plan(module, function);
   }
+  void set_optimization(bool on) override { planner_.set_optimization(on); }
+  bool optimization() const override { return planner_.optimization(); }
+  const char* return_refusal(Module& module, const FunctionSymbol& function) override {
+    return planner_.return_refusal(module, function);
+  }
   SitePlan plan_key(uint64_t address, uint64_t target) override {
     return patchbay::plan_key(address, target);
   }

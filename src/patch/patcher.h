@@ -43,9 +43,6 @@ struct SitePlan {
   uint64_t target = 0;          // kKey: where the jmp goes
   bool loops_to_entry = false;  // a branch of its own body goes back to patch_address: refused
   bool not_a_boundary = false;  // plan_insn: refused because no instruction begins there
-  // Why the return address of a call of this function may not be exchanged: it returns twice, or
-  // looks at its return address (setjmp, vfork, dlsym, swapcontext, …). Null: it may. Only plan().
-  const char* no_return_hook = nullptr;
   // Why the place may not be an int3, not even while another probe stands in its displaced bytes
   // (libc). Null: it may.
   const char* no_trap = nullptr;
@@ -79,6 +76,10 @@ class Patcher {
   virtual ~Patcher() = default;
   // Decides how `function` can be patched, from its original bytes and the symbols around it.
   virtual SitePlan plan(Module& module, const FunctionSymbol& function) = 0;
+  // Why the return address of a call of this function may not be exchanged: it returns twice, or
+  // looks at its return address (setjmp, vfork, dlsym, swapcontext, …). Null: it may. Decodes the
+  // function: some ten microseconds.
+  virtual const char* return_refusal(Module& module, const FunctionSymbol& function) = 0;
   // A static event's nop at `address`, to become `jmp target`. Refused when there is neither the
   // 5-byte nop (0f 1f 44 00 00) nor that jmp, or when target is out of reach. A SiteChange of such
   // a site has a prologue that is not called: present = jump, empty = nop.
@@ -92,6 +93,10 @@ class Patcher {
   // one of them is on. Where a stub of earlier times ends in bytes that a jump needs, the place is
   // an int3 (refused in libc). apply() does all this by itself (docs/text_poke.md).
   virtual SitePlan plan_insn(Module& module, uint64_t address) = 0;
+  // Off: plan_insn() chooses int3 wherever it may be (not in libc), as long as it is off. The
+  // kernel's debug.kprobes-optimization.
+  virtual void set_optimization(bool on) = 0;
+  virtual bool optimization() const = 0;
   // The kind that is in force at a place that is on; kRefused: it is off. A kProbeJump that has to
   // be an int3, or still waits for its jump, is kProbeTrap; a place that another jump displaces is
   // kProbeJump.

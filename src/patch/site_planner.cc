@@ -361,6 +361,7 @@ SitePlan SitePlanner::plan_insn(Module& module, uint64_t address) {
   if (state.is_libc) plan.no_trap = kNoTrapInLibc;
   const Walk jump = walker.walk(kJumpSize);
   const char* no_jump = jump.problem ? jump.problem : nullptr;
+  if (!no_jump && !optimization_ && !plan.no_trap) no_jump = "optimization is off";
   if (!no_jump && (jump.run.count > 1 || jump.padded)) no_jump = no_jump_at(module, *body, address);
   if (!no_jump) {
     take_run(jump, SiteKind::kProbeJump, &plan);
@@ -407,11 +408,17 @@ SitePlan SitePlanner::plan(Module& module, const FunctionSymbol& function) {
                    "a call, and the red zone may be in use there");
   }
   if (state.is_libc) plan.no_trap = kNoTrapInLibc;
-  plan.no_return_hook = return_hook_refusal(
-      function, entry.substr(0, (end ? end : walker.limit()) - function.address));
   if (!site_near(plan.patch_address, plan.displaced) && !has_original_bytes(plan))
     return differs(std::move(plan));
   return plan;
+}
+
+const char* SitePlanner::return_refusal(Module& module, const FunctionSymbol& function) {
+  const ModuleCode& code = *state_of(module).code;
+  const std::string_view entry = code.code_at(function.address);
+  const uint64_t size =
+      function.size ? function.size : code.next_entry(function.address) - function.address;
+  return return_hook_refusal(function, entry.substr(0, size));
 }
 
 }  // namespace patchbay

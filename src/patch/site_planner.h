@@ -20,9 +20,13 @@ SitePlan plan_key(uint64_t address, uint64_t target);
 class SitePlanner {
  public:
   SitePlan plan(Module& module, const FunctionSymbol& function);
+  const char* return_refusal(Module& module, const FunctionSymbol& function);
+  void set_optimization(bool on) { optimization_ = on; }
+  bool optimization() const { return optimization_; }
   SitePlan plan_insn(Module& module, uint64_t address);
 
  private:
+  bool optimization_ = true;
   struct ModuleState {
     std::unique_ptr<ModuleCode> code;
     bool is_libc = false;  // libc or the dynamic linker: no int3 there

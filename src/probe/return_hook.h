@@ -25,7 +25,7 @@
 // replaced, and the real caller in pb_return_address.
 //
 // Nothing here may be used for functions that return twice or look at their own return address
-// (setjmp, vfork, dlsym, …): the planner refuses them (patch/patcher.h, SitePlan.no_return_hook).
+// (setjmp, vfork, dlsym, …): the planner refuses them (patch/patcher.h, Patcher::return_refusal).
 //
 // Known limits: where stacks are copied away and back (greenlet), a slot may look dead while its
 // frame is elsewhere; that matters only when all slots are taken. nongnu libunwind stops at a
@@ -41,6 +41,7 @@ namespace patchbay {
 
 inline constexpr uint32_t kReturnSlots = 32768;
 inline constexpr uint32_t kReturnTrampolineSize = 16;
+inline constexpr uint32_t kReturnCodeSize = 65536;
 
 // What return_hook_hot.cc says about the states.
 struct alignas(64) ReturnSlot {
@@ -71,6 +72,11 @@ void return_hit(ReturnFrame* frame, uint32_t index);
 
 // The first trampoline; before it lies a pad, because unwinders look for an address minus one.
 extern const uint8_t pb_return_trampolines[] __attribute__((visibility("hidden")));
+// Room for code that records returns by itself: part of return_entry (return_code in probe_compile.h).
+extern const uint8_t pb_return_code[] __attribute__((visibility("hidden")));
+// Where that code goes on: with its record published, and with nothing done.
+void pb_return_done() __attribute__((visibility("hidden")));
+void pb_return_general() __attribute__((visibility("hidden")));
 // The real caller of the call that slot i hooks.
 extern uint64_t pb_return_address[kReturnSlots] __attribute__((visibility("hidden")));
 

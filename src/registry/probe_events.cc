@@ -212,8 +212,10 @@ Status ProbeEvents::Impl::check_new(const Probe& probe, LiveEvent* found) {
 Status ProbeEvents::Impl::take_counter(Probe* probe) {
   probe->counts.max_active = probe->definition.max_active.value_or(0);
   probe->counts.hits = new_hit_counter();
-  for (size_t i = 0; !probe->counts.hits && i < parked.size(); i++)
-    probe->counts.hits = std::exchange(parked[i]->counts.hits, nullptr);
+  // What was parked first is least likely to be on its way somewhere still; if it is, its hit goes
+  // to the new owner.
+  if (!probe->counts.hits && next_parked_counter < parked.size())
+    probe->counts.hits = parked[next_parked_counter++]->counts.hits;
   if (!probe->counts.hits)
     return refuse(*probe, "Failed to register probe event", 0, ENOMEM,
                   "there is no counter left for its hits");

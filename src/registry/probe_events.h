@@ -52,6 +52,9 @@ class ProbeEvents : public EventSource {
   std::string blacklist();  // functions that refuse every probe, with the reason
   bool armed() const;
   Status set_armed(bool armed);
+  // kprobes/optimization: whether probes that are defined from now on may become jumps.
+  bool optimization() const;
+  void set_optimization(bool on);
 
   // Objects came or went: arms places that waited, forgets those that are gone.
   void refresh();

@@ -75,6 +75,7 @@ struct ProbeEvents::Impl {
 
   // A thread may still run their programs and counts, or be in their filters.
   std::deque<std::unique_ptr<Probe>> parked;
+  size_t next_parked_counter = 0;  // of parked probes: those before it have given theirs away
   std::vector<FetchProgramPtr> parked_fetches;
   std::vector<FilterProgramPtr> parked_filters;
   struct Names {

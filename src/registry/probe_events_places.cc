@@ -65,8 +65,8 @@ bool ProbeEvents::Impl::plan_spot(const ProbeDefinition& definition, ElfModule* 
       refusal->reason = "no function begins there, whose return could be met";
     else if (place.plan.kind == SiteKind::kRefused)
       refusal->reason = place.plan.reason;
-    else if (place.plan.no_return_hook)
-      refusal->reason = place.plan.no_return_hook;
+    else if (const char* why = patcher.return_refusal(*module, *function))
+      refusal->reason = why;
     else
       return true;
     return false;
@@ -368,6 +368,10 @@ Status ProbeEvents::update(std::span<LiveEvent* const> changed) {
 // --- kprobes/enabled
 
 bool ProbeEvents::armed() const { return impl_->armed; }
+
+bool ProbeEvents::optimization() const { return impl_->patcher.optimization(); }
+
+void ProbeEvents::set_optimization(bool on) { impl_->patcher.set_optimization(on); }
 
 Status ProbeEvents::set_armed(bool armed) {
   if (armed == impl_->armed) return {};

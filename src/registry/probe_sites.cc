@@ -94,13 +94,20 @@ void append_events(const Member& member, std::vector<SiteEvent>* list) {
   }
 }
 
+// Whether it can have any depends on its rings too, which may have changed.
+const SiteProgram* with_code(SiteProgram* program, bool on_return) {
+  if (on_return)
+    __atomic_store_n(&program->return_code, return_code(*program), __ATOMIC_RELAXED);
+  return program;
+}
+
 Result<const SiteProgram*> wanted_program(Site* site, bool on_return) {
   std::vector<SiteEvent> list;
   for (const Member& member : site->members)
     if (member.contributes() && member.place->on_return == on_return) append_events(member, &list);
   if (list.empty()) return nullptr;
   for (const ProgramPtr& known : site->made)
-    if (same_events(*known, list)) return known.get();
+    if (same_events(*known, list)) return with_code(known.get(), on_return);
   const size_t size = sizeof(SiteProgram) + list.size() * sizeof(SiteEvent);
   ProgramPtr made(static_cast<SiteProgram*>(std::calloc(1, size)));
   if (!made) return sys_error("make a program for " + hex_number(site->site.address), ENOMEM);
@@ -108,7 +115,7 @@ Result<const SiteProgram*> wanted_program(Site* site, bool on_return) {
   made->max_record = largest_record(list);
   std::copy(list.begin(), list.end(), made->event);
   site->made.push_back(std::move(made));
-  return site->made.back().get();
+  return with_code(site->made.back().get(), on_return);
 }
 
 // Of the plans for this address the one of an entry is best: it knows what a call leaves alone.

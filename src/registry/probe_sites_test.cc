@@ -19,6 +19,9 @@ namespace {
 class NotingPatcher : public Patcher {
  public:
   SitePlan plan(Module&, const FunctionSymbol&) override { return {}; }
+  void set_optimization(bool) override {}
+  bool optimization() const override { return true; }
+  const char* return_refusal(Module&, const FunctionSymbol&) override { return nullptr; }
   SitePlan plan_key(uint64_t, uint64_t) override { return {}; }
   SitePlan plan_insn(Module&, uint64_t) override { return {}; }
   SiteKind active_kind(uint64_t address) const override {

@@ -78,6 +78,7 @@ constexpr Entry kKprobesEntries[] = {
     {"blacklist", make_kprobes_blacklist, nullptr},
     {"enabled", make_kprobes_enabled, nullptr},
     {"list", make_kprobes_list, nullptr},
+    {"optimization", make_kprobes_optimization, nullptr},
 };
 
 // per_cpu: cpu0 … cpuN-1.

@@ -112,6 +112,7 @@ FilePtr make_uprobe_profile(const Place& place);
 // --- kprobes
 FilePtr make_kprobes_blacklist(const Place& place);
 FilePtr make_kprobes_enabled(const Place& place);
+FilePtr make_kprobes_optimization(const Place& place);
 FilePtr make_kprobes_list(const Place& place);
 // --- debug; the ring of no_rseq_stats is the one for threads without restartable sequences
 FilePtr make_call_sites(const Place& place);

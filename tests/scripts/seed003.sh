@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The session of the kprobe-based event tracer's announcement, in user space: a probe with the four
+# arguments of libc's open family and a return probe on it; then the same as one writes it today.
+#
+#   echo p:myprobe do_sys_open a0 a1 a2 a3 > /sys/kernel/debug/tracing/kprobe_events
+#   echo r:myretprobe do_sys_open rv ra >> /sys/kernel/debug/tracing/kprobe_events
+#
+#   <...>-1447 [001] 1038282.286885: do_sys_open+0x0/0xd6: 0xffffff9c 0x40413c 0x8000 0x1b6
+#   <...>-1447 [001] 1038282.286915: sys_open+0x1b/0x1d <- do_sys_open: 0x3 0xffffffff81367a3a
+. "$(dirname "$0")/common.bash"
+need gcc
+cat >"$work/opener.c" <<'C'
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+__attribute__((noinline)) static int sys_open(const char* path) {
+  int fd = openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0666);
+  __asm__ volatile("" ::: "memory");
+  return fd;
+}
+int main(void) {
+  getchar();
+  for (int i = 0; i < 3; i++) {
+    int fd = sys_open(i == 1 ? "/nonexistent" : "/etc/hostname");
+    printf("%d\n", fd);
+    if (fd >= 0) close(fd);
+  }
+  fflush(stdout);
+  getchar();
+  return 0;
+}
+C
+gcc -O1 -g -o "$work/opener" "$work/opener.c" || fail "gcc"
+mkfifo "$work/in"
+LD_PRELOAD=$agent "$work/opener" <"$work/in" >"$work/out" &
+pid=$!
+started $pid
+exec 3>"$work/in"
+wait_for 20 "$patchbay" ls $pid
+
+tracefs_write() { "$patchbay" write "$@"; }
+# As it was written then, with the registers that a0 to a3 stand for.
+check "p:myprobe" tracefs_write -t $pid kprobe_events \
+  'p:myprobe libc:openat a0=%di:s32 a1=%si a2=%dx:x32 a3=%cx:x32'
+check "r:myretprobe" tracefs_write $pid kprobe_events 'r:myretprobe libc:openat rv=$retval:s32'
+# As it is written today.
+check "p:opening" tracefs_write $pid kprobe_events \
+  'p:opening libc:openat dfd=$arg1:s32 path=+0($arg2):string flags=$arg3:x32 mode=$arg4:x32'
+check "f:opened %return with the entry's argument" tracefs_write $pid dynamic_events \
+  'f:opened libc:openat%return path=+0($arg2):string fd=$retval:s32'
+same "the lines are listed as they were written" \
+  "p:kprobes/myprobe libc:openat a0=%di:s32 a1=%si a2=%dx:x32 a3=%cx:x32
+r:kprobes/myretprobe libc:openat rv=\$retval:s32
+p:kprobes/opening libc:openat dfd=\$arg1:s32 path=+0(\$arg2):string flags=\$arg3:x32 mode=\$arg4:x32" \
+  "$("$patchbay" cat $pid kprobe_events)"
+check "enable" tracefs_write $pid events/kprobes/enable 1
+check "enable the exit probe" tracefs_write $pid events/fprobes/enable 1
+echo >&3
+wait_for 10 grep -c . "$work/out"
+sleep 0.2
+trace=$("$patchbay" cat $pid trace)
+grep -E 'myprobe|myretprobe|opening|opened' <<<"$trace"
+has "the first call's arguments" "$trace" 'myprobe: \(openat[a-z0-9_]*\+0x0/0x[0-9a-f]+( \[[^]]*\])?\) a0=-100 a1=0x[0-9a-f]+ a2=0x80000 a3=0x'
+has "its return" "$trace" 'myretprobe: \(sys_open\+0x[0-9a-f]+/0x[0-9a-f]+( \[[^]]*\])? <- openat[a-z0-9_]*( \[[^]]*\])?\) rv=3'
+has "the failing one" "$trace" 'myretprobe: .* rv=-1'
+has "today's form" "$trace" 'opening: .* dfd=-100 path="/etc/hostname" flags=0x80000'
+has "the entry's argument at the return" "$trace" 'opened: .* path="/nonexistent" fd=-1'
+profile=$("$patchbay" cat $pid kprobe_profile)
+has "three hits, no miss" "$profile" '^  myprobe +3 +0$'
+has "three returns, no miss" "$profile" '^  myretprobe +3 +0$'
+out=$(tracefs_write $pid kprobe_events 'p:bad libc:openat+1' 2>&1)
+has "the middle of an instruction is refused" "$out" 'not an instruction boundary'
+has "and says so in error_log" "$("$patchbay" cat $pid error_log)" \
+  'trace_kprobe: error: Probe point is not an instruction boundary'
+out=$(tracefs_write -t $pid kprobe_events '' 2>&1)
+has "probes in use stay" "$out" 'busy|in use|enabled'
+check "disable" tracefs_write $pid events/enable 0
+check "clear" tracefs_write -t $pid dynamic_events ''
+same "nothing is left" "" "$("$patchbay" cat $pid dynamic_events)"
+same "the program got its descriptors" $'3\n-1\n3' "$(cat "$work/out")"
+exec 3>&-
+wait $pid
+same "and ended well" 0 $?
+finish
