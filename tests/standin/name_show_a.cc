@@ -5,6 +5,7 @@
 
 #include "kernel.h"
 
+static int name_show(const char* name) __asm__("name_show");
 STANDIN_FUNCTION static int name_show(const char* name) {
   asm volatile("" : : "r"(name));
   return int(strlen(name));
