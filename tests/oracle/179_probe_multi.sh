@@ -28,11 +28,11 @@ for line in 'p:u /bin/sh:0x10' 'r:u /bin/sh:0x12' 'p:u /bin/sh:0x12 %ax' \
 done
 w dynamic_events 't:n kfree a=$arg1:x64\n'
 for line in 't:n kfree a=$arg1:x64' 'f:tracepoints/n kfree a=$arg1:x64' \
-  't:n sched_switch b=$arg1:x64' 't:n sched_switch a=$arg1:x32' ; do
+  't:n kmem_cache_free b=$arg1:x64' 't:n kmem_cache_free a=$arg1:x32' ; do
   w dynamic_events "$line\n"
   last 3 error_log
 done
-w dynamic_events 't:n sched_switch a=$arg1:x64\n'
+w dynamic_events 't:n kmem_cache_free a=$arg1:x64\n'
 r dynamic_events
 w $f '-:m vfs_read\n'
 r $f
