@@ -91,11 +91,12 @@ struct SiteEvent {
 // its way with it.
 struct SiteProgram {
   uint32_t nr_events;
-  uint32_t plain;       // one event of all threads, neither counted nor from_record:
-                        // static_event_entry.S goes straight on
-  uint32_t max_record;  // bytes: upper bound of every record that is built for these
-  uint32_t reserved;
-  SiteEvent event[];  // nr_events of them; those that build the same record stand together
+  uint32_t plain;        // one event of all threads, neither counted nor from_record:
+                         // static_event_entry.S goes straight on
+  uint32_t max_record;   // bytes: upper bound of every record that is built for these
+  uint32_t return_code;  // atomic; of a return program: its code in pb_return_code
+                         // (probe_compile.h), as an offset; 0: return_hit
+  SiteEvent event[];     // nr_events of them; those that build the same record stand together
 };
 
 // One patched function entry, or place inside a function. Its address is stable for the life of the

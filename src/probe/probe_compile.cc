@@ -63,6 +63,7 @@ using Xbyak::util::qword;
 using Xbyak::util::r10;
 using Xbyak::util::r11;
 using Xbyak::util::r11d;
+using Xbyak::util::r8;
 using Xbyak::util::r9;
 using Xbyak::util::r9d;
 using Xbyak::util::rax;
@@ -70,12 +71,16 @@ using Xbyak::util::rcx;
 using Xbyak::util::rdx;
 using Xbyak::util::rip;
 using Xbyak::util::rsp;
+using Xbyak::util::word;
 
 constexpr uint32_t kRseqSignature = 0x53053053;
 constexpr int kRedZone = 128;
 constexpr uint32_t kAlignmentCheck = 0x40000;
 constexpr int kSavedRax = -8, kSavedRcx = -16, kSavedRdx = -24, kSavedR9 = -32, kSavedR10 = -40,
-              kSavedR11 = -48, kScratch = -56, kSavedFlags = -64;
+              kSavedR11 = -48, kScratch = -56, kSavedFlags = -64, kSavedR8 = -72;
+// Of a return the word below the stack pointer is the trampoline's, so that these stand 8 lower,
+// and return_hook.S saves them. Beyond the registers: the slot's arguments.
+constexpr int kSlotArgument = 32;
 constexpr uint32_t kMaxFastRecord = abi::kMaxSmallData;
 // Stand for values that differ from one site or event to the next; never short enough for a shorter
 // encoding.
@@ -122,11 +127,13 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
         code_(code),
         tid_(reinterpret_cast<int64_t>(&pb_thread.fast_tid) - thread_pointer()),
         step_(code.inside ? kRedZone : 0),
+        below_(code.at_return ? 8 : 0),
         keeps_flags_(code.flags_live && (code.fast || code.filtered)),
         counts_(code.event.counts != nullptr && (code.fast || code.filtered)),
         only_hooks_(code.hooks_return && !code.site_has_events) {}
 
   void emit() {
+    if (code_.at_return) return emit_return();
     if (step_ && !only_hooks_) lea(rsp, ptr[rsp - kRedZone]);
     if (code_.filtered) emit_filter();
     if (code_.fast) emit_fast();
@@ -153,6 +160,47 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
   const Fixups& fixups() const { return fixups_; }
 
  private:
+  // All is saved, r8 is the slot.
+  void emit_return() {
+    fs();
+    cmp(fs_dword(tid_), 0);
+    je(slow_, T_NEAR);
+    emit_sequence(record_size(*code_.event.fetch) + 4);
+    if (counts_) {
+      emit_count();
+    } else {
+      leave();
+    }
+    dd(kRseqSignature);
+    L(abort_);
+    L(slow_);
+    jmp(ptr[rip + general_room_]);
+    if (counts_) emit_count_abort();
+    align(8);
+    emit_word(done_room_, reinterpret_cast<uint64_t>(pb_return_done));
+    emit_word(general_room_, reinterpret_cast<uint64_t>(pb_return_general));
+    emit_data();
+    add_sequence(cs_, start_, committed_, abort_);
+    if (counts_) add_sequence(count_cs_, count_start_, counted_, count_abort_);
+  }
+  void emit_word(Xbyak::Label& label, uint64_t value) {
+    L(label);
+    dq(value);
+  }
+  // Of the event that the slot's program has: such code serves every event of its shape.
+  void mov_slot_event(const Xbyak::Reg64& reg, size_t field) {
+    mov(reg, ptr[r8 + offsetof(ReturnSlot, program)]);
+    mov(reg, ptr[reg + offsetof(SiteProgram, event) + field]);
+  }
+  void load_rings() {
+    if (code_.at_return) return mov_slot_event(r10, offsetof(SiteEvent, event));
+    mov_value(r10, Fixup::Value::kRings);
+  }
+  void load_hits() {
+    if (!code_.at_return) return mov_value(r10, Fixup::Value::kHits);
+    mov_slot_event(r10, offsetof(SiteEvent, counts));
+    mov(r10, ptr[r10 + offsetof(ProbeCounts, hits)]);
+  }
   void* entry_point() const {
     void (*plain[])() = {probe_entry, probe_entry_xmm};
     void (*flags[])() = {probe_entry_flags, probe_entry_xmm_flags};
@@ -165,6 +213,7 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
     return reinterpret_cast<void*>(flags ? probe_entry_hook_flags : probe_entry_hook);
   }
 
+  Xbyak::RegExp place(int saved) const { return rsp + (saved - below_); }
   Xbyak::Address fs_dword(int64_t offset) { return dword[Xbyak::RegExp(size_t(offset))]; }
   void fs() { db(0x64); }
   void mov_value(const Xbyak::Reg64& reg, Fixup::Value value) {
@@ -194,9 +243,9 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
     if (keeps_flags_ && !code_.fast) restore_flags_alone();
   }
   void restore_flags_alone() {
-    mov(ptr[rsp + kSavedRax], rax);
+    mov(ptr[place(kSavedRax)], rax);
     restore_flags();
-    mov(rax, ptr[rsp + kSavedRax]);
+    mov(rax, ptr[place(kSavedRax)]);
   }
 
   // Nobody knows this thread yet.
@@ -229,7 +278,7 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
     lea(rax, ptr[rip + count_cs_]);
     fs();
     mov(qword[Xbyak::RegExp(size_t(pb_rseq_offset + 8))], rax);
-    mov_value(r10, Fixup::Value::kHits);
+    load_hits();
     L(count_start_);
     fs();
     mov(eax, fs_dword(pb_rseq_offset));
@@ -243,13 +292,14 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
     dd(kRseqSignature);
     L(count_abort_);
     L(count_locked_);
-    mov_value(r10, Fixup::Value::kHits);
+    load_hits();
     mov(rax, pb_locked_row);
     lock();
     add(qword[r10 + rax], 1);
     leave();
   }
   void leave() {
+    if (code_.at_return) return jmp(ptr[rip + done_room_]);
     if (keeps_flags_) restore_flags();
     restore();
     jmp(leave_, T_NEAR);
@@ -265,6 +315,16 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
     cmp(fs_dword(tid_), 0);
     je(slow_, T_NEAR);
     if (code_.event.fetch->head == RecordHead::kFunction) check_caller();
+    emit_sequence(bytes);
+    counts_ ? emit_count() : leave();
+    dd(kRseqSignature);
+    L(abort_);
+    L(slow_);
+    if (keeps_flags_) restore_flags();
+    restore();
+  }
+
+  void emit_sequence(uint32_t bytes) {
     lea(rax, ptr[rip + cs_]);
     fs();
     mov(qword[Xbyak::RegExp(size_t(pb_rseq_offset + 8))], rax);
@@ -275,12 +335,6 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
     store_fields();
     emit_publish(bytes);
     L(committed_);
-    counts_ ? emit_count() : leave();
-    dd(kRseqSignature);
-    L(abort_);
-    L(slow_);
-    if (keeps_flags_) restore_flags();
-    restore();
   }
 
   // Only a call that is somebody's tail call can have a trampoline as its caller.
@@ -300,7 +354,7 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
     fs();
     cmp(eax, fs_dword(pb_rseq_offset + 4));
     jne(slow_, T_NEAR);
-    mov_value(r10, Fixup::Value::kRings);
+    load_rings();
     mov(r10, ptr[r10]);
     shl(rax, 7);
     add(rax, ptr[r10 + offsetof(RingSet, controls)]);
@@ -344,6 +398,7 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
   // r9 = the event in the sub-buffer; r11 is free; rcx, rdx, r9, r10, r11, rax are saved on the
   // stack.
   void store_head() {
+    if (code_.at_return) return store_return_head();
     mov(dword[r9 + kData], kAnyId);  // common_type; flags and preempt count are 0
     fixups_.values.push_back({Fixup::Value::kId, getSize() - 4});
     fs();
@@ -357,6 +412,19 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
     }
     mov_value(r11, Fixup::Value::kIp);
     mov(ptr[r9 + ip], r11);
+  }
+
+  void store_return_head() {
+    mov_slot_event(r11, offsetof(SiteEvent, event));
+    movzx(r11d, word[r11 + offsetof(EventProgram, id)]);
+    mov(ptr[r9 + kData], r11d);
+    fs();
+    mov(r11d, fs_dword(tid_));
+    mov(ptr[r9 + kData + 4], r11d);
+    mov_slot_event(r11, offsetof(SiteEvent, ip));
+    mov(ptr[r9 + kData + 8], r11);
+    mov(r11, ptr[r8 + offsetof(ReturnSlot, return_address)]);
+    mov(ptr[r9 + kData + 16], r11);
   }
 
   // Bytes of the record that no field covers (alignment, the tail) must not show what the ring held
@@ -376,7 +444,9 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
         end = insn.offset + insn.size;
         store_register(reg, add_value, insn.size, kData + int(insn.offset));
       } else {
-        reg = insn.op == FetchOp::kArg ? kArguments[insn.index] : insn.index;
+        reg = insn.op != FetchOp::kArg ? insn.index
+              : code_.at_return        ? kSlotArgument + insn.index
+                                       : kArguments[insn.index];
         add_value = 0;
       }
     }
@@ -390,11 +460,15 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
   Xbyak::Reg64 load_register(int reg) {
     static constexpr struct {
       int reg, slot;
-    } kSaved[] = {{0, kSavedRax}, {1, kSavedRcx},  {2, kSavedRdx},
-                  {9, kSavedR9},  {10, kSavedR10}, {11, kSavedR11}};
+    } kSaved[] = {{0, kSavedRax},  {1, kSavedRcx},  {2, kSavedRdx}, {9, kSavedR9},
+                  {10, kSavedR10}, {11, kSavedR11}, {8, kSavedR8}};
+    if (reg >= kSlotArgument) {
+      mov(r11, ptr[r8 + offsetof(ReturnSlot, arg) + 8 * size_t(reg - kSlotArgument)]);
+      return r11;
+    }
     for (const auto& saved : kSaved) {
-      if (saved.reg != reg) continue;
-      mov(r11, ptr[rsp + saved.slot]);
+      if (saved.reg != reg || (reg == 8 && !code_.at_return)) continue;
+      mov(r11, ptr[place(saved.slot)]);
       return r11;
     }
     if (reg != Xbyak::Operand::RSP) return Xbyak::Reg64(reg);
@@ -406,10 +480,10 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
     Xbyak::Reg64 value = load_register(reg);
     if (add_value) {
       if (value != r11) mov(r11, value);
-      mov(qword[rsp + kScratch], rcx);  // publish, needed below
+      mov(qword[place(kScratch)], rcx);  // publish, needed below
       mov(rcx, add_value);
       add(r11, rcx);
-      mov(rcx, qword[rsp + kScratch]);
+      mov(rcx, qword[place(kScratch)]);
       value = r11;
     }
     const auto at = r9 + offset;
@@ -426,42 +500,42 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
   }
 
   void save() {
-    mov(ptr[rsp + kSavedRax], rax);
-    mov(ptr[rsp + kSavedRcx], rcx);
-    mov(ptr[rsp + kSavedRdx], rdx);
-    mov(ptr[rsp + kSavedR9], r9);
-    mov(ptr[rsp + kSavedR10], r10);
-    mov(ptr[rsp + kSavedR11], r11);
+    mov(ptr[place(kSavedRax)], rax);
+    mov(ptr[place(kSavedRcx)], rcx);
+    mov(ptr[place(kSavedRdx)], rdx);
+    mov(ptr[place(kSavedR9)], r9);
+    mov(ptr[place(kSavedR10)], r10);
+    mov(ptr[place(kSavedR11)], r11);
   }
   void restore() {
-    mov(rax, ptr[rsp + kSavedRax]);
-    mov(rcx, ptr[rsp + kSavedRcx]);
-    mov(rdx, ptr[rsp + kSavedRdx]);
-    mov(r9, ptr[rsp + kSavedR9]);
-    mov(r10, ptr[rsp + kSavedR10]);
-    mov(r11, ptr[rsp + kSavedR11]);
+    mov(rax, ptr[place(kSavedRax)]);
+    mov(rcx, ptr[place(kSavedRcx)]);
+    mov(rdx, ptr[place(kSavedRdx)]);
+    mov(r9, ptr[place(kSavedR9)]);
+    mov(r10, ptr[place(kSavedR10)]);
+    mov(r11, ptr[place(kSavedR11)]);
   }
   // popf costs as much as all the rest; rax is spent instead. DF and AC stay as they are.
   void save_flags() {
     pushfq();
-    pop(qword[rsp + kSavedFlags]);  // the address is computed behind the pop; kSavedRax is spent
+    pop(qword[place(kSavedFlags)]);  // the address is computed behind the pop; kSavedRax is spent
   }
   void restore_flags() {
-    mov(al, byte[rsp + kSavedFlags + 1]);
-    and_(al, 8);                       // OF
-    mov(ah, byte[rsp + kSavedFlags]);  // SF ZF AF PF CF
-    add(al, 0x78);                     // overflows if OF was set
+    mov(al, byte[place(kSavedFlags + 1)]);
+    and_(al, 8);                        // OF
+    mov(ah, byte[place(kSavedFlags)]);  // SF ZF AF PF CF
+    add(al, 0x78);                      // overflows if OF was set
     sahf();
   }
   // Our unaligned stores would be faults.
   void check_alignment_flag() {
-    test(dword[rsp + kSavedFlags], kAlignmentCheck);
+    test(dword[place(kSavedFlags)], kAlignmentCheck);
     jnz(slow_, T_NEAR);
   }
 
   // Beside the code, never written again. struct rseq_cs: version, flags, start, length, abort.
   void emit_data() {
-    if (!only_hooks_) emit_room(entry_room_);
+    if (!only_hooks_ && !code_.at_return) emit_room(entry_room_);
     if (code_.hooks_return) emit_room(hook_room_);
     if (code_.fast) emit_cs(cs_);
     if (counts_) emit_cs(count_cs_);
@@ -487,12 +561,13 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
   const ProbeCode& code_;
   const int64_t tid_;  // of ProbeThread.fast_tid, from the thread pointer
   const int step_;     // from our stack pointer to the program's
+  const int below_;    // how much of the stack below it is in use
   const bool keeps_flags_, counts_, only_hooks_;
   Fixups fixups_;
   size_t entry_call_ = 0, hook_call_ = 0;
   Xbyak::Label start_, committed_, abort_, slow_, slow_call_, leave_, done_, end_, entry_room_,
-      hook_room_, cs_, count_, count_start_, counted_, count_abort_, count_locked_, count_cs_,
-      rejected_;
+      hook_room_, done_room_, general_room_, cs_, count_, count_start_, counted_, count_abort_,
+      count_locked_, count_cs_, rejected_;
 };
 
 // Code of one shape: what is left when site, function and event id are taken out. Fifty thousand
@@ -533,7 +608,8 @@ std::string template_key(const ProbeCode& code) {
   };
   const bool kind[] = {
       code.uses_xmm,     code.flags_live,      code.inside,   code.fast,
-      code.hooks_return, code.site_has_events, code.filtered, code.event.counts != nullptr};
+      code.hooks_return, code.site_has_events, code.filtered, code.event.counts != nullptr,
+      code.at_return};
   add(kind, sizeof kind);
   if (code.filtered) add_tests(code.event, &key);
   if (!code.fast && !code.filtered) return key;
@@ -577,7 +653,6 @@ bool is_simple(const SiteEvent& event) {
 }
 
 bool is_scalar(const FetchProgram& fetch) {
-  if (fetch.head != RecordHead::kFunction && fetch.head != RecordHead::kProbe) return false;
   if (!fetch.scalar_only || record_size(fetch) > kMaxFastRecord) return false;
   int fields = 0;
   for (int i = 0; i < fetch.nr_insns; i++) {
@@ -608,12 +683,20 @@ uint64_t value_of(const ProbeCode& code, Fixup::Value value) {
 
 bool has_fast_path(const SiteEvent& event) {
   if (!is_simple(event) || !is_scalar(*event.fetch)) return false;
+  const RecordHead head = event.fetch->head;
+  if (head != RecordHead::kFunction && head != RecordHead::kProbe) return false;
   return !event.event->filter || can_be_tested(event);
 }
 
 bool has_register_filter(const SiteEvent& event) {
   return event.fetch && !event.event->from_record && can_be_tested(event) &&
          (!event.counts || pb_rseq_offset);
+}
+
+bool has_fast_return(const SiteEvent& event) {
+  if (!is_simple(event) || !is_scalar(*event.fetch) || event.event->filter) return false;
+  if (event.fetch->head != RecordHead::kReturn) return false;
+  return !event.counts || !event.counts->max_active;
 }
 
 ProbeCode probe_code(const CallSite* site, const SiteProgram* program,

@@ -27,6 +27,8 @@ struct ProbeCode {
                       // red zone, keeps every register and the flags
   bool hooks_return;  // site->return_program is there
   bool site_has_events;  // site->program is there
+  bool at_return;        // not of a place: what return_entry goes on with (return_hook.S). It reads
+                         // the event from the slot's program, so that it is only its shape's
   bool operator==(const ProbeCode&) const = default;
 };
 
@@ -42,6 +44,13 @@ size_t emit_probe(const ProbeCode& code, uint8_t* out, size_t capacity, uint64_t
 // small, every field is a register, every thread's events are wanted, a filter can be tested on the
 // registers).
 bool has_fast_path(const SiteEvent& event);
+
+// The same for a return: nothing limits it, and it has no filter.
+bool has_fast_return(const SiteEvent& event);
+
+// Of a return program, for SiteProgram.return_code: the code for its only event; 0 if it cannot
+// have any, or there is no room. The same for all that have the same fields, and never taken back.
+uint32_t return_code(const SiteProgram& program);
 
 // True when the event has a filter that the code can test on the registers at the place, so that a
 // hit that does not match costs next to nothing, whatever the event's other fields are.

@@ -180,7 +180,7 @@
 	entry probe_entry_flags, probe_hit, 0, 1
 	entry probe_entry_xmm, probe_hit, 8, 0
 	entry probe_entry_xmm_flags, probe_hit, 8, 1
-	entry probe_entry_hook, probe_hook, 0, 0
+	entry probe_entry_hook_general, probe_hook, 0, 0	/* probe_entry_hook: return_hook.S */
 	entry probe_entry_hook_flags, probe_hook, 0, 1
 	entry_all probe_entry_all, 0
 	entry_all probe_entry_all_xmm, 16

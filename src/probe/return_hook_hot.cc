@@ -31,6 +31,16 @@ __attribute__((visibility("hidden"))) bool return_load(const uint64_t* address, 
 extern const uint8_t pb_return_load[] __attribute__((visibility("hidden")));
 extern const uint8_t pb_return_load_failed[] __attribute__((visibility("hidden")));
 uint64_t pb_return_address[kReturnSlots];
+extern ReturnSlot pb_return_slots[kReturnSlots] __attribute__((visibility("hidden")));
+ReturnSlot pb_return_slots[kReturnSlots];
+
+struct ReturnThread {
+  uint64_t spare;  // 1 + index of the slot that this thread keeps; 0: none
+  uint32_t next;   // where it looks for a free slot
+  uint32_t known;
+};
+__thread ReturnThread pb_return_thread
+    __attribute__((tls_model("initial-exec"), visibility("hidden"))) = {};
 }
 
 namespace {
@@ -47,22 +57,20 @@ constexpr uint32_t kMaxLimitedEvent = 63;  // events from this one on share the 
 static_assert(sizeof(ReturnFrame) == 448 && sizeof(ReturnSlot) == 128);
 static_assert(offsetof(FetchRegisters, xmm) == 144 && offsetof(FetchRegisters, arg) == 400);
 static_assert(kReturnSlots == 32768 && kReturnTrampolineSize == 16);
+static_assert(offsetof(ReturnSlot, return_address) == 8 && offsetof(ReturnSlot, program) == 16);
+static_assert(offsetof(ReturnSlot, wanted) == 24 && offsetof(ReturnSlot, chain_length) == 36);
+static_assert(offsetof(ReturnSlot, limited) == 38 && offsetof(ReturnSlot, arg) == 40);
+static_assert(offsetof(ReturnThread, next) == 8 && offsetof(SiteProgram, return_code) == 12);
+static_assert(offsetof(CallSite, return_program) == 8 && offsetof(ProbeThread, in_agent) == 8);
+static_assert(kReturnCodeSize == 65536 && kOwned == 1 && kSpare == 4);
 
-ReturnSlot g_slots[kReturnSlots];
 uint32_t g_next_start;                  // where the next new thread begins
 uint32_t g_hand;                        // where the next sweep begins
 uint64_t g_limited[kReturnSlots / 64];  // bit: the slot hooks a call under a limit
 uint32_t g_used_end;                    // no slot from here on was ever used
 uint64_t g_reclaimed, g_no_slot;
 
-struct ReturnThread {
-  uint64_t spare;  // 1 + index of the slot that this thread keeps; 0: none
-  uint32_t next;   // where it looks for a free slot
-  uint32_t known;
-};
-__thread ReturnThread t_slots __attribute__((tls_model("initial-exec"))) = {};
-
-uint32_t index_of(const ReturnSlot* slot) { return uint32_t(slot - g_slots); }
+uint32_t index_of(const ReturnSlot* slot) { return uint32_t(slot - pb_return_slots); }
 
 uint64_t trampoline_of(const ReturnSlot* slot) {
   return reinterpret_cast<uint64_t>(pb_return_trampolines) +
@@ -127,8 +135,8 @@ bool is_dead(const ReturnSlot* slot, uint64_t state) {
   // later slot is free.
   if (state & kChained) {
     const uint32_t by = __atomic_load_n(&slot->chained_by, __ATOMIC_ACQUIRE);
-    if (__atomic_load_n(&g_slots[by].state, __ATOMIC_ACQUIRE) != kFree &&
-        __atomic_load_n(&g_slots[by].return_address, __ATOMIC_ACQUIRE) == trampoline)
+    if (__atomic_load_n(&pb_return_slots[by].state, __ATOMIC_ACQUIRE) != kFree &&
+        __atomic_load_n(&pb_return_slots[by].return_address, __ATOMIC_ACQUIRE) == trampoline)
       return false;
   }
   return !holds(word, trampoline);
@@ -149,7 +157,7 @@ bool claim_dead(ReturnSlot* slot, uint64_t state) {
 ReturnSlot* sweep(uint32_t count) {
   const uint32_t at = __atomic_fetch_add(&g_hand, count, __ATOMIC_RELAXED);
   for (uint32_t i = 0; i < count; i++) {
-    ReturnSlot* slot = &g_slots[(at + i) % kReturnSlots];
+    ReturnSlot* slot = &pb_return_slots[(at + i) % kReturnSlots];
     const uint64_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
     if (state == kFree ? locked_exchange(&slot->state, kFree, kOwned) : claim_dead(slot, state))
       return slot;
@@ -167,7 +175,8 @@ void free_if_dead(ReturnSlot* slot) {
 void free_dead_limited() {
   for (uint32_t i = 0; i < kReturnSlots / 64; i++) {
     uint64_t bits = __atomic_load_n(&g_limited[i], __ATOMIC_RELAXED);
-    for (; bits; bits &= bits - 1) free_if_dead(&g_slots[i * 64 + uint32_t(__builtin_ctzll(bits))]);
+    for (; bits; bits &= bits - 1)
+      free_if_dead(&pb_return_slots[i * 64 + uint32_t(__builtin_ctzll(bits))]);
   }
 }
 
@@ -196,7 +205,7 @@ __attribute__((noinline)) ReturnSlot* claim_slot(ReturnThread* thread) {
   }
   ReturnSlot* slot = nullptr;
   for (uint32_t i = 0; i < kNearby && !slot; i++) {
-    ReturnSlot* near = &g_slots[(thread->next + i) % kReturnSlots];
+    ReturnSlot* near = &pb_return_slots[(thread->next + i) % kReturnSlots];
     if (__atomic_load_n(&near->state, __ATOMIC_RELAXED) == kFree &&
         locked_exchange(&near->state, kFree, kOwned))
       slot = near;
@@ -209,10 +218,10 @@ __attribute__((noinline)) ReturnSlot* claim_slot(ReturnThread* thread) {
 }
 
 inline ReturnSlot* take_slot() {
-  ReturnThread* thread = &t_slots;
+  ReturnThread* thread = &pb_return_thread;
   const uint64_t spare = thread->spare;
   if (__builtin_expect(spare != 0, 1)) {
-    ReturnSlot* slot = &g_slots[spare - 1];
+    ReturnSlot* slot = &pb_return_slots[spare - 1];
     // The state first: while `spare` names it, nobody takes it for dead.
     if (local_exchange(&slot->state, reinterpret_cast<uint64_t>(&thread->spare) | kSpare, kOwned)) {
       __atomic_store_n(&thread->spare, 0, __ATOMIC_RELEASE);
@@ -225,7 +234,7 @@ inline ReturnSlot* take_slot() {
 // The slot is owned. What a handler put into `spare` between the look and the store is dead then,
 // and found.
 inline void give_slot(ReturnSlot* slot) {
-  ReturnThread* thread = &t_slots;
+  ReturnThread* thread = &pb_return_thread;
   if (thread->spare == 0) {
     __atomic_store_n(&thread->spare, uint64_t{index_of(slot)} + 1, __ATOMIC_RELEASE);
     __atomic_store_n(&slot->state, reinterpret_cast<uint64_t>(&thread->spare) | kSpare,
@@ -283,8 +292,9 @@ inline Wanted enter_limits(const SiteProgram* program) {
 
 // The slot that hooks the word already, for a tail call; null if it does not, or the chain is full.
 ReturnSlot* slot_before(uint64_t address, const uint64_t* word) {
-  ReturnSlot* slot = &g_slots[(address - reinterpret_cast<uint64_t>(pb_return_trampolines)) /
-                              kReturnTrampolineSize];
+  ReturnSlot* slot =
+      &pb_return_slots[(address - reinterpret_cast<uint64_t>(pb_return_trampolines)) /
+                       kReturnTrampolineSize];
   const uint64_t state = __atomic_load_n(&slot->state, __ATOMIC_RELAXED);
   if ((state & ~kTagMask) != reinterpret_cast<uint64_t>(word)) return nullptr;
   if (state & (kOwned | kSpare)) return nullptr;
@@ -336,7 +346,7 @@ extern "C" void return_hook(const CallSite*, const SiteProgram* program, uint64_
 }
 
 extern "C" void return_hit(ReturnFrame* frame, uint32_t index) {
-  ReturnSlot* slot = &g_slots[index];
+  ReturnSlot* slot = &pb_return_slots[index];
   auto* word = reinterpret_cast<uint64_t*>(frame->registers.reg[4]) - 1;
   const uint64_t state = __atomic_load_n(&slot->state, __ATOMIC_RELAXED);
   const uint64_t go_on = slot->return_address;
@@ -369,7 +379,7 @@ extern "C" uint64_t return_fault_fixup(uint64_t ip) {
 ReturnHookCounts return_hook_counts() {
   ReturnHookCounts counts = {};
   for (uint32_t i = 0; i < __atomic_load_n(&g_used_end, __ATOMIC_RELAXED); i++) {
-    const uint64_t state = __atomic_load_n(&g_slots[i].state, __ATOMIC_RELAXED);
+    const uint64_t state = __atomic_load_n(&pb_return_slots[i].state, __ATOMIC_RELAXED);
     counts.in_use += state != kFree && !(state & kSpare);
   }
   counts.reclaimed = __atomic_load_n(&g_reclaimed, __ATOMIC_RELAXED);
