@@ -250,8 +250,9 @@ pb_return_code:
 	.cfi_endproc
 	.size pb_return_code, . - pb_return_code
 
-/* From a stub, as into probe_entry.S: rax is the CallSite. Hooks the return of the usual call by itself: the thread keeps a slot, the
- * program has return code (so that one event wants it, and nothing limits it), no tail call. */
+/* From a stub, as into probe_entry.S: rax is the CallSite. Hooks the return of the usual call by
+ * itself: the thread keeps a slot, the program has return code (so that one event wants it, and
+ * nothing limits it), no tail call. */
 	.globl probe_entry_hook
 	.hidden probe_entry_hook
 	.type probe_entry_hook, @function

@@ -4,15 +4,19 @@
 // the entry, so that nothing has to be patched.
 #include "probe/return_hook.h"
 
+#include <dlfcn.h>
 #include <execinfo.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -22,8 +26,10 @@
 #include <vector>
 
 #include "probe/hit_counter.h"
+#include "probe/probe_compile.h"
 #include "ring_buffer/ring_buffer.h"
 #include "ring_buffer/ring_reader.h"
+#include "ring_buffer/ring_write_hot.h"
 
 namespace patchbay {
 namespace {
@@ -34,12 +40,15 @@ std::unique_ptr<T, decltype(&std::free)> make_flexible(size_t extra) {
 }
 
 const SiteProgram* g_program;
-const CallSite g_site{};
+extern "C" {
+CallSite return_hook_test_site;
+uint8_t return_hook_test_quick;  // by probe_entry_hook, as stubs do
+}
 
 extern "C" __attribute__((used)) void return_hook_test_entry(uint64_t* word, const uint64_t* args) {
   FetchRegisters registers;
   std::memcpy(registers.arg, args, sizeof registers.arg);
-  return_hook(&g_site, g_program, word, &registers);
+  return_hook(&return_hook_test_site, g_program, word, &registers);
 }
 
 // name: hooks its return, then is real_name.
@@ -47,11 +56,16 @@ extern "C" __attribute__((used)) void return_hook_test_entry(uint64_t* word, con
   __asm__(".text\n.globl hooked_" #name "\n.type hooked_" #name ", @function\nhooked_" #name \
           ":\n"                                                                              \
           ".cfi_startproc\n"                                                                 \
+          "cmpb $0, return_hook_test_quick(%rip)\njne 1f\n"                                  \
           "push %r9\npush %r8\npush %rcx\npush %rdx\npush %rsi\npush %rdi\npush %rax\n"      \
           ".cfi_adjust_cfa_offset 56\n"                                                      \
           "lea 56(%rsp), %rdi\nlea 8(%rsp), %rsi\ncall return_hook_test_entry\n"             \
           "pop %rax\npop %rdi\npop %rsi\npop %rdx\npop %rcx\npop %r8\npop %r9\n"             \
           ".cfi_adjust_cfa_offset -56\n"                                                     \
+          "jmp real_" #name                                                                  \
+          "\n1: push %rax\n.cfi_adjust_cfa_offset 8\n"                                       \
+          "lea return_hook_test_site(%rip), %rax\ncall probe_entry_hook\npop %rax\n"         \
+          ".cfi_adjust_cfa_offset -8\n"                                                      \
           "jmp real_" #name "\n.cfi_endproc\n.size hooked_" #name ", . - hooked_" #name "\n");
 
 HOOKED(add)
@@ -67,6 +81,7 @@ HOOKED(waits)
 HOOKED(yields)
 HOOKED(trace)
 HOOKED(flags)
+HOOKED(registers)
 
 #define REAL extern "C" __attribute__((noinline, used))
 extern "C" {
@@ -83,6 +98,7 @@ void hooked_waits();
 int hooked_yields(int value);
 std::vector<void*>* hooked_trace(int depth);
 uint64_t hooked_flags();
+uint64_t hooked_registers();
 }
 
 REAL uint64_t real_add(uint64_t a, uint64_t b) { return a + b; }
@@ -165,39 +181,109 @@ real_flags:
   mov $8, %r11d
   ret
 .size real_flags, . - real_flags
+.globl real_registers
+.type real_registers, @function
+real_registers:
+  mov $0x80, %eax
+  mov $1, %ecx
+  mov $2, %edx
+  mov $3, %esi
+  mov $4, %edi
+  mov $5, %r8d
+  mov $6, %r9d
+  mov $7, %r10d
+  mov $8, %r11d
+  ret
+.size real_registers, . - real_registers
 )");
 
-class ReturnHook : public ::testing::Test {
+const void* main_object() {
+  Dl_info info{};
+  ::dladdr(reinterpret_cast<void*>(&hooked_registers), &info);
+  return info.dli_fbase;
+}
+
+// false: by return_hook() and return_hit(); true: the code for one event at both ends.
+class ReturnHook : public ::testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
+    auto* offset = static_cast<const ptrdiff_t*>(::dlsym(RTLD_DEFAULT, "__rseq_offset"));
+    auto* size = static_cast<const unsigned*>(::dlsym(RTLD_DEFAULT, "__rseq_size"));
+    if (GetParam() && (!offset || !size || !*size)) GTEST_SKIP() << "no rseq: no fast returns";
+    if (GetParam()) pb_rseq_offset = *offset;
+    make_buffer();
+    if (GetParam() && buffer_->header()->clock != abi::kClockTsc) GTEST_SKIP() << "no fast returns";
     counts_ = new ProbeCounts{new_hit_counter(), 0, 0, 0};
-    fetch_ = make_flexible<FetchProgram>(2 * sizeof(FetchInsn));
-    fetch_->fixed_size = fetch_->max_size = 24;
-    fetch_->head = RecordHead::kReturn;
-    event_.rings = RingBuffer::dead_rings();
-    event_.fetch = fetch_.get();
-    event_.id = 600;
-    event_.max_size = 24;
+    event_ = new EventProgram{};
+    event_->rings = buffer_->rings();
+    event_->id = 600;
     program_ = make_flexible<SiteProgram>(sizeof(SiteEvent)).release();
     program_->nr_events = 1;
     program_->max_record = 64;
-    program_->event[0] = {&event_, fetch_.get(), 0x4711, counts_};
-    g_program = program_;
+    set_fields({{FetchOp::kReg, 0, 0, 0, 0, 0}, {FetchOp::kStore, 0, 8, 0, 24, 0}}, 32);
+    g_program = return_hook_test_site.return_program = program_;
+    return_hook_test_quick = GetParam();
     before_ = return_hook_counts();
     g_destroyed = 0;
   }
+  void TearDown() override {
+    pb_rseq_offset = 0;
+    return_hook_test_quick = 0;
+    if (event_) event_->rings = RingBuffer::dead_rings();
+    if (buffer_) (*buffer_).remove_file();
+    ::rmdir(directory_.c_str());
+  }
+  void make_buffer() {
+    char name[] = "/tmp/return_hook_test.XXXXXX";
+    ASSERT_NE(::mkdtemp(name), nullptr);
+    directory_ = name;
+    RingBufferOptions options;
+    options.path = directory_ + "/buffer";
+    options.nr_cpus = uint32_t(::sysconf(_SC_NPROCESSORS_CONF));
+    auto buffer = RingBuffer::create(options);
+    ASSERT_TRUE(buffer.ok());
+    buffer_ = std::move(*buffer);
+    ASSERT_TRUE(buffer_->enable().ok());
+  }
+  void set_fields(const std::vector<FetchInsn>& insns, uint32_t size) {
+    FetchProgram* fetch = make_flexible<FetchProgram>(insns.size() * sizeof(FetchInsn)).release();
+    *fetch = {size, size, uint16_t(insns.size()), 0, 1, 1, 0, RecordHead::kReturn, 0};
+    std::copy(insns.begin(), insns.end(), fetch->insn);
+    event_->fetch = fetch;
+    event_->max_size = size;
+    program_->event[0] = {event_, fetch, 0x4711, counts_};
+    choose_code();
+    EXPECT_EQ(program_->return_code != 0, GetParam());
+  }
+  void choose_code() { program_->return_code = return_code(*program_); }
   uint64_t hits() const { return read_hit_counter(counts_->hits); }
   uint64_t in_use() const { return return_hook_counts().in_use; }
+  std::vector<std::vector<uint64_t>> records() {
+    std::vector<std::vector<uint64_t>> found;
+    RingReader reader(buffer_.get(), true);
+    PageImage page;
+    for (uint32_t ring = 0; ring < reader.nr_rings(); ring++)
+      while (reader.next_page(ring, true, &page)) {
+        EventIterator events(page.bytes, page.used);
+        for (EventView event; events.next(&event);) {
+          found.emplace_back(event.record.size() / 8);
+          std::memcpy(found.back().data(), event.record.data(), event.record.size() / 8 * 8);
+        }
+      }
+    return found;
+  }
 
   // Abandoned slots name these for as long as the process lives.
   ProbeCounts* counts_ = nullptr;
   SiteProgram* program_ = nullptr;
-  std::unique_ptr<FetchProgram, decltype(&std::free)> fetch_{nullptr, &std::free};
-  EventProgram event_{};
+  EventProgram* event_ = nullptr;
+  std::unique_ptr<RingBuffer> buffer_;
+  std::string directory_;
   ReturnHookCounts before_{};
 };
+INSTANTIATE_TEST_SUITE_P(Ways, ReturnHook, ::testing::Bool());
 
-TEST_F(ReturnHook, ReturnsGoOnAndAreCounted) {
+TEST_P(ReturnHook, ReturnsGoOnAndAreCounted) {
   EXPECT_EQ(hooked_add(40, 2), 42u);
   EXPECT_EQ(hooked_recurse(10000), 10000);
   EXPECT_EQ(hits(), 10002u);
@@ -205,7 +291,7 @@ TEST_F(ReturnHook, ReturnsGoOnAndAreCounted) {
   EXPECT_EQ(in_use(), before_.in_use);
 }
 
-TEST_F(ReturnHook, MoreThanThereAreSlotsIsMissed) {
+TEST_P(ReturnHook, MoreThanThereAreSlotsIsMissed) {
   EXPECT_EQ(hooked_recurse(40000), 40000);
   EXPECT_EQ(hits() + counts_->missed, 40001u);
   EXPECT_GT(counts_->missed, 0u);
@@ -213,7 +299,7 @@ TEST_F(ReturnHook, MoreThanThereAreSlotsIsMissed) {
   EXPECT_GT(return_hook_counts().no_slot, before_.no_slot);
 }
 
-TEST_F(ReturnHook, ExceptionsPassAndAreCaught) {
+TEST_P(ReturnHook, ExceptionsPassAndAreCaught) {
   for (int i = 0; i < 1000; i++) {
     EXPECT_EQ(hooked_catches(0), 7);
     EXPECT_THROW(hooked_catches(1), std::runtime_error);
@@ -224,7 +310,7 @@ TEST_F(ReturnHook, ExceptionsPassAndAreCaught) {
   EXPECT_EQ(hits(), 1000u);  // the calls of catches(0); the others never returned
 }
 
-TEST_F(ReturnHook, ATailCallReturnsForBothAndUnwindersSeeTheCaller) {
+TEST_P(ReturnHook, ATailCallReturnsForBothAndUnwindersSeeTheCaller) {
   EXPECT_EQ(hooked_first(1), 6);
   const uint64_t first = hits();
   EXPECT_EQ(first, 3u);
@@ -236,7 +322,7 @@ TEST_F(ReturnHook, ATailCallReturnsForBothAndUnwindersSeeTheCaller) {
   EXPECT_GT(g_frames.size(), size_t(trampolines) + 5);  // up to main
 }
 
-TEST_F(ReturnHook, LongjmpOverManyFramesLeaksNothing) {
+TEST_P(ReturnHook, LongjmpOverManyFramesLeaksNothing) {
   for (int i = 0; i < 5000; i++) jump_over(101);
   EXPECT_EQ(hits(), 0u);
   EXPECT_EQ(counts_->missed, 0u);
@@ -245,8 +331,9 @@ TEST_F(ReturnHook, LongjmpOverManyFramesLeaksNothing) {
   EXPECT_EQ(hits(), 10001u);
 }
 
-TEST_F(ReturnHook, ALimitIsKeptAndForgetsDeadCalls) {
+TEST_P(ReturnHook, ALimitIsKeptAndForgetsDeadCalls) {
   counts_->max_active = 5;
+  choose_code();
   hooked_recurse(9);
   EXPECT_EQ(hits(), 5u);
   EXPECT_EQ(counts_->missed, 5u);
@@ -268,7 +355,7 @@ void* run_waits(void*) {
   hooked_waits();
   return nullptr;
 }
-TEST_F(ReturnHook, ThreadsEndInsideOfHookedFunctions) {
+TEST_P(ReturnHook, ThreadsEndInsideOfHookedFunctions) {
   pthread_t thread;
   void* result;
   ASSERT_EQ(::pthread_create(&thread, nullptr, run_leaves, nullptr), 0);
@@ -282,7 +369,7 @@ TEST_F(ReturnHook, ThreadsEndInsideOfHookedFunctions) {
   EXPECT_EQ(g_destroyed, 2);
 }
 
-TEST_F(ReturnHook, AnotherThreadMayFinishAFibersCall) {
+TEST_P(ReturnHook, AnotherThreadMayFinishAFibersCall) {
   static int result;
   result = 0;
   static char stack[64 * 1024];
@@ -300,7 +387,7 @@ TEST_F(ReturnHook, AnotherThreadMayFinishAFibersCall) {
   EXPECT_EQ(in_use(), before_.in_use);
 }
 
-TEST_F(ReturnHook, AForkedChildReturnsFromItsCopy) {
+TEST_P(ReturnHook, AForkedChildReturnsFromItsCopy) {
   const pid_t pid = ::fork();
   if (pid == 0) ::_exit(hooked_add(40, 2) == 42 && hooked_recurse(100) == 100 ? 3 : 4);
   int status = 0;
@@ -308,7 +395,7 @@ TEST_F(ReturnHook, AForkedChildReturnsFromItsCopy) {
   EXPECT_EQ(WEXITSTATUS(status), 3);
 }
 
-TEST_F(ReturnHook, ManyThreadsAtOnce) {
+TEST_P(ReturnHook, ManyThreadsAtOnce) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 16; i++)
     threads.emplace_back([i] {
@@ -325,7 +412,7 @@ TEST_F(ReturnHook, ManyThreadsAtOnce) {
 }
 
 // Threads that are gone leave no slots behind, though each of them keeps one for itself.
-TEST_F(ReturnHook, ManyThreadsInTurn) {
+TEST_P(ReturnHook, ManyThreadsInTurn) {
   const int kThreads = 2000;
   for (int i = 0; i < kThreads; i++) std::thread([] { hooked_add(1, 2); }).join();
   EXPECT_EQ(hits(), uint64_t{kThreads});
@@ -333,7 +420,7 @@ TEST_F(ReturnHook, ManyThreadsInTurn) {
   EXPECT_LE(in_use(), before_.in_use);
 }
 
-TEST_F(ReturnHook, UnwindersSeeEveryRealFrame) {
+TEST_P(ReturnHook, UnwindersSeeEveryRealFrame) {
   std::unique_ptr<std::vector<void*>> hooked(hooked_trace(5));
   g_program = nullptr;
   size_t real = 0;
@@ -344,7 +431,7 @@ TEST_F(ReturnHook, UnwindersSeeEveryRealFrame) {
   EXPECT_EQ(hooked->back(), plain->back());
 }
 
-TEST_F(ReturnHook, FlagsAndRegistersArriveAsTheyLeft) {
+TEST_P(ReturnHook, FlagsAndRegistersArriveAsTheyLeft) {
   uint64_t flags = 0, sum = 0;
   __asm__ volatile(
       "call hooked_flags\n"
@@ -360,45 +447,90 @@ TEST_F(ReturnHook, FlagsAndRegistersArriveAsTheyLeft) {
   EXPECT_EQ(hits(), 1u);
 }
 
-TEST_F(ReturnHook, RecordsCarryTheFunctionTheCallerAndTheResult) {
-  char name[] = "/tmp/return_hook_test.XXXXXX";
-  ASSERT_NE(::mkdtemp(name), nullptr);
-  RingBufferOptions options;
-  options.path = std::string(name) + "/buffer";
-  options.nr_cpus = uint32_t(::sysconf(_SC_NPROCESSORS_CONF));
-  auto buffer = RingBuffer::create(options);
-  ASSERT_TRUE(buffer.ok());
-  ASSERT_TRUE((*buffer)->enable().ok());
-  fetch_ = make_flexible<FetchProgram>(4 * sizeof(FetchInsn));
-  *fetch_ = {40, 40, 4, 0, 1, 0, 0, RecordHead::kReturn, 0};
-  fetch_->insn[0] = {FetchOp::kReg, 0, 0, 0, 0, 0};
-  fetch_->insn[1] = {FetchOp::kStore, 0, 8, 0, 24, 0};
-  fetch_->insn[2] = {FetchOp::kArg, 1, 0, 0, 0, 0};
-  fetch_->insn[3] = {FetchOp::kStore, 0, 8, 0, 32, 0};
-  event_.fetch = program_->event[0].fetch = fetch_.get();
-  event_.max_size = 40;
-  event_.rings = (*buffer)->rings();
+TEST_P(ReturnHook, RecordsCarryTheFunctionTheCallerAndTheResult) {
+  set_fields({{FetchOp::kReg, 0, 0, 0, 0, 0},
+              {FetchOp::kStore, 0, 8, 0, 24, 0},
+              {FetchOp::kArg, 1, 0, 0, 0, 0},
+              {FetchOp::kAdd, 0, 0, 0, 0, 5},
+              {FetchOp::kStore, 0, 8, 0, 32, 0}},
+             40);
+  hooked_add(40, 2);  // a thread's first is the general way's
+  records();
   hooked_add(40, 2);
-  event_.rings = RingBuffer::dead_rings();
-  RingReader reader(buffer->get(), true);
-  PageImage page;
-  std::vector<uint64_t> words;
-  for (uint32_t ring = 0; ring < reader.nr_rings(); ring++)
-    while (reader.next_page(ring, true, &page)) {
-      EventIterator events(page.bytes, page.used);
-      for (EventView event; events.next(&event);) {
-        words.resize(event.record.size() / 8);
-        std::memcpy(words.data(), event.record.data(), words.size() * 8);
-      }
-    }
-  (*buffer)->remove_file();
-  ::rmdir(name);
+  const auto found = records();
+  ASSERT_EQ(found.size(), 1u);
+  const std::vector<uint64_t>& words = found[0];
   ASSERT_EQ(words.size(), 5u);
-  EXPECT_EQ(words[0] & 0xffff, 600u);
+  EXPECT_EQ(words[0], uint64_t(::gettid()) << 32 | 600);
   EXPECT_EQ(words[1], 0x4711u);
   EXPECT_FALSE(is_return_trampoline(words[2]));
+  Dl_info info{};
+  ::dladdr(reinterpret_cast<void*>(words[2]), &info);
+  EXPECT_EQ(info.dli_fbase, main_object());
   EXPECT_EQ(words[3], 42u);
-  EXPECT_EQ(words[4], 2u);
+  EXPECT_EQ(words[4], 7u);
+}
+
+// Every general register, as the function left it.
+TEST_P(ReturnHook, RecordsCarryEveryRegister) {
+  for (uint8_t first : {0, 8}) {
+    std::vector<FetchInsn> insns;
+    for (uint8_t i = 0; i < 8; i++) {
+      insns.push_back({FetchOp::kReg, uint8_t(first + i), 0, 0, 0, 0});
+      insns.push_back({FetchOp::kStore, 0, 8, 0, 24u + 8 * i, 0});
+    }
+    set_fields(insns, 88);
+    program_->max_record = 96;
+    hooked_registers();
+    records();
+    const uint64_t results[2][8] = {{0x80, 1, 2, 0, 0, 0, 3, 4}, {5, 6, 7, 8}};
+    hooked_registers();
+    const auto found = records();
+    ASSERT_EQ(found.size(), 1u);
+    ASSERT_EQ(found[0].size(), 11u);
+    for (size_t i = 0; i < 8; i++)
+      if (const uint64_t result = results[first / 8][i]) {
+        EXPECT_EQ(found[0][3 + i], result) << i;
+      }
+  }
+}
+
+std::atomic<uint64_t> g_handled;
+void on_profile(int) {
+  if (hooked_add(g_handled, 1) != g_handled + 1) std::abort();
+  g_handled = g_handled + 1;
+}
+// Between any two instructions of either way.
+TEST_P(ReturnHook, SignalsHitWhereverTheyCome) {
+  struct sigaction action = {}, old = {};
+  action.sa_handler = on_profile;
+  action.sa_flags = SA_RESTART;
+  ::sigaction(SIGPROF, &action, &old);
+  itimerval timer = {{0, 100}, {0, 100}};
+  ::setitimer(ITIMER_PROF, &timer, nullptr);
+  g_handled = 0;
+  uint64_t calls = 0;
+  for (; g_handled < 200; calls++)
+    if (hooked_add(calls, 2) != calls + 2) std::abort();
+  timer = {};
+  ::setitimer(ITIMER_PROF, &timer, nullptr);
+  ::sigaction(SIGPROF, &old, nullptr);
+  EXPECT_EQ(hits() + counts_->missed, calls + g_handled);
+  EXPECT_EQ(counts_->missed, 0u);
+  EXPECT_LE(in_use(), before_.in_use);
+}
+
+// What was switched off on the way, and programs that have no code any more.
+TEST_P(ReturnHook, SwitchedOffEventsRecordNothing) {
+  hooked_add(1, 2);
+  records();
+  event_->rings = RingBuffer::dead_rings();
+  hooked_add(1, 2);
+  event_->rings = buffer_->rings();
+  EXPECT_TRUE(records().empty());
+  hooked_add(1, 2);
+  EXPECT_EQ(records().size(), 1u);
+  EXPECT_EQ(hits(), 3u);
 }
 
 }  // namespace
