@@ -629,7 +629,7 @@ const Template* find_template(const ProbeCode& code) {
   std::string key = template_key(code);
   for (const Template& made : cache)
     if (made.key == key) return &made;
-  uint8_t buffer[kMaxProbeCode];
+  alignas(64) uint8_t buffer[kMaxProbeCode];
   ProbeEmitter emitter(code, buffer, sizeof buffer);
   emitter.emit();
   if (Xbyak::GetError() != Xbyak::ERR_NONE) {

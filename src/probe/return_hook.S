@@ -133,15 +133,22 @@ pb_return_done:
 	lea pb_return_slots(%rip), %rdx
 	sub %rdx, %rax
 	shr $SLOT_SIZE_LOG, %rax
-	cmpq $0, %fs:(%rcx)
-	jne 5f
 	inc %rax
+	cmp %rax, %fs:(%rcx)
+	jne 5f					/* not the slot that the thread keeps */
+	mov %fs:0, %rax
+	lea SPARE(%rax, %rcx), %rax
+	mov %rax, STATE(%r8)
+	jmp 6f
+5:	cmpq $0, %fs:(%rcx)
+	jne 8f
 	mov %rax, %fs:(%rcx)
 	mov %fs:0, %rax
 	lea SPARE(%rax, %rcx), %rax
 	mov %rax, STATE(%r8)
 	jmp 6f
-5:	movq $0, STATE(%r8)
+8:	dec %eax
+	movq $0, STATE(%r8)
 	mov %eax, %fs:NEXT(%rcx)
 6:	restore_saved
 	jmp *SAVED(0)(%rsp)
@@ -292,7 +299,6 @@ probe_entry_hook:
 	mov $OWNED, %r10d
 	cmpxchg %r10, STATE(%rdx)		/* no lock: only a handler of this thread may have come */
 	jne 1f
-	movq $0, %fs:(%rcx)
 	mov %r11, PROGRAM(%rdx)
 	mov %r10, WANTED(%rdx)
 	movl $1, CHAIN_LENGTH(%rdx)		/* and nothing limited */

@@ -6,7 +6,7 @@
 //     kOwned         being filled or emptied by whoever made it so
 //     word           hooks the call whose return address is at `word` (8-aligned)
 //     word | 2       the same, and a tail call has hooked the word since: chained_by
-//     spare | 4      kept by the thread whose ReturnThread::spare is there
+//     spare | 4      kept by the thread whose ReturnThread::spare is there, and not in use
 //
 // Three rules make it safe without a lock, against other threads and against signal handlers of
 // the same one, which may come between any two instructions:
@@ -35,7 +35,7 @@ extern ReturnSlot pb_return_slots[kReturnSlots] __attribute__((visibility("hidde
 ReturnSlot pb_return_slots[kReturnSlots];
 
 struct ReturnThread {
-  uint64_t spare;  // 1 + index of the slot that this thread keeps; 0: none
+  uint64_t spare;  // 1 + index of the slot that this thread keeps, in use or not; 0: none
   uint32_t next;   // where it looks for a free slot
   uint32_t known;
 };
@@ -197,13 +197,28 @@ ReturnSlot* claim_far() {
   return slot;
 }
 
+// The slot that the thread keeps, if a call that never returned had it; or it is another's by now.
+ReturnSlot* take_back(ReturnThread* thread) {
+  if (!thread->spare) return nullptr;
+  ReturnSlot* slot = &pb_return_slots[thread->spare - 1];
+  const uint64_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
+  if (state & kSpare) {
+    if (state != (reinterpret_cast<uint64_t>(&thread->spare) | kSpare)) thread->spare = 0;
+    return nullptr;
+  }
+  const bool is_ours =
+      state == kFree ? locked_exchange(&slot->state, kFree, kOwned) : claim_dead(slot, state);
+  return is_ours ? slot : nullptr;
+}
+
 // SLOW PATH: no spare, as in nested calls.
 __attribute__((noinline)) ReturnSlot* claim_slot(ReturnThread* thread) {
   if (!thread->known) {
     thread->next = __atomic_fetch_add(&g_next_start, kThreadStride, __ATOMIC_RELAXED);
     thread->known = 1;
   }
-  ReturnSlot* slot = nullptr;
+  ReturnSlot* slot = take_back(thread);
+  if (slot) return slot;
   for (uint32_t i = 0; i < kNearby && !slot; i++) {
     ReturnSlot* near = &pb_return_slots[(thread->next + i) % kReturnSlots];
     if (__atomic_load_n(&near->state, __ATOMIC_RELAXED) == kFree &&
@@ -222,11 +237,9 @@ inline ReturnSlot* take_slot() {
   const uint64_t spare = thread->spare;
   if (__builtin_expect(spare != 0, 1)) {
     ReturnSlot* slot = &pb_return_slots[spare - 1];
-    // The state first: while `spare` names it, nobody takes it for dead.
-    if (local_exchange(&slot->state, reinterpret_cast<uint64_t>(&thread->spare) | kSpare, kOwned)) {
-      __atomic_store_n(&thread->spare, 0, __ATOMIC_RELEASE);
+    // `spare` goes on to name it: never may it look dead between two uses.
+    if (local_exchange(&slot->state, reinterpret_cast<uint64_t>(&thread->spare) | kSpare, kOwned))
       return slot;
-    }
   }
   return claim_slot(thread);
 }
@@ -235,8 +248,9 @@ inline ReturnSlot* take_slot() {
 // and found.
 inline void give_slot(ReturnSlot* slot) {
   ReturnThread* thread = &pb_return_thread;
-  if (thread->spare == 0) {
-    __atomic_store_n(&thread->spare, uint64_t{index_of(slot)} + 1, __ATOMIC_RELEASE);
+  const uint64_t name = uint64_t{index_of(slot)} + 1;
+  if (thread->spare == 0) __atomic_store_n(&thread->spare, name, __ATOMIC_RELEASE);
+  if (thread->spare == name) {
     __atomic_store_n(&slot->state, reinterpret_cast<uint64_t>(&thread->spare) | kSpare,
                      __ATOMIC_RELEASE);
     return;
