@@ -147,6 +147,19 @@ Status ProbeEvents::write_line(ProbeFile file, std::string_view line) {
   return remove(*parsed.removal, file);
 }
 
+// The kernel counts one word for each place.
+Status ProbeEvents::Impl::check_reference_counter(const ProbeDefinition& wanted) const {
+  if (wanted.kind != ProbeKind::kUprobe) return {};
+  for (const Probe* other : probes) {
+    const ProbeDefinition& there = other->definition;
+    if (there.kind == wanted.kind && there.symbol == wanted.symbol &&
+        there.offset == wanted.offset && there.reference_counter != wanted.reference_counter)
+      return user_error(EINVAL, "Another probe at " + wanted.place() +
+                                    " has another reference counter, or none.");
+  }
+  return {};
+}
+
 Status ProbeEvents::Impl::define(ProbeFile file, std::string_view line) {
   owner.refresh();
   RegistryWorld world(registry);
@@ -156,6 +169,7 @@ Status ProbeEvents::Impl::define(ProbeFile file, std::string_view line) {
   if (parsed.error) return refuse(*parsed.error, probe->command, world.reason());
   probe->definition = std::move(*parsed.definition);
   const ProbeDefinition& definition = probe->definition;
+  PB_TRY(check_reference_counter(definition));
   LiveEvent* found = registry.find_event(definition.group, definition.event);
   if (found) PB_TRY(check_new(*probe, found));
 

@@ -99,6 +99,7 @@ struct ProbeEvents::Impl {
   Status append(std::unique_ptr<Probe> probe, ProbeEventOf* event);
   uint32_t next_rank();
   Status take_counter(Probe* probe);
+  Status check_reference_counter(const ProbeDefinition& wanted) const;
   Status remove_one(Probe* probe, std::vector<TraceArray*>* seen_in);
   Status check_removable(const Probe& probe) const;
   void clear_buffers(std::vector<TraceArray*> arrays);

@@ -11,7 +11,8 @@
 //     -> EventSource::update(), once per source                        patches call sites
 //     -> old programs: rings = dead_rings(), quiesce()                 no record comes any more
 //
-// Either everything that a call asks for happens, or nothing and it says why.
+// Either everything that a call asks for happens, or nothing and it says why; but switching many
+// events at once goes on behind one that cannot be switched, as in the kernel.
 #pragma once
 
 #include <cstdint>
@@ -79,7 +80,8 @@ class Registry {
                                    std::vector<std::string> systems = {});
   Status remove_array(std::string_view name);  // ENOENT, EBUSY
 
-  // --- enabling (one transaction per source for the whole span)
+  // --- enabling (one transaction per source for the whole span). Of several events those that can
+  // be switched are; the error is the first of those that cannot.
   Status set_enabled(TraceArray& array, std::span<LiveEvent* const> events, bool on);
   const EventFile* file(const TraceArray& array, const LiveEvent* event) const;  // null: never used
   bool is_enabled(const TraceArray& array, const LiveEvent* event) const;

@@ -177,7 +177,7 @@ Status Registry::set_filter(TraceArray& array, LiveEvent* event, std::string_vie
     if (error) filter.error = filter_error_text(expression, *error);
   }
   filter.put();
-  Status status = impl_->publish({{&array, filter.file}});
+  Status status = impl_->publish(Impl::Files{{&array, filter.file}});
   if (!status.ok()) filter.put();
   filter.park(&impl_->old_filters);
   if (!error) return status;

@@ -86,7 +86,8 @@ struct Registry::Impl {
     EventSource* source;
     std::vector<LiveEvent*> events;
   };
-  using Files = std::vector<std::pair<TraceArray*, EventFile*>>;
+  using File = std::pair<TraceArray*, EventFile*>;
+  using Files = std::vector<File>;
   EventFile& file_of(TraceArray& array, LiveEvent* event);
   const EventFile* find_file(const TraceArray& array, const LiveEvent* event) const;
   Status start_recording(TraceArray& array);
@@ -94,7 +95,8 @@ struct Registry::Impl {
   // Makes programs what enabled, filter and pid_set of these files say. On failure what is
   // published is as before; the caller puts its own words back. `force`: sources that fail are
   // passed over.
-  Status publish(const Files& files, bool force = false);
+  Status switch_files(std::span<const File> files, bool on);
+  Status publish(std::span<const File> files, bool force = false);
   Status publish_enabled(TraceArray& array);  // all events that are on
   std::vector<Batch> swap_programs(std::vector<Change>& changes);
   void take_back(std::vector<Change>& changes, std::span<Batch> done);

@@ -131,7 +131,7 @@ std::vector<Registry::Impl::Batch> Registry::Impl::swap_programs(std::vector<Cha
 
 // --- C
 
-Status Registry::Impl::publish(const Files& files, bool force) {
+Status Registry::Impl::publish(std::span<const File> files, bool force) {
   std::vector<Change> changes;
   for (auto [array, file] : files) {
     Change change{array, file, nullptr, file->program};
@@ -208,11 +208,22 @@ Status Registry::Impl::set_enabled(TraceArray& array, std::span<LiveEvent* const
   }
   if (changed.empty()) return {};
   if (on) PB_TRY(start_recording(array));
-  for (auto [_, file] : changed) file->enabled = on;
-  Status status = publish(changed);
-  if (!status.ok())
-    for (auto [_, file] : changed) file->enabled = !on;
-  return status;
+  return switch_files(changed, on);
+}
+
+// Those that can be switched are, whatever becomes of the others, as in the kernel; the error is
+// that of the first that cannot. They are looked for by halves: one transaction for all of them
+// where nothing is wrong.
+Status Registry::Impl::switch_files(std::span<const File> files, bool on) {
+  for (auto [_, file] : files) file->enabled = on;
+  Status status = publish(files);
+  if (status.ok()) return status;
+  for (auto [_, file] : files) file->enabled = !on;
+  if (files.size() == 1) return status;
+  const size_t half = files.size() / 2;
+  Status first = switch_files(files.first(half), on);
+  Status second = switch_files(files.subspan(half), on);
+  return first.ok() ? second : first;
 }
 
 char Registry::summary(const TraceArray& array, std::string_view system) const {
