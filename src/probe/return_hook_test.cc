@@ -203,10 +203,22 @@ const void* main_object() {
   return info.dli_fbase;
 }
 
+// As the agent's handler does: stacks of threads that ended are looked at.
+void on_fault(int signal, siginfo_t*, void* context) {
+  auto& ip = static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP];
+  const uint64_t fixup = return_fault_fixup(uint64_t(ip));
+  if (!fixup) ::signal(signal, SIG_DFL);
+  if (fixup) ip = greg_t(fixup);
+}
+
 // false: by return_hook() and return_hit(); true: the code for one event at both ends.
 class ReturnHook : public ::testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
+    struct sigaction fault = {};
+    fault.sa_sigaction = on_fault;
+    fault.sa_flags = SA_SIGINFO;
+    ::sigaction(SIGSEGV, &fault, nullptr);
     auto* offset = static_cast<const ptrdiff_t*>(::dlsym(RTLD_DEFAULT, "__rseq_offset"));
     auto* size = static_cast<const unsigned*>(::dlsym(RTLD_DEFAULT, "__rseq_size"));
     if (GetParam() && (!offset || !size || !*size)) GTEST_SKIP() << "no rseq: no fast returns";
