@@ -72,7 +72,8 @@ void return_hit(ReturnFrame* frame, uint32_t index);
 
 // The first trampoline; before it lies a pad, because unwinders look for an address minus one.
 extern const uint8_t pb_return_trampolines[] __attribute__((visibility("hidden")));
-// Room for code that records returns by itself: part of return_entry (return_code in probe_compile.h).
+// Room for code that records returns by itself: part of return_entry (return_code() in
+// probe_compile.h).
 extern const uint8_t pb_return_code[] __attribute__((visibility("hidden")));
 // Where that code goes on: with its record published, and with nothing done.
 void pb_return_done() __attribute__((visibility("hidden")));
