@@ -81,8 +81,8 @@ elseif(bench_sources AND NOT PATCHBAY_SANITIZE)
     target_link_libraries(bench_${name} PRIVATE
       $<IF:$<IN_LIST:${name},probe;probe_anywhere;enable;static_event>,patchbay_agent,pb_core>
       benchmark::benchmark_main benchmark::benchmark ${CMAKE_DL_LIBS})
-    # bench/probe, bench/enable and others of that list trace themselves with the agent as a user's program would; no
-    # second copy of our code is in them.
+    # Those of the list trace themselves with the agent as a user's program would; no second copy
+    # of our code is in them.
     target_include_directories(bench_${name} PRIVATE ${CMAKE_SOURCE_DIR}/include)
     target_compile_options(bench_${name} PRIVATE -Wall -Wextra)
     set_target_properties(bench_${name} PROPERTIES OUTPUT_NAME ${name}

@@ -275,11 +275,11 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
   // One sequence whose last instruction is the addition; all registers are saved.
   void emit_count() {
     L(count_);
+    load_hits();
     lea(rax, ptr[rip + count_cs_]);
     fs();
     mov(qword[Xbyak::RegExp(size_t(pb_rseq_offset + 8))], rax);
-    load_hits();
-    L(count_start_);
+    L(count_start_);  // at once: the kernel forgets a sequence that it finds a thread outside of
     fs();
     mov(eax, fs_dword(pb_rseq_offset));
     shl(rax, 19);

@@ -7,7 +7,7 @@
  * so that the stack is (struct ProbeFrame, probe_abi.h):
  *
  *     at a function's entry                         anywhere (probe_entry_all)
- *     rsp + FRAME + 16  return address of the call  rsp + FRAME + 144  what the program's rsp points to
+ *     rsp + FRAME + 16  return address of the call  rsp + FRAME + 144  at the program's rsp
  *                                                   rsp + FRAME + 16   128 bytes of its red zone
  *     rsp + FRAME + 8   rax                         the same
  *     rsp + FRAME       return address into the stub
@@ -24,8 +24,8 @@
  * assembly). probe_entry_all is for places inside a function, where every register may live and
  * flags too, and the stack may have any alignment.
  *
- * popf costs as much as all the rest together, so flags come back through sahf, but for the two that
- * it does not know: DF (string instructions backwards), and AC, under which our unaligned stores
+ * popf costs as much as all the rest together, so flags come back through sahf, but for the two
+ * that it does not know: DF (string instructions backwards), and AC, under which our unaligned stores
  * would be faults.
  */
 #define FRAME 472			/* ProbeFrame up to stub_return */

@@ -244,7 +244,7 @@ pb_return_general:
 	.cfi_endproc
 	.size return_entry, . - return_entry
 
-/* Code of returns that one event wants (return_code.cc): it runs as part of return_entry, and leaves
+/* Code of returns that one event wants (return_code.cc): runs as part of return_entry, and leaves
  * the stack pointer and the word below it alone, so that one rule covers it all. */
 	.balign 4096
 	.globl pb_return_code

@@ -9,7 +9,7 @@
  *     |-- header             id and thread
  *     |-- filter             generated code, which keeps rdi and rdx (filter_abi.h)
  *     |-- static_event_publish: ring_publish_rseq, or the locked ring
- *     '-- static_event_offer instead of all this: several instances, event probes, lists of threads,
+ *     '-- static_event_offer instead of all this: several instances, event probes, thread lists,
  *                            a filter to be interpreted, a thread that is new, in agent code or
  *                            without rseq
  *

@@ -94,7 +94,7 @@ bool is_char_pointer(const EventField& field) {
   return field.type == "char *" || field.type == "const char *";
 }
 
-// A dynamic field that a text can be given to. The word of a synthetic event has 8 bytes, of which 4
+// A dynamic field that a text can be given to. A synthetic event's word has 8 bytes, of which 4
 // are used; its stacks stay empty.
 bool is_dynamic_text(const EventField& field) {
   return is_dynamic(field) &&

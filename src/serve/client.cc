@@ -19,8 +19,8 @@
 namespace patchbay::serve {
 namespace {
 
-// Reading the symbols of a large program takes seconds; longer than this, the agent hangs. A process
-// that is stopped (SIGSTOP, a debugger) is waited for as long as it takes: it will go on.
+// Reading the symbols of a large program takes seconds; longer than this, the agent hangs. A
+// process that is stopped (SIGSTOP, a debugger) is waited for as long as it takes: it will go on.
 constexpr int kAnswerSeconds = 60;
 constexpr time_t kLookSeconds = 1;  // how long we wait before we look what the process does
 constexpr int kHelloTries = 3;

@@ -18,13 +18,14 @@ trap 'unmount; cleanup' EXIT
 # sample LIBRARY FUNCTIONS : file offsets of instructions in .text behind symbols that match.
 sample() {
   local library=$1 distance
-  distance=$(objdump -h -j .text "$library" | awk '$2 == ".text" {print strtonum("0x" $4) - strtonum("0x" $6)}')
+  distance=$(objdump -h -j .text "$library" |
+    awk '$2 == ".text" {print strtonum("0x" $4) - strtonum("0x" $6)}')
   objdump -d --no-show-raw-insn -j .text "$library" |
     awk -v d="$distance" -v f="$2" '/^[0-9a-f]+ </ {wanted = $2 ~ "<(" f ")"}
       wanted && /^ +[0-9a-f]+:/ {sub(":", "", $1); printf "0x%x\n", strtonum("0x" $1) - d}' |
     shuf -n "$places" --random-source=<(while :; do echo "$seed"; done)
 }
-# library_of PROGRAM NAME : the path of a library as the program's linker finds it, else the program.
+# library_of PROGRAM NAME : the path of a library as its linker finds it, else the program.
 library_of() {
   local found
   found=$(ldd "$(command -v "$1")" | awk -v n="$2" 'index($1, n) == 1 {print $3; exit}')
@@ -48,7 +49,7 @@ set_places() {
 # differ NAME LIBRARY FUNCTIONS INPUT COMMAND… : INPUT is a file that the command reads from its
 # standard input.
 differ() {
-  local name=$1 library=$2 functions=$3 input=$4 expected status pid hits mode
+  local name=$1 library=$2 functions=$3 input=$4 expected status pid hits mode jumps
   shift 4
   expected=$("$@" <"$input" 2>&1)
   status=$?
@@ -63,7 +64,8 @@ differ() {
     echo $mode >"$mnt/kprobes/optimization"
     set_places "$library" "$functions"
     check "$name: $placed probes were placed" test $placed -gt $((places / 2))
-    echo "$name, optimization $mode: $placed placed ($(grep -c 'OPTIMIZED' "$mnt/kprobes/list") jumps), $refused refused"
+    jumps=$(grep -c OPTIMIZED "$mnt/kprobes/list")
+    echo "$name, optimization $mode: $placed placed, $refused refused; as jumps: $jumps"
     cat "$input" >&3
     sleep 0.5  # what it does before the end of its input
     hits=$(awk '{n += $NF} END {print n + 0}' "$mnt/uprobe_profile" 2>/dev/null)
@@ -124,7 +126,7 @@ if command -v openssl >/dev/null; then
 fi
 if command -v python3 >/dev/null; then
   python=$(python3 -c 'import os, sys; print(os.path.realpath(sys.executable))')
-  differ python3 "$(library_of "$python" libpython)" '_?Py(Eval|Object|Dict|Long|Unicode|Mem|Frame)' \
-    "$work/py" "$python" -
+  differ python3 "$(library_of "$python" libpython)" \
+    '_?Py(Eval|Object|Dict|Long|Unicode|Mem|Frame)' "$work/py" "$python" -
 fi
 finish

@@ -38,7 +38,7 @@ judge() {
   grep -E '^DIFFERENT' <<<"$said" | head -n 5
 }
 
-# same_values PROGRAM PREFIX REQUEST : the values of an event, one line a hit, as the program prints.
+# same_values PROGRAM PREFIX REQUEST : values of an event, one line a hit, as the program prints.
 same_values() {
   local program=$1 prefix=$2 request=$3 expected actual
   expected=$("$program" | sed -n "s/^$prefix //p")

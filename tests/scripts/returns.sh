@@ -31,7 +31,9 @@ probe() {
   check "enable" "$patchbay" write $pid events/kprobes/enable 1
 }
 # Until the program has written a line that matches: it is at its last gate then.
-wait_for_output() { wait_for 60 grep -qE "$1" "$work/out" || fail "$2: no output: $(<"$work/out")"; }
+wait_for_output() {
+  wait_for 60 grep -qE "$1" "$work/out" || fail "$2: no output: $(<"$work/out")"
+}
 profile() { profile=$("$patchbay" cat $pid kprobe_profile); }
 column_of() { awk -v n="$1" -v c="$2" '$1 == n {print $c}' <<<"$profile"; }
 finish_program() {
