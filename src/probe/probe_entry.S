@@ -25,8 +25,8 @@
  * flags too, and the stack may have any alignment.
  *
  * popf costs as much as all the rest together, so flags come back through sahf, but for the two
- * that it does not know: DF (string instructions backwards), and AC, under which our unaligned stores
- * would be faults.
+ * that it does not know: DF (string instructions backwards), and AC, under which our unaligned
+ * stores would be faults.
  */
 #define FRAME 472			/* ProbeFrame up to stub_return */
 #define REG(n) (8 * (n))
