@@ -27,6 +27,7 @@
 #define DIRECTION_OR_ALIGNMENT 0x40400
 #define SAVED(n) (-8 * ((n) + 1))	/* probe_compile.cc: word, rax rcx rdx r9 r10 r11, -, flags, r8 */
 #define STATE 0				/* struct ReturnSlot */
+#define GENERATION 88
 #define RETURN_ADDRESS 8
 #define PROGRAM 16
 #define WANTED 24
@@ -107,7 +108,10 @@ return_entry:
 	lea pb_return_slots(%rip), %r8
 	lea (%r8, %rcx, 8), %r8			/* 128 bytes of slot to 16 of trampoline */
 	lea SAVED(0)(%rsp), %rax
-	cmp %rax, STATE(%r8)			/* nothing chained */
+	mov STATE(%r8), %rcx
+	shl $16, %rax				/* without the generation */
+	shl $16, %rcx
+	cmp %rax, %rcx				/* nothing chained */
 	jne pb_return_general
 	mov PROGRAM(%r8), %rcx
 	cmpw $1, CHAIN_LENGTH(%r8)
@@ -138,6 +142,7 @@ pb_return_done:
 	jne 5f					/* not the slot that the thread keeps */
 	mov %fs:0, %rax
 	lea SPARE(%rax, %rcx), %rax
+	or GENERATION(%r8), %rax
 	mov %rax, STATE(%r8)
 	jmp 6f
 5:	cmpq $0, %fs:(%rcx)
@@ -145,6 +150,7 @@ pb_return_done:
 	mov %rax, %fs:(%rcx)
 	mov %fs:0, %rax
 	lea SPARE(%rax, %rcx), %rax
+	or GENERATION(%r8), %rax
 	mov %rax, STATE(%r8)
 	jmp 6f
 8:	dec %eax
@@ -296,7 +302,10 @@ probe_entry_hook:
 	add %rax, %rdx
 	mov %fs:0, %rax
 	lea SPARE(%rax, %rcx), %rax
+	or GENERATION(%rdx), %rax
 	mov $OWNED, %r10d
+	cmp %rax, STATE(%rdx)			/* else cmpxchg would write back what is not ours */
+	jne 1f
 	cmpxchg %r10, STATE(%rdx)		/* no lock: only a handler of this thread may have come */
 	jne 1f
 	mov %r11, PROGRAM(%rdx)
@@ -322,6 +331,10 @@ probe_entry_hook:
 	lea (%r10, %rcx, 2), %r10
 	lea 16(%rsp), %rax
 	mov %r10, (%rax)
+	movabs $1 << 48, %r10
+	add GENERATION(%rdx), %r10
+	mov %r10, GENERATION(%rdx)
+	or %r10, %rax
 	mov %rax, STATE(%rdx)
 	mov -8(%rsp), %rcx
 	mov -16(%rsp), %rdx

@@ -53,6 +53,7 @@ struct alignas(64) ReturnSlot {
   uint16_t chain_length;       // slots that hook the same word, this one included
   uint16_t limited;            // some event of it has max_active
   uint64_t arg[6];             // integer arguments at the entry
+  uint64_t generation;         // in bits 48 to 63: how often it was armed
 };
 
 // What the return's trampoline has saved: registers.reg[0] is the return value, registers.reg[4]

@@ -8,11 +8,16 @@
 //     word | 2       the same, and a tail call has hooked the word since: chained_by
 //     spare | 4      kept by the thread whose ReturnThread::spare is there, and not in use
 //
+// The last three have the slot's generation in bits 48 to 63. It is raised whenever the slot is
+// armed: who has seen a dead call, and claims the slot a moment later, must not meet the next call
+// on the same word.
+//
 // Three rules make it safe without a lock, against other threads and against signal handlers of
 // the same one, which may come between any two instructions:
 //
 // - A free slot is claimed by a locked compare-and-exchange; a thread's spare by one without the
-//   lock, since no other thread may have it. After that the slot is only its owner's.
+//   lock, since no other thread may have it, behind a look that it is its spare. After that the
+//   slot is only its owner's.
 // - Where `word` holds trampoline i while slot i says `word`, nobody else touches slot i. So it is
 //   armed as: fields, trampoline into the word, state; and emptied the other way round.
 // - A slot whose word does not hold its trampoline is dead, and anybody may claim it. A chained one
@@ -46,6 +51,9 @@ __thread ReturnThread pb_return_thread
 namespace {
 
 constexpr uint64_t kFree = 0, kOwned = 1, kChained = 2, kSpare = 4, kTagMask = 7;
+constexpr uint64_t kOneGeneration = uint64_t{1} << 48;
+constexpr uint64_t kGenerationMask = ~(kOneGeneration - 1);
+constexpr uint64_t kAddressMask = ~(kGenerationMask | kTagMask);
 constexpr uint32_t kNearby = 16;           // slots looked at from where the thread was last
 constexpr uint32_t kThreadStride = 64;     // where threads begin
 constexpr uint32_t kShortSweep = 64;       // when there was nothing lately
@@ -60,6 +68,7 @@ static_assert(kReturnSlots == 32768 && kReturnTrampolineSize == 16);
 static_assert(offsetof(ReturnSlot, return_address) == 8 && offsetof(ReturnSlot, program) == 16);
 static_assert(offsetof(ReturnSlot, wanted) == 24 && offsetof(ReturnSlot, chain_length) == 36);
 static_assert(offsetof(ReturnSlot, limited) == 38 && offsetof(ReturnSlot, arg) == 40);
+static_assert(offsetof(ReturnSlot, generation) == 88);
 static_assert(offsetof(ReturnThread, next) == 8 && offsetof(SiteProgram, return_code) == 12);
 static_assert(offsetof(CallSite, return_program) == 8 && offsetof(ProbeThread, in_agent) == 8);
 static_assert(kReturnCodeSize == 65536 && kOwned == 1 && kSpare == 4);
@@ -80,8 +89,10 @@ uint64_t trampoline_of(const ReturnSlot* slot) {
 bool locked_exchange(uint64_t* state, uint64_t from, uint64_t to) {
   return __atomic_compare_exchange_n(state, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
-// Against signal handlers of this thread only.
+// Against signal handlers of this thread only. The look before it matters: a cmpxchg that fails
+// writes back what it has read, which without a lock would undo what another thread has written.
 bool local_exchange(uint64_t* state, uint64_t from, uint64_t to) {
+  if (__atomic_load_n(state, __ATOMIC_RELAXED) != from) return false;
   bool done;
   __asm__ volatile("cmpxchg %3, %0" : "+m"(*state), "=@ccz"(done), "+a"(from) : "r"(to) : "memory");
   return done;
@@ -127,7 +138,7 @@ bool holds(const uint64_t* word, uint64_t value) {
 }
 
 bool is_dead(const ReturnSlot* slot, uint64_t state) {
-  const auto* word = reinterpret_cast<const uint64_t*>(state & ~kTagMask);
+  const auto* word = reinterpret_cast<const uint64_t*>(state & kAddressMask);
   if (state & kOwned) return false;
   if (state & kSpare) return !holds(word, index_of(slot) + 1);
   const uint64_t trampoline = trampoline_of(slot);
@@ -203,7 +214,7 @@ ReturnSlot* take_back(ReturnThread* thread) {
   ReturnSlot* slot = &pb_return_slots[thread->spare - 1];
   const uint64_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
   if (state & kSpare) {
-    if (state != (reinterpret_cast<uint64_t>(&thread->spare) | kSpare)) thread->spare = 0;
+    if ((state & kAddressMask) != reinterpret_cast<uint64_t>(&thread->spare)) thread->spare = 0;
     return nullptr;
   }
   const bool is_ours =
@@ -232,14 +243,17 @@ __attribute__((noinline)) ReturnSlot* claim_slot(ReturnThread* thread) {
   return slot;
 }
 
+uint64_t spare_state(const ReturnThread* thread, const ReturnSlot* slot) {
+  return reinterpret_cast<uint64_t>(&thread->spare) | kSpare | slot->generation;
+}
+
 inline ReturnSlot* take_slot() {
   ReturnThread* thread = &pb_return_thread;
   const uint64_t spare = thread->spare;
   if (__builtin_expect(spare != 0, 1)) {
     ReturnSlot* slot = &pb_return_slots[spare - 1];
     // `spare` goes on to name it: never may it look dead between two uses.
-    if (local_exchange(&slot->state, reinterpret_cast<uint64_t>(&thread->spare) | kSpare, kOwned))
-      return slot;
+    if (local_exchange(&slot->state, spare_state(thread, slot), kOwned)) return slot;
   }
   return claim_slot(thread);
 }
@@ -251,8 +265,7 @@ inline void give_slot(ReturnSlot* slot) {
   const uint64_t name = uint64_t{index_of(slot)} + 1;
   if (thread->spare == 0) __atomic_store_n(&thread->spare, name, __ATOMIC_RELEASE);
   if (thread->spare == name) {
-    __atomic_store_n(&slot->state, reinterpret_cast<uint64_t>(&thread->spare) | kSpare,
-                     __ATOMIC_RELEASE);
+    __atomic_store_n(&slot->state, spare_state(thread, slot), __ATOMIC_RELEASE);
     return;
   }
   __atomic_store_n(&slot->state, kFree, __ATOMIC_RELEASE);
@@ -310,7 +323,7 @@ ReturnSlot* slot_before(uint64_t address, const uint64_t* word) {
       &pb_return_slots[(address - reinterpret_cast<uint64_t>(pb_return_trampolines)) /
                        kReturnTrampolineSize];
   const uint64_t state = __atomic_load_n(&slot->state, __ATOMIC_RELAXED);
-  if ((state & ~kTagMask) != reinterpret_cast<uint64_t>(word)) return nullptr;
+  if ((state & kAddressMask) != reinterpret_cast<uint64_t>(word)) return nullptr;
   if (state & (kOwned | kSpare)) return nullptr;
   return slot->chain_length < kMaxChain ? slot : nullptr;
 }
@@ -328,13 +341,15 @@ void fill(ReturnSlot* slot, const SiteProgram* program, Wanted wanted,
 void chain(ReturnSlot* before, ReturnSlot* slot, const uint64_t* word) {
   slot->chain_length = uint16_t(before->chain_length + 1);
   __atomic_store_n(&before->chained_by, index_of(slot), __ATOMIC_RELEASE);
-  __atomic_store_n(&before->state, reinterpret_cast<uint64_t>(word) | kChained, __ATOMIC_RELEASE);
+  __atomic_store_n(&before->state,
+                   reinterpret_cast<uint64_t>(word) | kChained | before->generation,
+                   __ATOMIC_RELEASE);
 }
 
 bool hook(const SiteProgram* program, uint64_t* word, const FetchRegisters* registers,
           Wanted wanted) {
   const uint64_t caller = *word;
-  if (__builtin_expect(reinterpret_cast<uint64_t>(word) & kTagMask, 0)) return false;
+  if (__builtin_expect(reinterpret_cast<uint64_t>(word) & ~kAddressMask, 0)) return false;
   const bool is_tail_call = is_return_trampoline(caller);
   ReturnSlot* before = is_tail_call ? slot_before(caller, word) : nullptr;
   if (is_tail_call && !before) return false;
@@ -345,7 +360,9 @@ bool hook(const SiteProgram* program, uint64_t* word, const FetchRegisters* regi
   pb_return_address[index_of(slot)] = before ? pb_return_address[index_of(before)] : caller;
   if (before) chain(before, slot, word);
   __atomic_store_n(word, trampoline_of(slot), __ATOMIC_RELEASE);
-  __atomic_store_n(&slot->state, reinterpret_cast<uint64_t>(word), __ATOMIC_RELEASE);
+  slot->generation += kOneGeneration;
+  __atomic_store_n(&slot->state, reinterpret_cast<uint64_t>(word) | slot->generation,
+                   __ATOMIC_RELEASE);
   return true;
 }
 
@@ -364,7 +381,8 @@ extern "C" void return_hit(ReturnFrame* frame, uint32_t index) {
   auto* word = reinterpret_cast<uint64_t*>(frame->registers.reg[4]) - 1;
   const uint64_t state = __atomic_load_n(&slot->state, __ATOMIC_RELAXED);
   const uint64_t go_on = slot->return_address;
-  if (__builtin_expect((state & ~kChained) != reinterpret_cast<uint64_t>(word), 0)) {
+  if (__builtin_expect((state & ~(kChained | kGenerationMask)) != reinterpret_cast<uint64_t>(word),
+                       0)) {
     // The frame was elsewhere when it was looked for (a copied stack). Where it goes on is known
     // only as long as nobody has taken the slot since.
     if (state != kFree) __builtin_trap();
