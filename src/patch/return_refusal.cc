@@ -30,6 +30,7 @@ constexpr char kTwice[] = "it returns twice";
 constexpr char kCaller[] = "it looks at its caller's address";
 constexpr char kUnwinds[] = "it takes its own frame away while it unwinds";
 constexpr char kNoCall[] = "it is not entered by an ordinary call";
+constexpr char kWalked[] = "its virtual machine walks the stack by return addresses";
 constexpr char kLooks[] = "it reads or writes its return address";
 
 constexpr NamedRefusal kNames[] = {
@@ -73,6 +74,7 @@ constexpr NamedRefusal kNames[] = {
     {"_Unwind_ForcedUnwind", kUnwinds},
     {"_Unwind_Backtrace", kUnwinds},
     {"_Unwind_SjLj_*", kUnwinds},
+    {"Builtins_*", kWalked},  // of V8
     {"__morestack*", kNoCall},
     {"__start_context", kNoCall},
     {"_dl_runtime_*", kNoCall},

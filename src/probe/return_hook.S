@@ -64,8 +64,9 @@ patchbay_return_trampoline:
 	.cfi_startproc
 	.cfi_def_cfa %rsp, 1
 	.cfi_escape 0x16, 7, 2, 0x31, 0x1c	/* rsp = CFA - 1 */
-	/* rip at: CFA lit9 minus deref plus_uconst(8) dup deref plus */
-	.cfi_escape 0x10, 16, 8, 0x39, 0x1c, 0x06, 0x23, 8, 0x12, 0x06, 0x22
+	/* rip at: breg7(-8) deref plus_uconst(8) deref breg7(-8) deref plus_uconst(8) plus; valgrind
+	 * knows no dup */
+	.cfi_escape 0x10, 16, 12, 0x77, 0x78, 0x06, 0x23, 8, 0x06, 0x77, 0x78, 0x06, 0x23, 8, 0x22
 	.fill 64, 1, 0xcc
 	.globl pb_return_trampolines
 	.hidden pb_return_trampolines

@@ -126,8 +126,9 @@ TEST_F(Registries, GoesOnBehindAnEventThatItsSourceRefuses) {
   LiveEvent* a = add("sys", "a", &source_);
   LiveEvent* b = add("sys", "b", &other);
   std::vector<LiveEvent*> both{a, b};
-  other.refuse = 2;  // with the other one, and alone
+  other.always_refuse = true;  // with the other one, and alone
   Status status = registry_->set_enabled(top(), both, true);
+  other.always_refuse = false;
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().message(), "could not patch");
   EXPECT_EQ(source_.running["a"].size(), 1u);

@@ -25,7 +25,7 @@ class FakeSource : public EventSource {
  public:
   Status update(std::span<LiveEvent* const> changed) override {
     updates++;
-    if (refuse > 0 && --refuse == 0) return user_error(EIO, "could not patch");
+    if (always_refuse || (refuse > 0 && --refuse == 0)) return user_error(EIO, "could not patch");
     for (LiveEvent* event : changed) running[event->call.name] = event->programs;
     events += changed.size();
     return {};
@@ -33,6 +33,7 @@ class FakeSource : public EventSource {
   std::map<std::string, std::vector<const EventProgram*>> running;
   int updates = 0;
   size_t events = 0;
+  bool always_refuse = false;
   int refuse = 0;  // the n-th update from now on fails
 };
 

@@ -96,7 +96,7 @@ SQL
 cat >"$work/py" <<'PY'
 import json, re, struct, zlib, random, decimal, functools
 random.seed(7)
-data = {str(i): [random.random(), random.getrandbits(64), 'é' * (i % 5)] for i in range(300)}
+data = {str(i): [random.random(), random.getrandbits(64), '\u00e9' * (i % 5)] for i in range(300)}
 text = json.dumps(data, sort_keys=True)
 assert json.loads(text) == data
 print(zlib.crc32(text.encode()), len(zlib.compress(text.encode())), hash(1.5))
@@ -126,7 +126,10 @@ if command -v openssl >/dev/null; then
 fi
 if command -v python3 >/dev/null; then
   python=$(python3 -c 'import os, sys; print(os.path.realpath(sys.executable))')
+  # It runs its script before the end of its input.
+  { wc -c <"$work/py" && cat "$work/py"; } >"$work/python"
   differ python3 "$(library_of "$python" libpython)" \
-    '_?Py(Eval|Object|Dict|Long|Unicode|Mem|Frame)' "$work/py" "$python" -
+    '_?Py(Eval|Object|Dict|Long|Unicode|Mem|Frame)' "$work/python" "$python" -c \
+    'import sys; exec(sys.stdin.read(int(sys.stdin.readline()))); sys.stdin.read()'
 fi
 finish
