@@ -189,17 +189,22 @@ uint64_t patch_resume_ip(uint64_t ip) {
 }
 
 uint64_t patch_trap_target(uint64_t ip) {
-  bool known = false;
-  uint64_t target = 0;
-  visit_around(ip, [&](const Site* site) {
-    known = true;
-    target = target_in(*site, ip);
-    return target != 0;
-  });
-  if (target || !known) return target;
-  // Trapped before the original bytes came back: run them. If int3 is what stands there, it is not
-  // ours.
-  return *reinterpret_cast<const volatile uint8_t*>(ip) == 0xcc ? 0 : ip;
+  // Between our two looks the place may have been patched again: the next round sees it.
+  constexpr int kRounds = 100;
+  for (int round = 0; round < kRounds; round++) {
+    bool known = false;
+    uint64_t target = 0;
+    visit_around(ip, [&](const Site* site) {
+      known = true;
+      target = target_in(*site, ip);
+      return target != 0;
+    });
+    if (target || !known) return target;
+    // Trapped before the original bytes came back: run them. If int3 is what stands there all the
+    // time, it is not ours.
+    if (*reinterpret_cast<const volatile uint8_t*>(ip) != 0xcc) return ip;
+  }
+  return 0;
 }
 
 }  // namespace patchbay
