@@ -107,9 +107,12 @@ void AddressCollector::set_events(const std::vector<EventCall>& events) {
   by_id_.clear();
   for (const EventCall& event : events) {
     if (event.id >= by_id_.size()) by_id_.resize(size_t(event.id) + 1);
+    // A probe's :symbol is a u64 that only its print format tells from a number.
+    const bool has_symbols = event.print_fmt.find("%pS") != event.print_fmt.npos;
     for (const EventField& field : event.fields) {
       bool address = field.name == "__ip" || field.name == "__parent_ip" ||
-                     field.type == "symbol" || field.type == "unsigned symbol";
+                     field.name.starts_with("__probe_") || field.type == "symbol" ||
+                     field.type == "unsigned symbol" || (has_symbols && field.type == "u64");
       if (address && field.size >= 8) by_id_[event.id].push_back({field.offset, field.size / 8});
     }
   }

@@ -87,4 +87,11 @@ same "of three calls" 3 "$(wc -l <"$work/out")"
 exec 3>&-
 wait $pid
 same "and ended well" 0 $?
+
+# The same by record and report: a file has the names of its places.
+"$patchbay" record -o "$work/open.dat" -e 'p:myprobe libc:openat a1=+0(%si):string' \
+  -e 'r:myretprobe libc:openat rv=$retval:s32' -- "$work/opener" </dev/null >/dev/null 2>&1
+report=$("$patchbay" report -i "$work/open.dat" 2>/dev/null)
+has "the report names the place" "$report" 'myprobe: \(openat\+0x0/0x[0-9a-f]+\) a1="/etc/hostname"'
+has "and the caller" "$report" 'myretprobe: \(sys_open\+0x[0-9a-f]+/0x[0-9a-f]+ <- openat\) rv='
 finish

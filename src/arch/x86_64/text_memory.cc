@@ -87,9 +87,8 @@ bool TextMemory::write_by_mprotect(uint64_t address, const uint8_t* data, size_t
   struct {
     uint64_t base, length;
   } local{reinterpret_cast<uint64_t>(data), size}, remote{address, size};
-  const long written =
-      raw_syscall(SYS_process_vm_writev, raw_syscall(SYS_getpid), raw_pointer(&local), 1,
-                  raw_pointer(&remote), 1, 0);
+  const long written = raw_syscall(SYS_process_vm_writev, raw_syscall(SYS_getpid),
+                                   raw_pointer(&local), 1, raw_pointer(&remote), 1, 0);
   raw_syscall(SYS_mprotect, start, length, PROT_READ | PROT_EXEC);
   return written == static_cast<long>(size);
 }
