@@ -13,6 +13,7 @@ namespace {
 template <typename Answer, typename Ask>
 Result<Answer> first_answer(const std::vector<std::string>& objects, Ask ask) {
   std::optional<Error> without_debug_info, first;
+  bool is_known = false;
   for (const std::string& object : objects) {
     Result<std::unique_ptr<SourceProbes>> source = SourceProbes::open(object);
     if (!source.ok()) {
@@ -24,8 +25,12 @@ Result<Answer> first_answer(const std::vector<std::string>& objects, Ask ask) {
     // It has the function and cannot do it, or has not the function.
     bool is_unknown = answer.error().errno_value == ENOENT;
     if (!first || !is_unknown) first = answer.error();
-    if (!is_unknown) break;
+    is_known = !is_unknown;
+    if (is_known) break;
   }
+  // Who means the program must not be told of the library that was asked last.
+  if (first && !is_known && without_debug_info)
+    return user_error(ENOENT, without_debug_info->message() + " " + first->message());
   if (first) return *first;
   if (without_debug_info) return *without_debug_info;
   return user_error(ENOENT, "The process has no file with debug information.");
