@@ -34,9 +34,17 @@
 namespace patchbay {
 namespace {
 
+// What a thread may still be on its way with is never freed; so that the leak checker knows it.
+template <typename T>
+T* keep(T* object) {
+  static auto* kept = new std::vector<T*>;
+  kept->push_back(object);
+  return object;
+}
+
 template <typename T>
 std::unique_ptr<T, decltype(&std::free)> make_flexible(size_t extra) {
-  return {static_cast<T*>(std::calloc(1, sizeof(T) + extra)), &std::free};
+  return {keep(static_cast<T*>(std::calloc(1, sizeof(T) + extra))), &std::free};
 }
 
 const SiteProgram* g_program;
@@ -225,8 +233,8 @@ class ReturnHook : public ::testing::TestWithParam<bool> {
     if (GetParam()) pb_rseq_offset = *offset;
     make_buffer();
     if (GetParam() && buffer_->header()->clock != abi::kClockTsc) GTEST_SKIP() << "no fast returns";
-    counts_ = new ProbeCounts{new_hit_counter(), 0, 0, 0};
-    event_ = new EventProgram{};
+    counts_ = keep(new ProbeCounts{new_hit_counter(), 0, 0, 0});
+    event_ = keep(new EventProgram{});
     event_->rings = buffer_->rings();
     event_->id = 600;
     program_ = make_flexible<SiteProgram>(sizeof(SiteEvent)).release();
