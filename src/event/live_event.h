@@ -13,9 +13,10 @@
 
 namespace patchbay {
 
-struct EventProgram;  // probe/probe_abi.h
-struct FetchProgram;  // fetch/fetch_abi.h
+struct EventProgram;   // probe/probe_abi.h
+struct FetchProgram;   // fetch/fetch_abi.h
 struct FilterProgram;  // filter/filter_abi.h
+struct HitAction;      // probe/action_hot.h
 struct LiveEvent;
 
 // A kind of events: function events, static events, USDT probes. Called by the control side, under
@@ -43,6 +44,14 @@ struct LiveEvent {
   bool can_enable = true;    // false: events of the system `ftrace`
   bool from_record = false;  // fetch reads another event's record: EventProgram.from_record
   const FilterProgram* source_filter = nullptr;  // over that record: EventProgram.source_filter
+  // Of a tracer (tracer/ftrace_ops.h): `kind` and the following go into the programs as they are;
+  // the threads are those of set_ftrace_pid. Not among the registry's events.
+  bool is_tracer = false;
+  uint8_t kind = 0;  // ConsumerKind
+  uint8_t stack = 0;
+  uint8_t merges_repeats = 0;
+  uint8_t graph_flags = 0;
+  HitAction* action = nullptr;
   // Others that name this event (event probes, later triggers' variables): removal is EBUSY.
   uint32_t references = 0;
 };

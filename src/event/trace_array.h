@@ -47,6 +47,8 @@ struct EventFile {
   EventProgram* newest = nullptr;         // last made: used again when nothing has changed
 };
 
+enum class Tracer : uint8_t { kNop, kFunction, kFunctionGraph };
+
 struct TraceArray {
   std::string name;  // "" for the top one
   std::unique_ptr<RingBuffer> buffer;
@@ -60,6 +62,11 @@ struct TraceArray {
   // In force, even when the last of its tasks has exited; null: no such filter.
   PidSet* pid_set = nullptr;
   PidSet* notrace_pid_set = nullptr;
+  // The same of set_ftrace_pid and set_ftrace_notrace_pid.
+  std::vector<uint32_t> ftrace_pids, ftrace_notrace_pids;
+  PidSet* ftrace_pid_set = nullptr;
+  PidSet* ftrace_notrace_pid_set = nullptr;
+  Tracer tracer = Tracer::kNop;  // current_tracer; tracer/tracers.h changes it
   ErrorLog errors;
   std::map<const LiveEvent*, EventFile> files;  // made at first use
   std::vector<std::string> module_requests;     // set_event `:mod:` lines that wait for a load

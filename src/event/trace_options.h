@@ -36,6 +36,27 @@ enum class TraceOption : uint8_t {
   kCopyTraceMarker,
   kPauseOnTrace,
   kHashPtr,
+  kStackTrace,
+  kUserStackTrace,
+  kSymUserObj,
+  kFunctionFork,
+  kFuncStackTrace,  // of the tracer function, from here on
+  kFuncNoRepeats,
+  kFuncArgs,
+  kFuncgraphOverrun,  // of function_graph, from here on
+  kFuncgraphCpu,
+  kFuncgraphOverhead,
+  kFuncgraphProc,
+  kFuncgraphDuration,
+  kFuncgraphAbstime,
+  kFuncgraphIrqs,
+  kFuncgraphTail,
+  kFuncgraphRetval,
+  kFuncgraphRetvalHex,
+  kFuncgraphRetaddr,
+  kFuncgraphArgs,
+  kSleepTime,
+  kGraphTime,
 };
 
 struct TraceOptionInfo {
@@ -43,36 +64,69 @@ struct TraceOptionInfo {
   bool on;        // at start
   bool top_only;  // not in an instance
 };
-inline constexpr std::array<TraceOptionInfo, 25> kTraceOptions = {{
-    {"print-parent", true, false},      {"sym-offset", false, false},
-    {"sym-addr", false, false},         {"verbose", false, false},
-    {"raw", false, false},              {"hex", false, false},
-    {"bin", false, false},              {"block", false, false},
-    {"fields", false, false},           {"trace_printk", true, true},
-    {"annotate", true, false},          {"printk-msg-only", false, true},
-    {"context-info", true, false},      {"latency-format", false, false},
-    {"record-cmd", true, true},         {"record-tgid", false, false},
-    {"overwrite", true, false},         {"disable_on_free", false, false},
-    {"irq-info", true, false},          {"markers", true, false},
-    {"event-fork", false, false},       {"trace_printk_dest", false, false},
-    {"copy_trace_marker", false, false}, {"pause-on-trace", false, false},
+inline constexpr std::array<TraceOptionInfo, 46> kTraceOptions = {{
+    {"print-parent", true, false},
+    {"sym-offset", false, false},
+    {"sym-addr", false, false},
+    {"verbose", false, false},
+    {"raw", false, false},
+    {"hex", false, false},
+    {"bin", false, false},
+    {"block", false, false},
+    {"fields", false, false},
+    {"trace_printk", true, true},
+    {"annotate", true, false},
+    {"printk-msg-only", false, true},
+    {"context-info", true, false},
+    {"latency-format", false, false},
+    {"record-cmd", true, true},
+    {"record-tgid", false, false},
+    {"overwrite", true, false},
+    {"disable_on_free", false, false},
+    {"irq-info", true, false},
+    {"markers", true, false},
+    {"event-fork", false, false},
+    {"trace_printk_dest", false, false},
+    {"copy_trace_marker", false, false},
+    {"pause-on-trace", false, false},
     {"hash-ptr", true, false},
+    {"stacktrace", false, false},
+    {"userstacktrace", false, false},
+    {"sym-userobj", false, false},
+    {"function-fork", false, false},
+    {"func_stack_trace", false, false},
+    {"func-no-repeats", false, false},
+    {"func-args", false, false},
+    {"funcgraph-overrun", false, false},
+    {"funcgraph-cpu", true, false},
+    {"funcgraph-overhead", true, false},
+    {"funcgraph-proc", false, false},
+    {"funcgraph-duration", true, false},
+    {"funcgraph-abstime", false, false},
+    {"funcgraph-irqs", true, false},
+    {"funcgraph-tail", false, false},
+    {"funcgraph-retval", false, false},
+    {"funcgraph-retval-hex", false, false},
+    {"funcgraph-retaddr", false, false},
+    {"funcgraph-args", false, false},
+    {"sleep-time", true, false},
+    {"graph-time", true, true},
 }};
 
 class TraceOptions {
  public:
   constexpr TraceOptions() {
     for (size_t i = 0; i < kTraceOptions.size(); i++)
-      if (kTraceOptions[i].on) bits_ |= 1u << i;
+      if (kTraceOptions[i].on) bits_ |= uint64_t{1} << i;
   }
   constexpr bool operator[](TraceOption option) const { return bits_ >> uint32_t(option) & 1; }
   constexpr void set(TraceOption option, bool on) {
-    uint32_t bit = 1u << uint32_t(option);
+    const uint64_t bit = uint64_t{1} << uint32_t(option);
     bits_ = on ? bits_ | bit : bits_ & ~bit;
   }
 
  private:
-  uint32_t bits_ = 0;
+  uint64_t bits_ = 0;
 };
 
 // The clocks of trace_clock, in its order (spec: ftrace.md 10.2). Records always carry the buffer's

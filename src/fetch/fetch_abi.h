@@ -64,6 +64,7 @@ enum class RecordHead : uint8_t {
   kProbe,     // common header, __probe_ip
   kReturn,    // common header, __probe_func, __probe_ret_ip
   kEvent,     // common header
+  kCall,      // common header, ip, parent_ip (ftrace:function)
 };
 inline constexpr uint32_t record_head_size(RecordHead head) {
   return head == RecordHead::kProbe ? 16 : head == RecordHead::kEvent ? 8 : 24;

@@ -46,6 +46,19 @@ inline void pid_set_add(PidSet* set, uint32_t tid) {
   set->slot[at] = tid;
 }
 
+// What a consumer of a place does with a hit.
+enum class ConsumerKind : uint8_t {
+  kRecord,      // a record of its own event: fetch, filter, publish. The function tracer is one.
+  kGraph,       // function_graph (probe/graph_hot.h); stands in return programs only
+  kProfile,     // the function profiler (probe/graph_hot.h); in return programs only
+  kStackDepth,  // the stack tracer (probe/stack_hot.h)
+  kAction,      // a command of set_ftrace_filter: `action` says what (probe/action_hot.h)
+};
+struct HitAction;  // probe/action_hot.h
+
+// EventProgram.stack: what follows each record that was published (probe/stack_hot.h).
+enum : uint8_t { kKernelStack = 1, kUserStack = 2, kFunctionStack = 4 };
+
 // One event as one instance records it. Immutable once published, but for `rings`.
 struct EventProgram {
   // Where records go. Read inside the restartable sequence. Set to dead_rings() when the event is
@@ -62,10 +75,14 @@ struct EventProgram {
   // An event probe (e:, t:): fetch runs over the record of the event that it is attached to, which
   // SiteEvent.fetch builds, or which comes built.
   uint8_t from_record;
-  uint8_t reserved;
+  ConsumerKind kind;
   uint32_t max_size;  // of the record, with the common header: upper bound for scratch
   // Of an event probe with `if`: over the record that fetch reads, before it runs. Null: none.
   const FilterProgram* source_filter;
+  HitAction* action;       // of kAction
+  uint8_t stack;           // kKernelStack | kUserStack | kFunctionStack; 0: none
+  uint8_t merges_repeats;  // of the function tracer: option func-no-repeats
+  uint8_t graph_flags;     // of kGraph: kGraphRetval … (probe/graph_hot.h)
 };
 
 // What one probe (one place of one definition) has counted. Hits are exact without a locked
@@ -82,17 +99,20 @@ struct SiteEvent {
   const EventProgram* event;
   const FetchProgram* fetch;  // of this place; for from_record: of the event that it is attached
                               // to. Null: the record comes built
-  uint64_t ip;                // what __ip, __probe_ip or __probe_func records
+  uint64_t ip;                // what __ip, __probe_ip or __probe_func records; 0: the function of
+                              // the CallSite, so that sites with the same set share one program
   ProbeCounts* counts;        // null: not counted, or counted by another entry of the same probe
   bool operator==(const SiteEvent&) const = default;
 };
 
-// Everything that a place's consumers want, replaced as a whole. Never freed: a thread may be on
-// its way with it.
+// Everything that the consumers of a place want, replaced as a whole. A distinct set of consumers
+// has one SiteProgram, which all sites with that set share (when nothing in it is of one place
+// only). Never freed, a thread may be on its way with it; but taken again when its set comes again.
 struct SiteProgram {
   uint32_t nr_events;
-  uint32_t plain;        // one event of all threads, neither counted nor from_record:
+  uint16_t plain;        // one event of all threads, neither counted nor from_record, no stack:
                          // static_event_entry.S goes straight on
+  uint16_t has_graph;    // of a return program: some event is kGraph or kProfile
   uint32_t max_record;   // bytes: upper bound of every record that is built for these
   uint32_t return_code;  // atomic; of a return program: its code in pb_return_code
                          // (probe_compile.h), as an offset; 0: return_hit
@@ -106,6 +126,10 @@ struct CallSite {
   const SiteProgram* return_program;  // atomic; of a function's entry: what its return runs
                                       // (probe/return_hook.h); null: returns are left alone
   uint64_t address;                   // of the instruction
+  uint64_t function;  // the entry of the function; what SiteEvent.ip == 0 stands for. Equal to
+                      // address, or before it (endbr64)
+  uint32_t graph;     // atomic; kGraphRoot, kGraphNotrace (probe/graph_hot.h)
+  uint32_t profile;   // 1 + index of the function in the profiler's tables; 0: none
 };
 
 // Registers at the probe, as probe_entry.S stores them.

@@ -61,6 +61,7 @@ void remember_comm(abi::CommTable* comms, ProbeThread* thread) {
 }
 
 struct Hit {
+  const CallSite* at;
   const FetchRegisters* registers;
   const uint64_t* caller;
   uint32_t tid;
@@ -73,19 +74,27 @@ struct Built {
   uint32_t size = 0;
 };
 
+inline uint64_t ip_of(const SiteEvent& site, const Hit& hit) {
+  return site.ip ? site.ip : hit.at->function;
+}
+
 // The words that every event of its kind starts with, then its fields.
 uint32_t build_record(const SiteEvent& site, const Hit& hit, uint8_t* record) {
   auto* words = reinterpret_cast<uint64_t*>(record);
   switch (site.fetch->head) {
     case RecordHead::kFunction:
       words[1] = real_return_address(*hit.caller);
-      words[2] = site.ip;
+      words[2] = ip_of(site, hit);
       break;
     case RecordHead::kProbe:
-      words[1] = site.ip;
+      words[1] = ip_of(site, hit);
       break;
     case RecordHead::kReturn:
-      words[1] = site.ip;
+      words[1] = ip_of(site, hit);
+      words[2] = real_return_address(*hit.caller);
+      break;
+    case RecordHead::kCall:
+      words[1] = ip_of(site, hit);
       words[2] = real_return_address(*hit.caller);
       break;
     case RecordHead::kEvent:
@@ -151,13 +160,13 @@ void offer_record(const SiteEvent& site, const FetchRegisters* registers, uint32
   publish(event, record, size);
 }
 
-void offer_events(const SiteProgram* program, const FetchRegisters* registers,
+void offer_events(const SiteProgram* program, const CallSite* at, const FetchRegisters* registers,
                   const uint64_t* caller, uint64_t wanted) {
   ProbeThread* thread = &pb_thread;
   if (__builtin_expect(thread->in_agent, 0)) return count_recursion(program);
   uint32_t tid = thread->fast_tid;
   if (__builtin_expect(!tid, 0)) tid = meet_thread(thread, program);
-  const Hit hit = {registers, caller, tid};
+  const Hit hit = {at, registers, caller, tid};
   alignas(8) uint8_t record[program->max_record];
   Built built;
   for (uint32_t i = 0; i < program->nr_events; i++)
@@ -176,7 +185,7 @@ extern "C" void probe_hit(ProbeFrame* frame, CallSite* site, uint64_t* stack) {
   const SiteProgram* program =
       __atomic_load_n(&site->program, __ATOMIC_ACQUIRE);  // pairs with ProbeSites
   frame->registers.reg[kIpRegister] = site->address;
-  if (program) offer_events(program, &frame->registers, stack, ~uint64_t{0});
+  if (program) offer_events(program, site, &frame->registers, stack, ~uint64_t{0});
   if (__builtin_expect(site->return_program != nullptr, 0)) probe_hook(frame, site, stack);
 }
 

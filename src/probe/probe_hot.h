@@ -14,7 +14,8 @@ namespace patchbay {
 // `caller`: where the return address of the call stands; read for kFunction and kReturn heads only
 // (a trampoline's is looked up). Bit i of `wanted`: event i takes part; those from 63 on share bit
 // 63.
-void offer_events(const SiteProgram* program, const FetchRegisters* registers,
+// `at`: null if every event of the program says its ip.
+void offer_events(const SiteProgram* program, const CallSite* at, const FetchRegisters* registers,
                   const uint64_t* caller, uint64_t wanted);
 
 // A built record, but for its header. From an event probe's source record it makes the probe's own.

@@ -43,6 +43,19 @@ inline constexpr uint32_t kReturnSlots = 32768;
 inline constexpr uint32_t kReturnTrampolineSize = 16;
 inline constexpr uint32_t kReturnCodeSize = 65536;
 
+// What a call that function_graph or the profiler follows carries with it. There is no stack of
+// these: each call knows its parent, by slot and by what that slot's state was then, so that calls
+// that were left by longjmp or an exception, and fibers, cannot put the depth out of step.
+struct GraphCall {
+  uint64_t call_time;     // TSC
+  uint64_t child_time;    // ticks of direct calls of it, for option graph-time off
+  uint64_t parent_state;  // ReturnSlot.state of the parent, without its tag
+  uint32_t parent;        // 1 + index of the parent's slot; 0: none
+  uint16_t depth;         // 0: nobody called it
+  uint8_t flags;          // inherited: kGraphInside, kGraphNotraced (probe/graph_hot.h)
+  uint8_t reserved;
+};
+
 // What return_hook_hot.cc says about the states.
 struct alignas(64) ReturnSlot {
   uint64_t state;              // atomic; 0: free
@@ -54,6 +67,7 @@ struct alignas(64) ReturnSlot {
   uint16_t limited;            // some event of it has max_active
   uint64_t arg[6];             // integer arguments at the entry
   uint64_t generation;         // in bits 48 to 63: how often it was armed
+  GraphCall graph;             // of programs with has_graph (probe/graph_hot.h)
 };
 
 // What the return's trampoline has saved: registers.reg[0] is the return value, registers.reg[4]

@@ -400,7 +400,7 @@ extern "C" void return_hit(ReturnFrame* frame, uint32_t index) {
   if (__builtin_expect(limited, 0)) unmark_limited(index);
   give_slot(slot);
   if (__builtin_expect(limited, 0)) leave_limits(program, wanted);
-  offer_events(program, &frame->registers, &caller, wanted);
+  offer_events(program, nullptr, &frame->registers, &caller, wanted);
 }
 
 extern "C" uint64_t return_fault_fixup(uint64_t ip) {

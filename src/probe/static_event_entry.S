@@ -35,7 +35,7 @@ static_event_hit:
 	mov %fs:(%rcx), %ecx		/* fast_tid: 0 also while the thread runs agent code */
 	test %ecx, %ecx
 	jz static_event_offer
-	cmpl $0, SITE_PLAIN(%rdi)
+	cmpw $0, SITE_PLAIN(%rdi)
 	je static_event_offer
 	mov SITE_EVENT(%rdi), %r8
 	movzwl PROGRAM_ID(%r8), %eax

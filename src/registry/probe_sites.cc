@@ -177,6 +177,7 @@ void ProbeSites::join(const LiveEvent* live, std::span<const ProbePlace* const> 
   for (const ProbePlace* place : places) {
     Site& site = impl_->sites[place->plan.patch_address];
     site.site.address = place->plan.patch_address;
+    if (place->plan.entry) site.site.function = place->plan.entry;
     site.members.push_back({live, place});
   }
 }

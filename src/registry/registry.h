@@ -87,6 +87,11 @@ class Registry {
   bool is_enabled(const TraceArray& array, const LiveEvent* event) const;
   // '0' '1' 'X' '?'; system "" = all.
   char summary(const TraceArray& array, std::string_view system) const;
+  // A tracer's records (LiveEvent.is_tracer, whose call.id is fixed): its program is made, or goes,
+  // and follows the instance's rings, options and set_ftrace_pid. `remake`: what the LiveEvent says
+  // has changed.
+  Status set_tracing(TraceArray& array, LiveEvent* tracer, bool on);
+  Status remake_program(TraceArray& array, LiveEvent* tracer);
   // One word of set_event, with `!` and `:mod:` (spec 2.2).
   Status set_event(TraceArray& array, std::string_view word);
   std::string show_set_event(const TraceArray& array) const;
@@ -100,7 +105,8 @@ class Registry {
   // the top instance's error_log, as that of set_filter() in its own.
   Result<FilterProgramPtr> make_filter(LiveEvent* event, std::string_view text);
   // Replaces (open with O_TRUNC has emptied the list before) or adds.
-  enum class PidList { kTrace, kNotrace };
+  // kFtrace…: those of set_ftrace_pid, for tracers (option function-fork: children too).
+  enum class PidList { kTrace, kNotrace, kFtrace, kFtraceNotrace };
   Status add_pids(TraceArray& array, PidList which, std::string_view text);
   Status clear_pids(TraceArray& array, PidList which);
   // Option event-fork: children of listed tasks are added, exiting ones removed. From the thread

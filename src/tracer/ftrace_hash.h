@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+//
+// What one line of set_ftrace_filter, set_ftrace_notrace, set_graph_function or set_graph_notrace
+// means, and the set of functions that such a file holds (spec: ftrace.md 7.1).
+//
+//   [!]PATTERN[:mod:[!]MODULE]     PATTERN: a glob (*, ?, [abc], \x), a name, or the number of a
+//   line
+//                                  of available_filter_functions; C++ names as they are listed
+//   [!]PATTERN:COMMAND[:PARAM…]    tracer/function_commands.h
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "tracer/function_table.h"
+
+namespace patchbay {
+
+// The kernel's glob_match() and its special forms, over a whole name.
+bool glob_match(std::string_view pattern, std::string_view name);
+
+struct FilterLine {
+  bool remove = false;  // `!`
+  std::string pattern;  // "" with :mod: alone means *
+  uint64_t index = 0;   // of a number: the N-th function, from 1
+  bool is_index = false;
+  bool has_module = false;
+  bool not_module = false;  // :mod:!glob
+  std::string module;       // glob
+  std::string command;      // what follows the pattern but for mod: "traceoff", "" none
+  std::string parameter;    // "3", "sys:ev:2"
+  bool has_parameter = false;
+  std::string text;  // as written, without `!`
+};
+// `names` may contain `::`: a command begins at a `:` that is no part of a C++ name.
+Result<FilterLine> parse_filter_line(std::string_view line);
+
+// The functions that pattern, index and module mean; in the table's order.
+std::vector<DynFtrace*> matching_functions(const FunctionTable& table, const FilterLine& line);
+
+// The set. Empty means all (filter) or none (notrace).
+struct FtraceHash {
+  std::set<DynFtrace*> functions;
+  std::vector<std::string> modules;  // `:mod:` lines whose module is not loaded, newest first
+  bool empty() const { return functions.empty() && modules.empty(); }
+  bool operator==(const FtraceHash&) const = default;
+};
+
+// Applies one line without a command. EINVAL: nothing matched. A :mod: of a module that is not
+// loaded is remembered.
+Status apply_filter_line(const FunctionTable& table, const FilterLine& line, FtraceHash* hash);
+// Objects came: what was remembered for them becomes functions. True: something did.
+bool apply_module_lines(const FunctionTable& table, std::span<DynFtrace* const> came,
+                        FtraceHash* hash);
+
+}  // namespace patchbay

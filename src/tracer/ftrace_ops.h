@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+//
+// The multiplexer: any number of function tracers at once over one call site, each with its own set
+// of functions (Jiri Olsa's RFC of 2011, made dynamic; the kernel's ftrace_ops).
+//
+//   ops "trace"          filter, notrace ─┐   which functions?      ProbeSites: one SiteProgram for
+//   ops "trace_profile"  filter, notrace ─┼─> FunctionTable ──────> each distinct set of consumers,
+//   ops "x:trace" …      filter, notrace ─┘   join / leave / update shared by the sites with that
+//   set
+//
+// A site whose last consumer leaves gets its original bytes back; a consumer that does not want a
+// function costs nothing there. Function events and probes are consumers of the same sites.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "event/live_event.h"
+#include "event/trace_array.h"
+#include "registry/probe_sites.h"
+#include "registry/registry.h"
+#include "tracer/ftrace_hash.h"
+#include "tracer/function_table.h"
+
+namespace patchbay {
+
+// One function tracer.
+struct FtraceOps {
+  uint32_t id = 0;   // unique among all that ever were
+  std::string name;  // unique in its instance: "trace", "trace_profile", "trace_stack"
+  TraceArray* array = nullptr;
+  bool on_return = false;  // its consumer stands at returns (function_graph, the profiler)
+  bool hidden = false;     // not in function_tracers: commands, which have filters of their own
+  FtraceHash filter, notrace;
+  LiveEvent live;                     // live.is_tracer; programs: as for any event
+  std::vector<DynFtrace*> functions;  // that it has joined, in the table's order
+  bool registered = false;
+};
+
+class FtraceOpsTable : public EventSource {
+ public:
+  FtraceOpsTable(Registry& registry, Patcher& patcher, ProbeSites& sites, FunctionTable& table);
+  ~FtraceOpsTable() override;
+
+  FunctionTable& table();
+
+  // Registers: the ops traces from now on what its hashes say; it becomes the default of its
+  // instance (unless hidden). The filters of an ops of this name that was registered before are
+  // gone, unless the caller has put them back into `filter` and `notrace`.
+  // Functions that cannot be patched are passed over (debug/refused_functions says why).
+  Status add(FtraceOps* ops);
+  void remove(FtraceOps* ops);  // its sites are restored, if nobody else wants them
+
+  // New hashes: one transaction for what changes. On failure all is as before.
+  Status set_hashes(FtraceOps* ops, FtraceHash filter, FtraceHash notrace);
+
+  // Registered ops of an instance, in the order of registration; null: none is registered.
+  std::vector<FtraceOps*> of(const TraceArray& array) const;
+  FtraceOps* default_of(const TraceArray& array) const;
+  Status set_default(TraceArray& array, std::string_view name);  // EINVAL
+
+  // Who traces this function now, for enabled_functions; hidden ones too.
+  std::vector<const FtraceOps*> users(const DynFtrace& function) const;
+
+  // Objects came or went: the table, all hashes, and what is patched follow.
+  void refresh();
+
+  // EventSource: an ops' program was made, exchanged or taken away by the registry.
+  Status update(std::span<LiveEvent* const> changed) override;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace patchbay

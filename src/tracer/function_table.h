@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+//
+// The functions that can be traced, as available_filter_functions lists them: those of all loaded
+// objects in load order, by address, without the ones that the planner refuses. The kernel's
+// dyn_ftrace records. Made at the first question about function tracers, and kept up to date with
+// the objects that come and go; a program that is never asked pays nothing.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "patch/patcher.h"
+#include "registry/probe_sites.h"
+#include "symbol/symbol.h"
+
+namespace patchbay {
+
+// Stays where it is as long as the process lives, also when its object is gone.
+struct DynFtrace {
+  ProbePlace place;  // of the entry; shared by all ops, which join it with events of their own
+  ProbePlace return_place;  // the same with on_return; refused where returns cannot be hooked
+  Module* module = nullptr;
+  std::string name;      // as shown: demangled without parameters, or file@0xOFFSET
+  uint32_t users = 0;    // ops that trace it now
+  uint32_t profile = 0;  // 1 + index in the profiler's tables
+  bool touched = false;  // some ops traced it once (touched_functions)
+  bool gone = false;     // its object was unloaded; in no list any more
+};
+
+class FunctionTable {
+ public:
+  FunctionTable(SymbolTable& symbols, Patcher& patcher);
+  ~FunctionTable();
+
+  // Looks for objects that came or went. `came` and `went` get their functions (either may be
+  // null). The first call makes the table.
+  void refresh(std::vector<DynFtrace*>* came, std::vector<DynFtrace*>* went);
+  bool is_made() const;
+  // In the order of available_filter_functions.
+  std::span<DynFtrace* const> functions() const;
+  DynFtrace* find(uint64_t entry) const;  // null: cannot be traced
+  // "" for the executable's own functions, which are listed without; else what stands in brackets
+  // and what :mod: matches.
+  static std::string_view module_name(const DynFtrace& function);
+  // Plans its return_place, the first time; `return_place.plan` says whether and why not.
+  void plan_return(DynFtrace* function);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace patchbay

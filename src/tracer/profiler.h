@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+//
+// The function profiler: function_profile_enabled and trace_stat/functionN (spec: ftrace.md 7.3).
+// A function tracer of its own, "trace_profile" of the top instance, whose consumer counts calls
+// and times of each function on each CPU (probe/graph_hot.h: ProfileTable).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tracer/ftrace_ops.h"
+
+namespace patchbay {
+
+class Profiler {
+ public:
+  Profiler(Registry& registry, FtraceOpsTable& ops);
+  ~Profiler();
+
+  bool enabled() const;
+  Status set_enabled(bool on);  // on: the counts begin at 0
+
+  struct Row {
+    const DynFtrace* function;
+    uint64_t hits;
+    uint64_t total_ns;
+    double variance_us2;
+  };
+  // By time, descending; tracing_thresh hides what took less on average. `cpu` == nr_cpus: hits
+  // that no CPU's table took.
+  std::vector<Row> rows(uint32_t cpu) const;
+  std::string show(uint32_t cpu) const;  // trace_stat/functionN
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace patchbay
