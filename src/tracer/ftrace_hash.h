@@ -3,14 +3,16 @@
 // What one line of set_ftrace_filter, set_ftrace_notrace, set_graph_function or set_graph_notrace
 // means, and the set of functions that such a file holds (spec: ftrace.md 7.1).
 //
-//   [!]PATTERN[:mod:[!]MODULE]     PATTERN: a glob (*, ?, [abc], \x), a name, or the number of a
-//   line
-//                                  of available_filter_functions; C++ names as they are listed
+//   [!]PATTERN[:mod:[!]MODULE]     PATTERN: a glob (*, ?, [abc], \x), or a name, or the number of
+//                                  a line of available_filter_functions; C++ names as listed.
+//                                  What is a name, letter by letter, is no glob: operator*
+//                                  MODULE: a glob; libsqlite3 means libsqlite3.so.0 too
 //   [!]PATTERN:COMMAND[:PARAM…]    tracer/function_commands.h
 #pragma once
 
 #include <cstdint>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,7 +22,7 @@
 
 namespace patchbay {
 
-// The kernel's glob_match() and its special forms, over a whole name.
+// The kernel's globs, over a whole name. `[` without its `]` stands for itself.
 bool glob_match(std::string_view pattern, std::string_view name);
 
 struct FilterLine {
@@ -36,7 +38,8 @@ struct FilterLine {
   bool has_parameter = false;
   std::string text;  // as written, without `!`
 };
-// `names` may contain `::`: a command begins at a `:` that is no part of a C++ name.
+// A command begins at a `:` that is no part of a C++ name (`::`, `[abi:cxx11]`). EINVAL: there is
+// none behind it.
 Result<FilterLine> parse_filter_line(std::string_view line);
 
 // The functions that pattern, index and module mean; in the table's order.
@@ -50,8 +53,8 @@ struct FtraceHash {
   bool operator==(const FtraceHash&) const = default;
 };
 
-// Applies one line without a command. EINVAL: nothing matched. A :mod: of a module that is not
-// loaded is remembered.
+// Applies one line without a command. EINVAL: nothing matched; the sentence names what is near. A
+// :mod: of a module that is not loaded is remembered; `!` forgets it (pattern `*`: all of it).
 Status apply_filter_line(const FunctionTable& table, const FilterLine& line, FtraceHash* hash);
 // Objects came: what was remembered for them becomes functions. True: something did.
 bool apply_module_lines(const FunctionTable& table, std::span<DynFtrace* const> came,
