@@ -170,7 +170,7 @@ void offer_events(const SiteProgram* program, const CallSite* at, const FetchReg
   alignas(8) uint8_t record[program->max_record];
   Built built;
   for (uint32_t i = 0; i < program->nr_events; i++)
-    if (wanted >> (i < 63 ? i : 63) & 1) offer_event(program->event[i], hit, record, &built);
+    if (wanted >> wanted_bit(i) & 1) offer_event(program->event[i], hit, record, &built);
 }
 
 extern "C" void probe_hook(ProbeFrame* frame, CallSite* site, uint64_t* stack) {

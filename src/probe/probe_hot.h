@@ -12,9 +12,8 @@ namespace patchbay {
 // One hit of a place through all of its events: counts it, builds the records and offers them to
 // the instances. For a thread that runs agent code it counts recursion and misses instead.
 // `caller`: where the return address of the call stands; read for kFunction and kReturn heads only
-// (a trampoline's is looked up). Bit i of `wanted`: event i takes part; those from 63 on share bit
-// 63.
-// `at`: null if every event of the program says its ip.
+// (a trampoline's is looked up). `wanted`: which events take part
+// (wanted_bit()).
 void offer_events(const SiteProgram* program, const CallSite* at, const FetchRegisters* registers,
                   const uint64_t* caller, uint64_t wanted);
 

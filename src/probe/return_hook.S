@@ -27,11 +27,12 @@
 #define DIRECTION_OR_ALIGNMENT 0x40400
 #define SAVED(n) (-8 * ((n) + 1))	/* probe_compile.cc: word, rax rcx rdx r9 r10 r11, -, flags, r8 */
 #define STATE 0				/* struct ReturnSlot */
-#define GENERATION 88
+#define GENERATION 94
 #define RETURN_ADDRESS 8
 #define PROGRAM 16
-#define WANTED 24
-#define CHAIN_LENGTH 36
+#define SITE 24
+#define WANTED 32
+#define CHAIN_LENGTH 88
 #define ARG 40
 #define SLOT_SIZE_LOG 7
 #define OWNED 1
@@ -141,17 +142,19 @@ pb_return_done:
 	inc %rax
 	cmp %rax, %fs:(%rcx)
 	jne 5f					/* not the slot that the thread keeps */
-	mov %fs:0, %rax
+	movzwl GENERATION(%r8), %eax
+	shl $48, %rax
+	or %fs:0, %rax
 	lea SPARE(%rax, %rcx), %rax
-	or GENERATION(%r8), %rax
 	mov %rax, STATE(%r8)
 	jmp 6f
 5:	cmpq $0, %fs:(%rcx)
 	jne 8f
 	mov %rax, %fs:(%rcx)
-	mov %fs:0, %rax
+	movzwl GENERATION(%r8), %eax
+	shl $48, %rax
+	or %fs:0, %rax
 	lea SPARE(%rax, %rcx), %rax
-	or GENERATION(%r8), %rax
 	mov %rax, STATE(%r8)
 	jmp 6f
 8:	dec %eax
@@ -301,16 +304,19 @@ probe_entry_hook:
 	shl $SLOT_SIZE_LOG, %rdx
 	lea pb_return_slots - (1 << SLOT_SIZE_LOG)(%rip), %rax
 	add %rax, %rdx
-	mov %fs:0, %rax
+	movzwl GENERATION(%rdx), %eax
+	shl $48, %rax
+	or %fs:0, %rax
 	lea SPARE(%rax, %rcx), %rax
-	or GENERATION(%rdx), %rax
 	mov $OWNED, %r10d
 	cmp %rax, STATE(%rdx)			/* else cmpxchg would write back what is not ours */
 	jne 1f
 	cmpxchg %r10, STATE(%rdx)		/* no lock: only a handler of this thread may have come */
 	jne 1f
+	mov -40(%rsp), %rax
 	mov %r11, PROGRAM(%rdx)
-	mov %r10, WANTED(%rdx)
+	mov %rax, SITE(%rdx)
+	mov %r10d, WANTED(%rdx)
 	movl $1, CHAIN_LENGTH(%rdx)		/* and nothing limited */
 	mov -16(%rsp), %rax
 	mov -8(%rsp), %rcx
@@ -330,12 +336,13 @@ probe_entry_hook:
 	mov %rax, (%r11, %rcx)
 	lea pb_return_trampolines(%rip), %r10
 	lea (%r10, %rcx, 2), %r10
-	lea 16(%rsp), %rax
-	mov %r10, (%rax)
-	movabs $1 << 48, %r10
-	add GENERATION(%rdx), %r10
-	mov %r10, GENERATION(%rdx)
-	or %r10, %rax
+	lea 16(%rsp), %r11
+	mov %r10, (%r11)
+	movzwl GENERATION(%rdx), %eax
+	inc %eax
+	mov %ax, GENERATION(%rdx)
+	shl $48, %rax
+	or %r11, %rax
 	mov %rax, STATE(%rdx)
 	mov -8(%rsp), %rcx
 	mov -16(%rsp), %rdx

@@ -61,14 +61,23 @@ struct alignas(64) ReturnSlot {
   uint64_t state;              // atomic; 0: free
   uint64_t return_address;     // what stood in the stack word: the caller, or another trampoline
   const SiteProgram* program;  // site->return_program as it was at the entry
-  uint64_t wanted;             // bit i: program->event[i] takes part (max_active left room)
-  uint32_t chained_by;         // atomic; slot of the tail call that hooked the same word
-  uint16_t chain_length;       // slots that hook the same word, this one included
-  uint16_t limited;            // some event of it has max_active
-  uint64_t arg[6];             // integer arguments at the entry
-  uint64_t generation;         // in bits 48 to 63: how often it was armed
-  GraphCall graph;             // of programs with has_graph (probe/graph_hot.h)
+  const CallSite* site;
+  uint32_t wanted;        // bit i: program->event[i] takes part (max_active left room)
+  uint32_t chained_by;    // atomic; slot of the tail call that hooked the same word
+  uint64_t arg[6];        // integer arguments at the entry
+  uint16_t chain_length;  // slots that hook the same word, this one included
+  uint16_t limited;       // some event of it has max_active
+  uint16_t reserved;
+  uint16_t generation;  // how often it was armed
+  GraphCall graph;      // of programs with has_graph (probe/graph_hot.h)
 };
+static_assert(sizeof(GraphCall) == 32 && sizeof(ReturnSlot) == 128);
+
+// Event i of a program is bit i of `wanted`; those from the last bit on share it.
+inline constexpr uint32_t kLastWantedBit = 31;
+inline constexpr uint32_t wanted_bit(uint32_t event) {
+  return event < kLastWantedBit ? event : kLastWantedBit;
+}
 
 // What the return's trampoline has saved: registers.reg[0] is the return value, registers.reg[4]
 // the stack pointer behind the return, registers.xmm[0] and [1] the vector results, registers.arg

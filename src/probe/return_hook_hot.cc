@@ -26,10 +26,17 @@
 // Whatever is interrupted in the middle for good (a handler that leaves by longjmp) costs one slot,
 // and never gives it to two.
 #include "base/raw_syscall.h"
+#include "probe/graph_hot.h"
 #include "probe/probe_hot.h"
 #include "probe/return_hook.h"
 
 namespace patchbay {
+
+__attribute__((weak)) uint64_t graph_enter(const CallSite*, const SiteProgram*, const uint64_t*,
+                                           const FetchRegisters*, uint64_t, GraphCall*);
+__attribute__((weak)) void graph_armed(uint32_t);
+__attribute__((weak)) void graph_leave(const CallSite*, const SiteProgram*, const FetchRegisters*,
+                                       uint64_t, uint32_t, const GraphCall&);
 
 extern "C" {
 __attribute__((visibility("hidden"))) bool return_load(const uint64_t* address, uint64_t* value);
@@ -51,24 +58,23 @@ __thread ReturnThread pb_return_thread
 namespace {
 
 constexpr uint64_t kFree = 0, kOwned = 1, kChained = 2, kSpare = 4, kTagMask = 7;
-constexpr uint64_t kOneGeneration = uint64_t{1} << 48;
-constexpr uint64_t kGenerationMask = ~(kOneGeneration - 1);
+constexpr int kGenerationShift = 48;
+constexpr uint64_t kGenerationMask = ~uint64_t{0} << kGenerationShift;
 constexpr uint64_t kAddressMask = ~(kGenerationMask | kTagMask);
-constexpr uint32_t kNearby = 16;           // slots looked at from where the thread was last
-constexpr uint32_t kThreadStride = 64;     // where threads begin
-constexpr uint32_t kShortSweep = 64;       // when there was nothing lately
-constexpr uint32_t kSweepEvery = 256;      // failures to one look at all slots
-constexpr uint32_t kMaxChain = 1024;       // tail calls under one return address
-constexpr uint32_t kMaxLimitedEvent = 63;  // events from this one on share the last bit of `wanted`
+constexpr uint32_t kNearby = 16;        // slots looked at from where the thread was last
+constexpr uint32_t kThreadStride = 64;  // where threads begin
+constexpr uint32_t kShortSweep = 64;    // when there was nothing lately
+constexpr uint32_t kSweepEvery = 256;   // failures to one look at all slots
+constexpr uint32_t kMaxChain = 1024;    // tail calls under one return address
 
 // What no record shows of a return frame ends where the registers end: return_hook.S counts on it.
-static_assert(sizeof(ReturnFrame) == 448 && sizeof(ReturnSlot) == 128);
+static_assert(sizeof(ReturnFrame) == 448);
 static_assert(offsetof(FetchRegisters, xmm) == 144 && offsetof(FetchRegisters, arg) == 400);
 static_assert(kReturnSlots == 32768 && kReturnTrampolineSize == 16);
 static_assert(offsetof(ReturnSlot, return_address) == 8 && offsetof(ReturnSlot, program) == 16);
-static_assert(offsetof(ReturnSlot, wanted) == 24 && offsetof(ReturnSlot, chain_length) == 36);
-static_assert(offsetof(ReturnSlot, limited) == 38 && offsetof(ReturnSlot, arg) == 40);
-static_assert(offsetof(ReturnSlot, generation) == 88);
+static_assert(offsetof(ReturnSlot, site) == 24 && offsetof(ReturnSlot, wanted) == 32);
+static_assert(offsetof(ReturnSlot, chain_length) == 88 && offsetof(ReturnSlot, limited) == 90);
+static_assert(offsetof(ReturnSlot, arg) == 40 && offsetof(ReturnSlot, generation) == 94);
 static_assert(offsetof(ReturnThread, next) == 8 && offsetof(SiteProgram, return_code) == 12);
 static_assert(offsetof(CallSite, return_program) == 8 && offsetof(ProbeThread, in_agent) == 8);
 static_assert(kReturnCodeSize == 65536 && kOwned == 1 && kSpare == 4);
@@ -86,6 +92,10 @@ uint64_t trampoline_of(const ReturnSlot* slot) {
          uint64_t{index_of(slot)} * kReturnTrampolineSize;
 }
 
+uint64_t generation_of(const ReturnSlot* slot) {
+  return uint64_t{slot->generation} << kGenerationShift;
+}
+
 bool locked_exchange(uint64_t* state, uint64_t from, uint64_t to) {
   return __atomic_compare_exchange_n(state, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
@@ -101,10 +111,10 @@ bool local_exchange(uint64_t* state, uint64_t from, uint64_t to) {
 // --- room under max_active
 
 uint32_t limited_events(const SiteProgram* program) {
-  return program->nr_events < kMaxLimitedEvent ? program->nr_events : kMaxLimitedEvent;
+  return program->nr_events < kLastWantedBit ? program->nr_events : kLastWantedBit;
 }
 
-void leave_limits(const SiteProgram* program, uint64_t wanted) {
+void leave_limits(const SiteProgram* program, uint32_t wanted) {
   for (uint32_t i = 0; i < limited_events(program); i++) {
     ProbeCounts* counts = program->event[i].counts;
     if (!counts || !counts->max_active || !(wanted >> i & 1)) continue;
@@ -122,11 +132,11 @@ void unmark_limited(uint32_t index) {
   __atomic_fetch_and(&g_limited[index / 64], ~(uint64_t{1} << index % 64), __ATOMIC_RELAXED);
 }
 
-void count_missed(const SiteProgram* program, uint64_t wanted) {
+void count_missed(const SiteProgram* program, uint32_t wanted) {
   for (uint32_t i = 0; i < program->nr_events; i++) {
     ProbeCounts* counts = program->event[i].counts;
-    const uint32_t bit = i < kMaxLimitedEvent ? i : kMaxLimitedEvent;
-    if (counts && (wanted >> bit & 1)) __atomic_fetch_add(&counts->missed, 1, __ATOMIC_RELAXED);
+    if (counts && (wanted >> wanted_bit(i) & 1))
+      __atomic_fetch_add(&counts->missed, 1, __ATOMIC_RELAXED);
   }
 }
 
@@ -244,7 +254,7 @@ __attribute__((noinline)) ReturnSlot* claim_slot(ReturnThread* thread) {
 }
 
 uint64_t spare_state(const ReturnThread* thread, const ReturnSlot* slot) {
-  return reinterpret_cast<uint64_t>(&thread->spare) | kSpare | slot->generation;
+  return reinterpret_cast<uint64_t>(&thread->spare) | kSpare | generation_of(slot);
 }
 
 inline ReturnSlot* take_slot() {
@@ -275,11 +285,11 @@ inline void give_slot(ReturnSlot* slot) {
 // --- entry
 
 // Events at different indexes may belong to one probe, in several instances; one of them counts.
-uint64_t bits_of_probe(const SiteProgram* program, const SiteEvent& of) {
-  uint64_t bits = 0;
+uint32_t bits_of_probe(const SiteProgram* program, const SiteEvent& of) {
+  uint32_t bits = 0;
   for (uint32_t i = 0; i < limited_events(program); i++) {
     const SiteEvent& event = program->event[i];
-    if (event.event->id == of.event->id && event.ip == of.ip) bits |= uint64_t{1} << i;
+    if (event.event->id == of.event->id && event.ip == of.ip) bits |= uint32_t{1} << i;
   }
   return bits;
 }
@@ -301,13 +311,13 @@ __attribute__((noinline, cold)) bool enter_limit(ProbeCounts* counts) {
 
 // Which events take part in this call, and whether one of them has a limit.
 struct Wanted {
-  uint64_t events;
+  uint32_t events;
   bool limited;
 };
 inline Wanted enter_limits(const SiteProgram* program) {
   bool limited = false;
-  uint64_t wanted =
-      program->nr_events < 64 ? (uint64_t{1} << program->nr_events) - 1 : ~uint64_t{0};
+  uint32_t wanted =
+      program->nr_events < 32 ? (uint32_t{1} << program->nr_events) - 1 : ~uint32_t{0};
   for (uint32_t i = 0; i < limited_events(program); i++) {
     const SiteEvent& event = program->event[i];
     if (!event.counts || !event.counts->max_active) continue;
@@ -328,50 +338,93 @@ ReturnSlot* slot_before(uint64_t address, const uint64_t* word) {
   return slot->chain_length < kMaxChain ? slot : nullptr;
 }
 
-void fill(ReturnSlot* slot, const SiteProgram* program, Wanted wanted,
-          const FetchRegisters* registers) {
-  slot->program = program;
+struct Call {
+  const CallSite* site;
+  const SiteProgram* program;
+  uint64_t* word;
+  const FetchRegisters* registers;
+};
+
+void fill(ReturnSlot* slot, const Call& call, Wanted wanted) {
+  slot->site = call.site;
+  slot->program = call.program;
   slot->wanted = wanted.events;
   slot->chain_length = 1;
   slot->limited = 0;
   if (__builtin_expect(wanted.limited, 0)) mark_limited(slot);
-  for (int i = 0; i < 6; i++) slot->arg[i] = registers->arg[i];
+  for (int i = 0; i < 6; i++) slot->arg[i] = call.registers->arg[i];
 }
 
 void chain(ReturnSlot* before, ReturnSlot* slot, const uint64_t* word) {
   slot->chain_length = uint16_t(before->chain_length + 1);
   __atomic_store_n(&before->chained_by, index_of(slot), __ATOMIC_RELEASE);
   __atomic_store_n(&before->state,
-                   reinterpret_cast<uint64_t>(word) | kChained | before->generation,
+                   reinterpret_cast<uint64_t>(word) | kChained | generation_of(before),
                    __ATOMIC_RELEASE);
 }
 
-bool hook(const SiteProgram* program, uint64_t* word, const FetchRegisters* registers,
-          Wanted wanted) {
+// The slot is owned and filled.
+void arm(ReturnSlot* slot, ReturnSlot* before, uint64_t* word) {
   const uint64_t caller = *word;
-  if (__builtin_expect(reinterpret_cast<uint64_t>(word) & ~kAddressMask, 0)) return false;
-  const bool is_tail_call = is_return_trampoline(caller);
-  ReturnSlot* before = is_tail_call ? slot_before(caller, word) : nullptr;
-  if (is_tail_call && !before) return false;
-  ReturnSlot* slot = take_slot();
-  if (__builtin_expect(!slot, 0)) return false;
-  fill(slot, program, wanted, registers);
   __atomic_store_n(&slot->return_address, caller, __ATOMIC_RELEASE);
   pb_return_address[index_of(slot)] = before ? pb_return_address[index_of(before)] : caller;
   if (before) chain(before, slot, word);
   __atomic_store_n(word, trampoline_of(slot), __ATOMIC_RELEASE);
-  slot->generation += kOneGeneration;
-  __atomic_store_n(&slot->state, reinterpret_cast<uint64_t>(word) | slot->generation,
+  slot->generation++;
+  __atomic_store_n(&slot->state, reinterpret_cast<uint64_t>(word) | generation_of(slot),
                    __ATOMIC_RELEASE);
+}
+
+// function_graph and the profiler look at the call when it is sure that there is a slot for it: an
+// entry that is recorded has its exit.
+inline uint32_t enter_graph(ReturnSlot* slot, const Call& call, uint32_t wanted) {
+  return uint32_t(
+      graph_enter(call.site, call.program, call.word, call.registers, wanted, &slot->graph));
+}
+
+bool hook(const Call& call, Wanted wanted) {
+  const uint64_t caller = *call.word;
+  if (__builtin_expect(reinterpret_cast<uint64_t>(call.word) & ~kAddressMask, 0)) return false;
+  const bool is_tail_call = is_return_trampoline(caller);
+  ReturnSlot* before = is_tail_call ? slot_before(caller, call.word) : nullptr;
+  if (is_tail_call && !before) return false;
+  ReturnSlot* slot = take_slot();
+  if (__builtin_expect(!slot, 0)) return false;
+  if (call.program->has_graph) wanted.events = enter_graph(slot, call, wanted.events);
+  if (!wanted.events) {
+    give_slot(slot);
+    return true;
+  }
+  fill(slot, call, wanted);
+  arm(slot, before, call.word);
+  if (call.program->has_graph) graph_armed(index_of(slot));
   return true;
+}
+
+// What a return has taken out of its slot.
+struct Returned {
+  const CallSite* site;
+  const SiteProgram* program;
+  uint64_t caller;
+  uint32_t wanted;
+  bool limited;
+};
+
+void free_slot(ReturnSlot* slot, uint64_t* word, const Returned& call) {
+  const uint64_t go_on = slot->return_address;
+  __atomic_store_n(&slot->state, kOwned, __ATOMIC_RELEASE);
+  __atomic_store_n(word, go_on, __ATOMIC_RELEASE);
+  if (__builtin_expect(call.limited, 0)) unmark_limited(index_of(slot));
+  give_slot(slot);
+  if (__builtin_expect(call.limited, 0)) leave_limits(call.program, call.wanted);
 }
 
 }  // namespace
 
-extern "C" void return_hook(const CallSite*, const SiteProgram* program, uint64_t* word,
+extern "C" void return_hook(const CallSite* site, const SiteProgram* program, uint64_t* word,
                             const FetchRegisters* registers) {
   const Wanted wanted = enter_limits(program);
-  if (!wanted.events || hook(program, word, registers, wanted)) return;
+  if (!wanted.events || hook({site, program, word, registers}, wanted)) return;
   leave_limits(program, wanted.events);
   count_missed(program, wanted.events);
 }
@@ -380,27 +433,23 @@ extern "C" void return_hit(ReturnFrame* frame, uint32_t index) {
   ReturnSlot* slot = &pb_return_slots[index];
   auto* word = reinterpret_cast<uint64_t*>(frame->registers.reg[4]) - 1;
   const uint64_t state = __atomic_load_n(&slot->state, __ATOMIC_RELAXED);
-  const uint64_t go_on = slot->return_address;
   if (__builtin_expect((state & ~(kChained | kGenerationMask)) != reinterpret_cast<uint64_t>(word),
                        0)) {
     // The frame was elsewhere when it was looked for (a copied stack). Where it goes on is known
     // only as long as nobody has taken the slot since.
     if (state != kFree) __builtin_trap();
-    *word = go_on;
+    *word = slot->return_address;
     return;
   }
-  const SiteProgram* program = slot->program;
-  const uint64_t wanted = slot->wanted;
-  const uint64_t caller = pb_return_address[index];
+  const Returned call = {slot->site, slot->program, pb_return_address[index], slot->wanted,
+                         slot->limited != 0};
   for (int i = 0; i < 6; i++) frame->registers.arg[i] = slot->arg[i];
-  frame->registers.reg[kIpRegister] = caller;
-  const bool limited = slot->limited;
-  __atomic_store_n(&slot->state, kOwned, __ATOMIC_RELEASE);
-  __atomic_store_n(word, go_on, __ATOMIC_RELEASE);
-  if (__builtin_expect(limited, 0)) unmark_limited(index);
-  give_slot(slot);
-  if (__builtin_expect(limited, 0)) leave_limits(program, wanted);
-  offer_events(program, nullptr, &frame->registers, &caller, wanted);
+  frame->registers.reg[kIpRegister] = call.caller;
+  const GraphCall graph = slot->graph;
+  free_slot(slot, word, call);
+  offer_events(call.program, call.site, &frame->registers, &call.caller, call.wanted);
+  if (call.program->has_graph)
+    graph_leave(call.site, call.program, &frame->registers, call.wanted, index, graph);
 }
 
 extern "C" uint64_t return_fault_fixup(uint64_t ip) {
