@@ -21,6 +21,9 @@ inline constexpr int kUsage = 2;   // the command line is wrong
 
 int run_record(int argc, char** argv);
 int run_report(int argc, char** argv);
+int run_graph(int argc, char** argv);
+int run_replay(int argc, char** argv);
+int run_top(int argc, char** argv);
 int run_dump(int argc, char** argv);
 int run_recover(int argc, char** argv);
 int run_list(int argc, char** argv);

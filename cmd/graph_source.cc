@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+#include "graph_source.h"
+
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+
+#include "commands.h"
+#include "output/trace_line.h"
+
+namespace patchbay::cmd {
+
+Result<std::unique_ptr<GraphSource>> GraphSource::open(const std::string& path) {
+  auto input = open_trace_input(path);
+  if (!input.ok()) return input.error();
+  std::unique_ptr<GraphSource> source(new GraphSource);
+  source->input_ = std::move(*input);
+  PB_TRY(source->load());
+  source->address_text_ = std::make_unique<AddressText>(&source->names_, true);
+  source->count_dropped();
+  return source;
+}
+
+Status GraphSource::load() {
+  if (input_.dat) {
+    events_ = input_.dat->events();
+    names_ = AddressNames::from_kallsyms(input_.dat->kallsyms());
+    take_comms(input_.dat->cmdlines());
+    return {};
+  }
+  auto meta = read_recorded_meta(*input_.buffer);
+  if (!meta.ok()) return meta.error();
+  events_ = std::move(meta->events);
+  names_ = AddressNames::from_symbols(make_recorded_symbol_table(std::move(meta->modules)));
+  for (const abi::CommEntry& entry : input_.buffer->comms())
+    comms_[int32_t(entry.tid)] = std::string(entry.comm, ::strnlen(entry.comm, sizeof entry.comm));
+  return {};
+}
+
+void GraphSource::take_comms(std::string_view untrusted_lines) {
+  while (!untrusted_lines.empty()) {
+    size_t end = std::min(untrusted_lines.find('\n'), untrusted_lines.size());
+    std::string_view line = untrusted_lines.substr(0, end);
+    untrusted_lines.remove_prefix(std::min(end + 1, untrusted_lines.size()));
+    int32_t tid = 0;
+    auto [rest, error] = std::from_chars(line.data(), line.data() + line.size(), tid);
+    if (error == std::errc() && rest != line.data() + line.size())
+      comms_[tid] = std::string(rest + 1, line.data() + line.size());
+  }
+}
+
+// Events that were dropped in drop mode are in the statistics only.
+void GraphSource::count_dropped() {
+  for (const BufferPart& part : input_.source.parts) {
+    if (!input_.buffer) break;
+    auto file = BufferFile::open(part.path, false);
+    for (uint32_t ring = 0; file.ok() && ring < (*file)->nr_rings(); ring++)
+      losses_.dropped += (*file)->stats(ring).dropped;
+  }
+  if (!input_.dat) return;
+  for (const std::string& stats : input_.dat->cpu_stats()) {
+    size_t at = stats.find("dropped events: ");
+    if (at != stats.npos) losses_.dropped += std::strtoull(stats.c_str() + at + 16, nullptr, 10);
+  }
+}
+
+Status GraphSource::walk(size_t buffer, const Each& each) {
+  auto pages = input_.pages(buffer);
+  if (!pages.ok()) return pages.error();
+  // The times in records of a trace.dat are nanoseconds, as its readers expect; in our rings they
+  // are ticks.
+  PageSource* source = pages->get();
+  GraphDecoder::ToNs to_ns = [](uint64_t time) { return time; };
+  if (input_.buffer) to_ns = [source](uint64_t time) { return source->to_ns(time); };
+  GraphDecoder decoder(events_, std::move(to_ns));
+  EventMerger merger(source);
+  MergedEvent event;
+  GraphRecord record;
+  while (merger.next(&event)) {
+    if (event.lost_before == kLostUnknown) {
+      losses_.lost_unknown = true;
+    } else {
+      losses_.lost += event.lost_before;
+    }
+    if (decoder.decode(event, &record)) {
+      each(event, record);
+    } else {
+      losses_.short_records++;
+    }
+  }
+  losses_.malformed_pages += merger.malformed_pages();
+  return {};
+}
+
+std::string GraphSource::thread_name(int32_t tid) const {
+  auto found = comms_.find(tid);
+  std::string text;
+  append_escaped(&text, found == comms_.end() ? "<...>" : found->second);
+  return text + "-" + std::to_string(tid);
+}
+
+std::string time_text(uint64_t ns) {
+  struct Unit {
+    double ns;
+    const char* name;
+  };
+  constexpr Unit kUnits[] = {{1e3, "us"}, {1e6, "ms"}, {1e9, "s "}, {60e9, "m "}, {3600e9, "h "}};
+  size_t unit = 0;
+  while (unit < 4 && double(ns) >= kUnits[unit + 1].ns * 0.9999995) unit++;
+  char text[48];
+  std::snprintf(text, sizeof text, "%7.3f %s", double(ns) / kUnits[unit].ns, kUnits[unit].name);
+  return text;
+}
+
+bool parse_time(std::string_view text, uint64_t* ns) {
+  double number = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || number < 0 || number > 1e9) return false;
+  std::string_view unit = text.substr(size_t(end - text.data()));
+  double factor = unit.empty() || unit == "ns" ? 1
+                  : unit == "us"               ? 1e3
+                  : unit == "ms"               ? 1e6
+                  : unit == "s"                ? 1e9
+                                               : 0;
+  *ns = uint64_t(number * factor);
+  return factor != 0;
+}
+
+void print_graph_notes(std::string_view command, const GraphLosses& losses,
+                       const PairingTotals& totals) {
+  auto say = [&](uint64_t count, const char* what, const char* where) {
+    if (count != 0)
+      std::fprintf(stderr, "patchbay %.*s: %llu %s%s %s\n", int(command.size()), command.data(),
+                   static_cast<unsigned long long>(count), what, count == 1 ? "" : "s", where);
+  };
+  say(totals.open_at_end, "call",
+      "open at the end (exit, exec, or the recording stopped): counted up to the last record of "
+      "the thread");
+  say(totals.without_exit, "call",
+      "ended without a return (an exception, longjmp, or lost records): counted up to the last "
+      "record before");
+  say(totals.without_entry, "call", "whose entry is not in the recording");
+  say(losses.lost + (losses.lost_unknown ? 1 : 0), losses.lost_unknown ? "or more event" : "event",
+      "lost (overwritten before they were read)");
+  say(losses.dropped, "event", "dropped (the buffer was full)");
+  say(losses.malformed_pages, "damaged page", "read up to the damage");
+  say(losses.short_records, "record", "shorter than the format says");
+}
+
+}  // namespace patchbay::cmd
