@@ -323,6 +323,15 @@ const CallSite* ProbeSites::site(const ProbePlace& place) const {
   return site ? &site->site : nullptr;
 }
 
+std::vector<ProbeSites::Consumer> ProbeSites::consumers(const ProbePlace& place) const {
+  std::vector<Consumer> list;
+  const Site* site = impl_->find(place);
+  if (!site || !site->patched) return list;
+  for (const Member& member : site->members)
+    if (member.contributes()) list.push_back({member.live, member.place->on_return});
+  return list;
+}
+
 std::string ProbeSites::show() const {
   std::string text;
   for (const auto& [address, site] : impl_->sites) {

@@ -60,6 +60,12 @@ class ProbeSites {
   SiteKind active_kind(const ProbePlace& place) const;
   // What a thread that comes there is given; null: nobody has ever joined there.
   const CallSite* site(const ProbePlace& place) const;
+  // Who is served there now.
+  struct Consumer {
+    const LiveEvent* live;
+    bool on_return;
+  };
+  std::vector<Consumer> consumers(const ProbePlace& place) const;
   std::string show() const;  // debug/call_sites
 
  private:
