@@ -120,11 +120,17 @@ bool parse_command_line(int argc, char** argv, GraphOptions* options, int* statu
 
 // --- output
 
-// Whether a name is meant: the glob fits it, or what stands behind its last "::".
+// Whether a name is meant: the glob fits it, or what is left of it without its parameters, or
+// without its namespaces and classes.
 bool name_fits(const std::string& glob, const std::string& name) {
-  if (::fnmatch(glob.c_str(), name.c_str(), 0) == 0) return true;
-  size_t colons = name.rfind("::");
-  return colons != name.npos && ::fnmatch(glob.c_str(), name.c_str() + colons + 2, 0) == 0;
+  auto fits = [&](const std::string& part) {
+    return ::fnmatch(glob.c_str(), part.c_str(), 0) == 0;
+  };
+  if (fits(name)) return true;
+  size_t parameters = name.ends_with(')') ? name.find('(', 1) : name.npos;
+  std::string plain = name.substr(0, parameters);
+  size_t colons = plain.rfind("::");
+  return fits(plain) || (colons != plain.npos && fits(plain.substr(colons + 2)));
 }
 
 void print_tree(const CallTree& tree, const GraphOptions& options) {

@@ -19,19 +19,21 @@ namespace {
 constexpr const char kHelp[] =
     "Usage: patchbay start [-p PID] [-B NAME] [-e EVENT [-f FILTER]]... [-C CLOCK] [-b KB] "
     "[-P TID]\n"
+    "             [-p TRACER [-l GLOB]... [-n GLOB]... [-g FUNC]... [--max-graph-depth N]] "
+    "[-O WORD]...\n"
     "       patchbay stop|clear|reset|stat [-p PID] [-B NAME]\n"
     "       patchbay show [-p PID] [-B NAME] [--pipe|-s]\n"
     "       patchbay snapshot [-p PID] [-B NAME] [-s|-r|-f]\n"
     "       patchbay extract [-p PID] [-B NAME]... [-o FILE] [--format 6|7]\n\n"
     "Tracing in a running process with an agent; PID is needed when there are several.\n\n"
     "start     empties the buffer, sets up and enables what is given (see `patchbay record -h`),\n"
-    "          and lets events in; without -e only that\n"
+    "          and lets events in; without -e and -p TRACER only that\n"
     "stop      lets no more events in; what is there stays\n"
     "show      prints the buffer; --pipe: follows it, taking what it prints; -s: the snapshot\n"
     "clear     empties the buffer\n"
-    "reset     switches all events off, removes filters, thread lists, function events and "
-    "probes,\n"
-    "          empties the buffer\n"
+    "reset     switches all events and the tracer off, removes filters, thread lists, function "
+    "events\n"
+    "          and probes, empties the buffer\n"
     "stat      prints what is set up\n"
     "snapshot  prints the snapshot; -s takes one, -r empties it, -f frees its memory\n"
     "extract   writes what is in the buffer to FILE (trace.dat) for `patchbay report`\n\n"
@@ -83,8 +85,30 @@ Status clear(Client& client, const LiveOptions& options) {
   return client.write_all(directory_of(options) + "trace", "", true);
 }
 
+// The tracer, its functions and their commands.
+Status reset_tracer(Client& client, const std::string& directory) {
+  PB_TRY(write_if_there(client, directory + "current_tracer", "nop\n", true));
+  for (const char* file :
+       {"set_ftrace_filter", "set_ftrace_notrace", "set_ftrace_pid", "set_ftrace_notrace_pid"})
+    PB_TRY(write_if_there(client, directory + file, "", true));
+  Result<std::string> left = client.read_all(directory + "set_ftrace_filter");
+  for (const std::string& line : split_lines(left.ok() ? *left : "")) {
+    if (!is_function_command(line)) continue;
+    size_t end = line.rfind(':');
+    std::string counted = line.substr(end).starts_with(":count=") ? ":0" : "";
+    PB_TRY(client.write_all(directory + "set_ftrace_filter",
+                            "!" + line.substr(0, end) + counted + "\n", false));
+  }
+  if (!directory.empty()) return {};
+  PB_TRY(write_if_there(client, "function_profile_enabled", "0\n", true));
+  PB_TRY(write_if_there(client, "max_graph_depth", "0\n", true));
+  PB_TRY(write_if_there(client, "set_graph_function", "", true));
+  return write_if_there(client, "set_graph_notrace", "", true);
+}
+
 Status reset(Client& client, const LiveOptions& options) {
   std::string directory = directory_of(options);
+  PB_TRY(reset_tracer(client, directory));
   PB_TRY(client.write_all(directory + "set_event", "", true));
   Result<std::vector<std::string>> systems = client.list(directory + "events");
   if (!systems.ok()) return systems.error();
@@ -140,6 +164,9 @@ Status stat(Client& client, const LiveOptions& options) {
   std::string directory = directory_of(options);
   constexpr std::pair<const char*, const char*> kValues[] = {
       {"Tracing on", "tracing_on"},
+      {"Tracer", "current_tracer"},
+      {"Its functions", "set_ftrace_filter"},
+      {"Not these functions", "set_ftrace_notrace"},
       {"Events", "set_event"},
       {"Filters", "show_event_filters"},
       {"Threads", "set_event_pid"},
@@ -190,11 +217,16 @@ struct LiveCommand {
   Status (*run)(Client& client, const LiveOptions& options);
 };
 constexpr LiveCommand kLiveCommands[] = {
-    {"start", "e:f:C:b:P:", start}, {"stop", "", stop},         {"show", "s", show},
-    {"clear", "", clear},           {"reset", "", reset},       {"stat", "", stat},
-    {"snapshot", "srf", snapshot},  {"extract", "o:", extract},
+    {"start", "e:f:C:b:P:l:n:g:O:", start},
+    {"stop", "", stop},
+    {"show", "s", show},
+    {"clear", "", clear},
+    {"reset", "", reset},
+    {"stat", "", stat},
+    {"snapshot", "srf", snapshot},
+    {"extract", "o:", extract},
 };
-constexpr int kPipe = 1001, kFormat = 1002;
+constexpr int kPipe = 1001, kFormat = 1002, kPid = 1003;
 
 // Null when the option is right, else the sentence about it.
 const char* take_option(const LiveCommand& command, int letter, LiveOptions* options) {
@@ -205,7 +237,11 @@ const char* take_option(const LiveCommand& command, int letter, LiveOptions* opt
   if (TraceRequest::is_ours(letter)) return options->record.request.take(letter, ::optarg);
   switch (letter) {
     case 'p':
+      if (name == "start")
+        return options->record.request.take_tracer_or_pid(::optarg, &options->record.pid);
       return parse_pid(text, &options->record.pid) ? nullptr : "-p takes a process id.";
+    case kPid:
+      return parse_pid(text, &options->record.pid) ? nullptr : "--pid takes a process id.";
     case 'o':
       options->record.output = text;
       return text.empty() ? "-o takes a file." : nullptr;
@@ -220,19 +256,25 @@ const char* take_option(const LiveCommand& command, int letter, LiveOptions* opt
 
 bool parse_command_line(const LiveCommand& command, int argc, char** argv, LiveOptions* options,
                         int* status) {
-  const option long_options[] = {
-      {"pid", required_argument, nullptr, 'p'}, {"buffer", required_argument, nullptr, 'B'},
-      {"pipe", no_argument, nullptr, kPipe},    {"format", required_argument, nullptr, kFormat},
-      {"help", no_argument, nullptr, 'h'},      {}};
+  std::vector<option> long_options;
+  if (std::string_view(command.name) == "start") long_options = TraceRequest::long_options();
+  for (const option& one : {option{"pid", required_argument, nullptr, kPid},
+                            option{"buffer", required_argument, nullptr, 'B'},
+                            option{"pipe", no_argument, nullptr, kPipe},
+                            option{"format", required_argument, nullptr, kFormat},
+                            option{"help", no_argument, nullptr, 'h'}, option{}})
+    long_options.push_back(one);
   std::string letters = std::string("p:B:h") + command.letters;
   ::opterr = 0;
   for (int letter;
-       (letter = ::getopt_long(argc, argv, letters.c_str(), long_options, nullptr)) != -1;) {
+       (letter = ::getopt_long(argc, argv, letters.c_str(), long_options.data(), nullptr)) != -1;) {
     if (letter == 'h') return std::fputs(kHelp, stdout), *status = kOk, false;
     if (letter == '?') return *status = bad_option(command.name, argv), false;
     if (const char* wrong = take_option(command, letter, options))
       return *status = usage_error(command.name, wrong), false;
   }
+  const char* wrong = options->record.request.check();
+  if (wrong) return *status = usage_error(command.name, wrong), false;
   if (::optind == argc) return true;
   return *status = usage_error(command.name, "'" + std::string(argv[::optind]) + "' is too much."),
          false;

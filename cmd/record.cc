@@ -34,10 +34,10 @@ namespace patchbay::cmd {
 namespace {
 
 constexpr const char kHelp[] =
-    "Usage: patchbay record -e EVENT [OPTION...] [--] CMD [ARG...]\n"
-    "       patchbay record -p PID [-e EVENT] [OPTION...]\n\n"
-    "Runs CMD and records its events; or those of a running process that carries the agent, until\n"
-    "Ctrl-C or its end.\n\n"
+    "Usage: patchbay record -e EVENT|-p TRACER [OPTION...] [--] CMD [ARG...]\n"
+    "       patchbay record -P PID [-e EVENT] [-p TRACER] [OPTION...]\n\n"
+    "Runs CMD and records its events and calls; or those of a running process that carries the\n"
+    "agent, until Ctrl-C or its end.\n\n"
     "  -e, --event EVENT     any number of them:\n"
     "       'FUNC(TYPE NAME, ...)'  calls of a function with its arguments, as function_events "
     "takes it:\n"
@@ -48,10 +48,21 @@ constexpr const char kHelp[] =
     "       'p:NAME PLACE ARG ...'  a probe as dynamic_events takes it; also r, f, t, e\n"
     "       SYSTEM:EVENT, SYSTEM, EVENT  events that the program brings; * and ? are globs\n"
     "  -f, --filter FILTER   of the event before it: 'flags & 2 && path ~ \"/tmp/*\"'\n"
+    "  -p, --tracer TRACER   function: every call of a function; function_graph: entries and "
+    "returns,\n"
+    "                        for patchbay graph, replay and report --flame\n"
+    "  -l GLOB, -n GLOB      functions that the tracer traces (all by default), or does not; any "
+    "number\n"
+    "                        of them: 'db_*', 'ns::Class::*', 'f*:mod:libfoo*'\n"
+    "  -g FUNC               function_graph: only what FUNC calls; any number of them\n"
+    "      --max-graph-depth N  function_graph: N levels only\n"
+    "  -O WORD               a word of trace_options; those of the tracers have names of their "
+    "own:\n"
+    "                        --funcgraph-retval, --func-args, --func_stack_trace, ...\n"
     "  -B, --buffer NAME     the options behind it are about the instance NAME\n"
     "  -P, --tid TID         only this thread; any number of them\n"
     "  -C, --clock CLOCK     as trace_clock takes it\n"
-    "  -p, --pid PID         a running process\n"
+    "  -P PID, --pid PID     without CMD: a running process (-p PID does the same)\n"
     "  -o, --output FILE     default trace.dat\n"
     "  -b, --buffer-size KB  of the buffer of one CPU\n"
     "  -m, --mode MODE       when the buffer is full: overwrite the oldest events (default), or "
@@ -68,7 +79,7 @@ constexpr const char kHelp[] =
 
 constexpr uint64_t kDefaultKbOfAllCpus = 256 * 1024;
 constexpr uint64_t kDefaultKb = 8 * 1024, kSmallestDefaultKb = 1408;
-constexpr int kFormatOption = 1001, kPrintOption = 1002;
+constexpr int kFormatOption = 1001, kPrintOption = 1002, kPidOption = 1003;
 constexpr int kGraceMs = 300;  // between Ctrl-C and the file: the program may end first
 
 // --- command line
@@ -84,7 +95,9 @@ const char* take_option(int letter, const char* value, RecordOptions* options) {
   if (TraceRequest::is_ours(letter)) return options->request.take(letter, value);
   switch (letter) {
     case 'p':
-      return parse_pid(text, &options->pid) ? nullptr : "-p takes a process id.";
+      return options->request.take_tracer_or_pid(value, &options->pid);
+    case kPidOption:
+      return parse_pid(text, &options->pid) ? nullptr : "--pid takes a process id.";
     case 'o':
       options->output = text;
       return text.empty() ? "-o takes a file." : nullptr;
@@ -103,46 +116,45 @@ const char* take_option(int letter, const char* value, RecordOptions* options) {
   }
 }
 
+// What belongs together. Null when it is right, else the sentence about it.
+const char* check_options(RecordOptions* options) {
+  if (options->words.empty() && options->pid == 0) options->pid = options->request.take_only_tid();
+  if (const char* wrong = options->request.check()) return wrong;
+  if (options->pid == 0 && !options->request.has_events())
+    return "At least one -e 'FUNC(ARGS)', -e SYSTEM:EVENT or -p TRACER is needed.";
+  if (options->pid != 0)
+    return options->words.empty() ? nullptr : "A process and a program to run are too much.";
+  if (options->words.empty()) return "The program to run is missing.";
+  options->buffer_kb = options->request.take_top_buffer_kb();
+  if (options->buffer_kb == 0) options->buffer_kb = default_buffer_kb();
+  return nullptr;
+}
+
 // Options, then the program's words. kOk, or the exit status in *status and false.
 bool parse_command_line(int argc, char** argv, RecordOptions* options, int* status) {
-  const option long_options[] = {{"event", required_argument, nullptr, 'e'},
-                                 {"filter", required_argument, nullptr, 'f'},
-                                 {"buffer", required_argument, nullptr, 'B'},
-                                 {"clock", required_argument, nullptr, 'C'},
-                                 {"tid", required_argument, nullptr, 'P'},
-                                 {"pid", required_argument, nullptr, 'p'},
-                                 {"output", required_argument, nullptr, 'o'},
-                                 {"buffer-size", required_argument, nullptr, 'b'},
-                                 {"mode", required_argument, nullptr, 'm'},
-                                 {"format", required_argument, nullptr, kFormatOption},
-                                 {"print", no_argument, nullptr, kPrintOption},
-                                 {"quiet", no_argument, nullptr, 'q'},
-                                 {"help", no_argument, nullptr, 'h'},
-                                 {}};
+  std::vector<option> long_options = TraceRequest::long_options();
+  for (const option& one : {option{"tracer", required_argument, nullptr, 'p'},
+                            option{"pid", required_argument, nullptr, kPidOption},
+                            option{"output", required_argument, nullptr, 'o'},
+                            option{"mode", required_argument, nullptr, 'm'},
+                            option{"format", required_argument, nullptr, kFormatOption},
+                            option{"print", no_argument, nullptr, kPrintOption},
+                            option{"quiet", no_argument, nullptr, 'q'},
+                            option{"help", no_argument, nullptr, 'h'}, option{}})
+    long_options.push_back(one);
   ::opterr = 0;
-  for (int letter; (letter = ::getopt_long(argc, argv, "+e:f:B:C:P:p:o:b:m:qh", long_options,
-                                           nullptr)) != -1;) {
+  std::string letters = std::string("+") + TraceRequest::kLetters + "p:o:m:qh";
+  for (int letter;
+       (letter = ::getopt_long(argc, argv, letters.c_str(), long_options.data(), nullptr)) != -1;) {
     if (letter == 'h') return std::fputs(kHelp, stdout), *status = kOk, false;
     if (letter == '?') return *status = bad_option("record", argv), false;
     if (const char* wrong = take_option(letter, ::optarg, options))
       return *status = usage_error("record", wrong), false;
   }
   options->words.assign(argv + ::optind, argv + argc);
-  if (options->pid == 0 && !options->request.has_events()) {
-    return *status = usage_error("record",
-                                 "At least one -e 'FUNC(ARGS)' or -e SYSTEM:EVENT is "
-                                 "needed."),
-           false;
-  }
-  if (options->pid != 0 && !options->words.empty())
-    return *status = usage_error("record", "A process (-p) and a program to run are too much."),
-           false;
-  if (options->pid != 0) return true;
-  if (options->words.empty())
-    return *status = usage_error("record", "The program to run is missing."), false;
-  options->buffer_kb = options->request.take_top_buffer_kb();
-  if (options->buffer_kb == 0) options->buffer_kb = default_buffer_kb();
-  return true;
+  const char* wrong = check_options(options);
+  if (wrong) *status = usage_error("record", wrong);
+  return wrong == nullptr;
 }
 
 // --- before the program runs
@@ -317,7 +329,8 @@ Result<std::vector<RecordedBuffer>> open_buffers(const TraceRequest& request, se
   buffers[0].file = std::move(*top);
   buffers[0].path = process_directory + "/" + serve::kBufferName;
   buffers[0].consume = consume;
-  buffers[0].wanted = request.instances().size() == 1 || !request.instances()[0].events.empty();
+  buffers[0].wanted = request.instances().size() == 1 || !request.instances()[0].events.empty() ||
+                      request.instances()[0].traces();
   for (size_t i = 1; i < request.instances().size(); i++) {
     std::string path =
         process_directory + "/" + request.instances()[i].directory() + serve::kBufferName;

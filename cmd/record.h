@@ -13,7 +13,7 @@ namespace patchbay::cmd {
 
 struct RecordOptions {
   TraceRequest request;
-  int pid = 0;  // -p; 0: `words` is run
+  int pid = 0;  // -p or -P; 0: `words` is run
   std::string output = "trace.dat";
   uint64_t buffer_kb = 0;  // of the top buffer of a program that is started
   bool overwrite = true;

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "commands.h"
+#include "event/trace_options.h"
 #include "probe_source.h"
 #include "symbol/symbol.h"
 
@@ -21,6 +22,10 @@ constexpr uint64_t kMostKb = uint64_t{4} << 20;
 bool parse_kb(std::string_view text, uint64_t* kb) {
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *kb);
   return error == std::errc() && end == text.data() + text.size() && *kb > 0 && *kb < kMostKb;
+}
+
+bool is_number(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
 }
 
 bool is_instance_name(std::string_view name) {
@@ -177,6 +182,115 @@ Status set_value(serve::Client& client, const std::string& path, std::string_vie
   return set.ok() ? set : Status(about(option, value, set.error()));
 }
 
+// A line of set_ftrace_filter as it would have to be written, "" when it need not be: headings
+// ("#### all functions enabled ####", "no pid"), commands, which survive, and the functions of
+// other tracers than the instance's own ("[ trace_profile] f").
+std::string as_written(std::string line) {
+  if (line.starts_with("[ ") && !line.starts_with("[ trace] ")) return "";
+  if (line.starts_with("[ trace] ")) line.erase(0, 9);
+  if (line.starts_with("####") || line == "no pid" || is_function_command(line)) return "";
+  size_t module = line.ends_with(']') ? line.rfind(" [") : line.npos;
+  if (module == line.npos) return line + "\n";
+  return line.substr(0, module) + ":mod:" + line.substr(module + 2, line.size() - module - 3) +
+         "\n";
+}
+
+// Writes a value, the file's former text being kept for undo_request().
+Status set_and_keep(serve::Client& client, const std::string& path, std::string_view option,
+                    const std::string& value, AppliedRequest* applied) {
+  Result<std::string> before = client.read_all(path);
+  if (!before.ok()) return about(option, value, before.error());
+  std::string text;
+  for (const std::string& line : split_lines(*before)) text += as_written(line);
+  applied->files.push_back({path, text});
+  Status set = client.write_all(path, value + "\n", true);
+  return set.ok() ? set : Status(about(option, value, set.error()));
+}
+
+// A function that nothing matches, with the ones that are called nearly so.
+Error unknown_function(serve::Client& client, std::string_view option, const std::string& pattern,
+                       const Error& error) {
+  Result<std::string> text = client.read_all("available_filter_functions");
+  if (!text.ok() || error.errno_value != EINVAL) return about(option, pattern, error);
+  std::vector<std::string> lines = split_lines(*text);
+  std::vector<std::string_view> names;
+  for (const std::string& line : lines)
+    names.push_back(std::string_view(line).substr(0, line.rfind(" [")));
+  std::string sentence =
+      std::string(option) + " '" + pattern + "': no function that can be traced " + "has this name";
+  std::vector<std::string> near = near_matches(pattern.substr(0, pattern.find(":mod:")), names);
+  for (size_t i = 0; i < near.size(); i++)
+    sentence += (i == 0 ? "; did you mean " : ", ") + near[i];
+  return user_error(EINVAL, sentence + (near.empty() ? "." : "?"));
+}
+
+// The lines of a filter file, one write each: the one that is refused can be named.
+Status set_functions(serve::Client& client, const std::string& path, std::string_view option,
+                     const std::vector<std::string>& patterns, AppliedRequest* applied) {
+  if (patterns.empty()) return {};
+  PB_TRY(set_and_keep(client, path, option, "", applied));
+  for (const std::string& pattern : patterns) {
+    Status added = client.write_all(path, pattern + "\n", false);
+    if (!added.ok()) return unknown_function(client, option, pattern, added.error());
+  }
+  return {};
+}
+
+Error unknown_tracer(serve::Client& client, const std::string& tracer, const Error& error) {
+  Result<std::string> available = client.read_all("available_tracers");
+  if (!available.ok() || error.errno_value != EINVAL) return about("-p", tracer, error);
+  available->resize(available->find_last_not_of(" \n") + 1);
+  return user_error(EINVAL,
+                    "-p '" + tracer + "': there is no such tracer; there are " + *available + ".");
+}
+
+// The options of an instance, kept as the words that bring the old state back.
+Status set_options(serve::Client& client, const InstanceRequest& request, AppliedRequest* applied) {
+  std::string path = request.directory() + "trace_options";
+  Result<std::string> before = client.read_all(path);
+  if (!before.ok()) return before.error();
+  std::vector<std::string> words = split_lines(*before);
+  for (const std::string& option : request.options) {
+    std::string name = option.starts_with("no") ? option.substr(2) : option;
+    for (const std::string& word : words)
+      if (word == name || word == "no" + name) applied->files.push_back({path, word + "\n"});
+    PB_TRY(set_value(client, path, "-O", option));
+  }
+  return {};
+}
+
+Status set_filters_of_tracer(serve::Client& client, const InstanceRequest& request,
+                             AppliedRequest* applied) {
+  std::string directory = request.directory();
+  PB_TRY(set_functions(client, directory + "set_ftrace_filter", "-l", request.functions, applied));
+  return set_functions(client, directory + "set_ftrace_notrace", "-n", request.not_functions,
+                       applied);
+}
+
+Status set_tracer(serve::Client& client, const InstanceRequest& request, AppliedRequest* applied) {
+  std::string path = request.directory() + "current_tracer";
+  Result<std::string> before = client.read_all(path);
+  if (!before.ok()) return about("-p", request.tracer, before.error());
+  Status set = client.write_all(path, request.tracer + "\n", true);
+  if (!set.ok()) return unknown_tracer(client, request.tracer, set.error());
+  applied->files.push_back({path, *before});
+  applied->tracing.push_back(request.directory());
+  return {};
+}
+
+// What is traced is decided before the tracer patches anything; but for an instance that has
+// another tracer of its own (the profiler), which would take the functions for itself.
+Status apply_tracer(serve::Client& client, const InstanceRequest& request,
+                    AppliedRequest* applied) {
+  if (!request.options.empty()) PB_TRY(set_options(client, request, applied));
+  if (!request.traces()) return {};
+  Result<std::string> others = client.read_all(request.directory() + "function_tracers");
+  bool tracer_first = others.ok() && !others->empty();
+  if (tracer_first) PB_TRY(set_tracer(client, request, applied));
+  PB_TRY(set_filters_of_tracer(client, request, applied));
+  return tracer_first ? Status() : set_tracer(client, request, applied);
+}
+
 Status apply_settings(serve::Client& client, const InstanceRequest& request,
                       AppliedRequest* applied) {
   std::string directory = request.directory(), tids;
@@ -191,7 +305,8 @@ Status apply_settings(serve::Client& client, const InstanceRequest& request,
   Status set = client.write_all(directory + "set_event_pid", tids, true);
   if (!set.ok()) return about("-P", tids, set.error());
   applied->with_pids.push_back(directory);
-  return {};
+  if (!request.traces()) return {};
+  return set_and_keep(client, directory + "set_ftrace_pid", "-P", tids, applied);
 }
 
 }  // namespace
@@ -206,6 +321,24 @@ std::vector<std::string> split_lines(std::string_view text) {
   return lines;
 }
 
+const std::vector<option>& TraceRequest::long_options() {
+  static const std::vector<option> kOptions = [] {
+    std::vector<option> options = {{"event", required_argument, nullptr, 'e'},
+                                   {"filter", required_argument, nullptr, 'f'},
+                                   {"buffer", required_argument, nullptr, 'B'},
+                                   {"clock", required_argument, nullptr, 'C'},
+                                   {"tid", required_argument, nullptr, 'P'},
+                                   {"buffer-size", required_argument, nullptr, 'b'},
+                                   {"max-graph-depth", required_argument, nullptr, kMaxGraphDepth}};
+    for (size_t i = 0; i < kTraceOptions.size(); i++)
+      if (kTraceOptions[i].name.starts_with("func"))
+        options.push_back(
+            {kTraceOptions[i].name.data(), no_argument, nullptr, kOptionWord + int(i)});
+    return options;
+  }();
+  return kOptions;
+}
+
 EventRequest::Kind EventRequest::kind() const {
   size_t head = text.find_first_not_of("0123456789", 1);
   size_t blank = text.find(' ');
@@ -217,14 +350,43 @@ EventRequest::Kind EventRequest::kind() const {
   return text.find('(') != text.npos ? Kind::kFunction : Kind::kEvent;
 }
 
+bool is_function_command(std::string_view line) {
+  for (const char* command : {":traceon", ":traceoff", ":snapshot", ":stacktrace", ":dump",
+                              ":cpudump", ":enable_event:", ":disable_event:"})
+    if (line.find(command) != line.npos) return true;
+  return false;
+}
+
 bool TraceRequest::is_ours(int letter) {
-  return letter != ':' && std::string_view(kLetters).find(char(letter)) != std::string_view::npos;
+  bool is_word = letter >= kOptionWord && letter < kOptionWord + int(kTraceOptions.size());
+  if (is_word || letter == kMaxGraphDepth) return true;
+  return letter < 256 && letter != ':' &&
+         std::string_view(kLetters).find(char(letter)) != std::string_view::npos;
 }
 
 const char* TraceRequest::take(int letter, const char* value) {
   InstanceRequest& current = instances_.back();
   int tid = 0;
+  if (letter >= kOptionWord) {
+    current.options.emplace_back(kTraceOptions[size_t(letter - kOptionWord)].name);
+    return nullptr;
+  }
   switch (letter) {
+    case 'l':
+      current.functions.emplace_back(value);
+      return *value ? nullptr : "-l takes a function or a glob.";
+    case 'n':
+      current.not_functions.emplace_back(value);
+      return *value ? nullptr : "-n takes a function or a glob.";
+    case 'g':
+      graph_functions_.emplace_back(value);
+      return *value ? nullptr : "-g takes a function or a glob.";
+    case 'O':
+      current.options.emplace_back(value);
+      return *value ? nullptr : "-O takes a word of trace_options.";
+    case kMaxGraphDepth:
+      max_graph_depth_ = value;
+      return is_number(value) ? nullptr : "--max-graph-depth takes a number.";
     case 'e':
       current.events.push_back({value, ""});
       return *value ? nullptr : "-e takes an event.";
@@ -248,9 +410,40 @@ const char* TraceRequest::take(int letter, const char* value) {
   }
 }
 
+const char* TraceRequest::take_tracer_or_pid(const char* value, int* pid) {
+  if (is_number(value)) return parse_pid(value, pid) ? nullptr : "-p takes a process id.";
+  instances_.back().tracer = value;
+  return *value ? nullptr : "-p takes a tracer (function, function_graph) or a process id.";
+}
+
+int TraceRequest::take_only_tid() {
+  InstanceRequest* only = nullptr;
+  for (InstanceRequest& instance : instances_) {
+    if (instance.tids.empty()) continue;
+    if (only || instance.tids.size() > 1) return 0;
+    only = &instance;
+  }
+  int tid = 0;
+  if (!only || !parse_pid(only->tids[0], &tid)) return 0;
+  only->tids.clear();
+  return tid;
+}
+
 bool TraceRequest::has_events() const {
-  return std::any_of(instances_.begin(), instances_.end(),
-                     [](const InstanceRequest& request) { return !request.events.empty(); });
+  return std::any_of(instances_.begin(), instances_.end(), [](const InstanceRequest& request) {
+    return !request.events.empty() || request.traces();
+  });
+}
+
+const char* TraceRequest::check() const {
+  bool any_tracer = false;
+  for (const InstanceRequest& instance : instances_) {
+    any_tracer |= instance.traces();
+    if (!instance.traces() && (!instance.functions.empty() || !instance.not_functions.empty()))
+      return "-l and -n choose functions of a tracer: -p function or -p function_graph.";
+  }
+  if (any_tracer || (graph_functions_.empty() && max_graph_depth_.empty())) return nullptr;
+  return "-g and --max-graph-depth are about -p function_graph.";
 }
 
 Result<std::vector<std::string>> matching_events(const std::vector<std::string>& available,
@@ -276,9 +469,15 @@ Result<std::vector<std::string>> matching_events(const std::vector<std::string>&
 }
 
 Status apply_request(const TraceRequest& request, serve::Client& client, AppliedRequest* applied) {
+  PB_TRY(set_functions(client, "set_graph_function", "-g", request.graph_functions(), applied));
+  if (!request.max_graph_depth().empty()) {
+    PB_TRY(set_and_keep(client, "max_graph_depth", "--max-graph-depth", request.max_graph_depth(),
+                        applied));
+  }
   for (const InstanceRequest& instance : request.instances()) {
     PB_TRY(apply_settings(client, instance, applied));
     PB_TRY(apply_events(client, instance, applied));
+    PB_TRY(apply_tracer(client, instance, applied));
   }
   return {};
 }
@@ -289,10 +488,17 @@ void stop_request(const AppliedRequest& applied, serve::Client& client) {
     words[event.directory] += "!" + event.name + "\n";
   for (const auto& [directory, text] : words)
     (void)client.write_all(directory + "set_event", text, false);
+  // Another tracer would clear the buffer, which is not read yet.
+  for (const std::string& directory : applied.tracing)
+    (void)client.write_all(directory + "tracing_on", "0\n", false);
 }
 
 void undo_request(const AppliedRequest& applied, serve::Client& client) {
   stop_request(applied, client);
+  for (auto file = applied.files.rbegin(); file != applied.files.rend(); ++file)
+    (void)client.write_all(file->path, file->text, !file->path.ends_with("trace_options"));
+  for (const std::string& directory : applied.tracing)
+    (void)client.write_all(directory + "tracing_on", "1\n", false);
   for (const AppliedRequest::Event& event : applied.events)
     if (event.filtered) (void)set_filter(client, event.directory, event.name, "0");
   for (const std::string& directory : applied.with_pids)

@@ -3,9 +3,12 @@
 // What the command line asks a process to record, in trace-cmd's manner: options that stand behind
 // `-B NAME` are about that instance, `-f FILTER` is about the event before it.
 //
-//   -e sched:tick -f 'n > 3' -B slow -e 'read(int fd)' -C mono
+//   -e sched:tick -f 'n > 3' -B slow -e 'read(int fd)' -C mono -B calls -p function_graph -l 'db_*'
 //       top: sched:tick if n > 3      slow: calls of read, clock mono
+//       calls: the tracer function_graph, of functions that begin with db_
 #pragma once
+
+#include <getopt.h>
 
 #include <string>
 #include <string_view>
@@ -36,6 +39,11 @@ struct InstanceRequest {
   std::string clock;
   uint64_t buffer_kb = 0;
   std::vector<std::string> tids;
+  std::string tracer;                      // current_tracer
+  std::vector<std::string> functions;      // set_ftrace_filter, a line each
+  std::vector<std::string> not_functions;  // set_ftrace_notrace
+  std::vector<std::string> options;        // words of trace_options
+  bool traces() const { return !tracer.empty(); }
 
   // Below the tracefs root: "" or "instances/NAME/".
   std::string directory() const { return instance.empty() ? "" : "instances/" + instance + "/"; }
@@ -44,7 +52,11 @@ struct InstanceRequest {
 class TraceRequest {
  public:
   // getopt's letters for take().
-  static constexpr const char kLetters[] = "e:f:B:C:b:P:";
+  static constexpr const char kLetters[] = "e:f:B:C:b:P:l:n:g:O:";
+  static constexpr int kMaxGraphDepth = 2001;  // --max-graph-depth N
+  static constexpr int kOptionWord = 2100;  // and above: --funcgraph-retval … of long_options()
+  // The long options of this, without the end mark.
+  static const std::vector<option>& long_options();
   // Takes an option. Null when it is right, else the sentence about it. '?': it is none of ours.
   const char* take(int letter, const char* value);
   static bool is_ours(int letter);
@@ -54,16 +66,31 @@ class TraceRequest {
 
   // The top instance first, whether it was asked for anything or not.
   const std::vector<InstanceRequest>& instances() const { return instances_; }
-  bool has_events() const;
+  bool has_events() const;  // or a tracer
+  // -p: a process id, or the tracer of the current instance.
+  const char* take_tracer_or_pid(const char* value, int* pid);
+  // A thread that is alone in the request, for a command that could mean its process; it is taken
+  // out. 0: there is none, or several.
+  int take_only_tid();
+  // What function_graph has for all instances together.
+  const std::vector<std::string>& graph_functions() const { return graph_functions_; }
+  const std::string& max_graph_depth() const { return max_graph_depth_; }
+  // The sentence about options that need another, or null.
+  const char* check() const;
   // The instance of a command that is about one: the last -B, else the top.
   const InstanceRequest& last() const { return instances_.back(); }
 
  private:
   std::vector<InstanceRequest> instances_{1};
+  std::vector<std::string> graph_functions_;  // set_graph_function
+  std::string max_graph_depth_;
 };
 
 // The lines of a text.
 std::vector<std::string> split_lines(std::string_view text);
+
+// Whether a line of set_ftrace_filter is a command ("f:traceoff:unlimited"), not a function.
+bool is_function_command(std::string_view line);
 
 // What a request has changed, to be undone by undo_request().
 struct AppliedRequest {
@@ -75,6 +102,11 @@ struct AppliedRequest {
   std::vector<std::string> with_pids;  // directories of instances
   std::vector<std::string> instances;  // that did not exist
   std::vector<std::string> probes;     // SYSTEM:EVENT that dynamic_events did not have
+  std::vector<std::string> tracing;    // directories of instances whose tracer was set
+  struct File {
+    std::string path, text;
+  };
+  std::vector<File> files;  // what was in settings of the tracers, in the order they were written
 };
 
 // Makes the instances, sets them up, defines and enables the events. On an error what was done
