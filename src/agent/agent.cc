@@ -62,6 +62,7 @@ Agent* own_agent() { return g_agent && g_agent->pid == ::getpid() ? g_agent : nu
 void look_at_objects(Agent* agent) {
   agent->usdt_events->refresh();
   agent->probe_events->refresh();
+  agent->tracers->refresh();
 }
 
 void say(const std::string& sentence) {
@@ -151,9 +152,10 @@ Status make_agent(Agent* agent) {
   agent->synthetic_events = std::make_unique<SyntheticEvents>(*agent->registry);
   agent->probe_events =
       std::make_unique<ProbeEvents>(*agent->registry, *agent->patcher, *agent->sites);
-  agent->context = std::make_unique<tracefs::TreeContext>(
-      tracefs::TreeContext{*agent->registry, *agent->functions, *agent->probe_events,
-                           *agent->synthetic_events, *agent->sites, *agent->symbols});
+  agent->tracers = std::make_unique<Tracers>(*agent->registry, *agent->patcher, *agent->sites);
+  agent->context = std::make_unique<tracefs::TreeContext>(tracefs::TreeContext{
+      *agent->registry, *agent->functions, *agent->probe_events, *agent->synthetic_events,
+      *agent->sites, *agent->symbols, *agent->tracers});
   agent->context->look_for_events = [agent] { look_at_objects(agent); };
   agent->context->more_call_sites = [agent] {
     return agent->static_events->sites() + agent->usdt_events->sites();

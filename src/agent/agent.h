@@ -23,6 +23,7 @@
 #include "serve/server.h"
 #include "symbol/symbol.h"
 #include "tracefs/root.h"
+#include "tracer/tracers.h"
 
 namespace patchbay {
 
@@ -48,6 +49,7 @@ struct Agent {
   std::unique_ptr<UsdtEvents> usdt_events;
   std::unique_ptr<SyntheticEvents> synthetic_events;
   std::unique_ptr<ProbeEvents> probe_events;
+  std::unique_ptr<Tracers> tracers;
   std::unique_ptr<tracefs::TreeContext> context;
   std::unique_ptr<tracefs::Directory> root;
   std::unique_ptr<serve::Server> server;

@@ -308,8 +308,8 @@ Result<TraceArray*> Registry::create_array(std::string_view name,
   array->name = name;
   array->systems = std::move(systems);
   array->options = impl.top.options;
-  for (TraceOption option :
-       {TraceOption::kEventFork, TraceOption::kTracePrintkDest, TraceOption::kCopyTraceMarker})
+  for (TraceOption option : {TraceOption::kEventFork, TraceOption::kFunctionFork,
+                             TraceOption::kTracePrintkDest, TraceOption::kCopyTraceMarker})
     array->options.set(option, false);
   array->cpumask.assign(impl.options.buffer.nr_cpus, true);
   array->cpu_pipe_open.assign(impl.options.buffer.nr_cpus, false);
@@ -328,13 +328,15 @@ Status Registry::remove_array(std::string_view name) {
   TraceArray& array = *found->second;
   if (array.references)
     return user_error(EBUSY, "The instance " + array.name + " is in use: a file of it is open.");
+  if (impl.tracer_hooks.array_goes) impl.tracer_hooks.array_goes(array);
   Impl::Files files;
   for (auto& [event, file] : array.files) {
     file.enabled = false;
     files.emplace_back(&array, &file);
   }
   PB_TRY(impl.publish(files, true));
-  for (TraceOption option : {TraceOption::kTracePrintkDest, TraceOption::kEventFork})
+  for (TraceOption option :
+       {TraceOption::kTracePrintkDest, TraceOption::kEventFork, TraceOption::kFunctionFork})
     if (array.options[option]) PB_TRY(set_option(array, option, false));
   for (RingBuffer* buffer : {array.buffer.get(), array.snapshot.get()})
     if (buffer) buffer->remove_file();
@@ -344,6 +346,7 @@ Status Registry::remove_array(std::string_view name) {
   for (auto& [event, file] : array.files)
     if (file.filter_ran) impl.old_filters.push_back(std::move(file.filter));
   std::erase_if(impl.gone_snapshots, [&](const auto& gone) { return gone.first == &array; });
+  std::erase_if(impl.idle_tracers, [&](const auto& idle) { return idle.first == &array; });
   impl.arrays.erase(found);
   impl.generation++;
   return {};

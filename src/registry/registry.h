@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -92,6 +93,13 @@ class Registry {
   // has changed.
   Status set_tracing(TraceArray& array, LiveEvent* tracer, bool on);
   Status remake_program(TraceArray& array, LiveEvent* tracer);
+  // What function tracers have to hear of: an instance goes (nothing can stop it any more), and an
+  // option that tracers look at was set.
+  struct TracerHooks {
+    std::function<void(TraceArray&)> array_goes;
+    std::function<Status(TraceArray&, TraceOption)> option_set;
+  };
+  void set_tracer_hooks(TracerHooks hooks);
   // One word of set_event, with `!` and `:mod:` (spec 2.2).
   Status set_event(TraceArray& array, std::string_view word);
   std::string show_set_event(const TraceArray& array) const;

@@ -234,23 +234,52 @@ Status Registry::set_system_filter(TraceArray& array, std::string_view system,
 
 // --- tasks
 
+namespace {
+
+using PidList = Registry::PidList;
+
+// What an instance has of a list: as it is shown, and as programs see it (null: not in force).
+struct PidWords {
+  std::vector<uint32_t>& shown;
+  PidSet*& set;
+  TraceOption follows;  // forks, when this option is on
+};
+
+PidWords pid_words(TraceArray& array, PidList which) {
+  switch (which) {
+    case PidList::kTrace:
+      return {array.pids, array.pid_set, TraceOption::kEventFork};
+    case PidList::kNotrace:
+      return {array.notrace_pids, array.notrace_pid_set, TraceOption::kEventFork};
+    case PidList::kFtrace:
+      return {array.ftrace_pids, array.ftrace_pid_set, TraceOption::kFunctionFork};
+    case PidList::kFtraceNotrace:
+      break;
+  }
+  return {array.ftrace_notrace_pids, array.ftrace_notrace_pid_set, TraceOption::kFunctionFork};
+}
+
+constexpr PidList kPidLists[] = {PidList::kTrace, PidList::kNotrace, PidList::kFtrace,
+                                 PidList::kFtraceNotrace};
+
+}  // namespace
+
 Status Registry::Impl::use_pids(TraceArray& array, PidList which, std::vector<uint32_t> pids,
                                 bool in_force) {
-  PidSet*& set = which == PidList::kTrace ? array.pid_set : array.notrace_pid_set;
-  auto& shown = which == PidList::kTrace ? array.pids : array.notrace_pids;
-  PidSet* previous = set;
-  set = nullptr;
+  PidWords words = pid_words(array, which);
+  PidSet* const previous = words.set;
+  words.set = nullptr;
   if (in_force) {
     PidSetPtr made = make_pid_set(pids);
     if (!made) return sys_error("make a list of tasks", ENOMEM);
-    set = made.get();
+    words.set = made.get();
     pid_sets.push_back(std::move(made));
   }
   Status status = publish_enabled(array);
   if (status.ok())
-    shown = std::move(pids);
+    words.shown = std::move(pids);
   else
-    set = previous;
+    words.set = previous;
   return status;
 }
 
@@ -258,7 +287,7 @@ Status Registry::add_pids(TraceArray& array, PidList which, std::string_view tex
   auto added = parse_pids(text);
   if (!added.ok()) return added.error();
   if (added->empty()) return {};
-  auto& shown = which == PidList::kTrace ? array.pids : array.notrace_pids;
+  const std::vector<uint32_t>& shown = pid_words(array, which).shown;
   added->insert(added->end(), shown.begin(), shown.end());
   sort_unique(&*added);
   return impl_->use_pids(array, which, std::move(*added), true);
@@ -268,35 +297,35 @@ Status Registry::clear_pids(TraceArray& array, PidList which) {
   return impl_->use_pids(array, which, {}, false);
 }
 
+void Registry::Impl::follow_fork(TraceArray& array, PidList which, uint32_t parent,
+                                 uint32_t child) {
+  const PidWords words = pid_words(array, which);
+  std::vector<uint32_t>& pids = words.shown;
+  if (!array.options[words.follows] || !words.set) return;
+  if (!std::binary_search(pids.begin(), pids.end(), parent)) return;
+  auto place = std::lower_bound(pids.begin(), pids.end(), child);
+  if (place != pids.end() && *place == child) return;
+  pids.insert(place, child);
+  if (pid_set_insert(words.set, child)) return;
+  [[maybe_unused]] Status ignored = use_pids(array, which, pids, true);
+}
+
 void Registry::task_forked(uint32_t parent, uint32_t child) {
   if (!impl_->fork_followers.load(std::memory_order_relaxed)) return;
   std::lock_guard guard(impl_->lock);
-  auto follow = [&](TraceArray& array, PidList which, std::vector<uint32_t>& pids, PidSet* set) {
-    if (!set || !std::binary_search(pids.begin(), pids.end(), parent)) return;
-    auto place = std::lower_bound(pids.begin(), pids.end(), child);
-    if (place != pids.end() && *place == child) return;
-    pids.insert(place, child);
-    if (pid_set_insert(set, child)) return;
-    [[maybe_unused]] Status ignored = impl_->use_pids(array, which, pids, true);
-  };
-  for (TraceArray* array : impl_->all_arrays()) {
-    if (!array->options[TraceOption::kEventFork]) continue;
-    follow(*array, PidList::kTrace, array->pids, array->pid_set);
-    follow(*array, PidList::kNotrace, array->notrace_pids, array->notrace_pid_set);
-  }
+  for (TraceArray* array : impl_->all_arrays())
+    for (PidList which : kPidLists) impl_->follow_fork(*array, which, parent, child);
 }
 
 void Registry::task_exited(uint32_t pid) {
   if (!impl_->fork_followers.load(std::memory_order_relaxed)) return;
   std::lock_guard guard(impl_->lock);
-  auto drop = [pid](std::vector<uint32_t>& pids, PidSet* set) {
-    if (!set || std::erase(pids, pid) == 0) return;
-    pid_set_erase(set, pid);
-  };
   for (TraceArray* array : impl_->all_arrays()) {
-    if (!array->options[TraceOption::kEventFork]) continue;
-    drop(array->pids, array->pid_set);
-    drop(array->notrace_pids, array->notrace_pid_set);
+    for (PidList which : kPidLists) {
+      const PidWords words = pid_words(*array, which);
+      if (!array->options[words.follows] || !words.set) continue;
+      if (std::erase(words.shown, pid)) pid_set_erase(words.set, pid);
+    }
   }
 }
 

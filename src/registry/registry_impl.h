@@ -51,12 +51,15 @@ struct Registry::Impl {
   std::atomic<uint32_t> fork_followers{0};  // instances with event-fork
   uint32_t saved_cmdlines_size = 128;
   uint64_t tracing_thresh_us = 0;
+  TracerHooks tracer_hooks;
   std::unordered_map<uint32_t, std::string> writers;  // whose comm the table has from us
 
   // --- what a thread may still be running or looking into: kept for good
   std::vector<std::unique_ptr<EventProgram>> programs;  // also those in use
   std::vector<FilterProgramPtr> old_filters;
   std::vector<PidSetPtr> pid_sets;  // also those in use
+  // Programs of tracers that are off now, for the next tracer of that instance.
+  std::vector<std::pair<const TraceArray*, EventProgram*>> idle_tracers;
   std::vector<std::unique_ptr<LiveEvent>> gone_events;
   std::vector<std::unique_ptr<std::string>> injected_texts;
   // Snapshots that were freed while somebody read them.
@@ -92,6 +95,7 @@ struct Registry::Impl {
   const EventFile* find_file(const TraceArray& array, const LiveEvent* event) const;
   Status start_recording(TraceArray& array);
   Result<EventProgram*> program_for(TraceArray& array, EventFile& file);
+  EventProgram* idle_program(const TraceArray& array, const EventProgram& wanted);
   // Makes programs what enabled, filter and pid_set of these files say. On failure what is
   // published is as before; the caller puts its own words back. `force`: sources that fail are
   // passed over.
@@ -111,6 +115,7 @@ struct Registry::Impl {
   FilterContext filter_context(const LiveEvent& event);
   bool find_function(std::string_view name, uint64_t address, uint64_t* start, uint64_t* end);
   Status use_pids(TraceArray& array, PidList which, std::vector<uint32_t> pids, bool in_force);
+  void follow_fork(TraceArray& array, PidList which, uint32_t parent, uint32_t child);
 
   // registry_settings.cc
   void free_old_snapshots();

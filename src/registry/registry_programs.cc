@@ -28,7 +28,29 @@ bool same_but_rings(const EventProgram& a, const EventProgram& b) {
   return a.fetch == b.fetch && a.filter == b.filter && a.pids == b.pids &&
          a.notrace_pids == b.notrace_pids && a.id == b.id && a.pid_field[0] == b.pid_field[0] &&
          a.pid_field[1] == b.pid_field[1] && a.max_size == b.max_size &&
-         a.from_record == b.from_record && a.source_filter == b.source_filter;
+         a.from_record == b.from_record && a.source_filter == b.source_filter && a.kind == b.kind &&
+         a.action == b.action && a.stack == b.stack && a.merges_repeats == b.merges_repeats &&
+         a.graph_flags == b.graph_flags;
+}
+
+// Options stacktrace and userstacktrace.
+uint8_t stacks_of(const TraceArray& array) {
+  uint8_t stacks = 0;
+  if (array.options[TraceOption::kStackTrace]) stacks |= kKernelStack;
+  if (array.options[TraceOption::kUserStackTrace]) stacks |= kUserStack;
+  return stacks;
+}
+
+// The words that only tracers have; the threads of an instance's tracers are those of
+// set_ftrace_pid.
+void copy_tracer(const TraceArray& array, const LiveEvent& tracer, EventProgram* program) {
+  program->pids = array.ftrace_pid_set;
+  program->notrace_pids = array.ftrace_notrace_pid_set;
+  program->kind = ConsumerKind(tracer.kind);
+  program->stack = tracer.stack;
+  program->merges_repeats = tracer.merges_repeats;
+  program->graph_flags = tracer.graph_flags;
+  program->action = tracer.action;
 }
 
 // sched_switch and the wakeups count for both tasks (spec: ftrace.md 2.8).
@@ -98,8 +120,16 @@ Result<EventProgram*> Registry::Impl::program_for(TraceArray& array, EventFile& 
   wanted.max_size = event.max_size;
   wanted.from_record = event.from_record;
   wanted.source_filter = event.source_filter;
-  find_pid_fields(event.call, &wanted);
+  wanted.stack = stacks_of(array);
+  if (event.is_tracer)
+    copy_tracer(array, event, &wanted);
+  else
+    find_pid_fields(event.call, &wanted);
   if (file.newest && same_but_rings(*file.newest, wanted)) return file.newest;
+  if (event.is_tracer) {
+    file.newest = idle_program(array, wanted);
+    if (file.newest) return file.newest;
+  }
   wanted.rings = RingBuffer::dead_rings();
   if (wanted.filter) file.filter_ran = true;
   programs.push_back(std::make_unique<EventProgram>(wanted));
@@ -241,6 +271,45 @@ char Registry::summary(const TraceArray& array, std::string_view system) const {
   return any_off ? '0' : '?';
 }
 
+// --- tracers
+
+// A tracer that was off takes up the program that it, or one like it, had before.
+EventProgram* Registry::Impl::idle_program(const TraceArray& array, const EventProgram& wanted) {
+  const auto fits = [&](const auto& idle) {
+    return idle.first == &array && same_but_rings(*idle.second, wanted);
+  };
+  auto found = std::find_if(idle_tracers.begin(), idle_tracers.end(), fits);
+  if (found == idle_tracers.end()) return nullptr;
+  EventProgram* program = found->second;
+  idle_tracers.erase(found);
+  return program;
+}
+
+Status Registry::set_tracing(TraceArray& array, LiveEvent* tracer, bool on) {
+  Impl& impl = *impl_;
+  auto found = array.files.find(tracer);
+  if (!on && found == array.files.end()) return {};
+  if (on) PB_TRY(impl.start_recording(array));
+  EventFile& file = impl.file_of(array, tracer);
+  EventProgram* const before = file.newest;
+  file.enabled = on;
+  Status status = impl.publish(Impl::Files{{&array, &file}}, !on);
+  if (on && status.ok()) return status;
+  if (before) impl.idle_tracers.emplace_back(&array, before);
+  if (file.newest && file.newest != before) impl.idle_tracers.emplace_back(&array, file.newest);
+  array.files.erase(tracer);
+  return status;
+}
+
+Status Registry::remake_program(TraceArray& array, LiveEvent* tracer) {
+  auto found = array.files.find(tracer);
+  if (found == array.files.end()) return {};
+  EventProgram* const before = found->second.newest;
+  PB_TRY(impl_->publish(Impl::Files{{&array, &found->second}}));
+  if (before && before != found->second.newest) impl_->idle_tracers.emplace_back(&array, before);
+  return {};
+}
+
 // --- set_event
 
 Status Registry::set_event(TraceArray& array, std::string_view word) {
@@ -312,7 +381,7 @@ std::string Registry::show_set_event(const TraceArray& array) const {
 Status Registry::clear_set_event(TraceArray& array) {
   std::vector<LiveEvent*> all;
   for (auto& [event, file] : array.files)
-    if (file.enabled) all.push_back(file.event);
+    if (file.enabled && !event->is_tracer) all.push_back(file.event);
   PB_TRY(impl_->set_enabled(array, all, false));
   array.module_requests.clear();
   return {};

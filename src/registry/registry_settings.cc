@@ -98,10 +98,18 @@ Status Registry::set_option(TraceArray& array, TraceOption option, bool on) {
   array.options.set(option, on);
   if (option == TraceOption::kOverwrite) array.buffer->set_overwrite(on);
   if (option == TraceOption::kRecordCmd) top().buffer->set_record_comms(on);
-  if (option == TraceOption::kEventFork)
+  if (option == TraceOption::kEventFork || option == TraceOption::kFunctionFork)
     impl_->fork_followers.fetch_add(on ? 1 : uint32_t(-1), std::memory_order_relaxed);
-  return {};
+  Status status;
+  if (option == TraceOption::kStackTrace || option == TraceOption::kUserStackTrace)
+    status = impl_->publish_enabled(array);
+  if (status.ok() && impl_->tracer_hooks.option_set)
+    status = impl_->tracer_hooks.option_set(array, option);
+  if (!status.ok()) array.options.set(option, !on);
+  return status;
 }
+
+void Registry::set_tracer_hooks(TracerHooks hooks) { impl_->tracer_hooks = std::move(hooks); }
 
 uint64_t Registry::tracing_thresh() const { return impl_->tracing_thresh_us; }
 void Registry::set_tracing_thresh(uint64_t us) { impl_->tracing_thresh_us = us; }

@@ -57,12 +57,14 @@ class ControlTree {
     functions = std::make_unique<FunctionEvents>(*registry, *patcher, *sites);
     probes = std::make_unique<ProbeEvents>(*registry, *patcher, *sites);
     synthetic = std::make_unique<SyntheticEvents>(*registry);
+    tracers = std::make_unique<Tracers>(*registry, *patcher, *sites);
     context = std::make_unique<TreeContext>(
-        TreeContext{*registry, *functions, *probes, *synthetic, *sites, *symbols, {}});
+        TreeContext{*registry, *functions, *probes, *synthetic, *sites, *symbols, *tracers, {}});
     root = make_root(*context);
   }
   ~ControlTree() {
     root.reset();
+    tracers.reset();
     probes.reset();
     synthetic.reset();
     functions.reset();
@@ -141,6 +143,7 @@ class ControlTree {
   std::unique_ptr<FunctionEvents> functions;
   std::unique_ptr<ProbeEvents> probes;
   std::unique_ptr<SyntheticEvents> synthetic;
+  std::unique_ptr<Tracers> tracers;
   std::unique_ptr<TreeContext> context;
   std::unique_ptr<Directory> root;
 

@@ -16,6 +16,7 @@
 #include "registry/synthetic_events.h"
 #include "symbol/symbol.h"
 #include "tracefs/tree.h"
+#include "tracer/tracers.h"
 
 namespace patchbay::tracefs {
 
@@ -27,6 +28,7 @@ struct TreeContext {
   SyntheticEvents& synthetic;
   const ProbeSites& sites;
   SymbolTable& symbols;
+  Tracers& tracers;
   // debug/status, absent while this is empty: `key: value` lines about the agent itself.
   std::function<std::string()> status;
   // Finds the events of objects that were loaded without telling (USDT probes); may be empty.

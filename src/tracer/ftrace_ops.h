@@ -57,9 +57,14 @@ class FtraceOpsTable : public EventSource {
   // New hashes: one transaction for what changes. On failure all is as before.
   Status set_hashes(FtraceOps* ops, FtraceHash filter, FtraceHash notrace);
 
-  // Registered ops of an instance, in the order of registration; null: none is registered.
+  // The hashes of an ops follow the objects that come and go while it is registered. These two:
+  // also while it is not, as long as its owner keeps it.
+  void follow(FtraceOps* ops);
+  void unfollow(FtraceOps* ops);
+
+  // Registered ops of an instance, in the order of registration, without hidden ones.
   std::vector<FtraceOps*> of(const TraceArray& array) const;
-  FtraceOps* default_of(const TraceArray& array) const;
+  FtraceOps* default_of(const TraceArray& array) const;          // null: none is registered
   Status set_default(TraceArray& array, std::string_view name);  // EINVAL
 
   // Who traces this function now, for enabled_functions; hidden ones too.

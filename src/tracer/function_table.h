@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "patch/patcher.h"
@@ -21,13 +22,16 @@ namespace patchbay {
 // Stays where it is as long as the process lives, also when its object is gone.
 struct DynFtrace {
   ProbePlace place;  // of the entry; shared by all ops, which join it with events of their own
-  ProbePlace return_place;  // the same with on_return; refused where returns cannot be hooked
+  // The same with on_return; refused where returns cannot be hooked. Null before plan_return().
+  std::unique_ptr<ProbePlace> return_place;
   Module* module = nullptr;
-  std::string name;      // as shown: demangled without parameters, or file@0xOFFSET
-  uint32_t users = 0;    // ops that trace it now
-  uint32_t profile = 0;  // 1 + index in the profiler's tables
-  bool touched = false;  // some ops traced it once (touched_functions)
-  bool gone = false;     // its object was unloaded; in no list any more
+  std::string_view name;    // as shown: demangled without parameters, or file@0xOFFSET
+  uint32_t index = 0;       // in functions(), as long as it is not gone
+  uint32_t users = 0;       // ops that trace it now
+  uint32_t profile = 0;     // 1 + index in the profiler's tables
+  bool touched = false;     // some ops traced it once (touched_functions)
+  bool gone = false;        // its object was unloaded; in no list any more
+  bool in_program = false;  // of the executable itself
 };
 
 class FunctionTable {
@@ -45,8 +49,8 @@ class FunctionTable {
   // "" for the executable's own functions, which are listed without; else what stands in brackets
   // and what :mod: matches.
   static std::string_view module_name(const DynFtrace& function);
-  // Plans its return_place, the first time; `return_place.plan` says whether and why not.
-  void plan_return(DynFtrace* function);
+  // Its return_place, planned the first time; the plan says whether returns are hooked, or why not.
+  const ProbePlace& plan_return(DynFtrace* function);
 
  private:
   struct Impl;

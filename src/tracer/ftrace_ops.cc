@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: MIT
+//
+//   hashes ── wanted_functions ── against `functions`, what it has joined ─┬─ leaving
+//                                                                          └─ joining
+//     ProbeSites: leave, join, then one update() of these places alone: nothing else is touched
+//
+// The program of an ops (rings, threads, stack) is the registry's, as that of any event; it comes
+// back here by update(), for all places that the ops has joined.
+#include "tracer/ftrace_ops.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <unordered_map>
+
+namespace patchbay {
+
+namespace {
+
+using Functions = std::vector<DynFtrace*>;
+using Places = std::vector<const ProbePlace*>;
+
+bool in_order(const DynFtrace* a, const DynFtrace* b) { return a->index < b->index; }
+
+Functions difference(const Functions& from, const Functions& what) {
+  Functions result;
+  std::set_difference(from.begin(), from.end(), what.begin(), what.end(),
+                      std::back_inserter(result), in_order);
+  return result;
+}
+
+bool erase_gone(const Functions& went, FtraceHash* hash) {
+  bool any = false;
+  for (DynFtrace* function : went) any |= hash->functions.erase(function) > 0;
+  return any;
+}
+
+FtraceOps* ops_of(const LiveEvent* live) { return static_cast<FtraceOps*>(live->data); }
+
+}  // namespace
+
+struct FtraceOpsTable::Impl {
+  Impl(Registry& r, ProbeSites& s, FunctionTable& t) : registry(r), sites(s), table(t) {}
+
+  Registry& registry;
+  ProbeSites& sites;
+  FunctionTable& table;
+  uint32_t last_id = 0;
+  std::vector<FtraceOps*> registered;  // in order
+  std::vector<FtraceOps*> followed;
+  std::unordered_map<const TraceArray*, FtraceOps*> defaults;
+  std::vector<ProbeSites::Refusal> refused;  // of the last update()
+
+  Functions wanted_functions(const FtraceOps& ops) const;
+  Places places_of(const FtraceOps& ops, const Functions& functions) const;
+  void join(FtraceOps* ops, const Functions& functions);
+  void leave(FtraceOps* ops, const Functions& functions);
+  void count(const Functions& joined, const Functions& left);
+  void drop_refused(FtraceOps* ops);
+  Status follow_hashes(FtraceOps* ops);
+  void forget(FtraceOps* ops, const Functions& went);
+};
+
+FtraceOpsTable::FtraceOpsTable(Registry& registry, Patcher&, ProbeSites& sites,
+                               FunctionTable& table)
+    : impl_(new Impl(registry, sites, table)) {}
+FtraceOpsTable::~FtraceOpsTable() = default;
+
+FunctionTable& FtraceOpsTable::table() { return impl_->table; }
+
+// In the table's order. Where returns are asked for, those whose return can be hooked.
+Functions FtraceOpsTable::Impl::wanted_functions(const FtraceOps& ops) const {
+  Functions result;
+  const auto consider = [&](DynFtrace* function) {
+    if (function->gone || ops.notrace.functions.contains(function)) return;
+    if (ops.on_return && table.plan_return(function).plan.kind == SiteKind::kRefused) return;
+    result.push_back(function);
+  };
+  if (ops.filter.functions.empty()) {
+    result.reserve(table.functions().size());
+    for (DynFtrace* function : table.functions()) consider(function);
+  } else {
+    for (DynFtrace* function : ops.filter.functions) consider(function);
+    std::sort(result.begin(), result.end(), in_order);
+  }
+  if (ops.on_return) registry.symbols().drop_caches();
+  return result;
+}
+
+Places FtraceOpsTable::Impl::places_of(const FtraceOps& ops, const Functions& functions) const {
+  Places places;
+  places.reserve(functions.size());
+  for (DynFtrace* function : functions)
+    places.push_back(ops.on_return ? function->return_place.get() : &function->place);
+  return places;
+}
+
+void FtraceOpsTable::Impl::join(FtraceOps* ops, const Functions& functions) {
+  sites.join(&ops->live, places_of(*ops, functions));
+}
+
+void FtraceOpsTable::Impl::leave(FtraceOps* ops, const Functions& functions) {
+  sites.leave(&ops->live, places_of(*ops, functions));
+}
+
+void FtraceOpsTable::Impl::count(const Functions& joined, const Functions& left) {
+  for (DynFtrace* function : joined) {
+    function->users++;
+    function->touched = true;
+  }
+  for (DynFtrace* function : left) function->users--;
+}
+
+// They are asked again when the hashes change.
+void FtraceOpsTable::Impl::drop_refused(FtraceOps* ops) {
+  if (refused.empty()) return;
+  std::vector<const ProbePlace*> places;
+  for (const ProbeSites::Refusal& one : refused) places.push_back(one.place);
+  std::sort(places.begin(), places.end());
+  Functions out;
+  std::erase_if(ops->functions, [&](DynFtrace* function) {
+    const ProbePlace* place = ops->on_return ? function->return_place.get() : &function->place;
+    if (!std::binary_search(places.begin(), places.end(), place)) return false;
+    out.push_back(function);
+    return true;
+  });
+  leave(ops, out);
+  count({}, out);
+  refused.clear();
+}
+
+Status FtraceOpsTable::add(FtraceOps* ops) {
+  if (ops->registered)
+    return user_error(EBUSY, "The tracer " + ops->name + " is registered already.");
+  refresh();
+  Impl& impl = *impl_;
+  ops->id = ++impl.last_id;
+  ops->live.source = this;
+  ops->live.data = ops;
+  ops->live.is_tracer = true;
+  ops->functions = impl.wanted_functions(*ops);
+  impl.join(ops, ops->functions);
+  Status status = impl.registry.set_tracing(*ops->array, &ops->live, true);
+  if (!status.ok()) {
+    impl.leave(ops, ops->functions);
+    ops->functions.clear();
+    return status;
+  }
+  impl.count(ops->functions, {});
+  impl.drop_refused(ops);
+  ops->registered = true;
+  impl.registered.push_back(ops);
+  if (!ops->hidden) impl.defaults[ops->array] = ops;
+  return {};
+}
+
+void FtraceOpsTable::remove(FtraceOps* ops) {
+  if (!ops->registered) return;
+  Impl& impl = *impl_;
+  // What cannot be restored, because its text is gone, records into no ring.
+  [[maybe_unused]] Status ignored = impl.registry.set_tracing(*ops->array, &ops->live, false);
+  impl.refused.clear();
+  impl.leave(ops, ops->functions);
+  impl.count({}, ops->functions);
+  ops->functions.clear();
+  ops->functions.shrink_to_fit();
+  ops->registered = false;
+  std::erase(impl.registered, ops);
+  auto found = impl.defaults.find(ops->array);
+  if (found == impl.defaults.end() || found->second != ops) return;
+  const std::vector<FtraceOps*> rest = of(*ops->array);
+  if (rest.empty())
+    impl.defaults.erase(found);
+  else
+    found->second = rest.front();
+}
+
+// What it traces becomes what its hashes say.
+Status FtraceOpsTable::Impl::follow_hashes(FtraceOps* ops) {
+  Functions wanted = wanted_functions(*ops);
+  const Functions joining = difference(wanted, ops->functions);
+  const Functions leaving = difference(ops->functions, wanted);
+  if (joining.empty() && leaving.empty()) return {};
+  leave(ops, leaving);
+  join(ops, joining);
+  Places places = places_of(*ops, leaving);
+  const Places joined = places_of(*ops, joining);
+  places.insert(places.end(), joined.begin(), joined.end());
+  refused.clear();
+  Status status = sites.update(places, registry.single_threaded(), &refused);
+  if (!status.ok()) {
+    leave(ops, joining);
+    join(ops, leaving);
+    return status;
+  }
+  count(joining, leaving);
+  ops->functions = std::move(wanted);
+  drop_refused(ops);
+  return {};
+}
+
+Status FtraceOpsTable::set_hashes(FtraceOps* ops, FtraceHash filter, FtraceHash notrace) {
+  std::swap(ops->filter, filter);
+  std::swap(ops->notrace, notrace);
+  if (!ops->registered) return {};
+  Status status = impl_->follow_hashes(ops);
+  if (status.ok()) return status;
+  std::swap(ops->filter, filter);
+  std::swap(ops->notrace, notrace);
+  return status;
+}
+
+void FtraceOpsTable::follow(FtraceOps* ops) { impl_->followed.push_back(ops); }
+void FtraceOpsTable::unfollow(FtraceOps* ops) { std::erase(impl_->followed, ops); }
+
+std::vector<FtraceOps*> FtraceOpsTable::of(const TraceArray& array) const {
+  std::vector<FtraceOps*> result;
+  for (FtraceOps* ops : impl_->registered)
+    if (ops->array == &array && !ops->hidden) result.push_back(ops);
+  return result;
+}
+
+FtraceOps* FtraceOpsTable::default_of(const TraceArray& array) const {
+  auto found = impl_->defaults.find(&array);
+  return found == impl_->defaults.end() ? nullptr : found->second;
+}
+
+Status FtraceOpsTable::set_default(TraceArray& array, std::string_view name) {
+  for (FtraceOps* ops : of(array)) {
+    if (ops->name != name) continue;
+    impl_->defaults[&array] = ops;
+    return {};
+  }
+  return user_error(EINVAL, "No function tracer of the name " + std::string(name) +
+                                " is registered: see function_tracers.");
+}
+
+std::vector<const FtraceOps*> FtraceOpsTable::users(const DynFtrace& function) const {
+  std::vector<const FtraceOps*> result;
+  if (!function.users) return result;
+  for (const FtraceOps* ops : impl_->registered)
+    if (std::binary_search(ops->functions.begin(), ops->functions.end(), &function, in_order))
+      result.push_back(ops);
+  return result;
+}
+
+// The text of these is gone.
+void FtraceOpsTable::Impl::forget(FtraceOps* ops, const Functions& went) {
+  erase_gone(went, &ops->filter);
+  erase_gone(went, &ops->notrace);
+  Functions gone;
+  std::erase_if(ops->functions, [&](DynFtrace* function) {
+    if (!std::binary_search(went.begin(), went.end(), function)) return false;
+    gone.push_back(function);
+    return true;
+  });
+  if (gone.empty()) return;
+  sites.forget(places_of(*ops, gone), registry.single_threaded());
+  leave(ops, gone);
+  count({}, gone);
+}
+
+void FtraceOpsTable::refresh() {
+  Impl& impl = *impl_;
+  Functions came, went;
+  impl.table.refresh(&came, &went);
+  if (came.empty() && went.empty()) return;
+  std::sort(went.begin(), went.end());
+  std::vector<FtraceOps*> all = impl.registered;
+  for (FtraceOps* ops : impl.followed)
+    if (!ops->registered) all.push_back(ops);
+  for (FtraceOps* ops : all) {
+    if (!went.empty()) impl.forget(ops, went);
+    apply_module_lines(impl.table, came, &ops->filter);
+    apply_module_lines(impl.table, came, &ops->notrace);
+    // Nobody waits for an answer; the next change of its hashes tries again.
+    if (ops->registered) (void)impl.follow_hashes(ops);
+  }
+}
+
+Status FtraceOpsTable::update(std::span<LiveEvent* const> changed) {
+  Places places;
+  for (const LiveEvent* live : changed) {
+    const FtraceOps* ops = ops_of(live);
+    const Places own = impl_->places_of(*ops, ops->functions);
+    places.insert(places.end(), own.begin(), own.end());
+  }
+  impl_->refused.clear();
+  return impl_->sites.update(places, impl_->registry.single_threaded(), &impl_->refused);
+}
+
+}  // namespace patchbay

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+#include "tracer/tracers.h"
+
+#include <algorithm>
+
+#include "tracer/tracers_impl.h"
+
+namespace patchbay {
+
+namespace {
+
+template <typename Part, typename... Arguments>
+Part& made(std::unique_ptr<Part>& part, Arguments&... arguments) {
+  if (!part) part = std::make_unique<Part>(arguments...);
+  return *part;
+}
+
+}  // namespace
+
+Tracers::Impl::Impl(Registry& r, Patcher& p, ProbeSites& s)
+    : registry(r), patcher(p), sites(s), table(r.symbols(), p), ops(r, p, s, table) {}
+Tracers::Impl::~Impl() = default;
+
+Tracers::Tracers(Registry& registry, Patcher& patcher, ProbeSites& sites)
+    : impl_(new Impl(registry, patcher, sites)) {
+  Registry::TracerHooks hooks;
+  hooks.array_goes = [this](TraceArray& array) { remove_array(array); };
+#if PB_HAS_CURRENT
+  hooks.option_set = [this](TraceArray& array, TraceOption option) -> Status {
+#if PB_HAS_GRAPH
+    if (option == TraceOption::kSleepTime || option == TraceOption::kGraphTime)
+      graph().settings_changed();
+#endif
+    const bool is_stack =
+        option == TraceOption::kStackTrace || option == TraceOption::kUserStackTrace;
+    return is_stack || option >= TraceOption::kFuncStackTrace ? option_changed(array) : Status();
+  };
+#endif
+  registry.set_tracer_hooks(std::move(hooks));
+}
+
+Tracers::~Tracers() { impl_->registry.set_tracer_hooks({}); }
+
+FunctionTable& Tracers::table() { return impl_->table; }
+FtraceOpsTable& Tracers::ops() { return impl_->ops; }
+
+#if PB_HAS_COMMANDS
+FunctionCommands& Tracers::commands() { return made(impl_->commands, impl_->registry, impl_->ops); }
+#endif
+#if PB_HAS_GRAPH
+GraphControl& Tracers::graph() {
+  return made(impl_->graph, impl_->registry, impl_->ops, impl_->sites);
+}
+#endif
+#if PB_HAS_PROFILER
+Profiler& Tracers::profiler() { return made(impl_->profiler, impl_->registry, impl_->ops); }
+#endif
+#if PB_HAS_STACK
+StackTracer& Tracers::stack_tracer() {
+  return made(impl_->stack_tracer, impl_->registry, impl_->ops);
+}
+#endif
+
+ArrayTracer& Tracers::Impl::of(TraceArray& array) {
+  std::unique_ptr<ArrayTracer>& tracer = arrays[&array];
+  if (tracer) return *tracer;
+  tracer = std::make_unique<ArrayTracer>();
+  tracer->ops.name = "trace";
+  tracer->ops.array = &array;
+  ops.follow(&tracer->ops);
+  return *tracer;
+}
+
+const ArrayTracer* Tracers::Impl::find(const TraceArray& array) const {
+  auto found = arrays.find(&array);
+  return found == arrays.end() ? nullptr : found->second.get();
+}
+
+void Tracers::refresh() {
+  if (!impl_->table.is_made()) return;  // nobody has asked
+  impl_->ops.refresh();
+#if PB_HAS_GRAPH
+  if (impl_->graph) impl_->graph->refresh();
+#endif
+}
+
+void Tracers::remove_array(TraceArray& array) {
+#if PB_HAS_COMMANDS
+  if (impl_->commands) impl_->commands->clear(array);
+#endif
+  auto found = impl_->arrays.find(&array);
+  if (found == impl_->arrays.end()) return;
+  FtraceOps* ops = &found->second->ops;
+  impl_->ops.remove(ops);
+  impl_->ops.unfollow(ops);
+  array.tracer = Tracer::kNop;
+  impl_->gone_arrays.push_back(std::move(found->second));
+  impl_->arrays.erase(found);
+}
+
+}  // namespace patchbay

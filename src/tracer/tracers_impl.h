@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+//
+// What the sources of Tracers share. tracers.cc: its parts, objects and instances that come and go;
+// tracers_current.cc: current_tracer and options; tracers_filter.cc: set_ftrace_filter and
+// set_ftrace_notrace; tracers_lists.cc: the lists.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+
+#include "tracer/function_commands.h"
+#include "tracer/graph_control.h"
+#include "tracer/profiler.h"
+#include "tracer/stack_tracer.h"
+#include "tracer/tracers.h"
+
+// Parts that are being put in.
+#define PB_HAS_COMMANDS __has_include("tracer/function_commands.cc")
+#define PB_HAS_GRAPH __has_include("tracer/graph_control.cc")
+#define PB_HAS_PROFILER __has_include("tracer/profiler.cc")
+#define PB_HAS_STACK __has_include("tracer/stack_tracer.cc")
+#define PB_HAS_CURRENT __has_include("tracer/tracers_current.cc")
+
+namespace patchbay {
+
+// The ops "trace" of an instance: there from its first filter or tracer on, until the instance
+// goes; registered while its current_tracer is function or function_graph.
+struct ArrayTracer {
+  FtraceOps ops;
+};
+
+struct Tracers::Impl {
+  Impl(Registry& r, Patcher& p, ProbeSites& s);
+  ~Impl();
+
+  Registry& registry;
+  Patcher& patcher;
+  ProbeSites& sites;
+  FunctionTable table;
+  FtraceOpsTable ops;
+  // Made when they are first asked for.
+#if PB_HAS_COMMANDS
+  std::unique_ptr<FunctionCommands> commands;
+#endif
+#if PB_HAS_GRAPH
+  std::unique_ptr<GraphControl> graph;
+#endif
+#if PB_HAS_PROFILER
+  std::unique_ptr<Profiler> profiler;
+#endif
+#if PB_HAS_STACK
+  std::unique_ptr<StackTracer> stack_tracer;
+#endif
+  std::unordered_map<const TraceArray*, std::unique_ptr<ArrayTracer>> arrays;
+  // Of instances that are gone: a thread may still be on its way with what they point to.
+  std::vector<std::unique_ptr<ArrayTracer>> gone_arrays;
+
+  // Made at the first question; not registered.
+  ArrayTracer& of(TraceArray& array);
+  const ArrayTracer* find(const TraceArray& array) const;  // null: not made yet
+};
+
+}  // namespace patchbay
