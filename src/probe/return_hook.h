@@ -44,19 +44,26 @@ inline constexpr uint32_t kReturnTrampolineSize = 16;
 inline constexpr uint32_t kReturnCodeSize = 65536;
 
 // What a call that function_graph or the profiler follows carries with it. There is no stack of
-// these: each call knows its parent, by slot and by what that slot's state was then, so that calls
-// that were left by longjmp or an exception, and fibers, cannot put the depth out of step.
+// these: each call knows its parent, by slot and by how often that slot had been armed then, so
+// that calls that were left by longjmp or an exception, and fibers, cannot put the depth out of
+// step.
 struct GraphCall {
-  uint64_t call_time;     // TSC
-  uint64_t child_time;    // ticks of direct calls of it, for option graph-time off
-  uint64_t parent_state;  // ReturnSlot.state of the parent, without its tag
-  uint32_t parent;        // 1 + index of the parent's slot; 0: none
-  uint16_t depth;         // 0: nobody called it
-  uint8_t flags;          // inherited: kGraphInside, kGraphNotraced (probe/graph_hot.h)
+  uint64_t call_time;   // raw clock
+  uint64_t child_time;  // ticks of direct calls of it, for option graph-time off
+  uint64_t cpu_time;    // nanoseconds that the thread had run, with option sleep-time off
+  uint32_t parent;      // its slot's token (probe/graph_hot.h); 0: none
+  uint16_t depth;       // 0: nobody called it
+  uint8_t flags;        // kGraphInside … (probe/graph_hot.h)
   uint8_t reserved;
 };
 
-// What return_hook_hot.cc says about the states.
+// ReturnSlot.state; return_hook_hot.cc says what they mean.
+inline constexpr uint64_t kSlotFree = 0, kSlotOwned = 1, kSlotChained = 2, kSlotSpare = 4;
+inline constexpr uint64_t kSlotTagMask = 7;
+inline constexpr int kSlotGenerationShift = 48;
+inline constexpr uint64_t kSlotGenerationMask = ~uint64_t{0} << kSlotGenerationShift;
+inline constexpr uint64_t kSlotAddressMask = ~(kSlotGenerationMask | kSlotTagMask);
+
 struct alignas(64) ReturnSlot {
   uint64_t state;              // atomic; 0: free
   uint64_t return_address;     // what stood in the stack word: the caller, or another trampoline
@@ -93,6 +100,10 @@ void return_hook(const CallSite* site, const SiteProgram* program, uint64_t* wor
                  const FetchRegisters* registers);
 // From return_entry. Puts into the stack word where the program goes on.
 void return_hit(ReturnFrame* frame, uint32_t index);
+
+extern ReturnSlot pb_return_slots[kReturnSlots] __attribute__((visibility("hidden")));
+// False: the word cannot be read.
+bool return_load(const uint64_t* word, uint64_t* value) __attribute__((visibility("hidden")));
 
 // The first trampoline; before it lies a pad, because unwinders look for an address minus one.
 extern const uint8_t pb_return_trampolines[] __attribute__((visibility("hidden")));

@@ -32,18 +32,10 @@
 
 namespace patchbay {
 
-__attribute__((weak)) uint64_t graph_enter(const CallSite*, const SiteProgram*, const uint64_t*,
-                                           const FetchRegisters*, uint64_t, GraphCall*);
-__attribute__((weak)) void graph_armed(uint32_t);
-__attribute__((weak)) void graph_leave(const CallSite*, const SiteProgram*, const FetchRegisters*,
-                                       uint64_t, uint32_t, const GraphCall&);
-
 extern "C" {
-__attribute__((visibility("hidden"))) bool return_load(const uint64_t* address, uint64_t* value);
 extern const uint8_t pb_return_load[] __attribute__((visibility("hidden")));
 extern const uint8_t pb_return_load_failed[] __attribute__((visibility("hidden")));
 uint64_t pb_return_address[kReturnSlots];
-extern ReturnSlot pb_return_slots[kReturnSlots] __attribute__((visibility("hidden")));
 ReturnSlot pb_return_slots[kReturnSlots];
 
 struct ReturnThread {
@@ -57,10 +49,10 @@ __thread ReturnThread pb_return_thread
 
 namespace {
 
-constexpr uint64_t kFree = 0, kOwned = 1, kChained = 2, kSpare = 4, kTagMask = 7;
-constexpr int kGenerationShift = 48;
-constexpr uint64_t kGenerationMask = ~uint64_t{0} << kGenerationShift;
-constexpr uint64_t kAddressMask = ~(kGenerationMask | kTagMask);
+constexpr uint64_t kFree = kSlotFree, kOwned = kSlotOwned, kChained = kSlotChained;
+constexpr uint64_t kSpare = kSlotSpare;
+constexpr int kGenerationShift = kSlotGenerationShift;
+constexpr uint64_t kGenerationMask = kSlotGenerationMask, kAddressMask = kSlotAddressMask;
 constexpr uint32_t kNearby = 16;        // slots looked at from where the thread was last
 constexpr uint32_t kThreadStride = 64;  // where threads begin
 constexpr uint32_t kShortSweep = 64;    // when there was nothing lately
@@ -378,8 +370,7 @@ void arm(ReturnSlot* slot, ReturnSlot* before, uint64_t* word) {
 // function_graph and the profiler look at the call when it is sure that there is a slot for it: an
 // entry that is recorded has its exit.
 inline uint32_t enter_graph(ReturnSlot* slot, const Call& call, uint32_t wanted) {
-  return uint32_t(
-      graph_enter(call.site, call.program, call.word, call.registers, wanted, &slot->graph));
+  return graph_enter(call.site, call.program, call.word, call.registers, wanted, &slot->graph);
 }
 
 bool hook(const Call& call, Wanted wanted) {
@@ -427,6 +418,7 @@ extern "C" void return_hook(const CallSite* site, const SiteProgram* program, ui
   if (!wanted.events || hook({site, program, word, registers}, wanted)) return;
   leave_limits(program, wanted.events);
   count_missed(program, wanted.events);
+  if (program->has_graph) graph_missed(program, wanted.events);
 }
 
 extern "C" void return_hit(ReturnFrame* frame, uint32_t index) {
@@ -441,15 +433,17 @@ extern "C" void return_hit(ReturnFrame* frame, uint32_t index) {
     *word = slot->return_address;
     return;
   }
-  const Returned call = {slot->site, slot->program, pb_return_address[index], slot->wanted,
-                         slot->limited != 0};
+  Returned call = {slot->site, slot->program, pb_return_address[index], slot->wanted,
+                   slot->limited != 0};
   for (int i = 0; i < 6; i++) frame->registers.arg[i] = slot->arg[i];
   frame->registers.reg[kIpRegister] = call.caller;
   const GraphCall graph = slot->graph;
   free_slot(slot, word, call);
-  offer_events(call.program, call.site, &frame->registers, &call.caller, call.wanted);
   if (call.program->has_graph)
-    graph_leave(call.site, call.program, &frame->registers, call.wanted, index, graph);
+    call.wanted =
+        graph_leave(call.site, call.program, &frame->registers, call.wanted, index, graph);
+  if (call.wanted)
+    offer_events(call.program, call.site, &frame->registers, &call.caller, call.wanted);
 }
 
 extern "C" uint64_t return_fault_fixup(uint64_t ip) {
