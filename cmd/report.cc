@@ -11,18 +11,25 @@
 
 #include "commands.h"
 #include "output/trace_line.h"
+#include "report_flame.h"
 #include "trace_input.h"
 
 namespace patchbay::cmd {
 namespace {
 
 constexpr char kHelp[] =
-    "Usage: patchbay report [-i FILE] [--json] [--stat]\n\n"
+    "Usage: patchbay report [-i FILE] [--json] [--stat]\n"
+    "       patchbay report [-i FILE] [--flame OUT.svg] [--folded] [--per-thread]\n\n"
     "Prints the events of a recording in order of time.\n\n"
     "  -i, --input FILE   a trace.dat (of patchbay or trace-cmd), a buffer file, or a process's\n"
     "                     directory DIR/PID with its instances; default: trace.dat\n"
     "      --json         one JSON object a line: ts, cpu, pid, comm, event, fields\n"
     "      --stat         how many events of which kind and on which CPU, and what was lost\n"
+    "      --flame FILE   a flame graph of the calls of function_graph, or of stacks, as an SVG "
+    "for\n"
+    "                     a browser: click to zoom, Ctrl-F to search\n"
+    "      --folded       the same as text: 'main;parse;next 1234', nanoseconds or samples\n"
+    "      --per-thread   in both, threads apart\n"
     "  -h, --help         this text\n\n"
     "Losses are shown where they happened (CPU:1 [LOST 77 EVENTS]) and summed up on stderr.\n";
 
@@ -238,16 +245,25 @@ int report(const ReportOptions& options) {
 }  // namespace
 
 int run_report(int argc, char** argv) {
-  static const option kOptions[] = {
-      {"input", required_argument, nullptr, 'i'}, {"json", no_argument, nullptr, 'j'},
-      {"stat", no_argument, nullptr, 's'},        {"color", required_argument, nullptr, 'c'},
-      {"help", no_argument, nullptr, 'h'},        {}};
+  static const option kOptions[] = {{"input", required_argument, nullptr, 'i'},
+                                    {"json", no_argument, nullptr, 'j'},
+                                    {"stat", no_argument, nullptr, 's'},
+                                    {"color", required_argument, nullptr, 'c'},
+                                    {"flame", required_argument, nullptr, 'F'},
+                                    {"folded", no_argument, nullptr, 'f'},
+                                    {"per-thread", no_argument, nullptr, 't'},
+                                    {"help", no_argument, nullptr, 'h'},
+                                    {}};
   ReportOptions options;
+  FlameRequest flame;
   ::opterr = 0;
   for (int c; (c = getopt_long(argc, argv, "i:h", kOptions, nullptr)) != -1;) {
     if (c == 'i') options.input = optarg;
     if (c == 'j') options.json = true;
     if (c == 's') options.stat = true;
+    if (c == 'F') flame.output = optarg;
+    if (c == 'f') flame.folded = true;
+    if (c == 't') flame.per_thread = true;
     if (c == 'c' && !set_color(optarg))
       return usage_error("report", "--color is auto, always or never.");
     if (c == 'h') return std::fputs(kHelp, stdout) < 0 ? kFailed : kOk;
@@ -259,7 +275,11 @@ int run_report(int argc, char** argv) {
     return usage_error("report", std::string("One file only: '") + argv[optind] + "' is too many.");
   if (options.json && options.stat)
     return usage_error("report", "--json and --stat exclude each other.");
-  return report(options);
+  if (flame.wanted() && (options.json || options.stat))
+    return usage_error("report", "--flame and --folded exclude --json and --stat.");
+  if (flame.wanted()) return report_flame(options.input, flame);
+  return flame.per_thread ? usage_error("report", "--per-thread belongs to --flame and --folded.")
+                          : report(options);
 }
 
 }  // namespace patchbay::cmd
