@@ -55,7 +55,6 @@ struct TraceArray {
   std::unique_ptr<RingBuffer> snapshot;  // null: freed
   TraceOptions options;
   TraceClock clock = TraceClock::kLocal;
-  bool tracing_on = true;
   std::vector<bool> cpumask;
   uint32_t buffer_percent = 50;
   std::vector<uint32_t> pids, notrace_pids;  // ascending, as the files show them
@@ -81,6 +80,8 @@ struct TraceArray {
   std::vector<bool> cpu_pipe_open;
 
   bool is_top() const { return name.empty(); }
+  // A hit may have switched it (traceoff): ring_buffer/ring_set.h.
+  bool tracing_on() const { return buffer->is_recording(); }
 };
 
 }  // namespace patchbay

@@ -73,7 +73,7 @@ void Registry::Impl::learn_comm(const Writer& writer) {
 }
 
 Status Registry::Impl::publish_record(TraceArray& array, const std::string& record, int cpu) {
-  if (array.tracing_on && !array.paused) PB_TRY(start_recording(array));
+  if (array.tracing_on() && !array.paused) PB_TRY(start_recording(array));
   OnCpu there(cpu);
   const int status = array.buffer->publish(reinterpret_cast<const uint8_t*>(record.data()),
                                            uint32_t(record.size()));

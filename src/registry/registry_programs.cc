@@ -99,7 +99,7 @@ bool Registry::is_enabled(const TraceArray& array, const LiveEvent* event) const
 // The first event of an instance reserves its memory, whether recording is on or not.
 Status Registry::Impl::start_recording(TraceArray& array) {
   PB_TRY(describe_modules());
-  if (!array.tracing_on || array.paused) return array.buffer->expand();
+  if (array.paused) return array.buffer->expand();
   return array.buffer->enabled() ? Status() : array.buffer->enable();
 }
 

@@ -38,23 +38,17 @@ bool same_size(const RingBuffer& a, const RingBuffer& b) {
 
 Status Registry::set_tracing_on(TraceArray& array, bool on) {
   // Memory is reserved when something is to be recorded, not here.
-  if (on && !array.paused && array.buffer->expanded() && !array.buffer->enabled())
-    PB_TRY(array.buffer->enable());
-  array.tracing_on = on;
-  if (on) return {};
-  array.buffer->disable();
-  array.buffer->quiesce();
+  array.buffer->switch_recording(on);
+  if (!on) array.buffer->quiesce();
   return {};
 }
 
 Status Registry::set_paused(TraceArray& array, bool paused) {
   if (array.paused == paused) return {};
   array.paused = paused;
-  if (array.tracing_on) {
-    if (!paused) return array.buffer->expanded() ? array.buffer->enable() : Status();
-    array.buffer->disable();
-    array.buffer->quiesce();
-  }
+  if (!paused) return array.buffer->expanded() ? array.buffer->enable() : Status();
+  array.buffer->disable();
+  array.buffer->quiesce();
   return {};
 }
 

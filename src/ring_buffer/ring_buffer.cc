@@ -16,6 +16,7 @@
 
 #include "base/check.h"
 #include "base/raw_syscall.h"
+#include "base/shared_memory.h"
 #include "ring_buffer/ring_state.h"
 #include "ring_buffer/ring_write_hot.h"
 
@@ -91,13 +92,6 @@ BufferHeader make_header(const RingBufferOptions& o) {
   h.pid = getpid();
   h.start_realtime_ns = clock_ns(CLOCK_REALTIME);
   return h;
-}
-
-// Never freed: a thread may be late with one. Reachable from here, so that it is no leak.
-RingSet* new_ring_set() {
-  static auto* sets = new std::vector<std::unique_ptr<RingSet>>;
-  sets->push_back(std::make_unique<RingSet>());
-  return sets->back().get();
 }
 
 // Empty rings, switched off.
@@ -183,9 +177,10 @@ uint32_t thread_id() { return uint32_t(raw_syscall(SYS_gettid)); }
 
 const RingSet* make_ring_set(uint8_t* base, abi::CommTable* comms) {
   auto* h = reinterpret_cast<BufferHeader*>(base);
-  RingSet* set = new_ring_set();
+  auto* set = make_shared_forever<RingSet>();  // a thread may be late with it: never freed
   set->header = h;
-  set->controls = base + h->ring_offset;
+  set->home = set->controls = base + h->ring_offset;
+  set->off = RingBuffer::dead_rings()->off;
   set->readers = reinterpret_cast<abi::ReaderState*>(base + h->reader_offset);
   set->comms = comms;
   set->subbuf_size = h->subbuf_size;
@@ -224,14 +219,16 @@ const RingSet* RingBuffer::dead_rings() {
   static uint8_t controls[abi::kMaxRings * abi::kRingControlStride];
   static BufferHeader header;
   static abi::ReaderState reader;
-  static const RingSet dead = {&header,
-                               controls,
-                               &reader,
-                               nullptr,
-                               abi::kMinSubbufSize,
-                               uint32_t(std::countr_zero(abi::kMinSubbufSize)),
-                               abi::kMaxRings - 1,
-                               abi::kClockTsc};
+  static RingSet dead = {&header,
+                         controls,
+                         &reader,
+                         nullptr,
+                         abi::kMinSubbufSize,
+                         uint32_t(std::countr_zero(abi::kMinSubbufSize)),
+                         abi::kMaxRings - 1,
+                         abi::kClockTsc,
+                         controls,
+                         controls};
   return &dead;
 }
 
@@ -381,8 +378,18 @@ bool RingBuffer::quiesce() {
 
 void RingBuffer::settle() {
   quiesce();
+  if (!parked_.empty()) {
+    // Switched by a thread that still had the old set, after its state was taken over.
+    Parked& last = parked_.back();
+    const bool is_on = ring_is_on(last.set);
+    if (is_on != last.was_on) switch_recording(is_on);
+    last.was_on = is_on;
+  }
   fold_dropped();
 }
+
+void RingBuffer::switch_recording(bool on) { ring_switch(set_, on); }
+bool RingBuffer::is_recording() const { return ring_is_on(set_); }
 
 void RingBuffer::set_overwrite(bool on) {
   uint32_t flags = set_->header->flags & ~uint32_t{abi::kBufferOverwrite};

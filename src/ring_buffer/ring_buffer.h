@@ -57,8 +57,12 @@ class RingBuffer {
   Status expand();
   bool expanded() const { return expanded_; }
   uint64_t wanted_bytes() const { return wanted_bytes_; }  // per CPU, as asked for
-  // tracing_on and tracing_cpumask: which rings take events. The ring for threads without rseq
-  // takes them while any CPU does. enable() expands.
+  // tracing_on: one word, which traced threads switch too (ring_set.h). On in a new buffer; another
+  // size does not change it.
+  void switch_recording(bool on);
+  bool is_recording() const;
+  // Pauses and tracing_cpumask: which rings take events while tracing_on is 1. The ring for threads
+  // without rseq takes them while any CPU does. enable() expands.
   Status enable();
   void disable();
   bool enabled() const { return enabled_; }
@@ -128,6 +132,7 @@ class RingBuffer {
   // are late; what they drop is counted in the new one.
   struct Parked {
     const RingSet* set;
+    bool was_on;                   // is_recording(), as the new set has it
     uint64_t folded_missed;        // of its counts, what the new file has already:
     std::vector<uint64_t> folded;  // missed, and dropped of each ring
   };

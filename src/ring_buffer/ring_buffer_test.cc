@@ -375,6 +375,46 @@ TEST_F(RingBufferTest, CpusThatAreMaskedOutTakeNothing) {
   pb_thread.no_rseq = 0;
 }
 
+// tracing_on as a hit switches it: one word, which no writer passes and which outlives a new size.
+TEST_F(RingBufferTest, AThreadSwitchesRecordingByOneWord) {
+  ASSERT_TRUE(buffer_->enable().ok());
+  const RingSet* set = buffer_->rings();
+  const uint8_t record[8] = {};
+  const int64_t rseq = pb_rseq_offset;
+  for (int64_t offset : {rseq, int64_t{0}}) {
+    pb_rseq_offset = offset;
+    EXPECT_EQ(buffer_->publish(record, sizeof record), kRingPublished);
+    EXPECT_TRUE(ring_switch(set, false));
+    EXPECT_FALSE(ring_switch(set, false)) << "it was off already";
+    EXPECT_FALSE(buffer_->is_recording());
+    EXPECT_EQ(buffer_->publish(record, sizeof record), kRingOff);
+    EXPECT_TRUE(buffer_->enabled()) << "the rings stay as they are";
+    EXPECT_TRUE(ring_switch(set, true));
+    EXPECT_EQ(buffer_->publish(record, sizeof record), kRingPublished);
+  }
+  pb_rseq_offset = rseq;
+  ring_switch(set, false);
+  ASSERT_TRUE(buffer_->resize({}, 64 * 1024).ok());
+  EXPECT_NE(buffer_->rings(), set);
+  EXPECT_FALSE(buffer_->is_recording());
+  EXPECT_TRUE(ring_switch(set, true)) << "a thread that is late";
+  buffer_->settle();
+  EXPECT_TRUE(buffer_->is_recording());
+  EXPECT_EQ(buffer_->publish(record, sizeof record), kRingPublished);
+  EXPECT_FALSE(ring_switch(RingBuffer::dead_rings(), true)) << "never";
+  EXPECT_FALSE(ring_is_on(RingBuffer::dead_rings()));
+}
+
+TEST_F(RingBufferTest, ForkedChildrenSwitchTheSameWord) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ring_switch(buffer_->rings(), false);
+    ::_exit(0);
+  }
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  EXPECT_FALSE(buffer_->is_recording());
+}
+
 TEST_F(RingBufferTest, CommsStayWhereTheyAreWhenTheFileIsReplaced) {
   enable();
   abi::CommTable* comms = buffer_->rings()->comms;

@@ -162,7 +162,8 @@ RingBuffer::Parked RingBuffer::take_rings(const RingBuffer& old, bool keep) {
   const BufferHeader& from = *old.set_->header;
   h->meta_used = meta_used_;
   h->recursion = from.recursion;
-  Parked parked{old.set_, __atomic_load_n(&from.missed, __ATOMIC_RELAXED), {}};
+  Parked parked{old.set_, old.is_recording(), __atomic_load_n(&from.missed, __ATOMIC_RELAXED), {}};
+  switch_recording(parked.was_on);
   h->missed = parked.folded_missed;
   std::memcpy(mapping_.data() + h->clock_offset, old.mapping_.data() + from.clock_offset,
               sizeof(abi::ClockTable));

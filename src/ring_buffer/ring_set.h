@@ -8,22 +8,44 @@
 
 namespace patchbay {
 
-// Writer's view of one instance's buffer: pointers into the mapping. Immutable. Shared by forked
-// children, because the mapping is at the same address there.
+// Writer's view of one instance's buffer: pointers into the mapping. Immutable but for `controls`.
+// Shared by forked children, as the mapping is, which is at the same address there.
+//
+//   tracing_on 1   controls == home: the RingControls of the file
+//   tracing_on 0   controls == off: RingControls of rings that take nothing (dead_rings())
+//
+// This one word is what tracing_on is; there is no other record of it. A traced thread may change
+// it (ring_switch). Writers read it inside the restartable sequence, so what is guaranteed is:
+// after the store, on the CPU where it was made, no record of any thread comes into the rings any
+// more; on another CPU at most the one record whose sequence had read the word before; and when
+// membarrier(RSEQ) has returned (RingBuffer::quiesce) none at all.
 struct RingSet {
   abi::BufferHeader* header;
-  uint8_t* controls;          // RingControl of ring r at controls + r * kRingControlStride
+  uint8_t* controls;          // atomic; RingControl of ring r at controls + r * kRingControlStride
   abi::ReaderState* readers;  // of ring r at readers + r
   abi::CommTable* comms;      // of the top instance's buffer, whatever instance this is
   uint32_t subbuf_size;
   uint32_t subbuf_shift;
   uint32_t nr_cpus;
   uint32_t clock;
+  uint8_t* home;  // of the file, whether recording is on or not
+  uint8_t* off;
 
+  // For everybody but writers.
   abi::RingControl* control(uint32_t ring) const {
-    return reinterpret_cast<abi::RingControl*>(controls + ring * abi::kRingControlStride);
+    return reinterpret_cast<abi::RingControl*>(home + ring * abi::kRingControlStride);
   }
 };
+
+inline bool ring_is_on(const RingSet* set) {
+  return __atomic_load_n(&set->controls, __ATOMIC_SEQ_CST) != set->off;
+}
+// Switches recording. True: it was the other way before. Async-signal-safe.
+inline bool ring_switch(const RingSet* set, bool on) {
+  uint8_t* wanted = on ? set->home : set->off;
+  uint8_t** word = const_cast<uint8_t**>(&set->controls);
+  return __atomic_exchange_n(word, wanted, __ATOMIC_SEQ_CST) != wanted;
+}
 
 // Per thread, in the agent's initial-exec TLS.
 struct ProbeThread {

@@ -118,6 +118,7 @@ int missed(const RingSet* set) {
 
 int publish_holding_lock(const RingSet* set, uint32_t ring, RingControl* rc, const uint8_t* record,
                          uint32_t size) {
+  if (!ring_is_on(set)) return kRingOff;
   if (!__atomic_load_n(&rc->space_mask, __ATOMIC_RELAXED)) {
     if (!rc->closed) return kRingOff;
     rc->dropped++;
@@ -161,6 +162,7 @@ extern "C" int ring_publish_locked(const RingSet* const* rings, const uint8_t* r
   for (uint32_t spin = 0; spin < kLockSpins; spin++) {
     const RingSet* set = __atomic_load_n(rings, __ATOMIC_ACQUIRE);
     RingControl* rc = set->control(set->nr_cpus);
+    if (!ring_is_on(set)) return kRingOff;
     if (!__atomic_load_n(&rc->space_mask, __ATOMIC_RELAXED) && !rc->closed) return kRingOff;
     uint32_t holder = 0;
     if (__atomic_compare_exchange_n(&rc->lock, &holder, owner, false, __ATOMIC_ACQUIRE,

@@ -60,7 +60,7 @@ class TracePipeFile : public ArrayFile {
       array.cpu_pipe_open[size_t(place_.cpu)] = open;
     }
   }
-  bool at_end() const { return has_read_ && !held()->tracing_on; }
+  bool at_end() const { return has_read_ && !held()->tracing_on(); }
   bool has_data() const {
     const RingBuffer& buffer = *held()->buffer;
     if (place_.cpu >= 0) return buffer.has_data(uint32_t(place_.cpu));

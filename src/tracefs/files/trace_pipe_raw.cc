@@ -60,10 +60,10 @@ class TracePipeRawFile : public ArrayFile {
 
   bool readable() override {
     if (!held()) return false;
-    if (!bytes_.empty() || woken_ || (was_on_ && !held()->tracing_on)) return true;
+    if (!bytes_.empty() || woken_ || (was_on_ && !held()->tracing_on())) return true;
     const RingBuffer& buffer = *held()->buffer;
     if (!buffer.has_data(ring())) return false;
-    if (held()->buffer_percent == 0 || !held()->tracing_on) return true;
+    if (held()->buffer_percent == 0 || !held()->tracing_on()) return true;
     return buffer.unread_percent(ring()) >= held()->buffer_percent;
   }
 
@@ -82,15 +82,15 @@ class TracePipeRawFile : public ArrayFile {
     size -= size % kPageCacheUnit;
     if (size == 0) return user_error(EINVAL, "A splice takes whole pages.");
     if (!bytes_.empty() && bytes_.on_unit()) return bytes_.take(size);
-    bool also_current = !held()->tracing_on || held()->buffer_percent == 0;
+    bool also_current = !held()->tracing_on() || held()->buffer_percent == 0;
     if (!bytes_.empty()) return nothing_now();
     if (next_page(false) || (also_current && next_page(true))) return bytes_.take(size);
     return nothing_there();
   }
 
   Result<std::string> nothing_there() {
-    bool switched_off = was_on_ && !held()->tracing_on;
-    was_on_ = held()->tracing_on;
+    bool switched_off = was_on_ && !held()->tracing_on();
+    was_on_ = held()->tracing_on();
     waits_ = !woken_ && !switched_off;
     woken_ = false;
     if (waits_) return nothing_now();

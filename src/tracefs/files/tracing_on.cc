@@ -6,7 +6,7 @@ namespace patchbay::tracefs {
 
 FilePtr make_tracing_on(const Place& place) {
   auto show = [](TraceArray& array, const Place&) -> Result<std::string> {
-    return std::string(array.tracing_on ? "1\n" : "0\n");
+    return std::string(array.tracing_on() ? "1\n" : "0\n");
   };
   auto write = [](TraceArray& array, const Place& at, std::string_view bytes) -> Status {
     Result<uint64_t> number = parse_number(bytes);
