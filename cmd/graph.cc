@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
 // patchbay graph: the calls of a function_graph recording as a tree, with counts and times.
-#include <fnmatch.h>
 #include <getopt.h>
 
 #include <charconv>
@@ -120,22 +119,9 @@ bool parse_command_line(int argc, char** argv, GraphOptions* options, int* statu
 
 // --- output
 
-// Whether a name is meant: the glob fits it, or what is left of it without its parameters, or
-// without its namespaces and classes.
-bool name_fits(const std::string& glob, const std::string& name) {
-  auto fits = [&](const std::string& part) {
-    return ::fnmatch(glob.c_str(), part.c_str(), 0) == 0;
-  };
-  if (fits(name)) return true;
-  size_t parameters = name.ends_with(')') ? name.find('(', 1) : name.npos;
-  std::string plain = name.substr(0, parameters);
-  size_t colons = plain.rfind("::");
-  return fits(plain) || (colons != plain.npos && fits(plain.substr(colons + 2)));
-}
-
 void print_tree(const CallTree& tree, const GraphOptions& options) {
   auto wanted_by = [&](const std::string& glob) {
-    return [&](uint64_t func) { return name_fits(glob, options.text.name_of(func)); };
+    return [&](uint64_t func) { return function_fits(glob, options.text.name_of(func)); };
   };
   std::string text;
   if (options.flat) {
@@ -160,7 +146,7 @@ std::string not_called(const std::string& glob, const std::map<int32_t, CallTree
     for (uint32_t i = 1; i < tree.size(); i++)
       names.insert(source.function_name(tree.node(i).func));
   for (const std::string& name : names)
-    if (name_fits(glob, name)) return "";
+    if (function_fits(glob, name)) return "";
   std::string sentence = "No call of '" + glob + "' is in the recording";
   std::vector<std::string> near =
       near_matches(glob, std::vector<std::string_view>(names.begin(), names.end()));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "graph_source.h"
 
+#include <fnmatch.h>
+
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
@@ -124,6 +126,17 @@ bool parse_time(std::string_view text, uint64_t* ns) {
                                                : 0;
   *ns = uint64_t(number * factor);
   return factor != 0;
+}
+
+bool function_fits(const std::string& glob, const std::string& name) {
+  auto fits = [&](const std::string& part) {
+    return ::fnmatch(glob.c_str(), part.c_str(), 0) == 0;
+  };
+  if (fits(name)) return true;
+  size_t parameters = name.ends_with(')') ? name.find('(', 1) : name.npos;
+  std::string plain = name.substr(0, parameters);
+  size_t colons = plain.rfind("::");
+  return fits(plain) || (colons != plain.npos && fits(plain.substr(colons + 2)));
 }
 
 void print_graph_notes(std::string_view command, const GraphLosses& losses,

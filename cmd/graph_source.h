@@ -41,6 +41,7 @@ class GraphSource {
 
   // Without what could command a terminal. Valid until the next call.
   const std::string& function_name(uint64_t address) { return address_text_->of(address).plain; }
+  AddressText* addresses() { return address_text_.get(); }
   std::string thread_name(int32_t tid) const;  // "comm-123"
 
   const GraphLosses& losses() const { return losses_; }
@@ -63,6 +64,10 @@ class GraphSource {
 std::string time_text(uint64_t ns);
 // "20us", "1.5ms", "3s", "250" (ns). False: it is no time.
 bool parse_time(std::string_view text, uint64_t* ns);
+
+// Whether a glob means a function: it fits the name, or what is left of it without its parameters,
+// or without its namespaces and classes.
+bool function_fits(const std::string& glob, const std::string& name);
 
 // What was lost, and which calls are not whole, a sentence a line on standard error.
 void print_graph_notes(std::string_view command, const GraphLosses& losses,

@@ -28,6 +28,7 @@ constexpr Command kCommands[] = {
     {"record", run_record, "record events of a program, or of a running process"},
     {"report", run_report, "print the events of a trace.dat"},
     {"graph", run_graph, "print the calls of a function_graph recording as a tree"},
+    {"replay", run_replay, "print its calls as they happened, indented"},
     {"dump", run_dump, "print the structure of a trace.dat or buffer file"},
     {"recover", run_recover, "make a trace.dat of what a dead process has left"},
     {"list", run_list, "list functions, events or processes"},

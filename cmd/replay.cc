@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+//
+// patchbay replay: the calls of a function_graph recording in the order in which they happened,
+// indented, with the events that were recorded among them.
+#include <getopt.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <set>
+
+#include "commands.h"
+#include "graph_source.h"
+#include "output/event_text.h"
+#include "output/trace_line.h"
+#include "replay_lines.h"
+#include "tracefs_command.h"
+
+namespace patchbay::cmd {
+namespace {
+
+constexpr char kHelp[] =
+    "Usage: patchbay replay [-i FILE] [OPTION...]\n\n"
+    "Prints the calls of a recording of the function_graph tracer as they happened, indented, "
+    "with\n"
+    "how long each took; other events of the recording stand among them as comments.\n\n"
+    "  -i, --input FILE      as patchbay report takes it; default trace.dat\n"
+    "  -F, --filter FUNC     only FUNC (a glob) and what it called; any number of them\n"
+    "  -N, --notrace FUNC    without FUNC and what it called; any number of them\n"
+    "  -D, --depth N         N levels only\n"
+    "  -t, --time-filter TIME  only calls that took TIME or longer: 20us, 1.5ms, 3s\n"
+    "      --tid TID         this thread only; any number of them\n"
+    "  -B, --buffer NAME     this instance only\n"
+    "      --retval          return values\n"
+    "      --no-event        without other events\n\n"
+    "Example: patchbay record -p function_graph -- ./prog && patchbay replay -F parse -D 3\n";
+
+constexpr int kTid = 1001, kRetval = 1002, kNoEvent = 1003;
+
+struct Options {
+  std::string input = "trace.dat", buffer;
+  bool one_buffer = false, events = true;
+  std::vector<std::string> only, without;
+  std::set<int32_t> tids;
+  ReplayOptions lines;
+};
+
+// --- command line
+
+bool parse_levels(std::string_view text, uint32_t* levels) {
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *levels);
+  return error == std::errc() && end == text.data() + text.size() && *levels > 0;
+}
+
+// Null when the option is right, else the sentence about it.
+const char* take_option(int letter, const std::string& value, Options* options) {
+  int tid = 0;
+  switch (letter) {
+    case 'i':
+      options->input = value;
+      return nullptr;
+    case 'F':
+      options->only.push_back(value);
+      return nullptr;
+    case 'N':
+      options->without.push_back(value);
+      return nullptr;
+    case 'D':
+      return parse_levels(value, &options->lines.depth) ? nullptr : "-D takes a number of levels.";
+    case 't':
+      return parse_time(value, &options->lines.least_ns) ? nullptr
+                                                         : "-t takes a time: 20us, 1.5ms, 3s.";
+    case 'B':
+      options->buffer = value;
+      options->one_buffer = true;
+      return nullptr;
+    case kRetval:
+      options->lines.retval = true;
+      return nullptr;
+    case kNoEvent:
+      options->events = false;
+      return nullptr;
+    default:
+      if (!parse_pid(value, &tid)) return "--tid takes a thread id.";
+      options->tids.insert(tid);
+      return nullptr;
+  }
+}
+
+bool parse_command_line(int argc, char** argv, Options* options, int* status) {
+  static const option kOptions[] = {{"input", required_argument, nullptr, 'i'},
+                                    {"filter", required_argument, nullptr, 'F'},
+                                    {"notrace", required_argument, nullptr, 'N'},
+                                    {"depth", required_argument, nullptr, 'D'},
+                                    {"time-filter", required_argument, nullptr, 't'},
+                                    {"tid", required_argument, nullptr, kTid},
+                                    {"buffer", required_argument, nullptr, 'B'},
+                                    {"retval", no_argument, nullptr, kRetval},
+                                    {"no-event", no_argument, nullptr, kNoEvent},
+                                    {"help", no_argument, nullptr, 'h'},
+                                    {}};
+  ::opterr = 0;
+  for (int letter;
+       (letter = ::getopt_long(argc, argv, "i:F:N:D:t:B:h", kOptions, nullptr)) != -1;) {
+    if (letter == 'h') return std::fputs(kHelp, stdout), *status = kOk, false;
+    if (letter == '?') return *status = bad_option("replay", argv), false;
+    if (const char* wrong = take_option(letter, ::optarg ? ::optarg : "", options))
+      return *status = usage_error("replay", wrong), false;
+  }
+  if (::optind + 1 == argc && options->input == "trace.dat") options->input = argv[::optind++];
+  if (::optind == argc) return true;
+  return *status = usage_error("replay", "'" + std::string(argv[::optind]) + "' is too much."),
+         false;
+}
+
+// --- output
+
+// The text of events that are no calls.
+class OtherEvents {
+ public:
+  explicit OtherEvents(GraphSource& source) : by_id_(65536, nullptr) {
+    context_.addresses = source.addresses();
+    context_.escape = true;
+    for (const EventCall& event : source.events()) {
+      texts_.push_back(std::make_unique<EventText>(event, true));
+      by_id_[event.id] = texts_.back().get();
+    }
+  }
+  std::string text_of(const MergedEvent& event) {
+    uint16_t id = 0;
+    std::string text;
+    if (event.record.size() >= 2) std::memcpy(&id, event.record.data(), 2);
+    if (!by_id_[id]) return "unknown event " + std::to_string(id);
+    by_id_[id]->append(&text, event.record, &context_);
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    return text;
+  }
+
+ private:
+  std::vector<std::unique_ptr<EventText>> texts_;
+  std::vector<const EventText*> by_id_;
+  TextContext context_;
+};
+
+std::string lost_text(const MergedEvent& event) {
+  std::string count = event.lost_before == kLostUnknown ? "" : std::to_string(event.lost_before);
+  return "CPU " + std::to_string(event.cpu) + " has lost " + count + (count.empty() ? "" : " ") +
+         "events";
+}
+
+// The functions that one of the globs means; null for no globs.
+std::function<bool(uint64_t)> any_of(const std::vector<std::string>& globs, GraphSource& source) {
+  if (globs.empty()) return nullptr;
+  return [&globs, &source](uint64_t func) {
+    return std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) {
+      return function_fits(glob, source.function_name(func));
+    });
+  };
+}
+
+Result<PairingTotals> replay_buffer(GraphSource& source, size_t buffer, const Options& options) {
+  ReplayLines lines(options.lines, [](const std::string& line) {
+    std::fwrite(line.data(), 1, line.size(), stdout);
+  });
+  OtherEvents others(source);
+  CallPairing pairing(&lines);
+  PB_TRY(source.walk(buffer, [&](const MergedEvent& event, const GraphRecord& record) {
+    if (event.lost_before) lines.remark(lost_text(event));
+    if (!options.tids.empty() && !options.tids.contains(record.tid)) return;
+    pairing.take(record);
+    bool is_other =
+        record.kind == GraphRecord::Kind::kOther || record.kind == GraphRecord::Kind::kFunction;
+    if (is_other && options.events) lines.event(record.tid, others.text_of(event));
+  }));
+  pairing.finish();
+  lines.finish();
+  return pairing.totals();
+}
+
+int replay(Options& options) {
+  auto source = GraphSource::open(options.input);
+  if (!source.ok()) return fail("replay", source.error());
+  options.lines.name_of = [&](uint64_t func) { return (*source)->function_name(func); };
+  options.lines.only = any_of(options.only, **source);
+  options.lines.without = any_of(options.without, **source);
+  PairingTotals totals;
+  bool any = false;
+  for (size_t i = 0; i < (*source)->nr_buffers(); i++) {
+    std::string name;
+    append_escaped(&name, (*source)->buffer_name(i));
+    if (options.one_buffer && (*source)->buffer_name(i) != options.buffer) continue;
+    any = true;
+    if (!name.empty()) std::printf("# instance: %s\n", name.c_str());
+    std::fputs(ReplayLines::head(), stdout);
+    auto read = replay_buffer(**source, i, options);
+    if (!read.ok()) return fail("replay", read.error());
+    totals += *read;
+  }
+  std::fflush(stdout);
+  if (!any) return fail("replay", "There is no instance '" + options.buffer + "' in the file.");
+  print_graph_notes("replay", (*source)->losses(), totals);
+  return kOk;
+}
+
+}  // namespace
+
+int run_replay(int argc, char** argv) {
+  Options options;
+  int status = kOk;
+  return parse_command_line(argc, argv, &options, &status) ? replay(options) : status;
+}
+
+}  // namespace patchbay::cmd
