@@ -85,7 +85,7 @@ Row function_row(const std::string& line, std::string* name) {
 int list_process_functions(const Options& options) {
   Result<std::unique_ptr<serve::Client>> client = choose_process(options.pid);
   if (!client.ok()) return fail("list", client.error());
-  Result<std::string> text = (*client)->read_all("available_filter_functions");
+  Result<std::string> text = (*client)->read_all("debug/function_kinds");
   if (!text.ok()) return fail("list", text.error());
   std::vector<Row> rows;
   for (const std::string& line : split_lines(*text)) {

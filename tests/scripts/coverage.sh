@@ -7,7 +7,7 @@ need python3
 
 # judge PATTERN PID : counts the kinds of the functions whose library matches.
 judge() {
-  "$patchbay" cat "$2" available_filter_functions >"$work/listed" || fail "$1: list"
+  "$patchbay" cat "$2" debug/function_kinds >"$work/listed" || fail "$1: list"
   "$patchbay" cat "$2" debug/refused_functions >"$work/refused" || fail "$1: refused"
   python3 - "$1" "$work/listed" "$work/refused" <<'PYTHON'
 import re, sys

@@ -64,10 +64,15 @@ FilePtr make_buffer_total_size_kb(const Place& place);
 FilePtr make_current_tracer(const Place& place);
 FilePtr make_error_log(const Place& place);
 FilePtr make_free_buffer(const Place& place);
+FilePtr make_function_tracers(const Place& place);
 FilePtr make_option(const Place& place);  // options/NAME
 FilePtr make_set_event(const Place& place);
 FilePtr make_set_event_notrace_pid(const Place& place);
 FilePtr make_set_event_pid(const Place& place);
+FilePtr make_set_ftrace_filter(const Place& place);
+FilePtr make_set_ftrace_notrace(const Place& place);
+FilePtr make_set_ftrace_notrace_pid(const Place& place);
+FilePtr make_set_ftrace_pid(const Place& place);
 FilePtr make_show_event_filters(const Place& place);
 FilePtr make_snapshot(const Place& place);  // also per_cpu/cpuN
 FilePtr make_timestamp_mode(const Place& place);
@@ -96,7 +101,10 @@ FilePtr make_system_filter(const Place& place);
 // --- the root only
 FilePtr make_available_events(const Place& place);
 FilePtr make_available_filter_functions(const Place& place);
+FilePtr make_available_filter_functions_addrs(const Place& place);
+FilePtr make_dyn_ftrace_total_info(const Place& place);
 FilePtr make_dynamic_events(const Place& place);
+FilePtr make_enabled_functions(const Place& place);
 FilePtr make_function_events(const Place& place);
 FilePtr make_kprobe_events(const Place& place);
 FilePtr make_kprobe_profile(const Place& place);
@@ -106,6 +114,7 @@ FilePtr make_saved_cmdlines(const Place& place);
 FilePtr make_saved_cmdlines_size(const Place& place);
 FilePtr make_saved_tgids(const Place& place);
 FilePtr make_synthetic_events(const Place& place);
+FilePtr make_touched_functions(const Place& place);
 FilePtr make_tracing_thresh(const Place& place);
 FilePtr make_uprobe_events(const Place& place);
 FilePtr make_uprobe_profile(const Place& place);
@@ -117,6 +126,7 @@ FilePtr make_kprobes_list(const Place& place);
 // --- debug; the ring of no_rseq_stats is the one for threads without restartable sequences
 FilePtr make_call_sites(const Place& place);
 FilePtr make_counters(const Place& place);
+FilePtr make_function_kinds(const Place& place);
 FilePtr make_no_rseq_stats(const Place& place);
 FilePtr make_refused_functions(const Place& place);
 FilePtr make_status(const Place& place);

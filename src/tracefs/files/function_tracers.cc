@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// function_tracers: the function tracers of the instance that run, `*` before the one whose filters
+// set_ftrace_filter and set_ftrace_notrace change; writing a name chooses another (spec: ftrace.md
+// 8.1). The one that was started last is chosen.
+#include "tracefs/files/files.h"
+
+namespace patchbay::tracefs {
+namespace {
+
+constexpr size_t kMaxName = 100;
+
+Status choose(TraceArray& array, const Place& at, std::string_view bytes) {
+  Result<std::string_view> text = take_whole(bytes, kMaxName);
+  if (!text.ok()) return text.error();
+  return at.tree->context.tracers.ops().set_default(array, without_blanks_around(*text));
+}
+
+}  // namespace
+
+FilePtr make_function_tracers(const Place& place) {
+  return make_value_file(
+      place,
+      [](TraceArray& array, const Place& at) -> Result<std::string> {
+        return at.tree->context.tracers.function_tracers(array);
+      },
+      choose);
+}
+
+}  // namespace patchbay::tracefs

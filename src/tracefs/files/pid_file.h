@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// The four files of thread ids (spec: ftrace.md 2.8, 7.3). All words of one write count, or none: a
+// bad one leaves the list as it was. O_TRUNC empties the list; a NUL ends the write early (kernel).
+#pragma once
+
+#include <fcntl.h>
+
+#include <string>
+
+#include "tracefs/files/files.h"
+
+namespace patchbay::tracefs {
+
+class PidFile : public ArrayFile {
+ public:
+  PidFile(const Place& place, Registry::PidList which) : ArrayFile(place), which_(which) {}
+  uint32_t mode() const override { return kWritable; }
+
+  Result<std::string> read() override {
+    Result<TraceArray*> found = array();
+    if (!found.ok()) return found.error();
+    return show(**found);
+  }
+
+  Result<size_t> write(std::string_view bytes) override {
+    Result<TraceArray*> found = array();
+    if (!found.ok()) return found.error();
+    std::string words;
+    size_t consumed = 0;
+    while (consumed < bytes.size()) {
+      Result<Token> token = take_token(bytes.substr(consumed));
+      if (!token.ok()) return token.error();
+      consumed += token->consumed;
+      if (token->word.empty()) break;
+      words.append(token->word).append(" ");
+    }
+    if (!words.empty()) PB_TRY(registry().add_pids(**found, which_, words));
+    return consumed;
+  }
+
+ protected:
+  Status opened(TraceArray& array, uint32_t flags) override {
+    if ((flags & O_ACCMODE) == O_RDONLY || !(flags & O_TRUNC)) return {};
+    return registry().clear_pids(array, which_);
+  }
+  virtual std::string show(const TraceArray& array) const = 0;
+  const Registry::PidList which_;
+};
+
+}  // namespace patchbay::tracefs
