@@ -2,17 +2,30 @@
 //
 // What a hit does beside recording: the commands of set_ftrace_filter (f:traceoff:3), and later the
 // triggers of events. A traced thread does it at once where a few stores are enough; what takes a
-// lock or memory (snapshot, dump) it asks of the control thread, by a word and a futex.
+// lock or memory (snapshot, dump) it asks of the control thread.
 //
-//   hit ── action_run ─┬─ traceon, traceoff     the recording words of the instance's rings
-//                      ├─ enable/disable_event  EventProgram.rings: live or dead
+//   hit ── action_run ─┬─ traceon, traceoff     RingSet.controls of the instance: one store
+//                      ├─ enable/disable_event  EventProgram.soft of the event: one store
 //                      ├─ stacktrace            record_stack (probe/stack_hot.h)
-//                      └─ snapshot, dump …      HitAction.asked += 1; wake the control thread
+//                      └─ snapshot, dump …      HitAction.asked += 1; the control thread is woken
+//
+// When it takes effect. traceoff: at this very hit. On the CPU where it is made no record of a
+// later hit of any thread comes any more; on another CPU at most the one record that was being
+// published at that moment (ring_buffer/ring_set.h). traceon, enable_event and disable_event: for
+// hits that begin later. snapshot and dump: when the control thread runs, some ten microseconds
+// later where it has nothing else to do, a few milliseconds where it serves a client. A snapshot
+// therefore also has what came between the hit and the copy, in order; several that were asked for
+// meanwhile are one. dump switches the top instance off at the hit, as the kernel's does, so that
+// what it prints ends there.
+//
+// Counts are exact: of all threads (and forked children) together an action with a count acts just
+// so often. One that switches something counts only what it has changed.
 #pragma once
 
 #include <cstdint>
 
 #include "probe/probe_abi.h"
+#include "probe/stack_hot.h"
 
 namespace patchbay {
 
@@ -27,27 +40,66 @@ enum class ActionKind : uint8_t {
   kDisableEvent,
 };
 
-// Made and kept by the control side; never freed, a thread may be on its way with it.
+struct ActionTable;
+
+// Made by make_action() and never freed, a thread may be on its way with it. Shared by forked
+// children.
 struct HitAction {
   ActionKind kind;
   bool limited;  // `count` decides
   uint8_t reserved[2];
-  uint32_t off;                 // atomic; 1: removed, does nothing any more
-  int64_t count;                // atomic; how often it still acts
-  const RingSet* const* rings;  // the instance's rings: of an EventProgram that lives as long
-  // Of kEnableEvent, kDisableEvent: the program whose records are switched, and the word that says
-  // which it is now (EventFile's soft state).
-  EventProgram* program;
-  uint32_t* soft_enabled;  // atomic
-  uint64_t asked;          // atomic; how often the control thread was asked
+  uint32_t off;    // atomic; 1: removed, does nothing any more
+  int64_t count;   // atomic; how often it still acts
+  uint32_t* soft;  // atomic; of kEnableEvent, kDisableEvent: EventProgram.soft of that event
+  uint64_t asked;  // atomic; how often the control thread was asked
+  // Of kDump, kCpuDump: the rings of the top instance, of a program that lives as long.
+  const RingSet* const* stops;
+  int32_t cpu;  // atomic; of kCpuDump: where it was hit last
+  // Not null: each function has an action of its own, and this one only says where.
+  const ActionTable* by_function;  // atomic
 };
 
-// Called by offer_events for an event of kind kAction. `word`: the stack pointer at the place.
-// Async-signal-safe, no lock.
-void action_run(const SiteEvent& event, const CallSite* site, const FetchRegisters* registers,
-                const uint64_t* word, uint32_t tid);
+// Functions (CallSite.function) and their actions: open addressing, 0 = free slot. Immutable.
+struct ActionTable {
+  struct Slot {
+    uint64_t function;
+    HitAction* action;
+  };
+  uint32_t mask;  // slots - 1, slots is a power of two with at least one free
+  Slot slot[];
+};
+inline uint32_t action_slot(const ActionTable* table, uint64_t function) {
+  return uint32_t(function * 0x9e3779b97f4a7c15u >> 32) & table->mask;
+}
+// Null: none.
+inline HitAction* find_action(const ActionTable* table, uint64_t function) {
+  uint32_t at = action_slot(table, function);
+  for (; table->slot[at].function; at = (at + 1) & table->mask)
+    if (table->slot[at].function == function) return table->slot[at].action;
+  return nullptr;
+}
+// While the table is being made. The caller made it large enough; `function` is not 0.
+inline void add_action(ActionTable* table, uint64_t function, HitAction* action) {
+  uint32_t at = action_slot(table, function);
+  while (table->slot[at].function) at = (at + 1) & table->mask;
+  table->slot[at] = {function, action};
+}
 
-// The control thread sleeps on this word when it has nothing else to do; raised with each question.
-extern "C" uint32_t pb_actions_asked __attribute__((visibility("hidden")));
+// A consumer of kind kAction was hit: at a place, or beside the record of an event. `function`:
+// CallSite.function, 0 where there is none. Async-signal-safe, no lock; the one system call is the
+// futex that wakes the control thread, for snapshot and dump where it sleeps on pb_action_bell.
+void action_run(const EventProgram* event, uint64_t function, const StackStart& start,
+                uint32_t tid);
+
+// Takes one of what an action still has. False: there is none.
+bool action_take(HitAction* action);
+
+// The control thread sleeps on `asked`, and says so in `sleeps`. In memory that forked children
+// share.
+struct ActionBell {
+  uint32_t asked;   // atomic; raised with each question
+  uint32_t sleeps;  // atomic
+};
+extern "C" ActionBell* pb_action_bell __attribute__((visibility("hidden")));  // null: none was made
 
 }  // namespace patchbay

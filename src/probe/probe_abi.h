@@ -77,9 +77,14 @@ struct EventProgram {
   uint8_t from_record;
   ConsumerKind kind;
   uint32_t max_size;  // of the record, with the common header: upper bound for scratch
+  uint8_t has_soft;   // 1: `soft` is there
   // Of an event probe with `if`: over the record that fetch reads, before it runs. Null: none.
   const FilterProgram* source_filter;
-  HitAction* action;       // of kAction
+  HitAction* action;  // of kAction
+  // Of an event in soft mode (enable shows `*`): whether it records. An action switches it by one
+  // store; it acts on hits that begin later. Shared by all programs of the event in the instance,
+  // and by forked children.
+  const uint32_t* soft;    // *soft: atomic
   uint8_t stack;           // kKernelStack | kUserStack | kFunctionStack; 0: none
   uint8_t merges_repeats;  // of the function tracer: option func-no-repeats
   uint8_t graph_flags;     // of kGraph: kGraphRetval … (probe/graph_hot.h)

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+//
+// A limited action takes one of its count before it acts and puts it back where there was nothing
+// to change. So it never acts more often than its count, and what is left at the end is the count
+// less what was changed, however many threads hit it at once:
+//
+//   already so? ── yes: nothing      take one ── none left: nothing      exchange the word ─┬ done
+//                                                                 was so by now: put it back ┘
+#include "probe/action_hot.h"
+
+#include <linux/futex.h>
+
+#include "base/raw_syscall.h"
+
+namespace patchbay {
+
+extern "C" {
+ActionBell* pb_action_bell = nullptr;
+}
+
+namespace {
+
+constexpr int kSwitchTries = 4;
+
+// The rings may be exchanged for those of another size meanwhile: their word counts then.
+bool switch_rings(const RingSet* const* rings, bool on) {
+  const RingSet* set = __atomic_load_n(rings, __ATOMIC_ACQUIRE);
+  const bool changed = ring_switch(set, on);
+  for (int i = 0; i < kSwitchTries; i++) {
+    const RingSet* now = __atomic_load_n(rings, __ATOMIC_SEQ_CST);
+    if (now == set) break;
+    set = now;
+    ring_switch(set, on);
+  }
+  return changed;
+}
+
+void give_back(HitAction* action) {
+  if (action->limited) __atomic_fetch_add(&action->count, 1, __ATOMIC_RELAXED);
+}
+
+void switch_tracing(HitAction* action, const EventProgram* event, bool on) {
+  if (ring_is_on(__atomic_load_n(&event->rings, __ATOMIC_ACQUIRE)) == on) return;
+  if (action_take(action) && !switch_rings(&event->rings, on)) give_back(action);
+}
+
+void switch_event(HitAction* action, uint32_t on) {
+  if (__atomic_load_n(action->soft, __ATOMIC_RELAXED) == on) return;
+  if (action_take(action) && __atomic_exchange_n(action->soft, on, __ATOMIC_SEQ_CST) == on)
+    give_back(action);
+}
+
+void ring_the_bell(HitAction* action) {
+  ActionBell* bell = pb_action_bell;
+  __atomic_fetch_add(&action->asked, 1, __ATOMIC_RELEASE);  // pairs with the control thread's look
+  __atomic_fetch_add(&bell->asked, 1, __ATOMIC_SEQ_CST);
+  if (__atomic_load_n(&bell->sleeps, __ATOMIC_SEQ_CST))
+    raw_syscall(SYS_futex, long(&bell->asked), FUTEX_WAKE, 1);
+}
+
+void ask_for_dump(HitAction* action) {
+  if (!action_take(action)) return;
+  switch_rings(action->stops, false);
+  uint32_t cpu = 0;
+  raw_syscall(SYS_getcpu, long(&cpu), 0, 0);
+  __atomic_store_n(&action->cpu, int32_t(cpu), __ATOMIC_RELAXED);
+  ring_the_bell(action);
+}
+
+}  // namespace
+
+bool action_take(HitAction* action) {
+  if (!action->limited) return true;
+  int64_t count = __atomic_load_n(&action->count, __ATOMIC_RELAXED);
+  while (count > 0)
+    if (__atomic_compare_exchange_n(&action->count, &count, count - 1, true, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_RELAXED))
+      return true;
+  return false;
+}
+
+void action_run(const EventProgram* event, uint64_t function, const StackStart& start,
+                uint32_t tid) {
+  HitAction* action = event->action;
+  if (const ActionTable* table = __atomic_load_n(&action->by_function, __ATOMIC_ACQUIRE))
+    action = find_action(table, function);
+  if (!action || __atomic_load_n(&action->off, __ATOMIC_RELAXED)) return;
+  switch (action->kind) {
+    case ActionKind::kTraceOn:
+      return switch_tracing(action, event, true);
+    case ActionKind::kTraceOff:
+      return switch_tracing(action, event, false);
+    case ActionKind::kStackTrace:
+      if (!ring_is_on(__atomic_load_n(&event->rings, __ATOMIC_ACQUIRE))) return;
+      if (action_take(action)) record_stack(event, start, tid);
+      return;
+    case ActionKind::kEnableEvent:
+      return switch_event(action, 1);
+    case ActionKind::kDisableEvent:
+      return switch_event(action, 0);
+    case ActionKind::kSnapshot:
+      if (action_take(action)) ring_the_bell(action);
+      return;
+    case ActionKind::kDump:
+    case ActionKind::kCpuDump:
+      return ask_for_dump(action);
+  }
+}
+
+}  // namespace patchbay
