@@ -63,6 +63,7 @@ void look_at_objects(Agent* agent) {
   agent->usdt_events->refresh();
   agent->probe_events->refresh();
   agent->tracers->refresh();
+  agent->registry->follow_stacks();
 }
 
 void say(const std::string& sentence) {

@@ -34,6 +34,7 @@
 #include "patch/patcher.h"
 #include "probe/probe_abi.h"
 #include "probe/return_hook.h"
+#include "probe/unwind_hot.h"
 
 extern "C" void patchbay_sigreturn() __attribute__((visibility("hidden")));
 
@@ -189,6 +190,7 @@ uint64_t own_target(int sig, uint64_t ip) {
   if (sig != SIGSEGV && sig != SIGBUS) return 0;
   if (const uint64_t target = fetch_fault_fixup(ip)) return target;
   if (const uint64_t target = filter_fault_fixup(ip)) return target;
+  if (const uint64_t target = unwind_fault_fixup(ip)) return target;
   return return_fault_fixup(ip);
 }
 

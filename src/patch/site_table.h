@@ -9,30 +9,9 @@
 
 #include "arch/x86_64/relocate.h"
 #include "patch/patcher.h"
+#include "patch/stub_views.h"
 
 namespace patchbay {
-
-// One stub: prologue, relocated instructions, jump back. Immutable once published.
-struct StubRecord {
-  uint64_t address = 0;
-  uint64_t original = 0;  // patch_address of its site
-  uint16_t size = 0;
-  uint16_t body = 0;  // offset of the relocated run
-  uint8_t displaced = 0;
-  uint8_t count = 0;
-  bool comes_back = true;
-  // Instruction starts at the original place, and in the stub: where a thread goes that was to run
-  // the instruction (the prologue of a probe inside, if there is one), and the moved instruction.
-  uint8_t offset[kMaxBoundaries] = {};
-  uint16_t start[kMaxBoundaries] = {};
-  uint16_t moved[kMaxBoundaries] = {};
-  StubRecord* older = nullptr;  // another, parked stub of the same site
-
-  // Where a thread that was to run the instruction at original + `at` continues; 0: no boundary.
-  uint64_t continue_at(uint64_t at) const;
-  // Where execution goes on at the original place, behind the displaced instructions; 0: nowhere.
-  uint64_t exit() const { return comes_back ? original + displaced : 0; }
-};
 
 enum class SiteState : uint8_t {
   kOriginal,

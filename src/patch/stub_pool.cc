@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Chunks also keep the records of their stubs in order of address, for patch_original_ip, which
-// runs in signal handlers: storage is reserved once, records are appended, the count is published
-// last.
+// Chunks also keep the records of their stubs in order of address (stub_views.h).
 
 #include "patch/stub_pool.h"
 
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <new>
 
@@ -25,7 +22,7 @@ struct StubPool::Chunk {
   uint64_t flushed = 0;
   uint8_t* shadow = nullptr;  // image of [flushed, …) until flush()
   StubRecord* records = nullptr;
-  std::atomic<uint32_t> record_count{0};
+  uint32_t record_count = 0;  // atomic
 };
 
 namespace {
@@ -34,17 +31,7 @@ constexpr uint64_t kAlign = 16;
 constexpr uint64_t kSmallestChunk = 64 << 10;
 constexpr uint64_t kLargestChunk = 16 << 20;
 constexpr uint64_t kTypicalStub = 160;
-constexpr size_t kMaxChunks = 4096;
 constexpr uint64_t kMaxStub = kMaxBoundaries * kMaxPrologue + kMaxBody;
-
-// What patch_original_ip searches. Never shrinks.
-struct ChunkView {
-  uint64_t base, size;
-  const StubRecord* records;
-  const std::atomic<uint32_t>* count;
-};
-ChunkView g_views[kMaxChunks];
-std::atomic<size_t> g_view_count{0};
 
 void* reserve(size_t size) {
   void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE,
@@ -112,7 +99,7 @@ StubPool::Chunk* StubPool::chunk_for(uint64_t code) {
       return chunk;
     }
   }
-  const size_t views = g_view_count.load(std::memory_order_relaxed);
+  const size_t views = __atomic_load_n(&g_chunk_view_count, __ATOMIC_RELAXED);
   if (views == kMaxChunks) return nullptr;
   uint64_t size = std::clamp(expected_ * kTypicalStub, kSmallestChunk, kLargestChunk);
   size = (size + 4095) & ~uint64_t{4095};
@@ -125,8 +112,8 @@ StubPool::Chunk* StubPool::chunk_for(uint64_t code) {
   chunk->shadow = static_cast<uint8_t*>(reserve(size));
   chunk->records = static_cast<StubRecord*>(reserve(size / kAlign * sizeof(StubRecord)));
   if (!chunk->shadow || !chunk->records) return nullptr;
-  g_views[views] = {base, size, chunk->records, &chunk->record_count};
-  g_view_count.store(views + 1, std::memory_order_release);
+  g_chunk_views[views] = {base, size, chunk->records, &chunk->record_count};
+  __atomic_store_n(&g_chunk_view_count, views + 1, __ATOMIC_RELEASE);
   chunks_.push_back(chunk);
   return chunk;
 }
@@ -143,9 +130,9 @@ StubRecord* StubPool::build(const StubParts& parts, std::string* reason) {
     *reason = why;
     return nullptr;
   }
-  const uint32_t index = chunk->record_count.load(std::memory_order_relaxed);
+  const uint32_t index = chunk->record_count;
   auto* record = new (&chunk->records[index]) StubRecord(made);
-  chunk->record_count.store(index + 1, std::memory_order_release);
+  __atomic_store_n(&chunk->record_count, index + 1, __ATOMIC_RELEASE);
   chunk->used += (record->size + kAlign - 1) & ~(kAlign - 1);
   return record;
 }
@@ -182,32 +169,6 @@ bool StubPool::flush(TextMemory& memory) {
     if (last > first) ::madvise(chunk->shadow + first, last - first, MADV_DONTNEED);
   }
   return good;
-}
-
-uint64_t patch_original_ip(uint64_t ip) {
-  const size_t views = g_view_count.load(std::memory_order_acquire);
-  for (size_t v = 0; v < views; v++) {
-    const ChunkView& view = g_views[v];
-    if (ip - view.base >= view.size) continue;
-    uint32_t low = 0, high = view.count->load(std::memory_order_acquire);
-    while (low < high) {  // the first record behind ip
-      const uint32_t middle = (low + high) / 2;
-      if (view.records[middle].address <= ip)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-    if (low == 0) return 0;
-    const StubRecord& stub = view.records[low - 1];
-    const uint64_t at = ip - stub.address;
-    if (at < stub.body || at >= stub.size) return 0;
-    for (uint8_t i = stub.count; i-- > 0;) {
-      if (at >= stub.moved[i]) return stub.original + stub.offset[i];
-      if (at >= stub.start[i]) return 0;  // a prologue
-    }
-    return 0;
-  }
-  return 0;
 }
 
 }  // namespace patchbay

@@ -645,11 +645,12 @@ bool can_be_tested(const SiteEvent& event) {
   return event.event->filter && !filter_register_tests(*event.event->filter, *event.fetch).empty();
 }
 
-// All that the code can do without: which threads, which sources.
+// All that the code can do without: which threads, which sources, what follows.
 bool is_simple(const SiteEvent& event) {
   const EventProgram& program = *event.event;
-  return pb_rseq_offset && event.fetch && !program.from_record && !program.pids &&
-         !program.notrace_pids && program.rings->clock == abi::kClockTsc;
+  return pb_rseq_offset && event.fetch && program.kind == ConsumerKind::kRecord && !program.stack &&
+         !program.has_soft && !program.from_record && !program.pids && !program.notrace_pids &&
+         program.rings->clock == abi::kClockTsc;
 }
 
 bool is_scalar(const FetchProgram& fetch) {

@@ -16,7 +16,7 @@
  *     rsp + 144         xmm0 … xmm15
  *     rsp + 136         ip, which probe_hit fills in
  *     rsp + 128         flags
- *     rsp               rax rcx rdx rbx rsp rbp rsi rdi r8 … r15
+ *     rsp               rax rcx rdx rbx rsp rbp rsi rdi r8 … r15; at an entry only rbp, for stacks
  *
  * probe_hit() uses general registers only: vector and x87 state never need saving. The variants
  * store the xmm registers for events that read them (at an entry xmm0..xmm7 are enough, those are
@@ -118,6 +118,7 @@
 	.macro entry name, target, xmm, flags
 	begin_entry \name
 	save_arguments
+	mov %rbp, REG(5)(%rsp)			/* where stacks begin */
 	mov %r10, R10(%rsp)
 	mov %r11, R11(%rsp)
 	.if \flags

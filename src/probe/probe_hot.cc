@@ -32,8 +32,10 @@
 #include "probe/probe_hot.h"
 
 #include "base/raw_syscall.h"
+#include "probe/action_hot.h"
 #include "probe/hit_counter.h"
 #include "probe/return_hook.h"
+#include "probe/stack_hot.h"
 #include "ring_buffer/ring_write_hot.h"
 
 namespace patchbay {
@@ -103,30 +105,50 @@ uint32_t build_record(const SiteEvent& site, const Hit& hit, uint8_t* record) {
   return fetch_run(site.fetch, hit.registers, nullptr, record);
 }
 
+// Consumers that record no event of their own. Those of function_graph and the profiler are not
+// called from here (return_hook_hot.cc).
+__attribute__((noinline)) void act(const SiteEvent& site, const Hit& hit) {
+  const StackStart start = stack_start(hit.at, hit.registers, hit.caller);
+  if (site.event->kind == ConsumerKind::kStackDepth)
+    stack_depth_hit(site, start);
+  else if (site.event->kind == ConsumerKind::kAction)
+    action_run(site.event, hit.at ? hit.at->function : 0, start, hit.tid);
+}
+
 inline void offer_event(const SiteEvent& site, const Hit& hit, uint8_t* record, Built* built) {
   if (site.counts) count_hit(site.counts->hits);
   if (!site.event->pid_field[0] && !wants_thread(site.event, hit.tid)) return;
+  const ConsumerKind kind = site.event->kind;
+  // An action with a filter is given the record; others need none.
+  if (__builtin_expect(kind != ConsumerKind::kRecord, 0))
+    if (kind != ConsumerKind::kAction || !site.fetch) return act(site, hit);
   if (built->fetch != site.fetch || built->ip != site.ip)
     *built = {site.fetch, site.ip, build_record(site, hit, record)};
-  offer_record(site, hit.registers, hit.tid, record, built->size);
+  if (!offer_record(site, hit.registers, hit.tid, record, built->size)) return;
+  if (__builtin_expect(kind != ConsumerKind::kRecord, 0)) return act(site, hit);
+  if (__builtin_expect(site.event->stack, 0))
+    record_stack(site.event, stack_start(hit.at, hit.registers, hit.caller), hit.tid);
 }
 
-// Filter and ring; the header is written.
-inline void publish(const EventProgram* event, const uint8_t* record, uint32_t size) {
-  if (event->filter && !filter_match(event->filter, record, size)) return;
-  ring_publish(&event->rings, record, size);
+// Filter and ring; the header is written. Of an action only the filter.
+inline bool publish(const EventProgram* event, const uint8_t* record, uint32_t size) {
+  if (event->filter && !filter_match(event->filter, record, size)) return false;
+  if (__builtin_expect(event->has_soft, 0) && !__atomic_load_n(event->soft, __ATOMIC_ACQUIRE))
+    return false;
+  if (__builtin_expect(event->kind == ConsumerKind::kAction, 0)) return true;
+  return ring_publish(&event->rings, record, size) == kRingPublished;
 }
 
 // An event probe: its record is made of this one. A function of its own, for the scratch.
-__attribute__((noinline)) void offer_derived(const SiteEvent& site, const FetchRegisters* registers,
+__attribute__((noinline)) bool offer_derived(const SiteEvent& site, const FetchRegisters* registers,
                                              uint32_t tid, const uint8_t* source, uint32_t size) {
   const EventProgram* event = site.event;
-  if (event->source_filter && !filter_match(event->source_filter, source, size)) return;
+  if (event->source_filter && !filter_match(event->source_filter, source, size)) return false;
   alignas(8) uint8_t record[event->max_size];
   const uint32_t record_size = fetch_run(event->fetch, registers, source, record);
   if (event->fetch->head == RecordHead::kProbe) reinterpret_cast<uint64_t*>(record)[1] = site.ip;
   write_header(record, event->id, tid);
-  publish(event, record, record_size);
+  return publish(event, record, record_size);
 }
 
 }  // namespace
@@ -150,14 +172,14 @@ void count_recursion(const SiteProgram* program) {
   }
 }
 
-void offer_record(const SiteEvent& site, const FetchRegisters* registers, uint32_t tid,
+bool offer_record(const SiteEvent& site, const FetchRegisters* registers, uint32_t tid,
                   uint8_t* record, uint32_t size) {
   const EventProgram* event = site.event;
   write_header(record, event->id, tid);
   if (__builtin_expect(event->from_record, 0))
     return offer_derived(site, registers, tid, record, size);
-  if (__builtin_expect(event->pid_field[0], 0) && !wants_record(event, tid, record)) return;
-  publish(event, record, size);
+  if (__builtin_expect(event->pid_field[0], 0) && !wants_record(event, tid, record)) return false;
+  return publish(event, record, size);
 }
 
 void offer_events(const SiteProgram* program, const CallSite* at, const FetchRegisters* registers,

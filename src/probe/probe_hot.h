@@ -18,8 +18,10 @@ void offer_events(const SiteProgram* program, const CallSite* at, const FetchReg
                   const uint64_t* caller, uint64_t wanted);
 
 // A built record, but for its header. From an event probe's source record it makes the probe's own.
-// `registers` may be null where fetch programs cannot want them (static events).
-void offer_record(const SiteEvent& site, const FetchRegisters* registers, uint32_t tid,
+// `registers` may be null where fetch programs cannot want them (static events). True: it was
+// published, so that a stack may follow (EventProgram.stack), or the event is an action that is to
+// be done.
+bool offer_record(const SiteEvent& site, const FetchRegisters* registers, uint32_t tid,
                   uint8_t* record, uint32_t size);
 
 // SLOW PATH: the thread's id is not in fast_tid (its first hit, one after agent code, or no rseq).

@@ -10,8 +10,8 @@
  *     |-- filter             generated code, which keeps rdi and rdx (filter_abi.h)
  *     |-- static_event_publish: ring_publish_rseq, or the locked ring
  *     '-- static_event_offer instead of all this: several instances, event probes, thread lists,
- *                            a filter to be interpreted, a thread that is new, in agent code or
- *                            without rseq
+ *                            a filter to be interpreted, stacks, a thread that is new, in agent code
+ *                            or without rseq
  *
  * Budget (design.md 5): a filter's no 0.5 x floor. Nothing is saved on the way to it but one
  * pointer, which a compiler does not manage around a call. static_event_hot.cc checks the offsets.
@@ -34,9 +34,9 @@ static_event_hit:
 	mov pb_thread@gottpoff(%rip), %rcx
 	mov %fs:(%rcx), %ecx		/* fast_tid: 0 also while the thread runs agent code */
 	test %ecx, %ecx
-	jz static_event_offer
+	jz .Loffer
 	cmpw $0, SITE_PLAIN(%rdi)
-	je static_event_offer
+	je .Loffer
 	mov SITE_EVENT(%rdi), %r8
 	movzwl PROGRAM_ID(%r8), %eax
 	shl $32, %rcx
@@ -47,7 +47,7 @@ static_event_hit:
 	jz .Lpublish
 	mov (%rax), %rax		/* FilterProgram.code */
 	test %rax, %rax
-	jz static_event_offer
+	jz .Loffer
 	push %r8
 	.cfi_adjust_cfa_offset 8
 	mov %rsi, %rdi
@@ -63,6 +63,10 @@ static_event_hit:
 .Lpublish:
 	mov %r8, %rdi
 	jmp static_event_publish
+.Loffer:
+	mov %rsp, %rcx
+	mov %rbp, %r8
+	jmp static_event_offer
 	.cfi_endproc
 	.size static_event_hit, . - static_event_hit
 	.section .note.GNU-stack, "", @progbits

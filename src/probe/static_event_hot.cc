@@ -4,8 +4,10 @@
 // with; static_event_entry.S has the drawing.
 #include <patchbay/static_event_abi.h>
 
+#include "probe/action_hot.h"
 #include "probe/hit_counter.h"
 #include "probe/probe_hot.h"
+#include "probe/stack_hot.h"
 
 namespace patchbay {
 
@@ -21,9 +23,10 @@ static_assert(offsetof(SiteEvent, event) == 0 && offsetof(FilterProgram, code) =
 
 extern "C" {
 // Several instances, event probes, lists of threads, filters without code; a thread that is new, in
-// agent code or without rseq.
+// agent code or without rseq; stacks. `word`: where the return address into the program stands.
 __attribute__((visibility("hidden"))) void static_event_offer(const SiteProgram* program,
-                                                              uint8_t* record, uint32_t size) {
+                                                              uint8_t* record, uint32_t size,
+                                                              const uint64_t* word, uint64_t fp) {
   ProbeThread* thread = &pb_thread;
   if (thread->in_agent) return count_recursion(program);
   const uint32_t tid = thread->fast_tid ? thread->fast_tid : meet_thread(thread, program);
@@ -31,7 +34,12 @@ __attribute__((visibility("hidden"))) void static_event_offer(const SiteProgram*
     const SiteEvent& site = program->event[i];
     if (site.counts) count_hit(site.counts->hits);
     if (!site.event->pid_field[0] && !wants_thread(site.event, tid)) continue;
-    offer_record(site, nullptr, tid, record, size);
+    if (!offer_record(site, nullptr, tid, record, size)) continue;
+    const StackStart start = {*word, reinterpret_cast<uint64_t>(word + 1), fp, false};
+    if (site.event->kind == ConsumerKind::kAction)
+      action_run(site.event, 0, start, tid);
+    else if (site.event->stack)
+      record_stack(site.event, start, tid);
   }
 }
 

@@ -62,6 +62,8 @@ class Registry {
   // Objects that were loaded since the last call go into the meta log, so that addresses in records
   // keep their names. Called wherever something new may be recorded from now on.
   Status describe_modules();
+  // The same for the stacks of records (probe/unwind_tables.h), if somebody wants any.
+  void follow_stacks();
   bool in_use(const LiveEvent* event) const;  // remove_event() would be EBUSY
   LiveEvent* find_event(std::string_view system, std::string_view name);
   // An open file keeps the pointer and asks whether it is still the event of its id: an event that

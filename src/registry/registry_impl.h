@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "probe/probe_abi.h"
+#include "probe/unwind_tables.h"
 #include "registry/event_spec.h"
 #include "registry/pid_set.h"
 #include "registry/registry.h"
@@ -32,6 +33,7 @@ struct Registry::Impl {
 
   RegistryOptions options;
   SymbolTable& symbols;
+  UnwindTables unwind{symbols};
   std::recursive_mutex lock;
   bool single_threaded = false;
 

@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "probe/action_hot.h"
 #include "registry/registry_impl.h"
 
 namespace patchbay {
@@ -51,6 +52,12 @@ void copy_tracer(const TraceArray& array, const LiveEvent& tracer, EventProgram*
   program->merges_repeats = tracer.merges_repeats;
   program->graph_flags = tracer.graph_flags;
   program->action = tracer.action;
+}
+
+bool walks_stacks(const EventProgram& program) {
+  if (program.stack || program.kind == ConsumerKind::kStackDepth) return true;
+  return program.kind == ConsumerKind::kAction && program.action &&
+         program.action->kind == ActionKind::kStackTrace;
 }
 
 // sched_switch and the wakeups count for both tasks (spec: ftrace.md 2.8).
@@ -99,9 +106,12 @@ bool Registry::is_enabled(const TraceArray& array, const LiveEvent* event) const
 // The first event of an instance reserves its memory, whether recording is on or not.
 Status Registry::Impl::start_recording(TraceArray& array) {
   PB_TRY(describe_modules());
+  unwind.follow();
   if (array.paused) return array.buffer->expand();
   return array.buffer->enabled() ? Status() : array.buffer->enable();
 }
+
+void Registry::follow_stacks() { impl_->unwind.follow(); }
 
 // --- A
 
@@ -125,6 +135,7 @@ Result<EventProgram*> Registry::Impl::program_for(TraceArray& array, EventFile& 
     copy_tracer(array, event, &wanted);
   else
     find_pid_fields(event.call, &wanted);
+  if (walks_stacks(wanted)) unwind.want();
   if (file.newest && same_but_rings(*file.newest, wanted)) return file.newest;
   if (event.is_tracer) {
     file.newest = idle_program(array, wanted);

@@ -39,6 +39,13 @@ class ByteReader {
     position_ += count;
   }
 
+  // The next `count` bytes; empty when there are fewer.
+  std::span<const uint8_t> take(uint64_t count) {
+    const size_t from = position_;
+    skip(count);
+    return ok_ ? bytes_.subspan(from, count) : std::span<const uint8_t>();
+  }
+
   uint64_t uleb() {
     uint64_t value = 0;
     for (unsigned shift = 0; shift < 70; shift += 7) {

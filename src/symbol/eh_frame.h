@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "symbol/byte_reader.h"
 #include "symbol/elf_image.h"
 
 namespace patchbay {
@@ -34,10 +33,5 @@ struct HandlerTable {
 // All of them. False when a record could not be read, or there are no unwind tables: then there may
 // be others.
 bool read_handler_tables(const ElfImage& image, std::vector<HandlerTable>* tables);
-
-// A pointer in one of the encodings of unwind tables (DW_EH_PE_*), relative to nothing or to
-// itself; `self` is its address. 0 stays 0. False when it is encoded otherwise or does not fit.
-bool read_encoded_pointer(ByteReader& reader, uint8_t encoding, uint64_t self, uint64_t* out);
-inline constexpr uint8_t kOmittedPointer = 0xff;
 
 }  // namespace patchbay

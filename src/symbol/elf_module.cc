@@ -9,6 +9,7 @@
 
 #include "symbol/debug_file.h"
 #include "symbol/landing_pads.h"
+#include "symbol/unwind_table.h"
 
 namespace patchbay {
 namespace {
@@ -276,6 +277,11 @@ bool ElfModule::landing_pads(std::vector<uint64_t>* pads) {
   if (!image_ || !has_code_ || !read_landing_pads(*image_, pads)) return false;
   for (uint64_t& pad : *pads) pad += identity_.bias;
   return true;
+}
+
+UnwindTable ElfModule::unwind_table() {
+  open();
+  return image_ && has_code_ ? make_unwind_table(*image_) : UnwindTable{};
 }
 
 OtherUse ElfModule::find_other_use(std::string_view name) {

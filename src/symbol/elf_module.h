@@ -46,6 +46,7 @@ class ElfModule final : public Module {
   const std::vector<std::pair<uint64_t, uint64_t>>& text_ranges() const override;
   std::vector<SdtNote> sdt_notes() override;
   bool landing_pads(std::vector<uint64_t>* pads) override;
+  UnwindTable unwind_table() override;
   uint64_t find_symbol(std::string_view name) override;
 
   const ModuleIdentity& identity() const { return identity_; }

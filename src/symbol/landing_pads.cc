@@ -14,6 +14,7 @@
 #include <algorithm>
 
 #include "symbol/eh_frame.h"
+#include "symbol/eh_records.h"
 
 namespace patchbay {
 

@@ -31,7 +31,8 @@ struct FunctionSymbol {
   std::string_view name;  // mangled, without @VERSION; empty for kEhFrame (shown as file@0xOFFSET)
 };
 
-struct SdtNote;  // symbol/sdt_notes.h
+struct SdtNote;      // symbol/sdt_notes.h
+struct UnwindTable;  // symbol/unwind_table.h
 
 class Module {
  public:
@@ -58,6 +59,8 @@ class Module {
   // Where the unwinder may go on in the middle of its functions: run-time addresses, sorted. False:
   // its tables are missing or cannot be read, it may go on anywhere.
   virtual bool landing_pads(std::vector<uint64_t>*) { return false; }
+  // How to come from its functions to their callers; empty when it does not say.
+  virtual UnwindTable unwind_table();
   // Executable ranges [first, second) of run-time addresses.
   virtual const std::vector<std::pair<uint64_t, uint64_t>>& text_ranges() const = 0;
 };
