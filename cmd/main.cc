@@ -44,6 +44,7 @@ constexpr Command kCommands[] = {
     {"stat", run_live, "print what is set up in it"},
     {"snapshot", run_live, "take, print or free a snapshot of its buffer"},
     {"extract", run_live, "write its buffer to a trace.dat"},
+    {"top", run_top, "show the functions of a process by calls and time, live"},
     {"mount", run_mount, "show the tracefs of a process, or of all, as a directory"},
     {"with-tracefs", run_with_tracefs, "run trace-cmd or its like on a process"},
     {"help", run_help, "print this text, or that of a command"},

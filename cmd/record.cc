@@ -157,24 +157,6 @@ bool parse_command_line(int argc, char** argv, RecordOptions* options, int* stat
   return wrong == nullptr;
 }
 
-// --- before the program runs
-
-Result<EnvironmentList> child_environment(const RecordOptions& options,
-                                          const std::string& directory) {
-  Result<std::string> agent = find_agent();
-  if (!agent.ok()) return agent.error();
-  if (agent->find_first_of(": ") != agent->npos) {
-    return user_error(EINVAL, "LD_PRELOAD cannot hold the agent's path '" + *agent +
-                                  "' (a blank or colon is in it).");
-  }
-  const char* old = std::getenv("LD_PRELOAD");
-  return EnvironmentList{{"LD_PRELOAD", old && *old ? *agent + ":" + old : *agent},
-                         {"PATCHBAY_WAIT", "1"},
-                         {"PATCHBAY_DIR", directory},
-                         {"PATCHBAY_BUFFER_SIZE_KB", std::to_string(options.buffer_kb)},
-                         {"PATCHBAY_OVERWRITE", options.overwrite ? "1" : "0"}};
-}
-
 // --- while it runs
 
 struct Outcome {
@@ -278,20 +260,17 @@ struct Session {
 };
 
 Status start_program(const RecordOptions& options, Session* session) {
-  Result<std::string> program = find_program(options.words[0]);
-  if (!program.ok()) return program.error();
-  std::vector<std::string> words = without_env(*program, options.words);
-  if (words[0] != options.words[0]) program = find_program(words[0]);
-  if (!program.ok()) return program.error();
-  PB_TRY(check_program(*program));
+  Result<std::vector<std::string>> words = words_to_run(options.words);
+  if (!words.ok()) return words.error();
   Result<std::unique_ptr<OutputLock>> lock = OutputLock::take(options.output);
   if (!lock.ok()) return lock.error();
   session->lock = std::move(*lock);
   Result<std::string> runtime = serve::runtime_directory(true);
   if (!runtime.ok()) return runtime.error();
-  Result<EnvironmentList> environment = child_environment(options, *runtime);
+  Result<EnvironmentList> environment =
+      agent_environment(*runtime, options.buffer_kb, options.overwrite);
   if (!environment.ok()) return environment.error();
-  Result<std::unique_ptr<TracedChild>> child = TracedChild::start(words, *environment);
+  Result<std::unique_ptr<TracedChild>> child = TracedChild::start(*words, *environment);
   if (!child.ok()) return child.error();
   session->child = std::move(*child);
   session->directory = *runtime + "/" + std::to_string(session->child->pid());
@@ -317,6 +296,32 @@ Status prepare_recording(const RecordOptions& options, Session* session) {
 }
 
 }  // namespace
+
+Result<std::vector<std::string>> words_to_run(const std::vector<std::string>& given) {
+  Result<std::string> program = find_program(given[0]);
+  if (!program.ok()) return program.error();
+  std::vector<std::string> words = without_env(*program, given);
+  if (words[0] != given[0]) program = find_program(words[0]);
+  if (!program.ok()) return program.error();
+  PB_TRY(check_program(*program));
+  return words;
+}
+
+Result<EnvironmentList> agent_environment(const std::string& directory, uint64_t buffer_kb,
+                                          bool overwrite) {
+  Result<std::string> agent = find_agent();
+  if (!agent.ok()) return agent.error();
+  if (agent->find_first_of(": ") != agent->npos) {
+    return user_error(EINVAL, "LD_PRELOAD cannot hold the agent's path '" + *agent +
+                                  "' (a blank or colon is in it).");
+  }
+  const char* old = std::getenv("LD_PRELOAD");
+  return EnvironmentList{{"LD_PRELOAD", old && *old ? *agent + ":" + old : *agent},
+                         {"PATCHBAY_WAIT", "1"},
+                         {"PATCHBAY_DIR", directory},
+                         {"PATCHBAY_BUFFER_SIZE_KB", std::to_string(buffer_kb)},
+                         {"PATCHBAY_OVERWRITE", overwrite ? "1" : "0"}};
+}
 
 Result<std::vector<RecordedBuffer>> open_buffers(const TraceRequest& request, serve::Client& client,
                                                  const std::string& process_directory,

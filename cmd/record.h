@@ -8,6 +8,7 @@
 #include "recording.h"
 #include "serve/client.h"
 #include "trace_request.h"
+#include "traced_child.h"
 
 namespace patchbay::cmd {
 
@@ -22,6 +23,12 @@ struct RecordOptions {
   bool quiet = false;
   std::vector<std::string> words;
 };
+
+// The words of a program as they are to be run with the agent; refused when it cannot be preloaded.
+Result<std::vector<std::string>> words_to_run(const std::vector<std::string>& words);
+// What preloads the agent, which then waits before main(). `directory`: the runtime directory.
+Result<EnvironmentList> agent_environment(const std::string& directory, uint64_t buffer_kb,
+                                          bool overwrite);
 
 // The buffers that a request is about; `process_directory` is DIR/PID. `consume`: what is read is
 // gone for other readers.

@@ -229,10 +229,7 @@ Status set_functions(serve::Client& client, const std::string& path, std::string
                      const std::vector<std::string>& patterns, AppliedRequest* applied) {
   if (patterns.empty()) return {};
   PB_TRY(set_and_keep(client, path, option, "", applied));
-  for (const std::string& pattern : patterns) {
-    Status added = client.write_all(path, pattern + "\n", false);
-    if (!added.ok()) return unknown_function(client, option, pattern, added.error());
-  }
+  for (const std::string& pattern : patterns) PB_TRY(add_function(client, path, option, pattern));
   return {};
 }
 
@@ -310,6 +307,12 @@ Status apply_settings(serve::Client& client, const InstanceRequest& request,
 }
 
 }  // namespace
+
+Status add_function(serve::Client& client, const std::string& path, std::string_view option,
+                    const std::string& pattern) {
+  Status added = client.write_all(path, pattern + "\n", false);
+  return added.ok() ? added : unknown_function(client, option, pattern, added.error());
+}
 
 std::vector<std::string> split_lines(std::string_view text) {
   std::vector<std::string> lines;

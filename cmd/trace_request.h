@@ -89,6 +89,10 @@ class TraceRequest {
 // The lines of a text.
 std::vector<std::string> split_lines(std::string_view text);
 
+// Adds a line to a filter file. The error names the option, and functions that are called nearly
+// so.
+Status add_function(serve::Client& client, const std::string& path, std::string_view option,
+                    const std::string& pattern);
 // Whether a line of set_ftrace_filter is a command ("f:traceoff:unlimited"), not a function.
 bool is_function_command(std::string_view line);
 

@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: MIT
+//
+// patchbay top: the functions of a running process by calls and time, live, from its function
+// profiler.
+//
+//   connect, or start CMD, held before main()
+//   switch the profiler on           it is off again when we end, however that is
+//   let CMD run
+//   in a terminal: a table that is drawn anew; keys          else: a table every SECS seconds
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <filesystem>
+#include <optional>
+
+#include "commands.h"
+#include "graph_source.h"
+#include "output/trace_line.h"
+#include "print_file.h"
+#include "record.h"
+#include "record_report.h"
+#include "serve/directory.h"
+#include "terminal.h"
+#include "top_profile.h"
+#include "top_table.h"
+#include "traced_child.h"
+#include "tracefs_command.h"
+
+namespace patchbay::cmd {
+namespace {
+
+constexpr char kHelp[] =
+    "Usage: patchbay top [PID] [OPTION...]\n"
+    "       patchbay top [OPTION...] -- CMD [ARG...]\n\n"
+    "Shows the functions of a running process with an agent, or of CMD, by calls and time.\n\n"
+    "  -p, --pid PID     the process; needed when there are several\n"
+    "  -l GLOB, -n GLOB  functions that are profiled (all by default), or are not; any number of\n"
+    "                    them: 'db_*', 'ns::Class::*', 'f*:mod:libfoo*'\n"
+    "  -s, --sort KEY    time (default), calls, average, or name\n"
+    "      --self        times without what a function calls\n"
+    "  -F, --filter TEXT show functions whose names contain TEXT, or that fit it as a glob\n"
+    "  -d, --delay SECS  between two looks, default 1\n"
+    "  -N, --number N    ends after N looks\n"
+    "      --once        one table, for scripts: of SECS seconds, or of the whole run of CMD\n"
+    "      --rows N      N functions only\n\n"
+    "Keys: t c a n sort by time, calls, average, name; s self time; i by what came since the last\n"
+    "look; / filter; p pause; r from 0; up down page-up page-down; q quit. Without a terminal "
+    "tables\nare printed one after another. The output of CMD is not shown in a terminal; q ends "
+    "CMD, too.\n\n"
+    "Example: patchbay top --once -d 5 1234\n";
+
+constexpr int kSelf = 1001, kOnce = 1002, kRows = 1003;
+constexpr int kLookMs = 100;        // at a program whose counts end with it
+constexpr int kEndingMs = 2000;     // that CMD gets to end
+constexpr uint64_t kBufferKb = 64;  // of a program that only counts
+
+struct TopOptions {
+  int pid = 0;
+  std::vector<std::string> functions, not_functions, words;
+  TopView view;
+  double delay = 1;
+  bool delay_given = false, once = false;
+  uint64_t looks = 0;  // 0: no end
+  size_t rows = SIZE_MAX;
+};
+
+// --- command line
+
+template <typename Number>
+bool parse(std::string_view text, Number* number) {
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
+  return error == std::errc() && end == text.data() + text.size() && *number > 0;
+}
+
+const char* take_sort(const std::string& value, TopView* view) {
+  if (value != "time" && value != "calls" && value != "average" && value != "name")
+    return "-s takes time, calls, average or name.";
+  view->sort = TopSort(value[0]);
+  return nullptr;
+}
+
+// Null when the option is right, else the sentence about it.
+const char* take_option(int letter, const std::string& value, TopOptions* options) {
+  switch (letter) {
+    case 'p':
+      return parse_pid(value, &options->pid) ? nullptr : "-p takes a process id.";
+    case 'l':
+      options->functions.push_back(value);
+      return nullptr;
+    case 'n':
+      options->not_functions.push_back(value);
+      return nullptr;
+    case 's':
+      return take_sort(value, &options->view);
+    case 'F':
+      options->view.filter = value;
+      return nullptr;
+    case 'd':
+      options->delay_given = true;
+      return parse(value, &options->delay) && options->delay < 1e6 ? nullptr : "-d takes seconds.";
+    case 'N':
+      return parse(value, &options->looks) ? nullptr : "-N takes a number.";
+    case kRows:
+      return parse(value, &options->rows) ? nullptr : "--rows takes a number.";
+    case kSelf:
+      options->view.self_time = true;
+      return nullptr;
+    default:
+      options->once = true;
+      options->looks = 1;
+      return nullptr;
+  }
+}
+
+bool parse_command_line(int argc, char** argv, TopOptions* options, int* status) {
+  static const option kOptions[] = {
+      {"pid", required_argument, nullptr, 'p'},   {"sort", required_argument, nullptr, 's'},
+      {"self", no_argument, nullptr, kSelf},      {"filter", required_argument, nullptr, 'F'},
+      {"delay", required_argument, nullptr, 'd'}, {"number", required_argument, nullptr, 'N'},
+      {"once", no_argument, nullptr, kOnce},      {"rows", required_argument, nullptr, kRows},
+      {"help", no_argument, nullptr, 'h'},        {}};
+  ::opterr = 0;
+  for (int letter;
+       (letter = ::getopt_long(argc, argv, "+p:l:n:s:F:d:N:h", kOptions, nullptr)) != -1;) {
+    if (letter == 'h') return std::fputs(kHelp, stdout), *status = kOk, false;
+    if (letter == '?') return *status = bad_option("top", argv), false;
+    if (const char* wrong = take_option(letter, ::optarg ? ::optarg : "", options))
+      return *status = usage_error("top", wrong), false;
+  }
+  bool is_command = ::optind > 1 && std::string_view(argv[::optind - 1]) == "--";
+  if (!is_command && ::optind < argc && options->pid == 0 &&
+      parse_pid(argv[::optind], &options->pid)) {
+    argv[::optind] = argv[0];  // options may stand behind it, too
+    int left = argc - ::optind;
+    char** rest = argv + ::optind;
+    ::optind = 1;
+    return parse_command_line(left, rest, options, status);
+  }
+  options->words.assign(argv + ::optind, argv + argc);
+  if (options->words.empty() || options->pid == 0) return true;
+  return *status = usage_error("top", "A process and a program to run are too much."), false;
+}
+
+// --- the process
+
+// Standard streams of the tool while a program is started that is not to disturb the screen.
+class QuietStreams {
+ public:
+  explicit QuietStreams(bool wanted) {
+    UniqueFd null(wanted ? ::open("/dev/null", O_RDWR | O_CLOEXEC) : -1);
+    for (int fd = 0; null.valid() && fd < 3; fd++) {
+      saved_[fd] = ::fcntl(fd, F_DUPFD_CLOEXEC, 3);
+      if (::isatty(fd)) ::dup2(null.get(), fd);
+    }
+  }
+  ~QuietStreams() {
+    for (int fd = 0; fd < 3; fd++) {
+      if (saved_[fd] < 0) continue;
+      ::dup2(saved_[fd], fd);
+      ::close(saved_[fd]);
+    }
+  }
+
+ private:
+  int saved_[3] = {-1, -1, -1};
+};
+
+struct Target {
+  std::unique_ptr<TracedChild> child;  // null: a process that ran already
+  std::unique_ptr<serve::Client> client;
+  std::string directory;  // of the child
+  bool released = false;
+  ~Target();
+  bool ended() const { return client->gone() || (child && child->exited()); }
+};
+
+// A program that we have started ends with us; one that is still held has never run.
+Target::~Target() {
+  client.reset();
+  if (!child) return;
+  if (!released) child.reset();
+  if (child && !child->exited()) ::kill(child->pid(), SIGTERM);
+  for (int64_t end = now_ms() + kEndingMs; child && !child->exited() && now_ms() < end;)
+    (void)child->wait(10);
+  if (child && !child->exited()) ::kill(child->pid(), SIGKILL);
+  while (child && !child->exited()) (void)child->wait(-1);
+  std::error_code ignored;
+  std::filesystem::remove_all(directory, ignored);
+}
+
+Status start_program(const TopOptions& options, bool quiet, Target* target) {
+  Result<std::vector<std::string>> words = words_to_run(options.words);
+  if (!words.ok()) return words.error();
+  Result<std::string> runtime = serve::runtime_directory(true);
+  if (!runtime.ok()) return runtime.error();
+  Result<EnvironmentList> environment = agent_environment(*runtime, kBufferKb, true);
+  if (!environment.ok()) return environment.error();
+  {
+    QuietStreams streams(quiet);
+    Result<std::unique_ptr<TracedChild>> child = TracedChild::start(*words, *environment);
+    if (!child.ok()) return child.error();
+    target->child = std::move(*child);
+  }
+  target->directory = *runtime + "/" + std::to_string(target->child->pid());
+  Result<std::unique_ptr<serve::Client>> client = target->child->wait_for_agent(target->directory);
+  if (!client.ok()) return client.error();
+  target->client = std::move(*client);
+  return {};
+}
+
+Status connect(const TopOptions& options, bool quiet, Target* target) {
+  if (!options.words.empty()) return start_program(options, quiet, target);
+  Result<std::unique_ptr<serve::Client>> client = choose_process(options.pid);
+  if (!client.ok()) return client.error();
+  target->client = std::move(*client);
+  return {};
+}
+
+uint64_t now_ns() {
+  timespec now;
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return uint64_t(now.tv_sec) * 1000000000 + uint64_t(now.tv_nsec);
+}
+
+// --- what both ways of showing share
+
+struct Top {
+  const TopOptions& options;
+  Target& target;
+  TopProfile& profile;
+  TopTable table;
+  TopView view;
+  uint64_t started_ns = 0, looked_ns = 0;
+
+  Status start() {
+    profile.set_self_time(view.self_time);
+    PB_TRY(profile.start());
+    started_ns = looked_ns = now_ns();
+    table.reset(started_ns);
+    return {};
+  }
+  // False when the process has ended: the counts are those of the look before.
+  bool look(bool again) {
+    Result<std::vector<std::string>> texts = profile.look();
+    if (!texts.ok()) return false;
+    looked_ns = now_ns();
+    table.look(looked_ns, *texts, again);
+    return true;
+  }
+  std::string head() const {
+    std::string exe, text = "patchbay top: process " + std::to_string(target.client->pid()) + " ";
+    append_escaped(&exe, target.client->exe());
+    char figures[96];
+    std::snprintf(figures, sizeof figures, ", %.1f s, %zu functions, %llu calls",
+                  double(looked_ns - started_ns) / 1e9, table.rows({}).size(),
+                  static_cast<unsigned long long>(table.all().calls));
+    return text + exe + figures;
+  }
+};
+
+// --- without a terminal
+
+void print_table(const Top& top) {
+  std::string text = "# " + top.head() + "\n" + top_head(top.view) +
+                     top_text(top.table, top.view, 0, top.options.rows, SIZE_MAX);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+// Until a time, a signal (false), or the end of the process (false, and *ended). A program that we
+// have started is looked at meanwhile: its counts are gone with it.
+bool wait_until(Top& top, uint64_t end_ns, bool* ended) {
+  while (now_ns() < end_ns) {
+    int ms = int(std::min<uint64_t>((end_ns - now_ns()) / 1000000 + 1, kLookMs));
+    if (top.target.child) {
+      TracedChild::Event event = top.target.child->wait(ms);
+      if (event == TracedChild::Event::kStopRequested) return false;
+      *ended = event == TracedChild::Event::kExited;
+    } else {
+      ::usleep(useconds_t(ms) * 1000);
+      *ended = top.target.client->gone();
+    }
+    if (interrupted() || *ended) return false;
+    if (top.target.child) (void)top.look(true);
+  }
+  return true;
+}
+
+int print_tables(Top& top) {
+  const TopOptions& options = top.options;
+  bool whole_run = options.once && !options.delay_given && top.target.child;
+  uint64_t delay_ns = uint64_t((whole_run ? 1e9 : options.delay) * 1e9);
+  bool ended = false;
+  for (uint64_t look = 0; options.looks == 0 || look < options.looks; look++) {
+    bool going_on = wait_until(top, now_ns() + delay_ns, &ended);
+    if (!ended) (void)top.look(top.target.child != nullptr);
+    print_table(top);
+    // The next table's recent calls begin here.
+    if (top.target.child && going_on) (void)top.look(false);
+    if (going_on) continue;
+    if (ended && !whole_run)
+      std::fprintf(stderr, "patchbay top: process %d has ended\n", top.target.client->pid());
+    break;
+  }
+  if (ended && top.target.child)
+    std::fprintf(stderr, "patchbay top: the last look was %.2f s before the end was noticed\n",
+                 double(now_ns() - top.looked_ns) / 1e9);
+  return kOk;
+}
+
+// --- in a terminal
+
+struct Screen {
+  bool paused = false, ended = false, quit = false, typing = false;
+  size_t first = 0;
+  std::string typed, message;
+};
+
+std::string status_line(const Top& top, const Screen& screen) {
+  if (screen.typing) return "filter: " + screen.typed + "_";
+  std::string sort = top.view.sort == TopSort::kTime      ? "time"
+                     : top.view.sort == TopSort::kCalls   ? "calls"
+                     : top.view.sort == TopSort::kAverage ? "average"
+                                                          : "name";
+  std::string text = "by " + sort + (top.view.by_recent ? " since the last look" : "");
+  if (!top.view.filter.empty()) {
+    text += ", filter: ";
+    append_escaped(&text, top.view.filter);
+  }
+  if (screen.paused) text += ", paused";
+  if (screen.ended) text += ", the process has ended";
+  if (!screen.message.empty()) text += ", " + screen.message;
+  return text + "   (t c a n s i / p r q)";
+}
+
+void draw(Top& top, Screen& screen, Terminal& terminal) {
+  Terminal::Size size = terminal.size();
+  size_t rows = size.rows > 4 ? size.rows - 3 : 1;
+  size_t all = top.table.rows(top.view).size();
+  screen.first = std::min(screen.first, all > rows ? all - rows : 0);
+  terminal.show(
+      top.head() + "\n" + status_line(top, screen) + "\n\033[7m" +
+      top_head(top.view).substr(0, size.columns + 3) + "\033[0m" +
+      top_text(top.table, top.view, screen.first, std::min(rows, top.options.rows), size.columns));
+}
+
+// A key while the filter is typed.
+void type(int key, TopView* view, Screen* screen) {
+  if (key == kKeyEscape || key == '\r' || key == '\n' || key == 3) {
+    if (key == '\r' || key == '\n') view->filter = screen->typed;
+    screen->typing = false;
+  } else if (key == kKeyBackspace) {
+    while (!screen->typed.empty() && (screen->typed.back() & 0xc0) == 0x80)
+      screen->typed.pop_back();
+    if (!screen->typed.empty()) screen->typed.pop_back();
+  } else if (key >= ' ' && key < 256) {
+    screen->typed += char(key);
+  }
+}
+
+// From 0 on, perhaps with other times.
+void restart(Top& top, Screen* screen) {
+  Status started = screen->ended ? Status() : top.start();
+  screen->message = started.ok() ? "" : started.error().message();
+}
+
+void move(int key, size_t page, Screen* screen) {
+  size_t step = key == kKeyPageUp || key == kKeyPageDown ? page : 1;
+  if (key == kKeyUp || key == kKeyPageUp) {
+    screen->first -= std::min(screen->first, step);
+  } else {
+    screen->first += step;
+  }
+}
+
+void take_key(int key, Top& top, Screen* screen, Terminal& terminal) {
+  if (screen->typing) return type(key, &top.view, screen);
+  switch (key) {
+    case 'q':
+    case 3:  // Ctrl-C
+      screen->quit = true;
+      return;
+    case 26:  // Ctrl-Z
+      return terminal.suspend();
+    case 't':
+    case 'c':
+    case 'a':
+    case 'n':
+      top.view.sort = TopSort(key);
+      return;
+    case 's':
+      top.view.self_time = !top.view.self_time;
+      return restart(top, screen);
+    case 'r':
+      return restart(top, screen);
+    case 'i':
+      top.view.by_recent = !top.view.by_recent;
+      return;
+    case 'p':
+    case ' ':
+      screen->paused = !screen->paused;
+      return;
+    case '/':
+      screen->typing = true;
+      screen->typed.clear();
+      return;
+    case kKeyUp:
+    case kKeyDown:
+    case kKeyPageUp:
+    case kKeyPageDown:
+      return move(key, terminal.size().rows, screen);
+    default:
+      return;
+  }
+}
+
+int show_screen(Top& top) {
+  Result<std::unique_ptr<Terminal>> terminal = Terminal::open();
+  if (!terminal.ok()) return fail("top", terminal.error());
+  Screen screen;
+  uint64_t delay_ns = uint64_t(top.options.delay * 1e9), next_ns = now_ns() + delay_ns, looks = 0;
+  while (!screen.quit && !(*terminal)->ended()) {
+    if (top.target.child && top.target.child->wait(0) == TracedChild::Event::kStopRequested) break;
+    screen.ended |= top.target.ended();
+    if (now_ns() >= next_ns) {
+      next_ns = now_ns() + delay_ns;
+      if (!screen.paused && !screen.ended) screen.ended = !top.look(false);
+      if (top.options.looks != 0 && ++looks >= top.options.looks) screen.quit = true;
+    }
+    draw(top, screen, **terminal);
+    uint64_t now = now_ns(), left_ms = next_ns > now ? (next_ns - now) / 1000000 + 1 : 0;
+    int key = (*terminal)->key(int(std::min<uint64_t>(left_ms, 250)));
+    if (key != kKeyNone) take_key(key, top, &screen, **terminal);
+  }
+  return kOk;
+}
+
+int top(const TopOptions& options) {
+  bool screen = !options.once && ::isatty(STDIN_FILENO) && ::isatty(STDOUT_FILENO);
+  Target target;
+  Status ready = connect(options, screen, &target);
+  if (!ready.ok()) return fail("top", ready.error());
+  if (!target.child && !screen) stop_on_interrupt();
+  TopProfile profile(*target.client);
+  profile.choose(options.functions, options.not_functions);
+  Top top{options, target, profile, {}, options.view};
+  ready = top.start();
+  if (ready.ok()) {
+    Result<std::string> names = profile.function_names();
+    if (names.ok()) top.table.set_names(*names);
+    if (target.child) ready = target.child->release(*target.client);
+    target.released = ready.ok();
+  }
+  if (!ready.ok()) return fail("top", ready.error());
+  return screen ? show_screen(top) : print_tables(top);
+}
+
+}  // namespace
+
+int run_top(int argc, char** argv) {
+  TopOptions options;
+  int status = kOk;
+  return parse_command_line(argc, argv, &options, &status) ? top(options) : status;
+}
+
+}  // namespace patchbay::cmd

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+#include "top_profile.h"
+
+#include <cerrno>
+
+#include "trace_request.h"
+
+namespace patchbay::cmd {
+namespace {
+
+constexpr char kSwitch[] = "function_profile_enabled", kTracers[] = "function_tracers";
+constexpr char kProfiler[] = "trace_profile";
+
+}  // namespace
+
+void TopProfile::choose(std::vector<std::string> functions,
+                        std::vector<std::string> not_functions) {
+  functions_ = std::move(functions);
+  not_functions_ = std::move(not_functions);
+}
+
+// What we change, as it is now.
+Status TopProfile::remember() {
+  Result<std::string> on = client_.read_all(kSwitch);
+  if (!on.ok()) return on.error();
+  was_on_ = on->starts_with('1');
+  if (was_on_ && (!functions_.empty() || !not_functions_.empty()))
+    return user_error(EBUSY,
+                      "The profiler is on already, with functions of its own: without -l and -n "
+                      "they are shown.");
+  Result<std::string> options = client_.read_all("trace_options");
+  if (!options.ok()) return options.error();
+  for (const std::string& word : split_lines(*options))
+    if (word == "nograph-time") graph_time_ = false;
+  Result<std::string> tracers = client_.read_all(kTracers);
+  for (const std::string& name : split_lines(tracers.ok() ? *tracers : ""))
+    if (name.starts_with('*') && name != std::string("*") + kProfiler)
+      default_tracer_ = name.substr(1);
+  Result<std::vector<std::string>> files = client_.list("trace_stat");
+  if (!files.ok()) return files.error();
+  for (const std::string& file : *files)
+    if (file.starts_with("function")) files_.push_back("trace_stat/" + file);
+  remembered_ = true;
+  return {};
+}
+
+// The registered tracer that came last is the one that filter files are about: the profiler.
+Status TopProfile::set_functions(const char* file, const char* option,
+                                 const std::vector<std::string>& patterns) {
+  for (const std::string& pattern : patterns) PB_TRY(add_function(client_, file, option, pattern));
+  return {};
+}
+
+Status TopProfile::start() {
+  if (!remembered_) PB_TRY(remember());
+  PB_TRY(client_.write_all("trace_options", self_time_ ? "nograph-time\n" : "graph-time\n", false));
+  if (!was_on_) PB_TRY(client_.write_all(kSwitch, "0\n", true));
+  PB_TRY(client_.write_all(kSwitch, "1\n", true));
+  PB_TRY(set_functions("set_ftrace_filter", "-l", functions_));
+  PB_TRY(set_functions("set_ftrace_notrace", "-n", not_functions_));
+  if (default_tracer_.empty()) return {};
+  return client_.write_all(kTracers, default_tracer_ + "\n", true);
+}
+
+Result<std::vector<std::string>> TopProfile::look() {
+  std::vector<std::string> texts;
+  for (const std::string& file : files_) {
+    Result<std::string> text = client_.read_all(file);
+    if (!text.ok()) return text.error();
+    texts.push_back(std::move(*text));
+  }
+  return texts;
+}
+
+Result<std::string> TopProfile::function_names() {
+  return client_.read_all("available_filter_functions");
+}
+
+TopProfile::~TopProfile() {
+  if (!remembered_ || client_.gone()) return;
+  if (!was_on_) (void)client_.write_all(kSwitch, "0\n", true);
+  (void)client_.write_all("trace_options", graph_time_ ? "graph-time\n" : "nograph-time\n", false);
+}
+
+}  // namespace patchbay::cmd

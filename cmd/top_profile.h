@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+//
+// The function profiler of a process, switched on while this lives and left as it was found.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "serve/client.h"
+
+namespace patchbay::cmd {
+
+class TopProfile {
+ public:
+  explicit TopProfile(serve::Client& client) : client_(client) {}
+  ~TopProfile();
+
+  // Globs of set_ftrace_filter and set_ftrace_notrace for the profiler alone.
+  void choose(std::vector<std::string> functions, std::vector<std::string> not_functions);
+  // Times without what a function calls (option graph-time off).
+  void set_self_time(bool on) { self_time_ = on; }
+  // From here on, counts from 0; also again.
+  Status start();
+  // trace_stat/function0 … of all CPUs.
+  Result<std::vector<std::string>> look();
+  Result<std::string> function_names();
+
+ private:
+  Status remember();
+  Status set_functions(const char* file, const char* option,
+                       const std::vector<std::string>& patterns);
+
+  serve::Client& client_;
+  std::vector<std::string> functions_, not_functions_, files_;
+  bool self_time_ = false, remembered_ = false;
+  bool was_on_ = false, graph_time_ = true;
+  std::string default_tracer_;
+};
+
+}  // namespace patchbay::cmd
