@@ -114,6 +114,9 @@ Result<const SiteProgram*> wanted_program(Site* site, bool on_return) {
   made->nr_events = uint32_t(list.size());
   made->max_record = largest_record(list);
   std::copy(list.begin(), list.end(), made->event);
+  made->has_graph = std::any_of(list.begin(), list.end(), [](const SiteEvent& one) {
+    return one.event->kind == ConsumerKind::kGraph || one.event->kind == ConsumerKind::kProfile;
+  });
   site->made.push_back(std::move(made));
   return with_code(site->made.back().get(), on_return);
 }
@@ -297,6 +300,13 @@ Status ProbeSites::update(std::span<const ProbePlace* const> places, bool single
   for (const Step& step : *steps) impl_->finish(step);
   if (refused) *refused = std::move(found);
   return {};
+}
+
+void ProbeSites::mark(const ProbePlace& place, uint32_t graph, uint32_t profile) {
+  Site* site = impl_->find(place);
+  if (!site) return;
+  __atomic_store_n(&site->site.graph, graph, __ATOMIC_RELAXED);
+  __atomic_store_n(&site->site.profile, profile, __ATOMIC_RELAXED);
 }
 
 // Nothing is written there, but what the Patcher finds as it left it.

@@ -53,6 +53,9 @@ class ProbeSites {
   };
   Status update(std::span<const ProbePlace* const> places, bool single_threaded,
                 std::vector<Refusal>* refused = nullptr);
+  // What function_graph and the profiler look for at a place (CallSite.graph and .profile), if
+  // anybody has ever joined there.
+  void mark(const ProbePlace& place, uint32_t graph, uint32_t profile);
   // The text at these places is gone with its object.
   void forget(std::span<const ProbePlace* const> places, bool single_threaded);
 

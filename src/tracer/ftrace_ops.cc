@@ -95,7 +95,12 @@ Places FtraceOpsTable::Impl::places_of(const FtraceOps& ops, const Functions& fu
 }
 
 void FtraceOpsTable::Impl::join(FtraceOps* ops, const Functions& functions) {
-  sites.join(&ops->live, places_of(*ops, functions));
+  if (ops->joining) ops->joining(functions);
+  const Places places = places_of(*ops, functions);
+  sites.join(&ops->live, places);
+  if (!ops->on_return) return;
+  for (size_t i = 0; i < places.size(); i++)
+    sites.mark(*places[i], functions[i]->graph, functions[i]->profile);
 }
 
 void FtraceOpsTable::Impl::leave(FtraceOps* ops, const Functions& functions) {

@@ -13,7 +13,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,7 +35,9 @@ struct FtraceOps {
   std::string name;  // unique in its instance: "trace", "trace_profile", "trace_stack"
   TraceArray* array = nullptr;
   bool on_return = false;  // its consumer stands at returns (function_graph, the profiler)
-  bool hidden = false;     // not in function_tracers: commands, which have filters of their own
+  // Called before it joins functions; may be empty.
+  std::function<void(std::span<DynFtrace* const>)> joining;
+  bool hidden = false;  // not in function_tracers: commands, which have filters of their own
   FtraceHash filter, notrace;
   LiveEvent live;                     // live.is_tracer; programs: as for any event
   std::vector<DynFtrace*> functions;  // that it has joined, in the table's order

@@ -29,6 +29,7 @@ struct DynFtrace {
   uint32_t index = 0;       // in functions(), as long as it is not gone
   uint32_t users = 0;       // ops that trace it now
   uint32_t profile = 0;     // 1 + index in the profiler's tables
+  uint32_t graph = 0;       // kGraphRoot, kGraphNotrace (probe/graph_hot.h)
   bool touched = false;     // some ops traced it once (touched_functions)
   bool gone = false;        // its object was unloaded; in no list any more
   bool in_program = false;  // of the executable itself

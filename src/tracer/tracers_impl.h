@@ -27,6 +27,7 @@ namespace patchbay {
 // goes; registered while its current_tracer is function or function_graph.
 struct ArrayTracer {
   FtraceOps ops;
+  uint32_t session = 0;  // how often a tracer was started
 };
 
 struct Tracers::Impl {

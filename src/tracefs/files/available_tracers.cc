@@ -5,8 +5,9 @@
 namespace patchbay::tracefs {
 
 FilePtr make_available_tracers(const Place& place) {
-  return make_text_file(
-      place, [](TraceArray&, const Place&) -> Result<std::string> { return std::string("nop\n"); });
+  return make_text_file(place, [](TraceArray&, const Place&) -> Result<std::string> {
+    return std::string(Tracers::available()) + "\n";
+  });
 }
 
 }  // namespace patchbay::tracefs

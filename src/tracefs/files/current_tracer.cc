@@ -10,19 +10,20 @@ namespace {
 // The kernel copies at most so many bytes of a write and compares what it has.
 constexpr size_t kMaxName = 100;
 
-Status set_tracer(TraceArray& array, const Place&, std::string_view bytes) {
+Result<std::string> show_tracer(TraceArray& array, const Place& place) {
+  return std::string(place.tree->context.tracers.tracer_name(array)) + "\n";
+}
+
+Status set_tracer(TraceArray& array, const Place& place, std::string_view bytes) {
   Result<std::string_view> text = take_whole(bytes.substr(0, kMaxName), kMaxName + 1);
   if (!text.ok()) return text.error();
-  if (without_blanks_around(*text) == "nop") return array.buffer->expand();
-  return user_error(EINVAL, "There is no such tracer; available_tracers lists them.");
+  return place.tree->context.tracers.set_tracer(array, without_blanks_around(*text));
 }
 
 }  // namespace
 
 FilePtr make_current_tracer(const Place& place) {
-  return make_value_file(
-      place, [](TraceArray&, const Place&) -> Result<std::string> { return std::string("nop\n"); },
-      set_tracer);
+  return make_value_file(place, show_tracer, set_tracer);
 }
 
 }  // namespace patchbay::tracefs
