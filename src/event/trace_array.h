@@ -37,14 +37,21 @@ class ErrorLog {
 // One event in one instance.
 struct EventFile {
   LiveEvent* event = nullptr;
-  bool enabled = false;      // what its enable file shows
-  uint32_t soft_users = 0;   // triggers that hold it: shown as `*`
+  bool enabled = false;  // what its enable file shows, but in soft mode: see is_on()
+  // Soft mode: commands and triggers hold it, shown as `*`. It is patched in, and records while
+  // *soft, which a hit may switch (EventProgram.soft). Never freed, shared by forked children.
+  uint32_t soft_users = 0;
+  uint32_t* soft = nullptr;  // null: was never in soft mode
   std::string filter_text;   // as written; empty: none
   std::string filter_error;  // the failed expression with its caret; shown instead, no filter then
   FilterProgramPtr filter;
   bool filter_ran = false;                // a thread may be in it: it is never freed
   const EventProgram* program = nullptr;  // published; null while the event is off
   EventProgram* newest = nullptr;         // last made: used again when nothing has changed
+
+  bool is_on() const {
+    return soft_users ? __atomic_load_n(soft, __ATOMIC_ACQUIRE) != 0 : enabled;
+  }
 };
 
 enum class Tracer : uint8_t { kNop, kFunction, kFunctionGraph };

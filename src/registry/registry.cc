@@ -179,6 +179,7 @@ Status Registry::remove_event(LiveEvent* event, bool force) {
                       "The event " + event->call.name +
                           (event->references ? " is what event probes stand on; remove them first."
                                              : " is enabled; disable it first."));
+  if (force && impl.tracer_hooks.event_goes) impl.tracer_hooks.event_goes(event);
   Impl::Files files;
   for (TraceArray* array : impl.all_arrays()) {
     auto found = array->files.find(event);

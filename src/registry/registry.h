@@ -99,9 +99,14 @@ class Registry {
   // option that tracers look at was set.
   struct TracerHooks {
     std::function<void(TraceArray&)> array_goes;
+    std::function<void(const LiveEvent*)> event_goes;  // by force
     std::function<Status(TraceArray&, TraceOption)> option_set;
   };
   void set_tracer_hooks(TracerHooks hooks);
+  // Soft mode, of triggers and commands: the event is patched in but stays as it is, on or off, until
+  // an action or a write switches it (EventFile::is_on). The last release leaves it as it is then.
+  Status hold_soft(TraceArray& array, LiveEvent* event);
+  void release_soft(TraceArray& array, LiveEvent* event);
   // One word of set_event, with `!` and `:mod:` (spec 2.2).
   Status set_event(TraceArray& array, std::string_view word);
   std::string show_set_event(const TraceArray& array) const;
@@ -142,7 +147,7 @@ class Registry {
   // 1 is EBUSY if memory is needed while `trace` or `snapshot` is open for reading. What is freed
   // while somebody reads it stays until the reader has closed.
   Status write_snapshot(TraceArray& array, std::optional<uint32_t> cpu, uint64_t value);
-  // Start-up: makes the spare buffer, by taking what there is (nothing yet).
+  // Makes the spare buffer, empty, if there is none.
   Status allocate_snapshot(TraceArray& array);
 
   // --- markers (spec 10.1): records of ftrace:print (id 5) and ftrace:raw_data (id 19), under the

@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/shared_memory.h"
 #include "probe/action_hot.h"
 #include "registry/registry_impl.h"
 
@@ -31,7 +32,7 @@ bool same_but_rings(const EventProgram& a, const EventProgram& b) {
          a.pid_field[1] == b.pid_field[1] && a.max_size == b.max_size &&
          a.from_record == b.from_record && a.source_filter == b.source_filter && a.kind == b.kind &&
          a.action == b.action && a.stack == b.stack && a.merges_repeats == b.merges_repeats &&
-         a.graph_flags == b.graph_flags;
+         a.graph_flags == b.graph_flags && a.soft == b.soft;
 }
 
 // Options stacktrace and userstacktrace.
@@ -43,11 +44,12 @@ uint8_t stacks_of(const TraceArray& array) {
 }
 
 // The words that only tracers have; the threads of an instance's tracers are those of
-// set_ftrace_pid.
+// set_ftrace_pid. Commands act for all threads.
 void copy_tracer(const TraceArray& array, const LiveEvent& tracer, EventProgram* program) {
-  program->pids = array.ftrace_pid_set;
-  program->notrace_pids = array.ftrace_notrace_pid_set;
   program->kind = ConsumerKind(tracer.kind);
+  const bool acts = program->kind == ConsumerKind::kAction;
+  program->pids = acts ? nullptr : array.ftrace_pid_set;
+  program->notrace_pids = acts ? nullptr : array.ftrace_notrace_pid_set;
   program->stack = tracer.stack;
   program->merges_repeats = tracer.merges_repeats;
   program->graph_flags = tracer.graph_flags;
@@ -77,6 +79,15 @@ void find_pid_fields(const EventCall& call, EventProgram* program) {
   }
 }
 
+// In soft mode the word is what counts. A thread may have looked at it already: what it still has
+// of the old program then leads to no rings.
+void switch_file(EventFile* file, bool on) {
+  file->enabled = on;
+  if (!file->soft_users) return;
+  __atomic_store_n(file->soft, on ? 1 : 0, __ATOMIC_RELEASE);
+  if (!on) file->newest = nullptr;
+}
+
 uint32_t max_record(const RingBuffer& buffer) {
   return buffer.rings()->subbuf_size - abi::kPageHeaderSize - 8;
 }
@@ -100,7 +111,7 @@ const EventFile* Registry::file(const TraceArray& array, const LiveEvent* event)
 
 bool Registry::is_enabled(const TraceArray& array, const LiveEvent* event) const {
   const EventFile* file = impl_->find_file(array, event);
-  return file && file->enabled;
+  return file && file->is_on();
 }
 
 // The first event of an instance reserves its memory, whether recording is on or not.
@@ -131,6 +142,8 @@ Result<EventProgram*> Registry::Impl::program_for(TraceArray& array, EventFile& 
   wanted.from_record = event.from_record;
   wanted.source_filter = event.source_filter;
   wanted.stack = stacks_of(array);
+  wanted.soft = file.soft_users ? file.soft : nullptr;
+  wanted.has_soft = file.soft_users != 0;
   if (event.is_tracer)
     copy_tracer(array, event, &wanted);
   else
@@ -245,7 +258,7 @@ Status Registry::Impl::set_enabled(TraceArray& array, std::span<LiveEvent* const
     if (!event->can_enable || !sees(array, *event)) continue;
     if (!on && !find_file(array, event)) continue;
     EventFile& file = file_of(array, event);
-    if (file.enabled != on) changed.emplace_back(&array, &file);
+    if (file.is_on() != on) changed.emplace_back(&array, &file);
   }
   if (changed.empty()) return {};
   if (on) PB_TRY(start_recording(array));
@@ -256,10 +269,10 @@ Status Registry::Impl::set_enabled(TraceArray& array, std::span<LiveEvent* const
 // that of the first that cannot. They are looked for by halves: one transaction for all of them
 // where nothing is wrong.
 Status Registry::Impl::switch_files(std::span<const File> files, bool on) {
-  for (auto [_, file] : files) file->enabled = on;
+  for (auto [_, file] : files) switch_file(file, on);
   Status status = publish(files);
   if (status.ok()) return status;
-  for (auto [_, file] : files) file->enabled = !on;
+  for (auto [_, file] : files) switch_file(file, !on);
   if (files.size() == 1) return status;
   const size_t half = files.size() / 2;
   Status first = switch_files(files.first(half), on);
@@ -273,7 +286,7 @@ char Registry::summary(const TraceArray& array, std::string_view system) const {
     if (!event->can_enable || (!system.empty() && system != event->call.system)) continue;
     if (!impl_->sees(array, *event)) continue;
     const EventFile* file = impl_->find_file(array, event.get());
-    bool on = file && file->enabled;
+    bool on = file && file->is_on();
     // One that only a trigger holds is neither.
     if (file && file->soft_users && !on) any_on = true;
     (on ? any_on : any_off) = true;
@@ -319,6 +332,33 @@ Status Registry::remake_program(TraceArray& array, LiveEvent* tracer) {
   PB_TRY(impl_->publish(Impl::Files{{&array, &found->second}}));
   if (before && before != found->second.newest) impl_->idle_tracers.emplace_back(&array, before);
   return {};
+}
+
+// --- soft mode
+
+Status Registry::hold_soft(TraceArray& array, LiveEvent* event) {
+  EventFile& file = impl_->file_of(array, event);
+  if (file.soft_users) {
+    file.soft_users++;
+    return {};
+  }
+  PB_TRY(impl_->start_recording(array));
+  if (!file.soft) file.soft = make_shared_forever<uint32_t>();
+  __atomic_store_n(file.soft, file.enabled ? 1 : 0, __ATOMIC_RELEASE);
+  file.soft_users = 1;
+  Status status = impl_->publish(Impl::Files{{&array, &file}});
+  if (!status.ok()) file.soft_users = 0;
+  return status;
+}
+
+void Registry::release_soft(TraceArray& array, LiveEvent* event) {
+  auto found = array.files.find(event);
+  if (found == array.files.end() || !found->second.soft_users) return;
+  EventFile& file = found->second;
+  const bool on = file.is_on();
+  if (--file.soft_users) return;
+  file.enabled = on;
+  [[maybe_unused]] Status ignored = impl_->publish(Impl::Files{{&array, &file}}, true);
 }
 
 // --- set_event
@@ -392,7 +432,7 @@ std::string Registry::show_set_event(const TraceArray& array) const {
 Status Registry::clear_set_event(TraceArray& array) {
   std::vector<LiveEvent*> all;
   for (auto& [event, file] : array.files)
-    if (file.enabled && !event->is_tracer) all.push_back(file.event);
+    if (file.is_on() && !event->is_tracer) all.push_back(file.event);
   PB_TRY(impl_->set_enabled(array, all, false));
   array.module_requests.clear();
   return {};

@@ -160,8 +160,7 @@ void Registry::Impl::free_old_snapshots() {
 Status Registry::allocate_snapshot(TraceArray& array) {
   if (array.snapshot) return {};
   PB_TRY(busy(array));
-  PB_TRY(array.buffer->take_snapshot(&array.snapshot, {}));
-  return {};
+  return array.buffer->allocate_spare(&array.snapshot);
 }
 
 // The kernel's table: 1 into a file that is open is EBUSY only while the memory is still to be had.

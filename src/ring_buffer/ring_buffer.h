@@ -49,6 +49,7 @@ class RingBuffer {
   // What programs write to. Changes with resize(): the owner of the programs then points them to
   // the new one (old sets stay mapped, with their memory given back, because a thread may be late).
   const RingSet* rings() const { return set_; }
+  const RingSet* const* rings_word() const { return &set_; }  // as long as the buffer
   // A set that takes nothing: EventProgram.rings of an event that is switched off.
   static const RingSet* dead_rings();
   abi::BufferHeader* header() { return set_->header; }
@@ -119,6 +120,8 @@ class RingBuffer {
   // writers are not disturbed) and clears this buffer; what was overwritten while copying is
   // counted as lost there.
   Status take_snapshot(std::unique_ptr<RingBuffer>* spare, std::optional<uint32_t> cpu);
+  // Only makes it, empty, if there is none.
+  Status allocate_spare(std::unique_ptr<RingBuffer>* spare);
   // The name goes; the memory when nobody maps it any more. For instances and snapshots that are
   // freed; everything else stays for readers of the dead.
   void remove_file();

@@ -52,6 +52,12 @@ Status RingBuffer::take_snapshot(std::unique_ptr<RingBuffer>* spare, std::option
   return {};
 }
 
+Status RingBuffer::allocate_spare(std::unique_ptr<RingBuffer>* spare) {
+  if (*spare) return {};
+  PB_TRY(make_spare(spare));
+  return (*spare)->copy_description(*this);
+}
+
 bool RingBuffer::same_form(const RingBuffer& other) const {
   return other.set_->subbuf_size == set_->subbuf_size && other.subbuf_counts() == subbuf_counts();
 }

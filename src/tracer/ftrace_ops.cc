@@ -75,7 +75,7 @@ Functions FtraceOpsTable::Impl::wanted_functions(const FtraceOps& ops) const {
     if (ops.on_return && table.plan_return(function).plan.kind == SiteKind::kRefused) return;
     result.push_back(function);
   };
-  if (ops.filter.functions.empty()) {
+  if (ops.filter.functions.empty() && !ops.hidden) {
     result.reserve(table.functions().size());
     for (DynFtrace* function : table.functions()) consider(function);
   } else {

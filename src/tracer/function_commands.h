@@ -4,11 +4,19 @@
 //
 //   schedule:traceoff:3     do_fault:snapshot     f:enable_event:sys:ev:2     !f:traceoff:0
 //
-// Each is a hidden ops with a HitAction, so that it has its own functions and multiplexes with all
-// other consumers; they survive `>` on the filter file.
+// As in the kernel a command with a count and the same without one are two, and all functions of
+// one of them share a hidden ops, so that they multiplex with all other consumers:
+//
+//   (instance, command, with a count?) ── FtraceOps ── HitAction ── ActionTable
+//                                                                    function -> HitAction
+//
+// Each function counts for itself, but for enable_event and disable_event, where the functions of
+// one line count together. Commands survive `>` on the filter file.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "tracer/ftrace_ops.h"
@@ -21,22 +29,28 @@ class FunctionCommands {
   ~FunctionCommands();
 
   // Adds or removes (line.remove). EINVAL: no such command, a bad count, no such event, no function
-  // matches, or the same is there already. ENODEV: removal of what is not there.
+  // matches, or all that match have the command already. ERANGE: a count beyond 64 bits. ENODEV:
+  // removal of what no function has.
   Status write(TraceArray& array, const FilterLine& line);
   // "func:traceoff:unlimited" … lines, the newest command first.
   std::string show(const TraceArray& array);
   void clear(TraceArray& array);  // the instance goes
-  // An event goes, or an instance was resized: programs and rings that actions name.
   void event_gone(const LiveEvent* event);
 
-  // The control thread: does what traced threads have asked for (snapshot, dump). Where `dump`
-  // prints to: the program's stderr.
+  // What traced threads have asked for (snapshot, dump).
   void run_asked();
-  bool any_asked() const;
+  // dump prints this, of the top instance; it is given the CPU, or nothing for all. The text
+  // consumes what it shows.
+  void set_dump_text(std::function<std::string(std::optional<uint32_t>)> text);
 
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+// For the control thread, without a lock: is there a command that may ask? Then it sleeps here
+// instead of elsewhere, at most so long, and calls run_asked() when it was true.
+bool actions_may_ask();
+bool wait_for_actions(int milliseconds);
 
 }  // namespace patchbay

@@ -25,6 +25,11 @@ Tracers::Tracers(Registry& registry, Patcher& patcher, ProbeSites& sites)
     : impl_(new Impl(registry, patcher, sites)) {
   Registry::TracerHooks hooks;
   hooks.array_goes = [this](TraceArray& array) { remove_array(array); };
+#if PB_HAS_COMMANDS
+  hooks.event_goes = [this](const LiveEvent* event) {
+    if (impl_->commands) impl_->commands->event_gone(event);
+  };
+#endif
 #if PB_HAS_CURRENT
   hooks.option_set = [this](TraceArray& array, TraceOption option) -> Status {
 #if PB_HAS_GRAPH

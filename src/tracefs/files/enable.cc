@@ -16,7 +16,7 @@ Status enable_all(TraceArray& array, const Place& place, std::string_view bytes)
 
 Result<std::string> show_event(const TraceArray& array, LiveEvent& event, const Place& place) {
   const EventFile* file = place.registry().file(array, &event);
-  std::string text(file && file->enabled ? "1" : "0");
+  std::string text(file && file->is_on() ? "1" : "0");
   if (file && file->soft_users > 0) text += "*";
   return text + "\n";
 }
