@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The trace options of an instance (spec: ftrace.md 10.3), in the order of trace_options. An option
-// whose feature does not exist yet is absent here, not broken.
+// The trace options of an instance (spec: ftrace.md 10.3), in the order of trace_options; those of
+// the tracers come last. An option whose feature does not exist yet is absent here, not broken.
 #pragma once
 
 #include <array>
@@ -22,6 +22,8 @@ enum class TraceOption : uint8_t {
   kFields,
   kTracePrintk,
   kAnnotate,
+  kUserStackTrace,
+  kSymUserObj,
   kPrintkMsgOnly,
   kContextInfo,
   kLatencyFormat,
@@ -36,10 +38,9 @@ enum class TraceOption : uint8_t {
   kCopyTraceMarker,
   kPauseOnTrace,
   kHashPtr,
-  kStackTrace,
-  kUserStackTrace,
-  kSymUserObj,
+  kFunctionTrace,  // of latency tracers, of which there are none: changes nothing
   kFunctionFork,
+  kStackTrace,
   kFuncStackTrace,  // of the tracer function, from here on
   kFuncNoRepeats,
   kFuncArgs,
@@ -64,7 +65,7 @@ struct TraceOptionInfo {
   bool on;        // at start
   bool top_only;  // not in an instance
 };
-inline constexpr std::array<TraceOptionInfo, 46> kTraceOptions = {{
+inline constexpr std::array<TraceOptionInfo, 47> kTraceOptions = {{
     {"print-parent", true, false},
     {"sym-offset", false, false},
     {"sym-addr", false, false},
@@ -76,6 +77,8 @@ inline constexpr std::array<TraceOptionInfo, 46> kTraceOptions = {{
     {"fields", false, false},
     {"trace_printk", true, true},
     {"annotate", true, false},
+    {"userstacktrace", false, false},
+    {"sym-userobj", false, false},
     {"printk-msg-only", false, true},
     {"context-info", true, false},
     {"latency-format", false, false},
@@ -90,10 +93,9 @@ inline constexpr std::array<TraceOptionInfo, 46> kTraceOptions = {{
     {"copy_trace_marker", false, false},
     {"pause-on-trace", false, false},
     {"hash-ptr", true, false},
-    {"stacktrace", false, false},
-    {"userstacktrace", false, false},
-    {"sym-userobj", false, false},
+    {"function-trace", true, false},
     {"function-fork", false, false},
+    {"stacktrace", false, false},
     {"func_stack_trace", false, false},
     {"func-no-repeats", false, false},
     {"func-args", false, false},
@@ -112,6 +114,14 @@ inline constexpr std::array<TraceOptionInfo, 46> kTraceOptions = {{
     {"sleep-time", true, false},
     {"graph-time", true, true},
 }};
+
+// Which tracer an option belongs to. trace_options shows and takes those of all tracers, and of the
+// current one its own; options/ has them all.
+enum class OptionOwner : uint8_t { kAll, kFunction, kFunctionGraph };
+constexpr OptionOwner owner_of(TraceOption option) {
+  if (option >= TraceOption::kFuncgraphOverrun) return OptionOwner::kFunctionGraph;
+  return option >= TraceOption::kFuncStackTrace ? OptionOwner::kFunction : OptionOwner::kAll;
+}
 
 class TraceOptions {
  public:

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "base/hex_number.h"
+#include "event/ftrace_events.h"
 #include "registry/registry_impl.h"
 
 namespace patchbay {
@@ -17,28 +18,6 @@ namespace patchbay {
 namespace {
 
 constexpr size_t kMaxInstanceName = 255;
-
-EventField make_field(std::string type, std::string name, uint32_t offset, uint32_t size) {
-  EventField field;
-  field.type = std::move(type);
-  field.name = std::move(name);
-  field.offset = offset;
-  field.size = size;
-  if (size == 0) field.brackets = "[]";
-  return field;
-}
-
-std::unique_ptr<LiveEvent> make_ftrace_event(std::string name, std::vector<EventField> fields,
-                                             std::string print_fmt) {
-  auto event = std::make_unique<LiveEvent>();
-  event->call.system = "ftrace";
-  event->call.name = std::move(name);
-  event->call.common = common_fields();
-  event->call.fields = std::move(fields);
-  event->call.print_fmt = std::move(print_fmt);
-  event->can_enable = false;
-  return event;
-}
 
 // Two events of a module that look the same are the same event.
 std::string description_of(const LiveEvent& live) {
@@ -85,16 +64,14 @@ uint64_t Registry::generation() const { return impl_->generation; }
 // --- events
 
 Status Registry::Impl::add_ftrace_events() {
-  auto print = make_ftrace_event(
-      "print", {make_field("unsigned long", "ip", 8, 8), make_field("char", "buf", 16, 0)},
-      "\"%ps: %s\", (void *)REC->ip, REC->buf");
-  auto added = add_event(std::move(print), kPrintId);
-  if (!added.ok()) return added.error();
-  auto raw = make_ftrace_event(
-      "raw_data", {make_field("unsigned int", "id", 8, 4), make_field("char", "buf", 12, 0)},
-      "\"id:%04x %08x\", REC->id, (int)REC->buf[0]");
-  added = add_event(std::move(raw), kRawDataId);
-  if (!added.ok()) return added.error();
+  for (EventCall& call : ftrace_events()) {
+    auto event = std::make_unique<LiveEvent>();
+    const uint16_t id = call.id;
+    event->call = std::move(call);
+    event->can_enable = false;
+    auto added = add_event(std::move(event), id);
+    if (!added.ok()) return added.error();
+  }
   return {};
 }
 

@@ -1,24 +1,39 @@
 // SPDX-License-Identifier: MIT
 // trace_options: one option a line, `no` before those that are off; `NAME` and `noNAME` set one.
+// Options of a tracer are here while it is the current one.
+#include <optional>
+
 #include "tracefs/files/files.h"
 
 namespace patchbay::tracefs {
 namespace {
 
+bool is_listed(const TraceArray& array, size_t index) {
+  switch (owner_of(TraceOption(index))) {
+    case OptionOwner::kFunction:
+      return array.tracer == Tracer::kFunction;
+    case OptionOwner::kFunctionGraph:
+      return array.tracer == Tracer::kFunctionGraph;
+    default:
+      return true;
+  }
+}
+
 Result<std::string> show(TraceArray& array, const Place&) {
   std::string text;
   for (size_t i = 0; i < kTraceOptions.size(); i++) {
+    if (!is_listed(array, i)) continue;
     if (!array.options[TraceOption(i)]) text += "no";
     text += std::string(kTraceOptions[i].name) + "\n";
   }
   return text;
 }
 
-const TraceOptionInfo* find_option(std::string_view name) {
-  for (const TraceOptionInfo& info : kTraceOptions) {
-    if (info.name == name) return &info;
+std::optional<TraceOption> find_option(const TraceArray& array, std::string_view name) {
+  for (size_t i = 0; i < kTraceOptions.size(); i++) {
+    if (kTraceOptions[i].name == name && is_listed(array, i)) return TraceOption(i);
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 Status write(TraceArray& array, const Place& place, std::string_view bytes) {
@@ -27,12 +42,12 @@ Status write(TraceArray& array, const Place& place, std::string_view bytes) {
   std::string_view name = without_blanks_around(*text);
   bool on = !name.starts_with("no");
   if (!on) name.remove_prefix(2);
-  const TraceOptionInfo* info = find_option(name);
-  if (!info) {
+  std::optional<TraceOption> option = find_option(array, name);
+  if (!option) {
     return user_error(EINVAL,
                       "There is no option '" + std::string(name) + "'; trace_options lists them.");
   }
-  return place.registry().set_option(array, TraceOption(info - kTraceOptions.data()), on);
+  return place.registry().set_option(array, *option, on);
 }
 
 }  // namespace
