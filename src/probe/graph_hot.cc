@@ -251,6 +251,12 @@ void mark_followed(GraphCall* call, const CallSite* site, Verdict verdict) {
   if (verdict == Verdict::kRecord) call->flags |= kGraphEntered;
 }
 
+void mark_profiled(GraphCall* call) {
+  const ProfileTable* table = __atomic_load_n(&pb_profile_table, __ATOMIC_ACQUIRE);
+  call->flags |= kGraphFollowed | kGraphProfiled;
+  call->session = table ? uint8_t(table->session) : 0;
+}
+
 // --- return
 
 struct Exit {
@@ -284,7 +290,8 @@ inline bool leaves_record(const GraphCall& call, uint64_t ticks) {
 void add_to_profile(const Exit& exit, const GraphCall& call) {
   const ProfileTable* table = __atomic_load_n(&pb_profile_table, __ATOMIC_ACQUIRE);
   const uint32_t function = __atomic_load_n(&exit.site->profile, __ATOMIC_RELAXED);
-  if (!table || !function || function > table->functions) return;
+  if (!table || uint8_t(table->session) != call.session) return;
+  if (!function || function > table->functions) return;
   uint64_t ticks = exit.ticks;
   if (pb_graph_settings.without_children)
     ticks = call.child_time < ticks ? ticks - call.child_time : 0;
@@ -326,7 +333,7 @@ uint32_t graph_enter(const CallSite* site, const SiteProgram* program, const uin
     const bool wants =
         is_profile ? wants_thread(event, entry.tid) : enter_event(event, entry, verdict);
     if (!wants && i < kLastWantedBit) wanted &= ~(uint32_t{1} << i);
-    if (wants && is_profile) call->flags |= kGraphFollowed | kGraphProfiled;
+    if (wants && is_profile) mark_profiled(call);
     if (wants && !is_profile) is_followed = true;
   }
   if (is_followed) mark_followed(call, site, verdict);

@@ -96,6 +96,7 @@ struct ProfileTable {
   ProfileCount* counts;
   uint64_t functions;
   uint32_t nr_cpus;
+  uint32_t session;  // a call that began under another one is not counted
 };
 extern "C" {
 extern const ProfileTable* pb_profile_table __attribute__((visibility("hidden")));  // atomic

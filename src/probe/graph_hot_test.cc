@@ -264,7 +264,7 @@ class GraphHot : public ::testing::Test {
     event->rings = top_.buffer->rings();
     event->kind = ConsumerKind::kProfile;
     counts_.assign((nr_cpus_ + 1) * kFunctions, {});
-    table_ = {counts_.data(), kFunctions, nr_cpus_};
+    table_ = {counts_.data(), kFunctions, nr_cpus_, 7};
     pb_profile_table = &table_;
     return event;
   }
@@ -370,6 +370,7 @@ TEST_F(GraphHot, ATailCallIsInTheCallThatItEnds) {
   EXPECT_EQ(pb_graph_thread.current, 0u);
 }
 
+char g_stacks[2][64 * 1024];
 void start_fiber(int number, char* stack, size_t size) {
   ::getcontext(&g_fiber[number]);
   g_fiber[number].uc_stack.ss_sp = stack;
@@ -383,9 +384,8 @@ void resume(int number) {
 }
 
 TEST_F(GraphHot, AFiberGoesOnAtItsOwnDepth) {
-  static char stacks[2][64 * 1024];
-  start_fiber(0, stacks[0], sizeof stacks[0]);
-  start_fiber(1, stacks[1], sizeof stacks[1]);
+  start_fiber(0, g_stacks[0], sizeof g_stacks[0]);
+  start_fiber(1, g_stacks[1], sizeof g_stacks[1]);
   resume(0);
   resume(0);
   EXPECT_EQ(top_.graph(), "0body{ 1inner{ 1inner} 1inner{ 1inner}");
@@ -558,6 +558,17 @@ TEST_F(GraphHot, TheProfilerCountsCallsAndTimes) {
     const auto square = static_cast<unsigned __int128>(sum.square_hi) << 64 | sum.square_lo;
     EXPECT_TRUE(square == static_cast<unsigned __int128>(sum.ticks) * sum.ticks);
   }
+}
+
+TEST_F(GraphHot, CallsOfAnEarlierSessionAreNotCounted) {
+  trace_all({profiler()});
+  start_fiber(0, g_stacks[0], sizeof g_stacks[0]);
+  resume(0);
+  table_.session++;
+  resume(0);
+  resume(0);
+  EXPECT_EQ(hits(2), 2u);  // inner
+  EXPECT_EQ(hits(8), 0u);  // body
 }
 
 TEST_F(GraphHot, ChildrenAreNotCountedWhereTheyAreNotWanted) {

@@ -54,7 +54,7 @@ struct GraphCall {
   uint32_t parent;      // its slot's token (probe/graph_hot.h); 0: none
   uint16_t depth;       // 0: nobody called it
   uint8_t flags;        // kGraphInside … (probe/graph_hot.h)
-  uint8_t reserved;
+  uint8_t session;      // low bits of ProfileTable.session
 };
 
 // ReturnSlot.state; return_hook_hot.cc says what they mean.

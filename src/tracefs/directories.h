@@ -51,5 +51,6 @@ DirectoryPtr make_per_cpu_directory(const Place& place);
 DirectoryPtr make_instances_directory(const Place& place);
 DirectoryPtr make_debug_directory(const Place& place);
 DirectoryPtr make_kprobes_directory(const Place& place);
+DirectoryPtr make_trace_stat_directory(const Place& place);
 
 }  // namespace patchbay::tracefs

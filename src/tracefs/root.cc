@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "tracefs/directories.h"
+#include "tracer/profiler.h"
 
 namespace patchbay::tracefs {
 namespace {
@@ -28,11 +29,13 @@ constexpr Entry kArrayEntries[] = {
     {"events", nullptr, make_events_directory},
     {"free_buffer", make_free_buffer, nullptr},
     {"function_events", make_function_events, nullptr, true},
+    {"function_profile_enabled", make_function_profile_enabled, nullptr, true},
     {"function_tracers", make_function_tracers, nullptr},
     {"instances", nullptr, make_instances_directory, true},
     {"kprobe_events", make_kprobe_events, nullptr, true},
     {"kprobe_profile", make_kprobe_profile, nullptr, true},
     {"kprobes", nullptr, make_kprobes_directory, true},
+    {"max_graph_depth", make_max_graph_depth, nullptr, true},
     {"options", nullptr, make_options_directory},
     {"per_cpu", nullptr, make_per_cpu_directory},
     {"printk_formats", make_printk_formats, nullptr, true},
@@ -46,6 +49,8 @@ constexpr Entry kArrayEntries[] = {
     {"set_ftrace_notrace", make_set_ftrace_notrace, nullptr},
     {"set_ftrace_notrace_pid", make_set_ftrace_notrace_pid, nullptr},
     {"set_ftrace_pid", make_set_ftrace_pid, nullptr},
+    {"set_graph_function", make_set_graph_function, nullptr, true},
+    {"set_graph_notrace", make_set_graph_notrace, nullptr, true},
     {"show_event_filters", make_show_event_filters, nullptr},
     {"snapshot", make_snapshot, nullptr},
     {"synthetic_events", make_synthetic_events, nullptr, true},
@@ -57,6 +62,7 @@ constexpr Entry kArrayEntries[] = {
     {"trace_marker_raw", make_trace_marker_raw, nullptr},
     {"trace_options", make_trace_options, nullptr},
     {"trace_pipe", make_trace_pipe, nullptr},
+    {"trace_stat", nullptr, make_trace_stat_directory, true},
     {"tracing_cpumask", make_tracing_cpumask, nullptr},
     {"tracing_on", make_tracing_on, nullptr},
     {"tracing_thresh", make_tracing_thresh, nullptr, true},
@@ -121,6 +127,35 @@ class PerCpuDirectory : public Directory {
     auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *cpu);
     return error == std::errc() && end == text.data() + text.size() &&
            (text[0] != '0' || text.size() == 1) && *cpu < nr_cpus();
+  }
+  const Place place_;
+};
+
+// trace_stat: function0 … functionN-1.
+class TraceStatDirectory : public Directory {
+ public:
+  explicit TraceStatDirectory(const Place& place) : place_(place) {}
+  std::vector<std::string> list() override {
+    std::vector<std::string> names;
+    for (uint32_t cpu = 0; cpu < nr_tables(); cpu++)
+      names.push_back("function" + std::to_string(cpu));
+    return names;
+  }
+  FilePtr file(std::string_view name) override {
+    for (uint32_t cpu = 0; cpu < nr_tables(); cpu++) {
+      if (name != "function" + std::to_string(cpu)) continue;
+      Place place = place_;
+      place.cpu = int32_t(cpu);
+      return make_trace_stat(place);
+    }
+    return nullptr;
+  }
+  DirectoryPtr directory(std::string_view) override { return nullptr; }
+
+ private:
+  uint32_t nr_tables() const {
+    const uint32_t nr_cpus = place_.registry().top().buffer->rings()->nr_cpus;
+    return nr_cpus + !place_.tree->context.tracers.profiler().rows(nr_cpus).empty();
   }
   const Place place_;
 };
@@ -248,6 +283,10 @@ DirectoryPtr make_debug_directory(const Place& place) {
 
 DirectoryPtr make_kprobes_directory(const Place& place) {
   return std::make_unique<TableDirectory>(kKprobesEntries, place);
+}
+
+DirectoryPtr make_trace_stat_directory(const Place& place) {
+  return std::make_unique<TraceStatDirectory>(place);
 }
 
 DirectoryPtr make_root(const TreeContext& context) {

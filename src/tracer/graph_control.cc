@@ -32,21 +32,16 @@ void store(Word* word, Word value) {
 struct GraphControl::Impl {
   Impl(Registry& r, FtraceOpsTable& o, ProbeSites& s) : registry(r), ops(o), sites(s) {}
 
-  struct OneSet {
-    FtraceHash hash, written;  // `written`: as it will be at close
-    bool is_open = false;
-  };
-
   Registry& registry;
   FtraceOpsTable& ops;
   ProbeSites& sites;
-  OneSet sets[2];
+  FtraceHash sets[2];
 
-  OneSet& of(Set which) { return sets[size_t(which)]; }
+  FtraceHash& of(Set which) { return sets[size_t(which)]; }
   void mark(DynFtrace* function, uint32_t bit, bool on);
   void apply(Set which, FtraceHash hash);
   void say_what_is_set();
-  Status apply_line(Set which, const FilterLine& line);
+  Status apply_line(const FilterLine& line, FtraceHash* hash);
 };
 
 GraphControl::GraphControl(Registry& registry, FtraceOpsTable& ops, ProbeSites& sites)
@@ -59,60 +54,53 @@ void GraphControl::Impl::mark(DynFtrace* function, uint32_t bit, bool on) {
 }
 
 void GraphControl::Impl::say_what_is_set() {
-  store(&pb_graph_settings.has_roots, uint8_t(!sets[0].hash.functions.empty()));
-  store(&pb_graph_settings.has_notrace, uint8_t(!sets[1].hash.functions.empty()));
+  store(&pb_graph_settings.has_roots, uint8_t(!sets[0].functions.empty()));
+  store(&pb_graph_settings.has_notrace, uint8_t(!sets[1].functions.empty()));
 }
 
 void GraphControl::Impl::apply(Set which, FtraceHash hash) {
-  OneSet& set = of(which);
-  std::swap(set.hash, hash);
-  for (DynFtrace* function : set.hash.functions)
+  FtraceHash& set = of(which);
+  std::swap(set, hash);
+  for (DynFtrace* function : set.functions)
     if (!hash.functions.contains(function)) mark(function, kMark[size_t(which)], true);
   say_what_is_set();
   for (DynFtrace* function : hash.functions)
-    if (!set.hash.functions.contains(function)) mark(function, kMark[size_t(which)], false);
+    if (!set.functions.contains(function)) mark(function, kMark[size_t(which)], false);
 }
 
-FtraceHash& GraphControl::open(Set which, bool truncate) {
+FtraceHash GraphControl::open(Set which, bool truncate) {
   impl_->ops.refresh();
-  Impl::OneSet& set = impl_->of(which);
-  set.written = truncate ? FtraceHash{} : set.hash;
-  set.is_open = true;
-  return set.written;
+  return truncate ? FtraceHash{} : impl_->of(which);
 }
 
 // As the kernel's: no commands, no modules, no numbers; what is taken away must be there.
-Status GraphControl::Impl::apply_line(Set which, const FilterLine& line) {
+Status GraphControl::Impl::apply_line(const FilterLine& line, FtraceHash* hash) {
   if (line.has_module || !line.command.empty())
     return user_error(EINVAL, "Only functions can be named here, no module and no command.");
   if (line.is_index) return user_error(EINVAL, "Functions cannot be named by number here.");
-  FtraceHash& hash = of(which).written;
-  const size_t before = hash.functions.size();
-  PB_TRY(apply_filter_line(ops.table(), line, &hash));
-  if (line.remove && hash.functions.size() == before)
+  const size_t before = hash->functions.size();
+  PB_TRY(apply_filter_line(ops.table(), line, hash));
+  if (line.remove && hash->functions.size() == before)
     return user_error(EINVAL, "None of these functions is in the list.");
   return {};
 }
 
-Status GraphControl::write_line(Set which, std::string_view text) {
+Status GraphControl::write_line(Set which, std::string_view text, FtraceHash* written) {
   Result<FilterLine> line = parse_filter_line(text);
-  Status status = line.ok() ? impl_->apply_line(which, *line) : Status(line.error());
+  Status status = line.ok() ? impl_->apply_line(*line, written) : Status(line.error());
   if (!status.ok())
     impl_->registry.top().errors.add(kLocation[size_t(which)], status.error().message(), text,
                                      text.starts_with('!') ? 1 : 0);
   return status;
 }
 
-Status GraphControl::close(Set which) {
-  Impl::OneSet& set = impl_->of(which);
-  if (!set.is_open) return {};
-  set.is_open = false;
-  impl_->apply(which, std::move(set.written));
-  return {};
+void GraphControl::close(Set which, FtraceHash written) {
+  std::erase_if(written.functions, [](const DynFtrace* function) { return function->gone; });
+  impl_->apply(which, std::move(written));
 }
 
 std::string GraphControl::show(Set which) const {
-  const FtraceHash& hash = impl_->of(which).hash;
+  const FtraceHash& hash = impl_->of(which);
   if (hash.functions.empty()) return std::string(kEmpty[size_t(which)]);
   std::string text;
   for (DynFtrace* function : impl_->ops.table().functions()) {
@@ -144,13 +132,7 @@ void GraphControl::settings_changed() {
 }
 
 void GraphControl::refresh() {
-  for (Set which : {Set::kFunctions, Set::kNotrace}) {
-    FtraceHash hash = impl_->of(which).hash;
-    std::erase_if(hash.functions, [](const DynFtrace* function) { return function->gone; });
-    impl_->apply(which, std::move(hash));
-    std::erase_if(impl_->of(which).written.functions,
-                  [](const DynFtrace* function) { return function->gone; });
-  }
+  for (Set which : {Set::kFunctions, Set::kNotrace}) close(which, impl_->of(which));
 }
 
 }  // namespace patchbay

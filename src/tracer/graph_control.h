@@ -20,10 +20,11 @@ class GraphControl {
   ~GraphControl();
 
   enum class Set : uint8_t { kFunctions, kNotrace };
-  // One write session: the set as it will be at close. EINVAL: nothing matches, or a command.
-  FtraceHash& open(Set which, bool truncate);
-  Status write_line(Set which, std::string_view line);
-  Status close(Set which);
+  // A write session works on a copy: open, lines, close. EINVAL: nothing matches, or it is a
+  // command, a module, a number.
+  FtraceHash open(Set which, bool truncate);
+  Status write_line(Set which, std::string_view line, FtraceHash* written);
+  void close(Set which, FtraceHash written);
   std::string show(Set which) const;
 
   uint32_t max_depth() const;

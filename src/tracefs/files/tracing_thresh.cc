@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // tracing_thresh: microseconds; tracers of durations show only what took longer. 0: everything.
 #include "tracefs/files/files.h"
+#include "tracer/graph_control.h"
 
 namespace patchbay::tracefs {
 
@@ -10,8 +11,10 @@ FilePtr make_tracing_thresh(const Place& place) {
   };
   auto write = [](TraceArray&, const Place& at, std::string_view bytes) -> Status {
     Result<uint64_t> us = parse_number(bytes);
-    if (us.ok()) at.registry().set_tracing_thresh(*us);
-    return us.ok() ? Status() : us.error();
+    if (!us.ok()) return us.error();
+    at.registry().set_tracing_thresh(*us);
+    at.tree->context.tracers.graph().settings_changed();
+    return {};
   };
   return make_value_file(place, show, write);
 }

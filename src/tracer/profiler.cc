@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+//
+//   set_enabled(1)   a table of counts, all 0  -->  pb_profile_table  -->  ops "trace_profile"
+//   joins
+//                                                                          functions: an index each
+//   traced threads   profile_add: the function's counts on this CPU
+//   set_enabled(0)   the ops goes; the counts stay to be read
+//
+// The table is a mapping of which only what is counted in takes memory. It is shared with forked
+// children, as the rings are. A thread may be late with an old table, so none is ever unmapped; one
+// that is large enough is taken again, by another session number (GraphCall.session).
+#include "tracer/profiler.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/check.h"
+#include "probe/graph_hot.h"
+#include "tracer/tick_rate.h"
+
+namespace patchbay {
+
+namespace {
+
+constexpr uint64_t kRoomForMore = 4096;  // functions of objects that come while it runs
+constexpr std::string_view kTitle =
+    "  Function                               Hit    Time            Avg             s^2\n"
+    "  --------                               ---    ----            ---             ---\n";
+
+// The kernel's trace_print_graph_duration(): microseconds, at most 7 digits.
+std::string duration_text(uint64_t ns) {
+  std::string text = std::to_string(ns / 1000);
+  if (text.size() < 7) {
+    std::string fraction = std::to_string(ns % 1000);
+    fraction.insert(0, 3 - fraction.size(), '0');
+    text += "." + fraction.substr(0, 7 - text.size());
+  }
+  const size_t width = text.size();
+  text += " us ";
+  if (width < 8) text.append(8 - width, ' ');
+  return text;
+}
+
+struct Sums {
+  uint64_t hits = 0, ticks = 0;
+  long double square = 0;
+};
+
+// `locked`: of the table that is added to word by word. Else the sums that hits names are valid; a
+// writer changes them when it has counted twice more.
+Sums read_count(const ProfileCount& count, bool locked) {
+  Sums sums;
+  for (int i = 0; i < 100; i++) {
+    const uint64_t hits = __atomic_load_n(&count.hits, __ATOMIC_ACQUIRE);
+    const auto& from = count.sum[locked ? 0 : hits & 1];
+    sums.hits = hits;
+    sums.ticks = __atomic_load_n(&from.ticks, __ATOMIC_RELAXED);
+    sums.square = static_cast<long double>(__atomic_load_n(&from.square_hi, __ATOMIC_RELAXED)) *
+                      18446744073709551616.0L +
+                  static_cast<long double>(__atomic_load_n(&from.square_lo, __ATOMIC_RELAXED));
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    if (locked || __atomic_load_n(&count.hits, __ATOMIC_RELAXED) == hits) break;
+  }
+  return sums;
+}
+
+// s^2 = (n * sum of squares - square of sum) / (n * (n - 1))
+double variance(const Sums& sums) {
+  if (sums.hits < 2) return 0;
+  const auto n = static_cast<long double>(sums.hits);
+  const auto ticks = static_cast<long double>(sums.ticks);
+  return double(std::max(0.0L, (n * sums.square - ticks * ticks) / (n * (n - 1))));
+}
+
+}  // namespace
+
+struct Profiler::Impl {
+  Impl(Registry& r, FtraceOpsTable& o) : registry(r), table(o) {}
+
+  Registry& registry;
+  FtraceOpsTable& table;
+  FtraceOps ops;
+  bool enabled = false;
+  std::vector<std::unique_ptr<ProfileTable>> tables;  // the last one is current
+  std::vector<DynFtrace*> functions;                  // by index
+  uint32_t sessions = 0;
+
+  uint32_t nr_cpus() const { return registry.top().buffer->rings()->nr_cpus; }
+  Status make_table(uint64_t nr_functions);
+  void give_indexes(std::span<DynFtrace* const> joining);
+  void describe();
+};
+
+Profiler::Profiler(Registry& registry, FtraceOpsTable& ops) : impl_(new Impl(registry, ops)) {}
+
+Profiler::~Profiler() { __atomic_store_n(&pb_profile_table, nullptr, __ATOMIC_RELEASE); }
+
+bool Profiler::enabled() const { return impl_->enabled; }
+
+// At 0, for so many functions.
+Status Profiler::Impl::make_table(uint64_t nr_functions) {
+  const uint64_t rows = uint64_t{nr_cpus()} + 1;
+  ProfileCount* counts = nullptr;
+  if (!tables.empty() && tables.back()->functions >= nr_functions) {
+    nr_functions = tables.back()->functions;
+    counts = tables.back()->counts;
+    // Shared memory that is given back reads as 0.
+    const size_t size = rows * nr_functions * sizeof(ProfileCount);
+    if (::madvise(counts, size, MADV_REMOVE) != 0)
+      std::fill_n(counts, rows * nr_functions, ProfileCount{});
+  } else {
+    nr_functions += kRoomForMore;
+    void* made = ::mmap(nullptr, rows * nr_functions * sizeof(ProfileCount), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (made == MAP_FAILED) return sys_error("map the profiler's counts", errno);
+    counts = static_cast<ProfileCount*>(made);
+  }
+  tables.push_back(std::make_unique<ProfileTable>(
+      ProfileTable{counts, nr_functions, nr_cpus(), ++sessions & 0xff}));
+  return {};
+}
+
+// Those that find no room any more are not counted.
+void Profiler::Impl::give_indexes(std::span<DynFtrace* const> joining) {
+  for (DynFtrace* function : joining) {
+    if (function->profile || functions.size() >= tables.back()->functions) continue;
+    functions.push_back(function);
+    function->profile = uint32_t(functions.size());
+  }
+}
+
+void Profiler::Impl::describe() {
+  ops.name = "trace_profile";
+  ops.array = &registry.top();
+  ops.on_return = true;
+  ops.joining = [this](std::span<DynFtrace* const> joining) { give_indexes(joining); };
+  ops.live.call.system = "ftrace";
+  ops.live.call.name = "function_profile";
+  ops.live.kind = uint8_t(ConsumerKind::kProfile);
+}
+
+Status Profiler::set_enabled(bool on) {
+  Impl& impl = *impl_;
+  if (on == impl.enabled) return {};
+  if (!on) {
+    impl.table.remove(&impl.ops);
+    impl.enabled = false;
+    __atomic_store_n(&pb_profile_table, nullptr, __ATOMIC_RELEASE);
+    return {};
+  }
+  impl.table.refresh();
+  for (DynFtrace* function : impl.functions) function->profile = 0;
+  impl.functions.clear();
+  PB_TRY(impl.make_table(impl.table.table().functions().size()));
+  impl.describe();
+  impl.ops.filter = impl.ops.notrace = {};
+  __atomic_store_n(&pb_profile_table, impl.tables.back().get(), __ATOMIC_RELEASE);
+  PB_TRY(impl.table.add(&impl.ops));
+  impl.enabled = true;
+  return {};
+}
+
+std::vector<Profiler::Row> Profiler::rows(uint32_t cpu) const {
+  std::vector<Row> rows;
+  if (impl_->tables.empty()) return rows;
+  const ProfileTable& table = *impl_->tables.back();
+  if (cpu > table.nr_cpus) return rows;
+  const TickRate rate = tick_rate(*impl_->registry.top().buffer);
+  const uint64_t thresh_ns = impl_->registry.tracing_thresh() * 1000;
+  for (size_t i = 0; i < impl_->functions.size(); i++) {
+    const DynFtrace* function = impl_->functions[i];
+    const Sums sums = read_count(table.counts[cpu * table.functions + i], cpu == table.nr_cpus);
+    if (!sums.hits || function->gone) continue;
+    const auto ns = uint64_t(rate.to_ns(double(sums.ticks)));
+    if (ns / sums.hits < thresh_ns) continue;
+    const double us_per_tick = rate.ns_per_tick / 1000;
+    rows.push_back({function, sums.hits, ns, variance(sums) * us_per_tick * us_per_tick});
+  }
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const Row& a, const Row& b) { return a.total_ns > b.total_ns; });
+  return rows;
+}
+
+std::string Profiler::show(uint32_t cpu) const {
+  std::string text(kTitle);
+  for (const Row& row : rows(cpu)) {
+    std::string name(row.function->name.substr(0, 30));
+    name.append(30 - name.size(), ' ');
+    std::string hits = std::to_string(row.hits);
+    if (hits.size() < 10) hits.insert(0, 10 - hits.size(), ' ');
+    text += "  " + name + "  " + hits + "    " + duration_text(row.total_ns) + "    " +
+            duration_text(row.total_ns / row.hits) + "    " +
+            duration_text(uint64_t(row.variance_us2 * 1000)) + "\n";
+  }
+  return text;
+}
+
+}  // namespace patchbay
