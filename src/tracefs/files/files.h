@@ -117,6 +117,10 @@ FilePtr make_saved_cmdlines_size(const Place& place);
 FilePtr make_saved_tgids(const Place& place);
 FilePtr make_set_graph_function(const Place& place);
 FilePtr make_set_graph_notrace(const Place& place);
+FilePtr make_stack_max_size(const Place& place);
+FilePtr make_stack_trace(const Place& place);
+FilePtr make_stack_trace_filter(const Place& place);
+FilePtr make_stack_tracer_enabled(const Place& place);
 FilePtr make_synthetic_events(const Place& place);
 FilePtr make_touched_functions(const Place& place);
 FilePtr make_trace_stat(const Place& place);  // trace_stat/functionN
