@@ -47,6 +47,7 @@
 #include "patchbay/patchbay.h"
 #include "ring_buffer/ring_write_hot.h"
 #include "serve/directory.h"
+#include "tracer/function_commands.h"
 
 // What the records of trace_marker carry as their __ip, so that their text begins with this name.
 extern "C" __attribute__((visibility("protected"), noinline, used)) void tracing_mark_write() {
@@ -231,6 +232,43 @@ int keep_up(Agent* agent) {
   return clock < 0 || (places >= 0 && places < clock) ? places : clock;
 }
 
+std::string lines_of(tracefs::Directory& directory) {
+  std::string text;
+  const auto file = directory.file("trace");
+  if (!file || !file->open(O_RDONLY).ok()) return text;
+  for (;;) {
+    auto part = file->read_next(65536, tracefs::ReadMode::kAny);
+    if (!part.ok() || part->empty()) break;
+    text += *part;
+  }
+  while (text.starts_with('#')) text.erase(0, std::min(text.find('\n'), text.size() - 1) + 1);
+  return text;
+}
+
+// The command dump of set_ftrace_filter: the buffer in the latency format, which is then empty.
+std::string dump_text(Agent* agent, std::optional<uint32_t> cpu) {
+  TraceArray& top = agent->registry->top();
+  const TraceOptions options = top.options;
+  top.options.set(TraceOption::kLatencyFormat, true);
+  top.options.set(TraceOption::kPauseOnTrace, false);
+  std::string text;
+  if (!cpu) {
+    text = lines_of(*agent->root);
+  } else if (auto all = agent->root->directory("per_cpu")) {
+    auto one = all->directory("cpu" + std::to_string(*cpu));
+    if (one) text = lines_of(*one);
+  }
+  top.options = options;
+  agent->registry->clear(top, cpu);
+  return text;
+}
+
+void answer_actions(Agent* agent, int milliseconds) {
+  if (!wait_for_actions(milliseconds)) return;
+  std::lock_guard guard(agent->lock());
+  agent->tracers->commands().run_asked();
+}
+
 void make_server(Agent* agent) {
   RingBuffer& buffer = *agent->registry->top().buffer;
   if (serve::private_descriptors()) buffer.hold_file();
@@ -245,6 +283,13 @@ void make_server(Agent* agent) {
     return fd;
   };
   options.periodic = [agent] { return keep_up(agent); };
+  options.asks = actions_may_ask;
+  options.answer = [agent](int milliseconds) { answer_actions(agent, milliseconds); };
+  {
+    std::lock_guard guard(agent->lock());
+    agent->tracers->commands().set_dump_text(
+        [agent](std::optional<uint32_t> cpu) { return dump_text(agent, cpu); });
+  }
   auto server = serve::Server::create(*agent->root, std::move(options));
   if (server.ok())
     agent->server = std::move(*server);

@@ -161,6 +161,20 @@ int Server::run_periodic() {
   return delay;
 }
 
+// Where others may ask too there are two things to wait for and one thread: it waits for clients
+// for a moment when they have just been there, else for the others, for a moment each time.
+int Server::wait_for_clients(pollfd* polled, size_t count, int timeout_ms) {
+  constexpr int kMomentMs = 2;
+  if (!options_.asks || !options_.asks()) return ::poll(polled, count, timeout_ms);
+  const int moment = timeout_ms < 0 ? kMomentMs : std::min(timeout_ms, kMomentMs);
+  const int ready = ::poll(polled, count, clients_were_ready_ ? moment : 0);
+  const int error = errno;
+  clients_were_ready_ = ready > 0;
+  options_.answer(ready == 0 ? moment : 0);
+  errno = error;
+  return ready;
+}
+
 Status Server::run() {
   while (!stop_.load(std::memory_order_acquire)) {
     int timeout_ms = run_periodic();
@@ -170,7 +184,7 @@ Status Server::run() {
     pollfd polled[1 + kMaxClients] = {{listener_.get(), POLLIN, 0}};
     size_t count = 1;
     for (const Connection& c : connections_) polled[count++] = {c.fd.get(), POLLIN, 0};
-    int ready = ::poll(polled, count, timeout_ms);
+    int ready = wait_for_clients(polled, count, timeout_ms);
     if (ready < 0 && errno != EINTR && errno != EAGAIN) return sys_error("poll", errno);
     if (ready <= 0) continue;
     for (size_t i = count; i-- > 1;) {

@@ -11,6 +11,7 @@
 // again.
 #pragma once
 
+#include <poll.h>
 #include <sys/types.h>
 
 #include <atomic>
@@ -62,6 +63,11 @@ struct ServerOptions {
   // does). Returns the milliseconds until the next call; -1: none, but call again after the next
   // request.
   std::function<int()> periodic;
+  // Traced threads ask for something too, by other means than the socket. While asks() is true the
+  // loop calls answer() before it serves requests, which does what was asked, having slept at most
+  // so many milliseconds until something was. Without the lock. Both or none.
+  std::function<bool()> asks;
+  std::function<void(int)> answer;
 };
 
 class Server {
@@ -91,6 +97,7 @@ class Server {
   void accept_client();
   bool serve_client(Connection& connection);  // false: drop it
   int run_periodic();
+  int wait_for_clients(pollfd* polled, size_t count, int timeout_ms);
   void drop_if(const std::function<bool(const Connection&)>& unwanted);
   std::unique_lock<std::recursive_mutex> hold();
 
@@ -100,6 +107,7 @@ class Server {
   std::vector<Connection> connections_;
   std::vector<char> input_;
   std::atomic<bool> stop_{false};
+  bool clients_were_ready_ = false;
   int64_t periodic_due_ms_ = -1;
   pid_t owner_pid_ = 0;
   uid_t owner_uid_ = 0;
