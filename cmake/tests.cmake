@@ -59,7 +59,7 @@ if(NOT PATCHBAY_SANITIZE)
     endif()
   endforeach()
   # These mount, and look at what is mounted.
-  foreach(name IN ITEMS mount seed001 oracle_same selftests)
+  foreach(name IN ITEMS mount seed001 seed002 oracle_same selftests)
     if(TEST script.${name})
       set_tests_properties(script.${name} PROPERTIES RESOURCE_LOCK mounts)
     endif()

@@ -34,7 +34,16 @@ reset_options() {
     echo 0 >"options/$option"
   done
 }
+reset_tracers() {
+  echo nop >current_tracer
+  for file in set_ftrace_filter set_ftrace_notrace set_ftrace_pid set_ftrace_notrace_pid \
+    set_graph_function set_graph_notrace; do
+    [ -e $file ] && : >$file
+  done
+  [ -e max_graph_depth ] && echo 0 >max_graph_depth
+}
 reset_tree() {
+  reset_tracers
   reset_instances
   echo >set_event
   [ -e dynamic_events ] && : >dynamic_events

@@ -42,7 +42,7 @@ if ((${#names[@]} == 0)); then
     case $name in
       static_hello | shared_counter | *_generated) continue ;;
       return_* | source_*) continue ;;                        # have scripts of their own
-      event_app | counted | dlopen_probes | steady) continue ;; # have no function `traced`
+      event_app | counted | dlopen_probes | steady | two_calls) continue ;; # have no function `traced`
     esac
     names+=("$name")
   done
