@@ -52,6 +52,8 @@ struct LiveEvent {
   uint8_t merges_repeats = 0;
   uint8_t graph_flags = 0;
   HitAction* action = nullptr;
+  uint32_t order = 0;    // newer tracers stand before older ones at a place, as in the kernel
+  std::string consumer;  // who it is in debug/call_sites and debug/combinations; empty: its name
   // Others that name this event (event probes, later triggers' variables): removal is EBUSY.
   uint32_t references = 0;
 };

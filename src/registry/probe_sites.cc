@@ -5,25 +5,21 @@
 //   publish new programs  ->  one patch transaction  ->  null programs of sites that are restored
 //
 // A site whose machine code would be the same is not patched again: its stub reads the programs.
+// Only the sites that a call names are looked at, and each in constant time, so that a tracer of
+// all functions of a large program comes and goes in milliseconds.
 #include "registry/probe_sites.h"
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
-#include <map>
-#include <unordered_set>
+#include <deque>
 
 #include "base/hex_number.h"
 #include "probe/probe_compile.h"
+#include "registry/site_programs.h"
 
 namespace patchbay {
 
 namespace {
-
-struct FreeProgram {
-  void operator()(SiteProgram* program) const { std::free(program); }
-};
-using ProgramPtr = std::unique_ptr<SiteProgram, FreeProgram>;
 
 // What a CallSite runs. Programs are equal when they are the same one.
 struct Programs {
@@ -42,16 +38,63 @@ struct Member {
   bool contributes() const { return wanted() && place->plan.kind != SiteKind::kRefused; }
 };
 
-// Nodes never move or go: a thread may be in the stub.
-struct Site {
-  CallSite site{};
-  std::vector<Member> members;
-  std::vector<ProgramPtr> made;  // all that were ever published; used again when equal
-  Programs running;
-  bool patched = false;
-  SitePlan plan;     // what is patched
-  ProbeCode code{};  // likewise
+// Mostly one, seldom many.
+class Members {
+ public:
+  Members() = default;
+  Members(const Members&) = delete;
+  Members& operator=(const Members&) = delete;
+  ~Members() { delete[] many_; }
+
+  Member* begin() { return many_ ? many_ : &one_; }
+  Member* end() { return begin() + size_; }
+  const Member* begin() const { return many_ ? many_ : &one_; }
+  const Member* end() const { return begin() + size_; }
+  bool empty() const { return size_ == 0; }
+
+  void add(const Member& member) {
+    if (size_ == capacity_) {
+      auto* larger = new Member[capacity_ * 2];
+      std::copy(begin(), end(), larger);
+      delete[] many_;
+      many_ = larger;
+      capacity_ *= 2;
+    }
+    begin()[size_++] = member;
+  }
+  void remove(Member* member) {
+    std::copy(member + 1, end(), member);
+    size_--;
+  }
+
+ private:
+  Member one_;
+  Member* many_ = nullptr;
+  uint32_t size_ = 0, capacity_ = 1;
 };
+
+bool is_inside(SiteKind kind) {
+  return kind == SiteKind::kProbeTrap || kind == SiteKind::kProbeJump;
+}
+
+}  // namespace
+
+// Nodes never move or go: a thread may be in the stub.
+struct ProbeSite {
+  CallSite site{};
+  Members members;
+  const SitePlan* plan = nullptr;      // what is patched: of a place, or `own_plan`
+  std::unique_ptr<SitePlan> own_plan;  // when the owner of that place has gone
+  ProbeCode code{};                    // likewise
+  uint32_t step = 0;                   // 1 + index of its step in the running transaction
+  bool patched = false;
+
+  Programs running() const { return {site.program, site.return_program}; }
+};
+
+namespace {
+
+using Site = ProbeSite;
 
 // One site of a transaction, before and after.
 struct Step {
@@ -62,19 +105,70 @@ struct Step {
   std::string refusal = {};
 };
 
-bool is_inside(SiteKind kind) {
-  return kind == SiteKind::kProbeTrap || kind == SiteKind::kProbeJump;
+}  // namespace
+
+struct ProbeSites::Impl {
+  explicit Impl(Patcher& p) : patcher(p) {}
+
+  Patcher& patcher;
+  std::deque<Site> sites;
+  std::vector<Site*> table;  // open addressing by patch address; a power of two, null: free
+  SitePrograms programs;
+  std::vector<Step> steps;      // of the running transaction
+  std::vector<SiteEvent> list;  // scratch of wanted_program()
+  std::vector<Member> tracers;  // scratch of list_events()
+
+  size_t slot_of(uint64_t address) const;
+  void grow();
+  Site* find_or_add(const ProbePlace& place);
+  Site* find(const ProbePlace& place) const;
+  std::vector<const Site*> in_order() const;
+  void list_events(const Site& site, bool on_return);
+  Result<const SiteProgram*> wanted_program(const Site& site, bool on_return);
+  void publish(Site* site, const Programs& wanted);
+  Status plan_steps(std::span<const ProbePlace* const> places);
+  Status patch(bool back, bool single_threaded);
+  void take_back(bool single_threaded);
+  void finish(const Step& step);
+  void report(std::span<const ProbePlace* const> places, std::vector<Refusal>* refused);
+  void end_steps();
+};
+
+namespace {
+
+// Of the plans for this address the one of an entry is best: it knows what a call leaves alone.
+const SitePlan* best_plan(const Site& site) {
+  const SitePlan* best = nullptr;
+  for (const Member& member : site.members) {
+    if (!member.contributes()) continue;
+    const SitePlan& plan = member.place->plan;
+    if (!best || (is_inside(best->kind) && !is_inside(plan.kind))) best = &plan;
+  }
+  return best;
 }
 
-bool same_events(const SiteProgram& program, const std::vector<SiteEvent>& list) {
-  return std::equal(list.begin(), list.end(), program.event, program.event + program.nr_events);
+ProbeCode code_for(const Site& site, const Programs& programs) {
+  if (!programs.any()) return {};
+  return probe_code(&site.site, programs.entry, programs.on_return, site.plan->flags_live,
+                    is_inside(site.plan->kind));
 }
 
-uint32_t largest_record(const std::vector<SiteEvent>& list) {
-  uint32_t size = 0;
-  for (const SiteEvent& one : list)
-    size = std::max({size, one.event->max_size, one.fetch ? one.fetch->max_size : 0});
-  return size;
+std::string label_of(const Site& site) {
+  for (const Member& member : site.members)
+    if (member.contributes() && !member.place->label.empty()) return member.place->label;
+  return {};
+}
+
+std::string name_at_site(const LiveEvent& live) {
+  return live.consumer.empty() ? live.call.name : live.consumer;
+}
+
+std::string name_of(const ProbePlace& place) {
+  return place.label.empty() ? hex_number(place.plan.patch_address) : place.label;
+}
+
+std::string name_of(const LiveEvent& live) {
+  return live.consumer.empty() ? live.call.system + ":" + live.call.name : live.consumer;
 }
 
 // The programs of one place build the same record, or read it: those that read it stand behind.
@@ -82,8 +176,9 @@ void append_events(const Member& member, std::vector<SiteEvent>* list) {
   const ProbePlace& place = *member.place;
   const SitePlan& plan = place.plan;
   const uint64_t address = is_inside(plan.kind) ? plan.patch_address : plan.entry;
-  SiteEvent one = {nullptr, place.fetch ? place.fetch : member.live->fetch,
-                   place.ip ? place.ip : address, place.counts};
+  // Whose record says the function of the site is the same at all sites.
+  const uint64_t ip = place.ip ? place.ip : member.live->is_tracer ? 0 : address;
+  SiteEvent one = {nullptr, place.fetch ? place.fetch : member.live->fetch, ip, place.counts};
   for (bool from_record : {false, true}) {
     for (const EventProgram* program : member.live->programs) {
       if ((program->from_record != 0) != from_record) continue;
@@ -94,143 +189,159 @@ void append_events(const Member& member, std::vector<SiteEvent>* list) {
   }
 }
 
-// Whether it can have any depends on its rings too, which may have changed.
-const SiteProgram* with_code(SiteProgram* program, bool on_return) {
-  if (on_return)
-    __atomic_store_n(&program->return_code, return_code(*program), __ATOMIC_RELAXED);
-  return program;
-}
-
-Result<const SiteProgram*> wanted_program(Site* site, bool on_return) {
-  std::vector<SiteEvent> list;
-  for (const Member& member : site->members)
-    if (member.contributes() && member.place->on_return == on_return) append_events(member, &list);
-  if (list.empty()) return nullptr;
-  for (const ProgramPtr& known : site->made)
-    if (same_events(*known, list)) return with_code(known.get(), on_return);
-  const size_t size = sizeof(SiteProgram) + list.size() * sizeof(SiteEvent);
-  ProgramPtr made(static_cast<SiteProgram*>(std::calloc(1, size)));
-  if (!made) return sys_error("make a program for " + hex_number(site->site.address), ENOMEM);
-  made->nr_events = uint32_t(list.size());
-  made->max_record = largest_record(list);
-  std::copy(list.begin(), list.end(), made->event);
-  made->has_graph = std::any_of(list.begin(), list.end(), [](const SiteEvent& one) {
-    return one.event->kind == ConsumerKind::kGraph || one.event->kind == ConsumerKind::kProfile;
-  });
-  site->made.push_back(std::move(made));
-  return with_code(site->made.back().get(), on_return);
-}
-
-// Of the plans for this address the one of an entry is best: it knows what a call leaves alone.
-SitePlan best_plan(const Site& site) {
-  const SitePlan* best = nullptr;
-  for (const Member& member : site.members) {
-    if (!member.contributes()) continue;
-    const SitePlan& plan = member.place->plan;
-    if (!best || (is_inside(best->kind) && !is_inside(plan.kind))) best = &plan;
-  }
-  return best ? *best : SitePlan{};
-}
-
-ProbeCode code_for(const Site& site, const Programs& programs) {
-  return probe_code(&site.site, programs.entry, programs.on_return, site.plan.flags_live,
-                    is_inside(site.plan.kind));
-}
-
-void publish(Site* site, const Programs& programs) {
-  site->running = programs;
-  __atomic_store_n(&site->site.return_program, programs.on_return, __ATOMIC_RELEASE);
-  __atomic_store_n(&site->site.program, programs.entry, __ATOMIC_RELEASE);  // pairs with probe_hit
-}
-
-std::string label_of(const Site& site) {
-  for (const Member& member : site.members)
-    if (member.contributes() && !member.place->label.empty()) return member.place->label;
-  return {};
-}
-
-std::string name_of(const ProbePlace& place) {
-  return place.label.empty() ? hex_number(place.plan.patch_address) : place.label;
-}
-
 }  // namespace
 
-struct ProbeSites::Impl {
-  explicit Impl(Patcher& p) : patcher(p) {}
+// --- which sites there are
 
-  Patcher& patcher;
-  std::map<uint64_t, Site> sites;  // by patch address
+size_t ProbeSites::Impl::slot_of(uint64_t address) const {
+  size_t slot = address * 0x9e3779b97f4a7c15 >> 20 & (table.size() - 1);
+  while (table[slot] && table[slot]->site.address != address)
+    slot = (slot + 1) & (table.size() - 1);
+  return slot;
+}
 
-  Site* find(const ProbePlace& place) {
-    auto found = sites.find(place.plan.patch_address);
-    return found == sites.end() ? nullptr : &found->second;
-  }
-  Result<std::vector<Step>> plan_steps(std::span<const ProbePlace* const> places);
-  Status patch(std::span<Step> steps, bool back, bool single_threaded);
-  void take_back(std::span<Step> steps, bool single_threaded);
-  void finish(const Step& step);
-  void report(std::span<const ProbePlace* const> places, std::span<const Step> steps,
-              std::vector<Refusal>* refused);
-};
+void ProbeSites::Impl::grow() {
+  table.assign(std::max<size_t>(64, table.size() * 2), nullptr);
+  for (Site& site : sites) table[slot_of(site.site.address)] = &site;
+}
+
+Site* ProbeSites::Impl::find_or_add(const ProbePlace& place) {
+  const uint64_t address = place.plan.patch_address;
+  if (Site* known = find(place)) return known;
+  if (sites.size() * 3 >= table.size() * 2) grow();
+  Site& made = sites.emplace_back();
+  made.site.address = address;
+  table[slot_of(address)] = &made;
+  place.site = &made;
+  return &made;
+}
+
+Site* ProbeSites::Impl::find(const ProbePlace& place) const {
+  const uint64_t address = place.plan.patch_address;
+  if (place.site && place.site->site.address == address) return place.site;
+  if (table.empty()) return nullptr;
+  return place.site = table[slot_of(address)];
+}
+
+std::vector<const Site*> ProbeSites::Impl::in_order() const {
+  std::vector<const Site*> result;
+  for (const Site& site : sites)
+    if (site.patched) result.push_back(&site);
+  std::sort(result.begin(), result.end(),
+            [](const Site* a, const Site* b) { return a->site.address < b->site.address; });
+  return result;
+}
 
 ProbeSites::ProbeSites(Patcher& patcher) : impl_(new Impl(patcher)) {}
 ProbeSites::~ProbeSites() = default;
 
 void ProbeSites::join(const LiveEvent* live, std::span<const ProbePlace* const> places) {
   for (const ProbePlace* place : places) {
-    Site& site = impl_->sites[place->plan.patch_address];
-    site.site.address = place->plan.patch_address;
-    if (place->plan.entry) site.site.function = place->plan.entry;
-    site.members.push_back({live, place});
+    Site* site = impl_->find_or_add(*place);
+    if (place->plan.entry) site->site.function = place->plan.entry;
+    site->members.add({live, place});
   }
 }
 
 void ProbeSites::leave(const LiveEvent* live, std::span<const ProbePlace* const> places) {
-  for (const ProbePlace* place : places)
-    if (Site* site = impl_->find(*place))
-      std::erase_if(site->members, [&](const Member& member) {
-        return member.live == live && member.place == place;
-      });
+  for (const ProbePlace* place : places) {
+    Site* site = impl_->find(*place);
+    if (!site) continue;
+    auto member = std::find_if(site->members.begin(), site->members.end(), [&](const Member& one) {
+      return one.live == live && one.place == place;
+    });
+    if (member == site->members.end()) continue;
+    site->members.remove(member);
+    if (!site->patched || site->plan != &place->plan || place->stays) continue;
+    site->own_plan = std::make_unique<SitePlan>(place->plan);
+    site->plan = site->own_plan.get();
+  }
 }
 
-Result<std::vector<Step>> ProbeSites::Impl::plan_steps(std::span<const ProbePlace* const> places) {
-  std::vector<Step> steps;
-  std::unordered_set<Site*> seen;
+// --- what they run
+
+// Who has a record of its own there comes first, in the order of joining; then tracers, the newest
+// first. So the same consumers make the same list at all sites.
+void ProbeSites::Impl::list_events(const Site& site, bool on_return) {
+  list.clear();
+  tracers.clear();
+  for (const Member& member : site.members) {
+    if (!member.contributes() || member.place->on_return != on_return) continue;
+    if (member.live->is_tracer)
+      tracers.push_back(member);
+    else
+      append_events(member, &list);
+  }
+  std::sort(tracers.begin(), tracers.end(),
+            [](const Member& a, const Member& b) { return a.live->order > b.live->order; });
+  for (const Member& member : tracers) append_events(member, &list);
+}
+
+Result<const SiteProgram*> ProbeSites::Impl::wanted_program(const Site& site, bool on_return) {
+  list_events(site, on_return);
+  if (list.empty()) return nullptr;
+  const auto names = [&] {
+    std::string text;
+    for (const Member& member : site.members)
+      if (member.contributes() && member.place->on_return == on_return)
+        text += " " + name_of(*member.live);
+    return text;
+  };
+  const SiteProgram* program = programs.get(list, on_return, names);
+  if (!program) return sys_error("make a program for " + hex_number(site.site.address), ENOMEM);
+  return program;
+}
+
+void ProbeSites::Impl::publish(Site* site, const Programs& wanted) {
+  programs.move(site->site.return_program, wanted.on_return);
+  programs.move(site->site.program, wanted.entry);
+  __atomic_store_n(&site->site.return_program, wanted.on_return, __ATOMIC_RELEASE);
+  __atomic_store_n(&site->site.program, wanted.entry, __ATOMIC_RELEASE);  // pairs with probe_hit
+}
+
+// --- a transaction
+
+Status ProbeSites::Impl::plan_steps(std::span<const ProbePlace* const> places) {
+  programs.begin();
+  steps.reserve(places.size());
   for (const ProbePlace* place : places) {
     Site* site = find(*place);
-    if (!site || !seen.insert(site).second) continue;
+    if (!site || site->step) continue;
     Programs wanted;
     for (bool on_return : {false, true}) {
-      auto program = wanted_program(site, on_return);
+      auto program = wanted_program(*site, on_return);
       if (!program.ok()) return program.error();
       (on_return ? wanted.on_return : wanted.entry) = *program;
     }
-    if (wanted == site->running) continue;
-    if (!site->patched) site->plan = best_plan(*site);
+    if (wanted == site->running()) continue;
+    if (!site->patched && wanted.any()) site->plan = best_plan(*site);
     steps.push_back(
-        {site, site->running, wanted, site->code, code_for(*site, wanted), site->patched});
+        {site, site->running(), wanted, site->code, code_for(*site, wanted), site->patched});
+    site->step = uint32_t(steps.size());
   }
-  return steps;
+  return {};
 }
 
 // One transaction for all steps whose code changes, forwards or back.
-Status ProbeSites::Impl::patch(std::span<Step> steps, bool back, bool single_threaded) {
+Status ProbeSites::Impl::patch(bool back, bool single_threaded) {
   std::vector<SiteChange> changes;
   std::vector<Step*> changed;
+  changes.reserve(steps.size());
+  changed.reserve(steps.size());
   for (Step& step : steps) {
     if (back && !step.refusal.empty()) continue;  // as it was
     const bool will_be = back ? step.was_patched : step.after.any();
     const bool was = back ? step.after.any() : step.was_patched;
     if (!will_be && !was) continue;
     if (will_be && was && step.code_before == step.code_after) continue;
-    StubPrologue prologue;
-    if (will_be)
-      prologue = [code = back ? step.code_before : step.code_after](uint8_t* out, size_t capacity,
-                                                                    uint64_t address) {
-        return emit_probe(code, out, capacity, address);
-      };
-    changes.push_back({step.site->plan, std::move(prologue)});
+    Site* const site = step.site;
+    SiteChange& change = changes.emplace_back(SiteChange{*site->plan, {}});
     changed.push_back(&step);
+    if (!will_be) continue;
+    site->code = back ? step.code_before : step.code_after;
+    change.prologue = [site](uint8_t* out, size_t capacity, uint64_t address) {
+      return emit_probe(site->code, out, capacity, address);
+    };
   }
   if (changes.empty()) return {};
   auto report = patcher.apply(changes, single_threaded);
@@ -241,65 +352,77 @@ Status ProbeSites::Impl::patch(std::span<Step> steps, bool back, bool single_thr
 }
 
 // What cannot be put back (its library is gone) records nothing any more; the rest goes on.
-void ProbeSites::Impl::take_back(std::span<Step> steps, bool single_threaded) {
+void ProbeSites::Impl::take_back(bool single_threaded) {
   for (const Step& step : steps)
     if (step.before.any()) publish(step.site, step.before);
-  [[maybe_unused]] Status ignored = patch(steps, true, single_threaded);
-  for (const Step& step : steps)
+  [[maybe_unused]] Status ignored = patch(true, single_threaded);
+  for (const Step& step : steps) {
+    step.site->code = step.code_before;
     if (!step.before.any()) publish(step.site, {});
+  }
 }
 
 void ProbeSites::Impl::finish(const Step& step) {
   Site& site = *step.site;
-  if (!step.refusal.empty()) return publish(&site, step.before);
+  if (!step.refusal.empty()) {
+    site.code = step.code_before;
+    return publish(&site, step.before);
+  }
   if (!step.after.any()) publish(&site, {});
   site.patched = step.after.any();
   site.code = step.code_after;
+  if (!site.patched) site.own_plan.reset();
 }
 
 // Every place whose wish has not come true.
 void ProbeSites::Impl::report(std::span<const ProbePlace* const> places,
-                              std::span<const Step> steps, std::vector<Refusal>* refused) {
-  std::map<const Site*, std::string> reasons;
-  for (const Step& step : steps)
-    if (!step.refusal.empty()) reasons[step.site] = step.refusal;
+                              std::vector<Refusal>* refused) {
   for (const ProbePlace* place : places) {
     const Site* site = find(*place);
     if (!site) continue;
+    const bool is_refused = place->plan.kind == SiteKind::kRefused;
+    const std::string& reason = site->step ? steps[site->step - 1].refusal : place->plan.reason;
+    if (!is_refused && (!site->step || reason.empty())) continue;
     auto is_place = [place](const Member& member) { return member.place == place; };
     auto member = std::find_if(site->members.begin(), site->members.end(), is_place);
     if (member == site->members.end() || !member->wanted()) continue;
-    auto reason = reasons.find(site);
-    if (place->plan.kind == SiteKind::kRefused)
-      refused->push_back({place, place->plan.reason});
-    else if (reason != reasons.end())
-      refused->push_back({place, reason->second});
+    refused->push_back({place, is_refused ? place->plan.reason : reason});
   }
+}
+
+void ProbeSites::Impl::end_steps() {
+  for (const Step& step : steps) step.site->step = 0;
+  steps.clear();
+  if (steps.capacity() > 1024) steps.shrink_to_fit();
 }
 
 Status ProbeSites::update(std::span<const ProbePlace* const> places, bool single_threaded,
                           std::vector<Refusal>* refused) {
+  Impl& impl = *impl_;
   std::vector<Refusal> found;
   auto failure = [&] {
     return user_error(EIO, "could not patch " + name_of(*found[0].place) + ": " + found[0].reason);
   };
-  impl_->report(places, {}, &found);
+  impl.report(places, &found);
   if (!refused && !found.empty()) return failure();
-  auto steps = impl_->plan_steps(places);
-  if (!steps.ok()) return steps.error();
-  for (const Step& step : *steps)
-    if (step.after.any()) publish(step.site, step.after);
-  Status status = impl_->patch(*steps, false, single_threaded);
-  found.clear();
-  impl_->report(places, *steps, &found);
-  if (status.ok() && !refused && !found.empty()) status = failure();
+  Status status = impl.plan_steps(places);
   if (!status.ok()) {
-    impl_->take_back(*steps, single_threaded);
+    impl.end_steps();
     return status;
   }
-  for (const Step& step : *steps) impl_->finish(step);
-  if (refused) *refused = std::move(found);
-  return {};
+  for (const Step& step : impl.steps)
+    if (step.after.any()) impl.publish(step.site, step.after);
+  status = impl.patch(false, single_threaded);
+  found.clear();
+  impl.report(places, &found);
+  if (status.ok() && !refused && !found.empty()) status = failure();
+  if (status.ok())
+    for (const Step& step : impl.steps) impl.finish(step);
+  else
+    impl.take_back(single_threaded);
+  impl.end_steps();
+  if (status.ok() && refused) *refused = std::move(found);
+  return status;
 }
 
 void ProbeSites::mark(const ProbePlace& place, uint32_t graph, uint32_t profile) {
@@ -315,9 +438,10 @@ void ProbeSites::forget(std::span<const ProbePlace* const> places, bool single_t
   for (const ProbePlace* place : places) {
     Site* site = impl_->find(*place);
     if (!site || !site->patched) continue;
-    restored.push_back({site->plan, {}});
-    publish(site, {});
+    restored.push_back({*site->plan, {}});
+    impl_->publish(site, {});
     site->patched = false;
+    site->own_plan.reset();
   }
   if (!restored.empty()) (void)impl_->patcher.apply(restored, single_threaded);
 }
@@ -344,17 +468,20 @@ std::vector<ProbeSites::Consumer> ProbeSites::consumers(const ProbePlace& place)
 
 std::string ProbeSites::show() const {
   std::string text;
-  for (const auto& [address, site] : impl_->sites) {
-    const std::string label = label_of(site);
-    if (!site.patched || label.empty()) continue;
+  for (const Site* site : impl_->in_order()) {
+    const std::string label = label_of(*site);
+    if (label.empty()) continue;
+    const uint64_t address = site->site.address;
     text += hex_number(address) + " " + site_kind_name(impl_->patcher.active_kind(address)) + " ";
     text += label;
-    for (const Member& member : site.members)
-      if (member.contributes()) text += " " + member.live->call.name;
-    if (!site.plan.reason.empty()) text += " (" + site.plan.reason + ")";
+    for (const Member& member : site->members)
+      if (member.contributes()) text += " " + name_at_site(*member.live);
+    if (!site->plan->reason.empty()) text += " (" + site->plan->reason + ")";
     text += '\n';
   }
   return text;
 }
+
+std::string ProbeSites::combinations() const { return impl_->programs.show(); }
 
 }  // namespace patchbay

@@ -23,12 +23,14 @@ namespace patchbay {
 // replaced while the place is not patched.
 struct ProbePlace {
   SitePlan plan;
-  std::string label;                    // for debug/call_sites; empty: its owner lists it
-  uint64_t ip = 0;                      // what the record carries; 0: the plan's address
-  const FetchProgram* fetch = nullptr;  // of this place; null: LiveEvent.fetch
-  ProbeCounts* counts = nullptr;        // null: not counted
-  bool on_return = false;               // plan is that of the function's entry
-  bool disarmed = false;                // wanted, but not now (kprobes/enabled)
+  std::string label;                         // for debug/call_sites; empty: its owner lists it
+  uint64_t ip = 0;                           // what the record carries; 0: the plan's address
+  const FetchProgram* fetch = nullptr;       // of this place; null: LiveEvent.fetch
+  ProbeCounts* counts = nullptr;             // null: not counted
+  bool on_return = false;                    // plan is that of the function's entry
+  bool disarmed = false;                     // wanted, but not now (kprobes/enabled)
+  bool stays = false;                        // its owner keeps it for good, with its plan as it is
+  mutable struct ProbeSite* site = nullptr;  // ProbeSites' own: where it found the place
 };
 
 class ProbeSites {
@@ -70,6 +72,8 @@ class ProbeSites {
   };
   std::vector<Consumer> consumers(const ProbePlace& place) const;
   std::string show() const;  // debug/call_sites
+  // debug/combinations: the distinct sets of consumers, and how many sites each of them has.
+  std::string combinations() const;
 
  private:
   struct Impl;

@@ -86,6 +86,7 @@ constexpr Entry kCpuEntries[] = {
 
 constexpr Entry kDebugEntries[] = {
     {"call_sites", make_call_sites, nullptr},
+    {"combinations", make_combinations, nullptr},
     {"counters", make_counters, nullptr},
     {"function_kinds", make_function_kinds, nullptr},
     {"no_rseq_stats", make_no_rseq_stats, nullptr},

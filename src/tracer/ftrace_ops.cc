@@ -142,6 +142,8 @@ Status FtraceOpsTable::add(FtraceOps* ops) {
   ops->live.source = this;
   ops->live.data = ops;
   ops->live.is_tracer = true;
+  ops->live.order = ops->id;
+  ops->live.consumer = ops->array->is_top() ? ops->name : ops->array->name + ":" + ops->name;
   ops->functions = impl.wanted_functions(*ops);
   impl.join(ops, ops->functions);
   Status status = impl.registry.set_tracing(*ops->array, &ops->live, true);

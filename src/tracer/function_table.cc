@@ -66,6 +66,7 @@ struct FunctionTable::Impl {
   std::vector<Range> ranges;  // in load order
   std::vector<DynFtrace*> functions;
   std::unordered_map<uint64_t, DynFtrace*> gone;  // by entry
+  std::vector<std::unique_ptr<ProbePlace>> old_returns;  // of functions that came back
   Module* main = nullptr;
 
   const Range* range_of(const Module* module) const;
@@ -98,7 +99,8 @@ DynFtrace* FunctionTable::Impl::make(Module* module, const FunctionSymbol& symbo
   DynFtrace* function = old == gone.end() ? &storage.emplace_back() : old->second;
   if (old != gone.end()) gone.erase(old);
   function->place.plan = std::move(plan);
-  function->return_place.reset();
+  function->place.stays = true;
+  if (function->return_place) old_returns.push_back(std::move(function->return_place));
   function->name = name_of(*module, symbol);
   function->module = module;
   function->in_program = module == main;
@@ -182,7 +184,7 @@ const ProbePlace& FunctionTable::plan_return(DynFtrace* function) {
   if (function->return_place) return *function->return_place;
   function->return_place = std::make_unique<ProbePlace>();
   ProbePlace& place = *function->return_place;
-  place.on_return = true;
+  place.on_return = place.stays = true;
   place.plan = function->place.plan;
   const uint64_t entry = place.plan.entry;
   const auto& symbols = function->module->functions();

@@ -134,6 +134,7 @@ FilePtr make_kprobes_optimization(const Place& place);
 FilePtr make_kprobes_list(const Place& place);
 // --- debug; the ring of no_rseq_stats is the one for threads without restartable sequences
 FilePtr make_call_sites(const Place& place);
+FilePtr make_combinations(const Place& place);
 FilePtr make_counters(const Place& place);
 FilePtr make_function_kinds(const Place& place);
 FilePtr make_no_rseq_stats(const Place& place);
