@@ -141,7 +141,7 @@ void Profiler::Impl::describe() {
   ops.live.kind = uint8_t(ConsumerKind::kProfile);
 }
 
-Status Profiler::set_enabled(bool on) {
+Status Profiler::set_enabled(bool on, FtraceHash filter) {
   Impl& impl = *impl_;
   if (on == impl.enabled) return {};
   if (!on) {
@@ -155,7 +155,8 @@ Status Profiler::set_enabled(bool on) {
   impl.functions.clear();
   PB_TRY(impl.make_table(impl.table.table().functions().size()));
   impl.describe();
-  impl.ops.filter = impl.ops.notrace = {};
+  impl.ops.filter = std::move(filter);
+  impl.ops.notrace = {};
   __atomic_store_n(&pb_profile_table, impl.tables.back().get(), __ATOMIC_RELEASE);
   PB_TRY(impl.table.add(&impl.ops));
   impl.enabled = true;

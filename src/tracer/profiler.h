@@ -20,7 +20,8 @@ class Profiler {
   ~Profiler();
 
   bool enabled() const;
-  Status set_enabled(bool on);  // on: the counts begin at 0
+  // On: the counts begin at 0, and its filter is this one.
+  Status set_enabled(bool on, FtraceHash filter = {});
 
   struct Row {
     const DynFtrace* function;
