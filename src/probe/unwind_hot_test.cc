@@ -45,6 +45,13 @@ Walk walk(const StackStart& start, uint32_t max = kMaxStackFrames) {
   return result;
 }
 
+void continue_after_fault(int, siginfo_t*, void* raw) {
+  auto& rip = static_cast<ucontext_t*>(raw)->uc_mcontext.gregs[REG_RIP];
+  const uint64_t target = unwind_fault_fixup(uint64_t(rip));
+  if (!target) _exit(99);
+  rip = greg_t(target);
+}
+
 class Unwind : public testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -52,6 +59,19 @@ class Unwind : public testing::Test {
     tables_ = new UnwindTables(*symbols);
     tables_->want();
   }
+  // As the agent's handler does.
+  void SetUp() override {
+    struct sigaction action = {};
+    action.sa_sigaction = continue_after_fault;
+    action.sa_flags = SA_SIGINFO;
+    sigaction(SIGSEGV, &action, &old_[0]);
+    sigaction(SIGBUS, &action, &old_[1]);
+  }
+  void TearDown() override {
+    sigaction(SIGSEGV, &old_[0], nullptr);
+    sigaction(SIGBUS, &old_[1], nullptr);
+  }
+  struct sigaction old_[2];
   static UnwindTables* tables_;
 };
 UnwindTables* Unwind::tables_;
@@ -172,9 +192,6 @@ TEST_F(Unwind, EntryOfAFunction) {
   StackStart here = {};
   HERE(here);
   const Walk outside = walk(here);
-  uint64_t stack[2] = {here.ip, 0};
-  (void)stack;
-  // Its return address stands right below this frame's stack pointer.
   std::vector<uint64_t> copy(64);
   copy[0] = here.ip;
   const StackStart unknown = {0x1000, uint64_t(copy.data()), here.fp, true};
@@ -210,19 +227,7 @@ TEST_F(Unwind, FramePointersWhereNothingElseIs) {
   EXPECT_FALSE(outside.ip.empty());
 }
 
-void continue_after_fault(int, siginfo_t*, void* raw) {
-  auto& rip = static_cast<ucontext_t*>(raw)->uc_mcontext.gregs[REG_RIP];
-  const uint64_t target = unwind_fault_fixup(uint64_t(rip));
-  if (!target) _exit(99);
-  rip = greg_t(target);
-}
-
 TEST_F(Unwind, BadMemoryEndsTheStack) {
-  struct sigaction action = {}, old[2];
-  action.sa_sigaction = continue_after_fault;
-  action.sa_flags = SA_SIGINFO;
-  sigaction(SIGSEGV, &action, &old[0]);
-  sigaction(SIGBUS, &action, &old[1]);
   auto* page = static_cast<char*>(
       mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   mprotect(page + 4096, 4096, PROT_NONE);
@@ -236,8 +241,6 @@ TEST_F(Unwind, BadMemoryEndsTheStack) {
   }
   const Walk by_fp = walk({0x1000, uint64_t(page), uint64_t(page) + 4096 - 8, false});
   EXPECT_EQ(by_fp.ip.size(), 1u);
-  sigaction(SIGSEGV, &old[0], nullptr);
-  sigaction(SIGBUS, &old[1], nullptr);
   munmap(page, 8192);
 }
 
