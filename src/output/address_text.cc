@@ -16,6 +16,21 @@ void AddressText::drop() {
   for (Entry& entry : cache_) entry.plain.clear();
 }
 
+std::string AddressText::object_of(uint64_t address) const {
+  SymbolTable* symbols = names_ ? names_->symbols() : nullptr;
+  SymbolizedAddress found;
+  if (!symbols || !symbols->symbolize(address, &found) || !found.module) return "";
+  std::string text;
+  if (escape_) {
+    append_escaped(&text, found.module->path());
+  } else {
+    text = found.module->path();
+  }
+  text += "[+0x";
+  put_hex(&text, address - found.module->start());
+  return text + "]";
+}
+
 const AddressText::Entry& AddressText::of(uint64_t address) {
   if (cache_.empty()) cache_.resize(kCacheSize);
   Entry& entry = cache_[(address * 0x9e3779b97f4a7c15u) >> 52];

@@ -26,6 +26,8 @@ class AddressText {
   // Valid until the next call.
   const Entry& of(uint64_t address);
   void drop();  // the program's modules have changed
+  // "/lib/libc.so.6[+0x1234]": the object at this address; "" when it is not known.
+  std::string object_of(uint64_t address) const;
 
  private:
   AddressNames* names_;

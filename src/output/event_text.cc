@@ -270,7 +270,7 @@ void EventText::Step::append_debug(std::string* out, std::span<const uint8_t> re
 }
 
 EventText::EventText(const EventCall& event, bool escape)
-    : id_(event.id), probe_head_(event, escape) {
+    : id_(event.id), probe_head_(event, escape), tracer_(event) {
   if (escape) {
     append_escaped(&name_, event.name);
   } else {
@@ -286,6 +286,8 @@ EventText::EventText(const EventCall& event, bool escape)
     style_ = Style::kMarker;
   } else if (marker && name_ == "raw_data" && event.fields[0].size == 4) {
     style_ = Style::kRawMarker;
+  } else if (tracer_.kind() != TracerText::Kind::kNone && !tracer_.is_graph()) {
+    style_ = Style::kTracer;
   } else if (probe_head_.is_probe()) {
     style_ = Style::kProbe;
     EventCall arguments = event;
@@ -369,6 +371,10 @@ void EventText::append(std::string* out, std::span<const uint8_t> record,
     return append_function(out, record, context);
   if (style_ == Style::kMarker && record.size() >= 16) return append_marker(out, record, context);
   if (style_ == Style::kRawMarker && record.size() >= 12) return append_raw_marker(out, record);
+  if (style_ == Style::kTracer) {
+    if (context->trace_cmd) *out += name_ + ": ";
+    return tracer_.append(out, record, context);
+  }
   *out += name_;
   *out += ':';
   if (style_ == Style::kFormat) {
@@ -415,6 +421,7 @@ void EventText::append_raw(std::string* out, std::span<const uint8_t> record,
     *out += ' ';
     return append_marker_text(out, record, context);
   }
+  if (tracer_.append_raw(out, record)) return;
   *out += "type: ";
   put_number(out, id_);
 }

@@ -13,6 +13,7 @@
 #include "event/event_call.h"
 #include "output/print_fmt.h"
 #include "output/probe_head.h"
+#include "output/tracer_text.h"
 
 namespace patchbay {
 
@@ -25,10 +26,12 @@ class EventText {
   const std::string& name() const { return name_; }
   uint16_t id() const { return id_; }
   bool is_marker() const { return style_ == Style::kMarker; }
+  const TracerText& tracer() const { return tracer_; }
 
   // Without a newline at the end (a marker's own is left away):
   //   function events  caller->func(a=1, s=text)
   //   markers          tracing_mark_write: text      # 41 buf: 61 62
+  //   tracers          func <-parent, stacks (tracer_text.h)
   //   probe events     name: (place) <the arguments of the print fmt>
   //   synthetic events name: a=1 b=2, with the option `verbose` name: %llu a=1 …
   //   any other        name: <print fmt>, or name: a=1 b=2 when it has none that can be understood
@@ -46,7 +49,7 @@ class EventText {
 
  private:
   struct Step;
-  enum class Style : uint8_t { kFunction, kMarker, kRawMarker, kProbe, kFormat, kFields };
+  enum class Style : uint8_t { kFunction, kMarker, kRawMarker, kTracer, kProbe, kFormat, kFields };
   void append_function(std::string* out, std::span<const uint8_t> record,
                        TextContext* context) const;
   void append_marker(std::string* out, std::span<const uint8_t> record, TextContext* context) const;
@@ -58,6 +61,7 @@ class EventText {
   uint16_t id_ = 0;
   Style style_ = Style::kFields;
   ProbeHeadText probe_head_;
+  TracerText tracer_;
   std::vector<Step> steps_;
   std::unique_ptr<PrintFormat> format_;
   std::unique_ptr<PrintFormat> verbose_format_;  // null: verbose changes nothing

@@ -3,6 +3,7 @@
 
 #include <sys/utsname.h>
 
+#include "output/graph_text.h"
 #include "output/text_put.h"
 #include "ring_buffer/buffer_file.h"
 
@@ -35,6 +36,19 @@ void put_seconds(std::string* out, uint64_t ns) {
   put_padded(out, us / 1000000, 5, ' ');
   *out += '.';
   put_padded(out, us % 1000000, 6, '0');
+}
+
+// trace_find_mark()
+char duration_mark(uint64_t ns) {
+  struct Row {
+    uint64_t above;
+    char mark;
+  };
+  static constexpr Row kRows[] = {{1000000000, '$'}, {100000000, '@'}, {10000000, '*'},
+                                  {1000000, '#'},    {100000, '!'},    {10000, '+'}};
+  for (const Row& row : kRows)
+    if (ns > row.above) return row.mark;
+  return ' ';
 }
 
 namespace {
@@ -111,11 +125,13 @@ void put_column_names(std::string* out, bool irq_info, bool tgid) {
   *out += irq_info ? "|||||     |         |\n" : "      |         |\n";
 }
 
-// print_trace_header(), print_lat_help_header()
-void put_latency_header(std::string* out, const HeaderCounts& counts, bool verbose) {
+// print_trace_header()
+void put_latency_header(std::string* out, const HeaderCounts& counts, std::string_view tracer) {
   utsname system{};
   ::uname(&system);
-  *out += "# nop latency trace v1.1.5 on ";
+  *out += "# ";
+  *out += tracer;
+  *out += " latency trace v1.1.5 on ";
   *out += system.release;
   *out += "\n# --------------------------------------------------------------------\n";
   *out += "# latency: 0 us, #";
@@ -130,7 +146,10 @@ void put_latency_header(std::string* out, const HeaderCounts& counts, bool verbo
       "#    | task: -0 (uid:0 nice:0 policy:0 rt_prio:0)\n"
       "#    -----------------\n"
       "#\n";
-  if (verbose) return;
+}
+
+// print_lat_help_header()
+void put_latency_columns_help(std::string* out) {
   *out +=
       "#                    _------=> CPU#            \n"
       "#                   / _-----=> irqs-off/BH-disabled\n"
@@ -145,17 +164,21 @@ void put_latency_header(std::string* out, const HeaderCounts& counts, bool verbo
 
 }  // namespace
 
-// trace_default_header()
+// trace_default_header(), print_graph_headers()
 void put_header(std::string* out, const TraceOptions& options, bool latency_format,
-                const HeaderCounts& counts) {
-  *out += "# tracer: nop\n#\n";
+                const HeaderCounts& counts, std::string_view tracer) {
+  *out += "# tracer: ";
+  *out += tracer;
+  *out += "\n#\n";
   if (!options[TraceOption::kContextInfo]) return;
-  bool verbose = options[TraceOption::kVerbose];
+  const bool verbose = options[TraceOption::kVerbose], graph = tracer == "function_graph";
   if (latency_format) {
-    if (counts.entries) put_latency_header(out, counts, verbose);
-    return;
+    if (!counts.entries) return;
+    put_latency_header(out, counts, tracer);
+    if (!graph && !verbose) put_latency_columns_help(out);
   }
-  if (verbose) return;
+  if (graph) return GraphText::put_header(out, options);
+  if (latency_format || verbose) return;
   put_counts(out, counts);
   put_column_names(out, options[TraceOption::kIrqInfo], options[TraceOption::kRecordTgid]);
 }
@@ -163,19 +186,6 @@ void put_header(std::string* out, const TraceOptions& options, bool latency_form
 namespace {
 
 uint64_t microseconds(uint64_t ns) { return ns / 1000 + (ns % 1000 >= 500); }
-
-// trace_find_mark()
-char duration_mark(uint64_t ns) {
-  struct Row {
-    uint64_t above;
-    char mark;
-  };
-  static constexpr Row kRows[] = {{1000000000, '$'}, {100000000, '@'}, {10000000, '*'},
-                                  {1000000, '#'},    {100000, '!'},    {10000, '+'}};
-  for (const Row& row : kRows)
-    if (ns > row.above) return row.mark;
-  return ' ';
-}
 
 void put_milliseconds(std::string* out, uint64_t us) {
   put_number(out, us / 1000);

@@ -23,14 +23,18 @@ void put_cpu(std::string* out, uint32_t cpu);
 // "CPU:1 [LOST 77 EVENTS]\n"; kLostUnknown: without the number.
 void put_lost(std::string* out, uint32_t cpu, uint64_t lost);
 
+// The mark of a duration: ' ' + ! # * @ $ (10 us, 100 us, 1 ms, 10 ms, 100 ms, 1 s).
+char duration_mark(uint64_t ns);
+
 struct HeaderCounts {
   uint64_t entries = 0;  // in the buffer
   uint64_t written = 0;  // and overwritten since the last clear
   uint32_t nr_cpus = 1;  // online
 };
-// Everything up to the first event, from "# tracer: nop" on, as `options` want it.
+// Everything up to the first event, from "# tracer: nop" on, as `options` want it. `tracer`: the
+// name in current_tracer.
 void put_header(std::string* out, const TraceOptions& options, bool latency_format,
-                const HeaderCounts& counts);
+                const HeaderCounts& counts, std::string_view tracer = "nop");
 
 // The columns of the latency format.
 struct LatencyLine {

@@ -2,6 +2,7 @@
 #include "output/merge.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace patchbay {
 
@@ -14,7 +15,8 @@ struct EventMerger::Stream {
   uint64_t lost = 0;
   uint64_t page_entries = 0;
   bool has_page = false;
-  bool ended = true;  // not in the heap
+  bool skips = false;  // the event behind the current one was taken
+  bool ended = true;   // not in the heap
 };
 
 EventMerger::EventMerger(PageSource* source) : source_(source), streams_(source->nr_cpus()) {
@@ -73,7 +75,9 @@ void EventMerger::sift_down() {
 void EventMerger::drop_pending() {
   if (!pending_) return;
   pending_ = false;
-  if (!advance(&streams_[heap_[0]])) {
+  Stream& first = streams_[heap_[0]];
+  if (!advance(&first) || (std::exchange(first.skips, false) && !advance(&first))) {
+    first.skips = false;
     streams_[heap_[0]].ended = true;
     heap_[0] = heap_.back();
     heap_.pop_back();
@@ -86,6 +90,26 @@ bool EventMerger::peek(uint64_t* ns) {
   if (heap_.empty()) return false;
   *ns = streams_[heap_[0]].ns;
   return true;
+}
+
+bool EventMerger::peek_behind(MergedEvent* out) {
+  if (!pending_) return false;
+  const Stream& stream = streams_[heap_[0]];
+  EventIterator events = stream.events;
+  EventView event;
+  if (!events.next(&event)) return false;
+  *out = {source_->to_ns(event.time),
+          source_->cpu_number(stream.index),
+          0,
+          event.record,
+          uint32_t(stream.index),
+          events.position() - abi::kPageHeaderSize,
+          stream.page_entries + 1};
+  return true;
+}
+
+void EventMerger::take_behind() {
+  if (pending_) streams_[heap_[0]].skips = true;
 }
 
 bool EventMerger::next(MergedEvent* out) {

@@ -32,6 +32,8 @@ struct TextContext {
   bool sym_offset = false, sym_addr = false;  // options of an instance
   bool hash_ptr = true;
   bool verbose = false;
+  bool print_parent = true, sym_userobj = false;
+  uint64_t time = 0;    // of the record, in nanoseconds
   std::string scratch;  // for texts that are made on the way
 };
 

@@ -32,6 +32,8 @@ class TraceClockConvert {
                     const std::vector<abi::ClockPair>& pairs);
   // Never decreasing in `ticks`.
   uint64_t convert(uint64_t ticks) const;
+  // CLOCK_MONOTONIC whatever the clock: what calltime and rettime of funcgraph_exit are outside.
+  uint64_t to_ns(uint64_t ticks) const { return line_.to_ns(ticks); }
   TraceClock clock() const { return clock_; }
   // Shown as seconds.microseconds; else a plain number.
   bool in_ns() const { return kTraceClocks[size_t(clock_)].in_ns; }

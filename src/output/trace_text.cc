@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "output/event_text.h"
+#include "output/graph_text.h"
 #include "output/line_columns.h"
 #include "output/merge.h"
 #include "output/text_put.h"
@@ -17,8 +19,8 @@ namespace patchbay {
 
 namespace {
 
-constexpr size_t kPipeBytes = 4096;  // of one read of trace_pipe
-constexpr size_t kMaxLine = 8156;    // the kernel's TRACE_SEQ_BUFFER_SIZE
+constexpr size_t kPipeBytes = 4096;                            // of one read of trace_pipe
+constexpr size_t kMaxLine = 8156;                              // the kernel's TRACE_SEQ_BUFFER_SIZE
 constexpr char kNegativePid[] = {'<', 'X', 'X', 'X', '>', 0};  // as the kernel names it
 constexpr uint64_t kRefreshNs = 1000000000;
 
@@ -56,6 +58,10 @@ struct TraceText::Impl : PageSource {
     RingPosition expected;   // where we left it
     bool annotated = false;  // "buffer started" was shown, or need not be
     bool begun = false;      // an event of it was seen
+    // Option func-no-repeats: the last call, and how often it came again.
+    std::vector<uint8_t> call;
+    uint32_t cpu = 0;
+    uint64_t repeats = 0, last_repeat = 0;
   };
   bool is_pipe() const { return mode_ == Mode::kPipe; }
   bool shows(uint32_t ring) const { return !cpu_ || *cpu_ == ring; }
@@ -82,11 +88,16 @@ struct TraceText::Impl : PageSource {
   bool append_event(std::string* out, Mark* mark);
   void append_line(std::string* out, MergedEvent* event);
   bool append_special(std::string* out, const MergedEvent& event, const EventText* text);
+  bool append_graph(std::string* out, MergedEvent* event, const EventText* text);
+  void append_graph_call(std::string* out, MergedEvent* event, const GraphLine& line,
+                         const TracerText& tracer);
+  bool is_repeat(std::string* out, const MergedEvent& event);
+  void append_repeats(std::string* out, Ring* ring, uint64_t time);
   void append_context(std::string* out, MergedEvent* event);
   void append_text(std::string* out, const MergedEvent& event, const EventText* text);
   void append_raw(std::string* out, const MergedEvent& event, const EventText* text);
-  void append_hex(std::string* out, const MergedEvent& event);
-  void append_binary(std::string* out, const MergedEvent& event);
+  void append_hex(std::string* out, const MergedEvent& event, const EventText* text);
+  void append_binary(std::string* out, const MergedEvent& event, const EventText* text);
 
   const TraceTextSources& sources_;
   const TraceArray& array_;
@@ -119,6 +130,7 @@ struct TraceText::Impl : PageSource {
   bool comms_asked_ = false;  // in this read
   int32_t last_pid_ = -1;
   const Task* last_task_ = nullptr;
+  GraphText graph_;
 };
 
 TraceText::Impl::Impl(const TraceTextSources& from, const TraceArray& of,
@@ -129,7 +141,10 @@ TraceText::Impl::Impl(const TraceTextSources& from, const TraceArray& of,
       mode_(how),
       cpu_(only),
       latency_(of.options[TraceOption::kLatencyFormat]),
-      addresses_(from.names, false) {
+      addresses_(from.names, false),
+      graph_(
+          of.options, std::max(feed_->nr_rings(), 2u) - 1,
+          [this](int32_t pid) { return std::string_view(task_of(pid)->comm); }, &context_) {
   context_.addresses = &addresses_;
 }
 
@@ -231,7 +246,9 @@ void TraceText::Impl::begin() {
     overrun_ |= counts.overrun > 0;
     // `counter` numbers the events of all rings, whichever are shown.
     if (!shows(i) && array_.clock != TraceClock::kCounter) continue;
-    rings_.push_back({.ring = i, .expected = feed_->position(i)});
+    Ring& ring = rings_.emplace_back();
+    ring.ring = i;
+    ring.expected = feed_->position(i);
     number_ += counts.read + counts.overrun;
   }
   if (!is_pipe()) end_ = feed_->now();
@@ -285,9 +302,9 @@ bool TraceText::Impl::append_special(std::string* out, const MergedEvent& event,
                                      const EventText* text) {
   const TraceOptions& options = array_.options;
   if (options[TraceOption::kBin]) {
-    append_binary(out, event);
+    append_binary(out, event, text);
   } else if (options[TraceOption::kHex]) {
-    append_hex(out, event);
+    append_hex(out, event, text);
   } else if (options[TraceOption::kRaw]) {
     append_raw(out, event, text);
   } else {
@@ -296,19 +313,22 @@ bool TraceText::Impl::append_special(std::string* out, const MergedEvent& event,
   return true;
 }
 
-void TraceText::Impl::append_binary(std::string* out, const MergedEvent& event) {
+void TraceText::Impl::append_binary(std::string* out, const MergedEvent& event,
+                                    const EventText* text) {
   int32_t pid = event.record.size() >= 8 ? load<int32_t>(event.record.data() + 4) : 0;
   if (array_.options[TraceOption::kContextInfo]) {
     out->append(reinterpret_cast<const char*>(&pid), 4);
     out->append(reinterpret_cast<const char*>(&event.cpu), 4);
     out->append(reinterpret_cast<const char*>(&shown_time_), 8);
   }
+  if (text && text->tracer().append_binary(out, event.record)) return;
   *out += "type: ";
   put_number(out, event.record.size() >= 2 ? load<uint16_t>(event.record.data()) : 0);
   *out += '\n';
 }
 
-void TraceText::Impl::append_hex(std::string* out, const MergedEvent& event) {
+void TraceText::Impl::append_hex(std::string* out, const MergedEvent& event,
+                                 const EventText* text) {
   int32_t pid = event.record.size() >= 8 ? load<int32_t>(event.record.data() + 4) : 0;
   if (array_.options[TraceOption::kContextInfo]) {
     put_padded(out, uint32_t(pid), 8, '0', 16);
@@ -317,6 +337,10 @@ void TraceText::Impl::append_hex(std::string* out, const MergedEvent& event) {
     *out += ' ';
     put_padded(out, shown_time_, 16, '0', 16);
     *out += ' ';
+  }
+  if (text && text->tracer().append_hex(out, event.record)) {
+    *out += '\n';
+    return;
   }
   *out += "type: ";
   put_number(out, event.record.size() >= 2 ? load<uint16_t>(event.record.data()) : 0);
@@ -409,11 +433,97 @@ void TraceText::Impl::append_text(std::string* out, const MergedEvent& event,
   *out += '\n';
 }
 
+// print_graph_function(); false: no line of its own kind, as for stacks.
+bool TraceText::Impl::append_graph(std::string* out, MergedEvent* event, const EventText* text) {
+  if (!text) return false;
+  using Kind = TracerText::Kind;
+  const TracerText& tracer = text->tracer();
+  if (tracer.kind() == Kind::kStack || tracer.kind() == Kind::kFunction) return false;
+  abi::RecordHeader header{};
+  std::memcpy(&header, event->record.data(), std::min(sizeof header, event->record.size()));
+  const GraphLine line{.ring = event->index,
+                       .cpu = event->cpu,
+                       .pid = header.common_pid,
+                       .time = shown_time_,
+                       .flags = header.common_flags,
+                       .preempt = header.common_preempt_count};
+  if (tracer.is_graph()) {
+    append_graph_call(out, event, line, tracer);
+    return true;
+  }
+  std::string comment;
+  if (text->is_marker()) {
+    text->append_message(&comment, event->record, &context_);
+  } else {
+    text->append(&comment, event->record, &context_);
+  }
+  graph_.append_comment(out, line, comment);
+  return true;
+}
+
+// An entry whose exit is the next event of its CPU is one line with it: get_return_for_leaf().
+void TraceText::Impl::append_graph_call(std::string* out, MergedEvent* event, const GraphLine& line,
+                                        const TracerText& tracer) {
+  auto duration = [this](const GraphEvent& exit) {
+    const uint64_t start = clock_.to_ns(exit.calltime), end = clock_.to_ns(exit.rettime);
+    return end - std::min(start, end);
+  };
+  const GraphEvent call = tracer.graph_event(event->record);
+  if (tracer.kind() == TracerText::Kind::kGraphExit)
+    return graph_.append_exit(out, line, call, duration(call));
+  MergedEvent behind;
+  const EventText* next = nullptr;
+  if (merger_->peek_behind(&behind) && behind.ns <= end_) next = text_of(behind.record);
+  if (next && next->tracer().kind() == TracerText::Kind::kGraphExit) {
+    const GraphEvent exit = next->tracer().graph_event(behind.record);
+    if (exit.pid == call.pid && exit.func == call.func) {
+      merger_->take_behind();
+      number_++;
+      event->page_used = behind.page_used;
+      event->page_entries = behind.page_entries;
+      event->ns = behind.ns;
+      return graph_.append_entry(out, line, call, &exit, duration(exit));
+    }
+  }
+  graph_.append_entry(out, line, call, nullptr, 0);
+}
+
+// Option func-no-repeats: a call that comes again at once on its CPU is only counted. The kernel
+// does this when it records; here all calls are recorded, and the text leaves them out.
+bool TraceText::Impl::is_repeat(std::string* out, const MergedEvent& event) {
+  Ring& ring = rings_[event.index];
+  const EventText* text = text_of(event.record);
+  if (!text || text->tracer().kind() != TracerText::Kind::kFunction) return false;
+  if (text->tracer().same_call(ring.call, event.record)) {
+    ring.repeats++;
+    ring.last_repeat = shown_time_;
+    return true;
+  }
+  append_repeats(out, &ring, shown_time_);
+  ring.call.assign(event.record.begin(), event.record.end());
+  ring.cpu = event.cpu;
+  return false;
+}
+
+void TraceText::Impl::append_repeats(std::string* out, Ring* ring, uint64_t time) {
+  if (ring->repeats == 0) return;
+  const EventText* text = text_of(ring->call);
+  const uint64_t count = std::exchange(ring->repeats, 0), shown = std::exchange(shown_time_, time);
+  MergedEvent event;
+  event.cpu = ring->cpu;
+  event.record = ring->call;
+  if (array_.options[TraceOption::kContextInfo]) append_context(out, &event);
+  text->tracer().append_repeats(out, ring->call, count, ring->last_repeat, &context_);
+  *out += '\n';
+  shown_time_ = shown;
+}
+
 // print_trace_line()
 void TraceText::Impl::append_line(std::string* out, MergedEvent* event) {
   const TraceOptions& options = array_.options;
   if (event->lost_before) put_lost(out, event->cpu, event->lost_before);
   const EventText* text = text_of(event->record);
+  if (array_.tracer == Tracer::kFunctionGraph && append_graph(out, event, text)) return;
   if (text && text->is_marker() && options[TraceOption::kTracePrintk] &&
       options[TraceOption::kPrintkMsgOnly]) {
     text->append_message(out, event->record, &context_);
@@ -447,7 +557,10 @@ bool TraceText::Impl::append_event(std::string* out, Mark* mark) {
     last_time_ = shown_time_;
     index_++;
   }
-  append_line(out, &event);
+  context_.time = shown_time_;
+  const bool merges =
+      array_.tracer == Tracer::kFunction && array_.options[TraceOption::kFuncNoRepeats];
+  if (!merges || !is_repeat(out, event)) append_line(out, &event);
   if (!is_pipe()) index_++;
   *mark = {event.index, event.page_used, event.ns, event.page_entries};
   return true;
@@ -472,6 +585,7 @@ std::string TraceText::Impl::fill(std::string out, size_t size) {
     size_t start = out.size();
     Mark mark;
     if (!append_event(&out, &mark)) {
+      for (Ring& ring : rings_) append_repeats(&out, &ring, ring.last_repeat);
       ended_ = !is_pipe();
       break;
     }
@@ -501,8 +615,13 @@ std::string TraceText::Impl::next(size_t size) {
   context_.sym_addr = array_.options[TraceOption::kSymAddr];
   context_.hash_ptr = array_.options[TraceOption::kHashPtr];
   context_.verbose = array_.options[TraceOption::kVerbose];
+  context_.print_parent = array_.options[TraceOption::kPrintParent];
+  context_.sym_userobj = array_.options[TraceOption::kSymUserObj];
   bool first = !begun_;
-  if (first && !is_pipe()) put_header(&out, array_.options, latency_, count());
+  if (first && !is_pipe()) {
+    static constexpr std::string_view kNames[] = {"nop", "function", "function_graph"};
+    put_header(&out, array_.options, latency_, count(), kNames[size_t(array_.tracer)]);
+  }
   if (first) begin();
   load_clock();
   if (!first) resume(&out);

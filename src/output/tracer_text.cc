@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+#include "output/tracer_text.h"
+
+#include <algorithm>
+
+#include "event/stack_how_text.h"
+#include "output/event_text.h"
+#include "output/line_columns.h"
+#include "output/text_put.h"
+
+namespace patchbay {
+
+namespace {
+
+constexpr size_t kMaxShownFrames = 1024;
+constexpr uint64_t kTrampolineMarker = 0x7fffffff;  // "[FTRACE TRAMPOLINE]" of a kernel's stacks
+
+TracerText::Kind kind_of(const EventCall& call) {
+  using Kind = TracerText::Kind;
+  if (call.system != "ftrace") return Kind::kNone;
+  if (call.name == "function") return Kind::kFunction;
+  if (call.name == "func_repeats") return Kind::kRepeats;
+  if (call.name == "funcgraph_entry" || call.name == "funcgraph_retaddr_entry" ||
+      call.name == "fgraph_retaddr_entry")
+    return Kind::kGraphEntry;
+  if (call.name == "funcgraph_exit") return Kind::kGraphExit;
+  if (call.name == "kernel_stack") return Kind::kStack;
+  return call.name == "user_stack" ? Kind::kUserStack : Kind::kNone;
+}
+
+}  // namespace
+
+TracerText::TracerText(const EventCall& call) : kind_(kind_of(call)) {
+  struct Row {
+    std::string_view name;
+    Field* field;
+  };
+  const Row rows[] = {{"ip", &ip_},
+                      {"func", &ip_},
+                      {"parent_ip", &parent_},
+                      {"args", &args_},
+                      {"depth", &depth_},
+                      {"retaddr", &retaddr_},
+                      {"retval", &retval_},
+                      {"overrun", &overrun_},
+                      {"calltime", &calltime_},
+                      {"rettime", &rettime_},
+                      {"count", &count_},
+                      {"top_delta_ts", &top_},
+                      {"bottom_delta_ts", &bottom_},
+                      {"caller", &frames_},
+                      {"size", &size_}};
+  for (const EventField& field : call.fields)
+    for (const Row& row : rows)
+      if (kind_ != Kind::kNone && row.name == field.name)
+        *row.field = {field.offset, field.size, true};
+  const bool complete =
+      kind_ == Kind::kStack || kind_ == Kind::kUserStack ? frames_.is_there : ip_.is_there;
+  if (!complete) kind_ = Kind::kNone;
+}
+
+// 0 where the record ends before the field, or the format has no such field.
+uint64_t TracerText::value(const Field& field, std::span<const uint8_t> record) const {
+  uint64_t value = 0;
+  if (field.is_there && field.size <= 8 && field.offset <= record.size() &&
+      field.size <= record.size() - field.offset)
+    std::memcpy(&value, record.data() + field.offset, field.size);
+  return value;
+}
+
+// The words from the field to the end of the record.
+std::span<const uint8_t> TracerText::words(const Field& field,
+                                           std::span<const uint8_t> record) const {
+  if (!field.is_there || field.offset >= record.size()) return {};
+  const size_t bytes = (record.size() - field.offset) / 8 * 8;
+  return record.subspan(field.offset, bytes);
+}
+
+void append_arguments(std::string* out, std::span<const uint8_t> words) {
+  *out += '(';
+  for (size_t i = 0; i < words.size() / 8; i++) {
+    *out += i ? ", arg" : "arg";
+    put_number(out, i + 1);
+    *out += "=0x";
+    put_hex(out, load<uint64_t>(words.data() + 8 * i));
+  }
+  *out += ')';
+}
+
+// print_fn_trace()
+void TracerText::append_function(std::string* out, std::span<const uint8_t> record,
+                                 TextContext* context) const {
+  append_symbol(out, value(ip_, record), context);
+  if (auto args = words(args_, record); !args.empty()) append_arguments(out, args);
+  const uint64_t parent = value(parent_, record);
+  if (!context->print_parent || parent == 0) return;
+  *out += " <-";
+  append_symbol(out, parent, context);
+}
+
+namespace {
+
+void append_repeats_text(std::string* out, uint64_t count, uint64_t last_ns) {
+  *out += " (repeats: ";
+  put_number(out, count);
+  *out += ", last_ts: ";
+  put_seconds(out, last_ns);
+  *out += ')';
+}
+
+}  // namespace
+
+void TracerText::append_repeats(std::string* out, std::span<const uint8_t> record, uint64_t count,
+                                uint64_t ns, TextContext* context) const {
+  append_function(out, record, context);
+  append_repeats_text(out, count, ns);
+}
+
+// seq_print_user_ip()
+void TracerText::append_user_frame(std::string* out, uint64_t address, TextContext* context) const {
+  std::string where = context->sym_userobj ? context->addresses->object_of(address) : "";
+  *out += where;
+  if (!where.empty() && !context->sym_addr) return;
+  *out += " <";
+  put_padded(out, address, 16, '0', 16);
+  *out += '>';
+}
+
+void TracerText::append_stack(std::string* out, std::span<const uint8_t> record,
+                              TextContext* context) const {
+  const bool is_user = kind_ == Kind::kUserStack;
+  *out += is_user ? "<user stack trace>" : "<stack trace>";
+  std::span<const uint8_t> frames = words(frames_, record);
+  size_t count = std::min(frames.size() / 8, kMaxShownFrames);
+  if (!is_user && size_.is_there) count = std::min<size_t>(count, value(size_, record));
+  for (size_t i = 0; i < count; i++) {
+    const uint64_t address = load<uint64_t>(frames.data() + 8 * i);
+    if (address == ~uint64_t{0} || (is_user && address == 0)) break;
+    *out += "\n => ";
+    if (is_user)
+      append_user_frame(out, address, context);
+    else if (address == kTrampolineMarker)
+      *out += "[FTRACE TRAMPOLINE]";
+    else
+      append_symbol(out, address, context);
+  }
+  if (record.size() < kStackFramesOffset || frames_.offset != kStackFramesOffset) return;
+  const std::string how = stack_how_text(load<StackHow>(record.data() + kStackHowOffset));
+  if (!how.empty()) *out += "\n" + how;
+}
+
+void TracerText::append(std::string* out, std::span<const uint8_t> record,
+                        TextContext* context) const {
+  if (kind_ == Kind::kStack || kind_ == Kind::kUserStack) return append_stack(out, record, context);
+  append_function(out, record, context);
+  if (kind_ != Kind::kRepeats) return;
+  const uint64_t delta = value(top_, record) << 32 | value(bottom_, record);
+  append_repeats_text(out, value(count_, record), context->time - std::min(delta, context->time));
+}
+
+bool TracerText::append_raw(std::string* out, std::span<const uint8_t> record) const {
+  if (kind_ != Kind::kFunction && kind_ != Kind::kRepeats) return false;
+  put_hex(out, value(ip_, record));
+  *out += ' ';
+  put_hex(out, value(parent_, record));
+  if (kind_ == Kind::kFunction) return true;
+  *out += ' ';
+  put_number(out, value(count_, record));
+  *out += ' ';
+  put_number(out, value(top_, record) << 32 | value(bottom_, record));
+  return true;
+}
+
+bool TracerText::append_hex(std::string* out, std::span<const uint8_t> record) const {
+  if (kind_ != Kind::kFunction) return false;
+  for (const Field* field : {&ip_, &parent_}) {
+    put_padded(out, value(*field, record), 16, '0', 16);
+    *out += ' ';
+  }
+  return true;
+}
+
+bool TracerText::append_binary(std::string* out, std::span<const uint8_t> record) const {
+  if (kind_ != Kind::kFunction) return false;
+  for (const Field* field : {&ip_, &parent_}) {
+    const uint64_t word = value(*field, record);
+    out->append(reinterpret_cast<const char*>(&word), sizeof word);
+  }
+  return true;
+}
+
+GraphEvent TracerText::graph_event(std::span<const uint8_t> record) const {
+  GraphEvent event;
+  if (record.size() >= 8) event.pid = load<int32_t>(record.data() + 4);
+  event.func = value(ip_, record);
+  event.depth = int32_t(value(depth_, record));
+  event.retaddr = value(retaddr_, record);
+  event.args = words(args_, record);
+  event.retval = value(retval_, record);
+  event.has_retval = retval_.is_there;
+  event.overrun = uint32_t(value(overrun_, record));
+  event.calltime = value(calltime_, record);
+  event.rettime = value(rettime_, record);
+  return event;
+}
+
+bool TracerText::same_call(std::span<const uint8_t> a, std::span<const uint8_t> b) const {
+  return kind_ == Kind::kFunction && a.size() >= 8 && b.size() >= 8 &&
+         std::memcmp(a.data(), b.data(), 2) == 0 &&
+         std::memcmp(a.data() + 4, b.data() + 4, 4) == 0 && value(ip_, a) == value(ip_, b) &&
+         value(parent_, a) == value(parent_, b);
+}
+
+}  // namespace patchbay
