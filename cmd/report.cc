@@ -10,6 +10,7 @@
 #include <map>
 
 #include "commands.h"
+#include "output/graph_times.h"
 #include "output/trace_line.h"
 #include "report_flame.h"
 #include "trace_input.h"
@@ -90,11 +91,12 @@ void count_kind(const MergedEvent& event, Totals* totals) {
   totals->by_cpu[event.cpu]++;
 }
 
-// False when stdout does not take it.
-bool print_buffer(const ReportOptions& options, PageSource* pages, TraceLineWriter* lines,
-                  Totals* totals) {
+// False when stdout does not take it. `of_rings`: pages of a buffer file, with times in ticks.
+bool print_buffer(const ReportOptions& options, PageSource* pages, bool of_rings,
+                  TraceLineWriter* lines, Totals* totals) {
   EventMerger merger(pages);
   MergedEvent event;
+  std::vector<uint8_t> record;
   std::string out;
   out.reserve(kFlushAt + 65536);
   while (merger.next(&event)) {
@@ -102,6 +104,11 @@ bool print_buffer(const ReportOptions& options, PageSource* pages, TraceLineWrit
     if (options.stat) {
       count_kind(event, totals);
       continue;
+    }
+    if (of_rings) {
+      record.assign(event.record.begin(), event.record.end());
+      convert_graph_times(record, [pages](uint64_t ticks) { return pages->to_ns(ticks); });
+      event.record = record;
     }
     if (options.json) {
       lines->append_json(&out, event.cpu, event.ns, event.record);
@@ -233,7 +240,8 @@ int report(const ReportOptions& options) {
       }
       TraceLineWriter::append_header(&head, uint32_t((*pages)->nr_cpus()), events, events + lost);
     }
-    if (!write_out(&head) || !print_buffer(options, pages->get(), (*decoder)->lines.get(), &totals))
+    if (!write_out(&head) || !print_buffer(options, pages->get(), input->buffer != nullptr,
+                                           (*decoder)->lines.get(), &totals))
       return fail("report", sys_error("write to standard output", errno));
   }
   if (options.stat) print_stat((*decoder)->events, *input, totals);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "output/graph_text.h"
+#include "output/line_columns.h"
 #include "output/synthetic_text.h"
 #include "output/text_put.h"
 #include "output/trace_line.h"
@@ -371,6 +373,7 @@ void EventText::append(std::string* out, std::span<const uint8_t> record,
     return append_function(out, record, context);
   if (style_ == Style::kMarker && record.size() >= 16) return append_marker(out, record, context);
   if (style_ == Style::kRawMarker && record.size() >= 12) return append_raw_marker(out, record);
+  if (tracer_.is_graph() && context->trace_cmd) return append_graph(out, record, context);
   if (style_ == Style::kTracer) {
     if (context->trace_cmd) *out += name_ + ": ";
     return tracer_.append(out, record, context);
@@ -388,6 +391,32 @@ void EventText::append(std::string* out, std::span<const uint8_t> record,
     if (format_) return format_->append(out, record, context);
   }
   append_steps(out, probe_head_.nr_fields(), record, context);
+}
+
+// A call in a line of its own, with the columns of function_graph, as trace-cmd's report has it.
+void EventText::append_graph(std::string* out, std::span<const uint8_t> record,
+                             TextContext* context) const {
+  const GraphEvent event = tracer_.graph_event(record);
+  const bool is_exit = tracer_.kind() == TracerText::Kind::kGraphExit;
+  *out += name_ + ": ";
+  if (is_exit) {
+    const uint64_t ns = event.rettime - std::min(event.calltime, event.rettime);
+    *out += duration_mark(ns);
+    *out += ' ';
+    put_graph_duration(out, ns);
+  } else {
+    out->append(14, ' ');
+  }
+  *out += "|  ";
+  out->append(2 * size_t(std::clamp(event.depth, 0, 4096)), ' ');
+  const std::string& name = context->addresses->of(event.func).plain;
+  if (is_exit) {
+    *out += "} /* " + name + " */";
+    return;
+  }
+  *out += name;
+  append_arguments(out, event.args);
+  *out += " {";
 }
 
 void EventText::append_steps(std::string* out, size_t first, std::span<const uint8_t> record,

@@ -54,6 +54,7 @@ class EventText {
                        TextContext* context) const;
   void append_marker(std::string* out, std::span<const uint8_t> record, TextContext* context) const;
   static void append_raw_marker(std::string* out, std::span<const uint8_t> record);
+  void append_graph(std::string* out, std::span<const uint8_t> record, TextContext* context) const;
   void append_steps(std::string* out, size_t first, std::span<const uint8_t> record,
                     TextContext* context) const;
 

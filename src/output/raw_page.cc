@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "abi/buffer_abi.h"
+#include "output/graph_times.h"
 #include "output/text_put.h"
 
 namespace patchbay {
@@ -76,7 +77,9 @@ size_t convert_event(Walk* walk, const TraceClockConvert& clock) {
 }  // namespace
 
 void convert_raw_page(std::span<uint8_t> page, const TraceClockConvert& clock) {
-  if (page.size() < abi::kPageHeaderSize || clock.is_identity()) return;
+  if (page.size() < abi::kPageHeaderSize) return;
+  convert_graph_times_of_page(page, [&](uint64_t ticks) { return clock.to_ns(ticks); });
+  if (clock.is_identity()) return;
   size_t used = load<uint32_t>(page.data() + 8) & kCommitMask;
   Walk walk{page.data() + abi::kPageHeaderSize, std::min(used, page.size() - abi::kPageHeaderSize),
             load<uint64_t>(page.data()), 0};

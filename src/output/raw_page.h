@@ -9,6 +9,7 @@
 
 namespace patchbay {
 
+// calltime and rettime of funcgraph_exit become nanoseconds, with each clock (graph_times.h).
 // Rewrites page time and deltas in place; lengths, records, commit word and the stored count of
 // lost events stay. Readers that follow the kernel's layout (libtraceevent's kbuffer) then find
 // each event at clock.convert(its raw time). Where a delta has no room for that (27 bits; possible

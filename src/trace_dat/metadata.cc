@@ -14,6 +14,12 @@ namespace {
 
 constexpr size_t kMaxAddresses = 1 << 20;  // garbage in `symbol` fields must not eat the machine
 
+constexpr uint32_t kMaxFrames = 1024;  // of one stack
+
+bool is_tracer_address(std::string_view field) {
+  return field == "ip" || field == "parent_ip" || field == "func" || field == "retaddr";
+}
+
 bool split_at_nul(std::string_view* rest, std::string_view* part) {
   size_t end = rest->find('\0');
   if (end == std::string_view::npos) return false;
@@ -113,6 +119,11 @@ void AddressCollector::set_events(const std::vector<EventCall>& events) {
       bool address = field.name == "__ip" || field.name == "__parent_ip" ||
                      field.name.starts_with("__probe_") || field.type == "symbol" ||
                      field.type == "unsigned symbol" || (has_symbols && field.type == "u64");
+      if (event.system == "ftrace" && is_tracer_address(field.name)) address = true;
+      if (event.system == "ftrace" && field.name == "caller") {  // to the end of the record
+        by_id_[event.id].push_back({field.offset, kMaxFrames});
+        continue;
+      }
       if (address && field.size >= 8) by_id_[event.id].push_back({field.offset, field.size / 8});
     }
   }

@@ -27,7 +27,8 @@ struct RecordedMeta {
 };
 Result<RecordedMeta> read_recorded_meta(const BufferFile& file);
 
-// Addresses that occur in events: fields __ip, __parent_ip and all of type `symbol`.
+// Addresses that occur in events: fields __ip, __parent_ip, all of type `symbol`, and those of
+// tracers: functions, callers, stacks.
 class AddressCollector {
  public:
   explicit AddressCollector(const std::vector<EventCall>& events);

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "output/graph_times.h"
 #include "trace_dat/trace_dat_layout.h"
 
 namespace patchbay {
@@ -131,6 +132,14 @@ bool TraceDatWriter::drop_last_pages(TraceDatResult* result, int error) {
   return ::ftruncate(longest->fd.get(), off_t(longest->pages * longest->page_size)) == 0;
 }
 
+// Durations are nanoseconds for every reader; the pages' own times stay ticks.
+void TraceDatWriter::convert_chunk(char* chunk, size_t size, uint32_t page_size) const {
+  if (!tsc_) return;
+  for (size_t at = 0; at + page_size <= size; at += page_size)
+    convert_graph_times_of_page({reinterpret_cast<uint8_t*>(chunk) + at, page_size},
+                                [this](uint64_t ticks) { return clock_line_.to_ns(ticks); });
+}
+
 // Moves a spool to `offset` of the file; returns the pages that arrived. Each chunk's space is
 // given back before it is written again.
 uint64_t TraceDatWriter::copy_spool(Spool* spool, uint64_t offset, TraceDatResult* result) {
@@ -142,6 +151,7 @@ uint64_t TraceDatWriter::copy_spool(Spool* spool, uint64_t offset, TraceDatResul
     size_t written = 0;
     int error = read ? 0 : EIO;
     if (read) {
+      convert_chunk(chunk.data(), size, spool->page_size);
       ::fallocate(spool->fd.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off_t(done),
                   off_t(size));
       Status status = write_fully(fd_.get(), offset + done, chunk.data(), size, path_, &written);
@@ -186,6 +196,8 @@ Status TraceDatWriter::write_parts(const TraceDatMetadata& metadata,
 
 Result<TraceDatResult> TraceDatWriter::finish(const TraceDatMetadata& metadata) {
   TraceDatResult result{0, 0, refused_pages_, refused_events_, refused_error_};
+  tsc_ = metadata.tsc;
+  clock_line_ = metadata.clock_line;
   std::vector<TraceDatArea> areas;
   for (;;) {
     areas = this->areas();

@@ -86,6 +86,7 @@ class TraceDatWriter {
   TraceDatWriter() = default;
   Status make_spool(Spool* spool);
   bool drop_last_pages(TraceDatResult* result, int error);
+  void convert_chunk(char* chunk, size_t size, uint32_t page_size) const;
   uint64_t copy_spool(Spool* spool, uint64_t offset, TraceDatResult* result);
   std::vector<TraceDatArea> areas() const;
   Status write_parts(const TraceDatMetadata& metadata, std::vector<TraceDatArea>* areas);
@@ -98,6 +99,8 @@ class TraceDatWriter {
   uint64_t pages_ = 0, bytes_ = 0;
   uint64_t refused_pages_ = 0, refused_events_ = 0;
   int refused_error_ = 0;
+  bool tsc_ = false;  // of the metadata, as the line
+  ClockLine clock_line_;
 };
 
 // Text of events/header_page and events/header_event for sub-buffers of this size.
