@@ -65,7 +65,7 @@ struct FunctionTable::Impl {
   NameArena names;
   std::vector<Range> ranges;  // in load order
   std::vector<DynFtrace*> functions;
-  std::unordered_map<uint64_t, DynFtrace*> gone;  // by entry
+  std::unordered_map<uint64_t, DynFtrace*> gone;         // by entry
   std::vector<std::unique_ptr<ProbePlace>> old_returns;  // of functions that came back
   Module* main = nullptr;
 
