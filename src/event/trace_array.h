@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "event/live_event.h"
@@ -55,6 +56,7 @@ struct EventFile {
 };
 
 enum class Tracer : uint8_t { kNop, kFunction, kFunctionGraph };
+inline constexpr std::string_view kTracerNames[] = {"nop", "function", "function_graph"};
 
 struct TraceArray {
   std::string name;  // "" for the top one

@@ -618,10 +618,8 @@ std::string TraceText::Impl::next(size_t size) {
   context_.print_parent = array_.options[TraceOption::kPrintParent];
   context_.sym_userobj = array_.options[TraceOption::kSymUserObj];
   bool first = !begun_;
-  if (first && !is_pipe()) {
-    static constexpr std::string_view kNames[] = {"nop", "function", "function_graph"};
-    put_header(&out, array_.options, latency_, count(), kNames[size_t(array_.tracer)]);
-  }
+  if (first && !is_pipe())
+    put_header(&out, array_.options, latency_, count(), kTracerNames[size_t(array_.tracer)]);
   if (first) begin();
   load_clock();
   if (!first) resume(&out);

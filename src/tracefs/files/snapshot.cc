@@ -76,9 +76,9 @@ class SnapshotFile : public ArrayFile {
     return false;
   }
   std::string help(const TraceArray& array) const {
-    return std::string("# tracer: nop\n#\n#\n# * Snapshot is ") +
-           (array.snapshot ? "allocated" : "freed") + " *\n#\n# Snapshot commands:\n" +
-           (place_.cpu < 0 ? kHelp : kCpuHelp) + kHelpEnd;
+    return "# tracer: " + std::string(kTracerNames[size_t(array.tracer)]) +
+           "\n#\n#\n# * Snapshot is " + (array.snapshot ? "allocated" : "freed") +
+           " *\n#\n# Snapshot commands:\n" + (place_.cpu < 0 ? kHelp : kCpuHelp) + kHelpEnd;
   }
 
   LineStream lines_;

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+// What no kernel at hand prints: return values, callers, arguments, repeated calls, and calls whose
+// entry or exit is missing. Forms: spec ftrace.md 7.4 (D9).
+#include "output/tracer_text.h"
+
+#include <gtest/gtest.h>
+
+#include "abi/ftrace_records.h"
+#include "event/ftrace_events.h"
+#include "output/page_feed.h"
+#include "output/trace_text.h"
+
+namespace patchbay {
+namespace {
+
+using test::make_page;
+using test::PageFeed;
+using enum TraceOption;
+using Events = std::vector<std::pair<uint64_t, std::string>>;
+
+constexpr uint64_t kF = 0x1000, kG = 0x2000, kCaller = 0x3010;
+constexpr char kKallsyms[] =
+    "0000000000001000 t f\n0000000000002000 t g\n0000000000003000 t caller\n"
+    "0000000000004000 t 0x4000\n";
+
+std::string bytes_of(const auto& value) {
+  return {reinterpret_cast<const char*>(&value), sizeof value};
+}
+std::string args(const std::vector<uint64_t>& values) {
+  std::string bytes;
+  for (uint64_t value : values) bytes += bytes_of(value);
+  return bytes;
+}
+std::string enter(uint64_t func, uint32_t depth, int32_t pid = 7,
+                  const std::vector<uint64_t>& values = {}) {
+  return bytes_of(abi::GraphEntryRecord{{abi::kGraphEntryId, 0, 0, pid}, func, depth, 0}) +
+         args(values);
+}
+std::string enter_from(uint64_t func, uint32_t depth) {
+  return bytes_of(
+      abi::GraphRetaddrEntryRecord{{abi::kGraphRetaddrEntryId, 0, 0, 7}, func, depth, 0, kCaller});
+}
+std::string leave(uint64_t func, uint32_t depth, uint64_t retval, uint64_t ns, int32_t pid = 7) {
+  return bytes_of(abi::GraphExitRecord{
+      {abi::kGraphExitId, 0, 0, pid}, func, retval, depth, 0, 1000, 1000 + ns});
+}
+std::string function(uint64_t ip, int32_t pid = 7, const std::vector<uint64_t>& values = {}) {
+  return bytes_of(abi::FunctionRecord{{abi::kFunctionId, 0, 0, pid}, ip, kCaller}) + args(values);
+}
+
+std::string print(Tracer tracer, const std::vector<TraceOption>& options, const Events& events,
+                  TraceText::Mode mode = TraceText::Mode::kPipe) {
+  std::vector<EventCall> calls = ftrace_events();
+  AddressNames names = AddressNames::from_kallsyms(kKallsyms);
+  TraceTextSources sources;
+  sources.names = &names;
+  sources.events = [&calls] {
+    std::vector<const EventCall*> all;
+    for (const EventCall& event : calls) all.push_back(&event);
+    return all;
+  };
+  sources.comms = [] { return std::vector<abi::CommEntry>(); };
+  sources.clock_pairs = [] { return std::vector<abi::ClockPair>(); };
+  TraceArray array;
+  array.tracer = tracer;
+  for (TraceOption option : options) array.options.set(option, !array.options[option]);
+  auto feed = std::make_unique<PageFeed>(2);
+  feed->add(0, make_page(events));
+  TraceText text(sources, array, std::move(feed), mode, {});
+  std::string out;
+  for (std::string part; !(part = text.next(65536)).empty();) out += part;
+  return out;
+}
+
+TEST(TracerText, FN21_GraphLines) {
+  const struct {
+    const char* what;
+    std::vector<TraceOption> options;
+    Events events;
+    const char* text;
+  } kCases[] = {
+      {"a leaf's value",
+       {kFuncgraphRetval},
+       {{1, enter(kF, 0)}, {2, leave(kF, 0, 0x1f, 500)}},
+       " 0)   0.500 us    |  f(); /* = 0x1f */\n"},
+      {"an error",
+       {kFuncgraphRetval},
+       {{1, enter(kF, 0)}, {2, leave(kF, 0, uint64_t(-22), 500)}},
+       " 0)   0.500 us    |  f(); /* = -22 */\n"},
+      {"an error as int",
+       {kFuncgraphRetval},
+       {{1, enter(kF, 0)}, {2, leave(kF, 0, 0xffffffea, 500)}},
+       " 0)   0.500 us    |  f(); /* = -22 */\n"},
+      {"hexadecimal on demand",
+       {kFuncgraphRetval, kFuncgraphRetvalHex},
+       {{1, enter(kF, 0)}, {2, leave(kF, 0, 0xffffffea, 500)}},
+       " 0)   0.500 us    |  f(); /* = 0xffffffea */\n"},
+      {"a negative number that is no error",
+       {kFuncgraphRetval},
+       {{1, enter(kF, 0)}, {2, leave(kF, 0, uint64_t(-5000), 500)}},
+       " 0)   0.500 us    |  f(); /* = 0xffffffffffffec78 */\n"},
+      {"a closing brace's value",
+       {kFuncgraphRetval},
+       {{1, enter(kF, 0)}, {2, enter(kG, 1)}, {3, leave(kG, 1, 0, 10)}, {4, leave(kF, 0, 7, 20)}},
+       " 0)               |  f() {\n"
+       " 0)   0.010 us    |    g(); /* = 0x0 */\n"
+       " 0)   0.020 us    |  } /* f = 0x7 */\n"},
+      {"callers",
+       {kFuncgraphRetaddr, kFuncgraphRetval},
+       {{1, enter_from(kF, 0)},
+        {2, enter_from(kG, 1)},
+        {3, leave(kG, 1, 1, 10)},
+        {4, leave(kF, 0, 7, 20)}},
+       " 0)               |  f() { /* <-caller+0x10/0x1000 */\n"
+       " 0)   0.010 us    |    g(); /* <-caller+0x10/0x1000 = 0x1 */\n"
+       " 0)   0.020 us    |  } /* f = 0x7 */\n"},
+      {"arguments",
+       {kFuncgraphArgs},
+       {{1, enter(kF, 0, 7, {1, 0xff})}, {2, enter(kG, 1, 7, {3})}, {3, leave(kG, 1, 0, 10)}},
+       " 0)               |  f(arg1=0x1, arg2=0xff) {\n"
+       " 0)   0.010 us    |    g(arg1=0x3);\n"},
+      {"an exit without its entry",
+       {},
+       {{1, leave(kG, 1, 0, 10)}, {2, leave(kF, 0, 0, 20000)}},
+       " 0)   0.010 us    |    } /* g */\n 0) + 20.000 us   |  } /* f */\n"},
+      {"another thread's exit is no leaf's",
+       {},
+       {{1, enter(kF, 0, 7)}, {2, leave(kF, 0, 0, 10, 8)}},
+       " 0)               |  f() {\n"
+       " ------------------------------------------\n"
+       " 0)    <...>-7     =>    <...>-8    \n"
+       " ------------------------------------------\n\n"
+       " 0)   0.010 us    |  }\n"},
+      {"marks",
+       {},
+       {{1, enter(kF, 0)},
+        {2, leave(kF, 0, 0, 10000)},
+        {3, enter(kF, 0)},
+        {4, leave(kF, 0, 0, 10001)},
+        {5, enter(kF, 0)},
+        {6, leave(kF, 0, 0, 1234567890)}},
+       " 0)   10.000 us   |  f();\n 0) + 10.001 us   |  f();\n"
+       " 0) $ 1234567 us  |  f();\n"},
+  };
+  for (const auto& c : kCases) {
+    EXPECT_EQ(print(Tracer::kFunctionGraph, c.options, c.events), c.text) << c.what;
+  }
+}
+
+std::string without_columns(const std::string& text) {
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = text.find('\n', at), colon = text.find(": ", at);
+    out += text.substr(colon + 2, end - colon - 1);
+    at = end + 1;
+  }
+  return out;
+}
+
+TEST(TracerText, FN21_Arguments) {
+  EXPECT_EQ(without_columns(print(Tracer::kFunction, {}, {{1, function(kF, 7, {1, 2})}})),
+            "f(arg1=0x1, arg2=0x2) <-caller\n");
+}
+
+TEST(TracerText, FN22_RepeatsAreCounted) {
+  const Events events = {{1000, function(kF)}, {2000, function(kF)},    {3000, function(kF)},
+                         {4000, function(kG)}, {5000, function(kG, 8)}, {6000000, function(kG, 8)}};
+  const char* merged =
+      "f <-caller\nf <-caller (repeats: 2, last_ts:     0.000003)\ng <-caller\ng <-caller\n"
+      "g <-caller (repeats: 1, last_ts:     0.006000)\n";
+  EXPECT_EQ(without_columns(print(Tracer::kFunction, {kFuncNoRepeats}, events)), merged);
+  EXPECT_EQ(without_columns(print(Tracer::kFunction, {}, events)),
+            "f <-caller\nf <-caller\nf <-caller\ng <-caller\ng <-caller\ng <-caller\n");
+}
+
+// A kernel's own record of them.
+TEST(TracerText, FN22_RecordsOfRepeats) {
+  const std::string repeats =
+      bytes_of(abi::FuncRepeatsRecord{{abi::kFuncRepeatsId, 0, 0, 7}, kF, kCaller, 5, 0, 1000000});
+  EXPECT_EQ(without_columns(print(Tracer::kFunction, {}, {{3000000, repeats}})),
+            "f <-caller (repeats: 5, last_ts:     0.002000)\n");
+}
+
+}  // namespace
+}  // namespace patchbay
