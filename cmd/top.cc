@@ -239,8 +239,10 @@ struct Top {
   Status start() {
     profile.set_self_time(view.self_time);
     PB_TRY(profile.start());
+    Result<std::vector<std::string>> base = profile.look();
+    if (!base.ok()) return base.error();
     started_ns = looked_ns = now_ns();
-    table.reset(started_ns);
+    table.reset(started_ns, *base);
     return {};
   }
   // False when the process has ended: the counts are those of the look before.

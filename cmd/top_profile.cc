@@ -9,7 +9,7 @@ namespace patchbay::cmd {
 namespace {
 
 constexpr char kSwitch[] = "function_profile_enabled", kTracers[] = "function_tracers";
-constexpr char kProfiler[] = "trace_profile";
+constexpr char kProfiler[] = "trace_profile", kGraphTime[] = "options/graph-time";
 
 }  // namespace
 
@@ -28,10 +28,9 @@ Status TopProfile::remember() {
     return user_error(EBUSY,
                       "The profiler is on already, with functions of its own: without -l and -n "
                       "they are shown.");
-  Result<std::string> options = client_.read_all("trace_options");
-  if (!options.ok()) return options.error();
-  for (const std::string& word : split_lines(*options))
-    if (word == "nograph-time") graph_time_ = false;
+  Result<std::string> graph_time = client_.read_all(kGraphTime);
+  if (!graph_time.ok()) return graph_time.error();
+  graph_time_ = graph_time->starts_with('1');
   Result<std::string> tracers = client_.read_all(kTracers);
   for (const std::string& name : split_lines(tracers.ok() ? *tracers : ""))
     if (name.starts_with('*') && name != std::string("*") + kProfiler)
@@ -53,7 +52,7 @@ Status TopProfile::set_functions(const char* file, const char* option,
 
 Status TopProfile::start() {
   if (!remembered_) PB_TRY(remember());
-  PB_TRY(client_.write_all("trace_options", self_time_ ? "nograph-time\n" : "graph-time\n", false));
+  PB_TRY(client_.write_all(kGraphTime, self_time_ ? "0\n" : "1\n", true));
   if (!was_on_) PB_TRY(client_.write_all(kSwitch, "0\n", true));
   PB_TRY(client_.write_all(kSwitch, "1\n", true));
   PB_TRY(set_functions("set_ftrace_filter", "-l", functions_));
@@ -79,7 +78,7 @@ Result<std::string> TopProfile::function_names() {
 TopProfile::~TopProfile() {
   if (!remembered_ || client_.gone()) return;
   if (!was_on_) (void)client_.write_all(kSwitch, "0\n", true);
-  (void)client_.write_all("trace_options", graph_time_ ? "graph-time\n" : "nograph-time\n", false);
+  (void)client_.write_all(kGraphTime, graph_time_ ? "1\n" : "0\n", true);
 }
 
 }  // namespace patchbay::cmd

@@ -101,6 +101,20 @@ void TopTable::look(uint64_t now_ns, const std::vector<std::string>& trace_stats
   now_.clear();
   now_ns_ = now_ns;
   for (const std::string& text : trace_stats) add(text);
+  subtract_base();
+}
+
+// Functions that were not called since are not shown. Counts below the base were set to 0 by
+// somebody else: they begin there.
+void TopTable::subtract_base() {
+  for (const auto& [name, base] : base_) {
+    auto row = now_.find(name);
+    if (row == now_.end() || row->second.calls < base.calls || row->second.time_ns < base.time_ns)
+      continue;
+    row->second.calls -= base.calls;
+    row->second.time_ns -= base.time_ns;
+    if (row->second.calls == 0) now_.erase(row);
+  }
 }
 
 void TopTable::add(std::string_view text) {
@@ -116,9 +130,12 @@ void TopTable::add(std::string_view text) {
   }
 }
 
-void TopTable::reset(uint64_t now_ns) {
+void TopTable::reset(uint64_t now_ns, const std::vector<std::string>& trace_stats) {
   now_.clear();
   before_.clear();
+  for (const std::string& text : trace_stats) add(text);
+  base_ = std::move(now_);
+  now_.clear();
   now_ns_ = before_ns_ = now_ns;
 }
 

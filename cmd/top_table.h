@@ -41,8 +41,8 @@ class TopTable {
   // available_filter_functions they are found again, where only one begins so.
   void set_names(std::string_view available_filter_functions);
 
-  // The counts are 0, `now_ns` being when.
-  void reset(uint64_t now_ns);
+  // The counts begin at what these are, `now_ns` being when.
+  void reset(uint64_t now_ns, const std::vector<std::string>& untrusted_trace_stats = {});
   // One look at all CPUs. `recent` means: since the last look that was not `again`.
   void look(uint64_t now_ns, const std::vector<std::string>& untrusted_trace_stats, bool again);
 
@@ -54,8 +54,9 @@ class TopTable {
  private:
   std::string full_name(std::string_view cut) const;
   void add(std::string_view trace_stat);
+  void subtract_base();
   std::map<std::string, std::string> names_;  // of 30 bytes: the whole one; "": several
-  std::map<std::string, TopCounts> now_, before_;
+  std::map<std::string, TopCounts> now_, before_, base_;
   uint64_t now_ns_ = 0, before_ns_ = 0;
 };
 

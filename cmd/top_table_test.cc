@@ -81,6 +81,14 @@ TEST(TopTable, AddsCpusAndSorts) {
   EXPECT_EQ(show(table, {}), "b 1/1 ");
 }
 
+TEST(TopTable, BeginsAtWhatWasThere) {
+  TopTable table;
+  table.reset(0, {line("a", 10, 5) + line("quiet", 3, 3), line("b", 9, 9)});
+  table.look(1000000000,
+             {line("a", 12, 6) + line("quiet", 3, 3) + line("new", 1, 1) + line("b", 2, 2)}, false);
+  EXPECT_EQ(show(table, {TopSort::kName}), "a 2/2 b 2/2 new 1/1 ");
+}
+
 TEST(TopTable, FiltersByPartOrGlob) {
   TopTable table;
   table.look(1, {line("db_open", 1, 1) + line("db_close", 1, 1) + line("parse", 1, 1)}, false);

@@ -241,17 +241,27 @@ Error unknown_tracer(serve::Client& client, const std::string& tracer, const Err
                     "-p '" + tracer + "': there is no such tracer; there are " + *available + ".");
 }
 
-// The options of an instance, kept as the words that bring the old state back.
+Error unknown_option(const std::string& option) {
+  std::vector<std::string_view> names;
+  for (const TraceOptionInfo& info : kTraceOptions) names.push_back(info.name);
+  std::string sentence = "-O '" + option + "': there is no such option";
+  std::vector<std::string> near = near_matches(option, names);
+  for (size_t i = 0; i < near.size(); i++)
+    sentence += (i == 0 ? "; did you mean " : ", ") + near[i];
+  return user_error(EINVAL, sentence + (near.empty() ? "." : "?"));
+}
+
+// Through the files of options/: trace_options has those of a tracer while it runs only.
 Status set_options(serve::Client& client, const InstanceRequest& request, AppliedRequest* applied) {
-  std::string path = request.directory() + "trace_options";
-  Result<std::string> before = client.read_all(path);
-  if (!before.ok()) return before.error();
-  std::vector<std::string> words = split_lines(*before);
   for (const std::string& option : request.options) {
-    std::string name = option.starts_with("no") ? option.substr(2) : option;
-    for (const std::string& word : words)
-      if (word == name || word == "no" + name) applied->files.push_back({path, word + "\n"});
-    PB_TRY(set_value(client, path, "-O", option));
+    bool off = option.starts_with("no");
+    std::string path = request.directory() + "options/" + option.substr(off ? 2 : 0);
+    if (option.find('/') != option.npos) return unknown_option(option);
+    Result<std::string> before = client.read_all(path);
+    if (!before.ok())
+      return before.error().errno_value == ENOENT ? unknown_option(option) : before.error();
+    PB_TRY(set_value(client, path, "-O", off ? "0" : "1"));
+    applied->files.push_back({path, *before});
   }
   return {};
 }
@@ -499,7 +509,7 @@ void stop_request(const AppliedRequest& applied, serve::Client& client) {
 void undo_request(const AppliedRequest& applied, serve::Client& client) {
   stop_request(applied, client);
   for (auto file = applied.files.rbegin(); file != applied.files.rend(); ++file)
-    (void)client.write_all(file->path, file->text, !file->path.ends_with("trace_options"));
+    (void)client.write_all(file->path, file->text, true);
   for (const std::string& directory : applied.tracing)
     (void)client.write_all(directory + "tracing_on", "1\n", false);
   for (const AppliedRequest::Event& event : applied.events)
