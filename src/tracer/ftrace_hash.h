@@ -45,11 +45,16 @@ Result<FilterLine> parse_filter_line(std::string_view line);
 // The functions that pattern, index and module mean; in the table's order.
 std::vector<DynFtrace*> matching_functions(const FunctionTable& table, const FilterLine& line);
 
-// The set. Empty means all (filter) or none (notrace).
+// The set. Empty means all (filter) or none (notrace); one whose functions are gone with their
+// objects does not become so.
 struct FtraceHash {
   std::set<DynFtrace*> functions;
   std::vector<std::string> modules;  // `:mod:` lines whose module is not loaded, newest first
-  bool empty() const { return functions.empty() && modules.empty(); }
+  bool lost = false;                 // had functions of objects that are gone: it is not empty
+  bool empty() const { return functions.empty() && modules.empty() && !lost; }
+  void forget(std::span<DynFtrace* const> gone) {
+    for (DynFtrace* function : gone) lost |= functions.erase(function) > 0;
+  }
   bool operator==(const FtraceHash&) const = default;
 };
 

@@ -28,12 +28,6 @@ Functions difference(const Functions& from, const Functions& what) {
   return result;
 }
 
-bool erase_gone(const Functions& went, FtraceHash* hash) {
-  bool any = false;
-  for (DynFtrace* function : went) any |= hash->functions.erase(function) > 0;
-  return any;
-}
-
 FtraceOps* ops_of(const LiveEvent* live) { return static_cast<FtraceOps*>(live->data); }
 
 }  // namespace
@@ -75,7 +69,7 @@ Functions FtraceOpsTable::Impl::wanted_functions(const FtraceOps& ops) const {
     if (ops.on_return && table.plan_return(function).plan.kind == SiteKind::kRefused) return;
     result.push_back(function);
   };
-  if (ops.filter.functions.empty() && !ops.hidden) {
+  if (ops.filter.empty() && !ops.hidden) {
     result.reserve(table.functions().size());
     for (DynFtrace* function : table.functions()) consider(function);
   } else {
@@ -252,8 +246,8 @@ std::vector<const FtraceOps*> FtraceOpsTable::users(const DynFtrace& function) c
 
 // The text of these is gone.
 void FtraceOpsTable::Impl::forget(FtraceOps* ops, const Functions& went) {
-  erase_gone(went, &ops->filter);
-  erase_gone(went, &ops->notrace);
+  ops->filter.forget(went);
+  ops->notrace.forget(went);
   Functions gone;
   std::erase_if(ops->functions, [&](DynFtrace* function) {
     if (!std::binary_search(went.begin(), went.end(), function)) return false;
