@@ -25,22 +25,16 @@ Tracers::Tracers(Registry& registry, Patcher& patcher, ProbeSites& sites)
     : impl_(new Impl(registry, patcher, sites)) {
   Registry::TracerHooks hooks;
   hooks.array_goes = [this](TraceArray& array) { remove_array(array); };
-#if PB_HAS_COMMANDS
   hooks.event_goes = [this](const LiveEvent* event) {
     if (impl_->commands) impl_->commands->event_gone(event);
   };
-#endif
-#if PB_HAS_CURRENT
   hooks.option_set = [this](TraceArray& array, TraceOption option) -> Status {
-#if PB_HAS_GRAPH
     if (option == TraceOption::kSleepTime || option == TraceOption::kGraphTime)
       graph().settings_changed();
-#endif
     const bool is_stack =
         option == TraceOption::kStackTrace || option == TraceOption::kUserStackTrace;
     return is_stack || option >= TraceOption::kFuncStackTrace ? option_changed(array) : Status();
   };
-#endif
   registry.set_tracer_hooks(std::move(hooks));
 }
 
@@ -49,22 +43,14 @@ Tracers::~Tracers() { impl_->registry.set_tracer_hooks({}); }
 FunctionTable& Tracers::table() { return impl_->table; }
 FtraceOpsTable& Tracers::ops() { return impl_->ops; }
 
-#if PB_HAS_COMMANDS
 FunctionCommands& Tracers::commands() { return made(impl_->commands, impl_->registry, impl_->ops); }
-#endif
-#if PB_HAS_GRAPH
 GraphControl& Tracers::graph() {
   return made(impl_->graph, impl_->registry, impl_->ops, impl_->sites);
 }
-#endif
-#if PB_HAS_PROFILER
 Profiler& Tracers::profiler() { return made(impl_->profiler, impl_->registry, impl_->ops); }
-#endif
-#if PB_HAS_STACK
 StackTracer& Tracers::stack_tracer() {
   return made(impl_->stack_tracer, impl_->registry, impl_->ops);
 }
-#endif
 
 ArrayTracer& Tracers::Impl::of(TraceArray& array) {
   std::unique_ptr<ArrayTracer>& tracer = arrays[&array];
@@ -84,15 +70,11 @@ const ArrayTracer* Tracers::Impl::find(const TraceArray& array) const {
 void Tracers::refresh() {
   if (!impl_->table.is_made()) return;  // nobody has asked
   impl_->ops.refresh();
-#if PB_HAS_GRAPH
   if (impl_->graph) impl_->graph->refresh();
-#endif
 }
 
 void Tracers::remove_array(TraceArray& array) {
-#if PB_HAS_COMMANDS
   if (impl_->commands) impl_->commands->clear(array);
-#endif
   auto found = impl_->arrays.find(&array);
   if (found == impl_->arrays.end()) return;
   FtraceOps* ops = &found->second->ops;

@@ -20,10 +20,8 @@ namespace {
 constexpr std::string_view kLocation = "ftrace_filter";
 constexpr std::string_view kAllEnabled = "#### all functions enabled ####";
 constexpr std::string_view kNoneDisabled = "#### no functions disabled ####";
-#if PB_HAS_COMMANDS
 constexpr std::string_view kCommands[] = {"traceon", "traceoff", "snapshot",     "stacktrace",
                                           "dump",    "cpudump",  "enable_event", "disable_event"};
-#endif
 
 FtraceHash& hash_of(FtraceOps* ops, Tracers::Filter which) {
   return which == Tracers::Filter::kFilter ? ops->filter : ops->notrace;
@@ -63,7 +61,6 @@ Error log_error(TraceArray& array, std::string_view line, size_t position, const
   return error;
 }
 
-#if PB_HAS_COMMANDS
 // LIBRARY:NAME, as definitions of function events have it, reads as a command here.
 Error unknown_command(const FilterLine& line) {
   return user_error(EINVAL, "There is no command '" + line.command +
@@ -81,7 +78,6 @@ Status write_command(FunctionCommands& commands, const Tracers::FilterSession& s
   if (!is_known) return unknown_command(line);
   return commands.write(*session.array, line);
 }
-#endif
 
 }  // namespace
 
@@ -109,11 +105,7 @@ Status Tracers::write_filter_line(FilterSession* session, std::string_view text)
     session->changed = true;
     return {};
   }
-#if PB_HAS_COMMANDS
   Status status = write_command(commands(), *session, *line);
-#else
-  Status status = user_error(EINVAL, "There is no command '" + line->command + "'.");
-#endif
   if (status.ok()) return {};
   const size_t command = begin + line->pattern.size() + 1;
   const bool has_functions = !matching_functions(impl_->table, *line).empty();
@@ -148,9 +140,7 @@ std::string Tracers::show_filter(TraceArray& array, Filter which) {
     FtraceOps* ops = all.empty() ? &impl_->of(array).ops : all.front();
     text = hash_text(impl_->table, hash_of(ops, which), which, "");
   }
-#if PB_HAS_COMMANDS
   if (which == Filter::kFilter) text += commands().show(array);
-#endif
   return text;
 }
 

@@ -14,13 +14,6 @@
 #include "tracer/stack_tracer.h"
 #include "tracer/tracers.h"
 
-// Parts that are being put in.
-#define PB_HAS_COMMANDS __has_include("tracer/function_commands.cc")
-#define PB_HAS_GRAPH __has_include("tracer/graph_control.cc")
-#define PB_HAS_PROFILER __has_include("tracer/profiler.cc")
-#define PB_HAS_STACK __has_include("tracer/stack_tracer.cc")
-#define PB_HAS_CURRENT __has_include("tracer/tracers_current.cc")
-
 namespace patchbay {
 
 // The ops "trace" of an instance: there from its first filter or tracer on, until the instance
@@ -40,18 +33,10 @@ struct Tracers::Impl {
   FunctionTable table;
   FtraceOpsTable ops;
   // Made when they are first asked for.
-#if PB_HAS_COMMANDS
   std::unique_ptr<FunctionCommands> commands;
-#endif
-#if PB_HAS_GRAPH
   std::unique_ptr<GraphControl> graph;
-#endif
-#if PB_HAS_PROFILER
   std::unique_ptr<Profiler> profiler;
-#endif
-#if PB_HAS_STACK
   std::unique_ptr<StackTracer> stack_tracer;
-#endif
   std::unordered_map<const TraceArray*, std::unique_ptr<ArrayTracer>> arrays;
   // Of instances that are gone: a thread may still be on its way with what they point to.
   std::vector<std::unique_ptr<ArrayTracer>> gone_arrays;
