@@ -62,7 +62,13 @@ bool is_end(std::string_view pattern, size_t at) {
 
 // --- lines
 
-// Where the command begins: the first `:` that is no part of `::` nor of an ABI tag ([abi:cxx11]).
+// A parameter of a generic lambda: {lambda(auto:1)#1}
+bool is_auto_parameter(std::string_view before, std::string_view rest) {
+  return before.ends_with("auto") && rest.size() > 1 && rest[1] >= '0' && rest[1] <= '9';
+}
+
+// Where the command begins: the first `:` that is no part of `::`, of an ABI tag ([abi:cxx11]) nor
+// of a generic lambda.
 size_t find_command(std::string_view text) {
   constexpr std::string_view kTag = "[abi:";
   for (size_t i = 0; i < text.size();) {
@@ -72,7 +78,7 @@ size_t find_command(std::string_view text) {
       i += 2;
     } else if (tag_end != rest.npos) {
       i += tag_end + 1;
-    } else if (rest.front() == ':') {
+    } else if (rest.front() == ':' && !is_auto_parameter(text.substr(0, i), rest)) {
       return i;
     } else {
       i++;

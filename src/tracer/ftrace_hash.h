@@ -38,8 +38,8 @@ struct FilterLine {
   bool has_parameter = false;
   std::string text;  // as written, without `!`
 };
-// A command begins at a `:` that is no part of a C++ name (`::`, `[abi:cxx11]`). EINVAL: there is
-// none behind it.
+// A command begins at a `:` that is no part of a C++ name (`::`, `[abi:cxx11]`, `auto:1`).
+// EINVAL: there is none behind it.
 Result<FilterLine> parse_filter_line(std::string_view line);
 
 // The functions that pattern, index and module mean; in the table's order.
