@@ -54,7 +54,8 @@ constexpr char kHelp[] =
     "Example: patchbay top --once -d 5 1234\n";
 
 constexpr int kSelf = 1001, kOnce = 1002, kRows = 1003;
-constexpr int kLookMs = 100;        // at a program whose counts end with it
+constexpr uint64_t kLookMs = 100;  // between looks at a program whose counts end with it
+constexpr uint64_t kFirstLookMs = 2;
 constexpr int kEndingMs = 2000;     // that CMD gets to end
 constexpr uint64_t kBufferKb = 64;  // of a program that only counts
 
@@ -276,8 +277,9 @@ void print_table(const Top& top) {
 // Until a time, a signal (false), or the end of the process (false, and *ended). A program that we
 // have started is looked at meanwhile: its counts are gone with it.
 bool wait_until(Top& top, uint64_t end_ns, bool* ended) {
-  while (now_ns() < end_ns) {
-    int ms = int(std::min<uint64_t>((end_ns - now_ns()) / 1000000 + 1, kLookMs));
+  for (uint64_t most_ms = kFirstLookMs; now_ns() < end_ns;
+       most_ms = std::min<uint64_t>(2 * most_ms, kLookMs)) {
+    int ms = int(std::min<uint64_t>((end_ns - now_ns()) / 1000000 + 1, most_ms));
     if (top.target.child) {
       TracedChild::Event event = top.target.child->wait(ms);
       if (event == TracedChild::Event::kStopRequested) return false;
