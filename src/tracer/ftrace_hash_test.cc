@@ -29,7 +29,7 @@ TRACED long hashed_third(long a) BODY(4);
 namespace hashed {
 TRACED long twice(long a) BODY(2);
 TRACED long twice(int a) BODY(3);
-TRACED [[gnu::abi_tag("tagged")]] long marked(long a) BODY(5);
+[[gnu::abi_tag("tagged")]] TRACED long marked(long a) BODY(5);
 TRACED long marked_too(long a) BODY(7);
 template <typename T>
 TRACED long of_type(long a) BODY(long(sizeof(T)) + 1);
