@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "free_running.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <thread>
-#include <vector>
 
 #include "kernel.h"
 #include "kernel_events.h"
@@ -149,6 +147,22 @@ void run_cpu(int number, Pace pace) {
   }
 }
 
+struct Start {
+  int number = 0;
+  Pace pace;
+};
+Start starts[CPU_SETSIZE];
+void* start_routine(void* argument) {
+  auto* start = static_cast<Start*>(argument);
+  run_cpu(start->number, start->pace);
+  return nullptr;
+}
+void start_cpu(int number, const Pace& pace) {
+  starts[number] = {number, pace};
+  pthread_t thread;
+  if (pthread_create(&thread, nullptr, start_routine, &starts[number]) == 0) pthread_detach(thread);
+}
+
 }  // namespace
 
 void run_freely(const Pace& pace) {
@@ -160,7 +174,7 @@ void run_freely(const Pace& pace) {
     if (!CPU_ISSET(unsigned(cpu), &allowed)) continue;
     for_this.forks = forks < pace.rate ? forks : pace.rate;
     forks -= for_this.forks;
-    std::thread(run_cpu, cpu, for_this).detach();
+    start_cpu(cpu, for_this);
   }
 }
 
