@@ -103,8 +103,9 @@ class Registry {
     std::function<Status(TraceArray&, TraceOption)> option_set;
   };
   void set_tracer_hooks(TracerHooks hooks);
-  // Soft mode, of triggers and commands: the event is patched in but stays as it is, on or off, until
-  // an action or a write switches it (EventFile::is_on). The last release leaves it as it is then.
+  // Soft mode, of triggers and commands: the event is patched in but stays as it is, on or off,
+  // until an action or a write switches it (EventFile::is_on). The last release leaves it as it is
+  // then.
   Status hold_soft(TraceArray& array, LiveEvent* event);
   void release_soft(TraceArray& array, LiveEvent* event);
   // One word of set_event, with `!` and `:mod:` (spec 2.2).
