@@ -78,7 +78,7 @@ target_link_libraries(pb_debug_info PUBLIC pb_core PkgConfig::LIBDW elf)
 
 # --- the tool
 file(GLOB tool_sources CONFIGURE_DEPENDS cmd/*.cc)
-list(FILTER tool_sources EXCLUDE REGEX "_test\\.cc$")
+list(FILTER tool_sources EXCLUDE REGEX "_(test|fuzz|bench)\\.cc$")
 add_executable(patchbay ${tool_sources})
 target_link_libraries(patchbay PRIVATE pb_core pb_debug_info PkgConfig::FUSE3)
 

@@ -21,7 +21,7 @@ own=$(sort own)
 same "all calls are in the file" "$own" "$(calls g.dat)"
 "$patchbay" graph -i g.dat >tree 2>notes
 has "what was open at the end is said" "$(cat notes)" '2 calls open at the end'
-has "what was thrown or jumped over is said" "$(cat notes)" '^patchbay graph: (2|10) calls? ended'
+has "what was thrown or jumped over is said" "$(cat notes)" '^patchbay graph: 10 calls ended'
 tree=$(cat tree)
 has "the outermost call" "$tree" '  calls_outer$'
 has "calls below it" "$tree" '  \+- calls_end$'
@@ -33,7 +33,8 @@ has "ways to a function" "$("$patchbay" graph -i g.dat calls_throw 2>/dev/null)"
   '4 calls  calls_catch > calls_pass > calls_throw$'
 same "one tree a thread" 3 \
   "$("$patchbay" graph -i g.dat --per-thread 2>/dev/null | grep -c '^# thread: graph_calls-')"
-same "-D cuts" 1 "$("$patchbay" graph -i g.dat -D 1 calls_catch 2>/dev/null | grep -c '[ -] calls_pass$')"
+passes() { "$patchbay" graph -i g.dat -D "$1" calls_catch 2>/dev/null | grep -c '+- calls_pass$'; }
+same "-D cuts" "0 1" "$(passes 1) $(passes 2)"
 "$patchbay" graph -i g.dat calls_leef 2>near >/dev/null
 same "a function that was not called" 1 $?
 has "is named with near ones" "$(cat near)" 'near: .*calls_leaf'
@@ -70,8 +71,8 @@ outer = sum(int(rect.get("data-w")) for rect in frames["calls_thread"])
 print("nested", 0 < inner and 0 < outer < folded)
 print("script", root.find(ns + "script") is not None and "href" not in open("g.svg").read())
 EOP
-same "the flame graph is whole, and needs nothing else" "$(printf 'total True\nnested True\nscript True')" \
-  "$(python3 svg.py 2>&1)"
+same "the flame graph is whole, and needs nothing else" "total True nested True script True " \
+  "$(python3 svg.py 2>&1 | tr '\n' ' ')"
 
 # --- function, and which functions
 "$patchbay" record -q -o f.dat -p function -l 'calls_*' -n calls_leaf -- "$program" >/dev/null 2>err
@@ -80,8 +81,8 @@ same "function: one record a call, but for -n" \
   "$("$patchbay" report -i f.dat --stat 2>/dev/null | awk '$2 == "ftrace:function" { print $1 }')"
 has "a flame graph of callers" "$("$patchbay" report -i f.dat --folded 2>/dev/null)" \
   '^calls_thread;calls_middle 150$'
-"$patchbay" record -q -o d.dat -p function_graph -l 'calls_*' -g calls_middle --max-graph-depth 1 -- \
-  "$program" >/dev/null 2>err
+"$patchbay" record -q -o d.dat -p function_graph -l 'calls_*' -g calls_middle \
+  --max-graph-depth 1 -- "$program" >/dev/null 2>err
 same "-g and --max-graph-depth" "middle 160" "$(calls d.dat)"
 "$patchbay" record -q -o two.dat -B one -p function_graph -l calls_leaf -B two -p function \
   -l calls_middle -- "$program" >/dev/null 2>err
@@ -91,7 +92,8 @@ same "an instance each: function" 160 \
 "$patchbay" record -q -o c.dat -p function_graph -l 'shapes::area' -l 'shapes::Stack<int>::*' -- \
   "$examples/cpp_shapes" >/dev/null 2>err
 same "C++ names" 0 $?
-has "C++ functions" "$("$patchbay" graph -i c.dat --flat 2>/dev/null)" ' 100 .* shapes::Stack<int>::push$'
+has "C++ functions" "$("$patchbay" graph -i c.dat --flat 2>/dev/null)" \
+  ' 100 .* shapes::Stack<int>::push$'
 
 # --- mistakes: the program must not run
 "$patchbay" record -q -o no.dat -p function -l 'calls_leef' -- "$program" >out 2>err
@@ -118,7 +120,8 @@ wait_for 20 "$patchbay" cat $pid current_tracer || fail "the process has no agen
   >out 2>err &
 recorder=$!
 started $recorder
-check "the tracer runs" wait_for 20 grep -q function_graph <("$patchbay" cat $pid current_tracer)
+traces() { [[ $("$patchbay" cat $pid current_tracer) == function_graph ]]; }
+check "the tracer runs" wait_for 20 traces
 sleep 0.3
 kill -INT $recorder
 wait $recorder

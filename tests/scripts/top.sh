@@ -31,7 +31,8 @@ check "about three leaves a call ($middle, $leaf)" test $((leaf * 10)) -gt $((mi
 same "others were not asked for" "" "$(awk 'NR > 2 && $NF !~ /^calls_/ && $1 > 1' <<<"$table")"
 check "the profiler is off again" off
 same "by name" "calls_leaf calls_middle " \
-  "$("$patchbay" top --once -d 0.2 -s name -l 'calls_*' -F 'calls_[lm]*' $pid | awk 'NR > 2 { printf "%s ", $NF }')"
+  "$("$patchbay" top --once -d 0.2 -s name -l 'calls_*' -F 'calls_[lm]*' $pid |
+    awk 'NR > 2 { printf "%s ", $NF }')"
 same "-N tables" 2 "$("$patchbay" top -N 2 -d 0.2 -l calls_leaf $pid | grep -c '^# patchbay top')"
 self=$("$patchbay" top --once -d 0.2 --self -l 'calls_middle' -l calls_leaf $pid)
 has "self times" "$self" 'SELF'
