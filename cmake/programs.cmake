@@ -81,7 +81,8 @@ elseif(bench_sources AND NOT PATCHBAY_SANITIZE)
     get_filename_component(name ${source} NAME_WE)
     add_executable(bench_${name} ${source})
     target_link_libraries(bench_${name} PRIVATE
-      $<IF:$<IN_LIST:${name},probe;probe_anywhere;enable;multiplex;static_event>,patchbay_agent,pb_core>
+      $<IF:$<IN_LIST:${name},probe;probe_anywhere;enable;multiplex;static_event>,
+        patchbay_agent,pb_core>
       benchmark::benchmark_main benchmark::benchmark ${CMAKE_DL_LIBS})
     # Those of the list trace themselves with the agent as a user's program would; no second copy
     # of our code is in them.

@@ -166,7 +166,7 @@ std::string flame_svg(const FlameStacks& stacks, const FlameOptions& options) {
   svg += "<g id=\"frames\">\n";
   for (const PlacedFrame& frame : placed)
     add_frame(&svg, stacks, frame, pixels_of_one, height - kFoot - kRowHeight);
-  return svg + "</g>\n" + kFlameScript + "</svg>\n";
+  return svg + "</g>\n" + kFlameZoom + kFlameSearch + "</svg>\n";
 }
 
 }  // namespace patchbay::cmd

@@ -23,7 +23,8 @@ text { font-family: Verdana, sans-serif; font-size: 12px; fill: black; }
 </style>
 )";
 
-inline constexpr char kFlameScript[] = R"js(<script><![CDATA[
+// Zooming.
+inline constexpr char kFlameZoom[] = R"js(<script><![CDATA[
 "use strict";
 (function () {
   const svg = document.documentElement;
@@ -71,7 +72,10 @@ inline constexpr char kFlameScript[] = R"js(<script><![CDATA[
     zoomed = frame;
     draw();
   }
-  function clearSearch() {
+)js";
+
+// Searching, and what starts either.
+inline constexpr char kFlameSearch[] = R"js(  function clearSearch() {
     for (const frame of frames) frame.group.classList.remove("match");
     byId("matched").textContent = " ";
     byId("search").textContent = "Search";

@@ -72,13 +72,19 @@ std::string print(Tracer tracer, const std::vector<TraceOption>& options, const 
   return out;
 }
 
-TEST(TracerText, FN21_GraphLines) {
-  const struct {
-    const char* what;
-    std::vector<TraceOption> options;
-    Events events;
-    const char* text;
-  } kCases[] = {
+struct GraphCase {
+  const char* what;
+  std::vector<TraceOption> options;
+  Events events;
+  const char* text;
+};
+void expect_graph(std::initializer_list<GraphCase> cases) {
+  for (const GraphCase& c : cases)
+    EXPECT_EQ(print(Tracer::kFunctionGraph, c.options, c.events), c.text) << c.what;
+}
+
+TEST(TracerText, FN21_GraphValues) {
+  expect_graph({
       {"a leaf's value",
        {kFuncgraphRetval},
        {{1, enter(kF, 0)}, {2, leave(kF, 0, 0x1f, 500)}},
@@ -119,6 +125,11 @@ TEST(TracerText, FN21_GraphLines) {
        {{1, enter(kF, 0, 7, {1, 0xff})}, {2, enter(kG, 1, 7, {3})}, {3, leave(kG, 1, 0, 10)}},
        " 0)               |  f(arg1=0x1, arg2=0xff) {\n"
        " 0)   0.010 us    |    g(arg1=0x3);\n"},
+  });
+}
+
+TEST(TracerText, FN21_GraphLines) {
+  expect_graph({
       {"an exit without its entry",
        {},
        {{1, leave(kG, 1, 0, 10)}, {2, leave(kF, 0, 0, 20000)}},
@@ -141,10 +152,7 @@ TEST(TracerText, FN21_GraphLines) {
         {6, leave(kF, 0, 0, 1234567890)}},
        " 0)   10.000 us   |  f();\n 0) + 10.001 us   |  f();\n"
        " 0) $ 1234567 us  |  f();\n"},
-  };
-  for (const auto& c : kCases) {
-    EXPECT_EQ(print(Tracer::kFunctionGraph, c.options, c.events), c.text) << c.what;
-  }
+  });
 }
 
 std::string without_columns(const std::string& text) {

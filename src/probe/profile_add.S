@@ -3,10 +3,11 @@
  * void profile_add(const ProfileTable* table, uint64_t function, uint64_t ticks)
  *
  * One call more in the profiler's counts of a function on this CPU (probe/graph_hot.h). The sums
- * are written beside the valid ones; the addition to `hits`, the last instruction of the restartable
- * sequence, makes them valid. So all three words belong together, for readers too.
+ * are written beside the valid ones; the addition to `hits`, the last instruction of the
+ * restartable sequence, makes them valid. So all three words belong together, for readers too.
  *
- *   rdi table   rsi function   r9 ticks   r11:r10 its square   rcx ProfileCount   r8 valid   rdx new
+ *   rdi table   rsi function   r9 ticks   r11:r10 its square
+ *   rcx ProfileCount   r8 valid   rdx new
  */
 #define RSEQ_SIG 0x53053053
 #define THREAD_NO_RSEQ 12		/* struct ProbeThread */

@@ -10,7 +10,7 @@
  *     |-- filter             generated code, which keeps rdi and rdx (filter_abi.h)
  *     |-- static_event_publish: ring_publish_rseq, or the locked ring
  *     '-- static_event_offer instead of all this: several instances, event probes, thread lists,
- *                            a filter to be interpreted, stacks, a thread that is new, in agent code
+ *                            a filter to be interpreted, stacks, a new thread, in agent code
  *                            or without rseq
  *
  * Budget (design.md 5): a filter's no 0.5 x floor. Nothing is saved on the way to it but one

@@ -36,8 +36,9 @@ TEST_F(Tree, AnInstanceHasWhatTheRootHasButForTheRootsOwn) {
   ASSERT_EQ(tree.mkdir("instances/a"), 0);
   EXPECT_EQ(list("instances/a"),
             "available_tracers buffer_percent buffer_size_kb buffer_subbuf_size_kb "
-            "buffer_total_size_kb current_tracer error_log events/ free_buffer options/ per_cpu/ "
-            "set_event set_event_notrace_pid set_event_pid show_event_filters snapshot "
+            "buffer_total_size_kb current_tracer error_log events/ free_buffer function_tracers "
+            "options/ per_cpu/ set_event set_event_notrace_pid set_event_pid set_ftrace_filter "
+            "set_ftrace_notrace set_ftrace_notrace_pid set_ftrace_pid show_event_filters snapshot "
             "timestamp_mode trace trace_clock trace_marker trace_marker_raw trace_options "
             "trace_pipe tracing_cpumask tracing_on ");
   EXPECT_EQ(list("instances/a/per_cpu"), "cpu0/ cpu1/ ");
@@ -198,7 +199,7 @@ TEST_F(Tree, ClockOptionsTracer) {
                  {"current_tracer", " nop", 4},
                  {"current_tracer", "nop\n\n", 5},
                  {"current_tracer", "func", -EINVAL},
-                 {"available_tracers", nullptr, 0, "nop\n"},
+                 {"available_tracers", nullptr, 0, "function_graph function nop\n"},
                  {"timestamp_mode", nullptr, 0, "[delta] absolute\n"},
                  {"printk_formats", nullptr, 0, ""},
                  {"saved_tgids", nullptr, 0, ""},

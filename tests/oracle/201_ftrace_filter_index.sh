@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh disable=SC2154
 # Numbers are lines of available_filter_functions; bases as in C.
-nth() { [ "$(sed -n "$1p" available_filter_functions)" = "$(cat set_ftrace_filter)" ] && echo same; }
+nth() {
+  [ "$(sed -n "$1p" available_filter_functions)" = "$(cat set_ftrace_filter)" ] && echo same
+}
 t set_ftrace_filter '1\n'
 nth 1
 t set_ftrace_filter '12\n'

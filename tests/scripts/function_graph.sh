@@ -61,7 +61,8 @@ run_both() {
       same "$name: $function: calls" "$calls" "$(hits "$function")"
     done < <(grep '^calls ' "$work/out")
   fi
-  has "$name: the graph has records" "$(get trace)" "($(functions_of "$name" | tr -s ' \n' '||' | sed 's/|$//'))\(\)"
+  has "$name: the graph has records" "$(get trace)" \
+    "($(functions_of "$name" | tr -s ' \n' '||' | sed 's/|$//'))\(\)"
   finish_program
   same "$name: exit status" "$plain_status" "$status"
   same "$name: output" "$plain" "$(<"$work/out")"

@@ -41,8 +41,9 @@ if ((${#names[@]} == 0)); then
     [[ -f $program && -x $program && $name != *.so ]] || continue
     case $name in
       static_hello | shared_counter | *_generated) continue ;;
-      return_* | source_*) continue ;;                        # have scripts of their own
-      event_app | counted | dlopen_probes | steady | two_calls) continue ;; # have no function `traced`
+      return_* | source_* | graph_calls | stacks) continue ;;  # have scripts of their own
+      # have no function `traced`
+      event_app | counted | dlopen_probes | steady | two_calls) continue ;;
     esac
     names+=("$name")
   done
