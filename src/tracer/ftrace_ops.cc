@@ -42,6 +42,7 @@ struct FtraceOpsTable::Impl {
   std::vector<FtraceOps*> registered;  // in order
   std::vector<FtraceOps*> followed;
   std::unordered_map<const TraceArray*, FtraceOps*> defaults;
+  std::unordered_map<const TraceArray*, FtraceOps*> shared;  // whose filters are everyone's
   std::vector<ProbeSites::Refusal> refused;  // of the last update()
 
   Functions wanted_functions(const FtraceOps& ops) const;
@@ -50,7 +51,10 @@ struct FtraceOpsTable::Impl {
   void leave(FtraceOps* ops, const Functions& functions);
   void count(const Functions& joined, const Functions& left);
   void drop_refused(FtraceOps* ops);
+  FtraceOps* owner_of_filters(const FtraceOps& ops) const;  // null, but where they are shared
   Status follow_hashes(FtraceOps* ops);
+  // Exchanges them; on failure not.
+  Status set_hashes_of_one(FtraceOps* ops, FtraceHash* filter, FtraceHash* notrace);
   void forget(FtraceOps* ops, const Functions& went);
 };
 
@@ -138,6 +142,10 @@ Status FtraceOpsTable::add(FtraceOps* ops) {
   ops->live.is_tracer = true;
   ops->live.order = ops->id;
   ops->live.consumer = ops->array->is_top() ? ops->name : ops->array->name + ":" + ops->name;
+  if (const FtraceOps* owner = impl.owner_of_filters(*ops)) {
+    ops->filter = owner->filter;
+    ops->notrace = owner->notrace;
+  }
   ops->functions = impl.wanted_functions(*ops);
   impl.join(ops, ops->functions);
   Status status = impl.registry.set_tracing(*ops->array, &ops->live, true);
@@ -175,6 +183,11 @@ void FtraceOpsTable::remove(FtraceOps* ops) {
     found->second = rest.front();
 }
 
+FtraceOps* FtraceOpsTable::Impl::owner_of_filters(const FtraceOps& ops) const {
+  auto found = shared.find(ops.array);
+  return found == shared.end() || ops.hidden || ops.own_filter ? nullptr : found->second;
+}
+
 // What it traces becomes what its hashes say.
 Status FtraceOpsTable::Impl::follow_hashes(FtraceOps* ops) {
   Functions wanted = wanted_functions(*ops);
@@ -199,15 +212,38 @@ Status FtraceOpsTable::Impl::follow_hashes(FtraceOps* ops) {
   return {};
 }
 
-Status FtraceOpsTable::set_hashes(FtraceOps* ops, FtraceHash filter, FtraceHash notrace) {
-  std::swap(ops->filter, filter);
-  std::swap(ops->notrace, notrace);
+Status FtraceOpsTable::Impl::set_hashes_of_one(FtraceOps* ops, FtraceHash* filter,
+                                               FtraceHash* notrace) {
+  std::swap(ops->filter, *filter);
+  std::swap(ops->notrace, *notrace);
   if (!ops->registered) return {};
-  Status status = impl_->follow_hashes(ops);
+  Status status = follow_hashes(ops);
   if (status.ok()) return status;
-  std::swap(ops->filter, filter);
-  std::swap(ops->notrace, notrace);
+  std::swap(ops->filter, *filter);
+  std::swap(ops->notrace, *notrace);
   return status;
+}
+
+Status FtraceOpsTable::set_hashes(FtraceOps* ops, FtraceHash filter, FtraceHash notrace) {
+  Impl& impl = *impl_;
+  std::vector<FtraceOps*> all{ops};
+  if (FtraceOps* owner = impl.owner_of_filters(*ops)) {
+    all = of(*ops->array);
+    std::erase_if(all, [](const FtraceOps* one) { return one->own_filter; });
+    if (!owner->registered) all.push_back(owner);
+  }
+  std::vector<std::pair<FtraceHash, FtraceHash>> hashes(all.size(), {filter, notrace});
+  for (size_t i = 0; i < all.size(); i++) {
+    Status status = impl.set_hashes_of_one(all[i], &hashes[i].first, &hashes[i].second);
+    if (status.ok()) continue;
+    // hashes[] of those before hold what they had.
+    while (i--) {
+      [[maybe_unused]] Status ignored =
+          impl.set_hashes_of_one(all[i], &hashes[i].first, &hashes[i].second);
+    }
+    return status;
+  }
+  return {};
 }
 
 void FtraceOpsTable::follow(FtraceOps* ops) { impl_->followed.push_back(ops); }
@@ -221,14 +257,26 @@ std::vector<FtraceOps*> FtraceOpsTable::of(const TraceArray& array) const {
 }
 
 FtraceOps* FtraceOpsTable::default_of(const TraceArray& array) const {
+  auto shared = impl_->shared.find(&array);
+  if (shared != impl_->shared.end()) return shared->second;
   auto found = impl_->defaults.find(&array);
   return found == impl_->defaults.end() ? nullptr : found->second;
+}
+
+void FtraceOpsTable::share_filters(FtraceOps* ops) { impl_->shared[ops->array] = ops; }
+bool FtraceOpsTable::shares_filters(const TraceArray& array) const {
+  return impl_->shared.contains(&array);
+}
+void FtraceOpsTable::forget(const TraceArray& array) {
+  impl_->defaults.erase(&array);
+  impl_->shared.erase(&array);
 }
 
 Status FtraceOpsTable::set_default(TraceArray& array, std::string_view name) {
   for (FtraceOps* ops : of(array)) {
     if (ops->name != name) continue;
     impl_->defaults[&array] = ops;
+    impl_->shared.erase(&array);
     return {};
   }
   return user_error(EINVAL, "No function tracer of the name " + std::string(name) +

@@ -38,6 +38,7 @@ struct FtraceOps {
   // Called before it joins functions; may be empty.
   std::function<void(std::span<DynFtrace* const>)> joining;
   bool hidden = false;  // not in function_tracers: commands, which have filters of their own
+  bool own_filter = false;  // a filter with a file of its own (stack_trace_filter): never shared
   FtraceHash filter, notrace;
   LiveEvent live;                     // live.is_tracer; programs: as for any event
   std::vector<DynFtrace*> functions;  // that it has joined, in the table's order
@@ -58,7 +59,8 @@ class FtraceOpsTable : public EventSource {
   Status add(FtraceOps* ops);
   void remove(FtraceOps* ops);  // its sites are restored, if nobody else wants them
 
-  // New hashes: one transaction for what changes. On failure all is as before.
+  // New hashes: one transaction for what changes. On failure all is as before. Where filters are
+  // shared, of all tracers of the instance, a transaction each.
   Status set_hashes(FtraceOps* ops, FtraceHash filter, FtraceHash notrace);
 
   // The hashes of an ops follow the objects that come and go while it is registered. These two:
@@ -68,8 +70,16 @@ class FtraceOpsTable : public EventSource {
 
   // Registered ops of an instance, in the order of registration, without hidden ones.
   std::vector<FtraceOps*> of(const TraceArray& array) const;
-  FtraceOps* default_of(const TraceArray& array) const;          // null: none is registered
+  // Whose filters set_ftrace_filter is for; null: none is registered.
+  FtraceOps* default_of(const TraceArray& array) const;
   Status set_default(TraceArray& array, std::string_view name);  // EINVAL
+
+  // The filters of `ops`, registered or not, are those of every tracer of the instance, also of
+  // tracers that come later: what is set for one is set for all, as in the kernel. Ends with
+  // set_default() and forget(). Each keeps the filters that it has until they are set.
+  void share_filters(FtraceOps* ops);
+  bool shares_filters(const TraceArray& array) const;
+  void forget(const TraceArray& array);  // the instance goes
 
   // Who traces this function now, for enabled_functions; hidden ones too.
   std::vector<const FtraceOps*> users(const DynFtrace& function) const;

@@ -200,6 +200,32 @@ TEST_F(FtraceOpsTest, TheNewestIsTheDefaultAndTheEarliestFollowsIt) {
   EXPECT_EQ(ops_->default_of(top()), nullptr);
 }
 
+TEST_F(FtraceOpsTest, OneFilterForAllTracers) {
+  auto trace = make("trace", top(), only({ops_one}));
+  auto profile = make("trace_profile", top(), {});
+  auto stack = make("trace_stack", top(), only({ops_three}));
+  stack->own_filter = true;
+  auto elsewhere = make("trace", **registry_->create_array("one"), only({ops_three}));
+  ops_->share_filters(trace.get());
+  for (FtraceOps* one : {trace.get(), profile.get(), stack.get(), elsewhere.get()})
+    ASSERT_TRUE(ops_->add(one).ok());
+  EXPECT_EQ(ops_->default_of(top()), trace.get());
+  EXPECT_EQ(profile->filter, only({ops_one})) << "who comes later takes it over";
+  ASSERT_TRUE(ops_->set_hashes(profile.get(), only({ops_two}), only({ops_three})).ok());
+  EXPECT_EQ(trace->filter, only({ops_two}));
+  EXPECT_EQ(trace->notrace, only({ops_three}));
+  EXPECT_TRUE(serves(ops_two, *trace) && serves(ops_two, *profile));
+  EXPECT_EQ(stack->filter, only({ops_three}));
+  EXPECT_EQ(elsewhere->filter, only({ops_three}));
+  ops_->remove(trace.get());
+  ASSERT_TRUE(ops_->set_hashes(profile.get(), only({ops_one}), {}).ok());
+  EXPECT_EQ(trace->filter, only({ops_one})) << "also while it is not registered";
+  ASSERT_TRUE(ops_->set_default(top(), "trace_profile").ok());
+  ASSERT_TRUE(ops_->set_hashes(profile.get(), only({ops_two}), {}).ok());
+  EXPECT_EQ(trace->filter, only({ops_one})) << "a name ends it";
+  for (FtraceOps* one : {profile.get(), stack.get(), elsewhere.get()}) ops_->remove(one);
+}
+
 TEST_F(FtraceOpsTest, TracersAreNoEvents) {
   auto a = make("trace", top(), only({ops_one}));
   ASSERT_TRUE(ops_->add(a.get()).ok());

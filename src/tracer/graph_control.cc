@@ -54,8 +54,8 @@ void GraphControl::Impl::mark(DynFtrace* function, uint32_t bit, bool on) {
 }
 
 void GraphControl::Impl::say_what_is_set() {
-  store(&pb_graph_settings.has_roots, uint8_t(!sets[0].functions.empty()));
-  store(&pb_graph_settings.has_notrace, uint8_t(!sets[1].functions.empty()));
+  store(&pb_graph_settings.has_roots, uint8_t(!sets[0].empty()));
+  store(&pb_graph_settings.has_notrace, uint8_t(!sets[1].empty()));
 }
 
 void GraphControl::Impl::apply(Set which, FtraceHash hash) {
@@ -101,7 +101,7 @@ void GraphControl::close(Set which, FtraceHash written) {
 
 std::string GraphControl::show(Set which) const {
   const FtraceHash& hash = impl_->of(which);
-  if (hash.functions.empty()) return std::string(kEmpty[size_t(which)]);
+  if (hash.empty()) return std::string(kEmpty[size_t(which)]);
   std::string text;
   for (DynFtrace* function : impl_->ops.table().functions()) {
     if (!hash.functions.contains(function)) continue;

@@ -63,6 +63,7 @@ struct StackTracer::Impl {
 StackTracer::StackTracer(Registry& registry, FtraceOpsTable& ops) : impl_(new Impl(registry, ops)) {
   FtraceOps& own = impl_->ops;
   own.name = "trace_stack";
+  own.own_filter = true;
   own.array = &registry.top();
   own.live.call.system = "ftrace";
   own.live.call.name = "stack";
@@ -137,7 +138,7 @@ Status StackTracer::close_filter(FtraceHash written) {
 
 std::string StackTracer::show_filter() const {
   const FtraceHash& hash = impl_->ops.filter;
-  if (hash.functions.empty()) return "#### all functions enabled ####\n";
+  if (hash.empty()) return "#### all functions enabled ####\n";
   std::string text;
   for (DynFtrace* function : impl_->table.table().functions()) {
     if (!hash.functions.contains(function)) continue;

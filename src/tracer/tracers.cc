@@ -80,6 +80,7 @@ void Tracers::remove_array(TraceArray& array) {
   FtraceOps* ops = &found->second->ops;
   impl_->ops.remove(ops);
   impl_->ops.unfollow(ops);
+  impl_->ops.forget(array);
   array.tracer = Tracer::kNop;
   impl_->gone_arrays.push_back(std::move(found->second));
   impl_->arrays.erase(found);

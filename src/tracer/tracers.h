@@ -71,6 +71,9 @@ class Tracers {
   std::string enabled_functions();
   std::string touched_functions();
   std::string function_tracers(const TraceArray& array) const;
+  // Whose filters set_ftrace_filter and set_ftrace_notrace are for; "*": all tracers have the same,
+  // also those to come, as in the kernel. EINVAL: no such tracer.
+  Status choose_tracer(TraceArray& array, std::string_view name);
   std::string total_info();  // dyn_ftrace_total_info
 
   // Objects came or went.

@@ -130,14 +130,15 @@ Status Tracers::close_filter(FilterSession* session) {
 std::string Tracers::show_filter(TraceArray& array, Filter which) {
   std::string text;
   const std::vector<FtraceOps*> all = impl_->ops.of(array);
-  if (all.size() > 1) {
+  if (all.size() > 1 && !impl_->ops.shares_filters(array)) {
     size_t width = 0;
     for (const FtraceOps* ops : all) width = std::max(width, ops->name.size());
     for (FtraceOps* ops : all) {
       text += hash_text(impl_->table, hash_of(ops, which), which, section_prefix(*ops, width));
     }
   } else {
-    FtraceOps* ops = all.empty() ? &impl_->of(array).ops : all.front();
+    const bool is_own = all.empty() || impl_->ops.shares_filters(array);
+    FtraceOps* ops = is_own ? &impl_->of(array).ops : all.front();
     text = hash_text(impl_->table, hash_of(ops, which), which, "");
   }
   if (which == Filter::kFilter) text += commands().show(array);

@@ -105,10 +105,17 @@ std::string Tracers::touched_functions() {
 std::string Tracers::function_tracers(const TraceArray& array) const {
   std::string text;
   const FtraceOps* chosen = impl_->ops.default_of(array);
+  const bool all = impl_->ops.shares_filters(array);
   for (const FtraceOps* ops : impl_->ops.of(array)) {
-    text += (ops == chosen ? "*" : "") + ops->name + "\n";
+    text += (all || ops == chosen ? "*" : "") + ops->name + "\n";
   }
   return text;
+}
+
+Status Tracers::choose_tracer(TraceArray& array, std::string_view name) {
+  if (name != "*") return impl_->ops.set_default(array, name);
+  impl_->ops.share_filters(&impl_->of(array).ops);
+  return {};
 }
 
 std::string Tracers::total_info() {

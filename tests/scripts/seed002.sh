@@ -93,6 +93,20 @@ same "MX-10 nothing is patched" "" "$(cat enabled_functions)"
 same "the filter of trace stays" "sys_read" "$(cat set_ftrace_filter)"
 has "what was traced is remembered" "$(cat touched_functions)" '^sys_write \(0\)'
 
+# --- one filter for all, as in the kernel
+echo '*' >function_tracers
+echo function >current_tracer
+echo 1 >function_profile_enabled
+same "all are meant" $'*trace\n*trace_profile' "$(cat function_tracers)"
+same "who comes takes the filter over" "sys_read (2)" "$(users)"
+echo sys_write >set_ftrace_filter
+same "one write is for all" "sys_write (2)" "$(users)"
+same "and one answer" sys_write "$(cat set_ftrace_filter)"
+echo 0 >function_profile_enabled
+echo trace >function_tracers
+echo nop >current_tracer
+echo sys_read >set_ftrace_filter
+
 # --- an instance has tracers of its own
 mkdir instances/x
 echo sys_write >instances/x/set_ftrace_filter

@@ -64,7 +64,7 @@ constexpr const char kText[] =
     "  set_ftrace_pid\t- only these threads are traced (function)\n"
     "  set_ftrace_notrace_pid - these threads are not\n"
     "  function_tracers\t- tracers that run; * before the one that set_ftrace_filter is for\n"
-    "\t\t\t  Write a name to choose another\n"
+    "\t\t\t  Write a name to choose another, * for one filter of all\n"
     "  enabled_functions\t- functions that are traced, and by whom\n\n"
     "  dynamic_events\t- Create/append/remove/show events of all the kinds below\n"
     "  kprobe_events\t\t- Create/append/remove/show probes on the program's code (p, r)\n"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // function_tracers: the function tracers of the instance that run, `*` before the one whose filters
 // set_ftrace_filter and set_ftrace_notrace change; writing a name chooses another (spec: ftrace.md
-// 8.1). The one that was started last is chosen.
+// 8.1). The one that was started last is chosen. `*` chooses all, and those to come: one filter for
+// every tracer, as in the kernel.
 #include "tracefs/files/files.h"
 
 namespace patchbay::tracefs {
@@ -12,7 +13,7 @@ constexpr size_t kMaxName = 100;
 Status choose(TraceArray& array, const Place& at, std::string_view bytes) {
   Result<std::string_view> text = take_whole(bytes, kMaxName);
   if (!text.ok()) return text.error();
-  return at.tree->context.tracers.ops().set_default(array, without_blanks_around(*text));
+  return at.tree->context.tracers.choose_tracer(array, without_blanks_around(*text));
 }
 
 }  // namespace
