@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+//
+// From HistData to what a hit runs (hist_program.h).
+#pragma once
+
+#include "base/result.h"
+#include "hist/hist_data.h"
+
+namespace patchbay {
+
+// Makes data->program, and data->table unless it is there already (named histograms; variables of
+// others refer to it). What a synthetic event's `params` go into is found by SyntheticDefinition in
+// its EventCall. ENOMEM; EINVAL: a key that does not fit.
+Status compile_hist(HistData* data);
+
+// The memory of texts in entries, as hist_text.cc reads it: offset of the text or stack of variable
+// `index`; ~0u: it is a number.
+uint32_t hist_variable_text(const HistProgram& program, uint32_t index);
+
+}  // namespace patchbay

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+//
+// The table of a histogram: of fixed size, lock-free, shared with forked children, exact. Writers
+// are traced threads and their signal handlers; nobody waits for anybody.
+//
+//   slots  2 x size   [ hash:32 | 1 + entry:32 ]   0: free. Open addressing, linear
+//   entries   size    [ key ][ variables ][ texts and stacks of variables ]
+//   sums   (nr_cpus + 1) x size x values           a row a CPU, added to in a restartable
+//                                                  sequence; the last row with a lock
+//
+//   insert: an entry is taken and its key written, then one compare-and-swap of the slot publishes
+//   it. Who loses against an equal key gives the entry back. So no reader ever meets half a key,
+//   and a handler that interrupts an insert of the same key does not wait for it.
+//
+// A key that finds no entry left is counted in `dropped`. Hits = the sums of hitcounts: nothing is
+// counted twice, nothing is lost.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+
+namespace patchbay {
+
+struct HistShape {
+  uint32_t bits = 11;      // size = 1 << bits
+  uint32_t key_size = 0;   // bytes; a multiple of 8, what is not used is 0
+  uint32_t nr_values = 1;  // [0] is hitcount
+  uint32_t nr_variables = 0;
+  uint32_t text_bytes = 0;        // of all texts and stacks of variables, per entry
+  uint32_t quantile_buckets = 0;  // counters of .quantiles, per entry; 0: none
+  uint32_t nr_cpus = 1;
+};
+
+struct HistTable;  // hist_table_hot.h: what a traced thread sees of it
+
+// Memory is reserved whole and touched as it is used. ENOMEM.
+Result<HistTable*> make_hist_table(const HistShape& shape);
+// No thread can be in it any more (after quiesce()), or the pages alone are given back
+// (madvise) and the table stays: a thread that is late writes into nothing anybody reads.
+void retire_hist_table(HistTable* table);
+// Everything 0 again. Hits that come meanwhile count either before or after it.
+void clear_hist_table(HistTable* table);
+
+struct HistEntry {
+  const uint8_t* key;
+  uint32_t index;
+  std::vector<uint64_t> values;  // sums over the CPUs
+};
+struct HistTotals {
+  uint64_t hits = 0, entries = 0, dropped = 0;
+};
+// What is there, unsorted, in one pass.
+std::vector<HistEntry> read_hist_table(const HistTable* table, HistTotals* totals);
+// A variable of an entry; false: not set.
+bool read_hist_variable(const HistTable* table, uint32_t entry, uint32_t variable, uint64_t* value);
+// Text or stack at an offset in the entry's texts.
+const uint8_t* hist_text_at(const HistTable* table, uint32_t entry, uint32_t offset);
+
+}  // namespace patchbay

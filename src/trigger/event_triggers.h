@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+//
+// The triggers of events: events/SYS/EVENT/trigger (spec: ftrace.md section 3).
+//
+//   write ── parse_trigger ─┬─ traceon, stacktrace, enable_event …   EventTriggers
+//                           └─ hist:…                                HistTriggers
+//     ── a new TriggerProgram for (instance, event) ── Registry::set_triggers
+//
+// An event with a trigger is held in soft mode (Registry::hold_soft), its target of enable_event
+// and disable_event as well.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "probe/trigger_hot.h"
+#include "registry/registry.h"
+
+namespace patchbay {
+
+class HistTriggers;
+class SyntheticEvents;
+
+class EventTriggers {
+ public:
+  EventTriggers(Registry& registry, SyntheticEvents& synthetic);
+  ~EventTriggers();
+
+  HistTriggers& hists();
+
+  // One command: `traceoff:3 if pid > 1`, `!hist:keys=…`. The kernel's errno; what has a caret is
+  // in the instance's error_log.
+  Status write(TraceArray& array, LiveEvent* event, std::string_view command);
+  // The file was opened with O_TRUNC: hist triggers go, others stay.
+  Status truncate(TraceArray& array, LiveEvent* event);
+  // What the file shows: the plain ones, newest first, then the hists; or the available ones.
+  std::string show(const TraceArray& array, const LiveEvent* event) const;
+
+  // The instance goes, or the event (by force).
+  void array_goes(TraceArray& array);
+  void event_goes(LiveEvent* event);
+
+  // The list of the event in the instance has changed: made anew from the plain triggers and the
+  // hists, and published. For HistTriggers.
+  Status publish(TraceArray& array, LiveEvent* event);
+  // Pauses or continues all hists of the event: enable_hist, disable_hist (a hit stores one word).
+  uint32_t* hist_switch(TraceArray& array, LiveEvent* event);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace patchbay
