@@ -54,7 +54,8 @@ enum class ConsumerKind : uint8_t {
   kStackDepth,  // the stack tracer (probe/stack_hot.h)
   kAction,      // a command of set_ftrace_filter: `action` says what (probe/action_hot.h)
 };
-struct HitAction;  // probe/action_hot.h
+struct HitAction;       // probe/action_hot.h
+struct TriggerProgram;  // probe/trigger_hot.h
 
 // EventProgram.stack: what follows each record that was published (probe/stack_hot.h).
 enum : uint8_t { kKernelStack = 1, kUserStack = 2, kFunctionStack = 4 };
@@ -88,6 +89,8 @@ struct EventProgram {
   uint8_t stack;           // kKernelStack | kUserStack | kFunctionStack; 0: none
   uint8_t merges_repeats;  // of the function tracer: option func-no-repeats
   uint8_t graph_flags;     // of kGraph: kGraphRetval … (probe/graph_hot.h)
+  // What a hit does beside recording; null: nothing. An event with triggers has no fast path.
+  const TriggerProgram* triggers;
 };
 
 // What one probe (one place of one definition) has counted. Hits are exact without a locked
@@ -115,8 +118,8 @@ struct SiteEvent {
 // only). Never freed, a thread may be on its way with it; but taken again when its set comes again.
 struct SiteProgram {
   uint32_t nr_events;
-  uint16_t plain;        // one event of all threads, neither counted nor from_record, no stack:
-                         // static_event_entry.S goes straight on
+  uint16_t plain;        // one event of all threads, neither counted nor from_record, no stack,
+                         // no triggers: static_event_entry.S goes straight on
   uint16_t has_graph;    // of a return program: some event is kGraph or kProfile
   uint32_t max_record;   // bytes: upper bound of every record that is built for these
   uint32_t return_code;  // atomic; of a return program: its code in pb_return_code

@@ -649,8 +649,8 @@ bool can_be_tested(const SiteEvent& event) {
 bool is_simple(const SiteEvent& event) {
   const EventProgram& program = *event.event;
   return pb_rseq_offset && event.fetch && program.kind == ConsumerKind::kRecord && !program.stack &&
-         !program.has_soft && !program.from_record && !program.pids && !program.notrace_pids &&
-         program.rings->clock == abi::kClockTsc;
+         !program.has_soft && !program.triggers && !program.from_record && !program.pids &&
+         !program.notrace_pids && program.rings->clock == abi::kClockTsc;
 }
 
 bool is_scalar(const FetchProgram& fetch) {
@@ -690,8 +690,8 @@ bool has_fast_path(const SiteEvent& event) {
 }
 
 bool has_register_filter(const SiteEvent& event) {
-  return event.fetch && !event.event->from_record && can_be_tested(event) &&
-         (!event.counts || pb_rseq_offset);
+  return event.fetch && !event.event->from_record && !event.event->triggers &&
+         can_be_tested(event) && (!event.counts || pb_rseq_offset);
 }
 
 bool has_fast_return(const SiteEvent& event) {

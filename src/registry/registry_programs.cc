@@ -32,7 +32,7 @@ bool same_but_rings(const EventProgram& a, const EventProgram& b) {
          a.pid_field[1] == b.pid_field[1] && a.max_size == b.max_size &&
          a.from_record == b.from_record && a.source_filter == b.source_filter && a.kind == b.kind &&
          a.action == b.action && a.stack == b.stack && a.merges_repeats == b.merges_repeats &&
-         a.graph_flags == b.graph_flags && a.soft == b.soft;
+         a.graph_flags == b.graph_flags && a.soft == b.soft && a.triggers == b.triggers;
 }
 
 // Options stacktrace and userstacktrace.

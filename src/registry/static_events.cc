@@ -237,7 +237,8 @@ const SiteProgram* StaticEvents::program_for(Definition* definition) {
   const EventProgram& first = *list[0].event;
   program->nr_events = static_cast<uint32_t>(list.size());
   program->plain = list.size() == 1 && !first.from_record && !first.pids && !first.notrace_pids &&
-                   !first.stack && !first.has_soft && first.kind == ConsumerKind::kRecord;
+                   !first.stack && !first.has_soft && !first.triggers &&
+                   first.kind == ConsumerKind::kRecord;
   program->max_record = live.max_size;
   for (const SiteEvent& one : list)
     program->max_record = std::max(program->max_record, one.event->max_size);
