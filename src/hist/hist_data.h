@@ -6,7 +6,7 @@
 // it. What a hit runs is compiled from it: hist/hist_program.h.
 //
 //   text of a trigger ── trigger/hist_parse, hist_build ──> HistData ── hist/hist_compile ──>
-//   HistProgram + HistTable        a hit: probe/hist_hot.cc        a read: trigger/hist_text.cc
+//   HistProgram + HistTable        a hit: probe/hist_hot.cc        a read: output/hist_text.cc
 #pragma once
 
 #include <cstdint>

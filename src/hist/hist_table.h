@@ -30,7 +30,8 @@ struct HistShape {
   uint32_t nr_values = 1;  // [0] is hitcount
   uint32_t nr_variables = 0;
   uint32_t text_bytes = 0;        // of all texts and stacks of variables, per entry
-  uint32_t quantile_buckets = 0;  // counters of .quantiles, per entry; 0: none
+  uint32_t quantile_buckets = 0;  // counters of .quantiles, per entry: kQuantileBuckets for each
+                                  // value that has it (quantile_buckets.h); 0: none
   uint32_t nr_cpus = 1;
 };
 
@@ -56,6 +57,8 @@ struct HistTotals {
 std::vector<HistEntry> read_hist_table(const HistTable* table, HistTotals* totals);
 // A variable of an entry; false: not set.
 bool read_hist_variable(const HistTable* table, uint32_t entry, uint32_t variable, uint64_t* value);
+// The counters of .quantiles of an entry, HistShape.quantile_buckets of them, summed over the CPUs.
+std::vector<uint64_t> read_hist_quantiles(const HistTable* table, uint32_t entry);
 // Text or stack at an offset in the entry's texts.
 const uint8_t* hist_text_at(const HistTable* table, uint32_t entry, uint32_t offset);
 
