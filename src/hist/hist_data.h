@@ -62,7 +62,7 @@ struct HistField {
   uint32_t flags = 0;
   const EventField* field = nullptr;  // of the event's record; null: generic, constant, expression
   std::string type;   // "u64", "char[16]", "pid_t": what a synthetic field is compared with
-  uint32_t size = 0;  // bytes of the value; of texts at most kMaxHistText
+  uint32_t size = 0;  // bytes of the value, not rounded up in keys; of texts at most kMaxHistText
   bool is_signed = false;
   uint64_t constant = 0;  // of kHistConst
   uint64_t buckets = 0;   // of kHistBucket
@@ -91,6 +91,9 @@ struct HistActionData {
   HistHandler handler = HistHandler::kMatch;
   HistActionKind kind = HistActionKind::kTrace;
   std::string text;                       // as listed: "onmax($wakeup_lat).save(next_comm)"
+  std::string action_name;                // "save", "trace", "wakeup_latency"
+  std::string synthetic_name;             // of kTrace: of the event
+  std::vector<std::string> param_texts;   // as written
   std::string match_system, match_event;  // of onmatch(system.event)
   std::string track_text;                 // of onmax($x): "$x"
   HistField* track_ref = nullptr;         // the reference to the variable that is tracked
@@ -124,10 +127,12 @@ struct HistData {
   std::string sort_text;  // as listed; empty: hitcount
   bool no_hitcount = false;
   bool uses_timestamps = false;
-  std::string clock;  // that the instance is set to, with timestamps
+  bool timestamps_in_usecs = false;  // all of them, if one is
+  std::string clock;                 // that the instance is set to, with timestamps
   std::string filter_text;
   FilterProgramPtr filter;
   bool paused = false;
+  bool is_auxiliary = false;  // made for an action of another, goes with it
 
   // Compiled; never freed once published. Named histograms share one table.
   HistProgram* program = nullptr;
