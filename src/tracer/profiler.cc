@@ -83,6 +83,7 @@ struct Profiler::Impl {
   FtraceOpsTable& table;
   FtraceOps ops;
   bool enabled = false;
+  TickRate last_rate;  // while it is off: what is read then does not change any more
   std::vector<std::unique_ptr<ProfileTable>> tables;  // the last one is current
   std::vector<DynFtrace*> functions;                  // by index
   uint32_t sessions = 0;
@@ -147,6 +148,7 @@ Status Profiler::set_enabled(bool on, FtraceHash filter) {
   if (!on) {
     impl.table.remove(&impl.ops);
     impl.enabled = false;
+    impl.last_rate = tick_rate(*impl.registry.top().buffer);
     __atomic_store_n(&pb_profile_table, nullptr, __ATOMIC_RELEASE);
     return {};
   }
@@ -168,7 +170,8 @@ std::vector<Profiler::Row> Profiler::rows(uint32_t cpu) const {
   if (impl_->tables.empty()) return rows;
   const ProfileTable& table = *impl_->tables.back();
   if (cpu > table.nr_cpus) return rows;
-  const TickRate rate = tick_rate(*impl_->registry.top().buffer);
+  const TickRate rate =
+      impl_->enabled ? tick_rate(*impl_->registry.top().buffer) : impl_->last_rate;
   const uint64_t thresh_ns = impl_->registry.tracing_thresh() * 1000;
   for (size_t i = 0; i < impl_->functions.size(); i++) {
     const DynFtrace* function = impl_->functions[i];
