@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <sys/time.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -23,6 +24,7 @@
 #include <vector>
 
 #include "abi/ftrace_records.h"
+#include "probe/probe_compile.h"
 #include "ring_buffer/ring_buffer.h"
 #include "ring_buffer/ring_reader.h"
 #include "ring_buffer/ring_write_hot.h"
@@ -45,6 +47,10 @@ extern "C" __attribute__((used)) void graph_hot_test_entry(uint64_t* word, const
   if (site->return_program) return_hook(site, site->return_program, word, &registers);
 }
 
+extern "C" {
+uint8_t graph_hot_test_quick;
+}
+
 // name: hooks its return, then is graph_real_name.
 #define GRAPHED(name)                                                                     \
   extern "C" {                                                                            \
@@ -53,6 +59,7 @@ extern "C" __attribute__((used)) void graph_hot_test_entry(uint64_t* word, const
   __asm__(".text\n.globl graph_" #name "\n.type graph_" #name ", @function\ngraph_" #name \
           ":\n"                                                                           \
           ".cfi_startproc\n"                                                              \
+          "cmpb $0, graph_hot_test_quick(%rip)\njne 1f\n"                                 \
           "push %r9\npush %r8\npush %rcx\npush %rdx\npush %rsi\npush %rdi\npush %rax\n"   \
           ".cfi_adjust_cfa_offset 56\n"                                                   \
           "lea 56(%rsp), %rdi\nlea 8(%rsp), %rsi\nlea graph_site_" #name                  \
@@ -60,6 +67,11 @@ extern "C" __attribute__((used)) void graph_hot_test_entry(uint64_t* word, const
           "call graph_hot_test_entry\n"                                                   \
           "pop %rax\npop %rdi\npop %rsi\npop %rdx\npop %rcx\npop %r8\npop %r9\n"          \
           ".cfi_adjust_cfa_offset -56\n"                                                  \
+          "jmp graph_real_" #name                                                         \
+          "\n1: mov %rax, -16(%rsp)\nlea 2f(%rip), %rax\npush %rax\n"                     \
+          ".cfi_adjust_cfa_offset 8\nlea graph_site_" #name                               \
+          "(%rip), %rax\njmp probe_entry_shared\n"                                        \
+          ".cfi_adjust_cfa_offset -8\n2: mov -16(%rsp), %rax\n"                           \
           "jmp graph_real_" #name "\n.cfi_endproc\n.size graph_" #name ", . - graph_" #name "\n");
 
 GRAPHED(outer)
@@ -221,7 +233,8 @@ struct Instance {
   EventProgram* event;
 };
 
-class GraphHot : public ::testing::Test {
+// false: by return_hook() and return_hit(); true: as stubs do, by function_entry.S.
+class GraphHot : public ::testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
     struct sigaction fault = {};
@@ -240,8 +253,10 @@ class GraphHot : public ::testing::Test {
       kSites[i]->profile = uint32_t(i + 1);
     }
     trace_all({top_.event});
+    graph_hot_test_quick = GetParam();
   }
   void TearDown() override {
+    graph_hot_test_quick = 0;
     for (CallSite* site : kSites) site->return_program = nullptr;
     pb_profile_table = nullptr;
     pb_graph_settings = {};
@@ -254,6 +269,7 @@ class GraphHot : public ::testing::Test {
     made->has_graph = 1;
     made->max_record = 64;
     for (size_t i = 0; i < events.size(); i++) made->event[i].event = events[i];
+    if (GetParam()) choose_code(made, true);
     return keep(made);
   }
   void trace_all(const std::vector<EventProgram*>& events) {
@@ -288,7 +304,9 @@ class GraphHot : public ::testing::Test {
   ProfileTable table_{};
 };
 
-TEST_F(GraphHot, CallsAreBalancedAndNested) {
+INSTANTIATE_TEST_SUITE_P(Ways, GraphHot, ::testing::Bool());
+
+TEST_P(GraphHot, CallsAreBalancedAndNested) {
   EXPECT_EQ(graph_outer(3), 15u);
   EXPECT_EQ(top_.graph(), "0outer{ 1middle{ 2inner{ 2inner} 2inner{ 2inner} 1middle} 0outer}");
   const std::vector<Record> records = top_.records();
@@ -300,7 +318,7 @@ TEST_F(GraphHot, CallsAreBalancedAndNested) {
   EXPECT_EQ(pb_graph_thread.current, 0u);
 }
 
-TEST_F(GraphHot, DeepRecursionHasItsDepth) {
+TEST_P(GraphHot, DeepRecursionHasItsDepth) {
   EXPECT_EQ(graph_recurse(3000), 3000);
   const std::vector<Record> records = top_.records();
   ASSERT_EQ(records.size(), 6002u);
@@ -310,7 +328,7 @@ TEST_F(GraphHot, DeepRecursionHasItsDepth) {
   }
 }
 
-TEST_F(GraphHot, MoreThanThereAreSlotsIsCounted) {
+TEST_P(GraphHot, MoreThanThereAreSlotsIsCounted) {
   graph_recurse(40000);
   const uint32_t lost = pb_graph_thread.lost;
   EXPECT_GT(lost, 7000u);
@@ -324,7 +342,7 @@ TEST_F(GraphHot, MoreThanThereAreSlotsIsCounted) {
   EXPECT_EQ(overrun, lost);
 }
 
-TEST_F(GraphHot, ExceptionsLeaveLevels) {
+TEST_P(GraphHot, ExceptionsLeaveLevels) {
   graph_catches(3);
   EXPECT_EQ(top_.graph(),
             "0catches{ 1throws{ 2throws{ 3throws{ 4throws{ 1inner{ 1inner} 0catches}");
@@ -351,7 +369,7 @@ __attribute__((noinline)) void clear_stack_below() {
   __asm__ volatile("" ::"r"(room) : "memory");
 }
 
-TEST_F(GraphHot, LongjmpLeavesLevelsWhereverTheNextCallIs) {
+TEST_P(GraphHot, LongjmpLeavesLevelsWhereverTheNextCallIs) {
   for (const uint64_t bytes : {uint64_t{8}, uint64_t{500}, uint64_t{5000}, uint64_t{100000}}) {
     top_.buffer->clear();
     jump_over(20);
@@ -364,7 +382,7 @@ TEST_F(GraphHot, LongjmpLeavesLevelsWhereverTheNextCallIs) {
   }
 }
 
-TEST_F(GraphHot, ATailCallIsInTheCallThatItEnds) {
+TEST_P(GraphHot, ATailCallIsInTheCallThatItEnds) {
   graph_tail(4);
   EXPECT_EQ(top_.graph(), "0tail{ 1inner{ 1inner} 0tail}");
   EXPECT_EQ(pb_graph_thread.current, 0u);
@@ -383,7 +401,7 @@ void resume(int number) {
   ::swapcontext(&g_back, &g_fiber[number]);
 }
 
-TEST_F(GraphHot, AFiberGoesOnAtItsOwnDepth) {
+TEST_P(GraphHot, AFiberGoesOnAtItsOwnDepth) {
   start_fiber(0, g_stacks[0], sizeof g_stacks[0]);
   start_fiber(1, g_stacks[1], sizeof g_stacks[1]);
   resume(0);
@@ -401,7 +419,7 @@ TEST_F(GraphHot, AFiberGoesOnAtItsOwnDepth) {
   EXPECT_EQ(bodies, 4u);
 }
 
-TEST_F(GraphHot, OnlyBelowTheRoots) {
+TEST_P(GraphHot, OnlyBelowTheRoots) {
   pb_graph_settings.has_roots = 1;
   graph_site_middle.graph = kGraphRoot;
   graph_outer(1);
@@ -409,7 +427,7 @@ TEST_F(GraphHot, OnlyBelowTheRoots) {
   EXPECT_EQ(top_.graph(), "0middle{ 1inner{ 1inner} 1inner{ 1inner} 0middle}");
 }
 
-TEST_F(GraphHot, NothingOfNotraceAndBelow) {
+TEST_P(GraphHot, NothingOfNotraceAndBelow) {
   pb_graph_settings.has_notrace = 1;
   graph_site_middle.graph = kGraphNotrace;
   graph_outer(1);
@@ -417,13 +435,13 @@ TEST_F(GraphHot, NothingOfNotraceAndBelow) {
   EXPECT_EQ(top_.graph(), "0outer{ 0outer} 0inner{ 0inner}");
 }
 
-TEST_F(GraphHot, DepthIsLimited) {
+TEST_P(GraphHot, DepthIsLimited) {
   pb_graph_settings.max_depth = 2;
   graph_outer(1);
   EXPECT_EQ(top_.graph(), "0outer{ 1middle{ 1middle} 0outer}");
 }
 
-TEST_F(GraphHot, OnlyExitsOfLongCalls) {
+TEST_P(GraphHot, OnlyExitsOfLongCalls) {
   pb_graph_settings.thresh_ticks = 1'000'000;
   graph_outer(1);
   EXPECT_EQ(top_.graph(), "");
@@ -431,7 +449,7 @@ TEST_F(GraphHot, OnlyExitsOfLongCalls) {
   EXPECT_EQ(top_.graph(), "0sleeps}");
 }
 
-TEST_F(GraphHot, SleepIsNotCountedWhereItIsNotWanted) {
+TEST_P(GraphHot, SleepIsNotCountedWhereItIsNotWanted) {
   graph_sleeps(50);
   pb_graph_settings.without_sleep = 1;
   timespec before{}, after{};
@@ -452,12 +470,15 @@ TEST_F(GraphHot, SleepIsNotCountedWhereItIsNotWanted) {
   EXPECT_LT(records[3].words[4], records[3].words[5]);
 }
 
-TEST_F(GraphHot, EntriesCarryArgumentsAndTheCaller) {
+TEST_P(GraphHot, EntriesCarryArgumentsAndTheCaller) {
   top_.event->graph_flags = kGraphArgs;
+  trace_all({top_.event});
   graph_inner(0x1234);
   top_.event->graph_flags = kGraphArgs | kGraphRetaddr;
+  trace_all({top_.event});
   graph_inner(0x4321);
   top_.event->graph_flags = kGraphRetaddr;
+  trace_all({top_.event});
   graph_middle(5);
   const std::vector<Record> records = top_.records();
   ASSERT_EQ(records.size(), 10u);
@@ -473,7 +494,7 @@ TEST_F(GraphHot, EntriesCarryArgumentsAndTheCaller) {
   EXPECT_LT(records[5].words[3], middle + 200);
 }
 
-TEST_F(GraphHot, InstancesHaveTheirOwnFunctionsAndThreads) {
+TEST_P(GraphHot, InstancesHaveTheirOwnFunctionsAndThreads) {
   Instance other;
   PidSet* nobody = static_cast<PidSet*>(std::calloc(1, sizeof(PidSet) + 2 * sizeof(uint32_t)));
   nobody->mask = 1;
@@ -492,7 +513,7 @@ TEST_F(GraphHot, InstancesHaveTheirOwnFunctionsAndThreads) {
   std::free(nobody);
 }
 
-TEST_F(GraphHot, AnEntryThatIsNotRecordedHasNoExit) {
+TEST_P(GraphHot, AnEntryThatIsNotRecordedHasNoExit) {
   top_.buffer->disable();
   const int depth = graph_recurse(1);
   EXPECT_EQ(depth, 1);
@@ -501,7 +522,7 @@ TEST_F(GraphHot, AnEntryThatIsNotRecordedHasNoExit) {
   EXPECT_EQ(pb_graph_thread.current, 0u);
 }
 
-TEST_F(GraphHot, ThreadsEndInsideOfCalls) {
+TEST_P(GraphHot, ThreadsEndInsideOfCalls) {
   for (int i = 0; i < 50; i++) {
     pthread_t thread;
     auto run = +[](void*) -> void* {
@@ -520,7 +541,7 @@ TEST_F(GraphHot, ThreadsEndInsideOfCalls) {
   EXPECT_EQ(entries, 50u);
 }
 
-TEST_F(GraphHot, ManyThreadsAtOnceStayBalanced) {
+TEST_P(GraphHot, ManyThreadsAtOnceStayBalanced) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; i++)
     threads.emplace_back([] {
@@ -539,7 +560,44 @@ TEST_F(GraphHot, ManyThreadsAtOnceStayBalanced) {
   EXPECT_EQ(count, 8u * 500 * 8);
 }
 
-TEST_F(GraphHot, TheProfilerCountsCallsAndTimes) {
+volatile uint64_t g_handled;
+void on_graph_signal(int) {
+  graph_inner(1);
+  g_handled = g_handled + 1;
+}
+// What a signal interrupts may be at any instruction of either way: each exit still has its entry.
+TEST_P(GraphHot, SignalsComeAnywhere) {
+  struct sigaction action = {}, old = {};
+  action.sa_handler = on_graph_signal;
+  action.sa_flags = SA_RESTART;
+  ::sigaction(SIGPROF, &action, &old);
+  itimerval timer = {{0, 100}, {0, 100}};
+  g_handled = 0;
+  ::setitimer(ITIMER_PROF, &timer, nullptr);
+  constexpr uint64_t kCalls = 20000;
+  for (uint64_t i = 0; i < kCalls; i++) graph_outer(i);
+  timer = {};
+  ::setitimer(ITIMER_PROF, &timer, nullptr);
+  ::sigaction(SIGPROF, &old, nullptr);
+  EXPECT_EQ(pb_graph_thread.current, 0u);
+  std::vector<Record> open;
+  uint64_t entries = 0;
+  for (const Record& record : top_.records()) {
+    if (record.id == abi::kGraphEntryId) {
+      open.push_back(record);
+      entries++;
+      continue;
+    }
+    ASSERT_FALSE(open.empty());
+    EXPECT_EQ(record.function, open.back().function);
+    EXPECT_EQ(record.depth(), open.back().depth());
+    open.pop_back();
+  }
+  EXPECT_TRUE(open.empty());
+  EXPECT_EQ(entries, kCalls * 4 + g_handled);
+}
+
+TEST_P(GraphHot, TheProfilerCountsCallsAndTimes) {
   trace_all({profiler()});
   for (int i = 0; i < 1000; i++) graph_outer(1);
   graph_sleeps(20);
@@ -560,7 +618,7 @@ TEST_F(GraphHot, TheProfilerCountsCallsAndTimes) {
   }
 }
 
-TEST_F(GraphHot, CallsOfAnEarlierSessionAreNotCounted) {
+TEST_P(GraphHot, CallsOfAnEarlierSessionAreNotCounted) {
   trace_all({profiler()});
   start_fiber(0, g_stacks[0], sizeof g_stacks[0]);
   resume(0);
@@ -571,7 +629,7 @@ TEST_F(GraphHot, CallsOfAnEarlierSessionAreNotCounted) {
   EXPECT_EQ(hits(8), 0u);  // body
 }
 
-TEST_F(GraphHot, ChildrenAreNotCountedWhereTheyAreNotWanted) {
+TEST_P(GraphHot, ChildrenAreNotCountedWhereTheyAreNotWanted) {
   EventProgram* profile = profiler();
   trace_all({profile});
   graph_site_between.return_program = program({top_.event});  // not profiled
@@ -586,7 +644,7 @@ TEST_F(GraphHot, ChildrenAreNotCountedWhereTheyAreNotWanted) {
   EXPECT_GE(ticks(11) - own, ticks(9) - sleeps);
 }
 
-TEST_F(GraphHot, TheProfilerAddsNoLevelsToAGraph) {
+TEST_P(GraphHot, TheProfilerAddsNoLevelsToAGraph) {
   EventProgram* profile = profiler();
   trace_all({profile});
   graph_site_inner.return_program = program({profile, top_.event});
@@ -596,10 +654,10 @@ TEST_F(GraphHot, TheProfilerAddsNoLevelsToAGraph) {
 }
 
 // The locked table, where there is no rseq, adds up like the others.
-TEST_F(GraphHot, ThreadsWithoutRseqAreCountedTogether) {
-  trace_all({profiler()});
+TEST_P(GraphHot, ThreadsWithoutRseqAreCountedTogether) {
   const int64_t offset = pb_rseq_offset;
   pb_rseq_offset = 0;
+  trace_all({profiler()});
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; i++)
     threads.emplace_back([] {

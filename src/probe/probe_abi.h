@@ -118,13 +118,24 @@ struct SiteEvent {
 // only). Never freed, a thread may be on its way with it; but taken again when its set comes again.
 struct SiteProgram {
   uint32_t nr_events;
-  uint16_t plain;        // one event of all threads, neither counted nor from_record, no stack,
-                         // no triggers: static_event_entry.S goes straight on
-  uint16_t has_graph;    // of a return program: some event is kGraph or kProfile
-  uint32_t max_record;   // bytes: upper bound of every record that is built for these
-  uint32_t return_code;  // atomic; of a return program: its code in pb_return_code
-                         // (probe_compile.h), as an offset; 0: return_hit
+  uint16_t plain;       // one event of all threads, neither counted nor from_record, no stack,
+                        // no triggers: static_event_entry.S goes straight on
+  uint16_t has_graph;   // of a return program: some event is kGraph or kProfile
+  uint32_t max_record;  // bytes: upper bound of every record that is built for these
+  // Chosen by choose_code() (probe_compile.h), atomic; 0: the general way, probe_hit() or
+  // return_hook(), and return_hit().
+  uint16_t code;         // kEntryCalls; of a return program: kHookPlain …
+  uint16_t return_code;  // of a return program: what stands in pb_return_code, in units of
+                         // kReturnCodeUnit
   SiteEvent event[];     // nr_events of them; those that build the same record stand together
+};
+
+// SiteProgram.code: what function_entry.S does.
+enum : uint16_t {
+  kEntryCalls = 1,   // every event is a function tracer's and records all
+  kHookPlain = 1,    // nothing is limited, no graph
+  kHookGraph = 2,    // one function_graph, of all threads
+  kHookProfile = 3,  // the profiler alone
 };
 
 // One patched function entry, or place inside a function. Its address is stable for the life of the
@@ -145,33 +156,44 @@ struct ProbeFrame {
   FetchRegisters registers;  // which ones: see the entries below. arg[] always; reg[kIpRegister] is
                              // probe_hit's
   uint64_t r10, r11;
-  uint64_t reserved;        // keeps the stack aligned
-  uint64_t stub_return;     // into the stub
-  uint64_t rax;             // pushed by the stub
-  uint64_t return_address;  // probe_entry… only: behind probe_entry_all… lies the red zone
+  // From here on of entries of functions only (probe_entry.S says how probe_entry_all has it).
+  const CallSite* site;  // these three of probe_entry_shared only
+  uint64_t wanted;
+  const SiteProgram* program;
+  uint64_t rax;  // put there by the stub
+  uint64_t stub_return;
+  uint64_t return_address;
 };
-static_assert(offsetof(ProbeFrame, r10) == 448 && offsetof(ProbeFrame, stub_return) == 472);
+static_assert(offsetof(ProbeFrame, site) == 464 && offsetof(ProbeFrame, wanted) == 472);
+static_assert(offsetof(ProbeFrame, r10) == 448 && offsetof(ProbeFrame, stub_return) == 496);
 static_assert(offsetof(FetchRegisters, xmm) == 144 && offsetof(FetchRegisters, arg) == 400);
 
 extern "C" {
-// Entered by `call` from a stub that has pushed rax and put the CallSite* into it. Saves all
-// general registers, calls probe_hit, restores, returns; the stub pops rax.
+// Entered by `call` from a stub that has put rax 16 bytes below rsp and the CallSite* into it.
+// Saves all general registers, calls probe_hit, restores, returns; the stub takes its rax back.
 void probe_entry();
 void probe_entry_xmm();    // the same, also stores xmm0..xmm7
 void probe_entry_flags();  // the same as probe_entry, and preserves the flags
 void probe_entry_xmm_flags();
+// The same as probe_entry, and hooks the return if site->return_program is there: what is to be
+// done is all in the programs. Entered by a jump where returns are hooked, as probe_entry_hook.
+void probe_entry_shared();
 // Anywhere inside a function, and at entries where all registers are asked for: all of
 // registers.reg, flags kept. The stub has stepped over the red zone first: rsp 128 lower than the
 // program has it, then the push.
 void probe_entry_all();
 void probe_entry_all_xmm();  // the same, also stores xmm0..xmm15
-// At a function's entry, when its events are dealt with: only hooks the return.
+// At a function's entry, when its events are dealt with: hooks the return. Entered by a jump, with
+// the stack as `call` would leave it; goes on in the stub with the stack as it was before.
 void probe_entry_hook();
 void probe_entry_hook_flags();
-// Records, then hooks the return if site->return_program is there. `stack`: the program's stack
-// pointer at the place; at a function's entry the return address stands there.
+// Records. `stack`: the program's stack pointer at the place; at a function's entry the return
+// address stands there.
 void probe_hit(ProbeFrame* frame, CallSite* site, uint64_t* stack);
-void probe_hook(ProbeFrame* frame, CallSite* site, uint64_t* stack);  // only hooks
+void probe_rest(ProbeFrame* frame, CallSite* site, uint64_t* stack);  // frame->program and wanted
+// Hooks the return if site->return_program is there. Where to go on, with rsp above the word: the
+// call in front of the trampoline, or pb_return_not_hooked.
+uint64_t probe_hook(ProbeFrame* frame, CallSite* site, uint64_t* stack);
 
 // patchbay_event.hit of a static event that is switched on; patchbay_event.program is a
 // SiteProgram. `record` is 8-aligned, its header is filled in here; `size` is a multiple of 4.

@@ -25,11 +25,11 @@
 //     hits[cpu] += 1
 //     restore, jmp leave
 //   slow:
-//     restore; push rax; rax = site; call probe_entry…; pop rax; jmp done
+//     restore; rax below the stack; rax = site; call probe_entry…; jmp leave
 //   rejected:
 //     jmp count, or leave if hits are not counted
 //   leave:
-//     where returns are hooked: push rax; rax = site; call probe_entry_hook; pop rax
+//     where returns are hooked: rax below the stack; push done; rax = site; jmp probe_entry_hook
 //   done:
 //     inside a function: rsp += 128
 //
@@ -44,6 +44,7 @@
 
 #include "filter/filter_insn.h"
 #include "filter/filter_jit.h"
+#include "probe/graph_hot.h"
 #include "probe/hit_counter.h"
 #include "probe/probe_compile.h"
 #include "probe/return_hook.h"
@@ -113,6 +114,7 @@ struct Call {
   size_t displacement, room;
   void* target;
 };
+constexpr int kSavedForEntry = -16;
 constexpr size_t kCallRoom = 16;
 struct Fixups {
   std::vector<Fixup> values;
@@ -134,13 +136,14 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
 
   void emit() {
     if (code_.at_return) return emit_return();
+    if (code_.shared) return emit_shared();
     if (step_ && !only_hooks_) lea(rsp, ptr[rsp - kRedZone]);
     if (code_.filtered) emit_filter();
     if (code_.fast) emit_fast();
     if (!only_hooks_) {
       L(slow_call_);
-      emit_call(&entry_call_);
-      jmp(done_, T_NEAR);
+      emit_call();
+      jmp(code_.hooks_return ? leave_ : done_, T_NEAR);
     } else {
       jmp(leave_, T_NEAR);
     }
@@ -160,6 +163,14 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
   const Fixups& fixups() const { return fixups_; }
 
  private:
+  void emit_shared() {
+    code_.hooks_return ? emit_hook() : emit_call();
+    jmp(done_, T_NEAR);
+    emit_room(entry_room_);
+    L(done_);
+    add_call(code_.hooks_return ? hook_call_ : entry_call_, entry_room_,
+             reinterpret_cast<void*>(probe_entry_shared));
+  }
   // All is saved, r8 is the slot.
   void emit_return() {
     fs();
@@ -221,17 +232,25 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
     fixups_.values.push_back({value, getSize() - 8});
   }
 
-  void emit_call(size_t* displacement) {
-    push(rax);
+  // probe_entry.S says how each is entered.
+  void emit_call() {
+    step_ ? push(rax) : mov(ptr[rsp + kSavedForEntry], rax);
     mov_value(rax, Fixup::Value::kSite);
     call(ptr[rip]);
-    *displacement = getSize() - 4;
-    pop(rax);
+    entry_call_ = getSize() - 4;
+    step_ ? pop(rax) : mov(rax, ptr[rsp + kSavedForEntry]);
   }
   // At the entry nothing lies in the red zone, so its return can be hooked as any call's.
   void emit_hook() {
     if (step_ && !only_hooks_) lea(rsp, ptr[rsp + kRedZone]);
-    emit_call(&hook_call_);
+    mov(ptr[rsp + kSavedForEntry], rax);
+    lea(rax, ptr[rip + hooked_]);
+    push(rax);
+    mov_value(rax, Fixup::Value::kSite);
+    jmp(ptr[rip]);
+    hook_call_ = getSize() - 4;
+    L(hooked_);
+    mov(rax, ptr[rsp + kSavedForEntry]);
     if (step_ && !only_hooks_) jmp(end_, T_NEAR);
   }
 
@@ -565,9 +584,9 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
   const bool keeps_flags_, counts_, only_hooks_;
   Fixups fixups_;
   size_t entry_call_ = 0, hook_call_ = 0;
-  Xbyak::Label start_, committed_, abort_, slow_, slow_call_, leave_, done_, end_, entry_room_,
-      hook_room_, done_room_, general_room_, cs_, count_, count_start_, counted_, count_abort_,
-      count_locked_, count_cs_, rejected_;
+  Xbyak::Label start_, committed_, abort_, slow_, slow_call_, leave_, done_, end_, hooked_,
+      entry_room_, hook_room_, done_room_, general_room_, cs_, count_, count_start_, counted_,
+      count_abort_, count_locked_, count_cs_, rejected_;
 };
 
 // Code of one shape: what is left when site, function and event id are taken out. Fifty thousand
@@ -609,7 +628,7 @@ std::string template_key(const ProbeCode& code) {
   const bool kind[] = {
       code.uses_xmm,     code.flags_live,      code.inside,   code.fast,
       code.hooks_return, code.site_has_events, code.filtered, code.event.counts != nullptr,
-      code.at_return};
+      code.at_return,    code.shared};
   add(kind, sizeof kind);
   if (code.filtered) add_tests(code.event, &key);
   if (!code.fast && !code.filtered) return key;
@@ -694,6 +713,32 @@ bool has_register_filter(const SiteEvent& event) {
          can_be_tested(event) && (!event.counts || pb_rseq_offset);
 }
 
+bool is_fast_call(const SiteEvent& event) {
+  return is_simple(event) && event.fetch->head == RecordHead::kCall && event.fetch->nr_insns == 0 &&
+         !event.event->filter && !event.counts && !event.ip && !event.event->merges_repeats &&
+         event.event->rings->clock == abi::kClockTsc;
+}
+
+namespace {
+
+// Of a graph or the profiler: all threads.
+bool is_plain_graph(const SiteEvent& event, ConsumerKind kind) {
+  const EventProgram& program = *event.event;
+  return pb_rseq_offset && program.kind == kind && !event.counts && !program.pids &&
+         !program.notrace_pids && program.rings->clock == abi::kClockTsc;
+}
+
+}  // namespace
+
+bool is_fast_graph(const SiteEvent& event) {
+  return is_plain_graph(event, ConsumerKind::kGraph) &&
+         !(event.event->graph_flags & (kGraphArgs | kGraphRetaddr));
+}
+
+bool is_fast_profile(const SiteEvent& event) {
+  return is_plain_graph(event, ConsumerKind::kProfile);
+}
+
 bool has_fast_return(const SiteEvent& event) {
   if (!is_simple(event) || !is_scalar(*event.fetch) || event.event->filter) return false;
   if (event.fetch->head != RecordHead::kReturn) return false;
@@ -715,8 +760,10 @@ ProbeCode probe_code(const CallSite* site, const SiteProgram* program,
     code.uses_xmm |= fetch->uses_xmm;
     code.inside |= fetch->uses_reg;
   }
+  code.shared = !code.inside && !code.flags_live && !code.uses_xmm;
   if (program->nr_events != 1) return code;
   ProbeCode better = code;
+  better.shared = false;
   better.event = program->event[0];
   better.fast = has_fast_path(better.event);
   better.filtered = has_register_filter(better.event);

@@ -27,6 +27,7 @@ struct ProbeCode {
                       // red zone, keeps every register and the flags
   bool hooks_return;  // site->return_program is there
   bool site_has_events;  // site->program is there
+  bool shared;           // probe_entry_shared: what is to be done is in the site's programs
   bool at_return;        // not of a place: what return_entry goes on with (return_hook.S). It reads
                          // the event from the slot's program, so that it is only its shape's
   bool operator==(const ProbeCode&) const = default;
@@ -48,9 +49,19 @@ bool has_fast_path(const SiteEvent& event);
 // The same for a return: nothing limits it, and it has no filter.
 bool has_fast_return(const SiteEvent& event);
 
+// One record of 24 bytes, function_graph's entry and exit, the profiler: what function_entry.S and
+// return_hook.S do without the general way.
+bool is_fast_call(const SiteEvent& event);
+bool is_fast_graph(const SiteEvent& event);
+bool is_fast_profile(const SiteEvent& event);
+
+// Sets code and return_code of a program that is about to be published. What it depends on besides
+// the program is its rings' clock.
+void choose_code(SiteProgram* program, bool on_return);
+
 // Of a return program, for SiteProgram.return_code: the code for its only event; 0 if it cannot
 // have any, or there is no room. The same for all that have the same fields, and never taken back.
-uint32_t return_code(const SiteProgram& program);
+uint16_t return_code(const SiteProgram& program);
 
 // True when the event has a filter that the code can test on the registers at the place, so that a
 // hit that does not match costs next to nothing, whatever the event's other fields are.

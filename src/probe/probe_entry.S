@@ -2,15 +2,17 @@
  *
  * From a stub to probe_hit() and back, all registers preserved. A stub does
  *
- *     push %rax ; mov $CallSite, %rax ; call *probe_entry ; pop %rax
+ *     at a function's entry                         anywhere (probe_entry_all)
+ *     mov %rax, -16(%rsp)                           lea -128(%rsp), %rsp ; push %rax
+ *     mov $CallSite, %rax ; call *probe_entry       mov $CallSite, %rax ; call *probe_entry_all
+ *     mov -16(%rsp), %rax                           pop %rax ; lea 128(%rsp), %rsp
  *
  * so that the stack is (struct ProbeFrame, probe_abi.h):
  *
- *     at a function's entry                         anywhere (probe_entry_all)
- *     rsp + FRAME + 16  return address of the call  rsp + FRAME + 144  at the program's rsp
- *                                                   rsp + FRAME + 16   128 bytes of its red zone
- *     rsp + FRAME + 8   rax                         the same
- *     rsp + FRAME       return address into the stub
+ *     rsp + FRAME + 8   return address of the call  rsp + 472 + 144  at the program's rsp
+ *                                                   rsp + 472 + 16   128 bytes of its red zone
+ *     rsp + FRAME       into the stub               rsp + 472 + 8    rax
+ *     rsp + 488         rax                         rsp + 472        into the stub
  *     rsp + 448         r10, r11
  *     rsp + 400         arg: rdi rsi rdx rcx r8 r9
  *     rsp + 144         xmm0 … xmm15
@@ -24,11 +26,21 @@
  * assembly). probe_entry_all is for places inside a function, where every register may live and
  * flags too, and the stack may have any alignment.
  *
+ * The return is hooked in a second step, entered by a jump with the same stack (what a call pushed
+ * would be in the way of what hooking has the processor remember, return_hook.S):
+ *
+ *     mov %rax, -16(%rsp) ; lea 1f, %rax ; push %rax ; mov $CallSite, %rax
+ *     jmp *probe_entry_hook ; 1: mov -16(%rsp), %rax
+ *
  * popf costs as much as all the rest together, so flags come back through sahf, but for the two
  * that it does not know: DF (string instructions backwards), and AC, under which our unaligned
  * stores would be faults.
  */
-#define FRAME 472			/* ProbeFrame up to stub_return */
+#define FRAME 496			/* ProbeFrame up to stub_return */
+#define FRAME_ALL 472
+#define FRAME_SITE 464
+#define SITE_RETURN_PROGRAM 8		/* struct CallSite */
+#define TARGET 472			/* where probe_hook goes on: ProbeFrame.reserved[1] */
 #define REG(n) (8 * (n))
 #define RSP 32
 #define FLAGS 128
@@ -39,21 +51,21 @@
 #define DIRECTION_OR_ALIGNMENT 0x40400
 	.text
 
-	.macro begin_entry name
+	.macro begin_entry name, frame, offset
 	.globl \name
 	.hidden \name
 	.type \name, @function
 	.p2align 4
 \name:
 	.cfi_startproc
-	.cfi_def_cfa_offset 24			/* unwinders go on in the caller of the traced function */
-	lea -FRAME(%rsp), %rsp			/* no flags change */
-	.cfi_adjust_cfa_offset FRAME
+	.cfi_def_cfa_offset \offset		/* unwinders go on in the caller of the traced function */
+	lea -\frame(%rsp), %rsp			/* no flags change */
+	.cfi_adjust_cfa_offset \frame
 	.endm
 
-	.macro end_entry name
-	lea FRAME(%rsp), %rsp
-	.cfi_adjust_cfa_offset -FRAME
+	.macro end_entry name, frame
+	lea \frame(%rsp), %rsp
+	.cfi_adjust_cfa_offset -\frame
 	ret
 	.cfi_endproc
 	.size \name, . - \name
@@ -115,8 +127,7 @@
 3:
 	.endm
 
-	.macro entry name, target, xmm, flags
-	begin_entry \name
+	.macro call_with_frame target, xmm, flags
 	save_arguments
 	mov %rbp, REG(5)(%rsp)			/* where stacks begin */
 	mov %r10, R10(%rsp)
@@ -127,25 +138,62 @@
 	save_xmm \xmm
 	mov %rsp, %rdi
 	mov %rax, %rsi
-	lea FRAME+16(%rsp), %rdx
+	lea FRAME+8(%rsp), %rdx
 	call \target
+	.endm
+
+	.macro restore_frame flags
 	.if \flags
 	restore_flags
 	.endif
 	restore_arguments
 	mov R10(%rsp), %r10
 	mov R11(%rsp), %r11
-	end_entry \name
+	.endm
+
+	.macro entry name, xmm, flags
+	begin_entry \name, FRAME, 16
+	call_with_frame probe_hit, \xmm, \flags
+	restore_frame \flags
+	end_entry \name, FRAME
+	.endm
+
+/* From probe_entry_shared, which has put down program, wanted and site: records, then hooks. */
+	.macro entry_rest name
+	begin_entry \name, FRAME, 16
+	call_with_frame probe_rest, 0, 0
+	restore_frame 0
+	mov FRAME_SITE(%rsp), %rax
+	lea FRAME(%rsp), %rsp
+	.cfi_adjust_cfa_offset -FRAME
+	cmpq $0, SITE_RETURN_PROGRAM(%rax)
+	jne probe_entry_hook
+	ret
+	.cfi_endproc
+	.size \name, . - \name
+	.endm
+
+	.macro entry_hook name, flags
+	begin_entry \name, FRAME, 16
+	call_with_frame probe_hook, 0, \flags
+	mov %rax, TARGET(%rsp)
+	restore_frame \flags
+	mov FRAME(%rsp), %rax
+	lea FRAME+16(%rsp), %rsp
+	.cfi_adjust_cfa_offset -FRAME-16
+	jmp *TARGET-FRAME-16(%rsp)
+	.cfi_endproc
+	.size \name, . - \name
 	.endm
 
 	.macro entry_all name, xmm
-	begin_entry \name
+	begin_entry \name, FRAME_ALL, 24
 	save_arguments
 	mov %rcx, REG(1)(%rsp)
-	mov FRAME+8(%rsp), %rcx			/* pushed by the stub */
+	mov FRAME_ALL+8(%rsp), %rcx			/* pushed by the stub */
 	mov %rcx, REG(0)(%rsp)
 	mov %rdx, REG(2)(%rsp)
-	lea FRAME+16+128(%rsp), %rdx		/* rsp as the program has it */
+	lea FRAME_ALL+16+128(%rsp), %rdx		/* rsp as the program has it */
 	mov %rdx, RSP(%rsp)
 	mov %rbx, REG(3)(%rsp)
 	mov %rbp, REG(5)(%rsp)
@@ -174,15 +222,16 @@
 	mov REG(3)(%rsp), %rbx
 	mov REG(10)(%rsp), %r10
 	mov REG(11)(%rsp), %r11
-	end_entry \name
+	end_entry \name, FRAME_ALL
 	.endm
 
-	entry probe_entry, probe_hit, 0, 0
-	entry probe_entry_flags, probe_hit, 0, 1
-	entry probe_entry_xmm, probe_hit, 8, 0
-	entry probe_entry_xmm_flags, probe_hit, 8, 1
-	entry probe_entry_hook_general, probe_hook, 0, 0	/* probe_entry_hook: return_hook.S */
-	entry probe_entry_hook_flags, probe_hook, 0, 1
+	entry probe_entry, 0, 0
+	entry probe_entry_flags, 0, 1
+	entry probe_entry_xmm, 8, 0
+	entry probe_entry_xmm_flags, 8, 1
+	entry_rest probe_entry_rest
+	entry_hook probe_entry_hook_general, 0		/* probe_entry_hook: function_entry.S */
+	entry_hook probe_entry_hook_flags, 1
 	entry_all probe_entry_all, 0
 	entry_all probe_entry_all_xmm, 16
 

@@ -195,12 +195,17 @@ void offer_events(const SiteProgram* program, const CallSite* at, const FetchReg
     if (wanted >> wanted_bit(i) & 1) offer_event(program->event[i], hit, record, &built);
 }
 
-extern "C" void probe_hook(ProbeFrame* frame, CallSite* site, uint64_t* stack) {
+extern "C" uint64_t probe_hook(ProbeFrame* frame, CallSite* site, uint64_t* stack) {
+  const auto not_hooked = reinterpret_cast<uint64_t>(&pb_return_not_hooked);
   const SiteProgram* returns =
       __atomic_load_n(&site->return_program, __ATOMIC_ACQUIRE);  // pairs with ProbeSites
-  if (!returns) return;
-  if (__builtin_expect(pb_thread.in_agent, 0)) return count_recursion(returns);
-  return_hook(site, returns, stack, &frame->registers);
+  if (!returns) return not_hooked;
+  if (__builtin_expect(pb_thread.in_agent, 0)) {
+    count_recursion(returns);
+    return not_hooked;
+  }
+  return return_hook(site, returns, stack, &frame->registers) ? *stack - kReturnCallSize
+                                                              : not_hooked;
 }
 
 extern "C" void probe_hit(ProbeFrame* frame, CallSite* site, uint64_t* stack) {
@@ -208,7 +213,11 @@ extern "C" void probe_hit(ProbeFrame* frame, CallSite* site, uint64_t* stack) {
       __atomic_load_n(&site->program, __ATOMIC_ACQUIRE);  // pairs with ProbeSites
   frame->registers.reg[kIpRegister] = site->address;
   if (program) offer_events(program, site, &frame->registers, stack, ~uint64_t{0});
-  if (__builtin_expect(site->return_program != nullptr, 0)) probe_hook(frame, site, stack);
+}
+
+extern "C" void probe_rest(ProbeFrame* frame, CallSite* site, uint64_t* stack) {
+  frame->registers.reg[kIpRegister] = site->address;
+  offer_events(frame->program, site, &frame->registers, stack, frame->wanted);
 }
 
 }  // namespace patchbay

@@ -2,12 +2,22 @@
  *
  * The trampolines that stand in for return addresses, and what they come to (return_hook.h).
  *
+ * Right in front of each trampoline stands a call instruction. Hooking a return takes the return
+ * address off the stack, goes to that call, and it pushes the trampoline's address into the same
+ * word: so the processor's own stack of returns has the trampoline above the caller, and neither
+ * the function's `ret` nor the one that return_entry ends with is a surprise to it.
+ *
+ *     stub: jmp probe_entry_hook ... rsp above the word, jmp -.
+ *                                                             v
+ *                                         trampoline - 2: call *%rax -- the stub goes on
+ *     ret ----------------------------------> trampoline: jmp return_entry ... ret --> caller
+ *
  * A trampoline is entered by the `ret` of a hooked function, so the word below rsp, in the red
  * zone, still holds its address: that says which one it is, and nothing has to be pushed. The same
  * word is what an unwinder finds on the stack while the function runs, so one rule covers both:
  *
  *     t = *(rsp - 8)                      this trampoline
- *     return address is at (t + 8) + *(t + 8)    = &pb_return_address[i], relative to the text
+ *     return address is at (t + 6) + *(t + 6)    = &pb_return_address[i], relative to the text
  *
  * Unwinders see a frame of their own between the function and its caller. Its stack pointer is that
  * of the caller, but its CFA is one more: libgcc tells frames apart by their CFA, and stops with
@@ -16,6 +26,8 @@
  * there are 8 bytes at least, so that it is unique. The pad is there because unwinders look for the
  * address before a return address.
  */
+#include "probe/fast_record.inc"
+
 #define SLOTS 32768
 #define TRAMPOLINE_SIZE_LOG 4
 #define FRAME 456			/* ReturnFrame and the stack word above it */
@@ -31,17 +43,44 @@
 #define RETURN_ADDRESS 8
 #define PROGRAM 16
 #define SITE 24
-#define WANTED 32
+#define HOME 92
+#define SPARES 16
 #define CHAIN_LENGTH 88
-#define ARG 40
 #define SLOT_SIZE_LOG 7
 #define OWNED 1
-#define SPARE 4
-#define NEXT 8				/* struct ReturnThread */
-#define RETURN_CODE 12			/* struct SiteProgram */
+#define SPARE_TAG 4
+#define AT 0				/* struct ReturnThread */
+#define NEXT 4
+#define SPARE 16
+#define RETURN_CODE 14			/* struct SiteProgram */
+#define UNIT_LOG 6
 #define RETURN_CODE_SIZE 65536		/* kReturnCodeSize */
-#define SITE_RETURN_PROGRAM 8		/* struct CallSite */
-#define IN_AGENT 8			/* struct ProbeThread */
+#define CALL_TIME 96			/* ReturnSlot.graph */
+#define CHILD_TIME 104
+#define PARENT 120
+#define DEPTH 124
+#define GRAPH_FLAGS 126
+#define SESSION 127
+#define IS_INSIDE 1			/* GraphCall.flags */
+#define ENTERED (4 | 8 | 16)		/* followed, counts, entered */
+#define PROFILED (4 | 32)		/* followed, profiled */
+#define CHILDREN 23			/* struct GraphSettings */
+#define MONOTONIC 24
+#define LEFT 4				/* struct GraphThread */
+#define LOST 8
+#define SITE_FUNCTION 24		/* struct CallSite */
+#define SITE_PROFILE 36
+#define EVENT 16			/* struct SiteProgram: event[0].event */
+#define GRAPH_EXIT_ID 10
+#define GRAPH_EXIT_RECORD 52		/* with the event's first word */
+#define COUNTS 0			/* struct ProfileTable */
+#define FUNCTIONS 8
+#define NR_CPUS 16
+#define TABLE_SESSION 20
+#define COUNT_SIZE_LOG 6		/* struct ProfileCount */
+#define SUMS 8
+#define SUM_SIZE 24
+#define SCRATCH(n) (-88 - 8 * (n))	/* below SAVED */
 
 	.macro restore_saved			/* but for DF and AC, which are as they were */
 	mov SAVED(8)+1(%rsp), %al
@@ -65,10 +104,11 @@ patchbay_return_trampoline:
 	.cfi_startproc
 	.cfi_def_cfa %rsp, 1
 	.cfi_escape 0x16, 7, 2, 0x31, 0x1c	/* rsp = CFA - 1 */
-	/* rip at: breg7(-8) deref plus_uconst(8) deref breg7(-8) deref plus_uconst(8) plus; valgrind
+	/* rip at: breg7(-8) deref plus_uconst(6) deref breg7(-8) deref plus_uconst(6) plus; valgrind
 	 * knows no dup */
-	.cfi_escape 0x10, 16, 12, 0x77, 0x78, 0x06, 0x23, 8, 0x06, 0x77, 0x78, 0x06, 0x23, 8, 0x22
-	.fill 64, 1, 0xcc
+	.cfi_escape 0x10, 16, 12, 0x77, 0x78, 0x06, 0x23, 6, 0x06, 0x77, 0x78, 0x06, 0x23, 6, 0x22
+	.fill 62, 1, 0xcc
+	call *%rax
 	.globl pb_return_trampolines
 	.hidden pb_return_trampolines
 pb_return_trampolines:
@@ -76,8 +116,9 @@ pb_return_trampolines:
 	.rept SLOTS
 	.byte 0xe9			/* jmp return_entry, always the long form */
 	.long return_entry - . - 4
-	.byte 0x0f, 0x1f, 0x00
+	.byte 0xcc
 	.quad pb_return_address + 8 * slot - .
+	call *%rax			/* of the next one */
 	.set slot, slot + 1
 	.endr
 	.cfi_endproc
@@ -118,8 +159,8 @@ return_entry:
 	mov PROGRAM(%r8), %rcx
 	cmpw $1, CHAIN_LENGTH(%r8)
 	jne pb_return_general
-	mov RETURN_CODE(%rcx), %eax
-	test %eax, %eax
+	movzwl RETURN_CODE(%rcx), %eax
+	shl $UNIT_LOG, %eax
 	jz pb_return_general
 	testl $DIRECTION_OR_ALIGNMENT, SAVED(8)(%rsp)
 	jnz pb_return_general
@@ -135,33 +176,181 @@ pb_return_done:
 	mov RETURN_ADDRESS(%r8), %rax
 	mov %rax, SAVED(0)(%rsp)
 	mov pb_return_thread@gottpoff(%rip), %rcx
-	mov %r8, %rax
-	lea pb_return_slots(%rip), %rdx
-	sub %rdx, %rax
-	shr $SLOT_SIZE_LOG, %rax
-	inc %rax
-	cmp %rax, %fs:(%rcx)
-	jne 5f					/* not the slot that the thread keeps */
-	movzwl GENERATION(%r8), %eax
-	shl $48, %rax
-	or %fs:0, %rax
-	lea SPARE(%rax, %rcx), %rax
-	mov %rax, STATE(%r8)
-	jmp 6f
-5:	cmpq $0, %fs:(%rcx)
-	jne 8f
-	mov %rax, %fs:(%rcx)
-	movzwl GENERATION(%r8), %eax
-	shl $48, %rax
-	or %fs:0, %rax
-	lea SPARE(%rax, %rcx), %rax
-	mov %rax, STATE(%r8)
-	jmp 6f
-8:	dec %eax
-	movq $0, STATE(%r8)
-	mov %eax, %fs:NEXT(%rcx)
+	mov %r8, %rdx
+	lea pb_return_slots(%rip), %rax
+	sub %rax, %rdx
+	movzwl HOME(%r8), %eax
+	shr $SLOT_SIZE_LOG, %rdx
+	add %fs:0, %rcx
+	inc %edx
+	cmp $SPARES, %eax
+	jae 9f
+	cmp %rdx, SPARE(%rcx, %rax, 8)
+	jne 8f					/* not a slot that the thread keeps */
+	movzwl GENERATION(%r8), %edx
+	lea SPARE+SPARE_TAG(%rcx, %rax, 8), %r9
+	shl $48, %rdx
+	or %r9, %rdx
+	mov %rdx, STATE(%r8)
+	mov %eax, AT(%rcx)
 6:	restore_saved
-	jmp *SAVED(0)(%rsp)
+	lea -8(%rsp), %rsp
+	.cfi_adjust_cfa_offset 8
+	ret
+	.cfi_adjust_cfa_offset -8
+8:	mov %eax, AT(%rcx)
+9:	dec %edx
+	movq $0, STATE(%r8)
+	mov %edx, NEXT(%rcx)
+	jmp 6b
+
+/* Of function_graph, when it is the only one: what graph_leave does for calls without specials. */
+pb_return_graph:
+	mov pb_thread@gottpoff(%rip), %rcx
+	mov %fs:(%rcx), %ecx			/* fast_tid */
+	test %ecx, %ecx
+	jz pb_return_general
+	movzbl GRAPH_FLAGS(%r8), %eax
+	and $~IS_INSIDE, %eax
+	cmp $ENTERED, %eax
+	jne pb_return_general
+	cmpb $0, MONOTONIC+pb_graph_settings(%rip)
+	jne pb_return_general
+	cmpq $0, CHILD_TIME(%r8)
+	jne pb_return_general
+	shl $32, %rcx
+	or $GRAPH_EXIT_ID, %rcx
+	mov %rcx, SCRATCH(0)(%rsp)
+	mov SITE(%r8), %rcx
+	mov SITE_FUNCTION(%rcx), %rcx
+	mov %rcx, SCRATCH(1)(%rsp)
+	mov pb_graph_thread@gottpoff(%rip), %rdx
+	mov %fs:LOST(%rdx), %ecx
+	movzwl DEPTH(%r8), %edx
+	shl $32, %rcx
+	or %rdx, %rcx
+	mov %rcx, SCRATCH(2)(%rsp)
+	mov PROGRAM(%r8), %r11
+	mov EVENT(%r11), %r11
+	read_clock
+	mov CALL_TIME(%r8), %rcx
+	cmp %rax, %rcx
+	cmova %rax, %rcx
+	mov %rcx, SCRATCH(3)(%rsp)
+	begin_record graph_exit, GRAPH_EXIT_RECORD, pb_return_general
+	mov SCRATCH(0)(%rsp), %r11
+	mov %r11, 4(%r9)
+	mov SCRATCH(1)(%rsp), %r11
+	mov %r11, 12(%r9)
+	mov SAVED(1)(%rsp), %r11
+	mov %r11, 20(%r9)
+	mov SCRATCH(2)(%rsp), %r11
+	mov %r11, 28(%r9)
+	mov SCRATCH(3)(%rsp), %r11
+	mov %r11, 36(%r9)
+	mov %rax, 44(%r9)
+	end_record graph_exit, GRAPH_EXIT_RECORD
+.Lleave_call:					/* the thread is in the parent again */
+	mov %r8, %rdx
+	lea pb_return_slots(%rip), %rax
+	sub %rax, %rdx
+	movzwl GENERATION(%r8), %eax
+	shr $SLOT_SIZE_LOG, %rdx
+	shl $16, %eax
+	inc %edx
+	or %edx, %eax
+	mov pb_graph_thread@gottpoff(%rip), %rcx
+	mov %fs:(%rcx), %edx
+	cmp %eax, %edx
+	jne 2f
+1:	mov PARENT(%r8), %eax
+	mov %eax, %fs:(%rcx)
+	jmp pb_return_done
+2:	test %edx, %edx
+	jz 1b
+	mov %edx, %fs:LEFT(%rcx)
+	jmp 1b
+
+/* Of the profiler, when it is the only one: graph_leave and profile_add. */
+pb_return_profile:
+	movzbl GRAPH_FLAGS(%r8), %eax
+	and $~IS_INSIDE, %eax
+	cmp $PROFILED, %eax
+	jne pb_return_general
+	cmpb $0, MONOTONIC+pb_graph_settings(%rip)
+	jne pb_return_general
+	cmpb $0, CHILDREN+pb_graph_settings(%rip)
+	jne pb_return_general
+	mov pb_thread@gottpoff(%rip), %rcx
+	cmpl $0, %fs:(%rcx)			/* fast_tid */
+	je pb_return_general
+	mov pb_profile_table(%rip), %r11
+	test %r11, %r11
+	jz pb_return_general
+	movzbl TABLE_SESSION(%r11), %eax
+	cmp %al, SESSION(%r8)
+	jne pb_return_general
+	mov SITE(%r8), %rcx
+	mov SITE_PROFILE(%rcx), %ecx
+	mov %rcx, SCRATCH(3)(%rsp)
+	test %ecx, %ecx
+	jz pb_return_general
+	cmp FUNCTIONS(%r11), %rcx
+	ja pb_return_general
+	read_clock
+	sub CALL_TIME(%r8), %rax
+	jb pb_return_general
+	mov %rax, SCRATCH(0)(%rsp)
+	mul %rax
+	mov %rax, SCRATCH(1)(%rsp)
+	mov %rdx, SCRATCH(2)(%rsp)
+	begin_sequence profile
+	mov %fs:(%rcx), %eax
+	cmp %fs:RSEQ_CPU_ID(%rcx), %eax
+	jne pb_return_general
+	cmp NR_CPUS(%r11), %eax
+	jae pb_return_general
+	imul FUNCTIONS(%r11), %rax
+	mov SCRATCH(3)(%rsp), %rdx
+	lea -1(%rax, %rdx), %rax
+	shl $COUNT_SIZE_LOG, %rax
+	add COUNTS(%r11), %rax
+	mov (%rax), %edx
+	and $1, %edx
+	imul $SUM_SIZE, %edx, %edx
+	lea SUMS(%rax, %rdx), %r9		/* what is valid */
+	neg %rdx
+	lea SUMS+SUM_SIZE(%rax, %rdx), %r10
+	mov (%r9), %rdx
+	add SCRATCH(0)(%rsp), %rdx
+	mov %rdx, (%r10)
+	mov 8(%r9), %rdx
+	add SCRATCH(1)(%rsp), %rdx
+	mov %rdx, 8(%r10)
+	mov 16(%r9), %rdx
+	adc SCRATCH(2)(%rsp), %rdx
+	mov %rdx, 16(%r10)
+	addq $1, (%rax)
+	end_sequence profile
+	mov PARENT(%r8), %edx			/* the time is none of the parent's own */
+	movzwl %dx, %ecx
+	test %edx, %edx
+	jz .Lleave_call
+	shl $SLOT_SIZE_LOG, %rcx
+	lea pb_return_slots - (1 << SLOT_SIZE_LOG)(%rip), %rax
+	add %rax, %rcx
+	mov (%rcx), %rax
+	test $OWNED | SPARE_TAG, %al
+	jnz .Lleave_call
+	shr $48, %rax
+	shr $16, %edx
+	cmp %eax, %edx
+	jne .Lleave_call
+	mov SCRATCH(0)(%rsp), %rax
+	add %rax, CHILD_TIME(%rcx)
+	jmp .Lleave_call
+	abort_sequence graph_exit, pb_return_general
+	abort_sequence profile, pb_return_general
 
 /* With all that is saved in its place: everything else. */
 	.globl pb_return_general
@@ -237,10 +426,10 @@ pb_return_general:
 	mov REG(9)(%rsp), %r9
 	mov REG(10)(%rsp), %r10
 	mov REG(11)(%rsp), %r11
-	lea FRAME(%rsp), %rsp
-	.cfi_adjust_cfa_offset -FRAME
-	jmp *-8(%rsp)			/* no ret: the return stack buffer has nothing for it */
-	.cfi_adjust_cfa_offset FRAME
+	lea WORD(%rsp), %rsp
+	.cfi_adjust_cfa_offset -WORD
+	ret
+	.cfi_adjust_cfa_offset WORD
 2:	push $2
 	.cfi_adjust_cfa_offset 8
 	popfq
@@ -263,100 +452,29 @@ pb_return_general:
 pb_return_code:
 	.cfi_startproc
 	.cfi_def_cfa_offset 0
-	.fill RETURN_CODE_SIZE, 1, 0xcc
+	.fill 1 << UNIT_LOG, 1, 0xcc		/* 0 is none */
+	jmp pb_return_graph			/* kReturnGraph */
+	.balign 1 << UNIT_LOG, 0xcc
+	jmp pb_return_profile			/* kReturnProfile */
+	.balign 1 << UNIT_LOG, 0xcc
+	.fill RETURN_CODE_SIZE - (3 << UNIT_LOG), 1, 0xcc
 	.cfi_endproc
 	.size pb_return_code, . - pb_return_code
 
-/* From a stub, as into probe_entry.S: rax is the CallSite. Hooks the return of the usual call by
- * itself: the thread keeps a slot, the program has return code (so that one event wants it, and
- * nothing limits it), no tail call. */
-	.globl probe_entry_hook
-	.hidden probe_entry_hook
-	.type probe_entry_hook, @function
+/* Where probe_hook goes on with a call whose return is left alone; entered as the calls in front of
+ * the trampolines are: the word is below rsp, rax is where the stub goes on. */
+	.globl pb_return_not_hooked
+	.hidden pb_return_not_hooked
+	.type pb_return_not_hooked, @function
 	.p2align 4
-probe_entry_hook:
+pb_return_not_hooked:
 	.cfi_startproc
-	.cfi_def_cfa_offset 24
-	mov %rcx, -8(%rsp)
-	mov %rdx, -16(%rsp)
-	mov %r10, -24(%rsp)
-	mov %r11, -32(%rsp)
-	mov %rax, -40(%rsp)
-	mov SITE_RETURN_PROGRAM(%rax), %r11
-	mov pb_thread@gottpoff(%rip), %rcx
-	test %r11, %r11
-	jz 1f
-	cmpl $0, RETURN_CODE(%r11)
-	je 1f
-	cmpl $0, %fs:IN_AGENT(%rcx)
-	jne 1f
-	test $7, %spl
-	jnz 1f
-	mov pb_return_thread@gottpoff(%rip), %rcx
-	mov %fs:(%rcx), %rdx			/* 1 + index of the slot that the thread keeps */
-	mov 16(%rsp), %r10
-	lea pb_return_trampolines(%rip), %rax
-	test %rdx, %rdx
-	jz 1f
-	sub %rax, %r10
-	cmp $SLOTS << TRAMPOLINE_SIZE_LOG, %r10
-	jb 1f
-	shl $SLOT_SIZE_LOG, %rdx
-	lea pb_return_slots - (1 << SLOT_SIZE_LOG)(%rip), %rax
-	add %rax, %rdx
-	movzwl GENERATION(%rdx), %eax
-	shl $48, %rax
-	or %fs:0, %rax
-	lea SPARE(%rax, %rcx), %rax
-	mov $OWNED, %r10d
-	cmp %rax, STATE(%rdx)			/* else cmpxchg would write back what is not ours */
-	jne 1f
-	cmpxchg %r10, STATE(%rdx)		/* no lock: only a handler of this thread may have come */
-	jne 1f
-	mov -40(%rsp), %rax
-	mov %r11, PROGRAM(%rdx)
-	mov %rax, SITE(%rdx)
-	mov %r10d, WANTED(%rdx)
-	movl $1, CHAIN_LENGTH(%rdx)		/* and nothing limited */
-	mov -16(%rsp), %rax
-	mov -8(%rsp), %rcx
-	mov %rdi, ARG(%rdx)
-	mov %rsi, ARG+8(%rdx)
-	mov %rax, ARG+16(%rdx)
-	mov %rcx, ARG+24(%rdx)
-	mov %r8, ARG+32(%rdx)
-	mov %r9, ARG+40(%rdx)
-	mov 16(%rsp), %rax
-	mov %rdx, %rcx
-	lea pb_return_slots(%rip), %r10
-	sub %r10, %rcx
-	shr $4, %rcx				/* index * 8 */
-	lea pb_return_address(%rip), %r11
-	mov %rax, RETURN_ADDRESS(%rdx)
-	mov %rax, (%r11, %rcx)
-	lea pb_return_trampolines(%rip), %r10
-	lea (%r10, %rcx, 2), %r10
-	lea 16(%rsp), %r11
-	mov %r10, (%r11)
-	movzwl GENERATION(%rdx), %eax
-	inc %eax
-	mov %ax, GENERATION(%rdx)
-	shl $48, %rax
-	or %r11, %rax
-	mov %rax, STATE(%rdx)
-	mov -8(%rsp), %rcx
-	mov -16(%rsp), %rdx
-	mov -24(%rsp), %r10
-	mov -32(%rsp), %r11
-	ret
-1:	mov -8(%rsp), %rcx
-	mov -16(%rsp), %rdx
-	mov -24(%rsp), %r10
-	mov -32(%rsp), %r11
-	mov -40(%rsp), %rax
-	jmp probe_entry_hook_general
+	.cfi_def_cfa_offset 0
+	lea -8(%rsp), %rsp
+	.cfi_adjust_cfa_offset 8
+	jmp *%rax
 	.cfi_endproc
-	.size probe_entry_hook, . - probe_entry_hook
+	.size pb_return_not_hooked, . - pb_return_not_hooked
 
 /* bool return_load(uint64_t* address, uint64_t* value): false if it cannot be read. */
 	.globl return_load

@@ -42,6 +42,14 @@ namespace patchbay {
 inline constexpr uint32_t kReturnSlots = 32768;
 inline constexpr uint32_t kReturnTrampolineSize = 16;
 inline constexpr uint32_t kReturnCodeSize = 65536;
+inline constexpr uint32_t kReturnCodeUnit = 64;
+// SiteProgram.return_code of what is written by hand; generated code follows.
+inline constexpr uint16_t kReturnGraph = 1, kReturnProfile = 2, kReturnGenerated = 3;
+// The call instruction in front of each trampoline, which is how its address comes into the stack
+// word (return_hook.S).
+inline constexpr uint32_t kReturnCallSize = 2;
+// Slots that a thread keeps, one for each level of calls.
+inline constexpr uint32_t kReturnSpares = 16;
 
 // What a call that function_graph or the profiler follows carries with it. There is no stack of
 // these: each call knows its parent, by slot and by how often that slot had been armed then, so
@@ -74,9 +82,9 @@ struct alignas(64) ReturnSlot {
   uint64_t arg[6];        // integer arguments at the entry
   uint16_t chain_length;  // slots that hook the same word, this one included
   uint16_t limited;       // some event of it has max_active
-  uint16_t reserved;
-  uint16_t generation;  // how often it was armed
-  GraphCall graph;      // of programs with has_graph (probe/graph_hot.h)
+  uint16_t home;          // which of its thread's spares it is; kReturnSpares: none
+  uint16_t generation;    // how often it was armed
+  GraphCall graph;        // of programs with has_graph (probe/graph_hot.h)
 };
 static_assert(sizeof(GraphCall) == 32 && sizeof(ReturnSlot) == 128);
 
@@ -93,10 +101,22 @@ struct ReturnFrame {
   FetchRegisters registers;
 };
 
+struct ReturnThread {
+  uint32_t at;    // which spare the next call takes
+  uint32_t next;  // where the thread looks for a free slot
+  uint32_t known;
+  uint32_t reserved;
+  uint64_t spare[kReturnSpares];  // 1 + index of the slot, in use or not; 0: none
+};
+
 extern "C" {
+extern __thread ReturnThread pb_return_thread
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
 // At the entry, after its events: hooks the return of the call whose return address is at `word`.
-// No free slot, or no room under a probe's max_active: that probe's `missed` is counted.
-void return_hook(const CallSite* site, const SiteProgram* program, uint64_t* word,
+// No free slot, or no room under a probe's max_active: that probe's `missed` is counted. True: the
+// word holds a trampoline.
+bool return_hook(const CallSite* site, const SiteProgram* program, uint64_t* word,
                  const FetchRegisters* registers);
 // From return_entry. Puts into the stack word where the program goes on.
 void return_hit(ReturnFrame* frame, uint32_t index);
@@ -113,6 +133,8 @@ extern const uint8_t pb_return_code[] __attribute__((visibility("hidden")));
 // Where that code goes on: with its record published, and with nothing done.
 void pb_return_done() __attribute__((visibility("hidden")));
 void pb_return_general() __attribute__((visibility("hidden")));
+// Where probe_hook() goes on when it has left the return alone.
+void pb_return_not_hooked() __attribute__((visibility("hidden")));
 // The real caller of the call that slot i hooks.
 extern uint64_t pb_return_address[kReturnSlots] __attribute__((visibility("hidden")));
 

@@ -6,7 +6,7 @@
 //     kOwned         being filled or emptied by whoever made it so
 //     word           hooks the call whose return address is at `word` (8-aligned)
 //     word | 2       the same, and a tail call has hooked the word since: chained_by
-//     spare | 4      kept by the thread whose ReturnThread::spare is there, and not in use
+//     spare | 4      kept by the thread one of whose ReturnThread::spare is there, and not in use
 //
 // The last three have the slot's generation in bits 48 to 63. It is raised whenever the slot is
 // armed: who has seen a dead call, and claims the slot a moment later, must not meet the next call
@@ -35,14 +35,10 @@ namespace patchbay {
 extern "C" {
 extern const uint8_t pb_return_load[] __attribute__((visibility("hidden")));
 extern const uint8_t pb_return_load_failed[] __attribute__((visibility("hidden")));
+extern const uint8_t pb_graph_load[] __attribute__((visibility("hidden")));
+extern const uint8_t pb_graph_load_failed[] __attribute__((visibility("hidden")));
 uint64_t pb_return_address[kReturnSlots];
 ReturnSlot pb_return_slots[kReturnSlots];
-
-struct ReturnThread {
-  uint64_t spare;  // 1 + index of the slot that this thread keeps, in use or not; 0: none
-  uint32_t next;   // where it looks for a free slot
-  uint32_t known;
-};
 __thread ReturnThread pb_return_thread
     __attribute__((tls_model("initial-exec"), visibility("hidden"))) = {};
 }
@@ -67,7 +63,25 @@ static_assert(offsetof(ReturnSlot, return_address) == 8 && offsetof(ReturnSlot, 
 static_assert(offsetof(ReturnSlot, site) == 24 && offsetof(ReturnSlot, wanted) == 32);
 static_assert(offsetof(ReturnSlot, chain_length) == 88 && offsetof(ReturnSlot, limited) == 90);
 static_assert(offsetof(ReturnSlot, arg) == 40 && offsetof(ReturnSlot, generation) == 94);
-static_assert(offsetof(ReturnThread, next) == 8 && offsetof(SiteProgram, return_code) == 12);
+static_assert(offsetof(ReturnSlot, home) == 92 && offsetof(ReturnThread, at) == 0);
+static_assert(offsetof(ReturnThread, next) == 4 && offsetof(ReturnThread, spare) == 16);
+static_assert(offsetof(ReturnSlot, graph) == 96 && offsetof(GraphCall, parent) == 24);
+static_assert(offsetof(GraphCall, depth) == 28 && offsetof(GraphCall, flags) == 30);
+static_assert(offsetof(SiteProgram, code) == 12 && offsetof(SiteProgram, event) == 16);
+static_assert(sizeof(SiteEvent) == 32 && offsetof(EventProgram, id) == 40);
+static_assert(offsetof(CallSite, function) == 24 && offsetof(CallSite, graph) == 32);
+static_assert(offsetof(CallSite, profile) == 36 && kGraphInside == 1 && kGraphRoot == 1);
+static_assert((kGraphFollowed | kGraphCounts | kGraphEntered) == 28 && kGraphNotraced == 2);
+static_assert((kGraphFollowed | kGraphProfiled) == 36 && kReturnCodeUnit == 64);
+static_assert(offsetof(GraphSettings, max_depth) == 16 && offsetof(GraphSettings, has_roots) == 20);
+static_assert(offsetof(GraphSettings, without_children) == 23);
+static_assert(offsetof(GraphSettings, monotonic) == 24 && offsetof(GraphThread, lost) == 8);
+static_assert(offsetof(GraphCall, session) == 31 && offsetof(ProfileTable, session) == 20);
+static_assert(offsetof(ProfileTable, functions) == 8 && offsetof(ProfileTable, nr_cpus) == 16);
+static_assert(sizeof(ProfileCount) == 64 && offsetof(ProfileCount, sum) == 8);
+static_assert(kReturnGraph == 1 && kReturnProfile == 2 && kReturnGenerated == 3);
+static_assert(kReturnSpares == 16 && kReturnCallSize == 2);
+static_assert(offsetof(SiteProgram, return_code) == 14);
 static_assert(offsetof(CallSite, return_program) == 8 && offsetof(ProbeThread, in_agent) == 8);
 static_assert(kReturnCodeSize == 65536 && kOwned == 1 && kSpare == 4);
 
@@ -210,68 +224,97 @@ ReturnSlot* claim_far() {
   return slot;
 }
 
-// The slot that the thread keeps, if a call that never returned had it; or it is another's by now.
-ReturnSlot* take_back(ReturnThread* thread) {
-  if (!thread->spare) return nullptr;
-  ReturnSlot* slot = &pb_return_slots[thread->spare - 1];
+// The spare of this level, if a call that never returned had it; or it is another's by now.
+ReturnSlot* take_back(const uint64_t* spare) {
+  if (!*spare) return nullptr;
+  ReturnSlot* slot = &pb_return_slots[*spare - 1];
   const uint64_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
-  if (state & kSpare) {
-    if ((state & kAddressMask) != reinterpret_cast<uint64_t>(&thread->spare)) thread->spare = 0;
-    return nullptr;
-  }
+  if (state & kSpare) return nullptr;
   const bool is_ours =
       state == kFree ? locked_exchange(&slot->state, kFree, kOwned) : claim_dead(slot, state);
   return is_ours ? slot : nullptr;
 }
 
-// SLOW PATH: no spare, as in nested calls.
-__attribute__((noinline)) ReturnSlot* claim_slot(ReturnThread* thread) {
+ReturnSlot* claim_near(ReturnThread* thread) {
   if (!thread->known) {
     thread->next = __atomic_fetch_add(&g_next_start, kThreadStride, __ATOMIC_RELAXED);
     thread->known = 1;
   }
-  ReturnSlot* slot = take_back(thread);
-  if (slot) return slot;
-  for (uint32_t i = 0; i < kNearby && !slot; i++) {
+  for (uint32_t i = 0; i < kNearby; i++) {
     ReturnSlot* near = &pb_return_slots[(thread->next + i) % kReturnSlots];
     if (__atomic_load_n(&near->state, __ATOMIC_RELAXED) == kFree &&
         locked_exchange(&near->state, kFree, kOwned))
-      slot = near;
+      return near;
   }
+  return nullptr;
+}
+
+// The slot becomes the spare of this level. What was that before is freed by its own return, if it
+// is in use (of another fiber, say), or found as dead.
+void keep_slot(ReturnThread* thread, ReturnSlot* slot) {
+  const uint32_t at = thread->at;
+  slot->home = uint16_t(at < kReturnSpares ? at : kReturnSpares);
+  if (at >= kReturnSpares) return;
+  __atomic_store_n(&thread->spare[at], uint64_t{index_of(slot)} + 1, __ATOMIC_RELEASE);
+  thread->at = at + 1;
+}
+
+// Calls that were left without a return (longjmp, an exception) go on to count as levels; here they
+// no longer do. Theirs are words below the new call's. What is on another stack looks so by chance,
+// which does no harm: its slots are freed by their returns.
+void leave_levels(ReturnThread* thread, uint64_t word) {
+  for (; thread->at; thread->at--) {
+    const uint64_t spare = thread->spare[thread->at - 1];
+    if (!spare) continue;
+    const uint64_t state = __atomic_load_n(&pb_return_slots[spare - 1].state, __ATOMIC_RELAXED);
+    if (state & kOwned) return;
+    if (state != kFree && !(state & kSpare) && (state & kAddressMask) >= word) return;
+  }
+}
+
+// SLOW PATH: no spare: the first calls of a thread, or deep ones.
+__attribute__((noinline)) ReturnSlot* claim_slot(ReturnThread* thread, uint64_t word) {
+  if (thread->at >= kReturnSpares) leave_levels(thread, word);
+  ReturnSlot* slot = thread->at < kReturnSpares ? take_back(&thread->spare[thread->at]) : nullptr;
+  if (!slot) slot = claim_near(thread);
   if (!slot) slot = claim_far();
   if (!slot) return nullptr;
   thread->next = index_of(slot) + 1;
   if (index_of(slot) >= __atomic_load_n(&g_used_end, __ATOMIC_RELAXED)) note_used(index_of(slot));
+  keep_slot(thread, slot);
   return slot;
 }
 
-uint64_t spare_state(const ReturnThread* thread, const ReturnSlot* slot) {
-  return reinterpret_cast<uint64_t>(&thread->spare) | kSpare | generation_of(slot);
+uint64_t spare_state(const uint64_t* spare, const ReturnSlot* slot) {
+  return reinterpret_cast<uint64_t>(spare) | kSpare | generation_of(slot);
 }
 
-inline ReturnSlot* take_slot() {
+inline ReturnSlot* take_slot(uint64_t word) {
   ReturnThread* thread = &pb_return_thread;
-  const uint64_t spare = thread->spare;
+  const uint32_t at = thread->at;
+  const uint64_t spare = at < kReturnSpares ? thread->spare[at] : 0;
   if (__builtin_expect(spare != 0, 1)) {
     ReturnSlot* slot = &pb_return_slots[spare - 1];
     // `spare` goes on to name it: never may it look dead between two uses.
-    if (local_exchange(&slot->state, spare_state(thread, slot), kOwned)) return slot;
+    if (local_exchange(&slot->state, spare_state(&thread->spare[at], slot), kOwned)) {
+      thread->at = at + 1;
+      return slot;
+    }
   }
-  return claim_slot(thread);
+  return claim_slot(thread, word);
 }
 
-// The slot is owned. What a handler put into `spare` between the look and the store is dead then,
-// and found.
+// The slot is owned. By now a handler may have made another one the spare of this level.
 inline void give_slot(ReturnSlot* slot) {
   ReturnThread* thread = &pb_return_thread;
-  const uint64_t name = uint64_t{index_of(slot)} + 1;
-  if (thread->spare == 0) __atomic_store_n(&thread->spare, name, __ATOMIC_RELEASE);
-  if (thread->spare == name) {
-    __atomic_store_n(&slot->state, spare_state(thread, slot), __ATOMIC_RELEASE);
-    return;
+  const uint32_t home = slot->home;
+  if (home < kReturnSpares && thread->spare[home] == uint64_t{index_of(slot)} + 1) {
+    __atomic_store_n(&slot->state, spare_state(&thread->spare[home], slot), __ATOMIC_RELEASE);
+  } else {
+    __atomic_store_n(&slot->state, kFree, __ATOMIC_RELEASE);
+    thread->next = index_of(slot);
   }
-  __atomic_store_n(&slot->state, kFree, __ATOMIC_RELEASE);
-  thread->next = index_of(slot);
+  if (home < kReturnSpares) thread->at = home;
 }
 
 // --- entry
@@ -373,23 +416,26 @@ inline uint32_t enter_graph(ReturnSlot* slot, const Call& call, uint32_t wanted)
   return graph_enter(call.site, call.program, call.word, call.registers, wanted, &slot->graph);
 }
 
-bool hook(const Call& call, Wanted wanted) {
+enum class Hooked { kNo, kNotWanted, kYes };
+
+Hooked hook(const Call& call, Wanted wanted) {
   const uint64_t caller = *call.word;
-  if (__builtin_expect(reinterpret_cast<uint64_t>(call.word) & ~kAddressMask, 0)) return false;
+  if (__builtin_expect(reinterpret_cast<uint64_t>(call.word) & ~kAddressMask, 0))
+    return Hooked::kNo;
   const bool is_tail_call = is_return_trampoline(caller);
   ReturnSlot* before = is_tail_call ? slot_before(caller, call.word) : nullptr;
-  if (is_tail_call && !before) return false;
-  ReturnSlot* slot = take_slot();
-  if (__builtin_expect(!slot, 0)) return false;
+  if (is_tail_call && !before) return Hooked::kNo;
+  ReturnSlot* slot = take_slot(reinterpret_cast<uint64_t>(call.word));
+  if (__builtin_expect(!slot, 0)) return Hooked::kNo;
   if (call.program->has_graph) wanted.events = enter_graph(slot, call, wanted.events);
   if (!wanted.events) {
     give_slot(slot);
-    return true;
+    return Hooked::kNotWanted;
   }
   fill(slot, call, wanted);
   arm(slot, before, call.word);
   if (call.program->has_graph) graph_armed(index_of(slot));
-  return true;
+  return Hooked::kYes;
 }
 
 // What a return has taken out of its slot.
@@ -412,13 +458,16 @@ void free_slot(ReturnSlot* slot, uint64_t* word, const Returned& call) {
 
 }  // namespace
 
-extern "C" void return_hook(const CallSite* site, const SiteProgram* program, uint64_t* word,
+extern "C" bool return_hook(const CallSite* site, const SiteProgram* program, uint64_t* word,
                             const FetchRegisters* registers) {
   const Wanted wanted = enter_limits(program);
-  if (!wanted.events || hook({site, program, word, registers}, wanted)) return;
+  if (!wanted.events) return false;
+  const Hooked done = hook({site, program, word, registers}, wanted);
+  if (done != Hooked::kNo) return done == Hooked::kYes;
   leave_limits(program, wanted.events);
   count_missed(program, wanted.events);
   if (program->has_graph) graph_missed(program, wanted.events);
+  return false;
 }
 
 extern "C" void return_hit(ReturnFrame* frame, uint32_t index) {
@@ -447,8 +496,11 @@ extern "C" void return_hit(ReturnFrame* frame, uint32_t index) {
 }
 
 extern "C" uint64_t return_fault_fixup(uint64_t ip) {
-  if (ip != reinterpret_cast<uint64_t>(pb_return_load)) return 0;
-  return reinterpret_cast<uint64_t>(pb_return_load_failed);
+  if (ip == reinterpret_cast<uint64_t>(pb_return_load))
+    return reinterpret_cast<uint64_t>(pb_return_load_failed);
+  if (ip == reinterpret_cast<uint64_t>(pb_graph_load))
+    return reinterpret_cast<uint64_t>(pb_graph_load_failed);
+  return 0;
 }
 
 ReturnHookCounts return_hook_counts() {

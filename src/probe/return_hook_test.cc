@@ -71,9 +71,10 @@ extern "C" __attribute__((used)) void return_hook_test_entry(uint64_t* word, con
           "pop %rax\npop %rdi\npop %rsi\npop %rdx\npop %rcx\npop %r8\npop %r9\n"             \
           ".cfi_adjust_cfa_offset -56\n"                                                     \
           "jmp real_" #name                                                                  \
-          "\n1: push %rax\n.cfi_adjust_cfa_offset 8\n"                                       \
-          "lea return_hook_test_site(%rip), %rax\ncall probe_entry_hook\npop %rax\n"         \
-          ".cfi_adjust_cfa_offset -8\n"                                                      \
+          "\n1: mov %rax, -16(%rsp)\nlea 2f(%rip), %rax\npush %rax\n"                        \
+          ".cfi_adjust_cfa_offset 8\n"                                                       \
+          "lea return_hook_test_site(%rip), %rax\njmp probe_entry_hook\n"                    \
+          ".cfi_adjust_cfa_offset -8\n2: mov -16(%rsp), %rax\n"                              \
           "jmp real_" #name "\n.cfi_endproc\n.size hooked_" #name ", . - hooked_" #name "\n");
 
 HOOKED(add)
@@ -275,7 +276,7 @@ class ReturnHook : public ::testing::TestWithParam<bool> {
     choose_code();
     EXPECT_EQ(program_->return_code != 0, GetParam());
   }
-  void choose_code() { program_->return_code = return_code(*program_); }
+  void choose_code() { patchbay::choose_code(program_, true); }
   uint64_t hits() const { return read_hit_counter(counts_->hits); }
   uint64_t in_use() const { return return_hook_counts().in_use; }
   std::vector<std::vector<uint64_t>> records() {
@@ -349,6 +350,16 @@ TEST_P(ReturnHook, LongjmpOverManyFramesLeaksNothing) {
   EXPECT_GE(return_hook_counts().reclaimed - before_.reclaimed, 5000u * 101 - kReturnSlots);
   EXPECT_EQ(hooked_recurse(10000), 10000);
   EXPECT_EQ(hits(), 10001u);
+}
+
+// Levels that were left are levels no more, however many.
+TEST_P(ReturnHook, LongjmpKeepsTheThreadsSpares) {
+  for (int i = 0; i < 100; i++) {
+    jump_over(3);
+    EXPECT_EQ(hooked_add(1, 2), 3u);
+    EXPECT_LT(pb_return_thread.at, kReturnSpares);
+  }
+  EXPECT_EQ(hits(), 100u);
 }
 
 TEST_P(ReturnHook, ALimitIsKeptAndForgetsDeadCalls) {

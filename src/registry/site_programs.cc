@@ -41,12 +41,6 @@ bool is_graph(const SiteEvent& one) {
   return one.event->kind == ConsumerKind::kGraph || one.event->kind == ConsumerKind::kProfile;
 }
 
-// Whether it can have any depends on its rings too, which may have changed.
-void set_code(const SiteProgram* program) {
-  __atomic_store_n(&const_cast<SiteProgram*>(program)->return_code, return_code(*program),
-                   __ATOMIC_RELAXED);
-}
-
 }  // namespace
 
 void SitePrograms::Free::operator()(SiteProgram* program) const { std::free(program); }
@@ -82,7 +76,8 @@ const SiteProgram* SitePrograms::get(std::span<const SiteEvent> list, bool on_re
     if (!found) return nullptr;
     entries_[found].names = names();
   }
-  if (on_return) set_code(found);
+  // Of one that is taken again the rings may have another clock by now.
+  choose_code(const_cast<SiteProgram*>(found), on_return);
   last_ = found;
   last_on_return_ = on_return;
   return found;
