@@ -77,15 +77,15 @@ file(GLOB bench_sources CONFIGURE_DEPENDS bench/*.cc)
 if(bench_sources AND NOT benchmark_FOUND)
   message(WARNING "Google Benchmark (libbenchmark-dev) was not found: bench/ is SKIPPED")
 elseif(bench_sources AND NOT PATCHBAY_SANITIZE)
+  # Those that trace themselves with the agent as a user's program would: no second copy of our code
+  # is in them.
+  set(with_agent probe probe_anywhere enable function_tracer multiplex static_event)
   foreach(source IN LISTS bench_sources)
     get_filename_component(name ${source} NAME_WE)
     add_executable(bench_${name} ${source})
     target_link_libraries(bench_${name} PRIVATE
-      $<IF:$<IN_LIST:${name},probe;probe_anywhere;enable;multiplex;static_event>,
-        patchbay_agent,pb_core>
+      $<IF:$<IN_LIST:${name},${with_agent}>,patchbay_agent,pb_core>
       benchmark::benchmark_main benchmark::benchmark ${CMAKE_DL_LIBS})
-    # Those of the list trace themselves with the agent as a user's program would; no second copy
-    # of our code is in them.
     target_include_directories(bench_${name} PRIVATE ${CMAKE_SOURCE_DIR}/include)
     target_compile_options(bench_${name} PRIVATE -Wall -Wextra)
     set_target_properties(bench_${name} PROPERTIES OUTPUT_NAME ${name}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+//
+// What tracers of functions cost a call, as CPU time and as a ratio to the floor of the same run
+// (bench/floor.h): `function` alone, in two and in four instances at one function, and with a
+// second instance whose filter leaves the function out (which must add nothing); function_graph and
+// the profiler, a call and its return, also where calls are nested and where all of many functions
+// are traced; a return probe alone and with one at the entry. The program traces itself; nobody
+// reads the buffers, which overwrite.
+//
+//   function_tracer [--benchmark_filter=REGEX] [--benchmark_format=json] …
+#include <benchmark/benchmark.h>
+#include <patchbay/patchbay.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <utility>
+
+#include "floor.h"
+
+extern "C" {
+#define TRACED __attribute__((noinline, used, visibility("default")))
+TRACED int bench_leaf(int a) {
+  __asm__ volatile("" : "+r"(a));
+  return a + 1;
+}
+TRACED int bench_other(int a) {
+  __asm__ volatile("" : "+r"(a));
+  return a - 1;
+}
+// One call that makes three: how graphs and profiles meet most calls.
+TRACED int bench_outer(int a) { return bench_leaf(a) + bench_leaf(a + 1) + bench_leaf(a + 2); }
+}
+
+namespace {
+
+// Functions of the same code at many addresses: what a program looks like in which everything is
+// traced.
+constexpr int kMany = 1024;
+template <int N>
+TRACED int bench_many(int a) {
+  __asm__ volatile("" : "+r"(a) : "i"(N));
+  return a + N;
+}
+using Function = int (*)(int);
+template <int... N>
+const Function* many_functions(std::integer_sequence<int, N...>) {
+  static const Function all[] = {bench_many<N>...};
+  return all;
+}
+const Function* const g_many = many_functions(std::make_integer_sequence<int, kMany>());
+
+using Call = void (*)(int i);
+void call_leaf(int i) { benchmark::DoNotOptimize(bench_leaf(i)); }
+void call_outer(int i) { benchmark::DoNotOptimize(bench_outer(i)); }
+void call_many(int i) { benchmark::DoNotOptimize(g_many[i % kMany](i)); }
+
+void run(benchmark::State& state, Call call) {
+  int i = 0;
+  for (auto _ : state) call(i++);
+}
+
+constexpr char kAll[] = "bench_leaf\nbench_outer\nbench_other\n";
+
+std::string instance_path(int instance) {
+  return instance ? "instances/bench" + std::to_string(instance) + "/" : "";
+}
+
+// Writes are appended, so that names go by being taken back one by one.
+std::string taken_back(const std::string& filter) {
+  std::string text = "!" + filter;
+  for (size_t at = text.find('\n'); at + 1 < text.size(); at = text.find('\n', at + 1))
+    text.insert(at + 1, "!");
+  return text;
+}
+
+// `instances` tracers; the first has the functions of `filter`, the others those of `others`.
+void tracers(benchmark::State& state, const char* tracer, int instances, const char* filter,
+             const char* others, Call call) {
+  for (int i = 0; i < instances; i++) {
+    must((instance_path(i) + "set_ftrace_filter").c_str(), i ? others : filter);
+    must((instance_path(i) + "current_tracer").c_str(), tracer);
+  }
+  run(state, call);
+  for (int i = 0; i < instances; i++) {
+    must((instance_path(i) + "current_tracer").c_str(), "nop");
+    must((instance_path(i) + "set_ftrace_filter").c_str(), taken_back(i ? others : filter));
+  }
+}
+
+void untraced(benchmark::State& state) { run(state, call_leaf); }
+BENCHMARK(untraced)->MinTime(0.3);
+void untraced_nested(benchmark::State& state) { run(state, call_outer); }
+BENCHMARK(untraced_nested)->MinTime(0.3);
+void untraced_many(benchmark::State& state) { run(state, call_many); }
+BENCHMARK(untraced_many)->MinTime(0.3);
+
+#define TRACERS(name, ...) BENCHMARK_CAPTURE(tracers, name, __VA_ARGS__)->MinTime(0.5)
+TRACERS(function, "function", 1, kAll, kAll, call_leaf);
+TRACERS(function_and_another_without_it, "function", 2, kAll, "bench_other\n", call_leaf);
+TRACERS(function_twice, "function", 2, kAll, kAll, call_leaf);
+TRACERS(function_four_times, "function", 4, kAll, kAll, call_leaf);
+TRACERS(function_of_others, "function", 1, "bench_other\n", kAll, call_leaf);
+TRACERS(function_nested_4_calls, "function", 1, kAll, kAll, call_outer);
+TRACERS(function_1024_functions, "function", 1, "*bench_many*\n", kAll, call_many);
+TRACERS(graph, "function_graph", 1, kAll, kAll, call_leaf);
+TRACERS(graph_nested_4_calls, "function_graph", 1, kAll, kAll, call_outer);
+TRACERS(graph_1024_functions, "function_graph", 1, "*bench_many*\n", kAll, call_many);
+
+void graph_and_function(benchmark::State& state) {
+  must("instances/bench1/set_ftrace_filter", kAll);
+  must("instances/bench1/current_tracer", "function");
+  tracers(state, "function_graph", 1, kAll, kAll, call_leaf);
+  must("instances/bench1/current_tracer", "nop");
+  must("instances/bench1/set_ftrace_filter", taken_back(kAll));
+}
+BENCHMARK(graph_and_function)->MinTime(0.5);
+
+// It is the default tracer while it is on, and its filter goes with it.
+void profiler(benchmark::State& state, const char* filter, Call call) {
+  must("function_profile_enabled", "1");
+  must("set_ftrace_filter", filter);
+  run(state, call);
+  must("function_profile_enabled", "0");
+}
+BENCHMARK_CAPTURE(profiler, leaf, kAll, call_leaf)->MinTime(0.5);
+BENCHMARK_CAPTURE(profiler, nested_4_calls, kAll, call_outer)->MinTime(0.5);
+
+void probes(benchmark::State& state, const char* first, const char* second) {
+  for (const char* event : {first, second})
+    if (event) must((std::string("events/bench/") + event + "/enable").c_str(), "1");
+  run(state, call_leaf);
+  for (const char* event : {first, second})
+    if (event) must((std::string("events/bench/") + event + "/enable").c_str(), "0");
+}
+BENCHMARK_CAPTURE(probes, return_only, "out", nullptr)->MinTime(0.5);
+BENCHMARK_CAPTURE(probes, entry_and_return, "in", "out")->MinTime(0.5);
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (!std::getenv("PATCHBAY_TRACE_INSTANCE")) {
+    ::setenv("PATCHBAY_TRACE_INSTANCE", "bench1;bench2;bench3", 1);
+    ::execv("/proc/self/exe", argv);
+    return 1;
+  }
+  bool own_format = false;
+  for (int i = 1; i < argc; i++)
+    own_format |= std::string(argv[i]).starts_with("--benchmark_format");
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  must("kprobe_events",
+       "p:bench/in bench_leaf a=%di:s32\n"
+       "r:bench/out bench_leaf ret=$retval:s32\n");
+  if (own_format) {
+    benchmark::RunSpecifiedBenchmarks();
+  } else {
+    RatioReporter reporter;
+    benchmark::RunSpecifiedBenchmarks(&reporter);
+  }
+  benchmark::Shutdown();
+}
