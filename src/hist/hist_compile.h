@@ -17,4 +17,9 @@ Status compile_hist(HistData* data);
 // `index`; ~0u: it is a number.
 uint32_t hist_variable_text(const HistProgram& program, uint32_t index);
 
+// What set off the last snapshot of action number `action`: the tracked value, and the entry of the
+// table. False: none was asked for.
+bool read_hist_tracked(const HistProgram& program, uint32_t action, uint64_t* value,
+                       uint32_t* entry);
+
 }  // namespace patchbay

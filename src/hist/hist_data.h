@@ -60,7 +60,8 @@ enum class HistOperator : uint8_t { kNone, kPlus, kMinus, kTimes, kDivide, kUnar
 // A key, a value, a variable, or a part of an expression.
 struct HistField {
   uint32_t flags = 0;
-  const EventField* field = nullptr;  // of the event's record; null: generic, constant, expression
+  // Of the event's record, in HistData::event_fields; null: generic, constant, expression.
+  const EventField* field = nullptr;
   std::string type;   // "u64", "char[16]", "pid_t": what a synthetic field is compared with
   uint32_t size = 0;  // bytes of the value, not rounded up in keys; of texts at most kMaxHistText
   bool is_signed = false;
@@ -104,6 +105,7 @@ struct HistActionData {
   bool uses_trace_keyword = false;  // trace(NAME, …) and not NAME(…)
   // Of kSave.
   std::vector<HistFieldVar> saved;
+  HitAction* snapshot = nullptr;  // of kSnapshot: what is asked of the control thread
 };
 
 struct HistSort {
@@ -116,7 +118,8 @@ struct HistData {
   LiveEvent* event = nullptr;
   std::string name;  // of a named histogram
   uint32_t map_bits = kDefaultHistBits;
-  std::vector<std::unique_ptr<HistField>> values;  // [0] is hitcount
+  std::vector<std::unique_ptr<EventField>> event_fields;  // copies: the event may go first
+  std::vector<std::unique_ptr<HistField>> values;         // [0] is hitcount
   std::vector<std::unique_ptr<HistField>> keys;
   std::vector<std::unique_ptr<HistField>> variables;  // kHistVar; operands[0] is the value of one
                                                       // that each hit sets; null: set by an action

@@ -36,6 +36,7 @@ struct StackStart {
   uint64_t sp;    // of that frame: at a function's entry, where the return address stands
   uint64_t fp;    // rbp
   bool at_entry;  // of a function: the return address stands at sp, table or not
+  uint8_t depth = 0;  // of synthetic events that histograms fire at this hit (probe/hist_hot.h)
 };
 
 // Arrays of `max` words, or null.

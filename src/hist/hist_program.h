@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+//
+// What a hit of a histogram runs (probe/hist_hot.cc): plain data that hist_compile makes of a
+// HistData. Immutable once published and never freed, but for `paused`.
+//
+//   HistProgram ─┬─ keys        where each part of the compound key comes from
+//                ├─ references  variables that are read: of which table, which one
+//                ├─ values      what is added to the sums; [0], the hitcount, is not among them
+//                ├─ variables   what this histogram remembers with each entry
+//                └─ actions     onmatch, onmax, onchange: trace, save, snapshot
+//
+// A number is a few steps in reverse Polish order, with 64-bit unsigned arithmetic: `next_pid` is
+// one step, `common_timestamp-$ts0` three.
+#pragma once
+
+#include <cstdint>
+
+#include "hist/hist_table_hot.h"
+
+namespace patchbay {
+
+struct FetchProgram;
+struct HitAction;        // probe/action_hot.h
+struct SyntheticTarget;  // probe/hist_hot.h
+
+inline constexpr uint32_t kMaxHistReferences = 64;  // of one histogram
+inline constexpr uint32_t kMaxHistStack = 8;        // numbers that wait in an expression
+inline constexpr uint32_t kHistTextBytes = 256;     // with the NUL
+inline constexpr uint32_t kHistStackFrames = 31;
+inline constexpr uint32_t kMaxHistKeySize = kHistTextBytes + kHistStackFrames * 8;
+// Of a stack in a variable or a field: the number of frames, then they.
+inline constexpr uint32_t kHistStackBytes = (kHistStackFrames + 1) * 8;
+
+// From the raw clock of records (TSC) to what `trace_clock` shows: replaced as a whole when the
+// rate is known better, so that time goes on where it was.
+struct HistClock {
+  uint64_t ticks;     // raw clock at …
+  uint64_t time;      // … this time
+  uint64_t multiply;  // time units for a tick, times 2^shift
+  uint32_t shift;
+  uint32_t is_monotonic;  // 1: the raw clock is CLOCK_MONOTONIC
+};
+
+enum class HistOp : uint8_t {
+  kConstant,    // push constant
+  kField,       // push the `size` bytes at `offset` of the record, with their sign if is_signed
+  kCpu,         // push the CPU
+  kTime,        // push the time of the hit
+  kTimeUsecs,   // the same in microseconds, rounded
+  kReference,   // push the variable that reference `offset` has found
+  kLog2,        // n with 2^n >= top > 2^(n-1)
+  kBucket,      // top rounded down to a multiple of constant
+  kUnaryMinus,  // 0 - top
+  kPlus,        // the two on top become one
+  kMinus,
+  kTimes,
+  kDivide,  // by zero: all ones
+};
+
+struct HistStep {
+  HistOp op;
+  uint8_t size;
+  uint8_t is_signed;
+  uint8_t reserved;
+  uint32_t offset;
+  uint64_t constant;
+};
+
+enum class HistSource : uint8_t {
+  kNumber,      // by steps
+  kChars,       // text: char[field_size] at `offset`
+  kDataLoc,     // text behind a __data_loc word
+  kRelLoc,      // text behind a __rel_loc word
+  kPointer,     // text: `fetch` follows the char pointer into a record of its own
+  kRestText,    // text from `offset` to the end of the record
+  kCallStack,   // of the hit
+  kFieldStack,  // long[] behind a __data_loc word: number of frames, frames
+};
+
+struct HistValue {
+  HistSource source;
+  uint8_t nr_steps;
+  uint16_t size;        // of a text: bytes with its NUL, at most
+  uint32_t offset;      // in the record
+  uint32_t field_size;  // of kChars
+  const HistStep* steps;
+  const FetchProgram* fetch;
+};
+
+struct HistKeyField {
+  HistValue value;
+  uint16_t first, words;  // in the key
+};
+
+struct HistSum {
+  HistValue value;
+  uint32_t index;      // of the value
+  uint32_t quantiles;  // 1 + its first counter of .quantiles; 0: none
+};
+
+struct HistVariable {
+  HistValue value;
+  uint32_t index;  // of the variable
+  uint32_t text;   // of a text or stack: where it is kept in the entry's texts
+};
+
+struct HistReference {
+  HistTable* table;
+  uint32_t variable;
+  uint8_t is_self;  // of this histogram: read behind the update
+  uint8_t read_once;
+};
+
+// One field of the record of a synthetic event.
+enum class HistParamKind : uint8_t { kNumber, kChars, kDynamicText, kStack };
+struct HistParam {
+  HistParamKind kind;
+  uint8_t size;  // of a number
+  uint16_t reference;
+  uint32_t offset;  // in the record
+};
+
+// What snapshot() has seen; T is replaced with one exchange of both words. In memory that forked
+// children share.
+struct alignas(16) HistTracked {
+  uint64_t value;
+  uint64_t entry;  // 1 + the entry of the table; 0: nothing yet
+};
+
+enum class HistWhen : uint8_t { kAlways, kMax, kChange };  // onmatch, onmax, onchange
+enum class HistDo : uint8_t { kTrace, kSave, kSnapshot };
+
+struct HistAct {
+  HistWhen when;
+  HistDo what;
+  uint16_t reference;   // of kMax, kChange: what is tracked
+  uint32_t track;       // variable that keeps it
+  uint32_t nr_params;   // of kTrace
+  uint32_t fixed_size;  // of the record without dynamic texts
+  uint32_t max_size;    // and with them
+  const HistParam* params;
+  const SyntheticTarget* target;
+  uint32_t nr_saved;  // of kSave
+  const HistVariable* saved;
+  HitAction* snapshot;  // of kSnapshot
+  HistTracked* tracked;
+};
+
+// In memory that forked children share.
+struct HistProgram {
+  uint32_t paused;  // atomic; 1: hits are not looked at
+  uint32_t nr_keys, nr_values, nr_variables, nr_references, nr_acts;
+  uint32_t key_words;
+  uint8_t has_others;  // references to variables of other histograms
+  uint8_t has_self;
+  uint8_t is_simple;  // one key, a field that is a number; hitcount and nothing else
+  uint8_t reserved;
+  HistTable* table;
+  const uint32_t* event_switch;  // atomic; not null: of all hists of the event, see below
+  const HistKeyField* keys;
+  const HistReference* references;
+  const HistSum* values;
+  const HistVariable* variables;
+  const HistAct* acts;
+  const HistClock* const* clock;  // atomic pointer
+  // For who reads the table: where the text of a variable is, ~0u for a number.
+  const uint32_t* texts;
+  uint32_t nr_texts;
+};
+
+// enable_hist and disable_hist store one word for all hists of an event,
+// EventTriggers::hist_switch: what it says holds, until who pauses or continues one of them has
+// moved it into the `paused` of each and stored kHistEach.
+enum : uint32_t { kHistEach = 0, kHistAllOn = 1, kHistAllPaused = 2 };
+
+inline bool hist_is_paused(const HistProgram* hist) {
+  if (hist->event_switch) {
+    const uint32_t all = __atomic_load_n(hist->event_switch, __ATOMIC_RELAXED);
+    if (all != kHistEach) return all == kHistAllPaused;
+  }
+  return __atomic_load_n(&hist->paused, __ATOMIC_RELAXED) != 0;
+}
+
+}  // namespace patchbay

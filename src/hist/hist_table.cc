@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+//
+// The memory of a table: one shared mapping, of which only what is used takes pages.
+//
+//   slots | sums | quantiles | entries            each begins with a page
+//
+// Clearing punches the first three out; entries are written anew when they are taken. A table that
+// is retired gives all of its pages back. Its mapping stays, for threads that are late, and serves
+// a later table of the same shape: forked children meet their own HistTable, which takes nothing.
+#include "hist/hist_table.h"
+
+#include <linux/membarrier.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <mutex>
+#include <thread>
+
+#include "base/shared_memory.h"
+#include "hist/hist_table_hot.h"
+
+namespace patchbay {
+
+namespace {
+
+constexpr uint64_t kPage = 4096;
+constexpr auto kParked = std::chrono::seconds(2);           // before memory serves another table
+constexpr auto kSequence = std::chrono::microseconds(200);  // no restartable sequence is as long
+constexpr int kLockedWaits = 500;
+
+uint64_t pages(uint64_t bytes) { return (bytes + kPage - 1) & ~(kPage - 1); }
+
+bool operator==(const HistShape& a, const HistShape& b) {
+  return a.bits == b.bits && a.key_size == b.key_size && a.nr_values == b.nr_values &&
+         a.nr_variables == b.nr_variables && a.text_bytes == b.text_bytes &&
+         a.quantile_buckets == b.quantile_buckets && a.nr_cpus == b.nr_cpus;
+}
+
+struct Parked {
+  HistShape shape;
+  uint8_t* memory;
+  uint32_t generation;
+  std::chrono::steady_clock::time_point since;
+};
+
+std::mutex g_lock;
+std::vector<Parked> g_parked;
+std::vector<std::pair<const HistTable*, HistShape>> g_shapes;
+
+// What the parts of a table take, from its shape.
+struct Layout {
+  uint64_t slots, sums, quantiles, entries;  // bytes
+  uint64_t whole() const { return slots + sums + quantiles + entries; }
+};
+
+Layout lay_out(const HistShape& shape, HistTable* table) {
+  table->size = 1u << shape.bits;
+  table->slot_mask = 2 * table->size - 1;
+  table->nr_entries = table->size + kHistMoreEntries;
+  table->key_size = shape.key_size;
+  table->nr_values = shape.nr_values;
+  table->nr_variables = shape.nr_variables;
+  table->nr_cpus = shape.nr_cpus;
+  table->quantile_buckets = shape.quantile_buckets;
+  table->variables_at = uint32_t(sizeof(uint64_t)) + shape.key_size;
+  table->texts_at = table->variables_at + shape.nr_variables * uint32_t(sizeof(HistVariableWord));
+  table->text_bytes = shape.text_bytes;
+  table->entry_size = (table->texts_at + shape.text_bytes + 7) & ~7u;
+  const uint64_t sums = kHistSumsAt + uint64_t{table->nr_entries} * shape.nr_values;
+  table->row_size = (sums * sizeof(uint64_t) + 63) & ~uint64_t{63};
+  Layout made;
+  made.slots = pages((uint64_t{table->slot_mask} + 1) * sizeof(uint64_t));
+  made.sums = pages(table->row_size * (uint64_t{shape.nr_cpus} + 1));
+  made.quantiles = pages(uint64_t{table->nr_entries} * shape.quantile_buckets * sizeof(uint64_t));
+  made.entries = pages(uint64_t{table->nr_entries} * table->entry_size);
+  return made;
+}
+
+// Memory of a table of the same shape that has been out of use for long enough.
+bool take_parked(const HistShape& shape, Parked* found) {
+  const auto now = std::chrono::steady_clock::now();
+  for (Parked& one : g_parked) {
+    if (!(one.shape == shape) || now - one.since < kParked) continue;
+    *found = one;
+    one = g_parked.back();
+    g_parked.pop_back();
+    return true;
+  }
+  return false;
+}
+
+uint8_t* map_shared(uint64_t size) {
+  void* at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                    MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return at == MAP_FAILED ? nullptr : static_cast<uint8_t*>(at);
+}
+
+void zero_pages(uint8_t* at, uint64_t size) {
+  if (size && ::madvise(at, size, MADV_REMOVE) != 0) std::memset(at, 0, size);
+}
+
+// Without this system call the pause that follows has to do.
+void restart_sequences() {
+  if (::syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ, 0, 0) == 0) return;
+  ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ, 0, 0);
+  ::syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ, 0, 0);
+}
+
+// The table takes nothing any more, and nobody is adding to it.
+uint32_t close_table(HistTable* table) {
+  const uint32_t generation = __atomic_load_n(&table->generation, __ATOMIC_RELAXED) | 1;
+  __atomic_store_n(&table->generation, generation, __ATOMIC_SEQ_CST);
+  restart_sequences();
+  std::this_thread::sleep_for(kSequence);  // for forked children
+  for (int i = 0; i < kLockedWaits; i++) {
+    if (!__atomic_load_n(&table->locked_users, __ATOMIC_SEQ_CST)) break;
+    std::this_thread::sleep_for(kSequence);
+  }
+  return generation;
+}
+
+void open_table(HistTable* table, uint32_t generation) {
+  for (uint64_t& spare : table->spare) __atomic_store_n(&spare, 0, __ATOMIC_RELAXED);
+  __atomic_store_n(&table->tentative, 0, __ATOMIC_RELAXED);
+  __atomic_store_n(&table->pool, uint64_t{generation} << 48, __ATOMIC_RELAXED);
+  __atomic_store_n(&table->generation, generation, __ATOMIC_SEQ_CST);
+}
+
+// 0 marks words that were never written.
+uint32_t next_generation(uint32_t closed) { return closed + 1 ? closed + 1 : 2; }
+
+uint8_t* memory_of(const HistTable* table) { return reinterpret_cast<uint8_t*>(table->slots); }
+
+uint64_t sum_of(const HistTable* table, uint64_t offset) {
+  uint64_t sum = 0;
+  for (uint64_t row = 0; row <= table->nr_cpus; row++)
+    sum += __atomic_load_n(
+        reinterpret_cast<const uint64_t*>(table->sums + row * table->row_size + offset),
+        __ATOMIC_RELAXED);
+  return sum;
+}
+
+}  // namespace
+
+Result<HistTable*> make_hist_table(const HistShape& shape) {
+  auto* table = make_shared_forever<HistTable>();
+  const Layout layout = lay_out(shape, table);
+  table->memory_size = layout.whole();
+  std::lock_guard guard(g_lock);
+  Parked found{shape, nullptr, 1, {}};
+  if (!take_parked(shape, &found)) found.memory = map_shared(layout.whole());
+  if (!found.memory) return sys_error("memory for a histogram", ENOMEM);
+  table->slots = reinterpret_cast<uint64_t*>(found.memory);
+  table->sums = found.memory + layout.slots;
+  if (shape.quantile_buckets)
+    table->quantiles = reinterpret_cast<uint64_t*>(table->sums + layout.sums);
+  table->entries = table->sums + layout.sums + layout.quantiles;
+  g_shapes.emplace_back(table, shape);
+  open_table(table, next_generation(found.generation));
+  return table;
+}
+
+void retire_hist_table(HistTable* table) {
+  std::lock_guard guard(g_lock);
+  const uint32_t generation = close_table(table);
+  zero_pages(memory_of(table), table->memory_size);
+  for (auto& one : g_shapes) {
+    if (one.first != table) continue;
+    g_parked.push_back(
+        {one.second, memory_of(table), generation, std::chrono::steady_clock::now()});
+    one = g_shapes.back();
+    g_shapes.pop_back();
+    return;
+  }
+}
+
+void clear_hist_table(HistTable* table) {
+  std::lock_guard guard(g_lock);
+  const uint32_t generation = close_table(table);
+  zero_pages(memory_of(table), uint64_t(table->entries - memory_of(table)));
+  open_table(table, next_generation(generation));
+}
+
+std::vector<HistEntry> read_hist_table(const HistTable* table, HistTotals* totals) {
+  std::vector<HistEntry> entries;
+  const uint32_t generation = hist_generation(table);
+  *totals = {};
+  if (generation & 1) return entries;
+  entries.reserve(table->pool >> 24 & 0xffffff);
+  for (uint64_t at = 0; at <= table->slot_mask; at++) {
+    // Pairs with the exchange in hist_insert().
+    const uint64_t slot = __atomic_load_n(&table->slots[at], __ATOMIC_ACQUIRE);
+    const uint64_t number = slot & kHistEntryMask;
+    if (!number || (slot & kHistTagMask) != hist_tag(generation)) continue;
+    HistEntry entry{nullptr, uint32_t(number) - 1, std::vector<uint64_t>(table->nr_values)};
+    entry.key = reinterpret_cast<const uint8_t*>(hist_key_of(table, entry.index));
+    for (uint32_t i = 0; i < table->nr_values; i++)
+      entry.values[i] = sum_of(table, hist_sum_at(table, entry.index, i));
+    totals->hits += entry.values[0];
+    entries.push_back(std::move(entry));
+  }
+  totals->entries = entries.size();
+  totals->dropped = sum_of(table, 0);
+  return entries;
+}
+
+bool read_hist_variable(const HistTable* table, uint32_t entry, uint32_t variable,
+                        uint64_t* value) {
+  return hist_read_variable(hist_variable(table, entry, variable), value);
+}
+
+std::vector<uint64_t> read_hist_quantiles(const HistTable* table, uint32_t entry) {
+  std::vector<uint64_t> counts(table->quantile_buckets);
+  const uint64_t* first = table->quantiles + uint64_t{entry} * table->quantile_buckets;
+  for (size_t i = 0; i < counts.size(); i++)
+    counts[i] = __atomic_load_n(first + i, __ATOMIC_RELAXED);
+  return counts;
+}
+
+const uint8_t* hist_text_at(const HistTable* table, uint32_t entry, uint32_t offset) {
+  return hist_text(table, entry, offset);
+}
+
+}  // namespace patchbay

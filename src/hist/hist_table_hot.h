@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+//
+// The table of a histogram as a traced thread sees it (hist_table.h has the picture).
+//
+//   slot     [ hash:32 | generation:14 | 1 + entry:18 ]
+//   entry    [ claim ][ key ][ variables: value, set ][ texts ]
+//   sums     one row for each CPU, and one for threads without rseq:
+//            [ dropped … 64 bytes ][ entry 0: values ][ entry 1: values ] …
+//
+// Generations. Clearing raises `generation` by two; while it is odd the table takes nothing. All
+// that a hit leaves behind names the generation that it began in, so what is late does no harm: a
+// slot of another generation is free, a restartable addition compares the generation once more as
+// its sequence runs, an entry whose key is being written by somebody late is left alone (`claim`).
+//
+// Entries. `pool` says how many keys there are and how many entries were ever taken. Who loses the
+// race for a key puts the entry that it had prepared into `spare`, where the next one finds it. A
+// few entries more than `size` stand behind for what threads that died took with them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace patchbay {
+
+inline constexpr uint32_t kHistEntryBits = 18, kHistGenerationBits = 14;
+inline constexpr uint32_t kHistSpares = 16;       // places for entries that were given back
+inline constexpr uint32_t kHistMoreEntries = 64;  // behind the `size` that may hold keys
+inline constexpr uint32_t kHistSumsAt = 8;        // words of a row before the values of entry 0
+inline constexpr uint32_t kMaxHistKeyWords = 64;
+inline constexpr uint32_t kMaxHistKeyParts = 3;
+
+// Entries that are none.
+inline constexpr uint32_t kHistNone = ~0u;  // no such key
+inline constexpr uint32_t kHistFull = ~1u;  // nor room for one
+inline constexpr uint32_t kHistLate = ~2u;  // the table was cleared meanwhile, or takes nothing
+
+struct HistVariableWord {
+  uint64_t value;
+  uint64_t set;  // atomic; 1: there is a value. Stored last, with release
+};
+
+// In memory that forked children share. The first part is written once.
+struct alignas(64) HistTable {
+  uint64_t* slots;      // atomic words
+  uint8_t* entries;     // nr_entries of entry_size bytes
+  uint8_t* sums;        // rows of row_size bytes
+  uint64_t row_size;    // bytes
+  uint64_t* quantiles;  // atomic words; quantile_buckets for each entry; null: none
+  uint32_t quantile_buckets;
+  uint32_t nr_cpus;
+  uint32_t slot_mask;
+  uint32_t size;        // keys that it may hold
+  uint32_t nr_entries;  // size + kHistMoreEntries
+  uint32_t entry_size;
+  uint32_t key_size;
+  uint32_t nr_values;
+  uint32_t nr_variables;
+  uint32_t variables_at;  // in an entry
+  uint32_t texts_at;
+  uint32_t text_bytes;
+  uint64_t memory_size;  // of the mapping, which begins with `slots`
+
+  alignas(64) uint32_t generation;  // atomic; odd: takes nothing
+  uint32_t locked_users;            // atomic; threads that add to the last row at this moment
+  uint32_t tentative;               // atomic; keys that are counted in `pool` and not yet visible
+
+  alignas(64) uint64_t pool;    // atomic: [ generation:16 | keys:24 | entries taken:24 ]
+  uint64_t spare[kHistSpares];  // atomic: [ generation:32 | 1 + entry:32 ], 0: empty
+};
+static_assert(offsetof(HistTable, sums) == 16 && offsetof(HistTable, row_size) == 24);
+static_assert(offsetof(HistTable, nr_cpus) == 44 && offsetof(HistTable, generation) == 128);
+static_assert(offsetof(HistTable, locked_users) == 132);  // what hist_add.S knows
+
+// A key while it is looked for: parts of whole words, of which only the first `used` are there; the
+// others are 0.
+struct HistKeyPart {
+  uint16_t first, used, size;  // words
+};
+struct HistKey {
+  const uint64_t* word;
+  uint32_t nr_parts;
+  uint32_t words;  // of the whole key
+  HistKeyPart part[kMaxHistKeyParts];
+};
+
+// Words of 0 add nothing, so that it does not matter how a key is cut into parts.
+struct HistMultipliers {
+  uint64_t of[kMaxHistKeyWords];
+};
+constexpr HistMultipliers make_hist_multipliers() {
+  HistMultipliers made{};
+  uint64_t state = 0x243f6a8885a308d3;
+  for (uint64_t& one : made.of) {
+    state += 0x9e3779b97f4a7c15;
+    uint64_t mixed = (state ^ state >> 30) * 0xbf58476d1ce4e5b9;
+    mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111eb;
+    one = (mixed ^ mixed >> 31) | 1;
+  }
+  return made;
+}
+inline constexpr HistMultipliers kHistMultipliers = make_hist_multipliers();
+
+inline uint32_t hist_hash(const HistKey& key) {
+  uint64_t sum = 0;
+  for (uint32_t p = 0; p < key.nr_parts; p++)
+    for (uint32_t i = key.part[p].first; i < uint32_t(key.part[p].first) + key.part[p].used; i++)
+      sum += key.word[i] * kHistMultipliers.of[i];
+  sum = (sum ^ sum >> 32) * 0xd6e8feb86659fd93;
+  return uint32_t(sum >> 32);
+}
+
+inline uint64_t hist_tag(uint32_t generation) {
+  return uint64_t(generation >> 1 & ((1u << kHistGenerationBits) - 1)) << kHistEntryBits;
+}
+inline constexpr uint64_t kHistEntryMask = (uint64_t{1} << kHistEntryBits) - 1;
+inline constexpr uint64_t kHistTagMask = 0xffffffff & ~kHistEntryMask;
+
+inline uint8_t* hist_entry(const HistTable* table, uint32_t entry) {
+  return table->entries + uint64_t{entry} * table->entry_size;
+}
+inline uint64_t* hist_key_of(const HistTable* table, uint32_t entry) {
+  return reinterpret_cast<uint64_t*>(hist_entry(table, entry) + sizeof(uint64_t));
+}
+inline HistVariableWord* hist_variable(const HistTable* table, uint32_t entry, uint32_t index) {
+  return reinterpret_cast<HistVariableWord*>(hist_entry(table, entry) + table->variables_at) +
+         index;
+}
+inline uint8_t* hist_text(const HistTable* table, uint32_t entry, uint32_t offset) {
+  return hist_entry(table, entry) + table->texts_at + offset;
+}
+
+// Where what is used is equal, and ends in a word that is not full or in zeros, the rest is 0 in
+// both; where it is full there is no rest, or the next word is compared with 0.
+inline bool hist_same_key(const uint64_t* kept, const HistKey& key) {
+  for (uint32_t p = 0; p < key.nr_parts; p++) {
+    const HistKeyPart& part = key.part[p];
+    uint64_t different = 0;
+    for (uint32_t i = part.first; i < uint32_t(part.first) + part.used; i++)
+      different |= kept[i] ^ key.word[i];
+    if (different) return false;
+    if (part.used < part.size && kept[part.first + part.used]) return false;
+  }
+  return true;
+}
+
+// Even: the generation that a hit begins in. Odd: nothing is taken.
+inline uint32_t hist_generation(const HistTable* table) {
+  return __atomic_load_n(&table->generation, __ATOMIC_ACQUIRE);
+}
+
+// The entry of a key, or kHistNone. Lock-free and bounded.
+inline uint32_t hist_find(const HistTable* table, const HistKey& key, uint32_t hash,
+                          uint32_t generation) {
+  const uint64_t wanted = uint64_t{hash} << 32 | hist_tag(generation);
+  for (uint32_t at = hash & table->slot_mask, i = 0; i <= table->slot_mask; i++) {
+    // Pairs with the exchange in hist_insert().
+    const uint64_t slot = __atomic_load_n(&table->slots[at], __ATOMIC_ACQUIRE);
+    const uint64_t number = slot & kHistEntryMask;
+    if (!number || (slot ^ wanted) & kHistTagMask) return kHistNone;
+    if ((slot ^ wanted) >> 32 == 0 && hist_same_key(hist_key_of(table, uint32_t(number) - 1), key))
+      return uint32_t(number) - 1;
+    at = (at + 1) & table->slot_mask;
+  }
+  return kHistNone;
+}
+
+// The same, and makes one: kHistFull, kHistLate. Lock-free; a handler may interrupt it anywhere and
+// insert the same key.
+uint32_t hist_insert(HistTable* table, const HistKey& key, uint32_t hash, uint32_t generation);
+
+extern "C" {
+// The word at this offset in the row of this CPU += value. False: the generation is over. Exact,
+// whoever interrupts (hist_add.S).
+bool hist_add(HistTable* table, uint64_t offset, uint64_t value, uint32_t generation);
+}
+
+inline uint64_t hist_sum_at(const HistTable* table, uint32_t entry, uint32_t value) {
+  return (kHistSumsAt + uint64_t{entry} * table->nr_values + value) * sizeof(uint64_t);
+}
+inline void hist_drop(HistTable* table, uint32_t generation) { hist_add(table, 0, 1, generation); }
+
+inline void hist_count_quantile(HistTable* table, uint32_t entry, uint32_t bucket) {
+  __atomic_fetch_add(&table->quantiles[uint64_t{entry} * table->quantile_buckets + bucket], 1,
+                     __ATOMIC_RELAXED);
+}
+
+inline void hist_set_variable(HistVariableWord* variable, uint64_t value) {
+  __atomic_store_n(&variable->value, value, __ATOMIC_RELAXED);
+  __atomic_store_n(&variable->set, 1, __ATOMIC_RELEASE);  // pairs with the next one
+}
+inline bool hist_read_variable(const HistVariableWord* variable, uint64_t* value) {
+  if (!__atomic_load_n(&variable->set, __ATOMIC_ACQUIRE)) return false;
+  *value = __atomic_load_n(&variable->value, __ATOMIC_RELAXED);
+  return true;
+}
+// Of all that read it once, one gets it.
+inline bool hist_take_variable(HistVariableWord* variable, uint64_t* value) {
+  if (!hist_read_variable(variable, value)) return false;
+  return __atomic_exchange_n(&variable->set, 0, __ATOMIC_ACQ_REL) != 0;
+}
+
+}  // namespace patchbay
