@@ -6,8 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
-#include <new>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -31,16 +30,20 @@ static_assert(kHistTextBytes == kSyntheticTextSize && kHistStackFrames == kSynth
 constexpr uint32_t kNoText = ~0u;
 constexpr uint32_t kModifiers = kHistLog2 | kHistBucket;
 
-Error no_memory() { return sys_error("memory for a histogram", ENOMEM); }
 Error does_not_fit(std::string_view what) {
   return user_error(EINVAL, std::string(what) + " does not fit into a histogram.");
 }
 
 // What a program points to is never freed: a thread may be on its way with it.
+void* keep_bytes(size_t size) {
+  static auto* const all = new std::vector<std::unique_ptr<uint64_t[]>>;
+  all->push_back(std::make_unique<uint64_t[]>((size + 7) / 8));
+  return all->back().get();
+}
 template <typename T>
 const T* keep(const std::vector<T>& list) {
   if (list.empty()) return nullptr;
-  auto* kept = static_cast<T*>(::operator new(list.size() * sizeof(T)));
+  auto* kept = static_cast<T*>(keep_bytes(list.size() * sizeof(T)));
   std::copy(list.begin(), list.end(), kept);
   return kept;
 }
@@ -72,8 +75,7 @@ HistSource text_source(const EventField& field) {
 const FetchProgram* pointer_fetch(uint32_t offset) {
   constexpr uint32_t kInsns = 2;
   auto* made =
-      static_cast<FetchProgram*>(std::calloc(1, sizeof(FetchProgram) + kInsns * sizeof(FetchInsn)));
-  if (!made) return nullptr;
+      static_cast<FetchProgram*>(keep_bytes(sizeof(FetchProgram) + kInsns * sizeof(FetchInsn)));
   made->fixed_size = 12;
   made->max_size = made->fixed_size + kHistTextBytes;
   made->nr_insns = kInsns;
@@ -206,9 +208,8 @@ Status Compiler::make_bytes(const HistField& field, HistValue* value) {
   value->source = is_stack ? HistSource::kFieldStack : text_source(*field.field);
   if (value->source == HistSource::kChars)
     value->size = uint16_t(std::clamp<uint32_t>(field.field->size, 1, kHistTextBytes));
-  if (value->source != HistSource::kPointer) return {};
-  value->fetch = pointer_fetch(value->offset);
-  return value->fetch ? Status() : Status(no_memory());
+  if (value->source == HistSource::kPointer) value->fetch = pointer_fetch(value->offset);
+  return {};
 }
 
 Status Compiler::make_value(const HistField& field, HistValue* value) {

@@ -7,6 +7,8 @@
 
 #include "abi/buffer_abi.h"
 #include "event/synthetic_event.h"
+#include "probe/hist_hot.h"
+#include "probe/probe_abi.h"
 
 namespace patchbay {
 
@@ -21,6 +23,44 @@ struct SyntheticEvent {
   SyntheticDefinition definition;
   LiveEvent* live = nullptr;
 };
+
+// What LiveEvent.data is. Never freed, nor any of its programs: a thread may be on its way with
+// them. A program is taken again when its list comes again.
+struct Target : SyntheticTarget {
+  std::vector<SiteProgram*> made;
+};
+
+SyntheticTarget* new_target() {
+  static auto* const all = new std::vector<std::unique_ptr<Target>>;
+  all->push_back(std::make_unique<Target>());
+  return all->back().get();
+}
+
+// The record comes built; event probes, which make one of their own out of it, stand behind.
+std::vector<SiteEvent> consumers_of(const LiveEvent& live) {
+  std::vector<SiteEvent> list;
+  for (bool from_record : {false, true})
+    for (const EventProgram* event : live.programs)
+      if ((event->from_record != 0) == from_record) list.push_back({event, nullptr, 0, nullptr});
+  return list;
+}
+
+const SiteProgram* program_for(const LiveEvent& live, Target* target) {
+  const std::vector<SiteEvent> list = consumers_of(live);
+  if (list.empty()) return nullptr;
+  for (const SiteProgram* made : target->made)
+    if (std::equal(list.begin(), list.end(), made->event, made->event + made->nr_events))
+      return made;
+  const size_t size = sizeof(SiteProgram) + list.size() * sizeof(SiteEvent);
+  auto* program = new (::operator new(size)) SiteProgram{};
+  program->nr_events = uint32_t(list.size());
+  program->max_record = live.max_size;
+  for (const SiteEvent& one : list)
+    program->max_record = std::max(program->max_record, one.event->max_size);
+  std::copy(list.begin(), list.end(), program->event);
+  target->made.push_back(program);
+  return program;
+}
 
 }  // namespace
 
@@ -57,6 +97,7 @@ Status SyntheticEvents::Impl::define(EventSource* source, std::string_view line,
   auto live = std::make_unique<LiveEvent>();
   live->call = make_synthetic_event_call(*parsed.definition);
   live->source = source;
+  live->data = new_target();
   // The kernel, too, lets an event be that could never be recorded.
   live->max_size =
       std::min<uint32_t>(parsed.definition->max_size(), subbuf_size - abi::kPageHeaderSize - 8);
@@ -121,6 +162,13 @@ bool SyntheticEvents::has(std::string_view name) const {
   return impl_->find(name) != impl_->events.end();
 }
 
-Status SyntheticEvents::update(std::span<LiveEvent* const>) { return {}; }
+Status SyntheticEvents::update(std::span<LiveEvent* const> changed) {
+  for (LiveEvent* live : changed) {
+    auto* target = static_cast<Target*>(static_cast<SyntheticTarget*>(live->data));
+    // Pairs with the load in synthetic_hit().
+    __atomic_store_n(&target->program, program_for(*live, target), __ATOMIC_RELEASE);
+  }
+  return {};
+}
 
 }  // namespace patchbay

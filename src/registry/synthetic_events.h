@@ -31,8 +31,8 @@ class SyntheticEvents : public EventSource {
   std::string show_dynamic() const;      // dynamic_events
   bool has(std::string_view name) const;
 
-  // Nothing is patched for them: what makes their records (histograms, the API, event probes'
-  // sources) looks at LiveEvent.programs.
+  // Nothing is patched for them: what makes their records (histograms, the API) hits the
+  // SyntheticTarget (probe/hist_hot.h) that LiveEvent.data is from the beginning.
   Status update(std::span<LiveEvent* const> changed) override;
 
  private:
