@@ -45,7 +45,7 @@ STANDIN_FUNCTION void kfree(const void* object) {
 STANDIN_FUNCTION filename* getname_flags(const char* name, int flags) {
   asm volatile("" : : "r"(flags));
   (void)kmem_cache_alloc(&names_cache, kGfpKernel);
-  one_name = {name, name};
+  one_name = {name, name, nullptr};
   return &one_name;
 }
 STANDIN_FUNCTION void putname(filename* name) { kmem_cache_free(&names_cache, name); }
@@ -57,8 +57,9 @@ STANDIN_FUNCTION int vfs_open(const path* path, file* file) {
 }
 STANDIN_FUNCTION ssize_t vfs_read(file* file, char* buf, size_t count, loff_t_* pos) {
   if (count) buf[0] = file->f_path.dentry->d_name.name[0];
-  *pos += loff_t_(count);
-  return ssize_t(count);
+  const ssize_t result = file->private_data ? *file->private_data : ssize_t(count);
+  if (result > 0) *pos += result;
+  return result;
 }
 STANDIN_FUNCTION ssize_t vfs_writev(file* file, const void* vec, unsigned long count,
                                     loff_t_* pos) {
@@ -75,13 +76,17 @@ STANDIN_FUNCTION long do_sys_openat2(int dfd, const char* name, open_how* how) {
   filename* copied = getname_flags(name, dfd);
   dentry entry = {{unsigned(strlen(name)), copied->name}, nullptr};
   path path = {nullptr, &entry};
-  file file = {unsigned(how->flags), path, 0};
-  const int result = vfs_open(&path, &file);
-  char byte;
-  vfs_read(&file, &byte, 1, &file.f_pos);
-  __fput(&file);
+  file file = {unsigned(how->flags), path, 0, nullptr};
+  const task_struct* task = standin_current();
+  const long result = task ? task->opens : -1;
+  if (result >= 0) {
+    vfs_open(&path, &file);
+    char byte;
+    vfs_read(&file, &byte, 1, &file.f_pos);
+    __fput(&file);
+  }
   putname(copied);
-  return result ? result : 3;
+  return result;
 }
 STANDIN_FUNCTION long do_sys_open(int dfd, const char* name, int flags, unsigned short mode) {
   open_how how = {static_cast<unsigned long>(flags), mode, 0};
@@ -93,8 +98,10 @@ STANDIN_FUNCTION int do_execveat_common(int fd, filename* file, const char* cons
   asm volatile("" : : "r"(fd), "r"(argv), "r"(envp), "r"(flags));
   task_struct* task = standin_current();
   if (!task) return -1;
+  const char* comm = file->comm ? file->comm : task->comm;
+  PB_TRACE(task_rename, task->pid, task->comm, comm, 0);
+  if (file->comm) standin_rename(task, comm);
   PB_TRACE(sched_process_exec, file->name, task->pid, task->pid);
-  PB_TRACE(task_rename, task->pid, task->comm, task->comm, 0);
   return 0;
 }
 STANDIN_FUNCTION int do_execve(filename* file, const char* const* argv, const char* const* envp) {
@@ -106,7 +113,8 @@ STANDIN_FUNCTION int vfs_symlink(void* idmap, inode* dir, dentry* dentry, const 
   return 0;
 }
 STANDIN_FUNCTION ssize_t proc_reg_write(file* file, const char* buf, size_t count, loff_t_* pos) {
-  asm volatile("" : : "r"(file), "r"(buf), "r"(pos));
+  asm volatile("" : : "r"(buf), "r"(pos));
+  if (file->private_data) return *file->private_data;
   return count ? -5 : 0;
 }
 STANDIN_FUNCTION dentry* tracefs_create_dir(const char* name, dentry* parent) {

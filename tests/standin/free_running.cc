@@ -33,6 +33,7 @@ void name_task(task_struct* task, const char* kind, int cpu, pid_t pid) {
   task->pid = pid;
   task->prio = 120;
   task->cpu = cpu;
+  task->opens = 3;
   snprintf(task->comm, sizeof(task->comm), "%s/%d", kind, cpu);
 }
 
@@ -76,14 +77,14 @@ void do_rare_things(Cpu* cpu) {
   sys_off_notify(nullptr, cpu->turns, nullptr);
   dentry root = {{1, "/"}, nullptr};
   path path = {nullptr, &root};
-  file file = {0, path, 0};
+  file file = {0, path, 0, nullptr};
   proc_reg_write(&file, "", 0, &file.f_pos);
   vfs_writev(&file, nullptr, 0, &file.f_pos);
   vfs_symlink(nullptr, nullptr, &root, "old");
   tracefs_create_dir("test", &root);
   eventfs_create_dir("test", nullptr, nullptr, 0, nullptr);
   inet_csk_accept(nullptr, nullptr);
-  filename name = {"test", "test"};
+  filename name = {"test", "test", nullptr};
   do_mkdirat(-100, &name, 0755);
   security_prepare_creds(cpu, cpu, 0xcc0);
   cpu->turns += unsigned(device_name_length("eth0") == driver_name_length("sda"));
@@ -98,7 +99,7 @@ void fork_once(Cpu* cpu) {
   kernel_clone_args args = {17, parent, &child};
   kernel_clone(&args);
   standin_play(&child, parent);
-  filename name = {"/bin/true", "/bin/true"};
+  filename name = {"/bin/true", "/bin/true", nullptr};
   do_execve(&name, nullptr, nullptr);
   do_exit(0);
   standin_play(parent, &cpu->worker);

@@ -19,11 +19,20 @@
 
 typedef long long loff_t_;
 
+/* How a task leaves its CPU. */
+enum standin_leaves {
+  standin_takes_turns, /* sleeping every second time */
+  standin_sleeps,
+  standin_runs_on,
+  standin_is_dead
+};
 struct task_struct {
-  pid_t pid;
+  pid_t pid; /* 0: the idle task */
   int prio;
   int cpu;
   char comm[16];
+  enum standin_leaves leaves;
+  long opens; /* what opening a file comes to: a descriptor or an error */
 };
 struct qstr {
   unsigned len;
@@ -41,10 +50,12 @@ struct file {
   unsigned f_flags;
   struct path f_path;
   loff_t_ f_pos;
+  const ssize_t* private_data; /* what reading and writing come to; null: made up */
 };
 struct filename {
   const char* name;
   const char* uptr;
+  const char* comm; /* of the task that executes it; null: it keeps its own */
 };
 struct kmem_cache {
   const char* name;
@@ -83,6 +94,8 @@ extern "C" {
 /* The task that the calling thread plays, and the one that waits for its CPU. */
 struct task_struct* standin_current(void);
 void standin_play(struct task_struct* task, struct task_struct* next);
+/* The task has another name from now on; the one played is played on. */
+void standin_rename(struct task_struct* task, const char* comm);
 
 /* sched.cc */
 void schedule(void);

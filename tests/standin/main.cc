@@ -5,11 +5,14 @@
 // the agent. One thread per processor makes a thousand turns a second, like a timer tick: an
 // interrupt, timers, a wakeup, a switch of tasks, a piece of work, a system call.
 //
-//   standin [--rate=HZ] [--forks=RATE] [--kallsyms FILE]
+//   standin [--rate=HZ] [--forks=RATE] [--kallsyms FILE] [--follow SOCKET]
+//   standin --attach SOCKET -- COMMAND…
 //
 //   --rate=HZ        turns a second of each processor (1000); 0: it stands still
 //   --forks=RATE     tasks made, run and ended a second (0: none)
 //   --kallsyms FILE  writes its functions and data in the form of /proc/kallsyms
+//   --follow SOCKET  plays the kernel for the processes that attach there too (follow.h)
+//   --attach SOCKET  runs the command as one of these, with all that it starts
 //
 // When all is up it prints "standin PID". It ends with a signal.
 #include <fcntl.h>
@@ -18,6 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "follow.h"
 #include "free_running.h"
 #include "kallsyms.h"
 #include "kernel.h"
@@ -27,7 +31,12 @@ namespace {
 struct Options {
   standin::Pace pace;
   const char* kallsyms = nullptr;
+  const char* follow = nullptr;
 };
+
+constexpr char kUsage[] =
+    "usage: standin [--rate=HZ] [--forks=RATE] [--kallsyms FILE] [--follow SOCKET]\n"
+    "       standin --attach SOCKET -- COMMAND…\n";
 
 constexpr unsigned kMaxRate = 1000000;
 
@@ -46,8 +55,12 @@ bool parse(int argc, char** argv, Options* options) {
   for (int i = 1; i < argc; i++) {
     if (number_option(argv[i], "--rate=", &options->pace.rate)) continue;
     if (number_option(argv[i], "--forks=", &options->pace.forks)) continue;
-    if (strcmp(argv[i], "--kallsyms") != 0 || i + 1 == argc) return false;
-    options->kallsyms = argv[++i];
+    if (i + 1 == argc) return false;
+    const char** value = strcmp(argv[i], "--kallsyms") == 0 ? &options->kallsyms
+                         : strcmp(argv[i], "--follow") == 0 ? &options->follow
+                                                            : nullptr;
+    if (!value) return false;
+    *value = argv[++i];
   }
   return true;
 }
@@ -64,14 +77,20 @@ void fill_banner() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 4 && strcmp(argv[1], "--attach") == 0 && strcmp(argv[3], "--") == 0)
+    return standin::attach(argv[2], argv + 4);
   Options options;
   if (!parse(argc, argv, &options)) {
-    fprintf(stderr, "usage: standin [--rate=HZ] [--forks=RATE] [--kallsyms FILE]\n");
+    fputs(kUsage, stderr);
     return 2;
   }
   fill_banner();
   if (options.kallsyms && !standin::write_kallsyms(options.kallsyms)) {
     perror(options.kallsyms);
+    return 1;
+  }
+  if (options.follow && !standin::follow_at(options.follow)) {
+    perror(options.follow);
     return 1;
   }
   standin::run_freely(options.pace);

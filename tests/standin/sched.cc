@@ -5,6 +5,7 @@
 
 #include <patchbay/static_event_abi.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <time.h>
 
 #include "kernel_events.h"
@@ -22,7 +23,7 @@ thread_local unsigned long turn;
 thread_local timer_list tick_timer;
 
 constexpr unsigned kGfpKernel = 0xcc0;
-constexpr long kInterruptible = 1, kRunning = 0;
+constexpr long kRunning = 0, kInterruptible = 1, kZombie = 0x20;
 
 unsigned long nanoseconds() {
   timespec now;
@@ -31,6 +32,16 @@ unsigned long nanoseconds() {
 }
 
 void timer_function(timer_list* timer) { timer->expires++; }
+
+inline long state_of_leaving(const task_struct* task) {
+  switch (task->leaves) {
+    case standin_sleeps: return kInterruptible;
+    case standin_runs_on: return kRunning;
+    case standin_is_dead: return kZombie;
+    case standin_takes_turns: break;
+  }
+  return turn % 2 ? kInterruptible : kRunning;
+}
 
 }  // namespace
 
@@ -44,14 +55,20 @@ void standin_play(task_struct* task, task_struct* next) {
   if (patchbay_set_current) patchbay_set_current(uint32_t(task->pid), task->comm);
 }
 
+void standin_rename(task_struct* task, const char* comm) {
+  snprintf(task->comm, sizeof(task->comm), "%s", comm);
+  if (task == current) standin_play(task, runs_next);
+}
+
 // The two tasks of this CPU change places. The events come in the order of a kernel: still in the
 // name of the task that leaves.
 STANDIN_FUNCTION void schedule() {
   task_struct* prev = current;
   task_struct* next = runs_next;
   if (!prev || !next) return;
-  PB_TRACE(sched_stat_runtime, prev->comm, prev->pid, 1000000 + turn % 1000);
-  const long state = turn++ % 2 ? kInterruptible : kRunning;
+  if (prev->pid) PB_TRACE(sched_stat_runtime, prev->comm, prev->pid, 1000000 + turn % 1000);
+  const long state = state_of_leaving(prev);
+  turn++;
   PB_TRACE(sched_switch, prev->comm, prev->pid, prev->prio, state, next->comm, next->pid,
            next->prio);
   standin_play(next, prev);
