@@ -73,7 +73,7 @@ inline constexpr char kTextOperand[] = "String type can not be an operand in exp
 inline constexpr char kExpectNumber[] = "Expecting numeric literal";
 inline constexpr char kUnaryMinus[] = "Unary minus not supported in sub-expressions";
 inline constexpr char kDivisionByZero[] = "Division by zero";
-inline constexpr char kOnlyHitcount[] = "Non-hitcount value is required for 'nohitcount'.";
+inline constexpr char kOnlyHitcount[] = "Non-hitcount value is required for 'nohitcount'";
 }  // namespace hist_errors
 
 // What goes into error_log while one command is looked at: one failure may leave several entries.
