@@ -32,6 +32,7 @@
 #include "fetch/fetch_abi.h"
 #include "filter/filter_abi.h"
 #include "patch/patcher.h"
+#include "patch/trap_gate.h"
 #include "probe/probe_abi.h"
 #include "probe/return_hook.h"
 #include "probe/unwind_hot.h"
@@ -327,6 +328,15 @@ sighandler_t set_handler(int sig, sighandler_t handler, int flags, bool block_it
   return ::sigaction(sig, &action, &old) == 0 ? old.sa_handler : SIG_ERR;
 }
 
+// Around a real call that glibc makes with all signals blocked.
+class BehindGate {
+ public:
+  BehindGate() { trap_gate_enter(); }
+  ~BehindGate() { trap_gate_leave(); }
+  BehindGate(const BehindGate&) = delete;
+  BehindGate& operator=(const BehindGate&) = delete;
+};
+
 // Around a real call whose child runs on this thread's storage.
 class SharedWithChild {
  public:
@@ -371,6 +381,7 @@ struct ThreadStart {
 
 void* start_thread(void* argument) {
   const ThreadStart start = *static_cast<ThreadStart*>(argument);
+  trap_gate_arrived();
   delete static_cast<ThreadStart*>(argument);
   t_blocked = start.blocked;
   if (auto hook = g_thread_hook.load(std::memory_order_acquire)) hook(start.creator);
@@ -535,6 +546,7 @@ int posix_spawn(pid_t* pid, const char* path, const posix_spawn_file_actions_t* 
                 const posix_spawnattr_t* attributes, char* const argv[], char* const envp[]) {
   auto real =
       patchbay::next_function<decltype(&posix_spawn)>(&patchbay::g_posix_spawn, "posix_spawn");
+  patchbay::BehindGate behind;
   patchbay::SharedWithChild shared;
   return real(pid, path, actions, attributes, argv, envp);
 }
@@ -542,16 +554,19 @@ int posix_spawnp(pid_t* pid, const char* file, const posix_spawn_file_actions_t*
                  const posix_spawnattr_t* attributes, char* const argv[], char* const envp[]) {
   auto real =
       patchbay::next_function<decltype(&posix_spawnp)>(&patchbay::g_posix_spawnp, "posix_spawnp");
+  patchbay::BehindGate behind;
   patchbay::SharedWithChild shared;
   return real(pid, file, actions, attributes, argv, envp);
 }
 int system(const char* command) {
   auto real = patchbay::next_function<decltype(&system)>(&patchbay::g_system, "system");
+  patchbay::TrapGateSystem behind(uint32_t(patchbay::raw_syscall(SYS_gettid)));
   patchbay::SharedWithChild shared;
   return real(command);
 }
 FILE* popen(const char* command, const char* mode) {
   auto real = patchbay::next_function<decltype(&popen)>(&patchbay::g_popen, "popen");
+  patchbay::BehindGate behind;
   patchbay::SharedWithChild shared;
   return real(command, mode);
 }
@@ -591,19 +606,20 @@ int pthread_attr_setsigmask_np(pthread_attr_t* attributes, const sigset_t* set) 
       attributes, patchbay::without_ours(set, &copy));
 }
 
-// A thread inherits its creator's view of our signals too; most creators have nothing to
-// inherit.
+// A thread inherits its creator's view of our signals too.
 int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*run)(void*),
                    void* argument) noexcept {
   auto real = patchbay::next_function<decltype(&pthread_create)>(&patchbay::g_pthread_create,
                                                                  "pthread_create");
-  patchbay::ThreadStart* start = nullptr;
   const auto self = uint32_t(patchbay::raw_syscall(SYS_gettid));
-  if (patchbay::t_blocked || patchbay::g_thread_hook.load(std::memory_order_relaxed))
-    start = new (std::nothrow) patchbay::ThreadStart{run, argument, patchbay::t_blocked, self};
+  auto* start = new (std::nothrow) patchbay::ThreadStart{run, argument, patchbay::t_blocked, self};
+  patchbay::BehindGate behind;
   if (!start) return real(thread, attributes, run, argument);
+  patchbay::trap_gate_expect();
   const int error = real(thread, attributes, patchbay::start_thread, start);
-  if (error) delete start;
+  if (!error) return 0;
+  patchbay::trap_gate_arrived();
+  delete start;
   return error;
 }
 #pragma GCC visibility pop

@@ -17,6 +17,7 @@
 #include "agent/agent.h"
 #include "agent/signal_hooks.h"
 #include "base/raw_syscall.h"
+#include "patch/trap_gate.h"
 
 namespace patchbay {
 namespace {
@@ -35,6 +36,7 @@ void thread_started(uint32_t creator) {
 void thread_ends(void*) {
   AgentScope scope;
   g_agent->registry->task_exited(thread_id());
+  trap_gate_ends(thread_id());
 }
 
 void before_fork() {
@@ -50,6 +52,7 @@ void after_fork_in_parent() { g_agent->lock().unlock(); }
 void after_fork_in_child() {
   AgentScope scope;
   signal_hooks_after_fork();
+  trap_gate_after_fork();
   new (&g_agent->lock()) std::recursive_mutex;
   pb_thread.tid = 0;
   pb_thread.known = 0;

@@ -22,6 +22,7 @@
 #include "patch/site_table.h"
 #include "patch/stub_pool.h"
 #include "patch/thread_watch.h"
+#include "patch/trap_gate.h"
 
 namespace patchbay {
 namespace {
@@ -30,6 +31,8 @@ constexpr uint8_t kInt3 = 0xcc;
 constexpr uint64_t kJumpSize = 5;
 constexpr uint64_t kShortJumpSize = 2;
 constexpr uint64_t kWaitLimitUs = 50000;
+// In libc no guard may stay behind, and nobody may be where a trap kills (trap_gate.h).
+constexpr uint64_t kLibcWaitLimitUs = 1000000;
 constexpr uint64_t kPage = 4096;
 
 uint64_t first_byte(const Site& site) {
@@ -170,7 +173,8 @@ class LivePatcher : public Patcher {
   void write_guards();
   void write_tails();
   void write_heads();
-  void wait_for_threads(PatchReport* report);
+  bool writes_in_libc() const;
+  void wait_for_threads(uint64_t limit_us, PatchReport* report);
   void run_phases(bool single_threaded, TextMemory& memory, PatchReport* report);
   void drop_unwritable(PatchReport* report);
   void settle();
@@ -594,7 +598,7 @@ void LivePatcher::write_heads() {
   }
 }
 
-void LivePatcher::wait_for_threads(PatchReport* report) {
+void LivePatcher::wait_for_threads(uint64_t limit_us, PatchReport* report) {
   bool any = false;
   for (const Work& work : work_) {
     work.site->watched = work.needs_wait;
@@ -603,7 +607,7 @@ void LivePatcher::wait_for_threads(PatchReport* report) {
   if (!any) return;
   ThreadWatch watch;
   watch.start();
-  const bool all = watch.wait(kWaitLimitUs);
+  const bool all = watch.wait(limit_us);
   report->waited_us += watch.waited_us();
   for (Work& work : work_) {
     work.site->watched = false;
@@ -626,14 +630,21 @@ void LivePatcher::drop_unwritable(PatchReport* report) {
   drop_refused();
 }
 
+bool LivePatcher::writes_in_libc() const {
+  return std::any_of(work_.begin(), work_.end(),
+                     [](const Work& work) { return work.site->no_trap != nullptr; });
+}
+
 void LivePatcher::run_phases(bool single_threaded, TextMemory& memory, PatchReport* report) {
+  const bool gated = !single_threaded && writes_in_libc();
+  if (gated) trap_gate_shut(kLibcWaitLimitUs);
   write_absorbed(memory);
   publish_traps();
   if (!single_threaded) {
     write_guards();
     if (!image_.write(memory)) drop_unwritable(report);
     sync_all_cores();
-    wait_for_threads(report);
+    wait_for_threads(gated ? kLibcWaitLimitUs : kWaitLimitUs, report);
     write_tails();
     image_.write(memory);
     sync_all_cores();
@@ -645,6 +656,7 @@ void LivePatcher::run_phases(bool single_threaded, TextMemory& memory, PatchRepo
     if (!image_.write(memory)) drop_unwritable(report);
   }
   sync_all_cores();
+  if (gated) trap_gate_open();
 }
 
 void LivePatcher::settle_work(const Work& work) {
