@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <deque>
 #include <list>
 #include <map>
 #include <optional>
+#include <unordered_set>
 
 #include "base/program_stderr.h"
 #include "base/raw_syscall.h"
@@ -112,7 +114,7 @@ struct Probe {
   FtraceOps ops;
   ActionKind kind;
   bool counted;
-  HitAction* action;  // of the ops; says which function has which
+  HitAction* action;  // of the ops; says which function has which, in this process: not shared
   std::map<DynFtrace*, Entry, bool (*)(const DynFtrace*, const DynFtrace*)> entries{
       [](const DynFtrace* a, const DynFtrace* b) {
         return a->place.plan.entry < b->place.plan.entry;
@@ -134,6 +136,7 @@ struct FunctionCommands::Impl {
   FtraceOpsTable& ops;
   std::list<std::unique_ptr<Probe>> probes;         // the newest first
   std::vector<std::unique_ptr<uint64_t[]>> tables;  // a thread may be looking into one: kept
+  std::deque<HitAction> top_actions;                // of the probes, kept for the same reason
   std::function<std::string(std::optional<uint32_t>)> dump_text;
 
   Result<Spec> parse(TraceArray& array, const FilterLine& line);
@@ -144,6 +147,8 @@ struct FunctionCommands::Impl {
   Result<std::shared_ptr<Command>> prepare(TraceArray& array, const Spec& spec);
   HitAction* make_action(const Probe& probe, const Command& command, int64_t count);
   void publish_table(Probe* probe);
+  template <typename Predicate>
+  size_t erase_entries(Probe* probe, Predicate goes);
   Status follow(Probe* probe);
   void drop(Probe* probe);
   void drop_gone(Probe* probe);
@@ -212,7 +217,7 @@ Probe* FunctionCommands::Impl::make(TraceArray& array, const Spec& spec) {
   Probe* probe = probes.front().get();
   probe->kind = spec.kind;
   probe->counted = spec.counted;
-  probe->action = make_shared_forever<HitAction>();
+  probe->action = &top_actions.emplace_back();
   probe->action->kind = spec.kind;
   FtraceOps& made = probe->ops;
   made.name = std::string(name_of(spec.kind)) + (spec.counted ? ":count" : "");
@@ -292,14 +297,13 @@ Status FunctionCommands::Impl::add(TraceArray& array, const Spec& spec,
 
 Status FunctionCommands::Impl::remove(Probe* probe, const FilterLine& line) {
   drop_gone(probe);
-  size_t removed = 0;
-  if ((line.pattern.empty() || line.pattern == "*") && !line.has_module) {
-    removed = probe->entries.size();
-    probe->entries.clear();
-  } else {
-    for (DynFtrace* function : matching_functions(ops.table(), line))
-      removed += probe->entries.erase(function);
+  const bool all = (line.pattern.empty() || line.pattern == "*") && !line.has_module;
+  std::unordered_set<DynFtrace*> meant;
+  if (!all) {
+    for (DynFtrace* function : matching_functions(ops.table(), line)) meant.insert(function);
   }
+  const size_t removed =
+      erase_entries(probe, [&](const auto& one) { return all || meant.contains(one.first); });
   if (!removed)
     return user_error(EINVAL,
                       "No function that is meant by this has the command " + line.command + ".");
@@ -330,9 +334,23 @@ void FunctionCommands::Impl::publish_table(Probe* probe) {
   __atomic_store_n(&probe->action->by_function, table, __ATOMIC_RELEASE);  // pairs with action_run
 }
 
+// Forked children keep the table that they were born with, so what goes says so itself as well.
+template <typename Predicate>
+size_t FunctionCommands::Impl::erase_entries(Probe* probe, Predicate goes) {
+  std::unordered_set<HitAction*> gone;
+  const size_t erased = std::erase_if(probe->entries, [&](const auto& one) {
+    if (!goes(one)) return false;
+    gone.insert(one.second.action);
+    return true;
+  });
+  for (const auto& [function, entry] : probe->entries) gone.erase(entry.action);
+  for (HitAction* action : gone) __atomic_store_n(&action->off, 1, __ATOMIC_RELAXED);
+  return erased;
+}
+
 void FunctionCommands::Impl::drop(Probe* probe) {
   __atomic_store_n(&probe->action->off, 1, __ATOMIC_RELAXED);
-  probe->entries.clear();
+  erase_entries(probe, [](const auto&) { return true; });
   publish_table(probe);
   ops.remove(&probe->ops);
   if (asks(probe->kind)) commands_that_ask--;
@@ -354,8 +372,8 @@ void FunctionCommands::clear(TraceArray& array) {
 void FunctionCommands::event_gone(const LiveEvent* event) {
   for (auto at = impl_->probes.begin(); at != impl_->probes.end();) {
     Probe* probe = (at++)->get();
-    const size_t erased = std::erase_if(
-        probe->entries, [&](const auto& one) { return one.second.command->event == event; });
+    const size_t erased = impl_->erase_entries(
+        probe, [&](const auto& one) { return one.second.command->event == event; });
     if (!erased) continue;
     if (probe->entries.empty())
       impl_->drop(probe);

@@ -3,6 +3,8 @@
 // (one call of alpha comes first):
 //   NAME [COUNT [THREADS]]    calls of alpha, beta, gamma_one in so many threads, each COUNT times
 //   fork NAME                 a call in a forked child
+//   linger                    a forked child that waits
+//   wake NAME                 its call, and its end: "done STATUS"
 // event: alpha(int n)
 #include <pthread.h>
 #include <stdio.h>
@@ -48,6 +50,23 @@ static void in_threads(int (*function)(int), int count, int threads) {
   pthread_barrier_destroy(&start);
 }
 
+static pid_t lingering;
+static int to_child[2];
+
+static void linger(void) {
+  char name[64] = "";
+  if (pipe(to_child) != 0) return;
+  lingering = fork();
+  if (lingering != 0) return;
+  if (read(to_child[0], name, sizeof name - 1) > 0) function_of(name)(0);
+  _exit(0);
+}
+static int wake(const char* name) {
+  int status = -1;
+  if (write(to_child[1], name, strlen(name)) > 0) waitpid(lingering, &status, 0);
+  return status;
+}
+
 int main(void) {
   char line[128], name[64];
   alpha(0);
@@ -59,6 +78,12 @@ int main(void) {
         _exit(0);
       }
       wait(NULL);
+    } else if (strcmp(line, "linger\n") == 0) {
+      linger();
+    } else if (sscanf(line, "wake %63s", name) == 1) {
+      printf("done %d\n", wake(name));
+      fflush(stdout);
+      continue;
     } else if (sscanf(line, "%63s %d %d", name, &count, &threads) >= 1) {
       if (threads > 0)
         in_threads(function_of(name), count, threads);
