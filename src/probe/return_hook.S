@@ -37,7 +37,8 @@
 #define FLAGS 128
 #define XMM 144
 #define DIRECTION_OR_ALIGNMENT 0x40400
-#define SAVED(n) (-8 * ((n) + 1))	/* probe_compile.cc: word, rax rcx rdx r9 r10 r11, -, flags, r8 */
+/* probe_compile.cc: word, rax rcx rdx r9 r10 r11, -, OF and lahf, r8 */
+#define SAVED(n) (-8 * ((n) + 1))
 #define STATE 0				/* struct ReturnSlot */
 #define GENERATION 94
 #define RETURN_ADDRESS 8
@@ -83,10 +84,8 @@
 #define SCRATCH(n) (-88 - 8 * (n))	/* below SAVED */
 
 	.macro restore_saved			/* but for DF and AC, which are as they were */
-	mov SAVED(8)+1(%rsp), %al
-	and $8, %al				/* OF */
-	mov SAVED(8)(%rsp), %ah			/* SF ZF AF PF CF */
-	add $0x78, %al				/* overflows if OF was set */
+	mov SAVED(8)(%rsp), %rax
+	add $0x7f, %al				/* overflows if OF was set */
 	sahf
 	mov SAVED(1)(%rsp), %rax
 	mov SAVED(2)(%rsp), %rcx
@@ -137,14 +136,9 @@ return_entry:
 	mov %r10, SAVED(5)(%rsp)
 	mov %r11, SAVED(6)(%rsp)
 	mov %r8, SAVED(9)(%rsp)
-	lea -128(%rsp), %rsp
-	.cfi_adjust_cfa_offset 128
-	pushfq
-	.cfi_adjust_cfa_offset 8
-	pop 128+SAVED(8)(%rsp)
-	.cfi_adjust_cfa_offset -8
-	lea 128(%rsp), %rsp
-	.cfi_adjust_cfa_offset -128
+	lahf					/* pushf takes as long as a fifth of all this */
+	seto %al
+	mov %rax, SAVED(8)(%rsp)
 	mov SAVED(0)(%rsp), %rcx
 	lea pb_return_trampolines(%rip), %rax
 	sub %rax, %rcx
@@ -162,8 +156,6 @@ return_entry:
 	movzwl RETURN_CODE(%rcx), %eax
 	shl $UNIT_LOG, %eax
 	jz pb_return_general
-	testl $DIRECTION_OR_ALIGNMENT, SAVED(8)(%rsp)
-	jnz pb_return_general
 	lea pb_return_code(%rip), %rcx
 	add %rcx, %rax
 	jmp *%rax
@@ -204,7 +196,11 @@ pb_return_done:
 	mov %edx, NEXT(%rcx)
 	jmp 6b
 
-/* Of function_graph, when it is the only one: what graph_leave does for calls without specials. */
+/* Of function_graph, when it is the only one: what graph_leave does for calls without specials.
+ * From here to pb_return_general, and in pb_return_code: a function that has returned with AC set
+ * makes the stores of records faults, behind which the general way begins (return_fault_fixup). */
+	.globl pb_return_graph
+	.hidden pb_return_graph
 pb_return_graph:
 	mov pb_thread@gottpoff(%rip), %rcx
 	mov %fs:(%rcx), %ecx			/* fast_tid */
@@ -356,26 +352,8 @@ pb_return_profile:
 	.globl pb_return_general
 	.hidden pb_return_general
 pb_return_general:
-	testl $DIRECTION_OR_ALIGNMENT, SAVED(8)(%rsp)
-	jnz 7f
 	restore_saved
-	jmp 9f
-7:	mov SAVED(1)(%rsp), %rax
-	mov SAVED(2)(%rsp), %rcx
-	mov SAVED(3)(%rsp), %rdx
-	mov SAVED(4)(%rsp), %r9
-	mov SAVED(5)(%rsp), %r10
-	mov SAVED(6)(%rsp), %r11
-	mov SAVED(9)(%rsp), %r8
-	lea -128(%rsp), %rsp
-	.cfi_adjust_cfa_offset 128
-	push 128+SAVED(8)(%rsp)
-	.cfi_adjust_cfa_offset 8
-	popfq
-	.cfi_adjust_cfa_offset -8
-	lea 128(%rsp), %rsp
-	.cfi_adjust_cfa_offset -128
-9:	lea -FRAME(%rsp), %rsp
+	lea -FRAME(%rsp), %rsp
 	.cfi_adjust_cfa_offset FRAME
 	mov %rax, REG(0)(%rsp)
 	mov %rcx, REG(1)(%rsp)

@@ -35,6 +35,7 @@ namespace patchbay {
 extern "C" {
 extern const uint8_t pb_return_load[] __attribute__((visibility("hidden")));
 extern const uint8_t pb_return_load_failed[] __attribute__((visibility("hidden")));
+extern const uint8_t pb_return_graph[] __attribute__((visibility("hidden")));
 extern const uint8_t pb_graph_load[] __attribute__((visibility("hidden")));
 extern const uint8_t pb_graph_load_failed[] __attribute__((visibility("hidden")));
 uint64_t pb_return_address[kReturnSlots];
@@ -500,7 +501,11 @@ extern "C" uint64_t return_fault_fixup(uint64_t ip) {
     return reinterpret_cast<uint64_t>(pb_return_load_failed);
   if (ip == reinterpret_cast<uint64_t>(pb_graph_load))
     return reinterpret_cast<uint64_t>(pb_graph_load_failed);
-  return 0;
+  const auto general = reinterpret_cast<uint64_t>(&pb_return_general);
+  const auto quick = reinterpret_cast<uint64_t>(pb_return_graph);
+  const auto generated = reinterpret_cast<uint64_t>(pb_return_code);
+  const bool is_quick = ip - quick < general - quick || ip - generated < kReturnCodeSize;
+  return is_quick ? general : 0;  // nothing is published yet (return_hook.S)
 }
 
 ReturnHookCounts return_hook_counts() {

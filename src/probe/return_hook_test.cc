@@ -91,6 +91,7 @@ HOOKED(yields)
 HOOKED(trace)
 HOOKED(flags)
 HOOKED(registers)
+HOOKED(checked)
 
 #define REAL extern "C" __attribute__((noinline, used))
 extern "C" {
@@ -190,6 +191,15 @@ real_flags:
   mov $8, %r11d
   ret
 .size real_flags, . - real_flags
+.globl real_checked
+.type real_checked, @function
+real_checked:
+  pushfq
+  orl $0x40000, (%rsp)
+  popfq
+  mov $9, %eax
+  ret
+.size real_checked, . - real_checked
 .globl real_registers
 .type real_registers, @function
 real_registers:
@@ -228,6 +238,7 @@ class ReturnHook : public ::testing::TestWithParam<bool> {
     fault.sa_sigaction = on_fault;
     fault.sa_flags = SA_SIGINFO;
     ::sigaction(SIGSEGV, &fault, nullptr);
+    ::sigaction(SIGBUS, &fault, nullptr);
     auto* offset = static_cast<const ptrdiff_t*>(::dlsym(RTLD_DEFAULT, "__rseq_offset"));
     auto* size = static_cast<const unsigned*>(::dlsym(RTLD_DEFAULT, "__rseq_size"));
     if (GetParam() && (!offset || !size || !*size)) GTEST_SKIP() << "no rseq: no fast returns";
@@ -531,6 +542,24 @@ void on_profile(int) {
   if (hooked_add(g_handled, 1) != g_handled + 1) std::abort();
   g_handled = g_handled + 1;
 }
+// A function that returns with alignment checks on: the record is written all the same.
+TEST_P(ReturnHook, AlignmentChecksStayOn) {
+  for (uint64_t i = 0; i < 3; i++) {  // records end at odd words too
+    uint64_t flags = 0, result = 0;
+    __asm__ volatile(
+        "call hooked_checked\n"
+        "pushfq\npop %0\npushfq\nandl $0xfffbffff, (%%rsp)\npopfq\n"
+        : "=&r"(flags), "=&a"(result)
+        :
+        : "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "cc", "memory");
+    EXPECT_EQ(flags & 0x40000, 0x40000u);
+    EXPECT_EQ(result, 9u);
+    hooked_add(1, 2);
+  }
+  EXPECT_EQ(hits(), 6u);
+  EXPECT_EQ(records().size(), 6u);
+}
+
 // Between any two instructions of either way.
 TEST_P(ReturnHook, SignalsHitWhereverTheyCome) {
   struct sigaction action = {}, old = {};
