@@ -138,8 +138,9 @@ void pb_return_not_hooked() __attribute__((visibility("hidden")));
 // The real caller of the call that slot i hooks.
 extern uint64_t pb_return_address[kReturnSlots] __attribute__((visibility("hidden")));
 
-// Fault table: the address to continue at, if `ip` is the load of a stack word that may be gone,
-// or in a quick return, whose stores are faults under the flag AC; else 0. Called from the SIGSEGV/SIGBUS handler.
+// Fault table: the address to continue at, if `ip` is the load of a stack word that may be gone, or
+// in a quick return, whose stores are faults under the flag AC; else 0. Called from the
+// SIGSEGV/SIGBUS handler.
 uint64_t return_fault_fixup(uint64_t ip);
 }
 
