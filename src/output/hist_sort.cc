@@ -4,7 +4,8 @@
 // words for each entry, that compare as unsigned numbers whatever they stand for.
 //
 //   unsigned   as it is            signed    the sign bit turned over
-//   text       its first 8 bytes, the first on top; equal ones are compared as texts
+//   text       8 bytes behind what all texts begin with, the first on top; equal ones are compared
+//              as texts
 //   descending all bits turned over
 #include "output/hist_sort.h"
 
@@ -22,6 +23,7 @@ struct SortColumn {
   uint32_t value = 0;   // which
   uint32_t offset = 0;  // of a key
   bool is_text = false;
+  size_t common = 0;  // bytes that all texts begin with
   bool is_signed = false;
   bool is_stack = false;  // all equal
   bool descending = false;
@@ -52,12 +54,25 @@ const char* text_of(const HistEntry& entry, const SortColumn& column) {
   return reinterpret_cast<const char*>(entry.key + column.offset);
 }
 
+size_t common_start(const std::vector<HistEntry>& entries, const SortColumn& column) {
+  const char* first = text_of(entries[0], column);
+  size_t common = std::strlen(first);
+  for (const HistEntry& entry : entries) {
+    const char* text = text_of(entry, column);
+    size_t same = 0;
+    while (same < common && text[same] == first[same]) same++;
+    common = same;
+  }
+  return common;
+}
+
 uint64_t word_of(const HistEntry& entry, const SortColumn& column) {
   uint64_t word = 0;
   if (column.is_value) {
     word = entry.values[column.value];
   } else if (column.is_text) {
     const char* text = text_of(entry, column);
+    text += column.common;
     for (uint32_t i = 0; i < 8 && text[i]; i++) word |= uint64_t(uint8_t(text[i])) << (56 - 8 * i);
   } else if (!column.is_stack) {
     word = load<uint64_t>(entry.key + column.offset);
@@ -74,6 +89,8 @@ std::vector<uint32_t> sort_hist_entries(const HistData& hist,
   for (const HistSort& sort : hist.sorts)
     if (columns.size() < kMaxHistSortKeys) columns.push_back(column_of(hist, sort));
   if (columns.empty()) columns.push_back(column_of(hist, HistSort{}));
+  for (SortColumn& column : columns)
+    if (column.is_text && !entries.empty()) column.common = common_start(entries, column);
 
   std::vector<SortRow> rows(entries.size());
   for (uint32_t i = 0; i < rows.size(); i++) {
@@ -90,7 +107,7 @@ std::vector<uint32_t> sort_hist_entries(const HistData& hist,
           std::strcmp(text_of(entries[a.index], column), text_of(entries[b.index], column));
       if (order != 0) return (order < 0) != column.descending;
     }
-    return a.index < b.index;
+    return entries[a.index].index < entries[b.index].index;
   };
   std::sort(rows.begin(), rows.end(), is_before);
   std::vector<uint32_t> order;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The order of a histogram's entries in its file: by up to two keys or values, each ascending or
-// descending; what is equal stays as it was.
+// descending; what is equal in the order in which it first came.
 #pragma once
 
 #include <cstdint>

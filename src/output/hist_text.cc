@@ -302,6 +302,7 @@ void HistPrinter::put_quantile_note(std::string* out) const {
 void HistPrinter::put_entries(std::string* out, HistTotals* totals) {
   const std::vector<HistEntry> entries = contents_.entries(totals);
   sum_up(entries);
+  out->reserve(out->size() + entries.size() * 96);
   for (uint32_t index : sort_hist_entries(hist_, entries)) {
     const HistEntry& entry = entries[index];
     put_key(out, entry.key);

@@ -47,8 +47,12 @@ class HistContents {
   virtual std::optional<HistSnapshotTaken> snapshot(const HistActionData& action) = 0;
 };
 
+// Of its table.
+std::unique_ptr<HistContents> contents_of_table(const HistData& hist);
+
 // One histogram, from "# event histogram" to its totals. `definition`: HistTriggers'
-// definition_text(). Sorted by the sort keys, what is equal in the order of `contents`.
+// definition_text(). Sorted by the sort keys, what is equal in
+// the order in which it first came.
 std::string hist_text(const HistData& hist, std::string_view definition, HistContents& contents,
                       const HistTextSources& sources);
 std::string hist_debug_text(const HistData& hist, std::string_view definition);

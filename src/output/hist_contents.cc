@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#include <cstring>
+
+#include "hist/hist_compile.h"
+#include "hist/hist_program.h"
+#include "hist/hist_table_hot.h"
+#include "output/hist_text.h"
+
+namespace patchbay {
+
+namespace {
+
+class TableContents : public HistContents {
+ public:
+  explicit TableContents(const HistData& hist) : hist_(hist) {}
+
+  std::vector<HistEntry> entries(HistTotals* totals) override {
+    return read_hist_table(hist_.table, totals);
+  }
+
+  uint64_t variable(uint32_t entry, uint32_t index) override {
+    uint64_t value = 0;
+    return read_hist_variable(hist_.table, entry, index, &value) ? value : 0;
+  }
+
+  // What is not set is shown as the kernel's printf shows a null pointer.
+  std::string_view variable_text(uint32_t entry, uint32_t index) override {
+    const uint32_t offset = hist_variable_text(*hist_.program, index);
+    uint64_t value = 0;
+    if (offset == ~0u || !read_hist_variable(hist_.table, entry, index, &value)) return "(null)";
+    const auto* text = reinterpret_cast<const char*>(hist_text_at(hist_.table, entry, offset));
+    return {text, ::strnlen(text, kMaxHistText)};
+  }
+
+  std::vector<uint64_t> quantiles(uint32_t entry) override {
+    return read_hist_quantiles(hist_.table, entry);
+  }
+
+  std::optional<HistSnapshotTaken> snapshot(const HistActionData& action) override {
+    for (uint32_t i = 0; i < hist_.actions.size(); i++) {
+      if (hist_.actions[i].get() != &action) continue;
+      HistSnapshotTaken taken;
+      uint32_t entry = 0;
+      if (!read_hist_tracked(*hist_.program, i, &taken.value, &entry)) return std::nullopt;
+      const auto* key = reinterpret_cast<const uint8_t*>(hist_key_of(hist_.table, entry));
+      taken.key.assign(key, key + hist_.program->key_words * 8);
+      return taken;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  const HistData& hist_;
+};
+
+}  // namespace
+
+std::unique_ptr<HistContents> contents_of_table(const HistData& hist) {
+  return std::make_unique<TableContents>(hist);
+}
+
+}  // namespace patchbay
