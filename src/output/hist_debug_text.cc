@@ -8,6 +8,7 @@
 //   var_refs[]    field_vars[]    actions[]    save_vars[]
 #include <cstdint>
 
+#include "hist/hist_program.h"
 #include "output/hist_text.h"
 #include "output/text_put.h"
 
@@ -201,7 +202,8 @@ std::vector<const HistField*> value_fields(const HistData& hist) {
 std::string hist_debug_text(const HistData& hist, std::string_view definition) {
   const std::vector<const HistField*> values = value_fields(hist);
   std::string text = "# event histogram\n#\n# trigger info: ";
-  text.append(definition).append(hist.paused ? " [paused]" : " [active]");
+  const bool is_paused = hist.program ? hist_is_paused(hist.program) : hist.paused;
+  text.append(definition).append(is_paused ? " [paused]" : " [active]");
   text += "\n#\n\nhist_data: ";
   put_pointer(&text, &hist);
   text += "\n  n_vals: " + std::to_string(values.size());

@@ -13,6 +13,8 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "hist/hist_listing.h"
+#include "hist/hist_program.h"
 #include "hist/quantile_buckets.h"
 #include "output/address_text.h"
 #include "output/hist_sort.h"
@@ -71,7 +73,7 @@ class HistPrinter {
  public:
   HistPrinter(const HistData& hist, HistContents& contents, const HistTextSources& sources)
       : hist_(hist), contents_(contents), sources_(sources), addresses_(sources.names, false) {
-    for (const auto& key : hist.keys) key_names_.push_back(hist_field_name(*key));
+    for (const auto& key : hist.keys) key_names_.push_back(hist_name(*key));
     choose_columns();
   }
 
@@ -111,7 +113,7 @@ void HistPrinter::choose_columns() {
     column.index = i;
     column.flags = i == 0 ? 0 : value.flags;
     if (column.flags & (kHistVar | kHistExpr)) continue;
-    column.name = i == 0 ? "hitcount" : hist_field_name(value);
+    column.name = i == 0 ? "hitcount" : hist_name(value);
     if (column.flags & kHistQuantiles) column.quantiles = nr_quantiles++;
     columns_.push_back(std::move(column));
   }
@@ -317,25 +319,12 @@ void HistPrinter::put_entries(std::string* out, HistTotals* totals) {
 
 }  // namespace
 
-std::string hist_field_name(const HistField& field) {
-  if (field.flags & kHistHitcount) return "hitcount";
-  if (field.field) return field.field->name;
-  if (field.flags & (kHistLog2 | kHistAlias | kHistBucket))
-    return field.operands[0] ? hist_field_name(*field.operands[0]) : field.name;
-  if (field.flags & kHistCpu) return "common_cpu";
-  if (field.flags & (kHistExpr | kHistVarRef)) {
-    if (field.system.empty()) return field.name;
-    return field.system + "." + field.event_name + "." + field.name;
-  }
-  if (field.flags & (kHistTimestamp | kHistTimestampUsecs)) return "common_timestamp";
-  return field.flags & kHistStacktrace ? "common_stacktrace" : "";
-}
-
 std::string hist_text(const HistData& hist, std::string_view definition, HistContents& contents,
                       const HistTextSources& sources) {
   HistPrinter printer(hist, contents, sources);
   std::string text = "# event histogram\n#\n# trigger info: ";
-  text.append(definition).append(hist.paused ? " [paused]\n#\n" : " [active]\n#\n");
+  const bool is_paused = hist.program ? hist_is_paused(hist.program) : hist.paused;
+  text.append(definition).append(is_paused ? " [paused]\n#\n" : " [active]\n#\n");
   printer.put_quantile_note(&text);
   text += '\n';
   HistTotals totals;

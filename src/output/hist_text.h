@@ -57,7 +57,4 @@ std::string hist_text(const HistData& hist, std::string_view definition, HistCon
                       const HistTextSources& sources);
 std::string hist_debug_text(const HistData& hist, std::string_view definition);
 
-// How a field is called in the file: "common_pid", "sched.sched_waking.ts0".
-std::string hist_field_name(const HistField& field);
-
 }  // namespace patchbay
