@@ -53,13 +53,14 @@ if(NOT PATCHBAY_SANITIZE)
     set_tests_properties(script.${name} PROPERTIES LABELS script SKIP_RETURN_CODE 77 TIMEOUT 900)
   endforeach()
   # These count on having the processors for themselves, or start many processes.
-  foreach(name IN ITEMS toggle_load all_functions real_programs trace_cmd_live dlopen_events)
+  foreach(name IN ITEMS toggle_load all_functions real_programs trace_cmd_live dlopen_events
+                        function_chaos function_libraries)
     if(TEST script.${name})
       set_tests_properties(script.${name} PROPERTIES RUN_SERIAL ON)
     endif()
   endforeach()
   # These mount, and look at what is mounted.
-  foreach(name IN ITEMS mount seed001 seed002 oracle_same selftests)
+  foreach(name IN ITEMS mount seed001 seed002 oracle_same selftests function_chaos)
     if(TEST script.${name})
       set_tests_properties(script.${name} PROPERTIES RESOURCE_LOCK mounts)
     endif()
