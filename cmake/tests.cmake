@@ -60,11 +60,15 @@ if(NOT PATCHBAY_SANITIZE)
     endif()
   endforeach()
   # These mount, and look at what is mounted.
-  foreach(name IN ITEMS mount seed001 seed002 oracle_same selftests function_chaos)
+  foreach(name IN ITEMS mount seed001 seed002 oracle_same selftests function_chaos
+                        following)
     if(TEST script.${name})
       set_tests_properties(script.${name} PROPERTIES RESOURCE_LOCK mounts)
     endif()
   endforeach()
+  if(TEST script.selftests)
+    set_tests_properties(script.selftests PROPERTIES TIMEOUT 1800)  # a hundred tests, some with naps
+  endif()
 endif()
 
 # --- fuzzers
