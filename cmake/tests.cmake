@@ -67,7 +67,7 @@ if(NOT PATCHBAY_SANITIZE)
     endif()
   endforeach()
   if(TEST script.selftests)
-    set_tests_properties(script.selftests PROPERTIES TIMEOUT 1800)  # a hundred tests, some with naps
+    set_tests_properties(script.selftests PROPERTIES TIMEOUT 1800)  # a hundred tests, with naps
   endif()
 endif()
 

@@ -81,7 +81,8 @@ echo '-:opened' >>dynamic_events
 # --- functions, with the value that they return
 echo 'r:written proc_reg_write $retval:s32' >>kprobe_events
 echo 'p:made eventfs_create_dir name=+0($arg1):string' >>kprobe_events
-traced kprobes bash -c 'echo >/proc/interrupts; echo "p:mine/later kernel_clone" >>kprobe_events'
+traced kprobes bash -c \
+  'echo >/proc/interrupts; echo "p:mine/later kernel_clone" >>kprobe_events'
 check "proc_reg_write returns what write() did" grep -q 'written: .*arg1=-5$' <<<"$trace"
 check "a directory is made by the write that wants it" grep -q 'made: .*name="later"$' <<<"$trace"
 echo >kprobe_events
