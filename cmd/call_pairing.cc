@@ -26,8 +26,9 @@ void CallPairing::take(const GraphRecord& record) {
 void CallPairing::enter(ThreadCalls* thread, const GraphRecord& record) {
   close_from(thread, record.depth, CallEnd::kNoReturn);
   totals_.calls++;
-  OpenCall call{record.func, record.depth, record.ns, 0, 0};
+  OpenCall call{record.func, record.depth, record.ns, 0, 0, record.args};
   sink_->enter(*thread, &call);
+  call.args = {};
   thread->open.push_back(call);
 }
 
@@ -38,8 +39,8 @@ void CallPairing::leave(ThreadCalls* thread, const GraphRecord& record) {
   if (paired) return close_last(thread, CallEnd::kReturned, record.duration_ns, &record);
   close_from(thread, record.depth, CallEnd::kNoReturn);
   totals_.calls++;
-  OpenCall call{record.func, record.depth, record.ns - std::min(record.ns, record.duration_ns), 0,
-                0};
+  OpenCall call{
+      record.func, record.depth, record.ns - std::min(record.ns, record.duration_ns), 0, 0, {}};
   sink_->enter(*thread, &call);
   thread->open.push_back(call);
   close_last(thread, CallEnd::kNoEntry, record.duration_ns, &record);

@@ -20,6 +20,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -34,8 +35,9 @@ struct OpenCall {
   uint64_t func = 0;
   uint32_t depth = 0;
   uint64_t start_ns = 0;
-  uint64_t child_ns = 0;  // time of the calls that it made
-  uint64_t tag = 0;       // the sink's
+  uint64_t child_ns = 0;          // time of the calls that it made
+  uint64_t tag = 0;               // the sink's
+  std::span<const uint8_t> args;  // recorded words; only while CallSink::enter() runs
 };
 
 struct ThreadCalls {

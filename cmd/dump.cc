@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "commands.h"
+#include "output/graph_times.h"
 #include "output/trace_line.h"
 #include "trace_input.h"
 
@@ -18,7 +19,9 @@ constexpr char kHelp[] =
     "Usage: patchbay dump FILE|DIR/PID [--pages] [--events] [--formats]\n\n"
     "Prints the parts of a trace.dat, of a buffer file, or of all those of a process.\n\n"
     "  -p, --pages    also each page: number, time, bytes, events, losses\n"
-    "  -e, --events   also each raw event: time, id, pid, bytes in hex\n"
+    "  -e, --events   also each raw event: time, id, pid, bytes in hex (calltime and rettime of\n"
+    "                 function_graph in nanoseconds, also of a buffer file, whose times are "
+    "ticks)\n"
     "  -f, --formats  also the format of each event\n"
     "  -h, --help     this text\n";
 
@@ -38,7 +41,9 @@ void print_hex(std::span<const uint8_t> bytes) {
     std::printf(i % 4 == 0 && i ? " %02x" : "%02x", bytes[i]);
 }
 
-void dump_events(const PageImage& page) {
+// `to_ns`: of the rings of a buffer file; empty: the records have nanoseconds already.
+void dump_events(PageImage& page, const TicksToNs& to_ns) {
+  if (to_ns) convert_graph_times_of_page(page.bytes, to_ns);
   EventIterator events(page.bytes, page.used);
   EventView event;
   while (events.next(&event)) {
@@ -52,7 +57,9 @@ void dump_events(const PageImage& page) {
   }
 }
 
-void dump_cpu(const DumpOptions& options, PageSource* pages, size_t index) {
+void dump_cpu(const DumpOptions& options, PageSource* pages, size_t index, bool of_rings) {
+  TicksToNs to_ns;
+  if (of_rings) to_ns = [pages](uint64_t ticks) { return pages->to_ns(ticks); };
   PageImage page;
   uint64_t count = 0, events = 0, lost = 0;
   bool unknown = false;
@@ -70,7 +77,7 @@ void dump_cpu(const DumpOptions& options, PageSource* pages, size_t index) {
           "  page %" PRIu64 ": time %" PRIu64 " bytes %u events %" PRIu64 " lost before %s\n",
           page.seq, time, page.used, page.entries,
           page.lost_before == kLostUnknown ? "some" : std::to_string(page.lost_before).c_str());
-    if (options.events) dump_events(page);
+    if (options.events) dump_events(page, to_ns);
   }
   if (count == 0) return;
   std::printf("  CPU %u: %" PRIu64 " pages, %" PRIu64 " events, %s%" PRIu64 " lost\n",
@@ -80,7 +87,8 @@ void dump_cpu(const DumpOptions& options, PageSource* pages, size_t index) {
 int dump_pages(const DumpOptions& options, const TraceInput& input, size_t buffer) {
   auto pages = input.pages(buffer);
   if (!pages.ok()) return fail("dump", pages.error());
-  for (size_t cpu = 0; cpu < (*pages)->nr_cpus(); cpu++) dump_cpu(options, pages->get(), cpu);
+  for (size_t cpu = 0; cpu < (*pages)->nr_cpus(); cpu++)
+    dump_cpu(options, pages->get(), cpu, input.buffer != nullptr);
   return kOk;
 }
 

@@ -47,6 +47,8 @@ GraphDecoder::Layout GraphDecoder::layout_of(const EventCall& event) {
   layout.rettime = field("rettime");
   layout.retval = field("retval");
   layout.frames = field("caller");
+  layout.args = field("args");
+  if (event.find("args")) layout.args.size = 8;
   if (const EventField* caller = event.find("caller")) layout.frames.size = caller->size ? 8 : 0;
   return layout;
 }
@@ -94,6 +96,9 @@ bool GraphDecoder::decode(const MergedEvent& event, GraphRecord* out) const {
                read_field(event.record, layout.rettime, &rettime) &&
                read_field(event.record, layout.retval, &out->retval);
   if (!whole) return false;
+  out->args = {};
+  if (layout.args.size != 0 && event.record.size() > layout.args.offset)
+    out->args = event.record.subspan(layout.args.offset);
   out->kind = layout.kind;
   out->depth = uint32_t(depth);
   out->has_retval = layout.retval.size != 0;

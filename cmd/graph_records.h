@@ -32,7 +32,8 @@ struct GraphRecord {
   uint64_t duration_ns = 0;  // of an exit
   uint64_t retval = 0;       // of an exit
   bool has_retval = false;
-  std::vector<uint64_t> frames;  // of a stack, the innermost first
+  std::span<const uint8_t> args;  // of an entry: the recorded words, valid as long as its record
+  std::vector<uint64_t> frames;   // of a stack, the innermost first
 };
 
 class GraphDecoder {
@@ -50,7 +51,7 @@ class GraphDecoder {
   };
   struct Layout {
     GraphRecord::Kind kind = GraphRecord::Kind::kOther;
-    Field func, parent, depth, calltime, rettime, retval, frames;
+    Field func, parent, depth, calltime, rettime, retval, frames, args;
   };
   static Layout layout_of(const EventCall& event);
   static bool take_frames(const Layout& layout, std::span<const uint8_t> record, GraphRecord* out);

@@ -32,6 +32,7 @@ class GraphSource {
   size_t nr_buffers() const { return input_.nr_buffers(); }
   std::string buffer_name(size_t index) const { return input_.buffer_name(index); }
   const std::string& path() const { return input_.path; }
+  const TraceInput& input() const { return input_; }
   const std::vector<EventCall>& events() const { return events_; }
   AddressNames* names() { return &names_; }
 

@@ -13,6 +13,7 @@
 #include "graph_source.h"
 #include "output/event_text.h"
 #include "output/trace_line.h"
+#include "recorded_arguments.h"
 #include "replay_lines.h"
 #include "tracefs_command.h"
 
@@ -43,6 +44,7 @@ struct Options {
   std::vector<std::string> only, without;
   std::set<int32_t> tids;
   ReplayOptions lines;
+  const ArgumentsOf* arguments_of = nullptr;
 };
 
 // --- command line
@@ -118,9 +120,10 @@ bool parse_command_line(int argc, char** argv, Options* options, int* status) {
 // The text of events that are no calls.
 class OtherEvents {
  public:
-  explicit OtherEvents(GraphSource& source) : by_id_(65536, nullptr) {
+  OtherEvents(GraphSource& source, const ArgumentsOf* arguments_of) : by_id_(65536, nullptr) {
     context_.addresses = source.addresses();
     context_.escape = true;
+    context_.arguments_of = arguments_of;
     for (const EventCall& event : source.events()) {
       texts_.push_back(std::make_unique<EventText>(event, true));
       by_id_[event.id] = texts_.back().get();
@@ -162,7 +165,7 @@ Result<PairingTotals> replay_buffer(GraphSource& source, size_t buffer, const Op
   ReplayLines lines(options.lines, [](const std::string& line) {
     std::fwrite(line.data(), 1, line.size(), stdout);
   });
-  OtherEvents others(source);
+  OtherEvents others(source, options.arguments_of);
   CallPairing pairing(&lines);
   PB_TRY(source.walk(buffer, [&](const MergedEvent& event, const GraphRecord& record) {
     if (event.lost_before) lines.remark(lost_text(event));
@@ -180,6 +183,15 @@ Result<PairingTotals> replay_buffer(GraphSource& source, size_t buffer, const Op
 int replay(Options& options) {
   auto source = GraphSource::open(options.input);
   if (!source.ok()) return fail("replay", source.error());
+  RecordedArguments arguments((*source)->input());
+  const ArgumentsOf arguments_of = [&](uint64_t func) { return arguments.of(func); };
+  TextContext context;
+  context.arguments_of = options.arguments_of = &arguments_of;
+  options.lines.call_of = [&](uint64_t func, std::span<const uint8_t> words) {
+    std::string call = (*source)->function_name(func);
+    append_arguments(&call, words, func, &context);
+    return call;
+  };
   options.lines.name_of = [&](uint64_t func) { return (*source)->function_name(func); };
   options.lines.only = any_of(options.only, **source);
   options.lines.without = any_of(options.without, **source);

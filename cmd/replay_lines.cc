@@ -49,7 +49,7 @@ ReplayLines::Line* ReplayLines::find(uint64_t number) {
 }
 
 uint64_t ReplayLines::push(std::string text, bool waits) {
-  lines_.push_back({waits, std::move(text)});
+  lines_.push_back({waits, std::move(text), ""});
   return first_ + lines_.size() - 1;
 }
 
@@ -79,8 +79,10 @@ void ReplayLines::enter(const ThreadCalls& calls, OpenCall* call) {
   uint32_t level = thread.level++;
   if (level >= options_.depth) return;
   if (options_.least_ns == 0) settle(&thread);
-  uint64_t number =
-      push(line_of(calls.tid, level, kNoTime, options_.name_of(call->func) + "() {"), true);
+  std::string text = options_.call_of ? options_.call_of(call->func, call->args)
+                                      : options_.name_of(call->func) + "()";
+  uint64_t number = push(line_of(calls.tid, level, kNoTime, text + " {"), true);
+  lines_.back().call = std::move(text);
   call->tag |= kLine | number << kLineShift;
   thread.waiting.push_back(number);
   flush(kMostLines);
@@ -102,13 +104,13 @@ void ReplayLines::leave(const ThreadCalls& calls, const OpenCall& call, CallEnd 
   std::string remark = remark_of(how, exit), name = options_.name_of(call.func);
   std::string time = how == CallEnd::kReturned || exit ? time_text(duration_ns) : kNoTime;
   if (is_short || how == CallEnd::kNoEntry) {
-    if (line) *line = {false, ""};
+    if (line) *line = {false, "", ""};
   }
   if (!is_short && options_.least_ns != 0) settle(&thread);
   if (is_leaf && !is_short) {
-    std::string text = name + "();" + (remark.empty() ? "" : " /*" + remark + " */");
+    std::string text = line->call + ";" + (remark.empty() ? "" : " /*" + remark + " */");
     if (size_t comma = text.find("/*, "); comma != text.npos) text.erase(comma + 2, 1);
-    *line = {false, line_of(calls.tid, thread.level, time, text)};
+    *line = {false, line_of(calls.tid, thread.level, time, text), ""};
   } else if (!is_short) {
     push(line_of(calls.tid, thread.level, time, "} /* " + name + remark + " */"), false);
   }

@@ -24,6 +24,8 @@ namespace patchbay::cmd {
 
 struct ReplayOptions {
   std::function<std::string(uint64_t)> name_of;
+  // "f(n=1)"; null: "f()".
+  std::function<std::string(uint64_t func, std::span<const uint8_t> args)> call_of;
   // Null: all functions, none. They are asked once for each address.
   std::function<bool(uint64_t)> only, without;
   uint32_t depth = UINT32_MAX;
@@ -51,6 +53,7 @@ class ReplayLines : public CallSink {
   struct Line {
     bool waits = false;
     std::string text;  // empty and no more waiting: it is left out
+    std::string call;  // of an entry that waits: "f(n=1)"
   };
   struct Thread {
     uint32_t only = 0, without = 0, level = 0;

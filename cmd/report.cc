@@ -12,6 +12,7 @@
 #include "commands.h"
 #include "output/graph_times.h"
 #include "output/trace_line.h"
+#include "recorded_arguments.h"
 #include "report_flame.h"
 #include "trace_input.h"
 
@@ -91,12 +92,44 @@ void count_kind(const MergedEvent& event, Totals* totals) {
   totals->by_cpu[event.cpu]++;
 }
 
+// One event as text; a call of function_graph that calls nothing takes its end along.
+class ReportPrinter {
+ public:
+  ReportPrinter(const ReportOptions& options, PageSource* pages, bool of_rings,
+                TraceLineWriter* lines)
+      : options_(options), pages_(pages), of_rings_(of_rings), lines_(lines) {}
+  void print(std::string* out, EventMerger* merger, const MergedEvent& event, Totals* totals) {
+    MergedEvent behind;
+    const std::span<const uint8_t> record = converted(event, &record_);
+    if (options_.json) return lines_->append_json(out, event.cpu, event.ns, record);
+    if (event.lost_before) TraceLineWriter::append_lost(out, event.cpu, event.lost_before);
+    if (!merger->peek_behind(&behind) || !lines_->is_leaf(record, behind.record))
+      return lines_->append_line(out, event.cpu, event.ns, record);
+    take_event(behind, totals);
+    lines_->append_leaf(out, event.cpu, event.ns, record, converted(behind, &behind_));
+    merger->take_behind();
+  }
+
+ private:
+  std::span<const uint8_t> converted(const MergedEvent& event, std::vector<uint8_t>* copy) const {
+    if (!of_rings_) return event.record;
+    copy->assign(event.record.begin(), event.record.end());
+    convert_graph_times(*copy, [this](uint64_t ticks) { return pages_->to_ns(ticks); });
+    return *copy;
+  }
+  const ReportOptions& options_;
+  PageSource* pages_;
+  const bool of_rings_;
+  TraceLineWriter* lines_;
+  std::vector<uint8_t> record_, behind_;
+};
+
 // False when stdout does not take it. `of_rings`: pages of a buffer file, with times in ticks.
 bool print_buffer(const ReportOptions& options, PageSource* pages, bool of_rings,
                   TraceLineWriter* lines, Totals* totals) {
   EventMerger merger(pages);
   MergedEvent event;
-  std::vector<uint8_t> record;
+  ReportPrinter printer(options, pages, of_rings, lines);
   std::string out;
   out.reserve(kFlushAt + 65536);
   while (merger.next(&event)) {
@@ -105,17 +138,7 @@ bool print_buffer(const ReportOptions& options, PageSource* pages, bool of_rings
       count_kind(event, totals);
       continue;
     }
-    if (of_rings) {
-      record.assign(event.record.begin(), event.record.end());
-      convert_graph_times(record, [pages](uint64_t ticks) { return pages->to_ns(ticks); });
-      event.record = record;
-    }
-    if (options.json) {
-      lines->append_json(&out, event.cpu, event.ns, event.record);
-    } else {
-      if (event.lost_before) TraceLineWriter::append_lost(&out, event.cpu, event.lost_before);
-      lines->append_line(&out, event.cpu, event.ns, event.record);
-    }
+    printer.print(&out, &merger, event, totals);
     if (out.size() >= kFlushAt && !write_out(&out)) return false;
   }
   totals->malformed += merger.malformed_pages();
@@ -195,6 +218,7 @@ void print_losses(const TraceInput& input, const Totals& totals) {
 struct Decoder {
   std::vector<EventCall> events;
   AddressNames names;
+  std::unique_ptr<RecordedArguments> arguments;
   std::unique_ptr<TraceLineWriter> lines;
 };
 
@@ -211,6 +235,10 @@ Result<std::unique_ptr<Decoder>> make_decoder(const TraceInput& input) {
         AddressNames::from_symbols(make_recorded_symbol_table(std::move(meta->modules)));
   }
   decoder->lines = std::make_unique<TraceLineWriter>(decoder->events, &decoder->names);
+  decoder->arguments = std::make_unique<RecordedArguments>(input);
+  decoder->lines->set_arguments([arguments = decoder->arguments.get()](uint64_t function) {
+    return arguments->of(function);
+  });
   if (input.dat) decoder->lines->set_comms(input.dat->cmdlines());
   if (input.buffer)
     for (const abi::CommEntry& entry : input.buffer->comms())

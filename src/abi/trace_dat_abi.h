@@ -29,6 +29,7 @@ enum : uint16_t {
   kDatOffset = 7,  // decimal text: added to every time stamp after TSC2NSEC
   kDatCpuCount = 8,
   kDatVersion = 9,
+  kDatProcMaps = 10,  // text: what files the process had loaded, and where
   kDatTraceId = 11,
   kDatTsc2Nsec = 14,  // u32 mult, u32 shift, u64 offset (which trace-cmd ignores)
   kDatStrings = 15,

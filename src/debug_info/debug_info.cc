@@ -114,6 +114,8 @@ Status DebugInfo::open_files(const std::string& path) {
 }
 
 // False, and in *other whose file it is, when the candidate exists and does not belong to us.
+std::string DebugInfo::build_id() const { return build_id_of(elf_); }
+
 bool DebugInfo::take_debug_file(const std::string& candidate, const char* build_id,
                                 std::string* other) {
   UniqueFd fd;

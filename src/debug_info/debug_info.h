@@ -11,6 +11,7 @@
 //   variable        variables visible at an address; values step by step: member, element, *
 //   probe_type      types, their names and how a probe shows them
 //   probe_request   `func:3 a->b` taken apart       derive   and turned into plain definitions
+//   prototypes      by a function's address: how its recorded arguments are shown
 //
 // The bytes are foreign: libdw checks what it reads, and every walk of ours has a bound.
 #pragma once
@@ -50,6 +51,7 @@ class DebugInfo {
   const std::string& path() const { return path_; }              // absolute
   const std::string& name() const { return name_; }              // base name
   const std::string& debug_path() const { return debug_path_; }  // where the DWARF is
+  std::string build_id() const;                                  // hex; empty when there is none
   bool is_program() const { return is_program_; }                // it asks for a dynamic linker
 
   Dwarf* dwarf() const { return dwarf_; }

@@ -373,7 +373,11 @@ void EventText::append(std::string* out, std::span<const uint8_t> record,
     return append_function(out, record, context);
   if (style_ == Style::kMarker && record.size() >= 16) return append_marker(out, record, context);
   if (style_ == Style::kRawMarker && record.size() >= 12) return append_raw_marker(out, record);
-  if (tracer_.is_graph() && context->trace_cmd) return append_graph(out, record, context);
+  if (tracer_.is_graph() && context->trace_cmd) {
+    const GraphEvent event = tracer_.graph_event(record);
+    const bool is_exit = tracer_.kind() == TracerText::Kind::kGraphExit;
+    return append_graph(out, event, is_exit ? &event : nullptr, context);
+  }
   if (style_ == Style::kTracer) {
     if (context->trace_cmd) *out += name_ + ": ";
     return tracer_.append(out, record, context);
@@ -393,14 +397,18 @@ void EventText::append(std::string* out, std::span<const uint8_t> record,
   append_steps(out, probe_head_.nr_fields(), record, context);
 }
 
-// A call in a line of its own, with the columns of function_graph, as trace-cmd's report has it.
-void EventText::append_graph(std::string* out, std::span<const uint8_t> record,
+void EventText::append_leaf(std::string* out, std::span<const uint8_t> entry,
+                            const GraphEvent& exit, TextContext* context) const {
+  append_graph(out, tracer_.graph_event(entry), &exit, context);
+}
+
+// A call with the columns of function_graph, as trace-cmd's report has it: an entry, an exit (which
+// is then its own), or both.
+void EventText::append_graph(std::string* out, const GraphEvent& event, const GraphEvent* exit,
                              TextContext* context) const {
-  const GraphEvent event = tracer_.graph_event(record);
-  const bool is_exit = tracer_.kind() == TracerText::Kind::kGraphExit;
   *out += name_ + ": ";
-  if (is_exit) {
-    const uint64_t ns = event.rettime - std::min(event.calltime, event.rettime);
+  if (exit) {
+    const uint64_t ns = exit->rettime - std::min(exit->calltime, exit->rettime);
     *out += duration_mark(ns);
     *out += ' ';
     put_graph_duration(out, ns);
@@ -410,13 +418,13 @@ void EventText::append_graph(std::string* out, std::span<const uint8_t> record,
   *out += "|  ";
   out->append(2 * size_t(std::clamp(event.depth, 0, 4096)), ' ');
   const std::string& name = context->addresses->of(event.func).plain;
-  if (is_exit) {
+  if (tracer_.kind() == TracerText::Kind::kGraphExit) {
     *out += "} /* " + name + " */";
     return;
   }
   *out += name;
-  append_arguments(out, event.args);
-  *out += " {";
+  append_arguments(out, event.args, event.func, context);
+  *out += exit ? ";" : " {";
 }
 
 void EventText::append_steps(std::string* out, size_t first, std::span<const uint8_t> record,

@@ -37,6 +37,10 @@ class EventText {
   //   any other        name: <print fmt>, or name: a=1 b=2 when it has none that can be understood
   // What lies behind the record's end is shown as (cut), never read.
   void append(std::string* out, std::span<const uint8_t> record, TextContext* context) const;
+  // A call without others inside as one line, as trace-cmd's report has it: the entry, with the
+  // duration of its exit.
+  void append_leaf(std::string* out, std::span<const uint8_t> entry, const GraphEvent& exit,
+                   TextContext* context) const;
   // Option `fields`: name: a=0x1 (1) s=text
   void append_fields(std::string* out, std::span<const uint8_t> record, TextContext* context) const;
   // Option `raw`: type: 17, and for markers # <ip hex> text and # <id hex> buf: …
@@ -54,7 +58,8 @@ class EventText {
                        TextContext* context) const;
   void append_marker(std::string* out, std::span<const uint8_t> record, TextContext* context) const;
   static void append_raw_marker(std::string* out, std::span<const uint8_t> record);
-  void append_graph(std::string* out, std::span<const uint8_t> record, TextContext* context) const;
+  void append_graph(std::string* out, const GraphEvent& event, const GraphEvent* exit,
+                    TextContext* context) const;
   void append_steps(std::string* out, size_t first, std::span<const uint8_t> record,
                     TextContext* context) const;
 

@@ -173,7 +173,7 @@ void GraphText::put_no_duration(std::string* out) const {
 
 void GraphText::put_call(std::string* out, const GraphEvent& entry) const {
   *out += name_of(entry.func);
-  append_arguments(out, entry.args);
+  append_arguments(out, entry.args, entry.func, context_);
 }
 
 // print_graph_retaddr()

@@ -19,6 +19,7 @@
 #include <string>
 #include <string_view>
 
+#include "event/call_arguments.h"
 #include "event/event_call.h"
 #include "output/address_text.h"
 
@@ -27,7 +28,8 @@ namespace patchbay {
 // How a text is made; owned by whoever prints, one per printer.
 struct TextContext {
   AddressText* addresses = nullptr;
-  bool escape = false;     // text out of records is made harmless for a terminal
+  const ArgumentsOf* arguments_of = nullptr;  // null, and an empty one: nothing is known
+  bool escape = false;                        // text out of records is made harmless for a terminal
   bool trace_cmd = false;  // pointers as trace-cmd prints them (0x1234, f+0x10), else the kernel's
   bool sym_offset = false, sym_addr = false;  // options of an instance
   bool hash_ptr = true;

@@ -22,6 +22,7 @@ abi::RecordHeader header_of(std::span<const uint8_t> record) {
 TraceLineWriter::TraceLineWriter(const std::vector<EventCall>& events, AddressNames* names)
     : text_by_id_(65536, 0), addresses_(names, true) {
   context_.addresses = &addresses_;
+  context_.arguments_of = &arguments_of_;
   context_.escape = true;
   context_.trace_cmd = true;
   for (const EventCall& event : events) {
@@ -65,21 +66,45 @@ const EventText* TraceLineWriter::text_of(std::span<const uint8_t> record) const
   return index ? texts_[index - 1].get() : nullptr;
 }
 
-void TraceLineWriter::append_line(std::string* out, uint32_t cpu, uint64_t ns,
-                                  std::span<const uint8_t> record) {
-  abi::RecordHeader header = header_of(record);
+void TraceLineWriter::append_columns(std::string* out, uint32_t cpu, uint64_t ns,
+                                     const abi::RecordHeader& header) {
   put_task(out, comm_of(header.common_pid), header.common_pid);
   put_cpu(out, cpu);
   put_flags(out, header.common_flags, header.common_preempt_count);
   *out += ' ';
   put_seconds(out, ns);
   *out += ": ";
+}
+
+void TraceLineWriter::append_line(std::string* out, uint32_t cpu, uint64_t ns,
+                                  std::span<const uint8_t> record) {
+  abi::RecordHeader header = header_of(record);
+  append_columns(out, cpu, ns, header);
   if (const EventText* text = text_of(record)) {
     text->append(out, record, &context_);
   } else {
     *out += "unknown event ";
     put_number(out, header.common_type);
   }
+  *out += '\n';
+}
+
+bool TraceLineWriter::is_leaf(std::span<const uint8_t> entry, std::span<const uint8_t> exit) const {
+  using Kind = TracerText::Kind;
+  const EventText *first = text_of(entry), *second = text_of(exit);
+  if (!first || !second || first->tracer().kind() != Kind::kGraphEntry ||
+      second->tracer().kind() != Kind::kGraphExit)
+    return false;
+  const GraphEvent call = first->tracer().graph_event(entry);
+  const GraphEvent end = second->tracer().graph_event(exit);
+  return call.pid == end.pid && call.func == end.func && call.depth == end.depth;
+}
+
+void TraceLineWriter::append_leaf(std::string* out, uint32_t cpu, uint64_t ns,
+                                  std::span<const uint8_t> entry, std::span<const uint8_t> exit) {
+  append_columns(out, cpu, ns, header_of(entry));
+  const GraphEvent end = text_of(exit)->tracer().graph_event(exit);
+  text_of(entry)->append_leaf(out, entry, end, &context_);
   *out += '\n';
 }
 

@@ -13,6 +13,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "abi/buffer_abi.h"
+#include "event/call_arguments.h"
 #include "event/event_call.h"
 #include "output/address_names.h"
 #include "output/address_text.h"
@@ -24,6 +26,8 @@ class TraceLineWriter {
  public:
   TraceLineWriter(const std::vector<EventCall>& events, AddressNames* names);
   ~TraceLineWriter();
+  // Names of recorded arguments; without it they are arg1, arg2, …
+  void set_arguments(ArgumentsOf arguments_of) { arguments_of_ = std::move(arguments_of); }
   // comm of a thread id; the last one given wins. Unknown: <...>
   void set_comm(int32_t pid, std::string_view comm);
   // Lines "pid comm".
@@ -32,6 +36,11 @@ class TraceLineWriter {
   // Appends the line with its newline. Events of unknown ids and records shorter than their fields
   // are shown as far as they go, never read beyond their end.
   void append_line(std::string* out, uint32_t cpu, uint64_t ns, std::span<const uint8_t> record);
+  // Whether `exit`, the next record of its CPU, ends the call that `entry` begins; append_line()
+  // for both in one line.
+  bool is_leaf(std::span<const uint8_t> entry, std::span<const uint8_t> exit) const;
+  void append_leaf(std::string* out, uint32_t cpu, uint64_t ns, std::span<const uint8_t> entry,
+                   std::span<const uint8_t> exit);
   void append_json(std::string* out, uint32_t cpu, uint64_t ns, std::span<const uint8_t> record);
   // "CPU:1 [LOST 77 EVENTS]\n"; kLostUnknown: without the number.
   static void append_lost(std::string* out, uint32_t cpu, uint64_t lost);
@@ -39,6 +48,7 @@ class TraceLineWriter {
   static void append_header(std::string* out, uint32_t nr_cpus, uint64_t entries, uint64_t written);
 
  private:
+  void append_columns(std::string* out, uint32_t cpu, uint64_t ns, const abi::RecordHeader& header);
   const EventText* text_of(std::span<const uint8_t> record) const;
   const std::string& comm_of(int32_t pid);
 
@@ -46,6 +56,7 @@ class TraceLineWriter {
   std::vector<uint32_t> text_by_id_;  // index + 1
   std::unordered_map<int32_t, std::string> comms_;
   AddressText addresses_;
+  ArgumentsOf arguments_of_;
   TextContext context_;
   int32_t last_pid_ = 0;
   const std::string* last_comm_ = nullptr;

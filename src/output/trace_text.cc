@@ -146,6 +146,7 @@ TraceText::Impl::Impl(const TraceTextSources& from, const TraceArray& of,
           of.options, std::max(feed_->nr_rings(), 2u) - 1,
           [this](int32_t pid) { return std::string_view(task_of(pid)->comm); }, &context_) {
   context_.addresses = &addresses_;
+  context_.arguments_of = &sources_.arguments_of;
 }
 
 // --- what lines are made of

@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "event/call_arguments.h"
 #include "event/trace_array.h"
 #include "output/address_names.h"
 #include "output/trace_feed.h"
@@ -33,6 +34,7 @@ struct TraceTextSources {
   std::function<std::vector<const EventCall*>()> events;
   uint64_t generation = 0;
   AddressNames* names = nullptr;
+  ArgumentsOf arguments_of;  // may be empty
   std::function<std::vector<abi::CommEntry>()> comms;
   std::function<std::vector<abi::ClockPair>()> clock_pairs;
 };

@@ -76,13 +76,81 @@ std::span<const uint8_t> TracerText::words(const Field& field,
   return record.subspan(field.offset, bytes);
 }
 
-void append_arguments(std::string* out, std::span<const uint8_t> words) {
-  *out += '(';
+namespace {
+
+void append_numbered(std::string* out, std::span<const uint8_t> words) {
   for (size_t i = 0; i < words.size() / 8; i++) {
     *out += i ? ", arg" : "arg";
     put_number(out, i + 1);
     *out += "=0x";
     put_hex(out, load<uint64_t>(words.data() + 8 * i));
+  }
+}
+
+// The recorded word, cut to the value's width; false: it was not recorded.
+bool take_word(std::span<const uint8_t> words, int8_t index, uint32_t size, bool is_signed,
+               uint64_t* value) {
+  if (index < 0 || size_t(index) >= words.size() / 8) return false;
+  const uint32_t unused = size < 8 ? 64 - 8 * size : 0;
+  *value = load<uint64_t>(words.data() + 8 * size_t(index)) << unused;
+  *value = is_signed ? uint64_t(int64_t(*value) >> unused) : *value >> unused;
+  return true;
+}
+
+void append_aggregate(std::string* out, std::span<const uint8_t> words,
+                      const CallArgument& argument) {
+  for (int i = 0; i < (argument.size > 8 ? 2 : 1); i++) {
+    uint64_t value = 0;
+    const uint32_t rest = argument.size - 8u * uint32_t(i);
+    *out += i ? ':' : '[';
+    if (take_word(words, argument.word[size_t(i)], std::min(rest, 8u), false, &value)) {
+      *out += "0x";
+      put_hex(out, value);
+    } else {
+      *out += '?';
+    }
+  }
+  *out += ']';
+}
+
+void append_argument(std::string* out, std::span<const uint8_t> words,
+                     const CallArgument& argument) {
+  using Show = CallArgument::Show;
+  uint64_t value = 0;
+  if (argument.show == Show::kMore) {
+    *out += "...";
+    return;
+  }
+  *out += argument.name;
+  *out += '=';
+  const bool is_signed = argument.show == Show::kSigned;
+  if (argument.show == Show::kAggregate) {
+    append_aggregate(out, words, argument);
+  } else if (!take_word(words, argument.word[0], argument.size, is_signed, &value)) {
+    *out += '?';
+  } else if (is_signed) {
+    put_number(out, int64_t(value));
+  } else if (argument.show == Show::kUnsigned) {
+    put_number(out, value);
+  } else if (argument.show == Show::kBool) {
+    *out += value ? "true" : "false";
+  } else {
+    *out += "0x";
+    put_hex(out, value);
+  }
+}
+
+}  // namespace
+
+void append_arguments(std::string* out, std::span<const uint8_t> words, uint64_t function,
+                      const TextContext* context) {
+  const ArgumentsOf* known = words.empty() ? nullptr : context->arguments_of;
+  const CallArguments* arguments = known && *known ? (*known)(function) : nullptr;
+  *out += '(';
+  if (!arguments) append_numbered(out, words);
+  for (size_t i = 0; arguments && i < arguments->size(); i++) {
+    if (i) *out += ", ";
+    append_argument(out, words, (*arguments)[i]);
   }
   *out += ')';
 }
@@ -91,7 +159,8 @@ void append_arguments(std::string* out, std::span<const uint8_t> words) {
 void TracerText::append_function(std::string* out, std::span<const uint8_t> record,
                                  TextContext* context) const {
   append_symbol(out, value(ip_, record), context);
-  if (auto args = words(args_, record); !args.empty()) append_arguments(out, args);
+  if (auto args = words(args_, record); !args.empty())
+    append_arguments(out, args, value(ip_, record), context);
   const uint64_t parent = value(parent_, record);
   if (!context->print_parent || parent == 0) return;
   *out += " <-";

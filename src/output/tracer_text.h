@@ -4,7 +4,7 @@
 // of function_graph where no function_graph is the tracer (graph_text.h has its lines).
 //
 //   function       path_put <-set_fs_pwd              with the option func-args
-//                  path_put(arg1=0x7ffe…, …) <-…
+//                  path_put(path=0x7ffe…, n=3) <-…, or arg1=0x7ffe…, arg2=0x3, …
 //   func_repeats   path_put <-set_fs_pwd (repeats: 3, last_ts:     7.112946)
 //   kernel_stack   <stack trace>\n => path_put\n => …  and how it was found: # stack: …
 //   user_stack     <user stack trace>\n =>  <000000000047b4f7>
@@ -80,7 +80,10 @@ class TracerText {
   Field count_, top_, bottom_, frames_, size_;
 };
 
-// "(arg1=0x1, arg2=0x7ffe…)": integer arguments in the order of the calling convention.
-void append_arguments(std::string* out, std::span<const uint8_t> words);
+// "(n=1, path=0x7ffe…)" as the kernel's print_function_args(), where names and types are known, but
+// a number has the width of its type; else "(arg1=0x1, arg2=0x7ffe…)": the recorded words in the
+// order of the calling convention. "()" when nothing was recorded.
+void append_arguments(std::string* out, std::span<const uint8_t> words, uint64_t function,
+                      const TextContext* context);
 
 }  // namespace patchbay

@@ -170,6 +170,67 @@ TEST(TracerText, FN21_Arguments) {
             "f(arg1=0x1, arg2=0x2) <-caller\n");
 }
 
+// Names and types of a function event's prototype, over the words 1, 2, … but where said.
+TEST(TracerText, FN21_ArgumentsByPrototype) {
+  constexpr uint64_t kMinus3 = 0xfffffffd, kLarge = 0x1234567890abcdef;
+  struct Case {
+    const char* prototype;
+    std::vector<uint64_t> words;
+    const char* text;
+  };
+  const Case cases[] = {
+      {"f(int n, unsigned int u)", {kMinus3, kMinus3}, "(n=-3, u=4294967293)"},
+      {"f(s8 a, u8 b, x8 c, char d)",
+       {kLarge, kLarge, kLarge, 'a'},
+       "(a=-17, b=239, c=0xef, d=97)"},
+      {"f(long a, u64 b, x64 c, size_t d)",
+       {uint64_t(-4), 5, kLarge, 6},
+       "(a=-4, b=5, c=0x1234567890abcdef, d=6)"},
+      {"f(string s, symbol g, int a[2], int b[1])",
+       {kLarge, 1, 2, 3},
+       "(s=0x1234567890abcdef, g=0x1, a=0x2, b=0x3)"},
+      {"f(int n | string text)", {7}, "(n=7)"},
+      {"f(NULL, double d, int n)", {9, 8}, "(arg1=0x9, d=?, n=8)"},
+      {"f(int a, int b, int c, int d, int e, int f)",
+       {1, 2, 3, 4, 5, 6},
+       "(a=1, b=2, c=3, d=4, e=5, f=6)"},
+      {"f(int n, int m)", {1}, "(n=1, m=?)"},
+      {"f()", {1, 2}, "()"},
+      {"f(int n)", {}, "()"},
+  };
+  for (const Case& c : cases) {
+    auto parsed = parse_function_event(c.prototype, [](std::string_view) { return uint64_t{0}; });
+    ASSERT_TRUE(parsed.def) << c.prototype;
+    const CallArguments arguments = call_arguments(*parsed.def);
+    const ArgumentsOf of = [&](uint64_t at) { return at == kF ? &arguments : nullptr; };
+    TextContext context;
+    context.arguments_of = &of;
+    const std::string words = args(c.words);
+    std::string text;
+    append_arguments(&text, {reinterpret_cast<const uint8_t*>(words.data()), words.size()}, kF,
+                     &context);
+    EXPECT_EQ(text, c.text) << c.prototype;
+  }
+}
+
+// What no prototype of a function event says: forms of debug information.
+TEST(TracerText, FN21_ArgumentsByType) {
+  using Show = CallArgument::Show;
+  const CallArguments arguments = {{"yes", Show::kBool, 1, {0, -1}},
+                                   {"pair", Show::kAggregate, 16, {1, 2}},
+                                   {"short", Show::kAggregate, 12, {3, 4}},
+                                   {"mixed", Show::kAggregate, 16, {-1, 5}},
+                                   {"", Show::kMore, 8, {-1, -1}}};
+  const ArgumentsOf of = [&](uint64_t) { return &arguments; };
+  TextContext context;
+  context.arguments_of = &of;
+  const std::string words = args({0xff00, 1, 2, 3, 0x1122334455667788, 6});
+  std::string text;
+  append_arguments(&text, {reinterpret_cast<const uint8_t*>(words.data()), words.size()}, kF,
+                   &context);
+  EXPECT_EQ(text, "(yes=false, pair=[0x1:0x2], short=[0x3:0x55667788], mixed=[?:0x6], ...)");
+}
+
 TEST(TracerText, FN22_RepeatsAreCounted) {
   const Events events = {{1000, function(kF)}, {2000, function(kF)},    {3000, function(kF)},
                          {4000, function(kG)}, {5000, function(kG, 8)}, {6000000, function(kG, 8)}};

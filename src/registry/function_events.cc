@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <unordered_map>
 #include <vector>
 
 #include "base/hex_number.h"
@@ -41,6 +42,7 @@ std::string function_label(const Module& module, const FunctionSymbol& function)
 // LiveEvent.data
 struct FunctionEvent {
   FunctionEventDef def;
+  CallArguments arguments;
   FetchProgramPtr fetch;
   std::vector<ProbePlace> places;  // as joined; they do not move until they leave
   LiveEvent* live = nullptr;
@@ -61,7 +63,9 @@ struct FunctionEvents::Impl {
   std::vector<std::unique_ptr<FunctionEvent>> events;  // in the order defined
   std::vector<std::unique_ptr<FunctionEvent>> parked;  // removed; a thread may run their programs
   std::vector<std::string> errors;
+  std::unordered_map<uint64_t, const CallArguments*> arguments;  // by the function's address
 
+  void add_arguments(const FunctionEvent& event);
   Status define(EventSource* source, std::string_view line);
   Status remove(std::string_view name);
   Status find_places(FunctionEvent* event);
@@ -145,8 +149,21 @@ Status FunctionEvents::Impl::register_event(EventSource* source,
   std::vector<const ProbePlace*> places;
   add_places(*event, &places);
   sites.join(event->live, places);
+  event->arguments = call_arguments(event->def);
+  add_arguments(*event);
   events.push_back(std::move(event));
   return {};
+}
+
+// An event that came earlier keeps its place.
+void FunctionEvents::Impl::add_arguments(const FunctionEvent& event) {
+  for (const ProbePlace& place : event.places)
+    arguments.try_emplace(place.plan.entry, &event.arguments);
+}
+
+const CallArguments* FunctionEvents::arguments_of(uint64_t address) const {
+  auto found = impl_->arguments.find(address);
+  return found == impl_->arguments.end() ? nullptr : found->second;
 }
 
 Status FunctionEvents::Impl::check_unused(const FunctionEvent& event) {
@@ -163,6 +180,8 @@ Status FunctionEvents::Impl::drop(std::unique_ptr<FunctionEvent> event) {
   add_places(*event, &places);
   sites.leave(event->live, places);
   event->live = nullptr;
+  std::erase_if(arguments, [&](const auto& one) { return one.second == &event->arguments; });
+  for (const auto& other : events) add_arguments(*other);
   event->places = {};
   parked.push_back(std::move(event));
   return {};
@@ -182,6 +201,7 @@ Status FunctionEvents::Impl::remove(std::string_view name) {
 
 Status FunctionEvents::clear() {
   for (const auto& event : impl_->events) PB_TRY(impl_->check_unused(*event));
+  impl_->arguments.clear();
   for (auto& event : std::exchange(impl_->events, {})) PB_TRY(impl_->drop(std::move(event)));
   impl_->errors.clear();
   return {};

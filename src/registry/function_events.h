@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "event/call_arguments.h"
 #include "event/live_event.h"
 #include "patch/patcher.h"
 #include "registry/probe_sites.h"
@@ -31,6 +32,10 @@ class FunctionEvents : public EventSource {
   // --- available_filter_functions, debug/refused_functions
   std::string available_functions();
   std::string refused_functions();
+
+  // The prototype of the event of the function that begins at `address` (the first one, if there
+  // are several); null: there is none. Valid until an event comes or goes.
+  const CallArguments* arguments_of(uint64_t address) const;
 
   Status update(std::span<LiveEvent* const> changed) override;
 

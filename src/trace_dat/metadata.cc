@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <cstdio>
 #include <cstring>
 #include <map>
 
@@ -77,6 +78,13 @@ std::string plain_name(std::string_view name) {
   for (char& c : plain)
     if (uint8_t(c) <= ' ' || c == 0x7f) c = '_';
   return plain.empty() ? "?" : plain;
+}
+
+// What ends a line or a column would make two of it.
+std::string one_line(std::string text) {
+  for (char& c : text)
+    if (uint8_t(c) < ' ' || c == 0x7f) c = '?';
+  return text;
 }
 
 struct Symbol {
@@ -189,21 +197,67 @@ std::string kallsyms_text(SymbolTable* symbols, const std::vector<uint64_t>& add
   return text;
 }
 
+std::string modules_text(int32_t pid, const std::string& exe,
+                         const std::vector<RecordedModule>& modules,
+                         const std::vector<uint64_t>& addresses) {
+  std::string lines;
+  size_t count = 0;
+  for (const RecordedModule& module : modules) {
+    auto first = std::lower_bound(addresses.begin(), addresses.end(), module.start);
+    if (first == addresses.end() || *first >= module.end) continue;
+    char range[64], bias[32];
+    std::snprintf(range, sizeof range, "%" PRIx64 " %" PRIx64 " ", module.start, module.end);
+    std::snprintf(bias, sizeof bias, " %" PRIx64 "\n", module.bias);
+    lines += range + one_line(module.path) + "\t" +
+             (module.build_id.empty() ? "-" : one_line(module.build_id)) + bias;
+    count++;
+  }
+  if (count == 0) return "";
+  char head[48];
+  std::snprintf(head, sizeof head, "%x %zx ", unsigned(pid), count);
+  return head + one_line(exe.empty() ? "?" : exe) + "\n" + lines;
+}
+
+std::vector<RecordedModule> modules_of_text(std::string_view text) {
+  std::vector<RecordedModule> modules;
+  while (!text.empty()) {
+    const std::string line(text.substr(0, text.find('\n')));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    const size_t tab = line.find('\t');
+    RecordedModule module{};
+    int path = 0, bias = 0;
+    if (tab == line.npos ||
+        std::sscanf(line.c_str(), "%" SCNx64 " %" SCNx64 " %n", &module.start, &module.end,
+                    &path) != 2 ||
+        path == 0 || size_t(path) >= tab || module.end <= module.start)
+      continue;
+    const std::string behind = line.substr(tab + 1);
+    const size_t blank = behind.find(' ');
+    if (blank == behind.npos ||
+        std::sscanf(behind.c_str() + blank, " %" SCNx64 "%n", &module.bias, &bias) != 1)
+      continue;
+    module.path = line.substr(size_t(path), tab - size_t(path));
+    module.build_id = behind.substr(0, blank);
+    if (module.build_id == "-") module.build_id.clear();
+    modules.push_back(std::move(module));
+  }
+  return modules;
+}
+
 Result<TraceDatMetadata> collect_metadata(const BufferFile& file,
                                           const AddressCollector& addresses) {
   auto meta = read_recorded_meta(file);
   if (!meta.ok()) return meta.error();
   TraceDatMetadata out;
   out.formats = std::move(meta->formats);
+  const std::vector<uint64_t> used = addresses.sorted();
+  out.process_maps = modules_text(file.header().pid, meta->exe, meta->modules, used);
   std::unique_ptr<SymbolTable> symbols = make_recorded_symbol_table(std::move(meta->modules));
-  out.kallsyms = kallsyms_text(symbols.get(), addresses.sorted());
+  out.kallsyms = kallsyms_text(symbols.get(), used);
   std::map<uint32_t, std::string> comms;
   for (const abi::CommEntry& entry : file.comms()) comms[entry.tid] = entry.comm;
   for (const auto& [tid, comm] : comms) {
-    std::string line = comm;
-    for (char& c : line)
-      if (uint8_t(c) < ' ' || c == 0x7f) c = '?';
-    out.cmdlines += std::to_string(tid) + " " + line + "\n";
+    out.cmdlines += std::to_string(tid) + " " + one_line(comm) + "\n";
   }
   for (uint32_t ring = 0; ring < file.nr_rings(); ring++)
     out.cpu_stats.push_back(stats_text(file, ring));

@@ -52,6 +52,17 @@ class AddressCollector {
 // its own, named 0x….
 std::string kallsyms_text(SymbolTable* symbols, const std::vector<uint64_t>& addresses);
 
+// The files of the process that hold one of the addresses, as trace-cmd's option PROCMAPS has them,
+// with what it does not read behind a tab:
+//
+//   <pid, hex> <lines, hex> <program>
+//   <start, hex> <end, hex> <path>\t<build-id or -> <bias, hex>
+std::string modules_text(int32_t pid, const std::string& exe,
+                         const std::vector<RecordedModule>& modules,
+                         const std::vector<uint64_t>& addresses);
+// Of one process or several; lines that are not such are skipped.
+std::vector<RecordedModule> modules_of_text(std::string_view untrusted_text);
+
 // Everything but the pages. `addresses` were collected from the pages that go into the file.
 Result<TraceDatMetadata> collect_metadata(const BufferFile& file,
                                           const AddressCollector& addresses);

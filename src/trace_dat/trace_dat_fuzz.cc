@@ -8,6 +8,7 @@
 
 #include "output/trace_line.h"
 #include "ring_buffer/ring_model.h"
+#include "trace_dat/metadata.h"
 #include "trace_dat/trace_dat_layout.h"
 #include "trace_dat/trace_dat_read.h"
 
@@ -50,6 +51,7 @@ void read_everything(const TraceDatReader& reader) {
   AddressNames names = AddressNames::from_kallsyms(reader.kallsyms());
   TraceLineWriter lines(reader.events(), &names);
   lines.set_comms(reader.cmdlines());
+  for (const auto& option : reader.options()) (void)modules_of_text(option.body);
   for (const auto& buffer : reader.buffers()) {
     TraceDatPages pages(&reader, &buffer);
     EventMerger merger(&pages);

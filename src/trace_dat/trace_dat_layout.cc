@@ -73,6 +73,9 @@ std::string common_options(const TraceDatMetadata& metadata, size_t cpus) {
   if (!metadata.uname.empty())
     put_option(&out, abi::kDatUname,
                std::string_view(metadata.uname.c_str(), metadata.uname.size() + 1));
+  if (!metadata.process_maps.empty())
+    put_option(&out, abi::kDatProcMaps,
+               std::string_view(metadata.process_maps.c_str(), metadata.process_maps.size() + 1));
   for (size_t cpu = 0; cpu < std::min(cpus, metadata.cpu_stats.size()); cpu++) {
     std::string stats = "CPU: " + std::to_string(cpu) + "\n" + metadata.cpu_stats[cpu];
     put_option(&out, abi::kDatCpuStat, std::string_view(stats.c_str(), stats.size() + 1));

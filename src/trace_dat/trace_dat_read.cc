@@ -41,6 +41,8 @@ const char* part_name(uint16_t id) {
       return "cpu count";
     case abi::kDatVersion:
       return "version";
+    case abi::kDatProcMaps:
+      return "process maps";
     case abi::kDatTraceId:
       return "trace id";
     case abi::kDatTsc2Nsec:

@@ -346,6 +346,25 @@ TEST_F(TraceDat, FullDiskLeavesAReadableFileAndCountsTheRest) {
   EXPECT_EQ(events + result->events_lost, 500u);
 }
 
+TEST(ProcessMaps, FilesWithAnAddressAreListedAndReadBack) {
+  const std::vector<RecordedModule> modules = {{0x1000, 0x3000, 0x1000, "abcd", "/bin/a program"},
+                                               {0x5000, 0x6000, 0, "", "/lib/x\ny.so"},
+                                               {0x8000, 0x9000, 0x8000, "ef", "/lib/unused.so"}};
+  const std::string text = modules_text(18, "/bin/a program", modules, {0x1000, 0x2fff, 0x5800});
+  EXPECT_EQ(text,
+            "12 2 /bin/a program\n1000 3000 /bin/a program\tabcd 1000\n"
+            "5000 6000 /lib/x?y.so\t- 0\n");
+  EXPECT_EQ(modules_text(18, "", modules, {0x3000, 0x7000}), "");
+  auto back = modules_of_text(text + "5000 4000 /bad\t- 0\nx\n7000 8000 /bad\n7000 8000 /b\t-\n");
+  ASSERT_EQ(back.size(), 2u);
+  EXPECT_EQ(back[0].path, modules[0].path);
+  EXPECT_EQ(back[0].build_id, "abcd");
+  EXPECT_EQ(back[0].bias, 0x1000u);
+  EXPECT_EQ(back[1].start, 0x5000u);
+  EXPECT_EQ(back[1].end, 0x6000u);
+  EXPECT_EQ(back[1].build_id, "");
+}
+
 TEST(Kallsyms, ListsFunctionsOnceAndUnknownAddressesByNumber) {
   struct OneFunction : SymbolTable {
     bool refresh() override { return false; }

@@ -26,6 +26,9 @@ TreeState::TreeState(const TreeContext& tree_context)
       names_(AddressNames::from_symbols(tree_context.symbols)) {
   sources_.events = [this] { return all_calls(); };
   sources_.names = &names_;
+  sources_.arguments_of = [this](uint64_t function) {
+    return context.functions.arguments_of(function);
+  };
   sources_.comms = [this] { return comms(); };
   sources_.clock_pairs = [this] { return clock_pairs(); };
 }

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+#include "debug_info/prototypes.h"
+
+#include <dwarf.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "debug_info/calling_convention.h"
+
+namespace patchbay {
+
+namespace {
+
+constexpr int kMaxRanges = 65536;
+
+using Show = CallArgument::Show;
+
+Show show_of(const TypeFacts& facts) {
+  switch (facts.kind) {
+    case TypeKind::kInteger:
+    case TypeKind::kEnum:
+      if (facts.size > 8) return Show::kAggregate;
+      if (facts.is_bool) return Show::kBool;
+      return facts.is_signed ? Show::kSigned : Show::kUnsigned;
+    case TypeKind::kAggregate:
+    case TypeKind::kArray:
+      return Show::kAggregate;
+    default:
+      return Show::kHex;
+  }
+}
+
+CallArgument argument_of(const PassedParameter& parameter, size_t number) {
+  CallArgument argument;
+  argument.name = parameter.name;
+  if (argument.name.empty()) argument.name = "arg" + std::to_string(number);
+  const TypeFacts facts = facts_of(parameter.type);
+  if (parameter.registers.empty()) {
+    // A class without members is passed nowhere, and so is what nothing is known of.
+    argument.show = parameter.is_known ? Show::kMore : Show::kElsewhere;
+    return argument;
+  }
+  for (size_t i = 0; i < std::min<size_t>(parameter.registers.size(), 2); i++) {
+    const PassedParameter::Register& one = parameter.registers[i];
+    if (!one.is_vector) argument.word[i] = int8_t(one.index);
+  }
+  if (parameter.by_reference) return argument;
+  argument.show = facts.kind == TypeKind::kFloat ? Show::kElsewhere : show_of(facts);
+  argument.size = uint8_t(std::min<uint64_t>(facts.size ? facts.size : 8, 16));
+  return argument;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<FunctionPrototypes>> FunctionPrototypes::open(const std::string& path,
+                                                                     const std::string& build_id) {
+  auto info = DebugInfo::open(path);
+  if (!info.ok()) return info.error();
+  if (!build_id.empty() && (*info)->build_id() != build_id)
+    return user_error(ENOENT, path + " is another file than the one that was loaded.");
+  return std::unique_ptr<FunctionPrototypes>(new FunctionPrototypes(std::move(*info)));
+}
+
+FunctionPrototypes::FunctionPrototypes(std::unique_ptr<DebugInfo> info)
+    : info_(std::move(info)), index_(*info_) {
+  for (const Dwarf_Die& die : index_.all()) {
+    units_.push_back({die});
+    add_ranges(units_.size() - 1);
+  }
+  std::sort(ranges_.begin(), ranges_.end(),
+            [](const Range& a, const Range& b) { return a.begin < b.begin; });
+}
+
+void FunctionPrototypes::add_ranges(size_t unit) {
+  Dwarf_Addr base = 0, begin = 0, end = 0;
+  ptrdiff_t next = 0;
+  for (int i = 0; i < kMaxRanges; i++) {
+    next = ::dwarf_ranges(&units_[unit].die, next, &base, &begin, &end);
+    if (next <= 0) return;
+    if (begin < end) ranges_.push_back({begin, end, unit});
+  }
+}
+
+// Functions stand in namespaces and classes, and those of local classes in functions.
+void FunctionPrototypes::read_functions(Dwarf_Die scope, int depth) {
+  if (depth > kMaxDepth) return;
+  Dwarf_Die child;
+  if (::dwarf_child(&scope, &child) != 0) return;
+  size_t count = 0;
+  do {
+    const int tag = ::dwarf_tag(&child);
+    if (tag == DW_TAG_subprogram) {
+      if (std::optional<uint64_t> entry = entry_of(child)) functions_.try_emplace(*entry, child);
+    }
+    const bool is_scope = tag == DW_TAG_subprogram || tag == DW_TAG_namespace ||
+                          tag == DW_TAG_class_type || tag == DW_TAG_structure_type ||
+                          tag == DW_TAG_union_type || tag == DW_TAG_lexical_block;
+    if (is_scope) read_functions(child, depth + 1);
+  } while (++count < kMaxChildren && ::dwarf_siblingof(&child, &child) == 0);
+}
+
+// gcc gives a function whose parameters it has changed another symbol, clang marks its entry.
+bool FunctionPrototypes::is_clone(uint64_t address, Dwarf_Die function) const {
+  if (number_of(function, DW_AT_calling_convention).value_or(0) == DW_CC_nocall) return true;
+  const ObjectSymbol* symbol = info_->symbol_at(address, true);
+  if (!symbol || symbol->address != address) return false;
+  for (const char* mark : {".isra.", ".constprop.", ".part.", ".cold"})
+    if (symbol->name.find(mark) != std::string::npos) return true;
+  return false;
+}
+
+std::optional<CallArguments> FunctionPrototypes::at(uint64_t address) {
+  auto behind =
+      std::upper_bound(ranges_.begin(), ranges_.end(), address,
+                       [](uint64_t wanted, const Range& range) { return wanted < range.begin; });
+  if (behind == ranges_.begin() || (behind - 1)->end <= address) return std::nullopt;
+  Unit& unit = units_[(behind - 1)->unit];
+  if (!unit.is_read) read_functions(unit.die, 0);
+  unit.is_read = true;
+  auto found = functions_.find(address);
+  if (found == functions_.end() || is_clone(address, found->second)) return std::nullopt;
+  CallArguments arguments;
+  for (const PassedParameter& parameter : passed_parameters(found->second).parameters) {
+    arguments.push_back(argument_of(parameter, arguments.size() + 1));
+    if (arguments.back().show == Show::kMore) break;
+  }
+  return arguments;
+}
+
+}  // namespace patchbay
