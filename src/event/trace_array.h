@@ -87,6 +87,7 @@ struct TraceArray {
   bool paused = false;         // by pause-on-trace
   bool pipe_open = false;      // trace_pipe
   std::vector<bool> cpu_pipe_open;
+  uint32_t raw_readers = 0;  // trace_pipe_raw, snapshot_raw: as trace_pipe, they keep the tracer
 
   bool is_top() const { return name.empty(); }
   // A hit may have switched it (traceoff): ring_buffer/ring_set.h.

@@ -95,9 +95,10 @@ Status describe(const TraceArray& array, Tracer tracer, uint32_t session, Ftrace
   return {};
 }
 
-bool pipe_is_open(const TraceArray& array) {
-  return array.pipe_open || std::find(array.cpu_pipe_open.begin(), array.cpu_pipe_open.end(),
-                                      true) != array.cpu_pipe_open.end();
+bool is_consumed(const TraceArray& array) {
+  return array.pipe_open || array.raw_readers > 0 ||
+         std::find(array.cpu_pipe_open.begin(), array.cpu_pipe_open.end(), true) !=
+             array.cpu_pipe_open.end();
 }
 
 }  // namespace
@@ -117,8 +118,9 @@ Status Tracers::set_tracer(TraceArray& array, std::string_view name) {
     return user_error(
         EINVAL, "There is no tracer '" + std::string(name) + "'; available_tracers lists them.");
   if (*wanted == array.tracer) return {};
-  if (pipe_is_open(array))
-    return user_error(EBUSY, "The tracer cannot be changed while trace_pipe is open.");
+  if (is_consumed(array))
+    return user_error(EBUSY,
+                      "The tracer cannot be changed while trace_pipe, or a raw file, is open.");
   if (array.tracer != Tracer::kNop) impl_->ops.remove(&impl_->of(array).ops);
   array.tracer = Tracer::kNop;
   impl_->registry.clear(array);

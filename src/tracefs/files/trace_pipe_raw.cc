@@ -6,6 +6,8 @@
 //   splice   (kWholePage) only complete pages; the one being written when recording is off, or when
 //                         buffer_percent is 0 and there is no other
 //
+// While one is open, the instance keeps its tracer (EBUSY), as with trace_pipe.
+//
 // Nothing there: EAGAIN, and once the end, when recording was switched off or ioctl(0) came while
 // somebody waited. (A carrier does not give that end to a splice: spec ftrace.md 12.2.)
 // snapshot_raw: the same of the snapshot buffer; it never waits.
@@ -44,9 +46,23 @@ class PageBytes {
 
 Error nothing_now() { return sys_error("read trace_pipe_raw", EAGAIN); }
 
-class TracePipeRawFile : public ArrayFile {
+class RawFile : public ArrayFile {
  public:
   using ArrayFile::ArrayFile;
+  ~RawFile() override {
+    if (held()) held()->raw_readers--;
+  }
+
+ protected:
+  Status opened(TraceArray& array, uint32_t) override {
+    array.raw_readers++;
+    return {};
+  }
+};
+
+class TracePipeRawFile : public RawFile {
+ public:
+  using RawFile::RawFile;
   uint32_t mode() const override { return kReadable; }
   uint64_t size() const override { return kHugeSize; }
 
@@ -117,9 +133,9 @@ class TracePipeRawFile : public ArrayFile {
 
 // A reader is made for each page: the snapshot buffer may be replaced between two reads, and where
 // the reader stands is kept with the buffer.
-class SnapshotRawFile : public ArrayFile {
+class SnapshotRawFile : public RawFile {
  public:
-  using ArrayFile::ArrayFile;
+  using RawFile::RawFile;
   uint32_t mode() const override { return kReadable; }
   uint64_t size() const override { return kHugeSize; }
 
