@@ -71,10 +71,12 @@ void ask_for_dump(HitAction* action) {
 
 bool action_take(HitAction* action) {
   if (!action->limited) return true;
+  // An empty count is -1. Only stacktrace, the kernel's as well, goes on below 0.
+  const bool below_zero = action->kind == ActionKind::kStackTrace;
   int64_t count = __atomic_load_n(&action->count, __ATOMIC_RELAXED);
-  while (count > 0)
-    if (__atomic_compare_exchange_n(&action->count, &count, count - 1, true, __ATOMIC_ACQ_REL,
-                                    __ATOMIC_RELAXED))
+  while (count > 0 || (below_zero && count != 0))
+    if (__atomic_compare_exchange_n(&action->count, &count, int64_t(uint64_t(count) - 1), true,
+                                    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
       return true;
   return false;
 }

@@ -19,7 +19,8 @@
 // what it prints ends there.
 //
 // Counts are exact: of all threads (and forked children) together an action with a count acts just
-// so often. One that switches something counts only what it has changed.
+// so often. One that switches something counts only what it has changed. A count below 0 (that of
+// `f:traceoff:` is -1) never acts, but for stacktrace, which then always does.
 #pragma once
 
 #include <cstdint>

@@ -132,6 +132,21 @@ same "two stacks" "2" "$(rd trace | grep -c '<stack trace>')"
 has "of this call" "$(rd trace)" '^ => beta'
 has "from main" "$(rd trace)" '^ => main'
 forget
+# An empty count is -1, as in the kernel: stacktrace acts and counts on, the others never act.
+works 'beta:stacktrace:'
+works 'beta:traceoff:'
+works 'beta:snapshot:'
+clear_trace
+call beta 3
+same "three stacks" "3" "$(rd trace | grep -c '<stack trace>')"
+same "counted on" "beta:snapshot:count=-1 beta:traceoff:count=-1 beta:stacktrace:count=-4" \
+  "$(commands | tr '\n' ' ' | sed 's/ $//')"
+same "and on" "1" "$(rd tracing_on)"
+works 'alpha:stacktrace:0'
+clear_trace
+call alpha
+same "none at 0" "0" "$(rd trace | grep -c '<stack trace>')"
+forget
 
 # --- dump: what was recorded until then, on the program's own stderr; recording stops
 works 'beta:dump'
