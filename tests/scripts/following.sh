@@ -103,6 +103,7 @@ traced "signal sched/sched_process_exit" sh -c 'sleep 100 & kill -TERM $!; wait 
 same "who is killed dies of it" 0 "$status"
 check "a signal is sent" grep -qE '^ *sh-.*signal_generate: sig=15 .*grp=1 res=0' <<<"$trace"
 check "and comes" grep -qE '^ *s(h|leep)-.*signal_deliver: sig=15 ' <<<"$trace"
+check "the parent is told" grep -qE 'signal_generate: sig=17 errno=0 code=2 comm=sh ' <<<"$trace"
 traced "sched/sched_process_exit" sh -c 'sleep 100 & kill -KILL $!; wait $!; [ $? = 137 ]'
 same "also where no signal can be seen" 0 "$status"
 same "that is an end too" 2 "$(lines sched_process_exit)"

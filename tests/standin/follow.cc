@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -69,7 +70,17 @@ void go_on(pid_t pid, int signal) {
 
 // --- stops
 
-void on_fork(Followed* parent, bool waits_for_exec) {
+// Without the signal at the child's end, which has a place of its own in a kernel.
+unsigned long flags_of_clone(const Followed* f) {
+  unsigned long flags = 0;
+  if (f->call == SYS_clone) flags = f->args[0];
+  if (f->call == SYS_clone3)
+    peek_bytes(f->task.pid, f->args[0], reinterpret_cast<char*>(&flags), sizeof(flags));
+  if (f->call == SYS_vfork) flags = CLONE_VFORK | CLONE_VM;
+  return flags & ~static_cast<unsigned long>(CSIGNAL);
+}
+
+void on_fork(Followed* parent, int event) {
   unsigned long id = 0;
   ptrace(PTRACE_GETEVENTMSG, parent->task.pid, nullptr, &id);
   Followed* child = find_task(pid_t(id));
@@ -78,12 +89,12 @@ void on_fork(Followed* parent, bool waits_for_exec) {
   child->task.prio = parent->task.prio;
   memcpy(child->task.comm, parent->task.comm, sizeof(child->task.comm));
   child->call = parent->call;
-  kernel_clone_args args = {SIGCHLD, &parent->task, &child->task};
-  if (waits_for_exec) args.flags |= CLONE_VFORK | CLONE_VM;
+  if (event != PTRACE_EVENT_CLONE) child->tells = parent->task.pid;
+  kernel_clone_args args = {flags_of_clone(parent), &parent->task, &child->task};
   kernel_clone(&args);
   child->is_born = true;
   if (child->waits_to_be_born) go_on(child->task.pid, 0);
-  if (waits_for_exec) go_to_sleep(parent);
+  if (event == PTRACE_EVENT_VFORK) go_to_sleep(parent);
 }
 
 void on_exec(Followed* f) {
@@ -97,6 +108,8 @@ void on_exec(Followed* f) {
 void die(Followed* f, unsigned long code) {
   if (f->is_dead) return;
   do_exit(long(code));
+  if (const Followed* parent = find_task(f->tells))
+    generate_signal(parent->task, SIGCHLD, WIFEXITED(int(code)) ? CLD_EXITED : CLD_KILLED, true);
   f->is_dead = true;
   f->task.leaves = standin_is_dead;
   schedule();
@@ -125,8 +138,8 @@ void on_event(Followed* f, int event) {
   unsigned long message = 0;
   switch (event) {
     case PTRACE_EVENT_FORK:
-    case PTRACE_EVENT_CLONE: on_fork(f, false); break;
-    case PTRACE_EVENT_VFORK: on_fork(f, true); break;
+    case PTRACE_EVENT_CLONE:
+    case PTRACE_EVENT_VFORK: on_fork(f, event); break;
     case PTRACE_EVENT_EXEC: on_exec(f); break;
     case PTRACE_EVENT_EXIT:
       ptrace(PTRACE_GETEVENTMSG, f->task.pid, nullptr, &message);

@@ -17,6 +17,7 @@ struct Followed {
   bool waits_to_be_born = false;
   bool sleeps = false;  // off its CPU, in a system call
   bool is_dead = false;
+  pid_t tells = 0;       // its parent of its end, 0: nobody
   long call = -1;  // the system call it is in, or was in last
   unsigned long args[6] = {};
   // What the call works on, in our memory from its begin to its end: a path or the name of an open
@@ -32,7 +33,8 @@ extern task_struct idle_task;
 void go_to_sleep(Followed* followed);
 void wake_up(Followed* followed);
 
-// The task that is played is given a signal.
+// The task that is played sends a signal, or is given one.
+void generate_signal(const task_struct& to, int signal, int code, bool to_group);
 void deliver_signal(const siginfo_t& info);
 
 // Both ends of a system call of a task that is the one played: events and functions.

@@ -96,7 +96,7 @@ void fork_once(Cpu* cpu) {
   task_struct child = {};
   name_task(&child, "forked", cpu->number, kFirstForked + cpu->forked++ % kMaxForked);
   task_struct* parent = standin_current();
-  kernel_clone_args args = {17, parent, &child};
+  kernel_clone_args args = {0, parent, &child};
   kernel_clone(&args);
   standin_play(&child, parent);
   filename name = {"/bin/true", "/bin/true", nullptr};

@@ -150,10 +150,10 @@ void record_exit(long call, long result) {
   }
 }
 
-void generate_signal(pid_t to, int signal, bool to_group) {
-  char comm[16];
-  if (signal && to > 0 && peek_comm(to, comm))
-    PB_TRACE(signal_generate, signal, 0, 0, comm, to, to_group, 0);
+void kill_task(pid_t pid, int signal, int code, bool whole_group) {
+  task_struct to = {};
+  to.pid = pid;
+  if (signal && pid > 0 && peek_comm(pid, to.comm)) generate_signal(to, signal, code, whole_group);
 }
 
 // A probe's directory is made by the write that defines it.
@@ -210,8 +210,8 @@ void make_directory(const Followed* f, int folder, unsigned long mode) {
 
 void begin_call(Followed* f) {
   switch (f->call) {
-    case SYS_kill: generate_signal(pid_t(f->args[0]), int(f->args[1]), true); break;
-    case SYS_tgkill: generate_signal(pid_t(f->args[1]), int(f->args[2]), false); break;
+    case SYS_kill: kill_task(pid_t(f->args[0]), int(f->args[1]), SI_USER, true); break;
+    case SYS_tgkill: kill_task(pid_t(f->args[1]), int(f->args[2]), SI_TKILL, false); break;
     case SYS_wait4:
       PB_TRACE(sched_process_wait, f->task.comm, pid_t(f->args[0]) > 0 ? pid_t(f->args[0]) : 0,
                f->task.prio);
@@ -262,6 +262,10 @@ void wake_up(Followed* f) {
   standin_play(&idle_task, &f->task);
   try_to_wake_up(&f->task, kWakesAll, 0);
   schedule();
+}
+
+void generate_signal(const task_struct& to, int signal, int code, bool to_group) {
+  PB_TRACE(signal_generate, signal, 0, code, to.comm, to.pid, to_group, 0);
 }
 
 void deliver_signal(const siginfo_t& info) {
