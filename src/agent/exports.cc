@@ -72,11 +72,11 @@ __thread char t_comm[kCommSize] __attribute__((tls_model("initial-exec")));
 // (id, comm) pairs whose comm has been entered. Appended under the lock, read without; full: the
 // rest stays without a name.
 struct PlayedTask {
-  std::atomic<uint32_t> pid;
-  char comm[kCommSize];
+  std::atomic<uint32_t> pid{0};
+  char comm[kCommSize] = {};
 };
 constexpr uint32_t kPlayedTasks = 8192;
-PlayedTask g_played[kPlayedTasks];
+constinit PlayedTask g_played[kPlayedTasks];  // before any constructor, and of no memory until used
 
 // The entry, or the free place where it would stand; null: full.
 PlayedTask* find_played(uint32_t pid, const char* comm) {

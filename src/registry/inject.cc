@@ -130,7 +130,7 @@ bool store(std::string* record, const EventField& field, const Value& value,
   return true;
 }
 
-const Error kBadSyntax = user_error(EINVAL, "Write field=value …, with strings in quotes.");
+Error bad_syntax() { return user_error(EINVAL, "Write field=value …, with strings in quotes."); }
 
 }  // namespace
 
@@ -145,7 +145,7 @@ Result<std::string> make_injected_record(
   Cursor cursor(text);
   for (cursor.skip_blanks(); !cursor.at_end(); cursor.skip_blanks()) {
     Assignment assignment;
-    if (!parse_assignment(&cursor, &assignment)) return kBadSyntax;
+    if (!parse_assignment(&cursor, &assignment)) return bad_syntax();
     auto field = std::find_if(call.fields.begin(), call.fields.end(),
                               [&](const EventField& f) { return f.name == assignment.field; });
     if (field == call.fields.end())
@@ -153,11 +153,10 @@ Result<std::string> make_injected_record(
     if (is_dynamic_text(*field) && assignment.value.is_text)
       dynamic[size_t(field - call.fields.begin())] = assignment.value.text;
     else if (is_dynamic(*field) || !store(&record, *field, assignment.value, keep_text))
-      return kBadSyntax;
+      return bad_syntax();
   }
   for (size_t i = 0; i < dynamic.size(); i++)
-    if (is_dynamic_text(call.fields[i]))
-      append_dynamic(&record, call.fields[i], dynamic[i]);
+    if (is_dynamic_text(call.fields[i])) append_dynamic(&record, call.fields[i], dynamic[i]);
   record.resize((record.size() + 3) & ~size_t{3}, '\0');
   if (record.size() > max_size) return user_error(E2BIG, "That record is too large.");
   const uint16_t id = call.id;
