@@ -20,7 +20,7 @@
 
 namespace {
 
-void must(const char* path, const std::string& text) {
+[[maybe_unused]] void must(const char* path, const std::string& text) {
   int error = patchbay_write(path, text.c_str());
   if (error == 0) return;
   std::fprintf(stderr, "%s: write %s '%s': error %d\n", program_invocation_short_name, path,

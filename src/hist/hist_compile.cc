@@ -203,6 +203,10 @@ Status Compiler::make_bytes(const HistField& field, HistValue* value) {
   value->source = HistSource::kCallStack;
   value->size = is_stack ? kHistStackBytes : kHistTextBytes;
   if (!field.field) return is_stack ? Status() : Status(does_not_fit("A text without a field"));
+  if (field.flags & kHistExecname) {
+    value->source = HistSource::kComm;
+    return {};
+  }
   value->offset = field.field->offset;
   value->field_size = field.field->size;
   value->source = is_stack ? HistSource::kFieldStack : text_source(*field.field);
@@ -398,7 +402,7 @@ Status Compiler::make_table() {
 
 bool has_usecs(const HistField* field) {
   constexpr uint32_t kUsecs = kHistTimestamp | kHistTimestampUsecs;
-  if (!field) return false;
+  if (!field || field->flags & kHistVarRef) return false;
   return (field->flags & kUsecs) == kUsecs || has_usecs(field->operands[0].get()) ||
          has_usecs(field->operands[1].get());
 }

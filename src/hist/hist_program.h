@@ -72,6 +72,7 @@ enum class HistSource : uint8_t {
   kDataLoc,     // text behind a __data_loc word
   kRelLoc,      // text behind a __rel_loc word
   kPointer,     // text: `fetch` follows the char pointer into a record of its own
+  kComm,        // the name of the thread: a system call
   kRestText,    // text from `offset` to the end of the record
   kCallStack,   // of the hit
   kFieldStack,  // long[] behind a __data_loc word: number of frames, frames

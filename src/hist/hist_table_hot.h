@@ -100,14 +100,19 @@ constexpr HistMultipliers make_hist_multipliers() {
 }
 inline constexpr HistMultipliers kHistMultipliers = make_hist_multipliers();
 
+inline uint32_t hist_hash_sum(uint64_t sum) {
+  sum = (sum ^ sum >> 32) * 0xd6e8feb86659fd93;
+  return uint32_t(sum >> 32);
+}
 inline uint32_t hist_hash(const HistKey& key) {
   uint64_t sum = 0;
   for (uint32_t p = 0; p < key.nr_parts; p++)
     for (uint32_t i = key.part[p].first; i < uint32_t(key.part[p].first) + key.part[p].used; i++)
       sum += key.word[i] * kHistMultipliers.of[i];
-  sum = (sum ^ sum >> 32) * 0xd6e8feb86659fd93;
-  return uint32_t(sum >> 32);
+  return hist_hash_sum(sum);
 }
+// Of a key of one word.
+inline uint32_t hist_hash(uint64_t word) { return hist_hash_sum(word * kHistMultipliers.of[0]); }
 
 inline uint64_t hist_tag(uint32_t generation) {
   return uint64_t(generation >> 1 & ((1u << kHistGenerationBits) - 1)) << kHistEntryBits;
@@ -148,20 +153,31 @@ inline uint32_t hist_generation(const HistTable* table) {
   return __atomic_load_n(&table->generation, __ATOMIC_ACQUIRE);
 }
 
-// The entry of a key, or kHistNone. Lock-free and bounded.
-inline uint32_t hist_find(const HistTable* table, const HistKey& key, uint32_t hash,
-                          uint32_t generation) {
+// The entry of a key, or kHistNone. Lock-free and bounded. `is_same` looks at a key that is there.
+template <typename IsSame>
+inline uint32_t hist_search(const HistTable* table, uint32_t hash, uint32_t generation,
+                            IsSame is_same) {
   const uint64_t wanted = uint64_t{hash} << 32 | hist_tag(generation);
   for (uint32_t at = hash & table->slot_mask, i = 0; i <= table->slot_mask; i++) {
     // Pairs with the exchange in hist_insert().
     const uint64_t slot = __atomic_load_n(&table->slots[at], __ATOMIC_ACQUIRE);
     const uint64_t number = slot & kHistEntryMask;
     if (!number || (slot ^ wanted) & kHistTagMask) return kHistNone;
-    if ((slot ^ wanted) >> 32 == 0 && hist_same_key(hist_key_of(table, uint32_t(number) - 1), key))
+    if ((slot ^ wanted) >> 32 == 0 && is_same(hist_key_of(table, uint32_t(number) - 1)))
       return uint32_t(number) - 1;
     at = (at + 1) & table->slot_mask;
   }
   return kHistNone;
+}
+inline uint32_t hist_find(const HistTable* table, const HistKey& key, uint32_t hash,
+                          uint32_t generation) {
+  return hist_search(table, hash, generation,
+                     [&](const uint64_t* kept) { return hist_same_key(kept, key); });
+}
+// Of a key of one word.
+inline uint32_t hist_find(const HistTable* table, uint64_t word, uint32_t hash,
+                          uint32_t generation) {
+  return hist_search(table, hash, generation, [&](const uint64_t* kept) { return *kept == word; });
 }
 
 // The same, and makes one: kHistFull, kHistLate. Lock-free; a handler may interrupt it anywhere and

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: MIT
+//
+// What a hit of a histogram costs, as CPU time and as a ratio to the floor of the same run: the
+// update alone, over a record that is there. What stands before it (the event's own way to its
+// triggers) is in bench/static_event.cc.
+//
+// Goals: one integer key 1.0 x floor, two keys with a text 2 x, a latency pair (two hits, two
+// variables, onmatch().trace()) 4 x; four threads on one table get through more than one does.
+//
+//   hist [--benchmark_filter=REGEX] [--benchmark_format=json] …
+#include <benchmark/benchmark.h>
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "floor.h"
+#include "hist/hist_compile.h"
+#include "hist/hist_program.h"
+#include "hist/hist_table.h"
+#include "probe/hist_hot.h"
+#include "probe/unwind_hot.h"
+#include "ring_buffer/ring_buffer.h"
+#include "ring_buffer/ring_write_hot.h"
+
+using namespace patchbay;
+
+namespace {
+
+constexpr uint32_t kKeys = 256;
+
+struct Record {
+  uint64_t header = uint64_t{1} << 32 | 7;
+  uint32_t key = 0;
+  uint32_t text = uint32_t(sizeof kText) << 16 | 24;  // __data_loc
+  uint64_t value = 42;
+  static constexpr char kText[] = "select 1 from t42x;";
+  char bytes[sizeof kText] = {};
+  Record() { std::memcpy(bytes, kText, sizeof kText); }
+};
+static_assert(offsetof(Record, bytes) == 24);
+
+const EventField kKey = {"u32", "key", offsetof(Record, key), 4, false, 0, {}};
+const EventField kText = {"__data_loc char[]", "text", offsetof(Record, text), 4, false, 0, {}};
+const EventField kValue = {"u64", "value", offsetof(Record, value), 8, false, 0, {}};
+
+std::unique_ptr<HistField> field(uint32_t flags, const EventField* of = nullptr) {
+  auto made = std::make_unique<HistField>();
+  made->flags = flags;
+  made->field = of;
+  return made;
+}
+
+void make(HistData* data) {
+  data->clock = "mono";
+  Status status = compile_hist(data);
+  if (status.ok()) return;
+  std::fprintf(stderr, "%s\n", status.error().message().c_str());
+  std::exit(1);
+}
+
+HistData* new_hist() {
+  auto* data = new HistData;
+  data->values.push_back(field(kHistHitcount));
+  data->keys.push_back(field(kHistKey, &kKey));
+  return data;
+}
+
+HistField* add_variable(HistData* data, std::unique_ptr<HistField> value) {
+  auto variable = field(kHistVar);
+  variable->var_data = data;
+  variable->var_index = uint32_t(data->variables.size());
+  variable->operands[0] = std::move(value);
+  data->variables.push_back(std::move(variable));
+  return data->variables.back().get();
+}
+
+HistField* refer(HistData* data, const HistField* variable, bool read_once) {
+  auto reference = field(kHistVarRef);
+  reference->var_data = variable->var_data;
+  reference->var_index = variable->var_index;
+  reference->ref_index = uint32_t(data->var_refs.size());
+  reference->read_once = read_once;
+  data->var_refs.push_back(std::move(reference));
+  return data->var_refs.back().get();
+}
+
+void hit(const HistData* data, const Record& record) {
+  static const StackStart nowhere = {};
+  const TriggerHit at = {nullptr, &nowhere, 1};
+  hist_update(data->program, at, reinterpret_cast<const uint8_t*>(&record), sizeof record);
+}
+
+template <typename Use>
+void run(benchmark::State& state, Use use) {
+  Record record;
+  uint32_t i = 0;
+  for (auto _ : state) {
+    record.key = i++ % kKeys;
+    benchmark::ClobberMemory();
+    use(record);
+  }
+}
+
+void one_key(benchmark::State& state) {
+  static HistData* data = [] {
+    HistData* made = new_hist();
+    make(made);
+    return made;
+  }();
+  run(state, [](const Record& record) { hit(data, record); });
+}
+BENCHMARK(one_key)->MinTime(0.5);
+BENCHMARK(one_key)->Name("one_key_threads")->Threads(2)->Threads(4)->UseRealTime()->MinTime(0.5);
+
+void one_key_two_values(benchmark::State& state) {
+  static HistData* data = [] {
+    HistData* made = new_hist();
+    made->values.push_back(field(0, &kValue));
+    made->values.push_back(field(0, &kValue));
+    make(made);
+    return made;
+  }();
+  run(state, [](const Record& record) { hit(data, record); });
+}
+BENCHMARK(one_key_two_values)->MinTime(0.5);
+
+void one_key_quantiles(benchmark::State& state) {
+  static HistData* data = [] {
+    HistData* made = new_hist();
+    made->values.push_back(field(kHistQuantiles, &kValue));
+    make(made);
+    return made;
+  }();
+  run(state, [](const Record& record) { hit(data, record); });
+}
+BENCHMARK(one_key_quantiles)->MinTime(0.5);
+
+void two_keys_with_text(benchmark::State& state) {
+  static HistData* data = [] {
+    HistData* made = new_hist();
+    made->keys.push_back(field(kHistKey | kHistString, &kText));
+    make(made);
+    return made;
+  }();
+  run(state, [](const Record& record) { hit(data, record); });
+}
+BENCHMARK(two_keys_with_text)->MinTime(0.5);
+
+// --- start: keys=key:ts0=common_timestamp
+//     end: keys=key:lat=common_timestamp-$ts0:onmatch(start).trace(pair,$lat)
+
+LiveEvent g_synthetic;
+SyntheticTarget g_target;
+
+struct Pair {
+  HistData* start;
+  HistData* end;
+};
+
+Pair make_pair() {
+  g_synthetic.call.fields = {{"u64", "lat", 8, 8, false, 0, {}}};
+  g_synthetic.data = &g_target;
+  Pair pair = {new_hist(), new_hist()};
+  const HistField* ts0 = add_variable(pair.start, field(kHistTimestamp));
+  make(pair.start);
+  const HistField* reference = refer(pair.end, ts0, true);
+  auto latency = field(kHistExpr);
+  latency->op = HistOperator::kMinus;
+  latency->operands[0] = field(kHistTimestamp);
+  latency->operands[1] = field(kHistVarRef);
+  latency->operands[1]->ref_index = reference->ref_index;
+  const HistField* variable = add_variable(pair.end, std::move(latency));
+  auto action = std::make_unique<HistActionData>();
+  action->synthetic = &g_synthetic;
+  action->params.push_back(refer(pair.end, variable, false));
+  pair.end->actions.push_back(std::move(action));
+  make(pair.end);
+  return pair;
+}
+
+// Who wants the synthetic event: nobody, or an instance that records it.
+void latency_pair(benchmark::State& state, const SiteProgram* wanted) {
+  static const Pair pair = make_pair();
+  g_target.program = wanted;
+  run(state, [](const Record& record) {
+    hit(pair.start, record);
+    hit(pair.end, record);
+  });
+}
+
+const SiteProgram* recorded() {
+  static char directory[] = "/dev/shm/patchbay-bench.XXXXXX";
+  if (!::mkdtemp(directory)) std::exit(1);
+  RingBufferOptions options;
+  options.path = std::string(directory) + "/buffer";
+  options.nr_cpus = uint32_t(::sysconf(_SC_NPROCESSORS_CONF));
+  auto made = RingBuffer::create(options);
+  if (!made.ok() || !(*made)->enable().ok()) std::exit(1);
+  RingBuffer* buffer = made->release();
+  buffer->remove_file();
+  ::rmdir(directory);
+  static EventProgram event = {};
+  event.rings = buffer->rings();
+  event.id = 8;
+  alignas(SiteProgram) static char bytes[sizeof(SiteProgram) + sizeof(SiteEvent)];
+  auto* program = new (bytes) SiteProgram{};
+  program->nr_events = 1;
+  program->event[0].event = &event;
+  return program;
+}
+
+void latency_pair_nobody(benchmark::State& state) { latency_pair(state, nullptr); }
+BENCHMARK(latency_pair_nobody)->MinTime(0.5);
+void latency_pair_recorded(benchmark::State& state) {
+  static const SiteProgram* const program = recorded();
+  latency_pair(state, program);
+}
+BENCHMARK(latency_pair_recorded)->MinTime(0.5);
+
+// Filled to the brim, then read and sorted by nothing: what a reader waits for at least.
+void read_131072(benchmark::State& state) {
+  static HistData* data = [] {
+    HistData* made = new_hist();
+    made->map_bits = kMaxHistBits;
+    make(made);
+    Record record;
+    for (record.key = 0; record.key < 1 << kMaxHistBits; record.key++) hit(made, record);
+    return made;
+  }();
+  HistTotals totals;
+  for (auto _ : state) benchmark::DoNotOptimize(read_hist_table(data->table, &totals).size());
+  state.counters["entries"] = double(totals.entries);
+}
+BENCHMARK(read_131072)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bool own_format = false;
+  for (int i = 1; i < argc; i++)
+    own_format = own_format || std::string(argv[i]).starts_with("--benchmark_format");
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  const auto* offset = static_cast<const ptrdiff_t*>(::dlsym(RTLD_DEFAULT, "__rseq_offset"));
+  if (offset) pb_rseq_offset = *offset;
+  RatioReporter reporter;
+  if (own_format)
+    benchmark::RunSpecifiedBenchmarks();
+  else
+    benchmark::RunSpecifiedBenchmarks(&reporter);
+}

@@ -1,0 +1,590 @@
+// SPDX-License-Identifier: MIT
+//
+// One hit of a histogram, in the order of kernel/trace/trace_events_hist.c:
+//
+//   hist_update
+//     |-- make_key        texts and stacks into words, numbers as they are; one number: no more
+//     |-- find_others     variables of other histograms, by the same key: one not set ends it
+//     |-- place           hist_find, else hist_insert; no room: counted as dropped, and the end
+//     |-- add, remember   sums; variables, then those that actions need
+//     |-- find_own        variables of this histogram, as they are now
+//     '-- act             in the order of the definition
+//
+// What differs: of several hits that read one variable once, one gets it; a maximum is raised by an
+// exchange, so that none is lost; a quotient is exact (hist_program.h has the steps).
+#include "probe/hist_hot.h"
+
+#include "base/raw_syscall.h"
+#include "fetch/fetch_abi.h"
+#include "hist/hist_program.h"
+#include "hist/quantile_buckets.h"
+#include "probe/action_hot.h"
+#include "probe/hit_counter.h"
+#include "probe/probe_hot.h"
+#include "probe/stack_hot.h"
+
+namespace patchbay {
+
+namespace {
+
+constexpr int kPrGetName = 16;  // prctl(PR_GET_NAME)
+constexpr uint64_t kOnes = 0x0101010101010101, kTops = 0x8080808080808080;
+
+template <typename T>
+struct __attribute__((packed, may_alias)) Unaligned {
+  T value;
+};
+template <typename T>
+inline T get(const uint8_t* at) {
+  return reinterpret_cast<const Unaligned<T>*>(at)->value;
+}
+
+// One hit of one histogram.
+struct Update {
+  const HistProgram* hist;
+  const TriggerHit& hit;
+  const uint8_t* record;
+  uint32_t size;
+  uint32_t generation;
+  uint32_t entry;
+  uint64_t* found;  // what the references are
+  uint64_t time;
+  bool has_time;
+};
+
+// --- numbers
+
+inline uint64_t load(const uint8_t* record, const HistStep& step) {
+  const uint8_t* at = record + step.offset;
+  switch (step.size) {
+    case 1:
+      return step.is_signed ? uint64_t(int64_t(int8_t(*at))) : *at;
+    case 2:
+      return step.is_signed ? uint64_t(int64_t(get<int16_t>(at))) : get<uint16_t>(at);
+    case 4:
+      return step.is_signed ? uint64_t(int64_t(get<int32_t>(at))) : get<uint32_t>(at);
+    default:
+      return get<uint64_t>(at);
+  }
+}
+
+uint64_t current_cpu() {
+  if (pb_rseq_offset) {
+    uint64_t thread_pointer;
+    asm("movq %%fs:0, %0" : "=r"(thread_pointer));
+    const auto* rseq =
+        reinterpret_cast<const volatile int32_t*>(thread_pointer + uint64_t(pb_rseq_offset));
+    const int32_t cpu = rseq[1];  // cpu_id, negative when not registered
+    if (cpu >= 0) return uint64_t(cpu);
+  }
+  uint32_t cpu = 0;
+  raw_syscall(SYS_getcpu, raw_pointer(&cpu));
+  return cpu;
+}
+
+inline uint64_t scale(uint64_t ticks, const HistClock* clock) {
+  const auto product = static_cast<unsigned __int128>(ticks) * clock->multiply;
+  return uint64_t(product >> clock->shift);
+}
+
+// All that one hit remembers is of the same time.
+__attribute__((noinline)) uint64_t read_time(const HistProgram* hist) {
+  const HistClock* clock = __atomic_load_n(hist->clock, __ATOMIC_ACQUIRE);  // pairs with keep…()
+  const uint64_t ticks = clock->is_monotonic ? raw_monotonic_ns() : __builtin_ia32_rdtsc();
+  // The clock may have been set on while this thread had read it already.
+  if (int64_t(ticks - clock->ticks) < 0) return clock->time - scale(clock->ticks - ticks, clock);
+  return clock->time + scale(ticks - clock->ticks, clock);
+}
+
+inline uint64_t time_of(Update* update) {
+  if (!update->has_time) update->time = read_time(update->hist);
+  update->has_time = true;
+  return update->time;
+}
+
+// n with 2^n >= value > 2^(n-1). As in the kernel 0 is 2^0, and so is what has no such power.
+inline uint64_t log2_up(uint64_t value) {
+  if (value <= 1 || value > uint64_t{1} << 63) return 0;
+  return 64 - uint64_t(__builtin_clzll(value - 1));
+}
+
+inline uint64_t combine(HistOp op, uint64_t left, uint64_t right) {
+  switch (op) {
+    case HistOp::kPlus:
+      return left + right;
+    case HistOp::kMinus:
+      return left - right;
+    case HistOp::kTimes:
+      return left * right;
+    default:
+      return right ? left / right : ~uint64_t{0};
+  }
+}
+
+inline uint64_t push(Update* update, const HistStep& step) {
+  switch (step.op) {
+    case HistOp::kField:
+      return load(update->record, step);
+    case HistOp::kCpu:
+      return current_cpu();
+    case HistOp::kTime:
+      return time_of(update);
+    case HistOp::kTimeUsecs:
+      return (time_of(update) + 500) / 1000;
+    case HistOp::kReference:
+      return update->found[step.offset];
+    default:
+      return step.constant;
+  }
+}
+
+// hist_compile has seen to it that no more than kMaxHistStack numbers wait, and one at the end.
+__attribute__((noinline)) uint64_t run_steps(Update* update, const HistValue& value) {
+  uint64_t stack[kMaxHistStack] = {0};
+  uint32_t top = 0;  // the next one
+  for (uint32_t i = 0; i < value.nr_steps; i++) {
+    const HistStep& step = value.steps[i];
+    if (step.op < HistOp::kLog2) {
+      stack[top++] = push(update, step);
+    } else if (step.op == HistOp::kLog2) {
+      stack[top - 1] = log2_up(stack[top - 1]);
+    } else if (step.op == HistOp::kBucket) {
+      stack[top - 1] -= stack[top - 1] % step.constant;
+    } else if (step.op == HistOp::kUnaryMinus) {
+      stack[top - 1] = 0 - stack[top - 1];
+    } else {
+      top--;
+      stack[top - 1] = combine(step.op, stack[top - 1], stack[top]);
+    }
+  }
+  return stack[0];
+}
+
+// Most are one step, or two and what combines them.
+inline uint64_t number(Update* update, const HistValue& value) {
+  const HistStep* steps = value.steps;
+  if (value.nr_steps == 1) return push(update, steps[0]);
+  if (value.nr_steps == 3 && steps[1].op < HistOp::kLog2) {
+    const uint64_t left = push(update, steps[0]);
+    return combine(steps[2].op, left, push(update, steps[1]));
+  }
+  return run_steps(update, value);
+}
+
+// --- texts
+
+struct Text {
+  const uint8_t* at;
+  uint32_t size;  // at most; a NUL may end it earlier
+};
+
+// Which bytes are 0: the lowest mark is right, those above it need not be.
+inline uint64_t zero_marks(uint64_t word) { return (word - kOnes) & ~word & kTops; }
+// Its bytes in front of the first 0.
+inline uint64_t before_zero(uint64_t word, uint64_t marks) {
+  return word & (((marks & -marks) >> 7) - 1);
+}
+
+// Words, the last of which holds the NUL and is filled with 0. Their number: at most limit / 8 + 1.
+// The eight bytes in front of `text` can be read: a record's header, at least.
+inline uint32_t copy_text(uint64_t* out, const Text& text, uint32_t limit) {
+  const uint8_t* at = text.at;
+  uint32_t left = text.size < limit ? text.size : limit;
+  uint32_t words = 0;
+  for (; left >= 8; left -= 8, at += 8) {
+    const uint64_t word = get<uint64_t>(at);
+    const uint64_t marks = zero_marks(word);
+    if (marks) {
+      out[words++] = before_zero(word, marks);
+      return words;
+    }
+    out[words++] = word;
+  }
+  uint64_t last = 0;
+  if (left) last = get<uint64_t>(at + left - 8) >> (64 - 8 * left);
+  const uint64_t marks = zero_marks(last);
+  out[words++] = marks ? before_zero(last, marks) : last;
+  return words;
+}
+
+// What lies in the record, as far as it does; nothing in its header.
+inline Text within(const Update* update, uint32_t at, uint32_t size) {
+  if (at < 8 || at > update->size) return {update->record + 8, 0};
+  const uint32_t room = update->size - at;
+  return {update->record + at, size < room ? size : room};
+}
+
+inline Text text_of(const Update* update, const HistValue& value) {
+  const uint32_t offset = value.offset;
+  if (value.source == HistSource::kChars) return within(update, offset, value.field_size);
+  if (value.source == HistSource::kRestText) return within(update, offset, update->size);
+  const uint32_t location = get<uint32_t>(update->record + offset);
+  const uint32_t base = value.source == HistSource::kRelLoc ? offset + 4 : 0;
+  return within(update, base + (location & 0xffff), location >> 16);
+}
+
+// Behind a char pointer: fetched into a record of its own, bad memory is an empty text.
+__attribute__((noinline)) uint32_t copy_pointer_text(const Update* update, const HistValue& value,
+                                                     uint64_t* out, uint32_t limit) {
+  alignas(8) uint8_t record[24 + kHistTextBytes];
+  fetch_run(value.fetch, nullptr, update->record, record);
+  const uint32_t location = get<uint32_t>(record + value.fetch->fixed_size - 4);
+  return copy_text(out, {record + (location & 0xffff), location >> 16}, limit);
+}
+
+// Of the task that the thread plays, or its own.
+__attribute__((noinline)) uint32_t copy_comm(uint64_t* out) {
+  alignas(8) uint8_t name[8 + kCommTextSize] = {0};
+  if (pb_thread_comm)
+    for (uint32_t i = 0; i < kCommTextSize - 1 && pb_thread_comm[i]; i++)
+      name[8 + i] = uint8_t(pb_thread_comm[i]);
+  else
+    raw_syscall(SYS_prctl, kPrGetName, raw_pointer(name + 8));
+  return copy_text(out, {name + 8, kCommTextSize}, kCommTextSize - 1);
+}
+
+inline uint32_t copy_value_text(const Update* update, const HistValue& value, uint64_t* out) {
+  const uint32_t limit = uint32_t{value.size} - 1;
+  if (value.source == HistSource::kComm) return copy_comm(out);
+  if (value.source == HistSource::kPointer) return copy_pointer_text(update, value, out, limit);
+  return copy_text(out, text_of(update, value), limit);
+}
+
+// --- stacks
+
+// The number of frames, at most kHistStackFrames.
+__attribute__((noinline)) uint32_t copy_stack(const Update* update, const HistValue& value,
+                                              uint64_t* out) {
+  if (value.source == HistSource::kCallStack) {
+    if (!update->hit.stack) return 0;
+    StackHow how;
+    return unwind(*update->hit.stack, {out, nullptr, nullptr, kHistStackFrames}, &how);
+  }
+  const Text words = text_of(update, value);
+  if (words.size < 8) return 0;
+  uint64_t count = get<uint64_t>(words.at);
+  if (count > words.size / 8 - 1) count = words.size / 8 - 1;
+  if (count > kHistStackFrames) count = kHistStackFrames;
+  for (uint64_t i = 0; i < count; i++) out[i] = get<uint64_t>(words.at + 8 + i * 8);
+  return uint32_t(count);
+}
+
+// --- key and entry
+
+inline bool is_stack(const HistValue& value) { return value.source >= HistSource::kCallStack; }
+
+inline void make_key(Update* update, uint64_t* words, HistKey* key) {
+  const HistProgram* hist = update->hist;
+  key->word = words;
+  key->nr_parts = hist->nr_keys;
+  key->words = hist->key_words;
+  for (uint32_t i = 0; i < hist->nr_keys; i++) {
+    const HistKeyField& field = hist->keys[i];
+    uint64_t* out = words + field.first;
+    uint32_t used = 1;
+    if (field.value.source == HistSource::kNumber)
+      *out = number(update, field.value);
+    else if (is_stack(field.value))
+      used = copy_stack(update, field.value, out);
+    else
+      used = copy_value_text(update, field.value, out);
+    key->part[i] = {field.first, uint16_t(used), field.words};
+  }
+}
+
+// A key of one number, which most are, is found without a loop over its parts.
+struct OneWord {
+  uint64_t word;
+};
+inline uint32_t hash_of(const OneWord& key) { return hist_hash(key.word); }
+inline uint32_t hash_of(const HistKey& key) { return hist_hash(key); }
+inline uint32_t words_of(const OneWord&) { return 1; }
+inline uint32_t words_of(const HistKey& key) { return key.words; }
+
+inline uint32_t find(const HistTable* table, const OneWord& key, uint32_t hash,
+                     uint32_t generation) {
+  return hist_find(table, key.word, hash, generation);
+}
+inline uint32_t find(const HistTable* table, const HistKey& key, uint32_t hash,
+                     uint32_t generation) {
+  return hist_find(table, key, hash, generation);
+}
+
+__attribute__((noinline, cold)) uint32_t insert(HistTable* table, const HistKey& key, uint32_t hash,
+                                                uint32_t generation) {
+  return hist_insert(table, key, hash, generation);
+}
+__attribute__((noinline, cold)) uint32_t insert(HistTable* table, OneWord key, uint32_t hash,
+                                                uint32_t generation) {
+  return hist_insert(table, {&key.word, 1, 1, {{0, 1, 1}}}, hash, generation);
+}
+
+template <typename Key>
+inline uint32_t place(HistTable* table, const Key& key, uint32_t hash, uint32_t generation) {
+  const uint32_t entry = find(table, key, hash, generation);
+  if (__builtin_expect(entry != kHistNone, 1)) return entry;
+  return insert(table, key, hash, generation);
+}
+
+// False: one is not set.
+template <typename Key>
+inline bool find_others(Update* update, const Key& key, uint32_t hash) {
+  const HistProgram* hist = update->hist;
+  for (uint32_t i = 0; i < hist->nr_references; i++) {
+    const HistReference& reference = hist->references[i];
+    if (reference.is_self) continue;
+    const HistTable* table = reference.table;
+    const uint32_t generation = hist_generation(table);
+    if (table->key_size != words_of(key) * 8 || generation & 1) return false;
+    const uint32_t entry = find(table, key, hash, generation);
+    if (entry == kHistNone) return false;
+    HistVariableWord* variable = hist_variable(table, entry, reference.variable);
+    const bool found = reference.read_once ? hist_take_variable(variable, &update->found[i])
+                                           : hist_read_variable(variable, &update->found[i]);
+    if (!found) return false;
+  }
+  return true;
+}
+
+bool find_own(Update* update) {
+  const HistProgram* hist = update->hist;
+  for (uint32_t i = 0; i < hist->nr_references; i++) {
+    const HistReference& reference = hist->references[i];
+    if (!reference.is_self) continue;
+    const HistVariableWord* variable =
+        hist_variable(hist->table, update->entry, reference.variable);
+    if (!hist_read_variable(variable, &update->found[i])) return false;
+  }
+  return true;
+}
+
+// --- sums and variables
+
+inline void add(Update* update) {
+  const HistProgram* hist = update->hist;
+  HistTable* table = hist->table;
+  const uint32_t entry = update->entry;
+  hist_add(table, hist_sum_at(table, entry, 0), 1, update->generation);
+  for (uint32_t i = 0; i < hist->nr_values; i++) {
+    const HistSum& sum = hist->values[i];
+    const uint64_t value = number(update, sum.value);
+    hist_add(table, hist_sum_at(table, entry, sum.index), value, update->generation);
+    if (sum.quantiles)
+      hist_count_quantile(table, entry, sum.quantiles - 1 + quantile_bucket(value));
+  }
+}
+
+// A text or stack is kept in the entry, and the variable is its address, which readers of other
+// events follow. Two hits of one key at once may mix their texts; the NUL stays.
+__attribute__((noinline)) void remember_bytes(Update* update, const HistVariable& variable) {
+  const HistTable* table = update->hist->table;
+  auto* out = reinterpret_cast<uint64_t*>(hist_text(table, update->entry, variable.text));
+  if (is_stack(variable.value))
+    out[0] = copy_stack(update, variable.value, out + 1);
+  else
+    copy_value_text(update, variable.value, out);
+  hist_set_variable(hist_variable(table, update->entry, variable.index),
+                    reinterpret_cast<uint64_t>(out));
+}
+
+inline void remember(Update* update, const HistVariable* variables, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) {
+    const HistVariable& variable = variables[i];
+    if (variable.value.source != HistSource::kNumber)
+      remember_bytes(update, variable);
+    else
+      hist_set_variable(hist_variable(update->hist->table, update->entry, variable.index),
+                        number(update, variable.value));
+  }
+}
+
+// --- actions
+
+// The record of a synthetic event while it is built: dynamic texts and stacks grow at its end.
+struct Building {
+  uint8_t* record;
+  uint32_t size;
+};
+
+inline void put_location(const Building& building, const HistParam& param, uint32_t bytes) {
+  *reinterpret_cast<uint64_t*>(building.record + param.offset) = bytes << 16 | building.size;
+}
+
+void put_text(Building* building, const HistParam& param, uint64_t address) {
+  const bool is_dynamic = param.kind == HistParamKind::kDynamicText;
+  uint8_t* out = building->record + (is_dynamic ? building->size : param.offset);
+  const auto* text = reinterpret_cast<const uint8_t*>(address);
+  uint32_t length = 0;
+  for (; address && length < kHistTextBytes - 1 && text[length]; length++)
+    out[length] = text[length];
+  out[length] = 0;
+  if (!is_dynamic) return;
+  put_location(*building, param, length + 1);
+  building->size += length + 1;
+}
+
+void put_stack(Building* building, const HistParam& param, uint64_t address) {
+  const auto* words = reinterpret_cast<const uint64_t*>(address);
+  uint64_t count = address ? words[0] : 0;
+  if (count > kHistStackFrames) count = kHistStackFrames;
+  building->size = (building->size + 7) & ~7u;
+  auto* out = reinterpret_cast<uint64_t*>(building->record + building->size);
+  out[0] = count;
+  for (uint64_t i = 0; i < count; i++) out[i + 1] = words[i + 1];
+  const auto bytes = uint32_t(count + 1) * 8;
+  put_location(*building, param, bytes);
+  building->size += bytes;
+}
+
+void put_number(const Building& building, const HistParam& param, uint64_t value) {
+  const uint64_t mask = param.size == 8 ? ~uint64_t{0} : (uint64_t{1} << param.size * 8) - 1;
+  *reinterpret_cast<uint64_t*>(building.record + param.offset) = value & mask;
+}
+
+void put_param(Building* building, const HistParam& param, uint64_t value) {
+  switch (param.kind) {
+    case HistParamKind::kNumber:
+      return put_number(*building, param, value);
+    case HistParamKind::kChars:
+    case HistParamKind::kDynamicText:
+      return put_text(building, param, value);
+    case HistParamKind::kStack:
+      return put_stack(building, param, value);
+  }
+}
+
+// A function of its own, for the scratch.
+__attribute__((noinline)) void trace(Update* update, const HistAct& act) {
+  if (!__atomic_load_n(&act.target->program, __ATOMIC_RELAXED)) return;
+  alignas(8) uint8_t record[act.max_size];
+  auto* words = reinterpret_cast<uint64_t*>(record);
+  for (uint32_t i = 0; i < act.fixed_size / 8; i++) words[i] = 0;
+  Building building = {record, act.fixed_size};
+  for (uint32_t i = 0; i < act.nr_params; i++)
+    put_param(&building, act.params[i], update->found[act.params[i].reference]);
+  while (building.size & 3) record[building.size++] = 0;
+  synthetic_hit(act.target, update->hit, record, building.size);
+}
+
+// True: this hit has raised the maximum, or changed the value.
+bool track(uint64_t* kept, HistWhen when, uint64_t value) {
+  if (when == HistWhen::kChange) return __atomic_exchange_n(kept, value, __ATOMIC_ACQ_REL) != value;
+  uint64_t seen = __atomic_load_n(kept, __ATOMIC_RELAXED);
+  while (value > seen)
+    if (__atomic_compare_exchange_n(kept, &seen, value, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+      return true;
+  return false;
+}
+
+bool exchange_tracked(HistTracked* kept, HistTracked* seen, uint64_t value, uint64_t entry) {
+  bool done;
+  asm volatile("lock cmpxchg16b %1"
+               : "=@ccz"(done), "+m"(*kept), "+a"(seen->value), "+d"(seen->entry)
+               : "b"(value), "c"(entry)
+               : "memory");
+  return done;
+}
+
+// Over all entries: the first, and then what goes beyond it.
+void snapshot(Update* update, const HistAct& act, uint64_t value) {
+  HistTracked seen = *act.tracked;
+  do {
+    if (act.when == HistWhen::kMax ? value <= seen.value : value == seen.value) return;
+  } while (!exchange_tracked(act.tracked, &seen, value, uint64_t{update->entry} + 1));
+  if (!act.snapshot) return;
+  EventProgram asks = {};
+  asks.action = act.snapshot;
+  action_run(&asks, 0, {}, update->hit.tid);
+}
+
+void act_once(Update* update, const HistAct& act) {
+  uint64_t value = 0;
+  if (act.when != HistWhen::kAlways) {
+    value = update->found[act.reference];
+    HistVariableWord* kept = hist_variable(update->hist->table, update->entry, act.track);
+    if (!track(&kept->value, act.when, value)) return;
+    __atomic_store_n(&kept->set, 1, __ATOMIC_RELEASE);
+  }
+  switch (act.what) {
+    case HistDo::kTrace:
+      return trace(update, act);
+    case HistDo::kSave:
+      return remember(update, act.saved, act.nr_saved);
+    case HistDo::kSnapshot:
+      return snapshot(update, act, value);
+  }
+}
+
+// --- the way of a hit
+
+// One field as the key, and nothing but how often.
+inline void count_one(const HistProgram* hist, const uint8_t* record, uint32_t generation) {
+  HistTable* table = hist->table;
+  const OneWord key = {load(record, hist->keys[0].value.steps[0])};
+  const uint32_t entry = place(table, key, hash_of(key), generation);
+  if (__builtin_expect(entry < kHistLate, 1))
+    hist_add(table, hist_sum_at(table, entry, 0), 1, generation);
+  else if (entry == kHistFull)
+    hist_drop(table, generation);
+}
+
+template <typename Key>
+inline void update_at(Update* update, const Key& key) {
+  const HistProgram* hist = update->hist;
+  const uint32_t hash = hash_of(key);
+  if (hist->has_others && !find_others(update, key, hash)) return;
+  update->entry = place(hist->table, key, hash, update->generation);
+  if (update->entry == kHistFull) return hist_drop(hist->table, update->generation);
+  if (update->entry >= kHistLate) return;
+  add(update);
+  remember(update, hist->variables, hist->nr_variables);
+  if (!hist->nr_acts || (hist->has_self && !find_own(update))) return;
+  for (uint32_t i = 0; i < hist->nr_acts; i++) act_once(update, hist->acts[i]);
+}
+
+__attribute__((noinline)) void update_one_word(Update* update) {
+  const OneWord key = {number(update, update->hist->keys[0].value)};
+  update_at(update, key);
+}
+
+__attribute__((noinline)) void update_whole(Update* update) {
+  uint64_t words[kMaxHistKeySize / 8 + 1];
+  HistKey key;
+  make_key(update, words, &key);
+  update_at(update, key);
+}
+
+}  // namespace
+
+void hist_update(const HistProgram* hist, const TriggerHit& hit, const uint8_t* record,
+                 uint32_t size) {
+  if (hist_is_paused(hist)) return;
+  const uint32_t generation = hist_generation(hist->table);
+  if (__builtin_expect(generation & 1, 0)) return;
+  if (hist->is_simple) return count_one(hist, record, generation);
+  uint64_t found[hist->nr_references + 1];
+  for (uint32_t i = 0; i < hist->nr_references; i++) found[i] = 0;
+  Update update = {hist, hit, record, size, generation, kHistNone, found, 0, false};
+  if (hist->key_words == 1 && hist->keys[0].value.source == HistSource::kNumber)
+    update_one_word(&update);
+  else
+    update_whole(&update);
+}
+
+void synthetic_hit(const SyntheticTarget* target, const TriggerHit& hit, uint8_t* record,
+                   uint32_t size) {
+  const SiteProgram* program = __atomic_load_n(&target->program, __ATOMIC_ACQUIRE);
+  if (!program) return;
+  StackStart start = hit.stack ? *hit.stack : StackStart{};
+  if (start.depth >= kMaxHistDepth) return count_recursion(program);
+  start.depth++;
+  for (uint32_t i = 0; i < program->nr_events; i++) {
+    const SiteEvent& site = program->event[i];
+    if (site.counts) count_hit(site.counts->hits);
+    if (!wants_thread(site.event, hit.tid)) continue;
+    if (offer_record(site, nullptr, hit.tid, record, size) && site.event->stack)
+      record_stack(site.event, start, hit.tid);
+  }
+}
+
+}  // namespace patchbay
