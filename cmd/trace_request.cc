@@ -224,6 +224,14 @@ Error unknown_function(serve::Client& client, std::string_view option, const std
   return user_error(EINVAL, sentence + (near.empty() ? "." : "?"));
 }
 
+// A filter file lists what fits no module yet as it was written, behind the tracer's name if any.
+bool waits_for_module(const std::string& text, const std::string& pattern) {
+  for (std::string_view line : split_lines(text)) {
+    if (line == pattern || (line.starts_with("[ ") && line.ends_with("] " + pattern))) return true;
+  }
+  return false;
+}
+
 // The lines of a filter file, one write each: the one that is refused can be named.
 Status set_functions(serve::Client& client, const std::string& path, std::string_view option,
                      const std::vector<std::string>& patterns, AppliedRequest* applied) {
@@ -321,7 +329,15 @@ Status apply_settings(serve::Client& client, const InstanceRequest& request,
 Status add_function(serve::Client& client, const std::string& path, std::string_view option,
                     const std::string& pattern) {
   Status added = client.write_all(path, pattern + "\n", false);
-  return added.ok() ? added : unknown_function(client, option, pattern, added.error());
+  if (!added.ok()) return unknown_function(client, option, pattern, added.error());
+  if (pattern.find(":mod:") == pattern.npos) return {};
+  Result<std::string> lines = client.read_all(path);
+  if (lines.ok() && waits_for_module(*lines, pattern))
+    std::fprintf(stderr,
+                 "patchbay: %.*s '%s': no such library is loaded yet; this waits until one is "
+                 "(the program's own functions are ':mod:!*')\n",
+                 int(option.size()), option.data(), pattern.c_str());
+  return {};
 }
 
 std::vector<std::string> split_lines(std::string_view text) {

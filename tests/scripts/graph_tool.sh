@@ -95,6 +95,15 @@ same "C++ names" 0 $?
 has "C++ functions" "$("$patchbay" graph -i c.dat --flat 2>/dev/null)" \
   ' 100 .* shapes::Stack<int>::push$'
 
+# --- the program's own functions; a library that never comes
+"$patchbay" record -q -o m.dat -p function_graph -l ':mod:!*' -- "$program" >own 2>err
+same "the program's own" "$(sort own)" "$(calls m.dat)"
+same "and no library's" 0 "$("$patchbay" graph -i m.dat --flat 2>/dev/null | grep -c ' malloc$')"
+same "nothing to say of it" "" "$(cat err)"
+"$patchbay" record -q -o m.dat -p function -l ':mod:graph_calls' -- "$program" >own 2>err
+same "a library that is not there: the program runs" 0 $?
+has "that is said" "$(cat err)" "-l ':mod:graph_calls': no such library is loaded yet"
+
 # --- mistakes: the program must not run
 "$patchbay" record -q -o no.dat -p function -l 'calls_leef' -- "$program" >out 2>err
 same "a function that nothing matches" 1 $?
