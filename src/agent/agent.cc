@@ -155,9 +155,10 @@ Status make_agent(Agent* agent) {
   agent->probe_events =
       std::make_unique<ProbeEvents>(*agent->registry, *agent->patcher, *agent->sites);
   agent->tracers = std::make_unique<Tracers>(*agent->registry, *agent->patcher, *agent->sites);
+  agent->triggers = std::make_unique<EventTriggers>(*agent->registry, *agent->synthetic_events);
   agent->context = std::make_unique<tracefs::TreeContext>(tracefs::TreeContext{
       *agent->registry, *agent->functions, *agent->probe_events, *agent->synthetic_events,
-      *agent->sites, *agent->symbols, *agent->tracers});
+      *agent->sites, *agent->symbols, *agent->tracers, *agent->triggers});
   agent->context->look_for_events = [agent] { look_at_objects(agent); };
   agent->context->more_call_sites = [agent] {
     return agent->static_events->sites() + agent->usdt_events->sites();
@@ -267,6 +268,7 @@ void answer_actions(Agent* agent, int milliseconds) {
   if (!wait_for_actions(milliseconds)) return;
   std::lock_guard guard(agent->lock());
   agent->tracers->commands().run_asked();
+  agent->triggers->run_asked();
 }
 
 void make_server(Agent* agent) {

@@ -24,6 +24,7 @@
 #include "symbol/symbol.h"
 #include "tracefs/root.h"
 #include "tracer/tracers.h"
+#include "trigger/event_triggers.h"
 
 namespace patchbay {
 
@@ -50,6 +51,7 @@ struct Agent {
   std::unique_ptr<SyntheticEvents> synthetic_events;
   std::unique_ptr<ProbeEvents> probe_events;
   std::unique_ptr<Tracers> tracers;
+  std::unique_ptr<EventTriggers> triggers;
   std::unique_ptr<tracefs::TreeContext> context;
   std::unique_ptr<tracefs::Directory> root;
   std::unique_ptr<serve::Server> server;

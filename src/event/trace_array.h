@@ -19,7 +19,8 @@
 
 namespace patchbay {
 
-struct PidSet;  // probe/probe_abi.h
+struct PidSet;          // probe/probe_abi.h
+struct TriggerProgram;  // probe/trigger_hot.h
 
 // The eight newest failed commands (spec: ftrace.md 0.4).
 class ErrorLog {
@@ -49,10 +50,9 @@ struct EventFile {
   bool filter_ran = false;                // a thread may be in it: it is never freed
   const EventProgram* program = nullptr;  // published; null while the event is off
   EventProgram* newest = nullptr;         // last made: used again when nothing has changed
+  const TriggerProgram* triggers = nullptr;  // Registry::set_triggers()
 
-  bool is_on() const {
-    return soft_users ? __atomic_load_n(soft, __ATOMIC_ACQUIRE) != 0 : enabled;
-  }
+  bool is_on() const { return soft_users ? __atomic_load_n(soft, __ATOMIC_ACQUIRE) != 0 : enabled; }
 };
 
 enum class Tracer : uint8_t { kNop, kFunction, kFunctionGraph };
@@ -81,11 +81,12 @@ struct TraceArray {
   std::vector<std::string> systems;             // only these exist here; empty: all (IN-14)
 
   // What open files hold.
-  uint32_t references = 0;     // open files and API users: rmdir is EBUSY
+  uint32_t references = 0;        // open files and API users: rmdir is EBUSY
   uint32_t trace_readers = 0;     // `trace` open for reading: no resize
   uint32_t snapshot_readers = 0;  // `snapshot` open for reading: no resize, no other spare buffer
-  bool paused = false;         // by pause-on-trace
-  bool pipe_open = false;      // trace_pipe
+  bool paused = false;            // by pause-on-trace
+  bool has_conditional_snapshot = false;  // a histogram's snapshot() has it: 1 in `snapshot` is EBUSY
+  bool pipe_open = false;         // trace_pipe
   std::vector<bool> cpu_pipe_open;
   uint32_t raw_readers = 0;  // trace_pipe_raw, snapshot_raw: as trace_pipe, they keep the tracer
 

@@ -58,6 +58,15 @@ void ring_the_bell(HitAction* action) {
     raw_syscall(SYS_futex, long(&bell->asked), FUTEX_WAKE, 1);
 }
 
+// Of a command the stack is what the options of its tracer say.
+void stack_behind(HitAction* action, const EventProgram* event, const StackStart& start,
+                  uint32_t tid) {
+  const bool is_on = ring_is_on(__atomic_load_n(&event->rings, __ATOMIC_ACQUIRE));
+  if (!action->of_trigger && !is_on) return;
+  if (!action_take(action) || !is_on) return;
+  record_stacks(event, action->of_trigger ? uint8_t{kKernelStack} : event->stack, start, tid);
+}
+
 void ask_for_dump(HitAction* action) {
   if (!action_take(action)) return;
   switch_rings(action->stops, false);
@@ -72,7 +81,8 @@ void ask_for_dump(HitAction* action) {
 bool action_take(HitAction* action) {
   if (!action->limited) return true;
   // An empty count is -1. Only stacktrace, the kernel's as well, goes on below 0.
-  const bool below_zero = action->kind == ActionKind::kStackTrace;
+  // The counts of triggers are unsigned there, though shown as signed.
+  const bool below_zero = action->kind == ActionKind::kStackTrace || action->of_trigger;
   int64_t count = __atomic_load_n(&action->count, __ATOMIC_RELAXED);
   while (count > 0 || (below_zero && count != 0))
     if (__atomic_compare_exchange_n(&action->count, &count, int64_t(uint64_t(count) - 1), true,
@@ -86,20 +96,27 @@ void action_run(const EventProgram* event, uint64_t function, const StackStart& 
   HitAction* action = event->action;
   if (const ActionTable* table = __atomic_load_n(&action->by_function, __ATOMIC_ACQUIRE))
     action = find_action(table, function);
-  if (!action || __atomic_load_n(&action->off, __ATOMIC_RELAXED)) return;
+  if (action && !__atomic_load_n(&action->off, __ATOMIC_RELAXED))
+    action_do(action, event, start, tid);
+}
+
+void action_do(HitAction* action, const EventProgram* event, const StackStart& start,
+               uint32_t tid) {
   switch (action->kind) {
     case ActionKind::kTraceOn:
       return switch_tracing(action, event, true);
     case ActionKind::kTraceOff:
       return switch_tracing(action, event, false);
     case ActionKind::kStackTrace:
-      if (!ring_is_on(__atomic_load_n(&event->rings, __ATOMIC_ACQUIRE))) return;
-      if (action_take(action)) record_stack(event, start, tid);
-      return;
+      return stack_behind(action, event, start, tid);
     case ActionKind::kEnableEvent:
       return switch_event(action, 1);
     case ActionKind::kDisableEvent:
       return switch_event(action, 0);
+    case ActionKind::kEnableHist:
+    case ActionKind::kDisableHist:
+      if (action_take(action)) __atomic_store_n(action->soft, action->word, __ATOMIC_RELEASE);
+      return;
     case ActionKind::kSnapshot:
       if (action_take(action)) ring_the_bell(action);
       return;

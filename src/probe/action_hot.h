@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What a hit does beside recording: the commands of set_ftrace_filter (f:traceoff:3), and later the
-// triggers of events. A traced thread does it at once where a few stores are enough; what takes a
-// lock or memory (snapshot, dump) it asks of the control thread.
+// What a hit does beside recording: the commands of set_ftrace_filter (f:traceoff:3), and the
+// triggers of events (probe/trigger_hot.h). A traced thread does it at once where a few stores are
+// enough; what takes a lock or memory (snapshot, dump) it asks of the control thread.
 //
 //   hit ── action_run ─┬─ traceon, traceoff     RingSet.controls of the instance: one store
 //                      ├─ enable/disable_event  EventProgram.soft of the event: one store
@@ -39,6 +39,8 @@ enum class ActionKind : uint8_t {
   kCpuDump,
   kEnableEvent,
   kDisableEvent,
+  kEnableHist,
+  kDisableHist,
 };
 
 struct ActionTable;
@@ -47,11 +49,15 @@ struct ActionTable;
 // children.
 struct HitAction {
   ActionKind kind;
-  bool limited;  // `count` decides
-  uint8_t reserved[2];
-  uint32_t off;    // atomic; 1: removed, does nothing any more
-  int64_t count;   // atomic; how often it still acts
-  uint32_t* soft;  // atomic; of kEnableEvent, kDisableEvent: EventProgram.soft of that event
+  bool limited;     // `count` decides
+  bool of_trigger;  // counts as triggers do: each stack, also one that is not recorded
+  uint8_t reserved;
+  uint32_t off;   // atomic; 1: removed, does nothing any more
+  int64_t count;  // atomic; how often it still acts
+  // Atomic. Of kEnableEvent, kDisableEvent: EventProgram.soft of that event; of kEnableHist,
+  // kDisableHist: what the hists of that event look at, where `word` is stored.
+  uint32_t* soft;
+  uint32_t word;
   uint64_t asked;  // atomic; how often the control thread was asked
   // Of kDump, kCpuDump: the rings of the top instance, of a program that lives as long.
   const RingSet* const* stops;
@@ -91,6 +97,9 @@ inline void add_action(ActionTable* table, uint64_t function, HitAction* action)
 // futex that wakes the control thread, for snapshot and dump where it sleeps on pb_action_bell.
 void action_run(const EventProgram* event, uint64_t function, const StackStart& start,
                 uint32_t tid);
+
+// What an action does where it is known to be meant: not removed, not one by function.
+void action_do(HitAction* action, const EventProgram* event, const StackStart& start, uint32_t tid);
 
 // Takes one of what an action still has. False: there is none.
 bool action_take(HitAction* action);

@@ -14,6 +14,7 @@
 //                |     |                          thread
 //                |     '-- for each event, in each instance that wants it
 //                |           |-- count_hit        before anything is decided
+//                |           |-- triggers?        offer_triggered: the same way with them between
 //                |           |-- pid sets         does the instance want this thread?
 //                |           |-- fetch_run        fields into a scratch record on this stack, once
 //                |           |                    for all that fetch the same
@@ -36,6 +37,7 @@
 #include "probe/hit_counter.h"
 #include "probe/return_hook.h"
 #include "probe/stack_hot.h"
+#include "probe/trigger_hot.h"
 #include "ring_buffer/ring_write_hot.h"
 
 namespace patchbay {
@@ -115,23 +117,40 @@ __attribute__((noinline)) void act(const SiteEvent& site, const Hit& hit) {
     action_run(site.event, hit.at ? hit.at->function : 0, start, hit.tid);
 }
 
+inline void build_once(const SiteEvent& site, const Hit& hit, uint8_t* record, Built* built) {
+  if (built->fetch != site.fetch || built->ip != site.ip)
+    *built = {site.fetch, site.ip, build_record(site, hit, record)};
+}
+
+// An event with triggers (probe/trigger_hot.h). An event probe's come behind its `if`.
+__attribute__((noinline)) void offer_triggered(const SiteEvent& site, const Hit& hit,
+                                               uint8_t* record, Built* built) {
+  const EventProgram* event = site.event;
+  const StackStart start = stack_start(hit.at, hit.registers, hit.caller);
+  if (!event->from_record && !trigger_early({event, &start, hit.tid})) return;
+  if (!event->pid_field[0] && !wants_thread(event, hit.tid)) return;
+  build_once(site, hit, record, built);
+  offer_record(site, hit.registers, hit.tid, record, built->size, &start);
+}
+
 inline void offer_event(const SiteEvent& site, const Hit& hit, uint8_t* record, Built* built) {
   if (site.counts) count_hit(site.counts->hits);
+  if (__builtin_expect(site.event->triggers != nullptr, 0))
+    return offer_triggered(site, hit, record, built);
   if (!site.event->pid_field[0] && !wants_thread(site.event, hit.tid)) return;
   const ConsumerKind kind = site.event->kind;
   // An action with a filter is given the record; others need none.
   if (__builtin_expect(kind != ConsumerKind::kRecord, 0))
     if (kind != ConsumerKind::kAction || !site.fetch) return act(site, hit);
-  if (built->fetch != site.fetch || built->ip != site.ip)
-    *built = {site.fetch, site.ip, build_record(site, hit, record)};
-  if (!offer_record(site, hit.registers, hit.tid, record, built->size)) return;
+  build_once(site, hit, record, built);
+  if (!offer_record(site, hit.registers, hit.tid, record, built->size, nullptr)) return;
   if (__builtin_expect(kind != ConsumerKind::kRecord, 0)) return act(site, hit);
   if (__builtin_expect(site.event->stack, 0))
     record_stack(site.event, stack_start(hit.at, hit.registers, hit.caller), hit.tid);
 }
 
 // Filter and ring; the header is written. Of an action only the filter.
-inline bool publish(const EventProgram* event, const uint8_t* record, uint32_t size) {
+inline bool pass(const EventProgram* event, const uint8_t* record, uint32_t size) {
   if (event->filter && !filter_match(event->filter, record, size)) return false;
   if (__builtin_expect(event->has_soft, 0) && !__atomic_load_n(event->soft, __ATOMIC_ACQUIRE))
     return false;
@@ -139,16 +158,35 @@ inline bool publish(const EventProgram* event, const uint8_t* record, uint32_t s
   return ring_publish(&event->rings, record, size) == kRingPublished;
 }
 
+// The header is written.
+__attribute__((noinline)) bool pass_triggered(const TriggerHit& hit, const uint8_t* record,
+                                              uint32_t size) {
+  const uint64_t matched = trigger_before(hit, record, size);
+  if (pass(hit.event, record, size) && hit.event->stack)
+    record_stack(hit.event, *hit.stack, hit.tid);
+  if (matched) trigger_after(hit, matched);
+  return false;
+}
+
+inline bool publish(const EventProgram* event, const uint8_t* record, uint32_t size, uint32_t tid,
+                    const StackStart* start) {
+  if (__builtin_expect(event->triggers != nullptr, 0))
+    return pass_triggered({event, start, tid}, record, size);
+  return pass(event, record, size);
+}
+
 // An event probe: its record is made of this one. A function of its own, for the scratch.
 __attribute__((noinline)) bool offer_derived(const SiteEvent& site, const FetchRegisters* registers,
-                                             uint32_t tid, const uint8_t* source, uint32_t size) {
+                                             uint32_t tid, const uint8_t* source, uint32_t size,
+                                             const StackStart* start) {
   const EventProgram* event = site.event;
   if (event->source_filter && !filter_match(event->source_filter, source, size)) return false;
+  if (event->triggers && !trigger_early({event, start, tid})) return false;
   alignas(8) uint8_t record[event->max_size];
   const uint32_t record_size = fetch_run(event->fetch, registers, source, record);
   if (event->fetch->head == RecordHead::kProbe) reinterpret_cast<uint64_t*>(record)[1] = site.ip;
   write_header(record, event->id, tid);
-  return publish(event, record, record_size);
+  return publish(event, record, record_size, tid, start);
 }
 
 }  // namespace
@@ -173,13 +211,13 @@ void count_recursion(const SiteProgram* program) {
 }
 
 bool offer_record(const SiteEvent& site, const FetchRegisters* registers, uint32_t tid,
-                  uint8_t* record, uint32_t size) {
+                  uint8_t* record, uint32_t size, const StackStart* start) {
   const EventProgram* event = site.event;
   write_header(record, event->id, tid);
   if (__builtin_expect(event->from_record, 0))
-    return offer_derived(site, registers, tid, record, size);
+    return offer_derived(site, registers, tid, record, size, start);
   if (__builtin_expect(event->pid_field[0], 0) && !wants_record(event, tid, record)) return false;
-  return publish(event, record, size);
+  return publish(event, record, size, tid, start);
 }
 
 void offer_events(const SiteProgram* program, const CallSite* at, const FetchRegisters* registers,

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "probe/probe_abi.h"
+#include "probe/unwind_hot.h"
 #include "ring_buffer/ring_write_hot.h"
 
 namespace patchbay {
@@ -20,9 +21,10 @@ void offer_events(const SiteProgram* program, const CallSite* at, const FetchReg
 // A built record, but for its header. From an event probe's source record it makes the probe's own.
 // `registers` may be null where fetch programs cannot want them (static events). True: it was
 // published, so that a stack may follow (EventProgram.stack), or the event is an action that is to
-// be done.
+// be done. `start`: where the stack of the hit is, for an event with triggers; they and the stack
+// are dealt with here, and the answer is false.
 bool offer_record(const SiteEvent& site, const FetchRegisters* registers, uint32_t tid,
-                  uint8_t* record, uint32_t size);
+                  uint8_t* record, uint32_t size, const StackStart* start);
 
 // SLOW PATH: the thread's id is not in fast_tid (its first hit, one after agent code, or no rseq).
 // Finds it out, enters the thread's comm once, and returns the id that its records carry.

@@ -34,15 +34,16 @@ bool is_entry(const CallSite* at) {
          *reinterpret_cast<const uint32_t*>(at->function) == kEndbr64;
 }
 
-void publish_stack(const EventProgram* event, StackRecord* record, uint32_t frames, uint32_t tid) {
+void publish_stack(const EventProgram* event, uint8_t stacks, StackRecord* record, uint32_t frames,
+                   uint32_t tid) {
   auto* bytes = reinterpret_cast<uint8_t*>(record);
   const auto size = uint32_t(offsetof(StackRecord, frame) + frames * sizeof(uint64_t));
-  if (event->stack & (kKernelStack | kFunctionStack) || !event->stack) {
+  if (stacks & (kKernelStack | kFunctionStack) || !stacks) {
     write_header(bytes, kKernelStackId, tid);
     record->count_or_tgid = frames;
     ring_publish(&event->rings, bytes, size);
   }
-  if (!(event->stack & kUserStack)) return;
+  if (!(stacks & kUserStack)) return;
   write_header(bytes, kUserStackId, tid);
   record->count_or_tgid = pb_stack_tgid;
   for (uint32_t i = frames; i < kUserStackWords; i++) record->frame[i] = 0;
@@ -65,11 +66,12 @@ StackStart stack_start(const CallSite* at, const FetchRegisters* registers, cons
   return {ip, reinterpret_cast<uint64_t>(word), fp, is_entry(at)};
 }
 
-void record_stack(const EventProgram* event, const StackStart& start, uint32_t tid) {
+void record_stacks(const EventProgram* event, uint8_t stacks, const StackStart& start,
+                   uint32_t tid) {
   StackRecord record;
   const UnwindOutput out = {record.frame, nullptr, nullptr, kMaxStackFrames};
   const uint32_t frames = unwind(start, out, &record.how);
-  publish_stack(event, &record, frames, tid);
+  publish_stack(event, stacks, &record, frames, tid);
 }
 
 bool lock_stack_depth() {

@@ -21,10 +21,14 @@ inline constexpr uint16_t kKernelStackId = 4, kUserStackId = 13;
 // of the call stands; at a place inside a function, the program's stack pointer.
 StackStart stack_start(const CallSite* at, const FetchRegisters* registers, const uint64_t* word);
 
-// Records the stack in the rings that `event` records in, as EventProgram.stack says (0, of a
-// command: a kernel_stack). Async-signal-safe; no lock, no allocation, bounded; bad memory ends the
-// stack.
-void record_stack(const EventProgram* event, const StackStart& start, uint32_t tid);
+// Records the stack in the rings that `event` records in, as `stacks` or EventProgram.stack say (0,
+// of a command: a kernel_stack). Async-signal-safe; no lock, no allocation, bounded; bad memory
+// ends the stack.
+void record_stacks(const EventProgram* event, uint8_t stacks, const StackStart& start,
+                   uint32_t tid);
+inline void record_stack(const EventProgram* event, const StackStart& start, uint32_t tid) {
+  record_stacks(event, event->stack, start, tid);
+}
 
 // --- The stack tracer
 

@@ -8,6 +8,7 @@
 #include "probe/hit_counter.h"
 #include "probe/probe_hot.h"
 #include "probe/stack_hot.h"
+#include "probe/trigger_hot.h"
 
 namespace patchbay {
 
@@ -22,20 +23,23 @@ static_assert(offsetof(SiteEvent, event) == 0 && offsetof(FilterProgram, code) =
 }  // namespace
 
 extern "C" {
-// Several instances, event probes, lists of threads, filters without code; a thread that is new, in
-// agent code or without rseq; stacks. `word`: where the return address into the program stands.
+// Several instances, event probes, triggers, lists of threads, filters without code; a thread that
+// is new, in agent code or without rseq; stacks. `word`: where the return address into the program
+// stands.
 __attribute__((visibility("hidden"))) void static_event_offer(const SiteProgram* program,
                                                               uint8_t* record, uint32_t size,
                                                               const uint64_t* word, uint64_t fp) {
   ProbeThread* thread = &pb_thread;
   if (thread->in_agent) return count_recursion(program);
   const uint32_t tid = thread->fast_tid ? thread->fast_tid : meet_thread(thread, program);
+  const StackStart start = {*word, reinterpret_cast<uint64_t>(word + 1), fp, false};
   for (uint32_t i = 0; i < program->nr_events; i++) {
     const SiteEvent& site = program->event[i];
     if (site.counts) count_hit(site.counts->hits);
+    if (__builtin_expect(site.event->triggers && !site.event->from_record, 0))
+      if (!trigger_early({site.event, &start, tid})) continue;
     if (!site.event->pid_field[0] && !wants_thread(site.event, tid)) continue;
-    if (!offer_record(site, nullptr, tid, record, size)) continue;
-    const StackStart start = {*word, reinterpret_cast<uint64_t>(word + 1), fp, false};
+    if (!offer_record(site, nullptr, tid, record, size, &start)) continue;
     if (site.event->kind == ConsumerKind::kAction)
       action_run(site.event, 0, start, tid);
     else if (site.event->stack)

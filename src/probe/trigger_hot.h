@@ -3,15 +3,21 @@
 // Triggers: what a hit of an event does beside recording, in the order of the kernel (spec:
 // ftrace.md 3.2).
 //
-//   hit ── triggers without a filter that need no record: traceon, snapshot, enable_event …
-//     ├─ pid filters of the instance
-//     ├─ record built
-//     ├─ trigger_before   filters of triggers; hist_update; traceon, snapshot, enable_event …
-//     ├─ the event's own: soft mode, filter, ring
-//     └─ trigger_after    traceoff, stacktrace of those that matched
+//   no trigger needs the record (traceon, snapshot, enable_event … without a filter):
+//     hit ── trigger_early: all triggers ── was off: done ── pid filters ── record, as ever
+//
+//   one of them needs it (has a filter, is a hist, traceoff or stacktrace):
+//     hit ── pid filters of the instance
+//       ├─ record built
+//       ├─ trigger_before   filters of triggers; hist_update; traceon, snapshot, enable_event …
+//       ├─ the event's own: soft mode, filter, ring, stacks
+//       └─ trigger_after    traceoff, stacktrace of those that matched
 //
 // An event with triggers has a program in its instance also while it is off: in soft mode, *soft 0.
-// trigger_before() runs whatever becomes of the record.
+// trigger_before() and trigger_after() run whatever becomes of the record. So an event that its own
+// trigger switches on records that very hit if a trigger has a filter, else from the next one on.
+//
+// Budget (design.md 5): a filter that does not match 0.5 x floor.
 #pragma once
 
 #include <cstdint>
@@ -40,9 +46,8 @@ struct Trigger {
 // EventProgram.triggers. Immutable once published, never freed.
 struct TriggerProgram {
   uint32_t nr_triggers;
-  uint8_t has_early;  // some need no record
-  uint8_t has_late;   // some are `after`
-  uint8_t reserved[2];
+  uint8_t has_early;  // none needs the record: all run before it is built
+  uint8_t reserved[3];
   Trigger trigger[];
 };
 
@@ -53,10 +58,11 @@ struct TriggerHit {
   uint32_t tid;
 };
 
-void trigger_early(const TriggerProgram* triggers, const TriggerHit& hit);
-// A bit for each of the first 64 triggers that is to run behind the record.
-uint64_t trigger_before(const TriggerProgram* triggers, const TriggerHit& hit,
-                        const uint8_t* record, uint32_t size);
-void trigger_after(const TriggerProgram* triggers, const TriggerHit& hit, uint64_t matched);
+// Of hit.event, which has triggers. False: the event is off and nothing needs its record.
+bool trigger_early(const TriggerHit& hit);
+// A bit for each trigger that is to run behind the record, by its number among those (at most two:
+// an event has one of each kind).
+uint64_t trigger_before(const TriggerHit& hit, const uint8_t* record, uint32_t size);
+void trigger_after(const TriggerHit& hit, uint64_t matched);
 
 }  // namespace patchbay

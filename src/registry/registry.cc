@@ -157,6 +157,7 @@ Status Registry::remove_event(LiveEvent* event, bool force) {
                           (event->references ? " is what event probes stand on; remove them first."
                                              : " is enabled; disable it first."));
   if (force && impl.tracer_hooks.event_goes) impl.tracer_hooks.event_goes(event);
+  if (force && impl.trigger_hooks.event_goes) impl.trigger_hooks.event_goes(event);
   Impl::Files files;
   for (TraceArray* array : impl.all_arrays()) {
     auto found = array->files.find(event);
@@ -306,6 +307,7 @@ Status Registry::remove_array(std::string_view name) {
   TraceArray& array = *found->second;
   if (array.references)
     return user_error(EBUSY, "The instance " + array.name + " is in use: a file of it is open.");
+  if (impl.trigger_hooks.array_goes) impl.trigger_hooks.array_goes(array);
   if (impl.tracer_hooks.array_goes) impl.tracer_hooks.array_goes(array);
   Impl::Files files;
   for (auto& [event, file] : array.files) {

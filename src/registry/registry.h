@@ -108,6 +108,17 @@ class Registry {
   // then.
   Status hold_soft(TraceArray& array, LiveEvent* event);
   void release_soft(TraceArray& array, LiveEvent* event);
+  // What hits of the event do beside recording; null: nothing. The event is held in soft mode for
+  // as long. Programs are never freed.
+  Status set_triggers(TraceArray& array, LiveEvent* event, const TriggerProgram* triggers);
+  // What triggers have to hear of: an instance or an event goes and nothing can stop it; a marker
+  // had triggers, and what they asked for is to be done before its writer goes on.
+  struct TriggerHooks {
+    std::function<void(TraceArray&)> array_goes;
+    std::function<void(LiveEvent*)> event_goes;
+    std::function<void()> marker_written;
+  };
+  void set_trigger_hooks(TriggerHooks hooks);
   // One word of set_event, with `!` and `:mod:` (spec 2.2).
   Status set_event(TraceArray& array, std::string_view word);
   std::string show_set_event(const TraceArray& array) const;
@@ -120,6 +131,8 @@ class Registry {
   // A filter over the event's records for who runs it himself (event probes). An error stands in
   // the top instance's error_log, as that of set_filter() in its own.
   Result<FilterProgramPtr> make_filter(LiveEvent* event, std::string_view text);
+  // The same of an instance, whose error_log has the error.
+  Result<FilterProgramPtr> make_filter(TraceArray& array, LiveEvent* event, std::string_view text);
   // Replaces (open with O_TRUNC has emptied the list before) or adds.
   // kFtrace…: those of set_ftrace_pid, for tracers (option function-fork: children too).
   enum class PidList { kTrace, kNotrace, kFtrace, kFtraceNotrace };

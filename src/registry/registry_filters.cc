@@ -186,10 +186,15 @@ Status Registry::set_filter(TraceArray& array, LiveEvent* event, std::string_vie
 }
 
 Result<FilterProgramPtr> Registry::make_filter(LiveEvent* event, std::string_view text) {
+  return make_filter(top(), event, text);
+}
+
+Result<FilterProgramPtr> Registry::make_filter(TraceArray& array, LiveEvent* event,
+                                               std::string_view text) {
   const std::string_view expression = without_tail(text);
   FilterResult result = compile(expression, impl_->filter_context(*event));
   if (!result.error) return std::move(result.program);
-  top().errors.add(kLocation, result.error->text, expression, result.error->position);
+  array.errors.add(kLocation, result.error->text, expression, result.error->position);
   return user_error(EINVAL, filter_sentence(expression, *result.error, event->call));
 }
 

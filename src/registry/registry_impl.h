@@ -54,6 +54,7 @@ struct Registry::Impl {
   uint32_t saved_cmdlines_size = 128;
   uint64_t tracing_thresh_us = 0;
   TracerHooks tracer_hooks;
+  TriggerHooks trigger_hooks;
   std::unordered_map<uint32_t, std::string> writers;  // whose comm the table has from us
 
   // --- what a thread may still be running or looking into: kept for good
@@ -127,6 +128,8 @@ struct Registry::Impl {
   // registry_markers.cc
   void learn_comm(const Writer& writer);
   Status publish_record(TraceArray& array, const std::string& record, int cpu);
+  Status publish_marker(TraceArray& array, std::string record, bool ends_line,
+                        const Writer& writer);
   std::vector<TraceArray*> marker_targets(TraceArray& array);
 };
 

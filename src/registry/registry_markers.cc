@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "probe/trigger_hot.h"
 #include "registry/inject.h"
 #include "registry/registry_impl.h"
 #include "ring_buffer/ring_write_hot.h"
@@ -16,8 +17,8 @@ namespace {
 
 constexpr size_t kMaxRawMarker = 4096;
 constexpr size_t kMaxMarker = 4054;  // whatever the size of a sub-buffer, as in the kernel
-constexpr size_t kPrintFixed = 16;  // common header, ip
-constexpr size_t kRawFixed = 12;    // common header, id
+constexpr size_t kPrintFixed = 16;   // common header, ip
+constexpr size_t kRawFixed = 12;     // common header, id
 
 size_t max_record(const RingBuffer& buffer) {
   return buffer.rings()->subbuf_size - abi::kPageHeaderSize - 8;
@@ -60,6 +61,40 @@ class OnCpu {
   bool moved_ = false;
 };
 
+// An event that is off takes what is injected, unless only soft mode keeps it from recording.
+bool wants_injected(const EventFile& file, const std::string& record) {
+  if (file.soft_users && !file.is_on()) return false;
+  return !file.filter ||
+         filter_match(file.filter.get(), reinterpret_cast<const uint8_t*>(record.data()),
+                      uint32_t(record.size()));
+}
+
+// The triggers of an event whose record we write ourselves: begin() before the record is published,
+// end() behind it. The stack has one frame, since the writer has none here.
+class RecordTriggers {
+ public:
+  RecordTriggers(const EventProgram* program, uint32_t tid, uint64_t ip)
+      : start_{ip, reinterpret_cast<uint64_t>(&kNoCaller), 0, true}, hit_{program, &start_, tid} {}
+  bool any() const { return hit_.event && hit_.event->triggers; }
+  void begin(const std::string& record) {
+    if (!any()) return;
+    matched_ = trigger_before(hit_, reinterpret_cast<const uint8_t*>(record.data()),
+                              uint32_t(record.size()));
+  }
+  void begin_early() {
+    if (any()) trigger_early(hit_);
+  }
+  void end() {
+    if (any()) trigger_after(hit_, matched_);
+  }
+
+ private:
+  static constexpr uint64_t kNoCaller = 0;
+  const StackStart start_;
+  const TriggerHit hit_;
+  uint64_t matched_ = 0;
+};
+
 }  // namespace
 
 void Registry::learn_comm(const Writer& writer) { impl_->learn_comm(writer); }
@@ -79,6 +114,29 @@ Status Registry::Impl::publish_record(TraceArray& array, const std::string& reco
                                            uint32_t(record.size()));
   if (status == kRingPublished) return {};
   return user_error(EBADF, status == kRingOff ? "Recording is off." : "The buffer is full.");
+}
+
+// `record` is that of ftrace:print but for the end of its text, which triggers see without the
+// newline that is added.
+Status Registry::Impl::publish_marker(TraceArray& array, std::string record, bool ends_line,
+                                      const Writer& writer) {
+  const EventFile* file = find_file(array, by_id[kPrintId]);
+  RecordTriggers triggers(file ? file->program : nullptr, writer.tid, options.marker_ip);
+  const bool triggered = triggers.any() && array.tracing_on() && !array.paused;
+  if (triggered) {
+    std::string text = record + '\0';
+    pad(&text);
+    triggers.begin_early();
+    triggers.begin(text);
+  }
+  if (!ends_line) record += '\n';
+  record += '\0';
+  pad(&record);
+  PB_TRY(publish_record(array, record, writer.cpu));
+  if (!triggered) return {};
+  triggers.end();
+  if (trigger_hooks.marker_written) trigger_hooks.marker_written();
+  return {};
 }
 
 // A marker of the top instance goes to every instance that takes copies, itself among them.
@@ -105,10 +163,8 @@ Result<size_t> Registry::write_marker(TraceArray& array, std::string_view text,
     std::string record = start_record(kPrintId, writer);
     record.append(reinterpret_cast<const char*>(&impl_->options.marker_ip), sizeof(uint64_t));
     record.append(text.substr(0, written));
-    if (!written || text[written - 1] != '\n') record += '\n';
-    record += '\0';
-    pad(&record);
-    PB_TRY(impl_->publish_record(*target, record, writer.cpu));
+    const bool ends_line = written && text[written - 1] == '\n';
+    PB_TRY(impl_->publish_marker(*target, std::move(record), ends_line, writer));
   }
   return written;
 }
@@ -143,11 +199,12 @@ Status Registry::inject(TraceArray& array, LiveEvent* event, std::string_view te
   std::memcpy(record->data() + offsetof(abi::RecordHeader, common_pid), &pid, sizeof pid);
   impl_->learn_comm(writer);
   const EventFile* file = impl_->find_file(array, event);
-  if (file && file->filter &&
-      !filter_match(file->filter.get(), reinterpret_cast<const uint8_t*>(record->data()),
-                    uint32_t(record->size())))
-    return {};
-  Status status = impl_->publish_record(array, *record, writer.cpu);
+  RecordTriggers triggers(file ? file->program : nullptr, writer.tid, 0);
+  triggers.begin(*record);
+  Status status;
+  if (!file || wants_injected(*file, *record))
+    status = impl_->publish_record(array, *record, writer.cpu);
+  triggers.end();
   // Recording is off: nothing is wrong with the command.
   return !status.ok() && status.error().errno_value == EBADF ? Status() : status;
 }

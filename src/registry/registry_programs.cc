@@ -15,6 +15,7 @@
 #include "base/check.h"
 #include "base/shared_memory.h"
 #include "probe/action_hot.h"
+#include "probe/trigger_hot.h"
 #include "registry/registry_impl.h"
 
 namespace patchbay {
@@ -56,8 +57,16 @@ void copy_tracer(const TraceArray& array, const LiveEvent& tracer, EventProgram*
   program->action = tracer.action;
 }
 
+bool wants_stacks(const TriggerProgram& triggers) {
+  const std::span<const Trigger> all(triggers.trigger, triggers.nr_triggers);
+  return std::any_of(all.begin(), all.end(), [](const Trigger& one) {
+    return one.kind == TriggerKind::kHist || one.action->kind == ActionKind::kStackTrace;
+  });
+}
+
 bool walks_stacks(const EventProgram& program) {
   if (program.stack || program.kind == ConsumerKind::kStackDepth) return true;
+  if (program.triggers && wants_stacks(*program.triggers)) return true;
   return program.kind == ConsumerKind::kAction && program.action &&
          program.action->kind == ActionKind::kStackTrace;
 }
@@ -144,6 +153,7 @@ Result<EventProgram*> Registry::Impl::program_for(TraceArray& array, EventFile& 
   wanted.stack = stacks_of(array);
   wanted.soft = file.soft_users ? file.soft : nullptr;
   wanted.has_soft = file.soft_users != 0;
+  wanted.triggers = file.triggers;
   if (event.is_tracer)
     copy_tracer(array, event, &wanted);
   else
@@ -360,6 +370,18 @@ void Registry::release_soft(TraceArray& array, LiveEvent* event) {
   file.enabled = on;
   [[maybe_unused]] Status ignored = impl_->publish(Impl::Files{{&array, &file}}, true);
 }
+
+// --- triggers
+
+Status Registry::set_triggers(TraceArray& array, LiveEvent* event, const TriggerProgram* triggers) {
+  EventFile& file = impl_->file_of(array, event);
+  const TriggerProgram* before = std::exchange(file.triggers, triggers);
+  Status status = impl_->publish(Impl::Files{{&array, &file}});
+  if (!status.ok()) file.triggers = before;
+  return status;
+}
+
+void Registry::set_trigger_hooks(TriggerHooks hooks) { impl_->trigger_hooks = std::move(hooks); }
 
 // --- set_event
 

@@ -58,12 +58,14 @@ class ControlTree {
     probes = std::make_unique<ProbeEvents>(*registry, *patcher, *sites);
     synthetic = std::make_unique<SyntheticEvents>(*registry);
     tracers = std::make_unique<Tracers>(*registry, *patcher, *sites);
-    context = std::make_unique<TreeContext>(
-        TreeContext{*registry, *functions, *probes, *synthetic, *sites, *symbols, *tracers, {}});
+    triggers = std::make_unique<EventTriggers>(*registry, *synthetic);
+    context = std::make_unique<TreeContext>(TreeContext{
+        *registry, *functions, *probes, *synthetic, *sites, *symbols, *tracers, *triggers, {}});
     root = make_root(*context);
   }
   ~ControlTree() {
     root.reset();
+    triggers.reset();
     tracers.reset();
     probes.reset();
     synthetic.reset();
@@ -144,6 +146,7 @@ class ControlTree {
   std::unique_ptr<ProbeEvents> probes;
   std::unique_ptr<SyntheticEvents> synthetic;
   std::unique_ptr<Tracers> tracers;
+  std::unique_ptr<EventTriggers> triggers;
   std::unique_ptr<TreeContext> context;
   std::unique_ptr<Directory> root;
 

@@ -11,19 +11,21 @@ constexpr std::string_view kOwnSystem = "ftrace";
 constexpr Entry kEventEntries[] = {
     {"enable", make_event_enable, nullptr}, {"filter", make_event_filter, nullptr},
     {"format", make_event_format, nullptr}, {"id", make_event_id, nullptr},
-    {"inject", make_event_inject, nullptr},
+    {"inject", make_event_inject, nullptr}, {"trigger", make_event_trigger, nullptr},
 };
-// Of the system `ftrace` only `function` and `print` have an id, whose numbers are promised.
+// Of the system `ftrace` only `function` and `print` have an id, whose numbers are promised, and
+// only `print` has triggers.
 constexpr Entry kOwnEventEntries[] = {
     {"format", make_event_format, nullptr},
     {"id", make_event_id, nullptr},
+    {"trigger", make_event_trigger, nullptr},
 };
 constexpr uint16_t kFunctionId = 1, kPrintId = 5;
 
 std::span<const Entry> entries_of(const LiveEvent& event) {
   if (event.can_enable) return kEventEntries;
-  bool has_id = event.call.id == kFunctionId || event.call.id == kPrintId;
-  return std::span(kOwnEventEntries).first(has_id ? 2 : 1);
+  const bool is_print = event.call.id == kPrintId;
+  return std::span(kOwnEventEntries).first(is_print ? 3 : event.call.id == kFunctionId ? 2 : 1);
 }
 
 class SystemDirectory : public Directory {

@@ -17,6 +17,7 @@
 #include "symbol/symbol.h"
 #include "tracefs/tree.h"
 #include "tracer/tracers.h"
+#include "trigger/event_triggers.h"
 
 namespace patchbay::tracefs {
 
@@ -29,6 +30,7 @@ struct TreeContext {
   const ProbeSites& sites;
   SymbolTable& symbols;
   Tracers& tracers;
+  EventTriggers& triggers;
   // debug/status, absent while this is empty: `key: value` lines about the agent itself.
   std::function<std::string()> status;
   // Finds the events of objects that were loaded without telling (USDT probes); may be empty.

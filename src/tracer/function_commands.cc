@@ -67,29 +67,6 @@ int digit_of(char c) {
   return 16;
 }
 
-// The kernel's kstrtoul with base 0.
-Result<int64_t> parse_count(std::string_view text) {
-  const auto bad = [&] { return user_error(EINVAL, "'" + std::string(text) + "' is no count."); };
-  std::string_view digits = text;
-  if (digits.starts_with('+')) digits.remove_prefix(1);
-  uint64_t base = 10;
-  if (digits.size() > 2 && digits[0] == '0' && (digits[1] | 0x20) == 'x') {
-    base = 16;
-    digits.remove_prefix(2);
-  } else if (digits.size() > 1 && digits[0] == '0') {
-    base = 8;
-  }
-  if (digits.empty()) return bad();
-  uint64_t value = 0;
-  for (char c : digits) {
-    if (uint64_t(digit_of(c)) >= base) return bad();
-    if (__builtin_mul_overflow(value, base, &value) ||
-        __builtin_add_overflow(value, uint64_t(digit_of(c)), &value))
-      return user_error(ERANGE, "The count " + std::string(text) + " is larger than 64 bits.");
-  }
-  return int64_t(value);
-}
-
 // What the functions of one line share. It holds an event in soft mode as long as it lives.
 struct Command {
   Command(Registry& r, TraceArray& a) : registry(r), array(a) {}
@@ -121,13 +98,37 @@ struct Probe {
       }};
 };
 
-std::atomic<uint32_t> commands_that_ask{0};
-
-void make_bell() {
-  if (!pb_action_bell) pb_action_bell = make_shared_forever<ActionBell>();
-}
+std::atomic<uint32_t> actions_that_ask{0};
 
 }  // namespace
+
+void expect_questions(int by) {
+  if (!pb_action_bell) pb_action_bell = make_shared_forever<ActionBell>();
+  actions_that_ask += uint32_t(by);
+}
+
+// The kernel's kstrtoul with base 0.
+Result<int64_t> parse_action_count(std::string_view text) {
+  const auto bad = [&] { return user_error(EINVAL, "'" + std::string(text) + "' is no count."); };
+  std::string_view digits = text;
+  if (digits.starts_with('+')) digits.remove_prefix(1);
+  uint64_t base = 10;
+  if (digits.size() > 2 && digits[0] == '0' && (digits[1] | 0x20) == 'x') {
+    base = 16;
+    digits.remove_prefix(2);
+  } else if (digits.size() > 1 && digits[0] == '0') {
+    base = 8;
+  }
+  if (digits.empty()) return bad();
+  uint64_t value = 0;
+  for (char c : digits) {
+    if (uint64_t(digit_of(c)) >= base) return bad();
+    if (__builtin_mul_overflow(value, base, &value) ||
+        __builtin_add_overflow(value, uint64_t(digit_of(c)), &value))
+      return user_error(ERANGE, "The count " + std::string(text) + " is larger than 64 bits.");
+  }
+  return int64_t(value);
+}
 
 struct FunctionCommands::Impl {
   Impl(Registry& r, FtraceOpsTable& o) : registry(r), ops(o) {}
@@ -153,7 +154,6 @@ struct FunctionCommands::Impl {
   void drop(Probe* probe);
   void drop_gone(Probe* probe);
   void answer(Probe* probe, Entry* entry);
-  void take_snapshot(TraceArray& array);
   void dump(std::optional<uint32_t> cpu);
 };
 
@@ -228,8 +228,7 @@ Probe* FunctionCommands::Impl::make(TraceArray& array, const Spec& spec) {
   if (spec.kind == ActionKind::kStackTrace) made.live.stack = kKernelStack;
   publish_table(probe);
   if (asks(spec.kind)) {
-    make_bell();
-    commands_that_ask++;
+    expect_questions(1);
   }
   return probe;
 }
@@ -266,7 +265,7 @@ Status FunctionCommands::Impl::add(TraceArray& array, const Spec& spec,
                                    const std::vector<DynFtrace*>& functions) {
   int64_t count = -1;
   if (spec.counted && (!spec.number.empty() || spec.event)) {
-    auto parsed = parse_count(spec.number);
+    auto parsed = parse_action_count(spec.number);
     if (!parsed.ok()) return parsed.error();
     count = *parsed;
   }
@@ -353,7 +352,7 @@ void FunctionCommands::Impl::drop(Probe* probe) {
   erase_entries(probe, [](const auto&) { return true; });
   publish_table(probe);
   ops.remove(&probe->ops);
-  if (asks(probe->kind)) commands_that_ask--;
+  if (asks(probe->kind)) expect_questions(-1);
   probes.remove_if([&](const auto& one) { return one.get() == probe; });
 }
 
@@ -418,13 +417,12 @@ void FunctionCommands::Impl::answer(Probe* probe, Entry* entry) {
   const uint64_t asked = __atomic_load_n(&entry->action->asked, __ATOMIC_ACQUIRE);
   if (asked == entry->answered) return;
   entry->answered = asked;
-  if (probe->kind == ActionKind::kSnapshot) return take_snapshot(*probe->ops.array);
+  if (probe->kind == ActionKind::kSnapshot) return take_asked_snapshot(registry, *probe->ops.array);
   if (probe->kind == ActionKind::kDump) return dump({});
   dump(uint32_t(__atomic_load_n(&entry->action->cpu, __ATOMIC_RELAXED)));
 }
 
-// Somebody has freed the snapshot meanwhile: the kernel says so in the buffer, and stops.
-void FunctionCommands::Impl::take_snapshot(TraceArray& array) {
+void take_asked_snapshot(Registry& registry, TraceArray& array) {
   if (array.snapshot && registry.write_snapshot(array, {}, 1).ok()) return;
   for (std::string_view text :
        {"*** SNAPSHOT NOT ALLOCATED ***\n", "*** stopping trace here!   ***\n"})
@@ -445,7 +443,7 @@ void FunctionCommands::Impl::dump(std::optional<uint32_t> cpu) {
   write_to_program_stderr(text);
 }
 
-bool actions_may_ask() { return commands_that_ask.load(std::memory_order_acquire) != 0; }
+bool actions_may_ask() { return actions_that_ask.load(std::memory_order_acquire) != 0; }
 
 bool wait_for_actions(int milliseconds) {
   static uint32_t seen = 0;

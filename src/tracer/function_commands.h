@@ -48,6 +48,22 @@ class FunctionCommands {
   std::unique_ptr<Impl> impl_;
 };
 
+// The triggers of events ask the control thread as commands do: `by` more of them may ask from now
+// on (or fewer). And what it does then: takes a snapshot; where somebody has freed the spare buffer
+// meanwhile, says so in the buffer and switches recording off, as the kernel does.
+void expect_questions(int by);
+void take_asked_snapshot(Registry& registry, TraceArray& array);
+// A count as the kernel reads it: any base by its prefix. EINVAL, ERANGE.
+Result<int64_t> parse_action_count(std::string_view text);
+
+// The triggers of events ask the control thread as commands do: `by` more of them may ask from now
+// on (or fewer). And what it does then: takes a snapshot; where somebody has freed the spare buffer
+// meanwhile, says so in the buffer and switches recording off, as the kernel does.
+void expect_questions(int by);
+void take_asked_snapshot(Registry& registry, TraceArray& array);
+// A count as the kernel reads it: any base by its prefix. EINVAL, ERANGE.
+Result<int64_t> parse_action_count(std::string_view text);
+
 // For the control thread, without a lock: is there a command that may ask? Then it sleeps here
 // instead of elsewhere, at most so long, and calls run_asked() when it was true.
 bool actions_may_ask();

@@ -38,6 +38,9 @@ class EventTriggers {
   // What the file shows: the plain ones, newest first, then the hists; or the available ones.
   std::string show(const TraceArray& array, const LiveEvent* event) const;
 
+  // What traced threads have asked for (snapshot). For the control thread, as
+  // FunctionCommands::run_asked().
+  void run_asked();
   // The instance goes, or the event (by force).
   void array_goes(TraceArray& array);
   void event_goes(LiveEvent* event);

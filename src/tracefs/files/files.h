@@ -95,6 +95,7 @@ FilePtr make_event_filter(const Place& place);
 FilePtr make_event_format(const Place& place);
 FilePtr make_event_id(const Place& place);
 FilePtr make_event_inject(const Place& place);
+FilePtr make_event_trigger(const Place& place);
 FilePtr make_header_event(const Place& place);
 FilePtr make_header_page(const Place& place);
 FilePtr make_system_filter(const Place& place);

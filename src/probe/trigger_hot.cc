@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#include "probe/trigger_hot.h"
+
+#include "probe/action_hot.h"
+#include "probe/hist_hot.h"
+
+namespace patchbay {
+
+namespace {
+
+constexpr uint32_t kMaxLate = 64;
+
+void run(const Trigger& trigger, const TriggerHit& hit) {
+  // Removed: a forked child has the old program for good.
+  if (__atomic_load_n(&trigger.action->off, __ATOMIC_RELAXED)) return;
+  action_do(trigger.action, hit.event, *hit.stack, hit.tid);
+}
+
+}  // namespace
+
+bool trigger_early(const TriggerHit& hit) {
+  const TriggerProgram* triggers = hit.event->triggers;
+  if (!triggers->has_early) return true;
+  const EventProgram* event = hit.event;
+  const bool was_on = !event->has_soft || __atomic_load_n(event->soft, __ATOMIC_ACQUIRE);
+  for (uint32_t i = 0; i < triggers->nr_triggers; i++) run(triggers->trigger[i], hit);
+  return was_on;
+}
+
+uint64_t trigger_before(const TriggerHit& hit, const uint8_t* record, uint32_t size) {
+  const TriggerProgram* triggers = hit.event->triggers;
+  if (triggers->has_early) return 0;
+  uint64_t matched = 0;
+  uint32_t late = 0;
+  for (uint32_t i = 0; i < triggers->nr_triggers; i++) {
+    const Trigger& one = triggers->trigger[i];
+    const uint32_t number = late;
+    late += one.after;
+    if (one.filter && !filter_match(one.filter, record, size)) continue;
+    if (one.kind == TriggerKind::kHist)
+      hist_update(one.hist, hit, record, size);
+    else if (!one.after)
+      run(one, hit);
+    else if (number < kMaxLate)
+      matched |= uint64_t{1} << number;
+  }
+  return matched;
+}
+
+void trigger_after(const TriggerHit& hit, uint64_t matched) {
+  const TriggerProgram* triggers = hit.event->triggers;
+  for (uint32_t i = 0; matched && i < triggers->nr_triggers; i++) {
+    if (!triggers->trigger[i].after) continue;
+    if (matched & 1) run(triggers->trigger[i], hit);
+    matched >>= 1;
+  }
+}
+
+}  // namespace patchbay
