@@ -581,8 +581,10 @@ void synthetic_hit(const SyntheticTarget* target, const TriggerHit& hit, uint8_t
   for (uint32_t i = 0; i < program->nr_events; i++) {
     const SiteEvent& site = program->event[i];
     if (site.counts) count_hit(site.counts->hits);
+    if (site.event->triggers && !site.event->from_record)
+      if (!trigger_early({site.event, &start, hit.tid})) continue;
     if (!wants_thread(site.event, hit.tid)) continue;
-    if (offer_record(site, nullptr, hit.tid, record, size) && site.event->stack)
+    if (offer_record(site, nullptr, hit.tid, record, size, &start) && site.event->stack)
       record_stack(site.event, start, hit.tid);
   }
 }
