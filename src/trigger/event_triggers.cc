@@ -32,13 +32,7 @@ constexpr std::string_view kWordEnds = ": \t", kFilterBlanks = " \t";
 constexpr uint32_t kHistAllOn = 1, kHistAllPaused = 2;
 
 // Triggers of one class are in each other's way.
-enum class TriggerClass : uint8_t {
-  kTraceOnOff,
-  kSnapshot,
-  kStackTrace,
-  kEvent,
-  kHist
-};
+enum class TriggerClass : uint8_t { kTraceOnOff, kSnapshot, kStackTrace, kEvent, kHist };
 
 struct CommandInfo {
   std::string_view name;
@@ -62,28 +56,24 @@ constexpr std::string_view kAvailable =
     "enable_hist disable_hist "
     "hist\n";
 
-bool has_target(const CommandInfo &command) {
-  return command.group >= TriggerClass::kEvent;
-}
+bool has_target(const CommandInfo& command) { return command.group >= TriggerClass::kEvent; }
 
-const CommandInfo *find_command(std::string_view name) {
-  for (const CommandInfo &one : kCommands)
-    if (one.name == name)
-      return &one;
+const CommandInfo* find_command(std::string_view name) {
+  for (const CommandInfo& one : kCommands)
+    if (one.name == name) return &one;
   return nullptr;
 }
 
 std::string_view trim(std::string_view text) {
   const size_t first = text.find_first_not_of(kBlanks);
-  if (first == text.npos)
-    return {};
+  if (first == text.npos) return {};
   return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
 // The kernel's strsep(): the text before the first of `ends`; `rest` is nothing
 // when there is none.
 using Rest = std::optional<std::string_view>;
-std::string_view next_word(Rest *rest, std::string_view ends) {
+std::string_view next_word(Rest* rest, std::string_view ends) {
   const std::string_view text = **rest;
   const size_t end = text.find_first_of(ends);
   *rest = end == text.npos ? Rest() : Rest(text.substr(end + 1));
@@ -92,16 +82,15 @@ std::string_view next_word(Rest *rest, std::string_view ends) {
 
 // Behind the blanks; nothing left is nothing.
 Rest without_blanks(Rest rest) {
-  if (!rest)
-    return {};
+  if (!rest) return {};
   const size_t first = rest->find_first_not_of(kBlanks);
   return first == rest->npos ? Rest() : Rest(rest->substr(first));
 }
 
 struct Written {
   bool remove = false;
-  std::string_view command; // without its !
-  Rest parameter;           // and the filter
+  std::string_view command;  // without its !
+  Rest parameter;            // and the filter
 };
 
 Written split_command(std::string_view text) {
@@ -110,22 +99,20 @@ Written split_command(std::string_view text) {
   written.command = next_word(&rest, kWordEnds);
   written.parameter = without_blanks(rest);
   written.remove = written.command.starts_with('!');
-  if (written.remove)
-    written.command.remove_prefix(1);
+  if (written.remove) written.command.remove_prefix(1);
   return written;
 }
 
 // What stands behind the command, still as text.
 struct Parameter {
-  Rest param;  // "3", "sys:event:3"
-  Rest filter; // "if x == 1"
+  Rest param;   // "3", "sys:event:3"
+  Rest filter;  // "if x == 1"
 };
 
 // A parameter that is not required begins with a digit, or it is a filter.
 Parameter split_filter(Rest text, bool required) {
   Parameter out;
-  if (!text)
-    return out;
+  if (!text) return out;
   const bool is_digit = text->front() >= '0' && text->front() <= '9';
   if (!required && !is_digit) {
     out.filter = text;
@@ -137,188 +124,160 @@ Parameter split_filter(Rest text, bool required) {
 }
 
 Result<int64_t> parse_count(Rest text) {
-  if (!text)
-    return int64_t{-1};
+  if (!text) return int64_t{-1};
   const std::string_view number = next_word(&text, ":");
-  if (number.empty())
-    return user_error(EINVAL, "A count is missing behind the colon.");
+  if (number.empty()) return user_error(EINVAL, "A count is missing behind the colon.");
   return parse_action_count(number);
 }
 
 // "if x == 1" -> "x == 1"
 Result<Rest> filter_expression(Rest text) {
-  if (!text)
-    return Rest();
+  if (!text) return Rest();
   const std::string_view word = next_word(&text, kFilterBlanks);
   if (word != "if")
-    return user_error(
-        EINVAL,
-        "Behind the trigger and its count only 'if FILTER' may follow, not '" +
-            std::string(word) + "'.");
-  if (!text)
-    return user_error(EINVAL, "A filter is missing behind 'if'.");
+    return user_error(EINVAL,
+                      "Behind the trigger and its count only 'if FILTER' may follow, not '" +
+                          std::string(word) + "'.");
+  if (!text) return user_error(EINVAL, "A filter is missing behind 'if'.");
   return text;
 }
 
-std::string name_of(const LiveEvent &event) {
-  return event.call.system + ":" + event.call.name;
-}
+std::string name_of(const LiveEvent& event) { return event.call.system + ":" + event.call.name; }
 
 struct PlainTrigger {
-  const CommandInfo *command;
-  LiveEvent *target = nullptr; // of enable_event …
+  const CommandInfo* command;
+  LiveEvent* target = nullptr;  // of enable_event …
   std::string filter_text;
   FilterProgramPtr filter;
-  HitAction *action = nullptr;
-  uint64_t answered = 0; // of HitAction.asked
+  HitAction* action = nullptr;
+  uint64_t answered = 0;  // of HitAction.asked
 
-  bool is(const CommandInfo &other, const LiveEvent *event) const {
+  bool is(const CommandInfo& other, const LiveEvent* event) const {
     return command->group == other.group && target == event;
   }
 };
 
 using PlainPtr = std::unique_ptr<PlainTrigger>;
 
-std::string text_of(const PlainTrigger &trigger) {
+std::string text_of(const PlainTrigger& trigger) {
   std::string text(trigger.command->name);
-  if (trigger.target)
-    text += ":" + name_of(*trigger.target);
-  const int64_t count =
-      __atomic_load_n(&trigger.action->count, __ATOMIC_RELAXED);
-  text += trigger.action->limited ? ":count=" + std::to_string(count)
-                                  : ":unlimited";
-  if (trigger.filter)
-    text += " if " + trigger.filter_text;
+  if (trigger.target) text += ":" + name_of(*trigger.target);
+  const int64_t count = __atomic_load_n(&trigger.action->count, __ATOMIC_RELAXED);
+  text += trigger.action->limited ? ":count=" + std::to_string(count) : ":unlimited";
+  if (trigger.filter) text += " if " + trigger.filter_text;
   return text + "\n";
 }
 
 // All triggers of one event in one instance.
 struct List {
-  TraceArray *array = nullptr;
-  LiveEvent *event = nullptr;
-  std::list<PlainPtr> plain; // the newest first
-  bool holds = false;        // the event in soft mode
-  uint32_t *hist_switch =
-      nullptr; // EventTriggers::hist_switch(); shared by forked children
+  TraceArray* array = nullptr;
+  LiveEvent* event = nullptr;
+  std::list<PlainPtr> plain;        // the newest first
+  bool holds = false;               // the event in soft mode
+  uint32_t* hist_switch = nullptr;  // EventTriggers::hist_switch(); shared by forked children
 };
 
-} // namespace
+}  // namespace
 
 struct EventTriggers::Impl {
-  explicit Impl(Registry &r) : registry(r) {}
+  explicit Impl(Registry& r) : registry(r) {}
 
-  Registry &registry;
-  std::map<std::pair<const TraceArray *, const LiveEvent *>, List> lists;
+  Registry& registry;
+  std::map<std::pair<const TraceArray*, const LiveEvent*>, List> lists;
   // A thread may still be in one: kept for good.
   std::vector<std::unique_ptr<uint64_t[]>> programs;
   std::deque<PlainPtr> gone;
 
-  List &list_of(TraceArray &array, LiveEvent *event);
-  const List *find(const TraceArray &array, const LiveEvent *event) const;
-  Result<LiveEvent *> find_target(TraceArray &array, Rest *param);
-  Status write_plain(List &list, const CommandInfo &command,
-                     const Written &written);
-  Status set_filter(List &list, Rest text, PlainTrigger *trigger);
-  Status prepare(List &list, const PlainTrigger &trigger);
-  Status add(List &list, PlainPtr trigger, int64_t count);
-  Status remove(List &list, const CommandInfo &command,
-                const LiveEvent *target);
-  void drop(List &list, std::list<PlainPtr>::iterator place);
-  template <typename Predicate> void drop_if(List &list, Predicate goes);
-  uint32_t *hist_switch(List &list);
-  Status publish(List &list);
-  const TriggerProgram *make_program(const List &list);
+  List& list_of(TraceArray& array, LiveEvent* event);
+  const List* find(const TraceArray& array, const LiveEvent* event) const;
+  Result<LiveEvent*> find_target(TraceArray& array, Rest* param);
+  Status write_plain(List& list, const CommandInfo& command, const Written& written);
+  Status set_filter(List& list, Rest text, PlainTrigger* trigger);
+  Status prepare(List& list, const PlainTrigger& trigger);
+  Status add(List& list, PlainPtr trigger, int64_t count);
+  Status remove(List& list, const CommandInfo& command, const LiveEvent* target);
+  void drop(List& list, std::list<PlainPtr>::iterator place);
+  template <typename Predicate>
+  void drop_if(List& list, Predicate goes);
+  uint32_t* hist_switch(List& list);
+  Status publish(List& list);
+  const TriggerProgram* make_program(const List& list);
   void run_asked();
 };
 
-EventTriggers::EventTriggers(Registry &registry, SyntheticEvents &)
-    : impl_(new Impl(registry)) {
+EventTriggers::EventTriggers(Registry& registry, SyntheticEvents&) : impl_(new Impl(registry)) {
   Registry::TriggerHooks hooks;
-  hooks.array_goes = [this](TraceArray &array) { array_goes(array); };
-  hooks.event_goes = [this](LiveEvent *event) { event_goes(event); };
+  hooks.array_goes = [this](TraceArray& array) { array_goes(array); };
+  hooks.event_goes = [this](LiveEvent* event) { event_goes(event); };
   hooks.marker_written = [this] { run_asked(); };
   registry.set_trigger_hooks(std::move(hooks));
 }
 
 EventTriggers::~EventTriggers() { impl_->registry.set_trigger_hooks({}); }
 
-List &EventTriggers::Impl::list_of(TraceArray &array, LiveEvent *event) {
-  List &list = lists[{&array, event}];
+List& EventTriggers::Impl::list_of(TraceArray& array, LiveEvent* event) {
+  List& list = lists[{&array, event}];
   list.array = &array;
   list.event = event;
   return list;
 }
 
-const List *EventTriggers::Impl::find(const TraceArray &array,
-                                      const LiveEvent *event) const {
+const List* EventTriggers::Impl::find(const TraceArray& array, const LiveEvent* event) const {
   const auto found = lists.find({&array, event});
   return found == lists.end() ? nullptr : &found->second;
 }
 
 // --- commands
 
-Status EventTriggers::write(TraceArray &array, LiveEvent *event,
-                            std::string_view command) {
+Status EventTriggers::write(TraceArray& array, LiveEvent* event, std::string_view command) {
   const Written written = split_command(trim(command));
-  const CommandInfo *info = find_command(written.command);
+  const CommandInfo* info = find_command(written.command);
   if (!info)
     return user_error(EINVAL, written.command.empty()
                                   ? std::string("That is no trigger.")
-                                  : "There is no trigger '" +
-                                        std::string(written.command) + "'.");
+                                  : "There is no trigger '" + std::string(written.command) + "'.");
   return impl_->write_plain(impl_->list_of(array, event), *info, written);
 }
 
-Result<LiveEvent *> EventTriggers::Impl::find_target(TraceArray &array,
-                                                     Rest *param) {
+Result<LiveEvent*> EventTriggers::Impl::find_target(TraceArray& array, Rest* param) {
   const std::string system(next_word(param, ":"));
   if (!*param)
-    return user_error(
-        EINVAL, "This trigger needs the event it is for, as in SYSTEM:EVENT.");
+    return user_error(EINVAL, "This trigger needs the event it is for, as in SYSTEM:EVENT.");
   const std::string name(next_word(param, ":"));
-  LiveEvent *event = registry.find_event(system, name);
-  const auto &only = array.systems;
-  const bool is_seen =
-      only.empty() || std::find(only.begin(), only.end(), system) != only.end();
+  LiveEvent* event = registry.find_event(system, name);
+  const auto& only = array.systems;
+  const bool is_seen = only.empty() || std::find(only.begin(), only.end(), system) != only.end();
   if (!event || !event->can_enable || !is_seen)
     return user_error(EINVAL, "There is no event " + system + ":" + name + ".");
   return event;
 }
 
-Status EventTriggers::Impl::write_plain(List &list, const CommandInfo &command,
-                                        const Written &written) {
+Status EventTriggers::Impl::write_plain(List& list, const CommandInfo& command,
+                                        const Written& written) {
   const bool targeted = has_target(command);
   if (targeted && !written.parameter)
-    return user_error(
-        EINVAL, "This trigger needs the event it is for, as in SYSTEM:EVENT.");
+    return user_error(EINVAL, "This trigger needs the event it is for, as in SYSTEM:EVENT.");
   Parameter parameter = split_filter(written.parameter, targeted);
   auto trigger = std::make_unique<PlainTrigger>();
   trigger->command = &command;
   if (targeted) {
     auto target = find_target(*list.array, &parameter.param);
-    if (!target.ok())
-      return target.error();
+    if (!target.ok()) return target.error();
     trigger->target = *target;
   }
-  if (written.remove)
-    return remove(list, command, trigger->target);
+  if (written.remove) return remove(list, command, trigger->target);
   auto count = parse_count(parameter.param);
-  if (!count.ok())
-    return count.error();
+  if (!count.ok()) return count.error();
   PB_TRY(set_filter(list, parameter.filter, trigger.get()));
   return add(list, std::move(trigger), *count);
 }
 
-Status EventTriggers::Impl::set_filter(List &list, Rest text,
-                                       PlainTrigger *trigger) {
+Status EventTriggers::Impl::set_filter(List& list, Rest text, PlainTrigger* trigger) {
   auto expression = filter_expression(text);
-  if (!expression.ok())
-    return expression.error();
-  if (!*expression)
-    return {};
+  if (!expression.ok()) return expression.error();
+  if (!*expression) return {};
   auto filter = registry.make_filter(*list.array, list.event, **expression);
-  if (!filter.ok())
-    return filter.error();
+  if (!filter.ok()) return filter.error();
   trigger->filter = std::move(*filter);
   trigger->filter_text = **expression;
   return {};
@@ -327,33 +286,26 @@ Status EventTriggers::Impl::set_filter(List &list, Rest text,
 // --- adding and removing
 
 // What has to be there before the first hit.
-Status EventTriggers::Impl::prepare(List &list, const PlainTrigger &trigger) {
+Status EventTriggers::Impl::prepare(List& list, const PlainTrigger& trigger) {
   if (trigger.command->group == TriggerClass::kSnapshot) {
     if (list.array->has_conditional_snapshot)
-      return user_error(
-          EBUSY, "A histogram's snapshot() has the snapshot of this instance.");
+      return user_error(EBUSY, "A histogram's snapshot() has the snapshot of this instance.");
     PB_TRY(registry.allocate_snapshot(*list.array));
   }
-  if (trigger.target)
-    PB_TRY(registry.hold_soft(*list.array, trigger.target));
-  const bool exists = std::any_of(
-      list.plain.begin(), list.plain.end(), [&](const PlainPtr &one) {
-        return one->is(*trigger.command, trigger.target);
-      });
-  if (!exists)
-    return {};
-  if (trigger.target)
-    registry.release_soft(*list.array, trigger.target);
-  return user_error(
-      EEXIST, "The event " + name_of(*list.event) +
-                  " has a trigger of this kind" +
-                  (trigger.target ? " for " + name_of(*trigger.target) : "") +
-                  " already; remove it first.");
+  if (trigger.target) PB_TRY(registry.hold_soft(*list.array, trigger.target));
+  const bool exists = std::any_of(list.plain.begin(), list.plain.end(), [&](const PlainPtr& one) {
+    return one->is(*trigger.command, trigger.target);
+  });
+  if (!exists) return {};
+  if (trigger.target) registry.release_soft(*list.array, trigger.target);
+  return user_error(EEXIST, "The event " + name_of(*list.event) + " has a trigger of this kind" +
+                                (trigger.target ? " for " + name_of(*trigger.target) : "") +
+                                " already; remove it first.");
 }
 
-Status EventTriggers::Impl::add(List &list, PlainPtr trigger, int64_t count) {
+Status EventTriggers::Impl::add(List& list, PlainPtr trigger, int64_t count) {
   PB_TRY(prepare(list, *trigger));
-  auto *action = make_shared_forever<HitAction>();
+  auto* action = make_shared_forever<HitAction>();
   action->kind = trigger->command->kind;
   action->of_trigger = true;
   action->count = count;
@@ -362,71 +314,59 @@ Status EventTriggers::Impl::add(List &list, PlainPtr trigger, int64_t count) {
     action->soft = registry.file(*list.array, trigger->target)->soft;
   if (trigger->command->group == TriggerClass::kHist) {
     action->soft = hist_switch(list_of(*list.array, trigger->target));
-    action->word =
-        action->kind == ActionKind::kEnableHist ? kHistAllOn : kHistAllPaused;
+    action->word = action->kind == ActionKind::kEnableHist ? kHistAllOn : kHistAllPaused;
   }
   trigger->action = action;
-  if (action->kind == ActionKind::kSnapshot)
-    expect_questions(1);
+  if (action->kind == ActionKind::kSnapshot) expect_questions(1);
   list.plain.push_front(std::move(trigger));
   Status status = publish(list);
-  if (!status.ok())
-    drop(list, list.plain.begin());
+  if (!status.ok()) drop(list, list.plain.begin());
   return status;
 }
 
 // One that is not there is none to remove: fine, as in the kernel.
-Status EventTriggers::Impl::remove(List &list, const CommandInfo &command,
-                                   const LiveEvent *target) {
-  const auto found = std::find_if(
-      list.plain.begin(), list.plain.end(),
-      [&](const PlainPtr &one) { return one->is(command, target); });
-  if (found == list.plain.end())
-    return {};
+Status EventTriggers::Impl::remove(List& list, const CommandInfo& command,
+                                   const LiveEvent* target) {
+  const auto found = std::find_if(list.plain.begin(), list.plain.end(),
+                                  [&](const PlainPtr& one) { return one->is(command, target); });
+  if (found == list.plain.end()) return {};
   drop(list, found);
   return publish(list);
 }
 
 // The caller publishes. A forked child keeps the program that it was born with,
 // and looks at `off`.
-void EventTriggers::Impl::drop(List &list,
-                               std::list<PlainPtr>::iterator place) {
+void EventTriggers::Impl::drop(List& list, std::list<PlainPtr>::iterator place) {
   PlainPtr trigger = std::move(*place);
   list.plain.erase(place);
   __atomic_store_n(&trigger->action->off, 1, __ATOMIC_RELAXED);
-  if (trigger->action->kind == ActionKind::kSnapshot)
-    expect_questions(-1);
-  if (trigger->target)
-    registry.release_soft(*list.array, trigger->target);
+  if (trigger->action->kind == ActionKind::kSnapshot) expect_questions(-1);
+  if (trigger->target) registry.release_soft(*list.array, trigger->target);
   gone.push_back(std::move(trigger));
 }
 
 template <typename Predicate>
-void EventTriggers::Impl::drop_if(List &list, Predicate goes) {
+void EventTriggers::Impl::drop_if(List& list, Predicate goes) {
   bool changed = false;
   for (auto at = list.plain.begin(); at != list.plain.end();) {
     const auto place = at++;
-    if (!goes(**place))
-      continue;
+    if (!goes(**place)) continue;
     drop(list, place);
     changed = true;
   }
-  if (changed)
-    (void)publish(list); // nobody waits for an answer
+  if (changed) (void)publish(list);  // nobody waits for an answer
 }
 
 // --- publishing
 
-const TriggerProgram *EventTriggers::Impl::make_program(const List &list) {
-  if (list.plain.empty())
-    return nullptr;
-  const size_t bytes =
-      sizeof(TriggerProgram) + list.plain.size() * sizeof(Trigger);
+const TriggerProgram* EventTriggers::Impl::make_program(const List& list) {
+  if (list.plain.empty()) return nullptr;
+  const size_t bytes = sizeof(TriggerProgram) + list.plain.size() * sizeof(Trigger);
   programs.push_back(std::make_unique<uint64_t[]>((bytes + 7) / 8));
-  auto *program = reinterpret_cast<TriggerProgram *>(programs.back().get());
+  auto* program = reinterpret_cast<TriggerProgram*>(programs.back().get());
   bool needs_record = false;
-  for (const PlainPtr &one : list.plain) {
-    Trigger &trigger = program->trigger[program->nr_triggers++];
+  for (const PlainPtr& one : list.plain) {
+    Trigger& trigger = program->trigger[program->nr_triggers++];
     trigger.kind = TriggerKind::kAction;
     trigger.after = one->command->after;
     trigger.needs_record = trigger.after || one->filter;
@@ -438,8 +378,8 @@ const TriggerProgram *EventTriggers::Impl::make_program(const List &list) {
   return program;
 }
 
-Status EventTriggers::Impl::publish(List &list) {
-  const TriggerProgram *program = make_program(list);
+Status EventTriggers::Impl::publish(List& list) {
+  const TriggerProgram* program = make_program(list);
   if (program && !list.holds) {
     PB_TRY(registry.hold_soft(*list.array, list.event));
     list.holds = true;
@@ -452,59 +392,50 @@ Status EventTriggers::Impl::publish(List &list) {
   return status;
 }
 
-Status EventTriggers::publish(TraceArray &array, LiveEvent *event) {
+Status EventTriggers::publish(TraceArray& array, LiveEvent* event) {
   return impl_->publish(impl_->list_of(array, event));
 }
 
-uint32_t *EventTriggers::hist_switch(TraceArray &array, LiveEvent *event) {
+uint32_t* EventTriggers::hist_switch(TraceArray& array, LiveEvent* event) {
   return impl_->hist_switch(impl_->list_of(array, event));
 }
 
-uint32_t *EventTriggers::Impl::hist_switch(List &list) {
-  if (!list.hist_switch)
-    list.hist_switch = make_shared_forever<uint32_t>();
+uint32_t* EventTriggers::Impl::hist_switch(List& list) {
+  if (!list.hist_switch) list.hist_switch = make_shared_forever<uint32_t>();
   return list.hist_switch;
 }
 
 // --- what goes
 
-void EventTriggers::array_goes(TraceArray &array) {
-  for (auto &[key, list] : impl_->lists)
-    if (list.array == &array)
-      impl_->drop_if(list, [](const PlainTrigger &) { return true; });
-  std::erase_if(impl_->lists,
-                [&](const auto &one) { return one.second.array == &array; });
+void EventTriggers::array_goes(TraceArray& array) {
+  for (auto& [key, list] : impl_->lists)
+    if (list.array == &array) impl_->drop_if(list, [](const PlainTrigger&) { return true; });
+  std::erase_if(impl_->lists, [&](const auto& one) { return one.second.array == &array; });
 }
 
-void EventTriggers::event_goes(LiveEvent *event) {
-  for (auto &[key, list] : impl_->lists)
-    impl_->drop_if(list,
-                   [&, own = list.event == event](const PlainTrigger &one) {
-                     return own || one.target == event;
-                   });
-  std::erase_if(impl_->lists,
-                [&](const auto &one) { return one.second.event == event; });
+void EventTriggers::event_goes(LiveEvent* event) {
+  for (auto& [key, list] : impl_->lists)
+    impl_->drop_if(list, [&, own = list.event == event](const PlainTrigger& one) {
+      return own || one.target == event;
+    });
+  std::erase_if(impl_->lists, [&](const auto& one) { return one.second.event == event; });
 }
 
 // Hists, and what switches hists.
-Status EventTriggers::truncate(TraceArray &array, LiveEvent *event) {
+Status EventTriggers::truncate(TraceArray& array, LiveEvent* event) {
   const auto found = impl_->lists.find({&array, event});
-  if (found == impl_->lists.end())
-    return {};
-  impl_->drop_if(found->second, [](const PlainTrigger &one) {
-    return one.command->group == TriggerClass::kHist;
-  });
+  if (found == impl_->lists.end()) return {};
+  impl_->drop_if(found->second,
+                 [](const PlainTrigger& one) { return one.command->group == TriggerClass::kHist; });
   return {};
 }
 
 // --- texts
 
-std::string EventTriggers::show(const TraceArray &array,
-                                const LiveEvent *event) const {
+std::string EventTriggers::show(const TraceArray& array, const LiveEvent* event) const {
   std::string text;
-  if (const List *list = impl_->find(array, event))
-    for (const PlainPtr &one : list->plain)
-      text += text_of(*one);
+  if (const List* list = impl_->find(array, event))
+    for (const PlainPtr& one : list->plain) text += text_of(*one);
   return text.empty() ? std::string(kAvailable) : text;
 }
 
@@ -513,16 +444,13 @@ std::string EventTriggers::show(const TraceArray &array,
 void EventTriggers::run_asked() { impl_->run_asked(); }
 
 void EventTriggers::Impl::run_asked() {
-  for (auto &[key, list] : lists) {
-    for (const PlainPtr &one : list.plain) {
-      if (one->action->kind != ActionKind::kSnapshot)
-        continue;
-      const uint64_t asked =
-          __atomic_load_n(&one->action->asked, __ATOMIC_ACQUIRE);
-      if (std::exchange(one->answered, asked) != asked)
-        take_asked_snapshot(registry, *list.array);
+  for (auto& [key, list] : lists) {
+    for (const PlainPtr& one : list.plain) {
+      if (one->action->kind != ActionKind::kSnapshot) continue;
+      const uint64_t asked = __atomic_load_n(&one->action->asked, __ATOMIC_ACQUIRE);
+      if (std::exchange(one->answered, asked) != asked) take_asked_snapshot(registry, *list.array);
     }
   }
 }
 
-} // namespace patchbay
+}  // namespace patchbay
