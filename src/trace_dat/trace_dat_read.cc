@@ -212,20 +212,26 @@ Status TraceDatReader::load_event_formats(Cursor* cursor) {
   if (!cursor->number(&systems)) return damaged("the event formats are cut short");
   for (uint32_t i = 0; i < systems; i++) {
     std::string system;
-    uint32_t count = 0;
-    if (!cursor->text(&system) || !cursor->number(&count))
-      return damaged("the event formats are cut short");
-    for (uint32_t j = 0; j < count; j++) {
-      uint64_t size = 0;
-      std::string text;
-      if (!cursor->number(&size) || !cursor->bytes(size, &text))
-        return damaged("an event format of system " + system.substr(0, 64) + " is cut short");
-      Result<EventCall> event = parse_format(system, text);
-      if (event.ok()) {
-        events_.push_back(std::move(*event));
-      } else {
-        malformed_formats_++;
-      }
+    if (!cursor->text(&system)) return damaged("the event formats are cut short");
+    PB_TRY(load_formats(cursor, system));
+  }
+  return {};
+}
+
+// Those of the system ftrace, a kernel's tracers, stand in a part of their own.
+Status TraceDatReader::load_formats(Cursor* cursor, const std::string& system) {
+  uint32_t count = 0;
+  if (!cursor->number(&count)) return damaged("the event formats are cut short");
+  for (uint32_t i = 0; i < count; i++) {
+    uint64_t size = 0;
+    std::string text;
+    if (!cursor->number(&size) || !cursor->bytes(size, &text))
+      return damaged("an event format of system " + system.substr(0, 64) + " is cut short");
+    Result<EventCall> event = parse_format(system, text);
+    if (event.ok()) {
+      events_.push_back(std::move(*event));
+    } else {
+      malformed_formats_++;
     }
   }
   return {};
@@ -247,14 +253,12 @@ Status TraceDatReader::load_v6(Cursor* c) {
     start = c->at();
   };
   uint64_t size = 0;
-  uint32_t count = 0, small = 0;
+  uint32_t small = 0;
   if (!c->expect("header_page", 12) || !c->number(&size) || !c->skip(size) ||
       !c->expect("header_event", 13) || !c->number(&size) || !c->skip(size))
     return damaged("no header_page and header_event behind the file header");
   part(abi::kDatHeaderInfo);
-  if (!c->number(&count)) return damaged("it ends before the ftrace formats");
-  for (uint32_t i = 0; i < count; i++)
-    if (!c->number(&size) || !c->skip(size)) return damaged("the ftrace formats are cut short");
+  PB_TRY(load_formats(c, "ftrace"));
   part(abi::kDatFtraceFormats);
   PB_TRY(load_event_formats(c));
   part(abi::kDatEventFormats);
@@ -384,7 +388,8 @@ Status TraceDatReader::load_v7_section(uint16_t id, uint64_t offset) {
   for (const Part& known : sections_)
     if (known.offset == offset) return {};  // listed twice: once is enough
   sections_.push_back({part_name(id), id, offset, header.size + sizeof header, ""});
-  bool needed = id == abi::kDatEventFormats || id == abi::kDatKallsyms || id == abi::kDatCmdlines;
+  bool needed = id == abi::kDatFtraceFormats || id == abi::kDatEventFormats ||
+                id == abi::kDatKallsyms || id == abi::kDatCmdlines;
   if (needed && (header.flags & abi::kDatCompressed))
     return user_error(EINVAL,
                       name_ + ": its sections are compressed with " + compression_.substr(0, 32) +
@@ -392,6 +397,7 @@ Status TraceDatReader::load_v7_section(uint16_t id, uint64_t offset) {
   c = Cursor(this, c.at(), c.at() + header.size);
   uint32_t small = 0;
   uint64_t size = 0;
+  if (id == abi::kDatFtraceFormats) return load_formats(&c, "ftrace");
   if (id == abi::kDatEventFormats) return load_event_formats(&c);
   if (id == abi::kDatKallsyms && (!c.number(&small) || !c.bytes(small, &kallsyms_)))
     return damaged("kallsyms is cut short");

@@ -65,6 +65,7 @@ class TraceDatReader {
   Status load_v7_options(uint64_t offset, uint64_t* next);
   Status load_v7_section(uint16_t id, uint64_t offset);
   Status load_event_formats(Cursor* cursor);
+  Status load_formats(Cursor* cursor, const std::string& system);
   Status load_buffer_option(const std::string& body);
   void take_option(uint16_t id, const std::string& body);
   void clip(CpuData* cpu, uint32_t page_size) const;
