@@ -466,10 +466,17 @@ std::vector<ProbeSites::Consumer> ProbeSites::consumers(const ProbePlace& place)
   return list;
 }
 
-std::string ProbeSites::show() const {
+std::string ProbeSites::show(const std::function<std::string(uint64_t)>& function_label) const {
+  auto has_tracer = [](const Site& site) {
+    return std::any_of(site.members.begin(), site.members.end(), [](const Member& member) {
+      return member.contributes() && member.live->is_tracer;
+    });
+  };
   std::string text;
   for (const Site* site : impl_->in_order()) {
-    const std::string label = label_of(*site);
+    std::string label = label_of(*site);
+    if (label.empty() && function_label && has_tracer(*site))
+      label = function_label(site->plan->entry);
     if (label.empty()) continue;
     const uint64_t address = site->site.address;
     text += hex_number(address) + " " + site_kind_name(impl_->patcher.active_kind(address)) + " ";

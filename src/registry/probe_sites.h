@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -71,7 +72,8 @@ class ProbeSites {
     bool on_return;
   };
   std::vector<Consumer> consumers(const ProbePlace& place) const;
-  std::string show() const;  // debug/call_sites
+  // debug/call_sites. `function_label`: of a function by its address, where only tracers stand.
+  std::string show(const std::function<std::string(uint64_t)>& function_label = {}) const;
   // debug/combinations: the distinct sets of consumers, and how many sites each of them has.
   std::string combinations() const;
 

@@ -262,6 +262,24 @@ TEST_F(ProbeSitesTest, APlaceThatCannotBeRestoredIsGivenUp) {
   EXPECT_EQ(at(b), nullptr);
 }
 
+// The places of function tracers have no names of their own.
+TEST_F(ProbeSitesTest, SitesOfTracersAreListed) {
+  LiveEvent *tracer = event("function"), *usdt = event("usdt");
+  tracer->is_tracer = true;
+  tracer->consumer = "trace";
+  ProbePlace *function = place(100), *other = place(200);
+  function->label = other->label = "";
+  join(tracer, function);
+  join(usdt, other);
+  tracer->programs = {program()};
+  usdt->programs = {program()};
+  ASSERT_TRUE(update({function, other}).ok());
+  EXPECT_EQ(sites_.show([](uint64_t at) { return "f" + std::to_string(at) + " [lib]"; }),
+            "0x64 jump f100 [lib] trace\n");
+  tracer->programs = usdt->programs = {};
+  ASSERT_TRUE(update({function, other}).ok());
+}
+
 TEST_F(ProbeSitesTest, TextThatIsGoneIsForgotten) {
   LiveEvent* probe = event("probe");
   const ProbePlace* where = place(100);
