@@ -187,27 +187,40 @@ void follow_loads(Agent* agent) {
   if (agent->usdt_events->site_count() != before) retry_waiting_events(agent);
 }
 
+int64_t monotonic_ms() {
+  timespec now = {};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t(now.tv_sec) * 1000 + now.tv_nsec / 1000000;
+}
+
 // Pairs of the first moments make short recordings precise; later one a second is plenty. The
 // second call is a moment after start: what has not registered its events by then is worth a word.
 int keep_clock(Agent* agent) {
+  const int64_t now = monotonic_ms();
+  if (now < agent->clock_due_ms) return int(agent->clock_due_ms - now);
   const int call = agent->clock_calls++;
   bool recording = false;
   for (TraceArray* array : every_array(agent)) {
     if (call > 0) array->buffer->add_clock_pair();
     recording |= array->buffer->enabled();
   }
-  if (call == 0) return 10;
-  if (call == 1) return 100;
-  const bool wanted = !agent->waiting_events.empty();
-  if (recording || wanted) follow_loads(agent);
-  if (agent->resumed || !agent->settings.wait) report_waiting_events(agent);
-  return recording || wanted ? 1000 : -1;
+  const bool wanted = !agent->waiting_events.empty() || !agent->waiting_triggers.empty();
+  int wait = recording || wanted ? 1000 : -1;
+  if (call < 2) {
+    wait = call == 0 ? 10 : 100;
+  } else {
+    if (recording || wanted) follow_loads(agent);
+    if (agent->resumed || !agent->settings.wait) report_waiting_events(agent);
+  }
+  agent->clock_due_ms = wait < 0 ? 0 : now + wait;
+  return wait;
 }
 
-int64_t monotonic_ms() {
-  timespec now = {};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return int64_t(now.tv_sec) * 1000 + now.tv_nsec / 1000000;
+// A function tracer wants the functions of a library soon after it was loaded.
+int follow_functions(Agent* agent) {
+  if (!agent->tracers->is_tracing()) return -1;
+  follow_loads(agent);
+  return 50;
 }
 
 // Places at which a thread stood when they were patched work through an int3 and get their jump
@@ -229,8 +242,10 @@ int finish_places(Agent* agent) {
 
 int keep_up(Agent* agent) {
   std::lock_guard guard(agent->lock());
-  const int clock = keep_clock(agent), places = finish_places(agent);
-  return clock < 0 || (places >= 0 && places < clock) ? places : clock;
+  int soonest = -1;
+  for (int wait : {keep_clock(agent), finish_places(agent), follow_functions(agent)})
+    if (wait >= 0 && (soonest < 0 || wait < soonest)) soonest = wait;
+  return soonest;
 }
 
 std::string lines_of(tracefs::Directory& directory) {

@@ -57,10 +57,12 @@ struct Agent {
   std::unique_ptr<serve::Server> server;
   // Start-up words for set_event that no event has answered to yet: the instance's name, the word.
   std::vector<std::pair<std::string, std::string>> waiting_events;
+  std::vector<TriggerSettings> waiting_triggers;  // PATCHBAY_TRACE_TRIGGER, the same
   bool waiting_reported = false;
   std::atomic<uint32_t> resumed{0};
   std::atomic<uint32_t> ready{0};
   int clock_calls = 0;
+  int64_t clock_due_ms = 0;
   // Places that wait to become jumps (Patcher::finish_pending).
   struct {
     uint64_t patched_sites = 0;  // at the last try

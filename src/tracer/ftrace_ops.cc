@@ -249,6 +249,8 @@ Status FtraceOpsTable::set_hashes(FtraceOps* ops, FtraceHash filter, FtraceHash 
 void FtraceOpsTable::follow(FtraceOps* ops) { impl_->followed.push_back(ops); }
 void FtraceOpsTable::unfollow(FtraceOps* ops) { std::erase(impl_->followed, ops); }
 
+bool FtraceOpsTable::any_registered() const { return !impl_->registered.empty(); }
+
 std::vector<FtraceOps*> FtraceOpsTable::of(const TraceArray& array) const {
   std::vector<FtraceOps*> result;
   for (FtraceOps* ops : impl_->registered)

@@ -81,6 +81,7 @@ class FtraceOpsTable : public EventSource {
   bool shares_filters(const TraceArray& array) const;
   void forget(const TraceArray& array);  // the instance goes
 
+  bool any_registered() const;
   // Who traces this function now, for enabled_functions; hidden ones too.
   std::vector<const FtraceOps*> users(const DynFtrace& function) const;
 

@@ -67,8 +67,12 @@ const ArrayTracer* Tracers::Impl::find(const TraceArray& array) const {
   return found == arrays.end() ? nullptr : found->second.get();
 }
 
+bool Tracers::is_tracing() const { return impl_->ops.any_registered(); }
+
 void Tracers::refresh() {
   if (!impl_->table.is_made()) return;  // nobody has asked
+  // An object may be gone before the recording ends: its functions keep their names.
+  if (is_tracing()) (void)impl_->registry.describe_modules();
   impl_->ops.refresh();
   if (impl_->graph) impl_->graph->refresh();
 }

@@ -76,6 +76,8 @@ class Tracers {
   Status choose_tracer(TraceArray& array, std::string_view name);
   std::string total_info();  // dyn_ftrace_total_info
 
+  // Some function tracer runs, so functions of objects that come may be wanted.
+  bool is_tracing() const;
   // Objects came or went.
   void refresh();
   // An instance goes: its ops, commands and pids with it.

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# A library that comes and goes while function tracers run: its functions are traced soon after it
+# was loaded, they keep their names when it is gone, and the program goes on as ever.
+#   function_dlopen.sh BUILD_DIR
+. "$(dirname "$0")/common.bash"
+cd "$work" || exit
+program=$programs/dlopen_again
+plain=$("$program")
+calls=${plain%% *}
+
+# The number of its calls in the recording, by name.
+recorded() { "$patchbay" report -i t.dat 2>/dev/null | grep -c 'plugin_add'; }
+# run TRACER [OPTION…]
+run() {
+  "$patchbay" record -o t.dat -b 16384 -p "$@" -- "$program" >out 2>err
+  same "$*: exit status" 0 $?
+  same "$*: output" "$plain" "$(cat out)"
+}
+# All functions: those of the library too, each time that it is loaded.
+run function
+got=$(recorded)
+check "function: most of its calls ($got of $calls)" test "$got" -gt $((calls / 2)) -a \
+  "$got" -le "$calls"
+run function_graph
+got=$("$patchbay" graph -i t.dat --flat 2>/dev/null | awk '$NF == "plugin_add" { print $5 }')
+check "function_graph: most of its calls ($got of $calls)" test "${got:-0}" -gt $((calls / 2)) -a \
+  "${got:-0}" -le "$calls"
+# A line that waits for the library is about the first time, as in the kernel.
+for tracer in function function_graph; do
+  run $tracer -l 'plugin_*:mod:plugin_so*'
+  has "$tracer: it is said that it waits" "$(cat err)" 'no such library is loaded yet'
+  got=$(recorded)
+  check "$tracer: its calls ($got)" test "$got" -gt $((calls / 16)) -a "$got" -le "$calls"
+  same "$tracer: nothing else" "$("$patchbay" report -i t.dat 2>/dev/null | grep -c '^[^#]')" "$got"
+done
+finish
