@@ -7,28 +7,23 @@
 //   switch the profiler on           it is off again when we end, however that is
 //   let CMD run
 //   in a terminal: a table that is drawn anew; keys          else: a table every SECS seconds
-#include <fcntl.h>
 #include <getopt.h>
-#include <signal.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <charconv>
-#include <filesystem>
 #include <optional>
 
 #include "commands.h"
 #include "graph_source.h"
 #include "output/trace_line.h"
 #include "print_file.h"
-#include "record.h"
 #include "record_report.h"
-#include "serve/directory.h"
 #include "terminal.h"
 #include "top_profile.h"
 #include "top_table.h"
-#include "traced_child.h"
 #include "tracefs_command.h"
+#include "watched_program.h"
 
 namespace patchbay::cmd {
 namespace {
@@ -56,7 +51,6 @@ constexpr char kHelp[] =
 constexpr int kSelf = 1001, kOnce = 1002, kRows = 1003;
 constexpr uint64_t kLookMs = 100;  // between looks at a program whose counts end with it
 constexpr uint64_t kFirstLookMs = 2;
-constexpr int kEndingMs = 2000;     // that CMD gets to end
 constexpr uint64_t kBufferKb = 64;  // of a program that only counts
 
 struct TopOptions {
@@ -148,77 +142,9 @@ bool parse_command_line(int argc, char** argv, TopOptions* options, int* status)
 
 // --- the process
 
-// Standard streams of the tool while a program is started that is not to disturb the screen.
-class QuietStreams {
- public:
-  explicit QuietStreams(bool wanted) {
-    UniqueFd null(wanted ? ::open("/dev/null", O_RDWR | O_CLOEXEC) : -1);
-    for (int fd = 0; null.valid() && fd < 3; fd++) {
-      saved_[fd] = ::fcntl(fd, F_DUPFD_CLOEXEC, 3);
-      if (::isatty(fd)) ::dup2(null.get(), fd);
-    }
-  }
-  ~QuietStreams() {
-    for (int fd = 0; fd < 3; fd++) {
-      if (saved_[fd] < 0) continue;
-      ::dup2(saved_[fd], fd);
-      ::close(saved_[fd]);
-    }
-  }
-
- private:
-  int saved_[3] = {-1, -1, -1};
-};
-
-struct Target {
-  std::unique_ptr<TracedChild> child;  // null: a process that ran already
-  std::unique_ptr<serve::Client> client;
-  std::string directory;  // of the child
-  bool released = false;
-  ~Target();
-  bool ended() const { return client->gone() || (child && child->exited()); }
-};
-
-// A program that we have started ends with us; one that is still held has never run.
-Target::~Target() {
-  client.reset();
-  if (!child) return;
-  if (!released) child.reset();
-  if (child && !child->exited()) ::kill(child->pid(), SIGTERM);
-  for (int64_t end = now_ms() + kEndingMs; child && !child->exited() && now_ms() < end;)
-    (void)child->wait(10);
-  if (child && !child->exited()) ::kill(child->pid(), SIGKILL);
-  while (child && !child->exited()) (void)child->wait(-1);
-  std::error_code ignored;
-  std::filesystem::remove_all(directory, ignored);
-}
-
-Status start_program(const TopOptions& options, bool quiet, Target* target) {
-  Result<std::vector<std::string>> words = words_to_run(options.words);
-  if (!words.ok()) return words.error();
-  Result<std::string> runtime = serve::runtime_directory(true);
-  if (!runtime.ok()) return runtime.error();
-  Result<EnvironmentList> environment = agent_environment(*runtime, kBufferKb, true);
-  if (!environment.ok()) return environment.error();
-  {
-    QuietStreams streams(quiet);
-    Result<std::unique_ptr<TracedChild>> child = TracedChild::start(*words, *environment);
-    if (!child.ok()) return child.error();
-    target->child = std::move(*child);
-  }
-  target->directory = *runtime + "/" + std::to_string(target->child->pid());
-  Result<std::unique_ptr<serve::Client>> client = target->child->wait_for_agent(target->directory);
-  if (!client.ok()) return client.error();
-  target->client = std::move(*client);
-  return {};
-}
-
-Status connect(const TopOptions& options, bool quiet, Target* target) {
-  if (!options.words.empty()) return start_program(options, quiet, target);
-  Result<std::unique_ptr<serve::Client>> client = choose_process(options.pid);
-  if (!client.ok()) return client.error();
-  target->client = std::move(*client);
-  return {};
+Status connect(const TopOptions& options, bool quiet, WatchedProgram* target) {
+  if (options.words.empty()) return target->attach(options.pid);
+  return target->start(options.words, kBufferKb, quiet);
 }
 
 uint64_t now_ns() {
@@ -231,7 +157,7 @@ uint64_t now_ns() {
 
 struct Top {
   const TopOptions& options;
-  Target& target;
+  WatchedProgram& target;
   TopProfile& profile;
   TopTable table;
   TopView view;
@@ -445,7 +371,7 @@ int show_screen(Top& top) {
 
 int top(const TopOptions& options) {
   bool screen = !options.once && ::isatty(STDIN_FILENO) && ::isatty(STDOUT_FILENO);
-  Target target;
+  WatchedProgram target;
   Status ready = connect(options, screen, &target);
   if (!ready.ok()) return fail("top", ready.error());
   if (!target.child && !screen) stop_on_interrupt();
@@ -456,8 +382,7 @@ int top(const TopOptions& options) {
   if (ready.ok()) {
     Result<std::string> names = profile.function_names();
     if (names.ok()) top.table.set_names(*names);
-    if (target.child) ready = target.child->release(*target.client);
-    target.released = ready.ok();
+    ready = target.release();
   }
   if (!ready.ok()) return fail("top", ready.error());
   return screen ? show_screen(top) : print_tables(top);

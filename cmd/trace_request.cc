@@ -88,10 +88,10 @@ Result<std::vector<std::string>> available_events(serve::Client& client) {
   return split_lines(*text);
 }
 
-// Defines what is a function or a probe, and returns the events that a request means, as
-// SYSTEM:EVENT.
-Result<std::vector<std::string>> events_of(serve::Client& client, const EventRequest& event,
-                                           AppliedRequest* applied) {
+}  // namespace
+
+Result<std::vector<std::string>> define_event(serve::Client& client, const EventRequest& event,
+                                              AppliedRequest* applied) {
   Result<std::vector<std::string>> before = available_events(client);
   if (!before.ok() || event.kind() == EventRequest::Kind::kEvent)
     return before.ok() ? matching_events(*before, event.text) : before;
@@ -112,6 +112,8 @@ Result<std::vector<std::string>> events_of(serve::Client& client, const EventReq
   // Defined again as it was.
   return matching_events(*after, name_in(definitions->front(), is_function));
 }
+
+namespace {
 
 Status set_filter(serve::Client& client, const std::string& directory, const std::string& event,
                   const std::string& filter) {
@@ -156,7 +158,7 @@ Status apply_events(serve::Client& client, const InstanceRequest& request,
   std::vector<std::string> lines = split_lines(*enabled);
   std::set<std::string> on(lines.begin(), lines.end());
   for (const EventRequest& event : request.events) {
-    Result<std::vector<std::string>> names = events_of(client, event, applied);
+    Result<std::vector<std::string>> names = define_event(client, event, applied);
     if (!names.ok()) return names.error();
     Result<std::set<std::string>> filtered = set_filters(client, directory, *names, event.filter);
     if (!filtered.ok()) return filtered.error();

@@ -113,6 +113,10 @@ struct AppliedRequest {
   std::vector<File> files;  // what was in settings of the tracers, in the order they were written
 };
 
+// Defines what is a function or a probe, and returns the events that a request means, as
+// SYSTEM:EVENT, without enabling them.
+Result<std::vector<std::string>> define_event(serve::Client& client, const EventRequest& event,
+                                              AppliedRequest* applied);
 // Makes the instances, sets them up, defines and enables the events. On an error what was done
 // before it stays, and is in *applied.
 Status apply_request(const TraceRequest& request, serve::Client& client, AppliedRequest* applied);

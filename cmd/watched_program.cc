@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#include "watched_program.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "record.h"
+#include "record_report.h"
+#include "serve/directory.h"
+#include "tracefs_command.h"
+
+namespace patchbay::cmd {
+namespace {
+
+constexpr int kEndingMs = 2000;  // that a program gets to end
+
+// Standard streams of the tool while a program is started that is not to disturb the screen.
+class QuietStreams {
+ public:
+  explicit QuietStreams(bool wanted) {
+    UniqueFd null(wanted ? ::open("/dev/null", O_RDWR | O_CLOEXEC) : -1);
+    for (int fd = 0; null.valid() && fd < 3; fd++) {
+      saved_[fd] = ::fcntl(fd, F_DUPFD_CLOEXEC, 3);
+      if (::isatty(fd)) ::dup2(null.get(), fd);
+    }
+  }
+  ~QuietStreams() {
+    for (int fd = 0; fd < 3; fd++) {
+      if (saved_[fd] < 0) continue;
+      ::dup2(saved_[fd], fd);
+      ::close(saved_[fd]);
+    }
+  }
+
+ private:
+  int saved_[3] = {-1, -1, -1};
+};
+
+}  // namespace
+
+Status WatchedProgram::attach(int pid) {
+  Result<std::unique_ptr<serve::Client>> found = choose_process(pid);
+  if (!found.ok()) return found.error();
+  client = std::move(*found);
+  Result<std::string> runtime = serve::runtime_directory(false);
+  if (!runtime.ok()) return runtime.error();
+  directory = *runtime + "/" + std::to_string(client->pid());
+  return {};
+}
+
+Status WatchedProgram::start(const std::vector<std::string>& given, uint64_t buffer_kb,
+                             bool quiet) {
+  Result<std::vector<std::string>> words = words_to_run(given);
+  if (!words.ok()) return words.error();
+  Result<std::string> runtime = serve::runtime_directory(true);
+  if (!runtime.ok()) return runtime.error();
+  Result<EnvironmentList> environment = agent_environment(*runtime, buffer_kb, true);
+  if (!environment.ok()) return environment.error();
+  {
+    QuietStreams streams(quiet);
+    Result<std::unique_ptr<TracedChild>> started = TracedChild::start(*words, *environment);
+    if (!started.ok()) return started.error();
+    child = std::move(*started);
+  }
+  directory = *runtime + "/" + std::to_string(child->pid());
+  Result<std::unique_ptr<serve::Client>> found = child->wait_for_agent(directory);
+  if (!found.ok()) return found.error();
+  client = std::move(*found);
+  return {};
+}
+
+Status WatchedProgram::release() {
+  Status done = child ? child->release(*client) : Status();
+  released = done.ok();
+  return done;
+}
+
+WatchedProgram::~WatchedProgram() {
+  client.reset();
+  if (!child) return;
+  if (!released) child.reset();
+  if (child && !child->exited()) ::kill(child->pid(), SIGTERM);
+  for (int64_t end = now_ms() + kEndingMs; child && !child->exited() && now_ms() < end;)
+    (void)child->wait(10);
+  if (child && !child->exited()) ::kill(child->pid(), SIGKILL);
+  while (child && !child->exited()) (void)child->wait(-1);
+  std::error_code ignored;
+  std::filesystem::remove_all(directory, ignored);
+}
+
+}  // namespace patchbay::cmd
