@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# KernelShark's own library loads our files: the same calls, durations and events as in our report.
+#   kernelshark.sh BUILD_DIR
+. "$(dirname "$0")/common.bash"
+need gcc pkg-config
+pkg-config --exists libkshark 2>/dev/null || skip "libkshark-dev, libjson-c-dev are not installed"
+cd "$work" || exit
+cat >rows.c <<'EOP'
+#include <libkshark.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* The rows of KernelShark's table. */
+int main(int argc, char **argv) {
+  struct kshark_context *context = NULL;
+  struct kshark_entry **rows = NULL;
+  if (argc != 2 || !kshark_instance(&context)) return 2;
+  int stream = kshark_open(context, argv[1]);
+  if (stream < 0) return 1;
+  ssize_t count = kshark_load_entries(context, stream, &rows);
+  for (ssize_t i = 0; i < count; i++) {
+    char *task = kshark_get_task(rows[i]), *event = kshark_get_event_name(rows[i]);
+    char *info = kshark_get_info(rows[i]);
+    printf("%s-%d [%03d] %lld %s: %s\n", task ? task : "?", rows[i]->pid, rows[i]->cpu,
+           (long long)rows[i]->ts, event ? event : "?", info ? info : "");
+    free(task);
+    free(event);
+    free(info);
+  }
+  return count > 0 ? 0 : 1;
+}
+EOP
+# shellcheck disable=SC2046
+gcc rows.c $(pkg-config --cflags libkshark) -lkshark -o rows 2>err ||
+  skip "no program can be built with libkshark: $(head -n 1 err)"
+
+for format in 7 6; do
+  "$patchbay" record -q --format $format -o g.dat -p function_graph -l 'calls_*' -- \
+    "$programs/graph_calls" >own 2>err || fail "record: $(cat err)"
+  check "version $format: KernelShark opens it" ./rows g.dat >rows.txt 2>/dev/null
+  same "version $format: each call is entered once" "$(sort own)" \
+    "$(sed -nE 's/.*funcgraph_entry: .*\|  +calls_([a-z]+)\(.*/\1/p' rows.txt | sort | uniq -c |
+      awk '{ print $2, $1 }')"
+  # Of a leaf ours has one line, KernelShark two.
+  durations() { sed -nE "s/.*$1.* ([0-9.]+) us +\|.*/\1/p" | sort -n; }
+  same "version $format: each call lasts as long" \
+    "$("$patchbay" report -i g.dat 2>/dev/null | durations 'funcgraph_[a-z]+:' | md5sum)" \
+    "$(durations funcgraph_exit: <rows.txt | md5sum)"
+  check "version $format: in order of time" sort -c -n -k3,3 rows.txt
+done
+has "tasks have their names" "$(cat rows.txt)" '^graph_calls-[0-9]+ \[[0-9]{3}\] '
+"$patchbay" record -q -o f.dat -p function -l 'calls_*' -e 'fflush(x64 file)' -- \
+  "$programs/graph_calls" >own 2>err || fail "record: $(cat err)"
+./rows f.dat >rows.txt 2>/dev/null
+same "function: each call is there" "$(sort own)" \
+  "$(sed -nE 's/.*\/function: +calls_([a-z]+) .*/\1/p' rows.txt | sort | uniq -c |
+    awk '{ print $2, $1 }')"
+has "and a function event between them" "$(cat rows.txt)" ' functions/fflush: calls_end.*file='
+finish
