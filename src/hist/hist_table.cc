@@ -2,9 +2,9 @@
 //
 // The memory of a table: one shared mapping, of which only what is used takes pages.
 //
-//   slots | sums | quantiles | entries            each begins with a page
+//   slots | order | sums | quantiles | entries            each begins with a page
 //
-// Clearing punches the first three out; entries are written anew when they are taken. A table that
+// Clearing punches all but the last out; entries are written anew when they are taken. A table that
 // is retired gives all of its pages back. Its mapping stays, for threads that are late, and serves
 // a later table of the same shape: forked children meet their own HistTable, which takes nothing.
 #include "hist/hist_table.h"
@@ -53,8 +53,8 @@ std::vector<std::pair<const HistTable*, HistShape>> g_shapes;
 
 // What the parts of a table take, from its shape.
 struct Layout {
-  uint64_t slots, sums, quantiles, entries;  // bytes
-  uint64_t whole() const { return slots + sums + quantiles + entries; }
+  uint64_t slots, order, sums, quantiles, entries;  // bytes
+  uint64_t whole() const { return slots + order + sums + quantiles + entries; }
 };
 
 Layout lay_out(const HistShape& shape, HistTable* table) {
@@ -74,6 +74,7 @@ Layout lay_out(const HistShape& shape, HistTable* table) {
   table->row_size = (sums * sizeof(uint64_t) + 63) & ~uint64_t{63};
   Layout made;
   made.slots = pages((uint64_t{table->slot_mask} + 1) * sizeof(uint64_t));
+  made.order = pages(uint64_t{table->size} * sizeof(uint64_t));
   made.sums = pages(table->row_size * (uint64_t{shape.nr_cpus} + 1));
   made.quantiles = pages(uint64_t{table->nr_entries} * shape.quantile_buckets * sizeof(uint64_t));
   made.entries = pages(uint64_t{table->nr_entries} * table->entry_size);
@@ -125,8 +126,8 @@ uint32_t close_table(HistTable* table) {
 
 void open_table(HistTable* table, uint32_t generation) {
   for (uint64_t& spare : table->spare) __atomic_store_n(&spare, 0, __ATOMIC_RELAXED);
-  __atomic_store_n(&table->tentative, 0, __ATOMIC_RELAXED);
-  __atomic_store_n(&table->pool, uint64_t{generation} << 48, __ATOMIC_RELAXED);
+  __atomic_store_n(&table->keys, uint64_t{generation} << 32, __ATOMIC_RELAXED);
+  __atomic_store_n(&table->taken, uint64_t{generation} << 32, __ATOMIC_RELAXED);
   __atomic_store_n(&table->generation, generation, __ATOMIC_SEQ_CST);
 }
 
@@ -155,7 +156,8 @@ Result<HistTable*> make_hist_table(const HistShape& shape) {
   if (!take_parked(shape, &found)) found.memory = map_shared(layout.whole());
   if (!found.memory) return sys_error("memory for a histogram", ENOMEM);
   table->slots = reinterpret_cast<uint64_t*>(found.memory);
-  table->sums = found.memory + layout.slots;
+  table->order = reinterpret_cast<uint64_t*>(found.memory + layout.slots);
+  table->sums = found.memory + layout.slots + layout.order;
   if (shape.quantile_buckets)
     table->quantiles = reinterpret_cast<uint64_t*>(table->sums + layout.sums);
   table->entries = table->sums + layout.sums + layout.quantiles;
@@ -190,13 +192,16 @@ std::vector<HistEntry> read_hist_table(const HistTable* table, HistTotals* total
   const uint32_t generation = hist_generation(table);
   *totals = {};
   if (generation & 1) return entries;
-  entries.reserve(table->pool >> 24 & 0xffffff);
-  for (uint64_t at = 0; at <= table->slot_mask; at++) {
-    // Pairs with the exchange in hist_insert().
-    const uint64_t slot = __atomic_load_n(&table->slots[at], __ATOMIC_ACQUIRE);
-    const uint64_t number = slot & kHistEntryMask;
-    if (!number || (slot & kHistTagMask) != hist_tag(generation)) continue;
-    HistEntry entry{nullptr, uint32_t(number) - 1, std::vector<uint64_t>(table->nr_values)};
+  // All places that are used, and the slots in them, are of this generation, or there was a clear.
+  const auto used = uint32_t(__atomic_load_n(&table->keys, __ATOMIC_ACQUIRE));
+  entries.reserve(used);
+  for (uint32_t k = 0; k < used; k++) {
+    const uint64_t place = __atomic_load_n(&table->order[k], __ATOMIC_ACQUIRE);
+    if (place >> 32 != generation) continue;
+    const uint64_t slot = __atomic_load_n(&table->slots[uint32_t(place) - 1], __ATOMIC_ACQUIRE);
+    const auto number = uint32_t(slot & kHistEntryMask);
+    if (!number) continue;
+    HistEntry entry{nullptr, number - 1, std::vector<uint64_t>(table->nr_values)};
     entry.key = reinterpret_cast<const uint8_t*>(hist_key_of(table, entry.index));
     for (uint32_t i = 0; i < table->nr_values; i++)
       entry.values[i] = sum_of(table, hist_sum_at(table, entry.index, i));

@@ -3,14 +3,15 @@
 // The table of a histogram: of fixed size, lock-free, shared with forked children, exact. Writers
 // are traced threads and their signal handlers; nobody waits for anybody.
 //
-//   slots  2 x size   [ hash:32 | 1 + entry:32 ]   0: free. Open addressing, linear
+//   slots  2 x size   hash and entry of a key      0: free. Open addressing, linear
+//   order     size    the slots, as their keys came
 //   entries   size    [ key ][ variables ][ texts and stacks of variables ]
 //   sums   (nr_cpus + 1) x size x values           a row a CPU, added to in a restartable
 //                                                  sequence; the last row with a lock
 //
-//   insert: an entry is taken and its key written, then one compare-and-swap of the slot publishes
-//   it. Who loses against an equal key gives the entry back. So no reader ever meets half a key,
-//   and a handler that interrupts an insert of the same key does not wait for it.
+//   insert: an entry is taken and its key written, then one compare-and-swap of the slot shows it.
+//   Who loses against an equal key gives the entry back. So no reader ever meets half a key, and a
+//   handler that interrupts an insert of the same key does not wait for it (hist_table_hot.h).
 //
 // A key that finds no entry left is counted in `dropped`. Hits = the sums of hitcounts: nothing is
 // counted twice, nothing is lost.
@@ -53,7 +54,7 @@ struct HistEntry {
 struct HistTotals {
   uint64_t hits = 0, entries = 0, dropped = 0;
 };
-// What is there, unsorted, in one pass.
+// What is there, in the order in which the keys came.
 std::vector<HistEntry> read_hist_table(const HistTable* table, HistTotals* totals);
 // A variable of an entry; false: not set.
 bool read_hist_variable(const HistTable* table, uint32_t entry, uint32_t variable, uint64_t* value);

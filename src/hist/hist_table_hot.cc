@@ -2,25 +2,39 @@
 //
 // How a key gets its entry:
 //
-//   /*A*/ a free slot is found, no equal key before it
-//   /*B*/ an entry is taken
-//   /*C*/ its key is written, its variables are not set; one key more in `pool`, or it is full
-//   /*D*/ one exchange of the slot makes it visible   ── lost: one key less, the slot is looked at
-//                                                        again; against an equal key the entry is
-//                                                        given back
+//   /*A*/ a free slot is found, no equal key before it; the table is not full
+//   /*B*/ an entry is taken, its key is written, its variables are not set
+//   /*C*/ one exchange makes the slot pending. Lost: the slot is looked at again; against an equal
+//         key the entry is given back
+//   /*D*/ the slot's number is put into the first free place of `order`: an exchange
+//   /*E*/ the slot becomes valid
+//   /*F*/ `keys` is one more
 //
-// Whoever looks for the same key meets the same free slot, since none becomes free again in its
-// generation; so of two entries with one key only one is ever visible.
+// Whoever looks for the same key meets the same slot, since none becomes free again in its
+// generation; so of two entries with one key only one is ever seen. Everybody may do D, E and F for
+// everybody else. Nobody goes on to place k before the slot in place k - 1 is valid; so a slot that
+// is still pending then stands in none of the places before k, and comes into no second one. When
+// all places are used, what is still pending becomes dead.
 #include "hist/hist_table_hot.h"
 
 namespace patchbay {
 
 namespace {
 
-constexpr uint64_t kCountMask = (1 << 24) - 1;
-constexpr uint64_t kOneKey = 1 << 24, kOneTaken = 1;
 constexpr uint32_t kBeingWritten = 1;
-constexpr uint32_t kFullTries = 64;
+
+// --- words that name their generation
+
+inline uint64_t stamped(uint32_t generation, uint32_t value) {
+  return uint64_t{generation} << 32 | value;
+}
+inline bool is_of(uint64_t word, uint32_t generation) { return word >> 32 == generation; }
+
+inline bool exchange(uint64_t* word, uint64_t* seen, uint64_t wanted) {
+  return __atomic_compare_exchange_n(word, seen, wanted, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+// --- entries
 
 uint32_t* claim_of(const HistTable* table, uint32_t entry) {
   return reinterpret_cast<uint32_t*>(hist_entry(table, entry));
@@ -43,9 +57,7 @@ void written(const HistTable* table, uint32_t entry, uint32_t generation) {
 uint32_t take_spare(HistTable* table, uint32_t generation) {
   for (uint64_t& place : table->spare) {
     uint64_t seen = __atomic_load_n(&place, __ATOMIC_RELAXED);
-    if (seen >> 32 != generation || !uint32_t(seen)) continue;
-    if (__atomic_compare_exchange_n(&place, &seen, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-      return uint32_t(seen) - 1;
+    if (is_of(seen, generation) && exchange(&place, &seen, 0)) return uint32_t(seen) - 1;
   }
   return kHistNone;
 }
@@ -55,11 +67,9 @@ uint32_t take_spare(HistTable* table, uint32_t generation) {
 void put_spare(HistTable* table, uint32_t entry, uint32_t generation) {
   for (uint64_t& place : table->spare) {
     uint64_t seen = __atomic_load_n(&place, __ATOMIC_RELAXED);
-    if (seen >> 32 == generation) continue;
+    if (is_of(seen, generation)) continue;
     if (hist_generation(table) != generation) return;
-    if (__atomic_compare_exchange_n(&place, &seen, uint64_t{generation} << 32 | (entry + 1), false,
-                                    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-      return;
+    if (exchange(&place, &seen, stamped(generation, entry + 1))) return;
   }
 }
 
@@ -68,54 +78,18 @@ uint32_t take_entry(HistTable* table, uint32_t generation) {
   const uint32_t spare = take_spare(table, generation);
   if (spare != kHistNone && claim(table, spare, generation)) return spare;
   for (;;) {
-    uint64_t seen = __atomic_load_n(&table->pool, __ATOMIC_RELAXED);
+    uint64_t seen = __atomic_load_n(&table->taken, __ATOMIC_RELAXED);
     do {
-      if (seen >> 48 != uint16_t(generation)) return kHistLate;
-      if ((seen & kCountMask) >= table->nr_entries) return kHistFull;
-    } while (!__atomic_compare_exchange_n(&table->pool, &seen, seen + kOneTaken, true,
-                                          __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
-    const auto entry = uint32_t(seen & kCountMask);
-    if (claim(table, entry, generation)) return entry;  // else one fewer each time around
+      if (!is_of(seen, generation)) return kHistLate;
+      if (uint32_t(seen) >= table->nr_entries) return kHistFull;
+    } while (!exchange(&table->taken, &seen, seen + 1));
+    if (claim(table, uint32_t(seen), generation)) return uint32_t(seen);
   }
 }
 
 void give_back(HistTable* table, uint32_t entry, uint32_t generation) {
   written(table, entry, generation);
   put_spare(table, entry, generation);
-}
-
-bool is_full(const HistTable* table) {
-  const uint64_t pool = __atomic_load_n(&table->pool, __ATOMIC_SEQ_CST);
-  return (pool >> 24 & kCountMask) >= table->size;
-}
-
-// One key more, before it is made visible; kHistNone on success.
-uint32_t add_key(HistTable* table, uint32_t generation) {
-  __atomic_fetch_add(&table->tentative, 1, __ATOMIC_SEQ_CST);
-  uint64_t seen = __atomic_load_n(&table->pool, __ATOMIC_RELAXED);
-  uint32_t failed = kHistNone;
-  do {
-    if (seen >> 48 != uint16_t(generation))
-      failed = kHistLate;
-    else if ((seen >> 24 & kCountMask) >= table->size)
-      failed = kHistFull;
-  } while (failed == kHistNone &&
-           !__atomic_compare_exchange_n(&table->pool, &seen, seen + kOneKey, true, __ATOMIC_SEQ_CST,
-                                        __ATOMIC_RELAXED));
-  if (failed != kHistNone) __atomic_fetch_sub(&table->tentative, 1, __ATOMIC_SEQ_CST);
-  return failed;
-}
-
-// The key is visible, or somebody else's is: then it is one less.
-void settle_key(HistTable* table, uint32_t generation, bool visible) {
-  if (!visible) {
-    uint64_t seen = __atomic_load_n(&table->pool, __ATOMIC_RELAXED);
-    while (seen >> 48 == uint16_t(generation) &&
-           !__atomic_compare_exchange_n(&table->pool, &seen, seen - kOneKey, true, __ATOMIC_SEQ_CST,
-                                        __ATOMIC_RELAXED)) {
-    }
-  }
-  __atomic_fetch_sub(&table->tentative, 1, __ATOMIC_SEQ_CST);
 }
 
 void write_key(const HistTable* table, uint32_t entry, const HistKey& key) {
@@ -132,74 +106,118 @@ void write_key(const HistTable* table, uint32_t entry, const HistKey& key) {
   }
 }
 
+// --- slots
+
+inline bool is_pending(uint64_t slot, uint32_t generation) {
+  constexpr uint64_t kState = kHistDead;
+  return (slot & kState) == kHistPending && !((slot ^ hist_tag(0, generation)) & kHistTagMask);
+}
+
+// It is what `state` says now, unless it was decided before.
+void decide(HistTable* table, uint32_t at, uint32_t generation, uint64_t state) {
+  uint64_t slot = __atomic_load_n(&table->slots[at], __ATOMIC_ACQUIRE);
+  if (is_pending(slot, generation)) exchange(&table->slots[at], &slot, (slot & ~kHistDead) | state);
+}
+
+// E and F of place k.
+void finish_place(HistTable* table, uint32_t k, uint32_t generation) {
+  const uint64_t place = __atomic_load_n(&table->order[k], __ATOMIC_ACQUIRE);
+  if (!is_of(place, generation)) return;
+  decide(table, uint32_t(place) - 1, generation, kHistValid); /*E*/
+  uint64_t seen = stamped(generation, k);
+  exchange(&table->keys, &seen, seen + 1); /*F*/
+}
+
+// Until the slot is not pending any more, or of another generation.
+void settle(HistTable* table, uint32_t at, uint32_t generation) {
+  for (;;) {
+    const uint64_t keys = __atomic_load_n(&table->keys, __ATOMIC_ACQUIRE);
+    if (!is_of(keys, generation)) return;
+    const auto k = uint32_t(keys);
+    if (k) finish_place(table, k - 1, generation);
+    if (!is_pending(__atomic_load_n(&table->slots[at], __ATOMIC_ACQUIRE), generation)) return;
+    if (k >= table->size) return decide(table, at, generation, kHistDead);
+    uint64_t place = __atomic_load_n(&table->order[k], __ATOMIC_ACQUIRE);
+    if (!is_of(place, generation))
+      exchange(&table->order[k], &place, stamped(generation, at + 1)); /*D*/
+    finish_place(table, k, generation);
+  }
+}
+
 // What one look at a slot says.
 enum class Slot { kFree, kOther, kSame };
-inline Slot look(const HistTable* table, uint64_t slot, uint64_t wanted, const HistKey& key) {
+inline Slot look(const HistTable* table, uint64_t slot, uint64_t tag, const HistKey& key) {
   const uint64_t number = slot & kHistEntryMask;
-  if (!number || (slot ^ wanted) & kHistTagMask) return Slot::kFree;
-  if ((slot ^ wanted) >> 32) return Slot::kOther;
+  if (!number || (slot ^ tag) & kHistTagMask) return Slot::kFree;
+  if ((slot ^ tag) >> 32) return Slot::kOther;
   const uint64_t* kept = hist_key_of(table, uint32_t(number) - 1);
   return hist_same_key(kept, key) ? Slot::kSame : Slot::kOther;
 }
 
-}  // namespace
+// One insertion on its way.
+struct Insertion {
+  HistTable* table;
+  const HistKey& key;
+  uint64_t tag;
+  uint32_t generation;
+  uint32_t mine;  // an entry with the key, not visible; kHistNone: none yet
+};
 
-namespace {
-
-// /*B*/ … /*D*/ of one free slot. kHistNone: it is not free any more, look at it again.
-uint32_t fill_slot(HistTable* table, const HistKey& key, uint64_t wanted, uint32_t generation,
-                   uint64_t* word, uint64_t slot, uint32_t* mine) {
-  if (*mine == kHistNone) {
-    const uint32_t taken = take_entry(table, generation); /*B*/
+// B and C. kHistNone: look at the slot again.
+uint32_t fill(Insertion* insertion, uint64_t* word, uint64_t seen) {
+  HistTable* table = insertion->table;
+  const uint32_t generation = insertion->generation;
+  if (insertion->mine == kHistNone) {
+    const uint32_t taken = take_entry(table, generation);
     if (taken >= kHistLate) return taken;
-    *mine = taken;
-    write_key(table, taken, key); /*C*/
+    insertion->mine = taken;
+    write_key(table, taken, insertion->key); /*B*/
   }
-  const uint32_t failed = add_key(table, generation);
-  if (failed != kHistNone) return failed;
-  const bool visible = __atomic_compare_exchange_n(word, &slot, wanted | (*mine + 1), false,
-                                                   __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE); /*D*/
-  settle_key(table, generation, visible);
-  if (!visible) return kHistNone;
-  const uint32_t entry = *mine;
-  written(table, entry, generation);
-  *mine = kHistNone;
-  return entry;
+  const uint32_t mine = insertion->mine;
+  if (!exchange(word, &seen, insertion->tag | kHistPending | (mine + 1))) return kHistNone; /*C*/
+  written(table, mine, generation);
+  insertion->mine = kHistNone;
+  return kHistNone;
 }
 
-// Where the last keys are being made visible by others, one of them may yet be one less.
-bool stays_full(const HistTable* table, uint32_t* tries) {
-  if (!__atomic_load_n(&table->tentative, __ATOMIC_SEQ_CST) || ++*tries > kFullTries)
-    return is_full(table);
-  __builtin_ia32_pause();
-  return false;
+bool is_full(const HistTable* table, uint32_t generation) {
+  return __atomic_load_n(&table->keys, __ATOMIC_ACQUIRE) == stamped(generation, table->size);
+}
+
+// The entry of the key; kHistFull, kHistLate.
+uint32_t insert(Insertion* insertion, uint32_t hash) {
+  HistTable* table = insertion->table;
+  const uint32_t generation = insertion->generation;
+  uint32_t at = hash & table->slot_mask, entry = kHistNone;
+  for (uint32_t i = 0; i <= table->slot_mask && entry == kHistNone;) {
+    const uint64_t slot = __atomic_load_n(&table->slots[at], __ATOMIC_ACQUIRE);
+    const Slot seen = look(table, slot, insertion->tag, insertion->key);
+    if (seen == Slot::kOther) {
+      i++;
+      at = (at + 1) & table->slot_mask;
+    } else if (hist_generation(table) != generation) { /*A*/
+      entry = kHistLate;
+    } else if (seen == Slot::kFree && !is_full(table, generation)) {
+      entry = fill(insertion, &table->slots[at], slot);
+    } else if (seen == Slot::kFree) {
+      // It may have been the last key that came, after the slot was looked at.
+      if (__atomic_load_n(&table->slots[at], __ATOMIC_ACQUIRE) == slot) entry = kHistFull;
+    } else if (is_pending(slot, generation)) {
+      settle(table, at, generation);
+    } else {
+      entry = (slot & kHistDead) == kHistDead ? kHistFull : uint32_t(slot & kHistEntryMask) - 1;
+    }
+  }
+  return entry == kHistNone ? kHistFull : entry;
 }
 
 }  // namespace
 
 uint32_t hist_insert(HistTable* table, const HistKey& key, uint32_t hash, uint32_t generation) {
-  const uint64_t wanted = uint64_t{hash} << 32 | hist_tag(generation);
-  uint32_t mine = kHistNone, entry = kHistNone, tries = 0;
-  uint32_t at = hash & table->slot_mask;
-  for (uint32_t i = 0; i <= table->slot_mask && entry == kHistNone;) {
-    const uint64_t slot = __atomic_load_n(&table->slots[at], __ATOMIC_ACQUIRE);
-    const Slot seen = look(table, slot, wanted, key);
-    if (seen == Slot::kSame) {
-      entry = uint32_t(slot & kHistEntryMask) - 1;
-    } else if (seen == Slot::kOther) {
-      i++;
-      at = (at + 1) & table->slot_mask;
-    } else if (hist_generation(table) != generation) { /*A*/
-      entry = kHistLate;
-    } else if (!is_full(table)) {
-      entry = fill_slot(table, key, wanted, generation, &table->slots[at], slot, &mine);
-      if (entry == kHistFull && !stays_full(table, &tries)) entry = kHistNone;
-    } else if (stays_full(table, &tries)) {
-      entry = kHistFull;
-    }
-  }
-  if (mine != kHistNone) give_back(table, mine, generation);
-  return entry == kHistNone ? kHistFull : entry;
+  Insertion insertion = {table, key, hist_tag(hash, generation), generation, kHistNone};
+  const uint32_t entry = insert(&insertion, hash);
+  if (insertion.mine != kHistNone) give_back(table, insertion.mine, generation);
+  return entry;
 }
 
 }  // namespace patchbay

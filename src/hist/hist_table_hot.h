@@ -2,7 +2,8 @@
 //
 // The table of a histogram as a traced thread sees it (hist_table.h has the picture).
 //
-//   slot     [ hash:32 | generation:14 | 1 + entry:18 ]
+//   slot     [ hash:32 | generation:12 | state:2 | 1 + entry:18 ]
+//   order    the numbers of the slots, as their keys came: [ generation:32 | 1 + slot:32 ]
 //   entry    [ claim ][ key ][ variables: value, set ][ texts ]
 //   sums     one row for each CPU, and one for threads without rseq:
 //            [ dropped … 64 bytes ][ entry 0: values ][ entry 1: values ] …
@@ -12,9 +13,13 @@
 // slot of another generation is free, a restartable addition compares the generation once more as
 // its sequence runs, an entry whose key is being written by somebody late is left alone (`claim`).
 //
-// Entries. `pool` says how many keys there are and how many entries were ever taken. Who loses the
-// race for a key puts the entry that it had prepared into `spare`, where the next one finds it. A
-// few entries more than `size` stand behind for what threads that died took with them.
+// Keys. A slot is pending until its number stands in `order`, which has `size` places: who finds no
+// place makes the slot dead, and its key is dropped. Whoever meets a pending slot of his key does
+// what is left to do. So a table holds exactly `size` keys, and nobody waits.
+//
+// Entries. `taken` says how many were ever taken. Who loses the race for a key puts the entry that
+// it had prepared into `spare`, where the next one finds it. A few entries more than `size` stand
+// behind for those, and for what threads that died took with them.
 #pragma once
 
 #include <cstddef>
@@ -22,10 +27,10 @@
 
 namespace patchbay {
 
-inline constexpr uint32_t kHistEntryBits = 18, kHistGenerationBits = 14;
-inline constexpr uint32_t kHistSpares = 16;       // places for entries that were given back
-inline constexpr uint32_t kHistMoreEntries = 64;  // behind the `size` that may hold keys
-inline constexpr uint32_t kHistSumsAt = 8;        // words of a row before the values of entry 0
+inline constexpr uint32_t kHistEntryBits = 18, kHistStateBits = 2, kHistGenerationBits = 12;
+inline constexpr uint32_t kHistSpares = 16;        // places for entries that were given back
+inline constexpr uint32_t kHistMoreEntries = 256;  // behind the `size` that may hold keys
+inline constexpr uint32_t kHistSumsAt = 8;         // words of a row before the values of entry 0
 inline constexpr uint32_t kMaxHistKeyWords = 64;
 inline constexpr uint32_t kMaxHistKeyParts = 3;
 
@@ -41,11 +46,11 @@ struct HistVariableWord {
 
 // In memory that forked children share. The first part is written once.
 struct alignas(64) HistTable {
-  uint64_t* slots;      // atomic words
-  uint8_t* entries;     // nr_entries of entry_size bytes
-  uint8_t* sums;        // rows of row_size bytes
-  uint64_t row_size;    // bytes
-  uint64_t* quantiles;  // atomic words; quantile_buckets for each entry; null: none
+  uint64_t* slots;    // atomic words
+  uint8_t* entries;   // nr_entries of entry_size bytes
+  uint8_t* sums;      // rows of row_size bytes
+  uint64_t row_size;  // bytes
+  uint64_t* order;    // atomic words, `size` of them
   uint32_t quantile_buckets;
   uint32_t nr_cpus;
   uint32_t slot_mask;
@@ -58,13 +63,14 @@ struct alignas(64) HistTable {
   uint32_t variables_at;  // in an entry
   uint32_t texts_at;
   uint32_t text_bytes;
+  uint64_t* quantiles;   // atomic words; quantile_buckets for each entry; null: none
   uint64_t memory_size;  // of the mapping, which begins with `slots`
 
   alignas(64) uint32_t generation;  // atomic; odd: takes nothing
   uint32_t locked_users;            // atomic; threads that add to the last row at this moment
-  uint32_t tentative;               // atomic; keys that are counted in `pool` and not yet visible
 
-  alignas(64) uint64_t pool;    // atomic: [ generation:16 | keys:24 | entries taken:24 ]
+  alignas(64) uint64_t keys;    // atomic: [ generation:32 | places of `order` that are used:32 ]
+  uint64_t taken;               // atomic: [ generation:32 | entries that were ever taken:32 ]
   uint64_t spare[kHistSpares];  // atomic: [ generation:32 | 1 + entry:32 ], 0: empty
 };
 static_assert(offsetof(HistTable, sums) == 16 && offsetof(HistTable, row_size) == 24);
@@ -114,11 +120,17 @@ inline uint32_t hist_hash(const HistKey& key) {
 // Of a key of one word.
 inline uint32_t hist_hash(uint64_t word) { return hist_hash_sum(word * kHistMultipliers.of[0]); }
 
-inline uint64_t hist_tag(uint32_t generation) {
-  return uint64_t(generation >> 1 & ((1u << kHistGenerationBits) - 1)) << kHistEntryBits;
-}
 inline constexpr uint64_t kHistEntryMask = (uint64_t{1} << kHistEntryBits) - 1;
-inline constexpr uint64_t kHistTagMask = 0xffffffff & ~kHistEntryMask;
+inline constexpr uint32_t kHistTagShift = kHistEntryBits + kHistStateBits;
+inline constexpr uint64_t kHistTagMask = 0xffffffff & ~((uint64_t{1} << kHistTagShift) - 1);
+inline constexpr uint64_t kHistValid = uint64_t{1} << kHistEntryBits;
+inline constexpr uint64_t kHistPending = uint64_t{2} << kHistEntryBits;
+inline constexpr uint64_t kHistDead = uint64_t{3} << kHistEntryBits;
+
+// Hash and generation of a slot.
+inline uint64_t hist_tag(uint32_t hash, uint32_t generation) {
+  return uint64_t{hash} << 32 | (uint64_t{generation >> 1} << kHistTagShift & kHistTagMask);
+}
 
 inline uint8_t* hist_entry(const HistTable* table, uint32_t entry) {
   return table->entries + uint64_t{entry} * table->entry_size;
@@ -154,17 +166,18 @@ inline uint32_t hist_generation(const HistTable* table) {
 }
 
 // The entry of a key, or kHistNone. Lock-free and bounded. `is_same` looks at a key that is there.
+// A slot that is pending is for hist_insert().
 template <typename IsSame>
 inline uint32_t hist_search(const HistTable* table, uint32_t hash, uint32_t generation,
                             IsSame is_same) {
-  const uint64_t wanted = uint64_t{hash} << 32 | hist_tag(generation);
+  const uint64_t wanted = hist_tag(hash, generation) | kHistValid;
   for (uint32_t at = hash & table->slot_mask, i = 0; i <= table->slot_mask; i++) {
-    // Pairs with the exchange in hist_insert().
+    // Pairs with the exchanges in hist_insert().
     const uint64_t slot = __atomic_load_n(&table->slots[at], __ATOMIC_ACQUIRE);
-    const uint64_t number = slot & kHistEntryMask;
+    const auto number = uint32_t(slot & kHistEntryMask);
+    if ((slot ^ wanted) >> kHistEntryBits == 0 && is_same(hist_key_of(table, number - 1)))
+      return number - 1;
     if (!number || (slot ^ wanted) & kHistTagMask) return kHistNone;
-    if ((slot ^ wanted) >> 32 == 0 && is_same(hist_key_of(table, uint32_t(number) - 1)))
-      return uint32_t(number) - 1;
     at = (at + 1) & table->slot_mask;
   }
   return kHistNone;

@@ -187,9 +187,9 @@ TEST_F(HistTableTest, ForkedChildrenCountInTheSameTable) {
 // All threads insert the same keys in the same order: each key is a race, and the table holds
 // exactly as many as there are.
 TEST_F(HistTableTest, EqualKeysAtOnceFillItExactly) {
-  constexpr uint64_t kKeys = 1 << 12;
-  for (int round = 0; round < 20; round++) {
-    make(shape_of(12));
+  constexpr uint64_t kKeys = 1 << 10;
+  for (int round = 0; round < 100; round++) {
+    make(shape_of(10));
     in_threads(4, [&](int) {
       for (uint64_t key = 0; key < kKeys; key++) hit(table_, &key);
     });
@@ -269,7 +269,7 @@ TEST_F(HistTableTest, HandlersInterruptInserts) {
   auto entries = read();
   EXPECT_EQ(totals_.hits, kThreads * kKeys + g_in_handler) << "seed " << seed_;
   EXPECT_EQ(totals_.dropped, 0u);
-  EXPECT_GT(g_in_handler, 100u);
+  EXPECT_GT(g_in_handler, 10u);
   EXPECT_GE(entries.size(), kKeys);
   for (const auto& [key, entry] : entries) {
     ASSERT_EQ(entry.values[1], entry.values[0] * key) << "seed " << seed_;

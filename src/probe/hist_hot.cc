@@ -102,9 +102,9 @@ inline uint64_t time_of(Update* update) {
   return update->time;
 }
 
-// n with 2^n >= value > 2^(n-1). As in the kernel 0 is 2^0, and so is what has no such power.
+// n with 2^n >= value > 2^(n-1): up to 64; 0 is 2^0 too.
 inline uint64_t log2_up(uint64_t value) {
-  if (value <= 1 || value > uint64_t{1} << 63) return 0;
+  if (value <= 1) return 0;
   return 64 - uint64_t(__builtin_clzll(value - 1));
 }
 

@@ -252,9 +252,20 @@ TEST_F(HistHot, NumbersOfAllSizesAndSigns) {
 }
 
 TEST_F(HistHot, Log2RoundsUp) {
-  const std::pair<uint64_t, uint64_t> rows[] = {
-      {0, 0}, {1, 0}, {2, 1},  {3, 2},     {4, 2},     {5, 3},
-      {7, 3}, {8, 3}, {18, 5}, {1024, 10}, {1025, 11}, {uint64_t{1} << 63, 63}};
+  const std::pair<uint64_t, uint64_t> rows[] = {{0, 0},
+                                                {1, 0},
+                                                {2, 1},
+                                                {3, 2},
+                                                {4, 2},
+                                                {5, 3},
+                                                {7, 3},
+                                                {8, 3},
+                                                {18, 5},
+                                                {1024, 10},
+                                                {1025, 11},
+                                                {uint64_t{1} << 63, 63},
+                                                {(uint64_t{1} << 63) + 1, 64},
+                                                {~uint64_t{0}, 64}};
   for (auto [value, power] : rows) {
     Record record;
     record.u64 = value;
@@ -852,6 +863,27 @@ TEST_F(HistTrace, ALatencyPair) {
   uint64_t sum = 0;
   for (const std::string& record : records) sum += at<uint64_t>(record, 8);
   EXPECT_EQ(sum, 4950u);
+}
+
+// A histogram over the synthetic event that it fires itself ends, and what was cut is counted.
+TEST_F(HistTrace, FiringIsBounded) {
+  set_fields({{"u32", "key", uint32_t(offsetof(Record, key)), 4, false, 0, {}}});
+  wanted_by({&a_});
+  Hist hist;
+  std::vector<FieldPtr> values;
+  values.push_back(field("key"));
+  trace(&hist, std::move(values));
+  std::vector<char> bytes(sizeof(TriggerProgram) + sizeof(Trigger));
+  auto* triggers = reinterpret_cast<TriggerProgram*>(bytes.data());
+  triggers->nr_triggers = 1;
+  triggers->trigger[0].kind = TriggerKind::kHist;
+  triggers->trigger[0].needs_record = 1;
+  triggers->trigger[0].hist = hist.program;
+  a_.program.triggers = triggers;
+  hit(hist, {});
+  EXPECT_EQ(hist.read().at(0).values[0], 1u + kMaxHistDepth);
+  EXPECT_EQ(a_.take().size(), kMaxHistDepth);
+  EXPECT_EQ(a_.buffer->header()->recursion, 1u);
 }
 
 }  // namespace
