@@ -44,6 +44,7 @@
 #include "base/check.h"
 #include "base/possible_cpus.h"
 #include "base/raw_syscall.h"
+#include "hist/hist_clock.h"
 #include "patchbay/patchbay.h"
 #include "ring_buffer/ring_write_hot.h"
 #include "serve/directory.h"
@@ -200,6 +201,7 @@ int keep_clock(Agent* agent) {
   if (now < agent->clock_due_ms) return int(agent->clock_due_ms - now);
   const int call = agent->clock_calls++;
   bool recording = false;
+  keep_hist_clocks();
   for (TraceArray* array : every_array(agent)) {
     if (call > 0) array->buffer->add_clock_pair();
     recording |= array->buffer->enabled();
