@@ -43,6 +43,7 @@
 #include "agent/task_hooks.h"
 #include "base/check.h"
 #include "base/possible_cpus.h"
+#include "base/program_stderr.h"
 #include "base/raw_syscall.h"
 #include "hist/hist_clock.h"
 #include "patchbay/patchbay.h"
@@ -69,8 +70,7 @@ void look_at_objects(Agent* agent) {
 }
 
 void say(const std::string& sentence) {
-  std::string line = "patchbay: " + sentence + "\n";
-  raw_syscall(SYS_write, 2, long(line.data()), long(line.size()));
+  write_to_program_stderr("patchbay: " + sentence + "\n");
 }
 
 namespace {

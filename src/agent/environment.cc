@@ -73,6 +73,17 @@ InstanceSettings parse_instance(std::string_view text) {
   return instance;
 }
 
+std::vector<TriggerSettings> parse_triggers(std::string_view text) {
+  std::vector<TriggerSettings> triggers;
+  const bool has_lines = text.find_first_of("\n;") != text.npos;
+  for (const std::string& one : split(text, has_lines ? "\n;" : ",")) {
+    const size_t dot = one.find('.');
+    if (dot == one.npos) break;  // as the kernel does: the rest is not looked at
+    triggers.push_back({one.substr(0, dot), one.substr(dot + 1)});
+  }
+  return triggers;
+}
+
 AgentSettings read_settings() {
   AgentSettings settings;
   const char* wait = std::getenv("PATCHBAY_WAIT");
@@ -92,6 +103,7 @@ AgentSettings read_settings() {
   }
   settings.trace_events = split(variable("PATCHBAY_TRACE_EVENT"), ",");
   settings.enable_all = !std::getenv("PATCHBAY_TRACE_EVENT") && !settings.function_events.empty();
+  settings.trace_triggers = parse_triggers(variable("PATCHBAY_TRACE_TRIGGER"));
   settings.trace_options = split(variable("PATCHBAY_TRACE_OPTIONS"), ",");
   settings.trace_clock = variable("PATCHBAY_TRACE_CLOCK");
   std::string_view snapshot = variable("PATCHBAY_ALLOC_SNAPSHOT");

@@ -9,6 +9,14 @@
 
 namespace patchbay {
 
+// PATCHBAY_TRACE_TRIGGER: EVENT.TRIGGER[ if FILTER], several separated by commas; where there is a
+// `;` or a newline, by these, since definitions of histograms have commas.
+struct TriggerSettings {
+  std::string event;    // its name, or system:name
+  std::string trigger;  // what is written to its file
+};
+std::vector<TriggerSettings> parse_triggers(std::string_view text);
+
 // PATCHBAY_TRACE_INSTANCE: name[^flag…][,event…], several separated by `;` or newlines.
 struct InstanceSettings {
   std::string name;
@@ -26,6 +34,7 @@ struct AgentSettings {
   std::vector<std::string> probe_events;
   bool enable_all = false;                   // definitions, but no PATCHBAY_TRACE_EVENT
   std::vector<std::string> trace_events;     // PATCHBAY_TRACE_EVENT: split at commas
+  std::vector<TriggerSettings> trace_triggers;
   std::vector<std::string> trace_options;    // PATCHBAY_TRACE_OPTIONS: split at commas
   std::string trace_clock;                   // PATCHBAY_TRACE_CLOCK
   bool alloc_snapshot = false;               // PATCHBAY_ALLOC_SNAPSHOT, anything but 0

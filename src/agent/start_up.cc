@@ -57,6 +57,20 @@ void set_event(Agent* agent, TraceArray& array, std::string_view variable,
     report(agent, variable, word, status);
 }
 
+// On all events of that name, as the kernel does. False: there is none yet.
+bool set_trigger(Agent* agent, const TriggerSettings& wanted) {
+  TraceArray& top = agent->registry->top();
+  bool found = false;
+  for (LiveEvent* event : agent->registry->events_of(top, "")) {
+    const EventCall& call = event->call;
+    if (wanted.event != call.name && wanted.event != call.system + ":" + call.name) continue;
+    found = true;
+    report(agent, "PATCHBAY_TRACE_TRIGGER", wanted.event + "." + wanted.trigger,
+           agent->triggers->write(top, event, wanted.trigger));
+  }
+  return found;
+}
+
 // One PATCHBAY_TRACE_INSTANCE: name[^flag…][,event…]
 Status make_instance(Agent* agent, const InstanceSettings& wanted) {
   Registry& registry = *agent->registry;
@@ -143,12 +157,16 @@ void apply_settings(Agent* agent) {
   if (settings.enable_all)
     report(agent, "PATCHBAY_FUNCTION_EVENTS", "enable",
            registry.set_enabled(top, registry.events_of(top, "functions"), true));
+  for (const TriggerSettings& wanted : settings.trace_triggers)
+    if (!set_trigger(agent, wanted)) agent->waiting_triggers.push_back(wanted);
   for (const std::string& word : settings.trace_events)
     set_event(agent, top, "PATCHBAY_TRACE_EVENT", word);
 }
 
 void retry_waiting_events(Agent* agent) {
   Registry& registry = *agent->registry;
+  std::erase_if(agent->waiting_triggers,
+                [&](const TriggerSettings& wanted) { return set_trigger(agent, wanted); });
   std::erase_if(agent->waiting_events, [&](const auto& waiting) {
     TraceArray* array =
         waiting.first.empty() ? &registry.top() : registry.find_array(waiting.first);
@@ -165,6 +183,9 @@ void report_waiting_events(Agent* agent) {
   for (const auto& [array, word] : agent->waiting_events)
     report(agent, array.empty() ? "PATCHBAY_TRACE_EVENT" : "PATCHBAY_TRACE_INSTANCE", word,
            user_error(EINVAL, "no event is meant by this"));
+  for (const TriggerSettings& wanted : agent->waiting_triggers)
+    report(agent, "PATCHBAY_TRACE_TRIGGER", wanted.event + "." + wanted.trigger,
+           user_error(EINVAL, "there is no such event"));
 }
 
 }  // namespace patchbay
