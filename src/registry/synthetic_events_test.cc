@@ -3,8 +3,10 @@
 // the same lines.
 #include "registry/synthetic_events.h"
 
+#include <algorithm>
 #include <cerrno>
 
+#include "probe/hist_hot.h"
 #include "registry/registry_testing.h"
 
 namespace patchbay {
@@ -98,6 +100,40 @@ TEST_F(SyntheticEventsTest, SY08_EventsInUseStay) {
   EXPECT_EQ(error_of(synthetic_->clear()), EBUSY);
   find("first")->references--;
   EXPECT_EQ(error_of(synthetic_->clear()), 0);
+}
+
+// One target for all instances, there from the beginning; each records, with its own filter.
+TEST_F(SyntheticEventsTest, HitsAreRecordedWhereTheyAreWanted) {
+  EXPECT_EQ(write("ev u64 a"), 0);
+  LiveEvent* event = find("ev");
+  auto other = registry_->create_array("other");
+  ASSERT_TRUE(other.ok());
+  const auto* target = static_cast<const SyntheticTarget*>(event->data);
+  ASSERT_NE(target, nullptr);
+  const auto hit = [&](uint64_t value) {
+    uint64_t record[2] = {0, value};
+    synthetic_hit(target, {nullptr, nullptr, 42}, reinterpret_cast<uint8_t*>(record),
+                  sizeof record);
+  };
+  hit(1);
+  ASSERT_TRUE(enable(top(), event).ok());
+  hit(2);
+  ASSERT_TRUE(enable(**other, event).ok());
+  ASSERT_TRUE(registry_->set_filter(**other, event, "a > 3").ok());
+  hit(3);
+  hit(4);
+  ASSERT_TRUE(enable(top(), event, false).ok());
+  hit(5);
+  const auto values = [&](TraceArray& array) {
+    std::vector<uint64_t> found;
+    for (const std::string& record : records(array.buffer.get()))
+      found.push_back(*reinterpret_cast<const uint64_t*>(record.data() + 8));
+    std::sort(found.begin(), found.end());  // the thread may have moved
+    return found;
+  };
+  EXPECT_EQ(values(top()), (std::vector<uint64_t>{2, 3, 4}));
+  EXPECT_EQ(values(**other), (std::vector<uint64_t>{4, 5}));
+  EXPECT_EQ(records((*other)->buffer.get())[0].substr(4, 4), std::string("\x2a\0\0\0", 4));
 }
 
 TEST_F(SyntheticEventsTest, InjectedRecords) {
