@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # A forked child keeps what was traced when it was born, while its parent's commands, filters and
-# tracers change and their memory is used again: its calls run well, and act by nothing that is gone.
+# tracers change and their memory is used again: its calls run well, and act by nothing that is
+# gone.
 #   function_fork.sh BUILD_DIR
 . "$(dirname "$0")/common.bash"
 

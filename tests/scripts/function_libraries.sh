@@ -133,8 +133,8 @@ test_at_once() {
     "$(awk '{ n += $2 } END { print n }' profile)"
 }
 
-# all NAME FUNCTIONS COMMAND… : with all functions of all objects. The profiler sees so many at least
-# (a program may end before anybody has looked).
+# all NAME FUNCTIONS COMMAND… : with all functions of all objects. The profiler sees so many at
+# least (a program may end before anybody has looked).
 all() {
   local name=$1 functions=$2 tracer plain status
   shift 2

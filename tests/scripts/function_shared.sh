@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # One function wanted by everybody at once: the tracers of three instances (one of them on the whole
-# program), a function event in two, a probe at its entry, one at its return, the profiler. Each must
-# see every call, once, also while others come and go, in 64 threads.
+# program), a function event in two, a probe at its entry, one at its return, the profiler. Each
+# must see every call, once, also while others come and go, in 64 threads.
 #   function_shared.sh BUILD_DIR
 . "$(dirname "$0")/common.bash"
 calls=${SHARED_CALLS:-20} # by each thread

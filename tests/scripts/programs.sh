@@ -41,7 +41,8 @@ if ((${#names[@]} == 0)); then
     [[ -f $program && -x $program && $name != *.so ]] || continue
     case $name in
       static_hello | shared_counter | *_generated) continue ;;
-      return_* | source_* | graph_calls | stacks) continue ;;  # have scripts of their own
+      # have scripts of their own
+      return_* | source_* | graph_calls | stacks | chaos_calls | dlopen_again) continue ;;
       # have no function `traced`
       event_app | counted | dlopen_probes | steady | two_calls) continue ;;
     esac
