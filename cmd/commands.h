@@ -32,6 +32,9 @@ int run_write(int argc, char** argv);
 int run_ls(int argc, char** argv);
 int run_probe(int argc, char** argv);
 int run_live(int argc, char** argv);  // start, stop, show, clear, reset, stat, snapshot, extract
+int run_hist(int argc, char** argv);
+int run_latency(int argc, char** argv);
+int run_sql(int argc, char** argv);
 int run_mount(int argc, char** argv);
 int run_with_tracefs(int argc, char** argv);
 

@@ -126,7 +126,6 @@ const char* check_options(RecordOptions* options) {
     return options->words.empty() ? nullptr : "A process and a program to run are too much.";
   if (options->words.empty()) return "The program to run is missing.";
   options->buffer_kb = options->request.take_top_buffer_kb();
-  if (options->buffer_kb == 0) options->buffer_kb = default_buffer_kb();
   return nullptr;
 }
 
@@ -267,8 +266,8 @@ Status start_program(const RecordOptions& options, Session* session) {
   session->lock = std::move(*lock);
   Result<std::string> runtime = serve::runtime_directory(true);
   if (!runtime.ok()) return runtime.error();
-  Result<EnvironmentList> environment =
-      agent_environment(*runtime, options.buffer_kb, options.overwrite);
+  const uint64_t buffer_kb = options.buffer_kb ? options.buffer_kb : default_buffer_kb();
+  Result<EnvironmentList> environment = agent_environment(*runtime, buffer_kb, options.overwrite);
   if (!environment.ok()) return environment.error();
   Result<std::unique_ptr<TracedChild>> child = TracedChild::start(*words, *environment);
   if (!child.ok()) return child.error();
@@ -282,6 +281,7 @@ Status prepare_recording(const RecordOptions& options, Session* session) {
       session->child->wait_for_agent(session->directory);
   if (!client.ok()) return client.error();
   session->client = std::move(*client);
+  if (options.prepare) PB_TRY(options.prepare(*session->client));
   AppliedRequest applied;
   PB_TRY(apply_request(options.request, *session->client, &applied));
   Result<std::vector<RecordedBuffer>> buffers =
@@ -346,11 +346,7 @@ Result<std::vector<RecordedBuffer>> open_buffers(const TraceRequest& request, se
   return buffers;
 }
 
-int run_record(int argc, char** argv) {
-  RecordOptions options;
-  int status = kOk;
-  if (!parse_command_line(argc, argv, &options, &status)) return status;
-  if (options.pid != 0) return record_process(options);
+int record_program(const RecordOptions& options) {
   Session session;
   Status ready = start_program(options, &session);
   if (ready.ok()) ready = prepare_recording(options, &session);
@@ -367,6 +363,13 @@ int run_record(int argc, char** argv) {
   if (outcome.stopped) remove_process_directory(session.directory);
   if (options.print && written == kOk) written = print_report(options.output);
   return session.child->exit_status() != 0 ? session.child->exit_status() : written;
+}
+
+int run_record(int argc, char** argv) {
+  RecordOptions options;
+  int status = kOk;
+  if (!parse_command_line(argc, argv, &options, &status)) return status;
+  return options.pid != 0 ? record_process(options) : record_program(options);
 }
 
 }  // namespace patchbay::cmd

@@ -2,6 +2,7 @@
 // `patchbay record` in its two forms: of a program that it starts, and of a running process.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,9 @@ struct RecordOptions {
   bool print = false;
   bool quiet = false;
   std::vector<std::string> words;
+  // What else is set up before the events are enabled, and taken back from a process that goes on.
+  std::function<Status(serve::Client&)> prepare;
+  std::function<void(serve::Client&)> take_back;
 };
 
 // The words of a program as they are to be run with the agent; refused when it cannot be preloaded.
@@ -36,6 +40,8 @@ Result<std::vector<RecordedBuffer>> open_buffers(const TraceRequest& request, se
                                                  const std::string& process_directory,
                                                  bool consume);
 
+// record CMD: until its end, or Ctrl-C. Returns the exit status.
+int record_program(const RecordOptions& options);
 // record -p PID: until Ctrl-C, or the end of the process. Returns the exit status.
 int record_process(const RecordOptions& options);
 

@@ -58,7 +58,8 @@ int finish(Recording& recording, bool stopped, const RecordOptions& options) {
 int record_client(const RecordOptions& options, serve::Client& client, OutputLock& lock) {
   UniqueFd signals = watch_signals();
   AppliedRequest applied;
-  Status ready = apply_request(options.request, client, &applied);
+  Status ready = options.prepare ? options.prepare(client) : Status();
+  if (ready.ok()) ready = apply_request(options.request, client, &applied);
   Result<std::string> runtime = serve::runtime_directory(false);
   if (ready.ok() && !runtime.ok()) ready = runtime.error();
   Result<std::vector<RecordedBuffer>> buffers = std::vector<RecordedBuffer>();
@@ -71,6 +72,7 @@ int record_client(const RecordOptions& options, serve::Client& client, OutputLoc
   if (ready.ok() && !recording.ok()) ready = recording.error();
   if (!ready.ok()) {
     undo_request(applied, client);
+    if (options.take_back) options.take_back(client);
     return fail("record", ready.error());
   }
   lock.keep();
@@ -78,6 +80,7 @@ int record_client(const RecordOptions& options, serve::Client& client, OutputLoc
   stop_request(applied, client);
   int status = finish(**recording, stopped, options);
   undo_request(applied, client);
+  if (options.take_back) options.take_back(client);
   return status;
 }
 

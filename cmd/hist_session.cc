@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+#include "hist_session.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <map>
+
+#include "commands.h"
+#include "print_file.h"
+#include "record_report.h"
+#include "terminal.h"
+
+namespace patchbay::cmd {
+namespace {
+
+constexpr uint64_t kBufferKb = 64;  // of a program that only counts
+constexpr int kFirstLookMs = 5, kLookMs = 250;
+
+constexpr char kHead[] = "# event histogram\n#\n# trigger info: ";
+
+// "events/SYSTEM/EVENT/trigger" -> "events/SYSTEM/EVENT".
+std::string directory_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+// What a program has left of events/SYSTEM/EVENT/hist (the agent's last_hists.cc).
+std::string kept_text(const std::string& directory, const std::string& event) {
+  std::string name = event.substr(event.find('/') + 1);
+  name[name.find('/')] = ':';
+  std::ifstream file(directory + "/hist/" + name);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// The newest histogram of a trigger file, without " [active]".
+std::string last_listing(const std::string& triggers) {
+  std::string listing;
+  for (const std::string& line : split_lines(triggers))
+    if (line.starts_with("hist:")) listing = line;
+  return listing.substr(0, listing.rfind(" ["));
+}
+
+}  // namespace
+
+std::string hist_of_file(const std::string& text, const std::string& listing) {
+  const size_t start = text.find(kHead + listing + " [");
+  if (start == text.npos) return "";
+  const size_t next = text.find(std::string("\n\n\n") + kHead, start);
+  return text.substr(start, next == text.npos ? next : next + 1 - start);
+}
+
+HistSession::~HistSession() { undo(); }
+
+Status HistSession::connect() {
+  on_screen_ = ::isatty(STDIN_FILENO) && ::isatty(STDOUT_FILENO);
+  if (target_.words.empty()) return program_.attach(target_.pid);
+  return program_.start(target_.words, kBufferKb, on_screen_);
+}
+
+Result<std::string> HistSession::define(const std::string& event) {
+  Result<std::vector<std::string>> names = define_event(client(), {event, ""}, &defined_);
+  if (!names.ok()) return names.error();
+  if (names->size() == 1) return names->front();
+  return user_error(EINVAL, "'" + event + "' means " + std::to_string(names->size()) +
+                                " events, among them " + names->front() + " and " + names->back() +
+                                ": choose one.");
+}
+
+Status HistSession::apply(const HistPlan& plan) {
+  plan_ = plan;
+  applied_ = true;
+  if (target_.verbose) std::fprintf(stderr, "%s", plan_.commands().c_str());
+  std::map<std::string, std::vector<std::string>> listings;
+  for (const HistPlan::Write& write : plan_.writes) {
+    Status done = client().write_all(write.path, write.text + "\n", false);
+    if (!done.ok())
+      return user_error(done.error().errno_value,
+                        write.path + ": " + write.text + "\n" + done.error().message());
+    written_++;
+    if (!write.path.ends_with("/trigger")) continue;
+    Result<std::string> triggers = client().read_all(write.path);
+    if (!triggers.ok()) return triggers.error();
+    listings[directory_of(write.path)].push_back(last_listing(*triggers));
+  }
+  for (const std::string& event : plan_.histograms) {
+    std::vector<std::string>& of_event = listings[event];
+    if (of_event.empty()) return user_error(ENOENT, "There is no histogram in " + event + ".");
+    listings_.push_back(of_event.front());
+    of_event.erase(of_event.begin());
+  }
+  texts_.resize(plan_.histograms.size());
+  return {};
+}
+
+// What fails is as it was: the process may have ended.
+void HistSession::look() {
+  for (size_t i = 0; i < plan_.histograms.size(); i++) {
+    Result<std::string> text = client().read_all(plan_.histograms[i] + "/hist");
+    if (!text.ok()) return;
+    std::string own = hist_of_file(*text, listings_[i]);
+    if (!own.empty()) texts_[i] = std::move(own);
+  }
+  looked_ms_ = now_ms();
+}
+
+// A program that is killed leaves nothing, so it is looked at while it runs.
+void HistSession::watch_quietly() {
+  for (int wait_ms = kFirstLookMs; !interrupted(); wait_ms = std::min(2 * wait_ms, kLookMs)) {
+    if (program_.child) {
+      TracedChild::Event event = program_.child->wait(wait_ms);
+      if (event != TracedChild::Event::kNothing) return;
+      look();
+    } else {
+      ::usleep(useconds_t(wait_ms) * 1000);
+    }
+    if (program_.ended()) return;
+  }
+}
+
+void HistSession::watch_on_screen(const Show& show) {
+  Result<std::unique_ptr<Terminal>> terminal = Terminal::open();
+  if (!terminal.ok()) return watch_quietly();
+  const auto delay_ms = int64_t(target_.delay * 1000);
+  for (int64_t next_ms = 0; !(*terminal)->ended();) {
+    if (program_.child && program_.child->wait(0) == TracedChild::Event::kStopRequested) return;
+    if (program_.ended()) return;
+    if (now_ms() >= next_ms) {
+      next_ms = now_ms() + delay_ms;
+      look();
+    }
+    (*terminal)->show("patchbay " + command_ + ": process " + std::to_string(client().pid()) +
+                      ", q ends\n" + show(texts_));
+    const int key = (*terminal)->key(int(std::clamp<int64_t>(next_ms - now_ms(), 1, 100)));
+    if (key == 'q' || key == 3) return;
+    if (key == 26) (*terminal)->suspend();
+  }
+}
+
+void HistSession::look_last() {
+  if (!program_.ended()) return look();
+  bool missing = false;
+  for (size_t i = 0; i < plan_.histograms.size(); i++) {
+    std::string kept = kept_text(program_.directory, plan_.histograms[i]);
+    kept = hist_of_file(kept, listings_[i]);
+    missing |= kept.empty();
+    if (!kept.empty()) texts_[i] = std::move(kept);
+  }
+  if (!missing) return;
+  std::fprintf(stderr,
+               "patchbay %s: the program did not end by exit(); what it counted is that of "
+               "%.2f s before its end was noticed\n",
+               command_.c_str(), looked_ms_ ? double(now_ms() - looked_ms_) / 1e3 : 0.0);
+}
+
+int HistSession::run(const Show& show) {
+  if (!program_.child && !on_screen_) stop_on_interrupt();
+  Status ready = program_.release();
+  if (!ready.ok()) return fail(command_, ready.error());
+  on_screen_ ? watch_on_screen(show) : watch_quietly();
+  look_last();
+  const std::string text = show(texts_);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+  const bool has_status = program_.child && program_.child->exited();
+  return has_status ? program_.child->exit_status() : kOk;
+}
+
+// Of a process that goes on nothing is left behind.
+void HistSession::undo() {
+  if (program_.child || !program_.client || program_.client->gone()) return;
+  if (applied_) {
+    const std::vector<HistPlan::Write> writes = plan_.undo();
+    for (size_t i = writes.size() - written_; i < writes.size(); i++)
+      (void)client().write_all(writes[i].path, writes[i].text + "\n", false);
+  }
+  undo_request(defined_, client());
+}
+
+}  // namespace patchbay::cmd

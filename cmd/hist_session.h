@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+//
+// Histograms of a running process, or of a program that is started, from the first hit to the last:
+//
+//   connect, or start CMD, held before main()
+//   define events, write the plan          a mistake ends here: main() never ran
+//   let CMD run
+//   in a terminal: shown anew              else: only looked at, should CMD be killed
+//   Ctrl-C or the end: the last texts      of a program that has ended from DIR/PID/hist
+//   take back what was written             of a process that goes on
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "hist_plan.h"
+#include "trace_request.h"
+#include "watched_program.h"
+
+namespace patchbay::cmd {
+
+struct HistTarget {
+  int pid = 0;
+  std::vector<std::string> words;  // CMD
+  double delay = 1;                // seconds between two looks, in a terminal
+  bool verbose = false;            // prints the plan
+};
+
+class HistSession {
+ public:
+  HistSession(std::string command, HistTarget target)
+      : command_(std::move(command)), target_(std::move(target)) {}
+  ~HistSession();
+
+  Status connect();
+  serve::Client& client() { return *program_.client; }
+  // Of one event. Errors name the text.
+  Result<std::string> define(const std::string& event);
+  Status apply(const HistPlan& plan);
+
+  // A text for the screen, from those of the plan's histograms; empty texts: nothing yet.
+  using Show = std::function<std::string(const std::vector<std::string>& texts)>;
+  // Runs until the end and prints the last of all. Returns the exit status, that of CMD.
+  int run(const Show& show);
+
+ private:
+  void look();
+  void watch_quietly();
+  void watch_on_screen(const Show& show);
+  void look_last();
+  void undo();
+
+  const std::string command_;
+  const HistTarget target_;
+  bool on_screen_ = false;
+  bool applied_ = false;
+  WatchedProgram program_;
+  AppliedRequest defined_;
+  HistPlan plan_;
+  size_t written_ = 0;                 // of the plan
+  std::vector<std::string> listings_;  // of the plan's histograms, as their trigger files have them
+  std::vector<std::string> texts_;     // at the last look
+  int64_t looked_ms_ = 0;
+};
+
+// The histogram of a file `hist` whose listing is `listing`; empty: it is not there.
+std::string hist_of_file(const std::string& text, const std::string& listing);
+
+}  // namespace patchbay::cmd
