@@ -5,7 +5,8 @@
 # functions of everything, libc included. Same output and end as without; every entry has its exit
 # or is open at the end; what was lost is counted; the graph's times are the program's own.
 #   function_libraries.sh BUILD_DIR
-# LIBRARIES_ROWS (5000) is the size of sqlite3's table; the demo has 300000.
+# LIBRARIES_ROWS (5000) is the size of sqlite3's table. A row takes up to 50 KB of buffers, in the
+# runtime directory's memory.
 . "$(dirname "$0")/common.bash"
 rows=${LIBRARIES_ROWS:-5000}
 cd "$work" || exit
