@@ -47,9 +47,9 @@ struct EventFile {
   std::string filter_text;   // as written; empty: none
   std::string filter_error;  // the failed expression with its caret; shown instead, no filter then
   FilterProgramPtr filter;
-  bool filter_ran = false;                // a thread may be in it: it is never freed
-  const EventProgram* program = nullptr;  // published; null while the event is off
-  EventProgram* newest = nullptr;         // last made: used again when nothing has changed
+  bool filter_ran = false;                   // a thread may be in it: it is never freed
+  const EventProgram* program = nullptr;     // published; null while the event is off
+  EventProgram* newest = nullptr;            // last made: used again when nothing has changed
   const TriggerProgram* triggers = nullptr;  // Registry::set_triggers()
 
   bool is_on() const { return soft_users ? __atomic_load_n(soft, __ATOMIC_ACQUIRE) != 0 : enabled; }
@@ -85,8 +85,9 @@ struct TraceArray {
   uint32_t trace_readers = 0;     // `trace` open for reading: no resize
   uint32_t snapshot_readers = 0;  // `snapshot` open for reading: no resize, no other spare buffer
   bool paused = false;            // by pause-on-trace
-  bool has_conditional_snapshot = false;  // a histogram's snapshot() has it: 1 in `snapshot` is EBUSY
-  bool pipe_open = false;         // trace_pipe
+  bool has_conditional_snapshot =
+      false;               // a histogram's snapshot() has it: 1 in `snapshot` is EBUSY
+  bool pipe_open = false;  // trace_pipe
   std::vector<bool> cpu_pipe_open;
   uint32_t raw_readers = 0;  // trace_pipe_raw, snapshot_raw: as trace_pipe, they keep the tracer
 
