@@ -236,8 +236,8 @@ Status Compiler::make_keys() {
       size = (uint32_t{key.value.size} + 7) & ~7u;
     if (is_bytes(*field)) key.value.size = uint16_t(size);
     field->key_offset = offset;
-    key.first = uint16_t(offset / 8);
-    key.words = uint16_t(size / 8);
+    key.first = offset / 8;
+    key.words = size / 8;
     offset += size;
     if (offset > kMaxHistKeySize) return does_not_fit("The key");
     keys_.push_back(key);

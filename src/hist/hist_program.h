@@ -23,7 +23,7 @@ struct FetchProgram;
 struct HitAction;        // probe/action_hot.h
 struct SyntheticTarget;  // probe/hist_hot.h
 
-inline constexpr uint32_t kMaxHistReferences = 64;  // of one histogram
+inline constexpr uint32_t kMaxHistReferences = 32;  // of one histogram
 inline constexpr uint32_t kMaxHistStack = 8;        // numbers that wait in an expression
 inline constexpr uint32_t kHistTextBytes = 256;     // with the NUL
 inline constexpr uint32_t kHistStackFrames = 31;
@@ -90,7 +90,7 @@ struct HistValue {
 
 struct HistKeyField {
   HistValue value;
-  uint16_t first, words;  // in the key
+  uint32_t first, words;  // in the key
 };
 
 struct HistSum {

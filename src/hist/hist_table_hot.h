@@ -80,7 +80,7 @@ static_assert(offsetof(HistTable, locked_users) == 132);  // what hist_add.S kno
 // A key while it is looked for: parts of whole words, of which only the first `used` are there; the
 // others are 0.
 struct HistKeyPart {
-  uint16_t first, used, size;  // words
+  uint32_t first, used, size;  // words
 };
 struct HistKey {
   const uint64_t* word;
@@ -113,7 +113,7 @@ inline uint32_t hist_hash_sum(uint64_t sum) {
 inline uint32_t hist_hash(const HistKey& key) {
   uint64_t sum = 0;
   for (uint32_t p = 0; p < key.nr_parts; p++)
-    for (uint32_t i = key.part[p].first; i < uint32_t(key.part[p].first) + key.part[p].used; i++)
+    for (uint32_t i = key.part[p].first; i < key.part[p].first + key.part[p].used; i++)
       sum += key.word[i] * kHistMultipliers.of[i];
   return hist_hash_sum(sum);
 }
@@ -129,7 +129,7 @@ inline constexpr uint64_t kHistDead = uint64_t{3} << kHistEntryBits;
 
 // Hash and generation of a slot.
 inline uint64_t hist_tag(uint32_t hash, uint32_t generation) {
-  return uint64_t{hash} << 32 | (uint64_t{generation >> 1} << kHistTagShift & kHistTagMask);
+  return uint64_t{hash} << 32 | uint32_t(generation << (kHistTagShift - 1));  // which is even
 }
 
 inline uint8_t* hist_entry(const HistTable* table, uint32_t entry) {
@@ -152,7 +152,7 @@ inline bool hist_same_key(const uint64_t* kept, const HistKey& key) {
   for (uint32_t p = 0; p < key.nr_parts; p++) {
     const HistKeyPart& part = key.part[p];
     uint64_t different = 0;
-    for (uint32_t i = part.first; i < uint32_t(part.first) + part.used; i++)
+    for (uint32_t i = part.first; i < part.first + part.used; i++)
       different |= kept[i] ^ key.word[i];
     if (different) return false;
     if (part.used < part.size && kept[part.first + part.used]) return false;

@@ -25,7 +25,7 @@ namespace patchbay {
 namespace {
 
 HistKey key_of(const uint64_t* word, uint32_t words) {
-  return {word, 1, words, {{0, uint16_t(words), uint16_t(words)}}};
+  return {word, 1, words, {{0, words, words}}};
 }
 
 // One hit, as hist_update() does it.

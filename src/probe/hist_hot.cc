@@ -273,31 +273,39 @@ __attribute__((noinline)) uint32_t copy_stack(const Update* update, const HistVa
 
 inline bool is_stack(const HistValue& value) { return value.source >= HistSource::kCallStack; }
 
-inline void make_key(Update* update, uint64_t* words, HistKey* key) {
+inline uint32_t copy_part(Update* update, const HistValue& value, uint64_t* out) {
+  if (is_stack(value)) return copy_stack(update, value, out);
+  return copy_value_text(update, value, out);
+}
+
+// Its hash.
+inline uint32_t make_key(Update* update, uint64_t* words, HistKey* key) {
   const HistProgram* hist = update->hist;
   key->word = words;
   key->nr_parts = hist->nr_keys;
   key->words = hist->key_words;
-  for (uint32_t i = 0; i < hist->nr_keys; i++) {
-    const HistKeyField& field = hist->keys[i];
+  uint64_t sum = 0;
+  for (uint32_t p = 0; p < hist->nr_keys; p++) {
+    const HistKeyField& field = hist->keys[p];
     uint64_t* out = words + field.first;
+    const uint64_t* multipliers = kHistMultipliers.of + field.first;
     uint32_t used = 1;
-    if (field.value.source == HistSource::kNumber)
+    if (field.value.source == HistSource::kNumber) {
       *out = number(update, field.value);
-    else if (is_stack(field.value))
-      used = copy_stack(update, field.value, out);
-    else
-      used = copy_value_text(update, field.value, out);
-    key->part[i] = {field.first, uint16_t(used), field.words};
+      sum += *out * *multipliers;
+    } else {
+      used = copy_part(update, field.value, out);
+      for (uint32_t i = 0; i < used; i++) sum += out[i] * multipliers[i];
+    }
+    key->part[p] = {field.first, used, field.words};
   }
+  return hist_hash_sum(sum);
 }
 
 // A key of one number, which most are, is found without a loop over its parts.
 struct OneWord {
   uint64_t word;
 };
-inline uint32_t hash_of(const OneWord& key) { return hist_hash(key.word); }
-inline uint32_t hash_of(const HistKey& key) { return hist_hash(key); }
 inline uint32_t words_of(const OneWord&) { return 1; }
 inline uint32_t words_of(const HistKey& key) { return key.words; }
 
@@ -521,7 +529,7 @@ void act_once(Update* update, const HistAct& act) {
 inline void count_one(const HistProgram* hist, const uint8_t* record, uint32_t generation) {
   HistTable* table = hist->table;
   const OneWord key = {load(record, hist->keys[0].value.steps[0])};
-  const uint32_t entry = place(table, key, hash_of(key), generation);
+  const uint32_t entry = place(table, key, hist_hash(key.word), generation);
   if (__builtin_expect(entry < kHistLate, 1))
     hist_add(table, hist_sum_at(table, entry, 0), 1, generation);
   else if (entry == kHistFull)
@@ -529,29 +537,28 @@ inline void count_one(const HistProgram* hist, const uint8_t* record, uint32_t g
 }
 
 template <typename Key>
-inline void update_at(Update* update, const Key& key) {
+inline void update_at(Update* update, const Key& key, uint32_t hash) {
   const HistProgram* hist = update->hist;
-  const uint32_t hash = hash_of(key);
   if (hist->has_others && !find_others(update, key, hash)) return;
   update->entry = place(hist->table, key, hash, update->generation);
   if (update->entry == kHistFull) return hist_drop(hist->table, update->generation);
   if (update->entry >= kHistLate) return;
   add(update);
-  remember(update, hist->variables, hist->nr_variables);
+  if (hist->nr_variables) remember(update, hist->variables, hist->nr_variables);
   if (!hist->nr_acts || (hist->has_self && !find_own(update))) return;
   for (uint32_t i = 0; i < hist->nr_acts; i++) act_once(update, hist->acts[i]);
 }
 
 __attribute__((noinline)) void update_one_word(Update* update) {
   const OneWord key = {number(update, update->hist->keys[0].value)};
-  update_at(update, key);
+  update_at(update, key, hist_hash(key.word));
 }
 
 __attribute__((noinline)) void update_whole(Update* update) {
   uint64_t words[kMaxHistKeySize / 8 + 1];
   HistKey key;
-  make_key(update, words, &key);
-  update_at(update, key);
+  const uint32_t hash = make_key(update, words, &key);
+  update_at(update, key, hash);
 }
 
 }  // namespace
@@ -562,7 +569,7 @@ void hist_update(const HistProgram* hist, const TriggerHit& hit, const uint8_t* 
   const uint32_t generation = hist_generation(hist->table);
   if (__builtin_expect(generation & 1, 0)) return;
   if (hist->is_simple) return count_one(hist, record, generation);
-  uint64_t found[hist->nr_references + 1];
+  uint64_t found[kMaxHistReferences];
   for (uint32_t i = 0; i < hist->nr_references; i++) found[i] = 0;
   Update update = {hist, hit, record, size, generation, kHistNone, found, 0, false};
   if (hist->key_words == 1 && hist->keys[0].value.source == HistSource::kNumber)
