@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,21 @@ HistOp operation(HistOperator op) {
       return HistOp::kDivide;
     default:
       return HistOp::kUnaryMinus;
+  }
+}
+
+std::optional<HistOp> load_of(const EventField& field) {
+  switch (field.size) {
+    case 1:
+      return field.is_signed ? HistOp::kS8 : HistOp::kU8;
+    case 2:
+      return field.is_signed ? HistOp::kS16 : HistOp::kU16;
+    case 4:
+      return field.is_signed ? HistOp::kS32 : HistOp::kU32;
+    case 8:
+      return HistOp::k64;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -140,17 +156,15 @@ Status Compiler::add_step(HistOp op, uint64_t constant) {
   uses_time_ |= op == HistOp::kTime || op == HistOp::kTimeUsecs;
   if (op > HistOp::kUnaryMinus) waiting_--;
   if (waiting_ > kMaxHistStack || steps_.size() == 255) return does_not_fit("The expression");
-  steps_.push_back({op, 0, 0, 0, 0, constant});
+  steps_.push_back({op, {}, 0, constant});
   return {};
 }
 
 Status Compiler::add_field(const HistField& field) {
   const EventField& from = *field.field;
-  if (from.size != 1 && from.size != 2 && from.size != 4 && from.size != 8)
-    return does_not_fit("The field " + from.name);
-  PB_TRY(add_step(HistOp::kField));
-  steps_.back().size = uint8_t(from.size);
-  steps_.back().is_signed = from.is_signed;
+  const auto op = load_of(from);
+  if (!op) return does_not_fit("The field " + from.name);
+  PB_TRY(add_step(*op));
   steps_.back().offset = from.offset;
   return {};
 }
@@ -430,8 +444,8 @@ void Compiler::finish() {
   auto* program = make_shared_forever<HistProgram>();
   const HistValue& first = keys_[0].value;
   made_.is_simple = keys_.size() == 1 && first.nr_steps == 1 &&
-                    first.steps[0].op == HistOp::kField && values_.empty() && variables_.empty() &&
-                    references_.empty() && acts_.empty();
+                    first.steps[0].op < HistOp::kConstant && values_.empty() &&
+                    variables_.empty() && references_.empty() && acts_.empty();
   made_.paused = data_->paused;
   made_.nr_keys = uint32_t(keys_.size());
   made_.nr_values = uint32_t(values_.size());

@@ -42,8 +42,14 @@ struct HistClock {
 };
 
 enum class HistOp : uint8_t {
+  kU8,  // push what stands at `offset` of the record
+  kU16,
+  kU32,
+  k64,
+  kS8,
+  kS16,
+  kS32,
   kConstant,    // push constant
-  kField,       // push the `size` bytes at `offset` of the record, with their sign if is_signed
   kCpu,         // push the CPU
   kTime,        // push the time of the hit
   kTimeUsecs,   // the same in microseconds, rounded
@@ -59,9 +65,7 @@ enum class HistOp : uint8_t {
 
 struct HistStep {
   HistOp op;
-  uint8_t size;
-  uint8_t is_signed;
-  uint8_t reserved;
+  uint8_t reserved[3];
   uint32_t offset;
   uint64_t constant;
 };

@@ -54,15 +54,22 @@ struct Update {
 
 // --- numbers
 
+// Of a step that loads a field.
 inline uint64_t load(const uint8_t* record, const HistStep& step) {
   const uint8_t* at = record + step.offset;
-  switch (step.size) {
-    case 1:
-      return step.is_signed ? uint64_t(int64_t(int8_t(*at))) : *at;
-    case 2:
-      return step.is_signed ? uint64_t(int64_t(get<int16_t>(at))) : get<uint16_t>(at);
-    case 4:
-      return step.is_signed ? uint64_t(int64_t(get<int32_t>(at))) : get<uint32_t>(at);
+  switch (step.op) {
+    case HistOp::kU8:
+      return *at;
+    case HistOp::kU16:
+      return get<uint16_t>(at);
+    case HistOp::kU32:
+      return get<uint32_t>(at);
+    case HistOp::kS8:
+      return uint64_t(int64_t(int8_t(*at)));
+    case HistOp::kS16:
+      return uint64_t(int64_t(get<int16_t>(at)));
+    case HistOp::kS32:
+      return uint64_t(int64_t(get<int32_t>(at)));
     default:
       return get<uint64_t>(at);
   }
@@ -123,8 +130,8 @@ inline uint64_t combine(HistOp op, uint64_t left, uint64_t right) {
 
 inline uint64_t push(Update* update, const HistStep& step) {
   switch (step.op) {
-    case HistOp::kField:
-      return load(update->record, step);
+    case HistOp::kConstant:
+      return step.constant;
     case HistOp::kCpu:
       return current_cpu();
     case HistOp::kTime:
@@ -134,7 +141,7 @@ inline uint64_t push(Update* update, const HistStep& step) {
     case HistOp::kReference:
       return update->found[step.offset];
     default:
-      return step.constant;
+      return load(update->record, step);
   }
 }
 
