@@ -32,12 +32,12 @@ struct AgentSettings {
   std::vector<std::string> function_events;  // PATCHBAY_FUNCTION_EVENTS: split at newlines and `;`
   // PATCHBAY_KPROBE_EVENT: lines of dynamic_events, split at `;`; a comma stands for a blank.
   std::vector<std::string> probe_events;
-  bool enable_all = false;                   // definitions, but no PATCHBAY_TRACE_EVENT
-  std::vector<std::string> trace_events;     // PATCHBAY_TRACE_EVENT: split at commas
+  bool enable_all = false;                // definitions, but no PATCHBAY_TRACE_EVENT
+  std::vector<std::string> trace_events;  // PATCHBAY_TRACE_EVENT: split at commas
   std::vector<TriggerSettings> trace_triggers;
-  std::vector<std::string> trace_options;    // PATCHBAY_TRACE_OPTIONS: split at commas
-  std::string trace_clock;                   // PATCHBAY_TRACE_CLOCK
-  bool alloc_snapshot = false;               // PATCHBAY_ALLOC_SNAPSHOT, anything but 0
+  std::vector<std::string> trace_options;  // PATCHBAY_TRACE_OPTIONS: split at commas
+  std::string trace_clock;                 // PATCHBAY_TRACE_CLOCK
+  bool alloc_snapshot = false;             // PATCHBAY_ALLOC_SNAPSHOT, anything but 0
   std::vector<InstanceSettings> instances;
 };
 

@@ -38,7 +38,8 @@ TEST_F(Tree, AnInstanceHasWhatTheRootHasButForTheRootsOwn) {
             "available_tracers buffer_percent buffer_size_kb buffer_subbuf_size_kb "
             "buffer_total_size_kb current_tracer error_log events/ free_buffer function_tracers "
             "options/ per_cpu/ set_event set_event_notrace_pid set_event_pid set_ftrace_filter "
-            "set_ftrace_notrace set_ftrace_notrace_pid set_ftrace_pid show_event_filters snapshot "
+            "set_ftrace_notrace set_ftrace_notrace_pid set_ftrace_pid show_event_filters "
+            "show_event_triggers snapshot "
             "timestamp_mode trace trace_clock trace_marker trace_marker_raw trace_options "
             "trace_pipe tracing_cpumask tracing_on ");
   EXPECT_EQ(list("instances/a/per_cpu"), "cpu0/ cpu1/ ");
@@ -46,13 +47,13 @@ TEST_F(Tree, AnInstanceHasWhatTheRootHasButForTheRootsOwn) {
             "buffer_size_kb snapshot snapshot_raw stats trace trace_pipe trace_pipe_raw ");
   EXPECT_EQ(list("instances/a/events"), "enable header_event header_page ftrace/ irq/ sched/ ");
   EXPECT_EQ(list("events/sched"), "enable filter sched_switch/ sched_waking/ ");
-  EXPECT_EQ(list("events/sched/sched_switch"), "enable filter format id inject trigger ");
+  EXPECT_EQ(list("events/sched/sched_switch"), "enable filter format hist hist_debug id inject trigger ");
   EXPECT_EQ(list("events/ftrace"),
             "function/ funcgraph_entry/ funcgraph_retaddr_entry/ funcgraph_exit/ kernel_stack/ "
             "user_stack/ func_repeats/ print/ raw_data/ ");
   EXPECT_EQ(list("events/ftrace/function"), "format id ");
   EXPECT_EQ(list("events/ftrace/funcgraph_exit"), "format ");
-  EXPECT_EQ(list("events/ftrace/print"), "format id trigger ");
+  EXPECT_EQ(list("events/ftrace/print"), "format id trigger hist hist_debug ");
   EXPECT_EQ(list("events/ftrace/raw_data"), "format ");
   EXPECT_EQ(tree.read("instances/a/README"), "-2");
   EXPECT_EQ(tree.read("instances/a/options/record-cmd"), "-2");
@@ -337,6 +338,16 @@ TEST_F(Tree, Filters) {
                  {"events/sched/sched_switch/filter", "foo", -EINVAL,
                   "foo\n   ^\nparse_error: Field not found\n\n"},
                  {"show_event_filters", nullptr, 0, ""},
+                 {"show_event_triggers", nullptr, 0, ""},
+                 {"events/sched/sched_waking/trigger", "traceoff:3 if pid == 1", 22,
+                  "traceoff:count=3 if pid == 1\n"},
+                 {"events/sched/sched_waking/trigger", "stacktrace", 10},
+                 {"show_event_triggers", nullptr, 0,
+                  "sched:sched_waking              stacktrace:unlimited\n"
+                  "sched:sched_waking              traceoff:count=3 if pid == 1\n"},
+                 {"events/sched/sched_waking/trigger", "!traceoff", 9, "stacktrace:unlimited\n"},
+                 {"events/sched/sched_waking/trigger", "!stacktrace", 11},
+                 {"show_event_triggers", nullptr, 0, ""},
                  {"events/sched/sched_switch/filter", "0", 1, "none\n"},
                  {"events/sched/filter", "pid > 0", 7, help.c_str()},
                  {"events/sched/sched_waking/filter", nullptr, 0, "pid > 0\n"},

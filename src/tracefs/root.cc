@@ -52,6 +52,7 @@ constexpr Entry kArrayEntries[] = {
     {"set_graph_function", make_set_graph_function, nullptr, true},
     {"set_graph_notrace", make_set_graph_notrace, nullptr, true},
     {"show_event_filters", make_show_event_filters, nullptr},
+    {"show_event_triggers", make_show_event_triggers, nullptr},
     {"snapshot", make_snapshot, nullptr},
     {"stack_max_size", make_stack_max_size, nullptr, true},
     {"stack_trace", make_stack_trace, nullptr, true},

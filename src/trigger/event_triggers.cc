@@ -433,10 +433,15 @@ Status EventTriggers::truncate(TraceArray& array, LiveEvent* event) {
 // --- texts
 
 std::string EventTriggers::show(const TraceArray& array, const LiveEvent* event) const {
+  const std::string text = list(array, event);
+  return text.empty() ? std::string(kAvailable) : text;
+}
+
+std::string EventTriggers::list(const TraceArray& array, const LiveEvent* event) const {
   std::string text;
   if (const List* list = impl_->find(array, event))
     for (const PlainPtr& one : list->plain) text += text_of(*one);
-  return text.empty() ? std::string(kAvailable) : text;
+  return text;
 }
 
 // --- what was asked for

@@ -37,6 +37,8 @@ class EventTriggers {
   Status truncate(TraceArray& array, LiveEvent* event);
   // What the file shows: the plain ones, newest first, then the hists; or the available ones.
   std::string show(const TraceArray& array, const LiveEvent* event) const;
+  // The same, but nothing when there is none: whole lines.
+  std::string list(const TraceArray& array, const LiveEvent* event) const;
 
   // What traced threads have asked for (snapshot). For the control thread, as
   // FunctionCommands::run_asked().

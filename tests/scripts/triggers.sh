@@ -7,6 +7,7 @@
 mkfifo "$work/in" "$work/out"
 LD_PRELOAD=$agent PATCHBAY_TRACE_INSTANCE=own PATCHBAY_FUNCTION_EVENTS='called(int n)' \
   PATCHBAY_TRACE_EVENT='' \
+  PATCHBAY_TRACE_TRIGGER='hit.traceoff:1 if n == 77,app:other.stacktrace,nosuch.traceoff' \
   "$programs/hits" <"$work/in" >"$work/out" 2>"$work/err" &
 pid=$!
 started $pid
@@ -28,6 +29,18 @@ count_of() { rd "events/$1/trigger" | sed -n 's/.*:count=\([-0-9]*\).*/\1/p'; }
 values() { rd trace | sed -nE 's/^[^#].*[ (](n|arg1)=([0-9]+).*/\2/p' | tr '\n' ' '; }
 records() { rd trace | grep -vc '^#'; }
 shown() { rd "events/$1/enable"; }
+
+# --- from the start: PATCHBAY_TRACE_TRIGGER
+same "set at the start" "traceoff:count=1 if n == 77 " "$(triggers app/hit)"
+same "the second as well" "stacktrace:unlimited " "$(triggers app/other)"
+same "all of them" "app:hit traceoff:count=1 if n == 77 app:other stacktrace:unlimited" \
+  "$(echo $(rd show_event_triggers | sort))"
+hit stat 77 1
+same "and at work" 0 "$(rd tracing_on)"
+put tracing_on 1
+put events/app/hit/trigger '!traceoff'
+put events/app/other/trigger '!stacktrace'
+same "none is left" "" "$(rd show_event_triggers)"
 
 # p:probes/inside is a probe, hits:user a USDT probe, called a function event, hit a static one.
 check "a probe" "$patchbay" write $pid dynamic_events 'p:probes/inside called n=%di:s32'
@@ -192,5 +205,6 @@ check "without one it goes" put dynamic_events '-:probes/inside'
 exec 3>&-
 wait $pid
 same "the program ends well" 0 $?
-same "and says nothing" "" "$(cat "$work/err")"
+same "and says what it was told wrongly" \
+  "patchbay: PATCHBAY_TRACE_TRIGGER: nosuch.traceoff: there is no such event" "$(cat "$work/err")"
 finish

@@ -74,6 +74,7 @@ FilePtr make_set_ftrace_notrace(const Place& place);
 FilePtr make_set_ftrace_notrace_pid(const Place& place);
 FilePtr make_set_ftrace_pid(const Place& place);
 FilePtr make_show_event_filters(const Place& place);
+FilePtr make_show_event_triggers(const Place& place);
 FilePtr make_snapshot(const Place& place);  // also per_cpu/cpuN
 FilePtr make_timestamp_mode(const Place& place);
 FilePtr make_trace(const Place& place);  // also per_cpu/cpuN
@@ -93,6 +94,8 @@ FilePtr make_events_enable(const Place& place);  // events/ and events/SYSTEM/
 FilePtr make_event_enable(const Place& place);
 FilePtr make_event_filter(const Place& place);
 FilePtr make_event_format(const Place& place);
+FilePtr make_event_hist(const Place& place);
+FilePtr make_event_hist_debug(const Place& place);
 FilePtr make_event_id(const Place& place);
 FilePtr make_event_inject(const Place& place);
 FilePtr make_event_trigger(const Place& place);

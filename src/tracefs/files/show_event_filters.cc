@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
 // show_event_filters: SYSTEM:EVENT and its filter, for each event that has one in force.
+// show_event_triggers: SYSTEM:EVENT and a trigger, for each trigger.
 #include "tracefs/files/files.h"
 
 namespace patchbay::tracefs {
 namespace {
 
-constexpr size_t kNameColumns = 32;  // before the filter; a longer name is followed by one blank
+constexpr size_t kNameColumns = 32;  // before the text; a longer name is followed by one blank
 
-std::string line_of(const EventCall& call, const std::string& filter) {
+std::string line_of(const EventCall& call, std::string_view text) {
   std::string line = call.system + ":" + call.name;
   line.resize(std::max(kNameColumns, line.size() + 1), ' ');
-  return line + filter + "\n";
+  return line.append(text) + "\n";
 }
 
 }  // namespace
@@ -21,6 +22,21 @@ FilePtr make_show_event_filters(const Place& place) {
     for (const LiveEvent* event : at.registry().events_of(array, "")) {
       const EventFile* file = at.registry().file(array, event);
       if (file && file->filter) text += line_of(event->call, file->filter_text);
+    }
+    return text;
+  });
+}
+
+FilePtr make_show_event_triggers(const Place& place) {
+  return make_text_file(place, [](TraceArray& array, const Place& at) -> Result<std::string> {
+    std::string text;
+    for (const LiveEvent* event : at.registry().events_of(array, "")) {
+      const std::string triggers = at.tree->context.triggers.list(array, event);
+      for (std::string_view rest = triggers; !rest.empty();) {
+        const size_t end = rest.find('\n');
+        text += line_of(event->call, rest.substr(0, end));
+        rest.remove_prefix(end + 1);
+      }
     }
     return text;
   });
