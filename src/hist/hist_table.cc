@@ -213,6 +213,15 @@ std::vector<HistEntry> read_hist_table(const HistTable* table, HistTotals* total
   return entries;
 }
 
+uint64_t count_hist_hits(const HistTable* table) {
+  const uint64_t taken = __atomic_load_n(&table->taken, __ATOMIC_ACQUIRE);
+  if (hist_generation(table) & 1) return 0;
+  uint64_t hits = 0;
+  for (uint32_t entry = 0; entry < uint32_t(taken); entry++)
+    hits += sum_of(table, hist_sum_at(table, entry, 0));
+  return hits;
+}
+
 bool read_hist_variable(const HistTable* table, uint32_t entry, uint32_t variable,
                         uint64_t* value) {
   return hist_read_variable(hist_variable(table, entry, variable), value);

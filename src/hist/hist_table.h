@@ -56,6 +56,8 @@ struct HistTotals {
 };
 // What is there, in the order in which the keys came.
 std::vector<HistEntry> read_hist_table(const HistTable* table, HistTotals* totals);
+// The hits alone: nothing is made for the entries.
+uint64_t count_hist_hits(const HistTable* table);
 // A variable of an entry; false: not set.
 bool read_hist_variable(const HistTable* table, uint32_t entry, uint32_t variable, uint64_t* value);
 // The counters of .quantiles of an entry, HistShape.quantile_buckets of them, summed over the CPUs.

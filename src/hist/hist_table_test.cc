@@ -131,6 +131,7 @@ TEST_F(HistTableTest, FullTableCountsWhatItDrops) {
   for (uint64_t key = 0; key < 200; key++) hit(table_, &key);
   EXPECT_EQ(read().size(), 128u);
   EXPECT_EQ(totals_.hits, 256u);
+  EXPECT_EQ(count_hist_hits(table_), 256u);
   EXPECT_EQ(totals_.dropped, 144u);
 }
 
