@@ -166,6 +166,8 @@ Status Registry::allocate_snapshot(TraceArray& array) {
 // The kernel's table: 1 into a file that is open is EBUSY only while the memory is still to be had.
 Status Registry::write_snapshot(TraceArray& array, std::optional<uint32_t> cpu, uint64_t value) {
   impl_->free_old_snapshots();
+  if (value <= 1 && !cpu && array.has_conditional_snapshot)
+    return user_error(EBUSY, "A histogram's snapshot() has the snapshot of this instance.");
   if (value == 0) {
     if (cpu) return user_error(EINVAL, "The snapshot is freed for all CPUs at once.");
     if (!array.snapshot) return {};

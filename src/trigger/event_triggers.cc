@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// One list for each (instance, event): the plain triggers, the newest first,
-// and behind them the hists. Every change makes a new TriggerProgram of it.
-// While the list is not empty its event is held in soft mode once, and each
-// enable_event … holds its target.
+// One list for each (instance, event): the plain triggers, the newest first, and behind them the
+// hists. Every change makes a new TriggerProgram of it. While the list is not empty its event is
+// held in soft mode once, and each enable_event … holds its target.
 //
-// Parsing follows the kernel's order of checks, because it decides what a
-// command with several mistakes leaves behind (an error in error_log, a
-// snapshot that was allocated).
+// Parsing follows the kernel's order of checks, because it decides what a command with several
+// mistakes leaves behind (an error in error_log, a snapshot that was allocated).
 #include "trigger/event_triggers.h"
 
 #include <algorithm>
@@ -19,6 +17,7 @@
 #include "base/shared_memory.h"
 #include "probe/action_hot.h"
 #include "tracer/function_commands.h"
+#include "trigger/hist_triggers.h"
 
 namespace patchbay {
 
@@ -27,8 +26,7 @@ namespace {
 constexpr std::string_view kBlanks = " \t\n\v\f\r";
 constexpr std::string_view kWordEnds = ": \t", kFilterBlanks = " \t";
 
-// What EventTriggers::hist_switch() says: nothing, all go on, all pause
-// (HistProgram.event_switch).
+// What EventTriggers::hist_switch() says: nothing, all go on, all pause (HistProgram.event_switch).
 constexpr uint32_t kHistAllOn = 1, kHistAllPaused = 2;
 
 // Triggers of one class are in each other's way.
@@ -52,8 +50,7 @@ constexpr CommandInfo kCommands[] = {
 };
 constexpr std::string_view kAvailable =
     "# Available triggers:\n"
-    "# traceon traceoff snapshot stacktrace enable_event disable_event "
-    "enable_hist disable_hist "
+    "# traceon traceoff snapshot stacktrace enable_event disable_event enable_hist disable_hist "
     "hist\n";
 
 bool has_target(const CommandInfo& command) { return command.group >= TriggerClass::kEvent; }
@@ -70,8 +67,7 @@ std::string_view trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
-// The kernel's strsep(): the text before the first of `ends`; `rest` is nothing
-// when there is none.
+// The kernel's strsep(): the text before the first of `ends`; `rest` is nothing when there is none.
 using Rest = std::optional<std::string_view>;
 std::string_view next_word(Rest* rest, std::string_view ends) {
   const std::string_view text = **rest;
@@ -183,6 +179,7 @@ struct EventTriggers::Impl {
   explicit Impl(Registry& r) : registry(r) {}
 
   Registry& registry;
+  std::unique_ptr<HistTriggers> hists;
   std::map<std::pair<const TraceArray*, const LiveEvent*>, List> lists;
   // A thread may still be in one: kept for good.
   std::vector<std::unique_ptr<uint64_t[]>> programs;
@@ -205,7 +202,9 @@ struct EventTriggers::Impl {
   void run_asked();
 };
 
-EventTriggers::EventTriggers(Registry& registry, SyntheticEvents&) : impl_(new Impl(registry)) {
+EventTriggers::EventTriggers(Registry& registry, SyntheticEvents& synthetic)
+    : impl_(new Impl(registry)) {
+  impl_->hists = std::make_unique<HistTriggers>(registry, synthetic, *this);
   Registry::TriggerHooks hooks;
   hooks.array_goes = [this](TraceArray& array) { array_goes(array); };
   hooks.event_goes = [this](LiveEvent* event) { event_goes(event); };
@@ -231,6 +230,7 @@ const List* EventTriggers::Impl::find(const TraceArray& array, const LiveEvent* 
 
 Status EventTriggers::write(TraceArray& array, LiveEvent* event, std::string_view command) {
   const Written written = split_command(trim(command));
+  if (written.command == "hist") return impl_->hists->write(array, event, trim(command));
   const CommandInfo* info = find_command(written.command);
   if (!info)
     return user_error(EINVAL, written.command.empty()
@@ -334,8 +334,7 @@ Status EventTriggers::Impl::remove(List& list, const CommandInfo& command,
   return publish(list);
 }
 
-// The caller publishes. A forked child keeps the program that it was born with,
-// and looks at `off`.
+// The caller publishes. A forked child keeps the program that it was born with, and looks at `off`.
 void EventTriggers::Impl::drop(List& list, std::list<PlainPtr>::iterator place) {
   PlainPtr trigger = std::move(*place);
   list.plain.erase(place);
@@ -360,8 +359,10 @@ void EventTriggers::Impl::drop_if(List& list, Predicate goes) {
 // --- publishing
 
 const TriggerProgram* EventTriggers::Impl::make_program(const List& list) {
-  if (list.plain.empty()) return nullptr;
-  const size_t bytes = sizeof(TriggerProgram) + list.plain.size() * sizeof(Trigger);
+  const std::vector<Trigger> of_hists = hists->programs(*list.array, list.event);
+  const size_t count = list.plain.size() + of_hists.size();
+  if (!count) return nullptr;
+  const size_t bytes = sizeof(TriggerProgram) + count * sizeof(Trigger);
   programs.push_back(std::make_unique<uint64_t[]>((bytes + 7) / 8));
   auto* program = reinterpret_cast<TriggerProgram*>(programs.back().get());
   bool needs_record = false;
@@ -374,7 +375,8 @@ const TriggerProgram* EventTriggers::Impl::make_program(const List& list) {
     trigger.action = one->action;
     needs_record |= trigger.needs_record;
   }
-  program->has_early = !needs_record;
+  for (const Trigger& hist : of_hists) program->trigger[program->nr_triggers++] = hist;
+  program->has_early = !needs_record && of_hists.empty();
   return program;
 }
 
@@ -408,12 +410,14 @@ uint32_t* EventTriggers::Impl::hist_switch(List& list) {
 // --- what goes
 
 void EventTriggers::array_goes(TraceArray& array) {
+  impl_->hists->array_goes(array);
   for (auto& [key, list] : impl_->lists)
     if (list.array == &array) impl_->drop_if(list, [](const PlainTrigger&) { return true; });
   std::erase_if(impl_->lists, [&](const auto& one) { return one.second.array == &array; });
 }
 
 void EventTriggers::event_goes(LiveEvent* event) {
+  impl_->hists->event_goes(event);
   for (auto& [key, list] : impl_->lists)
     impl_->drop_if(list, [&, own = list.event == event](const PlainTrigger& one) {
       return own || one.target == event;
@@ -427,7 +431,7 @@ Status EventTriggers::truncate(TraceArray& array, LiveEvent* event) {
   if (found == impl_->lists.end()) return {};
   impl_->drop_if(found->second,
                  [](const PlainTrigger& one) { return one.command->group == TriggerClass::kHist; });
-  return {};
+  return impl_->hists->remove_all(array, event);
 }
 
 // --- texts
@@ -441,12 +445,20 @@ std::string EventTriggers::list(const TraceArray& array, const LiveEvent* event)
   std::string text;
   if (const List* list = impl_->find(array, event))
     for (const PlainPtr& one : list->plain) text += text_of(*one);
+  for (const HistData* hist : impl_->hists->of(array, event))
+    text += HistTriggers::definition_text(*hist) +
+            (HistTriggers::is_paused(*hist) ? " [paused]\n" : " [active]\n");
   return text;
 }
 
 // --- what was asked for
 
-void EventTriggers::run_asked() { impl_->run_asked(); }
+HistTriggers& EventTriggers::hists() { return *impl_->hists; }
+
+void EventTriggers::run_asked() {
+  impl_->run_asked();
+  impl_->hists->run_asked();
+}
 
 void EventTriggers::Impl::run_asked() {
   for (auto& [key, list] : lists) {

@@ -2,6 +2,14 @@
 //
 // The hist triggers of all events and instances: their lives, names, variables (spec: ftrace.md
 // section 4).
+//
+//   "hist:keys=…"   hist_parse ── hist_build ── HistData ── compile_hist ──> HistProgram, HistTable
+//      in the list of its event ── EventTriggers::publish ──> hits run it
+//   "!hist:keys=…"  compared with those of the event; EBUSY while others refer to its variables
+//
+// Histograms of one name share the table of the first; its definition lives until the last of them
+// is gone. What a parameter needs of another event is an auxiliary histogram there, which goes when
+// nobody refers to it any more, and with a command that failed.
 #pragma once
 
 #include <memory>
@@ -27,7 +35,10 @@ class HistTriggers {
   // `command` begins with "hist" (or "!hist"). Errors with a caret go to error_log, location
   // hist:SYSTEM:EVENT.
   Status write(TraceArray& array, LiveEvent* event, std::string_view command);
-  Status remove_all(TraceArray& array, LiveEvent* event);  // O_TRUNC; EBUSY
+  // O_TRUNC. If others refer to variables of one of them, all stay: no error, as in the kernel.
+  Status remove_all(TraceArray& array, LiveEvent* event);
+  // What traced threads have asked for: snapshot(). For the control thread.
+  void run_asked();
   void array_goes(TraceArray& array);
   void event_goes(LiveEvent* event);
 
@@ -35,6 +46,8 @@ class HistTriggers {
   std::vector<HistData*> of(const TraceArray& array, const LiveEvent* event) const;
   // What the trigger file shows of one, without " [active]".
   static std::string definition_text(const HistData& hist);
+  // " [paused]" instead: by `pause`, or by a hit of disable_hist.
+  static bool is_paused(const HistData& hist);
   // The triggers for TriggerProgram; the paused ones are in it (HistProgram.paused).
   std::vector<Trigger> programs(const TraceArray& array, const LiveEvent* event) const;
 
