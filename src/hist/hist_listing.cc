@@ -31,7 +31,8 @@ std::string joined(const std::vector<std::string>& words) {
 std::string hist_name(const HistField& field) {
   const HistField& value = value_of(field);
   if (value.field) return value.field->name;
-  if (value.flags & kHistCpu) return "common_cpu";
+  // An old spelling of it stays a name, though it is listed as the new one.
+  if (value.flags & kHistCpu) return value.name.empty() ? "common_cpu" : value.name;
   if (value.flags & (kHistExpr | kHistVarRef)) return reference_name(value);
   if (value.flags & kHistTimestamp) return "common_timestamp";
   if (value.flags & kHistStacktrace) return "common_stacktrace";
@@ -120,7 +121,7 @@ std::string field_text(const HistField& field) {
   else if (field.flags & (kHistVarRef | kHistAlias))
     text += reference_text(value_of(field));
   else
-    text += hist_name(field);
+    text += field.flags & kHistCpu ? "common_cpu" : hist_name(field);
   if (!(field.flags & (kHistVarRef | kHistExpr | kHistStacktrace))) {
     const std::string modifier = hist_modifier(field);
     if (!modifier.empty()) text += "." + modifier;

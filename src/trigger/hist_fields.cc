@@ -311,7 +311,9 @@ HistFields::FieldPtr HistFields::parse_field(std::string_view text, uint32_t fla
   const uint32_t numeric = kHistLog2 | kHistBucket | kHistPercent | kHistGraph | kHistQuantiles;
   if ((flags & numeric) && field && is_text(*field)) return fail(kBadModifier, text);
   FieldPtr made = make_field(field, flags);
-  if (made) made->buckets = buckets;
+  if (!made) return made;
+  made->buckets = buckets;
+  if (flags & kHistCpu && name != "common_cpu") made->name = name;
   return made;
 }
 
