@@ -74,7 +74,7 @@ class ProbeSites {
   std::vector<Consumer> consumers(const ProbePlace& place) const;
   // debug/call_sites. `function_label`: of a function by its address, where only tracers stand.
   std::string show(const std::function<std::string(uint64_t)>& function_label = {}) const;
-  // debug/combinations: the distinct sets of consumers, and how many sites each of them has.
+  // debug/combinations: the distinct sets of consumers, and how many sites run each of them.
   std::string combinations() const;
 
  private:

@@ -98,7 +98,8 @@ void SitePrograms::move(const SiteProgram* from, const SiteProgram* to) {
 
 std::string SitePrograms::show() const {
   std::vector<const Entry*> list;
-  for (const auto& [program, entry] : entries_) list.push_back(&entry);
+  for (const auto& [program, entry] : entries_)
+    if (entry.sites > 0) list.push_back(&entry);
   std::sort(list.begin(), list.end(), [](const Entry* a, const Entry* b) {
     if (a->sites != b->sites) return a->sites > b->sites;
     return a->on_return != b->on_return ? b->on_return : a->names < b->names;

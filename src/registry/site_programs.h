@@ -25,7 +25,7 @@ class SitePrograms {
                          const std::function<std::string()>& names);
   // A site runs `to` from now on, and no longer `from`; either may be null.
   void move(const SiteProgram* from, const SiteProgram* to);
-  // debug/combinations: "SITES entry|return NAMES" of each, those with most sites first.
+  // debug/combinations: "SITES entry|return NAMES" of each that sites run, those with most first.
   std::string show() const;
 
  private:

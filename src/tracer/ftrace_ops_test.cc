@@ -173,7 +173,7 @@ TEST_F(FtraceOpsTest, NewHashesTouchOnlyWhatChanges) {
   ASSERT_TRUE(ops_->set_hashes(a.get(), only({ops_two}), {}).ok());
   EXPECT_EQ(sites_->combinations(), "1 entry trace\n");
   ops_->remove(a.get());
-  EXPECT_EQ(sites_->combinations(), "0 entry trace\n");
+  EXPECT_EQ(sites_->combinations(), "") << "nobody is served";
   ASSERT_TRUE(ops_->add(a.get()).ok());
   EXPECT_EQ(program(ops_two), shared) << "taken again when the set comes again";
   ops_->remove(a.get());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// debug/combinations: the distinct sets of consumers that places have or had, one a line: how many
-// places share it now, whether they run it at the entry or at the return, and who they are.
+// debug/combinations: the distinct sets of consumers that places have, one a line: how many places
+// share it, whether they run it at the entry or at the return, and who they are.
 #include "tracefs/files/files.h"
 
 namespace patchbay::tracefs {
