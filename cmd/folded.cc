@@ -23,9 +23,11 @@ struct BufferStacks {
   }
 };
 
+// The innermost frame first. The others are addresses that calls return to: a call may be the last
+// instruction of its function, so the byte before says which one it is.
 void count_stack(CallTree* tree, const std::vector<uint64_t>& frames) {
   uint32_t at = CallTree::kRoot;
-  for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) at = tree->child(at, *frame);
+  for (size_t i = frames.size(); i-- > 0;) at = tree->child(at, frames[i] - (i > 0 ? 1 : 0));
   if (at != CallTree::kRoot) tree->node(at).counts.add(0, 1);
 }
 

@@ -31,14 +31,22 @@ std::string AddressText::object_of(uint64_t address) const {
   return text + "]";
 }
 
-const AddressText::Entry& AddressText::of(uint64_t address) {
+bool AddressText::find(uint64_t address, bool is_caller, AddressNames::Name* name) {
+  if (!address || !names_) return false;
+  if (is_caller && names_->lookup(address - 1, name)) return ++name->offset, true;
+  return names_->lookup(address, name);
+}
+
+const AddressText::Entry& AddressText::look_up(uint64_t address, bool is_caller) {
   if (cache_.empty()) cache_.resize(kCacheSize);
-  Entry& entry = cache_[(address * 0x9e3779b97f4a7c15u) >> 52];
-  if (entry.address == address && !entry.plain.empty()) return entry;
+  Entry& entry = cache_[((address ^ uint64_t{is_caller}) * 0x9e3779b97f4a7c15u) >> 52];
+  if (entry.address == address && entry.is_caller == is_caller && !entry.plain.empty())
+    return entry;
   AddressNames::Name name;
   entry.address = address;
   entry.plain.clear();
-  entry.known = address != 0 && names_ && names_->lookup(address, &name);
+  entry.is_caller = is_caller;
+  entry.known = find(address, is_caller, &name);
   if (!entry.known) {
     entry.plain = "0x";
     put_hex(&entry.plain, address);

@@ -306,19 +306,30 @@ EventText::EventText(const EventCall& event, bool escape)
 
 EventText::~EventText() = default;
 
+namespace {
+
 // kernel/trace/trace_output.c seq_print_ip_sym()
-void append_symbol(std::string* out, uint64_t address, TextContext* context) {
-  const AddressText::Entry& entry = context->addresses->of(address);
-  *out += context->sym_offset && address ? entry.full : entry.plain;
+void append_entry(std::string* out, const AddressText::Entry& entry, const TextContext* context) {
+  *out += context->sym_offset && entry.address ? entry.full : entry.plain;
   if (!context->sym_addr) return;
   *out += " <";
-  put_padded(out, address, 16, '0', 16);
+  put_padded(out, entry.address, 16, '0', 16);
   *out += '>';
+}
+
+}  // namespace
+
+void append_symbol(std::string* out, uint64_t address, TextContext* context) {
+  append_entry(out, context->addresses->of(address), context);
+}
+
+void append_caller(std::string* out, uint64_t address, TextContext* context) {
+  append_entry(out, context->addresses->caller(address), context);
 }
 
 void EventText::append_function(std::string* out, std::span<const uint8_t> record,
                                 TextContext* context) const {
-  append_symbol(out, load<uint64_t>(record.data() + 8), context);
+  append_caller(out, load<uint64_t>(record.data() + 8), context);
   *out += "->";
   append_symbol(out, load<uint64_t>(record.data() + 16), context);
   *out += '(';
@@ -473,7 +484,7 @@ void EventText::append_json(std::string* out, std::span<const uint8_t> record,
   size_t first = 0;
   if (style_ == Style::kFunction && record.size() >= 24) {
     *out += ",\"caller\":";
-    append_json_string(out, context->addresses->of(load<uint64_t>(record.data() + 8)).full);
+    append_json_string(out, context->addresses->caller(load<uint64_t>(record.data() + 8)).full);
     *out += ",\"function\":";
     append_json_string(out, context->addresses->of(load<uint64_t>(record.data() + 16)).plain);
     first = 2;

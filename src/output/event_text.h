@@ -73,7 +73,9 @@ class EventText {
   std::unique_ptr<PrintFormat> verbose_format_;  // null: verbose changes nothing
 };
 
-// A function's name as the options sym-offset and sym-addr want it.
+// A function's name as the options sym-offset and sym-addr want it; of a caller's, the address that
+// the call returns to.
 void append_symbol(std::string* out, uint64_t address, TextContext* context);
+void append_caller(std::string* out, uint64_t address, TextContext* context);
 
 }  // namespace patchbay

@@ -179,7 +179,7 @@ void GraphText::put_call(std::string* out, const GraphEvent& entry) const {
 // print_graph_retaddr()
 void GraphText::put_caller(std::string* out, const GraphEvent& entry) const {
   *out += " <-";
-  *out += context_->addresses->of(entry.retaddr).full;
+  *out += context_->addresses->caller(entry.retaddr).full;
 }
 
 // print_graph_retval(): what looks like an errno is decimal, also as a negative int.

@@ -142,7 +142,7 @@ void HistPrinter::put_stack(std::string* out, const uint8_t* words, size_t size)
     const uint64_t address = load<uint64_t>(words + 8 * i);
     if (address == 0) return;
     out->append(9, ' ');
-    *out += addresses_.of(address).full;
+    *out += i == 0 ? addresses_.of(address).full : addresses_.caller(address).full;
     *out += '\n';
   }
 }

@@ -344,7 +344,9 @@ Value Runner::eval_stack(const FmtNode& node) {
     uint64_t address = load<uint64_t>(bytes.data() + i);
     if (address == ~uint64_t{0}) break;
     context_->scratch += i && !counted ? "\n=> " : "=> ";
-    context_->scratch += context_->addresses->of(address).full;
+    // The first is the place itself, the others are callers.
+    context_->scratch += i == (counted ? 8 : 0) ? context_->addresses->of(address).full
+                                                : context_->addresses->caller(address).full;
     if (counted) context_->scratch += '\n';
   }
   return made_text(start);

@@ -16,12 +16,12 @@ bool is_address(const EventCall& call, size_t index, std::string_view name) {
 }
 
 // kernel/trace/trace_output.c seq_print_ip_sym(), whatever sym-offset says.
-void append_place(std::string* out, uint64_t address, bool offset, TextContext* context) {
-  const AddressText::Entry& entry = context->addresses->of(address);
-  *out += offset && address ? entry.full : entry.plain;
+void append_place(std::string* out, const AddressText::Entry& entry, bool offset,
+                  const TextContext* context) {
+  *out += offset && entry.address ? entry.full : entry.plain;
   if (!context->sym_addr) return;
   *out += " <";
-  put_padded(out, address, 16, '0', 16);
+  put_padded(out, entry.address, 16, '0', 16);
   *out += '>';
 }
 
@@ -81,11 +81,13 @@ void ProbeHeadText::append(std::string* out, std::span<const uint8_t> record,
     uint64_t place = load<uint64_t>(record.data() + first_);
     if (kind_ == Kind::kReturn) {
       uint64_t caller = load<uint64_t>(record.data() + second_);
-      numbers_ ? append_number(out, caller) : append_place(out, caller, true, context);
+      numbers_ ? append_number(out, caller)
+               : append_place(out, context->addresses->caller(caller), true, context);
       *out += " <- ";
     }
     bool offset = kind_ == Kind::kEntry;
-    numbers_ ? append_number(out, place) : append_place(out, place, offset, context);
+    numbers_ ? append_number(out, place)
+             : append_place(out, context->addresses->of(place), offset, context);
   }
   *out += ')';
 }
@@ -95,7 +97,8 @@ void ProbeHeadText::append_json(std::string* out, std::span<const uint8_t> recor
   if (!nr_fields() || !has_addresses(record)) return;
   if (kind_ == Kind::kReturn) {
     *out += ",\"caller\":";
-    append_json_string(out, context->addresses->of(load<uint64_t>(record.data() + second_)).full);
+    append_json_string(out,
+                       context->addresses->caller(load<uint64_t>(record.data() + second_)).full);
   }
   *out += ",\"function\":";
   const AddressText::Entry& place = context->addresses->of(load<uint64_t>(record.data() + first_));

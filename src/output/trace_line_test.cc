@@ -87,6 +87,33 @@ TEST_F(TraceLine, HasTheColumnsOfTheTraceFile) {
             "            sshd-1343    [005] dn.21   199.734753: main->tty_read()\n");
 }
 
+TEST_F(TraceLine, ACallersNameIsThatOfTheCallBeforeTheAddress) {
+  EventCall call{"functions", "f", 9, common_fields(), {}, ""};
+  call.fields = {{"unsigned long", "__parent_ip", 8, 8}, {"unsigned long", "__ip", 16, 8}};
+  struct Row {
+    uint64_t parent;
+    const char *text, *json;
+  };
+  // main calls last, and what it calls does not return; behind tty_read is nothing.
+  for (const Row& row : {Row{0x1100, "main->tty_read()", "main+0x100/0x100"},
+                         Row{0x1101, "tty_read->tty_read()", "tty_read+0x1/0x100"},
+                         Row{0x1200, "tty_read->tty_read()", "tty_read+0x100/0x100"},
+                         Row{0x1201, "0x1201->tty_read()", "0x1201"}}) {
+    std::vector<uint8_t> record(24, 0);
+    const uint64_t addresses[2] = {row.parent, 0x1100};
+    record[0] = 9;
+    std::memcpy(record.data() + 8, addresses, 16);
+    EXPECT_NE(line({call}, record).find(std::string(": ") + row.text), std::string::npos)
+        << line({call}, record);
+    AddressNames names =
+        AddressNames::from_kallsyms("1000 t main\n1100 t tty_read\n1200 t 0x1200\n");
+    TraceLineWriter writer({call}, &names);
+    std::string json;
+    writer.append_json(&json, 1, 1500, record);
+    EXPECT_NE(json.find(std::string("\"caller\":\"") + row.json + '"'), std::string::npos) << json;
+  }
+}
+
 TEST_F(TraceLine, OtherEventsShowTheirNameAndRawFields) {
   EventCall call{"sched", "wake", 9, common_fields(), {}, ""};
   call.fields = {

@@ -164,7 +164,7 @@ void TracerText::append_function(std::string* out, std::span<const uint8_t> reco
   const uint64_t parent = value(parent_, record);
   if (!context->print_parent || parent == 0) return;
   *out += " <-";
-  append_symbol(out, parent, context);
+  append_caller(out, parent, context);
 }
 
 namespace {
@@ -210,8 +210,10 @@ void TracerText::append_stack(std::string* out, std::span<const uint8_t> record,
       append_user_frame(out, address, context);
     else if (address == kTrampolineMarker)
       *out += "[FTRACE TRAMPOLINE]";
-    else
+    else if (i == 0)  // the place itself; the others are callers
       append_symbol(out, address, context);
+    else
+      append_caller(out, address, context);
   }
   if (record.size() < kStackFramesOffset || frames_.offset != kStackFramesOffset) return;
   const std::string how = stack_how_text(load<StackHow>(record.data() + kStackHowOffset));

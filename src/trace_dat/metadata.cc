@@ -21,6 +21,12 @@ bool is_tracer_address(std::string_view field) {
   return field == "ip" || field == "parent_ip" || field == "func" || field == "retaddr";
 }
 
+// The call before it may be its function's last instruction.
+bool is_caller(std::string_view field) {
+  return field == "__parent_ip" || field == "__probe_ret_ip" || field == "parent_ip" ||
+         field == "retaddr" || field == "caller";
+}
+
 bool split_at_nul(std::string_view* rest, std::string_view* part) {
   size_t end = rest->find('\0');
   if (end == std::string_view::npos) return false;
@@ -129,10 +135,11 @@ void AddressCollector::set_events(const std::vector<EventCall>& events) {
                      field.type == "unsigned symbol" || (has_symbols && field.type == "u64");
       if (event.system == "ftrace" && is_tracer_address(field.name)) address = true;
       if (event.system == "ftrace" && field.name == "caller") {  // to the end of the record
-        by_id_[event.id].push_back({field.offset, kMaxFrames});
+        by_id_[event.id].push_back({field.offset, kMaxFrames, true});
         continue;
       }
-      if (address && field.size >= 8) by_id_[event.id].push_back({field.offset, field.size / 8});
+      if (address && field.size >= 8)
+        by_id_[event.id].push_back({field.offset, field.size / 8, is_caller(field.name)});
     }
   }
 }
@@ -154,6 +161,7 @@ void AddressCollector::add_page(const PageImage& page) {
         if (address == last || address == 0 || addresses_.size() >= kMaxAddresses) continue;
         last = address;
         addresses_.insert(address);
+        if (where.callers) addresses_.insert(address - 1);
       }
     }
   }
@@ -175,7 +183,7 @@ std::string kallsyms_text(SymbolTable* symbols, const std::vector<uint64_t>& add
       module = plain_name(module.substr(module.rfind('/') + 1));
       lines[found.start] = {plain_name(found.name), module == "?" ? "" : module,
                             found.start + found.size};
-    } else {
+    } else if (!std::binary_search(addresses.begin(), addresses.end(), address + 1)) {
       snprintf(hex, sizeof hex, "0x%" PRIx64, address);
       lines.insert({address, {hex, "", address + 1}});
     }

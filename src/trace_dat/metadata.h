@@ -41,6 +41,7 @@ class AddressCollector {
  private:
   struct Where {
     uint32_t offset, count;
+    bool callers;  // addresses that calls return to: the byte before each is collected, too
   };
   std::vector<std::vector<Where>> by_id_;
   std::unordered_set<uint64_t> addresses_;

@@ -101,7 +101,8 @@ class TraceDat : public ::testing::Test {
           ASSERT_TRUE((*writer)->append_page(buffer, ring, page).ok());
       }
     }
-    EXPECT_EQ(addresses.sorted(), (std::vector<uint64_t>{0x401020, 0x401100}));
+    // A caller with the byte before it.
+    EXPECT_EQ(addresses.sorted(), (std::vector<uint64_t>{0x40101f, 0x401020, 0x401100}));
     auto metadata = collect_metadata(**file, addresses);
     ASSERT_TRUE(metadata.ok());
     metadata->kallsyms = kKallsyms;

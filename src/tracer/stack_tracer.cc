@@ -37,11 +37,14 @@ Seen read_seen() {
   return seen;
 }
 
-// The kernel's %pS.
-std::string place_text(SymbolTable& symbols, uint64_t ip) {
+// The kernel's %pS; of an address that a call returns to, its %pB: the call may be the last
+// instruction of its function.
+std::string place_text(SymbolTable& symbols, uint64_t ip, bool is_caller) {
   char text[64];
   SymbolizedAddress found;
-  if (!symbols.symbolize(ip, &found)) {
+  if (is_caller && symbols.symbolize(ip - 1, &found)) {
+    found.offset++;
+  } else if (!symbols.symbolize(ip, &found)) {
     std::snprintf(text, sizeof text, "0x%lx", static_cast<unsigned long>(ip));
     return text;
   }
@@ -107,7 +110,7 @@ std::string StackTracer::show() const {
     std::snprintf(line, sizeof line, "%3zu) %8lu   %5lu   ", i,
                   static_cast<unsigned long>(seen.depth[i]),
                   static_cast<unsigned long>(seen.depth[i] - next));
-    text += line + place_text(impl_->registry.symbols(), seen.ip[i]) + "\n";
+    text += line + place_text(impl_->registry.symbols(), seen.ip[i], i > 0) + "\n";
   }
   return text;
 }
