@@ -25,7 +25,7 @@ namespace patchbay {
 namespace {
 
 static_assert(kHistTextBytes == kMaxHistText && kHistStackFrames == kMaxHistStackDepth);
-static_assert(kMaxHistKeySize / 8 < kMaxHistKeyWords && kMaxHistKeyParts == kMaxHistKeys);
+static_assert(kMaxHistKeySize / 8 < kMaxHistKeyWords);
 static_assert(kHistTextBytes == kSyntheticTextSize && kHistStackFrames == kSyntheticStackDepth);
 
 constexpr uint32_t kNoText = ~0u;
@@ -119,6 +119,7 @@ class Compiler {
   Status make_number(const HistField& field, HistValue* value);
   Status make_bytes(const HistField& field, HistValue* value);
   Status make_value(const HistField& field, HistValue* value);
+  Status make_key(HistField* field);
   Status make_keys();
   Status make_values();
   Status make_variable(const HistField& variable, const HistField& value,
@@ -238,26 +239,29 @@ Status Compiler::make_value(const HistField& field, HistValue* value) {
 // --- the parts of a program
 
 // The room of a text in a key is whole words, so that only its last byte is surely a NUL.
+Status Compiler::make_key(HistField* field) {
+  HistKeyField key = {};
+  PB_TRY(make_value(*field, &key.value));
+  uint32_t size = 8;
+  if (field->flags & kHistStacktrace && is_bytes(*field))
+    size = kHistStackFrames * 8;
+  else if (is_bytes(*field))
+    size = (uint32_t{key.value.size} + 7) & ~7u;
+  if (is_bytes(*field)) key.value.size = uint16_t(size);
+  field->key_offset = shape_.key_size;
+  key.first = shape_.key_size / 8;
+  key.words = size / 8;
+  shape_.key_size += size;
+  if (shape_.key_size > kMaxHistKeySize) return does_not_fit("The key");
+  keys_.push_back(key);
+  return {};
+}
+
 Status Compiler::make_keys() {
-  uint32_t offset = 0;
-  for (const auto& field : data_->keys) {
-    HistKeyField key = {};
-    PB_TRY(make_value(*field, &key.value));
-    uint32_t size = 8;
-    if (field->flags & kHistStacktrace && is_bytes(*field))
-      size = kHistStackFrames * 8;
-    else if (is_bytes(*field))
-      size = (uint32_t{key.value.size} + 7) & ~7u;
-    if (is_bytes(*field)) key.value.size = uint16_t(size);
-    field->key_offset = offset;
-    key.first = offset / 8;
-    key.words = size / 8;
-    offset += size;
-    if (offset > kMaxHistKeySize) return does_not_fit("The key");
-    keys_.push_back(key);
-  }
-  if (keys_.empty() || keys_.size() > kMaxHistKeys) return does_not_fit("The key");
-  shape_.key_size = offset;
+  if (data_->keys.empty() || data_->keys.size() > kMaxHistKeys) return does_not_fit("The key");
+  for (bool bytes : {false, true})
+    for (const auto& field : data_->keys)
+      if (is_bytes(*field) == bytes) PB_TRY(make_key(field.get()));
   return {};
 }
 

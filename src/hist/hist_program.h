@@ -92,6 +92,8 @@ struct HistValue {
   const FetchProgram* fetch;
 };
 
+// Numbers stand first, in their order, then texts and stacks: so what is not used of a key lies at
+// its end, where only one of them has to be filled up with 0 (or none, mostly).
 struct HistKeyField {
   HistValue value;
   uint32_t first, words;  // in the key

@@ -94,11 +94,7 @@ void give_back(HistTable* table, uint32_t entry, uint32_t generation) {
 
 void write_key(const HistTable* table, uint32_t entry, const HistKey& key) {
   uint64_t* out = hist_key_of(table, entry);
-  for (uint32_t p = 0; p < key.nr_parts; p++) {
-    const HistKeyPart& part = key.part[p];
-    for (uint32_t i = 0; i < part.size; i++)
-      out[part.first + i] = i < part.used ? key.word[part.first + i] : 0;
-  }
+  for (uint32_t i = 0; i < key.size; i++) out[i] = i < key.used ? key.word[i] : 0;
   for (uint32_t i = 0; i < table->nr_variables; i++) {
     HistVariableWord* variable = hist_variable(table, entry, i);
     variable->value = 0;

@@ -32,7 +32,6 @@ inline constexpr uint32_t kHistSpares = 16;        // places for entries that we
 inline constexpr uint32_t kHistMoreEntries = 256;  // behind the `size` that may hold keys
 inline constexpr uint32_t kHistSumsAt = 8;         // words of a row before the values of entry 0
 inline constexpr uint32_t kMaxHistKeyWords = 64;
-inline constexpr uint32_t kMaxHistKeyParts = 3;
 
 // Entries that are none.
 inline constexpr uint32_t kHistNone = ~0u;  // no such key
@@ -77,19 +76,14 @@ static_assert(offsetof(HistTable, sums) == 16 && offsetof(HistTable, row_size) =
 static_assert(offsetof(HistTable, nr_cpus) == 44 && offsetof(HistTable, generation) == 128);
 static_assert(offsetof(HistTable, locked_users) == 132);  // what hist_add.S knows
 
-// A key while it is looked for: parts of whole words, of which only the first `used` are there; the
-// others are 0.
-struct HistKeyPart {
-  uint32_t first, used, size;  // words
-};
+// A key while it is looked for. Only its first `used` words are there: what stands behind is 0, and
+// the last of them is 0 too or holds the NUL of a text, unless all are used.
 struct HistKey {
   const uint64_t* word;
-  uint32_t nr_parts;
-  uint32_t words;  // of the whole key
-  HistKeyPart part[kMaxHistKeyParts];
+  uint32_t used, size;  // words
 };
 
-// Words of 0 add nothing, so that it does not matter how a key is cut into parts.
+// Words of 0 add nothing, so that it does not matter how many are used.
 struct HistMultipliers {
   uint64_t of[kMaxHistKeyWords];
 };
@@ -112,9 +106,7 @@ inline uint32_t hist_hash_sum(uint64_t sum) {
 }
 inline uint32_t hist_hash(const HistKey& key) {
   uint64_t sum = 0;
-  for (uint32_t p = 0; p < key.nr_parts; p++)
-    for (uint32_t i = key.part[p].first; i < key.part[p].first + key.part[p].used; i++)
-      sum += key.word[i] * kHistMultipliers.of[i];
+  for (uint32_t i = 0; i < key.used; i++) sum += key.word[i] * kHistMultipliers.of[i];
   return hist_hash_sum(sum);
 }
 // Of a key of one word.
@@ -146,18 +138,10 @@ inline uint8_t* hist_text(const HistTable* table, uint32_t entry, uint32_t offse
   return hist_entry(table, entry) + table->texts_at + offset;
 }
 
-// Where what is used is equal, and ends in a word that is not full or in zeros, the rest is 0 in
-// both; where it is full there is no rest, or the next word is compared with 0.
 inline bool hist_same_key(const uint64_t* kept, const HistKey& key) {
-  for (uint32_t p = 0; p < key.nr_parts; p++) {
-    const HistKeyPart& part = key.part[p];
-    uint64_t different = 0;
-    for (uint32_t i = part.first; i < part.first + part.used; i++)
-      different |= kept[i] ^ key.word[i];
-    if (different) return false;
-    if (part.used < part.size && kept[part.first + part.used]) return false;
-  }
-  return true;
+  uint64_t different = key.used < key.size ? kept[key.used] : 0;
+  for (uint32_t i = 0; i < key.used; i++) different |= kept[i] ^ key.word[i];
+  return !different;
 }
 
 // Even: the generation that a hit begins in. Odd: nothing is taken.

@@ -285,28 +285,20 @@ inline uint32_t copy_part(Update* update, const HistValue& value, uint64_t* out)
   return copy_value_text(update, value, out);
 }
 
-// Its hash.
-inline uint32_t make_key(Update* update, uint64_t* words, HistKey* key) {
+// All but the last field fill their room, which only a text or stack in front of another does not
+// by itself.
+inline HistKey make_key(Update* update, uint64_t* words) {
   const HistProgram* hist = update->hist;
-  key->word = words;
-  key->nr_parts = hist->nr_keys;
-  key->words = hist->key_words;
-  uint64_t sum = 0;
-  for (uint32_t p = 0; p < hist->nr_keys; p++) {
-    const HistKeyField& field = hist->keys[p];
-    uint64_t* out = words + field.first;
-    const uint64_t* multipliers = kHistMultipliers.of + field.first;
-    uint32_t used = 1;
-    if (field.value.source == HistSource::kNumber) {
-      *out = number(update, field.value);
-      sum += *out * *multipliers;
-    } else {
-      used = copy_part(update, field.value, out);
-      for (uint32_t i = 0; i < used; i++) sum += out[i] * multipliers[i];
-    }
-    key->part[p] = {field.first, used, field.words};
+  const HistKeyField* field = hist->keys;
+  const HistKeyField* const end = field + hist->nr_keys;
+  uint32_t at = 0;
+  for (; field != end && field->value.source == HistSource::kNumber; field++)
+    words[at++] = number(update, field->value);
+  for (; field != end; field++) {
+    while (at < field->first) words[at++] = 0;
+    at += copy_part(update, field->value, words + at);
   }
-  return hist_hash_sum(sum);
+  return {words, at, hist->key_words};
 }
 
 // A key of one number, which most are, is found without a loop over its parts.
@@ -314,7 +306,7 @@ struct OneWord {
   uint64_t word;
 };
 inline uint32_t words_of(const OneWord&) { return 1; }
-inline uint32_t words_of(const HistKey& key) { return key.words; }
+inline uint32_t words_of(const HistKey& key) { return key.size; }
 
 inline uint32_t find(const HistTable* table, const OneWord& key, uint32_t hash,
                      uint32_t generation) {
@@ -331,7 +323,7 @@ __attribute__((noinline, cold)) uint32_t insert(HistTable* table, const HistKey&
 }
 __attribute__((noinline, cold)) uint32_t insert(HistTable* table, OneWord key, uint32_t hash,
                                                 uint32_t generation) {
-  return hist_insert(table, {&key.word, 1, 1, {{0, 1, 1}}}, hash, generation);
+  return hist_insert(table, {&key.word, 1, 1}, hash, generation);
 }
 
 template <typename Key>
@@ -361,7 +353,7 @@ inline bool find_others(Update* update, const Key& key, uint32_t hash) {
   return true;
 }
 
-bool find_own(Update* update) {
+inline bool find_own(Update* update) {
   const HistProgram* hist = update->hist;
   for (uint32_t i = 0; i < hist->nr_references; i++) {
     const HistReference& reference = hist->references[i];
@@ -375,7 +367,7 @@ bool find_own(Update* update) {
 
 // --- sums and variables
 
-inline void add(Update* update) {
+__attribute__((always_inline)) inline void add(Update* update) {
   const HistProgram* hist = update->hist;
   HistTable* table = hist->table;
   const uint32_t entry = update->entry;
@@ -402,7 +394,8 @@ __attribute__((noinline)) void remember_bytes(Update* update, const HistVariable
                     reinterpret_cast<uint64_t>(out));
 }
 
-inline void remember(Update* update, const HistVariable* variables, uint32_t count) {
+__attribute__((always_inline)) inline void remember(Update* update, const HistVariable* variables,
+                                                    uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
     const HistVariable& variable = variables[i];
     if (variable.value.source != HistSource::kNumber)
@@ -563,9 +556,8 @@ __attribute__((noinline)) void update_one_word(Update* update) {
 
 __attribute__((noinline)) void update_whole(Update* update) {
   uint64_t words[kMaxHistKeySize / 8 + 1];
-  HistKey key;
-  const uint32_t hash = make_key(update, words, &key);
-  update_at(update, key, hash);
+  const HistKey key = make_key(update, words);
+  update_at(update, key, hist_hash(key));
 }
 
 }  // namespace

@@ -426,8 +426,8 @@ TEST_F(HistHot, TextsOutsideTheRecordAreEmpty) {
 TEST_F(HistHot, CompoundKeys) {
   Hist hist;
   hist.key(field("key")).key(field("loc")).key(field("s8")).compile();
-  EXPECT_EQ(hist.keys[1]->key_offset, 8u);
-  EXPECT_EQ(hist.keys[2]->key_offset, 8u + 256);
+  EXPECT_EQ(hist.keys[1]->key_offset, 16u) << "behind the numbers";
+  EXPECT_EQ(hist.keys[2]->key_offset, 8u);
   for (uint32_t i = 0; i < 60; i++) {
     Record record;
     record.key = i % 2;
@@ -438,6 +438,28 @@ TEST_F(HistHot, CompoundKeys) {
   const auto entries = hist.read();
   EXPECT_EQ(entries.size(), 20u);
   EXPECT_EQ(hist.totals.hits, 60u);
+}
+
+TEST_F(HistHot, SeveralTextsInOneKey) {
+  Hist hist;
+  hist.key(field("fixed")).key(field("pointer")).key(field("u8")).compile();
+  const char* const texts[] = {"", "a", "12345678", "a long text behind a pointer"};
+  for (int round = 0; round < 2; round++) {
+    for (const char* text : texts) {
+      for (const char* fixed : {"one", "elevenchars"}) {
+        Record record;
+        std::memset(record.fixed, 0, sizeof record.fixed);
+        std::strcpy(record.fixed, fixed);
+        record.pointer = text;
+        hit(hist, record);
+      }
+    }
+  }
+  const auto entries = hist.read();
+  ASSERT_EQ(entries.size(), 8u);
+  EXPECT_EQ(key_text(entries[7], *hist.keys[0]), "elevenchars");
+  EXPECT_EQ(key_text(entries[7], *hist.keys[1]), texts[3]);
+  EXPECT_EQ(entries[7].values[0], 2u);
 }
 
 TEST_F(HistHot, StacksOfTheHitAndOfAField) {
