@@ -47,13 +47,14 @@ TEST_F(Tree, AnInstanceHasWhatTheRootHasButForTheRootsOwn) {
             "buffer_size_kb snapshot snapshot_raw stats trace trace_pipe trace_pipe_raw ");
   EXPECT_EQ(list("instances/a/events"), "enable header_event header_page ftrace/ irq/ sched/ ");
   EXPECT_EQ(list("events/sched"), "enable filter sched_switch/ sched_waking/ ");
-  EXPECT_EQ(list("events/sched/sched_switch"), "enable filter format id inject trigger ");
+  EXPECT_EQ(list("events/sched/sched_switch"),
+            "enable filter format hist hist_debug id inject trigger ");
   EXPECT_EQ(list("events/ftrace"),
             "function/ funcgraph_entry/ funcgraph_retaddr_entry/ funcgraph_exit/ kernel_stack/ "
             "user_stack/ func_repeats/ print/ raw_data/ ");
   EXPECT_EQ(list("events/ftrace/function"), "format id ");
   EXPECT_EQ(list("events/ftrace/funcgraph_exit"), "format ");
-  EXPECT_EQ(list("events/ftrace/print"), "format id trigger ");
+  EXPECT_EQ(list("events/ftrace/print"), "format id trigger hist hist_debug ");
   EXPECT_EQ(list("events/ftrace/raw_data"), "format ");
   EXPECT_EQ(tree.read("instances/a/README"), "-2");
   EXPECT_EQ(tree.read("instances/a/options/record-cmd"), "-2");

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+//
+// The histograms of a program that ends by exit() or returns from main(): nobody can ask it any
+// more, so it leaves their texts beside its buffer, where `patchbay hist` looks for them.
+//
+//   DIR/PID/hist/[INSTANCE/]SYSTEM:EVENT      what events/SYSTEM/EVENT/hist said
+//
+// A program that is killed, or calls _exit() or exec, leaves nothing here.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <new>
+
+#include "agent/agent.h"
+#include "base/unique_fd.h"
+#include "trigger/hist_triggers.h"
+
+namespace patchbay {
+namespace {
+
+constexpr int kTries = 100;  // a millisecond each: whoever has the lock may never run again
+
+std::string text_of(Agent* agent, const std::string& path) {
+  Result<tracefs::Node> node = tracefs::lookup(*agent->root, path);
+  if (!node.ok() || !node->file || !node->file->open(O_RDONLY).ok()) return "";
+  Result<std::string> text = node->file->read();
+  return text.ok() ? *text : "";
+}
+
+void keep_text(const std::string& path, const std::string& text) {
+  UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  for (size_t done = 0; file.valid() && done < text.size();) {
+    const ssize_t wrote = ::write(file.get(), text.data() + done, text.size() - done);
+    if (wrote < 0 && errno != EINTR) return;
+    if (wrote > 0) done += size_t(wrote);
+  }
+}
+
+void keep_hists_of(Agent* agent, const TraceArray& array) {
+  const std::string own = array.is_top() ? "" : array.name + "/";
+  const std::string directory = agent->directory + "/hist/";
+  for (LiveEvent* event : agent->registry->events_of(array, "")) {
+    if (agent->triggers->hists().of(array, event).empty()) continue;
+    ::mkdir(directory.c_str(), 0700);
+    if (!own.empty()) ::mkdir((directory + own).c_str(), 0700);
+    const std::string name = event->call.system + "/" + event->call.name;
+    const std::string below = own.empty() ? "" : "instances/" + own;
+    keep_text(directory + own + event->call.system + ":" + event->call.name,
+              text_of(agent, below + "events/" + name + "/hist"));
+  }
+}
+
+bool take_lock(std::unique_lock<std::recursive_mutex>* guard) {
+  for (int i = 0; i < kTries; i++) {
+    if (guard->try_lock()) return true;
+    ::usleep(1000);
+  }
+  return false;
+}
+
+__attribute__((destructor)) void keep_last_hists() {
+  Agent* agent = own_agent();
+  if (!agent || !agent->triggers) return;
+  AgentScope scope;
+  std::unique_lock guard(agent->lock(), std::defer_lock);
+  if (!take_lock(&guard)) return;
+  try {
+    keep_hists_of(agent, agent->registry->top());
+    for (TraceArray* array : agent->registry->arrays()) keep_hists_of(agent, *array);
+  } catch (const std::bad_alloc&) {
+    say("out of memory; the histograms are not kept");
+  }
+}
+
+}  // namespace
+}  // namespace patchbay

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+// events/SYSTEM/EVENT/hist: the histograms of the event, the oldest first. poll() says POLLIN when
+// there were hits since the file was read. hist_debug: what their definitions were understood as.
+#include <unordered_map>
+
+#include "hist/hist_table.h"
+#include "output/hist_text.h"
+#include "tracefs/files/files.h"
+#include "trigger/hist_triggers.h"
+
+namespace patchbay::tracefs {
+namespace {
+
+constexpr char kBetween[] = "\n\n";
+
+uint64_t hits_of(const std::vector<HistData*>& hists) {
+  uint64_t hits = 0;
+  for (const HistData* hist : hists) {
+    HistTotals totals;
+    read_hist_table(hist->table, &totals);
+    hits += totals.hits;
+  }
+  return hits;
+}
+
+std::vector<HistData*> hists_of(const Place& place, const TraceArray& array, LiveEvent& event) {
+  return place.tree->context.triggers.hists().of(array, &event);
+}
+
+// Names by thread id; looked up when the first key asks.
+class CommsById {
+ public:
+  explicit CommsById(const TreeState& tree) : tree_(tree) {}
+  std::string of(uint32_t tid) {
+    if (comms_.empty())
+      for (const abi::CommEntry& entry : tree_.comms()) comms_[entry.tid] = comm_of(entry);
+    auto found = comms_.find(tid);
+    return found == comms_.end() ? "<...>" : found->second;
+  }
+
+ private:
+  static std::string comm_of(const abi::CommEntry& entry) {
+    return {entry.comm, ::strnlen(entry.comm, sizeof entry.comm)};
+  }
+  const TreeState& tree_;
+  std::unordered_map<uint32_t, std::string> comms_;
+};
+
+class HistFile : public File {
+ public:
+  explicit HistFile(const Place& place) : place_(place) {}
+  uint32_t mode() const override { return kReadable; }
+
+  Status open(uint32_t) override {
+    Result<std::vector<HistData*>> found = find();
+    return found.ok() ? Status() : found.error();
+  }
+
+  Result<std::string> read() override {
+    Result<std::vector<HistData*>> found = find();
+    if (!found.ok()) return found.error();
+    hits_read_ = hits_of(*found);
+    CommsById comms(*place_.tree);
+    HistTextSources sources;
+    sources.names = place_.tree->text_sources().names;
+    sources.comm = [&comms](uint32_t tid) { return comms.of(tid); };
+    std::string text;
+    for (const HistData* hist : *found) {
+      if (!text.empty()) text += kBetween;
+      auto contents = contents_of_table(*hist);
+      text += hist_text(*hist, HistTriggers::definition_text(*hist), *contents, sources);
+    }
+    return text;
+  }
+
+  bool readable() override {
+    Result<std::vector<HistData*>> found = find();
+    return !found.ok() || hits_of(*found) != hits_read_;
+  }
+
+ private:
+  Result<std::vector<HistData*>> find() const {
+    Result<TraceArray*> array = place_.find_array();
+    if (!array.ok()) return array.error();
+    Result<LiveEvent*> event = place_.find_event(**array);
+    if (!event.ok()) return event.error();
+    return hists_of(place_, **array, **event);
+  }
+
+  const Place place_;
+  uint64_t hits_read_ = 0;
+};
+
+Result<std::string> show_debug(const TraceArray& array, LiveEvent& event, const Place& place) {
+  std::string text;
+  for (const HistData* hist : hists_of(place, array, event)) {
+    if (!text.empty()) text += kBetween;
+    text += hist_debug_text(*hist, HistTriggers::definition_text(*hist));
+  }
+  return text;
+}
+
+}  // namespace
+
+FilePtr make_event_hist(const Place& place) { return std::make_unique<HistFile>(place); }
+
+FilePtr make_event_hist_debug(const Place& place) {
+  return make_event_text_file(place, show_debug);
+}
+
+}  // namespace patchbay::tracefs
