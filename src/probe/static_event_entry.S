@@ -9,9 +9,11 @@
  *     |-- header             id and thread
  *     |-- filter             generated code, which keeps rdi and rdx (filter_abi.h)
  *     |-- static_event_publish: ring_publish_rseq, or the locked ring
+ *     |-- with triggers      TriggerProgram.gate first: where none matches it goes on as above, or
+ *     |                      is done if soft mode says that the event is off
  *     '-- static_event_offer instead of all this: several instances, event probes, thread lists,
- *                            a filter to be interpreted, stacks, a new thread, in agent code
- *                            or without rseq
+ *                            a filter to be interpreted, stacks, triggers that match or are not
+ *                            gated, a new thread, in agent code or without rseq
  *
  * Budget (design.md 5): a filter's no 0.5 x floor. Nothing is saved on the way to it but one
  * pointer, which a compiler does not manage around a call. static_event_hot.cc checks the offsets.
@@ -21,6 +23,10 @@
 #define SITE_EVENT 16			/* SiteEvent.event of the first */
 #define PROGRAM_FILTER 16		/* struct EventProgram */
 #define PROGRAM_ID 40
+#define PROGRAM_SOFT 72
+#define PROGRAM_TRIGGERS 88
+#define TRIGGERS_GATE 8			/* struct TriggerProgram */
+#define PLAIN 1				/* SiteProgram.plain */
 	.text
 	.globl static_event_hit
 	.hidden static_event_hit
@@ -35,13 +41,14 @@ static_event_hit:
 	mov %fs:(%rcx), %ecx		/* fast_tid: 0 also while the thread runs agent code */
 	test %ecx, %ecx
 	jz .Loffer
-	cmpw $0, SITE_PLAIN(%rdi)
-	je .Loffer
+	cmpw $PLAIN, SITE_PLAIN(%rdi)
+	jne .Lgated
 	mov SITE_EVENT(%rdi), %r8
 	movzwl PROGRAM_ID(%r8), %eax
 	shl $32, %rcx
 	or %rax, %rcx
 	mov %rcx, (%rsi)		/* RecordHeader, flags are 0 */
+.Lwanted:
 	mov PROGRAM_FILTER(%r8), %rax
 	test %rax, %rax
 	jz .Lpublish
@@ -63,6 +70,38 @@ static_event_hit:
 .Lpublish:
 	mov %r8, %rdi
 	jmp static_event_publish
+.Lgated:
+	cmpw $0, SITE_PLAIN(%rdi)
+	je .Loffer
+	mov SITE_EVENT(%rdi), %r8
+	movzwl PROGRAM_ID(%r8), %eax
+	shl $32, %rcx
+	or %rax, %rcx
+	mov %rcx, (%rsi)
+	mov PROGRAM_TRIGGERS(%r8), %rax
+	mov TRIGGERS_GATE(%rax), %rax
+	push %r8
+	.cfi_adjust_cfa_offset 8
+	push %rdi
+	.cfi_adjust_cfa_offset 8
+	push %rdi			/* aligned */
+	.cfi_adjust_cfa_offset 8
+	mov %rsi, %rdi
+	mov %edx, %esi
+	call *(%rax)
+	mov %rdi, %rsi
+	pop %rdi
+	.cfi_adjust_cfa_offset -8
+	pop %rdi
+	.cfi_adjust_cfa_offset -8
+	pop %r8
+	.cfi_adjust_cfa_offset -8
+	test %al, %al
+	jnz .Loffer
+	mov PROGRAM_SOFT(%r8), %rax
+	cmpl $0, (%rax)
+	jne .Lwanted
+	ret
 .Loffer:
 	mov %rsp, %rcx
 	mov %rbp, %r8

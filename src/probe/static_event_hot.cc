@@ -19,6 +19,8 @@ static_assert(offsetof(patchbay_event, program) == 72 && offsetof(ProbeThread, f
 static_assert(offsetof(SiteProgram, plain) == 4 && offsetof(SiteProgram, event) == 16);
 static_assert(offsetof(EventProgram, filter) == 16 && offsetof(EventProgram, id) == 40);
 static_assert(offsetof(SiteEvent, event) == 0 && offsetof(FilterProgram, code) == 0);
+static_assert(offsetof(EventProgram, soft) == 72 && offsetof(EventProgram, triggers) == 88);
+static_assert(offsetof(TriggerProgram, gate) == 8 && kPlain == 1 && kGated == 2);
 
 }  // namespace
 

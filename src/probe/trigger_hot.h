@@ -48,8 +48,15 @@ struct TriggerProgram {
   uint32_t nr_triggers;
   uint8_t has_early;  // none needs the record: all run before it is built
   uint8_t reserved[3];
+  // Of one trigger alone, its filter: no match is nothing to do. static_event_entry.S asks it
+  // first.
+  const FilterProgram* gate;
   Trigger trigger[];
 };
+
+// SiteProgram.plain of a static event: goes straight on; the same in soft mode, behind its
+// triggers' gate.
+inline constexpr uint16_t kPlain = 1, kGated = 2;
 
 // Where a hit is, for what triggers may want of it.
 struct TriggerHit {

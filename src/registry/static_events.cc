@@ -18,6 +18,7 @@
 
 #include "base/hex_number.h"
 #include "probe/probe_abi.h"
+#include "probe/trigger_hot.h"
 #include "registry/static_event_call.h"
 
 namespace patchbay {
@@ -219,6 +220,15 @@ uint64_t StaticEvents::first_site(const Definition& definition) {
   return 0;
 }
 
+// SiteProgram.plain.
+static uint16_t plainness(const EventProgram& event) {
+  if (event.from_record || event.pids || event.notrace_pids || event.stack) return 0;
+  if (event.kind != ConsumerKind::kRecord) return 0;
+  if (!event.has_soft && !event.triggers) return kPlain;
+  const bool has_gate = event.triggers && event.triggers->gate && event.triggers->gate->code;
+  return event.has_soft && has_gate ? kGated : 0;
+}
+
 const SiteProgram* StaticEvents::program_for(Definition* definition) {
   const LiveEvent& live = *definition->live;
   if (live.programs.empty()) return nullptr;
@@ -236,9 +246,7 @@ const SiteProgram* StaticEvents::program_for(Definition* definition) {
   auto* program = new (programs_.back().get()) SiteProgram;
   const EventProgram& first = *list[0].event;
   program->nr_events = static_cast<uint32_t>(list.size());
-  program->plain = list.size() == 1 && !first.from_record && !first.pids && !first.notrace_pids &&
-                   !first.stack && !first.has_soft && !first.triggers &&
-                   first.kind == ConsumerKind::kRecord;
+  program->plain = list.size() == 1 ? plainness(first) : 0;
   program->max_record = live.max_size;
   for (const SiteEvent& one : list)
     program->max_record = std::max(program->max_record, one.event->max_size);

@@ -377,6 +377,7 @@ const TriggerProgram* EventTriggers::Impl::make_program(const List& list) {
   }
   for (const Trigger& hist : of_hists) program->trigger[program->nr_triggers++] = hist;
   program->has_early = !needs_record && of_hists.empty();
+  if (count == 1 && of_hists.empty()) program->gate = program->trigger[0].filter;
   return program;
 }
 

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+//
+// What triggers cost a hit, as CPU time and as a ratio to the floor of the same run
+// (bench/floor.h): mostly one whose filter does not match, while the event itself is off. This
+// program links the agent and traces its own events.
+//
+//   trigger [--benchmark_filter=REGEX] [--benchmark_format=json] …
+#include <benchmark/benchmark.h>
+#include <patchbay/patchbay.h>
+#include <patchbay/trace_event.h>
+
+#include <string>
+
+#include "floor.h"
+
+PB_TRACE_EVENT(bench, two_ints, PB_FIELDS(PB_FIELD(int, a), PB_FIELD(int, b)));
+PB_TRACE_EVENT(bench, other, PB_FIELDS(PB_FIELD(int, a)));
+
+extern "C"
+    __attribute__((noinline, used, visibility("default"), patchable_function_entry(5, 0))) void
+    bench_sled(int a, int b) {
+  __asm__ volatile("" : : "r"(a), "r"(b));
+}
+
+namespace {
+
+// A hit with these triggers, whose count is used up where there is one.
+template <typename Use>
+void triggered(benchmark::State& state, const std::string& event, bool on,
+               std::vector<std::string> triggers, Use use) {
+  const std::string directory = "events/" + event;
+  if (on) must((directory + "/enable").c_str(), "1");
+  for (const std::string& one : triggers) must((directory + "/trigger").c_str(), one);
+  int i = 0;
+  for (auto _ : state) {
+    use(i++ & 0xffff);
+    benchmark::ClobberMemory();
+  }
+  for (const std::string& one : triggers) must((directory + "/trigger").c_str(), "!" + one);
+  must((directory + "/enable").c_str(), "0");
+}
+
+void hit_static(int i) { PB_TRACE(two_ints, i, i + 1); }
+void hit_function(int i) { bench_sled(i, i + 1); }
+
+#define TRIGGERED(name, event, on, use, ...)                                              \
+  void name(benchmark::State& state) { triggered(state, event, on, {__VA_ARGS__}, use); } \
+  BENCHMARK(name)->MinTime(0.5)
+
+constexpr const char* kStatic = "bench/two_ints";
+constexpr const char* kFunction = "functions/bench_sled";
+
+TRIGGERED(static_no_match, kStatic, false, hit_static, "traceoff if a < 0");
+TRIGGERED(static_no_match_of_three, kStatic, false, hit_static, "traceoff if a < 0",
+          "stacktrace if a < 0", "enable_event:bench:other if a < 0");
+TRIGGERED(static_switches_what_is_so, kStatic, false, hit_static, "disable_event:bench:other");
+TRIGGERED(static_recorded_no_match, kStatic, true, hit_static, "traceoff if a < 0");
+TRIGGERED(function_no_match, kFunction, false, hit_function, "traceoff if a < 0");
+TRIGGERED(function_recorded_no_match, kFunction, true, hit_function, "traceoff if a < 0");
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bool own_format = false;
+  for (int i = 1; i < argc; i++)
+    own_format = own_format || std::string(argv[i]).starts_with("--benchmark_format");
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  must("function_events", "bench_sled(int a, int b)");
+  RatioReporter reporter;
+  if (own_format)
+    benchmark::RunSpecifiedBenchmarks();
+  else
+    benchmark::RunSpecifiedBenchmarks(&reporter);
+}
