@@ -40,7 +40,11 @@ constexpr char kHelp[] =
     "  -F, --filter TEXT show functions whose names contain TEXT, or that fit it as a glob\n"
     "  -d, --delay SECS  between two looks, default 1\n"
     "  -N, --number N    ends after N looks\n"
-    "      --once        one table, for scripts: of SECS seconds, or of the whole run of CMD\n"
+    "      --once        one table, for scripts: of SECS seconds, or of the whole run of CMD, up "
+    "to\n"
+    "                    its exit handlers; when it is killed or calls _exit(), up to the last "
+    "look,\n"
+    "                    which standard error tells\n"
     "      --rows N      N functions only\n\n"
     "Keys: t c a n sort by time, calls, average, name; s self time; i by what came since the last\n"
     "look; / filter; p pause; r from 0; up down page-up page-down; q quit. Without a terminal "
@@ -180,6 +184,15 @@ struct Top {
     table.look(looked_ns, *texts, again);
     return true;
   }
+  // After the end of a program that we have started. False when it has left nothing: the counts are
+  // those of the look before.
+  bool look_back(bool again) {
+    const std::vector<std::string> texts = TopProfile::last_look(target.directory);
+    if (texts.empty()) return false;
+    looked_ns = now_ns();
+    table.look(looked_ns, texts, again);
+    return true;
+  }
   std::string head() const {
     std::string exe, text = "patchbay top: process " + std::to_string(target.client->pid()) + " ";
     append_escaped(&exe, target.client->exe());
@@ -224,10 +237,11 @@ int print_tables(Top& top) {
   const TopOptions& options = top.options;
   bool whole_run = options.once && !options.delay_given && top.target.child;
   uint64_t delay_ns = uint64_t((whole_run ? 1e9 : options.delay) * 1e9);
-  bool ended = false;
+  bool ended = false, complete = false;
   for (uint64_t look = 0; options.looks == 0 || look < options.looks; look++) {
     bool going_on = wait_until(top, now_ns() + delay_ns, &ended);
     if (!ended) (void)top.look(top.target.child != nullptr);
+    if (ended && top.target.child) complete = top.look_back(true);
     print_table(top);
     // The next table's recent calls begin here.
     if (top.target.child && going_on) (void)top.look(false);
@@ -236,8 +250,10 @@ int print_tables(Top& top) {
       std::fprintf(stderr, "patchbay top: process %d has ended\n", top.target.client->pid());
     break;
   }
-  if (ended && top.target.child)
-    std::fprintf(stderr, "patchbay top: the last look was %.2f s before the end was noticed\n",
+  if (ended && !complete && top.target.child)
+    std::fprintf(stderr,
+                 "patchbay top: the program was killed, or ended without exit handlers; the last "
+                 "look was %.2f s before the end was noticed\n",
                  double(now_ns() - top.looked_ns) / 1e9);
   return kOk;
 }
@@ -355,10 +371,13 @@ int show_screen(Top& top) {
   uint64_t delay_ns = uint64_t(top.options.delay * 1e9), next_ns = now_ns() + delay_ns, looks = 0;
   while (!screen.quit && !(*terminal)->ended()) {
     if (top.target.child && top.target.child->wait(0) == TracedChild::Event::kStopRequested) break;
-    screen.ended |= top.target.ended();
+    if (!screen.ended && top.target.ended()) {
+      screen.ended = true;
+      if (top.target.child) (void)top.look_back(false);
+    }
     if (now_ns() >= next_ns) {
       next_ns = now_ns() + delay_ns;
-      if (!screen.paused && !screen.ended) screen.ended = !top.look(false);
+      if (!screen.paused && !screen.ended) (void)top.look(false);
       if (top.options.looks != 0 && ++looks >= top.options.looks) screen.quit = true;
     }
     draw(top, screen, **terminal);

@@ -2,6 +2,9 @@
 #include "top_profile.h"
 
 #include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "trace_request.h"
 
@@ -9,6 +12,7 @@ namespace patchbay::cmd {
 namespace {
 
 constexpr char kSwitch[] = "function_profile_enabled", kTracers[] = "function_tracers";
+constexpr char kStatistics[] = "trace_stat";
 constexpr char kProfiler[] = "trace_profile", kGraphTime[] = "options/graph-time";
 
 }  // namespace
@@ -35,10 +39,6 @@ Status TopProfile::remember() {
   for (const std::string& name : split_lines(tracers.ok() ? *tracers : ""))
     if (name.starts_with('*') && name != std::string("*") + kProfiler)
       default_tracer_ = name.substr(1);
-  Result<std::vector<std::string>> files = client_.list("trace_stat");
-  if (!files.ok()) return files.error();
-  for (const std::string& file : *files)
-    if (file.starts_with("function")) files_.push_back("trace_stat/" + file);
   remembered_ = true;
   return {};
 }
@@ -62,11 +62,26 @@ Status TopProfile::start() {
 }
 
 Result<std::vector<std::string>> TopProfile::look() {
+  // That of threads without restartable sequences comes with their first call.
+  Result<std::vector<std::string>> files = client_.list(kStatistics);
+  if (!files.ok()) return files.error();
   std::vector<std::string> texts;
-  for (const std::string& file : files_) {
-    Result<std::string> text = client_.read_all(file);
+  for (const std::string& file : *files) {
+    if (!file.starts_with("function")) continue;
+    Result<std::string> text = client_.read_all(std::string(kStatistics) + "/" + file);
     if (!text.ok()) return text.error();
     texts.push_back(std::move(*text));
+  }
+  return texts;
+}
+
+std::vector<std::string> TopProfile::last_look(const std::string& process_directory) {
+  std::vector<std::string> texts;
+  std::error_code none;
+  for (const auto& file :
+       std::filesystem::directory_iterator(process_directory + "/" + kStatistics, none)) {
+    std::ifstream stream(file.path(), std::ios::binary);
+    texts.emplace_back(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
   }
   return texts;
 }

@@ -23,6 +23,9 @@ class TopProfile {
   Status start();
   // trace_stat/function0 … of all CPUs.
   Result<std::vector<std::string>> look();
+  // The same of a program that has ended, by exit() or from main(), as it has left it in its
+  // directory DIR/PID. Empty when it ended otherwise.
+  static std::vector<std::string> last_look(const std::string& process_directory);
   Result<std::string> function_names();
 
  private:
@@ -31,7 +34,7 @@ class TopProfile {
                        const std::vector<std::string>& patterns);
 
   serve::Client& client_;
-  std::vector<std::string> functions_, not_functions_, files_;
+  std::vector<std::string> functions_, not_functions_;
   bool self_time_ = false, remembered_ = false;
   bool was_on_ = false, graph_time_ = true;
   std::string default_tracer_;

@@ -53,6 +53,30 @@ check "the profiler is off after a mistake" off
 "$patchbay" top --once -l 'calls_*' -- "$program" >out 2>err
 same "a program is run" 0 $?
 has "its functions" "$(cat out)" 'calls_recurse$|calls_middle$|patchbay top: process'
+# A short one, whose last call is not missed either.
+cat >short.c <<'EOC'
+#include <stdlib.h>
+#include <unistd.h>
+__attribute__((noinline)) void short_call(void) { __asm__ volatile("" ::: "memory"); }
+__attribute__((noinline)) void short_last(void) { __asm__ volatile("nop" ::: "memory"); }
+int main(int argc, char** argv) {
+  (void)argv;
+  for (int i = 0; i < 1000; i++) short_call();
+  short_last();
+  if (argc > 1) _exit(0);
+  exit(0);
+}
+EOC
+if ${CC:-cc} -O1 -o short short.c; then
+  for _ in 1 2 3; do
+    "$patchbay" top --once -s calls -l 'short_*' -- ./short >out 2>err
+    same "all calls of a short program" "1000 short_call 1 short_last" \
+      "$(awk '$NF ~ /^short_/ { printf "%s%s %s", n++ ? " " : "", $1, $NF }' out)"
+    same "nothing to complain about" "" "$(cat err)"
+  done
+  "$patchbay" top --once -l 'short_*' -- ./short _exit >out 2>err
+  has "what could not be read is said" "$(cat err)" 'ended without exit handlers; the last look was'
+fi
 
 # --- the screen
 cat >screen.py <<'EOP'
