@@ -69,7 +69,7 @@ void dump_cpu(const DumpOptions& options, PageSource* pages, size_t index, bool 
     count++;
     events += page.entries;
     if (page.lost_before == kLostUnknown)
-      unknown = true;
+      unknown = true, lost++;  // one at least
     else
       lost += page.lost_before;
     if (options.pages || options.events)
@@ -81,7 +81,7 @@ void dump_cpu(const DumpOptions& options, PageSource* pages, size_t index, bool 
   }
   if (count == 0) return;
   std::printf("  CPU %u: %" PRIu64 " pages, %" PRIu64 " events, %s%" PRIu64 " lost\n",
-              pages->cpu_number(index), count, events, unknown ? "more than " : "", lost);
+              pages->cpu_number(index), count, events, unknown ? "at least " : "", lost);
 }
 
 int dump_pages(const DumpOptions& options, const TraceInput& input, size_t buffer) {

@@ -195,6 +195,11 @@ Result<TraceDatResult> Recording::finish() {
   add_up();
   Result<TraceDatMetadata> metadata = collect_metadata(buffer(), addresses_);
   if (!metadata.ok()) return metadata.error();
+  metadata->cpu_stats.clear();
+  for (const RingCounts& counts : counts_)
+    metadata->cpu_stats.push_back("entries: " + std::to_string(counts.events) +
+                                  "\noverrun: " + std::to_string(counts.overwritten) +
+                                  "\ndropped events: " + std::to_string(counts.dropped) + "\n");
   return writer_->finish(*metadata);
 }
 

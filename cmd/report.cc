@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <map>
+#include <set>
 
 #include "commands.h"
 #include "output/graph_times.h"
@@ -44,7 +45,7 @@ struct ReportOptions {
 
 struct Totals {
   uint64_t events = 0, lost = 0, dropped = 0;
-  bool lost_unknown = false;
+  std::set<uint32_t> unknown_on;  // CPUs of which more may be lost than counted
   uint32_t malformed = 0;
   std::map<uint32_t, uint64_t> by_cpu, lost_by_cpu;
   std::vector<uint64_t> by_id = std::vector<uint64_t>(65536, 0);
@@ -64,21 +65,65 @@ bool write_out(std::string* text) {
   return true;
 }
 
-// Events and losses of one pass over the pages, for the head of the listing.
-void count_events(PageSource* pages, uint64_t* events, uint64_t* lost) {
+// What the head of a listing says.
+struct Head {
+  uint64_t events = 0, lost = 0;
+  const char* tracer = "nop";
+};
+
+// The tracer that records of this kind are of.
+const char* tracer_of(const EventCall& event) {
+  switch (TracerText(event).kind()) {
+    case TracerText::Kind::kFunction:
+    case TracerText::Kind::kRepeats:
+      return "function";
+    case TracerText::Kind::kGraphEntry:
+    case TracerText::Kind::kGraphExit:
+      return "function_graph";
+    default:
+      return nullptr;
+  }
+}
+
+// No file says which tracer it was, but another one empties the buffer: the first record of a
+// tracer tells.
+const char* find_tracer(const PageImage& page, const std::vector<const char*>& tracers) {
+  EventIterator events(page.bytes, page.used);
+  for (EventView event; events.next(&event);) {
+    uint16_t id = 0;
+    if (event.record.size() >= 2) std::memcpy(&id, event.record.data(), 2);
+    if (id < tracers.size() && tracers[id]) return tracers[id];
+  }
+  return nullptr;
+}
+
+// One pass over the pages.
+Head read_head(PageSource* pages, const std::vector<EventCall>& formats) {
+  Head head;
+  std::vector<const char*> tracers;
+  for (const EventCall& event : formats) {
+    if (event.id >= tracers.size()) tracers.resize(size_t(event.id) + 1);
+    tracers[event.id] = tracer_of(event);
+  }
+  const char* found = nullptr;
   PageImage page;
   for (size_t cpu = 0; cpu < pages->nr_cpus(); cpu++) {
     while (pages->next_page(cpu, &page)) {
-      *events += page.entries;
-      if (page.lost_before != kLostUnknown) *lost += page.lost_before;
+      head.events += page.entries;
+      if (page.lost_before != kLostUnknown) head.lost += page.lost_before;
+      if (!found) found = find_tracer(page, tracers);
     }
   }
+  if (found) head.tracer = found;
+  return head;
 }
 
 void take_event(const MergedEvent& event, Totals* totals) {
   totals->events++;
-  if (event.lost_before == kLostUnknown) {
-    totals->lost_unknown = true;
+  if (event.lost_before == kLostUnknown) {  // one at least
+    totals->lost++;
+    totals->lost_by_cpu[event.cpu]++;
+    totals->unknown_on.insert(event.cpu);
   } else if (event.lost_before) {
     totals->lost += event.lost_before;
     totals->lost_by_cpu[event.cpu] += event.lost_before;
@@ -159,7 +204,8 @@ void print_stat(const std::vector<EventCall>& events, const TraceInput& input,
   for (const auto& [cpu, count] : totals.by_cpu) {
     auto lost = totals.lost_by_cpu.find(cpu);
     std::printf(
-        "%20llu  on CPU %u, %llu lost\n", static_cast<unsigned long long>(count), cpu,
+        "%20llu  on CPU %u, %s%llu lost\n", static_cast<unsigned long long>(count), cpu,
+        totals.unknown_on.count(cpu) ? "at least " : "",
         static_cast<unsigned long long>(lost == totals.lost_by_cpu.end() ? 0 : lost->second));
   }
   std::printf("%20llu  in all\n", static_cast<unsigned long long>(totals.events));
@@ -193,11 +239,27 @@ uint64_t dropped_events(const TraceInput& input) {
   return dropped;
 }
 
+// A full page has no room for the number of events that are missing before it, but the statistics
+// of its CPU have their sum.
+void take_sums(const TraceInput& input, Totals* totals) {
+  if (!input.dat) return;
+  for (const std::string& stats : input.dat->cpu_stats()) {
+    const size_t cpu_at = stats.find("CPU: "), at = stats.find("\noverrun: ");
+    if (cpu_at == stats.npos || at == stats.npos) continue;
+    const auto cpu = uint32_t(std::strtoul(stats.c_str() + cpu_at + 5, nullptr, 10));
+    const uint64_t sum = std::strtoull(stats.c_str() + at + 10, nullptr, 10);
+    uint64_t& lost = totals->lost_by_cpu[cpu];
+    if (sum < lost || totals->unknown_on.erase(cpu) == 0) continue;
+    totals->lost += sum - lost;
+    lost = sum;
+  }
+}
+
 void print_losses(const TraceInput& input, const Totals& totals) {
   auto number = [](uint64_t n) { return std::to_string(n); };
-  if (totals.lost || totals.lost_unknown)
+  if (totals.lost)
     std::fprintf(stderr, "patchbay report: %s%s events lost (overwritten before they were read)\n",
-                 totals.lost_unknown ? "more than " : "", number(totals.lost).c_str());
+                 totals.unknown_on.empty() ? "" : "at least ", number(totals.lost).c_str());
   if (totals.dropped)
     std::fprintf(stderr, "patchbay report: %s events dropped (the buffer was full)\n",
                  number(totals.dropped).c_str());
@@ -259,19 +321,20 @@ int report(const ReportOptions& options) {
     if (!counted.ok() || !pages.ok())
       return fail("report", counted.ok() ? pages.error() : counted.error());
     if (!options.json && !options.stat) {
-      uint64_t events = 0, lost = 0;
-      count_events(counted->get(), &events, &lost);
+      const Head found = read_head(counted->get(), (*decoder)->events);
       if (std::string name = input->buffer_name(i); !name.empty()) {
         head = "# instance: ";
         append_escaped(&head, name);
         head += '\n';
       }
-      TraceLineWriter::append_header(&head, uint32_t((*pages)->nr_cpus()), events, events + lost);
+      TraceLineWriter::append_header(&head, uint32_t((*pages)->nr_cpus()), found.events,
+                                     found.events + found.lost, found.tracer);
     }
     if (!write_out(&head) || !print_buffer(options, pages->get(), input->buffer != nullptr,
                                            (*decoder)->lines.get(), &totals))
       return fail("report", sys_error("write to standard output", errno));
   }
+  take_sums(*input, &totals);
   if (options.stat) print_stat((*decoder)->events, *input, totals);
   print_losses(*input, totals);
   return std::fflush(stdout) == 0 ? kOk

@@ -138,8 +138,12 @@ void TraceLineWriter::append_lost(std::string* out, uint32_t cpu, uint64_t lost)
 }
 
 void TraceLineWriter::append_header(std::string* out, uint32_t nr_cpus, uint64_t entries,
-                                    uint64_t written) {
-  put_header(out, TraceOptions(), false, {entries, written, nr_cpus});
+                                    uint64_t written, std::string_view tracer) {
+  std::string head;
+  put_header(&head, TraceOptions(), false, {entries, written, nr_cpus});
+  *out += "# tracer: ";
+  *out += tracer;
+  *out += std::string_view(head).substr(head.find('\n'));
 }
 
 }  // namespace patchbay

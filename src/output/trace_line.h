@@ -44,8 +44,9 @@ class TraceLineWriter {
   void append_json(std::string* out, uint32_t cpu, uint64_t ns, std::span<const uint8_t> record);
   // "CPU:1 [LOST 77 EVENTS]\n"; kLostUnknown: without the number.
   static void append_lost(std::string* out, uint32_t cpu, uint64_t lost);
-  // The comment lines at the head of a `trace` file.
-  static void append_header(std::string* out, uint32_t nr_cpus, uint64_t entries, uint64_t written);
+  // The comment lines at the head of a `trace` file. The columns are the same for all tracers.
+  static void append_header(std::string* out, uint32_t nr_cpus, uint64_t entries, uint64_t written,
+                            std::string_view tracer = "nop");
 
  private:
   void append_columns(std::string* out, uint32_t cpu, uint64_t ns, const abi::RecordHeader& header);

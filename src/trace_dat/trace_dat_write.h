@@ -42,7 +42,7 @@ struct TraceDatMetadata {
   std::string kallsyms;                // lines "%016llx t name\t[module]", ascending
   std::string cmdlines;                // lines "pid comm"
   std::string process_maps;            // modules_text(), or empty
-  std::vector<std::string> cpu_stats;  // by CPU: "entries: N\ndropped events: N\n"
+  std::vector<std::string> cpu_stats;  // by CPU: "entries: N\noverrun: N\n…"
   bool tsc = false;                    // pages hold TSC ticks, clock_line converts them
   ClockLine clock_line;
   std::string uname;

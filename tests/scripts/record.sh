@@ -36,6 +36,27 @@ expect 0 "--print prints" "$patchbay" record --print -e "$event" -o a.dat -- env
 check "the events" grep -q 'getenv(name=' out
 expect 0 "version 6" "$patchbay" record --format 6 -e "$event" -o a.dat -- env true
 
+# --- tracers, and what small buffers lose
+for tracer in function function_graph; do
+  expect 0 "-p $tracer" "$patchbay" record -q -p $tracer -l getenv -o a.dat -- env true
+  expect 0 "is reported" "$patchbay" report -i a.dat
+  check "under its name" test "$(head -n 1 out)" = "# tracer: $tracer"
+done
+cat >many.c <<'EOC'
+__attribute__((noinline)) void many_calls(void) { __asm__ volatile("" ::: "memory"); }
+int main(void) {
+  for (int i = 0; i < 2000000; i++) many_calls();
+  return 0;
+}
+EOC
+if ${CC:-cc} -O1 many.c -o many; then
+  expect 0 "small buffers" "$patchbay" record -p function -l many_calls -b 16 -o a.dat -- ./many
+  lost=$(sed -n 's/.*; lost \([0-9]*\) .*/\1/p' err)
+  expect 0 "their report" "$patchbay" report --stat -i a.dat
+  check "the report's losses are the recorder's ($lost)" test "$lost" = \
+    "$(sed -n 's/.* on CPU .*, \([0-9]*\) lost$/\1/p' out | awk '{ n += $1 } END { print n + 0 }')"
+fi
+
 # --- refusals: main() must not have run
 touch mark.sh && printf '#!/bin/sh\ntouch ran\n' >mark.sh && chmod +x mark.sh
 expect 1 "an unknown function" "$patchbay" record -e 'getenvv(string name)' -o b.dat -- ./mark.sh
