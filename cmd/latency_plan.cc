@@ -67,15 +67,17 @@ void add_pair(const Keys& keys, const By& by, const EventCall& start, const Even
   const std::string own = "__" + name + "_";
   std::string first = "hist:keys=" + keys.start + ":" + own + "1=common_timestamp";
   if (has_by && by.at_start) first += "," + own + "2=" + by.field;
-  std::string parameter = has_by ? "," + (by.at_start ? "$" + own + "2" : by.field) : "";
+  // The kernel refuses parameters of one letter, so a field goes by a variable.
+  const std::string parameter = has_by ? ",$" + own + "2" : "";
+  const std::string second = has_by && !by.at_start ? "," + own + "2=" + by.field : "";
   plan->synthetic = name;
   plan->writes.push_back({"dynamic_events", "s:" + name + " u64 " + kValue +
                                                 (has_by ? "; " + by.slot.with(by.name) : "")});
   plan->writes.push_back({trigger_path(start), first});
   plan->writes.push_back({trigger_path(end), "hist:keys=" + keys.end + ":" + own +
-                                                 "3=common_timestamp-$" + own + "1:onmatch(" +
-                                                 start.system + "." + start.name + ")." + name +
-                                                 "($" + own + "3" + parameter + ")"});
+                                                 "3=common_timestamp-$" + own + "1" + second +
+                                                 ":onmatch(" + start.system + "." + start.name +
+                                                 ")." + name + "($" + own + "3" + parameter + ")"});
 }
 
 // --- the texts

@@ -61,7 +61,11 @@ TEST(LatencyPlan, OfAFieldByAnother) {
 TEST(LatencyPlan, ByAFieldOfTheEnd) {
   const std::string text = commands_of({"db:start", "db:done", "", "end.status"});
   EXPECT_NE(text.find("s:latency u64 lat; s32 status'"), std::string::npos) << text;
-  EXPECT_NE(text.find(".latency($__latency_3,status)'"), std::string::npos) << text;
+  EXPECT_NE(
+      text.find(
+          "__latency_1,__latency_2=status:onmatch(db.start).latency($__latency_3,$__latency_2)'"),
+      std::string::npos)
+      << text;
   const std::string same = commands_of({"db:lat", "db:done", "", "lat"});
   EXPECT_NE(same.find("s:latency u64 lat; s32 lat_of'"), std::string::npos) << same;
 }
