@@ -1,0 +1,158 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# patchbay hist, latency and sql: tables of programs that are run, of running processes, of sqlite3
+# and of redis-server; what they leave behind; mistakes.
+#   hist_tool.sh BUILD_DIR
+. "$(dirname "$0")/common.bash"
+cd "$work" || exit
+program=$programs/event_app
+
+# --- hist: 1 load, 2 threads, 10 calls: each thread has n from 0 to 4 twice, from 5 to 9 once
+table=$("$patchbay" hist app:app_work keys=n sort=n -- "$program" 1 2 10 2>err)
+same "hist: the program's status" 0 $?
+same "hist: nothing is lost at the end" "" "$(cat err)"
+expected=$(for n in 0 1 2 3 4 5 6 7 8 9; do
+  printf '{ n: %10d } hitcount: %10d\n' $n $((n < 5 ? 4 : 2))
+done)
+same "hist: every hit" "$expected" "$(grep '^{' <<<"$table")"
+has "hist: its definition" "$table" \
+  '^# trigger info: hist:keys=n:vals=hitcount:sort=n:size=2048 \[active\]$'
+has "hist: totals" "$table" '^    Hits: 30$'
+table=$("$patchbay" hist app:app_work keys=thread,n.buckets=5 vals=n.hex sort=thread,n \
+  if 'n > 2' -- \
+  "$program" 1 2 10)
+has "hist: keys, values, filter" "$table" \
+  '^\{ thread: +1, n: ~ 5-9 \} hitcount: +5  n: +23$'
+same "hist: a filter" 18 "$(sed -n 's/^    Hits: //p' <<<"$table")"
+table=$("$patchbay" hist app:app_work keys=name vals=n.quantiles -- "$program" 1 1 10)
+has "hist: a text and quantiles" "$table" \
+  '^\{ name: worker {44} \} hitcount: +15  n.p50: +3  n.p90: +8  n.p99: +9  n.p99.9: +9  n.max: +9$'
+"$patchbay" hist -v app:app_work keys=n -- "$program" 1 1 2 >out 2>err
+has "hist -v" "$(cat err)" "^echo 'hist:keys=n' >> events/app/app_work/trigger$"
+"$patchbay" hist app:app_work keys=n -- sh -c "$program 1 1 2 >/dev/null; exit 7" >out 2>err
+check "hist: a program without the event is an error" test $? -ne 0
+has "hist: which says so" "$(cat err)" "no event 'app:app_work'"
+
+# --- a function; a program that is killed
+"$patchbay" hist 'work(s64 n, string name)' keys=name -- "$programs/counted" 5000 1000 \
+  < <(echo; sleep 2) >out 2>err &
+tool=$!
+started $tool
+wait_for 20 grep -q '^calls 1000' out || fail "counted did not count"
+sleep 0.6
+kill -INT $tool
+wait $tool
+has "hist: a function's calls by a text" "$(cat out)" \
+  '^\{ name: counted {43} \} hitcount: +1000$'
+
+# --- a running process; what is left behind
+"$programs/two_calls" &
+plain=$!
+started $plain
+"$patchbay" hist 'sys_read(long a)' keys=common_pid -p $plain >out 2>err
+same "hist: a process without the agent" 1 $?
+kill $plain
+LD_PRELOAD=$agent "$programs/two_calls" &
+pid=$!
+started $pid
+wait_for 20 "$patchbay" cat $pid tracing_on || fail "the process has no agent"
+"$patchbay" hist 'p:hits/read sys_read a=%di' keys=common_pid -p $pid >out 2>err &
+tool=$!
+started $tool
+has_hist() { "$patchbay" cat $pid "events/$1/trigger" | grep -q '^hist'; }
+wait_for 20 has_hist hits/read ||
+  fail "the trigger is not there"
+sleep 0.5
+kill -INT $tool
+wait $tool
+same "hist -p: Ctrl-C" 0 $?
+has "hist -p: the thread" "$(cat out)" "^\{ common_pid: +$pid \} hitcount: +[0-9]{2,}$"
+same "hist -p: the probe is gone" "" "$("$patchbay" cat $pid dynamic_events)"
+"$patchbay" latency sys_read -p $pid >out 2>err &
+tool=$!
+started $tool
+sleep 1
+kill -INT $tool
+wait $tool
+has "latency -p: calls" "$(cat out)" '^[0-9]{2,} times, '
+has "latency -p: bars" "$(cat out)" '\.\. .* +[0-9]+ \|#{40}$'
+has "latency -p: quantiles" "$(cat out)" '^  p50 [0-9.]+ [num]s .*max [0-9.]+ [num]?s'
+same "latency -p: nothing is left" "" \
+  "$("$patchbay" cat $pid dynamic_events)$("$patchbay" cat $pid synthetic_events)"
+kill $pid
+
+# --- mistakes
+bad() {
+  local sentence=$1 status=$2 text=$3
+  shift 3
+  "$patchbay" "$@" >out 2>err
+  same "$sentence: status" "$status" $?
+  has "$sentence" "$(cat err)" "$text"
+}
+bad "hist alone" 2 'An event is needed' hist
+bad "hist without keys" 2 'keys=FIELD' hist app:app_work -- "$program"
+bad "hist without a program" 2 'program to run is missing' hist app:app_work keys=n --
+bad "an unknown field" 1 "Couldn't find field" hist app:app_work keys=nn -- "$program" 1 1 1
+bad "an unknown event" 1 "app:app_work" hist app:app_wrk keys=n -- "$program" 1 1 1
+bad "several events" 1 'choose one' hist 'app:*' keys=n -- "$program" 1 1 1
+bad "latency alone" 2 'START is needed' latency
+bad "latency of an event without its end" 1 'END is needed' latency app:app_work -- "$program" 1 1 1
+bad "latency: an unknown field" 1 "has no field 'x'" \
+  latency --by x app:app_work app:shared_event -- "$program" 1 1 1
+bad "sql alone" 2 'A statement is needed' sql
+bad "sql: a caret" 1 '^       \^$' sql -n 'SELECT * FROM x' -- "$program"
+bad "sql: an unknown field" 1 "'x' is no field of app:app_work" \
+  sql 'SELECT x FROM app_work' -- "$program" 1 1 1
+
+# --- sql
+same "sql -n" "echo 's:query s64 n; u64 d' >> dynamic_events
+echo 'hist:keys=common_pid:__query_1=n,__query_2=common_timestamp' >> events/app/app_work/trigger
+echo 'hist:keys=common_pid:__query_3=common_timestamp-\$__query_2:onmatch(app.app_work).query(\
+\$__query_1,\$__query_3)' >> events/app/shared_event/trigger" \
+  "$("$patchbay" sql -n 'SELECT a.n, TIMESTAMP_DELTA AS d FROM app_work a JOIN shared_event b
+     ON a.common_pid = b.common_pid' -- "$program" 1 1 1)"
+"$patchbay" sql 'SELECT a.n, b.n AS m, TIMESTAMP_DELTA AS d FROM app_work a JOIN shared_event b
+  ON a.common_pid = b.common_pid' -- "$program" 1 1 10 >out 2>err
+same "sql: rows" 0 $?
+same "sql: a row for each pair" "$(seq 0 4; seq 0 9)" \
+  "$(sed -n 's/.* query: n=\([0-9]*\) m=\1 d=[0-9]*$/\1/p' out)"
+has "sql without JOIN" "$("$patchbay" sql \
+  'SELECT CAST(n AS BUCKETS=5) FROM app_work WHERE n < 8' -- "$program" 1 1 10)" '^\{ n: ~ 5-9 \} hitcount: +3$'
+has "sql --hist" "$("$patchbay" sql --hist keys=n:vals=d 'SELECT a.n, TIMESTAMP_DELTA AS d FROM
+  app_work a JOIN shared_event b ON a.common_pid = b.common_pid' -- "$program" 1 1 10)" \
+  '^\{ n: +3 \} hitcount: +2  d: +[0-9]+$'
+
+# --- real programs
+if command -v sqlite3 >/dev/null; then
+  queries='create table t(a); insert into t select value from generate_series(1, 200);
+    select count(*) from t where a % 7 = 1; select a from t;'
+  shown=$("$patchbay" latency sqlite3_step -- sqlite3 :memory: "$queries" 2>err)
+  has "latency: sqlite3_step" "$shown" '^2[0-9]{2} times, '
+  has "latency: what it is of" "$shown" '^latency:sqlite3_step_start -> latency:sqlite3_step_end$'
+  same "latency: bars and times agree" "$(sed -n 's/ times, .*//p' <<<"$shown")" \
+    "$(grep -oE '[0-9]+ \|' <<<"$shown" | awk '{ sum += $1 } END { print sum }')"
+  "$patchbay" latency -v --by sql 'sqlite3_prepare_v2(NULL, string sql, int n)' \
+    -- sqlite3 :memory: "$queries" >out 2>err
+  has "latency --by: a text of the call" "$(cat out)" '^ ?select count\(\*\) from t .*: 1 times, '
+  has "latency -v" "$(cat err)" "^echo 's:latency u64 lat; char sql\[\]' >> dynamic_events$"
+fi
+if command -v redis-server >/dev/null && command -v redis-benchmark >/dev/null; then
+  LD_PRELOAD=$agent redis-server --port 0 --unixsocket "$work/redis.sock" --save '' \
+    --dir "$work" >redis.log 2>&1 &
+  pid=$!
+  started $pid
+  wait_for 20 redis-cli -s "$work/redis.sock" ping || fail "redis-server did not start"
+  "$patchbay" latency getCommand -p $pid >out 2>err &
+  tool=$!
+  started $tool
+  wait_for 20 has_hist latency/getCommand_end || fail "redis: the trigger is not there"
+  wait_for 20 has_hist synthetic/latency || fail "redis: nothing counts the latency"
+  sleep 0.5
+  redis-benchmark -s "$work/redis.sock" -q -n 2000 -c 4 -t get >/dev/null
+  kill -INT $tool
+  wait $tool
+  has "redis: each get" "$(cat out)" '^2000 times, '
+  same "redis goes on" PONG "$(redis-cli -s "$work/redis.sock" ping)"
+  redis-cli -s "$work/redis.sock" shutdown nosave >/dev/null 2>&1
+fi
+finish
