@@ -17,6 +17,26 @@ cpus() { find per_cpu -mindepth 1 -maxdepth 1 -name 'cpu[0-9]*' | wc -l; }
 # The lines of a file that name one of our events, sorted: the kernel has more events.
 ours() { grep -E "$1" "$2" | sort; }
 
+# Histograms: what is listed in a trigger file, and what a command left in error_log.
+hist_show() {
+  grep -v '^# ' "$1"
+  sed 's/^\[[^]]*\] //' error_log
+  : >error_log
+}
+hist_add() { # FILE COMMAND, to those that are there
+  w "$1" "hist:$2\n"
+  hist_show "$1"
+}
+hist_try() { # FILE COMMAND, alone
+  t "$1" "hist:$2\n"
+  hist_show "$1"
+}
+hist_clean() {
+  for one; do : >"$one"; done
+  : >error_log
+}
+echo_marker() { "$CALL" w trace_marker "$1" >/dev/null; }
+
 # The state after the start, as far as a sequence may have changed it.
 reset_instances() {
   for one in instances/*; do
