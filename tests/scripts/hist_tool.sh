@@ -117,7 +117,8 @@ same "sql: rows" 0 $?
 same "sql: a row for each pair" "$(seq 0 4; seq 0 9)" \
   "$(sed -n 's/.* query: n=\([0-9]*\) m=\1 d=[0-9]*$/\1/p' out)"
 has "sql without JOIN" "$("$patchbay" sql \
-  'SELECT CAST(n AS BUCKETS=5) FROM app_work WHERE n < 8' -- "$program" 1 1 10)" '^\{ n: ~ 5-9 \} hitcount: +3$'
+  'SELECT CAST(n AS BUCKETS=5) FROM app_work WHERE n < 8' -- "$program" 1 1 10)" \
+  '^\{ n: ~ 5-9 \} hitcount: +3$'
 has "sql --hist" "$("$patchbay" sql --hist keys=n:vals=d 'SELECT a.n, TIMESTAMP_DELTA AS d FROM
   app_work a JOIN shared_event b ON a.common_pid = b.common_pid' -- "$program" 1 1 10)" \
   '^\{ n: +3 \} hitcount: +2  d: +[0-9]+$'
