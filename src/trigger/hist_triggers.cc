@@ -461,8 +461,11 @@ void HistTriggers::run_asked() {
       const HitAction* action = hist->program->acts[i].snapshot;
       if (!action) continue;
       const uint64_t asked = __atomic_load_n(&action->asked, __ATOMIC_ACQUIRE);
-      if (std::exchange(impl_->answered[action], asked) != asked)
-        take_asked_snapshot(impl_->registry, *hist->array);
+      if (std::exchange(impl_->answered[action], asked) == asked) continue;
+      // The instance's snapshot is busy for everybody else.
+      hist->array->has_conditional_snapshot = false;
+      take_asked_snapshot(impl_->registry, *hist->array);
+      hist->array->has_conditional_snapshot = true;
     }
   }
 }
