@@ -340,9 +340,8 @@ bool Builder::parameter(const SqlItem& item, std::string* field, std::string* pa
     if (!mean(item.value->field, &meaning)) return false;
     if (name.empty()) name = item.value->field.words.back();
     slot = meaning.slot;
-    // The kernel refuses parameters of one letter.
-    const bool is_plain = meaning.side == 1 && meaning.field && meaning.text.size() > 1;
-    *parameter = is_plain ? meaning.text : "$" + variable(meaning.side, meaning.text);
+    // Always by a variable: the kernel takes a plain field for unsigned, and none of one letter.
+    *parameter = "$" + variable(meaning.side, meaning.text);
   } else if (!is_delta && !operation(item, &slot, parameter)) {
     return false;
   }

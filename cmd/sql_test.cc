@@ -82,7 +82,8 @@ TEST(Sql, FieldsOfBothEvents) {
                         "JOIN sys_exit_read AS end ON start.common_pid = end.common_pid"),
             "echo 's:ev u64 filed; s64 return' >> dynamic_events\n"
             "echo 'hist:keys=common_pid:__ev_1=fd' >> events/syscalls/sys_enter_read/trigger\n"
-            "echo 'hist:keys=common_pid:onmatch(syscalls.sys_enter_read).ev($__ev_1,ret)' >> "
+            "echo 'hist:keys=common_pid:__ev_2=ret:onmatch(syscalls.sys_enter_read).ev($__ev_1,"
+            "$__ev_2)' >> "
             "events/syscalls/sys_exit_read/trigger\n");
 }
 
@@ -106,7 +107,8 @@ TEST(Sql, EventsByTheirNames) {
                         "JOIN sched.sched_switch ON sched_switch.next_pid = sched_waking.pid"),
             "echo 's:ev pid_t pid; char prev_comm[16]' >> dynamic_events\n"
             "echo 'hist:keys=pid:__ev_1=pid' >> events/sched/sched_waking/trigger\n"
-            "echo 'hist:keys=next_pid:onmatch(sched.sched_waking).ev($__ev_1,prev_comm)' >> "
+            "echo 'hist:keys=next_pid:__ev_2=prev_comm:onmatch(sched.sched_waking).ev($__ev_1,"
+            "$__ev_2)' >> "
             "events/sched/sched_switch/trigger\n");
 }
 
