@@ -20,7 +20,8 @@ for command in \
   'keys=sig,comm,pid:vals=code:sort=comm,pid'; do
   hist_try "$G" "$command"
 done
-for command in 'keys=level' 'keys=level:sort=level' 'keys=common_pid:x=level' 'keys=common_pid:x=level+1' 'keys=level,level,level'; do
+for command in 'keys=level' 'keys=level:sort=level' 'keys=common_pid:x=level' \
+  'keys=common_pid:x=level+1' 'keys=level,level,level'; do
   hist_try "$L" "$command"
 done
 hist_clean "$L"

@@ -4,7 +4,8 @@
 E=events/initcall/initcall_finish/trigger
 S=events/initcall/initcall_start/trigger
 hist_add "$E" 'keys=func:name=foo'
-for command in 'keys=common_pid:name=foo' 'keys=func,common_pid:name=foo' 'keys=func:vals=func:name=foo' 'keys=func.hex:name=foo' \
+for command in 'keys=common_pid:name=foo' 'keys=func,common_pid:name=foo' \
+  'keys=func:vals=func:name=foo' 'keys=func.hex:name=foo' \
   'keys=func:x=func:name=foo' 'keys=func:sort=func:name=foo' 'keys=func:clear:name=bar' 'keys=func:pause:name=bar' 'keys=func:cont:name=foo'; do
   hist_add "$S" "$command"
 done

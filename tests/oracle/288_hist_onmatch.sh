@@ -6,7 +6,8 @@ S=events/initcall/initcall_start/trigger
 w synthetic_events 'sy u64 a\n'
 w synthetic_events 'two u64 a; s32 b\n'
 hist_add "$S" 'keys=func:f=func,v=5'
-for command in 'keys=func:onmatch(initcall.initcall_start).sy($f)' 'keys=func:onmatch(initcall.initcall_start).trace(sy,$f)' \
+for command in 'keys=func:onmatch(initcall.initcall_start).sy($f)' \
+  'keys=func:onmatch(initcall.initcall_start).trace(sy,$f)' \
   'keys=func:onmatch(initcall.initcall_start).two($v,ret)' 'keys=func:onmatch(initcall.initcall_start).two(initcall.initcall_start.$v,initcall.initcall_finish.ret)' \
   'keys=func:x=ret:onmatch(initcall.initcall_start).two($v,$x)' 'keys=func:onmatch(initcall.initcall_start).trace( sy , $f )' 'keys=func:onmatch(initcall.initcall_start).trace(sy,$f' \
   'keys=func:onmatch(initcall.initcall_start).sy($f)junk' 'keys=func:onmatch(initcall.initcall_start)  .sy($f)' 'keys=func:onmatch(initcall.initcall_start).sy($f):onmatch(initcall.initcall_start).sy($v)' \

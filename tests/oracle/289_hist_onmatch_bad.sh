@@ -6,7 +6,9 @@ S=events/initcall/initcall_start/trigger
 w synthetic_events 'sy u64 a\n'
 w synthetic_events 'two u64 a; s32 b\n'
 hist_add "$S" 'keys=func:f=func'
-for command in 'keys=func:onmatch(nosuch).sy($f)' 'keys=func:onmatch().sy($f)' 'keys=func:onmatch(a.b' 'keys=func:onmatch(initcall.nosuch).sy($f)' 'keys=func:onmatch(nosuch.initcall_start).sy($f)' \
+for command in 'keys=func:onmatch(nosuch).sy($f)' 'keys=func:onmatch().sy($f)' \
+  'keys=func:onmatch(a.b' 'keys=func:onmatch(initcall.nosuch).sy($f)' \
+  'keys=func:onmatch(nosuch.initcall_start).sy($f)' \
   'keys=func:onmatch(initcall.initcall_start)' 'keys=func:onmatch(initcall.initcall_start).' 'keys=func:onmatch(initcall.initcall_start).sy' 'keys=func:onmatch(initcall.initcall_start).sy()' \
   'keys=func:onmatch(initcall.initcall_start).trace()' 'keys=func:onmatch(initcall.initcall_start).trace(foo)' 'keys=func:onmatch(initcall.initcall_start).foo($f)' 'keys=func:onmatch(initcall.initcall_start).save(ret)' \
   'keys=func:onmatch(initcall.initcall_start).snapshot()' 'keys=func:onmatch(initcall.initcall_start).sy($nosuch)' 'keys=func:onmatch(initcall.initcall_start).sy($f,$f)' 'keys=func:onmatch(initcall.initcall_start).two($f)' \

@@ -15,7 +15,8 @@ w synthetic_events 'st16 char a[16]\n'
 w synthetic_events 'st8 char a[8]\n'
 w synthetic_events 'dyn char a[]\n'
 w synthetic_events 'stk long[] a\n'
-for what in sig comm common_cpu common_timestamp common_pid common_stacktrace '$x' '$t' '$c' '$e' '$s' pid group; do
+for what in sig comm common_cpu common_timestamp common_pid common_stacktrace '$x' '$t' '$c' \
+  '$e' '$s' pid group; do
   for event in n8 n32 u32f n64 u64f lng ulng pidf intf st16 st8 dyn stk; do
     t $G "hist:keys=pid:x=pid:t=common_timestamp.usecs:c=comm:e=common_pid.execname:s=common_stacktrace:onmatch(signal.signal_generate).$event($what)\n" |
       sed -E "s/.*: ([A-Z0-9]*)\$/$event $what: \\1/"

@@ -16,7 +16,9 @@ hist_add "$E" 'keys=ret:y=common_timestamp.usecs:clock=boot'
 r trace_clock
 w $E '!hist:keys=ret:y=common_timestamp.usecs\n'
 r trace_clock
-for command in 'keys=common_timestamp:clock=nosuch' 'keys=ret:clock=nosuch' 'keys=ret:vals=common_timestamp:clock= x86-tsc ' 'keys=func:z=common_timestamp:clock=local:clock=uptime' 'keys=common_timestamp:clock=glob'; do
+for command in 'keys=common_timestamp:clock=nosuch' 'keys=ret:clock=nosuch' \
+  'keys=ret:vals=common_timestamp:clock= x86-tsc ' \
+  'keys=func:z=common_timestamp:clock=local:clock=uptime' 'keys=common_timestamp:clock=glob'; do
   hist_try "$E" "$command"
   r trace_clock
 done

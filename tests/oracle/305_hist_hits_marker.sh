@@ -2,7 +2,9 @@
 # shellcheck shell=sh disable=SC2154,SC2016
 # Hits of ftrace:print, with filters; what was not looked at before.
 P=events/ftrace/print/trigger
-for command in 'keys=common_type' 'keys=common_type if buf == "a"' 'keys=common_type:vals=common_flags if buf ~ "a*"' 'keys=common_type.hex:sort=common_type.descending if buf != "a"'; do
+for command in 'keys=common_type' 'keys=common_type if buf == "a"' \
+  'keys=common_type:vals=common_flags if buf ~ "a*"' \
+  'keys=common_type.hex:sort=common_type.descending if buf != "a"'; do
   put $P "hist:$command"
 done
 w trace_marker a

@@ -90,10 +90,12 @@ echo >kprobe_events
 # --- the scheduler
 traced "sched/sched_switch sched/sched_waking sched/sched_wakeup" \
   sh -c 'sleep 0.05; nice -n 1 sleep 0.05'
-check "who waits goes to sleep" \
-  grep -qE '^ *sleep-.*prev_comm=sleep .*prev_prio=120 prev_state=S ==> next_comm=swapper' <<<"$trace"
-check "and is woken up" grep -qE 'sched_waking: comm=sleep pid=[0-9]+ prio=120 ' <<<"$trace"
-check "with its priority" grep -qE 'sched_waking: comm=sleep pid=[0-9]+ prio=121 ' <<<"$trace"
+prio=$((120 + $(nice)))
+check "who waits goes to sleep" grep -qE \
+  "^ *sleep-.*prev_comm=sleep .*prev_prio=$prio prev_state=S ==> next_comm=swapper" <<<"$trace"
+check "and is woken up" grep -qE "sched_waking: comm=sleep pid=[0-9]+ prio=$prio " <<<"$trace"
+check "with its priority" \
+  grep -qE "sched_waking: comm=sleep pid=[0-9]+ prio=$((prio + 1)) " <<<"$trace"
 same "who is woken up runs" "$(lines sched_wakeup:)" \
   "$(lines 'prev_comm=swapper/[0-9]+ prev_pid=0 .* prev_state=R ==>')"
 same "one processor" 1 "$(grep -oE '\[[0-9]{3}\]' <<<"$trace" | sort -u | grep -c .)"
