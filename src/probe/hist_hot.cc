@@ -333,6 +333,17 @@ inline uint32_t place(HistTable* table, const Key& key, uint32_t hash, uint32_t 
   return insert(table, key, hash, generation);
 }
 
+// In a table whose key is the first fields of this one.
+__attribute__((noinline, cold)) uint32_t find_first(const HistTable* table, const HistKey& key,
+                                                    uint32_t generation) {
+  const uint32_t words = table->key_size / 8;
+  if (words > key.size) return kHistNone;
+  if (words == 1) return hist_find(table, *key.word, hist_hash(*key.word), generation);
+  const HistKey first = {key.word, key.used < words ? key.used : words, words};
+  return hist_find(table, first, hist_hash(first), generation);
+}
+inline uint32_t find_first(const HistTable*, const OneWord&, uint32_t) { return kHistNone; }
+
 // False: one is not set.
 template <typename Key>
 inline bool find_others(Update* update, const Key& key, uint32_t hash) {
@@ -342,8 +353,10 @@ inline bool find_others(Update* update, const Key& key, uint32_t hash) {
     if (reference.is_self) continue;
     const HistTable* table = reference.table;
     const uint32_t generation = hist_generation(table);
-    if (table->key_size != words_of(key) * 8 || generation & 1) return false;
-    const uint32_t entry = find(table, key, hash, generation);
+    if (generation & 1) return false;
+    const uint32_t entry = table->key_size == words_of(key) * 8
+                               ? find(table, key, hash, generation)
+                               : find_first(table, key, generation);
     if (entry == kHistNone) return false;
     HistVariableWord* variable = hist_variable(table, entry, reference.variable);
     const bool found = reference.read_once ? hist_take_variable(variable, &update->found[i])
