@@ -21,7 +21,7 @@ constexpr uint32_t kEntries = 131072;
 
 void hit(HistTable* table, const uint64_t* word, uint64_t value) {
   const uint32_t words = table->key_size / 8;
-  const HistKey key = {word, 1, words, {{0, uint16_t(words), uint16_t(words)}}};
+  const HistKey key = {word, words, words};
   const uint32_t generation = hist_generation(table), hash = hist_hash(key);
   uint32_t entry = hist_find(table, key, hash, generation);
   if (entry == kHistNone) entry = hist_insert(table, key, hash, generation);
