@@ -379,10 +379,11 @@ class GraphFile : public ::testing::Test {
     put(&record, 40, ns_);
     ASSERT_TRUE(model_.write(0, ns_, record));
   }
+  // Of functions: all but the first have called.
   void stack(const std::vector<uint64_t>& frames) {
     std::string record = make_record(kStackId, 77);
     put(&record, 8, int32_t(frames.size()));
-    for (size_t i = 0; i < frames.size(); i++) put(&record, 16 + 8 * i, frames[i]);
+    for (size_t i = 0; i < frames.size(); i++) put(&record, 16 + 8 * i, frames[i] + (i ? 5 : 0));
     ASSERT_TRUE(model_.write(0, ns_ += 1000, record));
   }
 

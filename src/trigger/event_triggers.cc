@@ -8,6 +8,8 @@
 // mistakes leaves behind (an error in error_log, a snapshot that was allocated).
 #include "trigger/event_triggers.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <deque>
@@ -369,7 +371,9 @@ const TriggerProgram* EventTriggers::Impl::make_program(const List& list) {
   for (const PlainPtr& one : list.plain) {
     Trigger& trigger = program->trigger[program->nr_triggers++];
     trigger.kind = TriggerKind::kAction;
-    trigger.after = one->command->after;
+    // What it copies is to have this record.
+    const bool copies = one->command->kind == ActionKind::kSnapshot && one->filter;
+    trigger.after = one->command->after || copies;
     trigger.needs_record = trigger.after || one->filter;
     trigger.filter = one->filter.get();
     trigger.action = one->action;
@@ -461,12 +465,20 @@ void EventTriggers::run_asked() {
   impl_->hists->run_asked();
 }
 
+// A trigger without a filter asks before its hit has been recorded.
+void let_hits_end() {
+  const timespec pause = {0, 1'000'000};
+  ::nanosleep(&pause, nullptr);
+}
+
 void EventTriggers::Impl::run_asked() {
   for (auto& [key, list] : lists) {
     for (const PlainPtr& one : list.plain) {
       if (one->action->kind != ActionKind::kSnapshot) continue;
       const uint64_t asked = __atomic_load_n(&one->action->asked, __ATOMIC_ACQUIRE);
-      if (std::exchange(one->answered, asked) != asked) take_asked_snapshot(registry, *list.array);
+      if (std::exchange(one->answered, asked) == asked) continue;
+      if (!one->filter) let_hits_end();
+      take_asked_snapshot(registry, *list.array);
     }
   }
 }

@@ -60,6 +60,7 @@ replayed() {
   sed -nE 's/^.*\| ( *)(calls_[a-z]+\(\)(;| \{)|\} \/\* calls_[a-z]+ \*\/).*/\1\2/p'
 }
 their_replay() { uftrace replay --no-pager -d alone "$@" 2>/dev/null; }
+# shellcheck disable=SC2120  # threads gives it some
 our_replay() { "$patchbay" replay "$@" 2>/dev/null; }
 # How many lines of which sum a thread has, smallest first.
 threads() {
