@@ -42,9 +42,9 @@ alike() {
   check "$1: there are calls" test -s ours
   same "$1: trace-cmd has nothing to complain of" "" "$(grep -v '^cpus=' tc.err)"
   checks=$((checks + 1))
-  diff ours theirs >differences && return
-  fail "$1: patchbay report (<) and trace-cmd report (>) differ: $(grep -c '^[<>]' differences) lines"
-  head -n 6 differences
+  diff ours theirs >differ && return
+  fail "$1: patchbay report (<) and trace-cmd report (>) differ: $(grep -c '^[<>]' differ) lines"
+  head -n 6 differ
 }
 
 # --- our files
