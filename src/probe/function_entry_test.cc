@@ -185,7 +185,9 @@ TEST(FunctionEntryCode, OnlyWhatRecordsPlainlyIsFast) {
   FetchProgram with_arguments = fetch, of_function = fetch;
   with_arguments.nr_insns = 1;
   of_function.head = RecordHead::kFunction;
-  PidSet pids{};
+  PidSet no_pids{};
+  const PidSet* pids = &no_pids;
+  const FetchProgram* calls = &fetch;
   ProbeCounts counts{};
   uint32_t soft = 0;
   EventProgram plain{};
@@ -195,15 +197,15 @@ TEST(FunctionEntryCode, OnlyWhatRecordsPlainlyIsFast) {
   auto with = [&](auto change) {
     EventProgram other = plain;
     change(&other);
-    return is_fast_call({&other, &fetch, 0, nullptr});
+    return is_fast_call({&other, calls, 0, nullptr});
   };
   EXPECT_FALSE(with([](EventProgram* event) { event->stack = kFunctionStack; }));
   EXPECT_FALSE(with([](EventProgram* event) { event->stack = kUserStack; }));
   EXPECT_FALSE(with([](EventProgram* event) { event->merges_repeats = 1; }));
   EXPECT_FALSE(with([](EventProgram* event) { event->kind = ConsumerKind::kAction; }));
   EXPECT_FALSE(with([](EventProgram* event) { event->kind = ConsumerKind::kStackDepth; }));
-  EXPECT_FALSE(with([&](EventProgram* event) { event->pids = &pids; }));
-  EXPECT_FALSE(with([&](EventProgram* event) { event->notrace_pids = &pids; }));
+  EXPECT_FALSE(with([&](EventProgram* event) { event->pids = pids; }));
+  EXPECT_FALSE(with([&](EventProgram* event) { event->notrace_pids = pids; }));
   EXPECT_FALSE(with([&](EventProgram* event) { event->has_soft = 1, event->soft = &soft; }));
   EXPECT_FALSE(is_fast_call({&plain, &with_arguments, 0, nullptr}));
   EXPECT_FALSE(is_fast_call({&plain, &of_function, 0, nullptr}));
