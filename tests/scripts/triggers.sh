@@ -34,7 +34,7 @@ shown() { rd "events/$1/enable"; }
 same "set at the start" "traceoff:count=1 if n == 77 " "$(triggers app/hit)"
 same "the second as well" "stacktrace:unlimited " "$(triggers app/other)"
 same "all of them" "app:hit traceoff:count=1 if n == 77 app:other stacktrace:unlimited" \
-  "$(rd show_event_triggers | sort | tr '\t\n' '  ' | sed 's/ $//')"
+  "$(rd show_event_triggers | sort | tr -s '\t\n ' ' ' | sed 's/ $//')"
 hit stat 77 1
 same "and at work" 0 "$(rd tracing_on)"
 put tracing_on 1
