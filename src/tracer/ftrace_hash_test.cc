@@ -235,9 +235,14 @@ TEST_F(FtraceHashTest, NamesThatAreListedSelectWhatTheyName) {
   EXPECT_EQ(selected("hashed::marked*").size(), 2u);
 }
 
+// Each is compared with all: of a sanitizer's 36,000 functions (its runtime is in the program) only
+// some.
 TEST_F(FtraceHashTest, EveryListedNameSelectsItself) {
+  const size_t step = 1 + table->functions().size() / 10000;
+  size_t number = 0;
   for (const DynFtrace* function : table->functions()) {
     if (!FunctionTable::module_name(*function).empty()) break;
+    if (++number % (step * step)) continue;
     const std::vector<DynFtrace*> found = matching_functions(*table, line(function->name));
     EXPECT_TRUE(std::find(found.begin(), found.end(), function) != found.end()) << function->name;
     EXPECT_EQ(function->name.find_first_of(" \t\n"), std::string_view::npos) << function->name;
