@@ -112,6 +112,7 @@ HistClock* lay_line(TraceClock clock, bool is_monotonic, const HistClock* before
 }
 
 void publish(Kept* kept, HistClock* made) {
+  made->before = kept->current;
   kept->current = made;
   __atomic_store_n(&kept->word, made, __ATOMIC_RELEASE);  // pairs with the load of a hit
 }

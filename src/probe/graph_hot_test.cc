@@ -52,27 +52,29 @@ uint8_t graph_hot_test_quick;
 }
 
 // name: hooks its return, then is graph_real_name.
-#define GRAPHED(name)                                                                     \
-  extern "C" {                                                                            \
-  CallSite graph_site_##name;                                                             \
-  }                                                                                       \
-  __asm__(".text\n.globl graph_" #name "\n.type graph_" #name ", @function\ngraph_" #name \
-          ":\n"                                                                           \
-          ".cfi_startproc\n"                                                              \
-          "cmpb $0, graph_hot_test_quick(%rip)\njne 1f\n"                                 \
-          "push %r9\npush %r8\npush %rcx\npush %rdx\npush %rsi\npush %rdi\npush %rax\n"   \
-          ".cfi_adjust_cfa_offset 56\n"                                                   \
-          "lea 56(%rsp), %rdi\nlea 8(%rsp), %rsi\nlea graph_site_" #name                  \
-          "(%rip), %rdx\n"                                                                \
-          "call graph_hot_test_entry\n"                                                   \
-          "pop %rax\npop %rdi\npop %rsi\npop %rdx\npop %rcx\npop %r8\npop %r9\n"          \
-          ".cfi_adjust_cfa_offset -56\n"                                                  \
-          "jmp graph_real_" #name                                                         \
-          "\n1: mov %rax, -16(%rsp)\nlea 2f(%rip), %rax\npush %rax\n"                     \
-          ".cfi_adjust_cfa_offset 8\nlea graph_site_" #name                               \
-          "(%rip), %rax\njmp probe_entry_shared\n"                                        \
-          ".cfi_adjust_cfa_offset -8\n2: mov -16(%rsp), %rax\n"                           \
-          "jmp graph_real_" #name "\n.cfi_endproc\n.size graph_" #name ", . - graph_" #name "\n");
+#define GRAPHED(name)                                                                       \
+  extern "C" {                                                                              \
+  CallSite graph_site_##name;                                                               \
+  }                                                                                         \
+  __asm__(".pushsection .text\n.globl graph_" #name "\n.type graph_" #name                  \
+          ", @function\ngraph_" #name                                                       \
+          ":\n"                                                                             \
+          ".cfi_startproc\n"                                                                \
+          "cmpb $0, graph_hot_test_quick(%rip)\njne 1f\n"                                   \
+          "push %r9\npush %r8\npush %rcx\npush %rdx\npush %rsi\npush %rdi\npush %rax\n"     \
+          ".cfi_adjust_cfa_offset 56\n"                                                     \
+          "lea 56(%rsp), %rdi\nlea 8(%rsp), %rsi\nlea graph_site_" #name                    \
+          "(%rip), %rdx\n"                                                                  \
+          "call graph_hot_test_entry\n"                                                     \
+          "pop %rax\npop %rdi\npop %rsi\npop %rdx\npop %rcx\npop %r8\npop %r9\n"            \
+          ".cfi_adjust_cfa_offset -56\n"                                                    \
+          "jmp graph_real_" #name                                                           \
+          "\n1: mov %rax, -16(%rsp)\nlea 2f(%rip), %rax\npush %rax\n"                       \
+          ".cfi_adjust_cfa_offset 8\nlea graph_site_" #name                                 \
+          "(%rip), %rax\njmp probe_entry_shared\n"                                          \
+          ".cfi_adjust_cfa_offset -8\n2: mov -16(%rsp), %rax\n"                             \
+          "jmp graph_real_" #name "\n.cfi_endproc\n.size graph_" #name ", . - graph_" #name \
+          "\n.popsection\n");
 
 GRAPHED(outer)
 GRAPHED(middle)
