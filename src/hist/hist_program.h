@@ -38,7 +38,7 @@ struct HistClock {
   uint64_t time;      // … this time
   uint64_t multiply;  // time units for a tick, times 2^shift
   uint32_t shift;
-  uint32_t is_monotonic;  // 1: the raw clock is CLOCK_MONOTONIC
+  uint32_t is_monotonic;              // 1: the raw clock is CLOCK_MONOTONIC
   const HistClock* before = nullptr;  // that this one took over from; a hit may still be in it
 };
 
