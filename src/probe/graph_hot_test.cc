@@ -366,7 +366,7 @@ __attribute__((noinline)) void jump_over(int frames) {
   if (!setjmp(g_jump)) graph_jumps(frames);
 }
 __attribute__((noinline)) void clear_stack_below() {
-  char room[8000];
+  char room[64 * 1024];
   std::memset(room, 0, sizeof room);
   __asm__ volatile("" ::"r"(room) : "memory");
 }
