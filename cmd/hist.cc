@@ -88,10 +88,8 @@ bool parse_command_line(int argc, char** argv, HistOptions* options, int* status
                                     {}};
   ::opterr = 0;
   std::vector<std::string> words;
-  // Options stand before, between and behind the words; what is behind `--` is the program's.
-  int own = 1;
-  while (own < argc && std::string_view(argv[own]) != "--") own++;
-  options->target.words.assign(argv + std::min(own + 1, argc), argv + argc);
+  // Options stand before, between and behind the words.
+  const int own = options->target.take_words(argc, argv);
   for (int letter; (letter = ::getopt_long(own, argv, "-p:d:vh", kOptions, nullptr)) != -1;) {
     if (letter == 'h') return std::fputs(kHelp, stdout), *status = kOk, false;
     if (letter == '?') return *status = bad_option("hist", argv), false;

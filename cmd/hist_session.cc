@@ -49,6 +49,13 @@ std::string hist_of_file(const std::string& text, const std::string& listing) {
   return text.substr(start, next == text.npos ? next : next + 1 - start);
 }
 
+int HistTarget::take_words(int argc, char** argv) {
+  int own = 1;
+  while (own < argc && std::string_view(argv[own]) != "--") own++;
+  words.assign(argv + std::min(own + 1, argc), argv + argc);
+  return own;
+}
+
 HistSession::~HistSession() { undo(); }
 
 Status HistSession::connect() {

@@ -25,6 +25,9 @@ struct HistTarget {
   std::vector<std::string> words;  // CMD
   double delay = 1;                // seconds between two looks, in a terminal
   bool verbose = false;            // prints the plan
+
+  // What is behind `--` is the program's. The number of words before it; argc: there is no `--`.
+  int take_words(int argc, char** argv);
 };
 
 class HistSession {

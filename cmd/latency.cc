@@ -4,7 +4,6 @@
 // distribution that the process itself counts.
 #include <getopt.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <charconv>
 
@@ -80,9 +79,7 @@ bool parse_command_line(int argc, char** argv, LatencyOptions* options, int* sta
                                     {"help", no_argument, nullptr, 'h'},
                                     {}};
   ::opterr = 0;
-  int own = 1;
-  while (own < argc && std::string_view(argv[own]) != "--") own++;
-  options->target.words.assign(argv + std::min(own + 1, argc), argv + argc);
+  const int own = options->target.take_words(argc, argv);
   for (int letter; (letter = ::getopt_long(own, argv, "-p:d:vh", kOptions, nullptr)) != -1;) {
     if (letter == 'h') return std::fputs(kHelp, stdout), *status = kOk, false;
     if (letter == '?') return *status = bad_option("latency", argv), false;
