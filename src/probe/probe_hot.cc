@@ -164,7 +164,7 @@ __attribute__((noinline)) bool pass_triggered(const TriggerHit& hit, const uint8
   const uint64_t matched = trigger_before(hit, record, size);
   if (pass(hit.event, record, size) && hit.event->stack)
     record_stack(hit.event, *hit.stack, hit.tid);
-  if (matched) trigger_after(hit, matched);
+  if (matched) trigger_after(hit, record, size, matched);
   return false;
 }
 

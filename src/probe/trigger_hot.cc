@@ -10,10 +10,30 @@ namespace {
 
 constexpr uint32_t kMaxLate = 64;
 
-void run(const Trigger& trigger, const TriggerHit& hit) {
+void act(const Trigger& trigger, const TriggerHit& hit) {
   // Removed: a forked child has the old program for good.
   if (__atomic_load_n(&trigger.action->off, __ATOMIC_RELAXED)) return;
   action_do(trigger.action, hit.event, *hit.stack, hit.tid);
+}
+
+inline void run(const Trigger& trigger, const TriggerHit& hit, const uint8_t* record,
+                uint32_t size) {
+  if (trigger.kind == TriggerKind::kHist)
+    hist_update(trigger.hist, hit, record, size);
+  else
+    act(trigger, hit);
+}
+
+// Of those behind the record, which `matched` names.
+void run_late(const TriggerHit& hit, const uint8_t* record, uint32_t size, uint64_t matched,
+              TriggerKind kind) {
+  const TriggerProgram* triggers = hit.event->triggers;
+  for (uint32_t i = 0; matched && i < triggers->nr_triggers; i++) {
+    const Trigger& one = triggers->trigger[i];
+    if (!one.after) continue;
+    if ((matched & 1) && one.kind == kind) run(one, hit, record, size);
+    matched >>= 1;
+  }
 }
 
 }  // namespace
@@ -23,7 +43,7 @@ bool trigger_early(const TriggerHit& hit) {
   if (!triggers->has_early) return true;
   const EventProgram* event = hit.event;
   const bool was_on = !event->has_soft || __atomic_load_n(event->soft, __ATOMIC_ACQUIRE);
-  for (uint32_t i = 0; i < triggers->nr_triggers; i++) run(triggers->trigger[i], hit);
+  for (uint32_t i = 0; i < triggers->nr_triggers; i++) act(triggers->trigger[i], hit);
   return was_on;
 }
 
@@ -37,23 +57,17 @@ uint64_t trigger_before(const TriggerHit& hit, const uint8_t* record, uint32_t s
     const uint32_t number = late;
     late += one.after;
     if (one.filter && !filter_match(one.filter, record, size)) continue;
-    if (one.kind == TriggerKind::kHist)
-      hist_update(one.hist, hit, record, size);
-    else if (!one.after)
-      run(one, hit);
-    else if (number < kMaxLate)
+    if (one.after && number < kMaxLate)
       matched |= uint64_t{1} << number;
+    else
+      run(one, hit, record, size);
   }
   return matched;
 }
 
-void trigger_after(const TriggerHit& hit, uint64_t matched) {
-  const TriggerProgram* triggers = hit.event->triggers;
-  for (uint32_t i = 0; matched && i < triggers->nr_triggers; i++) {
-    if (!triggers->trigger[i].after) continue;
-    if (matched & 1) run(triggers->trigger[i], hit);
-    matched >>= 1;
-  }
+void trigger_after(const TriggerHit& hit, const uint8_t* record, uint32_t size, uint64_t matched) {
+  run_late(hit, record, size, matched, TriggerKind::kHist);
+  run_late(hit, record, size, matched, TriggerKind::kAction);
 }
 
 }  // namespace patchbay

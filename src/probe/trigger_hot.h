@@ -11,7 +11,8 @@
 //       ├─ record built
 //       ├─ trigger_before   filters of triggers; hist_update; traceon, snapshot, enable_event …
 //       ├─ the event's own: soft mode, filter, ring, stacks
-//       └─ trigger_after    traceoff, stacktrace of those that matched
+//       └─ trigger_after    of those that matched: histograms that trace(), so that a synthetic
+//                           record stands behind the one that fired it; then traceoff, stacktrace
 //
 // An event with triggers has a program in its instance also while it is off: in soft mode, *soft 0.
 // trigger_before() and trigger_after() run whatever becomes of the record. So an event that its own
@@ -35,7 +36,7 @@ enum class TriggerKind : uint8_t { kAction, kHist };
 
 struct Trigger {
   TriggerKind kind;
-  uint8_t after;         // 1: behind the record (traceoff, stacktrace)
+  uint8_t after;         // 1: behind the record
   uint8_t needs_record;  // 1: has a filter, is a hist, or `after`
   uint8_t reserved[5];
   const FilterProgram* filter;  // over the record; null: always
@@ -67,9 +68,9 @@ struct TriggerHit {
 
 // Of hit.event, which has triggers. False: the event is off and nothing needs its record.
 bool trigger_early(const TriggerHit& hit);
-// A bit for each trigger that is to run behind the record, by its number among those (at most two:
-// an event has one of each kind).
+// A bit for each trigger that is to run behind the record, by its number among those. Of more than
+// 64 the rest runs at once.
 uint64_t trigger_before(const TriggerHit& hit, const uint8_t* record, uint32_t size);
-void trigger_after(const TriggerHit& hit, uint64_t matched);
+void trigger_after(const TriggerHit& hit, const uint8_t* record, uint32_t size, uint64_t matched);
 
 }  // namespace patchbay

@@ -79,7 +79,7 @@ class TriggerTest : public ::testing::Test {
     const uint8_t record[12] = {0, 0, 0, 0, 0, 0, 0, 0, value};
     const uint64_t matched = trigger_before(one, record, sizeof record);
     const bool is_on = buffer_->is_recording() && (!event_.has_soft || *soft_);
-    trigger_after(one, matched);
+    trigger_after(one, record, sizeof record, matched);
     return is_on;
   }
 

@@ -76,22 +76,23 @@ class RecordTriggers {
   RecordTriggers(const EventProgram* program, uint32_t tid, uint64_t ip)
       : start_{ip, reinterpret_cast<uint64_t>(&kNoCaller), 0, true}, hit_{program, &start_, tid} {}
   bool any() const { return hit_.event && hit_.event->triggers; }
-  void begin(const std::string& record) {
-    if (!any()) return;
-    matched_ = trigger_before(hit_, reinterpret_cast<const uint8_t*>(record.data()),
-                              uint32_t(record.size()));
+  void begin(std::string record) {
+    record_ = std::move(record);
+    if (any()) matched_ = trigger_before(hit_, bytes(), uint32_t(record_.size()));
   }
   void begin_early() {
     if (any()) trigger_early(hit_);
   }
   void end() {
-    if (any()) trigger_after(hit_, matched_);
+    if (any()) trigger_after(hit_, bytes(), uint32_t(record_.size()), matched_);
   }
 
  private:
   static constexpr uint64_t kNoCaller = 0;
+  const uint8_t* bytes() const { return reinterpret_cast<const uint8_t*>(record_.data()); }
   const StackStart start_;
   const TriggerHit hit_;
+  std::string record_;  // as triggers see it
   uint64_t matched_ = 0;
 };
 
@@ -127,7 +128,7 @@ Status Registry::Impl::publish_marker(TraceArray& array, std::string record, boo
     std::string text = record + '\0';
     pad(&text);
     triggers.begin_early();
-    triggers.begin(text);
+    triggers.begin(std::move(text));
   }
   if (!ends_line) record += '\n';
   record += '\0';

@@ -479,11 +479,26 @@ std::vector<HistData*> HistTriggers::of(const TraceArray& array, const LiveEvent
 
 std::string HistTriggers::definition_text(const HistData& hist) { return hist_listing(hist); }
 
+namespace {
+
+bool fires_events(const HistData* hist) {
+  return std::any_of(hist->actions.begin(), hist->actions.end(), [](const auto& action) {
+    return action->kind == HistActionKind::kTrace;
+  });
+}
+
+}  // namespace
+
 std::vector<Trigger> HistTriggers::programs(const TraceArray& array, const LiveEvent* event) const {
+  const std::vector<HistData*> hists = of(array, event);
+  // The kernel has reserved the event's record before its histograms run: what they trace() stands
+  // behind it. All of them together, since they see each other's variables in their order.
+  const bool after = std::any_of(hists.begin(), hists.end(), fires_events);
   std::vector<Trigger> made;
-  for (const HistData* hist : of(array, event)) {
+  for (const HistData* hist : hists) {
     Trigger trigger = {};
     trigger.kind = TriggerKind::kHist;
+    trigger.after = after;
     trigger.needs_record = 1;
     trigger.filter = hist->filter.get();
     trigger.hist = hist->program;

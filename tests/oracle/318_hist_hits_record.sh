@@ -12,13 +12,13 @@ echo_marker one
 echo_marker two
 echo_marker one
 echo_marker two
-grep ': sy: ' trace | sed 's/.*: sy/sy/'
+grep -E ': (sy|tracing_mark_write): ' trace | sed 's/.*: \(sy\|tracing\)/\1/'
 echo 0 >events/synthetic/sy/filter
 echo 0 >tracing_on
 echo_marker one
 echo 1 >tracing_on
 echo_marker one
-grep ': sy: ' trace | sed 's/.*: sy/sy/'
+grep -E ': (sy|tracing_mark_write): ' trace | sed 's/.*: \(sy\|tracing\)/\1/'
 echo 0 >events/synthetic/sy/enable
 : >trace
 hist_clean "$P" events/synthetic/sy/trigger
