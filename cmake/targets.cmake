@@ -50,12 +50,12 @@ endif()
 
 # --- everything else that agent, tool and tests share
 file(GLOB_RECURSE core_sources CONFIGURE_DEPENDS src/*.cc)
-list(FILTER core_sources EXCLUDE REGEX "_(hot|test|fuzz|bench)\\.cc$|/src/agent/|/src/debug_info/")
+list(FILTER core_sources EXCLUDE REGEX "_(hot|test|fuzz|bench)\\.cc$|/src/(agent|api|debug_info)/")
 add_library(pb_core STATIC ${core_sources})
 target_link_libraries(pb_core PUBLIC pb_options pb_san pb_hot Zydis::Zydis Threads::Threads)
 
 # --- the agent: one closed shared object (see src/agent/agent.map for what it exports)
-file(GLOB_RECURSE agent_sources CONFIGURE_DEPENDS src/agent/*.cc)
+file(GLOB_RECURSE agent_sources CONFIGURE_DEPENDS src/agent/*.cc src/api/*.cc)
 list(FILTER agent_sources EXCLUDE REGEX "_(hot|test|fuzz|bench)\\.cc$")
 add_library(patchbay_agent SHARED ${agent_sources})
 set_target_properties(patchbay_agent PROPERTIES

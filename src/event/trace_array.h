@@ -19,7 +19,8 @@
 
 namespace patchbay {
 
-struct PidSet;          // probe/probe_abi.h
+struct EventProgram;  // probe/probe_abi.h
+struct PidSet;
 struct TriggerProgram;  // probe/trigger_hot.h
 
 // The eight newest failed commands (spec: ftrace.md 0.4).
@@ -59,7 +60,8 @@ enum class Tracer : uint8_t { kNop, kFunction, kFunctionGraph };
 inline constexpr std::string_view kTracerNames[] = {"nop", "function", "function_graph"};
 
 struct TraceArray {
-  std::string name;  // "" for the top one
+  std::string name;     // "" for the top one
+  uint64_t serial = 0;  // no two instances ever have the same; 0: the top one
   std::unique_ptr<RingBuffer> buffer;
   std::unique_ptr<RingBuffer> snapshot;  // null: freed
   TraceOptions options;
@@ -79,6 +81,7 @@ struct TraceArray {
   std::map<const LiveEvent*, EventFile> files;  // made at first use
   std::vector<std::string> module_requests;     // set_event `:mod:` lines that wait for a load
   std::vector<std::string> systems;             // only these exist here; empty: all (IN-14)
+  EventProgram* printk = nullptr;               // Registry::printk_program()
 
   // What open files hold.
   uint32_t references = 0;        // open files and API users: rmdir is EBUSY

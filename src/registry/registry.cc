@@ -285,6 +285,7 @@ Result<TraceArray*> Registry::create_array(std::string_view name,
     return user_error(EEXIST, "There is already an instance " + std::string(name) + ".");
   auto array = std::make_unique<TraceArray>();
   array->name = name;
+  array->serial = impl.next_serial++;
   array->systems = std::move(systems);
   array->options = impl.top.options;
   for (TraceOption option : {TraceOption::kEventFork, TraceOption::kFunctionFork,
@@ -315,6 +316,7 @@ Status Registry::remove_array(std::string_view name) {
     files.emplace_back(&array, &file);
   }
   PB_TRY(impl.publish(files, true));
+  impl.retire_printk(array);
   for (TraceOption option :
        {TraceOption::kTracePrintkDest, TraceOption::kEventFork, TraceOption::kFunctionFork})
     if (array.options[option]) PB_TRY(set_option(array, option, false));

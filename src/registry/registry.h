@@ -164,6 +164,18 @@ class Registry {
   // Makes the spare buffer, empty, if there is none.
   Status allocate_snapshot(TraceArray& array);
 
+  // --- printk
+  // What the program's own threads write into the instance with (probe/printk_hot.h): it follows
+  // the instance's rings and its options stacktrace and userstacktrace; *soft is its option
+  // trace_printk. Never freed, always the same, with dead rings when the instance is gone.
+  EventProgram* printk_program(TraceArray& array);
+  // Memory for what it writes is there, and for the formats.
+  Status start_printk(TraceArray& array);
+  // The instance that has the option trace_printk_dest.
+  TraceArray& printk_dest();
+  // From now on stacks are walked by tables.
+  void want_stacks();
+
   // --- markers (spec 10.1): records of ftrace:print (id 5) and ftrace:raw_data (id 19), under the
   // writer's thread id. Return the bytes taken.
   struct Writer {

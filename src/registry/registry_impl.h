@@ -49,6 +49,7 @@ struct Registry::Impl {
 
   // --- instances
   TraceArray top;
+  uint64_t next_serial = 1;
   std::map<std::string, std::unique_ptr<TraceArray>, std::less<>> arrays;
   std::atomic<uint32_t> fork_followers{0};  // instances with event-fork
   uint32_t saved_cmdlines_size = 128;
@@ -113,6 +114,8 @@ struct Registry::Impl {
   Status cache_request(TraceArray& array, const EventSpec& spec);
   bool is_loaded(std::string_view module);
   void point_to_rings(TraceArray& array);
+  void retire_printk(TraceArray& array);
+  void set_printk_stacks(TraceArray& array);
 
   // registry_filters.cc
   FilterContext filter_context(const LiveEvent& event);

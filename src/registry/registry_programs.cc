@@ -253,7 +253,51 @@ void Registry::Impl::retire(std::span<const Change> changes) {
 void Registry::Impl::point_to_rings(TraceArray& array) {
   for (auto& [event, file] : array.files)
     if (file.program) set_rings(file.program, array.buffer->rings());
+  if (array.printk) set_rings(array.printk, array.buffer->rings());
   array.buffer->settle();
+}
+
+// --- printk
+
+EventProgram* Registry::printk_program(TraceArray& array) {
+  if (array.printk) return array.printk;
+  EventProgram program = {};
+  program.rings = array.buffer->rings();
+  program.id = kPrintId;
+  program.stack = stacks_of(array);
+  auto* on = make_shared_forever<uint32_t>();
+  *on = array.options[TraceOption::kTracePrintk];
+  program.soft = on;
+  program.has_soft = 1;
+  impl_->programs.push_back(std::make_unique<EventProgram>(program));
+  array.printk = impl_->programs.back().get();
+  return array.printk;
+}
+
+Status Registry::start_printk(TraceArray& array) {
+  printk_program(array);
+  return impl_->start_recording(array);
+}
+
+TraceArray& Registry::printk_dest() {
+  for (TraceArray* array : arrays())
+    if (array->options[TraceOption::kTracePrintkDest]) return *array;
+  return impl_->top;
+}
+
+void Registry::want_stacks() { impl_->unwind.want(); }
+
+void Registry::Impl::set_printk_stacks(TraceArray& array) {
+  if (!array.printk) return;
+  const uint8_t stacks = stacks_of(array);
+  if (stacks) unwind.want();
+  __atomic_store_n(&array.printk->stack, stacks, __ATOMIC_RELEASE);
+}
+
+void Registry::Impl::retire_printk(TraceArray& array) {
+  if (!array.printk) return;
+  set_rings(array.printk, RingBuffer::dead_rings());
+  array.buffer->quiesce();
 }
 
 // --- enabling

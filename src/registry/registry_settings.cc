@@ -95,8 +95,12 @@ Status Registry::set_option(TraceArray& array, TraceOption option, bool on) {
   if (option == TraceOption::kEventFork || option == TraceOption::kFunctionFork)
     impl_->fork_followers.fetch_add(on ? 1 : uint32_t(-1), std::memory_order_relaxed);
   Status status;
-  if (option == TraceOption::kStackTrace || option == TraceOption::kUserStackTrace)
+  if (option == TraceOption::kStackTrace || option == TraceOption::kUserStackTrace) {
     status = impl_->publish_enabled(array);
+    impl_->set_printk_stacks(array);
+  }
+  if (option == TraceOption::kTracePrintk && array.printk)
+    __atomic_store_n(const_cast<uint32_t*>(array.printk->soft), on ? 1 : 0, __ATOMIC_RELEASE);
   if (status.ok() && impl_->tracer_hooks.option_set)
     status = impl_->tracer_hooks.option_set(array, option);
   if (!status.ok()) array.options.set(option, !on);
