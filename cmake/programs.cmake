@@ -36,6 +36,10 @@ foreach(source IN LISTS program_sources)
     pb_program(program_${name} tests/programs ${source})
     set_target_properties(program_${name} PROPERTIES OUTPUT_NAME ${name})
   endif()
+  # Programs that use the in-process API.
+  if(name MATCHES "^api_" AND NOT name MATCHES "_so$")
+    target_link_libraries(program_${name} PRIVATE patchbay_agent)
+  endif()
   if(name MATCHES "^static_")
     target_link_options(program_${name} PRIVATE -static)
   endif()
@@ -79,7 +83,8 @@ if(bench_sources AND NOT benchmark_FOUND)
 elseif(bench_sources AND NOT PATCHBAY_SANITIZE)
   # Those that trace themselves with the agent as a user's program would: no second copy of our code
   # is in them.
-  set(with_agent probe probe_anywhere enable function_tracer multiplex static_event trigger)
+  set(with_agent probe probe_anywhere enable function_tracer multiplex static_event synth_event
+    trigger)
   foreach(source IN LISTS bench_sources)
     get_filename_component(name ${source} NAME_WE)
     add_executable(bench_${name} ${source})

@@ -156,6 +156,7 @@ Status make_agent(Agent* agent) {
   agent->probe_events =
       std::make_unique<ProbeEvents>(*agent->registry, *agent->patcher, *agent->sites);
   agent->tracers = std::make_unique<Tracers>(*agent->registry, *agent->patcher, *agent->sites);
+  agent->callback_ops = std::make_unique<CallbackOps>(*agent->registry, agent->tracers->ops());
   agent->triggers = std::make_unique<EventTriggers>(*agent->registry, *agent->synthetic_events);
   agent->context = std::make_unique<tracefs::TreeContext>(tracefs::TreeContext{
       *agent->registry, *agent->functions, *agent->probe_events, *agent->synthetic_events,

@@ -23,6 +23,7 @@
 #include "serve/server.h"
 #include "symbol/symbol.h"
 #include "tracefs/root.h"
+#include "tracer/callback_ops.h"
 #include "tracer/tracers.h"
 #include "trigger/event_triggers.h"
 
@@ -51,6 +52,7 @@ struct Agent {
   std::unique_ptr<SyntheticEvents> synthetic_events;
   std::unique_ptr<ProbeEvents> probe_events;
   std::unique_ptr<Tracers> tracers;
+  std::unique_ptr<CallbackOps> callback_ops;
   std::unique_ptr<EventTriggers> triggers;
   std::unique_ptr<tracefs::TreeContext> context;
   std::unique_ptr<tracefs::Directory> root;

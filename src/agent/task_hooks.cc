@@ -18,6 +18,7 @@
 #include "agent/signal_hooks.h"
 #include "base/raw_syscall.h"
 #include "patch/trap_gate.h"
+#include "probe/callbacks.h"
 
 namespace patchbay {
 namespace {
@@ -53,6 +54,7 @@ void after_fork_in_child() {
   AgentScope scope;
   signal_hooks_after_fork();
   trap_gate_after_fork();
+  callbacks_after_fork();
   new (&g_agent->lock()) std::recursive_mutex;
   pb_thread.tid = 0;
   pb_thread.known = 0;

@@ -17,6 +17,7 @@ struct EventProgram;   // probe/probe_abi.h
 struct FetchProgram;   // fetch/fetch_abi.h
 struct FilterProgram;  // filter/filter_abi.h
 struct HitAction;      // probe/action_hot.h
+struct HitCallback;    // probe/callback_hot.h
 struct LiveEvent;
 
 // A kind of events: function events, static events, USDT probes. Called by the control side, under
@@ -52,6 +53,7 @@ struct LiveEvent {
   uint8_t merges_repeats = 0;
   uint8_t graph_flags = 0;
   HitAction* action = nullptr;
+  HitCallback* callback = nullptr;
   uint32_t order = 0;    // newer tracers stand before older ones at a place, as in the kernel
   std::string consumer;  // who it is in debug/call_sites and debug/combinations; empty: its name
   // Others that name this event (event probes, later triggers' variables): removal is EBUSY.

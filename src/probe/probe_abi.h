@@ -53,8 +53,10 @@ enum class ConsumerKind : uint8_t {
   kProfile,     // the function profiler (probe/graph_hot.h); in return programs only
   kStackDepth,  // the stack tracer (probe/stack_hot.h)
   kAction,      // a command of set_ftrace_filter: `action` says what (probe/action_hot.h)
+  kCallback,    // a function of the program: `callback` (probe/callback_hot.h)
 };
 struct HitAction;       // probe/action_hot.h
+struct HitCallback;     // probe/callback_hot.h
 struct TriggerProgram;  // probe/trigger_hot.h
 
 // EventProgram.stack: what follows each record that was published (probe/stack_hot.h).
@@ -91,6 +93,7 @@ struct EventProgram {
   uint8_t graph_flags;     // of kGraph: kGraphRetval … (probe/graph_hot.h)
   // What a hit does beside recording; null: nothing. An event with triggers has no fast path.
   const TriggerProgram* triggers;
+  HitCallback* callback;  // of kCallback
 };
 
 // What one probe (one place of one definition) has counted. Hits are exact without a locked

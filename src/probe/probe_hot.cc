@@ -34,6 +34,7 @@
 
 #include "base/raw_syscall.h"
 #include "probe/action_hot.h"
+#include "probe/callback_hot.h"
 #include "probe/hit_counter.h"
 #include "probe/return_hook.h"
 #include "probe/stack_hot.h"
@@ -107,9 +108,16 @@ uint32_t build_record(const SiteEvent& site, const Hit& hit, uint8_t* record) {
   return fetch_run(site.fetch, hit.registers, nullptr, record);
 }
 
+void call_back(const SiteEvent& site, const Hit& hit) {
+  const CallbackRegisters registers = {hit.registers, hit.caller, ip_of(site, hit),
+                                       real_return_address(*hit.caller)};
+  callback_at_entry(site.event->callback, registers);
+}
+
 // Consumers that record no event of their own. Those of function_graph and the profiler are not
 // called from here (return_hook_hot.cc).
 __attribute__((noinline)) void act(const SiteEvent& site, const Hit& hit) {
+  if (site.event->kind == ConsumerKind::kCallback) return call_back(site, hit);
   const StackStart start = stack_start(hit.at, hit.registers, hit.caller);
   if (site.event->kind == ConsumerKind::kStackDepth)
     stack_depth_hit(site, start);

@@ -33,7 +33,8 @@ bool same_but_rings(const EventProgram& a, const EventProgram& b) {
          a.pid_field[1] == b.pid_field[1] && a.max_size == b.max_size &&
          a.from_record == b.from_record && a.source_filter == b.source_filter && a.kind == b.kind &&
          a.action == b.action && a.stack == b.stack && a.merges_repeats == b.merges_repeats &&
-         a.graph_flags == b.graph_flags && a.soft == b.soft && a.triggers == b.triggers;
+         a.graph_flags == b.graph_flags && a.soft == b.soft && a.triggers == b.triggers &&
+         a.callback == b.callback;
 }
 
 // Options stacktrace and userstacktrace.
@@ -45,16 +46,18 @@ uint8_t stacks_of(const TraceArray& array) {
 }
 
 // The words that only tracers have; the threads of an instance's tracers are those of
-// set_ftrace_pid. Commands act for all threads.
+// set_ftrace_pid. Commands act for all threads, and callbacks of the program.
 void copy_tracer(const TraceArray& array, const LiveEvent& tracer, EventProgram* program) {
   program->kind = ConsumerKind(tracer.kind);
-  const bool acts = program->kind == ConsumerKind::kAction;
+  const bool acts =
+      program->kind == ConsumerKind::kAction || program->kind == ConsumerKind::kCallback;
   program->pids = acts ? nullptr : array.ftrace_pid_set;
   program->notrace_pids = acts ? nullptr : array.ftrace_notrace_pid_set;
   program->stack = tracer.stack;
   program->merges_repeats = tracer.merges_repeats;
   program->graph_flags = tracer.graph_flags;
   program->action = tracer.action;
+  program->callback = tracer.callback;
 }
 
 bool wants_stacks(const TriggerProgram& triggers) {

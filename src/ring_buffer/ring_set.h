@@ -56,6 +56,7 @@ struct ProbeThread {
   uint32_t known;     // its comm is in the CommTable (all instances share the top one's)
   uint32_t task_id;  // the task it plays (patchbay_set_current), 0 = itself. Whoever sets it zeroes
                      // fast_tid, and enters that task's comm (RingBuffer::add_comm).
+  const void* callback;  // the HitCallback that this thread is in; null: none
 };
 
 extern "C" {

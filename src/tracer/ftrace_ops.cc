@@ -73,7 +73,7 @@ Functions FtraceOpsTable::Impl::wanted_functions(const FtraceOps& ops) const {
     if (ops.on_return && table.plan_return(function).plan.kind == SiteKind::kRefused) return;
     result.push_back(function);
   };
-  if (ops.filter.empty() && !ops.hidden) {
+  if (ops.filter.empty() && !ops.none_if_empty) {
     result.reserve(table.functions().size());
     for (DynFtrace* function : table.functions()) consider(function);
   } else {

@@ -37,7 +37,9 @@ struct FtraceOps {
   bool on_return = false;  // its consumer stands at returns (function_graph, the profiler)
   // Called before it joins functions; may be empty.
   std::function<void(std::span<DynFtrace* const>)> joining;
-  bool hidden = false;  // not in function_tracers: commands, which have filters of their own
+  // Not in function_tracers: commands and callbacks of the program have filters of their own.
+  bool hidden = false;
+  bool none_if_empty = false;  // an empty filter means no function: of commands
   bool own_filter = false;  // a filter with a file of its own (stack_trace_filter): never shared
   FtraceHash filter, notrace;
   LiveEvent live;                     // live.is_tracer; programs: as for any event

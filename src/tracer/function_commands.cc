@@ -223,6 +223,7 @@ Probe* FunctionCommands::Impl::make(TraceArray& array, const Spec& spec) {
   made.name = std::string(name_of(spec.kind)) + (spec.counted ? ":count" : "");
   made.array = &array;
   made.hidden = true;
+  made.none_if_empty = true;
   made.live.kind = uint8_t(ConsumerKind::kAction);
   made.live.action = probe->action;
   if (spec.kind == ActionKind::kStackTrace) made.live.stack = kKernelStack;

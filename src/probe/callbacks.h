@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+//
+// Makes and takes away callbacks (probe/callback_hot.h). Under the agent's lock, but for
+// wait_until_left().
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+#include "probe/callback_hot.h"
+
+namespace patchbay {
+
+// Null: no memory, or there were 32,768 different ones. The same function with the same argument
+// is given what it had before.
+HitCallback* make_callback(uint64_t function, uint64_t argument, LiveVectors vectors);
+
+// From now on no hit calls it. Whoever is in it goes on.
+void switch_off(HitCallback* callback);
+// Until no thread is in it: then its code and its argument may go. EBUSY: some thread still was
+// after `milliseconds`, or it is this one.
+Status wait_until_left(HitCallback* callback, uint32_t milliseconds);
+
+// In a forked child: its callbacks' counters are its parent's.
+void callbacks_after_fork();
+
+}  // namespace patchbay
