@@ -2,6 +2,7 @@
 #include "probe/trigger_hot.h"
 
 #include "probe/action_hot.h"
+#include "probe/callback_hot.h"
 #include "probe/hist_hot.h"
 
 namespace patchbay {
@@ -18,10 +19,14 @@ void act(const Trigger& trigger, const TriggerHit& hit) {
 
 inline void run(const Trigger& trigger, const TriggerHit& hit, const uint8_t* record,
                 uint32_t size) {
-  if (trigger.kind == TriggerKind::kHist)
-    hist_update(trigger.hist, hit, record, size);
-  else
-    act(trigger, hit);
+  switch (trigger.kind) {
+    case TriggerKind::kHist:
+      return hist_update(trigger.hist, hit, record, size);
+    case TriggerKind::kAction:
+      return act(trigger, hit);
+    case TriggerKind::kCallback:
+      return callback_with_record(trigger.callback, {record, size, hit.tid});
+  }
 }
 
 // Of those behind the record, which `matched` names.
@@ -68,6 +73,7 @@ uint64_t trigger_before(const TriggerHit& hit, const uint8_t* record, uint32_t s
 void trigger_after(const TriggerHit& hit, const uint8_t* record, uint32_t size, uint64_t matched) {
   run_late(hit, record, size, matched, TriggerKind::kHist);
   run_late(hit, record, size, matched, TriggerKind::kAction);
+  run_late(hit, record, size, matched, TriggerKind::kCallback);
 }
 
 }  // namespace patchbay

@@ -12,7 +12,8 @@
 //       ├─ trigger_before   filters of triggers; hist_update; traceon, snapshot, enable_event …
 //       ├─ the event's own: soft mode, filter, ring, stacks
 //       └─ trigger_after    of those that matched: histograms that trace(), so that a synthetic
-//                           record stands behind the one that fired it; then traceoff, stacktrace
+//                           record stands behind the one that fired it; then traceoff, stacktrace,
+//                           and callbacks of the program (probe/callback_hot.h)
 //
 // An event with triggers has a program in its instance also while it is off: in soft mode, *soft 0.
 // trigger_before() and trigger_after() run whatever becomes of the record. So an event that its own
@@ -31,8 +32,9 @@ namespace patchbay {
 
 struct HistProgram;  // hist/hist_program.h
 struct HitAction;
+struct HitCallback;
 
-enum class TriggerKind : uint8_t { kAction, kHist };
+enum class TriggerKind : uint8_t { kAction, kHist, kCallback };
 
 struct Trigger {
   TriggerKind kind;
@@ -42,6 +44,7 @@ struct Trigger {
   const FilterProgram* filter;  // over the record; null: always
   HitAction* action;            // of kAction
   const HistProgram* hist;      // of kHist
+  HitCallback* callback;        // of kCallback
 };
 
 // EventProgram.triggers. Immutable once published, never freed.

@@ -63,7 +63,8 @@ void copy_tracer(const TraceArray& array, const LiveEvent& tracer, EventProgram*
 bool wants_stacks(const TriggerProgram& triggers) {
   const std::span<const Trigger> all(triggers.trigger, triggers.nr_triggers);
   return std::any_of(all.begin(), all.end(), [](const Trigger& one) {
-    return one.kind == TriggerKind::kHist || one.action->kind == ActionKind::kStackTrace;
+    return one.kind == TriggerKind::kHist ||
+           (one.kind == TriggerKind::kAction && one.action->kind == ActionKind::kStackTrace);
   });
 }
 

@@ -18,6 +18,7 @@
 
 #include "base/shared_memory.h"
 #include "probe/action_hot.h"
+#include "probe/callbacks.h"
 #include "tracer/function_commands.h"
 #include "trigger/hist_triggers.h"
 
@@ -166,11 +167,17 @@ std::string text_of(const PlainTrigger& trigger) {
   return text + "\n";
 }
 
+struct Subscription {
+  HitCallback* callback = nullptr;
+  FilterProgramPtr filter;
+};
+
 // All triggers of one event in one instance.
 struct List {
   TraceArray* array = nullptr;
   LiveEvent* event = nullptr;
-  std::list<PlainPtr> plain;        // the newest first
+  std::list<PlainPtr> plain;  // the newest first
+  std::vector<Subscription> subscriptions;
   bool holds = false;               // the event in soft mode
   uint32_t* hist_switch = nullptr;  // EventTriggers::hist_switch(); shared by forked children
 };
@@ -186,6 +193,7 @@ struct EventTriggers::Impl {
   // A thread may still be in one: kept for good.
   std::vector<std::unique_ptr<uint64_t[]>> programs;
   std::deque<PlainPtr> gone;
+  std::deque<FilterProgramPtr> gone_filters;
 
   List& list_of(TraceArray& array, LiveEvent* event);
   const List* find(const TraceArray& array, const LiveEvent* event) const;
@@ -199,6 +207,9 @@ struct EventTriggers::Impl {
   template <typename Predicate>
   void drop_if(List& list, Predicate goes);
   uint32_t* hist_switch(List& list);
+  template <typename Predicate>
+  bool drop_subscriptions(List& list, Predicate goes);
+  void drop_all_subscriptions(List& list);
   Status publish(List& list);
   const TriggerProgram* make_program(const List& list);
   void run_asked();
@@ -362,7 +373,7 @@ void EventTriggers::Impl::drop_if(List& list, Predicate goes) {
 
 const TriggerProgram* EventTriggers::Impl::make_program(const List& list) {
   const std::vector<Trigger> of_hists = hists->programs(*list.array, list.event);
-  const size_t count = list.plain.size() + of_hists.size();
+  const size_t count = list.plain.size() + of_hists.size() + list.subscriptions.size();
   if (!count) return nullptr;
   const size_t bytes = sizeof(TriggerProgram) + count * sizeof(Trigger);
   programs.push_back(std::make_unique<uint64_t[]>((bytes + 7) / 8));
@@ -380,7 +391,14 @@ const TriggerProgram* EventTriggers::Impl::make_program(const List& list) {
     needs_record |= trigger.needs_record;
   }
   for (const Trigger& hist : of_hists) program->trigger[program->nr_triggers++] = hist;
-  program->has_early = !needs_record && of_hists.empty();
+  for (const Subscription& one : list.subscriptions) {
+    Trigger& trigger = program->trigger[program->nr_triggers++];
+    trigger.kind = TriggerKind::kCallback;
+    trigger.after = trigger.needs_record = 1;
+    trigger.filter = one.filter.get();
+    trigger.callback = one.callback;
+  }
+  program->has_early = !needs_record && of_hists.empty() && list.subscriptions.empty();
   if (count == 1 && of_hists.empty()) program->gate = program->trigger[0].filter;
   return program;
 }
@@ -417,17 +435,64 @@ uint32_t* EventTriggers::Impl::hist_switch(List& list) {
 void EventTriggers::array_goes(TraceArray& array) {
   impl_->hists->array_goes(array);
   for (auto& [key, list] : impl_->lists)
-    if (list.array == &array) impl_->drop_if(list, [](const PlainTrigger&) { return true; });
+    if (list.array == &array) {
+      impl_->drop_all_subscriptions(list);
+      impl_->drop_if(list, [](const PlainTrigger&) { return true; });
+    }
   std::erase_if(impl_->lists, [&](const auto& one) { return one.second.array == &array; });
 }
 
 void EventTriggers::event_goes(LiveEvent* event) {
   impl_->hists->event_goes(event);
-  for (auto& [key, list] : impl_->lists)
-    impl_->drop_if(list, [&, own = list.event == event](const PlainTrigger& one) {
-      return own || one.target == event;
-    });
+  for (auto& [key, list] : impl_->lists) {
+    const bool own = list.event == event;
+    if (own) impl_->drop_all_subscriptions(list);
+    impl_->drop_if(list, [&](const PlainTrigger& one) { return own || one.target == event; });
+  }
   std::erase_if(impl_->lists, [&](const auto& one) { return one.second.event == event; });
+}
+
+// --- subscriptions
+
+// The caller publishes. A thread may be on its way with the old program and its filter.
+template <typename Predicate>
+bool EventTriggers::Impl::drop_subscriptions(List& list, Predicate goes) {
+  return std::erase_if(list.subscriptions, [&](Subscription& one) {
+           if (!goes(one)) return false;
+           switch_off(one.callback);
+           gone_filters.push_back(std::move(one.filter));
+           return true;
+         }) > 0;
+}
+
+void EventTriggers::Impl::drop_all_subscriptions(List& list) {
+  if (drop_subscriptions(list, [](const Subscription&) { return true; }))
+    (void)publish(list);  // nobody waits for an answer
+}
+
+Status EventTriggers::subscribe(TraceArray& array, LiveEvent* event, HitCallback* callback,
+                                std::string_view filter) {
+  Subscription made{callback, nullptr};
+  if (!filter.empty()) {
+    auto compiled = impl_->registry.make_filter(array, event, filter);
+    if (!compiled.ok()) return compiled.error();
+    made.filter = std::move(*compiled);
+  }
+  List& list = impl_->list_of(array, event);
+  list.subscriptions.push_back(std::move(made));
+  Status status = impl_->publish(list);
+  if (status.ok()) return status;
+  impl_->drop_subscriptions(list,
+                            [&](const Subscription& one) { return one.callback == callback; });
+  return status;
+}
+
+void EventTriggers::unsubscribe(const HitCallback* callback) {
+  for (auto& [key, list] : impl_->lists) {
+    const bool dropped = impl_->drop_subscriptions(
+        list, [&](const Subscription& one) { return one.callback == callback; });
+    if (dropped) (void)impl_->publish(list);  // nobody waits for an answer
+  }
 }
 
 // Hists, and what switches hists.

@@ -21,6 +21,7 @@
 namespace patchbay {
 
 class HistTriggers;
+struct HitCallback;  // probe/callback_hot.h
 class SyntheticEvents;
 
 class EventTriggers {
@@ -39,6 +40,13 @@ class EventTriggers {
   std::string show(const TraceArray& array, const LiveEvent* event) const;
   // The same, but nothing when there is none: whole lines.
   std::string list(const TraceArray& array, const LiveEvent* event) const;
+
+  // Subscriptions: `callback` is given each record that passes the filter ("": each), behind the
+  // record. They hold the event as any trigger does, but are in no file. EINVAL: the filter.
+  Status subscribe(TraceArray& array, LiveEvent* event, HitCallback* callback,
+                   std::string_view filter);
+  // Nothing, when the event or the instance has gone, or it was none.
+  void unsubscribe(const HitCallback* callback);
 
   // What traced threads have asked for (snapshot). For the control thread, as
   // FunctionCommands::run_asked().

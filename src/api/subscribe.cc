@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+// patchbay/subscribe.h: callbacks that are triggers of events (trigger/event_triggers.h).
+#include <patchbay/subscribe.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "api/change.h"
+#include "probe/callbacks.h"
+
+using namespace patchbay;
+
+struct patchbay_subscription {
+  HitCallback* callback;
+};
+
+namespace {
+
+constexpr uint32_t kLongestWait = 10'000;  // milliseconds
+
+static_assert(sizeof(patchbay_record) == sizeof(CallbackRecord) &&
+              offsetof(patchbay_record, size) == offsetof(CallbackRecord, size) &&
+              offsetof(patchbay_record, pid) == offsetof(CallbackRecord, tid));
+
+// Those that are not unsubscribed yet. Under the agent's lock.
+std::vector<std::unique_ptr<patchbay_subscription>>& all_subscriptions() {
+  static auto* const all = new std::vector<std::unique_ptr<patchbay_subscription>>;
+  return *all;
+}
+
+// A static event's hit is a call of the program's: no vector register is to be kept.
+LiveVectors vectors_at(const Agent& agent, const LiveEvent& event) {
+  const bool is_call = event.source == agent.static_events.get() && !event.from_record;
+  return is_call ? LiveVectors::kNone : LiveVectors::kAll;
+}
+
+bool sees(const TraceArray& array, std::string_view system) {
+  const auto& only = array.systems;
+  return only.empty() || std::find(only.begin(), only.end(), system) != only.end();
+}
+
+int subscribe(Agent& agent, TraceArray& array, LiveEvent* event, std::string_view filter,
+              uint64_t function, uint64_t data, patchbay_subscription** made) {
+  HitCallback* callback = make_callback(function, data, vectors_at(agent, *event));
+  if (!callback) return -ENOMEM;
+  const int answer = answer_of(agent.triggers->subscribe(array, event, callback, filter));
+  if (answer) {
+    switch_off(callback);
+    return answer;
+  }
+  auto& all = all_subscriptions();
+  all.push_back(std::make_unique<patchbay_subscription>(patchbay_subscription{callback}));
+  *made = all.back().get();
+  return 0;
+}
+
+uint8_t kind_of(const EventField& field) {
+  const bool is_char = field.type == "char" || field.type.ends_with(" char");
+  if (field.type.starts_with("__data_loc")) return PATCHBAY_FIELD_DYNAMIC;
+  if (field.array_len || !field.brackets.empty())
+    return is_char ? PATCHBAY_FIELD_TEXT : PATCHBAY_FIELD_BYTES;
+  const bool is_number = field.size == 1 || field.size == 2 || field.size == 4 || field.size == 8;
+  return is_number ? PATCHBAY_FIELD_NUMBER : PATCHBAY_FIELD_BYTES;
+}
+
+const EventField* find_field(const EventCall& call, std::string_view name) {
+  for (const EventField& one : call.common)
+    if (one.name == name) return &one;
+  return call.find(name);
+}
+
+}  // namespace
+
+int patchbay_subscribe(const char* instance, const char* system, const char* event,
+                       const char* filter, patchbay_record_fn callback, void* data,
+                       patchbay_subscription** subscription) {
+  return change([&](Agent& agent) {
+    if (!system || !event || !callback || !subscription) return -EINVAL;
+    TraceArray* array = instance ? agent.registry->find_array(instance) : &agent.registry->top();
+    if (!array) return -ENOENT;
+    LiveEvent* found = sees(*array, system) ? agent.registry->find_event(system, event) : nullptr;
+    if (!found) return -EINVAL;
+    return subscribe(agent, *array, found, filter ? filter : "",
+                     reinterpret_cast<uint64_t>(callback), reinterpret_cast<uint64_t>(data),
+                     subscription);
+  });
+}
+
+// The lock is given back first: the callback that is waited for may be waiting for it.
+int patchbay_unsubscribe(patchbay_subscription* subscription) {
+  HitCallback* callback = nullptr;
+  const int answer = change([&](Agent& agent) {
+    auto& all = all_subscriptions();
+    const auto found = std::find_if(all.begin(), all.end(),
+                                    [&](const auto& one) { return one.get() == subscription; });
+    if (found == all.end()) return -EINVAL;
+    callback = subscription->callback;
+    agent.triggers->unsubscribe(callback);
+    switch_off(callback);
+    all.erase(found);
+    return 0;
+  });
+  return answer ? answer : answer_of(wait_until_left(callback, kLongestWait));
+}
+
+uint64_t patchbay_subscription_missed(const patchbay_subscription* subscription) {
+  uint64_t missed = 0;
+  (void)change([&](Agent&) {
+    for (const auto& one : all_subscriptions())
+      if (one.get() == subscription)
+        missed = __atomic_load_n(&one->callback->missed, __ATOMIC_RELAXED);
+    return 0;
+  });
+  return missed;
+}
+
+int patchbay_find_field(const char* system, const char* event, const char* name,
+                        patchbay_field_place* field) {
+  return change([&](Agent& agent) {
+    if (!system || !event || !name || !field) return -EINVAL;
+    const LiveEvent* found = agent.registry->find_event(system, event);
+    if (!found) return -EINVAL;
+    const EventField* place = find_field(found->call, name);
+    if (!place) return -ENOENT;
+    *field = {place->offset, place->size, kind_of(*place), place->is_signed, {}};
+    return 0;
+  });
+}
