@@ -98,7 +98,7 @@ const ErrorRow kErrors[] = {
     {"prev_pid == +^5", errors::kInvalidValue},
     {"prev_comm == a^'b'", errors::kTooManyTerms},
     {"prev_comm < b^ash", errors::kIllegalOperation},
-    {"prev_comm == /^bin", errors::kInvalidValue},
+    {"prev_comm == .^/bin", errors::kInvalidValue},
 };
 
 TEST(FilterParse, ErrorsHaveTheKernelsTextAndCaret) {
@@ -157,6 +157,7 @@ TEST(FilterParse, Accepts) {
       "prev_state == -1",
       "common_pid == -1",
       "prev_comm != bash",
+      "prev_comm==/usr/bin/wget",  // of the kernel's document on histograms
       "prev_comm == ''",
       "prev_comm ~ ba*",
       "prev_comm == 'a\"b'",

@@ -137,7 +137,7 @@ class PredParser {
     if (text_.substr(at_).starts_with(is_string ? "CPUS{" : "CPUS")) return parse_cpus();
     if (c == '\'' || c == '"') return parse_quoted();
     if (is_digit(c) || c == '-') return parse_integer();
-    if (is_string && is_letter(c)) return parse_word();
+    if (is_string && (is_letter(c) || c == '/')) return parse_word();
     return fail(filter_errors::kInvalidValue);
   }
 

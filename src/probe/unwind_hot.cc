@@ -166,6 +166,13 @@ bool step(Frame* frame, StackHow* how, bool is_entry) {
   return true;
 }
 
+// If that cannot be, the stack has a frame too many.
+void leave_event_code(Frame* frame) {
+  Frame caller = *frame;
+  StackHow how = {};
+  if (step(&caller, &how, false)) *frame = caller;
+}
+
 }  // namespace
 
 uint32_t unwind(const StackStart& start, const UnwindOutput& out, StackHow* how) {
@@ -173,6 +180,7 @@ uint32_t unwind(const StackStart& start, const UnwindOutput& out, StackHow* how)
   *how = {0, 0, StackEnd::kLimit, 1};
   uint32_t count = 0;
   if (out.max == 0) return 0;
+  if (start.is_inside) leave_event_code(&frame);
   for (;;) {
     if (out.ip) out.ip[count] = frame.ip;
     if (out.sp) out.sp[count] = frame.sp;

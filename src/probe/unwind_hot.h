@@ -37,6 +37,7 @@ struct StackStart {
   uint64_t fp;    // rbp
   bool at_entry;  // of a function: the return address stands at sp, table or not
   uint8_t depth = 0;  // of synthetic events that histograms fire at this hit (probe/hist_hot.h)
+  bool is_inside = false;  // ip is in code that an event brings along: the stack is its caller's
 };
 
 // Arrays of `max` words, or null.

@@ -3,6 +3,7 @@
 # For scripts that work in a mount of the stand-in kernel. After common.bash:
 #   need_mount                    skips loudly where a FUSE mount cannot be made
 #   start_standin [OPTION…]       $standin is its pid, $mounted its tree
+#   start_in_place IN OUT PROGRAM…  another program instead, with this input and output
 #   stop_standin
 standin='' mounter='' mounted=$work/tracefs
 
@@ -19,6 +20,18 @@ start_standin() {
   standin=$!
   started $standin
   wait_for 10 grep -q '^standin ' "$work/standin.out" || { fail "the stand-in starts"; return 1; }
+  mount_tree
+}
+start_in_place() {
+  local in=$1 out=$2
+  shift 2
+  mkdir -p "$mounted"
+  LD_PRELOAD=$agent "$@" <"$in" >"$out" 2>"$work/standin.err" &
+  standin=$!
+  started $standin
+  mount_tree
+}
+mount_tree() {
   wait_for 10 test -S "$PATCHBAY_DIR/$standin/ctl.sock"
   "$patchbay" mount -f --pid $standin "$mounted" >"$work/mount.out" 2>&1 &
   mounter=$!
