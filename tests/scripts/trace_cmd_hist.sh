@@ -88,7 +88,7 @@ gcc sql.c $(pkg-config --cflags --libs libtracefs) -o sql 2>err ||
 
 mkfifo in out
 exec 3<>in 4<>out
-LD_PRELOAD=$agent "$programs/histogram_events" <in >out 2>program.err &
+LD_PRELOAD=$agent "$programs/histogram_events" <in >out 2>program.err 3>&- 4>&- &
 pid=$!
 started $pid
 wait_for 20 "$patchbay" ls $pid || fail "the program has no agent"
