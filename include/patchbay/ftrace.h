@@ -64,9 +64,8 @@ struct ftrace_ops {
 #define FTRACE_OPS_FL_RECURSION (1UL << 4)
 
 /* From now on the functions of its filters call ops->func: all that can be traced when it has none.
- * -EINVAL: no ops, or none of its func. -EBUSY: it is registered. -ENOMEM: there were 32,768
- * different callbacks. Functions that cannot be patched are passed over (debug/refused_functions).
- */
+ * -EINVAL: no ops, or none of its func. -EBUSY: it is registered. Functions that
+ * cannot be patched are passed over (debug/refused_functions). */
 PATCHBAY_FUNCTION(int, register_ftrace_function, struct ftrace_ops* ops);
 /* Waits until no thread is in ops->func. -EINVAL: no ops. -EBUSY: it is not registered; or it was,
  * and will not be called again, but some thread is in it since 10 seconds, or this thread is (the

@@ -50,7 +50,7 @@ struct patchbay_subscription;
 
 /* instance: NULL for the top one. filter: as for the event's `filter` file; NULL: every record.
  * -ENOENT: no such instance. -EINVAL: no such event (or a NULL); or the filter, and error_log says
- * where. -ENOMEM: also when there were 32,768 different callbacks.
+ * where.
  * Ends by itself when the instance or the event goes: then it is only to be unsubscribed. */
 PATCHBAY_EXPORTED int patchbay_subscribe(const char* instance, const char* system,
                                          const char* event, const char* filter,
@@ -91,13 +91,27 @@ PATCHBAY_EXPORTED int patchbay_find_field(const char* system, const char* event,
 /* A number, widened; 0 of a field that is none, or is not in the record. */
 static inline uint64_t patchbay_field_u64(const struct patchbay_record* record,
                                           const struct patchbay_field_place* field) {
-  uint64_t value = 0;
-  if (field->kind != PATCHBAY_FIELD_NUMBER || field->size > sizeof value) return 0;
-  if (!field->size || (size_t)field->offset + field->size > record->size) return 0;
-  memcpy(&value, (const char*)record->data + field->offset, field->size);
-  if (field->is_signed && field->size < sizeof value && value >> (field->size * 8 - 1))
-    value |= ~UINT64_C(0) << field->size * 8;
-  return value;
+  const char* at = (const char*)record->data + field->offset;
+  uint64_t u64;
+  uint32_t u32;
+  uint16_t u16;
+  if (field->kind != PATCHBAY_FIELD_NUMBER) return 0;
+  if ((size_t)field->offset + field->size > record->size) return 0;
+  switch (field->size) {
+    case 8:
+      memcpy(&u64, at, sizeof u64);
+      return u64;
+    case 4:
+      memcpy(&u32, at, sizeof u32);
+      return field->is_signed ? (uint64_t)(int32_t)u32 : u32;
+    case 2:
+      memcpy(&u16, at, sizeof u16);
+      return field->is_signed ? (uint64_t)(int16_t)u16 : u16;
+    case 1:
+      return field->is_signed ? (uint64_t)(int8_t)*at : (uint8_t)*at;
+    default:
+      return 0;
+  }
 }
 static inline int64_t patchbay_field_s64(const struct patchbay_record* record,
                                          const struct patchbay_field_place* field) {

@@ -38,6 +38,7 @@ void thread_ends(void*) {
   AgentScope scope;
   g_agent->registry->task_exited(thread_id());
   trap_gate_ends(thread_id());
+  callback_thread_ends();
 }
 
 void before_fork() {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "probe/callback_hot.h"
 
-#include "probe/hit_counter.h"
+#include "base/raw_syscall.h"
 #include "ring_buffer/ring_set.h"
 
 namespace patchbay {
 
 extern "C" {
+CallbackSlot* pb_callback_slots;
+uint32_t pb_callback_slots_used;
 uint8_t pb_callback_xinuse;
 uint32_t pb_callback_components;
 uint32_t pb_callback_area;
@@ -14,32 +16,30 @@ uint8_t pb_callback_xsavec;
 uint8_t pb_callbacks_alive;
 }
 
-namespace {
-
-void leave(ProbeThread* thread, HitCallback* callback) {
-  __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  count_hit(callback->left);
-  thread->callback = nullptr;
-}
-
-// True: leave() has to follow.
-inline bool enter(ProbeThread* thread, HitCallback* callback) {
-  if (__builtin_expect(!pb_callbacks_alive, 0)) return false;
-  if (__builtin_expect(thread->callback != nullptr, 0)) {
-    __atomic_fetch_add(&callback->missed, 1, __ATOMIC_RELAXED);
-    return false;
+__attribute__((noinline, cold)) CallbackSlot* callback_take_slot(ProbeThread* thread) {
+  if (!pb_callbacks_alive) return nullptr;
+  const auto tid = uint32_t(raw_syscall(SYS_gettid));
+  for (uint32_t i = 0; i < kCallbackSlots; i++) {
+    CallbackSlot* slot = &pb_callback_slots[i];
+    uint32_t nobody = 0;
+    if (__atomic_load_n(&slot->tid, __ATOMIC_RELAXED)) continue;
+    if (!__atomic_compare_exchange_n(&slot->tid, &nobody, tid, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED))
+      continue;
+    uint32_t used = __atomic_load_n(&pb_callback_slots_used, __ATOMIC_RELAXED);
+    while (used <= i && !__atomic_compare_exchange_n(&pb_callback_slots_used, &used, i + 1, false,
+                                                     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+      continue;
+    return thread->callback_slot = slot;
   }
-  thread->callback = callback;
-  count_hit(callback->entered);
-  __atomic_signal_fence(__ATOMIC_SEQ_CST);  // the processor's: membarrier() of take_away()
-  if (__builtin_expect(!__atomic_load_n(&callback->off, __ATOMIC_ACQUIRE), 1)) return true;
-  leave(thread, callback);
-  return false;
+  return nullptr;
 }
+
+namespace {
 
 using Function = void (*)(uint64_t, uint64_t, uint64_t, uint64_t);
 
-inline void call(HitCallback* callback, uint64_t a, uint64_t b, uint64_t c, uint64_t d) {
+inline void call(const HitCallback* callback, uint64_t a, uint64_t b, uint64_t c, uint64_t d) {
   switch (callback->vectors) {
     case LiveVectors::kNone:
       return reinterpret_cast<Function>(callback->function)(a, b, c, d);
@@ -57,17 +57,25 @@ uint64_t address_of(const void* object) { return reinterpret_cast<uint64_t>(obje
 }  // namespace
 
 void callback_at_entry(HitCallback* callback, const CallbackRegisters& registers) {
-  ProbeThread* thread = &pb_thread;
-  if (!enter(thread, callback)) return;
+  CallbackSlot* slot = callback_enter(callback);
+  if (!slot) return;
   call(callback, registers.ip, registers.parent_ip, callback->argument, address_of(&registers));
-  leave(thread, callback);
+  callback_leave(slot);
 }
 
 void callback_with_record(HitCallback* callback, const CallbackRecord& record) {
-  ProbeThread* thread = &pb_thread;
-  if (!enter(thread, callback)) return;
+  CallbackSlot* slot = callback_enter(callback);
+  if (!slot) return;
   call(callback, address_of(&record), callback->argument, 0, 0);
-  leave(thread, callback);
+  callback_leave(slot);
+}
+
+void callback_thread_ends() {
+  CallbackSlot* slot = pb_thread.callback_slot;
+  if (!slot || !pb_callbacks_alive) return;  // a forked child's is its parent's
+  pb_thread.callback_slot = nullptr;
+  __atomic_store_n(&slot->running, nullptr, __ATOMIC_RELAXED);
+  __atomic_store_n(&slot->tid, 0, __ATOMIC_RELEASE);
 }
 
 }  // namespace patchbay

@@ -68,7 +68,7 @@ TEST(Callback, IsNotCalledInsideOfACallback) {
     EXPECT_EQ(hit_within->missed, before + 1);
   }
   g_again = nullptr;
-  EXPECT_EQ(pb_thread.callback, nullptr);
+  EXPECT_EQ(pb_thread.callback_slot->running, nullptr);
   switch_off(outer);
   switch_off(inner);
 }
@@ -112,10 +112,12 @@ TEST(Callback, DoesNotWaitForItself) {
 TEST(Callback, AForkedChildCallsNone) {
   HitCallback* callback = make_callback(address_of(&note_entry), 5, LiveVectors::kNone);
   g_seen = {};
+  CallbackSlot* const slot = pb_thread.callback_slot;
   callbacks_after_fork();
   callback_at_entry(callback, {nullptr, nullptr, 1, 2});
   EXPECT_EQ(g_seen.calls, 0);
   pb_callbacks_alive = 1;
+  pb_thread.callback_slot = slot;
   switch_off(callback);
 }
 

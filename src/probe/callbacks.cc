@@ -3,6 +3,7 @@
 
 #include <cpuid.h>
 #include <linux/membarrier.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include <algorithm>
@@ -10,7 +11,6 @@
 #include <vector>
 
 #include "base/raw_syscall.h"
-#include "probe/hit_counter.h"
 #include "ring_buffer/ring_set.h"
 
 namespace patchbay {
@@ -29,7 +29,6 @@ uint64_t enabled_components() {
 }
 
 void look_at_processor() {
-  pb_callbacks_alive = 1;
   uint32_t a, b, c, d;
   if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE)) return;
   if (!__get_cpuid_count(kXsaveLeaf, 1, &a, &b, &c, &d)) return;
@@ -45,6 +44,25 @@ void look_at_processor() {
   pb_callback_area = end;
 }
 
+// Only the pages of slots that are taken need memory.
+bool make_slots() {
+  if (pb_callback_slots) return true;
+  void* slots = ::mmap(nullptr, kCallbackSlots * sizeof(CallbackSlot), PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (slots == MAP_FAILED) return false;
+  pb_callback_slots = static_cast<CallbackSlot*>(slots);
+  look_at_processor();
+  pb_callbacks_alive = 1;
+  return true;
+}
+
+bool is_running(const HitCallback* callback) {
+  const uint32_t used = __atomic_load_n(&pb_callback_slots_used, __ATOMIC_ACQUIRE);
+  for (uint32_t i = 0; i < used; i++)
+    if (__atomic_load_n(&pb_callback_slots[i].running, __ATOMIC_ACQUIRE) == callback) return true;
+  return false;
+}
+
 // A full fence in every thread of the process.
 void fence_everywhere() {
   if (raw_syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0) return;
@@ -52,6 +70,8 @@ void fence_everywhere() {
   if (raw_syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0) return;
   raw_syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
 }
+
+HitCallback of_nobody;
 
 std::vector<HitCallback*>& all_callbacks() {
   static auto* const all = new std::vector<HitCallback*>;
@@ -61,8 +81,8 @@ std::vector<HitCallback*>& all_callbacks() {
 }  // namespace
 
 HitCallback* make_callback(uint64_t function, uint64_t argument, LiveVectors vectors) {
+  if (!make_slots()) return nullptr;
   auto& all = all_callbacks();
-  if (all.empty()) look_at_processor();
   for (HitCallback* one : all) {
     const bool is_free = __atomic_load_n(&one->off, __ATOMIC_RELAXED);
     if (!is_free || one->function != function || one->argument != argument) continue;
@@ -70,10 +90,7 @@ HitCallback* make_callback(uint64_t function, uint64_t argument, LiveVectors vec
     __atomic_store_n(&one->off, 0, __ATOMIC_RELEASE);
     return one;
   }
-  uint64_t* entered = new_hit_counter();
-  uint64_t* left = entered ? new_hit_counter() : nullptr;
-  if (!left) return nullptr;
-  all.push_back(new HitCallback{function, argument, 0, vectors, {}, entered, left, 0});
+  all.push_back(new HitCallback{function, argument, 0, vectors, {}, 0});
   return all.back();
 }
 
@@ -82,20 +99,26 @@ void switch_off(HitCallback* callback) {
   fence_everywhere();
 }
 
-// Those that had entered before: `left` is read first, so nobody is counted twice.
-Status wait_until_left(HitCallback* callback, uint32_t milliseconds) {
-  if (pb_thread.callback == callback)
+Status wait_until_left(const HitCallback* callback, uint32_t milliseconds) {
+  const CallbackSlot* own = pb_thread.callback_slot;
+  if (own && own->running == callback)
     return user_error(EBUSY, "A callback cannot wait for its own end.");
   constexpr timespec kPause = {0, 1'000'000};
-  for (uint32_t waited = 0;; waited++) {
-    const uint64_t left = read_hit_counter(callback->left);
-    if (read_hit_counter(callback->entered) == left) return {};
+  for (uint32_t waited = 0; is_running(callback); waited++) {
     if (waited >= milliseconds)
       return user_error(EBUSY, "A thread is still in the callback; its code has to stay.");
     ::nanosleep(&kPause, nullptr);
   }
+  return {};
 }
 
-void callbacks_after_fork() { pb_callbacks_alive = 0; }
+// The thread's slot says that it is in a callback, from now on.
+void callbacks_after_fork() {
+  static CallbackSlot of_child;
+  if (!pb_callbacks_alive) return;
+  pb_callbacks_alive = 0;
+  of_child.running = &of_nobody;
+  pb_thread.callback_slot = &of_child;
+}
 
 }  // namespace patchbay

@@ -11,17 +11,16 @@
 
 namespace patchbay {
 
-// Null: no memory, or there were 32,768 different ones. The same function with the same argument
-// is given what it had before.
+// Null: no memory. The same function with the same argument is given what it had before.
 HitCallback* make_callback(uint64_t function, uint64_t argument, LiveVectors vectors);
 
 // From now on no hit calls it. Whoever is in it goes on.
 void switch_off(HitCallback* callback);
 // Until no thread is in it: then its code and its argument may go. EBUSY: some thread still was
 // after `milliseconds`, or it is this one.
-Status wait_until_left(HitCallback* callback, uint32_t milliseconds);
+Status wait_until_left(const HitCallback* callback, uint32_t milliseconds);
 
-// In a forked child: its callbacks' counters are its parent's.
+// In a forked child: none is called there any more.
 void callbacks_after_fork();
 
 }  // namespace patchbay

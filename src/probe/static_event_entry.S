@@ -9,6 +9,7 @@
  *     |-- header             id and thread
  *     |-- filter             generated code, which keeps rdi and rdx (filter_abi.h)
  *     |-- static_event_publish: ring_publish_rseq, or the locked ring
+ *     |-- static_event_call  a callback of the program, and nothing else
  *     |-- with triggers      TriggerProgram.gate first: where none matches it goes on as above, or
  *     |                      is done if soft mode says that the event is off
  *     '-- static_event_offer instead of all this: several instances, event probes, thread lists,
@@ -27,6 +28,7 @@
 #define PROGRAM_TRIGGERS 88
 #define TRIGGERS_GATE 8			/* struct TriggerProgram */
 #define PLAIN 1				/* SiteProgram.plain */
+#define CALLS 3
 	.text
 	.globl static_event_hit
 	.hidden static_event_hit
@@ -78,6 +80,8 @@ static_event_hit:
 	shl $32, %rcx
 	or %rax, %rcx
 	mov %rcx, (%rsi)
+	cmpw $CALLS, SITE_PLAIN(%rdi)
+	je .Lcalls
 	mov PROGRAM_TRIGGERS(%r8), %rax
 	mov TRIGGERS_GATE(%rax), %rax
 	push %r8
@@ -102,6 +106,10 @@ static_event_hit:
 	cmpl $0, (%rax)
 	jne .Lwanted
 	ret
+.Lcalls:
+	mov %rsp, %rcx
+	mov %rbp, %r8
+	jmp static_event_call
 .Loffer:
 	mov %rsp, %rcx
 	mov %rbp, %r8

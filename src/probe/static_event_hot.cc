@@ -5,6 +5,7 @@
 #include <patchbay/static_event_abi.h>
 
 #include "probe/action_hot.h"
+#include "probe/callback_hot.h"
 #include "probe/hit_counter.h"
 #include "probe/probe_hot.h"
 #include "probe/stack_hot.h"
@@ -20,7 +21,7 @@ static_assert(offsetof(SiteProgram, plain) == 4 && offsetof(SiteProgram, event) 
 static_assert(offsetof(EventProgram, filter) == 16 && offsetof(EventProgram, id) == 40);
 static_assert(offsetof(SiteEvent, event) == 0 && offsetof(FilterProgram, code) == 0);
 static_assert(offsetof(EventProgram, soft) == 72 && offsetof(EventProgram, triggers) == 88);
-static_assert(offsetof(TriggerProgram, gate) == 8 && kPlain == 1 && kGated == 2);
+static_assert(offsetof(TriggerProgram, gate) == 8 && kPlain == 1 && kGated == 2 && kCalls == 3);
 
 }  // namespace
 
@@ -48,6 +49,24 @@ __attribute__((visibility("hidden"))) void static_event_offer(const SiteProgram*
     else if (site.event->stack)
       record_stack(site.event, start, tid);
   }
+}
+
+static __attribute__((noinline)) void call_filtered(const Trigger& one, uint8_t* record,
+                                                    uint32_t size) {
+  if (filter_match(one.filter, record, size))
+    callback_from_call(one.callback, {record, size, pb_thread.fast_tid});
+}
+
+// kCalls; the header is written.
+__attribute__((visibility("hidden"))) void static_event_call(const SiteProgram* program,
+                                                             uint8_t* record, uint32_t size,
+                                                             const uint64_t* word, uint64_t fp) {
+  const EventProgram* event = program->event[0].event;
+  if (__builtin_expect(__atomic_load_n(event->soft, __ATOMIC_ACQUIRE), 0))
+    return static_event_offer(program, record, size, word, fp);
+  const Trigger& one = event->triggers->trigger[0];
+  if (one.filter) return call_filtered(one, record, size);
+  callback_from_call(one.callback, {record, size, pb_thread.fast_tid});
 }
 
 // The header is written and the filter passed; the thread has rseq.

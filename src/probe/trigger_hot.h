@@ -59,8 +59,8 @@ struct TriggerProgram {
 };
 
 // SiteProgram.plain of a static event: goes straight on; the same in soft mode, behind its
-// triggers' gate.
-inline constexpr uint16_t kPlain = 1, kGated = 2;
+// triggers' gate; one callback and nothing else, in soft mode.
+inline constexpr uint16_t kPlain = 1, kGated = 2, kCalls = 3;
 
 // Where a hit is, for what triggers may want of it.
 struct TriggerHit {

@@ -186,7 +186,7 @@ void StaticEvents::drop_part(Object* object, Definition* definition) {
     return;
   }
   LiveEvent* live = definition->live;
-  [[maybe_unused]] Status ignored = registry_.remove_event(live, true);
+  [[maybe_unused]] Status ignored = registry_.remove_event(live, true, true);
   definitions_.erase(live);
 }
 
@@ -220,11 +220,16 @@ uint64_t StaticEvents::first_site(const Definition& definition) {
   return 0;
 }
 
+static bool is_one_callback(const TriggerProgram& triggers) {
+  return triggers.nr_triggers == 1 && triggers.trigger[0].kind == TriggerKind::kCallback;
+}
+
 // SiteProgram.plain.
 static uint16_t plainness(const EventProgram& event) {
   if (event.from_record || event.pids || event.notrace_pids || event.stack) return 0;
   if (event.kind != ConsumerKind::kRecord) return 0;
   if (!event.has_soft && !event.triggers) return kPlain;
+  if (event.has_soft && event.triggers && is_one_callback(*event.triggers)) return kCalls;
   const bool has_gate = event.triggers && event.triggers->gate && event.triggers->gate->code;
   return event.has_soft && has_gate ? kGated : 0;
 }

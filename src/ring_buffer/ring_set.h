@@ -48,6 +48,7 @@ inline bool ring_switch(const RingSet* set, bool on) {
 }
 
 // Per thread, in the agent's initial-exec TLS.
+struct CallbackSlot;  // probe/callback_hot.h
 struct ProbeThread {
   uint32_t fast_tid;  // the id that records carry; 0 sends the thread to the slow path
   uint32_t tid;       // the thread id, 0 = not yet known
@@ -56,7 +57,7 @@ struct ProbeThread {
   uint32_t known;     // its comm is in the CommTable (all instances share the top one's)
   uint32_t task_id;  // the task it plays (patchbay_set_current), 0 = itself. Whoever sets it zeroes
                      // fast_tid, and enters that task's comm (RingBuffer::add_comm).
-  const void* callback;  // the HitCallback that this thread is in; null: none
+  CallbackSlot* callback_slot;  // says which callback the thread is in; null: none yet
 };
 
 extern "C" {

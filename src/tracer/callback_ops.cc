@@ -97,7 +97,7 @@ Status CallbackOps::add(Id id, uint64_t function, uint64_t argument) {
   FtraceOps& ops = entry->ops;
   if (ops.registered) return user_error(EBUSY, "The tracer is registered already.");
   entry->callback = make_callback(function, argument, LiveVectors::kArguments);
-  if (!entry->callback) return user_error(ENOMEM, "There are too many callbacks.");
+  if (!entry->callback) return user_error(ENOMEM, "There is no memory for a callback.");
   ops.live.callback = entry->callback;
   SymbolizedAddress found;
   ops.name = registry_.symbols().symbolize(function, &found) ? found.name : "callback";
