@@ -39,13 +39,14 @@ namespace {
 
 using Function = void (*)(uint64_t, uint64_t, uint64_t, uint64_t);
 
-inline void call(const HitCallback* callback, uint64_t a, uint64_t b, uint64_t c, uint64_t d) {
-  switch (callback->vectors) {
+inline void call(const HitCallback* callback, LiveVectors live, uint64_t a, uint64_t b, uint64_t c,
+                 uint64_t d) {
+  switch (live) {
     case LiveVectors::kNone:
       return reinterpret_cast<Function>(callback->function)(a, b, c, d);
-    case LiveVectors::kArguments:
+    case LiveVectors::kAtEntry:
       if (__builtin_expect(pb_callback_xinuse, 1))
-        return callback_call_arguments(a, b, c, d, callback->function);
+        return callback_call_entry(a, b, c, d, callback->function);
       [[fallthrough]];
     case LiveVectors::kAll:
       return callback_call_all(a, b, c, d, callback->function);
@@ -59,14 +60,17 @@ uint64_t address_of(const void* object) { return reinterpret_cast<uint64_t>(obje
 void callback_at_entry(HitCallback* callback, const CallbackRegisters& registers) {
   CallbackSlot* slot = callback_enter(callback);
   if (!slot) return;
-  call(callback, registers.ip, registers.parent_ip, callback->argument, address_of(&registers));
+  call(callback, callback->vectors, registers.ip, registers.parent_ip, callback->argument,
+       address_of(&registers));
   callback_leave(slot);
 }
 
-void callback_with_record(HitCallback* callback, const CallbackRecord& record) {
+void callback_with_record(HitCallback* callback, const CallbackRecord& record, bool at_entry) {
   CallbackSlot* slot = callback_enter(callback);
   if (!slot) return;
-  call(callback, address_of(&record), callback->argument, 0, 0);
+  const bool arguments = callback->vectors == LiveVectors::kAll && at_entry;
+  call(callback, arguments ? LiveVectors::kAtEntry : callback->vectors, address_of(&record),
+       callback->argument, 0, 0);
   callback_leave(slot);
 }
 

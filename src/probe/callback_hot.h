@@ -4,9 +4,9 @@
 // (register_ftrace_function) and subscriptions to events.
 //
 //   hit ── enter ── callback_call_* ── the program's function ── leave
-//           |          |  its vector registers are kept: it is compiled as any other code
-//           |          '- none at a static event, which is a call itself; those of arguments at a
-//           |             function's entry; all of them elsewhere
+//           |          |  vector registers are kept: it is compiled as any other code
+//           |          '- none at a static event, which is a call itself; quicker at a function's
+//           |             entry, where the x87 stack is empty (callback_call.S)
 //           '- no: this thread is in a callback already (counted), it is off, or this is a forked
 //              child
 //
@@ -26,7 +26,7 @@
 namespace patchbay {
 
 // Vector registers that are the program's while the callback runs.
-enum class LiveVectors : uint8_t { kNone, kArguments, kAll };
+enum class LiveVectors : uint8_t { kNone, kAtEntry, kAll };
 
 // Never freed, but used again for the same function and argument.
 struct HitCallback {
@@ -83,8 +83,9 @@ inline CallbackSlot* callback_enter(HitCallback* callback) {
 
 // At a function's entry: function(ip, parent_ip, argument, CallbackRegisters*).
 void callback_at_entry(HitCallback* callback, const CallbackRegisters& registers);
-// With the record of an event: function(CallbackRecord*, argument).
-void callback_with_record(HitCallback* callback, const CallbackRecord& record);
+// With the record of an event: function(CallbackRecord*, argument). `at_entry`: of a function,
+// where only the registers of arguments are live.
+void callback_with_record(HitCallback* callback, const CallbackRecord& record, bool at_entry);
 // The same where the hit is a call of the program's (LiveVectors::kNone).
 inline void callback_from_call(HitCallback* callback, const CallbackRecord& record) {
   CallbackSlot* slot = callback_enter(callback);
@@ -103,11 +104,10 @@ extern CallbackSlot* pb_callback_slots __attribute__((visibility("hidden")));
 extern uint32_t pb_callback_slots_used __attribute__((visibility("hidden")));
 
 // Calls function(a, b, c, d) and leaves the vector registers as they were.
-void callback_call_arguments(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t function);
+void callback_call_entry(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t function);
 void callback_call_all(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t function);
 
-// What the processor has: 1, xgetbv tells which vector registers are in use. Else the registers of
-// arguments are kept as all are.
+// What the processor has: 1, xgetbv tells which vector registers are in use.
 extern uint8_t pb_callback_xinuse __attribute__((visibility("hidden")));
 // Of the area for all registers: xsave's components, its size, and whether xsavec is there. Size 0:
 // only xmm registers exist.

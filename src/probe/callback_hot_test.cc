@@ -83,7 +83,7 @@ void stay(const CallbackRecord*, Word) {
 
 TEST(Callback, WhoTakesItAwayWaits) {
   HitCallback* callback = make_callback(address_of(&stay), 0, LiveVectors::kAll);
-  std::thread thread([&] { callback_with_record(callback, {nullptr, 0, 1}); });
+  std::thread thread([&] { callback_with_record(callback, {nullptr, 0, 1}, false); });
   while (!g_inside) std::this_thread::yield();
   switch_off(callback);
   const Status busy = wait_until_left(callback, 3);
@@ -104,7 +104,7 @@ void end_myself(const CallbackRecord*, Word) {
 
 TEST(Callback, DoesNotWaitForItself) {
   g_self = make_callback(address_of(&end_myself), 0, LiveVectors::kNone);
-  callback_with_record(g_self, {nullptr, 0, 1});
+  callback_with_record(g_self, {nullptr, 0, 1}, true);
   EXPECT_TRUE(g_was_busy);
   EXPECT_TRUE(wait_until_left(g_self, 0).ok());
 }
@@ -138,16 +138,42 @@ __attribute__((target("avx"))) void spoil_avx(Word, Word, Word, Word) {
           : "xmm0", "xmm5", "xmm7", "memory");
 }
 
-// Puts `in` into xmm0-7, calls, and gives back what is there.
-void through_xmm(Keep keep, Word function, const uint8_t (&in)[8][16], uint8_t (&out)[8][16]) {
+// Puts `in` into xmm0-15, calls, and gives back what is there.
+void through_xmm(Keep keep, Word function, const uint8_t (&in)[16][16], uint8_t (&out)[16][16]) {
   __asm__ volatile(
-      "movups (%[in]), %%xmm0\n movups 16(%[in]), %%xmm1\n movups 32(%[in]), %%xmm2\n"
-      "movups 48(%[in]), %%xmm3\n movups 64(%[in]), %%xmm4\n movups 80(%[in]), %%xmm5\n"
-      "movups 96(%[in]), %%xmm6\n movups 112(%[in]), %%xmm7\n"
+      "movups 0(%[in]), %%xmm0\n"
+      "movups 16(%[in]), %%xmm1\n"
+      "movups 32(%[in]), %%xmm2\n"
+      "movups 48(%[in]), %%xmm3\n"
+      "movups 64(%[in]), %%xmm4\n"
+      "movups 80(%[in]), %%xmm5\n"
+      "movups 96(%[in]), %%xmm6\n"
+      "movups 112(%[in]), %%xmm7\n"
+      "movups 128(%[in]), %%xmm8\n"
+      "movups 144(%[in]), %%xmm9\n"
+      "movups 160(%[in]), %%xmm10\n"
+      "movups 176(%[in]), %%xmm11\n"
+      "movups 192(%[in]), %%xmm12\n"
+      "movups 208(%[in]), %%xmm13\n"
+      "movups 224(%[in]), %%xmm14\n"
+      "movups 240(%[in]), %%xmm15\n"
       "mov %[function], %%r8\n lea -128(%%rsp), %%rsp\n call *%[keep]\n lea 128(%%rsp), %%rsp\n"
-      "movups %%xmm0, (%[out])\n movups %%xmm1, 16(%[out])\n movups %%xmm2, 32(%[out])\n"
-      "movups %%xmm3, 48(%[out])\n movups %%xmm4, 64(%[out])\n movups %%xmm5, 80(%[out])\n"
-      "movups %%xmm6, 96(%[out])\n movups %%xmm7, 112(%[out])\n"
+      "movups %%xmm0, 0(%[out])\n"
+      "movups %%xmm1, 16(%[out])\n"
+      "movups %%xmm2, 32(%[out])\n"
+      "movups %%xmm3, 48(%[out])\n"
+      "movups %%xmm4, 64(%[out])\n"
+      "movups %%xmm5, 80(%[out])\n"
+      "movups %%xmm6, 96(%[out])\n"
+      "movups %%xmm7, 112(%[out])\n"
+      "movups %%xmm8, 128(%[out])\n"
+      "movups %%xmm9, 144(%[out])\n"
+      "movups %%xmm10, 160(%[out])\n"
+      "movups %%xmm11, 176(%[out])\n"
+      "movups %%xmm12, 192(%[out])\n"
+      "movups %%xmm13, 208(%[out])\n"
+      "movups %%xmm14, 224(%[out])\n"
+      "movups %%xmm15, 240(%[out])\n"
       :
       : [in] "b"(in), [out] "r"(out), [keep] "r"(keep), [function] "r"(function)
       : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "memory", "xmm0", "xmm1",
@@ -172,16 +198,16 @@ __attribute__((target("avx"))) void through_ymm(Keep keep, Word function,
         "xmm13", "xmm14", "xmm15");
 }
 
-template <size_t width>
-void fill(uint8_t (&bytes)[8][width]) {
+template <size_t count, size_t width>
+void fill(uint8_t (&bytes)[count][width]) {
   for (size_t i = 0; i < sizeof bytes; i++) (&bytes[0][0])[i] = uint8_t(i * 7 + 1);
 }
 
 TEST(Callback, KeepsTheVectorRegisters) {
   (void)make_callback(address_of(&note_entry), 6, LiveVectors::kNone);  // asks the processor
-  for (Keep keep : {&callback_call_arguments, &callback_call_all}) {
-    if (keep == &callback_call_arguments && !pb_callback_xinuse) continue;
-    uint8_t in[8][16], out[8][16] = {};
+  for (Keep keep : {&callback_call_entry, &callback_call_all}) {
+    if (keep == &callback_call_entry && !pb_callback_xinuse) continue;
+    uint8_t in[16][16], out[16][16] = {};
     fill(in);
     through_xmm(keep, address_of(&spoil_sse), in, out);
     EXPECT_EQ(std::memcmp(in, out, sizeof in), 0);
@@ -190,6 +216,43 @@ TEST(Callback, KeepsTheVectorRegisters) {
     fill(wide_in);
     through_ymm(keep, address_of(&spoil_avx), wide_in, wide_out);
     EXPECT_EQ(std::memcmp(wide_in, wide_out, sizeof wide_in), 0);
+  }
+}
+
+// Upper registers and masks: what an AVX-512 libc leaves in use.
+__attribute__((target("avx512f,avx512bw"))) void spoil_high(Word, Word, Word, Word) {
+  __asm__ volatile(
+      "vpxorq %%zmm16, %%zmm16, %%zmm16\n vpxorq %%zmm31, %%zmm31, %%zmm31\n"
+      "vpxorq %%zmm3, %%zmm3, %%zmm3\n kxorq %%k1, %%k1, %%k1\n kxorq %%k7, %%k7, %%k7\n"
+      "vzeroupper" ::
+          : "xmm16", "xmm31", "xmm3", "k1", "k7", "memory");
+}
+struct High {
+  alignas(64) uint8_t zmm[3][64];
+  uint64_t mask[2];
+};
+__attribute__((target("avx512f,avx512bw"))) void through_high(Keep keep, Word function,
+                                                              const High& in, High* out) {
+  __asm__ volatile(
+      "vmovaps (%[in]), %%zmm16\n vmovaps 64(%[in]), %%zmm31\n vmovaps 128(%[in]), %%zmm3\n"
+      "kmovq 192(%[in]), %%k1\n kmovq 200(%[in]), %%k7\n"
+      "mov %[function], %%r8\n lea -128(%%rsp), %%rsp\n call *%[keep]\n lea 128(%%rsp), %%rsp\n"
+      "vmovaps %%zmm16, (%[out])\n vmovaps %%zmm31, 64(%[out])\n vmovaps %%zmm3, 128(%[out])\n"
+      "kmovq %%k1, 192(%[out])\n kmovq %%k7, 200(%[out])\n vzeroupper"
+      :
+      : [in] "b"(&in), [out] "r"(out), [keep] "r"(keep), [function] "r"(function)
+      : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "memory", "xmm3", "xmm16",
+        "xmm31", "k1", "k7");
+}
+
+TEST(Callback, KeepsUpperRegistersAndMasks) {
+  (void)make_callback(address_of(&note_entry), 6, LiveVectors::kNone);  // asks the processor
+  if (!__builtin_cpu_supports("avx512bw")) GTEST_SKIP() << "no AVX-512 here";
+  for (Keep keep : {&callback_call_entry, &callback_call_all}) {
+    High in, out = {};
+    for (size_t i = 0; i < sizeof in; i++) reinterpret_cast<uint8_t*>(&in)[i] = uint8_t(i * 5 + 1);
+    through_high(keep, address_of(&spoil_high), in, &out);
+    EXPECT_EQ(std::memcmp(&in, &out, offsetof(High, mask) + sizeof in.mask), 0);
   }
 }
 

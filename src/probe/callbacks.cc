@@ -28,12 +28,19 @@ uint64_t enabled_components() {
   return uint64_t(high) << 32 | low;
 }
 
+bool has_masks() { return enabled_components() >> 5 & 1; }
+bool has_wide_masks() {
+  uint32_t a, b, c, d;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & bit_AVX512BW);
+}
+
 void look_at_processor() {
   uint32_t a, b, c, d;
   if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE)) return;
   if (!__get_cpuid_count(kXsaveLeaf, 1, &a, &b, &c, &d)) return;
   pb_callback_xsavec = a >> 1 & 1;
-  pb_callback_xinuse = a >> 2 & 1;
+  // Masks are kept by kmovq, which AVX-512 has not always had.
+  pb_callback_xinuse = (a >> 2 & 1) && (!has_masks() || has_wide_masks());
   pb_callback_components = kComponents & uint32_t(enabled_components());
   uint32_t end = kLegacyAndHeader;
   for (uint32_t i = 2; i < 32; i++) {

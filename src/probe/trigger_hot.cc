@@ -25,7 +25,7 @@ inline void run(const Trigger& trigger, const TriggerHit& hit, const uint8_t* re
     case TriggerKind::kAction:
       return act(trigger, hit);
     case TriggerKind::kCallback:
-      return callback_with_record(trigger.callback, {record, size, hit.tid});
+      return callback_with_record(trigger.callback, {record, size, hit.tid}, hit.stack->at_entry);
   }
 }
 

@@ -96,7 +96,7 @@ Status CallbackOps::add(Id id, uint64_t function, uint64_t argument) {
   if (!entry) return user_error(EINVAL, "There is no such tracer.");
   FtraceOps& ops = entry->ops;
   if (ops.registered) return user_error(EBUSY, "The tracer is registered already.");
-  entry->callback = make_callback(function, argument, LiveVectors::kArguments);
+  entry->callback = make_callback(function, argument, LiveVectors::kAtEntry);
   if (!entry->callback) return user_error(ENOMEM, "There is no memory for a callback.");
   ops.live.callback = entry->callback;
   SymbolizedAddress found;
