@@ -35,6 +35,20 @@ hist_clean() {
   for one; do : >"$one"; done
   : >error_log
 }
+# hist_fires EVENT NAME VALUE… : a marker NAME fires the synthetic event with these values. Of words
+# instead of numbers the fields of the marker's record.
+hist_fires() {
+  event=$1 name=$2 vars='' params=''
+  shift 2
+  for value; do
+    variable=v$name$(echo "$params" | tr -cd , | wc -c)
+    vars=$vars,$variable=$value
+    params=$params,\$$variable
+  done
+  put events/ftrace/print/trigger "hist:keys=common_type:${vars#,}:onmatch(ftrace.print).\
+$event(${params#,}) if buf == \"$name\""
+}
+marks() { for one; do echo_marker "$one"; done; }
 echo_marker() { "$CALL" w trace_marker "$1" >/dev/null; }
 
 # The state after the start, as far as a sequence may have changed it.
