@@ -33,6 +33,7 @@ endif()
 # --- the probe path: what a traced thread runs. General registers only, no C++ runtime, never
 # sanitized.
 file(GLOB_RECURSE hot_sources CONFIGURE_DEPENDS src/*_hot.cc src/*.S)
+list(FILTER hot_sources EXCLUDE REGEX "/src/api/")  # what is exported is in no archive
 add_library(pb_hot STATIC ${hot_sources})
 target_link_libraries(pb_hot PUBLIC pb_options)
 target_compile_options(pb_hot PRIVATE
@@ -55,7 +56,7 @@ add_library(pb_core STATIC ${core_sources})
 target_link_libraries(pb_core PUBLIC pb_options pb_san pb_hot Zydis::Zydis Threads::Threads)
 
 # --- the agent: one closed shared object (see src/agent/agent.map for what it exports)
-file(GLOB_RECURSE agent_sources CONFIGURE_DEPENDS src/agent/*.cc src/api/*.cc)
+file(GLOB_RECURSE agent_sources CONFIGURE_DEPENDS src/agent/*.cc src/api/*.cc src/api/*.S)
 list(FILTER agent_sources EXCLUDE REGEX "_(hot|test|fuzz|bench)\\.cc$")
 add_library(patchbay_agent SHARED ${agent_sources})
 set_target_properties(patchbay_agent PROPERTIES

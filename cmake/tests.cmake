@@ -32,6 +32,11 @@ if(GTest_FOUND)
   if(TARGET debug_info_test)
     target_link_libraries(debug_info_test PRIVATE pb_debug_info)
   endif()
+  # Of the API what needs no agent.
+  if(TARGET api_test)
+    target_sources(api_test PRIVATE src/api/dynevent.cc src/api/synth_commands.cc
+      src/api/probe_commands.cc)
+  endif()
   # The tool's tests see the tool's sources, except its main().
   if(TARGET cmd_test)
     set(tool_units ${tool_sources})

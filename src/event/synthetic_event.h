@@ -71,6 +71,9 @@ enum class SyntheticForm : uint8_t { kOwn, kDynamic };  // synthetic_events, dyn
 SyntheticParse parse_synthetic_event(std::string_view line, SyntheticForm form,
                                      const std::function<bool(std::string_view)>& exists);
 
+// "u64", "unsigned int" …: a type of one number.
+bool is_synthetic_number_type(std::string_view type);
+
 EventCall make_synthetic_event_call(const SyntheticDefinition& definition);
 
 }  // namespace patchbay

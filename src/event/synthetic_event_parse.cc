@@ -48,6 +48,13 @@ constexpr NumberType kNumberTypes[] = {
     {"pid_t", 4}, {"gfp_t", 4},
 };
 
+// 0: it is none of them.
+uint32_t number_size(std::string_view type) {
+  for (const NumberType& row : kNumberTypes)
+    if (row.name == type) return row.size;
+  return 0;
+}
+
 int digit_value(char c) {
   if (is_digit(c)) return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -162,8 +169,7 @@ bool Parser::set_type(SyntheticField* field, std::string_view type_word,
     field->kind = SyntheticField::Kind::kStack;
     field->size = 8;
   } else {
-    for (const NumberType& row : kNumberTypes)
-      if (row.name == field->type) field->size = row.size;
+    field->size = number_size(field->type);
     if (!field->size) return refuse("Invalid type", type_word);
   }
   const bool is_dynamic = field->kind == SyntheticField::Kind::kDynamicText ||
@@ -221,6 +227,8 @@ SyntheticParse Parser::parse() {
 }
 
 }  // namespace
+
+bool is_synthetic_number_type(std::string_view type) { return number_size(type) != 0; }
 
 SyntheticParse parse_synthetic_event(std::string_view line, SyntheticForm form,
                                      const std::function<bool(std::string_view)>& exists) {

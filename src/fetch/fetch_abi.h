@@ -114,6 +114,15 @@ extern "C" {
 uint32_t fetch_run(const FetchProgram* program, const FetchRegisters* registers,
                    const uint8_t* source, uint8_t* record);
 
+// A text as programs hand it over, in whole words: at most `limit` bytes with its NUL (a multiple of
+// 8; what is longer is cut), zeros up to the next multiple of 8. Returns its bytes with the NUL; 0:
+// it cannot be read.
+uint32_t fetch_text(uint8_t* at, uint64_t address, uint32_t limit);
+uint32_t fetch_text_size(uint64_t address, uint32_t limit);  // what fetch_text() would return
+
+// `count` words of 8 bytes; what cannot be read is 0.
+void fetch_words(uint8_t* at, uint64_t address, uint32_t count);
+
 // Fault table: if `ip` is a load of fetch_run that may fault, the address to continue at; else 0.
 // Called from the SIGSEGV/SIGBUS handler.
 uint64_t fetch_fault_fixup(uint64_t ip);

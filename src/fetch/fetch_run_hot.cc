@@ -222,6 +222,21 @@ uint32_t copy_string(uint8_t* at, uint64_t address, uint32_t limit) {
   return length + 1;
 }
 
+// The next eight bytes of a text, what stands behind its end being whatever is there. A word that
+// spans two pages is read in two parts, the second one only if the text goes on there.
+inline bool text_word(uint64_t address, uint64_t* word) {
+  constexpr uint64_t kPage = 4096;
+  if (__builtin_expect((address & (kPage - 1)) <= kPage - 8, 1)) return try_load8(address, word);
+  const uint32_t skip = address & 7;
+  uint64_t rest = 0;
+  if (!try_load8(address - skip, word)) return false;
+  *word >>= skip * 8;
+  if (length_in_word(*word) < 8 - skip) return true;
+  if (!try_load8(address - skip + 8, &rest)) return false;
+  *word |= rest << (64 - skip * 8);
+  return true;
+}
+
 // __data_loc: where the bytes stand in the record, and how many they are, in one word.
 inline uint32_t put_data_loc(uint8_t* record, uint32_t offset, uint32_t end, uint32_t size) {
   put<uint32_t>(record + offset, end | size << 16);
@@ -427,6 +442,36 @@ extern "C" uint32_t fetch_run(const FetchProgram* program, const FetchRegisters*
     }
   }
   return pad_to_4(record, end);
+}
+
+extern "C" uint32_t fetch_text(uint8_t* at, uint64_t address, uint32_t limit) {
+  for (uint32_t done = 0; done < limit; done += 8) {
+    uint64_t word;
+    if (__builtin_expect(!text_word(address + done, &word), 0)) return 0;
+    const uint64_t zeros = (word - kOnes) & ~word & kHighs;
+    if (zeros) {
+      const uint64_t first = zeros & -zeros;  // the top bit of the NUL
+      put<uint64_t>(at + done, word & ((first >> 7) - 1));
+      return done + uint32_t(__builtin_ctzll(first)) / 8 + 1;
+    }
+    put<uint64_t>(at + done, word);
+  }
+  at[limit - 1] = 0;
+  return limit;
+}
+
+extern "C" uint32_t fetch_text_size(uint64_t address, uint32_t limit) {
+  for (uint32_t done = 0; done < limit; done += 8) {
+    uint64_t word;
+    if (!text_word(address + done, &word)) return 0;
+    const uint32_t length = length_in_word(word);
+    if (length < 8 && done + length < limit) return done + length + 1;
+  }
+  return limit;
+}
+
+extern "C" void fetch_words(uint8_t* at, uint64_t address, uint32_t count) {
+  copy_array(at, address, 8, uint64_t{count} * 8);
 }
 
 extern "C" uint64_t fetch_fault_fixup(uint64_t ip) {

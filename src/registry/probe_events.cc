@@ -315,7 +315,7 @@ Status ProbeEvents::Impl::check_removable(const Probe& probe) const {
 
 // A place of several goes at any time; the last one takes its event along.
 Status ProbeEvents::Impl::remove_one(Probe* probe, std::vector<TraceArray*>* seen_in) {
-  PB_TRY(check_removable(*probe));
+  if (seen_in) PB_TRY(check_removable(*probe));
   ProbeEventOf* event = probe->event;
   detach(probe);
   drop_spots(probe, nullptr);
@@ -324,9 +324,9 @@ Status ProbeEvents::Impl::remove_one(Probe* probe, std::vector<TraceArray*>* see
     arrays.push_back(&registry.top());
     for (TraceArray* array : arrays) {
       const EventFile* file = registry.file(*array, event->live);
-      if (file && file->newest) seen_in->push_back(array);
+      if (seen_in && file && file->newest) seen_in->push_back(array);
     }
-    PB_TRY(registry.remove_event(event->live, true));
+    PB_TRY(registry.remove_event(event->live, true, !seen_in));
   }
   std::erase(probes, probe);
   if (is_event_probe(*probe)) nr_event_probes--;
@@ -360,6 +360,12 @@ Status ProbeEvents::remove(const ProbeRemoval& removal, ProbeFile file) {
                                 (removal.event.empty() ? " in the group " + removal.group
                                                        : ": " + removal.event) +
                                 (removal.place.empty() ? "." : " at " + removal.place + "."));
+}
+
+bool ProbeEvents::remove_forced(LiveEvent* live) {
+  while (ProbeEventOf* event = impl_->event_of(live))
+    if (!impl_->remove_one(event->probes.back().get(), nullptr).ok()) return false;
+  return true;
 }
 
 Status ProbeEvents::check_clear(ProbeFile file) const {

@@ -45,6 +45,10 @@ class ProbeEvents : public EventSource {
   // For a removal that other kinds take part in (`-:NAME` in dynamic_events). ENOENT, EBUSY.
   Status remove(const ProbeRemoval& removal, ProbeFile file);
 
+  // The object of the program that defined this event goes: so does the event, in use or not. Its
+  // records stay, and stay readable. False: it is not ours.
+  bool remove_forced(LiveEvent* live);
+
   // --- kprobe_profile, uprobe_profile, kprobes/list, kprobes/enabled, kprobes/blacklist
   std::string kprobe_profile() const;
   std::string uprobe_profile() const;

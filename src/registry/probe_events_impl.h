@@ -100,6 +100,7 @@ struct ProbeEvents::Impl {
   uint32_t next_rank();
   Status take_counter(Probe* probe);
   Status check_reference_counter(const ProbeDefinition& wanted) const;
+  // `seen_in`: where it has been on, for clear_buffers(); null: by force, nothing is to be cleared.
   Status remove_one(Probe* probe, std::vector<TraceArray*>* seen_in);
   Status check_removable(const Probe& probe) const;
   void clear_buffers(std::vector<TraceArray*> arrays);

@@ -138,6 +138,13 @@ Status Registry::Impl::describe_modules() {
   return {};
 }
 
+std::vector<const EventCall*> Registry::gone_calls() const {
+  std::vector<const EventCall*> calls;
+  for (const auto& [id, call] : impl_->gone_calls)
+    if (!impl_->by_id[id]) calls.push_back(&call);
+  return calls;
+}
+
 bool Registry::in_use(const LiveEvent* event) const { return impl_->in_use(event); }
 
 bool Registry::Impl::in_use(const LiveEvent* event) {
@@ -149,7 +156,7 @@ bool Registry::Impl::in_use(const LiveEvent* event) {
   return false;
 }
 
-Status Registry::remove_event(LiveEvent* event, bool force) {
+Status Registry::remove_event(LiveEvent* event, bool force, bool keep_call) {
   Impl& impl = *impl_;
   if (!force && impl.in_use(event))
     return user_error(EBUSY,
@@ -173,6 +180,7 @@ Status Registry::remove_event(LiveEvent* event, bool force) {
   if (!event->module.empty()) impl.ids_of_gone[description_of(*event)] = event->call.id;
   auto place = std::find_if(impl.events.begin(), impl.events.end(),
                             [&](const auto& owned) { return owned.get() == event; });
+  if (keep_call) impl.gone_calls.insert_or_assign(event->call.id, event->call);
   // Open files still name it. Its description is not worth its memory any more.
   event->call.fields = {};
   event->call.common = {};

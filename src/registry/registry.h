@@ -54,9 +54,11 @@ class Registry {
   Result<LiveEvent*> add_event(std::unique_ptr<LiveEvent> event);
   // EBUSY while an instance has it enabled, or another event or a trigger uses it, unless `force`
   // (its library goes away): then it is switched off everywhere first. Open files of it answer
-  // ENODEV from then on.
+  // ENODEV from then on. `keep_call`: its records stay readable (gone_calls()).
   // Ids are never given out twice, but to the same event of the same module.
-  Status remove_event(LiveEvent* event, bool force);
+  Status remove_event(LiveEvent* event, bool force, bool keep_call = false);
+  // Of events that are gone, one an id; an event that came back stands among those that are there.
+  std::vector<const EventCall*> gone_calls() const;
   // A library that brought events is loaded, with all of them added: apply `:mod:` requests.
   void module_loaded(std::string_view module);
   // Objects that were loaded since the last call go into the meta log, so that addresses in records

@@ -42,6 +42,7 @@ struct Registry::Impl {
   std::unordered_map<std::string, LiveEvent*> by_name;    // "system:name"
   std::vector<LiveEvent*> by_id;                          // null: no such event (any more)
   std::unordered_map<std::string, uint16_t> ids_of_gone;  // description -> id, of module's events
+  std::map<uint16_t, EventCall> gone_calls;
   uint32_t next_id = 512;
   uint64_t generation = 1;
   std::unordered_set<std::string> described_modules;

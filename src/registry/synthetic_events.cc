@@ -3,12 +3,16 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "abi/buffer_abi.h"
 #include "event/synthetic_event.h"
 #include "probe/hist_hot.h"
 #include "probe/probe_abi.h"
+#include "probe/synthetic_hot.h"
+#include "probe/trigger_hot.h"
 
 namespace patchbay {
 
@@ -22,31 +26,90 @@ std::string_view command_of(std::string_view line) {
 struct SyntheticEvent {
   SyntheticDefinition definition;
   LiveEvent* live = nullptr;
+  const void* owner = nullptr;  // EventOwner.object
 };
+
+static_assert(kSyntheticTextBytes == kSyntheticTextSize && kMaxPlanFields == kMaxSyntheticFields);
 
 // What LiveEvent.data is. Never freed, nor any of its programs: a thread may be on its way with
 // them. A program is taken again when its list comes again.
 struct Target : SyntheticTarget {
   std::vector<SiteProgram*> made;
+  struct Follower {
+    EventFileHandle* file;
+    TraceArray* array;
+  };
+  std::vector<Follower> followers;
+  std::unique_ptr<char[]> plan_memory;
+  std::vector<std::string> names;  // of the plan's fields
+
+  const SyntheticPlan* plan() const {
+    return reinterpret_cast<const SyntheticPlan*>(plan_memory.get());
+  }
 };
 
-SyntheticTarget* new_target() {
+SyntheticKind plan_kind(SyntheticField::Kind kind) {
+  switch (kind) {
+    case SyntheticField::Kind::kText:
+      return SyntheticKind::kText;
+    case SyntheticField::Kind::kDynamicText:
+      return SyntheticKind::kDynamicText;
+    case SyntheticField::Kind::kStack:
+      return SyntheticKind::kStack;
+    default:
+      return SyntheticKind::kNumber;
+  }
+}
+
+void make_plan(const SyntheticDefinition& definition, Target* target) {
+  const auto& fields = definition.fields;
+  const size_t size = sizeof(SyntheticPlan) + fields.size() * sizeof(SyntheticPlan::Field);
+  target->plan_memory = std::make_unique<char[]>(size);
+  auto* plan = new (target->plan_memory.get()) SyntheticPlan{};
+  plan->nr_fields = uint32_t(fields.size());
+  plan->fixed_size = definition.fixed_size();
+  for (const SyntheticField& field : fields) target->names.push_back(field.name);
+  for (size_t i = 0; i < fields.size(); i++) {
+    const SyntheticField& field = fields[i];
+    SyntheticPlan::Field& made = plan->field[i];
+    made.kind = plan_kind(field.kind);
+    made.offset = field.offset;
+    made.mask = field.size < 8 ? (uint64_t{1} << field.size * 8) - 1 : ~uint64_t{0};
+    made.name = target->names[i].c_str();
+    if (made.kind == SyntheticKind::kText) made.text = uint8_t(plan->nr_texts++);
+    plan->nr_dynamic +=
+        made.kind == SyntheticKind::kDynamicText || made.kind == SyntheticKind::kStack;
+  }
+}
+
+Target* target_of(const LiveEvent* live) {
+  return static_cast<Target*>(static_cast<SyntheticTarget*>(live->data));
+}
+
+Target* new_target() {
   static auto* const all = new std::vector<std::unique_ptr<Target>>;
   all->push_back(std::make_unique<Target>());
   return all->back().get();
 }
 
 // The record comes built; event probes, which make one of their own out of it, stand behind.
-std::vector<SiteEvent> consumers_of(const LiveEvent& live) {
+using Wanted = std::function<bool(const EventProgram*)>;
+std::vector<SiteEvent> consumers_of(const LiveEvent& live, const Wanted& wanted) {
   std::vector<SiteEvent> list;
   for (bool from_record : {false, true})
     for (const EventProgram* event : live.programs)
-      if ((event->from_record != 0) == from_record) list.push_back({event, nullptr, 0, nullptr});
+      if ((event->from_record != 0) == from_record && wanted(event))
+        list.push_back({event, nullptr, 0, nullptr});
   return list;
 }
 
-const SiteProgram* program_for(const LiveEvent& live, Target* target) {
-  const std::vector<SiteEvent> list = consumers_of(live);
+bool is_plain(const EventProgram& event) {
+  return event.kind == ConsumerKind::kRecord && !event.from_record && !event.pids &&
+         !event.notrace_pids && !event.stack && !event.has_soft && !event.triggers;
+}
+
+const SiteProgram* program_for(const LiveEvent& live, Target* target, const Wanted& wanted) {
+  const std::vector<SiteEvent> list = consumers_of(live, wanted);
   if (list.empty()) return nullptr;
   for (const SiteProgram* made : target->made)
     if (std::equal(list.begin(), list.end(), made->event, made->event + made->nr_events))
@@ -54,12 +117,26 @@ const SiteProgram* program_for(const LiveEvent& live, Target* target) {
   const size_t size = sizeof(SiteProgram) + list.size() * sizeof(SiteEvent);
   auto* program = new (::operator new(size)) SiteProgram{};
   program->nr_events = uint32_t(list.size());
+  program->plain = list.size() == 1 && is_plain(*list[0].event) ? kPlain : 0;
   program->max_record = live.max_size;
   for (const SiteEvent& one : list)
     program->max_record = std::max(program->max_record, one.event->max_size);
   std::copy(list.begin(), list.end(), program->event);
   target->made.push_back(program);
   return program;
+}
+
+// Pairs with the loads in synthetic_hit() and synthetic_trace().
+void publish(SyntheticTarget* target, const SiteProgram* program) {
+  __atomic_store_n(&target->program, program, __ATOMIC_RELEASE);
+}
+
+// Its own program in this instance, and those of event probes that are on there.
+const SiteProgram* program_in(const TraceArray& array, const LiveEvent& live, Target* target) {
+  return program_for(live, target, [&](const EventProgram* program) {
+    return std::any_of(array.files.begin(), array.files.end(),
+                       [&](const auto& file) { return file.second.program == program; });
+  });
 }
 
 }  // namespace
@@ -74,7 +151,8 @@ struct SyntheticEvents::Impl {
     return std::find_if(events.begin(), events.end(),
                         [&](const SyntheticEvent& e) { return e.definition.name == name; });
   }
-  Status define(EventSource* source, std::string_view line, SyntheticForm form);
+  Status define(EventSource* source, std::string_view line, SyntheticForm form,
+                const EventOwner& owner = {});
   Status refuse(const SyntheticError& error, std::string_view line);
   Status check_unused(const SyntheticEvent& event) const;
 };
@@ -88,8 +166,8 @@ Status SyntheticEvents::Impl::refuse(const SyntheticError& error, std::string_vi
                                      "^\n" + error.text);
 }
 
-Status SyntheticEvents::Impl::define(EventSource* source, std::string_view line,
-                                     SyntheticForm form) {
+Status SyntheticEvents::Impl::define(EventSource* source, std::string_view line, SyntheticForm form,
+                                     const EventOwner& owner) {
   SyntheticParse parsed = parse_synthetic_event(
       line, form, [this](std::string_view name) { return find(name) != events.end(); });
   if (parsed.error) return refuse(*parsed.error, line);
@@ -97,13 +175,16 @@ Status SyntheticEvents::Impl::define(EventSource* source, std::string_view line,
   auto live = std::make_unique<LiveEvent>();
   live->call = make_synthetic_event_call(*parsed.definition);
   live->source = source;
-  live->data = new_target();
+  Target* target = new_target();
+  make_plan(*parsed.definition, target);
+  live->data = static_cast<SyntheticTarget*>(target);
+  live->module = owner.module;
   // The kernel, too, lets an event be that could never be recorded.
   live->max_size =
       std::min<uint32_t>(parsed.definition->max_size(), subbuf_size - abi::kPageHeaderSize - 8);
   auto added = registry.add_event(std::move(live));
   if (!added.ok()) return added.error();
-  events.push_back({std::move(*parsed.definition), *added});
+  events.push_back({std::move(*parsed.definition), *added, owner.object});
   return {};
 }
 
@@ -134,7 +215,8 @@ Status SyntheticEvents::remove(std::string_view name) {
   if (found == impl_->events.end())
     return user_error(ENOENT, "there is no synthetic event \"" + std::string(name) + "\"");
   PB_TRY(impl_->check_unused(*found));
-  PB_TRY(impl_->registry.remove_event(found->live, false));
+  // Of what an object of the program has defined the records stay readable.
+  PB_TRY(impl_->registry.remove_event(found->live, false, !found->live->module.empty()));
   impl_->events.erase(found);
   return {};
 }
@@ -162,11 +244,46 @@ bool SyntheticEvents::has(std::string_view name) const {
   return impl_->find(name) != impl_->events.end();
 }
 
+Status SyntheticEvents::run_command(std::string_view command, const EventOwner& owner) {
+  command.remove_prefix(std::min(command.find_first_not_of(" \t"), command.size()));
+  if (!command.starts_with('!')) return impl_->define(this, command, SyntheticForm::kOwn, owner);
+  return remove(command.substr(1, std::min(command.find_first_of(" \t"), command.size()) - 1));
+}
+
+void SyntheticEvents::remove_owned(const void* owner) {
+  auto& events = impl_->events;
+  for (size_t i = 0; i < events.size();) {
+    LiveEvent* live = events[i].live;
+    if (events[i].owner != owner || !impl_->registry.remove_event(live, true, true).ok()) {
+      i++;
+      continue;
+    }
+    for (const Target::Follower& one : std::exchange(target_of(live)->followers, {})) {
+      __atomic_store_n(&one.file->gone, 1u, __ATOMIC_RELEASE);
+      publish(&one.file->target, nullptr);
+    }
+    events.erase(events.begin() + ptrdiff_t(i));
+  }
+}
+
+void SyntheticEvents::follow(EventFileHandle* file, TraceArray& array, LiveEvent* live) {
+  Target* target = target_of(live);
+  file->plan = target->plan();
+  target->followers.push_back({file, &array});
+  publish(&file->target, program_in(array, *live, target));
+}
+
+void SyntheticEvents::unfollow(EventFileHandle* file, LiveEvent* live) {
+  std::erase_if(target_of(live)->followers, [file](const auto& one) { return one.file == file; });
+  publish(&file->target, nullptr);
+}
+
 Status SyntheticEvents::update(std::span<LiveEvent* const> changed) {
   for (LiveEvent* live : changed) {
-    auto* target = static_cast<Target*>(static_cast<SyntheticTarget*>(live->data));
-    // Pairs with the load in synthetic_hit().
-    __atomic_store_n(&target->program, program_for(*live, target), __ATOMIC_RELEASE);
+    Target* target = target_of(live);
+    publish(target, program_for(*live, target, [](const EventProgram*) { return true; }));
+    for (const Target::Follower& one : target->followers)
+      publish(&one.file->target, program_in(*one.array, *live, target));
   }
   return {};
 }

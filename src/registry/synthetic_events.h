@@ -15,6 +15,14 @@
 
 namespace patchbay {
 
+struct EventFileHandle;  // probe/synthetic_hot.h
+
+// The object of the program whose event it is.
+struct EventOwner {
+  const void* object = nullptr;  // what names it; null: nobody
+  std::string module;            // its name, for :mod:
+};
+
 class SyntheticEvents : public EventSource {
  public:
   explicit SyntheticEvents(Registry& registry);
@@ -26,10 +34,19 @@ class SyntheticEvents : public EventSource {
   // A line of dynamic_events that begins with "s:": "s:[synthetic/]NAME FIELDS".
   Status write_dynamic_line(std::string_view line);
   Status remove(std::string_view name);  // ENOENT, EBUSY
-  Status clear();                        // EBUSY when one is in use: nothing is removed then
-  std::string show() const;              // synthetic_events
-  std::string show_dynamic() const;      // dynamic_events
+  // "NAME FIELDS" or "!NAME" as a command of the program (patchbay/trace_events.h).
+  Status run_command(std::string_view command, const EventOwner& owner);
+  // The object goes: its events go, in use or not.
+  void remove_owned(const void* owner);
+  Status clear();                    // EBUSY when one is in use: nothing is removed then
+  std::string show() const;          // synthetic_events
+  std::string show_dynamic() const;  // dynamic_events
   bool has(std::string_view name) const;
+
+  // From now on, or no longer, `file->target` is what this instance alone wants of the event. The
+  // caller sees to it that both stay for as long; if the event goes by force, `file` says so.
+  void follow(EventFileHandle* file, TraceArray& array, LiveEvent* live);
+  void unfollow(EventFileHandle* file, LiveEvent* live);
 
   // Nothing is patched for them: what makes their records (histograms, the API) hits the
   // SyntheticTarget (probe/hist_hot.h) that LiveEvent.data is from the beginning.

@@ -25,7 +25,7 @@
  *   rsi record          rbp slot offset 0/16   r13 bytes of header and data (and time extend)
  *   r8  RingControl     r9  publish            r14 space_mask
  *   r10 data of ring    r11 time               r15 cpu
- *   stack: 0 aborts left, 8 record (rsi), 16 rings, 24 index
+ *   stack: 0 aborts left, 8 record (rsi), 16 rings, 24 index, 32 pieces or null
  *   The stack pointer does not move inside the sequence: an abort finds it where it was.
  */
 #define RSEQ_SIG 0x53053053
@@ -63,6 +63,10 @@
 .Lcs_small:
 	.long 0, 0
 	.quad .Lsmall_start, .Lsmall_committed - .Lsmall_start, .Lsmall_abort
+	.balign 32
+.Lcs_pieces:
+	.long 0, 0
+	.quad .Lpieces_start, .Lpieces_committed - .Lpieces_start, .Lpieces_abort
 
 	.text
 	.globl ring_publish_rseq
@@ -147,6 +151,8 @@ ring_publish_rseq:
 	.long RSEQ_SIG			/* the kernel wants to see it before the address it jumps to */
 .Lsmall_abort:
 .Lgeneral:
+	xor %ecx, %ecx
+.Lgeneral_pieces:			/* rcx: pieces or null */
 	mov %r9d, %edx
 	push %rbx
 	.cfi_adjust_cfa_offset 8
@@ -171,6 +177,7 @@ ring_publish_rseq:
 	movq $MAX_ABORTS, 0(%rsp)
 	mov %rsi, 8(%rsp)
 	mov %rdi, 16(%rsp)
+	mov %rcx, 32(%rsp)
 	mov %edx, %r12d
 	mov pb_rseq_offset(%rip), %rbx
 	test %rbx, %rbx
@@ -330,6 +337,9 @@ ring_publish_rseq:
 	lea 4(%r12), %eax
 	mov %eax, 4(%r14)
 	add $8, %r14
+	mov 32(%rsp), %r13
+	test %r13, %r13
+	jnz .Lpiece
 6:	sub $8, %ecx
 	jb 8f
 7:	mov (%rsi), %rax
@@ -365,6 +375,18 @@ ring_publish_rseq:
 	.cfi_adjust_cfa_offset -8
 	ret
 	.cfi_restore_state
+
+.Lpiece:				/* r13 pieces: only these bytes of the record */
+	mov (%r13), %ecx
+10:	mov (%rsi,%rcx), %rax
+	mov %rax, (%r14,%rcx)
+	add $8, %ecx
+	cmp 4(%r13), %ecx
+	jb 10b
+	add $8, %r13
+	cmpl $0, 4(%r13)
+	jne .Lpiece
+	jmp 9b
 
 .Ldrop:	/* the count is a sequence of its own: one load, one store, on this CPU's ring only */
 	lea .Lcs_drop(%rip), %rax
@@ -402,4 +424,94 @@ ring_publish_rseq:
 	jmp .Lno_rseq
 	.cfi_endproc
 	.size ring_publish_rseq, . - ring_publish_rseq
+
+/* int ring_publish_pieces(const RingSet* const* rings, const uint8_t* record, uint32_t size,
+ *                         const RingPiece* pieces)
+ *
+ * The same for a record of more than MAX_SMALL bytes of which only some are worth copying. The
+ * usual case has registers as above; `pieces` lies on the stack, where an abort finds it.
+ */
+	.globl ring_publish_pieces
+	.hidden ring_publish_pieces
+	.type ring_publish_pieces, @function
+	.p2align 5
+ring_publish_pieces:
+	.cfi_startproc
+	push %rcx
+	.cfi_adjust_cfa_offset 8
+	mov %edx, %r9d
+	mov pb_rseq_offset(%rip), %r8
+	test %r8, %r8
+	jz .Lpieces_general
+	lea .Lcs_pieces(%rip), %rax
+	mov %rax, %fs:8(%r8)
+.Lpieces_start:
+	mov %fs:0(%r8), %eax
+	cmp %fs:4(%r8), %eax
+	jne .Lpieces_general
+	mov (%rdi), %rcx
+	cmp SET_NR_CPUS(%rcx), %eax
+	jae .Lpieces_general
+	shl $7, %rax
+	add SET_CONTROLS(%rcx), %rax
+	mov %rax, %r10
+	mov RC_PUBLISH(%r10), %r11
+	mov %r11, %rcx
+	shr $28, %rcx
+	and $16, %ecx
+	rdtsc
+	shl $32, %rdx
+	or %rdx, %rax
+	mov %rax, %rdx
+	sub RC_SLOT(%r10,%rcx), %rdx
+	cmp $0x8000000, %rdx
+	jae .Lpieces_general
+	mov %r11d, %r8d
+	and RC_SPACE_MASK(%r10), %r8d
+	sub $17, %r8d
+	jb .Lpieces_general
+	lea 24(%r8,%r9), %r8d		/* offset + 8 + size - 1 */
+	cmp RC_SPACE_MASK(%r10), %r8d
+	ja .Lpieces_general
+	mov %r11d, %r8d
+	add %r10, %r8
+	add RC_DATA_DELTA(%r10), %r8
+	lea 8(%r11,%r9), %r11
+	btc $32, %r11
+	shl $5, %edx			/* type_len 0 */
+	mov %edx, (%r8)
+	lea 4(%r9), %edx
+	mov %edx, 4(%r8)
+	mov RC_SLOT+8(%r10,%rcx), %rdx
+	inc %rdx
+	xor $16, %ecx
+	mov %rdx, RC_SLOT+8(%r10,%rcx)
+	mov %rax, RC_SLOT(%r10,%rcx)
+	mov (%rsp), %rcx
+11:	mov (%rcx), %edx
+12:	mov (%rsi,%rdx), %rax
+	mov %rax, 8(%r8,%rdx)
+	add $8, %edx
+	cmp 4(%rcx), %edx
+	jb 12b
+	add $8, %rcx
+	cmpl $0, 4(%rcx)
+	jne 11b
+	mov %r11, RC_PUBLISH(%r10)	/* the one store */
+.Lpieces_committed:
+	add $8, %rsp
+	.cfi_remember_state
+	.cfi_adjust_cfa_offset -8
+	xor %eax, %eax
+	ret
+	.cfi_restore_state
+
+	.long RSEQ_SIG
+.Lpieces_abort:
+.Lpieces_general:
+	pop %rcx
+	.cfi_adjust_cfa_offset -8
+	jmp .Lgeneral_pieces
+	.cfi_endproc
+	.size ring_publish_pieces, . - ring_publish_pieces
 	.section .note.GNU-stack, "", @progbits

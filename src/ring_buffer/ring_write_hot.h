@@ -25,6 +25,14 @@ extern int64_t pb_rseq_offset __attribute__((visibility("hidden")));
 // `rings` is read inside the sequence: a store of dead_rings() there, then membarrier(RSEQ), and no
 // record of that event can come any more (EventProgram.rings).
 int ring_publish_rseq(const RingSet* const* rings, const uint8_t* record, uint32_t size);
+// The same for a record of more than kMaxSmallData bytes, a multiple of 8, of which only `pieces`
+// are copied: what lies between them is whatever stood in the ring before. The list ends with a
+// piece whose `to` is 0, and has one before it.
+struct RingPiece {
+  uint32_t from, to;  // bytes of the record, multiples of 8; from < to
+};
+int ring_publish_pieces(const RingSet* const* rings, const uint8_t* record, uint32_t size,
+                        const RingPiece* pieces);
 // The slower path (G8): ring nr_cpus under its lock, with a bounded wait; reads `rings` under the
 // lock.
 int ring_publish_locked(const RingSet* const* rings, const uint8_t* record, uint32_t size,

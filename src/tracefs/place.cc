@@ -39,7 +39,7 @@ const TraceTextSources& TreeState::text_sources() {
 }
 
 std::vector<const EventCall*> TreeState::all_calls() const {
-  std::vector<const EventCall*> calls;
+  std::vector<const EventCall*> calls = registry.gone_calls();
   for (const LiveEvent* event : registry.events_of(registry.top(), "")) {
     calls.push_back(&event->call);
   }

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// Events that the program defines and deletes, and what goes with the object that defined it:
+//
+//   THIS_MODULE (a word in the object) ── owner of synthetic events    SyntheticEvents
+//                                      '─ owner of probe events        `probes` here
+//   dlclose -> the object's destructor -> patchbay_module_gone()
+#include <sys/auxv.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "api/change.h"
+#include "api/commands.h"
+
+namespace patchbay {
+
+namespace {
+
+struct OwnedProbe {
+  const void* owner;
+  LiveEvent* live;
+};
+
+// Under the agent's lock. Never freed: threads may run to the very end of the process.
+std::vector<OwnedProbe>& owned_probes() {
+  static auto* const all = new std::vector<OwnedProbe>;
+  return *all;
+}
+
+const Module* module_at(Agent& agent, uint64_t address) {
+  agent.symbols->refresh();
+  for (const Module* module : agent.symbols->modules())
+    if (module->start() <= address && address < module->end()) return module;
+  return nullptr;
+}
+
+// The executable is never unloaded: when its destructors run the process ends.
+EventOwner owner_of(Agent& agent, const void* object) {
+  if (!object) return {};
+  const Module* module = module_at(agent, reinterpret_cast<uint64_t>(object));
+  if (!module) return {object, {}};
+  const bool is_executable = module == module_at(agent, ::getauxval(AT_PHDR));
+  return {is_executable ? nullptr : object, module->name()};
+}
+
+bool is_there(Agent& agent, const LiveEvent* live) {
+  return agent.registry->find_event_by_id(live->call.id) == live;
+}
+
+void remove_owned(Agent& agent, const void* owner) {
+  agent.synthetic_events->remove_owned(owner);
+  std::erase_if(owned_probes(), [&](const OwnedProbe& probe) {
+    if (!is_there(agent, probe.live)) return true;
+    return probe.owner == owner && agent.probe_events->remove_forced(probe.live);
+  });
+}
+
+int define_probe(Agent& agent, const dynevent_cmd& cmd) {
+  const Status status = agent.probe_events->write_line(ProbeFile::kKprobeEvents, cmd.buffer);
+  if (!status.ok()) return answer_of(status);
+  const EventOwner owner = owner_of(agent, cmd.private_data);
+  LiveEvent* live =
+      cmd.event_name ? agent.registry->find_event("kprobes", cmd.event_name) : nullptr;
+  if (owner.object && live) owned_probes().push_back({owner.object, live});
+  return 0;
+}
+
+}  // namespace
+
+int run_synthetic_command(dynevent_cmd* cmd) {
+  return change([cmd](Agent& agent) {
+    const EventOwner owner = owner_of(agent, cmd->private_data);
+    return answer_of(agent.synthetic_events->run_command(cmd->buffer, owner));
+  });
+}
+
+int run_probe_command(dynevent_cmd* cmd) {
+  return change([cmd](Agent& agent) { return define_probe(agent, *cmd); });
+}
+
+}  // namespace patchbay
+
+using namespace patchbay;
+
+int patchbay_synth_event_delete(const char* name) {
+  if (!name) return -EINVAL;
+  return change([name](Agent& agent) { return answer_of(agent.synthetic_events->remove(name)); });
+}
+
+int patchbay_kprobe_event_delete(const char* name) {
+  if (!name || !*name) return -EINVAL;
+  return change([name](Agent& agent) {
+    const std::string line = "-:" + std::string(name);
+    return answer_of(agent.probe_events->write_line(ProbeFile::kKprobeEvents, line));
+  });
+}
+
+void patchbay_module_gone(module* mod) {
+  [[maybe_unused]] const int ignored = change([mod](Agent& agent) {
+    if (const EventOwner owner = owner_of(agent, mod); owner.object) remove_owned(agent, mod);
+    return 0;
+  });
+}

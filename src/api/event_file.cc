@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+//
+// struct trace_event_file: what a program holds of an event in an instance.
+//
+//   struct trace_event_file = EventFileHandle ── tr ──> struct trace_array     (one an instance)
+//     references > 0     the instance and the event stay: EBUSY for who wants to remove them
+//     target, plan       of a synthetic event: what synth_event_trace() runs (SyntheticEvents)
+//
+// There is one for each event and instance that somebody ever asked for, and none is ever freed.
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <utility>
+
+#include "api/change.h"
+#include "api/commands.h"
+#include "api/trace_array_handle.h"
+#include "event/synthetic_event.h"
+#include "probe/synthetic_hot.h"
+
+namespace patchbay {
+
+namespace {
+
+static_assert(offsetof(EventFileHandle, tr) == offsetof(trace_event_file, tr));
+
+struct File : EventFileHandle {
+  LiveEvent* live;
+};
+
+using Files = std::map<std::pair<const LiveEvent*, const trace_array*>, File*>;
+Files& files() {
+  static auto* const all = new Files;
+  return *all;
+}
+
+bool is_synthetic(Agent& agent, const LiveEvent* live) {
+  return live->source == agent.synthetic_events.get();
+}
+
+bool is_there(Agent& agent, const LiveEvent* live) {
+  return agent.registry->find_event_by_id(live->call.id) == live;
+}
+
+LiveEvent* find_event(Agent& agent, const TraceArray& array, const char* system,
+                      const char* event) {
+  LiveEvent* live = agent.registry->find_event(system, event);
+  if (!live || array.systems.empty()) return live;
+  const auto& only = array.systems;
+  return std::find(only.begin(), only.end(), live->call.system) == only.end() ? nullptr : live;
+}
+
+File* get(Agent& agent, TraceArray& array, LiveEvent* live) {
+  trace_array* tr = handle_of(&agent, array);
+  File*& file = files()[{live, tr}];
+  if (!file) file = new File{{tr, 0, 0, {nullptr}, nullptr}, live};
+  array.references++;
+  live->references++;
+  if (__atomic_add_fetch(&file->references, 1, __ATOMIC_ACQ_REL) == 1 && is_synthetic(agent, live))
+    agent.synthetic_events->follow(file, array, live);
+  return file;
+}
+
+// The caller has seen that it was got as often.
+void put(Agent& agent, File* file) {
+  if (TraceArray* array = array_of(&agent, static_cast<trace_array*>(file->tr)))
+    array->references--;
+  const bool last = __atomic_sub_fetch(&file->references, 1, __ATOMIC_ACQ_REL) == 0;
+  if (!is_there(agent, file->live)) return;
+  file->live->references--;
+  if (last && is_synthetic(agent, file->live)) agent.synthetic_events->unfollow(file, file->live);
+}
+
+File* find_file(const trace_event_file* wanted) {
+  for (const auto& [key, file] : files())
+    if (static_cast<EventFileHandle*>(file) == reinterpret_cast<const EventFileHandle*>(wanted))
+      return file;
+  return nullptr;
+}
+
+}  // namespace
+
+}  // namespace patchbay
+
+using namespace patchbay;
+
+trace_event_file* patchbay_trace_get_event_file(const char* instance, const char* system,
+                                                const char* event) {
+  File* file = nullptr;
+  const int error = !system || !event ? -EINVAL : change([&](Agent& agent) {
+    Registry& registry = *agent.registry;
+    TraceArray* array = instance ? registry.find_array(instance) : &registry.top();
+    if (!array) return -ENOENT;
+    LiveEvent* live = find_event(agent, *array, system, event);
+    if (!live) return -EINVAL;
+    file = get(agent, *array, live);
+    return 0;
+  });
+  if (error) return reinterpret_cast<trace_event_file*>(intptr_t{error});
+  return reinterpret_cast<trace_event_file*>(static_cast<EventFileHandle*>(file));
+}
+
+void patchbay_trace_put_event_file(trace_event_file* wanted) {
+  [[maybe_unused]] const int ignored = change([wanted](Agent& agent) {
+    File* file = find_file(wanted);
+    if (file && file->references) put(agent, file);
+    return 0;
+  });
+}

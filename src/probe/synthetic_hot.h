@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+//
+// Synthetic events that the program records itself (patchbay/trace_events.h):
+//
+//   synth_event_trace(file, n, v…) ── api/synth_trace.S: the values as an array, and
+//     |                                 where the stack is
+//     └─ synthetic_trace
+//          |-- file -> SiteProgram of this event in this instance alone; none: it is off
+//          |-- one event, all threads, no triggers: values -> record on the stack, by SyntheticPlan
+//          |     '-- filter ── ring_publish_pieces: texts take 256 bytes each of which few are used
+//          '-- else, for each event (event probes stand behind the own one): early triggers, pid
+//              lists, the whole record, offer_record as for a static event
+//
+//   synth_event_trace_start/add/end ── the record grows in the caller's state; the end goes the
+//   same
+//                                      way
+//
+// Budget (design.md 5): seven values, two of them texts, 2 x floor; piece by piece 4 x. General
+// registers only, no lock, no allocation, no system call; texts are read through the fault table.
+#pragma once
+
+#include <cstdint>
+
+#include "probe/hist_hot.h"
+#include "probe/probe_abi.h"
+
+struct synth_event_trace_state;  // patchbay/trace_events.h
+
+namespace patchbay {
+
+enum class SyntheticKind : uint8_t { kNumber, kText, kDynamicText, kStack };
+
+// How values become a record. Made with the event, immutable, never freed.
+struct SyntheticPlan {
+  struct Field {
+    uint64_t mask;    // of a number: the bits of its type; it takes 8 bytes whatever it is
+    uint32_t offset;  // in the record
+    SyntheticKind kind;
+    uint8_t text;  // of kText: how many stand before it
+    const char* name;
+  };
+  uint32_t nr_fields;
+  uint32_t fixed_size;  // a multiple of 8
+  uint32_t nr_texts;    // of fixed size: kSyntheticTextBytes each
+  uint32_t nr_dynamic;  // texts of any length, and stacks
+  Field field[];
+};
+inline constexpr uint32_t kSyntheticTextBytes = 256;
+inline constexpr uint32_t kMaxDynamicText = 4096;  // with its NUL
+inline constexpr uint32_t kMaxPlanFields = 64;
+
+// What a struct trace_event_file is: one event in one instance, of whatever kind. Never freed, so
+// that use after put is answered.
+struct EventFileHandle {
+  void* tr;                   // trace_event_file.tr
+  uint32_t references;        // atomic; 0: it was put
+  uint32_t gone;              // atomic; 1: the event is no more
+  SyntheticTarget target;     // of a synthetic event: what this instance alone wants of it
+  const SyntheticPlan* plan;  // null: of another kind
+};
+
+// 0 or a negative errno, as in patchbay/trace_events.h. `start`: where the stack of the call is.
+extern "C" {
+int synthetic_trace(const EventFileHandle* file, uint32_t nr_values, const uint64_t* values,
+                    uint64_t ip, uint64_t sp, uint64_t fp);
+int synthetic_start(const EventFileHandle* file, synth_event_trace_state* state);
+int synthetic_add(synth_event_trace_state* state, const char* name, uint64_t value);
+int synthetic_end(synth_event_trace_state* state, uint64_t ip, uint64_t sp, uint64_t fp);
+}
+
+}  // namespace patchbay
