@@ -213,6 +213,7 @@ const SiteProgram* recorded() {
   alignas(SiteProgram) static char bytes[sizeof(SiteProgram) + sizeof(SiteEvent)];
   auto* program = new (bytes) SiteProgram{};
   program->nr_events = 1;
+  program->plain = kPlain;
   program->event[0].event = &event;
   return program;
 }

@@ -8,6 +8,10 @@
 #include <benchmark/benchmark.h>
 #include <patchbay/patchbay.h>
 #include <patchbay/trace_event.h>
+#if __has_include(<sys/sdt.h>)
+#include <sys/sdt.h>
+#define BENCH_USDT 1
+#endif
 
 #include <string>
 
@@ -21,6 +25,11 @@ extern "C"
     bench_sled(int a, int b) {
   __asm__ volatile("" : : "r"(a), "r"(b));
 }
+#ifdef BENCH_USDT
+extern "C" __attribute__((noinline, used, visibility("default"))) void bench_usdt(int a, int b) {
+  DTRACE_PROBE2(bench, place, a, b);
+}
+#endif
 
 namespace {
 
@@ -42,6 +51,7 @@ void triggered(benchmark::State& state, const std::string& event, bool on,
 
 void hit_static(int i) { PB_TRACE(two_ints, i, i + 1); }
 void hit_function(int i) { bench_sled(i, i + 1); }
+void hit_few(int i) { bench_sled(i & 0xff, i + 1); }
 
 #define TRIGGERED(name, event, on, use, ...)                                              \
   void name(benchmark::State& state) { triggered(state, event, on, {__VA_ARGS__}, use); } \
@@ -49,14 +59,25 @@ void hit_function(int i) { bench_sled(i, i + 1); }
 
 constexpr const char* kStatic = "bench/two_ints";
 constexpr const char* kFunction = "functions/bench_sled";
+constexpr const char* kProbe = "bench/entry";
 
 TRIGGERED(static_no_match, kStatic, false, hit_static, "traceoff if a < 0");
 TRIGGERED(static_no_match_of_three, kStatic, false, hit_static, "traceoff if a < 0",
           "stacktrace if a < 0", "enable_event:bench:other if a < 0");
 TRIGGERED(static_switches_what_is_so, kStatic, false, hit_static, "disable_event:bench:other");
 TRIGGERED(static_recorded_no_match, kStatic, true, hit_static, "traceoff if a < 0");
+TRIGGERED(static_hist_no_match, kStatic, false, hit_static, "hist:keys=a if a < 0");
 TRIGGERED(function_no_match, kFunction, false, hit_function, "traceoff if a < 0");
+TRIGGERED(function_no_match_of_three, kFunction, false, hit_function, "traceoff if a < 0",
+          "stacktrace if a < 0", "hist:keys=a if a < 0");
 TRIGGERED(function_recorded_no_match, kFunction, true, hit_function, "traceoff if a < 0");
+TRIGGERED(function_hist, kFunction, false, hit_few, "hist:keys=a");
+TRIGGERED(probe_no_match, kProbe, false, hit_function, "traceoff if a < 0");
+TRIGGERED(probe_recorded_no_match, kProbe, true, hit_function, "traceoff if a < 0");
+#ifdef BENCH_USDT
+void hit_usdt(int i) { bench_usdt(i, i + 1); }
+TRIGGERED(usdt_no_match, "sdt_bench/place", false, hit_usdt, "traceoff if arg1 < 0");
+#endif
 
 }  // namespace
 
@@ -67,6 +88,7 @@ int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   must("function_events", "bench_sled(int a, int b)");
+  must("kprobe_events", "p:bench/entry bench_sled a=%di:s32 b=%si:s32");
   RatioReporter reporter;
   if (own_format)
     benchmark::RunSpecifiedBenchmarks();

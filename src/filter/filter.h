@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -63,6 +64,10 @@ struct FilterResult {
 
 // `text` as written, without trailing newline. Never called with "0" (clear) or an empty text.
 FilterResult compile_filter(std::string_view text, const FilterContext& context);
+
+// Matches a record that one of them matches; for records of one event, whose fixed fields are all
+// there. Uses what they point to: they must outlive it. Null: too many predicates.
+FilterProgramPtr any_filter(std::span<const FilterProgram* const> filters);
 
 // The expression and, below, the caret: "<expression>\n   ^\n".
 std::string filter_caret(std::string_view expression, const FilterError& error);

@@ -16,6 +16,15 @@ struct OwnedProgram : FilterProgram {
   FilterCode machine_code;
 };
 
+constexpr uint32_t kMaxAnyInsns = 4096;
+
+void finish(OwnedProgram* program) {
+  program->insns = program->own_insns.data();
+  program->nr_insns = uint32_t(program->own_insns.size());
+  program->machine_code = generate_filter_code(*program);
+  program->code = program->machine_code.entry();
+}
+
 // Bytes of the record up to the end of the field's fixed part.
 uint32_t fixed_end(const FilterInsn& insn) {
   switch (insn.test) {
@@ -69,11 +78,33 @@ FilterResult compile_filter(std::string_view text, const FilterContext& context)
     program->min_size = std::max(program->min_size, fixed_end(insn));
     program->own_insns.push_back(insn);
   }
-  program->insns = program->own_insns.data();
-  program->nr_insns = uint32_t(program->own_insns.size());
-  program->machine_code = generate_filter_code(*program);
-  program->code = program->machine_code.entry();
+  finish(program);
   return result;
+}
+
+FilterProgramPtr any_filter(std::span<const FilterProgram* const> filters) {
+  auto* program = new OwnedProgram{};
+  FilterProgramPtr made(program);
+  uint32_t total = 0;
+  for (const FilterProgram* filter : filters) total += filter->nr_insns;
+  if (total > kMaxAnyInsns) return nullptr;
+  for (const FilterProgram* filter : filters) {
+    const auto first = uint32_t(program->own_insns.size()), next = first + filter->nr_insns;
+    const auto moved = [&](uint16_t target) {
+      if (target == filter->nr_insns) return uint16_t(total);
+      if (target > filter->nr_insns) return uint16_t(next == total ? total + 1 : next);
+      return uint16_t(first + target);
+    };
+    for (uint32_t i = 0; i < filter->nr_insns; i++) {
+      FilterInsn insn = filter->insns[i];
+      insn.on_true = moved(insn.on_true);
+      insn.on_false = moved(insn.on_false);
+      program->own_insns.push_back(insn);
+    }
+    program->min_size = std::max(program->min_size, filter->min_size);
+  }
+  finish(program);
+  return made;
 }
 
 std::string filter_caret(std::string_view expression, const FilterError& error) {

@@ -297,6 +297,33 @@ TEST(FilterRun, MachineCodeAndInterpreterAgree) {
   EXPECT_GT(matched, 1000) << "the random filters say nothing";
 }
 
+TEST(FilterRun, AnyOfSeveralMatchesWhatOneOfThemDoes) {
+  RandomFilter random(11);
+  int matched = 0, of_them = 0;
+  for (uint32_t i = 0; i < 400; i++) {
+    std::vector<FilterProgramPtr> own;
+    std::vector<const FilterProgram*> filters;
+    while (filters.size() < 1 + i % 4) {
+      own.push_back(compile_filter(random.expression(), test_context()).program);
+      filters.push_back(own.back().get());
+    }
+    const FilterProgramPtr any = any_filter(filters);
+    ASSERT_TRUE(any && any->code);
+    for (int n = 0; n < 20; n++) {
+      TestRecord record = random.record("abab");
+      bool expected = false;
+      for (const FilterProgram* one : filters)
+        expected |= filter_interpret(one, record.bytes.data(), record.size());
+      ASSERT_EQ(filter_interpret(any.get(), record.bytes.data(), record.size()), expected) << i;
+      ASSERT_EQ(filter_match(any.get(), record.bytes.data(), record.size()), expected) << i;
+      of_them++;
+      matched += expected;
+    }
+  }
+  EXPECT_GT(matched, 1000);
+  EXPECT_LT(matched, of_them - 1000);
+}
+
 TEST(FilterRun, ManyProgramsComeAndGo) {
   std::vector<FilterProgramPtr> programs;
   TestRecord record;

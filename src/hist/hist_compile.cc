@@ -17,6 +17,7 @@
 #include "fetch/fetch_abi.h"
 #include "hist/hist_clock.h"
 #include "hist/hist_program.h"
+#include "hist/hist_quick.h"
 #include "hist/hist_table.h"
 #include "hist/quantile_buckets.h"
 
@@ -465,6 +466,7 @@ void Compiler::finish() {
   made_.variables = keep(variables_);
   made_.acts = keep(acts_);
   made_.texts = keep(texts_);
+  made_.quick = made_.is_simple ? nullptr : make_hist_quick(made_);
   *program = made_;
   data_->program = program;
 }

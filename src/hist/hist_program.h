@@ -20,6 +20,7 @@
 namespace patchbay {
 
 struct FetchProgram;
+struct HistQuick;
 struct HitAction;        // probe/action_hot.h
 struct SyntheticTarget;  // probe/hist_hot.h
 
@@ -171,6 +172,7 @@ struct HistProgram {
   const HistVariable* variables;
   const HistAct* acts;
   const HistClock* const* clock;  // atomic pointer
+  const HistQuick* quick;         // not null: hits go the straight way (hist/hist_quick.h)
   // For who reads the table: where the text of a variable is, ~0u for a number.
   const uint32_t* texts;
   uint32_t nr_texts;

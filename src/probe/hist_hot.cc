@@ -4,8 +4,9 @@
 //
 //   hist_update
 //     |-- make_key        texts and stacks into words, numbers as they are; one number: no more
+//     |-- find            the entry of the key
 //     |-- find_others     variables of other histograms, by the same key: one not set ends it
-//     |-- place           hist_find, else hist_insert; no room: counted as dropped, and the end
+//     |-- insert          the key is new; no room: counted as dropped, and the end
 //     |-- add, remember   sums; variables, then those that actions need
 //     |-- find_own        variables of this histogram, as they are now
 //     '-- act             in the order of the definition
@@ -19,6 +20,7 @@
 #include "hist/hist_program.h"
 #include "hist/quantile_buckets.h"
 #include "probe/action_hot.h"
+#include "probe/hist_value_hot.h"
 #include "probe/hit_counter.h"
 #include "probe/probe_hot.h"
 #include "probe/stack_hot.h"
@@ -28,16 +30,8 @@ namespace patchbay {
 namespace {
 
 constexpr int kPrGetName = 16;  // prctl(PR_GET_NAME)
-constexpr uint64_t kOnes = 0x0101010101010101, kTops = 0x8080808080808080;
 
-template <typename T>
-struct __attribute__((packed, may_alias)) Unaligned {
-  T value;
-};
-template <typename T>
-inline T get(const uint8_t* at) {
-  return reinterpret_cast<const Unaligned<T>*>(at)->value;
-}
+#define ALWAYS_INLINE __attribute__((always_inline)) inline
 
 // One hit of one histogram.
 struct Update {
@@ -56,23 +50,7 @@ struct Update {
 
 // Of a step that loads a field.
 inline uint64_t load(const uint8_t* record, const HistStep& step) {
-  const uint8_t* at = record + step.offset;
-  switch (step.op) {
-    case HistOp::kU8:
-      return *at;
-    case HistOp::kU16:
-      return get<uint16_t>(at);
-    case HistOp::kU32:
-      return get<uint32_t>(at);
-    case HistOp::kS8:
-      return uint64_t(int64_t(int8_t(*at)));
-    case HistOp::kS16:
-      return uint64_t(int64_t(get<int16_t>(at)));
-    case HistOp::kS32:
-      return uint64_t(int64_t(get<int32_t>(at)));
-    default:
-      return get<uint64_t>(at);
-  }
+  return hist_load(record + step.offset, step.op);
 }
 
 uint64_t current_cpu() {
@@ -89,20 +67,11 @@ uint64_t current_cpu() {
   return cpu;
 }
 
-inline uint64_t scale(uint64_t ticks, const HistClock* clock) {
-  const auto product = static_cast<unsigned __int128>(ticks) * clock->multiply;
-  return uint64_t(product >> clock->shift);
+__attribute__((noinline)) uint64_t read_time(const HistProgram* hist) {
+  return hist_read_time(hist->clock).time;
 }
 
 // All that one hit remembers is of the same time.
-__attribute__((noinline)) uint64_t read_time(const HistProgram* hist) {
-  const HistClock* clock = __atomic_load_n(hist->clock, __ATOMIC_ACQUIRE);  // pairs with keep…()
-  const uint64_t ticks = clock->is_monotonic ? raw_monotonic_ns() : __builtin_ia32_rdtsc();
-  // The clock may have been set on while this thread had read it already.
-  if (int64_t(ticks - clock->ticks) < 0) return clock->time - scale(clock->ticks - ticks, clock);
-  return clock->time + scale(ticks - clock->ticks, clock);
-}
-
 inline uint64_t time_of(Update* update) {
   if (!update->has_time) update->time = read_time(update->hist);
   update->has_time = true;
@@ -116,33 +85,23 @@ inline uint64_t log2_up(uint64_t value) {
 }
 
 inline uint64_t combine(HistOp op, uint64_t left, uint64_t right) {
-  switch (op) {
-    case HistOp::kPlus:
-      return left + right;
-    case HistOp::kMinus:
-      return left - right;
-    case HistOp::kTimes:
-      return left * right;
-    default:
-      return right ? left / right : ~uint64_t{0};
-  }
+  if (op == HistOp::kMinus) return left - right;
+  if (op == HistOp::kPlus) return left + right;
+  if (op == HistOp::kTimes) return left * right;
+  return right ? left / right : ~uint64_t{0};
 }
 
-inline uint64_t push(Update* update, const HistStep& step) {
-  switch (step.op) {
-    case HistOp::kConstant:
-      return step.constant;
-    case HistOp::kCpu:
-      return current_cpu();
-    case HistOp::kTime:
-      return time_of(update);
-    case HistOp::kTimeUsecs:
-      return (time_of(update) + 500) / 1000;
-    case HistOp::kReference:
-      return update->found[step.offset];
-    default:
-      return load(update->record, step);
-  }
+__attribute__((noinline)) uint64_t push_other(const HistStep& step) {
+  if (step.op == HistOp::kConstant) return step.constant;
+  return current_cpu();
+}
+
+ALWAYS_INLINE uint64_t push(Update* update, const HistStep& step) {
+  if (step.op < HistOp::kConstant) return load(update->record, step);
+  if (step.op == HistOp::kReference) return update->found[step.offset];
+  if (step.op == HistOp::kTime) return time_of(update);
+  if (step.op == HistOp::kTimeUsecs) return hist_usecs(time_of(update));
+  return push_other(step);
 }
 
 // hist_compile has seen to it that no more than kMaxHistStack numbers wait, and one at the end.
@@ -180,54 +139,8 @@ inline uint64_t number(Update* update, const HistValue& value) {
 
 // --- texts
 
-struct Text {
-  const uint8_t* at;
-  uint32_t size;  // at most; a NUL may end it earlier
-};
-
-// Which bytes are 0: the lowest mark is right, those above it need not be.
-inline uint64_t zero_marks(uint64_t word) { return (word - kOnes) & ~word & kTops; }
-// Its bytes in front of the first 0.
-inline uint64_t before_zero(uint64_t word, uint64_t marks) {
-  return word & (((marks & -marks) >> 7) - 1);
-}
-
-// Words, the last of which holds the NUL and is filled with 0. Their number: at most limit / 8 + 1.
-// The eight bytes in front of `text` can be read: a record's header, at least.
-inline uint32_t copy_text(uint64_t* out, const Text& text, uint32_t limit) {
-  const uint8_t* at = text.at;
-  uint32_t left = text.size < limit ? text.size : limit;
-  uint32_t words = 0;
-  for (; left >= 8; left -= 8, at += 8) {
-    const uint64_t word = get<uint64_t>(at);
-    const uint64_t marks = zero_marks(word);
-    if (marks) {
-      out[words++] = before_zero(word, marks);
-      return words;
-    }
-    out[words++] = word;
-  }
-  uint64_t last = 0;
-  if (left) last = get<uint64_t>(at + left - 8) >> (64 - 8 * left);
-  const uint64_t marks = zero_marks(last);
-  out[words++] = marks ? before_zero(last, marks) : last;
-  return words;
-}
-
-// What lies in the record, as far as it does; nothing in its header.
-inline Text within(const Update* update, uint32_t at, uint32_t size) {
-  if (at < 8 || at > update->size) return {update->record + 8, 0};
-  const uint32_t room = update->size - at;
-  return {update->record + at, size < room ? size : room};
-}
-
-inline Text text_of(const Update* update, const HistValue& value) {
-  const uint32_t offset = value.offset;
-  if (value.source == HistSource::kChars) return within(update, offset, value.field_size);
-  if (value.source == HistSource::kRestText) return within(update, offset, update->size);
-  const uint32_t location = get<uint32_t>(update->record + offset);
-  const uint32_t base = value.source == HistSource::kRelLoc ? offset + 4 : 0;
-  return within(update, base + (location & 0xffff), location >> 16);
+inline HistText text_of(const Update* update, const HistValue& value) {
+  return hist_text_of(value, update->record, update->size);
 }
 
 // Behind a char pointer: fetched into a record of its own, bad memory is an empty text.
@@ -236,7 +149,7 @@ __attribute__((noinline)) uint32_t copy_pointer_text(const Update* update, const
   alignas(8) uint8_t record[24 + kHistTextBytes];
   fetch_run(value.fetch, nullptr, update->record, record);
   const uint32_t location = get<uint32_t>(record + value.fetch->fixed_size - 4);
-  return copy_text(out, {record + (location & 0xffff), location >> 16}, limit);
+  return hist_copy_text(out, {record + (location & 0xffff), location >> 16}, limit);
 }
 
 // Of the task that the thread plays, or its own.
@@ -247,14 +160,14 @@ __attribute__((noinline)) uint32_t copy_comm(uint64_t* out) {
       name[8 + i] = uint8_t(pb_thread_comm[i]);
   else
     raw_syscall(SYS_prctl, kPrGetName, raw_pointer(name + 8));
-  return copy_text(out, {name + 8, kCommTextSize}, kCommTextSize - 1);
+  return hist_copy_text(out, {name + 8, kCommTextSize}, kCommTextSize - 1);
 }
 
 inline uint32_t copy_value_text(const Update* update, const HistValue& value, uint64_t* out) {
   const uint32_t limit = uint32_t{value.size} - 1;
   if (value.source == HistSource::kComm) return copy_comm(out);
   if (value.source == HistSource::kPointer) return copy_pointer_text(update, value, out, limit);
-  return copy_text(out, text_of(update, value), limit);
+  return hist_copy_text(out, text_of(update, value), limit);
 }
 
 // --- stacks
@@ -267,7 +180,7 @@ __attribute__((noinline)) uint32_t copy_stack(const Update* update, const HistVa
     StackHow how;
     return unwind(*update->hit.stack, {out, nullptr, nullptr, kHistStackFrames}, &how);
   }
-  const Text words = text_of(update, value);
+  const HistText words = text_of(update, value);
   if (words.size < 8) return 0;
   uint64_t count = get<uint64_t>(words.at);
   if (count > words.size / 8 - 1) count = words.size / 8 - 1;
@@ -326,13 +239,6 @@ __attribute__((noinline, cold)) uint32_t insert(HistTable* table, OneWord key, u
   return hist_insert(table, {&key.word, 1, 1}, hash, generation);
 }
 
-template <typename Key>
-inline uint32_t place(HistTable* table, const Key& key, uint32_t hash, uint32_t generation) {
-  const uint32_t entry = find(table, key, hash, generation);
-  if (__builtin_expect(entry != kHistNone, 1)) return entry;
-  return insert(table, key, hash, generation);
-}
-
 // In a table whose key is the first fields of this one.
 __attribute__((noinline, cold)) uint32_t find_first(const HistTable* table, const HistKey& key,
                                                     uint32_t generation) {
@@ -346,7 +252,7 @@ inline uint32_t find_first(const HistTable*, const OneWord&, uint32_t) { return 
 
 // False: one is not set.
 template <typename Key>
-inline bool find_others(Update* update, const Key& key, uint32_t hash) {
+ALWAYS_INLINE bool find_others(Update* update, const Key& key, uint32_t hash) {
   const HistProgram* hist = update->hist;
   for (uint32_t i = 0; i < hist->nr_references; i++) {
     const HistReference& reference = hist->references[i];
@@ -366,7 +272,7 @@ inline bool find_others(Update* update, const Key& key, uint32_t hash) {
   return true;
 }
 
-inline bool find_own(Update* update) {
+ALWAYS_INLINE bool find_own(Update* update) {
   const HistProgram* hist = update->hist;
   for (uint32_t i = 0; i < hist->nr_references; i++) {
     const HistReference& reference = hist->references[i];
@@ -380,7 +286,7 @@ inline bool find_own(Update* update) {
 
 // --- sums and variables
 
-__attribute__((always_inline)) inline void add(Update* update) {
+ALWAYS_INLINE void add(Update* update) {
   const HistProgram* hist = update->hist;
   HistTable* table = hist->table;
   const uint32_t entry = update->entry;
@@ -407,8 +313,7 @@ __attribute__((noinline)) void remember_bytes(Update* update, const HistVariable
                     reinterpret_cast<uint64_t>(out));
 }
 
-__attribute__((always_inline)) inline void remember(Update* update, const HistVariable* variables,
-                                                    uint32_t count) {
+ALWAYS_INLINE void remember(Update* update, const HistVariable* variables, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
     const HistVariable& variable = variables[i];
     if (variable.value.source != HistSource::kNumber)
@@ -542,7 +447,9 @@ void act_once(Update* update, const HistAct& act) {
 inline void count_one(const HistProgram* hist, const uint8_t* record, uint32_t generation) {
   HistTable* table = hist->table;
   const OneWord key = {load(record, hist->keys[0].value.steps[0])};
-  const uint32_t entry = place(table, key, hist_hash(key.word), generation);
+  const uint32_t hash = hist_hash(key.word);
+  uint32_t entry = find(table, key, hash, generation);
+  if (__builtin_expect(entry == kHistNone, 0)) entry = insert(table, key, hash, generation);
   if (__builtin_expect(entry < kHistLate, 1))
     hist_add(table, hist_sum_at(table, entry, 0), 1, generation);
   else if (entry == kHistFull)
@@ -550,10 +457,13 @@ inline void count_one(const HistProgram* hist, const uint8_t* record, uint32_t g
 }
 
 template <typename Key>
-inline void update_at(Update* update, const Key& key, uint32_t hash) {
+ALWAYS_INLINE void update_at(Update* update, const Key& key, uint32_t hash) {
   const HistProgram* hist = update->hist;
+  // Looked for before variables are taken: that waits for all that stands before it.
+  update->entry = find(hist->table, key, hash, update->generation);
   if (hist->has_others && !find_others(update, key, hash)) return;
-  update->entry = place(hist->table, key, hash, update->generation);
+  if (__builtin_expect(update->entry == kHistNone, 0))
+    update->entry = insert(hist->table, key, hash, update->generation);
   if (update->entry == kHistFull) return hist_drop(hist->table, update->generation);
   if (update->entry >= kHistLate) return;
   add(update);
@@ -581,6 +491,7 @@ void hist_update(const HistProgram* hist, const TriggerHit& hit, const uint8_t* 
   const uint32_t generation = hist_generation(hist->table);
   if (__builtin_expect(generation & 1, 0)) return;
   if (hist->is_simple) return count_one(hist, record, generation);
+  if (hist->quick) return hist_update_quick(hist, hit, record, size, generation);
   uint64_t found[kMaxHistReferences];
   for (uint32_t i = 0; i < hist->nr_references; i++) found[i] = 0;
   Update update = {hist, hit, record, size, generation, kHistNone, found, 0, false};

@@ -25,6 +25,10 @@ inline constexpr uint32_t kMaxHistDepth = 8;
 void hist_update(const HistProgram* hist, const TriggerHit& hit, const uint8_t* record,
                  uint32_t size);
 
+// The same of one that has HistProgram.quick, in this generation of its table (hist_quick_hot.cc).
+void hist_update_quick(const HistProgram* hist, const TriggerHit& hit, const uint8_t* record,
+                       uint32_t size, uint32_t generation);
+
 // A synthetic event as histograms (and later programs) hit it: its record is built, the header is
 // written here. `live->programs` of all instances: static events and these share SiteProgram.
 struct SyntheticTarget {

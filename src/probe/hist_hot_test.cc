@@ -10,12 +10,14 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <map>
 #include <memory>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -885,6 +887,89 @@ TEST_F(HistTrace, ALatencyPair) {
   uint64_t sum = 0;
   for (const std::string& record : records) sum += at<uint64_t>(record, 8);
   EXPECT_EQ(sum, 4950u);
+}
+
+// keys=key[,s32][,loc]:vals=u32:ts0=u64,seen=s16
+// keys=…:vals=$seen,u64:was=$ts0,own=s32:now=common_timestamp:onmatch().trace($own,$ts0,$was)
+struct BothWays {
+  Hist start, end;
+  void make(uint32_t extra_keys, LiveEvent* synthetic, bool quick) {
+    for (Hist* hist : {&start, &end}) {
+      hist->key(field("key"));
+      if (extra_keys & 1) hist->key(field("s32"));
+      if (extra_keys & 2) hist->key(field("loc"));
+    }
+    start.value(field("u32"));
+    HistField* ts0 = start.variable(field("u64"));
+    HistField* seen = start.variable(field("s16"));
+    start.compile();
+    const HistField* once = end.refer(ts0, true);
+    const HistField* again = end.refer(seen);
+    end.value(Hist::copy(again)).value(field("u64"));
+    HistField* was = end.variable(Hist::copy(once));
+    HistField* own = end.variable(field("s32"));
+    end.variable(generic(kHistTimestamp));
+    HistActionData* action = end.action(HistHandler::kMatch, HistActionKind::kTrace);
+    action->synthetic = synthetic;
+    action->params = {end.refer(own), end.var_refs[0].get(), end.refer(was)};
+    end.compile();
+    for (Hist* hist : {&start, &end}) {
+      ASSERT_NE(hist->program->quick, nullptr);
+      if (!quick) hist->program->quick = nullptr;
+    }
+  }
+  static std::map<std::string, std::vector<uint64_t>> contents(Hist* hist, uint32_t variables) {
+    std::map<std::string, std::vector<uint64_t>> all;
+    for (const HistEntry& entry : hist->read()) {
+      auto& words =
+          all[std::string(reinterpret_cast<const char*>(entry.key), hist->table->key_size)];
+      words = entry.values;
+      for (uint32_t i = 0; i < variables; i++) {
+        words.push_back(hist->is_set(i, entry.index));
+        words.push_back(hist->read_variable(i, entry.index));
+      }
+    }
+    return all;
+  }
+};
+
+TEST_F(HistTrace, TheStraightWayDoesWhatTheGeneralWayDoes) {
+  set_fields({{"u64", "one", 8, 8, false, 0, {}},
+              {"u32", "two", 16, 4, false, 0, {}},
+              {"u8", "three", 24, 1, false, 0, {}}});
+  wanted_by({&a_});
+  for (uint32_t extra_keys = 0; extra_keys < 4; extra_keys++)
+    for (bool is_plain : {false, true}) {
+      SCOPED_TRACE(extra_keys);
+      reinterpret_cast<SiteProgram*>(program_bytes_.data())->plain = is_plain ? kPlain : 0;
+      std::map<std::string, std::vector<uint64_t>> starts[2], ends[2];
+      std::vector<std::string> records[2];
+      for (bool quick : {false, true}) {
+        BothWays ways;
+        ways.make(extra_keys, &synthetic_, quick);
+        std::mt19937_64 random(3);
+        for (int i = 0; i < 3000; i++) {
+          Record record;
+          record.key = uint32_t(random() % 12);  // with the others more than there is room for
+          record.s32 = int32_t(random() % 3) - 1;
+          record.u64 = random();
+          record.u32 = uint32_t(random());
+          record.s16 = int16_t(random());
+          record.set_texts(std::string(random() % 3 * 9, 'x').insert(0, random() % 2, 'a'));
+          hit(random() % 3 ? ways.start : ways.end, record);
+        }
+        starts[quick] = BothWays::contents(&ways.start, 2);
+        ends[quick] = BothWays::contents(&ways.end, 2);
+        records[quick] = a_.take();
+        std::sort(records[quick].begin(), records[quick].end());  // of several CPUs
+      }
+      EXPECT_GT(starts[0].size(), 11u);
+      EXPECT_EQ(starts[0], starts[1]);
+      EXPECT_GT(ends[0].size(), 10u);
+      EXPECT_EQ(ends[0], ends[1]);
+      EXPECT_GT(records[0].size(), 50u);
+      EXPECT_EQ(records[0], records[1]);
+    }
 }
 
 // A histogram over the synthetic event that it fires itself ends, and what was cut is counted.

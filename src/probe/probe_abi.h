@@ -121,8 +121,8 @@ struct SiteEvent {
 // only). Never freed, a thread may be on its way with it; but taken again when its set comes again.
 struct SiteProgram {
   uint32_t nr_events;
-  uint16_t plain;       // one event of all threads, neither counted nor from_record, no stack,
-                        // no triggers: static_event_entry.S goes straight on
+  uint16_t plain;       // one event of all threads, neither counted nor from_record, no stack:
+                        // kPlain, kGated (trigger_hot.h)
   uint16_t has_graph;   // of a return program: some event is kGraph or kProfile
   uint32_t max_record;  // bytes: upper bound of every record that is built for these
   // Chosen by choose_code() (probe_compile.h), atomic; 0: the general way, probe_hit() or

@@ -9,7 +9,9 @@
 //     inside a function: rsp -= 128, over the red zone
 //     [rsp - 8 …] saved rax rcx rdx r9 r10 r11 (a function's entry has no red zone of its own to
 //                 lose, and signal handlers keep off these 128 bytes); the flags, where they live
-//     filter on registers (filter/filter_jit.cc); no match -> rejected
+//     filters of triggers on registers (filter/filter_jit.cc); one matches -> matched
+//     off in soft mode? -> rejected
+//     filter on registers; no match -> rejected
 //     a function's caller is a return trampoline (probe/return_hook.h)? -> slow
 //     fs:[rseq.rseq_cs] = &cs
 //   start:                                   ---- restartable from here ----
@@ -25,7 +27,9 @@
 //     hits[cpu] += 1
 //     restore, jmp leave
 //   slow:
-//     restore; rax below the stack; rax = site; call probe_entry…; jmp leave
+//     restore
+//   matched:
+//     rax below the stack; rax = site; call probe_entry…; jmp leave
 //   rejected:
 //     jmp count, or leave if hits are not counted
 //   leave:
@@ -48,6 +52,7 @@
 #include "probe/hit_counter.h"
 #include "probe/probe_compile.h"
 #include "probe/return_hook.h"
+#include "probe/trigger_hot.h"
 #include "ring_buffer/ring_write_hot.h"
 
 namespace patchbay {
@@ -101,7 +106,7 @@ uint32_t record_size(const FetchProgram& fetch) { return (fetch.fixed_size + 3) 
 
 // What emit_probe fills in, and where in the code it stands, as offset from its start.
 struct Fixup {
-  enum class Value : uint8_t { kId, kIp, kSite, kRings, kHits } value;
+  enum class Value : uint8_t { kId, kIp, kSite, kRings, kHits, kSoft } value;
   size_t at;
 };
 // A restartable sequence: where its struct rseq_cs has start_ip, and what that says.
@@ -130,15 +135,16 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
         tid_(reinterpret_cast<int64_t>(&pb_thread.fast_tid) - thread_pointer()),
         step_(code.inside ? kRedZone : 0),
         below_(code.at_return ? 8 : 0),
-        keeps_flags_(code.flags_live && (code.fast || code.filtered)),
-        counts_(code.event.counts != nullptr && (code.fast || code.filtered)),
+        tests_(code.filtered || code.gated || code.soft),
+        keeps_flags_(code.flags_live && (code.fast || tests_)),
+        counts_(code.event.counts != nullptr && (code.fast || tests_)),
         only_hooks_(code.hooks_return && !code.site_has_events) {}
 
   void emit() {
     if (code_.at_return) return emit_return();
     if (code_.shared) return emit_shared();
     if (step_ && !only_hooks_) lea(rsp, ptr[rsp - kRedZone]);
-    if (code_.filtered) emit_filter();
+    if (tests_) emit_tests();
     if (code_.fast) emit_fast();
     if (!only_hooks_) {
       L(slow_call_);
@@ -147,7 +153,7 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
     } else {
       jmp(leave_, T_NEAR);
     }
-    if (code_.filtered) emit_rejected();
+    if (tests_) emit_rejected();
     if (counts_) emit_count_abort();
     emit_data();
     L(leave_);
@@ -254,12 +260,32 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
     if (step_ && !only_hooks_) jmp(end_, T_NEAR);
   }
 
-  void emit_filter() {
-    const auto tests = filter_register_tests(*code_.event.event->filter, *code_.event.fetch);
+  // What decides on the registers alone whether there is anything to do.
+  void emit_tests() {
     if (keeps_flags_) save_flags();
-    const bool straight = !counts_ && !keeps_flags_;
-    emit_register_tests(*this, tests, straight ? leave_ : rejected_, step_);
-    if (keeps_flags_ && !code_.fast) restore_flags_alone();
+    Xbyak::Label& rejected = !counts_ && !keeps_flags_ ? leave_ : rejected_;
+    if (code_.gated) emit_gate();
+    if (code_.soft) {
+      mov(ptr[rsp + kSavedRax], rax);
+      mov_value(rax, Fixup::Value::kSoft);
+      cmp(dword[rax], 0);
+      mov(rax, ptr[rsp + kSavedRax]);
+      je(rejected, T_NEAR);
+    }
+    if (code_.filtered) emit_filter(*code_.event.event->filter, rejected);
+    if (code_.fast) return;
+    L(matched_);
+    if (keeps_flags_) restore_flags_alone();
+  }
+  void emit_filter(const FilterProgram& filter, Xbyak::Label& rejected) {
+    const auto tests = filter_register_tests(filter, *code_.event.fetch);
+    emit_register_tests(*this, tests, rejected, step_);
+  }
+  void emit_gate() {
+    Xbyak::Label none;
+    emit_filter(*code_.event.event->triggers->gate, none);
+    jmp(matched_, T_NEAR);
+    L(none);
   }
   void restore_flags_alone() {
     mov(ptr[place(kSavedRax)], rax);
@@ -327,7 +353,7 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
   void emit_fast() {
     const uint32_t size = record_size(*code_.event.fetch);
     const uint32_t bytes = size + 4;
-    if ((keeps_flags_ && !code_.filtered) || (code_.inside && !keeps_flags_)) save_flags();
+    if ((keeps_flags_ && !tests_) || (code_.inside && !keeps_flags_)) save_flags();
     save();
     if (keeps_flags_ || code_.inside) check_alignment_flag();
     fs();
@@ -341,6 +367,10 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
     L(slow_);
     if (keeps_flags_) restore_flags();
     restore();
+    if (!code_.gated) return;
+    jmp(slow_call_, T_NEAR);
+    L(matched_);
+    if (keeps_flags_) restore_flags_alone();
   }
 
   void emit_sequence(uint32_t bytes) {
@@ -581,12 +611,12 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
   const int64_t tid_;  // of ProbeThread.fast_tid, from the thread pointer
   const int step_;     // from our stack pointer to the program's
   const int below_;    // how much of the stack below it is in use
-  const bool keeps_flags_, counts_, only_hooks_;
+  const bool tests_, keeps_flags_, counts_, only_hooks_;
   Fixups fixups_;
   size_t entry_call_ = 0, hook_call_ = 0;
   Xbyak::Label start_, committed_, abort_, slow_, slow_call_, leave_, done_, end_, hooked_,
       entry_room_, hook_room_, done_room_, general_room_, cs_, count_, count_start_, counted_,
-      count_abort_, count_locked_, count_cs_, rejected_;
+      count_abort_, count_locked_, count_cs_, rejected_, matched_;
 };
 
 // Code of one shape: what is left when site, function and event id are taken out. Fifty thousand
@@ -604,8 +634,8 @@ void put(uint8_t* to, T value) {
 }
 
 // The filter as far as it decides the code.
-void add_tests(const SiteEvent& event, std::string* key) {
-  for (const RegisterTest& test : filter_register_tests(*event.event->filter, *event.fetch)) {
+void add_tests(const FilterProgram& filter, const FetchProgram& fetch, std::string* key) {
+  for (const RegisterTest& test : filter_register_tests(filter, fetch)) {
     const FilterInsn& insn = *test.insn;
     const uint64_t words[] = {uint64_t(test.source),
                               test.add,
@@ -628,10 +658,11 @@ std::string template_key(const ProbeCode& code) {
   const bool kind[] = {
       code.uses_xmm,     code.flags_live,      code.inside,   code.fast,
       code.hooks_return, code.site_has_events, code.filtered, code.event.counts != nullptr,
-      code.at_return,    code.shared};
+      code.at_return,    code.shared,          code.gated,    code.soft};
   add(kind, sizeof kind);
-  if (code.filtered) add_tests(code.event, &key);
-  if (!code.fast && !code.filtered) return key;
+  if (code.gated) add_tests(*code.event.event->triggers->gate, *code.event.fetch, &key);
+  if (code.filtered) add_tests(*code.event.event->filter, *code.event.fetch, &key);
+  if (!code.fast && !code.filtered && !code.gated && !code.soft) return key;
   add(&pb_rseq_offset, sizeof pb_rseq_offset);
   add(&pb_locked_row, sizeof pb_locked_row);
   if (!code.fast) return key;
@@ -660,16 +691,23 @@ const Template* find_template(const ProbeCode& code) {
   return &cache.back();
 }
 
-bool can_be_tested(const SiteEvent& event) {
-  return event.event->filter && !filter_register_tests(*event.event->filter, *event.fetch).empty();
+bool can_be_tested(const FilterProgram* filter, const FetchProgram& fetch) {
+  return filter && !filter_register_tests(*filter, fetch).empty();
 }
+
+// Where it comes to nothing, counting is all that may be left to do.
+bool may_be_tested(const SiteEvent& event) {
+  return event.fetch && !event.event->from_record && (!event.counts || pb_rseq_offset);
+}
+
+bool has_no_switch(const EventProgram& event) { return !event.has_soft && !event.triggers; }
 
 // All that the code can do without: which threads, which sources, what follows.
 bool is_simple(const SiteEvent& event) {
   const EventProgram& program = *event.event;
   return pb_rseq_offset && event.fetch && program.kind == ConsumerKind::kRecord && !program.stack &&
-         !program.has_soft && !program.triggers && !program.from_record && !program.pids &&
-         !program.notrace_pids && program.rings->clock == abi::kClockTsc;
+         !program.from_record && !program.pids && !program.notrace_pids &&
+         program.rings->clock == abi::kClockTsc;
 }
 
 bool is_scalar(const FetchProgram& fetch) {
@@ -693,6 +731,8 @@ uint64_t value_of(const ProbeCode& code, Fixup::Value value) {
       return reinterpret_cast<uint64_t>(&code.event.event->rings);
     case Fixup::Value::kHits:
       return reinterpret_cast<uint64_t>(code.event.counts->hits);
+    case Fixup::Value::kSoft:
+      return reinterpret_cast<uint64_t>(code.event.event->soft);
     case Fixup::Value::kId:
       return code.event.event->id;
   }
@@ -705,16 +745,24 @@ bool has_fast_path(const SiteEvent& event) {
   if (!is_simple(event) || !is_scalar(*event.fetch)) return false;
   const RecordHead head = event.fetch->head;
   if (head != RecordHead::kFunction && head != RecordHead::kProbe) return false;
-  return !event.event->filter || can_be_tested(event);
+  const EventProgram& program = *event.event;
+  if (program.triggers && !has_register_gate(event)) return false;
+  return !program.filter || can_be_tested(program.filter, *event.fetch);
 }
 
 bool has_register_filter(const SiteEvent& event) {
-  return event.fetch && !event.event->from_record && !event.event->triggers &&
-         can_be_tested(event) && (!event.counts || pb_rseq_offset);
+  if (!may_be_tested(event) || (event.event->triggers && !has_register_gate(event))) return false;
+  return can_be_tested(event.event->filter, *event.fetch);
+}
+
+bool has_register_gate(const SiteEvent& event) {
+  const TriggerProgram* triggers = event.event->triggers;
+  return triggers && may_be_tested(event) && can_be_tested(triggers->gate, *event.fetch);
 }
 
 bool is_fast_call(const SiteEvent& event) {
-  return is_simple(event) && event.fetch->head == RecordHead::kCall && event.fetch->nr_insns == 0 &&
+  return is_simple(event) && has_no_switch(*event.event) &&
+         event.fetch->head == RecordHead::kCall && event.fetch->nr_insns == 0 &&
          !event.event->filter && !event.counts && !event.ip && !event.event->merges_repeats &&
          event.event->rings->clock == abi::kClockTsc;
 }
@@ -741,7 +789,7 @@ bool is_fast_profile(const SiteEvent& event) {
 
 bool has_fast_return(const SiteEvent& event) {
   if (!is_simple(event) || !is_scalar(*event.fetch) || event.event->filter) return false;
-  if (event.fetch->head != RecordHead::kReturn) return false;
+  if (event.fetch->head != RecordHead::kReturn || !has_no_switch(*event.event)) return false;
   return !event.counts || !event.counts->max_active;
 }
 
@@ -767,7 +815,11 @@ ProbeCode probe_code(const CallSite* site, const SiteProgram* program,
   better.event = program->event[0];
   better.fast = has_fast_path(better.event);
   better.filtered = has_register_filter(better.event);
-  const bool fits = (better.fast || better.filtered) && find_template(better);
+  better.gated = has_register_gate(better.event);
+  const bool may_be_off = better.event.event->has_soft && may_be_tested(better.event);
+  better.soft = may_be_off && (better.gated || !better.event.event->triggers);
+  const bool special = better.fast || better.filtered || better.gated || better.soft;
+  const bool fits = special && find_template(better);
   return fits ? better : code;
 }
 

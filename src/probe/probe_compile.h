@@ -21,6 +21,8 @@ struct ProbeCode {
   SiteEvent event;
   bool fast;          // the code records the event by itself
   bool filtered;      // it tests the event's filter on the registers first
+  bool gated;         // and before that the filters of its triggers, all of which have one
+  bool soft;          // it looks whether soft mode says that the event is off
   bool uses_xmm;      // some event reads xmm registers
   bool flags_live;    // the program may read flags behind the place that are set before it
   bool inside;        // not a function's entry, or all registers are read: the code steps over the
@@ -43,7 +45,7 @@ size_t emit_probe(const ProbeCode& code, uint8_t* out, size_t capacity, uint64_t
 
 // True when a fast path can be generated for the event in this process (rseq works, the record is
 // small, every field is a register, every thread's events are wanted, a filter can be tested on the
-// registers).
+// registers, and so can those of its triggers).
 bool has_fast_path(const SiteEvent& event);
 
 // The same for a return: nothing limits it, and it has no filter.
@@ -66,5 +68,8 @@ uint16_t return_code(const SiteProgram& program);
 // True when the event has a filter that the code can test on the registers at the place, so that a
 // hit that does not match costs next to nothing, whatever the event's other fields are.
 bool has_register_filter(const SiteEvent& event);
+
+// The same for triggers that all have such a filter.
+bool has_register_gate(const SiteEvent& event);
 
 }  // namespace patchbay

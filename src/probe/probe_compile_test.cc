@@ -17,7 +17,9 @@
 #include "base/raw_syscall.h"
 #include "event/function_event.h"
 #include "filter/filter.h"
+#include "probe/action_hot.h"
 #include "probe/hit_counter.h"
+#include "probe/trigger_hot.h"
 #include "ring_buffer/buffer_file.h"
 #include "ring_buffer/ring_buffer.h"
 #include "ring_buffer/ring_write_hot.h"
@@ -174,7 +176,7 @@ class ProbeCompile : public ::testing::Test {
     return records;
   }
 
-  void set_filter(const std::string& text) {
+  FilterProgramPtr make_filter(const std::string& text) {
     FilterContext context;
     context.field = [this](std::string_view name) -> std::optional<FilterField> {
       for (const EventField& field : call_.fields)
@@ -183,13 +185,44 @@ class ProbeCompile : public ::testing::Test {
       return std::nullopt;
     };
     FilterResult result = compile_filter(text, context);
-    ASSERT_TRUE(result.program) << text << ": " << result.error->text;
-    filter_ = std::move(result.program);
+    EXPECT_TRUE(result.program) << text << ": " << result.error->text;
+    return std::move(result.program);
+  }
+  void set_filter(const std::string& text) {
+    filter_ = make_filter(text);
     event_.filter = filter_.get();
+  }
+  // Triggers that do nothing, but say that they were asked: their action's `off` is looked at.
+  void set_triggers(const std::vector<std::string>& filters) {
+    gates_.clear();
+    trigger_bytes_.assign(sizeof(TriggerProgram) / 8 + filters.size() * sizeof(Trigger) / 8, 0);
+    auto* program = reinterpret_cast<TriggerProgram*>(trigger_bytes_.data());
+    for (const std::string& text : filters) {
+      Trigger& trigger = program->trigger[program->nr_triggers++];
+      if (!text.empty()) gates_.push_back(make_filter(text));
+      trigger.filter = text.empty() ? nullptr : gates_.back().get();
+      trigger.action = &counting_;
+    }
+    const bool all = gates_.size() == filters.size() && !gates_.empty();
+    std::vector<const FilterProgram*> list;
+    for (const FilterProgramPtr& one : gates_) list.push_back(one.get());
+    gate_ = any_filter(list);
+    program->gate = all ? gate_.get() : nullptr;
+    counting_.kind = ActionKind::kDisableEvent;
+    counting_.of_trigger = true;
+    counting_.soft = &switched_;
+    event_.triggers = program;
+    event_.has_soft = 1;
+    event_.soft = &soft_;
   }
 
   static constexpr size_t kMax = 1024;
   FilterProgramPtr filter_;
+  std::vector<FilterProgramPtr> gates_;
+  FilterProgramPtr gate_;
+  std::vector<uint64_t> trigger_bytes_;
+  HitAction counting_{};
+  uint32_t soft_ = 0, switched_ = 0;
   std::string directory_;
   std::unique_ptr<RingBuffer> buffer_;
   std::unique_ptr<BufferFile> file_;
@@ -271,6 +304,63 @@ TEST_F(ProbeCompile, AFilterOnArgumentsIsTestedBeforeAnythingElse) {
       }
     }
   }
+}
+
+// Whatever the code tests by itself: the triggers that match run, and what is on is recorded.
+TEST_F(ProbeCompile, FiltersOfTriggersAreTestedOnTheRegisters) {
+  ProbeCounts counts{new_hit_counter(), 0, 0, 0};
+  uint64_t hits = 0;
+  for (const char* line : {"f(int a, u64 b)", "f(int a, u64 b, string c)"})
+    for (const char* filter : {"", "b != 5"})
+      for (bool live : {false, true})
+        for (bool inside : {false, true})
+          for (const auto& gates : std::vector<std::vector<std::string>>{
+                   {"a == 7"}, {"a > 100 || b == 0x123456789a", "a == 7"}, {}}) {
+            SCOPED_TRACE(line + std::string(filter) + (live ? " live" : "") +
+                         (inside ? " inside " : " ") + std::to_string(gates.size()));
+            define(line);
+            set_place(fetch_.get(), &counts);
+            if (*filter) set_filter(filter);
+            set_triggers(gates);
+            if (gates.empty()) event_.triggers = nullptr;  // in soft mode for another one's sake
+            const ProbeCode code = probe_code(&site_, program_, nullptr, live, inside);
+            EXPECT_EQ(code.gated, !gates.empty());
+            EXPECT_EQ(code.filtered, *filter != 0);
+            EXPECT_EQ(code.fast, event_.fetch->scalar_only != 0);
+            EXPECT_TRUE(code.soft);
+            for (soft_ = 0; soft_ < 2; soft_++)
+              for (uint64_t a : {7, 3, 101})
+                for (uint64_t b : {5, 6}) {
+                  Registers in{}, out;
+                  in.r[0] = a;
+                  in.r[1] = b;
+                  in.r[2] = reinterpret_cast<uint64_t>("text");
+                  in.r[6] = 0x1111;
+                  in.r[8] = 0x2222;
+                  switched_ = 1;
+                  const bool recorded = soft_ && (!*filter || b != 5);
+                  const bool matches = !gates.empty() && (a == 7 || (a == 101 && gates.size() > 1));
+                  EXPECT_EQ(call(code, in, &out).size(), recorded ? 1u : 0u) << a << " " << b;
+                  EXPECT_EQ(std::memcmp(&in, &out, sizeof in), 0);
+                  EXPECT_EQ(switched_, matches ? 0u : 1u) << a;
+                  EXPECT_EQ(read_hit_counter(counts.hits), ++hits);
+                }
+          }
+}
+
+TEST_F(ProbeCompile, TriggersThatNeedMoreThanRegistersGoTheGeneralWay) {
+  define("f(int a, string c)");
+  set_triggers({"a == 7", ""});
+  EXPECT_FALSE(probe_code(&site_, program_, nullptr, false, false).gated) << "one has no filter";
+  set_triggers({"a == 7"});
+  EXPECT_TRUE(probe_code(&site_, program_, nullptr, false, false).gated);
+  event_.from_record = 1;
+  EXPECT_FALSE(probe_code(&site_, program_, nullptr, false, false).gated);
+  event_.from_record = 0;
+  PidSet none{};
+  event_.pids = &none;  // what matches nothing is nothing for all threads
+  ProbeCode code = probe_code(&site_, program_, nullptr, false, false);
+  EXPECT_TRUE(code.gated && code.soft && !code.fast);
 }
 
 TEST_F(ProbeCompile, TwentyPredicatesFit) {

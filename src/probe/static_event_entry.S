@@ -84,11 +84,7 @@ static_event_hit:
 	je .Lcalls
 	mov PROGRAM_TRIGGERS(%r8), %rax
 	mov TRIGGERS_GATE(%rax), %rax
-	push %r8
-	.cfi_adjust_cfa_offset 8
 	push %rdi
-	.cfi_adjust_cfa_offset 8
-	push %rdi			/* aligned */
 	.cfi_adjust_cfa_offset 8
 	mov %rsi, %rdi
 	mov %edx, %esi
@@ -96,12 +92,9 @@ static_event_hit:
 	mov %rdi, %rsi
 	pop %rdi
 	.cfi_adjust_cfa_offset -8
-	pop %rdi
-	.cfi_adjust_cfa_offset -8
-	pop %r8
-	.cfi_adjust_cfa_offset -8
 	test %al, %al
 	jnz .Loffer
+	mov SITE_EVENT(%rdi), %r8
 	mov PROGRAM_SOFT(%r8), %rax
 	cmpl $0, (%rax)
 	jne .Lwanted

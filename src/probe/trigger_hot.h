@@ -52,14 +52,14 @@ struct TriggerProgram {
   uint32_t nr_triggers;
   uint8_t has_early;  // none needs the record: all run before it is built
   uint8_t reserved[3];
-  // Of one trigger alone, its filter: no match is nothing to do. static_event_entry.S asks it
-  // first.
+  // Where all have a filter: matches what one of them does, so that no match is nothing to do.
+  // Static events (static_event_entry.S) and generated code (probe_compile.cc) ask it first.
   const FilterProgram* gate;
   Trigger trigger[];
 };
 
-// SiteProgram.plain of a static event: goes straight on; the same in soft mode, behind its
-// triggers' gate; one callback and nothing else, in soft mode.
+// SiteProgram.plain of a static or synthetic event: goes straight on. Of a static one: the same in
+// soft mode, behind its triggers' gate; one callback and nothing else, in soft mode.
 inline constexpr uint16_t kPlain = 1, kGated = 2, kCalls = 3;
 
 // Where a hit is, for what triggers may want of it.

@@ -15,8 +15,10 @@
 #include <deque>
 #include <list>
 #include <map>
+#include <span>
 
 #include "base/shared_memory.h"
+#include "filter/filter.h"
 #include "probe/action_hot.h"
 #include "probe/callbacks.h"
 #include "tracer/function_commands.h"
@@ -192,6 +194,7 @@ struct EventTriggers::Impl {
   std::map<std::pair<const TraceArray*, const LiveEvent*>, List> lists;
   // A thread may still be in one: kept for good.
   std::vector<std::unique_ptr<uint64_t[]>> programs;
+  std::vector<FilterProgramPtr> gates;
   std::deque<PlainPtr> gone;
   std::deque<FilterProgramPtr> gone_filters;
 
@@ -212,6 +215,7 @@ struct EventTriggers::Impl {
   void drop_all_subscriptions(List& list);
   Status publish(List& list);
   const TriggerProgram* make_program(const List& list);
+  const FilterProgram* make_gate(const TriggerProgram& program);
   void run_asked();
 };
 
@@ -399,8 +403,18 @@ const TriggerProgram* EventTriggers::Impl::make_program(const List& list) {
     trigger.callback = one.callback;
   }
   program->has_early = !needs_record && of_hists.empty() && list.subscriptions.empty();
-  if (count == 1 && of_hists.empty()) program->gate = program->trigger[0].filter;
+  program->gate = make_gate(*program);
   return program;
+}
+
+const FilterProgram* EventTriggers::Impl::make_gate(const TriggerProgram& program) {
+  std::vector<const FilterProgram*> filters;
+  for (const Trigger& trigger : std::span(program.trigger, program.nr_triggers))
+    filters.push_back(trigger.filter);
+  if (std::find(filters.begin(), filters.end(), nullptr) != filters.end()) return nullptr;
+  if (filters.size() == 1) return filters[0];
+  gates.push_back(any_filter(filters));
+  return gates.back().get();
 }
 
 Status EventTriggers::Impl::publish(List& list) {

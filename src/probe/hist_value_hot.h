@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+//
+// Numbers and texts of a hit, as both ways through a histogram read them (hist_hot.cc,
+// hist_quick_hot.cc).
+#pragma once
+
+#include "base/raw_syscall.h"
+#include "hist/hist_program.h"
+
+namespace patchbay {
+
+template <typename T>
+struct __attribute__((packed, may_alias)) Unaligned {
+  T value;
+};
+template <typename T>
+inline T get(const uint8_t* at) {
+  return reinterpret_cast<const Unaligned<T>*>(at)->value;
+}
+
+__attribute__((noinline, unused)) static uint64_t hist_load_small(const uint8_t* at, HistOp op) {
+  if (op == HistOp::kU8) return *at;
+  if (op == HistOp::kU16) return get<uint16_t>(at);
+  if (op == HistOp::kS8) return uint64_t(int64_t(int8_t(*at)));
+  return uint64_t(int64_t(get<int16_t>(at)));
+}
+
+// What stands at this place of the record. Few enough comparisons that no table is made of them.
+inline uint64_t hist_load(const uint8_t* at, HistOp op) {
+  if (op == HistOp::k64) return get<uint64_t>(at);
+  if (op == HistOp::kU32) return get<uint32_t>(at);
+  if (op == HistOp::kS32) return uint64_t(int64_t(get<int32_t>(at)));
+  return hist_load_small(at, op);
+}
+
+// Of the raw clock, and as the histogram's clock shows it.
+struct HistInstant {
+  uint64_t ticks, time;
+};
+
+inline uint64_t hist_scale(uint64_t ticks, const HistClock* clock) {
+  const auto product = static_cast<unsigned __int128>(ticks) * clock->multiply;
+  return uint64_t(product >> clock->shift);
+}
+
+inline HistInstant hist_read_time(const HistClock* const* current) {
+  const HistClock* clock = __atomic_load_n(current, __ATOMIC_ACQUIRE);  // pairs with keep…()
+  const uint64_t ticks =
+      __builtin_expect(clock->is_monotonic, 0) ? raw_monotonic_ns() : __builtin_ia32_rdtsc();
+  // The clock may have been set on while this thread had read it already.
+  if (__builtin_expect(int64_t(ticks - clock->ticks) < 0, 0))
+    return {ticks, clock->time - hist_scale(clock->ticks - ticks, clock)};
+  return {ticks, clock->time + hist_scale(ticks - clock->ticks, clock)};
+}
+
+// Nanoseconds as `.usecs` shows them.
+inline uint64_t hist_usecs(uint64_t time) { return (time + 500) / 1000; }
+
+// --- texts
+
+struct HistText {
+  const uint8_t* at;
+  uint32_t size;  // at most; a NUL may end it earlier
+};
+
+// Which bytes are 0: the lowest mark is right, those above it need not be.
+inline uint64_t hist_zero_marks(uint64_t word) {
+  constexpr uint64_t kOnes = 0x0101010101010101, kTops = 0x8080808080808080;
+  return (word - kOnes) & ~word & kTops;
+}
+// Its bytes in front of the first 0; without marks, all of it.
+inline uint64_t hist_before_zero(uint64_t word, uint64_t marks) {
+  return word & (((marks & -marks) >> 7) - 1);
+}
+
+// Words of a text, the last of which holds the NUL and is filled with 0: at most limit / 8 + 1. The
+// eight bytes in front of `text` can be read: a record's header, at least.
+template <typename Put>
+inline void hist_each_word(const HistText& text, uint32_t limit, Put put) {
+  const uint8_t* at = text.at;
+  uint32_t left = text.size < limit ? text.size : limit;
+  for (; left >= 8; left -= 8, at += 8) {
+    const uint64_t word = get<uint64_t>(at);
+    const uint64_t marks = hist_zero_marks(word);
+    if (marks) return put(hist_before_zero(word, marks));
+    put(word);
+  }
+  const uint64_t last = left ? get<uint64_t>(at + left - 8) >> (64 - 8 * left) : 0;
+  put(hist_before_zero(last, hist_zero_marks(last)));
+}
+
+// Their number.
+inline uint32_t hist_copy_text(uint64_t* out, const HistText& text, uint32_t limit) {
+  uint32_t words = 0;
+  hist_each_word(text, limit, [&](uint64_t word) { out[words++] = word; });
+  return words;
+}
+
+// What lies in the record, as far as it does; nothing in its header.
+inline HistText hist_text_within(const uint8_t* record, uint32_t record_size, uint32_t at,
+                                 uint32_t size) {
+  if (__builtin_expect(at < 8 || at > record_size, 0)) return {record + 8, 0};
+  const uint32_t room = record_size - at;
+  return {record + at, size < room ? size : room};
+}
+
+inline HistText hist_text_of(const HistValue& value, const uint8_t* record, uint32_t size) {
+  const uint32_t offset = value.offset;
+  if (value.source == HistSource::kChars)
+    return hist_text_within(record, size, offset, value.field_size);
+  if (value.source == HistSource::kRestText) return hist_text_within(record, size, offset, size);
+  const uint32_t location = get<uint32_t>(record + offset);
+  const uint32_t base = value.source == HistSource::kRelLoc ? offset + 4 : 0;
+  return hist_text_within(record, size, base + (location & 0xffff), location >> 16);
+}
+
+}  // namespace patchbay

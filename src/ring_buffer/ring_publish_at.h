@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// Publishing a record by who has just read the clock.
+#pragma once
+
+#include "ring_buffer/ring_write_hot.h"
+
+namespace patchbay {
+
+extern "C" {
+// As ring_publish_rseq(). `ticks` is the record's time, unless the ring has a later one already or
+// the record is not the usual case: then the clock is read anew.
+int ring_publish_rseq_at(const RingSet* const* rings, const uint8_t* record, uint32_t size,
+                         uint64_t ticks);
+}
+
+// As ring_publish().
+inline int ring_publish_at(const RingSet* const* rings, const uint8_t* record, uint32_t size,
+                           uint64_t ticks) {
+  if (__builtin_expect(!pb_thread.no_rseq, 1)) {
+    const int status = ring_publish_rseq_at(rings, record, size, ticks);
+    if (__builtin_expect(status != kRingNoRseq, 1)) return status;
+  }
+  return ring_publish_locked(rings, record, size, pb_thread.tid);
+}
+
+}  // namespace patchbay
