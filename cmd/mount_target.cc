@@ -192,10 +192,12 @@ Result<std::string> MountTarget::next_bytes(serve::Client* client, const ReadReq
   return bytes;
 }
 
-// Bytes of a text at any offset: out of the window, else by reading on, else from the start.
+// Bytes of a text at any offset: out of the window, else by reading on, else from the start. Who
+// goes back to the start is shown what is there now, as by a kernel.
 Result<std::string> MountTarget::text_at(serve::Client* client, OpenFile& file, size_t size,
                                          uint64_t offset) {
-  if (offset < file.window_start) {
+  const bool starts_again = offset == 0 && file.position > 0;
+  if (starts_again || offset < file.window_start) {
     Result<uint32_t> again = client->open(file.path, file.flags & O_ACCMODE);
     if (!again.ok()) return again.error();
     (void)client->close(file.handle);
