@@ -61,7 +61,7 @@ ALWAYS_INLINE void add_here(HistTable* table, uint64_t offset, uint64_t value,
       "jne %l[general]\n"
       "imul %c[row_size](%[table]), %%rax\n"
       "add %c[sums](%[table]), %%rax\n"
-      "add %[value], (%%rax,%[offset])\n"
+      "addq %[value], (%%rax,%[offset])\n"
       "3:\n"
       ".pushsection .text.unlikely, \"ax\"\n"
       ".long 0x53053053\n"
