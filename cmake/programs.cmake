@@ -20,11 +20,17 @@ foreach(source IN LISTS example_sources)
   get_filename_component(name ${source} NAME_WE)
   pb_program(example_${name} examples ${source})
   set_target_properties(example_${name} PROPERTIES OUTPUT_NAME ${name})
+  if(name MATCHES "^api_")  # uses the in-process API
+    target_link_libraries(example_${name} PRIVATE patchbay_agent)
+  endif()
 endforeach()
 
 # tests/programs: x.c or x.cc is a program, x_so.c a shared object that a program loads, static_x.c
 # a static program.
 file(GLOB program_sources CONFIGURE_DEPENDS tests/programs/*.c tests/programs/*.cc)
+if(NOT EXISTS ${CMAKE_SOURCE_DIR}/include/patchbay/trace.h)
+  list(FILTER program_sources EXCLUDE REGEX "/api_seed_listings")
+endif()
 foreach(source IN LISTS program_sources)
   get_filename_component(name ${source} NAME_WE)
   if(name MATCHES "_so$")
@@ -39,6 +45,9 @@ foreach(source IN LISTS program_sources)
   # Programs that use the in-process API.
   if(name MATCHES "^api_" AND NOT name MATCHES "_so$")
     target_link_libraries(program_${name} PRIVATE patchbay_agent)
+  endif()
+  if(name MATCHES "^api_seed_listings")
+    target_compile_options(program_${name} PRIVATE -Werror)
   endif()
   if(name MATCHES "^static_")
     target_link_options(program_${name} PRIVATE -static)

@@ -259,6 +259,7 @@ struct synth_event_trace_state {
   const void* plan;
   uint32_t cur_field;
   uint8_t disabled, add_next, add_name, reserved;
+  uint64_t given; /* a bit for each field */
   uint16_t text_end[16];
   uint64_t record[PATCHBAY_SYNTH_RECORD_WORDS];
 };

@@ -35,6 +35,7 @@
 #include "patch/trap_gate.h"
 #include "probe/probe_abi.h"
 #include "probe/return_hook.h"
+#include "probe/synthetic_hot.h"
 #include "probe/unwind_hot.h"
 
 extern "C" void patchbay_sigreturn() __attribute__((visibility("hidden")));
@@ -192,6 +193,7 @@ uint64_t own_target(int sig, uint64_t ip) {
   if (const uint64_t target = fetch_fault_fixup(ip)) return target;
   if (const uint64_t target = filter_fault_fixup(ip)) return target;
   if (const uint64_t target = unwind_fault_fixup(ip)) return target;
+  if (const uint64_t target = synthetic_fault_fixup(ip)) return target;
   return return_fault_fixup(ip);
 }
 

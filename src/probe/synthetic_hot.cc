@@ -42,25 +42,82 @@ int answer_off(const EventFileHandle* file) {
   return file->plan ? 0 : kInvalid;
 }
 
-inline uint32_t put_text(uint8_t* at, uint64_t address) {
-  const uint32_t size = fetch_text(at, address, kSyntheticTextBytes);
-  if (__builtin_expect(size != 0, 1)) return size;
+// --- texts of fixed size. A load that may fault continues at the label `fault`: an entry in a
+// table of this object, as in fetch/fetch_run_hot.cc.
+
+struct FaultEntry {
+  int32_t ip;     // of the load, relative to this word
+  int32_t fixup;  // where to continue, relative to this word
+};
+
+}  // namespace
+
+extern "C" {
+extern const FaultEntry pb_synthetic_faults_begin[] __attribute__((visibility("hidden")));
+extern const FaultEntry pb_synthetic_faults_end[] __attribute__((visibility("hidden")));
+}
+
+asm(".pushsection pb_synthetic_faults, 0, \"a\", @progbits\n"
+    ".balign 4\n"
+    ".hidden pb_synthetic_faults_begin\n"
+    "pb_synthetic_faults_begin:\n"
+    ".popsection\n"
+    ".pushsection pb_synthetic_faults, 2, \"a\", @progbits\n"
+    ".hidden pb_synthetic_faults_end\n"
+    "pb_synthetic_faults_end:\n"
+    ".popsection\n");
+
+namespace {
+
+__attribute__((noinline)) uint32_t put_text_slowly(uint8_t* at, uint64_t address) {
+  if (const uint32_t size = fetch_text(at, address, kSyntheticTextBytes)) return round_up_8(size);
   *word_at(at, 0) = kFaultText;
   return sizeof kFaultText;
 }
 
+// Returns the bytes that it has stored, a multiple of 8.
+inline __attribute__((always_inline)) uint32_t put_text(uint8_t* at, uint64_t address) {
+  constexpr uint64_t kPage = 4096, kOnes = 0x0101010101010101, kHighs = 0x8080808080808080;
+  if (__builtin_expect((address & (kPage - 1)) > kPage - kSyntheticTextBytes, 0))
+    return put_text_slowly(at, address);
+  for (uint32_t done = 0; done < kSyntheticTextBytes; done += 8) {
+    uint64_t word;
+    asm goto(
+        "1: movq (%1, %q2), %0\n"
+        ".pushsection pb_synthetic_faults, 1, \"a\", @progbits\n"
+        ".long 1b - ., %l3 - .\n"
+        ".popsection\n"
+        : "=r"(word)
+        : "r"(address), "r"(done)
+        : "memory"
+        : fault);
+    const uint64_t zeros = (word - kOnes) & ~word & kHighs;
+    if (zeros) {
+      const uint64_t before = (zeros - 1) & ~zeros;  // the bits below the top one of the NUL
+      *word_at(at, done) = word & before >> 7;
+      return done + 8;
+    }
+    *word_at(at, done) = word;
+  }
+  at[kSyntheticTextBytes - 1] = 0;
+  return kSyntheticTextBytes;
+fault:
+  return put_text_slowly(at, address);
+}
+
 // The values of an event without dynamic fields, and which bytes of the record they are.
-inline void put_values(const SyntheticPlan* plan, const uint64_t* values, uint8_t* record,
+inline void put_values(const SyntheticPlan* plan, const uint64_t* value, uint8_t* record,
                        RingPiece* piece) {
+  const SyntheticPlan::Field* const end = plan->field + plan->nr_fields;
   piece->from = 0;
-  for (uint32_t i = 0; i < plan->nr_fields; i++) {
-    const SyntheticPlan::Field& field = plan->field[i];
-    if (__builtin_expect(field.kind == SyntheticKind::kNumber, 1)) {
-      *word_at(record, field.offset) = values[i] & field.mask;
+  for (const SyntheticPlan::Field* field = plan->field; field != end; field++, value++) {
+    if (__builtin_expect(field->kind == SyntheticKind::kNumber, 1)) {
+      *word_at(record, field->offset) = *value & field->mask;
       continue;
     }
-    piece->to = field.offset + round_up_8(put_text(record + field.offset, values[i]));
-    (++piece)->from = field.offset + kSyntheticTextBytes;
+    const uint32_t offset = field->offset;
+    piece->to = offset + put_text(record + offset, *value);
+    (++piece)->from = offset + kSyntheticTextBytes;
   }
   if (piece->from < plan->fixed_size) (piece++)->to = plan->fixed_size;
   piece->to = 0;
@@ -253,31 +310,38 @@ bool same_text(const char* a, const char* b) {
   return *a == *b;
 }
 
-uint32_t index_of(const SyntheticPlan* plan, const char* name) {
+// Whoever names the fields in order finds each at once: `next` is looked at first.
+uint32_t index_of(const SyntheticPlan* plan, const char* name, uint32_t next) {
+  const SyntheticPlan::Field* field = plan->field;
+  if (next < plan->nr_fields && !field[next].repeats && same_text(field[next].name, name))
+    return next;
   uint32_t i = 0;
-  while (i < plan->nr_fields && !same_text(plan->field[i].name, name)) i++;
+  while (i < plan->nr_fields && !same_text(field[i].name, name)) i++;
   return i;
 }
 
-// Nothing was given yet: numbers are 0, texts empty.
-void put_nothing(const SyntheticPlan* plan, synth_event_trace_state* state) {
-  uint8_t* record = record_of(state);
+inline uint64_t all_given(const SyntheticPlan* plan) {
+  return ~uint64_t{0} >> (kMaxPlanFields - plan->nr_fields);
+}
+
+// What was not given is 0, or an empty text.
+__attribute__((noinline)) void put_nothing(const SyntheticPlan* plan,
+                                           synth_event_trace_state* state) {
   for (uint32_t i = 0; i < plan->nr_fields; i++) {
     const SyntheticPlan::Field& field = plan->field[i];
-    *word_at(record, field.offset) = 0;
+    if (state->given >> i & 1) continue;
+    *word_at(record_of(state), field.offset) = 0;
     if (field.kind == SyntheticKind::kText)
       state->text_end[field.text] = uint16_t(field.offset + 8);
   }
 }
 
-void state_pieces(const SyntheticPlan* plan, const synth_event_trace_state* state,
-                  RingPiece* piece) {
+void finish_state(const SyntheticPlan* plan, synth_event_trace_state* state, RingPiece* piece) {
+  if (state->given != all_given(plan)) put_nothing(plan, state);
   piece->from = 0;
-  for (uint32_t i = 0; i < plan->nr_fields; i++) {
-    const SyntheticPlan::Field& field = plan->field[i];
-    if (field.kind != SyntheticKind::kText) continue;
-    piece->to = state->text_end[field.text];
-    (++piece)->from = field.offset + kSyntheticTextBytes;
+  for (uint32_t i = 0; i < plan->nr_texts; i++) {
+    piece->to = state->text_end[i];
+    (++piece)->from = plan->text[i] + kSyntheticTextBytes;
   }
   if (piece->from < plan->fixed_size) (piece++)->to = plan->fixed_size;
   piece->to = 0;
@@ -288,7 +352,7 @@ __attribute__((noinline)) int end_offered(synth_event_trace_state* state, const 
   if (!meet(&offer)) return kInvalid;
   const SyntheticPlan* plan = plan_of(state);
   RingPiece pieces[kMaxPieces];
-  state_pieces(plan, state, pieces);
+  finish_state(plan, state, pieces);
   zero_holes(record_of(state), plan->fixed_size, pieces);
   bool lost = false;
   for (uint32_t i = 0; i < offer.program->nr_events; i++) {
@@ -298,7 +362,23 @@ __attribute__((noinline)) int end_offered(synth_event_trace_state* state, const 
   return lost ? kInvalid : 0;
 }
 
+__attribute__((noinline)) int trace_plain(const SiteProgram* program, const SyntheticPlan* plan,
+                                          const uint64_t* values, uint32_t tid) {
+  alignas(8) uint8_t record[plan->fixed_size];
+  RingPiece pieces[kMaxPieces];
+  put_values(plan, values, record, pieces);
+  return finish_plain(program->event[0].event, plan, record, pieces, tid);
+}
+
 }  // namespace
+
+extern "C" uint64_t synthetic_fault_fixup(uint64_t ip) {
+  for (const FaultEntry* entry = pb_synthetic_faults_begin; entry != pb_synthetic_faults_end;
+       entry++)
+    if (uint64_t(&entry->ip) + int64_t{entry->ip} == ip)
+      return uint64_t(&entry->fixup) + int64_t{entry->fixup};
+  return 0;
+}
 
 extern "C" int synthetic_trace(const EventFileHandle* file, uint32_t nr_values,
                                const uint64_t* values, uint64_t ip, uint64_t sp, uint64_t fp) {
@@ -312,10 +392,7 @@ extern "C" int synthetic_trace(const EventFileHandle* file, uint32_t nr_values,
     return trace_offered(file, &offer, nr_values, values);
   }
   if (nr_values != plan->nr_fields) return kInvalid;
-  alignas(8) uint8_t record[plan->fixed_size];
-  RingPiece pieces[kMaxPieces];
-  put_values(plan, values, record, pieces);
-  return finish_plain(program->event[0].event, plan, record, pieces, tid);
+  return trace_plain(program, plan, values, tid);
 }
 
 extern "C" int synthetic_start(const EventFileHandle* file, synth_event_trace_state* state) {
@@ -335,7 +412,7 @@ extern "C" int synthetic_start(const EventFileHandle* file, synth_event_trace_st
     const EventProgram* event = program->event[0].event;
     const RingSet* set = __atomic_load_n(&event->rings, __ATOMIC_RELAXED);
     if (!event->filter && !event->triggers && !event->has_soft && !ring_is_on(set)) return kInvalid;
-    put_nothing(plan, state);
+    state->given = 0;
   } else if (const int answer = answer_off(file)) {
     return answer;
   }
@@ -349,17 +426,19 @@ extern "C" int synthetic_add(synth_event_trace_state* state, const char* name, u
   (name ? state->add_name : state->add_next) = 1;
   if (state->disabled) return 0;
   const SyntheticPlan* plan = plan_of(state);
-  const uint32_t index = name ? index_of(plan, name) : state->cur_field;
+  const uint32_t index = name ? index_of(plan, name, state->cur_field) : state->cur_field;
   if (index >= plan->nr_fields) return kInvalid;
-  if (!name) state->cur_field++;
+  state->cur_field = index + 1;
   const SyntheticPlan::Field& field = plan->field[index];
   uint8_t* at = record_of(state) + field.offset;
   if (field.kind == SyntheticKind::kNumber) {
     *word_at(at, 0) = value & field.mask;
+    state->given |= uint64_t{1} << index;
     return 0;
   }
   if (!value) return kInvalid;
-  const uint32_t end = field.offset + round_up_8(put_text(at, value));
+  state->given |= uint64_t{1} << index;
+  const uint32_t end = field.offset + put_text(at, value);
   state->text_end[field.text] = uint16_t(end);
   return 0;
 }
@@ -378,7 +457,7 @@ extern "C" int synthetic_end(synth_event_trace_state* state, uint64_t ip, uint64
   }
   const SyntheticPlan* plan = plan_of(state);
   RingPiece pieces[kMaxPieces];
-  state_pieces(plan, state, pieces);
+  finish_state(plan, state, pieces);
   return finish_plain(program->event[0].event, plan, record_of(state), pieces, tid);
 }
 

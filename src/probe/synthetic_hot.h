@@ -36,13 +36,15 @@ struct SyntheticPlan {
     uint64_t mask;    // of a number: the bits of its type; it takes 8 bytes whatever it is
     uint32_t offset;  // in the record
     SyntheticKind kind;
-    uint8_t text;  // of kText: how many stand before it
+    uint8_t text;     // of kText: how many stand before it
+    uint8_t repeats;  // 1: a field before it has the same name
     const char* name;
   };
   uint32_t nr_fields;
   uint32_t fixed_size;  // a multiple of 8
   uint32_t nr_texts;    // of fixed size: kSyntheticTextBytes each
   uint32_t nr_dynamic;  // texts of any length, and stacks
+  uint32_t text[64];    // offsets of those of fixed size
   Field field[];
 };
 inline constexpr uint32_t kSyntheticTextBytes = 256;
@@ -66,6 +68,9 @@ int synthetic_trace(const EventFileHandle* file, uint32_t nr_values, const uint6
 int synthetic_start(const EventFileHandle* file, synth_event_trace_state* state);
 int synthetic_add(synth_event_trace_state* state, const char* name, uint64_t value);
 int synthetic_end(synth_event_trace_state* state, uint64_t ip, uint64_t sp, uint64_t fp);
+
+// Fault table, as fetch_fault_fixup().
+uint64_t synthetic_fault_fixup(uint64_t ip);
 }
 
 }  // namespace patchbay

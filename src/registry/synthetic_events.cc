@@ -76,7 +76,11 @@ void make_plan(const SyntheticDefinition& definition, Target* target) {
     made.offset = field.offset;
     made.mask = field.size < 8 ? (uint64_t{1} << field.size * 8) - 1 : ~uint64_t{0};
     made.name = target->names[i].c_str();
-    if (made.kind == SyntheticKind::kText) made.text = uint8_t(plan->nr_texts++);
+    for (size_t k = 0; k < i; k++) made.repeats |= fields[k].name == field.name;
+    if (made.kind == SyntheticKind::kText) {
+      plan->text[plan->nr_texts] = field.offset;
+      made.text = uint8_t(plan->nr_texts++);
+    }
     plan->nr_dynamic +=
         made.kind == SyntheticKind::kDynamicText || made.kind == SyntheticKind::kStack;
   }

@@ -37,6 +37,8 @@ instances/two/trace: 20
 gone: -2
 probe: 60
 unknown: 0"
+export PATCHBAY_DIR=$work/unload
+mkdir -m 700 "$PATCHBAY_DIR"
 same "a plug-in is unloaded while its events are on" "$expected" \
   "$(PATCHBAY_TRACE_INSTANCE='one;two' "$programs/api_unload" 2 2>&1)"
 "$patchbay" recover "$PATCHBAY_DIR" -o "$work/t.dat" >"$work/recover.out" 2>&1
