@@ -339,7 +339,18 @@ ring_publish_rseq:
 	add $8, %r14
 	mov 32(%rsp), %r13
 	test %r13, %r13
-	jnz .Lpiece
+	jz 6f
+.Lpiece:				/* only these bytes of the record */
+	mov (%r13), %ecx
+10:	mov (%rsi,%rcx), %rax
+	mov %rax, (%r14,%rcx)
+	add $8, %ecx
+	cmp 4(%r13), %ecx
+	jb 10b
+	add $8, %r13
+	cmpl $0, 4(%r13)
+	jne .Lpiece
+	jmp 9f
 6:	sub $8, %ecx
 	jb 8f
 7:	mov (%rsi), %rax
@@ -375,18 +386,6 @@ ring_publish_rseq:
 	.cfi_adjust_cfa_offset -8
 	ret
 	.cfi_restore_state
-
-.Lpiece:				/* r13 pieces: only these bytes of the record */
-	mov (%r13), %ecx
-10:	mov (%rsi,%rcx), %rax
-	mov %rax, (%r14,%rcx)
-	add $8, %ecx
-	cmp 4(%r13), %ecx
-	jb 10b
-	add $8, %r13
-	cmpl $0, 4(%r13)
-	jne .Lpiece
-	jmp 9b
 
 .Ldrop:	/* the count is a sequence of its own: one load, one store, on this CPU's ring only */
 	lea .Lcs_drop(%rip), %rax
