@@ -12,6 +12,7 @@
 
 #include "commands.h"
 #include "output/graph_times.h"
+#include "output/printk_text.h"
 #include "output/trace_line.h"
 #include "recorded_arguments.h"
 #include "report_flame.h"
@@ -280,6 +281,7 @@ void print_losses(const TraceInput& input, const Totals& totals) {
 struct Decoder {
   std::vector<EventCall> events;
   AddressNames names;
+  PrintkTexts printk;
   std::unique_ptr<RecordedArguments> arguments;
   std::unique_ptr<TraceLineWriter> lines;
 };
@@ -289,6 +291,7 @@ Result<std::unique_ptr<Decoder>> make_decoder(const TraceInput& input) {
   if (input.dat) {
     decoder->events = input.dat->events();
     decoder->names = AddressNames::from_kallsyms(input.dat->kallsyms());
+    decoder->printk = PrintkTexts::from_formats(input.dat->printk_formats());
   } else {
     auto meta = read_recorded_meta(*input.buffer);
     if (!meta.ok()) return meta.error();
@@ -296,7 +299,9 @@ Result<std::unique_ptr<Decoder>> make_decoder(const TraceInput& input) {
     decoder->names =
         AddressNames::from_symbols(make_recorded_symbol_table(std::move(meta->modules)));
   }
+  if (input.buffer) decoder->printk.add(input.buffer->printk_texts());
   decoder->lines = std::make_unique<TraceLineWriter>(decoder->events, &decoder->names);
+  decoder->lines->set_printk(&decoder->printk);
   decoder->arguments = std::make_unique<RecordedArguments>(input);
   decoder->lines->set_arguments([arguments = decoder->arguments.get()](uint64_t function) {
     return arguments->of(function);

@@ -7,6 +7,7 @@
 //   | header     |  BufferHeader
 //   +------------+  clock_offset    ClockTable      (TSC, CLOCK_MONOTONIC) pairs     control thread
 //   +------------+  comm_offset     CommTable       thread id -> comm                 slow path
+//   +------------+  printk_offset   PrintkTable     texts that records name by address   printk
 //   +------------+  reader_offset   ReaderState[nr_rings]      the only thing that readers write
 //   +------------+  ring_offset     RingControl[nr_rings]                             writers
 //   +------------+  page_meta_offset PageMeta[nr_subbufs] of ring 0, of ring 1, …     writers
@@ -53,7 +54,7 @@
 namespace patchbay::abi {
 
 inline constexpr uint64_t kBufferMagic = 0x3130465542425031;  // "1PBBUF01"
-inline constexpr uint32_t kBufferVersion = 2;
+inline constexpr uint32_t kBufferVersion = 3;
 inline constexpr uint32_t kMinSubbufSize = 4096;
 inline constexpr uint32_t kMaxSubbufSize = 512 * 1024;
 inline constexpr uint32_t kMinSubbufs = 3;
@@ -89,8 +90,9 @@ struct BufferHeader {
       recursion;  // (live) hits of agent code itself, or nested too deeply: counted, not followed
   uint64_t
       missed;  // (live) hits that could not be recorded for another reason (record too large …)
+  uint64_t printk_offset;
 };
-static_assert(sizeof(BufferHeader) == 136);
+static_assert(sizeof(BufferHeader) == 144);
 
 struct ClockPair {
   uint64_t tsc;      // ticks
@@ -115,6 +117,26 @@ struct CommTable {
   uint32_t used;  // entries handed out, may exceed kCommEntries (the rest had no room)
   uint32_t off;   // 1: threads enter nothing (option record-cmd)
   CommEntry entry[kCommEntries];
+};
+
+// The formats and texts of ftrace:bprint and ftrace:bputs. A thread enters one when it uses it for
+// the first time, lock-free (probe/printk_hot.h); nothing is ever changed or removed, so that a
+// record keeps its text when the object that it came with is unloaded, and after the program's
+// death. In the top instance's file, for the records of all instances.
+struct PrintkText {
+  uint64_t address;  // as records have it: of `text`, in the program
+  uint32_t offset;   // in PrintkTable.text
+  uint32_t length;   // without its NUL
+  uint32_t hash;
+  uint32_t complete;  // stored last, release; 0 = not yet complete
+};
+inline constexpr uint32_t kPrintkTexts = 2048;
+inline constexpr uint32_t kPrintkTextBytes = 128 * 1024;
+struct PrintkTable {
+  uint32_t used;        // entries handed out, may exceed kPrintkTexts (the rest had no room)
+  uint32_t used_bytes;  // of `text`, may exceed kPrintkTextBytes
+  PrintkText entry[kPrintkTexts];
+  char text[kPrintkTextBytes];
 };
 
 // What readers have done with a ring. Written by whoever consumes (the agent's control thread, or a

@@ -11,9 +11,9 @@
 
 namespace patchbay::abi {
 
-inline constexpr uint16_t kFunctionId = 1, kKernelStackId = 4, kPrintId = 5, kGraphExitId = 10,
-                          kGraphEntryId = 11, kGraphRetaddrEntryId = 12, kUserStackId = 13,
-                          kRawDataId = 19, kFuncRepeatsId = 20;
+inline constexpr uint16_t kFunctionId = 1, kKernelStackId = 4, kPrintId = 5, kBprintId = 6,
+                          kGraphExitId = 10, kGraphEntryId = 11, kGraphRetaddrEntryId = 12,
+                          kUserStackId = 13, kBputsId = 15, kRawDataId = 19, kFuncRepeatsId = 20;
 
 inline constexpr uint32_t kRecordedArgs = 6;  // of func-args and funcgraph-args: the integer ones
 

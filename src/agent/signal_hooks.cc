@@ -33,6 +33,7 @@
 #include "filter/filter_abi.h"
 #include "patch/patcher.h"
 #include "patch/trap_gate.h"
+#include "probe/printk_hot.h"
 #include "probe/probe_abi.h"
 #include "probe/return_hook.h"
 #include "probe/synthetic_hot.h"
@@ -194,6 +195,7 @@ uint64_t own_target(int sig, uint64_t ip) {
   if (const uint64_t target = filter_fault_fixup(ip)) return target;
   if (const uint64_t target = unwind_fault_fixup(ip)) return target;
   if (const uint64_t target = synthetic_fault_fixup(ip)) return target;
+  if (const uint64_t target = printk_fault_fixup(ip)) return target;
   return return_fault_fixup(ip);
 }
 

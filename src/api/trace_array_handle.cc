@@ -34,8 +34,12 @@ trace_array* handle_of(Agent* agent, TraceArray& array) {
   return handle;
 }
 
+bool has_handle(const TraceArray& array) { return handles().by_serial.contains(array.serial); }
+
+bool is_handle(const trace_array* handle) { return handles().all.contains(handle); }
+
 TraceArray* array_of(Agent* agent, trace_array* handle) {
-  if (!handles().all.contains(handle)) return nullptr;
+  if (!is_handle(handle)) return nullptr;
   if (handle->is_top) return &agent->registry->top();
   TraceArray* array = agent->registry->find_array(handle->name);
   return array && array->serial == handle->serial ? array : nullptr;

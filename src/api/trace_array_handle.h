@@ -31,6 +31,12 @@ namespace patchbay {
 // The handle of an instance: the same at each call. Under the agent's lock, as all of these.
 trace_array* handle_of(Agent* agent, TraceArray& array);
 
+// Whether the program has ever asked for the instance.
+bool has_handle(const TraceArray& array);
+
+// One that handle_of() gave, whether its instance is there or not.
+bool is_handle(const trace_array* handle);
+
 // The instance of a handle. Null: it is gone, or `handle` is null or none that handle_of() gave.
 TraceArray* array_of(Agent* agent, trace_array* handle);
 

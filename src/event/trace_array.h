@@ -89,7 +89,7 @@ struct TraceArray {
   uint32_t snapshot_readers = 0;  // `snapshot` open for reading: no resize, no other spare buffer
   bool paused = false;            // by pause-on-trace
   bool has_conditional_snapshot =
-      false;               // a histogram's snapshot() has it: 1 in `snapshot` is EBUSY
+      false;  // a histogram's snapshot(), or the program, has it: 1 in `snapshot` is EBUSY
   bool pipe_open = false;  // trace_pipe
   std::vector<bool> cpu_pipe_open;
   uint32_t raw_readers = 0;  // trace_pipe_raw, snapshot_raw: as trace_pipe, they keep the tracer

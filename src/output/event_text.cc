@@ -3,8 +3,10 @@
 
 #include <algorithm>
 
+#include "base/hex_number.h"
 #include "output/graph_text.h"
 #include "output/line_columns.h"
+#include "output/printk_text.h"
 #include "output/synthetic_text.h"
 #include "output/text_put.h"
 #include "output/trace_line.h"
@@ -54,6 +56,13 @@ uint32_t element_size(std::string_view type) {
 bool is_function_event(const EventCall& event) {
   return event.system == "functions" && event.fields.size() >= 2 &&
          event.fields[0].name == "__parent_ip" && event.fields[1].name == "__ip";
+}
+
+// ip, the address of the text, and of bprint the arguments.
+bool is_printk_event(const EventCall& event, std::string_view name, std::string_view text) {
+  return event.system == "ftrace" && event.name == name && event.fields.size() >= 2 &&
+         event.fields[0].offset == 8 && event.fields[0].size == 8 && event.fields[1].name == text &&
+         event.fields[1].offset == 16 && event.fields[1].size == 8;
 }
 
 }  // namespace
@@ -288,6 +297,10 @@ EventText::EventText(const EventCall& event, bool escape)
     style_ = Style::kMarker;
   } else if (marker && name_ == "raw_data" && event.fields[0].size == 4) {
     style_ = Style::kRawMarker;
+  } else if (is_printk_event(event, "bprint", "fmt")) {
+    style_ = Style::kBprint;
+  } else if (is_printk_event(event, "bputs", "str")) {
+    style_ = Style::kBputs;
   } else if (tracer_.kind() != TracerText::Kind::kNone && !tracer_.is_graph()) {
     style_ = Style::kTracer;
   } else if (probe_head_.is_probe()) {
@@ -359,13 +372,35 @@ void append_marker_text(std::string* out, std::span<const uint8_t> record,
 void EventText::append_marker(std::string* out, std::span<const uint8_t> record,
                               TextContext* context) const {
   uint64_t ip = load<uint64_t>(record.data() + 8);
-  if (context->addresses->of(ip).known) {
+  if (!ip || context->addresses->of(ip).known) {  // 0: of a program's trace_array_printk()
     append_symbol(out, ip, context);
   } else {
     *out += "tracing_mark_write";
   }
   *out += ": ";
   append_marker_text(out, record, context);
+}
+
+// As trace-cmd says it when a text is not known.
+void EventText::append_printk_text(std::string* out, std::span<const uint8_t> record,
+                                   TextContext* context) const {
+  const uint64_t address = load<uint64_t>(record.data() + 16);
+  const PrintkTexts::Text* text = context->printk ? context->printk->find(address) : nullptr;
+  std::string made;
+  if (!text) {
+    made = "(NO FORMAT FOUND at " + hex_number(address).substr(2) + ")";
+  } else if (style_ == Style::kBputs) {
+    made = text->text;
+  } else {
+    append_printk(&made, text->text, record.subspan(24), text->layout, [context](uint64_t ip) {
+      std::string name;
+      append_symbol(&name, ip, context);
+      return name;
+    });
+  }
+  if (made.ends_with('\n')) made.pop_back();
+  if (context->escape) return append_escaped(out, made);
+  *out += made;
 }
 
 void EventText::append_raw_marker(std::string* out, std::span<const uint8_t> record) {
@@ -384,6 +419,11 @@ void EventText::append(std::string* out, std::span<const uint8_t> record,
     return append_function(out, record, context);
   if (style_ == Style::kMarker && record.size() >= 16) return append_marker(out, record, context);
   if (style_ == Style::kRawMarker && record.size() >= 12) return append_raw_marker(out, record);
+  if (is_printk() && record.size() >= 24) {
+    append_symbol(out, load<uint64_t>(record.data() + 8), context);
+    *out += ": ";
+    return append_printk_text(out, record, context);
+  }
   if (tracer_.is_graph() && context->trace_cmd) {
     const GraphEvent event = tracer_.graph_event(record);
     const bool is_exit = tracer_.kind() == TracerText::Kind::kGraphExit;
@@ -469,6 +509,12 @@ void EventText::append_raw(std::string* out, std::span<const uint8_t> record,
     *out += ' ';
     return append_marker_text(out, record, context);
   }
+  if (is_printk() && record.size() >= 24) {
+    *out += ": ";
+    put_hex(out, load<uint64_t>(record.data() + 8));
+    *out += " : ";
+    return append_printk_text(out, record, context);
+  }
   if (tracer_.append_raw(out, record)) return;
   *out += "type: ";
   put_number(out, id_);
@@ -476,7 +522,8 @@ void EventText::append_raw(std::string* out, std::span<const uint8_t> record,
 
 void EventText::append_message(std::string* out, std::span<const uint8_t> record,
                                TextContext* context) const {
-  append_marker_text(out, record, context);
+  if (!is_printk()) return append_marker_text(out, record, context);
+  if (record.size() >= 24) append_printk_text(out, record, context);
 }
 
 void EventText::append_json(std::string* out, std::span<const uint8_t> record,
@@ -493,6 +540,16 @@ void EventText::append_json(std::string* out, std::span<const uint8_t> record,
     first = probe_head_.nr_fields();
   }
   *out += ",\"fields\":{";
+  if (is_printk() && record.size() >= 24) {  // as those of print
+    std::string text;
+    append_printk_text(&text, record, context);
+    *out += "\"ip\":";
+    steps_[0].append(out, record, context, true);
+    *out += ",\"buf\":";
+    append_json_string(out, text);
+    *out += '}';
+    return;
+  }
   for (size_t i = first; i < steps_.size(); i++) {
     if (i > first) *out += ',';
     append_json_string(out, steps_[i].name);

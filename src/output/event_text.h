@@ -25,12 +25,14 @@ class EventText {
 
   const std::string& name() const { return name_; }
   uint16_t id() const { return id_; }
-  bool is_marker() const { return style_ == Style::kMarker; }
+  // What the option printk-msg-only is about: a marker's or a printk's line.
+  bool is_marker() const { return style_ == Style::kMarker || is_printk(); }
   const TracerText& tracer() const { return tracer_; }
 
   // Without a newline at the end (a marker's own is left away):
   //   function events  caller->func(a=1, s=text)
   //   markers          tracing_mark_write: text      # 41 buf: 61 62
+  //   printk           func: text, of bprint and bputs by the texts of TextContext.printk
   //   tracers          func <-parent, stacks (tracer_text.h)
   //   probe events     name: (place) <the arguments of the print fmt>
   //   synthetic events name: a=1 b=2, with the option `verbose` name: %llu a=1 …
@@ -45,7 +47,7 @@ class EventText {
   void append_fields(std::string* out, std::span<const uint8_t> record, TextContext* context) const;
   // Option `raw`: type: 17, and for markers # <ip hex> text and # <id hex> buf: …
   void append_raw(std::string* out, std::span<const uint8_t> record, TextContext* context) const;
-  // Option `printk-msg-only`: a marker's text alone.
+  // Option `printk-msg-only`: a marker's text alone, or a printk's.
   void append_message(std::string* out, std::span<const uint8_t> record,
                       TextContext* context) const;
   // "caller":…,"function":…,"fields":{…} for report --json.
@@ -53,10 +55,23 @@ class EventText {
 
  private:
   struct Step;
-  enum class Style : uint8_t { kFunction, kMarker, kRawMarker, kTracer, kProbe, kFormat, kFields };
+  enum class Style : uint8_t {
+    kFunction,
+    kMarker,
+    kRawMarker,
+    kBprint,
+    kBputs,
+    kTracer,
+    kProbe,
+    kFormat,
+    kFields
+  };
+  bool is_printk() const { return style_ == Style::kBprint || style_ == Style::kBputs; }
   void append_function(std::string* out, std::span<const uint8_t> record,
                        TextContext* context) const;
   void append_marker(std::string* out, std::span<const uint8_t> record, TextContext* context) const;
+  void append_printk_text(std::string* out, std::span<const uint8_t> record,
+                          TextContext* context) const;
   static void append_raw_marker(std::string* out, std::span<const uint8_t> record);
   void append_graph(std::string* out, const GraphEvent& event, const GraphEvent* exit,
                     TextContext* context) const;

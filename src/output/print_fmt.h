@@ -25,10 +25,13 @@
 
 namespace patchbay {
 
+class PrintkTexts;  // output/printk_text.h
+
 // How a text is made; owned by whoever prints, one per printer.
 struct TextContext {
   AddressText* addresses = nullptr;
   const ArgumentsOf* arguments_of = nullptr;  // null, and an empty one: nothing is known
+  PrintkTexts* printk = nullptr;              // of bprint and bputs; null: none is known
   bool escape = false;                        // text out of records is made harmless for a terminal
   bool trace_cmd = false;  // pointers as trace-cmd prints them (0x1234, f+0x10), else the kernel's
   bool sym_offset = false, sym_addr = false;  // options of an instance

@@ -28,6 +28,8 @@ class TraceLineWriter {
   ~TraceLineWriter();
   // Names of recorded arguments; without it they are arg1, arg2, …
   void set_arguments(ArgumentsOf arguments_of) { arguments_of_ = std::move(arguments_of); }
+  // Texts of printk; they outlive this. Without them none is known.
+  void set_printk(PrintkTexts* texts) { context_.printk = texts; }
   // comm of a thread id; the last one given wins. Unknown: <...>
   void set_comm(int32_t pid, std::string_view comm);
   // Lines "pid comm".

@@ -147,6 +147,7 @@ TraceText::Impl::Impl(const TraceTextSources& from, const TraceArray& of,
           [this](int32_t pid) { return std::string_view(task_of(pid)->comm); }, &context_) {
   context_.addresses = &addresses_;
   context_.arguments_of = &sources_.arguments_of;
+  context_.printk = sources_.printk;
 }
 
 // --- what lines are made of

@@ -22,6 +22,7 @@
 #include "event/call_arguments.h"
 #include "event/trace_array.h"
 #include "output/address_names.h"
+#include "output/printk_text.h"
 #include "output/trace_feed.h"
 #include "ring_buffer/ring_reader.h"
 
@@ -37,6 +38,7 @@ struct TraceTextSources {
   ArgumentsOf arguments_of;  // may be empty
   std::function<std::vector<abi::CommEntry>()> comms;
   std::function<std::vector<abi::ClockPair>()> clock_pairs;
+  PrintkTexts* printk = nullptr;  // may be null
 };
 
 class TraceText {

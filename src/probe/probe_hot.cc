@@ -201,8 +201,11 @@ __attribute__((noinline)) bool offer_derived(const SiteEvent& site, const FetchR
 
 __attribute__((noinline, cold)) uint32_t meet_thread(ProbeThread* thread,
                                                      const SiteProgram* program) {
+  return meet_thread(thread, __atomic_load_n(&program->event[0].event->rings, __ATOMIC_RELAXED));
+}
+
+__attribute__((noinline, cold)) uint32_t meet_thread(ProbeThread* thread, const RingSet* set) {
   if (!thread->tid) thread->tid = uint32_t(raw_syscall(SYS_gettid));
-  const RingSet* set = __atomic_load_n(&program->event[0].event->rings, __ATOMIC_RELAXED);
   if (!thread->known && !thread->task_id) remember_comm(set->comms, thread);
   uint32_t id = thread->task_id ? thread->task_id : thread->tid;
   if (!thread->no_rseq && pb_rseq_offset) thread->fast_tid = id;

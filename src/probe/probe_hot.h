@@ -29,6 +29,7 @@ bool offer_record(const SiteEvent& site, const FetchRegisters* registers, uint32
 // SLOW PATH: the thread's id is not in fast_tid (its first hit, one after agent code, or no rseq).
 // Finds it out, enters the thread's comm once, and returns the id that its records carry.
 uint32_t meet_thread(ProbeThread* thread, const SiteProgram* program);
+uint32_t meet_thread(ProbeThread* thread, const RingSet* set);
 
 // A hit of agent code itself: counted (in every instance, and as missed by the probe), not
 // followed.

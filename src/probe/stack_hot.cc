@@ -66,11 +66,14 @@ StackStart stack_start(const CallSite* at, const FetchRegisters* registers, cons
   return {ip, reinterpret_cast<uint64_t>(word), fp, is_entry(at)};
 }
 
-void record_stacks(const EventProgram* event, uint8_t stacks, const StackStart& start,
-                   uint32_t tid) {
+void record_stacks(const EventProgram* event, uint8_t stacks, const StackStart& start, uint32_t tid,
+                   uint32_t skip) {
   StackRecord record;
   const UnwindOutput out = {record.frame, nullptr, nullptr, kMaxStackFrames};
-  const uint32_t frames = unwind(start, out, &record.how);
+  uint32_t frames = unwind(start, out, &record.how);
+  if (skip > frames) skip = frames;
+  frames -= skip;
+  for (uint32_t i = 0; skip && i < frames; i++) record.frame[i] = record.frame[i + skip];
   publish_stack(event, stacks, &record, frames, tid);
 }
 

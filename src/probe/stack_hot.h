@@ -24,8 +24,9 @@ StackStart stack_start(const CallSite* at, const FetchRegisters* registers, cons
 // Records the stack in the rings that `event` records in, as `stacks` or EventProgram.stack say (0,
 // of a command: a kernel_stack). Async-signal-safe; no lock, no allocation, bounded; bad memory
 // ends the stack.
-void record_stacks(const EventProgram* event, uint8_t stacks, const StackStart& start,
-                   uint32_t tid);
+// `skip`: how many of the first frames are left away.
+void record_stacks(const EventProgram* event, uint8_t stacks, const StackStart& start, uint32_t tid,
+                   uint32_t skip = 0);
 inline void record_stack(const EventProgram* event, const StackStart& start, uint32_t tid) {
   record_stacks(event, event->stack, start, tid);
 }

@@ -163,6 +163,8 @@ class Registry {
   // 1 is EBUSY if memory is needed while `trace` or `snapshot` is open for reading. What is freed
   // while somebody reads it stays until the reader has closed.
   Status write_snapshot(TraceArray& array, std::optional<uint32_t> cpu, uint64_t value);
+  // What 1 does where a spare buffer is, whoever has made snapshots conditional.
+  Status take_snapshot(TraceArray& array);
   // Makes the spare buffer, empty, if there is none.
   Status allocate_snapshot(TraceArray& array);
 
@@ -171,9 +173,10 @@ class Registry {
   // the instance's rings and its options stacktrace and userstacktrace; *soft is its option
   // trace_printk. Never freed, always the same, with dead rings when the instance is gone.
   EventProgram* printk_program(TraceArray& array);
-  // Memory for what it writes is there, and for the formats.
+  // From now on memory is there for what is written into this instance, and for the formats; and
+  // for where trace_printk() goes: the instance with the option trace_printk_dest.
   Status start_printk(TraceArray& array);
-  // The instance that has the option trace_printk_dest.
+  bool printk_started() const;
   TraceArray& printk_dest();
   // From now on stacks are walked by tables.
   void want_stacks();

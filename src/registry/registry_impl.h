@@ -51,6 +51,7 @@ struct Registry::Impl {
   // --- instances
   TraceArray top;
   uint64_t next_serial = 1;
+  bool printk_started = false;
   std::map<std::string, std::unique_ptr<TraceArray>, std::less<>> arrays;
   std::atomic<uint32_t> fork_followers{0};  // instances with event-fork
   uint32_t saved_cmdlines_size = 128;

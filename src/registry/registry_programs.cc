@@ -15,6 +15,7 @@
 #include "base/check.h"
 #include "base/shared_memory.h"
 #include "probe/action_hot.h"
+#include "probe/printk_hot.h"
 #include "probe/trigger_hot.h"
 #include "registry/registry_impl.h"
 
@@ -279,9 +280,19 @@ EventProgram* Registry::printk_program(TraceArray& array) {
 }
 
 Status Registry::start_printk(TraceArray& array) {
+  RingBuffer& tables = *impl_->top.buffer;
+  PB_TRY(tables.reserve_printk_table());
+  PB_TRY(impl_->start_recording(array));
   printk_program(array);
-  return impl_->start_recording(array);
+  TraceArray& dest = printk_dest();
+  PB_TRY(impl_->start_recording(dest));
+  __atomic_store_n(&pb_printk_table, tables.printk_table(), __ATOMIC_RELEASE);
+  __atomic_store_n(&pb_printk_dest, printk_program(dest), __ATOMIC_RELEASE);
+  impl_->printk_started = true;
+  return {};
 }
+
+bool Registry::printk_started() const { return impl_->printk_started; }
 
 TraceArray& Registry::printk_dest() {
   for (TraceArray* array : arrays())

@@ -88,7 +88,10 @@ Status Registry::set_option(TraceArray& array, TraceOption option, bool on) {
   if (!impl_->has_option(array, option))
     return user_error(EINVAL, "Only the top instance has this option.");
   if (array.options[option] == on) return {};
-  if (option == TraceOption::kTracePrintkDest) return impl_->move_printk_dest(array, on);
+  if (option == TraceOption::kTracePrintkDest) {
+    PB_TRY(impl_->move_printk_dest(array, on));
+    return impl_->printk_started ? start_printk(printk_dest()) : Status();
+  }
   array.options.set(option, on);
   if (option == TraceOption::kOverwrite) array.buffer->set_overwrite(on);
   if (option == TraceOption::kRecordCmd) top().buffer->set_record_comms(on);
@@ -167,6 +170,10 @@ Status Registry::allocate_snapshot(TraceArray& array) {
   return array.buffer->allocate_spare(&array.snapshot);
 }
 
+Status Registry::take_snapshot(TraceArray& array) {
+  return array.buffer->take_snapshot(&array.snapshot, {});
+}
+
 // The kernel's table: 1 into a file that is open is EBUSY only while the memory is still to be had.
 Status Registry::write_snapshot(TraceArray& array, std::optional<uint32_t> cpu, uint64_t value) {
   impl_->free_old_snapshots();
@@ -184,7 +191,7 @@ Status Registry::write_snapshot(TraceArray& array, std::optional<uint32_t> cpu, 
     if (cpu) return user_error(EINVAL, "A snapshot is taken of all CPUs at once.");
     if (!array.snapshot || !same_size(*array.buffer, *array.snapshot)) PB_TRY(snapshot_busy(array));
     if (!array.buffer->expanded()) PB_TRY(busy(array));  // its size would change too
-    return array.buffer->take_snapshot(&array.snapshot, {});
+    return take_snapshot(array);
   }
   if (array.snapshot) array.snapshot->clear(cpu);
   return {};

@@ -56,6 +56,7 @@ const char* check_geometry(const BufferHeader& h, uint64_t file_size) {
   const uint64_t parts[][2] = {
       {h.clock_offset, sizeof(abi::ClockTable)},
       {h.comm_offset, sizeof(abi::CommTable)},
+      {h.printk_offset, sizeof(abi::PrintkTable)},
       {h.reader_offset, uint64_t(h.nr_rings) * sizeof(ReaderState)},
       {h.ring_offset, uint64_t(h.nr_rings) * abi::kRingControlStride},
       {h.page_meta_offset, 0},
@@ -393,6 +394,22 @@ std::vector<CommEntry> BufferFile::comms() const {
     comms.back().comm[sizeof comms.back().comm - 1] = '\0';
   }
   return comms;
+}
+
+std::vector<BufferFile::Text> BufferFile::printk_texts() const {
+  std::vector<Text> texts;
+  uint32_t used = 0;
+  if (!read_at(header_.printk_offset, &used, sizeof used) || used == 0) return texts;
+  auto table = std::make_unique<abi::PrintkTable>();
+  if (!read_at(header_.printk_offset, table.get(), sizeof *table)) return texts;
+  const uint32_t count = std::min(table->used, abi::kPrintkTexts);
+  for (uint32_t i = 0; i < count; i++) {
+    const abi::PrintkText& entry = table->entry[i];
+    if (!entry.complete || !inside(entry.offset, entry.length, abi::kPrintkTextBytes)) continue;
+    std::string text(table->text + entry.offset, entry.length);
+    texts.push_back({entry.address, text.substr(0, text.find('\0'))});
+  }
+  return texts;
 }
 
 Result<std::vector<BufferFile::Meta>> BufferFile::meta() const {

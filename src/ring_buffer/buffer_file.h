@@ -60,6 +60,11 @@ class BufferFile {
 
   std::vector<abi::ClockPair> clock_pairs() const;  // in order of time
   std::vector<abi::CommEntry> comms() const;        // complete ones, in order
+  struct Text {
+    uint64_t address;
+    std::string text;
+  };
+  std::vector<Text> printk_texts() const;  // complete ones, in order
   struct Meta {
     uint32_t type;
     std::string payload;

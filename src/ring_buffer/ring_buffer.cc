@@ -13,6 +13,8 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
+#include <unordered_map>
 
 #include "base/check.h"
 #include "base/raw_syscall.h"
@@ -60,6 +62,7 @@ uint64_t lay_out(BufferHeader* h, const std::vector<uint32_t>& nr_subbufs) {
   h->nr_subbufs = *std::max_element(nr_subbufs.begin(), nr_subbufs.end());
   h->clock_offset = part(sizeof(ClockTable));
   h->comm_offset = part(sizeof(abi::CommTable));
+  h->printk_offset = part(sizeof(abi::PrintkTable));
   h->reader_offset = part(rings * sizeof(abi::ReaderState));
   h->ring_offset = part(rings * abi::kRingControlStride);
   h->page_meta_offset = part(subbufs * sizeof(abi::PageMeta));
@@ -162,18 +165,49 @@ bool pass_lock(RingControl* rc) {
   return true;
 }
 
-// Leaves zero pages where a head was (a late thread finds every ring off) and nothing behind it.
+// Address ranges where buffers were, by size. The next buffer of the size is mapped there, so that
+// a program that makes and removes instances without end does not use up its mappings.
+struct FreeRanges {
+  std::mutex lock;
+  std::unordered_multimap<size_t, uint8_t*> by_size;
+};
+FreeRanges& free_ranges() {
+  static auto* const ranges = new FreeRanges;  // never freed: threads may run to the very end
+  return *ranges;
+}
+
+// Null: there is none.
+uint8_t* take_free_range(size_t size) {
+  FreeRanges& ranges = free_ranges();
+  std::lock_guard guard(ranges.lock);
+  auto found = ranges.by_size.find(size);
+  if (found == ranges.by_size.end()) return nullptr;
+  uint8_t* base = found->second;
+  ranges.by_size.erase(found);
+  return base;
+}
+
+// Leaves zero pages, of no memory, where a buffer was: a late thread finds every ring off. (Nobody
+// publishes any more, that is what quiesce() was for; who is late looks at the header at most.)
 void retire(uint8_t* base, size_t size) {
-  auto* h = reinterpret_cast<BufferHeader*>(base);
-  size_t head = size_t(page_align(h->page_meta_offset));
-  ::mmap(base, head, PROT_READ | PROT_WRITE,
-         MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (size > head) ::munmap(base + head, size - head);
+  void* made = ::mmap(base, size, PROT_READ | PROT_WRITE,
+                      MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (made == MAP_FAILED) return;
+  FreeRanges& ranges = free_ranges();
+  std::lock_guard guard(ranges.lock);
+  ranges.by_size.emplace(size, base);
 }
 
 uint32_t thread_id() { return uint32_t(raw_syscall(SYS_gettid)); }
 
 }  // namespace
+
+int reserve_bytes(int fd, off_t offset, off_t size) {
+  int error;
+  do error = ::posix_fallocate(fd, offset, size);
+  while (error == EINTR);
+  return error;
+}
 
 const RingSet* make_ring_set(uint8_t* base, abi::CommTable* comms) {
   auto* h = reinterpret_cast<BufferHeader*>(base);
@@ -244,10 +278,10 @@ Result<std::unique_ptr<RingBuffer>> RingBuffer::create(const RingBufferOptions& 
   std::vector<uint32_t> counts(header.nr_rings, count);
   counts.back() = shared_subbufs(header, count);
   PB_TRY(buffer->make_file(header, counts));
-  if (!options.comms) PB_TRY(buffer->map_comms());
+  if (!options.comms) PB_TRY(buffer->map_tables());
   abi::CommTable* comms = options.comms
                               ? options.comms
-                              : reinterpret_cast<abi::CommTable*>(buffer->comm_mapping_.data());
+                              : reinterpret_cast<abi::CommTable*>(buffer->table_mapping_.data());
   buffer->set_ = make_ring_set(buffer->mapping_.data(), comms);
   buffer->add_clock_pair();
   buffer->release_file();
@@ -261,12 +295,14 @@ Status RingBuffer::make_file(BufferHeader header, const std::vector<uint32_t>& n
   uint64_t size = lay_out(&header, nr_subbufs);
   if (::ftruncate(fd_.get(), off_t(size)) != 0) return sys_error("size " + path_, errno);
   // What is written before any ring is enabled: header, clock, reader states, ring controls.
-  int error = ::posix_fallocate(fd_.get(), 0, off_t(header.comm_offset));
+  int error = reserve_bytes(fd_.get(), 0, off_t(header.comm_offset));
   if (!error)
-    error = ::posix_fallocate(fd_.get(), off_t(header.reader_offset),
-                              off_t(header.page_meta_offset - header.reader_offset));
+    error = reserve_bytes(fd_.get(), off_t(header.reader_offset),
+                          off_t(header.page_meta_offset - header.reader_offset));
   if (error) return sys_error("reserve memory for " + path_, error);
-  void* base = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
+  uint8_t* const free_range = take_free_range(size);
+  const int flags = MAP_SHARED | (free_range ? MAP_FIXED : 0);
+  void* base = ::mmap(free_range, size, PROT_READ | PROT_WRITE, flags, fd_.get(), 0);
   if (base == MAP_FAILED) return sys_error("map " + path_, errno);
   mapping_ = {static_cast<uint8_t*>(base), size};
   std::memcpy(base, &header, sizeof header);
@@ -274,18 +310,39 @@ Status RingBuffer::make_file(BufferHeader header, const std::vector<uint32_t>& n
   return {};
 }
 
-// The table of comms, at an address of its own: it stays when the file is replaced.
-Status RingBuffer::map_comms() {
+// The tables of comms and of printk's texts, at an address of their own: it stays when the file is
+// replaced.
+Status RingBuffer::map_tables() {
   auto* h = reinterpret_cast<BufferHeader*>(mapping_.data());
-  size_t size = page_align(sizeof(abi::CommTable));
-  int error = ::posix_fallocate(fd_.get(), off_t(h->comm_offset), off_t(size));
+  const size_t comms = page_align(sizeof(abi::CommTable));
+  const size_t size = comms + page_align(sizeof(abi::PrintkTable));
+  int error =
+      reserve_bytes(fd_.get(), off_t(h->comm_offset), off_t(has_printk_table_ ? size : comms));
   if (error) return sys_error("reserve memory for " + path_, error);
-  void* at = comm_mapping_.data();
+  void* at = table_mapping_.data();
   int flags = MAP_SHARED | (at ? MAP_FIXED : 0);
   void* table = ::mmap(at, size, PROT_READ | PROT_WRITE, flags, fd_.get(), off_t(h->comm_offset));
   if (table == MAP_FAILED) return sys_error("map " + path_, errno);
-  if (!at) comm_mapping_ = Mapping(table, size);
+  if (!at) table_mapping_ = Mapping(table, size);
   return {};
+}
+
+Status RingBuffer::reserve_printk_table() {
+  if (has_printk_table_ || !table_mapping_.data()) return {};
+  auto fd = file();
+  if (!fd.ok()) return fd.error();
+  int error = reserve_bytes(*fd, off_t(set_->header->printk_offset),
+                            off_t(page_align(sizeof(abi::PrintkTable))));
+  release_file();
+  if (error) return sys_error("reserve memory for the formats in " + path_, error);
+  has_printk_table_ = true;
+  return {};
+}
+
+abi::PrintkTable* RingBuffer::printk_table() {
+  if (!has_printk_table_) return nullptr;
+  return reinterpret_cast<abi::PrintkTable*>(table_mapping_.data() +
+                                             page_align(sizeof(abi::CommTable)));
 }
 
 Result<int> RingBuffer::file() {
@@ -336,7 +393,7 @@ Status RingBuffer::expand() {
   auto fd = file();
   if (!fd.ok()) return fd.error();
   int error =
-      ::posix_fallocate(*fd, off_t(h.page_meta_offset), off_t(h.meta_offset - h.page_meta_offset));
+      reserve_bytes(*fd, off_t(h.page_meta_offset), off_t(h.meta_offset - h.page_meta_offset));
   release_file();
   if (error) return sys_error("reserve memory for the rings in " + path_, error);
   expanded_ = true;

@@ -107,6 +107,11 @@ class RingBuffer {
   // plays). Nothing is entered twice in a row.
   void add_comm(uint32_t tid, uint32_t tgid, std::string_view comm);
   void set_record_comms(bool on);  // option record-cmd
+  // The table that printk enters its texts into, at an address that stays; null until its memory is
+  // reserved, and in a buffer whose tables are another's. While a file is being replaced nothing
+  // may be entered: pb_printk_closed (ring_resize.cc).
+  Status reserve_printk_table();
+  abi::PrintkTable* printk_table();
   // The owning process ends. Recording goes on: other exit handlers and threads may still run.
   void close_cleanly();
   const std::string& path() const { return path_; }
@@ -141,7 +146,7 @@ class RingBuffer {
   };
   RingBuffer() = default;
   Status make_file(abi::BufferHeader header, const std::vector<uint32_t>& nr_subbufs);
-  Status map_comms();
+  Status map_tables();
   Result<int> file();  // until release_file()
   void keep(UniqueFd fd);
   void release_file();
@@ -153,6 +158,7 @@ class RingBuffer {
   Status replace(abi::BufferHeader header, const std::vector<uint32_t>& nr_subbufs, bool keep);
   Status adopt(const RingBuffer& old, int old_fd);
   Parked take_rings(const RingBuffer& old, bool keep);
+  void move_tables(const uint8_t* old);
   void commit(RingBuffer* made, Parked parked, bool quiet);
   // ring_snapshot.cc
   bool same_form(const RingBuffer& other) const;
@@ -164,7 +170,7 @@ class RingBuffer {
   const RingSet* set_ = nullptr;
   std::span<uint8_t> mapping_;  // the file without its meta log; never goes as a whole
   std::vector<Parked> parked_;
-  Mapping comm_mapping_;  // the table at an address that stays; empty: the table is another's
+  Mapping table_mapping_;  // comms, printk's texts; stays where it is. Empty: they are another's
   UniqueFd fd_;
   // hold_file(): a number in the descriptor table of the thread keeper_, of no use to others.
   int kept_ = -1;
@@ -175,11 +181,13 @@ class RingBuffer {
   uint64_t wanted_bytes_ = 0;
   bool expanded_ = false;
   bool enabled_ = false;
-  std::vector<bool> cpus_;  // empty: all
+  bool has_printk_table_ = false;  // its memory is reserved
+  std::vector<bool> cpus_;         // empty: all
 };
 
 // For ring_resize.cc and ring_snapshot.cc: a set that lives forever; bytes from file to file.
 const RingSet* make_ring_set(uint8_t* base, abi::CommTable* comms);
+int reserve_bytes(int fd, off_t offset, off_t size);  // posix_fallocate(), whatever signals come
 Status copy_bytes(int from, int to, uint64_t from_offset, uint64_t to_offset, uint64_t size);
 
 // Sub-buffers of a ring for `bytes` of useful data: whole ones, at least two, and the one that is

@@ -39,6 +39,7 @@ class RingModel {
     };
     h.clock_offset = part(sizeof(abi::ClockTable));
     h.comm_offset = part(sizeof(abi::CommTable));
+    h.printk_offset = part(sizeof(abi::PrintkTable));
     h.reader_offset = part(h.nr_rings * sizeof(abi::ReaderState));
     h.ring_offset = part(h.nr_rings * abi::kRingControlStride);
     h.page_meta_offset = part(uint64_t(h.nr_rings) * nr_subbufs * sizeof(abi::PageMeta));

@@ -25,7 +25,9 @@
 #include <cstring>
 #include <utility>
 
+#include "base/raw_syscall.h"
 #include "ring_buffer/ring_fill.h"
+#include "ring_buffer/ring_write_hot.h"
 
 namespace patchbay {
 
@@ -62,6 +64,18 @@ void merge_comms(const CommTable& from, CommTable* to) {
     if (to->entry[i].tid == 0) to->entry[i].tid = from.entry[i].tid;
   }
 }
+
+// Nothing is entered into the table of printk's texts until it is open again: what is used for the
+// first time meanwhile is written out in its record. Who is entering a text is waited for, but not
+// without end: it may have been killed there.
+void close_printk_table() {
+  constexpr int kTries = 1000;
+  __atomic_store_n(&pb_printk_closed, 1, __ATOMIC_SEQ_CST);
+  for (int i = 0; i < kTries && __atomic_load_n(&pb_printk_entering, __ATOMIC_SEQ_CST); i++)
+    raw_sched_yield();
+}
+
+void open_printk_table() { __atomic_store_n(&pb_printk_closed, 0, __ATOMIC_RELEASE); }
 
 // Everything of a ring but its records.
 void copy_reader_state(const RingSet& from, const RingSet& to, uint32_t ring,
@@ -147,7 +161,8 @@ Status RingBuffer::replace(BufferHeader header, const std::vector<uint32_t>& nr_
 // The parts of a new file that do not change while it is being made.
 Status RingBuffer::adopt(const RingBuffer& old, int old_fd) {
   const BufferHeader& h = *reinterpret_cast<BufferHeader*>(mapping_.data());
-  int error = ::posix_fallocate(fd_.get(), 0, off_t(h.meta_offset));
+  const uint64_t first = old.table_mapping_.data() ? h.comm_offset : h.reader_offset;
+  int error = reserve_bytes(fd_.get(), off_t(first), off_t(h.meta_offset - first));
   if (error) return sys_error("reserve memory for " + path_, error);
   PB_TRY(
       copy_bytes(old_fd, fd_.get(), old.set_->header->meta_offset, h.meta_offset, old.meta_used_));
@@ -185,23 +200,32 @@ RingBuffer::Parked RingBuffer::take_rings(const RingBuffer& old, bool keep) {
   return parked;
 }
 
+// With mapping_ the new file's, into which threads enter comms and texts as soon as it is mapped in
+// place of the old one.
+void RingBuffer::move_tables(const uint8_t* old) {
+  const BufferHeader* h = reinterpret_cast<const BufferHeader*>(mapping_.data());
+  auto* from = reinterpret_cast<const CommTable*>(old);
+  auto* to = reinterpret_cast<CommTable*>(mapping_.data() + h->comm_offset);
+  const size_t texts = h->printk_offset - h->comm_offset;
+  std::memcpy(to, from, sizeof *to);
+  to->used += kCommGap;  // entries without a thread id are none
+  close_printk_table();
+  if (has_printk_table_)
+    std::memcpy(mapping_.data() + h->printk_offset, old + texts, sizeof(abi::PrintkTable));
+  if (map_tables().ok()) merge_comms(*from, to);
+  open_printk_table();
+}
+
 // From here on the new file is the buffer.
 void RingBuffer::commit(RingBuffer* made, Parked parked, bool quiet) {
   __atomic_store_n(&set_->header->state, abi::kStateReplaced, __ATOMIC_RELEASE);
-  BufferHeader* h = made->set_->header;
   const BufferHeader& old = *set_->header;
   kept_is_old_ = true;
   fd_ = std::move(made->fd_);
   size_t head = old.page_meta_offset, size = mapping_.size();
   uint8_t* base = mapping_.data();
   mapping_ = std::exchange(made->mapping_, {});
-  if (comm_mapping_.data()) {
-    auto* from = reinterpret_cast<CommTable*>(base + old.comm_offset);
-    auto* to = reinterpret_cast<CommTable*>(mapping_.data() + h->comm_offset);
-    std::memcpy(to, from, sizeof *to);
-    to->used += kCommGap;  // entries without a thread id are none
-    if (map_comms().ok()) merge_comms(*from, to);
-  }
+  if (table_mapping_.data()) move_tables(base + old.comm_offset);
   set_ = made->set_;
   made->set_ = nullptr;
   parked_.push_back(std::move(parked));

@@ -71,9 +71,8 @@ Status RingBuffer::make_spare(std::unique_ptr<RingBuffer>* spare) {
   header.state = abi::kStateLive;
   Status status = made->make_file(header, subbuf_counts());
   if (status.ok()) {
-    int error =
-        ::posix_fallocate(made->fd_.get(), 0,
-                          off_t(made->mapping_.size()));  // now, not in the middle of a copy
+    int error = reserve_bytes(made->fd_.get(), 0,
+                              off_t(made->mapping_.size()));  // now, not in the middle of a copy
     if (error) status = sys_error("reserve memory for " + made->path_, error);
   }
   if (!status.ok()) {

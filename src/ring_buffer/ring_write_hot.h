@@ -20,6 +20,11 @@ extern "C" {
 // rseq in this libc or kernel, valgrind, no invariant TSC). Set once by the agent.
 extern int64_t pb_rseq_offset __attribute__((visibility("hidden")));
 
+// Whoever enters a text into the PrintkTable counts himself in first, and does not while it is
+// closed: its file is being replaced (ring_resize.cc). Both atomic.
+extern uint32_t pb_printk_entering __attribute__((visibility("hidden")));
+extern uint32_t pb_printk_closed __attribute__((visibility("hidden")));
+
 // One restartable sequence (ring_publish.S): G1. `size` is a multiple of 4, at least 8, and the
 // record fits into an empty sub-buffer.
 // `rings` is read inside the sequence: a store of dead_rings() there, then membarrier(RSEQ), and no

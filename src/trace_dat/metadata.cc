@@ -9,6 +9,8 @@
 #include <cstring>
 #include <map>
 
+#include "output/printk_text.h"
+
 namespace patchbay {
 
 namespace {
@@ -262,6 +264,7 @@ Result<TraceDatMetadata> collect_metadata(const BufferFile& file,
   out.process_maps = modules_text(file.header().pid, meta->exe, meta->modules, used);
   std::unique_ptr<SymbolTable> symbols = make_recorded_symbol_table(std::move(meta->modules));
   out.kallsyms = kallsyms_text(symbols.get(), used);
+  out.printk_formats = printk_formats_text(file.printk_texts());
   std::map<uint32_t, std::string> comms;
   for (const abi::CommEntry& entry : file.comms()) comms[entry.tid] = entry.comm;
   for (const auto& [tid, comm] : comms) {

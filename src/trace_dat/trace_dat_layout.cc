@@ -119,7 +119,7 @@ std::string layout_v6(const TraceDatOptions& options, const TraceDatMetadata& me
   put(&out, uint32_t{0});  // ftrace formats
   out += event_formats(metadata);
   put_sized<uint32_t>(&out, metadata.kallsyms);
-  put(&out, uint32_t{0});  // printk formats
+  put_sized<uint32_t>(&out, metadata.printk_formats);
   put_sized<uint64_t>(&out, metadata.cmdlines);
   put(&out, uint32_t(cpus));
   out.append("options  \0", 10);
@@ -208,7 +208,9 @@ std::string layout_v7(const TraceDatOptions& options, const TraceDatMetadata& me
   std::string body;
   put_sized<uint32_t>(&body, metadata.kallsyms);
   sections.add(abi::kDatKallsyms, "functions by address", body);
-  sections.add(abi::kDatPrintk, "printk formats", std::string(4, '\0'));
+  body.clear();
+  put_sized<uint32_t>(&body, metadata.printk_formats);
+  sections.add(abi::kDatPrintk, "printk formats", body);
   body.clear();
   put_sized<uint64_t>(&body, metadata.cmdlines);
   sections.add(abi::kDatCmdlines, "command lines", body);

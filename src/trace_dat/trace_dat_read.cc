@@ -264,7 +264,8 @@ Status TraceDatReader::load_v6(Cursor* c) {
   part(abi::kDatEventFormats);
   if (!c->number(&small) || !c->bytes(small, &kallsyms_)) return damaged("kallsyms is cut short");
   part(abi::kDatKallsyms);
-  if (!c->number(&small) || !c->skip(small)) return damaged("the printk formats are cut short");
+  if (!c->number(&small) || !c->bytes(small, &printk_formats_))
+    return damaged("the printk formats are cut short");
   part(abi::kDatPrintk);
   if (!c->number(&size) || !c->bytes(size, &cmdlines_))
     return damaged("the command lines are cut short");
@@ -401,6 +402,9 @@ Status TraceDatReader::load_v7_section(uint16_t id, uint64_t offset) {
   if (id == abi::kDatEventFormats) return load_event_formats(&c);
   if (id == abi::kDatKallsyms && (!c.number(&small) || !c.bytes(small, &kallsyms_)))
     return damaged("kallsyms is cut short");
+  if (id == abi::kDatPrintk && !(header.flags & abi::kDatCompressed) &&
+      (!c.number(&small) || !c.bytes(small, &printk_formats_)))
+    return damaged("the printk formats are cut short");
   if (id == abi::kDatCmdlines && (!c.number(&size) || !c.bytes(size, &cmdlines_)))
     return damaged("the command lines are cut short");
   return {};

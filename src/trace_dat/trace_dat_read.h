@@ -43,6 +43,7 @@ class TraceDatReader {
   const std::vector<EventCall>& events() const { return events_; }
   uint32_t malformed_formats() const { return malformed_formats_; }
   const std::string& kallsyms() const { return kallsyms_; }
+  const std::string& printk_formats() const { return printk_formats_; }
   const std::string& cmdlines() const { return cmdlines_; }
   const std::vector<std::string>& cpu_stats() const { return cpu_stats_; }
   const std::vector<Buffer>& buffers() const { return buffers_; }
@@ -79,7 +80,7 @@ class TraceDatReader {
   std::string compression_;
   std::vector<EventCall> events_;
   uint32_t malformed_formats_ = 0;
-  std::string kallsyms_, cmdlines_;
+  std::string kallsyms_, printk_formats_, cmdlines_;
   std::vector<std::string> cpu_stats_;
   std::vector<Buffer> buffers_;
   std::vector<Part> sections_, options_;

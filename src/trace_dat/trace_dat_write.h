@@ -39,6 +39,7 @@ struct TraceDatMetadata {
     std::string system, name, text;
   };
   std::vector<Format> formats;
+  std::string printk_formats;          // the text of that file
   std::string kallsyms;                // lines "%016llx t name\t[module]", ascending
   std::string cmdlines;                // lines "pid comm"
   std::string process_maps;            // modules_text(), or empty

@@ -51,7 +51,7 @@ TEST_F(Tree, AnInstanceHasWhatTheRootHasButForTheRootsOwn) {
             "enable filter format hist hist_debug id inject trigger ");
   EXPECT_EQ(list("events/ftrace"),
             "function/ funcgraph_entry/ funcgraph_retaddr_entry/ funcgraph_exit/ kernel_stack/ "
-            "user_stack/ func_repeats/ print/ raw_data/ ");
+            "user_stack/ func_repeats/ print/ bprint/ bputs/ raw_data/ ");
   EXPECT_EQ(list("events/ftrace/function"), "format id ");
   EXPECT_EQ(list("events/ftrace/funcgraph_exit"), "format ");
   EXPECT_EQ(list("events/ftrace/print"), "format id trigger hist hist_debug ");

@@ -23,12 +23,14 @@ std::vector<abi::ClockPair> stored_pairs(const abi::BufferHeader* header) {
 TreeState::TreeState(const TreeContext& tree_context)
     : context(tree_context),
       registry(tree_context.registry),
-      names_(AddressNames::from_symbols(tree_context.symbols)) {
+      names_(AddressNames::from_symbols(tree_context.symbols)),
+      printk_([this] { return printk_texts(); }) {
   sources_.events = [this] { return all_calls(); };
   sources_.names = &names_;
   sources_.arguments_of = [this](uint64_t function) {
     return context.functions.arguments_of(function);
   };
+  sources_.printk = &printk_;
   sources_.comms = [this] { return comms(); };
   sources_.clock_pairs = [this] { return clock_pairs(); };
 }
@@ -44,6 +46,11 @@ std::vector<const EventCall*> TreeState::all_calls() const {
     calls.push_back(&event->call);
   }
   return calls;
+}
+
+std::vector<BufferFile::Text> TreeState::printk_texts() const {
+  auto buffer = BufferFile::over_memory(registry.top().buffer->bytes());
+  return buffer.ok() ? (*buffer)->printk_texts() : std::vector<BufferFile::Text>();
 }
 
 std::vector<abi::CommEntry> TreeState::comms() const {

@@ -39,6 +39,8 @@ class TreeState {
   // The threads whose names are known, in the order in which they became known; a thread that was
   // renamed stands there again.
   std::vector<abi::CommEntry> comms() const;
+  // The formats and texts that records of printk name.
+  std::vector<BufferFile::Text> printk_texts() const;
 
   // --- events by system, made anew when one came or went
   bool has_system(const TraceArray& array, std::string_view system);
@@ -59,6 +61,7 @@ class TreeState {
   uint64_t indexed_ = ~uint64_t{0};  // Registry::generation() of by_system_
   std::unordered_map<std::string, std::vector<LiveEvent*>, StringHash, std::equal_to<>> by_system_;
   AddressNames names_;
+  PrintkTexts printk_;
   TraceTextSources sources_;
   std::array<TraceClockConvert, kTraceClocks.size()> clocks_;
   uint64_t fit_again_ = 0;  // raw time from which clocks_ are too old

@@ -174,7 +174,7 @@ Status HistTriggers::Impl::add_auxiliary(TraceArray& array, LiveEvent* event, st
 }
 
 Status HistTriggers::Impl::take_snapshot(TraceArray& array, HistData* hist) {
-  if (snapshots.contains(&array))
+  if (array.has_conditional_snapshot)
     return user_error(EBUSY, "Another snapshot() has the snapshot of this instance.");
   PB_TRY(registry.allocate_snapshot(array));
   snapshots[&array] = hist;

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+//
+// What a function of the API begins with that acts on the registry: agent code from here on, the
+// agent's lock, the program's errno kept.
+//
+//   ApiScope scope;
+//   if (!scope) return scope.refusal();      -ESRCH: no agent of this process; -EDEADLK: see below
+//   … scope.agent() …
+//
+// A thread that is in agent code already (a signal handler that interrupted it) may hold the lock,
+// with its data half changed; and for one that is in a callback of a tracer or of a subscription
+// somebody with the lock may be waiting. They are refused.
+#pragma once
+
+#include <cerrno>
+#include <mutex>
+
+#include "agent/agent.h"
+#include "probe/callback_hot.h"
+
+namespace patchbay {
+
+inline bool is_inside_agent() {
+  const CallbackSlot* slot = pb_thread.callback_slot;
+  return pb_thread.in_agent || (slot && __atomic_load_n(&slot->running, __ATOMIC_RELAXED));
+}
+
+class ApiScope {
+ public:
+  ApiScope() : errno_(errno), inside_(is_inside_agent()) {
+    pb_thread.in_agent++;
+    pb_thread.fast_tid = 0;
+    agent_ = inside_ ? nullptr : own_agent();
+    if (agent_) agent_->lock().lock();
+  }
+  ~ApiScope() {
+    if (agent_) agent_->lock().unlock();
+    pb_thread.in_agent--;
+    errno = errno_;
+  }
+  ApiScope(const ApiScope&) = delete;
+  ApiScope& operator=(const ApiScope&) = delete;
+
+  explicit operator bool() const { return agent_ != nullptr; }
+  Agent* agent() const { return agent_; }
+  Registry& registry() const { return *agent_->registry; }
+  int refusal() const { return inside_ ? -EDEADLK : -ESRCH; }
+
+ private:
+  Agent* agent_ = nullptr;
+  int errno_;
+  bool inside_;
+};
+
+// 0 or -errno.
+inline int api_answer(const Status& status) {
+  return status.ok() ? 0 : -status.error().errno_value;
+}
+
+}  // namespace patchbay

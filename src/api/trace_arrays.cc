@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+// Trace arrays: making, finding and removing them, their events, whether they record
+// (patchbay/trace.h; spec: ftrace.md 9.2).
+#include <string_view>
+
+#include "api/api_scope.h"
+#include "api/trace_array_handle.h"
+#include "patchbay/trace.h"
+#include "registry/event_spec.h"
+
+namespace patchbay {
+namespace {
+
+trace_array* error_pointer(int error) {
+  return reinterpret_cast<trace_array*>(static_cast<intptr_t>(error));
+}
+
+std::vector<std::string> comma_separated(const char* list) {
+  std::vector<std::string> words;
+  std::string_view rest = list ? list : "";
+  while (!rest.empty()) {
+    const std::string_view word = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), word.size() + 1));
+    if (!word.empty()) words.emplace_back(word);
+  }
+  return words;
+}
+
+// With printk prepared for where printk is used at all.
+Result<trace_array*> make_array(ApiScope& scope, const char* name, const char* systems) {
+  Registry& registry = scope.registry();
+  auto made = registry.create_array(name, comma_separated(systems));
+  if (!made.ok()) return made.error();
+  if (registry.printk_started()) {
+    Status status = registry.start_printk(**made);
+    if (!status.ok()) {
+      [[maybe_unused]] Status ignored = registry.remove_array(name);
+      return status.error();
+    }
+  }
+  return handle_of(scope.agent(), **made);
+}
+
+int set_clr_event(ApiScope& scope, TraceArray& array, const char* system, const char* event,
+                  bool on) {
+  EventSpec spec;
+  spec.on = on;
+  if (system) spec.system = system;
+  if (event) spec.event = event;
+  std::vector<LiveEvent*> meant;
+  for (LiveEvent* live : scope.registry().events_of(array, ""))
+    if (live->can_enable && spec.matches(*live)) meant.push_back(live);
+  if (meant.empty()) return -EINVAL;
+  return api_answer(scope.registry().set_enabled(array, meant, on));
+}
+
+// Without the lock: the rings of an instance that is gone are dead ones, which do not switch.
+void switch_recording(const RingSet* rings, bool on) {
+  if (own_agent()) ring_switch(rings, on);
+}
+const RingSet* rings_of(const trace_array* tr) {
+  return __atomic_load_n(&tr->program->rings, __ATOMIC_ACQUIRE);
+}
+const RingSet* top_rings() { return g_agent->registry->top().buffer->rings(); }
+
+}  // namespace
+}  // namespace patchbay
+
+using namespace patchbay;
+
+extern "C" {
+
+trace_array* patchbay_trace_array_create(const char* name) {
+  if (!name) return error_pointer(-EINVAL);
+  ApiScope scope;
+  if (!scope) return error_pointer(scope.refusal());
+  auto made = make_array(scope, name, nullptr);
+  return made.ok() ? *made : error_pointer(-made.error().errno_value);
+}
+
+trace_array* patchbay_trace_array_get_by_name(const char* name, const char* systems) {
+  if (!name) return nullptr;
+  ApiScope scope;
+  if (!scope) return nullptr;
+  trace_array* handle = nullptr;
+  if (TraceArray* array = scope.registry().find_array(name)) {
+    handle = handle_of(scope.agent(), *array);
+    if (scope.registry().printk_started() && !scope.registry().start_printk(*array).ok())
+      return nullptr;
+  } else {
+    auto made = make_array(scope, name, systems);
+    if (!made.ok()) return nullptr;
+    handle = *made;
+  }
+  hold_array(scope.agent(), handle);
+  return handle;
+}
+
+void patchbay_trace_array_put(trace_array* tr) {
+  ApiScope scope;
+  if (scope) release_array(scope.agent(), tr);
+}
+
+int patchbay_trace_array_destroy(trace_array* tr) {
+  if (!tr) return -EINVAL;
+  ApiScope scope;
+  if (!scope) return scope.refusal();
+  TraceArray* array = array_of(scope.agent(), tr);
+  if (!array) return -ENODEV;
+  if (array->is_top()) return -EINVAL;
+  const std::string name = array->name;
+  return api_answer(scope.registry().remove_array(name));
+}
+
+trace_array* patchbay_trace_array_next(trace_array* tr) {
+  ApiScope scope;
+  if (!scope) return nullptr;
+  if (!tr) return handle_of(scope.agent(), scope.registry().top());
+  if (!is_handle(tr)) return nullptr;
+  for (TraceArray* array : scope.registry().arrays())  // in order of name
+    if (tr->is_top || array->name > tr->name) return handle_of(scope.agent(), *array);
+  return nullptr;
+}
+
+const char* patchbay_trace_array_name(const trace_array* tr) { return tr ? tr->name.c_str() : ""; }
+
+int patchbay_trace_array_set_clr_event(trace_array* tr, const char* system, const char* event,
+                                       bool enable) {
+  if (!tr) return -ENOENT;
+  ApiScope scope;
+  if (!scope) return scope.refusal();
+  TraceArray* array = array_of(scope.agent(), tr);
+  return array ? set_clr_event(scope, *array, system, event, enable) : -ENODEV;
+}
+
+int patchbay_trace_set_clr_event(const char* system, const char* event, int set) {
+  ApiScope scope;
+  if (!scope) return scope.refusal();
+  return set_clr_event(scope, scope.registry().top(), system, event, set != 0);
+}
+
+int patchbay_ftrace_set_clr_event(trace_array* tr, char* buf, int set) {
+  if (!tr) return -ENOENT;
+  if (!buf) return -EINVAL;
+  ApiScope scope;
+  if (!scope) return scope.refusal();
+  TraceArray* array = array_of(scope.agent(), tr);
+  if (!array) return -ENODEV;
+  return api_answer(scope.registry().set_event(*array, (set ? "" : "!") + std::string(buf)));
+}
+
+void patchbay_tracing_on(void) {
+  if (g_agent) switch_recording(top_rings(), true);
+}
+void patchbay_tracing_off(void) {
+  if (g_agent) switch_recording(top_rings(), false);
+}
+int patchbay_tracing_is_on(void) { return g_agent && ring_is_on(top_rings()); }
+
+void patchbay_tracer_tracing_on(trace_array* tr) {
+  if (tr) switch_recording(rings_of(tr), true);
+}
+void patchbay_tracer_tracing_off(trace_array* tr) {
+  if (tr) switch_recording(rings_of(tr), false);
+}
+int patchbay_tracer_tracing_is_on(trace_array* tr) { return tr && ring_is_on(rings_of(tr)); }
+
+}  // extern "C"
