@@ -372,7 +372,7 @@ void append_marker_text(std::string* out, std::span<const uint8_t> record,
 void EventText::append_marker(std::string* out, std::span<const uint8_t> record,
                               TextContext* context) const {
   uint64_t ip = load<uint64_t>(record.data() + 8);
-  if (!ip || context->addresses->of(ip).known) {  // 0: of a program's trace_array_printk()
+  if (context->addresses->of(ip).known) {
     append_symbol(out, ip, context);
   } else {
     *out += "tracing_mark_write";
