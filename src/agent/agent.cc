@@ -207,7 +207,7 @@ int keep_clock(Agent* agent) {
     if (call > 0) array->buffer->add_clock_pair();
     recording |= array->buffer->enabled();
   }
-  const bool wanted = !agent->waiting_events.empty() || !agent->waiting_triggers.empty();
+  const bool wanted = agent->has_waiting();
   int wait = recording || wanted ? 1000 : -1;
   if (call < 2) {
     wait = call == 0 ? 10 : 100;

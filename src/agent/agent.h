@@ -39,6 +39,18 @@ class AgentScope {
   ~AgentScope() { pb_thread.in_agent--; }
 };
 
+// Start-up words for set_event that no event has answered to yet.
+struct WaitingEvent {
+  std::string array;  // the instance's name
+  std::string word;
+  std::string where;  // what asks for it: a variable, or a line of a configuration file
+};
+// A line of a configuration file whose file is not there yet.
+struct WaitingWrite {
+  tracefs::ConfItem item;
+  std::string where;
+};
+
 struct Agent {
   AgentSettings settings;
   std::string directory;  // DIR/PID
@@ -57,8 +69,8 @@ struct Agent {
   std::unique_ptr<tracefs::TreeContext> context;
   std::unique_ptr<tracefs::Directory> root;
   std::unique_ptr<serve::Server> server;
-  // Start-up words for set_event that no event has answered to yet: the instance's name, the word.
-  std::vector<std::pair<std::string, std::string>> waiting_events;
+  std::vector<WaitingEvent> waiting_events;
+  std::vector<WaitingWrite> waiting_writes;
   std::vector<TriggerSettings> waiting_triggers;  // PATCHBAY_TRACE_TRIGGER, the same
   bool waiting_reported = false;
   std::atomic<uint32_t> resumed{0};
@@ -72,6 +84,11 @@ struct Agent {
     int tries = 0;
   } pending;
   pid_t pid = 0;
+
+  // Something of the start waits for its event.
+  bool has_waiting() const {
+    return !waiting_events.empty() || !waiting_triggers.empty() || !waiting_writes.empty();
+  }
 
   // Calls on the tree and the registry, from any thread of the process.
   std::recursive_mutex& lock() { return registry->lock(); }

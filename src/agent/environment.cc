@@ -1,20 +1,129 @@
 // SPDX-License-Identifier: MIT
 #include "agent/environment.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
 
+#include "base/unique_fd.h"
+
 namespace patchbay {
 namespace {
 
-std::string_view variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
+// What may stand in a configuration file, and so where all of read_settings() comes from.
+constexpr std::string_view kVariables[] = {
+    "PATCHBAY_BUFFER_SIZE_KB",
+    "PATCHBAY_OVERWRITE",
+    "PATCHBAY_TRACE_BUF_SIZE",
+    "PATCHBAY_FUNCTION_EVENTS",
+    "PATCHBAY_KPROBE_EVENT",
+    "PATCHBAY_TRACE_EVENT",
+    "PATCHBAY_TRACE_TRIGGER",
+    "PATCHBAY_TRACE_OPTIONS",
+    "PATCHBAY_TRACE_CLOCK",
+    "PATCHBAY_ALLOC_SNAPSHOT",
+    "PATCHBAY_TRACE_INSTANCE",
+    "PATCHBAY_FTRACE",
+    "PATCHBAY_FTRACE_FILTER",
+    "PATCHBAY_FTRACE_NOTRACE",
+    "PATCHBAY_FTRACE_GRAPH_FILTER",
+    "PATCHBAY_FTRACE_GRAPH_NOTRACE",
+    "PATCHBAY_FTRACE_GRAPH_MAX_DEPTH",
+    "PATCHBAY_TRACING_THRESH",
+};
+
+// The kernel's parameters of these names, in the order in which they are carried out.
+constexpr struct {
+  const char *variable, *file;
+} kVariableWrites[] = {
+    {"PATCHBAY_FTRACE_FILTER", "set_ftrace_filter"},
+    {"PATCHBAY_FTRACE_NOTRACE", "set_ftrace_notrace"},
+    {"PATCHBAY_FTRACE_GRAPH_FILTER", "set_graph_function"},
+    {"PATCHBAY_FTRACE_GRAPH_NOTRACE", "set_graph_notrace"},
+    {"PATCHBAY_FTRACE_GRAPH_MAX_DEPTH", "max_graph_depth"},
+    {"PATCHBAY_TRACING_THRESH", "tracing_thresh"},
+    {"PATCHBAY_FTRACE", "current_tracer"},
+};
+
+constexpr size_t kMostOfAFile = 1 << 20;
+
+// An empty text: why it cannot be read stands in `failure`. The program's own files are asked for
+// as they are; what somebody else may write to would let him say what is recorded here.
+std::string read_conf_file(const char* path, std::string* failure) {
+  UniqueFd fd(::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  struct stat info = {};
+  std::string text;
+  if (!fd.valid() || ::fstat(fd.get(), &info) != 0) return *failure = std::strerror(errno), text;
+  if (!S_ISREG(info.st_mode)) return *failure = "This is not an ordinary file.", text;
+  const uid_t user = ::geteuid();
+  if (user != 0 && info.st_uid != user && info.st_uid != 0)
+    return *failure = "It belongs to another user, and is not taken.", text;
+  if (info.st_mode & S_IWOTH) return *failure = "Everybody may write to it; it is not taken.", text;
+  char part[4096];
+  for (ssize_t count; (count = ::read(fd.get(), part, sizeof part)) != 0;) {
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return *failure = std::strerror(errno), std::string();
+    text.append(part, size_t(count));
+    if (text.size() > kMostOfAFile) return *failure = "It is larger than 1 MiB.", std::string();
+  }
+  return text;
 }
+
+std::vector<ConfSource> read_sources() {
+  std::vector<ConfSource> sources;
+  if (const char* path = std::getenv("PATCHBAY_CONFIG"); path && *path) {
+    ConfSource source{path, "", {}};
+    source.conf = tracefs::parse_conf(read_conf_file(path, &source.failure));
+    sources.push_back(std::move(source));
+  }
+  if (const char* text = std::getenv("PATCHBAY_CONFIG_TEXT"); text && *text)
+    sources.push_back({"PATCHBAY_CONFIG_TEXT", "", tracefs::parse_conf(text)});
+  return sources;
+}
+
+// The variables of the environment, and, where it has none, of the sources.
+class Variables {
+ public:
+  explicit Variables(AgentSettings* settings) {
+    for (ConfSource& source : settings->sources)
+      for (const tracefs::ConfItem& item : source.conf.items)
+        if (item.kind == tracefs::ConfKind::kVariable) take(settings, &source, item);
+  }
+
+  // Null: it is not set.
+  const char* get(const char* name) const {
+    if (const char* value = std::getenv(name)) return value;
+    const auto found = of_sources_.find(name);
+    return found == of_sources_.end() ? nullptr : found->second.c_str();
+  }
+  std::string_view text(const char* name) const { return get(name) ?: ""; }
+
+ private:
+  void take(AgentSettings* settings, ConfSource* source, const tracefs::ConfItem& item) {
+    const auto* known = std::find(std::begin(kVariables), std::end(kVariables), item.name);
+    if (known == std::end(kVariables)) {
+      source->conf.mistakes.push_back({item.line, 0, item.name,
+                                       "There is no such variable, or it has to be in the "
+                                       "environment."});
+      return;
+    }
+    if (std::getenv(item.name.c_str())) return;
+    std::string& value = of_sources_[item.name];
+    if (item.append && !value.empty())
+      value += "\n" + item.text;
+    else
+      value = item.text;
+    settings->places[item.name] = source->name + ":" + std::to_string(item.line);
+  }
+
+  std::map<std::string, std::string> of_sources_;
+};
 
 std::vector<std::string> split(std::string_view rest, const char* separators) {
   std::vector<std::string> words;
@@ -84,32 +193,57 @@ std::vector<TriggerSettings> parse_triggers(std::string_view text) {
   return triggers;
 }
 
+std::string AgentSettings::origin_of(std::string_view variable) const {
+  const auto place = places.find(std::string(variable));
+  return (place == places.end() ? "" : place->second + ": ") + std::string(variable);
+}
+
+namespace {
+
+void read_buffer_settings(const Variables& variables, AgentSettings* settings) {
+  if (const char* size = variables.get("PATCHBAY_BUFFER_SIZE_KB")) {
+    uint64_t kb = std::strtoull(size, nullptr, 10);
+    if (kb > 0) settings->buffer_size_kb = kb;
+  }
+  if (const char* overwrite = variables.get("PATCHBAY_OVERWRITE"))
+    settings->overwrite = std::strcmp(overwrite, "0") != 0;
+  if (uint64_t size = parse_size(variables.get("PATCHBAY_TRACE_BUF_SIZE") ?: ""))
+    settings->buffer_size_kb = (size + 1023) / 1024;
+}
+
+void read_variable_writes(const Variables& variables, AgentSettings* settings) {
+  for (const auto& one : kVariableWrites) {
+    std::string text(variables.text(one.variable));
+    if (text.empty()) continue;
+    std::replace(text.begin(), text.end(), ',', ' ');
+    settings->writes.push_back({one.variable, one.file, std::move(text)});
+  }
+}
+
+}  // namespace
+
 AgentSettings read_settings() {
   AgentSettings settings;
   const char* wait = std::getenv("PATCHBAY_WAIT");
   settings.wait = wait && std::strcmp(wait, "1") == 0;
-  if (const char* size = std::getenv("PATCHBAY_BUFFER_SIZE_KB")) {
-    uint64_t kb = std::strtoull(size, nullptr, 10);
-    if (kb > 0) settings.buffer_size_kb = kb;
-  }
-  if (const char* overwrite = std::getenv("PATCHBAY_OVERWRITE"))
-    settings.overwrite = std::strcmp(overwrite, "0") != 0;
-  if (uint64_t size = parse_size(std::getenv("PATCHBAY_TRACE_BUF_SIZE") ?: ""))
-    settings.buffer_size_kb = (size + 1023) / 1024;
-  settings.function_events = split(variable("PATCHBAY_FUNCTION_EVENTS"), "\n;");
-  for (std::string& line : split(variable("PATCHBAY_KPROBE_EVENT"), "\n;")) {
+  settings.sources = read_sources();
+  const Variables variables(&settings);
+  read_buffer_settings(variables, &settings);
+  settings.function_events = split(variables.text("PATCHBAY_FUNCTION_EVENTS"), "\n;");
+  for (std::string& line : split(variables.text("PATCHBAY_KPROBE_EVENT"), "\n;")) {
     std::replace(line.begin(), line.end(), ',', ' ');
     settings.probe_events.push_back(std::move(line));
   }
-  settings.trace_events = split(variable("PATCHBAY_TRACE_EVENT"), ",");
-  settings.enable_all = !std::getenv("PATCHBAY_TRACE_EVENT") && !settings.function_events.empty();
-  settings.trace_triggers = parse_triggers(variable("PATCHBAY_TRACE_TRIGGER"));
-  settings.trace_options = split(variable("PATCHBAY_TRACE_OPTIONS"), ",");
-  settings.trace_clock = variable("PATCHBAY_TRACE_CLOCK");
-  std::string_view snapshot = variable("PATCHBAY_ALLOC_SNAPSHOT");
+  settings.trace_events = split(variables.text("PATCHBAY_TRACE_EVENT"), ",\n");
+  settings.enable_all = !variables.get("PATCHBAY_TRACE_EVENT") && !settings.function_events.empty();
+  settings.trace_triggers = parse_triggers(variables.text("PATCHBAY_TRACE_TRIGGER"));
+  settings.trace_options = split(variables.text("PATCHBAY_TRACE_OPTIONS"), ",\n");
+  settings.trace_clock = variables.text("PATCHBAY_TRACE_CLOCK");
+  std::string_view snapshot = variables.text("PATCHBAY_ALLOC_SNAPSHOT");
   settings.alloc_snapshot = !snapshot.empty() && snapshot != "0";
-  for (const std::string& text : split(variable("PATCHBAY_TRACE_INSTANCE"), "\n;"))
+  for (const std::string& text : split(variables.text("PATCHBAY_TRACE_INSTANCE"), "\n;"))
     settings.instances.push_back(parse_instance(text));
+  read_variable_writes(variables, &settings);
   return settings;
 }
 

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: MIT
-// What the environment asks of the agent (README.md lists the variables).
+// What the environment asks of the agent, and the configuration file that it names (README.md lists
+// the variables, man/patchbay.conf.5.scd describes the file). A variable of the environment goes
+// before one of the file.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "tracefs/conf_parse.h"
 
 namespace patchbay {
 
@@ -24,6 +29,20 @@ struct InstanceSettings {
   std::vector<std::string> events;  // words for set_event
 };
 
+// PATCHBAY_CONFIG: the name of a file; PATCHBAY_CONFIG_TEXT: what would stand in it, behind it.
+struct ConfSource {
+  std::string name;     // as the messages have it
+  std::string failure;  // why it could not be read
+  tracefs::Conf conf;
+};
+
+// A variable that is a write to a file of the top instance, its commas as blanks.
+struct VariableWrite {
+  const char* variable;
+  const char* file;
+  std::string text;
+};
+
 struct AgentSettings {
   bool wait = false;  // PATCHBAY_WAIT=1: the tool started us; wait in the constructor for its word
   // Per CPU: PATCHBAY_BUFFER_SIZE_KB, or PATCHBAY_TRACE_BUF_SIZE=n[KMG].
@@ -39,6 +58,12 @@ struct AgentSettings {
   std::string trace_clock;                 // PATCHBAY_TRACE_CLOCK
   bool alloc_snapshot = false;             // PATCHBAY_ALLOC_SNAPSHOT, anything but 0
   std::vector<InstanceSettings> instances;
+  std::vector<VariableWrite> writes;  // PATCHBAY_FTRACE and its like
+  std::vector<ConfSource> sources;
+  std::map<std::string, std::string> places;  // variables of a source: "FILE:LINE"
+
+  // What a message about a variable begins with: "FILE:LINE: VARIABLE".
+  std::string origin_of(std::string_view variable) const;
 };
 
 AgentSettings read_settings();

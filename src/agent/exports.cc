@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "agent/agent.h"
+#include "agent/apply_conf.h"
 #include "base/raw_syscall.h"
 #include "filter/filter_abi.h"
 #include "patchbay/patchbay.h"
@@ -20,8 +21,6 @@
 namespace patchbay {
 namespace {
 
-tracefs::Caller this_thread() { return {uint32_t(raw_syscall(SYS_gettid))}; }
-
 Result<std::unique_ptr<tracefs::File>> open_file(Agent* agent, const char* path, uint32_t flags) {
   auto node = tracefs::lookup(*agent->root, path);
   if (!node.ok()) return node.error();
@@ -30,17 +29,9 @@ Result<std::unique_ptr<tracefs::File>> open_file(Agent* agent, const char* path,
   return std::move(node->file);
 }
 
-Status write_file(Agent* agent, const char* path, std::string_view text) {
+Status append_to_file(Agent* agent, const char* path, std::string_view text) {
   std::lock_guard guard(agent->lock());
-  auto file = open_file(agent, path, O_WRONLY | O_APPEND);
-  if (!file.ok()) return file.error();
-  do {
-    auto taken = (*file)->write_as(text, this_thread());
-    if (!taken.ok()) return taken.error();
-    if (*taken == 0) break;
-    text.remove_prefix(std::min(*taken, text.size()));
-  } while (!text.empty());
-  return (*file)->flush();
+  return write_file(agent, path, text, O_WRONLY | O_APPEND);
 }
 
 // As much as there is now.
@@ -117,7 +108,7 @@ PATCHBAY_API int patchbay_write(const char* path, const char* text) {
   AgentScope scope;
   Status status;
   if (Agent* agent = own_agent()) {
-    status = write_file(agent, path, text);
+    status = append_to_file(agent, path, text);
   } else {
     auto client = parents_client();
     if (!client.ok()) return -client.error().errno_value;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "agent/start_up.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <mutex>
 
 #include "agent/agent.h"
+#include "agent/apply_conf.h"
 #include "base/unique_fd.h"
 #include "registry/event_spec.h"
 #include "symbol/elf_image.h"
@@ -24,12 +26,34 @@ bool parent_has_agent(const Agent& agent) {
   return ::access(parent.c_str(), F_OK) == 0;
 }
 
-void report(Agent* agent, std::string_view variable, std::string_view value, const Status& status) {
+}  // namespace
+
+void tell_mistake(Agent* agent, const std::string& sentence) {
+  if (!parent_has_agent(*agent)) say(sentence);
+}
+
+void report(Agent* agent, std::string_view where, std::string_view value, const Status& status,
+            size_t position) {
   if (status.ok()) return;
   const std::string message = status.error().message();
-  agent->registry->top().errors.add(variable, message, value, 0);
-  if (parent_has_agent(*agent)) return;
-  say(std::string(variable) + ": " + std::string(value) + ": " + message);
+  agent->registry->top().errors.add(where, message, value, position);
+  tell_mistake(agent, std::string(where) + ": " + std::string(value) + ": " + message);
+}
+
+// The events may come with an object whose constructors have not run yet.
+void set_event(Agent* agent, TraceArray& array, const std::string& where, const std::string& word) {
+  Status status = agent->registry->set_event(array, word);
+  if (!status.ok() && status.error().errno_value == EINVAL)
+    agent->waiting_events.push_back({array.name, word, where});
+  else
+    report(agent, where, word, status);
+}
+
+namespace {
+
+void report_variable(Agent* agent, const char* variable, std::string_view value,
+                     const Status& status) {
+  report(agent, agent->settings.origin_of(variable), value, status);
 }
 
 Status set_option(Registry& registry, TraceArray& array, std::string_view word) {
@@ -47,16 +71,6 @@ Status set_clock(Registry& registry, TraceArray& array, std::string_view name) {
   return user_error(EINVAL, "There is no such clock; see trace_clock.");
 }
 
-// The events may come with an object whose constructors have not run yet.
-void set_event(Agent* agent, TraceArray& array, std::string_view variable,
-               const std::string& word) {
-  Status status = agent->registry->set_event(array, word);
-  if (!status.ok() && status.error().errno_value == EINVAL)
-    agent->waiting_events.emplace_back(array.name, word);
-  else
-    report(agent, variable, word, status);
-}
-
 // On all events of that name, as the kernel does. False: there is none yet.
 bool set_trigger(Agent* agent, const TriggerSettings& wanted) {
   TraceArray& top = agent->registry->top();
@@ -65,8 +79,8 @@ bool set_trigger(Agent* agent, const TriggerSettings& wanted) {
     const EventCall& call = event->call;
     if (wanted.event != call.name && wanted.event != call.system + ":" + call.name) continue;
     found = true;
-    report(agent, "PATCHBAY_TRACE_TRIGGER", wanted.event + "." + wanted.trigger,
-           agent->triggers->write(top, event, wanted.trigger));
+    report_variable(agent, "PATCHBAY_TRACE_TRIGGER", wanted.event + "." + wanted.trigger,
+                    agent->triggers->write(top, event, wanted.trigger));
   }
   return found;
 }
@@ -85,7 +99,7 @@ Status make_instance(Agent* agent, const InstanceSettings& wanted) {
       return user_error(EINVAL, "An instance has the flags traceoff and traceprintk, not " + flag);
   }
   for (const std::string& word : wanted.events)
-    set_event(agent, **made, "PATCHBAY_TRACE_INSTANCE", word);
+    set_event(agent, **made, agent->settings.origin_of("PATCHBAY_TRACE_INSTANCE"), word);
   return {};
 }
 
@@ -119,12 +133,13 @@ void define_probes(Agent* agent) {
   Registry& registry = *agent->registry;
   for (const std::string& line : agent->settings.probe_events) {
     Status status = agent->probe_events->write_line(ProbeFile::kDynamicEvents, line);
-    if (!status.ok() && !parent_has_agent(*agent)) say(status.error().message());
+    if (!status.ok()) tell_mistake(agent, status.error().message());
   }
   std::vector<LiveEvent*> all = registry.events_of(registry.top(), "");
   std::erase_if(all,
                 [&](const LiveEvent* live) { return live->source != agent->probe_events.get(); });
-  report(agent, "PATCHBAY_KPROBE_EVENT", "enable", registry.set_enabled(registry.top(), all, true));
+  report_variable(agent, "PATCHBAY_KPROBE_EVENT", "enable",
+                  registry.set_enabled(registry.top(), all, true));
 }
 
 }  // namespace
@@ -138,54 +153,62 @@ void apply_settings(Agent* agent) {
   const AgentSettings& settings = agent->settings;
   Registry& registry = *agent->registry;
   TraceArray& top = registry.top();
+  apply_conf(agent);
   for (const std::string& line : settings.function_events) {
     Status status = agent->functions->write_line(line);
     if (status.ok()) continue;
-    top.errors.add("PATCHBAY_FUNCTION_EVENTS", status.error().message(), line, 0);
-    if (!parent_has_agent(*agent)) say(status.error().message());
+    const std::string where = settings.origin_of("PATCHBAY_FUNCTION_EVENTS");
+    top.errors.add(where, status.error().message(), line, 0);
+    tell_mistake(agent, status.error().message());
   }
   define_probes(agent);
   for (const std::string& word : settings.trace_options)
-    report(agent, "PATCHBAY_TRACE_OPTIONS", word, set_option(registry, top, word));
+    report_variable(agent, "PATCHBAY_TRACE_OPTIONS", word, set_option(registry, top, word));
   if (!settings.trace_clock.empty())
-    report(agent, "PATCHBAY_TRACE_CLOCK", settings.trace_clock,
-           set_clock(registry, top, settings.trace_clock));
+    report_variable(agent, "PATCHBAY_TRACE_CLOCK", settings.trace_clock,
+                    set_clock(registry, top, settings.trace_clock));
   if (settings.alloc_snapshot)
-    report(agent, "PATCHBAY_ALLOC_SNAPSHOT", "1", registry.allocate_snapshot(top));
+    report_variable(agent, "PATCHBAY_ALLOC_SNAPSHOT", "1", registry.allocate_snapshot(top));
   for (const InstanceSettings& instance : settings.instances)
-    report(agent, "PATCHBAY_TRACE_INSTANCE", instance.name, make_instance(agent, instance));
+    report_variable(agent, "PATCHBAY_TRACE_INSTANCE", instance.name,
+                    make_instance(agent, instance));
   if (settings.enable_all)
-    report(agent, "PATCHBAY_FUNCTION_EVENTS", "enable",
-           registry.set_enabled(top, registry.events_of(top, "functions"), true));
+    report_variable(agent, "PATCHBAY_FUNCTION_EVENTS", "enable",
+                    registry.set_enabled(top, registry.events_of(top, "functions"), true));
   for (const TriggerSettings& wanted : settings.trace_triggers)
     if (!set_trigger(agent, wanted)) agent->waiting_triggers.push_back(wanted);
   for (const std::string& word : settings.trace_events)
-    set_event(agent, top, "PATCHBAY_TRACE_EVENT", word);
+    set_event(agent, top, settings.origin_of("PATCHBAY_TRACE_EVENT"), word);
+  retry_waiting_events(agent);  // for what the variables have defined
+  for (const VariableWrite& one : settings.writes)
+    report_variable(agent, one.variable, one.text,
+                    write_file(agent, one.file, one.text + "\n", O_WRONLY | O_TRUNC));
 }
 
 void retry_waiting_events(Agent* agent) {
   Registry& registry = *agent->registry;
+  retry_waiting_writes(agent);
   std::erase_if(agent->waiting_triggers,
                 [&](const TriggerSettings& wanted) { return set_trigger(agent, wanted); });
-  std::erase_if(agent->waiting_events, [&](const auto& waiting) {
+  std::erase_if(agent->waiting_events, [&](const WaitingEvent& waiting) {
     TraceArray* array =
-        waiting.first.empty() ? &registry.top() : registry.find_array(waiting.first);
+        waiting.array.empty() ? &registry.top() : registry.find_array(waiting.array);
     if (!array) return true;
-    Status status = registry.set_event(*array, waiting.second);
+    Status status = registry.set_event(*array, waiting.word);
     if (!status.ok() && status.error().errno_value == EINVAL) return false;
-    report(agent, "PATCHBAY_TRACE_EVENT", waiting.second, status);
+    report(agent, waiting.where, waiting.word, status);
     return true;
   });
 }
 
 void report_waiting_events(Agent* agent) {
   if (std::exchange(agent->waiting_reported, true)) return;
-  for (const auto& [array, word] : agent->waiting_events)
-    report(agent, array.empty() ? "PATCHBAY_TRACE_EVENT" : "PATCHBAY_TRACE_INSTANCE", word,
-           user_error(EINVAL, "no event is meant by this"));
+  report_waiting_writes(agent);
+  for (const WaitingEvent& waiting : agent->waiting_events)
+    report(agent, waiting.where, waiting.word, user_error(EINVAL, "no event is meant by this"));
   for (const TriggerSettings& wanted : agent->waiting_triggers)
-    report(agent, "PATCHBAY_TRACE_TRIGGER", wanted.event + "." + wanted.trigger,
-           user_error(EINVAL, "there is no such event"));
+    report_variable(agent, "PATCHBAY_TRACE_TRIGGER", wanted.event + "." + wanted.trigger,
+                    user_error(EINVAL, "there is no such event"));
 }
 
 }  // namespace patchbay

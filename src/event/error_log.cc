@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "event/error_origin.h"
 #include "event/trace_array.h"
 
 namespace patchbay {
@@ -12,6 +13,9 @@ namespace {
 
 constexpr size_t kMaxEntries = 8;
 constexpr size_t kCommandIndent = 11;  // the width of "  Command: "
+
+constinit std::string_view g_origin;
+constinit uint64_t g_added = 0;
 
 std::string stamp() {
   timespec now = {};
@@ -24,9 +28,15 @@ std::string stamp() {
 
 }  // namespace
 
+ErrorOrigin::ErrorOrigin(const std::string& where) : before_(g_added) { g_origin = where; }
+ErrorOrigin::~ErrorOrigin() { g_origin = {}; }
+bool ErrorOrigin::has_entries() const { return g_added != before_; }
+
 void ErrorLog::add(std::string_view location, std::string_view text, std::string_view command,
                    size_t position) {
   std::string entry = stamp();
+  if (!g_origin.empty()) entry.append(g_origin).append(": ");
+  g_added++;
   entry.append(location).append(": error: ").append(text.empty() ? "Error" : text);
   entry.append("\n  Command: ").append(command).append("\n");
   entry.append(kCommandIndent + position, ' ').append("^\n");

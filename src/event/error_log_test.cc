@@ -3,6 +3,7 @@
 
 #include <regex>
 
+#include "event/error_origin.h"
 #include "event/trace_array.h"
 
 namespace patchbay {
@@ -25,6 +26,20 @@ TEST(ErrorLog, KeepsTheEightNewest) {
   EXPECT_NE(text.find("] here: error: Error\n"), text.npos);
   log.clear();
   EXPECT_EQ(log.show(), "");
+}
+
+TEST(ErrorLog, SaysWhereTheCommandsComeFrom) {
+  ErrorLog log;
+  {
+    const std::string where = "app.conf:12";
+    const ErrorOrigin origin(where);
+    EXPECT_FALSE(origin.has_entries());
+    log.add("here", "Wrong", "command", 2);
+    EXPECT_TRUE(origin.has_entries());
+  }
+  EXPECT_NE(log.show().find("] app.conf:12: here: error: Wrong\n"), std::string::npos);
+  log.add("here", "Wrong", "command", 2);
+  EXPECT_NE(log.show().find("] here: error: Wrong\n"), std::string::npos);
 }
 
 }  // namespace
