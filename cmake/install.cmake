@@ -13,7 +13,7 @@ install(TARGETS patchbay RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT t
 install(TARGETS patchbay_agent EXPORT patchbayTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT dev)
 install(DIRECTORY include/patchbay DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev
-  FILES_MATCHING PATTERN "*.h")
+  FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
 
 install(EXPORT patchbayTargets NAMESPACE patchbay:: DESTINATION ${package_dir} COMPONENT dev)
@@ -29,7 +29,8 @@ configure_file(cmake/patchbay.pc.in ${CMAKE_BINARY_DIR}/patchbay.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/patchbay.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
 
-# --- man pages: man/NAME.SECTION.scd -> build/<preset>/man/NAME.SECTION
+# --- man pages: man/NAME.SECTION.scd -> build/<preset>/man/NAME.SECTION, and of each header for C
+# a page patchbay_HEADER.3
 find_program(SCDOC scdoc)
 file(GLOB man_sources CONFIGURE_DEPENDS man/*.scd)
 set(man_pages "")
@@ -46,5 +47,24 @@ if(SCDOC)
   endforeach()
 elseif(man_sources)
   message(WARNING "scdoc was not found: the man pages are SKIPPED")
+endif()
+find_program(PYTHON3 python3)
+file(GLOB man_headers CONFIGURE_DEPENDS include/patchbay/*.h)
+if(PYTHON3)
+  foreach(source IN LISTS man_headers)
+    get_filename_component(header ${source} NAME_WE)
+    set(output ${CMAKE_BINARY_DIR}/man/patchbay_${header}.3)
+    if(header STREQUAL "patchbay")
+      set(output ${CMAKE_BINARY_DIR}/man/patchbay.3)
+    endif()
+    add_custom_command(OUTPUT ${output} DEPENDS ${source} tools/header_page
+      COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/man
+      COMMAND sh -c "\"$1\" \"$2\" \"$3\" > \"$4\"" header_page ${PYTHON3}
+        ${CMAKE_SOURCE_DIR}/tools/header_page ${source} ${output} VERBATIM)
+    list(APPEND man_pages ${output})
+    install(FILES ${output} DESTINATION ${CMAKE_INSTALL_MANDIR}/man3 COMPONENT dev)
+  endforeach()
+else()
+  message(WARNING "python3 was not found: the man pages of the headers are SKIPPED")
 endif()
 add_custom_target(man_pages ALL DEPENDS ${man_pages})

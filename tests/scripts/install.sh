@@ -22,10 +22,11 @@ project(consumer LANGUAGES CXX)
 find_package(patchbay 0.1 REQUIRED)
 add_executable(consumer consumer.cc)
 target_link_libraries(consumer PRIVATE patchbay::agent)
+target_compile_features(consumer PRIVATE cxx_std_20)
 target_link_options(consumer PRIVATE -Wl,--no-as-needed)
 CMAKE
 {
-  for header in "$work"/usr/include/patchbay/*.h; do
+  for header in "$work"/usr/include/patchbay/*.{h,hpp}; do
     [[ -e $header ]] && echo "#include <patchbay/$(basename "$header")>"
   done
   echo '#include <cstdio>'
@@ -40,7 +41,13 @@ has "it is linked to the agent" "$(readelf -d "$work/consumer/build/consumer")" 
 pc=$(find "$work/usr" -name patchbay.pc)
 has "pkg-config" "$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --libs --cflags patchbay)" \
   '-lpatchbay'
+for header in api_names kernel patchbay subscribe ftrace trace trace_event trace_events; do
+  check "$header.h is there" test -e "$work/usr/include/patchbay/$header.h"
+done
+check "patchbay.hpp is there" test -e "$work/usr/include/patchbay/patchbay.hpp"
+check "a page of a header" test -s "$work/usr/share/man/man3/patchbay_trace_events.3"
 if command -v scdoc >/dev/null; then
   check "a man page for the tool" test -s "$work/usr/share/man/man1/patchbay.1"
+  check "one for its configuration" test -s "$work/usr/share/man/man5/patchbay.conf.5"
 fi
 finish

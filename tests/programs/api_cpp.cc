@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: MIT
+// The C++ API (patchbay/patchbay.hpp), answer by answer: results, instances, typed synthetic
+// events, spans, probes and function events, subscriptions, callbacks. Prints one line for each
+// thing that is not as it should be, and "ok"; without an agent "no agent".
+#include <patchbay/trace_event.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <patchbay/patchbay.hpp>
+#include <thread>
+#include <vector>
+
+using namespace patchbay;
+
+PB_TRACE_EVENT(net, link_change, PB_FIELDS(PB_FIELD(int, state), PB_STRING(name)));
+
+extern "C" {
+[[gnu::noinline]] long watched(long number, const char* text) {
+  asm volatile("" : "+r"(number) : "r"(text) : "memory");
+  return number + text[0];
+}
+[[gnu::noinline]] long other_watched(long number) {
+  asm volatile("" : "+r"(number));
+  return number + 1;
+}
+}
+
+namespace {
+
+int failures;
+#define EXPECT(...)                                                 \
+  do {                                                              \
+    if (!(__VA_ARGS__)) {                                           \
+      std::printf("line %d: not so: %s\n", __LINE__, #__VA_ARGS__); \
+      failures++;                                                   \
+    }                                                               \
+  } while (0)
+
+// The text of the one line of a trace that has `wanted`, from there on; "": there is none, or more.
+std::string line_of(const instance& array, const std::string& wanted) {
+  auto text = array.read("trace");
+  if (!text) return "";
+  const size_t at = text->find(wanted);
+  if (at == text->npos || text->find(wanted, at + 1) != text->npos) return "";
+  return text->substr(at, text->find('\n', at) - at);
+}
+
+void results() {
+  result<int> good = 5, bad = error_number(-EBUSY);
+  EXPECT(good && *good == 5 && good.error().code() == 0);
+  EXPECT(!bad && bad.error().code() == EBUSY && bad.error() == error_number(EBUSY));
+  EXPECT(std::string_view(bad.error().message()) == std::strerror(EBUSY));
+  EXPECT(std::move(bad).value_or(7) == 7);
+  EXPECT(std::move(good).and_then([](int x) { return result<long>(x * 2L); }).value() == 10);
+  EXPECT(result<void>::of(0) && !result<void>::of(-EINVAL));
+  auto text = read("tracing_on");
+  EXPECT(text && *text == "1\n");
+  EXPECT(read("no_such_file").error().code() == ENOENT);
+  EXPECT(write("trace_clock", "sundial").error().code() == EINVAL);
+}
+
+void instances() {
+  auto made = instance::create("made");
+  EXPECT(made && made->name() == "made" && made->is_tracing());
+  EXPECT(instance::create("made").error().code() == EEXIST);
+  EXPECT(!instance::create("a/b"));
+  EXPECT(made->write("buffer_size_kb", "64") && std::stoi(*made->read("buffer_size_kb")) < 80);
+  EXPECT(made->enable("net", "link_change"));
+  EXPECT(made->enable("net", "no_such").error().code() == EINVAL);
+  PB_TRACE(link_change, 1, "eth0");
+  EXPECT(made->disable("net"));
+  PB_TRACE(link_change, 2, "eth0");
+  EXPECT(line_of(*made, "link_change: ") == "link_change: state=1 name=eth0");
+  EXPECT(line_of(instance::top(), "link_change: ").empty());
+  EXPECT(made->printk("%d and %s", 7, "text") > 0);
+  EXPECT(line_of(*made, "7 and text") == "7 and text");
+  EXPECT(made->allocate_snapshot() && made->clear_snapshot());
+  EXPECT(made->printk("kept") > 0 && made->snapshot());
+  EXPECT(line_of(*made, "kept").empty() &&
+         made->read("snapshot")->find("kept") != std::string::npos);
+  made->tracing_off();
+  EXPECT(!made->is_tracing() && instance::top().is_tracing());
+  made->tracing_on();
+  EXPECT(made->is_tracing());
+  instance moved = std::move(*made);
+  EXPECT(moved.name() == "made" && made->name().empty());
+  EXPECT(made->write("tracing_on", "0").error().code() == EINVAL && made->printk("x") == -ENOENT);
+  moved = instance();
+  EXPECT(!read("instances/made/trace"));
+  { auto kept = instance::get("kept"); }
+  EXPECT(read("instances/kept/trace"));
+  EXPECT(instance::get("kept"));
+  instance top = instance::top();
+  EXPECT(top.printk("of the top: %#x", 255) > 0);
+  EXPECT(line_of(top, "of the top") == "of the top: 0xff");
+}
+
+struct Order {
+  int id;
+  char item[8];
+  const char* note;
+};
+enum class Colour : unsigned char { kRed = 3 };
+
+void synthetic_events() {
+  using Mixed =
+      synthetic_event<field<int, "fd">, field<std::string_view, "path">, field<char[8], "comm">,
+                      field<std::chrono::microseconds, "us">, field<bool, "yes">,
+                      field<Colour, "colour">, field<unsigned short, "port">>;
+  auto event = Mixed::create("mixed");
+  EXPECT(event && event->name() == "mixed");
+  if (!event) return;
+  EXPECT(Mixed::create("mixed").error().code() == EEXIST);
+  EXPECT(!Mixed::create("not a name"));
+  EXPECT(!event->is_wanted());
+  using namespace std::chrono_literals;
+  const std::string path = "/a/path";
+  EXPECT(event->trace(1, path, "comm", 5us, true, Colour::kRed, 80) == 0);
+  EXPECT(event->enable() && event->is_wanted());
+  EXPECT(event->trace(-2, path, "too long a name", 5ms, true, Colour::kRed, 70000) == 0);
+  const std::string line = line_of(instance::top(), "mixed: ");
+  EXPECT(line == "mixed: fd=-2 path=/a/path comm=too long us=5000 yes=1 colour=3 port=4464");
+  const char not_ended[4] = {'a', 'b', 'c', 'd'};
+  EXPECT(event->trace(3, std::string_view("viewed", 4), not_ended, 0s, false, Colour(), 1) == 0);
+  EXPECT(line_of(instance::top(), "mixed: fd=3") ==
+         "mixed: fd=3 path=view comm=abcd us=0 yes=0 colour=0 port=1");
+  auto array = instance::create("elsewhere");
+  auto there = event->in(*array);
+  EXPECT(there && there->trace(4, "", "", 0us, false, Colour(), 1) == 0 && !there->is_wanted());
+  EXPECT(array->enable("synthetic", "mixed") && there->is_wanted());
+  EXPECT(there->trace(5, "x", "y", 0us, false, Colour(), 1) == 0);
+  EXPECT(!line_of(*array, "mixed: fd=5").empty() && line_of(instance::top(), "fd=5").empty());
+  EXPECT(event->remove().error().code() == EBUSY);
+  EXPECT(array->disable("synthetic", "mixed"));
+  there = Mixed::file();
+  EXPECT(event->remove() && event->remove());
+  EXPECT(event->trace(1, "", "", 0us, false, Colour(), 1) == -EINVAL);
+  EXPECT(instance::top().enable("synthetic", "mixed").error().code() == EINVAL);
+}
+
+void events_of_members() {
+  using Orders = synthetic_event<member<&Order::id, "id">, member<&Order::item, "item">,
+                                 member<&Order::note, "note">>;
+  auto orders = Orders::create("orders");
+  using Ids = synthetic_event<member<&Order::id, "id">>;
+  auto ids = Ids::create("ids");
+  EXPECT(orders && ids && orders->enable() && ids->enable());
+  const Order order = {17, {'f', 'u', 'l', 'l', 't', 'e', 'x', 't'}, "a note"};
+  EXPECT(orders->trace(order) == 0 && ids->trace(order) == 0 && ids->trace(18) == 0);
+  EXPECT(line_of(instance::top(), "orders: ") == "orders: id=17 item=fulltext note=a note");
+  EXPECT(!line_of(instance::top(), "ids: id=17").empty());
+  EXPECT(!line_of(instance::top(), "ids: id=18").empty());
+  synthetic_event<field<std::span<const unsigned long>, "stack">> stacks;
+  EXPECT(stacks.trace(std::span<const unsigned long>()) == -EINVAL);  // no event
+  stacks = *synthetic_event<field<std::span<const unsigned long>, "stack">>::create("stacks");
+  EXPECT(stacks.enable());
+  const unsigned long addresses[] = {reinterpret_cast<unsigned long>(&watched), 17};
+  EXPECT(stacks.trace(std::span<const unsigned long>(addresses)) == 0);
+  EXPECT(instance::top().read("trace")->find("=> watched") != std::string::npos);
+}
+
+void spans() {
+  using Parse = span_event<field<int, "size">, field<std::string, "what">>;
+  auto parse = Parse::create("parse");
+  EXPECT(parse.has_value());
+  { auto off = parse->begin(1, "off"); }
+  EXPECT(parse->enable());
+  {
+    auto span = parse->begin(1, "first");
+    span.value<0>() = 11;
+    auto inner = parse->begin(2, "second");
+  }
+  auto ended = parse->begin(3, "third");
+  EXPECT(ended.end() == 0 && ended.end() == 0);
+  {
+    auto cancelled = parse->begin(4, "fourth");
+    cancelled.cancel();
+  }
+  const std::string trace = *instance::top().read("trace");
+  unsigned long long begin[2], duration[2];
+  const size_t first = trace.find("parse: "), second = trace.find("parse: ", first + 1);
+  EXPECT(second != trace.npos);
+  if (second == trace.npos) return;
+  EXPECT(std::sscanf(&trace[first], "parse: begin_ns=%llu duration_ns=%llu size=2 what=second",
+                     &begin[1], &duration[1]) == 2);
+  EXPECT(std::sscanf(&trace[second], "parse: begin_ns=%llu duration_ns=%llu size=11 what=first",
+                     &begin[0], &duration[0]) == 2);
+  EXPECT(begin[0] <= begin[1] && begin[1] + duration[1] <= begin[0] + duration[0]);
+  EXPECT(trace.find("what=third") != trace.npos && trace.find("fourth") == trace.npos);
+  EXPECT(trace.find("what=off") == trace.npos);
+  *parse = *Parse::create("parse_again");
+  EXPECT(!read("events/synthetic/parse/format") && read("events/synthetic/parse_again/format"));
+}
+
+void probes() {
+  const probe wanted = probe::at("cpp/entered", "watched")
+                           .argument("number", 1, "s64")
+                           .field("text", "+0(%si)", "string");
+  EXPECT(wanted.text() == "p:cpp/entered watched number=$arg1:s64 text=+0(%si):string");
+  auto entered = wanted.create();
+  auto left = probe::at_return_of("left", "watched").returned("sum", "s64").create();
+  EXPECT(entered && left && left->system() == "kprobes");
+  EXPECT(wanted.create().error().code() == EEXIST);
+  EXPECT(probe::at("x", "no_such_function").create().error().code() == EINVAL);
+  EXPECT(entered->enable() && left->enable());
+  EXPECT(watched(17, "A text") == 82);
+  EXPECT(line_of(instance::top(), "number=") == "number=17 text=\"A text\"");
+  EXPECT(line_of(instance::top(), "sum=") == "sum=82");
+  EXPECT(entered->remove() && !read("events/cpp/entered/format"));
+  EXPECT(watched(18, "B") == 84);
+  auto made = function_event("watched").argument("long", "number").argument("string", "text");
+  EXPECT(made.text() == "watched(long number, string text)");
+  auto event = made.create();
+  EXPECT(event && event->enable());
+  EXPECT(watched(19, "C") == 86);
+  EXPECT(!line_of(instance::top(), "number=19").empty());
+  EXPECT(function_event("open").skip().argument("int", "x", "[2]").also("u32", "y").text() ==
+         "open(NULL, int x[2] | u32 y)");
+  EXPECT(function_event("watched").argument("blob", "b").create().error().code() == EINVAL);
+}
+
+void subscriptions() {
+  long sum = 0, viewed = 0;
+  std::string names;
+  auto typed = subscribe<field<int, "state">, field<std::string_view, "name">>(
+      "net", "link_change", [&](int state, std::string_view name) {
+        sum += state;
+        names += name;
+      });
+  auto filtered = subscribe<field<int, "state">>(
+      "net", "link_change",
+      [&](record_view record, int state) { viewed += state * (record.pid() != 0); },
+      {.filter = "state > 5"});
+  auto plain = subscribe("net", "link_change", [](record_view) { PB_TRACE(link_change, 99, ""); });
+  EXPECT(typed && filtered && plain);
+  if (!typed || !filtered || !plain) return;
+  PB_TRACE(link_change, 3, "eth0");
+  PB_TRACE(link_change, 6, "wlan");
+  EXPECT(sum == 9 && names == "eth0wlan" && viewed == 6 && plain->missed() == 2);
+  subscription moved = std::move(*typed);
+  EXPECT(moved.is_active() && !typed->is_active() && typed->missed() == 0);
+  EXPECT(filtered->end() && filtered->end());
+  PB_TRACE(link_change, 7, "x");
+  EXPECT(sum == 16 && viewed == 6);
+  moved = subscription();
+  PB_TRACE(link_change, 8, "y");
+  EXPECT(sum == 16);
+  auto none = [](int) {};
+  EXPECT(subscribe<field<int, "no">>("net", "link_change", none).error().code() == ENOENT);
+  EXPECT(subscribe<field<int, "state">>("net", "no", none).error().code() == EINVAL);
+  EXPECT(subscribe<field<int, "state">>("net", "link_change", none, {.filter = "a b"})
+             .error()
+             .code() == EINVAL);
+  EXPECT(find_field("net", "link_change", "common_pid").has_value());
+}
+
+void function_callbacks() {
+  long calls = 0, sum = 0;
+  auto callback = function_callback::on({"watched", "other_*"}, [&](const function_call& call) {
+    calls++;
+    sum += call.argument<long>(0);
+    if (call.ip() == reinterpret_cast<unsigned long>(&watched))
+      sum += *call.argument<const char*>(1);
+    EXPECT(call.parent_ip() != 0);
+  });
+  EXPECT(callback.has_value());
+  if (!callback) return;
+  watched(1, "\2");
+  other_watched(10);
+  EXPECT(calls == 2 && sum == 13 && callback->missed() == 0);
+  EXPECT(function_callback::on({"no_such_function"}, [](const function_call&) {}).error().code() ==
+         EINVAL);
+  function_callback moved = std::move(*callback);
+  EXPECT(moved.end() && moved.end());
+  watched(1, "\2");
+  EXPECT(calls == 2);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; i++)
+    threads.emplace_back([] {
+      for (int j = 0; j < 20000; j++) other_watched(j);
+    });
+  for (int i = 0; i < 50; i++) {
+    long inside = 0;
+    auto passing = function_callback::on(
+        {"other_watched"}, [&](const function_call&) { __atomic_add_fetch(&inside, 1, 0); });
+    EXPECT(passing && passing->end());
+    const long at_end = inside;
+    other_watched(1);
+    EXPECT(inside == at_end);
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+void no_agent() {
+  EXPECT(instance::create("x").error().code() == ESRCH);
+  EXPECT(synthetic_event<field<int, "x">>::create("x").error().code() == ESRCH);
+  EXPECT(span_event<>::create("x").error().code() == ESRCH);
+  EXPECT(probe::at("x", "watched").create().error().code() == ESRCH);
+  EXPECT(subscribe("net", "link_change", [](record_view) {}).error().code() == ESRCH);
+  EXPECT(function_callback::on({"watched"}, [](const function_call&) {}).error().code() == ESRCH);
+  EXPECT(synthetic_event<field<int, "x">>().trace(1) < 0);
+  { auto span = span_event<>().begin(); }
+}
+
+}  // namespace
+
+int main() {
+  if (!*patchbay_directory()) {
+    no_agent();
+    std::puts(failures ? "failed" : "no agent");
+    return failures != 0;
+  }
+  results();
+  instances();
+  synthetic_events();
+  events_of_members();
+  spans();
+  probes();
+  subscriptions();
+  function_callbacks();
+  std::puts(failures ? "failed" : "ok");
+  return failures != 0;
+}
