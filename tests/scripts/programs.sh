@@ -42,7 +42,7 @@ if ((${#names[@]} == 0)); then
     case $name in
       static_hello | shared_counter | *_generated) continue ;;
       # have scripts of their own
-      return_* | source_* | graph_calls | call_arguments | stacks | chaos_calls) continue ;;
+      api_* | return_* | source_* | graph_calls | call_arguments | stacks | chaos_calls) continue ;;
       dlopen_again | hits) continue ;;
       # have no function `traced`
       event_app | counted | dlopen_probes | steady | two_calls) continue ;;
