@@ -170,6 +170,7 @@ Status make_agent(Agent* agent) {
 }
 
 void resume(Agent* agent) {
+  retry_waiting_events(agent);  // the tool has defined events since
   agent->registry->set_single_threaded(false);
   agent->resumed.store(1, std::memory_order_release);
   raw_syscall(SYS_futex, long(&agent->resumed), FUTEX_WAKE, 1 << 30);
@@ -213,6 +214,7 @@ int keep_clock(Agent* agent) {
     wait = call == 0 ? 10 : 100;
   } else {
     if (recording || wanted) follow_loads(agent);
+    if (wanted) retry_waiting_events(agent);  // the program or a tool may have defined the event
     if (agent->resumed || !agent->settings.wait) report_waiting_events(agent);
   }
   agent->clock_due_ms = wait < 0 ? 0 : now + wait;

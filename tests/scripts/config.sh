@@ -181,6 +181,23 @@ check "it was done when its event came" wait_for 20 is_on
 echo >&7
 wait $pid
 
+# --- what a tool defines: before main() when it starts the program, or later
+cat >"$conf" <<'CONF'
+events/functions/two_numbers/filter = a > 995
+events/functions/sys_read/enable = 1
+CONF
+PATCHBAY_CONFIG=$conf "$patchbay" record -o "$work/t.dat" -e 'two_numbers(int a, int b)' -- \
+  "$programs/calls" >"$work/out" 2>"$work/err"
+same "a filter of what record defines" 4 "$(count_of "$work/t.dat" two_numbers)"
+start
+check "nobody has defined it yet" wait_for 20 \
+  grep -q "sys_read/enable: there is no such" "$work/err"
+"$patchbay" write $pid function_events 'sys_read(long a)'
+# shellcheck disable=SC2317  # called by wait_for
+is_enabled() { [[ $(of events/functions/sys_read/enable) == 1 ]]; }
+check "it is enabled soon after" wait_for 20 is_enabled
+stop
+
 # --- a set-user-id program has no agent and reads nothing
 if ((EUID == 0)); then
   echo "what" >"$conf"
