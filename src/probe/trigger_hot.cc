@@ -9,7 +9,9 @@ namespace patchbay {
 
 namespace {
 
-constexpr uint32_t kMaxLate = 64;
+// Late triggers that have a bit of their own. The next bit stands for all behind them: one of those
+// has matched, at least, and they are asked again.
+constexpr uint32_t kOwnBits = 63;
 
 void act(const Trigger& trigger, const TriggerHit& hit) {
   // Removed: a forked child has the old program for good.
@@ -29,15 +31,21 @@ inline void run(const Trigger& trigger, const TriggerHit& hit, const uint8_t* re
   }
 }
 
+inline bool matches(const Trigger& trigger, const uint8_t* record, uint32_t size) {
+  return !trigger.filter || filter_match(trigger.filter, record, size);
+}
+
 // Of those behind the record, which `matched` names.
 void run_late(const TriggerHit& hit, const uint8_t* record, uint32_t size, uint64_t matched,
               TriggerKind kind) {
   const TriggerProgram* triggers = hit.event->triggers;
-  for (uint32_t i = 0; matched && i < triggers->nr_triggers; i++) {
+  for (uint32_t i = 0, late = 0; matched && i < triggers->nr_triggers; i++) {
     const Trigger& one = triggers->trigger[i];
     if (!one.after) continue;
-    if ((matched & 1) && one.kind == kind) run(one, hit, record, size);
-    matched >>= 1;
+    const bool has_bit = late++ < kOwnBits;
+    if ((matched & 1) && one.kind == kind && (has_bit || matches(one, record, size)))
+      run(one, hit, record, size);
+    if (has_bit) matched >>= 1;
   }
 }
 
@@ -61,9 +69,9 @@ uint64_t trigger_before(const TriggerHit& hit, const uint8_t* record, uint32_t s
     const Trigger& one = triggers->trigger[i];
     const uint32_t number = late;
     late += one.after;
-    if (one.filter && !filter_match(one.filter, record, size)) continue;
-    if (one.after && number < kMaxLate)
-      matched |= uint64_t{1} << number;
+    if (!matches(one, record, size)) continue;
+    if (one.after)
+      matched |= uint64_t{1} << (number < kOwnBits ? number : kOwnBits);
     else
       run(one, hit, record, size);
   }

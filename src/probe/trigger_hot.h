@@ -71,8 +71,8 @@ struct TriggerHit {
 
 // Of hit.event, which has triggers. False: the event is off and nothing needs its record.
 bool trigger_early(const TriggerHit& hit);
-// A bit for each trigger that is to run behind the record, by its number among those. Of more than
-// 64 the rest runs at once.
+// A bit for each trigger that is to run behind the record, by its number among those; of more than
+// 64 the last bit for all the rest. For trigger_after().
 uint64_t trigger_before(const TriggerHit& hit, const uint8_t* record, uint32_t size);
 void trigger_after(const TriggerHit& hit, const uint8_t* record, uint32_t size, uint64_t matched);
 

@@ -170,6 +170,25 @@ TEST_F(TriggerTest, LateOnesAreFoundBehindManyOthers) {
   EXPECT_FALSE(buffer_->is_recording());
 }
 
+TEST_F(TriggerTest, HoweverManyAreLateTheyStayBehindTheRecord) {
+  std::vector<HitAction*> always, of_seven;
+  std::vector<Trigger> list;
+  for (int i = 0; i < 100; i++) {
+    HitAction* counted = action(ActionKind::kEnableHist, 9);
+    counted->word = 1;
+    (i % 2 ? of_seven : always).push_back(counted);
+    list.push_back(trigger(counted, true, i % 2 ? &kIsSeven : nullptr));
+  }
+  list.push_back(trigger(action(ActionKind::kTraceOff), true, &kIsSeven));
+  use(list);
+  EXPECT_TRUE(hit(6));
+  EXPECT_TRUE(buffer_->is_recording());
+  EXPECT_TRUE(hit(7)) << "it goes off behind this record";
+  EXPECT_FALSE(buffer_->is_recording());
+  for (const HitAction* one : always) EXPECT_EQ(one->count, 7);
+  for (const HitAction* one : of_seven) EXPECT_EQ(one->count, 8);
+}
+
 TEST_F(TriggerTest, ACountBelowZeroActs) {
   HitAction* on = action(ActionKind::kTraceOff, -2);
   use({trigger(on, true)});
