@@ -153,10 +153,16 @@ void HistSession::look_last() {
     if (!kept.empty()) texts_[i] = std::move(kept);
   }
   if (!missing) return;
-  std::fprintf(stderr,
-               "patchbay %s: the program did not end by exit(); what it counted is that of "
-               "%.2f s before its end was noticed\n",
-               command_.c_str(), looked_ms_ ? double(now_ms() - looked_ms_) / 1e3 : 0.0);
+  if (looked_ms_)
+    std::fprintf(stderr,
+                 "patchbay %s: the program did not end by exit(); what it counted is that of "
+                 "%.2f s before its end was noticed\n",
+                 command_.c_str(), double(now_ms() - looked_ms_) / 1e3);
+  else
+    std::fprintf(stderr,
+                 "patchbay %s: the program was killed, called _exit() or executed another one "
+                 "before its counts could be looked at; they are lost\n",
+                 command_.c_str());
 }
 
 int HistSession::run(const Show& show) {

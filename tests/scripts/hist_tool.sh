@@ -33,6 +33,10 @@ has "hist -v" "$(cat err)" "^echo 'hist:keys=n' >> events/app/app_work/trigger$"
 check "hist: a program without the event is an error" test $? -ne 0
 has "hist: which says so" "$(cat err)" "no event 'app:app_work'"
 
+# --- one that executes another at once has shown nothing
+"$patchbay" hist 'malloc(u64 size)' keys=size -- env true >out 2>err
+has "hist: what is lost is said to be" "$(cat err)" 'executed another one before .* they are lost$'
+
 # --- a function; a program that is killed
 "$patchbay" hist 'work(s64 n, string name)' keys=name -- "$programs/counted" 5000 1000 \
   < <(echo; sleep 2) >out 2>err &
