@@ -21,9 +21,9 @@
  * patchbay_ftrace_missed()). Forked children call none.
  *
  * Results are 0 or a negative errno; -ESRCH: no agent runs in this process (or it is a forked
- * child). All functions but those with ftrace_regs may be called from any thread, also from a
- * callback unless it says so, but not from signal handlers; they wait while another command is
- * being carried out.
+ * child); -EDEADLK: the thread is inside Patchbay already, or in a callback. All functions but
+ * those with ftrace_regs may be called from any thread, but not from signal handlers; they wait
+ * while another command is being carried out.
  */
 #ifndef PATCHBAY_FTRACE_H
 #define PATCHBAY_FTRACE_H
@@ -68,8 +68,8 @@ struct ftrace_ops {
  * cannot be patched are passed over (debug/refused_functions). */
 PATCHBAY_FUNCTION(int, register_ftrace_function, struct ftrace_ops* ops);
 /* Waits until no thread is in ops->func. -EINVAL: no ops. -EBUSY: it is not registered; or it was,
- * and will not be called again, but some thread is in it since 10 seconds, or this thread is (the
- * callback itself calls): then its code and ops have to stay. */
+ * and will not be called again, but some thread is in it since 10 seconds: then its code and ops
+ * have to stay. */
 PATCHBAY_FUNCTION(int, unregister_ftrace_function, struct ftrace_ops* ops);
 
 /* Which functions: `buf`, of `len` bytes, is a line as for set_ftrace_filter: a glob, a name,

@@ -22,8 +22,9 @@
  * callback calls no callback (patchbay_subscription_missed()). Forked children call none.
  *
  * Results are 0 or a negative errno. -ESRCH: no agent runs in this process (or it is a forked
- * child). -EBUSY: the thread is inside Patchbay already. -ENOMEM. Any thread; not from signal
- * handlers; they wait while another command is being carried out.
+ * child). -EDEADLK: the thread is inside Patchbay already, or in a callback of an event that is not
+ * static. -ENOMEM. Any thread; not from signal handlers; they wait while another command is being
+ * carried out.
  */
 #ifndef PATCHBAY_SUBSCRIBE_H
 #define PATCHBAY_SUBSCRIBE_H

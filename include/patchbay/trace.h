@@ -18,8 +18,8 @@
  * Signal handlers, callbacks. Those marked (signal) take no lock and allocate nothing: they may be
  * called in a signal handler and record there. The others wait for Patchbay's lock; where this
  * thread may hold it already (a handler that interrupted one of these functions), and in callbacks
- * of tracers and subscriptions (patchbay/ftrace.h), they answer -EDEADLK, NULL, or do nothing. A
- * handler that interrupted malloc() must not call them.
+ * (patchbay/ftrace.h, patchbay/subscribe.h) but those of static events, they answer -EDEADLK, NULL,
+ * or do nothing. A handler that interrupted malloc() must not call them.
  *
  * Without an agent (a set-user-id program, a start that failed) and for changes in a forked child,
  * functions answer -ESRCH, NULL or 0, or do nothing; nothing crashes. Lines of printk in a forked

@@ -19,8 +19,8 @@
  *
  *   -ESRCH   no agent runs in this process: Patchbay is not loaded or could not start, the program
  *            is set-user-id, its constructors have not run yet, or this is a forked child
- *   -EBUSY   from those that change something, when the thread is inside Patchbay already: in a
- *            signal handler that interrupted it, or in a callback
+ *   -EDEADLK from those that change something, when the thread is inside Patchbay already: in a
+ *            signal handler that interrupted it, or in a callback but of a static event
  *   -ENOMEM  no memory
  *   -EINVAL  an argument is NULL that must not be
  *
@@ -47,6 +47,8 @@ extern "C" {
  * nobody; such an event, and those of the executable, stay. */
 struct module;
 
+/* (Patchbay's own sources are no such object.) */
+#ifndef PATCHBAY_OWN_SOURCE
 extern __attribute__((weak, visibility("hidden"))) char patchbay_this_module_marker;
 __attribute__((weak, visibility("hidden"))) char patchbay_this_module_marker = 0;
 #define PATCHBAY_THIS_MODULE ((struct module*)(uintptr_t)&patchbay_this_module_marker)
@@ -57,6 +59,7 @@ __attribute__((weak, visibility("hidden"), destructor(101))) void patchbay_this_
 __attribute__((weak, visibility("hidden"), destructor(101))) void patchbay_this_module_exit(void) {
   patchbay_module_gone(PATCHBAY_THIS_MODULE);
 }
+#endif
 
 /* --- commands, piece by piece ------------------------------------------------------------------
  */

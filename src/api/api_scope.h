@@ -8,8 +8,9 @@
 //   … scope.agent() …
 //
 // A thread that is in agent code already (a signal handler that interrupted it) may hold the lock,
-// with its data half changed; and for one that is in a callback of a tracer or of a subscription
-// somebody with the lock may be waiting. They are refused.
+// with its data half changed; and one that is in a callback may have been hit anywhere, in malloc()
+// with its locks held. They are refused; but not in a callback of a static event, whose hit is a
+// call of the program's.
 #pragma once
 
 #include <cerrno>
@@ -22,7 +23,8 @@ namespace patchbay {
 
 inline bool is_inside_agent() {
   const CallbackSlot* slot = pb_thread.callback_slot;
-  return pb_thread.in_agent || (slot && __atomic_load_n(&slot->running, __ATOMIC_RELAXED));
+  const HitCallback* running = slot ? __atomic_load_n(&slot->running, __ATOMIC_RELAXED) : nullptr;
+  return pb_thread.in_agent || (running && running->vectors != LiveVectors::kNone);
 }
 
 class ApiScope {

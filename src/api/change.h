@@ -1,37 +1,27 @@
 // SPDX-License-Identifier: MIT
-// How a call of the program changes something: under the agent's lock, never from within the agent,
-// and with the errno of the kernel's function as the answer.
+// How a call of the program changes something: in an ApiScope, and with the errno of the kernel's
+// function as the answer.
 #pragma once
 
 #include <cerrno>
-#include <mutex>
 #include <new>
 
-#include "agent/agent.h"
-#include "ring_buffer/ring_set.h"
+#include "api/api_scope.h"
 
 namespace patchbay {
 
-inline int answer_of(const Status& status) { return status.ok() ? 0 : -status.error().errno_value; }
+inline int answer_of(const Status& status) { return api_answer(status); }
 
-// Calls act(agent), whose answer is 0 or a negative errno. -EBUSY: this thread is in the agent
-// already (a signal handler, a callback); -ESRCH: no agent, or a forked child. errno stays.
+// act(agent), whose answer is 0 or a negative errno; or what the ApiScope refuses.
 template <typename Act>
 int change(Act&& act) {
-  if (pb_thread.in_agent) return -EBUSY;
-  Agent* agent = own_agent();
-  if (!agent) return -ESRCH;
-  const int saved_errno = errno;
-  AgentScope scope;
-  int answer;
+  ApiScope scope;
+  if (!scope) return scope.refusal();
   try {
-    std::lock_guard guard(agent->lock());
-    answer = act(*agent);
+    return act(*scope.agent());
   } catch (const std::bad_alloc&) {
-    answer = -ENOMEM;
+    return -ENOMEM;
   }
-  errno = saved_errno;
-  return answer;
 }
 
 }  // namespace patchbay

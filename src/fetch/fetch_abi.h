@@ -114,9 +114,9 @@ extern "C" {
 uint32_t fetch_run(const FetchProgram* program, const FetchRegisters* registers,
                    const uint8_t* source, uint8_t* record);
 
-// A text as programs hand it over, in whole words: at most `limit` bytes with its NUL (a multiple of
-// 8; what is longer is cut), zeros up to the next multiple of 8. Returns its bytes with the NUL; 0:
-// it cannot be read.
+// A text as programs hand it over, in whole words: at most `limit` bytes with its NUL (a multiple
+// of 8; what is longer is cut), zeros up to the next multiple of 8. Returns its bytes with the NUL;
+// 0: it cannot be read.
 uint32_t fetch_text(uint8_t* at, uint64_t address, uint32_t limit);
 uint32_t fetch_text_size(uint64_t address, uint32_t limit);  // what fetch_text() would return
 

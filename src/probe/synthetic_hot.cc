@@ -2,6 +2,7 @@
 #include "probe/synthetic_hot.h"
 
 #define PATCHBAY_NO_KERNEL_NAMES
+#define PATCHBAY_OWN_SOURCE
 #include <patchbay/trace_events.h>
 
 #include "probe/hit_counter.h"

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <patchbay/patchbay.h>
 #include <patchbay/subscribe.h>
+#include <patchbay/trace.h>
 #include <patchbay/trace_event.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -24,6 +25,12 @@ static int failures;
       failures++;                                       \
     }                                                   \
   } while (0)
+
+static int mkdir_instance(const char* name) {
+  struct trace_array* made = trace_array_get_by_name(name, NULL);
+  trace_array_put(made);
+  return made ? 0 : -1;
+}
 
 static struct patchbay_field_place state, delta, name, why, history, pid, argument;
 
@@ -63,7 +70,19 @@ static void count(const struct patchbay_record* record, void* data) {
 static void halved(const struct patchbay_record* record, void* data) {
   (void)data;
   total = total + (long)patchbay_field_u64(record, &argument);
+  struct patchbay_field_place field;
+  EXPECT(patchbay_find_field("net", "link_change", "state", &field) == -EDEADLK);
   junk = (double)total * 0.5 + 1; /* spoils vector registers */
+}
+
+/* What a state machine does: it acts where it listens. */
+static struct patchbay_subscription* watcher;
+static void act(const struct patchbay_record* record, void* data) {
+  if (patchbay_field_u64(record, &state) != 13) return;
+  *(int*)data += 1;
+  EXPECT(patchbay_write("instances/watch/events/net/link_change/enable", "1") == 0);
+  EXPECT(patchbay_write("snapshot", "1") == 0);
+  EXPECT(patchbay_unsubscribe(watcher) == -EBUSY); /* itself: done, but not left yet */
 }
 
 static void mistakes(void) {
@@ -144,6 +163,22 @@ static void* call_change(void* stop) {
   return (void*)n;
 }
 
+static void acting(void) {
+  int acted = 0;
+  char shown[4096];
+  EXPECT(patchbay_write("events/net/link_change/enable", "1") == 0);
+  EXPECT(mkdir_instance("watch") == 0);
+  EXPECT(patchbay_subscribe(NULL, "net", "link_change", NULL, act, &acted, &watcher) == 0);
+  change(12, "before");
+  change(13, "lost");
+  change(13, "again");
+  EXPECT(acted == 1);
+  EXPECT(patchbay_read("snapshot", shown, sizeof shown) > 0 && strstr(shown, "why=lost"));
+  EXPECT(patchbay_read("instances/watch/trace", shown, sizeof shown) > 0);
+  EXPECT(strstr(shown, "why=again") && !strstr(shown, "why=before"));
+  EXPECT(patchbay_write("events/net/link_change/enable", "0") == 0);
+}
+
 /* No call is lost while others come and go. */
 static void under_load(void) {
   long sum = 0, made = 0, other = 0;
@@ -198,6 +233,7 @@ int main(void) {
   find_fields();
   static_event();
   function_event();
+  acting();
   under_load();
   what_goes();
   puts(failures ? "failed" : "ok");

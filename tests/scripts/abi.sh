@@ -23,7 +23,8 @@ while read -r symbol; do
 done < <(LC_ALL=C comm -23 "$work/exported" "$work/listed")
 
 # Versioned references of a program that knows nothing of us.
+pattern='libpatchbay.so[^ ]* \[0\]: normal symbol `sigaction'"' \\[GLIBC_[0-9.]+\\]"
 bound=$(LD_DEBUG=bindings LD_PRELOAD=$agent "$programs/own_handlers" 2>&1 >/dev/null |
-  grep -oE 'libpatchbay.so[^ ]* \[0\]: normal symbol `(sigaction|pthread_create)'"' \[GLIBC_[0-9.]+\]")
+  grep -oE "$pattern")
 has "sigaction@GLIBC is ours" "$bound" 'sigaction'
 finish
