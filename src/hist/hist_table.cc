@@ -47,9 +47,10 @@ struct Parked {
   std::chrono::steady_clock::time_point since;
 };
 
+// Never freed: threads may run to the very end of the process.
 std::mutex g_lock;
-std::vector<Parked> g_parked;
-std::vector<std::pair<const HistTable*, HistShape>> g_shapes;
+std::vector<Parked>& g_parked = *new std::vector<Parked>;
+auto& g_shapes = *new std::vector<std::pair<const HistTable*, HistShape>>;
 
 // What the parts of a table take, from its shape.
 struct Layout {

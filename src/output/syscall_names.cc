@@ -68,7 +68,9 @@ std::vector<std::string_view> words_of(std::string_view text) {
 }  // namespace
 
 std::string_view syscall_name(uint64_t number) {
-  static const std::vector<std::string_view> first = words_of(kFirst), second = words_of(kSecond);
+  // Never freed: the trace may be read to the very end of the process.
+  static const auto& first = *new std::vector<std::string_view>(words_of(kFirst));
+  static const auto& second = *new std::vector<std::string_view>(words_of(kSecond));
   if (number < first.size()) return first[number];
   if (number < kSecondStart || number - kSecondStart >= second.size()) return {};
   return second[number - kSecondStart];

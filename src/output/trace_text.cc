@@ -183,7 +183,9 @@ void TraceText::Impl::load_comms() {
 }
 
 const Task* TraceText::Impl::task_of(int32_t pid) {
-  static const Task unknown{"<...>", 0}, idle{"<idle>", 0}, negative{kNegativePid, 0};
+  // Never freed: the trace may be read to the very end of the process.
+  static const Task &unknown = *new Task{"<...>", 0}, &idle = *new Task{"<idle>", 0},
+                    &negative = *new Task{kNegativePid, 0};
   if (last_task_ && pid == last_pid_) return last_task_;
   auto found = tasks_.find(pid);
   if (found == tasks_.end() && pid > 0 && !comms_asked_) {

@@ -673,9 +673,10 @@ std::string template_key(const ProbeCode& code) {
   return key;
 }
 
-// Called by the control thread only (patch/patcher.h). A full cache starts again.
+// Called by the control thread only (patch/patcher.h). A full cache starts again. Never freed: exit
+// handlers and threads may run to the very end of the process.
 const Template* find_template(const ProbeCode& code) {
-  static std::vector<Template> cache;
+  static auto& cache = *new std::vector<Template>;
   std::string key = template_key(code);
   for (const Template& made : cache)
     if (made.key == key) return &made;

@@ -114,7 +114,7 @@ std::vector<std::string> TreeState::systems(const TraceArray& array) {
 }
 
 const std::vector<LiveEvent*>& TreeState::events_of(std::string_view system) {
-  static const std::vector<LiveEvent*> none;
+  static const auto& none = *new std::vector<LiveEvent*>;  // never freed
   index_events();
   auto found = by_system_.find(system);
   return found == by_system_.end() ? none : found->second;

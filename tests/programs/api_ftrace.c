@@ -184,6 +184,17 @@ static void in_a_child(void) {
   EXPECT(status == 0);
 }
 
+/* Behind the exit handlers of all that main() has used first. */
+__attribute__((destructor)) static void at_the_end(void) {
+  if (!*patchbay_directory()) return;
+  const long before = calls_of_two;
+  if (ftrace_set_filter(&ops_two, text("two"), 3, 1)) printf("no filter at the end\n");
+  if (register_ftrace_function(&ops_two)) printf("no callback at the end\n");
+  two(1);
+  if (calls_of_two != before + 1) printf("not called at the end\n");
+  if (unregister_ftrace_function(&ops_two)) printf("no end at the end\n");
+}
+
 int main(void) {
   if (!*patchbay_directory()) {
     EXPECT(register_ftrace_function(&ops_one) == -ESRCH);
