@@ -245,11 +245,33 @@ Status Registry::Impl::publish_enabled(TraceArray& array) {
 
 // --- D
 
+// The event goes on and records the same: only what else a hit does has changed (triggers, stacks).
+// Then what a thread still records by the old program is right, and would be lost without a trace
+// in dead rings.
+bool Registry::Impl::let_linger(const Change& change) {
+  constexpr size_t kMostLingering = 64;
+  const EventProgram *old = change.previous, *next = change.next;
+  EventFile& file = *change.file;
+  if (!next || !file.is_on() || file.event->is_tracer) return false;
+  if (old->filter != next->filter || old->pids != next->pids ||
+      old->notrace_pids != next->notrace_pids || old->source_filter != next->source_filter)
+    return false;
+  std::erase(file.lingering, next);
+  file.lingering.push_back(old);
+  if (file.lingering.size() <= kMostLingering) return true;
+  set_rings(file.lingering.front(), RingBuffer::dead_rings());
+  file.lingering.erase(file.lingering.begin());
+  return true;
+}
+
 void Registry::Impl::retire(std::span<const Change> changes) {
   std::unordered_set<TraceArray*> arrays_of_old;
   for (const Change& change : changes) {
-    if (!change.previous) continue;
+    if (!change.previous || let_linger(change)) continue;
     set_rings(change.previous, RingBuffer::dead_rings());
+    for (const EventProgram* old : change.file->lingering)
+      if (old != change.next) set_rings(old, RingBuffer::dead_rings());
+    change.file->lingering.clear();
     arrays_of_old.insert(change.array);
   }
   for (TraceArray* array : arrays_of_old) array->buffer->quiesce();
@@ -257,7 +279,10 @@ void Registry::Impl::retire(std::span<const Change> changes) {
 
 void Registry::Impl::point_to_rings(TraceArray& array) {
   for (auto& [event, file] : array.files)
-    if (file.program) set_rings(file.program, array.buffer->rings());
+    if (file.program) {
+      set_rings(file.program, array.buffer->rings());
+      for (const EventProgram* old : file.lingering) set_rings(old, array.buffer->rings());
+    }
   if (array.printk) set_rings(array.printk, array.buffer->rings());
   array.buffer->settle();
 }
