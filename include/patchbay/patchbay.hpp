@@ -845,18 +845,23 @@ class subscription {
     subscription(std::move(other)).swap(*this);
     return *this;
   }
-  ~subscription() { (void)end(); }
+  /* In a callback where end() is refused the function object is kept for ever. */
+  ~subscription() {
+    if (!end() && subscription_) (void)callback_.release();
+  }
 
   bool is_active() const { return subscription_ != nullptr; }
   /* Records that did not call it, because their thread was in a callback. */
   uint64_t missed() const {
     return subscription_ ? patchbay_subscription_missed(subscription_) : 0;
   }
-  /* EBUSY: called in the callback itself, or it does not come back: the function object is kept
-   * for ever then. */
+  /* EDEADLK: called in a callback, but of a static event: it goes on. EBUSY: called in its own
+   * callback, or that does not come back: it ends, and the function object is kept for ever. */
   result<void> end() {
     if (!subscription_) return {};
-    const int answer = patchbay_unsubscribe(std::exchange(subscription_, nullptr));
+    const int answer = patchbay_unsubscribe(subscription_);
+    if (answer == -EDEADLK) return error_number(answer);
+    subscription_ = nullptr;
     if (answer == -EBUSY)
       (void)callback_.release();
     else
@@ -983,7 +988,10 @@ class function_callback {
     std::swap(state_, moved.state_);
     return *this;
   }
-  ~function_callback() { (void)end(); }
+  /* In a callback, where end() is refused, the function object is kept for ever. */
+  ~function_callback() {
+    if (!end()) (void)state_.release();
+  }
 
   /* Patterns as for set_ftrace_filter. EINVAL: one means no function. */
   template <class Function>
@@ -1003,13 +1011,14 @@ class function_callback {
   }
 
   uint64_t missed() const { return state_ ? patchbay_ftrace_missed(&state_->ops) : 0; }
-  /* EBUSY: called in the callback itself, or it does not come back: the function object is kept
-   * for ever then. */
+  /* EDEADLK: called in a callback: it goes on. EBUSY: it does not come back: the function object is
+   * kept for ever. */
   result<void> end() {
     if (!state_) return {};
     int answer = 0;
     if (state_->ops.flags & FTRACE_OPS_FL_ENABLED)
       answer = patchbay_unregister_ftrace_function(&state_->ops);
+    if (answer == -EDEADLK) return error_number(answer);
     patchbay_ftrace_free_filter(&state_->ops);
     if (answer == -EBUSY)
       (void)state_.release();

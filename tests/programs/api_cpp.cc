@@ -291,6 +291,32 @@ void function_callbacks() {
   for (std::thread& thread : threads) thread.join();
 }
 
+/* A function object that ends itself: refused where the function was hit, and still there then. */
+void end_inside() {
+  std::optional<function_callback> callback;
+  std::optional<subscription> hits;
+  int refused = 0, listened = 0;
+  std::string owned(100, 'x');
+  auto made = function_callback::on({"watched"}, [&, owned](const function_call&) {
+    refused += callback->end().error().code() == EDEADLK && owned == std::string(100, 'x');
+  });
+  EXPECT(made.has_value());
+  callback.emplace(std::move(*made));
+  watched(1, "\1");
+  watched(1, "\1");
+  EXPECT(refused == 2 && callback->end());
+  auto event = function_event("watched").argument("long", "n").create();
+  EXPECT(event.has_value());
+  auto heard = subscribe("functions", "watched", [&, owned](record_view) {
+    listened += hits->end().error().code() == EDEADLK && hits->is_active() && owned.back() == 'x';
+    if (listened == 2) hits.reset();
+  });
+  EXPECT(heard.has_value());
+  hits.emplace(std::move(*heard));
+  for (int i = 0; i < 2; i++) watched(1, "\1");
+  EXPECT(listened == 2 && !hits);
+}
+
 void no_agent() {
   EXPECT(instance::create("x").error().code() == ESRCH);
   EXPECT(synthetic_event<field<int, "x">>::create("x").error().code() == ESRCH);
@@ -318,6 +344,7 @@ int main() {
   probes();
   subscriptions();
   function_callbacks();
+  end_inside();
   std::puts(failures ? "failed" : "ok");
   return failures != 0;
 }
