@@ -144,7 +144,10 @@ static inline const char* patchbay_field_text(const struct patchbay_record* reco
   size_t size;
   const char* text = (const char*)patchbay_field_bytes(record, field, &size);
   *length = 0;
-  if (text && field->kind != PATCHBAY_FIELD_NUMBER) *length = strnlen(text, size);
+  if (text && field->kind != PATCHBAY_FIELD_NUMBER) {
+    const char* end = (const char*)memchr(text, 0, size); /* C11 has no strnlen() */
+    *length = end ? (size_t)(end - text) : size;
+  }
   return text;
 }
 

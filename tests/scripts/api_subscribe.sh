@@ -12,7 +12,7 @@ include=$here/../../include
 [[ -x $program ]] || skip "no $program"
 
 same "a program's subscriptions" ok "$("$program" 2>&1)"
-for language in "gcc -x c -std=gnu11" "g++ -x c++ -std=gnu++20"; do
+for language in "gcc -x c -std=c11" "g++ -x c++ -std=gnu++20"; do
   for names in "" -DPATCHBAY_NO_KERNEL_NAMES; do
     out=$(echo '#include <patchbay/subscribe.h>' |
       $language -Wall -Wextra -Wpedantic -Werror -I"$include" $names -fsyntax-only - 2>&1)
