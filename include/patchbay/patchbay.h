@@ -18,12 +18,14 @@ extern "C" {
 const char* patchbay_version(void);
 
 /* Writes `text` to a file of the tree, as `echo text >> PATH` does: "function_events",
- * "events/functions/NAME/enable", "tracing_on" … Returns 0 or a negative errno: -EINVAL (the text;
- * reading the file back shows where), -ENOENT (no such file), -EBUSY, -ESRCH (no agent runs). */
+ * "events/functions/NAME/enable", "tracing_on" … Returns 0 or a negative errno: -EINVAL (a NULL, or
+ * the text; reading the file back shows where), -ENOENT (no such file), -EBUSY, -ESRCH (no agent
+ * runs). */
 int patchbay_write(const char* path, const char* text);
 
 /* Reads a whole file into `buffer`, at most `size` - 1 bytes and a NUL. Returns the file's full
- * length (which may be more than was stored), or a negative errno. */
+ * length (which may be more than was stored), or a negative errno; `buffer` may be NULL with size
+ * 0. */
 ssize_t patchbay_read(const char* path, char* buffer, size_t size);
 
 /* The directory with the socket and the buffer file of this process; "" when no agent runs. */

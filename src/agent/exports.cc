@@ -105,6 +105,7 @@ using namespace patchbay;
 PATCHBAY_API const char* patchbay_version() { return PATCHBAY_VERSION; }
 
 PATCHBAY_API int patchbay_write(const char* path, const char* text) {
+  if (!path || !text) return -EINVAL;
   AgentScope scope;
   Status status;
   if (Agent* agent = own_agent()) {
@@ -118,6 +119,7 @@ PATCHBAY_API int patchbay_write(const char* path, const char* text) {
 }
 
 PATCHBAY_API ssize_t patchbay_read(const char* path, char* buffer, size_t size) {
+  if (!path || (!buffer && size)) return -EINVAL;
   AgentScope scope;
   Result<std::string> text = std::string();
   if (Agent* agent = own_agent()) {

@@ -86,6 +86,8 @@ static void act(const struct patchbay_record* record, void* data) {
 }
 
 static void mistakes(void) {
+  EXPECT(patchbay_write(NULL, "1") == -EINVAL && patchbay_write("tracing_on", NULL) == -EINVAL);
+  EXPECT(patchbay_read(NULL, NULL, 0) == -EINVAL && patchbay_read("trace", NULL, 1) == -EINVAL);
   struct patchbay_subscription* none = NULL;
   struct patchbay_field_place field;
   EXPECT(patchbay_subscribe(NULL, NULL, "link_change", NULL, changed, NULL, &none) == -EINVAL);
