@@ -52,7 +52,8 @@ struct patchbay_subscription;
 /* instance: NULL for the top one. filter: as for the event's `filter` file; NULL: every record.
  * -ENOENT: no such instance. -EINVAL: no such event (or a NULL); or the filter, and error_log says
  * where.
- * Ends by itself when the instance or the event goes: then it is only to be unsubscribed. */
+ * Ends by itself when the instance goes, or the event with its library: then it is only to be
+ * unsubscribed. An event that somebody subscribes to cannot be deleted (-EBUSY). */
 PATCHBAY_EXPORTED int patchbay_subscribe(const char* instance, const char* system,
                                          const char* event, const char* filter,
                                          patchbay_record_fn callback, void* data,

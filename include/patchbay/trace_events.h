@@ -150,9 +150,9 @@ struct synth_field_desc {
  * says what); -EEXIST; -E2BIG longer than MAX_DYNEVENT_CMD_LEN. */
 PATCHBAY_FUNCTION(int, synth_event_create, const char* name, struct synth_field_desc* fields,
                   unsigned int n_fields, struct module* mod);
-/* -ENOENT there is no such event; -EBUSY it is enabled, somebody has a file of it, a histogram or
- * an event probe uses it. Its records stay in the buffers (the kernel resets the buffers when a
- * module owned the event). */
+/* -ENOENT there is no such event; -EBUSY it is enabled, somebody has a file of it or subscribes to
+ * it, a trigger, a histogram or an event probe uses it. Its records stay in the buffers (the kernel
+ * resets the buffers when a module owned the event). */
 PATCHBAY_FUNCTION(int, synth_event_delete, const char* name);
 
 PATCHBAY_FUNCTION(void, synth_event_cmd_init, struct dynevent_cmd* cmd, char* buf, int maxlen);

@@ -104,7 +104,7 @@ using namespace patchbay;
 extern "C" {
 
 int patchbay_trace_array_printk(trace_array* tr, unsigned long ip, const char* fmt, ...) {
-  if (!tr) return -ENOENT;
+  if (!is_given(tr)) return -ENOENT;
   if (tr->is_top || !fmt || !is_prepared() || !printk_is_on(tr->program)) return 0;
   va_list list;
   va_start(list, fmt);
@@ -114,7 +114,7 @@ int patchbay_trace_array_printk(trace_array* tr, unsigned long ip, const char* f
 }
 
 int patchbay_trace_array_vprintk(trace_array* tr, unsigned long ip, const char* fmt, va_list args) {
-  if (!tr) return -ENOENT;
+  if (!is_given(tr)) return -ENOENT;
   if (!fmt || !is_prepared() || !printk_is_on(tr->program)) return 0;
   return write_format({tr->program, ip, PB_CALLER_START}, fmt, arguments_of(args));
 }

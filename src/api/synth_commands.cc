@@ -22,7 +22,8 @@ int check_field(void* pair) {
 bool is_synthetic(const dynevent_cmd* cmd) { return cmd && cmd->type == DYNEVENT_TYPE_SYNTH; }
 
 int start(dynevent_cmd* cmd, const char* name, module* mod) {
-  if (!is_synthetic(cmd) || !name) return -EINVAL;
+  // A line that begins with ! would remove an event.
+  if (!is_synthetic(cmd) || !name || *name == '!') return -EINVAL;
   cmd->event_name = name;
   cmd->private_data = mod;
   dynevent_arg arg;

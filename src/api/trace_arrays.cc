@@ -122,7 +122,9 @@ trace_array* patchbay_trace_array_next(trace_array* tr) {
   return nullptr;
 }
 
-const char* patchbay_trace_array_name(const trace_array* tr) { return tr ? tr->name.c_str() : ""; }
+const char* patchbay_trace_array_name(const trace_array* tr) {
+  return is_given(tr) ? tr->name.c_str() : "";
+}
 
 int patchbay_trace_array_set_clr_event(trace_array* tr, const char* system, const char* event,
                                        bool enable) {
@@ -158,11 +160,13 @@ void patchbay_tracing_off(void) {
 int patchbay_tracing_is_on(void) { return g_agent && ring_is_on(top_rings()); }
 
 void patchbay_tracer_tracing_on(trace_array* tr) {
-  if (tr) switch_recording(rings_of(tr), true);
+  if (is_given(tr)) switch_recording(rings_of(tr), true);
 }
 void patchbay_tracer_tracing_off(trace_array* tr) {
-  if (tr) switch_recording(rings_of(tr), false);
+  if (is_given(tr)) switch_recording(rings_of(tr), false);
 }
-int patchbay_tracer_tracing_is_on(trace_array* tr) { return tr && ring_is_on(rings_of(tr)); }
+int patchbay_tracer_tracing_is_on(trace_array* tr) {
+  return is_given(tr) && ring_is_on(rings_of(tr));
+}
 
 }  // extern "C"

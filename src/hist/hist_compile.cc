@@ -274,6 +274,7 @@ Status Compiler::make_values() {
     sum.index = uint32_t(i);
     if (data_->values[i]->flags & kHistQuantiles) {
       sum.quantiles = shape_.quantile_buckets + 1;
+      sum.is_signed = data_->values[i]->is_signed;
       shape_.quantile_buckets += kQuantileBuckets;
     }
     values_.push_back(sum);

@@ -105,6 +105,7 @@ struct HistSum {
   HistValue value;
   uint32_t index;      // of the value
   uint32_t quantiles;  // 1 + its first counter of .quantiles; 0: none
+  uint32_t is_signed;  // of those: values below 0 count as 0
 };
 
 struct HistVariable {

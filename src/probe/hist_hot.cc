@@ -295,8 +295,9 @@ ALWAYS_INLINE void add(Update* update) {
     const HistSum& sum = hist->values[i];
     const uint64_t value = number(update, sum.value);
     hist_add(table, hist_sum_at(table, entry, sum.index), value, update->generation);
-    if (sum.quantiles)
-      hist_count_quantile(table, entry, sum.quantiles - 1 + quantile_bucket(value));
+    if (!sum.quantiles) continue;
+    const uint64_t counted = sum.is_signed && int64_t(value) < 0 ? 0 : value;
+    hist_count_quantile(table, entry, sum.quantiles - 1 + quantile_bucket(counted));
   }
 }
 

@@ -542,6 +542,19 @@ TEST_F(HistHot, QuantilesCountTheirRanges) {
   EXPECT_EQ(counts[quantile_bucket(1000000)], 1u);
 }
 
+TEST_F(HistHot, QuantilesHaveNothingBelowZero) {
+  Hist hist;
+  hist.key(field("key")).value(field("s8", kHistQuantiles)).compile();
+  for (int8_t value : {-1, -128, 5}) {
+    Record record;
+    record.s8 = value;
+    hit(hist, record);
+  }
+  const auto counts = read_hist_quantiles(hist.table, 0);
+  EXPECT_EQ(counts[0], 2u);
+  EXPECT_EQ(counts[5], 1u);
+}
+
 TEST_F(HistHot, PausedAndSwitchedOff) {
   Hist hist;
   hist.paused = true;

@@ -383,7 +383,7 @@ extern "C" uint64_t synthetic_fault_fixup(uint64_t ip) {
 
 extern "C" int synthetic_trace(const EventFileHandle* file, uint32_t nr_values,
                                const uint64_t* values, uint64_t ip, uint64_t sp, uint64_t fp) {
-  if (__builtin_expect(!is_pointer(file), 0)) return kInvalid;
+  if (__builtin_expect(!is_pointer(file) || !values, 0)) return kInvalid;
   const SiteProgram* program = program_of(file);
   if (!program) return answer_off(file);
   const SyntheticPlan* plan = file->plan;

@@ -48,7 +48,10 @@ std::string default_directory() {
   std::string xdg = environment("XDG_RUNTIME_DIR");
   if (!xdg.empty() && xdg.front() == '/' && is_own_directory(xdg)) return xdg + "/patchbay";
   if (::geteuid() == 0 && ::access("/run", W_OK) == 0) return "/run/patchbay";
-  return "/tmp/patchbay-" + std::to_string(::geteuid());
+  const std::string own = "/patchbay-" + std::to_string(::geteuid());
+  for (const char* parent : {"/tmp", "/dev/shm", "/var/tmp"})
+    if (::access(parent, W_OK) == 0) return parent + own;
+  return "/tmp" + own;
 }
 
 Error refused(const std::string& path, const char* reason) {

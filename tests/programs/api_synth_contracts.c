@@ -107,6 +107,7 @@ static void definitions(void) {
   SAME(-EINVAL, patchbay_synth_event_create(NULL, g_fields, 5, NULL));
   SAME(-EINVAL, patchbay_synth_event_create("none", NULL, 5, NULL));
   SAME(-EINVAL, patchbay_synth_event_create("1none", g_fields, 5, NULL));
+  SAME(-EINVAL, patchbay_synth_event_create("!none", g_fields, 5, NULL));
   struct synth_field_desc bad[] = {
       {"short", "a"}, {"char[257]", "a"}, {"int", "1a"}, {"int", NULL}};
   for (int i = 0; i < 4; i++) SAME(-EINVAL, patchbay_synth_event_create("none", &bad[i], 1, NULL));
@@ -191,6 +192,7 @@ static void values(struct trace_event_file* file) {
   SAME(0, patchbay_synth_event_trace_array(file, array, 5));
   HAS(" ev: pid=5 comm=array byte=6 half=7 whole=8");
   SAME(-EINVAL, patchbay_synth_event_trace_array(file, array, 3));
+  SAME(-EINVAL, patchbay_synth_event_trace_array(file, NULL, 5));
   // The text shows what the field's type has room for; the record has up to 255 bytes of it.
   char longer[300];
   memset(longer, 'l', sizeof longer);

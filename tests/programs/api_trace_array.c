@@ -73,6 +73,8 @@ static __attribute__((noinline)) int references(void) {
   struct trace_array* tr = trace_array_create("one");
   CHECK(tr && !error_of(tr));
   CHECK(error_of(trace_array_create("one")) == -EEXIST);
+  CHECK(trace_array_printk((struct trace_array*)-EEXIST, 0, "x") == -ENOENT);
+  CHECK(*trace_array_name((struct trace_array*)-EEXIST) == 0);
   CHECK(error_of(trace_array_create(NULL)) == -EINVAL);
   CHECK(error_of(trace_array_create("a/b")) == -EINVAL);
   CHECK(error_of(trace_array_create("")) == -EINVAL);

@@ -22,4 +22,21 @@ g++ -std=c++20 -x c++ -O2 -D_GNU_SOURCE -Wall -Wextra -Werror -I"$include" "$sou
   -o "$work/cxx" "$build/lib/libpatchbay.so" -Wl,-rpath,"$build/lib" -lpthread 2>"$work/errors"
 same "it compiles as C++20" "" "$(cat "$work/errors")"
 same "callbacks of a C++ program" ok "$("$work/cxx" 2>&1)"
+
+# The places where agents and tools meet, one after the other; the API needs one of them.
+without() {
+  # shellcheck disable=SC2016  # expanded by the inner shell
+  env -u PATCHBAY_DIR -u XDG_RUNTIME_DIR unshare -m sh -c '
+    program=$1; shift
+    for place; do mount -t tmpfs -o ro none "$place" || exit 1; done
+    exec "$program"' sh "$program" "$@" 2>&1
+}
+if unshare -m true 2>/dev/null; then
+  same "without /dev/shm" ok "$(without /dev/shm)"
+  same "without /run and /tmp" ok "$(without /run /tmp)"
+  same "without /run, /tmp and /dev/shm" ok "$(without /run /tmp /dev/shm)"
+  has "without any of them" "$(without /run /tmp /dev/shm /var/tmp)" 'no agent'
+else
+  echo "SKIPPED: no mount namespaces: read-only places were not tried"
+fi
 finish
