@@ -47,10 +47,17 @@ struct Parked {
   std::chrono::steady_clock::time_point since;
 };
 
-// Never freed: threads may run to the very end of the process.
 std::mutex g_lock;
-std::vector<Parked>& g_parked = *new std::vector<Parked>;
-auto& g_shapes = *new std::vector<std::pair<const HistTable*, HistShape>>;
+// Never freed, since threads may run to the very end of the process; and made when it is asked for:
+// the agent's constructor may run before those of this file.
+std::vector<Parked>& parked_tables() {
+  static auto& all = *new std::vector<Parked>;
+  return all;
+}
+std::vector<std::pair<const HistTable*, HistShape>>& all_shapes() {
+  static auto& all = *new std::vector<std::pair<const HistTable*, HistShape>>;
+  return all;
+}
 
 // What the parts of a table take, from its shape.
 struct Layout {
@@ -85,11 +92,11 @@ Layout lay_out(const HistShape& shape, HistTable* table) {
 // Memory of a table of the same shape that has been out of use for long enough.
 bool take_parked(const HistShape& shape, Parked* found) {
   const auto now = std::chrono::steady_clock::now();
-  for (Parked& one : g_parked) {
+  for (Parked& one : parked_tables()) {
     if (!(one.shape == shape) || now - one.since < kParked) continue;
     *found = one;
-    one = g_parked.back();
-    g_parked.pop_back();
+    one = parked_tables().back();
+    parked_tables().pop_back();
     return true;
   }
   return false;
@@ -162,7 +169,7 @@ Result<HistTable*> make_hist_table(const HistShape& shape) {
   if (shape.quantile_buckets)
     table->quantiles = reinterpret_cast<uint64_t*>(table->sums + layout.sums);
   table->entries = table->sums + layout.sums + layout.quantiles;
-  g_shapes.emplace_back(table, shape);
+  all_shapes().emplace_back(table, shape);
   open_table(table, next_generation(found.generation));
   return table;
 }
@@ -171,12 +178,12 @@ void retire_hist_table(HistTable* table) {
   std::lock_guard guard(g_lock);
   const uint32_t generation = close_table(table);
   zero_pages(memory_of(table), table->memory_size);
-  for (auto& one : g_shapes) {
+  for (auto& one : all_shapes()) {
     if (one.first != table) continue;
-    g_parked.push_back(
+    parked_tables().push_back(
         {one.second, memory_of(table), generation, std::chrono::steady_clock::now()});
-    one = g_shapes.back();
-    g_shapes.pop_back();
+    one = all_shapes().back();
+    all_shapes().pop_back();
     return;
   }
 }
