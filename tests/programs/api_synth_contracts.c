@@ -107,14 +107,13 @@ static void definitions(void) {
   SAME(-EINVAL, patchbay_synth_event_create(NULL, g_fields, 5, NULL));
   SAME(-EINVAL, patchbay_synth_event_create("none", NULL, 5, NULL));
   SAME(-EINVAL, patchbay_synth_event_create("1none", g_fields, 5, NULL));
-  SAME(-EINVAL, patchbay_synth_event_create("!none", g_fields, 5, NULL));
   struct synth_field_desc bad[] = {
       {"short", "a"}, {"char[257]", "a"}, {"int", "1a"}, {"int", NULL}};
   for (int i = 0; i < 4; i++) SAME(-EINVAL, patchbay_synth_event_create("none", &bad[i], 1, NULL));
   struct synth_field_desc field = {"int", "a"};
   SAME(0, patchbay_synth_event_create("other", &field, 1, NULL));
-  SAME(0, patchbay_synth_event_create("!other", &field, 1, NULL));  // as the file has it
-  SAME(-ENOENT, patchbay_synth_event_delete("other"));
+  SAME(-EINVAL, patchbay_synth_event_create("!other", &field, 1, NULL));  // it would remove it
+  SAME(0, patchbay_synth_event_delete("other"));
 }
 
 // --- files
