@@ -99,6 +99,7 @@ FieldPtr field(const std::string& name, uint32_t flags = 0) {
   auto made = std::make_unique<HistField>();
   made->field = find(name);
   made->flags = flags;
+  made->is_signed = made->field && made->field->is_signed;
   if (made->field && made->field->type.find("char") != std::string::npos)
     made->flags |= kHistString;
   return made;
