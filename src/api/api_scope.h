@@ -55,8 +55,6 @@ class ApiScope {
 };
 
 // 0 or -errno.
-inline int api_answer(const Status& status) {
-  return status.ok() ? 0 : -status.error().errno_value;
-}
+inline int answer_of(const Status& status) { return status.ok() ? 0 : -status.error().errno_value; }
 
 }  // namespace patchbay

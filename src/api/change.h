@@ -7,10 +7,9 @@
 #include <new>
 
 #include "api/api_scope.h"
+#include "probe/callbacks.h"
 
 namespace patchbay {
-
-inline int answer_of(const Status& status) { return api_answer(status); }
 
 // act(agent), whose answer is 0 or a negative errno; or what the ApiScope refuses.
 template <typename Act>
@@ -22,6 +21,13 @@ int change(Act&& act) {
   } catch (const std::bad_alloc&) {
     return -ENOMEM;
   }
+}
+
+// What taking a callback away answers, once no hit calls it any more. Without the lock: the
+// callback that is waited for may be waiting for it.
+inline int wait_for_callback(const HitCallback* callback) {
+  constexpr uint32_t kLongest = 10'000;  // milliseconds
+  return answer_of(wait_until_left(callback, kLongest));
 }
 
 }  // namespace patchbay

@@ -13,8 +13,6 @@ using namespace patchbay;
 
 namespace {
 
-constexpr uint32_t kLongestWait = 10'000;  // milliseconds
-
 // act(CallbackOps&), with an entry for the ops.
 template <typename Act>
 int with_ops(ftrace_ops* ops, Act&& act) {
@@ -71,7 +69,6 @@ int patchbay_register_ftrace_function(ftrace_ops* ops) {
   });
 }
 
-// The lock is given back first: the callback that is waited for may be waiting for it.
 int patchbay_unregister_ftrace_function(ftrace_ops* ops) {
   HitCallback* callback = nullptr;
   const int answer = with_ops(ops, [&](CallbackOps& all) {
@@ -80,7 +77,7 @@ int patchbay_unregister_ftrace_function(ftrace_ops* ops) {
     ops->flags &= ~FTRACE_OPS_FL_ENABLED;
     return 0;
   });
-  return answer ? answer : answer_of(wait_until_left(callback, kLongestWait));
+  return answer ? answer : wait_for_callback(callback);
 }
 
 int patchbay_ftrace_set_filter(ftrace_ops* ops, unsigned char* buf, int len, int reset) {

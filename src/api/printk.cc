@@ -11,6 +11,7 @@
 
 #include "api/api_scope.h"
 #include "api/trace_array_handle.h"
+#include "base/error_pointer.h"
 #include "base/program_stderr.h"
 #include "output/printk_text.h"
 #include "patchbay/trace.h"
@@ -104,7 +105,7 @@ using namespace patchbay;
 extern "C" {
 
 int patchbay_trace_array_printk(trace_array* tr, unsigned long ip, const char* fmt, ...) {
-  if (!is_given(tr)) return -ENOENT;
+  if (!is_pointer(tr)) return -ENOENT;
   if (tr->is_top || !fmt || !is_prepared() || !printk_is_on(tr->program)) return 0;
   va_list list;
   va_start(list, fmt);
@@ -114,7 +115,7 @@ int patchbay_trace_array_printk(trace_array* tr, unsigned long ip, const char* f
 }
 
 int patchbay_trace_array_vprintk(trace_array* tr, unsigned long ip, const char* fmt, va_list args) {
-  if (!is_given(tr)) return -ENOENT;
+  if (!is_pointer(tr)) return -ENOENT;
   if (!fmt || !is_prepared() || !printk_is_on(tr->program)) return 0;
   return write_format({tr->program, ip, PB_CALLER_START}, fmt, arguments_of(args));
 }
@@ -125,7 +126,7 @@ int patchbay_trace_array_init_printk(trace_array* tr) {
   if (!scope) return scope.refusal();
   TraceArray* array = array_of(scope.agent(), tr);
   if (!array) return -ENODEV;
-  return array->is_top() ? -EINVAL : api_answer(start_printk(scope.agent(), array));
+  return array->is_top() ? -EINVAL : answer_of(start_printk(scope.agent(), array));
 }
 
 void patchbay_trace_printk_init_buffers(void) {

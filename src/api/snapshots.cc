@@ -59,7 +59,7 @@ int allocate(trace_array* tr) {
   ApiScope scope;
   if (!scope) return scope.refusal();
   TraceArray* array = instance(scope, tr);
-  return array ? api_answer(scope.registry().allocate_snapshot(*array)) : -ENODEV;
+  return array ? answer_of(scope.registry().allocate_snapshot(*array)) : -ENODEV;
 }
 
 enum class Conditional : uint8_t { kNo, kByProgram, kByOther, kGone };
@@ -123,7 +123,7 @@ int patchbay_tracing_snapshot_cond_enable(trace_array* tr, void* cond_data,
   if (!array) return -ENODEV;
   if (array->has_conditional_snapshot) return -EBUSY;
   if (Status status = scope.registry().allocate_snapshot(*array); !status.ok())
-    return api_answer(status);
+    return answer_of(status);
   array->has_conditional_snapshot = true;
   conditions()[array->serial] = {cond_data, update};
   return 0;

@@ -19,8 +19,6 @@ struct patchbay_subscription {
 
 namespace {
 
-constexpr uint32_t kLongestWait = 10'000;  // milliseconds
-
 static_assert(sizeof(patchbay_record) == sizeof(CallbackRecord) &&
               offsetof(patchbay_record, size) == offsetof(CallbackRecord, size) &&
               offsetof(patchbay_record, pid) == offsetof(CallbackRecord, tid));
@@ -89,7 +87,6 @@ int patchbay_subscribe(const char* instance, const char* system, const char* eve
   });
 }
 
-// The lock is given back first: the callback that is waited for may be waiting for it.
 int patchbay_unsubscribe(patchbay_subscription* subscription) {
   HitCallback* callback = nullptr;
   const int answer = change([&](Agent& agent) {
@@ -103,7 +100,7 @@ int patchbay_unsubscribe(patchbay_subscription* subscription) {
     all.erase(found);
     return 0;
   });
-  return answer ? answer : answer_of(wait_until_left(callback, kLongestWait));
+  return answer ? answer : wait_for_callback(callback);
 }
 
 uint64_t patchbay_subscription_missed(const patchbay_subscription* subscription) {

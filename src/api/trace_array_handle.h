@@ -28,12 +28,6 @@ struct trace_array {
 
 namespace patchbay {
 
-// Neither NULL nor an errno of a call that failed. Any thread.
-inline bool is_given(const trace_array* handle) {
-  constexpr uint64_t kErrnos = 4095;
-  return reinterpret_cast<uint64_t>(handle) - 1 < ~kErrnos;
-}
-
 // The handle of an instance: the same at each call. Under the agent's lock, as all of these.
 trace_array* handle_of(Agent* agent, TraceArray& array);
 

@@ -5,6 +5,7 @@
 
 #include "api/api_scope.h"
 #include "api/trace_array_handle.h"
+#include "base/error_pointer.h"
 #include "patchbay/trace.h"
 #include "registry/event_spec.h"
 
@@ -51,7 +52,7 @@ int set_clr_event(ApiScope& scope, TraceArray& array, const char* system, const 
   for (LiveEvent* live : scope.registry().events_of(array, ""))
     if (live->can_enable && spec.matches(*live)) meant.push_back(live);
   if (meant.empty()) return -EINVAL;
-  return api_answer(scope.registry().set_enabled(array, meant, on));
+  return answer_of(scope.registry().set_enabled(array, meant, on));
 }
 
 // Without the lock: the rings of an instance that is gone are dead ones, which do not switch.
@@ -109,7 +110,7 @@ int patchbay_trace_array_destroy(trace_array* tr) {
   if (!array) return -ENODEV;
   if (array->is_top()) return -EINVAL;
   const std::string name = array->name;
-  return api_answer(scope.registry().remove_array(name));
+  return answer_of(scope.registry().remove_array(name));
 }
 
 trace_array* patchbay_trace_array_next(trace_array* tr) {
@@ -123,7 +124,7 @@ trace_array* patchbay_trace_array_next(trace_array* tr) {
 }
 
 const char* patchbay_trace_array_name(const trace_array* tr) {
-  return is_given(tr) ? tr->name.c_str() : "";
+  return is_pointer(tr) ? tr->name.c_str() : "";
 }
 
 int patchbay_trace_array_set_clr_event(trace_array* tr, const char* system, const char* event,
@@ -148,7 +149,7 @@ int patchbay_ftrace_set_clr_event(trace_array* tr, char* buf, int set) {
   if (!scope) return scope.refusal();
   TraceArray* array = array_of(scope.agent(), tr);
   if (!array) return -ENODEV;
-  return api_answer(scope.registry().set_event(*array, (set ? "" : "!") + std::string(buf)));
+  return answer_of(scope.registry().set_event(*array, (set ? "" : "!") + std::string(buf)));
 }
 
 void patchbay_tracing_on(void) {
@@ -160,13 +161,13 @@ void patchbay_tracing_off(void) {
 int patchbay_tracing_is_on(void) { return g_agent && ring_is_on(top_rings()); }
 
 void patchbay_tracer_tracing_on(trace_array* tr) {
-  if (is_given(tr)) switch_recording(rings_of(tr), true);
+  if (is_pointer(tr)) switch_recording(rings_of(tr), true);
 }
 void patchbay_tracer_tracing_off(trace_array* tr) {
-  if (is_given(tr)) switch_recording(rings_of(tr), false);
+  if (is_pointer(tr)) switch_recording(rings_of(tr), false);
 }
 int patchbay_tracer_tracing_is_on(trace_array* tr) {
-  return is_given(tr) && ring_is_on(rings_of(tr));
+  return is_pointer(tr) && ring_is_on(rings_of(tr));
 }
 
 }  // extern "C"

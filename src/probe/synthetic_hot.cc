@@ -5,6 +5,7 @@
 #define PATCHBAY_OWN_SOURCE
 #include <patchbay/trace_events.h>
 
+#include "base/error_pointer.h"
 #include "probe/hit_counter.h"
 #include "probe/probe_hot.h"
 #include "probe/stack_hot.h"
@@ -24,12 +25,6 @@ constexpr uint32_t kMaxStateTexts = sizeof(synth_event_trace_state::text_end) / 
 inline uint32_t round_up_8(uint32_t bytes) { return (bytes + 7) & ~7u; }
 inline uint64_t* word_at(uint8_t* record, uint32_t offset) {
   return reinterpret_cast<uint64_t*>(record + offset);
-}
-
-// NULL and errnos are no files.
-inline bool is_pointer(const void* file) {
-  constexpr uint64_t kErrnos = 4096;
-  return reinterpret_cast<uint64_t>(file) - 1 < 0 - kErrnos;
 }
 
 inline const SiteProgram* program_of(const EventFileHandle* file) {
