@@ -10,6 +10,8 @@ pkg_check_modules(LIBDW REQUIRED IMPORTED_TARGET libdw)  # too
 find_package(GTest)
 find_package(benchmark)
 
+include(cmake/precompiled.cmake)
+
 add_library(pb_options INTERFACE)
 target_include_directories(pb_options INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
 target_compile_options(pb_options INTERFACE -Wall -Wextra -Wno-missing-field-initializers)
@@ -54,6 +56,7 @@ file(GLOB_RECURSE core_sources CONFIGURE_DEPENDS src/*.cc)
 list(FILTER core_sources EXCLUDE REGEX "_(hot|test|fuzz|bench)\\.cc$|/src/(agent|api|debug_info)/")
 add_library(pb_core STATIC ${core_sources})
 target_link_libraries(pb_core PUBLIC pb_options pb_san pb_hot Zydis::Zydis Threads::Threads)
+pb_precompile(pb_core)
 
 # --- the agent: one closed shared object (see src/agent/agent.map for what it exports)
 file(GLOB_RECURSE agent_sources CONFIGURE_DEPENDS src/agent/*.cc src/api/*.cc src/api/*.S)
@@ -62,6 +65,7 @@ add_library(patchbay_agent SHARED ${agent_sources})
 set_target_properties(patchbay_agent PROPERTIES
   OUTPUT_NAME patchbay VERSION ${PROJECT_VERSION} SOVERSION 0)
 target_link_libraries(patchbay_agent PRIVATE pb_core pb_hot)
+pb_precompile(patchbay_agent)
 target_link_options(patchbay_agent PRIVATE
   -Wl,--exclude-libs,ALL -Wl,-z,nodelete -Wl,-z,now -Wl,--gc-sections
   -Wl,--version-script=${CMAKE_SOURCE_DIR}/src/agent/agent.map)
@@ -76,12 +80,16 @@ file(GLOB debug_info_sources CONFIGURE_DEPENDS src/debug_info/*.cc)
 list(FILTER debug_info_sources EXCLUDE REGEX "_(test|fuzz|bench)\\.cc$")
 add_library(pb_debug_info STATIC ${debug_info_sources})
 target_link_libraries(pb_debug_info PUBLIC pb_core PkgConfig::LIBDW elf)
+pb_precompile(pb_debug_info)
 
 # --- the tool
 file(GLOB tool_sources CONFIGURE_DEPENDS cmd/*.cc)
-list(FILTER tool_sources EXCLUDE REGEX "_(test|fuzz|bench)\\.cc$")
-add_executable(patchbay ${tool_sources})
-target_link_libraries(patchbay PRIVATE pb_core pb_debug_info PkgConfig::FUSE3)
+list(FILTER tool_sources EXCLUDE REGEX "_(test|fuzz|bench)\\.cc$|/main\\.cc$")
+add_library(pb_tool STATIC ${tool_sources})  # its tests link it too
+target_link_libraries(pb_tool PUBLIC pb_core pb_debug_info PkgConfig::FUSE3)
+pb_precompile(pb_tool)
+add_executable(patchbay cmd/main.cc)
+target_link_libraries(patchbay PRIVATE pb_tool)
 
 # --- examples, the small nasty programs of the tests, benchmarks, unit tests, fuzzers
 include(cmake/programs.cmake)

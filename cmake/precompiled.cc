@@ -1,0 +1,2 @@
+// SPDX-License-Identifier: MIT
+// A target that owns precompiled headers needs a source (cmake/precompiled.cmake).
