@@ -27,9 +27,10 @@ same "callbacks of a C++ program" ok "$("$work/cxx" 2>&1)"
 without() {
   # shellcheck disable=SC2016  # expanded by the inner shell
   env -u PATCHBAY_DIR -u XDG_RUNTIME_DIR unshare -m sh -c '
-    program=$1; shift
+    mount --bind "$1" /mnt || exit 1  # it may lie in a place that goes away
+    program=$2; shift 2
     for place; do mount -t tmpfs -o ro none "$place" || exit 1; done
-    exec "$program"' sh "$program" "$@" 2>&1
+    LD_LIBRARY_PATH=/mnt/lib exec "/mnt/$program"' sh "$build" "${program#"$build/"}" "$@" 2>&1
 }
 if unshare -m true 2>/dev/null; then
   same "without /dev/shm" ok "$(without /dev/shm)"

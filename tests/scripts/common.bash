@@ -24,17 +24,27 @@ unset PATCHBAY_FUNCTION_EVENTS PATCHBAY_TRACE_EVENT
 export LC_ALL=C.UTF-8
 checks=0 failures=0
 
-# Ends what this script has started (by its id only) and removes its folder.
+# start_time PID : in clock ticks since boot; empty when there is no such process.
+start_time() {
+  local line fields
+  { read -r line <"/proc/$1/stat"; } 2>/dev/null || return 0
+  read -ra fields <<<"${line##*) }"
+  echo "${fields[19]}"
+}
+# Ends what this script has started and removes its folder. The number of a process that is over may
+# be another one's by now, so it is ended only if it was started when ours was.
 cleanup() {
-  local pid
+  local pid since
   if [[ -e $work/pids ]]; then
-    while read -r pid; do kill -9 "$pid" 2>/dev/null; done <"$work/pids"
+    while read -r pid since; do
+      [[ -z $since || $(start_time "$pid") != "$since" ]] || kill -9 "$pid" 2>/dev/null
+    done <"$work/pids"
   fi
   rm -rf "$work"
 }
 trap cleanup EXIT
 # started PID : to be ended with this script, also when a subshell has started it.
-started() { echo "$1" >>"$work/pids"; }
+started() { echo "$1 $(start_time "$1")" >>"$work/pids"; }
 
 skip() {
   echo "SKIPPED: $(basename "$0"): $*"

@@ -75,7 +75,9 @@ same "hist -p: the probe is gone" "" "$("$patchbay" cat $pid dynamic_events)"
 "$patchbay" latency sys_read -p $pid >out 2>err &
 tool=$!
 started $tool
-sleep 1
+wait_for 20 has_hist latency/sys_read_end || fail "latency -p: the trigger is not there"
+wait_for 20 has_hist synthetic/latency || fail "latency -p: nothing counts the latency"
+sleep 0.5
 kill -INT $tool
 wait $tool
 has "latency -p: calls" "$(cat out)" '^[0-9]{2,} times, '
