@@ -71,14 +71,15 @@ bool counts_ticks(TraceClock clock) {
   return clock == TraceClock::kTsc || clock == TraceClock::kCounter;
 }
 
-// ns / ticks, times 2^shift, with as many bits as fit.
+// ns / ticks, times 2^shift: 2^64 where that has bits enough, which hits are quickest with.
 void set_rate(uint64_t ns, uint64_t ticks, uint64_t unit, HistClock* clock) {
+  constexpr uint64_t kEnough = uint64_t{1} << 61, kHalf = uint64_t{1} << 63;
   const auto divisor = static_cast<unsigned __int128>(ticks) * unit;
   unsigned __int128 rest = ns;
   unsigned __int128 quotient = rest / divisor;
   rest %= divisor;
   clock->shift = 0;
-  while (quotient < (uint64_t{1} << 62) && clock->shift < 100) {
+  while ((quotient < kEnough || (clock->shift < 64 && quotient < kHalf)) && clock->shift < 100) {
     rest <<= 1;
     quotient <<= 1;
     clock->shift++;

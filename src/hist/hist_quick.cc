@@ -13,7 +13,13 @@ class QuickMaker {
   explicit QuickMaker(const HistProgram& program) : program_(program) {}
 
   // False: it does not fit.
-  bool run() { return set_keys() && add_others() && add_sums() && add_variables() && add_acts(); }
+  bool run() {
+    if (!set_keys() || !add_others() || !add_sums() || !add_variables() || !add_acts())
+      return false;
+    made_.is_word = made_.nr_keys == 1 && !made_.text;
+    made_.shape = shape();
+    return true;
+  }
   const HistQuick& made() const { return made_; }
 
  private:
@@ -93,6 +99,14 @@ class QuickMaker {
       made.params[i] = {mask, *slot};
     }
     return true;
+  }
+
+  HistQuickShape shape() const {
+    if (made_.nr_others == 1 && made_.nr_acts == 1 && !made_.nr_sums)
+      return HistQuickShape::kMatches;
+    if (made_.nr_others || made_.nr_acts) return HistQuickShape::kAny;
+    if (!made_.nr_variables) return HistQuickShape::kCounts;
+    return made_.nr_sums ? HistQuickShape::kAny : HistQuickShape::kRemembers;
   }
 
   // Of a reference in an act, where own variables have been set.

@@ -59,6 +59,14 @@ struct HistQuickAct {
   HistQuickParam params[kMaxQuickParams];
 };
 
+// Which of it there is: the way of a hit is made for each.
+enum class HistQuickShape : uint8_t {
+  kAny,
+  kCounts,     // keys and sums: no others, variables, acts
+  kRemembers,  // variables alone: the first half of a pair
+  kMatches,    // one other, one act, perhaps variables, no sums: the second half
+};
+
 // Immutable. In memory that is never freed.
 struct HistQuick {
   HistQuickNumber keys[kMaxQuick];
@@ -66,6 +74,8 @@ struct HistQuick {
   uint8_t nr_keys;
   uint8_t nr_others, nr_sums, nr_variables, nr_acts;
   uint8_t uses_time;
+  HistQuickShape shape;
+  uint8_t is_word;  // one key, no text
   HistQuickOther others[kMaxQuick];
   HistQuickSum sums[kMaxQuick];
   HistQuickVariable variables[kMaxQuick];

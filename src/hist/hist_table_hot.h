@@ -139,9 +139,10 @@ inline uint8_t* hist_text(const HistTable* table, uint32_t entry, uint32_t offse
 }
 
 inline bool hist_same_key(const uint64_t* kept, const HistKey& key) {
-  uint64_t different = key.used < key.size ? kept[key.used] : 0;
-  for (uint32_t i = 0; i < key.used; i++) different |= kept[i] ^ key.word[i];
-  return !different;
+  if (key.used < key.size && kept[key.used]) return false;
+  for (uint64_t i = key.used; i; i--)
+    if (kept[i - 1] != key.word[i - 1]) return false;
+  return true;
 }
 
 // Even: the generation that a hit begins in. Odd: nothing is taken.
@@ -158,10 +159,10 @@ inline uint32_t hist_search(const HistTable* table, uint32_t hash, uint32_t gene
   for (uint32_t at = hash & table->slot_mask, i = 0; i <= table->slot_mask; i++) {
     // Pairs with the exchanges in hist_insert().
     const uint64_t slot = __atomic_load_n(&table->slots[at], __ATOMIC_ACQUIRE);
-    const auto number = uint32_t(slot & kHistEntryMask);
-    if ((slot ^ wanted) >> kHistEntryBits == 0 && is_same(hist_key_of(table, number - 1)))
-      return number - 1;
-    if (!number || (slot ^ wanted) & kHistTagMask) return kHistNone;
+    const uint64_t different = slot ^ wanted;  // of the slot that is wanted: its number
+    if (different <= kHistEntryMask && is_same(hist_key_of(table, uint32_t(different) - 1)))
+      return uint32_t(different) - 1;
+    if (!(slot & kHistEntryMask) || different & kHistTagMask) return kHistNone;
     at = (at + 1) & table->slot_mask;
   }
   return kHistNone;

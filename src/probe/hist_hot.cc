@@ -445,7 +445,8 @@ void act_once(Update* update, const HistAct& act) {
 // --- the way of a hit
 
 // One field as the key, and nothing but how often.
-inline void count_one(const HistProgram* hist, const uint8_t* record, uint32_t generation) {
+__attribute__((noinline)) void count_one(const HistProgram* hist, const uint8_t* record,
+                                         uint32_t generation) {
   HistTable* table = hist->table;
   const OneWord key = {load(record, hist->keys[0].value.steps[0])};
   const uint32_t hash = hist_hash(key.word);
@@ -484,15 +485,10 @@ __attribute__((noinline)) void update_whole(Update* update) {
   update_at(update, key, hist_hash(key));
 }
 
-}  // namespace
-
-void hist_update(const HistProgram* hist, const TriggerHit& hit, const uint8_t* record,
-                 uint32_t size) {
-  if (hist_is_paused(hist)) return;
-  const uint32_t generation = hist_generation(hist->table);
-  if (__builtin_expect(generation & 1, 0)) return;
-  if (hist->is_simple) return count_one(hist, record, generation);
-  if (hist->quick) return hist_update_quick(hist, hit, record, size, generation);
+// All that a definition may say.
+__attribute__((noinline)) void update_any(const HistProgram* hist, const TriggerHit& hit,
+                                          const uint8_t* record, uint32_t size,
+                                          uint32_t generation) {
   uint64_t found[kMaxHistReferences];
   for (uint32_t i = 0; i < hist->nr_references; i++) found[i] = 0;
   Update update = {hist, hit, record, size, generation, kHistNone, found, 0, false};
@@ -500,6 +496,19 @@ void hist_update(const HistProgram* hist, const TriggerHit& hit, const uint8_t* 
     update_one_word(&update);
   else
     update_whole(&update);
+}
+
+}  // namespace
+
+// Jumps to one of them: none of this is worth a stack frame.
+void hist_update(const HistProgram* hist, const TriggerHit& hit, const uint8_t* record,
+                 uint32_t size) {
+  if (hist_is_paused(hist)) return;
+  const uint32_t generation = hist_generation(hist->table);
+  if (__builtin_expect(generation & 1, 0)) return;
+  if (hist->is_simple) return count_one(hist, record, generation);
+  if (hist->quick) return hist_update_quick(hist, hit, record, size, generation);
+  update_any(hist, hit, record, size, generation);
 }
 
 void synthetic_hit(const SyntheticTarget* target, const TriggerHit& hit, uint8_t* record,

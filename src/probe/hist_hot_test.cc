@@ -26,6 +26,7 @@
 #include "hist/hist_clock.h"
 #include "hist/hist_compile.h"
 #include "hist/hist_program.h"
+#include "hist/hist_quick.h"
 #include "hist/hist_table.h"
 #include "hist/quantile_buckets.h"
 #include "probe/action_hot.h"
@@ -981,6 +982,72 @@ TEST_F(HistTrace, TheStraightWayDoesWhatTheGeneralWayDoes) {
       EXPECT_EQ(starts[0], starts[1]);
       EXPECT_GT(ends[0].size(), 10u);
       EXPECT_EQ(ends[0], ends[1]);
+      EXPECT_GT(records[0].size(), 50u);
+      EXPECT_EQ(records[0], records[1]);
+    }
+}
+
+// keys=…:ts0=u64   keys=…:was=$ts0,now=common_timestamp:onmatch().trace($was)   keys=…:vals=u32,s16
+struct Shapes {
+  Hist start, end, counts;
+  void make(uint32_t extra_keys, LiveEvent* synthetic, bool quick) {
+    for (Hist* hist : {&start, &end, &counts}) {
+      hist->key(field("key"));
+      if (extra_keys & 1) hist->key(field("s32"));
+      if (extra_keys & 2) hist->key(field("loc"));
+    }
+    HistField* ts0 = start.variable(field("u64"));
+    start.compile();
+    HistField* was = end.variable(Hist::copy(end.refer(ts0, true)));
+    end.variable(generic(kHistTimestamp));
+    HistActionData* action = end.action(HistHandler::kMatch, HistActionKind::kTrace);
+    action->synthetic = synthetic;
+    action->params = {end.refer(was)};
+    end.compile();
+    counts.value(field("u32")).value(field("s16"));
+    counts.compile();
+    EXPECT_EQ(start.program->quick->shape, HistQuickShape::kRemembers);
+    EXPECT_EQ(end.program->quick->shape, HistQuickShape::kMatches);
+    EXPECT_EQ(counts.program->quick->shape, HistQuickShape::kCounts);
+    for (Hist* hist : {&start, &end, &counts})
+      if (!quick) hist->program->quick = nullptr;
+  }
+};
+
+TEST_F(HistTrace, EveryShapeOfItDoesWhatTheGeneralWayDoes) {
+  set_fields({{"u64", "one", 8, 8, false, 0, {}}});
+  wanted_by({&a_});
+  for (uint32_t extra_keys = 0; extra_keys < 4; extra_keys++)
+    for (bool is_plain : {false, true}) {
+      SCOPED_TRACE(extra_keys);
+      reinterpret_cast<SiteProgram*>(program_bytes_.data())->plain = is_plain ? kPlain : 0;
+      std::map<std::string, std::vector<uint64_t>> seen[2][3];
+      std::vector<std::string> records[2];
+      for (bool quick : {false, true}) {
+        Shapes shapes;
+        shapes.make(extra_keys, &synthetic_, quick);
+        std::mt19937_64 random(7);
+        for (int i = 0; i < 3000; i++) {
+          Record record;
+          record.key = uint32_t(random() % 12);
+          record.s32 = int32_t(random() % 3) - 1;
+          record.u64 = random();
+          record.u32 = uint32_t(random());
+          record.s16 = int16_t(random());
+          record.set_texts(std::string(random() % 5 * 7, 'x').insert(0, random() % 2, 'a'));
+          hit(random() % 3 ? shapes.start : shapes.end, record);
+          hit(shapes.counts, record);
+        }
+        seen[quick][0] = BothWays::contents(&shapes.start, 1);
+        seen[quick][1] = BothWays::contents(&shapes.end, 1);
+        seen[quick][2] = BothWays::contents(&shapes.counts, 0);
+        records[quick] = a_.take();
+        std::sort(records[quick].begin(), records[quick].end());
+      }
+      for (uint32_t which = 0; which < 3; which++) {
+        EXPECT_GT(seen[0][which].size(), 10u);
+        EXPECT_EQ(seen[0][which], seen[1][which]) << which;
+      }
       EXPECT_GT(records[0].size(), 50u);
       EXPECT_EQ(records[0], records[1]);
     }

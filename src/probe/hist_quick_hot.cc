@@ -79,40 +79,55 @@ general:
   hist_add(table, offset, value, generation);
 }
 
-inline HistVariableWord* variable_at(const HistTable* table, uint32_t entry, uint32_t at) {
-  return reinterpret_cast<HistVariableWord*>(hist_entry(table, entry) + at);
+inline HistVariableWord* variable_at(uint8_t* entry, uint32_t at) {
+  return reinterpret_cast<HistVariableWord*>(entry + at);
 }
+
+// How many there are of each: of most shapes that is known beforehand.
+template <HistQuickShape kShape>
+struct Shape {
+  static constexpr bool kIsAny = kShape == HistQuickShape::kAny;
+  static constexpr bool kHasOne = kShape == HistQuickShape::kMatches;
+
+  static uint32_t others(const HistQuick* quick) { return kIsAny ? quick->nr_others : kHasOne; }
+  static uint32_t acts(const HistQuick* quick) { return kIsAny ? quick->nr_acts : kHasOne; }
+  static uint32_t sums(const HistQuick* quick) {
+    return kIsAny || kShape == HistQuickShape::kCounts ? quick->nr_sums : 0;
+  }
+  static uint32_t variables(const HistQuick* quick) {
+    return kShape == HistQuickShape::kCounts ? 0 : quick->nr_variables;
+  }
+};
 
 // Finds the first ones up to one that is not set, as far as can be seen. How many they are.
 template <typename Key>
-ALWAYS_INLINE uint32_t find_others(Quick* at, const Key& key, uint32_t hash) {
-  for (uint32_t i = 0; i < at->quick->nr_others; i++) {
+ALWAYS_INLINE uint32_t find_others(Quick* at, uint32_t count, const Key& key, uint32_t hash) {
+  for (uint32_t i = 0; i < count; i++) {
     const HistQuickOther& other = at->quick->others[i];
     const uint32_t generation = hist_generation(other.table);
     if (generation & 1) return i;
     const uint32_t entry = hist_find(other.table, key, hash, generation);
     if (entry == kHistNone) return i;
-    at->others[i] = variable_at(other.table, entry, other.at);
+    at->others[i] = variable_at(hist_entry(other.table, entry), other.at);
     if (!__atomic_load_n(&at->others[i]->set, __ATOMIC_RELAXED)) return i;
   }
-  return at->quick->nr_others;
+  return count;
 }
 
 // Those in front of one that is not set are taken all the same.
-ALWAYS_INLINE bool take_others(Quick* at, uint32_t found) {
+ALWAYS_INLINE bool take_others(Quick* at, uint32_t count, uint32_t found) {
   for (uint32_t i = 0; i < found; i++) {
     const bool is_set = at->quick->others[i].read_once
                             ? hist_take_variable(at->others[i], &at->values[i])
                             : hist_read_variable(at->others[i], &at->values[i]);
     if (!is_set) return false;
   }
-  return found == at->quick->nr_others;
+  return found == count;
 }
 
-ALWAYS_INLINE void trace(const Quick& at, const HistQuickAct& act) {
-  // Pairs with SyntheticEvents::update().
-  const SiteProgram* program = __atomic_load_n(&act.target->program, __ATOMIC_ACQUIRE);
-  if (!program) return;
+// Whatever trace() has no way of its own for.
+__attribute__((noinline)) void trace_any(const Quick& at, const HistQuickAct& act,
+                                         const SiteProgram* program) {
   alignas(8) uint64_t record[kMaxQuickRecord / 8];
   for (uint32_t i = 0; i < act.nr_params; i++)
     record[i + 1] = at.values[act.params[i].slot] & act.params[i].mask;
@@ -128,6 +143,21 @@ ALWAYS_INLINE void trace(const Quick& at, const HistQuickAct& act) {
     ring_publish(&event->rings, bytes, size);
 }
 
+// One number that is recorded, as a latency mostly is, never is in memory.
+ALWAYS_INLINE void trace(const Quick& at, const HistQuickAct& act) {
+  // Pairs with SyntheticEvents::update().
+  const SiteProgram* program = __atomic_load_n(&act.target->program, __ATOMIC_ACQUIRE);
+  if (!program) return;
+  if (act.nr_params == 1 && at.quick->uses_time && program->plain == kPlain) {
+    const EventProgram* event = program->event[0].event;
+    const uint64_t value = at.values[act.params[0].slot] & act.params[0].mask;
+    if (!event->filter && ring_publish_value_at(&event->rings, record_header(event->id, at.hit.tid),
+                                                value, at.now.ticks) == kRingPublished)
+      return;
+  }
+  trace_any(at, act, program);
+}
+
 __attribute__((noinline, cold)) uint32_t insert(HistTable* table, uint64_t word, uint32_t hash,
                                                 uint32_t generation) {
   return hist_insert(table, {&word, 1, 1}, hash, generation);
@@ -138,36 +168,41 @@ __attribute__((noinline, cold)) uint32_t insert(HistTable* table, const HistKey&
 }
 
 // The key is known; a word of its own, where it is one.
-template <typename Key>
+template <HistQuickShape kShape, typename Key>
 ALWAYS_INLINE void update(const HistProgram* hist, Quick* at, const Key& key, uint32_t hash,
                           uint32_t generation) {
+  using Has = Shape<kShape>;
   const HistQuick* quick = at->quick;
   HistTable* table = hist->table;
   // To take a variable waits for all that was begun, and nothing is begun meanwhile: so what can
   // be looked up, and the clock, which takes longest, stand before it.
   uint32_t entry = hist_find(table, key, hash, generation);
-  const uint32_t others = find_others(at, key, hash);
-  if (quick->uses_time && others == quick->nr_others) at->now = hist_read_time(hist->clock);
-  if (quick->nr_others && !take_others(at, others)) return;
+  const uint32_t nr_others = Has::others(quick);
+  const uint32_t others = find_others(at, nr_others, key, hash);
+  if (kShape != HistQuickShape::kCounts && quick->uses_time && others == nr_others)
+    at->now = hist_read_time(hist->clock);
+  if (nr_others && !take_others(at, nr_others, others)) return;
   if (__builtin_expect(entry == kHistNone, 0)) entry = insert(table, key, hash, generation);
   if (__builtin_expect(entry >= kHistLate, 0)) {
     if (entry == kHistFull) hist_drop(table, generation);
     return;
   }
+  uint8_t* const variables = hist_entry(table, entry);
   const uint64_t first = hist_sum_at(table, entry, 0);
   add_here(table, first, 1, generation);
-  for (uint32_t i = 0; i < quick->nr_sums; i++)
+  for (uint32_t i = 0; i < Has::sums(quick); i++)
     add_here(table, first + 8 * uint64_t{quick->sums[i].index}, number(*at, quick->sums[i].value),
              generation);
-  for (uint32_t i = 0; i < quick->nr_variables; i++) {
+  for (uint32_t i = 0; i < Has::variables(quick); i++) {
     const uint64_t value = number(*at, quick->variables[i].value);
     at->values[kQuickOwn + i] = value;
-    hist_set_variable(variable_at(table, entry, quick->variables[i].at), value);
+    hist_set_variable(variable_at(variables, quick->variables[i].at), value);
   }
-  for (uint32_t i = 0; i < quick->nr_acts; i++) trace(*at, quick->acts[i]);
+  for (uint32_t i = 0; i < Has::acts(quick); i++) trace(*at, quick->acts[i]);
 }
 
 // Several fields, or a text.
+template <HistQuickShape kShape>
 __attribute__((noinline)) void update_long(const HistProgram* hist, const TriggerHit& hit,
                                            const uint8_t* record, uint32_t size,
                                            uint32_t generation) {
@@ -176,21 +211,23 @@ __attribute__((noinline)) void update_long(const HistProgram* hist, const Trigge
   HistVariableWord* others[kMaxQuick];
   Quick at = {quick, hit, record, values, others, {0, 0}};
   uint64_t words[kMaxHistKeySize / 8 + 1];
-  uint64_t* out = words;
-  const uint64_t* multiplier = kHistMultipliers.of;
+  uint32_t used = quick->nr_keys;
   uint64_t sum = 0;
-  const auto put = [&](uint64_t word) {
-    *out++ = word;
-    sum += word * *multiplier++;
-  };
-  for (uint32_t i = 0; i < quick->nr_keys; i++)
-    put(hist_load(record + quick->keys[i].offset, quick->keys[i].load));
+  for (uint32_t i = 0; i < used; i++) {
+    words[i] = hist_load(record + quick->keys[i].offset, quick->keys[i].load);
+    sum += words[i] * kHistMultipliers.of[i];
+  }
   if (quick->text)
-    hist_each_word(hist_text_of(*quick->text, record, size), uint32_t{quick->text->size} - 1, put);
-  const HistKey key = {words, uint32_t(out - words), hist->key_words};
-  update(hist, &at, key, hist_hash_sum(sum), generation);
+    used = hist_each_word(hist_text_of(*quick->text, record, size), uint32_t{quick->text->size} - 1,
+                          used, [&](uint64_t i, uint64_t word) {
+                            words[i] = word;
+                            sum += word * kHistMultipliers.of[i];
+                          });
+  const HistKey key = {words, used, hist->key_words};
+  update<kShape>(hist, &at, key, hist_hash_sum(sum), generation);
 }
 
+template <HistQuickShape kShape>
 __attribute__((noinline)) void update_short(const HistProgram* hist, const TriggerHit& hit,
                                             const uint8_t* record, uint32_t generation) {
   uint64_t values[2 * kMaxQuick];
@@ -198,7 +235,7 @@ __attribute__((noinline)) void update_short(const HistProgram* hist, const Trigg
   Quick at = {hist->quick, hit, record, values, others, {0, 0}};
   const HistQuickNumber& field = at.quick->keys[0];
   const uint64_t word = hist_load(record + field.offset, field.load);
-  update(hist, &at, word, hist_hash(word), generation);
+  update<kShape>(hist, &at, word, hist_hash(word), generation);
 }
 
 }  // namespace
@@ -206,9 +243,18 @@ __attribute__((noinline)) void update_short(const HistProgram* hist, const Trigg
 // Jumps to one of them.
 void hist_update_quick(const HistProgram* hist, const TriggerHit& hit, const uint8_t* record,
                        uint32_t size, uint32_t generation) {
-  if (hist->key_words != 1 || hist->quick->text)
-    return update_long(hist, hit, record, size, generation);
-  update_short(hist, hit, record, generation);
+  using enum HistQuickShape;
+  const HistQuickShape shape = hist->quick->shape;
+  if (hist->quick->is_word) {
+    if (shape == kMatches) return update_short<kMatches>(hist, hit, record, generation);
+    if (shape == kRemembers) return update_short<kRemembers>(hist, hit, record, generation);
+    if (shape == kCounts) return update_short<kCounts>(hist, hit, record, generation);
+    return update_short<kAny>(hist, hit, record, generation);
+  }
+  if (shape == kCounts) return update_long<kCounts>(hist, hit, record, size, generation);
+  if (shape == kMatches) return update_long<kMatches>(hist, hit, record, size, generation);
+  if (shape == kRemembers) return update_long<kRemembers>(hist, hit, record, size, generation);
+  return update_long<kAny>(hist, hit, record, size, generation);
 }
 
 }  // namespace patchbay

@@ -40,6 +40,7 @@ struct HistInstant {
 
 inline uint64_t hist_scale(uint64_t ticks, const HistClock* clock) {
   const auto product = static_cast<unsigned __int128>(ticks) * clock->multiply;
+  if (__builtin_expect(clock->shift == 64, 1)) return uint64_t(product >> 64);
   return uint64_t(product >> clock->shift);
 }
 
@@ -73,27 +74,32 @@ inline uint64_t hist_before_zero(uint64_t word, uint64_t marks) {
   return word & (((marks & -marks) >> 7) - 1);
 }
 
-// Words of a text, the last of which holds the NUL and is filled with 0: at most limit / 8 + 1. The
-// eight bytes in front of `text` can be read: a record's header, at least.
+// put(i, word) for each word of a text, from `first` on; the last one holds the NUL and is filled
+// with 0: at most limit / 8 + 1. Returns the i behind them. The eight bytes in front of `text` can
+// be read: a record's header, at least.
 template <typename Put>
-inline void hist_each_word(const HistText& text, uint32_t limit, Put put) {
-  const uint8_t* at = text.at;
-  uint32_t left = text.size < limit ? text.size : limit;
-  for (; left >= 8; left -= 8, at += 8) {
-    const uint64_t word = get<uint64_t>(at);
+inline uint32_t hist_each_word(const HistText& text, uint32_t limit, uint64_t first, Put put) {
+  const uint32_t size = text.size < limit ? text.size : limit;
+  const uint64_t end = first + size / 8;
+  uint64_t i = first;
+  for (; i < end; i++) {
+    const uint64_t word = get<uint64_t>(text.at + (i - first) * 8);
     const uint64_t marks = hist_zero_marks(word);
-    if (marks) return put(hist_before_zero(word, marks));
-    put(word);
+    if (__builtin_expect(marks != 0, 0)) {
+      put(i, hist_before_zero(word, marks));
+      return uint32_t(i) + 1;
+    }
+    put(i, word);
   }
-  const uint64_t last = left ? get<uint64_t>(at + left - 8) >> (64 - 8 * left) : 0;
-  put(hist_before_zero(last, hist_zero_marks(last)));
+  const uint32_t left = size & 7;
+  const uint64_t last = left ? get<uint64_t>(text.at + size - 8) >> (64 - 8 * left) : 0;
+  put(i, hist_before_zero(last, hist_zero_marks(last)));
+  return uint32_t(i) + 1;
 }
 
 // Their number.
 inline uint32_t hist_copy_text(uint64_t* out, const HistText& text, uint32_t limit) {
-  uint32_t words = 0;
-  hist_each_word(text, limit, [&](uint64_t word) { out[words++] = word; });
-  return words;
+  return hist_each_word(text, limit, 0, [&](uint64_t i, uint64_t word) { out[i] = word; });
 }
 
 // What lies in the record, as far as it does; nothing in its header.
@@ -106,12 +112,16 @@ inline HistText hist_text_within(const uint8_t* record, uint32_t record_size, ui
 
 inline HistText hist_text_of(const HistValue& value, const uint8_t* record, uint32_t size) {
   const uint32_t offset = value.offset;
+  const bool is_data_loc = value.source == HistSource::kDataLoc;
+  if (__builtin_expect(is_data_loc || value.source == HistSource::kFieldStack, 1)) {
+    const uint32_t location = get<uint32_t>(record + offset);
+    return hist_text_within(record, size, location & 0xffff, location >> 16);
+  }
   if (value.source == HistSource::kChars)
     return hist_text_within(record, size, offset, value.field_size);
   if (value.source == HistSource::kRestText) return hist_text_within(record, size, offset, size);
   const uint32_t location = get<uint32_t>(record + offset);
-  const uint32_t base = value.source == HistSource::kRelLoc ? offset + 4 : 0;
-  return hist_text_within(record, size, base + (location & 0xffff), location >> 16);
+  return hist_text_within(record, size, offset + 4 + (location & 0xffff), location >> 16);
 }
 
 }  // namespace patchbay

@@ -35,8 +35,10 @@ uint32_t meet_thread(ProbeThread* thread, const RingSet* set);
 // followed.
 void count_recursion(const SiteProgram* program);
 
+// RecordHeader, flags are 0.
+inline uint64_t record_header(uint16_t id, uint32_t tid) { return uint64_t{tid} << 32 | id; }
 inline void write_header(uint8_t* record, uint16_t id, uint32_t tid) {
-  *reinterpret_cast<uint64_t*>(record) = uint64_t{tid} << 32 | id;  // RecordHeader, flags are 0
+  *reinterpret_cast<uint64_t*>(record) = record_header(id, tid);
 }
 static_assert(offsetof(abi::RecordHeader, common_pid) == 4);
 

@@ -11,6 +11,12 @@ extern "C" {
 // the record is not the usual case: then the clock is read anew.
 int ring_publish_rseq_at(const RingSet* const* rings, const uint8_t* record, uint32_t size,
                          uint64_t ticks);
+
+// The same for a record of two words, `header` and `value`, that only goes the usual way, so that
+// they never stand in memory. Whatever it returns but kRingPublished, nothing was done: the record
+// is for ring_publish_at().
+int ring_publish_value_at(const RingSet* const* rings, uint64_t header, uint64_t value,
+                          uint64_t ticks);
 }
 
 // As ring_publish().
