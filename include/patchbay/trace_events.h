@@ -257,12 +257,11 @@ PATCHBAY_EXPORTED int patchbay_synth_event_is_wanted(const struct trace_event_fi
 #define PATCHBAY_SYNTH_RECORD_WORDS 512
 /* A record under construction: of some 4 KiB, in which the texts are. Nothing in it is public. */
 struct synth_event_trace_state {
-  const struct synth_event_trace_state* self; /* open */
+  uint64_t open; /* its own address and how it is used; else it is closed */
   struct trace_event_file* file;
-  const void* plan;
-  uint32_t cur_field;
-  uint8_t disabled, add_next, add_name, reserved;
-  uint64_t given; /* a bit for each field */
+  const void* reserved;
+  const void* next; /* field */
+  uint64_t given;   /* a bit for each field, when they are given by name */
   uint16_t text_end[16];
   uint64_t record[PATCHBAY_SYNTH_RECORD_WORDS];
 };

@@ -13,8 +13,20 @@
  *                     v1
  *                     v0          <- values
  *                     return address
- *                     (alignment)
+ *                     n
+ *                     file
  */
+#define INVALID -22			/* -EINVAL */
+#define FILE_PROGRAM 16			/* struct EventFileHandle */
+#define STATE_OPEN 0			/* struct synth_event_trace_state */
+#define STATE_NEXT 24
+#define STATE_RECORD 72
+#define BY_NEXT 1			/* kByNext */
+#define FIELD_MASK 0			/* struct SyntheticPlan::Field */
+#define FIELD_OFFSET 8
+#define FIELD_KIND 12
+#define FIELD_BYTES 32
+#define KIND_NUMBER 0
 #define ENTRY(name)						\
 	.globl name;						\
 	.type name, @function;					\
@@ -24,8 +36,19 @@
 	.cfi_endproc;						\
 	.size name, . - name
 
+/* rdi is a file; r10 its program, if the event is on. */
+	.macro PROGRAM_OF_FILE
+	lea -1(%rdi), %rax		/* is_pointer() */
+	cmp $-4096, %rax
+	jae .Linvalid
+	mov FILE_PROGRAM(%rdi), %r10
+	test %r10, %r10
+	jz synthetic_off
+	.endm
+
 	.text
 ENTRY(patchbay_synth_event_trace)
+	PROGRAM_OF_FILE
 	pop %rax
 	.cfi_adjust_cfa_offset -8
 	.cfi_register %rip, %rax
@@ -41,47 +64,104 @@ ENTRY(patchbay_synth_event_trace)
 	push %rax
 	.cfi_adjust_cfa_offset 8
 	.cfi_offset %rip, -40
-	sub $8, %rsp
+	push %rsi
 	.cfi_adjust_cfa_offset 8
-	mov %rax, %rcx
-	lea 32(%rdx), %r8
-	mov %rbp, %r9
-	call synthetic_trace
-	mov 8(%rsp), %rcx
-	mov %rcx, 40(%rsp)
-	add $40, %rsp
-	.cfi_adjust_cfa_offset -40
+	push %rdi
+	.cfi_adjust_cfa_offset 8
+	call synthetic_place_of
+	test %eax, %eax
+	jnz 2f
+1:	mov 16(%rsp), %rcx
+	mov %rcx, 48(%rsp)
+	add $48, %rsp
+	.cfi_remember_state
+	.cfi_adjust_cfa_offset -48
 	.cfi_offset %rip, -8
 	ret
+	.cfi_restore_state
+2:	mov (%rsp), %rdi
+	mov 8(%rsp), %rsi
+	mov 16(%rsp), %rcx
+	lea 24(%rsp), %rdx
+	lea 56(%rsp), %r8
+	mov %rbp, %r9
+	sub $8, %rsp
+	.cfi_adjust_cfa_offset 8
+	call synthetic_trace
+	add $8, %rsp
+	.cfi_adjust_cfa_offset -8
+	jmp 1b
 END(patchbay_synth_event_trace)
 
 ENTRY(patchbay_synth_event_trace_array)	/* file, values, number of values */
+	PROGRAM_OF_FILE
 	mov %rsi, %rax
 	mov %edx, %esi
 	mov %rax, %rdx
-	mov (%rsp), %rcx
+	test %rax, %rax
+	jz .Linvalid
+	push %rdi
+	.cfi_adjust_cfa_offset 8
+	push %rsi
+	.cfi_adjust_cfa_offset 8
+	push %rdx
+	.cfi_adjust_cfa_offset 8
+	call synthetic_place_of
+	pop %rdx
+	.cfi_adjust_cfa_offset -8
+	pop %rsi
+	.cfi_adjust_cfa_offset -8
+	pop %rdi
+	.cfi_adjust_cfa_offset -8
+	test %eax, %eax
+	jnz 1f
+	ret
+1:	mov (%rsp), %rcx
 	lea 8(%rsp), %r8
 	mov %rbp, %r9
 	jmp synthetic_trace
+.Linvalid:
+	mov $INVALID, %eax
+	ret
 END(patchbay_synth_event_trace_array)
 
 ENTRY(patchbay_synth_event_trace_start)
 	jmp synthetic_start
 END(patchbay_synth_event_trace_start)
 
+/* A number into an open state is dealt with here. */
 ENTRY(patchbay_synth_event_add_next_val)	/* value, state */
-	mov %rdi, %rdx
-	mov %rsi, %rdi
-	xor %esi, %esi
-	jmp synthetic_add
+.Ladd_next:
+	lea BY_NEXT(%rsi), %rax
+	test %rsi, %rsi
+	jz 1f
+	cmp %rax, STATE_OPEN(%rsi)
+	jne 1f
+	mov STATE_NEXT(%rsi), %rax
+	cmpb $KIND_NUMBER, FIELD_KIND(%rax)
+	jne 1f
+	mov FIELD_OFFSET(%rax), %ecx
+	and FIELD_MASK(%rax), %rdi
+	mov %rdi, STATE_RECORD(%rsi,%rcx)
+	add $FIELD_BYTES, %rax
+	mov %rax, STATE_NEXT(%rsi)
+	xor %eax, %eax
+	ret
+1:	xchg %rdi, %rsi
+	jmp synthetic_add_next
 END(patchbay_synth_event_add_next_val)
 
 ENTRY(patchbay_synth_event_add_val)	/* name, value, state */
+	test %rdi, %rdi
+	jz 1f
 	mov %rdx, %rax
 	mov %rsi, %rdx
 	mov %rdi, %rsi
 	mov %rax, %rdi
-	jmp synthetic_add
+	jmp synthetic_add_named
+1:	mov %rsi, %rdi
+	mov %rdx, %rsi
+	jmp .Ladd_next
 END(patchbay_synth_event_add_val)
 
 ENTRY(patchbay_synth_event_trace_end)

@@ -22,6 +22,25 @@ constexpr uint32_t kMaxRecord = 64 * 1024 - 8;  // what a __data_loc word can po
 constexpr uint32_t kMaxStackWords = 31;
 constexpr uint32_t kMaxStateTexts = sizeof(synth_event_trace_state::text_end) / 2 - 1;
 
+// What synthetic_place.S and api/synth_trace.S know.
+static_assert(offsetof(EventFileHandle, target) == 16 && offsetof(EventFileHandle, plan) == 24);
+static_assert(offsetof(SiteProgram, code) == 12 && offsetof(SiteProgram, event) == 16);
+static_assert(offsetof(EventProgram, rings) == 0 && offsetof(EventProgram, id) == 40);
+static_assert(offsetof(SyntheticPlan, nr_fields) == 0 && offsetof(SyntheticPlan, fixed_size) == 4);
+static_assert(offsetof(SyntheticPlan, nr_texts) == 8 && offsetof(SyntheticPlan, event_bytes) == 16);
+static_assert(offsetof(SyntheticPlan, event_header) == 24);
+static_assert(offsetof(SyntheticPlan, event_header_bytes) == 32);
+static_assert(offsetof(SyntheticPlan, event_end) == 36 && offsetof(SyntheticPlan, mask) == 40);
+static_assert(offsetof(SyntheticPlan, run_end) == 552 && offsetof(SyntheticPlan, text) == 816);
+static_assert(offsetof(SyntheticPlan::Field, mask) == 0);
+static_assert(offsetof(SyntheticPlan::Field, offset) == 8);
+static_assert(offsetof(SyntheticPlan::Field, kind) == 12 && sizeof(SyntheticPlan::Field) == 32);
+static_assert(offsetof(synth_event_trace_state, open) == 0);
+static_assert(offsetof(synth_event_trace_state, next) == 24);
+static_assert(offsetof(synth_event_trace_state, text_end) == 40);
+static_assert(offsetof(synth_event_trace_state, record) == 72);
+static_assert(kSyntheticTextBytes == 256);
+
 inline uint32_t round_up_8(uint32_t bytes) { return (bytes + 7) & ~7u; }
 inline uint64_t* word_at(uint8_t* record, uint32_t offset) {
   return reinterpret_cast<uint64_t*>(record + offset);
@@ -29,13 +48,6 @@ inline uint64_t* word_at(uint8_t* record, uint32_t offset) {
 
 inline const SiteProgram* program_of(const EventFileHandle* file) {
   return __atomic_load_n(&file->target.program, __ATOMIC_ACQUIRE);  // pairs with SyntheticEvents
-}
-
-// Of a file whose event nobody wants: is that all?
-int answer_off(const EventFileHandle* file) {
-  if (!__atomic_load_n(&file->references, __ATOMIC_ACQUIRE)) return kInvalid;
-  if (__atomic_load_n(&file->gone, __ATOMIC_ACQUIRE)) return kNoDevice;
-  return file->plan ? 0 : kInvalid;
 }
 
 // --- texts of fixed size. A load that may fault continues at the label `fault`: an entry in a
@@ -51,6 +63,9 @@ struct FaultEntry {
 extern "C" {
 extern const FaultEntry pb_synthetic_faults_begin[] __attribute__((visibility("hidden")));
 extern const FaultEntry pb_synthetic_faults_end[] __attribute__((visibility("hidden")));
+// Of synthetic_place.S: the load, and where its signal finds the thread.
+extern const uint8_t synthetic_place_load __attribute__((visibility("hidden")));
+extern const uint8_t synthetic_place_abort __attribute__((visibility("hidden")));
 }
 
 asm(".pushsection pb_synthetic_faults, 0, \"a\", @progbits\n"
@@ -71,11 +86,10 @@ __attribute__((noinline)) uint32_t put_text_slowly(uint8_t* at, uint64_t address
   return sizeof kFaultText;
 }
 
-// Returns the bytes that it has stored, a multiple of 8.
-inline __attribute__((always_inline)) uint32_t put_text(uint8_t* at, uint64_t address) {
+// Returns the bytes that it has stored, a multiple of 8; 0: it is for put_text_slowly().
+inline __attribute__((always_inline)) uint32_t put_text_quickly(uint8_t* at, uint64_t address) {
   constexpr uint64_t kPage = 4096, kOnes = 0x0101010101010101, kHighs = 0x8080808080808080;
-  if (__builtin_expect((address & (kPage - 1)) > kPage - kSyntheticTextBytes, 0))
-    return put_text_slowly(at, address);
+  if (__builtin_expect((address & (kPage - 1)) > kPage - kSyntheticTextBytes, 0)) return 0;
   for (uint32_t done = 0; done < kSyntheticTextBytes; done += 8) {
     uint64_t word;
     asm goto(
@@ -98,7 +112,12 @@ inline __attribute__((always_inline)) uint32_t put_text(uint8_t* at, uint64_t ad
   at[kSyntheticTextBytes - 1] = 0;
   return kSyntheticTextBytes;
 fault:
-  return put_text_slowly(at, address);
+  return 0;
+}
+
+inline __attribute__((always_inline)) uint32_t put_text(uint8_t* at, uint64_t address) {
+  const uint32_t stored = put_text_quickly(at, address);
+  return __builtin_expect(stored != 0, 1) ? stored : put_text_slowly(at, address);
 }
 
 // The values of an event without dynamic fields, and which bytes of the record they are.
@@ -295,45 +314,97 @@ __attribute__((noinline)) int trace_offered(const EventFileHandle* file, const O
 constexpr uint32_t kMaxStateRecord = PATCHBAY_SYNTH_RECORD_WORDS * 8;
 
 inline const SyntheticPlan* plan_of(const synth_event_trace_state* state) {
-  return static_cast<const SyntheticPlan*>(state->plan);
+  return reinterpret_cast<const EventFileHandle*>(state->file)->plan;
 }
 inline uint8_t* record_of(synth_event_trace_state* state) {
   return reinterpret_cast<uint8_t*>(state->record);
 }
 
-bool same_text(const char* a, const char* b) {
+// synth_event_trace_state.open: its address and one of these. `kFresh`: nothing was added yet.
+enum : uint64_t { kFresh = 0, kByNext = 1, kByName = 2, kOff = 4 };
+
+inline uint64_t open_as(const synth_event_trace_state* state, uint64_t how) {
+  return reinterpret_cast<uint64_t>(state) + how;
+}
+
+__attribute__((noinline)) bool same_text(const char* a, const char* b) {
   for (; *a && *a == *b; a++) b++;
   return *a == *b;
 }
 
-// Whoever names the fields in order finds each at once: `next` is looked at first.
-uint32_t index_of(const SyntheticPlan* plan, const char* name, uint32_t next) {
-  const SyntheticPlan::Field* field = plan->field;
-  if (next < plan->nr_fields && !field[next].repeats && same_text(field[next].name, name))
-    return next;
-  uint32_t i = 0;
-  while (i < plan->nr_fields && !same_text(field[i].name, name)) i++;
-  return i;
+// Whole words, where the page of `name` has them.
+inline __attribute__((always_inline)) bool is_named(const SyntheticPlan::Field& field,
+                                                    const char* name) {
+  struct __attribute__((packed, may_alias)) Word {
+    uint64_t value;
+  };
+  constexpr uint64_t kPage = 4096;
+  const uint32_t words = field.name_words, last = words - 1;
+  if (!words || (reinterpret_cast<uint64_t>(name) & (kPage - 1)) > kPage - 8 * words)
+    return same_text(field.name, name);
+  const Word* a = reinterpret_cast<const Word*>(field.name);
+  const Word* b = reinterpret_cast<const Word*>(name);
+  for (uint32_t i = 0; i < last; i++)
+    if (a[i].value != b[i].value) return false;
+  return !((a[last].value ^ b[last].value) & field.name_mask);
 }
 
-inline uint64_t all_given(const SyntheticPlan* plan) {
-  return ~uint64_t{0} >> (kMaxPlanFields - plan->nr_fields);
+int put_no_text(synth_event_trace_state* state, const SyntheticPlan::Field& field) {
+  *word_at(record_of(state), field.offset) = 0;
+  state->text_end[field.text] = uint16_t(field.offset + 8);
+  return kInvalid;
 }
 
-// What was not given is 0, or an empty text.
-__attribute__((noinline)) void put_nothing(const SyntheticPlan* plan,
-                                           synth_event_trace_state* state) {
+__attribute__((noinline)) int add_text_slowly(synth_event_trace_state* state,
+                                              const SyntheticPlan::Field* field, uint64_t value) {
+  const uint32_t stored = put_text_slowly(record_of(state) + field->offset, value);
+  state->text_end[field->text] = uint16_t(field->offset + stored);
+  return 0;
+}
+
+inline __attribute__((always_inline)) int add_value(synth_event_trace_state* state,
+                                                    const SyntheticPlan::Field* field,
+                                                    uint64_t value, bool by_name) {
+  state->next = field + 1;
+  uint8_t* at = record_of(state) + field->offset;
+  const bool is_number = field->kind == SyntheticKind::kNumber;
+  if (!is_number && !value) return by_name ? kInvalid : put_no_text(state, *field);
+  if (by_name) state->given |= uint64_t{1} << (field - plan_of(state)->field);
+  if (is_number) {
+    *word_at(at, 0) = value & field->mask;
+    return 0;
+  }
+  const uint32_t stored = put_text_quickly(at, value);
+  if (__builtin_expect(!stored, 0)) return add_text_slowly(state, field, value);
+  state->text_end[field->text] = uint16_t(field->offset + stored);
+  return 0;
+}
+
+__attribute__((noinline)) int add_found(synth_event_trace_state* state, const char* name,
+                                        uint64_t value) {
+  const SyntheticPlan::Field* field = plan_of(state)->field;
+  while (field->kind != SyntheticKind::kEnd && !is_named(*field, name)) field++;
+  return field->kind == SyntheticKind::kEnd ? kInvalid : add_value(state, field, value, true);
+}
+
+// What was not given is 0, or an empty text. `open`: how the values were given; by next_val it were
+// all before `next`.
+__attribute__((noinline)) void fill_state(synth_event_trace_state* state, uint64_t open) {
+  const SyntheticPlan* plan = plan_of(state);
+  const auto count = static_cast<const SyntheticPlan::Field*>(state->next) - plan->field;
+  const uint64_t given = open == kByName ? state->given : (uint64_t{1} << count) - 1;
+  if (given == ~uint64_t{0} >> (kMaxPlanFields - plan->nr_fields)) return;
   for (uint32_t i = 0; i < plan->nr_fields; i++) {
     const SyntheticPlan::Field& field = plan->field[i];
-    if (state->given >> i & 1) continue;
-    *word_at(record_of(state), field.offset) = 0;
+    if (given >> i & 1) continue;
     if (field.kind == SyntheticKind::kText)
-      state->text_end[field.text] = uint16_t(field.offset + 8);
+      put_no_text(state, field);
+    else
+      *word_at(record_of(state), field.offset) = 0;
   }
 }
 
-void finish_state(const SyntheticPlan* plan, synth_event_trace_state* state, RingPiece* piece) {
-  if (state->given != all_given(plan)) put_nothing(plan, state);
+void pieces_of(const SyntheticPlan* plan, const synth_event_trace_state* state, RingPiece* piece) {
   piece->from = 0;
   for (uint32_t i = 0; i < plan->nr_texts; i++) {
     piece->to = state->text_end[i];
@@ -348,7 +419,7 @@ __attribute__((noinline)) int end_offered(synth_event_trace_state* state, const 
   if (!meet(&offer)) return kInvalid;
   const SyntheticPlan* plan = plan_of(state);
   RingPiece pieces[kMaxPieces];
-  finish_state(plan, state, pieces);
+  pieces_of(plan, state, pieces);
   zero_holes(record_of(state), plan->fixed_size, pieces);
   bool lost = false;
   for (uint32_t i = 0; i < offer.program->nr_events; i++) {
@@ -356,6 +427,20 @@ __attribute__((noinline)) int end_offered(synth_event_trace_state* state, const 
     if (is_wanted(site, offer)) lost |= offer_one(site, offer, record_of(state), plan->fixed_size);
   }
   return lost ? kInvalid : 0;
+}
+
+// All but the usual case.
+__attribute__((noinline)) int end_general(synth_event_trace_state* state,
+                                          const SiteProgram* program, const StackStart& start) {
+  const uint32_t tid = pb_thread.fast_tid;
+  if (!tid || program->plain != kPlain) {
+    const Offer offer = {program, start, 0};
+    return end_offered(state, &offer);
+  }
+  const SyntheticPlan* plan = plan_of(state);
+  RingPiece pieces[kMaxPieces];
+  pieces_of(plan, state, pieces);
+  return finish_plain(program->event[0].event, plan, record_of(state), pieces, tid);
 }
 
 __attribute__((noinline)) int trace_plain(const SiteProgram* program, const SyntheticPlan* plan,
@@ -369,6 +454,8 @@ __attribute__((noinline)) int trace_plain(const SiteProgram* program, const Synt
 }  // namespace
 
 extern "C" uint64_t synthetic_fault_fixup(uint64_t ip) {
+  if (ip == uint64_t(&synthetic_place_load) || ip == uint64_t(&synthetic_place_abort))
+    return uint64_t(&synthetic_place_abort);
   for (const FaultEntry* entry = pb_synthetic_faults_begin; entry != pb_synthetic_faults_end;
        entry++)
     if (uint64_t(&entry->ip) + int64_t{entry->ip} == ip)
@@ -376,11 +463,17 @@ extern "C" uint64_t synthetic_fault_fixup(uint64_t ip) {
   return 0;
 }
 
+extern "C" int synthetic_off(const EventFileHandle* file) {
+  if (!__atomic_load_n(&file->references, __ATOMIC_ACQUIRE)) return kInvalid;
+  if (__atomic_load_n(&file->gone, __ATOMIC_ACQUIRE)) return kNoDevice;
+  return file->plan ? 0 : kInvalid;
+}
+
 extern "C" int synthetic_trace(const EventFileHandle* file, uint32_t nr_values,
                                const uint64_t* values, uint64_t ip, uint64_t sp, uint64_t fp) {
   if (__builtin_expect(!is_pointer(file) || !values, 0)) return kInvalid;
   const SiteProgram* program = program_of(file);
-  if (!program) return answer_off(file);
+  if (!program) return synthetic_off(file);
   const SyntheticPlan* plan = file->plan;
   const uint32_t tid = pb_thread.fast_tid;  // 0 also while the thread runs agent code
   if (__builtin_expect(!tid || program->plain != kPlain || plan->nr_dynamic, 0)) {
@@ -391,70 +484,72 @@ extern "C" int synthetic_trace(const EventFileHandle* file, uint32_t nr_values,
   return trace_plain(program, plan, values, tid);
 }
 
+static int start_off(const EventFileHandle* file, synth_event_trace_state* state) {
+  const int answer = synthetic_off(file);
+  if (!answer) state->open = open_as(state, kOff);
+  return answer;
+}
+
 extern "C" int synthetic_start(const EventFileHandle* file, synth_event_trace_state* state) {
   if (!state) return kInvalid;
-  state->self = nullptr;
+  state->open = 0;
   if (!is_pointer(file)) return kInvalid;
   const SiteProgram* program = program_of(file);
+  if (!program) return start_off(file, state);
   const SyntheticPlan* plan = file->plan;
-  state->cur_field = 0;
-  state->disabled = program == nullptr;
-  state->add_next = state->add_name = 0;
-  state->plan = plan;
+  if (plan->nr_dynamic) return kNotSupported;
+  if (plan->fixed_size > kMaxStateRecord || plan->nr_texts > kMaxStateTexts) return kInvalid;
+  const EventProgram* event = program->event[0].event;
+  const RingSet* set = __atomic_load_n(&event->rings, __ATOMIC_RELAXED);
+  if (!event->filter && !event->triggers && !event->has_soft && !ring_is_on(set)) return kInvalid;
   state->file = reinterpret_cast<trace_event_file*>(const_cast<EventFileHandle*>(file));
-  if (program) {
-    if (plan->nr_dynamic) return kNotSupported;
-    if (plan->fixed_size > kMaxStateRecord || plan->nr_texts > kMaxStateTexts) return kInvalid;
-    const EventProgram* event = program->event[0].event;
-    const RingSet* set = __atomic_load_n(&event->rings, __ATOMIC_RELAXED);
-    if (!event->filter && !event->triggers && !event->has_soft && !ring_is_on(set)) return kInvalid;
-    state->given = 0;
-  } else if (const int answer = answer_off(file)) {
-    return answer;
-  }
-  state->self = state;
+  state->next = plan->field;
+  state->open = open_as(state, kFresh);
   return 0;
 }
 
-extern "C" int synthetic_add(synth_event_trace_state* state, const char* name, uint64_t value) {
-  if (!state || state->self != state) return kInvalid;
-  if (name ? state->add_next : state->add_name) return kInvalid;
-  (name ? state->add_name : state->add_next) = 1;
-  if (state->disabled) return 0;
-  const SyntheticPlan* plan = plan_of(state);
-  const uint32_t index = name ? index_of(plan, name, state->cur_field) : state->cur_field;
-  if (index >= plan->nr_fields) return kInvalid;
-  state->cur_field = index + 1;
-  const SyntheticPlan::Field& field = plan->field[index];
-  uint8_t* at = record_of(state) + field.offset;
-  if (field.kind == SyntheticKind::kNumber) {
-    *word_at(at, 0) = value & field.mask;
-    state->given |= uint64_t{1} << index;
-    return 0;
-  }
-  if (!value) return kInvalid;
-  state->given |= uint64_t{1} << index;
-  const uint32_t end = field.offset + put_text(at, value);
-  state->text_end[field.text] = uint16_t(end);
-  return 0;
+// Is the state open for this way? The first value decides.
+static inline bool is_open(synth_event_trace_state* state, uint64_t how) {
+  const uint64_t open = state->open - open_as(state, 0);
+  if (__builtin_expect(open == how, 1)) return true;
+  if ((open & ~kOff) != kFresh && (open & ~kOff) != how) return false;
+  state->open |= how;
+  state->given = 0;
+  return true;
+}
+
+extern "C" int synthetic_add_next(synth_event_trace_state* state, uint64_t value) {
+  if (!state || !is_open(state, kByNext)) return kInvalid;
+  if (__builtin_expect(state->open & kOff, 0)) return 0;
+  const auto* field = static_cast<const SyntheticPlan::Field*>(state->next);
+  return field->kind == SyntheticKind::kEnd ? kInvalid : add_value(state, field, value, false);
+}
+
+// Whoever names the fields in order finds each at once: `next` is looked at first.
+extern "C" int synthetic_add_named(synth_event_trace_state* state, const char* name,
+                                   uint64_t value) {
+  if (!state || !is_open(state, kByName)) return kInvalid;
+  if (__builtin_expect(state->open & kOff, 0)) return 0;
+  const auto* next = static_cast<const SyntheticPlan::Field*>(state->next);
+  if (next->kind != SyntheticKind::kEnd && !next->repeats && is_named(*next, name))
+    return add_value(state, next, value, true);
+  return add_found(state, name, value);
 }
 
 extern "C" int synthetic_end(synth_event_trace_state* state, uint64_t ip, uint64_t sp,
                              uint64_t fp) {
-  if (!state || state->self != state) return kInvalid;
-  state->self = nullptr;
-  if (state->disabled) return 0;
+  if (!state) return kInvalid;
+  const uint64_t open = state->open - open_as(state, 0);
+  if (open > (kByNext | kByName | kOff)) return kInvalid;
+  state->open = 0;
+  if (open & kOff) return 0;
   const SiteProgram* program = program_of(reinterpret_cast<EventFileHandle*>(state->file));
   if (!program) return 0;  // switched off meanwhile
-  const uint32_t tid = pb_thread.fast_tid;
-  if (__builtin_expect(!tid || program->plain != kPlain, 0)) {
-    const Offer offer = {program, {ip, sp, fp, false}, 0};
-    return end_offered(state, &offer);
-  }
-  const SyntheticPlan* plan = plan_of(state);
-  RingPiece pieces[kMaxPieces];
-  finish_state(plan, state, pieces);
-  return finish_plain(program->event[0].event, plan, record_of(state), pieces, tid);
+  const auto* next = static_cast<const SyntheticPlan::Field*>(state->next);
+  if (open != kByNext || next->kind != SyntheticKind::kEnd) fill_state(state, open);
+  if (__builtin_expect(program->code == kSyntheticInPlace, 1))
+    if (!synthetic_place_state(program->event[0].event, plan_of(state), state)) return 0;
+  return end_general(state, program, {ip, sp, fp, false});
 }
 
 }  // namespace patchbay

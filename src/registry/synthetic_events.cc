@@ -61,14 +61,32 @@ SyntheticKind plan_kind(SyntheticField::Kind kind) {
   }
 }
 
+// The event in a ring, as synthetic_place.S writes it.
+void make_place(SyntheticPlan* plan) {
+  const bool small = plan->fixed_size <= abi::kMaxSmallData;
+  plan->event_header_bytes = small ? 4 : 8;
+  plan->event_header = small ? plan->fixed_size / 4 : uint64_t{plan->fixed_size + 4} << 32;
+  plan->event_bytes = plan->event_header_bytes + plan->fixed_size;
+  plan->event_end = uint32_t(plan->event_bytes) + abi::kPageHeaderSize;
+  uint32_t* run_end = plan->run_end;
+  for (uint32_t i = 0; i < plan->nr_fields; i++) {
+    plan->mask[i] = plan->field[i].mask;
+    if (plan->field[i].kind == SyntheticKind::kText) *run_end++ = 8 * i;
+  }
+  *run_end = 8 * plan->nr_fields;
+}
+
 void make_plan(const SyntheticDefinition& definition, Target* target) {
   const auto& fields = definition.fields;
-  const size_t size = sizeof(SyntheticPlan) + fields.size() * sizeof(SyntheticPlan::Field);
+  const size_t size = sizeof(SyntheticPlan) + (fields.size() + 1) * sizeof(SyntheticPlan::Field);
   target->plan_memory = std::make_unique<char[]>(size);
   auto* plan = new (target->plan_memory.get()) SyntheticPlan{};
   plan->nr_fields = uint32_t(fields.size());
   plan->fixed_size = definition.fixed_size();
-  for (const SyntheticField& field : fields) target->names.push_back(field.name);
+  for (const SyntheticField& field : fields) {
+    target->names.push_back(field.name);
+    target->names.back().resize((field.name.size() + 8) & ~size_t{7});  // whole words, as compared
+  }
   for (size_t i = 0; i < fields.size(); i++) {
     const SyntheticField& field = fields[i];
     SyntheticPlan::Field& made = plan->field[i];
@@ -76,6 +94,9 @@ void make_plan(const SyntheticDefinition& definition, Target* target) {
     made.offset = field.offset;
     made.mask = field.size < 8 ? (uint64_t{1} << field.size * 8) - 1 : ~uint64_t{0};
     made.name = target->names[i].c_str();
+    const size_t words = target->names[i].size() / 8;
+    made.name_words = words > UINT8_MAX ? 0 : uint8_t(words);
+    made.name_mask = ~uint64_t{0} >> (7 - field.name.size() % 8) * 8;
     for (size_t k = 0; k < i; k++) made.repeats |= fields[k].name == field.name;
     if (made.kind == SyntheticKind::kText) {
       plan->text[plan->nr_texts] = field.offset;
@@ -84,6 +105,8 @@ void make_plan(const SyntheticDefinition& definition, Target* target) {
     plan->nr_dynamic +=
         made.kind == SyntheticKind::kDynamicText || made.kind == SyntheticKind::kStack;
   }
+  plan->field[fields.size()].kind = SyntheticKind::kEnd;
+  if (!plan->nr_dynamic) make_place(plan);
 }
 
 Target* target_of(const LiveEvent* live) {
@@ -112,6 +135,11 @@ bool is_plain(const EventProgram& event) {
          !event.notrace_pids && !event.stack && !event.has_soft && !event.triggers;
 }
 
+// Of `program`, which is plain: may synthetic_place() record it?
+bool is_in_place(const SiteProgram& program, const SyntheticPlan& plan) {
+  return program.plain == kPlain && !program.event[0].event->filter && !plan.nr_dynamic;
+}
+
 const SiteProgram* program_for(const LiveEvent& live, Target* target, const Wanted& wanted) {
   const std::vector<SiteEvent> list = consumers_of(live, wanted);
   if (list.empty()) return nullptr;
@@ -126,6 +154,7 @@ const SiteProgram* program_for(const LiveEvent& live, Target* target, const Want
   for (const SiteEvent& one : list)
     program->max_record = std::max(program->max_record, one.event->max_size);
   std::copy(list.begin(), list.end(), program->event);
+  if (is_in_place(*program, *target->plan())) program->code = kSyntheticInPlace;
   target->made.push_back(program);
   return program;
 }
