@@ -9,12 +9,17 @@
 //     …                                          …
 //   match:  eax = 1, ret                       match:  restore, fall through
 //   reject: eax = 0, ret                       reject: restore, jmp to where the caller says
+//   or, in other code, without calls:
+//   match:  somewhere else
+//   reject: fall through
 #ifndef XBYAK_NO_EXCEPTION
 #define XBYAK_NO_EXCEPTION
 #endif
 #include "filter/filter_jit.h"
 
 #include <xbyak/xbyak.h>
+
+#include <algorithm>
 
 #include "filter/filter_insn.h"
 
@@ -55,44 +60,64 @@ void jump_if(Xbyak::CodeGenerator& out, const FilterInsn& insn, bool outcome, Xb
 // The labels of a program's predicates; those of match and reject follow.
 using Targets = std::vector<Xbyak::Label>;
 
-class RecordEmitter : public Xbyak::CodeGenerator {
+bool is_inline(const FilterInsn& insn) {
+  return insn.test == FilterTest::kNumber || insn.test == FilterTest::kRange;
+}
+
+// The tests of a program over the record that a register points to. They spend rax and rcx.
+class RecordEmitter {
  public:
-  RecordEmitter(const FilterProgram& program, uint8_t* out, size_t capacity)
-      : Xbyak::CodeGenerator(capacity, out),
+  RecordEmitter(Xbyak::CodeGenerator& out, const FilterProgram& program, const Xbyak::Reg64& record)
+      : out_(out),
         program_(program),
+        record_(record),
         targets_(program.nr_insns + 2),
         insns_(program.insns) {
     for (uint32_t i = 0; i < program.nr_insns; i++) calls_ |= !is_inline(insns_[i]);
   }
 
-  void emit() {
-    Xbyak::Label& reject = targets_[program_.nr_insns + 1];
+  // The whole function: record in rdi, size in esi.
+  void emit_function() {
     Xbyak::Label too_short;
-    cmp(esi, program_.min_size);
-    jb(too_short, T_NEAR);
+    out_.cmp(esi, program_.min_size);
+    out_.jb(too_short, out_.T_NEAR);
     if (calls_) {
-      sub(rsp, kFrame);
-      mov(ptr[rsp], rdi);
-      mov(ptr[rsp + 8], esi);
-      mov(ptr[rsp + 16], rdx);
+      out_.sub(rsp, kFrame);
+      out_.mov(ptr[rsp], rdi);
+      out_.mov(ptr[rsp + 8], esi);
+      out_.mov(ptr[rsp + 16], rdx);
     }
-    for (uint32_t i = 0; i < program_.nr_insns; i++) {
-      L(targets_[i]);
-      emit_test(i);
-    }
-    L(reject);  // first: the way to it has a budget, and a jump taken costs a cycle
+    emit_tests();
     leave_frame();
-    L(too_short);
-    xor_(eax, eax);
-    ret();
-    L(targets_[program_.nr_insns]);
+    out_.L(too_short);
+    out_.xor_(eax, eax);
+    out_.ret();
+    out_.L(match());
     leave_frame();
-    mov(eax, 1);
-    ret();
+    out_.mov(eax, 1);
+    out_.ret();
+  }
+
+  // Falls through where the record, of `size` bytes, does not match.
+  void emit_inline(const Xbyak::Reg32& size, Xbyak::Label& match) {
+    match_ = &match;
+    out_.cmp(size, program_.min_size);
+    out_.jb(targets_[program_.nr_insns + 1], out_.T_NEAR);
+    emit_tests();
   }
 
  private:
   static constexpr int kFrame = 24;  // rdi, esi, rdx; keeps the stack aligned for calls
+
+  Xbyak::Label& match() { return match_ ? *match_ : targets_[program_.nr_insns]; }
+  // Reject follows: the way to it has a budget, and a jump taken costs a cycle.
+  void emit_tests() {
+    for (uint32_t i = 0; i < program_.nr_insns; i++) {
+      out_.L(targets_[i]);
+      emit_test(i);
+    }
+    out_.L(targets_[program_.nr_insns + 1]);
+  }
 
   // Behind a test: one of its two targets follows, the other is jumped to.
   bool true_follows(uint32_t index) const {
@@ -101,18 +126,16 @@ class RecordEmitter : public Xbyak::CodeGenerator {
   }
   Xbyak::Label& jump_target(uint32_t index) {
     const FilterInsn& insn = insns_[index];
-    return targets_[true_follows(index) ? insn.on_false : insn.on_true];
+    const uint32_t target = true_follows(index) ? insn.on_false : insn.on_true;
+    return target == program_.nr_insns ? match() : targets_[target];
   }
   void jump_on(uint32_t index) {
-    jump_if(*this, insns_[index], !true_follows(index), jump_target(index));
-  }
-  static bool is_inline(const FilterInsn& insn) {
-    return insn.test == FilterTest::kNumber || insn.test == FilterTest::kRange;
+    jump_if(out_, insns_[index], !true_follows(index), jump_target(index));
   }
   void leave_frame() {
     if (!calls_) return;
-    mov(rdx, ptr[rsp + 16]);
-    add(rsp, kFrame);
+    out_.mov(rdx, ptr[rsp + 16]);
+    out_.add(rsp, kFrame);
   }
 
   void emit_test(uint32_t index) {
@@ -121,58 +144,61 @@ class RecordEmitter : public Xbyak::CodeGenerator {
       emit_number(insn);
       jump_on(index);
     } else if (insn.test == FilterTest::kRange) {
-      mov(rax, insn.value);
-      mov(rcx, ptr[rdi + insn.offset]);
-      sub(rcx, rax);
-      mov(rax, insn.end - insn.value);
-      cmp(rcx, rax);
+      out_.mov(rax, insn.value);
+      out_.mov(rcx, ptr[record_ + insn.offset]);
+      out_.sub(rcx, rax);
+      out_.mov(rax, insn.end - insn.value);
+      out_.cmp(rcx, rax);
       jump_on(index);
     } else {
       emit_call(insn);
       Xbyak::Label& target = jump_target(index);
-      true_follows(index) ? je(target, T_NEAR) : jne(target, T_NEAR);
+      true_follows(index) ? out_.je(target, out_.T_NEAR) : out_.jne(target, out_.T_NEAR);
     }
   }
 
   void emit_number(const FilterInsn& insn) {
     const bool any_bit = insn.op == FilterOp::kAnyBit;
-    const Xbyak::RegExp at = rdi + insn.offset;
+    const Xbyak::RegExp at = record_ + insn.offset;
     if (insn.size == 8) {
-      mov(rax, ptr[at]);
+      out_.mov(rax, ptr[at]);
       if (fits_imm32(insn.value)) {
-        any_bit ? test(rax, uint32_t(insn.value)) : cmp(rax, uint32_t(insn.value));
+        any_bit ? out_.test(rax, uint32_t(insn.value)) : out_.cmp(rax, uint32_t(insn.value));
       } else {
-        mov(rcx, insn.value);
-        any_bit ? test(rax, rcx) : cmp(rax, rcx);
+        out_.mov(rcx, insn.value);
+        any_bit ? out_.test(rax, rcx) : out_.cmp(rax, rcx);
       }
       return;
     }
     load_small(insn, at);
-    any_bit ? test(eax, uint32_t(insn.value)) : cmp(eax, uint32_t(insn.value));
+    any_bit ? out_.test(eax, uint32_t(insn.value)) : out_.cmp(eax, uint32_t(insn.value));
   }
   // Extended as the value is.
   void load_small(const FilterInsn& insn, const Xbyak::RegExp& at) {
     if (insn.size == 4) {
-      mov(eax, ptr[at]);
+      out_.mov(eax, ptr[at]);
     } else if (insn.size == 2) {
-      insn.is_signed ? movsx(eax, word[at]) : movzx(eax, word[at]);
+      insn.is_signed ? out_.movsx(eax, word[at]) : out_.movzx(eax, word[at]);
     } else {
-      insn.is_signed ? movsx(eax, byte[at]) : movzx(eax, byte[at]);
+      insn.is_signed ? out_.movsx(eax, byte[at]) : out_.movzx(eax, byte[at]);
     }
   }
 
   void emit_call(const FilterInsn& insn) {
-    mov(rdi, reinterpret_cast<uint64_t>(&insn));
-    mov(rsi, ptr[rsp]);
-    mov(edx, ptr[rsp + 8]);
-    mov(rax, reinterpret_cast<uint64_t>(&filter_test));
-    call(rax);
-    mov(rdi, ptr[rsp]);
-    test(al, al);
+    out_.mov(rdi, reinterpret_cast<uint64_t>(&insn));
+    out_.mov(rsi, ptr[rsp]);
+    out_.mov(edx, ptr[rsp + 8]);
+    out_.mov(rax, reinterpret_cast<uint64_t>(&filter_test));
+    out_.call(rax);
+    out_.mov(rdi, ptr[rsp]);
+    out_.test(al, al);
   }
 
+  Xbyak::CodeGenerator& out_;
   const FilterProgram& program_;
+  const Xbyak::Reg64 record_;
   Targets targets_;
+  Xbyak::Label* match_ = nullptr;  // somebody else's
   const FilterInsn* insns_;
   bool calls_ = false;
 };
@@ -315,13 +341,22 @@ bool find_register(const FetchProgram& fetch, const FilterInsn& insn, RegisterTe
 
 FilterCode generate_filter_code(const FilterProgram& program) {
   std::vector<uint8_t> buffer(128 + 64 * size_t{program.nr_insns});
-  RecordEmitter emitter(program, buffer.data(), buffer.size());
-  emitter.emit();
+  Xbyak::CodeGenerator out(buffer.size(), buffer.data());
+  RecordEmitter(out, program, rdi).emit_function();
   if (Xbyak::GetError() != Xbyak::ERR_NONE) {
     Xbyak::ClearError();
     return FilterCode();
   }
-  return FilterCode(buffer.data(), emitter.getSize());
+  return FilterCode(buffer.data(), out.getSize());
+}
+
+bool has_inline_tests(const FilterProgram& program) {
+  return std::all_of(program.insns, program.insns + program.nr_insns, is_inline);
+}
+
+void emit_record_tests(Xbyak::CodeGenerator& out, const FilterProgram& program,
+                       const Xbyak::Reg64& record, const Xbyak::Reg32& size, Xbyak::Label& match) {
+  RecordEmitter(out, program, record).emit_inline(size, match);
 }
 
 std::vector<RegisterTest> filter_register_tests(const FilterProgram& filter,

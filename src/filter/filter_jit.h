@@ -15,11 +15,14 @@
 namespace Xbyak {
 class CodeGenerator;
 class Label;
+class Reg32;
+class Reg64;
 }  // namespace Xbyak
 
 namespace patchbay {
 
-// Executable bytes in a pool; given back when it goes.
+// Executable bytes in a pool; given back when it goes. A filter's, or other code that stands at any
+// address.
 class FilterCode {
  public:
   using Entry = bool (*)(const uint8_t* record, uint32_t size);
@@ -36,6 +39,7 @@ class FilterCode {
   }
   ~FilterCode();
 
+  uint64_t address() const { return address_; }  // 0: there is none
   Entry entry() const { return reinterpret_cast<Entry>(address_); }
 
  private:
@@ -45,6 +49,13 @@ class FilterCode {
 
 // Code that answers as filter_interpret(program, …). It points into the program's instructions.
 FilterCode generate_filter_code(const FilterProgram& program);
+
+// The same within other code, where every predicate is a comparison of numbers. Emits them: falls
+// through where the record of `size` bytes does not match, jumps to `match` otherwise. Spends rax,
+// rcx and the flags.
+bool has_inline_tests(const FilterProgram& program);
+void emit_record_tests(Xbyak::CodeGenerator& out, const FilterProgram& program,
+                       const Xbyak::Reg64& record, const Xbyak::Reg32& size, Xbyak::Label& match);
 
 // The predicates of a filter on words that stand in registers at the probe.
 struct RegisterTest {

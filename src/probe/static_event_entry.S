@@ -5,7 +5,9 @@
  * What a site of a static event calls (include/patchbay/static_event_abi.h): the record is built,
  * but for its header. It is 8-aligned and the caller's; `size` is a multiple of 4, at least 8.
  *
- *   site --jmp--> block out of line: record on the stack --call--> static_event_hit
+ *   site --jmp--> block out of line: record on the stack --call--> static_event_hit, or code for
+ *                 this event that has the same to do where it is only numbers that a filter
+ *                 compares, or a callback that is to be called (static_event_code.cc)
  *     |-- header             id and thread
  *     |-- filter             generated code, which keeps rdi and rdx (filter_abi.h)
  *     |-- static_event_publish: ring_publish_rseq, or the locked ring
@@ -27,12 +29,21 @@
 #define PROGRAM_SOFT 72
 #define PROGRAM_TRIGGERS 88
 #define TRIGGERS_GATE 8			/* struct TriggerProgram */
+#define TRIGGERS_CALLBACK 48		/* of the first */
+#define THREAD_SLOT 24			/* struct ProbeThread */
+#define CALLBACK_FUNCTION 0		/* struct HitCallback */
+#define CALLBACK_ARGUMENT 8
+#define CALLBACK_OFF 16
 #define PLAIN 1				/* SiteProgram.plain */
 #define CALLS 3
+#define CALLS_ALWAYS 4
 	.text
 	.globl static_event_hit
 	.hidden static_event_hit
 	.type static_event_hit, @function
+	.globl static_event_wanted
+	.hidden static_event_wanted
+	.type static_event_wanted, @function
 	.p2align 5
 static_event_hit:
 	.cfi_startproc
@@ -51,6 +62,7 @@ static_event_hit:
 	or %rax, %rcx
 	mov %rcx, (%rsi)		/* RecordHeader, flags are 0 */
 .Lwanted:
+static_event_wanted:			/* static_event_hot.h says what is where */
 	mov PROGRAM_FILTER(%r8), %rax
 	test %rax, %rax
 	jz .Lpublish
@@ -81,7 +93,7 @@ static_event_hit:
 	or %rax, %rcx
 	mov %rcx, (%rsi)
 	cmpw $CALLS, SITE_PLAIN(%rdi)
-	je .Lcalls
+	jae .Lcalls
 	mov PROGRAM_TRIGGERS(%r8), %rax
 	mov TRIGGERS_GATE(%rax), %rax
 	push %rdi
@@ -109,4 +121,74 @@ static_event_hit:
 	jmp static_event_offer
 	.cfi_endproc
 	.size static_event_hit, . - static_event_hit
+
+/* void static_event_calls(patchbay_event* event, void* record, uint32_t size)
+ *
+ * The same where the program was kCallsAlways, straight on: a jump that is taken costs as much as
+ * several tests. Whatever is unusual, also a program of another kind by now, goes the way above.
+ *
+ * static_event_callback(rdi: HitCallback*, rsi: record, edx: size, ecx: thread) is its second half.
+ */
+	.globl static_event_callback
+	.hidden static_event_callback
+	.type static_event_callback, @function
+	.p2align 4
+static_event_callback:
+	.cfi_startproc
+	mov pb_thread@gottpoff(%rip), %r9
+	jmp .Lcall
+	.cfi_endproc
+	.size static_event_callback, . - static_event_callback
+
+	.globl static_event_calls
+	.hidden static_event_calls
+	.type static_event_calls, @function
+	.p2align 6
+static_event_calls:
+	.cfi_startproc
+	mov EVENT_PROGRAM(%rdi), %r10
+	test %r10, %r10
+	jz static_event_hit
+	cmpw $CALLS_ALWAYS, SITE_PLAIN(%r10)
+	jne static_event_hit
+	mov pb_thread@gottpoff(%rip), %r9
+	mov SITE_EVENT(%r10), %r8
+	mov %fs:(%r9), %ecx
+	test %ecx, %ecx
+	jz static_event_hit
+	mov PROGRAM_SOFT(%r8), %rax
+	cmpl $0, (%rax)
+	jne static_event_hit
+	mov PROGRAM_TRIGGERS(%r8), %r10
+	movzwl PROGRAM_ID(%r8), %eax
+	mov TRIGGERS_CALLBACK(%r10), %rdi
+	mov %eax, (%rsi)		/* RecordHeader, flags are 0 */
+	mov %ecx, 4(%rsi)
+.Lcall:					/* as callback_from_call() */
+	mov %fs:THREAD_SLOT(%r9), %r9
+	test %r9, %r9
+	jz static_event_first_callback
+	cmpq $0, (%r9)
+	jne static_event_first_callback
+	mov %rdi, (%r9)			/* running, then off: callback_hot.h */
+	cmpl $0, CALLBACK_OFF(%rdi)
+	jne .Lleave
+	sub $24, %rsp
+	.cfi_adjust_cfa_offset 24
+	mov %rsi, (%rsp)		/* struct CallbackRecord */
+	mov %edx, 8(%rsp)
+	mov %ecx, 12(%rsp)
+	mov %r9, 16(%rsp)
+	mov CALLBACK_ARGUMENT(%rdi), %rsi
+	mov CALLBACK_FUNCTION(%rdi), %rax
+	mov %rsp, %rdi
+	call *%rax
+	mov 16(%rsp), %r9
+	add $24, %rsp
+	.cfi_adjust_cfa_offset -24
+.Lleave:
+	movq $0, (%r9)
+	ret
+	.cfi_endproc
+	.size static_event_calls, . - static_event_calls
 	.section .note.GNU-stack, "", @progbits

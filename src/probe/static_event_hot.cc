@@ -2,6 +2,8 @@
 //
 // What a site of a static event calls when it is not the usual case, and what the usual case ends
 // with; static_event_entry.S has the drawing.
+#include "probe/static_event_hot.h"
+
 #include <patchbay/static_event_abi.h>
 
 #include "probe/action_hot.h"
@@ -21,17 +23,21 @@ static_assert(offsetof(SiteProgram, plain) == 4 && offsetof(SiteProgram, event) 
 static_assert(offsetof(EventProgram, filter) == 16 && offsetof(EventProgram, id) == 40);
 static_assert(offsetof(SiteEvent, event) == 0 && offsetof(FilterProgram, code) == 0);
 static_assert(offsetof(EventProgram, soft) == 72 && offsetof(EventProgram, triggers) == 88);
+static_assert(offsetof(TriggerProgram, trigger) == 16 && offsetof(Trigger, callback) == 32);
+static_assert(offsetof(ProbeThread, callback_slot) == 24);
+static_assert(offsetof(HitCallback, function) == 0 && offsetof(HitCallback, argument) == 8);
+static_assert(offsetof(HitCallback, off) == 16 && offsetof(CallbackSlot, running) == 0);
+static_assert(offsetof(CallbackRecord, size) == 8 && offsetof(CallbackRecord, tid) == 12);
 static_assert(offsetof(TriggerProgram, gate) == 8 && kPlain == 1 && kGated == 2 && kCalls == 3);
+static_assert(kCallsAlways == 4);
 
 }  // namespace
 
 extern "C" {
 // Several instances, event probes, triggers, lists of threads, filters without code; a thread that
-// is new, in agent code or without rseq; stacks. `word`: where the return address into the program
-// stands.
-__attribute__((visibility("hidden"))) void static_event_offer(const SiteProgram* program,
-                                                              uint8_t* record, uint32_t size,
-                                                              const uint64_t* word, uint64_t fp) {
+// is new, in agent code or without rseq; stacks.
+void static_event_offer(const SiteProgram* program, uint8_t* record, uint32_t size,
+                        const uint64_t* word, uint64_t fp) {
   ProbeThread* thread = &pb_thread;
   if (thread->in_agent) return count_recursion(program);
   const uint32_t tid = thread->fast_tid ? thread->fast_tid : meet_thread(thread, program);
@@ -51,27 +57,22 @@ __attribute__((visibility("hidden"))) void static_event_offer(const SiteProgram*
   }
 }
 
-static __attribute__((noinline)) void call_filtered(const Trigger& one, uint8_t* record,
-                                                    uint32_t size) {
-  if (filter_match(one.filter, record, size))
-    callback_from_call(one.callback, {record, size, pb_thread.fast_tid});
+void static_event_first_callback(HitCallback* callback, uint8_t* record, uint32_t size,
+                                 uint32_t tid) {
+  callback_from_call(callback, {record, size, tid});
 }
 
-// kCalls; the header is written.
-__attribute__((visibility("hidden"))) void static_event_call(const SiteProgram* program,
-                                                             uint8_t* record, uint32_t size,
-                                                             const uint64_t* word, uint64_t fp) {
+void static_event_call(const SiteProgram* program, uint8_t* record, uint32_t size,
+                       const uint64_t* word, uint64_t fp) {
   const EventProgram* event = program->event[0].event;
   if (__builtin_expect(__atomic_load_n(event->soft, __ATOMIC_ACQUIRE), 0))
     return static_event_offer(program, record, size, word, fp);
   const Trigger& one = event->triggers->trigger[0];
-  if (one.filter) return call_filtered(one, record, size);
-  callback_from_call(one.callback, {record, size, pb_thread.fast_tid});
+  if (one.filter && !filter_match(one.filter, record, size)) return;
+  static_event_callback(one.callback, record, size, pb_thread.fast_tid);
 }
 
-// The header is written and the filter passed; the thread has rseq.
-__attribute__((visibility("hidden"))) void static_event_publish(const EventProgram* event,
-                                                                uint8_t* record, uint32_t size) {
+void static_event_publish(const EventProgram* event, uint8_t* record, uint32_t size) {
   int status = ring_publish_rseq(&event->rings, record, size);
   if (__builtin_expect(status == kRingNoRseq, 0))
     ring_publish_locked(&event->rings, record, size, pb_thread.tid);

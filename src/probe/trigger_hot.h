@@ -59,8 +59,9 @@ struct TriggerProgram {
 };
 
 // SiteProgram.plain of a static or synthetic event: goes straight on. Of a static one: the same in
-// soft mode, behind its triggers' gate; one callback and nothing else, in soft mode.
-inline constexpr uint16_t kPlain = 1, kGated = 2, kCalls = 3;
+// soft mode, behind its triggers' gate; one callback and nothing else, in soft mode, with a filter
+// or without.
+inline constexpr uint16_t kPlain = 1, kGated = 2, kCalls = 3, kCallsAlways = 4;
 
 // Where a hit is, for what triggers may want of it.
 struct TriggerHit {

@@ -15,20 +15,27 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <deque>
 
 #include "base/hex_number.h"
-#include "probe/probe_abi.h"
+#include "probe/static_event_hot.h"
 #include "probe/trigger_hot.h"
 #include "registry/static_event_call.h"
 
 namespace patchbay {
 
+// What an event runs, and where its hits enter then.
+struct StaticEvents::Made {
+  const SiteProgram* program;
+  StaticEventHit hit;
+};
+
 struct StaticEvents::Definition {
   LiveEvent* live = nullptr;
   std::vector<std::pair<patchbay_event*, Object*>> parts;
-  const SiteProgram* current = nullptr;  // null: off
-  std::vector<const SiteProgram*> made;  // all that it ever had
-  bool changing = false;                 // in the running patch()
+  const Made* current = nullptr;  // null: off
+  std::deque<Made> made;          // all that it ever had
+  bool changing = false;          // in the running patch()
 };
 
 struct KeySite {
@@ -91,17 +98,19 @@ std::string full_name(const patchbay_event& event) {
   return std::string(event.system ? event.system : "?") + ":" + (event.name ? event.name : "?");
 }
 
-void show_part(patchbay_event* event, const SiteProgram* program) {
-  // Pairs with the acquire loads of static_event_hit() and of the record's builder.
-  __atomic_store_n(&event->program, program, __ATOMIC_RELEASE);
-  __atomic_store_n(&event->hit, program ? static_event_hit : nullptr, __ATOMIC_RELEASE);
-}
-
 }  // namespace
 
 StaticEvents::StaticEvents(Registry& registry, Patcher& patcher)
     : registry_(registry), patcher_(patcher) {}
 StaticEvents::~StaticEvents() = default;
+
+// A thread may have the old `hit` and the new `program`, or the other way round: static_event_hit()
+// takes any program, generated code has its own.
+void StaticEvents::show_part(patchbay_event* event, const Made* made) {
+  // Pairs with the acquire loads of static_event_hit() and of the record's builder.
+  __atomic_store_n(&event->program, made ? made->program : nullptr, __ATOMIC_RELEASE);
+  __atomic_store_n(&event->hit, made ? made->hit : nullptr, __ATOMIC_RELEASE);
+}
 
 void StaticEvents::note(const std::string& command, const std::string& reason) {
   registry_.top().errors.add("static_events", reason, command, 0);
@@ -229,12 +238,27 @@ static uint16_t plainness(const EventProgram& event) {
   if (event.from_record || event.pids || event.notrace_pids || event.stack) return 0;
   if (event.kind != ConsumerKind::kRecord) return 0;
   if (!event.has_soft && !event.triggers) return kPlain;
-  if (event.has_soft && event.triggers && is_one_callback(*event.triggers)) return kCalls;
+  if (event.has_soft && event.triggers && is_one_callback(*event.triggers))
+    return event.triggers->trigger[0].filter ? kCalls : kCallsAlways;
   const bool has_gate = event.triggers && event.triggers->gate && event.triggers->gate->code;
   return event.has_soft && has_gate ? kGated : 0;
 }
 
-const SiteProgram* StaticEvents::program_for(Definition* definition) {
+const SiteProgram* StaticEvents::make_program(const LiveEvent& live,
+                                              std::span<const SiteEvent> list) {
+  const size_t size = sizeof(SiteProgram) + list.size_bytes();
+  programs_.push_back(std::make_unique<char[]>(size));
+  auto* program = new (programs_.back().get()) SiteProgram;
+  program->nr_events = static_cast<uint32_t>(list.size());
+  program->plain = list.size() == 1 ? plainness(*list[0].event) : 0;
+  program->max_record = live.max_size;
+  for (const SiteEvent& one : list)
+    program->max_record = std::max(program->max_record, one.event->max_size);
+  std::copy(list.begin(), list.end(), program->event);
+  return program;
+}
+
+const StaticEvents::Made* StaticEvents::program_for(Definition* definition) {
   const LiveEvent& live = *definition->live;
   if (live.programs.empty()) return nullptr;
   // The record comes built; those that make one of their own out of it stand behind.
@@ -243,25 +267,24 @@ const SiteProgram* StaticEvents::program_for(Definition* definition) {
     for (const EventProgram* event : live.programs)
       if ((event->from_record != 0) == from_record)
         list.push_back({event, nullptr, from_record ? first_site(*definition) : 0, nullptr});
-  for (const SiteProgram* made : definition->made)
-    if (std::equal(list.begin(), list.end(), made->event, made->event + made->nr_events))
-      return made;
-  const size_t size = sizeof(SiteProgram) + list.size() * sizeof(SiteEvent);
-  programs_.push_back(std::make_unique<char[]>(size));
-  auto* program = new (programs_.back().get()) SiteProgram;
-  const EventProgram& first = *list[0].event;
-  program->nr_events = static_cast<uint32_t>(list.size());
-  program->plain = list.size() == 1 ? plainness(first) : 0;
-  program->max_record = live.max_size;
-  for (const SiteEvent& one : list)
-    program->max_record = std::max(program->max_record, one.event->max_size);
-  std::copy(list.begin(), list.end(), program->event);
-  definition->made.push_back(program);
-  return program;
+  for (const Made& made : definition->made) {
+    const SiteProgram& program = *made.program;
+    if (std::equal(list.begin(), list.end(), program.event, program.event + program.nr_events))
+      return &made;
+  }
+  const SiteProgram* program = make_program(live, list);
+  StaticEventHit hit = static_event_hit;
+  if (program->plain == kCallsAlways)
+    hit = static_event_calls;
+  else if (FilterCode code = static_event_code(*program); code.address()) {
+    hit = reinterpret_cast<StaticEventHit>(code.address());
+    codes_.push_back(std::move(code));
+  }
+  return &definition->made.emplace_back(Made{program, hit});
 }
 
-void StaticEvents::show(Definition* definition, const SiteProgram* program) {
-  for (auto& [event, object] : definition->parts) show_part(event, program);
+void StaticEvents::show(Definition* definition) {
+  for (auto& [event, object] : definition->parts) show_part(event, definition->current);
 }
 
 Status StaticEvents::patch(std::span<Definition* const> changed, const Object* only) {
@@ -301,7 +324,7 @@ Status StaticEvents::patch(std::span<Definition* const> changed, const Object* o
 
 Status StaticEvents::update(std::span<LiveEvent* const> changed) {
   std::vector<Definition*> definitions;
-  std::vector<const SiteProgram*> previous;
+  std::vector<const Made*> previous;
   for (LiveEvent* live : changed) {
     auto found = definitions_.find(live);
     if (found == definitions_.end()) continue;  // gone with its object
@@ -309,7 +332,7 @@ Status StaticEvents::update(std::span<LiveEvent* const> changed) {
     definitions.push_back(definition);
     previous.push_back(definition->current);
     definition->current = program_for(definition);
-    if (definition->current) show(definition, definition->current); /*A*/
+    if (definition->current) show(definition); /*A*/
   }
   Status status = patch(definitions, nullptr); /*B C*/
   for (size_t i = 0; i < definitions.size() && !status.ok(); i++)
@@ -317,7 +340,7 @@ Status StaticEvents::update(std::span<LiveEvent* const> changed) {
   if (!status.ok()) {
     [[maybe_unused]] Status ignored = patch(definitions, nullptr);
   }
-  for (Definition* definition : definitions) show(definition, definition->current); /*D*/
+  for (Definition* definition : definitions) show(definition); /*D*/
   return status;
 }
 

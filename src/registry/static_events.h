@@ -22,11 +22,10 @@
 #include <vector>
 
 #include "patch/patcher.h"
+#include "probe/static_event_code.h"
 #include "registry/registry.h"
 
 namespace patchbay {
-
-struct SiteProgram;
 
 class StaticEvents : public EventSource {
  public:
@@ -51,13 +50,16 @@ class StaticEvents : public EventSource {
  private:
   struct Definition;
   struct Object;
+  struct Made;
 
   Result<Definition*> add_part(patchbay_event* event, Object* object);
   void drop_part(Object* object, Definition* definition);
   void add_sites(Object* object, const patchbay_site* sites, uint64_t nr_sites);
-  const SiteProgram* program_for(Definition* definition);
+  const SiteProgram* make_program(const LiveEvent& live, std::span<const SiteEvent> list);
+  const Made* program_for(Definition* definition);
   static uint64_t first_site(const Definition& definition);
-  void show(Definition* definition, const SiteProgram* program);
+  static void show(Definition* definition);
+  static void show_part(patchbay_event* event, const Made* made);
   Status patch(std::span<Definition* const> changed, const Object* only);
   void note(const std::string& command, const std::string& reason);
 
@@ -67,6 +69,7 @@ class StaticEvents : public EventSource {
   std::vector<std::unique_ptr<Object>> objects_;
   // Never freed: a thread may be on its way with one.
   std::vector<std::unique_ptr<char[]>> programs_;
+  std::vector<FilterCode> codes_;  // of programs
 };
 
 }  // namespace patchbay
