@@ -48,11 +48,9 @@ struct EventFile {
   std::string filter_text;   // as written; empty: none
   std::string filter_error;  // the failed expression with its caret; shown instead, no filter then
   FilterProgramPtr filter;
-  bool filter_ran = false;                // a thread may be in it: it is never freed
-  const EventProgram* program = nullptr;  // published; null while the event is off
-  EventProgram* newest = nullptr;         // last made: used again when nothing has changed
-  // Replaced by one that records the same: a thread that is on its way with one of them still does.
-  std::vector<const EventProgram*> lingering;
+  bool filter_ran = false;                   // a thread may be in it: it is never freed
+  const EventProgram* program = nullptr;     // published; null while the event is off
+  EventProgram* newest = nullptr;            // last made: used again when nothing has changed
   const TriggerProgram* triggers = nullptr;  // Registry::set_triggers()
 
   bool is_on() const { return soft_users ? __atomic_load_n(soft, __ATOMIC_ACQUIRE) != 0 : enabled; }

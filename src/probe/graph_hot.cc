@@ -200,7 +200,7 @@ int record_entry(const EventProgram* event, const Entry& entry) {
   if (has_retaddr) words[n++] = real_return_address(*entry.word);
   if (event->graph_flags & kGraphArgs)
     for (uint32_t i = 0; i < abi::kRecordedArgs; i++) words[n++] = entry.registers->arg[i];
-  return ring_publish(&event->rings, reinterpret_cast<const uint8_t*>(words), n * 8);
+  return publish_record(event, reinterpret_cast<const uint8_t*>(words), n * 8);
 }
 
 // What set_graph_function, set_graph_notrace, max_graph_depth and tracing_thresh say of a call, for
@@ -276,7 +276,7 @@ void record_exit(const EventProgram* event, const Exit& exit, const GraphCall& c
   record.overrun = pb_graph_thread.lost;
   record.calltime = exit.now - exit.ticks;
   record.rettime = exit.now;
-  ring_publish(&event->rings, reinterpret_cast<const uint8_t*>(&record), sizeof record);
+  publish_beside(event, reinterpret_cast<const uint8_t*>(&record), sizeof record);
 }
 
 // A call without an entry was one for tracing_thresh.

@@ -137,10 +137,9 @@ __attribute__((noinline)) void trace_any(const Quick& at, const HistQuickAct& ac
   const EventProgram* event = program->event[0].event;
   write_header(bytes, event->id, at.hit.tid);
   if (event->filter && !filter_match(event->filter, bytes, size)) return;
-  if (at.quick->uses_time)
-    ring_publish_at(&event->rings, bytes, size, at.now.ticks);
-  else
-    ring_publish(&event->rings, bytes, size);
+  const int status = at.quick->uses_time ? ring_publish_at(&event->rings, bytes, size, at.now.ticks)
+                                         : ring_publish(&event->rings, bytes, size);
+  if (__builtin_expect(has_successor(event, status), 0)) publish_by_successor(event, bytes, size);
 }
 
 // One number that is recorded, as a latency mostly is, never is in memory.

@@ -62,7 +62,7 @@ struct TriggerProgram;  // probe/trigger_hot.h
 // EventProgram.stack: what follows each record that was published (probe/stack_hot.h).
 enum : uint8_t { kKernelStack = 1, kUserStack = 2, kFunctionStack = 4 };
 
-// One event as one instance records it. Immutable once published, but for `rings`.
+// One event as one instance records it. Immutable once published, but for `rings` and `successor`.
 struct EventProgram {
   // Where records go. Read inside the restartable sequence. Set to dead_rings() when the event is
   // switched off: after membarrier(RSEQ) no record of it can come any more, whoever is where.
@@ -94,6 +94,10 @@ struct EventProgram {
   // What a hit does beside recording; null: nothing. An event with triggers has no fast path.
   const TriggerProgram* triggers;
   HitCallback* callback;  // of kCallback
+  // The program that took this one's place, and makes the same records: what a thread that is late
+  // with this one still has to record goes there (publish_record()). Null: this one is in force, or
+  // the event is off.
+  const EventProgram* successor;  // atomic
 };
 
 // What one probe (one place of one definition) has counted. Hits are exact without a locked

@@ -21,7 +21,8 @@
 //                |           |-- event probe?     fetch_run over that record into another one
 //                |           |-- filter_match     before the clock is read and anything is seen
 //                |           '-- ring_publish     one restartable sequence; the locked ring
-//                |                                without rseq
+//                |                                without rseq; publish_by_successor when the
+//                |                                program was replaced meanwhile
 //                '-- return_hook  (return_hook_hot.cc) if somebody wants the call's return; that
 //                                 comes back to offer_events from a trampoline
 //
@@ -163,7 +164,7 @@ inline bool pass(const EventProgram* event, const uint8_t* record, uint32_t size
   if (__builtin_expect(event->has_soft, 0) && !__atomic_load_n(event->soft, __ATOMIC_ACQUIRE))
     return false;
   if (__builtin_expect(event->kind == ConsumerKind::kAction, 0)) return true;
-  return ring_publish(&event->rings, record, size) == kRingPublished;
+  return publish_record(event, record, size) == kRingPublished;
 }
 
 // The header is written.
@@ -197,7 +198,53 @@ __attribute__((noinline)) bool offer_derived(const SiteEvent& site, const FetchR
   return publish(event, record, record_size, tid, start);
 }
 
+// The program in force, or the last one of an event that is off. `steps` bounds the way: a thread
+// may have been stopped for long while somebody wrote filters. Null: it was too long.
+const EventProgram* newest_of(const EventProgram* event, uint32_t* steps) {
+  constexpr uint32_t kMostSteps = 1 << 20;
+  while (const EventProgram* next = __atomic_load_n(&event->successor, __ATOMIC_ACQUIRE)) {
+    if (++*steps > kMostSteps) {
+      const RingSet* set = __atomic_load_n(&event->rings, __ATOMIC_RELAXED);
+      __atomic_fetch_add(&set->header->missed, 1, __ATOMIC_RELAXED);
+      return nullptr;
+    }
+    event = next;
+  }
+  return event;
+}
+
+bool wants_now(const EventProgram* event, const uint8_t* record, uint32_t size) {
+  const uint32_t tid = reinterpret_cast<const uint32_t*>(record)[1];
+  if (!wants_record(event, tid, record)) return false;
+  if (event->filter && !filter_match(event->filter, record, size)) return false;
+  return !event->has_soft || __atomic_load_n(event->soft, __ATOMIC_ACQUIRE);
+}
+
 }  // namespace
+
+__attribute__((noinline, cold)) int publish_by_successor(const EventProgram* event,
+                                                         const uint8_t* record, uint32_t size) {
+  int status = kRingOff;
+  for (uint32_t steps = 0; has_successor(event, status);) {
+    event = newest_of(event, &steps);
+    if (!event) return kRingDropped;
+    if (!wants_now(event, record, size)) return kRingOff;
+    status = ring_publish(&event->rings, record, size);
+  }
+  return status;
+}
+
+__attribute__((noinline, cold)) int publish_beside_by_successor(const EventProgram* event,
+                                                                const uint8_t* record,
+                                                                uint32_t size) {
+  int status = kRingOff;
+  for (uint32_t steps = 0; has_successor(event, status);) {
+    event = newest_of(event, &steps);
+    if (!event) return kRingDropped;
+    status = ring_publish(&event->rings, record, size);
+  }
+  return status;
+}
 
 __attribute__((noinline, cold)) uint32_t meet_thread(ProbeThread* thread,
                                                      const SiteProgram* program) {

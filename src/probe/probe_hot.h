@@ -35,6 +35,31 @@ uint32_t meet_thread(ProbeThread* thread, const RingSet* set);
 // followed.
 void count_recursion(const SiteProgram* program);
 
+// The ends of publish_record() and publish_beside() when there were no rings: where programs were
+// replaced they go on with the newest.
+int publish_by_successor(const EventProgram* event, const uint8_t* record, uint32_t size);
+int publish_beside_by_successor(const EventProgram* event, const uint8_t* record, uint32_t size);
+
+inline bool has_successor(const EventProgram* event, int status) {
+  return status == kRingOff && __atomic_load_n(&event->successor, __ATOMIC_ACQUIRE);
+}
+
+// Into the event's ring; the event's threads and filter have been asked. But when another program
+// has taken this one's place since, that one decides, as if the hit came now. A RingWriteStatus.
+inline int publish_record(const EventProgram* event, const uint8_t* record, uint32_t size) {
+  const int status = ring_publish(&event->rings, record, size);
+  if (__builtin_expect(has_successor(event, status), 0))
+    return publish_by_successor(event, record, size);
+  return status;
+}
+// The same for what belongs to a record: nobody is asked.
+inline int publish_beside(const EventProgram* event, const uint8_t* record, uint32_t size) {
+  const int status = ring_publish(&event->rings, record, size);
+  if (__builtin_expect(has_successor(event, status), 0))
+    return publish_beside_by_successor(event, record, size);
+  return status;
+}
+
 // RecordHeader, flags are 0.
 inline uint64_t record_header(uint16_t id, uint32_t tid) { return uint64_t{tid} << 32 | id; }
 inline void write_header(uint8_t* record, uint16_t id, uint32_t tid) {

@@ -41,14 +41,14 @@ void publish_stack(const EventProgram* event, uint8_t stacks, StackRecord* recor
   if (stacks & (kKernelStack | kFunctionStack) || !stacks) {
     write_header(bytes, kKernelStackId, tid);
     record->count_or_tgid = frames;
-    ring_publish(&event->rings, bytes, size);
+    publish_beside(event, bytes, size);
   }
   if (!(stacks & kUserStack)) return;
   write_header(bytes, kUserStackId, tid);
   record->count_or_tgid = pb_stack_tgid;
   for (uint32_t i = frames; i < kUserStackWords; i++) record->frame[i] = 0;
   constexpr uint32_t kLeast = offsetof(StackRecord, frame) + kUserStackWords * sizeof(uint64_t);
-  ring_publish(&event->rings, bytes, size < kLeast ? kLeast : size);
+  publish_beside(event, bytes, size < kLeast ? kLeast : size);
 }
 
 // A signal stack in the middle has no depth of its own.

@@ -72,10 +72,17 @@ void static_event_call(const SiteProgram* program, uint8_t* record, uint32_t siz
   static_event_callback(one.callback, record, size, pb_thread.fast_tid);
 }
 
+static __attribute__((noinline, cold)) void publish_otherwise(const EventProgram* event,
+                                                              const uint8_t* record, uint32_t size,
+                                                              int status) {
+  if (status == kRingNoRseq)
+    status = ring_publish_locked(&event->rings, record, size, pb_thread.tid);
+  if (has_successor(event, status)) publish_by_successor(event, record, size);
+}
+
 void static_event_publish(const EventProgram* event, uint8_t* record, uint32_t size) {
-  int status = ring_publish_rseq(&event->rings, record, size);
-  if (__builtin_expect(status == kRingNoRseq, 0))
-    ring_publish_locked(&event->rings, record, size, pb_thread.tid);
+  const int status = ring_publish_rseq(&event->rings, record, size);
+  if (__builtin_expect(status != kRingPublished, 0)) publish_otherwise(event, record, size, status);
 }
 }
 

@@ -157,6 +157,10 @@ inline int publish(const EventProgram* event, const SyntheticPlan* plan, uint8_t
     zero_holes(record, plan->fixed_size, pieces);
     status = ring_publish_locked(&event->rings, record, plan->fixed_size, pb_thread.tid);
   }
+  if (__builtin_expect(has_successor(event, status), 0)) {
+    zero_holes(record, plan->fixed_size, pieces);
+    status = publish_by_successor(event, record, plan->fixed_size);
+  }
   return status == kRingPublished ? 0 : kInvalid;
 }
 

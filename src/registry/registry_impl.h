@@ -111,7 +111,6 @@ struct Registry::Impl {
   std::vector<Batch> swap_programs(std::vector<Change>& changes);
   void take_back(std::vector<Change>& changes, std::span<Batch> done);
   void retire(std::span<const Change> changes);
-  bool let_linger(const Change& change);
   Status set_enabled(TraceArray& array, std::span<LiveEvent* const> wanted, bool on);
   Status set_event(TraceArray& array, const EventSpec& spec);
   Status cache_request(TraceArray& array, const EventSpec& spec);

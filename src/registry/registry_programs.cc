@@ -7,7 +7,8 @@
 //   refuses, B is taken back and those before it are told again D  programs that nobody wants any
 //   more: rings = dead_rings(), then quiesce(). A thread that is
 //      still on its way with one of them finds no ring; so when the call returns, no record that
-//      it did not want can come
+//      it did not want can come. Where the event stays on, the old program names its successor,
+//      which that thread asks instead (probe/probe_hot.h): nothing is lost by a change
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -26,6 +27,17 @@ namespace {
 void set_rings(const EventProgram* program, const RingSet* rings) {
   // The one word of a program that changes; pairs with the load inside the restartable sequence.
   __atomic_store_n(&const_cast<EventProgram*>(program)->rings, rings, __ATOMIC_RELEASE);
+}
+
+// Null: the event is off, or what a thread has built by the old one is no record of the new one.
+void set_successor(const EventProgram* program, const EventProgram* successor) {
+  // Before its rings go; pairs with has_successor().
+  __atomic_store_n(&const_cast<EventProgram*>(program)->successor, successor, __ATOMIC_RELEASE);
+}
+
+bool makes_same_records(const EventProgram& a, const EventProgram& b) {
+  return a.kind == b.kind && a.id == b.id && a.fetch == b.fetch && a.max_size == b.max_size &&
+         a.from_record == b.from_record && a.graph_flags == b.graph_flags;
 }
 
 bool same_but_rings(const EventProgram& a, const EventProgram& b) {
@@ -185,7 +197,10 @@ std::vector<Registry::Impl::Batch> Registry::Impl::swap_programs(std::vector<Cha
     LiveEvent* event = change.file->event;
     auto& list = event->programs;
     auto place = std::find(list.begin(), list.end(), change.previous);
-    if (change.next) set_rings(change.next, change.array->buffer->rings());
+    if (change.next) {
+      set_successor(change.next, nullptr);
+      set_rings(change.next, change.array->buffer->rings());
+    }
     if (place != list.end()) list.erase(place);
     if (change.next) list.push_back(change.next);
     change.file->program = change.next;
@@ -245,33 +260,13 @@ Status Registry::Impl::publish_enabled(TraceArray& array) {
 
 // --- D
 
-// The event goes on and records the same: only what else a hit does has changed (triggers, stacks).
-// Then what a thread still records by the old program is right, and would be lost without a trace
-// in dead rings.
-bool Registry::Impl::let_linger(const Change& change) {
-  constexpr size_t kMostLingering = 64;
-  const EventProgram *old = change.previous, *next = change.next;
-  EventFile& file = *change.file;
-  if (!next || !file.is_on() || file.event->is_tracer) return false;
-  if (old->filter != next->filter || old->pids != next->pids ||
-      old->notrace_pids != next->notrace_pids || old->source_filter != next->source_filter)
-    return false;
-  std::erase(file.lingering, next);
-  file.lingering.push_back(old);
-  if (file.lingering.size() <= kMostLingering) return true;
-  set_rings(file.lingering.front(), RingBuffer::dead_rings());
-  file.lingering.erase(file.lingering.begin());
-  return true;
-}
-
 void Registry::Impl::retire(std::span<const Change> changes) {
   std::unordered_set<TraceArray*> arrays_of_old;
   for (const Change& change : changes) {
-    if (!change.previous || let_linger(change)) continue;
+    if (!change.previous) continue;
+    if (change.next && makes_same_records(*change.previous, *change.next))
+      set_successor(change.previous, change.next);
     set_rings(change.previous, RingBuffer::dead_rings());
-    for (const EventProgram* old : change.file->lingering)
-      if (old != change.next) set_rings(old, RingBuffer::dead_rings());
-    change.file->lingering.clear();
     arrays_of_old.insert(change.array);
   }
   for (TraceArray* array : arrays_of_old) array->buffer->quiesce();
@@ -279,10 +274,7 @@ void Registry::Impl::retire(std::span<const Change> changes) {
 
 void Registry::Impl::point_to_rings(TraceArray& array) {
   for (auto& [event, file] : array.files)
-    if (file.program) {
-      set_rings(file.program, array.buffer->rings());
-      for (const EventProgram* old : file.lingering) set_rings(old, array.buffer->rings());
-    }
+    if (file.program) set_rings(file.program, array.buffer->rings());
   if (array.printk) set_rings(array.printk, array.buffer->rings());
   array.buffer->settle();
 }

@@ -427,26 +427,30 @@ TEST_F(Registries, ResizingPointsProgramsToTheNewRings) {
   EXPECT_EQ(error_of(registry_->set_subbuf_size(top(), 513)), EINVAL);
 }
 
-// A thread may be on its way with the old program; what it records there is not lost.
-TEST_F(Registries, WhatIsReplacedAndRecordsTheSameGoesOn) {
+// A thread may be on its way with the old program; the one in its place decides what it records.
+TEST_F(Registries, WhatIsReplacedGoesOnByWhatTakesItsPlace) {
   LiveEvent* a = add("sys", "a", &source_);
   ASSERT_TRUE(enable(top(), a).ok());
   const EventProgram* first = running("a");
   ASSERT_TRUE(registry_->set_option(top(), TraceOption::kStackTrace, true).ok());
   const EventProgram* second = running("a");
   ASSERT_NE(first, second);
-  EXPECT_EQ(record(first, 1), kRingPublished);
+  EXPECT_EQ(record_late(first, 1), kRingPublished);
   ASSERT_TRUE(registry_->resize(top(), {}, 256).ok());
-  EXPECT_EQ(record(first, 2), kRingPublished);
+  EXPECT_EQ(record_late(first, 2), kRingPublished);
   ASSERT_TRUE(registry_->set_filter(top(), a, "a == 3").ok());
-  for (const EventProgram* old : {first, second})
+  for (const EventProgram* old : {first, second}) {
     EXPECT_EQ(old->rings, RingBuffer::dead_rings()) << "it would record what the filter rejects";
-  const EventProgram* third = running("a");
-  ASSERT_TRUE(registry_->set_option(top(), TraceOption::kStackTrace, false).ok());
-  EXPECT_EQ(third->rings, top().buffer->rings());
+    EXPECT_EQ(record_late(old, 3), kRingPublished);
+    EXPECT_EQ(record_late(old, 4), kRingOff);
+  }
+  ASSERT_TRUE(registry_->add_pids(top(), Registry::PidList::kTrace, "1").ok());
+  EXPECT_EQ(record_late(first, 3), kRingOff) << "of another thread";
+  ASSERT_TRUE(registry_->clear_pids(top(), Registry::PidList::kTrace).ok());
+  EXPECT_EQ(record_late(first, 3), kRingPublished);
   ASSERT_TRUE(registry_->set_enabled(top(), std::span(&a, 1), false).ok());
-  EXPECT_EQ(third->rings, RingBuffer::dead_rings());
-  EXPECT_EQ(records(top().buffer.get()).size(), 2u);
+  EXPECT_EQ(record_late(first, 3), kRingOff);
+  EXPECT_EQ(records(top().buffer.get()).size(), 5u);
 }
 
 TEST_F(Registries, SnapshotMatrix) {

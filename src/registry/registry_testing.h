@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "probe/probe_abi.h"
+#include "probe/probe_hot.h"
 #include "registry/registry.h"
 #include "ring_buffer/ring_reader.h"
 #include "ring_buffer/ring_write_hot.h"
@@ -82,12 +82,18 @@ class RegistryTest : public testing::Test {
   }
   // As a traced thread would.
   static int record(const EventProgram* program, int a) {
-    struct {
-      abi::RecordHeader header;
-      int a;
-    } record = {{program->id, 0, 0, 7}, a};
+    const Record record = {{program->id, 0, 0, 7}, a};
     return ring_publish(&program->rings, reinterpret_cast<const uint8_t*>(&record), sizeof record);
   }
+  // As a hit does, that may have begun before the program was replaced.
+  static int record_late(const EventProgram* program, int a) {
+    const Record record = {{program->id, 0, 0, 7}, a};
+    return publish_record(program, reinterpret_cast<const uint8_t*>(&record), sizeof record);
+  }
+  struct Record {
+    abi::RecordHeader header;
+    int a;
+  };
   // All records of a buffer, oldest first within a ring.
   static std::vector<std::string> records(RingBuffer* buffer) {
     std::vector<std::string> found;
