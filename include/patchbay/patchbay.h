@@ -28,7 +28,9 @@ int patchbay_write(const char* path, const char* text);
  * 0. */
 ssize_t patchbay_read(const char* path, char* buffer, size_t size);
 
-/* The directory with the socket and the buffer file of this process; "" when no agent runs. */
+/* The directory with the socket and the buffer file of this process; "" when no agent runs.
+ * "memory", which is no path, when there is no file and no socket, because no directory could be
+ * had (patchbay(1), PATCHBAY_DIR). */
 const char* patchbay_directory(void);
 
 #ifdef __cplusplus

@@ -6,6 +6,7 @@
 //   constructor (before main)                       control thread
 //     read the environment                            own descriptor table, all signals blocked
 //     runtime directory, buffer file, registry        serves the tree over DIR/PID/ctl.sock
+//     (or all in memory, and no socket)
 //     symbols, patcher, events, tree                  while recording: clock tables, loaded objects
 //     signal, thread and fork hooks
 //     static events; what the environment asks for (start_up.cc)
@@ -69,9 +70,7 @@ void look_at_objects(Agent* agent) {
   agent->registry->follow_stacks();
 }
 
-void say(const std::string& sentence) {
-  write_to_program_stderr("patchbay: " + sentence + "\n");
-}
+void say(const std::string& sentence) { write_to_program_stderr("patchbay: " + sentence + "\n"); }
 
 namespace {
 
@@ -123,18 +122,32 @@ std::string program_identity() {
   return identity;
 }
 
+// Where no directory can be had the program is traced all the same, by itself. Not where one was
+// asked for: whoever did would look there.
+Status find_directory(Agent* agent) {
+  auto directory = serve::runtime_directory(true);
+  if (directory.ok()) directory = serve::make_process_directory(*directory, agent->pid);
+  if (directory.ok())
+    agent->directory = *directory;
+  else if (serve::directory_is_chosen())
+    return directory.error();
+  else
+    say(directory.error().message() +
+        "; what this program records stays in its memory, where no tool finds it: PATCHBAY_DIR "
+        "names another directory");
+  return {};
+}
+
 Status make_agent(Agent* agent) {
-  auto runtime = serve::runtime_directory(true);
-  if (!runtime.ok()) return runtime.error();
-  auto directory = serve::make_process_directory(*runtime, agent->pid);
-  if (!directory.ok()) return directory.error();
-  agent->directory = *directory;
+  PB_TRY(find_directory(agent));
   RegistryOptions options;
-  options.buffer.path = agent->directory + "/" + serve::kBufferName;
+  if (agent->directory.size()) {
+    options.buffer.path = agent->directory + "/" + serve::kBufferName;
+    options.instance_directory = agent->directory + "/instances";
+  }
   options.buffer.nr_cpus = possible_cpus();
   options.buffer.bytes_per_cpu = agent->settings.buffer_size_kb * 1024;
   options.buffer.overwrite = agent->settings.overwrite;
-  options.instance_directory = agent->directory + "/instances";
   options.marker_ip = reinterpret_cast<uint64_t>(&tracing_mark_write);
   agent->symbols = make_self_symbol_table();
   auto registry = Registry::create(options, *agent->symbols);
@@ -386,7 +399,8 @@ void start() {
   }
   bool serving = start_control_thread(agent);
   if (serving) wait_for(&agent->ready, 5);
-  if (agent->settings.wait && serving) wait_for(&agent->resumed, kResumeTimeoutSeconds);
+  const bool has_socket = serving && agent->directory.size();
+  if (agent->settings.wait && has_socket) wait_for(&agent->resumed, kResumeTimeoutSeconds);
   agent->registry->set_single_threaded(false);
 }
 
@@ -404,6 +418,7 @@ uint64_t recorded_events(Agent* agent) {
 
 // Files and directories of a process that has recorded nothing.
 void remove_files(Agent* agent) {
+  if (agent->directory.empty()) return;
   for (TraceArray* array : every_array(agent)) {
     ::unlink(array->buffer->path().c_str());
     if (array->snapshot) ::unlink(array->snapshot->path().c_str());

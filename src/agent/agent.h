@@ -53,7 +53,7 @@ struct WaitingWrite {
 
 struct Agent {
   AgentSettings settings;
-  std::string directory;  // DIR/PID
+  std::string directory;  // DIR/PID; empty: all is in memory, and there is no socket
   std::unique_ptr<SymbolTable> symbols;
   std::unique_ptr<Registry> registry;
   std::unique_ptr<Patcher> patcher;

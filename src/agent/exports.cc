@@ -51,7 +51,7 @@ Result<std::string> read_whole(Agent* agent, const char* path) {
 }
 
 Result<std::unique_ptr<serve::Client>> parents_client() {
-  if (!g_agent) return sys_error("patchbay", ESRCH);
+  if (!g_agent || g_agent->directory.empty()) return sys_error("patchbay", ESRCH);
   return serve::Client::connect_directory(g_agent->directory);
 }
 
@@ -138,7 +138,10 @@ PATCHBAY_API ssize_t patchbay_read(const char* path, char* buffer, size_t size) 
   return ssize_t(text->size());
 }
 
-PATCHBAY_API const char* patchbay_directory() { return g_agent ? g_agent->directory.c_str() : ""; }
+PATCHBAY_API const char* patchbay_directory() {
+  if (!g_agent) return "";
+  return g_agent->directory.empty() ? "memory" : g_agent->directory.c_str();
+}
 
 PATCHBAY_API void patchbay_set_current(uint32_t pid, const char* comm) {
   if (!g_agent) return;

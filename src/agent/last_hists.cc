@@ -62,7 +62,7 @@ bool take_lock(std::unique_lock<std::recursive_mutex>* guard) {
 
 __attribute__((destructor)) void keep_last_hists() {
   Agent* agent = own_agent();
-  if (!agent || !agent->triggers) return;
+  if (!agent || !agent->triggers || agent->directory.empty()) return;
   AgentScope scope;
   std::unique_lock guard(agent->lock(), std::defer_lock);
   if (!take_lock(&guard)) return;

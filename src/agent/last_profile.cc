@@ -59,7 +59,8 @@ __attribute__((destructor)) void keep_last_profile() {
   if (!agent || !agent->tracers || !agent->settings.wait) return;
   AgentScope scope;
   std::unique_lock guard(agent->lock(), std::defer_lock);
-  if (!take_lock(&guard) || !agent->tracers->profiler().enabled()) return;
+  if (agent->directory.empty() || !take_lock(&guard)) return;
+  if (!agent->tracers->profiler().enabled()) return;
   try {
     keep_profile(agent);
   } catch (const std::bad_alloc&) {

@@ -21,6 +21,7 @@ namespace {
 // A program started by one that has an agent itself: the same mistakes were reported there already,
 // and a shell's children do not have the functions of the program they lead to.
 bool parent_has_agent(const Agent& agent) {
+  if (agent.directory.empty()) return false;
   std::string parent =
       agent.directory.substr(0, agent.directory.rfind('/') + 1) + std::to_string(::getppid());
   return ::access(parent.c_str(), F_OK) == 0;

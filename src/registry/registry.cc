@@ -260,20 +260,36 @@ std::vector<TraceArray*> Registry::Impl::all_arrays() {
   return all;
 }
 
-Status Registry::Impl::make_buffer(TraceArray* array) {
+Result<std::string> Registry::Impl::make_instance_directory(const TraceArray& array) {
   const std::string& base = options.instance_directory;
-  const std::string directory = base + "/" + array->name;
-  if (::mkdir(base.c_str(), 0700) != 0 && errno != EEXIST) return sys_error("make " + base, errno);
-  if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST)
-    return sys_error("make " + directory, errno);
+  const std::string directory = base + "/" + array.name;
+  for (const std::string& path : {base, directory})
+    if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
+      return sys_error("make " + path, errno);
+  return directory;
+}
+
+void Registry::Impl::remove_instance_directory(const TraceArray& array) {
+  const std::string& base = options.instance_directory;
+  if (base.empty()) return;
+  ::rmdir((base + "/" + array.name).c_str());
+  ::rmdir(base.c_str());  // stays while there are others
+}
+
+Status Registry::Impl::make_buffer(TraceArray* array) {
   RingBufferOptions wanted = options.buffer;
-  wanted.path = directory + "/buffer";
   wanted.overwrite = array->options[TraceOption::kOverwrite];
   wanted.comms = top.buffer->rings()->comms;
-  ::unlink(wanted.path.c_str());  // of an instance of that name that is gone
+  wanted.path.clear();
+  if (!options.instance_directory.empty()) {
+    auto directory = make_instance_directory(*array);
+    if (!directory.ok()) return directory.error();
+    wanted.path = *directory + "/buffer";
+    ::unlink(wanted.path.c_str());  // of an instance of that name that is gone
+  }
   auto buffer = RingBuffer::create(wanted);
   if (!buffer.ok()) {
-    ::rmdir(directory.c_str());
+    remove_instance_directory(*array);
     return buffer.error();
   }
   array->buffer = std::move(*buffer);
@@ -330,9 +346,7 @@ Status Registry::remove_array(std::string_view name) {
     if (array.options[option]) PB_TRY(set_option(array, option, false));
   for (RingBuffer* buffer : {array.buffer.get(), array.snapshot.get()})
     if (buffer) buffer->remove_file();
-  const std::string& base = impl.options.instance_directory;
-  ::rmdir((base + "/" + array.name).c_str());
-  ::rmdir(base.c_str());  // stays while there are others
+  impl.remove_instance_directory(array);
   for (auto& [event, file] : array.files)
     if (file.filter_ran) impl.old_filters.push_back(std::move(file.filter));
   std::erase_if(impl.gone_snapshots, [&](const auto& gone) { return gone.first == &array; });

@@ -34,7 +34,7 @@ namespace patchbay {
 
 struct RegistryOptions {
   RingBufferOptions buffer;        // of the top instance; those of others are made beside it
-  std::string instance_directory;  // DIR/PID/instances
+  std::string instance_directory;  // DIR/PID/instances; empty: buffers are in memory
   uint64_t marker_ip = 0;          // __ip of markers: a function named tracing_mark_write
 };
 

@@ -82,6 +82,8 @@ struct Registry::Impl {
   bool in_use(const LiveEvent* event);
   void drop_guests(LiveEvent* event);
   void forget_files(LiveEvent* event);
+  Result<std::string> make_instance_directory(const TraceArray& array);
+  void remove_instance_directory(const TraceArray& array);
   Status make_buffer(TraceArray* array);
 
   // registry_programs.cc

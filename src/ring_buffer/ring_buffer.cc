@@ -288,25 +288,40 @@ Result<std::unique_ptr<RingBuffer>> RingBuffer::create(const RingBufferOptions& 
   return buffer;
 }
 
+std::string RingBuffer::called() const { return in_memory() ? "a buffer in memory" : path_; }
+
+// Where there is no file the kernel has set the memory apart when it was mapped.
+Status RingBuffer::reserve(int fd, uint64_t offset, uint64_t size, std::string_view what) {
+  if (in_memory()) return {};
+  const int error = reserve_bytes(fd, off_t(offset), off_t(size));
+  if (!error) return {};
+  return sys_error("reserve memory for " + std::string(what) + path_, error);
+}
+
 // Makes and maps the file path_. Leaves it open.
 Status RingBuffer::make_file(BufferHeader header, const std::vector<uint32_t>& nr_subbufs) {
-  fd_ = UniqueFd(::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!fd_.valid()) return sys_error("create " + path_, errno);
-  uint64_t size = lay_out(&header, nr_subbufs);
-  if (::ftruncate(fd_.get(), off_t(size)) != 0) return sys_error("size " + path_, errno);
+  const uint64_t size = lay_out(&header, nr_subbufs);
+  if (!in_memory()) {
+    fd_ = UniqueFd(::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (!fd_.valid()) return sys_error("create " + path_, errno);
+    if (::ftruncate(fd_.get(), off_t(size)) != 0) return sys_error("size " + path_, errno);
+  }
   // What is written before any ring is enabled: header, clock, reader states, ring controls.
-  int error = reserve_bytes(fd_.get(), 0, off_t(header.comm_offset));
-  if (!error)
-    error = reserve_bytes(fd_.get(), off_t(header.reader_offset),
-                          off_t(header.page_meta_offset - header.reader_offset));
-  if (error) return sys_error("reserve memory for " + path_, error);
-  uint8_t* const free_range = take_free_range(size);
-  const int flags = MAP_SHARED | (free_range ? MAP_FIXED : 0);
-  void* base = ::mmap(free_range, size, PROT_READ | PROT_WRITE, flags, fd_.get(), 0);
-  if (base == MAP_FAILED) return sys_error("map " + path_, errno);
-  mapping_ = {static_cast<uint8_t*>(base), size};
-  std::memcpy(base, &header, sizeof header);
+  PB_TRY(reserve(fd_.get(), 0, header.comm_offset));
+  PB_TRY(reserve(fd_.get(), header.reader_offset, header.page_meta_offset - header.reader_offset));
+  PB_TRY(map_whole(size));
+  std::memcpy(mapping_.data(), &header, sizeof header);
   init_controls(mapping_.data(), nr_subbufs);
+  return {};
+}
+
+Status RingBuffer::map_whole(uint64_t size) {
+  uint8_t* const free_range = take_free_range(size);
+  int flags = MAP_SHARED | (free_range ? MAP_FIXED : 0);
+  if (in_memory()) flags |= MAP_ANONYMOUS;
+  void* base = ::mmap(free_range, size, PROT_READ | PROT_WRITE, flags, fd_.get(), 0);
+  if (base == MAP_FAILED) return sys_error("map " + called(), errno);
+  mapping_ = {static_cast<uint8_t*>(base), size};
   return {};
 }
 
@@ -316,27 +331,35 @@ Status RingBuffer::map_tables() {
   auto* h = reinterpret_cast<BufferHeader*>(mapping_.data());
   const size_t comms = page_align(sizeof(abi::CommTable));
   const size_t size = comms + page_align(sizeof(abi::PrintkTable));
-  int error =
-      reserve_bytes(fd_.get(), off_t(h->comm_offset), off_t(has_printk_table_ ? size : comms));
-  if (error) return sys_error("reserve memory for " + path_, error);
+  PB_TRY(reserve(fd_.get(), h->comm_offset, has_printk_table_ ? size : comms));
   void* at = table_mapping_.data();
-  int flags = MAP_SHARED | (at ? MAP_FIXED : 0);
-  void* table = ::mmap(at, size, PROT_READ | PROT_WRITE, flags, fd_.get(), off_t(h->comm_offset));
-  if (table == MAP_FAILED) return sys_error("map " + path_, errno);
+  void* table = map_tables_at(at, size);
+  if (table == MAP_FAILED) return sys_error("map " + called(), errno);
   if (!at) table_mapping_ = Mapping(table, size);
   return {};
+}
+
+// A second mapping of what is in mapping_. Of memory without a file mremap() makes it: of shared
+// pages, when their old size is said to be 0, the old mapping stays.
+void* RingBuffer::map_tables_at(void* at, size_t size) {
+  const uint64_t offset = reinterpret_cast<BufferHeader*>(mapping_.data())->comm_offset;
+  if (!in_memory()) {
+    const int flags = MAP_SHARED | (at ? MAP_FIXED : 0);
+    return ::mmap(at, size, PROT_READ | PROT_WRITE, flags, fd_.get(), off_t(offset));
+  }
+  const int flags = MREMAP_MAYMOVE | (at ? MREMAP_FIXED : 0);
+  return ::mremap(mapping_.data() + offset, 0, size, flags, at);
 }
 
 Status RingBuffer::reserve_printk_table() {
   if (has_printk_table_ || !table_mapping_.data()) return {};
   auto fd = file();
   if (!fd.ok()) return fd.error();
-  int error = reserve_bytes(*fd, off_t(set_->header->printk_offset),
-                            off_t(page_align(sizeof(abi::PrintkTable))));
+  Status status = reserve(*fd, set_->header->printk_offset, page_align(sizeof(abi::PrintkTable)),
+                          "the formats in ");
   release_file();
-  if (error) return sys_error("reserve memory for the formats in " + path_, error);
-  has_printk_table_ = true;
-  return {};
+  has_printk_table_ = status.ok();
+  return status;
 }
 
 abi::PrintkTable* RingBuffer::printk_table() {
@@ -346,7 +369,7 @@ abi::PrintkTable* RingBuffer::printk_table() {
 }
 
 Result<int> RingBuffer::file() {
-  if (fd_.valid()) return fd_.get();
+  if (fd_.valid() || in_memory()) return fd_.get();
   if (keeper_ == thread_id()) {
     if (kept_is_old_) keep(UniqueFd(::open(path_.c_str(), O_RDWR | O_CLOEXEC)));
     if (kept_ >= 0) return kept_;
@@ -366,11 +389,14 @@ void RingBuffer::keep(UniqueFd fd) {
 }
 
 void RingBuffer::hold_file() {
+  if (in_memory()) return;
   keeper_ = thread_id();
   keep(UniqueFd(::open(path_.c_str(), O_RDWR | O_CLOEXEC)));
 }
 
-void RingBuffer::remove_file() { ::unlink(path_.c_str()); }
+void RingBuffer::remove_file() {
+  if (!in_memory()) ::unlink(path_.c_str());
+}
 
 // Threads may still be on their way to these rings, having read EventProgram.rings before it was
 // changed. They find them off, in memory that stays.
@@ -392,12 +418,11 @@ Status RingBuffer::expand() {
   const BufferHeader& h = *set_->header;
   auto fd = file();
   if (!fd.ok()) return fd.error();
-  int error =
-      reserve_bytes(*fd, off_t(h.page_meta_offset), off_t(h.meta_offset - h.page_meta_offset));
+  Status status =
+      reserve(*fd, h.page_meta_offset, h.meta_offset - h.page_meta_offset, "the rings in ");
   release_file();
-  if (error) return sys_error("reserve memory for the rings in " + path_, error);
-  expanded_ = true;
-  return {};
+  expanded_ = status.ok();
+  return status;
 }
 
 Status RingBuffer::enable() {
@@ -517,6 +542,7 @@ void RingBuffer::add_clock_pair() {
 }
 
 Status RingBuffer::append_meta(uint32_t type, std::string_view payload) {
+  if (in_memory()) return {};
   std::string bytes(sizeof(abi::MetaRecord), '\0');
   abi::MetaRecord record{type, uint32_t(payload.size())};
   std::memcpy(bytes.data(), &record, sizeof record);

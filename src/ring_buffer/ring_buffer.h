@@ -19,7 +19,7 @@
 namespace patchbay {
 
 struct RingBufferOptions {
-  std::string path;      // file to make (0600, O_EXCL)
+  std::string path;      // file to make (0600, O_EXCL); empty: none, see in_memory()
   uint32_t nr_cpus = 1;  // possible CPUs
   uint32_t subbuf_size = 4096;
   uint64_t bytes_per_cpu = 1408 * 1024;
@@ -115,6 +115,9 @@ class RingBuffer {
   // The owning process ends. Recording goes on: other exit handlers and threads may still run.
   void close_cleanly();
   const std::string& path() const { return path_; }
+  // There is no file: the same layout in memory that forked children share, and nobody else. It has
+  // no meta log, which only readers of files want.
+  bool in_memory() const { return path_.empty(); }
   // Between calls the file is not kept open, so that the program's descriptor numbers stay its own.
   // A thread with a descriptor table of its own may keep it (it then survives a chroot of the
   // program).
@@ -146,8 +149,12 @@ class RingBuffer {
   };
   RingBuffer() = default;
   Status make_file(abi::BufferHeader header, const std::vector<uint32_t>& nr_subbufs);
+  Status map_whole(uint64_t size);
   Status map_tables();
-  Result<int> file();  // until release_file()
+  void* map_tables_at(void* at, size_t size);  // MAP_FAILED: errno
+  Status reserve(int fd, uint64_t offset, uint64_t size, std::string_view what = {});
+  std::string called() const;  // in messages
+  Result<int> file();          // until release_file()
   void keep(UniqueFd fd);
   void release_file();
   void apply_enabled();

@@ -130,25 +130,25 @@ Status RingBuffer::replace(BufferHeader header, const std::vector<uint32_t>& nr_
   auto old_fd = file();
   if (!old_fd.ok()) return old_fd.error();
   RingBuffer made;
-  made.path_ = path_ + ".new";
-  ::unlink(made.path_.c_str());
+  if (!in_memory()) made.path_ = path_ + ".new";
+  made.remove_file();
   header.meta_used = 0;
   Status status = made.make_file(header, nr_subbufs);
   if (status.ok()) status = made.adopt(*this, *old_fd);
   if (!status.ok()) {
-    ::unlink(made.path_.c_str());
+    made.remove_file();
     release_file();
     int error = status.error().errno_value == ENOSPC ? ENOMEM : status.error().errno_value;
-    return sys_error("make room for the new size of " + path_, error);
+    return sys_error("make room for the new size of " + called(), error);
   }
   close_rings(*set_);
   bool quiet = quiesce();
   Parked parked = made.take_rings(*this, keep);
-  if (::rename(made.path_.c_str(), path_.c_str()) != 0) {
+  if (!in_memory() && ::rename(made.path_.c_str(), path_.c_str()) != 0) {
     int error = errno;
     open_rings(*set_);
     apply_enabled();
-    ::unlink(made.path_.c_str());
+    made.remove_file();
     made.set_ = nullptr;  // nobody knows of it: it goes as a whole
     release_file();
     return sys_error("rename " + made.path_, error);
@@ -162,8 +162,7 @@ Status RingBuffer::replace(BufferHeader header, const std::vector<uint32_t>& nr_
 Status RingBuffer::adopt(const RingBuffer& old, int old_fd) {
   const BufferHeader& h = *reinterpret_cast<BufferHeader*>(mapping_.data());
   const uint64_t first = old.table_mapping_.data() ? h.comm_offset : h.reader_offset;
-  int error = reserve_bytes(fd_.get(), off_t(first), off_t(h.meta_offset - first));
-  if (error) return sys_error("reserve memory for " + path_, error);
+  PB_TRY(reserve(fd_.get(), first, h.meta_offset - first));
   PB_TRY(
       copy_bytes(old_fd, fd_.get(), old.set_->header->meta_offset, h.meta_offset, old.meta_used_));
   meta_used_ = old.meta_used_;

@@ -64,19 +64,16 @@ bool RingBuffer::same_form(const RingBuffer& other) const {
 
 Status RingBuffer::make_spare(std::unique_ptr<RingBuffer>* spare) {
   std::unique_ptr<RingBuffer> made(new RingBuffer());
-  made->path_ = beside(path_);
-  ::unlink(made->path_.c_str());  // left by a process of the same id
+  if (!in_memory()) made->path_ = beside(path_);
+  made->remove_file();  // left by a process of the same id
   abi::BufferHeader header = *set_->header;
   header.meta_used = 0;
   header.state = abi::kStateLive;
   Status status = made->make_file(header, subbuf_counts());
-  if (status.ok()) {
-    int error = reserve_bytes(made->fd_.get(), 0,
-                              off_t(made->mapping_.size()));  // now, not in the middle of a copy
-    if (error) status = sys_error("reserve memory for " + made->path_, error);
-  }
+  if (status.ok())  // now, not in the middle of a copy
+    status = made->reserve(made->fd_.get(), 0, made->mapping_.size());
   if (!status.ok()) {
-    ::unlink(made->path_.c_str());
+    made->remove_file();
     int error = status.error().errno_value == ENOSPC ? ENOMEM : status.error().errno_value;
     return sys_error(status.error().what, error);
   }

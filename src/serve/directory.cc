@@ -163,6 +163,8 @@ const char* process_state_name(ProcessState state) {
 
 Status check_directory(const std::string& path, bool make) { return check(path, make, false); }
 
+bool directory_is_chosen() { return !environment("PATCHBAY_DIR").empty(); }
+
 Result<std::string> runtime_directory(bool make) {
   std::string chosen = environment("PATCHBAY_DIR");
   bool any_owner = !chosen.empty() && ::geteuid() == 0;

@@ -2,8 +2,8 @@
 //
 // Where processes with an agent meet the tool:
 //
-//   DIR             $PATCHBAY_DIR, else $XDG_RUNTIME_DIR/patchbay, else /run/patchbay (root) or
-//                   /tmp/patchbay-UID; 0700, ours, not a symbolic link
+//   DIR             $PATCHBAY_DIR, else $XDG_RUNTIME_DIR/patchbay, else /run/patchbay (root), else
+//                   patchbay-UID in /tmp, /dev/shm or /var/tmp; 0700, ours, not a symbolic link
 //   DIR/PID         one process, 0700
 //   DIR/PID/ctl.sock  the agent's socket    DIR/PID/buffer  its buffer file, which outlives it
 //   DIR/PID.N       what an earlier process (or program) with that id has left
@@ -27,6 +27,8 @@ inline constexpr const char* kBufferName = "buffer";
 // a sentence when it belongs to somebody else (root may use anybody's that it was told in
 // $PATCHBAY_DIR), is a symbolic link, or others may write to it.
 Result<std::string> runtime_directory(bool make);
+// $PATCHBAY_DIR says where it is.
+bool directory_is_chosen();
 // Checks (and makes) one given directory by the same rules.
 Status check_directory(const std::string& path, bool make);
 

@@ -26,6 +26,8 @@ void close_all() {
   for (int fd = 0; fd < 65536; fd++) ::close(fd);
 }
 
+constexpr int kLookMs = 1000;
+
 int64_t monotonic_ms() {
   timespec now;
   ::clock_gettime(CLOCK_MONOTONIC, &now);
@@ -131,6 +133,7 @@ Result<std::unique_ptr<Server>> Server::create(tracefs::Directory& root, ServerO
 }
 
 Status Server::listen() {
+  if (options_.directory.empty()) return {};
   Result<UniqueFd> fd = listen_socket(options_.directory);
   if (!fd.ok()) return fd.error();
   listener_ = OwnedFd(std::move(*fd));
@@ -138,12 +141,13 @@ Status Server::listen() {
 }
 
 void Server::remove_socket() {
-  if (::getpid() == owner_pid_) ::unlink((options_.directory + "/" + kSocketName).c_str());
+  if (options_.directory.empty() || ::getpid() != owner_pid_) return;
+  ::unlink((options_.directory + "/" + kSocketName).c_str());
 }
 
 bool Server::wake() {
   // Closing the connection at once is enough: the listener becomes readable.
-  return connect_socket(options_.directory).ok();
+  return !options_.directory.empty() && connect_socket(options_.directory).ok();
 }
 
 // Calls periodic when its time has come, or, while it wants no time, after everything that
@@ -178,6 +182,7 @@ int Server::wait_for_clients(pollfd* polled, size_t count, int timeout_ms) {
 Status Server::run() {
   while (!stop_.load(std::memory_order_acquire)) {
     int timeout_ms = run_periodic();
+    if (timeout_ms < 0 && options_.directory.empty()) timeout_ms = kLookMs;  // nobody can wake us
     // A descriptor that the program has closed or replaced is dropped unread.
     drop_if([](const Connection& c) { return !c.fd.still_ours(); });
     if (!listener_.still_ours()) PB_TRY(listen());

@@ -54,7 +54,8 @@ class OwnedFd {
 };
 
 struct ServerOptions {
-  std::string directory;  // DIR/PID; the socket is ctl.sock in it
+  // DIR/PID; the socket is ctl.sock in it. Empty: no socket, run() does everything else.
+  std::string directory;
   SessionHooks hooks;
   // Held while a request is served and while a client's files are closed; null: nothing to hold.
   // periodic takes it itself.

@@ -23,7 +23,8 @@ g++ -std=c++20 -x c++ -O2 -D_GNU_SOURCE -Wall -Wextra -Werror -I"$include" "$sou
 same "it compiles as C++20" "" "$(cat "$work/errors")"
 same "callbacks of a C++ program" ok "$("$work/cxx" 2>&1)"
 
-# The places where agents and tools meet, one after the other; the API needs one of them.
+# The places where agents and tools meet, one after the other; without any of them the program has
+# its buffers in memory.
 without() {
   # shellcheck disable=SC2016  # expanded by the inner shell
   env -u PATCHBAY_DIR -u XDG_RUNTIME_DIR unshare -m sh -c '
@@ -36,7 +37,9 @@ if unshare -m true 2>/dev/null; then
   same "without /dev/shm" ok "$(without /dev/shm)"
   same "without /run and /tmp" ok "$(without /run /tmp)"
   same "without /run, /tmp and /dev/shm" ok "$(without /run /tmp /dev/shm)"
-  has "without any of them" "$(without /run /tmp /dev/shm /var/tmp)" 'no agent'
+  out=$(without /run /tmp /dev/shm /var/tmp)
+  has "without any of them" "$out" '^ok$'
+  same "which is said once" 1 "$(grep -c '^patchbay: .*stays in its memory.*PATCHBAY_DIR' <<<"$out")"
 else
   echo "SKIPPED: no mount namespaces: read-only places were not tried"
 fi
