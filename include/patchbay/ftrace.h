@@ -18,7 +18,8 @@
  * left as it was. All registers of the traced function are kept. It must return: no longjmp, no
  * exception. What it calls is traced by
  * other tracers as ever, but a hit inside of a callback calls no callback (counted:
- * patchbay_ftrace_missed()). Forked children call none.
+ * patchbay_ftrace_missed()). Forked children call none. Those of a library that is unloaded go with
+ * it (patchbay/this_module.h), and those whose ops it holds.
  *
  * Results are 0 or a negative errno; -ESRCH: no agent runs in this process (or it is a forked
  * child); -EDEADLK: the thread is inside Patchbay already, or in a callback. All functions but
@@ -29,6 +30,7 @@
 #define PATCHBAY_FTRACE_H
 
 #include <patchbay/api_names.h>
+#include <patchbay/this_module.h>
 #include <stdint.h>
 
 #ifdef __cplusplus

@@ -19,7 +19,8 @@
  * static event it may do all that the program may do at that place, also with Patchbay's functions.
  * Of other events it runs wherever they are hit, in a signal handler, inside malloc(): there it may
  * do what a signal handler may. What it calls records events as ever, but a hit inside of a
- * callback calls no callback (patchbay_subscription_missed()). Forked children call none.
+ * callback calls no callback (patchbay_subscription_missed()). Forked children call none. Those of
+ * a library that is unloaded go with it (patchbay/this_module.h): they are unsubscribed then.
  *
  * Results are 0 or a negative errno. -ESRCH: no agent runs in this process (or it is a forked
  * child). -EDEADLK: the thread is inside Patchbay already, or in a callback of an event that is not
@@ -30,6 +31,7 @@
 #define PATCHBAY_SUBSCRIBE_H
 
 #include <patchbay/api_names.h>
+#include <patchbay/this_module.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>

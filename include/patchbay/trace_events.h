@@ -33,6 +33,7 @@
 #define PATCHBAY_TRACE_EVENTS_H
 
 #include <patchbay/api_names.h>
+#include <patchbay/this_module.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -46,20 +47,6 @@ extern "C" {
  * still has a file of one gets -ENODEV. Records of it stay in the buffers and stay readable. NULL:
  * nobody; such an event, and those of the executable, stay. */
 struct module;
-
-/* (Patchbay's own sources are no such object.) */
-#ifndef PATCHBAY_OWN_SOURCE
-extern __attribute__((weak, visibility("hidden"))) char patchbay_this_module_marker;
-__attribute__((weak, visibility("hidden"))) char patchbay_this_module_marker = 0;
-#define PATCHBAY_THIS_MODULE ((struct module*)(uintptr_t)&patchbay_this_module_marker)
-
-/* What the header itself calls, when the object is unloaded. */
-PATCHBAY_EXPORTED void patchbay_module_gone(struct module* mod);
-__attribute__((weak, visibility("hidden"), destructor(101))) void patchbay_this_module_exit(void);
-__attribute__((weak, visibility("hidden"), destructor(101))) void patchbay_this_module_exit(void) {
-  patchbay_module_gone(PATCHBAY_THIS_MODULE);
-}
-#endif
 
 /* --- commands, piece by piece ------------------------------------------------------------------
  */

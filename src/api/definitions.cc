@@ -3,6 +3,7 @@
 //
 //   THIS_MODULE (a word in the object) ── owner of synthetic events    SyntheticEvents
 //                                      '─ owner of probe events        `probes` here
+//   where the object lies ─────────────── callbacks                    CallbackOps, subscribe.cc
 //   dlclose -> the object's destructor -> patchbay_module_gone()
 #include <sys/auxv.h>
 
@@ -12,6 +13,7 @@
 
 #include "api/change.h"
 #include "api/commands.h"
+#include "api/leaving.h"
 
 namespace patchbay {
 
@@ -56,6 +58,17 @@ void remove_owned(Agent& agent, const void* owner) {
   });
 }
 
+// No hit calls one of them any more.
+void remove_callbacks(Agent& agent, const Module& module,
+                      std::vector<const HitCallback*>* callbacks) {
+  CallbackOps& all = *agent.callback_ops;
+  for (const CallbackOps::Id id : all.inside(module.start(), module.end())) {
+    callbacks->push_back(all.remove(id));
+    all.forget(id);
+  }
+  unsubscribe_inside(agent, module.start(), module.end(), callbacks);
+}
+
 int define_probe(Agent& agent, const dynevent_cmd& cmd) {
   const Status status = agent.probe_events->write_line(ProbeFile::kKprobeEvents, cmd.buffer);
   if (!status.ok()) return answer_of(status);
@@ -97,8 +110,15 @@ int patchbay_kprobe_event_delete(const char* name) {
 }
 
 void patchbay_module_gone(module* mod) {
-  [[maybe_unused]] const int ignored = change([mod](Agent& agent) {
-    if (const EventOwner owner = owner_of(agent, mod); owner.object) remove_owned(agent, mod);
+  constexpr uint32_t kLongest = 2000;  // milliseconds
+  std::vector<const HitCallback*> callbacks;
+  [[maybe_unused]] const int ignored = change([&](Agent& agent) {
+    if (!owner_of(agent, mod).object) return 0;
+    remove_owned(agent, mod);
+    const Module* module = module_at(agent, reinterpret_cast<uint64_t>(mod));
+    if (module) remove_callbacks(agent, *module, &callbacks);
     return 0;
   });
+  // Who does not leave in time has nowhere to return to; nobody can be told.
+  for (const HitCallback* callback : callbacks) (void)wait_until_left(callback, kLongest);
 }

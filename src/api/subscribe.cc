@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/change.h"
+#include "api/leaving.h"
 #include "probe/callbacks.h"
 
 using namespace patchbay;
@@ -71,6 +72,22 @@ const EventField* find_field(const EventCall& call, std::string_view name) {
 }
 
 }  // namespace
+
+namespace patchbay {
+
+void unsubscribe_inside(Agent& agent, uint64_t start, uint64_t end,
+                        std::vector<const HitCallback*>* callbacks) {
+  std::erase_if(all_subscriptions(), [&](const auto& one) {
+    const uint64_t function = one->callback->function;
+    if (function < start || function >= end) return false;
+    agent.triggers->unsubscribe(one->callback);
+    switch_off(one->callback);
+    callbacks->push_back(one->callback);
+    return true;
+  });
+}
+
+}  // namespace patchbay
 
 int patchbay_subscribe(const char* instance, const char* system, const char* event,
                        const char* filter, patchbay_record_fn callback, void* data,

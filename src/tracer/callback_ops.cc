@@ -121,6 +121,16 @@ void CallbackOps::forget(Id id) {
   entries_.erase(id);
 }
 
+std::vector<CallbackOps::Id> CallbackOps::inside(uint64_t start, uint64_t end) const {
+  std::vector<Id> found;
+  for (const auto& [id, entry] : entries_) {
+    if (!entry->ops.registered) continue;
+    for (const uint64_t word : {entry->callback->function, entry->callback->argument})
+      if (start <= word && word < end && (found.empty() || found.back() != id)) found.push_back(id);
+  }
+  return found;
+}
+
 uint64_t CallbackOps::missed(Id id) const {
   const Entry* entry = find(id);
   return entry && entry->callback ? __atomic_load_n(&entry->callback->missed, __ATOMIC_RELAXED) : 0;

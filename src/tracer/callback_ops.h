@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "probe/callbacks.h"
 #include "tracer/ftrace_ops.h"
@@ -40,7 +41,9 @@ class CallbackOps {
   Status add(Id id, uint64_t function, uint64_t argument);
   // No call begins any more; the callback that may still be running, for wait_until_left().
   HitCallback* remove(Id id);
-  void forget(Id id);            // that is not registered
+  void forget(Id id);  // that is not registered
+  // Registered ones whose function or argument lies in there, which an object leaves.
+  std::vector<Id> inside(uint64_t start, uint64_t end) const;
   uint64_t missed(Id id) const;  // hits of threads that were in a callback
 
  private:

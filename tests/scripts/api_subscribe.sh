@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # A program that listens to its own events (patchbay/subscribe.h): static and function events,
-# filters, fields, mistakes, threads that call while listeners come and go, a forked child; and
-# compiled as C++.
+# filters, fields, mistakes, threads that call while listeners come and go, a forked child, a library
+# that is unloaded with its callbacks; and compiled as C++.
 #
 #   api_subscribe.sh BUILD_DIR
 . "$(dirname "$0")/common.bash"
@@ -23,4 +23,6 @@ g++ -std=c++20 -x c++ -O2 -D_GNU_SOURCE -Wall -Wextra -Werror -I"$include" "$sou
   -o "$work/cxx" "$build/lib/libpatchbay.so" -Wl,-rpath,"$build/lib" -lpthread 2>"$work/errors"
 same "it compiles as C++20" "" "$(cat "$work/errors")"
 same "a C++ program's subscriptions" ok "$("$work/cxx" 2>&1)"
+same "an unloaded library takes its callbacks along" ok \
+  "$(timeout 100 "$build/tests/programs/api_callback_unload" 10 2>&1)"
 finish
