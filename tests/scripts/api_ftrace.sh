@@ -23,6 +23,7 @@ g++ -std=c++20 -x c++ -O2 -D_GNU_SOURCE -Wall -Wextra -Werror -I"$include" "$sou
 same "it compiles as C++20" "" "$(cat "$work/errors")"
 same "callbacks of a C++ program" ok "$("$work/cxx" 2>&1)"
 
+export arguments=
 # The places where agents and tools meet, one after the other; without any of them the program has
 # its buffers in memory.
 without() {
@@ -31,7 +32,8 @@ without() {
     mount --bind "$1" /mnt || exit 1  # it may lie in a place that goes away
     program=$2; shift 2
     for place; do mount -t tmpfs -o ro none "$place" || exit 1; done
-    LD_LIBRARY_PATH=/mnt/lib exec "/mnt/$program"' sh "$build" "${program#"$build/"}" "$@" 2>&1
+    LD_LIBRARY_PATH=/mnt/lib exec "/mnt/$program" $arguments' sh "$build" \
+    "${program#"$build/"}" "$@" 2>&1
 }
 if unshare -m true 2>/dev/null; then
   same "without /dev/shm" ok "$(without /dev/shm)"
@@ -40,6 +42,13 @@ if unshare -m true 2>/dev/null; then
   out=$(without /run /tmp /dev/shm /var/tmp)
   has "without any of them" "$out" '^ok$'
   same "which is said once" 1 "$(grep -c '^patchbay: .*stays in its memory.*PATCHBAY_DIR' <<<"$out")"
+  # What records, resizes, takes snapshots and forks.
+  for line in "api_trace_array events" "api_trace_array recording" "api_trace_array snapshots" \
+    "api_trace_array fork" "api_changes 4 40"; do
+    program=$programs/${line%% *}
+    export arguments=${line#* }
+    has "without any of them: $line" "$(without /run /tmp /dev/shm /var/tmp)" '^ok$'
+  done
 else
   echo "SKIPPED: no mount namespaces: read-only places were not tried"
 fi
