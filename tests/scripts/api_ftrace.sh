@@ -41,7 +41,8 @@ if unshare -m true 2>/dev/null; then
   same "without /run, /tmp and /dev/shm" ok "$(without /run /tmp /dev/shm)"
   out=$(without /run /tmp /dev/shm /var/tmp)
   has "without any of them" "$out" '^ok$'
-  same "which is said once" 1 "$(grep -c '^patchbay: .*stays in its memory.*PATCHBAY_DIR' <<<"$out")"
+  said='^patchbay: .*stays in its memory.*PATCHBAY_DIR'
+  same "which is said once" 1 "$(grep -c "$said" <<<"$out")"
   # What records, resizes, takes snapshots and forks.
   for line in "api_trace_array events" "api_trace_array recording" "api_trace_array snapshots" \
     "api_trace_array fork" "api_changes 4 40"; do

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # A program that listens to its own events (patchbay/subscribe.h): static and function events,
-# filters, fields, mistakes, threads that call while listeners come and go, a forked child, a library
-# that is unloaded with its callbacks; and compiled as C++.
+# filters, fields, mistakes, threads that call while listeners come and go, a forked child, a
+# library that is unloaded with its callbacks; and compiled as C++.
 #
 #   api_subscribe.sh BUILD_DIR
 . "$(dirname "$0")/common.bash"
