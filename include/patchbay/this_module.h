@@ -8,9 +8,9 @@
  * When a library is unloaded, the events that it owns go (PATCHBAY_THIS_MODULE in
  * patchbay/trace_events.h), and so do its callbacks that are still registered (patchbay/ftrace.h)
  * or subscribed (patchbay/subscribe.h): before its code is unmapped no hit calls them any more, and
- * threads that are in one are waited for, at most two seconds. A thread that stays in one longer,
- * or unloads the library from inside of one, returns into memory that is gone, as from any other
- * function of the library.
+ * threads that are in one are waited for, at most two seconds in all (also when the process ends).
+ * A thread that stays in one longer, or unloads the library from inside of one, returns into memory
+ * that is gone, as from any other function of the library.
  */
 #ifndef PATCHBAY_THIS_MODULE_H
 #define PATCHBAY_THIS_MODULE_H

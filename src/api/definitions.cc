@@ -8,6 +8,7 @@
 #include <sys/auxv.h>
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -110,7 +111,7 @@ int patchbay_kprobe_event_delete(const char* name) {
 }
 
 void patchbay_module_gone(module* mod) {
-  constexpr uint32_t kLongest = 2000;  // milliseconds
+  constexpr std::chrono::milliseconds kLongest(2000);
   std::vector<const HitCallback*> callbacks;
   [[maybe_unused]] const int ignored = change([&](Agent& agent) {
     if (!owner_of(agent, mod).object) return 0;
@@ -119,6 +120,12 @@ void patchbay_module_gone(module* mod) {
     if (module) remove_callbacks(agent, *module, &callbacks);
     return 0;
   });
-  // Who does not leave in time has nowhere to return to; nobody can be told.
-  for (const HitCallback* callback : callbacks) (void)wait_until_left(callback, kLongest);
+  // Who does not leave in time has nowhere to return to; nobody can be told. One time for all: also
+  // a process that ends comes by here, for each of its libraries.
+  const auto end = std::chrono::steady_clock::now() + kLongest;
+  for (const HitCallback* callback : callbacks) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(
+        end - std::chrono::steady_clock::now());
+    (void)wait_until_left(callback, uint32_t(std::max<int64_t>(left.count(), 0)));
+  }
 }

@@ -105,7 +105,8 @@ class QuickMaker {
     if (made_.nr_others == 1 && made_.nr_acts == 1 && !made_.nr_sums)
       return HistQuickShape::kMatches;
     if (made_.nr_others || made_.nr_acts) return HistQuickShape::kAny;
-    if (!made_.nr_variables) return HistQuickShape::kCounts;
+    if (!made_.nr_variables)  // kCounts never reads the clock
+      return made_.uses_time ? HistQuickShape::kAny : HistQuickShape::kCounts;
     return made_.nr_sums ? HistQuickShape::kAny : HistQuickShape::kRemembers;
   }
 

@@ -1053,6 +1053,16 @@ TEST_F(HistTrace, EveryShapeOfItDoesWhatTheGeneralWayDoes) {
     }
 }
 
+// A sum that is a time has one, though nothing else of the histogram asks for the clock.
+TEST_F(HistTrace, SumsOfTimes) {
+  Hist hist;
+  hist.key(field("key")).value(generic(kHistTimestamp));
+  hist.compile();
+  ASSERT_NE(hist.program->quick, nullptr);
+  hit(hist, {});
+  EXPECT_GT(hist.read().at(0).values[0], 0u);
+}
+
 // A histogram over the synthetic event that it fires itself ends, and what was cut is counted.
 TEST_F(HistTrace, FiringIsBounded) {
   set_fields({{"u32", "key", uint32_t(offsetof(Record, key)), 4, false, 0, {}}});

@@ -44,6 +44,17 @@ inline bool has_successor(const EventProgram* event, int status) {
   return status == kRingOff && __atomic_load_n(&event->successor, __ATOMIC_ACQUIRE);
 }
 
+// Whose rings are the event's now: this program, or what has taken its place since.
+inline const EventProgram* newest_program(const EventProgram* event) {
+  constexpr uint32_t kMaxSteps = 1 << 20;  // a late thread of a program that changes all the time
+  for (uint32_t steps = 0; steps < kMaxSteps; steps++) {
+    const EventProgram* next = __atomic_load_n(&event->successor, __ATOMIC_ACQUIRE);
+    if (!next) break;
+    event = next;
+  }
+  return event;
+}
+
 // Into the event's ring; the event's threads and filter have been asked. But when another program
 // has taken this one's place since, that one decides, as if the hit came now. A RingWriteStatus.
 inline int publish_record(const EventProgram* event, const uint8_t* record, uint32_t size) {

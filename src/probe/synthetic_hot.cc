@@ -505,7 +505,9 @@ extern "C" int synthetic_start(const EventFileHandle* file, synth_event_trace_st
   if (plan->fixed_size > kMaxStateRecord || plan->nr_texts > kMaxStateTexts) return kInvalid;
   const EventProgram* event = program->event[0].event;
   const RingSet* set = __atomic_load_n(&event->rings, __ATOMIC_RELAXED);
-  if (!event->filter && !event->triggers && !event->has_soft && !ring_is_on(set)) return kInvalid;
+  if (!event->filter && !event->triggers && !event->has_soft && !ring_is_on(set) &&
+      !has_successor(event, kRingOff))
+    return kInvalid;
   state->file = reinterpret_cast<trace_event_file*>(const_cast<EventFileHandle*>(file));
   state->next = plan->field;
   state->open = open_as(state, kFresh);

