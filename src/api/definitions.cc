@@ -124,8 +124,8 @@ void patchbay_module_gone(module* mod) {
   // a process that ends comes by here, for each of its libraries.
   const auto end = std::chrono::steady_clock::now() + kLongest;
   for (const HitCallback* callback : callbacks) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(
-        end - std::chrono::steady_clock::now());
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
     (void)wait_until_left(callback, uint32_t(std::max<int64_t>(left.count(), 0)));
   }
 }
