@@ -41,7 +41,8 @@ void give_back(HitAction* action) {
 }
 
 void switch_tracing(HitAction* action, const EventProgram* event, bool on) {
-  event = newest_program(event);
+  uint32_t steps = 0;
+  event = newest_program(event, &steps);
   if (ring_is_on(__atomic_load_n(&event->rings, __ATOMIC_ACQUIRE)) == on) return;
   if (action_take(action) && !switch_rings(&event->rings, on)) give_back(action);
 }
@@ -63,7 +64,8 @@ void ring_the_bell(HitAction* action) {
 // Of a command the stack is what the options of its tracer say.
 void stack_behind(HitAction* action, const EventProgram* event, const StackStart& start,
                   uint32_t tid) {
-  event = newest_program(event);
+  uint32_t steps = 0;
+  event = newest_program(event, &steps);
   const bool is_on = ring_is_on(__atomic_load_n(&event->rings, __ATOMIC_ACQUIRE));
   if (!action->of_trigger && !is_on) return;
   if (!action_take(action) || !is_on) return;

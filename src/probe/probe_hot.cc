@@ -198,19 +198,13 @@ __attribute__((noinline)) bool offer_derived(const SiteEvent& site, const FetchR
   return publish(event, record, record_size, tid, start);
 }
 
-// The program in force, or the last one of an event that is off. `steps` bounds the way: a thread
-// may have been stopped for long while somebody wrote filters. Null: it was too long.
+// The program in force, or the last one of an event that is off. Null: it was too long a way.
 const EventProgram* newest_of(const EventProgram* event, uint32_t* steps) {
-  constexpr uint32_t kMostSteps = 1 << 20;
-  while (const EventProgram* next = __atomic_load_n(&event->successor, __ATOMIC_ACQUIRE)) {
-    if (++*steps > kMostSteps) {
-      const RingSet* set = __atomic_load_n(&event->rings, __ATOMIC_RELAXED);
-      __atomic_fetch_add(&set->header->missed, 1, __ATOMIC_RELAXED);
-      return nullptr;
-    }
-    event = next;
-  }
-  return event;
+  event = newest_program(event, steps);
+  if (*steps <= kMostSuccessors) return event;
+  const RingSet* set = __atomic_load_n(&event->rings, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&set->header->missed, 1, __ATOMIC_RELAXED);
+  return nullptr;
 }
 
 bool wants_now(const EventProgram* event, const uint8_t* record, uint32_t size) {

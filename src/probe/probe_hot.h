@@ -44,12 +44,13 @@ inline bool has_successor(const EventProgram* event, int status) {
   return status == kRingOff && __atomic_load_n(&event->successor, __ATOMIC_ACQUIRE);
 }
 
-// Whose rings are the event's now: this program, or what has taken its place since.
-inline const EventProgram* newest_program(const EventProgram* event) {
-  constexpr uint32_t kMaxSteps = 1 << 20;  // a late thread of a program that changes all the time
-  for (uint32_t steps = 0; steps < kMaxSteps; steps++) {
-    const EventProgram* next = __atomic_load_n(&event->successor, __ATOMIC_ACQUIRE);
-    if (!next) break;
+// Whose rings are the event's now: this program, or what has taken its place since. `steps` is
+// counted up and bounds the way: a thread may have been stopped for long while somebody wrote
+// filters.
+constexpr uint32_t kMostSuccessors = 1 << 20;
+inline const EventProgram* newest_program(const EventProgram* event, uint32_t* steps) {
+  while (const EventProgram* next = __atomic_load_n(&event->successor, __ATOMIC_ACQUIRE)) {
+    if (++*steps > kMostSuccessors) break;
     event = next;
   }
   return event;
