@@ -69,6 +69,18 @@ bool ElfSymbols::starts_with(const Elf64_Sym& symbol, std::string_view start) co
          std::memcmp(strings_.data() + symbol.st_name, start.data(), start.size()) == 0;
 }
 
+bool ElfSymbols::is_old_version(size_t index) const {
+  constexpr uint16_t kHidden = 0x8000;  // "symbol is hidden" of the gABI's versioning
+  if (versions_.size() / sizeof(Elf64_Versym) > index) {
+    Elf64_Versym version = 0;
+    std::memcpy(&version, versions_.data() + index * sizeof version, sizeof version);
+    return (version & kHidden) != 0;
+  }
+  const std::string_view whole = string_at(strings_, (*this)[index].st_name, kMaxName);
+  const size_t at = whole.find('@');
+  return at != 0 && at != whole.npos && !whole.substr(at).starts_with("@@");
+}
+
 // --- headers and sections
 
 Result<ElfImage> ElfImage::from_file(Bytes file) {
@@ -247,9 +259,15 @@ ElfSymbols ElfImage::symbols_of_type(uint32_t type) const {
   for (const ElfSection& section : sections_) {
     if (section.type != type || section.entry_size != sizeof(Elf64_Sym)) continue;
     if (section.link >= sections_.size()) continue;
-    return {section_bytes(section), section_bytes(sections_[section.link])};
+    return {section_bytes(section), section_bytes(sections_[section.link]),
+            type == SHT_DYNSYM ? dynamic_versions() : Bytes()};
   }
   return {};
+}
+
+Bytes ElfImage::dynamic_versions() const {
+  uint64_t table = 0;
+  return dynamic_address(DT_VERSYM, &table) ? at(table) : Bytes();
 }
 
 ElfSymbols ElfImage::symtab() const { return symbols_of_type(SHT_SYMTAB); }
@@ -266,7 +284,7 @@ ElfSymbols ElfImage::dynsym() const {
   Bytes names = at(strings);
   size_t count = std::min(count_dynamic_symbols(), entries.size() / sizeof(Elf64_Sym));
   return {entries.first(count * sizeof(Elf64_Sym)),
-          names.first(std::min<uint64_t>(strings_size, names.size()))};
+          names.first(std::min<uint64_t>(strings_size, names.size())), dynamic_versions()};
 }
 
 bool ElfImage::dynamic_value(int64_t tag, uint64_t* value) const {

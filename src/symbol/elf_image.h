@@ -40,7 +40,8 @@ struct ElfSection {
 class ElfSymbols {
  public:
   ElfSymbols() = default;
-  ElfSymbols(Bytes entries, Bytes strings) : entries_(entries), strings_(strings) {}
+  ElfSymbols(Bytes entries, Bytes strings, Bytes versions = {})
+      : entries_(entries), strings_(strings), versions_(versions) {}
 
   size_t size() const { return entries_.size() / sizeof(Elf64_Sym); }
   Elf64_Sym operator[](size_t index) const;
@@ -51,12 +52,16 @@ class ElfSymbols {
   bool name_is(const Elf64_Sym& symbol, std::string_view wanted) const;
 
   bool starts_with(const Elf64_Sym& symbol, std::string_view start) const;
+  // A version that only programs linked long ago ask for: memcpy@GLIBC_2.2.5 beside the default
+  // memcpy@@GLIBC_2.14. A dynamic table says so in .gnu.version, the others in the name.
+  bool is_old_version(size_t index) const;
 
   static constexpr size_t kMaxName = 16384;
 
  private:
   Bytes entries_;
   Bytes strings_;
+  Bytes versions_;  // of a dynamic table: one Elf64_Versym a symbol
 };
 
 class ElfImage {
@@ -93,6 +98,7 @@ class ElfImage {
   void read_sections(const Elf64_Ehdr& header);
   Bytes file_range(uint64_t offset, uint64_t size) const;
   ElfSymbols symbols_of_type(uint32_t type) const;
+  Bytes dynamic_versions() const;
   // The value of a tag of PT_DYNAMIC; false when it is not there.
   bool dynamic_value(int64_t tag, uint64_t* value) const;
   // The same for a pointer: an ELF address, whether or not the dynamic linker has relocated it.

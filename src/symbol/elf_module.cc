@@ -174,7 +174,7 @@ std::vector<FunctionSymbol> ElfModule::scan_for(std::string_view name) {
       bool function = is_function(*image_, symbol);
       complete &= function ? symbol.st_size != 0 : ELF64_ST_TYPE(symbol.st_info) != STT_NOTYPE;
       if (!function) continue;
-      FunctionSymbol made = make_function({table, symbol, source}, identity_.bias);
+      FunctionSymbol made = make_function({table, symbol, i, source}, identity_.bias);
       auto same = [&](const FunctionSymbol& other) { return other.address == made.address; };
       if (std::none_of(found.begin(), found.end(), same)) found.push_back(made);
     }
@@ -197,7 +197,7 @@ void ElfModule::for_each_name(const std::function<void(const TableSymbol&)>& vis
     for (size_t i = 0; i < table.size(); ++i) {
       Elf64_Sym symbol = table[i];
       if (table.starts_with(symbol, start) && is_function(*image_, symbol)) {
-        visit({table, symbol, source});
+        visit({table, symbol, i, source});
       }
     }
   };

@@ -26,6 +26,7 @@ struct ModuleIdentity {
   std::vector<Elf64_Phdr> segments;  // of an object in this process; empty for a recorded one
   bool in_this_process = false;
   bool is_executable = false;  // the program itself, not a library
+  bool is_tracer = false;      // the library that this code is in
 };
 
 // What else a name can be in an object.

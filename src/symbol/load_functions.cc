@@ -50,14 +50,14 @@ void Loader::add_table(const ElfSymbols& table, SymbolSource source) {
   for (size_t i = 0; i < table.size(); ++i) {
     Elf64_Sym symbol = table[i];
     if (is_function(image_, symbol)) {
-      functions_.push_back(make_function({table, symbol, source}, 0));
+      functions_.push_back(make_function({table, symbol, i, source}, 0));
       if (functions_.back().name.empty()) functions_.pop_back();
       continue;
     }
     bool label = ELF64_ST_TYPE(symbol.st_info) == STT_NOTYPE && symbol.st_shndx != SHN_UNDEF &&
                  symbol.st_shndx < SHN_LORESERVE && ELF64_ST_BIND(symbol.st_info) != STB_LOCAL;
     if (label && image_.is_executable(symbol.st_value) && !image_.is_plt(symbol.st_value)) {
-      labels_.push_back(make_function({table, symbol, source}, 0));
+      labels_.push_back(make_function({table, symbol, i, source}, 0));
     }
   }
 }
@@ -180,6 +180,7 @@ FunctionSymbol make_function(const TableSymbol& from, uint64_t bias) {
   function.is_ifunc = ELF64_ST_TYPE(from.symbol.st_info) == STT_GNU_IFUNC;
   function.is_global = ELF64_ST_BIND(from.symbol.st_info) != STB_LOCAL &&
                        ELF64_ST_VISIBILITY(from.symbol.st_other) != STV_HIDDEN;
+  function.is_old_version = from.table.is_old_version(from.index);
   function.name = from.table.name(from.symbol);
   function.is_cold_part = is_cold_name(function.name);
   return function;

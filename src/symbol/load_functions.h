@@ -24,6 +24,7 @@ struct ObjectSources {
 struct TableSymbol {
   const ElfSymbols& table;
   const Elf64_Sym& symbol;
+  size_t index;  // of the symbol in the table
   SymbolSource source;
 };
 

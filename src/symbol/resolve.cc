@@ -116,6 +116,8 @@ class Resolver {
   bool by_symbol();
   bool by_clone();
   bool by_cxx_name();
+  bool is_passed_over(const ElfModule& module, const FunctionSymbol& function) const;
+  void drop_old_versions();
   Status check_one_name() const;
   void add(ElfModule& module, const FunctionSymbol& function, std::string display);
 
@@ -133,11 +135,25 @@ class Resolver {
   ModuleList chosen_;
   std::vector<ResolvedFunction> found_;
   bool only_suffix_ = false;
+  bool takes_tracers_own_ = false;  // nobody else has the name
   std::vector<std::string> other_overloads_;
 };
 
+// The tracer carries a C++ runtime and an unwinder of its own, which nobody means by
+// `operator new` or `_Unwind_RaiseException`. What it exports stands in place of libc's.
+bool Resolver::is_passed_over(const ElfModule& module, const FunctionSymbol& function) const {
+  return module.identity().is_tracer && !takes_tracers_own_ && library_.empty() &&
+         !function.is_global;
+}
+
+// As the dynamic linker does for a program that is linked today.
+void Resolver::drop_old_versions() {
+  auto is_old = [](const ResolvedFunction& f) { return f.symbol.is_old_version; };
+  if (!std::all_of(found_.begin(), found_.end(), is_old)) std::erase_if(found_, is_old);
+}
+
 void Resolver::add(ElfModule& module, const FunctionSymbol& function, std::string display) {
-  if (function.is_cold_part) return;
+  if (function.is_cold_part || is_passed_over(module, function)) return;
   auto same = [&](const ResolvedFunction& other) {
     return other.symbol.address == function.address;
   };
@@ -183,6 +199,7 @@ bool Resolver::by_symbol() {
     for (const FunctionSymbol& function : module->find_functions(name_)) {
       add(*module, function, display_name(*module, function));
     }
+    drop_old_versions();
     if (!found_.empty()) return true;
   }
   return false;
@@ -216,6 +233,7 @@ bool Resolver::by_cxx_name() {
         [&](const TableSymbol& symbol) {
           std::string_view name = symbol.table.name(symbol.symbol);
           if (!question.may_be(name) || is_cold_name(name)) return;
+          if (is_passed_over(*module, FunctionSymbol())) return;
           Answer answer = question.compare(name);
           if (answer == Answer::kOtherParameters) other_overloads_.push_back(demangle(name, true));
           // A later module must answer better, not as well: the first module that has it wins.
@@ -394,7 +412,11 @@ Result<std::vector<ResolvedFunction>> Resolver::resolve() {
   if (!select_modules()) return no_library();
   Result<std::vector<ResolvedFunction>> result(std::vector<ResolvedFunction>{});
   if (by_offset(&result)) return result;
-  if (by_symbol() || by_clone() || by_cxx_name()) return finish();
+  for (bool tracers_own : {false, true}) {
+    takes_tracers_own_ = tracers_own;
+    other_overloads_.clear();
+    if (by_symbol() || by_clone() || by_cxx_name()) return finish();
+  }
   return no_function();
 }
 

@@ -25,6 +25,7 @@ struct FunctionSymbol {
   SymbolSource source = SymbolSource::kDynsym;
   bool is_ifunc = false;   // address is the resolver's
   bool is_global = false;  // visible to other objects
+  bool is_old_version = false;  // NAME@VERSION, beside a default NAME@@VERSION
   // name.cold, or a nameless part that the unwind table gives away: not an entry that is ever
   // called.
   bool is_cold_part = false;
@@ -89,7 +90,9 @@ class SymbolTable {
   virtual std::vector<Module*> modules() = 0;
   // NAME, LIBRARY:NAME, file@0xOFFSET, a mangled name, ns::Class::method (all overloads), or that
   // with a full parameter list. NAME prefers the executable, then libraries in load order, as the
-  // dynamic linker does (first module that has it); LIBRARY is a soname prefix (libsqlite3, libc).
+  // dynamic linker does (first module that has it), and passes over what the tracer's library has
+  // for itself alone (its C++ runtime); of several versions of a symbol it is the default one.
+  // LIBRARY is a soname prefix (libsqlite3, libc).
   // EINVAL with near matches in the sentence when nothing matches.
   virtual Result<std::vector<ResolvedFunction>> resolve(std::string_view spec) = 0;
   // False when no module holds the address or no function contains it.

@@ -199,6 +199,8 @@ std::shared_ptr<ElfModule> SelfSymbolTable::module_for(const LoadedObject& objec
     identity.end = std::max(identity.end, (start + segment.p_memsz + kPage - 1) & ~(kPage - 1));
   }
   if (identity.start >= identity.end) return nullptr;
+  const uint64_t own = reinterpret_cast<uint64_t>(&call_ifunc_resolver);
+  identity.is_tracer = !is_executable && own >= identity.start && own < identity.end;
   identity.path = object.name;
   for (const MappedFile& file : files) {
     if (identity.start >= file.start && identity.start < file.end) identity.path = file.path;

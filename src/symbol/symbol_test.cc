@@ -205,6 +205,14 @@ TEST_F(SelfSymbols, IfuncGivesTheImplementation) {
   }));
 }
 
+TEST_F(SelfSymbols, TheDefaultVersionIsMeant) {
+  for (const char* name : {"pthread_cond_wait", "pthread_cond_signal", "posix_spawn"}) {
+    auto found = resolve(std::string("libc:") + name);
+    ASSERT_EQ(found.size(), 1u) << name;
+    EXPECT_EQ(found[0].symbol.address, uint64_t(libc_symbol(name))) << name;
+  }
+}
+
 TEST_F(SelfSymbols, Libraries) {
   void* address = libc_symbol("openat");
   expect_only("libc:openat", address, "openat");

@@ -29,4 +29,17 @@ same "and only that" 100 "$(events_of "$work/u.dat" | wc -l)"
   -- "$examples/cpp_shapes" >/dev/null 2>"$work/err"
 same "by its mangled name" 10 "$(events_of "$work/v.dat" | wc -l)"
 has "a double" "$(events_of "$work/v.dat")" 'radius=90(\.0*)?\)'
+
+# The tracer has a C++ runtime of its own; a plain name means the program's.
+throws=$("$patchbay" record -o "$work/w.dat" -e 'libstdc++:__cxa_throw(x64 o)' \
+  -- "$examples/cpp_shapes" 2>&1 >/dev/null && events_of "$work/w.dat" | wc -l)
+check "the program throws" test "${throws##*$'\n'}" -gt 0
+for name in __cxa_throw '_Unwind_RaiseException' 'operator new'; do
+  "$patchbay" record -o "$work/w.dat" -e "$name(x64 o)" -- "$examples/cpp_shapes" \
+    >/dev/null 2>"$work/err" || fail "$name: $(cat "$work/err")"
+  check "$name is the program's" test "$(events_of "$work/w.dat" | wc -l)" -gt 0
+done
+"$patchbay" record -o "$work/w.dat" -e 'p:thrown __cxa_throw' -- "$examples/cpp_shapes" \
+  >/dev/null 2>"$work/err" || fail "a probe: $(cat "$work/err")"
+has "a probe by a plain name" "$(cat "$work/err")" "record: ${throws##*$'\n'} events"
 finish
