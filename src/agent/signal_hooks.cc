@@ -19,6 +19,8 @@
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/syscall.h>
+#include <threads.h>
+#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -33,6 +35,7 @@
 #include "filter/filter_abi.h"
 #include "patch/patcher.h"
 #include "patch/trap_gate.h"
+#include "probe/open_signals.h"
 #include "probe/printk_hot.h"
 #include "probe/probe_abi.h"
 #include "probe/return_hook.h"
@@ -86,7 +89,28 @@ KernelAction g_view[kNrOurs];
 std::atomic<uint64_t> g_hidden_mask[kSignals + 1];
 
 __thread uint64_t t_blocked __attribute__((tls_model("initial-exec")));  // of ours, by the program
+// The others that were blocked in the kernel when `t_blocked` was set (blocked_by_program()).
+__thread uint64_t t_blocked_with __attribute__((tls_model("initial-exec")));
 __thread uint64_t t_held __attribute__((tls_model("initial-exec")));     // sent while blocked
+
+// Which of ours the program has blocked. It can open its mask without us: by a raw system call (a
+// Go thread, which begins with all blocked), siglongjmp, setcontext. Then others of the signals
+// that it had blocked together with ours are open in the kernel now, which no handler of a signal
+// makes them. `now`: the kernel's mask.
+void release_held(uint64_t unblocked);
+uint64_t blocked_by_program(uint64_t now) {
+  if (t_blocked_with & ~now) {
+    const uint64_t were = t_blocked;
+    t_blocked = t_blocked_with = 0;
+    release_held(were);
+  }
+  return t_blocked;
+}
+
+void remember_blocked(uint64_t ours, uint64_t others) {
+  t_blocked = ours & kOurs;
+  t_blocked_with = t_blocked ? others & ~(kOurs | kLibcInternal | bit(SIGKILL) | bit(SIGSTOP)) : 0;
+}
 
 // A write runs with all signals blocked, so that no handler of this thread waits for it.
 class ViewWrite {
@@ -173,18 +197,34 @@ void call_program(int sig, siginfo_t* info, ucontext_t* context, const KernelAct
 
 void hand_over(int sig, siginfo_t* info, ucontext_t* context) {
   const bool is_fault = info->si_code > 0;
-  if ((t_blocked & bit(sig)) && !is_fault) {
+  if (pb_thread.opened && !is_fault) {  // it is blocked, but for a moment of ours
+    pb_thread.held |= bit(sig);
+    return;
+  }
+  uint64_t mask;
+  std::memcpy(&mask, &context->uc_sigmask, sizeof(mask));
+  const bool is_blocked = blocked_by_program(mask) & bit(sig);
+  if (is_blocked && !is_fault) {
     t_held |= bit(sig);
     return;
   }
   const KernelAction action = read_view(slot_of(sig));
   const bool ignored = reinterpret_cast<uintptr_t>(action.handler) == 1;  // SIG_IGN
   if (ignored && !is_fault) return;
-  if (!is_function(action) || (t_blocked & bit(sig))) {
+  if (!is_function(action) || is_blocked) {
     die_by_default(sig, info);
     return;
   }
   call_program(sig, info, context, action);
+}
+
+// Whether the thread's mask, which the program may have changed by raw system calls, leaves ours
+// open in the kernel. A thread has this from its creator.
+void find_out_open() {
+  uint64_t mask = kOurs;
+  kernel_sigmask(SIG_BLOCK, nullptr, &mask);
+  pb_thread.open = !(mask & kOurs);
+  if (!pb_thread.open) pb_thread.fast_tid = 0;
 }
 
 // Where execution goes on when the signal was ours; 0: it was the program's.
@@ -296,12 +336,12 @@ int change_mask(int how, const sigset_t* set, sigset_t* old) {
   const uint64_t kernel_set = installed && how != SIG_UNBLOCK ? wanted & ~kOurs : wanted;
   const long rc = kernel_sigmask(how, set ? &kernel_set : nullptr, &before);
   if (rc) return static_cast<int>(-rc);
-  if (old) from_kernel_set(before | t_blocked, old);
+  const uint64_t was = blocked_by_program(before);
+  if (old) from_kernel_set(before | was, old);
   if (!set || !installed || in_vfork_child()) return 0;
-  const uint64_t was = t_blocked;
-  if (how == SIG_BLOCK) t_blocked |= wanted & kOurs;
-  if (how == SIG_UNBLOCK) t_blocked &= ~wanted;
-  if (how == SIG_SETMASK) t_blocked = wanted & kOurs;
+  if (how == SIG_BLOCK) remember_blocked(was | wanted, before | wanted);
+  if (how == SIG_UNBLOCK) remember_blocked(was & ~wanted, before & ~wanted);
+  if (how == SIG_SETMASK) remember_blocked(wanted, wanted);
   if (was & ~t_blocked) release_held(was & ~t_blocked);
   return 0;
 }
@@ -339,24 +379,26 @@ class BehindGate {
   ~BehindGate() { trap_gate_leave(); }
   BehindGate(const BehindGate&) = delete;
   BehindGate& operator=(const BehindGate&) = delete;
+
+ private:
+  ClosedSignals closed_;
 };
 
 // Around a real call whose child runs on this thread's storage.
 class SharedWithChild {
  public:
-  SharedWithChild() : fast_tid_(pb_thread.fast_tid) {
+  SharedWithChild() {
     pb_thread.no_rseq++;
-    pb_thread.fast_tid = 0;
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
   ~SharedWithChild() {
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    pb_thread.fast_tid = fast_tid_;
+    pb_thread.fast_tid = 0;
     pb_thread.no_rseq--;
   }
 
  private:
-  uint32_t fast_tid_;
+  ClosedSignals closed_;
 };
 
 template <typename Function>
@@ -370,6 +412,7 @@ Function next_function(std::atomic<void*>* cache, const char* name) {
 }
 
 std::atomic<void*> g_posix_spawn, g_posix_spawnp, g_system, g_popen, g_pthread_create;
+std::atomic<void*> g_thrd_create, g_pthread_kill, g_pthread_cancel, g_timer_create;
 std::atomic<void*> g_sigsuspend, g_ppoll, g_pselect, g_epoll_pwait, g_epoll_pwait2,
     g_attr_setsigmask;
 
@@ -378,22 +421,54 @@ std::atomic<void (*)(uint32_t)> g_thread_hook;
 // What a new thread has from its creator.
 struct ThreadStart {
   void* (*run)(void*);
+  int (*run_c11)(void*);  // of thrd_create; null: run
   void* argument;
-  uint64_t blocked;  // of ours
+  uint64_t blocked, blocked_with;
   uint32_t creator;
 };
 
-void* start_thread(void* argument) {
+ThreadStart begin_thread(void* argument) {
   const ThreadStart start = *static_cast<ThreadStart*>(argument);
   trap_gate_arrived();
   delete static_cast<ThreadStart*>(argument);
   t_blocked = start.blocked;
+  t_blocked_with = start.blocked_with;
+  find_out_open();
   if (auto hook = g_thread_hook.load(std::memory_order_acquire)) hook(start.creator);
+  return start;
+}
+void* start_thread(void* argument) {
+  const ThreadStart start = begin_thread(argument);
   return start.run(start.argument);
+}
+int start_c11_thread(void* argument) {
+  const ThreadStart start = begin_thread(argument);
+  return start.run_c11(start.argument);
+}
+
+// Makes the thread by `create(start)`; what that answers, 0 for success.
+template <typename Create>
+int create_thread(ThreadStart start, Create create) {
+  start.blocked = t_blocked;
+  start.blocked_with = t_blocked_with;
+  start.creator = uint32_t(raw_syscall(SYS_gettid));
+  auto* kept = new (std::nothrow) ThreadStart(start);
+  BehindGate behind;
+  if (!kept) return create(nullptr);
+  trap_gate_expect();
+  const int error = create(kept);
+  if (!error) return 0;
+  trap_gate_arrived();
+  delete kept;
+  return error;
 }
 
 void find_next_functions() {
   next_function<void*>(&g_pthread_create, "pthread_create");
+  next_function<void*>(&g_thrd_create, "thrd_create");
+  next_function<void*>(&g_pthread_kill, "pthread_kill");
+  next_function<void*>(&g_pthread_cancel, "pthread_cancel");
+  next_function<void*>(&g_timer_create, "timer_create");
   next_function<void*>(&g_sigsuspend, "sigsuspend");
   next_function<void*>(&g_ppoll, "ppoll");
   next_function<void*>(&g_pselect, "pselect");
@@ -435,12 +510,17 @@ void install_signal_hooks() {
       install_handler(sig, view);
     }
     open_masks_of_others();
+    pb_own_signals.action.handler = reinterpret_cast<void (*)()>(on_signal);
+    pb_own_signals.action.flags = SA_SIGINFO | SA_NODEFER | kRestorer;
+    pb_own_signals.action.restorer = patchbay_sigreturn;
     g_pid.store(raw_syscall(SYS_getpid), std::memory_order_relaxed);
     g_installed.store(true, std::memory_order_release);
   }
   uint64_t before = 0;
   kernel_sigmask(SIG_UNBLOCK, &kOurs, &before);
-  t_blocked = before & kOurs;
+  remember_blocked(before, before);
+  find_out_open();
+  __atomic_store_n(&pb_own_signals.ours, kOurs, __ATOMIC_RELEASE);
 }
 
 void signal_hooks_after_fork() {
@@ -615,16 +695,41 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*
                    void* argument) noexcept {
   auto real = patchbay::next_function<decltype(&pthread_create)>(&patchbay::g_pthread_create,
                                                                  "pthread_create");
-  const auto self = uint32_t(patchbay::raw_syscall(SYS_gettid));
-  auto* start = new (std::nothrow) patchbay::ThreadStart{run, argument, patchbay::t_blocked, self};
-  patchbay::BehindGate behind;
-  if (!start) return real(thread, attributes, run, argument);
-  patchbay::trap_gate_expect();
-  const int error = real(thread, attributes, patchbay::start_thread, start);
-  if (!error) return 0;
-  patchbay::trap_gate_arrived();
-  delete start;
-  return error;
+  return patchbay::create_thread(
+      {run, nullptr, argument, 0, 0, 0}, [&](patchbay::ThreadStart* start) {
+        return start ? real(thread, attributes, patchbay::start_thread, start)
+                     : real(thread, attributes, run, argument);
+      });
+}
+int thrd_create(thrd_t* thread, thrd_start_t run, void* argument) {
+  auto real =
+      patchbay::next_function<decltype(&thrd_create)>(&patchbay::g_thrd_create, "thrd_create");
+  return patchbay::create_thread({nullptr, run, argument, 0, 0, 0},
+                                 [&](patchbay::ThreadStart* start) {
+                                   return start ? real(thread, patchbay::start_c11_thread, start)
+                                                : real(thread, run, argument);
+                                 });
+}
+
+// libc blocks all signals in these.
+int pthread_kill(pthread_t thread, int sig) noexcept {
+  auto real =
+      patchbay::next_function<decltype(&pthread_kill)>(&patchbay::g_pthread_kill, "pthread_kill");
+  if (::pthread_equal(thread, ::pthread_self())) return real(thread, sig);  // not in this one
+  patchbay::ClosedSignals closed;
+  return real(thread, sig);
+}
+int pthread_cancel(pthread_t thread) {
+  auto real = patchbay::next_function<decltype(&pthread_cancel)>(&patchbay::g_pthread_cancel,
+                                                                 "pthread_cancel");
+  patchbay::ClosedSignals closed;
+  return real(thread);
+}
+int timer_create(clockid_t clock, struct sigevent* event, timer_t* timer) noexcept {
+  auto real =
+      patchbay::next_function<decltype(&timer_create)>(&patchbay::g_timer_create, "timer_create");
+  patchbay::ClosedSignals closed;
+  return real(clock, event, timer);
 }
 #pragma GCC visibility pop
 }  // extern "C"

@@ -15,6 +15,8 @@
 
 #include <cstdint>
 
+#include "ring_buffer/ring_set.h"
+
 namespace patchbay {
 
 // Takes over the five signals. What the program had set becomes its view. Once, control side.
@@ -22,6 +24,21 @@ void install_signal_hooks();
 
 // Called by each new thread, before anything else, with the id of the thread that made it.
 void set_thread_hook(void (*started)(uint32_t creator));
+
+// Around a call in which libc blocks all signals for a while (probe/open_signals.h).
+class ClosedSignals {
+ public:
+  ClosedSignals() : open_(pb_thread.open) {
+    pb_thread.open = 0;
+    pb_thread.fast_tid = 0;
+  }
+  ~ClosedSignals() { pb_thread.open = open_; }
+  ClosedSignals(const ClosedSignals&) = delete;
+  ClosedSignals& operator=(const ClosedSignals&) = delete;
+
+ private:
+  uint32_t open_;
+};
 
 // In a forked child: another thread of the parent may have been changing the view at that moment.
 void signal_hooks_after_fork();

@@ -147,6 +147,104 @@ TEST_F(SignalHooks, WithoutAHandlerTheProgramDiesOfTheSameSignal) {
             SIGSEGV);
 }
 
+// As libc does it, where it makes and ends threads.
+struct RawlyBlocked {
+  RawlyBlocked() {
+    const uint64_t all = ~uint64_t{0};
+    kernel_sigmask(SIG_SETMASK, &all, &before);
+  }
+  ~RawlyBlocked() { kernel_sigmask(SIG_SETMASK, &before, nullptr); }
+  uint64_t before = 0;
+};
+// A load that may fault, as the probe path makes it.
+bool loads_nothing() {
+  uint64_t value = 1;
+  fetch_words(reinterpret_cast<uint8_t*>(&value), g_bad_address, 1);
+  return value == 0;
+}
+
+TEST_F(SignalHooks, AFaultOfTheProbePathIsCaughtWhereAllSignalsAreBlocked) {
+  ClosedSignals closed;
+  RawlyBlocked blocked;
+  {
+    OpenSignals open;
+    EXPECT_TRUE(loads_nothing());
+  }
+  uint64_t mask = 0;
+  kernel_sigmask(SIG_BLOCK, nullptr, &mask);
+  EXPECT_EQ(mask & kOurs, kOurs);
+  EXPECT_EQ(death_signal([] { loads_nothing(); }), SIGSEGV);  // what it is for
+}
+
+TEST_F(SignalHooks, ASignalThatIsSentWhileWeHaveOpenedTheMaskWaitsUntilItIsOpen) {
+  struct sigaction action = {};
+  action.sa_sigaction = remember;
+  action.sa_flags = SA_SIGINFO;
+  ::sigaction(SIGSEGV, &action, nullptr);
+  g_seen_signal = 0;
+  {
+    ClosedSignals closed;
+    RawlyBlocked blocked;
+    {
+      OpenSignals open;
+      raw_syscall(SYS_tgkill, raw_syscall(SYS_getpid), raw_syscall(SYS_gettid), SIGSEGV);
+      EXPECT_EQ(g_seen_signal, 0);
+      EXPECT_TRUE(loads_nothing());
+    }
+    EXPECT_EQ(g_seen_signal, 0);
+  }
+  EXPECT_EQ(g_seen_signal, SIGSEGV);
+}
+
+// The child of posix_spawn sets every handler to SIG_DFL before it executes.
+TEST_F(SignalHooks, AFaultOfTheProbePathIsCaughtWhereTheHandlerIsGone) {
+  EXPECT_EQ(death_signal([] {
+              KernelAction standard = {};
+              kernel_sigaction(SIGSEGV, &standard, nullptr);
+              ClosedSignals closed;
+              pb_thread.no_rseq++;
+              {
+                OpenSignals open;
+                if (!loads_nothing()) ::abort();
+              }
+              pb_thread.no_rseq--;
+              if (kernel_view(SIGSEGV).handler) ::abort();
+            }),
+            -1);
+}
+
+TEST_F(SignalHooks, AMaskThatWasOpenedWithoutUsIsBelieved) {
+  sigset_t all, old, shown;
+  sigfillset(&all);
+  struct sigaction action = {};
+  action.sa_handler = jump_out;
+  ::sigaction(SIGSEGV, &action, nullptr);
+  ASSERT_EQ(::pthread_sigmask(SIG_SETMASK, &all, &old), 0);
+  const uint64_t none = 0;
+  kernel_sigmask(SIG_SETMASK, &none, nullptr);
+  volatile int times = 0;
+  if (sigsetjmp(g_back, 1) == 0) {
+    fault();
+  } else {
+    times = times + 1;
+  }
+  EXPECT_EQ(times, 1);
+  ::pthread_sigmask(SIG_SETMASK, nullptr, &shown);
+  EXPECT_EQ(sigismember(&shown, SIGSEGV), 0);
+  ::pthread_sigmask(SIG_SETMASK, &old, nullptr);
+}
+
+TEST_F(SignalHooks, AFaultKillsWhereTheProgramHasBlockedIt) {
+  EXPECT_EQ(death_signal([] {
+              ::signal(SIGSEGV, jump_out);
+              sigset_t all;
+              sigfillset(&all);
+              ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
+              if (sigsetjmp(g_back, 1) == 0) fault();
+            }),
+            SIGSEGV);
+}
+
 // A stub whose relocated code faults: the handler sees the original address, and may leave it.
 __asm__(R"(
 .text
@@ -284,12 +382,15 @@ TEST_F(SignalHooks, DivisionsAndIllegalInstructionsKillAsTheyDid) {
 TEST_F(SignalHooks, SpawningAndVforkWorkAndRestoreTheThread) {
   pb_thread.fast_tid = 4711;
   EXPECT_EQ(::system("exit 3"), 3 << 8);
+  EXPECT_EQ(pb_thread.fast_tid, 0u);  // the next hit finds out anew
+  EXPECT_EQ(pb_thread.open, 1u);
   FILE* pipe = ::popen("echo hello", "r");
   ASSERT_NE(pipe, nullptr);
   char line[16] = {};
   EXPECT_NE(fgets(line, sizeof(line), pipe), nullptr);
   EXPECT_STREQ(line, "hello\n");
   pclose(pipe);
+  pb_thread.fast_tid = 4711;
   volatile uint32_t in_child_no_rseq = 0, in_child_tid = 1;
   const pid_t pid = ::vfork();
   if (pid == 0) {

@@ -36,6 +36,7 @@ void thread_started(uint32_t creator) {
 
 void thread_ends(void*) {
   AgentScope scope;
+  pb_thread.open = 0;  // libc is going to block all signals
   g_agent->registry->task_exited(thread_id());
   trap_gate_ends(thread_id());
   callback_thread_ends();
@@ -43,6 +44,7 @@ void thread_ends(void*) {
 
 void before_fork() {
   pb_thread.in_agent++;
+  pb_thread.fast_tid = 0;
   g_agent->lock().lock();
   g_forking_tid = thread_id();
   pb_thread.in_agent--;
@@ -80,7 +82,11 @@ extern "C" pid_t fork() noexcept {
     real = reinterpret_cast<pid_t (*)()>(::dlsym(RTLD_NEXT, "fork"));
     next.store(real, std::memory_order_release);
   }
-  const pid_t child = real();
+  pid_t child;
+  {
+    patchbay::ClosedSignals closed;  // libc blocks all signals around the system call
+    child = real();
+  }
   if (child > 0 && patchbay::own_agent()) {
     patchbay::AgentScope scope;
     patchbay::g_agent->registry->task_forked(patchbay::thread_id(), uint32_t(child));

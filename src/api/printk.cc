@@ -15,6 +15,7 @@
 #include "base/program_stderr.h"
 #include "output/printk_text.h"
 #include "patchbay/trace.h"
+#include "probe/open_signals.h"
 #include "probe/printk_hot.h"
 #include "probe/stack_hot.h"
 
@@ -67,6 +68,7 @@ int write_out(const PrintkCall& call, const char* format, VariadicArguments* arg
 }
 
 int write_format(const PrintkCall& call, const char* format, VariadicArguments* arguments) {
+  const OpenSignals open;
   const PrintkPlan* plan = printk_plan(format);
   if (__builtin_expect(!plan, 0)) plan = printk_learn(format);
   if (__builtin_expect(!plan, 0)) return write_out(call, format, arguments);
@@ -171,6 +173,7 @@ int patchbay___trace_bputs(unsigned long ip, const char* str) {
   const EventProgram* dest = destination();
   if (!dest || !str) return 0;
   const PrintkCall call = {dest, ip, PB_CALLER_START};
+  const OpenSignals open;
   const PrintkPlan* plan = printk_plan(str);
   if (!plan) plan = printk_learn(str);
   if (plan && is_plain_text(*plan)) return printk_write_bputs(call, plan);
@@ -180,12 +183,14 @@ int patchbay___trace_bputs(unsigned long ip, const char* str) {
 int patchbay___trace_puts(unsigned long ip, const char* str, int size) {
   const EventProgram* dest = destination();
   if (!dest || !str || size <= 0) return 0;
+  const OpenSignals open;
   return printk_write_print({dest, ip, PB_CALLER_START}, str, uint32_t(size));
 }
 
 void patchbay___trace_dump_stack(int skip) {
   const EventProgram* dest = __atomic_load_n(&pb_printk_dest, __ATOMIC_ACQUIRE);
   if (!dest) return;
+  const OpenSignals open;
   printk_write_stack({dest, 0, PB_CALLER_START}, skip > 0 ? uint32_t(skip) : 0);
 }
 

@@ -37,6 +37,7 @@
 #include "probe/action_hot.h"
 #include "probe/callback_hot.h"
 #include "probe/hit_counter.h"
+#include "probe/open_signals.h"
 #include "probe/return_hook.h"
 #include "probe/stack_hot.h"
 #include "probe/trigger_hot.h"
@@ -249,7 +250,8 @@ __attribute__((noinline, cold)) uint32_t meet_thread(ProbeThread* thread, const 
   if (!thread->tid) thread->tid = uint32_t(raw_syscall(SYS_gettid));
   if (!thread->known && !thread->task_id) remember_comm(set->comms, thread);
   uint32_t id = thread->task_id ? thread->task_id : thread->tid;
-  if (!thread->no_rseq && pb_rseq_offset) thread->fast_tid = id;
+  const bool is_open = thread->open || !__atomic_load_n(&pb_own_signals.ours, __ATOMIC_RELAXED);
+  if (is_open && !thread->no_rseq && pb_rseq_offset) thread->fast_tid = id;
   return id;
 }
 
@@ -272,17 +274,40 @@ bool offer_record(const SiteEvent& site, const FetchRegisters* registers, uint32
   return publish(event, record, size, tid, start);
 }
 
-void offer_events(const SiteProgram* program, const CallSite* at, const FetchRegisters* registers,
-                  const uint64_t* caller, uint64_t wanted) {
-  ProbeThread* thread = &pb_thread;
-  if (__builtin_expect(thread->in_agent, 0)) return count_recursion(program);
-  uint32_t tid = thread->fast_tid;
-  if (__builtin_expect(!tid, 0)) tid = meet_thread(thread, program);
-  const Hit hit = {at, registers, caller, tid};
+static inline void offer_all(const SiteProgram* program, const Hit& hit, uint64_t wanted) {
   alignas(8) uint8_t record[program->max_record];
   Built built;
   for (uint32_t i = 0; i < program->nr_events; i++)
     if (wanted >> wanted_bit(i) & 1) offer_event(program->event[i], hit, record, &built);
+}
+
+// SLOW PATH: as for meet_thread().
+static __attribute__((noinline, cold)) void offer_first(const SiteProgram* program, Hit hit,
+                                                        uint64_t wanted) {
+  ProbeThread* thread = &pb_thread;
+  if (thread->in_agent) return count_recursion(program);
+  const OpenSignals open;
+  hit.tid = meet_thread(thread, program);
+  offer_all(program, hit, wanted);
+}
+
+void offer_events(const SiteProgram* program, const CallSite* at, const FetchRegisters* registers,
+                  const uint64_t* caller, uint64_t wanted) {
+  const Hit hit = {at, registers, caller, pb_thread.fast_tid};  // 0 also while in agent code
+  if (__builtin_expect(!hit.tid, 0)) return offer_first(program, hit, wanted);
+  offer_all(program, hit, wanted);
+}
+
+// SLOW PATH: as for meet_thread(). Hooking looks at stack words of threads that may be gone.
+static __attribute__((noinline, cold)) bool hook_first(const CallSite* site,
+                                                       const SiteProgram* returns, uint64_t* stack,
+                                                       const FetchRegisters* registers) {
+  if (pb_thread.in_agent) {
+    count_recursion(returns);
+    return false;
+  }
+  const OpenSignals open;
+  return return_hook(site, returns, stack, registers);
 }
 
 extern "C" uint64_t probe_hook(ProbeFrame* frame, CallSite* site, uint64_t* stack) {
@@ -290,12 +315,10 @@ extern "C" uint64_t probe_hook(ProbeFrame* frame, CallSite* site, uint64_t* stac
   const SiteProgram* returns =
       __atomic_load_n(&site->return_program, __ATOMIC_ACQUIRE);  // pairs with ProbeSites
   if (!returns) return not_hooked;
-  if (__builtin_expect(pb_thread.in_agent, 0)) {
-    count_recursion(returns);
-    return not_hooked;
-  }
-  return return_hook(site, returns, stack, &frame->registers) ? *stack - kReturnCallSize
-                                                              : not_hooked;
+  const bool hooked = __builtin_expect(pb_thread.fast_tid != 0, 1)  // 0 also while in agent code
+                          ? return_hook(site, returns, stack, &frame->registers)
+                          : hook_first(site, returns, stack, &frame->registers);
+  return hooked ? *stack - kReturnCallSize : not_hooked;
 }
 
 extern "C" void probe_hit(ProbeFrame* frame, CallSite* site, uint64_t* stack) {

@@ -9,6 +9,7 @@
 #include "probe/action_hot.h"
 #include "probe/callback_hot.h"
 #include "probe/hit_counter.h"
+#include "probe/open_signals.h"
 #include "probe/probe_hot.h"
 #include "probe/stack_hot.h"
 #include "probe/trigger_hot.h"
@@ -40,6 +41,7 @@ void static_event_offer(const SiteProgram* program, uint8_t* record, uint32_t si
                         const uint64_t* word, uint64_t fp) {
   ProbeThread* thread = &pb_thread;
   if (thread->in_agent) return count_recursion(program);
+  const OpenSignals open;
   const uint32_t tid = thread->fast_tid ? thread->fast_tid : meet_thread(thread, program);
   // The caller is the event's pb_i_put_NAME, which PB_TRACE calls.
   const StackStart start = {*word, reinterpret_cast<uint64_t>(word + 1), fp, false, 0, true};

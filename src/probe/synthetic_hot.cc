@@ -7,6 +7,7 @@
 
 #include "base/error_pointer.h"
 #include "probe/hit_counter.h"
+#include "probe/open_signals.h"
 #include "probe/probe_hot.h"
 #include "probe/stack_hot.h"
 #include "probe/trigger_hot.h"
@@ -81,6 +82,7 @@ asm(".pushsection pb_synthetic_faults, 0, \"a\", @progbits\n"
 namespace {
 
 __attribute__((noinline)) uint32_t put_text_slowly(uint8_t* at, uint64_t address) {
+  const OpenSignals open;
   if (const uint32_t size = fetch_text(at, address, kSyntheticTextBytes)) return round_up_8(size);
   *word_at(at, 0) = kFaultText;
   return sizeof kFaultText;
@@ -90,6 +92,7 @@ __attribute__((noinline)) uint32_t put_text_slowly(uint8_t* at, uint64_t address
 inline __attribute__((always_inline)) uint32_t put_text_quickly(uint8_t* at, uint64_t address) {
   constexpr uint64_t kPage = 4096, kOnes = 0x0101010101010101, kHighs = 0x8080808080808080;
   if (__builtin_expect((address & (kPage - 1)) > kPage - kSyntheticTextBytes, 0)) return 0;
+  if (__builtin_expect(!pb_thread.fast_tid, 0)) return 0;
   for (uint32_t done = 0; done < kSyntheticTextBytes; done += 8) {
     uint64_t word;
     asm goto(
@@ -292,6 +295,7 @@ bool offer_one(const SiteEvent& site, const Offer& offer, uint8_t* record, uint3
 __attribute__((noinline)) int trace_offered(const EventFileHandle* file, const Offer* call,
                                             uint32_t nr_values, const uint64_t* values) {
   Offer offer = *call;
+  const OpenSignals open;
   if (!meet(&offer)) return kInvalid;
   const SyntheticPlan* plan = file->plan;
   Dynamic dynamic;
@@ -420,6 +424,7 @@ void pieces_of(const SyntheticPlan* plan, const synth_event_trace_state* state, 
 
 __attribute__((noinline)) int end_offered(synth_event_trace_state* state, const Offer* call) {
   Offer offer = *call;
+  const OpenSignals open;
   if (!meet(&offer)) return kInvalid;
   const SyntheticPlan* plan = plan_of(state);
   RingPiece pieces[kMaxPieces];

@@ -58,6 +58,11 @@ struct ProbeThread {
   uint32_t task_id;  // the task it plays (patchbay_set_current), 0 = itself. Whoever sets it zeroes
                      // fast_tid, and enters that task's comm (RingBuffer::add_comm).
   CallbackSlot* callback_slot;  // says which callback the thread is in; null: none yet
+  // 1: a fault of this thread is known to reach our handler. 0, as every thread begins: it may be
+  // where libc has all signals blocked (probe/open_signals.h). Whoever makes it 0 zeroes fast_tid.
+  uint32_t open;
+  uint32_t opened;  // > 0: an OpenSignals has opened the mask, and puts it back
+  uint64_t held;    // the signals (bit sig - 1) that were sent to it meanwhile
 };
 
 extern "C" {
