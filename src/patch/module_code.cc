@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "arch/x86_64/decoder.h"
+#include "arch/x86_64/text_memory.h"
 
 namespace patchbay {
 namespace {
@@ -53,10 +54,13 @@ ModuleCode::ModuleCode(Module& module) : functions_(module.functions()) {
   symbols_ = functions_.data();
   symbol_count_ = functions_.size();
   for (const auto& [first, last] : module.text_ranges()) {
-    Range range{first, last, module.original_code(first, last - first), {}, {}, {}};
+    Range range{first, last, module.original_code(first, last - first), {}, {}, {}, {}};
     if (range.code.size() != last - first) {
-      // No file behind it: what is in memory has to do.
-      range.code = {reinterpret_cast<const char*>(first), last - first};
+      // No file behind it: a copy of what is in memory has to do.
+      range.copy.resize(last - first);
+      const size_t there = copy_of_memory(first, range.copy.data(), last - first);
+      std::memset(range.copy.data() + there, 0xcc, range.copy.size() - there);
+      range.code = {range.copy.data(), range.copy.size()};
     }
     range.entry_bytes.resize((last - first) / 64 + 1);
     range.hit.resize((last - first) / 64 + 1);

@@ -49,6 +49,7 @@ class ModuleCode {
   struct Range {
     uint64_t first, last;
     std::string_view code;
+    std::vector<char> copy;             // what `code` is where there is no file
     std::vector<uint64_t> entry_bytes;  // bit per byte: 1..8 bytes behind an entry
     std::vector<uint64_t> hit;          // bit per byte: a rel8 or rel32 candidate lands here
     std::vector<uint64_t> far_hit;      // bit per byte, anywhere: a rel32 candidate from elsewhere

@@ -43,6 +43,7 @@ struct SitePlan {
   uint64_t target = 0;          // kKey: where the jmp goes
   bool loops_to_entry = false;  // a branch of its own body goes back to patch_address: refused
   bool not_a_boundary = false;  // plan_insn: refused because no instruction begins there
+  bool not_mapped = false;      // refused because its object is being unloaded
   // Why the place may not be an int3, not even while another probe stands in its displaced bytes
   // (libc). Null: it may.
   const char* no_trap = nullptr;

@@ -440,5 +440,30 @@ TEST_F(PatcherTest, PlansEveryFunctionOfRealLibraries) {
   }
 }
 
+// An object that goes between two looks at it must not take the planner along.
+TEST_F(PatcherTest, PlansWhatIsUnloadedMeanwhile) {
+  void* library = dlopen("libresolv.so.2", RTLD_NOW);
+  ASSERT_NE(library, nullptr) << dlerror();
+  symbols_->refresh();
+  Module* found = nullptr;
+  for (Module* module : symbols_->modules())
+    if (module->path().find("libresolv") != std::string::npos) found = module;
+  ASSERT_NE(found, nullptr);
+  std::vector<FunctionSymbol> planned;
+  for (const FunctionSymbol& function : found->functions())
+    if (patcher_->plan(*found, function).kind != SiteKind::kRefused) planned.push_back(function);
+  ASSERT_GT(planned.size(), 10u);
+  ASSERT_EQ(dlclose(library), 0);
+  if (dlopen("libresolv.so.2", RTLD_NOW | RTLD_NOLOAD)) GTEST_SKIP() << "libresolv stays loaded";
+  // Another planner: nothing of what this one has seen.
+  const std::unique_ptr<Patcher> late = make_patcher();
+  for (const FunctionSymbol& function : planned) {
+    const SitePlan plan = late->plan(*found, function);
+    EXPECT_EQ(plan.kind, SiteKind::kRefused);
+    EXPECT_TRUE(plan.not_mapped) << function.name << ": " << plan.reason;
+    EXPECT_EQ(late->plan_insn(*found, function.address).kind, SiteKind::kRefused);
+  }
+}
+
 }  // namespace
 }  // namespace patchbay

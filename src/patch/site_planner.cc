@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "arch/x86_64/decoder.h"
+#include "arch/x86_64/text_memory.h"
 #include "base/hex_bytes.h"
 #include "base/hex_number.h"
 #include "patch/return_refusal.h"
@@ -238,19 +239,6 @@ void choose_kind(const ModuleCode& code, const EntryWalker& walker, bool is_libc
   }
 }
 
-bool has_original_bytes(const SitePlan& plan) {
-  const auto* live = reinterpret_cast<const uint8_t*>(plan.patch_address);
-  return std::memcmp(live, plan.original.data(), plan.displaced) == 0;
-}
-
-SitePlan differs(SitePlan plan) {
-  const auto* live = reinterpret_cast<const uint8_t*>(plan.patch_address);
-  std::string reason = "code in memory differs from the file: expected " +
-                       hex_bytes(plan.original.data(), plan.displaced) + ", found " +
-                       hex_bytes(live, plan.displaced);
-  return refused(std::move(plan), std::move(reason));
-}
-
 // The nop of a static event, which the event makes a jump of whenever it likes.
 bool is_key(std::string_view code) {
   return code.starts_with(std::string_view("\x0f\x1f\x44\x00\x00", 5));
@@ -372,9 +360,7 @@ SitePlan SitePlanner::plan_insn(Module& module, uint64_t address) {
     take_run(one, SiteKind::kProbeTrap, &plan);
   }
   keep_bytes(*state.code, &plan);
-  if (!site_near(address, plan.displaced) && !has_original_bytes(plan))
-    return differs(std::move(plan));
-  return plan;
+  return compared_with_memory(std::move(plan));
 }
 
 SitePlan SitePlanner::plan(Module& module, const FunctionSymbol& function) {
@@ -408,9 +394,38 @@ SitePlan SitePlanner::plan(Module& module, const FunctionSymbol& function) {
                    "a call, and the red zone may be in use there");
   }
   if (state.is_libc) plan.no_trap = kNoTrapInLibc;
-  if (!site_near(plan.patch_address, plan.displaced) && !has_original_bytes(plan))
-    return differs(std::move(plan));
-  return plan;
+  return compared_with_memory(std::move(plan));
+}
+
+bool LiveText::read(uint64_t address, uint8_t* out, size_t size) {
+  return copy_of_memory(address, out, size) == size || TextMemory().read(address, out, size);
+}
+
+bool LiveText::holds(uint64_t address, const uint8_t* expected, size_t size) {
+  if (window_.empty()) window_.resize(kWindow);
+  const bool inside = address >= first_ && address + size <= first_ + size_;
+  if (!inside) {
+    first_ = address;
+    size_ = copy_of_memory(address, window_.data(), kWindow);
+  }
+  return size <= size_ && std::memcmp(window_.data() + (address - first_), expected, size) == 0;
+}
+
+// Where a site is, or was, its own books say what must stand there.
+SitePlan SitePlanner::compared_with_memory(SitePlan plan) {
+  const uint64_t address = plan.patch_address;
+  if (site_near(address, plan.displaced)) return plan;
+  if (live_.holds(address, plan.original.data(), plan.displaced)) return plan;
+  uint8_t found[kMaxDisplaced];
+  if (!LiveText::read(address, found, plan.displaced)) {
+    plan.not_mapped = true;
+    return refused(std::move(plan), "its object is being unloaded");
+  }
+  if (std::memcmp(found, plan.original.data(), plan.displaced) == 0) return plan;
+  std::string reason = "code in memory differs from the file: expected " +
+                       hex_bytes(plan.original.data(), plan.displaced) + ", found " +
+                       hex_bytes(found, plan.displaced);
+  return refused(std::move(plan), std::move(reason));
 }
 
 const char* SitePlanner::return_refusal(Module& module, const FunctionSymbol& function) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "patch/function_body.h"
 #include "patch/module_code.h"
@@ -16,6 +17,21 @@ namespace patchbay {
 
 // Patcher::plan_key(). The address lies in mapped text: an object that is loaded has named it.
 SitePlan plan_key(uint64_t address, uint64_t target);
+
+// What stands in memory, in copies of some pages: the program may unload an object while its
+// entries are planned. A copy may be old, so what it says is believed when it is what was expected.
+class LiveText {
+ public:
+  // The bytes at `address`, as they are now; false: they cannot be read.
+  static bool read(uint64_t address, uint8_t* out, size_t size);
+  bool holds(uint64_t address, const uint8_t* expected, size_t size);
+
+ private:
+  static constexpr size_t kWindow = 64 << 10;
+  std::vector<uint8_t> window_;
+  uint64_t first_ = 0;  // of the window
+  size_t size_ = 0;
+};
 
 class SitePlanner {
  public:
@@ -42,10 +58,12 @@ class SitePlanner {
   // Null: [address + 1, address + 5) is entered by nothing but the instruction before it.
   const char* no_jump_at(Module& module, const FunctionBody& body, uint64_t address);
   const char* outside_of_code(Module& module, uint64_t address);
+  SitePlan compared_with_memory(SitePlan plan);
 
   std::unordered_map<const Module*, ModuleState> modules_;
   const Module* last_module_ = nullptr;
   ModuleState* last_state_ = nullptr;
+  LiveText live_;
 };
 
 }  // namespace patchbay

@@ -93,6 +93,15 @@ bool TextMemory::write_by_mprotect(uint64_t address, const uint8_t* data, size_t
   return written == static_cast<long>(size);
 }
 
+size_t copy_of_memory(uint64_t address, void* out, size_t size) {
+  struct {
+    uint64_t base, length;
+  } local{reinterpret_cast<uint64_t>(out), size}, remote{address, size};
+  const long n = raw_syscall(SYS_process_vm_readv, raw_syscall(SYS_getpid), raw_pointer(&local), 1,
+                             raw_pointer(&remote), 1, 0);
+  return n > 0 ? static_cast<size_t>(n) : 0;
+}
+
 bool sync_all_cores() {
   long rc = raw_syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
   if (rc == 0) return true;
