@@ -18,6 +18,7 @@
 #include "hist/hist_clock.h"
 #include "hist/hist_program.h"
 #include "hist/hist_quick.h"
+#include "hist/hist_saves_hot.h"
 #include "hist/hist_table.h"
 #include "hist/quantile_buckets.h"
 
@@ -128,6 +129,7 @@ class Compiler {
   Status make_variables();
   Status make_references();
   Status make_params(const HistActionData& action, HistAct* act);
+  Status make_saved(const HistActionData& action, HistAct* act);
   Status make_act(const HistActionData& action);
   Status make_acts();
   Status make_table();
@@ -311,9 +313,12 @@ Status Compiler::make_variables() {
 
 Status Compiler::make_references() {
   if (data_->var_refs.size() > kMaxHistReferences) return does_not_fit("So many references");
+  if (variables_.size() > kMaxHistOwn) return does_not_fit("So many variables");
   for (const auto& field : data_->var_refs) {
     HistReference reference = {};
     reference.is_self = field->var_data == data_;
+    for (size_t i = 0; reference.is_self && i < variables_.size(); i++)
+      if (variables_[i].index == field->var_index) reference.own = uint16_t(i + 1);
     reference.table = reference.is_self ? data_->table : field->var_data->table;
     if (!reference.table) return user_error(EINVAL, "A variable of a histogram that is not there.");
     reference.variable = field->var_index;
@@ -363,6 +368,21 @@ Status Compiler::make_params(const HistActionData& action, HistAct* act) {
   return act->target ? Status() : Status(user_error(EINVAL, "No synthetic event."));
 }
 
+// A histogram has one save() at most.
+Status Compiler::make_saved(const HistActionData& action, HistAct* act) {
+  if (shape_.save_bytes || act->when == HistWhen::kAlways) return does_not_fit("Such a save()");
+  std::vector<HistVariable> saved;
+  for (const HistFieldVar& one : action.saved) {
+    PB_TRY(make_variable(*one.var, *one.value, &saved));
+    saved.back().kept = shape_.save_bytes;
+    shape_.save_bytes += is_kept_text(saved.back()) ? kHistTextBytes : 8;
+  }
+  if (!shape_.save_bytes) shape_.save_bytes = 8;
+  act->nr_saved = uint32_t(saved.size());
+  act->saved = keep(saved);
+  return {};
+}
+
 Status Compiler::make_act(const HistActionData& action) {
   HistAct act = {};
   act.when = action.handler == HistHandler::kMatch ? HistWhen::kAlways
@@ -380,11 +400,7 @@ Status Compiler::make_act(const HistActionData& action) {
     PB_TRY(make_params(action, &act));
   } else if (action.kind == HistActionKind::kSave) {
     act.what = HistDo::kSave;
-    std::vector<HistVariable> saved;
-    for (const HistFieldVar& one : action.saved)
-      PB_TRY(make_variable(*one.var, *one.value, &saved));
-    act.nr_saved = uint32_t(saved.size());
-    act.saved = keep(saved);
+    PB_TRY(make_saved(action, &act));
   } else {
     act.what = HistDo::kSnapshot;
     act.snapshot = action.snapshot;
@@ -405,7 +421,8 @@ bool Compiler::fits_table() const {
   const HistTable* table = data_->table;
   return table->key_size == shape_.key_size && table->nr_values == shape_.nr_values &&
          table->nr_variables == shape_.nr_variables && table->text_bytes == shape_.text_bytes &&
-         table->quantile_buckets == shape_.quantile_buckets;
+         table->quantile_buckets == shape_.quantile_buckets &&
+         table->save_bytes == shape_.save_bytes;
 }
 
 Status Compiler::make_table() {
@@ -494,6 +511,26 @@ Status compile_hist(HistData* data) { return Compiler(data).run(); }
 
 uint32_t hist_variable_text(const HistProgram& program, uint32_t index) {
   return index < program.nr_texts ? program.texts[index] : kNoText;
+}
+
+bool read_hist_saved(const HistProgram& program, uint32_t entry, HistSavedFields* out) {
+  if (!program.table->nr_saves) return false;
+  HistKept kept;
+  out->bytes.assign((program.table->save_size - kHistSaveHead) / 8, 0);
+  out->is_set = hist_copy_save(program.table, entry, &kept, out->bytes.data());
+  out->value = kept.value;
+  return true;
+}
+
+bool find_hist_saved(const HistProgram& program, uint32_t variable, uint32_t* at) {
+  for (uint32_t i = 0; i < program.nr_acts; i++) {
+    const HistAct& act = program.acts[i];
+    if (act.what != HistDo::kSave) continue;
+    if (act.track == variable) return *at = kHistSavedValue, true;
+    for (uint32_t k = 0; k < act.nr_saved; k++)
+      if (act.saved[k].index == variable) return *at = act.saved[k].kept, true;
+  }
+  return false;
 }
 
 bool read_hist_tracked(const HistProgram& program, uint32_t action, uint64_t* value,

@@ -25,6 +25,7 @@ struct HitAction;        // probe/action_hot.h
 struct SyntheticTarget;  // probe/hist_hot.h
 
 inline constexpr uint32_t kMaxHistReferences = 32;  // of one histogram
+inline constexpr uint32_t kMaxHistOwn = 16;         // variables that each hit sets
 inline constexpr uint32_t kMaxHistStack = 8;        // numbers that wait in an expression
 inline constexpr uint32_t kHistTextBytes = 256;     // with the NUL
 inline constexpr uint32_t kHistStackFrames = 31;
@@ -112,13 +113,21 @@ struct HistVariable {
   HistValue value;
   uint32_t index;  // of the variable
   uint32_t text;   // of a text or stack: where it is kept in the entry's texts
+  uint32_t kept;   // of save(): where it is kept in a save (hist_saves_hot.h)
 };
+
+// A text stands in a save whole; of a stack its address alone.
+inline bool is_kept_text(const HistVariable& variable) {
+  const HistSource source = variable.value.source;
+  return source != HistSource::kNumber && source < HistSource::kCallStack;
+}
 
 struct HistReference {
   HistTable* table;
   uint32_t variable;
   uint8_t is_self;  // of this histogram: read behind the update
   uint8_t read_once;
+  uint16_t own;  // of this histogram: 1 + its number among those that each hit sets; 0: it is not
 };
 
 // One field of the record of a synthetic event.

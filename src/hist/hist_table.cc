@@ -2,11 +2,12 @@
 //
 // The memory of a table: one shared mapping, of which only what is used takes pages.
 //
-//   slots | order | sums | quantiles | entries            each begins with a page
+//   slots | order | sums | quantiles | entries | saves    each begins with a page
 //
-// Clearing punches all but the last out; entries are written anew when they are taken. A table that
-// is retired gives all of its pages back. Its mapping stays, for threads that are late, and serves
-// a later table of the same shape: forked children meet their own HistTable, which takes nothing.
+// Clearing punches all but the last two out; entries and saves are written anew when they are
+// taken. A table that is retired gives all of its pages back. Its mapping stays, for threads that
+// are late, and serves a later table of the same shape: forked children meet their own HistTable,
+// which takes nothing.
 #include "hist/hist_table.h"
 
 #include <linux/membarrier.h>
@@ -21,6 +22,7 @@
 #include <thread>
 
 #include "base/shared_memory.h"
+#include "hist/hist_saves_hot.h"
 #include "hist/hist_table_hot.h"
 
 namespace patchbay {
@@ -37,7 +39,8 @@ uint64_t pages(uint64_t bytes) { return (bytes + kPage - 1) & ~(kPage - 1); }
 bool operator==(const HistShape& a, const HistShape& b) {
   return a.bits == b.bits && a.key_size == b.key_size && a.nr_values == b.nr_values &&
          a.nr_variables == b.nr_variables && a.text_bytes == b.text_bytes &&
-         a.quantile_buckets == b.quantile_buckets && a.nr_cpus == b.nr_cpus;
+         a.quantile_buckets == b.quantile_buckets && a.save_bytes == b.save_bytes &&
+         a.nr_cpus == b.nr_cpus;
 }
 
 struct Parked {
@@ -61,9 +64,20 @@ std::vector<std::pair<const HistTable*, HistShape>>& all_shapes() {
 
 // What the parts of a table take, from its shape.
 struct Layout {
-  uint64_t slots, order, sums, quantiles, entries;  // bytes
-  uint64_t whole() const { return slots + order + sums + quantiles + entries; }
+  uint64_t slots, order, sums, quantiles, entries, saves;  // bytes
+  uint64_t whole() const { return slots + order + sums + quantiles + entries + saves; }
 };
+
+// What is kept is exchanged, 16 bytes at once.
+void lay_out_saves(uint32_t bytes, HistTable* table) {
+  constexpr uint32_t kPair = sizeof(HistKept);
+  const uint32_t kept_at = (table->entry_size + kPair - 1) & ~(kPair - 1);
+  table->kept_at = uint16_t(kept_at);
+  table->save_bytes = bytes;
+  table->entry_size = kept_at + kPair;
+  table->nr_saves = table->nr_entries + kHistMoreSaves;
+  table->save_size = uint16_t((kHistSaveHead + bytes + kPair - 1) & ~(kPair - 1));
+}
 
 Layout lay_out(const HistShape& shape, HistTable* table) {
   table->size = 1u << shape.bits;
@@ -78,6 +92,7 @@ Layout lay_out(const HistShape& shape, HistTable* table) {
   table->texts_at = table->variables_at + shape.nr_variables * uint32_t(sizeof(HistVariableWord));
   table->text_bytes = shape.text_bytes;
   table->entry_size = (table->texts_at + shape.text_bytes + 7) & ~7u;
+  if (shape.save_bytes) lay_out_saves(shape.save_bytes, table);
   const uint64_t sums = kHistSumsAt + uint64_t{table->nr_entries} * shape.nr_values;
   table->row_size = (sums * sizeof(uint64_t) + 63) & ~uint64_t{63};
   Layout made;
@@ -86,6 +101,7 @@ Layout lay_out(const HistShape& shape, HistTable* table) {
   made.sums = pages(table->row_size * (uint64_t{shape.nr_cpus} + 1));
   made.quantiles = pages(uint64_t{table->nr_entries} * shape.quantile_buckets * sizeof(uint64_t));
   made.entries = pages(uint64_t{table->nr_entries} * table->entry_size);
+  made.saves = pages(uint64_t{table->nr_saves} * table->save_size);
   return made;
 }
 
@@ -136,6 +152,8 @@ void open_table(HistTable* table, uint32_t generation) {
   for (uint64_t& spare : table->spare) __atomic_store_n(&spare, 0, __ATOMIC_RELAXED);
   __atomic_store_n(&table->keys, uint64_t{generation} << 32, __ATOMIC_RELAXED);
   __atomic_store_n(&table->taken, uint64_t{generation} << 32, __ATOMIC_RELAXED);
+  __atomic_store_n(&table->taken_saves, uint64_t{generation} << 32, __ATOMIC_RELAXED);
+  __atomic_store_n(&table->free_saves, hist_fresh_mark(generation), __ATOMIC_RELAXED);
   __atomic_store_n(&table->generation, generation, __ATOMIC_SEQ_CST);
 }
 
@@ -169,6 +187,7 @@ Result<HistTable*> make_hist_table(const HistShape& shape) {
   if (shape.quantile_buckets)
     table->quantiles = reinterpret_cast<uint64_t*>(table->sums + layout.sums);
   table->entries = table->sums + layout.sums + layout.quantiles;
+  table->saves = table->entries + layout.entries;
   all_shapes().emplace_back(table, shape);
   open_table(table, next_generation(found.generation));
   return table;

@@ -6,6 +6,7 @@
 //   slots  2 x size   hash and entry of a key      0: free. Open addressing, linear
 //   order     size    the slots, as their keys came
 //   entries   size    [ key ][ variables ][ texts and stacks of variables ]
+//   saves    > size   what save() keeps, beside the entries (hist_saves_hot.h)
 //   sums   (nr_cpus + 1) x size x values           a row a CPU, added to in a restartable
 //                                                  sequence; the last row with a lock
 //
@@ -33,6 +34,7 @@ struct HistShape {
   uint32_t text_bytes = 0;        // of all texts and stacks of variables, per entry
   uint32_t quantile_buckets = 0;  // counters of .quantiles, per entry: kQuantileBuckets for each
                                   // value that has it (quantile_buckets.h); 0: none
+  uint32_t save_bytes = 0;        // of what onmax().save() keeps: fields of one event; 0: none
   uint32_t nr_cpus = 1;
 };
 

@@ -17,6 +17,8 @@
 // all places are used, what is still pending becomes dead.
 #include "hist/hist_table_hot.h"
 
+#include "hist/hist_saves_hot.h"
+
 namespace patchbay {
 
 namespace {
@@ -40,11 +42,11 @@ uint32_t* claim_of(const HistTable* table, uint32_t entry) {
   return reinterpret_cast<uint32_t*>(hist_entry(table, entry));
 }
 
-// False: somebody who began before the last clear is still at it.
+// False: somebody who began before the last clear is still at it, or the caller did.
 bool claim(const HistTable* table, uint32_t entry, uint32_t generation) {
   uint32_t* word = claim_of(table, entry);
   uint32_t seen = __atomic_load_n(word, __ATOMIC_RELAXED);
-  if (seen & kBeingWritten) return false;
+  if (seen & kBeingWritten || int32_t(seen - generation) > 0) return false;
   return __atomic_compare_exchange_n(word, &seen, generation | kBeingWritten, false,
                                      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
@@ -92,7 +94,7 @@ void give_back(HistTable* table, uint32_t entry, uint32_t generation) {
   put_spare(table, entry, generation);
 }
 
-void write_key(const HistTable* table, uint32_t entry, const HistKey& key) {
+void write_key(const HistTable* table, uint32_t entry, const HistKey& key, uint32_t generation) {
   uint64_t* out = hist_key_of(table, entry);
   for (uint32_t i = 0; i < key.size; i++) out[i] = i < key.used ? key.word[i] : 0;
   for (uint32_t i = 0; i < table->nr_variables; i++) {
@@ -100,6 +102,7 @@ void write_key(const HistTable* table, uint32_t entry, const HistKey& key) {
     variable->value = 0;
     variable->set = 0;
   }
+  if (table->nr_saves) hist_forget_kept(hist_kept(table, entry), generation);
 }
 
 // --- slots
@@ -167,7 +170,7 @@ uint32_t fill(Insertion* insertion, uint64_t* word, uint64_t seen) {
     const uint32_t taken = take_entry(table, generation);
     if (taken >= kHistLate) return taken;
     insertion->mine = taken;
-    write_key(table, taken, insertion->key); /*B*/
+    write_key(table, taken, insertion->key, generation); /*B*/
   }
   const uint32_t mine = insertion->mine;
   if (!exchange(word, &seen, insertion->tag | kHistPending | (mine + 1))) return kHistNone; /*C*/

@@ -4,7 +4,7 @@
 //
 //   slot     [ hash:32 | generation:12 | state:2 | 1 + entry:18 ]
 //   order    the numbers of the slots, as their keys came: [ generation:32 | 1 + slot:32 ]
-//   entry    [ claim ][ key ][ variables: value, set ][ texts ]
+//   entry    [ claim ][ key ][ variables: value, set ][ texts ][ kept: hist_saves_hot.h ]
 //   sums     one row for each CPU, and one for threads without rseq:
 //            [ dropped … 64 bytes ][ entry 0: values ][ entry 1: values ] …
 //
@@ -30,6 +30,7 @@ namespace patchbay {
 inline constexpr uint32_t kHistEntryBits = 18, kHistStateBits = 2, kHistGenerationBits = 12;
 inline constexpr uint32_t kHistSpares = 16;        // places for entries that were given back
 inline constexpr uint32_t kHistMoreEntries = 256;  // behind the `size` that may hold keys
+inline constexpr uint32_t kHistMoreSaves = 4096;   // behind one for each entry (hist_saves_hot.h)
 inline constexpr uint32_t kHistSumsAt = 8;         // words of a row before the values of entry 0
 inline constexpr uint32_t kMaxHistKeyWords = 64;
 
@@ -64,6 +65,11 @@ struct alignas(64) HistTable {
   uint32_t text_bytes;
   uint64_t* quantiles;   // atomic words; quantile_buckets for each entry; null: none
   uint64_t memory_size;  // of the mapping, which begins with `slots`
+  uint8_t* saves;        // nr_saves of save_size bytes (hist_saves_hot.h); 0: none
+  uint32_t nr_saves;
+  uint16_t save_size;   // bytes
+  uint16_t kept_at;     // in an entry: what onmax(), onchange() keep with its save
+  uint32_t save_bytes;  // of the fields alone
 
   alignas(64) uint32_t generation;  // atomic; odd: takes nothing
   uint32_t locked_users;            // atomic; threads that add to the last row at this moment
@@ -71,6 +77,9 @@ struct alignas(64) HistTable {
   alignas(64) uint64_t keys;    // atomic: [ generation:32 | places of `order` that are used:32 ]
   uint64_t taken;               // atomic: [ generation:32 | entries that were ever taken:32 ]
   uint64_t spare[kHistSpares];  // atomic: [ generation:32 | 1 + entry:32 ], 0: empty
+
+  alignas(64) uint64_t free_saves;  // atomic: hist_saves_hot.cc
+  uint64_t taken_saves;             // atomic: [ generation:32 | saves that were ever taken:32 ]
 };
 static_assert(offsetof(HistTable, sums) == 16 && offsetof(HistTable, row_size) == 24);
 static_assert(offsetof(HistTable, nr_cpus) == 44 && offsetof(HistTable, generation) == 128);

@@ -18,8 +18,17 @@ class TableContents : public HistContents {
     return read_hist_table(hist_.table, totals);
   }
 
+  void hold_saved(uint32_t entry) override {
+    held_entry_ = read_hist_saved(*hist_.program, entry, &held_) ? entry : kHistNone;
+  }
+
   uint64_t variable(uint32_t entry, uint32_t index) override {
     uint64_t value = 0;
+    uint32_t at = 0;
+    if (is_held(entry, index, &at)) {
+      if (at == kHistSavedValue) return held_.value;
+      return held_.is_set ? held_.bytes[at / 8] : 0;
+    }
     return read_hist_variable(hist_.table, entry, index, &value) ? value : 0;
   }
 
@@ -27,6 +36,12 @@ class TableContents : public HistContents {
   std::string_view variable_text(uint32_t entry, uint32_t index) override {
     const uint32_t offset = hist_variable_text(*hist_.program, index);
     uint64_t value = 0;
+    uint32_t at = 0;
+    if (is_held(entry, index, &at)) {
+      if (!held_.is_set || at == kHistSavedValue) return "(null)";
+      const auto* text = reinterpret_cast<const char*>(held_.bytes.data() + at / 8);
+      return {text, ::strnlen(text, held_.bytes.size() * 8 - at)};
+    }
     if (offset == ~0u || !read_hist_variable(hist_.table, entry, index, &value)) return "(null)";
     const auto* text = reinterpret_cast<const char*>(hist_text_at(hist_.table, entry, offset));
     return {text, ::strnlen(text, kMaxHistText)};
@@ -50,7 +65,13 @@ class TableContents : public HistContents {
   }
 
  private:
+  bool is_held(uint32_t entry, uint32_t index, uint32_t* at) const {
+    return entry == held_entry_ && find_hist_saved(*hist_.program, index, at);
+  }
+
   const HistData& hist_;
+  HistSavedFields held_;
+  uint32_t held_entry_ = kHistNone;
 };
 
 }  // namespace

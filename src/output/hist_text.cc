@@ -266,6 +266,7 @@ void HistPrinter::put_saved(std::string* out, const HistFieldVar& saved, uint32_
 
 // A histogram has one save() at most; what it keeps is shown behind each tracked value.
 void HistPrinter::put_actions(std::string* out, const HistEntry& entry) {
+  contents_.hold_saved(entry.index);
   for (const auto& action : hist_.actions) {
     if (action->kind == HistActionKind::kSnapshot || action->handler == HistHandler::kMatch)
       continue;

@@ -39,6 +39,8 @@ class HistContents {
  public:
   virtual ~HistContents() = default;
   virtual std::vector<HistEntry> entries(HistTotals* totals) = 0;
+  // What save() keeps of this entry is shown as it is now, all of one event, until the next call.
+  virtual void hold_saved(uint32_t /*entry*/) {}
   // 0 when it is not set.
   virtual uint64_t variable(uint32_t entry, uint32_t index) = 0;
   virtual std::string_view variable_text(uint32_t entry, uint32_t index) = 0;

@@ -12,12 +12,14 @@
 //     '-- act             in the order of the definition
 //
 // What differs: of several hits that read one variable once, one gets it; a maximum is raised by an
-// exchange, so that none is lost; a quotient is exact (hist_program.h has the steps).
+// exchange, so that none is lost, and what save() keeps belongs to it; a quotient is exact
+// (hist_program.h has the steps).
 #include "probe/hist_hot.h"
 
 #include "base/raw_syscall.h"
 #include "fetch/fetch_abi.h"
 #include "hist/hist_program.h"
+#include "hist/hist_saves_hot.h"
 #include "hist/quantile_buckets.h"
 #include "probe/action_hot.h"
 #include "probe/hist_value_hot.h"
@@ -42,6 +44,7 @@ struct Update {
   uint32_t generation;
   uint32_t entry;
   uint64_t* found;  // what the references are
+  uint64_t* own;    // what this hit sets: kMaxHistOwn
   uint64_t time;
   bool has_time;
 };
@@ -272,11 +275,16 @@ ALWAYS_INLINE bool find_others(Update* update, const Key& key, uint32_t hash) {
   return true;
 }
 
+// What this hit has set is taken from it: in the entry there may be another's by now.
 ALWAYS_INLINE bool find_own(Update* update) {
   const HistProgram* hist = update->hist;
   for (uint32_t i = 0; i < hist->nr_references; i++) {
     const HistReference& reference = hist->references[i];
     if (!reference.is_self) continue;
+    if (reference.own) {
+      update->found[i] = update->own[reference.own - 1];
+      continue;
+    }
     const HistVariableWord* variable =
         hist_variable(hist->table, update->entry, reference.variable);
     if (!hist_read_variable(variable, &update->found[i])) return false;
@@ -301,28 +309,31 @@ ALWAYS_INLINE void add(Update* update) {
   }
 }
 
+// The value of the variable.
 // A text or stack is kept in the entry, and the variable is its address, which readers of other
 // events follow. Two hits of one key at once may mix their texts; the NUL stays.
-__attribute__((noinline)) void remember_bytes(Update* update, const HistVariable& variable) {
+__attribute__((noinline)) uint64_t remember_bytes(Update* update, const HistVariable& variable) {
   const HistTable* table = update->hist->table;
   auto* out = reinterpret_cast<uint64_t*>(hist_text(table, update->entry, variable.text));
   if (is_stack(variable.value))
     out[0] = copy_stack(update, variable.value, out + 1);
   else
     copy_value_text(update, variable.value, out);
-  hist_set_variable(hist_variable(table, update->entry, variable.index),
-                    reinterpret_cast<uint64_t>(out));
+  return reinterpret_cast<uint64_t>(out);
 }
 
-ALWAYS_INLINE void remember(Update* update, const HistVariable* variables, uint32_t count) {
-  for (uint32_t i = 0; i < count; i++) {
-    const HistVariable& variable = variables[i];
-    if (variable.value.source != HistSource::kNumber)
-      remember_bytes(update, variable);
-    else
-      hist_set_variable(hist_variable(update->hist->table, update->entry, variable.index),
-                        number(update, variable.value));
-  }
+ALWAYS_INLINE uint64_t remember_one(Update* update, const HistVariable& variable) {
+  const bool is_number = variable.value.source == HistSource::kNumber;
+  const uint64_t value =
+      is_number ? number(update, variable.value) : remember_bytes(update, variable);
+  hist_set_variable(hist_variable(update->hist->table, update->entry, variable.index), value);
+  return value;
+}
+
+ALWAYS_INLINE void remember(Update* update) {
+  const HistProgram* hist = update->hist;
+  for (uint32_t i = 0; i < hist->nr_variables; i++)
+    update->own[i] = remember_one(update, hist->variables[i]);
 }
 
 // --- actions
@@ -403,6 +414,47 @@ bool track(uint64_t* kept, HistWhen when, uint64_t value) {
   return false;
 }
 
+inline bool beats(HistWhen when, uint64_t value, uint64_t kept) {
+  return when == HistWhen::kMax ? value > kept : value != kept;
+}
+
+void fill_save(Update* update, const HistAct& act, uint32_t save) {
+  uint8_t* fields = hist_save_fields(update->hist->table, save);
+  for (uint32_t i = 0; i < act.nr_saved; i++) {
+    const HistVariable& variable = act.saved[i];
+    auto* out = reinterpret_cast<uint64_t*>(fields + variable.kept);
+    if (variable.value.source == HistSource::kNumber)
+      *out = number(update, variable.value);
+    else if (is_kept_text(variable))
+      copy_value_text(update, variable.value, out);
+    else
+      *out =
+          reinterpret_cast<uint64_t>(hist_text(update->hist->table, update->entry, variable.text));
+  }
+  hist_save_filled(update->hist->table, save, update->generation);
+}
+
+// The value with the fields of its event, as one thing (hist/hist_saves_hot.h has the letters). The
+// variables of the same names are for other histograms that read them one by one.
+__attribute__((noinline)) void save(Update* update, const HistAct& act, uint64_t value) {
+  HistTable* table = update->hist->table;
+  HistKept* kept = hist_kept(table, update->entry);
+  HistKept seen = hist_look_at(kept);
+  uint32_t mine = kHistNone;
+  bool is_filled = false;
+  while (hist_mark_is_of(seen.mark, update->generation) && beats(act.when, value, seen.value)) {
+    if (!is_filled) mine = hist_take_save(table, update->generation); /*B*/
+    if (!is_filled && mine != kHistNone) fill_save(update, act, mine);
+    is_filled = true;
+    if (!hist_replace(kept, &seen, value, mine)) continue; /*C*/
+    mine = hist_save_of(seen.mark);
+    hist_set_variable(hist_variable(table, update->entry, act.track), value);
+    for (uint32_t i = 0; i < act.nr_saved; i++) remember_one(update, act.saved[i]);
+    break;
+  }
+  if (mine != kHistNone) hist_give_save(table, mine, update->generation); /*D*/
+}
+
 bool exchange_tracked(HistTracked* kept, HistTracked* seen, uint64_t value, uint64_t entry) {
   bool done;
   asm volatile("lock cmpxchg16b %1"
@@ -416,7 +468,7 @@ bool exchange_tracked(HistTracked* kept, HistTracked* seen, uint64_t value, uint
 void snapshot(Update* update, const HistAct& act, uint64_t value) {
   HistTracked seen = *act.tracked;
   do {
-    if (act.when == HistWhen::kMax ? value <= seen.value : value == seen.value) return;
+    if (!beats(act.when, value, seen.value)) return;
   } while (!exchange_tracked(act.tracked, &seen, value, uint64_t{update->entry} + 1));
   if (!act.snapshot) return;
   EventProgram asks = {};
@@ -428,6 +480,7 @@ void act_once(Update* update, const HistAct& act) {
   uint64_t value = 0;
   if (act.when != HistWhen::kAlways) {
     value = update->found[act.reference];
+    if (act.what == HistDo::kSave) return save(update, act, value); /*A*/
     HistVariableWord* kept = hist_variable(update->hist->table, update->entry, act.track);
     if (!track(&kept->value, act.when, value)) return;
     __atomic_store_n(&kept->set, 1, __ATOMIC_RELEASE);
@@ -436,7 +489,7 @@ void act_once(Update* update, const HistAct& act) {
     case HistDo::kTrace:
       return trace(update, act);
     case HistDo::kSave:
-      return remember(update, act.saved, act.nr_saved);
+      return;  // always tracks
     case HistDo::kSnapshot:
       return snapshot(update, act, value);
   }
@@ -469,7 +522,7 @@ ALWAYS_INLINE void update_at(Update* update, const Key& key, uint32_t hash) {
   if (update->entry == kHistFull) return hist_drop(hist->table, update->generation);
   if (update->entry >= kHistLate) return;
   add(update);
-  if (hist->nr_variables) remember(update, hist->variables, hist->nr_variables);
+  remember(update);
   if (!hist->nr_acts || (hist->has_self && !find_own(update))) return;
   for (uint32_t i = 0; i < hist->nr_acts; i++) act_once(update, hist->acts[i]);
 }
@@ -489,9 +542,9 @@ __attribute__((noinline)) void update_whole(Update* update) {
 __attribute__((noinline)) void update_any(const HistProgram* hist, const TriggerHit& hit,
                                           const uint8_t* record, uint32_t size,
                                           uint32_t generation) {
-  uint64_t found[kMaxHistReferences];
+  uint64_t found[kMaxHistReferences], own[kMaxHistOwn];
   for (uint32_t i = 0; i < hist->nr_references; i++) found[i] = 0;
-  Update update = {hist, hit, record, size, generation, kHistNone, found, 0, false};
+  Update update = {hist, hit, record, size, generation, kHistNone, found, own, 0, false};
   if (hist->key_words == 1 && hist->keys[0].value.source == HistSource::kNumber)
     update_one_word(&update);
   else

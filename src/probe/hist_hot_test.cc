@@ -7,10 +7,12 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -27,6 +29,7 @@
 #include "hist/hist_compile.h"
 #include "hist/hist_program.h"
 #include "hist/hist_quick.h"
+#include "hist/hist_saves_hot.h"
 #include "hist/hist_table.h"
 #include "hist/quantile_buckets.h"
 #include "probe/action_hot.h"
@@ -651,6 +654,124 @@ TEST_F(HistHot, SavesTheFieldsOfTheMaximum) {
   EXPECT_EQ(hist.read_variable(saved->var_index), uint64_t(-5));
   EXPECT_EQ(hist.text(text->var_index), "eleven");
 }
+
+// The value and the fields of save() are of one event at each moment, whoever is preempted where,
+// or interrupted by a handler that hits the same entry.
+class HistSaves : public HistHot, public ::testing::WithParamInterface<HistHandler> {
+ protected:
+  static constexpr uint64_t kHits = 30000;
+  static constexpr int kThreads = 8;
+
+  void SetUp() override {
+    hist_.key(field("key"));
+    HistField* value = hist_.variable(field("u64"));
+    HistActionData* action = hist_.action(GetParam(), HistActionKind::kSave, hist_.refer(value));
+    for (const char* name : {"s64", "u32", "loc"}) {
+      HistField* saved = hist_.variable(nullptr);
+      saved_.push_back(saved->var_index);
+      action->saved.push_back({saved, field(name)});
+    }
+    hist_.compile();
+  }
+  static void hit_with(uint64_t value) {
+    Record record;
+    record.u64 = value;
+    record.s64 = int64_t(value * 3);
+    record.u32 = uint32_t(value);
+    record.set_texts("text " + std::to_string(value));
+    hit(*current_, record);
+  }
+  // The fields of a save are of the value that stands with them.
+  bool is_whole(const HistSavedFields& saved) {
+    uint32_t at[3];
+    for (size_t i = 0; i < 3; i++)
+      if (!find_hist_saved(*hist_.program, saved_[i], &at[i])) return false;
+    return saved.bytes[at[0] / 8] == saved.value * 3 && saved.bytes[at[1] / 8] == saved.value &&
+           "text " + std::to_string(saved.value) ==
+               reinterpret_cast<const char*>(saved.bytes.data() + at[2] / 8);
+  }
+  void read_until(const std::atomic<bool>& done) {
+    HistSavedFields saved;
+    while (!done) {
+      ASSERT_TRUE(read_hist_saved(*hist_.program, 0, &saved));
+      ASSERT_TRUE(!saved.is_set || is_whole(saved)) << saved.value;
+      std::this_thread::yield();
+    }
+    ASSERT_TRUE(read_hist_saved(*hist_.program, 0, &saved));
+    ASSERT_TRUE(saved.is_set);
+    EXPECT_TRUE(is_whole(saved)) << saved.value;
+    if (GetParam() == HistHandler::kMax) {
+      EXPECT_EQ(saved.value, kHits * kThreads + kThreads - 1);
+    }
+  }
+
+  Hist hist_;
+  std::vector<uint32_t> saved_;
+  static Hist* current_;
+};
+Hist* HistSaves::current_;
+
+TEST_P(HistSaves, AreOfOneEventWithManyThreads) {
+  current_ = &hist_;
+  std::atomic<bool> done{false};
+  std::thread all([&] {
+    std::vector<std::thread> threads;
+    for (int t = 0; t < kThreads; t++)
+      threads.emplace_back([t] {
+        for (uint64_t i = 1; i <= kHits; i++) hit_with(i * kThreads + uint64_t(t));
+      });
+    for (std::thread& thread : threads) thread.join();
+    done = true;
+  });
+  read_until(done);
+  all.join();
+  EXPECT_LE(uint32_t(hist_.table->taken_saves), uint32_t(kThreads) + 1) << "free ones are reused";
+}
+
+TEST_P(HistSaves, AreOfOneEventWithHandlers) {
+  current_ = &hist_;
+  static std::atomic<uint64_t> next;
+  next = 1;
+  struct sigaction action = {}, before;
+  action.sa_handler = [](int) { hit_with(next++); };
+  ASSERT_EQ(::sigaction(SIGALRM, &action, &before), 0);
+  const itimerval often = {{0, 50}, {0, 50}}, never = {};
+  ::setitimer(ITIMER_REAL, &often, nullptr);
+  HistSavedFields saved;
+  bool whole = true;
+  for (int i = 0; i < 200000 && whole; i++) {
+    hit_with(next++);
+    if (i % 16) continue;
+    whole = read_hist_saved(*hist_.program, 0, &saved) && saved.is_set && is_whole(saved);
+  }
+  ::setitimer(ITIMER_REAL, &never, nullptr);
+  ::sigaction(SIGALRM, &before, nullptr);
+  EXPECT_TRUE(whole) << saved.value;
+}
+
+// Where no save is free the value is kept alone; a clear frees all.
+TEST_P(HistSaves, WithoutAFreeOneTheValueStands) {
+  current_ = &hist_;
+  hit_with(5);
+  const uint32_t generation = hist_generation(hist_.table);
+  while (hist_take_save(hist_.table, generation) != kHistNone) continue;
+  hit_with(6);  // takes none, gives that of 5 back
+  HistSavedFields saved;
+  ASSERT_TRUE(read_hist_saved(*hist_.program, 0, &saved));
+  EXPECT_EQ(saved.value, 6u);
+  EXPECT_FALSE(saved.is_set);
+  hit_with(7);
+  ASSERT_TRUE(read_hist_saved(*hist_.program, 0, &saved));
+  EXPECT_TRUE(saved.is_set && is_whole(saved)) << "that of 5";
+  clear_hist_table(hist_.table);
+  hit_with(4);
+  ASSERT_TRUE(read_hist_saved(*hist_.program, 0, &saved));
+  EXPECT_EQ(saved.value, 4u);
+  EXPECT_TRUE(saved.is_set && is_whole(saved));
+}
+
+INSTANTIATE_TEST_SUITE_P(Handlers, HistSaves,
+                         ::testing::Values(HistHandler::kMax, HistHandler::kChange));
 
 TEST_F(HistHot, ChangesAreSeen) {
   Hist hist;
