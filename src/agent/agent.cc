@@ -377,7 +377,7 @@ bool start_control_thread(Agent* agent) {
   return error == 0;
 }
 
-void start() {
+void start(char** argv_end) {
   AgentSettings settings = read_settings();
   auto* agent = new Agent;
   agent->settings = std::move(settings);
@@ -389,7 +389,7 @@ void start() {
   set_check_handler(agent_check_failed);
   install_signal_hooks();
   install_task_hooks();
-  if (agent->settings.wait) hide_from_environment();
+  if (agent->settings.wait) hide_from_environment(argv_end);
   {
     std::lock_guard guard(agent->lock());
     find_static_events(agent);
@@ -428,12 +428,13 @@ void remove_files(Agent* agent) {
   ::rmdir(agent->directory.c_str());
 }
 
-__attribute__((constructor)) void agent_constructor() {
+// glibc hands the vectors of the process to each constructor.
+__attribute__((constructor)) void agent_constructor(int argc, char** argv, char**) {
   if (::getauxval(AT_SECURE)) return;  // a set-user-id program is not ours to look into
   int saved_errno = errno;
   AgentScope scope;
   try {
-    start();
+    start(argv + argc + 1);
   } catch (const std::bad_alloc&) {
     say("out of memory; this program runs untraced");
   }

@@ -249,34 +249,63 @@ AgentSettings read_settings() {
 
 namespace {
 
-// Takes the agent out of the list in `value` ("a.so:libpatchbay.so"), in place. False: nothing is
-// left.
-bool shorten_preload(char* value) {
+constexpr std::string_view kPreload = "LD_PRELOAD=";
+
+// The list of LD_PRELOAD ("a.so:libpatchbay.so") without the agent.
+std::string without_agent(std::string_view list) {
   std::string kept;
-  for (const std::string& path : split(value, ": ")) {
+  for (const std::string& path : split(list, ": ")) {
     if (is_agent(path)) continue;
     if (!kept.empty()) kept += ':';
     kept += path;
   }
-  if (kept.size() <= std::strlen(value)) std::memcpy(value, kept.c_str(), kept.size() + 1);
-  return !kept.empty();
+  return kept;
 }
 
-bool keep(char* entry) {
+// What stands for the entry in the environment from now on: itself, a shorter one that lives as
+// long as the process, or nothing. The text of an entry is never written to: /proc/self/environ
+// shows what the program was started with, and others hold pointers into it.
+char* entry_to_keep(char* entry) {
+  const std::string_view text = entry;
   for (std::string_view name :
        {"PATCHBAY_WAIT=", "PATCHBAY_DIR=", "PATCHBAY_BUFFER_SIZE_KB=", "PATCHBAY_OVERWRITE="})
-    if (std::string_view(entry).starts_with(name)) return false;
-  constexpr std::string_view kPreload = "LD_PRELOAD=";
-  return !std::string_view(entry).starts_with(kPreload) || shorten_preload(entry + kPreload.size());
+    if (text.starts_with(name)) return nullptr;
+  if (!text.starts_with(kPreload)) return entry;
+  const std::string list(text.substr(kPreload.size())), kept = without_agent(list);
+  if (kept.empty()) return nullptr;
+  char* shorter = kept == list ? nullptr : ::strdup((std::string(kPreload) + kept).c_str());
+  return shorter ? shorter : entry;
 }
 
 }  // namespace
 
-void hide_from_environment() {
+// The vector that the kernel has made is followed by the auxiliary vector, which runtimes (Go) find
+// by walking to the NULL, from `environ` or from argv:
+//
+//   argv … NULL  A  PATCHBAY_WAIT  B  LD_PRELOAD  NULL  auxv      as it was
+//   argv … NULL  A  A              A  B           NULL  auxv      `environ` points to the second A
+//
+// So entries move up to the NULL, which stays, and the places that become free repeat an entry: who
+// walks from argv sees it more than once, and no end before the end.
+void hide_from_environment(char** argv_end) {
   if (!environ) return;
-  char** to = environ;
-  for (char** from = environ; *from; from++)
-    if (keep(*from)) *to++ = *from;
+  char** end = environ;
+  while (*end) end++;
+  char** const first = environ;
+  char** to = end;
+  if (first == argv_end) {
+    for (char** from = end; from-- > first;)
+      if (char* entry = entry_to_keep(*from)) *--to = entry;
+    static char filler[] = "LD_PRELOAD=";  // says nothing, where no other is left
+    char* const repeated = *to ? *to : filler;
+    environ = to;
+    while (to > first) *--to = repeated;
+    return;
+  }
+  // A table of its own, which setenv() has allocated and may move.
+  to = first;
+  for (char** from = first; *from; from++)
+    if (char* entry = entry_to_keep(*from)) *to++ = entry;
   *to = nullptr;
 }
 

@@ -74,7 +74,8 @@ InstanceSettings parse_instance(std::string_view text);
 
 // The tool's own variables and our name in LD_PRELOAD go out of the environment, so that programs
 // that this one executes start as they would have without us. Edits `environ` itself: programs
-// (bash) bring a setenv of their own, which works on another table.
-void hide_from_environment();
+// (bash) bring a setenv of their own, which works on another table. `argv_end`: behind the NULL of
+// argv, where the kernel's environment begins.
+void hide_from_environment(char** argv_end);
 
 }  // namespace patchbay

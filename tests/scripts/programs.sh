@@ -34,7 +34,32 @@ run_both() {
   esac
 }
 
+# Go's runtime looks for the auxiliary vector behind the environment, walking from argv.
+run_go() {
+  command -v go >/dev/null || { echo "SKIPPED: go is not installed: no Go program"; return; }
+  cat >"$work/go_cgo.go" <<'EOF'
+package main
+
+import "C"
+import ("fmt"; "os"; "strings")
+
+func main() {
+	for _, one := range os.Environ() {
+		if strings.HasPrefix(one, "PATCHBAY_WAIT=") || strings.HasPrefix(one, "LD_PRELOAD=") {
+			fmt.Println("WRONG:", one)
+		}
+	}
+	fmt.Println("go_cgo: runs, PATH", os.Getenv("PATH") != "")
+}
+EOF
+  (cd "$work" && CGO_ENABLED=1 GOCACHE=$work/go-cache GOTOOLCHAIN=local GOFLAGS=-mod=mod \
+    go build -o go_cgo go_cgo.go) || { fail "the Go program does not build"; return; }
+  same "a Go program runs" "go_cgo: runs, PATH true" "$(env -u LD_PRELOAD timeout -k 5 60 \
+    "$patchbay" record -q -o "$work/go.dat" -e 'malloc(size_t n)' -- "$work/go_cgo" 2>&1)"
+}
+
 names=("$@")
+with_more=$((${#names[@]} == 0))
 if ((${#names[@]} == 0)); then
   for program in "$programs"/*; do
     name=$(basename "$program")
@@ -51,4 +76,7 @@ if ((${#names[@]} == 0)); then
   done
 fi
 for name in "${names[@]}"; do run_both "$name"; done
+if ((with_more)); then
+  run_go
+fi
 finish
