@@ -43,6 +43,7 @@
 #include "agent/start_up.h"
 #include "agent/task_hooks.h"
 #include "base/check.h"
+#include "base/last_thread.h"
 #include "base/possible_cpus.h"
 #include "base/program_stderr.h"
 #include "base/raw_syscall.h"
@@ -258,11 +259,23 @@ int finish_places(Agent* agent) {
   return wait;
 }
 
+void end_of_program(Agent* agent);
+
+// The last thread of the program may leave by the bare system call: then we are what is left of the
+// process, which nobody can end but by SIGKILL. Returns the milliseconds to the next look.
+int end_with_program(Agent* agent) {
+  constexpr int kLookMs = 1000, kLookWhileToolWaitsMs = 100;
+  if (!is_last_thread()) return agent->settings.wait ? kLookWhileToolWaitsMs : kLookMs;
+  end_of_program(agent);
+  // Older kernels report what the first thread has given, newer ones what the last one gives.
+  for (;;) raw_syscall(SYS_exit, first_thread_status());
+}
+
 int keep_up(Agent* agent) {
   std::lock_guard guard(agent->lock());
-  int soonest = -1;
+  int soonest = end_with_program(agent);
   for (int wait : {keep_clock(agent), finish_places(agent), follow_functions(agent)})
-    if (wait >= 0 && (soonest < 0 || wait < soonest)) soonest = wait;
+    if (wait >= 0 && wait < soonest) soonest = wait;
   return soonest;
 }
 
@@ -441,19 +454,23 @@ __attribute__((constructor)) void agent_constructor(int argc, char** argv, char*
   errno = saved_errno;
 }
 
-// The end of the owning process: the buffer files say so; files without events are of no use to
-// anybody. Recording goes on: other exit handlers and threads may still run. The lock is not waited
-// for: whoever holds it may never run again.
-__attribute__((destructor)) void agent_destructor() {
-  Agent* agent = own_agent();
-  if (!agent) return;
-  AgentScope scope;
+// The buffer files say that the process has ended; files without events are of no use to anybody.
+// Recording goes on: other exit handlers and threads may still run. The lock is not waited for:
+// whoever holds it may never run again.
+void end_of_program(Agent* agent) {
   std::unique_lock guard(agent->lock(), std::try_to_lock);
   if (guard) report_waiting_events(agent);
   agent->registry->close_cleanly();
   if (agent->server) agent->server->remove_socket();
   if (agent->settings.wait || recorded_events(agent) > 0) return;
   remove_files(agent);
+}
+
+__attribute__((destructor)) void agent_destructor() {
+  Agent* agent = own_agent();
+  if (!agent) return;
+  AgentScope scope;
+  end_of_program(agent);
 }
 
 }  // namespace

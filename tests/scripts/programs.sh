@@ -58,6 +58,14 @@ EOF
     "$patchbay" record -q -o "$work/go.dat" -e 'malloc(size_t n)' -- "$work/go_cgo" 2>&1)"
 }
 
+# The process must end although our thread is in it, also where nobody waits for its events.
+run_preloaded() {
+  local status
+  LD_PRELOAD=$agent timeout -k 5 30 "$programs/$1" >/dev/null 2>&1 </dev/null
+  status=$?
+  same "$1 with the agent alone: exit status" "$2" "$status"
+}
+
 names=("$@")
 with_more=$((${#names[@]} == 0))
 if ((${#names[@]} == 0)); then
@@ -77,6 +85,9 @@ if ((${#names[@]} == 0)); then
 fi
 for name in "${names[@]}"; do run_both "$name"; done
 if ((with_more)); then
+  run_preloaded raw_exit 3
+  run_preloaded raw_exit_threads 4
+  run_preloaded strict_seccomp 7
   run_go
 fi
 finish
