@@ -530,10 +530,46 @@ void signal_hooks_after_fork() {
 
 }  // namespace patchbay
 
-// The bytes are those that unwinders and debuggers know a signal frame by.
+// The bytes are those that unwinders and debuggers know a signal frame by. The rules are what glibc
+// says of its own: every register is in the ucontext at rsp. But for an int3 the instruction
+// pointer is that of the int3 (trapno 3, and it stands before it), until on_signal() has set it:
+// behind it the rules of the second instruction hold, which is not what has been executed. The
+// byte is looked for at rsp where there was no trap: it can be read.
 __asm__(R"(
 .text
 .p2align 4
+  .cfi_startproc
+  .cfi_signal_frame
+  .cfi_escape 0x0f, 4, 0x77, 0xa0, 1, 6		/* CFA: rsp */
+  .macro context_register number, low, high=1
+  .cfi_escape 0x10, \number, 3, 0x77, \low, \high
+  .endm
+  .cfi_escape 0x10, 8, 2, 0x77, 40
+  .cfi_escape 0x10, 9, 2, 0x77, 48
+  .cfi_escape 0x10, 10, 2, 0x77, 56
+  context_register 11, 0xc0, 0
+  context_register 12, 0xc8, 0
+  context_register 13, 0xd0, 0
+  context_register 14, 0xd8, 0
+  context_register 15, 0xe0, 0
+  context_register 5, 0xe8, 0			/* rdi */
+  context_register 4, 0xf0, 0			/* rsi */
+  context_register 6, 0xf8, 0			/* rbp */
+  context_register 3, 0x80			/* rbx */
+  context_register 1, 0x88			/* rdx */
+  context_register 0, 0x90			/* rax */
+  context_register 2, 0x98			/* rcx */
+  context_register 7, 0xa0			/* rsp */
+  /* rip - (*(uint8_t*)(rsp + ((rip - 1 - rsp) & -(trapno == 3))) == 0xcc & trapno == 3) */
+  .cfi_escape 0x16, 16, 38
+  .cfi_escape 0x77, 0xa8, 1, 6			/* rip */
+  .cfi_escape 0x77, 0xa8, 1, 6, 0x31, 0x1c	/* rip - 1 */
+  .cfi_escape 0x77, 0, 0x1c			/* - rsp */
+  .cfi_escape 0x30, 0x77, 0xc8, 1, 6, 0x33, 0x29, 0x1c, 0x1a	/* & 0 - (trapno == 3) */
+  .cfi_escape 0x77, 0, 0x22			/* + rsp */
+  .cfi_escape 0x94, 1, 8, 0xcc, 0x29		/* its byte == 0xcc */
+  .cfi_escape 0x77, 0xc8, 1, 6, 0x33, 0x29	/* trapno == 3 */
+  .cfi_escape 0x1a, 0x1c			/* rip - both */
   nop
 .hidden patchbay_sigreturn
 .globl patchbay_sigreturn
@@ -541,6 +577,7 @@ __asm__(R"(
 patchbay_sigreturn:
   mov $15, %rax
   syscall
+  .cfi_endproc
 .size patchbay_sigreturn, . - patchbay_sigreturn
 )");
 

@@ -6,12 +6,14 @@
 // its own, filled before they become executable.
 #include <sys/mman.h>
 
+#include <atomic>
 #include <cstring>
 #include <vector>
 
 #include "arch/x86_64/text_memory.h"
 #include "base/raw_syscall.h"
 #include "filter/filter_jit.h"
+#include "patch/stub_views.h"
 
 namespace patchbay {
 namespace {
@@ -90,9 +92,52 @@ bool can_write_text() {
   return true;
 }
 
+// What unwinders look at. Code beyond the last place works as well, but is unknown to them.
+struct Place {
+  std::atomic<uint64_t> address;  // 0: free; written last
+  uint64_t end;
+  uint16_t shape;
+};
+constexpr size_t kPlaces = 1024;
+Place g_places[kPlaces];
+std::atomic<size_t> g_places_used;  // the ones behind have never been
+
+size_t note_place(uint64_t address, size_t size, uint16_t shape) {
+  for (size_t i = 0; i < kPlaces; i++) {
+    Place& place = g_places[i];
+    if (place.address.load(std::memory_order_relaxed)) continue;
+    place.end = address + size;
+    place.shape = shape;
+    place.address.store(address, std::memory_order_release);  // pairs with generated_code_at
+    if (i >= g_places_used.load(std::memory_order_relaxed))
+      g_places_used.store(i + 1, std::memory_order_release);
+    return i + 1;
+  }
+  return 0;
+}
+
 }  // namespace
 
-FilterCode::FilterCode(const uint8_t* code, size_t size) {
+bool generated_code_at(uint64_t ip, uint8_t* moved) {
+  const size_t used = g_places_used.load(std::memory_order_acquire);
+  for (size_t i = 0; i < used; i++) {
+    const uint64_t address = g_places[i].address.load(std::memory_order_acquire);
+    if (!address || ip < address || ip >= g_places[i].end) continue;
+    const StackShape& shape = g_stack_shapes[g_places[i].shape];
+    *moved = 0;
+    for (uint32_t row = 0; row < shape.count && shape.row[row].at <= ip - address; row++)
+      *moved = shape.row[row].moved;
+    return true;
+  }
+  return false;
+}
+
+FilterCode::FilterCode(const uint8_t* code, size_t size, uint16_t shape) {
+  place(code, size);
+  if (address_) place_ = note_place(address_, size, shape);
+}
+
+void FilterCode::place(const uint8_t* code, size_t size) {
   if (size <= kPage && can_write_text()) {
     size_ = size;
     address_ = take(size);
@@ -109,6 +154,7 @@ FilterCode::FilterCode(const uint8_t* code, size_t size) {
 }
 
 FilterCode::~FilterCode() {
+  if (place_) g_places[place_ - 1].address.store(0, std::memory_order_release);
   if (address_) give_back(address_, size_);
 }
 

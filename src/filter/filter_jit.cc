@@ -22,6 +22,7 @@
 #include <algorithm>
 
 #include "filter/filter_insn.h"
+#include "patch/stub_views.h"
 
 namespace patchbay {
 namespace {
@@ -83,6 +84,7 @@ class RecordEmitter {
     out_.jb(too_short, out_.T_NEAR);
     if (calls_) {
       out_.sub(rsp, kFrame);
+      stack_is(kFrame);
       out_.mov(ptr[rsp], rdi);
       out_.mov(ptr[rsp + 8], esi);
       out_.mov(ptr[rsp + 16], rdx);
@@ -93,10 +95,13 @@ class RecordEmitter {
     out_.xor_(eax, eax);
     out_.ret();
     out_.L(match());
+    stack_is(calls_ ? kFrame : 0);
     leave_frame();
     out_.mov(eax, 1);
     out_.ret();
   }
+
+  const StackShape& shape() const { return shape_; }
 
   // Falls through where the record, of `size` bytes, does not match.
   void emit_inline(const Xbyak::Reg32& size, Xbyak::Label& match) {
@@ -109,6 +114,10 @@ class RecordEmitter {
  private:
   static constexpr int kFrame = 24;  // rdi, esi, rdx; keeps the stack aligned for calls
 
+  // From here on the return address is that much higher than the stack pointer.
+  void stack_is(int moved) {
+    shape_.row[shape_.count++] = {uint16_t(out_.getSize()), uint8_t(moved), 0};
+  }
   Xbyak::Label& match() { return match_ ? *match_ : targets_[program_.nr_insns]; }
   // Reject follows: the way to it has a budget, and a jump taken costs a cycle.
   void emit_tests() {
@@ -136,6 +145,7 @@ class RecordEmitter {
     if (!calls_) return;
     out_.mov(rdx, ptr[rsp + 16]);
     out_.add(rsp, kFrame);
+    stack_is(0);
   }
 
   void emit_test(uint32_t index) {
@@ -201,6 +211,7 @@ class RecordEmitter {
   Xbyak::Label* match_ = nullptr;  // somebody else's
   const FilterInsn* insns_;
   bool calls_ = false;
+  StackShape shape_;  // of emit_function()
 };
 
 class RegisterEmitter {
@@ -342,12 +353,13 @@ bool find_register(const FetchProgram& fetch, const FilterInsn& insn, RegisterTe
 FilterCode generate_filter_code(const FilterProgram& program) {
   std::vector<uint8_t> buffer(128 + 64 * size_t{program.nr_insns});
   Xbyak::CodeGenerator out(buffer.size(), buffer.data());
-  RecordEmitter(out, program, rdi).emit_function();
+  RecordEmitter emitter(out, program, rdi);
+  emitter.emit_function();
   if (Xbyak::GetError() != Xbyak::ERR_NONE) {
     Xbyak::ClearError();
     return FilterCode();
   }
-  return FilterCode(buffer.data(), out.getSize());
+  return FilterCode(buffer.data(), out.getSize(), stack_shape_number(emitter.shape()));
 }
 
 bool has_inline_tests(const FilterProgram& program) {

@@ -57,7 +57,11 @@ struct SitePlan {
 // Writes the machine code that runs before the displaced instructions into `out` (at most
 // `capacity` bytes) for execution at `address`; it falls through at its end. Returns the bytes
 // written. Must be position-dependent on `address` only.
-using StubPrologue = std::function<size_t(uint8_t* out, size_t capacity, uint64_t address)>;
+// `shape`: where the stack is meanwhile (patch/stub_views.h).
+struct StubPrologue : std::function<size_t(uint8_t* out, size_t capacity, uint64_t address)> {
+  using std::function<size_t(uint8_t*, size_t, uint64_t)>::function;
+  uint16_t shape = 0;
+};
 inline constexpr size_t kMaxPrologue = 1024;
 
 struct SiteChange {

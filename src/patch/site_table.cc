@@ -189,6 +189,13 @@ uint64_t patch_resume_ip(uint64_t ip) {
   return target ? target : ip;
 }
 
+bool padding_place(uint64_t ip, StubPlace* place) {
+  const Site* site = site_find(ip);
+  if (!site || site->alias != ip) return false;
+  *place = {site->address, 0, false};
+  return true;
+}
+
 uint64_t patch_trap_target(uint64_t ip) {
   // Between our two looks the place may have been patched again: the next round sees it.
   constexpr int kRounds = 100;

@@ -81,6 +81,9 @@ const char* assemble(const StubParts& parts, uint64_t address, uint8_t* out, Stu
       record->start[i] = record->moved[i] = static_cast<uint16_t>(size + moved.start[i - first]);
     if (first == 0) record->body = static_cast<uint16_t>(size);
     if (first != 0) record->start[first] = static_cast<uint16_t>(start);
+    if (const StubPrologue* prologue = parts.prologue[first]) record->shape[first] = prologue->shape;
+    record->jump_back = static_cast<uint16_t>(size + moved.jump_back);
+    if (moved.called) record->called = static_cast<uint16_t>(size + moved.called);
     size += moved.size;
     record->comes_back = moved.comes_back;
     first = last;
@@ -90,6 +93,15 @@ const char* assemble(const StubParts& parts, uint64_t address, uint8_t* out, Stu
 }
 
 }  // namespace
+
+uint16_t stack_shape_number(const StackShape& shape) {
+  static uint16_t used = 1;
+  for (uint16_t i = 0; i < used; i++)
+    if (g_stack_shapes[i] == shape) return i;
+  if (used == kMaxStackShapes) return 0;
+  g_stack_shapes[used] = shape;  // published with the record of a stub that has it
+  return used++;
+}
 
 StubPool::Chunk* StubPool::chunk_for(uint64_t code) {
   for (size_t i = chunks_.size(); i-- > 0;) {

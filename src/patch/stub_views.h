@@ -12,6 +12,26 @@
 
 namespace patchbay {
 
+// Where the stack is while a thread is in the prologue of a stub, for unwinders. A row holds from
+// its offset in the prologue on.
+struct StackRow {
+  uint16_t at = 0;
+  uint8_t moved = 0;      // bytes from the stack pointer up to the program's
+  uint8_t is_saved = 0;   // rax rcx rdx r9 r10 r11 stand below it, in words; their own are spent
+  bool operator==(const StackRow&) const = default;
+};
+constexpr size_t kMaxStackRows = 31;
+struct StackShape {
+  uint32_t count = 0;  // 0: the stack pointer is the program's
+  StackRow row[kMaxStackRows];
+  bool operator==(const StackShape&) const = default;
+};
+// Prologues are made of few templates, so there are few shapes. Appended by the control thread,
+// never changed; number 0 is the empty one, which also stands for what does not fit.
+inline constexpr size_t kMaxStackShapes = 256;
+extern StackShape g_stack_shapes[kMaxStackShapes] __attribute__((visibility("hidden")));
+uint16_t stack_shape_number(const StackShape& shape);
+
 // One stub: prologue, relocated instructions, jump back. Immutable once published.
 struct StubRecord {
   uint64_t address = 0;
@@ -26,6 +46,9 @@ struct StubRecord {
   uint8_t offset[kMaxBoundaries] = {};
   uint16_t start[kMaxBoundaries] = {};
   uint16_t moved[kMaxBoundaries] = {};
+  uint16_t shape[kMaxBoundaries] = {};  // of the prologue in front of the instruction
+  uint16_t jump_back = 0;               // offset; size: there is none
+  uint16_t called = 0;  // offset behind the push that stands for a call's; 0: there is none
   StubRecord* older = nullptr;  // another, parked stub of the same site
 
   // Where a thread that was to run the instruction at original + `at` continues; 0: no boundary.
@@ -45,5 +68,17 @@ extern ChunkView g_chunk_views[kMaxChunks] __attribute__((visibility("hidden")))
 extern size_t g_chunk_view_count __attribute__((visibility("hidden")));  // atomic
 
 uint64_t patch_original_ip(uint64_t ip);  // patch/patcher.h
+
+// What a thread in a stub stands for: a thread that is about to execute the instruction at
+// `original`, with a stack pointer that is `moved` higher. Behind the push of a call that is the
+// call, which has not been done.
+struct StubPlace {
+  uint64_t original = 0;
+  uint8_t moved = 0;
+  bool is_saved = false;  // StackRow
+};
+bool stub_place(uint64_t ip, StubPlace* place);  // false: `ip` lies in no stub
+// The same for the jump that a short jump goes to, in the padding in front of the function.
+bool padding_place(uint64_t ip, StubPlace* place);
 
 }  // namespace patchbay

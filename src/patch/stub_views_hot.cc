@@ -5,8 +5,14 @@ namespace patchbay {
 
 ChunkView g_chunk_views[kMaxChunks];
 size_t g_chunk_view_count;
+StackShape g_stack_shapes[kMaxStackShapes];
 
-uint64_t patch_original_ip(uint64_t ip) {
+namespace {
+
+constexpr uint8_t kReturnAddressSize = 8;
+
+// The stub that `ip` lies in, or null.
+const StubRecord* find_stub(uint64_t ip) {
   const size_t views = __atomic_load_n(&g_chunk_view_count, __ATOMIC_ACQUIRE);
   for (size_t v = 0; v < views; v++) {
     const ChunkView& view = g_chunk_views[v];
@@ -19,17 +25,53 @@ uint64_t patch_original_ip(uint64_t ip) {
       else
         high = middle;
     }
-    if (low == 0) return 0;
-    const StubRecord& stub = view.records[low - 1];
-    const uint64_t at = ip - stub.address;
-    if (at < stub.body || at >= stub.size) return 0;
-    for (uint8_t i = stub.count; i-- > 0;) {
-      if (at >= stub.moved[i]) return stub.original + stub.offset[i];
-      if (at >= stub.start[i]) return 0;  // a prologue
-    }
-    return 0;
+    if (low == 0) return nullptr;
+    const StubRecord* stub = &view.records[low - 1];
+    return ip - stub->address < stub->size ? stub : nullptr;
   }
-  return 0;
+  return nullptr;
+}
+
+// The instruction whose prologue or moved code offset `at` of the stub lies in.
+uint8_t index_at(const StubRecord& stub, uint64_t at) {
+  uint8_t i = static_cast<uint8_t>(stub.count - 1);
+  while (i > 0 && at < stub.start[i]) i--;
+  return i;
+}
+
+StubPlace in_prologue(const StackShape& shape, uint64_t original, uint64_t at) {
+  StackRow now;
+  for (uint32_t i = 0; i < shape.count && shape.row[i].at <= at; i++) now = shape.row[i];
+  return {original, now.moved, now.is_saved != 0};
+}
+
+}  // namespace
+
+uint64_t patch_original_ip(uint64_t ip) {
+  const StubRecord* stub = find_stub(ip);
+  if (!stub) return 0;
+  const uint64_t at = ip - stub->address;
+  if (at < stub->body) return 0;
+  const uint8_t i = index_at(*stub, at);
+  return at >= stub->moved[i] ? stub->original + stub->offset[i] : 0;
+}
+
+bool stub_place(uint64_t ip, StubPlace* place) {
+  const StubRecord* stub = find_stub(ip);
+  if (!stub) return false;
+  const uint64_t at = ip - stub->address;
+  const uint8_t i = at < stub->body ? 0 : index_at(*stub, at);
+  const uint64_t original = stub->original + stub->offset[i];
+  if (at < stub->moved[i]) {
+    const uint64_t begin = i ? stub->start[i] : 0;
+    *place = in_prologue(g_stack_shapes[stub->shape[i]], original, at - begin);
+  } else if (stub->comes_back && at >= stub->jump_back) {
+    *place = {stub->exit(), 0, false};
+  } else {
+    const bool has_called = stub->called && at >= stub->called;
+    *place = {original, has_called ? kReturnAddressSize : uint8_t{0}, false};
+  }
+  return true;
 }
 
 }  // namespace patchbay

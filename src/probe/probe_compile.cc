@@ -48,6 +48,7 @@
 
 #include "filter/filter_insn.h"
 #include "filter/filter_jit.h"
+#include "patch/stub_views.h"
 #include "probe/graph_hot.h"
 #include "probe/hit_counter.h"
 #include "probe/probe_compile.h"
@@ -143,7 +144,7 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
   void emit() {
     if (code_.at_return) return emit_return();
     if (code_.shared) return emit_shared();
-    if (step_ && !only_hooks_) lea(rsp, ptr[rsp - kRedZone]);
+    step_over_red_zone();
     if (tests_) emit_tests();
     if (code_.fast) emit_fast();
     if (!only_hooks_) {
@@ -157,9 +158,11 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
     if (counts_) emit_count_abort();
     emit_data();
     L(leave_);
+    stack_is(step_now());
     if (code_.hooks_return) emit_hook();
     L(done_);
-    if (step_ && !only_hooks_) lea(rsp, ptr[rsp + kRedZone]);
+    stack_is(step_now());
+    step_back();
     L(end_);
     if (!only_hooks_) add_call(entry_call_, entry_room_, entry_point());
     if (code_.hooks_return) add_call(hook_call_, hook_room_, hook_point());
@@ -167,8 +170,25 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
     if (counts_) add_sequence(count_cs_, count_start_, counted_, count_abort_);
   }
   const Fixups& fixups() const { return fixups_; }
+  const StackShape& shape() const { return shape_; }
 
  private:
+  int step_now() const { return only_hooks_ ? 0 : step_; }
+  void step_over_red_zone() {
+    if (!step_now()) return;
+    lea(rsp, ptr[rsp - kRedZone]);
+    stack_is(step_);
+  }
+  void step_back() {
+    if (!step_now()) return;
+    lea(rsp, ptr[rsp + kRedZone]);
+    stack_is(0);
+  }
+  // From here on the program's stack pointer is that much higher; `saved`: save() has been here.
+  void stack_is(int moved, bool saved = false) {
+    if (code_.at_return || shape_.count == kMaxStackRows) return;  // pb_return_code has one rule
+    shape_.row[shape_.count++] = {uint16_t(getSize()), uint8_t(moved), saved};
+  }
   void emit_shared() {
     code_.hooks_return ? emit_hook() : emit_call();
     jmp(done_, T_NEAR);
@@ -240,22 +260,27 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
 
   // probe_entry.S says how each is entered.
   void emit_call() {
+    stack_is(step_);
     step_ ? push(rax) : mov(ptr[rsp + kSavedForEntry], rax);
+    if (step_) stack_is(step_ + 8);
     mov_value(rax, Fixup::Value::kSite);
     call(ptr[rip]);
     entry_call_ = getSize() - 4;
     step_ ? pop(rax) : mov(rax, ptr[rsp + kSavedForEntry]);
+    if (step_) stack_is(step_);
   }
   // At the entry nothing lies in the red zone, so its return can be hooked as any call's.
   void emit_hook() {
-    if (step_ && !only_hooks_) lea(rsp, ptr[rsp + kRedZone]);
+    step_back();
     mov(ptr[rsp + kSavedForEntry], rax);
     lea(rax, ptr[rip + hooked_]);
     push(rax);
+    stack_is(8);
     mov_value(rax, Fixup::Value::kSite);
     jmp(ptr[rip]);
     hook_call_ = getSize() - 4;
     L(hooked_);
+    stack_is(0);
     mov(rax, ptr[rsp + kSavedForEntry]);
     if (step_ && !only_hooks_) jmp(end_, T_NEAR);
   }
@@ -337,6 +362,7 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
     dd(kRseqSignature);
     L(count_abort_);
     L(count_locked_);
+    stack_is(step_, true);
     load_hits();
     mov(rax, pb_locked_row);
     lock();
@@ -365,6 +391,7 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
     dd(kRseqSignature);
     L(abort_);
     L(slow_);
+    stack_is(step_, true);
     if (keeps_flags_) restore_flags();
     restore();
     if (!code_.gated) return;
@@ -555,6 +582,7 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
     mov(ptr[place(kSavedR9)], r9);
     mov(ptr[place(kSavedR10)], r10);
     mov(ptr[place(kSavedR11)], r11);
+    stack_is(step_, true);
   }
   void restore() {
     mov(rax, ptr[place(kSavedRax)]);
@@ -563,11 +591,14 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
     mov(r9, ptr[place(kSavedR9)]);
     mov(r10, ptr[place(kSavedR10)]);
     mov(r11, ptr[place(kSavedR11)]);
+    stack_is(step_);
   }
   // popf costs as much as all the rest; rax is spent instead. DF and AC stay as they are.
   void save_flags() {
     pushfq();
+    stack_is(step_ + 8);
     pop(qword[place(kSavedFlags)]);  // the address is computed behind the pop; kSavedRax is spent
+    stack_is(step_);
   }
   void restore_flags() {
     mov(al, byte[place(kSavedFlags + 1)]);
@@ -613,6 +644,7 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
   const int below_;    // how much of the stack below it is in use
   const bool tests_, keeps_flags_, counts_, only_hooks_;
   Fixups fixups_;
+  StackShape shape_;
   size_t entry_call_ = 0, hook_call_ = 0;
   Xbyak::Label start_, committed_, abort_, slow_, slow_call_, leave_, done_, end_, hooked_,
       entry_room_, hook_room_, done_room_, general_room_, cs_, count_, count_start_, counted_,
@@ -625,6 +657,7 @@ struct Template {
   std::string key;
   std::vector<uint8_t> code;
   Fixups fixups;
+  uint16_t shape;  // 0 when it is a return's
 };
 constexpr size_t kMaxTemplates = 64;
 
@@ -688,7 +721,10 @@ const Template* find_template(const ProbeCode& code) {
     return nullptr;
   }
   if (cache.size() == kMaxTemplates) cache.clear();
-  cache.push_back({std::move(key), {buffer, buffer + emitter.getSize()}, emitter.fixups()});
+  cache.push_back({std::move(key),
+                   {buffer, buffer + emitter.getSize()},
+                   emitter.fixups(),
+                   code.at_return ? uint16_t{0} : stack_shape_number(emitter.shape())});
   return &cache.back();
 }
 
@@ -822,6 +858,11 @@ ProbeCode probe_code(const CallSite* site, const SiteProgram* program,
   const bool special = better.fast || better.filtered || better.gated || better.soft;
   const bool fits = special && find_template(better);
   return fits ? better : code;
+}
+
+uint16_t probe_stack_shape(const ProbeCode& code) {
+  const Template* made = find_template(code);
+  return made ? made->shape : 0;
 }
 
 size_t emit_probe(const ProbeCode& code, uint8_t* out, size_t capacity, uint64_t address) {

@@ -43,6 +43,9 @@ ProbeCode probe_code(const CallSite* site, const SiteProgram* program,
 // Writes the prologue for execution at `address`; returns its size, 0 when `capacity` is too small.
 size_t emit_probe(const ProbeCode& code, uint8_t* out, size_t capacity, uint64_t address);
 
+// Where the stack is in that code, for unwinders (patch/stub_views.h).
+uint16_t probe_stack_shape(const ProbeCode& code);
+
 // True when a fast path can be generated for the event in this process (rseq works, the record is
 // small, every field is a register, every thread's events are wanted, a filter can be tested on the
 // registers, and so can those of its triggers).

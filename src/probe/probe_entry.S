@@ -186,8 +186,46 @@
 	.size \name, . - \name
 	.endm
 
+/* For unwinders this is what a signal's frame is: the frame above is that of the function that was
+ * hit, with the program's stack pointer and registers, and about to execute the place. So they go
+ * on by the rules of that function, whatever it has done to its stack. The place is the CallSite's
+ * address, and which CallSite stands in the stub: `mov $CallSite, %rax ; call *probe_entry_all`, so
+ * that it begins 14 bytes before the call's return address. All in terms of the CFA, which is the
+ * program's stack pointer. */
+#define STEPPED_OVER (128 + 16)		/* the red zone, rax and the return address into the stub */
+	.macro saved_all			/* what is not as it was, or will not be */
+	.cfi_rel_offset %rcx, REG(1)
+	.cfi_rel_offset %rdx, REG(2)
+	.cfi_rel_offset %rbx, REG(3)
+	.cfi_rel_offset %rsi, REG(6)
+	.cfi_rel_offset %rdi, REG(7)
+	.cfi_rel_offset %r8, REG(8)
+	.cfi_rel_offset %r9, REG(9)
+	.cfi_rel_offset %r10, REG(10)
+	.cfi_rel_offset %r11, REG(11)
+	.endm
+
+	.macro restored_all			/* what is below rsp may be gone */
+	.irp reg, rcx, rdx, rbx, rsi, rdi, r8, r9, r10, r11
+	.cfi_restore %\reg
+	.endr
+	.endm
+
 	.macro entry_all name, xmm
-	begin_entry \name, FRAME_ALL, 24
+	.globl \name
+	.hidden \name
+	.type \name, @function
+	.p2align 4
+\name:
+	.cfi_startproc
+	.cfi_signal_frame
+	.cfi_def_cfa_offset STEPPED_OVER
+	.cfi_offset %rax, -(128 + 8)
+	/* rip = CallSite.address: CFA, const2s(-144) plus deref, const1s(-14) plus deref,
+	 * plus_uconst(16) deref */
+	.cfi_escape 0x16, 16, 12, 0x0b, 0x70, 0xff, 0x22, 6, 9, 0xf2, 0x22, 6, 0x23, 16, 6
+	lea -FRAME_ALL(%rsp), %rsp		/* no flags change */
+	.cfi_adjust_cfa_offset FRAME_ALL
 	save_arguments
 	mov %rcx, REG(1)(%rsp)
 	mov FRAME_ALL+8(%rsp), %rcx			/* pushed by the stub */
@@ -207,6 +245,7 @@
 	mov %r13, REG(13)(%rsp)
 	mov %r14, REG(14)(%rsp)
 	mov %r15, REG(15)(%rsp)
+	saved_all
 	save_flags
 	save_xmm \xmm
 	mov %rsp, %rdi
@@ -222,6 +261,7 @@
 	mov REG(3)(%rsp), %rbx
 	mov REG(10)(%rsp), %r10
 	mov REG(11)(%rsp), %r11
+	restored_all
 	end_entry \name, FRAME_ALL
 	.endm
 

@@ -131,10 +131,13 @@ bool by_rule(Frame* frame, const UnwindRule& rule, StackEnd* end) {
 // A signal may come while a thread is in code of ours: the place in the program that it stands for.
 void leave_own_code(Frame* frame) {
   if (!frame->exact) return;
-  if (is_return_trampoline(frame->ip))
+  StubPlace place;
+  if (is_return_trampoline(frame->ip)) {
     frame->ip = real_return_address(frame->ip);
-  else if (const uint64_t original = patch_original_ip(frame->ip))
-    frame->ip = original;
+  } else if (stub_place(frame->ip, &place)) {
+    frame->ip = place.original;
+    frame->sp += place.moved;
+  }
 }
 
 bool step(Frame* frame, StackHow* how, bool is_entry) {

@@ -342,6 +342,7 @@ Status ProbeSites::Impl::patch(bool back, bool single_threaded) {
     change.prologue = [site](uint8_t* out, size_t capacity, uint64_t address) {
       return emit_probe(site->code, out, capacity, address);
     };
+    change.prologue.shape = probe_stack_shape(site->code);
   }
   if (changes.empty()) return {};
   auto report = patcher.apply(changes, single_threaded);

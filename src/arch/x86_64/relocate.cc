@@ -17,6 +17,8 @@
 namespace patchbay {
 namespace {
 
+constexpr size_t kPushSize = 6;  // of push_constant()
+
 bool fits_int32(int64_t value) { return value >= INT32_MIN && value <= INT32_MAX; }
 
 class StubWriter {
@@ -222,6 +224,7 @@ const char* relocate_run(const DisplacedRun& run, uint64_t to, uint8_t* out, Rel
   StubWriter w(out, to);
   bool ended = false;
   result->comes_back = true;
+  result->called = 0;
   for (uint8_t i = 0; i < run.count; i++) {
     result->start[i] = static_cast<uint8_t>(w.size());
     if (run.is_nops) continue;
@@ -234,10 +237,12 @@ const char* relocate_run(const DisplacedRun& run, uint64_t to, uint8_t* out, Rel
     const bool last = i + 1 == run.count && !run.falls_through;
     const bool is_call = insn.kind == InsnKind::kCall || insn.kind == InsnKind::kIndirectCall;
     if (is_call && !last) return "a call that returns into the displaced bytes";
+    if (is_call) result->called = w.size() + kPushSize;
     if (const char* why = emit_insn(code, insn, address + insn.length, &w, out)) return why;
     ended = insn.ends_flow() || is_call;
     result->comes_back = !insn.ends_flow();
   }
+  result->jump_back = w.size();
   if (!ended && !run.falls_through) w.jump(run.from + run.displaced);
   result->size = w.size();
   return nullptr;

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+//
+// Tells unwinders of this process about code that is in no ELF file: stubs, and the code of
+// filters and static events. libgcc asks _dl_find_object() for the unwind tables of each address.
+// For an address in such code the answer is a table for this address alone, made at that moment:
+//
+//   .eh_frame_hdr -> CIE   of signal frames: the frame above begins with its instruction pointer
+//                    FDE   from this address to the next one:
+//                          CFA = the program's stack pointer + 1     (return_hook.S says why one)
+//                          rip = where the program believes to be    (stub_place())
+//                          rax rcx rdx r9 r10 r11 where they are saved, if they are
+//
+// So a stub is a frame that seems to have been interrupted in the traced function, which the
+// unwinder then leaves by the function's own table: whatever the displaced instructions do to the
+// stack is in there. Nothing is allocated and no lock is taken: a handler may unwind at any time,
+// and a table is used up before the unwinder asks for the next but three.
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "filter/filter_jit.h"
+#include "patch/stub_views.h"
+
+#if defined(__GLIBC_PREREQ)
+#if __GLIBC_PREREQ(2, 35)
+#define PB_HAS_FIND_OBJECT 1
+#endif
+#endif
+
+#ifdef PB_HAS_FIND_OBJECT
+namespace patchbay {
+namespace {
+
+constexpr size_t kTableSize = 192;
+constexpr uint8_t kAbsolute = 0x00, kOmitted = 0xff;  // DW_EH_PE_…
+constexpr uint8_t kRip = 16, kRsp = 7;                // DWARF's numbers
+
+struct Table {
+  alignas(8) uint8_t bytes[kTableSize];
+};
+constexpr uint32_t kTables = 4;
+struct ThreadTables {
+  uint32_t next;
+  Table table[kTables];
+};
+__thread ThreadTables t_tables __attribute__((tls_model("initial-exec")));
+
+class TableWriter {
+ public:
+  explicit TableWriter(uint8_t* out) : out_(out) {}
+
+  void byte(uint8_t value) { out_[size_++] = value; }
+  void bytes(std::initializer_list<uint8_t> values) {
+    for (uint8_t value : values) byte(value);
+  }
+  void word32(uint32_t value) { put(&value, 4); }
+  void word64(uint64_t value) { put(&value, 8); }
+  // A length in front of what follows, up to end_record().
+  void begin_record() {
+    record_ = size_;
+    word32(0);
+  }
+  void end_record() {
+    while (size_ % 8) byte(0);  // DW_CFA_nop
+    const auto length = uint32_t(size_ - record_ - 4);
+    std::memcpy(out_ + record_, &length, 4);
+  }
+  size_t size() const { return size_; }
+
+ private:
+  void put(const void* from, size_t size) {
+    std::memcpy(out_ + size_, from, size);
+    size_ += size;
+  }
+  uint8_t* out_;
+  size_t size_ = 0, record_ = 0;
+};
+
+void write_signed(TableWriter* w, int64_t value) {
+  for (;;) {
+    const auto low = uint8_t(value & 0x7f);
+    value >>= 7;
+    const bool last = (value == 0 && !(low & 0x40)) || (value == -1 && (low & 0x40));
+    w->byte(last ? low : uint8_t(low | 0x80));
+    if (last) return;
+  }
+}
+
+// def_cfa rsp + moved + 1, then rsp and rip as values.
+void write_rules(TableWriter* w, const StubPlace& place) {
+  static constexpr uint8_t kSaved[] = {0, 2, 1, 9, 10, 11};  // rax rcx rdx r9 r10 r11, downwards
+  w->bytes({0x0c, kRsp});
+  const uint32_t offset = place.moved + 1u;
+  if (offset < 0x80) {
+    w->byte(uint8_t(offset));
+  } else {
+    w->bytes({uint8_t(offset | 0x80), uint8_t(offset >> 7)});
+  }
+  w->bytes({0x16, kRsp, 2, 0x31, 0x1c});  // val_expression: CFA, lit1, minus
+  w->bytes({0x16, kRip, 9, 0x0e});        // val_expression: const8u
+  w->word64(place.original);
+  if (!place.is_saved) return;
+  int64_t below = 0;
+  for (uint8_t reg : kSaved) {
+    below -= 8;
+    w->bytes({0x10, reg, uint8_t(below >= -64 ? 2 : 3), 0x77});  // expression: breg7
+    write_signed(w, below);
+  }
+}
+
+// A function that has `moved` bytes of its own on the stack.
+void write_function_rules(TableWriter* w, uint8_t moved) {
+  w->bytes({0x0c, kRsp, uint8_t(moved + 8), 0x80 | kRip, 1});
+}
+
+// `place` null: a function.
+void* write_table(Table* table, uint64_t address, const StubPlace* place, uint8_t moved) {
+  TableWriter w(table->bytes);
+  constexpr size_t kHeader = 16;
+  w.bytes({1, kAbsolute, kOmitted, kOmitted});
+  w.word64(reinterpret_cast<uint64_t>(table->bytes) + kHeader);
+  w.word32(0);
+  w.begin_record();  // CIE
+  w.word32(0);
+  w.byte(1);
+  w.bytes({'z', 'R'});
+  if (place) w.byte('S');
+  w.bytes({0, 1, 0x78, kRip, 1, kAbsolute});  // factors 1 and -8, return address, encoding
+  w.end_record();
+  w.begin_record();  // FDE
+  w.word32(uint32_t(w.size() - kHeader));
+  w.word64(address);
+  w.word64(1);
+  w.byte(0);
+  place ? write_rules(&w, *place) : write_function_rules(&w, moved);
+  w.end_record();
+  w.word32(0);
+  return table->bytes;
+}
+
+void* table_for(uint64_t address, const StubPlace* place, uint8_t moved) {
+  ThreadTables* tables = &t_tables;
+  return write_table(&tables->table[tables->next++ % kTables], address, place, moved);
+}
+
+using FindObject = int (*)(void*, dl_find_object*);
+std::atomic<void*> g_next;
+
+FindObject next_find_object() {
+  void* found = g_next.load(std::memory_order_acquire);
+  if (!found) {
+    found = ::dlsym(RTLD_NEXT, "_dl_find_object");
+    g_next.store(found, std::memory_order_release);
+  }
+  return reinterpret_cast<FindObject>(found);
+}
+// Before a handler may need it.
+__attribute__((constructor)) void find_early() { next_find_object(); }
+
+}  // namespace
+}  // namespace patchbay
+
+extern "C" __attribute__((visibility("default"))) int _dl_find_object(
+    void* pc, dl_find_object* result) noexcept {
+  using namespace patchbay;
+  const auto address = reinterpret_cast<uint64_t>(pc);
+  StubPlace place;
+  uint8_t moved = 0;
+  const bool in_stub = stub_place(address, &place) || padding_place(address, &place);
+  if (!in_stub && !generated_code_at(address, &moved)) {
+    const FindObject next = next_find_object();
+    return next ? next(pc, result) : -1;
+  }
+  std::memset(static_cast<void*>(result), 0, sizeof *result);
+  result->dlfo_map_start = pc;
+  result->dlfo_map_end = static_cast<uint8_t*>(pc) + 1;
+  result->dlfo_eh_frame = table_for(address, in_stub ? &place : nullptr, moved);
+  return 0;
+}
+#endif
