@@ -68,7 +68,9 @@ target_link_libraries(patchbay_agent PRIVATE pb_core pb_hot)
 pb_precompile(patchbay_agent)
 target_link_options(patchbay_agent PRIVATE
   -Wl,--exclude-libs,ALL -Wl,-z,nodelete -Wl,-z,now -Wl,--gc-sections
-  -Wl,--version-script=${CMAKE_SOURCE_DIR}/src/agent/agent.map)
+  -Wl,--version-script=${CMAKE_SOURCE_DIR}/src/agent/agent.map
+  # src/agent/memory.cc stands before the program's malloc for all that is in the library.
+  -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free)
 if(NOT PATCHBAY_SANITIZE)
   target_link_options(patchbay_agent PRIVATE -static-libstdc++ -static-libgcc)
 endif()

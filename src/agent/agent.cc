@@ -71,7 +71,15 @@ void look_at_objects(Agent* agent) {
   agent->registry->follow_stacks();
 }
 
-void say(const std::string& sentence) { write_to_program_stderr("patchbay: " + sentence + "\n"); }
+void say(std::string_view sentence) {
+  char line[1024];
+  const int length = std::snprintf(line, sizeof line, "patchbay: %.*s\n", int(sentence.size()),
+                                   sentence.data());
+  if (length > 0 && size_t(length) < sizeof line)
+    return write_to_program_stderr({line, size_t(length)});
+  for (std::string_view part : {std::string_view("patchbay: "), sentence, std::string_view("\n")})
+    write_to_program_stderr(part);
+}
 
 namespace {
 
@@ -353,6 +361,28 @@ void count_as_program_thread(int by) {
   if (count) __atomic_fetch_add(count, unsigned(by), __ATOMIC_SEQ_CST);
 }
 
+void tell_ready(Agent* agent) {
+  agent->ready.store(1, std::memory_order_release);
+  raw_syscall(SYS_futex, long(&agent->ready), FUTEX_WAKE, 1 << 30);
+}
+
+// Without memory whatever was asked for is left undone, and we wait for better times.
+void serve_program(Agent* agent) {
+  for (;; ::usleep(1'000'000)) {
+    try {
+      if (!agent->server) make_server(agent);
+      tell_ready(agent);
+      if (!agent->server) return;
+      Status status = agent->server->run();
+      if (!status.ok()) say(status.error().message());
+      return;
+    } catch (const std::bad_alloc&) {
+      say_no_memory();
+      tell_ready(agent);
+    }
+  }
+}
+
 void* control_thread(void* argument) {
   Agent* agent = static_cast<Agent*>(argument);
   pb_thread.in_agent = 1;  // for good
@@ -361,13 +391,7 @@ void* control_thread(void* argument) {
   // A root, a working directory and a umask of our own: the program may change its own, and the
   // runtime directory is still found.
   if (::unshare(CLONE_FS) == 0) ::umask(077);
-  make_server(agent);
-  agent->ready.store(1, std::memory_order_release);
-  raw_syscall(SYS_futex, long(&agent->ready), FUTEX_WAKE, 1 << 30);
-  if (agent->server) {
-    Status status = agent->server->run();
-    if (!status.ok()) say(status.error().message());
-  }
+  serve_program(agent);
   count_as_program_thread(+1);
   return nullptr;
 }
@@ -470,7 +494,11 @@ __attribute__((destructor)) void agent_destructor() {
   Agent* agent = own_agent();
   if (!agent) return;
   AgentScope scope;
-  end_of_program(agent);
+  try {
+    end_of_program(agent);
+  } catch (const std::bad_alloc&) {
+    say_no_memory();
+  }
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -103,7 +104,16 @@ Agent* own_agent();
 // Events of objects that came without telling (USDT probes), and what waits for objects.
 void look_at_objects(Agent* agent);
 
-// One line on stderr.
-void say(const std::string& sentence);
+// One line on stderr. Takes no memory.
+void say(std::string_view sentence);
+
+// Code of ours that the program enters lets no exception out: it would end the program. Where there
+// is no memory (memory.cc) the thing is left undone, and this said once.
+void say_no_memory();
+template <typename Answer>
+Answer no_memory(Answer answer) {
+  say_no_memory();
+  return answer;
+}
 
 }  // namespace patchbay

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <mutex>
+#include <new>
 
 #include "agent/agent.h"
 #include "agent/apply_conf.h"
@@ -104,7 +105,7 @@ using namespace patchbay;
 
 PATCHBAY_API const char* patchbay_version() { return PATCHBAY_VERSION; }
 
-PATCHBAY_API int patchbay_write(const char* path, const char* text) {
+PATCHBAY_API int patchbay_write(const char* path, const char* text) try {
   if (!path || !text) return -EINVAL;
   AgentScope scope;
   Status status;
@@ -116,9 +117,11 @@ PATCHBAY_API int patchbay_write(const char* path, const char* text) {
     status = (*client)->write_all(path, text, false);
   }
   return status.ok() ? 0 : -status.error().errno_value;
+} catch (const std::bad_alloc&) {
+  return no_memory(-ENOMEM);
 }
 
-PATCHBAY_API ssize_t patchbay_read(const char* path, char* buffer, size_t size) {
+PATCHBAY_API ssize_t patchbay_read(const char* path, char* buffer, size_t size) try {
   if (!path || (!buffer && size)) return -EINVAL;
   AgentScope scope;
   Result<std::string> text = std::string();
@@ -136,6 +139,8 @@ PATCHBAY_API ssize_t patchbay_read(const char* path, char* buffer, size_t size) 
     buffer[stored] = '\0';
   }
   return ssize_t(text->size());
+} catch (const std::bad_alloc&) {
+  return no_memory(ssize_t(-ENOMEM));
 }
 
 PATCHBAY_API const char* patchbay_directory() {
@@ -143,7 +148,7 @@ PATCHBAY_API const char* patchbay_directory() {
   return g_agent->directory.empty() ? "memory" : g_agent->directory.c_str();
 }
 
-PATCHBAY_API void patchbay_set_current(uint32_t pid, const char* comm) {
+PATCHBAY_API void patchbay_set_current(uint32_t pid, const char* comm) try {
   if (!g_agent) return;
   pb_thread.fast_tid = 0;
   pb_thread.task_id = pid;
@@ -153,14 +158,20 @@ PATCHBAY_API void patchbay_set_current(uint32_t pid, const char* comm) {
   pb_thread_comm = t_comm;
   PlayedTask* task = find_played(pid, t_comm);
   if (task && !task->pid.load(std::memory_order_relaxed)) enter_played(pid, t_comm);
+} catch (const std::bad_alloc&) {
+  say_no_memory();
 }
 
-PATCHBAY_API void patchbay_task_forked(uint32_t parent, uint32_t child) {
+PATCHBAY_API void patchbay_task_forked(uint32_t parent, uint32_t child) try {
   AgentScope scope;
   if (g_agent) g_agent->registry->task_forked(parent, child);
+} catch (const std::bad_alloc&) {
+  say_no_memory();
 }
 
-PATCHBAY_API void patchbay_task_exited(uint32_t pid) {
+PATCHBAY_API void patchbay_task_exited(uint32_t pid) try {
   AgentScope scope;
   if (g_agent) g_agent->registry->task_exited(pid);
+} catch (const std::bad_alloc&) {
+  say_no_memory();
 }

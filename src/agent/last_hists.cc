@@ -60,18 +60,16 @@ bool take_lock(std::unique_lock<std::recursive_mutex>* guard) {
   return false;
 }
 
-__attribute__((destructor)) void keep_last_hists() {
+__attribute__((destructor)) void keep_last_hists() try {
   Agent* agent = own_agent();
   if (!agent || !agent->triggers || agent->directory.empty()) return;
   AgentScope scope;
   std::unique_lock guard(agent->lock(), std::defer_lock);
   if (!take_lock(&guard)) return;
-  try {
-    keep_hists_of(agent, agent->registry->top());
-    for (TraceArray* array : agent->registry->arrays()) keep_hists_of(agent, *array);
-  } catch (const std::bad_alloc&) {
-    say("out of memory; the histograms are not kept");
-  }
+  keep_hists_of(agent, agent->registry->top());
+  for (TraceArray* array : agent->registry->arrays()) keep_hists_of(agent, *array);
+} catch (const std::bad_alloc&) {
+  say("out of memory; the histograms are not kept");
 }
 
 }  // namespace

@@ -54,18 +54,16 @@ bool take_lock(std::unique_lock<std::recursive_mutex>* guard) {
   return false;
 }
 
-__attribute__((destructor)) void keep_last_profile() {
+__attribute__((destructor)) void keep_last_profile() try {
   Agent* agent = own_agent();
   if (!agent || !agent->tracers || !agent->settings.wait) return;
   AgentScope scope;
   std::unique_lock guard(agent->lock(), std::defer_lock);
   if (agent->directory.empty() || !take_lock(&guard)) return;
   if (!agent->tracers->profiler().enabled()) return;
-  try {
-    keep_profile(agent);
-  } catch (const std::bad_alloc&) {
-    say("out of memory; the profile is not kept");
-  }
+  keep_profile(agent);
+} catch (const std::bad_alloc&) {
+  say("out of memory; the profile is not kept");
 }
 
 }  // namespace

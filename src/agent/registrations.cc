@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <mutex>
+#include <new>
 #include <vector>
 
 #include "agent/agent.h"
@@ -58,7 +59,7 @@ void take_early_registrations(Agent* agent) {
 }  // namespace patchbay
 
 PATCHBAY_API int patchbay_register_events(uint32_t abi, patchbay_event* events, uint64_t nr_events,
-                                          const patchbay_site* sites, uint64_t nr_sites) {
+                                          const patchbay_site* sites, uint64_t nr_sites) try {
   patchbay::AgentScope scope;
   const patchbay::Registration registration{abi, events, nr_events, sites, nr_sites};
   if (!patchbay::g_agent) {
@@ -69,9 +70,11 @@ PATCHBAY_API int patchbay_register_events(uint32_t abi, patchbay_event* events, 
   if (!agent) return -ESRCH;  // a forked child has no agent of its own
   std::lock_guard guard(agent->lock());
   return patchbay::enter(agent, registration);
+} catch (const std::bad_alloc&) {
+  return patchbay::no_memory(-ENOMEM);
 }
 
-PATCHBAY_API void patchbay_unregister_events(patchbay_event* events, uint64_t nr_events) {
+PATCHBAY_API void patchbay_unregister_events(patchbay_event* events, uint64_t nr_events) try {
   patchbay::AgentScope scope;
   if (!patchbay::g_agent) {
     std::erase_if(patchbay::early_registrations(),
@@ -82,4 +85,6 @@ PATCHBAY_API void patchbay_unregister_events(patchbay_event* events, uint64_t nr
   if (!agent) return;
   std::lock_guard guard(agent->lock());
   agent->static_events->unregister_events(events, nr_events);
+} catch (const std::bad_alloc&) {
+  patchbay::say_no_memory();
 }

@@ -28,16 +28,26 @@ uint32_t g_forking_tid;  // under the lock, from prepare to the child
 
 uint32_t thread_id() { return uint32_t(raw_syscall(SYS_gettid)); }
 
+void task_forked(uint32_t creator, uint32_t task) try {
+  g_agent->registry->task_forked(creator, task);
+} catch (const std::bad_alloc&) {
+  say_no_memory();
+}
+
 void thread_started(uint32_t creator) {
   AgentScope scope;
   ::pthread_setspecific(g_exit_key, g_agent);  // any value but null: then the destructor is called
-  g_agent->registry->task_forked(creator, thread_id());
+  task_forked(creator, thread_id());
 }
 
 void thread_ends(void*) {
   AgentScope scope;
   pb_thread.open = 0;  // libc is going to block all signals
-  g_agent->registry->task_exited(thread_id());
+  try {
+    g_agent->registry->task_exited(thread_id());
+  } catch (const std::bad_alloc&) {
+    say_no_memory();
+  }
   trap_gate_ends(thread_id());
   callback_thread_ends();
 }
@@ -61,7 +71,7 @@ void after_fork_in_child() {
   new (&g_agent->lock()) std::recursive_mutex;
   pb_thread.tid = 0;
   pb_thread.known = 0;
-  g_agent->registry->task_forked(g_forking_tid, thread_id());
+  task_forked(g_forking_tid, thread_id());
 }
 
 }  // namespace
@@ -89,7 +99,7 @@ extern "C" pid_t fork() noexcept {
   }
   if (child > 0 && patchbay::own_agent()) {
     patchbay::AgentScope scope;
-    patchbay::g_agent->registry->task_forked(patchbay::thread_id(), uint32_t(child));
+    patchbay::task_forked(patchbay::thread_id(), uint32_t(child));
   }
   return child;
 }

@@ -8,6 +8,7 @@
 //   any other         ── write_out          print:  ip, the whole text
 #include <cstdarg>
 #include <cstring>
+#include <new>
 
 #include "api/api_scope.h"
 #include "api/trace_array_handle.h"
@@ -122,35 +123,43 @@ int patchbay_trace_array_vprintk(trace_array* tr, unsigned long ip, const char* 
   return write_format({tr->program, ip, PB_CALLER_START}, fmt, arguments_of(args));
 }
 
-int patchbay_trace_array_init_printk(trace_array* tr) {
+int patchbay_trace_array_init_printk(trace_array* tr) try {
   if (!tr) return -ENOENT;
   ApiScope scope;
   if (!scope) return scope.refusal();
   TraceArray* array = array_of(scope.agent(), tr);
   if (!array) return -ENODEV;
   return array->is_top() ? -EINVAL : answer_of(start_printk(scope.agent(), array));
+} catch (const std::bad_alloc&) {
+  return no_memory(-ENOMEM);
 }
 
-void patchbay_trace_printk_init_buffers(void) {
+void patchbay_trace_printk_init_buffers(void) try {
   static std::atomic<bool> said{false};
   ApiScope scope;
   if (!scope || said.exchange(true)) return;
   if (Status status = start_printk(scope.agent(), nullptr); !status.ok())
     return say(status.error().message());
   write_to_program_stderr(kNotice);
+} catch (const std::bad_alloc&) {
+  say_no_memory();
 }
 
-void patchbay_printk_used(void) {
+void patchbay_printk_used(void) try {
   ApiScope scope;
   if (!scope || scope.registry().printk_started()) return;
   if (Status status = start_printk(scope.agent(), nullptr); !status.ok())
     say(status.error().message());
+} catch (const std::bad_alloc&) {
+  say_no_memory();
 }
 
-void patchbay_dump_stack_used(void) {
+void patchbay_dump_stack_used(void) try {
   patchbay_printk_used();
   ApiScope scope;
   if (scope) scope.registry().want_stacks();
+} catch (const std::bad_alloc&) {
+  say_no_memory();
 }
 
 int patchbay___trace_printk(unsigned long ip, const char* fmt, ...) {

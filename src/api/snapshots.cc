@@ -2,6 +2,7 @@
 // Snapshots that the program takes (patchbay/trace.h). What the kernel writes into the trace where
 // there is no spare buffer, or no way to take one now, is written here.
 #include <cstring>
+#include <new>
 #include <unordered_map>
 
 #include "api/api_scope.h"
@@ -55,11 +56,13 @@ TraceArray* instance(ApiScope& scope, trace_array* tr) {
   return tr ? array_of(scope.agent(), tr) : &scope.registry().top();
 }
 
-int allocate(trace_array* tr) {
+int allocate(trace_array* tr) try {
   ApiScope scope;
   if (!scope) return scope.refusal();
   TraceArray* array = instance(scope, tr);
   return array ? answer_of(scope.registry().allocate_snapshot(*array)) : -ENODEV;
+} catch (const std::bad_alloc&) {
+  return no_memory(-ENOMEM);
 }
 
 enum class Conditional : uint8_t { kNo, kByProgram, kByOther, kGone };
@@ -76,6 +79,13 @@ Conditional find_condition(trace_array* tr, Condition* found) {
   return Conditional::kByProgram;
 }
 
+void take_now(trace_array* tr, uint64_t ip) try {
+  ApiScope scope;
+  if (TraceArray* array = scope ? instance(scope, tr) : nullptr) take(scope, *array, ip);
+} catch (const std::bad_alloc&) {
+  say_no_memory();
+}
+
 // The program's function is asked without the lock.
 void snapshot(trace_array* tr, void* cond_data, uint64_t ip) {
   if (refuse_inside(tr, ip)) return;
@@ -83,8 +93,7 @@ void snapshot(trace_array* tr, void* cond_data, uint64_t ip) {
   const Conditional how = find_condition(tr, &condition);
   if (how == Conditional::kGone || how == Conditional::kByOther) return;
   if (how == Conditional::kByProgram && !condition.update(tr, cond_data)) return;
-  ApiScope scope;
-  if (TraceArray* array = scope ? instance(scope, tr) : nullptr) take(scope, *array, ip);
+  take_now(tr, ip);
 }
 
 uint64_t address(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
@@ -115,7 +124,7 @@ void patchbay_tracing_snapshot_alloc(void) {
 }
 
 int patchbay_tracing_snapshot_cond_enable(trace_array* tr, void* cond_data,
-                                          cond_update_fn_t update) {
+                                          cond_update_fn_t update) try {
   if (!tr || !update) return -EINVAL;
   ApiScope scope;
   if (!scope) return scope.refusal();
@@ -127,6 +136,8 @@ int patchbay_tracing_snapshot_cond_enable(trace_array* tr, void* cond_data,
   array->has_conditional_snapshot = true;
   conditions()[array->serial] = {cond_data, update};
   return 0;
+} catch (const std::bad_alloc&) {
+  return no_memory(-ENOMEM);
 }
 
 int patchbay_tracing_snapshot_cond_disable(trace_array* tr) {

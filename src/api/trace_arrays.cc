@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Trace arrays: making, finding and removing them, their events, whether they record
 // (patchbay/trace.h; spec: ftrace.md 9.2).
+#include <new>
 #include <string_view>
 
 #include "api/api_scope.h"
@@ -71,15 +72,17 @@ using namespace patchbay;
 
 extern "C" {
 
-trace_array* patchbay_trace_array_create(const char* name) {
+trace_array* patchbay_trace_array_create(const char* name) try {
   if (!name) return error_pointer(-EINVAL);
   ApiScope scope;
   if (!scope) return error_pointer(scope.refusal());
   auto made = make_array(scope, name, nullptr);
   return made.ok() ? *made : error_pointer(-made.error().errno_value);
+} catch (const std::bad_alloc&) {
+  return no_memory(error_pointer(-ENOMEM));
 }
 
-trace_array* patchbay_trace_array_get_by_name(const char* name, const char* systems) {
+trace_array* patchbay_trace_array_get_by_name(const char* name, const char* systems) try {
   if (!name) return nullptr;
   ApiScope scope;
   if (!scope) return nullptr;
@@ -95,6 +98,8 @@ trace_array* patchbay_trace_array_get_by_name(const char* name, const char* syst
   }
   hold_array(scope.agent(), handle);
   return handle;
+} catch (const std::bad_alloc&) {
+  return no_memory(static_cast<trace_array*>(nullptr));
 }
 
 void patchbay_trace_array_put(trace_array* tr) {
@@ -102,7 +107,7 @@ void patchbay_trace_array_put(trace_array* tr) {
   if (scope) release_array(scope.agent(), tr);
 }
 
-int patchbay_trace_array_destroy(trace_array* tr) {
+int patchbay_trace_array_destroy(trace_array* tr) try {
   if (!tr) return -EINVAL;
   ApiScope scope;
   if (!scope) return scope.refusal();
@@ -111,9 +116,11 @@ int patchbay_trace_array_destroy(trace_array* tr) {
   if (array->is_top()) return -EINVAL;
   const std::string name = array->name;
   return answer_of(scope.registry().remove_array(name));
+} catch (const std::bad_alloc&) {
+  return no_memory(-ENOMEM);
 }
 
-trace_array* patchbay_trace_array_next(trace_array* tr) {
+trace_array* patchbay_trace_array_next(trace_array* tr) try {
   ApiScope scope;
   if (!scope) return nullptr;
   if (!tr) return handle_of(scope.agent(), scope.registry().top());
@@ -121,6 +128,8 @@ trace_array* patchbay_trace_array_next(trace_array* tr) {
   for (TraceArray* array : scope.registry().arrays())  // in order of name
     if (tr->is_top || array->name > tr->name) return handle_of(scope.agent(), *array);
   return nullptr;
+} catch (const std::bad_alloc&) {
+  return no_memory(static_cast<trace_array*>(nullptr));
 }
 
 const char* patchbay_trace_array_name(const trace_array* tr) {
@@ -128,21 +137,25 @@ const char* patchbay_trace_array_name(const trace_array* tr) {
 }
 
 int patchbay_trace_array_set_clr_event(trace_array* tr, const char* system, const char* event,
-                                       bool enable) {
+                                       bool enable) try {
   if (!tr) return -ENOENT;
   ApiScope scope;
   if (!scope) return scope.refusal();
   TraceArray* array = array_of(scope.agent(), tr);
   return array ? set_clr_event(scope, *array, system, event, enable) : -ENODEV;
+} catch (const std::bad_alloc&) {
+  return no_memory(-ENOMEM);
 }
 
-int patchbay_trace_set_clr_event(const char* system, const char* event, int set) {
+int patchbay_trace_set_clr_event(const char* system, const char* event, int set) try {
   ApiScope scope;
   if (!scope) return scope.refusal();
   return set_clr_event(scope, scope.registry().top(), system, event, set != 0);
+} catch (const std::bad_alloc&) {
+  return no_memory(-ENOMEM);
 }
 
-int patchbay_ftrace_set_clr_event(trace_array* tr, char* buf, int set) {
+int patchbay_ftrace_set_clr_event(trace_array* tr, char* buf, int set) try {
   if (!tr) return -ENOENT;
   if (!buf) return -EINVAL;
   ApiScope scope;
@@ -150,6 +163,8 @@ int patchbay_ftrace_set_clr_event(trace_array* tr, char* buf, int set) {
   TraceArray* array = array_of(scope.agent(), tr);
   if (!array) return -ENODEV;
   return answer_of(scope.registry().set_event(*array, (set ? "" : "!") + std::string(buf)));
+} catch (const std::bad_alloc&) {
+  return no_memory(-ENOMEM);
 }
 
 void patchbay_tracing_on(void) {

@@ -61,9 +61,23 @@ EOF
 # The process must end although our thread is in it, also where nobody waits for its events.
 run_preloaded() {
   local status
-  LD_PRELOAD=$agent timeout -k 5 30 "$programs/$1" >/dev/null 2>&1 </dev/null
+  timeout -k 5 30 env LD_PRELOAD="$agent" "$programs/$1" >/dev/null 2>&1 </dev/null
   status=$?
   same "$1 with the agent alone: exit status" "$2" "$status"
+}
+
+# The agent gets no memory any more from its Nth allocation on, while it starts or later: the program
+# runs on, and stops recording at worst.
+run_without_memory() {
+  local name=$1 plain traced after
+  plain=$("$programs/$name" 2>/dev/null </dev/null; echo "status $?")
+  for after in 1 300 1000 1500 2500 10000; do
+    traced=$(timeout -k 5 30 env FAIL_AFTER=$after PATCHBAY_FUNCTION_EVENTS='traced(int n)' \
+      LD_PRELOAD="$programs/failing_malloc_so.so:$agent" \
+      "$programs/$name" 2>"$work/$name.err" </dev/null; echo "status $?")
+    same "$name, no memory from allocation $after on" "$plain" "$traced"
+    ((after > 300)) || has "$name: it says so" "$(cat "$work/$name.err")" '^patchbay: out of memory'
+  done
 }
 
 names=("$@")
@@ -88,6 +102,8 @@ if ((with_more)); then
   run_preloaded raw_exit 3
   run_preloaded raw_exit_threads 4
   run_preloaded strict_seccomp 7
+  run_preloaded out_of_memory 3
+  for name in many_threads fork_children dlopen_close; do run_without_memory "$name"; done
   run_go
 fi
 finish

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+//
+// Memory of the agent's own code, in a program that may have none left (RLIMIT_AS, a full control
+// group) and lives with that. Three steps, so that we never end it:
+//
+//   malloc()        as long as the program has memory
+//   the reserve     what is small: the agent goes on for a while, and its functions at exit, fork
+//                   and the end of a thread, which have nobody to tell, do their work
+//   bad_alloc       what is large, or the reserve is used up. Whatever the program or the control
+//                   thread enters the agent by catches it, leaves the thing undone and says so once
+//
+// The linker puts these functions in the place of malloc() and its like (--wrap), for all that is
+// in the library: operator new, the C++ runtime (its exceptions too), the demangler. The program
+// keeps its own. No lock: a signal handler and every thread may be here. The state of the reserve
+// is one word that changes by compare-and-swap; the last block that comes back makes all of it free
+// again.
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+
+#include "agent/agent.h"
+
+extern "C" {
+void* __real_malloc(size_t size);
+void* __real_calloc(size_t count, size_t size);
+void* __real_realloc(void* memory, size_t size);
+void __real_free(void* memory);
+}
+
+namespace patchbay {
+namespace {
+
+constexpr uint32_t kReserveSize = 512 * 1024;
+constexpr size_t kLargestFromReserve = 16 * 1024;
+constexpr size_t kHead = 16;  // holds the size of its block, keeps what is behind it aligned
+
+struct State {
+  uint32_t end = 0;     // of what is taken
+  uint32_t blocks = 0;  // that are in use
+};
+
+alignas(kHead) constinit unsigned char g_reserve[kReserveSize];  // of no memory until used
+constinit std::atomic<State> g_state{State{}};
+static_assert(std::atomic<State>::is_always_lock_free);
+
+void* take_from_reserve(size_t size) {
+  if (size > kLargestFromReserve) return nullptr;
+  const auto whole = uint32_t((size + 2 * kHead - 1) & ~(kHead - 1));
+  State now = g_state.load(std::memory_order_relaxed), next;
+  do {
+    if (now.end + whole > kReserveSize) return nullptr;
+    next = {now.end + whole, now.blocks + 1};
+  } while (!g_state.compare_exchange_weak(now, next, std::memory_order_acquire));
+  unsigned char* block = g_reserve + now.end;
+  *reinterpret_cast<uint32_t*>(block) = whole;
+  return block + kHead;
+}
+
+bool is_of_reserve(const void* memory) {
+  const auto at = reinterpret_cast<uintptr_t>(memory);
+  return at - reinterpret_cast<uintptr_t>(g_reserve) < kReserveSize;
+}
+
+void give_to_reserve(void* memory) {
+  unsigned char* block = static_cast<unsigned char*>(memory) - kHead;
+  const uint32_t whole = *reinterpret_cast<uint32_t*>(block);
+  const auto start = uint32_t(block - g_reserve);
+  State now = g_state.load(std::memory_order_relaxed), next;
+  do {
+    next = {now.end == start + whole ? start : now.end, now.blocks - 1};
+    if (next.blocks == 0) next.end = 0;
+  } while (!g_state.compare_exchange_weak(now, next, std::memory_order_release));
+}
+
+size_t size_in_reserve(const void* memory) {
+  const unsigned char* block = static_cast<const unsigned char*>(memory) - kHead;
+  return *reinterpret_cast<const uint32_t*>(block) - kHead;
+}
+
+}  // namespace
+
+void say_no_memory() {
+  static std::atomic<bool> said{false};
+  if (said.exchange(true)) return;
+  say("out of memory; the program runs on, but what the agent has to do may be left undone");
+}
+
+}  // namespace patchbay
+
+extern "C" {
+
+void* __wrap_malloc(size_t size) {
+  if (void* memory = __real_malloc(size)) return memory;
+  return patchbay::take_from_reserve(size);
+}
+
+void* __wrap_calloc(size_t count, size_t size) {
+  if (void* memory = __real_calloc(count, size)) return memory;
+  size_t whole;
+  if (__builtin_mul_overflow(count, size, &whole)) return nullptr;
+  void* memory = patchbay::take_from_reserve(whole);
+  return memory ? std::memset(memory, 0, whole) : nullptr;
+}
+
+void* __wrap_realloc(void* memory, size_t size) {
+  const bool is_ours = memory && patchbay::is_of_reserve(memory);
+  if (!is_ours) {
+    if (void* larger = __real_realloc(memory, size)) return larger;
+    return memory ? nullptr : patchbay::take_from_reserve(size);
+  }
+  const size_t before = patchbay::size_in_reserve(memory);
+  if (size <= before) return memory;
+  void* larger = __wrap_malloc(size);
+  if (!larger) return nullptr;
+  std::memcpy(larger, memory, before);
+  patchbay::give_to_reserve(memory);
+  return larger;
+}
+
+void __wrap_free(void* memory) {
+  if (patchbay::is_of_reserve(memory)) return patchbay::give_to_reserve(memory);
+  __real_free(memory);
+}
+
+}  // extern "C"
