@@ -279,6 +279,14 @@ extern "C" {
 #define PB_I_PUT_STRING(bytes, end, room, from) \
   patchbay_i_put_string(bytes, end, room, from, SIZE_MAX)
 #endif
+/* What calls the agent does it through pointers that control-flow integrity knows nothing of. */
+#if !defined(__clang__)
+#define PB_I_CALLS_AGENT
+#elif __has_feature(kcfi) /* a name that older ones warn of */
+#define PB_I_CALLS_AGENT __attribute__((no_sanitize("kcfi")))
+#else
+#define PB_I_CALLS_AGENT __attribute__((no_sanitize("cfi")))
+#endif
 #define PB_I_INLINE static __inline__ __attribute__((always_inline, unused))
 /* Marks the path behind a wanted site as out of line. */
 #if defined(__clang__)
@@ -402,7 +410,8 @@ PB_I_INLINE void* patchbay_i_agent(const char* function) {
 extern unsigned char patchbay_i_registered __attribute__((weak)) PB_I_HIDDEN;
 unsigned char patchbay_i_registered = 0;
 
-PB_I_HIDDEN __attribute__((weak, constructor(101))) void patchbay_i_register(void) {
+PB_I_CALLS_AGENT PB_I_HIDDEN __attribute__((weak, constructor(101))) void patchbay_i_register(
+    void) {
   if (patchbay_i_registered || !__start_patchbay_events) return;
   patchbay_i_registered = 1;
   int (*enter)(uint32_t, struct patchbay_event*, uint64_t, const struct patchbay_site*, uint64_t);
@@ -414,7 +423,8 @@ PB_I_HIDDEN __attribute__((weak, constructor(101))) void patchbay_i_register(voi
               (uint64_t)(__stop_patchbay_sites - __start_patchbay_sites));
 }
 
-PB_I_HIDDEN __attribute__((weak, destructor(101))) void patchbay_i_unregister(void) {
+PB_I_CALLS_AGENT PB_I_HIDDEN __attribute__((weak, destructor(101))) void patchbay_i_unregister(
+    void) {
   if (!patchbay_i_registered) return;
   patchbay_i_registered = 0;
   void (*leave)(struct patchbay_event*, uint64_t);
@@ -506,7 +516,8 @@ PB_I_INLINE void put_array(char* to, const char* from, size_t size, size_t reada
       pb_i_fields_##name[] = {PB_I_EACH(PB_I_ROW, name, fields){0, 0, 0, 0, 0, 0, 0}};            \
   static const PB_I_STRUCT(patchbay_enum)                                                         \
       pb_i_enums_##name[] = {PB_I_EACH(PB_I_ENUM, name, enums){0, 0}};                            \
-  extern PB_I_STRUCT(patchbay_event) pb_i_event_##name PB_I_HIDDEN;                               \
+  extern PB_I_STRUCT(patchbay_event)                                                              \
+      pb_i_event_##name PB_I_EVENT_SYMBOL(system, name_text) PB_I_HIDDEN;                         \
   __attribute__((weak, used, section("patchbay_events"), aligned(8))) PB_I_STRUCT(patchbay_event) \
       pb_i_event_##name = {PATCHBAY_EVENT_ABI,                                                    \
                            sizeof pb_i_fields_##name / sizeof *pb_i_fields_##name - 1,            \
@@ -523,13 +534,17 @@ PB_I_INLINE void put_array(char* to, const char* from, size_t size, size_t reada
                            0,                                                                     \
                            {0, 0}};                                                               \
   PB_I_INLINE int pb_i_enabled_##name(void) {                                                     \
-    __asm__ goto(PB_I_SITE : : "i"(&pb_i_event_##name) : : pb_i_wanted);                          \
+    __asm__ goto(PB_I_SITE(system, name_text)                                                     \
+                 :                                                                                \
+                 : PB_I_SITE_EVENT(pb_i_event_##name)                                             \
+                 :                                                                                \
+                 : pb_i_wanted);                                                                  \
     return 0;                                                                                     \
   pb_i_wanted:                                                                                    \
     PB_I_COLD_LABEL;                                                                              \
     return 1;                                                                                     \
   }                                                                                               \
-  static __attribute__((noinline, unused)) void pb_i_put_##name PB_I_PARAMETERS(                  \
+  PB_I_CALLS_AGENT static __attribute__((noinline, unused)) void pb_i_put_##name PB_I_PARAMETERS( \
       PB_I_EACH(PB_I_TAKEN, name, fields)) {                                                      \
     union {                                                                                       \
       struct pb_i_record_##name record;                                                           \
@@ -549,11 +564,23 @@ PB_I_INLINE void put_array(char* to, const char* from, size_t size, size_t reada
 
 /* The nop, and its row in the table: where it is, where the path behind it is, whose it is. `?`: of
  * an inline function or template that the linker drops, the row goes too. */
-#define PB_I_SITE                                     \
-  "1: .byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n\t"         \
-  ".pushsection patchbay_sites,\"aw?\",@progbits\n\t" \
-  ".balign 8\n\t"                                     \
-  ".quad 1b, %l[pb_i_wanted], %c0\n\t"                \
-  ".popsection"
+#define PB_I_SITE(system, name_text)                                                 \
+  "1: .byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n\t"                                        \
+  ".pushsection patchbay_sites,\"aw?\",@progbits\n\t"                                \
+  ".balign 8\n\t"                                                                    \
+  ".quad 1b, %l[pb_i_wanted], " PB_I_SITE_SYMBOL(system, name_text) "\n\t"           \
+                                                                    ".popsection"
+
+/* In the large code model no address of a symbol is an immediate operand: there the event has a
+ * name in assembler that a site can write. */
+#ifdef __code_model_large__
+#define PB_I_EVENT_SYMBOL(system, name_text) __asm__("pb_i_event." system "." name_text)
+#define PB_I_SITE_EVENT(event)
+#define PB_I_SITE_SYMBOL(system, name_text) "pb_i_event." system "." name_text
+#else
+#define PB_I_EVENT_SYMBOL(system, name_text)
+#define PB_I_SITE_EVENT(event) "i"(&event)
+#define PB_I_SITE_SYMBOL(system, name_text) "%c0"
+#endif
 
 #endif
