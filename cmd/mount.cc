@@ -106,6 +106,13 @@ void make_paths_absolute(Options* options) {
   if (runtime.ok()) ::setenv("PATCHBAY_DIR", runtime->c_str(), 1);
 }
 
+// A daemon keeps nothing of the shell that has started it: who reads the other end of an inherited
+// pipe would never see its end. Called before we open anything.
+void close_inherited_descriptors() {
+  if (::close_range(3, ~0u, 0) == 0) return;
+  for (int fd = 3; fd < 65536; fd++) ::close(fd);  // old kernels
+}
+
 }  // namespace
 
 int run_mount(int argc, char** argv) {
@@ -113,6 +120,7 @@ int run_mount(int argc, char** argv) {
   int status = kOk;
   if (!parse_command_line(argc, argv, &options, &status)) return status;
   make_paths_absolute(&options);
+  if (!options.foreground) close_inherited_descriptors();
   Result<std::unique_ptr<FuseMount>> mount = FuseMount::create(options.mount);
   if (!mount.ok()) return fail("mount", mount.error());
   // The parent's process ends here; the mount is ready: requests wait for serve().

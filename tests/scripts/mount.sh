@@ -31,7 +31,15 @@ has "an unknown option is named" "$out" "speed=9"
 check "nothing was mounted" test -z "$(grep "$work" /proc/mounts)"
 
 # --- files and directories
+mkfifo "$work/fifo"
+exec 9<>"$work/fifo" 8<&0 {high}>"$work/kept"
 check "the mount is ready when the command returns" "$patchbay" mount -p "$pid" "$mnt"
+exec 9>&- 8<&- {high}>&-
+kept=0
+for link in /proc/[0-9]*/fd/*; do
+  [[ $(readlink "$link" 2>/dev/null) == "$work"/@(fifo|kept) ]] && kept=$((kept + 1))
+done
+same "the daemon keeps no descriptor of its shell" 0 $kept
 check "it is in the table of mounts" mounted "$mnt"
 has "its line says tracefs" "$(grep "$mnt" /proc/mounts)" tracefs
 same "the listings agree" "$("$patchbay" ls "$pid" | tr -d / | sort)" "$(ls "$mnt" | sort)"
@@ -105,16 +113,6 @@ except OSError as error: print(error.errno)
 PY
 same "raw pages: EAGAIN, select, ioctl" "EAGAIN True 0 25" \
   "$(tr '\n' ' ' <"$work/poll" | sed 's/ $//')"
-
-# --- a process that is stopped
-kill -STOP "$pid"
-cat "$mnt/tracing_on" >"$work/stopped" 2>&1 &
-reader2=$!
-sleep 2.5
-same "a stopped process is waited for" "" "$(cat "$work/stopped")"
-kill -CONT "$pid"
-wait $reader2
-same "and answers when it goes on" 1 "$(cat "$work/stopped")"
 
 # --- the end of the process
 kill -9 "$pid"
