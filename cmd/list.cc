@@ -165,12 +165,14 @@ int list_events(const Options& options) {
   return kOk;
 }
 
-// What the buffer file, or the agent, says about the program.
-std::string exe_of(const serve::ProcessEntry& entry) {
+// What the buffer file, or the agent, says about the program. `state`: "silent" instead of "alive"
+// when the agent does not answer.
+std::string exe_of(const serve::ProcessEntry& entry, std::string* state) {
   if (entry.state == serve::ProcessState::kAlive) {
     Result<std::unique_ptr<serve::Client>> client =
         serve::Client::connect_directory(entry.directory);
     if (client.ok()) return (*client)->exe();
+    if (serve::is_silent(client.error())) *state = "silent";
   }
   if (!entry.has_buffer) return "";
   auto buffer = BufferFile::open(entry.directory + "/" + serve::kBufferName, false);
@@ -213,17 +215,17 @@ int list_processes_command(const Options& options) {
   if (!entries.ok()) return fail("list", entries.error());
   std::vector<Row> rows;
   for (const serve::ProcessEntry& entry : *entries) {
-    std::string exe = exe_of(entry);
+    std::string state = process_state_name(entry.state);
+    std::string exe = exe_of(entry, &state);
     if (!options.selects(exe.substr(exe.rfind('/') + 1))) continue;
     char text[64];
-    std::snprintf(text, sizeof text, "%7d %-8s %9llu KB  ", entry.pid,
-                  process_state_name(entry.state),
+    std::snprintf(text, sizeof text, "%7d %-8s %9llu KB  ", entry.pid, state.c_str(),
                   static_cast<unsigned long long>(entry.buffer_bytes / 1024));
     const BufferSource source = source_of_directory(entry.directory);
     rows.push_back(
         {text + entry.directory + "  " + (exe.empty() ? "-" : exe) + other_buffers_text(source),
          {{"pid", std::to_string(entry.pid)},
-          {"state", json_quote(process_state_name(entry.state))},
+          {"state", json_quote(state)},
           {"directory", json_quote(entry.directory)},
           {"has_buffer", entry.has_buffer ? "true" : "false"},
           {"buffer_bytes", std::to_string(entry.buffer_bytes)},

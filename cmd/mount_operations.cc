@@ -77,7 +77,7 @@ bool MountOperations::node(fuse_req_t request, fuse_ino_t inode, MountNode* out)
 // changes, and that the fixed files of the top instance exist. Files of events and instances come
 // and go.
 void MountOperations::reply_entry(serve::Client* client, fuse_req_t request, MountNode node) {
-  Result<serve::Client::FileStatus> status = sys_error("stat", ENODEV);
+  Result<serve::Client::FileStatus> status = sys_error("stat", node.target->absence());
   if (client) status = client->stat(node.path);
   if (!status.ok()) return (void)fuse_reply_err(request, mount_errno(status.error()));
   node.mode = status->mode;
@@ -120,7 +120,8 @@ std::shared_ptr<MountTarget> MountOperations::find_process(int pid) {
   Result<std::string> runtime = serve::runtime_directory(false);
   if (!runtime.ok()) return nullptr;
   std::string directory = *runtime + "/" + std::to_string(pid);
-  if (!serve::connect_socket(directory).ok()) return nullptr;
+  Result<UniqueFd> listens = serve::connect_socket(directory);
+  if (!listens.ok() && listens.error().errno_value != EAGAIN) return nullptr;
   targets_.push_back(MountTarget::of_directory(pid, directory));
   return targets_.back();
 }
@@ -132,8 +133,7 @@ std::vector<std::string> MountOperations::list_processes() {
   Result<std::vector<serve::ProcessEntry>> entries = serve::list_processes(*runtime);
   if (!entries.ok()) return names;
   for (const serve::ProcessEntry& entry : *entries) {
-    if (entry.state == serve::ProcessState::kAlive)
-      names.push_back(std::to_string(entry.pid) + "/");
+    if (entry.has_agent()) names.push_back(std::to_string(entry.pid) + "/");
   }
   return names;
 }
@@ -188,7 +188,7 @@ struct MountOperations::Entry {
     // An open file may have been removed; the root is there without its process.
     if (info || node.path.empty()) return mount.reply_attributes(request, inode, node);
     node.target->run([&mount, request, inode, node](serve::Client* client) mutable {
-      Result<serve::Client::FileStatus> status = sys_error("stat", ENODEV);
+      Result<serve::Client::FileStatus> status = sys_error("stat", node.target->absence());
       if (client) status = client->stat(node.path);
       if (!status.ok()) return (void)fuse_reply_err(request, mount_errno(status.error()));
       node.mode = status->mode;
@@ -221,7 +221,7 @@ struct MountOperations::Entry {
       file->flags = uint32_t(info.flags);
       file->is_pages = is_pages_file(node.path);
       file->is_stream = is_stream_file(node.path);
-      Result<uint32_t> handle = sys_error("open", ENODEV);
+      Result<uint32_t> handle = sys_error("open", node.target->absence());
       if (client) handle = client->open(node.path, uint32_t(info.flags) & kForwardedFlags);
       if (!handle.ok()) return (void)fuse_reply_err(request, mount_errno(handle.error()));
       file->handle = *handle;
@@ -262,11 +262,15 @@ struct MountOperations::Entry {
     });
   }
 
-  // close(2). It does not complain about a process that is gone: its reader ends cleanly.
+  // close(2). It does not complain about a process that is gone: its reader ends cleanly. Nor about
+  // one that is stopped, where nothing can have been written.
   static void flush(fuse_req_t request, fuse_ino_t, fuse_file_info* info) {
     open_file(info)->target->run([request, file = open_file(info)](serve::Client* client) {
       int error = client ? status_errno(client, client->flush(file->handle)) : 0;
-      fuse_reply_err(request, error == ENODEV && client->gone() ? 0 : error);
+      const bool only_read = (file->flags & O_ACCMODE) == O_RDONLY;
+      if (error == ENODEV && client->gone()) error = 0;
+      if (error == ETIMEDOUT && only_read) error = 0;
+      fuse_reply_err(request, error);
     });
   }
 
@@ -328,7 +332,7 @@ struct MountOperations::Entry {
     };
     if (!node.target) return reply(mount.list_processes());
     node.target->run([node, reply](serve::Client* client) mutable {
-      if (!client) return reply(sys_error("list", ENODEV));
+      if (!client) return reply(sys_error("list", node.target->absence()));
       reply(client->list(node.path));
     });
   }

@@ -73,9 +73,10 @@ void MountTarget::run_now(const std::function<void(serve::Client*)>& job) {
   std::lock_guard held(client_mutex_);
   if (!client_ && !gone_) {
     Result<std::unique_ptr<serve::Client>> client = serve::Client::connect_directory(directory_);
-    gone_ = !client.ok();
+    gone_ = !client.ok() && !serve::is_silent(client.error());
     if (client.ok()) client_ = std::move(*client);
   }
+  silent_ = !client_ && !gone_;
   job(client_.get());
 }
 
@@ -145,7 +146,7 @@ bool MountTarget::attempt(serve::Client* client, Waiter& waiter) {
     return true;
   }
   Result<bool> ready = client ? client->readable(waiter.poll_file->handle) : Result<bool>(true);
-  if (ready.ok() && !*ready) return false;
+  if (ready.ok() ? !*ready : serve::is_silent(ready.error())) return false;
   fuse_lowlevel_notify_poll(waiter.poll);
   fuse_pollhandle_destroy(waiter.poll);
   return true;
@@ -169,6 +170,7 @@ bool MountTarget::answer_read(serve::Client* client, const ReadRequest& request,
   bool no_end = request.is_splice || (request.nonblocking && file.is_stream);
   bool woken = no_end && bytes.ok() && bytes->empty() && client && !client->gone();
   bool nothing_yet = !bytes.ok() && bytes.error().errno_value == EAGAIN;
+  if (file.is_stream && !bytes.ok() && serve::is_silent(bytes.error())) nothing_yet = woken = true;
   bool may_wait = !first || !request.is_splice || file.refusals >= kRefusals;
   if (nothing_yet && may_wait && !request.nonblocking) return false;
   if (woken) bytes = sys_error("read", EAGAIN);
@@ -222,7 +224,7 @@ void MountTarget::poll(serve::Client* client, fuse_req_t request, std::shared_pt
                        fuse_pollhandle* handle) {
   Result<bool> ready = client ? client->readable(file->handle) : Result<bool>(true);
   bool is_gone = !client || (!ready.ok() && serve::is_gone(ready.error()));
-  bool now = !ready.ok() || *ready;
+  bool now = ready.ok() ? *ready : !serve::is_silent(ready.error());
   unsigned events = now ? POLLIN | POLLRDNORM : 0;
   if (is_gone) events |= POLLHUP;
   if ((file->flags & O_ACCMODE) != O_RDONLY) events |= POLLOUT | POLLWRNORM;

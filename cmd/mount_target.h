@@ -13,8 +13,12 @@
 // and an rmdir or an exclusive open behind it counts on it. In a mount of one process jobs run in
 // the loop's own thread; in a mount of all processes each has a thread, so that one that hangs does
 // not hold up the others.
+//
+// A process that is stopped is waited for a second; then calls answer ETIMEDOUT, at once while it
+// stays so, and work again when it goes on (client.h). Reads that wait go on waiting.
 #pragma once
 
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -74,6 +78,8 @@ class MountTarget {
   ~MountTarget();
   int pid() const { return pid_; }
   bool gone();
+  // Inside a job that has got no client: why. ENODEV, or ETIMEDOUT for a process that is stopped.
+  int absence() const { return silent_ ? ETIMEDOUT : ENODEV; }
 
   // Runs `job` with the client, or with null when the process is gone; here or in the target's
   // thread, after all earlier jobs.
@@ -115,7 +121,7 @@ class MountTarget {
   bool own_thread_ = false;
   std::mutex client_mutex_;  // held while a job runs; never taken inside queue_mutex_
   std::unique_ptr<serve::Client> client_;
-  bool gone_ = false;
+  bool gone_ = false, silent_ = false;
 
   std::mutex queue_mutex_;
   std::condition_variable changed_;

@@ -41,7 +41,7 @@ bool record_until_told(Recording& recording, const serve::Client& client, int si
   }
 }
 
-int finish(Recording& recording, bool stopped, const RecordOptions& options) {
+int finish(Recording& recording, bool stopped, bool answers, const RecordOptions& options) {
   Result<TraceDatResult> result = recording.finish();
   if (!result.ok()) return fail("record", result.error());
   bool saved = report_disk(*result, recording, options.output);
@@ -50,7 +50,8 @@ int finish(Recording& recording, bool stopped, const RecordOptions& options) {
     if (uint64_t missed = recording.missed())
       note(std::to_string(missed) + " hits could not be recorded");
     std::string name = "process " + std::to_string(options.pid);
-    note(stopped ? "recording has stopped; " + name + " goes on" : name + " has ended");
+    std::string ended = answers ? "; " + name + " goes on" : "";
+    note(stopped ? "recording has stopped" + ended : name + " has ended");
   }
   return saved ? kOk : kFailed;
 }
@@ -78,7 +79,7 @@ int record_client(const RecordOptions& options, serve::Client& client, OutputLoc
   lock.keep();
   bool stopped = record_until_told(**recording, client, signals.get(), options.quiet);
   stop_request(applied, client);
-  int status = finish(**recording, stopped, options);
+  int status = finish(**recording, stopped, client.answers(), options);
   undo_request(applied, client);
   if (options.take_back) options.take_back(client);
   return status;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <map>
 #include <set>
 
@@ -539,6 +540,12 @@ void undo_request(const AppliedRequest& applied, serve::Client& client) {
     name[name.find(':')] = '/';
     (void)client.write_all("dynamic_events", "-:" + name + "\n", false);
   }
+  if (client.gone() || client.answers()) return;
+  const std::string pid = std::to_string(client.pid());
+  std::fprintf(stderr,
+               "patchbay: Process %s does not answer (stopped?): what was enabled in it stays so; "
+               "`patchbay reset -p %s` ends it when the process goes on.\n",
+               pid.c_str(), pid.c_str());
 }
 
 }  // namespace patchbay::cmd

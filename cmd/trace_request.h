@@ -122,7 +122,7 @@ Result<std::vector<std::string>> define_event(serve::Client& client, const Event
 Status apply_request(const TraceRequest& request, serve::Client& client, AppliedRequest* applied);
 // Disables the events. Errors are ignored: the process may be gone.
 void stop_request(const AppliedRequest& applied, serve::Client& client);
-// That, and the rest.
+// That, and the rest. Says so when the process does not answer, and all stays as it is.
 void undo_request(const AppliedRequest& applied, serve::Client& client);
 
 // The events of available_events that `text` means; an error with near ones when there is none.

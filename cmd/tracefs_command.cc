@@ -28,8 +28,7 @@ Result<std::unique_ptr<serve::Client>> choose_process(int pid) {
   if (!directory.ok()) return directory.error();
   Result<std::vector<serve::ProcessEntry>> entries = serve::list_processes(*directory);
   if (!entries.ok()) return entries.error();
-  std::erase_if(*entries,
-                [](const auto& entry) { return entry.state != serve::ProcessState::kAlive; });
+  std::erase_if(*entries, [](const auto& entry) { return !entry.has_agent(); });
   if (entries->size() == 1) return serve::Client::connect_directory(entries->front().directory);
   return user_error(ESRCH, entries->empty()
                                ? "No process has an agent; start one with `patchbay record`."

@@ -51,6 +51,7 @@
 #include "patchbay/patchbay.h"
 #include "ring_buffer/ring_write_hot.h"
 #include "serve/directory.h"
+#include "serve/peer_watch.h"
 #include "tracer/function_commands.h"
 
 // What the records of trace_marker carry as their __ip, so that their text begins with this name.
@@ -387,7 +388,7 @@ void* control_thread(void* argument) {
   Agent* agent = static_cast<Agent*>(argument);
   pb_thread.in_agent = 1;  // for good
   count_as_program_thread(-1);
-  ::prctl(PR_SET_NAME, "patchbay");
+  ::prctl(PR_SET_NAME, serve::kControlThreadName);
   // A root, a working directory and a umask of our own: the program may change its own, and the
   // runtime directory is still found.
   if (::unshare(CLONE_FS) == 0) ::umask(077);

@@ -19,10 +19,10 @@
 namespace patchbay::serve {
 namespace {
 
-// Reading the symbols of a large program takes seconds; longer than this, the agent hangs. A
-// process that is stopped (SIGSTOP, a debugger) is waited for as long as it takes: it will go on.
-constexpr int kAnswerSeconds = 60;
-constexpr time_t kLookSeconds = 1;  // how long we wait before we look what the process does
+// A call fails when so many looks in a row, one each kLookMs, see no sign of life; or when the
+// agent works for longer than this without an answer.
+constexpr int kLookMs = 100, kSilentLooks = 10, kAnswerSeconds = 60;
+constexpr int kStoppedLookMs = 10, kStoppedLooks = 100;  // before something is sent
 constexpr int kHelloTries = 3;
 constexpr int kEagerTries = 50;
 constexpr int kFirstWaitMs = 1, kLongestWaitMs = 50;
@@ -51,35 +51,6 @@ UniqueFd take_descriptor(msghdr* message) {
   return result;
 }
 
-// By a signal or by a debugger.
-bool is_stopped(int pid) {
-  const std::string path = "/proc/" + std::to_string(pid) + "/stat";
-  UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  char text[512] = "";
-  const ssize_t size = file.valid() ? ::read(file.get(), text, sizeof text - 1) : -1;
-  if (size <= 0) return false;
-  const char* behind_name = std::strrchr(text, ')');
-  return behind_name && (behind_name[2] == 'T' || behind_name[2] == 't');
-}
-
-// Most answers come sooner than a processor can fall asleep and be woken: looks for a moment,
-// letting the agent have this processor, before it waits. EAGAIN: none came in time.
-ssize_t receive(int fd, int pid, msghdr* message) {
-  ssize_t size = -1;
-  for (int i = 0; i < kEagerTries; i++) {
-    size = ::recvmsg(fd, message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-    if (size >= 0 || (errno != EAGAIN && errno != EINTR)) return size;
-    ::sched_yield();
-  }
-  for (int waited = 0; waited < kAnswerSeconds;) {
-    size = ::recvmsg(fd, message, MSG_CMSG_CLOEXEC);
-    if (size >= 0 || (errno != EAGAIN && errno != EINTR)) return size;
-    if (errno == EAGAIN && !is_stopped(pid)) waited++;
-  }
-  errno = EAGAIN;
-  return -1;
-}
-
 // The process at the other end, as the kernel knows it; 0: unknown.
 int peer_pid(int fd) {
   ucred peer{};
@@ -87,7 +58,35 @@ int peer_pid(int fd) {
   return ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.pid : 0;
 }
 
+// Calls that change something by themselves.
+bool changes(uint32_t call) {
+  return call == uint32_t(Call::kWrite) || call == uint32_t(Call::kWriteFile) ||
+         call == uint32_t(Call::kMkdir) || call == uint32_t(Call::kRmdir) ||
+         call == uint32_t(Call::kIoctl);
+}
+
+// N of "…/N" or "…/N.1"; 0: something else.
+int pid_of_directory(const std::string& directory) {
+  return std::atoi(directory.c_str() + directory.rfind('/') + 1);
+}
+
+// A full queue of connections is not the end: the agent may be at work.
+Result<UniqueFd> connect_patiently(const std::string& directory) {
+  PeerWatch watch(pid_of_directory(directory));
+  (void)watch.look();
+  for (int waited = 0;; waited++) {
+    Result<UniqueFd> fd = connect_socket(directory);
+    if (fd.ok() || fd.error().errno_value != EAGAIN) return fd;
+    if (waited >= kAnswerSeconds || watch.look() != PeerWatch::Sign::kLife) {
+      return user_error(ETIMEDOUT, "Process " + std::to_string(watch.pid()) +
+                                       " does not answer (stopped?): others wait for it, too.");
+    }
+  }
+}
+
 }  // namespace
+
+bool is_silent(const Error& error) { return error.errno_value == ETIMEDOUT; }
 
 bool is_gone(const Error& error) {
   return error.errno_value == ECONNRESET || error.errno_value == EPIPE ||
@@ -110,7 +109,7 @@ Result<std::unique_ptr<Client>> Client::connect_directory(const std::string& pro
   // A program that closes all its descriptors may just have closed the agent's: it makes new ones.
   Status status;
   for (int i = 0; i < kHelloTries; i++) {
-    Result<UniqueFd> fd = connect_socket(process_directory);
+    Result<UniqueFd> fd = connect_patiently(process_directory);
     std::unique_ptr<Client> client(new Client());
     if (fd.ok()) client->fd_ = std::move(*fd);
     status = fd.ok() ? client->hello() : Status(fd.error());
@@ -123,19 +122,26 @@ Result<std::unique_ptr<Client>> Client::connect_directory(const std::string& pro
 }
 
 Status Client::hello() {
-  timeval look{kLookSeconds, 0}, limit{kAnswerSeconds, 0};
+  timeval look{0, kLookMs * 1000};
   ::setsockopt(fd_.get(), SOL_SOCKET, SO_RCVTIMEO, &look, sizeof look);
-  ::setsockopt(fd_.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+  ::setsockopt(fd_.get(), SOL_SOCKET, SO_SNDTIMEO, &look, sizeof look);
   pid_ = peer_pid(fd_.get());
+  watch_ = PeerWatch(pid_);
   Request request{};
   request.call = uint32_t(Call::kHello);
   request.value = kProtocolVersion;
   Result<Answer> answer = call(request, "");
   if (!answer.ok()) return answer.error();
   const std::string& text = answer->text;
+  const int seen_pid = pid_;
   size_t end = text.find('\0');
   pid_ = std::atoi(text.c_str());
-  if (end != text.npos) exe_ = text.c_str() + end + 1;
+  if (end == text.npos) return {};
+  exe_ = text.c_str() + end + 1;
+  // The agent's thread, where its numbers are ours.
+  end = text.find('\0', end + 1);
+  if (end != text.npos && pid_ == seen_pid)
+    watch_ = PeerWatch(pid_, std::atoi(text.c_str() + end + 1));
   return {};
 }
 
@@ -151,14 +157,92 @@ Status Client::send(const Request& request, std::string_view data) {
   msghdr out{};
   out.msg_iov = parts;
   out.msg_iovlen = 2;
-  ssize_t sent;
-  do sent = ::sendmsg(fd_.get(), &out, MSG_NOSIGNAL);
-  while (sent < 0 && errno == EINTR);
+  const ssize_t sent =
+      wait_for([&](int flags) { return ::sendmsg(fd_.get(), &out, MSG_NOSIGNAL | flags); });
+  if (sent < 0 && errno == EAGAIN) return silence();
   return sent < 0 ? Status(sys_error("talk to the agent", errno)) : Status();
 }
 
+// Tries until it succeeds, fails, or the process gives no sign of life: then errno is EAGAIN. An
+// attempt lasts kLookMs. Where nothing has moved when we waited last, one look is enough, at once.
+ssize_t Client::wait_for(const std::function<ssize_t(int flags)>& attempt) {
+  const bool was_silent = owed_ && !answers();
+  int silent = was_silent ? kSilentLooks - 1 : 0;
+  for (int looks = 0; looks < kAnswerSeconds * 1000 / kLookMs; looks++) {
+    const ssize_t size = attempt(was_silent && looks == 0 ? MSG_DONTWAIT : 0);
+    if (size >= 0) last_sign_ = PeerWatch::Sign::kLife;
+    if (size >= 0 || (errno != EAGAIN && errno != EINTR)) return size;
+    if (errno == EINTR) continue;
+    last_sign_ = watch_.look();
+    silent = last_sign_ == PeerWatch::Sign::kLife ? 0 : silent + 1;
+    if (silent >= kSilentLooks) break;
+  }
+  errno = EAGAIN;
+  return -1;
+}
+
+Error Client::silence() const {
+  const std::string name = "Process " + std::to_string(watch_.pid() ? watch_.pid() : pid_);
+  switch (last_sign_) {
+    case PeerWatch::Sign::kStopped:
+      return user_error(ETIMEDOUT, name +
+                                       " does not answer: it is stopped, by a signal or a "
+                                       "debugger.");
+    case PeerWatch::Sign::kStill:
+      return user_error(ETIMEDOUT, name + " does not answer (stopped?): nothing in it runs.");
+    case PeerWatch::Sign::kLife:
+      break;
+  }
+  return user_error(ETIMEDOUT, name + " has not answered for " + std::to_string(kAnswerSeconds) +
+                                   " seconds, though it runs.");
+}
+
+// A process that is stopped for a moment (a debugger looks at it) is waited for.
+bool Client::goes_on() {
+  if (!watch_.is_stopped()) return true;
+  const int most = answers() ? kStoppedLooks : 1;
+  for (int looks = 0; looks < most; looks++) {
+    last_sign_ = watch_.look();
+    if (last_sign_ != PeerWatch::Sign::kStopped) return true;
+    (void)::poll(nullptr, 0, kStoppedLookMs);
+  }
+  return false;
+}
+
+// Before a call: takes the answer that is owed for the one before.
+Status Client::settle() {
+  if (owed_) {
+    const Owed late = *owed_;
+    Result<Answer> answer = receive();
+    if (owed_) return answer.error();
+    keep_what_came_late(late, answer);
+  }
+  while (!to_close_.empty()) {
+    const uint32_t handle = to_close_.back();
+    to_close_.pop_back();
+    (void)close(handle);
+    if (owed_) return silence();
+  }
+  return {};
+}
+
+void Client::keep_what_came_late(const Owed& late, const Result<Answer>& answer) {
+  if (!answer.ok()) return;
+  if (late.call == Call::kRead) late_bytes_[late.handle] += answer.value().text;
+  if (late.call == Call::kOpen) to_close_.push_back(answer.value().reply.handle);
+}
+
 Result<Client::Answer> Client::call(Request request, std::string_view data) {
+  PB_TRY(settle());
+  if (changes(request.call) && !goes_on()) return silence();
   PB_TRY(send(request, data));
+  owed_ = Owed{Call(request.call), request.handle};
+  return receive();
+}
+
+// The answer to the call that is owed one. Most come sooner than a processor can fall asleep and be
+// woken: looks for a moment, letting the agent have this processor, before it waits.
+Result<Client::Answer> Client::receive() {
   Answer answer;
   input_.resize(kMaxMessage);
   iovec part{input_.data(), input_.size()};
@@ -168,11 +252,17 @@ Result<Client::Answer> Client::call(Request request, std::string_view data) {
   in.msg_iovlen = 1;
   in.msg_control = control;
   in.msg_controllen = sizeof control;
-  ssize_t size = receive(fd_.get(), pid_, &in);
-  if (size < 0 && errno == EAGAIN) {
-    ::shutdown(fd_.get(), SHUT_RDWR);  // a late answer would be taken for that of the next call
-    return user_error(ETIMEDOUT, "The agent does not answer.");
-  }
+  int eager = kEagerTries;
+  const ssize_t size = wait_for([&](int flags) {
+    for (; eager > 0; eager--) {
+      const ssize_t now = ::recvmsg(fd_.get(), &in, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+      if (now >= 0 || (errno != EAGAIN && errno != EINTR)) return now;
+      ::sched_yield();
+    }
+    return ::recvmsg(fd_.get(), &in, MSG_CMSG_CLOEXEC | flags);
+  });
+  if (size < 0 && errno == EAGAIN) return silence();
+  owed_.reset();
   if (size < 0) return sys_error("talk to the agent", errno);
   answer.descriptor = take_descriptor(&in);
   if (size == 0) return user_error(EPIPE, "The agent is gone, or does not talk to this user.");
@@ -245,6 +335,13 @@ Status Client::remove_directory(std::string_view path) {
 }
 
 Result<std::string> Client::read(uint32_t handle, size_t size, tracefs::ReadMode mode) {
+  PB_TRY(settle());
+  if (auto late = late_bytes_.find(handle); late != late_bytes_.end()) {
+    std::string text = late->second.substr(0, size);
+    late->second.erase(0, text.size());
+    if (late->second.empty()) late_bytes_.erase(late);
+    if (!text.empty()) return text;
+  }
   Request request{};
   request.call = uint32_t(Call::kRead);
   request.handle = handle;
@@ -261,7 +358,8 @@ Result<std::string> Client::read_waiting(uint32_t handle, size_t size,
     Result<std::string> text = read(handle, size);
     if (text.ok()) return text;
     if (is_gone(text.error())) return std::string();
-    if (text.error().errno_value != EAGAIN) return text;
+    const bool stopped = is_silent(text.error()) && last_sign_ == PeerWatch::Sign::kStopped;
+    if (text.error().errno_value != EAGAIN && !stopped) return text;
     if (stop && stop()) return sys_error("read", EINTR);
     pollfd end{fd_.get(), 0, 0};  // only the end of the connection ends the wait early
     (void)::poll(&end, 1, wait_ms);
@@ -282,7 +380,13 @@ Status Client::flush(uint32_t handle) { return done(call(Call::kFlush, handle, 0
 Status Client::ioctl(uint32_t handle, uint32_t command) {
   return done(call(Call::kIoctl, handle, command));
 }
-Status Client::close(uint32_t handle) { return done(call(Call::kClose, handle, 0)); }
+Status Client::close(uint32_t handle) {
+  late_bytes_.erase(handle);
+  Status settled = owed_ ? settle() : Status();
+  if (settled.ok()) return done(call(Call::kClose, handle, 0));
+  to_close_.push_back(handle);
+  return settled;
+}
 
 Result<bool> Client::readable(uint32_t handle) {
   Result<Answer> answer = call(Call::kPoll, handle, 0);

@@ -2,17 +2,32 @@
 //
 // The tool's end of the socket (protocol.h). Errors carry the agent's own sentence. One thread at a
 // time.
+//
+// No call waits for a process that is stopped, or in which nothing moves (peer_watch.h): after a
+// second it fails with ETIMEDOUT, and says so. An agent that works is waited for. Such a client can
+// be used on: calls fail at once while the process is stopped, and work again when it goes on.
+//
+//   call A  -> request A ... no sign of life: ETIMEDOUT; the answer to A is owed
+//   call B  -> still owed: ETIMEDOUT, B is not sent
+//   (the process goes on: it does A)
+//   call C  -> takes the answer to A first: bytes that A has read are kept for the next read of the
+//              handle, a handle that A has opened is closed. Then C is done.
+//
+// What changes something (write, mkdir, …) is not sent to a process that is seen to be stopped.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "serve/peer_watch.h"
 #include "serve/protocol.h"
 #include "tracefs/tree.h"
 
@@ -20,6 +35,8 @@ namespace patchbay::serve {
 
 // Whether an error of a Client means that the agent has gone away.
 bool is_gone(const Error& error);
+// Whether it means that the agent has not answered.
+bool is_silent(const Error& error);
 
 class Client {
  public:
@@ -36,6 +53,9 @@ class Client {
   // Whether the agent has gone away (the program has ended, or executed another one).
   bool gone() const;
 
+  // Whether the last call had an answer, as far as it was waited for.
+  bool answers() const { return last_sign_ == PeerWatch::Sign::kLife; }
+
   Result<std::vector<std::string>> list(std::string_view path);
   struct FileStatus {
     uint32_t mode = 0;  // with S_IFREG or S_IFDIR
@@ -49,15 +69,16 @@ class Client {
   // Empty at the end of the file; EAGAIN while there is nothing yet.
   Result<std::string> read(uint32_t handle, size_t size,
                            tracefs::ReadMode mode = tracefs::ReadMode::kAny);
-  // Waits while there is nothing yet, asking again after 1 ms, then ever less often. The end of the
-  // file when the agent goes away. `stop` is called before each wait: true ends with EINTR.
+  // Waits while there is nothing yet, asking again after 1 ms, then ever less often; also while the
+  // process is stopped. The end of the file when the agent goes away. `stop` is called before each
+  // wait: true ends with EINTR.
   Result<std::string> read_waiting(uint32_t handle, size_t size, const std::function<bool()>& stop);
   // At most kMaxWrite bytes. `caller`: the thread on whose behalf we call; 0: our own.
   Result<size_t> write(uint32_t handle, std::string_view bytes, uint32_t caller = 0);
   Status flush(uint32_t handle);           // close(2) of one descriptor
   Result<bool> readable(uint32_t handle);  // poll(2)
   Status ioctl(uint32_t handle, uint32_t command);
-  Status close(uint32_t handle);
+  Status close(uint32_t handle);  // of a process that does not answer: later
 
   // What there is now: a file that would wait ends there.
   Result<std::string> read_all(std::string_view path);
@@ -77,11 +98,22 @@ class Client {
     std::string text;
     UniqueFd descriptor;
   };
+  // A call whose answer has not come in time.
+  struct Owed {
+    Call call{};
+    uint32_t handle = 0;
+  };
   Client() = default;
   static Status done(const Result<Answer>& answer);
   Result<Answer> call(Request request, std::string_view data);
   Result<Answer> call(Call call, uint32_t handle, uint64_t value, std::string_view data = "");
   Status send(const Request& request, std::string_view data);
+  Result<Answer> receive();
+  ssize_t wait_for(const std::function<ssize_t(int flags)>& attempt);
+  Error silence() const;
+  Status settle();
+  void keep_what_came_late(const Owed& late, const Result<Answer>& answer);
+  bool goes_on();
   Status write_pieces(std::string_view path, std::string_view text, uint32_t flags);
   Status hello();
 
@@ -89,6 +121,11 @@ class Client {
   std::vector<char> input_;  // the last answer
   int pid_ = 0;
   std::string exe_;
+  PeerWatch watch_;
+  PeerWatch::Sign last_sign_ = PeerWatch::Sign::kLife;  // of the last wait
+  std::optional<Owed> owed_;
+  std::map<uint32_t, std::string> late_bytes_;  // by handle, for its next read
+  std::vector<uint32_t> to_close_;
 };
 
 }  // namespace patchbay::serve

@@ -15,6 +15,8 @@
 #include <cstring>
 #include <memory>
 
+#include "serve/peer_watch.h"
+
 namespace patchbay::serve {
 namespace {
 
@@ -107,7 +109,12 @@ int pid_of_name(std::string_view name) {
 }
 
 ProcessState state_of(int pid, const std::string& directory, bool is_current) {
-  if (is_current && connect_socket(directory).ok()) return ProcessState::kAlive;
+  if (is_current) {
+    Result<UniqueFd> fd = connect_socket(directory);
+    // A full queue of connections: somebody listens.
+    if (fd.ok() || fd.error().errno_value == EAGAIN)
+      return PeerWatch(pid).is_stopped() ? ProcessState::kStopped : ProcessState::kAlive;
+  }
   bool lives = is_current && (::kill(pid, 0) == 0 || errno == EPERM);
   return lives ? ProcessState::kNoAgent : ProcessState::kDead;
 }
@@ -153,6 +160,8 @@ const char* process_state_name(ProcessState state) {
   switch (state) {
     case ProcessState::kAlive:
       return "alive";
+    case ProcessState::kStopped:
+      return "stopped";
     case ProcessState::kNoAgent:
       return "no-agent";
     case ProcessState::kDead:
@@ -222,7 +231,7 @@ Result<UniqueFd> connect_socket(const std::string& directory) {
   Result<SocketAddress> target = socket_address(directory);
   if (!target.ok()) return target.error();
   // connect() waits when the listener's queue is full: not for longer than this.
-  timeval limit{5, 0};
+  timeval limit{1, 0};
   ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
   if (::connect(fd.get(), reinterpret_cast<sockaddr*>(&target->address), sizeof target->address) !=
       0) {

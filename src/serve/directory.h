@@ -36,12 +36,13 @@ Status check_directory(const std::string& path, bool make);
 Result<std::string> make_process_directory(const std::string& directory, int pid);
 
 enum class ProcessState : uint8_t {
-  kAlive,    // the agent answers
+  kAlive,    // its agent listens
+  kStopped,  // it does, but the process is stopped, by a signal or a debugger
   kNoAgent,  // the process lives, its agent does not answer (it has exec'ed, or is somebody else's
              // id)
   kDead,     // no such process
 };
-const char* process_state_name(ProcessState state);  // "alive" "no-agent" "dead"
+const char* process_state_name(ProcessState state);  // "alive" "stopped" "no-agent" "dead"
 
 struct ProcessEntry {
   int pid = 0;
@@ -49,13 +50,17 @@ struct ProcessEntry {
   ProcessState state = ProcessState::kDead;
   bool has_buffer = false;
   uint64_t buffer_bytes = 0;  // on disk
+  bool has_agent() const {
+    return state == ProcessState::kAlive || state == ProcessState::kStopped;
+  }
 };
 // All processes of a runtime directory, by pid. An unreadable directory is an error, a missing one
 // is an empty list.
 Result<std::vector<ProcessEntry>> list_processes(const std::string& directory);
 
 // A unix SOCK_SEQPACKET socket bound or connected to DIRECTORY/ctl.sock, whatever the path's
-// length.
+// length. A connection is waited for no longer than a second (EAGAIN: the listener's queue is
+// full).
 Result<UniqueFd> listen_socket(const std::string& directory);
 Result<UniqueFd> connect_socket(const std::string& directory);
 

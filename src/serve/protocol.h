@@ -27,7 +27,7 @@ inline constexpr uint32_t kProtocolVersion = 2;
 inline constexpr uint32_t kMaxMessage = 132 * 1024;  // one FUSE write, with room for the header
 
 enum class Call : uint32_t {
-  kHello = 1,  // value = protocol version; the reply's text is "PID\0EXE\0"
+  kHello = 1,  // value = protocol version; the reply's text is "PID\0EXE\0TID\0"
   kOpen = 2,   // flags = O_RDONLY/O_WRONLY/O_RDWR | O_TRUNC | O_APPEND; data = path
   kRead = 3,   // value = bytes wanted; flags = ReadMode
   kWrite = 4,  // data = bytes; one write is one command

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -98,6 +102,17 @@ class PipeFile : public tracefs::File {
  private:
   Store& store_;
 };
+// Takes two seconds of work.
+class SlowFile : public tracefs::File {
+ public:
+  uint32_t mode() const override { return 0440; }
+  Result<std::string> read() override {
+    const std::clock_t end = std::clock() + 2 * CLOCKS_PER_SEC;
+    while (std::clock() < end) {
+    }
+    return std::string("worked\n");
+  }
+};
 // Directories of one level that come and go.
 class Instances : public tracefs::Directory {
  public:
@@ -144,6 +159,7 @@ class TestTree : public tracefs::Directory {
     if (name == "text") return std::make_unique<BigFile>(store_);
     if (name == "sink") return std::make_unique<Sink>();
     if (name == "pipe") return std::make_unique<PipeFile>(store_);
+    if (name == "slow") return std::make_unique<SlowFile>();
     return nullptr;
   }
   std::unique_ptr<tracefs::Directory> directory(std::string_view name) override {
@@ -341,6 +357,115 @@ TEST_F(ServeTest, AWaitingReadEndsWithDataAStopOrTheAgent) {
   };
   EXPECT_EQ(*reader->read_waiting(handle, 100, stop_server), "");
   EXPECT_TRUE(reader->gone());
+}
+
+// --- a process that does not answer
+
+// A server in a process of its own, whose socket is `directory`/ctl.sock. It ends with this object.
+class ServerProcess {
+ public:
+  explicit ServerProcess(const std::string& directory) {
+    pid_ = ::fork();
+    if (pid_ != 0) return;
+    ::prctl(PR_SET_NAME, kControlThreadName);
+    Store store;
+    TestTree tree(store);
+    ServerOptions options;
+    options.directory = directory;
+    auto server = Server::create(tree, std::move(options));
+    if (server.ok()) (void)(*server)->run();
+    ::_exit(1);
+  }
+  ~ServerProcess() {
+    signal(SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  int pid() const { return pid_; }
+  void signal(int number) { ::kill(pid_, number); }
+  void stop() {
+    signal(SIGSTOP);
+    int status = 0;
+    ASSERT_EQ(::waitpid(pid_, &status, WUNTRACED), pid_);
+    ASSERT_TRUE(WIFSTOPPED(status));
+  }
+
+ private:
+  int pid_;
+};
+
+std::unique_ptr<Client> connect_when_ready(const std::string& directory) {
+  for (int i = 0; i < 2000; i++) {
+    auto client = Client::connect_directory(directory);
+    if (client.ok()) return std::move(*client);
+    ::usleep(10000);
+  }
+  return nullptr;
+}
+
+TEST(SilentTest, AStoppedProcessIsNamedAndServesOnWhenItGoesOn) {
+  const std::string directory = make_temporary();
+  ServerProcess process(directory);
+  auto client = connect_when_ready(directory);
+  ASSERT_TRUE(client);
+  const uint32_t pipe = *client->open("pipe", O_RDWR);
+  ASSERT_TRUE(client->write(pipe, "one\n").ok());
+  process.stop();
+  // The read is sent, and is owed its answer.
+  Result<std::string> read = client->read(pipe, 3);
+  ASSERT_FALSE(read.ok());
+  EXPECT_TRUE(is_silent(read.error()));
+  EXPECT_NE(read.error().message().find("is stopped"), std::string::npos);
+  EXPECT_NE(read.error().message().find(std::to_string(process.pid())), std::string::npos);
+  // What changes something is not even sent.
+  EXPECT_TRUE(is_silent(client->write_all("log", "late ", true).error()));
+  EXPECT_TRUE(is_silent(client->open("log", O_RDONLY).error()));
+  EXPECT_TRUE(is_silent(client->close(pipe + 7).error()));  // later, unheard
+  EXPECT_FALSE(client->gone());
+  Result<std::unique_ptr<Client>> another = Client::connect_directory(directory);
+  ASSERT_FALSE(another.ok());
+  EXPECT_NE(another.error().message().find("is stopped"), std::string::npos);
+  process.signal(SIGCONT);
+  // Nothing that was read meanwhile is lost, nothing that failed was done, no handle was leaked.
+  EXPECT_EQ(*client->read(pipe, 2), "0:");
+  EXPECT_EQ(*client->read(pipe, 100), "o");
+  EXPECT_EQ(*client->read(pipe, 100), "ne\n");
+  EXPECT_EQ(*client->read_all("log"), "");
+  EXPECT_EQ(*client->open("log", O_RDONLY), pipe + 1);
+  EXPECT_TRUE(client->write_all("log", "now ", true).ok());
+}
+
+TEST(SilentTest, ALateOpenIsClosed) {
+  const std::string directory = make_temporary();
+  ServerProcess process(directory);
+  auto client = connect_when_ready(directory);
+  ASSERT_TRUE(client);
+  process.stop();
+  EXPECT_TRUE(is_silent(client->open("log", O_RDONLY).error()));
+  process.signal(SIGCONT);
+  EXPECT_EQ(*client->open("log", O_RDONLY), 1u);
+}
+
+TEST(SilentTest, AMuteServerIsNotWaitedFor) {
+  const std::string directory = make_temporary();
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    auto listener = listen_socket(directory);
+    for (;;) ::pause();
+  }
+  while (!connect_socket(directory).ok()) ::usleep(1000);
+  Result<std::unique_ptr<Client>> client = Client::connect_directory(directory);
+  ASSERT_FALSE(client.ok());
+  EXPECT_TRUE(is_silent(client.error())) << client.error().message();
+  ::kill(pid, SIGKILL);
+  ::waitpid(pid, nullptr, 0);
+}
+
+TEST(SilentTest, AnAgentThatWorksIsWaitedFor) {
+  const std::string directory = make_temporary();
+  ServerProcess process(directory);
+  auto client = connect_when_ready(directory);
+  ASSERT_TRUE(client);
+  EXPECT_EQ(*client->read_all("slow"), "worked\n");
 }
 
 // Up to the message's limit in one piece; a longer text in several, each of whole lines.

@@ -143,8 +143,8 @@ Result<Session::Answer> Session::hello(const Request& request) {
   }
   Answer answer;
   answer.value = kProtocolVersion;
-  answer.text =
-      std::to_string(::getpid()) + '\0' + (hooks_.exe.empty() ? own_exe() : hooks_.exe) + '\0';
+  answer.text = std::to_string(::getpid()) + '\0' + (hooks_.exe.empty() ? own_exe() : hooks_.exe) +
+                '\0' + std::to_string(::gettid()) + '\0';
   return answer;
 }
 
