@@ -95,6 +95,18 @@ inline bool try_load8(uint64_t address, uint64_t* value) {
   return !faulted;
 }
 
+inline bool can_load(uint64_t address) {
+  uint32_t faulted = 1;
+  asm volatile(
+      "1: cmpb $0, (%1)\n"
+      "xorl %0, %0\n"
+      "2:\n" PB_FAULT_ENTRY("1b", "2b")
+      : "+&r"(faulted)
+      : "r"(address)
+      : "cc");
+  return !faulted;
+}
+
 template <typename T>
 struct __attribute__((packed, may_alias)) Unaligned {
   T value;
@@ -155,23 +167,59 @@ inline uint64_t load(uint64_t address, uint32_t size) {
   }
 }
 
-void copy_elements(uint8_t* at, uint64_t address, uint32_t size, uint64_t bytes) {
-  for (uint64_t i = 0; i < bytes; i += size) store(at + i, size, load(address + i, size));
+// --- arrays. A fault costs more than a thousand loads, so that a page that could not be read is
+// not asked again: its other elements are 0, too.
+
+constexpr uint64_t kPage = 4096;
+inline uint64_t to_page_end(uint64_t address) { return kPage - (address & (kPage - 1)); }
+
+// Fewer bytes than a page. Each page is asked by its first byte, or its last.
+__attribute__((noinline)) void copy_elements(uint8_t* at, uint64_t address, uint32_t size,
+                                             uint64_t bytes) {
+  const uint64_t first_page = to_page_end(address);
+  const bool first = can_load(address);
+  const bool second = first_page < bytes ? can_load(address + bytes - 1) : first;
+  for (uint64_t i = 0; i < bytes; i += size) {
+    const bool good = (i < first_page ? first : second) && (i + size > first_page ? second : first);
+    store(at + i, size, good ? load(address + i, size) : 0);
+  }
 }
 
-// Whole words while they are readable; a word with a fault in it again element by element, so that
-// only the elements that cannot be read are 0.
+// The word at `done` could not be read. Deals with all elements that begin in its page (of one
+// across two pages: with those of the word); returns how much of the array is done then.
+__attribute__((noinline, cold)) uint64_t copy_behind_fault(uint8_t* at, uint64_t address,
+                                                           uint32_t size, uint64_t bytes,
+                                                           uint64_t done) {
+  const uint64_t rest = to_page_end(address + done);
+  if (rest < 8) {
+    copy_elements(at + done, address + done, size, 8);
+    return done + 8;
+  }
+  const uint64_t begin_there = (rest + size - 1) & ~uint64_t{size - 1};
+  const uint64_t end = begin_there < bytes - done ? done + begin_there : bytes;
+  for (; done < end; done++) at[done] = 0;
+  return end;
+}
+
+// Whole words while they are readable, so that only the elements that cannot be read are 0. What is
+// left at the end is part of a last whole word, unless something could not be read.
 void copy_array(uint8_t* at, uint64_t address, uint32_t size, uint64_t bytes) {
-  uint64_t done = 0;
-  for (; done + 8 <= bytes; done += 8) {
-    uint64_t word;
+  uint64_t done = 0, word;
+  bool good = bytes >= 8;
+  while (done + 8 <= bytes) {
     if (__builtin_expect(try_load8(address + done, &word), 1)) {
       put<uint64_t>(at + done, word);
+      done += 8;
     } else {
-      copy_elements(at + done, address + done, size, 8);
+      done = copy_behind_fault(at, address, size, bytes, done);
+      good = false;
     }
   }
-  copy_elements(at + done, address + done, size, bytes - done);
+  if (done >= bytes) return;
+  if (good && try_load8(address + bytes - 8, &word))
+    put<uint64_t>(at + bytes - 8, word);
+  else
+    copy_elements(at + done, address + done, size, bytes - done);
 }
 
 // The bytes of `word` before its first NUL, or 8.
@@ -225,7 +273,6 @@ uint32_t copy_string(uint8_t* at, uint64_t address, uint32_t limit) {
 // The next eight bytes of a text, what stands behind its end being whatever is there. A word that
 // spans two pages is read in two parts, the second one only if the text goes on there.
 inline bool text_word(uint64_t address, uint64_t* word) {
-  constexpr uint64_t kPage = 4096;
   if (__builtin_expect((address & (kPage - 1)) <= kPage - 8, 1)) return try_load8(address, word);
   const uint32_t skip = address & 7;
   uint64_t rest = 0;
@@ -243,22 +290,41 @@ inline uint32_t put_data_loc(uint8_t* record, uint32_t offset, uint32_t end, uin
   return end + size;
 }
 
+inline uint32_t append_fault(uint8_t* record, uint32_t offset, bool fault_is_nothing,
+                             uint32_t end) {
+  if (fault_is_nothing) return put_data_loc(record, offset, end, 0);
+  record[end] = 0;
+  return put_data_loc(record, offset, end, 1);
+}
+
 inline uint32_t append_string(uint8_t* record, uint32_t offset, uint64_t address, uint32_t limit,
                               bool fault_is_nothing, uint32_t end) {
-  uint32_t size = copy_string(record + end, address, limit);
-  if (__builtin_expect(!size && !fault_is_nothing, 0)) {
-    record[end] = 0;
-    size = 1;
-  }
+  const uint32_t size = copy_string(record + end, address, limit);
+  if (__builtin_expect(!size, 0)) return append_fault(record, offset, fault_is_nothing, end);
   return put_data_loc(record, offset, end, size);
 }
 
+// A page that could not be read is not asked again, neither for a pointer nor for a text.
 uint32_t append_strings(uint8_t* record, const FetchInsn* insn, uint64_t address, uint32_t end) {
+  constexpr uint64_t kNone = ~uint64_t{0};
+  uint64_t bad_pointers = kNone, bad_texts = kNone;
   for (uint32_t i = 0; i < insn->size; i++) {
-    uint64_t pointer;
-    if (!try_load8(address + i * 8, &pointer)) pointer = 0;
-    end =
-        append_string(record, insn->offset + i * 4, pointer, uint32_t(insn->imm), insn->index, end);
+    const uint64_t at = address + i * 8;
+    const uint32_t offset = insn->offset + i * 4;
+    uint64_t pointer = 0;
+    bool good = at / kPage != bad_pointers;
+    if (good && !try_load8(at, &pointer)) {
+      good = false;
+      if (to_page_end(at) >= 8) bad_pointers = at / kPage;
+    }
+    if (!good || pointer / kPage == bad_texts) {
+      end = append_fault(record, offset, insn->index, end);
+      continue;
+    }
+    const uint32_t text_size = copy_string(record + end, pointer, uint32_t(insn->imm));
+    if (!text_size && !can_load(pointer)) bad_texts = pointer / kPage;
+    end = text_size ? put_data_loc(record, offset, end, text_size)
+                    : append_fault(record, offset, insn->index, end);
   }
   return end;
 }

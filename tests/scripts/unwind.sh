@@ -73,7 +73,7 @@ put events/functions/step_stack/trigger stacktrace
 put events/functions/enable 1
 put events/kprobes/enable 1
 put events/steps/enable 1
-has "an int3 is among the places" "$("$patchbay" cat $pid debug/call_sites)" 'step_short.*int3'
+has "an int3 is among the places" "$("$patchbay" cat $pid debug/call_sites)" 'int3 step_short'
 steps event text fault filtered compared hist registers return limited return_text static \
   filtered_static stack inside realigned short tail both
 end
