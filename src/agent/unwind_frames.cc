@@ -13,7 +13,7 @@
 // So a stub is a frame that seems to have been interrupted in the traced function, which the
 // unwinder then leaves by the function's own table: whatever the displaced instructions do to the
 // stack is in there. Nothing is allocated and no lock is taken: a handler may unwind at any time,
-// and a table is used up before the unwinder asks for the next but three.
+// and a table is used up before the unwinder, and a handler that interrupts it, ask for three more.
 #include <dlfcn.h>
 
 #include <atomic>
@@ -34,14 +34,14 @@
 namespace patchbay {
 namespace {
 
-constexpr size_t kTableSize = 192;
+constexpr size_t kTableSize = 128;  // 116 are used, with all rules
 constexpr uint8_t kAbsolute = 0x00, kOmitted = 0xff;  // DW_EH_PE_…
 constexpr uint8_t kRip = 16, kRsp = 7;                // DWARF's numbers
 
 struct Table {
   alignas(8) uint8_t bytes[kTableSize];
 };
-constexpr uint32_t kTables = 4;
+constexpr uint32_t kTables = 3;  // little: every thread has them
 struct ThreadTables {
   uint32_t next;
   Table table[kTables];

@@ -80,31 +80,30 @@ PB_LOAD(load4, "movl", "%k0")
 PB_LOAD(load8, "movq", "%0")
 #undef PB_LOAD
 
-// Eight bytes, and whether they could be read (a value of 0 alone does not tell).
-inline bool try_load8(uint64_t address, uint64_t* value) {
-  uint64_t loaded;
-  uint32_t faulted = 1;
-  asm volatile(
-      "1: movq (%2), %0\n"
-      "xorl %1, %1\n"
-      "2:\n" PB_FAULT_ENTRY("1b", "2b")
-      : "=&r"(loaded), "+&r"(faulted)
-      : "r"(address)
-      : "cc");
-  *value = loaded;
-  return !faulted;
-}
+// The bytes, and whether they could be read (a value of 0 alone does not tell).
+#define PB_TRY_LOAD(name, mov, operand)                   \
+  inline bool name(uint64_t address, uint64_t* value) {   \
+    uint64_t loaded;                                      \
+    uint32_t faulted = 1;                                 \
+    asm volatile("1: " mov " (%2), " operand              \
+                 "\n"                                     \
+                 "xorl %1, %1\n"                          \
+                 "2:\n" PB_FAULT_ENTRY("1b", "2b")        \
+                 : "=&r"(loaded), "+&r"(faulted)          \
+                 : "r"(address)                           \
+                 : "cc");                                 \
+    *value = loaded;                                      \
+    return !faulted;                                      \
+  }
+PB_TRY_LOAD(try_load1, "movzbl", "%k0")
+PB_TRY_LOAD(try_load2, "movzwl", "%k0")
+PB_TRY_LOAD(try_load4, "movl", "%k0")
+PB_TRY_LOAD(try_load8, "movq", "%0")
+#undef PB_TRY_LOAD
 
 inline bool can_load(uint64_t address) {
-  uint32_t faulted = 1;
-  asm volatile(
-      "1: cmpb $0, (%1)\n"
-      "xorl %0, %0\n"
-      "2:\n" PB_FAULT_ENTRY("1b", "2b")
-      : "+&r"(faulted)
-      : "r"(address)
-      : "cc");
-  return !faulted;
+  uint64_t ignored;
+  return try_load1(address, &ignored);
 }
 
 template <typename T>
@@ -174,8 +173,8 @@ constexpr uint64_t kPage = 4096;
 inline uint64_t to_page_end(uint64_t address) { return kPage - (address & (kPage - 1)); }
 
 // Fewer bytes than a page. Each page is asked by its first byte, or its last.
-__attribute__((noinline)) void copy_elements(uint8_t* at, uint64_t address, uint32_t size,
-                                             uint64_t bytes) {
+__attribute__((noinline, cold)) void copy_elements(uint8_t* at, uint64_t address, uint32_t size,
+                                                   uint64_t bytes) {
   const uint64_t first_page = to_page_end(address);
   const bool first = can_load(address);
   const bool second = first_page < bytes ? can_load(address + bytes - 1) : first;
@@ -201,11 +200,29 @@ __attribute__((noinline, cold)) uint64_t copy_behind_fault(uint8_t* at, uint64_t
   return end;
 }
 
+// 1 to 7 bytes. False: some could not be read.
+inline bool copy_few(uint8_t* at, uint64_t address, uint64_t bytes) {
+  uint64_t value;
+  if (bytes & 4) {
+    if (!try_load4(address, &value)) return false;
+    put<uint32_t>(at, value);
+  }
+  if (bytes & 2) {
+    if (!try_load2(address + (bytes & 4), &value)) return false;
+    put<uint16_t>(at + (bytes & 4), value);
+  }
+  if (bytes & 1) {
+    if (!try_load1(address + (bytes & 6), &value)) return false;
+    put<uint8_t>(at + (bytes & 6), value);
+  }
+  return true;
+}
+
 // Whole words while they are readable, so that only the elements that cannot be read are 0. What is
 // left at the end is part of a last whole word, unless something could not be read.
 void copy_array(uint8_t* at, uint64_t address, uint32_t size, uint64_t bytes) {
   uint64_t done = 0, word;
-  bool good = bytes >= 8;
+  bool good = true;
   while (done + 8 <= bytes) {
     if (__builtin_expect(try_load8(address + done, &word), 1)) {
       put<uint64_t>(at + done, word);
@@ -216,7 +233,8 @@ void copy_array(uint8_t* at, uint64_t address, uint32_t size, uint64_t bytes) {
     }
   }
   if (done >= bytes) return;
-  if (good && try_load8(address + bytes - 8, &word))
+  if (good && bytes < 8 && copy_few(at, address, bytes)) return;
+  if (good && bytes >= 8 && try_load8(address + bytes - 8, &word))
     put<uint64_t>(at + bytes - 8, word);
   else
     copy_elements(at + done, address + done, size, bytes - done);
