@@ -217,6 +217,10 @@ void print_notes(const Recording& recording, const TracedChild& child, const Out
     note(std::to_string(missed) + " hits could not be recorded");
   if (uint64_t nested = recording.recursion())
     note(std::to_string(nested) + " hits inside the agent were not recorded");
+  if (uint64_t unhooked = recording.unhooked())
+    note(std::to_string(unhooked) +
+         " calls have no return and are in no graph: their callers' code walks its own stack by "
+         "return addresses (code made at run time, V8, OCaml, Go)");
   if (outcome.exec_seen) {
     note("the program has executed " + outcome.new_exe + ", which is not recorded");
   }

@@ -225,6 +225,12 @@ uint64_t Recording::missed() const {
   return sum;
 }
 
+uint64_t Recording::unhooked() const {
+  uint64_t sum = 0;
+  for (const RecordedBuffer& buffer : buffers_) sum += buffer.wanted ? buffer.file->unhooked() : 0;
+  return sum;
+}
+
 uint64_t Recording::recursion() const {
   uint64_t sum = 0;
   for (const RecordedBuffer& buffer : buffers_) sum += buffer.wanted ? buffer.file->recursion() : 0;

@@ -52,6 +52,7 @@ class Recording {
   uint64_t lost() const;
   uint64_t missed() const;     // hits that no buffer could take
   uint64_t recursion() const;  // hits inside the agent
+  uint64_t unhooked() const;   // calls whose return was left alone
   uint64_t bytes() const { return writer_->bytes_spooled(); }
   // The first refusal of the disk. Recording goes on; finish() has the figures.
   const Status& disk() const { return disk_; }

@@ -54,7 +54,7 @@
 namespace patchbay::abi {
 
 inline constexpr uint64_t kBufferMagic = 0x3130465542425031;  // "1PBBUF01"
-inline constexpr uint32_t kBufferVersion = 3;
+inline constexpr uint32_t kBufferVersion = 4;
 inline constexpr uint32_t kMinSubbufSize = 4096;
 inline constexpr uint32_t kMaxSubbufSize = 512 * 1024;
 inline constexpr uint32_t kMinSubbufs = 3;
@@ -91,8 +91,10 @@ struct BufferHeader {
   uint64_t
       missed;  // (live) hits that could not be recorded for another reason (record too large …)
   uint64_t printk_offset;
+  uint64_t unhooked;  // (live) calls whose return was left alone, because their caller walks its
+                      // own stack by return addresses (probe/return_callers.h)
 };
-static_assert(sizeof(BufferHeader) == 144);
+static_assert(sizeof(BufferHeader) == 152);
 
 struct ClockPair {
   uint64_t tsc;      // ticks

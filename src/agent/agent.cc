@@ -70,6 +70,7 @@ void look_at_objects(Agent* agent) {
   agent->probe_events->refresh();
   agent->tracers->refresh();
   agent->registry->follow_stacks();
+  agent->walked_callers.refresh(*agent->symbols);
 }
 
 void say(std::string_view sentence) {
@@ -170,6 +171,7 @@ Status make_agent(Agent* agent) {
   agent->registry->set_single_threaded(true);
   agent->patcher = make_patcher();
   agent->sites = std::make_unique<ProbeSites>(*agent->patcher);
+  agent->sites->set_before_returns([agent] { agent->walked_callers.begin(*agent->symbols); });
   agent->functions =
       std::make_unique<FunctionEvents>(*agent->registry, *agent->patcher, *agent->sites);
   agent->static_events = std::make_unique<StaticEvents>(*agent->registry, *agent->patcher);

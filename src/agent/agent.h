@@ -20,6 +20,7 @@
 #include "registry/static_events.h"
 #include "registry/synthetic_events.h"
 #include "registry/usdt_events.h"
+#include "registry/walked_callers.h"
 #include "ring_buffer/ring_set.h"
 #include "serve/server.h"
 #include "symbol/symbol.h"
@@ -59,6 +60,7 @@ struct Agent {
   std::unique_ptr<Registry> registry;
   std::unique_ptr<Patcher> patcher;
   std::unique_ptr<ProbeSites> sites;
+  WalkedCallers walked_callers;
   std::unique_ptr<FunctionEvents> functions;
   std::unique_ptr<StaticEvents> static_events;
   std::unique_ptr<UsdtEvents> usdt_events;

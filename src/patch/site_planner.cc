@@ -261,6 +261,7 @@ SitePlanner::ModuleState& SitePlanner::state_of(Module& module) {
     if (contains(module, ::getauxval(AT_SYSINFO_EHDR)) || name == "[vdso]") {
       state.refusal = "lies in the kernel's vdso";
     }
+    if (module.is_go()) state.refusal = "it is Go's: its stack and its calls are not C's";
     state.is_libc =
         is_dynamic_linker(module) || name.starts_with("libc.so") || name.starts_with("libc-2");
   }

@@ -35,6 +35,7 @@ bool has_wide_masks() {
 }
 
 void look_at_processor() {
+  if (pb_callback_area) return;
   uint32_t a, b, c, d;
   if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE)) return;
   if (!__get_cpuid_count(kXsaveLeaf, 1, &a, &b, &c, &d)) return;
@@ -86,6 +87,8 @@ std::vector<HitCallback*>& all_callbacks() {
 }
 
 }  // namespace
+
+void look_at_vector_registers() { look_at_processor(); }
 
 HitCallback* make_callback(uint64_t function, uint64_t argument, LiveVectors vectors) {
   if (!make_slots()) return nullptr;

@@ -14,6 +14,9 @@ namespace patchbay {
 // Null: no memory. The same function with the same argument is given what it had before.
 HitCallback* make_callback(uint64_t function, uint64_t argument, LiveVectors vectors);
 
+// What callback_call_all() has to keep on this processor; once is enough.
+void look_at_vector_registers();
+
 // From now on no hit calls it. Whoever is in it goes on.
 void switch_off(HitCallback* callback);
 // Until no thread is in it: then its code and its argument may go. EBUSY: some thread still was

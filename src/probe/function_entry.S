@@ -24,6 +24,8 @@
 #define SPARES 16
 #define TRAMPOLINE_SIZE_LOG 4
 #define CALL_SIZE 2
+#define PAGES 4096			/* return_callers.h */
+#define PAGE_LOG 12
 #define SLOT_SIZE_LOG 7			/* struct ReturnSlot */
 #define RETURN_ADDRESS 8
 #define PROGRAM 16
@@ -232,6 +234,13 @@ probe_entry_hook:
 	mov %rcx, BELOW_RCX(%rsp)
 	mov %rdx, BELOW_RDX(%rsp)
 	mov 8(%rsp), %r10
+	lea pb_return_pages(%rip), %rax
+	mov %r10, %rcx
+	shr $PAGE_LOG, %rcx
+	mov %ecx, %edx
+	and $PAGES - 1, %edx
+	cmp %rcx, (%rax, %rdx, 8)
+	jne .Lnot_usual_call			/* may_hook_return_to() */
 	lea pb_return_trampolines(%rip), %rax
 	sub %rax, %r10
 	cmp $SLOTS << TRAMPOLINE_SIZE_LOG, %r10

@@ -104,7 +104,7 @@ struct EventProgram {
 // instruction: a word for each CPU, added to in a restartable sequence (probe/hit_counter.h).
 struct ProbeCounts {
   uint64_t* hits;       // the word of CPU 0
-  uint64_t missed;      // atomic: hits of agent code, returns that could not be hooked
+  uint64_t missed;      // atomic: returns that could not be hooked, hits that were too deep
   uint32_t active;      // atomic: entered and not returned yet; counted only under a limit
   uint32_t max_active;  // of a return probe; 0: only kReturnSlots limits it
 };

@@ -9,7 +9,7 @@
 //    '-- probe_entry…          (probe_entry.S: registers saved)
 //          '-- probe_hit
 //                |-- offer_events
-//                |     |-- in agent code?         count recursion and misses, leave
+//                |     |-- in agent code?         count recursion, leave
 //                |     |-- first hit of a thread  meet_thread: SLOW, three system calls once per
 //                |     |                          thread
 //                |     '-- for each event, in each instance that wants it
@@ -255,6 +255,13 @@ __attribute__((noinline, cold)) uint32_t meet_thread(ProbeThread* thread, const 
   return id;
 }
 
+void count_agent_hit(const SiteProgram* program) {
+  for (uint32_t i = 0; i < program->nr_events; i++) {
+    const RingSet* set = __atomic_load_n(&program->event[i].event->rings, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&set->header->recursion, 1, __ATOMIC_RELAXED);
+  }
+}
+
 void count_recursion(const SiteProgram* program) {
   for (uint32_t i = 0; i < program->nr_events; i++) {
     const SiteEvent& site = program->event[i];
@@ -285,7 +292,7 @@ static inline void offer_all(const SiteProgram* program, const Hit& hit, uint64_
 static __attribute__((noinline, cold)) void offer_first(const SiteProgram* program, Hit hit,
                                                         uint64_t wanted) {
   ProbeThread* thread = &pb_thread;
-  if (thread->in_agent) return count_recursion(program);
+  if (thread->in_agent) return count_agent_hit(program);
   const OpenSignals open;
   hit.tid = meet_thread(thread, program);
   offer_all(program, hit, wanted);
@@ -303,7 +310,7 @@ static __attribute__((noinline, cold)) bool hook_first(const CallSite* site,
                                                        const SiteProgram* returns, uint64_t* stack,
                                                        const FetchRegisters* registers) {
   if (pb_thread.in_agent) {
-    count_recursion(returns);
+    count_agent_hit(returns);
     return false;
   }
   const OpenSignals open;

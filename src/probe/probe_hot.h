@@ -11,7 +11,7 @@
 namespace patchbay {
 
 // One hit of a place through all of its events: counts it, builds the records and offers them to
-// the instances. For a thread that runs agent code it counts recursion and misses instead.
+// the instances. For a thread that runs agent code it counts recursion instead.
 // `caller`: where the return address of the call stands; read for kFunction and kReturn heads only
 // (a trampoline's is looked up). `wanted`: which events take part
 // (wanted_bit()).
@@ -31,8 +31,10 @@ bool offer_record(const SiteEvent& site, const FetchRegisters* registers, uint32
 uint32_t meet_thread(ProbeThread* thread, const SiteProgram* program);
 uint32_t meet_thread(ProbeThread* thread, const RingSet* set);
 
-// A hit of agent code itself: counted (in every instance, and as missed by the probe), not
-// followed.
+// A hit of agent code itself: counted in every instance, not followed. It is none of the program's,
+// so that no probe has missed it.
+void count_agent_hit(const SiteProgram* program);
+// One of the program that would be followed too deep: counted as missed by the probe, too.
 void count_recursion(const SiteProgram* program);
 
 // The ends of publish_record() and publish_beside() when there were no rings: where programs were

@@ -27,6 +27,8 @@
 // Nothing here may be used for functions that return twice or look at their own return address
 // (setjmp, vfork, dlsym, …): the planner refuses them (patch/patcher.h, Patcher::return_refusal).
 //
+// Nor is it for calls whose caller walks its own stack by return addresses: return_callers.h.
+//
 // Known limits: where stacks are copied away and back (greenlet), a slot may look dead while its
 // frame is elsewhere; that matters only when all slots are taken. nongnu libunwind stops at a
 // hooked frame (return_hook.S says why).

@@ -28,6 +28,7 @@
 #include "base/raw_syscall.h"
 #include "probe/graph_hot.h"
 #include "probe/probe_hot.h"
+#include "probe/return_callers.h"
 #include "probe/return_hook.h"
 
 namespace patchbay {
@@ -52,8 +53,8 @@ constexpr int kGenerationShift = kSlotGenerationShift;
 constexpr uint64_t kGenerationMask = kSlotGenerationMask, kAddressMask = kSlotAddressMask;
 constexpr uint32_t kNearby = 16;        // slots looked at from where the thread was last
 constexpr uint32_t kThreadStride = 64;  // where threads begin
-constexpr uint32_t kShortSweep = 64;    // when there was nothing lately
-constexpr uint32_t kSweepEvery = 256;   // failures to one look at all slots
+constexpr uint32_t kShortSweep = 64;
+constexpr uint32_t kSweepEvery = 256;   // claims to one look at all slots
 constexpr uint32_t kMaxChain = 1024;    // tail calls under one return address
 
 // What no record shows of a return frame ends where the registers end: return_hook.S counts on it.
@@ -84,10 +85,13 @@ static_assert(kReturnGraph == 1 && kReturnProfile == 2 && kReturnGenerated == 3)
 static_assert(kReturnSpares == 16 && kReturnCallSize == 2);
 static_assert(offsetof(SiteProgram, return_code) == 14);
 static_assert(offsetof(CallSite, return_program) == 8 && offsetof(ProbeThread, in_agent) == 8);
+static_assert(kReturnPages == 4096 && kReturnPageLog == 12);
 static_assert(kReturnCodeSize == 65536 && kOwned == 1 && kSpare == 4);
 
 uint32_t g_next_start;                  // where the next new thread begins
 uint32_t g_hand;                        // where the next sweep begins
+uint32_t g_far_claims;
+uint32_t g_swept_at = 0 - kSweepEvery;  // the claim that has looked at all slots last
 uint64_t g_limited[kReturnSlots / 64];  // bit: the slot hooks a call under a limit
 uint32_t g_used_end;                    // no slot from here on was ever used
 uint64_t g_reclaimed, g_no_slot;
@@ -218,9 +222,14 @@ void note_used(uint32_t index) {
       return;
 }
 
+// The slots that threads keep may stand close together, more of them than a short sweep looks at.
 ReturnSlot* claim_far() {
-  const uint64_t failures = __atomic_load_n(&g_no_slot, __ATOMIC_RELAXED);
-  ReturnSlot* slot = sweep(failures % kSweepEvery ? kShortSweep : kReturnSlots);
+  const uint32_t claim = __atomic_fetch_add(&g_far_claims, 1, __ATOMIC_RELAXED);
+  ReturnSlot* slot = sweep(kShortSweep);
+  if (!slot && claim - __atomic_load_n(&g_swept_at, __ATOMIC_RELAXED) >= kSweepEvery) {
+    __atomic_store_n(&g_swept_at, claim, __ATOMIC_RELAXED);
+    slot = sweep(kReturnSlots);
+  }
   if (!slot) __atomic_fetch_add(&g_no_slot, 1, __ATOMIC_RELAXED);
   return slot;
 }
@@ -417,7 +426,7 @@ inline uint32_t enter_graph(ReturnSlot* slot, const Call& call, uint32_t wanted)
   return graph_enter(call.site, call.program, call.word, call.registers, wanted, &slot->graph);
 }
 
-enum class Hooked { kNo, kNotWanted, kYes };
+enum class Hooked { kNo, kNotWanted, kLeftAlone, kYes };
 
 Hooked hook(const Call& call, Wanted wanted) {
   const uint64_t caller = *call.word;
@@ -426,6 +435,7 @@ Hooked hook(const Call& call, Wanted wanted) {
   const bool is_tail_call = is_return_trampoline(caller);
   ReturnSlot* before = is_tail_call ? slot_before(caller, call.word) : nullptr;
   if (is_tail_call && !before) return Hooked::kNo;
+  if (!is_tail_call && !may_hook_return_to(caller)) return Hooked::kLeftAlone;
   ReturnSlot* slot = take_slot(reinterpret_cast<uint64_t>(call.word));
   if (__builtin_expect(!slot, 0)) return Hooked::kNo;
   if (call.program->has_graph) wanted.events = enter_graph(slot, call, wanted.events);
@@ -437,6 +447,21 @@ Hooked hook(const Call& call, Wanted wanted) {
   arm(slot, before, call.word);
   if (call.program->has_graph) graph_armed(index_of(slot));
   return Hooked::kYes;
+}
+
+abi::BufferHeader* header_of(const SiteEvent& event) {
+  return __atomic_load_n(&event.event->rings, __ATOMIC_RELAXED)->header;
+}
+
+// Once in each instance.
+__attribute__((noinline, cold)) void count_unhooked(const SiteProgram* program, uint32_t wanted) {
+  for (uint32_t i = 0; i < program->nr_events; i++) {
+    if (!(wanted >> wanted_bit(i) & 1)) continue;
+    abi::BufferHeader* header = header_of(program->event[i]);
+    bool is_counted = false;
+    for (uint32_t k = 0; k < i; k++) is_counted |= header_of(program->event[k]) == header;
+    if (!is_counted) __atomic_fetch_add(&header->unhooked, 1, __ATOMIC_RELAXED);
+  }
 }
 
 // What a return has taken out of its slot.
@@ -464,9 +489,10 @@ extern "C" bool return_hook(const CallSite* site, const SiteProgram* program, ui
   const Wanted wanted = enter_limits(program);
   if (!wanted.events) return false;
   const Hooked done = hook({site, program, word, registers}, wanted);
-  if (done != Hooked::kNo) return done == Hooked::kYes;
+  if (done == Hooked::kYes || done == Hooked::kNotWanted) return done == Hooked::kYes;
   leave_limits(program, wanted.events);
   count_missed(program, wanted.events);
+  if (done == Hooked::kLeftAlone) return count_unhooked(program, wanted.events), false;
   if (program->has_graph) graph_missed(program, wanted.events);
   return false;
 }

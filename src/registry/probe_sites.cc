@@ -111,6 +111,7 @@ struct ProbeSites::Impl {
   explicit Impl(Patcher& p) : patcher(p) {}
 
   Patcher& patcher;
+  std::function<void()> before_returns;
   std::deque<Site> sites;
   std::vector<Site*> table;  // open addressing by patch address; a power of two, null: free
   SitePrograms programs;
@@ -397,6 +398,10 @@ void ProbeSites::Impl::end_steps() {
   if (steps.capacity() > 1024) steps.shrink_to_fit();
 }
 
+void ProbeSites::set_before_returns(std::function<void()> look) {
+  impl_->before_returns = std::move(look);
+}
+
 Status ProbeSites::update(std::span<const ProbePlace* const> places, bool single_threaded,
                           std::vector<Refusal>* refused) {
   Impl& impl = *impl_;
@@ -406,6 +411,9 @@ Status ProbeSites::update(std::span<const ProbePlace* const> places, bool single
   };
   impl.report(places, &found);
   if (!refused && !found.empty()) return failure();
+  const auto hooks = [](const ProbePlace* place) { return place->on_return; };
+  if (impl.before_returns && std::any_of(places.begin(), places.end(), hooks))
+    impl.before_returns();
   Status status = impl.plan_steps(places);
   if (!status.ok()) {
     impl.end_steps();

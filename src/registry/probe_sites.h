@@ -44,6 +44,9 @@ class ProbeSites {
   void join(const LiveEvent* live, std::span<const ProbePlace* const> places);
   void leave(const LiveEvent* live, std::span<const ProbePlace* const> places);
 
+  // `look` is called before returns are hooked anywhere.
+  void set_before_returns(std::function<void()> look);
+
   // Makes what these places run what their events' `programs` say, in one transaction. A place that
   // the patcher refuses is reported and the others go on: `refused` gets the place and the reason
   // (the next update() tries it again); with refused == null nothing may be refused: then

@@ -363,6 +363,12 @@ uint64_t BufferFile::recursion() const {
   return value;
 }
 
+uint64_t BufferFile::unhooked() const {
+  uint64_t value = 0;
+  read_at(offsetof(BufferHeader, unhooked), &value, 8);
+  return value;
+}
+
 uint64_t BufferFile::missed() const {
   uint64_t value = 0;
   read_at(offsetof(BufferHeader, missed), &value, 8);

@@ -56,6 +56,7 @@ class BufferFile {
   uint32_t nr_rings() const { return header_.nr_rings; }
   RingStats stats(uint32_t ring) const;
   uint64_t recursion() const;
+  uint64_t unhooked() const;
   uint64_t missed() const;
 
   std::vector<abi::ClockPair> clock_pairs() const;  // in order of time

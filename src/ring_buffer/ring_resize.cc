@@ -176,6 +176,7 @@ RingBuffer::Parked RingBuffer::take_rings(const RingBuffer& old, bool keep) {
   const BufferHeader& from = *old.set_->header;
   h->meta_used = meta_used_;
   h->recursion = from.recursion;
+  h->unhooked = from.unhooked;
   Parked parked{old.set_, old.is_recording(), __atomic_load_n(&from.missed, __ATOMIC_RELAXED), {}};
   switch_recording(parked.was_on);
   h->missed = parked.folded_missed;

@@ -96,6 +96,7 @@ Status RingBuffer::copy_description(RingBuffer& from) {
     std::memcpy(mapping_.data() + h->comm_offset, from.set_->comms, sizeof(abi::CommTable));
   h->recursion = old.recursion;
   h->missed = old.missed;
+  h->unhooked = old.unhooked;
   if (meta_used_ == from.meta_used_) return {};
   auto in = from.file();
   if (!in.ok()) return in.error();

@@ -35,6 +35,22 @@ bool name_begins_with_library(std::string_view name, std::string_view library) {
   return rest.empty() || rest.starts_with(".so") || rest[0] == '-';
 }
 
+using AddressRanges = std::vector<std::pair<uint64_t, uint64_t>>;
+
+// Padding between functions belongs to them.
+AddressRanges merged(AddressRanges ranges) {
+  constexpr uint64_t kPadding = 64;
+  std::sort(ranges.begin(), ranges.end());
+  AddressRanges result;
+  for (const auto& [start, end] : ranges) {
+    if (result.empty() || start > result.back().second + kPadding)
+      result.emplace_back(start, end);
+    else
+      result.back().second = std::max(result.back().second, end);
+  }
+  return result;
+}
+
 uint32_t hash_of(std::string_view name) {
   uint64_t hash = 0xcbf29ce484222325;
   for (char c : name) hash = (hash ^ uint8_t(c)) * 0x100000001b3;
@@ -243,6 +259,29 @@ std::vector<FunctionSymbol> ElfModule::find_functions(std::string_view name) {
   if (!image_ || name.empty() || name.size() > ElfSymbols::kMaxName) return {};
   bool indexed = !name_index_.empty() || ++scans_ > kScansBeforeIndex;
   return indexed ? look_up(name) : scan_for(name);
+}
+
+bool ElfModule::is_go() {
+  open();
+  return image_ && image_->find_section(".gopclntab");
+}
+
+// By the tables of the file itself: one pass over the names.
+AddressRanges ElfModule::walked_code() {
+  if (is_go()) return text_ranges();
+  AddressRanges ranges;
+  if (!image_) return ranges;
+  for (const ElfSymbols& table : {image_->symtab(), image_->dynsym()}) {
+    for (size_t i = 0; i < table.size(); ++i) {
+      const Elf64_Sym symbol = table[i];
+      if (symbol.st_shndx == SHN_UNDEF) continue;
+      if (table.name_is(symbol, "caml_frametable")) return text_ranges();
+      if (!table.starts_with(symbol, "Builtins_") || !is_function(*image_, symbol)) continue;
+      const uint64_t start = symbol.st_value + identity_.bias;
+      ranges.emplace_back(start, start + std::max<uint64_t>(symbol.st_size, 1));
+    }
+  }
+  return merged(std::move(ranges));
 }
 
 uint64_t ElfModule::find_symbol(std::string_view name) {

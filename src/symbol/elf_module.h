@@ -49,6 +49,8 @@ class ElfModule final : public Module {
   bool landing_pads(std::vector<uint64_t>* pads) override;
   UnwindTable unwind_table() override;
   uint64_t find_symbol(std::string_view name) override;
+  std::vector<std::pair<uint64_t, uint64_t>> walked_code() override;
+  bool is_go() override;
 
   const ModuleIdentity& identity() const { return identity_; }
   bool is_vdso() const { return is_vdso_; }

@@ -62,6 +62,11 @@ class Module {
   virtual bool landing_pads(std::vector<uint64_t>*) { return false; }
   // How to come from its functions to their callers; empty when it does not say.
   virtual UnwindTable unwind_table();
+  // Code that walks its own stack by the return addresses it has put there, [first, second): all
+  // of what the compilers of OCaml and Go make, and V8's builtins.
+  virtual std::vector<std::pair<uint64_t, uint64_t>> walked_code() { return {}; }
+  // Made by Go's compiler, as its .gopclntab says.
+  virtual bool is_go() { return false; }
   // Executable ranges [first, second) of run-time addresses.
   virtual const std::vector<std::pair<uint64_t, uint64_t>>& text_ranges() const = 0;
 };

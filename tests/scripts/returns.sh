@@ -150,6 +150,123 @@ test_toggle() {
   same "return_toggle: exit status" 0 "$status"
 }
 
+# Code that walks its own stack by return addresses finds them where it has put them. Its calls have
+# no return, and are counted; those of ordinary code have one.
+test_walked() {
+  local output unhooked
+  run_both return_walked
+  same "walked: calls of ordinary code have their returns" 200 "$(column_of ret_walked 2)"
+  same "walked: the others count as missed" 600 "$(column_of ret_walked 3)"
+  check "walked: record" "$patchbay" record -q -p function_graph -l ret_walked \
+    -o "$work/walked.dat" -- "$programs/return_walked" >"$work/out"
+  same "walked: the same output in a graph" "$("$programs/return_walked")" "$(<"$work/out")"
+  output=$("$patchbay" record -p function_graph -l ret_walked -o "$work/walked.dat" \
+    -- "$programs/return_walked" 2>&1 >/dev/null)
+  # The library is known some moments after it was loaded.
+  unhooked=$(sed -n 's/.*patchbay record: \([0-9]*\) calls have no return.*/\1/p' <<<"$output")
+  checks=$((checks + 1))
+  ((${unhooked:-0} >= 400 && unhooked <= 600)) || fail "walked: the summary: $output"
+  has "walked: the others have entry and exit" "$output" "$((2 * (800 - unhooked))) events"
+}
+
+# real NAME EXPECTED FUNCTIONS COMMAND… : a virtual machine that collects garbage while functions of
+# its own are in a graph.
+real() {
+  local name=$1 expected=$2 output
+  check "$name" "$patchbay" record -q -p function_graph -l "$3" -b 64 -o "$work/real.dat" \
+    -- "${@:4}" >"$work/out" 2>"$work/err"
+  output=$(<"$work/out")
+  same "$name: output" "$expected" "$output"
+}
+with() {
+  command -v "$1" >/dev/null && return
+  echo "SKIPPED: $1 is not installed"
+  return 1
+}
+test_real() {
+  with node && real node ok 'v8::internal::Runtime_AllocateInYoungGeneration*' node -e \
+    'let a=[];for(let i=0;i<1e6;i++){a.push({i});if(a.length>1e5)a=[]};console.log("ok")'
+  if with java; then
+    cat >"$work/T.java" <<'JAVA'
+public class T {
+  static int deep(int n) { return n == 0 ? new Object[10].length : deep(n - 1) + 1; }
+  public static void main(String[] words) throws Exception {
+    long end = System.nanoTime() + 3000000000L, sum = 0;
+    while (System.nanoTime() < end) {
+      String kept = "";
+      for (int i = 0; i < 2000; i++) kept = new String(new char[100]) + i;
+      try { sum += ((Integer[]) (Object) words).length; } catch (ClassCastException e) { sum++; }
+      sum += deep(50);
+      System.gc();
+    }
+    System.out.println(sum > 0 ? "ends" : "");
+  }
+}
+JAVA
+    real java ends ':mod:libjvm*' java -XX:TieredStopAtLevel=1 "$work/T.java"
+  fi
+  if with ocamlopt; then
+    cat >"$work/t3.ml" <<'OCAML'
+let rec build n = if n = 0 then [] else string_of_int n :: build (n - 1)
+let () =
+  let sum = ref 0 in
+  for i = 1 to 300 do sum := !sum + List.length (build (1000 + i)) done;
+  Gc.compact (); print_int !sum; print_newline ()
+OCAML
+    (cd "$work" && ocamlopt -o t3 t3.ml >/dev/null) || return
+    real ocaml 345150 'caml*' "$work/t3"
+  fi
+}
+
+# Functions that Go's compiler has made are refused, with the reason, whatever is asked for.
+test_go() {
+  local output
+  objcopy --add-section .gopclntab=/dev/null "$programs/calls" "$work/like_go"
+  output=$("$patchbay" record -p function -l two_numbers -o "$work/go.dat" \
+    -- "$work/like_go" 2>&1 >/dev/null)
+  has "go: no function can be traced" "$output" 'no function that can be traced'
+  output=$("$patchbay" record -e 'two_numbers(int a)' -o "$work/go.dat" \
+    -- "$work/like_go" 2>&1 >/dev/null)
+  has "go: why" "$output" "it is Go's"
+  with go || return 0
+  mkdir "$work/go"
+  cat >"$work/go/g.go" <<'GO'
+package main
+
+// int twice(int n) { return 2 * n; }
+import "C"
+import "fmt"
+
+func leaf(n int) int { return int(C.twice(C.int(n))) + len(fmt.Sprint(n)) }
+
+func grow(n int) int {
+  if n == 0 {
+    return 0
+  }
+  kept := make([]int, n)
+  return grow(n-1) + leaf(len(kept))
+}
+
+func main() {
+  all := make(chan int)
+  for i := 0; i < 50; i++ {
+    go func() { all <- grow(200) }()
+  }
+  sum := 0
+  for i := 0; i < 50; i++ {
+    sum += <-all
+  }
+  fmt.Println(sum)
+}
+GO
+  (cd "$work/go" && HOME=$work/go GOFLAGS=-mod=mod go build -o g g.go >/dev/null 2>&1) ||
+    { echo "SKIPPED: go builds no program with C"; return 0; }
+  for tracer in function function_graph; do
+    same "go: $tracer: output" "$("$work/go/g")" \
+      "$(PATCHBAY_FTRACE=$tracer LD_PRELOAD=$agent "$work/go/g" 2>&1)"
+  done
+}
+
 if (($# > 0)); then
   for name in "$@"; do run_both "$name"; done
   finish
@@ -158,4 +275,7 @@ test_programs
 test_limit
 test_inside
 test_toggle
+test_walked
+test_real
+test_go
 finish

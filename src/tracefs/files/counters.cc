@@ -12,9 +12,11 @@ FilePtr make_counters(const Place& place) {
       const abi::BufferHeader& header = *array.buffer->header();
       const uint64_t recursion = __atomic_load_n(&header.recursion, __ATOMIC_RELAXED);
       const uint64_t missed = __atomic_load_n(&header.missed, __ATOMIC_RELAXED);
-      if (!prefix.empty() && !recursion && !missed) return;
+      const uint64_t unhooked = __atomic_load_n(&header.unhooked, __ATOMIC_RELAXED);
+      if (!prefix.empty() && !recursion && !missed && !unhooked) return;
       text += prefix + "recursion: " + std::to_string(recursion) + "\n";
       text += prefix + "missed: " + std::to_string(missed) + "\n";
+      text += prefix + "unhooked: " + std::to_string(unhooked) + "\n";
     };
     add(top, "");
     for (const TraceArray* array : here.registry().arrays())
