@@ -38,6 +38,7 @@
 #include <new>
 
 #include "agent/agent.h"
+#include "agent/followers.h"
 #include "agent/registrations.h"
 #include "agent/signal_hooks.h"
 #include "agent/start_up.h"
@@ -190,7 +191,9 @@ Status make_agent(Agent* agent) {
   agent->context->more_call_sites = [agent] {
     return agent->static_events->sites() + agent->usdt_events->sites();
   };
+  agent->context->more_counters = follower_counts;
   agent->root = tracefs::make_root(*agent->context);
+  make_followers(agent);
   return {};
 }
 
@@ -335,6 +338,8 @@ void make_server(Agent* agent) {
   options.directory = agent->directory;
   options.lock = &agent->lock();
   options.hooks.resume = [agent] { resume(agent); };
+  options.hooks.journal = follower_journal();
+  options.served = wait_for_followers;
   options.hooks.open_buffer = [agent]() -> Result<UniqueFd> {
     const std::string& path = agent->registry->top().buffer->path();
     UniqueFd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));

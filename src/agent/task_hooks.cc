@@ -3,7 +3,8 @@
 //   pthread_create -> the new thread, first of all: thread_started(its creator)   (signal_hooks.cc)
 //   end of a thread, whichever way                -> destructor of a thread-specific key
 //   fork: prepare takes the lock; the parent gives it back; the child makes a new one, because it
-//   is another thread now, and goes on recording into the same rings under its own thread id
+//   is another thread now, and goes on recording into the same rings under its own thread id; a
+//   thread of its own follows what its parent's tree is told from now on (followers.h)
 #include "agent/task_hooks.h"
 
 #include <dlfcn.h>
@@ -15,6 +16,7 @@
 #include <new>
 
 #include "agent/agent.h"
+#include "agent/followers.h"
 #include "agent/signal_hooks.h"
 #include "base/raw_syscall.h"
 #include "patch/trap_gate.h"
@@ -25,6 +27,7 @@ namespace {
 
 pthread_key_t g_exit_key;
 uint32_t g_forking_tid;  // under the lock, from prepare to the child
+bool g_fork_is_clean;    // likewise: not in the middle of agent code
 
 uint32_t thread_id() { return uint32_t(raw_syscall(SYS_gettid)); }
 
@@ -53,10 +56,13 @@ void thread_ends(void*) {
 }
 
 void before_fork() {
+  const bool clean = pb_thread.in_agent == 0;
   pb_thread.in_agent++;
   pb_thread.fast_tid = 0;
   g_agent->lock().lock();
   g_forking_tid = thread_id();
+  g_fork_is_clean = clean;
+  followers_before_fork();
   pb_thread.in_agent--;
 }
 
@@ -72,6 +78,7 @@ void after_fork_in_child() {
   pb_thread.tid = 0;
   pb_thread.known = 0;
   task_forked(g_forking_tid, thread_id());
+  follow_after_fork(g_fork_is_clean);
 }
 
 }  // namespace

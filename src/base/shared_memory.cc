@@ -2,46 +2,128 @@
 #include "base/shared_memory.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <cstdint>
 #include <cstring>
 #include <mutex>
 
+#include "base/agreed.h"
+#include "base/possible_cpus.h"
+
 namespace patchbay {
 
 namespace {
 
-constexpr size_t kLine = 64;
+constexpr size_t kLine = 64, kPage = 4096;
 constexpr size_t kChunk = 64 * 1024;
+
+// What is set aside: for a few hundred histograms of the usual size, and for what is a row a CPU.
+// It takes address space only, of which a program with a limit gets as little as it can be.
+constexpr size_t kReserve = 64 << 20, kReservePerCpu = 1 << 20, kLeastReserve = kChunk;
 
 struct Chunk {
   uint8_t* at = nullptr;
   size_t left = 0;
 };
 
+size_t round_up(size_t bytes, size_t to) { return (bytes + to - 1) & ~(to - 1); }
+
 uint8_t* map_shared(size_t bytes) {
-  void* at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                    MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return at == MAP_FAILED ? nullptr : static_cast<uint8_t*>(at);
+}
+
+bool has_limit() {
+  rlimit limit;
+  return ::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+struct Reserve {
+  std::mutex lock;
+  uint8_t* start = nullptr;
+  size_t size = 0;
+  size_t small = 0;  // used from the start
+  size_t large = 0;  // and from the end, in pages
+  Chunk chunk;       // when it is used up
+
+  void make() {
+    if (size) return;
+    size = has_limit() ? kLeastReserve : kReserve + possible_cpus() * kReservePerCpu;
+    start = map_shared(size);
+    if (!start) start = map_shared(size = kLeastReserve);
+    if (!start) small = size;
+  }
+  size_t left() const { return size - small - large; }
+};
+
+// Never freed; made when it is asked for.
+Reserve& reserve() {
+  static auto& made = *new Reserve;
+  return made;
+}
+
+uint8_t* take_from_chunk(Chunk* chunk, size_t bytes) {
+  if (chunk->left < bytes) {
+    const size_t wanted = bytes > kChunk / 4 ? round_up(bytes, kPage) : kChunk;
+    uint8_t* made = map_shared(wanted);
+    if (!made || wanted != kChunk) return made;  // the rest of the chunk is for small ones
+    *chunk = {made, wanted};
+  }
+  uint8_t* at = chunk->at;
+  chunk->at += bytes;
+  chunk->left -= bytes;
+  return at;
+}
+
+void* private_memory(size_t bytes) {
+  return std::memset(::operator new(bytes, std::align_val_t(kLine)), 0, bytes);
 }
 
 }  // namespace
 
 void* shared_forever(size_t bytes) {
-  static std::mutex lock;
-  static Chunk chunk;
-  bytes = (bytes + kLine - 1) & ~(kLine - 1);
-  std::lock_guard guard(lock);
-  if (chunk.left < bytes) {
-    const size_t wanted = bytes > kChunk / 4 ? (bytes + 4095) & ~size_t{4095} : kChunk;
-    uint8_t* made = map_shared(wanted);
-    if (!made) return std::memset(::operator new(bytes, std::align_val_t(kLine)), 0, bytes);
-    if (wanted != kChunk) return made;  // the rest of the chunk is for small ones
-    chunk = {made, wanted};
+  bytes = round_up(bytes, kLine);
+  if (is_forked_child()) return private_memory(bytes);
+  Reserve& all = reserve();
+  std::lock_guard guard(all.lock);
+  all.make();
+  if (bytes <= all.left()) {
+    uint8_t* at = all.start + all.small;
+    all.small += bytes;
+    return at;
   }
-  uint8_t* at = chunk.at;
-  chunk.at += bytes;
-  chunk.left -= bytes;
-  return at;
+  uint8_t* at = take_from_chunk(&all.chunk, bytes);
+  return at ? at : private_memory(bytes);
+}
+
+void* shared_pages(size_t bytes) {
+  bytes = round_up(bytes, kPage);
+  Reserve& all = reserve();
+  std::lock_guard guard(all.lock);
+  all.make();
+  if (is_forked_child() || bytes > all.left()) return map_shared(bytes);
+  all.large += bytes;
+  return all.start + all.size - all.large;
+}
+
+bool is_shared_with_running(const void* at) {
+  const Reserve& all = reserve();
+  const auto* byte = static_cast<const uint8_t*>(at);
+  return all.start && byte >= all.start && byte < all.start + all.size;
+}
+
+SharedPlace agree_on_shared(size_t bytes, std::string_view what, std::string_view name) {
+  const uint64_t key = note_key(what, name);
+  if (is_forked_child()) {
+    const auto address = noted(key);
+    if (!address) return {private_memory(round_up(bytes, kLine)), true};
+    return {reinterpret_cast<void*>(*address), false};
+  }
+  void* at = shared_forever(bytes);
+  if (is_shared_with_running(at)) note(key, reinterpret_cast<uint64_t>(at));
+  return {at, true};
 }
 
 }  // namespace patchbay

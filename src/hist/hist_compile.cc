@@ -404,7 +404,7 @@ Status Compiler::make_act(const HistActionData& action) {
   } else {
     act.what = HistDo::kSnapshot;
     act.snapshot = action.snapshot;
-    act.tracked = make_shared_forever<HistTracked>();
+    act.tracked = agreed_shared<HistTracked>("hist tracked");
   }
   acts_.push_back(act);
   return {};

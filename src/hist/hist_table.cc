@@ -21,6 +21,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/agreed.h"
 #include "base/shared_memory.h"
 #include "hist/hist_saves_hot.h"
 #include "hist/hist_table_hot.h"
@@ -118,12 +119,6 @@ bool take_parked(const HistShape& shape, Parked* found) {
   return false;
 }
 
-uint8_t* map_shared(uint64_t size) {
-  void* at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE,
-                    MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return at == MAP_FAILED ? nullptr : static_cast<uint8_t*>(at);
-}
-
 void zero_pages(uint8_t* at, uint64_t size) {
   if (size && ::madvise(at, size, MADV_REMOVE) != 0) std::memset(at, 0, size);
 }
@@ -173,13 +168,22 @@ uint64_t sum_of(const HistTable* table, uint64_t offset) {
 
 }  // namespace
 
+// A forked child that repeats a definition has the table of its parent. It is noted when its memory
+// is there in children too.
 Result<HistTable*> make_hist_table(const HistShape& shape) {
+  const uint64_t key = note_key("hist table");
+  if (is_forked_child()) {
+    const auto address = noted(key);
+    if (!address) return sys_error("the histogram of the parent", ENOMEM);
+    return reinterpret_cast<HistTable*>(*address);
+  }
   auto* table = make_shared_forever<HistTable>();
   const Layout layout = lay_out(shape, table);
   table->memory_size = layout.whole();
   std::lock_guard guard(g_lock);
   Parked found{shape, nullptr, 1, {}};
-  if (!take_parked(shape, &found)) found.memory = map_shared(layout.whole());
+  if (!take_parked(shape, &found))
+    found.memory = static_cast<uint8_t*>(shared_pages(layout.whole()));
   if (!found.memory) return sys_error("memory for a histogram", ENOMEM);
   table->slots = reinterpret_cast<uint64_t*>(found.memory);
   table->order = reinterpret_cast<uint64_t*>(found.memory + layout.slots);
@@ -190,10 +194,13 @@ Result<HistTable*> make_hist_table(const HistShape& shape) {
   table->saves = table->entries + layout.entries;
   all_shapes().emplace_back(table, shape);
   open_table(table, next_generation(found.generation));
+  if (is_shared_with_running(table) && is_shared_with_running(found.memory))
+    note(key, reinterpret_cast<uint64_t>(table));
   return table;
 }
 
 void retire_hist_table(HistTable* table) {
+  if (is_forked_child()) return;
   std::lock_guard guard(g_lock);
   const uint32_t generation = close_table(table);
   zero_pages(memory_of(table), table->memory_size);
@@ -208,6 +215,7 @@ void retire_hist_table(HistTable* table) {
 }
 
 void clear_hist_table(HistTable* table) {
+  if (is_forked_child()) return;
   std::lock_guard guard(g_lock);
   const uint32_t generation = close_table(table);
   zero_pages(memory_of(table), uint64_t(table->entries - memory_of(table)));

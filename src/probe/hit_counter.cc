@@ -1,33 +1,43 @@
 // SPDX-License-Identifier: MIT
 #include "probe/hit_counter.h"
 
-#include <sys/mman.h>
+#include <string_view>
 
+#include "base/agreed.h"
 #include "base/possible_cpus.h"
+#include "base/shared_memory.h"
 
 namespace patchbay {
 
 namespace {
 
-// Only pages that are counted in take memory.
-uint64_t* map_table(uint64_t nr_rows) {
-  void* table = ::mmap(nullptr, nr_rows * kHitRowSize, PROT_READ | PROT_WRITE,
-                       MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return table == MAP_FAILED ? nullptr : static_cast<uint64_t*>(table);
+constexpr std::string_view kNote = "hit counter";
+
+// In a forked child, which counts where its parent does.
+uint64_t* noted_counter() {
+  const auto address = noted(note_key(kNote));
+  pb_locked_row = possible_cpus() * kHitRowSize;
+  return address ? reinterpret_cast<uint64_t*>(*address) : nullptr;
 }
 
 }  // namespace
 
 uint64_t* new_hit_counter() {
+  if (is_forked_child()) return noted_counter();
   static uint64_t* table = nullptr;
   static uint64_t used = 0;
   if (!table) {
     const uint64_t nr_cpus = possible_cpus();
-    table = map_table(nr_cpus + 1);
+    // Only pages that are counted in take memory.
+    table = static_cast<uint64_t*>(shared_pages((nr_cpus + 1) * kHitRowSize));
     if (!table) return nullptr;
     pb_locked_row = nr_cpus * kHitRowSize;
   }
-  return used == kHitRowSize / sizeof(uint64_t) ? nullptr : table + used++;
+  if (used == kHitRowSize / sizeof(uint64_t)) return nullptr;
+  uint64_t* counter = table + used++;
+  if (is_shared_with_running(counter))
+    note(note_key(kNote), reinterpret_cast<uint64_t>(counter));
+  return counter;
 }
 
 uint64_t read_hit_counter(const uint64_t* counter) {

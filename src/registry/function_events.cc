@@ -175,7 +175,7 @@ Status FunctionEvents::Impl::check_unused(const FunctionEvent& event) {
 }
 
 Status FunctionEvents::Impl::drop(std::unique_ptr<FunctionEvent> event) {
-  PB_TRY(registry.remove_event(event->live, true));
+  PB_TRY(registry.remove_event(event->live, true, true));
   std::vector<const ProbePlace*> places;
   add_places(*event, &places);
   sites.leave(event->live, places);

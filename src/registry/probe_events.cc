@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/agreed.h"
 #include "probe/hit_counter.h"
 #include "registry/probe_events_impl.h"
 
@@ -326,7 +327,8 @@ Status ProbeEvents::Impl::remove_one(Probe* probe, std::vector<TraceArray*>* see
       const EventFile* file = registry.file(*array, event->live);
       if (seen_in && file && file->newest) seen_in->push_back(array);
     }
-    PB_TRY(registry.remove_event(event->live, true, !seen_in));
+    // A forked child that is late may still record some.
+    PB_TRY(registry.remove_event(event->live, true, !seen_in || has_forked()));
   }
   std::erase(probes, probe);
   if (is_event_probe(*probe)) nr_event_probes--;

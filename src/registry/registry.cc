@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/agreed.h"
 #include "base/hex_number.h"
 #include "event/ftrace_events.h"
 #include "registry/registry_impl.h"
@@ -79,8 +80,22 @@ Result<LiveEvent*> Registry::add_event(std::unique_ptr<LiveEvent> event) {
   return impl_->add_event(std::move(event), 0);
 }
 
+// A forked child gives an event the number that it has in its parent.
 Result<uint16_t> Registry::Impl::choose_id(const LiveEvent& event, uint32_t fixed_id) {
   if (fixed_id) return uint16_t(fixed_id);
+  const uint64_t key = note_key("event", event_key(event.call.system, event.call.name));
+  if (is_forked_child()) {
+    const auto id = noted(key);
+    if (!id) return user_error(ESRCH, "The parent of this process has no such event.");
+    next_id = std::max(next_id, uint32_t(*id));
+    return uint16_t(*id);
+  }
+  auto id = choose_free_id(event);
+  if (id.ok()) note(key, *id);
+  return id;
+}
+
+Result<uint16_t> Registry::Impl::choose_free_id(const LiveEvent& event) {
   if (!event.module.empty()) {
     auto gone = ids_of_gone.find(description_of(event));
     if (gone != ids_of_gone.end() && !by_id[gone->second]) return gone->second;
@@ -276,20 +291,23 @@ void Registry::Impl::remove_instance_directory(const TraceArray& array) {
   ::rmdir(base.c_str());  // stays while there are others
 }
 
+// In a forked child there is a buffer already, of the parent's making.
 Status Registry::Impl::make_buffer(TraceArray* array) {
   RingBufferOptions wanted = options.buffer;
   wanted.overwrite = array->options[TraceOption::kOverwrite];
   wanted.comms = top.buffer->rings()->comms;
   wanted.path.clear();
   if (!options.instance_directory.empty()) {
-    auto directory = make_instance_directory(*array);
-    if (!directory.ok()) return directory.error();
-    wanted.path = *directory + "/buffer";
-    ::unlink(wanted.path.c_str());  // of an instance of that name that is gone
+    wanted.path = options.instance_directory + "/" + array->name + "/buffer";
+    if (!is_forked_child()) {
+      auto directory = make_instance_directory(*array);
+      if (!directory.ok()) return directory.error();
+      ::unlink(wanted.path.c_str());  // of an instance of that name that is gone
+    }
   }
   auto buffer = RingBuffer::create(wanted);
   if (!buffer.ok()) {
-    remove_instance_directory(*array);
+    if (!is_forked_child()) remove_instance_directory(*array);
     return buffer.error();
   }
   array->buffer = std::move(*buffer);
@@ -346,7 +364,7 @@ Status Registry::remove_array(std::string_view name) {
     if (array.options[option]) PB_TRY(set_option(array, option, false));
   for (RingBuffer* buffer : {array.buffer.get(), array.snapshot.get()})
     if (buffer) buffer->remove_file();
-  impl.remove_instance_directory(array);
+  if (!is_forked_child()) impl.remove_instance_directory(array);
   for (auto& [event, file] : array.files)
     if (file.filter_ran) impl.old_filters.push_back(std::move(file.filter));
   std::erase_if(impl.gone_snapshots, [&](const auto& gone) { return gone.first == &array; });
@@ -354,6 +372,11 @@ Status Registry::remove_array(std::string_view name) {
   impl.arrays.erase(found);
   impl.generation++;
   return {};
+}
+
+void Registry::abandon(TraceArray& array) {
+  array.buffer->abandon();
+  impl_->point_to_rings(array);
 }
 
 void Registry::close_cleanly() {

@@ -203,6 +203,10 @@ class Registry {
   uint32_t saved_cmdlines_size() const;
   Status set_saved_cmdlines_size(uint64_t slots);
 
+  // A forked child that cannot know any more what the instance is to record: it records nothing
+  // into it from now on. (What other processes record goes on.)
+  void abandon(TraceArray& array);
+
   // Both buffers of every instance are at their end (RingBuffer::close_cleanly).
   void close_cleanly();
 

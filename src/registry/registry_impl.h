@@ -74,6 +74,7 @@ struct Registry::Impl {
   // registry.cc
   Result<LiveEvent*> add_event(std::unique_ptr<LiveEvent> event, uint32_t fixed_id);
   Result<uint16_t> choose_id(const LiveEvent& event, uint32_t fixed_id);
+  Result<uint16_t> choose_free_id(const LiveEvent& event);
   Status describe(const LiveEvent& event);
   Status describe_modules();
   Status add_ftrace_events();

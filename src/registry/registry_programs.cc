@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/agreed.h"
 #include "base/check.h"
 #include "base/shared_memory.h"
 #include "probe/action_hot.h"
@@ -107,11 +108,12 @@ void find_pid_fields(const EventCall& call, EventProgram* program) {
 }
 
 // In soft mode the word is what counts. A thread may have looked at it already: what it still has
-// of the old program then leads to no rings.
+// of the old program then leads to no rings. Forked children share the word: a hit may have switched
+// it since the parent did.
 void switch_file(EventFile* file, bool on) {
   file->enabled = on;
   if (!file->soft_users) return;
-  __atomic_store_n(file->soft, on ? 1 : 0, __ATOMIC_RELEASE);
+  if (!is_forked_child()) __atomic_store_n(file->soft, on ? 1 : 0, __ATOMIC_RELEASE);
   if (!on) file->newest = nullptr;
 }
 
@@ -288,8 +290,9 @@ EventProgram* Registry::printk_program(TraceArray& array) {
   program.rings = array.buffer->rings();
   program.id = kPrintId;
   program.stack = stacks_of(array);
-  auto* on = make_shared_forever<uint32_t>();
-  *on = array.options[TraceOption::kTracePrintk];
+  bool fresh = false;
+  auto* on = agreed_shared<uint32_t>("printk", array.name, &fresh);
+  if (fresh) *on = array.options[TraceOption::kTracePrintk];
   program.soft = on;
   program.has_soft = 1;
   impl_->programs.push_back(std::make_unique<EventProgram>(program));
@@ -430,8 +433,10 @@ Status Registry::hold_soft(TraceArray& array, LiveEvent* event) {
     return {};
   }
   PB_TRY(impl_->start_recording(array));
-  if (!file.soft) file.soft = make_shared_forever<uint32_t>();
-  __atomic_store_n(file.soft, file.enabled ? 1 : 0, __ATOMIC_RELEASE);
+  if (!file.soft)
+    file.soft = agreed_shared<uint32_t>(
+        "soft", array.name + "/" + event_key(event->call.system, event->call.name));
+  if (!is_forked_child()) __atomic_store_n(file.soft, file.enabled ? 1 : 0, __ATOMIC_RELEASE);
   file.soft_users = 1;
   Status status = impl_->publish(Impl::Files{{&array, &file}});
   if (!status.ok()) file.soft_users = 0;
@@ -442,7 +447,14 @@ void Registry::release_soft(TraceArray& array, LiveEvent* event) {
   auto found = array.files.find(event);
   if (found == array.files.end() || !found->second.soft_users) return;
   EventFile& file = found->second;
-  const bool on = file.is_on();
+  bool on = file.is_on();
+  // A hit may switch it at any time, and in a child this is a moment later.
+  const uint64_t key =
+      note_key("released", array.name + "/" + event_key(event->call.system, event->call.name));
+  if (is_forked_child())
+    on = noted(key).value_or(on);
+  else
+    note(key, on);
   if (--file.soft_users) return;
   file.enabled = on;
   [[maybe_unused]] Status ignored = impl_->publish(Impl::Files{{&array, &file}}, true);

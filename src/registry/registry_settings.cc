@@ -4,6 +4,7 @@
 #include <bit>
 #include <cerrno>
 
+#include "base/agreed.h"
 #include "registry/registry_impl.h"
 
 namespace patchbay {
@@ -37,6 +38,7 @@ bool same_size(const RingBuffer& a, const RingBuffer& b) {
 // --- recording
 
 Status Registry::set_tracing_on(TraceArray& array, bool on) {
+  if (is_forked_child()) return {};  // the parent has done it, for all
   // Memory is reserved when something is to be recorded, not here.
   array.buffer->switch_recording(on);
   if (!on) array.buffer->quiesce();
@@ -46,6 +48,7 @@ Status Registry::set_tracing_on(TraceArray& array, bool on) {
 Status Registry::set_paused(TraceArray& array, bool paused) {
   if (array.paused == paused) return {};
   array.paused = paused;
+  if (is_forked_child()) return {};
   if (!paused) return array.buffer->expanded() ? array.buffer->enable() : Status();
   array.buffer->disable();
   array.buffer->quiesce();
@@ -102,7 +105,7 @@ Status Registry::set_option(TraceArray& array, TraceOption option, bool on) {
     status = impl_->publish_enabled(array);
     impl_->set_printk_stacks(array);
   }
-  if (option == TraceOption::kTracePrintk && array.printk)
+  if (option == TraceOption::kTracePrintk && array.printk && !is_forked_child())
     __atomic_store_n(const_cast<uint32_t*>(array.printk->soft), on ? 1 : 0, __ATOMIC_RELEASE);
   if (status.ok() && impl_->tracer_hooks.option_set)
     status = impl_->tracer_hooks.option_set(array, option);
@@ -147,6 +150,7 @@ Status Registry::set_subbuf_size(TraceArray& array, uint64_t kb) {
       return user_error(EBUSY, event->call.name + " is enabled and its records are larger.");
   PB_TRY(array.buffer->set_subbuf_size(bytes));
   impl_->point_to_rings(array);
+  if (is_forked_child()) return {};  // its snapshot is its parent's
   return array.snapshot ? array.snapshot->set_subbuf_size(bytes) : Status();
 }
 
@@ -164,13 +168,16 @@ void Registry::Impl::free_old_snapshots() {
   std::erase_if(gone_snapshots, [](const auto& gone) { return gone.first->snapshot_readers == 0; });
 }
 
+// A snapshot is the parent's, not a forked child's.
 Status Registry::allocate_snapshot(TraceArray& array) {
+  if (is_forked_child()) return {};
   if (array.snapshot) return {};
   PB_TRY(busy(array));
   return array.buffer->allocate_spare(&array.snapshot);
 }
 
 Status Registry::take_snapshot(TraceArray& array) {
+  if (is_forked_child()) return {};
   return array.buffer->take_snapshot(&array.snapshot, {});
 }
 

@@ -6,6 +6,8 @@
 #include <fcntl.h>
 #include <linux/membarrier.h>
 #include <sched.h>
+#include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -16,8 +18,10 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "base/agreed.h"
 #include "base/check.h"
 #include "base/raw_syscall.h"
+#include "base/hex_number.h"
 #include "base/shared_memory.h"
 #include "ring_buffer/ring_state.h"
 #include "ring_buffer/ring_write_hot.h"
@@ -187,6 +191,34 @@ uint8_t* take_free_range(size_t size) {
   return base;
 }
 
+// True: it was there, and is the caller's.
+bool take_this_range(size_t size, uint8_t* base) {
+  FreeRanges& ranges = free_ranges();
+  std::lock_guard guard(ranges.lock);
+  const auto [first, last] = ranges.by_size.equal_range(size);
+  for (auto at = first; at != last; at++) {
+    if (at->second != base) continue;
+    ranges.by_size.erase(at);
+    return true;
+  }
+  return false;
+}
+
+// Where nobody else maps anything: a child that was forked before a buffer was made can then map it
+// at the same address. Whatever is in the way makes mmap choose.
+uint8_t* take_far_range(size_t size) {
+  constexpr uint64_t kFirst = 0x2a0000000000, kSpread = 0x040000000000;
+  static uint64_t next = 0;
+  if (!next) {
+    uint64_t random = 0;
+    (void)!::getrandom(&random, sizeof random, GRND_NONBLOCK);
+    next = kFirst + random % kSpread / kFilePage * kFilePage;
+  }
+  auto* at = reinterpret_cast<uint8_t*>(next);
+  next += page_align(size) + kFilePage;
+  return at;
+}
+
 // Leaves zero pages, of no memory, where a buffer was: a late thread finds every ring off. (Nobody
 // publishes any more, that is what quiesce() was for; who is late looks at the header at most.)
 void retire(uint8_t* base, size_t size) {
@@ -211,7 +243,10 @@ int reserve_bytes(int fd, off_t offset, off_t size) {
 
 const RingSet* make_ring_set(uint8_t* base, abi::CommTable* comms) {
   auto* h = reinterpret_cast<BufferHeader*>(base);
-  auto* set = make_shared_forever<RingSet>();  // a thread may be late with it: never freed
+  bool fresh = false;
+  // A thread may be late with it: never freed.
+  auto* set = agreed_shared<RingSet>("rings", hex_number(reinterpret_cast<uint64_t>(base)), &fresh);
+  if (!fresh) return set;
   set->header = h;
   set->home = set->controls = base + h->ring_offset;
   set->off = RingBuffer::dead_rings()->off;
@@ -268,6 +303,7 @@ const RingSet* RingBuffer::dead_rings() {
 
 Result<std::unique_ptr<RingBuffer>> RingBuffer::create(const RingBufferOptions& options) {
   PB_TRY(check_options(options));
+  if (is_forked_child()) return create_in_child(options);
   // Registering costs nothing while nobody is in a sequence.
   raw_syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ, 0, 0);
   std::unique_ptr<RingBuffer> buffer(new RingBuffer());
@@ -284,6 +320,7 @@ Result<std::unique_ptr<RingBuffer>> RingBuffer::create(const RingBufferOptions& 
                               : reinterpret_cast<abi::CommTable*>(buffer->table_mapping_.data());
   buffer->set_ = make_ring_set(buffer->mapping_.data(), comms);
   buffer->add_clock_pair();
+  PB_TRY(buffer->note_file(options.path));
   buffer->release_file();
   return buffer;
 }
@@ -292,7 +329,7 @@ std::string RingBuffer::called() const { return in_memory() ? "a buffer in memor
 
 // Where there is no file the kernel has set the memory apart when it was mapped.
 Status RingBuffer::reserve(int fd, uint64_t offset, uint64_t size, std::string_view what) {
-  if (in_memory()) return {};
+  if (in_memory() || is_forked_child()) return {};
   const int error = reserve_bytes(fd, off_t(offset), off_t(size));
   if (!error) return {};
   return sys_error("reserve memory for " + std::string(what) + path_, error);
@@ -319,7 +356,8 @@ Status RingBuffer::map_whole(uint64_t size) {
   uint8_t* const free_range = take_free_range(size);
   int flags = MAP_SHARED | (free_range ? MAP_FIXED : 0);
   if (in_memory()) flags |= MAP_ANONYMOUS;
-  void* base = ::mmap(free_range, size, PROT_READ | PROT_WRITE, flags, fd_.get(), 0);
+  uint8_t* const place = free_range ? free_range : take_far_range(size);
+  void* base = ::mmap(place, size, PROT_READ | PROT_WRITE, flags, fd_.get(), 0);
   if (base == MAP_FAILED) return sys_error("map " + called(), errno);
   mapping_ = {static_cast<uint8_t*>(base), size};
   return {};
@@ -353,6 +391,10 @@ void* RingBuffer::map_tables_at(void* at, size_t size) {
 
 Status RingBuffer::reserve_printk_table() {
   if (has_printk_table_ || !table_mapping_.data()) return {};
+  if (is_forked_child()) {
+    has_printk_table_ = true;
+    return {};
+  }
   auto fd = file();
   if (!fd.ok()) return fd.error();
   Status status = reserve(*fd, set_->header->printk_offset, page_align(sizeof(abi::PrintkTable)),
@@ -395,7 +437,7 @@ void RingBuffer::hold_file() {
 }
 
 void RingBuffer::remove_file() {
-  if (!in_memory()) ::unlink(path_.c_str());
+  if (!in_memory() && !is_forked_child()) ::unlink(path_.c_str());
 }
 
 // Threads may still be on their way to these rings, having read EventProgram.rings before it was
@@ -403,8 +445,8 @@ void RingBuffer::remove_file() {
 RingBuffer::~RingBuffer() {
   if (keeper_ == thread_id() && kept_ >= 0) ::close(kept_);
   if (!set_ && mapping_.data()) ::munmap(mapping_.data(), mapping_.size());
-  if (!set_) return;
-  disable();
+  if (!set_ || set_ == dead_rings()) return;
+  if (!is_forked_child()) disable();
   if (quiesce()) retire(mapping_.data(), mapping_.size());
   for (const Parked& parked : parked_)
     retire(reinterpret_cast<uint8_t*>(parked.set->header),
@@ -415,6 +457,10 @@ RingBuffer::~RingBuffer() {
 
 Status RingBuffer::expand() {
   if (expanded_) return {};
+  if (is_forked_child()) {
+    expanded_ = true;
+    return {};
+  }
   const BufferHeader& h = *set_->header;
   auto fd = file();
   if (!fd.ok()) return fd.error();
@@ -428,7 +474,7 @@ Status RingBuffer::expand() {
 Status RingBuffer::enable() {
   PB_TRY(expand());
   enabled_ = true;
-  apply_enabled();
+  if (!is_forked_child()) apply_enabled();
   return {};
 }
 
@@ -460,6 +506,7 @@ bool RingBuffer::quiesce() {
 
 void RingBuffer::settle() {
   quiesce();
+  if (is_forked_child()) return;
   if (!parked_.empty()) {
     // Switched by a thread that still had the old set, after its state was taken over.
     Parked& last = parked_.back();
@@ -474,6 +521,7 @@ void RingBuffer::switch_recording(bool on) { ring_switch(set_, on); }
 bool RingBuffer::is_recording() const { return ring_is_on(set_); }
 
 void RingBuffer::set_overwrite(bool on) {
+  if (is_forked_child()) return;
   uint32_t flags = set_->header->flags & ~uint32_t{abi::kBufferOverwrite};
   if (on) flags |= abi::kBufferOverwrite;
   __atomic_store_n(&set_->header->flags, flags, __ATOMIC_RELEASE);
@@ -501,6 +549,7 @@ int RingBuffer::publish(const uint8_t* record, uint32_t size) {
 // --- clock, comms, meta log
 
 void RingBuffer::set_record_comms(bool on) {
+  if (is_forked_child()) return;
   if (set_->comms) __atomic_store_n(&set_->comms->off, on ? 0 : 1, __ATOMIC_RELAXED);
 }
 
@@ -525,6 +574,7 @@ void RingBuffer::add_comm(uint32_t tid, uint32_t tgid, std::string_view comm) {
 
 // The pair is the narrowest of a few tries: TSC before and after the clock, the middle counts.
 void RingBuffer::add_clock_pair() {
+  if (is_forked_child()) return;
   auto* table = reinterpret_cast<ClockTable*>(mapping_.data() + set_->header->clock_offset);
   abi::ClockPair best{};
   uint64_t best_width = ~uint64_t{0};
@@ -542,7 +592,7 @@ void RingBuffer::add_clock_pair() {
 }
 
 Status RingBuffer::append_meta(uint32_t type, std::string_view payload) {
-  if (in_memory()) return {};
+  if (in_memory() || is_forked_child()) return {};
   std::string bytes(sizeof(abi::MetaRecord), '\0');
   abi::MetaRecord record{type, uint32_t(payload.size())};
   std::memcpy(bytes.data(), &record, sizeof record);
@@ -557,6 +607,91 @@ Status RingBuffer::append_meta(uint32_t type, std::string_view payload) {
   __atomic_store_n(&set_->header->meta_used, meta_used_,
                    __ATOMIC_RELEASE);  // pairs with BufferFile::meta
   return {};
+}
+
+// --- in a forked child
+
+// What a child needs to find the file that was made or put in the place of another one.
+Status RingBuffer::note_file(const std::string& path) {
+  if (in_memory()) return {};
+  struct stat status;
+  if (::fstat(fd_.get(), &status) != 0) return sys_error("look at " + path_, errno);
+  const uint64_t key = note_key("buffer", path);
+  note(key, reinterpret_cast<uint64_t>(mapping_.data()));
+  note(key, mapping_.size());
+  note(key, status.st_ino);
+  return {};
+}
+
+// Maps it where the parent has it, and leaves it open. ESTALE: it has been replaced again since.
+Status RingBuffer::take_noted_file() {
+  const uint64_t key = note_key("buffer", path_);
+  const auto address = noted(key), size = noted(key), number = noted(key);
+  if (!address || !size || !number) return sys_error("find " + path_, ESRCH);
+  fd_ = UniqueFd(::open(path_.c_str(), O_RDWR | O_CLOEXEC));
+  if (!fd_.valid()) return sys_error("open " + path_, errno);
+  struct stat status;
+  if (::fstat(fd_.get(), &status) != 0) return sys_error("look at " + path_, errno);
+  if (status.st_ino != *number || uint64_t(status.st_size) < *size)
+    return sys_error("find " + path_, ESTALE);
+  constexpr int kNoReplace = 0x100000;  // MAP_FIXED_NOREPLACE; before Linux 4.17 a hint
+  auto* const place = reinterpret_cast<uint8_t*>(*address);
+  const bool was_buffer = take_this_range(*size, place);
+  void* base = ::mmap(place, *size, PROT_READ | PROT_WRITE,
+                      MAP_SHARED | (was_buffer ? MAP_FIXED : kNoReplace), fd_.get(), 0);
+  if (base == MAP_FAILED) return sys_error("map " + path_, errno);
+  if (base != place) {
+    ::munmap(base, *size);
+    return sys_error("map " + path_, EEXIST);
+  }
+  mapping_ = {place, *size};
+  return {};
+}
+
+Result<std::unique_ptr<RingBuffer>> RingBuffer::create_in_child(const RingBufferOptions& options) {
+  std::unique_ptr<RingBuffer> buffer(new RingBuffer());
+  buffer->path_ = options.path;
+  buffer->wanted_bytes_ = options.bytes_per_cpu;
+  Status status = buffer->take_noted_file();
+  buffer->release_file();
+  if (status.ok()) {
+    buffer->set_ = make_ring_set(buffer->mapping_.data(), options.comms);
+  } else if (status.error().errno_value == ESTALE || status.error().errno_value == ENOENT) {
+    buffer->set_ = dead_rings();  // it is gone already, or another one comes
+  } else {
+    return status.error();
+  }
+  return buffer;
+}
+
+// resize() and set_subbuf_size(): the parent has closed the old rings, and what is dropped there is
+// counted. Where the new file is not to be had, that is how it stays.
+Status RingBuffer::follow_file() {
+  if (abandoned_ || !has_note(note_key("buffer", path_))) return {};
+  RingBuffer made;
+  made.path_ = path_;
+  Status status = made.take_noted_file();
+  if (!status.ok()) {
+    const int error = status.error().errno_value;
+    return error == ESTALE || error == ENOENT ? Status() : status;
+  }
+  Parked parked{set_, true, 0, std::vector<uint64_t>(set_->nr_cpus + 1)};
+  const RingSet* const set = make_ring_set(made.mapping_.data(), set_->comms);
+  const size_t head = set_->header->page_meta_offset;
+  const std::span<uint8_t> old = std::exchange(mapping_, std::exchange(made.mapping_, {}));
+  fd_ = std::move(made.fd_);
+  if (table_mapping_.data()) status = map_tables();
+  release_file();
+  set_ = set;
+  parked_.push_back(std::move(parked));
+  expanded_ = true;
+  if (quiesce()) ::munmap(old.data() + head, old.size() - head);
+  return status;
+}
+
+void RingBuffer::abandon() {
+  abandoned_ = true;
+  set_ = dead_rings();
 }
 
 void RingBuffer::close_cleanly() {

@@ -134,6 +134,11 @@ class RingBuffer {
   // freed; everything else stays for readers of the dead.
   void remove_file();
 
+  // --- in a forked child (base/agreed.h). The parent makes the files, and changes what is in them;
+  // here create() and resize() map what it has made, at the same address, and what else would
+  // change them does nothing. EEXIST: something else is at that address here.
+  void abandon();  // from now on nothing of this process comes into it
+
   // For readers in this process: the whole mapping, and a number that changes with it.
   std::span<const uint8_t> bytes() const { return mapping_; }
   uint64_t generation() const { return parked_.size(); }
@@ -150,6 +155,10 @@ class RingBuffer {
   RingBuffer() = default;
   Status make_file(abi::BufferHeader header, const std::vector<uint32_t>& nr_subbufs);
   Status map_whole(uint64_t size);
+  Status note_file(const std::string& path);
+  Status take_noted_file();
+  Status follow_file();
+  static Result<std::unique_ptr<RingBuffer>> create_in_child(const RingBufferOptions& options);
   Status map_tables();
   void* map_tables_at(void* at, size_t size);  // MAP_FAILED: errno
   Status reserve(int fd, uint64_t offset, uint64_t size, std::string_view what = {});
@@ -188,6 +197,7 @@ class RingBuffer {
   uint64_t wanted_bytes_ = 0;
   bool expanded_ = false;
   bool enabled_ = false;
+  bool abandoned_ = false;
   bool has_printk_table_ = false;  // its memory is reserved
   std::vector<bool> cpus_;         // empty: all
 };

@@ -25,6 +25,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/agreed.h"
 #include "base/raw_syscall.h"
 #include "ring_buffer/ring_fill.h"
 #include "ring_buffer/ring_write_hot.h"
@@ -99,7 +100,9 @@ Status RingBuffer::resize(std::optional<uint32_t> cpu, uint64_t bytes) {
   for (uint32_t ring = 0; ring < wanted.size(); ring++)
     if (!cpu || *cpu == ring) wanted[ring] = count;
   if (!cpu) wanted.back() = shared_subbufs(*set_->header, count);
-  if (wanted == counts) {
+  if (is_forked_child()) {
+    PB_TRY(follow_file());
+  } else if (wanted == counts) {
     PB_TRY(expand());
   } else {
     PB_TRY(replace(*set_->header, wanted, true));
@@ -111,6 +114,7 @@ Status RingBuffer::resize(std::optional<uint32_t> cpu, uint64_t bytes) {
 Status RingBuffer::set_subbuf_size(uint32_t bytes) {
   if (!std::has_single_bit(bytes) || bytes < abi::kMinSubbufSize || bytes > abi::kMaxSubbufSize)
     return user_error(EINVAL, "sub-buffer size must be a power of two from 4096 to 524288");
+  if (is_forked_child()) return follow_file();
   if (bytes == set_->subbuf_size) return {};
   std::vector<uint32_t> counts;
   for (uint32_t count : subbuf_counts()) {
@@ -141,6 +145,7 @@ Status RingBuffer::replace(BufferHeader header, const std::vector<uint32_t>& nr_
     int error = status.error().errno_value == ENOSPC ? ENOMEM : status.error().errno_value;
     return sys_error("make room for the new size of " + called(), error);
   }
+  PB_TRY(made.note_file(path_));
   close_rings(*set_);
   bool quiet = quiesce();
   Parked parked = made.take_rings(*this, keep);

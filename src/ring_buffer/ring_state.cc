@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/agreed.h"
 #include "ring_buffer/buffer_file.h"
 #include "ring_buffer/ring_write_hot.h"
 
@@ -136,6 +137,7 @@ void RingBuffer::consume(uint32_t ring, const RingPosition& upto) {
 }
 
 void RingBuffer::clear(std::optional<uint32_t> cpu) {
+  if (is_forked_child()) return;
   for (uint32_t ring = 0; ring <= set_->nr_cpus; ring++) {
     if (cpu && *cpu != ring) continue;
     RingNow now = ring_now(*set_, ring);

@@ -69,6 +69,8 @@ struct ServerOptions {
   // so many milliseconds until something was. Without the lock. Both or none.
   std::function<bool()> asks;
   std::function<void(int)> answer;
+  // Called when a request is done, without the lock, before the client is answered. Null: nothing.
+  std::function<void()> served;
 };
 
 class Server {

@@ -90,7 +90,8 @@ SessionReply Session::handle(std::string_view untrusted_message) {
   // The program may not have asked for exceptions at all: none may leave the agent.
   try {
     Status status = check_request(request, data);
-    Result<Answer> answer = status.ok() ? dispatch(request, data) : Result<Answer>(status.error());
+    Result<Answer> answer =
+        status.ok() ? dispatch_noted(request, data) : Result<Answer>(status.error());
     if (answer.ok()) {
       result.message = encode(Reply{0, answer->handle, answer->value}, answer->text);
       result.descriptor = std::move(answer->descriptor);
@@ -101,6 +102,59 @@ SessionReply Session::handle(std::string_view untrusted_message) {
     result = SessionReply{encode_error(ENOMEM, ""), UniqueFd()};
   }
   return result;
+}
+
+Session::~Session() {
+  for (std::unique_ptr<Handle>& handle : handles_)
+    if (handle) {
+      handle->flushed = true;  // nobody closes it any more
+      [[maybe_unused]] Status never_fails = close_handle(std::move(handle));
+    }
+}
+
+// What the request is to whoever repeats it; of a file that is opened, the number follows. A close
+// is noted where it is done.
+Operation Session::operation_of(const Request& request, std::string_view data) {
+  Operation made;
+  made.flags = request.flags;
+  made.caller = request.caller;
+  made.value = request.value;
+  const Call call = Call(request.call);
+  if (call == Call::kOpen || call == Call::kWriteFile) {
+    made.path = data.substr(0, data.find('\0'));
+    if (!is_repeated(made.path, request.flags)) return made;
+    made.kind = call == Call::kOpen ? OperationKind::kOpen : OperationKind::kWriteFile;
+    made.data = data.substr(std::min(made.path.size() + 1, data.size()));
+  } else if (call == Call::kMkdir || call == Call::kRmdir) {
+    made.path = data;
+    made.kind = call == Call::kMkdir ? OperationKind::kMkdir : OperationKind::kRmdir;
+  } else if (call == Call::kWrite || call == Call::kFlush || call == Call::kIoctl) {
+    Result<Handle*> handle = find_handle(request.handle);
+    if (!handle.ok() || !(*handle)->repeated) return made;
+    made.file = (*handle)->number;
+    made.data = data;
+    made.kind = call == Call::kWrite   ? OperationKind::kWrite
+                : call == Call::kFlush ? OperationKind::kFlush
+                                       : OperationKind::kIoctl;
+  }
+  return made;
+}
+
+// What failed may have changed something before: it is repeated too, and fails there as well.
+Result<Session::Answer> Session::dispatch_noted(const Request& request, std::string_view data) {
+  if (!has_journal()) return dispatch(request, data);
+  Operation operation = operation_of(request, data);
+  if (operation.kind == OperationKind::kNone) return dispatch(request, data);
+  begin_notes();
+  Result<Answer> answer = dispatch(request, data);
+  operation.notes = end_notes();
+  operation.error = answer.ok() ? 0 : answer.error().errno_value;
+  if (operation.kind == OperationKind::kOpen) {
+    if (!answer.ok()) return answer;
+    operation.file = (*find_handle(answer->handle))->number;
+  }
+  hooks_.journal->append(operation);
+  return answer;
 }
 
 Result<Session::Answer> Session::dispatch(const Request& request, std::string_view data) {
@@ -172,6 +226,8 @@ Result<Session::Answer> Session::open(const Request& request, std::string_view p
   auto handle = std::make_unique<Handle>();
   handle->file = std::move(*file);
   handle->flags = request.flags;
+  handle->number = OpenFiles::enter(handle->file.get());
+  handle->repeated = is_repeated(path, request.flags);
   Answer answer;
   answer.handle = take_handle(*index, std::move(handle));
   return answer;
@@ -220,9 +276,26 @@ Result<Session::Answer> Session::write(const Request& request, std::string_view 
 Result<Session::Answer> Session::close(const Request& request) {
   Result<Handle*> found = find_handle(request.handle);
   if (!found.ok()) return found.error();
-  std::unique_ptr<Handle> handle = std::move(handles_[request.handle - 1]);
-  if (handle->file && !handle->flushed) PB_TRY(handle->file->flush());
+  PB_TRY(close_handle(std::move(handles_[request.handle - 1])));
   return Answer{};
+}
+
+// A child has the file too if it was open when the child was forked.
+Status Session::close_handle(std::unique_ptr<Handle> handle) {
+  if (!handle->file) return {};
+  const bool noted =
+      has_journal() &&
+      (handle->repeated || handle->number < hooks_.journal->files_at_last_fork());
+  Operation operation;
+  operation.kind = OperationKind::kClose;
+  operation.file = handle->number;
+  if (noted) begin_notes();
+  Status status = handle->flushed ? Status() : handle->file->flush();
+  handle.reset();
+  if (!noted) return status;
+  operation.notes = end_notes();
+  hooks_.journal->append(operation);
+  return status;
 }
 
 Result<Session::Answer> Session::write_file(const Request& request, std::string_view data) {

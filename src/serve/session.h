@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "serve/journal.h"
 #include "serve/protocol.h"
 #include "tracefs/tree.h"
 
@@ -24,6 +25,7 @@ struct SessionHooks {
   std::function<void()> resume;                   // kResume
   std::function<Result<UniqueFd>()> open_buffer;  // a descriptor of the buffer file, to be sent
   std::string exe;                                // for kHello; empty: what /proc/self/exe says
+  OperationJournal* journal = nullptr;            // what forked children repeat; null: nothing
 };
 
 struct SessionReply {
@@ -34,6 +36,9 @@ struct SessionReply {
 class Session {
  public:
   Session(tracefs::Directory& root, const SessionHooks& hooks) : root_(root), hooks_(hooks) {}
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
   // Never throws; an allocation that fails is answered with ENOMEM.
   SessionReply handle(std::string_view untrusted_message);
 
@@ -41,7 +46,12 @@ class Session {
   struct Handle {
     std::unique_ptr<tracefs::File> file;  // null for the buffer
     uint32_t flags = 0;
-    bool flushed = false;  // nothing was written since the last kFlush
+    bool flushed = false;   // nothing was written since the last kFlush
+    uint64_t number = 0;    // OpenFiles
+    bool repeated = false;  // by forked children
+    ~Handle() {
+      if (number) OpenFiles::leave(number);
+    }
   };
   struct Answer {
     uint32_t handle = 0;
@@ -50,6 +60,10 @@ class Session {
     UniqueFd descriptor;
   };
   Result<Answer> dispatch(const Request& request, std::string_view data);
+  Result<Answer> dispatch_noted(const Request& request, std::string_view data);
+  Operation operation_of(const Request& request, std::string_view data);
+  bool has_journal() const { return hooks_.journal && hooks_.journal->wanted(); }
+  Status close_handle(std::unique_ptr<Handle> handle);
   Result<Answer> hello(const Request& request);
   Result<Answer> open(const Request& request, std::string_view path);
   Result<Answer> open_buffer(uint32_t handle);

@@ -38,6 +38,8 @@ struct TreeContext {
   std::function<void()> look_for_events;
   // More lines of debug/call_sites, of what stands at no site of `sites`; may be empty.
   std::function<std::string()> more_call_sites;
+  // More lines of debug/counters; may be empty.
+  std::function<std::string()> more_counters = {};
 };
 
 // The tree keeps a reference to `context`. It outlives every file that it gave out.

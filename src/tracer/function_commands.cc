@@ -15,6 +15,7 @@
 
 #include "base/program_stderr.h"
 #include "base/raw_syscall.h"
+#include "base/hex_number.h"
 #include "base/shared_memory.h"
 #include "probe/action_hot.h"
 
@@ -103,7 +104,7 @@ std::atomic<uint32_t> actions_that_ask{0};
 }  // namespace
 
 void expect_questions(int by) {
-  if (!pb_action_bell) pb_action_bell = make_shared_forever<ActionBell>();
+  if (!pb_action_bell) pb_action_bell = agreed_shared<ActionBell>("bell");
   actions_that_ask += uint32_t(by);
 }
 
@@ -146,7 +147,8 @@ struct FunctionCommands::Impl {
   Status add(TraceArray& array, const Spec& spec, const std::vector<DynFtrace*>& functions);
   Status remove(Probe* probe, const FilterLine& line);
   Result<std::shared_ptr<Command>> prepare(TraceArray& array, const Spec& spec);
-  HitAction* make_action(const Probe& probe, const Command& command, int64_t count);
+  HitAction* make_action(const Probe& probe, const Command& command, int64_t count,
+                         const DynFtrace* function);
   void publish_table(Probe* probe);
   template <typename Predicate>
   size_t erase_entries(Probe* probe, Predicate goes);
@@ -248,9 +250,13 @@ Result<std::shared_ptr<Command>> FunctionCommands::Impl::prepare(TraceArray& arr
   return command;
 }
 
+// Of a function, or of all that a line means: then it is null.
 HitAction* FunctionCommands::Impl::make_action(const Probe& probe, const Command& command,
-                                               int64_t count) {
-  auto* action = make_shared_forever<HitAction>();
+                                               int64_t count, const DynFtrace* function) {
+  bool fresh = false;
+  auto* action = agreed_shared<HitAction>(
+      "command", function ? hex_number(function->place.plan.entry) : std::string(), &fresh);
+  if (!fresh) return action;
   action->kind = probe.kind;
   action->count = probe.kind == ActionKind::kDump ? 1 : count;
   action->limited = probe.counted || probe.kind == ActionKind::kDump;
@@ -281,10 +287,10 @@ Status FunctionCommands::Impl::add(TraceArray& array, const Spec& spec,
   auto command = prepare(array, spec);
   if (!command.ok()) return command.error();
   if (!probe) probe = make(array, spec);
-  HitAction* shared = spec.counted && !spec.event ? nullptr : make_action(*probe, **command, count);
+  HitAction* shared = spec.counted && !spec.event ? nullptr : make_action(*probe, **command, count, nullptr);
   if (spec.kind == ActionKind::kDump) shared = nullptr;
   for (DynFtrace* function : fresh) {
-    HitAction* own = shared ? shared : make_action(*probe, **command, count);
+    HitAction* own = shared ? shared : make_action(*probe, **command, count, function);
     probe->entries.insert({function, Entry{own, *command}});
   }
   Status status = follow(probe);

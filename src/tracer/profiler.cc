@@ -16,7 +16,9 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/agreed.h"
 #include "base/check.h"
+#include "base/shared_memory.h"
 #include "probe/graph_hot.h"
 #include "tracer/tick_rate.h"
 
@@ -74,6 +76,17 @@ double variance(const Sums& sums) {
   return double(std::max(0.0L, (n * sums.square - ticks * ticks) / (n * (n - 1))));
 }
 
+// Indexes are given in this order. A forked child counts by those of its parent, or not at all.
+bool agree_on_order(std::span<DynFtrace* const> joining) {
+  const uint64_t key = note_key("profile order");
+  uint64_t order = joining.size();
+  for (const DynFtrace* function : joining)
+    order = (order ^ function->place.plan.entry) * 0x100000001b3;
+  if (is_forked_child()) return noted(key) == order;
+  note(key, order);
+  return true;
+}
+
 }  // namespace
 
 struct Profiler::Impl {
@@ -102,9 +115,16 @@ bool Profiler::enabled() const { return impl_->enabled; }
 
 // At 0, for so many functions.
 Status Profiler::Impl::make_table(uint64_t nr_functions) {
-  const uint64_t rows = uint64_t{nr_cpus()} + 1;
+  const uint64_t rows = uint64_t{nr_cpus()} + 1, key = note_key("profile");
   ProfileCount* counts = nullptr;
-  if (!tables.empty() && tables.back()->functions >= nr_functions) {
+  if (is_forked_child()) {
+    // The parent's, as it has made it.
+    const auto address = noted(key), size = noted(key), session = noted(key);
+    if (!address || !size || !session) return sys_error("the profile of the parent", ENOMEM);
+    counts = reinterpret_cast<ProfileCount*>(*address);
+    nr_functions = *size;
+    sessions = uint32_t(*session) - 1;
+  } else if (!tables.empty() && tables.back()->functions >= nr_functions) {
     nr_functions = tables.back()->functions;
     counts = tables.back()->counts;
     // Shared memory that is given back reads as 0.
@@ -113,11 +133,12 @@ Status Profiler::Impl::make_table(uint64_t nr_functions) {
       std::fill_n(counts, rows * nr_functions, ProfileCount{});
   } else {
     nr_functions += kRoomForMore;
-    void* made = ::mmap(nullptr, rows * nr_functions * sizeof(ProfileCount), PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (made == MAP_FAILED) return sys_error("map the profiler's counts", errno);
-    counts = static_cast<ProfileCount*>(made);
+    counts = static_cast<ProfileCount*>(shared_pages(rows * nr_functions * sizeof(ProfileCount)));
+    if (!counts) return sys_error("map the profiler's counts", ENOMEM);
   }
+  if (is_shared_with_running(counts))
+    for (uint64_t value : {reinterpret_cast<uint64_t>(counts), nr_functions, uint64_t{sessions} + 1})
+      note(key, value);
   tables.push_back(std::make_unique<ProfileTable>(
       ProfileTable{counts, nr_functions, nr_cpus(), ++sessions & 0xff}));
   return {};
@@ -125,6 +146,7 @@ Status Profiler::Impl::make_table(uint64_t nr_functions) {
 
 // Those that find no room any more are not counted.
 void Profiler::Impl::give_indexes(std::span<DynFtrace* const> joining) {
+  if (!agree_on_order(joining)) return;
   for (DynFtrace* function : joining) {
     if (function->profile || functions.size() >= tables.back()->functions) continue;
     functions.push_back(function);

@@ -17,6 +17,7 @@
 #include <map>
 #include <span>
 
+#include "base/agreed.h"
 #include "base/shared_memory.h"
 #include "filter/filter.h"
 #include "probe/action_hot.h"
@@ -322,16 +323,22 @@ Status EventTriggers::Impl::prepare(List& list, const PlainTrigger& trigger) {
 
 Status EventTriggers::Impl::add(List& list, PlainPtr trigger, int64_t count) {
   PB_TRY(prepare(list, *trigger));
-  auto* action = make_shared_forever<HitAction>();
-  action->kind = trigger->command->kind;
-  action->of_trigger = true;
-  action->count = count;
-  action->limited = count != -1;
+  // Made before the action, in the order in which a child asks for them.
+  uint32_t* soft = nullptr;
   if (trigger->command->group == TriggerClass::kEvent)
-    action->soft = registry.file(*list.array, trigger->target)->soft;
-  if (trigger->command->group == TriggerClass::kHist) {
-    action->soft = hist_switch(list_of(*list.array, trigger->target));
-    action->word = action->kind == ActionKind::kEnableHist ? kHistAllOn : kHistAllPaused;
+    soft = registry.file(*list.array, trigger->target)->soft;
+  if (trigger->command->group == TriggerClass::kHist)
+    soft = hist_switch(list_of(*list.array, trigger->target));
+  bool fresh = false;
+  auto* action = agreed_shared<HitAction>("trigger", name_of(*list.event), &fresh);
+  if (fresh) {
+    action->kind = trigger->command->kind;
+    action->of_trigger = true;
+    action->count = count;
+    action->limited = count != -1;
+    action->soft = soft;
+    if (trigger->command->group == TriggerClass::kHist)
+      action->word = action->kind == ActionKind::kEnableHist ? kHistAllOn : kHistAllPaused;
   }
   trigger->action = action;
   if (action->kind == ActionKind::kSnapshot) expect_questions(1);
@@ -440,7 +447,9 @@ uint32_t* EventTriggers::hist_switch(TraceArray& array, LiveEvent* event) {
 }
 
 uint32_t* EventTriggers::Impl::hist_switch(List& list) {
-  if (!list.hist_switch) list.hist_switch = make_shared_forever<uint32_t>();
+  if (!list.hist_switch)
+    list.hist_switch =
+        agreed_shared<uint32_t>("hist switch", list.array->name + "/" + name_of(*list.event));
   return list.hist_switch;
 }
 

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <map>
 
+#include "base/agreed.h"
 #include "base/shared_memory.h"
 #include "event/synthetic_event.h"
 #include "hist/hist_compile.h"
@@ -49,8 +50,9 @@ void count_references(HistData* hist, uint32_t by) {
 void make_snapshot_actions(HistData* hist) {
   for (const auto& action : hist->actions) {
     if (action->kind != HistActionKind::kSnapshot) continue;
-    action->snapshot = make_shared_forever<HitAction>();
-    action->snapshot->kind = ActionKind::kSnapshot;
+    bool fresh = false;
+    action->snapshot = agreed_shared<HitAction>("hist snapshot", {}, &fresh);
+    if (fresh) action->snapshot->kind = ActionKind::kSnapshot;
   }
 }
 
@@ -261,7 +263,13 @@ HistData* HistTriggers::Impl::find_same(const HistData& hist, const HistData* na
 // What a hit of enable_hist or disable_hist has said for all moves into each of them.
 void HistTriggers::Impl::set_paused(HistData* hist, bool paused) {
   uint32_t* all = triggers.hist_switch(*hist->array, hist->event);
-  const uint32_t said = __atomic_exchange_n(all, uint32_t{kHistEach}, __ATOMIC_ACQ_REL);
+  // For all processes it is moved by one.
+  const uint64_t key = note_key("hist switch said");
+  uint32_t said = kHistEach;
+  if (is_forked_child())
+    said = uint32_t(noted(key).value_or(kHistEach));
+  else
+    note(key, said = __atomic_exchange_n(all, uint32_t{kHistEach}, __ATOMIC_ACQ_REL));
   const auto store = [](HistData* one, bool value) {
     one->paused = value;
     __atomic_store_n(&one->program->paused, value, __ATOMIC_RELAXED);

@@ -21,6 +21,8 @@ FilePtr make_counters(const Place& place) {
     add(top, "");
     for (const TraceArray* array : here.registry().arrays())
       add(*array, "instances/" + array->name + " ");
+    const auto& more = here.tree->context.more_counters;
+    if (more) text += more();
     return text;
   });
 }
