@@ -71,6 +71,7 @@ std::atomic<uint32_t> g_follower{0};      // 1: there is one
 std::atomic<uint32_t> g_follower_tid{0};  // of the last one; 0: it has not begun yet
 std::atomic<uint32_t> g_step_aside{0};
 unsigned* g_thread_count = nullptr;  // glibc's
+bool g_has_standard_descriptors = true;
 int g_seccomp = 0;                   // the mode when the follower began
 
 void wake(const uint32_t* word) { raw_syscall(SYS_futex, raw_pointer(word), FUTEX_WAKE, 1 << 30); }
@@ -236,8 +237,16 @@ Slot* take_slot() {
   return nullptr;
 }
 
-// The process's other threads have all gone, its first one as a zombie that waits for us.
-bool is_last_thread() {
+// Field `number` of a line of /proc/PID/stat; `state` is the text of field 3.
+int stat_field(const char* state, int number) {
+  for (int field = 3; field < number && state; field++)
+    if ((state = std::strchr(state, ' '))) state++;
+  return state ? std::atoi(state) : -1;
+}
+
+// The process's other threads have all gone, its first one as a zombie that waits for us. `code`:
+// what it has exited with, which the last thread has to repeat.
+bool is_last_thread(int* code) {
   const auto self = uint32_t(raw_syscall(SYS_gettid)), leader = uint32_t(::getpid());
   char path[64], text[512];
   std::snprintf(path, sizeof path, "/proc/self/task/%u/stat", leader);
@@ -245,12 +254,11 @@ bool is_last_thread() {
   if (!file.valid() || self == leader) return false;
   const ssize_t length = ::read(file.get(), text, sizeof text - 1);
   text[std::max<ssize_t>(length, 0)] = 0;
-  const char* state = std::strrchr(text, ')');
-  if (!state || state[2] != 'Z') return false;
-  // Field 20, num_threads: the zombie and this one.
-  const char* at = state;
-  for (int field = 2; field < 20 && at; field++) at = std::strchr(at + 1, ' ');
-  return at && std::atoi(at + 1) == 2;
+  const char* name_end = std::strrchr(text, ')');
+  if (!name_end || name_end[2] != 'Z') return false;
+  constexpr int kNumThreads = 20, kExitCode = 52;
+  *code = stat_field(name_end + 2, kExitCode) >> 8 & 0xff;
+  return stat_field(name_end + 2, kNumThreads) == 2;
 }
 
 // A table of descriptors that is empty, whatever the program opens and closes; and a root and
@@ -262,6 +270,13 @@ void leave_shared_tables() {
     serve::private_descriptors();
     return;
   }
+  g_has_standard_descriptors = false;
+}
+
+// The lowest numbers, so that no file of ours is ever taken for a standard stream. Most children
+// never come to need them.
+void make_standard_descriptors() {
+  if (std::exchange(g_has_standard_descriptors, true)) return;
   for (int i = 0; i < 3; i++) (void)!::open("/dev/null", O_RDWR | O_CLOEXEC);
 }
 
@@ -278,6 +293,7 @@ void give_up(const char* why) {
 bool follow_changes() {
   const bool confined = is_confined();
   say_busy(1);
+  if (!confined) make_standard_descriptors();
   try {
     if (confined)
       give_up("is confined by seccomp, cannot follow what is changed, and stops recording");
@@ -290,18 +306,21 @@ bool follow_changes() {
   return !confined;
 }
 
-void follow() {
+// Returns what the thread is to exit with.
+int follow() {
+  int code = 0;
   g_slot = take_slot();
   g_seccomp = ::prctl(PR_GET_SECCOMP);
   while (!g_step_aside.load(std::memory_order_acquire)) {
     const uint32_t generation = __atomic_load_n(&g_shared->generation, __ATOMIC_SEQ_CST);
     if (load(&g_shared->head) != g_position) {
       std::lock_guard guard(g_agent->lock());
-      if (!follow_changes()) return;
-    } else if (!sleep_on(&g_shared->generation, generation, kLookNs) && is_last_thread()) {
-      return;
+      if (!follow_changes()) break;
+    } else if (!sleep_on(&g_shared->generation, generation, kLookNs) && is_last_thread(&code)) {
+      break;
     }
   }
+  return code;
 }
 
 void* follower_thread(void*) {
@@ -312,7 +331,7 @@ void* follower_thread(void*) {
   if (g_thread_count) __atomic_fetch_sub(g_thread_count, 1, __ATOMIC_SEQ_CST);
   ::prctl(PR_SET_NAME, "patchbay");
   leave_shared_tables();
-  follow();
+  const int code = follow();
   if (g_slot) {
     store(&g_slot->position, kFree);
     ::pthread_mutex_unlock(&g_slot->alive);
@@ -320,7 +339,7 @@ void* follower_thread(void*) {
   }
   g_follower.store(0, std::memory_order_release);
   // Not by way of glibc, for which the last of its threads would end the process.
-  for (;;) raw_syscall(SYS_exit, 0);
+  for (;;) raw_syscall(SYS_exit, code);
   return nullptr;
 }
 

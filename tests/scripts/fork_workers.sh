@@ -4,6 +4,8 @@
 # what is switched on is recorded in all of them, what is switched off in none, with exact counts.
 #   fork_workers.sh BUILD_DIR
 . "$(dirname "$0")/common.bash"
+# shellcheck source=mounted.bash
+. "$(dirname "$0")/mounted.bash"
 
 mkfifo "$work/in" "$work/out"
 LD_PRELOAD=$agent "$programs/fork_workers" <"$work/in" >"$work/out" 2>"$work/err" &
@@ -191,7 +193,64 @@ clear_trace
 kill -KILL "$stopped"
 put events/functions/work/enable 0
 none_stopped
-exec 3>&-
-wait $pid
-same "the server's end" 0 $?
+
+# --- in a mount: instances come and go; a file that is open while a worker is forked
+mounted_part() {
+  standin=$pid
+  mkdir -p "$mounted"
+  mount_tree || return
+  local i
+  for i in 1 2 3; do
+    check "an instance" mkdir "$mounted/instances/own"
+    echo "n < $((i * 10))" >"$mounted/instances/own/events/functions/work/filter"
+    echo 1 >"$mounted/instances/own/events/functions/work/enable"
+    call 100
+    same "into the instance alone" "$((i * workers * 10)) 0" "$(events instances/own/) $(events)"
+    echo 64 >"$mounted/instances/own/buffer_size_kb"
+    call 100
+    same "into its new buffer" "$((2 * i * workers * 10))" "$(events instances/own/)"
+    echo function >"$mounted/instances/own/current_tracer"
+    call 1
+    check "its tracer" test "$(with ': work <-' instances/own/)" = "$workers"
+    check "it goes" rmdir "$mounted/instances/own"
+    call 10
+  done
+  exec 5>"$mounted/set_ftrace_filter"
+  ask more
+  workers=$((workers + 1))
+  wait_for 20 all_follow || fail "not all children follow: $(rd debug/counters)"
+  echo work >&5
+  exec 5>&-
+  echo function >"$mounted/current_tracer"
+  call 100
+  same "by a file that was open at the fork" "$((100 * workers)) 0" \
+    "$(with ': work <-') $(with ': helper <-')"
+  echo nop >"$mounted/current_tracer"
+  fusermount3 -u "$mounted"
+  wait "$mounter"
+}
+# The worker that was killed is none to the server, which would wait for it: begin anew.
+exec 3>&- 4<&-
+kill -KILL $pid
+wait $pid 2>/dev/null
+if ((EUID == 0)) && [[ -c /dev/fuse ]] && command -v fusermount3 >/dev/null; then
+  LD_PRELOAD=$agent PATCHBAY_FUNCTION_EVENTS='work(int n)' \
+    "$programs/fork_workers" <"$work/in" >"$work/out" 2>"$work/err" &
+  pid=$! workers=4
+  started $pid
+  exec 3>"$work/in" 4<"$work/out"
+  wait_for 20 "$patchbay" ls $pid || fail "the agent does not answer"
+  put events/functions/work/enable 0
+  clear_trace
+  ask pids
+  wait_for 20 all_follow || fail "not all children follow: $(rd debug/counters)"
+  mounted_part
+  none_stopped
+  exec 3>&-
+  wait $pid
+  same "the server's end" 0 $?
+  same "nothing was said" "" "$(cat "$work/err")"
+else
+  echo "SKIPPED: instances: no FUSE mount can be made here"
+fi
 finish
