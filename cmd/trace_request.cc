@@ -376,7 +376,9 @@ EventRequest::Kind EventRequest::kind() const {
   size_t blank = text.find(' ');
   bool begins_as_probe = !text.empty() && std::string_view("prfte").find(text[0]) != text.npos &&
                          head != text.npos && (text[head] == ':' || text[head] == ' ');
-  if (begins_as_probe && blank != text.npos && text.find_first_not_of(" (", blank) == blank + 1)
+  // p1:f(int x) is a function of a library that is named p1.
+  bool has_list = text.find('(') < blank;
+  if (begins_as_probe && !has_list && blank != text.npos && text.find_first_not_of(" (", blank) == blank + 1)
     return Kind::kProbe;
   if (looks_like_probe_request(text)) return Kind::kSource;
   return text.find('(') != text.npos ? Kind::kFunction : Kind::kEvent;

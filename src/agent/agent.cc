@@ -39,6 +39,7 @@
 
 #include "agent/agent.h"
 #include "agent/followers.h"
+#include "agent/load_watch.h"
 #include "agent/registrations.h"
 #include "agent/signal_hooks.h"
 #include "agent/start_up.h"
@@ -68,6 +69,7 @@ Agent* own_agent() { return g_agent && g_agent->pid == ::getpid() ? g_agent : nu
 
 void look_at_objects(Agent* agent) {
   agent->usdt_events->refresh();
+  agent->functions->refresh();
   agent->probe_events->refresh();
   agent->tracers->refresh();
   agent->registry->follow_stacks();
@@ -173,6 +175,8 @@ Status make_agent(Agent* agent) {
   agent->patcher = make_patcher();
   agent->sites = std::make_unique<ProbeSites>(*agent->patcher);
   agent->sites->set_before_returns([agent] { agent->walked_callers.begin(*agent->symbols); });
+  agent->symbols->set_unload_hook(
+      [agent](const Module& gone) { agent->sites->unmapped(gone.start(), gone.end()); });
   agent->functions =
       std::make_unique<FunctionEvents>(*agent->registry, *agent->patcher, *agent->sites);
   agent->static_events = std::make_unique<StaticEvents>(*agent->registry, *agent->patcher);
@@ -241,7 +245,10 @@ int keep_clock(Agent* agent) {
   if (call < 2) {
     wait = call == 0 ? 10 : 100;
   } else {
-    if (recording || wanted) follow_loads(agent);
+    if (recording || wanted) {
+      loads_are_watched(agent);
+      follow_loads(agent);
+    }
     if (wanted) retry_waiting_events(agent);  // the program or a tool may have defined the event
     if (agent->resumed || !agent->settings.wait) report_waiting_events(agent);
   }
@@ -252,6 +259,7 @@ int keep_clock(Agent* agent) {
 // A function tracer wants the functions of a library soon after it was loaded.
 int follow_functions(Agent* agent) {
   if (!agent->tracers->is_tracing()) return -1;
+  if (loads_are_watched(agent)) return 1000;
   follow_loads(agent);
   return 50;
 }
@@ -288,6 +296,7 @@ int end_with_program(Agent* agent) {
 int keep_up(Agent* agent) {
   std::lock_guard guard(agent->lock());
   int soonest = end_with_program(agent);
+  follow_wishes(agent);
   for (int wait : {keep_clock(agent), finish_places(agent), follow_functions(agent)})
     if (wait >= 0 && wait < soonest) soonest = wait;
   return soonest;
@@ -346,6 +355,7 @@ void make_server(Agent* agent) {
     if (!fd.valid()) return sys_error("open " + path, errno);
     return fd;
   };
+  options.acted = [agent] { follow_wishes(agent); };
   options.periodic = [agent] { return keep_up(agent); };
   options.asks = actions_may_ask;
   options.answer = [agent](int milliseconds) { answer_actions(agent, milliseconds); };
@@ -441,6 +451,7 @@ void start(char** argv_end) {
     take_early_registrations(agent);
     look_at_objects(agent);
     apply_settings(agent);
+    follow_wishes(agent);
   }
   bool serving = start_control_thread(agent);
   if (serving) wait_for(&agent->ready, 5);
@@ -492,6 +503,7 @@ __attribute__((constructor)) void agent_constructor(int argc, char** argv, char*
 void end_of_program(Agent* agent) {
   std::unique_lock guard(agent->lock(), std::try_to_lock);
   if (guard) report_waiting_events(agent);
+  if (guard) report_unplaced_events(agent);
   agent->registry->close_cleanly();
   if (agent->server) agent->server->remove_socket();
   if (agent->settings.wait || recorded_events(agent) > 0) return;

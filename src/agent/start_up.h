@@ -25,6 +25,8 @@ void apply_settings(Agent* agent);
 // events came, and, to report those that still wait, when the program is under way.
 void retry_waiting_events(Agent* agent);
 void report_waiting_events(Agent* agent);
+// At the end: function events of PATCHBAY_FUNCTION_EVENTS whose library never came.
+void report_unplaced_events(Agent* agent);
 
 // A failed `status` as a mistake in `value`, which `where` gave; the caret stands `position`
 // characters from its beginning.

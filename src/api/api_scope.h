@@ -17,6 +17,7 @@
 #include <mutex>
 
 #include "agent/agent.h"
+#include "agent/load_watch.h"
 #include "probe/callback_hot.h"
 
 namespace patchbay {
@@ -36,7 +37,10 @@ class ApiScope {
     if (agent_) agent_->lock().lock();
   }
   ~ApiScope() {
-    if (agent_) agent_->lock().unlock();
+    if (agent_) {
+      follow_wishes(agent_);
+      agent_->lock().unlock();
+    }
     pb_thread.in_agent--;
     errno = errno_;
   }

@@ -10,6 +10,8 @@
 
 #include "patch/patcher.h"
 
+#include <link.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -59,6 +61,10 @@ void patched_bytes(const Site& site, const StubRecord& stub, uint8_t head[kJumpS
 }
 
 // An image of the text around the sites of one transaction.
+// Nothing may be written where an object was, since a moment ago, and something else is now. The
+// dynamic linker unmaps objects under a lock that dl_iterate_phdr() holds too, so under it either
+// nothing has gone since the image was read, or each span is looked for in what is still there.
+// Nothing in there allocates: the program's malloc may wait for the same lock.
 class TextImage {
  public:
   // `sites` sorted by address. Sites whose text cannot be read get no bytes.
@@ -72,11 +78,27 @@ class TextImage {
     uint64_t first, last;
     size_t offset;
     bool good;
+    bool is_there = true;
   };
+  struct Pass {
+    TextImage* image;
+    TextMemory* memory;
+    bool good = true;
+    bool any_gone = false;
+  };
+  static int note_unloads(dl_phdr_info* info, size_t, void* image);
+  static int write_object(dl_phdr_info* info, size_t, void* pass);
+  void write_span(Span* span, Pass* pass);
   std::vector<Span> spans_;
   std::vector<uint8_t> bytes_;
   size_t last_ = 0;
+  unsigned long long unloads_ = 0;  // when it was read
 };
+
+int TextImage::note_unloads(dl_phdr_info* info, size_t, void* image) {
+  static_cast<TextImage*>(image)->unloads_ = info->dlpi_subs;
+  return 1;
+}
 
 void TextImage::read(const std::vector<Site*>& sites, TextMemory& memory) {
   for (const Site* site : sites) {
@@ -93,6 +115,7 @@ void TextImage::read(const std::vector<Site*>& sites, TextMemory& memory) {
     total += span.last - span.first;
   }
   bytes_.resize(total);
+  dl_iterate_phdr(note_unloads, this);
   for (Span& span : spans_) {
     span.good = memory.read(span.first, bytes_.data() + span.offset, span.last - span.first);
   }
@@ -109,15 +132,44 @@ uint8_t* TextImage::at(uint64_t address) {
   return span.good ? bytes_.data() + span.offset + (address - span.first) : nullptr;
 }
 
-bool TextImage::write(TextMemory& memory) {
-  bool good = true;
-  for (Span& span : spans_) {
-    if (!span.good) continue;
-    if (!memory.write(span.first, bytes_.data() + span.offset, span.last - span.first)) {
-      span.good = good = false;
+void TextImage::write_span(Span* span, Pass* pass) {
+  if (!span->good) return;
+  const uint8_t* bytes = bytes_.data() + span->offset;
+  if (!pass->memory->write(span->first, bytes, span->last - span->first))
+    span->good = pass->good = false;
+}
+
+int TextImage::write_object(dl_phdr_info* info, size_t, void* data) {
+  Pass* pass = static_cast<Pass*>(data);
+  TextImage* image = pass->image;
+  if (info->dlpi_subs == image->unloads_) {
+    for (Span& span : image->spans_) image->write_span(&span, pass);
+    return 1;
+  }
+  if (!pass->any_gone)
+    for (Span& span : image->spans_) span.is_there = false;
+  pass->any_gone = true;
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    const Elf64_Phdr& segment = info->dlpi_phdr[i];
+    if (segment.p_type != PT_LOAD) continue;
+    const uint64_t start = info->dlpi_addr + segment.p_vaddr, end = start + segment.p_memsz;
+    for (Span& span : image->spans_) {
+      if (span.first < start || span.last > end) continue;
+      span.is_there = true;
+      image->write_span(&span, pass);
     }
   }
-  return good;
+  return 0;
+}
+
+bool TextImage::write(TextMemory& memory) {
+  Pass pass{this, &memory};
+  dl_iterate_phdr(write_object, &pass);
+  for (Span& span : spans_) {
+    if (span.is_there) continue;
+    span.good = pass.good = false;
+  }
+  return pass.good;
 }
 
 class LivePatcher : public Patcher {
@@ -142,6 +194,10 @@ class LivePatcher : public Patcher {
   uint64_t finish_pending() override {
     if (!pending_.empty()) (void)apply({}, false);
     return pending_.size();
+  }
+  std::vector<uint64_t> unmapped(uint64_t start, uint64_t end) override;
+  void set_unused(std::vector<std::pair<uint64_t, uint64_t>> ranges) override {
+    unused_ = std::move(ranges);
   }
 
  private:
@@ -184,6 +240,7 @@ class LivePatcher : public Patcher {
   void refuse(const Work& work, const std::string& reason, PatchReport* report);
   void forget(Site* site);
   void drop_refused();
+  bool nobody_is_there() const;
 
   SitePlanner planner_;
   StubPool stubs_;
@@ -192,6 +249,7 @@ class LivePatcher : public Patcher {
   std::vector<Work> work_;    // of the running transaction, sorted by address
   std::vector<Site*> pending_;
   TextImage image_;
+  std::vector<std::pair<uint64_t, uint64_t>> unused_;
   uint64_t patched_ = 0;
 };
 
@@ -359,8 +417,10 @@ void LivePatcher::collect(std::span<const SiteChange> changes, PatchReport* repo
     Site* owner = owner_of(touched.site);
     if (owner->next_text) add_work(owner, true);
   }
-  for (Site* site : pending_) add_work(site, false);
-  pending_.clear();
+  if (unused_.empty()) {
+    for (Site* site : pending_) add_work(site, false);
+    pending_.clear();
+  }
   std::sort(work_.begin(), work_.end(),
             [](const Work& a, const Work& b) { return a.site->address < b.site->address; });
 }
@@ -430,6 +490,26 @@ void LivePatcher::forget(Site* site) {
   off(site);
   drop_text(site);
   site->next_text = false;
+}
+
+std::vector<uint64_t> LivePatcher::unmapped(uint64_t start, uint64_t end) {
+  std::vector<uint64_t> were_on;
+  for (Site* site : sites_between(start, end)) {
+    if (site->on) were_on.push_back(site->address);
+    if (!site->on && site->state == SiteState::kOriginal && !site->next_text) continue;
+    std::erase(pending_, site);
+    forget(site);
+  }
+  return were_on;
+}
+
+// All that the running transaction changes lies where no thread is.
+bool LivePatcher::nobody_is_there() const {
+  return !unused_.empty() && std::all_of(work_.begin(), work_.end(), [&](const Work& work) {
+    return std::any_of(unused_.begin(), unused_.end(), [&](const auto& range) {
+      return work.site->address >= range.first && work.site->address < range.second;
+    });
+  });
 }
 
 // The text is not what we left because the module was unloaded, or unloaded and loaded again. True:
@@ -740,7 +820,7 @@ Result<PatchReport> LivePatcher::apply(std::span<const SiteChange> changes, bool
     settle();
     return report;
   }
-  run_phases(single_threaded, memory, &report);
+  run_phases(single_threaded || nobody_is_there(), memory, &report);
   settle();
   image_ = TextImage();
   return report;

@@ -51,6 +51,12 @@ bool is_special_entry(std::string_view name, bool in_dynamic_linker) {
          name.starts_with("_dl_sysdep") || name == "_dl_fixup" || name == "rtld_lock_default_lock";
 }
 
+// Where the dynamic linker tells debuggers what it loads, and the agent listens
+// (agent/load_watch.h). Its own request gives no name.
+constexpr char kTellsOfObjects[] =
+    "the dynamic linker tells the agent there which objects come and go";
+bool tells_of_objects(std::string_view name) { return name.ends_with("_dl_debug_state"); }
+
 // One walk over the instructions that a jump of `need` bytes would displace.
 struct Walk {
   const char* problem = nullptr;
@@ -322,6 +328,8 @@ const char* SitePlanner::outside_of_code(Module& module, uint64_t address) {
   if (state.code->code_at(address).empty()) return "not in executable text";
   const long index = state.code->function_before(address);
   const bool in_linker = state.is_libc && is_dynamic_linker(module);
+  if (in_linker && index >= 0 && tells_of_objects(module.functions()[size_t(index)].name))
+    return kTellsOfObjects;
   if (index >= 0 && is_special_entry(module.functions()[size_t(index)].name, in_linker))
     return "it runs where no thread of the program is set up";
   return nullptr;
@@ -373,6 +381,8 @@ SitePlan SitePlanner::plan(Module& module, const FunctionSymbol& function) {
     return refused(std::move(plan), "an IFUNC resolver: trace what it selects");
   if (function.is_cold_part)
     return refused(std::move(plan), "a part of a function that is never called");
+  if (tells_of_objects(function.name) && is_dynamic_linker(module))
+    return refused(std::move(plan), kTellsOfObjects);
   if (is_special_entry(function.name, state.is_libc && is_dynamic_linker(module))) {
     return refused(std::move(plan), "not entered by an ordinary call");
   }

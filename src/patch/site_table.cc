@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <deque>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "arch/x86_64/decoder.h"
@@ -28,11 +29,14 @@ struct Table {
 
 std::atomic<Table*> g_table{nullptr};
 
+constexpr uint64_t kBlock = 64 << 10;
+
 // Leaked on purpose: traps may arrive while static objects are destroyed.
 struct Storage {
   std::deque<Site> sites;
   std::vector<Table*> parked;
   uint64_t keys = 0;
+  std::unordered_map<uint64_t, std::vector<Site*>> blocks;  // by address / kBlock
 };
 Storage& storage() {
   static Storage* instance = new Storage;
@@ -99,8 +103,27 @@ Site* site_find_or_add(uint64_t patch_address) {
   table = with_room(table);
   Site& site = storage().sites.emplace_back();
   site.address = patch_address;
+  storage().blocks[patch_address / kBlock].push_back(&site);
   insert(table, patch_address, &site);
   return &site;
+}
+
+std::vector<Site*> sites_between(uint64_t start, uint64_t end) {
+  std::vector<Site*> found;
+  const auto& blocks = storage().blocks;
+  const auto take = [&](const std::vector<Site*>& sites) {
+    for (Site* site : sites)
+      if (site->address >= start && site->address < end) found.push_back(site);
+  };
+  if ((end - start) / kBlock > blocks.size()) {
+    for (const auto& [block, sites] : blocks) take(sites);
+    return found;
+  }
+  for (uint64_t block = start / kBlock; block * kBlock < end; block++) {
+    auto sites = blocks.find(block);
+    if (sites != blocks.end()) take(sites->second);
+  }
+  return found;
 }
 
 void site_set_alias(Site* site, uint64_t alias) {

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <vector>
 
 #include "arch/x86_64/relocate.h"
 #include "patch/patcher.h"
@@ -57,6 +58,8 @@ struct Site {
 // Control thread only.
 Site* site_find_or_add(uint64_t patch_address);
 Site* site_find(uint64_t patch_address);  // or by its alias
+// Those with start <= address < end that were ever added.
+std::vector<Site*> sites_between(uint64_t start, uint64_t end);
 void site_set_alias(Site* site, uint64_t alias);
 // The record that stands for the jump of a key to `target`; made once for each target.
 StubRecord* key_record(Site* site, uint64_t target);

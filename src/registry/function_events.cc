@@ -7,6 +7,12 @@
 //   nothing of the program has changed yet
 //   an instance enables it -> Registry -> update -> ProbeSites: programs, one patch transaction
 //
+//   its object goes  -> its places are forgotten, the event waits, enabled or not
+//   its object comes -> places are planned again, and patched if the event is enabled
+//
+// A line that names a library which is not loaded waits likewise from the start. A plain name means
+// the library that it was found in.
+//
 // A failed definition changes nothing. Fetch programs that a thread may still be running are parked
 // for good, not freed: a definition costs some hundred bytes, and nobody has to wait.
 #include "registry/function_events.h"
@@ -19,6 +25,7 @@
 
 #include "base/hex_number.h"
 #include "event/function_event.h"
+#include "registry/probe_events_world.h"
 
 namespace patchbay {
 
@@ -39,17 +46,32 @@ std::string function_label(const Module& module, const FunctionSymbol& function)
   return module.name() + "@" + hex_number(function.address - module.bias());
 }
 
+struct EventPlace {
+  ProbePlace place;
+  Module* module = nullptr;
+};
+
 // LiveEvent.data
 struct FunctionEvent {
   FunctionEventDef def;
   CallArguments arguments;
   FetchProgramPtr fetch;
-  std::vector<ProbePlace> places;  // as joined; they do not move until they leave
+  std::vector<std::unique_ptr<EventPlace>> places;  // empty: it waits
+  std::string home;  // the library that it is from, once it was found; or that it names
+  bool was_placed = false;
   LiveEvent* live = nullptr;
 };
 
 void add_places(const FunctionEvent& event, std::vector<const ProbePlace*>* places) {
-  for (const ProbePlace& place : event.places) places->push_back(&place);
+  for (const auto& one : event.places) places->push_back(&one->place);
+}
+
+// LIBRARY of LIBRARY:NAME and of LIBRARY@0xOFFSET; empty: none is named.
+std::string_view named_library(std::string_view function) {
+  const std::string_view library = library_of(function);
+  if (!library.empty()) return library;
+  const size_t at = function.rfind("@0x");
+  return at == function.npos ? std::string_view() : function.substr(0, at);
 }
 
 }  // namespace
@@ -64,11 +86,18 @@ struct FunctionEvents::Impl {
   std::vector<std::unique_ptr<FunctionEvent>> parked;  // removed; a thread may run their programs
   std::vector<std::string> errors;
   std::unordered_map<uint64_t, const CallArguments*> arguments;  // by the function's address
+  uint64_t seen_changes = 0;                                     // of the symbol table
+  bool refreshing = false;
 
   void add_arguments(const FunctionEvent& event);
   Status define(EventSource* source, std::string_view line);
   Status remove(std::string_view name);
-  Status find_places(FunctionEvent* event);
+  Status find_places(FunctionEvent* event, const std::string& spec);
+  Status find_first_places(FunctionEvent* event);
+  void follow_objects();
+  void drop_places(FunctionEvent* event, const std::vector<Module*>& still_loaded);
+  void look_again(FunctionEvent* event);
+  void join(FunctionEvent* event);
   Status register_event(EventSource* source, std::unique_ptr<FunctionEvent> event);
   Status drop(std::unique_ptr<FunctionEvent> event);
   Status check_unused(const FunctionEvent& event);
@@ -103,13 +132,25 @@ Status FunctionEvents::Impl::define(EventSource* source, std::string_view line) 
   if (registry.find_event(kSystem, name))
     return user_error(
         EEXIST, "there is already a function event \"" + name + "\"; remove it with !" + name);
-  PB_TRY(find_places(event.get()));
+  PB_TRY(find_first_places(event.get()));
   return register_event(source, std::move(event));
 }
 
-Status FunctionEvents::Impl::find_places(FunctionEvent* event) {
-  registry.symbols().refresh();
-  auto functions = registry.symbols().resolve(event->def.function);
+// Of a library that is named, and not there, everything is believed until it comes.
+Status FunctionEvents::Impl::find_first_places(FunctionEvent* event) {
+  SymbolTable& symbols = registry.symbols();
+  symbols.refresh();
+  follow_objects();
+  const std::string_view library = named_library(event->def.function);
+  event->home = library;
+  if (!library.empty() && is_absent(symbols, library)) return {};
+  PB_TRY(find_places(event, event->def.function));
+  if (library.empty()) event->home = event->places.front()->module->name();
+  return {};
+}
+
+Status FunctionEvents::Impl::find_places(FunctionEvent* event, const std::string& spec) {
+  auto functions = registry.symbols().resolve(spec);
   if (!functions.ok()) return functions.error();
   std::string reason;
   for (ResolvedFunction& function : *functions) {
@@ -119,10 +160,12 @@ Status FunctionEvents::Impl::find_places(FunctionEvent* event) {
       continue;
     }
     std::string label = function.display_name + " [" + function.module->name() + "]";
-    ProbePlace& place = event->places.emplace_back();
-    place.plan = std::move(plan);
-    place.label = std::move(label);
+    auto& one = event->places.emplace_back(std::make_unique<EventPlace>());
+    one->module = function.module;
+    one->place.plan = std::move(plan);
+    one->place.label = std::move(label);
   }
+  event->was_placed |= !event->places.empty();
   if (event->places.empty())
     return user_error(EINVAL,
                       "the function " + event->def.function + " cannot be traced: " + reason);
@@ -146,19 +189,90 @@ Status FunctionEvents::Impl::register_event(EventSource* source,
   auto added = registry.add_event(std::move(live));
   if (!added.ok()) return added.error();
   event->live = *added;
-  std::vector<const ProbePlace*> places;
-  add_places(*event, &places);
-  sites.join(event->live, places);
   event->arguments = call_arguments(event->def);
-  add_arguments(*event);
+  join(event.get());
   events.push_back(std::move(event));
   return {};
 }
 
+void FunctionEvents::Impl::join(FunctionEvent* event) {
+  std::vector<const ProbePlace*> places;
+  add_places(*event, &places);
+  sites.join(event->live, places);
+  add_arguments(*event);
+}
+
+// --- objects come and go
+
+void FunctionEvents::refresh() {
+  impl_->registry.symbols().refresh();
+  impl_->follow_objects();
+}
+
+void FunctionEvents::Impl::follow_objects() {
+  SymbolTable& symbols = registry.symbols();
+  if (symbols.changes() == seen_changes || std::exchange(refreshing, true)) return;
+  seen_changes = symbols.changes();
+  const std::vector<Module*> now = symbols.modules();
+  for (const auto& event : events) drop_places(event.get(), now);
+  for (const auto& event : events)
+    if (event->places.empty()) look_again(event.get());
+  refreshing = false;
+}
+
+void FunctionEvents::Impl::drop_places(FunctionEvent* event,
+                                       const std::vector<Module*>& still_loaded) {
+  const auto goes = [&](const auto& one) {
+    return std::find(still_loaded.begin(), still_loaded.end(), one->module) == still_loaded.end();
+  };
+  std::vector<const ProbePlace*> places;
+  for (const auto& one : event->places)
+    if (goes(one)) places.push_back(&one->place);
+  if (places.empty()) return;
+  sites.forget(places, registry.single_threaded());
+  sites.leave(event->live, places);
+  std::erase_if(event->places, goes);
+  std::erase_if(arguments, [&](const auto& one) { return one.second == &event->arguments; });
+  for (const auto& other : events) add_arguments(*other);
+}
+
+// Nobody waits for an answer: what cannot be traced is in the log.
+void FunctionEvents::Impl::look_again(FunctionEvent* event) {
+  const std::string& function = event->def.function;
+  if (is_absent(registry.symbols(), event->home)) return;
+  const bool is_named = !named_library(function).empty();
+  Status found = find_places(event, is_named ? function : event->home + ":" + function);
+  if (!found.ok() && found.error().errno_value == EAGAIN) return;  // it is being loaded
+  if (found.ok()) found = registry.describe_modules();
+  if (found.ok()) {
+    join(event);
+    std::vector<const ProbePlace*> places;
+    add_places(*event, &places);
+    std::vector<ProbeSites::Refusal> refused;
+    if (!event->live->programs.empty())
+      found = sites.update(places, registry.single_threaded(), &refused);
+    if (found.ok() && !refused.empty()) found = user_error(EIO, refused[0].reason);
+  }
+  if (!found.ok())
+    registry.top().errors.add("function_events", found.error().message(), event->def.canonical(),
+                              0);
+}
+
+bool FunctionEvents::wants_objects() const { return !impl_->events.empty(); }
+
+std::vector<std::string> FunctionEvents::never_placed() const {
+  std::vector<std::string> sentences;
+  for (const auto& event : impl_->events)
+    if (!event->was_placed)
+      sentences.push_back("the function event " + event->live->call.name +
+                          " has no place: no library " + event->home + " was ever loaded");
+  return sentences;
+}
+
 // An event that came earlier keeps its place.
 void FunctionEvents::Impl::add_arguments(const FunctionEvent& event) {
-  for (const ProbePlace& place : event.places)
-    arguments.try_emplace(place.plan.entry, &event.arguments);
+  for (const auto& one : event.places)
+    arguments.try_emplace(one->place.plan.entry, &event.arguments);
 }
 
 const CallArguments* FunctionEvents::arguments_of(uint64_t address) const {
@@ -182,7 +296,7 @@ Status FunctionEvents::Impl::drop(std::unique_ptr<FunctionEvent> event) {
   event->live = nullptr;
   std::erase_if(arguments, [&](const auto& one) { return one.second == &event->arguments; });
   for (const auto& other : events) add_arguments(*other);
-  event->places = {};
+  event->places.clear();
   parked.push_back(std::move(event));
   return {};
 }
@@ -211,13 +325,18 @@ void FunctionEvents::forget_errors() { impl_->errors.clear(); }
 
 std::string FunctionEvents::show() const {
   std::string text;
-  for (const auto& event : impl_->events) text += event->def.canonical() + "\n";
+  for (const auto& event : impl_->events) {
+    text += event->def.canonical();
+    if (event->places.empty()) text += "  # waits for the library " + event->home;
+    text += "\n";
+  }
   for (const std::string& error : impl_->errors)
     text += error + (error.ends_with('\n') ? "" : "\n");
   return text;
 }
 
 Status FunctionEvents::update(std::span<LiveEvent* const> changed) {
+  refresh();  // a place that has just gone with its object is no reason to refuse
   std::vector<const ProbePlace*> places;
   for (const LiveEvent* live : changed)
     add_places(*static_cast<const FunctionEvent*>(live->data), &places);

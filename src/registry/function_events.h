@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "event/call_arguments.h"
@@ -27,7 +28,15 @@ class FunctionEvents : public EventSource {
   Status clear();                            // open with O_TRUNC: EBUSY when one is enabled
   void forget_errors();                      // open for write without O_TRUNC
   Status write_line(std::string_view line);  // one definition, `!func`, `-:functions/func`
-  std::string show() const;                  // canonical lines, then stored error entries
+  // Canonical lines, then stored error entries. Behind a line whose library is not loaded stands a
+  // comment that says so.
+  std::string show() const;
+
+  // Objects came or went: events of functions in them are there, or wait.
+  void refresh();
+  bool wants_objects() const;  // some event is defined
+  // Definitions that have waited for their library all the time: "plug2 waits for the library p1".
+  std::vector<std::string> never_placed() const;
 
   // --- available_filter_functions, debug/refused_functions
   std::string available_functions();

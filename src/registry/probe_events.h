@@ -62,6 +62,7 @@ class ProbeEvents : public EventSource {
 
   // Objects came or went: arms places that waited, forgets those that are gone.
   void refresh();
+  bool wants_objects() const;  // what comes may have a place that is wanted
 
   // Whether an event probe may be attached to this one, which is ours.
   bool takes_event_probes(const LiveEvent* live) const;

@@ -69,6 +69,8 @@ struct ProbeEvents::Impl {
   size_t nr_event_probes = 0;
   bool armed = true;
   std::vector<Module*> modules;    // of the last refresh()
+  uint64_t seen_changes = 0;       // of the symbol table, then
+  bool refreshing = false;
   uint64_t seen_generation = 0;    // of the registry, at the last look for sources
   uint64_t ranked_generation = 0;  // of newest_other
   uint32_t newest_other = 0;       // the highest id of a synthetic event
@@ -113,6 +115,7 @@ struct ProbeEvents::Impl {
   struct Refusal {
     std::string reason;
     bool not_a_boundary = false;
+    bool comes_later = false;  // its object is still being loaded
   };
   using Spots = std::vector<std::unique_ptr<ProbeSpot>>;
   bool find_spots(const Probe& probe, Spots* spots, Refusal* refusal);
@@ -129,6 +132,7 @@ struct ProbeEvents::Impl {
   void note(const Probe& probe, const std::string& reason);
   Status update_places(std::span<LiveEvent* const> changed);
   void take_back_places(std::span<LiveEvent* const> changed);
+  void follow_objects();
   void objects_changed(std::vector<Module*> now);
   void arm(Probe* probe);
   const SymbolNames* symbol_names();

@@ -94,6 +94,7 @@ bool ProbeEvents::Impl::find_by_name(const ProbeDefinition& definition, Spots* s
   auto functions = registry.symbols().resolve(definition.symbol);
   if (!functions.ok()) {
     refusal->reason = functions.error().message();
+    refusal->comes_later = functions.error().errno_value == EAGAIN;
     return false;
   }
   for (const ResolvedFunction& function : *functions) {
@@ -351,7 +352,14 @@ void ProbeEvents::Impl::take_back_places(std::span<LiveEvent* const> changed) {
   for (LiveEvent* live : changed) std::swap(live->programs, event_of(live)->running);
 }
 
+bool ProbeEvents::wants_objects() const {
+  return std::any_of(impl_->probes.begin(), impl_->probes.end(),
+                     [&](const Probe* probe) { return !impl_->is_event_probe(*probe); });
+}
+
 Status ProbeEvents::update(std::span<LiveEvent* const> changed) {
+  // A place that has just gone with its object is no reason to refuse.
+  if (impl_->registry.symbols().refresh()) impl_->follow_objects();
   std::vector<LiveEvent*> placed, attached;
   for (LiveEvent* live : changed)
     if (impl_->event_of(live)) (live->from_record ? attached : placed).push_back(live);
@@ -395,9 +403,17 @@ Status ProbeEvents::set_armed(bool armed) {
 void ProbeEvents::refresh() {
   SymbolTable& symbols = impl_->registry.symbols();
   symbols.refresh();
-  std::vector<Module*> now = symbols.modules();
-  if (now != impl_->modules) impl_->objects_changed(std::move(now));
+  impl_->follow_objects();
   if (impl_->nr_event_probes) impl_->look_for_sources();
+}
+
+void ProbeEvents::Impl::follow_objects() {
+  SymbolTable& symbols = registry.symbols();
+  const bool same = symbols.changes() ? symbols.changes() == seen_changes : symbols.modules() == modules;
+  if (same || std::exchange(refreshing, true)) return;
+  seen_changes = symbols.changes();
+  objects_changed(symbols.modules());
+  refreshing = false;
 }
 
 void ProbeEvents::Impl::objects_changed(std::vector<Module*> now) {
@@ -420,7 +436,7 @@ void ProbeEvents::Impl::arm(Probe* probe) {
   const bool ok =
       glob ? find_glob(probe->definition, &found, &refusal) : find_spots(*probe, &found, &refusal);
   if (!ok) {
-    if (!glob) note(*probe, refusal.reason);
+    if (!glob && !refusal.comes_later) note(*probe, refusal.reason);
     return;
   }
   std::erase_if(found, [&](const auto& spot) {

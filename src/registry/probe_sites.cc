@@ -455,6 +455,16 @@ void ProbeSites::forget(std::span<const ProbePlace* const> places, bool single_t
   if (!restored.empty()) (void)impl_->patcher.apply(restored, single_threaded);
 }
 
+void ProbeSites::unmapped(uint64_t start, uint64_t end) {
+  for (uint64_t address : impl_->patcher.unmapped(start, end)) {
+    Site* site = impl_->table.empty() ? nullptr : impl_->table[impl_->slot_of(address)];
+    if (!site || !site->patched) continue;
+    impl_->publish(site, {});
+    site->patched = false;
+    site->own_plan.reset();
+  }
+}
+
 SiteKind ProbeSites::active_kind(const ProbePlace& place) const {
   const Site* site = impl_->find(place);
   return site && site->patched ? impl_->patcher.active_kind(place.plan.patch_address)

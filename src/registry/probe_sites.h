@@ -64,6 +64,8 @@ class ProbeSites {
   void mark(const ProbePlace& place, uint32_t graph, uint32_t profile);
   // The text at these places is gone with its object.
   void forget(std::span<const ProbePlace* const> places, bool single_threaded);
+  // All places in this memory, which is not their object's any more: nothing is looked at there.
+  void unmapped(uint64_t start, uint64_t end);
 
   // What stands at the place now, whoever wanted it there; kRefused: nothing.
   SiteKind active_kind(const ProbePlace& place) const;

@@ -184,6 +184,7 @@ Status Registry::remove_event(LiveEvent* event, bool force, bool keep_call) {
   for (TraceArray* array : impl.all_arrays()) {
     auto found = array->files.find(event);
     if (found == array->files.end()) continue;
+    if (force && found->second.enabled && !event->module.empty()) impl.remember(*array, *event);
     found->second.enabled = false;
     files.emplace_back(array, &found->second);
   }
@@ -212,6 +213,12 @@ void Registry::Impl::drop_guests(LiveEvent* event) {
   event->programs.clear();
   if (!event->source) return;
   [[maybe_unused]] Status ignored = event->source->update(std::span(&event, 1));
+}
+
+void Registry::Impl::remember(const TraceArray& array, const LiveEvent& event) {
+  auto file = array.files.find(const_cast<LiveEvent*>(&event));
+  remembered.push_back({array.name, event.call.system, event.call.name, event.module,
+                        file == array.files.end() ? std::string() : file->second.filter_text});
 }
 
 // A thread may still be in a filter of the event.
@@ -362,6 +369,7 @@ Status Registry::remove_array(std::string_view name) {
   for (TraceOption option :
        {TraceOption::kTracePrintkDest, TraceOption::kEventFork, TraceOption::kFunctionFork})
     if (array.options[option]) PB_TRY(set_option(array, option, false));
+  std::erase_if(impl.remembered, [&](const auto& one) { return one.array == array.name; });
   for (RingBuffer* buffer : {array.buffer.get(), array.snapshot.get()})
     if (buffer) buffer->remove_file();
   if (!is_forked_child()) impl.remove_instance_directory(array);

@@ -53,14 +53,16 @@ class Registry {
   // (`:mod:`). EEXIST. The event stays where it is.
   Result<LiveEvent*> add_event(std::unique_ptr<LiveEvent> event);
   // EBUSY while an instance has it enabled, or another event or a trigger uses it, unless `force`
-  // (its library goes away): then it is switched off everywhere first. Open files of it answer
-  // ENODEV from then on. `keep_call`: its records stay readable (gone_calls()).
+  // (its library goes away): then it is switched off everywhere first, and if the library comes back
+  // it is on again, with its filter, where it was. Open files of it answer ENODEV from then on. `keep_call`: its records stay readable (gone_calls()).
   // Ids are never given out twice, but to the same event of the same module.
   Status remove_event(LiveEvent* event, bool force, bool keep_call = false);
   // Of events that are gone, one an id; an event that came back stands among those that are there.
   std::vector<const EventCall*> gone_calls() const;
   // A library that brought events is loaded, with all of them added: apply `:mod:` requests.
   void module_loaded(std::string_view module);
+  // Some `:mod:` request, or an event that was on when its library went, waits for one to come.
+  bool waits_for_modules();
   // Objects that were loaded since the last call go into the meta log, so that addresses in records
   // keep their names. Called wherever something new may be recorded from now on.
   Status describe_modules();
@@ -218,6 +220,7 @@ class Registry {
 
  private:
   explicit Registry(std::unique_ptr<Impl> impl);
+  void switch_on_again(std::string_view module);
   std::unique_ptr<Impl> impl_;
 };
 

@@ -43,6 +43,11 @@ struct Registry::Impl {
   std::vector<LiveEvent*> by_id;                          // null: no such event (any more)
   std::unordered_map<std::string, uint16_t> ids_of_gone;  // description -> id, of module's events
   std::map<uint16_t, EventCall> gone_calls;
+  // Events that were on when their library was unloaded.
+  struct Remembered {
+    std::string array, system, name, module, filter;
+  };
+  std::vector<Remembered> remembered;
   uint32_t next_id = 512;
   uint64_t generation = 1;
   std::unordered_set<std::string> described_modules;
@@ -83,6 +88,8 @@ struct Registry::Impl {
   bool in_use(const LiveEvent* event);
   void drop_guests(LiveEvent* event);
   void forget_files(LiveEvent* event);
+  void remember(const TraceArray& array, const LiveEvent& event);
+  std::vector<Remembered> take_remembered(std::string_view module);
   Result<std::string> make_instance_directory(const TraceArray& array);
   void remove_instance_directory(const TraceArray& array);
   Status make_buffer(TraceArray* array);

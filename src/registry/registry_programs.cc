@@ -510,7 +510,36 @@ Status Registry::Impl::cache_request(TraceArray& array, const EventSpec& spec) {
   return {};
 }
 
+bool Registry::waits_for_modules() {
+  for (const TraceArray* array : impl_->all_arrays())
+    if (!array->module_requests.empty()) return true;
+  return !impl_->remembered.empty();
+}
+
+std::vector<Registry::Impl::Remembered> Registry::Impl::take_remembered(std::string_view module) {
+  std::vector<Remembered> here;
+  std::erase_if(remembered, [&](Remembered& one) {
+    const bool is_here = one.module == module;
+    if (is_here) here.push_back(std::move(one));
+    return is_here;
+  });
+  return here;
+}
+
+// What was on when this library went.
+void Registry::switch_on_again(std::string_view module) {
+  for (const Impl::Remembered& one : impl_->take_remembered(module)) {
+    LiveEvent* event = find_event(one.system, one.name);
+    TraceArray* array = one.array.empty() ? &top() : find_array(one.array);
+    if (!event || !array) continue;
+    Status status = one.filter.empty() ? Status() : set_filter(*array, event, one.filter);
+    if (status.ok()) status = set_enabled(*array, std::span(&event, 1), true);
+    if (!status.ok()) array->errors.add("set_event", status.error().message(), one.name, 0);
+  }
+}
+
 void Registry::module_loaded(std::string_view module) {
+  switch_on_again(module);
   for (TraceArray* array : impl_->all_arrays()) {
     std::vector<std::string> kept;
     for (std::string& request : std::exchange(array->module_requests, {})) {
@@ -546,6 +575,7 @@ Status Registry::clear_set_event(TraceArray& array) {
     if (file.is_on() && !event->is_tracer) all.push_back(file.event);
   PB_TRY(impl_->set_enabled(array, all, false));
   array.module_requests.clear();
+  std::erase_if(impl_->remembered, [&](const auto& one) { return one.array == array.name; });
   return {};
 }
 

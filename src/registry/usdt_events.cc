@@ -89,6 +89,9 @@ void UsdtEvents::note_error(const std::string& command, const std::string& reaso
 void UsdtEvents::refresh() {
   SymbolTable& symbols = registry_.symbols();
   symbols.refresh();
+  const uint64_t changes = symbols.changes();
+  if (changes && changes == seen_changes_) return;
+  seen_changes_ = changes;
   const std::vector<Module*> now = symbols.modules();
   auto has = [](const std::vector<Module*>& list, Module* module) {
     return std::find(list.begin(), list.end(), module) != list.end();
@@ -101,9 +104,12 @@ void UsdtEvents::refresh() {
 
 void UsdtEvents::add_module(Module* module) {
   modules_.push_back(module);
-  if (is_ours(*module)) return;
+  if (is_ours(*module) || without_probes_.contains(module)) return;
   std::vector<SdtNote> notes = module->sdt_notes();
-  if (notes.empty()) return;
+  if (notes.empty()) {
+    without_probes_.insert(module);
+    return;
+  }
   auto key = [](const SdtNote& note) { return std::pair(note.provider, note.name); };
   std::stable_sort(notes.begin(), notes.end(),
                    [&](const SdtNote& a, const SdtNote& b) { return key(a) < key(b); });
@@ -338,6 +344,11 @@ std::string UsdtEvents::sites() const {
     }
   }
   return text;
+}
+
+bool UsdtEvents::any_wanted() const {
+  return std::any_of(probes_.begin(), probes_.end(),
+                     [](const auto& one) { return !one.first->programs.empty(); });
 }
 
 uint64_t UsdtEvents::site_count() const {

@@ -34,6 +34,8 @@ class UsdtEvents : public EventSource {
   UsdtEvents(Registry& registry, Patcher& patcher, ProbeSites& sites);
   ~UsdtEvents() override;
 
+  // Some event is on: what comes may have more sites of it.
+  bool any_wanted() const;
   // Looks at what is loaded now: adds events of new objects (with their `:mod:` requests), removes
   // those of objects that are gone. Cheap when nothing has changed. What could not be added is
   // named in the top instance's error_log.
@@ -70,6 +72,8 @@ class UsdtEvents : public EventSource {
   Patcher& patcher_;
   ProbeSites& places_;
   std::vector<Module*> modules_;  // that were looked at and are still there
+  std::set<const Module*> without_probes_;  // of all that ever were
+  uint64_t seen_changes_ = 0;               // of the symbol table
   std::map<const LiveEvent*, std::unique_ptr<Probe>> probes_;
   // By address. Never freed, a thread may be on its way with one: what comes back is used again.
   std::multimap<uint64_t, std::unique_ptr<Site>> sites_;

@@ -230,6 +230,7 @@ bool Server::serve_client(Connection& connection) {
   {
     std::unique_lock<std::recursive_mutex> held = hold();
     reply = connection.session->handle(std::string_view(input_.data(), size_t(size)));
+    if (options_.acted) options_.acted();
   }
   if (options_.served) options_.served();
   return !reply.message.empty() && connection.fd.still_ours() &&

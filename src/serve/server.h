@@ -60,6 +60,8 @@ struct ServerOptions {
   // Held while a request is served and while a client's files are closed; null: nothing to hold.
   // periodic takes it itself.
   std::recursive_mutex* lock = nullptr;
+  // With the lock, after each request and before its answer.
+  std::function<void()> acted;
   // Called at the start of run(), when its time has come, and when somebody connects (as wake()
   // does). Returns the milliseconds until the next call; -1: none, but call again after the next
   // request.

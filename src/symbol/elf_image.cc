@@ -310,6 +310,12 @@ bool ElfImage::dynamic_address(int64_t tag, uint64_t* address) const {
   return true;
 }
 
+bool ElfImage::has_text_relocations() const {
+  uint64_t value = 0;
+  if (dynamic_value(DT_TEXTREL, &value)) return true;
+  return dynamic_value(DT_FLAGS, &value) && (value & DF_TEXTREL);
+}
+
 // The dynamic symbol table has no size of its own; the hash tables know it.
 size_t ElfImage::count_dynamic_symbols() const {
   uint64_t table = 0;

@@ -87,6 +87,8 @@ class ElfImage {
   // In a section that the static linker made for calls into other objects.
   bool is_plt(uint64_t address) const;
 
+  // Relocation will write into its text.
+  bool has_text_relocations() const;
   std::string build_id() const;  // hex; empty when there is none
   std::string soname() const;
   ElfSymbols symtab() const;  // .symtab; empty in a stripped file

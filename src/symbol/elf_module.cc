@@ -103,7 +103,7 @@ void ElfModule::open_own() {
 // time, and then this reads nothing instead of crashing.
 bool ElfModule::copy_from_memory() {
   size_t size = identity_.end - identity_.start;
-  if (size > kMaxCopy) return false;
+  if (size > kMaxCopy || !loaded_now_) return false;
   void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return false;
   Mapping copy(memory, size);

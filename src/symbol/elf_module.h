@@ -21,12 +21,14 @@ namespace patchbay {
 
 struct ModuleIdentity {
   std::string path;
+  std::string given_name;  // as the dynamic linker has it
   std::string build_id;
   uint64_t start = 0, end = 0, bias = 0;
   std::vector<Elf64_Phdr> segments;  // of an object in this process; empty for a recorded one
   bool in_this_process = false;
   bool is_executable = false;  // the program itself, not a library
   bool is_tracer = false;      // the library that this code is in
+  bool may_be_unloaded = false;
 };
 
 // What else a name can be in an object.
@@ -54,6 +56,10 @@ class ElfModule final : public Module {
 
   const ModuleIdentity& identity() const { return identity_; }
   bool is_vdso() const { return is_vdso_; }
+  // False: it was mapped a moment ago, and nothing of it can be called yet.
+  bool is_relocated() const { return relocated_; }
+  void set_relocated(bool relocated) { relocated_ = relocated; }
+  void set_loaded(bool loaded) { loaded_now_ = loaded; }
   // Whether `library:` means this module: libc for libc.so.6 and libc-2.31.so, or the soname's
   // start.
   bool is_called(std::string_view library);
@@ -85,6 +91,8 @@ class ElfModule final : public Module {
   std::string name_;
   std::string soname_;
   bool is_vdso_ = false;
+  bool relocated_ = true;
+  bool loaded_now_ = true;  // false: its memory is gone, or another's
   bool opened_ = false;
   bool has_code_ = true;
   bool is_copy_ = false;  // file_ is a copy of memory

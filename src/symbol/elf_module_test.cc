@@ -302,4 +302,46 @@ TEST(BuildId, OfNotes) {
 }
 
 }  // namespace
+// What was there and comes back is the same Module; what may have come back unseen is another.
+TEST_F(BuiltLibrary, ComesAndGoes) {
+  build("again.so");
+  std::unique_ptr<SymbolTable> table = make_self_symbol_table();
+  std::vector<std::string> unloaded;
+  table->set_unload_hook([&](const Module& module) { unloaded.push_back(module.name()); });
+  load("again.so");
+  EXPECT_TRUE(table->refresh());
+  const uint64_t changes = table->changes();
+  EXPECT_FALSE(table->refresh());
+  EXPECT_EQ(table->changes(), changes);
+  Module* const first = find(*table, "again.so");
+  ASSERT_NE(first, nullptr);
+  const uint64_t entry = entry_;
+  dlclose(handle_);
+  EXPECT_TRUE(table->refresh());
+  EXPECT_EQ(find(*table, "again.so"), nullptr);
+  EXPECT_EQ(unloaded, std::vector<std::string>{"again.so"});
+  SymbolizedAddress name;
+  EXPECT_TRUE(table->symbolize(entry, &name)) << "what is gone keeps its names";
+  EXPECT_EQ(name.name, "exported_entry");
+  load("again.so");
+  if (entry_ != entry) GTEST_SKIP() << "loaded to another address";
+  EXPECT_TRUE(table->refresh());
+  EXPECT_EQ(find(*table, "again.so"), first);
+  dlclose(handle_);
+  load("again.so");
+  EXPECT_TRUE(table->refresh()) << "went and came between two looks";
+  Module* const other = find(*table, "again.so");
+  EXPECT_NE(other, nullptr);
+  EXPECT_NE(other, first);
+  EXPECT_EQ(unloaded.size(), 1u) << "it may be there all the time";
+  dlclose(handle_);
+  handle_ = nullptr;
+  table->refresh();
+  build("again.so", "-DVERSION=6 -Wl,--build-id");
+  load("again.so");
+  EXPECT_TRUE(table->refresh());
+  EXPECT_NE(find(*table, "again.so"), first) << "another file of this name";
+  EXPECT_NE(find(*table, "again.so"), other);
+}
+
 }  // namespace patchbay

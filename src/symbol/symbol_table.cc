@@ -2,11 +2,13 @@
 //
 // The two tables: the running process, whose modules the dynamic linker lists, and a recorded list.
 #include <link.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <climits>
+#include <cstring>
 #include <unordered_map>
 
 #include "symbol/resolve.h"
@@ -34,6 +36,8 @@ class ModuleTable : public SymbolTable {
 
  private:
   ElfModule* module_of(uint64_t address) const;
+  // Of an address that no module holds now.
+  virtual ElfModule* module_that_was_at(uint64_t) const { return nullptr; }
   const std::string& shown_name(const ElfModule& module, const FunctionSymbol& function);
 
   ModuleList modules_;              // in load order
@@ -78,6 +82,7 @@ const std::string& ModuleTable::shown_name(const ElfModule& module,
 
 bool ModuleTable::symbolize(uint64_t address, SymbolizedAddress* out) {
   ElfModule* module = module_of(address);
+  if (!module) module = module_that_was_at(address);
   const FunctionSymbol* function = module ? module->function_around(address) : nullptr;
   if (!function) return false;
   out->name = shown_name(*module, *function);
@@ -109,26 +114,59 @@ void ModuleTable::drop_caches() {
 struct LoadedObject {
   std::string name;
   uint64_t bias = 0;
-  std::vector<Elf64_Phdr> segments;
+  const Elf64_Phdr* headers = nullptr;  // where they are in memory
+  std::shared_ptr<ElfModule> module;    // null: it is new
+  std::vector<Elf64_Phdr> segments;     // of a new one
   std::string build_id;
 };
 
+// One walk over the dynamic linker's list.
 struct LoadedObjects {
-  std::vector<LoadedObject> objects;
-  unsigned long long generation = 0;  // changes with each object that comes or goes
-  unsigned long long known_generation = 0;
+  const std::vector<LoadedObject>& before;
+  size_t next = 0;  // the list keeps its order: here the search begins
+  bool is_same = false;
+  bool is_loading = false;
+  bool left_out = false;
+  unsigned long long adds = 0, subs = 0;  // of objects that ever came and went
+  unsigned long long known_adds = 0, known_subs = 0;
+  std::vector<LoadedObject> objects = {};
 };
+
+const LoadedObject* find_before(LoadedObjects* loaded, const dl_phdr_info& info) {
+  const char* name = info.dlpi_name ? info.dlpi_name : "";
+  for (size_t i = loaded->next; i < loaded->before.size(); ++i) {
+    const LoadedObject& object = loaded->before[i];
+    if (object.bias != info.dlpi_addr || object.headers != info.dlpi_phdr || object.name != name)
+      continue;
+    loaded->next = i + 1;
+    return &object;
+  }
+  return nullptr;
+}
 
 // Under the dynamic linker's lock, which keeps the object loaded: copies what needs that.
 int note_object(dl_phdr_info* info, size_t, void* data) {
   auto* loaded = static_cast<LoadedObjects*>(data);
-  loaded->generation = info->dlpi_adds + info->dlpi_subs;
-  if (loaded->generation == loaded->known_generation) return 1;
+  loaded->adds = info->dlpi_adds;
+  loaded->subs = info->dlpi_subs;
+  loaded->is_same = loaded->adds == loaded->known_adds && loaded->subs == loaded->known_subs;
+  if (loaded->is_same) return 1;
+  if (const LoadedObject* known = find_before(loaded, *info)) {
+    loaded->objects.push_back(*known);
+    return 0;
+  }
   LoadedObject object;
   object.name = info->dlpi_name ? info->dlpi_name : "";
   object.bias = info->dlpi_addr;
+  object.headers = info->dlpi_phdr;
   object.segments.assign(info->dlpi_phdr, info->dlpi_phdr + info->dlpi_phnum);
-  object.build_id = ElfImage::from_memory(object.segments, object.bias).build_id();
+  const ElfImage image = ElfImage::from_memory(object.segments, object.bias);
+  // What is written into its text now would be taken for what the relocation has to add to.
+  if (loaded->is_loading && image.has_text_relocations()) {
+    loaded->left_out = true;
+    return 0;
+  }
+  object.build_id = image.build_id();
   loaded->objects.push_back(std::move(object));
   return 0;
 }
@@ -159,37 +197,84 @@ std::vector<MappedFile> mapped_files(std::string_view maps) {
   return files;
 }
 
+// What says that a file without a build-id is still the same one.
+struct FileStamp {
+  dev_t device = 0;
+  ino_t inode = 0;
+  off_t size = 0;
+  int64_t changed_ns = 0;
+  bool operator==(const FileStamp&) const = default;
+};
+
+FileStamp stamp_of(const std::string& path) {
+  struct stat found = {};
+  if (path.empty() || ::stat(path.c_str(), &found) != 0) return {};
+  return {found.st_dev, found.st_ino, found.st_size,
+          found.st_mtim.tv_sec * 1000000000 + found.st_mtim.tv_nsec};
+}
+
+// The dynamic linker counts what comes and what goes. An object that is where it was has been there
+// all the time if as many objects are missing as have gone; otherwise any that can be unloaded may
+// have gone and come back, and gets another Module.
 class SelfSymbolTable final : public ModuleTable {
  public:
   SelfSymbolTable() { refresh(); }
   bool refresh() override;
+  uint64_t changes() override { return changes_; }
+  void begin_loading() override;
+  void end_loading() override { loading_ = false; }
+  void loading_is_over() override;
+  void set_unload_hook(std::function<void(const Module&)> hook) override {
+    unload_hook_ = std::move(hook);
+  }
 
  private:
-  std::shared_ptr<ElfModule> module_for(const LoadedObject& object, bool is_executable,
-                                        const std::vector<MappedFile>& files) const;
-  std::shared_ptr<ElfModule> known(const ModuleIdentity& identity) const;
+  struct Known {
+    std::shared_ptr<ElfModule> module;
+    FileStamp stamp;  // where there is no build-id
+  };
 
-  unsigned long long generation_ = 0;
-  ModuleList ever_loaded_;  // modules stay valid after they were unloaded, and come back
+  bool add_modules(LoadedObjects* loaded);
+  ModuleIdentity identity_of(const LoadedObject& object, bool is_executable) const;
+  std::shared_ptr<ElfModule> module_for(ModuleIdentity identity, std::vector<MappedFile>* files);
+  std::shared_ptr<ElfModule> known(const ModuleIdentity& identity) const;
+  void tell_unloaded(const ModuleList& modules) const;
+  void note_gone(const ModuleList& modules);
+  ElfModule* module_that_was_at(uint64_t address) const override;
+
+  unsigned long long adds_ = 0, subs_ = 0;
+  uint64_t changes_ = 1;
+  bool is_first_ = true;
+  bool loading_ = false;
+  std::vector<LoadedObject> objects_;  // of the last refresh(), in load order
+  std::vector<Known> ever_loaded_;     // modules stay valid after they were unloaded, and come back
+  ModuleList unrelocated_;
+  ModuleList gone_;  // in the order in which they went
+  std::string maps_;  // that `files` of the running refresh() point into
+  std::function<void(const Module&)> unload_hook_;
 };
 
+// Not one that stands in the list: where two look the same, the other one went.
 std::shared_ptr<ElfModule> SelfSymbolTable::known(const ModuleIdentity& identity) const {
-  for (const auto& module : ever_loaded_) {
-    const ModuleIdentity& other = module->identity();
-    if (other.start == identity.start && other.end == identity.end && other.path == identity.path &&
-        other.build_id == identity.build_id) {
-      return module;
-    }
+  for (const Known& one : ever_loaded_) {
+    const ModuleIdentity& other = one.module->identity();
+    if (other.bias != identity.bias || other.given_name != identity.given_name ||
+        other.build_id != identity.build_id || other.segments.size() != identity.segments.size())
+      continue;
+    if (std::memcmp(other.segments.data(), identity.segments.data(),
+                    identity.segments.size() * sizeof(Elf64_Phdr)) != 0)
+      continue;
+    if (identity.build_id.empty() && stamp_of(other.path) != one.stamp) continue;
+    if (std::find(list().begin(), list().end(), one.module) == list().end()) return one.module;
   }
   return nullptr;
 }
 
-std::shared_ptr<ElfModule> SelfSymbolTable::module_for(const LoadedObject& object,
-                                                       bool is_executable,
-                                                       const std::vector<MappedFile>& files) const {
+ModuleIdentity SelfSymbolTable::identity_of(const LoadedObject& object, bool is_executable) const {
   ModuleIdentity identity;
   identity.in_this_process = true;
   identity.is_executable = is_executable;
+  identity.may_be_unloaded = !is_first_;
   identity.bias = object.bias;
   identity.start = UINT64_MAX;
   for (const Elf64_Phdr& segment : object.segments) {
@@ -198,39 +283,123 @@ std::shared_ptr<ElfModule> SelfSymbolTable::module_for(const LoadedObject& objec
     identity.start = std::min(identity.start, start & ~(kPage - 1));
     identity.end = std::max(identity.end, (start + segment.p_memsz + kPage - 1) & ~(kPage - 1));
   }
-  if (identity.start >= identity.end) return nullptr;
   const uint64_t own = reinterpret_cast<uint64_t>(&call_ifunc_resolver);
   identity.is_tracer = !is_executable && own >= identity.start && own < identity.end;
-  identity.path = object.name;
-  for (const MappedFile& file : files) {
-    if (identity.start >= file.start && identity.start < file.end) identity.path = file.path;
-  }
+  identity.given_name = object.name;
   identity.segments = object.segments;
   identity.build_id = object.build_id;
+  return identity;
+}
+
+// /proc/self/maps is read for an object that was never there before, once in a refresh().
+std::shared_ptr<ElfModule> SelfSymbolTable::module_for(ModuleIdentity identity,
+                                                       std::vector<MappedFile>* files) {
   if (std::shared_ptr<ElfModule> module = known(identity)) return module;
-  return std::make_shared<ElfModule>(std::move(identity));
+  if (maps_.empty()) {
+    if (Result<std::string> maps = read_file("/proc/self/maps"); maps.ok()) maps_ = *maps;
+    *files = mapped_files(maps_);
+  }
+  identity.path = identity.given_name;
+  for (const MappedFile& file : *files) {
+    if (identity.start >= file.start && identity.start < file.end) identity.path = file.path;
+  }
+  const FileStamp stamp = identity.build_id.empty() ? stamp_of(identity.path) : FileStamp{};
+  ever_loaded_.push_back({std::make_shared<ElfModule>(std::move(identity)), stamp});
+  return ever_loaded_.back().module;
+}
+
+// Gives each object its Module. False: it has none.
+bool SelfSymbolTable::add_modules(LoadedObjects* loaded) {
+  const size_t stayed = size_t(std::count_if(loaded->objects.begin(), loaded->objects.end(),
+                                             [](const auto& o) { return o.module != nullptr; }));
+  const bool some_came_back = loaded->subs - subs_ > objects_.size() - stayed;
+  std::vector<MappedFile> files;
+  bool changed = false;
+  for (size_t i = 0; i < loaded->objects.size(); ++i) {
+    LoadedObject& object = loaded->objects[i];
+    ModuleIdentity identity;
+    if (object.module) {
+      if (!some_came_back || !object.module->identity().may_be_unloaded) continue;
+      identity = object.module->identity();
+    } else {
+      identity = identity_of(object, i == 0);
+    }
+    if (identity.start >= identity.end) continue;
+    object.module = module_for(std::move(identity), &files);
+    object.module->set_relocated(!loading_);
+    if (loading_) unrelocated_.push_back(object.module);
+    object.segments = {};
+    changed = true;
+  }
+  maps_ = {};
+  return changed;
+}
+
+void SelfSymbolTable::tell_unloaded(const ModuleList& modules) const {
+  if (!unload_hook_) return;
+  for (const auto& old : list()) {
+    auto covers = [&](const auto& now) { return now->start() == old->start() && now->end() == old->end(); };
+    // One that only may have gone has its own text there, as it was left or as it came.
+    const bool may_be_there = std::any_of(modules.begin(), modules.end(), [&](const auto& now) {
+      return covers(now) && now->identity().build_id == old->identity().build_id &&
+             now->identity().given_name == old->identity().given_name;
+    });
+    if (!may_be_there) unload_hook_(*old);
+  }
+}
+
+// Records and stacks may have addresses in them: those keep their names.
+void SelfSymbolTable::note_gone(const ModuleList& modules) {
+  const auto is_in = [](const ModuleList& list, const auto& module) {
+    return std::find(list.begin(), list.end(), module) != list.end();
+  };
+  std::erase_if(gone_, [&](const auto& module) { return is_in(modules, module); });
+  for (const auto& module : list())
+    if (!is_in(modules, module)) gone_.push_back(module);
+}
+
+ElfModule* SelfSymbolTable::module_that_was_at(uint64_t address) const {
+  for (auto module = gone_.rbegin(); module != gone_.rend(); ++module)
+    if (address >= (*module)->start() && address < (*module)->end()) return module->get();
+  return nullptr;
 }
 
 bool SelfSymbolTable::refresh() {
-  LoadedObjects loaded;
-  loaded.known_generation = generation_;
+  LoadedObjects loaded{objects_};
+  loaded.known_adds = adds_;
+  loaded.known_subs = subs_;
+  loaded.is_loading = loading_;
   dl_iterate_phdr(note_object, &loaded);
-  if (loaded.generation == generation_) return false;
-  generation_ = loaded.generation;
-  Result<std::string> maps = read_file("/proc/self/maps");
-  std::vector<MappedFile> files = mapped_files(maps.ok() ? *maps : std::string_view());
+  if (loaded.is_same) return false;
+  const bool any_changed = add_modules(&loaded) || loaded.objects.size() != objects_.size();
+  adds_ = loaded.left_out ? 0 : loaded.adds;  // 0: looked at again the next time
+  subs_ = loaded.subs;
+  objects_ = std::move(loaded.objects);
+  is_first_ = false;
+  if (!any_changed) return false;
   ModuleList modules;
-  for (size_t i = 0; i < loaded.objects.size(); ++i) {
-    std::shared_ptr<ElfModule> module = module_for(loaded.objects[i], i == 0, files);
-    if (!module) continue;
-    modules.push_back(module);
-    if (std::find(ever_loaded_.begin(), ever_loaded_.end(), module) == ever_loaded_.end()) {
-      ever_loaded_.push_back(module);
-    }
-  }
-  bool changed = modules != list();
-  if (changed) set_modules(std::move(modules));
-  return changed;
+  for (const LoadedObject& object : objects_)
+    if (object.module) modules.push_back(object.module);
+  if (modules == list()) return false;
+  tell_unloaded(modules);
+  note_gone(modules);
+  for (const auto& module : gone_) module->set_loaded(false);
+  for (const auto& module : modules) module->set_loaded(true);
+  set_modules(std::move(modules));
+  changes_++;
+  return true;
+}
+
+void SelfSymbolTable::begin_loading() {
+  loading_is_over();
+  loading_ = true;
+}
+
+void SelfSymbolTable::loading_is_over() {
+  if (unrelocated_.empty()) return;
+  for (const auto& module : unrelocated_) module->set_relocated(true);
+  unrelocated_.clear();
+  changes_++;
 }
 
 // --- a recorded process

@@ -255,7 +255,33 @@ Status apply_filter_line(const FunctionTable& table, const FilterLine& line, Ftr
   return {};
 }
 
+namespace {
+
+// In the order of names.
+bool is_named_before(const DynFtrace* a, const DynFtrace* b) { return a->name < b->name; }
+
+bool bring_back(std::span<DynFtrace* const> came, FtraceHash* hash) {
+  if (hash->gone.empty() || came.empty()) return false;
+  std::vector<DynFtrace*> by_name(hash->gone.begin(), hash->gone.end());
+  std::sort(by_name.begin(), by_name.end(), is_named_before);
+  bool any = false;
+  for (DynFtrace* function : came) {
+    auto [first, last] = std::equal_range(by_name.begin(), by_name.end(), function, is_named_before);
+    const auto found = std::find_if(first, last, [function](const DynFtrace* was) {
+      return was == function || was->module->path() == function->module->path();
+    });
+    if (found == last) continue;
+    hash->functions.insert(function);
+    hash->gone.erase(*found);
+    any = true;
+  }
+  return any;
+}
+
+}  // namespace
+
 bool apply_module_lines(const FunctionTable&, std::span<DynFtrace* const> came, FtraceHash* hash) {
+  const bool any_back = bring_back(came, hash);
   const size_t before = hash->modules.size();
   std::erase_if(hash->modules, [&](const std::string& remembered) {
     Result<FilterLine> line = parse_filter_line(remembered);
@@ -267,7 +293,7 @@ bool apply_module_lines(const FunctionTable&, std::span<DynFtrace* const> came, 
     for (DynFtrace* function : select(came, *line)) hash->functions.insert(function);
     return true;
   });
-  return hash->modules.size() != before;
+  return any_back || hash->modules.size() != before;
 }
 
 }  // namespace patchbay

@@ -49,11 +49,16 @@ std::vector<DynFtrace*> matching_functions(const FunctionTable& table, const Fil
 // objects does not become so.
 struct FtraceHash {
   std::set<DynFtrace*> functions;
+  std::set<DynFtrace*> gone;  // whose objects were unloaded: they are back with them
   std::vector<std::string> modules;  // `:mod:` lines whose module is not loaded, newest first
   bool lost = false;                 // had functions of objects that are gone: it is not empty
   bool empty() const { return functions.empty() && modules.empty() && !lost; }
-  void forget(std::span<DynFtrace* const> gone) {
-    for (DynFtrace* function : gone) lost |= functions.erase(function) > 0;
+  void forget(std::span<DynFtrace* const> went) {
+    for (DynFtrace* function : went) {
+      if (functions.erase(function) == 0) continue;
+      gone.insert(function);
+      lost = true;
+    }
   }
   bool operator==(const FtraceHash&) const = default;
 };
@@ -61,7 +66,8 @@ struct FtraceHash {
 // Applies one line without a command. EINVAL: nothing matched; the sentence names what is near. A
 // :mod: of a module that is not loaded is remembered; `!` forgets it (pattern `*`: all of it).
 Status apply_filter_line(const FunctionTable& table, const FilterLine& line, FtraceHash* hash);
-// Objects came: what was remembered for them becomes functions. True: something did.
+// Objects came: what was remembered for them becomes functions, and functions of the same file that
+// had gone are in the set again, wherever they are now. True: something did.
 bool apply_module_lines(const FunctionTable& table, std::span<DynFtrace* const> came,
                         FtraceHash* hash);
 

@@ -84,6 +84,8 @@ class FtraceOpsTable : public EventSource {
   void forget(const TraceArray& array);  // the instance goes
 
   bool any_registered() const;
+  // Functions of objects that come may be wanted: something is registered, or kept with a filter.
+  bool wants_objects() const;
   // Who traces this function now, for enabled_functions; hidden ones too.
   std::vector<const FtraceOps*> users(const DynFtrace& function) const;
 

@@ -6,7 +6,7 @@
 // What costs time is done once for each object: planning its entries (a few microseconds each), and
 // its returns (ten) only when some ops asks for them. What costs memory is kept once: a name that
 // is not mangled is the module's own, the others stand in one arena. An object that comes back to
-// where it was gets its old DynFtraces.
+// where it was gets its old DynFtraces as they were: whoever patches them compares the bytes.
 #include "tracer/function_table.h"
 
 #include <algorithm>
@@ -56,6 +56,7 @@ struct FunctionTable::Impl {
     Module* module;
     uint64_t start, end;  // as they were when it was loaded
     size_t first, last;
+    bool complete;  // it did not go while it was planned
   };
 
   SymbolTable& symbols;
@@ -65,12 +66,13 @@ struct FunctionTable::Impl {
   NameArena names;
   std::vector<Range> ranges;  // in load order
   std::vector<DynFtrace*> functions;
-  std::unordered_map<uint64_t, DynFtrace*> gone;         // by entry
-  std::vector<std::unique_ptr<ProbePlace>> old_returns;  // of functions that came back
+  std::unordered_map<const Module*, std::vector<DynFtrace*>> gone;
+  uint64_t seen_changes = 0;  // of the symbol table
   Module* main = nullptr;
 
   const Range* range_of(const Module* module) const;
-  std::vector<DynFtrace*> plan_module(Module* module);
+  std::vector<DynFtrace*> take_back(const Module* module);
+  std::vector<DynFtrace*> plan_module(Module* module, bool* complete);
   DynFtrace* make(Module* module, const FunctionSymbol& symbol, SitePlan plan);
   std::string_view name_of(const Module& module, const FunctionSymbol& symbol);
   void take_away(const Range& range, std::vector<DynFtrace*>* went);
@@ -95,25 +97,32 @@ std::string_view FunctionTable::Impl::name_of(const Module& module, const Functi
 }
 
 DynFtrace* FunctionTable::Impl::make(Module* module, const FunctionSymbol& symbol, SitePlan plan) {
-  auto old = gone.find(plan.entry);
-  DynFtrace* function = old == gone.end() ? &storage.emplace_back() : old->second;
-  if (old != gone.end()) gone.erase(old);
+  DynFtrace* function = &storage.emplace_back();
   function->place.plan = std::move(plan);
   function->place.stays = true;
-  if (function->return_place) old_returns.push_back(std::move(function->return_place));
   function->name = name_of(*module, symbol);
   function->module = module;
   function->in_program = module == main;
-  function->gone = false;
   return function;
 }
 
-std::vector<DynFtrace*> FunctionTable::Impl::plan_module(Module* module) {
+// The functions of an object that was there before; empty: it was not.
+std::vector<DynFtrace*> FunctionTable::Impl::take_back(const Module* module) {
+  auto known = gone.find(module);
+  if (known == gone.end()) return {};
+  std::vector<DynFtrace*> functions = std::move(known->second);
+  gone.erase(known);
+  for (DynFtrace* function : functions) function->gone = false;
+  return functions;
+}
+
+std::vector<DynFtrace*> FunctionTable::Impl::plan_module(Module* module, bool* complete) {
   std::vector<DynFtrace*> result;
   for (const FunctionSymbol& symbol : module->functions()) {
     // Sorted by address: an alias, or an entry whose endbr64 is another one's, comes behind.
     if (!result.empty() && result.back()->place.plan.patch_address >= symbol.address) continue;
     SitePlan plan = patcher.plan(*module, symbol);
+    *complete &= !plan.not_mapped;
     if (plan.kind == SiteKind::kRefused) continue;
     result.push_back(make(module, symbol, std::move(plan)));
   }
@@ -125,11 +134,16 @@ void FunctionTable::Impl::take_away(const Range& range, std::vector<DynFtrace*>*
     functions[i]->gone = true;
     went->push_back(functions[i]);
   }
+  if (!range.complete || range.first == range.last) return;
+  gone[range.module] = {functions.begin() + long(range.first), functions.begin() + long(range.last)};
 }
 
 void FunctionTable::refresh(std::vector<DynFtrace*>* came, std::vector<DynFtrace*>* went) {
   Impl& impl = *impl_;
   impl.symbols.refresh();
+  const uint64_t changes = impl.symbols.changes();
+  if (impl.made && changes && changes == impl.seen_changes) return;
+  impl.seen_changes = changes;
   const std::vector<Module*> modules = impl.symbols.modules();
   const auto is_known = [&](Module* module) { return impl.range_of(module) != nullptr; };
   if (impl.made && modules.size() == impl.ranges.size() &&
@@ -142,27 +156,32 @@ void FunctionTable::refresh(std::vector<DynFtrace*>* came, std::vector<DynFtrace
     const auto same = std::find(modules.begin(), modules.end(), range.module);
     if (same == modules.end() || range.start != (*same)->start()) impl.take_away(range, &taken);
   }
+  bool any_planned = false;
   std::vector<Impl::Range> ranges;
   std::vector<DynFtrace*> functions;
   for (Module* module : modules) {
     const size_t first = functions.size();
+    bool complete = true;
     if (const Impl::Range* known = impl.range_of(module)) {
+      complete = known->complete;
       functions.insert(functions.end(), impl.functions.begin() + long(known->first),
                        impl.functions.begin() + long(known->last));
     } else {
-      const std::vector<DynFtrace*> added = impl.plan_module(module);
+      std::vector<DynFtrace*> added = impl.take_back(module);
+      if (added.empty()) {
+        added = impl.plan_module(module, &complete);
+        any_planned = true;
+      }
       functions.insert(functions.end(), added.begin(), added.end());
       if (came) came->insert(came->end(), added.begin(), added.end());
     }
-    ranges.push_back({module, module->start(), module->end(), first, functions.size()});
+    ranges.push_back({module, module->start(), module->end(), first, functions.size(), complete});
   }
   impl.ranges = std::move(ranges);
   impl.functions = std::move(functions);
   for (size_t i = 0; i < impl.functions.size(); i++) impl.functions[i]->index = uint32_t(i);
-  // From the next time on, when nobody stands on them any more.
-  for (DynFtrace* function : taken) impl.gone[function->place.plan.entry] = function;
   if (went) *went = std::move(taken);
-  impl.symbols.drop_caches();  // a large program's lists are not worth their memory
+  if (any_planned) impl.symbols.drop_caches();  // lists are not worth a large program's memory
 }
 
 DynFtrace* FunctionTable::find(uint64_t entry) const {

@@ -132,7 +132,20 @@ void GraphControl::settings_changed() {
 }
 
 void GraphControl::refresh() {
-  for (Set which : {Set::kFunctions, Set::kNotrace}) close(which, impl_->of(which));
+  for (Set which : {Set::kFunctions, Set::kNotrace}) {
+    FtraceHash hash = impl_->of(which);
+    std::vector<DynFtrace*> went;
+    for (DynFtrace* function : hash.functions)
+      if (function->gone) went.push_back(function);
+    hash.forget(went);
+    FunctionTable& table = impl_->ops.table();
+    if (!hash.gone.empty()) apply_module_lines(table, table.functions(), &hash);
+    impl_->apply(which, std::move(hash));
+  }
+}
+
+bool GraphControl::wants_objects() const {
+  return !impl_->sets[0].empty() || !impl_->sets[1].empty();
 }
 
 }  // namespace patchbay

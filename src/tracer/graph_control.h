@@ -31,7 +31,8 @@ class GraphControl {
   void set_max_depth(uint32_t depth);
   // tracing_thresh or an option has changed.
   void settings_changed();
-  void refresh();  // objects came or went
+  void refresh();
+  bool wants_objects() const;  // functions of objects that come may be meant  // objects came or went
 
  private:
   struct Impl;

@@ -69,6 +69,10 @@ const ArrayTracer* Tracers::Impl::find(const TraceArray& array) const {
 
 bool Tracers::is_tracing() const { return impl_->ops.any_registered(); }
 
+bool Tracers::wants_objects() const {
+  return impl_->ops.wants_objects() || (impl_->graph && impl_->graph->wants_objects());
+}
+
 void Tracers::refresh() {
   if (!impl_->table.is_made()) return;  // nobody has asked
   // An object may be gone before the recording ends: its functions keep their names.

@@ -78,6 +78,8 @@ class Tracers {
 
   // Some function tracer runs, so functions of objects that come may be wanted.
   bool is_tracing() const;
+  // The same, or a filter that is kept names some.
+  bool wants_objects() const;
   // Objects came or went.
   void refresh();
   // An instance goes: its ops, commands and pids with it.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // For usdt_later.sh: loads the library ARGV[1], which says nothing to anybody, runs its probe every
-// millisecond until a line comes in, and prints how often that was. `steady` is a function that may
-// be recorded meanwhile.
+// millisecond until a line comes in, loads it again, runs the probe ten times more, and prints how
+// often that was. `steady` is a function that may be recorded meanwhile.
 #include <dlfcn.h>
 #include <poll.h>
 #include <stdio.h>
@@ -28,6 +28,11 @@ int main(int argc, char** argv) {
     plugged(n);
     steady(n);
   }
+  if (dlclose(library)) return 2;
+  library = dlopen(argv[1], RTLD_NOW);
+  if (!library) return 2;
+  plugged = (void (*)(long))dlsym(library, "plugged");
+  for (int i = 0; i < 10; i++) plugged(n++);
   printf("%ld\n", n);
   return dlclose(library) ? 2 : 0;
 }

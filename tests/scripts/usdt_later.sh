@@ -21,5 +21,7 @@ echo >&7
 wait $pid
 same "exit status" 0 $?
 "$patchbay" recover "$PATCHBAY_DIR" -o "$work/t.dat" >"$work/recover.out" 2>&1
-has "with its argument" "$("$patchbay" report -i "$work/t.dat" 2>/dev/null)" ' hit: .* arg1=[0-9]+$'
+"$patchbay" report -i "$work/t.dat" >"$work/report" 2>/dev/null
+has "with its argument" "$(cat "$work/report")" ' hit: .* arg1=[0-9]+$'
+same "each run of it, of both loads" "$(cat "$work/out")" "$(grep -c ' hit: ' "$work/report")"
 finish

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT
+#include "agent/load_watch.h"
+
+#include <link.h>
+#include <pthread.h>
+#include <sys/auxv.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+
+#include "agent/agent.h"
+#include "agent/start_up.h"
+#include "base/raw_syscall.h"
+#include "probe/callback_hot.h"
+#include "symbol/elf_module.h"
+
+namespace patchbay {
+
+namespace {
+
+constexpr size_t kNeededStack = 96 * 1024;
+constexpr int kLockSeconds = 1;
+
+struct Counts {
+  unsigned long long came = 0, went = 0;
+  bool operator==(const Counts&) const = default;
+};
+
+std::atomic<unsigned long long> g_seen{~0ull};  // came + went, at the last look
+std::atomic<bool> g_missed{false};
+std::atomic<int64_t> g_looked_ms{0};
+constexpr int64_t kRelocationMs = 500;  // far more than it takes
+
+// Under the agent's lock. Made when it is first needed: the agent's constructor may run before
+// those of this file.
+struct Watch {
+  bool is_planned = false;
+  bool is_on = false;
+  bool is_told = false;
+  SitePlan plan;
+};
+Watch& the_watch() {
+  static auto* watch = new Watch;
+  return *watch;
+}
+
+int note_counts(dl_phdr_info* info, size_t, void* counts) {
+  *static_cast<Counts*>(counts) = {info->dlpi_adds, info->dlpi_subs};
+  return 1;
+}
+
+unsigned long long objects_so_far() {
+  Counts counts;
+  ::dl_iterate_phdr(note_counts, &counts);
+  return counts.came + counts.went;
+}
+
+// Where the stack of this thread begins and may end; false: not known.
+bool find_stack(uint64_t* first, uint64_t* last) {
+  if (raw_syscall(SYS_gettid) == raw_syscall(SYS_getpid)) {  // glibc would read /proc/self/maps
+    constexpr uint64_t kMost = 8 << 20;
+    rlimit limit = {};
+    if (::getrlimit(RLIMIT_STACK, &limit) != 0) return false;
+    *last = ::getauxval(AT_RANDOM);  // above main's frames
+    *first = *last - std::min<uint64_t>(limit.rlim_cur, kMost);
+    return true;
+  }
+  pthread_attr_t attributes;
+  if (::pthread_getattr_np(::pthread_self(), &attributes) != 0) return false;
+  void* start = nullptr;
+  size_t size = 0;
+  const bool known = ::pthread_attr_getstack(&attributes, &start, &size) == 0;
+  ::pthread_attr_destroy(&attributes);
+  *first = reinterpret_cast<uint64_t>(start);
+  *last = *first + size;
+  return known;
+}
+
+// False also for a thread that runs on a stack which is not its own.
+bool has_stack() {
+  uint64_t first = 0, last = 0;
+  const auto here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
+  return find_stack(&first, &last) && here > first + kNeededStack && here <= last;
+}
+
+bool lock_in_time(std::recursive_mutex& mutex) {
+  timespec until = {};
+  ::clock_gettime(CLOCK_MONOTONIC, &until);
+  until.tv_sec += kLockSeconds;
+  return ::pthread_mutex_clocklock(mutex.native_handle(), CLOCK_MONOTONIC, &until) == 0;
+}
+
+int64_t now_ms() {
+  timespec now = {};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1000000;
+}
+
+void end_look(Agent* agent) {
+  agent->patcher->set_unused({});
+  agent->symbols->end_loading();
+}
+
+// The look itself. Where an object has just been mapped nobody is in its code.
+void look(Agent* agent) {
+  SymbolTable& symbols = *agent->symbols;
+  symbols.begin_loading();
+  symbols.refresh();
+  std::vector<std::pair<uint64_t, uint64_t>> unused;
+  for (const Module* module : symbols.modules())
+    if (!static_cast<const ElfModule*>(module)->is_relocated())
+      unused.emplace_back(module->start(), module->end());
+  agent->patcher->set_unused(std::move(unused));
+  g_looked_ms = now_ms();
+  const uint64_t before = agent->usdt_events->site_count();
+  look_at_objects(agent);
+  if (agent->has_waiting() && agent->usdt_events->site_count() != before)
+    retry_waiting_events(agent);
+  end_look(agent);
+}
+
+bool look_now(Agent* agent) {
+  if (!has_stack() || !lock_in_time(agent->lock())) return false;
+  std::lock_guard guard(agent->lock(), std::adopt_lock);
+  try {
+    look(agent);
+  } catch (const std::exception&) {  // no memory
+    end_look(agent);
+    return false;
+  }
+  return true;
+}
+
+// The thread may hold the agent's lock with its data half changed, or, in a callback, any lock.
+bool is_inside() {
+  const CallbackSlot* slot = pb_thread.callback_slot;
+  const HitCallback* running = slot ? __atomic_load_n(&slot->running, __ATOMIC_RELAXED) : nullptr;
+  return pb_thread.in_agent || (running && running->vectors != LiveVectors::kNone);
+}
+
+// In place of _dl_debug_state().
+void objects_changed() {
+  Agent* agent = own_agent();
+  if (!agent) return;  // a forked child, which has no agent of its own
+  const int saved_errno = errno;
+  const unsigned long long now = objects_so_far();
+  if (now != g_seen.exchange(now, std::memory_order_relaxed)) {
+    const bool inside = is_inside();
+    AgentScope scope;
+    if (inside || !look_now(agent)) g_missed.store(true, std::memory_order_relaxed);
+  }
+  errno = saved_errno;
+}
+
+// sub $8, %rsp; movabs $objects_changed, %rax; call *%rax; add $8, %rsp. A function that takes and
+// returns nothing is called in place of one that does neither: no register needs to be kept.
+size_t emit_call(uint8_t* out, size_t capacity, uint64_t) {
+  static constexpr uint8_t kBefore[] = {0x48, 0x83, 0xec, 0x08, 0x48, 0xb8};
+  static constexpr uint8_t kBehind[] = {0xff, 0xd0, 0x48, 0x83, 0xc4, 0x08};
+  constexpr size_t kSize = sizeof kBefore + 8 + sizeof kBehind;
+  if (capacity < kSize) return 0;
+  void (*const target)() = objects_changed;
+  std::memcpy(out, kBefore, sizeof kBefore);
+  std::memcpy(out + sizeof kBefore, &target, 8);
+  std::memcpy(out + sizeof kBefore + 8, kBehind, sizeof kBehind);
+  return kSize;
+}
+
+// r_debug.r_brk, by way of the program's DT_DEBUG; 0: not known.
+uint64_t place_of_notices() {
+  uint64_t address = 0;
+  const auto look_at_program = [](dl_phdr_info* info, size_t, void* found) {
+    const ElfW(Dyn)* entry = nullptr;
+    for (int i = 0; i < info->dlpi_phnum; i++)
+      if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+        entry = reinterpret_cast<const ElfW(Dyn)*>(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+    for (; entry && entry->d_tag != DT_NULL; entry++)
+      if (entry->d_tag == DT_DEBUG && entry->d_un.d_ptr)
+        *static_cast<uint64_t*>(found) = reinterpret_cast<const r_debug*>(entry->d_un.d_ptr)->r_brk;
+    return 1;  // the program is the first one
+  };
+  ::dl_iterate_phdr(look_at_program, &address);
+  return address;
+}
+
+bool plan_watch(Agent* agent) {
+  if (the_watch().is_planned) return true;
+  const uint64_t address = place_of_notices();
+  agent->symbols->refresh();
+  for (Module* module : agent->symbols->modules()) {
+    if (address < module->start() || address >= module->end()) continue;
+    FunctionSymbol function;  // without its name: by that nobody else gets it
+    function.address = address;
+    function.size = 1;
+    the_watch().plan = agent->patcher->plan(*module, function);
+  }
+  the_watch().is_planned = the_watch().plan.kind != SiteKind::kRefused;
+  return the_watch().is_planned;
+}
+
+bool switch_watch(Agent* agent, bool on) {
+  SiteChange change{the_watch().plan, {}};
+  if (on) change.prologue = emit_call;
+  auto report = agent->patcher->apply({&change, 1}, agent->registry->single_threaded());
+  if (!report.ok() || report->refused) return false;
+  the_watch().is_on = on;
+  return true;
+}
+
+void start_watch(Agent* agent) {
+  if (plan_watch(agent) && switch_watch(agent, true)) {
+    look_at_objects(agent);  // what came before
+    return;
+  }
+  if (std::exchange(the_watch().is_told, true)) return;
+  say("libraries that are loaded from now on are found within a second only: the dynamic linker's "
+      "_dl_debug_state cannot be patched" +
+      (the_watch().plan.reason.empty() ? std::string() : " (" + the_watch().plan.reason + ")"));
+}
+
+bool anything_wanted(Agent* agent) {
+  return agent->functions->wants_objects() || agent->probe_events->wants_objects() ||
+         agent->usdt_events->any_wanted() || agent->tracers->wants_objects() ||
+         agent->has_waiting() || agent->registry->waits_for_modules();
+}
+
+}  // namespace
+
+void follow_wishes(Agent* agent) {
+  try {
+    const bool wanted = anything_wanted(agent);
+    if (wanted == the_watch().is_on) return;
+    if (wanted)
+      start_watch(agent);
+    else
+      switch_watch(agent, false);
+  } catch (const std::exception&) {  // no memory: the next time
+  }
+}
+
+bool loads_are_watched(Agent* agent) {
+  if (now_ms() - g_looked_ms >= kRelocationMs) agent->symbols->loading_is_over();
+  return !g_missed.exchange(false, std::memory_order_relaxed) && the_watch().is_on;
+}
+
+}  // namespace patchbay
