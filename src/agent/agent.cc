@@ -293,10 +293,17 @@ int end_with_program(Agent* agent) {
   for (;;) raw_syscall(SYS_exit, first_thread_status());
 }
 
+void follow_tracer(Agent* agent) {
+  if (!agent->patcher->follow_tracer()) return;
+  say("a debugger traces this program: in place of each int3 of ours stands a hlt now; "
+      "`handle SIGSEGV nostop noprint pass` lets gdb go on there");
+}
+
 int keep_up(Agent* agent) {
   std::lock_guard guard(agent->lock());
   int soonest = end_with_program(agent);
   follow_wishes(agent);
+  follow_tracer(agent);
   for (int wait : {keep_clock(agent), finish_places(agent), follow_functions(agent)})
     if (wait >= 0 && wait < soonest) soonest = wait;
   return soonest;

@@ -30,6 +30,7 @@
 #include <cstring>
 #include <new>
 
+#include "agent/clock_faults.h"
 #include "base/raw_syscall.h"
 #include "fetch/fetch_abi.h"
 #include "filter/filter_abi.h"
@@ -39,6 +40,7 @@
 #include "probe/printk_hot.h"
 #include "probe/probe_abi.h"
 #include "probe/return_hook.h"
+#include "probe/stack_touch.h"
 #include "probe/synthetic_hot.h"
 #include "probe/unwind_hot.h"
 
@@ -111,6 +113,9 @@ void remember_blocked(uint64_t ours, uint64_t others) {
   t_blocked = ours & kOurs;
   t_blocked_with = t_blocked ? others & ~(kOurs | kLibcInternal | bit(SIGKILL) | bit(SIGSTOP)) : 0;
 }
+
+// Where a fault was that may have come from a hlt that is gone; 0: the last one was not.
+__thread uint64_t t_halted_at __attribute__((tls_model("initial-exec")));
 
 // A write runs with all signals blocked, so that no handler of this thread waits for it.
 class ViewWrite {
@@ -227,9 +232,21 @@ void find_out_open() {
   if (!pb_thread.open) pb_thread.fast_tid = 0;
 }
 
+// A hlt of the patcher's. Valgrind makes it an illegal instruction.
+uint64_t halt_target(int sig, int code, uint64_t ip) {
+  const bool may_be = (sig == SIGSEGV && code == SI_KERNEL) || sig == SIGILL;
+  if (!may_be) return 0;
+  const bool again = t_halted_at == ip;
+  t_halted_at = 0;
+  const uint64_t target = patch_halt_target(ip, again);
+  if (target == ip) t_halted_at = ip;
+  return target;
+}
+
 // Where execution goes on when the signal was ours; 0: it was the program's.
-uint64_t own_target(int sig, uint64_t ip) {
+uint64_t own_target(int sig, int code, uint64_t ip) {
   if (sig == SIGTRAP) return patch_trap_target(ip - 1);
+  if (const uint64_t target = halt_target(sig, code, ip)) return target;
   if (sig != SIGSEGV && sig != SIGBUS) return 0;
   if (const uint64_t target = fetch_fault_fixup(ip)) return target;
   if (const uint64_t target = filter_fault_fixup(ip)) return target;
@@ -244,10 +261,12 @@ void on_signal(int sig, siginfo_t* info, void* raw_context) {
   auto& rip = context->uc_mcontext.gregs[REG_RIP];
   if (info->si_code > 0) {
     const auto ip = static_cast<uint64_t>(rip);
-    if (const uint64_t target = own_target(sig, ip)) {
+    if (const uint64_t target = own_target(sig, info->si_code, ip)) {
       rip = static_cast<greg_t>(target);
       return;
     }
+    if (clock_fault_fixup(*info, context)) return;
+    if ((sig == SIGSEGV || sig == SIGBUS) && stack_touch_fixup(context)) return;
   }
   hand_over(sig, info, context);
 }

@@ -12,6 +12,9 @@
 #include <thread>
 
 namespace patchbay {
+
+bool clock_fault_fixup(const siginfo_t&, ucontext_t*) { return false; }  // the agent's own
+
 namespace {
 
 class SignalHooks : public ::testing::Test {

@@ -10,15 +10,18 @@
 
 #include "patch/patcher.h"
 
+#include <fcntl.h>
 #include <link.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "arch/x86_64/text_memory.h"
 #include "base/check.h"
 #include "base/hex_bytes.h"
 #include "base/hex_number.h"
+#include "base/raw_syscall.h"
 #include "patch/site_layout.h"
 #include "patch/site_planner.h"
 #include "patch/site_table.h"
@@ -29,7 +32,18 @@
 namespace patchbay {
 namespace {
 
-constexpr uint8_t kInt3 = 0xcc;
+// Whether some process traces this one.
+bool is_traced() {
+  char text[1024];
+  const long fd =
+      raw_syscall(SYS_openat, AT_FDCWD, raw_pointer("/proc/self/status"), O_RDONLY | O_CLOEXEC, 0);
+  if (fd < 0) return false;
+  const long n = raw_syscall(SYS_read, fd, raw_pointer(text), long(sizeof text - 1));
+  raw_syscall(SYS_close, fd);
+  text[n > 0 ? n : 0] = 0;
+  const char* line = std::strstr(text, "\nTracerPid:");
+  return line && std::strtol(line + 11, nullptr, 10) != 0;
+}
 constexpr uint64_t kJumpSize = 5;
 constexpr uint64_t kShortJumpSize = 2;
 constexpr uint64_t kWaitLimitUs = 50000;
@@ -49,7 +63,7 @@ uint64_t last_byte(const Site& site) {
 void patched_bytes(const Site& site, const StubRecord& stub, uint8_t head[kJumpSize],
                    uint8_t padding[kJumpSize]) {
   if (site.single || site.kind == SiteKind::kTrap || site.kind == SiteKind::kProbeTrap) {
-    head[0] = kInt3;
+    head[0] = site.guard;
   } else if (site.kind == SiteKind::kShortJump) {
     const uint64_t room = site.entry - kJumpSize;
     head[0] = 0xeb;
@@ -199,6 +213,7 @@ class LivePatcher : public Patcher {
   void set_unused(std::vector<std::pair<uint64_t, uint64_t>> ranges) override {
     unused_ = std::move(ranges);
   }
+  uint64_t follow_tracer() override;
 
  private:
   // A site whose text changes.
@@ -243,6 +258,7 @@ class LivePatcher : public Patcher {
   bool nobody_is_there() const;
 
   SitePlanner planner_;
+  uint8_t guard_ = kTrapInt3;  // of this transaction
   StubPool stubs_;
   std::vector<Touched> touched_;
   std::vector<Site*> moved_;  // sites that get another host without being named by a change
@@ -432,9 +448,9 @@ void own_bytes(const Site& site, uint8_t bytes[kMaxDisplaced], uint8_t padding[k
   if (site.state == SiteState::kPatched || site.state == SiteState::kLeaving) {
     patched_bytes(site, *site.current, bytes, padding);
   }
-  if (site.state == SiteState::kLeaving) bytes[0] = padding[0] = kInt3;
+  if (site.state == SiteState::kLeaving) bytes[0] = padding[0] = site.guard;
   if (site.state != SiteState::kPending) return;
-  for (uint8_t i = 0; i < site_count(site); i++) bytes[site.boundary[i]] = kInt3;
+  for (uint8_t i = 0; i < site_count(site); i++) bytes[site.boundary[i]] = site.guard;
 }
 
 // The same with what sites inside have written.
@@ -626,7 +642,7 @@ void LivePatcher::write_absorbed(TextMemory& memory) {
     image_.write(memory);
     sync_all_cores();
   };
-  write_each([](const Site&, uint8_t* text) { text[0] = kInt3; });
+  write_each([this](const Site&, uint8_t* text) { text[0] = guard_; });
   write_each([](const Site& site, uint8_t* text) {
     std::memcpy(text + 1, site.original + 1, site_size(site) - 1u);
   });
@@ -637,11 +653,11 @@ void LivePatcher::write_guards() {
     const Site& site = *work.site;
     uint8_t* text = image_.at(site.address);
     if (!text) continue;
-    text[0] = kInt3;
+    text[0] = guard_;
     if (work.needs_wait && work.stub) {
-      for (uint8_t i = 1; i < site_count(site); i++) text[site.boundary[i]] = kInt3;
+      for (uint8_t i = 1; i < site_count(site); i++) text[site.boundary[i]] = guard_;
     }
-    if (jumps_to_padding(site)) *image_.at(first_byte(site)) = kInt3;
+    if (jumps_to_padding(site)) *image_.at(first_byte(site)) = guard_;
   }
 }
 
@@ -717,6 +733,9 @@ bool LivePatcher::writes_in_libc() const {
 
 void LivePatcher::run_phases(bool single_threaded, TextMemory& memory, PatchReport* report) {
   const bool gated = !single_threaded && writes_in_libc();
+  guard_ = is_traced() ? kTrapHalt : kTrapInt3;
+  for (const Work& work : work_)
+    if (image_.at(work.site->address)) work.site->guard = guard_;
   if (gated) trap_gate_shut(kLibcWaitLimitUs);
   write_absorbed(memory);
   publish_traps();
@@ -795,6 +814,25 @@ SiteKind LivePatcher::active_kind(uint64_t patch_address) const {
   if (text->single || text->state == SiteState::kPending)
     return is_entry ? SiteKind::kTrap : SiteKind::kProbeTrap;
   return site->host ? SiteKind::kProbeJump : site->kind;
+}
+
+uint64_t LivePatcher::follow_tracer() {
+  std::vector<Site*> due;
+  visit_sites([&](Site* site) {
+    const bool is_trap =
+        site->single || site->kind == SiteKind::kTrap || site->kind == SiteKind::kProbeTrap;
+    const bool has_int3 = site->state == SiteState::kPatched && site->guard == kTrapInt3;
+    if (is_trap && has_int3 && site->kind != SiteKind::kKey) due.push_back(site);
+  });
+  if (due.empty() || !is_traced()) return 0;
+  TextMemory memory;
+  for (Site* site : due) {
+    uint8_t byte = 0;
+    if (!memory.read(site->address, &byte, 1) || byte != kTrapInt3) continue;
+    if (memory.write(site->address, &kTrapHalt, 1)) site->guard = kTrapHalt;
+  }
+  sync_all_cores();
+  return due.size();
 }
 
 Result<PatchReport> LivePatcher::apply(std::span<const SiteChange> changes, bool single_threaded) {

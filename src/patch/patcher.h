@@ -123,6 +123,9 @@ class Patcher {
   // Until the next call no thread runs code in these ranges: their object is being loaded. Changes
   // in them alone need not wait for threads, and leave places elsewhere that wait as they are.
   virtual void set_unused(std::vector<std::pair<uint64_t, uint64_t>>) {}
+  // Where a debugger has come to the process since, int3 becomes what debuggers pass on
+  // (kTrapHalt in site_table.h). How many places that concerned.
+  virtual uint64_t follow_tracer() { return 0; }
 };
 std::unique_ptr<Patcher> make_patcher();
 
@@ -130,6 +133,10 @@ std::unique_ptr<Patcher> make_patcher();
 // trap: `ip` = address of the int3. If it is ours, returns the address at which to continue (the
 // stub), else 0. Also answers for places in the middle of a transaction.
 uint64_t patch_trap_target(uint64_t ip);
+// The same for the fault of a hlt at `ip`, which stands for int3 in a process that is traced.
+// Where there is none (any more) it answers `ip` itself once, to see: `again` is for the second
+// time, when the fault is the program's.
+uint64_t patch_halt_target(uint64_t ip, bool again);
 // fault: if `ip` lies in relocated instructions of a stub, the original address of that instruction
 // (what the program's handler must see), else 0.
 uint64_t patch_original_ip(uint64_t ip);

@@ -126,6 +126,10 @@ std::vector<Site*> sites_between(uint64_t start, uint64_t end) {
   return found;
 }
 
+void visit_sites(const std::function<void(Site*)>& visit) {
+  for (Site& site : storage().sites) visit(&site);
+}
+
 void site_set_alias(Site* site, uint64_t alias) {
   if (site->alias == alias) return;
   Table* table = with_room(g_table.load(std::memory_order_relaxed));
@@ -233,9 +237,18 @@ uint64_t patch_trap_target(uint64_t ip) {
     if (target || !known) return target;
     // Trapped before the original bytes came back: run them. If int3 is what stands there all the
     // time, it is not ours.
-    if (*reinterpret_cast<const volatile uint8_t*>(ip) != 0xcc) return ip;
+    const uint8_t now = *reinterpret_cast<const volatile uint8_t*>(ip);
+    if (now != kTrapInt3 && now != kTrapHalt) return ip;
   }
   return 0;
+}
+
+uint64_t patch_halt_target(uint64_t ip, bool again) {
+  if (*reinterpret_cast<const volatile uint8_t*>(ip) == kTrapHalt) return patch_trap_target(ip);
+  if (again) return 0;
+  bool known = false;
+  visit_around(ip, [&](const Site*) { return known = true; });
+  return known ? ip : 0;
 }
 
 }  // namespace patchbay

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "arch/x86_64/relocate.h"
@@ -13,6 +14,12 @@
 #include "patch/stub_views.h"
 
 namespace patchbay {
+
+// What stands where a thread has to be caught. int3 is a trap: a debugger takes every SIGTRAP for
+// its own, and the program would go on behind it, in the middle of an instruction. So where a
+// process is traced it is hlt, which is a fault: SIGSEGV, which debuggers pass on; and whoever does
+// not has the same fault again.
+constexpr uint8_t kTrapInt3 = 0xcc, kTrapHalt = 0xf4;
 
 enum class SiteState : uint8_t {
   kOriginal,
@@ -33,6 +40,7 @@ struct Site {
   uint8_t boundary[kMaxBoundaries] = {};
   uint8_t original[kMaxDisplaced] = {};
   uint8_t padding[5] = {};
+  uint8_t guard = kTrapInt3;  // or kTrapHalt; what the text has, if any, where threads are caught
   const char* no_trap = nullptr;  // see SitePlan
   uint64_t alias = 0;             // kShortJump: address of the jmp in the padding
   bool on = false;
@@ -57,6 +65,7 @@ struct Site {
 
 // Control thread only.
 Site* site_find_or_add(uint64_t patch_address);
+void visit_sites(const std::function<void(Site*)>& visit);
 Site* site_find(uint64_t patch_address);  // or by its alias
 // Those with start <= address < end that were ever added.
 std::vector<Site*> sites_between(uint64_t start, uint64_t end);

@@ -19,6 +19,7 @@
  * the same, quicker, or leaves everything to it.
  */
 #include "probe/fast_record.inc"
+#include "probe/stack_touch.inc"
 
 #define SLOTS 32768
 #define SPARES 16
@@ -102,6 +103,8 @@
 probe_entry_shared:
 	.cfi_startproc
 	.cfi_def_cfa_offset 16
+	stack_touch TOUCH_BELOW
+	mov %r11, BELOW_TOKEN(%rsp)		/* the lowest word */
 	mov %r11, BELOW_R11(%rsp)
 	mov (%rax), %r11
 	mov %r10, BELOW_R10(%rsp)
@@ -223,6 +226,8 @@ probe_entry_shared:
 probe_entry_hook:
 	.cfi_startproc
 	.cfi_def_cfa_offset 16
+	stack_touch TOUCH_BELOW
+	mov %r10, BELOW_TOKEN(%rsp)
 	mov %r10, BELOW_R10(%rsp)
 	mov %r11, BELOW_R11(%rsp)
 	mov SITE_RETURN_PROGRAM(%rax), %r11

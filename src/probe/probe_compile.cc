@@ -84,7 +84,7 @@ constexpr uint32_t kRseqSignature = 0x53053053;
 constexpr int kRedZone = 128;
 constexpr uint32_t kAlignmentCheck = 0x40000;
 constexpr int kSavedRax = -8, kSavedRcx = -16, kSavedRdx = -24, kSavedR9 = -32, kSavedR10 = -40,
-              kSavedR11 = -48, kScratch = -56, kSavedFlags = -64, kSavedR8 = -72;
+              kSavedR11 = -48, kScratch = -56, kSavedFlags = -64, kSavedR8 = -72, kLowest = -72;
 // Of a return the word below the stack pointer is the trampoline's, so that these stand 8 lower,
 // and return_hook.S saves them. Beyond the registers: the slot's arguments.
 constexpr int kSlotArgument = 32;
@@ -145,6 +145,7 @@ class ProbeEmitter : public Xbyak::CodeGenerator {
     if (code_.at_return) return emit_return();
     if (code_.shared) return emit_shared();
     step_over_red_zone();
+    if (tests_ || code_.fast) mov(ptr[rsp + kLowest], rax);  // stack_touch.h
     if (tests_) emit_tests();
     if (code_.fast) emit_fast();
     if (!only_hooks_) {

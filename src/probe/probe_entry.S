@@ -36,6 +36,8 @@
  * that it does not know: DF (string instructions backwards), and AC, under which our unaligned
  * stores would be faults.
  */
+#include "probe/stack_touch.inc"
+#define TOUCH_DEPTH 2048		/* below the frame: what probe_hit() usually needs */
 #define FRAME 496			/* ProbeFrame up to stub_return */
 #define FRAME_ALL 472
 #define FRAME_SITE 464
@@ -69,6 +71,24 @@
 	ret
 	.cfi_endproc
 	.size \name, . - \name
+	.endm
+
+/* The first look at the stack that all of this will need, before anything is changed: where it is
+ * not there, the hit is given up and the program goes on as if it were not traced
+ * (stack_touch.h). A load, since what lies below may be somebody else's; with the stack pointer
+ * there, since valgrind takes all that lies below it for an error. */
+	.macro touch_stack frame
+	stack_touch TOUCH_FRAME, \frame
+	mov %rdi, ARG(%rsp)
+	.cfi_rel_offset %rdi, ARG
+	lea -TOUCH_DEPTH(%rsp), %rsp
+	.cfi_adjust_cfa_offset TOUCH_DEPTH
+	stack_touch TOUCH_FRAME_RDI, \frame
+	mov (%rsp), %rdi
+	lea TOUCH_DEPTH(%rsp), %rsp
+	.cfi_adjust_cfa_offset -TOUCH_DEPTH
+	mov ARG(%rsp), %rdi
+	.cfi_restore %rdi
 	.endm
 
 	.macro save_arguments
@@ -128,6 +148,7 @@
 	.endm
 
 	.macro call_with_frame target, xmm, flags
+	touch_stack FRAME
 	save_arguments
 	mov %rbp, REG(5)(%rsp)			/* where stacks begin */
 	mov %r10, R10(%rsp)
@@ -226,6 +247,7 @@
 	.cfi_escape 0x16, 16, 12, 0x0b, 0x70, 0xff, 0x22, 6, 9, 0xf2, 0x22, 6, 0x23, 16, 6
 	lea -FRAME_ALL(%rsp), %rsp		/* no flags change */
 	.cfi_adjust_cfa_offset FRAME_ALL
+	touch_stack FRAME_ALL
 	save_arguments
 	mov %rcx, REG(1)(%rsp)
 	mov FRAME_ALL+8(%rsp), %rcx			/* pushed by the stub */

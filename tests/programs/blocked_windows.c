@@ -9,7 +9,6 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdatomic.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,9 +115,10 @@ static void* opens_raw(void* argument) {
   unsigned long none = 0;
   syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, 0, 8);
   volatile int recovered = 0;
+  volatile int* volatile where = (volatile int*)bad;
   while (recovered < 20) {
     if (sigsetjmp(back, 1) == 0)
-      *(volatile int*)(uintptr_t)bad = 1;
+      *where = 1;
     else
       recovered++;
   }

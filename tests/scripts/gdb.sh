@@ -35,4 +35,13 @@ out=$(timeout 100 gdb -nx -q -batch -ex 'set pagination off' \
 has "started by gdb: breaks" "$out" 'Breakpoint 1.*work \('
 has "started by gdb: runs to its end" "$out" 'hits 100'
 has "started by gdb: exits" "$out" 'exited normally'
+
+# gdb keeps every SIGTRAP for itself: the place is a hlt then, whose SIGSEGV it passes on.
+out=$(timeout 100 gdb -nx -q -batch -ex 'set pagination off' \
+  -ex "set environment LD_PRELOAD $agent" \
+  -ex 'set environment PATCHBAY_FUNCTION_EVENTS thrice(int x)' \
+  -ex 'set environment PATCHBAY_TRACE_EVENT functions:*' -ex 'set startup-with-shell off' \
+  -ex 'handle SIGSEGV nostop noprint pass' -ex 'set follow-fork-mode parent' -ex 'run' \
+  --args "$programs/stepped" 2>&1)
+has "started by gdb: an int3 changes no result" "$out" 'stepped: 30 before, 30 stepped'
 finish

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+// Runs into its guard page, again and again, and survives it: the handler, on an alternate stack,
+// wants to see its own function and all registers as they were.
+// event: deep(int n)
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+// Calls itself for ever with the registers that it was given.
+void deep(long n);
+extern const char deep_end[];
+__asm__(
+    ".text\n"
+    ".p2align 4\n"
+    ".globl deep\n"
+    ".type deep, @function\n"
+    "deep:\n"
+    "  push %rbx\n"
+    "  lea -8(%rsp), %rsp\n"
+    "  nop\n"
+    "  call deep\n"
+    "  lea 8(%rsp), %rsp\n"
+    "  pop %rbx\n"
+    "  ret\n"
+    ".size deep, . - deep\n"
+    ".globl deep_end\n"
+    "deep_end:\n");
+
+// Fills the registers; rdi stays what it is: the distance by which the stack begins.
+void begin(long distance);
+__asm__(
+    ".text\n"
+    ".p2align 4\n"
+    ".globl begin\n"
+    ".type begin, @function\n"
+    "begin:\n"
+    "  sub %rdi, %rsp\n"
+    "  mov $101, %eax\n"
+    "  mov $102, %ebx\n"
+    "  mov $103, %ecx\n"
+    "  mov $104, %edx\n"
+    "  mov $105, %esi\n"
+    "  mov $108, %r8d\n"
+    "  mov $109, %r9d\n"
+    "  mov $110, %r10d\n"
+    "  mov $111, %r11d\n"
+    "  mov $112, %r12d\n"
+    "  mov $113, %r13d\n"
+    "  mov $114, %r14d\n"
+    "  mov $115, %r15d\n"
+    "  call deep\n"
+    "  ud2\n"
+    ".size begin, . - begin\n");
+
+static sigjmp_buf back;
+static volatile long distance, recovered, elsewhere, changed;
+
+static void on_fault(int signal, siginfo_t* info, void* context) {
+  (void)signal;
+  (void)info;
+  static const int which[] = {REG_RAX, REG_RBX, REG_RCX, REG_RDX, REG_RSI, REG_R8, REG_R9,
+                              REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+  static const long values[] = {101, 102, 103, 104, 105, 108, 109, 110, 111, 112, 113, 114, 115};
+  const greg_t* registers = ((ucontext_t*)context)->uc_mcontext.gregs;
+  const char* ip = (const char*)registers[REG_RIP];
+  if (ip < (const char*)deep || ip >= deep_end) elsewhere++;
+  for (int i = 0; i < 13; ++i) changed += registers[which[i]] != values[i];
+  changed += registers[REG_RDI] != distance;
+  recovered++;
+  siglongjmp(back, 1);
+}
+
+static void* run(void* argument) {
+  static char alternate[65536];
+  const stack_t stack = {.ss_sp = alternate, .ss_size = sizeof alternate};
+  sigaltstack(&stack, 0);
+  // The guard page is met by each of the pushes.
+  for (distance = 0; distance < 2048; distance += 8)
+    if (sigsetjmp(back, 1) == 0) begin(distance);
+  return argument;
+}
+
+int main(void) {
+  const struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+  sigaction(SIGSEGV, &action, 0);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, 32768);
+  pthread_t thread;
+  pthread_create(&thread, &attributes, run, 0);
+  pthread_join(thread, 0);
+  printf("stack_overflow: %ld recovered, %ld elsewhere, %ld registers changed\n", recovered,
+         elsewhere, changed);
+  return 0;
+}
