@@ -378,7 +378,8 @@ EventRequest::Kind EventRequest::kind() const {
                          head != text.npos && (text[head] == ':' || text[head] == ' ');
   // p1:f(int x) is a function of a library that is named p1.
   bool has_list = text.find('(') < blank;
-  if (begins_as_probe && !has_list && blank != text.npos && text.find_first_not_of(" (", blank) == blank + 1)
+  if (begins_as_probe && !has_list && blank != text.npos &&
+      text.find_first_not_of(" (", blank) == blank + 1)
     return Kind::kProbe;
   if (looks_like_probe_request(text)) return Kind::kSource;
   return text.find('(') != text.npos ? Kind::kFunction : Kind::kEvent;

@@ -214,7 +214,8 @@ void report_waiting_events(Agent* agent) {
 
 void report_unplaced_events(Agent* agent) {
   if (agent->settings.function_events.empty() && !agent->settings.wait) return;
-  for (const std::string& sentence : agent->functions->never_placed()) tell_mistake(agent, sentence);
+  for (const std::string& sentence : agent->functions->never_placed())
+    tell_mistake(agent, sentence);
 }
 
 }  // namespace patchbay

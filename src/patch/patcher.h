@@ -117,8 +117,9 @@ class Patcher {
   // in time, work all the same. This tries to give them their jump (apply() does it too) and
   // returns how many are still waiting.
   virtual uint64_t finish_pending() = 0;
-  // The memory from the first to before the second address was unmapped, or is another object's now: what was patched there is
-  // forgotten and nothing is written. Returns the places that were on.
+  // The memory from the first to before the second address was unmapped, or is another object's
+  // now: what was patched there is forgotten and nothing is written. Returns the places that were
+  // on.
   virtual std::vector<uint64_t> unmapped(uint64_t, uint64_t) { return {}; }
   // Until the next call no thread runs code in these ranges: their object is being loaded. Changes
   // in them alone need not wait for threads, and leave places elsewhere that wait as they are.

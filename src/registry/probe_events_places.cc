@@ -409,7 +409,8 @@ void ProbeEvents::refresh() {
 
 void ProbeEvents::Impl::follow_objects() {
   SymbolTable& symbols = registry.symbols();
-  const bool same = symbols.changes() ? symbols.changes() == seen_changes : symbols.modules() == modules;
+  const bool same =
+      symbols.changes() ? symbols.changes() == seen_changes : symbols.modules() == modules;
   if (same || std::exchange(refreshing, true)) return;
   seen_changes = symbols.changes();
   objects_changed(symbols.modules());

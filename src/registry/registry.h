@@ -53,9 +53,10 @@ class Registry {
   // (`:mod:`). EEXIST. The event stays where it is.
   Result<LiveEvent*> add_event(std::unique_ptr<LiveEvent> event);
   // EBUSY while an instance has it enabled, or another event or a trigger uses it, unless `force`
-  // (its library goes away): then it is switched off everywhere first, and if the library comes back
-  // it is on again, with its filter, where it was. Open files of it answer ENODEV from then on. `keep_call`: its records stay readable (gone_calls()).
-  // Ids are never given out twice, but to the same event of the same module.
+  // (its library goes away): then it is switched off everywhere first, and if the library comes
+  // back it is on again, with its filter, where it was. Open files of it answer ENODEV from then
+  // on. `keep_call`: its records stay readable (gone_calls()). Ids are never given out twice, but
+  // to the same event of the same module.
   Status remove_event(LiveEvent* event, bool force, bool keep_call = false);
   // Of events that are gone, one an id; an event that came back stands among those that are there.
   std::vector<const EventCall*> gone_calls() const;

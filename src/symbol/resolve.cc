@@ -275,8 +275,9 @@ Result<std::vector<ResolvedFunction>> Resolver::finish() {
     auto* module = static_cast<ElfModule*>(function.module);
     if (function.symbol.is_ifunc && module->identity().in_this_process) {
       if (!module->is_relocated())
-        return user_error(EAGAIN, quoted(spec_) + " is chosen at run time (IFUNC), and its library "
-                                                  "is still being loaded");
+        return user_error(EAGAIN, quoted(spec_) +
+                                      " is chosen at run time (IFUNC), and its library "
+                                      "is still being loaded");
       uint64_t address = call_ifunc_resolver(function.symbol.address);
       auto holds = [&](const auto& m) { return address >= m->start() && address < m->end(); };
       auto owner = std::find_if(all_.begin(), all_.end(), holds);

@@ -92,14 +92,15 @@ class SymbolTable {
   // Reads the list of loaded modules again. Returns true when it has changed. A Module that was
   // unloaded leaves modules(), but its object stays valid as long as the table. It is the same
   // object when the same file comes back to the same address; but where it may have gone and come
-  // between two calls there is another one in its place, so that nobody takes it for what was there.
+  // between two calls there is another one in its place, so that nobody takes it for what was
+  // there.
   virtual bool refresh() = 0;
   // Grows whenever something that was looked for in vain may be there: modules() has changed, or
   // what came has been relocated.
   virtual uint64_t changes() { return 0; }
-  // Modules that come between begin_loading() and its end are mapped, but not yet relocated: nothing
-  // of theirs may be called (IFUNC resolvers); those whose text is still to be relocated are left
-  // out until the end. They are so until the next begin_loading(), or until
+  // Modules that come between begin_loading() and its end are mapped, but not yet relocated:
+  // nothing of theirs may be called (IFUNC resolvers); those whose text is still to be relocated
+  // are left out until the end. They are so until the next begin_loading(), or until
   // loading_is_over().
   virtual void begin_loading() {}
   virtual void end_loading() {}

@@ -249,7 +249,7 @@ class SelfSymbolTable final : public ModuleTable {
   std::vector<LoadedObject> objects_;  // of the last refresh(), in load order
   std::vector<Known> ever_loaded_;     // modules stay valid after they were unloaded, and come back
   ModuleList unrelocated_;
-  ModuleList gone_;  // in the order in which they went
+  ModuleList gone_;   // in the order in which they went
   std::string maps_;  // that `files` of the running refresh() point into
   std::function<void(const Module&)> unload_hook_;
 };
@@ -338,7 +338,9 @@ bool SelfSymbolTable::add_modules(LoadedObjects* loaded) {
 void SelfSymbolTable::tell_unloaded(const ModuleList& modules) const {
   if (!unload_hook_) return;
   for (const auto& old : list()) {
-    auto covers = [&](const auto& now) { return now->start() == old->start() && now->end() == old->end(); };
+    auto covers = [&](const auto& now) {
+      return now->start() == old->start() && now->end() == old->end();
+    };
     // One that only may have gone has its own text there, as it was left or as it came.
     const bool may_be_there = std::any_of(modules.begin(), modules.end(), [&](const auto& now) {
       return covers(now) && now->identity().build_id == old->identity().build_id &&

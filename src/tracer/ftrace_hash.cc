@@ -266,7 +266,8 @@ bool bring_back(std::span<DynFtrace* const> came, FtraceHash* hash) {
   std::sort(by_name.begin(), by_name.end(), is_named_before);
   bool any = false;
   for (DynFtrace* function : came) {
-    auto [first, last] = std::equal_range(by_name.begin(), by_name.end(), function, is_named_before);
+    auto [first, last] =
+        std::equal_range(by_name.begin(), by_name.end(), function, is_named_before);
     const auto found = std::find_if(first, last, [function](const DynFtrace* was) {
       return was == function || was->module->path() == function->module->path();
     });

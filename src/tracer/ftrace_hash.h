@@ -49,7 +49,7 @@ std::vector<DynFtrace*> matching_functions(const FunctionTable& table, const Fil
 // objects does not become so.
 struct FtraceHash {
   std::set<DynFtrace*> functions;
-  std::set<DynFtrace*> gone;  // whose objects were unloaded: they are back with them
+  std::set<DynFtrace*> gone;         // whose objects were unloaded: they are back with them
   std::vector<std::string> modules;  // `:mod:` lines whose module is not loaded, newest first
   bool lost = false;                 // had functions of objects that are gone: it is not empty
   bool empty() const { return functions.empty() && modules.empty() && !lost; }

@@ -252,10 +252,10 @@ void FtraceOpsTable::unfollow(FtraceOps* ops) { std::erase(impl_->followed, ops)
 bool FtraceOpsTable::any_registered() const { return !impl_->registered.empty(); }
 
 bool FtraceOpsTable::wants_objects() const {
-  return any_registered() || std::any_of(impl_->followed.begin(), impl_->followed.end(),
-                                         [](const FtraceOps* ops) {
-                                           return !ops->filter.empty() || !ops->notrace.empty();
-                                         });
+  return any_registered() ||
+         std::any_of(impl_->followed.begin(), impl_->followed.end(), [](const FtraceOps* ops) {
+           return !ops->filter.empty() || !ops->notrace.empty();
+         });
 }
 
 std::vector<FtraceOps*> FtraceOpsTable::of(const TraceArray& array) const {

@@ -135,7 +135,8 @@ void FunctionTable::Impl::take_away(const Range& range, std::vector<DynFtrace*>*
     went->push_back(functions[i]);
   }
   if (!range.complete || range.first == range.last) return;
-  gone[range.module] = {functions.begin() + long(range.first), functions.begin() + long(range.last)};
+  gone[range.module] = {functions.begin() + long(range.first),
+                        functions.begin() + long(range.last)};
 }
 
 void FunctionTable::refresh(std::vector<DynFtrace*>* came, std::vector<DynFtrace*>* went) {

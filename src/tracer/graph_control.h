@@ -32,7 +32,8 @@ class GraphControl {
   // tracing_thresh or an option has changed.
   void settings_changed();
   void refresh();
-  bool wants_objects() const;  // functions of objects that come may be meant  // objects came or went
+  bool wants_objects()
+      const;  // functions of objects that come may be meant  // objects came or went
 
  private:
   struct Impl;

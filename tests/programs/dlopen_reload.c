@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Loads the library reload_so (or ARGV[1]) three times, each time to the same address, then to
 // another one because something else is there, and then once more while another library lies where
-// it was. Each load calls reload_work 13 times: twice in the constructor, ten times in between, once
-// in the destructor. Prints that nothing of it was disturbed.
+// it was. Each load calls reload_work 13 times: twice in the constructor, ten times in between,
+// once in the destructor. Prints that nothing of it was disturbed.
 #include <dlfcn.h>
 #include <libgen.h>
 #include <link.h>
@@ -62,7 +62,8 @@ int main(int argc, char** argv) {
     dlclose(handle);
   }
   const long page = 4096;
-  void* block = mmap(first, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  void* block =
+      mmap(first, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
   void* handle = load(library);
   if (!handle) return 2;
   const int moved = base_of(handle) != first;

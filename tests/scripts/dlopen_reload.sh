@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # A library that is loaded again and again, to the same address, to another one, and while another
-# library lies where it was: whatever records a function of it records every call of each load, those
-# of its constructor and destructor too; and nothing is written into the other library.
+# library lies where it was: whatever records a function of it records every call of each load,
+# those of its constructor and destructor too; and nothing is written into the other library.
 #   dlopen_reload.sh BUILD_DIR
 . "$(dirname "$0")/common.bash"
 cd "$work" || exit
@@ -29,7 +29,8 @@ run 'probe' ' w: ' -e 'p:w reload_so:reload_work n=%di:s32'
 run 'return probe' ' w: ' -e 'r:w reload_so:reload_work $retval'
 run 'function probe' ' w: ' -e 'f:w reload_so:reload_work'
 run 'function' 'reload_(work|idle)' -p function -l 'reload_work:mod:reload_so*'
-run 'function_graph' 'reload_(work|idle)\(\);' -p function_graph -l 'reload_work:mod:reload_so*'
+run 'function_graph' 'funcgraph_entry: .*reload_(work|idle)\(\)' -p function_graph \
+  -l 'reload_work:mod:reload_so*'
 # By variables.
 PATCHBAY_FUNCTION_EVENTS='reload_so:reload_work(int n)' LD_PRELOAD=$agent "$program" >out 2>err
 same "variable: output" "$truth" "$(cat out)"

@@ -30,9 +30,9 @@ class TextMemory {
   int fd_ = -1;
 };
 
-// Copies what can be read of [address, address + size), from its start on; returns how much that is.
-// By the kernel: an object that another thread unloads meanwhile makes the copy short, and nobody
-// faults.
+// Copies what can be read of [address, address + size), from its start on; returns how much that
+// is. By the kernel: an object that another thread unloads meanwhile makes the copy short, and
+// nobody faults.
 size_t copy_of_memory(uint64_t address, void* out, size_t size);
 
 // Returns when every core has executed a serializing instruction, so that no core runs bytes that
