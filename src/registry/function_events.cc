@@ -33,6 +33,7 @@ namespace {
 
 constexpr std::string_view kSystem = "functions";
 constexpr size_t kMaxErrors = 8;
+constexpr int kMaxTries = 20;  // while objects come and go under our hands
 
 std::string_view trim(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
@@ -337,10 +338,14 @@ std::string FunctionEvents::show() const {
 
 Status FunctionEvents::update(std::span<LiveEvent* const> changed) {
   refresh();  // a place that has just gone with its object is no reason to refuse
-  std::vector<const ProbePlace*> places;
-  for (const LiveEvent* live : changed)
-    add_places(*static_cast<const FunctionEvent*>(live->data), &places);
-  return impl_->sites.update(places, impl_->registry.single_threaded());
+  for (int tries = 0;; tries++) {
+    std::vector<const ProbePlace*> places;
+    for (const LiveEvent* live : changed)
+      add_places(*static_cast<const FunctionEvent*>(live->data), &places);
+    Status status = impl_->sites.update(places, impl_->registry.single_threaded());
+    if (status.ok() || tries == kMaxTries || !impl_->registry.symbols().refresh()) return status;
+    impl_->follow_objects();
+  }
 }
 
 // --- looking

@@ -24,6 +24,7 @@ namespace patchbay {
 namespace {
 
 constexpr size_t kShownRefusals = 5;
+constexpr int kMaxTries = 20;  // while objects come and go under our hands
 
 bool is_glob(std::string_view symbol) { return symbol.find_first_of("*?[") != symbol.npos; }
 
@@ -315,12 +316,19 @@ const std::string* reason_against(const ProbeEventOf& event,
 }  // namespace
 
 Status ProbeEvents::Impl::update_places(std::span<LiveEvent* const> changed) {
-  std::vector<const ProbePlace*> places;
-  for (const LiveEvent* live : changed)
-    for (const auto& probe : event_of(live)->probes)
-      for (const auto& spot : probe->spots) places.push_back(&spot->place);
   std::vector<ProbeSites::Refusal> refused;
-  Status status = sites.update(places, registry.single_threaded(), &refused);
+  Status status;
+  bool again = true;
+  for (int tries = 0; again && tries < kMaxTries; tries++) {
+    std::vector<const ProbePlace*> places;
+    for (const LiveEvent* live : changed)
+      for (const auto& probe : event_of(live)->probes)
+        for (const auto& spot : probe->spots) places.push_back(&spot->place);
+    status = sites.update(places, registry.single_threaded(), &refused);
+    // An object that went meanwhile is no reason to refuse.
+    again = !refused.empty() && registry.symbols().refresh();
+    if (again) follow_objects();
+  }
   for (const LiveEvent* live : changed) {
     if (!status.ok() || refused.empty() || live->programs.empty()) continue;
     if (const std::string* reason = reason_against(*event_of(live), refused))

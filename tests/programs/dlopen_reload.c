@@ -3,6 +3,7 @@
 // another one because something else is there, and then once more while another library lies where
 // it was. Each load calls reload_work 13 times: twice in the constructor, ten times in between,
 // once in the destructor. Prints that nothing of it was disturbed.
+// With ARGV[2] it waits for a line when the first load is over.
 #include <dlfcn.h>
 #include <libgen.h>
 #include <link.h>
@@ -60,6 +61,7 @@ int main(int argc, char** argv) {
     same += base_of(handle) == first;
     good += call(handle, "reload_calls", kCalls) == kSum;
     dlclose(handle);
+    if (argc > 2 && round == 0) getchar();
   }
   const long page = 4096;
   void* block =

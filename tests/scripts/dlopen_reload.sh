@@ -38,6 +38,37 @@ same "variable: nothing is said" "" "$(cat err)"
 "$patchbay" recover "$PATCHBAY_DIR" -o t.dat >recover.out 2>&1
 same "variable: calls" $calls "$(recorded "$called")"
 
+# While it is gone: nothing says that something is on there, and events can be switched.
+mkfifo line
+rm -rf "${PATCHBAY_DIR:?}"/*
+PATCHBAY_FUNCTION_EVENTS='reload_so:reload_work(int n)' \
+  PATCHBAY_KPROBE_EVENT='p:w,reload_so:reload_work' LD_PRELOAD=$agent \
+  "$program" reload_so.so hold <line >out 2>err &
+pid=$!
+started $pid
+exec 7>line
+of() { "$patchbay" cat $pid "$1"; }
+# shellcheck disable=SC2317  # called by wait_for
+is_gone() {
+  of function_events | grep -q ' # waits for the library reload_so$' &&
+    [[ $(of trace | grep -c ' w: ') == 13 ]]
+}
+check "it waits" wait_for 20 is_gone
+same "debug/call_sites" "" "$(of debug/call_sites)"
+same "kprobes/list" "" "$(of kprobes/list)"
+for event in kprobes/w functions/reload_work; do
+  check "$event off" "$patchbay" write $pid events/$event/enable 0
+  check "$event on" "$patchbay" write $pid events/$event/enable 1
+done
+has "names of what is gone" "$(of trace)" 'reload_calls->reload_work\(n=9\)'
+echo >&7
+wait $pid
+same "held: exit status" 0 $?
+same "held: output" "$truth" "$(cat out)"
+"$patchbay" recover "$PATCHBAY_DIR" -o t.dat >recover.out 2>&1
+same "held: calls" $calls "$(recorded "$called")"
+same "held: hits" $calls "$(recorded ' w: ')"
+
 # A library named p1 is no probe with a number.
 cp "$programs/reload_so.so" "$work/p1.so"
 "$patchbay" record -o t.dat -e 'p1:reload_work(int n)' -- "$program" "$work/p1.so" >out 2>err
