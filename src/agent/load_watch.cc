@@ -14,6 +14,8 @@
 
 #include "agent/agent.h"
 #include "agent/start_up.h"
+#include "arch/x86_64/decoder.h"
+#include "arch/x86_64/text_memory.h"
 #include "base/raw_syscall.h"
 #include "probe/callback_hot.h"
 #include "symbol/elf_module.h"
@@ -187,19 +189,42 @@ uint64_t place_of_notices() {
   return address;
 }
 
-bool plan_watch(Agent* agent) {
-  if (the_watch().is_planned) return true;
-  const uint64_t address = place_of_notices();
-  agent->symbols->refresh();
-  for (Module* module : agent->symbols->modules()) {
-    if (address < module->start() || address >= module->end()) continue;
-    FunctionSymbol function;  // without its name: by that nobody else gets it
-    function.address = address;
-    function.size = 1;
-    the_watch().plan = agent->patcher->plan(*module, function);
+// A function that returns at once, and padding behind it. Looked at by ourselves: to plan it like
+// any function would read all that the dynamic linker's file says.
+const char* plan_empty_function(uint64_t address, SitePlan* plan) {
+  static constexpr uint8_t kEndbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+  constexpr uint8_t kRet = 0xc3, kInt3 = 0xcc;
+  constexpr size_t kJumpSize = 5;
+  uint8_t bytes[sizeof kEndbr64 + kMaxDisplaced];
+  if (!address || copy_of_memory(address, bytes, sizeof bytes) != sizeof bytes)
+    return "its place is not known";
+  const uint8_t* at = bytes;
+  if (std::equal(std::begin(kEndbr64), std::end(kEndbr64), at)) at += sizeof kEndbr64;
+  if (*at == kInt3) return "a debugger has its breakpoint there";
+  if (*at != kRet) return "it is not the empty function that it was expected to be";
+  plan->entry = address;
+  plan->patch_address = address + uint64_t(at - bytes);
+  Insn insn;
+  for (size_t behind = 1; behind < kJumpSize; behind += insn.length) {
+    const uint64_t where = plan->patch_address + behind;
+    if (!decode_insn(at + behind, kMaxDisplaced - behind, where, &insn) ||
+        (insn.kind != InsnKind::kNop && insn.kind != InsnKind::kTrap))
+      return "there is no room behind it";
   }
-  the_watch().is_planned = the_watch().plan.kind != SiteKind::kRefused;
-  return the_watch().is_planned;
+  std::copy_n(at, kMaxDisplaced, plan->original.begin());
+  plan->displaced = kJumpSize;
+  plan->boundary_count = 1;
+  plan->no_trap = "int3 refused in the dynamic linker";
+  plan->kind = SiteKind::kJump;
+  return nullptr;
+}
+
+bool plan_watch() {
+  Watch& watch = the_watch();
+  if (watch.is_planned) return true;
+  const char* refusal = plan_empty_function(place_of_notices(), &watch.plan);
+  watch.plan.reason = refusal ? refusal : "";
+  return watch.is_planned = !refusal;
 }
 
 bool switch_watch(Agent* agent, bool on) {
@@ -212,7 +237,7 @@ bool switch_watch(Agent* agent, bool on) {
 }
 
 void start_watch(Agent* agent) {
-  if (plan_watch(agent) && switch_watch(agent, true)) {
+  if (plan_watch() && switch_watch(agent, true)) {
     look_at_objects(agent);  // what came before
     return;
   }

@@ -52,7 +52,7 @@ bool is_special_entry(std::string_view name, bool in_dynamic_linker) {
 }
 
 // Where the dynamic linker tells debuggers what it loads, and the agent listens
-// (agent/load_watch.h). Its own request gives no name.
+// (agent/load_watch.h).
 constexpr char kTellsOfObjects[] =
     "the dynamic linker tells the agent there which objects come and go";
 bool tells_of_objects(std::string_view name) { return name.ends_with("_dl_debug_state"); }
