@@ -27,9 +27,9 @@
 namespace patchbay {
 namespace {
 
-constexpr uint64_t kJournalSize = 4 << 20;  // many times the largest write; a power of two
-constexpr uint32_t kSlots = 1024;           // children that are waited for
-constexpr uint64_t kFree = ~uint64_t{0};    // Slot.position: nobody
+constexpr uint64_t kJournalSize = 4 << 20;           // many times the largest write; a power of two
+constexpr uint32_t kSlots = 1024;                    // children that are waited for
+constexpr uint64_t kFree = ~uint64_t{0};             // Slot.position: nobody
 constexpr uint64_t kPatienceNs = 500'000'000;        // with who has not begun: it may be stopped
 constexpr uint64_t kLongPatienceNs = 5'000'000'000;  // and who is at it
 constexpr long kLookNs = 1'000'000'000;
@@ -72,7 +72,7 @@ std::atomic<uint32_t> g_follower_tid{0};  // of the last one; 0: it has not begu
 std::atomic<uint32_t> g_step_aside{0};
 unsigned* g_thread_count = nullptr;  // glibc's
 bool g_has_standard_descriptors = true;
-int g_seccomp = 0;                   // the mode when the follower began
+int g_seccomp = 0;  // the mode when the follower began
 
 void wake(const uint32_t* word) { raw_syscall(SYS_futex, raw_pointer(word), FUTEX_WAKE, 1 << 30); }
 // False: the time is over.
@@ -347,8 +347,8 @@ void* follower_thread(void*) {
 // synchronous ones get through.
 bool start_follower() {
   constexpr auto bit = [](int signal) { return uint64_t{1} << (signal - 1); };
-  constexpr uint64_t kOpen = bit(SIGTRAP) | bit(SIGSEGV) | bit(SIGBUS) | bit(SIGILL) | bit(SIGFPE) |
-                             bit(32) | bit(33);
+  constexpr uint64_t kOpen =
+      bit(SIGTRAP) | bit(SIGSEGV) | bit(SIGBUS) | bit(SIGILL) | bit(SIGFPE) | bit(32) | bit(33);
   const uint64_t blocked = ~kOpen;
   uint64_t before = 0;
   pthread_attr_t attributes;
@@ -423,8 +423,8 @@ void make_followers(Agent* agent) {
   if (agent->directory.empty()) return;
   void* memory = shared_pages(sizeof(Shared));
   if (!memory || !is_shared_with_running(memory)) return;
-  g_pthread_create = reinterpret_cast<decltype(g_pthread_create)>(
-      ::dlsym(RTLD_NEXT, "pthread_create"));
+  g_pthread_create =
+      reinterpret_cast<decltype(g_pthread_create)>(::dlsym(RTLD_NEXT, "pthread_create"));
   g_thread_count =
       static_cast<unsigned*>(::dlvsym(RTLD_DEFAULT, "__nptl_nthreads", "GLIBC_PRIVATE"));
   g_repeater = new serve::Repeater(*agent->root);

@@ -40,8 +40,8 @@ void make_followers(Agent* agent);
 
 // For SessionHooks; null: there is no shared memory.
 serve::OperationJournal* follower_journal();
-// Without the lock: until the children have repeated everything: half a second for those that do not
-// begin (one may be stopped), a few for those that are at it.
+// Without the lock: until the children have repeated everything: half a second for those that do
+// not begin (one may be stopped), a few for those that are at it.
 void wait_for_followers();
 // Lines for debug/counters; empty while nothing was forked.
 std::string follower_counts();

@@ -5,8 +5,8 @@
 // (agent/followers.h); what cannot come out the same by itself is noted by the parent and taken
 // from there by the child:
 //
-//   parent   begin_notes() … note(key, value) … end_notes()     goes into the journal with the change
-//   child    begin_repeating(notes) … noted(key) … end_repeating()
+//   parent   begin_notes() … note(key, value) … end_notes()     goes into the journal with the
+//   change child    begin_repeating(notes) … noted(key) … end_repeating()
 //
 // Notes of one key are taken in their order. Everything here is under the agent's lock.
 #pragma once

@@ -35,8 +35,7 @@ uint64_t* new_hit_counter() {
   }
   if (used == kHitRowSize / sizeof(uint64_t)) return nullptr;
   uint64_t* counter = table + used++;
-  if (is_shared_with_running(counter))
-    note(note_key(kNote), reinterpret_cast<uint64_t>(counter));
+  if (is_shared_with_running(counter)) note(note_key(kNote), reinterpret_cast<uint64_t>(counter));
   return counter;
 }
 

@@ -108,8 +108,8 @@ void find_pid_fields(const EventCall& call, EventProgram* program) {
 }
 
 // In soft mode the word is what counts. A thread may have looked at it already: what it still has
-// of the old program then leads to no rings. Forked children share the word: a hit may have switched
-// it since the parent did.
+// of the old program then leads to no rings. Forked children share the word: a hit may have
+// switched it since the parent did.
 void switch_file(EventFile* file, bool on) {
   file->enabled = on;
   if (!file->soft_users) return;

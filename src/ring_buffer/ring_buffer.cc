@@ -20,8 +20,8 @@
 
 #include "base/agreed.h"
 #include "base/check.h"
-#include "base/raw_syscall.h"
 #include "base/hex_number.h"
+#include "base/raw_syscall.h"
 #include "base/shared_memory.h"
 #include "ring_buffer/ring_state.h"
 #include "ring_buffer/ring_write_hot.h"
@@ -673,7 +673,9 @@ Status RingBuffer::follow_file() {
   Status status = made.take_noted_file();
   if (!status.ok()) {
     const int error = status.error().errno_value;
-    return error == ESTALE || error == ENOENT ? Status() : status;
+    if (error == ESTALE || error == ENOENT) return {};
+    abandoned_ = true;
+    return status;
   }
   Parked parked{set_, true, 0, std::vector<uint64_t>(set_->nr_cpus + 1)};
   const RingSet* const set = make_ring_set(made.mapping_.data(), set_->comms);
@@ -689,9 +691,9 @@ Status RingBuffer::follow_file() {
   return status;
 }
 
+// Closed rings stay where they are: what comes is a loss that is counted.
 void RingBuffer::abandon() {
-  abandoned_ = true;
-  set_ = dead_rings();
+  if (!std::exchange(abandoned_, true)) set_ = dead_rings();
 }
 
 void RingBuffer::close_cleanly() {

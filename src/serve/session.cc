@@ -284,8 +284,7 @@ Result<Session::Answer> Session::close(const Request& request) {
 Status Session::close_handle(std::unique_ptr<Handle> handle) {
   if (!handle->file) return {};
   const bool noted =
-      has_journal() &&
-      (handle->repeated || handle->number < hooks_.journal->files_at_last_fork());
+      has_journal() && (handle->repeated || handle->number < hooks_.journal->files_at_last_fork());
   Operation operation;
   operation.kind = OperationKind::kClose;
   operation.file = handle->number;

@@ -13,9 +13,9 @@
 #include <optional>
 #include <unordered_set>
 
+#include "base/hex_number.h"
 #include "base/program_stderr.h"
 #include "base/raw_syscall.h"
-#include "base/hex_number.h"
 #include "base/shared_memory.h"
 #include "probe/action_hot.h"
 
@@ -287,7 +287,8 @@ Status FunctionCommands::Impl::add(TraceArray& array, const Spec& spec,
   auto command = prepare(array, spec);
   if (!command.ok()) return command.error();
   if (!probe) probe = make(array, spec);
-  HitAction* shared = spec.counted && !spec.event ? nullptr : make_action(*probe, **command, count, nullptr);
+  HitAction* shared =
+      spec.counted && !spec.event ? nullptr : make_action(*probe, **command, count, nullptr);
   if (spec.kind == ActionKind::kDump) shared = nullptr;
   for (DynFtrace* function : fresh) {
     HitAction* own = shared ? shared : make_action(*probe, **command, count, function);

@@ -137,7 +137,8 @@ Status Profiler::Impl::make_table(uint64_t nr_functions) {
     if (!counts) return sys_error("map the profiler's counts", ENOMEM);
   }
   if (is_shared_with_running(counts))
-    for (uint64_t value : {reinterpret_cast<uint64_t>(counts), nr_functions, uint64_t{sessions} + 1})
+    for (uint64_t value :
+         {reinterpret_cast<uint64_t>(counts), nr_functions, uint64_t{sessions} + 1})
       note(key, value);
   tables.push_back(std::make_unique<ProfileTable>(
       ProfileTable{counts, nr_functions, nr_cpus(), ++sessions & 0xff}));

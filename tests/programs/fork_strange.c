@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Children that do what not every child does: they close everything and change their root, want to be
-// alone, leave by a raw system call, come from several threads or a signal handler.
+// Children that do what not every child does: they close everything and change their root, want to
+// be alone, leave by a raw system call, come from several threads or a signal handler.
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>

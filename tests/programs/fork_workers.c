@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A server whose four workers are there before anybody asks for anything. For each line "call N" of
-// its input every worker calls work(0) … work(N - 1), and the server answers when all have. The last
-// worker is a child of the one before it; "pids" names them all, "more" forks one more.
+// A server whose four workers are there before anybody asks for anything. For each line "call N"
+// of its input every worker calls work(0) … work(N - 1), and the server answers when all have. The
+// last worker is a child of the one before it; "pids" names them all, "more" forks one more.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

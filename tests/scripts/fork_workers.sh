@@ -22,13 +22,15 @@ call() { # N: in all workers
 rd() { "$patchbay" cat $pid "$1"; }
 put() { check "$2 >>$1" "$patchbay" write $pid "$1" "$2"; }
 new() { check "$2 >$1" "$patchbay" write -t $pid "$1" "$2"; } # put is >>
-clear_trace() { "$patchbay" write -t $pid "${1:-}trace" ''; }
+clear_trace() { "$patchbay" write -t $pid trace ''; }
 events() { rd "${1:-}trace" | grep -vc '^#'; }           # [INSTANCE/]
 with() { rd "${2:-}trace" | grep -v '^#' | grep -cE -- "$1"; } # REGEX [INSTANCE/]
 tasks() { rd trace | grep -v '^#' | awk '{ print $1 }' | sort -u | wc -l; }
 # As many children follow as there are workers: a new one does a moment after its birth.
 all_follow() { rd debug/counters | grep -qx "forked children that follow: $workers"; }
-none_stopped() { same "no child has stopped" 0 "$(rd debug/counters | sed -n 's/.*stopped recording: //p')"; }
+none_stopped() {
+  same "no child has stopped" 0 "$(rd debug/counters | sed -n 's/.*stopped recording: //p')"
+}
 
 workers=4
 ask pids
@@ -118,7 +120,9 @@ clear_trace
 # --- histograms: one table for all
 put events/functions/work/trigger 'hist:keys=n.buckets=50:vals=hitcount'
 call 100
-hist() { rd events/functions/work/hist | sed -n 's/^{.*hitcount: *\([0-9]*\).*/\1/p' | tr '\n' ' '; }
+hist() {
+  rd events/functions/work/hist | sed -n 's/^{.*hitcount: *\([0-9]*\).*/\1/p' | tr '\n' ' '
+}
 same "a histogram over all workers" "200 200 " "$(hist)"
 put events/functions/work/trigger 'hist:keys=n.buckets=50:vals=hitcount:pause'
 call 100
@@ -150,7 +154,10 @@ call 100
 same "no tracer" 0 "$(events)"
 put function_profile_enabled 1
 call 100
-profiled() { cat <(rd trace_stat/function0) <(rd trace_stat/function1) 2>/dev/null | awk '$1 == "work" { n += $2 } END { print n }'; }
+profiled() {
+  cat <(rd trace_stat/function0) <(rd trace_stat/function1) |
+    awk '$1 == "work" { n += $2 } END { print n }'
+}
 [[ $(nproc) != 2 ]] || same "the profiler" 400 "$(profiled)"
 put function_profile_enabled 0
 new set_ftrace_filter ''
@@ -187,7 +194,11 @@ put events/functions/work/filter 'n == 7'
 put events/functions/work/enable 1
 put events/functions/work/filter 'n < 3'
 kill -CONT "$stopped"
-followed() { put events/functions/work/filter 'n < 3' && call 10 && [[ $(events) == 15 ]] || { clear_trace && false; }; }
+followed() {
+  clear_trace
+  call 10
+  [[ $(events) == 15 ]]
+}
 check "it has followed" wait_for 20 followed
 clear_trace
 kill -KILL "$stopped"

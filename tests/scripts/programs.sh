@@ -92,7 +92,8 @@ if ((${#names[@]} == 0)); then
       api_* | return_* | source_* | graph_calls | call_arguments | stacks | chaos_calls) continue ;;
       dlopen_again | hits) continue ;;
       # have no function `traced`
-      event_app | histogram_events | counted | dlopen_probes | steady | two_calls | fork_workers) continue ;;
+      event_app | histogram_events | counted | dlopen_probes | steady | two_calls) continue ;;
+      fork_workers) continue ;;
     esac
     names+=("$name")
   done
