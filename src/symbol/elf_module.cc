@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "symbol/elf_module.h"
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -51,6 +54,22 @@ AddressRanges merged(AddressRanges ranges) {
   return result;
 }
 
+// A library that may be unloaded may also be built anew in the same place, and a mapping of a file
+// that was cut short faults. Where nothing can be copied, or too much, it is mapped all the same.
+constexpr size_t kMaxCopiedFile = size_t{4} << 20;
+
+Mapping copied_file(const std::string& path) {
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat status = {};
+  if (!fd.valid() || ::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
+  const auto size = size_t(status.st_size);
+  if (size == 0 || size > kMaxCopiedFile) return {};
+  void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return {};
+  Mapping copy(memory, size);
+  return read_exactly(fd.get(), 0, copy.data(), size) ? std::move(copy) : Mapping();
+}
+
 uint32_t hash_of(std::string_view name) {
   uint64_t hash = 0xcbf29ce484222325;
   for (char c : name) hash = (hash ^ uint8_t(c)) * 0x100000001b3;
@@ -80,7 +99,11 @@ const std::vector<std::pair<uint64_t, uint64_t>>& ElfModule::text_ranges() const
 
 // Uses the file when it is the one that was loaded, not one that has replaced it since.
 bool ElfModule::use_file(const std::string& path, bool only_debug) {
-  Result<Mapping> file = path.empty() ? sys_error("open", ENOENT) : Mapping::read_only_file(path);
+  Mapping copy = identity_.may_be_unloaded ? copied_file(path) : Mapping();
+  const bool is_copied = copy.size() > 0;
+  Result<Mapping> file = is_copied      ? Result<Mapping>(std::move(copy))
+                         : path.empty() ? sys_error("open", ENOENT)
+                                        : Mapping::read_only_file(path);
   if (!file.ok()) return false;
   Result<ElfImage> image = ElfImage::from_file(file->bytes());
   if (!image.ok() || image->build_id() != identity_.build_id) return false;
@@ -89,6 +112,7 @@ bool ElfModule::use_file(const std::string& path, bool only_debug) {
   file_ = std::move(file.value());
   image_ = std::move(image.value());
   has_code_ = !only_debug;
+  is_copy_ = is_copied;
   return true;
 }
 

@@ -95,7 +95,7 @@ class ElfModule final : public Module {
   bool loaded_now_ = true;  // false: its memory is gone, or another's
   bool opened_ = false;
   bool has_code_ = true;
-  bool is_copy_ = false;  // file_ is a copy of memory
+  bool is_copy_ = false;  // file_ is a copy of memory, or of the file
   bool debug_tried_ = false;
   Mapping file_, debug_file_;
   std::optional<ElfImage> image_, debug_;

@@ -343,6 +343,13 @@ TEST_F(BuiltLibrary, ComesAndGoes) {
   EXPECT_TRUE(table->refresh());
   EXPECT_NE(find(*table, "again.so"), first) << "another file of this name";
   EXPECT_NE(find(*table, "again.so"), other);
+  EXPECT_TRUE(table->symbolize(entry_, &name));
+  dlclose(handle_);
+  handle_ = nullptr;
+  table->refresh();
+  // Cut short, as by cp of another one over it: who looks at it later must not fault.
+  ASSERT_EQ(truncate(path("again.so").c_str(), 100), 0);
+  EXPECT_TRUE(table->symbolize(entry_, &name));
 }
 
 }  // namespace patchbay
