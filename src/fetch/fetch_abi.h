@@ -87,10 +87,11 @@ struct FetchProgram {
 static_assert(sizeof(FetchProgram) == 16);
 
 // The registers that a program reads; ProbeFrame (probe/probe_abi.h) begins with them. Which ones
-// are there depends on the way in (probe_entry.S).
+// are there depends on the way in (probe_entry.S). Where no program reads xmm registers these have
+// no memory: they come first, so that they are below the stack then.
 struct FetchRegisters {
-  uint64_t reg[kNrRegisters];  // rax rcx rdx rbx rsp rbp rsi rdi r8 … r15 flags ip
   uint64_t xmm[16][2];
+  uint64_t reg[kNrRegisters];  // rax rcx rdx rbx rsp rbp rsi rdi r8 … r15 flags ip
   uint64_t arg[6];  // rdi rsi rdx rcx r8 r9 at the function's entry
 };
 

@@ -15,10 +15,11 @@
  *     rsp + 488         rax                         rsp + 472        into the stub
  *     rsp + 448         r10, r11
  *     rsp + 400         arg: rdi rsi rdx rcx r8 r9
- *     rsp + 144         xmm0 … xmm15
- *     rsp + 136         ip, which probe_hit fills in
- *     rsp + 128         flags
- *     rsp               rax rcx rdx rbx rsp rbp rsi rdi r8 … r15; at an entry only rbp, for stacks
+ *     rsp + 392         ip, which probe_hit fills in
+ *     rsp + 384         flags
+ *     rsp + 256         rax rcx rdx rbx rsp rbp rsi rdi r8 … r15; at an entry only rbp, for stacks
+ *     rsp               xmm0 … xmm15; where they are not stored, rsp is at the registers instead and
+ *                       these 256 bytes are below it: programs have little stacks, too
  *
  * probe_hit() uses general registers only: vector and x87 state never need saving. The variants
  * store the xmm registers for events that read them (at an entry xmm0..xmm7 are enough, those are
@@ -43,17 +44,18 @@
 #define FRAME_SITE 464
 #define SITE_RETURN_PROGRAM 8		/* struct CallSite */
 #define TARGET 472			/* where probe_hook goes on: ProbeFrame.reserved[1] */
-#define REG(n) (8 * (n))
-#define RSP 32
-#define FLAGS 128
-#define XMM 144
+#define XMM 0
+#define NO_XMM 256			/* how much less there is of a frame without them */
+#define REG(n) (256 + 8 * (n))
+#define RSP REG(4)
+#define FLAGS REG(16)
 #define ARG 400
 #define R10 448
 #define R11 456
 #define DIRECTION_OR_ALIGNMENT 0x40400
 	.text
 
-	.macro begin_entry name, frame, offset
+	.macro begin_entry name, frame, offset, less
 	.globl \name
 	.hidden \name
 	.type \name, @function
@@ -61,13 +63,13 @@
 \name:
 	.cfi_startproc
 	.cfi_def_cfa_offset \offset		/* unwinders go on in the caller of the traced function */
-	lea -\frame(%rsp), %rsp			/* no flags change */
-	.cfi_adjust_cfa_offset \frame
+	lea -(\frame-\less)(%rsp), %rsp	/* no flags change */
+	.cfi_adjust_cfa_offset \frame-\less
 	.endm
 
-	.macro end_entry name, frame
-	lea \frame(%rsp), %rsp
-	.cfi_adjust_cfa_offset -\frame
+	.macro end_entry name, frame, less
+	lea \frame-\less(%rsp), %rsp
+	.cfi_adjust_cfa_offset -(\frame-\less)
 	ret
 	.cfi_endproc
 	.size \name, . - \name
@@ -77,36 +79,37 @@
  * not there, the hit is given up and the program goes on as if it were not traced
  * (stack_touch.h). A load, since what lies below may be somebody else's; with the stack pointer
  * there, since valgrind takes all that lies below it for an error. */
-	.macro touch_stack frame
-	stack_touch TOUCH_FRAME, \frame
-	mov %rdi, ARG(%rsp)
-	.cfi_rel_offset %rdi, ARG
+	.macro touch_stack frame, less
+	stack_touch TOUCH_FRAME, \frame-\less
+	mov %rdi, ARG-\less(%rsp)
+	.cfi_rel_offset %rdi, ARG-\less
 	lea -TOUCH_DEPTH(%rsp), %rsp
 	.cfi_adjust_cfa_offset TOUCH_DEPTH
-	stack_touch TOUCH_FRAME_RDI, \frame
+	stack_touch TOUCH_FRAME_RDI, \frame-\less
 	mov (%rsp), %rdi
 	lea TOUCH_DEPTH(%rsp), %rsp
 	.cfi_adjust_cfa_offset -TOUCH_DEPTH
-	mov ARG(%rsp), %rdi
+	mov ARG-\less(%rsp), %rdi
 	.cfi_restore %rdi
 	.endm
 
-	.macro save_arguments
-	mov %rdi, ARG(%rsp)
-	mov %rsi, ARG+8(%rsp)
-	mov %rdx, ARG+16(%rsp)
-	mov %rcx, ARG+24(%rsp)
-	mov %r8, ARG+32(%rsp)
-	mov %r9, ARG+40(%rsp)
+/* `less`: NO_XMM, or 0; rsp is that far in the frame. */
+	.macro save_arguments less
+	mov %rdi, ARG-\less(%rsp)
+	mov %rsi, ARG+8-\less(%rsp)
+	mov %rdx, ARG+16-\less(%rsp)
+	mov %rcx, ARG+24-\less(%rsp)
+	mov %r8, ARG+32-\less(%rsp)
+	mov %r9, ARG+40-\less(%rsp)
 	.endm
 
-	.macro restore_arguments
-	mov ARG(%rsp), %rdi
-	mov ARG+8(%rsp), %rsi
-	mov ARG+16(%rsp), %rdx
-	mov ARG+24(%rsp), %rcx
-	mov ARG+32(%rsp), %r8
-	mov ARG+40(%rsp), %r9
+	.macro restore_arguments less
+	mov ARG-\less(%rsp), %rdi
+	mov ARG+8-\less(%rsp), %rsi
+	mov ARG+16-\less(%rsp), %rdx
+	mov ARG+24-\less(%rsp), %rcx
+	mov ARG+32-\less(%rsp), %r8
+	mov ARG+40-\less(%rsp), %r9
 	.endm
 
 	.macro save_xmm count
@@ -117,12 +120,12 @@
 	.endr
 	.endm
 
-	.macro save_flags
+	.macro save_flags less
 	pushfq
 	.cfi_adjust_cfa_offset 8
-	pop FLAGS(%rsp)				/* the address is computed after the pop has moved rsp */
+	pop FLAGS-\less(%rsp)				/* the address is computed after the pop has moved rsp */
 	.cfi_adjust_cfa_offset -8
-	testl $DIRECTION_OR_ALIGNMENT, FLAGS(%rsp)
+	testl $DIRECTION_OR_ALIGNMENT, FLAGS-\less(%rsp)
 	jz 1f
 	pushq $0x202
 	.cfi_adjust_cfa_offset 8
@@ -131,62 +134,62 @@
 1:
 	.endm
 
-	.macro restore_flags			/* spends rax */
-	testl $DIRECTION_OR_ALIGNMENT, FLAGS(%rsp)
+	.macro restore_flags less		/* spends rax */
+	testl $DIRECTION_OR_ALIGNMENT, FLAGS-\less(%rsp)
 	jnz 2f
-	mov FLAGS+1(%rsp), %al
+	mov FLAGS+1-\less(%rsp), %al
 	and $8, %al				/* OF */
-	mov FLAGS(%rsp), %ah			/* SF ZF AF PF CF */
+	mov FLAGS-\less(%rsp), %ah			/* SF ZF AF PF CF */
 	add $0x78, %al				/* overflows if OF was set */
 	sahf
 	jmp 3f
-2:	push FLAGS(%rsp)
+2:	push FLAGS-\less(%rsp)
 	.cfi_adjust_cfa_offset 8
 	popfq
 	.cfi_adjust_cfa_offset -8
 3:
 	.endm
 
-	.macro call_with_frame target, xmm, flags
-	touch_stack FRAME
-	save_arguments
-	mov %rbp, REG(5)(%rsp)			/* where stacks begin */
-	mov %r10, R10(%rsp)
-	mov %r11, R11(%rsp)
+	.macro call_with_frame target, xmm, flags, less
+	touch_stack FRAME, \less
+	save_arguments \less
+	mov %rbp, REG(5)-\less(%rsp)		/* where stacks begin */
+	mov %r10, R10-\less(%rsp)
+	mov %r11, R11-\less(%rsp)
 	.if \flags
-	save_flags
+	save_flags \less
 	.endif
 	save_xmm \xmm
-	mov %rsp, %rdi
+	lea -\less(%rsp), %rdi
 	mov %rax, %rsi
-	lea FRAME+8(%rsp), %rdx
+	lea FRAME+8-\less(%rsp), %rdx
 	call \target
 	.endm
 
-	.macro restore_frame flags
+	.macro restore_frame flags, less
 	.if \flags
-	restore_flags
+	restore_flags \less
 	.endif
-	restore_arguments
-	mov R10(%rsp), %r10
-	mov R11(%rsp), %r11
+	restore_arguments \less
+	mov R10-\less(%rsp), %r10
+	mov R11-\less(%rsp), %r11
 	.endm
 
-	.macro entry name, xmm, flags
-	begin_entry \name, FRAME, 16
-	call_with_frame probe_hit, \xmm, \flags
-	restore_frame \flags
-	end_entry \name, FRAME
+	.macro entry name, xmm, flags, less
+	begin_entry \name, FRAME, 16, \less
+	call_with_frame probe_hit, \xmm, \flags, \less
+	restore_frame \flags, \less
+	end_entry \name, FRAME, \less
 	.endm
 
 /* From probe_entry_shared, which has put down program, wanted and site: records, then hooks. */
 	.macro entry_rest name
-	begin_entry \name, FRAME, 16
-	call_with_frame probe_rest, 0, 0
-	restore_frame 0
-	mov FRAME_SITE(%rsp), %rax
-	lea FRAME(%rsp), %rsp
-	.cfi_adjust_cfa_offset -FRAME
+	begin_entry \name, FRAME, 16, NO_XMM
+	call_with_frame probe_rest, 0, 0, NO_XMM
+	restore_frame 0, NO_XMM
+	mov FRAME_SITE-NO_XMM(%rsp), %rax
+	lea FRAME-NO_XMM(%rsp), %rsp
+	.cfi_adjust_cfa_offset -(FRAME-NO_XMM)
 	cmpq $0, SITE_RETURN_PROGRAM(%rax)
 	jne probe_entry_hook
 	ret
@@ -195,13 +198,13 @@
 	.endm
 
 	.macro entry_hook name, flags
-	begin_entry \name, FRAME, 16
-	call_with_frame probe_hook, 0, \flags
-	mov %rax, TARGET(%rsp)
-	restore_frame \flags
-	mov FRAME(%rsp), %rax
-	lea FRAME+16(%rsp), %rsp
-	.cfi_adjust_cfa_offset -FRAME-16
+	begin_entry \name, FRAME, 16, NO_XMM
+	call_with_frame probe_hook, 0, \flags, NO_XMM
+	mov %rax, TARGET-NO_XMM(%rsp)
+	restore_frame \flags, NO_XMM
+	mov FRAME-NO_XMM(%rsp), %rax
+	lea FRAME-NO_XMM+16(%rsp), %rsp
+	.cfi_adjust_cfa_offset -(FRAME-NO_XMM)-16
 	jmp *TARGET-FRAME-16(%rsp)
 	.cfi_endproc
 	.size \name, . - \name
@@ -214,16 +217,16 @@
  * that it begins 14 bytes before the call's return address. All in terms of the CFA, which is the
  * program's stack pointer. */
 #define STEPPED_OVER (128 + 16)		/* the red zone, rax and the return address into the stub */
-	.macro saved_all			/* what is not as it was, or will not be */
-	.cfi_rel_offset %rcx, REG(1)
-	.cfi_rel_offset %rdx, REG(2)
-	.cfi_rel_offset %rbx, REG(3)
-	.cfi_rel_offset %rsi, REG(6)
-	.cfi_rel_offset %rdi, REG(7)
-	.cfi_rel_offset %r8, REG(8)
-	.cfi_rel_offset %r9, REG(9)
-	.cfi_rel_offset %r10, REG(10)
-	.cfi_rel_offset %r11, REG(11)
+	.macro saved_all less		/* what is not as it was, or will not be */
+	.cfi_rel_offset %rcx, REG(1)-\less
+	.cfi_rel_offset %rdx, REG(2)-\less
+	.cfi_rel_offset %rbx, REG(3)-\less
+	.cfi_rel_offset %rsi, REG(6)-\less
+	.cfi_rel_offset %rdi, REG(7)-\less
+	.cfi_rel_offset %r8, REG(8)-\less
+	.cfi_rel_offset %r9, REG(9)-\less
+	.cfi_rel_offset %r10, REG(10)-\less
+	.cfi_rel_offset %r11, REG(11)-\less
 	.endm
 
 	.macro restored_all			/* what is below rsp may be gone */
@@ -232,7 +235,7 @@
 	.endr
 	.endm
 
-	.macro entry_all name, xmm
+	.macro entry_all name, xmm, less
 	.globl \name
 	.hidden \name
 	.type \name, @function
@@ -245,32 +248,32 @@
 	/* rip = CallSite.address: CFA, const2s(-144) plus deref, const1s(-14) plus deref,
 	 * plus_uconst(16) deref */
 	.cfi_escape 0x16, 16, 12, 0x0b, 0x70, 0xff, 0x22, 6, 9, 0xf2, 0x22, 6, 0x23, 16, 6
-	lea -FRAME_ALL(%rsp), %rsp		/* no flags change */
-	.cfi_adjust_cfa_offset FRAME_ALL
-	touch_stack FRAME_ALL
-	save_arguments
-	mov %rcx, REG(1)(%rsp)
-	mov FRAME_ALL+8(%rsp), %rcx			/* pushed by the stub */
-	mov %rcx, REG(0)(%rsp)
-	mov %rdx, REG(2)(%rsp)
-	lea FRAME_ALL+16+128(%rsp), %rdx		/* rsp as the program has it */
-	mov %rdx, RSP(%rsp)
-	mov %rbx, REG(3)(%rsp)
-	mov %rbp, REG(5)(%rsp)
-	mov %rsi, REG(6)(%rsp)
-	mov %rdi, REG(7)(%rsp)
-	mov %r8, REG(8)(%rsp)
-	mov %r9, REG(9)(%rsp)
-	mov %r10, REG(10)(%rsp)
-	mov %r11, REG(11)(%rsp)
-	mov %r12, REG(12)(%rsp)
-	mov %r13, REG(13)(%rsp)
-	mov %r14, REG(14)(%rsp)
-	mov %r15, REG(15)(%rsp)
-	saved_all
-	save_flags
+	lea -(FRAME_ALL-\less)(%rsp), %rsp		/* no flags change */
+	.cfi_adjust_cfa_offset FRAME_ALL-\less
+	touch_stack FRAME_ALL, \less
+	save_arguments \less
+	mov %rcx, REG(1)-\less(%rsp)
+	mov FRAME_ALL-\less+8(%rsp), %rcx			/* pushed by the stub */
+	mov %rcx, REG(0)-\less(%rsp)
+	mov %rdx, REG(2)-\less(%rsp)
+	lea FRAME_ALL-\less+16+128(%rsp), %rdx		/* rsp as the program has it */
+	mov %rdx, RSP-\less(%rsp)
+	mov %rbx, REG(3)-\less(%rsp)
+	mov %rbp, REG(5)-\less(%rsp)
+	mov %rsi, REG(6)-\less(%rsp)
+	mov %rdi, REG(7)-\less(%rsp)
+	mov %r8, REG(8)-\less(%rsp)
+	mov %r9, REG(9)-\less(%rsp)
+	mov %r10, REG(10)-\less(%rsp)
+	mov %r11, REG(11)-\less(%rsp)
+	mov %r12, REG(12)-\less(%rsp)
+	mov %r13, REG(13)-\less(%rsp)
+	mov %r14, REG(14)-\less(%rsp)
+	mov %r15, REG(15)-\less(%rsp)
+	saved_all \less
+	save_flags \less
 	save_xmm \xmm
-	mov %rsp, %rdi
+	lea -\less(%rsp), %rdi
 	mov %rax, %rsi
 	mov %rsp, %rbx
 	.cfi_def_cfa_register %rbx
@@ -278,23 +281,23 @@
 	call probe_hit
 	mov %rbx, %rsp
 	.cfi_def_cfa_register %rsp
-	restore_flags
-	restore_arguments
-	mov REG(3)(%rsp), %rbx
-	mov REG(10)(%rsp), %r10
-	mov REG(11)(%rsp), %r11
+	restore_flags \less
+	restore_arguments \less
+	mov REG(3)-\less(%rsp), %rbx
+	mov REG(10)-\less(%rsp), %r10
+	mov REG(11)-\less(%rsp), %r11
 	restored_all
-	end_entry \name, FRAME_ALL
+	end_entry \name, FRAME_ALL, \less
 	.endm
 
-	entry probe_entry, 0, 0
-	entry probe_entry_flags, 0, 1
-	entry probe_entry_xmm, 8, 0
-	entry probe_entry_xmm_flags, 8, 1
+	entry probe_entry, 0, 0, NO_XMM
+	entry probe_entry_flags, 0, 1, NO_XMM
+	entry probe_entry_xmm, 8, 0, 0
+	entry probe_entry_xmm_flags, 8, 1, 0
 	entry_rest probe_entry_rest
 	entry_hook probe_entry_hook_general, 0		/* probe_entry_hook: function_entry.S */
 	entry_hook probe_entry_hook_flags, 1
-	entry_all probe_entry_all, 0
-	entry_all probe_entry_all_xmm, 16
+	entry_all probe_entry_all, 0, NO_XMM
+	entry_all probe_entry_all_xmm, 16, 0
 
 	.section .note.GNU-stack, "", @progbits

@@ -143,6 +143,11 @@ __attribute__((noinline)) void offer_triggered(const SiteEvent& site, const Hit&
   offer_record(site, hit.registers, hit.tid, record, built->size, &start);
 }
 
+// A function of its own, for the little stack that programs may have.
+__attribute__((noinline)) void follow_with_stack(const SiteEvent& site, const Hit& hit) {
+  record_stack(site.event, stack_start(hit.at, hit.registers, hit.caller), hit.tid);
+}
+
 inline void offer_event(const SiteEvent& site, const Hit& hit, uint8_t* record, Built* built) {
   if (site.counts) count_hit(site.counts->hits);
   if (__builtin_expect(site.event->triggers != nullptr, 0))
@@ -155,8 +160,7 @@ inline void offer_event(const SiteEvent& site, const Hit& hit, uint8_t* record, 
   build_once(site, hit, record, built);
   if (!offer_record(site, hit.registers, hit.tid, record, built->size, nullptr)) return;
   if (__builtin_expect(kind != ConsumerKind::kRecord, 0)) return act(site, hit);
-  if (__builtin_expect(site.event->stack, 0))
-    record_stack(site.event, stack_start(hit.at, hit.registers, hit.caller), hit.tid);
+  if (__builtin_expect(site.event->stack, 0)) follow_with_stack(site, hit);
 }
 
 // Filter and ring; the header is written. Of an action only the filter.

@@ -40,7 +40,7 @@ void set_return_callers(AddressRanges walked, AddressRanges objects) {
   std::sort(objects.begin(), objects.end());
   if (pb_caller_ranges && walked == last_walked && objects == last_objects) return;
   look_at_vector_registers();
-  pb_find_object = ::dlsym(RTLD_DEFAULT, "_dl_find_object");
+  pb_find_object = ::dlsym(RTLD_NEXT, "_dl_find_object");  // not ours (agent/unwind_frames.cc)
   __atomic_store_n(&pb_caller_ranges, make_ranges(walked, objects), __ATOMIC_SEQ_CST);
   __atomic_fetch_add(&pb_callers_version, 1, __ATOMIC_SEQ_CST);
   for (uint64_t& page : pb_return_pages) __atomic_store_n(&page, 0, __ATOMIC_RELAXED);

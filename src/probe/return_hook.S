@@ -31,11 +31,11 @@
 #define SLOTS 32768
 #define TRAMPOLINE_SIZE_LOG 4
 #define FRAME 456			/* ReturnFrame and the stack word above it */
-#define REG(n) (8 * (n))
+#define REG(n) (256 + 8 * (n))
 #define WORD (FRAME - 8)
-#define RSP 32
-#define FLAGS 128
-#define XMM 144
+#define RSP REG(4)
+#define FLAGS REG(16)
+#define XMM 0
 #define DIRECTION_OR_ALIGNMENT 0x40400
 /* probe_compile.cc: word, rax rcx rdx r9 r10 r11, -, OF and lahf, r8 */
 #define SAVED(n) (-8 * ((n) + 1))

@@ -59,7 +59,7 @@ constexpr uint32_t kMaxChain = 1024;    // tail calls under one return address
 
 // What no record shows of a return frame ends where the registers end: return_hook.S counts on it.
 static_assert(sizeof(ReturnFrame) == 448);
-static_assert(offsetof(FetchRegisters, xmm) == 144 && offsetof(FetchRegisters, arg) == 400);
+static_assert(offsetof(FetchRegisters, reg) == 256 && offsetof(FetchRegisters, arg) == 400);
 static_assert(kReturnSlots == 32768 && kReturnTrampolineSize == 16);
 static_assert(offsetof(ReturnSlot, return_address) == 8 && offsetof(ReturnSlot, program) == 16);
 static_assert(offsetof(ReturnSlot, site) == 24 && offsetof(ReturnSlot, wanted) == 32);

@@ -24,7 +24,9 @@ extern const Touch __stop_pb_stack_touches[] __attribute__((visibility("hidden")
 }
 
 constexpr int kRedZone = 128;
-constexpr uint32_t kFrameAll = 472, kFrameArgument = 400, kTouchDepth = 2048;  // probe_entry.S
+// probe_entry.S. Without xmm registers a frame has so much less below.
+constexpr int32_t kFrame = 496, kFrameAll = 472, kNoXmm = 256;
+constexpr uint32_t kFrameArgument = 400, kTouchDepth = 2048;
 
 // A prologue in a stub, and the program's instruction behind it. {0, 0}: `ip` lies in none.
 struct Prologue {
@@ -130,11 +132,12 @@ bool leave_entry(greg_t* registers, const Touch& touch) {
   const bool is_deep = touch.kind == kFrameRdi;
   const auto sp = static_cast<uint64_t>(registers[REG_RSP]) + (is_deep ? kTouchDepth : 0);
   const uint64_t top = sp + uint64_t(touch.frame);
-  const bool is_all = touch.frame == int32_t{kFrameAll};
+  const bool is_all = touch.frame == kFrameAll || touch.frame == kFrameAll - kNoXmm;
+  const auto less = uint64_t((is_all ? kFrameAll : kFrame) - touch.frame);
   const Prologue prologue = find_prologue(word_at(top) - 1);
   if (!prologue.end) return false;
   count_given_up(reinterpret_cast<const CallSite*>(registers[REG_RAX]));
-  if (is_deep) registers[REG_RDI] = greg_t(word_at(sp + kFrameArgument));
+  if (is_deep) registers[REG_RDI] = greg_t(word_at(sp + kFrameArgument - less));
   registers[REG_RAX] = greg_t(word_at(is_all ? top + 8 : top - 8));
   registers[REG_RSP] = greg_t(is_all ? top + 16 + kRedZone : top + 8);
   registers[REG_RIP] = greg_t(prologue.end);

@@ -34,6 +34,7 @@
 #include <patchbay/trace_event.h>
 
 PB_TRACE_EVENT(steps, step_made, PB_FIELDS(PB_FIELD(int, n), PB_STRING(text)));
+PB_TRACE_EVENT(steps, step_numbers_made, PB_FIELDS(PB_FIELD(int, n), PB_FIELD(long, b)));
 PB_TRACE_EVENT(steps, step_compared_made, PB_FIELDS(PB_FIELD(int, n), PB_STRING(text)));
 
 namespace {
@@ -232,6 +233,10 @@ KEEP long step_static(long a, long b) {
   PB_TRACE(step_made, int(a), "text");
   return a + b;
 }
+KEEP long step_numbers(long a, long b) {
+  PB_TRACE(step_numbers_made, int(a), b);
+  return a + b;
+}
 KEEP long step_filtered_static(long a, long b) {
   PB_TRACE(step_compared_made, int(a), "text");
   return a + b;
@@ -252,10 +257,30 @@ const struct {
   Traced function;
 } kFunctions[] = {
 #define ROW(name) {#name, step_##name}
-    ROW(untraced), ROW(event),       ROW(text),    ROW(fault),    ROW(filtered), ROW(hist),
-    ROW(registers), ROW(return),     ROW(limited), ROW(function), ROW(graph),    ROW(nested),
-    ROW(profiled), ROW(return_text), ROW(stack),   ROW(static),   ROW(inside),   ROW(realigned),
-    ROW(short),    ROW(tail),        ROW(both),    ROW(compared), ROW(filtered_static),
+    ROW(untraced),
+    ROW(event),
+    ROW(text),
+    ROW(fault),
+    ROW(filtered),
+    ROW(hist),
+    ROW(registers),
+    ROW(return ),
+    ROW(limited),
+    ROW(function),
+    ROW(graph),
+    ROW(nested),
+    ROW(profiled),
+    ROW(return_text),
+    ROW(stack),
+    ROW(static),
+    ROW(inside),
+    ROW(realigned),
+    ROW(short),
+    ROW(tail),
+    ROW(both),
+    ROW(compared),
+    ROW(filtered_static),
+    ROW(numbers),
 #undef ROW
 };
 
@@ -458,7 +483,10 @@ void step(const char* name, Traced function) {
   long b = 0;
   const long a = arguments_of(name, &b);
   // All from one place: as it is, then until all that is done once is done, then stepped.
-  for (volatile int i = 0; i < 4; i = i + 1) {  // not unrolled
+  volatile int round = 0;  // so that the loop is not unrolled
+  while (round < 4) {
+    const int i = round;
+    round = i + 1;
     shared->call_sp = g_call_sp;
     shared->steps = shared->bad = shared->deepest = shared->findings = 0;
     if (i == 3) syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), SIGUSR2);

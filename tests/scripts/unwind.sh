@@ -31,6 +31,13 @@ steps() {
       sed '1!{/^[^ ]/,$d}; s/^/  /'
   done
 }
+# uses NAME BYTES : so much of the stack at most, without the red zone below the last frame
+# (docs/unwinding.md has the list).
+uses() {
+  local bytes
+  bytes=$(sed -n "s/^$1: .*, \([0-9]*\) bytes of stack$/\1/p" "$work/err")
+  check "$1: $bytes bytes of stack, at most $2" test "${bytes:-99999}" -le "$2"
+}
 end() {
   echo >&3
   exec 3>&-
@@ -45,7 +52,7 @@ same "without tracing" "untraced: good" "$plain"
 
 # Events, one way of recording each.
 begin event text fault filtered compared hist registers return limited return_text static \
-  filtered_static stack inside realigned short tail both
+  filtered_static numbers stack inside realigned short tail both
 put function_events 'step_event(long a, long b)'
 put function_events 'step_text(long a, string text)'
 put function_events 'step_fault(char[16] text, long b)'
@@ -75,7 +82,21 @@ put events/kprobes/enable 1
 put events/steps/enable 1
 has "an int3 is among the places" "$("$patchbay" cat $pid debug/call_sites)" 'int3 step_short'
 steps event text fault filtered compared hist registers return limited return_text static \
-  filtered_static stack inside realigned short tail both
+  filtered_static numbers stack inside realigned short tail both
+uses event 768
+uses text 1280
+uses compared 1280
+uses hist 1024
+uses registers 896
+uses inside 896
+uses realigned 896
+uses return 896
+uses limited 1024
+uses return_text 1600
+uses numbers 896
+uses tail 896
+uses both 896
+uses stack 1920
 end
 
 # The tracers.
@@ -83,16 +104,21 @@ begin function nested tail graph
 put set_ftrace_filter 'step_*'
 put current_tracer function
 steps function nested tail graph
+uses function 768
+uses graph 768
 end
 begin nested tail graph profiled
 put set_ftrace_filter 'step_*'
 put current_tracer function_graph
 steps nested tail graph profiled
+uses graph 896
+uses nested 896
 end
 begin nested tail profiled
 put set_ftrace_filter 'step_*'
 put function_profile_enabled 1
 steps nested tail profiled
+uses profiled 896
 end
 
 # Threads that are cancelled wherever they are.
