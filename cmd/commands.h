@@ -44,6 +44,13 @@ int fail(std::string_view command, const Error& error);
 // The same for a wrong command line, with a line that points to -h; returns kUsage.
 int usage_error(std::string_view command, std::string_view sentence);
 
+// "patchbay: SENTENCE" on stderr: a remark; the command goes on.
+void remark(std::string_view sentence);
+
+// Text of a traced process or of a file, made harmless for a terminal: lines stay lines, other
+// control characters become \xNN.
+std::string printable(std::string_view text);
+
 // --color=auto|always|never, before or after the sub-command; auto means: a terminal, and neither
 // NO_COLOR nor TERM=dumb. Returns false when `value` is none of the three.
 bool set_color(std::string_view value);

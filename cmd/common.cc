@@ -2,11 +2,13 @@
 // What the sub-commands share: messages, colour, numbers, JSON strings.
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
 
 #include "commands.h"
+#include "output/trace_line.h"
 
 namespace patchbay::cmd {
 namespace {
@@ -16,9 +18,9 @@ Color g_color = Color::kAuto;
 
 void print_message(std::string_view command, std::string_view sentence) {
   bool color = use_color(stderr);
-  std::fprintf(stderr, "%spatchbay%s%.*s:%s %.*s\n", color ? "\033[31m" : "",
+  std::fprintf(stderr, "%spatchbay%s%.*s:%s %s\n", color ? "\033[31m" : "",
                command.empty() ? "" : " ", int(command.size()), command.data(),
-               color ? "\033[0m" : "", int(sentence.size()), sentence.data());
+               color ? "\033[0m" : "", printable(sentence).c_str());
 }
 
 // Length of the UTF-8 sequence at the head of `text`; 0 when it is not one.
@@ -54,6 +56,22 @@ int usage_error(std::string_view command, std::string_view sentence) {
   std::fprintf(stderr, "Try 'patchbay%s%.*s -h'.\n", command.empty() ? "" : " ",
                int(command.size()), command.data());
   return kUsage;
+}
+
+void remark(std::string_view sentence) {
+  std::fprintf(stderr, "patchbay: %s\n", printable(sentence).c_str());
+}
+
+std::string printable(std::string_view text) {
+  std::string safe;
+  while (!text.empty()) {
+    const size_t kept = std::min(text.find_first_of("\n\t"), text.size());
+    append_escaped(&safe, text.substr(0, kept));
+    if (kept == text.size()) break;
+    safe += text[kept];
+    text.remove_prefix(kept + 1);
+  }
+  return safe;
 }
 
 bool set_color(std::string_view value) {

@@ -32,6 +32,13 @@ TEST(JsonQuote, EscapesAndRepairs) {
   for (const auto& row : table) EXPECT_EQ(json_quote(row.text), row.expected) << row.expected;
 }
 
+TEST(Printable, LinesStayAndNothingCommandsATerminal) {
+  EXPECT_EQ(printable("f(int a ! b)\n        ^\n"), "f(int a ! b)\n        ^\n");
+  EXPECT_EQ(printable("\033[31mred\a\ttab \xc3\xa4 \xff\n\n"),
+            "\\x1b[31mred\\x07\ttab \xc3\xa4 \\xff\n\n");
+  EXPECT_EQ(printable(""), "");
+}
+
 TEST(ParsePid, OnlyAProcessId) {
   const struct {
     const char* text;

@@ -54,7 +54,7 @@ struct Row {
 
 void print_rows(const std::vector<Row>& rows, bool json) {
   if (!json) {
-    for (const Row& row : rows) std::printf("%s\n", row.text.c_str());
+    for (const Row& row : rows) std::printf("%s\n", printable(row.text).c_str());
     return;
   }
   std::fputs("[", stdout);
@@ -241,7 +241,7 @@ int list_symbols(const Options& options) {
   if (!client.ok()) return fail("list", client.error());
   Result<std::string> text = target_kallsyms(**client);
   if (!text.ok()) return fail("list", text.error());
-  std::fwrite(text->data(), 1, text->size(), stdout);
+  std::fputs(printable(*text).c_str(), stdout);
   return kOk;
 }
 

@@ -155,11 +155,12 @@ void print_value(std::string_view title, Result<std::string> text) {
   if (!text.ok() || text->empty() || *text == "\n") return;
   std::vector<std::string> lines = split_lines(*text);
   if (lines.size() == 1)
-    return (void)std::printf("%.*s: %s\n", int(title.size()), title.data(), lines[0].c_str());
+    return (void)std::printf("%.*s: %s\n", int(title.size()), title.data(),
+                             printable(lines[0]).c_str());
   std::printf("%.*s:\n", int(title.size()), title.data());
   constexpr size_t kMostShown = 20;  // a filter may hold thousands of functions
   for (size_t i = 0; i < std::min(lines.size(), kMostShown); i++)
-    std::printf("  %s\n", lines[i].c_str());
+    std::printf("  %s\n", printable(lines[i]).c_str());
   if (lines.size() > kMostShown) std::printf("  ... and %zu more\n", lines.size() - kMostShown);
 }
 

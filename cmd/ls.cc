@@ -33,7 +33,7 @@ int run_ls(int argc, char** argv) {
   bool color = use_color(stdout);
   for (const std::string& name : *names) {
     bool directory = !name.empty() && name.back() == '/';
-    std::printf(color && directory ? "\033[34m%s\033[0m\n" : "%s\n", name.c_str());
+    std::printf(color && directory ? "\033[34m%s\033[0m\n" : "%s\n", printable(name).c_str());
   }
   return kOk;
 }

@@ -145,7 +145,8 @@ int list_probes(const ProbeOptions& options) {
     size_t blank = probe.place.find(' ');
     std::string place = probe.place.substr(0, blank);
     std::string with = blank == probe.place.npos ? "" : " with " + probe.place.substr(blank + 1);
-    std::printf("  %-30s (on %s%s)\n", probe.name.c_str(), place.c_str(), with.c_str());
+    std::printf("  %-30s (on %s%s)\n", printable(probe.name).c_str(), printable(place).c_str(),
+                printable(with).c_str());
   }
   return kOk;
 }

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <fstream>
 
+#include "commands.h"
+
 namespace patchbay::cmd {
 namespace {
 
@@ -84,7 +86,7 @@ std::string free_event_name(const std::string& dynamic_events, const DerivedProb
 }
 
 void print_probe_notes(const std::vector<std::string>& notes) {
-  for (const std::string& note : notes) std::fprintf(stderr, "patchbay: %s\n", note.c_str());
+  for (const std::string& note : notes) remark(note);
 }
 
 }  // namespace patchbay::cmd

@@ -67,7 +67,7 @@ void Progress::clear() {
 }
 
 void note(const std::string& text) {
-  std::fprintf(stderr, "[ patchbay record: %s ]\n", text.c_str());
+  std::fprintf(stderr, "[ patchbay record: %s ]\n", printable(text).c_str());
 }
 
 void print_summary(const Recording& recording, const TraceDatResult& result,

@@ -145,8 +145,7 @@ Result<std::set<std::string>> set_filters(serve::Client& client, const std::stri
   if (fits.empty() && !last.ok())
     return user_error(last.error().errno_value, "-f:\n" + last.error().message());
   if (!others.empty())
-    std::fprintf(stderr, "patchbay: -f '%s' does not fit%s: recorded without a filter\n",
-                 filter.c_str(), others.c_str());
+    remark("-f '" + filter + "' does not fit" + others + ": recorded without a filter");
   return fits;
 }
 
@@ -336,10 +335,9 @@ Status add_function(serve::Client& client, const std::string& path, std::string_
   if (pattern.find(":mod:") == pattern.npos) return {};
   Result<std::string> lines = client.read_all(path);
   if (lines.ok() && waits_for_module(*lines, pattern))
-    std::fprintf(stderr,
-                 "patchbay: %.*s '%s': no such library is loaded yet; this waits until one is "
-                 "(the program's own functions are ':mod:!*')\n",
-                 int(option.size()), option.data(), pattern.c_str());
+    remark(std::string(option) + " '" + pattern +
+           "': no such library is loaded yet; this waits until one is (the program's own functions "
+           "are ':mod:!*')");
   return {};
 }
 

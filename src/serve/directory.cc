@@ -56,6 +56,8 @@ std::string default_directory() {
   return "/tmp" + own;
 }
 
+std::string belongs_to(uid_t owner) { return "belongs to user " + std::to_string(owner); }
+
 Error refused(const std::string& path, const char* reason) {
   return user_error(EPERM, "The runtime directory " + path + " " + reason +
                                "; set PATCHBAY_DIR to a directory of your own.");
@@ -66,7 +68,8 @@ Status check_attributes(const std::string& path, bool any_owner) {
   if (::lstat(path.c_str(), &status) != 0) return sys_error("look at " + path, errno);
   if (S_ISLNK(status.st_mode)) return refused(path, "is a symbolic link");
   if (!S_ISDIR(status.st_mode)) return refused(path, "is not a directory");
-  if (status.st_uid != ::geteuid() && !any_owner) return refused(path, "belongs to somebody else");
+  if (status.st_uid != ::geteuid() && !any_owner)
+    return refused(path, belongs_to(status.st_uid).c_str());
   if (status.st_mode & (S_IWGRP | S_IWOTH)) return refused(path, "can be written to by others");
   return {};
 }
@@ -176,7 +179,9 @@ bool directory_is_chosen() { return !environment("PATCHBAY_DIR").empty(); }
 
 Result<std::string> runtime_directory(bool make) {
   std::string chosen = environment("PATCHBAY_DIR");
-  bool any_owner = !chosen.empty() && ::geteuid() == 0;
+  // Root may look into somebody else's that is named to it. It makes nothing there: its owner could
+  // put a symbolic link in the place of what root is about to write.
+  bool any_owner = !chosen.empty() && ::geteuid() == 0 && !make;
   Result<std::string> path = absolute(chosen.empty() ? default_directory() : chosen);
   if (!path.ok()) return path;
   if (!make && !exists(*path)) return path;

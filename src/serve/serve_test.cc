@@ -642,6 +642,13 @@ TEST(Directory, OnlyOursIsTaken) {
   ASSERT_EQ(::mkdir((base + "/other").c_str(), 0700), 0);
   ASSERT_EQ(::chown((base + "/other").c_str(), 12345, 12345), 0);
   EXPECT_EQ(check_directory(base + "/other", true).error().errno_value, EPERM);
+  ASSERT_EQ(::setenv("PATCHBAY_DIR", (base + "/other").c_str(), 1), 0);
+  EXPECT_TRUE(runtime_directory(false).ok()) << "root may look";
+  auto made = runtime_directory(true);
+  ::unsetenv("PATCHBAY_DIR");
+  ASSERT_FALSE(made.ok()) << "root makes nothing where another user can put symbolic links";
+  EXPECT_EQ(made.error().errno_value, EPERM);
+  EXPECT_NE(made.error().message().find("belongs to user 12345"), std::string::npos);
 }
 
 TEST(Directory, AnEarlierRecordingIsKept) {
