@@ -67,7 +67,10 @@ Result<std::unique_ptr<TraceDatWriter>> TraceDatWriter::open(const std::string& 
   struct stat status;
   if (::fstat(writer->fd_.get(), &status) != 0) return sys_error("stat " + path, errno);
   if (!S_ISREG(status.st_mode))
-    return user_error(EINVAL, path + ": a trace.dat must be a regular file.");
+    return user_error(EINVAL,
+                      path +
+                          ": a trace.dat must be a regular file, since what stands in front "
+                          "is known at the end; name one that can be removed afterwards.");
   for (size_t buffer = 0; buffer <= options.instances.size(); buffer++) {
     std::vector<Spool>& rings = writer->spools_.emplace_back(options.nr_cpus);
     for (Spool& spool : rings)
