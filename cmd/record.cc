@@ -271,7 +271,8 @@ Status start_program(const RecordOptions& options, Session* session) {
   Result<std::string> runtime = serve::runtime_directory(true);
   if (!runtime.ok()) return runtime.error();
   const uint64_t buffer_kb = options.buffer_kb ? options.buffer_kb : default_buffer_kb();
-  Result<EnvironmentList> environment = agent_environment(*runtime, buffer_kb, options.overwrite);
+  Result<EnvironmentList> environment =
+      agent_environment((*words)[0], *runtime, buffer_kb, options.overwrite);
   if (!environment.ok()) return environment.error();
   Result<std::unique_ptr<TracedChild>> child = TracedChild::start(*words, *environment);
   if (!child.ok()) return child.error();
@@ -311,20 +312,28 @@ Result<std::vector<std::string>> words_to_run(const std::vector<std::string>& gi
   return words;
 }
 
-Result<EnvironmentList> agent_environment(const std::string& directory, uint64_t buffer_kb,
-                                          bool overwrite) {
+Result<EnvironmentList> agent_environment(const std::string& program, const std::string& directory,
+                                          uint64_t buffer_kb, bool overwrite) {
   Result<std::string> agent = find_agent();
   if (!agent.ok()) return agent.error();
   if (agent->find_first_of(": ") != agent->npos) {
     return user_error(EINVAL, "LD_PRELOAD cannot hold the agent's path '" + *agent +
                                   "' (a blank or colon is in it).");
   }
-  const char* old = std::getenv("LD_PRELOAD");
-  return EnvironmentList{{"LD_PRELOAD", old && *old ? *agent + ":" + old : *agent},
-                         {"PATCHBAY_WAIT", "1"},
-                         {"PATCHBAY_DIR", directory},
-                         {"PATCHBAY_BUFFER_SIZE_KB", std::to_string(buffer_kb)},
-                         {"PATCHBAY_OVERWRITE", overwrite ? "1" : "0"}};
+  std::string preload = *agent;
+  if (const char* old = std::getenv("LD_PRELOAD"); old && *old) preload += std::string(":") + old;
+  EnvironmentList list{{"PATCHBAY_WAIT", std::to_string(::getpid())},
+                       {"PATCHBAY_DIR", directory},
+                       {"PATCHBAY_BUFFER_SIZE_KB", std::to_string(buffer_kb)},
+                       {"PATCHBAY_OVERWRITE", overwrite ? "1" : "0"}};
+  Result<std::string> file = find_program(program);
+  if (!file.ok()) return file.error();
+  if (const std::string first = runtime_before_agent(*file); !first.empty()) {
+    preload = first + ":" + preload;
+    list.push_back({"PATCHBAY_PRELOADED", first});
+  }
+  list.push_back({"LD_PRELOAD", preload});
+  return list;
 }
 
 Result<std::vector<RecordedBuffer>> open_buffers(const TraceRequest& request, serve::Client& client,

@@ -30,9 +30,10 @@ struct RecordOptions {
 
 // The words of a program as they are to be run with the agent; refused when it cannot be preloaded.
 Result<std::vector<std::string>> words_to_run(const std::vector<std::string>& words);
-// What preloads the agent, which then waits before main(). `directory`: the runtime directory.
-Result<EnvironmentList> agent_environment(const std::string& directory, uint64_t buffer_kb,
-                                          bool overwrite);
+// What preloads the agent into `program`, which then waits before main(). `directory`: the runtime
+// directory.
+Result<EnvironmentList> agent_environment(const std::string& program, const std::string& directory,
+                                          uint64_t buffer_kb, bool overwrite);
 
 // The buffers that a request is about; `process_directory` is DIR/PID. `consume`: what is read is
 // gone for other readers.

@@ -26,6 +26,7 @@ namespace {
 
 constexpr int kMaxInterpreters = 4;  // as the kernel (fs/exec.c)
 constexpr size_t kMaxHead = 256;     // BINPRM_BUF_SIZE: what the kernel looks at for `#!`
+constexpr std::string_view kGlibcLinker = "ld-linux-x86-64.so.2";
 constexpr const char* kWhyPreload = "the agent cannot be preloaded into it";
 
 bool is_executable_file(const std::string& path) {
@@ -101,6 +102,29 @@ Status check_privileges(const std::string& path) {
   return {};
 }
 
+// The dynamic linker that a program asks for: glibc's alone loads an agent that is linked with
+// glibc. Names differ (distributions keep it in folders of their own, with symbolic links); its
+// soname does not.
+Status check_dynamic_linker(const std::string& path, const Mapping& file,
+                            const Elf64_Phdr& segment) {
+  if (segment.p_offset > file.size() || segment.p_filesz > file.size() - segment.p_offset)
+    return cannot(path, "has a damaged ELF header");
+  std::string linker(reinterpret_cast<const char*>(file.data()) + segment.p_offset,
+                     segment.p_filesz);
+  linker.resize(std::min(linker.find('\0'), linker.size()));
+  if (linker.empty()) return {};
+  Result<Mapping> bytes = Mapping::read_only_file(linker);
+  if (!bytes.ok() && bytes.error().errno_value == ENOENT)
+    return user_error(ENOENT, path + " asks for the dynamic linker " + linker +
+                                  ", which is not there: it cannot be run.");
+  if (!bytes.ok()) return {};
+  Result<ElfImage> image = ElfImage::from_file(bytes->bytes());
+  if (image.ok() && image->soname() == kGlibcLinker) return {};
+  const bool is_musl = linker.find("musl") != linker.npos;
+  return cannot(path, "is linked with " + std::string(is_musl ? "musl" : "another C library") +
+                          " (its dynamic linker is " + linker + "), and the agent with glibc");
+}
+
 // Whether the file asks for a dynamic linker (PT_INTERP), or is the dynamic linker's kind of file
 // that can be run all the same (a static-pie has PT_DYNAMIC, but nobody who preloads).
 Status check_program_headers(const std::string& path, const Mapping& file,
@@ -112,9 +136,51 @@ Status check_program_headers(const std::string& path, const Mapping& file,
   for (size_t i = 0; i < header.e_phnum; i++) {
     Elf64_Phdr segment;
     std::memcpy(&segment, file.data() + header.e_phoff + i * sizeof segment, sizeof segment);
-    if (segment.p_type == PT_INTERP) return {};
+    if (segment.p_type == PT_INTERP) return check_dynamic_linker(path, file, segment);
   }
   return cannot(path, "is statically linked");
+}
+
+// What the program's DT_NEEDED entries name.
+std::vector<std::string> needed_libraries(const ElfImage& image) {
+  std::vector<std::string> names;
+  std::vector<uint64_t> offsets;
+  uint64_t strings = 0;
+  for (const Elf64_Phdr& segment : image.segments()) {
+    if (segment.p_type != PT_DYNAMIC) continue;
+    const Bytes bytes = image.at(segment.p_vaddr);
+    const size_t size = std::min<size_t>(bytes.size(), segment.p_filesz);
+    for (size_t at = 0; at + sizeof(Elf64_Dyn) <= size; at += sizeof(Elf64_Dyn)) {
+      Elf64_Dyn entry;
+      std::memcpy(&entry, bytes.data() + at, sizeof entry);
+      if (entry.d_tag == DT_NULL) break;
+      if (entry.d_tag == DT_NEEDED) offsets.push_back(entry.d_un.d_val);
+      if (entry.d_tag == DT_STRTAB) strings = entry.d_un.d_ptr;
+    }
+  }
+  const Bytes table = image.at(strings);
+  for (uint64_t offset : offsets) {
+    if (offset >= table.size()) continue;
+    const std::string_view rest(reinterpret_cast<const char*>(table.data()) + offset,
+                                table.size() - offset);
+    names.emplace_back(rest.substr(0, rest.find('\0')));
+  }
+  return names;
+}
+
+// MemorySanitizer knows what the program has written, and nothing of what the agent has: it takes
+// each text that the agent prints or writes for uninitialized, and ends the program.
+Status check_sanitizer(const std::string& path, const Mapping& file) {
+  Result<ElfImage> image = ElfImage::from_file(file.bytes());
+  if (!image.ok()) return {};
+  const ElfSymbols symbols = image->dynsym();
+  for (size_t i = 0; i < symbols.size(); i++) {
+    if (symbols[i].st_shndx == SHN_UNDEF || !symbols.name_is(symbols[i], "__msan_init")) continue;
+    return cannot(path, "is built with -fsanitize=memory",
+                  "MemorySanitizer would take what the agent does for mistakes of the program, and "
+                  "end it; record a build without");
+  }
+  return {};
 }
 
 Status check_elf(const std::string& path, const Mapping& file) {
@@ -136,6 +202,26 @@ Status check_elf(const std::string& path, const Mapping& file) {
   return check_program_headers(path, file, header);
 }
 
+// The ELF file that the kernel loads in the end, behind the interpreters of scripts.
+Result<std::string> file_to_run(const std::string& path) {
+  std::string file = path;
+  for (int depth = 0; depth <= kMaxInterpreters; depth++) {
+    if (::access(file.c_str(), X_OK) != 0) return sys_error("run " + file, errno);
+    Result<Mapping> bytes = Mapping::read_only_file(file);
+    if (!bytes.ok()) return bytes.error();
+    std::string_view head = head_of(*bytes);
+    if (head.substr(0, 2) != "#!") {
+      if (head.substr(0, 4) != "\177ELF")
+        return cannot(file, "is neither an ELF program nor a script with `#!`");
+      return file;
+    }
+    std::string_view line = interpreter_line(head);
+    file = take_word(line);
+    if (file.empty()) return cannot(path, "names no interpreter behind `#!`");
+  }
+  return cannot(path, "is a script of a script of a script …");
+}
+
 }  // namespace
 
 Result<std::string> find_program(const std::string& name) {
@@ -148,23 +234,27 @@ Result<std::string> find_program(const std::string& name) {
 }
 
 Status check_program(const std::string& path) {
-  std::string file = path;
-  for (int depth = 0; depth <= kMaxInterpreters; depth++) {
-    if (::access(file.c_str(), X_OK) != 0) return sys_error("run " + file, errno);
-    Result<Mapping> bytes = Mapping::read_only_file(file);
-    if (!bytes.ok()) return bytes.error();
-    std::string_view head = head_of(*bytes);
-    if (head.substr(0, 2) != "#!") {
-      if (head.substr(0, 4) != "\177ELF")
-        return cannot(file, "is neither an ELF program nor a script with `#!`");
-      PB_TRY(check_elf(file, *bytes));
-      return check_privileges(file);
-    }
-    std::string_view line = interpreter_line(head);
-    file = take_word(line);
-    if (file.empty()) return cannot(path, "names no interpreter behind `#!`");
+  Result<std::string> file = file_to_run(path);
+  if (!file.ok()) return file.error();
+  Result<Mapping> bytes = Mapping::read_only_file(*file);
+  if (!bytes.ok()) return bytes.error();
+  PB_TRY(check_elf(*file, *bytes));
+  PB_TRY(check_privileges(*file));
+  return check_sanitizer(*file, *bytes);
+}
+
+std::string runtime_before_agent(const std::string& path) {
+  Result<std::string> file = file_to_run(path);
+  if (!file.ok()) return "";
+  Result<Mapping> bytes = Mapping::read_only_file(*file);
+  if (!bytes.ok()) return "";
+  Result<ElfImage> image = ElfImage::from_file(bytes->bytes());
+  if (!image.ok()) return "";
+  for (const std::string& name : needed_libraries(*image)) {
+    const std::string_view base = std::string_view(name).substr(name.rfind('/') + 1);
+    if (base.starts_with("libasan.so") || base.starts_with("libclang_rt.asan")) return name;
   }
-  return cannot(path, "is a script of a script of a script …");
+  return "";
 }
 
 std::vector<std::string> without_env(const std::string& path, std::vector<std::string> words) {

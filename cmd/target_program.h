@@ -17,9 +17,14 @@ namespace patchbay::cmd {
 Result<std::string> find_program(const std::string& name);
 
 // Follows `#!` and refuses what the dynamic linker will not preload into: not ELF, 32-bit or
-// foreign architecture, statically linked, set-user-id, set-group-id, file capabilities. The
-// sentence names the file and the reason.
+// foreign architecture, statically linked or with another C library, set-user-id, set-group-id,
+// file capabilities; and what the agent would end (MemorySanitizer). The sentence names the file
+// and the reason.
 Status check_program(const std::string& path);
+
+// What has to stand before the agent in LD_PRELOAD: the shared library of AddressSanitizer, when
+// the program is linked with it, which wants to be the first. Mostly empty.
+std::string runtime_before_agent(const std::string& path);
 
 // A script that begins with `#!/usr/bin/env NAME` is run as NAME SCRIPT ARG…: env would exec NAME
 // without the agent, which leaves the environment of what a recorded program execs. Other words

@@ -57,7 +57,7 @@ Status WatchedProgram::start(const std::vector<std::string>& given, uint64_t buf
   if (!words.ok()) return words.error();
   Result<std::string> runtime = serve::runtime_directory(true);
   if (!runtime.ok()) return runtime.error();
-  Result<EnvironmentList> environment = agent_environment(*runtime, buffer_kb, true);
+  Result<EnvironmentList> environment = agent_environment((*words)[0], *runtime, buffer_kb, true);
   if (!environment.ok()) return environment.error();
   {
     QuietStreams streams(quiet);

@@ -11,7 +11,7 @@
 //     signal, thread and fork hooks
 //     static events; what the environment asks for (start_up.cc)
 //     start the control thread
-//     PATCHBAY_WAIT=1: until the tool says resume
+//     PATCHBAY_WAIT=TOOL: until the tool says resume
 //
 // Everything that changes the registry runs under its lock: the control thread, a thread of the
 // program in a call of ours (exports.cc), and one that loads a library (registrations.cc). That one
@@ -152,8 +152,12 @@ Status find_directory(Agent* agent) {
   return {};
 }
 
-Status make_agent(Agent* agent) {
-  PB_TRY(find_directory(agent));
+// The directory is the last thing that the environment is asked for. A program that is executed
+// from here on (a sanitizer's symbolizer) starts as it would without us, and waits for nobody.
+Status make_agent(Agent* agent, char** argv_end) {
+  Status found = find_directory(agent);
+  if (agent->settings.wait) hide_from_environment(argv_end);
+  if (!found.ok()) return found;
   RegistryOptions options;
   if (agent->directory.size()) {
     options.buffer.path = agent->directory + "/" + serve::kBufferName;
@@ -440,18 +444,18 @@ bool start_control_thread(Agent* agent) {
 }
 
 void start(char** argv_end) {
+  if (how_started() == Started::kByChildOfTool) return hide_from_environment(argv_end);
   AgentSettings settings = read_settings();
   auto* agent = new Agent;
   agent->settings = std::move(settings);
   agent->pid = ::getpid();
   find_rseq();
-  if (Status status = make_agent(agent); !status.ok())
+  if (Status status = make_agent(agent, argv_end); !status.ok())
     return say(status.error().message() + "; this program runs untraced");
   g_agent = agent;
   set_check_handler(agent_check_failed);
   install_signal_hooks();
   install_task_hooks();
-  if (agent->settings.wait) hide_from_environment(argv_end);
   {
     std::lock_guard guard(agent->lock());
     find_static_events(agent);

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #include "base/unique_fd.h"
 
@@ -222,10 +223,15 @@ void read_variable_writes(const Variables& variables, AgentSettings* settings) {
 
 }  // namespace
 
+Started how_started() {
+  const char* tool = std::getenv("PATCHBAY_WAIT");
+  if (!tool) return Started::kByItself;
+  return std::atoi(tool) == ::getppid() ? Started::kByTool : Started::kByChildOfTool;
+}
+
 AgentSettings read_settings() {
   AgentSettings settings;
-  const char* wait = std::getenv("PATCHBAY_WAIT");
-  settings.wait = wait && std::strcmp(wait, "1") == 0;
+  settings.wait = how_started() == Started::kByTool;
   settings.sources = read_sources();
   const Variables variables(&settings);
   read_buffer_settings(variables, &settings);
@@ -251,11 +257,13 @@ namespace {
 
 constexpr std::string_view kPreload = "LD_PRELOAD=";
 
-// The list of LD_PRELOAD ("a.so:libpatchbay.so") without the agent.
-std::string without_agent(std::string_view list) {
+// The list of LD_PRELOAD ("a.so:libpatchbay.so") without the agent and what the tool has put before
+// it (PATCHBAY_PRELOADED).
+std::string without_agent(std::string_view list, std::string_view first) {
   std::string kept;
   for (const std::string& path : split(list, ": ")) {
-    if (is_agent(path)) continue;
+    const bool was_put = path == std::exchange(first, {});
+    if (was_put || is_agent(path)) continue;
     if (!kept.empty()) kept += ':';
     kept += path;
   }
@@ -265,13 +273,13 @@ std::string without_agent(std::string_view list) {
 // What stands for the entry in the environment from now on: itself, a shorter one that lives as
 // long as the process, or nothing. The text of an entry is never written to: /proc/self/environ
 // shows what the program was started with, and others hold pointers into it.
-char* entry_to_keep(char* entry) {
+char* entry_to_keep(char* entry, std::string_view preloaded) {
   const std::string_view text = entry;
-  for (std::string_view name :
-       {"PATCHBAY_WAIT=", "PATCHBAY_DIR=", "PATCHBAY_BUFFER_SIZE_KB=", "PATCHBAY_OVERWRITE="})
+  for (std::string_view name : {"PATCHBAY_WAIT=", "PATCHBAY_DIR=", "PATCHBAY_BUFFER_SIZE_KB=",
+                                "PATCHBAY_OVERWRITE=", "PATCHBAY_PRELOADED="})
     if (text.starts_with(name)) return nullptr;
   if (!text.starts_with(kPreload)) return entry;
-  const std::string list(text.substr(kPreload.size())), kept = without_agent(list);
+  const std::string list(text.substr(kPreload.size())), kept = without_agent(list, preloaded);
   if (kept.empty()) return nullptr;
   char* shorter = kept == list ? nullptr : ::strdup((std::string(kPreload) + kept).c_str());
   return shorter ? shorter : entry;
@@ -289,13 +297,14 @@ char* entry_to_keep(char* entry) {
 // walks from argv sees it more than once, and no end before the end.
 void hide_from_environment(char** argv_end) {
   if (!environ) return;
+  const std::string preloaded = std::getenv("PATCHBAY_PRELOADED") ?: "";
   char** end = environ;
   while (*end) end++;
   char** const first = environ;
   char** to = end;
   if (first == argv_end) {
     for (char** from = end; from-- > first;)
-      if (char* entry = entry_to_keep(*from)) *--to = entry;
+      if (char* entry = entry_to_keep(*from, preloaded)) *--to = entry;
     static char filler[] = "LD_PRELOAD=";  // says nothing, where no other is left
     char* const repeated = *to ? *to : filler;
     environ = to;
@@ -305,7 +314,7 @@ void hide_from_environment(char** argv_end) {
   // A table of its own, which setenv() has allocated and may move.
   to = first;
   for (char** from = first; *from; from++)
-    if (char* entry = entry_to_keep(*from)) *to++ = entry;
+    if (char* entry = entry_to_keep(*from, preloaded)) *to++ = entry;
   *to = nullptr;
 }
 

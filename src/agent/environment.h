@@ -44,7 +44,7 @@ struct VariableWrite {
 };
 
 struct AgentSettings {
-  bool wait = false;  // PATCHBAY_WAIT=1: the tool started us; wait in the constructor for its word
+  bool wait = false;  // the tool started us; wait in the constructor for its word
   // Per CPU: PATCHBAY_BUFFER_SIZE_KB, or PATCHBAY_TRACE_BUF_SIZE=n[KMG].
   uint64_t buffer_size_kb = 1408;
   bool overwrite = true;                     // PATCHBAY_OVERWRITE=0: drop new events when full
@@ -67,6 +67,12 @@ struct AgentSettings {
 };
 
 AgentSettings read_settings();
+
+// PATCHBAY_WAIT has the process id of the tool, whose child is to wait for its word. Another
+// process that finds it was executed by that child before the agent there took the variable away
+// (by the constructor of a library): nobody asks for it.
+enum class Started : uint8_t { kByItself, kByTool, kByChildOfTool };
+Started how_started();
 
 // "8192", "8M"; 0: not a size.
 uint64_t parse_size(const char* text);

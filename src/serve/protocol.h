@@ -33,7 +33,7 @@ enum class Call : uint32_t {
   kWrite = 4,  // data = bytes; one write is one command
   kClose = 5,
   kList = 6,    // data = path of a directory; the reply's text: "name\n" or "name/\n" each
-  kResume = 7,  // let a program that waits in the constructor (PATCHBAY_WAIT=1) run
+  kResume = 7,  // let a program that waits in the constructor (PATCHBAY_WAIT) run
   kStat = 8,    // data = path; reply: value = mode with S_IFREG or S_IFDIR; its 8 bytes: size
   kMkdir = 9,   // data = path
   kRmdir = 10,  // data = path

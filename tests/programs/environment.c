@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The vectors that the kernel gives a process: behind the NULL of the environment lies the auxiliary
-// vector, which runtimes find by walking from envp or from argv.
+// The vectors that the kernel gives a process: behind the NULL of the environment lies the
+// auxiliary vector, which runtimes find by walking from envp or from argv.
 #include <elf.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -53,7 +53,8 @@ static const char* check_file(void) {
 int main(int argc, char** argv, char** envp) {
   extern char** environ;
   traced(1);
-  printf("auxv behind envp: %s, behind argv: %s\n", auxv_behind(envp), auxv_behind(argv + argc + 1));
+  printf("auxv behind envp: %s\n", auxv_behind(envp));
+  printf("auxv behind argv: %s\n", auxv_behind(argv + argc + 1));
   printf("envp is environ: %s\n", envp == environ ? "right" : "WRONG");
   printf("entries: %s, /proc/self/environ: %s\n", check_entries(environ), check_file());
   printf("PATH: %s\n", getenv("PATH") ? "right" : "WRONG");

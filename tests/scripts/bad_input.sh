@@ -48,8 +48,28 @@ printf '\x01' | dd of="$work/small" bs=1 seek=4 conv=notrunc status=none  # ELFC
 chmod 755 "$work/small"
 refused 1 '32-bit' "${record[@]}" -e 'f(int a)' -- "$work/small"
 refused 1 '.' "${record[@]}" -e 'f(int a)' -- "$work/no-such-program"
+echo 'int main(void) { return 0; }' >"$work/linker.c"
+gcc "$work/linker.c" -o "$work/linker" -Wl,--dynamic-linker="$agent"
+refused 1 'linked with another C library .*libpatchbay.*glibc' "${record[@]}" -e 'main()' -- \
+  "$work/linker"
+gcc "$work/linker.c" -o "$work/linker" -Wl,--dynamic-linker=/lib/ld-musl-none.so.1
+refused 1 'dynamic linker /lib/ld-musl-none.so.1, which is not there' "${record[@]}" \
+  -e 'main()' -- "$work/linker"
+if command -v musl-gcc >/dev/null; then
+  musl-gcc "$work/linker.c" -o "$work/musl"
+  refused 1 'is linked with musl' "${record[@]}" -e 'main()' -- "$work/musl"
+else
+  echo "SKIPPED: musl-gcc is not installed: no real program of musl's"
+fi
+
+# What a process sends reaches a terminal without its escape sequences.
+escape=$'\e[31m'
+said=$("$patchbay" "${record[@]}" -e "two_${escape}numbers(int a)" -- "${program[@]}" 2>&1)
+has "an error shows what was sent" "$said" 'two_.x1b\[31mnumbers'
+same "an error has no escape sequence" "" "$(grep -F "$escape" <<<"$said")"
 
 # Files.
+refused 1 'must be a regular file' record -o /dev/null -e 'two_numbers(int a)' -- "${program[@]}"
 refused 1 '.' record -o /no/such/folder/t.dat -e 'two_numbers(int a)' -- "${program[@]}"
 refused 1 '.' report -i "$work/none.dat"
 refused 1 '.' report -i /etc/passwd

@@ -44,12 +44,12 @@ import "C"
 import ("fmt"; "os"; "strings")
 
 func main() {
-	for _, one := range os.Environ() {
-		if strings.HasPrefix(one, "PATCHBAY_WAIT=") || strings.HasPrefix(one, "LD_PRELOAD=") {
-			fmt.Println("WRONG:", one)
-		}
-	}
-	fmt.Println("go_cgo: runs, PATH", os.Getenv("PATH") != "")
+  for _, one := range os.Environ() {
+    if strings.HasPrefix(one, "PATCHBAY_WAIT=") || strings.HasPrefix(one, "LD_PRELOAD=") {
+      fmt.Println("WRONG:", one)
+    }
+  }
+  fmt.Println("go_cgo: runs, PATH", os.Getenv("PATH") != "")
 }
 EOF
   (cd "$work" && CGO_ENABLED=1 GOCACHE=$work/go-cache GOTOOLCHAIN=local GOFLAGS=-mod=mod \
@@ -66,8 +66,8 @@ run_preloaded() {
   same "$1 with the agent alone: exit status" "$2" "$status"
 }
 
-# The agent gets no memory any more from its Nth allocation on, while it starts or later: the program
-# runs on, and stops recording at worst.
+# The agent gets no memory any more from its Nth allocation on, while it starts or later: the
+# program runs on, and stops recording at worst.
 run_without_memory() {
   local name=$1 plain traced after
   plain=$("$programs/$name" 2>/dev/null </dev/null; echo "status $?")
