@@ -59,10 +59,11 @@ uint64_t last_byte(const Site& site) {
 }
 
 // The finished bytes of a site that runs through `stub`.
-// (A key's record is no stub: its address is where the program's own code goes on.)
 void patched_bytes(const Site& site, const StubRecord& stub, uint8_t head[kJumpSize],
                    uint8_t padding[kJumpSize]) {
-  if (site.single || site.kind == SiteKind::kTrap || site.kind == SiteKind::kProbeTrap) {
+  if (stub.is_key()) {
+    PB_CHECK(encode_jump(site.address, stub.address, head));
+  } else if (site.single || site.kind == SiteKind::kTrap || site.kind == SiteKind::kProbeTrap) {
     head[0] = site.guard;
   } else if (site.kind == SiteKind::kShortJump) {
     const uint64_t room = site.entry - kJumpSize;
@@ -295,20 +296,40 @@ bool same_code(const SitePlan& plan, const Site& site) {
          std::memcmp(plan.original.data(), site.original, plan.displaced) == 0;
 }
 
-// A static event's nop can also be the first instruction of a function that is traced as such: who
-// comes first has the place. Empty: the change may go on.
+bool is_key_nop(const uint8_t* original, uint64_t displaced, uint8_t boundary_count) {
+  return displaced == kJumpSize && boundary_count == 1 &&
+         std::memcmp(original, "\x0f\x1f\x44\x00\x00", kJumpSize) == 0;
+}
+
+// A static event's nop can also be an instruction that has a probe, the first one of a function
+// most often: then both have the place (site_table.h). Empty: the change may go on.
 std::string taken(const SitePlan& plan, const Site& site) {
   if (site.address != plan.patch_address) return "a function's jump uses these unused bytes";
-  if ((!site.next_text && !site.next_host) || site.kind == plan.kind) return {};
-  if (site.kind == SiteKind::kKey) return "a static event that is enabled has its nop there";
-  if (plan.kind == SiteKind::kKey) return "the function that begins with this nop is being traced";
-  return {};
+  const bool both = plan.kind == SiteKind::kKey ? site.next_probe : site.next_key;
+  if (!both) return {};
+  if (is_key_nop(plan.original.data(), plan.displaced, plan.boundary_count) &&
+      is_key_nop(site.original, site.displaced, site.boundary_count))
+    return {};
+  return "a static event and a probe do not agree about the instruction there";
+}
+
+// A probe comes to a place that is only a key so far, or goes from one that is one still.
+void take_kind(const SitePlan& plan, Site* site) {
+  site->kind = plan.kind;
+  site->entry = plan.entry;
+  site->no_trap = plan.no_trap;
+}
+void settle_kind(Site* site) {
+  if (site->key && !site->probe) site->kind = SiteKind::kKey;
 }
 
 void LivePatcher::refuse_change(const Touched& touched, std::string reason, PatchReport* report) {
   Site* site = touched.site;
   site->next_on = site->on;
+  site->next_probe = site->probe;
+  site->next_key = site->key;
   site->next_prologue = nullptr;
+  settle_kind(site);
   if (!site->on) site->next_host = nullptr;
   report->applied--;
   report->refused++;
@@ -363,9 +384,16 @@ void LivePatcher::note_change(const SiteChange& change, size_t index, PatchRepor
     return;
   }
   if (!on && !site->on && !site->touched) return;
-  site->next_on = on;
-  site->next_prologue = on ? &change.prologue : nullptr;
-  if (plan.kind == SiteKind::kKey) site->target = plan.target;
+  if (plan.kind == SiteKind::kKey) {
+    site->next_key = on;
+    site->target = plan.target;
+  } else {
+    site->next_probe = on;
+    site->next_prologue = on ? &change.prologue : nullptr;
+    const bool has_place = site->next_text || site->next_host;
+    if (on && has_place && site->kind == SiteKind::kKey) take_kind(plan, site);
+  }
+  site->next_on = site->next_probe || site->next_key;
   if (site->touched) {
     auto same = std::find_if(touched_.begin(), touched_.end(),
                              [site](const Touched& touched) { return touched.site == site; });
@@ -497,6 +525,7 @@ void LivePatcher::forget(Site* site) {
   const auto off = [this](Site* gone) {
     patched_ -= gone->on;
     gone->on = gone->next_on = gone->touched = false;
+    gone->probe = gone->next_probe = gone->key = gone->next_key = false;
     gone->host = gone->next_host = nullptr;
     gone->next_prologue = nullptr;
     gone->prologue = nullptr;
@@ -577,14 +606,15 @@ StubRecord* LivePatcher::make_stub(Site* site, std::string* reason) {
   StubParts parts{site, {}};
   bool any = false;
   const auto add = [&](uint8_t i, Site* wanted) {
-    if (!wanted->next_on) return;
-    parts.prologue[i] = wanted->next_prologue ? wanted->next_prologue : &wanted->prologue;
-    any = true;
+    if (wanted->next_probe)
+      parts.prologue[i] = wanted->next_prologue ? wanted->next_prologue : &wanted->prologue;
+    if (wanted->next_key) parts.key[i] = wanted->target;
+    any |= wanted->next_on;
   };
   add(0, site);
   visit_inner(*site, add);
   if (!any) return nullptr;
-  if (site->kind == SiteKind::kKey) return key_record(site, site->target);
+  if (site->next_key && !site->next_probe) return key_record(site, site->target);
   if (StubRecord* parked = stubs_.find_parked(parts)) return parked;
   StubRecord* stub = stubs_.build(parts, reason);
   if (!stub) return nullptr;
@@ -783,13 +813,18 @@ void LivePatcher::commit(Site* site) {
   patched_ += site->next_on;
   patched_ -= site->on;
   site->on = site->next_on;
+  site->probe = site->next_probe;
+  site->key = site->next_key;
   if (!site->on) {
     if (site->next_host) site->trap.store(0, std::memory_order_release);
     site->next_host = nullptr;
+  }
+  if (!site->probe) {
     site->prologue = nullptr;
   } else if (site->next_prologue) {
     site->prologue = *site->next_prologue;
   }
+  settle_kind(site);
   site->host = site->next_host;
   site->next_prologue = nullptr;
   site->touched = false;
@@ -808,6 +843,7 @@ void LivePatcher::settle() {
 SiteKind LivePatcher::active_kind(uint64_t patch_address) const {
   const Site* site = site_at(patch_address);
   if (!site || !site->on) return SiteKind::kRefused;
+  if (site->key && !site->probe) return SiteKind::kKey;
   const Site* text = site->host ? site->host : site;
   const bool is_entry =
       !site->host && site->kind != SiteKind::kProbeTrap && site->kind != SiteKind::kProbeJump;

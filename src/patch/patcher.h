@@ -88,7 +88,8 @@ class Patcher {
   virtual const char* return_refusal(Module& module, const FunctionSymbol& function) = 0;
   // A static event's nop at `address`, to become `jmp target`. Refused when there is neither the
   // 5-byte nop (0f 1f 44 00 00) nor that jmp, or when target is out of reach. A SiteChange of such
-  // a site has a prologue that is not called: present = jump, empty = nop.
+  // a site has a prologue that is not called: present = jump, empty = nop. A probe may displace the
+  // nop, or stand on it: both work, in either order (site_table.h).
   virtual SitePlan plan_key(uint64_t address, uint64_t target) = 0;
   // Any instruction. Instructions are decoded from the start of the function that holds the address
   // (or from the nearest place where one is known to begin). The prologue of such a site must keep

@@ -67,7 +67,7 @@ bool padding_is_taken(const Site& site) {
 
 // `inner` gives up its text and runs in the stub of `site`, with all that runs in its own.
 bool absorb(const Site& site, Site* inner, std::vector<Site*>* absorbs) {
-  const bool can_move = inner->kind != SiteKind::kKey && inner->kind != SiteKind::kShortJump &&
+  const bool can_move = inner->kind != SiteKind::kShortJump &&
                         inner->state == SiteState::kPatched && is_boundary(site, inner->address);
   if (!can_move) return false;
   absorbs->push_back(inner);

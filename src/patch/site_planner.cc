@@ -276,6 +276,18 @@ SitePlanner::ModuleState& SitePlanner::state_of(Module& module) {
   return state;
 }
 
+// What stands at an address where no site has written: some site's jump may cover it.
+static void original_bytes(uint64_t address, uint8_t bytes[kJumpSize]) {
+  std::memcpy(bytes, reinterpret_cast<const void*>(address), kJumpSize);
+  for (uint64_t at = address - kMaxDisplaced + 1; at < address + kJumpSize; at++) {
+    const Site* site = site_find(at);
+    if (!site || site->address != at || site->state == SiteState::kOriginal) continue;
+    for (uint64_t i = 0; i < site_size(*site); i++)
+      if (at + i >= address && at + i < address + kJumpSize)
+        bytes[at + i - address] = site->original[i];
+  }
+}
+
 SitePlan plan_key(uint64_t address, uint64_t target) {
   static constexpr uint8_t kNop[kJumpSize] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
   SitePlan plan;
@@ -285,7 +297,12 @@ SitePlan plan_key(uint64_t address, uint64_t target) {
   uint8_t jump[kJumpSize];
   if (!encode_jump(address, target, jump)) return refused(std::move(plan), "its jump is too far");
   const auto* live = reinterpret_cast<const uint8_t*>(address);
-  if (std::memcmp(live, kNop, kJumpSize) != 0 && std::memcmp(live, jump, kJumpSize) != 0) {
+  uint8_t original[kJumpSize];
+  original_bytes(address, original);
+  const auto is = [](const uint8_t* found, const uint8_t* wanted) {
+    return std::memcmp(found, wanted, kJumpSize) == 0;
+  };
+  if (!is(live, kNop) && !is(live, jump) && !is(original, kNop)) {
     return refused(std::move(plan), "unexpected bytes: expected " + hex_bytes(kNop, kJumpSize) +
                                         ", found " + hex_bytes(live, kJumpSize));
   }

@@ -188,7 +188,7 @@ uint64_t target_in(const Site& site, uint64_t ip) {
   const auto* stub = reinterpret_cast<const StubRecord*>(value & ~uintptr_t{1});
   const bool leaving = value & 1;
   // A key is one nop: a thread that traps there goes where the jump will go, or behind the nop.
-  if (site.kind == SiteKind::kKey) return leaving ? site.address + site.displaced : stub->address;
+  if (stub->is_key()) return leaving ? site.address + site.displaced : stub->address;
   const uint64_t at = in_padding ? 0 : ip - site.address;
   return at == 0 && !leaving ? stub->address : stub->continue_at(at);
 }

@@ -30,6 +30,15 @@ enum class SiteState : uint8_t {
 
 // A site is on when somebody wants it. Then it has text of its own (state), or runs in the stub of
 // another one, its host, whose jump displaces it. A host has text also when it is off itself.
+//
+// The nop of a static event (its key) may be an instruction that a probe displaces, most often the
+// first one of a function. Then the key has no text: for the stub it is what the program has there,
+// `jmp target` while the event is on and the nop while it is off. The event's block comes back
+// behind the nop, as the stub does.
+//
+//   text            probe off              probe on
+//   key off         nop                    jmp stub:  prologue, jmp behind the nop
+//   key on          jmp target             jmp stub:  prologue, jmp target
 struct Site {
   uint64_t address = 0;  // patch_address
   uint64_t entry = 0;
@@ -43,13 +52,15 @@ struct Site {
   uint8_t guard = kTrapInt3;  // or kTrapHalt; what the text has, if any, where threads are caught
   const char* no_trap = nullptr;  // see SitePlan
   uint64_t alias = 0;             // kShortJump: address of the jmp in the padding
-  bool on = false;
+  bool on = false;                // a probe or the key:
+  bool probe = false;             // has `prologue`
+  bool key = false;               // a static event is on, kind says kKey when nothing else is
   bool single = false;  // int3 on the first instruction alone, whatever the kind says
   Site* host = nullptr;
-  StubPrologue prologue;  // while it is on
-  uint64_t target = 0;    // kKey: where the jmp goes
+  StubPrologue prologue;  // while a probe is on
+  uint64_t target = 0;    // of the key: where its jmp goes
   // What the running transaction wants; outside of one the same as above.
-  bool next_on = false;
+  bool next_on = false, next_probe = false, next_key = false;
   bool next_text = false;  // it has bytes of its own in the text (state)
   Site* next_host = nullptr;
   const StubPrologue* next_prologue = nullptr;  // null: the one that it has

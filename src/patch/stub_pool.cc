@@ -55,6 +55,15 @@ DisplacedRun run_of(const Site& site, uint8_t first, uint8_t last) {
   return run;
 }
 
+// The nop of a static event as the jmp that it is while the event is on. Nothing is displaced
+// behind it: it is as long as the longest jump. False: it is not so.
+bool take_key(uint64_t target, uint8_t code[kMaxDisplaced], DisplacedRun* run) {
+  if (run->count != 1 || run->falls_through || run->displaced != 5) return false;
+  run->code = code;
+  run->is_nops = false;
+  return encode_jump(run->from, target, code);
+}
+
 // Writes the whole stub for execution at `address` and describes it. Null, or why it cannot be.
 //
 //   prologue of the site | its instruction … | prologue of a site inside | its instruction … | jmp
@@ -69,13 +78,16 @@ const char* assemble(const StubParts& parts, uint64_t address, uint8_t* out, Stu
   size_t size = 0;
   for (uint8_t first = 0; first < count;) {
     uint8_t last = static_cast<uint8_t>(first + 1);
-    while (last < count && !parts.prologue[last]) last++;
+    while (last < count && !parts.prologue[last] && !parts.key[last]) last++;
     const size_t start = size;
     if (const StubPrologue* prologue = parts.prologue[first])
       size += (*prologue)(out + size, kMaxPrologue, address + size);
     PB_CHECK_VALUES(size - start <= kMaxPrologue, size, address);
     RelocatedRun moved;
-    const DisplacedRun run = run_of(site, first, last);
+    DisplacedRun run = run_of(site, first, last);
+    uint8_t jump[kMaxDisplaced] = {};
+    if (parts.key[first] && !take_key(parts.key[first], jump, &run))
+      return "the nop of a static event is not the last instruction of what is displaced";
     if (const char* why = relocate_run(run, address + size, out + size, &moved)) return why;
     for (uint8_t i = first; i < last; i++)
       record->start[i] = record->moved[i] = static_cast<uint16_t>(size + moved.start[i - first]);
@@ -85,7 +97,7 @@ const char* assemble(const StubParts& parts, uint64_t address, uint8_t* out, Stu
     record->jump_back = static_cast<uint16_t>(size + moved.jump_back);
     if (moved.called) record->called = static_cast<uint16_t>(size + moved.called);
     size += moved.size;
-    record->comes_back = moved.comes_back;
+    record->comes_back = moved.comes_back || parts.key[first];
     first = last;
   }
   record->size = static_cast<uint16_t>(size);

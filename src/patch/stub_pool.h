@@ -15,11 +15,13 @@
 
 namespace patchbay {
 
-// What a stub is made of: the site whose text leads to it, and what runs before each of the
-// displaced instructions (null: nothing).
+// What a stub is made of: the site whose text leads to it, what runs before each of the displaced
+// instructions (null: nothing), and where the jmp goes that stands for the nop of a static event
+// that is on (0: the instruction stays what it is).
 struct StubParts {
   const Site* site = nullptr;
   const StubPrologue* prologue[kMaxBoundaries] = {};
+  uint64_t key[kMaxBoundaries] = {};
 };
 
 class StubPool {

@@ -32,7 +32,8 @@ inline constexpr size_t kMaxStackShapes = 256;
 extern StackShape g_stack_shapes[kMaxStackShapes] __attribute__((visibility("hidden")));
 uint16_t stack_shape_number(const StackShape& shape);
 
-// One stub: prologue, relocated instructions, jump back. Immutable once published.
+// One stub: prologue, relocated instructions, jump back. Immutable once published. The jump of a
+// key has a record, too, which is no stub: its address is where the program's own code goes on.
 struct StubRecord {
   uint64_t address = 0;
   uint64_t original = 0;  // patch_address of its site
@@ -55,6 +56,7 @@ struct StubRecord {
   uint64_t continue_at(uint64_t at) const;
   // Where execution goes on at the original place, behind the displaced instructions; 0: nowhere.
   uint64_t exit() const { return comes_back ? original + displaced : 0; }
+  bool is_key() const { return count == 0; }
 };
 
 struct ChunkView {
