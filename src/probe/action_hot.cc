@@ -12,6 +12,7 @@
 
 #include "base/raw_syscall.h"
 #include "probe/probe_hot.h"
+#include "ring_buffer/ring_cut.h"
 
 namespace patchbay {
 
@@ -53,12 +54,16 @@ void switch_event(HitAction* action, uint32_t on) {
     give_back(action);
 }
 
-void ring_the_bell(HitAction* action) {
+void wake_control_thread() {
   ActionBell* bell = pb_action_bell;
-  __atomic_fetch_add(&action->asked, 1, __ATOMIC_RELEASE);  // pairs with the control thread's look
   __atomic_fetch_add(&bell->asked, 1, __ATOMIC_SEQ_CST);
   if (__atomic_load_n(&bell->sleeps, __ATOMIC_SEQ_CST))
     raw_syscall(SYS_futex, long(&bell->asked), FUTEX_WAKE, 1);
+}
+
+void ring_the_bell(HitAction* action) {
+  __atomic_fetch_add(&action->asked, 1, __ATOMIC_RELEASE);  // pairs with the control thread's look
+  wake_control_thread();
 }
 
 // Of a command the stack is what the options of its tracer say.
@@ -70,6 +75,23 @@ void stack_behind(HitAction* action, const EventProgram* event, const StackStart
   if (!action->of_trigger && !is_on) return;
   if (!action_take(action) || !is_on) return;
   record_stacks(event, action->of_trigger ? uint8_t{kKernelStack} : event->stack, start, tid);
+}
+
+// Of what the buffer holds now. Where nothing can be kept aside: of what it holds when the control
+// thread comes, or it says that there is no spare buffer.
+void ask_for_snapshot(HitAction* action, const EventProgram* event) {
+  if (!action_take(action)) return;
+  uint32_t steps = 0;
+  event = newest_program(event, &steps);
+  const RingSet* rings = __atomic_load_n(&event->rings, __ATOMIC_ACQUIRE);
+  if (!rings || !ring_cut(rings)) return ring_the_bell(action);
+  // The rings may have been exchanged for those of another size meanwhile, and what was entered in
+  // the old ones already taken over. The same moment twice is one.
+  const RingSet* now = __atomic_load_n(&event->rings, __ATOMIC_SEQ_CST);
+  if (now != rings && __atomic_load_n(&now->cut.side_delta, __ATOMIC_ACQUIRE))
+    ring_cut_at(const_cast<RingCut*>(&now->cut),
+                __atomic_load_n(&rings->cut.to, __ATOMIC_RELAXED));
+  wake_control_thread();
 }
 
 void ask_for_dump(HitAction* action) {
@@ -123,8 +145,7 @@ void action_do(HitAction* action, const EventProgram* event, const StackStart& s
       if (action_take(action)) __atomic_store_n(action->soft, action->word, __ATOMIC_RELEASE);
       return;
     case ActionKind::kSnapshot:
-      if (action_take(action)) ring_the_bell(action);
-      return;
+      return ask_for_snapshot(action, event);
     case ActionKind::kDump:
     case ActionKind::kCpuDump:
       return ask_for_dump(action);

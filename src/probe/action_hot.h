@@ -2,21 +2,26 @@
 //
 // What a hit does beside recording: the commands of set_ftrace_filter (f:traceoff:3), and the
 // triggers of events (probe/trigger_hot.h). A traced thread does it at once where a few stores are
-// enough; what takes a lock or memory (snapshot, dump) it asks of the control thread.
+// enough; what takes a lock or memory (snapshot, dump) it asks of the control thread. Of a snapshot
+// it fixes the moment itself.
 //
 //   hit ── action_run ─┬─ traceon, traceoff     RingSet.controls of the instance: one store
 //                      ├─ enable/disable_event  EventProgram.soft of the event: one store
 //                      ├─ stacktrace            record_stack (probe/stack_hot.h)
-//                      └─ snapshot, dump …      HitAction.asked += 1; the control thread is woken
+//                      ├─ snapshot              ring_cut (ring_buffer/ring_cut.h); wakes the
+//                      │                        control thread, which copies
+//                      └─ dump, cpudump         HitAction.asked += 1; wakes the control thread
 //
 // When it takes effect. traceoff: at this very hit. On the CPU where it is made no record of a
 // later hit of any thread comes any more; on another CPU at most the one record that was being
 // published at that moment (ring_buffer/ring_set.h). traceon, enable_event and disable_event: for
-// hits that begin later. snapshot and dump: when the control thread runs, some ten microseconds
-// later where it has nothing else to do, a few milliseconds where it serves a client. A snapshot
-// therefore also has what came between the hit and the copy, in order; several that were asked for
-// meanwhile are one. dump switches the top instance off at the hit, as the kernel's does, so that
-// what it prints ends there.
+// hits that begin later. snapshot: at this very hit; it has what the buffer held then, however late
+// it is copied, and whoever reads it or the buffer first has it copied. Of several the last one
+// stays. Where its moment cannot be fixed (the spare buffer was freed, or the event is just being
+// switched off) it is asked for as a dump is: what the buffer holds when the control thread runs.
+// dump: then, some ten microseconds later, or a few milliseconds where that thread serves a client.
+// But it switches the top instance off at the hit, as the kernel's does, so that what it prints ends
+// there.
 //
 // Counts are exact: of all threads (and forked children) together an action with a count acts just
 // so often. One that switches something counts only what it has changed. A count below 0 (that of
@@ -58,7 +63,7 @@ struct HitAction {
   // kDisableHist: what the hists of that event look at, where `word` is stored.
   uint32_t* soft;
   uint32_t word;
-  uint64_t asked;  // atomic; how often the control thread was asked
+  uint64_t asked;  // atomic; how often the control thread was asked (see above for snapshots)
   // Of kDump, kCpuDump: the rings of the top instance, of a program that lives as long.
   const RingSet* const* stops;
   int32_t cpu;  // atomic; of kCpuDump: where it was hit last

@@ -472,6 +472,10 @@ void snapshot(Update* update, const HistAct& act, uint64_t value) {
   } while (!exchange_tracked(act.tracked, &seen, value, uint64_t{update->entry} + 1));
   if (!act.snapshot) return;
   EventProgram asks = {};
+  uint32_t steps = 0;
+  if (update->hit.event)
+    asks.rings =
+        __atomic_load_n(&newest_program(update->hit.event, &steps)->rings, __ATOMIC_ACQUIRE);
   asks.action = act.snapshot;
   action_run(&asks, 0, {}, update->hit.tid);
 }

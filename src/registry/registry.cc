@@ -388,6 +388,7 @@ void Registry::abandon(TraceArray& array) {
 }
 
 void Registry::close_cleanly() {
+  take_cuts();
   for (TraceArray* array : impl_->all_arrays()) {
     array->buffer->close_cleanly();
     if (array->snapshot) array->snapshot->close_cleanly();

@@ -170,6 +170,13 @@ class Registry {
   Status take_snapshot(TraceArray& array);
   // Makes the spare buffer, empty, if there is none.
   Status allocate_snapshot(TraceArray& array);
+  // Carries out what a hit has asked for: the snapshot of that moment (ring_buffer/ring_cut.h).
+  // Whoever is to see a buffer or a snapshot calls it first. Where the spare buffer is gone:
+  // refuse_snapshot().
+  void take_cut(TraceArray& array);
+  void take_cuts();  // of all instances
+  // Says in the buffer that there is no spare one, and switches recording off, as the kernel does.
+  void refuse_snapshot(TraceArray& array);
 
   // --- printk
   // What the program's own threads write into the instance with (probe/printk_hot.h): it follows

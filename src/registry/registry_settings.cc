@@ -64,13 +64,17 @@ Status Registry::set_cpumask(TraceArray& array, const std::vector<bool>& cpus) {
 }
 
 Status Registry::set_clock(TraceArray& array, TraceClock clock) {
+  take_cut(array);
   array.clock = clock;
   array.buffer->clear();
   if (array.snapshot) array.snapshot->clear();
   return {};
 }
 
-void Registry::clear(TraceArray& array, std::optional<uint32_t> cpu) { array.buffer->clear(cpu); }
+void Registry::clear(TraceArray& array, std::optional<uint32_t> cpu) {
+  take_cut(array);
+  array.buffer->clear(cpu);
+}
 
 // --- options
 
@@ -133,6 +137,7 @@ Status Registry::resize(TraceArray& array, std::optional<uint32_t> cpu, uint64_t
   if (kb == 0) return user_error(EINVAL, "A buffer has at least 1 KB.");
   PB_TRY(busy(array));
   if (kb > UINT64_MAX / 1024) return user_error(ENOMEM, "There is not so much memory.");
+  take_cut(array);
   const bool was_expanded = array.buffer->expanded();
   Status status = array.buffer->resize(cpu, kb * 1024);
   impl_->point_to_rings(array);
@@ -148,6 +153,7 @@ Status Registry::set_subbuf_size(TraceArray& array, uint64_t kb) {
   for (const auto& [event, file] : array.files)
     if (file.program && file.program->max_size > bytes - abi::kPageHeaderSize - 8)
       return user_error(EBUSY, event->call.name + " is enabled and its records are larger.");
+  take_cut(array);
   PB_TRY(array.buffer->set_subbuf_size(bytes));
   impl_->point_to_rings(array);
   if (is_forked_child()) return {};  // its snapshot is its parent's
@@ -171,24 +177,49 @@ void Registry::Impl::free_old_snapshots() {
 // A snapshot is the parent's, not a forked child's.
 Status Registry::allocate_snapshot(TraceArray& array) {
   if (is_forked_child()) return {};
-  if (array.snapshot) return {};
-  PB_TRY(busy(array));
+  if (!array.snapshot) PB_TRY(busy(array));
   return array.buffer->allocate_spare(&array.snapshot);
+}
+
+void Registry::take_cut(TraceArray& array) {
+  if (is_forked_child() || !array.buffer->has_pending_cut()) return;
+  Status status = user_error(ENOMEM, "The spare buffer was freed.");
+  if (array.snapshot) {
+    status = same_size(*array.buffer, *array.snapshot) ? Status() : snapshot_busy(array);
+    if (status.ok()) status = array.buffer->take_cut(&array.snapshot);
+  }
+  if (status.ok()) return;
+  array.buffer->forget_cuts();
+  refuse_snapshot(array);
+}
+
+void Registry::take_cuts() {
+  for (TraceArray* array : impl_->all_arrays()) take_cut(*array);
+}
+
+void Registry::refuse_snapshot(TraceArray& array) {
+  for (std::string_view text :
+       {"*** SNAPSHOT NOT ALLOCATED ***\n", "*** stopping trace here!   ***\n"})
+    (void)write_marker(array, text, {});
+  (void)set_tracing_on(array, false);
 }
 
 Status Registry::take_snapshot(TraceArray& array) {
   if (is_forked_child()) return {};
+  take_cut(array);
   return array.buffer->take_snapshot(&array.snapshot, {});
 }
 
 // The kernel's table: 1 into a file that is open is EBUSY only while the memory is still to be had.
 Status Registry::write_snapshot(TraceArray& array, std::optional<uint32_t> cpu, uint64_t value) {
+  take_cut(array);
   impl_->free_old_snapshots();
   if (value <= 1 && !cpu && array.has_conditional_snapshot)
     return user_error(EBUSY, "A histogram's snapshot() has the snapshot of this instance.");
   if (value == 0) {
     if (cpu) return user_error(EINVAL, "The snapshot is freed for all CPUs at once.");
     if (!array.snapshot) return {};
+    array.buffer->forget_cuts();
     array.snapshot->remove_file();
     impl_->gone_snapshots.emplace_back(&array, std::move(array.snapshot));
     impl_->free_old_snapshots();

@@ -53,8 +53,10 @@ uint32_t choose_clock() {
   return invariant ? abi::kClockTsc : abi::kClockMonotonic;
 }
 
-// Offsets of all parts; returns where the meta log begins (= the file's size without it).
-uint64_t lay_out(BufferHeader* h, const std::vector<uint32_t>& nr_subbufs) {
+// Offsets of all parts; returns where the meta log begins (= the file's size without it). With a
+// side: behind the data comes as much room again as PageMeta and data have, which is a hole in the
+// file until hits can ask for snapshots (ring_cut.h). No reader of the file knows of it.
+uint64_t lay_out(BufferHeader* h, const std::vector<uint32_t>& nr_subbufs, bool with_side) {
   uint64_t at = kFilePage;
   auto part = [&at](uint64_t size) {
     uint64_t offset = at;
@@ -71,6 +73,7 @@ uint64_t lay_out(BufferHeader* h, const std::vector<uint32_t>& nr_subbufs) {
   h->ring_offset = part(rings * abi::kRingControlStride);
   h->page_meta_offset = part(subbufs * sizeof(abi::PageMeta));
   h->data_offset = part(subbufs * h->subbuf_size);
+  if (with_side) part(at - h->page_meta_offset);
   h->meta_offset = at;
   return at;
 }
@@ -313,7 +316,7 @@ Result<std::unique_ptr<RingBuffer>> RingBuffer::create(const RingBufferOptions& 
   uint32_t count = uint32_t(subbufs_for(options.bytes_per_cpu, options.subbuf_size));
   std::vector<uint32_t> counts(header.nr_rings, count);
   counts.back() = shared_subbufs(header, count);
-  PB_TRY(buffer->make_file(header, counts));
+  PB_TRY(buffer->make_file(header, counts, true));
   if (!options.comms) PB_TRY(buffer->map_tables());
   abi::CommTable* comms = options.comms
                               ? options.comms
@@ -336,8 +339,9 @@ Status RingBuffer::reserve(int fd, uint64_t offset, uint64_t size, std::string_v
 }
 
 // Makes and maps the file path_. Leaves it open.
-Status RingBuffer::make_file(BufferHeader header, const std::vector<uint32_t>& nr_subbufs) {
-  const uint64_t size = lay_out(&header, nr_subbufs);
+Status RingBuffer::make_file(BufferHeader header, const std::vector<uint32_t>& nr_subbufs,
+                             bool with_side) {
+  const uint64_t size = lay_out(&header, nr_subbufs, with_side);
   if (!in_memory()) {
     fd_ = UniqueFd(::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (!fd_.valid()) return sys_error("create " + path_, errno);
@@ -446,7 +450,10 @@ RingBuffer::~RingBuffer() {
   if (keeper_ == thread_id() && kept_ >= 0) ::close(kept_);
   if (!set_ && mapping_.data()) ::munmap(mapping_.data(), mapping_.size());
   if (!set_ || set_ == dead_rings()) return;
-  if (!is_forked_child()) disable();
+  if (!is_forked_child()) {
+    __atomic_store_n(&cut()->side_delta, 0, __ATOMIC_RELEASE);
+    disable();
+  }
   if (quiesce()) retire(mapping_.data(), mapping_.size());
   for (const Parked& parked : parked_)
     retire(reinterpret_cast<uint8_t*>(parked.set->header),
@@ -465,7 +472,7 @@ Status RingBuffer::expand() {
   auto fd = file();
   if (!fd.ok()) return fd.error();
   Status status =
-      reserve(*fd, h.page_meta_offset, h.meta_offset - h.page_meta_offset, "the rings in ");
+      reserve(*fd, h.page_meta_offset, side_offset() - h.page_meta_offset, "the rings in ");
   release_file();
   expanded_ = status.ok();
   return status;
@@ -513,6 +520,7 @@ void RingBuffer::settle() {
     const bool is_on = ring_is_on(last.set);
     if (is_on != last.was_on) switch_recording(is_on);
     last.was_on = is_on;
+    inherit_cuts(*last.set);
   }
   fold_dropped();
 }

@@ -38,6 +38,8 @@ struct RingCounts {
 };
 
 class BufferFile;
+class RingFill;
+struct CutTimes;
 
 class RingBuffer {
  public:
@@ -128,8 +130,13 @@ class RingBuffer {
   // writers are not disturbed) and clears this buffer; what was overwritten while copying is
   // counted as lost there.
   Status take_snapshot(std::unique_ptr<RingBuffer>* spare, std::optional<uint32_t> cpu);
-  // Only makes it, empty, if there is none.
+  // Makes it, empty, if there is none, and the room aside: from now on a hit can ask for a snapshot
+  // of its moment (ring_cut.h), which take_cut() carries out. ENOMEM.
   Status allocate_spare(std::unique_ptr<RingBuffer>* spare);
+  bool has_pending_cut() const;
+  Status take_cut(std::unique_ptr<RingBuffer>* spare);
+  // The spare goes: no hit can ask any more, what is pending is forgotten.
+  void forget_cuts();
   // The name goes; the memory when nobody maps it any more. For instances and snapshots that are
   // freed; everything else stays for readers of the dead.
   void remove_file();
@@ -153,7 +160,8 @@ class RingBuffer {
     std::vector<uint64_t> folded;  // missed, and dropped of each ring
   };
   RingBuffer() = default;
-  Status make_file(abi::BufferHeader header, const std::vector<uint32_t>& nr_subbufs);
+  Status make_file(abi::BufferHeader header, const std::vector<uint32_t>& nr_subbufs,
+                   bool with_side);
   Status map_whole(uint64_t size);
   Status note_file(const std::string& path);
   Status take_noted_file();
@@ -177,10 +185,20 @@ class RingBuffer {
   void move_tables(const uint8_t* old);
   void commit(RingBuffer* made, Parked parked, bool quiet);
   // ring_snapshot.cc
+  Status prepare_spare(std::unique_ptr<RingBuffer>* spare);
+  // ring_cut.cc
+  RingCut* cut() { return const_cast<RingCut*>(&set_->cut); }
+  Status make_side();
+  uint64_t side_offset() const;
+  void forget_pending_cut();
+  void inherit_cuts(const RingSet& old);
+  void move_cut_ring(const CutTimes& times, uint32_t ring, RingBuffer& spare);
   bool same_form(const RingBuffer& other) const;
   Status make_spare(std::unique_ptr<RingBuffer>* spare);
   Status copy_description(RingBuffer& from);
   void move_ring(BufferFile* source, uint32_t ring, RingBuffer& spare);
+  void finish_ring(uint32_t ring, const RingPosition& start, RingPosition end,
+                   abi::ReaderState state, RingBuffer& spare, RingFill* fill);
   std::vector<uint32_t> subbuf_counts() const;
 
   const RingSet* set_ = nullptr;
@@ -199,6 +217,7 @@ class RingBuffer {
   bool enabled_ = false;
   bool abandoned_ = false;
   bool has_printk_table_ = false;  // its memory is reserved
+  bool wants_side_ = false;        // hits may ask for snapshots, while there is a spare
   std::vector<bool> cpus_;         // empty: all
 };
 

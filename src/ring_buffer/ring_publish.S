@@ -35,6 +35,9 @@
 #define SET_READERS 16
 #define SET_SUBBUF_SHIFT 36
 #define SET_NR_CPUS 40
+#define SET_CUT_TO 72			/* .cut: struct RingCut */
+#define SET_CUT_SERVED 80
+#define SET_SIDE_DELTA 88
 /* struct BufferHeader */
 #define HEADER_MISSED 128
 /* struct RingControl */
@@ -262,6 +265,62 @@ ring_publish_rseq:
 	xor %eax, %eax
 	jmp .Lwrite
 
+/* A hit has asked for a snapshot (ring_cut.h). Does it want the sub-buffer that stands where the
+ * next one goes, and is that not yet aside? Else on to .Lturn, with all registers but rax and rcx.
+ */
+.Lpending:
+	cmpq $0, SET_SIDE_DELTA(%rdi)
+	je .Lturn
+	mov 24(%rsp), %eax
+	inc %eax
+	cmp RC_NR_SUBBUFS(%r8), %eax
+	jb 13f
+	xor %eax, %eax			/* index of the next */
+13:	mov SET_SUBBUF_SHIFT(%rdi), %ecx
+	shl %cl, %rax
+	mov (%r10,%rax), %rcx		/* its time: of its first event */
+	cmp SET_CUT_TO(%rdi), %rcx
+	ja .Lturn			/* it began after the hit */
+	mov SET_SUBBUF_SHIFT(%rdi), %ecx
+	shr %cl, %rax
+	shl $4, %rax
+	add %r8, %rax
+	add RC_PAGE_META_DELTA(%r8), %rax
+	mov RC_NR_SUBBUFS(%r8), %ecx
+	neg %rcx
+	add %rsi, %rcx			/* its number */
+	cmp %rcx, (%rax)
+	jne .Lturn			/* never used, or one that was aborted has begun to reuse it */
+	add SET_SIDE_DELTA(%rdi), %rax
+	cmp %rcx, (%rax)
+	je .Lturn			/* it is aside */
+	mov %rcx, %r11			/* to be copied; then everything begins again */
+	movq $-1, (%rax)
+	mov SET_SIDE_DELTA(%rdi), %rdx
+	mov %rax, %rcx
+	sub %rdx, %rcx
+	mov 8(%rcx), %rsi
+	mov %rsi, 8(%rax)		/* entries_before */
+	sub %r8, %rcx
+	sub RC_PAGE_META_DELTA(%r8), %rcx
+	shr $4, %rcx
+	mov %ecx, %esi			/* index */
+	mov SET_SUBBUF_SHIFT(%rdi), %ecx
+	shl %cl, %rsi
+	add %r10, %rsi			/* from */
+	mov $1, %r9d
+	shl %cl, %r9
+	add %rsi, %r9			/* its end */
+14:	mov (%rsi), %rcx
+	mov %rcx, (%rsi,%rdx)
+	mov 8(%rsi), %rcx
+	mov %rcx, 8(%rsi,%rdx)
+	add $16, %rsi
+	cmp %r9, %rsi
+	jb 14b
+	mov %r11, (%rax)		/* complete */
+	jmp .Lrestart
+
 .Lnew_page:	/* rdx lap, rsi the number of the sub-buffer to begin */
 	lea 15(%r13), %eax
 	cmp %r14d, %eax
@@ -284,7 +343,10 @@ ring_publish_rseq:
 	sub (%rax), %rcx		/* read_seq */
 	cmp $-2, %rcx
 	jg .Ldrop
-3:	lea -1(%r9), %eax		/* close the old one: commit = ((offset - 1) & mask) + 1 - 16 */
+3:	mov SET_CUT_TO(%rdi), %rax
+	cmp SET_CUT_SERVED(%rdi), %rax
+	jne .Lpending
+.Lturn:	lea -1(%r9), %eax		/* close the old one: commit = ((offset - 1) & mask) + 1 - 16 */
 	mov %eax, %ecx
 	and %r14d, %eax
 	sub $15, %eax

@@ -137,8 +137,9 @@ Status RingBuffer::replace(BufferHeader header, const std::vector<uint32_t>& nr_
   if (!in_memory()) made.path_ = path_ + ".new";
   made.remove_file();
   header.meta_used = 0;
-  Status status = made.make_file(header, nr_subbufs);
+  Status status = made.make_file(header, nr_subbufs, true);
   if (status.ok()) status = made.adopt(*this, *old_fd);
+  if (status.ok() && set_->cut.side_delta) status = made.make_side();
   if (!status.ok()) {
     made.remove_file();
     release_file();
@@ -159,6 +160,7 @@ Status RingBuffer::replace(BufferHeader header, const std::vector<uint32_t>& nr_
     return sys_error("rename " + made.path_, error);
   }
   commit(&made, std::move(parked), quiet);
+  if (!keep) forget_pending_cut();
   if (!keep) clear();
   return {};
 }
@@ -167,7 +169,7 @@ Status RingBuffer::replace(BufferHeader header, const std::vector<uint32_t>& nr_
 Status RingBuffer::adopt(const RingBuffer& old, int old_fd) {
   const BufferHeader& h = *reinterpret_cast<BufferHeader*>(mapping_.data());
   const uint64_t first = old.table_mapping_.data() ? h.comm_offset : h.reader_offset;
-  PB_TRY(reserve(fd_.get(), first, h.meta_offset - first));
+  PB_TRY(reserve(fd_.get(), first, side_offset() - first));
   PB_TRY(
       copy_bytes(old_fd, fd_.get(), old.set_->header->meta_offset, h.meta_offset, old.meta_used_));
   meta_used_ = old.meta_used_;
@@ -231,8 +233,8 @@ void RingBuffer::commit(RingBuffer* made, Parked parked, bool quiet) {
   uint8_t* base = mapping_.data();
   mapping_ = std::exchange(made->mapping_, {});
   if (table_mapping_.data()) move_tables(base + old.comm_offset);
-  set_ = made->set_;
-  made->set_ = nullptr;
+  const RingSet* late = std::exchange(set_, std::exchange(made->set_, nullptr));
+  inherit_cuts(*late);
   parked_.push_back(std::move(parked));
   expanded_ = true;
   apply_enabled();

@@ -8,7 +8,17 @@
 
 namespace patchbay {
 
-// Writer's view of one instance's buffer: pointers into the mapping. Immutable but for `controls`.
+// The moments at which hits have asked for a snapshot (ring_cut.h). A time is one of the buffer's
+// clock; what is not later belongs to the snapshot.
+struct alignas(16) RingCut {
+  uint64_t from, to;  // atomic, exchanged together: the last two, from <= to; 0: none
+  uint64_t served;    // atomic; `to` when it was carried out last: another value of `to` is pending
+  // Atomic; from a PageMeta or a sub-buffer to where it is kept aside. 0: no hit can ask.
+  uint64_t side_delta;
+};
+
+// Writer's view of one instance's buffer: pointers into the mapping. Immutable but for `controls`
+// and `cut`.
 // Shared by forked children, as the mapping is, which is at the same address there.
 //
 //   tracing_on 1   controls == home: the RingControls of the file
@@ -30,6 +40,7 @@ struct RingSet {
   uint32_t clock;
   uint8_t* home;  // of the file, whether recording is on or not
   uint8_t* off;
+  RingCut cut = {};
 
   // For everybody but writers.
   abi::RingControl* control(uint32_t ring) const {

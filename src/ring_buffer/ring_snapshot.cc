@@ -26,6 +26,12 @@ std::string beside(const std::string& path) {
   return path.substr(0, path.rfind('/') + 1) + "snapshot";
 }
 
+// The sub-buffer that the next snapshot begins with.
+uint64_t next_of_spare(const RingSet& spare, uint32_t ring) {
+  RingNow now = ring_now(spare, ring);
+  return now.entries ? now.seq + 1 : 0;
+}
+
 // The counts of the spare are those that the main buffer had.
 void store_counts(const RingSet& spare, uint32_t ring, const abi::ReaderState& main,
                   uint64_t dropped) {
@@ -39,12 +45,8 @@ void store_counts(const RingSet& spare, uint32_t ring, const abi::ReaderState& m
 
 Status RingBuffer::take_snapshot(std::unique_ptr<RingBuffer>* spare, std::optional<uint32_t> cpu) {
   if (cpu && *cpu > set_->nr_cpus) return user_error(EINVAL, "there is no such CPU");
-  if (*spare && !same_form(**spare)) {
-    (*spare)->remove_file();
-    spare->reset();
-  }
-  if (!*spare) PB_TRY(make_spare(spare));
-  PB_TRY((*spare)->copy_description(*this));
+  if (has_pending_cut()) PB_TRY(take_cut(spare));
+  PB_TRY(prepare_spare(spare));
   auto source = BufferFile::over_memory(bytes());
   if (!source.ok()) return source.error();
   for (uint32_t ring = 0; ring <= set_->nr_cpus; ring++)
@@ -52,7 +54,19 @@ Status RingBuffer::take_snapshot(std::unique_ptr<RingBuffer>* spare, std::option
   return {};
 }
 
+// Of this buffer's form, with what is needed to read it. What is in it stays where the form does.
+Status RingBuffer::prepare_spare(std::unique_ptr<RingBuffer>* spare) {
+  if (*spare && !same_form(**spare)) {
+    (*spare)->remove_file();
+    spare->reset();
+  }
+  if (!*spare) PB_TRY(make_spare(spare));
+  if (wants_side_) PB_TRY(make_side());  // the spare was freed meanwhile
+  return (*spare)->copy_description(*this);
+}
+
 Status RingBuffer::allocate_spare(std::unique_ptr<RingBuffer>* spare) {
+  PB_TRY(make_side());
   if (*spare) return {};
   PB_TRY(make_spare(spare));
   return (*spare)->copy_description(*this);
@@ -69,7 +83,7 @@ Status RingBuffer::make_spare(std::unique_ptr<RingBuffer>* spare) {
   abi::BufferHeader header = *set_->header;
   header.meta_used = 0;
   header.state = abi::kStateLive;
-  Status status = made->make_file(header, subbuf_counts());
+  Status status = made->make_file(header, subbuf_counts(), false);
   if (status.ok())  // now, not in the middle of a copy
     status = made->reserve(made->fd_.get(), 0, made->mapping_.size());
   if (!status.ok()) {
@@ -113,19 +127,28 @@ Status RingBuffer::copy_description(RingBuffer& from) {
 }
 
 void RingBuffer::move_ring(BufferFile* source, uint32_t ring, RingBuffer& spare) {
-  const RingSet& to = *spare.set_;
   abi::ReaderState state = load_reader_state(*set_, ring);
-  RingNow now = ring_now(*set_, ring), spare_now = ring_now(to, ring);
-  RingPosition start = ring_position(state, now);
-  uint64_t first = spare_now.entries ? spare_now.seq + 1 : 0;
-  RingFill fill(to, ring, first);
+  RingNow now = ring_now(*set_, ring);
+  RingFill fill(*spare.set_, ring, next_of_spare(*spare.set_, ring));
   RingPosition end = copy_ring(source, now, ring, &fill);
+  finish_ring(ring, ring_position(state, now), end, state, spare, &fill);
+}
+
+// `fill` has what is between the two positions. It becomes what the spare shows, and leaves this
+// buffer. `state` is that of the ring before.
+void RingBuffer::finish_ring(uint32_t ring, const RingPosition& start, RingPosition end,
+                             abi::ReaderState state, RingBuffer& spare, RingFill* fill) {
+  const RingSet& to = *spare.set_;
+  RingNow spare_now = ring_now(to, ring);
+  uint64_t first = next_of_spare(to, ring);
   end.entries = std::max(end.entries, start.entries);
-  if (fill.empty()) first = spare_now.seq;
-  fill.finish(end.entries, end.time);
-  uint32_t offset = fill.empty() && spare_now.entries ? spare_now.used : 0;
-  uint64_t before = fill.empty() ? end.entries : start.entries;
+  if (fill->empty()) first = spare_now.seq;
+  uint32_t offset = fill->empty() && spare_now.entries ? spare_now.used : 0;
+  fill->finish(end.entries, end.time);
+  uint64_t before = fill->empty() ? end.entries : start.entries;
   store_position(to, ring, {first, offset, end.time, before, start.lost});
+  // A reader may have consumed more meanwhile.
+  if (const RingPosition reached = position(ring); is_before(end, reached)) end = reached;
   end.lost = 0;
   store_counts(to, ring, state, restart_counts(ring, end));
 }

@@ -4,6 +4,7 @@
 #include "ring_buffer/ring_write_hot.h"
 
 #include "base/raw_syscall.h"
+#include "ring_buffer/ring_cut.h"
 
 namespace patchbay {
 
@@ -19,6 +20,8 @@ int64_t pb_rseq_offset = 0;
 static_assert(offsetof(RingSet, header) == 0 && offsetof(RingSet, controls) == 8);
 static_assert(offsetof(RingSet, readers) == 16 && offsetof(RingSet, subbuf_shift) == 36);
 static_assert(offsetof(RingSet, nr_cpus) == 40 && offsetof(abi::BufferHeader, missed) == 128);
+static_assert(offsetof(RingSet, cut) == 64 && offsetof(RingCut, to) == 8);
+static_assert(offsetof(RingCut, served) == 16 && offsetof(RingCut, side_delta) == 24);
 static_assert(offsetof(RingControl, data_delta) == 56 && sizeof(PageMeta) == 16);
 static_assert(offsetof(RingControl, page_meta_delta) == 64 && sizeof(abi::ReaderState) == 128);
 static_assert(offsetof(RingControl, nr_subbufs) == 72 && offsetof(RingControl, overwrite) == 76);
@@ -46,6 +49,24 @@ PageMeta* ring_page_meta(RingControl* rc) {
   return reinterpret_cast<PageMeta*>(reinterpret_cast<uint8_t*>(rc) + rc->page_meta_delta);
 }
 
+// `meta` and `data` are of the sub-buffer that is to be overwritten, number seq - nr_subbufs.
+// Copies it aside where a pending snapshot wants it (ring_cut.h).
+void keep_aside(const RingSet* set, PageMeta* meta, uint8_t* data, uint64_t number) {
+  const uint64_t delta = __atomic_load_n(&set->cut.side_delta, __ATOMIC_ACQUIRE);
+  const uint64_t time = *reinterpret_cast<const uint64_t*>(data);
+  if (!delta || time > __atomic_load_n(&set->cut.to, __ATOMIC_ACQUIRE)) return;
+  auto* aside = reinterpret_cast<PageMeta*>(reinterpret_cast<uint8_t*>(meta) + delta);
+  if (meta->seq != number || aside->seq == number) return;
+  __atomic_store_n(&aside->seq, kNotAside, __ATOMIC_RELAXED);
+  __atomic_thread_fence(__ATOMIC_RELEASE);
+  aside->entries_before = meta->entries_before;
+  auto* to = reinterpret_cast<uint64_t*>(data + delta);
+  const auto* from = reinterpret_cast<const uint64_t*>(data);
+  for (uint32_t i = 0; i < set->subbuf_size / 8; i++)
+    __atomic_store_n(&to[i], from[i], __ATOMIC_RELAXED);
+  __atomic_store_n(&aside->seq, number, __ATOMIC_RELEASE);
+}
+
 // Closes the current sub-buffer and begins the next one. False: full, and must not overwrite.
 bool begin_subbuf(const RingSet* set, uint32_t ring, RingControl* rc, uint64_t now, Place* place) {
   uint64_t publish = rc->publish;
@@ -65,9 +86,11 @@ bool begin_subbuf(const RingSet* set, uint32_t ring, RingControl* rc, uint64_t n
   }
   PageMeta* meta = ring_page_meta(rc) + index;
   const RingSlot& slot = rc->slot[(publish & abi::kParityBit) ? 1 : 0];
-  meta->seq = seq;
-  meta->entries_before = slot.entries;
   uint32_t start = index << set->subbuf_shift;
+  if (ring_cut_is_pending(set)) keep_aside(set, meta, data + start, seq - rc->nr_subbufs);
+  __atomic_store_n(&meta->seq, seq, __ATOMIC_RELEASE);  // before anything else of it: read_kept()
+  __atomic_thread_fence(__ATOMIC_RELEASE);
+  meta->entries_before = slot.entries;
   *reinterpret_cast<uint64_t*>(data + start) = now;
   place->offset = start + abi::kPageHeaderSize;
   place->delta = 0;
@@ -152,7 +175,28 @@ bool publish_if_current(const RingSet* const* rings, const RingSet* set, const u
   return true;
 }
 
+// Of the last record here; the clock may be behind it, in a virtual machine that was moved.
+uint64_t time_of_this_cpu(const RingSet* set) {
+  uint64_t thread_pointer;
+  asm("movq %%fs:0, %0" : "=r"(thread_pointer));
+  const auto* rseq =
+      reinterpret_cast<const volatile uint32_t*>(thread_pointer + uint64_t(pb_rseq_offset));
+  const uint32_t cpu = rseq[1];
+  if (cpu >= set->nr_cpus) return 0;
+  const RingControl* rc = set->control(cpu);
+  const uint64_t publish = __atomic_load_n(&rc->publish, __ATOMIC_ACQUIRE);
+  return __atomic_load_n(&rc->slot[publish & abi::kParityBit ? 1 : 0].time, __ATOMIC_RELAXED);
+}
+
 }  // namespace
+
+bool ring_cut(const RingSet* set) {
+  if (!__atomic_load_n(&set->cut.side_delta, __ATOMIC_ACQUIRE)) return false;
+  auto* cut = const_cast<RingCut*>(&set->cut);
+  if (pb_thread.no_rseq || !pb_rseq_offset || !ring_cut_rseq(cut, time_of_this_cpu(set)))
+    ring_cut_at(cut, read_clock(set->clock));
+  return true;
+}
 
 // Whoever changes *rings takes the lock of the old set once afterwards (RingBuffer::quiesce): a
 // writer that held it then is done, and one that takes it later sees the new set.

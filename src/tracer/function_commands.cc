@@ -432,10 +432,7 @@ void FunctionCommands::Impl::answer(Probe* probe, Entry* entry) {
 
 void take_asked_snapshot(Registry& registry, TraceArray& array) {
   if (array.snapshot && registry.write_snapshot(array, {}, 1).ok()) return;
-  for (std::string_view text :
-       {"*** SNAPSHOT NOT ALLOCATED ***\n", "*** stopping trace here!   ***\n"})
-    (void)registry.write_marker(array, text, {});
-  (void)registry.set_tracing_on(array, false);
+  registry.refuse_snapshot(array);
 }
 
 void FunctionCommands::Impl::dump(std::optional<uint32_t> cpu) {

@@ -8,8 +8,6 @@
 // mistakes leaves behind (an error in error_log, a snapshot that was allocated).
 #include "trigger/event_triggers.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <deque>
@@ -17,6 +15,7 @@
 #include <map>
 #include <span>
 
+#include "abi/ftrace_records.h"
 #include "base/agreed.h"
 #include "base/shared_memory.h"
 #include "filter/filter.h"
@@ -393,8 +392,10 @@ const TriggerProgram* EventTriggers::Impl::make_program(const List& list) {
   for (const PlainPtr& one : list.plain) {
     Trigger& trigger = program->trigger[program->nr_triggers++];
     trigger.kind = TriggerKind::kAction;
-    // What it copies is to have this record.
-    const bool copies = one->command->kind == ActionKind::kSnapshot && one->filter;
+    // Its snapshot is to have this record. (Not without a filter, but that of a marker: as in the
+    // kernel, which runs such a trigger before there is a record.)
+    const bool has_it = one->filter || list.event->call.id == abi::kPrintId;
+    const bool copies = one->command->kind == ActionKind::kSnapshot && has_it;
     trigger.after = one->command->after || copies;
     trigger.needs_record = trigger.after || one->filter;
     trigger.filter = one->filter.get();
@@ -553,19 +554,15 @@ void EventTriggers::run_asked() {
   impl_->hists->run_asked();
 }
 
-// A trigger without a filter asks before its hit has been recorded.
-void let_hits_end() {
-  const timespec pause = {0, 1'000'000};
-  ::nanosleep(&pause, nullptr);
-}
-
+// A hit that could fix its moment is in take_cuts(). What is asked for here is a snapshot of now:
+// there was no spare buffer, or the hit came while its event was being changed.
 void EventTriggers::Impl::run_asked() {
+  registry.take_cuts();
   for (auto& [key, list] : lists) {
     for (const PlainPtr& one : list.plain) {
       if (one->action->kind != ActionKind::kSnapshot) continue;
       const uint64_t asked = __atomic_load_n(&one->action->asked, __ATOMIC_ACQUIRE);
       if (std::exchange(one->answered, asked) == asked) continue;
-      if (!one->filter) let_hits_end();
       take_asked_snapshot(registry, *list.array);
     }
   }

@@ -489,9 +489,9 @@ std::string HistTriggers::definition_text(const HistData& hist) { return hist_li
 
 namespace {
 
-bool fires_events(const HistData* hist) {
+bool follows_record(const HistData* hist) {
   return std::any_of(hist->actions.begin(), hist->actions.end(), [](const auto& action) {
-    return action->kind == HistActionKind::kTrace;
+    return action->kind == HistActionKind::kTrace || action->kind == HistActionKind::kSnapshot;
   });
 }
 
@@ -500,8 +500,9 @@ bool fires_events(const HistData* hist) {
 std::vector<Trigger> HistTriggers::programs(const TraceArray& array, const LiveEvent* event) const {
   const std::vector<HistData*> hists = of(array, event);
   // The kernel has reserved the event's record before its histograms run: what they trace() stands
-  // behind it. All of them together, since they see each other's variables in their order.
-  const bool after = std::any_of(hists.begin(), hists.end(), fires_events);
+  // behind it, and their snapshot() has it. All of them together, since they see each other's
+  // variables in their order.
+  const bool after = std::any_of(hists.begin(), hists.end(), follows_record);
   std::vector<Trigger> made;
   for (const HistData* hist : hists) {
     Trigger trigger = {};

@@ -170,6 +170,8 @@ works app/hit '!snapshot'
 put events/app/hit/enable 0
 put snapshot 0
 clear_trace
+same "a snapshot is what the buffer held at the hit" ok \
+  "$(timeout 100 "$programs/api_snapshot_hits" 2>&1)"
 
 # --- markers
 works ftrace/print 'traceoff:1 if buf ~ "end*"'

@@ -88,6 +88,7 @@ ArrayFile::~ArrayFile() {
 Status ArrayFile::open(uint32_t flags) {
   Result<TraceArray*> found = place_.find_array();
   if (!found.ok()) return found.error();
+  registry().take_cut(**found);
   PB_TRY(opened(**found, flags));
   held_ = *found;
   held_->references++;

@@ -42,6 +42,7 @@ class SnapshotFile : public ArrayFile {
   Result<std::string> read_next(size_t size, ReadMode mode) override {
     if (!held() || !reading_) return user_error(EBADF, "The file is not open for reading.");
     if (size == 0) return std::string();
+    if (!began_) registry().take_cut(*held());
     RingBuffer* buffer = held()->snapshot.get();
     if (!began_ && buffer && has_data(*buffer)) {
       lines_.set(std::make_unique<TraceText>(place_.tree->text_sources(), *held(), buffer,

@@ -150,6 +150,7 @@ class SnapshotRawFile : public RawFile {
 
  private:
   bool next_page() {
+    registry().take_cut(*held());
     RingBuffer* snapshot = held()->snapshot.get();
     PageImage page;
     if (!snapshot || !RingReader(snapshot, true).next_page(uint32_t(place_.cpu), true, &page)) {
