@@ -21,6 +21,7 @@
 #include "agent/agent.h"
 #include "base/raw_syscall.h"
 #include "base/shared_memory.h"
+#include "hist/hist_clock.h"
 #include "patch/trap_gate.h"
 #include "serve/server.h"
 
@@ -306,9 +307,19 @@ bool follow_changes() {
   return !confined;
 }
 
+// What the control thread does in the parent. Places at which a thread stood when they were patched
+// are tried again, but not for ever.
+void keep_up(int* tries) {
+  constexpr int kMostTries = 8;
+  std::lock_guard guard(g_agent->lock());
+  keep_hist_clocks();
+  if (*tries >= kMostTries) return;
+  *tries = g_agent->patcher->finish_pending() ? *tries + 1 : kMostTries;
+}
+
 // Returns what the thread is to exit with.
 int follow() {
-  int code = 0;
+  int code = 0, tries = 0;
   g_slot = take_slot();
   g_seccomp = ::prctl(PR_GET_SECCOMP);
   while (!g_step_aside.load(std::memory_order_acquire)) {
@@ -316,8 +327,10 @@ int follow() {
     if (load(&g_shared->head) != g_position) {
       std::lock_guard guard(g_agent->lock());
       if (!follow_changes()) break;
-    } else if (!sleep_on(&g_shared->generation, generation, kLookNs) && is_last_thread(&code)) {
-      break;
+      tries = 0;
+    } else if (!sleep_on(&g_shared->generation, generation, kLookNs)) {
+      if (is_last_thread(&code)) break;
+      keep_up(&tries);
     }
   }
   return code;

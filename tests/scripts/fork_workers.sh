@@ -162,6 +162,48 @@ profiled() {
 put function_profile_enabled 0
 new set_ftrace_filter ''
 
+# --- what stands on events: synthetic events, event probes, stacks; commands at functions
+put function_events '!work'
+put function_events 'work(int n)'
+put function_events 'helper(int n)'
+put synthetic_events 'both int n'
+put events/functions/work/trigger 'hist:keys=common_pid:a=n'
+put events/functions/helper/trigger 'hist:keys=common_pid:onmatch(functions.work).both($a)'
+put events/synthetic/both/enable 1
+put dynamic_events 'e:mine/copy functions/work m=$n:s32'
+put events/mine/copy/enable 1
+call 100
+same "pairs and copies" "400 4 400 4" \
+  "$(with ' both: ') $(with 'both: n=99$') $(with ' copy: ') $(with 'm=99$')"
+put events/mine/copy/enable 0
+put events/synthetic/both/enable 0
+put events/functions/helper/trigger '!hist:keys=common_pid:onmatch(functions.work).both($a)'
+put events/functions/work/trigger '!hist:keys=common_pid:a=n'
+new dynamic_events ''
+new synthetic_events ''
+clear_trace
+put options/stacktrace 1
+put events/functions/work/enable 1
+call 3
+same "a stack at each" "12 12" "$(with '>work\(') $(with '<stack trace>')"
+put options/stacktrace 0
+put events/functions/work/enable 0
+clear_trace
+put set_ftrace_filter 'work:enable_event:functions:helper'
+call 10
+check "a command switches the event on, for all" test "$(with 'helper\(')" -ge 37
+put set_ftrace_filter '!work:enable_event:functions:helper'
+put events/functions/helper/enable 0
+clear_trace
+new set_graph_function helper
+put current_tracer function_graph
+call 10
+same "graphs of one function" "0 40" "$(with ' work\(') $(with 'helper\(\)(;| \{)$')"
+put current_tracer nop
+new set_graph_function ''
+put function_events '!helper'
+clear_trace
+
 # --- sizes: each is another file
 put buffer_size_kb 64
 put events/functions/work/enable 1
