@@ -299,15 +299,24 @@ int end_with_program(Agent* agent) {
 
 void follow_tracer(Agent* agent) {
   if (!agent->patcher->follow_tracer()) return;
-  say("a debugger traces this program: in place of each int3 of ours stands a hlt now; "
-      "`handle SIGSEGV nostop noprint pass` lets gdb go on there");
+  say("a debugger traces this program: where it has an int3 of ours stands a hlt, whose SIGSEGV "
+      "the program needs (gdb: handle SIGSEGV nostop noprint pass)");
+}
+
+void follow_tracer_each_second(Agent* agent) {
+  constexpr int kLookMs = 900;
+  static int64_t looked_ms = 0;
+  const int64_t now = monotonic_ms();
+  if (now - looked_ms < kLookMs) return;
+  looked_ms = now;
+  follow_tracer(agent);
 }
 
 int keep_up(Agent* agent) {
   std::lock_guard guard(agent->lock());
   int soonest = end_with_program(agent);
   follow_wishes(agent);
-  follow_tracer(agent);
+  follow_tracer_each_second(agent);
   for (int wait : {keep_clock(agent), finish_places(agent), follow_functions(agent)})
     if (wait >= 0 && wait < soonest) soonest = wait;
   return soonest;
@@ -469,6 +478,8 @@ void start(char** argv_end) {
   const bool has_socket = serving && agent->directory.size();
   if (agent->settings.wait && has_socket) wait_for(&agent->resumed, kResumeTimeoutSeconds);
   agent->registry->set_single_threaded(false);
+  std::lock_guard guard(agent->lock());
+  follow_tracer(agent);
 }
 
 uint64_t recorded_events(Agent* agent) {

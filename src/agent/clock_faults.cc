@@ -25,8 +25,6 @@ namespace patchbay {
 namespace {
 
 constexpr uint32_t kRseqSignature = 0x53053053;
-// In ProbeThread.in_agent, beside what AgentScopes count there.
-constexpr uint32_t kSilent = 1 << 16;
 
 void silence(bool silent) {
   const bool was = pb_thread.in_agent & kSilent;

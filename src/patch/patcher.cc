@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "arch/x86_64/text_memory.h"
 #include "base/check.h"
@@ -260,6 +261,7 @@ class LivePatcher : public Patcher {
 
   SitePlanner planner_;
   uint8_t guard_ = kTrapInt3;  // of this transaction
+  bool tracer_is_known_ = false;
   StubPool stubs_;
   std::vector<Touched> touched_;
   std::vector<Site*> moved_;  // sites that get another host without being named by a change
@@ -853,22 +855,27 @@ SiteKind LivePatcher::active_kind(uint64_t patch_address) const {
 }
 
 uint64_t LivePatcher::follow_tracer() {
+  if (!is_traced()) {
+    tracer_is_known_ = false;
+    return 0;
+  }
+  uint64_t places = 0;
   std::vector<Site*> due;
   visit_sites([&](Site* site) {
     const bool is_trap =
         site->single || site->kind == SiteKind::kTrap || site->kind == SiteKind::kProbeTrap;
-    const bool has_int3 = site->state == SiteState::kPatched && site->guard == kTrapInt3;
-    if (is_trap && has_int3 && site->kind != SiteKind::kKey) due.push_back(site);
+    if (!is_trap || site->state != SiteState::kPatched) return;
+    places++;
+    if (site->guard == kTrapInt3) due.push_back(site);
   });
-  if (due.empty() || !is_traced()) return 0;
   TextMemory memory;
   for (Site* site : due) {
     uint8_t byte = 0;
     if (!memory.read(site->address, &byte, 1) || byte != kTrapInt3) continue;
     if (memory.write(site->address, &kTrapHalt, 1)) site->guard = kTrapHalt;
   }
-  sync_all_cores();
-  return due.size();
+  if (!due.empty()) sync_all_cores();
+  return places && !std::exchange(tracer_is_known_, true) ? places : 0;
 }
 
 Result<PatchReport> LivePatcher::apply(std::span<const SiteChange> changes, bool single_threaded) {

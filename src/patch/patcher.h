@@ -126,7 +126,7 @@ class Patcher {
   // in them alone need not wait for threads, and leave places elsewhere that wait as they are.
   virtual void set_unused(std::vector<std::pair<uint64_t, uint64_t>>) {}
   // Where a debugger has come to the process since, int3 becomes what debuggers pass on
-  // (kTrapHalt in site_table.h). How many places that concerned.
+  // (kTrapHalt in site_table.h). How many such places there are, if nobody was told of this tracer.
   virtual uint64_t follow_tracer() { return 0; }
 };
 std::unique_ptr<Patcher> make_patcher();

@@ -74,14 +74,14 @@
 #define FUNCTION_RECORD 28		/* with the event's first word */
 #define GRAPH_ENTRY_ID 11
 
-/* Below rsp, down to r10 as ProbeFrame has them. */
+/* Below rsp, down to the site as ProbeFrame has them. */
 #define BELOW_RAX -8
 #define BELOW_TARGET -16		/* of a hook: where to go on; else the program */
 #define BELOW_PROGRAM -16
 #define BELOW_WANTED -24
 #define BELOW_SITE -32
 #define BELOW_R11 -40
-#define BELOW_R10 -48
+#define BELOW_TOKEN -48			/* of a call that is followed; 0: it is not */
 #define BELOW_RCX -56
 #define BELOW_RDX -64
 #define BELOW_R9 -72
@@ -93,7 +93,7 @@
 #define BELOW_LEFT -120
 #define BELOW_CALL -112			/* GraphCall from `parent` on */
 #define BELOW_SPARE_STATE -120
-#define BELOW_TOKEN -128		/* of a call that is followed; 0: it is not */
+#define BELOW_R10 -128			/* the lowest word, and the first to be stored */
 
 	.text
 	.globl probe_entry_shared
@@ -104,10 +104,9 @@ probe_entry_shared:
 	.cfi_startproc
 	.cfi_def_cfa_offset 16
 	stack_touch TOUCH_BELOW
-	mov %r11, BELOW_TOKEN(%rsp)		/* the lowest word */
+	mov %r10, BELOW_R10(%rsp)
 	mov %r11, BELOW_R11(%rsp)
 	mov (%rax), %r11
-	mov %r10, BELOW_R10(%rsp)
 	test %r11, %r11
 	jz .Lonly_hook
 	mov %rax, BELOW_SITE(%rsp)
@@ -227,7 +226,6 @@ probe_entry_hook:
 	.cfi_startproc
 	.cfi_def_cfa_offset 16
 	stack_touch TOUCH_BELOW
-	mov %r10, BELOW_TOKEN(%rsp)
 	mov %r10, BELOW_R10(%rsp)
 	mov %r11, BELOW_R11(%rsp)
 	mov SITE_RETURN_PROGRAM(%rax), %r11

@@ -260,6 +260,7 @@ __attribute__((noinline, cold)) uint32_t meet_thread(ProbeThread* thread, const 
 }
 
 void count_agent_hit(const SiteProgram* program) {
+  if (pb_thread.in_agent >= kSilent) return count_recursion(program);  // it is the program's hit
   for (uint32_t i = 0; i < program->nr_events; i++) {
     const RingSet* set = __atomic_load_n(&program->event[i].event->rings, __ATOMIC_RELAXED);
     __atomic_fetch_add(&set->header->recursion, 1, __ATOMIC_RELAXED);
@@ -296,6 +297,7 @@ static inline void offer_all(const SiteProgram* program, const Hit& hit, uint64_
 static __attribute__((noinline, cold)) void offer_first(const SiteProgram* program, Hit hit,
                                                         uint64_t wanted) {
   ProbeThread* thread = &pb_thread;
+  look_at_clock();
   if (thread->in_agent) return count_agent_hit(program);
   const OpenSignals open;
   hit.tid = meet_thread(thread, program);
@@ -313,6 +315,7 @@ void offer_events(const SiteProgram* program, const CallSite* at, const FetchReg
 static __attribute__((noinline, cold)) bool hook_first(const CallSite* site,
                                                        const SiteProgram* returns, uint64_t* stack,
                                                        const FetchRegisters* registers) {
+  look_at_clock();
   if (pb_thread.in_agent) {
     count_agent_hit(returns);
     return false;

@@ -26,6 +26,13 @@ void offer_events(const SiteProgram* program, const CallSite* at, const FetchReg
 bool offer_record(const SiteEvent& site, const FetchRegisters* registers, uint32_t tid,
                   uint8_t* record, uint32_t size, const StackStart* start);
 
+// Of a thread that must not read the clock (agent/clock_faults.h), in ProbeThread.in_agent, beside
+// what AgentScopes count there.
+inline constexpr uint32_t kSilent = 1 << 16;
+// This finds it out. It comes before the first system call of a thread that nobody knows: strict
+// seccomp forbids that, too.
+inline void look_at_clock() { (void)__builtin_ia32_rdtsc(); }
+
 // SLOW PATH: the thread's id is not in fast_tid (its first hit, one after agent code, or no rseq).
 // Finds it out, enters the thread's comm once, and returns the id that its records carry.
 uint32_t meet_thread(ProbeThread* thread, const SiteProgram* program);

@@ -40,6 +40,7 @@ extern "C" {
 void static_event_offer(const SiteProgram* program, uint8_t* record, uint32_t size,
                         const uint64_t* word, uint64_t fp) {
   ProbeThread* thread = &pb_thread;
+  if (!thread->fast_tid) look_at_clock();
   if (thread->in_agent) return count_agent_hit(program);
   const OpenSignals open;
   const uint32_t tid = thread->fast_tid ? thread->fast_tid : meet_thread(thread, program);

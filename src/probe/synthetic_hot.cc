@@ -264,6 +264,7 @@ struct Offer {
 // False: an answer stands in `tid`'s place already.
 inline bool meet(Offer* offer) {
   ProbeThread* thread = &pb_thread;
+  if (!thread->fast_tid) look_at_clock();
   if (thread->in_agent) {
     count_recursion(offer->program);
     return false;
@@ -295,8 +296,8 @@ bool offer_one(const SiteEvent& site, const Offer& offer, uint8_t* record, uint3
 __attribute__((noinline)) int trace_offered(const EventFileHandle* file, const Offer* call,
                                             uint32_t nr_values, const uint64_t* values) {
   Offer offer = *call;
-  const OpenSignals open;
   if (!meet(&offer)) return kInvalid;
+  const OpenSignals open;
   const SyntheticPlan* plan = file->plan;
   Dynamic dynamic;
   uint8_t* record = nullptr;
@@ -424,8 +425,8 @@ void pieces_of(const SyntheticPlan* plan, const synth_event_trace_state* state, 
 
 __attribute__((noinline)) int end_offered(synth_event_trace_state* state, const Offer* call) {
   Offer offer = *call;
-  const OpenSignals open;
   if (!meet(&offer)) return kInvalid;
+  const OpenSignals open;
   const SyntheticPlan* plan = plan_of(state);
   RingPiece pieces[kMaxPieces];
   pieces_of(plan, state, pieces);

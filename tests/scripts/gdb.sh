@@ -43,5 +43,6 @@ out=$(timeout 100 gdb -nx -q -batch -ex 'set pagination off' \
   -ex 'set environment PATCHBAY_TRACE_EVENT functions:*' -ex 'set startup-with-shell off' \
   -ex 'handle SIGSEGV nostop noprint pass' -ex 'set follow-fork-mode parent' -ex 'run' \
   --args "$programs/stepped" 2>&1)
+has "started by gdb: who debugs is told" "$out" 'a debugger traces this program'
 has "started by gdb: an int3 changes no result" "$out" 'stepped: 30 before, 30 stepped'
 finish
