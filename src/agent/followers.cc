@@ -19,6 +19,7 @@
 #include <new>
 
 #include "agent/agent.h"
+#include "base/last_thread.h"
 #include "base/raw_syscall.h"
 #include "base/shared_memory.h"
 #include "hist/hist_clock.h"
@@ -238,30 +239,6 @@ Slot* take_slot() {
   return nullptr;
 }
 
-// Field `number` of a line of /proc/PID/stat; `state` is the text of field 3.
-int stat_field(const char* state, int number) {
-  for (int field = 3; field < number && state; field++)
-    if ((state = std::strchr(state, ' '))) state++;
-  return state ? std::atoi(state) : -1;
-}
-
-// The process's other threads have all gone, its first one as a zombie that waits for us. `code`:
-// what it has exited with, which the last thread has to repeat.
-bool is_last_thread(int* code) {
-  const auto self = uint32_t(raw_syscall(SYS_gettid)), leader = uint32_t(::getpid());
-  char path[64], text[512];
-  std::snprintf(path, sizeof path, "/proc/self/task/%u/stat", leader);
-  UniqueFd file(::open(path, O_RDONLY | O_CLOEXEC));
-  if (!file.valid() || self == leader) return false;
-  const ssize_t length = ::read(file.get(), text, sizeof text - 1);
-  text[std::max<ssize_t>(length, 0)] = 0;
-  const char* name_end = std::strrchr(text, ')');
-  if (!name_end || name_end[2] != 'Z') return false;
-  constexpr int kNumThreads = 20, kExitCode = 52;
-  *code = stat_field(name_end + 2, kExitCode) >> 8 & 0xff;
-  return stat_field(name_end + 2, kNumThreads) == 2;
-}
-
 // A table of descriptors that is empty, whatever the program opens and closes; and a root and
 // a working directory that stay.
 void leave_shared_tables() {
@@ -319,7 +296,7 @@ void keep_up(int* tries) {
 
 // Returns what the thread is to exit with.
 int follow() {
-  int code = 0, tries = 0;
+  int tries = 0;
   g_slot = take_slot();
   g_seccomp = ::prctl(PR_GET_SECCOMP);
   while (!g_step_aside.load(std::memory_order_acquire)) {
@@ -329,11 +306,11 @@ int follow() {
       if (!follow_changes()) break;
       tries = 0;
     } else if (!sleep_on(&g_shared->generation, generation, kLookNs)) {
-      if (is_last_thread(&code)) break;
+      if (is_last_thread()) return first_thread_status();
       keep_up(&tries);
     }
   }
-  return code;
+  return 0;
 }
 
 void* follower_thread(void*) {
@@ -394,9 +371,9 @@ void not_followed(const char* why) {
 // Whether the slot's child still has something to repeat. Who is dead leaves his slot.
 bool is_behind(Slot* slot, uint64_t target) {
   const uint64_t position = load(&slot->position);
-  if (position >= target || position < slot->late) return false;
+  if (position >= target) return false;
   const int error = ::pthread_mutex_trylock(&slot->alive);
-  if (error == EBUSY) return true;
+  if (error == EBUSY) return position >= slot->late;
   if (error == EOWNERDEAD) ::pthread_mutex_consistent(&slot->alive);
   if (error && error != EOWNERDEAD) return false;
   store(&slot->position, kFree);

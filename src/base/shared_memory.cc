@@ -117,9 +117,9 @@ bool is_shared_with_running(const void* at) {
 SharedPlace agree_on_shared(size_t bytes, std::string_view what, std::string_view name) {
   const uint64_t key = note_key(what, name);
   if (is_forked_child()) {
-    const auto address = noted(key);
-    if (!address) return {private_memory(round_up(bytes, kLine)), true};
-    return {reinterpret_cast<void*>(*address), false};
+    void* const there = reinterpret_cast<void*>(noted(key).value_or(0));
+    if (!is_shared_with_running(there)) return {private_memory(round_up(bytes, kLine)), true};
+    return {there, false};
   }
   void* at = shared_forever(bytes);
   if (is_shared_with_running(at)) note(key, reinterpret_cast<uint64_t>(at));

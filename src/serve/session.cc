@@ -132,6 +132,7 @@ Operation Session::operation_of(const Request& request, std::string_view data) {
     Result<Handle*> handle = find_handle(request.handle);
     if (!handle.ok() || !(*handle)->repeated) return made;
     made.file = (*handle)->number;
+    made.path = (*handle)->path;
     made.data = data;
     made.kind = call == Call::kWrite   ? OperationKind::kWrite
                 : call == Call::kFlush ? OperationKind::kFlush
@@ -228,6 +229,7 @@ Result<Session::Answer> Session::open(const Request& request, std::string_view p
   handle->flags = request.flags;
   handle->number = OpenFiles::enter(handle->file.get());
   handle->repeated = is_repeated(path, request.flags);
+  if (handle->repeated) handle->path = path;
   Answer answer;
   answer.handle = take_handle(*index, std::move(handle));
   return answer;
@@ -288,6 +290,7 @@ Status Session::close_handle(std::unique_ptr<Handle> handle) {
   Operation operation;
   operation.kind = OperationKind::kClose;
   operation.file = handle->number;
+  operation.path = handle->path;
   if (noted) begin_notes();
   Status status = handle->flushed ? Status() : handle->file->flush();
   handle.reset();

@@ -49,6 +49,7 @@ class Session {
     bool flushed = false;   // nothing was written since the last kFlush
     uint64_t number = 0;    // OpenFiles
     bool repeated = false;  // by forked children
+    std::string path;       // of a file that is repeated
     ~Handle() {
       if (number) OpenFiles::leave(number);
     }
