@@ -222,11 +222,20 @@ inline Verdict judge(const CallSite* site, GraphCall* call) {
                                                                    : Verdict::kRecord;
 }
 
+// An entry that was dropped takes its exit along, which is lost as well.
+__attribute__((noinline, cold)) void drop_exit(const EventProgram* event) {
+  uint32_t steps = 0;
+  ring_drop(&newest_program(event, &steps)->rings);
+}
+
 // Whether this instance follows the call; its entry is recorded then.
 inline bool enter_event(const EventProgram* event, const Entry& entry, Verdict verdict) {
   if (verdict == Verdict::kIgnore) return false;
   if (!wants_thread(event, entry.tid)) return verdict == Verdict::kNotraced;
-  return verdict != Verdict::kRecord || record_entry(event, entry) == kRingPublished;
+  if (verdict != Verdict::kRecord) return true;
+  const int status = record_entry(event, entry);
+  if (__builtin_expect(status == kRingDropped, 0)) drop_exit(event);
+  return status == kRingPublished;
 }
 
 inline uint32_t thread_id(const SiteProgram* program) {

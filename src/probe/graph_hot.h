@@ -20,7 +20,7 @@
 // What is lost: a call that finds no slot (GraphThread.lost, funcgraph_exit's overrun). An exit has
 // its entry in the same ring file, unless the ring has lost that since: an entry that could not be
 // published (recording is off, the ring is full) takes the call out of that instance's graph, as in
-// the kernel.
+// the kernel; its exit is counted as lost with it.
 //
 // Settings are words that the control side stores while threads run; each is read once per call.
 #pragma once

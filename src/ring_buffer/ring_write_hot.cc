@@ -224,4 +224,24 @@ extern "C" int ring_publish_locked(const RingSet* const* rings, const uint8_t* r
   return missed(__atomic_load_n(rings, __ATOMIC_ACQUIRE));
 }
 
+// Under the lock `dropped` is a plain word.
+extern "C" void ring_drop_locked(const RingSet* const* rings) {
+  const uint32_t owner = pb_thread.tid | 0x80000000u;
+  const RingSet* set = __atomic_load_n(rings, __ATOMIC_ACQUIRE);
+  RingControl* rc = set->control(set->nr_cpus);
+  for (uint32_t spin = 0; spin < kLockSpins; spin++) {
+    uint32_t holder = 0;
+    if (__atomic_compare_exchange_n(&rc->lock, &holder, owner, false, __ATOMIC_ACQUIRE,
+                                    __ATOMIC_RELAXED)) {
+      rc->dropped++;
+      __atomic_store_n(&rc->lock, 0, __ATOMIC_RELEASE);
+      return;
+    }
+    if (holder == owner) break;
+    if (spin % 64 == 63) raw_sched_yield();
+    __builtin_ia32_pause();
+  }
+  missed(set);
+}
+
 }  // namespace patchbay

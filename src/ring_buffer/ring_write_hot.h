@@ -42,6 +42,11 @@ int ring_publish_pieces(const RingSet* const* rings, const uint8_t* record, uint
 // lock.
 int ring_publish_locked(const RingSet* const* rings, const uint8_t* record, uint32_t size,
                         uint32_t tid);
+
+// One event more in RingControl.dropped, of a record that was not even made: it belongs to another
+// one that was dropped just now.
+void ring_drop(const RingSet* const* rings);
+void ring_drop_locked(const RingSet* const* rings) __attribute__((visibility("hidden")));
 }
 
 // The one to call.

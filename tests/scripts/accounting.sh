@@ -20,5 +20,15 @@ for mode in drop overwrite; do
     rm -f "$work/t.dat"
   done
 done
+# An entry of function_graph that is dropped takes its exit along, and both are counted.
+for mode in drop overwrite; do
+  hits=$("$patchbay" record -o "$work/t.dat" -m "$mode" -b 64 -p function_graph -l work \
+    -- "$examples/threads" 8 "$calls" 2>"$work/err")
+  events=$(summary_events "$work/err")
+  lost=$(summary_lost "$work/err")
+  same "graph, $mode: recorded ($events) + lost ($lost) = entries and exits" \
+    $((2 * ${hits#hits })) $((events + lost))
+  rm -f "$work/t.dat"
+done
 check "a small buffer did lose something, so that the sum means something" test $lost_once = 1
 finish
