@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -74,6 +75,7 @@ struct Agent {
   std::unique_ptr<serve::Server> server;
   std::vector<WaitingEvent> waiting_events;
   std::vector<WaitingWrite> waiting_writes;
+  std::set<std::string> unfit_filters;  // instances whose filter of functions has named none
   std::vector<TriggerSettings> waiting_triggers;  // PATCHBAY_TRACE_TRIGGER, the same
   bool waiting_reported = false;
   std::atomic<uint32_t> resumed{0};

@@ -34,13 +34,40 @@ Status write_file(Agent* agent, const std::string& path, std::optional<std::stri
 
 namespace {
 
+// A file with a filter of functions that fits none says what an empty one does.
+bool names_all_functions(Agent* agent, const std::string& path) {
+  auto node = tracefs::lookup(*agent->root, path);
+  if (!node.ok() || !node->file || !node->file->open(O_RDONLY).ok()) return false;
+  auto text = node->file->read_next(4096, tracefs::ReadMode::kAny);
+  return text.ok() && text->starts_with("#### all functions enabled");
+}
+
+}  // namespace
+
+Status write_setting(Agent* agent, const std::string& instance, const std::string& file,
+                     std::optional<std::string_view> text, int flags) {
+  const std::string path = instance.empty() ? file : "instances/" + instance + "/" + file;
+  if (file == "current_tracer" && agent->unfit_filters.contains(instance) && text &&
+      !text->starts_with("nop"))
+    return user_error(EINVAL, "The tracer is not started: no function fits its filter, and without "
+                              "one it would trace all.");
+  Status status = write_file(agent, path, text, flags);
+  if (file != "set_ftrace_filter" && file != "set_graph_function") return status;
+  if (!status.ok() && names_all_functions(agent, path))
+    agent->unfit_filters.insert(instance);
+  else if (status.ok())
+    agent->unfit_filters.erase(instance);
+  return status;
+}
+
+namespace {
+
 Status carry_out(Agent* agent, const ConfItem& item, const std::string& where) {
-  const std::string path =
-      item.instance.empty() ? item.name : "instances/" + item.instance + "/" + item.name;
   const ErrorOrigin origin(where);
   std::optional<std::string> text;  // none: = only clears, where echo would write a newline
   if (!item.text.empty()) text = item.text + "\n";
-  Status status = write_file(agent, path, text, O_WRONLY | (item.append ? O_APPEND : O_TRUNC));
+  Status status = write_setting(agent, item.instance, item.name, text,
+                                O_WRONLY | (item.append ? O_APPEND : O_TRUNC));
   if (!status.ok() && origin.has_entries()) {
     tell_mistake(agent, where + ": " + status.error().message());
     return {};

@@ -217,7 +217,8 @@ void read_variable_writes(const Variables& variables, AgentSettings* settings) {
     std::string text(variables.text(one.variable));
     if (text.empty()) continue;
     std::replace(text.begin(), text.end(), ',', ' ');
-    settings->writes.push_back({one.variable, one.file, std::move(text)});
+    const bool is_list = std::string_view(one.file).starts_with("set_");
+    settings->writes.push_back({one.variable, one.file, std::move(text), is_list});
   }
 }
 

@@ -41,6 +41,7 @@ struct VariableWrite {
   const char* variable;
   const char* file;
   std::string text;
+  bool is_list = false;  // of functions, with blanks between
 };
 
 struct AgentSettings {

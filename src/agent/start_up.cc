@@ -143,6 +143,23 @@ void define_probes(Agent* agent) {
                   registry.set_enabled(registry.top(), all, true));
 }
 
+// Lists of functions word by word, as the kernel does: one that fits nothing does not keep the
+// others away.
+void write_variable(Agent* agent, const VariableWrite& one) {
+  std::string_view rest = one.text;
+  int flags = O_WRONLY | O_TRUNC;
+  while (true) {
+    const size_t size = one.is_list ? rest.find(' ') : rest.npos;
+    const std::string word(rest.substr(0, size));
+    if (!word.empty())
+      report_variable(agent, one.variable, word,
+                      write_setting(agent, "", one.file, word + "\n", flags));
+    if (size == rest.npos) return;
+    flags = O_WRONLY | O_APPEND;
+    rest.remove_prefix(size + 1);
+  }
+}
+
 }  // namespace
 
 void find_static_events(Agent* agent) {
@@ -181,9 +198,7 @@ void apply_settings(Agent* agent) {
   for (const std::string& word : settings.trace_events)
     set_event(agent, top, settings.origin_of("PATCHBAY_TRACE_EVENT"), word);
   retry_waiting_events(agent);  // for what the variables have defined
-  for (const VariableWrite& one : settings.writes)
-    report_variable(agent, one.variable, one.text,
-                    write_file(agent, one.file, one.text + "\n", O_WRONLY | O_TRUNC));
+  for (const VariableWrite& one : settings.writes) write_variable(agent, one);
 }
 
 void retry_waiting_events(Agent* agent) {

@@ -134,6 +134,32 @@ same "its mistakes" \
   "$(cat "$work/err")"
 stop
 
+# --- a filter that fits nothing is no filter at all: the tracer, which would trace everything, is
+# not started; one function that fits is enough
+filter_of() {
+  start PATCHBAY_FTRACE="$1" "$2=$3"
+  same "$2=$3: the tracer" "$4" "$(of current_tracer)"
+  has "$2=$3: the function is named" "$(cat "$work/err")" "^patchbay: $2: nosuch_function: "
+}
+: >"$conf"
+filter_of function PATCHBAY_FTRACE_FILTER nosuch_function nop
+has "why it is not started" "$(cat "$work/err")" '^patchbay: PATCHBAY_FTRACE: .*is not started'
+same "nothing is traced" "" "$(of enabled_functions)"
+stop
+filter_of function_graph PATCHBAY_FTRACE_GRAPH_FILTER nosuch_function nop
+stop
+filter_of function PATCHBAY_FTRACE_FILTER nosuch_function,sys_read function
+same "the others hold" sys_read "$(of set_ftrace_filter)"
+stop
+cat >"$conf" <<'CONF'
+set_ftrace_filter = nosuch_function
+current_tracer = function
+CONF
+start
+same "a file that says so" nop "$(of current_tracer)"
+has "has its lines" "$(cat "$work/err")" "^patchbay: $conf:2: .*is not started"
+stop
+
 # --- files that are not taken; the program runs
 unreadable() {
   start
