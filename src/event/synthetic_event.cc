@@ -23,9 +23,19 @@ std::string_view conversion_of(const SyntheticField& field) {
   return "%s";  // texts and stacks
 }
 
+// libtraceevent reads a small number without its sign, and no cast gives it back. This is right for
+// whoever reads it with the sign, too.
+std::string signed_argument(const SyntheticField& field) {
+  const std::string bits = field.size == 1 ? "0xff" : "0xffff";
+  const std::string sign = field.size == 1 ? "0x80" : "0x8000";
+  return "((REC->" + field.name + " & " + bits + ") ^ " + sign + ") - " + sign;
+}
+
 std::string argument_of(const SyntheticField& field) {
   if (field.kind == Kind::kDynamicText) return "__get_str(" + field.name + ")";
   if (field.kind == Kind::kStack) return "__get_stacktrace(" + field.name + ")";
+  if (field.kind == Kind::kNumber && field.is_signed && field.size < 4)
+    return signed_argument(field);
   return "REC->" + field.name;
 }
 

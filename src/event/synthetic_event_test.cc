@@ -249,8 +249,10 @@ constexpr char kAllFormat[] =
     "\n"
     "print fmt: \"a=%d, b=%u, c=%d, d=%u, e=%d, f=%u, g=%lld, h=%llu, i=%d, j=%d, "
     "k=%ld, l=%d, m=%d, n=%x, o=%u, p=%u, q=%lu, r=%s, s=%s, t=%s, u=%s, v=%s, w=%s, "
-    "x=%s, y=%u, z=%s\", REC->a, REC->b, REC->c, REC->d, REC->e, REC->f, REC->g, "
-    "REC->h, REC->i, REC->j, REC->k, REC->l, REC->m, REC->n, REC->o, REC->p, REC->q, "
+    "x=%s, y=%u, z=%s\", ((REC->a & 0xff) ^ 0x80) - 0x80, REC->b, "
+    "((REC->c & 0xffff) ^ 0x8000) - 0x8000, REC->d, REC->e, REC->f, REC->g, "
+    "REC->h, ((REC->i & 0xff) ^ 0x80) - 0x80, REC->j, REC->k, REC->l, REC->m, REC->n, REC->o, "
+    "REC->p, REC->q, "
     "REC->r, __get_str(s), REC->t, __get_str(u), __get_stacktrace(v), "
     "__get_stacktrace(w), __get_stacktrace(x), REC->y, REC->z\n";
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Lines of synthetic events (SY-02..SY-05): what a 6.12 kernel printed for the same values.
+// Lines of synthetic events (SY-02..SY-05): what a 6.12 kernel printed for the same values; but
+// small numbers that have a sign show it.
 #include "output/synthetic_text.h"
 
 #include <gtest/gtest.h>
@@ -46,8 +47,8 @@ TEST(SyntheticText, NumbersAndTexts) {
       {"sd char c[16]; pid_t p", "c=\"sh\" p=147", "sd: c=sh p=147", "sd: %s c=sh %d p=147"},
       {"sa pid_t p; char d[]", "p=148 d=\"/bin/busybox\"", "sa: p=148 d=/bin/busybox",
        "sa: %d p=148 %s d=/bin/busybox"},
-      {"su char a; u8 b; bool c; s16 d", "a=-88 b=255 c=95 d=-1", "su: a=168 b=255 c=95 d=65535",
-       "su: %d a=168 %u b=255 %d c=95 %d d=65535"},
+      {"su char a; u8 b; bool c; s16 d", "a=-88 b=255 c=95 d=-1", "su: a=-88 b=255 c=95 d=-1",
+       "su: %d a=-88 %u b=255 %d c=95 %d d=-1"},
       {"st long a; unsigned long b; pid_t c; u16 d",
        "a=-46502586940375784 b=18400241486769175832 c=-1069007592 d=65535",
        "st: a=-46502586940375784 b=18400241486769175832 c=-1069007592 d=65535",
