@@ -36,6 +36,7 @@ Status TopProfile::remember() {
   if (!graph_time.ok()) return graph_time.error();
   graph_time_ = graph_time->starts_with('1');
   Result<std::string> tracers = client_.read_all(kTracers);
+  is_alone_ = !tracers.ok() || tracers->find('*') == tracers->npos;
   for (const std::string& name : split_lines(tracers.ok() ? *tracers : ""))
     if (name.starts_with('*') && name != std::string("*") + kProfiler)
       default_tracer_ = name.substr(1);
@@ -43,20 +44,32 @@ Status TopProfile::remember() {
   return {};
 }
 
-// The registered tracer that came last is the one that filter files are about: the profiler.
 Status TopProfile::set_functions(const char* file, const char* option,
                                  const std::vector<std::string>& patterns) {
+  PB_TRY(empty_functions(client_, file, is_started_ ? &ignored_ : &kept_));
   for (const std::string& pattern : patterns) PB_TRY(add_function(client_, file, option, pattern));
   return {};
+}
+
+// Alone, the profiler takes over what the filter files say when it starts, and leaves it there;
+// beside others it is the one that came last, which they are about.
+Status TopProfile::set_all_functions() {
+  PB_TRY(set_functions("set_ftrace_filter", "-l", functions_));
+  return set_functions("set_ftrace_notrace", "-n", not_functions_);
 }
 
 Status TopProfile::start() {
   if (!remembered_) PB_TRY(remember());
   PB_TRY(client_.write_all(kGraphTime, self_time_ ? "0\n" : "1\n", true));
-  if (!was_on_) PB_TRY(client_.write_all(kSwitch, "0\n", true));
-  PB_TRY(client_.write_all(kSwitch, "1\n", true));
-  PB_TRY(set_functions("set_ftrace_filter", "-l", functions_));
-  PB_TRY(set_functions("set_ftrace_notrace", "-n", not_functions_));
+  if (was_on_) {
+    PB_TRY(client_.write_all(kSwitch, "1\n", true));
+  } else {
+    PB_TRY(client_.write_all(kSwitch, "0\n", true));
+    if (is_alone_) PB_TRY(set_all_functions());
+    PB_TRY(client_.write_all(kSwitch, "1\n", true));
+    if (!is_alone_) PB_TRY(set_all_functions());
+    is_started_ = true;
+  }
   if (default_tracer_.empty()) return {};
   return client_.write_all(kTracers, default_tracer_ + "\n", true);
 }
@@ -93,6 +106,8 @@ Result<std::string> TopProfile::function_names() {
 TopProfile::~TopProfile() {
   if (!remembered_ || client_.gone()) return;
   if (!was_on_) (void)client_.write_all(kSwitch, "0\n", true);
+  for (const AppliedRequest::File& file : kept_.files)
+    if (is_alone_) (void)client_.write_all(file.path, file.text, true);
   (void)client_.write_all(kGraphTime, graph_time_ ? "1\n" : "0\n", true);
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "serve/client.h"
+#include "trace_request.h"
 
 namespace patchbay::cmd {
 
@@ -30,6 +31,7 @@ class TopProfile {
 
  private:
   Status remember();
+  Status set_all_functions();
   Status set_functions(const char* file, const char* option,
                        const std::vector<std::string>& patterns);
 
@@ -37,6 +39,8 @@ class TopProfile {
   std::vector<std::string> functions_, not_functions_;
   bool self_time_ = false, remembered_ = false;
   bool was_on_ = false, graph_time_ = true;
+  bool is_alone_ = false, is_started_ = false;  // no other tracer has a filter
+  AppliedRequest kept_, ignored_;               // the filters as they were, and as they are now
   std::string default_tracer_;
 };
 

@@ -209,6 +209,14 @@ Status set_and_keep(serve::Client& client, const std::string& path, std::string_
   return set.ok() ? set : Status(about(option, value, set.error()));
 }
 
+}  // namespace
+
+Status empty_functions(serve::Client& client, const std::string& path, AppliedRequest* applied) {
+  return set_and_keep(client, path, path, "", applied);
+}
+
+namespace {
+
 // A function that nothing matches, with the ones that are called nearly so.
 Error unknown_function(serve::Client& client, std::string_view option, const std::string& pattern,
                        const Error& error) {
@@ -302,7 +310,7 @@ Status apply_tracer(serve::Client& client, const InstanceRequest& request,
   if (!request.options.empty()) PB_TRY(set_options(client, request, applied));
   if (!request.traces()) return {};
   Result<std::string> others = client.read_all(request.directory() + "function_tracers");
-  bool tracer_first = others.ok() && !others->empty();
+  bool tracer_first = others.ok() && others->find('*') != others->npos;
   if (tracer_first) PB_TRY(set_tracer(client, request, applied));
   PB_TRY(set_filters_of_tracer(client, request, applied));
   return tracer_first ? Status() : set_tracer(client, request, applied);

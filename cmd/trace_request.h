@@ -89,10 +89,14 @@ class TraceRequest {
 // The lines of a text.
 std::vector<std::string> split_lines(std::string_view text);
 
+struct AppliedRequest;
+
 // Adds a line to a filter file. The error names the option, and functions that are called nearly
 // so.
 Status add_function(serve::Client& client, const std::string& path, std::string_view option,
                     const std::string& pattern);
+// Takes all functions out of a filter file; what was in it stands in applied->files.
+Status empty_functions(serve::Client& client, const std::string& path, AppliedRequest* applied);
 // Whether a line of set_ftrace_filter is a command ("f:traceoff:unlimited"), not a function.
 bool is_function_command(std::string_view line);
 

@@ -25,7 +25,7 @@ CallbackOps::Id CallbackOps::make() {
   auto entry = std::make_unique<Entry>();
   FtraceOps& ops = entry->ops;
   ops.array = &registry_.top();
-  ops.hidden = true;
+  ops.of_program = true;
   ops.own_filter = true;
   ops.live.call.system = "ftrace";
   ops.live.call.name = "callback";
@@ -91,6 +91,18 @@ void CallbackOps::clear_filters(Id id) {
 
 // --- who is called
 
+// By which function_tracers chooses it: several may have one function.
+std::string CallbackOps::free_name(const std::string& wanted) const {
+  const auto is_taken = [&](const std::string& name) {
+    for (const FtraceOps* ops : table_.listed(registry_.top()))
+      if (ops->name == name) return true;
+    return false;
+  };
+  std::string name = wanted;
+  for (int i = 2; is_taken(name); i++) name = wanted + "-" + std::to_string(i);
+  return name;
+}
+
 Status CallbackOps::add(Id id, uint64_t function, uint64_t argument) {
   Entry* entry = find(id);
   if (!entry) return user_error(EINVAL, "There is no such tracer.");
@@ -100,7 +112,7 @@ Status CallbackOps::add(Id id, uint64_t function, uint64_t argument) {
   if (!entry->callback) return user_error(ENOMEM, "There is no memory for a callback.");
   ops.live.callback = entry->callback;
   SymbolizedAddress found;
-  ops.name = registry_.symbols().symbolize(function, &found) ? found.name : "callback";
+  ops.name = free_name(registry_.symbols().symbolize(function, &found) ? found.name : "callback");
   Status status = table_.add(&ops);
   if (!status.ok()) switch_off(entry->callback);
   return status;

@@ -54,6 +54,7 @@ class CallbackOps {
   Id last_ = 0;
   Entry* find(Id id) const;
   Status set_hash(Entry* entry, Filter which, FtraceHash hash);
+  std::string free_name(const std::string& wanted) const;
 };
 
 }  // namespace patchbay

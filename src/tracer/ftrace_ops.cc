@@ -158,7 +158,7 @@ Status FtraceOpsTable::add(FtraceOps* ops) {
   impl.drop_refused(ops);
   ops->registered = true;
   impl.registered.push_back(ops);
-  if (!ops->hidden) impl.defaults[ops->array] = ops;
+  if (!ops->hidden && !ops->of_program) impl.defaults[ops->array] = ops;
   return {};
 }
 
@@ -259,6 +259,12 @@ bool FtraceOpsTable::wants_objects() const {
 }
 
 std::vector<FtraceOps*> FtraceOpsTable::of(const TraceArray& array) const {
+  std::vector<FtraceOps*> result = listed(array);
+  std::erase_if(result, [](const FtraceOps* ops) { return ops->of_program; });
+  return result;
+}
+
+std::vector<FtraceOps*> FtraceOpsTable::listed(const TraceArray& array) const {
   std::vector<FtraceOps*> result;
   for (FtraceOps* ops : impl_->registered)
     if (ops->array == &array && !ops->hidden) result.push_back(ops);
@@ -282,7 +288,7 @@ void FtraceOpsTable::forget(const TraceArray& array) {
 }
 
 Status FtraceOpsTable::set_default(TraceArray& array, std::string_view name) {
-  for (FtraceOps* ops : of(array)) {
+  for (FtraceOps* ops : listed(array)) {
     if (ops->name != name) continue;
     impl_->defaults[&array] = ops;
     impl_->shared.erase(&array);

@@ -37,8 +37,11 @@ struct FtraceOps {
   bool on_return = false;  // its consumer stands at returns (function_graph, the profiler)
   // Called before it joins functions; may be empty.
   std::function<void(std::span<DynFtrace* const>)> joining;
-  // Not in function_tracers: commands and callbacks of the program have filters of their own.
+  // Not in function_tracers: commands have filters of their own.
   bool hidden = false;
+  // A callback that the program itself has registered: in function_tracers, but set_ftrace_filter
+  // is about it only when it was chosen there.
+  bool of_program = false;
   bool none_if_empty = false;  // an empty filter means no function: of commands
   bool own_filter = false;  // a filter with a file of its own (stack_trace_filter): never shared
   FtraceHash filter, notrace;
@@ -55,8 +58,8 @@ class FtraceOpsTable : public EventSource {
   FunctionTable& table();
 
   // Registers: the ops traces from now on what its hashes say; it becomes the default of its
-  // instance (unless hidden). The filters of an ops of this name that was registered before are
-  // gone, unless the caller has put them back into `filter` and `notrace`.
+  // instance (unless hidden or of the program). The filters of an ops of this name that was
+  // registered before are gone, unless the caller has put them back into `filter` and `notrace`.
   // Functions that cannot be patched are passed over (debug/refused_functions says why).
   Status add(FtraceOps* ops);
   void remove(FtraceOps* ops);  // its sites are restored, if nobody else wants them
@@ -70,8 +73,10 @@ class FtraceOpsTable : public EventSource {
   void follow(FtraceOps* ops);
   void unfollow(FtraceOps* ops);
 
-  // Registered ops of an instance, in the order of registration, without hidden ones.
+  // Registered ops of an instance, in the order of registration, without hidden ones and those of
+  // the program.
   std::vector<FtraceOps*> of(const TraceArray& array) const;
+  std::vector<FtraceOps*> listed(const TraceArray& array) const;  // with those of the program
   // Whose filters set_ftrace_filter is for; null: none is registered.
   FtraceOps* default_of(const TraceArray& array) const;
   Status set_default(TraceArray& array, std::string_view name);  // EINVAL

@@ -107,9 +107,15 @@ struct Profiler::Impl {
   void describe();
 };
 
-Profiler::Profiler(Registry& registry, FtraceOpsTable& ops) : impl_(new Impl(registry, ops)) {}
+Profiler::Profiler(Registry& registry, FtraceOpsTable& ops) : impl_(new Impl(registry, ops)) {
+  impl_->describe();
+  ops.follow(&impl_->ops);
+}
 
-Profiler::~Profiler() { __atomic_store_n(&pb_profile_table, nullptr, __ATOMIC_RELEASE); }
+Profiler::~Profiler() {
+  impl_->table.unfollow(&impl_->ops);
+  __atomic_store_n(&pb_profile_table, nullptr, __ATOMIC_RELEASE);
+}
 
 bool Profiler::enabled() const { return impl_->enabled; }
 
@@ -165,7 +171,9 @@ void Profiler::Impl::describe() {
   ops.live.kind = uint8_t(ConsumerKind::kProfile);
 }
 
-Status Profiler::set_enabled(bool on, FtraceHash filter) {
+Profiler::Functions Profiler::functions() const { return {impl_->ops.filter, impl_->ops.notrace}; }
+
+Status Profiler::set_enabled(bool on, std::optional<Functions> functions) {
   Impl& impl = *impl_;
   if (on == impl.enabled) return {};
   if (!on) {
@@ -179,9 +187,10 @@ Status Profiler::set_enabled(bool on, FtraceHash filter) {
   for (DynFtrace* function : impl.functions) function->profile = 0;
   impl.functions.clear();
   PB_TRY(impl.make_table(impl.table.table().functions().size()));
-  impl.describe();
-  impl.ops.filter = std::move(filter);
-  impl.ops.notrace = {};
+  if (functions) {
+    impl.ops.filter = std::move(functions->filter);
+    impl.ops.notrace = std::move(functions->notrace);
+  }
   __atomic_store_n(&pb_profile_table, impl.tables.back().get(), __ATOMIC_RELEASE);
   PB_TRY(impl.table.add(&impl.ops));
   impl.enabled = true;

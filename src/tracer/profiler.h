@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,8 +21,13 @@ class Profiler {
   ~Profiler();
 
   bool enabled() const;
-  // On: the counts begin at 0, and its filter is this one.
-  Status set_enabled(bool on, FtraceHash filter = {});
+  // On: the counts begin at 0. Its functions are what they were the last time, or those of `filter`
+  // and not of `notrace`.
+  struct Functions {
+    FtraceHash filter, notrace;
+  };
+  Status set_enabled(bool on, std::optional<Functions> functions = std::nullopt);
+  Functions functions() const;  // also while it is off
 
   struct Row {
     const DynFtrace* function;

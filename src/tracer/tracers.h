@@ -46,6 +46,11 @@ class Tracers {
   // func-no-repeats, funcgraph-retval …, stacktrace): the program is made anew.
   Status option_changed(TraceArray& array);
 
+  // --- function_profile_enabled. Where no other tracer of the top instance runs, set_ftrace_filter
+  // is about whoever starts next: the profiler takes it over, and leaves it behind when it stops.
+  // Beside other tracers it has the functions that it had the last time; all, at the first.
+  Status set_profiling(bool on);
+
   // --- set_ftrace_filter, set_ftrace_notrace. The hashes of an instance's tracer "trace" are there
   // before and after the tracer runs; a write goes to the default ops while any is registered.
   enum class Filter : uint8_t { kFilter, kNotrace };

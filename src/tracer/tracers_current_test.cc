@@ -97,10 +97,11 @@ class TracersCurrent : public test::RegistryTest {
     EXPECT_EQ(tracers_->tracer_name(array), name);
   }
   void profile(const std::vector<std::string>& names) {
-    FtraceHash hash;
+    Profiler::Functions functions;
     for (const std::string& name : names)
-      EXPECT_TRUE(apply_filter_line(tracers_->table(), *parse_filter_line(name), &hash).ok());
-    Status status = tracers_->profiler().set_enabled(true, std::move(hash));
+      EXPECT_TRUE(
+          apply_filter_line(tracers_->table(), *parse_filter_line(name), &functions.filter).ok());
+    Status status = tracers_->profiler().set_enabled(true, std::move(functions));
     EXPECT_TRUE(status.ok()) << status.error().message();
   }
   void set_graph(Set which, const std::vector<std::string>& lines) {
@@ -311,6 +312,42 @@ TEST_F(TracersCurrent, TheProfilerCountsItsFunctions) {
   EXPECT_EQ(taken(top()), "");
   profile({"tracer_leaf"});  // begins at 0
   for (uint32_t cpu = 0; cpu <= nr_cpus; cpu++) EXPECT_TRUE(tracers_->profiler().rows(cpu).empty());
+}
+
+// What set_ftrace_filter says while nothing runs is the profiler's when it starts, and stays there
+// when it stops.
+TEST_F(TracersCurrent, TheProfilerTakesTheFilterThatIsThere) {
+  const auto shown = [&] { return tracers_->show_filter(top(), Tracers::Filter::kFilter); };
+  const auto hits = [&] {
+    std::map<std::string, uint64_t> sum;
+    for (uint32_t cpu = 0; cpu <= top().buffer->rings()->nr_cpus; cpu++)
+      for (const Profiler::Row& row : tracers_->profiler().rows(cpu))
+        sum[std::string(row.function->name)] += row.hits;
+    return sum;
+  };
+  using Hits = std::map<std::string, uint64_t>;
+  filter(top(), {"tracer_leaf"});
+  const std::string leaf = shown();
+  ASSERT_TRUE(tracers_->set_profiling(true).ok());
+  EXPECT_EQ(shown(), leaf);
+  tracer_outer(1);
+  EXPECT_EQ(hits(), Hits({{"tracer_leaf", 2}}));
+  filter(top(), {"tracer_middle"});
+  const std::string middle = shown();
+  ASSERT_TRUE(tracers_->set_profiling(false).ok());
+  EXPECT_EQ(shown(), middle);
+  ASSERT_TRUE(tracers_->set_profiling(true).ok());
+  EXPECT_EQ(shown(), middle);
+  ASSERT_TRUE(tracers_->set_profiling(false).ok());
+  // Beside another tracer it has its own, which 0 and 1 do not change.
+  filter(top(), {"tracer_outer"});
+  set(top(), "function");
+  ASSERT_TRUE(tracers_->set_profiling(true).ok());
+  tracer_outer(1);
+  EXPECT_EQ(hits().count("tracer_outer"), 0u);
+  EXPECT_EQ(hits().count("tracer_middle"), 1u);
+  ASSERT_TRUE(tracers_->set_profiling(false).ok());
+  EXPECT_NE(shown(), middle) << "that of trace";
 }
 
 TEST_F(TracersCurrent, TheProfilersTextIsTheKernels) {

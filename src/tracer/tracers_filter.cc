@@ -117,7 +117,7 @@ Status Tracers::close_filter(FilterSession* session) {
   if (!session->changed) return {};
   session->changed = false;
   FtraceOps* ops = session->ops;
-  const std::vector<FtraceOps*> there = impl_->ops.of(*session->array);
+  const std::vector<FtraceOps*> there = impl_->ops.listed(*session->array);
   const bool is_there = ops == &impl_->of(*session->array).ops ||
                         std::find(there.begin(), there.end(), ops) != there.end();
   if (!is_there) return {};
@@ -127,9 +127,30 @@ Status Tracers::close_filter(FilterSession* session) {
   return status.ok() ? status : log_error(*session->array, "", 0, status.error());
 }
 
+Status Tracers::set_profiling(bool on) {
+  Profiler& profiler = this->profiler();
+  if (on == profiler.enabled()) return {};
+  TraceArray& top = impl_->registry.top();
+  FtraceOps* ops = &impl_->of(top).ops;
+  if (on) {
+    const bool is_alone = impl_->ops.of(top).empty();
+    impl_->profiler_took_filter = is_alone;
+    if (!is_alone) return profiler.set_enabled(true);
+    return profiler.set_enabled(true, Profiler::Functions{ops->filter, ops->notrace});
+  }
+  PB_TRY(profiler.set_enabled(false));
+  const bool leaves = impl_->profiler_took_filter && impl_->ops.of(top).empty();
+  impl_->profiler_took_filter = false;
+  if (!leaves || impl_->ops.shares_filters(top)) return {};
+  Profiler::Functions functions = profiler.functions();
+  return impl_->ops.set_hashes(ops, std::move(functions.filter), std::move(functions.notrace));
+}
+
 std::string Tracers::show_filter(TraceArray& array, Filter which) {
   std::string text;
-  const std::vector<FtraceOps*> all = impl_->ops.of(array);
+  std::vector<FtraceOps*> all = impl_->ops.of(array);
+  FtraceOps* chosen = impl_->ops.default_of(array);
+  if (chosen && chosen->of_program) all.push_back(chosen);
   if (all.size() > 1 && !impl_->ops.shares_filters(array)) {
     size_t width = 0;
     for (const FtraceOps* ops : all) width = std::max(width, ops->name.size());

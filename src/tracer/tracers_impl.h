@@ -36,6 +36,7 @@ struct Tracers::Impl {
   std::unique_ptr<FunctionCommands> commands;
   std::unique_ptr<GraphControl> graph;
   std::unique_ptr<Profiler> profiler;
+  bool profiler_took_filter = false;  // it was started alone
   std::unique_ptr<StackTracer> stack_tracer;
   std::unordered_map<const TraceArray*, std::unique_ptr<ArrayTracer>> arrays;
   // Of instances that are gone: a thread may still be on its way with what they point to.

@@ -106,8 +106,9 @@ std::string Tracers::function_tracers(const TraceArray& array) const {
   std::string text;
   const FtraceOps* chosen = impl_->ops.default_of(array);
   const bool all = impl_->ops.shares_filters(array);
-  for (const FtraceOps* ops : impl_->ops.of(array)) {
-    text += (all || ops == chosen ? "*" : "") + ops->name + "\n";
+  for (const FtraceOps* ops : impl_->ops.listed(array)) {
+    const bool is_meant = all ? !ops->of_program : ops == chosen;
+    text += (is_meant ? "*" : "") + ops->name + "\n";
   }
   return text;
 }

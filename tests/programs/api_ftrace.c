@@ -145,6 +145,22 @@ static void several(void) {
   char shown[4096];
   EXPECT(patchbay_read("enabled_functions", shown, sizeof shown) > 0);
   EXPECT(strstr(shown, "two (2)") && strstr(shown, "see_any"));
+  /* From outside it is chosen by its name, and its filter is seen and changed. */
+  memset(shown, 0, sizeof shown);
+  EXPECT(patchbay_read("function_tracers", shown, sizeof shown) > 0);
+  EXPECT(!strcmp(shown, "see_two\nsee_any\n"));
+  EXPECT(patchbay_write("function_tracers", "see_any") >= 0);
+  memset(shown, 0, sizeof shown);
+  EXPECT(patchbay_read("function_tracers", shown, sizeof shown) > 0);
+  EXPECT(!strcmp(shown, "see_two\n*see_any\n"));
+  EXPECT(patchbay_write("set_ftrace_filter", "floating") >= 0);
+  memset(shown, 0, sizeof shown);
+  EXPECT(patchbay_read("set_ftrace_filter", shown, sizeof shown) > 0);
+  EXPECT(!strcmp(shown, "two\nfloating\n") || !strcmp(shown, "floating\ntwo\n"));
+  EXPECT(floating(1, 2, 3, 4, 5, 6, 7, 8) == 87654321);
+  EXPECT(calls_of_both == 4);
+  calls_of_both = 3;
+  EXPECT(filter(&ops_any, "two", 1) == 0);
 }
 
 static void* call_two(void* stop) {

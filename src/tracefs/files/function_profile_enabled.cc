@@ -13,7 +13,7 @@ Result<std::string> show_enabled(TraceArray&, const Place& place) {
 Status set_enabled(TraceArray&, const Place& place, std::string_view bytes) {
   Result<uint64_t> value = parse_number(bytes);
   if (!value.ok()) return value.error();
-  return place.tree->context.tracers.profiler().set_enabled(*value != 0);
+  return place.tree->context.tracers.set_profiling(*value != 0);
 }
 
 }  // namespace
