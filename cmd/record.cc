@@ -70,6 +70,7 @@ constexpr const char kHelp[] =
     "                        the newest; both are counted (not with -p)\n"
     "      --format 6|7      version of trace.dat, default 7\n"
     "      --print           print the events at the end\n"
+    "  -v, --verbose         name the functions that function_graph cannot have, with the reasons\n"
     "  -q, --quiet           no progress and no summary\n\n"
     "Ctrl-C stops recording; the file is written. The exit status is that of CMD (128 + N: killed "
     "by\n"
@@ -110,6 +111,9 @@ const char* take_option(int letter, const char* value, RecordOptions* options) {
     case kPrintOption:
       options->print = true;
       return nullptr;
+    case 'v':
+      options->verbose = true;
+      return nullptr;
     default:
       options->quiet = true;
       return nullptr;
@@ -139,10 +143,11 @@ bool parse_command_line(int argc, char** argv, RecordOptions* options, int* stat
                             option{"format", required_argument, nullptr, kFormatOption},
                             option{"print", no_argument, nullptr, kPrintOption},
                             option{"quiet", no_argument, nullptr, 'q'},
+                            option{"verbose", no_argument, nullptr, 'v'},
                             option{"help", no_argument, nullptr, 'h'}, option{}})
     long_options.push_back(one);
   ::opterr = 0;
-  std::string letters = std::string("+") + TraceRequest::kLetters + "p:o:m:qh";
+  std::string letters = std::string("+") + TraceRequest::kLetters + "p:o:m:qvh";
   for (int letter;
        (letter = ::getopt_long(argc, argv, letters.c_str(), long_options.data(), nullptr)) != -1;) {
     if (letter == 'h') return std::fputs(kHelp, stdout), *status = kOk, false;
@@ -289,6 +294,7 @@ Status prepare_recording(const RecordOptions& options, Session* session) {
   if (options.prepare) PB_TRY(options.prepare(*session->client));
   AppliedRequest applied;
   PB_TRY(apply_request(options.request, *session->client, &applied));
+  say_refused_returns(options, *session->client);
   Result<std::vector<RecordedBuffer>> buffers =
       open_buffers(options.request, *session->client, session->directory, true);
   if (!buffers.ok()) return buffers.error();
@@ -301,6 +307,19 @@ Status prepare_recording(const RecordOptions& options, Session* session) {
 }
 
 }  // namespace
+
+void say_refused_returns(const RecordOptions& options, serve::Client& client) {
+  bool has_graph = false;
+  for (const InstanceRequest& instance : options.request.instances())
+    has_graph |= instance.tracer == "function_graph";
+  if (!has_graph || options.quiet) return;
+  Result<std::string> text = client.read_all("debug/refused_returns");
+  if (!text.ok() || !text->starts_with("# ") || text->starts_with("# 0 ")) return;
+  std::vector<std::string> lines = split_lines(*text);
+  note(lines[0].substr(2) + " and are in no graph" + (options.verbose ? ":" : " (-v names them)"));
+  for (size_t i = 1; options.verbose && i < lines.size(); i++)
+    std::fprintf(stderr, "  %s\n", lines[i].c_str());
+}
 
 Result<std::vector<std::string>> words_to_run(const std::vector<std::string>& given) {
   Result<std::string> program = find_program(given[0]);

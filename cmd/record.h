@@ -22,6 +22,7 @@ struct RecordOptions {
   int version = 7;
   bool print = false;
   bool quiet = false;
+  bool verbose = false;
   std::vector<std::string> words;
   // What else is set up before the events are enabled, and taken back from a process that goes on.
   std::function<Status(serve::Client&)> prepare;
@@ -40,6 +41,9 @@ Result<EnvironmentList> agent_environment(const std::string& program, const std:
 Result<std::vector<RecordedBuffer>> open_buffers(const TraceRequest& request, serve::Client& client,
                                                  const std::string& process_directory,
                                                  bool consume);
+
+// Functions that function_graph is asked for and cannot have: how many, and with -v which and why.
+void say_refused_returns(const RecordOptions& options, serve::Client& client);
 
 // record CMD: until its end, or Ctrl-C. Returns the exit status.
 int record_program(const RecordOptions& options);

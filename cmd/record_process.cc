@@ -61,6 +61,7 @@ int record_client(const RecordOptions& options, serve::Client& client, OutputLoc
   AppliedRequest applied;
   Status ready = options.prepare ? options.prepare(client) : Status();
   if (ready.ok()) ready = apply_request(options.request, client, &applied);
+  if (ready.ok()) say_refused_returns(options, client);
   Result<std::string> runtime = serve::runtime_directory(false);
   if (ready.ok() && !runtime.ok()) ready = runtime.error();
   Result<std::vector<RecordedBuffer>> buffers = std::vector<RecordedBuffer>();

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "tracefs/directories.h"
+#include "tracefs/files/refused_returns.h"
 #include "tracer/profiler.h"
 
 namespace patchbay::tracefs {
@@ -92,6 +93,7 @@ constexpr Entry kDebugEntries[] = {
     {"function_kinds", make_function_kinds, nullptr},
     {"no_rseq_stats", make_no_rseq_stats, nullptr},
     {"refused_functions", make_refused_functions, nullptr},
+    {"refused_returns", make_refused_returns, nullptr},
     {"status", make_status, nullptr},
 };
 

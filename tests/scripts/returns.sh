@@ -218,6 +218,18 @@ OCAML
   fi
 }
 
+# Functions that a graph is asked for and cannot have are named.
+test_refused() {
+  local output
+  output=$("$patchbay" record -v -p function_graph -l two_numbers -l dlsym -o "$work/refused.dat" \
+    -- "$programs/calls" 2>&1 >/dev/null)
+  has "refused: how many" "$output" '1 of 2 functions have no return probe'
+  has "refused: which, and why" "$output" '^ *dlsym \[libc.*its caller'
+  output=$("$patchbay" record -p function_graph -l two_numbers -o "$work/refused.dat" \
+    -- "$programs/calls" 2>&1 >/dev/null)
+  same "refused: nothing is said of none" "" "$(grep 'no return probe' <<<"$output")"
+}
+
 # Functions that Go's compiler has made are refused, with the reason, whatever is asked for.
 test_go() {
   local output
@@ -277,5 +289,6 @@ test_inside
 test_toggle
 test_walked
 test_real
+test_refused
 test_go
 finish

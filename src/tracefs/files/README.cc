@@ -121,7 +121,8 @@ constexpr const char kText[] =
     "  debug/counters\t- hits that could not be recorded\n"
     "  debug/function_kinds\t- functions that can be traced, and how they are patched\n"
     "  debug/no_rseq_stats\t- as per_cpu/cpuN/stats, of threads without restartable sequences\n"
-    "  debug/refused_functions - functions that cannot be traced, with the reason\n";
+    "  debug/refused_functions - functions that cannot be traced, with the reason\n"
+    "  debug/refused_returns\t- functions that are in no graph and no profile, with the reason\n";
 
 }  // namespace
 
