@@ -93,7 +93,8 @@ const char* assemble(const StubParts& parts, uint64_t address, uint8_t* out, Stu
       record->start[i] = record->moved[i] = static_cast<uint16_t>(size + moved.start[i - first]);
     if (first == 0) record->body = static_cast<uint16_t>(size);
     if (first != 0) record->start[first] = static_cast<uint16_t>(start);
-    if (const StubPrologue* prologue = parts.prologue[first]) record->shape[first] = prologue->shape;
+    if (const StubPrologue* prologue = parts.prologue[first])
+      record->shape[first] = prologue->shape;
     record->jump_back = static_cast<uint16_t>(size + moved.jump_back);
     if (moved.called) record->called = static_cast<uint16_t>(size + moved.called);
     size += moved.size;

@@ -18,7 +18,7 @@
  *     rsp + 392         ip, which probe_hit fills in
  *     rsp + 384         flags
  *     rsp + 256         rax rcx rdx rbx rsp rbp rsi rdi r8 … r15; at an entry only rbp, for stacks
- *     rsp               xmm0 … xmm15; where they are not stored, rsp is at the registers instead and
+ *     rsp               xmm0 … xmm15; where they are not stored, rsp is at the registers and
  *                       these 256 bytes are below it: programs have little stacks, too
  *
  * probe_hit() uses general registers only: vector and x87 state never need saving. The variants

@@ -41,6 +41,8 @@ namespace {
 
 constexpr int kMaxFrames = 64;
 constexpr int kMaxFindings = 4;
+constexpr int kPainted = 1000;  // words of the stack below a call
+constexpr uint64_t kPaint = 0x5eed5eed5eed5eed;
 constexpr long kMaxSteps = 60000;  // of one call; more is a loop
 
 struct Stack {
@@ -351,7 +353,8 @@ const char* what_is_wrong(const Shared& shared) {
   for (const Stack* stack : {&shared.found, &shared.listed}) {
     int at = 0;
     while (at < stack->count && stack->ip[at] != plain.ip[0]) at++;
-    if (at == stack->count) return stack == &shared.found ? "no caller" : "no caller in backtrace()";
+    if (at == stack->count)
+      return stack == &shared.found ? "no caller" : "no caller in backtrace()";
     if (stack->count - at != plain.count ||
         !std::equal(plain.ip, plain.ip + plain.count, stack->ip + at))
       return "other frames behind the caller";
@@ -445,7 +448,6 @@ class Stepper {
       before = now.rip;
       if (!inside || signal) continue;
       if (++shared_->steps == kMaxSteps) return;
-      shared_->deepest = std::max(shared_->deepest, long(shared_->call_sp - now.rsp));
       if (!unwind()) return;
       if (const char* what = what_is_wrong(*shared_)) note_finding(shared_, what, now.rip);
     }
@@ -478,19 +480,24 @@ void report(const char* name) {
   for (int i = 0; i < shared.findings; i++) fprintf(stderr, "  %s\n", shared.finding[i]);
 }
 
-void step(const char* name, Traced function) {
+// Not optimized: all calls come from one place, so that their frames are the same.
+__attribute__((noinline, optimize("O0"))) void step(const char* name, Traced function) {
   Shared* shared = g_shared;
   long b = 0;
   const long a = arguments_of(name, &b);
-  // All from one place: as it is, then until all that is done once is done, then stepped.
-  volatile int round = 0;  // so that the loop is not unrolled
-  while (round < 4) {
-    const int i = round;
-    round = i + 1;
+  // As it is, then until all that is done once is done, then with the stack painted, then stepped.
+  for (int i = 0; i < 4; i++) {
     shared->call_sp = g_call_sp;
-    shared->steps = shared->bad = shared->deepest = shared->findings = 0;
+    shared->steps = shared->bad = shared->findings = 0;
+    auto* const top = reinterpret_cast<volatile uint64_t*>(g_call_sp);
+    if (i == 2)
+      for (int word = 1; word < kPainted; word++) top[-word] = kPaint;
     if (i == 3) syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), SIGUSR2);
     step_call(reinterpret_cast<void*>(i == 0 ? note_plain : function), a, b);
+    if (i != 2) continue;
+    int deepest = kPainted - 1;
+    while (deepest > 0 && top[-deepest] == kPaint) deepest--;
+    shared->deepest = 8L * deepest;
   }
   report(name);
 }
@@ -507,7 +514,8 @@ int main(int argc, char** argv) {
   sigaction(SIGUSR1, &action, nullptr);
   signal(SIGUSR2, SIG_IGN);
   if (getenv("STEP_GATE")) getchar();
-  const auto rseq = reinterpret_cast<uint64_t>(__builtin_thread_pointer()) + uint64_t(__rseq_offset);
+  const auto storage = reinterpret_cast<uint64_t>(__builtin_thread_pointer());
+  const uint64_t rseq = storage + uint64_t(__rseq_offset);
   const pid_t thread = getpid();
   prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
   const pid_t child = fork();

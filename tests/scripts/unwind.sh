@@ -31,8 +31,7 @@ steps() {
       sed '1!{/^[^ ]/,$d}; s/^/  /'
   done
 }
-# uses NAME BYTES : so much of the stack at most, without the red zone below the last frame
-# (docs/unwinding.md has the list).
+# uses NAME BYTES : so much of a painted stack is written at most (docs/unwinding.md has the list).
 uses() {
   local bytes
   bytes=$(sed -n "s/^$1: .*, \([0-9]*\) bytes of stack$/\1/p" "$work/err")

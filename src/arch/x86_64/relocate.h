@@ -28,7 +28,7 @@ struct RelocatedRun {
   bool comes_back = false;  // to the address behind the run, by its jump or a call's return
   uint8_t start[kMaxBoundaries] = {};  // offset in the output of each instruction's replacement
   size_t jump_back = 0;                // where its jump back begins; size: there is none
-  size_t called = 0;                   // where a call has pushed its return address; 0: there is none
+  size_t called = 0;  // where a call has pushed its return address; 0: there is none
 };
 
 // Writes the replacement of `run` for execution at `to` into `out` (kMaxBody bytes). Returns null,
