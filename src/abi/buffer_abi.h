@@ -12,7 +12,7 @@
 //   +------------+  ring_offset     RingControl[nr_rings]                             writers
 //   +------------+  page_meta_offset PageMeta[nr_subbufs] of ring 0, of ring 1, …     writers
 //   +------------+  data_offset     sub-buffers [nr_subbufs][subbuf_size] of each     writers
-//   :            :                  perhaps a hole or the writers' own room (ring_buffer/ring_cut.h)
+//   :            :                  a hole, or the writers' own room (ring_buffer/ring_cut.h)
 //   +------------+  meta_offset     the meta log: MetaRecord, MetaRecord, … grows at the end of the
 //   :            :                  file; header.meta_used bytes of it are published  control
 //   thread

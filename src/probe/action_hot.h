@@ -20,8 +20,8 @@
 // stays. Where its moment cannot be fixed (the spare buffer was freed, or the event is just being
 // switched off) it is asked for as a dump is: what the buffer holds when the control thread runs.
 // dump: then, some ten microseconds later, or a few milliseconds where that thread serves a client.
-// But it switches the top instance off at the hit, as the kernel's does, so that what it prints ends
-// there.
+// But it switches the top instance off at the hit, as the kernel's does, so that what it prints
+// ends there.
 //
 // Counts are exact: of all threads (and forked children) together an action with a count acts just
 // so often. One that switches something counts only what it has changed. A count below 0 (that of
