@@ -288,11 +288,14 @@ int finish_places(Agent* agent) {
 void end_of_program(Agent* agent);
 
 // The last thread of the program may leave by the bare system call: then we are what is left of the
-// process, which nobody can end but by SIGKILL. Returns the milliseconds to the next look.
-int end_with_program(Agent* agent) {
-  constexpr int kLookMs = 1000, kLookWhileToolWaitsMs = 100;
-  if (!is_last_thread()) return agent->settings.wait ? kLookWhileToolWaitsMs : kLookMs;
-  end_of_program(agent);
+// process, which nobody can end but by SIGKILL.
+void end_with_program(Agent* agent) {
+  if (!is_last_thread()) return;
+  try {
+    end_of_program(agent);
+  } catch (const std::bad_alloc&) {
+    say_no_memory();
+  }
   // Older kernels report what the first thread has given, newer ones what the last one gives.
   for (;;) raw_syscall(SYS_exit, first_thread_status());
 }
@@ -314,11 +317,12 @@ void follow_tracer_each_second(Agent* agent) {
 
 int keep_up(Agent* agent) {
   std::lock_guard guard(agent->lock());
-  int soonest = end_with_program(agent);
+  constexpr int kLookMs = 1000;  // a debugger may come as long as anything is patched
+  int soonest = agent->patcher->patched_sites() ? kLookMs : -1;
   follow_wishes(agent);
   follow_tracer_each_second(agent);
   for (int wait : {keep_clock(agent), finish_places(agent), follow_functions(agent)})
-    if (wait >= 0 && wait < soonest) soonest = wait;
+    if (wait >= 0 && (soonest < 0 || wait < soonest)) soonest = wait;
   return soonest;
 }
 
@@ -377,6 +381,8 @@ void make_server(Agent* agent) {
   };
   options.acted = [agent] { follow_wishes(agent); };
   options.periodic = [agent] { return keep_up(agent); };
+  options.glance = [agent] { end_with_program(agent); };
+  options.glance_ms = agent->settings.wait ? 100 : 1000;
   options.asks = actions_may_ask;
   options.answer = [agent](int milliseconds) { answer_actions(agent, milliseconds); };
   {
@@ -458,6 +464,7 @@ void start(char** argv_end) {
   auto* agent = new Agent;
   agent->settings = std::move(settings);
   agent->pid = ::getpid();
+  remember_first_thread();
   find_rseq();
   if (Status status = make_agent(agent, argv_end); !status.ok())
     return say(status.error().message() + "; this program runs untraced");

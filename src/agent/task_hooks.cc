@@ -18,6 +18,7 @@
 #include "agent/agent.h"
 #include "agent/followers.h"
 #include "agent/signal_hooks.h"
+#include "base/last_thread.h"
 #include "base/raw_syscall.h"
 #include "patch/trap_gate.h"
 #include "probe/callbacks.h"
@@ -71,6 +72,7 @@ void after_fork_in_parent() { g_agent->lock().unlock(); }
 // It has no control thread.
 void after_fork_in_child() {
   AgentScope scope;
+  forget_first_thread();
   signal_hooks_after_fork();
   trap_gate_after_fork();
   callbacks_after_fork();

@@ -2,8 +2,10 @@
 #include "base/last_thread.h"
 
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -14,6 +16,8 @@
 
 namespace patchbay {
 namespace {
+
+constinit std::atomic<std::atomic<int>*> g_first_thread{nullptr};  // its id, cleared by the kernel
 
 constexpr size_t kLineSize = 1024;  // of a stat file: 52 numbers and a name
 
@@ -67,7 +71,19 @@ bool all_others_have_ended(int directory, long self) {
 
 }  // namespace
 
+void remember_first_thread() {
+  std::atomic<int>* word = nullptr;
+  if (raw_syscall(SYS_gettid) != raw_syscall(SYS_getpid)) return;
+  if (::prctl(PR_GET_TID_ADDRESS, &word) != 0 || !word) return;
+  if (word->load(std::memory_order_relaxed) == raw_syscall(SYS_gettid))  // as glibc has it
+    g_first_thread.store(word, std::memory_order_relaxed);
+}
+
+void forget_first_thread() { g_first_thread.store(nullptr, std::memory_order_relaxed); }
+
 bool is_last_thread() {
+  const std::atomic<int>* word = g_first_thread.load(std::memory_order_relaxed);
+  if (word && word->load(std::memory_order_relaxed)) return false;
   char first[16];
   if (!has_ended(first_thread(first))) return false;
   UniqueFd directory(::open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC));

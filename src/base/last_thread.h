@@ -7,8 +7,15 @@
 
 namespace patchbay {
 
+// Called on the first thread: from here on is_last_thread() makes no system call while that lives
+// (a program may forbid them to all its threads). The kernel clears a word of memory when it ends;
+// where that is not known (no CONFIG_CHECKPOINT_RESTORE), nothing changes. A forked child has
+// another first thread, and forgets.
+void remember_first_thread();
+void forget_first_thread();
+
 // Every thread of this process but the calling one has ended. Then none can come any more: there
-// is nobody who could make one. False as well where it cannot be known (no /proc). A few
+// is nobody who could make one. False as well where it cannot be known (no /proc). At most a few
 // microseconds while the first thread lives.
 bool is_last_thread();
 

@@ -40,9 +40,10 @@ void* watch(void* argument) {
   ::_exit(wrong ? 100 : tries == kTries ? 101 : first_thread_status());
 }
 
-int status_found(int status, bool with_another) {
+int status_found(int status, bool with_another, bool remembered) {
   const pid_t child = ::fork();
   if (child == 0) {
+    if (remembered) remember_first_thread();
     static Process process;
     pthread_t thread;
     if (with_another && ::pipe(process.pipe) == 0)
@@ -61,9 +62,15 @@ TEST(LastThread, AThreadAloneIsTheFirst) {
   EXPECT_EQ(first_thread_status(), 0);
 }
 
-TEST(LastThread, FindsTheFirstOneGone) { EXPECT_EQ(status_found(41, false), 41); }
+TEST(LastThread, FindsTheFirstOneGone) {
+  EXPECT_EQ(status_found(41, false, false), 41);
+  EXPECT_EQ(status_found(42, false, true), 42);
+}
 
-TEST(LastThread, WaitsForTheOthersToo) { EXPECT_EQ(status_found(7, true), 7); }
+TEST(LastThread, WaitsForTheOthersToo) {
+  EXPECT_EQ(status_found(7, true, false), 7);
+  EXPECT_EQ(status_found(8, true, true), 8);
+}
 
 }  // namespace
 }  // namespace patchbay

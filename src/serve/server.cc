@@ -165,13 +165,24 @@ int Server::run_periodic() {
   return delay;
 }
 
+int Server::poll_and_glance(pollfd* polled, size_t count, int timeout_ms) {
+  if (!options_.glance) return ::poll(polled, count, timeout_ms);
+  for (;;) {
+    options_.glance();
+    const bool last = timeout_ms >= 0 && timeout_ms <= options_.glance_ms;
+    const int ready = ::poll(polled, count, last ? timeout_ms : options_.glance_ms);
+    if (ready != 0 || last) return ready;
+    if (timeout_ms > 0) timeout_ms -= options_.glance_ms;
+  }
+}
+
 // Where others may ask too there are two things to wait for and one thread: it waits for clients
 // for a moment when they have just been there, else for the others, for a moment each time.
 int Server::wait_for_clients(pollfd* polled, size_t count, int timeout_ms) {
   constexpr int kMomentMs = 2;
-  if (!options_.asks || !options_.asks()) return ::poll(polled, count, timeout_ms);
+  if (!options_.asks || !options_.asks()) return poll_and_glance(polled, count, timeout_ms);
   const int moment = timeout_ms < 0 ? kMomentMs : std::min(timeout_ms, kMomentMs);
-  const int ready = ::poll(polled, count, clients_were_ready_ ? moment : 0);
+  const int ready = poll_and_glance(polled, count, clients_were_ready_ ? moment : 0);
   const int error = errno;
   clients_were_ready_ = ready > 0;
   options_.answer(ready == 0 ? moment : 0);

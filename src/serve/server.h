@@ -70,6 +70,10 @@ struct ServerOptions {
   // loop calls answer() before it serves requests, which does what was asked, having slept at most
   // so many milliseconds until something was. Without the lock. Both or none.
   std::function<bool()> asks;
+  // Called at least every `glance_ms` milliseconds, whatever else is waited for; cheap. Null:
+  // nobody.
+  std::function<void()> glance;
+  int glance_ms = 1000;
   std::function<void(int)> answer;
   // Called when a request is done, without the lock, before the client is answered. Null: nothing.
   std::function<void()> served;
@@ -103,6 +107,7 @@ class Server {
   bool serve_client(Connection& connection);  // false: drop it
   int run_periodic();
   int wait_for_clients(pollfd* polled, size_t count, int timeout_ms);
+  int poll_and_glance(pollfd* polled, size_t count, int timeout_ms);
   void drop_if(const std::function<bool(const Connection&)>& unwanted);
   std::unique_lock<std::recursive_mutex> hold();
 

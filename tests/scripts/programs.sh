@@ -91,6 +91,7 @@ if ((${#names[@]} == 0)); then
       # have scripts of their own
       api_* | return_* | source_* | graph_calls | call_arguments | stacks | chaos_calls) continue ;;
       dlopen_again | dlopen_reload | hits) continue ;;
+      confined_idle) continue ;;  # forbids what recording needs
       # have no function `traced`
       event_app | histogram_events | counted | dlopen_probes | steady | two_calls) continue ;;
       fork_workers) continue ;;
@@ -104,6 +105,7 @@ if ((with_more)); then
   run_preloaded raw_exit_threads 4
   run_preloaded strict_seccomp 7
   run_preloaded out_of_memory 3
+  run_preloaded confined_idle 5
   for name in many_threads fork_children dlopen_close; do run_without_memory "$name"; done
   run_go
 fi
