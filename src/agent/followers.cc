@@ -155,9 +155,10 @@ void stop_recording(TraceArray* array) {
   g_agent->registry->abandon(*array);
 }
 
+// The top instance first, which takes no memory.
 void abandon_all() {
-  for (TraceArray* array : g_agent->registry->arrays()) g_agent->registry->abandon(*array);
   g_agent->registry->abandon(g_agent->registry->top());
+  for (TraceArray* array : g_agent->registry->arrays()) g_agent->registry->abandon(*array);
 }
 
 void stop_recording_all() {
@@ -261,10 +262,12 @@ void make_standard_descriptors() {
 // A filter that came over all threads since may kill who opens a file.
 bool is_confined() { return ::prctl(PR_GET_SECCOMP) != g_seccomp; }
 
-void give_up(const char* why) {
-  say_once(why);
-  stop_recording_all();
+void give_up(const char* why) try {
   g_position = load(&g_shared->head);
+  stop_recording_all();
+  say_once(why);
+} catch (const std::bad_alloc&) {
+  say_no_memory();
 }
 
 // Under the lock. False: this child follows no longer.
@@ -286,12 +289,14 @@ bool follow_changes() {
 
 // What the control thread does in the parent. Places at which a thread stood when they were patched
 // are tried again, but not for ever.
-void keep_up(int* tries) {
+void keep_up(int* tries) try {
   constexpr int kMostTries = 8;
   std::lock_guard guard(g_agent->lock());
   keep_hist_clocks();
   if (*tries >= kMostTries) return;
   *tries = g_agent->patcher->finish_pending() ? *tries + 1 : kMostTries;
+} catch (const std::bad_alloc&) {
+  say_no_memory();
 }
 
 // Returns what the thread is to exit with.
@@ -360,10 +365,12 @@ bool start_follower() {
   return error == 0;
 }
 
-void not_followed(const char* why) {
+void not_followed(const char* why) try {
   __atomic_fetch_add(&g_shared->not_followed, 1, __ATOMIC_RELAXED);
-  say_once(why);
   abandon_all();
+  say_once(why);
+} catch (const std::bad_alloc&) {
+  say_no_memory();
 }
 
 // --- the parent waits

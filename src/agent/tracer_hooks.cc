@@ -29,10 +29,13 @@ extern "C" long ptrace(enum __ptrace_request request, ...) noexcept {
   va_end(list);
   const auto real = reinterpret_cast<long (*)(int, void*, void*, void*, void*)>(found);
   const long answer = real(request, value[0], value[1], value[2], value[3]);
-  if (request == PTRACE_TRACEME && answer == 0 && g_agent) {
+  if (request != PTRACE_TRACEME || answer != 0 || !g_agent) return answer;
+  try {
     AgentScope scope;
     std::lock_guard guard(g_agent->lock());
     g_agent->patcher->follow_tracer();
+  } catch (const std::bad_alloc&) {
+    say_no_memory();
   }
   return answer;
 }
