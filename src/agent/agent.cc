@@ -377,6 +377,8 @@ void make_server(Agent* agent) {
     const std::string& path = agent->registry->top().buffer->path();
     UniqueFd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
     if (!fd.valid()) return sys_error("open " + path, errno);
+    // Whoever reads addresses in it wants names, also before anything was recorded.
+    PB_TRY(agent->registry->describe_modules());
     return fd;
   };
   options.acted = [agent] { follow_wishes(agent); };

@@ -12,6 +12,8 @@ target() {  # starts a program with the agent, its id in $pid
   wait_for 20 "$patchbay" ls "$pid"
 }
 target "$programs/steady" 2000
+has "its functions have names before anything was recorded" \
+  "$("$patchbay" list symbols -p "$pid")" '[[:space:]]work([[:space:]]|$)'
 mnt=$work/mnt
 mkdir "$mnt"
 mounted() { grep -q " $1 fuse" /proc/mounts; }
