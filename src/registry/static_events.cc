@@ -94,6 +94,12 @@ bool same_layout(EventCall a, const EventCall& b) {
   return a.format_text() == b.format_text();
 }
 
+std::string other_version(uint32_t abi) {
+  return "Its static events are of version " + std::to_string(abi) + ", this agent knows version " +
+         std::to_string(PATCHBAY_EVENT_ABI) +
+         ": there are none of them. Build it with the patchbay/trace_event.h of this agent.";
+}
+
 std::string full_name(const patchbay_event& event) {
   return std::string(event.system ? event.system : "?") + ":" + (event.name ? event.name : "?");
 }
@@ -158,7 +164,13 @@ void StaticEvents::add_sites(Object* object, const patchbay_site* sites, uint64_
 
 int StaticEvents::register_events(uint32_t abi, patchbay_event* events, uint64_t nr_events,
                                   const patchbay_site* sites, uint64_t nr_sites) {
-  if (abi != PATCHBAY_EVENT_ABI || (nr_events && !events) || (nr_sites && !sites)) return -EINVAL;
+  if ((nr_events && !events) || (nr_sites && !sites)) return -EINVAL;
+  if (abi == PATCHBAY_EVENT_ABI && nr_events) abi = events->abi;
+  if (abi != PATCHBAY_EVENT_ABI) {
+    const ObjectSearch place = find_object(events);
+    note(place.is_program ? "the program" : place.name, other_version(abi));
+    return -EINVAL;
+  }
   for (const auto& known : objects_)
     if (known->events == events) return 0;
   objects_.push_back(std::make_unique<Object>());

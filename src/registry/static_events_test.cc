@@ -248,6 +248,13 @@ TEST_F(StaticEventsTest, WrongRegistrations) {
   object.sites.push_back({object.sites[0].address, nullptr, nullptr});
   EXPECT_EQ(events_->register_events(PATCHBAY_EVENT_ABI + 1, object.events.data(), 1, nullptr, 0),
             -EINVAL);
+  patchbay_event other = make_event("other");
+  other.abi = PATCHBAY_EVENT_ABI + 2;
+  EXPECT_EQ(events_->register_events(PATCHBAY_EVENT_ABI, &other, 1, nullptr, 0), -EINVAL);
+  for (int added : {1, 2}) {
+    const std::string version = "version " + std::to_string(PATCHBAY_EVENT_ABI + added) + ",";
+    EXPECT_NE(top().errors.show().find(version), std::string::npos) << top().errors.show();
+  }
   EXPECT_EQ(object.enter(events_.get()), -EINVAL);  // for the nameless one
   EXPECT_NE(find("once"), nullptr);
   EXPECT_EQ(object.enter(events_.get()), 0);  // known already
