@@ -8,6 +8,9 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+// A macro of <signal.h>, which would get into the text of an event's print format.
+#undef sa_handler
+
 #include "followed.h"
 #include "kernel.h"
 #include "kernel_events.h"
