@@ -34,8 +34,8 @@ std::string signed_argument(const SyntheticField& field) {
 std::string argument_of(const SyntheticField& field) {
   if (field.kind == Kind::kDynamicText) return "__get_str(" + field.name + ")";
   if (field.kind == Kind::kStack) return "__get_stacktrace(" + field.name + ")";
-  if (field.kind == Kind::kNumber && field.is_signed && field.size < 4)
-    return signed_argument(field);
+  const bool has_sign = field.is_signed && field.type != "bool";
+  if (field.kind == Kind::kNumber && has_sign && field.size < 4) return signed_argument(field);
   return "REC->" + field.name;
 }
 

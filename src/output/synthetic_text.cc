@@ -71,7 +71,8 @@ std::string argument_of(const EventField& field) {
   if (!field.type.starts_with("__data_loc ")) {
     // The kernel shows small numbers without their sign, also those that have one. Here these have
     // it, and the others stay what they are.
-    const bool is_number = field.brackets.empty() && !field.array_len && !field.is_signed;
+    const bool has_sign = field.is_signed && field.type != "bool";
+    const bool is_number = field.brackets.empty() && !field.array_len && !has_sign;
     if (is_number && field.size == 1) return "REC->" + field.name + " & 0xff";
     if (is_number && field.size == 2) return "REC->" + field.name + " & 0xffff";
     return "REC->" + field.name;
