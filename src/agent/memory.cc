@@ -34,7 +34,7 @@ constexpr uint32_t kReserveSize = 512 * 1024;
 constexpr size_t kLargestFromReserve = 16 * 1024;
 constexpr size_t kHead = 16;  // holds the size of its block, keeps what is behind it aligned
 
-struct State {
+struct alignas(8) State {  // one word for compare-and-swap
   uint32_t end = 0;     // of what is taken
   uint32_t blocks = 0;  // that are in use
 };

@@ -571,14 +571,15 @@ __asm__(R"(
   context_register 13, 0xd0, 0
   context_register 14, 0xd8, 0
   context_register 15, 0xe0, 0
-  context_register 5, 0xe8, 0			/* rdi */
-  context_register 4, 0xf0, 0			/* rsi */
-  context_register 6, 0xf8, 0			/* rbp */
-  context_register 3, 0x80			/* rbx */
-  context_register 1, 0x88			/* rdx */
-  context_register 0, 0x90			/* rax */
-  context_register 2, 0x98			/* rcx */
-  context_register 7, 0xa0			/* rsp */
+  /* rdi rsi rbp rbx rdx rax rcx rsp; clang takes a comment behind a macro's arguments for one */
+  context_register 5, 0xe8, 0
+  context_register 4, 0xf0, 0
+  context_register 6, 0xf8, 0
+  context_register 3, 0x80
+  context_register 1, 0x88
+  context_register 0, 0x90
+  context_register 2, 0x98
+  context_register 7, 0xa0
   /* rip - (*(uint8_t*)(rsp + ((rip - 1 - rsp) & -(trapno == 3))) == 0xcc & trapno == 3) */
   .cfi_escape 0x16, 16, 38
   .cfi_escape 0x77, 0xa8, 1, 6			/* rip */

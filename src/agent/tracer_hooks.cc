@@ -7,14 +7,17 @@
 #include <sys/ptrace.h>
 
 #include <atomic>
-#include <cstdarg>
 #include <mutex>
 
 #include "agent/agent.h"
 
 // In front of libc's, so visible from outside.
 #pragma GCC visibility push(default)
-extern "C" long ptrace(enum __ptrace_request request, ...) noexcept {
+// libc's is variadic; its arguments come in the same registers.
+extern "C" long patchbay_ptrace(int request, void* pid, void* address, void* data,
+                                void* more) noexcept __asm__("ptrace");
+extern "C" long patchbay_ptrace(int request, void* pid, void* address, void* data,
+                                void* more) noexcept {
   using namespace patchbay;
   static std::atomic<void*> next;
   void* found = next.load(std::memory_order_acquire);
@@ -22,13 +25,8 @@ extern "C" long ptrace(enum __ptrace_request request, ...) noexcept {
     found = ::dlsym(RTLD_NEXT, "ptrace");
     next.store(found, std::memory_order_release);
   }
-  va_list list;
-  va_start(list, request);
-  void* value[4];
-  for (void*& one : value) one = va_arg(list, void*);
-  va_end(list);
   const auto real = reinterpret_cast<long (*)(int, void*, void*, void*, void*)>(found);
-  const long answer = real(request, value[0], value[1], value[2], value[3]);
+  const long answer = real(request, pid, address, data, more);
   if (request != PTRACE_TRACEME || answer != 0 || !g_agent) return answer;
   try {
     AgentScope scope;

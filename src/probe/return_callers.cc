@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "probe/callbacks.h"
+#include "probe/return_caller_ranges.h"
 
 namespace patchbay {
 

@@ -13,15 +13,14 @@
 // The page is one comparison of a word that is there mostly. Calls that are left alone are counted
 // in each instance's BufferHeader.unhooked.
 //
-// When objects come or go, set_return_callers() stores the new ranges, counts `version` up and
-// forgets all pages, in this order. A thread that has looked at the old ranges notes its page and
-// then looks whether `version` is what it was before; else it takes the page away again.
+// When objects come or go, set_return_callers() (return_caller_ranges.h) stores the new ranges,
+// counts `version` up and forgets all pages, in this order. A thread that has looked at the old
+// ranges notes its page and then looks whether `version` is what it was before; else it takes the
+// page away again.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <utility>
-#include <vector>
 
 namespace patchbay {
 
@@ -53,9 +52,5 @@ inline bool may_hook_return_to(uint64_t return_address) {
   const uint64_t noted = __atomic_load_n(&pb_return_pages[page % kReturnPages], __ATOMIC_RELAXED);
   return __builtin_expect(noted == page, 1) || look_at_caller(return_address);
 }
-
-// From the control side, under the agent's lock. [first, second), in any order.
-using AddressRanges = std::vector<std::pair<uint64_t, uint64_t>>;
-void set_return_callers(AddressRanges walked, AddressRanges objects);
 
 }  // namespace patchbay

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "registry/walked_callers.h"
 
-#include "probe/return_callers.h"
+#include "probe/return_caller_ranges.h"
 
 namespace patchbay {
 

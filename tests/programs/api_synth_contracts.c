@@ -163,7 +163,7 @@ static void enable(const char* event, const char* value) {
 
 static void values(struct trace_event_file* file) {
   SAME(0, patchbay_synth_event_trace(file, 5, VALUES(-7, "bash", 0x1ff, 0x18000, -1)));
-  HAS(" ev: pid=-7 comm=bash byte=255 half=32768 whole=18446744073709551615");
+  HAS(" ev: pid=-7 comm=bash byte=255 half=-32768 whole=18446744073709551615");
   SAME(-EINVAL, patchbay_synth_event_trace(file, 4, VALUES(1, "a", 2, 3, 4)));
   SAME(-EINVAL, patchbay_synth_event_trace(file, 6, VALUES(1, "a", 2, 3, 4)));
   SAME(0, lines_with("trace", "ev:"));

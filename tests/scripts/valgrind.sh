@@ -14,7 +14,9 @@ under_valgrind() {
     "$@" 2>"$work/err")
   same "$name: exit status" 0 $?
   same "$name: output" "$("$@")" "$out"
-  same "$name: valgrind's findings" "" "$(head -n 20 "$work/valgrind.log")"
+  # DW_OP_deref_size stands in the rule of patchbay_sigreturn; valgrind does without the rule.
+  same "$name: valgrind's findings" "" \
+    "$(grep -v 'CFI reader: unhandled DW_OP_ opcode 0x94$' "$work/valgrind.log" | head -n 20)"
   # timeout and valgrind's launcher carried the agent too, so there are several files.
   "$patchbay" recover "$PATCHBAY_DIR" -o "$work/$name.dat" >/dev/null 2>&1
   same "$name: events" "$expected" \
