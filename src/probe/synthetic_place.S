@@ -129,7 +129,8 @@
 	mov %rax, (%r8)			/* RecordHeader, flags are 0 */
 	.endm
 
-/* No room: closes the sub-buffer and begins the next, as ring_publish.S does. */
+/* No room: closes the sub-buffer and begins the next, as ring_publish.S does. It stands between the
+ * sequence's first instruction and its last one: who is interrupted here begins again, too. */
 	.macro NEW_PAGE name, bail
 .L\name\()_new_page:
 	cmpl $0, RC_OVERWRITE(%r10)
@@ -265,6 +266,7 @@ synthetic_place_load:
 	and %rax, %r10
 	mov %r10, (%r8)
 	jmp .Ltext_end
+	NEW_PAGE values, .Lvalues_bail
 .Lvalues_done:
 	mov -8(%rsp), %r11
 	mov -16(%rsp), %r10
@@ -272,7 +274,6 @@ synthetic_place_load:
 .Lvalues_committed:
 	xor %eax, %eax
 	ret
-	NEW_PAGE values, .Lvalues_bail
 	.long RSEQ_SIG			/* the kernel wants to see it before the address it jumps to */
 	.globl synthetic_place_abort
 	.hidden synthetic_place_abort
@@ -294,6 +295,7 @@ synthetic_place_state:
 	mov $8, %ecx			/* offset in the record; the header is there */
 	xor %edx, %edx			/* text */
 	jmp 4f
+	NEW_PAGE state, .Lstate_bail
 2:	movzwl STATE_TEXT_END(%r9,%rdx,2), %edi
 3:	mov STATE_RECORD(%r9,%rcx), %rax
 	mov %rax, (%r8,%rcx)
@@ -316,7 +318,6 @@ synthetic_place_state:
 .Lstate_committed:
 	xor %eax, %eax
 	ret
-	NEW_PAGE state, .Lstate_bail
 	.long RSEQ_SIG
 .Lstate_abort:
 .Lstate_bail:
