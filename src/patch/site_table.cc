@@ -141,7 +141,8 @@ StubRecord* key_record(Site* site, uint64_t target) {
   for (StubRecord* record = site->stubs; record; record = record->older) {
     if (record->address == target) return record;
   }
-  auto* record = new StubRecord;
+  static auto& all = *new std::deque<StubRecord>;  // threads may be late with them: they stay
+  StubRecord* const record = &all.emplace_back();
   record->address = target;
   record->original = site->address;
   record->displaced = site->displaced;

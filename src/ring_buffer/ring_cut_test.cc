@@ -388,10 +388,12 @@ class RingCutLoad : public RingCutTest {
   void fire() {
     pb_thread.tid = uint32_t(raw_syscall(SYS_gettid));
     Payload payload{{7, 0, 0, 1}, kThreads, 1};
+    const uint64_t before = published();
     while (ring_publish(&rings_, reinterpret_cast<const uint8_t*>(&payload), sizeof payload))
       continue;
     begun_ = true;
     ASSERT_TRUE(ring_cut(rings_));
+    between_ = published() - before;
     done_ = true;
     pb_thread = {};
   }
@@ -434,6 +436,7 @@ class RingCutLoad : public RingCutTest {
 
   uint32_t seed_ = 0;
   std::atomic<bool> stop_{false}, begun_{false}, done_{false};
+  uint64_t between_ = 0;  // records of others between the one that fires and the hit's moment
   Writer writers_[kThreads];
 };
 
@@ -454,7 +457,8 @@ void RingCutLoad::run_once(std::mt19937* random) {
       ASSERT_LT(record.number, writers_[record.thread].after);
     }
   });
-  EXPECT_TRUE(fired) << "the record that fired is not in the snapshot";
+  // Where it was preempted for so long before it asked, others may have overwritten its record.
+  EXPECT_TRUE(fired || between_ > kWhole) << "the record that fired is not in the snapshot";
   const uint64_t rest = walk(buffer_.get(), [&](const Payload& record) {
     ASSERT_LT(record.thread, kThreads);
     ASSERT_GT(record.number, writers_[record.thread].before);
