@@ -334,6 +334,15 @@ Status apply_settings(serve::Client& client, const InstanceRequest& request,
   return set_and_keep(client, directory + "set_ftrace_pid", "-P", tids, applied);
 }
 
+// The program is always there: what waits for it has found none of its functions.
+std::string none_of_program(serve::Client& client) {
+  std::string text = "no function of the program fits that can be traced";
+  Result<std::string> refused = client.read_all("debug/refused_functions");
+  if (refused.ok() && !refused->empty())
+    text += "; debug/refused_functions begins with: " + refused->substr(0, refused->find('\n'));
+  return text;
+}
+
 }  // namespace
 
 Status add_function(serve::Client& client, const std::string& path, std::string_view option,
@@ -342,10 +351,12 @@ Status add_function(serve::Client& client, const std::string& path, std::string_
   if (!added.ok()) return unknown_function(client, option, pattern, added.error());
   if (pattern.find(":mod:") == pattern.npos) return {};
   Result<std::string> lines = client.read_all(path);
-  if (lines.ok() && waits_for_module(*lines, pattern))
-    remark(std::string(option) + " '" + pattern +
-           "': no such library is loaded yet; this waits until one is (the program's own functions "
-           "are ':mod:!*')");
+  if (!lines.ok() || !waits_for_module(*lines, pattern)) return {};
+  const bool of_program = pattern.ends_with(":mod:!*");
+  remark(std::string(option) + " '" + pattern + "': " +
+         (of_program ? none_of_program(client)
+                     : "no such library is loaded yet; this waits until one is (the program's own "
+                       "functions are ':mod:!*')"));
   return {};
 }
 
