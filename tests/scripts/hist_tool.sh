@@ -27,6 +27,13 @@ same "hist: a filter" 18 "$(sed -n 's/^    Hits: //p' <<<"$table")"
 table=$("$patchbay" hist app:app_work keys=name vals=n.quantiles -- "$program" 1 1 10)
 has "hist: a text and quantiles" "$table" \
   '^\{ name: worker {44} \} hitcount: +15  n.p50: +3  n.p90: +8  n.p99: +9  n.p99.9: +9  n.max: +9$'
+# What is saved belongs to the hit that has set the maximum, whoever was preempted where.
+for round in 1 2 3 4 5 6 7 8; do
+  saved=$("$patchbay" hist race:save keys=common_type mm=val 'onmax($mm).save(val,id)' \
+    -- "$programs/save_race" | grep max: | tr -s ' ')
+  has "hist: onmax().save() under 8 threads, round $round" "$saved" \
+    'max: 59997 val: 59997 id: 19999'
+done
 "$patchbay" hist -v app:app_work keys=n -- "$program" 1 1 2 >out 2>err
 has "hist -v" "$(cat err)" "^echo 'hist:keys=n' >> events/app/app_work/trigger$"
 "$patchbay" hist app:app_work keys=n -- sh -c "$program 1 1 2 >/dev/null; exit 7" >out 2>err
