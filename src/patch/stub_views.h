@@ -69,6 +69,8 @@ inline constexpr size_t kMaxChunks = 4096;
 extern ChunkView g_chunk_views[kMaxChunks] __attribute__((visibility("hidden")));
 extern size_t g_chunk_view_count __attribute__((visibility("hidden")));  // atomic
 
+// The stub that `ip` lies in, or null. Any thread, also in a signal handler.
+const StubRecord* stub_at(uint64_t ip);
 uint64_t patch_original_ip(uint64_t ip);  // patch/patcher.h
 
 // What a thread in a stub stands for: a thread that is about to execute the instruction at

@@ -11,8 +11,22 @@ namespace {
 
 constexpr uint8_t kReturnAddressSize = 8;
 
-// The stub that `ip` lies in, or null.
-const StubRecord* find_stub(uint64_t ip) {
+// The instruction whose prologue or moved code offset `at` of the stub lies in.
+uint8_t index_at(const StubRecord& stub, uint64_t at) {
+  uint8_t i = static_cast<uint8_t>(stub.count - 1);
+  while (i > 0 && at < stub.start[i]) i--;
+  return i;
+}
+
+StubPlace in_prologue(const StackShape& shape, uint64_t original, uint64_t at) {
+  StackRow now;
+  for (uint32_t i = 0; i < shape.count && shape.row[i].at <= at; i++) now = shape.row[i];
+  return {original, now.moved, now.is_saved != 0};
+}
+
+}  // namespace
+
+const StubRecord* stub_at(uint64_t ip) {
   const size_t views = __atomic_load_n(&g_chunk_view_count, __ATOMIC_ACQUIRE);
   for (size_t v = 0; v < views; v++) {
     const ChunkView& view = g_chunk_views[v];
@@ -32,23 +46,8 @@ const StubRecord* find_stub(uint64_t ip) {
   return nullptr;
 }
 
-// The instruction whose prologue or moved code offset `at` of the stub lies in.
-uint8_t index_at(const StubRecord& stub, uint64_t at) {
-  uint8_t i = static_cast<uint8_t>(stub.count - 1);
-  while (i > 0 && at < stub.start[i]) i--;
-  return i;
-}
-
-StubPlace in_prologue(const StackShape& shape, uint64_t original, uint64_t at) {
-  StackRow now;
-  for (uint32_t i = 0; i < shape.count && shape.row[i].at <= at; i++) now = shape.row[i];
-  return {original, now.moved, now.is_saved != 0};
-}
-
-}  // namespace
-
 uint64_t patch_original_ip(uint64_t ip) {
-  const StubRecord* stub = find_stub(ip);
+  const StubRecord* stub = stub_at(ip);
   if (!stub) return 0;
   const uint64_t at = ip - stub->address;
   if (at < stub->body) return 0;
@@ -57,7 +56,7 @@ uint64_t patch_original_ip(uint64_t ip) {
 }
 
 bool stub_place(uint64_t ip, StubPlace* place) {
-  const StubRecord* stub = find_stub(ip);
+  const StubRecord* stub = stub_at(ip);
   if (!stub) return false;
   const uint64_t at = ip - stub->address;
   const uint8_t i = at < stub->body ? 0 : index_at(*stub, at);

@@ -43,22 +43,8 @@ Prologue prologue_in(const StubRecord& stub, uint64_t at) {
 }
 
 Prologue find_prologue(uint64_t ip) {
-  const size_t views = __atomic_load_n(&g_chunk_view_count, __ATOMIC_ACQUIRE);
-  for (size_t v = 0; v < views; v++) {
-    const ChunkView& view = g_chunk_views[v];
-    if (ip - view.base >= view.size) continue;
-    uint32_t low = 0, high = __atomic_load_n(view.count, __ATOMIC_ACQUIRE);
-    while (low < high) {  // the first record behind ip
-      const uint32_t middle = (low + high) / 2;
-      if (view.records[middle].address <= ip)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-    return low ? prologue_in(view.records[low - 1], ip - view.records[low - 1].address)
-               : Prologue{};
-  }
-  return {};
+  const StubRecord* stub = stub_at(ip);
+  return stub ? prologue_in(*stub, ip - stub->address) : Prologue{};
 }
 
 template <size_t N>
