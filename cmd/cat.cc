@@ -9,7 +9,7 @@ namespace patchbay::cmd {
 namespace {
 
 constexpr const char kHelp[] =
-    "Usage: patchbay cat PID PATH...\n\n"
+    "Usage: patchbay cat [-p] PID PATH...\n\n"
     "Prints tracefs files of a process with an agent, as cat does below /sys/kernel/tracing. A "
     "file\n"
     "that waits for events (trace_pipe) is followed until Ctrl-C or the end of the process.\n"
@@ -18,17 +18,21 @@ constexpr const char kHelp[] =
 }  // namespace
 
 int run_cat(int argc, char** argv) {
-  const option options[] = {{"help", no_argument, nullptr, 'h'}, {}};
+  const option options[] = {
+      {"help", no_argument, nullptr, 'h'}, {"pid", required_argument, nullptr, 'p'}, {}};
+  int pid = 0, status = kOk;
   ::opterr = 0;
-  int letter = ::getopt_long(argc, argv, "+h", options, nullptr);
-  if (letter == 'h') return std::fputs(kHelp, stdout), kOk;
-  if (letter != -1) return bad_option("cat", argv);
-  if (argc - ::optind < 2) return usage_error("cat", "A process id and a path are needed.");
-  int status = kOk;
-  std::unique_ptr<serve::Client> client = connect_to("cat", argv[::optind], &status);
+  for (int letter; (letter = ::getopt_long(argc, argv, "+hp:", options, nullptr)) != -1;) {
+    if (letter == 'h') return std::fputs(kHelp, stdout), kOk;
+    if (letter != 'p') return bad_option("cat", argv);
+    if (!parse_pid(::optarg, &pid)) return usage_error("cat", "-p takes a process id.");
+  }
+  if (!take_pid_word(argv, argc, &pid) || ::optind == argc)
+    return usage_error("cat", "A process id and a path are needed.");
+  std::unique_ptr<serve::Client> client = connect_to("cat", pid, &status);
   if (!client) return status;
   stop_on_interrupt();
-  for (int i = ::optind + 1; i < argc && !interrupted(); i++) {
+  for (int i = ::optind; i < argc && !interrupted(); i++) {
     Status printed = print_file(*client, argv[i]);
     if (!printed.ok())
       status = fail("cat", std::string(argv[i]) + ": " + printed.error().message());

@@ -4,6 +4,7 @@
 // table.
 #include <getopt.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "commands.h"
@@ -93,6 +94,10 @@ bool parse_command_line(int argc, char** argv, HistOptions* options, int* status
   for (int letter; (letter = ::getopt_long(own, argv, "-p:d:vh", kOptions, nullptr)) != -1;) {
     if (letter == 'h') return std::fputs(kHelp, stdout), *status = kOk, false;
     if (letter == '?') return *status = bad_option("hist", argv), false;
+    const bool in_filter = std::find(words.begin(), words.end(), "if") != words.end();
+    if (letter == 1 && !in_filter && options->target.pid == 0 &&
+        parse_pid(::optarg, &options->target.pid))
+      continue;
     if (letter == 1) {
       words.push_back(::optarg);
     } else if (const char* wrong =

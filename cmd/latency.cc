@@ -61,6 +61,7 @@ const char* take_option(int letter, const std::string& value, LatencyOptions* op
       options->request.by = value;
       return value.empty() ? "--by takes a field." : nullptr;
     case 1:
+      if (options->target.pid == 0 && parse_pid(value, &options->target.pid)) return nullptr;
       options->events.push_back(value);
       return options->events.size() > 2 ? "START and END are all; the program stands behind --."
                                         : nullptr;

@@ -4,6 +4,7 @@
 #include <fnmatch.h>
 #include <getopt.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -278,6 +279,10 @@ int run_list(int argc, char** argv) {
   words.erase(words.begin());
   if (what != "functions" && what != "events" && what != "processes" && what != "symbols")
     return unknown_object(what);
+  // A file may be called as a number.
+  if (what != "processes" && options.pid == 0 && !words.empty() &&
+      ::access(words.front().c_str(), F_OK) != 0 && parse_pid(words.front(), &options.pid))
+    words.erase(words.begin());
   if (what == "functions" && options.pid == 0 && !words.empty()) {
     file = words.front();
     words.erase(words.begin());

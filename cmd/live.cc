@@ -17,7 +17,7 @@ namespace patchbay::cmd {
 namespace {
 
 constexpr const char kHelp[] =
-    "Usage: patchbay start [-p PID] [-B NAME] [-e EVENT [-f FILTER]]... [-C CLOCK] [-b KB] "
+    "Usage: patchbay start [-p PID] [-B NAME] [-e EVENT [-f FILTER]]... [-C CLOCK] [-b SIZE] "
     "[-P TID]\n"
     "             [-p TRACER [-l GLOB]... [-n GLOB]... [-g FUNC]... [--max-graph-depth N]] "
     "[-O WORD]...\n"
@@ -279,6 +279,8 @@ bool parse_command_line(const LiveCommand& command, int argc, char** argv, LiveO
   }
   const char* wrong = options->record.request.check();
   if (wrong) return *status = usage_error(command.name, wrong), false;
+  if (options->record.pid == 0 && ::optind < argc)
+    (void)take_pid_word(argv, argc, &options->record.pid);
   if (::optind == argc) return true;
   return *status = usage_error(command.name, "'" + std::string(argv[::optind]) + "' is too much."),
          false;

@@ -8,7 +8,7 @@ namespace patchbay::cmd {
 namespace {
 
 constexpr const char kHelp[] =
-    "Usage: patchbay ls PID [PATH]\n\n"
+    "Usage: patchbay ls [-p] PID [PATH]\n\n"
     "Lists a directory of the tracefs of a process with an agent, one name a line; directories "
     "end\n"
     "in '/'. Without PATH the root.\n"
@@ -17,18 +17,20 @@ constexpr const char kHelp[] =
 }  // namespace
 
 int run_ls(int argc, char** argv) {
-  const option options[] = {{"help", no_argument, nullptr, 'h'}, {}};
+  const option options[] = {
+      {"help", no_argument, nullptr, 'h'}, {"pid", required_argument, nullptr, 'p'}, {}};
+  int pid = 0, status = kOk;
   ::opterr = 0;
-  int letter = ::getopt_long(argc, argv, "+h", options, nullptr);
-  if (letter == 'h') return std::fputs(kHelp, stdout), kOk;
-  if (letter != -1) return bad_option("ls", argv);
-  int words = argc - ::optind;
-  if (words < 1 || words > 2)
+  for (int letter; (letter = ::getopt_long(argc, argv, "+hp:", options, nullptr)) != -1;) {
+    if (letter == 'h') return std::fputs(kHelp, stdout), kOk;
+    if (letter != 'p') return bad_option("ls", argv);
+    if (!parse_pid(::optarg, &pid)) return usage_error("ls", "-p takes a process id.");
+  }
+  if (!take_pid_word(argv, argc, &pid) || argc - ::optind > 1)
     return usage_error("ls", "A process id and at most one path are needed.");
-  int status = kOk;
-  std::unique_ptr<serve::Client> client = connect_to("ls", argv[::optind], &status);
+  std::unique_ptr<serve::Client> client = connect_to("ls", pid, &status);
   if (!client) return status;
-  Result<std::vector<std::string>> names = client->list(words == 2 ? argv[::optind + 1] : "");
+  Result<std::vector<std::string>> names = client->list(::optind < argc ? argv[::optind] : "");
   if (!names.ok()) return fail("ls", names.error());
   bool color = use_color(stdout);
   for (const std::string& name : *names) {

@@ -92,6 +92,7 @@ bool parse_command_line(int argc, char** argv, Options* options, int* status) {
       return *status = usage_error("mount", "-o takes uid=, gid= and mode=, not '" + wrong + "'."),
              false;
   }
+  if (argc - ::optind == 2) (void)take_pid_word(argv, argc, &options->mount.pid);
   if (argc - ::optind != 1)
     return *status = usage_error("mount", "One directory is needed."), false;
   options->mount.directory = argv[::optind];

@@ -293,6 +293,7 @@ bool parse_command_line(int argc, char** argv, ProbeOptions* options, int* statu
     if (const char* wrong = take_option(letter, ::optarg, options))
       return *status = usage_error("probe", wrong), false;
   }
+  if (options->pid == 0) (void)take_pid_word(argv, argc, &options->pid);
   std::string rest;
   for (int i = ::optind; i < argc; i++) rest += (rest.empty() ? "" : " ") + std::string(argv[i]);
   if (!rest.empty()) options->words.push_back(rest);

@@ -35,7 +35,7 @@ namespace {
 
 constexpr const char kHelp[] =
     "Usage: patchbay record -e EVENT|-p TRACER [OPTION...] [--] CMD [ARG...]\n"
-    "       patchbay record -P PID [-e EVENT] [-p TRACER] [OPTION...]\n\n"
+    "       patchbay record -p PID [-e EVENT] [-p TRACER] [OPTION...]\n\n"
     "Runs CMD and records its events and calls; or those of a running process that carries the\n"
     "agent, until Ctrl-C or its end.\n\n"
     "  -e, --event EVENT     any number of them:\n"
@@ -62,9 +62,9 @@ constexpr const char kHelp[] =
     "  -B, --buffer NAME     the options behind it are about the instance NAME\n"
     "  -P, --tid TID         only this thread; any number of them\n"
     "  -C, --clock CLOCK     as trace_clock takes it\n"
-    "  -P PID, --pid PID     without CMD: a running process (-p PID does the same)\n"
+    "  -p PID, --pid PID     without CMD: a running process (PID alone and -P PID do the same)\n"
     "  -o, --output FILE     default trace.dat\n"
-    "  -b, --buffer-size KB  of the buffer of one CPU\n"
+    "  -b, --buffer-size SIZE  of the buffer of one CPU: KB, or with a unit, as 512K, 64M, 1G\n"
     "  -m, --mode MODE       when the buffer is full: overwrite the oldest events (default), or "
     "drop\n"
     "                        the newest; both are counted (not with -p)\n"
@@ -133,6 +133,13 @@ const char* check_options(RecordOptions* options) {
   return nullptr;
 }
 
+// A word that is a process id, and no program behind `--`.
+bool is_process(char** argv, int argc, const RecordOptions& options) {
+  int pid = 0;
+  return options.pid == 0 && ::optind < argc && std::string_view(argv[::optind - 1]) != "--" &&
+         parse_pid(argv[::optind], &pid);
+}
+
 // Options, then the program's words. kOk, or the exit status in *status and false.
 bool parse_command_line(int argc, char** argv, RecordOptions* options, int* status) {
   std::vector<option> long_options = TraceRequest::long_options();
@@ -149,7 +156,12 @@ bool parse_command_line(int argc, char** argv, RecordOptions* options, int* stat
   ::opterr = 0;
   std::string letters = std::string("+") + TraceRequest::kLetters + "p:o:m:qvh";
   for (int letter;
-       (letter = ::getopt_long(argc, argv, letters.c_str(), long_options.data(), nullptr)) != -1;) {
+       (letter = ::getopt_long(argc, argv, letters.c_str(), long_options.data(), nullptr)) != -1 ||
+       is_process(argv, argc, *options);) {
+    if (letter == -1) {  // options stand behind it, too
+      (void)take_pid_word(argv, argc, &options->pid);
+      continue;
+    }
     if (letter == 'h') return std::fputs(kHelp, stdout), *status = kOk, false;
     if (letter == '?') return *status = bad_option("record", argv), false;
     if (const char* wrong = take_option(letter, ::optarg, options))
@@ -247,11 +259,11 @@ int finish(Recording& recording, const TracedChild& child, const Outcome& outcom
            const RecordOptions& options, const std::string& directory) {
   Result<TraceDatResult> result = recording.finish();
   if (!result.ok()) {
-    fail("record", result.error());
-    return fail("record", "What is left of the recording is in " + directory +
-                              "; patchbay recover reads it.");
+    fail(options.command, result.error());
+    return fail(options.command, "What is left of the recording is in " + directory +
+                                     "; patchbay recover reads it.");
   }
-  bool saved = report_disk(*result, recording, options.output);
+  bool saved = report_disk(options.command, *result, recording, options.output);
   if (!options.quiet) print_summary(recording, *result, options.output);
   if (!options.quiet) print_notes(recording, child, outcome);
   if (!outcome.stopped) remove_process_directory(directory);
@@ -386,7 +398,7 @@ int record_program(const RecordOptions& options) {
     bool started = session.child != nullptr;
     session.child.reset();  // held: it is killed, main() never ran
     if (started) remove_process_directory(session.directory);
-    return fail("record", ready.error());
+    return fail(options.command, ready.error());
   }
   Outcome outcome = record_until_end(*session.child, *session.recording, *session.client, options);
   int written = finish(*session.recording, *session.child, outcome, options, session.directory);

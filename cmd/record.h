@@ -14,6 +14,7 @@
 namespace patchbay::cmd {
 
 struct RecordOptions {
+  std::string command = "record";  // whose name messages bear
   TraceRequest request;
   int pid = 0;  // -p or -P; 0: `words` is run
   std::string output = "trace.dat";

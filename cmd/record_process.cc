@@ -43,8 +43,8 @@ bool record_until_told(Recording& recording, const serve::Client& client, int si
 
 int finish(Recording& recording, bool stopped, bool answers, const RecordOptions& options) {
   Result<TraceDatResult> result = recording.finish();
-  if (!result.ok()) return fail("record", result.error());
-  bool saved = report_disk(*result, recording, options.output);
+  if (!result.ok()) return fail(options.command, result.error());
+  bool saved = report_disk(options.command, *result, recording, options.output);
   if (!options.quiet) {
     print_summary(recording, *result, options.output);
     if (uint64_t missed = recording.missed())
@@ -75,7 +75,7 @@ int record_client(const RecordOptions& options, serve::Client& client, OutputLoc
   if (!ready.ok()) {
     undo_request(applied, client);
     if (options.take_back) options.take_back(client);
-    return fail("record", ready.error());
+    return fail(options.command, ready.error());
   }
   lock.keep();
   bool stopped = record_until_told(**recording, client, signals.get(), options.quiet);
@@ -90,9 +90,9 @@ int record_client(const RecordOptions& options, serve::Client& client, OutputLoc
 
 int record_process(const RecordOptions& options) {
   Result<std::unique_ptr<serve::Client>> client = serve::Client::connect(options.pid);
-  if (!client.ok()) return fail("record", client.error());
+  if (!client.ok()) return fail(options.command, client.error());
   Result<std::unique_ptr<OutputLock>> lock = OutputLock::take(options.output);
-  if (!lock.ok()) return fail("record", lock.error());
+  if (!lock.ok()) return fail(options.command, lock.error());
   int status = record_client(options, **client, **lock);
   return options.print && status == kOk ? print_report(options.output) : status;
 }

@@ -27,6 +27,21 @@ std::string size_text(uint64_t bytes) {
   return text;
 }
 
+constexpr uint64_t kMuchLost = 100;  // one event of so many
+
+// A recording with holes misleads whoever reads it later; that it need not have them is said now.
+void say_how_to_lose_less(const Recording& recording) {
+  const uint64_t lost = recording.lost(), all = recording.events() + lost;
+  if (lost == 0 || lost < all / kMuchLost) return;
+  const uint64_t size = recording.ring_bytes();
+  char percent[16];
+  std::snprintf(percent, sizeof percent, "%.*f", lost * 10 < all ? 1 : 0,
+                100.0 * double(lost) / double(all));
+  note(std::string(percent) + " % of the events are lost: the buffer of a CPU (" + size_text(size) +
+       ") was full. Give it more (-b " + std::to_string(std::clamp<uint64_t>(size >> 18, 1, 1024)) +
+       "M), or record less: -f FILTER behind an event, -l and -n for the functions of a tracer");
+}
+
 std::string per_cpu_text(const Recording& recording) {
   std::string text;
   for (uint32_t ring = 0; ring < recording.counts().size(); ring++) {
@@ -76,15 +91,15 @@ void print_summary(const Recording& recording, const TraceDatResult& result,
        size_text(result.bytes) + " in " + output + "; lost " + std::to_string(recording.lost()) +
        " (" + per_cpu_text(recording) + ")");
   if (!recording.followed().ok()) note(recording.followed().error().message());
+  say_how_to_lose_less(recording);
 }
 
-bool report_disk(const TraceDatResult& result, const Recording& recording,
+bool report_disk(std::string_view command, const TraceDatResult& result, const Recording& recording,
                  const std::string& output) {
   if (result.events_lost == 0 && result.pages_lost == 0) return true;
-  fail("record", output + ": " + std::strerror(result.error ? result.error : EIO) + "; " +
-                     std::to_string(recording.events() - result.events_lost) +
-                     " events are saved in it, " + std::to_string(result.events_lost) +
-                     " are not.");
+  fail(command, output + ": " + std::strerror(result.error ? result.error : EIO) + "; " +
+                    std::to_string(recording.events() - result.events_lost) +
+                    " events are saved in it, " + std::to_string(result.events_lost) + " are not.");
   return false;
 }
 

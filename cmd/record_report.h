@@ -28,7 +28,7 @@ void note(const std::string& text);
 void print_summary(const Recording& recording, const TraceDatResult& result,
                    const std::string& output);
 // Says what a full or failing disk has taken. True when everything is saved.
-bool report_disk(const TraceDatResult& result, const Recording& recording,
+bool report_disk(std::string_view command, const TraceDatResult& result, const Recording& recording,
                  const std::string& output);
 int print_report(const std::string& output);
 

@@ -237,6 +237,16 @@ uint64_t Recording::recursion() const {
   return sum;
 }
 
+uint64_t Recording::ring_bytes() const {
+  uint64_t smallest = UINT64_MAX;
+  for (const RecordedBuffer& buffer : buffers_) {
+    const abi::BufferHeader& header = buffer.file->header();
+    if (buffer.wanted)
+      smallest = std::min(smallest, uint64_t{header.nr_subbufs} * header.subbuf_size);
+  }
+  return smallest == UINT64_MAX ? 0 : smallest;
+}
+
 uint64_t Recording::lost() const {
   uint64_t sum = 0;
   for (const RingCounts& counts : counts_) sum += counts.overwritten + counts.dropped;
@@ -244,6 +254,10 @@ uint64_t Recording::lost() const {
 }
 
 Result<std::unique_ptr<OutputLock>> OutputLock::take(const std::string& path) {
+  if (path == "-")
+    return user_error(EINVAL,
+                      "A trace.dat cannot be written to standard output (-o -): its head is "
+                      "completed at the end. Choose a file; ./- is one of that name.");
   std::unique_ptr<OutputLock> lock(new OutputLock());
   lock->path_ = path;
   lock->fd_.reset(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644));

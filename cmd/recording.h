@@ -50,6 +50,7 @@ class Recording {
   uint64_t events() const;
   uint64_t published() const;  // also those that were not taken yet, or are lost
   uint64_t lost() const;
+  uint64_t ring_bytes() const;  // of one CPU, in the smallest of the buffers
   uint64_t missed() const;     // hits that no buffer could take
   uint64_t recursion() const;  // hits inside the agent
   uint64_t unhooked() const;   // calls whose return was left alone

@@ -126,6 +126,8 @@ int run_recover(int argc, char** argv) {
   ::opterr = 0;
   for (int c; (c = getopt_long(argc, argv, "o:h", kOptions, nullptr)) != -1;) {
     if (c == 'o') options.output = optarg;
+    if (c == 'o' && options.output == "-")
+      return usage_error("recover", "A trace.dat cannot be written to standard output: -o FILE.");
     if (c == 'f' && std::string_view(optarg) != "6" && std::string_view(optarg) != "7")
       return usage_error("recover", std::string("--format is 6 or 7, not '") + optarg + "'.");
     if (c == 'f') options.version = optarg[0] - '0';

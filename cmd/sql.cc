@@ -52,7 +52,7 @@ constexpr int kName = 1001, kHist = 1002;
 
 struct SqlOptions {
   HistTarget target;
-  bool dry_run = false;
+  bool dry_run = false, in_words = false;
   std::string directory, statement, name = "query", hist, output;
   std::vector<std::string> definitions;
 };
@@ -88,6 +88,11 @@ const char* take_option(int letter, const std::string& value, SqlOptions* option
     case 'p':
       return parse_pid(value, &options->target.pid) ? nullptr : "-p takes a process id.";
     case 1:
+      // A number behind a statement that is one word for the shell is no part of it.
+      if (options->target.pid == 0 && options->statement.find(' ') != std::string::npos &&
+          !options->in_words && parse_pid(value, &options->target.pid))
+        return nullptr;
+      options->in_words |= !options->statement.empty();
       options->statement += (options->statement.empty() ? "" : " ") + value;
       return nullptr;
     default:
@@ -218,6 +223,7 @@ void take_back_rows(serve::Client& client, const Prepared& prepared) {
 int run_rows(const SqlOptions& options, const SqlQuery& query) {
   Prepared prepared;
   RecordOptions record;
+  record.command = "sql";
   record.pid = options.target.pid;
   record.words = options.target.words;
   record.quiet = record.print = true;

@@ -4,6 +4,7 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
@@ -20,9 +21,18 @@ namespace {
 
 constexpr uint64_t kMostKb = uint64_t{4} << 20;
 
+// A size in KB, or with a unit: 512, 512K, 64M, 64MB, 1G, 1GiB.
 bool parse_kb(std::string_view text, uint64_t* kb) {
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *kb);
-  return error == std::errc() && end == text.data() + text.size() && *kb > 0 && *kb < kMostKb;
+  if (error != std::errc() || *kb == 0 || *kb >= kMostKb) return false;
+  std::string_view unit(end, size_t(text.data() + text.size() - end));
+  constexpr std::string_view kUnits = "KMG";
+  const size_t power = unit.empty() ? 0 : kUnits.find(char(::toupper(unit[0])));
+  if (power == kUnits.npos) return false;
+  if (!unit.empty()) unit.remove_prefix(1);
+  if (!unit.empty() && unit != "B" && unit != "b" && unit != "iB") return false;
+  *kb <<= 10 * power;
+  return *kb < kMostKb;
 }
 
 bool is_number(std::string_view text) {
@@ -454,8 +464,9 @@ const char* TraceRequest::take(int letter, const char* value) {
       current.clock = value;
       return nullptr;
     case 'b':
-      return parse_kb(value, &current.buffer_kb) ? nullptr
-                                                 : "-b takes KB for one CPU, 1 to 4194303.";
+      return parse_kb(value, &current.buffer_kb)
+                 ? nullptr
+                 : "-b takes the size for one CPU: KB, 1 to 4194303, or with a unit, as 64M.";
     default:
       current.tids.emplace_back(value);
       return parse_pid(value, &tid) ? nullptr : "-P takes a thread id.";

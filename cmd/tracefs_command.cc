@@ -9,13 +9,14 @@
 
 namespace patchbay::cmd {
 
-std::unique_ptr<serve::Client> connect_to(std::string_view command, std::string_view pid_text,
-                                          int* status) {
-  int pid = 0;
-  if (!parse_pid(pid_text, &pid)) {
-    *status = usage_error(command, "'" + std::string(pid_text) + "' is not a process id.");
-    return nullptr;
-  }
+bool take_pid_word(char** argv, int argc, int* pid) {
+  if (*pid != 0) return true;
+  if (::optind >= argc || !parse_pid(argv[::optind], pid)) return false;
+  ::optind++;
+  return true;
+}
+
+std::unique_ptr<serve::Client> connect_to(std::string_view command, int pid, int* status) {
   Result<std::unique_ptr<serve::Client>> client = serve::Client::connect(pid);
   if (client.ok()) return std::move(*client);
   *status = fail(command, client.error());

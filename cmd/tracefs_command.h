@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The head of `cat`, `write` and `ls`: PID PATH, and a client of that process.
+// Which process a command is about: -p PID or a word PID, and a client of it.
 #pragma once
 
 #include <memory>
@@ -10,10 +10,12 @@
 
 namespace patchbay::cmd {
 
-// Connects to the process whose id is `pid_text`. Null after a message, with the exit status in
-// *status.
-std::unique_ptr<serve::Client> connect_to(std::string_view command, std::string_view pid_text,
-                                          int* status);
+// The words behind a command's options. A process that -p has not named (*pid is 0) is the first
+// of them, which is taken. False when that is no process id.
+bool take_pid_word(char** argv, int argc, int* pid);
+
+// Connects to a process. Null after a message, with the exit status in *status.
+std::unique_ptr<serve::Client> connect_to(std::string_view command, int pid, int* status);
 
 // The process whose id is `pid`; 0: the only one that has an agent.
 Result<std::unique_ptr<serve::Client>> choose_process(int pid);

@@ -35,7 +35,7 @@ namespace patchbay::cmd {
 namespace {
 
 constexpr const char kHelp[] =
-    "Usage: patchbay with-tracefs PID [--] CMD [ARG...]\n\n"
+    "Usage: patchbay with-tracefs [-p] PID [--] CMD [ARG...]\n\n"
     "Runs CMD as if the tracefs of process PID were the kernel's, for programs that know no "
     "other:\n"
     "trace-cmd, perf ftrace, what is linked with libtracefs. Nothing stays mounted.\n\n"
@@ -222,18 +222,19 @@ Result<int> run_with_tree(int pid, char** words) {
 }  // namespace
 
 int run_with_tracefs(int argc, char** argv) {
-  const option options[] = {{"help", no_argument, nullptr, 'h'}, {}};
-  ::opterr = 0;
-  int letter = ::getopt_long(argc, argv, "+h", options, nullptr);
-  if (letter == 'h') return std::fputs(kHelp, stdout), kOk;
-  if (letter != -1) return bad_option("with-tracefs", argv);
-  char** words = argv + ::optind;
+  const option options[] = {
+      {"help", no_argument, nullptr, 'h'}, {"pid", required_argument, nullptr, 'p'}, {}};
   int pid = 0;
-  if (argc - ::optind < 2)
+  ::opterr = 0;
+  for (int letter; (letter = ::getopt_long(argc, argv, "+hp:", options, nullptr)) != -1;) {
+    if (letter == 'h') return std::fputs(kHelp, stdout), kOk;
+    if (letter != 'p') return bad_option("with-tracefs", argv);
+    if (!parse_pid(::optarg, &pid)) return usage_error("with-tracefs", "-p takes a process id.");
+  }
+  if (!take_pid_word(argv, argc, &pid))
     return usage_error("with-tracefs", "A process id and a command are needed.");
-  if (!parse_pid(*words++, &pid))
-    return usage_error("with-tracefs", "'" + std::string(words[-1]) + "' is not a process id.");
-  if (std::strcmp(*words, "--") == 0) words++;
+  char** words = argv + ::optind;
+  if (*words && std::strcmp(*words, "--") == 0) words++;
   if (!*words) return usage_error("with-tracefs", "The command to run is missing.");
   Result<int> status = run_with_tree(pid, words);
   if (status.ok()) return *status;

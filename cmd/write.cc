@@ -11,7 +11,7 @@ namespace patchbay::cmd {
 namespace {
 
 constexpr const char kHelp[] =
-    "Usage: patchbay write [-t] PID PATH [TEXT...]\n\n"
+    "Usage: patchbay write [-t] [-p] PID PATH [TEXT...]\n\n"
     "Writes TEXT (the words joined by blanks, and a newline) to a tracefs file of a process with "
     "an\n"
     "agent; without TEXT, what standard input has.\n\n"
@@ -41,23 +41,28 @@ std::string join(char** words, int count) {
 }  // namespace
 
 int run_write(int argc, char** argv) {
-  const option options[] = {
-      {"help", no_argument, nullptr, 'h'}, {"truncate", no_argument, nullptr, 't'}, {}};
+  const option options[] = {{"help", no_argument, nullptr, 'h'},
+                            {"pid", required_argument, nullptr, 'p'},
+                            {"truncate", no_argument, nullptr, 't'},
+                            {}};
   bool truncate = false;
+  int pid = 0, status = kOk;
   ::opterr = 0;
-  for (int letter; (letter = ::getopt_long(argc, argv, "+ht", options, nullptr)) != -1;) {
+  for (int letter; (letter = ::getopt_long(argc, argv, "+htp:", options, nullptr)) != -1;) {
     if (letter == 'h') return std::fputs(kHelp, stdout), kOk;
-    if (letter != 't') return bad_option("write", argv);
-    truncate = true;
+    if (letter == '?') return bad_option("write", argv);
+    truncate |= letter == 't';
+    if (letter == 'p' && !parse_pid(::optarg, &pid))
+      return usage_error("write", "-p takes a process id.");
   }
-  if (argc - ::optind < 2) return usage_error("write", "A process id and a path are needed.");
-  int status = kOk;
-  std::unique_ptr<serve::Client> client = connect_to("write", argv[::optind], &status);
+  if (!take_pid_word(argv, argc, &pid) || ::optind == argc)
+    return usage_error("write", "A process id and a path are needed.");
+  std::unique_ptr<serve::Client> client = connect_to("write", pid, &status);
   if (!client) return status;
-  int words = argc - ::optind - 2;
-  Result<std::string> text = words > 0 ? join(argv + ::optind + 2, words) : read_standard_input();
+  const char* path = argv[::optind++];
+  int words = argc - ::optind;
+  Result<std::string> text = words > 0 ? join(argv + ::optind, words) : read_standard_input();
   if (!text.ok()) return fail("write", text.error());
-  const char* path = argv[::optind + 1];
   Status written = client->write_all(path, *text, truncate);
   return written.ok() ? kOk : fail("write", std::string(path) + ": " + written.error().message());
 }

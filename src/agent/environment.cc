@@ -203,7 +203,9 @@ namespace {
 
 void read_buffer_settings(const Variables& variables, AgentSettings* settings) {
   if (const char* size = variables.get("PATCHBAY_BUFFER_SIZE_KB")) {
-    uint64_t kb = std::strtoull(size, nullptr, 10);
+    char* unit = nullptr;
+    uint64_t kb = std::strtoull(size, &unit, 10);
+    if (*unit) kb = (parse_size(size) + 1023) / 1024;
     if (kb > 0) settings->buffer_size_kb = kb;
   }
   if (const char* overwrite = variables.get("PATCHBAY_OVERWRITE"))

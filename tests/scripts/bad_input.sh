@@ -24,6 +24,13 @@ refused 2 '.' cat
 refused 2 '.' cat notapid trace
 refused 2 '.' record -m sideways -e 'traced(int n)' -- true
 refused 2 '.' record -b 0 -e 'traced(int n)' -- true
+refused 2 'with a unit' record -b 64Q -e 'traced(int n)' -- true
+refused 2 'with a unit' record -b 4096G -e 'traced(int n)' -- true
+refused 1 'standard output' record -o - -e 'traced(int n)' -- true
+refused 2 'standard output' recover -o - .
+refused 2 '-p takes a process id' cat -p x trace
+refused 1 '^patchbay sql: ' sql -e 'two_numbrs(int a)' \
+  'SELECT s.a FROM two_numbers AS s JOIN two_numbers AS e ON s.a = e.a' -- "$programs/calls"
 
 # Functions and definitions.
 refused 1 "two_numbers" "${record[@]}" -e 'two_numbrs(int a)' -- "${program[@]}"

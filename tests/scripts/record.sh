@@ -51,11 +51,15 @@ int main(void) {
 EOC
 if ${CC:-cc} -O1 many.c -o many; then
   expect 0 "small buffers" "$patchbay" record -p function -l many_calls -b 16 -o a.dat -- ./many
+  says '% of the events are lost: the buffer of a CPU ([0-9.]* KB) was full. Give it more (-b 1M), or'
   lost=$(sed -n 's/.*; lost \([0-9]*\) .*/\1/p' err)
   expect 0 "their report" "$patchbay" report --stat -i a.dat
   check "the report's losses are the recorder's ($lost)" test "$lost" = \
     "$(sed -n 's/.* on CPU .*, \([0-9]*\) lost$/\1/p' out | awk '{ n += $1 } END { print n + 0 }')"
 fi
+
+expect 0 "a size with a unit" "$patchbay" record -b 2MB -e "$event" -o a.dat -- env true
+check "and no word of losses where there are none" bash -c '! grep -q "events are lost" err'
 
 # --- refusals: main() must not have run
 touch mark.sh && printf '#!/bin/sh\ntouch ran\n' >mark.sh && chmod +x mark.sh

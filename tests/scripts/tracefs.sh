@@ -48,6 +48,12 @@ check "the socket is ours only" test "$(stat -c %a run/$child/ctl.sock)" = 600
 check "the directory, too" test "$(stat -c %a run/$child)" = 700
 check "the buffer, too" test "$(stat -c %a run/$child/buffer)" = 600
 check "ls of the root" lists "" events/
+check "the process by -p" test "$("$patchbay" cat -p $child tracing_on)" = 1
+check "for ls" bash -c '"$0" ls --pid "$1" events | grep -qx enable' "$patchbay" $child
+check "for write" w -p $child tracing_on 1
+check "the process as a word, where -p is known" bash -c '"$0" stat "$1" | grep -q "^Tracing on: 1"' \
+  "$patchbay" $child
+check "for list" json 'd == []' events --json $child
 check "no events yet" shows available_events ""
 check "events/enable of nothing" shows events/enable "?"
 check "no directory of functions" test -z "$("$patchbay" ls $child events/functions 2>err)"
