@@ -2,6 +2,7 @@
 //
 // patchbay graph: the calls of a function_graph recording as a tree, with counts and times.
 #include <getopt.h>
+#include <unistd.h>
 
 #include <charconv>
 #include <set>
@@ -18,7 +19,8 @@ namespace patchbay::cmd {
 namespace {
 
 constexpr char kHelp[] =
-    "Usage: patchbay graph [-i FILE] [OPTION...] [FUNC]\n\n"
+    "Usage: patchbay graph [-i FILE] [OPTION...] [FUNC]\n"
+    "       patchbay graph [OPTION...] FILE [FUNC]\n\n"
     "Prints who called whom in a recording of the function_graph tracer: for each path of calls\n"
     "its time with and without what it called, the number of calls, and the average, least and\n"
     "most time of one.\n\n"
@@ -89,6 +91,11 @@ const char* take_option(int letter, const std::string& value, GraphOptions* opti
   }
 }
 
+// A function may be called as a file is, but not as one with records in it.
+bool is_recording(const std::string& word) {
+  return ::access(word.c_str(), F_OK) == 0 && open_trace_input(word).ok();
+}
+
 bool parse_command_line(int argc, char** argv, GraphOptions* options, int* status) {
   static const option kOptions[] = {{"input", required_argument, nullptr, 'i'},
                                     {"callers", required_argument, nullptr, kCallers},
@@ -108,6 +115,8 @@ bool parse_command_line(int argc, char** argv, GraphOptions* options, int* statu
     if (const char* wrong = take_option(letter, ::optarg ? ::optarg : "", options))
       return *status = usage_error("graph", wrong), false;
   }
+  if (::optind < argc && options->input == "trace.dat" && is_recording(argv[::optind]))
+    options->input = argv[::optind++];
   if (::optind < argc) options->function = argv[::optind++];
   if (::optind < argc)
     return *status = usage_error("graph", "'" + std::string(argv[::optind]) + "' is too much."),
@@ -185,6 +194,7 @@ void print_head(GraphSource& source, size_t buffer, const BufferGraph& graph) {
 int graph(GraphOptions& options) {
   auto source = GraphSource::open(options.input);
   if (!source.ok()) return fail("graph", source.error());
+  (*source)->show_progress("graph");
   options.text.name_of = [&](uint64_t func) { return (*source)->function_name(func); };
   PairingTotals totals;
   std::string missing =

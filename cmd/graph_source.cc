@@ -2,13 +2,15 @@
 #include "graph_source.h"
 
 #include <fnmatch.h>
+#include <unistd.h>
 
 #include <charconv>
-#include <cstdlib>
+#include <cstdio>
 #include <cstring>
 
 #include "commands.h"
 #include "output/trace_line.h"
+#include "record_report.h"
 
 namespace patchbay::cmd {
 
@@ -19,7 +21,6 @@ Result<std::unique_ptr<GraphSource>> GraphSource::open(const std::string& path) 
   source->input_ = std::move(*input);
   PB_TRY(source->load());
   source->address_text_ = std::make_unique<AddressText>(&source->names_, true);
-  source->count_dropped();
   return source;
 }
 
@@ -51,20 +52,33 @@ void GraphSource::take_comms(std::string_view untrusted_lines) {
   }
 }
 
-// Events that were dropped in drop mode are in the statistics only.
-void GraphSource::count_dropped() {
-  for (const BufferPart& part : input_.source.parts) {
-    if (!input_.buffer) break;
-    auto file = BufferFile::open(part.path, false);
-    for (uint32_t ring = 0; file.ok() && ring < (*file)->nr_rings(); ring++)
-      losses_.dropped += (*file)->stats(ring).dropped;
+namespace {
+
+// A line that is written over each half second.
+class ReadProgress {
+ public:
+  explicit ReadProgress(const std::string& command)
+      : command_(command), on_(!command.empty() && ::isatty(STDERR_FILENO)) {}
+  ~ReadProgress() {
+    if (shown_) std::fputs("\r\033[K", stderr);
   }
-  if (!input_.dat) return;
-  for (const std::string& stats : input_.dat->cpu_stats()) {
-    size_t at = stats.find("dropped events: ");
-    if (at != stats.npos) losses_.dropped += std::strtoull(stats.c_str() + at + 16, nullptr, 10);
+  void take() {
+    if ((++events_ & 0xffff) != 0 || !on_ || now_ms() < next_) return;
+    next_ = now_ms() + 500;
+    shown_ = true;
+    std::fprintf(stderr, "\r\033[K[ patchbay %s: %.1f million records read ]", command_.c_str(),
+                 double(events_) / 1e6);
   }
-}
+
+ private:
+  const std::string command_;
+  const bool on_;
+  bool shown_ = false;
+  uint64_t events_ = 0;
+  int64_t next_ = now_ms() + 1000;
+};
+
+}  // namespace
 
 Status GraphSource::walk(size_t buffer, const Each& each) {
   auto pages = input_.pages(buffer);
@@ -78,12 +92,10 @@ Status GraphSource::walk(size_t buffer, const Each& each) {
   EventMerger merger(source);
   MergedEvent event;
   GraphRecord record;
+  ReadProgress progress(command_);
   while (merger.next(&event)) {
-    if (event.lost_before == kLostUnknown) {
-      losses_.lost_unknown = true;
-    } else {
-      losses_.lost += event.lost_before;
-    }
+    progress.take();
+    counter_.take(event);
     if (decoder.decode(event, &record)) {
       each(event, record);
     } else {
@@ -153,9 +165,7 @@ void print_graph_notes(std::string_view command, const GraphLosses& losses,
       "ended without a return (an exception, longjmp, or lost records): counted up to the last "
       "record before");
   say(totals.without_entry, "call", "whose entry is not in the recording");
-  say(losses.lost + (losses.lost_unknown ? 1 : 0), losses.lost_unknown ? "or more event" : "event",
-      "lost (overwritten before they were read)");
-  say(losses.dropped, "event", "dropped (the buffer was full)");
+  print_losses(command, losses.events);
   say(losses.malformed_pages, "damaged page", "read up to the damage");
   say(losses.short_records, "record", "shorter than the format says");
 }

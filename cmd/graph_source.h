@@ -12,6 +12,7 @@
 
 #include "call_pairing.h"
 #include "graph_records.h"
+#include "losses.h"
 #include "output/address_names.h"
 #include "output/address_text.h"
 #include "trace_input.h"
@@ -19,8 +20,8 @@
 namespace patchbay::cmd {
 
 struct GraphLosses {
-  uint64_t lost = 0, dropped = 0, short_records = 0;
-  bool lost_unknown = false;
+  Losses events;
+  uint64_t short_records = 0;
   uint32_t malformed_pages = 0;
 };
 
@@ -40,24 +41,32 @@ class GraphSource {
   using Each = std::function<void(const MergedEvent& event, const GraphRecord& record)>;
   Status walk(size_t buffer, const Each& each);
 
+  // While standard error is a terminal: how far walk() is, in the name of this command.
+  void show_progress(const std::string& command) { command_ = command; }
+
   // Without what could command a terminal. Valid until the next call.
   const std::string& function_name(uint64_t address) { return address_text_->of(address).plain; }
   AddressText* addresses() { return address_text_.get(); }
   std::string thread_name(int32_t tid) const;  // "comm-123"
 
-  const GraphLosses& losses() const { return losses_; }
+  // Of the buffers that were walked.
+  const GraphLosses& losses() {
+    losses_.events = counter_.finish(input_);
+    return losses_;
+  }
 
  private:
   GraphSource() = default;
   Status load();
   void take_comms(std::string_view untrusted_lines);
-  void count_dropped();
 
   TraceInput input_;
+  std::string command_;  // empty: no progress
   std::vector<EventCall> events_;
   AddressNames names_;
   std::unique_ptr<AddressText> address_text_;
   std::unordered_map<int32_t, std::string> comms_;
+  LossCounter counter_;
   GraphLosses losses_;
 };
 

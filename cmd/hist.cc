@@ -8,6 +8,7 @@
 #include <charconv>
 
 #include "commands.h"
+#include "hist_entries.h"
 #include "hist_session.h"
 #include "tracefs_command.h"
 
@@ -131,7 +132,8 @@ int run_hist(int argc, char** argv) {
   HistSession session("hist", options.target);
   Status ready = prepare(options, &session);
   if (!ready.ok()) return fail("hist", ready.error());
-  return session.run([](const std::vector<std::string>& texts) { return texts[0]; });
+  return session.run(
+      [](const std::vector<std::string>& texts) { return printable_hist(texts[0]); });
 }
 
 }  // namespace patchbay::cmd

@@ -9,9 +9,13 @@
 #include <map>
 
 #include "commands.h"
+#include "nothing_recorded.h"
 #include "print_file.h"
 #include "record_report.h"
+#include "ring_buffer/buffer_file.h"
+#include "serve/directory.h"
 #include "terminal.h"
+#include "trace_dat/metadata.h"
 
 namespace patchbay::cmd {
 namespace {
@@ -19,6 +23,7 @@ namespace {
 constexpr uint64_t kBufferKb = 64;  // of a program that only counts
 constexpr int kFirstLookMs = 5, kLookMs = 250;
 
+constexpr char kNoHits[] = "\n    Hits: 0\n";
 constexpr char kHead[] = "# event histogram\n#\n# trigger info: ";
 
 // "events/SYSTEM/EVENT/trigger" -> "events/SYSTEM/EVENT".
@@ -67,7 +72,12 @@ Status HistSession::connect() {
 Result<std::string> HistSession::define(const std::string& event) {
   Result<std::vector<std::string>> names = define_event(client(), {event, ""}, &defined_);
   if (!names.ok()) return names.error();
-  if (names->size() == 1) return names->front();
+  if (names->size() == 1) {
+    std::string directory = "events/" + names->front();
+    directory[directory.find(':')] = '/';
+    asked_.push_back({{event, ""}, directory});
+    return names->front();
+  }
   return user_error(EINVAL, "'" + event + "' means " + std::to_string(names->size()) +
                                 " events, among them " + names->front() + " and " + names->back() +
                                 ": choose one.");
@@ -165,6 +175,35 @@ void HistSession::look_last() {
                  command_.c_str());
 }
 
+// The events that were asked for and have not been hit, each with the filter of its histogram.
+std::vector<EventRequest> HistSession::not_hit() {
+  std::vector<EventRequest> events;
+  for (const auto& [request, directory] : asked_) {
+    std::string text = kept_text(program_.directory, directory);
+    Result<std::string> now = text;
+    if (!program_.ended()) now = client().read_all(directory + "/hist");
+    if (now.ok()) text = *now;
+    if (text.find(kNoHits) == text.npos) continue;
+    events.push_back(request);
+    const size_t filter = std::min(text.find(" if "), text.find(" [active]"));
+    if (text.compare(filter, 4, " if ") == 0)
+      events.back().filter = text.substr(filter + 4, text.find(" [active]") - filter - 4);
+  }
+  return events;
+}
+
+// Nothing was counted in any table: says why.
+void HistSession::say_why_nothing() {
+  for (const std::string& text : texts_)
+    if (text.find(kNoHits) == text.npos) return;
+  auto buffer = BufferFile::open(program_.directory + "/" + serve::kBufferName, false);
+  if (!buffer.ok()) return;
+  Result<RecordedMeta> meta = read_recorded_meta(**buffer);
+  if (!meta.ok()) return;
+  for (const std::string& sentence : why_nothing(not_hit(), meta->modules, meta->exe))
+    std::fprintf(stderr, "patchbay %s: %s\n", command_.c_str(), printable(sentence).c_str());
+}
+
 int HistSession::run(const Show& show) {
   if (!program_.child && !on_screen_) stop_on_interrupt();
   Status ready = program_.release();
@@ -174,6 +213,7 @@ int HistSession::run(const Show& show) {
   const std::string text = show(texts_);
   std::fwrite(text.data(), 1, text.size(), stdout);
   std::fflush(stdout);
+  say_why_nothing();
   const bool has_status = program_.child && program_.child->exited();
   return has_status ? program_.child->exit_status() : kOk;
 }

@@ -52,6 +52,8 @@ class HistSession {
   void watch_quietly();
   void watch_on_screen(const Show& show);
   void look_last();
+  std::vector<EventRequest> not_hit();
+  void say_why_nothing();
   void undo();
 
   const std::string command_;
@@ -60,6 +62,7 @@ class HistSession {
   bool applied_ = false;
   WatchedProgram program_;
   AppliedRequest defined_;
+  std::vector<std::pair<EventRequest, std::string>> asked_;  // with events/SYSTEM/EVENT
   HistPlan plan_;
   size_t written_ = 0;                 // of the plan
   std::vector<std::string> listings_;  // of the plan's histograms, as their trigger files have them

@@ -147,15 +147,15 @@ Status define_events(HistSession* session, LatencyOptions* options) {
   return {};
 }
 
-Status prepare(LatencyOptions* options, HistSession* session, std::string* by) {
+Status prepare(LatencyOptions* options, HistSession* session, LatencyPlan* plan) {
   PB_TRY(session->connect());
   PB_TRY(define_events(session, options));
   Result<EventFormats> events = EventFormats::of_process(session->client());
   if (!events.ok()) return events.error();
   Result<LatencyPlan> made = plan_latency(options->request, *events);
   if (!made.ok()) return made.error();
-  *by = made->by;
-  return session->apply(made->plan);
+  *plan = *made;
+  return session->apply(plan->plan);
 }
 
 }  // namespace
@@ -165,12 +165,12 @@ int run_latency(int argc, char** argv) {
   int status = kOk;
   if (!parse_command_line(argc, argv, &options, &status)) return status;
   HistSession session("latency", options.target);
-  std::string by;
-  Status ready = prepare(&options, &session, &by);
+  LatencyPlan plan;
+  Status ready = prepare(&options, &session, &plan);
   if (!ready.ok()) return fail("latency", ready.error());
   const std::string head = options.request.start + " -> " + options.request.end + "\n";
   return session.run([&](const std::vector<std::string>& texts) {
-    return head + latency_text(read_latency(texts[0], texts[1], by));
+    return head + latency_text(read_latency(texts[0], texts[1], plan.by, plan.modifier));
   });
 }
 

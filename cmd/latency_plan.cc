@@ -7,6 +7,9 @@
 #include <cstdio>
 #include <map>
 
+#include "hist_entries.h"
+#include "output/trace_line.h"
+
 namespace patchbay::cmd {
 namespace {
 
@@ -40,8 +43,34 @@ Result<Keys> keys_of(const std::string& key, const EventCall& start, const Event
 struct By {
   bool at_start = false;
   std::string field, name;  // of the event, of the synthetic event
+  std::string modifier;     // ".hex", ".sym"
   SyntheticSlot slot;
 };
+
+// How the event's own text shows a number: "%p=%llx %pS", REC->p, REC->q.
+std::string modifier_of(std::string_view print_fmt, const std::string& field) {
+  const size_t quote = print_fmt.rfind("\", ");
+  if (field.ends_with("_ip")) return ".sym";
+  if (quote == print_fmt.npos) return "";
+  std::string_view text = print_fmt.substr(0, quote), arguments = print_fmt.substr(quote + 2);
+  for (size_t at = 0; (at = text.find('%', at)) != text.npos;) {
+    if (text.substr(at + 1).starts_with('%')) {
+      at += 2;
+      continue;
+    }
+    const size_t letter = std::min(text.find_first_of("diouxXcspfge", at), text.size() - 1);
+    const bool is_symbol = text[letter] == 'p' && letter + 1 < text.size() &&
+                           std::string_view("SsFfB").find(text[letter + 1]) != text.npos;
+    const std::string_view argument = arguments.substr(0, arguments.find(", "));
+    if (argument.ends_with("REC->" + field)) {
+      if (is_symbol) return ".sym";
+      return std::string_view("xXp").find(text[letter]) != text.npos ? ".hex" : "";
+    }
+    arguments.remove_prefix(std::min(argument.size() + 2, arguments.size()));
+    at = letter + 1;
+  }
+  return "";
+}
 
 Result<By> by_of(const std::string& text, const EventCall& start, const EventCall& end) {
   By by;
@@ -52,6 +81,8 @@ Result<By> by_of(const std::string& text, const EventCall& start, const EventCal
   if (!field.ok()) return field.error();
   by.slot = synthetic_slot(**field);
   by.name = by.field == kValue ? by.field + "_of" : by.field;
+  if (!is_text_field(**field))
+    by.modifier = modifier_of((by.at_start ? start : end).print_fmt, by.field);
   return by;
 }
 
@@ -101,23 +132,18 @@ std::string_view without_end_blanks(std::string_view text) {
   return text.substr(0, end == text.npos ? 0 : end + 1);
 }
 
-// Calls `take` with the key and the values of each entry.
-template <typename Take>
-void each_entry(std::string_view text, Take take) {
-  while (!text.empty()) {
-    std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(text.size(), line.size() + 1));
-    const size_t end = line.rfind(" } hitcount:");
-    if (line.starts_with("{ ") && end != line.npos) take(line.substr(2, end - 2), line.substr(end));
-  }
-}
-
 // The value of the first key: behind "NAME: ".
-std::string by_value(std::string_view key, const std::string& by) {
+// An address is "[5581…] name" or hexadecimal digits.
+std::string by_value(std::string_view key, const std::string& by, const std::string& modifier) {
   if (by.empty() || key.size() < by.size() + 2) return "";
   std::string_view value = without_end_blanks(key.substr(by.size() + 2));
   const size_t start = value.find_first_not_of(' ');
-  return start == value.npos ? "" : std::string(value.substr(start));
+  std::string text;
+  append_escaped(&text, start == value.npos ? "" : value.substr(start));
+  const size_t name = text.find("] ");
+  if (modifier == ".sym" && text.starts_with('[') && name != text.npos)
+    text.erase(0, text.find_first_not_of(' ', name + 1));
+  return modifier == ".hex" ? "0x" + text : text;
 }
 
 void put_bars(const Distribution& one, std::string* out) {
@@ -150,33 +176,36 @@ Result<LatencyPlan> plan_latency(const LatencyRequest& request, EventFormats& ev
   if (!by.ok()) return by.error();
   LatencyPlan made;
   made.by = by->name;
+  made.modifier = by->modifier;
   const std::string name = free_name(events), directory = "events/synthetic/" + name;
   add_pair(*keys, *by, **start, **end, name, &made.plan);
-  const std::string first = made.by.empty() ? "" : made.by + ",", value = kValue;
+  const std::string shown = made.by + made.modifier, value = kValue;
+  const std::string first = made.by.empty() ? "" : shown + ",";
+  const std::string sort = made.by.empty() ? "" : made.by + ",";
   made.plan.writes.push_back({directory + "/trigger", "hist:keys=" + first + value + ".log2:sort=" +
-                                                          first + value + ":size=8192"});
+                                                          sort + value + ":size=8192"});
   // Without anything to tell them apart by all have the key 0.
   made.plan.writes.push_back(
-      {directory + "/trigger", "hist:keys=" + (made.by.empty() ? value + "*0" : made.by) +
+      {directory + "/trigger", "hist:keys=" + (made.by.empty() ? value + "*0" : shown) +
                                    ":vals=" + value + "," + value + ".quantiles"});
   made.plan.histograms = {directory, directory};
   return made;
 }
 
 std::vector<Distribution> read_latency(const std::string& bars, const std::string& quantiles,
-                                       const std::string& by) {
+                                       const std::string& by, const std::string& modifier) {
   std::map<std::string, Distribution> found;
-  each_entry(bars, [&](std::string_view key, std::string_view values) {
+  for (const auto& [key, values] : hist_entries(bars)) {
     const std::string mark = std::string(kValue) + ": ~ 2^";
     const size_t at = key.rfind(mark);
-    if (at == key.npos) return;
+    if (at == key.npos) continue;
     std::string_view rest = key.substr(0, at);
     if (rest.ends_with(", ")) rest.remove_suffix(2);
     const auto power = unsigned(std::min<uint64_t>(number_at(key.substr(at + mark.size())), 64));
-    found[by_value(rest, by)].bars.push_back({power, value_of(values, "hitcount")});
-  });
-  each_entry(quantiles, [&](std::string_view key, std::string_view values) {
-    Distribution& one = found[by_value(key, by)];
+    found[by_value(rest, by, modifier)].bars.push_back({power, value_of(values, "hitcount")});
+  }
+  for (const auto& [key, values] : hist_entries(quantiles)) {
+    Distribution& one = found[by_value(key, by, modifier)];
     const std::string value = kValue;
     one.hits = value_of(values, "hitcount");
     one.sum = value_of(values, value);
@@ -185,7 +214,7 @@ std::vector<Distribution> read_latency(const std::string& bars, const std::strin
     one.p99 = value_of(values, value + ".p99");
     one.p999 = value_of(values, value + ".p99.9");
     one.max = value_of(values, value + ".max");
-  });
+  }
   std::vector<Distribution> sorted;
   for (auto& [name, one] : found) {
     one.by = name;

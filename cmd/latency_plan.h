@@ -29,6 +29,7 @@ struct LatencyRequest {
 struct LatencyPlan {
   HistPlan plan;   // its histograms: the bars, then the quantiles
   std::string by;  // the field of the synthetic event; empty: none
+  std::string modifier;  // how it is shown: ".hex", ".sym", or as it is
 };
 Result<LatencyPlan> plan_latency(const LatencyRequest& request, EventFormats& events);
 
@@ -44,7 +45,7 @@ struct Distribution {
 };
 // From the texts of the two histograms, those with most time first.
 std::vector<Distribution> read_latency(const std::string& bars, const std::string& quantiles,
-                                       const std::string& by);
+                                       const std::string& by, const std::string& modifier = "");
 std::string latency_text(const std::vector<Distribution>& distributions);
 
 // 999 -> "999 ns", 1500000 -> "1.50 ms".

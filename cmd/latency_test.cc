@@ -136,6 +136,40 @@ TEST(LatencyText, WithoutAField) {
   EXPECT_EQ(latency_text({}), "There was no pair of the two events.\n");
 }
 
+TEST(LatencyPlan, ByAnAddress) {
+  auto read = [](const std::string& path) -> Result<std::string> {
+    return "name: " + path.substr(10, path.find('/', 10) - 10) +
+           "\nID: 1\nformat:\n\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+           "\tfield:unsigned long __ip;\toffset:8;\tsize:8;\tsigned:0;\n"
+           "\tfield:x64 p;\toffset:16;\tsize:8;\tsigned:0;\n"
+           "\tfield:u64 n;\toffset:24;\tsize:8;\tsigned:0;\n"
+           "\tfield:symbol q;\toffset:32;\tsize:8;\tsigned:0;\n"
+           "\nprint fmt: \"%pS(100%% p=%llx, n=%llu, q=%pS)\", REC->__ip, REC->p, REC->n, "
+           "REC->q\n";
+  };
+  auto keys = [&](const char* by) {
+    EventFormats events({"db:start", "db:done"}, read);
+    Result<LatencyPlan> made = plan_latency({"db:start", "db:done", "", by}, events);
+    return made.ok() ? made->plan.writes.back().text : made.error().message();
+  };
+  EXPECT_EQ(keys("p"), "hist:keys=p.hex:vals=lat,lat.quantiles");
+  EXPECT_EQ(keys("q"), "hist:keys=q.sym:vals=lat,lat.quantiles");
+  EXPECT_EQ(keys("__ip"), "hist:keys=__ip.sym:vals=lat,lat.quantiles");
+  EXPECT_EQ(keys("n"), "hist:keys=n:vals=lat,lat.quantiles");
+}
+
+TEST(LatencyText, ShowsAddressesAndEscapesTexts) {
+  auto by_of = [](const std::string& key, const char* modifier) {
+    const std::string bars = "{ p: " + key + " , lat: ~ 2^3 } hitcount:          1\n";
+    const std::string sums = "{ p: " + key + "   } hitcount:          1  lat:          8\n";
+    std::vector<Distribution> all = read_latency(bars, sums, "p", modifier);
+    return all.size() == 1 && all[0].bars.size() == 1 ? all[0].by : "not one";
+  };
+  EXPECT_EQ(by_of("7ffe12", ".hex"), "0x7ffe12");
+  EXPECT_EQ(by_of("[0000558f00001139] main", ".sym"), "main");
+  EXPECT_EQ(by_of("select 1,\n\x1b[31m2", ""), "select 1,\\n\\x1b[31m2");
+}
+
 TEST(LatencyText, Durations) {
   EXPECT_EQ(duration_text(0), "0 ns");
   EXPECT_EQ(duration_text(999), "999 ns");

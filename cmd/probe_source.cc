@@ -2,46 +2,104 @@
 #include "probe_source.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstdio>
 #include <fstream>
 
+#include "base/unique_fd.h"
 #include "commands.h"
+#include "symbol/elf_image.h"
+#include "target_program.h"
 
 namespace patchbay::cmd {
 namespace {
 
+// "libfoo:parse:3 a" -> "parse"; "" for a name of C++.
+std::string asked_function(std::string_view text) {
+  std::string_view name = text.substr(0, text.find_first_of(" (+%@;"));
+  if (name.find("::") != name.npos) return "";
+  if (const size_t colon = name.find(':'); colon != name.npos) {
+    const bool has_line = colon + 1 < name.size() && std::isdigit(uint8_t(name[colon + 1]));
+    name = has_line ? name.substr(0, colon) : name.substr(colon + 1, name.find(':', colon + 1));
+  }
+  return std::string(name);
+}
+
+bool defines(const std::string& path, const std::string& function) {
+  Result<Mapping> bytes = Mapping::read_only_file(path);
+  if (!bytes.ok() || function.empty()) return false;
+  Result<ElfImage> image = ElfImage::from_file(bytes->bytes());
+  if (!image.ok()) return false;
+  for (const ElfSymbols& symbols : {image->dynsym(), image->symtab()})
+    for (size_t i = 1; i < symbols.size(); i++)
+      if (symbols[i].st_shndx != SHN_UNDEF && symbols.name_is(symbols[i], function)) return true;
+  return false;
+}
+
+// What no object could answer. Who means the program must not be told of the library that was
+// asked last, nor of libraries that have no such function.
+struct NoAnswer {
+  std::optional<Error> lacking;  // the object that has the function has no debug information
+  std::optional<Error> best;  // of those with debug information; with names that are near, if any
+  std::optional<Error> program;  // it has no debug information
+
+  Error sentence(const std::string& path) const {
+    if (lacking) return *lacking;
+    if (!best && program) return *program;
+    if (!best) return user_error(ENOENT, "The process has no file with debug information.");
+    if (!program) return *best;
+    return user_error(ENOENT, best->message() + " " + path +
+                                  " has no debug information (-g, or its -dbgsym package).");
+  }
+};
+
 // Asks one object after the other until one has an answer.
 template <typename Answer, typename Ask>
-Result<Answer> first_answer(const std::vector<std::string>& objects, Ask ask) {
-  std::optional<Error> without_debug_info, first;
-  bool is_known = false;
+Result<Answer> first_answer(const std::vector<std::string>& objects, const std::string& function,
+                            Ask ask) {
+  NoAnswer none;
   for (const std::string& object : objects) {
     Result<std::unique_ptr<SourceProbes>> source = SourceProbes::open(object);
     if (!source.ok()) {
-      if (!without_debug_info) without_debug_info = source.error();
+      if (object == objects.front()) none.program = source.error();
+      if (!none.lacking && (objects.size() == 1 || defines(object, function)))
+        none.lacking = source.error();
       continue;
     }
     Result<Answer> answer = ask(**source);
     if (answer.ok()) return answer;
     // It has the function and cannot do it, or has not the function.
-    bool is_unknown = answer.error().errno_value == ENOENT;
-    if (!first || !is_unknown) first = answer.error();
-    is_known = !is_unknown;
-    if (is_known) break;
+    if (answer.error().errno_value != ENOENT) return answer.error();
+    auto has_near = [](const Error& error) {
+      return error.message().find("near: ") != std::string::npos;
+    };
+    if (!none.best || (!has_near(*none.best) && has_near(answer.error())))
+      none.best = answer.error();
   }
-  // Who means the program must not be told of the library that was asked last.
-  if (first && !is_known && without_debug_info)
-    return user_error(ENOENT, without_debug_info->message() + " " + first->message());
-  if (first) return *first;
-  if (without_debug_info) return *without_debug_info;
-  return user_error(ENOENT, "The process has no file with debug information.");
+  return none.sentence(objects.empty() ? "" : objects.front());
+}
+
+// Libraries that are there only because the agent is linked with them.
+std::vector<std::string> of_agent_alone(const std::vector<std::string>& objects,
+                                        const std::string& agent) {
+  std::vector<std::string> wanted = needed_by(agent), alone;
+  auto base = [](const std::string& path) { return path.substr(path.rfind('/') + 1); };
+  for (const std::string& object : objects) {
+    if (std::find(wanted.begin(), wanted.end(), base(object)) != wanted.end()) continue;
+    for (const std::string& name : needed_by(object)) std::erase(wanted, name);
+  }
+  for (const std::string& object : objects)
+    if (std::find(wanted.begin(), wanted.end(), base(object)) != wanted.end())
+      alone.push_back(object);
+  return alone;
 }
 
 }  // namespace
 
 std::vector<std::string> objects_of(int pid, const std::string& exe) {
   std::vector<std::string> objects;
+  std::string agent;
   if (!exe.empty()) objects.push_back(exe);
   std::ifstream maps("/proc/" + std::to_string(pid) + "/maps");
   for (std::string line; std::getline(maps, line);) {
@@ -49,17 +107,21 @@ std::vector<std::string> objects_of(int pid, const std::string& exe) {
     bool is_code = line.size() > 20 && line.find(" r-xp ") != line.npos;
     if (slash == line.npos || !is_code) continue;
     std::string path = line.substr(slash);
-    bool is_ours = path.find("/libpatchbay.so") != path.npos || path.ends_with(" (deleted)");
+    const bool is_agent = path.find("/libpatchbay.so") != path.npos;
+    if (is_agent) agent = path;
+    const bool is_ours = is_agent || path.ends_with(" (deleted)");
     if (!is_ours && std::find(objects.begin(), objects.end(), path) == objects.end())
       objects.push_back(path);
   }
+  for (const std::string& ours : of_agent_alone(objects, agent))
+    if (ours != exe) std::erase(objects, ours);
   return objects;
 }
 
 Result<DerivedProbe> derive_probe(const std::vector<std::string>& objects, std::string_view text) {
   Result<ProbeRequest> request = parse_probe_request(text);
   if (!request.ok()) return request.error();
-  return first_answer<DerivedProbe>(objects,
+  return first_answer<DerivedProbe>(objects, asked_function(text),
                                     [&](SourceProbes& source) { return source.derive(*request); });
 }
 
@@ -68,10 +130,11 @@ Result<std::string> expand_function_event(const std::vector<std::string>& object
   if (!text.ends_with("(*)")) return text;
   std::string function = text.substr(0, text.size() - 3);
   std::vector<std::string> notes;
-  Result<std::string> definition = first_answer<std::string>(objects, [&](SourceProbes& source) {
-    notes.clear();
-    return source.function_event(function, &notes);
-  });
+  Result<std::string> definition =
+      first_answer<std::string>(objects, asked_function(function), [&](SourceProbes& source) {
+        notes.clear();
+        return source.function_event(function, &notes);
+      });
   if (definition.ok()) print_probe_notes(notes);
   return definition;
 }

@@ -192,7 +192,7 @@ std::string exe_of(pid_t pid) {
 Outcome record_until_end(TracedChild& child, Recording& recording, serve::Client& client,
                          const RecordOptions& options) {
   Outcome outcome;
-  Progress progress(!options.quiet);
+  Progress progress(!options.quiet && !::isatty(STDOUT_FILENO));
   std::string exe = exe_of(child.pid());
   int wait_ms = 1;
   int64_t next_look = now_ms() + 100;
@@ -265,6 +265,7 @@ int finish(Recording& recording, const TracedChild& child, const Outcome& outcom
   }
   bool saved = report_disk(options.command, *result, recording, options.output);
   if (!options.quiet) print_summary(recording, *result, options.output);
+  if (!options.quiet && !outcome.exec_seen) say_why_nothing(options.request, recording);
   if (!options.quiet) print_notes(recording, child, outcome);
   if (!outcome.stopped) remove_process_directory(directory);
   return saved ? kOk : kFailed;

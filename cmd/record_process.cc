@@ -47,6 +47,7 @@ int finish(Recording& recording, bool stopped, bool answers, const RecordOptions
   bool saved = report_disk(options.command, *result, recording, options.output);
   if (!options.quiet) {
     print_summary(recording, *result, options.output);
+    say_why_nothing(options.request, recording);
     if (uint64_t missed = recording.missed())
       note(std::to_string(missed) + " hits could not be recorded");
     std::string name = "process " + std::to_string(options.pid);

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "commands.h"
+#include "nothing_recorded.h"
 
 namespace patchbay::cmd {
 namespace {
@@ -92,6 +93,13 @@ void print_summary(const Recording& recording, const TraceDatResult& result,
        " (" + per_cpu_text(recording) + ")");
   if (!recording.followed().ok()) note(recording.followed().error().message());
   say_how_to_lose_less(recording);
+}
+
+void say_why_nothing(const TraceRequest& request, const Recording& recording) {
+  if (recording.events() + recording.lost() + recording.missed() != 0) return;
+  Result<RecordedMeta> meta = read_recorded_meta(recording.buffer());
+  if (!meta.ok()) return;
+  for (const std::string& sentence : why_nothing(request, meta->modules, meta->exe)) note(sentence);
 }
 
 bool report_disk(std::string_view command, const TraceDatResult& result, const Recording& recording,

@@ -6,12 +6,14 @@
 #include <string>
 
 #include "recording.h"
+#include "trace_request.h"
 
 namespace patchbay::cmd {
 
 int64_t now_ms();  // CLOCK_MONOTONIC
 
-// A line that is written over once a second while standard error is a terminal.
+// A line that is written over once a second while standard error is a terminal. Not for a program
+// that writes to the same terminal: its text would stand behind ours.
 class Progress {
  public:
   explicit Progress(bool wanted);
@@ -30,6 +32,8 @@ void print_summary(const Recording& recording, const TraceDatResult& result,
 // Says what a full or failing disk has taken. True when everything is saved.
 bool report_disk(std::string_view command, const TraceDatResult& result, const Recording& recording,
                  const std::string& output);
+// Why nothing was recorded, when nothing was: a note for each event that was asked for.
+void say_why_nothing(const TraceRequest& request, const Recording& recording);
 int print_report(const std::string& output);
 
 // How long to sleep after a turn that found the rings `filled` percent full: not at all while they

@@ -3,6 +3,7 @@
 // patchbay replay: the calls of a function_graph recording in the order in which they happened,
 // indented, with the events that were recorded among them.
 #include <getopt.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -183,6 +184,7 @@ Result<PairingTotals> replay_buffer(GraphSource& source, size_t buffer, const Op
 int replay(Options& options) {
   auto source = GraphSource::open(options.input);
   if (!source.ok()) return fail("replay", source.error());
+  if (!::isatty(STDOUT_FILENO)) (*source)->show_progress("replay");
   RecordedArguments arguments((*source)->input());
   const ArgumentsOf arguments_of = [&](uint64_t func) { return arguments.of(func); };
   TextContext context;

@@ -8,9 +8,10 @@
 #include <cerrno>
 #include <cstring>
 #include <map>
-#include <set>
+#include <utility>
 
 #include "commands.h"
+#include "losses.h"
 #include "output/graph_times.h"
 #include "output/printk_text.h"
 #include "output/trace_line.h"
@@ -45,10 +46,10 @@ struct ReportOptions {
 };
 
 struct Totals {
-  uint64_t events = 0, lost = 0, dropped = 0;
-  std::set<uint32_t> unknown_on;  // CPUs of which more may be lost than counted
+  uint64_t events = 0;
+  LossCounter losses;
   uint32_t malformed = 0;
-  std::map<uint32_t, uint64_t> by_cpu, lost_by_cpu;
+  std::map<uint32_t, uint64_t> by_cpu;
   std::vector<uint64_t> by_id = std::vector<uint64_t>(65536, 0);
 };
 
@@ -121,14 +122,7 @@ Head read_head(PageSource* pages, const std::vector<EventCall>& formats) {
 
 void take_event(const MergedEvent& event, Totals* totals) {
   totals->events++;
-  if (event.lost_before == kLostUnknown) {  // one at least
-    totals->lost++;
-    totals->lost_by_cpu[event.cpu]++;
-    totals->unknown_on.insert(event.cpu);
-  } else if (event.lost_before) {
-    totals->lost += event.lost_before;
-    totals->lost_by_cpu[event.cpu] += event.lost_before;
-  }
+  totals->losses.take(event);
 }
 
 void count_kind(const MergedEvent& event, Totals* totals) {
@@ -191,8 +185,8 @@ bool print_buffer(const ReportOptions& options, PageSource* pages, bool of_rings
   return write_out(&out);
 }
 
-void print_stat(const std::vector<EventCall>& events, const TraceInput& input,
-                const Totals& totals) {
+void print_stat(const std::vector<EventCall>& events, const TraceInput& input, const Totals& totals,
+                const Losses& losses) {
   std::printf("%20s  event\n", "events");
   for (size_t id = 0; id < totals.by_id.size(); id++) {
     if (!totals.by_id[id]) continue;
@@ -202,13 +196,13 @@ void print_stat(const std::vector<EventCall>& events, const TraceInput& input,
     append_escaped(&safe, name);
     std::printf("%20llu  %s\n", static_cast<unsigned long long>(totals.by_id[id]), safe.c_str());
   }
-  for (const auto& [cpu, count] : totals.by_cpu) {
-    auto lost = totals.lost_by_cpu.find(cpu);
-    std::printf(
-        "%20llu  on CPU %u, %s%llu lost\n", static_cast<unsigned long long>(count), cpu,
-        totals.unknown_on.count(cpu) ? "at least " : "",
-        static_cast<unsigned long long>(lost == totals.lost_by_cpu.end() ? 0 : lost->second));
-  }
+  std::map<uint32_t, std::pair<uint64_t, uint64_t>> cpus;  // events, lost
+  for (const auto& [cpu, count] : totals.by_cpu) cpus[cpu].first = count;
+  for (const auto& [cpu, lost] : losses.by_cpu) cpus[cpu].second = lost;
+  for (const auto& [cpu, counts] : cpus)
+    std::printf("%20llu  on CPU %u, %s%llu lost\n", static_cast<unsigned long long>(counts.first),
+                cpu, losses.at_least && counts.second ? "at least " : "",
+                static_cast<unsigned long long>(counts.second));
   std::printf("%20llu  in all\n", static_cast<unsigned long long>(totals.events));
   if (!input.dat) return;
   for (const std::string& stats : input.dat->cpu_stats()) {
@@ -223,47 +217,7 @@ void print_stat(const std::vector<EventCall>& events, const TraceInput& input,
   }
 }
 
-// Events that were dropped in drop mode have no place in the pages; they are in the statistics.
-uint64_t dropped_events(const TraceInput& input) {
-  uint64_t dropped = 0;
-  for (const BufferPart& part : input.source.parts) {
-    auto file = input.buffer ? BufferFile::open(part.path, false) : sys_error("open", EINVAL);
-    for (uint32_t ring = 0; file.ok() && ring < (*file)->nr_rings(); ring++)
-      dropped += (*file)->stats(ring).dropped;
-  }
-  if (input.dat) {
-    for (const std::string& stats : input.dat->cpu_stats()) {
-      size_t at = stats.find("dropped events: ");
-      if (at != std::string::npos) dropped += std::strtoull(stats.c_str() + at + 16, nullptr, 10);
-    }
-  }
-  return dropped;
-}
-
-// A full page has no room for the number of events that are missing before it, but the statistics
-// of its CPU have their sum.
-void take_sums(const TraceInput& input, Totals* totals) {
-  if (!input.dat) return;
-  for (const std::string& stats : input.dat->cpu_stats()) {
-    const size_t cpu_at = stats.find("CPU: "), at = stats.find("\noverrun: ");
-    if (cpu_at == stats.npos || at == stats.npos) continue;
-    const auto cpu = uint32_t(std::strtoul(stats.c_str() + cpu_at + 5, nullptr, 10));
-    const uint64_t sum = std::strtoull(stats.c_str() + at + 10, nullptr, 10);
-    uint64_t& lost = totals->lost_by_cpu[cpu];
-    if (sum < lost || totals->unknown_on.erase(cpu) == 0) continue;
-    totals->lost += sum - lost;
-    lost = sum;
-  }
-}
-
-void print_losses(const TraceInput& input, const Totals& totals) {
-  auto number = [](uint64_t n) { return std::to_string(n); };
-  if (totals.lost)
-    std::fprintf(stderr, "patchbay report: %s%s events lost (overwritten before they were read)\n",
-                 totals.unknown_on.empty() ? "" : "at least ", number(totals.lost).c_str());
-  if (totals.dropped)
-    std::fprintf(stderr, "patchbay report: %s events dropped (the buffer was full)\n",
-                 number(totals.dropped).c_str());
+void print_damages(const TraceInput& input, const Totals& totals) {
   if (totals.malformed)
     std::fprintf(stderr, "patchbay report: %u damaged pages, shown up to the damage\n",
                  totals.malformed);
@@ -319,7 +273,6 @@ int report(const ReportOptions& options) {
   auto decoder = make_decoder(*input);
   if (!decoder.ok()) return fail("report", decoder.error());
   Totals totals;
-  totals.dropped = dropped_events(*input);
   for (size_t i = 0; i < input->nr_buffers(); i++) {
     std::string head;
     auto counted = input->pages(i), pages = input->pages(i);
@@ -339,9 +292,10 @@ int report(const ReportOptions& options) {
                                            (*decoder)->lines.get(), &totals))
       return fail("report", sys_error("write to standard output", errno));
   }
-  take_sums(*input, &totals);
-  if (options.stat) print_stat((*decoder)->events, *input, totals);
-  print_losses(*input, totals);
+  const Losses losses = totals.losses.finish(*input);
+  if (options.stat) print_stat((*decoder)->events, *input, totals, losses);
+  print_losses("report", losses);
+  print_damages(*input, totals);
   return std::fflush(stdout) == 0 ? kOk
                                   : fail("report", sys_error("write to standard output", errno));
 }

@@ -39,6 +39,7 @@ FlameOptions head_of(const std::string& input, const FlameStacks& stacks) {
 int report_flame(const std::string& input, const FlameRequest& request) {
   auto source = GraphSource::open(input);
   if (!source.ok()) return fail("report", source.error());
+  (*source)->show_progress("report");
   auto stacks = read_stacks(**source, request.per_thread);
   if (!stacks.ok()) return fail("report", stacks.error());
   if (request.folded) {

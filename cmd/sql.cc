@@ -12,6 +12,7 @@
 #include <filesystem>
 
 #include "commands.h"
+#include "hist_entries.h"
 #include "hist_session.h"
 #include "record.h"
 #include "sql_build.h"
@@ -181,7 +182,8 @@ int run_histogram(const SqlOptions& options, const SqlQuery& query) {
     ready = plan.ok() ? session.apply(*plan) : plan.error();
   }
   if (!ready.ok()) return fail("sql", ready.error());
-  return session.run([](const std::vector<std::string>& texts) { return texts[0]; });
+  return session.run(
+      [](const std::vector<std::string>& texts) { return printable_hist(texts[0]); });
 }
 
 // --- rows

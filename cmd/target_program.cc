@@ -243,14 +243,17 @@ Status check_program(const std::string& path) {
   return check_sanitizer(*file, *bytes);
 }
 
+std::vector<std::string> needed_by(const std::string& path) {
+  Result<Mapping> bytes = Mapping::read_only_file(path);
+  if (!bytes.ok()) return {};
+  Result<ElfImage> image = ElfImage::from_file(bytes->bytes());
+  return image.ok() ? needed_libraries(*image) : std::vector<std::string>();
+}
+
 std::string runtime_before_agent(const std::string& path) {
   Result<std::string> file = file_to_run(path);
   if (!file.ok()) return "";
-  Result<Mapping> bytes = Mapping::read_only_file(*file);
-  if (!bytes.ok()) return "";
-  Result<ElfImage> image = ElfImage::from_file(bytes->bytes());
-  if (!image.ok()) return "";
-  for (const std::string& name : needed_libraries(*image)) {
+  for (const std::string& name : needed_by(*file)) {
     const std::string_view base = std::string_view(name).substr(name.rfind('/') + 1);
     if (base.starts_with("libasan.so") || base.starts_with("libclang_rt.asan")) return name;
   }

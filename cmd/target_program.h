@@ -31,6 +31,9 @@ std::string runtime_before_agent(const std::string& path);
 // stay.
 std::vector<std::string> without_env(const std::string& path, std::vector<std::string> words);
 
+// The names of the libraries that an ELF file is linked with; none when it is no such file.
+std::vector<std::string> needed_by(const std::string& path);
+
 // An ELF file as one module at its own addresses.
 Result<RecordedModule> module_of_file(const std::string& path);
 

@@ -61,6 +61,25 @@ Error about_source(const EventRequest& event, const Error& error) {
   return user_error(error.errno_value, "-e '" + event.text + "': " + error.message());
 }
 
+// "open(string path) ret": a function's event with something behind, no place in a source.
+bool has_words_behind(const std::string& text) {
+  const size_t open = text.find('('), close = text.find(')');
+  if (open == text.npos || close == text.npos || close + 1 == text.size()) return false;
+  std::string_view first = std::string_view(text).substr(open + 1, close - open - 1);
+  first = first.substr(0, first.find(','));
+  const size_t blank = first.find(' ');
+  if (blank == first.npos || first.find_first_of(" *&", blank + 1) != first.npos) return false;
+  const std::string_view type = first.substr(0, blank), name = first.substr(blank + 1);
+  static constexpr std::string_view kTypes[] = {"int",    "long",  "char",   "short", "size_t",
+                                                "string", "float", "double", "symbol"};
+  const bool is_sized = type.size() > 1 && std::string_view("usx").find(type[0]) != type.npos &&
+                        type.find_first_not_of("0123456789", 1) == type.npos;
+  auto is_word = [](std::string_view word) {
+    return std::find(std::begin(kTypes), std::end(kTypes), word) != std::end(kTypes);
+  };
+  return (is_sized || is_word(type)) && !is_word(name);
+}
+
 // What a request is in the words of function_events or dynamic_events.
 Result<std::vector<std::string>> definitions_of(serve::Client& client, const EventRequest& event) {
   if (event.kind() == EventRequest::Kind::kProbe) return std::vector<std::string>{event.text};
@@ -71,6 +90,14 @@ Result<std::vector<std::string>> definitions_of(serve::Client& client, const Eve
     Result<std::string> line = expand_function_event(objects, event.text);
     if (!line.ok()) return about_source(event, line.error());
     return std::vector<std::string>{*line};
+  }
+  if (has_words_behind(event.text)) {
+    const std::string function = event.text.substr(0, event.text.find('('));
+    return about_source(event,
+                        user_error(EINVAL,
+                                   "Nothing may stand behind the arguments of a function. Its "
+                                   "result is a probe's: -e 'r:result " +
+                                       function + " ret=$retval'."));
   }
   Result<DerivedProbe> probe = derive_probe(objects, event.text);
   if (!probe.ok()) return about_source(event, probe.error());

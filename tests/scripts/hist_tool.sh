@@ -40,6 +40,22 @@ has "hist -v" "$(cat err)" "^echo 'hist:keys=n' >> events/app/app_work/trigger$"
 check "hist: a program without the event is an error" test $? -ne 0
 has "hist: which says so" "$(cat err)" "no event 'app:app_work'"
 
+"$patchbay" hist 'qsort(u64 n)' keys=n -- true >out 2>err
+same "hist: nothing is counted, and why" "patchbay hist: qsort() was not called" "$(cat err)"
+"$patchbay" latency qsort -- true >out 2>err
+same "latency: the same" "patchbay latency: qsort() was not called" "$(cat err)"
+text=$'select 1,\n  2'
+"$patchbay" hist 'sqlite3_prepare_v2(NULL, string sql)' keys=sql -- \
+  sqlite3 :memory: "$text" >out 2>err
+has "hist: a line end in a key" "$(cat out)" '^\{ sql: select 1,\\n  2 +\} hitcount: +1$'
+"$patchbay" latency 'sqlite3_prepare_v2(NULL, string sql, int n)' --by sql -- \
+  sqlite3 :memory: "$text" >out 2>err
+has "latency: a line end in a key" "$(cat out)" '^select 1,\\n  2: 1 times'
+"$patchbay" latency 'free(x64 p)' --by p -- sqlite3 :memory: 'select 1' >out 2>err
+has "latency: addresses are hexadecimal" "$(cat out)" '^0x[0-9a-f]+: [0-9]+ times'
+"$patchbay" latency 'free(x64 p)' --by __parent_ip -- sqlite3 :memory: 'select 1' >out 2>err
+has "latency: or symbols" "$(cat out)" '^[a-z][A-Za-z_0-9]+: [0-9]+ times'
+
 # --- one that executes another at once has shown nothing
 "$patchbay" hist 'malloc(u64 size)' keys=size -- env true >out 2>err
 has "hist: what is lost is said to be" "$(cat err)" 'executed another one before .* they are lost$'

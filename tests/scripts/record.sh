@@ -50,16 +50,41 @@ int main(void) {
 }
 EOC
 if ${CC:-cc} -O1 many.c -o many; then
-  expect 0 "small buffers" "$patchbay" record -p function -l many_calls -b 16 -o a.dat -- ./many
+  expect 0 "small buffers" \
+    "$patchbay" record -p function_graph -l many_calls -b 16 -o a.dat -- ./many
   says '% of the events are lost: the buffer of a CPU ([0-9.]* KB) was full. Give it more (-b 1M), or'
   lost=$(sed -n 's/.*; lost \([0-9]*\) .*/\1/p' err)
+  cp a.dat graph.dat
   expect 0 "their report" "$patchbay" report --stat -i a.dat
   check "the report's losses are the recorder's ($lost)" test "$lost" = \
     "$(sed -n 's/.* on CPU .*, \([0-9]*\) lost$/\1/p' out | awk '{ n += $1 } END { print n + 0 }')"
+  for command in graph replay 'report --flame many.svg'; do
+    # shellcheck disable=SC2086  # words
+    expect 0 "$command of it" "$patchbay" $command -i graph.dat
+    says "lost $lost events (cpu"
+  done
+  expect 0 "graph takes a file" "$patchbay" graph graph.dat many_calls
 fi
 
 expect 0 "a size with a unit" "$patchbay" record -b 2MB -e "$event" -o a.dat -- env true
 check "and no word of losses where there are none" bash -c '! grep -q "events are lost" err'
+
+# --- nothing recorded: why
+expect 0 "a function that ls does not call" "$patchbay" record -o a.dat \
+  -e 'openat(int dfd, string path, x32 flags)' -- ls /
+says 'openat() was not called; ls uses others of its kind: opendir'
+expect 0 "a library that does not come" "$patchbay" record -o a.dat -e 'libplug:f(int a)' -- true
+says "libplug was not loaded"
+expect 0 "a filter" "$patchbay" record -o a.dat -e "$event" -f 'name == "x y"' -- env true
+says "no hit fitted its filter 'name == \"x y\"'"
+expect 0 "a tracer" "$patchbay" record -o a.dat -p function -l qsort -- true
+says "no function of -l 'qsort' was called"
+expect 0 "with an event" "$patchbay" record -o a.dat -e "$event" -- env true
+check "nothing of that is said" bash -c '! grep -q "not called" err'
+expect 1 "words behind a function's arguments" "$patchbay" record -e 'open(string path) ret' -- true
+says "r:result open ret"
+expect 1 "a function that nobody has" "$patchbay" record -e 'opn(*)' -- true
+check "libraries of the agent are not named" bash -c '! grep -qE "libZydis|libm[.]so" err'
 
 # --- refusals: main() must not have run
 touch mark.sh && printf '#!/bin/sh\ntouch ran\n' >mark.sh && chmod +x mark.sh

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#include "nothing_recorded.h"
+
+#include <gtest/gtest.h>
+
+namespace patchbay::cmd {
+namespace {
+
+NamedFunction named(const char* text) { return function_named({text, ""}); }
+
+TEST(NothingRecorded, TheFunctionOfADefinition) {
+  EXPECT_EQ(named("openat(int dfd, string path)").name, "openat");
+  EXPECT_EQ(named("int ns::f(int, char)(int a)").name, "ns::f");
+  EXPECT_EQ(named("char *libc:strdup(string s)").name, "strdup");
+  EXPECT_EQ(named("char *libc:strdup(string s)").library, "libc");
+  EXPECT_EQ(named("ns::f(*)").library, "");
+  EXPECT_EQ(named("p:x libfoo:parse+0x1f %ax").library, "libfoo");
+  EXPECT_EQ(named("p:x libfoo:parse+0x1f %ax").name, "parse");
+  EXPECT_EQ(named("r malloc").name, "malloc");
+  EXPECT_EQ(named("sdt_libc:memory*").name, "");
+}
+
+TEST(NothingRecorded, Families) {
+  EXPECT_TRUE(is_of_family("openat", "opendir"));
+  EXPECT_TRUE(is_of_family("openat", "__open64_2"));
+  EXPECT_TRUE(is_of_family("read", "__pread_chk"));
+  EXPECT_TRUE(is_of_family("printf", "__printf_chk"));
+  EXPECT_TRUE(is_of_family("malloc", "_Znwm"));
+  EXPECT_TRUE(is_of_family("my_parse", "__my_parse64"));  // the same stem
+  EXPECT_FALSE(is_of_family("read", "readlink"));
+  EXPECT_FALSE(is_of_family("open", "close"));
+  EXPECT_FALSE(is_of_family("", "_"));
+}
+
+TEST(NothingRecorded, SaysWhichLibraryIsMissing) {
+  const std::vector<RecordedModule> modules{{0x1000, 0x2000, 0, "", "/usr/lib/libplug-1.so"},
+                                            {0x3000, 0x4000, 0, "", "/usr/lib/libother.so"}};
+  auto why = [&](const char* text, const char* filter = "") {
+    return why_nothing(std::vector<EventRequest>{{text, filter}}, modules, "/nowhere").at(0);
+  };
+  EXPECT_EQ(why("libplugin:f(int a)"), "'libplugin:f(int a)': libplugin was not loaded");
+  EXPECT_EQ(why("libplug:f(int a)"), "f() was not called");
+  EXPECT_EQ(why("p:x libplug-1.so:f"), "f() was not called");
+  EXPECT_EQ(why("shop:sold"), "'shop:sold' was not hit");
+  EXPECT_EQ(why("f(int a)", "a > 3"),
+            "'f(int a)' was not hit, or no hit fitted its filter 'a > 3'");
+}
+
+}  // namespace
+}  // namespace patchbay::cmd
