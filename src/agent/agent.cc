@@ -42,6 +42,7 @@
 #include "agent/load_watch.h"
 #include "agent/registrations.h"
 #include "agent/signal_hooks.h"
+#include "agent/stand_ins.h"
 #include "agent/start_up.h"
 #include "agent/task_hooks.h"
 #include "base/check.h"
@@ -177,6 +178,7 @@ Status make_agent(Agent* agent, char** argv_end) {
     pb_rseq_offset = 0;  // the locked path reads the other clock
   agent->registry->set_single_threaded(true);
   agent->patcher = make_patcher();
+  agent->patcher->set_stand_ins(find_stand_ins());
   agent->sites = std::make_unique<ProbeSites>(*agent->patcher);
   agent->sites->set_before_returns([agent] { agent->walked_callers.begin(*agent->symbols); });
   agent->symbols->set_unload_hook(
@@ -444,6 +446,7 @@ void* control_thread(void* argument) {
 
 // All signals stay with the program's threads; only our own synchronous ones get through.
 bool start_control_thread(Agent* agent) {
+  AgentScope scope;
   sigset_t all, old;
   ::sigfillset(&all);
   for (int signal : {SIGTRAP, SIGSEGV, SIGBUS, SIGILL, SIGFPE}) ::sigdelset(&all, signal);

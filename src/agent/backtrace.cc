@@ -17,6 +17,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "agent/stand_ins.h"
 #include "patch/stub_views.h"
 #include "probe/return_hook.h"
 
@@ -95,7 +96,7 @@ _Unwind_Reason_Code pass_on(_Unwind_Context* context, void* argument) {
 #pragma GCC visibility push(default)
 extern "C" {
 
-__attribute__((noinline)) int backtrace(void** frames, int size) {
+PB_STAND_IN __attribute__((noinline)) int backtrace(void** frames, int size) {
   using namespace patchbay;
   using Backtrace = int (*)(void**, int);
   static std::atomic<void*> next;
@@ -115,8 +116,8 @@ __attribute__((noinline)) int backtrace(void** frames, int size) {
   return count;
 }
 
-__attribute__((noinline)) _Unwind_Reason_Code patchbay_unwind_backtrace(_Unwind_Trace_Fn trace,
-                                                                       void* argument) {
+PB_STAND_IN __attribute__((noinline)) _Unwind_Reason_Code patchbay_unwind_backtrace(
+    _Unwind_Trace_Fn trace, void* argument) {
   using namespace patchbay;
   const Unwinder real = find_unwinder();
   if (!real.backtrace) return _URC_FATAL_PHASE1_ERROR;

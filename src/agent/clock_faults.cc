@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "agent/agent.h"
+#include "agent/stand_ins.h"
 #include "patch/patcher.h"
 #include "patch/stub_views.h"
 #include "probe/probe_hot.h"
@@ -85,7 +86,7 @@ bool clock_fault_fixup(const siginfo_t& info, ucontext_t* context) {
 
 // In front of libc's, so visible from outside.
 #pragma GCC visibility push(default)
-extern "C" int prctl(int option, ...) noexcept {
+extern "C" PB_STAND_IN int prctl(int option, ...) noexcept {
   using namespace patchbay;
   static std::atomic<void*> next;
   void* found = next.load(std::memory_order_acquire);

@@ -19,6 +19,7 @@
 #include <new>
 
 #include "agent/agent.h"
+#include "agent/stand_ins.h"
 #include "base/last_thread.h"
 #include "base/raw_syscall.h"
 #include "base/shared_memory.h"
@@ -528,7 +529,7 @@ void follower_steps_back() {
 
 // These want a process with one thread, for some of what they do.
 #pragma GCC visibility push(default)
-extern "C" int unshare(int flags) noexcept {
+extern "C" PB_STAND_IN int unshare(int flags) noexcept {
   constexpr int kAlone = CLONE_NEWUSER | CLONE_THREAD | CLONE_SIGHAND | CLONE_VM;
   const bool aside = (flags & kAlone) && patchbay::follower_steps_aside();
   const long result = patchbay::raw_syscall(SYS_unshare, flags);
@@ -537,7 +538,7 @@ extern "C" int unshare(int flags) noexcept {
   errno = int(-result);
   return -1;
 }
-extern "C" int setns(int fd, int kind) noexcept {
+extern "C" PB_STAND_IN int setns(int fd, int kind) noexcept {
   const bool aside = patchbay::follower_steps_aside();
   const long result = patchbay::raw_syscall(SYS_setns, fd, kind);
   if (aside) patchbay::follower_steps_back();

@@ -31,6 +31,7 @@
 #include <new>
 
 #include "agent/clock_faults.h"
+#include "agent/stand_ins.h"
 #include "base/raw_syscall.h"
 #include "fetch/fetch_abi.h"
 #include "filter/filter_abi.h"
@@ -379,16 +380,24 @@ int with_errno(int error) {
   return -1;
 }
 
+int set_action(int sig, const struct sigaction* action, struct sigaction* old) {
+  KernelAction wanted = {}, before = {};
+  if (action) wanted = to_kernel(*action);
+  const int error = change_action(sig, action ? &wanted : nullptr, old ? &before : nullptr);
+  if (!error && old) from_kernel(before, old);
+  return with_errno(error);
+}
+
 sighandler_t set_handler(int sig, sighandler_t handler, int flags, bool block_itself) {
-  struct sigaction action = {}, old = {};
   if (handler == SIG_ERR || sig < 1 || sig > kSignals) {
     errno = EINVAL;
     return SIG_ERR;
   }
+  struct sigaction action = {}, old = {};
   action.sa_handler = handler;
   action.sa_flags = flags;
   if (block_itself) from_kernel_set(bit(sig), &action.sa_mask);
-  return ::sigaction(sig, &action, &old) == 0 ? old.sa_handler : SIG_ERR;
+  return set_action(sig, &action, &old) == 0 ? old.sa_handler : SIG_ERR;
 }
 
 // Around a real call that glibc makes with all signals blocked.
@@ -615,6 +624,7 @@ __asm__(R"(
 vfork:
   .cfi_startproc
   endbr64
+  .byte 0x0f, 0x1f, 0x44, 0x00, 0x00	/* a nop, as of PB_STAND_IN */
   movq pb_thread@gottpoff(%rip), %rdx
   popq %rdi
   .cfi_adjust_cfa_offset -8
@@ -651,96 +661,90 @@ __attribute__((visibility("hidden"), used)) int patchbay_vfork_failed(int negati
   return -1;
 }
 
-int sigaction(int sig, const struct sigaction* action, struct sigaction* old) noexcept {
-  patchbay::KernelAction wanted = {}, before = {};
-  if (action) wanted = patchbay::to_kernel(*action);
-  const int error =
-      patchbay::change_action(sig, action ? &wanted : nullptr, old ? &before : nullptr);
-  if (!error && old) patchbay::from_kernel(before, old);
-  return patchbay::with_errno(error);
+PB_STAND_IN int sigaction(int sig, const struct sigaction* action, struct sigaction* old) noexcept {
+  return patchbay::set_action(sig, action, old);
 }
 
-sighandler_t signal(int sig, sighandler_t handler) noexcept {
+// Names of one function are so in libc: what is traced by one is traced by all.
+PB_STAND_IN sighandler_t signal(int sig, sighandler_t handler) noexcept {
   return patchbay::set_handler(sig, handler, SA_RESTART, true);
 }
-sighandler_t bsd_signal(int sig, sighandler_t handler) noexcept {
-  return patchbay::set_handler(sig, handler, SA_RESTART, true);
-}
-sighandler_t ssignal(int sig, sighandler_t handler) noexcept {
-  return patchbay::set_handler(sig, handler, SA_RESTART, true);
-}
-sighandler_t __sysv_signal(int sig, sighandler_t handler) noexcept {
+sighandler_t bsd_signal(int, sighandler_t) noexcept __attribute__((alias("signal")));
+sighandler_t ssignal(int, sighandler_t) noexcept __attribute__((alias("signal")));
+PB_STAND_IN sighandler_t __sysv_signal(int sig, sighandler_t handler) noexcept {
   return patchbay::set_handler(sig, handler, static_cast<int>(SA_RESETHAND | SA_NODEFER), false);
 }
-sighandler_t sysv_signal(int sig, sighandler_t handler) noexcept {
-  return patchbay::set_handler(sig, handler, static_cast<int>(SA_RESETHAND | SA_NODEFER), false);
-}
+sighandler_t sysv_signal(int, sighandler_t) noexcept __attribute__((alias("__sysv_signal")));
 
-int sigprocmask(int how, const sigset_t* set, sigset_t* old) noexcept {
+PB_STAND_IN int sigprocmask(int how, const sigset_t* set, sigset_t* old) noexcept {
   return patchbay::with_errno(patchbay::change_mask(how, set, old));
 }
-int pthread_sigmask(int how, const sigset_t* set, sigset_t* old) noexcept {
+PB_STAND_IN int pthread_sigmask(int how, const sigset_t* set, sigset_t* old) noexcept {
   return patchbay::change_mask(how, set, old);
 }
 
-int posix_spawn(pid_t* pid, const char* path, const posix_spawn_file_actions_t* actions,
-                const posix_spawnattr_t* attributes, char* const argv[], char* const envp[]) {
+PB_STAND_IN int posix_spawn(pid_t* pid, const char* path, const posix_spawn_file_actions_t* actions,
+                            const posix_spawnattr_t* attributes, char* const argv[],
+                            char* const envp[]) {
   auto real =
       patchbay::next_function<decltype(&posix_spawn)>(&patchbay::g_posix_spawn, "posix_spawn");
   patchbay::BehindGate behind;
   patchbay::SharedWithChild shared;
   return real(pid, path, actions, attributes, argv, envp);
 }
-int posix_spawnp(pid_t* pid, const char* file, const posix_spawn_file_actions_t* actions,
-                 const posix_spawnattr_t* attributes, char* const argv[], char* const envp[]) {
+PB_STAND_IN int posix_spawnp(pid_t* pid, const char* file,
+                             const posix_spawn_file_actions_t* actions,
+                             const posix_spawnattr_t* attributes, char* const argv[],
+                             char* const envp[]) {
   auto real =
       patchbay::next_function<decltype(&posix_spawnp)>(&patchbay::g_posix_spawnp, "posix_spawnp");
   patchbay::BehindGate behind;
   patchbay::SharedWithChild shared;
   return real(pid, file, actions, attributes, argv, envp);
 }
-int system(const char* command) {
+PB_STAND_IN int system(const char* command) {
   auto real = patchbay::next_function<decltype(&system)>(&patchbay::g_system, "system");
   patchbay::TrapGateSystem behind(uint32_t(patchbay::raw_syscall(SYS_gettid)));
   patchbay::SharedWithChild shared;
   return real(command);
 }
-FILE* popen(const char* command, const char* mode) {
+PB_STAND_IN FILE* popen(const char* command, const char* mode) {
   auto real = patchbay::next_function<decltype(&popen)>(&patchbay::g_popen, "popen");
   patchbay::BehindGate behind;
   patchbay::SharedWithChild shared;
   return real(command, mode);
 }
 
-int sigsuspend(const sigset_t* set) {
+PB_STAND_IN int sigsuspend(const sigset_t* set) {
   sigset_t copy;
   return patchbay::next_function<decltype(&sigsuspend)>(
       &patchbay::g_sigsuspend, "sigsuspend")(patchbay::without_ours(set, &copy));
 }
-int ppoll(pollfd* fds, nfds_t count, const timespec* timeout, const sigset_t* set) {
+PB_STAND_IN int ppoll(pollfd* fds, nfds_t count, const timespec* timeout, const sigset_t* set) {
   sigset_t copy;
   return patchbay::next_function<decltype(&ppoll)>(&patchbay::g_ppoll, "ppoll")(
       fds, count, timeout, patchbay::without_ours(set, &copy));
 }
-int pselect(int count, fd_set* in, fd_set* out, fd_set* urgent, const timespec* timeout,
-            const sigset_t* set) {
+PB_STAND_IN int pselect(int count, fd_set* in, fd_set* out, fd_set* urgent, const timespec* timeout,
+                        const sigset_t* set) {
   sigset_t copy;
   return patchbay::next_function<decltype(&pselect)>(&patchbay::g_pselect, "pselect")(
       count, in, out, urgent, timeout, patchbay::without_ours(set, &copy));
 }
-int epoll_pwait(int epoll, epoll_event* events, int count, int timeout, const sigset_t* set) {
+PB_STAND_IN int epoll_pwait(int epoll, epoll_event* events, int count, int timeout,
+                            const sigset_t* set) {
   sigset_t copy;
   return patchbay::next_function<decltype(&epoll_pwait)>(&patchbay::g_epoll_pwait, "epoll_pwait")(
       epoll, events, count, timeout, patchbay::without_ours(set, &copy));
 }
-int epoll_pwait2(int epoll, epoll_event* events, int count, const timespec* timeout,
-                 const sigset_t* set) {
+PB_STAND_IN int epoll_pwait2(int epoll, epoll_event* events, int count, const timespec* timeout,
+                             const sigset_t* set) {
   sigset_t copy;
   return patchbay::next_function<decltype(&epoll_pwait2)>(
       &patchbay::g_epoll_pwait2, "epoll_pwait2")(epoll, events, count, timeout,
                                                  patchbay::without_ours(set, &copy));
 }
-int pthread_attr_setsigmask_np(pthread_attr_t* attributes, const sigset_t* set) {
+PB_STAND_IN int pthread_attr_setsigmask_np(pthread_attr_t* attributes, const sigset_t* set) {
   sigset_t copy;
   return patchbay::next_function<decltype(&pthread_attr_setsigmask_np)>(
       &patchbay::g_attr_setsigmask, "pthread_attr_setsigmask_np")(
@@ -748,8 +752,8 @@ int pthread_attr_setsigmask_np(pthread_attr_t* attributes, const sigset_t* set) 
 }
 
 // A thread inherits its creator's view of our signals too.
-int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*run)(void*),
-                   void* argument) noexcept {
+PB_STAND_IN int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
+                               void* (*run)(void*), void* argument) noexcept {
   auto real = patchbay::next_function<decltype(&pthread_create)>(&patchbay::g_pthread_create,
                                                                  "pthread_create");
   return patchbay::create_thread(
@@ -758,7 +762,7 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*
                      : real(thread, attributes, run, argument);
       });
 }
-int thrd_create(thrd_t* thread, thrd_start_t run, void* argument) {
+PB_STAND_IN int thrd_create(thrd_t* thread, thrd_start_t run, void* argument) {
   auto real =
       patchbay::next_function<decltype(&thrd_create)>(&patchbay::g_thrd_create, "thrd_create");
   return patchbay::create_thread({nullptr, run, argument, 0, 0, 0},
@@ -769,20 +773,20 @@ int thrd_create(thrd_t* thread, thrd_start_t run, void* argument) {
 }
 
 // libc blocks all signals in these.
-int pthread_kill(pthread_t thread, int sig) noexcept {
+PB_STAND_IN int pthread_kill(pthread_t thread, int sig) noexcept {
   auto real =
       patchbay::next_function<decltype(&pthread_kill)>(&patchbay::g_pthread_kill, "pthread_kill");
   if (::pthread_equal(thread, ::pthread_self())) return real(thread, sig);  // not in this one
   patchbay::ClosedSignals closed;
   return real(thread, sig);
 }
-int pthread_cancel(pthread_t thread) {
+PB_STAND_IN int pthread_cancel(pthread_t thread) {
   auto real = patchbay::next_function<decltype(&pthread_cancel)>(&patchbay::g_pthread_cancel,
                                                                  "pthread_cancel");
   patchbay::ClosedSignals closed;
   return real(thread);
 }
-int timer_create(clockid_t clock, struct sigevent* event, timer_t* timer) noexcept {
+PB_STAND_IN int timer_create(clockid_t clock, struct sigevent* event, timer_t* timer) noexcept {
   auto real =
       patchbay::next_function<decltype(&timer_create)>(&patchbay::g_timer_create, "timer_create");
   patchbay::ClosedSignals closed;

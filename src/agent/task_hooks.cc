@@ -18,6 +18,7 @@
 #include "agent/agent.h"
 #include "agent/followers.h"
 #include "agent/signal_hooks.h"
+#include "agent/stand_ins.h"
 #include "base/last_thread.h"
 #include "base/raw_syscall.h"
 #include "patch/trap_gate.h"
@@ -94,7 +95,7 @@ void install_task_hooks() {
 
 // The parent's lists show the child as well; the child's own have it from after_fork_in_child().
 #pragma GCC visibility push(default)
-extern "C" pid_t fork() noexcept {
+extern "C" PB_STAND_IN pid_t fork() noexcept {
   static std::atomic<pid_t (*)()> next;
   auto real = next.load(std::memory_order_acquire);
   if (!real) {

@@ -10,14 +10,15 @@
 #include <mutex>
 
 #include "agent/agent.h"
+#include "agent/stand_ins.h"
 
 // In front of libc's, so visible from outside.
 #pragma GCC visibility push(default)
 // libc's is variadic; its arguments come in the same registers.
 extern "C" long patchbay_ptrace(int request, void* pid, void* address, void* data,
                                 void* more) noexcept __asm__("ptrace");
-extern "C" long patchbay_ptrace(int request, void* pid, void* address, void* data,
-                                void* more) noexcept {
+extern "C" PB_STAND_IN long patchbay_ptrace(int request, void* pid, void* address, void* data,
+                                            void* more) noexcept {
   using namespace patchbay;
   static std::atomic<void*> next;
   void* found = next.load(std::memory_order_acquire);

@@ -193,6 +193,9 @@ class LivePatcher : public Patcher {
   SitePlan plan(Module& module, const FunctionSymbol& function) override {
     return planner_.plan(module, function);
   }
+  void set_stand_ins(std::vector<StandIn> list) override {
+    planner_.set_stand_ins(std::move(list));
+  }
   void set_optimization(bool on) override { planner_.set_optimization(on); }
   bool optimization() const override { return planner_.optimization(); }
   const char* return_refusal(Module& module, const FunctionSymbol& function) override {

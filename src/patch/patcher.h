@@ -38,10 +38,10 @@ struct SitePlan {
   SiteKind kind = SiteKind::kRefused;
   std::string reason;           // why not a better kind; empty for sled and jump
   uint64_t entry = 0;           // the function's address
-  uint64_t patch_address = 0;   // entry, or behind endbr64
+  uint64_t patch_address = 0;   // entry, or behind endbr64; of a stand-in elsewhere
   uint32_t displaced = 0;       // bytes of original code at patch_address that move to the stub
   bool flags_live = false;      // the displaced or following code reads flags it has not set
-  uint64_t target = 0;          // kKey: where the jmp goes
+  uint64_t target = 0;          // kKey: where the jmp goes; kShortJump: where that jmp is
   bool loops_to_entry = false;  // a branch of its own body goes back to patch_address: refused
   bool not_a_boundary = false;  // plan_insn: refused because no instruction begins there
   bool not_mapped = false;      // refused because its object is being unloaded
@@ -65,6 +65,12 @@ struct StubPrologue : std::function<size_t(uint8_t* out, size_t capacity, uint64
 };
 inline constexpr size_t kMaxPrologue = 1024;
 
+// A function of ours that the program calls instead of a library's.
+struct StandIn {
+  uint64_t real = 0;      // the library's function
+  uint64_t stand_in = 0;  // ours, which begins with five bytes of nops (behind an endbr64)
+};
+
 struct SiteChange {
   SitePlan plan;          // from plan()
   StubPrologue prologue;  // empty: restore the original bytes
@@ -82,6 +88,9 @@ class Patcher {
   virtual ~Patcher() = default;
   // Decides how `function` can be patched, from its original bytes and the symbols around it.
   virtual SitePlan plan(Module& module, const FunctionSymbol& function) = 0;
+  // From now on the entries of these functions are planned where the program's calls come in: the
+  // plan's entry is the library's function, its patch_address in ours.
+  virtual void set_stand_ins(std::vector<StandIn>) {}
   // Why the return address of a call of this function may not be exchanged: it returns twice, or
   // looks at its return address (setjmp, vfork, dlsym, swapcontext, …). Null: it may. Decodes the
   // function: some ten microseconds.

@@ -389,7 +389,50 @@ SitePlan SitePlanner::plan_insn(Module& module, uint64_t address) {
   return compared_with_memory(std::move(plan));
 }
 
+// --- functions that have a stand-in
+
+void SitePlanner::set_stand_ins(std::vector<StandIn> list) {
+  stand_ins_ = std::move(list);
+  std::sort(stand_ins_.begin(), stand_ins_.end(),
+            [](const StandIn& a, const StandIn& b) { return a.real < b.real; });
+}
+
+uint64_t SitePlanner::stand_in_for(uint64_t address) const {
+  auto found =
+      std::lower_bound(stand_ins_.begin(), stand_ins_.end(), address,
+                       [](const StandIn& one, uint64_t real) { return one.real < real; });
+  return found != stand_ins_.end() && found->real == address ? found->stand_in : 0;
+}
+
+// The nops that the compiler has put at the entry of ours: nothing else of it is ever displaced.
+static SitePlan plan_stand_in(uint64_t real, uint64_t stand_in) {
+  SitePlan plan;
+  plan.entry = real;
+  plan.patch_address = stand_in;
+  uint8_t code[kJumpSize];
+  original_bytes(stand_in, code);
+  if (starts_with_endbr64({reinterpret_cast<const char*>(code), kJumpSize})) {
+    plan.patch_address += 4;
+    original_bytes(plan.patch_address, code);
+  }
+  uint64_t at = 0;
+  while (at < kJumpSize) {
+    Insn insn;
+    if (!decode_insn(code + at, kJumpSize - at, plan.patch_address + at, &insn) ||
+        insn.kind != InsnKind::kNop)
+      return refused(std::move(plan), "the tracer stands in for it, and cannot be patched there");
+    plan.boundary[plan.boundary_count++] = uint8_t(at);
+    at += insn.length;
+  }
+  plan.kind = SiteKind::kSled;
+  plan.displaced = kJumpSize;
+  std::copy_n(code, kJumpSize, plan.original.begin());
+  return plan;
+}
+
 SitePlan SitePlanner::plan(Module& module, const FunctionSymbol& function) {
+  if (const uint64_t stand_in = stand_in_for(function.address))
+    return plan_stand_in(function.address, stand_in);
   SitePlan plan;
   plan.entry = plan.patch_address = function.address;
   ModuleState& state = state_of(module);
@@ -457,6 +500,7 @@ SitePlan SitePlanner::compared_with_memory(SitePlan plan) {
 }
 
 const char* SitePlanner::return_refusal(Module& module, const FunctionSymbol& function) {
+  if (stand_in_for(function.address)) return return_hook_refusal(function, {});  // by its name
   const ModuleCode& code = *state_of(module).code;
   const std::string_view entry = code.code_at(function.address);
   const uint64_t size =

@@ -37,6 +37,7 @@ class SitePlanner {
  public:
   SitePlan plan(Module& module, const FunctionSymbol& function);
   const char* return_refusal(Module& module, const FunctionSymbol& function);
+  void set_stand_ins(std::vector<StandIn> list);
   void set_optimization(bool on) { optimization_ = on; }
   bool optimization() const { return optimization_; }
   SitePlan plan_insn(Module& module, uint64_t address);
@@ -59,7 +60,9 @@ class SitePlanner {
   const char* no_jump_at(Module& module, const FunctionBody& body, uint64_t address);
   const char* outside_of_code(Module& module, uint64_t address);
   SitePlan compared_with_memory(SitePlan plan);
+  uint64_t stand_in_for(uint64_t address) const;  // 0: none
 
+  std::vector<StandIn> stand_ins_;  // by `real`
   std::unordered_map<const Module*, ModuleState> modules_;
   const Module* last_module_ = nullptr;
   ModuleState* last_state_ = nullptr;

@@ -116,7 +116,7 @@ class Resolver {
   bool by_symbol();
   bool by_clone();
   bool by_cxx_name();
-  bool is_passed_over(const ElfModule& module, const FunctionSymbol& function) const;
+  bool is_passed_over(const ElfModule& module) const;
   void drop_old_versions();
   Status check_one_name() const;
   void add(ElfModule& module, const FunctionSymbol& function, std::string display);
@@ -140,10 +140,10 @@ class Resolver {
 };
 
 // The tracer carries a C++ runtime and an unwinder of its own, which nobody means by
-// `operator new` or `_Unwind_RaiseException`. What it exports stands in place of libc's.
-bool Resolver::is_passed_over(const ElfModule& module, const FunctionSymbol& function) const {
-  return module.identity().is_tracer && !takes_tracers_own_ && library_.empty() &&
-         !function.is_global;
+// `operator new` or `_Unwind_RaiseException`; and functions that stand in for libc's, which are
+// traced by libc's name (Patcher::set_stand_ins).
+bool Resolver::is_passed_over(const ElfModule& module) const {
+  return module.identity().is_tracer && !takes_tracers_own_ && library_.empty();
 }
 
 // As the dynamic linker does for a program that is linked today.
@@ -153,7 +153,7 @@ void Resolver::drop_old_versions() {
 }
 
 void Resolver::add(ElfModule& module, const FunctionSymbol& function, std::string display) {
-  if (function.is_cold_part || is_passed_over(module, function)) return;
+  if (function.is_cold_part || is_passed_over(module)) return;
   auto same = [&](const ResolvedFunction& other) {
     return other.symbol.address == function.address;
   };
@@ -233,7 +233,7 @@ bool Resolver::by_cxx_name() {
         [&](const TableSymbol& symbol) {
           std::string_view name = symbol.table.name(symbol.symbol);
           if (!question.may_be(name) || is_cold_name(name)) return;
-          if (is_passed_over(*module, FunctionSymbol())) return;
+          if (is_passed_over(*module)) return;
           Answer answer = question.compare(name);
           if (answer == Answer::kOtherParameters) other_overloads_.push_back(demangle(name, true));
           // A later module must answer better, not as well: the first module that has it wins.

@@ -110,8 +110,9 @@ class SymbolTable {
   virtual std::vector<Module*> modules() = 0;
   // NAME, LIBRARY:NAME, file@0xOFFSET, a mangled name, ns::Class::method (all overloads), or that
   // with a full parameter list. NAME prefers the executable, then libraries in load order, as the
-  // dynamic linker does (first module that has it), and passes over what the tracer's library has
-  // for itself alone (its C++ runtime); of several versions of a symbol it is the default one.
+  // dynamic linker does (first module that has it), and passes over the tracer's library (its C++
+  // runtime, what it puts in front of libc's); of several versions of a symbol it is the default
+  // one.
   // LIBRARY is a soname prefix (libsqlite3, libc).
   // EINVAL with near matches in the sentence when nothing matches.
   virtual Result<std::vector<ResolvedFunction>> resolve(std::string_view spec) = 0;

@@ -24,6 +24,13 @@ bool address_before(const DynFtrace* function, uint64_t entry) {
   return function->place.plan.entry < entry;
 }
 
+// A stand-in's patch address is in another object.
+bool begins_with(const SitePlan& plan, uint64_t address) {
+  constexpr uint64_t kEndbr64 = 4;
+  return address == plan.entry ||
+         (plan.patch_address == plan.entry + kEndbr64 && address - plan.entry <= kEndbr64);
+}
+
 // Texts that are never given back.
 class NameArena {
  public:
@@ -120,7 +127,7 @@ std::vector<DynFtrace*> FunctionTable::Impl::plan_module(Module* module, bool* c
   std::vector<DynFtrace*> result;
   for (const FunctionSymbol& symbol : module->functions()) {
     // Sorted by address: an alias, or an entry whose endbr64 is another one's, comes behind.
-    if (!result.empty() && result.back()->place.plan.patch_address >= symbol.address) continue;
+    if (!result.empty() && begins_with(result.back()->place.plan, symbol.address)) continue;
     SitePlan plan = patcher.plan(*module, symbol);
     *complete &= !plan.not_mapped;
     if (plan.kind == SiteKind::kRefused) continue;
