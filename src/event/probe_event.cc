@@ -39,6 +39,7 @@ std::string ProbeDefinition::place() const {
            (reference_counter ? "(" + hex_number(*reference_counter) + ")" : std::string());
   }
   if (symbol.empty()) return hex_number(address);
+  if (int64_t(offset) < 0) return symbol + std::to_string(int64_t(offset));
   return offset ? symbol + "+" + std::to_string(offset) : symbol;
 }
 

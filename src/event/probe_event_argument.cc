@@ -8,8 +8,9 @@
 //   - a chain has 15 places: a dereference takes one, a symbol two, storing at most three.
 //
 // Ours: C++ names behind '@' (a "::" does not start a type), %xmmN, and of a static event $argN is
-// its n-th field. Names of arguments and $arg* need debug information, which the tool has: here
-// they are what they are in a kernel without BTF.
+// its n-th field; the types float, double and string/N; and what the first patches for kprobe
+// events had: a0 … a5, rv and ra. Names of arguments and $arg* need debug information, which the
+// tool has: here they are what they are in a kernel without BTF.
 #include "event/probe_event_argument.h"
 
 #include <array>
@@ -141,6 +142,7 @@ class ArgumentParser {
   bool parse_dereference(std::string_view text);
   bool parse_immediate(std::string_view text);
   bool parse_name(std::string_view name);
+  bool parse_return_address();
   bool check_store();
   bool check_string();
   bool parse_bitfield();
@@ -168,6 +170,7 @@ size_t find_type_colon(std::string_view body) {
 
 const ProbeType* ArgumentParser::find_type(std::string_view name) const {
   if (context_.is_uprobe() && (name == "symbol" || name == "symstr")) return nullptr;
+  if (text_bound(name)) return find_probe_type("string");
   if (!name.starts_with('b')) return find_probe_type(name);
   uint64_t bits = 0;
   const size_t slash = name.find('/');
@@ -212,6 +215,7 @@ bool ArgumentParser::split_type(std::string_view body, std::string_view* fetch) 
     return true;
   }
   out_.type = find_type(has_type_ ? type_ : "x64");
+  if (out_.array_len && text_bound(type_)) out_.type = nullptr;
   if (out_.type) return true;
   return fail_at(
       ProbeFault::kBadType, type_offset_, EINVAL,
@@ -420,9 +424,33 @@ bool ArgumentParser::parse_immediate(std::string_view text) {
   return true;
 }
 
+// On the stack where a function has just begun; behind the return it is where the thread is.
+bool ArgumentParser::parse_return_address() {
+  out_.uses_registers = true;
+  if (context_.is_function_return()) {
+    step(FetchOp::kReg, kIpRegister, 0);
+    last_ = Last::kRegister;
+    return true;
+  }
+  step(FetchOp::kReg, kStackPointer, 0);
+  step(FetchOp::kDeref, 0, 0);
+  last_ = Last::kStack;
+  return true;
+}
+
+// a0 is $arg1, rv is $retval, ra is where the function returns to.
 bool ArgumentParser::parse_name(std::string_view name) {
   const bool at_function = context_.is_function_entry() || context_.is_function_return();
-  std::string help = "the names of arguments are not known here, only $argN:TYPE";
+  const bool has_registers = context_.definition.kind == ProbeKind::kKprobe;
+  if (at_function && name.size() == 2 && name[0] == 'a' && name[1] >= '0' && name[1] <= '5' &&
+      context_.definition.kind != ProbeKind::kTracepoint)
+    return take_entry_argument(uint64_t(name[1] - '0'));
+  if (name == "rv" && context_.is_function_return()) return parse_return_value("");
+  if (name == "ra" && at_function && has_registers) return parse_return_address();
+  std::string help =
+      "names need the program's debug information, which `patchbay probe` reads; here "
+      "arguments are $argN:TYPE";
+  if (context_.is_uprobe()) help = "a place in a file has registers and memory, and no names";
   if (context_.is_eprobe()) help = "a field is $" + std::string(name);
   return fail_here(ProbeFault::kNosupBtfarg, at_function ? EOPNOTSUPP : EINVAL, std::move(help));
 }
@@ -537,6 +565,18 @@ bool ProbeArgumentContext::is_function_return() const {
          !definition.symbol.empty();
 }
 
+std::optional<uint32_t> text_bound(std::string_view type) {
+  constexpr std::string_view kBounded = "string/";
+  uint64_t bytes = 0;
+  const size_t at = type.rfind(kBounded);
+  if (at == type.npos || (at && type[at - 1] != ':')) return std::nullopt;
+  const std::string_view number = type.substr(at + kBounded.size());
+  if (number.empty() || !is_digit(number[0]) || read_unsigned(number, 10, &bytes) || !bytes ||
+      bytes > UINT16_MAX)
+    return std::nullopt;
+  return uint32_t(bytes);
+}
+
 int split_symbol_offset(std::string_view* symbol, int64_t* offset) {
   *offset = 0;
   const size_t at = symbol->find_first_of("+-");
@@ -586,8 +626,10 @@ bool check_meta_arguments(const std::vector<std::string_view>& words, size_t fir
   }
   if (!has_all) return true;
   context.faults.set_word(last);
-  return context.faults.fail(ProbeFault::kNosupBtfarg, 0, EOPNOTSUPP,
-                             "the function's arguments are not known here, only $argN:TYPE");
+  return context.faults.fail(
+      ProbeFault::kNosupBtfarg, 0, EOPNOTSUPP,
+      "`patchbay probe 'FUNC $params'` reads the program's debug information; "
+      "here arguments are $argN:TYPE");
 }
 
 }  // namespace patchbay

@@ -53,7 +53,7 @@ class ProbeCompiler {
   void add_text(const ProbeArgument& argument);
   void add_text_at(const ProbeArgument& argument);
   void add_fault(uint32_t offset);
-  void emit_string(uint32_t offset);
+  void emit_string(uint32_t offset, uint32_t bound = 0);
   void emit_start(const ProbeArgument& argument);
   void emit_field(const EventField* field);
   const EventField* source_field(const ProbeArgument& argument) const;
@@ -177,10 +177,11 @@ void ProbeCompiler::add_number(const ProbeArgument& argument) {
     emit(argument.ends_in_address ? FetchOp::kLoad : FetchOp::kStore, 0, size, argument.offset, 0);
 }
 
-void ProbeCompiler::emit_string(uint32_t offset) {
+// `bound`: bytes of the text, without its NUL; 0: it is what there is room for.
+void ProbeCompiler::emit_string(uint32_t offset, uint32_t bound) {
   string_insns_.push_back(insns_.size());
   strings_++;
-  emit(FetchOp::kString, 1, 4, offset, kMaxProbeString);
+  emit(FetchOp::kString, 1, 4, offset, bound ? bound + 1 : kMaxProbeString);
 }
 
 void ProbeCompiler::add_text_at(const ProbeArgument& argument) {
@@ -204,7 +205,7 @@ void ProbeCompiler::add_text_at(const ProbeArgument& argument) {
     other_dynamic_ += kSymbolTextSize;
     return;
   }
-  emit_string(argument.offset);
+  emit_string(argument.offset, text_bound(argument.text).value_or(0));
 }
 
 void ProbeCompiler::add_fault(uint32_t offset) {
@@ -281,7 +282,7 @@ Result<FetchProgramPtr> ProbeCompiler::finish(const EventCall& call) {
   char* texts = reinterpret_cast<char*>(program) + texts_at;
   std::memcpy(texts, texts_.data(), texts_.size());
   for (size_t i : text_insns_) insns_[i].imm += reinterpret_cast<uint64_t>(texts);
-  for (size_t i : string_insns_) insns_[i].imm = limit;
+  for (size_t i : string_insns_) insns_[i].imm = std::min<uint64_t>(insns_[i].imm, limit);
   program->fixed_size = fixed_size;
   program->max_size = uint32_t(max_size);
   program->nr_insns = uint16_t(insns_.size());

@@ -105,6 +105,32 @@ class ProbeFetch : public ::testing::Test {
   struct sigaction old_segv_ = {};
 };
 
+TEST_F(ProbeFetch, WordsOfTheFirstPatches) {
+  run("p main a0 a5 ra n=a1:u8");
+  EXPECT_EQ(value("arg1"), 0x300u);
+  EXPECT_EQ(value("arg2"), 0x305u);
+  EXPECT_EQ(value("arg3"), 10u) << "the word at the top of the stack";
+  EXPECT_EQ(value("n"), 1u);
+  run("r main rv ra a2");
+  EXPECT_EQ(value("arg1"), registers_.reg[0]);
+  EXPECT_EQ(value("arg2"), 0x100u + kIpRegister);
+}
+
+TEST_F(ProbeFetch, FloatsAreTheirBits) {
+  run("p main %xmm2:double %xmm3:float");
+  EXPECT_EQ(field("arg1").type, "double");
+  EXPECT_EQ(value("arg1"), 0x202u);
+  EXPECT_EQ(field("arg2").size, 4u);
+}
+
+TEST_F(ProbeFetch, TextsEndWithTheirArray) {
+  run("p main+4 +0(%bx):string/3 +0(%bx):string/8 +0(%bx):string/500 +0(%bx):string");
+  EXPECT_EQ(text("arg1"), "hel");
+  EXPECT_EQ(text("arg2"), "hello");
+  EXPECT_EQ(text("arg3"), "hello");
+  EXPECT_EQ(text("arg4"), "hello");
+}
+
 TEST_F(ProbeFetch, RegistersStackAndArguments) {
   run("p main+4 %cx %r15 %flags %xmm15 %cs %ss %orig_ax:s32 $stack $stack0 $stack3:u8 %cx:u8");
   EXPECT_EQ(value("arg1"), 0x101u);

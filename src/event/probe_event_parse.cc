@@ -6,7 +6,8 @@
 // of checks within a kind is that of the kernel's __trace_{kprobe,uprobe,fprobe,eprobe}_create().
 //
 // Ours: C++ names as places (`ns::f`, `LIB:ns::operator+(A,B)+4`); an automatic event name is made
-// of letters, digits and '_' whatever the place has.
+// of letters, digits and '_' whatever the place has; SYM-OFF, which the first patches for kprobe
+// events had and the kernel refuses. An offset below zero is kept as two's complement.
 #include <algorithm>
 #include <cerrno>
 
@@ -202,7 +203,8 @@ bool LineParser::parse_symbol_place() {
   const size_t sign = find_offset(place);
   if (sign != place.npos) {
     int64_t offset = 0;
-    if (read_signed(place.substr(sign), 0, &offset) || offset < 0 || offset > UINT32_MAX)
+    if (read_signed(place.substr(sign), 0, &offset) || offset > UINT32_MAX ||
+        offset < -int64_t{UINT32_MAX})
       return fail(ProbeFault::kBadProbeAddr);
     out_.offset = uint64_t(offset);
     place = place.substr(0, sign);
@@ -258,8 +260,9 @@ Outcome LineParser::parse_kprobe() {
   const auto event = name_part(words_[0]);
   if (event && !parse_event_name(*event)) return Outcome::kFailed;
   if (out_.event.empty()) {
-    const std::string place = out_.symbol.empty() ? hex_number(out_.address)
-                                                  : out_.symbol + "_" + std::to_string(out_.offset);
+    const std::string place = out_.symbol.empty()
+                                  ? hex_number(out_.address)
+                                  : out_.symbol + "_" + std::to_string(int64_t(out_.offset));
     out_.event = automatic_name((out_.on_return ? "r_" : "p_") + place);
   }
   return outcome(parse_function_arguments(nullptr));

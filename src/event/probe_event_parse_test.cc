@@ -64,7 +64,7 @@ TEST(ProbeErrors, KprobesOfTheSpec) {
       {"p ^nosuch", NO_ADDR},
       {"p ^vfs_read+", NO_ADDR},
       {"p ^vfs_read+x", NO_ADDR},
-      {"p ^vfs_read-1", NO_ADDR},
+      {"p ^vfs_read-x", NO_ADDR},
       {"p vfs_read^%foo", "Invalid probed address suffix"},
       {"p vfs_read ^$nosuch", BAD_VAR},
       {"p vfs_read ^$retval", "$retval is not available on probe"},
@@ -114,6 +114,21 @@ TEST(ProbeErrors, KprobesOfTheSpec) {
     check(row, ProbeFile::kKprobeEvents);
     check(row, ProbeFile::kDynamicEvents);
   }
+}
+
+TEST(ProbeErrors, WordsThatAreOurs) {
+  constexpr const char* kNoType = "Unknown type is specified";
+  const Row kRows[] = {
+      {"p ^vfs_read-4294967296", NO_ADDR},
+      {"p vfs_read ^a6", NO_BTF, EOPNOTSUPP},
+      {"p vfs_read ^rv", NO_BTF, EOPNOTSUPP},
+      {"p vfs_read+5 ^a0", NO_BTF},
+      {"p vfs_read+5 ^ra", NO_BTF},
+      {"p vfs_read +0(%ax):^string/0", kNoType},
+      {"p vfs_read +0(%ax):^string/x", kNoType},
+      {"p vfs_read +0(%ax):^string/4[2]", kNoType},
+  };
+  for (const Row& row : kRows) check(row, ProbeFile::kKprobeEvents);
 }
 
 TEST(ProbeErrors, KprobesOfTheSelftests) {

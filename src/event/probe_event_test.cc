@@ -32,6 +32,15 @@ ProbeDefinition parse(std::string_view line) {
   return parse(line, world);
 }
 
+// An offset before the symbol, and other names of what is fetched.
+TEST(ProbeListing, AsTheFirstPatchesHadIt) {
+  EXPECT_EQ(parse("p main-3").show(), "p:kprobes/p_main__3 main-3");
+  EXPECT_EQ(parse("p:e main-3").place(), "main-3");
+  EXPECT_EQ(parse("p:myprobe main a0 a1 a2 a3").show(),
+            "p:kprobes/myprobe main arg1=a0 arg2=a1 arg3=a2 arg4=a3");
+  EXPECT_EQ(parse("r:myretprobe main rv ra").show(), "r:kprobes/myretprobe main arg1=rv arg2=ra");
+}
+
 TEST(ProbeListing, NamesAndRoundTrip) {
   const std::pair<std::string_view, std::string_view> kRows[] = {
       {"p vfs_read", "p:kprobes/p_vfs_read_0 vfs_read"},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The types of probe arguments (spec: ftrace.md 6.2): what the format file and the print fmt say.
+// Of float and double, which are ours, libtraceevent shows the bits (function_event_atom.h).
 #include "event/probe_event_argument.h"
 
 namespace patchbay {
@@ -18,7 +19,8 @@ constexpr ProbeType kTypes[] = {
     {"s64", 8, true, "s64", "%Ld"},          {"x8", 1, false, "u8", "0x%x"},
     {"x16", 2, false, "u16", "0x%x"},        {"x32", 4, false, "u32", "0x%x"},
     {"x64", 8, false, "u64", "0x%Lx"},       {"char", 1, false, "u8", "'%c'"},
-    {"symbol", 8, false, "u64", "%pS"},
+    {"symbol", 8, false, "u64", "%pS"},      {"float", 4, true, "float", "%x"},
+    {"double", 8, true, "double", "%Lx"},
 };
 
 }  // namespace

@@ -114,7 +114,11 @@ bool ProbeEvents::Impl::is_of(ProbeFile file, const Probe& probe) const {
 Status ProbeEvents::Impl::refuse(std::string_view location, const std::string& command,
                                  std::string_view text, size_t position, int error,
                                  const std::string& reason) {
-  registry.top().errors.add(location, text, command, position);
+  // The kernel's text, and what it leaves open behind it.
+  std::string logged(text);
+  if (!reason.empty()) logged += ": " + reason;
+  std::replace(logged.begin(), logged.end(), '\n', ' ');
+  registry.top().errors.add(location, logged, command, position);
   std::string sentence = command + "\n" + std::string(position, ' ') + "^\n" + std::string(text);
   if (!reason.empty()) sentence += ": " + reason;
   return user_error(error, sentence);
@@ -135,8 +139,8 @@ Status ProbeEvents::Impl::refuse(const ProbeError& error, const std::string& com
         command + ": " + (reason.empty() ? "this is no definition for this file" : reason));
   Status first = refuse(error.location, command, error.text, error.position, error.error, reason);
   if (error.second_text.empty()) return first;
-  return refuse(error.location, command, error.second_text, error.second_position, error.error,
-                reason);
+  registry.top().errors.add(error.location, error.second_text, command, error.second_position);
+  return first;
 }
 
 // --- a line
@@ -179,12 +183,7 @@ Status ProbeEvents::Impl::define(ProbeFile file, std::string_view line) {
     if (LiveEvent* source = find_source(definition)) PB_TRY(use_source(probe.get(), source));
   } else {
     Refusal refusal;
-    if (!find_spots(*probe, &spots, &refusal))
-      return refusal.not_a_boundary
-                 ? refuse(*probe, "Probe point is not an instruction boundary",
-                          position_of_word(probe->command, 1), EILSEQ, refusal.reason)
-                 : refuse(*probe, "Failed to register probe event",
-                          position_of_word(probe->command, 1), EINVAL, refusal.reason);
+    if (!find_spots(*probe, &spots, &refusal)) return refuse_place(*probe, refusal);
     PB_TRY(take_counter(probe.get()));
   }
   EventCall call = make_probe_event_call(&probe->definition);
@@ -204,6 +203,18 @@ Status ProbeEvents::Impl::define(ProbeFile file, std::string_view line) {
   nr_event_probes++;
   attach(added);
   return {};
+}
+
+// SYM-OFF that is no place is what the kernel says of every SYM-OFF.
+Status ProbeEvents::Impl::refuse_place(const Probe& probe, const Refusal& refusal) {
+  const size_t position = position_of_word(probe.command, 1);
+  const ProbeDefinition& definition = probe.definition;
+  if (definition.kind == ProbeKind::kKprobe && int64_t(definition.offset) < 0)
+    return refuse(probe, "Invalid probed address or symbol", position, EINVAL, refusal.reason);
+  if (refusal.not_a_boundary)
+    return refuse(probe, "Probe point is not an instruction boundary", position, EILSEQ,
+                  refusal.reason);
+  return refuse(probe, "Failed to register probe event", position, EINVAL, refusal.reason);
 }
 
 // The name is taken: by whom, and may this one stand beside it?
@@ -238,12 +249,14 @@ Status ProbeEvents::Impl::take_counter(Probe* probe) {
   return {};
 }
 
-// Behind all synthetic events that are there now. An event of ours counts by its own id.
+// Behind all synthetic and function events that are there now. An event of ours counts by its own
+// id.
 uint32_t ProbeEvents::Impl::next_rank() {
   if (ranked_generation != registry.generation()) {
     ranked_generation = registry.generation();
-    for (const LiveEvent* live : registry.events_of(registry.top(), "synthetic"))
-      newest_other = std::max<uint32_t>(newest_other, live->call.id);
+    for (const char* system : {"synthetic", "functions"})
+      for (const LiveEvent* live : registry.events_of(registry.top(), system))
+        newest_other = std::max<uint32_t>(newest_other, live->call.id);
   }
   return std::max(newest_other, probes.empty() ? 0 : probes.back()->rank);
 }

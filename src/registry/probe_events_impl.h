@@ -73,7 +73,7 @@ struct ProbeEvents::Impl {
   bool refreshing = false;
   uint64_t seen_generation = 0;    // of the registry, at the last look for sources
   uint64_t ranked_generation = 0;  // of newest_other
-  uint32_t newest_other = 0;       // the highest id of a synthetic event
+  uint32_t newest_other = 0;       // the highest id of a synthetic or function event
 
   // A thread may still run their programs and counts, or be in their filters.
   std::deque<std::unique_ptr<Probe>> parked;
@@ -117,6 +117,7 @@ struct ProbeEvents::Impl {
     bool not_a_boundary = false;
     bool comes_later = false;  // its object is still being loaded
   };
+  Status refuse_place(const Probe& probe, const Refusal& refusal);
   using Spots = std::vector<std::unique_ptr<ProbeSpot>>;
   bool find_spots(const Probe& probe, Spots* spots, Refusal* refusal);
   bool plan_spot(const ProbeDefinition& definition, ElfModule* module, uint64_t address,

@@ -82,7 +82,7 @@ bool ProbeEvents::Impl::plan_spot(const ProbeDefinition& definition, ElfModule* 
 namespace {
 
 void name_spot(const std::string& name, uint64_t offset, ProbeSpot* spot) {
-  spot->name = name + "+" + hex_number(offset);
+  spot->name = name + (int64_t(offset) < 0 ? "-" + hex_number(-offset) : "+" + hex_number(offset));
   spot->place.label = (offset ? spot->name : name) + " [" + spot->module->name() + "]";
 }
 
@@ -101,7 +101,13 @@ bool ProbeEvents::Impl::find_by_name(const ProbeDefinition& definition, Spots* s
   for (const ResolvedFunction& function : *functions) {
     const FunctionSymbol& symbol = function.symbol;
     const uint64_t offset = definition.offset;
-    if (offset && symbol.size && offset >= symbol.size) {
+    const bool is_before = int64_t(offset) < 0;  // SYM-OFF: in what lies before it
+    if (is_before &&
+        module_of_text(registry.symbols(), symbol.address + offset) != function.module) {
+      *refusal = {"there is no code so far before " + function.display_name};
+      return false;
+    }
+    if (!is_before && offset && symbol.size && offset >= symbol.size) {
       *refusal = {function.display_name + " has " + std::to_string(symbol.size) + " bytes", true};
       return false;
     }

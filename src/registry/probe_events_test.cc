@@ -169,13 +169,23 @@ TEST_F(ProbeEventsTest, OneNameTakesMorePlacesOfTheSameArguments) {
 
 TEST_F(ProbeEventsTest, PlacesThatAreNoneAreRefusedWithTheReason) {
   EXPECT_EQ(write("p probed_sumx"), EINVAL);
-  EXPECT_EQ(last_error(), "trace_kprobe: error: Invalid probed address or symbol @2");
+  // The kernel's text, and why.
+  EXPECT_EQ(last_error(),
+            "trace_kprobe: error: Invalid probed address or symbol: no function \"probed_sumx\" in "
+            "this program or its libraries; did you mean probed_sum? @2");
   EXPECT_NE(sentence_.find("probed_sum"), std::string::npos) << sentence_;
+  EXPECT_EQ(write("p probed_sum-0x40000000"), EINVAL);
+  EXPECT_EQ(last_error(),
+            "trace_kprobe: error: Invalid probed address or symbol: there is no code so far before "
+            "probed_sum @2");
   EXPECT_EQ(write("p probed_sum+0x10000"), EILSEQ);
-  EXPECT_EQ(last_error(), "trace_kprobe: error: Probe point is not an instruction boundary @2");
+  EXPECT_TRUE(last_error().starts_with(
+      "trace_kprobe: error: Probe point is not an instruction boundary: probed_sum has "))
+      << last_error();
   EXPECT_EQ(write("r probed_sum+1"), EINVAL);
   EXPECT_EQ(write("f:g nosuch_glob_*"), EINVAL);
-  EXPECT_EQ(last_error(), "trace_fprobe: error: Failed to register probe event @4");
+  EXPECT_EQ(last_error(),
+            "trace_fprobe: error: Failed to register probe event: no function has such a name @4");
   EXPECT_EQ(probes_->show(kDynamic), "");
 }
 

@@ -9,7 +9,7 @@
 #   <...>-1447 [001] 1038282.286885: do_sys_open+0x0/0xd6: 0xffffff9c 0x40413c 0x8000 0x1b6
 #   <...>-1447 [001] 1038282.286915: sys_open+0x1b/0x1d <- do_sys_open: 0x3 0xffffffff81367a3a
 . "$(dirname "$0")/common.bash"
-need gcc
+need gcc nm
 cat >"$work/opener.c" <<'C'
 #include <fcntl.h>
 #include <stdio.h>
@@ -40,18 +40,34 @@ exec 3>"$work/in"
 wait_for 20 "$patchbay" ls $pid
 
 tracefs_write() { "$patchbay" write "$@"; }
-# As it was written then, with the registers that a0 to a3 stand for.
-check "p:myprobe" tracefs_write -t $pid kprobe_events \
-  'p:myprobe libc:openat a0=%di:s32 a1=%si a2=%dx:x32 a3=%cx:x32'
-check "r:myretprobe" tracefs_write $pid kprobe_events 'r:myretprobe libc:openat rv=$retval:s32'
+# As it was written then.
+check "p:myprobe, as it was" tracefs_write -t $pid kprobe_events \
+  'p:seedprobe libc:openat a0 a1 a2 a3'
+check "r:myretprobe, as it was" tracefs_write $pid kprobe_events \
+  'r:seedret libc:openat rv ra ra:symbol'
+check "p:myprobe" tracefs_write $pid kprobe_events \
+  'p:myprobe libc:openat a0=a0:s32 a1=a1 a2=%dx:x32 a3=%cx:x32'
+check "r:myretprobe" tracefs_write $pid kprobe_events 'r:myretprobe libc:openat rv=rv:s32'
+# An offset below zero: the first instruction of what lies before main is so far before it.
+address_of() { nm "$work/opener" | awk -v name="$1" '$3 == name { print $1 }'; }
+before=$(address_of sys_open) main=$(address_of main)
+distance=$((16#$before - 16#$main))
+name=main
+((distance < 0)) || { name=sys_open; distance=$((-distance)); }
+check "SYM-offset" tracefs_write $pid kprobe_events "p:before $name$distance"
+check "SYM-offset goes" tracefs_write $pid kprobe_events '-:before'
+out=$(tracefs_write $pid kprobe_events 'p main-1048576' 2>&1)
+has "SYM-offset of nothing" "$out" 'probed address or symbol: there is no code so far before'
 # As it is written today.
 check "p:opening" tracefs_write $pid kprobe_events \
   'p:opening libc:openat dfd=$arg1:s32 path=+0($arg2):string flags=$arg3:x32 mode=$arg4:x32'
 check "f:opened %return with the entry's argument" tracefs_write $pid dynamic_events \
   'f:opened libc:openat%return path=+0($arg2):string fd=$retval:s32'
 same "the lines are listed as they were written" \
-  "p:kprobes/myprobe libc:openat a0=%di:s32 a1=%si a2=%dx:x32 a3=%cx:x32
-r:kprobes/myretprobe libc:openat rv=\$retval:s32
+  "p:kprobes/seedprobe libc:openat arg1=a0 arg2=a1 arg3=a2 arg4=a3
+r:kprobes/seedret libc:openat arg1=rv arg2=ra arg3=ra:symbol
+p:kprobes/myprobe libc:openat a0=a0:s32 a1=a1 a2=%dx:x32 a3=%cx:x32
+r:kprobes/myretprobe libc:openat rv=rv:s32
 p:kprobes/opening libc:openat dfd=\$arg1:s32 path=+0(\$arg2):string flags=\$arg3:x32 \
 mode=\$arg4:x32" \
   "$("$patchbay" cat $pid kprobe_events)"
@@ -64,6 +80,10 @@ trace=$("$patchbay" cat $pid trace)
 grep -E 'myprobe|myretprobe|opening|opened' <<<"$trace"
 has "the first call's arguments" "$trace" \
   'myprobe: \(openat[a-z0-9_]*\+0x0/0x[0-9a-f]+\) a0=-100 a1=0x[0-9a-f]+ a2=0x80000 a3=0x'
+has "the seed's own line" "$trace" \
+  'seedprobe: \(openat[a-z0-9_]*\+0x0/[^)]*\) arg1=0x[0-9a-f]*ffffff9c arg2=0x.* arg3=0x80000 '
+has "the seed's return" "$trace" \
+  'seedret: \(sys_open\+0x[^)]* <- openat[a-z0-9_]*\) arg1=0x.* arg2=0x.* arg3=sys_open\+0x'
 has "its return" "$trace" \
   'myretprobe: \(sys_open\+0x[0-9a-f]+/0x[0-9a-f]+ <- openat[a-z0-9_]*\) rv=[0-9]+'
 has "the failing one" "$trace" 'myretprobe: .* rv=-1'
