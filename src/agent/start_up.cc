@@ -11,6 +11,7 @@
 #include "agent/agent.h"
 #include "agent/apply_conf.h"
 #include "base/unique_fd.h"
+#include "event/error_origin.h"
 #include "registry/event_spec.h"
 #include "symbol/elf_image.h"
 
@@ -173,11 +174,10 @@ void apply_settings(Agent* agent) {
   TraceArray& top = registry.top();
   apply_conf(agent);
   for (const std::string& line : settings.function_events) {
-    Status status = agent->functions->write_line(line);
-    if (status.ok()) continue;
     const std::string where = settings.origin_of("PATCHBAY_FUNCTION_EVENTS");
-    top.errors.add(where, status.error().message(), line, 0);
-    tell_mistake(agent, status.error().message());
+    const ErrorOrigin origin(where);
+    Status status = agent->functions->write_line(line);
+    if (!status.ok()) tell_mistake(agent, status.error().message());
   }
   define_probes(agent);
   for (const std::string& word : settings.trace_options)

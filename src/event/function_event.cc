@@ -93,6 +93,12 @@ const FunctionEventAtom* find_atom(std::string_view name) {
   return nullptr;
 }
 
+std::vector<std::string_view> atom_names() {
+  std::vector<std::string_view> names;
+  for (const FunctionEventAtom& atom : kAtoms) names.push_back(atom.name);
+  return names;
+}
+
 std::string make_identifier(std::string_view text) {
   std::string name;
   bool gap = false;
@@ -121,11 +127,11 @@ FunctionEventArg::Passed FunctionEventArg::passed() const {
 }
 
 std::string FunctionEventDef::event_name() const {
-  return make_identifier(without_library(function));
+  return event.empty() ? make_identifier(without_library(function)) : event;
 }
 
 std::string FunctionEventDef::canonical() const {
-  std::string line = function + "(";
+  std::string line = event.empty() ? function + "(" : event + "=" + function + "(";
   for (size_t i = 0; i < args.size(); i++) {
     if (i) line += ", ";
     append_arg(&line, args[i]);

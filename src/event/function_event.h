@@ -54,11 +54,12 @@ inline constexpr uint32_t kMaxVectorArgs = 8;     // xmm0..xmm7
 inline constexpr uint32_t kMaxStringBytes = 512;  // with the NUL; a longer string is cut
 
 struct FunctionEventDef {
+  std::string event;     // of `event=function(...)`: the name that it is given; else empty
   std::string function;  // as written: name, library:name, ns::f(int), file@0xOFFSET
   std::vector<FunctionEventArg> args;
 
-  std::string event_name()
-      const;  // the function's name made an identifier: no library, other characters -> _
+  // The name that is given, or the function's made an identifier: no library, other characters -> _
+  std::string event_name() const;
   std::string canonical()
       const;  // the line that reading function_events shows (1.6), without newline
 };
@@ -66,6 +67,9 @@ struct FunctionEventDef {
 struct FunctionEventError {
   std::string text;  // the three-line entry of 1.6: canonical text so far + token + rest, caret
                      // line, "Unexpected token '…' for STATE state" (or its variants)
+  std::string message;  // the third line alone
+  size_t position = 0;  // of the offending token in the line as it was written
+  std::string help;     // what the texts leave open, for the writer; often empty
 };
 
 struct FunctionEventParse {
@@ -77,6 +81,10 @@ struct FunctionEventParse {
 // Parses one line (no newline, not a comment). `address_of` resolves $symbol (0 = unknown).
 FunctionEventParse parse_function_event(
     std::string_view line, const std::function<uint64_t(std::string_view)>& address_of);
+
+// Whether a line of dynamic_events is one of function_events, `[NAME=]FUNCTION(`, as they are
+// listed: without a blank before the list. No line of another kind begins so.
+bool is_function_event_line(std::string_view line);
 
 // EventCall (system "functions", fields, print fmt of 1.5) for a definition.
 EventCall make_function_event_call(const FunctionEventDef& def, uint16_t id);

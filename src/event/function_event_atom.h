@@ -25,6 +25,7 @@ struct FunctionEventAtom {
 
 // Null: there is no such type.
 const FunctionEventAtom* find_atom(std::string_view name);
+std::vector<std::string_view> atom_names();
 
 inline bool is_string(const FunctionEventField& field) { return field.atom == "string"; }
 inline bool is_float(const FunctionEventField& field) {

@@ -3,15 +3,16 @@
 // One line of function_events to a definition (spec: ftrace.md 1.2): a state machine over tokens,
 // whose states have the names that its errors show (1.6).
 //
-//   INIT name FUNC ( PARAM type TYPE name VAR ) END
+//   INIT [name =] name FUNC ( PARAM type TYPE name VAR ) END
 //                    |  type [ ARRAY 6 ARRAY_SIZE ] ARRAY_END name VAR
 //   VAR:  + PLUS 4 VAR     [ BRACKET 2 INDIRECT ] BRACKET_END     = EQUAL 0x10 ADDR     = EQUAL $
 //   SYMBOL name ADDR VAR, BRACKET_END and ADDR go on with ')' END, ',' COMMA, '|' PIPE; PARAM and
 //   COMMA also take NULL.
 //
 // A token is a maximal run of letters, digits and '_', or one other character. Ours beside the
-// kernel's: the function's name (function_name.h), a $symbol's name that may be qualified, float
-// and double, and that `double NULL` skips a vector register as `NULL` skips an integer one.
+// kernel's: the name of the event, the function's name (function_name.h), a $symbol's name that may
+// be qualified, float and double, and that `double NULL` skips a vector register as `NULL` skips an
+// integer one.
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -21,6 +22,7 @@
 #include "event/function_event.h"
 #include "event/function_event_atom.h"
 #include "event/function_name.h"
+#include "symbol/symbol.h"
 
 namespace patchbay {
 
@@ -57,6 +59,7 @@ constexpr std::string_view kStateNames[] = {
 
 constexpr size_t kMaxErrorText = 232;  // of an entry, all three lines
 constexpr uint64_t kMaxArrayBytes = abi::kMaxSubbufSize;
+constexpr size_t kMaxEventName = 63;
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
@@ -91,6 +94,55 @@ bool parse_number(std::string_view token, uint64_t* value) {
 bool parse_address(std::string_view token, uint64_t* value) {
   return token.size() > 2 && token[0] == '0' && (token[1] == 'x' || token[1] == 'X') &&
          parse_number(token, value);
+}
+
+// Of `NAME = function(`: one past the '='; 0: the line begins with the function. `operator=(` and
+// `operator==(` are functions.
+size_t find_name_end(std::string_view line) {
+  size_t end = 0;
+  while (end < line.size() && is_word(line[end])) end++;
+  if (!is_name(line.substr(0, end)) || line.substr(0, end) == "operator") return 0;
+  while (end < line.size() && is_blank(line[end])) end++;
+  return end < line.size() && line[end] == '=' ? end + 1 : 0;
+}
+
+// A type as a header writes it, `const char *`, `struct outer **`, `ns::Box &`: what it is here.
+struct PointerType {
+  size_t length = 0;  // 0: it is none
+  bool is_text = false;
+};
+
+PointerType scan_pointer(std::string_view line) {
+  constexpr std::string_view kQualifiers[] = {"const", "volatile", "restrict", "__restrict"};
+  PointerType pointer;
+  size_t nr_stars = 0, nr_words = 0, at = 0;
+  bool is_const = false, is_char = false;
+  while (at < line.size()) {
+    size_t end = at;
+    while (end < line.size() && (is_word(line[end]) || line.substr(end, 2) == "::"))
+      end += is_word(line[end]) ? 1 : 2;
+    const std::string_view word = line.substr(at, end - at);
+    const bool is_qualifier =
+        std::find(std::begin(kQualifiers), std::end(kQualifiers), word) != std::end(kQualifiers);
+    if (line[at] == '*' || line[at] == '&') {
+      nr_stars++;
+      pointer.length = end = at + 1;
+    } else if (is_qualifier) {
+      is_const |= word == "const" && !nr_stars;
+      if (nr_stars) pointer.length = end;
+    } else if (is_name(word) && !nr_stars) {
+      is_char = word == "char";
+      nr_words++;
+    } else if (!is_blank(line[at])) {
+      break;
+    } else {
+      end = at + 1;
+    }
+    at = end;
+  }
+  if (!nr_words || !pointer.length) return {};
+  pointer.is_text = is_char && is_const && nr_words == 1 && nr_stars == 1;
+  return pointer;
 }
 
 // How much of a long first line is shown around the caret.
@@ -146,6 +198,7 @@ class FunctionEventParser {
   bool finish_arg();
   bool count_position(FunctionEventArg::Passed passed);
   bool refuse(std::string message);
+  std::string help(State state) const;
   FunctionEventParse fail(State state);
 
   FunctionEventArg& arg() { return def_.args.back(); }
@@ -165,6 +218,7 @@ class FunctionEventParser {
   Place place_, type_place_;
   bool named_ = false;  // the field that gets an address has a name
   bool unsigned_ = false;
+  bool is_pointer_ = false;  // the type was written as a pointer
   bool in_arg_ = false;
   uint32_t nr_integer_ = 0, nr_vector_ = 0;
   uint64_t array_bytes_ = 0;
@@ -181,6 +235,16 @@ void FunctionEventParser::next_token() {
 }
 
 State FunctionEventParser::on_init() {
+  if (size_t equals = find_name_end(line_.substr(begin_))) {
+    if (token_.size() > kMaxEventName) {
+      message_ = "Error: The name of an event has at most 63 characters";
+      return State::kError;
+    }
+    def_.event = token_;
+    show(def_.event + "=");
+    end_ = begin_ + equals;
+    next_token();
+  }
   size_t length = scan_function_name(line_.substr(begin_));
   if (!length) return State::kError;
   end_ = begin_ + length;
@@ -189,7 +253,14 @@ State FunctionEventParser::on_init() {
   return State::kFunc;
 }
 
+// A pointer is a number, but a `const char *`, which is a text.
 State FunctionEventParser::begin_field() {
+  const PointerType pointer = scan_pointer(line_.substr(begin_));
+  is_pointer_ = pointer.length;
+  if (is_pointer_) {
+    end_ = begin_ + pointer.length;
+    token_ = pointer.is_text ? "string" : "x64";
+  }
   const FunctionEventAtom* atom = find_atom(token_);
   if (!atom || (unsigned_ && atom->unsigned_conversion.empty())) return State::kError;
   type_place_ = {shown_.size(), begin_, end_};
@@ -224,7 +295,8 @@ State FunctionEventParser::on_param(State state) {
     show(")");
     return State::kEnd;
   }
-  if (state != State::kUnsigned && token_ == "unsigned") {
+  const bool is_word_alone = token_ == "unsigned" && !scan_pointer(line_.substr(begin_)).length;
+  if (state != State::kUnsigned && is_word_alone) {
     unsigned_ = true;
     show_word(token_);
     return State::kUnsigned;
@@ -315,6 +387,10 @@ State FunctionEventParser::on_suffix(bool is_index) {
 // VAR and BRACKET_END: another suffix, or an address if there is none yet, or the end of the field.
 State FunctionEventParser::on_var(State state) {
   char c = token_.empty() ? '\0' : token_[0];
+  if (is_pointer_ && (c == '+' || c == '[')) {
+    message_ = "Error: What a pointer points to is written with its type, as in int NAME[0]";
+    return State::kError;
+  }
   if (c == '+' || c == '[' || (c == '=' && state == State::kVar && field().suffixes.empty())) {
     show(token_);
     return c == '+' ? State::kPlus : c == '[' ? State::kBracket : State::kEqual;
@@ -429,6 +505,27 @@ State FunctionEventParser::step(State state) {
   return State::kError;
 }
 
+std::string FunctionEventParser::help(State state) const {
+  if (!message_.starts_with("Unexpected token")) return "";
+  if (state == State::kEnd)
+    return "A definition ends with its list; what a function returns is there for a return probe, "
+           "as "
+           "in r:NAME FUNCTION $retval.";
+  if (state == State::kFunc && is_name(token_))
+    return "A definition begins with the function's name, without the type that it returns.";
+  const bool wants_type = state == State::kParam || state == State::kComma ||
+                          state == State::kPipe || state == State::kUnsigned;
+  if (!wants_type || !is_name(token_)) return "";
+  std::string text = "There is no type " + std::string(token_);
+  const std::vector<std::string_view> names = atom_names();
+  const std::vector<std::string> near = near_matches(token_, names);
+  for (const std::string& name : near) text += (name == near[0] ? "; did you mean " : ", ") + name;
+  if (!near.empty()) return text + "?";
+  text += "; the types are";
+  for (std::string_view name : names) text.append(" ").append(name);
+  return text + ", and pointers.";
+}
+
 FunctionEventParse FunctionEventParser::fail(State state) {
   if (token_.empty()) {
     message_ = "Unexpected ending";
@@ -446,7 +543,7 @@ FunctionEventParse FunctionEventParser::fail(State state) {
   Window window = fit(std::move(line), caret, kMaxErrorText - message_.size());
   FunctionEventParse result;
   std::string text = window.line + "\n" + std::string(window.caret, ' ') + "^\n" + message_;
-  result.error = FunctionEventError{std::move(text)};
+  result.error = FunctionEventError{std::move(text), message_, begin_, help(state)};
   result.function_was_parsed = state != State::kInit;
   return result;
 }
@@ -467,6 +564,13 @@ FunctionEventParse FunctionEventParser::run() {
 }
 
 }  // namespace
+
+bool is_function_event_line(std::string_view line) {
+  size_t begin = find_name_end(line);
+  while (begin < line.size() && is_blank(line[begin])) begin++;
+  const size_t length = scan_function_name(line.substr(begin));
+  return length && line.substr(begin + length).starts_with('(');
+}
 
 FunctionEventParse parse_function_event(
     std::string_view line, const std::function<uint64_t(std::string_view)>& address_of) {

@@ -49,6 +49,58 @@ TEST(FunctionEventParse, FE23_CanonicalLineIsShownAndReadBack) {
                    "f(unsigned symbol s, unsigned string t)");
 }
 
+TEST(FunctionEventParse, AnEventCanHaveAName) {
+  expect_canonical("add=ns::operator+(x64 a)", "add=ns::operator+(x64 a)");
+  expect_canonical(" call = Box::operator()(x64 b)", "call=Box::operator()(x64 b)");
+  expect_canonical("e=lib.so:ns::f(int, char)(int a)", "e=lib.so:ns::f(int, char)(int a)");
+  EXPECT_EQ(parse("add=ns::operator+(x64 a)").event_name(), "add");
+  EXPECT_EQ(parse("add=ns::operator+(x64 a)").function, "ns::operator+");
+  EXPECT_EQ(parse("ns::operator==(x64 a)").event_name(), "ns_operator");
+  EXPECT_EQ(parse("operator==(x64 a)").function, "operator==");
+  EXPECT_EQ(parse("ns::Box::operator=(x64 a)").function, "ns::Box::operator=");
+}
+
+TEST(FunctionEventParse, LinesAmongThoseOfOtherKinds) {
+  for (std::string_view line : {"f(int a)", "p(int a)", "a=f()", "lib:f()", "ns::f(int)(int a)"})
+    EXPECT_TRUE(is_function_event_line(line)) << line;
+  for (std::string_view line :
+       {"p f", "p:x f a=+0(%di)", "f:x f(int)%return", "s:x int a", "e:x g.e a=$b", "f (int a)",
+        "-:f", "x:foo", "p:x lib:ns::f(int)", "=f()", "f", ""})
+    EXPECT_FALSE(is_function_event_line(line)) << line;
+}
+
+TEST(FunctionEventParse, PointersAsHeadersWriteThem) {
+  expect_canonical("f(const char *s, char *b, int n)", "f(string s, x64 b, int n)");
+  expect_canonical("f(struct outer *p, const struct outer **q, int *x)", "f(x64 p, x64 q, x64 x)");
+  expect_canonical("f(char const*s, unsigned int *n, unsigned char c)",
+                   "f(string s, x64 n, unsigned char c)");
+  expect_canonical("f(const ns::Box &b, void *const p, NULL, const char *restrict t)",
+                   "f(x64 b, x64 p, NULL, string t)");
+}
+
+TEST(FunctionEventParse, WhatHelps) {
+  auto help = [](std::string_view line) {
+    FunctionEventParse result = parse_function_event(line, address_of);
+    return result.error ? result.error->help : "";
+  };
+  EXPECT_EQ(help("f(itn a)"), "There is no type itn; did you mean int?");
+  EXPECT_NE(help("f(struct outer p)").find("; the types are char "), std::string::npos);
+  EXPECT_NE(help("int f(int a)").find("without the type that it returns"), std::string::npos);
+  EXPECT_NE(help("f(int a) ret").find("return probe"), std::string::npos);
+  EXPECT_EQ(help("f(int a"), "");
+}
+
+TEST(FunctionEventParse, TheTokenIsFoundInTheLineAsItWasWritten) {
+  auto position = [](std::string_view line) {
+    FunctionEventParse result = parse_function_event(line, address_of);
+    return result.error ? result.error->position : 0;
+  };
+  EXPECT_EQ(position("libc:f(  int  a,foo b)"), 16u);
+  EXPECT_EQ(position("ev=libc:f(foo b)"), 10u);
+  EXPECT_EQ(position("f(int a"), 7u);
+  EXPECT_EQ(position("a=!"), 2u);
+}
+
 TEST(FunctionEventParse, FE17_SymbolAddresses) {
   expect_canonical("f(long now=$jiffies)", "f(long now=0x1000)");
   expect_canonical("f(long $jiffies)", "f(long jiffies=0x1000)");
@@ -84,6 +136,9 @@ void expect_error(std::string_view line, std::string_view text) {
 }
 
 TEST(FunctionEventParse, FE21_OneErrorForEachState) {
+  expect_error("f(int *p[3])",
+               "f(x64 p [ 3])\n        ^\n"
+               "Error: What a pointer points to is written with its type, as in int NAME[0]");
   expect_error("f!(int a)", "f ! (int a)\n  ^\nUnexpected token '!' for FUNC state");
   expect_error("f(foo a, int b)", "f( foo a, int b)\n   ^\nUnexpected token 'foo' for PARAM state");
   expect_error("f(unsigned foo)",

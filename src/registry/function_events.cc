@@ -92,6 +92,9 @@ struct FunctionEvents::Impl {
 
   void add_arguments(const FunctionEvent& event);
   Status define(EventSource* source, std::string_view line);
+  Status make(EventSource* source, FunctionEventDef def);
+  void log(std::string_view text, std::string_view line, size_t position);
+  FunctionEvent* find(std::string_view name, bool* several) const;
   Status remove(std::string_view name);
   Status find_places(FunctionEvent* event, const std::string& spec);
   Status find_first_places(FunctionEvent* event);
@@ -112,27 +115,46 @@ Status FunctionEvents::write_line(std::string_view line) {
   line = trim(line);
   if (line.empty() || line[0] == '#') return {};
   if (line[0] == '!') return impl_->remove(trim(line.substr(1)));
-  constexpr std::string_view kRemove = "-:functions/";
-  if (line.starts_with(kRemove)) return impl_->remove(trim(line.substr(kRemove.size())));
-  return impl_->define(this, line);
+  if (line[0] != '-') return impl_->define(this, line);
+  if (!line.starts_with("-:"))
+    return user_error(EINVAL, "a function event is removed with -:functions/NAME or !NAME");
+  line.remove_prefix(2);
+  if (line.starts_with(kSystem) && line.substr(kSystem.size()).starts_with('/'))
+    line.remove_prefix(kSystem.size() + 1);
+  return impl_->remove(trim(line));
 }
 
 Status FunctionEvents::Impl::define(EventSource* source, std::string_view line) {
   auto parsed = parse_function_event(
       line, [this](std::string_view name) { return registry.symbols().address_of(name); });
   if (parsed.error) {
+    const FunctionEventError& error = *parsed.error;
     if (parsed.function_was_parsed) {
       if (errors.size() == kMaxErrors) errors.erase(errors.begin());
-      errors.push_back(parsed.error->text);
+      errors.push_back(error.text);
     }
-    return user_error(EINVAL, parsed.error->text);
+    log(error.message + (error.help.empty() ? "" : ": " + error.help), line, error.position);
+    return user_error(EINVAL, error.text + (error.help.empty() ? "" : "\n" + error.help));
   }
+  const size_t function_at = line.find(parsed.def->function, parsed.def->event.size());
+  Status made = make(source, std::move(*parsed.def));
+  // What is wrong now is the function, which stands first or behind "NAME=".
+  if (!made.ok()) log(made.error().message(), line, function_at);
+  return made;
+}
+
+void FunctionEvents::Impl::log(std::string_view text, std::string_view line, size_t position) {
+  registry.top().errors.add("function_events", text, line, position);
+}
+
+Status FunctionEvents::Impl::make(EventSource* source, FunctionEventDef def) {
   auto event = std::make_unique<FunctionEvent>();
-  event->def = std::move(*parsed.def);
+  event->def = std::move(def);
   const std::string name = event->def.event_name();
   if (registry.find_event(kSystem, name))
     return user_error(
-        EEXIST, "there is already a function event \"" + name + "\"; remove it with !" + name);
+        EEXIST, "there is already a function event \"" + name + "\"; remove it with !" + name +
+                    ", or give this one a name: NAME=" + event->def.function + "(...)");
   PB_TRY(find_first_places(event.get()));
   return register_event(source, std::move(event));
 }
@@ -302,16 +324,44 @@ Status FunctionEvents::Impl::drop(std::unique_ptr<FunctionEvent> event) {
   return {};
 }
 
+// By its name, its line as it is listed, or its function, of which there may be several.
+FunctionEvent* FunctionEvents::Impl::find(std::string_view name, bool* several) const {
+  FunctionEvent* of_function = nullptr;
+  for (const auto& event : events) {
+    if (event->live->call.name == name || event->def.canonical() == name) return event.get();
+    if (event->def.function != name) continue;
+    *several |= of_function != nullptr;
+    of_function = event.get();
+  }
+  return of_function;
+}
+
+bool FunctionEvents::has(std::string_view name) const {
+  bool several = false;
+  return impl_->find(trim(name), &several);
+}
+
 Status FunctionEvents::Impl::remove(std::string_view name) {
-  auto found = std::find_if(events.begin(), events.end(), [&](const auto& event) {
-    return event->live->call.name == name || event->def.function == name;
-  });
-  if (found == events.end())
+  bool several = false;
+  FunctionEvent* wanted = find(name, &several);
+  if (!wanted)
     return user_error(ENOENT, "there is no function event \"" + std::string(name) + "\"");
-  PB_TRY(check_unused(**found));
+  if (several)
+    return user_error(EINVAL, "several events are of the function " + std::string(name) +
+                                  "; remove each by its own name");
+  PB_TRY(check_unused(*wanted));
+  auto found = std::find_if(events.begin(), events.end(),
+                            [wanted](const auto& event) { return event.get() == wanted; });
   std::unique_ptr<FunctionEvent> event = std::move(*found);
   events.erase(found);
   return drop(std::move(event));
+}
+
+std::vector<std::pair<uint32_t, std::string>> FunctionEvents::lines() const {
+  std::vector<std::pair<uint32_t, std::string>> lines;
+  for (const auto& event : impl_->events)
+    lines.emplace_back(event->live->call.id, event->def.canonical());
+  return lines;
 }
 
 Status FunctionEvents::clear() {

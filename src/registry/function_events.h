@@ -27,10 +27,15 @@ class FunctionEvents : public EventSource {
   // --- file function_events
   Status clear();                            // open with O_TRUNC: EBUSY when one is enabled
   void forget_errors();                      // open for write without O_TRUNC
-  Status write_line(std::string_view line);  // one definition, `!func`, `-:functions/func`
+  // One definition, or a removal: `!NAME`, `-:functions/NAME`, by the event's or the function's
+  // name. What is wrong with a definition also goes into the top instance's error_log.
+  Status write_line(std::string_view line);
   // Canonical lines, then stored error entries. Behind a line whose library is not loaded stands a
   // comment that says so.
   std::string show() const;
+  // For dynamic_events: the canonical lines, each behind the event's id.
+  std::vector<std::pair<uint32_t, std::string>> lines() const;
+  bool has(std::string_view name) const;  // `!NAME` would mean one of ours
 
   // Objects came or went: events of functions in them are there, or wait.
   void refresh();

@@ -57,6 +57,11 @@ uint64_t calculate(HistOperator op, uint64_t a, uint64_t b) {
 
 // --- fields of an event
 
+// Of a size that a histogram can take; not so a structure, or an array of numbers.
+bool is_number(const EventField& field) {
+  return field.size == 1 || field.size == 2 || field.size == 4 || field.size == 8;
+}
+
 bool is_text(const EventField& field) {
   return field.type.find("char") != std::string::npos &&
          (field.array_len || !field.brackets.empty() || field.type.find('[') != std::string::npos);
@@ -310,6 +315,10 @@ HistFields::FieldPtr HistFields::parse_field(std::string_view text, uint32_t fla
   // The kernel would count addresses of texts.
   const uint32_t numeric = kHistLog2 | kHistBucket | kHistPercent | kHistGraph | kHistQuantiles;
   if ((flags & numeric) && field && is_text(*field)) return fail(kBadModifier, text);
+  // Of these the kernel says ENOMEM, and no word.
+  const uint32_t without_field = kHistHitcount | kHistTimestamp | kHistStacktrace | kHistCpu;
+  if (field && !(flags & without_field) && !is_text(*field) && !is_number(*field))
+    return fail(kNoNumber, name, ENOMEM);
   FieldPtr made = make_field(field, flags);
   if (!made) return made;
   made->buckets = buckets;
@@ -336,7 +345,7 @@ HistFields::FieldPtr HistFields::make_field(const EventField* field, uint32_t fl
     set_type(made.get(), type_text(*field), std::min(size, kMaxHistText));
   } else {
     const uint32_t size = field->size;
-    if (size != 1 && size != 2 && size != 4 && size != 8) return fail(ENOMEM);
+    if (!is_number(*field)) return fail(ENOMEM);
     const bool is_derived = flags & (kHistLog2 | kHistBucket);
     set_type(made.get(), type_text(*field), size, field->is_signed && !is_derived);
   }

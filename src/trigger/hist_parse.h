@@ -35,6 +35,7 @@ inline constexpr char kNamedMismatch[] =
 inline constexpr char kExists[] = "Hist trigger already exists";
 inline constexpr char kNothingToClear[] = "Can't clear or continue a nonexistent hist trigger";
 inline constexpr char kBadClock[] = "Couldn't set trace_clock";
+inline constexpr char kNoNumber[] = "Field is neither a number nor a text";
 inline constexpr char kBadModifier[] = "Invalid field modifier";
 inline constexpr char kTooManySubexpressions[] = "Too many subexpressions (3 max)";
 inline constexpr char kTimestampMismatch[] = "Timestamp units in expression don't match";

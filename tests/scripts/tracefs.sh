@@ -107,6 +107,64 @@ check "a read-only file" refuses $child available_events x
 check "everything off and cleared" all_off
 check "nothing is left" shows available_events ""
 check "no call site is patched" shows debug/call_sites ""
+# An event can have a name of its own; function events are dynamic events.
+check "an event with a name" w $child function_events 'first=getenv(string name)'
+check "another one of the function" w $child function_events 'getenv(x64 p)'
+check "as a header has it" w $child dynamic_events 'second=getenv(const char *name)'
+lines=$'first=getenv(string name)\ngetenv(x64 p)\nsecond=getenv(string name)'
+check "each is listed" shows function_events "$lines"
+check "among the dynamic events, too" shows dynamic_events "$lines"
+check "they are events" shows available_events \
+  $'functions:first\nfunctions:getenv\nfunctions:second'
+check "a name that is taken" refuses $child function_events 'first=usleep(u32 us)'
+check "all record" w $child events/functions/enable 1
+for text in 'getenv(name=PB_LOOP)' 'getenv(p='; do
+  for _ in $(seq 100); do has trace "$text" && break; sleep 0.1; done
+done
+check "the texts" has trace 'getenv(name=PB_LOOP)'
+check "the pointers" has trace 'getenv(p='
+check "dynamic_events is busy" refuses -t $child dynamic_events ''
+check "so is each" refuses $child dynamic_events '-:functions/first'
+check "all off again" w $child events/functions/enable 0
+check "one goes by dynamic_events" w $child dynamic_events '-:functions/first'
+check "one goes by its line" w $child dynamic_events '!second=getenv(string name)'
+check "its records can still be read" has trace 'getenv(name=PB_LOOP)'
+check "one goes by -:NAME" w $child function_events '-:getenv'
+check "none is left" shows dynamic_events ''
+check "what is listed can be written" w $child dynamic_events "$lines"
+check "and goes at once" w -t $child dynamic_events ''
+check "nothing is left of it" shows function_events ''
+check "-:functions/NAME of none" refuses $child dynamic_events '-:functions/first'
+
+# What is wrong stands in error_log, under the right character.
+logs() {  # FILE LINE CARET TEXT: the line is refused, and error_log ends with it
+  w -t $child error_log ''
+  refuses $child "$1" "$2" || return 1
+  local command="  Command: $2"
+  [ "$("$patchbay" cat $child error_log | tail -n 2)" = "$command
+$(printf '%*s^' $((11 + $3)) '')" ] || { "$patchbay" cat $child error_log; return 1; }
+  "$patchbay" cat $child error_log | head -n 1 | grep -q -- "$4" ||
+    { "$patchbay" cat $child error_log; return 1; }
+}
+check "an unknown function" logs function_events 'getenvv(x64 p)' 0 \
+  'function_events: error: no function "getenvv".*did you mean getenv'
+check "behind a name" logs function_events 'x=libc:getenvv(x64 p)' 2 'did you mean getenv'
+check "a record that is too large" logs function_events 'getenv(x64[600] p)' 0 'could need .* bytes'
+check "an unknown type" logs function_events 'libc:getenv(itn p)' 12 'did you mean int?'
+check "a return type" logs function_events 'x64 getenv(x64 p)' 4 'without the type that it returns'
+check "a place without code" logs kprobe_events 'p:g/x 0' 6 \
+  'Failed to register probe event: there is no code'
+check "an unknown place" logs kprobe_events 'p:g/x libc:getenvv' 6 'did you mean getenv'
+check "a parameter's name" logs kprobe_events 'p:g/x libc:getenv name' 18 \
+  'BTF is not available or not supported: .*patchbay probe'
+check "a register" logs dynamic_events 'p libc:getenv a=+8(%axx)' 19 'did you mean %ax?'
+w $child function_events 'words=getenv(x64[3] p)'
+check "a histogram of an array" logs events/functions/words/trigger 'hist:keys=p' 10 \
+  'neither a number nor a text'
+w $child function_events '!words'
+refuses $child function_events 'libc:getenv(itn p)'
+check "write points at it, too" test "$(head -n 3 err | tail -n 2)" = "libc:getenv( itn p)
+             ^"
 check "the process lives" kill -0 $child
 kill -9 $child; wait $child 2>/dev/null
 check "then it is gone" cannot_cat tracing_on 'does not exist'
