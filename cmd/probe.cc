@@ -201,11 +201,16 @@ Status add_probe(const ProbeOptions& options, const std::vector<std::string>& ob
   if (!there.ok()) return there.error();
   std::string name = free_event_name(*there, *probe);
   for (const std::string& line : probe->definitions(name)) {
+    const bool is_written = !options.dry_run && target;
+    Status written = is_written ? target->append("dynamic_events", line) : Status();
+    if (!written.ok()) {
+      // With a caret it begins with the line.
+      const std::string sentence = written.error().message();
+      const bool has_line = sentence.starts_with(line + "\n");
+      return user_error(written.error().errno_value,
+                        has_line ? "\n" + sentence : line + ": " + sentence);
+    }
     std::printf("%s\n", line.c_str());
-    if (options.dry_run || !target) continue;
-    Status written = target->append("dynamic_events", line);
-    if (!written.ok())
-      return user_error(written.error().errno_value, line + ": " + written.error().message());
   }
   return {};
 }

@@ -6,14 +6,19 @@
 #include <cerrno>
 #include <cstdio>
 #include <fstream>
+#include <map>
+#include <set>
 
 #include "base/unique_fd.h"
 #include "commands.h"
+#include "event/function_event.h"
 #include "symbol/elf_image.h"
 #include "target_program.h"
 
 namespace patchbay::cmd {
 namespace {
+
+std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 // "libfoo:parse:3 a" -> "parse"; "" for a name of C++.
 std::string asked_function(std::string_view text) {
@@ -80,41 +85,65 @@ Result<Answer> first_answer(const std::vector<std::string>& objects, const std::
   return none.sentence(objects.empty() ? "" : objects.front());
 }
 
-// Libraries that are there only because the agent is linked with them.
-std::vector<std::string> of_agent_alone(const std::vector<std::string>& objects,
-                                        const std::string& agent) {
-  std::vector<std::string> wanted = needed_by(agent), alone;
-  auto base = [](const std::string& path) { return path.substr(path.rfind('/') + 1); };
-  for (const std::string& object : objects) {
-    if (std::find(wanted.begin(), wanted.end(), base(object)) != wanted.end()) continue;
-    for (const std::string& name : needed_by(object)) std::erase(wanted, name);
+// The libraries that are there for the agent alone: what it asks for, and the program does not.
+class AgentLibraries {
+ public:
+  explicit AgentLibraries(const std::vector<std::string>& paths) {
+    for (const std::string& path : paths) {
+      LinkedNames names = linked_names(path);
+      if (names.soname.empty()) names.soname = base_name(path);
+      needed_[names.soname] = names.needed;
+      soname_[path] = names.soname;
+    }
   }
-  for (const std::string& object : objects)
-    if (std::find(wanted.begin(), wanted.end(), base(object)) != wanted.end())
-      alone.push_back(object);
-  return alone;
-}
+  // `roots`: paths. Sonames of all that they ask for.
+  std::set<std::string> reached(const std::vector<std::string>& roots) const {
+    std::set<std::string> names;
+    std::vector<std::string> next;
+    for (const std::string& root : roots)
+      if (auto found = soname_.find(root); found != soname_.end()) next.push_back(found->second);
+    while (!next.empty()) {
+      const std::string name = next.back();
+      next.pop_back();
+      const auto found = needed_.find(name);
+      if (!names.insert(name).second || found == needed_.end()) continue;
+      next.insert(next.end(), found->second.begin(), found->second.end());
+    }
+    return names;
+  }
+  const std::string& soname(const std::string& path) const { return soname_.at(path); }
+
+ private:
+  std::map<std::string, std::vector<std::string>> needed_;
+  std::map<std::string, std::string> soname_;
+};
+
+bool is_agent(const std::string& path) { return base_name(path).starts_with("libpatchbay.so"); }
 
 }  // namespace
 
 std::vector<std::string> objects_of(int pid, const std::string& exe) {
-  std::vector<std::string> objects;
-  std::string agent;
-  if (!exe.empty()) objects.push_back(exe);
+  std::vector<std::string> all, agents;
+  if (!exe.empty()) all.push_back(exe);
   std::ifstream maps("/proc/" + std::to_string(pid) + "/maps");
   for (std::string line; std::getline(maps, line);) {
     size_t slash = line.find('/');
     bool is_code = line.size() > 20 && line.find(" r-xp ") != line.npos;
     if (slash == line.npos || !is_code) continue;
     std::string path = line.substr(slash);
-    const bool is_agent = path.find("/libpatchbay.so") != path.npos;
-    if (is_agent) agent = path;
-    const bool is_ours = is_agent || path.ends_with(" (deleted)");
-    if (!is_ours && std::find(objects.begin(), objects.end(), path) == objects.end())
-      objects.push_back(path);
+    if (path.ends_with(" (deleted)") || std::find(all.begin(), all.end(), path) != all.end())
+      continue;
+    if (is_agent(path)) agents.push_back(path);
+    all.push_back(path);
   }
-  for (const std::string& ours : of_agent_alone(objects, agent))
-    if (ours != exe) std::erase(objects, ours);
+  const AgentLibraries libraries(all);
+  const std::set<std::string> agents_own = libraries.reached(agents);
+  std::vector<std::string> objects, roots;
+  for (const std::string& path : all)
+    if (!agents_own.contains(libraries.soname(path))) roots.push_back(path);
+  const std::set<std::string> programs_own = libraries.reached(roots);
+  for (const std::string& path : all)
+    if (!is_agent(path) && programs_own.contains(libraries.soname(path))) objects.push_back(path);
   return objects;
 }
 
@@ -125,18 +154,20 @@ Result<DerivedProbe> derive_probe(const std::vector<std::string>& objects, std::
                                     [&](SourceProbes& source) { return source.derive(*request); });
 }
 
-Result<std::string> expand_function_event(const std::vector<std::string>& objects,
-                                          const std::string& text) {
-  if (!text.ends_with("(*)")) return text;
-  std::string function = text.substr(0, text.size() - 3);
-  std::vector<std::string> notes;
-  Result<std::string> definition =
-      first_answer<std::string>(objects, asked_function(function), [&](SourceProbes& source) {
-        notes.clear();
-        return source.function_event(function, &notes);
-      });
-  if (definition.ok()) print_probe_notes(notes);
-  return definition;
+Result<FunctionEventLines> expand_function_event(const std::vector<std::string>& objects,
+                                                 const std::string& text) {
+  std::string function = text.substr(0, text.size() - 3), event;
+  if (FunctionEventParse named = parse_function_event(function + "()", nullptr); named.def) {
+    event = named.def->event;
+    function = named.def->function;
+  }
+  Result<FunctionEventLines> found = first_answer<FunctionEventLines>(
+      objects, asked_function(function),
+      [&](SourceProbes& source) { return source.function_events(function); });
+  if (!found.ok() || event.empty()) return found;
+  for (size_t i = 0; i < found->lines.size(); i++)
+    found->lines[i] = event + (i ? "_" + std::to_string(i) : "") + "=" + found->lines[i];
+  return found;
 }
 
 std::string free_event_name(const std::string& dynamic_events, const DerivedProbe& probe) {

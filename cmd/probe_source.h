@@ -20,9 +20,9 @@ std::vector<std::string> objects_of(int pid, const std::string& exe);
 // The first object whose debug information has what is asked for answers. When none has, the
 // error is the program's; objects without debug information are only an error when all are.
 Result<DerivedProbe> derive_probe(const std::vector<std::string>& objects, std::string_view text);
-// `FUNC(*)` as function_events takes it; other text as it is. Notes are printed.
-Result<std::string> expand_function_event(const std::vector<std::string>& objects,
-                                          const std::string& text);
+// `[NAME=]FUNC(*)` as function_events takes it.
+Result<FunctionEventLines> expand_function_event(const std::vector<std::string>& objects,
+                                                 const std::string& text);
 
 // An event name that is not in `dynamic_events` yet: NAME, NAME_1, NAME_2 …
 std::string free_event_name(const std::string& dynamic_events, const DerivedProbe& probe);

@@ -168,6 +168,21 @@ std::vector<std::string> needed_libraries(const ElfImage& image) {
   return names;
 }
 
+}  // namespace
+
+LinkedNames linked_names(const std::string& path) {
+  LinkedNames names;
+  Result<Mapping> bytes = Mapping::read_only_file(path);
+  if (!bytes.ok()) return names;
+  Result<ElfImage> image = ElfImage::from_file(bytes->bytes());
+  if (!image.ok()) return names;
+  names.soname = image->soname();
+  names.needed = needed_libraries(*image);
+  return names;
+}
+
+namespace {
+
 // MemorySanitizer knows what the program has written, and nothing of what the agent has: it takes
 // each text that the agent prints or writes for uninitialized, and ends the program.
 Status check_sanitizer(const std::string& path, const Mapping& file) {

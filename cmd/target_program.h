@@ -22,6 +22,14 @@ Result<std::string> find_program(const std::string& name);
 // and the reason.
 Status check_program(const std::string& path);
 
+// What the dynamic linker goes by: the file's own name and those of the libraries that it asks for.
+// Empty of what is no ELF file.
+struct LinkedNames {
+  std::string soname;
+  std::vector<std::string> needed;
+};
+LinkedNames linked_names(const std::string& path);
+
 // What has to stand before the agent in LD_PRELOAD: the shared library of AddressSanitizer, when
 // the program is linked with it, which wants to be the first. Mostly empty.
 std::string runtime_before_agent(const std::string& path);

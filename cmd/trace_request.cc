@@ -12,6 +12,7 @@
 #include <set>
 
 #include "commands.h"
+#include "event/function_event.h"
 #include "event/trace_options.h"
 #include "probe_source.h"
 #include "symbol/symbol.h"
@@ -80,17 +81,54 @@ bool has_words_behind(const std::string& text) {
   return (is_sized || is_word(type)) && !is_word(name);
 }
 
-// What a request is in the words of function_events or dynamic_events.
-Result<std::vector<std::string>> definitions_of(serve::Client& client, const EventRequest& event) {
-  if (event.kind() == EventRequest::Kind::kProbe) return std::vector<std::string>{event.text};
-  if (event.kind() == EventRequest::Kind::kFunction && !event.text.ends_with("(*)"))
-    return std::vector<std::string>{event.text};
+struct Definition {
+  const char* file;
+  std::string line;
+};
+using Definitions = std::vector<Definition>;
+
+Result<Definitions> probe_definitions(serve::Client& client, const DerivedProbe& probe) {
+  print_probe_notes(probe.notes);
+  Result<std::string> there = client.read_all("dynamic_events");
+  if (!there.ok()) return there.error();
+  Definitions definitions;
+  for (std::string& line : probe.definitions(free_event_name(*there, probe)))
+    definitions.push_back({"dynamic_events", std::move(line)});
+  return definitions;
+}
+
+// FUNC(*). A probe reads what a function event cannot: the stack, texts that are passed in pieces.
+Result<Definitions> expanded_definitions(serve::Client& client, const EventRequest& event) {
   std::vector<std::string> objects = objects_of(client.pid(), client.exe());
-  if (event.kind() == EventRequest::Kind::kFunction) {
-    Result<std::string> line = expand_function_event(objects, event.text);
-    if (!line.ok()) return about_source(event, line.error());
-    return std::vector<std::string>{*line};
+  Result<FunctionEventLines> found = expand_function_event(objects, event.text);
+  if (!found.ok()) return about_source(event, found.error());
+  if (!found->beyond.empty() && found->lines.size() == 1) {
+    Result<DerivedProbe> probe =
+        derive_probe(objects, event.text.substr(0, event.text.size() - 3) + " $params");
+    auto is_left_out = [](const std::string& note) {
+      return note.find("' is left out: ") != note.npos;
+    };
+    const bool has_more =
+        probe.ok() && std::count_if(probe->notes.begin(), probe->notes.end(), is_left_out) <
+                          std::ptrdiff_t(found->beyond.size());
+    if (has_more) return probe_definitions(client, *probe);
   }
+  print_probe_notes(found->notes);
+  print_probe_notes(found->beyond);
+  Definitions definitions;
+  for (std::string& line : found->lines)
+    definitions.push_back({"function_events", std::move(line)});
+  return definitions;
+}
+
+// What a request is in the words of function_events or dynamic_events.
+Result<Definitions> definitions_of(serve::Client& client, const EventRequest& event) {
+  if (event.kind() == EventRequest::Kind::kProbe)
+    return Definitions{{"dynamic_events", event.text}};
+  if (event.kind() == EventRequest::Kind::kFunction && event.text.ends_with("(*)"))
+    return expanded_definitions(client, event);
+  if (event.kind() == EventRequest::Kind::kFunction)
+    return Definitions{{"function_events", event.text}};
   if (has_words_behind(event.text)) {
     const std::string function = event.text.substr(0, event.text.find('('));
     return about_source(event,
@@ -99,17 +137,16 @@ Result<std::vector<std::string>> definitions_of(serve::Client& client, const Eve
                                    "result is a probe's: -e 'r:result " +
                                        function + " ret=$retval'."));
   }
-  Result<DerivedProbe> probe = derive_probe(objects, event.text);
+  Result<DerivedProbe> probe = derive_probe(objects_of(client.pid(), client.exe()), event.text);
   if (!probe.ok()) return about_source(event, probe.error());
-  print_probe_notes(probe->notes);
-  Result<std::string> there = client.read_all("dynamic_events");
-  if (!there.ok()) return there.error();
-  return probe->definitions(free_event_name(*there, *probe));
+  return probe_definitions(client, *probe);
 }
 
 // The event of a definition that was there already: "p:GRP/EV …", or a function's name.
 std::string name_in(const std::string& definition, bool is_function) {
   if (is_function) {
+    const FunctionEventParse parsed = parse_function_event(definition, nullptr);
+    if (parsed.def) return "functions:" + parsed.def->event_name();
     std::string name = definition.substr(0, definition.find('('));
     return "functions:" + name.substr(name.find_last_of(" :*&") + 1);
   }
@@ -133,11 +170,10 @@ Result<std::vector<std::string>> define_event(serve::Client& client, const Event
   Result<std::vector<std::string>> before = available_events(client);
   if (!before.ok() || event.kind() == EventRequest::Kind::kEvent)
     return before.ok() ? matching_events(*before, event.text) : before;
-  bool is_function = event.kind() == EventRequest::Kind::kFunction;
-  Result<std::vector<std::string>> definitions = definitions_of(client, event);
-  if (!definitions.ok()) return definitions;
-  for (const std::string& line : *definitions)
-    PB_TRY(define(client, is_function ? "function_events" : "dynamic_events", line));
+  Result<Definitions> definitions = definitions_of(client, event);
+  if (!definitions.ok()) return definitions.error();
+  const bool is_function = definitions->front().file == std::string_view("function_events");
+  for (const Definition& one : *definitions) PB_TRY(define(client, one.file, one.line));
   Result<std::vector<std::string>> after = available_events(client);
   if (!after.ok()) return after;
   std::set<std::string> old(before->begin(), before->end());
@@ -148,7 +184,7 @@ Result<std::vector<std::string>> define_event(serve::Client& client, const Event
   if (!is_function) applied->probes.insert(applied->probes.end(), added.begin(), added.end());
   if (!added.empty()) return added;
   // Defined again as it was.
-  return matching_events(*after, name_in(definitions->front(), is_function));
+  return matching_events(*after, name_in(definitions->front().line, is_function));
 }
 
 namespace {
@@ -425,6 +461,23 @@ const std::vector<option>& TraceRequest::long_options() {
   return kOptions;
 }
 
+namespace {
+
+// What looks like a request for a probe, and is meant for function_events: NAME=FUNC(TYPE NAME, …),
+// and a list with something behind it. `NAME=ns::f(int)` and `ns::f() n` are a probe's place.
+bool is_function_definition(const std::string& text) {
+  if (!is_function_event_line(text)) return false;
+  if (text.ends_with("(*)")) return true;
+  const FunctionEventParse parsed = parse_function_event(text, nullptr);
+  if (parsed.def) return true;
+  const std::string& message = parsed.error->message;
+  const bool has_more = message.ends_with(" for END state");
+  if (has_more) return text.find("()") == text.npos;
+  return text.ends_with(')') && !message.ends_with(" for TYPE state");
+}
+
+}  // namespace
+
 EventRequest::Kind EventRequest::kind() const {
   size_t head = text.find_first_not_of("0123456789", 1);
   size_t blank = text.find(' ');
@@ -435,6 +488,7 @@ EventRequest::Kind EventRequest::kind() const {
   if (begins_as_probe && !has_list && blank != text.npos &&
       text.find_first_not_of(" (", blank) == blank + 1)
     return Kind::kProbe;
+  if (is_function_definition(text)) return Kind::kFunction;
   if (looks_like_probe_request(text)) return Kind::kSource;
   return text.find('(') != text.npos ? Kind::kFunction : Kind::kEvent;
 }

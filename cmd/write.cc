@@ -64,7 +64,11 @@ int run_write(int argc, char** argv) {
   Result<std::string> text = words > 0 ? join(argv + ::optind, words) : read_standard_input();
   if (!text.ok()) return fail("write", text.error());
   Status written = client->write_all(path, *text, truncate);
-  return written.ok() ? kOk : fail("write", std::string(path) + ": " + written.error().message());
+  if (written.ok()) return kOk;
+  // A caret stands under the right character only where the line above begins as it was written.
+  std::string sentence = written.error().message();
+  if (sentence.find('\n') != sentence.npos) sentence.insert(0, "\n");
+  return fail("write", std::string(path) + (sentence[0] == '\n' ? ":" : ": ") + sentence);
 }
 
 }  // namespace patchbay::cmd

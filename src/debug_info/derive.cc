@@ -482,12 +482,12 @@ std::optional<uint64_t> text_pointer_in(const TypeFacts& facts) {
 
 // One parameter's part of the list; empty: it has no part (on the stack).
 std::string parameter_text(const PassedParameter& parameter, const std::string& name,
-                           std::vector<std::string>* notes) {
+                           std::vector<std::string>* beyond) {
   TypeFacts facts = facts_of(parameter.type);
   TypeFacts object = facts.is_reference ? facts_of(element_of(facts)) : facts;
   std::string shown = quoted(name) + " (" + type_name(parameter.type) + ") ";
   if (parameter.registers.empty()) {
-    notes->push_back(shown + "is passed on the stack and left out");
+    beyond->push_back(shown + "is passed on the stack and left out");
     return "";
   }
   std::optional<uint64_t> text = text_pointer_in(object);
@@ -501,26 +501,12 @@ std::string parameter_text(const PassedParameter& parameter, const std::string& 
   std::vector<std::string> skipped;
   for (const PassedParameter::Register& one : parameter.registers)
     skipped.push_back(one.is_vector ? "double NULL" : "NULL");
-  notes->push_back(shown + "is passed in pieces and left out");
+  beyond->push_back(shown + "is passed in pieces and left out");
   return joined(skipped, ", ");
 }
 
-}  // namespace
-
-Result<std::string> SourceProbes::function_event(std::string_view function,
-                                                 std::vector<std::string>* notes) {
-  Result<std::vector<FunctionInstance>> found = finder_.find(function, "");
-  if (!found.ok()) return found.error();
-  size_t copies = found->size();
-  std::erase_if(*found, [](const FunctionInstance& one) { return one.is_inlined; });
-  if (found->empty())
-    return user_error(EINVAL, "The function " + std::string(function) +
-                                  "() is inlined everywhere: it is never called.");
-  const FunctionInstance& instance = found->front();
-  copies -= found->size();
-  if (copies > 0)
-    notes->push_back("calls of " + instance.name + "() that were inlined (" +
-                     std::to_string(copies) + ") are not seen");
+// The list of a function event, without its brackets.
+std::string parameters_text(const FunctionInstance& instance, std::vector<std::string>* beyond) {
   PassedParameters passed = passed_parameters(instance.concrete);
   std::vector<std::string> parts;
   std::vector<FetchArgument> names;
@@ -528,10 +514,43 @@ Result<std::string> SourceProbes::function_event(std::string_view function,
   for (const PassedParameter& parameter : passed.parameters) {
     std::string name = unique_name(parameter.name.empty() ? "arg" : parameter.name, names);
     names.push_back({name, "", "", ""});
-    std::string part = parameter_text(parameter, name, notes);
+    std::string part = parameter_text(parameter, name, beyond);
     if (!part.empty()) parts.push_back(part);
   }
-  return std::string(function) + "(" + joined(parts, ", ") + ")";
+  return joined(parts, ", ");
+}
+
+}  // namespace
+
+Result<FunctionEventLines> SourceProbes::function_events(std::string_view function) {
+  Result<std::vector<FunctionInstance>> found = finder_.find(function, "");
+  if (!found.ok()) return found.error();
+  size_t copies = found->size();
+  std::erase_if(*found, [](const FunctionInstance& one) { return one.is_inlined; });
+  if (found->empty())
+    return user_error(EINVAL, "The function " + std::string(function) +
+                                  "() is inlined everywhere: it is never called.");
+  FunctionEventLines result;
+  copies -= found->size();
+  if (copies > 0)
+    result.notes.push_back("calls of " + found->front().name + "() that were inlined (" +
+                           std::to_string(copies) + ") are not seen");
+  std::vector<std::string> lists;
+  for (const FunctionInstance& instance : *found)
+    lists.push_back(parameters_text(instance, &result.beyond));
+  std::sort(result.beyond.begin(), result.beyond.end());
+  result.beyond.erase(std::unique(result.beyond.begin(), result.beyond.end()), result.beyond.end());
+  const bool is_one =
+      std::all_of(lists.begin(), lists.end(), [&](const auto& list) { return list == lists[0]; });
+  for (size_t i = 0; i < (is_one ? 1 : lists.size()); i++) {
+    const ObjectSymbol* symbol = info_->symbol_at((*found)[i].entry, true);
+    std::string name(function);
+    if (!is_one && symbol) name = demangle(symbol->name, true);
+    std::string line = name + "(" + lists[i] + ")";
+    if (std::find(result.lines.begin(), result.lines.end(), line) == result.lines.end())
+      result.lines.push_back(std::move(line));
+  }
+  return result;
 }
 
 }  // namespace patchbay

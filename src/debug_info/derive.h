@@ -32,6 +32,13 @@ struct DerivedProbe {
   std::vector<std::string> definitions(const std::string& as_event) const;
 };
 
+// Overloads that are passed different things have a line each, with their parameters in the name.
+struct FunctionEventLines {
+  std::vector<std::string> lines;
+  std::vector<std::string> notes;   // what a person should know
+  std::vector<std::string> beyond;  // parameters that it cannot have: "'g' (int) is passed …"
+};
+
 struct FunctionLines {
   std::string function, file;
   int first = 0;
@@ -53,9 +60,8 @@ class SourceProbes {
   static Result<std::unique_ptr<SourceProbes>> open(const std::string& path);
 
   Result<DerivedProbe> derive(const ProbeRequest& request);
-  // `func(int n, string name)` as function_events takes it, from `func`. `notes`: parameters that
-  // it cannot have.
-  Result<std::string> function_event(std::string_view function, std::vector<std::string>* notes);
+  // `func(int n, string name)` as function_events takes it, from `func`.
+  Result<FunctionEventLines> function_events(std::string_view function);
   // Of a function, or (FILE:LINE) of the function that is there.
   Result<FunctionLines> lines(const ProbeRequest& request);
   Result<std::vector<VisibleVariables>> variables(const ProbeRequest& request);

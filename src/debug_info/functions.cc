@@ -198,7 +198,17 @@ Error FunctionFinder::no_function() {
   }
   std::vector<std::string> near = near_matches(name_, candidates);
   for (size_t i = 0; i < near.size(); i++) sentence += (i ? ", " : "; near: ") + near[i];
+  if (has_split_units())
+    sentence +=
+        ". Most of that is in .dwo files, which are not read: compile without -gsplit-dwarf";
   return user_error(ENOENT, sentence + ".");
+}
+
+bool FunctionFinder::has_split_units() const {
+  const std::vector<Dwarf_Die> units = index_.all();
+  return std::any_of(units.begin(), units.end(), [](Dwarf_Die unit) {
+    return ::dwarf_hasattr(&unit, DW_AT_dwo_name) || ::dwarf_hasattr(&unit, DW_AT_GNU_dwo_name);
+  });
 }
 
 Result<std::vector<FunctionInstance>> FunctionFinder::find(std::string_view name,

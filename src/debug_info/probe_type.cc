@@ -232,6 +232,7 @@ std::string scalar_type(const TypeFacts& facts) {
     case TypeKind::kEnum:
       return (facts.is_signed ? "s" : "u") + bits;
     case TypeKind::kFloat:
+      return facts.size == 4 ? "float" : facts.size == 8 ? "double" : "x" + bits;
     case TypeKind::kPointer:
       return "x" + bits;
     default:

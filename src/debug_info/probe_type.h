@@ -39,7 +39,7 @@ TypeFacts facts_of(std::optional<Dwarf_Die> type);
 // "const char*", "struct node*", "ns::Box<int>", "int[4]".
 std::string type_name(std::optional<Dwarf_Die> type);
 
-// s32 u8 x64 char …; empty when a probe cannot show it (an aggregate, 16 bytes).
+// s32 u8 x64 char double …; empty when a probe cannot show it (an aggregate, 16 bytes).
 std::string scalar_type(const TypeFacts& facts);
 
 // What a pointer, reference or array consists of.

@@ -16,6 +16,7 @@ namespace {
 
 constexpr size_t kMaxVariables = 1000;
 constexpr uint64_t kMaxArray = 64;  // elements of one argument
+constexpr uint64_t kMaxText = 511;  // bytes of one
 
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' || c == '~';
@@ -99,6 +100,22 @@ bool VariableReader::is_optimised_clone() const {
          (symbol && symbol->name.find('.') != std::string::npos);
 }
 
+// What was in a register of an argument at the entry is $argN at the return.
+Where at_return(const Where& at_entry) {
+  constexpr uint64_t kArgumentRegisters[] = {5, 4, 1, 2, 8, 9};  // rdi rsi rdx rcx r8 r9 in DWARF
+  const LoadChain& chain = at_entry.chain;
+  const auto* found =
+      std::find(std::begin(kArgumentRegisters), std::end(kArgumentRegisters), chain.number);
+  const bool is_whole = at_entry.kind == Where::Kind::kValue && chain.loads.empty() && !chain.add &&
+                        chain.start == LoadChain::Start::kRegister && !at_entry.first_bit;
+  if (!is_whole || found == std::end(kArgumentRegisters))
+    return Where::nowhere("not known when the function has returned");
+  LoadChain argument = chain;
+  argument.start = LoadChain::Start::kArgument;
+  argument.number = uint64_t(found - std::begin(kArgumentRegisters)) + 1;
+  return Where::value(argument);
+}
+
 // At the first byte a location that is one for the whole function speaks of a frame that is not
 // made yet; and at the return only the registers of the entry are known.
 Where VariableReader::parameter_place(const Variable& variable) {
@@ -106,10 +123,14 @@ Where VariableReader::parameter_place(const Variable& variable) {
   bool is_list = location && ::dwarf_whatform(&*location) != DW_FORM_exprloc &&
                  ::dwarf_whatform(&*location) != DW_FORM_block1 &&
                  ::dwarf_whatform(&*location) != DW_FORM_block;
-  Where described = read_variable(info_, point_, variable.die);
+  ProbePoint entry = point_;
+  entry.at_entry = true;
+  entry.at_return = false;
+  Where described = read_variable(info_, entry, variable.die);
   bool is_known = described.kind != Where::Kind::kNowhere;
-  if (point_.at_entry && is_known && (is_list || described.kind != Where::Kind::kMemory))
-    return described;
+  const bool is_of_entry = is_known && (is_list || described.kind != Where::Kind::kMemory);
+  if (is_of_entry && point_.at_entry) return described;
+  if (is_of_entry && is_optimised_clone()) return at_return(described);
   if (location && !is_known && is_optimised_clone()) return described;
   for (const PassedParameter& passed : passed_parameters(point_.concrete).parameters) {
     if (passed.name == variable.name) return place_of(passed, point_.at_return);
@@ -415,7 +436,6 @@ Result<FetchArgument> VariableReader::scalar(const Value& value, const TypeFacts
   Result<std::string> text = text_of(where);
   if (!text.ok()) return text.error();
   argument.fetch = *text;
-  if (facts.kind == TypeKind::kFloat) argument.note = "the bits of a " + type_name(value.type);
   if (facts.kind == TypeKind::kEnum) argument.note = enumerators_of(facts);
   if (is_part && facts.is_signed) argument.note = "shown without its sign";
   return argument;
@@ -461,14 +481,20 @@ Result<std::vector<FetchArgument>> VariableReader::array(const Value& value, con
   if (!text.ok()) return text.error();
   if (value.where.kind != Where::Kind::kMemory)
     return user_error(EINVAL, "an array that is not in memory here; name an element of it");
-  if (is_char(element) && (wanted.empty() || wanted == "string"))
-    return std::vector<FetchArgument>{{name, *text, "string", ""}};
   TypeFacts element_facts = facts_of(element);
   std::string type = wanted.empty() ? scalar_type(element_facts) : wanted;
+  if (wanted == "s" || wanted == "u" || wanted == "x")
+    type += std::to_string(element_facts.size * 8);
   uint64_t length = element_facts.size ? facts.size / element_facts.size : 0;
   for (size_t i = 0; i < value.dimension; i++) {
     uint64_t taken = lengths_of(facts)[i].value_or(0);
     length = taken ? length / taken : 0;
+  }
+  // A text need not end inside of its array. `unsigned char` are bytes, unless a text is wanted.
+  const bool is_text = wanted.empty() ? element_facts.is_plain_char : wanted == "string";
+  if (is_text && is_char(element)) {
+    const std::string bound = length ? "/" + std::to_string(std::min(length, kMaxText)) : "";
+    return std::vector<FetchArgument>{{name, *text, "string" + bound, ""}};
   }
   if (type.empty() || length == 0)
     return user_error(EINVAL, "an array of " + type_name(element) + "; name an element of it");

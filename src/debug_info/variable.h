@@ -35,7 +35,7 @@ struct Value {
 // One argument of a probe's definition.
 struct FetchArgument {
   std::string name, fetch, type;
-  std::string note;  // for people: enumerators, that a double is shown as its bits
+  std::string note;  // for people: enumerators, how much of an array it is
   std::string text() const { return name + "=" + fetch + (type.empty() ? "" : ":" + type); }
 };
 

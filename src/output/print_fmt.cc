@@ -25,6 +25,7 @@ struct Value {
   bool is_unsigned = false;
   uint8_t elem = 1;  // of kBytes
   bool elem_signed = false;
+  bool elem_float = false;
   bool made = false;  // kText in the scratch: only good until the next text is made
   uint64_t number = 0;
   double real = 0;
@@ -115,6 +116,13 @@ std::span<const uint8_t> Runner::field_bytes(const FieldRef& ref) const {
   return record_.subspan(begin, size);
 }
 
+Value load_real(const uint8_t* at, size_t size) {
+  Value value;
+  value.kind = Value::Kind::kFloat;
+  value.real = size == 4 ? double(load<float>(at)) : load<double>(at);
+  return value;
+}
+
 Value Runner::eval_field(const FieldRef& ref) const {
   Value value;
   std::span<const uint8_t> bytes = field_bytes(ref);
@@ -124,9 +132,7 @@ Value Runner::eval_field(const FieldRef& ref) const {
       return load_number(bytes.data(), uint8_t(ref.size), ref.is_signed);
     case FieldRef::Kind::kFloat:
       value.kind = Value::Kind::kFloat;
-      if (bytes.size() >= ref.size)
-        value.real = ref.size == 4 ? double(load<float>(bytes.data())) : load<double>(bytes.data());
-      return value;
+      return bytes.size() >= ref.size ? load_real(bytes.data(), ref.size) : value;
     case FieldRef::Kind::kText:
     case FieldRef::Kind::kRestText:
       value.kind = Value::Kind::kText;
@@ -136,6 +142,7 @@ Value Runner::eval_field(const FieldRef& ref) const {
     default:
       value.kind = Value::Kind::kBytes;
       value.elem = ref.elem;
+      value.elem_float = ref.elem_float;
       value.elem_signed = ref.is_signed;
       value.bytes = bytes;
       return value;
@@ -149,6 +156,7 @@ Value Runner::eval_index(const FmtNode& node) {
   Value index = eval(node.b);
   size_t elem = array.elem, count = array.bytes.size() / elem;
   if (index.number >= count) return {};
+  if (array.elem_float) return load_real(array.bytes.data() + index.number * elem, elem);
   return load_number(array.bytes.data() + index.number * elem, uint8_t(elem), array.elem_signed);
 }
 

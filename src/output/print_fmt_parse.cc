@@ -157,6 +157,7 @@ FieldRef ref_of(const EventField& field) {
     ref.kind = FieldRef::Kind::kBytes;
     uint32_t elem = field.array_len ? field.size / field.array_len : element_width(type);
     ref.elem = elem == 1 || elem == 2 || elem == 4 || elem == 8 ? uint8_t(elem) : uint8_t(1);
+    ref.elem_float = (type == "float" && elem == 4) || (type == "double" && elem == 8);
   } else if ((type == "float" && field.size == 4) || (type == "double" && field.size == 8)) {
     ref.kind = FieldRef::Kind::kFloat;
   }

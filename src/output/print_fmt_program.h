@@ -56,6 +56,7 @@ struct FieldRef {
   Kind kind = Kind::kNumber;
   uint32_t offset = 0, size = 0;
   uint8_t elem = 1;  // bytes of an element of kBytes, kDataLoc, kRelLoc
+  bool elem_float = false;  // of kBytes: a float or double
   bool is_signed = false;
 };
 

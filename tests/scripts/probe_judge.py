@@ -67,12 +67,13 @@ def cut(value, bits, signed):
 
 def fetched(fetch, kind):
     where, value = split(fetch)
-    if kind == "string":
-        text = memory(value, 1)
-        while text[-1]:
-            value += 1
-            text += memory(value, 1)
-        return text[:-1].decode("latin-1")
+    if kind.startswith("string"):
+        most = int(kind[7:] or 1 << 20)
+        text = b""
+        while len(text) < most and (byte := memory(value + len(text), 1)) != b"\0":
+            text += byte
+        return text.decode("latin-1")
+    kind = {"float": "x32", "double": "x64"}.get(kind, kind)
     field = re.fullmatch(r"b(\d+)@(\d+)/(\d+)", kind)
     bits = 8 if kind == "char" else int(field.group(3)) if field else int(kind[1:])
     if where == "memory":
@@ -90,7 +91,7 @@ def by_gdb(expression, kind):
     if target.code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF):
         value = value.referenced_value()
         target = value.type.strip_typedefs()
-    if kind == "string":
+    if kind.startswith("string"):
         if "basic_string" in str(target):
             member = "_M_str" if "view" in str(target) else "_M_dataplus"
             value = value[member] if member == "_M_str" else value[member]["_M_p"]

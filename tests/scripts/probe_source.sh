@@ -73,4 +73,87 @@ for compiler in gcc clang; do
     same_values "$other" rename 'shop::Order::rename name'
   done
 done
+
+# What record makes of it, and what it says when it cannot.
+cat >"$work/things.cc" <<'END'
+#include <cstdio>
+#include <cstring>
+#define KEEP __attribute__((noinline, noclone))
+namespace shop {
+struct Thing {
+  unsigned char raw[4];
+  char name[8];
+  Thing* next;
+  double weight;
+  float both[2];
+};
+struct Store {
+  int sum = 1;
+  KEEP int add(int count) { __asm__ volatile("" : : "r"(this) : "memory"); return sum + count; }
+  KEEP int add(Thing* other, double factor) {
+    __asm__ volatile("" : : "r"(this), "r"(other) : "memory");
+    return sum + int(factor);
+  }
+  KEEP int operator+(int n) { __asm__ volatile("" : : "r"(this) : "memory"); return sum + n; }
+  KEEP int operator()(int n) { __asm__ volatile("" : : "r"(this) : "memory"); return sum - n; }
+};
+}
+KEEP static int walk(shop::Thing* thing, int depth) {
+  __asm__ volatile("" : : "r"(thing), "r"(depth) : "memory");
+  return depth + thing->raw[0];
+}
+KEEP long many(int a, int b, int c, int d, int e, int f, int g, double h) {
+  __asm__ volatile("" : : "r"(g) : "memory");
+  return a + b + c + d + e + f + g + long(h);
+}
+int main() {
+  shop::Thing thing = {{9, 8, 7, 6}, {}, &thing, 2.5, {0.5f, -1.25f}};
+  std::memcpy(thing.name, "abcdefgh", 8);
+  shop::Store store;
+  std::printf("%d %d\n", store.add(4), store.add(&thing, 1.5));
+  std::printf("%d %d %d\n", store + 3, store(2), walk(&thing, 5));
+  std::printf("%ld\n", many(1, 2, 3, 4, 5, 6, 7, 8.5));
+}
+END
+g++ -std=c++17 -O2 -g -o "$work/things" "$work/things.cc" || fail "things.cc"
+g++ -std=c++17 -O2 -o "$work/bare" "$work/things.cc" || fail "things.cc without -g"
+g++ -std=c++17 -O2 -g -gsplit-dwarf -dumpdir "$work/" -o "$work/split" "$work/things.cc" ||
+  fail "things.cc with -gsplit-dwarf"
+# recorded PROGRAM REQUEST… : the lines of a report, without what stands before the event.
+recorded() {
+  local program=$1 one requests=()
+  shift
+  for one in "$@"; do requests+=(-e "$one"); done
+  "$patchbay" record -q -o "$work/t.dat" "${requests[@]}" -- "$work/$program" >/dev/null \
+    2>"$work/err"
+  cat "$work/err"
+  "$patchbay" report -i "$work/t.dat" 2>&1 | sed -n 's/^[^#].* [0-9]*\.[0-9]*: //p'
+  rm -f "$work/t.dat"
+}
+said=$(recorded things 'walk thing->raw thing->name thing->weight thing->both thing->next->raw:x')
+has "arrays end where they end" "$said" \
+  'raw=\{9,8,7,6\} name="abcdefgh" weight=2.5 both=\{0.5,-1.25\} raw_1=\{0x9,0x8,0x7,0x6\}$'
+said=$(recorded things 'walk%return thing->name depth $retval')
+has "parameters of a static function at its return" "$said" 'name="abcdefgh" depth=5 ret=14$'
+said=$(recorded things 'shop::Store::add(*)')
+has "an overload" "$said" '^main->shop::Store::add\(this=[0-9a-f]+, count=4\)$'
+has "and the other one" "$said" \
+  '^main->shop::Store::add\(this=[0-9a-f]+, other=[0-9a-f]+, factor=1.5\)$'
+said=$(recorded things 'many(*)')
+has "all arguments, those on the stack too" "$said" 'a=1 b=2 c=3 d=4 e=5 f=6 g=7 h=8.5$'
+said=$(recorded things 'plus=shop::Store::operator+(NULL, int n)' \
+  'call=shop::Store::operator()(NULL, int n)' 'w=walk(*)')
+has "an operator with a name" "$said" '^main->shop::Store::operator\+\(n=3\)$'
+has "another one" "$said" '^main->shop::Store::operator\(\)\(n=2\)$'
+has "a name before (*)" "$said" '^main->walk\(thing=[0-9a-f]+, depth=5\)$'
+has "an unknown function is the program's" "$(recorded things 'nosuch(*)')" \
+  "There is no function 'nosuch' in the debug information of things"
+said=$(recorded bare 'walk(*)')
+has "no debug information" "$said" '/bare has no debug information'
+[[ $said != *Zydis* && $said != *libm* ]] || fail "the libraries of the agent are named: $said"
+has ".dwo files are not read" "$(recorded split 'walk(*)')" 'in .dwo files, which are not read'
+has "what stands behind the list is pointed at" "$(recorded things 'walk(x64 t) ret')" \
+  "^Unexpected token 'ret' for END state"
+said=$("$patchbay" probe -x "$work/things" -n 'walk+99999 thing' 2>&1)
+has "an offset that is too large" "$said" 'is beyond the end of walk'
 finish
