@@ -84,7 +84,7 @@ if(NOT PATCHBAY_SANITIZE)
   endforeach()
   # These mount, and look at what is mounted.
   foreach(name IN ITEMS mount seed001 seed002 oracle_same selftests function_chaos
-                        following)
+                        following readme)
     if(TEST script.${name})
       set_tests_properties(script.${name} PROPERTIES RESOURCE_LOCK mounts)
     endif()

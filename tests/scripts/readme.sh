@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# README.md as a reader works through it: each block is run, or says in a comment why it is not
+# (readme_blocks.py). What README takes for granted is made here: the database of tools/demo with
+# fewer rows, and a python3 that works with sqlite3.
+#   readme.sh BUILD_DIR
+. "$(dirname "$0")/common.bash"
+need python3 sqlite3 trace-cmd fusermount3 g++
+((EUID == 0)) || skip "mounting and trace-cmd need root"
+[[ -r /dev/fuse && -w /dev/fuse ]] || skip "/dev/fuse is missing or not permitted"
+source=$(cd "$here/../.." && pwd)
+mkdir -p "$work/bin" "$work/source/build" "$work/mount"
+ln -s "$patchbay" "$work/bin/patchbay"
+ln -s "$build" "$work/source/build/release"
+ln -s "$source/examples" "$source/include" "$work/source/"
+export PATH=$work/bin:$PATH
+unmount_and_clean() {
+  cd /
+  fusermount3 -qu "$work/mount" 2>/dev/null
+  cleanup
+}
+trap unmount_and_clean EXIT
+cd "$work/source" || exit
+
+sqlite3 orders.db <<'SQL'
+create table orders(id integer primary key, customer integer, amount real, note text);
+with recursive n(i) as (select 1 union all select i + 1 from n where i < 3000)
+  insert into orders select i, i * 7919 % 50, i % 1000 / 4.0, 'order number ' || i from n;
+create index by_customer on orders(customer);
+analyze;
+SQL
+cat >queries.sql <<'SQL'
+select count(*), sum(amount) from orders;
+select customer, count(*) from orders group by customer order by 2 desc, 1 limit 3;
+select note from orders where customer = 42 order by id limit 2;
+SQL
+cp queries.sql orders.sql
+
+# Its line 8 is the one that README asks for; statements are prepared anew each time.
+cat >shop.py <<'PY'
+import sqlite3
+import time
+db = sqlite3.connect(":memory:", cached_statements=0)
+db.execute("create table sold(item, price)")
+
+
+def sell(item):
+    db.execute("insert into sold values (?, ?)", (item, 3))
+    db.execute("select count(*), sum(price) from sold").fetchall()
+
+
+for item in range(100000):
+    sell(item)
+    time.sleep(0.02)
+PY
+LD_PRELOAD=$agent /usr/bin/python3 shop.py &
+shop=$!
+started $shop
+wait_for 20 "$patchbay" ls $shop || fail "the shop does not answer"
+# Not until it is out of its start: nothing else may be found in PATCHBAY_DIR.
+export README_CXX="g++ -std=c++20 -I$source/include -L$build/lib -Wl,-rpath,$build/lib -lpatchbay"
+README_CXX="g++ -std=c++20 -I$source/include -L$build/lib -Wl,-rpath,$build/lib \
+  -Wl,--no-as-needed -lpatchbay"
+checks=$((checks + 1))
+python3 "$here/readme_blocks.py" "$source/README.md" \
+  30637=$shop /mnt/t="$work/mount" /usr/lib/…/libpatchbay.so="$agent" || fail "a block of README.md"
+finish
