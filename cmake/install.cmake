@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # What `cmake --install` puts where: the tool, the agent with its headers, a CMake package
-# (find_package(patchbay), target patchbay::agent), a pkg-config file, man pages, the licence.
+# (find_package(patchbay), target patchbay::agent), a pkg-config file, man pages, the licence. Tool
+# and agent are stripped; their symbols lie beside them, where gdb looks: bin/.debug/patchbay.debug.
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/patchbay)
 
@@ -12,6 +13,12 @@ add_library(patchbay::agent ALIAS patchbay_agent)
 install(TARGETS patchbay RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
 install(TARGETS patchbay_agent EXPORT patchbayTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT dev)
+install(CODE "
+  set(objcopy \"${CMAKE_OBJCOPY}\")
+  set(stripped \"${CMAKE_INSTALL_BINDIR}/patchbay\"
+    \"${CMAKE_INSTALL_LIBDIR}/$<TARGET_FILE_NAME:patchbay_agent>\")"
+  COMPONENT runtime)
+install(SCRIPT cmake/strip_installed.cmake COMPONENT runtime)
 install(DIRECTORY include/patchbay DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev
   FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
@@ -25,12 +32,29 @@ install(FILES ${CMAKE_BINARY_DIR}/patchbayConfig.cmake
   ${CMAKE_BINARY_DIR}/patchbayConfigVersion.cmake
   DESTINATION ${package_dir} COMPONENT dev)
 
+# The package finds its prefix by where it lies, so that --prefix is obeyed and it can be moved.
+file(RELATIVE_PATH prefix_from_pc "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
 configure_file(cmake/patchbay.pc.in ${CMAKE_BINARY_DIR}/patchbay.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/patchbay.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
 
 # --- man pages: man/NAME.SECTION.scd -> build/<preset>/man/NAME.SECTION, and of each header for C
 # a page patchbay_HEADER.3
+# What a page names before its "-" are its other names: `man patchbay-show` finds patchbay-start(1).
+function(install_other_names source page section)
+  file(READ ${source} text)
+  string(FIND "${text}" " - " end)
+  string(SUBSTRING "${text}" 0 ${end} names)
+  string(REGEX MATCHALL "patchbay-[a-z-]*[a-z]" names "${names}")
+  foreach(name IN LISTS names)
+    set(alias ${CMAKE_BINARY_DIR}/man/aliases/${name}.${section})
+    if(NOT "${name}.${section}" STREQUAL "${page}")
+      file(WRITE ${alias} ".so man${section}/${page}\n")
+      install(FILES ${alias} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section} COMPONENT tools)
+    endif()
+  endforeach()
+endfunction()
+
 find_program(SCDOC scdoc)
 file(GLOB man_sources CONFIGURE_DEPENDS man/*.scd)
 set(man_pages "")
@@ -44,6 +68,7 @@ if(SCDOC)
     list(APPEND man_pages ${output})
     string(REGEX MATCH "[0-9]$" section ${page})
     install(FILES ${output} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section} COMPONENT tools)
+    install_other_names(${source} ${page} ${section})
   endforeach()
 elseif(man_sources)
   message(WARNING "scdoc was not found: the man pages are SKIPPED")
@@ -68,3 +93,7 @@ else()
   message(WARNING "python3 was not found: the man pages of the headers are SKIPPED")
 endif()
 add_custom_target(man_pages ALL DEPENDS ${man_pages})
+
+add_custom_target(uninstall COMMENT "Removes what the last cmake --install has installed"
+  COMMAND ${CMAKE_COMMAND} -D manifest=${CMAKE_BINARY_DIR}/install_manifest.txt
+    -P ${CMAKE_SOURCE_DIR}/cmake/uninstall.cmake)

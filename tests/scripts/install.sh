@@ -11,6 +11,18 @@ for file in bin/patchbay share/doc/patchbay/LICENSE; do
 done
 library=$(find "$work/usr" -name 'libpatchbay.so.0')
 check "the library is there" test -e "$library"
+for file in bin/patchbay "${library#"$work/usr/"}"; do
+  path=$(readlink -f "$work/usr/$file")
+  symbols=$(dirname "$path")/.debug/$(basename "$path").debug
+  same "$file is stripped" 0 "$(readelf -SW "$path" | grep -cE ' \.(symtab|debug_info) ')"
+  has "$file: its symbols lie beside it" "$(readelf -SW "$symbols" 2>/dev/null)" ' \.symtab '
+  same "$file: and belong to it" "$(readelf -n "$path" | sed -n 's/.*Build ID: //p')" \
+    "$(readelf -n "$symbols" 2>/dev/null | sed -n 's/.*Build ID: //p')"
+done
+"$work/usr/bin/patchbay" record -e 'getenv(string name)' -o "$work/a.dat" -- env true \
+  >"$work/record.log" 2>&1
+has "the installed tool records with the installed agent" "$(cat "$work/record.log")" \
+  'record: [1-9][0-9]* events'
 has "its soname" "$(readelf -d "$library")" 'SONAME.*libpatchbay\.so\.0'
 # It exports its own names and the libc functions that it stands before, no C++ and nobody else's.
 same "its exports" "" "$(nm -D --defined-only "$library" | awk '{ print $3 }' |
@@ -39,8 +51,17 @@ same "the consumer runs" "the agent is in" "$("$work/consumer/build/consumer")"
 has "it is linked to the agent" "$(readelf -d "$work/consumer/build/consumer")" \
   'NEEDED.*libpatchbay'
 pc=$(find "$work/usr" -name patchbay.pc)
-has "pkg-config" "$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --libs --cflags patchbay)" \
-  '-lpatchbay'
+flags=$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --libs --cflags patchbay)
+has "pkg-config" "$flags" '-lpatchbay'
+echo '#include <patchbay/patchbay.h>
+int main(void) { return 0; }' >"$work/plain.c"
+# shellcheck disable=SC2086  # words
+check "pkg-config follows the prefix" cc "$work/plain.c" -o "$work/plain" $flags
+mv "$work/usr" "$work/moved"
+# shellcheck disable=SC2046  # words
+check "also when it is moved" cc "$work/plain.c" -o "$work/plain" $(
+  PKG_CONFIG_PATH=$(dirname "${pc/"$work/usr"/"$work/moved"}") pkg-config --libs --cflags patchbay)
+mv "$work/moved" "$work/usr"
 for header in api_names kernel patchbay subscribe ftrace trace trace_event trace_events; do
   check "$header.h is there" test -e "$work/usr/include/patchbay/$header.h"
 done
@@ -48,6 +69,17 @@ check "patchbay.hpp is there" test -e "$work/usr/include/patchbay/patchbay.hpp"
 check "a page of a header" test -s "$work/usr/share/man/man3/patchbay_trace_events.3"
 if command -v scdoc >/dev/null; then
   check "a man page for the tool" test -s "$work/usr/share/man/man1/patchbay.1"
+  for name in $("$patchbay" help | sed -n '/^  record/,/^  with-/s/^  \([a-z-]*\) .*/\1/p'); do
+    check "man patchbay-$name" test -s "$work/usr/share/man/man1/patchbay-$name.1"
+  done
+  has "man patchbay-show is that of start" "$(cat "$work/usr/share/man/man1/patchbay-show.1")" \
+    '^\.so man1/patchbay-start\.1$'
   check "one for its configuration" test -s "$work/usr/share/man/man5/patchbay.conf.5"
 fi
+has "static events link nothing" "$(cat "$work/usr/share/man/man3/patchbay_trace_event.3")" \
+  '^Nothing is linked'
+
+check "uninstall" cmake -D "manifest=$build/install_manifest.txt" \
+  -P "$here/../../cmake/uninstall.cmake"
+same "uninstall leaves nothing" "" "$(find "$work/usr" -type f -o -type l)"
 finish
