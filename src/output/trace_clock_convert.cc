@@ -27,28 +27,38 @@ uint64_t distance(clockid_t clock) {
   return best;
 }
 
-uint64_t offset_of(TraceClock clock) {
-  switch (clock) {
-    case TraceClock::kMonoRaw:
-      return distance(CLOCK_MONOTONIC_RAW);
-    case TraceClock::kBoot:
-      return distance(CLOCK_BOOTTIME);
-    case TraceClock::kTai:
-      return distance(CLOCK_TAI);
-    default:
-      return 0;
-  }
-}
+constexpr int64_t kSameOffset = 1000;
 
 }  // namespace
 
+uint64_t TraceClockConvert::offset_of(TraceClock clock, uint64_t before) {
+  uint64_t ahead = 0;
+  switch (clock) {
+    case TraceClock::kMonoRaw:
+      ahead = distance(CLOCK_MONOTONIC_RAW);
+      break;
+    case TraceClock::kBoot:
+      ahead = distance(CLOCK_BOOTTIME);
+      break;
+    case TraceClock::kTai:
+      ahead = distance(CLOCK_TAI);
+      break;
+    default:
+      break;
+  }
+  const auto change = int64_t(ahead - before);
+  return before != 0 && change > -kSameOffset && change < kSameOffset ? before : ahead;
+}
+
 TraceClockConvert::TraceClockConvert(TraceClock clock, uint32_t buffer_clock,
                                      const std::vector<abi::ClockPair>& pairs)
-    : clock_(clock), line_(fit_clock(buffer_clock, pairs)), offset_(offset_of(clock)) {}
+    : clock_(clock),
+      curve_(std::make_shared<ClockCurve>(fit_clock(buffer_clock, pairs))),
+      offset_(offset_of(clock)) {}
 
 uint64_t TraceClockConvert::convert(uint64_t ticks) const {
   if (is_identity()) return ticks;
-  uint64_t ns = line_.to_ns(ticks) + offset_;
+  uint64_t ns = to_ns(ticks) + offset_;
   return clock_ == TraceClock::kUptime ? ns / kUptimeUnit : ns;
 }
 

@@ -27,7 +27,9 @@ struct RealBuffer : ::testing::Test {
     call = {"app", "count", 900, common_fields(), {{"int", "n", 8, 4, true}}, "\"n=%d\", REC->n"};
     sources.events = [this] { return std::vector<const EventCall*>{&call}; };
     sources.comms = [] { return std::vector<abi::CommEntry>(); };
-    sources.clock_pairs = [] { return std::vector<abi::ClockPair>(); };
+    sources.clock = [](TraceClock clock) {
+      return TraceClockConvert(clock, abi::kClockMonotonic, {});
+    };
   }
   ~RealBuffer() override { ::unlink(buffer->path().c_str()); }
   void write(int from, int to) {

@@ -119,7 +119,6 @@ struct TraceText::Impl : PageSource {
   std::vector<uint8_t> record_;  // a copy for the latency format, which looks at the next event
 
   TraceClockConvert clock_;
-  uint64_t clock_loaded_ = 0;
   AddressText addresses_;
   TextContext context_;
   uint64_t generation_ = ~uint64_t{0};
@@ -202,12 +201,8 @@ const Task* TraceText::Impl::task_of(int32_t pid) {
 }
 
 void TraceText::Impl::load_clock() {
-  uint64_t now = monotonic_ns();
-  bool other = array_.clock != clock_.clock() || clock_loaded_ == 0;
-  if (!other && now - clock_loaded_ < kRefreshNs) return;
-  if (other) last_time_ = 0;
-  clock_loaded_ = now;
-  clock_ = TraceClockConvert(array_.clock, feed_->clock(), sources_.clock_pairs());
+  if (array_.clock != clock_.clock()) last_time_ = 0;
+  clock_ = sources_.clock(array_.clock);
 }
 
 // --- reading and consuming
@@ -556,7 +551,7 @@ bool TraceText::Impl::append_event(std::string* out, Mark* mark) {
   bool counter = clock_.clock() == TraceClock::kCounter;
   shown_time_ = counter ? number_ : clock_.convert(event.ns);
   if (is_pipe()) {
-    // The line through the clock pairs is drawn anew now and then: time never goes back for that.
+    // Another clock may be behind the one that was left (mono_raw): time never goes back for that.
     shown_time_ = std::max(shown_time_, last_time_);
     last_time_ = shown_time_;
     index_++;

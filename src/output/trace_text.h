@@ -23,6 +23,7 @@
 #include "event/trace_array.h"
 #include "output/address_names.h"
 #include "output/printk_text.h"
+#include "output/trace_clock_convert.h"
 #include "output/trace_feed.h"
 #include "ring_buffer/ring_reader.h"
 
@@ -37,7 +38,7 @@ struct TraceTextSources {
   AddressNames* names = nullptr;
   ArgumentsOf arguments_of;  // may be empty
   std::function<std::vector<abi::CommEntry>()> comms;
-  std::function<std::vector<abi::ClockPair>()> clock_pairs;
+  std::function<TraceClockConvert(TraceClock)> clock;  // the same times for all, for good
   PrintkTexts* printk = nullptr;  // may be null
 };
 

@@ -167,7 +167,9 @@ struct TraceTextTest : ::testing::Test {
       return all;
     };
     sources.comms = [this] { return comms; };
-    sources.clock_pairs = [] { return std::vector<abi::ClockPair>(); };
+    sources.clock = [](TraceClock clock) {
+      return TraceClockConvert(clock, abi::kClockMonotonic, {});
+    };
     for (uint32_t pid : {139, 142, 143}) comms.push_back({pid, 0, "sh"});
   }
   std::string all(TraceText* text, size_t size = 65536) {

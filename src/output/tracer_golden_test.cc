@@ -168,7 +168,9 @@ class Golden {
       return all;
     };
     sources_.comms = [this] { return comms(); };
-    sources_.clock_pairs = [] { return std::vector<abi::ClockPair>(); };
+    sources_.clock = [](TraceClock clock) {
+      return TraceClockConvert(clock, abi::kClockMonotonic, {});
+    };
     array_.options.set(kRecordTgid, true);
   }
 

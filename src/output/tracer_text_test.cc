@@ -60,7 +60,9 @@ std::string print(Tracer tracer, const std::vector<TraceOption>& options, const 
     return all;
   };
   sources.comms = [] { return std::vector<abi::CommEntry>(); };
-  sources.clock_pairs = [] { return std::vector<abi::ClockPair>(); };
+  sources.clock = [](TraceClock clock) {
+      return TraceClockConvert(clock, abi::kClockMonotonic, {});
+    };
   TraceArray array;
   array.tracer = tracer;
   for (TraceOption option : options) array.options.set(option, !array.options[option]);

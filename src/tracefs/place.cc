@@ -7,6 +7,8 @@
 namespace patchbay::tracefs {
 namespace {
 
+constexpr const char kFunctionsSystem[] = "functions", kOwnSystem[] = "ftrace";
+
 // Pairs of the file's table; its writer is this process, under the lock that we hold.
 std::vector<abi::ClockPair> stored_pairs(const abi::BufferHeader* header) {
   auto* table = reinterpret_cast<const abi::ClockTable*>(reinterpret_cast<const uint8_t*>(header) +
@@ -32,7 +34,7 @@ TreeState::TreeState(const TreeContext& tree_context)
   };
   sources_.printk = &printk_;
   sources_.comms = [this] { return comms(); };
-  sources_.clock_pairs = [this] { return clock_pairs(); };
+  sources_.clock = [this](TraceClock of) { return clock(of); };
 }
 
 const TraceTextSources& TreeState::text_sources() {
@@ -70,18 +72,24 @@ std::vector<abi::ClockPair> TreeState::clock_pairs() const {
   return stored_pairs(registry.top().buffer->header());
 }
 
-const TraceClockConvert& TreeState::clock(TraceClock clock) {
-  uint32_t raw_clock = registry.top().buffer->rings()->clock;
-  uint64_t now = raw_clock_now(raw_clock);
-  if (now >= fit_again_) {
-    std::vector<abi::ClockPair> pairs = clock_pairs();
-    for (size_t i = 0; i < clocks_.size(); i++) {
-      clocks_[i] = TraceClockConvert(TraceClock(i), raw_clock, pairs);
-    }
-    uint64_t age = pairs.empty() ? 0 : now - std::min(now, pairs.front().tsc);
-    fit_again_ = now + age;
-  }
-  return clocks_[size_t(clock)];
+// A line through two pairs that are close together leads away from the truth, so it is drawn anew
+// as the process grows older: twice as old while it is young, and later as often as pairs come.
+void TreeState::fit_curve() {
+  constexpr uint64_t kSecond = 1'000'000'000;
+  const uint64_t now = raw_clock_now(abi::kClockMonotonic);
+  if (now < fit_again_ns_) return;
+  const uint32_t raw_clock = registry.top().buffer->rings()->clock;
+  const std::vector<abi::ClockPair> pairs = clock_pairs();
+  curve_->bend(raw_clock_now(raw_clock), fit_clock(raw_clock, pairs));
+  const uint64_t age = pairs.empty() ? 0 : now - std::min(now, pairs.front().mono_ns);
+  fit_again_ns_ = now + (age < kSecond ? age : std::max(kSecond, age / 64));
+}
+
+TraceClockConvert TreeState::clock(TraceClock clock) {
+  fit_curve();
+  uint64_t& offset = clock_offsets_[size_t(clock)];
+  offset = TraceClockConvert::offset_of(clock, offset);
+  return TraceClockConvert(clock, curve_, offset);
 }
 
 void TreeState::index_events() {
@@ -90,6 +98,7 @@ void TreeState::index_events() {
   for (LiveEvent* event : registry.events_of(registry.top(), "")) {
     by_system_[event->call.system].push_back(event);
   }
+  if (by_system_.size() == by_system_.count(kOwnSystem)) by_system_[kFunctionsSystem];
   indexed_ = registry.generation();
 }
 

@@ -33,20 +33,23 @@ class TreeState {
   // The (TSC, time) pairs that were taken, in order of time: a raw clock is converted by them.
   std::vector<abi::ClockPair> clock_pairs() const;
   // From the raw clock of records to `clock`. The same for all readers, so that the CPUs of one
-  // recording agree; fitted anew as the process grows older, because a line through two pairs that
-  // are close together leads away from the truth.
-  const TraceClockConvert& clock(TraceClock clock);
+  // recording agree, and what was shown once is shown so again.
+  TraceClockConvert clock(TraceClock clock);
   // The threads whose names are known, in the order in which they became known; a thread that was
   // renamed stands there again.
   std::vector<abi::CommEntry> comms() const;
   // The formats and texts that records of printk name.
   std::vector<BufferFile::Text> printk_texts() const;
 
-  // --- events by system, made anew when one came or went
+  // --- events by system, made anew when one came or went. Where there is none that has an `enable`,
+  // that of function events is there, empty: no kernel is without systems, and libtracefs takes a
+  // tree that has none for no tree at all.
   bool has_system(const TraceArray& array, std::string_view system);
   std::vector<std::string> systems(const TraceArray& array);
   const std::vector<LiveEvent*>& events_of(std::string_view system);
 
+  // tracing_max_latency of instances, by their serial: nanoseconds. No tracer here changes it.
+  std::unordered_map<uint64_t, uint64_t> max_latency_ns;
   // How many open `trace` files have paused an instance (option pause-on-trace).
   std::unordered_map<const TraceArray*, uint32_t> pausing;
   WriterNames writer_names;
@@ -63,8 +66,10 @@ class TreeState {
   AddressNames names_;
   PrintkTexts printk_;
   TraceTextSources sources_;
-  std::array<TraceClockConvert, kTraceClocks.size()> clocks_;
-  uint64_t fit_again_ = 0;  // raw time from which clocks_ are too old
+  void fit_curve();
+  std::shared_ptr<ClockCurve> curve_ = std::make_shared<ClockCurve>();
+  std::array<uint64_t, kTraceClocks.size()> clock_offsets_{};
+  uint64_t fit_again_ns_ = 0;  // CLOCK_MONOTONIC from which curve_ is too old
 };
 
 struct Place {
