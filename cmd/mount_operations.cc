@@ -363,8 +363,9 @@ struct MountOperations::Entry {
 
   static void poll(fuse_req_t request, fuse_ino_t, fuse_file_info* info, fuse_pollhandle* handle) {
     const std::shared_ptr<OpenFile>& file = open_file(info);
-    file->target->run([request, file, handle](serve::Client* client) {
-      file->target->poll(client, request, file, handle);
+    const unsigned wanted = info->poll_events;
+    file->target->run([request, file, handle, wanted](serve::Client* client) {
+      file->target->poll(client, request, file, {handle, wanted});
     });
   }
 

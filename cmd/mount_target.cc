@@ -24,6 +24,18 @@ void block_signals() {
   ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
 }
 
+// What poll(2) is to say. `tell`: it says it now, else somebody waits for it.
+unsigned poll_events(serve::Client* client, uint32_t handle, bool tell) {
+  constexpr unsigned kIn = POLLIN | POLLRDNORM;
+  if (!client) return kIn | POLLHUP;
+  Result<uint64_t> state = client->poll(handle, tell);
+  if (!state.ok()) {
+    if (serve::is_silent(state.error())) return 0;
+    return serve::is_gone(state.error()) ? kIn | POLLHUP : kIn;
+  }
+  return (*state & serve::kPollReadable ? kIn : 0) | (*state & serve::kPollChanged ? POLLPRI : 0);
+}
+
 }  // namespace
 
 bool is_pages_file(std::string_view path) {
@@ -140,15 +152,15 @@ void MountTarget::park(Waiter waiter) {
 }
 
 bool MountTarget::attempt(serve::Client* client, Waiter& waiter) {
-  if (!waiter.poll) {
+  if (!waiter.poll.handle) {
     if (!fuse_req_interrupted(waiter.read.request)) return answer_read(client, waiter.read, false);
     fuse_reply_err(waiter.read.request, EINTR);
     return true;
   }
-  Result<bool> ready = client ? client->readable(waiter.poll_file->handle) : Result<bool>(true);
-  if (ready.ok() ? !*ready : serve::is_silent(ready.error())) return false;
-  fuse_lowlevel_notify_poll(waiter.poll);
-  fuse_pollhandle_destroy(waiter.poll);
+  const unsigned events = poll_events(client, waiter.poll_file->handle, false);
+  if (!(events & (waiter.poll.wanted | POLLHUP))) return false;
+  fuse_lowlevel_notify_poll(waiter.poll.handle);
+  fuse_pollhandle_destroy(waiter.poll.handle);
   return true;
 }
 
@@ -221,21 +233,17 @@ Result<std::string> MountTarget::text_at(serve::Client* client, OpenFile& file, 
 }
 
 void MountTarget::poll(serve::Client* client, fuse_req_t request, std::shared_ptr<OpenFile> file,
-                       fuse_pollhandle* handle) {
-  Result<bool> ready = client ? client->readable(file->handle) : Result<bool>(true);
-  bool is_gone = !client || (!ready.ok() && serve::is_gone(ready.error()));
-  bool now = ready.ok() ? *ready : !serve::is_silent(ready.error());
-  unsigned events = now ? POLLIN | POLLRDNORM : 0;
-  if (is_gone) events |= POLLHUP;
+                       PollRequest polled) {
+  unsigned events = poll_events(client, file->handle, true);
   if ((file->flags & O_ACCMODE) != O_RDONLY) events |= POLLOUT | POLLWRNORM;
-  if (handle) {
+  if (polled.handle) {
     forget_polls(file.get());
-    if (now) {
-      fuse_pollhandle_destroy(handle);
+    if (events & (polled.wanted | POLLHUP)) {
+      fuse_pollhandle_destroy(polled.handle);
     } else {
       Waiter waiter;
       waiter.poll_file = std::move(file);
-      waiter.poll = handle;
+      waiter.poll = polled;
       park(std::move(waiter));
     }
   }
@@ -246,7 +254,7 @@ void MountTarget::forget_polls(const OpenFile* file) {
   std::lock_guard held(queue_mutex_);
   std::erase_if(waiters_, [file](const Waiter& waiter) {
     if (waiter.poll_file.get() != file) return false;
-    fuse_pollhandle_destroy(waiter.poll);
+    fuse_pollhandle_destroy(waiter.poll.handle);
     return true;
   });
 }
@@ -259,8 +267,8 @@ void MountTarget::shut_down() {
   }
   if (thread_.joinable()) thread_.join();
   for (Waiter& waiter : waiters_) {
-    if (waiter.poll)
-      fuse_pollhandle_destroy(waiter.poll);
+    if (waiter.poll.handle)
+      fuse_pollhandle_destroy(waiter.poll.handle);
     else
       fuse_reply_err(waiter.read.request, ENODEV);
   }

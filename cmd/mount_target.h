@@ -69,6 +69,12 @@ struct ReadRequest {
 // What FUSE is to be told: our errno for an error of the client.
 int mount_errno(const Error& error);
 
+// A poll(2): the events that are wanted, and who is told when they come (null: nobody).
+struct PollRequest {
+  fuse_pollhandle* handle = nullptr;
+  unsigned wanted = 0;
+};
+
 class MountTarget {
  public:
   // The only process of a mount: jobs run where run() is called.
@@ -87,10 +93,9 @@ class MountTarget {
 
   // From inside a job. Answers the request now, or parks it.
   void read(serve::Client* client, ReadRequest request);
-  // From inside a job. Answers a poll; `handle` (may be null) is told when the file becomes
-  // readable.
+  // From inside a job. Answers a poll.
   void poll(serve::Client* client, fuse_req_t request, std::shared_ptr<OpenFile> file,
-            fuse_pollhandle* handle);
+            PollRequest polled);
   void forget_polls(const OpenFile* file);
   // Answers everything that waits; the thread ends.
   void shut_down();
@@ -100,7 +105,7 @@ class MountTarget {
   struct Waiter {
     ReadRequest read;                     // a read, or
     std::shared_ptr<OpenFile> poll_file;  // a poll
-    fuse_pollhandle* poll = nullptr;
+    PollRequest poll;
     std::chrono::milliseconds wait{1};
     Clock::time_point due;
   };

@@ -388,10 +388,16 @@ Status Client::close(uint32_t handle) {
   return settled;
 }
 
-Result<bool> Client::readable(uint32_t handle) {
-  Result<Answer> answer = call(Call::kPoll, handle, 0);
+Result<uint64_t> Client::poll(uint32_t handle, bool tell) {
+  Result<Answer> answer = call(Call::kPoll, handle, tell);
   if (!answer.ok()) return answer.error();
-  return answer->reply.value != 0;
+  return answer->reply.value;
+}
+
+Result<bool> Client::readable(uint32_t handle) {
+  Result<uint64_t> state = poll(handle, false);
+  if (!state.ok()) return state.error();
+  return (*state & kPollReadable) != 0;
 }
 
 Result<std::string> Client::read_all(std::string_view path) {

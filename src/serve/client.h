@@ -76,7 +76,8 @@ class Client {
   // At most kMaxWrite bytes. `caller`: the thread on whose behalf we call; 0: our own.
   Result<size_t> write(uint32_t handle, std::string_view bytes, uint32_t caller = 0);
   Status flush(uint32_t handle);           // close(2) of one descriptor
-  Result<bool> readable(uint32_t handle);  // poll(2)
+  Result<bool> readable(uint32_t handle);
+  Result<uint64_t> poll(uint32_t handle, bool tell);  // kPoll… bits of protocol.h
   Status ioctl(uint32_t handle, uint32_t command);
   Status close(uint32_t handle);  // of a process that does not answer: later
 

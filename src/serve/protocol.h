@@ -38,12 +38,15 @@ enum class Call : uint32_t {
   kMkdir = 9,   // data = path
   kRmdir = 10,  // data = path
   kFlush = 11,  // close(2) of one descriptor of the handle
-  kPoll = 12,   // value of the reply: 1 when a read would give something or the end
+  kPoll = 12,   // value = 1: poll(2) asks, 0: somebody waits for it; reply: kPoll…
   kIoctl = 13,  // value = command
   // flags as kOpen; data = path, NUL, bytes: open, write (again from where a short write ended),
   // close. The reply's value: bytes taken.
   kWriteFile = 14,
 };
+
+// 1: a read would give something or the end. 2: the file has changed since poll(2) was told so.
+inline constexpr uint64_t kPollReadable = 1, kPollChanged = 2;
 
 struct Request {
   uint32_t call;

@@ -355,7 +355,8 @@ Result<Session::Answer> Session::act_on_open(const Request& request) {
   Answer answer;
   if (!handle.file) return user_error(EBADF, "The buffer is a descriptor, not a tracefs file.");
   if (Call(request.call) == Call::kPoll) {
-    answer.value = handle.file->readable() ? 1 : 0;
+    if (handle.file->readable()) answer.value |= kPollReadable;
+    if (handle.file->changed(request.value != 0)) answer.value |= kPollChanged;
   } else if (Call(request.call) == Call::kIoctl) {
     PB_TRY(handle.file->ioctl(uint32_t(request.value)));
   } else {

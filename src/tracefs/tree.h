@@ -53,7 +53,12 @@ class File {
     return write(bytes);
   }
   virtual Status flush() { return {}; }     // close(2) of one descriptor: its error is shown
-  virtual bool readable() { return true; }  // poll
+  virtual bool readable() { return true; }  // poll: POLLIN
+  // poll: POLLPRI, since it was told last (`tell`: it is now).
+  virtual bool changed(bool tell) {
+    (void)tell;
+    return false;
+  }
   virtual Status ioctl(uint32_t command) {  // ENOTTY
     (void)command;
     return user_error(ENOTTY, "This file has no such ioctl.");

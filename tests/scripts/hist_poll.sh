@@ -22,16 +22,17 @@ def read():
     size = 0
     while part := os.read(fd, 4096): size += len(part)
     return size
-def polled(milliseconds):
+def polled(milliseconds, event=select.POLLIN):
     poll = select.poll()
-    poll.register(fd, select.POLLIN)
-    return "ready" if any(e & select.POLLIN for _, e in poll.poll(milliseconds)) else "nothing"
+    poll.register(fd, event)
+    return "ready" if any(e & event for _, e in poll.poll(milliseconds)) else "nothing"
 for line in sys.stdin:
     if line == "read\n": print("read" if read() else "empty", flush=True)
     elif line == "look\n": print(polled(0), flush=True)
+    elif line == "changed\n": print(polled(0, select.POLLPRI), flush=True)
     else:
         print("waits", flush=True)
-        print(polled(20000), flush=True)
+        print(polled(20000, select.POLLPRI if "change" in line else select.POLLIN), flush=True)
 PYTHON
 mkfifo "$work/ask" "$work/answer"
 exec 5<>"$work/ask" 6<>"$work/answer"
@@ -52,7 +53,18 @@ same "is woken by a hit" "ready" "$answer"
 same "until it has read it" "ready" "$(ask look)"
 ask read >/dev/null
 same "the table is read anew" "nothing" "$(ask look)"
-has "with all hits" "$(cat hist)" '^\{ n: +1 \} hitcount: +2$'
+# POLLPRI: since poll() was called last, whether the table was read or not.
+same "poll() was called since" "nothing" "$(ask changed)"
+hit stat 1 1
+same "the table has changed" "ready" "$(ask changed)"
+same "which was told" "nothing" "$(ask changed)"
+same "but was not read" "ready" "$(ask look)"
+same "who waits for a change" "waits" "$(ask "wait for a change")"
+sleep 0.3
+hit stat 1 1
+read -r -t 30 -u 6 answer
+same "is woken by it" "ready" "$answer"
+has "with all hits" "$(cat hist)" '^\{ n: +1 \} hitcount: +4$'
 exec 5>&-
 cd /
 stop_standin

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // events/SYSTEM/EVENT/hist: the histograms of the event, the oldest first. poll() says POLLIN when
-// there were hits since the file was read. hist_debug: what their definitions were understood as.
+// there were hits since the file was read, POLLPRI when there were since it said so.
+// hist_debug: what their definitions were understood as.
 #include <unordered_map>
 
 #include "hist/hist_table.h"
@@ -53,7 +54,9 @@ class HistFile : public File {
 
   Status open(uint32_t) override {
     Result<std::vector<HistData*>> found = find();
-    return found.ok() ? Status() : found.error();
+    if (!found.ok()) return found.error();
+    hits_told_ = hits_of(*found);
+    return {};
   }
 
   Result<std::string> read() override {
@@ -78,6 +81,14 @@ class HistFile : public File {
     return !found.ok() || hits_of(*found) != hits_read_;
   }
 
+  bool changed(bool tell) override {
+    Result<std::vector<HistData*>> found = find();
+    const uint64_t hits = found.ok() ? hits_of(*found) : hits_told_;
+    const bool is_new = hits != hits_told_;
+    if (tell) hits_told_ = hits;
+    return is_new;
+  }
+
  private:
   Result<std::vector<HistData*>> find() const {
     Result<TraceArray*> array = place_.find_array();
@@ -88,7 +99,7 @@ class HistFile : public File {
   }
 
   const Place place_;
-  uint64_t hits_read_ = 0;
+  uint64_t hits_read_ = 0, hits_told_ = 0;
 };
 
 Result<std::string> show_debug(const TraceArray& array, LiveEvent& event, const Place& place) {
