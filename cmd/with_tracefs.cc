@@ -8,10 +8,12 @@
 //                              tmpfs    (what is bound below)
 //                              FUSE     (the process; on top: what a path leads to)
 //     /proc/sys/kernel/ftrace_enabled, /proc/kallsyms                    files of the tmpfs
+//     /proc/sys/kernel/stack_tracer_enabled   the tree's; in a copy of the folder if there is none
 //     /proc/CMD/mounts         where the kernel's cannot be mounted: a copy that says tracefs
 //
 // libtracefs looks for the first line of /proc/mounts whose type is exactly "tracefs", which a FUSE
 // mount never has. We serve the mount while CMD runs; all ends with it.
+#include <dirent.h>
 #include <fcntl.h>
 #include <getopt.h>
 #include <sched.h>
@@ -25,6 +27,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <sstream>
 
 #include "mount_fuse.h"
@@ -44,6 +47,7 @@ constexpr const char kHelp[] =
 
 constexpr int kOurFailure = 125, kCannotRun = 126, kNotFound = 127;
 constexpr const char kTracefs[] = "/sys/kernel/tracing";
+constexpr const char kStackSwitch[] = "/proc/sys/kernel/stack_tracer_enabled";
 constexpr const char kMounts[] = "/proc/self/mounts";
 
 pid_t g_child = 0;
@@ -152,12 +156,49 @@ Status lay_mount_table(const Place& place, int directory) {
   return bind_over(file, "/proc/" + std::to_string(::getpid()) + "/mounts");
 }
 
+// In the child, which we serve the tree: the switch of the stack tracer, where trace-cmd looks for
+// it. Where the kernel has no such file, the folder is laid anew, of the files that it has.
+Status lay_folder_again(const char* folder) {
+  UniqueFd below(::open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!below.valid()) return sys_error(std::string("open ") + folder, errno);
+  if (::mount("patchbay", folder, "tmpfs", 0, "mode=0555") != 0)
+    return sys_error(std::string("mount a tmpfs on ") + folder, errno);
+  const std::string from = "/proc/self/fd/" + std::to_string(below.get()) + "/";
+  const std::string to = std::string(folder) + "/";
+  std::unique_ptr<DIR, int (*)(DIR*)> names(::fdopendir(::dup(below.get())), ::closedir);
+  while (const dirent* entry = names ? ::readdir(names.get()) : nullptr) {
+    const std::string name = entry->d_name;
+    if (name == "." || name == "..") continue;
+    if (entry->d_type == DT_DIR) {
+      (void)::mkdir((to + name).c_str(), 0755);
+    } else {
+      PB_TRY(write_file(to + name, ""));
+    }
+    const std::string source = from + name, target = to + name;
+    if (::mount(source.c_str(), target.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0)
+      return sys_error("bind a file over " + target, errno);
+  }
+  return {};
+}
+
+Status lay_stack_switch(const Place& place) {
+  const std::string ours = place.path + "/stack_tracer_enabled";
+  if (::access(ours.c_str(), F_OK) != 0) return {};
+  if (::access(kStackSwitch, F_OK) != 0) {
+    PB_TRY(lay_folder_again("/proc/sys/kernel"));
+    PB_TRY(write_file(kStackSwitch, ""));
+  }
+  return bind_over(ours, kStackSwitch);
+}
+
 [[noreturn]] void become(char** words, const Place& place, int directory) {
   if (place.needs_copy) {
     Status laid = lay_mount_table(place, directory);
     if (!laid.ok()) fail("with-tracefs", laid.error());
     if (!laid.ok()) ::_exit(kOurFailure);
   }
+  Status laid = lay_stack_switch(place);  // without it only `trace-cmd stack` misses something
+  if (!laid.ok()) fail("with-tracefs", laid.error());
   ::setenv("TRACEFS_PATH", place.path.c_str(), 1);
   ::execvp(words[0], words);
   int error = errno;
