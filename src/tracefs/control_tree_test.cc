@@ -32,6 +32,22 @@ class Tree : public testing::Test {
 
 // --- what is there
 
+// libtracefs takes a tree without a system that has an `enable` for no tree.
+TEST(TreeWithoutEvents, HasTheSystemOfFunctionEvents) {
+  ControlTree tree;
+  auto list = [&tree] {
+    std::string text;
+    for (const std::string& name : lookup(*tree.root, "events")->directory->list())
+      text += name + " ";
+    return text;
+  };
+  EXPECT_EQ(list(), "enable header_event header_page ftrace/ functions/ ");
+  EXPECT_EQ(tree.read("events/functions/enable"), "?\n");
+  EXPECT_EQ(tree.write("events/functions/enable", "0"), 1);
+  tree.add_event("sched", "sched_switch");
+  EXPECT_EQ(list(), "enable header_event header_page ftrace/ sched/ ");
+}
+
 TEST_F(Tree, AnInstanceHasWhatTheRootHasButForTheRootsOwn) {
   ASSERT_EQ(tree.mkdir("instances/a"), 0);
   EXPECT_EQ(list("instances/a"),
@@ -41,7 +57,7 @@ TEST_F(Tree, AnInstanceHasWhatTheRootHasButForTheRootsOwn) {
             "set_ftrace_notrace set_ftrace_notrace_pid set_ftrace_pid show_event_filters "
             "show_event_triggers snapshot "
             "timestamp_mode trace trace_clock trace_marker trace_marker_raw trace_options "
-            "trace_pipe tracing_cpumask tracing_on ");
+            "trace_pipe tracing_cpumask tracing_max_latency tracing_on ");
   EXPECT_EQ(list("instances/a/per_cpu"), "cpu0/ cpu1/ ");
   EXPECT_EQ(list("instances/a/per_cpu/cpu1"),
             "buffer_size_kb snapshot snapshot_raw stats trace trace_pipe trace_pipe_raw ");

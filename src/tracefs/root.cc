@@ -70,6 +70,7 @@ constexpr Entry kArrayEntries[] = {
     {"trace_pipe", make_trace_pipe, nullptr},
     {"trace_stat", nullptr, make_trace_stat_directory, true},
     {"tracing_cpumask", make_tracing_cpumask, nullptr},
+    {"tracing_max_latency", make_tracing_max_latency, nullptr},
     {"tracing_on", make_tracing_on, nullptr},
     {"tracing_thresh", make_tracing_thresh, nullptr, true},
     {"uprobe_events", make_uprobe_events, nullptr, true},
