@@ -82,6 +82,17 @@ target_include_directories(standin PRIVATE ${CMAKE_SOURCE_DIR}/include)
 target_compile_options(standin PRIVATE -fno-optimize-sibling-calls)  # callers stay callers
 # A kernel has no functions with colons in their names, where the kernel's tests cut lines.
 target_link_options(standin PRIVATE -Wl,--as-needed)
+# Its modules: what the kernel calls trace-printk is the library modules/trace_printk.
+file(GLOB module_sources CONFIGURE_DEPENDS tests/standin/modules/*.c)
+foreach(source IN LISTS module_sources)
+  get_filename_component(name ${source} NAME_WE)
+  add_library(standin_${name} MODULE ${source})
+  target_compile_options(standin_${name} PRIVATE -O2 -g -Wall -Wextra -Wno-format-security)
+  target_include_directories(standin_${name} PRIVATE ${CMAKE_SOURCE_DIR}/include)
+  set_target_properties(standin_${name} PROPERTIES PREFIX "" SUFFIX "" OUTPUT_NAME ${name}
+    LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/standin/modules C_VISIBILITY_PRESET default)
+  add_dependencies(standin standin_${name})
+endforeach()
 pb_program(tracefs_call tests/oracle tests/oracle/tracefs_call.c)
 
 # Benchmarks. bench/peers holds what bench/compare runs beside us; each is built only where its

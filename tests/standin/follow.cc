@@ -2,7 +2,6 @@
 #include "follow.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
@@ -12,12 +11,12 @@
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "followed.h"
 #include "kernel.h"
+#include "local_socket.h"
 #include "peek.h"
 
 namespace standin {
@@ -239,28 +238,11 @@ bool take_on(int connection) {
   return true;
 }
 
-void* follow_each(void* argument) {
-  const int listener = int(reinterpret_cast<long>(argument));
-  for (;;) {
-    const int connection = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
-    if (connection < 0) continue;
-    const int error = take_on(connection) ? 0 : errno ? errno : EPERM;
-    send(connection, &error, sizeof(error), MSG_NOSIGNAL);
-    close(connection);
-    follow_all();
-  }
-  return nullptr;
-}
-
-bool name_socket(const char* path, sockaddr_un* address) {
-  *address = {};
-  address->sun_family = AF_UNIX;
-  if (strlen(path) >= sizeof(address->sun_path)) {
-    errno = ENAMETOOLONG;
-    return false;
-  }
-  strcpy(address->sun_path, path);
-  return true;
+void follow_one(int connection) {
+  const int error = take_on(connection) ? 0 : errno ? errno : EPERM;
+  send(connection, &error, sizeof(error), MSG_NOSIGNAL);
+  close(connection);
+  follow_all();
 }
 
 // This process runs on one processor from now on, the one that it is on.
@@ -275,11 +257,8 @@ Greeting choose_processor() {
 
 // 0, or an error's number.
 int be_followed(const char* socket_path) {
-  sockaddr_un address;
-  if (!name_socket(socket_path, &address)) return errno;
-  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int fd = connect_to(socket_path);
   if (fd < 0) return errno;
-  if (connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) return errno;
   const Greeting greeting = choose_processor();
   int error = 0;
   if (send(fd, &greeting, sizeof(greeting), MSG_NOSIGNAL) != sizeof(greeting)) return errno;
@@ -291,19 +270,8 @@ int be_followed(const char* socket_path) {
 }  // namespace
 
 bool follow_at(const char* socket_path) {
-  sockaddr_un address;
-  if (!name_socket(socket_path, &address)) return false;
-  const int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (listener < 0) return false;
-  unlink(socket_path);
-  if (bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0 ||
-      listen(listener, 1) != 0)
-    return false;
-  pthread_t thread;
-  errno = pthread_create(&thread, nullptr, follow_each, reinterpret_cast<void*>(long(listener)));
-  if (errno) return false;
-  pthread_detach(thread);
-  return true;
+  const int listener = listen_at(socket_path);
+  return listener >= 0 && serve_each(listener, follow_one);
 }
 
 int attach(const char* socket_path, char** command) {
