@@ -100,21 +100,25 @@ bool ProbeEvents::Impl::find_by_name(const ProbeDefinition& definition, Spots* s
   }
   for (const ResolvedFunction& function : *functions) {
     const FunctionSymbol& symbol = function.symbol;
-    const uint64_t offset = definition.offset;
+    auto* module = static_cast<ElfModule*>(function.module);
+    const uint64_t offset = definition.offset, address = symbol.address + offset;
     const bool is_before = int64_t(offset) < 0;  // SYM-OFF: in what lies before it
-    if (is_before &&
-        module_of_text(registry.symbols(), symbol.address + offset) != function.module) {
+    if (is_before && module_of_text(registry.symbols(), address) != module) {
       *refusal = {"there is no code so far before " + function.display_name};
       return false;
     }
+    const FunctionSymbol* entry = offset ? nullptr : &symbol;
     if (!is_before && offset && symbol.size && offset >= symbol.size) {
-      *refusal = {function.display_name + " has " + std::to_string(symbol.size) + " bytes", true};
-      return false;
+      // It may be the entry of another one.
+      if (module_of_text(registry.symbols(), address) == module)
+        entry = module->function_at(address);
+      if (!entry) {
+        *refusal = {function.display_name + " has " + std::to_string(symbol.size) + " bytes", true};
+        return false;
+      }
     }
     auto spot = std::make_unique<ProbeSpot>();
-    if (!plan_spot(definition, static_cast<ElfModule*>(function.module), symbol.address + offset,
-                   offset ? nullptr : &symbol, spot.get(), refusal))
-      return false;
+    if (!plan_spot(definition, module, address, entry, spot.get(), refusal)) return false;
     name_spot(function.display_name, offset, spot.get());
     spots->push_back(std::move(spot));
   }

@@ -200,6 +200,21 @@ TEST_F(ProbeEventsTest, EveryInstructionOfAFunctionAndNothingBetweenThem) {
   EXPECT_LT(taken_places, 8);
 }
 
+// As in a kernel: an offset may lead to the entry of another function.
+TEST_F(ProbeEventsTest, AnOffsetReachesTheNextFunction) {
+  const auto sum = reinterpret_cast<uintptr_t>(&probed_sum);
+  const auto other = reinterpret_cast<uintptr_t>(&probed_other);
+  const bool up = sum < other;
+  const std::string place = std::string(up ? "probed_sum" : "probed_other") + "+" +
+                            std::to_string(up ? other - sum : sum - other);
+  ASSERT_EQ(write("p:next " + place), 0) << sentence_;
+  ASSERT_EQ(switch_event("kprobes", "next", true), 0);
+  EXPECT_EQ(probed_sum(1, 2), 5);
+  EXPECT_EQ(taken().size(), up ? 0u : 1u);
+  EXPECT_EQ(probed_other(3), 2);
+  EXPECT_EQ(taken().size(), 1u);
+}
+
 TEST_F(ProbeEventsTest, AGlobTakesAllThatMatch) {
   ASSERT_EQ(write("f:g probed_glob_*"), 0) << sentence_;
   ASSERT_EQ(switch_event("fprobes", "g", true), 0);
