@@ -181,7 +181,7 @@ Result<std::vector<std::string>> define_event(serve::Client& client, const Event
   for (const std::string& name : *after) {
     if (old.count(name) == 0) added.push_back(name);
   }
-  if (!is_function) applied->probes.insert(applied->probes.end(), added.begin(), added.end());
+  applied->defined.insert(applied->defined.end(), added.begin(), added.end());
   if (!added.empty()) return added;
   // Defined again as it was.
   return matching_events(*after, name_in(definitions->front().line, is_function));
@@ -648,7 +648,7 @@ void undo_request(const AppliedRequest& applied, serve::Client& client) {
   for (const std::string& directory : applied.with_pids)
     (void)client.write_all(directory + "set_event_pid", "", true);
   for (const std::string& instance : applied.instances) (void)client.remove_directory(instance);
-  for (std::string name : applied.probes) {
+  for (std::string name : applied.defined) {
     name[name.find(':')] = '/';
     (void)client.write_all("dynamic_events", "-:" + name + "\n", false);
   }

@@ -109,7 +109,7 @@ struct AppliedRequest {
   std::vector<Event> events;           // that were off before
   std::vector<std::string> with_pids;  // directories of instances
   std::vector<std::string> instances;  // that did not exist
-  std::vector<std::string> probes;     // SYSTEM:EVENT that dynamic_events did not have
+  std::vector<std::string> defined;    // SYSTEM:EVENT that dynamic_events did not have
   std::vector<std::string> tracing;    // directories of instances whose tracer was set
   struct File {
     std::string path, text;

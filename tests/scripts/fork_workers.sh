@@ -179,7 +179,7 @@ put events/mine/copy/enable 0
 put events/synthetic/both/enable 0
 put events/functions/helper/trigger '!hist:keys=common_pid:onmatch(functions.work).both($a)'
 put events/functions/work/trigger '!hist:keys=common_pid:a=n'
-new dynamic_events ''
+put dynamic_events '-:mine/copy'
 new synthetic_events ''
 clear_trace
 put options/stacktrace 1

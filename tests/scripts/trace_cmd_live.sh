@@ -107,8 +107,10 @@ kill -INT $recorder
 wait $recorder
 same "record -p ends well" 0 $?
 same "it has every call" "many 0" "$(gaps "$work/r.dat")"
-same "it leaves the process as it was" "/" \
-  "$("$patchbay" cat $pid set_event)/$("$patchbay" ls $pid instances)"
+same "it leaves the process as it was" "//" \
+  "$("$patchbay" cat $pid set_event)/$("$patchbay" ls $pid instances)/$("$patchbay" cat $pid \
+    dynamic_events)"
+"$patchbay" write $pid function_events 'work(long n, string name)'
 has "a wrong event is refused with near ones" \
   "$("$patchbay" record -p $pid -o "$work/n.dat" -e functions:wrok 2>&1)" "functions:work"
 has "symbols" "$("$patchbay" list symbols -p $pid)" '^[0-9a-f]{16} t work'$'\t''\[steady\]$'
