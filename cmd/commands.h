@@ -27,6 +27,7 @@ int run_top(int argc, char** argv);
 int run_dump(int argc, char** argv);
 int run_recover(int argc, char** argv);
 int run_list(int argc, char** argv);
+int run_clean(int argc, char** argv);
 int run_cat(int argc, char** argv);
 int run_write(int argc, char** argv);
 int run_ls(int argc, char** argv);

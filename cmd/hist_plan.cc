@@ -46,18 +46,6 @@ std::string HistPlan::commands() const {
   return text;
 }
 
-// A synthetic event can go when no histogram names it, so what was written last goes first.
-std::vector<HistPlan::Write> HistPlan::undo() const {
-  std::vector<Write> undo;
-  for (auto write = writes.rbegin(); write != writes.rend(); ++write) {
-    if (write->path == "dynamic_events")
-      undo.push_back({write->path, "-:synthetic/" + synthetic});
-    else
-      undo.push_back({write->path, "!" + write->text});
-  }
-  return undo;
-}
-
 std::string trigger_path(const EventCall& event) {
   return "events/" + event.system + "/" + event.name + "/trigger";
 }

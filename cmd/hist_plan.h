@@ -26,8 +26,6 @@ struct HistPlan {
 
   // As a shell in a tracefs directory would do it: echo 'TEXT' >> PATH, a line each.
   std::string commands() const;
-  // What undoes the writes, in the order in which it must be done.
-  std::vector<Write> undo() const;
 };
 
 // "events/SYSTEM/EVENT/trigger".

@@ -30,10 +30,13 @@ constexpr char kHead[] = "# event histogram\n#\n# trigger info: ";
 std::string directory_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
 // What a program has left of events/SYSTEM/EVENT/hist (the agent's last_hists.cc).
-std::string kept_text(const std::string& directory, const std::string& event) {
+std::string kept_text(const std::string& directory, const std::string& instance,
+                      const std::string& event) {
   std::string name = event.substr(event.find('/') + 1);
   name[name.find('/')] = ':';
-  std::ifstream file(directory + "/hist/" + name);
+  const std::string own =
+      instance.substr(instance.find('/') == instance.npos ? 0 : instance.find('/') + 1);
+  std::ifstream file(directory + "/hist/" + own + name);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
@@ -65,8 +68,14 @@ HistSession::~HistSession() { undo(); }
 
 Status HistSession::connect() {
   on_screen_ = ::isatty(STDIN_FILENO) && ::isatty(STDOUT_FILENO);
-  if (target_.words.empty()) return program_.attach(target_.pid);
-  return program_.start(target_.words, kBufferKb, on_screen_);
+  if (!target_.words.empty()) return program_.start(target_.words, kBufferKb, on_screen_);
+  PB_TRY(program_.attach(target_.pid));
+  stop_on_interrupt();  // from here on there is something to take back
+  Result<std::unique_ptr<ToolUses>> uses = ToolUses::begin(client(), program_.directory);
+  if (!uses.ok()) return uses.error();
+  uses_ = std::move(*uses);
+  defined_.uses = uses_.get();
+  return {};
 }
 
 Result<std::string> HistSession::define(const std::string& event) {
@@ -85,17 +94,24 @@ Result<std::string> HistSession::define(const std::string& event) {
 
 Status HistSession::apply(const HistPlan& plan) {
   plan_ = plan;
-  applied_ = true;
+  if (uses_) {
+    Result<std::string> name = uses_->make_instance();
+    if (!name.ok()) return name.error();
+    instance_ = "instances/" + *name + "/";
+  }
   if (target_.verbose) std::fprintf(stderr, "%s", plan_.commands().c_str());
   std::map<std::string, std::vector<std::string>> listings;
   for (const HistPlan::Write& write : plan_.writes) {
-    Status done = client().write_all(write.path, write.text + "\n", false);
+    Status done = client().write_all(placed(write.path), write.text + "\n", false);
     if (!done.ok())
       return user_error(done.error().errno_value,
                         write.path + ": " + write.text + "\n" + done.error().message());
-    written_++;
+    if (uses_ && write.path == "dynamic_events")
+      uses_->add(ToolUse::Kind::kEvent, "synthetic/" + plan_.synthetic);
+    else if (uses_)
+      uses_->add(ToolUse::Kind::kTrigger, placed(write.path), write.text);
     if (!write.path.ends_with("/trigger")) continue;
-    Result<std::string> triggers = client().read_all(write.path);
+    Result<std::string> triggers = client().read_all(placed(write.path));
     if (!triggers.ok()) return triggers.error();
     listings[directory_of(write.path)].push_back(last_listing(*triggers));
   }
@@ -106,13 +122,14 @@ Status HistSession::apply(const HistPlan& plan) {
     of_event.erase(of_event.begin());
   }
   texts_.resize(plan_.histograms.size());
+  if (uses_) uses_->ready();
   return {};
 }
 
 // What fails is as it was: the process may have ended.
 void HistSession::look() {
   for (size_t i = 0; i < plan_.histograms.size(); i++) {
-    Result<std::string> text = client().read_all(plan_.histograms[i] + "/hist");
+    Result<std::string> text = client().read_all(placed(plan_.histograms[i]) + "/hist");
     if (!text.ok()) return;
     std::string own = hist_of_file(*text, listings_[i]);
     if (!own.empty()) texts_[i] = std::move(own);
@@ -138,7 +155,7 @@ void HistSession::watch_on_screen(const Show& show) {
   Result<std::unique_ptr<Terminal>> terminal = Terminal::open();
   if (!terminal.ok()) return watch_quietly();
   const auto delay_ms = int64_t(target_.delay * 1000);
-  for (int64_t next_ms = 0; !(*terminal)->ended();) {
+  for (int64_t next_ms = 0; !(*terminal)->ended() && !interrupted();) {
     if (program_.child && program_.child->wait(0) == TracedChild::Event::kStopRequested) return;
     if (program_.ended()) return;
     if (now_ms() >= next_ms) {
@@ -157,7 +174,7 @@ void HistSession::look_last() {
   if (!program_.ended()) return look();
   bool missing = false;
   for (size_t i = 0; i < plan_.histograms.size(); i++) {
-    std::string kept = kept_text(program_.directory, plan_.histograms[i]);
+    std::string kept = kept_text(program_.directory, instance_, plan_.histograms[i]);
     kept = hist_of_file(kept, listings_[i]);
     missing |= kept.empty();
     if (!kept.empty()) texts_[i] = std::move(kept);
@@ -179,9 +196,9 @@ void HistSession::look_last() {
 std::vector<EventRequest> HistSession::not_hit() {
   std::vector<EventRequest> events;
   for (const auto& [request, directory] : asked_) {
-    std::string text = kept_text(program_.directory, directory);
+    std::string text = kept_text(program_.directory, instance_, directory);
     Result<std::string> now = text;
-    if (!program_.ended()) now = client().read_all(directory + "/hist");
+    if (!program_.ended()) now = client().read_all(placed(directory) + "/hist");
     if (now.ok()) text = *now;
     if (text.find(kNoHits) == text.npos) continue;
     events.push_back(request);
@@ -205,7 +222,6 @@ void HistSession::say_why_nothing() {
 }
 
 int HistSession::run(const Show& show) {
-  if (!program_.child && !on_screen_) stop_on_interrupt();
   Status ready = program_.release();
   if (!ready.ok()) return fail(command_, ready.error());
   on_screen_ ? watch_on_screen(show) : watch_quietly();
@@ -220,13 +236,9 @@ int HistSession::run(const Show& show) {
 
 // Of a process that goes on nothing is left behind.
 void HistSession::undo() {
-  if (program_.child || !program_.client || program_.client->gone()) return;
-  if (applied_) {
-    const std::vector<HistPlan::Write> writes = plan_.undo();
-    for (size_t i = writes.size() - written_; i < writes.size(); i++)
-      (void)client().write_all(writes[i].path, writes[i].text + "\n", false);
-  }
-  undo_request(defined_, client());
+  if (!uses_) return;
+  uses_->release();
+  say_what_stays(client());
 }
 
 }  // namespace patchbay::cmd

@@ -7,7 +7,9 @@
 //   let CMD run
 //   in a terminal: shown anew              else: only looked at, should CMD be killed
 //   Ctrl-C or the end: the last texts      of a program that has ended from DIR/PID/hist
-//   take back what was written             of a process that goes on
+//   take back what was written             of a process that goes on, where the histograms are in
+//   an
+//                                          instance of this command's own
 #pragma once
 
 #include <functional>
@@ -15,6 +17,7 @@
 #include <vector>
 
 #include "hist_plan.h"
+#include "tool_uses.h"
 #include "trace_request.h"
 #include "watched_program.h"
 
@@ -48,6 +51,10 @@ class HistSession {
   int run(const Show& show);
 
  private:
+  // A file of the plan's, or its directory.
+  std::string placed(const std::string& path) const {
+    return path.starts_with("events/") ? instance_ + path : path;
+  }
   void look();
   void watch_quietly();
   void watch_on_screen(const Show& show);
@@ -59,12 +66,12 @@ class HistSession {
   const std::string command_;
   const HistTarget target_;
   bool on_screen_ = false;
-  bool applied_ = false;
   WatchedProgram program_;
   AppliedRequest defined_;
   std::vector<std::pair<EventRequest, std::string>> asked_;  // with events/SYSTEM/EVENT
+  std::unique_ptr<ToolUses> uses_;  // of a process that goes on
+  std::string instance_;            // where its histograms are: "instances/NAME/"; else empty
   HistPlan plan_;
-  size_t written_ = 0;                 // of the plan
   std::vector<std::string> listings_;  // of the plan's histograms, as their trigger files have them
   std::vector<std::string> texts_;     // at the last look
   int64_t looked_ms_ = 0;

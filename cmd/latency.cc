@@ -135,7 +135,10 @@ Status define_events(HistSession* session, LatencyOptions* options) {
     return define_call(session, first.text, &options->request);
   Result<std::string> start = session->define(first.text);
   if (options->events.size() == 1) {
-    if (start.ok() || first.kind() != EventRequest::Kind::kEvent)
+    // A function event of that name, which others have made, is the function, too.
+    const bool is_call = !start.ok() || (start->starts_with("functions:") &&
+                                         first.text.find(':') == std::string::npos);
+    if (!is_call || first.kind() != EventRequest::Kind::kEvent)
       return user_error(EINVAL, "'" + first.text + "' is an event: END is needed, too.");
     return define_call(session, first.text, &options->request);
   }

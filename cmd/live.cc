@@ -11,6 +11,7 @@
 #include "record.h"
 #include "record_report.h"
 #include "serve/directory.h"
+#include "tool_uses.h"
 #include "tracefs_command.h"
 
 namespace patchbay::cmd {
@@ -62,7 +63,13 @@ std::string directory_of(const LiveOptions& options) {
 
 Status start(Client& client, const LiveOptions& options) {
   const TraceRequest& request = options.record.request;
+  Result<std::string> runtime = serve::runtime_directory(false);
+  if (!runtime.ok()) return runtime.error();
+  Result<std::unique_ptr<ToolUses>> uses =
+      ToolUses::begin(client, *runtime + "/" + std::to_string(client.pid()));
+  if (!uses.ok()) return uses.error();
   AppliedRequest applied;
+  applied.uses = uses->get();  // until it is done: what fails half-way changes nothing
   std::vector<std::string> directories;
   for (const InstanceRequest& instance : request.instances()) {
     bool is_meant =
@@ -74,6 +81,7 @@ Status start(Client& client, const LiveOptions& options) {
   PB_TRY(apply_request(request, client, &applied));
   for (const std::string& directory : directories)
     PB_TRY(client.write_all(directory + "tracing_on", "1\n", false));
+  (*uses)->stay();
   return {};
 }
 
@@ -106,7 +114,14 @@ Status reset_tracer(Client& client, const std::string& directory) {
   return write_if_there(client, "set_graph_notrace", "", true);
 }
 
+// What a command has left in a process that did not answer then.
+void take_back_left(Client& client) {
+  Result<std::string> runtime = serve::runtime_directory(false);
+  if (runtime.ok()) (void)ToolUses::begin(client, *runtime + "/" + std::to_string(client.pid()));
+}
+
 Status reset(Client& client, const LiveOptions& options) {
+  take_back_left(client);
   std::string directory = directory_of(options);
   PB_TRY(reset_tracer(client, directory));
   PB_TRY(client.write_all(directory + "set_event", "", true));

@@ -31,6 +31,7 @@ constexpr Command kCommands[] = {
     {"replay", run_replay, "print its calls as they happened, indented"},
     {"dump", run_dump, "print the structure of a trace.dat or buffer file"},
     {"recover", run_recover, "make a trace.dat of what a dead process has left"},
+    {"clean", run_clean, "remove what dead processes have left"},
     {"list", run_list, "list functions, events or processes"},
     {"cat", run_cat, "read a tracefs file of a process"},
     {"write", run_write, "write to a tracefs file of a process"},

@@ -19,6 +19,9 @@ void stop_on_interrupt() {
   action.sa_handler = [](int) { g_stopped = 1; };
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);
+  struct sigaction hangup {};  // nohup has it ignored
+  if (::sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
+    ::sigaction(SIGHUP, &action, nullptr);
 }
 
 bool interrupted() { return g_stopped != 0; }

@@ -22,6 +22,7 @@
 #include <set>
 
 #include "commands.h"
+#include "leftovers.h"
 #include "record.h"
 #include "record_report.h"
 #include "serve/client.h"
@@ -181,12 +182,6 @@ struct Outcome {
   std::string new_exe;
 };
 
-std::string exe_of(pid_t pid) {
-  char path[4096];
-  ssize_t length = ::readlink(("/proc/" + std::to_string(pid) + "/exe").c_str(), path, sizeof path);
-  return std::string(path, length > 0 ? size_t(length) : 0);
-}
-
 // Sub-buffers are taken without sleeping while the program fills them fast, rarely while it is
 // quiet.
 Outcome record_until_end(TracedChild& child, Recording& recording, serve::Client& client,
@@ -195,15 +190,19 @@ Outcome record_until_end(TracedChild& child, Recording& recording, serve::Client
   Progress progress(!options.quiet && !::isatty(STDOUT_FILENO));
   std::string exe = exe_of(child.pid());
   int wait_ms = 1;
+  bool agent_gone = false;
   int64_t next_look = now_ms() + 100;
   for (;;) {
     unsigned filled = recording.drain();
     wait_ms = next_wait_ms(filled, wait_ms);
     progress.show(recording);
-    TracedChild::Event event = child.wait(wait_ms);
+    // The agent's socket goes with the program: then is the time to see what it has become.
+    const bool was_gone = agent_gone;
+    TracedChild::Event event = child.wait(wait_ms, was_gone ? -1 : client.descriptor());
     if (event == TracedChild::Event::kExited) return outcome;
     if (event == TracedChild::Event::kStopRequested) break;
-    if (now_ms() < next_look) continue;
+    agent_gone = client.gone();
+    if (agent_gone == was_gone && now_ms() < next_look) continue;
     next_look = now_ms() + 100;
     recording.refresh_events();
     if (outcome.exec_seen) continue;
@@ -229,7 +228,20 @@ size_t forked_processes(const Recording& recording, pid_t pid) {
   return others.size();
 }
 
-void print_notes(const Recording& recording, const TracedChild& child, const Outcome& outcome) {
+// What the program has become; empty: it is what it was.
+std::string executed_program(const TracedChild& child, const Outcome& outcome,
+                             const std::string& directory) {
+  if (outcome.exec_seen) return outcome.new_exe;
+  // A program that ends by exit() removes its socket.
+  const bool has_socket = ::access((directory + "/" + serve::kSocketName).c_str(), F_OK) == 0;
+  if (!has_socket || !child.exited() || !child.ended_as_another()) return "";
+  return "another one (" + child.last_name() + ")";
+}
+
+void print_notes(const Recording& recording, const TracedChild& child, const Outcome& outcome,
+                 const RecordOptions& options, const std::string& directory) {
+  const std::string executed = executed_program(child, outcome, directory);
+  if (executed.empty()) say_why_nothing(options.request, recording);
   if (uint64_t missed = recording.missed())
     note(std::to_string(missed) + " hits could not be recorded");
   if (uint64_t nested = recording.recursion())
@@ -238,9 +250,7 @@ void print_notes(const Recording& recording, const TracedChild& child, const Out
     note(std::to_string(unhooked) +
          " calls have no return and are in no graph: their callers' code walks its own stack by "
          "return addresses (code made at run time, V8, OCaml, Go)");
-  if (outcome.exec_seen) {
-    note("the program has executed " + outcome.new_exe + ", which is not recorded");
-  }
+  if (!executed.empty()) note("the program has executed " + executed + ", which is not recorded");
   if (size_t forked = forked_processes(recording, child.pid())) {
     note(std::to_string(forked) + (forked == 1 ? " forked process is" : " forked processes are") +
          " in the file, too; programs that they executed are not");
@@ -265,8 +275,7 @@ int finish(Recording& recording, const TracedChild& child, const Outcome& outcom
   }
   bool saved = report_disk(options.command, *result, recording, options.output);
   if (!options.quiet) print_summary(recording, *result, options.output);
-  if (!options.quiet && !outcome.exec_seen) say_why_nothing(options.request, recording);
-  if (!options.quiet) print_notes(recording, child, outcome);
+  if (!options.quiet) print_notes(recording, child, outcome, options, directory);
   if (!outcome.stopped) remove_process_directory(directory);
   return saved ? kOk : kFailed;
 }
@@ -288,6 +297,7 @@ Status start_program(const RecordOptions& options, Session* session) {
   session->lock = std::move(*lock);
   Result<std::string> runtime = serve::runtime_directory(true);
   if (!runtime.ok()) return runtime.error();
+  remove_empty_leftovers(*runtime);
   const uint64_t buffer_kb = options.buffer_kb ? options.buffer_kb : default_buffer_kb();
   Result<EnvironmentList> environment =
       agent_environment((*words)[0], *runtime, buffer_kb, options.overwrite);
@@ -304,12 +314,13 @@ Status prepare_recording(const RecordOptions& options, Session* session) {
       session->child->wait_for_agent(session->directory);
   if (!client.ok()) return client.error();
   session->client = std::move(*client);
-  if (options.prepare) PB_TRY(options.prepare(*session->client));
   AppliedRequest applied;
-  PB_TRY(apply_request(options.request, *session->client, &applied));
+  TraceRequest request = options.request;
+  if (options.prepare) PB_TRY(options.prepare(*session->client, &request, &applied));
+  PB_TRY(apply_request(request, *session->client, &applied));
   say_refused_returns(options, *session->client);
   Result<std::vector<RecordedBuffer>> buffers =
-      open_buffers(options.request, *session->client, session->directory, true);
+      open_buffers(request, *session->client, session->directory, true);
   if (!buffers.ok()) return buffers.error();
   Result<std::unique_ptr<Recording>> recording =
       Recording::open(std::move(*buffers), options.output, options.version);
@@ -320,6 +331,12 @@ Status prepare_recording(const RecordOptions& options, Session* session) {
 }
 
 }  // namespace
+
+std::string exe_of(pid_t pid) {
+  char path[4096];
+  ssize_t length = ::readlink(("/proc/" + std::to_string(pid) + "/exe").c_str(), path, sizeof path);
+  return std::string(path, length > 0 ? size_t(length) : 0);
+}
 
 void say_refused_returns(const RecordOptions& options, serve::Client& client) {
   bool has_graph = false;
@@ -379,14 +396,15 @@ Result<std::vector<RecordedBuffer>> open_buffers(const TraceRequest& request, se
   buffers[0].file = std::move(*top);
   buffers[0].path = process_directory + "/" + serve::kBufferName;
   buffers[0].consume = consume;
-  buffers[0].wanted = request.instances().size() == 1 || !request.instances()[0].events.empty() ||
-                      request.instances()[0].traces();
-  for (size_t i = 1; i < request.instances().size(); i++) {
-    std::string path =
-        process_directory + "/" + request.instances()[i].directory() + serve::kBufferName;
+  const InstanceRequest& first = request.instances()[0];
+  buffers[0].wanted = first.stand_in.empty() &&
+                      (request.instances().size() == 1 || !first.events.empty() || first.traces());
+  for (const InstanceRequest& instance : request.instances()) {
+    if (instance.directory().empty()) continue;
+    std::string path = process_directory + "/" + instance.directory() + serve::kBufferName;
     Result<std::unique_ptr<BufferFile>> file = BufferFile::open(path, consume);
     if (!file.ok()) return file.error();
-    buffers.push_back({request.instances()[i].instance, std::move(*file), path, consume, true});
+    buffers.push_back({instance.instance, std::move(*file), path, consume, true});
   }
   return buffers;
 }

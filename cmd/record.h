@@ -25,9 +25,9 @@ struct RecordOptions {
   bool quiet = false;
   bool verbose = false;
   std::vector<std::string> words;
-  // What else is set up before the events are enabled, and taken back from a process that goes on.
-  std::function<Status(serve::Client&)> prepare;
-  std::function<void(serve::Client&)> take_back;
+  // What else is set up before the events are enabled, in the first instance of the request, which
+  // it may add events to.
+  std::function<Status(serve::Client&, TraceRequest*, AppliedRequest*)> prepare;
 };
 
 // The words of a program as they are to be run with the agent; refused when it cannot be preloaded.
@@ -42,6 +42,9 @@ Result<EnvironmentList> agent_environment(const std::string& program, const std:
 Result<std::vector<RecordedBuffer>> open_buffers(const TraceRequest& request, serve::Client& client,
                                                  const std::string& process_directory,
                                                  bool consume);
+
+// The program that a process runs; empty: it has ended.
+std::string exe_of(pid_t pid);
 
 // Functions that function_graph is asked for and cannot have: how many, and with -v which and why.
 void say_refused_returns(const RecordOptions& options, serve::Client& client);

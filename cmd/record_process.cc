@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
 // patchbay record -p PID: records a running process that carries the agent, and leaves it as it was
-// found: what the request has enabled is disabled again, instances that it has made are removed.
+// found. What is asked for is done in an instance of the recorder's own, so that several recorders,
+// and who works in the tree, have their own filters, sizes, tracers and events:
+//
+//   -e, -p TRACER          an instance patchbay-N-1 stands in for the top one
+//   -B NAME -e …           the instance NAME is made; one that somebody else has made is used as it
+//                          is; in the place of another recorder's stands one of ours
+//   nothing                what the process's top instance records already is taken out of it
+//
+// Definitions are shared with the others (tool_uses.h).
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
@@ -12,6 +20,7 @@
 #include "record.h"
 #include "record_report.h"
 #include "serve/directory.h"
+#include "tool_uses.h"
 
 namespace patchbay::cmd {
 namespace {
@@ -41,7 +50,8 @@ bool record_until_told(Recording& recording, const serve::Client& client, int si
   }
 }
 
-int finish(Recording& recording, bool stopped, bool answers, const RecordOptions& options) {
+int finish(Recording& recording, bool stopped, bool answers, const std::string& exe,
+           const RecordOptions& options) {
   Result<TraceDatResult> result = recording.finish();
   if (!result.ok()) return fail(options.command, result.error());
   bool saved = report_disk(options.command, *result, recording, options.output);
@@ -52,38 +62,75 @@ int finish(Recording& recording, bool stopped, bool answers, const RecordOptions
       note(std::to_string(missed) + " hits could not be recorded");
     std::string name = "process " + std::to_string(options.pid);
     std::string ended = answers ? "; " + name + " goes on" : "";
-    note(stopped ? "recording has stopped" + ended : name + " has ended");
+    const std::string now = exe_of(options.pid);
+    if (!stopped && !now.empty() && now != exe)
+      note(name + " has executed " + now + ", which is not recorded");
+    else
+      note(stopped ? "recording has stopped" + ended : name + " has ended");
   }
   return saved ? kOk : kFailed;
 }
 
-int record_client(const RecordOptions& options, serve::Client& client, OutputLock& lock) {
-  UniqueFd signals = watch_signals();
-  AppliedRequest applied;
-  Status ready = options.prepare ? options.prepare(client) : Status();
-  if (ready.ok()) ready = apply_request(options.request, client, &applied);
-  if (ready.ok()) say_refused_returns(options, client);
-  Result<std::string> runtime = serve::runtime_directory(false);
-  if (ready.ok() && !runtime.ok()) ready = runtime.error();
-  Result<std::vector<RecordedBuffer>> buffers = std::vector<RecordedBuffer>();
-  if (ready.ok())
-    buffers =
-        open_buffers(options.request, client, *runtime + "/" + std::to_string(options.pid), true);
-  Result<std::unique_ptr<Recording>> recording = sys_error("record", EINVAL);
-  if (ready.ok() && !buffers.ok()) ready = buffers.error();
-  if (ready.ok()) recording = Recording::open(std::move(*buffers), options.output, options.version);
-  if (ready.ok() && !recording.ok()) ready = recording.error();
-  if (!ready.ok()) {
-    undo_request(applied, client);
-    if (options.take_back) options.take_back(client);
-    return fail(options.command, ready.error());
+// As large as the top one, and with what is written to trace_marker.
+Status make_stand_in(serve::Client& client, TraceRequest* request, size_t index, ToolUses* uses) {
+  Result<std::string> name = uses->make_instance();
+  if (!name.ok()) return name.error();
+  request->set_stand_in(index, *name);
+  if (index != 0) return {};
+  const std::string directory = request->instances()[index].directory();
+  Result<std::string> size = client.read_all("buffer_size_kb");
+  if (size.ok() && size->find_first_not_of("0123456789\n") == size->npos)
+    (void)client.write_all(directory + "buffer_size_kb", *size, false);
+  return client.write_all(directory + "options/copy_trace_marker", "1\n", false);
+}
+
+Status make_stand_ins(serve::Client& client, RecordOptions* options, ToolUses* uses) {
+  for (size_t i = 0; i < options->request.instances().size(); i++) {
+    const InstanceRequest& one = options->request.instances()[i];
+    const bool wants_own = one.instance.empty()
+                               ? !one.events.empty() || one.traces() || options->prepare
+                               : uses->is_others(ToolUse::Kind::kInstance, one.instance);
+    if (wants_own) PB_TRY(make_stand_in(client, &options->request, i, uses));
   }
+  return {};
+}
+
+// Everything is set up, and the buffers are open.
+Result<std::unique_ptr<Recording>> prepare(RecordOptions* options, serve::Client& client,
+                                           const std::string& directory, AppliedRequest* applied) {
+  PB_TRY(make_stand_ins(client, options, applied->uses));
+  if (options->prepare) PB_TRY(options->prepare(client, &options->request, applied));
+  PB_TRY(apply_request(options->request, client, applied));
+  say_refused_returns(*options, client);
+  Result<std::vector<RecordedBuffer>> buffers =
+      open_buffers(options->request, client, directory, true);
+  if (!buffers.ok()) return buffers.error();
+  return Recording::open(std::move(*buffers), options->output, options->version);
+}
+
+int record_client(RecordOptions options, serve::Client& client, OutputLock& lock) {
+  UniqueFd signals = watch_signals();
+  Result<std::string> runtime = serve::runtime_directory(false);
+  if (!runtime.ok()) return fail(options.command, runtime.error());
+  const std::string directory = *runtime + "/" + std::to_string(options.pid);
+  Result<std::unique_ptr<ToolUses>> uses = ToolUses::begin(client, directory);
+  if (!uses.ok()) return fail(options.command, uses.error());
+  AppliedRequest applied;
+  applied.uses = uses->get();
+  Result<std::unique_ptr<Recording>> recording = prepare(&options, client, directory, &applied);
+  if (!recording.ok()) {
+    (*uses)->release();
+    say_what_stays(client);
+    return fail(options.command, recording.error());
+  }
+  (*uses)->ready();
+  const std::string exe = exe_of(options.pid);
   lock.keep();
   bool stopped = record_until_told(**recording, client, signals.get(), options.quiet);
   stop_request(applied, client);
-  int status = finish(**recording, stopped, client.answers(), options);
-  undo_request(applied, client);
-  if (options.take_back) options.take_back(client);
+  int status = finish(**recording, stopped, client.answers(), exe, options);
+  (*uses)->release();
+  say_what_stays(client);
   return status;
 }
 

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "commands.h"
+#include "leftovers.h"
 #include "nothing_recorded.h"
 
 namespace patchbay::cmd {
@@ -17,16 +18,6 @@ namespace {
 
 constexpr int kFastestMs = 1, kSlowestMs = 16;
 constexpr unsigned kBusyPercent = 20;  // of a ring taken in one turn: do not sleep at all
-
-std::string size_text(uint64_t bytes) {
-  char text[32];
-  const char* units[] = {"bytes", "KB", "MB", "GB", "TB"};
-  double value = double(bytes);
-  size_t unit = 0;
-  while (value >= 1024 && unit < 4) value /= 1024, unit++;
-  std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.1f %s", value, units[unit]);
-  return text;
-}
 
 constexpr uint64_t kMuchLost = 100;  // one event of so many
 

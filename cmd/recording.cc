@@ -30,10 +30,14 @@ Result<std::unique_ptr<Recording>> Recording::open(std::vector<RecordedBuffer> b
   options.version = version;
   options.page_size = top.header().subbuf_size;
   options.nr_cpus = top.nr_rings();
+  std::vector<uint32_t> output(1);
   for (size_t i = 1; i < buffers.size(); i++) {
+    const bool stands_in = buffers[i].instance.empty();
+    if (stands_in) options.page_size = buffers[i].file->header().subbuf_size;
     // Version 6 has one page size for all.
     uint32_t size = version == 6 ? options.page_size : buffers[i].file->header().subbuf_size;
-    options.instances.push_back({buffers[i].instance, size});
+    if (!stands_in) options.instances.push_back({buffers[i].instance, size});
+    output.push_back(uint32_t(options.instances.size()));
     options.nr_cpus = std::max(options.nr_cpus, buffers[i].file->nr_rings());
   }
   Result<std::unique_ptr<TraceDatWriter>> writer = TraceDatWriter::open(path, options);
@@ -42,7 +46,7 @@ Result<std::unique_ptr<Recording>> Recording::open(std::vector<RecordedBuffer> b
   recording->counts_.resize(options.nr_cpus);
   recording->by_buffer_.assign(buffers.size(), std::vector<RingCounts>(options.nr_cpus));
   for (const RecordedBuffer& buffer : buffers) {
-    size_t index = recording->page_size_.size();
+    const uint32_t index = output[recording->page_size_.size()];
     recording->page_size_.push_back(index == 0 ? options.page_size
                                                : options.instances[index - 1].page_size);
     std::vector<uint64_t>& early = recording->early_dropped_.emplace_back();
@@ -51,6 +55,7 @@ Result<std::unique_ptr<Recording>> Recording::open(std::vector<RecordedBuffer> b
       early.push_back(stats.dropped_ever - stats.dropped);
     }
   }
+  recording->output_ = std::move(output);
   recording->buffers_ = std::move(buffers);
   recording->writer_ = std::move(*writer);
   recording->refresh_events();
@@ -130,7 +135,7 @@ uint32_t Recording::drain_ring(uint32_t buffer, uint32_t ring, bool include_curr
 }
 
 void Recording::keep(uint32_t buffer, uint32_t ring, const PageImage& page) {
-  Status status = writer_->append_page(buffer, ring, page);
+  Status status = writer_->append_page(output_[buffer], ring, page);
   if (!status.ok() && disk_.ok()) disk_ = status;
 }
 

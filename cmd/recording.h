@@ -23,9 +23,10 @@ struct RingCounts {
   uint64_t dropped = 0;      // never recorded: the ring was full, or off
 };
 
-// A buffer to record. The top one is always there, as it has what decodes the others.
+// A buffer to record. The top one is always there, as it has what decodes the others. Another one
+// without a name stands in for it, then the top one's own events are not wanted.
 struct RecordedBuffer {
-  std::string instance;  // "": the top one
+  std::string instance;  // "": the top one, or what stands in for it
   std::unique_ptr<BufferFile> file;
   std::string path;      // where it is found again when it was replaced
   bool consume = false;  // as it was opened
@@ -70,6 +71,7 @@ class Recording {
   void add_up();
 
   std::vector<RecordedBuffer> buffers_;
+  std::vector<uint32_t> output_;                      // its number in the output, by buffer
   std::vector<uint32_t> page_size_;                   // in the output, by buffer
   std::vector<std::vector<RingCounts>> by_buffer_;    // and ring
   std::vector<std::vector<uint64_t>> early_dropped_;  // what dropped_ever counts too much

@@ -10,6 +10,7 @@
 
 #include "buffer_source.h"
 #include "commands.h"
+#include "leftovers.h"
 #include "recording.h"
 
 namespace patchbay::cmd {
@@ -110,6 +111,9 @@ int recover(const RecoverOptions& options) {
         sources->size() == 1 ? options.output : options.output + "." + source.process();
     Status done = recover_one(source, output, options.version);
     if (!done.ok()) status = fail("recover", done.error());
+    const std::string directory = source.top.substr(0, source.top.rfind('/'));
+    const bool is_whole = source.parts.size() == source_of_directory(directory).parts.size();
+    if (done.ok() && is_whole) note_recovered(directory);
   }
   return status;
 }

@@ -17,6 +17,7 @@
 #include "record.h"
 #include "sql_build.h"
 #include "sql_parse.h"
+#include "tool_uses.h"
 #include "tracefs_command.h"
 
 namespace patchbay::cmd {
@@ -129,7 +130,9 @@ bool parse_command_line(int argc, char** argv, SqlOptions* options, int* status)
 
 // The plan of the statement, and of --hist. Errors of the statement show where.
 Result<HistPlan> make_plan(const SqlOptions& options, const SqlQuery& query, EventFormats& events) {
-  SqlBuild made = build_sql(query, events, options.name);
+  std::string name = options.name;
+  for (int i = 2; events.has("synthetic", name); i++) name = options.name + std::to_string(i);
+  SqlBuild made = build_sql(query, events, name);
   if (!made.plan) return user_error(EINVAL, "\n" + made.error->show(options.statement));
   HistPlan plan = std::move(*made.plan);
   if (options.hist.empty()) return plan;
@@ -188,42 +191,32 @@ int run_histogram(const SqlOptions& options, const SqlQuery& query) {
 
 // --- rows
 
-// What `prepare` has done in a process that goes on.
-struct Prepared {
-  AppliedRequest defined;
-  HistPlan plan;
-  size_t written = 0;
-};
-
 Status prepare_rows(serve::Client& client, const SqlOptions& options, const SqlQuery& query,
-                    Prepared* prepared) {
+                    TraceRequest* request, AppliedRequest* applied) {
   for (const std::string& definition : options.definitions) {
-    Result<std::vector<std::string>> names =
-        define_event(client, {definition, ""}, &prepared->defined);
+    Result<std::vector<std::string>> names = define_event(client, {definition, ""}, applied);
     if (!names.ok()) return names.error();
   }
   Result<EventFormats> events = EventFormats::of_process(client);
   if (!events.ok()) return events.error();
   Result<HistPlan> plan = make_plan(options, query, *events);
   if (!plan.ok()) return plan.error();
-  prepared->plan = *plan;
   if (options.target.verbose) std::fputs(plan->commands().c_str(), stderr);
+  const std::string directory = request->instances()[0].directory();
   for (const HistPlan::Write& write : plan->writes) {
-    PB_TRY(client.write_all(write.path, write.text + "\n", false));
-    prepared->written++;
+    const bool defines = write.path == "dynamic_events";
+    const std::string path = defines ? write.path : directory + write.path;
+    PB_TRY(client.write_all(path, write.text + "\n", false));
+    if (applied->uses && defines)
+      applied->uses->add(ToolUse::Kind::kEvent, "synthetic/" + plan->synthetic);
+    else if (applied->uses)
+      applied->uses->add(ToolUse::Kind::kTrigger, path, write.text);
   }
+  (void)request->take('e', ("synthetic:" + plan->synthetic).c_str());
   return {};
 }
 
-void take_back_rows(serve::Client& client, const Prepared& prepared) {
-  const std::vector<HistPlan::Write> writes = prepared.plan.undo();
-  for (size_t i = writes.size() - prepared.written; i < writes.size(); i++)
-    (void)client.write_all(writes[i].path, writes[i].text + "\n", false);
-  undo_request(prepared.defined, client);
-}
-
 int run_rows(const SqlOptions& options, const SqlQuery& query) {
-  Prepared prepared;
   RecordOptions record;
   record.command = "sql";
   record.pid = options.target.pid;
@@ -235,11 +228,9 @@ int run_rows(const SqlOptions& options, const SqlQuery& query) {
     if (!::mkdtemp(directory)) return fail("sql", sys_error("make a directory in /tmp", errno));
     record.output = std::string(directory) + "/trace.dat";
   }
-  (void)record.request.take('e', ("synthetic:" + options.name).c_str());
-  record.prepare = [&](serve::Client& client) {
-    return prepare_rows(client, options, query, &prepared);
+  record.prepare = [&](serve::Client& client, TraceRequest* request, AppliedRequest* applied) {
+    return prepare_rows(client, options, query, request, applied);
   };
-  record.take_back = [&](serve::Client& client) { take_back_rows(client, prepared); };
   int status = kOk;
   if (record.pid == 0 && record.words.empty()) {
     Result<std::unique_ptr<serve::Client>> only = choose_process(0);

@@ -369,7 +369,7 @@ int show_screen(Top& top) {
   if (!terminal.ok()) return fail("top", terminal.error());
   Screen screen;
   uint64_t delay_ns = uint64_t(top.options.delay * 1e9), next_ns = now_ns() + delay_ns, looks = 0;
-  while (!screen.quit && !(*terminal)->ended()) {
+  while (!screen.quit && !(*terminal)->ended() && !interrupted()) {
     if (top.target.child && top.target.child->wait(0) == TracedChild::Event::kStopRequested) break;
     if (!screen.ended && top.target.ended()) {
       screen.ended = true;
@@ -393,8 +393,8 @@ int top(const TopOptions& options) {
   WatchedProgram target;
   Status ready = connect(options, screen, &target);
   if (!ready.ok()) return fail("top", ready.error());
-  if (!target.child && !screen) stop_on_interrupt();
-  TopProfile profile(*target.client);
+  if (!target.child) stop_on_interrupt();
+  TopProfile profile(*target.client, target.directory);
   profile.choose(options.functions, options.not_functions);
   Top top{options, target, profile, {}, options.view};
   ready = top.start();

@@ -25,6 +25,10 @@ void TopProfile::choose(std::vector<std::string> functions,
 
 // What we change, as it is now.
 Status TopProfile::remember() {
+  Result<std::unique_ptr<ToolUses>> uses = ToolUses::begin(client_, directory_);
+  if (!uses.ok()) return uses.error();
+  uses_ = std::move(*uses);
+  kept_.uses = uses_.get();
   Result<std::string> on = client_.read_all(kSwitch);
   if (!on.ok()) return on.error();
   was_on_ = on->starts_with('1');
@@ -34,7 +38,7 @@ Status TopProfile::remember() {
                       "they are shown.");
   Result<std::string> graph_time = client_.read_all(kGraphTime);
   if (!graph_time.ok()) return graph_time.error();
-  graph_time_ = graph_time->starts_with('1');
+  uses_->keep_file(kGraphTime, *graph_time);
   Result<std::string> tracers = client_.read_all(kTracers);
   is_alone_ = !tracers.ok() || tracers->find('*') == tracers->npos;
   for (const std::string& name : split_lines(tracers.ok() ? *tracers : ""))
@@ -44,9 +48,10 @@ Status TopProfile::remember() {
   return {};
 }
 
+// Beside other tracers the filters are the profiler's own, and go with it.
 Status TopProfile::set_functions(const char* file, const char* option,
                                  const std::vector<std::string>& patterns) {
-  PB_TRY(empty_functions(client_, file, is_started_ ? &ignored_ : &kept_));
+  PB_TRY(empty_functions(client_, file, is_started_ || !is_alone_ ? &ignored_ : &kept_));
   for (const std::string& pattern : patterns) PB_TRY(add_function(client_, file, option, pattern));
   return {};
 }
@@ -60,12 +65,21 @@ Status TopProfile::set_all_functions() {
 
 Status TopProfile::start() {
   if (!remembered_) PB_TRY(remember());
+  Status done = set_up();
+  uses_->ready();
+  return done;
+}
+
+Status TopProfile::set_up() {
   PB_TRY(client_.write_all(kGraphTime, self_time_ ? "0\n" : "1\n", true));
   if (was_on_) {
+    for (const char* file : {"set_ftrace_filter", "set_ftrace_notrace", kSwitch})
+      (void)uses_->share(ToolUse::Kind::kFile, file);
     PB_TRY(client_.write_all(kSwitch, "1\n", true));
   } else {
     PB_TRY(client_.write_all(kSwitch, "0\n", true));
     if (is_alone_) PB_TRY(set_all_functions());
+    if (!is_started_) uses_->keep_file(kSwitch, "0\n");
     PB_TRY(client_.write_all(kSwitch, "1\n", true));
     if (!is_alone_) PB_TRY(set_all_functions());
     is_started_ = true;
@@ -101,14 +115,6 @@ std::vector<std::string> TopProfile::last_look(const std::string& process_direct
 
 Result<std::string> TopProfile::function_names() {
   return client_.read_all("available_filter_functions");
-}
-
-TopProfile::~TopProfile() {
-  if (!remembered_ || client_.gone()) return;
-  if (!was_on_) (void)client_.write_all(kSwitch, "0\n", true);
-  for (const AppliedRequest::File& file : kept_.files)
-    if (is_alone_) (void)client_.write_all(file.path, file.text, true);
-  (void)client_.write_all(kGraphTime, graph_time_ ? "1\n" : "0\n", true);
 }
 
 }  // namespace patchbay::cmd

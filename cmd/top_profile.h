@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: MIT
 //
-// The function profiler of a process, switched on while this lives and left as it was found.
+// The function profiler of a process, switched on while this lives, or another command that uses
+// it, and then left as it was found.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "serve/client.h"
+#include "tool_uses.h"
 #include "trace_request.h"
 
 namespace patchbay::cmd {
 
 class TopProfile {
  public:
-  explicit TopProfile(serve::Client& client) : client_(client) {}
-  ~TopProfile();
+  // `process_directory`: DIR/PID.
+  TopProfile(serve::Client& client, std::string process_directory)
+      : client_(client), directory_(std::move(process_directory)) {}
 
   // Globs of set_ftrace_filter and set_ftrace_notrace for the profiler alone.
   void choose(std::vector<std::string> functions, std::vector<std::string> not_functions);
@@ -35,12 +39,16 @@ class TopProfile {
   Status set_functions(const char* file, const char* option,
                        const std::vector<std::string>& patterns);
 
+  Status set_up();
+
   serve::Client& client_;
+  const std::string directory_;
+  std::unique_ptr<ToolUses> uses_;
   std::vector<std::string> functions_, not_functions_;
   bool self_time_ = false, remembered_ = false;
-  bool was_on_ = false, graph_time_ = true;
+  bool was_on_ = false;
   bool is_alone_ = false, is_started_ = false;  // no other tracer has a filter
-  AppliedRequest kept_, ignored_;               // the filters as they were, and as they are now
+  AppliedRequest kept_, ignored_;               // whether what the filters have now comes back
   std::string default_tracer_;
 };
 

@@ -16,6 +16,7 @@
 #include "event/trace_options.h"
 #include "probe_source.h"
 #include "symbol/symbol.h"
+#include "tool_uses.h"
 
 namespace patchbay::cmd {
 namespace {
@@ -142,14 +143,8 @@ Result<Definitions> definitions_of(serve::Client& client, const EventRequest& ev
   return probe_definitions(client, *probe);
 }
 
-// The event of a definition that was there already: "p:GRP/EV …", or a function's name.
-std::string name_in(const std::string& definition, bool is_function) {
-  if (is_function) {
-    const FunctionEventParse parsed = parse_function_event(definition, nullptr);
-    if (parsed.def) return "functions:" + parsed.def->event_name();
-    std::string name = definition.substr(0, definition.find('('));
-    return "functions:" + name.substr(name.find_last_of(" :*&") + 1);
-  }
+// The event of a definition that was there already: "p:GRP/EV …".
+std::string name_in(const std::string& definition) {
   size_t colon = definition.find(':'), blank = definition.find(' ');
   if (colon > blank) return definition;
   std::string name = definition.substr(colon + 1, blank - colon - 1);
@@ -163,6 +158,152 @@ Result<std::vector<std::string>> available_events(serve::Client& client) {
   return split_lines(*text);
 }
 
+// SYSTEM:EVENT as dynamic_events names it.
+std::string with_slash(std::string event) {
+  event[event.find(':')] = '/';
+  return event;
+}
+
+// A function event that says the same is there: it is used by us, too.
+bool share_function(const FunctionEventDef& def, const std::string& listed, ToolUses* uses) {
+  for (const std::string& line : split_lines(listed)) {
+    if (line.substr(0, line.find("  # ")) != def.canonical()) continue;
+    if (uses) (void)uses->share(ToolUse::Kind::kFunction, def.event_name());
+    return true;
+  }
+  return false;
+}
+
+// A definition of the event `name` under the first name that is free: "f_2=f(int a)".
+std::string under_free_name(const std::vector<std::string>& available, const std::string& name,
+                            const std::string& line) {
+  for (int i = 2;; i++) {
+    const std::string free = name + "_" + std::to_string(i);
+    if (std::find(available.begin(), available.end(), "functions:" + free) == available.end())
+      return free + "=" + line;
+  }
+}
+
+// What stands behind NAME= of a definition that has one.
+std::string without_name(const std::string& line) {
+  const size_t equals = line.find('=');
+  return equals < line.find('(') ? line.substr(equals + 1) : line;
+}
+
+// Defines a function event, unless it is there. Its name.
+Result<std::string> define_function(serve::Client& client, const std::string& line,
+                                    const std::vector<std::string>& available, ToolUses* uses) {
+  // An address by name is the process's business: any will do.
+  FunctionEventParse parsed = parse_function_event(line, [](std::string_view) { return 1; });
+  std::string chosen = line, name = parsed.def ? "functions:" + parsed.def->event_name() : "";
+  if (parsed.def && std::find(available.begin(), available.end(), name) != available.end()) {
+    Result<std::string> listed = client.read_all("function_events");
+    if (!listed.ok()) return listed.error();
+    if (share_function(*parsed.def, *listed, uses)) return name;
+    chosen = under_free_name(available, parsed.def->event_name(), without_name(line));
+    const std::string free = chosen.substr(0, chosen.find('='));
+    remark("another function event is called " + parsed.def->event_name() +
+           " in the process; this one is " + free);
+    name = "functions:" + free;
+  }
+  Status defined = define(client, "function_events", chosen);
+  if (!defined.ok()) return defined.error();
+  if (uses) uses->add(ToolUse::Kind::kFunction, name.substr(name.find(':') + 1));
+  return name;
+}
+
+// Lines of dynamic_events about the event "GRP/EV", without its name: "p|work a=%di".
+std::vector<std::string> probes_of(const std::string& listed, const std::string& event) {
+  std::vector<std::string> found;
+  for (const std::string& line : split_lines(listed)) {
+    const size_t colon = line.find(':'), end = line.find(' ');
+    if (colon < end && line.substr(colon + 1, end - colon - 1) == event)
+      found.push_back(line.substr(0, colon) + "|" + line.substr(end));
+  }
+  return found;
+}
+
+// "p:GRP/EV PLACE" as "p:GRP/FREE PLACE"; "p PLACE" as "p:FREE PLACE".
+std::string renamed(const std::string& line, const std::string& free) {
+  const size_t blank = line.find(' '), colon = std::min(line.find(':'), blank);
+  const size_t slash = line.rfind('/', blank);
+  const bool has_group = slash != line.npos && slash > colon && slash < blank;
+  return (has_group ? line.substr(0, slash + 1) : line.substr(0, colon) + ":") + free +
+         line.substr(blank);
+}
+
+// Defines a line and returns its events. The kernel puts another place of an event that is there to
+// that event; a command's own must not change what others have, so it comes under a free name, and
+// goes again when it says what is there.
+Result<std::vector<std::string>> define_beside(serve::Client& client, const std::string& line,
+                                               const std::vector<std::string>& before) {
+  std::string name = name_in(line);
+  const bool has_name = name != line;
+  if (!has_name) name = "probe";
+  std::string free = name.substr(name.find(':') + 1), there;
+  const auto is_called = [](const std::string& event, const std::string& as) {
+    return event == as || event.ends_with(":" + as);
+  };
+  const auto is_taken = [&](const std::string& as) {
+    return std::any_of(before.begin(), before.end(),
+                       [&](const auto& event) { return is_called(event, as); });
+  };
+  for (const std::string& event : before)
+    if (has_name && is_called(event, name)) there = event;
+  const std::string stem = free;
+  for (int i = 2; is_taken(free); i++) free = stem + "_" + std::to_string(i);
+  Status defined = define(client, "dynamic_events", renamed(line, free));
+  if (!defined.ok()) return defined.error();
+  Result<std::vector<std::string>> after = available_events(client);
+  if (!after.ok()) return after;
+  const std::set<std::string> old(before.begin(), before.end());
+  std::erase_if(*after, [&](const std::string& event) { return old.contains(event); });
+  if (there.empty() || after->size() != 1) return after;
+  Result<std::string> listed = client.read_all("dynamic_events");
+  if (!listed.ok()) return listed.error();
+  if (probes_of(*listed, with_slash(there)) != probes_of(*listed, with_slash(after->front()))) {
+    remark("another event is called " + there + " in the process; this one is " + after->front());
+    return after;
+  }
+  (void)client.write_all("dynamic_events", "-:" + with_slash(after->front()) + "\n", false);
+  return std::vector<std::string>{there};
+}
+
+// The events of the lines: new ones, or those of a line that is there already.
+Result<std::vector<std::string>> define_probes(serve::Client& client,
+                                               const std::vector<std::string>& lines,
+                                               const std::vector<std::string>& before,
+                                               ToolUses* uses) {
+  const std::set<std::string> old(before.begin(), before.end());
+  std::set<std::string> names;
+  for (const std::string& line : lines) {
+    // Several lines of one request may be one event.
+    const bool beside = std::any_of(before.begin(), before.end(), [&](const std::string& event) {
+      const std::string name = name_in(line);
+      return event == name || event.ends_with(":" + name);
+    });
+    Status defined = beside ? Status() : define(client, "dynamic_events", line);
+    if (!beside && defined.ok()) continue;
+    if (!beside && (defined.error().errno_value != EEXIST || name_in(line) != line))
+      return defined.error();
+    Result<std::vector<std::string>> made = define_beside(client, line, before);
+    if (!made.ok()) return made;
+    names.insert(made->begin(), made->end());
+  }
+  Result<std::vector<std::string>> after = available_events(client);
+  if (!after.ok()) return after;
+  for (const std::string& name : *after)
+    if (!old.contains(name)) names.insert(name);
+  for (const std::string& name : names) {
+    if (!uses) continue;
+    if (old.contains(name))
+      (void)uses->share(ToolUse::Kind::kEvent, with_slash(name));
+    else
+      uses->add(ToolUse::Kind::kEvent, with_slash(name));
+  }
+  return std::vector<std::string>(names.begin(), names.end());
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> define_event(serve::Client& client, const EventRequest& event,
@@ -172,54 +313,62 @@ Result<std::vector<std::string>> define_event(serve::Client& client, const Event
     return before.ok() ? matching_events(*before, event.text) : before;
   Result<Definitions> definitions = definitions_of(client, event);
   if (!definitions.ok()) return definitions.error();
-  const bool is_function = definitions->front().file == std::string_view("function_events");
-  for (const Definition& one : *definitions) PB_TRY(define(client, one.file, one.line));
-  Result<std::vector<std::string>> after = available_events(client);
-  if (!after.ok()) return after;
-  std::set<std::string> old(before->begin(), before->end());
-  std::vector<std::string> added;
-  for (const std::string& name : *after) {
-    if (old.count(name) == 0) added.push_back(name);
+  std::vector<std::string> names, probes;
+  for (const Definition& one : *definitions) {
+    if (one.file != std::string_view("function_events")) {
+      probes.push_back(one.line);
+      continue;
+    }
+    Result<std::string> name = define_function(client, one.line, *before, applied->uses);
+    if (!name.ok()) return name.error();
+    before->push_back(*name);
+    names.push_back(*name);
   }
-  applied->defined.insert(applied->defined.end(), added.begin(), added.end());
-  if (!added.empty()) return added;
-  // Defined again as it was.
-  return matching_events(*after, name_in(definitions->front().line, is_function));
+  if (probes.empty()) return names;
+  return define_probes(client, probes, *before, applied->uses);
 }
 
 namespace {
 
+// In an instance that others have, an event's filter is theirs.
+Status keep_filter(serve::Client& client, const std::string& path, AppliedRequest* applied) {
+  if (!applied->uses || applied->uses->is_in_own_instance(path)) return {};
+  Result<std::string> before = client.read_all(path);
+  if (!before.ok()) return before.error();
+  applied->uses->keep_file(path, before->starts_with("none") ? "0\n" : *before);
+  return {};
+}
+
 Status set_filter(serve::Client& client, const std::string& directory, const std::string& event,
-                  const std::string& filter) {
-  std::string path = event;
-  path.replace(path.find(':'), 1, "/");
-  return client.write_all(directory + "events/" + path + "/filter", filter, false);
+                  const std::string& filter, AppliedRequest* applied) {
+  const std::string path = directory + "events/" + with_slash(event) + "/filter";
+  PB_TRY(keep_filter(client, path, applied));
+  return client.write_all(path, filter, false);
 }
 
 // The filter of a request that means one event must fit it. Of several it goes to those that it
-// fits, as a system's filter does; the others are recorded whole, and named. Empty result: none.
-Result<std::set<std::string>> set_filters(serve::Client& client, const std::string& directory,
-                                          const std::vector<std::string>& names,
-                                          const std::string& filter) {
-  std::set<std::string> fits;
-  if (filter.empty()) return fits;
+// fits, as a system's filter does; the others are recorded whole, and named.
+Status set_filters(serve::Client& client, const std::string& directory,
+                   const std::vector<std::string>& names, const std::string& filter,
+                   AppliedRequest* applied) {
+  if (filter.empty()) return {};
   std::string others;
   Status last;
+  bool fits = false;
   for (const std::string& name : names) {
-    Status set = set_filter(client, directory, name, filter);
-    if (set.ok()) {
-      fits.insert(name);
-      continue;
-    }
-    (void)set_filter(client, directory, name, "0");  // what failed does not stay in its file
+    Status set = set_filter(client, directory, name, filter, applied);
+    fits |= set.ok();
+    if (set.ok()) continue;
+    (void)set_filter(client, directory, name, "0",
+                     applied);  // what failed does not stay in its file
     others += " " + name;
     last = set;
   }
-  if (fits.empty() && !last.ok())
+  if (!fits && !last.ok())
     return user_error(last.error().errno_value, "-f:\n" + last.error().message());
   if (!others.empty())
     remark("-f '" + filter + "' does not fit" + others + ": recorded without a filter");
-  return fits;
+  return {};
 }
 
 Status apply_events(serve::Client& client, const InstanceRequest& request,
@@ -233,12 +382,13 @@ Status apply_events(serve::Client& client, const InstanceRequest& request,
   for (const EventRequest& event : request.events) {
     Result<std::vector<std::string>> names = define_event(client, event, applied);
     if (!names.ok()) return names.error();
-    Result<std::set<std::string>> filtered = set_filters(client, directory, *names, event.filter);
-    if (!filtered.ok()) return filtered.error();
+    PB_TRY(set_filters(client, directory, *names, event.filter, applied));
     for (const std::string& name : *names) {
       words += name + "\n";
-      if (on.insert(name).second)
-        applied->events.push_back({directory, name, filtered->contains(name)});
+      if (!on.insert(name).second) continue;
+      applied->events.push_back({directory, name});
+      if (applied->uses)
+        applied->uses->keep_file(directory + "events/" + with_slash(name) + "/enable", "0\n");
     }
   }
   return client.write_all(directory + "set_event", words, false);
@@ -246,13 +396,23 @@ Status apply_events(serve::Client& client, const InstanceRequest& request,
 
 Status make_instance(serve::Client& client, const std::string& name, AppliedRequest* applied) {
   Status made = client.make_directory("instances/" + name);
-  if (made.ok()) applied->instances.push_back("instances/" + name);
+  if (made.ok() && applied->uses) applied->uses->add(ToolUse::Kind::kInstance, name);
   if (made.ok() || made.error().errno_value == EEXIST) return {};
   return about("-B", name, made.error());
 }
 
+// A file of one value as it would have to be written: "[local] global", "7 (expanded: 1408)".
+std::string value_as_written(const std::string& text) {
+  if (const size_t expanded = text.find("(expanded: "); expanded != text.npos)
+    return text.substr(expanded + 11, text.find(')', expanded) - expanded - 11) + "\n";
+  const size_t open = text.find('['), close = text.find(']', open);
+  return close == text.npos ? text : text.substr(open + 1, close - open - 1) + "\n";
+}
+
 Status set_value(serve::Client& client, const std::string& path, std::string_view option,
-                 const std::string& value) {
+                 const std::string& value, AppliedRequest* applied) {
+  Result<std::string> before = client.read_all(path);
+  if (before.ok() && applied->uses) applied->uses->keep_file(path, value_as_written(*before));
   Status set = client.write_all(path, value + "\n", false);
   return set.ok() ? set : Status(about(option, value, set.error()));
 }
@@ -270,14 +430,14 @@ std::string as_written(std::string line) {
          "\n";
 }
 
-// Writes a value, the file's former text being kept for undo_request().
+// Writes a value, the file's former text being kept.
 Status set_and_keep(serve::Client& client, const std::string& path, std::string_view option,
                     const std::string& value, AppliedRequest* applied) {
   Result<std::string> before = client.read_all(path);
   if (!before.ok()) return about(option, value, before.error());
   std::string text;
   for (const std::string& line : split_lines(*before)) text += as_written(line);
-  applied->files.push_back({path, text});
+  if (applied->uses) applied->uses->keep_file(path, text);
   Status set = client.write_all(path, value + "\n", true);
   return set.ok() ? set : Status(about(option, value, set.error()));
 }
@@ -319,7 +479,11 @@ bool waits_for_module(const std::string& text, const std::string& pattern) {
 Status set_functions(serve::Client& client, const std::string& path, std::string_view option,
                      const std::vector<std::string>& patterns, AppliedRequest* applied) {
   if (patterns.empty()) return {};
-  PB_TRY(set_and_keep(client, path, option, "", applied));
+  // What another command has put there, of the file of all instances, is wanted, too.
+  if (applied->uses && applied->uses->is_others(ToolUse::Kind::kFile, path))
+    (void)applied->uses->share(ToolUse::Kind::kFile, path);
+  else
+    PB_TRY(set_and_keep(client, path, option, "", applied));
   for (const std::string& pattern : patterns) PB_TRY(add_function(client, path, option, pattern));
   return {};
 }
@@ -349,10 +513,15 @@ Status set_options(serve::Client& client, const InstanceRequest& request, Applie
     std::string path = request.directory() + "options/" + option.substr(off ? 2 : 0);
     if (option.find('/') != option.npos) return unknown_option(option);
     Result<std::string> before = client.read_all(path);
+    // Some are those of all instances together.
+    const bool is_missing = !before.ok() && before.error().errno_value == ENOENT;
+    if (is_missing && !request.stand_in.empty() && request.instance.empty()) {
+      path = path.substr(request.directory().size());
+      before = client.read_all(path);
+    }
     if (!before.ok())
       return before.error().errno_value == ENOENT ? unknown_option(option) : before.error();
-    PB_TRY(set_value(client, path, "-O", off ? "0" : "1"));
-    applied->files.push_back({path, *before});
+    PB_TRY(set_value(client, path, "-O", off ? "0" : "1", applied));
   }
   return {};
 }
@@ -369,9 +538,9 @@ Status set_tracer(serve::Client& client, const InstanceRequest& request, Applied
   std::string path = request.directory() + "current_tracer";
   Result<std::string> before = client.read_all(path);
   if (!before.ok()) return about("-p", request.tracer, before.error());
+  if (applied->uses) applied->uses->keep_file(path, *before);
   Status set = client.write_all(path, request.tracer + "\n", true);
   if (!set.ok()) return unknown_tracer(client, request.tracer, set.error());
-  applied->files.push_back({path, *before});
   applied->tracing.push_back(request.directory());
   return {};
 }
@@ -392,17 +561,16 @@ Status apply_tracer(serve::Client& client, const InstanceRequest& request,
 Status apply_settings(serve::Client& client, const InstanceRequest& request,
                       AppliedRequest* applied) {
   std::string directory = request.directory(), tids;
-  if (!request.instance.empty()) PB_TRY(make_instance(client, request.instance, applied));
+  if (!request.instance.empty() && request.stand_in.empty())
+    PB_TRY(make_instance(client, request.instance, applied));
   if (request.buffer_kb != 0)
-    PB_TRY(
-        set_value(client, directory + "buffer_size_kb", "-b", std::to_string(request.buffer_kb)));
+    PB_TRY(set_value(client, directory + "buffer_size_kb", "-b", std::to_string(request.buffer_kb),
+                     applied));
   if (!request.clock.empty())
-    PB_TRY(set_value(client, directory + "trace_clock", "-C", request.clock));
+    PB_TRY(set_value(client, directory + "trace_clock", "-C", request.clock, applied));
   for (const std::string& tid : request.tids) tids += (tids.empty() ? "" : " ") + tid;
   if (tids.empty()) return {};
-  Status set = client.write_all(directory + "set_event_pid", tids, true);
-  if (!set.ok()) return about("-P", tids, set.error());
-  applied->with_pids.push_back(directory);
+  PB_TRY(set_and_keep(client, directory + "set_event_pid", "-P", tids, applied));
   if (!request.traces()) return {};
   return set_and_keep(client, directory + "set_ftrace_pid", "-P", tids, applied);
 }
@@ -633,25 +801,13 @@ void stop_request(const AppliedRequest& applied, serve::Client& client) {
   for (const auto& [directory, text] : words)
     (void)client.write_all(directory + "set_event", text, false);
   // Another tracer would clear the buffer, which is not read yet.
-  for (const std::string& directory : applied.tracing)
+  for (const std::string& directory : applied.tracing) {
+    if (applied.uses) applied.uses->keep_file(directory + "tracing_on", "1\n");
     (void)client.write_all(directory + "tracing_on", "0\n", false);
+  }
 }
 
-void undo_request(const AppliedRequest& applied, serve::Client& client) {
-  stop_request(applied, client);
-  for (auto file = applied.files.rbegin(); file != applied.files.rend(); ++file)
-    (void)client.write_all(file->path, file->text, true);
-  for (const std::string& directory : applied.tracing)
-    (void)client.write_all(directory + "tracing_on", "1\n", false);
-  for (const AppliedRequest::Event& event : applied.events)
-    if (event.filtered) (void)set_filter(client, event.directory, event.name, "0");
-  for (const std::string& directory : applied.with_pids)
-    (void)client.write_all(directory + "set_event_pid", "", true);
-  for (const std::string& instance : applied.instances) (void)client.remove_directory(instance);
-  for (std::string name : applied.defined) {
-    name[name.find(':')] = '/';
-    (void)client.write_all("dynamic_events", "-:" + name + "\n", false);
-  }
+void say_what_stays(serve::Client& client) {
   if (client.gone() || client.answers()) return;
   const std::string pid = std::to_string(client.pid());
   std::fprintf(stderr,

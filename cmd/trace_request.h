@@ -35,6 +35,7 @@ struct EventRequest {
 
 struct InstanceRequest {
   std::string instance;  // "": the top one
+  std::string stand_in;  // "": none; the instance in whose place this is done
   std::vector<EventRequest> events;
   std::string clock;
   uint64_t buffer_kb = 0;
@@ -46,7 +47,10 @@ struct InstanceRequest {
   bool traces() const { return !tracer.empty(); }
 
   // Below the tracefs root: "" or "instances/NAME/".
-  std::string directory() const { return instance.empty() ? "" : "instances/" + instance + "/"; }
+  std::string directory() const {
+    const std::string& name = stand_in.empty() ? instance : stand_in;
+    return name.empty() ? "" : "instances/" + name + "/";
+  }
 };
 
 class TraceRequest {
@@ -61,6 +65,8 @@ class TraceRequest {
   const char* take(int letter, const char* value);
   static bool is_ours(int letter);
 
+  // Instance `index` of instances() is done in another one.
+  void set_stand_in(size_t index, const std::string& name) { instances_[index].stand_in = name; }
   // The size that was asked for the top buffer (0: none), which apply_request() then leaves alone.
   uint64_t take_top_buffer_kb() { return std::exchange(instances_.front().buffer_kb, 0); }
 
@@ -90,35 +96,32 @@ class TraceRequest {
 std::vector<std::string> split_lines(std::string_view text);
 
 struct AppliedRequest;
+class ToolUses;
 
 // Adds a line to a filter file. The error names the option, and functions that are called nearly
 // so.
 Status add_function(serve::Client& client, const std::string& path, std::string_view option,
                     const std::string& pattern);
-// Takes all functions out of a filter file; what was in it stands in applied->files.
+// Takes all functions out of a filter file.
 Status empty_functions(serve::Client& client, const std::string& path, AppliedRequest* applied);
 // Whether a line of set_ftrace_filter is a command ("f:traceoff:unlimited"), not a function.
 bool is_function_command(std::string_view line);
 
-// What a request has changed, to be undone by undo_request().
+// What a request has changed.
 struct AppliedRequest {
   struct Event {
     std::string directory, name;  // of the instance; SYSTEM:EVENT
-    bool filtered = false;
   };
-  std::vector<Event> events;           // that were off before
-  std::vector<std::string> with_pids;  // directories of instances
-  std::vector<std::string> instances;  // that did not exist
-  std::vector<std::string> defined;    // SYSTEM:EVENT that dynamic_events did not have
-  std::vector<std::string> tracing;    // directories of instances whose tracer was set
-  struct File {
-    std::string path, text;
-  };
-  std::vector<File> files;  // what was in settings of the tracers, in the order they were written
+  std::vector<Event> events;         // that were off before
+  std::vector<std::string> tracing;  // directories of instances whose tracer was set
+  // Notes it, to be taken back from a process that goes on. Null: of a program that is the
+  // command's own.
+  ToolUses* uses = nullptr;
 };
 
 // Defines what is a function or a probe, and returns the events that a request means, as
-// SYSTEM:EVENT, without enabling them.
+// SYSTEM:EVENT, without enabling them. A definition that is there already is shared; one of the
+// same name that says something else leaves its name alone: ours gets another.
 Result<std::vector<std::string>> define_event(serve::Client& client, const EventRequest& event,
                                               AppliedRequest* applied);
 // Makes the instances, sets them up, defines and enables the events. On an error what was done
@@ -126,8 +129,8 @@ Result<std::vector<std::string>> define_event(serve::Client& client, const Event
 Status apply_request(const TraceRequest& request, serve::Client& client, AppliedRequest* applied);
 // Disables the events. Errors are ignored: the process may be gone.
 void stop_request(const AppliedRequest& applied, serve::Client& client);
-// That, and the rest. Says so when the process does not answer, and all stays as it is.
-void undo_request(const AppliedRequest& applied, serve::Client& client);
+// Says so when the process does not answer, and what was set up in it stays.
+void say_what_stays(serve::Client& client);
 
 // The events of available_events that `text` means; an error with near ones when there is none.
 Result<std::vector<std::string>> matching_events(const std::vector<std::string>& available,

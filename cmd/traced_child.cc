@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 
 #include "serve/directory.h"
 
@@ -88,8 +89,24 @@ TracedChild::~TracedChild() {
   reap(0);
 }
 
+namespace {
+
+// Also of a zombie.
+std::string comm_of(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/comm");
+  std::string name;
+  std::getline(file, name);
+  return name;
+}
+
+}  // namespace
+
 bool TracedChild::reap(int flags) {
   pid_t result;
+  siginfo_t info{};
+  const int how = WEXITED | WNOWAIT | (flags & WNOHANG);
+  if (!exited_ && ::waitid(P_PID, id_t(pid_), &info, how) == 0 && info.si_pid == pid_)
+    last_name_ = comm_of(pid_);
   do result = ::waitpid(pid_, &status_, flags);
   while (result < 0 && errno == EINTR);
   if (result == pid_) exited_ = true;
@@ -117,6 +134,7 @@ Result<std::unique_ptr<serve::Client>> TracedChild::wait_for_agent(
 }
 
 Status TracedChild::release(serve::Client& client) {
+  first_name_ = comm_of(pid_);
   Status status = client.resume();
   // A short program may have ended before the agent's answer was sent.
   bool gone = !status.ok() &&
@@ -126,10 +144,14 @@ Status TracedChild::release(serve::Client& client) {
   return {};
 }
 
-TracedChild::Event TracedChild::wait(int timeout_ms) {
+bool TracedChild::ended_as_another() const {
+  return !first_name_.empty() && !last_name_.empty() && first_name_ != last_name_;
+}
+
+TracedChild::Event TracedChild::wait(int timeout_ms, int until) {
   if (reap(WNOHANG)) return Event::kExited;
-  pollfd polled{signals_.get(), POLLIN, 0};
-  if (::poll(&polled, 1, timeout_ms) <= 0) return Event::kNothing;
+  pollfd polled[] = {{signals_.get(), POLLIN, 0}, {until, POLLIN, 0}};
+  if (::poll(polled, 2, timeout_ms) <= 0) return Event::kNothing;
   Event event = Event::kNothing;
   signalfd_siginfo info;
   while (::read(signals_.get(), &info, sizeof info) == ssize_t(sizeof info)) {

@@ -35,13 +35,18 @@ class TracedChild {
   Status release(serve::Client& client);
 
   enum class Event { kNothing, kExited, kStopRequested };
-  // Waits for at most `timeout_ms` (-1: for ever). A signal that only the tool got is passed on.
-  Event wait(int timeout_ms);
+  // Waits for at most `timeout_ms` (-1: for ever), or until the descriptor `until` can be read. A
+  // signal that only the tool got is passed on.
+  Event wait(int timeout_ms, int until = -1);
 
   pid_t pid() const { return pid_; }
   bool exited() const { return exited_; }
   // What a shell would report: the exit status, or 128 + the signal. Valid when exited().
   int exit_status() const;
+  // The name that it had at its end (at most 15 bytes), and whether that is another one than it had
+  // before main(): it has executed another program, or calls itself something else. When exited().
+  const std::string& last_name() const { return last_name_; }
+  bool ended_as_another() const;
   // "exited with status 3", "was killed by signal 11 (Segmentation fault)".
   std::string how_it_ended() const;
 
@@ -55,6 +60,7 @@ class TracedChild {
   bool exited_ = false;
   bool held_ = true;
   int status_ = 0;
+  std::string first_name_, last_name_;
   UniqueFd signals_;
 };
 

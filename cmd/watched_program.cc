@@ -7,6 +7,7 @@
 
 #include <filesystem>
 
+#include "leftovers.h"
 #include "record.h"
 #include "record_report.h"
 #include "serve/directory.h"
@@ -57,6 +58,7 @@ Status WatchedProgram::start(const std::vector<std::string>& given, uint64_t buf
   if (!words.ok()) return words.error();
   Result<std::string> runtime = serve::runtime_directory(true);
   if (!runtime.ok()) return runtime.error();
+  remove_empty_leftovers(*runtime);
   Result<EnvironmentList> environment = agent_environment((*words)[0], *runtime, buffer_kb, true);
   if (!environment.ok()) return environment.error();
   {

@@ -129,7 +129,9 @@ wait_for 20 "$patchbay" cat $pid current_tracer || fail "the process has no agen
   >out 2>err &
 recorder=$!
 started $recorder
-traces() { [[ $("$patchbay" cat $pid current_tracer) == function_graph ]]; }
+traces() {
+  [[ $("$patchbay" cat $pid instances/patchbay-$recorder-1/current_tracer) == function_graph ]]
+}
 check "the tracer runs" wait_for 20 traces
 sleep 0.3
 kill -INT $recorder

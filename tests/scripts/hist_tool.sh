@@ -86,7 +86,9 @@ wait_for 20 "$patchbay" cat $pid tracing_on || fail "the process has no agent"
 "$patchbay" hist 'p:hits/read sys_read a=%di' keys=common_pid -p $pid >out 2>err &
 tool=$!
 started $tool
-has_hist() { "$patchbay" cat $pid "events/$1/trigger" | grep -q '^hist'; }
+has_hist() {
+  "$patchbay" cat $pid "instances/patchbay-$tool-1/events/$1/trigger" | grep -q '^hist'
+}
 wait_for 20 has_hist hits/read ||
   fail "the trigger is not there"
 sleep 0.5

@@ -52,7 +52,7 @@ EOC
 if ${CC:-cc} -O1 many.c -o many; then
   expect 0 "small buffers" \
     "$patchbay" record -p function_graph -l many_calls -b 16 -o a.dat -- ./many
-  says '% of the events are lost: the buffer of a CPU ([0-9.]* KB) was full. Give it more (-b 1M), or'
+  says '% of the events are lost: the buffer of a CPU ([0-9.]* KB) was full. Give it more (-b 1M)'
   lost=$(sed -n 's/.*; lost \([0-9]*\) .*/\1/p' err)
   cp a.dat graph.dat
   expect 0 "their report" "$patchbay" report --stat -i a.dat
@@ -85,6 +85,41 @@ expect 1 "words behind a function's arguments" "$patchbay" record -e 'open(strin
 says "r:result open ret"
 expect 1 "a function that nobody has" "$patchbay" record -e 'opn(*)' -- true
 check "libraries of the agent are not named" bash -c '! grep -qE "libZydis|libm[.]so" err'
+
+# --- the program executes another one
+for program in "$(type -P true)" "$(type -P sleep) 0.5"; do
+  expect 0 "exec $program" "$patchbay" record -e "$event" -o a.dat -- sh -c "exec $program"
+  says "has executed .*$(basename "${program%% *}").*, which is not recorded"
+done
+expect 0 "no exec" "$patchbay" record -e "$event" -o a.dat -- sh -c 'true; :'
+check "is not called one" bash -c '! grep -q "has executed" err'
+
+# --- what dead processes have left
+agent=$1/lib/libpatchbay.so
+LD_PRELOAD=$agent sh -c 'kill -9 $$' 2>/dev/null
+empty=$(ls run)
+cat >killed.c <<'EOC'
+#include <signal.h>
+#include <stdlib.h>
+int main(void) { return getenv("PB_TEST") ? 1 : raise(SIGKILL); }
+EOC
+${CC:-cc} killed.c -o killed
+LD_PRELOAD=$agent PATCHBAY_FUNCTION_EVENTS=$event ./killed & full=$!
+wait $full 2>/dev/null
+expect 0 "clean -n" "$patchbay" clean -n
+check "names what is empty" grep -q "^would remove .*/$empty: .* nothing was recorded" out
+check "and does nothing" test -d "run/$empty"
+touch -d '2 minutes ago' "run/$empty"
+expect 0 "a start removes what is empty" "$patchbay" record -q -e "$event" -o a.dat -- env true
+check "that one" test ! -e "run/$empty"
+check "a process that is killed leaves its recording" test -e "run/$full/buffer"
+expect 0 "clean" "$patchbay" clean
+check "keeps what nobody has saved" test -e "run/$full/buffer"
+expect 0 "recover" "$patchbay" recover -o c.dat "run/$full"
+expect 0 "then clean" "$patchbay" clean
+check "removes it" test ! -e "run/$full"
+expect 0 "clean --all" "$patchbay" clean --all
+check "leaves nothing" test -z "$(ls run)"
 
 # --- refusals: main() must not have run
 touch mark.sh && printf '#!/bin/sh\ntouch ran\n' >mark.sh && chmod +x mark.sh

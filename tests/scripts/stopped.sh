@@ -53,7 +53,7 @@ same "it answers when it goes on" 1 "$(timeout $hang "$patchbay" cat $pid tracin
 "$patchbay" record -p $pid -e 'work(long n)' -o "$work/t.dat" >"$work/record" 2>&1 &
 recorder=$!
 started $recorder
-records() { "$patchbay" cat $pid trace | grep -q 'work(n='; }
+records() { "$patchbay" cat $pid instances/patchbay-$recorder-1/trace | grep -q 'work(n='; }
 check "it records" wait_for $hang records
 stop
 kill -INT $recorder

@@ -101,7 +101,7 @@ same "it has removed all" "" "$("$patchbay" cat $pid function_events)"
   -f 'n < 0' 2>"$work/log" &
 recorder=$!
 started $recorder
-wait_for 10 grep -q work <("$patchbay" cat $pid set_event)
+wait_for 10 grep -q work <("$patchbay" cat $pid instances/patchbay-$recorder-1/set_event)
 sleep 1
 kill -INT $recorder
 wait $recorder

@@ -51,8 +51,8 @@ check "ls of the root" lists "" events/
 check "the process by -p" test "$("$patchbay" cat -p $child tracing_on)" = 1
 check "for ls" bash -c '"$0" ls --pid "$1" events | grep -qx enable' "$patchbay" $child
 check "for write" w -p $child tracing_on 1
-check "the process as a word, where -p is known" bash -c '"$0" stat "$1" | grep -q "^Tracing on: 1"' \
-  "$patchbay" $child
+check "the process as a word, where -p is known" \
+  bash -c '"$0" stat "$1" | grep -q "^Tracing on: 1"' "$patchbay" $child
 check "for list" json 'd == []' events --json $child
 check "no events yet" shows available_events ""
 check "events/enable of nothing" shows events/enable "?"

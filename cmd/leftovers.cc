@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#include "leftovers.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+
+#include "base/unique_fd.h"
+#include "buffer_source.h"
+#include "ring_buffer/buffer_file.h"
+#include "serve/directory.h"
+
+namespace patchbay::cmd {
+namespace {
+
+constexpr char kMark[] = "/recovered";
+constexpr time_t kYoungSeconds = 60;  // one that is being made is not taken away
+
+uint64_t bytes_of(const std::string& directory) {
+  uint64_t bytes = 0;
+  std::error_code none;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(directory, none)) {
+    struct stat status;
+    if (::lstat(entry.path().c_str(), &status) == 0) bytes += uint64_t(status.st_blocks) * 512;
+  }
+  return bytes;
+}
+
+// A read lease is given on a file only that nobody has open, or mapped, for writing.
+bool is_written(const std::string& path) {
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  if (!fd.valid()) return true;
+  if (::fcntl(fd.get(), F_SETLEASE, F_RDLCK) != 0) return true;
+  (void)::fcntl(fd.get(), F_SETLEASE, F_UNLCK);
+  return false;
+}
+
+bool has_recorded(const std::string& path) {
+  auto file = BufferFile::open(path, false);
+  if (!file.ok()) return true;
+  for (uint32_t ring = 0; ring < (*file)->nr_rings(); ring++) {
+    const RingStats stats = (*file)->stats(ring);
+    if (stats.entries + stats.dropped_ever > 0) return true;
+  }
+  return false;
+}
+
+Leftover::Kind kind_of(const std::string& directory) {
+  const BufferSource source = source_of_directory(directory);
+  bool recorded = false;
+  for (const BufferPart& part : source.parts) {
+    if (is_written(part.path)) return Leftover::Kind::kInUse;
+    recorded |= has_recorded(part.path);
+  }
+  if (::access((directory + kMark).c_str(), F_OK) == 0) return Leftover::Kind::kRecovered;
+  for (const char* kept : {"/hist", "/trace_stat"})
+    recorded |= ::access((directory + kept).c_str(), F_OK) == 0;
+  return recorded ? Leftover::Kind::kUnsaved : Leftover::Kind::kEmpty;
+}
+
+bool is_young(const std::string& directory) {
+  struct stat status;
+  return ::lstat(directory.c_str(), &status) != 0 ||
+         ::time(nullptr) - status.st_mtime < kYoungSeconds;
+}
+
+}  // namespace
+
+Result<std::vector<Leftover>> find_leftovers(const std::string& runtime_directory) {
+  Result<std::vector<serve::ProcessEntry>> entries = serve::list_processes(runtime_directory);
+  if (!entries.ok()) return entries.error();
+  std::vector<Leftover> found;
+  for (const serve::ProcessEntry& entry : *entries) {
+    if (entry.state != serve::ProcessState::kDead) continue;
+    // Without a buffer it may belong to a process that begins, where we do not see it.
+    if (!entry.has_buffer && is_young(entry.directory)) continue;
+    found.push_back({entry.directory, kind_of(entry.directory), bytes_of(entry.directory)});
+  }
+  return found;
+}
+
+Status remove_leftover(const Leftover& leftover) {
+  std::error_code error;
+  std::filesystem::remove_all(leftover.directory, error);
+  return error ? Status(sys_error("remove " + leftover.directory, error.value())) : Status();
+}
+
+void remove_empty_leftovers(const std::string& runtime_directory) {
+  Result<std::vector<Leftover>> found = find_leftovers(runtime_directory);
+  if (!found.ok()) return;
+  for (const Leftover& one : *found)
+    if (one.kind == Leftover::Kind::kEmpty && !is_young(one.directory)) (void)remove_leftover(one);
+}
+
+void note_recovered(const std::string& process_directory) {
+  const BufferSource source = source_of_directory(process_directory);
+  for (const BufferPart& part : source.parts)
+    if (is_written(part.path) || !BufferFile::open(part.path, false).ok()) return;
+  UniqueFd mark(::open((process_directory + kMark).c_str(),
+                       O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+}
+
+std::string size_text(uint64_t bytes) {
+  char text[32];
+  const char* units[] = {"bytes", "KB", "MB", "GB", "TB"};
+  double value = double(bytes);
+  size_t unit = 0;
+  while (value >= 1024 && unit < 4) value /= 1024, unit++;
+  std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.1f %s", value, units[unit]);
+  return text;
+}
+
+}  // namespace patchbay::cmd
