@@ -349,4 +349,41 @@ std::vector<std::string> mangled_needles(std::string_view name) {
   return needles;
 }
 
+namespace {
+
+// What the demangler writes that the mangled name does not spell out, blanks between.
+constexpr std::string_view kWritten =
+    "operator std allocator basic_string string char_traits basic_istream basic_ostream "
+    "basic_iostream istream ostream iostream anonymous namespace lambda unnamed type auto const "
+    "volatile restrict unsigned signed char short int long float double bool void wchar_t char8_t "
+    "char16_t char32_t nullptr nullptr_t decltype ellipsis decimal32 decimal64 decimal128 half "
+    "__int128 __float128 _Float16 complex imaginary non virtual thunk covariant vtable VTT "
+    "construction typeinfo name guard variable TLS init wrapper function transaction clone hidden "
+    "alias global constructors destructors keyed reference temporary default arg this new delete "
+    "co_await co_yield true false sizeof alignof noexcept throw requires typename template typeid "
+    "static_cast dynamic_cast const_cast reinterpret_cast java resource fn parm abi cxx11 string "
+    "literal";
+
+// Behind a character class; where it has none, behind its `[`.
+size_t skip_class(std::string_view glob, size_t at) {
+  const size_t end = glob.find(']', at + 2);
+  return end == glob.npos ? at + 1 : end + 1;
+}
+
+}  // namespace
+
+std::string_view symbol_fragment(std::string_view glob) {
+  std::string_view longest;
+  for (size_t at = 0; at < glob.size();) {
+    size_t end = at;
+    while (end < glob.size() && is_word(glob[end])) ++end;
+    const std::string_view word = glob.substr(at, end - at);
+    const bool is_sure = word.size() > 1 && !is_digit(word[0]) && kWritten.find(word) == word.npos;
+    if (is_sure && word.size() > longest.size()) longest = word;
+    if (end == glob.size()) break;
+    at = glob[end] == '[' ? skip_class(glob, end) : end + (glob[end] == '\\' ? 2 : 1);
+  }
+  return longest;
+}
+
 }  // namespace patchbay

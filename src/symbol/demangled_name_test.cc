@@ -144,5 +144,31 @@ TEST(WithoutBlanks, LeavesNone) {
   EXPECT_EQ(without_blanks("operator unsigned int"), "operator_unsigned_int");
 }
 
+TEST(SymbolFragment, StandsInEachSymbolThatTheGlobMatches) {
+  EXPECT_EQ(symbol_fragment("malloc"), "malloc");
+  EXPECT_EQ(symbol_fragment("db_*"), "db_");
+  EXPECT_EQ(symbol_fragment("ns::Box<int>::get*"), "Box");
+  EXPECT_EQ(symbol_fragment("*parse*Statement"), "Statement");
+  EXPECT_EQ(symbol_fragment("f[abcdef]gg"), "gg");
+  EXPECT_EQ(symbol_fragment("operator new*"), "");
+  EXPECT_EQ(symbol_fragment("opera*"), "") << "a part of a word that is written";
+  EXPECT_EQ(symbol_fragment("std::string::append"), "append");
+  EXPECT_EQ(symbol_fragment("*"), "");
+  EXPECT_EQ(symbol_fragment("f"), "") << "a letter stands nearly everywhere";
+  EXPECT_EQ(symbol_fragment("*0x12"), "");
+  EXPECT_EQ(symbol_fragment("a\\bcd"), "cd");
+  EXPECT_EQ(symbol_fragment("[x"), "");
+}
+
+TEST(SymbolFragment, OfManglings) {
+  for (const char* symbol :
+       {"_ZN2ns3BoxIiE3getIlEEvv", "_ZNSs6appendERKSs", "_ZN12_GLOBAL__N_18in_anonEv",
+        "_ZZN2ns5outerEvENKUlcE_clEc", "_ZN5ClassC1Ev", "_ZlsRSoRK5Class", "_ZTW9in_thread"}) {
+    const std::string shown = demangle(symbol, false);
+    EXPECT_NE(std::string_view(symbol).find(symbol_fragment(shown)), std::string_view::npos)
+        << shown << ": " << symbol_fragment(shown);
+  }
+}
+
 }  // namespace
 }  // namespace patchbay

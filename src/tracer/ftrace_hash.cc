@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <charconv>
 
+#include "symbol/demangled_name.h"
 #include "symbol/symbol.h"
 
 namespace patchbay {
@@ -113,18 +114,37 @@ bool module_matches(std::string_view wanted, std::string_view name) {
   return name[wanted.size()] == '.' || name[wanted.size()] == '-';
 }
 
-// An empty glob means any library.
-bool in_module(const FilterLine& line, const DynFtrace& function) {
+// An empty glob means any library. `name`: empty for the program itself.
+bool is_meant(const FilterLine& line, std::string_view name) {
   if (!line.has_module) return true;
-  const std::string_view name = FunctionTable::module_name(function);
   if (line.module.empty()) return name.empty() == line.not_module;
   return (!name.empty() && module_matches(line.module, name)) != line.not_module;
+}
+bool in_module(const FilterLine& line, const DynFtrace& function) {
+  return is_meant(line, FunctionTable::module_name(function));
+}
+
+bool means_all(const FilterLine& line) { return line.has_module && line.pattern.empty(); }
+
+// Names are compared first, and only what fits is planned: one of a large program's functions
+// costs what one costs.
+void look_up(const FunctionTable& table, const FilterLine& line) {
+  FunctionTable::Names names;
+  names.module = [&](const Module& module, bool in_program) {
+    return is_meant(line, in_program ? std::string_view() : std::string_view(module.name()));
+  };
+  const bool glob = is_glob(line.pattern);
+  names.name = [&](std::string_view shown) {
+    return means_all(line) || shown == line.pattern || (glob && glob_match(line.pattern, shown));
+  };
+  if (!means_all(line)) names.fragment = symbol_fragment(line.pattern);
+  table.look_up(names);
 }
 
 template <typename Functions>
 std::vector<DynFtrace*> select(const Functions& functions, const FilterLine& line) {
   std::vector<DynFtrace*> exact, matching;
-  const bool all = line.has_module && line.pattern.empty();
+  const bool all = means_all(line);
   const bool glob = is_glob(line.pattern);
   for (DynFtrace* function : functions) {
     const bool is_name = function->name == line.pattern;
@@ -166,8 +186,11 @@ Error no_match(const FunctionTable& table, const FilterLine& line) {
   return user_error(EINVAL, text + (near.empty() ? "." : "; near: " + near + "."));
 }
 
-bool is_loaded(const FunctionTable& table, const FilterLine& line) {
-  return std::any_of(table.functions().begin(), table.functions().end(),
+// Whether a library that is meant is there, and has any function that can be traced.
+bool is_loaded(const FunctionTable& table, FilterLine line) {
+  line.pattern.clear();
+  look_up(table, line);
+  return std::any_of(table.known().begin(), table.known().end(),
                      [&](const DynFtrace* function) { return in_module(line, *function); });
 }
 
@@ -235,7 +258,10 @@ Result<FilterLine> parse_filter_line(std::string_view text) {
 }
 
 std::vector<DynFtrace*> matching_functions(const FunctionTable& table, const FilterLine& line) {
-  if (!line.is_index) return select(table.functions(), line);
+  if (!line.is_index) {
+    look_up(table, line);
+    return select(table.known(), line);
+  }
   if (line.index == 0 || line.index > table.functions().size()) return {};
   return {table.functions()[line.index - 1]};
 }

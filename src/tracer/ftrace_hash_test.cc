@@ -8,6 +8,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #if defined(__clang__)
 #define TRACED __attribute__((noinline, used, visibility("default")))
@@ -299,6 +301,84 @@ TEST_F(FtraceHashTest, ModulesThatComeLater) {
   EXPECT_TRUE(apply_module_lines(*table, table->functions(), &hash));
   EXPECT_EQ(names(hash), Names{"getenv"});
   EXPECT_EQ(hash.modules, Names{"f:mod:nosuchmodule"});
+}
+
+// Another table of the same process, of which nothing was asked yet.
+class FreshTableTest : public FtraceHashTest {
+ protected:
+  void SetUp() override {
+    fresh_ = std::make_unique<FunctionTable>(*symbols, *make_patcher().release());
+    fresh_->refresh(nullptr, nullptr);
+  }
+  static std::vector<std::pair<uint64_t, std::string>> places(const FunctionTable& of,
+                                                              std::string_view text) {
+    std::vector<std::pair<uint64_t, std::string>> list;
+    for (const DynFtrace* function : matching_functions(of, line(text)))
+      list.emplace_back(function->place.plan.entry, function->name);
+    return list;
+  }
+  std::unique_ptr<FunctionTable> fresh_;
+};
+
+TEST_F(FreshTableTest, OneNameMakesOneFunctionKnown) {
+  EXPECT_TRUE(fresh_->known().empty());
+  ASSERT_EQ(places(*fresh_, "hashed_first").size(), 1u);
+  ASSERT_EQ(fresh_->known().size(), 1u);
+  const DynFtrace* first = fresh_->known()[0];
+  // It stays the same, and the order is that of the whole list.
+  ASSERT_EQ(places(*fresh_, "getenv:mod:libc").size(), 1u);
+  ASSERT_EQ(places(*fresh_, "hashed_[st]*").size(), 2u);
+  EXPECT_EQ(fresh_->known().size(), 4u);
+  const auto entry = reinterpret_cast<uint64_t>(&hashed_third);
+  EXPECT_EQ(fresh_->find(entry)->name, "hashed_third");
+  EXPECT_EQ(fresh_->find(entry + 1), nullptr);
+  EXPECT_EQ(fresh_->find(reinterpret_cast<uint64_t>(&call_all))->place.plan.entry,
+            reinterpret_cast<uint64_t>(&call_all));
+  EXPECT_EQ(fresh_->known().size(), 5u);
+  for (size_t i = 0; i < 5; i++) EXPECT_EQ(fresh_->known()[i]->index, i);
+  const std::vector<DynFtrace*> before(fresh_->known().begin(), fresh_->known().end());
+  const auto all = fresh_->functions();
+  ASSERT_EQ(all.size(), table->functions().size());
+  for (size_t i = 0; i < all.size(); i++) {
+    ASSERT_EQ(all[i]->index, i);
+    ASSERT_EQ(all[i]->place.plan.entry, table->functions()[i]->place.plan.entry);
+    ASSERT_EQ(all[i]->name, table->functions()[i]->name);
+  }
+  EXPECT_EQ(fresh_->find(reinterpret_cast<uint64_t>(&hashed_first)), first);
+  for (const DynFtrace* function : before)
+    EXPECT_NE(std::find(all.begin(), all.end(), function), all.end()) << function->name;
+}
+
+TEST_F(FreshTableTest, ALineMeansTheSameWhateverIsKnown) {
+  for (const char* text : {"hashed_first",
+                           "hashed::twice",
+                           "*twice*",
+                           "hashed::Box::operator*",
+                           "*operator()*",
+                           "hashed::of_type<char*>",
+                           "*marked*",
+                           "*marked[[]abi:tagged]",
+                           "std::*",
+                           "*Box*",
+                           "mallo?",
+                           "[m]alloc",
+                           "\\malloc",
+                           "*@0x*",
+                           "*alloc*:mod:libc",
+                           "mem*",
+                           "__*_start*",
+                           "f",
+                           "*(*",
+                           "*anonymous*",
+                           "nosuchfunction",
+                           "getenv:mod:!libc",
+                           ":mod:libm",
+                           "1",
+                           "100",
+                           "*string*"}) {
+    SetUp();
+    EXPECT_EQ(places(*fresh_, text), places(*table, text)) << text;
+  }
 }
 
 TEST_F(FtraceHashTest, ErrorsNameWhatIsNear) {

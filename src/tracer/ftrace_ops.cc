@@ -56,6 +56,8 @@ struct FtraceOpsTable::Impl {
   // Exchanges them; on failure not.
   Status set_hashes_of_one(FtraceOps* ops, FtraceHash* filter, FtraceHash* notrace);
   void forget(FtraceOps* ops, const Functions& went);
+  std::vector<FtraceOps*> all_followed() const;
+  bool waits_for_modules() const;  // with `:mod:` lines
 };
 
 FtraceOpsTable::FtraceOpsTable(Registry& registry, Patcher&, ProbeSites& sites,
@@ -323,16 +325,27 @@ void FtraceOpsTable::Impl::forget(FtraceOps* ops, const Functions& went) {
   count({}, gone);
 }
 
+std::vector<FtraceOps*> FtraceOpsTable::Impl::all_followed() const {
+  std::vector<FtraceOps*> all = registered;
+  for (FtraceOps* ops : followed)
+    if (!ops->registered) all.push_back(ops);
+  return all;
+}
+
+bool FtraceOpsTable::Impl::waits_for_modules() const {
+  const std::vector<FtraceOps*> all = all_followed();
+  return std::any_of(all.begin(), all.end(), [](const FtraceOps* ops) {
+    return !ops->filter.modules.empty() || !ops->notrace.modules.empty();
+  });
+}
+
 void FtraceOpsTable::refresh() {
   Impl& impl = *impl_;
   Functions came, went;
-  impl.table.refresh(&came, &went);
+  impl.table.refresh(&came, &went, impl.waits_for_modules());
   if (came.empty() && went.empty()) return;
   std::sort(went.begin(), went.end());
-  std::vector<FtraceOps*> all = impl.registered;
-  for (FtraceOps* ops : impl.followed)
-    if (!ops->registered) all.push_back(ops);
-  for (FtraceOps* ops : all) {
+  for (FtraceOps* ops : impl.all_followed()) {
     if (!went.empty()) impl.forget(ops, went);
     apply_module_lines(impl.table, came, &ops->filter);
     apply_module_lines(impl.table, came, &ops->notrace);

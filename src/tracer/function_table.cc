@@ -7,11 +7,20 @@
 // its returns (ten) only when some ops asks for them. What costs memory is kept once: a name that
 // is not mangled is the module's own, the others stand in one arena. An object that comes back to
 // where it was gets its old DynFtraces as they were: whoever patches them compares the bytes.
+//
+// An object is `all` when each of its functions is known, else some names were asked for:
+//
+//   new object --+--> nothing known --look_up()--> some known --functions()--> all
+//                +--> all: the list was asked for once, or :mod: lines wait, or an object of this
+//                     path went of which some were known: they are looked for by name
+//
+// What becomes known later is put in between; the order stays, so an index is good for comparing.
 #include "tracer/function_table.h"
 
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <set>
 #include <unordered_map>
 
 namespace patchbay {
@@ -58,13 +67,19 @@ class NameArena {
 struct FunctionTable::Impl {
   Impl(SymbolTable& s, Patcher& p) : symbols(s), patcher(p) {}
 
-  // The functions of one loaded object: functions[first, last).
+  // The known functions of one loaded object: functions[first, last).
   struct Range {
     Module* module;
     uint64_t start, end;  // as they were when it was loaded
     size_t first, last;
     bool complete;  // it did not go while it was planned
+    bool all;       // none of its functions is unknown
   };
+  struct Gone {
+    std::vector<DynFtrace*> functions;
+    bool all = false;
+  };
+  using Added = std::vector<std::vector<DynFtrace*>>;  // by range
 
   SymbolTable& symbols;
   Patcher& patcher;
@@ -73,13 +88,22 @@ struct FunctionTable::Impl {
   NameArena names;
   std::vector<Range> ranges;  // in load order
   std::vector<DynFtrace*> functions;
-  std::unordered_map<const Module*, std::vector<DynFtrace*>> gone;
+  std::unordered_map<const Module*, Gone> gone;
+  std::set<std::string, std::less<>> gone_paths;  // of objects that had known functions
+  bool wants_all = false;
   uint64_t seen_changes = 0;  // of the symbol table
   Module* main = nullptr;
 
   const Range* range_of(const Module* module) const;
-  std::vector<DynFtrace*> take_back(const Module* module);
-  std::vector<DynFtrace*> plan_module(Module* module, bool* complete);
+  std::span<DynFtrace* const> known_of(const Range& range) const;
+  Gone take_back(const Module* module);
+  std::vector<DynFtrace*> plan_module(Module* module, std::span<DynFtrace* const> known,
+                                      bool* complete);
+  DynFtrace* plan_symbol(Module* module, size_t index, bool* complete);
+  void look_up(const Names& names, Range* range, std::vector<DynFtrace*>* added);
+  void insert(Added added);
+  void complete();
+  void number();
   DynFtrace* make(Module* module, const FunctionSymbol& symbol, SitePlan plan);
   std::string_view name_of(const Module& module, const FunctionSymbol& symbol);
   void take_away(const Range& range, std::vector<DynFtrace*>* went);
@@ -90,7 +114,11 @@ FunctionTable::FunctionTable(SymbolTable& symbols, Patcher& patcher)
 FunctionTable::~FunctionTable() = default;
 
 bool FunctionTable::is_made() const { return impl_->made; }
-std::span<DynFtrace* const> FunctionTable::functions() const { return impl_->functions; }
+std::span<DynFtrace* const> FunctionTable::known() const { return impl_->functions; }
+std::span<DynFtrace* const> FunctionTable::functions() const {
+  impl_->complete();
+  return impl_->functions;
+}
 
 const FunctionTable::Impl::Range* FunctionTable::Impl::range_of(const Module* module) const {
   for (const Range& range : ranges)
@@ -113,21 +141,37 @@ DynFtrace* FunctionTable::Impl::make(Module* module, const FunctionSymbol& symbo
   return function;
 }
 
-// The functions of an object that was there before; empty: it was not.
-std::vector<DynFtrace*> FunctionTable::Impl::take_back(const Module* module) {
+// Of an object that was there before.
+FunctionTable::Impl::Gone FunctionTable::Impl::take_back(const Module* module) {
   auto known = gone.find(module);
   if (known == gone.end()) return {};
-  std::vector<DynFtrace*> functions = std::move(known->second);
+  Gone back = std::move(known->second);
   gone.erase(known);
-  for (DynFtrace* function : functions) function->gone = false;
-  return functions;
+  for (DynFtrace* function : back.functions) function->gone = false;
+  return back;
 }
 
-std::vector<DynFtrace*> FunctionTable::Impl::plan_module(Module* module, bool* complete) {
+std::span<DynFtrace* const> FunctionTable::Impl::known_of(const Range& range) const {
+  return std::span(functions).subspan(range.first, range.last - range.first);
+}
+
+DynFtrace* find_entry(std::span<DynFtrace* const> functions, uint64_t entry) {
+  const auto found = std::lower_bound(functions.begin(), functions.end(), entry, address_before);
+  return found != functions.end() && (*found)->place.plan.entry == entry ? *found : nullptr;
+}
+
+// Symbols are sorted by address: an alias, or an entry whose endbr64 is another one's, comes behind
+// that one (begins_with()).
+std::vector<DynFtrace*> FunctionTable::Impl::plan_module(Module* module,
+                                                         std::span<DynFtrace* const> known,
+                                                         bool* complete) {
   std::vector<DynFtrace*> result;
   for (const FunctionSymbol& symbol : module->functions()) {
-    // Sorted by address: an alias, or an entry whose endbr64 is another one's, comes behind.
     if (!result.empty() && begins_with(result.back()->place.plan, symbol.address)) continue;
+    if (DynFtrace* function = find_entry(known, symbol.address)) {
+      result.push_back(function);
+      continue;
+    }
     SitePlan plan = patcher.plan(*module, symbol);
     *complete &= !plan.not_mapped;
     if (plan.kind == SiteKind::kRefused) continue;
@@ -136,17 +180,108 @@ std::vector<DynFtrace*> FunctionTable::Impl::plan_module(Module* module, bool* c
   return result;
 }
 
+// As plan_module() would have it; null: it is not in the list.
+DynFtrace* FunctionTable::Impl::plan_symbol(Module* module, size_t index, bool* complete) {
+  constexpr uint64_t kEndbr64 = 4;
+  const std::vector<FunctionSymbol>& all = module->functions();
+  for (size_t i = index; i-- > 0 && all[i].address + kEndbr64 >= all[index].address;) {
+    const SitePlan plan = patcher.plan(*module, all[i]);
+    if (plan.kind != SiteKind::kRefused && begins_with(plan, all[index].address)) return nullptr;
+  }
+  SitePlan plan = patcher.plan(*module, all[index]);
+  *complete &= !plan.not_mapped;
+  if (plan.kind == SiteKind::kRefused) return nullptr;
+  return make(module, all[index], std::move(plan));
+}
+
+// Whether a function that has no name of its own may fit: "libx.so@0x12ab".
+bool may_be_nameless(std::string_view fragment, const Module& module) {
+  return fragment.find_first_not_of("0123456789abcdefx") == fragment.npos ||
+         module.name().find(fragment) != std::string::npos;
+}
+
+void FunctionTable::Impl::look_up(const Names& names, Range* range,
+                                  std::vector<DynFtrace*>* added) {
+  Module* module = range->module;
+  const std::vector<FunctionSymbol>& all = module->functions();
+  const bool nameless = may_be_nameless(names.fragment, *module);
+  for (size_t i = 0; i < all.size(); i++) {
+    const std::string_view symbol = all[i].name;
+    if (symbol.empty() ? !nameless : symbol.find(names.fragment) == symbol.npos) continue;
+    if (!names.name(without_blanks(display_name(*module, all[i])))) continue;
+    if (find_entry(known_of(*range), all[i].address)) continue;
+    DynFtrace* function = plan_symbol(module, i, &range->complete);
+    if (function) added->push_back(function);
+  }
+}
+
+void FunctionTable::look_up(const Names& names) const {
+  Impl::Added added(impl_->ranges.size());
+  for (size_t i = 0; i < added.size(); i++) {
+    Impl::Range& range = impl_->ranges[i];
+    if (!range.all && names.module(*range.module, range.module == impl_->main))
+      impl_->look_up(names, &range, &added[i]);
+  }
+  impl_->insert(std::move(added));
+}
+
+void FunctionTable::Impl::insert(Added added) {
+  const auto is_nothing = [](const auto& of_range) { return of_range.empty(); };
+  if (std::all_of(added.begin(), added.end(), is_nothing)) return;
+  std::vector<DynFtrace*> merged;
+  for (size_t i = 0; i < ranges.size(); i++) {
+    const auto known = known_of(ranges[i]);
+    const size_t first = merged.size();
+    std::merge(known.begin(), known.end(), added[i].begin(), added[i].end(),
+               std::back_inserter(merged), [](const DynFtrace* a, const DynFtrace* b) {
+                 return a->place.plan.entry < b->place.plan.entry;
+               });
+    ranges[i].first = first;
+    ranges[i].last = merged.size();
+  }
+  functions = std::move(merged);
+  number();
+}
+
+void FunctionTable::Impl::number() {
+  for (size_t i = 0; i < functions.size(); i++) functions[i]->index = uint32_t(i);
+}
+
+void FunctionTable::Impl::complete() {
+  wants_all = true;
+  const auto is_all = [](const Range& range) { return range.all; };
+  if (std::all_of(ranges.begin(), ranges.end(), is_all)) return;
+  std::vector<DynFtrace*> merged;
+  for (Range& range : ranges) {
+    const auto known = known_of(range);
+    std::vector<DynFtrace*> planned(known.begin(), known.end());
+    if (!range.all) planned = plan_module(range.module, known, &range.complete);
+    range.all = true;
+    range.first = merged.size();
+    merged.insert(merged.end(), planned.begin(), planned.end());
+    range.last = merged.size();
+  }
+  functions = std::move(merged);
+  number();
+  symbols.drop_caches();  // lists are not worth a large program's memory
+}
+
+void FunctionTable::drop_caches() const { impl_->symbols.drop_caches(); }
+
 void FunctionTable::Impl::take_away(const Range& range, std::vector<DynFtrace*>* went) {
   for (size_t i = range.first; i < range.last; i++) {
     functions[i]->gone = true;
     went->push_back(functions[i]);
   }
-  if (!range.complete || range.first == range.last) return;
-  gone[range.module] = {functions.begin() + long(range.first),
-                        functions.begin() + long(range.last)};
+  if (range.first == range.last) return;
+  gone_paths.insert(range.module->path());
+  if (!range.complete) return;
+  gone[range.module] = {
+      {functions.begin() + long(range.first), functions.begin() + long(range.last)}, range.all};
 }
 
-void FunctionTable::refresh(std::vector<DynFtrace*>* came, std::vector<DynFtrace*>* went) {
+void FunctionTable::refresh(std::vector<DynFtrace*>* came, std::vector<DynFtrace*>* went,
+                            bool plan_new) {
   Impl& impl = *impl_;
   impl.symbols.refresh();
   const uint64_t changes = impl.symbols.changes();
@@ -169,36 +304,49 @@ void FunctionTable::refresh(std::vector<DynFtrace*>* came, std::vector<DynFtrace
   std::vector<DynFtrace*> functions;
   for (Module* module : modules) {
     const size_t first = functions.size();
-    bool complete = true;
+    bool complete = true, all = true;
     if (const Impl::Range* known = impl.range_of(module)) {
       complete = known->complete;
+      all = known->all;
       functions.insert(functions.end(), impl.functions.begin() + long(known->first),
                        impl.functions.begin() + long(known->last));
     } else {
-      std::vector<DynFtrace*> added = impl.take_back(module);
-      if (added.empty()) {
-        added = impl.plan_module(module, &complete);
+      auto [added, is_whole] = impl.take_back(module);
+      const bool is_wanted = plan_new || impl.wants_all || impl.gone_paths.contains(module->path());
+      all = is_whole || (is_wanted && added.empty()) || impl.wants_all;
+      if (all && !is_whole) {
+        added = impl.plan_module(module, added, &complete);
         any_planned = true;
       }
       functions.insert(functions.end(), added.begin(), added.end());
       if (came) came->insert(came->end(), added.begin(), added.end());
     }
-    ranges.push_back({module, module->start(), module->end(), first, functions.size(), complete});
+    ranges.push_back(
+        {module, module->start(), module->end(), first, functions.size(), complete, all});
   }
   impl.ranges = std::move(ranges);
   impl.functions = std::move(functions);
-  for (size_t i = 0; i < impl.functions.size(); i++) impl.functions[i]->index = uint32_t(i);
+  impl.number();
   if (went) *went = std::move(taken);
   if (any_planned) impl.symbols.drop_caches();  // lists are not worth a large program's memory
 }
 
 DynFtrace* FunctionTable::find(uint64_t entry) const {
-  for (const Impl::Range& range : impl_->ranges) {
+  for (size_t i = 0; i < impl_->ranges.size(); i++) {
+    Impl::Range& range = impl_->ranges[i];
     if (entry < range.start || entry >= range.end) continue;
-    const auto first = impl_->functions.begin() + long(range.first);
-    const auto last = impl_->functions.begin() + long(range.last);
-    const auto found = std::lower_bound(first, last, entry, address_before);
-    if (found != last && (*found)->place.plan.entry == entry) return *found;
+    if (DynFtrace* function = find_entry(impl_->known_of(range), entry)) return function;
+    if (range.all) continue;
+    const std::vector<FunctionSymbol>& all = range.module->functions();
+    size_t at = 0;
+    while (at < all.size() && all[at].address < entry) at++;
+    if (at == all.size() || all[at].address != entry) continue;
+    Impl::Added added(impl_->ranges.size());
+    DynFtrace* function = impl_->plan_symbol(range.module, at, &range.complete);
+    if (!function) continue;
+    added[i].push_back(function);
+    impl_->insert(std::move(added));
+    return function;
   }
   return nullptr;
 }

@@ -3,10 +3,12 @@
 // The functions that can be traced, as available_filter_functions lists them: those of all loaded
 // objects in load order, by address, without the ones that the planner refuses. The kernel's
 // dyn_ftrace records. Made at the first question about function tracers, and kept up to date with
-// the objects that come and go; a program that is never asked pays nothing.
+// the objects that come and go; a program that is never asked pays nothing. Who asks for some names
+// pays for these: the others are looked at when somebody wants the list, or all functions.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -26,7 +28,7 @@ struct DynFtrace {
   std::unique_ptr<ProbePlace> return_place;
   Module* module = nullptr;
   std::string_view name;    // as shown: demangled without parameters, or file@0xOFFSET
-  uint32_t index = 0;       // in functions(), as long as it is not gone
+  uint32_t index = 0;       // in known(), as long as it is not gone; grows in the list's order
   uint32_t users = 0;       // ops that trace it now
   uint32_t profile = 0;     // 1 + index in the profiler's tables
   uint32_t graph = 0;       // kGraphRoot, kGraphNotrace (probe/graph_hot.h)
@@ -41,12 +43,26 @@ class FunctionTable {
   ~FunctionTable();
 
   // Looks for objects that came or went. `came` and `went` get their functions (either may be
-  // null). The first call makes the table.
-  void refresh(std::vector<DynFtrace*>* came, std::vector<DynFtrace*>* went);
+  // null): of an object that came those that are known, all of them if `plan_new`. The first call
+  // makes the table.
+  void refresh(std::vector<DynFtrace*>* came, std::vector<DynFtrace*>* went, bool plan_new = false);
   bool is_made() const;
-  // In the order of available_filter_functions.
+  // All, in the order of available_filter_functions. Where they are not known yet they are planned.
   std::span<DynFtrace* const> functions() const;
-  DynFtrace* find(uint64_t entry) const;  // null: cannot be traced
+  // Those of them that were asked for until now, in the same order.
+  std::span<DynFtrace* const> known() const;
+  // The functions whose names fit become known.
+  struct Names {
+    std::function<bool(const Module&, bool in_program)> module;
+    std::function<bool(std::string_view shown)> name;
+    // Stands in each symbol whose shown name fits, symbol_fragment(); may be empty.
+    std::string_view fragment;
+  };
+  void look_up(const Names& names) const;
+  // Null: cannot be traced.
+  DynFtrace* find(uint64_t entry) const;
+  // Gives back what look_up() has read.
+  void drop_caches() const;
   // "" for the executable's own functions, which are listed without; else what stands in brackets
   // and what :mod: matches.
   static std::string_view module_name(const DynFtrace& function);

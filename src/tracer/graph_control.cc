@@ -97,13 +97,14 @@ Status GraphControl::write_line(Set which, std::string_view text, FtraceHash* wr
 void GraphControl::close(Set which, FtraceHash written) {
   std::erase_if(written.functions, [](const DynFtrace* function) { return function->gone; });
   impl_->apply(which, std::move(written));
+  impl_->ops.table().drop_caches();
 }
 
 std::string GraphControl::show(Set which) const {
   const FtraceHash& hash = impl_->of(which);
   if (hash.empty()) return std::string(kEmpty[size_t(which)]);
   std::string text;
-  for (DynFtrace* function : impl_->ops.table().functions()) {
+  for (DynFtrace* function : impl_->ops.table().known()) {
     if (!hash.functions.contains(function)) continue;
     text += function->name;
     const std::string_view module = FunctionTable::module_name(*function);
@@ -139,7 +140,7 @@ void GraphControl::refresh() {
       if (function->gone) went.push_back(function);
     hash.forget(went);
     FunctionTable& table = impl_->ops.table();
-    if (!hash.gone.empty()) apply_module_lines(table, table.functions(), &hash);
+    if (!hash.gone.empty()) apply_module_lines(table, table.known(), &hash);
     impl_->apply(which, std::move(hash));
   }
 }

@@ -143,7 +143,7 @@ std::string StackTracer::show_filter() const {
   const FtraceHash& hash = impl_->ops.filter;
   if (hash.empty()) return "#### all functions enabled ####\n";
   std::string text;
-  for (DynFtrace* function : impl_->table.table().functions()) {
+  for (DynFtrace* function : impl_->table.table().known()) {
     if (!hash.functions.contains(function)) continue;
     text += function->name;
     const std::string_view module = FunctionTable::module_name(*function);

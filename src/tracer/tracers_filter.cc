@@ -43,7 +43,7 @@ std::string hash_text(const FunctionTable& table, const FtraceHash& hash, Tracer
     text += prefix + std::string(is_filter ? kAllEnabled : kNoneDisabled) + "\n";
   }
   if (!hash.functions.empty()) {
-    for (DynFtrace* function : table.functions()) {
+    for (DynFtrace* function : table.known()) {
       if (hash.functions.contains(function)) text += prefix + line_of(*function) + "\n";
     }
   }
@@ -124,6 +124,7 @@ Status Tracers::close_filter(FilterSession* session) {
   FtraceHash filter = ops->filter, notrace = ops->notrace;
   (session->which == Filter::kFilter ? filter : notrace) = session->hash;
   Status status = impl_->ops.set_hashes(ops, std::move(filter), std::move(notrace));
+  impl_->table.drop_caches();
   return status.ok() ? status : log_error(*session->array, "", 0, status.error());
 }
 

@@ -29,7 +29,7 @@ Result<std::string> show(TraceArray& top, const Place& at) {
   for (const TraceArray* array : at.registry().arrays()) add_wanted(ops, *array, &wanted);
   std::string lines;
   size_t refused = 0;
-  for (DynFtrace* function : ops.table().functions()) {
+  for (DynFtrace* function : ops.table().known()) {
     if (!wanted.contains(function)) continue;
     const SitePlan& plan = ops.table().plan_return(function).plan;
     if (plan.kind != SiteKind::kRefused) continue;
