@@ -56,6 +56,7 @@ struct ftrace_ops {
   void* private; /* the program's */
 #endif
   uint64_t patchbay_id; /* Patchbay's; 0 at first */
+  uint64_t patchbay_reserved[4]; /* for later versions; 0 */
 };
 
 /* Set by register_ftrace_function(), cleared by unregister_ftrace_function(). */

@@ -72,7 +72,7 @@ patchbay_subscription_missed(const struct patchbay_subscription* subscription);
  */
 
 enum patchbay_field_kind {
-  PATCHBAY_FIELD_NUMBER,  /* 1, 2, 4 or 8 bytes; pointers too */
+  PATCHBAY_FIELD_NUMBER,  /* 1, 2, 4 or 8 bytes; pointers, float and double too */
   PATCHBAY_FIELD_TEXT,    /* char name[N] */
   PATCHBAY_FIELD_DYNAMIC, /* __data_loc: a text, or an array, of any length */
   PATCHBAY_FIELD_BYTES,   /* other arrays and structures */
@@ -83,7 +83,8 @@ struct patchbay_field_place {
   uint32_t offset, size; /* bytes; of kind DYNAMIC those of the place that says where it is */
   uint8_t kind;          /* enum patchbay_field_kind */
   uint8_t is_signed;
-  uint8_t reserved[2];
+  uint8_t is_float; /* a number that is a float (4 bytes) or a double (8 bytes) */
+  uint8_t reserved[1];
 };
 
 /* Also the common fields. -EINVAL: a NULL, no such event. -ENOENT: no such field. */
@@ -120,6 +121,19 @@ static inline uint64_t patchbay_field_u64(const struct patchbay_record* record,
 static inline int64_t patchbay_field_s64(const struct patchbay_record* record,
                                          const struct patchbay_field_place* field) {
   return (int64_t)patchbay_field_u64(record, field);
+}
+
+/* A number as a double, whatever it is. */
+static inline double patchbay_field_f64(const struct patchbay_record* record,
+                                        const struct patchbay_field_place* field) {
+  const uint64_t word = patchbay_field_u64(record, field);
+  const uint32_t half = (uint32_t)word;
+  double f64;
+  float f32;
+  if (!field->is_float) return field->is_signed ? (double)(int64_t)word : (double)word;
+  memcpy(&f64, &word, sizeof f64);
+  memcpy(&f32, &half, sizeof f32);
+  return field->size == sizeof f32 ? (double)f32 : f64;
 }
 
 /* The bytes of a field and how many; NULL: it is not in the record. */

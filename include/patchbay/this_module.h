@@ -22,8 +22,6 @@
 extern "C" {
 #endif
 
-struct module;
-
 /* (Patchbay's own sources are no such object.) */
 #ifndef PATCHBAY_OWN_SOURCE
 extern __attribute__((weak, visibility("hidden"))) char patchbay_this_module_marker;
@@ -31,10 +29,10 @@ __attribute__((weak, visibility("hidden"))) char patchbay_this_module_marker = 0
 #define PATCHBAY_THIS_MODULE ((struct module*)(uintptr_t)&patchbay_this_module_marker)
 
 /* What the header itself calls, when the object is unloaded. */
-PATCHBAY_EXPORTED void patchbay_module_gone(struct module* mod);
+PATCHBAY_EXPORTED void patchbay_module_gone(void* mod);
 __attribute__((weak, visibility("hidden"), destructor(101))) void patchbay_this_module_exit(void);
 __attribute__((weak, visibility("hidden"), destructor(101))) void patchbay_this_module_exit(void) {
-  patchbay_module_gone(PATCHBAY_THIS_MODULE);
+  patchbay_module_gone(&patchbay_this_module_marker);
 }
 #endif
 

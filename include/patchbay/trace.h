@@ -66,6 +66,13 @@ PATCHBAY_FUNCTION(void, trace_array_put, struct trace_array* tr);
  * -EDEADLK. */
 PATCHBAY_FUNCTION(int, trace_array_destroy, struct trace_array* tr);
 
+/* For an owner who ends: 0, it is gone; -EBUSY: others use it, it records nothing any more, and
+ * goes with its last user. -EINVAL, -ENODEV, -ESRCH, -EDEADLK as above. */
+PATCHBAY_EXPORTED int patchbay_trace_array_end(struct trace_array* tr);
+
+/* Takes one more reference, to be given back by trace_array_put(). 0, -EINVAL (NULL), -ENODEV. */
+PATCHBAY_EXPORTED int patchbay_trace_array_hold(struct trace_array* tr);
+
 /* The first instance (NULL), which is the top one, or the next; NULL: there are no more. Takes no
  * reference. An instance that was removed is gone on from. */
 PATCHBAY_FUNCTION(struct trace_array*, trace_array_next, struct trace_array* tr);

@@ -77,6 +77,7 @@ struct dynevent_cmd {
   uint32_t type; /* enum dynevent_type */
   dynevent_create_fn_t run_command;
   void* private_data;
+  uint64_t reserved[4]; /* for later versions */
 };
 
 /* One word. `check` is asked with the struct before it is added; what it answers, but 0, is the
@@ -125,8 +126,9 @@ PATCHBAY_FUNCTION(int, dynevent_create, struct dynevent_cmd* cmd);
 #define PATCHBAY_SYNTH_FIELDS_MAX 64
 
 /* A field. Types: s8 u8 s16 u16 s32 u32 s64 u64, (unsigned) char int long, bool, pid_t, gfp_t;
- * texts "char[N]" (N at most 256) and "char[]" (as long as it is); stacks "long[]". The [N] may
- * stand behind the name as well. */
+ * float and double (not the kernel's: the files that define events refuse them, and filters and
+ * histograms take their bits for a number); texts "char[N]" (N at most 256) and "char[]" (as long
+ * as it is); stacks "long[]". The [N] may stand behind the name as well. */
 struct synth_field_desc {
   const char* type;
   const char* name;
@@ -218,14 +220,27 @@ PATCHBAY_FUNCTION(struct trace_event_file*, trace_get_event_file, const char* in
 /* NULL and errnos are ignored, and so is what was put already. */
 PATCHBAY_FUNCTION(void, trace_put_event_file, struct trace_event_file* file);
 
+/* --- events of an owner who ends ---------------------------------------------------------------
+ */
+
+/* The number of an event (its file `id`): a later event of that name has another one, or is defined
+ * just alike. -ENOENT. */
+PATCHBAY_EXPORTED int patchbay_event_id(const char* system, const char* event);
+/* A synthetic event, probe or function event goes, enabled or not, whoever uses it: it is switched
+ * off in all instances, its triggers and subscriptions end, who has a file of it gets -ENODEV. Its
+ * records stay readable, and another event of its name may be made at once. `id`: only the event
+ * of this number; 0: whichever has the name. -ENOENT: it is gone. -EINVAL: a NULL, or the program
+ * has not defined it. */
+PATCHBAY_EXPORTED int patchbay_event_end(const char* system, const char* event, int id);
+
 /* --- recording synthetic events ----------------------------------------------------------------
  */
 
 /* One record of the event in the file's instance, as that instance wants it: its filter, triggers,
- * pid lists, soft mode. Values are in the order of the fields, each cast to uint64_t. What is wider
- * than its field is cut to it. A text is a pointer; char[N] takes 255 bytes of it, char[] all.
- * NULL, and what cannot be read, is the text "(fault)". A stack is a pointer to unsigned longs, the
- * first of which says how many follow (31 at most); NULL: none.
+ * pid lists, soft mode. Values are in the order of the fields, each cast to uint64_t (of a float or
+ * double the bits). What is wider than its field is cut to it. A text is a pointer; char[N] takes
+ * 255 bytes of it, char[] all. NULL, and what cannot be read, is the text "(fault)". A stack is a
+ * pointer to unsigned longs, the first of which says how many follow (31 at most); NULL: none.
  *
  * 0: recorded, or not wanted: the event is switched off, the filter or a pid list says no.
  * -EINVAL: n_vals is not the number of fields (nothing is recorded); the file was put, or is not
@@ -241,6 +256,10 @@ PATCHBAY_FUNCTION(int, synth_event_trace_array, struct trace_event_file* file, c
  * to it there. 0: it would not, or the file is none. For values that are expensive to have. */
 PATCHBAY_EXPORTED int patchbay_synth_event_is_wanted(const struct trace_event_file* file);
 
+/* How many values a record of the file's event has. -EINVAL: it is no synthetic event. -ENODEV: it
+ * is gone, or the file was put. */
+PATCHBAY_EXPORTED int patchbay_synth_event_nr_fields(const struct trace_event_file* file);
+
 #define PATCHBAY_SYNTH_RECORD_WORDS 512
 /* A record under construction: of some 4 KiB, in which the texts are. Nothing in it is public. */
 struct synth_event_trace_state {
@@ -251,6 +270,7 @@ struct synth_event_trace_state {
   uint64_t given;   /* a bit for each field, when they are given by name */
   uint16_t text_end[16];
   uint64_t record[PATCHBAY_SYNTH_RECORD_WORDS];
+  uint64_t for_later[8]; /* for later versions */
 };
 
 /* The same piece by piece. `state` needs no preparation, and belongs to one thread from start to

@@ -38,6 +38,7 @@
 #include <new>
 
 #include "agent/agent.h"
+#include "agent/ending.h"
 #include "agent/followers.h"
 #include "agent/load_watch.h"
 #include "agent/registrations.h"
@@ -319,8 +320,10 @@ void follow_tracer_each_second(Agent* agent) {
 
 int keep_up(Agent* agent) {
   std::lock_guard guard(agent->lock());
-  constexpr int kLookMs = 1000;  // a debugger may come as long as anything is patched
-  int soonest = agent->patcher->patched_sites() ? kLookMs : -1;
+  constexpr int kLookMs = 1000;  // a debugger may come while anything is patched
+  remove_ended_instances(agent);
+  const bool looks = agent->patcher->patched_sites() || !agent->ended_instances.empty();
+  int soonest = looks ? kLookMs : -1;
   follow_wishes(agent);
   follow_tracer_each_second(agent);
   for (int wait : {keep_clock(agent), finish_places(agent), follow_functions(agent)})
@@ -383,7 +386,10 @@ void make_server(Agent* agent) {
     PB_TRY(agent->registry->describe_modules());
     return fd;
   };
-  options.acted = [agent] { follow_wishes(agent); };
+  options.acted = [agent] {
+    remove_ended_instances(agent);
+    follow_wishes(agent);
+  };
   options.periodic = [agent] { return keep_up(agent); };
   options.glance = [agent] { end_with_program(agent); };
   options.glance_ms = agent->settings.wait ? 100 : 1000;

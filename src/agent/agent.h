@@ -78,6 +78,7 @@ struct Agent {
   std::set<std::string> unfit_filters;  // instances whose filter of functions has named none
   std::vector<TriggerSettings> waiting_triggers;  // PATCHBAY_TRACE_TRIGGER, the same
   bool waiting_reported = false;
+  std::vector<uint64_t> ended_instances;  // serials (ending.h)
   std::atomic<uint32_t> resumed{0};
   std::atomic<uint32_t> ready{0};
   int clock_calls = 0;

@@ -17,6 +17,8 @@
 #include <mutex>
 
 #include "agent/agent.h"
+#include "agent/ending.h"
+#include "agent/last_error.h"
 #include "agent/load_watch.h"
 #include "probe/callback_hot.h"
 
@@ -34,10 +36,13 @@ class ApiScope {
     pb_thread.in_agent++;
     pb_thread.fast_tid = 0;
     agent_ = inside_ ? nullptr : own_agent();
+    if (inside_) return;
+    forget_error();
     if (agent_) agent_->lock().lock();
   }
   ~ApiScope() {
     if (agent_) {
+      remove_ended_instances(agent_);
       follow_wishes(agent_);
       agent_->lock().unlock();
     }
@@ -50,15 +55,16 @@ class ApiScope {
   explicit operator bool() const { return agent_ != nullptr; }
   Agent* agent() const { return agent_; }
   Registry& registry() const { return *agent_->registry; }
-  int refusal() const { return inside_ ? -EDEADLK : -ESRCH; }
+  // With a sentence for whoever may take the table of sentences: not inside of the agent.
+  int refusal() const {
+    if (inside_) return -EDEADLK;
+    return refuse(user_error(ESRCH, "Patchbay does not run in this process."));
+  }
 
  private:
   Agent* agent_ = nullptr;
   int errno_;
   bool inside_;
 };
-
-// 0 or -errno.
-inline int answer_of(const Status& status) { return status.ok() ? 0 : -status.error().errno_value; }
 
 }  // namespace patchbay

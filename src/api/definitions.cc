@@ -70,6 +70,23 @@ void remove_callbacks(Agent& agent, const Module& module,
   unsubscribe_inside(agent, module.start(), module.end(), callbacks);
 }
 
+int no_event(const char* system, const char* event) {
+  return refuse(user_error(
+      ENOENT, "There is no event " + std::string(system) + ":" + std::string(event) + "."));
+}
+
+// In use or not.
+int remove_event(Agent& agent, LiveEvent* live) {
+  const EventSource* source = live->source;
+  if (source == agent.synthetic_events.get() && agent.synthetic_events->remove_forced(live))
+    return 0;
+  if (source == agent.functions.get() && agent.functions->remove_forced(live)) return 0;
+  // Of events that are not its own it says the same.
+  if (agent.probe_events->remove_forced(live) && !is_there(agent, live)) return 0;
+  return refuse(user_error(EINVAL, "The event " + live->call.system + ":" + live->call.name +
+                                       " is none that the program has defined."));
+}
+
 int define_probe(Agent& agent, const dynevent_cmd& cmd) {
   const Status status = agent.probe_events->write_line(ProbeFile::kKprobeEvents, cmd.buffer);
   if (!status.ok()) return answer_of(status);
@@ -110,7 +127,24 @@ int patchbay_kprobe_event_delete(const char* name) {
   });
 }
 
-void patchbay_module_gone(module* mod) {
+int patchbay_event_id(const char* system, const char* event) {
+  if (!system || !event) return -EINVAL;
+  return change([=](Agent& agent) {
+    const LiveEvent* live = agent.registry->find_event(system, event);
+    return live ? int(live->call.id) : no_event(system, event);
+  });
+}
+
+int patchbay_event_end(const char* system, const char* event, int id) {
+  if (!system || !event) return -EINVAL;
+  return change([=](Agent& agent) {
+    LiveEvent* live = agent.registry->find_event(system, event);
+    if (!live || (id && live->call.id != id)) return no_event(system, event);
+    return remove_event(agent, live);
+  });
+}
+
+void patchbay_module_gone(void* mod) {
   constexpr std::chrono::milliseconds kLongest(2000);
   std::vector<const HitCallback*> callbacks;
   [[maybe_unused]] const int ignored = change([&](Agent& agent) {

@@ -32,11 +32,15 @@ char or_blank(char c) { return c ? c : ' '; }
 void patchbay_dynevent_cmd_init(dynevent_cmd* cmd, char* buf, int maxlen, int type,
                                 dynevent_create_fn_t run_command) {
   if (!cmd) return;
-  *cmd = {};
+  // Not `reserved`: the struct of a program that was compiled before it was there ends earlier.
   cmd->buffer = buf;
   cmd->size = buf && maxlen > 0 ? uint32_t(maxlen) : 0;
+  cmd->length = 0;
+  cmd->event_name = nullptr;
+  cmd->n_fields = 0;
   cmd->type = uint32_t(type);
   cmd->run_command = run_command;
+  cmd->private_data = nullptr;
   if (cmd->size) buf[0] = '\0';
 }
 

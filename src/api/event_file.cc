@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <string>
 #include <utility>
 
 #include "api/change.h"
@@ -90,9 +91,12 @@ trace_event_file* patchbay_trace_get_event_file(const char* instance, const char
   const int error = !system || !event ? -EINVAL : change([&](Agent& agent) {
     Registry& registry = *agent.registry;
     TraceArray* array = instance ? registry.find_array(instance) : &registry.top();
-    if (!array) return -ENOENT;
+    if (!array)
+      return refuse(user_error(ENOENT, "There is no instance \"" + std::string(instance) + "\"."));
     LiveEvent* live = find_event(agent, *array, system, event);
-    if (!live) return -EINVAL;
+    if (!live)
+      return refuse(user_error(
+          EINVAL, "There is no event " + std::string(system) + ":" + std::string(event) + "."));
     file = get(agent, *array, live);
     return 0;
   });
@@ -105,5 +109,15 @@ void patchbay_trace_put_event_file(trace_event_file* wanted) {
     File* file = find_file(wanted);
     if (file && file->references) put(agent, file);
     return 0;
+  });
+}
+
+int patchbay_synth_event_nr_fields(const trace_event_file* wanted) {
+  return change([wanted](Agent& agent) {
+    const File* file = find_file(wanted);
+    if (!file || !file->references || !is_there(agent, file->live)) return -ENODEV;
+    if (is_synthetic(agent, file->live)) return int(file->live->call.fields.size());
+    return refuse(user_error(EINVAL, "The event " + file->live->call.system + ":" +
+                                         file->live->call.name + " is no synthetic event."));
   });
 }

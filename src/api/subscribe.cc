@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -65,6 +66,24 @@ uint8_t kind_of(const EventField& field) {
   return is_number ? PATCHBAY_FIELD_NUMBER : PATCHBAY_FIELD_BYTES;
 }
 
+bool is_float(const EventField& field) {
+  return kind_of(field) == PATCHBAY_FIELD_NUMBER &&
+         (field.type == "float" || field.type == "double");
+}
+
+int no_event(std::string_view system, std::string_view event) {
+  return refuse(user_error(
+      EINVAL, "There is no event " + std::string(system) + ":" + std::string(event) + "."));
+}
+
+int no_field(const EventCall& call, std::string_view name) {
+  std::string names;
+  for (const EventField& field : call.fields) names += (names.empty() ? "" : ", ") + field.name;
+  return refuse(user_error(ENOENT, "The event " + call.system + ":" + call.name +
+                                       " has no field \"" + std::string(name) +
+                                       "\"; its fields are: " + names + "."));
+}
+
 const EventField* find_field(const EventCall& call, std::string_view name) {
   for (const EventField& one : call.common)
     if (one.name == name) return &one;
@@ -95,9 +114,10 @@ int patchbay_subscribe(const char* instance, const char* system, const char* eve
   return change([&](Agent& agent) {
     if (!system || !event || !callback || !subscription) return -EINVAL;
     TraceArray* array = instance ? agent.registry->find_array(instance) : &agent.registry->top();
-    if (!array) return -ENOENT;
+    if (!array)
+      return refuse(user_error(ENOENT, "There is no instance \"" + std::string(instance) + "\"."));
     LiveEvent* found = sees(*array, system) ? agent.registry->find_event(system, event) : nullptr;
-    if (!found) return -EINVAL;
+    if (!found) return no_event(system, event);
     return subscribe(agent, *array, found, filter ? filter : "",
                      reinterpret_cast<uint64_t>(callback), reinterpret_cast<uint64_t>(data),
                      subscription);
@@ -136,10 +156,10 @@ int patchbay_find_field(const char* system, const char* event, const char* name,
   return change([&](Agent& agent) {
     if (!system || !event || !name || !field) return -EINVAL;
     const LiveEvent* found = agent.registry->find_event(system, event);
-    if (!found) return -EINVAL;
+    if (!found) return no_event(system, event);
     const EventField* place = find_field(found->call, name);
-    if (!place) return -ENOENT;
-    *field = {place->offset, place->size, kind_of(*place), place->is_signed, {}};
+    if (!place) return no_field(found->call, name);
+    *field = {place->offset, place->size, kind_of(*place), place->is_signed, is_float(*place), {}};
     return 0;
   });
 }

@@ -3,7 +3,10 @@
 #include <cerrno>
 #include <cstdarg>
 #include <cstring>
+#include <new>
+#include <string>
 
+#include "agent/last_error.h"
 #include "api/commands.h"
 #include "event/synthetic_event.h"
 
@@ -16,7 +19,10 @@ static_assert(PATCHBAY_SYNTH_FIELDS_MAX == kMaxSyntheticFields);
 // As synth_event_check_arg_fn(): an array is checked when the event is made.
 int check_field(void* pair) {
   const char* type = static_cast<const dynevent_arg_pair*>(pair)->lhs;
-  return is_synthetic_number_type(type) || std::strchr(type, '[') ? 0 : -EINVAL;
+  const bool is_one_number = is_synthetic_number_type(type) || is_synthetic_real_type(type);
+  if (is_one_number || std::strchr(type, '[')) return 0;
+  return refuse(
+      user_error(EINVAL, "There is no type \"" + std::string(type) + "\" of synthetic events."));
 }
 
 bool is_synthetic(const dynevent_cmd* cmd) { return cmd && cmd->type == DYNEVENT_TYPE_SYNTH; }

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Trace arrays: making, finding and removing them, their events, whether they record
 // (patchbay/trace.h; spec: ftrace.md 9.2).
+#include <sys/syscall.h>
+
 #include <new>
+#include <string>
 #include <string_view>
 
 #include "api/api_scope.h"
 #include "api/trace_array_handle.h"
 #include "base/error_pointer.h"
+#include "base/raw_syscall.h"
 #include "patchbay/trace.h"
 #include "registry/event_spec.h"
 
@@ -43,6 +47,11 @@ Result<trace_array*> make_array(ApiScope& scope, const char* name, const char* s
   return handle_of(scope.agent(), **made);
 }
 
+Error no_such_event(const char* system, const char* event) {
+  return user_error(EINVAL, "There is no event " + std::string(system ? system : "*") + ":" +
+                                (event ? event : "*") + " that can be switched.");
+}
+
 int set_clr_event(ApiScope& scope, TraceArray& array, const char* system, const char* event,
                   bool on) {
   EventSpec spec;
@@ -52,8 +61,25 @@ int set_clr_event(ApiScope& scope, TraceArray& array, const char* system, const 
   std::vector<LiveEvent*> meant;
   for (LiveEvent* live : scope.registry().events_of(array, ""))
     if (live->can_enable && spec.matches(*live)) meant.push_back(live);
-  if (meant.empty()) return -EINVAL;
+  if (meant.empty()) return refuse(no_such_event(system, event));
   return answer_of(scope.registry().set_enabled(array, meant, on));
+}
+
+int destroy(trace_array* tr) {
+  ApiScope scope;
+  if (!scope) return scope.refusal();
+  TraceArray* array = array_of(scope.agent(), tr);
+  if (!array) return -ENODEV;
+  if (array->is_top()) return -EINVAL;
+  const std::string name = array->name;
+  return answer_of(scope.registry().remove_array(name));
+}
+
+// By the program itself, which does not let go while it waits.
+bool is_held(trace_array* tr) {
+  ApiScope scope;
+  return !scope || scope.agent()->directory.empty() || !array_of(scope.agent(), tr) ||
+         tr->references;
 }
 
 // Without the lock: the rings of an instance that is gone are dead ones, which do not switch.
@@ -77,7 +103,12 @@ trace_array* patchbay_trace_array_create(const char* name) try {
   ApiScope scope;
   if (!scope) return error_pointer(scope.refusal());
   auto made = make_array(scope, name, nullptr);
-  return made.ok() ? *made : error_pointer(-made.error().errno_value);
+  if (made.ok()) return *made;
+  const TraceArray* there = scope.registry().find_array(name);
+  if (there && has_ended(scope.agent(), *there))
+    return error_pointer(refuse(user_error(
+        EEXIST, "The last instance \"" + there->name + "\" is still used: a file of it is open.")));
+  return error_pointer(refuse(made.error()));
 } catch (const std::bad_alloc&) {
   return no_memory(error_pointer(-ENOMEM));
 }
@@ -89,11 +120,15 @@ trace_array* patchbay_trace_array_get_by_name(const char* name, const char* syst
   trace_array* handle = nullptr;
   if (TraceArray* array = scope.registry().find_array(name)) {
     handle = handle_of(scope.agent(), *array);
+    revive_instance(scope.agent(), *array);
     if (scope.registry().printk_started() && !scope.registry().start_printk(*array).ok())
       return nullptr;
   } else {
     auto made = make_array(scope, name, systems);
-    if (!made.ok()) return nullptr;
+    if (!made.ok()) {
+      (void)refuse(made.error());
+      return nullptr;
+    }
     handle = *made;
   }
   hold_array(scope.agent(), handle);
@@ -109,13 +144,34 @@ void patchbay_trace_array_put(trace_array* tr) {
 
 int patchbay_trace_array_destroy(trace_array* tr) try {
   if (!tr) return -EINVAL;
+  int answer = destroy(tr);
+  // A file of it that was closed in a mount a moment ago is closed here a moment later.
+  for (int tries = 20; answer == -EBUSY && tries > 0 && !is_held(tr); tries--) {
+    timespec nap{0, 2'000'000};
+    raw_syscall(SYS_nanosleep, raw_pointer(&nap));
+    answer = destroy(tr);
+  }
+  return answer;
+} catch (const std::bad_alloc&) {
+  return no_memory(-ENOMEM);
+}
+
+int patchbay_trace_array_hold(trace_array* tr) {
+  if (!tr) return -EINVAL;
+  ApiScope scope;
+  if (!scope) return scope.refusal();
+  if (!array_of(scope.agent(), tr)) return -ENODEV;
+  hold_array(scope.agent(), tr);
+  return 0;
+}
+
+int patchbay_trace_array_end(trace_array* tr) try {
+  if (!tr) return -EINVAL;
   ApiScope scope;
   if (!scope) return scope.refusal();
   TraceArray* array = array_of(scope.agent(), tr);
   if (!array) return -ENODEV;
-  if (array->is_top()) return -EINVAL;
-  const std::string name = array->name;
-  return answer_of(scope.registry().remove_array(name));
+  return array->is_top() ? -EINVAL : end_instance(scope.agent(), *array);
 } catch (const std::bad_alloc&) {
   return no_memory(-ENOMEM);
 }

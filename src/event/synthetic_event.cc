@@ -12,12 +12,25 @@ std::string_view conversion_of(const SyntheticField& field) {
   struct Row {
     std::string_view type, conversion;
   };
-  static constexpr Row kRows[] = {
-      {"s64", "%lld"},         {"u64", "%llu"},         {"s32", "%d"},          {"u32", "%u"},
-      {"s16", "%d"},           {"u16", "%u"},           {"s8", "%d"},           {"u8", "%u"},
-      {"char", "%d"},          {"unsigned char", "%u"}, {"int", "%d"},          {"bool", "%d"},
-      {"long", "%ld"},         {"pid_t", "%d"},         {"unsigned int", "%u"}, {"gfp_t", "%x"},
-      {"unsigned long", "%lu"}};
+  static constexpr Row kRows[] = {{"s64", "%lld"},
+                                  {"u64", "%llu"},
+                                  {"s32", "%d"},
+                                  {"u32", "%u"},
+                                  {"s16", "%d"},
+                                  {"u16", "%u"},
+                                  {"s8", "%d"},
+                                  {"u8", "%u"},
+                                  {"char", "%d"},
+                                  {"unsigned char", "%u"},
+                                  {"int", "%d"},
+                                  {"bool", "%d"},
+                                  {"long", "%ld"},
+                                  {"pid_t", "%d"},
+                                  {"unsigned int", "%u"},
+                                  {"gfp_t", "%x"},
+                                  {"unsigned long", "%lu"},
+                                  {"float", "%g"},
+                                  {"double", "%g"}};
   for (const Row& row : kRows)
     if (row.type == field.type) return row.conversion;
   return "%s";  // texts and stacks

@@ -64,7 +64,8 @@ struct SyntheticParse {  // exactly one of the two
   std::optional<SyntheticError> error;
 };
 
-enum class SyntheticForm : uint8_t { kOwn, kDynamic };  // synthetic_events, dynamic_events
+// Of synthetic_events, dynamic_events, or of the program itself, which may have float and double.
+enum class SyntheticForm : uint8_t { kOwn, kDynamic, kProgram };
 
 // `line`: one definition (not a removal), without newline and blanks in front. `exists` is asked
 // whether there is an event of this name.
@@ -73,6 +74,8 @@ SyntheticParse parse_synthetic_event(std::string_view line, SyntheticForm form,
 
 // "u64", "unsigned int" …: a type of one number.
 bool is_synthetic_number_type(std::string_view type);
+// "float", "double": those that only the program can define.
+bool is_synthetic_real_type(std::string_view type);
 
 EventCall make_synthetic_event_call(const SyntheticDefinition& definition);
 

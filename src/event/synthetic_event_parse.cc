@@ -55,6 +55,9 @@ uint32_t number_size(std::string_view type) {
   return 0;
 }
 
+// The kernel has none.
+uint32_t real_size(std::string_view type) { return type == "double" ? 8 : type == "float" ? 4 : 0; }
+
 int digit_value(char c) {
   if (is_digit(c)) return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -170,6 +173,7 @@ bool Parser::set_type(SyntheticField* field, std::string_view type_word,
     field->size = 8;
   } else {
     field->size = number_size(field->type);
+    if (!field->size && form_ == SyntheticForm::kProgram) field->size = real_size(field->type);
     if (!field->size) return refuse("Invalid type", type_word);
   }
   const bool is_dynamic = field->kind == SyntheticField::Kind::kDynamicText ||
@@ -229,6 +233,7 @@ SyntheticParse Parser::parse() {
 }  // namespace
 
 bool is_synthetic_number_type(std::string_view type) { return number_size(type) != 0; }
+bool is_synthetic_real_type(std::string_view type) { return real_size(type) != 0; }
 
 SyntheticParse parse_synthetic_event(std::string_view line, SyntheticForm form,
                                      const std::function<bool(std::string_view)>& exists) {

@@ -42,6 +42,23 @@ void check_errors(std::span<const ErrorRow> rows, SyntheticForm form) {
   }
 }
 
+// The kernel has none; in its files they are as unknown as there.
+TEST(SyntheticEvent, RealNumbersAreTheProgramsOnly) {
+  constexpr std::string_view kLine = "one double load; float part";
+  const SyntheticDefinition made = parse(kLine, SyntheticForm::kProgram);
+  ASSERT_EQ(made.fields.size(), 2u);
+  EXPECT_EQ(made.fields[0].size, 8u);
+  EXPECT_EQ(made.fields[1].size, 4u);
+  EXPECT_EQ(make_synthetic_event_call(made).print_fmt,
+            "\"load=%g, part=%g\", REC->load, REC->part");
+  for (SyntheticForm form : {SyntheticForm::kOwn, SyntheticForm::kDynamic}) {
+    const std::string line = (form == SyntheticForm::kDynamic ? "s:" : "") + std::string(kLine);
+    const SyntheticParse refused = parse_synthetic_event(line, form, nothing_exists);
+    ASSERT_TRUE(refused.error);
+    EXPECT_EQ(refused.error->text, "Invalid type");
+  }
+}
+
 TEST(SyntheticEvent, SY07_EveryErrorWithItsCaret) {
   static constexpr ErrorRow kRows[] = {
       {"^ev", kForm},

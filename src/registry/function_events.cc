@@ -364,6 +364,16 @@ std::vector<std::pair<uint32_t, std::string>> FunctionEvents::lines() const {
   return lines;
 }
 
+bool FunctionEvents::remove_forced(const LiveEvent* live) {
+  auto& events = impl_->events;
+  auto found = std::find_if(events.begin(), events.end(),
+                            [live](const auto& event) { return event->live == live; });
+  if (found == events.end()) return false;
+  std::unique_ptr<FunctionEvent> event = std::move(*found);
+  events.erase(found);
+  return impl_->drop(std::move(event)).ok();
+}
+
 Status FunctionEvents::clear() {
   for (const auto& event : impl_->events) PB_TRY(impl_->check_unused(*event));
   impl_->arguments.clear();

@@ -30,6 +30,8 @@ class FunctionEvents : public EventSource {
   // One definition, or a removal: `!NAME`, `-:functions/NAME`, by the event's or the function's
   // name. What is wrong with a definition also goes into the top instance's error_log.
   Status write_line(std::string_view line);
+  // The event goes, in use or not. False: it is not ours.
+  bool remove_forced(const LiveEvent* live);
   // Canonical lines, then stored error entries. Behind a line whose library is not loaded stands a
   // comment that says so.
   std::string show() const;

@@ -279,24 +279,29 @@ bool SyntheticEvents::has(std::string_view name) const {
 
 Status SyntheticEvents::run_command(std::string_view command, const EventOwner& owner) {
   command.remove_prefix(std::min(command.find_first_not_of(" \t"), command.size()));
-  if (!command.starts_with('!')) return impl_->define(this, command, SyntheticForm::kOwn, owner);
+  if (!command.starts_with('!'))
+    return impl_->define(this, command, SyntheticForm::kProgram, owner);
   return remove(command.substr(1, std::min(command.find_first_of(" \t"), command.size()) - 1));
 }
 
-void SyntheticEvents::remove_owned(const void* owner) {
+bool SyntheticEvents::remove_forced(LiveEvent* live) {
   auto& events = impl_->events;
-  for (size_t i = 0; i < events.size();) {
-    LiveEvent* live = events[i].live;
-    if (events[i].owner != owner || !impl_->registry.remove_event(live, true, true).ok()) {
-      i++;
-      continue;
-    }
-    for (const Target::Follower& one : std::exchange(target_of(live)->followers, {})) {
-      __atomic_store_n(&one.file->gone, 1u, __ATOMIC_RELEASE);
-      publish(&one.file->target, nullptr);
-    }
-    events.erase(events.begin() + ptrdiff_t(i));
+  auto found = std::find_if(events.begin(), events.end(),
+                            [live](const SyntheticEvent& e) { return e.live == live; });
+  if (found == events.end() || !impl_->registry.remove_event(live, true, true).ok()) return false;
+  for (const Target::Follower& one : std::exchange(target_of(live)->followers, {})) {
+    __atomic_store_n(&one.file->gone, 1u, __ATOMIC_RELEASE);
+    publish(&one.file->target, nullptr);
   }
+  events.erase(found);
+  return true;
+}
+
+void SyntheticEvents::remove_owned(const void* owner) {
+  std::vector<LiveEvent*> owned;
+  for (const SyntheticEvent& event : impl_->events)
+    if (event.owner == owner) owned.push_back(event.live);
+  for (LiveEvent* live : owned) remove_forced(live);
 }
 
 void SyntheticEvents::follow(EventFileHandle* file, TraceArray& array, LiveEvent* live) {

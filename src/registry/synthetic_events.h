@@ -38,6 +38,9 @@ class SyntheticEvents : public EventSource {
   Status run_command(std::string_view command, const EventOwner& owner);
   // The object goes: its events go, in use or not.
   void remove_owned(const void* owner);
+  // The event goes, in use or not; whoever has a file of it is told by it. Its records stay
+  // readable. False: it is not ours.
+  bool remove_forced(LiveEvent* live);
   Status clear();                    // EBUSY when one is in use: nothing is removed then
   std::string show() const;          // synthetic_events
   std::string show_dynamic() const;  // dynamic_events
