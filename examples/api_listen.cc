@@ -45,8 +45,8 @@ int main() {
   using patchbay::field;
   Watchdog dog;
   auto taken = patchbay::subscribe<field<int, "id">, field<std::string_view, "who">>(
-      "lease", "taken", [&dog](int id, std::string_view who) { dog.on_taken(id, who); });
-  auto given = patchbay::subscribe<field<int, "id">>("lease", "given_back",
+      "lease:taken", [&dog](int id, std::string_view who) { dog.on_taken(id, who); });
+  auto given = patchbay::subscribe<field<int, "id">>("lease:given_back",
                                                      [&dog](int id) { dog.on_given_back(id); });
   if (!taken || !given) {
     std::fprintf(stderr, "nobody listens: %s\n", taken.error().message());

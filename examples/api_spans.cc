@@ -18,7 +18,7 @@ using RequestSpans = patchbay::span_event<field<char[32], "path">, field<int, "s
 int answer(const RequestSpans& spans, const char* path) {
   auto span = spans.begin(path, 0);
   const int status = path[1] == 'x' ? 404 : 200;
-  span.value<1>() = status;
+  span.value<"status">() = status;
   return status;
 }
 
@@ -29,7 +29,7 @@ int main() {
   if (!spans) return std::fprintf(stderr, "no event: %s\n", spans.error().message()), 1;
   answer(*spans, "/before");  // not recorded: the event is off, and no clock was read
   patchbay::instance top = patchbay::instance::top();
-  top.write("events/synthetic/request/trigger", "hist:keys=path");
+  top.add_trigger("synthetic:request", "hist:keys=path");
   if (!spans->enable()) return 1;
   for (const char* path : {"/index", "/x", "/index"}) answer(*spans, path);
   spans->disable();
@@ -38,6 +38,5 @@ int main() {
     if (!text) return 1;
     std::fputs(text->c_str(), stdout);
   }
-  top.write("events/synthetic/request/trigger", "!hist:keys=path");
   return 0;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * The in-process API for C++20, over the headers for C (trace_events.h, trace.h, ftrace.h,
- * subscribe.h), which say what each call may do and where: objects that undo in their destructor
- * what they did, events whose fields have types, spans, callbacks that are lambdas.
+ * subscribe.h), which say what each call may do and where: objects that take away at their end what
+ * they made, events whose fields have types, spans, callbacks that are lambdas. docs/api.md begins
+ * with what one wants to do.
  *
  *   using opened = patchbay::synthetic_event<patchbay::field<int, "fd">,
  *                                            patchbay::field<std::string_view, "path">>;
@@ -12,8 +13,16 @@
  *   event->trace(fd, path);
  *
  * Results are values: nothing here throws but std::bad_alloc, and that only where something is
- * made, never where something is recorded. The trace path - trace(), printk(), spans, what a
- * callback is given - takes no memory and no lock, and may be used in signal handlers.
+ * made, changed or read, never where something is recorded. The trace path - trace(), printk(),
+ * spans, what a callback is given - takes no memory and no lock.
+ *
+ * Threads and signal handlers: each class says which of its functions may be called by several
+ * threads at once ("Threads") and in signal handlers. An object must not be moved or ended while
+ * another thread calls it. What is not named for signal handlers must not be called there.
+ *
+ * Events are named by one text, "SYSTEM:EVENT"; where several may be meant, "SYSTEM:" is all of a
+ * system. All names are in the namespace patchbay, and no macro is defined but PATCHBAY_…; the
+ * kernel's names come with the headers for C.
  *
  * Without an agent in the process everything that is made is refused with ESRCH, and objects that
  * were default-constructed or moved from record nothing.
@@ -21,12 +30,12 @@
 #ifndef PATCHBAY_PATCHBAY_HPP
 #define PATCHBAY_PATCHBAY_HPP
 
-#include <patchbay/ftrace.h>
 #include <patchbay/patchbay.h>
 #include <patchbay/subscribe.h>
-#include <patchbay/trace.h>
-#include <patchbay/trace_events.h>
 #include <time.h>
+#include <patchbay/cpp/calls.hpp>
+#include <patchbay/cpp/fields.hpp>
+#include <patchbay/cpp/result.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -35,6 +44,7 @@
 #include <cstdarg>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <initializer_list>
 #include <memory>
@@ -45,117 +55,181 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace patchbay {
 
-/* --- results ---------------------------------------------------------------------------------- */
+/* --- files of the tree ------------------------------------------------------------------------
+ * Threads: yes. Signal handlers: no. */
 
-/* Why something was refused: an errno, positive. */
-class error_number {
- public:
-  constexpr explicit error_number(int errno_value)
-      : errno_(errno_value < 0 ? -errno_value : errno_value) {}
-  constexpr int code() const { return errno_; }
-  const char* message() const { return std::strerror(errno_); }
-  friend constexpr bool operator==(error_number, error_number) = default;
+/* `text` to a file of the program's own tracefs, as echo TEXT >> FILE does. */
+inline result<void> write(std::string_view path, std::string_view text) {
+  const std::string line = std::string(text) + "\n";
+  return result<void>::of(patchbay_write(std::string(path).c_str(), line.c_str()));
+}
 
- private:
-  int errno_;
-};
+/* As echo TEXT > FILE does: what the file had goes. With "" it only goes. */
+inline result<void> replace(std::string_view path, std::string_view text) {
+  const std::string line = text.empty() ? std::string() : std::string(text) + "\n";
+  return result<void>::of(patchbay_replace(std::string(path).c_str(), line.c_str()));
+}
 
-/* A value, or why there is none: the part of std::expected<T, error_number> that is used here.
- * Asking for the value that is not there ends the program. */
-template <class T>
-class [[nodiscard]] result {
- public:
-  using value_type = T;
-  result(T value) : value_(std::move(value)) {}
-  result(error_number why) : why_(why) {}
-
-  bool has_value() const { return value_.has_value(); }
-  explicit operator bool() const { return has_value(); }
-  T& value() & { return checked(); }
-  T&& value() && { return std::move(checked()); }
-  const T& value() const& { return const_cast<result*>(this)->checked(); }
-  T& operator*() & { return checked(); }
-  T&& operator*() && { return std::move(checked()); }
-  const T& operator*() const& { return value(); }
-  T* operator->() { return &checked(); }
-  const T* operator->() const { return &value(); }
-  /* 0 when there is a value. */
-  error_number error() const { return why_; }
-  template <class U>
-  T value_or(U&& other) && {
-    return has_value() ? std::move(*value_) : static_cast<T>(std::forward<U>(other));
-  }
-  template <class Then>
-  auto and_then(Then&& then) && -> std::invoke_result_t<Then, T&&> {
-    if (!has_value()) return why_;
-    return std::forward<Then>(then)(std::move(*value_));
-  }
-
- private:
-  T& checked() {
-    if (!value_) __builtin_trap();
-    return *value_;
-  }
-  std::optional<T> value_;
-  error_number why_{0};
-};
-
-/* Of what may be tried: it need not be looked at. */
-template <>
-class result<void> {
- public:
-  using value_type = void;
-  result() = default;
-  result(error_number why) : why_(why) {}
-  /* 0 or a negative errno, as the functions for C answer. */
-  static result of(int answer) { return answer < 0 ? result(error_number(answer)) : result(); }
-
-  bool has_value() const { return why_.code() == 0; }
-  explicit operator bool() const { return has_value(); }
-  error_number error() const { return why_; }
-
- private:
-  error_number why_{0};
-};
+/* What is in a file now, read once; of a longer one the first `most` bytes. */
+inline result<std::string> read(std::string_view path, size_t most = size_t{256} << 20) {
+  struct copied {
+    char* text = nullptr;
+    ~copied() { std::free(text); }
+  } copy;
+  const auto take = [](const char* from, size_t size,
+                       void* to) { /* must not throw */
+                                   auto* into = static_cast<copied*>(to);
+                                   into->text = static_cast<char*>(std::malloc(size + 1));
+                                   if (into->text) std::memcpy(into->text, from, size);
+  };
+  const ssize_t length = patchbay_read_to(std::string(path).c_str(), most, take, &copy);
+  if (length < 0) return detail::failed(int(length));
+  if (!copy.text) return failure(ENOMEM);
+  return std::string(copy.text, size_t(length));
+}
 
 namespace detail {
 
-/* Of a pointer that may be an errno; 0: it is none. */
-inline int errno_of(const void* pointer) {
-  constexpr intptr_t most_errno = 4095;
-  const auto answer = reinterpret_cast<intptr_t>(pointer);
-  return answer < 0 && answer >= -most_errno ? int(answer) : 0;
+/* "SYSTEM:EVENT" in two. */
+struct event_words {
+  std::string system, event;
+  bool has_colon;
+  explicit event_words(std::string_view name) : has_colon(name.find(':') != name.npos) {
+    const size_t colon = std::min(name.find(':'), name.size());
+    system = name.substr(0, colon);
+    event = name.substr(std::min(colon + 1, name.size()));
+  }
+  bool is_one() const { return has_colon && !system.empty() && !event.empty(); }
+  std::string path() const { return "events/" + system + "/" + event + "/"; }
+};
+inline failure not_one_event(std::string_view name) {
+  return failure(EINVAL, "\"" + std::string(name) +
+                             "\" does not name one event: it is written as \"SYSTEM:EVENT\".");
 }
 
 }  // namespace detail
 
-/* --- files of the tree ------------------------------------------------------------------------ */
+/* --- histograms as data ------------------------------------------------------------------------
+ */
 
-/* `text` to a file of the program's own tracefs, as echo TEXT >> FILE does. */
-inline result<void> write(const std::string& path, const std::string& text) {
-  return result<void>::of(patchbay_write(path.c_str(), (text + "\n").c_str()));
+/* A row of a histogram, texts as the file hist has them. */
+struct hist_row {
+  std::vector<std::pair<std::string, std::string>> key;  /* field and value, in their order */
+  std::vector<std::pair<std::string, long long>> values; /* "hitcount" first */
+
+  /* "" or 0: the row has none. */
+  std::string_view key_of(std::string_view field) const {
+    for (const auto& [name, text] : key)
+      if (name == field) return text;
+    return {};
+  }
+  long long value_of(std::string_view name) const {
+    for (const auto& [other, number] : values)
+      if (other == name) return number;
+    return 0;
+  }
+};
+
+/* One histogram. */
+struct hist_table {
+  std::string definition; /* "hist:keys=path:vals=hitcount:…" */
+  std::vector<hist_row> rows;
+  unsigned long long hits = 0, entries = 0, dropped = 0;
+};
+
+namespace detail {
+
+inline std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\n'))
+    text.remove_suffix(1);
+  return text;
 }
 
-inline result<std::string> read(const std::string& path) {
-  std::string text(4096, '\0');
-  for (;;) {
-    const ssize_t length = patchbay_read(path.c_str(), text.data(), text.size());
-    if (length < 0) return error_number(int(length));
-    const bool whole = size_t(length) < text.size();
-    text.resize(size_t(length) + (whole ? 0 : 4096));
-    if (whole) return text;
+/* "path: /index, status: 200", whose names stand in the definition. */
+inline void parse_hist_key(std::string_view text, std::string_view definition, hist_row* row) {
+  const size_t keys = definition.find("keys=");
+  std::string_view names = keys == definition.npos ? "" : definition.substr(keys + 5);
+  names = names.substr(0, names.find(':'));
+  while (!text.empty()) {
+    std::string_view word = names.substr(0, names.find(','));
+    names.remove_prefix(std::min(names.size(), word.size() + 1));
+    const std::string_view next =
+        names.substr(0, std::min(names.find_first_of(",."), names.size()));
+    const size_t colon = std::min(text.find(':'), text.size());
+    const size_t end = next.empty() ? text.npos : text.find(", " + std::string(next) + ":", colon);
+    const std::string_view value =
+        text.substr(std::min(colon + 1, text.size()), end == text.npos ? end : end - colon - 1);
+    row->key.emplace_back(trimmed(text.substr(0, colon)), trimmed(value));
+    if (end == text.npos) return;
+    text.remove_prefix(end + 2);
   }
 }
+
+/* "hitcount:   2  size:   30" */
+inline void parse_hist_values(std::string_view text, hist_row* row) {
+  while (!(text = trimmed(text)).empty()) {
+    const size_t colon = text.find(':');
+    if (colon == text.npos) return;
+    const std::string number(trimmed(text.substr(
+        colon + 1, text.find_first_not_of(' ', colon + 1) == text.npos ? 0 : text.npos)));
+    char* end;
+    row->values.emplace_back(text.substr(0, colon), std::strtoll(number.c_str(), &end, 0));
+    const std::string_view rest = trimmed(text.substr(colon + 1));
+    text = rest.substr(std::min(size_t(end - number.c_str()), rest.size()));
+    text.remove_prefix(std::min(text.find_first_of(' '), text.size()));
+  }
+}
+
+inline void parse_hist_total(std::string_view line, hist_table* table) {
+  const auto number = [&](std::string_view name, unsigned long long* to) {
+    if (line.starts_with(name))
+      *to = std::strtoull(std::string(line.substr(name.size())).c_str(), nullptr, 10);
+  };
+  number("Hits: ", &table->hits);
+  number("Entries: ", &table->entries);
+  number("Dropped: ", &table->dropped);
+}
+
+/* The text of a file hist. */
+inline std::vector<hist_table> parse_hists(std::string_view text) {
+  constexpr std::string_view info = "# trigger info: ", values = "} hitcount:";
+  std::vector<hist_table> tables;
+  while (!text.empty()) {
+    std::string_view line = text.substr(0, text.find('\n'));
+    if (line.starts_with("{ ") && text.find(values) != text.npos) /* a stack has many lines */
+      line = text.substr(0, text.find('\n', line.find(values) != line.npos ? line.rfind(values)
+                                                                           : text.find(values)));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    if (line.starts_with(info)) tables.emplace_back().definition = line.substr(info.size());
+    if (tables.empty()) continue;
+    const size_t key_end = line.rfind(values);
+    if (line.starts_with("{ ") && key_end != line.npos) {
+      hist_row& row = tables.back().rows.emplace_back();
+      parse_hist_key(trimmed(line.substr(2, key_end - 2)), tables.back().definition, &row);
+      parse_hist_values(line.substr(key_end + 2), &row);
+    } else {
+      parse_hist_total(trimmed(line), &tables.back());
+    }
+  }
+  return tables;
+}
+
+}  // namespace detail
 
 /* --- instances -------------------------------------------------------------------------------- */
 
 /* A ring buffer of the program's own with its events, beside all others (instances/NAME).
  *   create()  a new one, which goes with the object
  *   get()     the one of that name, made if need be, which stays
- *   top()     the one of the root */
+ *   top()     the one of the root
+ * Where others still use an instance at the end of the object that has created it (a file of it is
+ * open, an event_file), it records nothing any more and goes with its last user.
+ * Threads: yes. Signal handlers: printk(), tracing_on(), tracing_off(), is_tracing(), name(). */
 class instance {
  public:
   instance() = default;
@@ -166,92 +240,162 @@ class instance {
   }
   ~instance() {
     if (name_.empty() || !handle_) return;
-    patchbay_trace_array_put(handle_);
-    if (owned_) patchbay_trace_array_destroy(handle_);
+    c::trace_array_put(handle_);
+    if (owned_) c::trace_array_end(handle_);
   }
 
   /* EEXIST: there is one. EINVAL, ENAMETOOLONG: the name. */
-  static result<instance> create(std::string name) {
-    ::trace_array* made = patchbay_trace_array_create(name.c_str());
-    if (const int answer = detail::errno_of(made)) return error_number(answer);
-    return open(std::move(name), nullptr, true);
+  static result<instance> create(std::string_view name) {
+    ::trace_array* made = c::trace_array_create(std::string(name).c_str());
+    if (const int answer = c::errno_of(made)) return detail::failed(answer);
+    return open(name, nullptr, true);
   }
-  /* `systems`: of one that is made only the events of these, separated by commas; null: all. */
-  static result<instance> get(std::string name, const char* systems = nullptr) {
-    return open(std::move(name), systems, false);
+  /* `systems`: of one that is made only the events of these, separated by commas; "": all. */
+  static result<instance> get(std::string_view name, std::string_view systems = "") {
+    const std::string only(systems);
+    return open(name, only.empty() ? nullptr : only.c_str(), false);
   }
   static instance top() {
     instance array;
-    array.handle_ = patchbay_trace_array_next(nullptr);
+    array.handle_ = c::trace_array_next(nullptr);
     return array;
   }
 
   /* "": the top one, or none. */
   const std::string& name() const { return name_; }
-  /* Null: none. */
+  /* For the functions for C; null: none. */
   ::trace_array* handle() const { return handle_; }
 
-  /* Events of SYSTEM:EVENT; a null pointer is all of them. EINVAL: there is none. */
-  result<void> enable(const char* system, const char* event = nullptr) {
-    return result<void>::of(patchbay_trace_array_set_clr_event(handle_, system, event, true));
+  /* "SYSTEM:EVENT", "SYSTEM:" for all of a system, "" for all. EINVAL: there is none. */
+  result<void> enable(std::string_view event) { return switch_events(event, true); }
+  result<void> disable(std::string_view event) { return switch_events(event, false); }
+  template <class... Words>
+  requires(sizeof...(Words) > 1) result<void> enable(const Words&...) {
+    static_assert(sizeof...(Words) == 1, "events are named by one text, SYSTEM:EVENT");
+    return {};
   }
-  result<void> disable(const char* system, const char* event = nullptr) {
-    return result<void>::of(patchbay_trace_array_set_clr_event(handle_, system, event, false));
+  template <class... Words>
+  requires(sizeof...(Words) > 1) result<void> disable(const Words&...) {
+    static_assert(sizeof...(Words) == 1, "events are named by one text, SYSTEM:EVENT");
+    return {};
+  }
+
+  /* Which records of "SYSTEM:EVENT" are taken: "fd > 2 && path ~ \"/etc/…\"". EINVAL: the failure's
+   * sentence says where the filter is wrong. */
+  result<void> set_filter(std::string_view event, std::string_view filter) {
+    return to_event(event, "filter", filter, false);
+  }
+  result<void> clear_filter(std::string_view event) {
+    return to_event(event, "filter", "0", false);
+  }
+  /* What happens at each record: "traceoff if fd > 100", "stacktrace:5", "hist:keys=path". */
+  result<void> add_trigger(std::string_view event, std::string_view trigger) {
+    return to_event(event, "trigger", trigger, false);
+  }
+  result<void> remove_trigger(std::string_view event, std::string_view trigger) {
+    return to_event(event, "trigger", "!" + std::string(trigger), false);
+  }
+  result<void> clear_triggers(std::string_view event) {
+    return to_event(event, "trigger", "", true);
+  }
+  /* The histograms of an event, in the order in which they were added. */
+  result<std::vector<hist_table>> hists(std::string_view event) const {
+    const detail::event_words words(event);
+    if (!words.is_one()) return detail::not_one_event(event);
+    return read(words.path() + "hist").transform([](const std::string& text) {
+      return detail::parse_hists(text);
+    });
   }
 
   /* A message into this buffer, formatted when somebody reads it. The bytes that it took; 0: it was
    * not wanted; or a negative errno. */
   __attribute__((format(printf, 2, 3))) int printk(const char* format, ...) const {
-    patchbay_printk_is_used();
+    c::printk_is_used();
     va_list values;
     va_start(values, format);
     const auto ip = reinterpret_cast<unsigned long>(__builtin_return_address(0));
-    const int answer = patchbay_trace_array_vprintk(handle_, ip, format, values);
+    const int answer = c::trace_array_vprintk(handle_, ip, format, values);
     va_end(values);
     return answer;
   }
 
-  void tracing_on() { patchbay_tracer_tracing_on(handle_); }
-  void tracing_off() { patchbay_tracer_tracing_off(handle_); }
-  bool is_tracing() const { return patchbay_tracer_tracing_is_on(handle_) != 0; }
+  void tracing_on() { c::tracer_tracing_on(handle_); }
+  void tracing_off() { c::tracer_tracing_off(handle_); }
+  bool is_tracing() const { return c::tracer_tracing_is_on(handle_) != 0; }
+
+  /* What was recorded goes. */
+  result<void> clear() { return replace("trace", ""); }
+  /* Waits for something in the buffer that trace_pipe has not given yet; negative: as long as it
+   * takes. False: the time is over. EBUSY: somebody has trace_pipe open. */
+  result<bool> wait(std::chrono::milliseconds longest) const {
+    if (!handle_) return nothing();
+    const int answer = patchbay_wait(path("trace_pipe").c_str(), int(longest.count()));
+    if (answer < 0) return detail::failed(answer);
+    return answer == 1;
+  }
 
   /* Memory for a snapshot, so that it is there when one is taken. */
   result<void> allocate_snapshot() {
-    return result<void>::of(patchbay_tracing_alloc_snapshot_instance(handle_));
+    return result<void>::of(c::tracing_alloc_snapshot_instance(handle_));
   }
   /* What is in the buffer is in the file snapshot from now on, and recording begins anew. */
   result<void> snapshot() { return write("snapshot", "1"); }
   result<void> clear_snapshot() { return write("snapshot", "2"); }
 
-  /* A file of this instance: "trace", "snapshot", "buffer_size_kb" … */
-  result<void> write(const std::string& file, const std::string& text) {
+  /* A file of this instance: "trace", "snapshot", "buffer_size_kb" … as the functions above. */
+  result<void> write(std::string_view file, std::string_view text) {
     if (!handle_) return nothing();
     return patchbay::write(path(file), text);
   }
-  result<std::string> read(const std::string& file) const {
+  result<void> replace(std::string_view file, std::string_view text) {
     if (!handle_) return nothing();
-    return patchbay::read(path(file));
+    return patchbay::replace(path(file), text);
+  }
+  result<std::string> read(std::string_view file, size_t most = size_t{256} << 20) const {
+    if (!handle_) return nothing();
+    return patchbay::read(path(file), most);
   }
 
  private:
-  static error_number nothing() { return error_number(*patchbay_directory() ? EINVAL : ESRCH); }
-  static result<instance> open(std::string name, const char* systems, bool owned) {
+  friend std::vector<instance> instances();
+
+  static failure nothing() {
+    return *patchbay_directory() ? failure(EINVAL, "The object has no instance.") : failure(ESRCH);
+  }
+  static result<instance> open(std::string_view name, const char* systems, bool owned) {
     instance array;
-    array.handle_ = patchbay_trace_array_get_by_name(name.c_str(), systems);
-    if (!array.handle_) return nothing();
-    array.name_ = std::move(name);
+    array.handle_ = c::trace_array_get_by_name(std::string(name).c_str(), systems);
+    if (!array.handle_) {
+      failure why = detail::failed(EINVAL);
+      return *patchbay_directory() ? why : failure(ESRCH);
+    }
+    array.name_ = name;
     array.owned_ = owned;
-    if (const int answer = patchbay_trace_array_init_printk(array.handle_))
-      return error_number(answer);
+    if (const int answer = c::trace_array_init_printk(array.handle_)) return detail::failed(answer);
     return array;
+  }
+  result<void> switch_events(std::string_view event, bool on) {
+    const detail::event_words words(event);
+    if (!words.has_colon && !event.empty()) return detail::not_one_event(event);
+    const auto word = [](const std::string& text) {
+      return text.empty() || text == "*" ? nullptr : text.c_str();
+    };
+    return result<void>::of(
+        c::trace_array_set_clr_event(handle_, word(words.system), word(words.event), on));
+  }
+  result<void> to_event(std::string_view event, const char* file, std::string_view text,
+                        bool instead) {
+    const detail::event_words words(event);
+    if (!words.is_one()) return detail::not_one_event(event);
+    return instead ? replace(words.path() + file, text) : write(words.path() + file, text);
   }
   void swap(instance& other) noexcept {
     std::swap(handle_, other.handle_);
     std::swap(name_, other.name_);
     std::swap(owned_, other.owned_);
   }
-  std::string path(const std::string& file) const {
-    return name_.empty() ? file : "instances/" + name_ + "/" + file;
+  std::string path(std::string_view file) const {
+    return (name_.empty() ? std::string() : "instances/" + name_ + "/") + std::string(file);
   }
 
   ::trace_array* handle_ = nullptr;
@@ -259,172 +403,63 @@ class instance {
   bool owned_ = false;
 };
 
-/* --- fields of events ------------------------------------------------------------------------- */
-
-/* A text as a template argument. */
-template <size_t N>
-struct fixed_string {
-  char text[N];
-  constexpr fixed_string(const char (&from)[N]) { std::copy_n(from, N, text); }
-  constexpr const char* c_str() const { return text; }
-};
-
-/* A field of T and its name. T:
- *   integers, bool, enumerations   as they are
- *   a pointer                      u64
- *   std::chrono::duration          s64, in its own unit
- *   std::string_view               a text of any length (char[])
- *   char[N]                        a text, N at most 256; as in the kernel 255 bytes of it are
- * taken std::span<const unsigned long> a stack of at most 31 (long[])
- */
-template <class T, fixed_string Name>
-struct field {
-  using type = T;
-  static constexpr const char* name() { return Name.c_str(); }
-};
-
-/* A member of a structure, whose type the field has: member<&connection::id, "id">. */
-template <auto Member, fixed_string Name>
-struct member;
-template <class Object, class T, T Object::*Member, fixed_string Name>
-struct member<Member, Name> : field<T, Name> {
-  using object = Object;
-  static const T& of(const Object& from) { return from.*Member; }
-};
-
-namespace detail {
-
-template <class T>
-struct is_duration : std::false_type {};
-template <class Rep, class Period>
-struct is_duration<std::chrono::duration<Rep, Period>> : std::is_integral<Rep> {};
-
-template <class T>
-inline constexpr bool is_text_array = false;
-template <size_t N>
-inline constexpr bool is_text_array<char[N]> = true;
-
-template <class T>
-concept text = std::same_as<T, std::string_view> || std::same_as<T, std::string> ||
-    std::same_as<T, const char*> || std::same_as<T, char*>;
-template <class T>
-concept number = std::integral<T> || std::is_enum_v<T> || is_duration<T>::value ||
-    (std::is_pointer_v<T> && !text<T>);
-template <class T>
-concept stack = std::same_as<T, std::span<const unsigned long>>;
-
-template <class T>
-constexpr const char* integer_type() {
-  constexpr const char* names[2][4] = {{"u8", "u16", "u32", "u64"}, {"s8", "s16", "s32", "s64"}};
-  constexpr int size = sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3;
-  return names[std::is_signed_v<T>][size];
+/* All instances there are, the top one first; whoever holds one keeps it from being removed.
+ * Threads: yes. Signal handlers: no. */
+inline std::vector<instance> instances() {
+  std::vector<instance> all;
+  for (::trace_array* one = c::trace_array_next(nullptr); one; one = c::trace_array_next(one)) {
+    instance array;
+    array.name_ = c::trace_array_name(one);
+    if (!array.name_.empty() && c::trace_array_hold(one) != 0) continue; /* just removed */
+    array.handle_ = one;
+    all.push_back(std::move(array));
+  }
+  return all;
 }
-
-/* What a definition calls T. */
-template <class T>
-std::string type_name() {
-  if constexpr (std::same_as<T, bool>)
-    return "bool";
-  else if constexpr (std::is_enum_v<T>)
-    return type_name<std::underlying_type_t<T>>();
-  else if constexpr (std::integral<T>)
-    return integer_type<T>();
-  else if constexpr (is_duration<T>::value)
-    return "s64";
-  else if constexpr (text<T>)
-    return "char[]";
-  else if constexpr (is_text_array<T>)
-    return "char[" + std::to_string(sizeof(T)) + "]";
-  else if constexpr (stack<T>)
-    return "long[]";
-  else if constexpr (std::is_pointer_v<T>)
-    return "u64";
-  else
-    static_assert(!sizeof(T*), "a field is an integer, bool, enum, pointer, duration, text, stack");
-}
-
-/* A value on its way into a record: the 64 bits that synth_event_trace_array() takes, and what
- * they point to. */
-template <class T>
-struct value;
-
-template <number T>
-struct value<T> {
-  uint64_t word;
-  value(T from) : word(convert(from)) {}
-  static uint64_t convert(T from) {
-    if constexpr (is_duration<T>::value)
-      return static_cast<uint64_t>(from.count());
-    else if constexpr (std::is_pointer_v<T>)
-      return reinterpret_cast<uintptr_t>(from);
-    else
-      return static_cast<uint64_t>(from);
-  }
-};
-
-/* A text that does not end with a NUL has to be copied: of such 1023 bytes are taken. */
-template <class T>
-requires(text<T> || is_text_array<T>) struct value<T> {
-  static constexpr size_t most = is_text_array<T> ? 256 : 1024;
-  uint64_t word;
-  char copy[most];
-
-  template <class Pointer>
-  requires(std::same_as<Pointer, const char*> || std::same_as<Pointer, char*>)
-      value(const Pointer& from)
-      : word(reinterpret_cast<uintptr_t>(from)) {}
-  value(const std::string& from) : word(reinterpret_cast<uintptr_t>(from.c_str())) {}
-  value(const std::string_view& from) { take(from); }
-  template <size_t N>
-  value(const char (&from)[N]) {
-    const size_t length = strnlen(from, N);
-    if (length < N)
-      word = reinterpret_cast<uintptr_t>(&from);
-    else
-      take({from, N});
-  }
-  value(const value&) = delete;
-
- private:
-  void take(std::string_view from) {
-    copy[from.copy(copy, most - 1)] = '\0';
-    word = reinterpret_cast<uintptr_t>(&copy);
-  }
-};
-
-template <stack T>
-struct value<T> {
-  static constexpr size_t most = 31;
-  uint64_t word;
-  unsigned long copy[1 + most];
-  value(T from) : word(reinterpret_cast<uintptr_t>(&copy)) {
-    copy[0] = std::min(from.size(), most);
-    std::copy_n(from.begin(), copy[0], copy + 1);
-  }
-  value(const value&) = delete;
-};
-
-template <class Field>
-concept is_member = requires {
-  typename Field::object;
-};
-template <class Field, class Object>
-concept is_member_of = is_member<Field> && std::same_as<typename Field::object, Object>;
-
-/* What is kept of a value until it is recorded. */
-template <class T>
-using kept =
-    typename std::conditional_t<is_text_array<T> || std::same_as<T, std::string>,
-                                std::type_identity<std::string_view>, std::type_identity<T>>::type;
-
-}  // namespace detail
 
 /* --- synthetic events ------------------------------------------------------------------------- */
 
-/* An event of these fields in one instance, to be recorded and switched. Holds the instance and the
- * event; goes before them. */
+namespace detail {
+
+/* trace() of whoever has put(values…). */
+template <class Self, class... Fields>
+class recorder {
+ public:
+  /* One record; the values in the order of the fields. A number that its field may not be able to
+   * hold is refused by the compiler, unless it is a constant that fits. 0 or a negative errno
+   * (trace_events.h). */
+  int trace(argument<typename Fields::type>... values) const {
+    return self().put(value<typename Fields::type>(values)...);
+  }
+  /* Of an event of members: an object of theirs. */
+  template <class Object>
+  requires(is_member_of<Fields, Object>&&...) int trace(const Object& object) const {
+    return self().put(
+        value<typename Fields::type>(argument<typename Fields::type>(Fields::of(object)))...);
+  }
+  template <class... Values>
+  requires(sizeof...(Values) != sizeof...(Fields) &&
+           !(sizeof...(Values) == 1 &&
+             (is_member_of<Fields, std::tuple_element_t<0, std::tuple<Values..., void>>> &&
+              ...))) int trace(const Values&...) const {
+    static_assert(sizeof...(Values) == sizeof...(Fields),
+                  "trace() takes one value for each field of the event, in their order");
+    return -EINVAL;
+  }
+
+ private:
+  const Self& self() const { return static_cast<const Self&>(*this); }
+};
+
+}  // namespace detail
+
+/* An event of these fields in one instance, to be recorded and switched. Holds the instance; where
+ * the event goes before, trace() is -ENODEV.
+ * Threads: yes. Signal handlers: trace(), is_wanted(). */
 template <class... Fields>
-class event_file {
+class event_file : public detail::recorder<event_file<Fields...>, Fields...> {
+  static_assert(detail::all_names_differ<Fields...>(), "two fields of the event have one name");
+
  public:
   event_file() = default;
   event_file(event_file&& other) noexcept : file_(std::exchange(other.file_, nullptr)) {}
@@ -433,59 +468,80 @@ class event_file {
     return *this;
   }
   ~event_file() {
-    if (file_) patchbay_trace_put_event_file(file_);
+    if (file_) c::trace_put_event_file(std::exchange(file_, nullptr));
   }
 
-  /* An event that is there; its fields are believed. */
-  static result<event_file> open(const char* system, const char* event,
-                                 const instance& array = instance::top()) {
+  /* A synthetic event that is there, "synthetic:NAME". EINVAL: there is none, or its fields are not
+   * these: the sentence says which one differs. ENOENT: it has no field of a name. */
+  static result<event_file> open(std::string_view name, const instance& array = instance::top()) {
+    const detail::event_words words(name);
+    if (!words.is_one()) return detail::not_one_event(name);
     const char* in = array.name().empty() ? nullptr : array.name().c_str();
-    ::trace_event_file* file = patchbay_trace_get_event_file(in, system, event);
-    if (const int answer = detail::errno_of(file)) return error_number(answer);
     event_file opened;
-    opened.file_ = file;
+    opened.file_ = c::trace_get_event_file(in, words.system.c_str(), words.event.c_str());
+    if (const int answer = c::errno_of(opened.file_)) {
+      opened.file_ = nullptr;
+      return detail::failed(answer);
+    }
+    if (auto checked = opened.check(words); !checked) return checked.error();
     return opened;
   }
 
   /* A record would be looked at now. */
-  bool is_wanted() const { return patchbay_synth_event_is_wanted(file_) != 0; }
-
-  /* One record; the values in the order of the fields, or, of an event of members, an object of
-   * theirs. 0 or a negative errno (trace_events.h). */
-  template <class... Values>
-  requires(sizeof...(Values) == sizeof...(Fields)) int trace(const Values&... values) const {
-    if constexpr ((detail::is_member_of<Fields, Values> && ...))
-      return trace_members(values...);
-    else
-      return put(detail::value<typename Fields::type>(values)...);
-  }
-  template <class Object>
-  requires(sizeof...(Fields) > 1 &&
-           (detail::is_member_of<Fields, Object> && ...)) int trace(const Object& object) const {
-    return trace_members(object);
-  }
-
+  bool is_wanted() const { return c::synth_event_is_wanted(file_) != 0; }
+  /* For the functions for C; null: none. */
   ::trace_event_file* handle() const { return file_; }
 
  private:
-  template <class Object>
-  int trace_members(const Object& object) const {
-    return put(detail::value<typename Fields::type>(Fields::of(object))...);
-  }
+  friend class detail::recorder<event_file<Fields...>, Fields...>;
   template <class... Values>
   int put(const Values&... values) const {
-    const uint64_t words[] = {values.word...};
-    return patchbay_synth_event_trace_array(file_, words, sizeof...(Values));
+    const uint64_t words[] = {values.word..., 0};
+    return c::synth_event_trace_array(file_, words, sizeof...(Values));
+  }
+
+  result<void> check(const detail::event_words& words) const {
+    const int there = c::synth_event_nr_fields(file_);
+    if (there < 0) return detail::failed(there);
+    if (there != int(sizeof...(Fields)))
+      return failure(EINVAL, "The event " + words.system + ":" + words.event + " has " +
+                                 std::to_string(there) + " fields, not " +
+                                 std::to_string(sizeof...(Fields)) + ".");
+    uint32_t behind = 0;
+    result<void> checked;
+    ((checked = checked ? check_field<Fields>(words, &behind) : std::move(checked)), ...);
+    return checked;
+  }
+  template <class Field>
+  static result<void> check_field(const detail::event_words& words, uint32_t* behind) {
+    patchbay_field_place place;
+    if (const int answer =
+            patchbay_find_field(words.system.c_str(), words.event.c_str(), Field::name(), &place))
+      return detail::failed(answer);
+    using T = typename Field::type;
+    if (!detail::can_be_recorded<T>(place))
+      return detail::other_type(words.system, words.event, Field::name(), place,
+                                detail::described<T>());
+    if (place.offset < *behind)
+      return failure(EINVAL, "The field \"" + std::string(Field::name()) + "\" of " + words.system +
+                                 ":" + words.event + " stands before the one named before it.");
+    *behind = place.offset;
+    return {};
   }
 
   ::trace_event_file* file_ = nullptr;
 };
 
-/* An event of the program's own, synthetic:NAME, which goes with the object. It begins switched
- * off, in each instance. */
+/* An event of the program's own, synthetic:NAME, which goes with the object, whoever uses it: it is
+ * disabled in all instances, its triggers and subscriptions end, an event_file answers -ENODEV, and
+ * another event of the name may be created at once. What was recorded stays readable. It begins
+ * switched off, in each instance.
+ * Threads: yes. Signal handlers: trace(), is_wanted(), name(). */
 template <class... Fields>
-class synthetic_event {
-  static_assert(sizeof...(Fields) >= 1 && sizeof...(Fields) <= PATCHBAY_SYNTH_FIELDS_MAX);
+class synthetic_event : public detail::recorder<synthetic_event<Fields...>, Fields...> {
+  static_assert(sizeof...(Fields) >= 1 && sizeof...(Fields) <= 64,
+                "a synthetic event has 1 to 64 fields");
+  static_assert(detail::all_names_differ<Fields...>(), "two fields of the event have one name");
 
  public:
   using file = event_file<Fields...>;
@@ -496,20 +552,26 @@ class synthetic_event {
     synthetic_event(std::move(other)).swap(*this);
     return *this;
   }
-  ~synthetic_event() { (void)remove(); }
+  ~synthetic_event() {
+    if (name_.empty()) return;
+    c::event_end("synthetic", name_.c_str(), id_);
+    top_ = file();
+  }
 
-  /* EEXIST: there is an event of that name. EINVAL: a bad name (error_log). */
-  static result<synthetic_event> create(std::string name) {
+  /* EEXIST: there is an event of that name. EINVAL: a bad name. */
+  static result<synthetic_event> create(std::string_view name) {
     const std::string types[] = {detail::type_name<typename Fields::type>()...};
     const char* names[] = {Fields::name()...};
-    synth_field_desc fields[sizeof...(Fields)];
+    c::synth_field_desc fields[sizeof...(Fields)];
     for (size_t i = 0; i < sizeof...(Fields); i++) fields[i] = {types[i].c_str(), names[i]};
-    if (const int answer = patchbay_synth_event_create(name.c_str(), fields, sizeof...(Fields),
-                                                       PATCHBAY_THIS_MODULE))
-      return error_number(answer);
     synthetic_event event;
-    event.name_ = std::move(name);
-    auto top = file::open("synthetic", event.name_.c_str());
+    const std::string own(name);
+    if (const int answer = c::synth_event_create(own.c_str(), fields, sizeof...(Fields),
+                                                 &patchbay_this_module_marker))
+      return detail::failed(answer);
+    event.name_ = own;
+    event.id_ = std::max(c::event_id("synthetic", own.c_str()), 0);
+    auto top = file::open("synthetic:" + own);
     if (!top) return top.error();
     event.top_ = std::move(*top);
     return event;
@@ -518,36 +580,39 @@ class synthetic_event {
   const std::string& name() const { return name_; }
 
   /* In another instance. */
-  result<file> in(const instance& array) const {
-    return file::open("synthetic", name_.c_str(), array);
-  }
+  result<file> in(const instance& array) const { return file::open("synthetic:" + name_, array); }
 
   /* Of the top instance. */
-  result<void> enable() { return instance::top().enable("synthetic", name_.c_str()); }
-  result<void> disable() { return instance::top().disable("synthetic", name_.c_str()); }
+  result<void> enable() { return instance::top().enable("synthetic:" + name_); }
+  result<void> disable() { return instance::top().disable("synthetic:" + name_); }
   bool is_wanted() const { return top_.is_wanted(); }
-  template <class... Values>
-  int trace(const Values&... values) const {
-    return top_.trace(values...);
-  }
 
-  /* EBUSY: it is enabled in an instance, or there are files of it. */
+  /* Takes the event away if nobody else uses it. EBUSY: it is enabled in another instance, somebody
+   * has a file of it or subscribes to it, or a trigger or probe uses it. */
   result<void> remove() {
     if (name_.empty()) return {};
     (void)disable();
     top_ = file();
-    const int answer = patchbay_synth_event_delete(name_.c_str());
-    if (answer == 0) name_.clear();
-    return result<void>::of(answer);
+    const auto removed = result<void>::of(c::synth_event_delete(name_.c_str()));
+    if (removed) name_.clear();
+    return removed;
   }
 
  private:
+  friend class detail::recorder<synthetic_event<Fields...>, Fields...>;
+  template <class... Values>
+  int put(const Values&... values) const {
+    const uint64_t words[] = {values.word...};
+    return c::synth_event_trace_array(top_.handle(), words, sizeof...(Values));
+  }
   void swap(synthetic_event& other) noexcept {
     std::swap(name_, other.name_);
+    std::swap(id_, other.id_);
     std::swap(top_, other.top_);
   }
 
   std::string name_;
+  int id_ = 0;
   file top_;
 };
 
@@ -559,9 +624,14 @@ class synthetic_event {
  *   auto parse = patchbay::span_event<patchbay::field<int, "size">>::create("parse");
  *   …
  *   auto span = parse->begin(size);    // recorded when it goes out of scope
- */
+ *
+ * A span needs its span_event until it has ended, and the texts it was given.
+ * Threads: yes; each span belongs to one thread. Signal handlers: begin() and all of a span. */
 template <class... Fields>
 class span_event {
+  static_assert(detail::index_of<Fields...>("begin_ns") == sizeof...(Fields) &&
+                    detail::index_of<Fields...>("duration_ns") == sizeof...(Fields),
+                "begin_ns and duration_ns are fields of every span_event");
   using event =
       synthetic_event<field<uint64_t, "begin_ns">, field<uint64_t, "duration_ns">, Fields...>;
 
@@ -572,9 +642,9 @@ class span_event {
    * either: no clock is read. What texts point to has to last. */
   class span {
    public:
-    template <class... Values>
-    explicit span(const file& into, const Values&... values)
-        : file_(into.is_wanted() ? &into : nullptr), values_(values...) {
+    explicit span(const file& into, detail::argument<typename Fields::type>... values)
+        : file_(into.is_wanted() ? &into : nullptr),
+          values_(detail::keep<typename Fields::type>(values)...) {
       if (file_) begin_ns_ = now();
     }
     span(const span&) = delete;
@@ -592,10 +662,17 @@ class span_event {
     }
     /* Records nothing. */
     void cancel() { file_ = nullptr; }
-    /* The value of field N, to be set when it is known. */
+    /* The value of field N, or of that name, to be set when it is known. */
     template <size_t N>
     auto& value() {
+      static_assert(N < sizeof...(Fields), "the span has not so many fields");
       return std::get<N>(values_);
+    }
+    template <fixed_string Name>
+    auto& value() {
+      constexpr size_t at = detail::index_of<Fields...>(Name.view());
+      static_assert(at < sizeof...(Fields), "the span has no field of this name");
+      return std::get < at < sizeof...(Fields) ? at : 0 > (values_);
     }
 
    private:
@@ -618,8 +695,8 @@ class span_event {
     std::swap(top_, moved.top_);
     return *this;
   }
-  static result<span_event> create(std::string name) {
-    auto made = event::create(std::move(name));
+  static result<span_event> create(std::string_view name) {
+    auto made = event::create(name);
     if (!made) return made.error();
     auto top = made->in(instance::top());
     if (!top) return top.error();
@@ -635,10 +712,15 @@ class span_event {
   result<void> disable() { return event_.disable(); }
 
   /* In the top instance; span(file, values…) in that of the file. */
-  template <class... Values>
-  requires(sizeof...(Values) == sizeof...(Fields)) [[nodiscard]] span
-      begin(const Values&... values) const {
+  [[nodiscard]] span begin(detail::argument<typename Fields::type>... values) const {
     return span(top_, values...);
+  }
+  template <class... Values>
+  requires(sizeof...(Values) != sizeof...(Fields)) span begin(const Values&...)
+  const {
+    static_assert(sizeof...(Values) == sizeof...(Fields),
+                  "begin() takes one value for each field of the span, in their order");
+    return span(top_);
   }
 
  private:
@@ -648,8 +730,9 @@ class span_event {
 
 /* --- probes and function events --------------------------------------------------------------- */
 
-/* A probe or function event that exists as long as the object. Switched with
- * instance::enable(). */
+/* A probe or function event that exists as long as the object, as a synthetic_event does. In other
+ * instances it is switched with instance::enable().
+ * Threads: yes. Signal handlers: no. */
 class probe_event {
  public:
   probe_event() = default;
@@ -658,13 +741,17 @@ class probe_event {
     probe_event(std::move(other)).swap(*this);
     return *this;
   }
-  ~probe_event() { (void)remove(); }
+  ~probe_event() {
+    if (!name_.empty()) c::event_end(system_.c_str(), name_.c_str(), id_);
+  }
 
   const std::string& system() const { return system_; }
   const std::string& name() const { return name_; }
-  result<void> enable() { return instance::top().enable(system_.c_str(), name_.c_str()); }
-  result<void> disable() { return instance::top().disable(system_.c_str(), name_.c_str()); }
-  /* EBUSY: it is enabled in an instance, or somebody has a file of it. */
+  /* In the top instance. */
+  result<void> enable() { return instance::top().enable(system_ + ":" + name_); }
+  result<void> disable() { return instance::top().disable(system_ + ":" + name_); }
+  /* Takes it away if nobody else uses it. EBUSY: it is enabled in an instance, or somebody has a
+   * file of it. */
   result<void> remove() {
     if (name_.empty()) return {};
     (void)disable();
@@ -680,21 +767,25 @@ class probe_event {
       : file_(std::move(file)),
         removal_(std::move(removal)),
         system_(std::move(system)),
-        name_(std::move(name)) {}
+        name_(std::move(name)),
+        id_(std::max(c::event_id(system_.c_str(), name_.c_str()), 0)) {}
   void swap(probe_event& other) noexcept {
     std::swap(file_, other.file_);
     std::swap(removal_, other.removal_);
     std::swap(system_, other.system_);
     std::swap(name_, other.name_);
+    std::swap(id_, other.id_);
   }
 
   std::string file_, removal_, system_, name_;
+  int id_ = 0;
 };
 
 /* A line of dynamic_events, word by word:
  *   probe::at("net/accepted", "accept").argument("fd", 1, "s32").create()
  *     -> p:net/accepted accept fd=$arg1:s32
- * Mistakes are EINVAL, ENOENT or EEXIST, and error_log says where. */
+ * Mistakes are EINVAL, ENOENT or EEXIST, and the failure's sentence says where.
+ * Threads: an object belongs to one at a time. Signal handlers: no. */
 class probe {
  public:
   /* `name`: EVENT or GROUP/EVENT. `place`: FUNCTION[+OFFSET], LIBRARY:FUNCTION, FILE:0xOFFSET. */
@@ -704,9 +795,10 @@ class probe {
   static probe at_return_of(std::string_view name, std::string_view function) {
     return probe("r", name, function, "kprobes");
   }
-  /* On each record of another event. */
-  static probe on_event(std::string_view name, std::string_view system, std::string_view event) {
-    return probe("e", name, std::string(system) + "." + std::string(event), "eprobes");
+  /* On each record of another event, "SYSTEM:EVENT". */
+  static probe on_event(std::string_view name, std::string_view other) {
+    const detail::event_words words(other);
+    return probe("e", name, words.system + "." + words.event, "eprobes");
   }
 
   /* NAME=FETCH:TYPE; the fetch as in dynamic_events: "%di", "$stack2", "+8(%si)", "@symbol". */
@@ -743,7 +835,8 @@ class probe {
 
 /* A line of function_events, argument by argument:
  *   function_event("open").argument("string", "path").argument("int", "flags").create()
- *     -> open(string path, int flags), the event functions:open */
+ *     -> open(string path, int flags), the event functions:open
+ * Threads: an object belongs to one at a time. Signal handlers: no. */
 class function_event {
  public:
   explicit function_event(std::string_view function) : function_(function) {}
@@ -784,7 +877,8 @@ class function_event {
 
 /* --- subscriptions ---------------------------------------------------------------------------- */
 
-/* A record in a callback, as long as that runs. */
+/* A record in a callback, as long as that runs.
+ * Threads: that of the callback. Signal handlers: yes. */
 class record_view {
  public:
   explicit record_view(const patchbay_record& record) : record_(&record) {}
@@ -818,6 +912,8 @@ class record_view {
       return reinterpret_cast<T>(static_cast<uintptr_t>(u64(at)));
     else if constexpr (std::same_as<T, std::span<const std::byte>>)
       return bytes(at);
+    else if constexpr (detail::real<T>)
+      return static_cast<T>(patchbay_field_f64(record_, &at));
     else
       return static_cast<T>(u64(at));
   }
@@ -826,17 +922,22 @@ class record_view {
   const patchbay_record* record_;
 };
 
-/* Where a field stands. ENOENT: no such field; EINVAL: no such event. */
-inline result<patchbay_field_place> find_field(const char* system, const char* event,
-                                               const char* name) {
+/* Where a field of "SYSTEM:EVENT" stands. ENOENT: no such field; EINVAL: no such event.
+ * Threads: yes. Signal handlers: no. */
+inline result<patchbay_field_place> find_field(std::string_view event, std::string_view name) {
+  const detail::event_words words(event);
+  if (!words.is_one()) return detail::not_one_event(event);
   patchbay_field_place place;
-  if (const int answer = patchbay_find_field(system, event, name, &place))
-    return error_number(answer);
+  if (const int answer = patchbay_find_field(words.system.c_str(), words.event.c_str(),
+                                             std::string(name).c_str(), &place))
+    return detail::failed(answer);
   return place;
 }
 
 /* A function object that is called with each record of an event, until this object goes: then no
- * thread is in it any more. subscribe.h says what it may do; it must not throw. */
+ * thread is in it any more. subscribe.h says what it may do; it must not throw.
+ * Threads: yes; the function object is called by any thread, by several at once. Signal handlers:
+ * no; the function object may run in one. */
 class subscription {
  public:
   subscription() = default;
@@ -860,7 +961,7 @@ class subscription {
   result<void> end() {
     if (!subscription_) return {};
     const int answer = patchbay_unsubscribe(subscription_);
-    if (answer == -EDEADLK) return error_number(answer);
+    if (answer == -EDEADLK) return failure(answer);
     subscription_ = nullptr;
     if (answer == -EBUSY)
       (void)callback_.release();
@@ -885,42 +986,68 @@ class subscription {
   std::unique_ptr<callback> callback_;
 };
 
+/* Which instance is meant: by its name, or itself; {}: the top one. */
+class instance_name {
+ public:
+  instance_name() = default;
+  instance_name(const char* name) : name_(name ? name : "") {}
+  instance_name(std::string_view name) : name_(name) {}
+  instance_name(const std::string& name) : name_(name) {}
+  instance_name(const instance& array) : name_(array.name()) {}
+  const char* c_str_or_null() const { return name_.empty() ? nullptr : name_.c_str(); }
+
+ private:
+  std::string name_;
+};
+
 /* Where to listen. */
 struct listen_options {
-  const char* instance = nullptr; /* null: the top one */
-  const char* filter = nullptr;   /* as for the event's `filter` file */
+  instance_name instance = {};
+  std::string_view filter = {}; /* as for the event's `filter` file */
 };
 
 template <class... Fields>
 class subscriber {
  public:
   template <class Function>
-  static result<subscription> subscribe(const char* system, const char* event, Function&& function,
-                                        listen_options options) {
+  static result<subscription> subscribe(std::string_view event, Function&& function,
+                                        const listen_options& options) {
     using call = called<std::decay_t<Function>>;
+    const detail::event_words words(event);
+    if (!words.is_one()) return detail::not_one_event(event);
     auto made = std::make_unique<call>(std::forward<Function>(function));
-    int answer = find_fields(system, event, made->places);
-    if (answer == 0) {
-      subscription listening;
-      answer = patchbay_subscribe(options.instance, system, event, options.filter, &call::run,
-                                  made.get(), &listening.subscription_);
-      listening.callback_ = std::move(made);
-      if (answer == 0) return listening;
-    }
-    return error_number(answer);
+    if (auto found = find_fields(words, made->places); !found) return found.error();
+    const std::string filter(options.filter);
+    subscription listening;
+    const int answer =
+        patchbay_subscribe(options.instance.c_str_or_null(), words.system.c_str(),
+                           words.event.c_str(), filter.empty() ? nullptr : filter.c_str(),
+                           &call::run, made.get(), &listening.subscription_);
+    listening.callback_ = std::move(made);
+    if (answer) return detail::failed(answer);
+    return listening;
   }
 
  private:
   static constexpr size_t count = sizeof...(Fields);
   using places_type = patchbay_field_place[count ? count : 1];
 
-  static int find_fields([[maybe_unused]] const char* system, [[maybe_unused]] const char* event,
-                         [[maybe_unused]] places_type& places) {
-    int answer = 0;
+  static result<void> find_fields([[maybe_unused]] const detail::event_words& words,
+                                  [[maybe_unused]] places_type& places) {
+    result<void> found;
     [[maybe_unused]] size_t i = 0;
-    ((answer = answer ? answer : patchbay_find_field(system, event, Fields::name(), &places[i++])),
-     ...);
-    return answer;
+    ((found = found ? find_field<Fields>(words, &places[i++]) : std::move(found)), ...);
+    return found;
+  }
+  template <class Field>
+  static result<void> find_field(const detail::event_words& words, patchbay_field_place* place) {
+    if (const int answer =
+            patchbay_find_field(words.system.c_str(), words.event.c_str(), Field::name(), place))
+      return detail::failed(answer);
+    using T = typename Field::type;
+    if (detail::can_be_read<T>(*place)) return {};
+    return detail::other_type(words.system, words.event, Field::name(), *place,
+                              detail::described<T>());
   }
 
   template <class Function>
@@ -935,37 +1062,49 @@ class subscriber {
     }
     template <size_t... I>
     void call(record_view record, std::index_sequence<I...>) {
-      if constexpr (std::invocable<Function&, record_view, typename Fields::type...>)
+      constexpr bool with_record = std::invocable<Function&, record_view, typename Fields::type...>;
+      static_assert(with_record || std::invocable<Function&, typename Fields::type...>,
+                    "the function takes the values of the fields, in their order, or a "
+                    "record_view and these");
+      if constexpr (with_record)
         function(record, record.get<typename Fields::type>(places[I])...);
-      else
+      else if constexpr (std::invocable<Function&, typename Fields::type...>)
         function(record.get<typename Fields::type>(places[I])...);
     }
   };
 };
 
-/* subscribe<field<int, "state">, field<std::string_view, "name">>("net", "link_change",
+/* subscribe<field<int, "state">, field<std::string_view, "name">>("net:link_change",
  *     [&](int state, std::string_view name) { … }, {.filter = "state != 1"})
  * The function may take a record_view before the fields; without fields it takes only that.
- * ENOENT: no such field or instance. EINVAL: no such event, or the filter (error_log). */
+ * ENOENT: no such field or instance. EINVAL: no such event; a field is not of this type (a number
+ * must fit, with its sign); or the filter. The failure's sentence says which.
+ * Threads: yes. Signal handlers: no. */
 template <class... Fields, class Function>
-result<subscription> subscribe(const char* system, const char* event, Function&& function,
-                               listen_options options = {}) {
-  return subscriber<Fields...>::subscribe(system, event, std::forward<Function>(function), options);
+result<subscription> subscribe(std::string_view event, Function&& function,
+                               const listen_options& options = {}) {
+  return subscriber<Fields...>::subscribe(event, std::forward<Function>(function), options);
+}
+template <class... Fields, class Function>
+result<subscription> subscribe(const char*, const char*, Function&&, const listen_options& = {}) {
+  static_assert(!sizeof(Function*), "events are named by one text, SYSTEM:EVENT");
+  return failure(EINVAL);
 }
 
 /* --- callbacks of functions ------------------------------------------------------------------- */
 
-/* A call of a traced function, as long as the callback runs. */
+/* A call of a traced function, as long as the callback runs.
+ * Threads: that of the callback. Signal handlers: yes. */
 class function_call {
  public:
-  function_call(unsigned long ip, unsigned long parent_ip, ftrace_regs* regs)
+  function_call(unsigned long ip, unsigned long parent_ip, c::ftrace_regs* regs)
       : ip_(ip), parent_ip_(parent_ip), regs_(regs) {}
   unsigned long ip() const { return ip_; }               /* the function's entry */
   unsigned long parent_ip() const { return parent_ip_; } /* where it returns to */
   /* Integers and pointers, from 0. */
   template <class T = unsigned long>
   T argument(unsigned int n) const {
-    const unsigned long word = patchbay_ftrace_regs_get_argument(regs_, n);
+    const unsigned long word = c::ftrace_regs_get_argument(regs_, n);
     if constexpr (std::is_pointer_v<T>)
       return reinterpret_cast<T>(word);
     else
@@ -974,11 +1113,13 @@ class function_call {
 
  private:
   unsigned long ip_, parent_ip_;
-  ftrace_regs* regs_;
+  c::ftrace_regs* regs_;
 };
 
 /* A function object that is called at the entry of functions, until this object goes: then no
- * thread is in it any more. ftrace.h says what it may do; it must not throw. */
+ * thread is in it any more. ftrace.h says what it may do; it must not throw.
+ * Threads: yes; the function object is called by any thread, by several at once. Signal handlers:
+ * no; the function object may run in one. */
 class function_callback {
  public:
   function_callback() = default;
@@ -1001,25 +1142,25 @@ class function_callback {
     using call = called<std::decay_t<Function>>;
     function_callback made;
     made.state_ = std::make_unique<call>(std::forward<Function>(function));
-    ftrace_ops* ops = &made.state_->ops;
+    c::ftrace_ops* ops = &made.state_->ops;
     ops->func = &call::run;
     ops->private_data = made.state_.get();
     for (std::string_view pattern : patterns)
-      if (const int answer = filter(ops, pattern)) return error_number(answer);
-    if (const int answer = patchbay_register_ftrace_function(ops)) return error_number(answer);
+      if (const int answer = filter(ops, pattern)) return detail::failed(answer);
+    if (const int answer = c::register_ftrace_function(ops)) return detail::failed(answer);
     return made;
   }
 
-  uint64_t missed() const { return state_ ? patchbay_ftrace_missed(&state_->ops) : 0; }
+  uint64_t missed() const { return state_ ? c::ftrace_missed(&state_->ops) : 0; }
   /* EDEADLK: called in a callback: it goes on. EBUSY: it does not come back: the function object is
    * kept for ever. */
   result<void> end() {
     if (!state_) return {};
     int answer = 0;
-    if (state_->ops.flags & FTRACE_OPS_FL_ENABLED)
-      answer = patchbay_unregister_ftrace_function(&state_->ops);
-    if (answer == -EDEADLK) return error_number(answer);
-    patchbay_ftrace_free_filter(&state_->ops);
+    if (state_->ops.flags & c::ftrace_ops_is_enabled)
+      answer = c::unregister_ftrace_function(&state_->ops);
+    if (answer == -EDEADLK) return detail::failed(answer);
+    c::ftrace_free_filter(&state_->ops);
     if (answer == -EBUSY)
       (void)state_.release();
     else
@@ -1029,7 +1170,7 @@ class function_callback {
 
  private:
   struct state {
-    ftrace_ops ops = {};
+    c::ftrace_ops ops = {};
     virtual ~state() = default;
   };
   template <class Function>
@@ -1037,16 +1178,16 @@ class function_callback {
     Function function;
     explicit called(Function&& from) : function(std::move(from)) {}
     explicit called(const Function& from) : function(from) {}
-    static void run(unsigned long ip, unsigned long parent_ip, ftrace_ops* ops,
-                    ftrace_regs* regs) noexcept {
+    static void run(unsigned long ip, unsigned long parent_ip, c::ftrace_ops* ops,
+                    c::ftrace_regs* regs) noexcept {
       auto* self = static_cast<called*>(static_cast<state*>(ops->private_data));
       self->function(function_call(ip, parent_ip, regs));
     }
   };
-  static int filter(ftrace_ops* ops, std::string_view pattern) {
+  static int filter(c::ftrace_ops* ops, std::string_view pattern) {
     std::string line(pattern);
-    return patchbay_ftrace_set_filter(ops, reinterpret_cast<unsigned char*>(line.data()),
-                                      int(line.size()), 0);
+    return c::ftrace_set_filter(ops, reinterpret_cast<unsigned char*>(line.data()),
+                                int(line.size()), 0);
   }
 
   std::unique_ptr<state> state_;
