@@ -57,7 +57,7 @@ if(GTest_FOUND)
   # Of the API what needs no agent.
   if(TARGET api_test)
     target_sources(api_test PRIVATE src/api/dynevent.cc src/api/synth_commands.cc
-      src/api/probe_commands.cc)
+      src/api/probe_commands.cc src/agent/last_error.cc)
   endif()
   if(TARGET cmd_test)
     target_link_libraries(cmd_test PRIVATE pb_tool)

@@ -5,8 +5,10 @@
 
 #include <cerrno>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "agent/last_error.h"
 #include "api/commands.h"
 
 namespace {
@@ -14,7 +16,7 @@ std::string g_ran;
 int g_answer = 0;
 }  // namespace
 
-void patchbay_module_gone(module*) {}
+void patchbay_module_gone(void*) {}
 
 namespace patchbay {
 
@@ -218,6 +220,57 @@ TEST_F(Dynevent, SY15_ProbeCommands) {
   for (int i = 1; i < PATCHBAY_PROBE_FIELDS_MAX; i++)
     EXPECT_EQ(patchbay_kprobe_event_add_field(&probe_, "a"), 0) << i;
   EXPECT_EQ(patchbay_kprobe_event_add_field(&probe_, "a"), -EINVAL);
+}
+
+// A program that was compiled before there was room for later versions has a shorter structure.
+TEST_F(Dynevent, WhatIsReservedIsLeftAlone) {
+  own_.reserved[0] = own_.reserved[3] = 17;
+  patchbay_dynevent_cmd_init(&own_, own_text_, sizeof own_text_, kOwnType, run_own);
+  EXPECT_EQ(own_.reserved[0] + own_.reserved[3], 34u);
+}
+
+std::string last_error() {
+  char text[200];
+  copy_error(text, sizeof text);
+  return text;
+}
+
+TEST_F(Dynevent, AnUnknownTypeIsNamed) {
+  EXPECT_EQ(patchbay_synth_event_add_field(&synth_, "quaternion", "q"), -EINVAL);
+  EXPECT_NE(last_error().find("quaternion"), std::string::npos) << last_error();
+  EXPECT_EQ(patchbay_synth_event_add_field(&synth_, "double", "d"), 0);
+}
+
+TEST(LastError, IsThatOfTheThread) {
+  keep_error("of the first");
+  std::string of_other;
+  std::thread([&] {
+    of_other = last_error();
+    keep_error("of the other");
+    of_other += last_error();
+  }).join();
+  EXPECT_EQ(of_other, "of the other");
+  EXPECT_EQ(last_error(), "of the first");
+  char cut[7];
+  EXPECT_EQ(copy_error(cut, sizeof cut), 12u);
+  EXPECT_STREQ(cut, "of the");
+  forget_error();
+  EXPECT_EQ(last_error(), "");
+}
+
+// More threads than there is room for: each has its own sentence, or none.
+TEST(LastError, IsNeverThatOfAnotherThread) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 100; i++)
+    threads.emplace_back([i] {
+      const std::string own = "sentence " + std::to_string(i);
+      for (int k = 0; k < 200; k++) {
+        keep_error(own);
+        const std::string found = last_error();
+        EXPECT_TRUE(found.empty() || found == own) << found;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
 }
 
 }  // namespace
