@@ -41,9 +41,9 @@ class TreeState {
   // The formats and texts that records of printk name.
   std::vector<BufferFile::Text> printk_texts() const;
 
-  // --- events by system, made anew when one came or went. Where there is none that has an `enable`,
-  // that of function events is there, empty: no kernel is without systems, and libtracefs takes a
-  // tree that has none for no tree at all.
+  // --- events by system, made anew when one came or went. Where none has an `enable`, that of
+  // function events is there, empty: no kernel is without systems, and libtracefs takes a tree that
+  // has none for no tree at all.
   bool has_system(const TraceArray& array, std::string_view system);
   std::vector<std::string> systems(const TraceArray& array);
   const std::vector<LiveEvent*>& events_of(std::string_view system);
