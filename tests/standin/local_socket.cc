@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -33,7 +34,7 @@ int open_socket(const char* path, sockaddr_un* address) {
 
 void* accept_each(void* argument) {
   const Service service = *static_cast<Service*>(argument);
-  delete static_cast<Service*>(argument);
+  free(argument);
   for (;;) {
     const int connection = accept4(service.listener, nullptr, nullptr, SOCK_CLOEXEC);
     if (connection >= 0) service.serve(connection);
@@ -65,7 +66,9 @@ int connect_to(const char* path) {
 }
 
 bool serve_each(int listener, void (*serve)(int connection)) {
-  auto* service = new Service{listener, serve};
+  auto* service = static_cast<Service*>(malloc(sizeof(Service)));  // no C++ library in a kernel
+  if (!service) return false;
+  *service = {listener, serve};
   pthread_t thread;
   errno = pthread_create(&thread, nullptr, accept_each, service);
   if (errno) return false;
