@@ -11,6 +11,7 @@ find_package(GTest)
 find_package(benchmark)
 
 include(cmake/precompiled.cmake)
+include(cmake/asm_offsets.cmake)
 
 add_library(pb_options INTERFACE)
 target_include_directories(pb_options INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
@@ -38,6 +39,10 @@ file(GLOB_RECURSE hot_sources CONFIGURE_DEPENDS src/*_hot.cc src/*.S)
 list(FILTER hot_sources EXCLUDE REGEX "/src/api/")  # what is exported is in no archive
 add_library(pb_hot STATIC ${hot_sources})
 target_link_libraries(pb_hot PUBLIC pb_options)
+# What assembler code includes: the preprocessor's dependencies bring it up to date.
+add_dependencies(pb_hot asm_offsets)
+target_include_directories(pb_hot PRIVATE
+  $<$<COMPILE_LANGUAGE:ASM>:${CMAKE_BINARY_DIR}/generated>)
 target_compile_options(pb_hot PRIVATE
   $<$<COMPILE_LANGUAGE:CXX>:-O2 -g -mgeneral-regs-only -fno-exceptions -fno-rtti
     -fno-stack-protector -fno-builtin -ffreestanding -fcf-protection=none -ftls-model=initial-exec
@@ -53,18 +58,22 @@ endif()
 
 # --- everything else that agent, tool and tests share
 file(GLOB_RECURSE core_sources CONFIGURE_DEPENDS src/*.cc)
-list(FILTER core_sources EXCLUDE REGEX "_(hot|test|fuzz|bench)\\.cc$|/src/(agent|api|debug_info)/")
+list(FILTER core_sources EXCLUDE REGEX
+  "_(hot|test|fuzz|bench)\\.cc$|/asm_offsets\\.cc$|/src/(agent|api|debug_info)/")
 add_library(pb_core STATIC ${core_sources})
 target_link_libraries(pb_core PUBLIC pb_options pb_san pb_hot Zydis::Zydis Threads::Threads)
 pb_precompile(pb_core)
 
 # --- the agent: one closed shared object (see src/agent/agent.map for what it exports)
 file(GLOB_RECURSE agent_sources CONFIGURE_DEPENDS src/agent/*.cc src/api/*.cc src/api/*.S)
-list(FILTER agent_sources EXCLUDE REGEX "_(hot|test|fuzz|bench)\\.cc$")
+list(FILTER agent_sources EXCLUDE REGEX "_(hot|test|fuzz|bench)\\.cc$|/asm_offsets\\.cc$")
 add_library(patchbay_agent SHARED ${agent_sources})
 set_target_properties(patchbay_agent PROPERTIES
   OUTPUT_NAME patchbay VERSION ${PROJECT_VERSION} SOVERSION 0)
 target_link_libraries(patchbay_agent PRIVATE pb_core pb_hot)
+add_dependencies(patchbay_agent asm_offsets)
+target_include_directories(patchbay_agent PRIVATE
+  $<$<COMPILE_LANGUAGE:ASM>:${CMAKE_BINARY_DIR}/generated>)
 pb_precompile(patchbay_agent)
 target_link_options(patchbay_agent PRIVATE
   -Wl,--exclude-libs,ALL -Wl,-z,nodelete -Wl,-z,now -Wl,--gc-sections

@@ -16,17 +16,9 @@
  *                     n
  *                     file
  */
+#include "probe/asm_offsets.h"
+
 #define INVALID -22			/* -EINVAL */
-#define FILE_PROGRAM 16			/* struct EventFileHandle */
-#define STATE_OPEN 0			/* struct synth_event_trace_state */
-#define STATE_NEXT 24
-#define STATE_RECORD 72
-#define BY_NEXT 1			/* kByNext */
-#define FIELD_MASK 0			/* struct SyntheticPlan::Field */
-#define FIELD_OFFSET 8
-#define FIELD_KIND 12
-#define FIELD_BYTES 32
-#define KIND_NUMBER 0
 #define ENTRY(name)						\
 	.globl name;						\
 	.type name, @function;					\
@@ -132,7 +124,7 @@ END(patchbay_synth_event_trace_start)
 /* A number into an open state is dealt with here. */
 ENTRY(patchbay_synth_event_add_next_val)	/* value, state */
 .Ladd_next:
-	lea BY_NEXT(%rsi), %rax
+	lea STATE_BY_NEXT(%rsi), %rax
 	test %rsi, %rsi
 	jz 1f
 	cmp %rax, STATE_OPEN(%rsi)

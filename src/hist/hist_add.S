@@ -10,19 +10,9 @@
  *
  *   rdi table   rsi offset in the row   rdx value   ecx generation   rax rseq   r8 row
  */
-#define RSEQ_SIG 0x53053053
-#define THREAD_NO_RSEQ 12		/* struct ProbeThread */
-#define SUMS 16				/* struct HistTable */
-#define ROW_SIZE 24
-#define NR_CPUS 44
-#define GENERATION 128
-#define LOCKED_USERS 132
-
-	.section __rseq_cs, "aw"
-	.balign 32
-.Lcs:
-	.long 0, 0
-	.quad .Lstart, .Lcommitted - .Lstart, .Labort
+#include "hist/asm_offsets.h"
+#include "hot/rseq.inc"
+#include "ring_buffer/asm_offsets.h"
 
 	.text
 	.globl hist_add
@@ -37,40 +27,35 @@ hist_add:
 	jne .Llocked
 	test %rax, %rax
 	jz .Llocked
-	lea .Lcs(%rip), %r8
-	mov %r8, %fs:8(%rax)		/* rseq->rseq_cs */
-.Lstart:
-	mov %fs:(%rax), %r8d		/* cpu_id_start */
-	cmp %fs:4(%rax), %r8d		/* cpu_id: differs when this thread is not registered */
-	jne .Llocked
-	cmp NR_CPUS(%rdi), %r8d
+	rseq_begin add, %rax, %r8
+	rseq_cpu %rax, %r8d, .Llocked
+	cmp HIST_NR_CPUS(%rdi), %r8d
 	jae .Llocked
-	cmp GENERATION(%rdi), %ecx
+	cmp HIST_GENERATION(%rdi), %ecx
 	jne .Llate
-	imul ROW_SIZE(%rdi), %r8
-	add SUMS(%rdi), %r8
+	imul HIST_ROW_SIZE(%rdi), %r8
+	add HIST_SUMS(%rdi), %r8
 	add %rdx, (%r8,%rsi)
-.Lcommitted:
+	rseq_commit add
 	mov $1, %eax
 	ret
 .Llate:
 	xor %eax, %eax
 	ret
 
-	.long RSEQ_SIG
-.Labort:
+	rseq_abort add
 .Llocked:
-	lock incl LOCKED_USERS(%rdi)
+	lock incl HIST_LOCKED_USERS(%rdi)
 	xor %eax, %eax
-	cmp GENERATION(%rdi), %ecx
+	cmp HIST_GENERATION(%rdi), %ecx
 	jne .Lunlock
-	mov NR_CPUS(%rdi), %r8d
-	imul ROW_SIZE(%rdi), %r8
-	add SUMS(%rdi), %r8
+	mov HIST_NR_CPUS(%rdi), %r8d
+	imul HIST_ROW_SIZE(%rdi), %r8
+	add HIST_SUMS(%rdi), %r8
 	lock add %rdx, (%r8,%rsi)
 	mov $1, %eax
 .Lunlock:
-	lock decl LOCKED_USERS(%rdi)
+	lock decl HIST_LOCKED_USERS(%rdi)
 	ret
 	.cfi_endproc
 	.size hist_add, . - hist_add

@@ -81,9 +81,6 @@ struct alignas(64) HistTable {
   alignas(64) uint64_t free_saves;  // atomic: hist_saves_hot.cc
   uint64_t taken_saves;             // atomic: [ generation:32 | saves that were ever taken:32 ]
 };
-static_assert(offsetof(HistTable, sums) == 16 && offsetof(HistTable, row_size) == 24);
-static_assert(offsetof(HistTable, nr_cpus) == 44 && offsetof(HistTable, generation) == 128);
-static_assert(offsetof(HistTable, locked_users) == 132);  // what hist_add.S knows
 
 // A key while it is looked for. Only its first `used` words are there: what stands behind is 0, and
 // the last of them is 0 too or holds the NUL of a text, unless all are used.

@@ -6,15 +6,9 @@
  * migrated or took a signal before it has added nothing yet, and one behind it is done. Whoever is
  * aborted adds to the locked row instead of trying again, so there is no loop and no count is lost.
  */
-#define RSEQ_SIG 0x53053053
-#define ROW_SHIFT 19			/* kHitRowSize */
-#define THREAD_NO_RSEQ 12		/* struct ProbeThread */
-
-	.section __rseq_cs, "aw"
-	.balign 32
-.Lcs:
-	.long 0, 0
-	.quad .Lstart, .Lcommitted - .Lstart, .Labort
+#include "hot/rseq.inc"
+#include "probe/asm_offsets.h"
+#include "ring_buffer/asm_offsets.h"
 
 	.text
 	.globl count_hit
@@ -29,21 +23,16 @@ count_hit:
 	jne .Llocked
 	test %rax, %rax
 	jz .Llocked
-	lea .Lcs(%rip), %rcx
-	mov %rcx, %fs:8(%rax)		/* rseq->rseq_cs */
-.Lstart:
-	mov %fs:(%rax), %ecx		/* cpu_id_start */
-	cmp %fs:4(%rax), %ecx		/* cpu_id: differs when this thread is not registered */
-	jne .Llocked
-	shl $ROW_SHIFT, %rcx
+	rseq_begin count, %rax, %rcx
+	rseq_cpu %rax, %ecx, .Llocked
+	shl $HIT_ROW_SHIFT, %rcx
 	cmp pb_locked_row(%rip), %rcx
 	jae .Llocked
 	addq $1, (%rdi,%rcx)
-.Lcommitted:
+	rseq_commit count
 	ret
 
-	.long RSEQ_SIG
-.Labort:
+	rseq_abort count
 .Llocked:
 	mov pb_locked_row(%rip), %rcx
 	lock addq $1, (%rdi,%rcx)

@@ -21,59 +21,6 @@
 #include "probe/fast_record.inc"
 #include "probe/stack_touch.inc"
 
-#define SLOTS 32768
-#define SPARES 16
-#define TRAMPOLINE_SIZE_LOG 4
-#define CALL_SIZE 2
-#define PAGES 4096			/* return_callers.h */
-#define PAGE_LOG 12
-#define SLOT_SIZE_LOG 7			/* struct ReturnSlot */
-#define RETURN_ADDRESS 8
-#define PROGRAM 16
-#define SITE 24
-#define WANTED 32
-#define ARG 40
-#define CHAIN_LENGTH 88
-#define LIMITED 90
-#define GENERATION 94
-#define CALL_TIME 96			/* ReturnSlot.graph */
-#define CHILD_TIME 104
-#define CPU_TIME 112
-#define PARENT 120			/* with depth and flags in the upper half */
-#define DEPTH 124
-#define GRAPH_FLAGS 126
-#define OWNED 1
-#define SPARE_TAG 4
-#define AT 0				/* struct ReturnThread */
-#define SPARE 16
-#define SITE_RETURN_PROGRAM 8		/* struct CallSite */
-#define SITE_FUNCTION 24
-#define SITE_GRAPH 32
-#define CODE 12				/* struct SiteProgram */
-#define EVENTS 16
-#define EVENT_SIZE 32			/* struct SiteEvent */
-#define EVENT_ID 40			/* struct EventProgram */
-#define IN_AGENT 8			/* struct ProbeThread */
-#define ENTRY_CALLS 1			/* SiteProgram.code */
-#define HOOK_PLAIN 1
-#define HOOK_GRAPH 2
-#define HOOK_PROFILE 3
-#define THRESH 0			/* struct GraphSettings */
-#define MAX_DEPTH 16
-#define ROOTS_NOTRACE_SLEEP 20
-#define MONOTONIC 24
-#define LEFT 4				/* struct GraphThread */
-#define TABLE_SESSION 20		/* struct ProfileTable */
-#define IS_INSIDE 1			/* GraphCall.flags */
-#define IS_NOTRACED 2
-#define COUNTS_BIT 3
-#define ENTERED (4 | 8 | 16)		/* followed, counts, entered */
-#define PROFILED (4 | 32)		/* followed, profiled */
-#define GRAPH_ROOT 1			/* CallSite.graph */
-#define NEAR 8192
-#define FUNCTION_RECORD 28		/* with the event's first word */
-#define GRAPH_ENTRY_ID 11
-
 /* Below rsp, down to the site as ProbeFrame has them. */
 #define BELOW_RAX -8
 #define BELOW_TARGET -16		/* of a hook: where to go on; else the program */
@@ -112,7 +59,7 @@ probe_entry_shared:
 	mov %rax, BELOW_SITE(%rsp)
 	mov %r11, BELOW_PROGRAM(%rsp)
 	movq $-1, BELOW_WANTED(%rsp)
-	cmpw $ENTRY_CALLS, CODE(%r11)
+	cmpw $ENTRY_CALLS, PROGRAM_CODE(%r11)
 	jne .Lrest
 	mov pb_thread@gottpoff(%rip), %r10
 	mov %fs:(%r10), %r10d			/* fast_tid */
@@ -129,15 +76,15 @@ probe_entry_shared:
 	mov %r10, BELOW_WORD1(%rsp)
 	mov %rcx, %r10
 	sub %rdx, %r10
-	cmp $SLOTS << TRAMPOLINE_SIZE_LOG, %r10
+	cmp $RETURN_SLOTS << TRAMPOLINE_SHIFT, %r10
 	jb .Lcaller_of_trampoline
 .Lcaller:
 	mov %rcx, BELOW_WORD2(%rsp)
 	mov (%r11), %ecx
 	mov %ecx, BELOW_LEFT(%rsp)
-	lea EVENTS(%r11), %r11
+	lea PROGRAM_EVENTS(%r11), %r11
 	mov %r11, BELOW_EVENT(%rsp)
-	read_clock
+	ring_clock
 .Lnext_event:
 	mov (%r11), %r11
 	begin_record call, FUNCTION_RECORD, .Lslow_call
@@ -165,11 +112,11 @@ probe_entry_shared:
 .Lone_more:
 	shlq BELOW_WANTED(%rsp)
 	mov BELOW_EVENT(%rsp), %r11
-	add $EVENT_SIZE, %r11
+	add $SITE_EVENT_SIZE, %r11
 	mov %r11, BELOW_EVENT(%rsp)
 	jmp .Lnext_event
 .Lcaller_of_trampoline:				/* a tail call of a function whose return is hooked */
-	shr $TRAMPOLINE_SIZE_LOG, %r10
+	shr $TRAMPOLINE_SHIFT, %r10
 	lea pb_return_address(%rip), %rcx
 	mov (%rcx, %r10, 8), %rcx
 	jmp .Lcaller
@@ -195,25 +142,25 @@ probe_entry_shared:
 	.macro take_spare slot, none
 	mov pb_return_thread@gottpoff(%rip), %rcx
 	add %fs:0, %rcx
-	mov AT(%rcx), %eax
-	cmp $SPARES, %eax
+	mov RETURN_THREAD_AT(%rcx), %eax
+	cmp $RETURN_SPARES, %eax
 	jae \none
-	mov SPARE(%rcx, %rax, 8), \slot		/* 1 + index */
-	lea SPARE+SPARE_TAG(%rcx, %rax, 8), %rax
+	mov RETURN_THREAD_SPARE(%rcx, %rax, 8), \slot		/* 1 + index */
+	lea RETURN_THREAD_SPARE+SLOT_SPARE_TAG(%rcx, %rax, 8), %rax
 	test \slot, \slot
 	jz \none
-	shl $SLOT_SIZE_LOG, \slot
-	lea pb_return_slots - (1 << SLOT_SIZE_LOG)(%rip), %r10
+	shl $SLOT_SHIFT, \slot
+	lea pb_return_slots - (1 << SLOT_SHIFT)(%rip), %r10
 	add %r10, \slot
-	movzwl GENERATION(\slot), %r10d
+	movzwl SLOT_GENERATION(\slot), %r10d
 	shl $48, %r10
 	or %r10, %rax
-	mov $OWNED, %r10d
+	mov $SLOT_OWNED, %r10d
 	cmp %rax, (\slot)			/* else cmpxchg would write back what is not ours */
 	jne \none
 	cmpxchg %r10, (\slot)			/* no lock: only a handler of this thread may have come */
 	jne \none
-	incl AT(%rcx)
+	incl RETURN_THREAD_AT(%rcx)
 	.endm
 
 /* Hooks the return of the usual call by itself: the thread keeps a slot for its level, nothing is
@@ -239,53 +186,53 @@ probe_entry_hook:
 	mov 8(%rsp), %r10
 	lea pb_return_pages(%rip), %rax
 	mov %r10, %rcx
-	shr $PAGE_LOG, %rcx
+	shr $RETURN_PAGE_SHIFT, %rcx
 	mov %ecx, %edx
-	and $PAGES - 1, %edx
+	and $RETURN_PAGES - 1, %edx
 	cmp %rcx, (%rax, %rdx, 8)
 	jne .Lnot_usual_call			/* may_hook_return_to() */
 	lea pb_return_trampolines(%rip), %rax
 	sub %rax, %r10
-	cmp $SLOTS << TRAMPOLINE_SIZE_LOG, %r10
+	cmp $RETURN_SLOTS << TRAMPOLINE_SHIFT, %r10
 	jb .Lnot_usual_call
-	cmpw $HOOK_PLAIN, CODE(%r11)
+	cmpw $HOOK_PLAIN, PROGRAM_CODE(%r11)
 	ja .Lgraph
 	jb .Lnot_usual_call
 	mov pb_thread@gottpoff(%rip), %r10
-	cmpl $0, %fs:IN_AGENT(%r10)
+	cmpl $0, %fs:THREAD_IN_AGENT(%r10)
 	jne .Lnot_usual_call
 	take_spare %rdx, .Lnot_usual_call
 	mov BELOW_RDX(%rsp), %rax
 	mov BELOW_RCX(%rsp), %rcx
-	movl $-1, WANTED(%rdx)
+	movl $-1, SLOT_WANTED(%rdx)
 	movl $0, BELOW_TOKEN(%rsp)
-	mov %rdi, ARG(%rdx)
-	mov %rsi, ARG+8(%rdx)
-	mov %rax, ARG+16(%rdx)
-	mov %rcx, ARG+24(%rdx)
-	mov %r8, ARG+32(%rdx)
-	mov %r9, ARG+40(%rdx)
+	mov %rdi, SLOT_ARG(%rdx)
+	mov %rsi, SLOT_ARG+8(%rdx)
+	mov %rax, SLOT_ARG+16(%rdx)
+	mov %rcx, SLOT_ARG+24(%rdx)
+	mov %r8, SLOT_ARG+32(%rdx)
+	mov %r9, SLOT_ARG+40(%rdx)
 .Larm:						/* rdx is the slot, r11 the program */
 	mov BELOW_SITE(%rsp), %rax
-	mov %r11, PROGRAM(%rdx)
-	mov %rax, SITE(%rdx)
-	movw $1, CHAIN_LENGTH(%rdx)
-	movw $0, LIMITED(%rdx)
+	mov %r11, SLOT_PROGRAM(%rdx)
+	mov %rax, SLOT_SITE(%rdx)
+	movw $1, SLOT_CHAIN_LENGTH(%rdx)
+	movw $0, SLOT_LIMITED(%rdx)
 	mov 8(%rsp), %rax
 	mov %rdx, %rcx
 	lea pb_return_slots(%rip), %r10
 	sub %r10, %rcx
 	shr $4, %rcx				/* index * 8 */
 	lea pb_return_address(%rip), %r11
-	mov %rax, RETURN_ADDRESS(%rdx)
+	mov %rax, SLOT_RETURN_ADDRESS(%rdx)
 	mov %rax, (%r11, %rcx)
 	lea pb_return_trampolines(%rip), %r10
 	lea (%r10, %rcx, 2), %r10
 	lea 8(%rsp), %r11
 	mov %r10, (%r11)
-	movzwl GENERATION(%rdx), %eax
+	movzwl SLOT_GENERATION(%rdx), %eax
 	inc %eax
-	mov %ax, GENERATION(%rdx)
+	mov %ax, SLOT_GENERATION(%rdx)
 	shl $48, %rax
 	or %r11, %rax
 	mov %rax, (%rdx)
@@ -294,7 +241,7 @@ probe_entry_hook:
 	jz 1f
 	mov pb_graph_thread@gottpoff(%rip), %rax
 	mov %ecx, %fs:(%rax)			/* the thread is in it now */
-1:	sub $CALL_SIZE, %r10
+1:	sub $RETURN_CALL_SIZE, %r10
 	mov %r10, BELOW_TARGET(%rsp)
 	mov (%rsp), %rax			/* where the stub goes on */
 	mov BELOW_RCX(%rsp), %rcx
@@ -312,9 +259,9 @@ probe_entry_hook:
 	lea pb_graph_settings(%rip), %rcx
 	test %r10d, %r10d
 	jz .Lnot_usual_call
-	cmpl $0, ROOTS_NOTRACE_SLEEP(%rcx)
+	cmpl $0, GRAPH_ROOTS_NOTRACE_SLEEP(%rcx)
 	jne .Lnot_usual_call
-	cmpb $0, MONOTONIC(%rcx)
+	cmpb $0, GRAPH_MONOTONIC(%rcx)
 	jne .Lnot_usual_call
 	mov %r8, BELOW_R8(%rsp)
 	mov %r9, BELOW_R9(%rsp)
@@ -327,8 +274,8 @@ probe_entry_hook:
 	test %r9d, %r9d
 	jz .Lno_parent
 	movzwl %r9w, %r8d
-	shl $SLOT_SIZE_LOG, %r8
-	lea pb_return_slots - (1 << SLOT_SIZE_LOG)(%rip), %rax
+	shl $SLOT_SHIFT, %r8
+	lea pb_return_slots - (1 << SLOT_SHIFT)(%rip), %rax
 	add %rax, %r8
 	mov (%r8), %rax				/* its slot's state */
 	mov %r9d, %edx
@@ -344,7 +291,7 @@ probe_entry_hook:
 	shr $16, %rax
 	mov %rax, %rcx
 	sub %r10, %rcx
-	cmp $NEAR, %rcx
+	cmp $GRAPH_FAR_BYTES, %rcx
 	jae .Lnot_usual_graph
 	.globl pb_graph_load
 	.hidden pb_graph_load
@@ -355,28 +302,28 @@ pb_graph_load:
 	lea pb_return_trampolines(%rip), %r10
 	sub %rcx, %rdx
 	sub %r10, %rax
-	shr $SLOT_SIZE_LOG - TRAMPOLINE_SIZE_LOG, %rdx
+	shr $SLOT_SHIFT - TRAMPOLINE_SHIFT, %rdx
 	cmp %rax, %rdx
 	jne .Lnot_usual_graph
-	movzbl GRAPH_FLAGS(%r8), %ecx
-	movzwl DEPTH(%r8), %r10d
-	test $IS_NOTRACED, %cl
+	movzbl SLOT_GRAPH_FLAGS(%r8), %ecx
+	movzwl SLOT_DEPTH(%r8), %r10d
+	test $GRAPH_NOTRACED, %cl
 	jnz .Lnot_usual_graph
-	bt $COUNTS_BIT, %ecx
+	bt $GRAPH_COUNTS_BIT, %ecx
 	adc $0, %r10d
 	cmp $0xffff, %r10d
 	ja .Lnot_usual_graph
-	and $IS_INSIDE, %ecx
+	and $GRAPH_INSIDE, %ecx
 .Lparent:					/* r9d parent, r10d depth, ecx flags */
 	mov BELOW_SITE(%rsp), %rax
-	cmpw $HOOK_GRAPH, CODE(%r11)
+	cmpw $HOOK_GRAPH, PROGRAM_CODE(%r11)
 	jne .Lprofile
-	mov MAX_DEPTH+pb_graph_settings(%rip), %edx
+	mov GRAPH_MAX_DEPTH+pb_graph_settings(%rip), %edx
 	test %edx, %edx
 	jz 1f
 	cmp %edx, %r10d
 	jae .Lnot_followed
-1:	cmpq $0, THRESH+pb_graph_settings(%rip)
+1:	cmpq $0, GRAPH_THRESH+pb_graph_settings(%rip)
 	jne .Lnot_usual_graph
 	mov SITE_FUNCTION(%rax), %rdx
 	mov %rdx, BELOW_WORD1(%rsp)
@@ -384,7 +331,7 @@ pb_graph_load:
 	mov SITE_GRAPH(%rax), %edx
 	and $GRAPH_ROOT, %edx
 	or %edx, %ecx				/* kGraphInside, by chance the same bit */
-	or $ENTERED, %ecx
+	or $GRAPH_ENTERED, %ecx
 .Lcall_word:
 	shl $16, %ecx
 	or %ecx, %r10d
@@ -393,15 +340,15 @@ pb_graph_load:
 	mov %r10, BELOW_CALL(%rsp)
 	take_spare %r8, .Lnot_usual_graph
 	mov %rax, BELOW_SPARE_STATE(%rsp)
-	movl $1, WANTED(%r8)
-	read_clock
-	mov %rax, CALL_TIME(%r8)
-	movq $0, CHILD_TIME(%r8)
-	movq $0, CPU_TIME(%r8)
-	cmpw $HOOK_GRAPH, CODE(%r11)
+	movl $1, SLOT_WANTED(%r8)
+	ring_clock
+	mov %rax, SLOT_CALL_TIME(%r8)
+	movq $0, SLOT_CHILD_TIME(%r8)
+	movq $0, SLOT_CPU_TIME(%r8)
+	cmpw $HOOK_GRAPH, PROGRAM_CODE(%r11)
 	jne .Lentered
-	mov %r11, PROGRAM(%r8)
-	mov EVENTS(%r11), %r11
+	mov %r11, SLOT_PROGRAM(%r8)
+	mov PROGRAM_EVENTS(%r11), %r11
 	begin_record graph, FUNCTION_RECORD, .Lslow_graph
 	mov BELOW_HEADER(%rsp), %r11
 	mov %r11, 4(%r9)
@@ -410,15 +357,15 @@ pb_graph_load:
 	mov BELOW_WORD2(%rsp), %r11
 	mov %r11, 20(%r9)
 	end_record graph, FUNCTION_RECORD
-	mov PROGRAM(%r8), %r11
+	mov SLOT_PROGRAM(%r8), %r11
 .Lentered:
 	mov BELOW_CALL(%rsp), %rax
-	mov %rax, PARENT(%r8)
+	mov %rax, SLOT_PARENT(%r8)
 	mov %r8, %rdx
 	lea pb_return_slots(%rip), %rcx
 	sub %rcx, %r8
-	movzwl GENERATION(%rdx), %eax
-	shr $SLOT_SIZE_LOG, %r8
+	movzwl SLOT_GENERATION(%rdx), %eax
+	shr $SLOT_SHIFT, %r8
 	inc %eax				/* what it will be in a moment */
 	inc %r8d
 	shl $16, %eax
@@ -429,7 +376,7 @@ pb_graph_load:
 	jmp .Larm
 
 .Lno_parent:
-	cmpl $0, %fs:LEFT(%rdx)
+	cmpl $0, %fs:GRAPH_LEFT(%rdx)
 	jne .Lnot_usual_graph
 	xor %ecx, %ecx
 	jmp .Lparent
@@ -437,9 +384,9 @@ pb_graph_load:
 	mov pb_profile_table(%rip), %rdx
 	test %rdx, %rdx
 	jz .Lnot_usual_graph
-	movzbl TABLE_SESSION(%rdx), %edx
+	movzbl PROFILE_SESSION(%rdx), %edx
 	shl $8, %edx
-	or $PROFILED, %ecx
+	or $GRAPH_PROFILED, %ecx
 	or %edx, %ecx
 	jmp .Lcall_word
 .Lnot_followed:
@@ -458,7 +405,7 @@ pb_graph_load:
 	mov BELOW_SPARE_STATE(%rsp), %rax
 	mov %rax, (%r8)
 	mov pb_return_thread@gottpoff(%rip), %rcx
-	decl %fs:AT(%rcx)
+	decl %fs:RETURN_THREAD_AT(%rcx)
 	.globl pb_graph_load_failed
 	.hidden pb_graph_load_failed
 pb_graph_load_failed:

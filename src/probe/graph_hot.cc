@@ -29,14 +29,9 @@ __thread GraphThread pb_graph_thread
     __attribute__((tls_model("initial-exec"), visibility("hidden"))) = {};
 }
 
-// profile_add.S knows these by number.
-static_assert(offsetof(ProfileCount, sum) == 8 && offsetof(ProfileTable, functions) == 8);
-static_assert(offsetof(ProfileTable, nr_cpus) == 16 && offsetof(ProbeThread, no_rseq) == 12);
-
 namespace {
 
 constexpr int kThreadCpuTime = 3;      // CLOCK_THREAD_CPUTIME_ID
-constexpr uint64_t kFarBytes = 8192;   // no two stacks are closer than that
 constexpr uint64_t kLookBytes = 4096;  // of a stack, for the frame that a call is in
 constexpr uint32_t kMaxLevels = kReturnSlots;
 constexpr int kGenerationInToken = 16;
@@ -121,7 +116,7 @@ __attribute__((noinline)) uint32_t find_parent(GraphThread* thread, uint64_t wor
     token = next;
   }
   if (is_lost) token = 0;
-  if (!token || parent_word - word >= kFarBytes) {
+  if (!token || parent_word - word >= kGraphFarBytes) {
     if (thread->left && !is_there(thread->left)) thread->left = 0;
     if (is_lost || thread->left) {
       const uint32_t seen = look_up_the_stack(word, token ? parent_word : ~uint64_t{7});
@@ -138,7 +133,7 @@ inline uint32_t parent_of(GraphThread* thread, uint64_t word) {
   if (!token) return __builtin_expect(thread->left != 0, 0) ? find_parent(thread, word) : 0;
   const uint64_t parent_word = word_of(token);
   // Also false if the word is below, or 0.
-  if (__builtin_expect(parent_word - word < kFarBytes && is_hooked(token, parent_word), 1))
+  if (__builtin_expect(parent_word - word < kGraphFarBytes && is_hooked(token, parent_word), 1))
     return token;
   return find_parent(thread, word);
 }

@@ -57,6 +57,8 @@ enum : uint8_t {
   kGraphSessionShift = 3,
 };
 
+inline constexpr uint64_t kGraphFarBytes = 8192;  // no two stacks are closer than that
+
 struct GraphSettings {
   uint64_t thresh_ticks;  // tracing_thresh: calls that took less leave no record, the others only
                           // the exit

@@ -171,9 +171,6 @@ struct ProbeFrame {
   uint64_t stub_return;
   uint64_t return_address;
 };
-static_assert(offsetof(ProbeFrame, site) == 464 && offsetof(ProbeFrame, wanted) == 472);
-static_assert(offsetof(ProbeFrame, r10) == 448 && offsetof(ProbeFrame, stub_return) == 496);
-static_assert(offsetof(FetchRegisters, reg) == 256 && offsetof(FetchRegisters, arg) == 400);
 
 extern "C" {
 // Entered by `call` from a stub that has put rax 16 bytes below rsp and the CallSite* into it.

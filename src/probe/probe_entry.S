@@ -37,21 +37,17 @@
  * that it does not know: DF (string instructions backwards), and AC, under which our unaligned
  * stores would be faults.
  */
+#include "probe/asm_offsets.h"
 #include "probe/stack_touch.inc"
+
 #define TOUCH_DEPTH 2048		/* below the frame: what probe_hit() usually needs */
-#define FRAME 496			/* ProbeFrame up to stub_return */
-#define FRAME_ALL 472
-#define FRAME_SITE 464
-#define SITE_RETURN_PROGRAM 8		/* struct CallSite */
-#define TARGET 472			/* where probe_hook goes on: ProbeFrame.reserved[1] */
-#define XMM 0
-#define NO_XMM 256			/* how much less there is of a frame without them */
-#define REG(n) (256 + 8 * (n))
+#define FRAME FRAME_STUB_RETURN		/* ProbeFrame up to there */
+#define FRAME_ALL FRAME_WANTED
+#define TARGET FRAME_WANTED		/* where probe_hook goes on: `wanted` is spent then */
+#define NO_XMM FRAME_REG		/* how much less there is of a frame without them */
+#define REG(n) (FRAME_REG + 8 * (n))
 #define RSP REG(4)
 #define FLAGS REG(16)
-#define ARG 400
-#define R10 448
-#define R11 456
 #define DIRECTION_OR_ALIGNMENT 0x40400
 	.text
 
@@ -81,41 +77,41 @@
  * there, since valgrind takes all that lies below it for an error. */
 	.macro touch_stack frame, less
 	stack_touch TOUCH_FRAME, \frame-\less
-	mov %rdi, ARG-\less(%rsp)
-	.cfi_rel_offset %rdi, ARG-\less
+	mov %rdi, FRAME_ARG-\less(%rsp)
+	.cfi_rel_offset %rdi, FRAME_ARG-\less
 	lea -TOUCH_DEPTH(%rsp), %rsp
 	.cfi_adjust_cfa_offset TOUCH_DEPTH
 	stack_touch TOUCH_FRAME_RDI, \frame-\less
 	mov (%rsp), %rdi
 	lea TOUCH_DEPTH(%rsp), %rsp
 	.cfi_adjust_cfa_offset -TOUCH_DEPTH
-	mov ARG-\less(%rsp), %rdi
+	mov FRAME_ARG-\less(%rsp), %rdi
 	.cfi_restore %rdi
 	.endm
 
 /* `less`: NO_XMM, or 0; rsp is that far in the frame. */
 	.macro save_arguments less
-	mov %rdi, ARG-\less(%rsp)
-	mov %rsi, ARG+8-\less(%rsp)
-	mov %rdx, ARG+16-\less(%rsp)
-	mov %rcx, ARG+24-\less(%rsp)
-	mov %r8, ARG+32-\less(%rsp)
-	mov %r9, ARG+40-\less(%rsp)
+	mov %rdi, FRAME_ARG-\less(%rsp)
+	mov %rsi, FRAME_ARG+8-\less(%rsp)
+	mov %rdx, FRAME_ARG+16-\less(%rsp)
+	mov %rcx, FRAME_ARG+24-\less(%rsp)
+	mov %r8, FRAME_ARG+32-\less(%rsp)
+	mov %r9, FRAME_ARG+40-\less(%rsp)
 	.endm
 
 	.macro restore_arguments less
-	mov ARG-\less(%rsp), %rdi
-	mov ARG+8-\less(%rsp), %rsi
-	mov ARG+16-\less(%rsp), %rdx
-	mov ARG+24-\less(%rsp), %rcx
-	mov ARG+32-\less(%rsp), %r8
-	mov ARG+40-\less(%rsp), %r9
+	mov FRAME_ARG-\less(%rsp), %rdi
+	mov FRAME_ARG+8-\less(%rsp), %rsi
+	mov FRAME_ARG+16-\less(%rsp), %rdx
+	mov FRAME_ARG+24-\less(%rsp), %rcx
+	mov FRAME_ARG+32-\less(%rsp), %r8
+	mov FRAME_ARG+40-\less(%rsp), %r9
 	.endm
 
 	.macro save_xmm count
 	.irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
 	.if \n < \count
-	movups %xmm\n, XMM+16*\n(%rsp)
+	movups %xmm\n, FRAME_XMM+16*\n(%rsp)
 	.endif
 	.endr
 	.endm
@@ -154,8 +150,8 @@
 	touch_stack FRAME, \less
 	save_arguments \less
 	mov %rbp, REG(5)-\less(%rsp)		/* where stacks begin */
-	mov %r10, R10-\less(%rsp)
-	mov %r11, R11-\less(%rsp)
+	mov %r10, FRAME_R10-\less(%rsp)
+	mov %r11, FRAME_R11-\less(%rsp)
 	.if \flags
 	save_flags \less
 	.endif
@@ -171,8 +167,8 @@
 	restore_flags \less
 	.endif
 	restore_arguments \less
-	mov R10-\less(%rsp), %r10
-	mov R11-\less(%rsp), %r11
+	mov FRAME_R10-\less(%rsp), %r10
+	mov FRAME_R11-\less(%rsp), %r11
 	.endm
 
 	.macro entry name, xmm, flags, less

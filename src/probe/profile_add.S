@@ -9,21 +9,11 @@
  *   rdi table   rsi function   r9 ticks   r11:r10 its square
  *   rcx ProfileCount   r8 valid   rdx new
  */
-#define RSEQ_SIG 0x53053053
-#define THREAD_NO_RSEQ 12		/* struct ProbeThread */
-#define COUNTS 0			/* struct ProfileTable */
-#define FUNCTIONS 8
-#define NR_CPUS 16
-#define COUNT_SIZE_LOG 6		/* struct ProfileCount */
-#define SUMS 8
-#define SUM_SIZE 24
-#define MAX_ABORTS 64
+#include "hot/rseq.inc"
+#include "probe/asm_offsets.h"
+#include "ring_buffer/asm_offsets.h"
 
-	.section __rseq_cs, "aw"
-	.balign 32
-.Lcs:
-	.long 0, 0
-	.quad .Lstart, .Lcommitted - .Lstart, .Labort
+#define MAX_ABORTS 64
 
 	.text
 	.globl profile_add
@@ -45,25 +35,21 @@ profile_add:
 	mov pb_rseq_offset(%rip), %r8
 	test %r8, %r8
 	jz .Llocked
-	lea .Lcs(%rip), %rax
-	mov %rax, %fs:8(%r8)		/* rseq->rseq_cs */
-.Lstart:
-	mov %fs:(%r8), %eax		/* cpu_id_start */
-	cmp %fs:4(%r8), %eax		/* cpu_id: differs when this thread is not registered */
-	jne .Llocked
-	cmp NR_CPUS(%rdi), %eax
+	rseq_begin profile, %r8, %rax
+	rseq_cpu %r8, %eax, .Llocked
+	cmp PROFILE_NR_CPUS(%rdi), %eax
 	jae .Llocked
-	mov FUNCTIONS(%rdi), %rcx
+	mov PROFILE_FUNCTIONS(%rdi), %rcx
 	imul %rax, %rcx
 	add %rsi, %rcx
-	shl $COUNT_SIZE_LOG, %rcx
-	add COUNTS(%rdi), %rcx
+	shl $PROFILE_COUNT_SHIFT, %rcx
+	add PROFILE_COUNTS(%rdi), %rcx
 	mov (%rcx), %eax
 	and $1, %eax
-	imul $SUM_SIZE, %eax, %eax
-	lea SUMS(%rcx,%rax), %r8
+	imul $PROFILE_SUM_SIZE, %eax, %eax
+	lea PROFILE_SUMS(%rcx,%rax), %r8
 	neg %rax
-	lea SUMS+SUM_SIZE(%rcx,%rax), %rdx
+	lea PROFILE_SUMS+PROFILE_SUM_SIZE(%rcx,%rax), %rdx
 	mov (%r8), %rax
 	add %r9, %rax
 	mov %rax, (%rdx)
@@ -74,26 +60,25 @@ profile_add:
 	adc %r11, %rax
 	mov %rax, 16(%rdx)
 	addq $1, (%rcx)
-.Lcommitted:
+	rseq_commit profile
 	ret
 
-	.long RSEQ_SIG
-.Labort:
+	rseq_abort profile
 	decl -8(%rsp)
 	jnz .Lrestart
 .Llocked:
-	mov NR_CPUS(%rdi), %ecx
-	imul FUNCTIONS(%rdi), %rcx
+	mov PROFILE_NR_CPUS(%rdi), %ecx
+	imul PROFILE_FUNCTIONS(%rdi), %rcx
 	add %rsi, %rcx
-	shl $COUNT_SIZE_LOG, %rcx
-	add COUNTS(%rdi), %rcx
+	shl $PROFILE_COUNT_SHIFT, %rcx
+	add PROFILE_COUNTS(%rdi), %rcx
 	lock addq $1, (%rcx)
-	lock addq %r9, SUMS(%rcx)
+	lock addq %r9, PROFILE_SUMS(%rcx)
 	mov %r10, %rax
-	lock xaddq %rax, SUMS+8(%rcx)
+	lock xaddq %rax, PROFILE_SUMS+8(%rcx)
 	add %r10, %rax			/* the carry out of that */
 	adc $0, %r11
-	lock addq %r11, SUMS+16(%rcx)
+	lock addq %r11, PROFILE_SUMS+16(%rcx)
 	ret
 	.cfi_endproc
 	.size profile_add, . - profile_add

@@ -28,59 +28,14 @@
  */
 #include "probe/fast_record.inc"
 
-#define SLOTS 32768
-#define TRAMPOLINE_SIZE_LOG 4
-#define FRAME 456			/* ReturnFrame and the stack word above it */
-#define REG(n) (256 + 8 * (n))
+#define FRAME (RETURN_FRAME_SIZE + 8)	/* ReturnFrame and the stack word above it */
+#define REG(n) (FRAME_REG + 8 * (n))
 #define WORD (FRAME - 8)
 #define RSP REG(4)
 #define FLAGS REG(16)
-#define XMM 0
 #define DIRECTION_OR_ALIGNMENT 0x40400
 /* probe_compile.cc: word, rax rcx rdx r9 r10 r11, -, OF and lahf, r8 */
 #define SAVED(n) (-8 * ((n) + 1))
-#define STATE 0				/* struct ReturnSlot */
-#define GENERATION 94
-#define RETURN_ADDRESS 8
-#define PROGRAM 16
-#define SITE 24
-#define HOME 92
-#define SPARES 16
-#define CHAIN_LENGTH 88
-#define SLOT_SIZE_LOG 7
-#define OWNED 1
-#define SPARE_TAG 4
-#define AT 0				/* struct ReturnThread */
-#define NEXT 4
-#define SPARE 16
-#define RETURN_CODE 14			/* struct SiteProgram */
-#define UNIT_LOG 6
-#define RETURN_CODE_SIZE 65536		/* kReturnCodeSize */
-#define CALL_TIME 96			/* ReturnSlot.graph */
-#define CHILD_TIME 104
-#define PARENT 120
-#define DEPTH 124
-#define GRAPH_FLAGS 126
-#define SESSION 127
-#define IS_INSIDE 1			/* GraphCall.flags */
-#define ENTERED (4 | 8 | 16)		/* followed, counts, entered */
-#define PROFILED (4 | 32)		/* followed, profiled */
-#define CHILDREN 23			/* struct GraphSettings */
-#define MONOTONIC 24
-#define LEFT 4				/* struct GraphThread */
-#define LOST 8
-#define SITE_FUNCTION 24		/* struct CallSite */
-#define SITE_PROFILE 36
-#define EVENT 16			/* struct SiteProgram: event[0].event */
-#define GRAPH_EXIT_ID 10
-#define GRAPH_EXIT_RECORD 52		/* with the event's first word */
-#define COUNTS 0			/* struct ProfileTable */
-#define FUNCTIONS 8
-#define NR_CPUS 16
-#define TABLE_SESSION 20
-#define COUNT_SIZE_LOG 6		/* struct ProfileCount */
-#define SUMS 8
-#define SUM_SIZE 24
 #define SCRATCH(n) (-88 - 8 * (n))	/* below SAVED */
 
 	.macro restore_saved			/* but for DF and AC, which are as they were */
@@ -112,7 +67,7 @@ patchbay_return_trampoline:
 	.hidden pb_return_trampolines
 pb_return_trampolines:
 	.set slot, 0
-	.rept SLOTS
+	.rept RETURN_SLOTS
 	.byte 0xe9			/* jmp return_entry, always the long form */
 	.long return_entry - . - 4
 	.byte 0xcc
@@ -145,16 +100,16 @@ return_entry:
 	lea pb_return_slots(%rip), %r8
 	lea (%r8, %rcx, 8), %r8			/* 128 bytes of slot to 16 of trampoline */
 	lea SAVED(0)(%rsp), %rax
-	mov STATE(%r8), %rcx
+	mov SLOT_STATE(%r8), %rcx
 	shl $16, %rax				/* without the generation */
 	shl $16, %rcx
 	cmp %rax, %rcx				/* nothing chained */
 	jne pb_return_general
-	mov PROGRAM(%r8), %rcx
-	cmpw $1, CHAIN_LENGTH(%r8)
+	mov SLOT_PROGRAM(%r8), %rcx
+	cmpw $1, SLOT_CHAIN_LENGTH(%r8)
 	jne pb_return_general
-	movzwl RETURN_CODE(%rcx), %eax
-	shl $UNIT_LOG, %eax
+	movzwl PROGRAM_RETURN_CODE(%rcx), %eax
+	shl $RETURN_CODE_SHIFT, %eax
 	jz pb_return_general
 	lea pb_return_code(%rip), %rcx
 	add %rcx, %rax
@@ -164,36 +119,36 @@ return_entry:
 	.globl pb_return_done
 	.hidden pb_return_done
 pb_return_done:
-	movq $OWNED, STATE(%r8)
-	mov RETURN_ADDRESS(%r8), %rax
+	movq $SLOT_OWNED, SLOT_STATE(%r8)
+	mov SLOT_RETURN_ADDRESS(%r8), %rax
 	mov %rax, SAVED(0)(%rsp)
 	mov pb_return_thread@gottpoff(%rip), %rcx
 	mov %r8, %rdx
 	lea pb_return_slots(%rip), %rax
 	sub %rax, %rdx
-	movzwl HOME(%r8), %eax
-	shr $SLOT_SIZE_LOG, %rdx
+	movzwl SLOT_HOME(%r8), %eax
+	shr $SLOT_SHIFT, %rdx
 	add %fs:0, %rcx
 	inc %edx
-	cmp $SPARES, %eax
+	cmp $RETURN_SPARES, %eax
 	jae 9f
-	cmp %rdx, SPARE(%rcx, %rax, 8)
+	cmp %rdx, RETURN_THREAD_SPARE(%rcx, %rax, 8)
 	jne 8f					/* not a slot that the thread keeps */
-	movzwl GENERATION(%r8), %edx
-	lea SPARE+SPARE_TAG(%rcx, %rax, 8), %r9
+	movzwl SLOT_GENERATION(%r8), %edx
+	lea RETURN_THREAD_SPARE+SLOT_SPARE_TAG(%rcx, %rax, 8), %r9
 	shl $48, %rdx
 	or %r9, %rdx
-	mov %rdx, STATE(%r8)
-	mov %eax, AT(%rcx)
+	mov %rdx, SLOT_STATE(%r8)
+	mov %eax, RETURN_THREAD_AT(%rcx)
 6:	restore_saved
 	lea -8(%rsp), %rsp
 	.cfi_adjust_cfa_offset 8
 	ret
 	.cfi_adjust_cfa_offset -8
-8:	mov %eax, AT(%rcx)
+8:	mov %eax, RETURN_THREAD_AT(%rcx)
 9:	dec %edx
-	movq $0, STATE(%r8)
-	mov %edx, NEXT(%rcx)
+	movq $0, SLOT_STATE(%r8)
+	mov %edx, RETURN_THREAD_NEXT(%rcx)
 	jmp 6b
 
 /* Of function_graph, when it is the only one: what graph_leave does for calls without specials.
@@ -206,30 +161,30 @@ pb_return_graph:
 	mov %fs:(%rcx), %ecx			/* fast_tid */
 	test %ecx, %ecx
 	jz pb_return_general
-	movzbl GRAPH_FLAGS(%r8), %eax
-	and $~IS_INSIDE, %eax
-	cmp $ENTERED, %eax
+	movzbl SLOT_GRAPH_FLAGS(%r8), %eax
+	and $~GRAPH_INSIDE, %eax
+	cmp $GRAPH_ENTERED, %eax
 	jne pb_return_general
-	cmpb $0, MONOTONIC+pb_graph_settings(%rip)
+	cmpb $0, GRAPH_MONOTONIC+pb_graph_settings(%rip)
 	jne pb_return_general
-	cmpq $0, CHILD_TIME(%r8)
+	cmpq $0, SLOT_CHILD_TIME(%r8)
 	jne pb_return_general
 	shl $32, %rcx
 	or $GRAPH_EXIT_ID, %rcx
 	mov %rcx, SCRATCH(0)(%rsp)
-	mov SITE(%r8), %rcx
+	mov SLOT_SITE(%r8), %rcx
 	mov SITE_FUNCTION(%rcx), %rcx
 	mov %rcx, SCRATCH(1)(%rsp)
 	mov pb_graph_thread@gottpoff(%rip), %rdx
-	mov %fs:LOST(%rdx), %ecx
-	movzwl DEPTH(%r8), %edx
+	mov %fs:GRAPH_LOST(%rdx), %ecx
+	movzwl SLOT_DEPTH(%r8), %edx
 	shl $32, %rcx
 	or %rdx, %rcx
 	mov %rcx, SCRATCH(2)(%rsp)
-	mov PROGRAM(%r8), %r11
-	mov EVENT(%r11), %r11
-	read_clock
-	mov CALL_TIME(%r8), %rcx
+	mov SLOT_PROGRAM(%r8), %r11
+	mov PROGRAM_EVENTS(%r11), %r11
+	ring_clock
+	mov SLOT_CALL_TIME(%r8), %rcx
 	cmp %rax, %rcx
 	cmova %rax, %rcx
 	mov %rcx, SCRATCH(3)(%rsp)
@@ -250,8 +205,8 @@ pb_return_graph:
 	mov %r8, %rdx
 	lea pb_return_slots(%rip), %rax
 	sub %rax, %rdx
-	movzwl GENERATION(%r8), %eax
-	shr $SLOT_SIZE_LOG, %rdx
+	movzwl SLOT_GENERATION(%r8), %eax
+	shr $SLOT_SHIFT, %rdx
 	shl $16, %eax
 	inc %edx
 	or %edx, %eax
@@ -259,23 +214,23 @@ pb_return_graph:
 	mov %fs:(%rcx), %edx
 	cmp %eax, %edx
 	jne 2f
-1:	mov PARENT(%r8), %eax
+1:	mov SLOT_PARENT(%r8), %eax
 	mov %eax, %fs:(%rcx)
 	jmp pb_return_done
 2:	test %edx, %edx
 	jz 1b
-	mov %edx, %fs:LEFT(%rcx)
+	mov %edx, %fs:GRAPH_LEFT(%rcx)
 	jmp 1b
 
 /* Of the profiler, when it is the only one: graph_leave and profile_add. */
 pb_return_profile:
-	movzbl GRAPH_FLAGS(%r8), %eax
-	and $~IS_INSIDE, %eax
-	cmp $PROFILED, %eax
+	movzbl SLOT_GRAPH_FLAGS(%r8), %eax
+	and $~GRAPH_INSIDE, %eax
+	cmp $GRAPH_PROFILED, %eax
 	jne pb_return_general
-	cmpb $0, MONOTONIC+pb_graph_settings(%rip)
+	cmpb $0, GRAPH_MONOTONIC+pb_graph_settings(%rip)
 	jne pb_return_general
-	cmpb $0, CHILDREN+pb_graph_settings(%rip)
+	cmpb $0, GRAPH_WITHOUT_CHILDREN+pb_graph_settings(%rip)
 	jne pb_return_general
 	mov pb_thread@gottpoff(%rip), %rcx
 	cmpl $0, %fs:(%rcx)			/* fast_tid */
@@ -283,40 +238,38 @@ pb_return_profile:
 	mov pb_profile_table(%rip), %r11
 	test %r11, %r11
 	jz pb_return_general
-	movzbl TABLE_SESSION(%r11), %eax
-	cmp %al, SESSION(%r8)
+	movzbl PROFILE_SESSION(%r11), %eax
+	cmp %al, SLOT_SESSION(%r8)
 	jne pb_return_general
-	mov SITE(%r8), %rcx
+	mov SLOT_SITE(%r8), %rcx
 	mov SITE_PROFILE(%rcx), %ecx
 	mov %rcx, SCRATCH(3)(%rsp)
 	test %ecx, %ecx
 	jz pb_return_general
-	cmp FUNCTIONS(%r11), %rcx
+	cmp PROFILE_FUNCTIONS(%r11), %rcx
 	ja pb_return_general
-	read_clock
-	sub CALL_TIME(%r8), %rax
+	ring_clock
+	sub SLOT_CALL_TIME(%r8), %rax
 	jb pb_return_general
 	mov %rax, SCRATCH(0)(%rsp)
 	mul %rax
 	mov %rax, SCRATCH(1)(%rsp)
 	mov %rdx, SCRATCH(2)(%rsp)
 	begin_sequence profile
-	mov %fs:(%rcx), %eax
-	cmp %fs:RSEQ_CPU_ID(%rcx), %eax
-	jne pb_return_general
-	cmp NR_CPUS(%r11), %eax
+	rseq_cpu %rcx, %eax, pb_return_general
+	cmp PROFILE_NR_CPUS(%r11), %eax
 	jae pb_return_general
-	imul FUNCTIONS(%r11), %rax
+	imul PROFILE_FUNCTIONS(%r11), %rax
 	mov SCRATCH(3)(%rsp), %rdx
 	lea -1(%rax, %rdx), %rax
-	shl $COUNT_SIZE_LOG, %rax
-	add COUNTS(%r11), %rax
+	shl $PROFILE_COUNT_SHIFT, %rax
+	add PROFILE_COUNTS(%r11), %rax
 	mov (%rax), %edx
 	and $1, %edx
-	imul $SUM_SIZE, %edx, %edx
-	lea SUMS(%rax, %rdx), %r9		/* what is valid */
+	imul $PROFILE_SUM_SIZE, %edx, %edx
+	lea PROFILE_SUMS(%rax, %rdx), %r9		/* what is valid */
 	neg %rdx
-	lea SUMS+SUM_SIZE(%rax, %rdx), %r10
+	lea PROFILE_SUMS+PROFILE_SUM_SIZE(%rax, %rdx), %r10
 	mov (%r9), %rdx
 	add SCRATCH(0)(%rsp), %rdx
 	mov %rdx, (%r10)
@@ -327,23 +280,23 @@ pb_return_profile:
 	adc SCRATCH(2)(%rsp), %rdx
 	mov %rdx, 16(%r10)
 	addq $1, (%rax)
-	end_sequence profile
-	mov PARENT(%r8), %edx			/* the time is none of the parent's own */
+	rseq_commit profile
+	mov SLOT_PARENT(%r8), %edx			/* the time is none of the parent's own */
 	movzwl %dx, %ecx
 	test %edx, %edx
 	jz .Lleave_call
-	shl $SLOT_SIZE_LOG, %rcx
-	lea pb_return_slots - (1 << SLOT_SIZE_LOG)(%rip), %rax
+	shl $SLOT_SHIFT, %rcx
+	lea pb_return_slots - (1 << SLOT_SHIFT)(%rip), %rax
 	add %rax, %rcx
 	mov (%rcx), %rax
-	test $OWNED | SPARE_TAG, %al
+	test $SLOT_OWNED | SLOT_SPARE_TAG, %al
 	jnz .Lleave_call
 	shr $48, %rax
 	shr $16, %edx
 	cmp %eax, %edx
 	jne .Lleave_call
 	mov SCRATCH(0)(%rsp), %rax
-	add %rax, CHILD_TIME(%rcx)
+	add %rax, SLOT_CHILD_TIME(%rcx)
 	jmp .Lleave_call
 	abort_sequence graph_exit, pb_return_general
 	abort_sequence profile, pb_return_general
@@ -376,14 +329,14 @@ pb_return_general:
 	.cfi_adjust_cfa_offset -8
 	testl $DIRECTION_OR_ALIGNMENT, FLAGS(%rsp)	/* no compiler returns with them set */
 	jnz 2f
-3:	movups %xmm0, XMM(%rsp)
-	movups %xmm1, XMM+16(%rsp)
+3:	movups %xmm0, FRAME_XMM(%rsp)
+	movups %xmm1, FRAME_XMM+16(%rsp)
 	lea FRAME(%rsp), %rax
 	mov %rax, RSP(%rsp)
 	mov WORD(%rsp), %rsi
 	lea pb_return_trampolines(%rip), %rax
 	sub %rax, %rsi
-	shr $TRAMPOLINE_SIZE_LOG, %rsi
+	shr $TRAMPOLINE_SHIFT, %rsi
 	mov %rsp, %rdi
 	call return_hit
 	mov FLAGS(%rsp), %eax		/* popf would cost as much as all the rest */
@@ -430,12 +383,12 @@ pb_return_general:
 pb_return_code:
 	.cfi_startproc
 	.cfi_def_cfa_offset 0
-	.fill 1 << UNIT_LOG, 1, 0xcc		/* 0 is none */
+	.fill 1 << RETURN_CODE_SHIFT, 1, 0xcc		/* 0 is none */
 	jmp pb_return_graph			/* kReturnGraph */
-	.balign 1 << UNIT_LOG, 0xcc
+	.balign 1 << RETURN_CODE_SHIFT, 0xcc
 	jmp pb_return_profile			/* kReturnProfile */
-	.balign 1 << UNIT_LOG, 0xcc
-	.fill RETURN_CODE_SIZE - (3 << UNIT_LOG), 1, 0xcc
+	.balign 1 << RETURN_CODE_SHIFT, 0xcc
+	.fill RETURN_CODE_SIZE - (3 << RETURN_CODE_SHIFT), 1, 0xcc
 	.cfi_endproc
 	.size pb_return_code, . - pb_return_code
 

@@ -58,35 +58,6 @@ constexpr uint32_t kSweepEvery = 256;   // claims to one look at all slots
 constexpr uint32_t kMaxChain = 1024;    // tail calls under one return address
 
 // What no record shows of a return frame ends where the registers end: return_hook.S counts on it.
-static_assert(sizeof(ReturnFrame) == 448);
-static_assert(offsetof(FetchRegisters, reg) == 256 && offsetof(FetchRegisters, arg) == 400);
-static_assert(kReturnSlots == 32768 && kReturnTrampolineSize == 16);
-static_assert(offsetof(ReturnSlot, return_address) == 8 && offsetof(ReturnSlot, program) == 16);
-static_assert(offsetof(ReturnSlot, site) == 24 && offsetof(ReturnSlot, wanted) == 32);
-static_assert(offsetof(ReturnSlot, chain_length) == 88 && offsetof(ReturnSlot, limited) == 90);
-static_assert(offsetof(ReturnSlot, arg) == 40 && offsetof(ReturnSlot, generation) == 94);
-static_assert(offsetof(ReturnSlot, home) == 92 && offsetof(ReturnThread, at) == 0);
-static_assert(offsetof(ReturnThread, next) == 4 && offsetof(ReturnThread, spare) == 16);
-static_assert(offsetof(ReturnSlot, graph) == 96 && offsetof(GraphCall, parent) == 24);
-static_assert(offsetof(GraphCall, depth) == 28 && offsetof(GraphCall, flags) == 30);
-static_assert(offsetof(SiteProgram, code) == 12 && offsetof(SiteProgram, event) == 16);
-static_assert(sizeof(SiteEvent) == 32 && offsetof(EventProgram, id) == 40);
-static_assert(offsetof(CallSite, function) == 24 && offsetof(CallSite, graph) == 32);
-static_assert(offsetof(CallSite, profile) == 36 && kGraphInside == 1 && kGraphRoot == 1);
-static_assert((kGraphFollowed | kGraphCounts | kGraphEntered) == 28 && kGraphNotraced == 2);
-static_assert((kGraphFollowed | kGraphProfiled) == 36 && kReturnCodeUnit == 64);
-static_assert(offsetof(GraphSettings, max_depth) == 16 && offsetof(GraphSettings, has_roots) == 20);
-static_assert(offsetof(GraphSettings, without_children) == 23);
-static_assert(offsetof(GraphSettings, monotonic) == 24 && offsetof(GraphThread, lost) == 8);
-static_assert(offsetof(GraphCall, session) == 31 && offsetof(ProfileTable, session) == 20);
-static_assert(offsetof(ProfileTable, functions) == 8 && offsetof(ProfileTable, nr_cpus) == 16);
-static_assert(sizeof(ProfileCount) == 64 && offsetof(ProfileCount, sum) == 8);
-static_assert(kReturnGraph == 1 && kReturnProfile == 2 && kReturnGenerated == 3);
-static_assert(kReturnSpares == 16 && kReturnCallSize == 2);
-static_assert(offsetof(SiteProgram, return_code) == 14);
-static_assert(offsetof(CallSite, return_program) == 8 && offsetof(ProbeThread, in_agent) == 8);
-static_assert(kReturnPages == 4096 && kReturnPageLog == 12);
-static_assert(kReturnCodeSize == 65536 && kOwned == 1 && kSpare == 4);
 
 uint32_t g_next_start;                  // where the next new thread begins
 uint32_t g_hand;                        // where the next sweep begins

@@ -19,24 +19,11 @@
  *                            gated, a new thread, in agent code or without rseq
  *
  * Budget (design.md 5): a filter's no 0.5 x floor. Nothing is saved on the way to it but one
- * pointer, which a compiler does not manage around a call. static_event_hot.cc checks the offsets.
+ * pointer, which a compiler does not manage around a call.
  */
-#define EVENT_PROGRAM 72		/* struct patchbay_event */
-#define SITE_PLAIN 4			/* struct SiteProgram */
-#define SITE_EVENT 16			/* SiteEvent.event of the first */
-#define PROGRAM_FILTER 16		/* struct EventProgram */
-#define PROGRAM_ID 40
-#define PROGRAM_SOFT 72
-#define PROGRAM_TRIGGERS 88
-#define TRIGGERS_GATE 8			/* struct TriggerProgram */
-#define TRIGGERS_CALLBACK 48		/* of the first */
-#define THREAD_SLOT 24			/* struct ProbeThread */
-#define CALLBACK_FUNCTION 0		/* struct HitCallback */
-#define CALLBACK_ARGUMENT 8
-#define CALLBACK_OFF 16
-#define PLAIN 1				/* SiteProgram.plain */
-#define CALLS 3
-#define CALLS_ALWAYS 4
+#include "probe/asm_offsets.h"
+#include "ring_buffer/asm_offsets.h"
+
 	.text
 	.globl static_event_hit
 	.hidden static_event_hit
@@ -47,23 +34,23 @@
 	.p2align 5
 static_event_hit:
 	.cfi_startproc
-	mov EVENT_PROGRAM(%rdi), %rdi
+	mov STATIC_EVENT_PROGRAM(%rdi), %rdi
 	test %rdi, %rdi
 	jz .Lreturn
 	mov pb_thread@gottpoff(%rip), %rcx
 	mov %fs:(%rcx), %ecx		/* fast_tid: 0 also while the thread runs agent code */
 	test %ecx, %ecx
 	jz .Loffer
-	cmpw $PLAIN, SITE_PLAIN(%rdi)
+	cmpw $PROGRAM_IS_PLAIN, PROGRAM_PLAIN(%rdi)
 	jne .Lgated
-	mov SITE_EVENT(%rdi), %r8
-	movzwl PROGRAM_ID(%r8), %eax
+	mov PROGRAM_EVENTS(%rdi), %r8
+	movzwl EVENT_ID(%r8), %eax
 	shl $32, %rcx
 	or %rax, %rcx
 	mov %rcx, (%rsi)		/* RecordHeader, flags are 0 */
 .Lwanted:
 static_event_wanted:			/* static_event_hot.h says what is where */
-	mov PROGRAM_FILTER(%r8), %rax
+	mov EVENT_FILTER(%r8), %rax
 	test %rax, %rax
 	jz .Lpublish
 	mov (%rax), %rax		/* FilterProgram.code */
@@ -85,16 +72,16 @@ static_event_wanted:			/* static_event_hot.h says what is where */
 	mov %r8, %rdi
 	jmp static_event_publish
 .Lgated:
-	cmpw $0, SITE_PLAIN(%rdi)
+	cmpw $0, PROGRAM_PLAIN(%rdi)
 	je .Loffer
-	mov SITE_EVENT(%rdi), %r8
-	movzwl PROGRAM_ID(%r8), %eax
+	mov PROGRAM_EVENTS(%rdi), %r8
+	movzwl EVENT_ID(%r8), %eax
 	shl $32, %rcx
 	or %rax, %rcx
 	mov %rcx, (%rsi)
-	cmpw $CALLS, SITE_PLAIN(%rdi)
+	cmpw $PROGRAM_CALLS, PROGRAM_PLAIN(%rdi)
 	jae .Lcalls
-	mov PROGRAM_TRIGGERS(%r8), %rax
+	mov EVENT_TRIGGERS(%r8), %rax
 	mov TRIGGERS_GATE(%rax), %rax
 	push %rdi
 	.cfi_adjust_cfa_offset 8
@@ -106,8 +93,8 @@ static_event_wanted:			/* static_event_hot.h says what is where */
 	.cfi_adjust_cfa_offset -8
 	test %al, %al
 	jnz .Loffer
-	mov SITE_EVENT(%rdi), %r8
-	mov PROGRAM_SOFT(%r8), %rax
+	mov PROGRAM_EVENTS(%rdi), %r8
+	mov EVENT_SOFT(%r8), %rax
 	cmpl $0, (%rax)
 	jne .Lwanted
 	ret
@@ -146,26 +133,26 @@ static_event_callback:
 	.p2align 6
 static_event_calls:
 	.cfi_startproc
-	mov EVENT_PROGRAM(%rdi), %r10
+	mov STATIC_EVENT_PROGRAM(%rdi), %r10
 	test %r10, %r10
 	jz static_event_hit
-	cmpw $CALLS_ALWAYS, SITE_PLAIN(%r10)
+	cmpw $PROGRAM_CALLS_ALWAYS, PROGRAM_PLAIN(%r10)
 	jne static_event_hit
 	mov pb_thread@gottpoff(%rip), %r9
-	mov SITE_EVENT(%r10), %r8
+	mov PROGRAM_EVENTS(%r10), %r8
 	mov %fs:(%r9), %ecx
 	test %ecx, %ecx
 	jz static_event_hit
-	mov PROGRAM_SOFT(%r8), %rax
+	mov EVENT_SOFT(%r8), %rax
 	cmpl $0, (%rax)
 	jne static_event_hit
-	mov PROGRAM_TRIGGERS(%r8), %r10
-	movzwl PROGRAM_ID(%r8), %eax
+	mov EVENT_TRIGGERS(%r8), %r10
+	movzwl EVENT_ID(%r8), %eax
 	mov TRIGGERS_CALLBACK(%r10), %rdi
 	mov %eax, (%rsi)		/* RecordHeader, flags are 0 */
 	mov %ecx, 4(%rsi)
 .Lcall:					/* as callback_from_call() */
-	mov %fs:THREAD_SLOT(%r9), %r9
+	mov %fs:THREAD_CALLBACK_SLOT(%r9), %r9
 	test %r9, %r9
 	jz static_event_first_callback
 	cmpq $0, (%r9)
@@ -176,8 +163,8 @@ static_event_calls:
 	sub $24, %rsp
 	.cfi_adjust_cfa_offset 24
 	mov %rsi, (%rsp)		/* struct CallbackRecord */
-	mov %edx, 8(%rsp)
-	mov %ecx, 12(%rsp)
+	mov %edx, CALLBACK_RECORD_SIZE(%rsp)
+	mov %ecx, CALLBACK_RECORD_TID(%rsp)
 	mov %r9, 16(%rsp)
 	mov CALLBACK_ARGUMENT(%rdi), %rsi
 	mov CALLBACK_FUNCTION(%rdi), %rax

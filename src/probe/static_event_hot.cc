@@ -16,24 +16,6 @@
 
 namespace patchbay {
 
-namespace {
-
-// The offsets that static_event_entry.S knows.
-static_assert(offsetof(patchbay_event, program) == 72 && offsetof(ProbeThread, fast_tid) == 0);
-static_assert(offsetof(SiteProgram, plain) == 4 && offsetof(SiteProgram, event) == 16);
-static_assert(offsetof(EventProgram, filter) == 16 && offsetof(EventProgram, id) == 40);
-static_assert(offsetof(SiteEvent, event) == 0 && offsetof(FilterProgram, code) == 0);
-static_assert(offsetof(EventProgram, soft) == 72 && offsetof(EventProgram, triggers) == 88);
-static_assert(offsetof(TriggerProgram, trigger) == 16 && offsetof(Trigger, callback) == 32);
-static_assert(offsetof(ProbeThread, callback_slot) == 24);
-static_assert(offsetof(HitCallback, function) == 0 && offsetof(HitCallback, argument) == 8);
-static_assert(offsetof(HitCallback, off) == 16 && offsetof(CallbackSlot, running) == 0);
-static_assert(offsetof(CallbackRecord, size) == 8 && offsetof(CallbackRecord, tid) == 12);
-static_assert(offsetof(TriggerProgram, gate) == 8 && kPlain == 1 && kGated == 2 && kCalls == 3);
-static_assert(kCallsAlways == 4);
-
-}  // namespace
-
 extern "C" {
 // Several instances, event probes, triggers, lists of threads, filters without code; a thread that
 // is new, in agent code or without rseq; stacks.

@@ -24,23 +24,6 @@ constexpr uint32_t kMaxStackWords = 31;
 constexpr uint32_t kMaxStateTexts = sizeof(synth_event_trace_state::text_end) / 2 - 1;
 
 // What synthetic_place.S and api/synth_trace.S know.
-static_assert(offsetof(EventFileHandle, target) == 16 && offsetof(EventFileHandle, plan) == 24);
-static_assert(offsetof(SiteProgram, code) == 12 && offsetof(SiteProgram, event) == 16);
-static_assert(offsetof(EventProgram, rings) == 0 && offsetof(EventProgram, id) == 40);
-static_assert(offsetof(SyntheticPlan, nr_fields) == 0 && offsetof(SyntheticPlan, fixed_size) == 4);
-static_assert(offsetof(SyntheticPlan, nr_texts) == 8 && offsetof(SyntheticPlan, event_bytes) == 16);
-static_assert(offsetof(SyntheticPlan, event_header) == 24);
-static_assert(offsetof(SyntheticPlan, event_header_bytes) == 32);
-static_assert(offsetof(SyntheticPlan, event_end) == 36 && offsetof(SyntheticPlan, mask) == 40);
-static_assert(offsetof(SyntheticPlan, run_end) == 552 && offsetof(SyntheticPlan, text) == 816);
-static_assert(offsetof(SyntheticPlan::Field, mask) == 0);
-static_assert(offsetof(SyntheticPlan::Field, offset) == 8);
-static_assert(offsetof(SyntheticPlan::Field, kind) == 12 && sizeof(SyntheticPlan::Field) == 32);
-static_assert(offsetof(synth_event_trace_state, open) == 0);
-static_assert(offsetof(synth_event_trace_state, next) == 24);
-static_assert(offsetof(synth_event_trace_state, text_end) == 40);
-static_assert(offsetof(synth_event_trace_state, record) == 72);
-static_assert(kSyntheticTextBytes == 256);
 
 inline uint32_t round_up_8(uint32_t bytes) { return (bytes + 7) & ~7u; }
 inline uint64_t* word_at(uint8_t* record, uint32_t offset) {
@@ -330,7 +313,7 @@ inline uint8_t* record_of(synth_event_trace_state* state) {
 }
 
 // synth_event_trace_state.open: its address and one of these. `kFresh`: nothing was added yet.
-enum : uint64_t { kFresh = 0, kByNext = 1, kByName = 2, kOff = 4 };
+enum : uint64_t { kFresh = 0, kByNext = kStateByNext, kByName = 2, kOff = 4 };
 
 inline uint64_t open_as(const synth_event_trace_state* state, uint64_t how) {
   return reinterpret_cast<uint64_t>(state) + how;

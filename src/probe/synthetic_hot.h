@@ -62,6 +62,9 @@ struct SyntheticPlan {
   Field field[];                         // nr_fields, and one of kind kEnd
 };
 
+// synth_event_trace_state.open: its address, and with which function its fields come.
+inline constexpr uint64_t kStateByNext = 1;
+
 enum : uint16_t {
   kSyntheticInPlace = 1
 };  // SiteProgram.code, where synthetic_place() may be tried

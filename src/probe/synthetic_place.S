@@ -22,45 +22,8 @@
  * Texts are read inside the sequence. A load that faults raises SIGSEGV, and a signal aborts the
  * sequence: its handler finds the thread at the abort label (synthetic_fault_fixup).
  */
-#define RSEQ_SIG 0x53053053
-#define FILE_PROGRAM 16			/* struct EventFileHandle */
-#define FILE_PLAN 24
-#define SITE_CODE 12			/* struct SiteProgram */
-#define SITE_EVENT 16
-#define IN_PLACE 1			/* kSyntheticInPlace */
-#define PROGRAM_ID 40			/* struct EventProgram */
-#define PLAN_NR_FIELDS 0		/* struct SyntheticPlan */
-#define PLAN_FIXED_SIZE 4
-#define PLAN_NR_TEXTS 8
-#define PLAN_BYTES 16
-#define PLAN_FIRST 24
-#define PLAN_HEAD 32
-#define PLAN_LAST 36
-#define PLAN_MASK 40
-#define PLAN_RUN_END 552
-#define PLAN_TEXT 816
-#define TEXT_BYTES 256
-#define STATE_TEXT_END 40		/* struct synth_event_trace_state */
-#define STATE_RECORD 72
-#define SET_CONTROLS 8			/* struct RingSet */
-#define SET_NR_CPUS 40
-#define RC_PUBLISH 0			/* struct RingControl */
-#define RC_SPACE_MASK 8
-#define RC_SLOT 16
-#define RC_DATA_DELTA 56
-#define RC_PAGE_META_DELTA 64
-#define RC_NR_SUBBUFS 72
-#define RC_OVERWRITE 76
-
-	.section __rseq_cs, "aw"
-	.balign 32
-.Lcs_values:
-	.long 0, 0
-	.quad .Lvalues_start, .Lvalues_committed - .Lvalues_start, synthetic_place_abort
-	.balign 32
-.Lcs_state:
-	.long 0, 0
-	.quad .Lstate_start, .Lstate_committed - .Lstate_start, .Lstate_abort
+#include "probe/asm_offsets.h"
+#include "ring_buffer/ring_record.inc"
 
 	.section .rodata
 	.balign 8
@@ -74,52 +37,26 @@
 	mov pb_rseq_offset(%rip), %r8
 	test %r8, %r8
 	jz \bail
-	lea .Lcs_\name(%rip), %rax
-	mov %rax, %fs:8(%r8)		/* rseq->rseq_cs: from here on restartable */
-.L\name\()_start:
-	mov %fs:0(%r8), %r10d		/* cpu_id_start */
-	cmp %fs:4(%r8), %r10d		/* cpu_id: differs when this thread is not registered */
-	jne \bail
+	rseq_begin \name, %r8, %rax
+	rseq_cpu %r8, %r10d, \bail
 	mov (%rdi), %rcx
-	cmp SET_NR_CPUS(%rcx), %r10d
-	jae \bail
-	shl $7, %r10			/* kRingControlStride */
-	add SET_CONTROLS(%rcx), %r10
-	mov RC_PUBLISH(%r10), %r11
-	mov %r11, %rcx
-	shr $28, %rcx
-	and $16, %ecx			/* the slot that publish names */
-	rdtsc
-	shl $32, %rdx
-	or %rdx, %rax
+	ring_of_cpu %rcx, %r10, %r10d, \bail
+	ring_slot %r10, %r11, %rcx, %ecx
+	ring_clock
 	mov %rax, %rdx
-	sub RC_SLOT(%r10,%rcx), %rdx
-	cmp $0x8000000, %rdx		/* 1 << kDeltaBits, or negative */
-	jae \bail
-	mov %r11d, %r8d
-	and RC_SPACE_MASK(%r10), %r8d	/* offset in the sub-buffer; 0 full or off, 16 empty */
-	sub $17, %r8d
-	jb \bail
-	add PLAN_LAST(%rsi), %r8d	/* of its last byte */
-	cmp RC_SPACE_MASK(%r10), %r8d
-	ja .L\name\()_new_page
-	mov %r11d, %r8d
-	add %r10, %r8
-	add RC_DATA_DELTA(%r10), %r8
+	ring_room %r10, %r11d, %rcx, %rdx, %r8d, \bail
+	add PLAN_LAST(%rsi), %r8d
+	ring_place %r10, %r11d, %r8, %r8d, .L\name\()_new_page
 .L\name\()_found:
 	add PLAN_BYTES(%rsi), %r11	/* the new publish value … */
-	btc $32, %r11			/* … with the other parity */
-	shl $5, %edx
+	btc $PARITY_BIT, %r11		/* … with the other parity */
+	shl $DELTA_SHIFT, %edx
 	or PLAN_FIRST(%rsi), %rdx
 	mov %rdx, (%r8)			/* the event's header, and of a small one half of the record's */
-	mov RC_SLOT+8(%r10,%rcx), %rdx
-	inc %rdx
-	xor $16, %ecx
-	mov %rdx, RC_SLOT+8(%r10,%rcx)
-	mov %rax, RC_SLOT(%r10,%rcx)
+	ring_count %r10, %rcx, %ecx, %rax, %rdx
 	mov PLAN_HEAD(%rsi), %eax
 	add %rax, %r8
-	movzwl PROGRAM_ID(%rdi), %eax
+	movzwl EVENT_ID(%rdi), %eax
 	mov pb_thread@gottpoff(%rip), %rdx
 	mov %fs:(%rdx), %edx		/* fast_tid: 0 also while the thread runs agent code */
 	test %edx, %edx
@@ -133,28 +70,28 @@
  * sequence's first instruction and its last one: who is interrupted here begins again, too. */
 	.macro NEW_PAGE name, bail
 .L\name\()_new_page:
-	cmpl $0, RC_OVERWRITE(%r10)
+	cmpl $0, RING_OVERWRITE(%r10)
 	je \bail
 	mov PLAN_LAST(%rsi), %edx
 	dec %edx
-	mov RC_SPACE_MASK(%r10), %r8d
+	mov RING_SPACE_MASK(%r10), %r8d
 	cmp %r8d, %edx
 	ja \bail			/* too large for any */
 	mov %r9, -24(%rsp)
 	mov %rdi, -32(%rsp)
-	mov RC_DATA_DELTA(%r10), %r9
+	mov RING_DATA_DELTA(%r10), %r9
 	add %r10, %r9
 	lea -1(%r11), %edx
 	mov %edx, %edi
 	and %r8d, %edi
 	xor %edi, %edx			/* where the old one starts */
-	sub $15, %edi			/* commit = ((offset - 1) & mask) + 1 - 16 */
-	mov %rdi, 8(%r9,%rdx)
+	sub $PAGE_HEADER-1, %edi	/* commit = ((offset - 1) & mask) + 1 - 16 */
+	mov %rdi, PAGE_COMMIT(%r9,%rdx)
 	inc %r8d			/* bytes of one */
 	add %r8d, %edx			/* where the next one starts */
-	mov RC_NR_SUBBUFS(%r10), %edi
+	mov RING_NR_SUBBUFS(%r10), %edi
 	imul %r8d, %edi
-	shr $33, %r11			/* lap */
+	shr $LAP_SHIFT, %r11
 	cmp %edi, %edx
 	jb 1f
 	xor %edx, %edx			/* wrapped: next lap */
@@ -164,22 +101,22 @@
 	mov %edx, %r8d
 	shr %cl, %r8d			/* index */
 	mov %edi, %ecx
-	mov RC_NR_SUBBUFS(%r10), %edi
+	mov RING_NR_SUBBUFS(%r10), %edi
 	imul %r11, %rdi
 	add %r8, %rdi			/* number */
-	shl $4, %r8			/* PageMeta[index] = { number, entries } */
+	shl $PAGE_META_SHIFT, %r8	/* PageMeta[index] = { number, entries } */
 	add %r10, %r8
-	add RC_PAGE_META_DELTA(%r10), %r8
-	mov %rdi, (%r8)
-	mov RC_SLOT+8(%r10,%rcx), %rdi
-	mov %rdi, 8(%r8)
-	mov %rax, (%r9,%rdx)		/* its time: this event's */
-	add $16, %edx
+	add RING_PAGE_META_DELTA(%r10), %r8
+	mov %rdi, PAGE_META_SEQ(%r8)
+	mov RING_SLOT_ENTRIES(%r10,%rcx), %rdi
+	mov %rdi, PAGE_META_ENTRIES(%r8)
+	mov %rax, PAGE_TIME(%r9,%rdx)	/* this event's */
+	add $PAGE_HEADER, %edx
 	lea (%r9,%rdx), %r8
-	shl $33, %r11
+	shl $LAP_SHIFT, %r11
 	or %rdx, %r11
 	mov %ecx, %edi			/* the parity as it was */
-	shl $28, %rdi
+	shl $PARITY_TO_SLOT, %rdi
 	or %rdi, %r11
 	xor %edx, %edx
 	mov -24(%rsp), %r9
@@ -200,14 +137,14 @@ synthetic_place:
 	.globl synthetic_place_of
 	.hidden synthetic_place_of
 synthetic_place_of:
-	cmpw $IN_PLACE, SITE_CODE(%r10)
+	cmpw $SYNTHETIC_IN_PLACE, PROGRAM_CODE(%r10)
 	jne .Lvalues_bail
 	mov %rdx, %r9
 	mov FILE_PLAN(%rdi), %rdx
 	cmp %esi, PLAN_NR_FIELDS(%rdx)
 	jne .Lvalues_bail
 	mov %rdx, %rsi
-	mov SITE_EVENT(%r10), %rdi
+	mov PROGRAM_EVENTS(%r10), %rdi
 	RESERVE values, .Lvalues_bail
 	mov %r11, -8(%rsp)
 	mov %r10, -16(%rsp)
@@ -270,11 +207,10 @@ synthetic_place_load:
 .Lvalues_done:
 	mov -8(%rsp), %r11
 	mov -16(%rsp), %r10
-	mov %r11, RC_PUBLISH(%r10)	/* the one store */
-.Lvalues_committed:
+	ring_commit values, %r10, %r11
 	xor %eax, %eax
 	ret
-	.long RSEQ_SIG			/* the kernel wants to see it before the address it jumps to */
+	rseq_abort values
 	.globl synthetic_place_abort
 	.hidden synthetic_place_abort
 synthetic_place_abort:
@@ -314,12 +250,10 @@ synthetic_place_state:
 	add $8, %ecx
 6:	cmp %edi, %ecx
 	jb 5b
-	mov %r11, RC_PUBLISH(%r10)
-.Lstate_committed:
+	ring_commit state, %r10, %r11
 	xor %eax, %eax
 	ret
-	.long RSEQ_SIG
-.Lstate_abort:
+	rseq_abort state
 .Lstate_bail:
 	mov $1, %eax
 	ret

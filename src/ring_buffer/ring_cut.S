@@ -11,9 +11,8 @@
  *
  * void ring_cut_at(RingCut* cut, uint64_t time)
  */
-#define RSEQ_SIG 0x53053053
-#define CUT_FROM 0			/* struct RingCut */
-#define CUT_TO 8
+#include "ring_buffer/ring_record.inc"
+
 #define MAX_ABORTS 64
 
 	/* rdx:rax and r10 -> rcx:rbx; jumps when r10 changes nothing */
@@ -32,12 +31,6 @@
 1:
 	.endm
 
-	.section __rseq_cs, "aw"
-	.balign 32
-.Lcs:
-	.long 0, 0
-	.quad .Lstart, .Lcommitted - .Lstart, .Labort
-
 	.text
 	.globl ring_cut_rseq
 	.hidden ring_cut_rseq
@@ -53,22 +46,16 @@ ring_cut_rseq:
 	jz .Lno_rseq
 	mov $MAX_ABORTS, %r9d
 .Lagain:
-	lea .Lcs(%rip), %rax
-	mov %rax, %fs:8(%r8)		/* rseq->rseq_cs: from .Lstart on restartable */
-.Lstart:
-	mov %fs:0(%r8), %eax		/* cpu_id_start */
-	cmp %fs:4(%r8), %eax		/* cpu_id: differs when this thread is not registered */
-	jne .Lno_rseq
+	rseq_begin cut, %r8, %rax
+	rseq_cpu %r8, %eax, .Lno_rseq
 	lfence				/* not before the record has read it */
-	rdtsc
-	shl $32, %rdx
-	or %rdx, %rax
+	ring_clock
 	mov %rax, %r10
 	cmp %rsi, %r10
 	cmovb %rsi, %r10
 	enter_time .Ldone
 	lock cmpxchg16b (%rdi)
-.Lcommitted:
+	rseq_commit cut
 	jne .Lagain			/* another hit: what it has entered is there */
 .Ldone:
 	mov $1, %eax
@@ -82,8 +69,7 @@ ring_cut_rseq:
 	xor %eax, %eax
 	jmp .Lreturn
 
-	.long RSEQ_SIG			/* the kernel wants to see it before the address it jumps to */
-.Labort:
+	rseq_abort cut
 	dec %r9d
 	jnz .Lagain
 	jmp .Lno_rseq

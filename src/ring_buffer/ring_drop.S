@@ -6,19 +6,9 @@
  * The addition is the last instruction of a restartable sequence, as in probe/count_hit.S. Whoever
  * is aborted begins again, a few times; then it is the ring of those without rseq that counts.
  */
-#define RSEQ_SIG 0x53053053
-#define THREAD_NO_RSEQ 12		/* struct ProbeThread */
-#define SET_CONTROLS 8			/* struct RingSet */
-#define SET_NR_CPUS 40
-#define CONTROL_SHIFT 7			/* struct RingControl */
-#define RC_DROPPED 48
-#define MAX_ABORTS 64
+#include "ring_buffer/ring_record.inc"
 
-	.section __rseq_cs, "aw"
-	.balign 32
-.Lcs:
-	.long 0, 0
-	.quad .Lstart, .Lcommitted - .Lstart, .Labort
+#define MAX_ABORTS 64
 
 	.text
 	.globl ring_drop
@@ -35,23 +25,15 @@ ring_drop:
 	test %rax, %rax
 	jz ring_drop_locked
 .Lagain:
-	lea .Lcs(%rip), %rcx
-	mov %rcx, %fs:8(%rax)		/* rseq->rseq_cs */
-.Lstart:
-	mov %fs:(%rax), %ecx		/* cpu_id_start */
-	cmp %fs:4(%rax), %ecx		/* cpu_id: differs when this thread is not registered */
-	jne ring_drop_locked
+	rseq_begin drop, %rax, %rcx
+	rseq_cpu %rax, %ecx, ring_drop_locked
 	mov (%rdi), %rdx
-	cmp SET_NR_CPUS(%rdx), %ecx
-	jae ring_drop_locked
-	shl $CONTROL_SHIFT, %rcx
-	add SET_CONTROLS(%rdx), %rcx
-	addq $1, RC_DROPPED(%rcx)
-.Lcommitted:
+	ring_of_cpu %rdx, %rcx, %ecx, ring_drop_locked
+	addq $1, RING_DROPPED(%rcx)
+	rseq_commit drop
 	ret
 
-	.long RSEQ_SIG
-.Labort:
+	rseq_abort drop
 	dec %esi
 	jnz .Lagain
 	jmp ring_drop_locked

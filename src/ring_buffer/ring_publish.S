@@ -28,48 +28,9 @@
  *   stack: 0 aborts left, 8 record (rsi), 16 rings, 24 index, 32 pieces or null
  *   The stack pointer does not move inside the sequence: an abort finds it where it was.
  */
-#define RSEQ_SIG 0x53053053
-/* struct RingSet */
-#define SET_HEADER 0
-#define SET_CONTROLS 8
-#define SET_READERS 16
-#define SET_SUBBUF_SHIFT 36
-#define SET_NR_CPUS 40
-#define SET_CUT_TO 72			/* .cut: struct RingCut */
-#define SET_CUT_SERVED 80
-#define SET_SIDE_DELTA 88
-/* struct BufferHeader */
-#define HEADER_MISSED 128
-/* struct RingControl */
-#define RC_PUBLISH 0
-#define RC_SPACE_MASK 8
-#define RC_SLOT 16
-#define RC_DROPPED 48
-#define RC_DATA_DELTA 56
-#define RC_PAGE_META_DELTA 64
-#define RC_NR_SUBBUFS 72
-#define RC_OVERWRITE 76
-#define RC_CLOSED 80
-#define MAX_ABORTS 64
-#define MAX_SMALL 112			/* 4 * kTypeDataMax: a longer record has a length word */
+#include "ring_buffer/ring_record.inc"
 
-	.section __rseq_cs, "aw"
-	.balign 32
-.Lcs:
-	.long 0, 0
-	.quad .Lstart, .Lcommitted - .Lstart, .Labort
-	.balign 32
-.Lcs_drop:
-	.long 0, 0
-	.quad .Ldrop_start, .Ldrop_committed - .Ldrop_start, .Labort
-	.balign 32
-.Lcs_small:
-	.long 0, 0
-	.quad .Lsmall_start, .Lsmall_committed - .Lsmall_start, .Lsmall_abort
-	.balign 32
-.Lcs_pieces:
-	.long 0, 0
-	.quad .Lpieces_start, .Lpieces_committed - .Lpieces_start, .Lpieces_abort
+#define MAX_ABORTS 64
 
 	.text
 	.globl ring_publish_rseq
@@ -83,50 +44,24 @@ ring_publish_rseq:
 	mov pb_rseq_offset(%rip), %r8
 	test %r8, %r8
 	jz .Lgeneral
-	lea .Lcs_small(%rip), %rax
-	mov %rax, %fs:8(%r8)		/* rseq->rseq_cs: from .Lsmall_start on restartable */
-.Lsmall_start:
-	mov %fs:0(%r8), %eax		/* cpu_id_start */
-	cmp %fs:4(%r8), %eax		/* cpu_id: differs when this thread is not registered */
-	jne .Lgeneral
+	rseq_begin small, %r8, %rax
+	rseq_cpu %r8, %eax, .Lgeneral
 	mov (%rdi), %rcx
-	cmp SET_NR_CPUS(%rcx), %eax
-	jae .Lgeneral
-	shl $7, %rax			/* kRingControlStride */
-	add SET_CONTROLS(%rcx), %rax
+	ring_of_cpu %rcx, %rax, %eax, .Lgeneral
 	mov %rax, %r10
-	mov RC_PUBLISH(%r10), %r11
-	mov %r11, %rcx
-	shr $28, %rcx
-	and $16, %ecx			/* the slot that publish names */
-	rdtsc
-	shl $32, %rdx
-	or %rdx, %rax
+	ring_slot %r10, %r11, %rcx, %ecx
+	ring_clock
 	mov %rax, %rdx
-	sub RC_SLOT(%r10,%rcx), %rdx
-	cmp $0x8000000, %rdx		/* 1 << kDeltaBits, or negative */
-	jae .Lgeneral
-	mov %r11d, %r8d
-	and RC_SPACE_MASK(%r10), %r8d	/* offset in the sub-buffer; 0 full or off, 16 empty */
-	sub $17, %r8d
-	jb .Lgeneral
-	lea 20(%r8,%r9), %r8d		/* offset + 4 + size - 1: of its last byte */
-	cmp RC_SPACE_MASK(%r10), %r8d
-	ja .Lgeneral
-	mov %r11d, %r8d
-	add %r10, %r8
-	add RC_DATA_DELTA(%r10), %r8
-	lea 4(%r11,%r9), %r11		/* the new publish value … */
-	btc $32, %r11			/* … with the other parity */
-	shl $7, %rdx			/* delta << 5 | size / 4, both times 4 */
+	ring_room %r10, %r11d, %rcx, %rdx, %r8d, .Lgeneral
+	lea PAGE_HEADER+FIRST_WORD(%r8,%r9), %r8d
+	ring_place %r10, %r11d, %r8, %r8d, .Lgeneral
+	lea FIRST_WORD(%r11,%r9), %r11	/* the new publish value … */
+	btc $PARITY_BIT, %r11		/* … with the other parity */
+	shl $DELTA_SHIFT+2, %rdx	/* delta << DELTA_SHIFT | size / 4, both times 4 */
 	or %r9, %rdx
 	shr $2, %rdx
 	mov %edx, (%r8)
-	mov RC_SLOT+8(%r10,%rcx), %rdx
-	inc %rdx
-	xor $16, %ecx
-	mov %rdx, RC_SLOT+8(%r10,%rcx)
-	mov %rax, RC_SLOT(%r10,%rcx)
+	ring_count %r10, %rcx, %ecx, %rax, %rdx
 	mov %r9d, %ecx			/* the record from its end: 8 bytes of code copy 8 bytes */
 	and $-8, %ecx
 	neg %rcx
@@ -146,13 +81,11 @@ ring_publish_rseq:
 	.if .Lcopied - .Lcopy != MAX_SMALL
 	.error "eight bytes of code no longer copy eight bytes"
 	.endif
-	mov %r11, RC_PUBLISH(%r10)	/* the one store */
-.Lsmall_committed:
+	ring_commit small, %r10, %r11
 	xor %eax, %eax
 	ret
 
-	.long RSEQ_SIG			/* the kernel wants to see it before the address it jumps to */
-.Lsmall_abort:
+	rseq_abort small
 .Lgeneral:
 	xor %ecx, %ecx
 .Lgeneral_pieces:			/* rcx: pieces or null */
@@ -185,7 +118,9 @@ ring_publish_rseq:
 	mov pb_rseq_offset(%rip), %rbx
 	test %rbx, %rbx
 	jz .Lno_rseq
-	add %fs:0, %rbx
+	add %fs:0, %rbx			/* struct rseq itself: the general case has a register less */
+	rseq_descriptor general
+	rseq_descriptor drop
 
 .Lrestart:
 	lea 4(%r12), %r13d
@@ -194,34 +129,29 @@ ring_publish_rseq:
 	cmova %eax, %r13d
 	mov 8(%rsp), %rsi
 	mov 16(%rsp), %rdi
-	lea .Lcs(%rip), %rax
-	mov %rax, 8(%rbx)		/* rseq->rseq_cs: from .Lstart on restartable */
-.Lstart:
-	mov 0(%rbx), %r15d		/* cpu_id_start */
-	cmp 4(%rbx), %r15d		/* cpu_id: differs when this thread is not registered */
+	lea .Lcs_general(%rip), %rax
+	mov %rax, RSEQ_CS(%rbx)		/* from here on restartable */
+.Lstart_general:
+	mov RSEQ_CPU_ID_START(%rbx), %r15d
+	cmp RSEQ_CPU_ID(%rbx), %r15d	/* differs when this thread is not registered */
 	jne .Lno_rseq
 	mov (%rdi), %rdi
 	cmp SET_NR_CPUS(%rdi), %r15d
 	jae .Lno_rseq
 	mov %r15, %r8
-	shl $7, %r8			/* kRingControlStride */
-	add SET_CONTROLS(%rdi), %r8
-	mov RC_DATA_DELTA(%r8), %r10
+	ring_of_known_cpu %rdi, %r8
+	mov RING_DATA_DELTA(%r8), %r10
 	add %r8, %r10
-	mov RC_PUBLISH(%r8), %r9
-	mov RC_SPACE_MASK(%r8), %r14d
+	mov RING_PUBLISH(%r8), %r9
+	mov RING_SPACE_MASK(%r8), %r14d
 	test %r14d, %r14d
 	jz .Loff
-	mov %r9, %rbp
-	shr $28, %rbp
-	and $16, %ebp			/* the slot that publish names */
-	rdtsc
-	shl $32, %rdx
-	or %rdx, %rax
+	ring_slot_of %r9, %rbp, %ebp
+	ring_clock
 	mov %rax, %r11
-	mov RC_SLOT(%r8,%rbp), %rcx
+	mov RING_SLOT_TIME(%r8,%rbp), %rcx
 	mov %r9, %rdx
-	shr $33, %rdx			/* lap */
+	shr $LAP_SHIFT, %rdx		/* lap */
 	sub %rcx, %rax			/* delta */
 	jae 1f
 	mov %rcx, %r11			/* the TSC went back (migrated VM): time stands still (G2) */
@@ -229,39 +159,39 @@ ring_publish_rseq:
 1:	mov %r9d, %ecx
 	and %r14d, %ecx			/* offset inside the sub-buffer; 0: exactly full */
 	jz .Lnew_page
-	cmp $16, %ecx
+	cmp $PAGE_HEADER, %ecx
 	je .Lempty_page
 	neg %ecx
 	lea 1(%r14,%rcx), %ecx		/* room left */
-	cmp $0x8000000, %rax		/* 1 << kDeltaBits: needs a time extend before it */
+	cmp $DELTA_LIMIT, %rax		/* needs a time extend before it */
 	jae .Lextend
 	cmp %r13d, %ecx
 	jb .Lnew_page
 	mov %r9d, %ecx			/* place of the event, as an offset in the ring */
 	jmp .Lwrite
 
-.Lextend:	/* (30 | low 27 bits << 5), high bits; the event itself then has delta 0 */
+.Lextend:	/* (type | low bits << 5), high bits; the event itself then has delta 0 */
 	sub $8, %ecx
 	jb .Lnew_page
 	cmp %r13d, %ecx
 	jb .Lnew_page
 	mov %r9d, %ecx
 	mov %eax, %r14d
-	shl $5, %r14d
-	or $30, %r14d
+	shl $DELTA_SHIFT, %r14d
+	or $TYPE_TIME_EXTEND, %r14d
 	mov %r14d, (%r10,%rcx)
-	shr $27, %rax
+	shr $DELTA_BITS, %rax
 	mov %eax, 4(%r10,%rcx)
 	add $8, %ecx
 	xor %eax, %eax
 	jmp .Lwrite
 
 .Lempty_page:				/* the first event of the ring's first sub-buffer */
-	lea 15(%r13), %eax
+	lea PAGE_HEADER-1(%r13), %eax
 	cmp %r14d, %eax
 	ja .Ltoo_large
 	mov %r9d, %ecx
-	mov %r11, -16(%r10,%rcx)
+	mov %r11, PAGE_TIME-PAGE_HEADER(%r10,%rcx)
 	xor %eax, %eax
 	jmp .Lwrite
 
@@ -273,7 +203,7 @@ ring_publish_rseq:
 	je .Lturn
 	mov 24(%rsp), %eax
 	inc %eax
-	cmp RC_NR_SUBBUFS(%r8), %eax
+	cmp RING_NR_SUBBUFS(%r8), %eax
 	jb 13f
 	xor %eax, %eax			/* index of the next */
 13:	mov SET_SUBBUF_SHIFT(%rdi), %ecx
@@ -283,10 +213,10 @@ ring_publish_rseq:
 	ja .Lturn			/* it began after the hit */
 	mov SET_SUBBUF_SHIFT(%rdi), %ecx
 	shr %cl, %rax
-	shl $4, %rax
+	shl $PAGE_META_SHIFT, %rax
 	add %r8, %rax
-	add RC_PAGE_META_DELTA(%r8), %rax
-	mov RC_NR_SUBBUFS(%r8), %ecx
+	add RING_PAGE_META_DELTA(%r8), %rax
+	mov RING_NR_SUBBUFS(%r8), %ecx
 	neg %rcx
 	add %rsi, %rcx			/* its number */
 	cmp %rcx, (%rax)
@@ -299,11 +229,11 @@ ring_publish_rseq:
 	mov SET_SIDE_DELTA(%rdi), %rdx
 	mov %rax, %rcx
 	sub %rdx, %rcx
-	mov 8(%rcx), %rsi
-	mov %rsi, 8(%rax)		/* entries_before */
+	mov PAGE_META_ENTRIES(%rcx), %rsi
+	mov %rsi, PAGE_META_ENTRIES(%rax)
 	sub %r8, %rcx
-	sub RC_PAGE_META_DELTA(%r8), %rcx
-	shr $4, %rcx
+	sub RING_PAGE_META_DELTA(%r8), %rcx
+	shr $PAGE_META_SHIFT, %rcx
 	mov %ecx, %esi			/* index */
 	mov SET_SUBBUF_SHIFT(%rdi), %ecx
 	shl %cl, %rsi
@@ -322,21 +252,21 @@ ring_publish_rseq:
 	jmp .Lrestart
 
 .Lnew_page:	/* rdx lap, rsi the number of the sub-buffer to begin */
-	lea 15(%r13), %eax
+	lea PAGE_HEADER-1(%r13), %eax
 	cmp %r14d, %eax
 	ja .Ltoo_large
 	mov SET_SUBBUF_SHIFT(%rdi), %ecx
 	lea -1(%r9), %eax
 	shr %cl, %eax			/* index of the current one: (offset - 1) >> shift */
 	mov %rax, 24(%rsp)
-	mov RC_NR_SUBBUFS(%r8), %ecx
+	mov RING_NR_SUBBUFS(%r8), %ecx
 	mov %rdx, %rsi
 	imul %rcx, %rsi
 	lea 1(%rsi,%rax), %rsi
-	cmpl $0, RC_OVERWRITE(%r8)
+	cmpl $0, RING_OVERWRITE(%r8)
 	jne 3f
 	mov %r15, %rax			/* full when n - read_seq > nr_subbufs - 2 (signed) */
-	shl $7, %rax			/* sizeof(ReaderState) */
+	shl $READER_SHIFT, %rax
 	add SET_READERS(%rdi), %rax
 	neg %rcx
 	add %rsi, %rcx
@@ -349,43 +279,43 @@ ring_publish_rseq:
 .Lturn:	lea -1(%r9), %eax		/* close the old one: commit = ((offset - 1) & mask) + 1 - 16 */
 	mov %eax, %ecx
 	and %r14d, %eax
-	sub $15, %eax
+	sub $PAGE_HEADER-1, %eax
 	not %r14d
 	and %r14d, %ecx			/* its start */
-	mov %rax, 8(%r10,%rcx)
+	mov %rax, PAGE_COMMIT(%r10,%rcx)
 	mov 24(%rsp), %rax
 	inc %eax
-	cmp RC_NR_SUBBUFS(%r8), %eax
+	cmp RING_NR_SUBBUFS(%r8), %eax
 	jb 4f
 	xor %eax, %eax			/* wrapped: next lap */
 	inc %rdx
 4:	mov %eax, %ecx			/* PageMeta[index] = { number, entries } */
-	shl $4, %rcx
+	shl $PAGE_META_SHIFT, %rcx
 	add %r8, %rcx
-	add RC_PAGE_META_DELTA(%r8), %rcx
-	mov %rsi, 0(%rcx)
-	mov RC_SLOT+8(%r8,%rbp), %rsi
-	mov %rsi, 8(%rcx)
+	add RING_PAGE_META_DELTA(%r8), %rcx
+	mov %rsi, PAGE_META_SEQ(%rcx)
+	mov RING_SLOT_ENTRIES(%r8,%rbp), %rsi
+	mov %rsi, PAGE_META_ENTRIES(%rcx)
 	mov SET_SUBBUF_SHIFT(%rdi), %ecx
 	shl %cl, %eax
 	mov %eax, %ecx
-	mov %r11, (%r10,%rcx)		/* its time: this event's */
-	add $16, %ecx
+	mov %r11, PAGE_TIME(%r10,%rcx)	/* this event's */
+	add $PAGE_HEADER, %ecx
 	xor %eax, %eax
 
 .Lwrite:	/* eax delta, ecx offset, rdx lap, r13 bytes of this event */
 	lea (%r10,%rcx), %r14		/* from here on r14 is the place to write */
-	mov RC_SLOT+8(%r8,%rbp), %r9	/* and r9 the number of events */
+	mov RING_SLOT_ENTRIES(%r8,%rbp), %r9	/* and r9 the number of events */
 	inc %r9
-	xor $16, %ebp
+	xor $RING_SLOT_SIZE, %ebp	/* the other slot */
 	add %r13d, %ecx			/* the new publish value: offset < 2^32 … */
-	shl $33, %rdx
+	shl $LAP_SHIFT, %rdx
 	or %rcx, %rdx
 	mov %rbp, %rcx
-	shl $28, %rcx			/* … and the parity bit */
+	shl $PARITY_TO_SLOT, %rcx	/* … and the parity bit */
 	or %rcx, %rdx
 	mov 8(%rsp), %rsi
-	shl $5, %eax
+	shl $DELTA_SHIFT, %eax
 	mov %r12d, %ecx
 	cmp $MAX_SMALL, %ecx
 	ja 5f
@@ -425,10 +355,9 @@ ring_publish_rseq:
 	jz 9f
 	mov (%rsi), %eax
 	mov %eax, (%r14)
-9:	mov %r9, RC_SLOT+8(%r8,%rbp)
-	mov %r11, RC_SLOT(%r8,%rbp)
-	mov %rdx, RC_PUBLISH(%r8)	/* the one store */
-.Lcommitted:
+9:	mov %r9, RING_SLOT_ENTRIES(%r8,%rbp)
+	mov %r11, RING_SLOT_TIME(%r8,%rbp)
+	ring_commit general, %r8, %rdx
 	xor %eax, %eax
 .Lreturn:
 	add $40, %rsp
@@ -451,21 +380,21 @@ ring_publish_rseq:
 
 .Ldrop:	/* the count is a sequence of its own: one load, one store, on this CPU's ring only */
 	lea .Lcs_drop(%rip), %rax
-	mov %rax, 8(%rbx)
-.Ldrop_start:
-	cmp 0(%rbx), %r15d		/* still on the CPU whose ring was full? */
+	mov %rax, RSEQ_CS(%rbx)
+.Lstart_drop:
+	cmp RSEQ_CPU_ID_START(%rbx), %r15d		/* still on the CPU whose ring was full? */
 	jne .Lrestart
 	mov 16(%rsp), %rax
 	cmp (%rax), %rdi		/* and is it still the ring to write to? */
 	jne .Lrestart
-	mov RC_DROPPED(%r8), %rax
+	mov RING_DROPPED(%r8), %rax
 	inc %rax
-	mov %rax, RC_DROPPED(%r8)
-.Ldrop_committed:
+	mov %rax, RING_DROPPED(%r8)
+	rseq_commit drop
 	mov $1, %eax
 	jmp .Lreturn
 
-.Loff:	cmpl $0, RC_CLOSED(%r8)		/* being replaced: a loss; else nobody wants the event */
+.Loff:	cmpl $0, RING_CLOSED(%r8)		/* being replaced: a loss; else nobody wants the event */
 	jne .Ldrop
 	mov $2, %eax
 	jmp .Lreturn
@@ -478,8 +407,8 @@ ring_publish_rseq:
 	mov $3, %eax
 	jmp .Lreturn
 
-	.long RSEQ_SIG
-.Labort:
+	rseq_abort general
+.Labort_drop:
 	decq 0(%rsp)
 	jnz .Lrestart
 	jmp .Lno_rseq
@@ -504,50 +433,24 @@ ring_publish_pieces:
 	mov pb_rseq_offset(%rip), %r8
 	test %r8, %r8
 	jz .Lpieces_general
-	lea .Lcs_pieces(%rip), %rax
-	mov %rax, %fs:8(%r8)
-.Lpieces_start:
-	mov %fs:0(%r8), %eax
-	cmp %fs:4(%r8), %eax
-	jne .Lpieces_general
+	rseq_begin pieces, %r8, %rax
+	rseq_cpu %r8, %eax, .Lpieces_general
 	mov (%rdi), %rcx
-	cmp SET_NR_CPUS(%rcx), %eax
-	jae .Lpieces_general
-	shl $7, %rax
-	add SET_CONTROLS(%rcx), %rax
+	ring_of_cpu %rcx, %rax, %eax, .Lpieces_general
 	mov %rax, %r10
-	mov RC_PUBLISH(%r10), %r11
-	mov %r11, %rcx
-	shr $28, %rcx
-	and $16, %ecx
-	rdtsc
-	shl $32, %rdx
-	or %rdx, %rax
+	ring_slot %r10, %r11, %rcx, %ecx
+	ring_clock
 	mov %rax, %rdx
-	sub RC_SLOT(%r10,%rcx), %rdx
-	cmp $0x8000000, %rdx
-	jae .Lpieces_general
-	mov %r11d, %r8d
-	and RC_SPACE_MASK(%r10), %r8d
-	sub $17, %r8d
-	jb .Lpieces_general
-	lea 24(%r8,%r9), %r8d		/* offset + 8 + size - 1 */
-	cmp RC_SPACE_MASK(%r10), %r8d
-	ja .Lpieces_general
-	mov %r11d, %r8d
-	add %r10, %r8
-	add RC_DATA_DELTA(%r10), %r8
-	lea 8(%r11,%r9), %r11
-	btc $32, %r11
-	shl $5, %edx			/* type_len 0 */
+	ring_room %r10, %r11d, %rcx, %rdx, %r8d, .Lpieces_general
+	lea PAGE_HEADER+FIRST_WORD+4(%r8,%r9), %r8d
+	ring_place %r10, %r11d, %r8, %r8d, .Lpieces_general
+	lea FIRST_WORD+4(%r11,%r9), %r11
+	btc $PARITY_BIT, %r11
+	shl $DELTA_SHIFT, %edx		/* type_len 0: the length is in a word of its own */
 	mov %edx, (%r8)
 	lea 4(%r9), %edx
 	mov %edx, 4(%r8)
-	mov RC_SLOT+8(%r10,%rcx), %rdx
-	inc %rdx
-	xor $16, %ecx
-	mov %rdx, RC_SLOT+8(%r10,%rcx)
-	mov %rax, RC_SLOT(%r10,%rcx)
+	ring_count %r10, %rcx, %ecx, %rax, %rdx
 	mov (%rsp), %rcx
 11:	mov (%rcx), %edx
 12:	mov (%rsi,%rdx), %rax
@@ -558,8 +461,7 @@ ring_publish_pieces:
 	add $8, %rcx
 	cmpl $0, 4(%rcx)
 	jne 11b
-	mov %r11, RC_PUBLISH(%r10)	/* the one store */
-.Lpieces_committed:
+	ring_commit pieces, %r10, %r11
 	add $8, %rsp
 	.cfi_remember_state
 	.cfi_adjust_cfa_offset -8
@@ -567,8 +469,7 @@ ring_publish_pieces:
 	ret
 	.cfi_restore_state
 
-	.long RSEQ_SIG
-.Lpieces_abort:
+	rseq_abort pieces
 .Lpieces_general:
 	pop %rcx
 	.cfi_adjust_cfa_offset -8

@@ -11,25 +11,9 @@
  *   rsi record          r10 RingControl                             rcx ticks, slot offset, index
  *   edx size            r11 publish                                 r9  delta, first word
  */
-#define RSEQ_SIG 0x53053053
-#define THREAD_NO_RSEQ 12		/* struct ProbeThread */
-#define SET_CONTROLS 8			/* struct RingSet */
-#define SET_NR_CPUS 40
-#define RC_PUBLISH 0			/* struct RingControl */
-#define RC_SPACE_MASK 8
-#define RC_SLOT 16
-#define RC_DATA_DELTA 56
-#define MAX_SMALL 112			/* 4 * kTypeDataMax */
+#include "ring_buffer/ring_record.inc"
 
-	.section __rseq_cs, "aw"
-	.balign 32
-.Lcs:
-	.long 0, 0
-	.quad .Lstart, .Lcommitted - .Lstart, .Labort
-
-.Lcs_value:
-	.long 0, 0
-	.quad .Lvalue_start, .Lvalue_committed - .Lvalue_start, .Lvalue_abort
+#define VALUE_RECORD 16			/* a header and one word */
 
 	.text
 	.globl ring_publish_rseq_at
@@ -44,47 +28,23 @@ ring_publish_rseq_at:
 	mov pb_rseq_offset(%rip), %r8
 	test %r8, %r8
 	jz ring_publish_rseq
-	lea .Lcs(%rip), %rax
-	mov %rax, %fs:8(%r8)		/* rseq->rseq_cs: from .Lstart on restartable */
-.Lstart:
-	mov %fs:0(%r8), %r10d		/* cpu_id_start */
-	cmp %fs:4(%r8), %r10d		/* cpu_id: differs when this thread is not registered */
-	jne ring_publish_rseq
+	rseq_begin at, %r8, %rax
+	rseq_cpu %r8, %r10d, ring_publish_rseq
 	mov (%rdi), %rax
-	cmp SET_NR_CPUS(%rax), %r10d
-	jae ring_publish_rseq
-	shl $7, %r10			/* kRingControlStride */
-	add SET_CONTROLS(%rax), %r10
+	ring_of_cpu %rax, %r10, %r10d, ring_publish_rseq
 	mov %rcx, %rax
 	mov %rcx, %r9
-	mov RC_PUBLISH(%r10), %r11
-	mov %r11, %rcx
-	shr $28, %rcx
-	and $16, %ecx			/* the slot that publish names */
-	sub RC_SLOT(%r10,%rcx), %r9
-	cmp $0x8000000, %r9		/* 1 << kDeltaBits, or negative */
-	jae ring_publish_rseq
-	mov %r11d, %r8d
-	and RC_SPACE_MASK(%r10), %r8d	/* offset in the sub-buffer; 0 full or off, 16 empty */
-	sub $17, %r8d
-	jb ring_publish_rseq
-	lea 20(%r8,%rdx), %r8d		/* offset + 4 + size - 1: of its last byte */
-	cmp RC_SPACE_MASK(%r10), %r8d
-	ja ring_publish_rseq
-	mov %r11d, %r8d
-	add %r10, %r8
-	add RC_DATA_DELTA(%r10), %r8
-	lea 4(%r11,%rdx), %r11		/* the new publish value … */
-	btc $32, %r11			/* … with the other parity */
-	shl $7, %r9			/* delta << 5 | size / 4, both times 4 */
+	ring_slot %r10, %r11, %rcx, %ecx
+	ring_room %r10, %r11d, %rcx, %r9, %r8d, ring_publish_rseq
+	lea PAGE_HEADER+FIRST_WORD(%r8,%rdx), %r8d
+	ring_place %r10, %r11d, %r8, %r8d, ring_publish_rseq
+	lea FIRST_WORD(%r11,%rdx), %r11	/* the new publish value … */
+	btc $PARITY_BIT, %r11		/* … with the other parity */
+	shl $DELTA_SHIFT+2, %r9		/* delta << DELTA_SHIFT | size / 4, both times 4 */
 	or %rdx, %r9
 	shr $2, %r9
 	mov %r9d, (%r8)
-	mov RC_SLOT+8(%r10,%rcx), %r9
-	inc %r9
-	xor $16, %ecx
-	mov %r9, RC_SLOT+8(%r10,%rcx)
-	mov %rax, RC_SLOT(%r10,%rcx)
+	ring_count %r10, %rcx, %ecx, %rax, %r9
 	mov -4(%rsi,%rdx), %eax		/* its last 4, of an odd number of words */
 	mov %eax, (%r8,%rdx)
 	mov %edx, %ecx
@@ -93,13 +53,11 @@ ring_publish_rseq_at:
 	mov %rax, -4(%r8,%rcx)
 	sub $8, %ecx
 	jnz 1b
-	mov %r11, RC_PUBLISH(%r10)	/* the one store */
-.Lcommitted:
+	ring_commit at, %r10, %r11
 	xor %eax, %eax
 	ret
 
-	.long RSEQ_SIG			/* the kernel wants to see it before the address it jumps to */
-.Labort:
+	rseq_abort at
 	jmp ring_publish_rseq
 	.cfi_endproc
 	.size ring_publish_rseq_at, . - ring_publish_rseq_at
@@ -125,54 +83,28 @@ ring_publish_value_at:
 	jne .Lunusual
 	test %r8, %r8
 	jz .Lunusual
-	lea .Lcs_value(%rip), %rax
-	mov %rax, %fs:8(%r8)
-.Lvalue_start:
-	mov %fs:0(%r8), %r10d
-	cmp %fs:4(%r8), %r10d
-	jne .Lunusual
+	rseq_begin value, %r8, %rax
+	rseq_cpu %r8, %r10d, .Lunusual
 	mov (%rdi), %rax
-	cmp SET_NR_CPUS(%rax), %r10d
-	jae .Lunusual
-	shl $7, %r10
-	add SET_CONTROLS(%rax), %r10
-	mov RC_PUBLISH(%r10), %r11
-	mov %r11, %rax
-	shr $28, %rax
-	and $16, %eax
+	ring_of_cpu %rax, %r10, %r10d, .Lunusual
+	ring_slot %r10, %r11, %rax, %eax
 	mov %rcx, %r9
-	sub RC_SLOT(%r10,%rax), %r9
-	cmp $0x8000000, %r9
-	jae .Lunusual
-	mov %r11d, %r8d
-	and RC_SPACE_MASK(%r10), %r8d
-	sub $17, %r8d
-	jb .Lunusual
-	add $36, %r8d			/* offset + 4 + 16 - 1: of its last byte */
-	cmp RC_SPACE_MASK(%r10), %r8d
-	ja .Lunusual
-	mov %r11d, %r8d
-	add %r10, %r8
-	add RC_DATA_DELTA(%r10), %r8
-	shl $5, %r9d
-	or $4, %r9d			/* 16 / 4 */
+	ring_room %r10, %r11d, %rax, %r9, %r8d, .Lunusual
+	add $PAGE_HEADER+FIRST_WORD+VALUE_RECORD, %r8d
+	ring_place %r10, %r11d, %r8, %r8d, .Lunusual
+	shl $DELTA_SHIFT, %r9d
+	or $VALUE_RECORD / 4, %r9d
 	mov %r9d, (%r8)
 	mov %rsi, 4(%r8)
 	mov %rdx, 12(%r8)
-	mov RC_SLOT+8(%r10,%rax), %r9
-	inc %r9
-	xor $16, %eax
-	mov %r9, RC_SLOT+8(%r10,%rax)
-	mov %rcx, RC_SLOT(%r10,%rax)
-	add $20, %r11
-	btc $32, %r11
-	mov %r11, RC_PUBLISH(%r10)	/* the one store */
-.Lvalue_committed:
+	ring_count %r10, %rax, %eax, %rcx, %r9
+	add $FIRST_WORD+VALUE_RECORD, %r11
+	btc $PARITY_BIT, %r11
+	ring_commit value, %r10, %r11
 	xor %eax, %eax
 	ret
 
-	.long RSEQ_SIG
-.Lvalue_abort:
+	rseq_abort value
 .Lunusual:
 	mov $1, %eax
 	ret

@@ -17,16 +17,6 @@ int64_t pb_rseq_offset = 0;
 }
 
 // ring_publish.S knows these offsets by number.
-static_assert(offsetof(RingSet, header) == 0 && offsetof(RingSet, controls) == 8);
-static_assert(offsetof(RingSet, readers) == 16 && offsetof(RingSet, subbuf_shift) == 36);
-static_assert(offsetof(RingSet, nr_cpus) == 40 && offsetof(abi::BufferHeader, missed) == 128);
-static_assert(offsetof(RingSet, cut) == 64 && offsetof(RingCut, to) == 8);
-static_assert(offsetof(RingCut, served) == 16 && offsetof(RingCut, side_delta) == 24);
-static_assert(offsetof(RingControl, data_delta) == 56 && sizeof(PageMeta) == 16);
-static_assert(offsetof(RingControl, page_meta_delta) == 64 && sizeof(abi::ReaderState) == 128);
-static_assert(offsetof(RingControl, nr_subbufs) == 72 && offsetof(RingControl, overwrite) == 76);
-static_assert(offsetof(RingControl, closed) == 80 && abi::kRingControlStride == 128);
-static_assert(offsetof(abi::ReaderState, read_seq) == 0 && abi::kMaxSmallData == 112);
 
 namespace {
 
