@@ -13,9 +13,21 @@
 //   +------------+  page_meta_offset PageMeta[nr_subbufs] of ring 0, of ring 1, …     writers
 //   +------------+  data_offset     sub-buffers [nr_subbufs][subbuf_size] of each     writers
 //   :            :                  a hole, or the writers' own room (ring_buffer/ring_cut.h)
-//   +------------+  meta_offset     the meta log: MetaRecord, MetaRecord, … grows at the end of the
-//   :            :                  file; header.meta_used bytes of it are published  control
-//   thread
+//   +------------+  meta_offset     the meta log: MetaRecord, MetaRecord, …    control thread
+//   :            :                  it grows at the end of the file; header.meta_used bytes of it
+//                                   are published
+//
+// What holds, of every file at every moment (docs/ring_buffer.md says why, and the tests that would
+// fail without it cite it):
+//
+//   G1  An event is visible from one store on: `publish`, the last of a restartable sequence.
+//   G2  A reader takes whole events only. Time never runs back in a ring.
+//   G3  Losses are exact: full rings overwrite or drop, and either is counted.
+//   G4  A reader that stops, dies or lies costs the writer nothing: no writer ever waits for one.
+//   G5  After SIGKILL every published event can be read, with all that is needed to decode it.
+//   G6  No bytes in a file make a reader crash, hang or read beyond them.
+//   G7  Memory is fixed when the instance is sized; what nobody has written takes none.
+//   G8  Without rseq a slower path keeps G2 to G7.
 //
 // Ring r < nr_cpus belongs to CPU r and is written only inside restartable sequences on that CPU,
 // by every process that inherited the mapping. Ring nr_cpus is for threads without rseq (old
@@ -31,13 +43,12 @@
 //                means that the sub-buffer before that offset is exactly full
 //   bit   32     which of slot[0..1] belongs to this publish value
 //   bits  33..63 lap: how often the ring has wrapped
-// Sub-buffer sequence number of the current one: seq = lap * nr_subbufs + (offset - 1) /
-// subbuf_size.
+// Number of the current sub-buffer: seq = lap * nr_subbufs + (offset - 1) / subbuf_size.
 //
 // A writer that needs a new sub-buffer (number seq + 1) sets the old one's commit, prepares header
 // and PageMeta of slot (seq + 1) % nr_subbufs, and only then publishes. So a reader may use
 // sub-buffer s if  seq + 1 - nr_subbufs < s <= seq  both before and after it has copied it
-// (G2, G4: the copy is checked, the writer never waits). In drop mode the writer does not start
+// (G2, G4: the copy is checked). In drop mode the writer does not start
 // number n while n - read_seq > nr_subbufs - 2; it counts the event in `dropped` instead.
 //
 // Each ring has its own nr_subbufs, in RingControl. No part of a file ever moves or changes its
@@ -87,13 +98,12 @@ struct BufferHeader {
   uint64_t data_offset;
   uint64_t meta_offset;
   uint64_t meta_used;  // (live) release-stored after the bytes are in the file
-  uint64_t
-      recursion;  // (live) hits of agent code itself, or nested too deeply: counted, not followed
-  uint64_t
-      missed;  // (live) hits that could not be recorded for another reason (record too large …)
+  uint64_t recursion;  // (live) hits of agent code itself, or nested too deeply: not followed
+  uint64_t missed;     // (live) hits that were not recorded for another reason (too large …)
   uint64_t printk_offset;
-  uint64_t unhooked;  // (live) calls whose return was left alone, because their caller walks its
-                      // own stack by return addresses (probe/return_callers.h)
+  // (live) Calls whose return was left alone, because their caller walks its own stack by return
+  // addresses (probe/return_callers.h).
+  uint64_t unhooked;
 };
 static_assert(sizeof(BufferHeader) == 152);
 
@@ -103,15 +113,17 @@ struct ClockPair {
   uint64_t real_ns;  // CLOCK_REALTIME
 };
 inline constexpr uint32_t kClockPairs = 168;
-struct ClockTable {  // pair 0 is the first ever taken; then a ring of the others: the n-th (n >= 1)
-  uint64_t count;  // pairs ever taken, release-stored    stands at 1 + (n - 1) % (kClockPairs - 1)
+struct ClockTable {
+  uint64_t count;  // pairs ever taken, release-stored
+  // The first ever taken; then a ring of the others, the n-th (n >= 1) at
+  // 1 + (n - 1) % (kClockPairs - 1).
   ClockPair pair[kClockPairs];
 };
 static_assert(sizeof(ClockTable) <= 4096);
 
-struct CommEntry {  // appended once per thread (again after a rename seen by the agent): the last
-                    // wins
-  uint32_t tid;     // stored last, release; 0 = not yet complete
+// Appended once per thread, and again after a rename that the agent sees: the last one is valid.
+struct CommEntry {
+  uint32_t tid;   // stored last, release; 0 = not yet complete
   uint32_t tgid;
   char comm[16];  // NUL-terminated
 };
@@ -191,10 +203,10 @@ inline constexpr uint32_t kPageHeaderSize = 16;
 inline constexpr uint64_t kParityBit = uint64_t{1} << 32;
 inline constexpr int kLapShift = 33;
 
-// --- events in a sub-buffer (kernel: struct ring_buffer_event)
-// ------------------------------------ u32: type_len bits 0..4, time_delta bits 5..31
-inline constexpr uint32_t kTypeDataMax =
-    28;  // 1..28: 4 * type_len bytes of data; 0: u32 length + 4 follows
+// --- events in a sub-buffer (kernel: struct ring_buffer_event) ----------------------------------
+// u32: type_len bits 0..4, time_delta bits 5..31. 1..28: 4 * type_len bytes of data; 0: a u32 with
+// length + 4 follows.
+inline constexpr uint32_t kTypeDataMax = 28;
 inline constexpr uint32_t kTypePadding = 29;
 inline constexpr uint32_t kTypeTimeExtend = 30;
 inline constexpr uint32_t kTypeTimeStamp = 31;

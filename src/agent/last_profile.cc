@@ -4,8 +4,7 @@
 // from main(): nobody can ask it any more, so it leaves the counts beside its buffer, where
 // `patchbay top` looks for them.
 //
-//   DIR/PID/trace_stat/functionN      what trace_stat/functionN said; there at once, with all of
-//   them
+//   DIR/PID/trace_stat/functionN      what trace_stat/functionN said; all of them appear at once
 //
 // A program that is killed, or calls _exit() or exec, leaves nothing here.
 #include <fcntl.h>

@@ -35,6 +35,7 @@
 #include "base/raw_syscall.h"
 #include "fetch/fetch_abi.h"
 #include "filter/filter_abi.h"
+#include "hot/fault.h"
 #include "patch/patcher.h"
 #include "patch/trap_gate.h"
 #include "probe/open_signals.h"
@@ -248,13 +249,7 @@ uint64_t halt_target(int sig, int code, uint64_t ip) {
 uint64_t own_target(int sig, int code, uint64_t ip) {
   if (sig == SIGTRAP) return patch_trap_target(ip - 1);
   if (const uint64_t target = halt_target(sig, code, ip)) return target;
-  if (sig != SIGSEGV && sig != SIGBUS) return 0;
-  if (const uint64_t target = fetch_fault_fixup(ip)) return target;
-  if (const uint64_t target = filter_fault_fixup(ip)) return target;
-  if (const uint64_t target = unwind_fault_fixup(ip)) return target;
-  if (const uint64_t target = synthetic_fault_fixup(ip)) return target;
-  if (const uint64_t target = printk_fault_fixup(ip)) return target;
-  return return_fault_fixup(ip);
+  return sig == SIGSEGV || sig == SIGBUS ? fault_fixup(ip) : 0;
 }
 
 void on_signal(int sig, siginfo_t* info, void* raw_context) {

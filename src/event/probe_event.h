@@ -4,8 +4,7 @@
 // dynamic_events, from text to an EventCall and a fetch program. Plain data and text; what the
 // definition is checked against (symbols, files, other events) is asked of a ProbeWorld.
 //
-//   p[:[GRP/][EV]] [LIB:]SYM[+OFF]|ADDR [ARGS]      r[MAX]…      f…      t…      e…      p
-//   PATH:OFF…
+//   p[:[GRP/][EV]] [LIB:]SYM[+OFF]|ADDR [ARGS]    r[MAX]…    f…    t…    e…    p PATH:OFF…
 //     ProbeDefinition: kind, names, place, arguments as chains of fetch instructions
 //       make_probe_event_call      format and print fmt as the kernel's
 //       compile_probe_event        FetchProgram

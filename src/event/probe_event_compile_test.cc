@@ -13,13 +13,14 @@
 #include <gtest/gtest.h>
 
 #include "event/probe_event_testing.h"
+#include "hot/fault.h"
 
 namespace patchbay {
 namespace {
 
 void on_fault(int, siginfo_t*, void* context) {
   auto& ip = static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP];
-  const uint64_t fixup = fetch_fault_fixup(uint64_t(ip));
+  const uint64_t fixup = fault_fixup(uint64_t(ip));
   if (!fixup) std::abort();
   ip = greg_t(fixup);
 }

@@ -123,10 +123,6 @@ uint32_t fetch_text_size(uint64_t address, uint32_t limit);  // what fetch_text(
 
 // `count` words of 8 bytes; what cannot be read is 0.
 void fetch_words(uint8_t* at, uint64_t address, uint32_t count);
-
-// Fault table: if `ip` is a load of fetch_run that may fault, the address to continue at; else 0.
-// Called from the SIGSEGV/SIGBUS handler.
-uint64_t fetch_fault_fixup(uint64_t ip);
 }
 
 }  // namespace patchbay

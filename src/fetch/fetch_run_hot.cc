@@ -4,15 +4,7 @@
 //
 // The program is ours and trusted (whoever compiled it checked every offset), and so is the record
 // that an event probe reads: we wrote it. The addresses it follows are the traced program's and are
-// not. So each load of foreign memory is one instruction
-// that is entered into a fault table, section pb_fetch_faults:
-//
-//     { address of the load - here, address to continue at - here }      32 bits each, relative
-//
-// When such a load faults, the agent's SIGSEGV/SIGBUS handler asks fetch_fault_fixup() and
-// continues at the second address. A good load costs nothing extra. The table lies between two
-// labels of this very object (subsections 0, 1, 2 keep the order), so that it needs no symbol from
-// the linker.
+// not: they are read by the loads of hot/safe_load.h.
 //
 // What follows from a fault: a scalar and each array element becomes 0; a string becomes empty, or
 // gets length 0, also when its first bytes were readable. Every byte of a record is written, gaps
@@ -23,83 +15,14 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include "hot/safe_load.h"
+
 namespace patchbay {
-
-namespace {
-
-struct FaultEntry {
-  int32_t ip;     // of the load, relative to this word
-  int32_t fixup;  // where to continue, relative to this word
-};
-
-}  // namespace
-
-extern "C" {
-extern const FaultEntry pb_fetch_faults_begin[] __attribute__((visibility("hidden")));
-extern const FaultEntry pb_fetch_faults_end[] __attribute__((visibility("hidden")));
-}
-
-asm(".pushsection pb_fetch_faults, 0, \"a\", @progbits\n"
-    ".balign 4\n"
-    ".hidden pb_fetch_faults_begin\n"
-    "pb_fetch_faults_begin:\n"
-    ".popsection\n"
-    ".pushsection pb_fetch_faults, 2, \"a\", @progbits\n"
-    ".hidden pb_fetch_faults_end\n"
-    "pb_fetch_faults_end:\n"
-    ".popsection\n");
-
-#define PB_FAULT_ENTRY(ip, fixup)                       \
-  ".pushsection pb_fetch_faults, 1, \"a\", @progbits\n" \
-  ".long " ip " - ., " fixup                            \
-  " - .\n"                                              \
-  ".popsection\n"
 
 namespace {
 
 constexpr uint64_t kOnes = 0x0101010101010101;
 constexpr uint64_t kHighs = 0x8080808080808080;
-
-// The result is set to 0 before the load, and a fault continues just behind the load.
-#define PB_LOAD(name, mov, operand)        \
-  inline uint64_t name(uint64_t address) { \
-    uint64_t value;                        \
-    asm volatile(                          \
-        "xorl %k0, %k0\n"                  \
-        "1: " mov " (%1), " operand        \
-        "\n"                               \
-        "2:\n" PB_FAULT_ENTRY("1b", "2b")  \
-        : "=&r"(value)                     \
-        : "r"(address)                     \
-        : "cc");                           \
-    return value;                          \
-  }
-PB_LOAD(load1, "movzbl", "%k0")
-PB_LOAD(load2, "movzwl", "%k0")
-PB_LOAD(load4, "movl", "%k0")
-PB_LOAD(load8, "movq", "%0")
-#undef PB_LOAD
-
-// The bytes, and whether they could be read (a value of 0 alone does not tell).
-#define PB_TRY_LOAD(name, mov, operand)                   \
-  inline bool name(uint64_t address, uint64_t* value) {   \
-    uint64_t loaded;                                      \
-    uint32_t faulted = 1;                                 \
-    asm volatile("1: " mov " (%2), " operand              \
-                 "\n"                                     \
-                 "xorl %1, %1\n"                          \
-                 "2:\n" PB_FAULT_ENTRY("1b", "2b")        \
-                 : "=&r"(loaded), "+&r"(faulted)          \
-                 : "r"(address)                           \
-                 : "cc");                                 \
-    *value = loaded;                                      \
-    return !faulted;                                      \
-  }
-PB_TRY_LOAD(try_load1, "movzbl", "%k0")
-PB_TRY_LOAD(try_load2, "movzwl", "%k0")
-PB_TRY_LOAD(try_load4, "movl", "%k0")
-PB_TRY_LOAD(try_load8, "movq", "%0")
-#undef PB_TRY_LOAD
 
 inline bool can_load(uint64_t address) {
   uint64_t ignored;
@@ -556,14 +479,6 @@ extern "C" uint32_t fetch_text_size(uint64_t address, uint32_t limit) {
 
 extern "C" void fetch_words(uint8_t* at, uint64_t address, uint32_t count) {
   copy_array(at, address, 8, uint64_t{count} * 8);
-}
-
-extern "C" uint64_t fetch_fault_fixup(uint64_t ip) {
-  for (const FaultEntry* entry = pb_fetch_faults_begin; entry != pb_fetch_faults_end; entry++) {
-    if (uint64_t(&entry->ip) + int64_t{entry->ip} == ip)
-      return uint64_t(&entry->fixup) + int64_t{entry->fixup};
-  }
-  return 0;
 }
 
 }  // namespace patchbay

@@ -2,7 +2,7 @@
 //
 // fetch_run over hand-made programs, over every kind of bad address (FE-25), and over the record of
 // another event (PR-16). The test's signal
-// handler does what the agent's does: it asks fetch_fault_fixup() where to continue.
+// handler does what the agent's does: it asks fault_fixup() where to continue.
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -19,6 +19,7 @@
 #include <gtest/gtest.h>
 
 #include "fetch/fetch_abi.h"
+#include "hot/fault.h"
 
 namespace patchbay {
 namespace {
@@ -29,7 +30,7 @@ int faults_seen;
 
 void on_fault(int, siginfo_t*, void* context) {
   auto& ip = static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP];
-  uint64_t fixup = fetch_fault_fixup(uint64_t(ip));
+  uint64_t fixup = fault_fixup(uint64_t(ip));
   if (!fixup) std::abort();
   ip = greg_t(fixup);
   faults_seen++;
@@ -650,9 +651,9 @@ TEST_F(FetchRun, TextsElsewhereAreNotCutByAField) {
 }
 
 TEST_F(FetchRun, FixupKnowsOnlyItsOwnLoads) {
-  EXPECT_EQ(fetch_fault_fixup(0), 0u);
-  EXPECT_EQ(fetch_fault_fixup(uint64_t(&fetch_run)), 0u);
-  EXPECT_EQ(fetch_fault_fixup(uint64_t(&on_fault)), 0u);
+  EXPECT_EQ(fault_fixup(0), 0u);
+  EXPECT_EQ(fault_fixup(uint64_t(&fetch_run)), 0u);
+  EXPECT_EQ(fault_fixup(uint64_t(&on_fault)), 0u);
 }
 
 }  // namespace

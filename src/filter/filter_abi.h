@@ -30,8 +30,6 @@ extern __thread const char* pb_thread_comm
 // allocation, bounded; a bad char pointer is no match (fault table). Only a predicate on COMM makes
 // a system call (prctl), because only the kernel knows the comm.
 bool filter_interpret(const FilterProgram* program, const uint8_t* record, uint32_t size);
-// Fault table of the loads through char pointers, as fetch_fault_fixup().
-uint64_t filter_fault_fixup(uint64_t ip);
 }
 
 inline bool filter_match(const FilterProgram* program, const uint8_t* record, uint32_t size) {

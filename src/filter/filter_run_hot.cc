@@ -4,44 +4,22 @@
 // published. Generated code (filter_jit.cc) has the comparisons of numbers inline and calls
 // filter_test() for the rest; without generated code filter_interpret() does all of it.
 //
-// Texts in the record are bounded by the record, texts behind a pointer by kMaxText and by a fault
-// table (fetch/fetch_run_hot.cc explains it): one load instruction that may fault, the only one
-// here that follows an address of the traced program. A glob is matched with one point to fall back
+// Texts in the record are bounded by the record, texts behind a pointer by kMaxText. They are read
+// by one load that may fault (hot/safe_load.h), the only one here that follows an address of the
+// traced program. A glob is matched with one point to fall back
 // to, so the time is at most text length * pattern length.
 #include "base/raw_syscall.h"
 #include "filter/filter_abi.h"
 #include "filter/filter_insn.h"
+#include "hot/rseq.h"
+#include "hot/safe_load.h"
 
 namespace patchbay {
 
-namespace {
-
-struct FaultEntry {
-  int32_t ip;     // of the load, relative to this word
-  int32_t fixup;  // where to continue, relative to this word
-};
-
-}  // namespace
-
 extern "C" {
-extern const FaultEntry pb_filter_faults_begin[] __attribute__((visibility("hidden")));
-extern const FaultEntry pb_filter_faults_end[] __attribute__((visibility("hidden")));
-// ring_buffer/ring_write_hot.h; that folder stands below this one.
-extern int64_t pb_rseq_offset __attribute__((visibility("hidden")));
-
 __thread const char* pb_thread_comm
     __attribute__((tls_model("initial-exec"), visibility("hidden"))) = nullptr;
 }
-
-asm(".pushsection pb_filter_faults, 0, \"a\", @progbits\n"
-    ".balign 4\n"
-    ".hidden pb_filter_faults_begin\n"
-    "pb_filter_faults_begin:\n"
-    ".popsection\n"
-    ".pushsection pb_filter_faults, 2, \"a\", @progbits\n"
-    ".hidden pb_filter_faults_end\n"
-    "pb_filter_faults_end:\n"
-    ".popsection\n");
 
 namespace {
 
@@ -101,21 +79,6 @@ inline bool compare(const FilterInsn* insn, uint64_t left) {
   }
 }
 
-// The CPU this thread runs on: from its rseq area, or from the kernel.
-uint32_t current_cpu() {
-  if (pb_rseq_offset) {
-    uint64_t thread_pointer;
-    asm("movq %%fs:0, %0" : "=r"(thread_pointer));
-    const auto* rseq =
-        reinterpret_cast<const volatile int32_t*>(thread_pointer + uint64_t(pb_rseq_offset));
-    const int32_t cpu = rseq[1];  // cpu_id, negative when not registered
-    if (cpu >= 0) return uint32_t(cpu);
-  }
-  uint32_t cpu = 0;
-  raw_syscall(SYS_getcpu, raw_pointer(&cpu));
-  return cpu;
-}
-
 inline bool has_cpu(const FilterInsn* insn, uint64_t cpu) {
   return cpu / 8 < insn->data_size && (insn->data[cpu / 8] >> cpu % 8 & 1);
 }
@@ -126,24 +89,6 @@ inline uint32_t length_within(const uint8_t* at, uint32_t limit) {
   uint32_t length = 0;
   while (length < limit && at[length]) length++;
   return length;
-}
-
-// Eight bytes, and whether they could be read.
-inline bool try_load8(uint64_t address, uint64_t* value) {
-  uint64_t loaded;
-  uint32_t faulted = 1;
-  asm volatile(
-      "1: movq (%2), %0\n"
-      "xorl %1, %1\n"
-      "2:\n"
-      ".pushsection pb_filter_faults, 1, \"a\", @progbits\n"
-      ".long 1b - ., 2b - .\n"
-      ".popsection\n"
-      : "=&r"(loaded), "+&r"(faulted)
-      : "r"(address)
-      : "cc");
-  *value = loaded;
-  return !faulted;
 }
 
 // At most kMaxText - 1 bytes. Only aligned words are loaded: the bytes behind the NUL that are
@@ -367,14 +312,6 @@ extern "C" bool filter_interpret(const FilterProgram* program, const uint8_t* re
     at = filter_test(insn, record, size) ? insn->on_true : insn->on_false;
   }
   return at == program->nr_insns;
-}
-
-extern "C" uint64_t filter_fault_fixup(uint64_t ip) {
-  for (const FaultEntry* entry = pb_filter_faults_begin; entry != pb_filter_faults_end; entry++) {
-    if (uint64_t(&entry->ip) + int64_t{entry->ip} == ip)
-      return uint64_t(&entry->fixup) + int64_t{entry->fixup};
-  }
-  return 0;
 }
 
 }  // namespace patchbay

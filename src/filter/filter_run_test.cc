@@ -16,6 +16,7 @@
 
 #include "filter/filter_insn.h"
 #include "filter/filter_testing.h"
+#include "hot/fault.h"
 
 namespace patchbay {
 namespace {
@@ -236,7 +237,7 @@ int faults_seen;
 
 void on_fault(int, siginfo_t*, void* context) {
   auto& ip = static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP];
-  const uint64_t fixup = filter_fault_fixup(uint64_t(ip));
+  const uint64_t fixup = fault_fixup(uint64_t(ip));
   if (!fixup) std::abort();
   ip = greg_t(fixup);
   faults_seen++;

@@ -17,6 +17,7 @@
 #include <limits>
 #include <random>
 
+#include "hot/fault.h"
 #include "probe/printk_hot.h"
 #include "ring_buffer/ring_write_hot.h"
 
@@ -276,7 +277,7 @@ TEST(PrintkText, RecordsThatAreCutShort) {
 
 void on_fault(int, siginfo_t*, void* context) {
   auto& ip = static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP];
-  const uint64_t fixup = printk_fault_fixup(uint64_t(ip));
+  const uint64_t fixup = fault_fixup(uint64_t(ip));
   if (!fixup) std::abort();
   ip = greg_t(fixup);
 }

@@ -11,6 +11,7 @@
 #include <linux/futex.h>
 
 #include "base/raw_syscall.h"
+#include "hot/rseq.h"
 #include "probe/probe_hot.h"
 #include "ring_buffer/ring_cut.h"
 
@@ -97,9 +98,7 @@ void ask_for_snapshot(HitAction* action, const EventProgram* event) {
 void ask_for_dump(HitAction* action) {
   if (!action_take(action)) return;
   switch_rings(action->stops, false);
-  uint32_t cpu = 0;
-  raw_syscall(SYS_getcpu, long(&cpu), 0, 0);
-  __atomic_store_n(&action->cpu, int32_t(cpu), __ATOMIC_RELAXED);
+  __atomic_store_n(&action->cpu, int32_t(current_cpu()), __ATOMIC_RELAXED);
   ring_the_bell(action);
 }
 

@@ -18,6 +18,7 @@
  * records have one form each. C++ (graph_hot.cc, probe_hot.cc) says what is to happen; this does
  * the same, quicker, or leaves everything to it.
  */
+#include "hot/fault.inc"
 #include "probe/fast_record.inc"
 #include "probe/stack_touch.inc"
 
@@ -293,10 +294,8 @@ probe_entry_hook:
 	sub %r10, %rcx
 	cmp $GRAPH_FAR_BYTES, %rcx
 	jae .Lnot_usual_graph
-	.globl pb_graph_load
-	.hidden pb_graph_load
-pb_graph_load:
-	mov (%rax), %rax			/* a page may be gone: pb_graph_load_failed */
+.Lgraph_load:
+	mov (%rax), %rax			/* a page may be gone */
 	lea pb_return_slots(%rip), %rcx
 	mov %r8, %rdx
 	lea pb_return_trampolines(%rip), %r10
@@ -406,10 +405,8 @@ pb_graph_load:
 	mov %rax, (%r8)
 	mov pb_return_thread@gottpoff(%rip), %rcx
 	decl %fs:RETURN_THREAD_AT(%rcx)
-	.globl pb_graph_load_failed
-	.hidden pb_graph_load_failed
-pb_graph_load_failed:
 .Lnot_usual_graph:
+	fault_entry .Lgraph_load, .Lnot_usual_graph
 	mov BELOW_R8(%rsp), %r8
 	mov BELOW_R9(%rsp), %r9
 .Lnot_usual_call:

@@ -18,6 +18,7 @@
 
 #include "abi/ftrace_records.h"
 #include "base/raw_syscall.h"
+#include "hot/safe_load.h"
 #include "probe/probe_hot.h"
 
 namespace patchbay {
@@ -61,7 +62,7 @@ uint64_t word_of(uint32_t token) {
 bool is_hooked(uint32_t token, uint64_t word) {
   const ReturnSlot* slot = slot_of(token);
   uint64_t value;
-  if (!return_load(reinterpret_cast<const uint64_t*>(word), &value)) return false;
+  if (!try_load8(word, &value)) return false;
   if (__builtin_expect(is_trampoline_of(value, slot), 1)) return true;
   return (__atomic_load_n(&slot->state, __ATOMIC_RELAXED) & kSlotChained) &&
          is_return_trampoline(value);
@@ -90,7 +91,7 @@ uint32_t look_up_the_stack(uint64_t word, uint64_t end) {
   if (end - word > kLookBytes) end = word + kLookBytes;
   for (uint64_t at = word; at < end; at += 8) {
     uint64_t value;
-    if (!return_load(reinterpret_cast<const uint64_t*>(at), &value)) return 0;
+    if (!try_load8(at, &value)) return 0;
     if (!is_return_trampoline(value)) continue;
     const uint32_t token = call_at(at, value);
     if (token) return token;

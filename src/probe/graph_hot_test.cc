@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "abi/ftrace_records.h"
+#include "hot/fault.h"
 #include "probe/probe_compile.h"
 #include "ring_buffer/ring_buffer.h"
 #include "ring_buffer/ring_reader.h"
@@ -161,7 +162,7 @@ constexpr size_t kFunctions = std::size(kSites);
 
 void on_graph_fault(int signal, siginfo_t*, void* context) {
   auto& ip = static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP];
-  const uint64_t fixup = return_fault_fixup(uint64_t(ip));
+  const uint64_t fixup = fault_fixup(uint64_t(ip));
   if (!fixup) ::signal(signal, SIG_DFL);
   if (fixup) ip = greg_t(fixup);
 }

@@ -21,6 +21,7 @@
 #include "hist/hist_program.h"
 #include "hist/hist_saves_hot.h"
 #include "hist/quantile_buckets.h"
+#include "hot/rseq.h"
 #include "probe/action_hot.h"
 #include "probe/hist_value_hot.h"
 #include "probe/hit_counter.h"
@@ -54,20 +55,6 @@ struct Update {
 // Of a step that loads a field.
 inline uint64_t load(const uint8_t* record, const HistStep& step) {
   return hist_load(record + step.offset, step.op);
-}
-
-uint64_t current_cpu() {
-  if (pb_rseq_offset) {
-    uint64_t thread_pointer;
-    asm("movq %%fs:0, %0" : "=r"(thread_pointer));
-    const auto* rseq =
-        reinterpret_cast<const volatile int32_t*>(thread_pointer + uint64_t(pb_rseq_offset));
-    const int32_t cpu = rseq[1];  // cpu_id, negative when not registered
-    if (cpu >= 0) return uint64_t(cpu);
-  }
-  uint32_t cpu = 0;
-  raw_syscall(SYS_getcpu, raw_pointer(&cpu));
-  return cpu;
 }
 
 __attribute__((noinline)) uint64_t read_time(const HistProgram* hist) {

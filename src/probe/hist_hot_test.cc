@@ -32,6 +32,7 @@
 #include "hist/hist_saves_hot.h"
 #include "hist/hist_table.h"
 #include "hist/quantile_buckets.h"
+#include "hot/fault.h"
 #include "probe/action_hot.h"
 #include "ring_buffer/ring_reader.h"
 #include "ring_buffer/ring_write_hot.h"
@@ -200,7 +201,7 @@ struct Hist : HistData {
 // Of texts behind bad pointers.
 void continue_after_fault(int, siginfo_t*, void* raw) {
   greg_t& rip = static_cast<ucontext_t*>(raw)->uc_mcontext.gregs[REG_RIP];
-  const uint64_t target = fetch_fault_fixup(uint64_t(rip));
+  const uint64_t target = fault_fixup(uint64_t(rip));
   if (!target) std::abort();
   rip = greg_t(target);
 }

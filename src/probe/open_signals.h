@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Whether a load that may fault may be made. The probe path follows pointers that may be bad; the
-// fault is a SIGSEGV or SIGBUS, whose handler goes on behind the load (fetch/fetch_run_hot.cc has
-// the tables). But the kernel kills a thread that faults with the signal blocked, and in the child
+// fault is a SIGSEGV or SIGBUS, whose handler goes on behind the load (hot/fault.h has the
+// table). But the kernel kills a thread that faults with the signal blocked, and in the child
 // of posix_spawn there is no handler of ours. Which threads run where, and in what state:
 //
 //   program's code            open    our handlers are there, the signals are open in the kernel
@@ -10,8 +10,7 @@
 //   libc, between             blocked where a thread begins, ends, makes a thread or a process, or
 //   its own block and restore         signals one: the interposed function has made `open` 0
 //   child of posix_spawn      blocked, and SIG_DFL stands for our handler: no_rseq > 0 as well
-//   threads that nobody       ?       timers and aio of libc, raw clone: `open` was never 1
-//   announced
+//   threads nobody announced  ?       timers and aio of libc, raw clone: `open` was never 1
 //
 // Where `open` is 0 so is fast_tid, so that every quick way is left before it loads anything. The
 // general ways make an OpenSignals: it asks the kernel, opens our signals if they are blocked, and

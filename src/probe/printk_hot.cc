@@ -1,84 +1,29 @@
 // SPDX-License-Identifier: MIT
 //
 // What of a printk call goes into the record (printk_hot.h has the way there). Foreign memory (the
-// program's format, its strings) is read through a fault table of this file's own, made as
-// fetch_run_hot.cc makes its.
+// program's format, its strings) is read by the loads of hot/safe_load.h.
 #include "probe/printk_hot.h"
 
 #include "base/raw_syscall.h"
 #include "event/printk_field.h"
+#include "hot/safe_load.h"
 #include "probe/probe_hot.h"
 #include "probe/stack_hot.h"
 #include "ring_buffer/ring_write_hot.h"
 
 namespace patchbay {
 
-namespace {
-
-struct FaultEntry {
-  int32_t ip;     // of the load, relative to this word
-  int32_t fixup;  // where to continue, relative to this word
-};
-
-}  // namespace
-
 extern "C" {
-extern const FaultEntry pb_printk_faults_begin[] __attribute__((visibility("hidden")));
-extern const FaultEntry pb_printk_faults_end[] __attribute__((visibility("hidden")));
 const EventProgram* pb_printk_dest;
 abi::PrintkTable* pb_printk_table;
 uint32_t pb_printk_entering;
 uint32_t pb_printk_closed;
 }
 
-asm(".pushsection pb_printk_faults, 0, \"a\", @progbits\n"
-    ".balign 4\n"
-    ".hidden pb_printk_faults_begin\n"
-    "pb_printk_faults_begin:\n"
-    ".popsection\n"
-    ".pushsection pb_printk_faults, 2, \"a\", @progbits\n"
-    ".hidden pb_printk_faults_end\n"
-    "pb_printk_faults_end:\n"
-    ".popsection\n");
-
-#define PB_FAULT_ENTRY(ip, fixup)                        \
-  ".pushsection pb_printk_faults, 1, \"a\", @progbits\n" \
-  ".long " ip " - ., " fixup                             \
-  " - .\n"                                               \
-  ".popsection\n"
-
 namespace {
 
 constexpr uint64_t kOnes = 0x0101010101010101;
 constexpr uint64_t kHighs = 0x8080808080808080;
-
-inline bool try_load8(const char* address, uint64_t* value) {
-  uint64_t loaded;
-  uint32_t faulted = 1;
-  asm volatile(
-      "1: movq (%2), %0\n"
-      "xorl %1, %1\n"
-      "2:\n" PB_FAULT_ENTRY("1b", "2b")
-      : "=&r"(loaded), "+&r"(faulted)
-      : "r"(address)
-      : "cc");
-  *value = loaded;
-  return !faulted;
-}
-
-inline bool try_load1(const char* address, uint64_t* value) {
-  uint64_t loaded;
-  uint32_t faulted = 1;
-  asm volatile(
-      "1: movzbl (%2), %k0\n"
-      "xorl %1, %1\n"
-      "2:\n" PB_FAULT_ENTRY("1b", "2b")
-      : "=&r"(loaded), "+&r"(faulted)
-      : "r"(address)
-      : "cc");
-  *value = loaded;
-  return !faulted;
-}
 
 template <typename T>
 struct __attribute__((packed, may_alias)) Unaligned {
@@ -88,6 +33,7 @@ template <typename T>
 inline void put(uint8_t* at, uint64_t value) {
   reinterpret_cast<Unaligned<T>*>(at)->value = static_cast<T>(value);
 }
+inline uint64_t number(const char* address) { return reinterpret_cast<uint64_t>(address); }
 inline uint64_t get8(const char* at) {
   return reinterpret_cast<const Unaligned<uint64_t>*>(at)->value;
 }
@@ -102,7 +48,7 @@ int32_t copy_text(char* to, const char* from, uint32_t limit) {
   uint32_t bytes = 8 - skip, length = 0;
   for (uint32_t shift = skip * 8; length < limit; word_at += 8, bytes = 8, shift = 0) {
     uint64_t word;
-    if (!try_load8(word_at, &word)) return -1;
+    if (!try_load8(number(word_at), &word)) return -1;
     word >>= shift;
     const uint64_t zeros = (word - kOnes) & ~word & kHighs;
     uint32_t whole = zeros ? uint32_t(__builtin_ctzll(zeros)) / 8 : 8;
@@ -120,11 +66,12 @@ inline bool is_same_text(const char* ours, const char* theirs, uint32_t size) {
   uint64_t word;
   uint32_t at = 0;
   for (; at + 8 <= size; at += 8)
-    if (!try_load8(theirs + at, &word) || word != get8(ours + at)) return false;
+    if (!try_load8(number(theirs + at), &word) || word != get8(ours + at)) return false;
   if (at == size) return true;
-  if (size >= 8) return try_load8(theirs + size - 8, &word) && word == get8(ours + size - 8);
+  if (size >= 8)
+    return try_load8(number(theirs + size - 8), &word) && word == get8(ours + size - 8);
   for (; at < size; at++)
-    if (!try_load1(theirs + at, &word) || uint8_t(word) != uint8_t(ours[at])) return false;
+    if (!try_load1(number(theirs + at), &word) || uint8_t(word) != uint8_t(ours[at])) return false;
   return true;
 }
 
@@ -492,13 +439,6 @@ bool printk_is_constant(const char* text) {
   const uint64_t word = reinterpret_cast<uint64_t>(text) & ~uint64_t{3};
   return raw_syscall(SYS_futex, raw_pointer(&nobody_waits_here), kWakeOpPrivate, 0, 0, long(word),
                      kAddZero) == kFault;
-}
-
-extern "C" uint64_t printk_fault_fixup(uint64_t ip) {
-  for (const FaultEntry* entry = pb_printk_faults_begin; entry != pb_printk_faults_end; entry++)
-    if (uint64_t(&entry->ip) + int64_t{entry->ip} == ip)
-      return uint64_t(&entry->fixup) + int64_t{entry->fixup};
-  return 0;
 }
 
 }  // namespace patchbay

@@ -91,8 +91,6 @@ extern "C" {
 extern const EventProgram* pb_printk_dest __attribute__((visibility("hidden")));
 // Of the top instance's buffer, set by the control side; null: nothing can be kept. Atomic.
 extern abi::PrintkTable* pb_printk_table __attribute__((visibility("hidden")));
-// Fault table, as fetch_fault_fixup().
-uint64_t printk_fault_fixup(uint64_t ip);
 }
 
 }  // namespace patchbay

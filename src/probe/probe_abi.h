@@ -2,11 +2,9 @@
 //
 // What the control side publishes and a traced thread reads.
 //
-//   call site (patched)  --jmp-->  stub  --+-- fast path: code generated for one event
-//   (probe_compile.cc)
-//                                          +-- call probe_entry --> probe_hit(frame, site)
-//                                          (probe_hot.cc)
-//                                  stub: relocated instructions, jmp back
+//   call site (patched) --jmp--> stub --+-- fast path: code for one event (probe_compile.cc)
+//                                       '-- call probe_entry --> probe_hit() (probe_hot.cc)
+//                                stub: relocated instructions, jmp back
 //
 // All objects here are immutable once published, or single words stored atomically.
 #pragma once

@@ -3,9 +3,10 @@
 // The probe: what a traced thread runs when its function is hit.
 //
 //   stub (generated, near the traced code)
-//    |-- fast path, for one event with scalar fields (probe_compile.cc): no call at all; leaves
-//    here |                         when the thread is new, in the agent or without rseq; when the
-//    |                         sub-buffer ends; when a time extend is needed; when recording is off
+//    |-- fast path, for one event with scalar fields (probe_compile.cc): no call at all. It goes
+//    |                         on here when the thread is new, in the agent or without rseq; when
+//    |                         the sub-buffer ends; when a time extend is needed; when recording
+//    |                         is off
 //    '-- probe_entry…          (probe_entry.S: registers saved)
 //          '-- probe_hit
 //                |-- offer_events

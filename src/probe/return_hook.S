@@ -26,6 +26,7 @@
  * there are 8 bytes at least, so that it is unique. The pad is there because unwinders look for the
  * address before a return address.
  */
+#include "hot/fault.inc"
 #include "probe/fast_record.inc"
 
 #define FRAME (RETURN_FRAME_SIZE + 8)	/* ReturnFrame and the stack word above it */
@@ -153,9 +154,7 @@ pb_return_done:
 
 /* Of function_graph, when it is the only one: what graph_leave does for calls without specials.
  * From here to pb_return_general, and in pb_return_code: a function that has returned with AC set
- * makes the stores of records faults, behind which the general way begins (return_fault_fixup). */
-	.globl pb_return_graph
-	.hidden pb_return_graph
+ * makes the stores of records faults, behind which the general way begins (fault_fixup). */
 pb_return_graph:
 	mov pb_thread@gottpoff(%rip), %rcx
 	mov %fs:(%rcx), %ecx			/* fast_tid */
@@ -407,23 +406,7 @@ pb_return_not_hooked:
 	.cfi_endproc
 	.size pb_return_not_hooked, . - pb_return_not_hooked
 
-/* bool return_load(uint64_t* address, uint64_t* value): false if it cannot be read. */
-	.globl return_load
-	.hidden return_load
-	.type return_load, @function
-return_load:
-	.cfi_startproc
-	xor %eax, %eax
-	.globl pb_return_load
-	.hidden pb_return_load
-pb_return_load:
-	mov (%rdi), %rdi
-	mov %rdi, (%rsi)
-	inc %eax
-	.globl pb_return_load_failed
-	.hidden pb_return_load_failed
-pb_return_load_failed:
-	ret
-	.cfi_endproc
-	.size return_load, . - return_load
+/* The stores of a quick return are faults under the flag AC; nothing is published before them. */
+	fault_entry pb_return_graph, pb_return_general, pb_return_general
+	fault_entry pb_return_code, pb_return_general, pb_return_code + RETURN_CODE_SIZE
 	.section .note.GNU-stack, "", @progbits

@@ -5,9 +5,7 @@
 //
 //   caller            f                              trampoline i            slot i
 //   call f  ------->  jmp stub: probe_hit
-//                       return_hook: *sp = tramp i ------------------------> { word, caller,
-//                       program
-//                       }
+//                       return_hook: *sp = tramp i -------------------> word, caller, program
 //                     …
 //                     ret  ------------------------> jmp return_entry
 //                                                      i = what ret has popped: still below rsp
@@ -124,8 +122,6 @@ bool return_hook(const CallSite* site, const SiteProgram* program, uint64_t* wor
 void return_hit(ReturnFrame* frame, uint32_t index);
 
 extern ReturnSlot pb_return_slots[kReturnSlots] __attribute__((visibility("hidden")));
-// False: the word cannot be read.
-bool return_load(const uint64_t* word, uint64_t* value) __attribute__((visibility("hidden")));
 
 // The first trampoline; before it lies a pad, because unwinders look for an address minus one.
 extern const uint8_t pb_return_trampolines[] __attribute__((visibility("hidden")));
@@ -139,11 +135,6 @@ void pb_return_general() __attribute__((visibility("hidden")));
 void pb_return_not_hooked() __attribute__((visibility("hidden")));
 // The real caller of the call that slot i hooks.
 extern uint64_t pb_return_address[kReturnSlots] __attribute__((visibility("hidden")));
-
-// Fault table: the address to continue at, if `ip` is the load of a stack word that may be gone, or
-// in a quick return, whose stores are faults under the flag AC; else 0. Called from the
-// SIGSEGV/SIGBUS handler.
-uint64_t return_fault_fixup(uint64_t ip);
 }
 
 inline bool is_return_trampoline(uint64_t address) {

@@ -26,6 +26,7 @@
 // Whatever is interrupted in the middle for good (a handler that leaves by longjmp) costs one slot,
 // and never gives it to two.
 #include "base/raw_syscall.h"
+#include "hot/safe_load.h"
 #include "probe/graph_hot.h"
 #include "probe/probe_hot.h"
 #include "probe/return_callers.h"
@@ -34,11 +35,6 @@
 namespace patchbay {
 
 extern "C" {
-extern const uint8_t pb_return_load[] __attribute__((visibility("hidden")));
-extern const uint8_t pb_return_load_failed[] __attribute__((visibility("hidden")));
-extern const uint8_t pb_return_graph[] __attribute__((visibility("hidden")));
-extern const uint8_t pb_graph_load[] __attribute__((visibility("hidden")));
-extern const uint8_t pb_graph_load_failed[] __attribute__((visibility("hidden")));
 uint64_t pb_return_address[kReturnSlots];
 ReturnSlot pb_return_slots[kReturnSlots];
 __thread ReturnThread pb_return_thread
@@ -126,7 +122,7 @@ void count_missed(const SiteProgram* program, uint32_t wanted) {
 
 bool holds(const uint64_t* word, uint64_t value) {
   uint64_t found;
-  return return_load(word, &found) && found == value;
+  return try_load8(reinterpret_cast<uint64_t>(word), &found) && found == value;
 }
 
 bool is_dead(const ReturnSlot* slot, uint64_t state) {
@@ -491,18 +487,6 @@ extern "C" void return_hit(ReturnFrame* frame, uint32_t index) {
         graph_leave(call.site, call.program, &frame->registers, call.wanted, index, graph);
   if (call.wanted)
     offer_events(call.program, call.site, &frame->registers, &call.caller, call.wanted);
-}
-
-extern "C" uint64_t return_fault_fixup(uint64_t ip) {
-  if (ip == reinterpret_cast<uint64_t>(pb_return_load))
-    return reinterpret_cast<uint64_t>(pb_return_load_failed);
-  if (ip == reinterpret_cast<uint64_t>(pb_graph_load))
-    return reinterpret_cast<uint64_t>(pb_graph_load_failed);
-  const auto general = reinterpret_cast<uint64_t>(&pb_return_general);
-  const auto quick = reinterpret_cast<uint64_t>(pb_return_graph);
-  const auto generated = reinterpret_cast<uint64_t>(pb_return_code);
-  const bool is_quick = ip - quick < general - quick || ip - generated < kReturnCodeSize;
-  return is_quick ? general : 0;  // nothing is published yet (return_hook.S)
 }
 
 ReturnHookCounts return_hook_counts() {

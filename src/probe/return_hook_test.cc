@@ -25,6 +25,7 @@
 #include <thread>
 #include <vector>
 
+#include "hot/fault.h"
 #include "probe/hit_counter.h"
 #include "probe/probe_compile.h"
 #include "ring_buffer/ring_buffer.h"
@@ -225,7 +226,7 @@ const void* main_object() {
 // As the agent's handler does: stacks of threads that ended are looked at.
 void on_fault(int signal, siginfo_t*, void* context) {
   auto& ip = static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP];
-  const uint64_t fixup = return_fault_fixup(uint64_t(ip));
+  const uint64_t fixup = fault_fixup(uint64_t(ip));
   if (!fixup) ::signal(signal, SIG_DFL);
   if (fixup) ip = greg_t(fixup);
 }

@@ -6,6 +6,7 @@
 #include <patchbay/trace_events.h>
 
 #include "base/error_pointer.h"
+#include "hot/fault.h"
 #include "probe/hit_counter.h"
 #include "probe/open_signals.h"
 #include "probe/probe_hot.h"
@@ -23,8 +24,6 @@ constexpr uint32_t kMaxRecord = 64 * 1024 - 8;  // what a __data_loc word can po
 constexpr uint32_t kMaxStackWords = 31;
 constexpr uint32_t kMaxStateTexts = sizeof(synth_event_trace_state::text_end) / 2 - 1;
 
-// What synthetic_place.S and api/synth_trace.S know.
-
 inline uint32_t round_up_8(uint32_t bytes) { return (bytes + 7) & ~7u; }
 inline uint64_t* word_at(uint8_t* record, uint32_t offset) {
   return reinterpret_cast<uint64_t*>(record + offset);
@@ -34,35 +33,7 @@ inline const SiteProgram* program_of(const EventFileHandle* file) {
   return __atomic_load_n(&file->target.program, __ATOMIC_ACQUIRE);  // pairs with SyntheticEvents
 }
 
-// --- texts of fixed size. A load that may fault continues at the label `fault`: an entry in a
-// table of this object, as in fetch/fetch_run_hot.cc.
-
-struct FaultEntry {
-  int32_t ip;     // of the load, relative to this word
-  int32_t fixup;  // where to continue, relative to this word
-};
-
-}  // namespace
-
-extern "C" {
-extern const FaultEntry pb_synthetic_faults_begin[] __attribute__((visibility("hidden")));
-extern const FaultEntry pb_synthetic_faults_end[] __attribute__((visibility("hidden")));
-// Of synthetic_place.S: the load, and where its signal finds the thread.
-extern const uint8_t synthetic_place_load __attribute__((visibility("hidden")));
-extern const uint8_t synthetic_place_abort __attribute__((visibility("hidden")));
-}
-
-asm(".pushsection pb_synthetic_faults, 0, \"a\", @progbits\n"
-    ".balign 4\n"
-    ".hidden pb_synthetic_faults_begin\n"
-    "pb_synthetic_faults_begin:\n"
-    ".popsection\n"
-    ".pushsection pb_synthetic_faults, 2, \"a\", @progbits\n"
-    ".hidden pb_synthetic_faults_end\n"
-    "pb_synthetic_faults_end:\n"
-    ".popsection\n");
-
-namespace {
+// --- texts of fixed size. A load that may fault continues at the label `fault`.
 
 __attribute__((noinline)) uint32_t put_text_slowly(uint8_t* at, uint64_t address) {
   const OpenSignals open;
@@ -78,15 +49,11 @@ inline __attribute__((always_inline)) uint32_t put_text_quickly(uint8_t* at, uin
   if (__builtin_expect(!pb_thread.fast_tid, 0)) return 0;
   for (uint32_t done = 0; done < kSyntheticTextBytes; done += 8) {
     uint64_t word;
-    asm goto(
-        "1: movq (%1, %q2), %0\n"
-        ".pushsection pb_synthetic_faults, 1, \"a\", @progbits\n"
-        ".long 1b - ., %l3 - .\n"
-        ".popsection\n"
-        : "=r"(word)
-        : "r"(address), "r"(done)
-        : "memory"
-        : fault);
+    asm goto("1: movq (%1, %q2), %0\n" PB_FAULT_ENTRY("1b", "%l3")
+             : "=r"(word)
+             : "r"(address), "r"(done)
+             : "memory"
+             : fault);
     const uint64_t zeros = (word - kOnes) & ~word & kHighs;
     if (zeros) {
       const uint64_t before = (zeros - 1) & ~zeros;  // the bits below the top one of the NUL
@@ -445,16 +412,6 @@ __attribute__((noinline)) int trace_plain(const SiteProgram* program, const Synt
 }
 
 }  // namespace
-
-extern "C" uint64_t synthetic_fault_fixup(uint64_t ip) {
-  if (ip == uint64_t(&synthetic_place_load) || ip == uint64_t(&synthetic_place_abort))
-    return uint64_t(&synthetic_place_abort);
-  for (const FaultEntry* entry = pb_synthetic_faults_begin; entry != pb_synthetic_faults_end;
-       entry++)
-    if (uint64_t(&entry->ip) + int64_t{entry->ip} == ip)
-      return uint64_t(&entry->fixup) + int64_t{entry->fixup};
-  return 0;
-}
 
 extern "C" int synthetic_off(const EventFileHandle* file) {
   if (!__atomic_load_n(&file->references, __ATOMIC_ACQUIRE)) return kInvalid;

@@ -95,9 +95,6 @@ int synthetic_place(const EventFileHandle* file, uint32_t nr_values, const uint6
 void synthetic_place_of();  // from api/synth_trace.S
 int synthetic_place_state(const EventProgram* event, const SyntheticPlan* plan,
                           const synth_event_trace_state* state);
-
-// Fault table, as fetch_fault_fixup().
-uint64_t synthetic_fault_fixup(uint64_t ip);
 }
 
 }  // namespace patchbay

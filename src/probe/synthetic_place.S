@@ -20,8 +20,9 @@
  *   red zone: of texts -8 publish, -16 RingControl; while a sub-buffer is begun -24 r9, -32 rdi
  *
  * Texts are read inside the sequence. A load that faults raises SIGSEGV, and a signal aborts the
- * sequence: its handler finds the thread at the abort label (synthetic_fault_fixup).
+ * sequence: its handler finds the thread at the abort label.
  */
+#include "hot/fault.inc"
 #include "probe/asm_offsets.h"
 #include "ring_buffer/ring_record.inc"
 
@@ -174,9 +175,7 @@ synthetic_place_of:
 	add %rcx, %r8
 	lea TEXT_BYTES(%r8), %r11
 	sub %r8, %rdi
-	.globl synthetic_place_load
-	.hidden synthetic_place_load
-synthetic_place_load:
+.Lload:
 	mov (%rdi,%r8), %rax
 	mov .Lones(%rip), %r10
 	add %rax, %r10
@@ -186,7 +185,7 @@ synthetic_place_load:
 	mov %rax, (%r8)
 	add $8, %r8
 	cmp %r11, %r8
-	jb synthetic_place_load
+	jb .Lload
 	movb $0, -1(%r8)
 .Ltext_end:
 	lea -8(%r11), %r8
@@ -211,10 +210,9 @@ synthetic_place_load:
 	xor %eax, %eax
 	ret
 	rseq_abort values
-	.globl synthetic_place_abort
-	.hidden synthetic_place_abort
-synthetic_place_abort:
 .Lvalues_bail:
+	fault_entry .Lload, .Lvalues_bail
+	fault_entry .Lvalues_bail, .Lvalues_bail	/* where the sequence's abort has brought it */
 	mov $1, %eax
 	ret
 	.cfi_endproc

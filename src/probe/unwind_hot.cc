@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "probe/unwind_hot.h"
 
+#include "hot/safe_load.h"
 #include "patch/stub_views.h"
 #include "probe/return_hook.h"
 
 namespace patchbay {
 
 extern "C" {
-__attribute__((visibility("hidden"))) bool unwind_load(uint64_t address, uint64_t* value);
-extern const uint8_t pb_unwind_load[] __attribute__((visibility("hidden")));
-extern const uint8_t pb_unwind_load_failed[] __attribute__((visibility("hidden")));
 const UnwindModules* pb_unwind_modules;
 }
 
@@ -61,8 +59,8 @@ UnwindRule find_rule(uint64_t pc) {
 
 bool leave_signal(Frame* frame, StackEnd* end) {
   uint64_t ip, sp, fp;
-  if (!unwind_load(frame->sp + kContextRip, &ip) || !unwind_load(frame->sp + kContextRsp, &sp) ||
-      !unwind_load(frame->sp + kContextRbp, &fp)) {
+  if (!try_load8(frame->sp + kContextRip, &ip) || !try_load8(frame->sp + kContextRsp, &sp) ||
+      !try_load8(frame->sp + kContextRbp, &fp)) {
     *end = StackEnd::kBadMemory;
     return false;
   }
@@ -72,7 +70,7 @@ bool leave_signal(Frame* frame, StackEnd* end) {
 
 bool is_signal_return(const Frame& frame) {
   uint64_t code = 0;
-  if (!unwind_load(frame.ip, &code)) return false;
+  if (!try_load8(frame.ip, &code)) return false;
   return code == kSigreturnLong || (code & (~uint64_t{0} >> 8)) == kSigreturnShort;
 }
 
@@ -80,7 +78,7 @@ bool by_frame_pointer(Frame* frame, StackEnd* end) {
   uint64_t ip, fp;
   const uint64_t at = frame->fp;
   if (at & 7 || at < frame->sp || at - frame->sp > kLargestFrame) return false;
-  if (!unwind_load(at, &fp) || !unwind_load(at + 8, &ip)) return false;
+  if (!try_load8(at, &fp) || !try_load8(at + 8, &ip)) return false;
   if (!ip) {
     *end = StackEnd::kOutermost;
     return false;
@@ -101,7 +99,7 @@ bool find_cfa(const Frame& frame, const UnwindRule& rule, uint64_t* cfa) {
       *cfa = frame.sp + (int32_t(frame.ip & 15) >= rule.offset / 8 ? 16 : 8);
       return true;
     default:
-      return unwind_load(frame.fp + uint64_t(int64_t{rule.offset}), cfa);  // kDeref
+      return try_load8(frame.fp + uint64_t(int64_t{rule.offset}), cfa);  // kDeref
   }
 }
 
@@ -113,12 +111,12 @@ bool by_rule(Frame* frame, const UnwindRule& rule, StackEnd* end) {
     *end = StackEnd::kNotUpwards;
     return false;
   }
-  if (!unwind_load(cfa - 8, &ip)) return false;
+  if (!try_load8(cfa - 8, &ip)) return false;
   if (rule.saved_rbp == kRbpLost) {
     fp = 0;
   } else if (rule.saved_rbp) {
     const uint64_t at = rule.saved_rbp == kRbpAtRbp ? fp : cfa - 8 * uint64_t{rule.saved_rbp};
-    if (!unwind_load(at, &fp)) return false;
+    if (!try_load8(at, &fp)) return false;
   }
   if (!ip) {
     *end = StackEnd::kOutermost;
@@ -197,11 +195,6 @@ uint32_t unwind(const StackStart& start, const UnwindOutput& out, StackHow* how)
   }
   how->frames = uint8_t(count < 255 ? count : 255);
   return count;
-}
-
-extern "C" uint64_t unwind_fault_fixup(uint64_t ip) {
-  if (ip != reinterpret_cast<uint64_t>(pb_unwind_load)) return 0;
-  return reinterpret_cast<uint64_t>(pb_unwind_load_failed);
 }
 
 }  // namespace patchbay

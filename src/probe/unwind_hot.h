@@ -54,9 +54,6 @@ uint32_t unwind(const StackStart& start, const UnwindOutput& out, StackHow* how)
 extern "C" {
 extern const UnwindModules* pb_unwind_modules
     __attribute__((visibility("hidden")));  // atomic; null: no tables were made
-
-// Fault table, as fetch_fault_fixup().
-uint64_t unwind_fault_fixup(uint64_t ip);
 }
 
 }  // namespace patchbay

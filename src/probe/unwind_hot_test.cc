@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "hot/fault.h"
 #include "probe/unwind_tables.h"
 
 namespace patchbay {
@@ -47,7 +48,7 @@ Walk walk(const StackStart& start, uint32_t max = kMaxStackFrames) {
 
 void continue_after_fault(int, siginfo_t*, void* raw) {
   auto& rip = static_cast<ucontext_t*>(raw)->uc_mcontext.gregs[REG_RIP];
-  const uint64_t target = unwind_fault_fixup(uint64_t(rip));
+  const uint64_t target = fault_fixup(uint64_t(rip));
   if (!target) _exit(99);
   rip = greg_t(target);
 }

@@ -2,13 +2,15 @@
 //
 // From what instances want of events to what traced threads run, as one transaction:
 //
-//   A  a program for each (instance, event) that is to record; the last one again if nothing
-//   changed B  LiveEvent.programs of all events are exchanged C  each source is told once; if one
-//   refuses, B is taken back and those before it are told again D  programs that nobody wants any
-//   more: rings = dead_rings(), then quiesce(). A thread that is
-//      still on its way with one of them finds no ring; so when the call returns, no record that
-//      it did not want can come. Where the event stays on, the old program names its successor,
-//      which that thread asks instead (probe/probe_hot.h): nothing is lost by a change
+//   A  A program for each (instance, event) that is to record; the last one again if nothing has
+//      changed.
+//   B  LiveEvent.programs of all events are exchanged.
+//   C  Each source is told once. If one refuses, B is taken back, and those before it are told
+//      again.
+//   D  Programs that nobody wants any more: rings = dead_rings(), then quiesce(). A thread that is
+//      still on its way with one of them finds no ring; so when the call returns, no unwanted
+//      record can come any more. Where the event stays on, the old program names its successor,
+//      which that thread asks instead (probe/probe_hot.h): nothing is lost by a change.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>

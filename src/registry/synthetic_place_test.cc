@@ -15,6 +15,7 @@
 #include <random>
 
 #include "base/raw_syscall.h"
+#include "hot/fault.h"
 #include "probe/synthetic_hot.h"
 #include "registry/registry_testing.h"
 #include "registry/synthetic_events.h"
@@ -36,8 +37,7 @@ int64_t rseq_offset() {
 int g_faults;
 void on_fault(int, siginfo_t*, void* context) {
   auto& ip = static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP];
-  uint64_t target = fetch_fault_fixup(uint64_t(ip));
-  if (!target) target = synthetic_fault_fixup(uint64_t(ip));
+  const uint64_t target = fault_fixup(uint64_t(ip));
   if (!target) std::abort();
   ip = greg_t(target);
   g_faults++;

@@ -5,9 +5,8 @@
 // enabled, and its semaphore counted up so that the program prepares the arguments.
 //
 //   refresh()   loaded objects -> notes -> one event for all sites of one name, in all objects
-//   update()    on:   places planned, ProbeSites: programs and one patch transaction, semaphores +
-//   1
-//               off:  ProbeSites, semaphores - 1
+//   update()    on:   places planned; ProbeSites: programs, one patch transaction; semaphores + 1
+//               off:  ProbeSites; semaphores - 1
 //
 // An object may be unloaded at any time between two calls. Its text is only written through the
 // Patcher, its semaphores only through the kernel, so that neither can crash; the next refresh()

@@ -12,9 +12,7 @@ using abi::PageMeta;
 using abi::RingControl;
 using abi::RingSlot;
 
-extern "C" {
-int64_t pb_rseq_offset = 0;
-}
+extern "C" {}
 
 // ring_publish.S knows these offsets by number.
 
@@ -167,11 +165,7 @@ bool publish_if_current(const RingSet* const* rings, const RingSet* set, const u
 
 // Of the last record here; the clock may be behind it, in a virtual machine that was moved.
 uint64_t time_of_this_cpu(const RingSet* set) {
-  uint64_t thread_pointer;
-  asm("movq %%fs:0, %0" : "=r"(thread_pointer));
-  const auto* rseq =
-      reinterpret_cast<const volatile uint32_t*>(thread_pointer + uint64_t(pb_rseq_offset));
-  const uint32_t cpu = rseq[1];
+  const auto cpu = uint32_t(rseq_cpu_id());
   if (cpu >= set->nr_cpus) return 0;
   const RingControl* rc = set->control(cpu);
   const uint64_t publish = __atomic_load_n(&rc->publish, __ATOMIC_ACQUIRE);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "hot/rseq.h"
 #include "ring_buffer/ring_set.h"
 
 namespace patchbay {
@@ -16,9 +17,6 @@ enum RingWriteStatus : int {
 };
 
 extern "C" {
-// Offset of the thread's struct rseq from the thread pointer; 0 where rseq must not be used (no
-// rseq in this libc or kernel, valgrind, no invariant TSC). Set once by the agent.
-extern int64_t pb_rseq_offset __attribute__((visibility("hidden")));
 
 // Whoever enters a text into the PrintkTable counts himself in first, and does not while it is
 // closed: its file is being replaced (ring_resize.cc). Both atomic.

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-//   set_enabled(1)   a table of counts, all 0  -->  pb_profile_table  -->  ops "trace_profile"
-//   joins
-//                                                                          functions: an index each
+//   set_enabled(1)   a table of counts, all 0  -->  pb_profile_table
+//                    ops "trace_profile" joins; each function gets an index
 //   traced threads   profile_add: the function's counts on this CPU
 //   set_enabled(0)   the ops goes; the counts stay to be read
 //

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "abi/ftrace_records.h"
+#include "hot/fault.h"
 #include "probe/graph_hot.h"
 #include "registry/registry_testing.h"
 #include "tracer/graph_control.h"
@@ -50,7 +51,7 @@ void on_trap(int, siginfo_t*, void* context) {
 }
 void on_fault(int signal, siginfo_t*, void* context) {
   auto& ip = static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP];
-  const uint64_t fixup = return_fault_fixup(uint64_t(ip));
+  const uint64_t fixup = fault_fixup(uint64_t(ip));
   if (!fixup) ::signal(signal, SIG_DFL);
   if (fixup) ip = greg_t(fixup);
 }
