@@ -14,9 +14,9 @@ struct FaultEntry {
 }  // namespace
 
 extern "C" {
-// Made by the linker: the ends of the section.
-extern const FaultEntry __start_pb_faults[] __attribute__((visibility("hidden")));
-extern const FaultEntry __stop_pb_faults[] __attribute__((visibility("hidden")));
+// Made by the linker: the ends of the section; null where nothing that may fault is linked.
+extern const FaultEntry __start_pb_faults[] __attribute__((weak, visibility("hidden")));
+extern const FaultEntry __stop_pb_faults[] __attribute__((weak, visibility("hidden")));
 
 uint64_t fault_fixup(uint64_t ip) {
   for (const FaultEntry* entry = __start_pb_faults; entry != __stop_pb_faults; entry++) {

@@ -12,6 +12,7 @@
 #include "probe/probe_abi.h"
 #include "probe/return_callers.h"
 #include "probe/return_hook.h"
+#include "probe/stack_touch.h"
 #include "probe/synthetic_hot.h"
 #include "probe/trigger_hot.h"
 
@@ -72,6 +73,10 @@ constexpr size_t in_ring(size_t record) { return record + 4; }
   ASM_OFFSET(FRAME_WANTED, ProbeFrame, wanted);
   ASM_OFFSET(FRAME_STUB_RETURN, ProbeFrame, stub_return);
   ASM_CONSTANT(RETURN_FRAME_SIZE, sizeof(ReturnFrame));
+  ASM_CONSTANT(TOUCH_BELOW, StackTouch::kBelow);
+  ASM_CONSTANT(TOUCH_FRAME, StackTouch::kFrame);
+  ASM_CONSTANT(TOUCH_FRAME_RDI, StackTouch::kFrameRdi);
+  ASM_CONSTANT(TOUCH_DEPTH, kStackTouchDepth);
 }
 
 [[gnu::used]] static void returns() {

@@ -40,7 +40,6 @@
 #include "probe/asm_offsets.h"
 #include "probe/stack_touch.inc"
 
-#define TOUCH_DEPTH 2048		/* below the frame: what probe_hit() usually needs */
 #define FRAME FRAME_STUB_RETURN		/* ProbeFrame up to there */
 #define FRAME_ALL FRAME_WANTED
 #define TARGET FRAME_WANTED		/* where probe_hook goes on: `wanted` is spent then */

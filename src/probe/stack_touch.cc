@@ -16,17 +16,19 @@ struct Touch {
   int32_t kind;
   int32_t frame;
 };
-constexpr int32_t kFrameRdi = 2;  // the only kind whose registers differ
+constexpr auto kFrameRdi = int32_t(StackTouch::kFrameRdi);  // the only one whose registers differ
 
 extern "C" {
-extern const Touch __start_pb_stack_touches[] __attribute__((visibility("hidden")));
-extern const Touch __stop_pb_stack_touches[] __attribute__((visibility("hidden")));
+extern const Touch __start_pb_stack_touches[] __attribute__((weak, visibility("hidden")));
+extern const Touch __stop_pb_stack_touches[] __attribute__((weak, visibility("hidden")));
 }
 
 constexpr int kRedZone = 128;
 // probe_entry.S. Without xmm registers a frame has so much less below.
-constexpr int32_t kFrame = 496, kFrameAll = 472, kNoXmm = 256;
-constexpr uint32_t kFrameArgument = 400, kTouchDepth = 2048;
+constexpr int32_t kFrame = offsetof(ProbeFrame, stub_return),
+                  kFrameAll = offsetof(ProbeFrame, wanted),
+                  kNoXmm = offsetof(ProbeFrame, registers.reg);
+constexpr uint32_t kFrameArgument = offsetof(ProbeFrame, registers.arg);
 
 // A prologue in a stub, and the program's instruction behind it. {0, 0}: `ip` lies in none.
 struct Prologue {
@@ -116,7 +118,7 @@ bool leave_stub(greg_t* registers, uint64_t ip) {
 // were asked for, else below.
 bool leave_entry(greg_t* registers, const Touch& touch) {
   const bool is_deep = touch.kind == kFrameRdi;
-  const auto sp = static_cast<uint64_t>(registers[REG_RSP]) + (is_deep ? kTouchDepth : 0);
+  const auto sp = static_cast<uint64_t>(registers[REG_RSP]) + (is_deep ? kStackTouchDepth : 0);
   const uint64_t top = sp + uint64_t(touch.frame);
   const bool is_all = touch.frame == kFrameAll || touch.frame == kFrameAll - kNoXmm;
   const auto less = uint64_t((is_all ? kFrameAll : kFrame) - touch.frame);

@@ -17,7 +17,18 @@
 
 #include <ucontext.h>
 
+#include <cstdint>
+
 namespace patchbay {
+
+// What of the program's state has changed at a look.
+enum class StackTouch : int32_t {
+  kBelow,     // nothing; the stack pointer neither
+  kFrame,     // the stack pointer is lower by a frame
+  kFrameRdi,  // and rdi is in the frame
+};
+// Below the frame: what probe_hit() usually needs.
+inline constexpr uint32_t kStackTouchDepth = 2048;
 
 // True: the fault was such a look, and `context` is where the program goes on. Async-signal-safe.
 bool stack_touch_fixup(ucontext_t* context);
