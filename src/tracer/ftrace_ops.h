@@ -5,7 +5,7 @@
 //
 //   ops "trace"          filter, notrace ─┐   which functions?      ProbeSites: one SiteProgram for
 //   ops "trace_profile"  filter, notrace ─┼─> FunctionTable ──────> each distinct set of consumers,
-//   ops "x:trace" …      filter, notrace ─┘   join / leave / update shared by all sites that have it
+//   ops "x:trace" …      filter, notrace ─┘   join / leave / update shared by all that have it
 //
 // A site whose last consumer leaves gets its original bytes back; a consumer that does not want a
 // function costs nothing there. Function events and probes are consumers of the same sites.
