@@ -50,15 +50,14 @@ constexpr uint64_t kGenerationMask = kSlotGenerationMask, kAddressMask = kSlotAd
 constexpr uint32_t kNearby = 16;        // slots looked at from where the thread was last
 constexpr uint32_t kThreadStride = 64;  // where threads begin
 constexpr uint32_t kShortSweep = 64;
-constexpr uint32_t kSweepEvery = 256;   // claims to one look at all slots
+constexpr int32_t kSweepCredit = 128;   // slots that a claim may look at beyond that, on average
 constexpr uint32_t kMaxChain = 1024;    // tail calls under one return address
 
 // What no record shows of a return frame ends where the registers end: return_hook.S counts on it.
 
 uint32_t g_next_start;                  // where the next new thread begins
 uint32_t g_hand;                        // where the next sweep begins
-uint32_t g_far_claims;
-uint32_t g_swept_at = 0 - kSweepEvery;  // the claim that has looked at all slots last
+int32_t g_credit = kReturnSlots;        // slots that sweeps may look at beyond the short ones
 uint64_t g_limited[kReturnSlots / 64];  // bit: the slot hooks a call under a limit
 uint32_t g_used_end;                    // no slot from here on was ever used
 uint64_t g_reclaimed, g_no_slot;
@@ -152,11 +151,11 @@ bool claim_dead(ReturnSlot* slot, uint64_t state) {
   return true;
 }
 
-// Claims the first slot that is free or dead among `count`.
-ReturnSlot* sweep(uint32_t count) {
-  const uint32_t at = __atomic_fetch_add(&g_hand, count, __ATOMIC_RELAXED);
+// Claims the first slot that is free or dead among `count`. *looked: how many it has looked at.
+ReturnSlot* sweep(uint32_t at, uint32_t count, uint32_t* looked) {
   for (uint32_t i = 0; i < count; i++) {
     ReturnSlot* slot = &pb_return_slots[(at + i) % kReturnSlots];
+    *looked = i + 1;
     const uint64_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
     if (state == kFree ? locked_exchange(&slot->state, kFree, kOwned) : claim_dead(slot, state))
       return slot;
@@ -189,13 +188,22 @@ void note_used(uint32_t index) {
       return;
 }
 
-// The slots that threads keep may stand close together, more of them than a short sweep looks at.
+// Slots in use may stand close together, more of them than a short sweep looks at: those of deep
+// recursion, or those that threads keep. So a claim may look on, through all slots if need be; but
+// where nearly all are in use, claims would do so one after the other. Each brings some credit, and
+// what a long sweep has looked at is taken off it.
 ReturnSlot* claim_far() {
-  const uint32_t claim = __atomic_fetch_add(&g_far_claims, 1, __ATOMIC_RELAXED);
-  ReturnSlot* slot = sweep(kShortSweep);
-  if (!slot && claim - __atomic_load_n(&g_swept_at, __ATOMIC_RELAXED) >= kSweepEvery) {
-    __atomic_store_n(&g_swept_at, claim, __ATOMIC_RELAXED);
-    slot = sweep(kReturnSlots);
+  uint32_t looked = 0;
+  const uint32_t at = __atomic_fetch_add(&g_hand, kShortSweep, __ATOMIC_RELAXED);
+  ReturnSlot* slot = sweep(at, kShortSweep, &looked);
+  const int32_t credit = __atomic_load_n(&g_credit, __ATOMIC_RELAXED);
+  if (credit < int32_t(kReturnSlots))
+    __atomic_fetch_add(&g_credit, kSweepCredit, __ATOMIC_RELAXED);
+  if (!slot && credit > 0) {
+    slot = sweep(at + kShortSweep, uint32_t(credit), &looked);
+    // The next claim begins behind what this one has found in use.
+    __atomic_store_n(&g_hand, at + kShortSweep + looked, __ATOMIC_RELAXED);
+    __atomic_fetch_sub(&g_credit, int32_t(looked), __ATOMIC_RELAXED);  // several may: below 0, too
   }
   if (!slot) __atomic_fetch_add(&g_no_slot, 1, __ATOMIC_RELAXED);
   return slot;
