@@ -269,6 +269,28 @@ nasty_room_after:
   ret
 endfn nasty_room_after
 
+  .p2align 4
+  .globl nasty_falls_before
+  .type nasty_falls_before, @function
+nasty_falls_before:
+  lea 1(%rdi), %rdi
+  xor %eax, %eax
+  .byte 0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00
+  .globl nasty_falls
+  .type nasty_falls, @function
+nasty_falls:
+  mov %rdi, %rax
+1:
+  add %rsi, %rax
+  ret
+endfn nasty_falls
+  .globl nasty_falls_after
+  .type nasty_falls_after, @function
+nasty_falls_after:
+  lea 2(%rdi), %rax
+  jmp 1b
+endfn nasty_falls_after
+
 fn nasty_double_args
   vaddsd %xmm1, %xmm0, %xmm0
   vmulsd %xmm0, %xmm0, %xmm0

@@ -53,7 +53,7 @@ constexpr uint64_t kLibcWaitLimitUs = 1000000;
 constexpr uint64_t kPage = 4096;
 
 uint64_t first_byte(const Site& site) {
-  return site.kind == SiteKind::kShortJump ? site.entry - kJumpSize : site.address;
+  return site.kind == SiteKind::kShortJump ? site.room : site.address;
 }
 uint64_t last_byte(const Site& site) {
   return site.address + std::max<uint64_t>(site.displaced, 1);
@@ -67,10 +67,9 @@ void patched_bytes(const Site& site, const StubRecord& stub, uint8_t head[kJumpS
   } else if (site.single || site.kind == SiteKind::kTrap || site.kind == SiteKind::kProbeTrap) {
     head[0] = site.guard;
   } else if (site.kind == SiteKind::kShortJump) {
-    const uint64_t room = site.entry - kJumpSize;
     head[0] = 0xeb;
-    head[1] = static_cast<uint8_t>(room - (site.address + kShortJumpSize));
-    PB_CHECK(encode_jump(room, stub.address, padding));
+    head[1] = static_cast<uint8_t>(site.room - (site.address + kShortJumpSize));
+    PB_CHECK(encode_jump(site.room, stub.address, padding));
   } else {
     PB_CHECK(encode_jump(site.address, stub.address, head));
   }
@@ -291,9 +290,9 @@ void describe_site(const SitePlan& plan, Site* site) {
   std::copy_n(plan.original.begin(), kMaxDisplaced, site->original);
   std::copy_n(plan.padding.begin(), kJumpSize, site->padding);
   if (!same_bytes) site->stubs = nullptr;  // other code: nobody comes out of them any more
-  if (plan.kind == SiteKind::kShortJump && !site_find(plan.entry - kJumpSize)) {
-    site_set_alias(site, plan.entry - kJumpSize);
-  }
+  if (plan.kind != SiteKind::kShortJump) return;
+  site->room = plan.target;
+  if (!site_find(site->room)) site_set_alias(site, site->room);
 }
 
 bool same_code(const SitePlan& plan, const Site& site) {
@@ -437,6 +436,10 @@ void LivePatcher::place(const SiteChange& change, Touched* touched, PatchReport*
   }
   site->next_host = placement.host;
   site->next_text = !placement.host;
+  if (placement.host && !placement.host->next_text) {  // one that is off
+    placement.host->single = false;
+    placement.host->next_text = true;
+  }
   site->single = !placement.host && placement.single && site->kind != SiteKind::kKey;
   for (Site* absorbed : placement.absorbs) {
     if (absorbed->next_text) add_work(absorbed, true, site);

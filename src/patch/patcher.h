@@ -52,7 +52,7 @@ struct SitePlan {
   uint8_t boundary_count = 0;
   std::array<uint8_t, kMaxBoundaries> boundary = {};
   std::array<uint8_t, kMaxDisplaced> original = {};
-  std::array<uint8_t, 5> padding = {};  // kShortJump: the bytes at entry - 5
+  std::array<uint8_t, 5> padding = {};  // kShortJump: the bytes at `target`
 };
 
 // Writes the machine code that runs before the displaced instructions into `out` (at most

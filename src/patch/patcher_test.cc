@@ -25,14 +25,18 @@ extern "C" {
 NASTY(plain)
 NASTY(rip_load)
 NASTY(rip_imm)
-NASTY(rip_lea) NASTY(helper) NASTY(jmp_first) NASTY(jmp8_first) NASTY(jcc_first) NASTY(jcc32_first)
-    NASTY(call_first) NASTY(call_second) NASTY(indirect_call) NASTY(short_indirect_call)
-        NASTY(call_register_first) NASTY(jrcxz_first) NASTY(jecxz_first) NASTY(loop_first)
-            NASTY(loopne_first) NASTY(back_into_first) NASTY(back_to_entry) NASTY(flags_live)
-                NASTY(endbr) NASTY(endbr_sled) NASTY(gcc_sled) NASTY(clang_sled) NASTY(mixed_sled)
-                    NASTY(short_padded) NASTY(ret_only) NASTY(alias) NASTY(tight_before)
-                        NASTY(tight) NASTY(tight_after) NASTY(room_before) NASTY(room)
-                            NASTY(room_after) NASTY(avx) NASTY(x87) NASTY(red_zone)
+NASTY(rip_lea)
+NASTY(helper)
+NASTY(jmp_first)
+NASTY(jmp8_first)
+NASTY(jcc_first) NASTY(jcc32_first) NASTY(call_first) NASTY(call_second) NASTY(indirect_call)
+    NASTY(short_indirect_call) NASTY(call_register_first) NASTY(jrcxz_first) NASTY(jecxz_first)
+        NASTY(loop_first) NASTY(loopne_first) NASTY(back_into_first) NASTY(back_to_entry)
+            NASTY(flags_live) NASTY(endbr) NASTY(endbr_sled) NASTY(gcc_sled) NASTY(clang_sled)
+                NASTY(mixed_sled) NASTY(short_padded) NASTY(ret_only) NASTY(alias)
+                    NASTY(tight_before) NASTY(tight) NASTY(tight_after) NASTY(room_before)
+                        NASTY(room) NASTY(room_after) NASTY(falls_before) NASTY(falls)
+                            NASTY(falls_after) NASTY(avx) NASTY(x87) NASTY(red_zone)
 #undef NASTY
                                 double nasty_double_args(double, double);
 }
@@ -146,6 +150,8 @@ const NastyCase kNasty[] = {
     {"nasty_tight_before", nasty_tight_before, SiteKind::kJump, false},
     {"nasty_tight", nasty_tight, SiteKind::kTrap, false},
     {"nasty_room", nasty_room, SiteKind::kShortJump, false},
+    {"nasty_falls", nasty_falls, SiteKind::kShortJump, false},
+    {"nasty_falls_after", nasty_falls_after, SiteKind::kJump, false},
     {"nasty_avx", nasty_avx, SiteKind::kJump, false},
     {"nasty_x87", nasty_x87, SiteKind::kJump, false},
     {"nasty_red_zone", nasty_red_zone, SiteKind::kJump, false},
@@ -184,6 +190,33 @@ TEST_F(PatcherTest, EveryNastyFunctionDoesTheSamePatched) {
     EXPECT_EQ(hits, plain.size());
   }
   EXPECT_EQ(patcher_->patched_sites(), 0u);
+}
+
+// As glibc's memmove, into which memmove_chk goes on: the only room is the nop between them.
+TEST_F(PatcherTest, AFunctionThatGoesOnIntoTheNextOneComesThroughItsJump) {
+  const SitePlan site = plan("nasty_falls");
+  ASSERT_EQ(site.kind, SiteKind::kShortJump) << site.reason;
+  EXPECT_EQ(site.target, site.entry - 6);
+  const std::string before = code_around(site);
+  std::atomic<uint64_t> hits{0};
+  apply(site, counting(&hits));
+  EXPECT_EQ(nasty_falls(5, 7, 0, 0), 12u);
+  EXPECT_EQ(hits, 1u);
+  EXPECT_EQ(nasty_falls_before(5, 7, 0, 0), 13u);
+  EXPECT_EQ(hits, 2u);
+  EXPECT_EQ(nasty_falls_after(5, 7, 0, 0), 14u);
+  EXPECT_EQ(hits, 2u);
+  const SitePlan other = plan("nasty_falls_before");
+  std::atomic<uint64_t> others{0};
+  apply(other, counting(&others));
+  EXPECT_EQ(nasty_falls_before(5, 7, 0, 0), 13u);
+  EXPECT_EQ(others, 1u);
+  EXPECT_EQ(hits, 3u);
+  apply(other, {});
+  apply(site, {});
+  EXPECT_EQ(code_around(site), before);
+  EXPECT_EQ(nasty_falls_before(5, 7, 0, 0), 13u);
+  EXPECT_EQ(hits, 3u);
 }
 
 TEST_F(PatcherTest, FloatingPointArgumentsArriveUntouched) {

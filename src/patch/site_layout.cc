@@ -7,6 +7,7 @@
 #include "patch/site_layout.h"
 
 #include <algorithm>
+#include <span>
 
 namespace patchbay {
 namespace {
@@ -57,8 +58,8 @@ const Site* padding_in(uint64_t first, uint64_t last) {
 
 bool padding_is_taken(const Site& site) {
   if (site.kind != SiteKind::kShortJump) return false;
-  const uint64_t room = site.entry - kJumpSize;
-  for (uint64_t at = room - kJumpSize + 1; at < site.entry; at++) {
+  const uint64_t room = site.room;
+  for (uint64_t at = room - kJumpSize + 1; at < room + kJumpSize; at++) {
     const Site* other = site_at(at);
     if (other && other->next_text && at + footprint(*other, other->single) > room) return true;
   }
@@ -92,7 +93,39 @@ bool may_jump(const Site& site, std::vector<Site*>* absorbs) {
   return true;
 }
 
+// A site that is off, and whose jump would displace the address: its stub of former times may end
+// in the bytes that a jump there needs, but not in those of its own jump.
+Site* former_host(uint64_t address) {
+  for (uint64_t distance = 1; distance < kJumpSize; distance++) {
+    Site* site = site_at(address - distance);
+    const bool is_free = site && site->state == SiteState::kOriginal && !site->next_text &&
+                         !site->next_host && !site->touched && site->boundary_count > 1;
+    std::vector<Site*> absorbs;
+    if (!is_free || distance >= footprint(*site, false) || site->kind == SiteKind::kKey) continue;
+    const std::span boundaries(site->boundary, site->boundary_count);
+    if (std::find(boundaries.begin(), boundaries.end(), distance) == boundaries.end()) continue;
+    if (may_jump(*site, &absorbs) && absorbs.empty()) return site;
+  }
+  return nullptr;
+}
+
 }  // namespace
+
+const char* placement_refusal(const SitePlan& plan) {
+  if (const Site* known = site_at(plan.patch_address);
+      known && (known->next_text || known->next_host))
+    return nullptr;
+  Site site;
+  site.address = plan.patch_address;
+  site.entry = plan.entry;
+  site.kind = plan.kind;
+  site.no_trap = plan.no_trap;
+  site.displaced = uint8_t(plan.displaced);
+  site.boundary_count = plan.boundary_count;
+  std::copy(plan.boundary.begin(), plan.boundary.end(), site.boundary);
+  if (plan.kind == SiteKind::kShortJump) site.room = site.alias = plan.target;
+  return place_site(site).refusal;
+}
 
 Site* site_at(uint64_t address) {
   Site* site = site_find(address);
@@ -111,9 +144,11 @@ Placement place_site(const Site& site) {
     }
   } else if (!may_jump(site, &placement.absorbs)) {
     placement.absorbs.clear();
-    placement.single = true;
     const bool needs_trap = site.kind != SiteKind::kKey && site.no_trap;
-    if (needs_trap) placement.refusal = "another probe has, or had, the bytes of its jump";
+    if (needs_trap) placement.host = former_host(site.address);
+    placement.single = !placement.host;
+    if (needs_trap && !placement.host)
+      placement.refusal = "another probe has, or had, the bytes of its jump";
   }
   return placement;
 }

@@ -15,14 +15,18 @@
 namespace patchbay {
 
 struct Placement {
-  Site* host = nullptr;        // runs in its stub; else the site gets text of its own …
-  bool single = false;         // … which is an int3 on one instruction
+  // Runs in its stub; else the site gets text of its own. A host that has no text now gets its jump
+  // again, for its guest alone.
+  Site* host = nullptr;
+  bool single = false;         // its text is an int3 on one instruction
   std::vector<Site*> absorbs;  // sites with text whose host it becomes, and what these were host of
   const char* refusal = nullptr;
 };
 
 // For a site that has neither text nor a host. All sites before it have been placed.
 Placement place_site(const Site& site);
+// Why a place that is planned so could not be switched on as things are now; null: it could.
+const char* placement_refusal(const SitePlan& plan);
 
 // The site at exactly this address; null: none.
 Site* site_at(uint64_t address);

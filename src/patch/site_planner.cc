@@ -15,6 +15,7 @@
 #include "base/hex_bytes.h"
 #include "base/hex_number.h"
 #include "patch/return_refusal.h"
+#include "patch/site_layout.h"
 #include "patch/site_table.h"
 
 namespace patchbay {
@@ -47,8 +48,21 @@ bool is_special_entry(std::string_view name, bool in_dynamic_linker) {
   if (name == "_start" || name == "__restore_rt" || name == "_init" || name == "_fini") return true;
   if (!in_dynamic_linker) return false;
   return name.starts_with("_dl_start") || name.starts_with("_dl_runtime_") ||
-         name.starts_with("_dl_tlsdesc") || name.starts_with("_dl_relocate") ||
-         name.starts_with("_dl_sysdep") || name == "_dl_fixup" || name == "rtld_lock_default_lock";
+         name.starts_with("_dl_tlsdesc");
+}
+constexpr char kSpecialEntry[] = "not entered by an ordinary call";
+
+bool is_in_binding(std::string_view name) {
+  return name.starts_with("_dl_relocate") || name.starts_with("_dl_sysdep") ||
+         name == "_dl_fixup" || name == "rtld_lock_default_lock";
+}
+constexpr char kBinding[] =
+    "the dynamic linker runs it while it binds the calls of objects, the tracer's among them";
+
+// Null: it may be traced.
+const char* special_refusal(std::string_view name, bool in_dynamic_linker) {
+  if (is_special_entry(name, in_dynamic_linker)) return kSpecialEntry;
+  return in_dynamic_linker && is_in_binding(name) ? kBinding : nullptr;
 }
 
 // Where the dynamic linker tells debuggers what it loads, and the agent listens
@@ -175,19 +189,45 @@ bool starts_with_endbr64(std::string_view code) {
   return code.starts_with(std::string_view("\xf3\x0f\x1e\xfa", 4));
 }
 
-// Room for a 5-byte jmp directly before the entry: padding that the previous function cannot reach.
-const char* padding_before(const ModuleCode& code, uint64_t entry) {
+// Of the nops that lead to the entry the last one with room for a 5-byte jmp. Where the function
+// before goes on into this one through them (memmove_chk into memmove, in glibc), the jmp takes it
+// to where it was going. No thread ever stands inside of one nop. 0: there is none.
+uint64_t room_in_nops(ModuleCode& code, uint64_t previous, uint64_t patch, uint64_t entry) {
+  constexpr uint64_t kReach = 128;  // of the short jump, backwards from its end
+  uint64_t room = 0;
+  for (uint64_t at = previous; at < entry;) {
+    const std::string_view bytes = code.code_at(at);
+    Insn insn;
+    if (!decode_insn(reinterpret_cast<const uint8_t*>(bytes.data()),
+                     std::min<uint64_t>(kMaxInsnLength, bytes.size()), at, &insn) ||
+        at + insn.length > entry)
+      return 0;
+    const bool fits = insn.length >= kJumpSize && patch + kShortJumpSize - at <= kReach;
+    if (insn.kind != InsnKind::kNop)
+      room = 0;
+    else if (fits)
+      room = at;
+    at += insn.length;
+  }
+  if (!room || code.outside_branch_into(previous, previous, room + 1, entry)) return 0;
+  return room;
+}
+
+// Room for a 5-byte jmp before the entry, which a short jump at `patch` reaches: directly before it
+// in padding that the previous function cannot reach, or in nops.
+const char* padding_before(ModuleCode& code, uint64_t patch, uint64_t entry, uint64_t* room) {
   const uint64_t first = entry - kJumpSize;
+  *room = first;
   if (code.code_at(first).size() < kJumpSize) return "nothing is known of the code before it";
   const uint64_t previous = code.previous_entry(entry);
   if (!previous) return "nothing is known of the code before it";
   const uint64_t end = code.end_of_code(previous, entry);
   // The previous function's own jump may reach over its end.
   const uint64_t own_patch = previous + (starts_with_endbr64(code.code_at(previous)) ? 4 : 0);
-  if (!end || std::max(end, own_patch + kJumpSize) > first) {
-    return "there are no 5 unused bytes before it";
-  }
-  return nullptr;
+  if (end && std::max(end, own_patch + kJumpSize) <= first) return nullptr;
+  *room = room_in_nops(code, previous, patch, entry);
+  if (*room && *room >= own_patch + kJumpSize) return nullptr;
+  return "there are no 5 unused bytes before it";
 }
 
 void take_run(const Walk& walk, SiteKind kind, SitePlan* plan) {
@@ -201,7 +241,7 @@ void keep_bytes(const ModuleCode& code, SitePlan* plan) {
   const std::string_view bytes = code.code_at(plan->patch_address);
   std::memcpy(plan->original.data(), bytes.data(), std::min(bytes.size(), kMaxDisplaced));
   if (plan->kind == SiteKind::kShortJump) {
-    std::memcpy(plan->padding.data(), code.code_at(plan->entry - kJumpSize).data(), kJumpSize);
+    std::memcpy(plan->padding.data(), code.code_at(plan->target).data(), kJumpSize);
   }
 }
 
@@ -212,7 +252,7 @@ SitePlan refused(SitePlan plan, std::string reason) {
 }
 
 // Jump, short jump or int3; fills plan->kind and reason.
-void choose_kind(const ModuleCode& code, const EntryWalker& walker, bool is_libc, SitePlan* plan) {
+void choose_kind(ModuleCode& code, const EntryWalker& walker, bool is_libc, SitePlan* plan) {
   const uint64_t patch = plan->patch_address;
   Walk jump = walker.walk(kJumpSize);
   if (!jump.problem && code.branch_into(patch + 1, patch + kJumpSize)) {
@@ -227,8 +267,10 @@ void choose_kind(const ModuleCode& code, const EntryWalker& walker, bool is_libc
   Walk shorter = walker.walk(kShortJumpSize);
   const char* no_short = shorter.problem;
   if (!no_short && code.branch_into(patch + 1, patch + kShortJumpSize)) no_short = jump.problem;
-  if (!no_short) no_short = padding_before(code, plan->entry);
+  uint64_t room = 0;
+  if (!no_short) no_short = padding_before(code, patch, plan->entry, &room);
   if (!no_short) {
+    plan->target = room;
     take_run(shorter, SiteKind::kShortJump, plan);
     plan->flags_live = walker.flags_live_behind(shorter);
     return;
@@ -345,11 +387,11 @@ const char* SitePlanner::outside_of_code(Module& module, uint64_t address) {
   if (state.code->code_at(address).empty()) return "not in executable text";
   const long index = state.code->function_before(address);
   const bool in_linker = state.is_libc && is_dynamic_linker(module);
-  if (in_linker && index >= 0 && tells_of_objects(module.functions()[size_t(index)].name))
-    return kTellsOfObjects;
-  if (index >= 0 && is_special_entry(module.functions()[size_t(index)].name, in_linker))
-    return "it runs where no thread of the program is set up";
-  return nullptr;
+  if (index < 0) return nullptr;
+  const FunctionSymbol& function = module.functions()[size_t(index)];
+  if (address - function.address >= std::max(function.size, 1u)) return nullptr;  // behind it
+  if (in_linker && tells_of_objects(function.name)) return kTellsOfObjects;
+  return special_refusal(function.name, in_linker);
 }
 
 // A jump where nothing but the instruction before leads to what is displaced with it; else int3.
@@ -386,6 +428,7 @@ SitePlan SitePlanner::plan_insn(Module& module, uint64_t address) {
     take_run(one, SiteKind::kProbeTrap, &plan);
   }
   keep_bytes(*state.code, &plan);
+  if (const char* why = placement_refusal(plan)) return refused(std::move(plan), why);
   return compared_with_memory(std::move(plan));
 }
 
@@ -398,9 +441,8 @@ void SitePlanner::set_stand_ins(std::vector<StandIn> list) {
 }
 
 uint64_t SitePlanner::stand_in_for(uint64_t address) const {
-  auto found =
-      std::lower_bound(stand_ins_.begin(), stand_ins_.end(), address,
-                       [](const StandIn& one, uint64_t real) { return one.real < real; });
+  auto found = std::lower_bound(stand_ins_.begin(), stand_ins_.end(), address,
+                                [](const StandIn& one, uint64_t real) { return one.real < real; });
   return found != stand_ins_.end() && found->real == address ? found->stand_in : 0;
 }
 
@@ -443,10 +485,10 @@ SitePlan SitePlanner::plan(Module& module, const FunctionSymbol& function) {
     return refused(std::move(plan), "a part of a function that is never called");
   if (tells_of_objects(function.name) && is_dynamic_linker(module))
     return refused(std::move(plan), kTellsOfObjects);
-  if (is_special_entry(function.name, state.is_libc && is_dynamic_linker(module))) {
-    return refused(std::move(plan), "not entered by an ordinary call");
-  }
-  const ModuleCode& code = *state.code;
+  const bool in_linker = state.is_libc && is_dynamic_linker(module);
+  if (const char* why = special_refusal(function.name, in_linker))
+    return refused(std::move(plan), why);
+  ModuleCode& code = *state.code;
   const std::string_view entry = code.code_at(function.address);
   if (entry.empty()) return refused(std::move(plan), "not in executable text");
   if (starts_with_endbr64(entry)) plan.patch_address += 4;

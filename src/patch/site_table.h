@@ -51,7 +51,8 @@ struct Site {
   uint8_t padding[5] = {};
   uint8_t guard = kTrapInt3;  // or kTrapHalt; what the text has, if any, where threads are caught
   const char* no_trap = nullptr;  // see SitePlan
-  uint64_t alias = 0;             // kShortJump: address of the jmp in the padding
+  uint64_t room = 0;              // kShortJump: where its jmp in the padding is
+  uint64_t alias = 0;             // room, unless another site was there first
   bool on = false;                // a probe or the key:
   bool probe = false;             // has `prologue`
   bool key = false;               // a static event is on, kind says kKey when nothing else is
