@@ -195,6 +195,8 @@ bool looks_like_probe_request(std::string_view text) {
   size_t at = find_outside(place, '@');
   bool is_unnamed_function = at != place.npos && place.substr(at + 1).starts_with("0x");
   if (is_unnamed_function) return false;  // file@0xOFFSET(ARGS) of function_events
+  const bool has_list = at != place.npos && place.find('(', at) != place.npos;
+  if (has_list && text.ends_with(')')) return false;  // f@file.c(ARGS), f@plt(ARGS)
   bool has_place = find_line_colon(place) != place.npos || place.ends_with("%return") ||
                    at != place.npos || find_outside(place, ';') != place.npos ||
                    place.find("+0x") != place.npos || !names.event.empty();

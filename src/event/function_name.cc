@@ -150,7 +150,10 @@ bool NameScanner::step() {
   if (c == '{') behind = behind_group(pos_, '{', '}');
   if (starts("[abi:")) behind = behind_group(pos_, '[', ']');
   if (c == ':' && at(pos_ + 1) == ':') behind = pos_ + 2;
-  if (contains(".@$~", c)) behind = pos_ + 1;
+  if (contains(".$~", c)) behind = pos_ + 1;
+  if (c == '@')  // f@plt, f@dir/file-1.c
+    for (behind = pos_ + 1; is_word(at(behind)) || contains("./+-", at(behind)); behind++) {
+    }
   if (!behind) return false;
   pos_ = behind;
   return true;

@@ -166,10 +166,12 @@ size_t find_suffix(std::string_view place) {
   return at;
 }
 
-// Where "+OFF" begins. Of an operator's name that is the last sign with a number behind it.
+// Where "+OFF" begins. Of an operator's name, or with a file's name, that is the last sign with a
+// number behind it.
 size_t find_offset(std::string_view place) {
   const size_t name = library_end(place);
-  if (place.find(kOperator, name) == place.npos) return place.find_first_of("+-", name);
+  if (place.find(kOperator, name) == place.npos && place.find('@', name) == place.npos)
+    return place.find_first_of("+-", name);
   const size_t sign = place.find_last_of("+-");
   int64_t ignored = 0;
   return sign != place.npos && !read_signed(place.substr(sign), 0, &ignored) ? sign : place.npos;

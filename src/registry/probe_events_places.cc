@@ -140,8 +140,10 @@ bool ProbeEvents::Impl::find_by_address(const ProbeDefinition& definition, Spots
     return false;
   }
   auto spot = std::make_unique<ProbeSpot>();
-  if (!plan_spot(definition, holder, address, holder->function_at(address), spot.get(), refusal))
-    return false;
+  const FunctionSymbol* function = holder->function_at(address);
+  const FunctionSymbol* stub = function ? nullptr : holder->plt_entry_around(address);
+  if (stub && stub->address == address) function = stub;
+  if (!plan_spot(definition, holder, address, function, spot.get(), refusal)) return false;
   SymbolizedAddress symbol;
   if (registry.symbols().symbolize(address, &symbol))
     name_spot(symbol.name, symbol.offset, spot.get());
@@ -161,7 +163,7 @@ bool ProbeEvents::Impl::find_glob(const ProbeDefinition& definition, Spots* spot
   size_t refused = 0;
   for (Module* module : registry.symbols().modules()) {
     auto* object = static_cast<ElfModule*>(module);
-    if (!library.empty() && !object->is_called(library)) continue;
+    if (library.empty() ? object->identity().is_tracer : !object->is_called(library)) continue;
     uint64_t last = 0;
     for (const FunctionSymbol& function : object->functions()) {
       if (function.is_cold_part || function.is_ifunc || function.address == last) continue;

@@ -183,6 +183,10 @@ TEST_F(ProbeEventsTest, PlacesThatAreNoneAreRefusedWithTheReason) {
       "trace_kprobe: error: Probe point is not an instruction boundary: probed_sum has "))
       << last_error();
   EXPECT_EQ(write("r probed_sum+1"), EINVAL);
+  EXPECT_EQ(write("p _start"), EINVAL);
+  EXPECT_EQ(last_error(),
+            "trace_kprobe: error: Failed to register probe event: not entered by an ordinary call "
+            "@2");
   EXPECT_EQ(write("f:g nosuch_glob_*"), EINVAL);
   EXPECT_EQ(last_error(),
             "trace_fprobe: error: Failed to register probe event: no function has such a name @4");

@@ -20,16 +20,21 @@ constexpr size_t kShownNames = 5;
 // The parts of a table are what it makes: both kinds of it make ElfModules.
 ElfModule* elf(Module* module) { return static_cast<ElfModule*>(module); }
 
+// How one of several is written: f@file.c, a C++ function with its parameters, or its address.
+std::string how_to_write(const ResolvedFunction& function) {
+  const std::string_view file = elf(function.module)->file_of(function.symbol);
+  const std::string address = hex_number(function.symbol.address);
+  if (!file.empty()) return function.display_name + "@" + std::string(file) + " (" + address + ")";
+  const std::string name = demangle(function.symbol.name, true);
+  if (name != function.symbol.name) return name;
+  return address + " (" + function.module->name() + "+" +
+         hex_number(function.symbol.address - function.module->bias()) + ")";
+}
+
 std::string several(const std::vector<ResolvedFunction>& functions) {
-  std::string text = std::to_string(functions.size()) + " functions have this name:";
-  for (size_t i = 0; i < std::min(functions.size(), kShownNames); i++) {
-    const ResolvedFunction& function = functions[i];
-    std::string name = demangle(function.symbol.name, true);
-    if (name == function.symbol.name)
-      name += " at " + function.module->name() + "+" +
-              hex_number(function.symbol.address - function.module->bias());
-    text += (i ? ", " : " ") + name;
-  }
+  std::string text = std::to_string(functions.size()) + " functions have this name; write";
+  for (size_t i = 0; i < std::min(functions.size(), kShownNames); i++)
+    text += (i ? ", " : " ") + how_to_write(functions[i]);
   return text + (functions.size() > kShownNames ? ", ..." : "");
 }
 

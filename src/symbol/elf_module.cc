@@ -12,6 +12,7 @@
 
 #include "symbol/debug_file.h"
 #include "symbol/landing_pads.h"
+#include "symbol/plt.h"
 #include "symbol/unwind_table.h"
 
 namespace patchbay {
@@ -285,6 +286,96 @@ std::vector<FunctionSymbol> ElfModule::find_functions(std::string_view name) {
   return indexed ? look_up(name) : scan_for(name);
 }
 
+// --- functions of a source file
+
+// Local symbols stand behind the name of their file; global ones come last, and have none.
+void ElfModule::for_each_local(
+    const std::function<void(const TableSymbol&, std::string_view file)>& visit) {
+  open_debug_file();
+  if (!image_) return;
+  const auto walk = [&](const ElfSymbols& table, SymbolSource source) {
+    std::string_view file;
+    for (size_t i = 0; i < table.size(); ++i) {
+      const Elf64_Sym symbol = table[i];
+      if (ELF64_ST_BIND(symbol.st_info) != STB_LOCAL) continue;
+      if (ELF64_ST_TYPE(symbol.st_info) == STT_FILE)
+        file = table.name(symbol);
+      else if (!file.empty() && is_function(*image_, symbol))
+        visit({table, symbol, i, source}, file);
+    }
+  };
+  walk(image_->symtab(), has_code_ ? SymbolSource::kSymtab : SymbolSource::kDebugFile);
+  if (debug_) walk(debug_->symtab(), SymbolSource::kDebugFile);
+}
+
+namespace {
+
+// "src/a.c" is meant by a.c, src/a.c and lib/src/a.c: a compiler notes the one or the other.
+bool is_file(std::string_view noted, std::string_view asked) {
+  if (noted.size() > asked.size()) std::swap(noted, asked);
+  if (noted.empty() || !asked.ends_with(noted)) return false;
+  return asked.size() == noted.size() || asked[asked.size() - noted.size() - 1] == '/';
+}
+
+bool is_named(std::string_view symbol, std::string_view asked) {
+  if (symbol.starts_with(asked) && (symbol.size() == asked.size() || symbol[asked.size()] == '.'))
+    return true;
+  return symbol.starts_with("_Z") && demangle(symbol.substr(0, symbol.find('.')), false) == asked;
+}
+
+}  // namespace
+
+std::vector<FunctionSymbol> ElfModule::find_functions_of_file(std::string_view name,
+                                                              std::string_view file) {
+  std::vector<FunctionSymbol> found;
+  for_each_local([&](const TableSymbol& symbol, std::string_view of) {
+    if (!is_file(of, file) || !is_named(symbol.table.name(symbol.symbol), name)) return;
+    FunctionSymbol function = complete(symbol);
+    const auto same = [&](const auto& other) { return other.address == function.address; };
+    if (!function.is_cold_part && std::none_of(found.begin(), found.end(), same))
+      found.push_back(function);
+  });
+  return found;
+}
+
+std::string_view ElfModule::file_of(const FunctionSymbol& function) {
+  std::string_view found;
+  for_each_local([&](const TableSymbol& symbol, std::string_view file) {
+    const bool is_it = symbol.symbol.st_value + identity_.bias == function.address &&
+                       symbol.table.name_is(symbol.symbol, function.name);
+    if (is_it && found.empty()) found = file;
+  });
+  return found;
+}
+
+// --- stubs of calls
+
+const std::vector<FunctionSymbol>& ElfModule::plt_entries() {
+  if (plt_loaded_) return plt_;
+  plt_loaded_ = true;
+  open();
+  if (!image_ || !has_code_) return plt_;
+  for (const PltEntry& entry : read_plt(*image_)) {
+    FunctionSymbol function;
+    function.address = entry.address + identity_.bias;
+    function.size = entry.size;
+    function.name = plt_names_.emplace_back(std::string(entry.name) + "@plt");
+    plt_.push_back(function);
+  }
+  return plt_;
+}
+
+const FunctionSymbol* ElfModule::plt_entry_around(uint64_t address) {
+  open();
+  if (!image_ || !image_->is_plt(address - identity_.bias)) return nullptr;
+  const std::vector<FunctionSymbol>& all = plt_entries();
+  auto after = std::upper_bound(all.begin(), all.end(), address,
+                                [](uint64_t a, const FunctionSymbol& f) { return a < f.address; });
+  if (after == all.begin()) return nullptr;
+  const FunctionSymbol& entry = *std::prev(after);
+  return address - entry.address < entry.size ? &entry : nullptr;
+}
+
 bool ElfModule::is_go() {
   open();
   return image_ && image_->find_section(".gopclntab");
@@ -351,10 +442,13 @@ OtherUse ElfModule::find_other_use(std::string_view name) {
   open_debug_file();
   if (!image_ || name.empty()) return OtherUse::kNone;
   OtherUse use = OtherUse::kNone;
-  for (const ElfSymbols& table : {image_->symtab(), image_->dynsym()}) {
+  const ElfSymbols tables[] = {image_->symtab(), image_->dynsym(),
+                               debug_ ? debug_->symtab() : ElfSymbols()};
+  for (const ElfSymbols& table : tables) {
     for (size_t i = 0; i < table.size(); ++i) {
       Elf64_Sym symbol = table[i];
       if (!table.name_is(symbol, name)) continue;
+      if (is_function(*image_, symbol)) return OtherUse::kCode;
       if (symbol.st_shndx != SHN_UNDEF) return OtherUse::kData;
       use = OtherUse::kImport;
     }

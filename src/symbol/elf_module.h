@@ -5,6 +5,7 @@
 // for node and no memory; only a list of all functions, an address, or many names build indexes.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <optional>
 #include <string>
@@ -32,7 +33,7 @@ struct ModuleIdentity {
 };
 
 // What else a name can be in an object.
-enum class OtherUse { kNone, kImport, kData };
+enum class OtherUse { kNone, kImport, kData, kCode };
 
 class ElfModule final : public Module {
  public:
@@ -71,6 +72,13 @@ class ElfModule final : public Module {
   // Every function of exactly this (mangled) name.
   std::vector<FunctionSymbol> find_functions(std::string_view name);
   OtherUse find_other_use(std::string_view name);
+  // Those of a source file (its name as STT_FILE has it, or the end of a path), clones included.
+  std::vector<FunctionSymbol> find_functions_of_file(std::string_view name, std::string_view file);
+  // The source file of a local function; empty: no symbol table says.
+  std::string_view file_of(const FunctionSymbol& function);
+  // The stubs of calls into other objects: "strlen@plt". Names stay valid as long as the module.
+  const std::vector<FunctionSymbol>& plt_entries();
+  const FunctionSymbol* plt_entry_around(uint64_t address);
   // The best name of the function that starts at, or contains, an address; null when there is none.
   const FunctionSymbol* function_at(uint64_t address);
   const FunctionSymbol* function_around(uint64_t address);
@@ -86,6 +94,7 @@ class ElfModule final : public Module {
   std::vector<FunctionSymbol> scan_for(std::string_view name);
   std::vector<FunctionSymbol> look_up(std::string_view name);
   void build_name_index();
+  void for_each_local(const std::function<void(const TableSymbol&, std::string_view file)>& visit);
 
   ModuleIdentity identity_;
   std::string name_;
@@ -99,6 +108,10 @@ class ElfModule final : public Module {
   bool debug_tried_ = false;
   Mapping file_, debug_file_;
   std::optional<ElfImage> image_, debug_;
+
+  bool plt_loaded_ = false;
+  std::vector<FunctionSymbol> plt_;  // by address
+  std::deque<std::string> plt_names_;
 
   bool loaded_ = false;
   std::vector<FunctionSymbol> functions_;

@@ -111,6 +111,37 @@ class BuiltLibrary : public testing::Test {
   uint64_t worker_ = 0, entry_ = 0;
 };
 
+TEST_F(BuiltLibrary, StaticFunctionsOfAFileAndStubsOfCalls) {
+  std::ofstream(directory_ / "other-2.c")
+      << "__attribute__((noinline, used)) static int hidden_worker(int a) { return a * 9; }\n"
+         "int other_entry(int a) { return hidden_worker(a); }\n";
+  build("libpbfix.so", "-DVERSION=5 " + path("other-2.c"));
+  load("libpbfix.so");
+  auto table = make_self_symbol_table();
+  auto both = table->resolve("hidden_worker");
+  ASSERT_TRUE(both.ok());
+  EXPECT_EQ(both->size(), 2u);
+  EXPECT_EQ(resolve(*table, "hidden_worker@source.c"), worker_);
+  EXPECT_EQ(resolve(*table, "libpbfix:hidden_worker@some/dir/source.c"), worker_);
+  const uint64_t other = resolve(*table, "hidden_worker@other-2.c");
+  EXPECT_NE(other, 0u);
+  EXPECT_NE(other, worker_);
+  EXPECT_EQ(resolve(*table, "hidden_worker@ource.c"), 0u);
+  EXPECT_EQ(resolve(*table, "exported_entry@source.c"), 0u) << "no file says whose it is";
+  auto* module = static_cast<ElfModule*>(find(*table, "libpbfix.so"));
+  ASSERT_NE(module, nullptr);
+  std::set<std::string> files;
+  for (const ResolvedFunction& one : *both) files.emplace(module->file_of(one.symbol));
+  EXPECT_EQ(files, (std::set<std::string>{"other-2.c", "source.c"}));
+  const uint64_t stub = resolve(*table, "libpbfix:printf@plt");
+  ASSERT_NE(stub, 0u);
+  SymbolizedAddress where;
+  ASSERT_TRUE(table->symbolize(stub + 1, &where));
+  EXPECT_EQ(where.name, "printf@plt");
+  EXPECT_EQ(where.start, stub);
+  EXPECT_EQ(resolve(*table, "libpbfix:scanf@plt"), 0u);
+}
+
 TEST_F(BuiltLibrary, WithSymbols) {
   build("libpbfix.so");
   auto table = make_self_symbol_table();
@@ -125,6 +156,8 @@ TEST_F(BuiltLibrary, WithSymbols) {
   EXPECT_NE(resolve(*table, "pbfn"), 0u) << "only a clone is left of it";
   EXPECT_EQ(resolve(*table, "pbfn"), resolve(*table, "pbfn.constprop.0"));
   EXPECT_EQ(resolve(*table, "pbfn.cold"), 0u);
+  EXPECT_EQ(table->resolve("pbfn.cold").error().message(),
+            "\"pbfn.cold\" in libpbfix.so is code that nobody calls, not a function");
   Module* module = find(*table, "libpbfix.so");
   ASSERT_NE(module, nullptr);
   // The part in front of the clone has no name, and a frame that no entry has.

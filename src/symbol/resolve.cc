@@ -115,6 +115,7 @@ class Resolver {
   bool by_offset(Result<std::vector<ResolvedFunction>>* result);
   bool by_symbol();
   bool by_clone();
+  bool by_file();
   bool by_cxx_name();
   bool is_passed_over(const ElfModule& module) const;
   void drop_old_versions();
@@ -205,6 +206,26 @@ bool Resolver::by_symbol() {
   return false;
 }
 
+// f@file.c, as perf probe and gdb have it, for one of several static functions; f@plt for the stub
+// of an object's own calls.
+bool Resolver::by_file() {
+  const size_t at = name_.rfind('@');
+  if (at == name_.npos || at == 0) return false;
+  const std::string_view function = name_.substr(0, at), file = name_.substr(at + 1);
+  for (const auto& module : chosen_) {
+    if (is_passed_over(*module)) continue;
+    if (file == "plt") {
+      for (const FunctionSymbol& stub : module->plt_entries())
+        if (stub.name == name_) add(*module, stub, std::string(stub.name));
+    } else {
+      for (const FunctionSymbol& one : module->find_functions_of_file(function, file))
+        add(*module, one, display_name(*module, one));
+    }
+    if (!found_.empty()) return true;
+  }
+  return false;
+}
+
 // The optimiser replaced a function by specialised copies of it. Many names are looked at, so this
 // reads the list of functions.
 bool Resolver::by_clone() {
@@ -286,10 +307,12 @@ Result<std::vector<ResolvedFunction>> Resolver::finish() {
       if (!chosen || chosen->address != address) {
         bool in_vdso = owner != all_.end() && (*owner)->is_vdso();
         if (found_.size() > 1) continue;
-        return user_error(EINVAL, quoted(spec_) +
-                                      " is chosen at run time (IFUNC), and its implementation " +
-                                      (in_vdso ? "lies in the kernel's vdso, which cannot be traced"
-                                               : "lies in no function that is known"));
+        return user_error(
+            EINVAL, quoted(spec_) + " is chosen at run time (IFUNC), and its implementation " +
+                        (in_vdso ? "lies in the kernel's vdso, which cannot be traced; "
+                                   "an object's own calls are " +
+                                       std::string(name_) + "@plt"
+                                 : "lies in no function that is known"));
       }
       function.module = owner->get();
       function.symbol = *chosen;
@@ -324,6 +347,9 @@ std::string Resolver::other_use() const {
     if (use == OtherUse::kData) {
       return quoted(name_) + " in " + module->name() + " is not a function but data";
     }
+    // A part of another function, or what signal handlers return to (__restore_rt).
+    if (use == OtherUse::kCode)
+      return quoted(name_) + " in " + module->name() + " is code that nobody calls, not a function";
     if (use == OtherUse::kImport && import.empty()) import = module->name();
   }
   if (import.empty()) return "";
@@ -419,7 +445,7 @@ Result<std::vector<ResolvedFunction>> Resolver::resolve() {
   for (bool tracers_own : {false, true}) {
     takes_tracers_own_ = tracers_own;
     other_overloads_.clear();
-    if (by_symbol() || by_clone() || by_cxx_name()) return finish();
+    if (by_symbol() || by_file() || by_clone() || by_cxx_name()) return finish();
   }
   return no_function();
 }

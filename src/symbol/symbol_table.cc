@@ -83,7 +83,8 @@ const std::string& ModuleTable::shown_name(const ElfModule& module,
 bool ModuleTable::symbolize(uint64_t address, SymbolizedAddress* out) {
   ElfModule* module = module_of(address);
   if (!module) module = module_that_was_at(address);
-  const FunctionSymbol* function = module ? module->function_around(address) : nullptr;
+  const FunctionSymbol* function = module ? module->plt_entry_around(address) : nullptr;
+  if (!function && module) function = module->function_around(address);
   if (!function) return false;
   out->name = shown_name(*module, *function);
   out->start = function->address;

@@ -260,7 +260,9 @@ Result<FilterLine> parse_filter_line(std::string_view text) {
 std::vector<DynFtrace*> matching_functions(const FunctionTable& table, const FilterLine& line) {
   if (!line.is_index) {
     look_up(table, line);
-    return select(table.known(), line);
+    std::vector<DynFtrace*> listed = select(table.known(), line);
+    if (!listed.empty() || line.has_module || is_glob(line.pattern)) return listed;
+    return table.find_by_symbol(line.pattern);
   }
   if (line.index == 0 || line.index > table.functions().size()) return {};
   return {table.functions()[line.index - 1]};

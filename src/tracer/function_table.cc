@@ -351,6 +351,18 @@ DynFtrace* FunctionTable::find(uint64_t entry) const {
   return nullptr;
 }
 
+std::vector<DynFtrace*> FunctionTable::find_by_symbol(std::string_view name) const {
+  std::vector<DynFtrace*> found;
+  Result<std::vector<ResolvedFunction>> functions = impl_->symbols.resolve(name);
+  if (!functions.ok()) return found;
+  const bool has_file = name.find('@') != name.npos;
+  for (const ResolvedFunction& function : *functions) {
+    if (!has_file && function.display_name != name) continue;  // a clone, or in some namespace
+    if (DynFtrace* known = find(function.symbol.address)) found.push_back(known);
+  }
+  return found;
+}
+
 std::string_view FunctionTable::module_name(const DynFtrace& function) {
   return function.in_program ? std::string_view() : function.module->name();
 }

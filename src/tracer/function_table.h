@@ -63,6 +63,9 @@ class FunctionTable {
   DynFtrace* find(uint64_t entry) const;
   // Gives back what look_up() has read.
   void drop_caches() const;
+  // Those that a symbol of exactly this name means, though they are listed by another one: an
+  // alias, what is chosen at run time (memmove), f@file.c.
+  std::vector<DynFtrace*> find_by_symbol(std::string_view name) const;
   // "" for the executable's own functions, which are listed without; else what stands in brackets
   // and what :mod: matches.
   static std::string_view module_name(const DynFtrace& function);

@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Names that mean one function of several, and functions that are no ordinary ones: f@file.c, stubs
+# of calls (f@plt), what is chosen at run time (memcpy, time), and what is said where a name means
+# nothing.
+#   function_names.sh BUILD_DIR
+. "$(dirname "$0")/common.bash"
+need gcc
+cd "$work" || exit
+cat >one.c <<'C'
+__attribute__((noinline, noipa)) static int twice(int n) {
+  __asm__ volatile("" ::: "memory");
+  return n + 1;
+}
+int one(int n) { return twice(n); }
+C
+sed 's/one/other/; s/n + 1/n + 2/' one.c >my-other.c
+cat >main.c <<'C'
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+int one(int), other(int);
+char to[4096], from[4096];
+__attribute__((noinline)) static long uses(int n) {
+  memcpy(to, from, 100 + n);
+  memmove(to + 1, to, 10 + n);
+  memset(to, 1, 200 + n);
+  return (long)strlen(to) + (time(0) > 0);
+}
+int main(void) {
+  long sum = 0;
+  for (int i = 0; i < 10; i++) sum += uses(i) + one(i) + (i % 2 ? other(i) : 0);
+  printf("%ld\n", sum);
+}
+C
+gcc -O1 -fno-builtin -o twofiles main.c one.c my-other.c || skip "gcc cannot build the program"
+plain=$(./twofiles)
+# traced OPTION... : the report's lines without heads. What the program prints stays as it is.
+traced() {
+  same "output of $*" "$plain" "$("$patchbay" record -q -o t.dat "$@" -- ./twofiles 2>err)"
+  lines=$("$patchbay" report -i t.dat 2>/dev/null | grep -v '^#')
+}
+number() { grep -cE -- "$1" <<<"$lines"; }
+# refused TEXT OPTION... : record refuses with a sentence that matches.
+refused() {
+  local text=$1
+  shift
+  "$patchbay" record -q -o t.dat "$@" -- ./twofiles >out 2>err && fail "$* is taken"
+  has "why $* is refused" "$(cat err)" "$text"
+}
+
+traced -e 'twice@one.c(int n)' -e 'p:x twice@my-other.c n=$arg1' -e 'p:y twice@my-other.c+0 n=$arg1'
+same "a function event on the one" 10 "$(number 'one->twice\(n=')"
+same "no other function event" 10 "$(number '->')"
+same "a probe on the other" 5 "$(number ': x: \(twice')"
+same "the file's name has a minus" 5 "$(number ': y: \(twice')"
+traced -p function -l 'twice@my-other.c'
+same "the tracer function on the other" 5 "$(number ': twice <-other')"
+same "and on nothing else" 5 "$(number '<-')"
+refused 'not unique: 2 functions .* write twice@(one|my-other)\.c \(0x[0-9a-f]+\), twice@' \
+  -e 'p:x twice'
+refused 'no function "twice@third.c"' -e 'p:x twice@third.c'
+
+traced -e 'memcpy(x64 to, x64 from, int n)' -e 'memset(NULL, int c, int n)' -e 'r:moved memmove'
+same "memcpy" 10 "$(number 'uses->.*mem(cpy|move).*n=10[0-9]\)')"
+same "memset" 10 "$(number 'uses->.*memset.*c=1, n=20[0-9]\)')"
+check "memmove" test "$(number ': moved: \(uses')" -ge 10
+traced -p function -l memmove
+check "memmove, which is listed by another name" test "$(number '<-uses')" -ge 10
+
+traced -e 'strlen@plt(x64 s)' -e 'p:s strlen@plt s=$arg1' -e 'r:t time@plt'
+same "a stub of calls" 10 "$(number 'uses->strlen@plt\(s=')"
+same "a probe on it" 10 "$(number ': s: \(strlen@plt\+0x0')"
+same "and its return" 10 "$(number ': t: \(uses.* <- time@plt\)')"
+refused "vdso, which cannot be traced; an object's own calls are time@plt" -e 'p:x time'
+refused 'no function "scanf@plt"' -e 'p:x scanf@plt'
+finish
