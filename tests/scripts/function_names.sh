@@ -74,4 +74,33 @@ same "a probe on it" 10 "$(number ': s: \(strlen@plt\+0x0')"
 same "and its return" 10 "$(number ': t: \(uses.* <- time@plt\)')"
 refused "vdso, which cannot be traced; an object's own calls are time@plt" -e 'p:x time'
 refused 'no function "scanf@plt"' -e 'p:x scanf@plt'
+refused '"__restore_rt" (in libc.so.6 is code that nobody calls|is only imported)|no function' \
+  -e 'p:x libc:__restore_rt'
+
+# In libc, where no int3 may be: a probe whose jump takes the end of another one's former stub.
+LD_PRELOAD=$agent sleep 60 &
+idle=$!
+started "$idle"
+write() { "$patchbay" write "$idle" "$@" 2>err; }
+check "the process has a tree" wait_for 20 write kprobe_events 'p:a libc:getenv'
+check "it is on" write events/kprobes/a/enable 1
+check "and off" write events/kprobes/a/enable 0
+check "and gone" write kprobe_events '-:a'
+placed=0
+for offset in 1 2 3 4; do
+  write kprobe_events "p:b$offset libc:getenv+$offset" || continue  # no instruction begins there
+  check "a probe at getenv+$offset" write events/kprobes/b$offset/enable 1
+  placed=$((placed + 1))
+done
+check "some instruction begins there" test "$placed" -gt 0
+
+# What the agent calls for itself is neither a hit of the program nor a miss.
+check "malloc" write kprobe_events 'p:m libc:malloc'
+check "malloc is on" write events/kprobes/m/enable 1
+for _ in 1 2 3 4 5; do "$patchbay" cat "$idle" trace >/dev/null; done
+profile=$("$patchbay" cat "$idle" kprobe_profile | awk '$1 == "m" { print $2, $3 }')
+same "kprobe_profile of a program that sleeps" "0 0" "$profile"
+recursion=$("$patchbay" cat "$idle" debug/counters | awk '$1 == "recursion:" { print $2 }')
+check "the agent's calls are counted as recursion" test "${recursion:-0}" -gt 0
+kill "$idle"
 finish
