@@ -149,10 +149,26 @@ int print_plan(Result<HistPlan> plan) {
   return kOk;
 }
 
+// A definition that got another name, because the process has one of its name that says something
+// else, is not what the statement selects from.
+Status check_name(const SqlOptions& options, const std::string& definition,
+                  const std::string& event) {
+  const std::string name = event.substr(event.find(':') + 1);
+  const size_t digits = name.find_last_not_of("0123456789");
+  const std::string stem = name.substr(0, digits == name.npos ? 0 : digits);
+  const bool is_renamed = digits + 1 < name.size() && name[digits] == '_';
+  if (!is_renamed || options.statement.find(name) != std::string::npos ||
+      options.statement.find(stem) == std::string::npos)
+    return {};
+  return user_error(EEXIST, "-e '" + definition + "': the process has another event " + stem +
+                                "; give this one a name of its own, and select from that.");
+}
+
 Status define(HistSession* session, const SqlOptions& options) {
   for (const std::string& definition : options.definitions) {
     Result<std::string> event = session->define(definition);
     if (!event.ok()) return event.error();
+    PB_TRY(check_name(options, definition, *event));
   }
   return {};
 }
@@ -196,6 +212,7 @@ Status prepare_rows(serve::Client& client, const SqlOptions& options, const SqlQ
   for (const std::string& definition : options.definitions) {
     Result<std::vector<std::string>> names = define_event(client, {definition, ""}, applied);
     if (!names.ok()) return names.error();
+    for (const std::string& name : *names) PB_TRY(check_name(options, definition, name));
   }
   Result<EventFormats> events = EventFormats::of_process(client);
   if (!events.ok()) return events.error();

@@ -116,6 +116,19 @@ else
   echo "SKIPPED: function events cannot be given names"
 fi
 "$patchbay" write -t $pid function_events ''
+"$patchbay" write $pid dynamic_events 'p:mine/x work a=%di'
+other=$(state)
+while read -r event definition; do
+  background r record -p $pid -e "$definition" -o r.dat
+  wait_for 20 enabled r "$event" || fail "beside a probe: $definition is $event"
+  end r
+  unchanged "$definition leaves the other" "$other"
+done <<'END'
+mine/x p:mine/x work a=%di
+mine/x_2 p:mine/x work b=%si
+mine/x_2 p:mine/x main
+END
+"$patchbay" write -t $pid dynamic_events ''
 unchanged "the process is clean" "$clean"
 
 # --- at once
