@@ -255,6 +255,7 @@ int keep_clock(Agent* agent) {
     if (recording || wanted) {
       loads_are_watched(agent);
       follow_loads(agent);
+      if (recording) (void)agent->registry->describe_modules();  // callers, also static events'
     }
     if (wanted) retry_waiting_events(agent);  // the program or a tool may have defined the event
     if (agent->resumed || !agent->settings.wait) report_waiting_events(agent);
@@ -544,6 +545,7 @@ void end_of_program(Agent* agent) {
   std::unique_lock guard(agent->lock(), std::try_to_lock);
   if (guard) report_waiting_events(agent);
   if (guard) report_unplaced_events(agent);
+  if (guard && recorded_events(agent) > 0) (void)agent->registry->describe_modules();
   agent->registry->close_cleanly();
   if (agent->server) agent->server->remove_socket();
   if (agent->settings.wait || recorded_events(agent) > 0) return;

@@ -120,6 +120,7 @@ void look(Agent* agent) {
   g_looked_ms = now_ms();
   const uint64_t before = agent->usdt_events->site_count();
   look_at_objects(agent);
+  (void)agent->registry->describe_modules();  // it may call what is traced from now on
   if (agent->has_waiting() && agent->usdt_events->site_count() != before)
     retry_waiting_events(agent);
   end_look(agent);

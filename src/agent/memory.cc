@@ -89,7 +89,10 @@ void say_no_memory() {
 
 extern "C" {
 
+// The first call is that of the C++ runtime's constructor, for its emergency pool: at a time when a
+// tool may have enabled events of malloc already, and outside of every scope of ours.
 void* __wrap_malloc(size_t size) {
+  patchbay::AgentScope scope;
   if (void* memory = __real_malloc(size)) return memory;
   return patchbay::take_from_reserve(size);
 }
