@@ -42,6 +42,12 @@ bool defines(const std::string& path, const std::string& function) {
   return false;
 }
 
+// Of sentences that nothing was found: what is said of the function itself, of names like its own.
+int how_near(const Error& error) {
+  if (!error.message().starts_with("There is no function")) return 2;
+  return error.message().find("near: ") != std::string::npos;
+}
+
 // What no object could answer. Who means the program must not be told of the library that was
 // asked last, nor of libraries that have no such function.
 struct NoAnswer {
@@ -76,11 +82,7 @@ Result<Answer> first_answer(const std::vector<std::string>& objects, const std::
     if (answer.ok()) return answer;
     // It has the function and cannot do it, or has not the function.
     if (answer.error().errno_value != ENOENT) return answer.error();
-    auto has_near = [](const Error& error) {
-      return error.message().find("near: ") != std::string::npos;
-    };
-    if (!none.best || (!has_near(*none.best) && has_near(answer.error())))
-      none.best = answer.error();
+    if (!none.best || how_near(answer.error()) > how_near(*none.best)) none.best = answer.error();
   }
   return none.sentence(objects.empty() ? "" : objects.front());
 }

@@ -69,6 +69,43 @@ fi
 expect 0 "a size with a unit" "$patchbay" record -b 2MB -e "$event" -o a.dat -- env true
 check "and no word of losses where there are none" bash -c '! grep -q "events are lost" err'
 
+# --- callers and stacks in a library that comes by dlopen(), and has gone again at the end
+cat >plug.c <<'EOC'
+#include <stdlib.h>
+__attribute__((noinline)) void *plug_inner(unsigned size) {
+  void *memory = malloc(size);
+  __asm__ volatile("" ::: "memory");
+  return memory;
+}
+__attribute__((noinline)) void plug_work(unsigned size) {
+  free(plug_inner(size));
+  __asm__ volatile("" ::: "memory");
+}
+EOC
+cat >loads.c <<'EOC'
+#include <dlfcn.h>
+int main(int count, char **words) {
+  void *library = dlopen("./plug.so", RTLD_NOW);
+  ((void (*)(unsigned))dlsym(library, "plug_work"))(123456);
+  return count > 1 ? words[1][0] - '0' + dlclose(library) : 0;
+}
+EOC
+if ${CC:-cc} -O1 -fPIC -shared plug.c -o plug.so && ${CC:-cc} -O1 loads.c -o loads; then
+  for words in '' 0; do
+    # shellcheck disable=SC2086  # words
+    expect 0 "a library that comes later${words:+, and goes}" "$patchbay" record -o a.dat \
+      -e 'malloc(size_t n)' -f 'n == 123456' -O stacktrace -- ./loads $words
+    expect 0 "its report" "$patchbay" report -i a.dat
+    check "names the caller" grep -q 'plug_inner->malloc(n=123456)' out
+    check "and the stack" grep -q '^ => plug_work$' out
+  done
+fi
+
+# --- the agent's own memory is none of the program's
+expect 0 "the agent's allocations" "$patchbay" record -o a.dat -e 'malloc(size_t n)' \
+  -f 'n == 72704' -- cat /dev/null
+says '^\[ patchbay record: 0 events'
+
 # --- nothing recorded: why
 expect 0 "a function that ls does not call" "$patchbay" record -o a.dat \
   -e 'openat(int dfd, string path, x32 flags)' -- ls /
@@ -120,6 +157,15 @@ expect 0 "then clean" "$patchbay" clean
 check "removes it" test ! -e "run/$full"
 expect 0 "clean --all" "$patchbay" clean --all
 check "leaves nothing" test -z "$(ls run)"
+
+printf 'int walk(int n) { return n * 2; }\nint main(void) { return walk(0); }\n' >walk.c
+if ${CC:-cc} -g -O1 -fno-inline walk.c -o walk; then
+  expect 1 "a line that a function has not" "$patchbay" record -e 'walk:99 n' -- ./walk
+  says "walk.*99"
+  expect 1 "a variable that it has not" "$patchbay" record -e 'walk:0 nn' -- ./walk
+  says "no variable 'nn'"
+  check "libc is not asked for it" bash -c '! grep -q libc err'
+fi
 
 # --- refusals: main() must not have run
 touch mark.sh && printf '#!/bin/sh\ntouch ran\n' >mark.sh && chmod +x mark.sh
