@@ -102,7 +102,8 @@ const char* take_option(int letter, const char* value, RecordOptions* options) {
       return parse_pid(text, &options->pid) ? nullptr : "--pid takes a process id.";
     case 'o':
       options->output = text;
-      return text.empty() ? "-o takes a file." : nullptr;
+      return text.empty() || text == "-" ? "-o takes a file; standard output cannot be one."
+                                         : nullptr;
     case 'm':
       options->overwrite = text == "overwrite";
       return text == "overwrite" || text == "drop" ? nullptr : "-m takes overwrite or drop.";

@@ -14,9 +14,12 @@ ln -s "$patchbay" "$work/bin/patchbay"
 ln -s "$build" "$work/source/build/release"
 ln -s "$source/examples" "$source/include" "$work/source/"
 export PATH=$work/bin:$PATH
+shop=
 unmount_and_clean() {
   cd /
   fusermount3 -qu "$work/mount" 2>/dev/null
+  kill -9 "$shop" 2>/dev/null
+  wait "$shop" 2>/dev/null
   cleanup
 }
 trap unmount_and_clean EXIT
@@ -57,9 +60,7 @@ LD_PRELOAD=$agent /usr/bin/python3 shop.py &
 shop=$!
 started $shop
 wait_for 20 "$patchbay" ls $shop || fail "the shop does not answer"
-# Not until it is out of its start: nothing else may be found in PATCHBAY_DIR.
-export README_CXX="g++ -std=c++20 -I$source/include -L$build/lib -Wl,-rpath,$build/lib -lpatchbay"
-README_CXX="g++ -std=c++20 -I$source/include -L$build/lib -Wl,-rpath,$build/lib \
+export README_CXX="g++ -std=c++20 -I$source/include -L$build/lib -Wl,-rpath,$build/lib \
   -Wl,--no-as-needed -lpatchbay"
 checks=$((checks + 1))
 python3 "$here/readme_blocks.py" "$source/README.md" \

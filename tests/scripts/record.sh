@@ -179,6 +179,7 @@ check "the program did not run" test ! -e ran
 check "and no output was left" test ! -e b.dat
 expect 2 "no event" "$patchbay" record -- ./mark.sh
 expect 2 "no program" "$patchbay" record -e "$event"
+expect 2 "standard output as a file" "$patchbay" record -e "$event" -o - -- ./mark.sh
 expect 2 "a wrong option" "$patchbay" record --nonsense
 expect 2 "a wrong command" "$patchbay" recrod
 says "Did you mean 'record'"
