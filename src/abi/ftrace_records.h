@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The records of the system `ftrace` that tracers make (spec: ftrace.md 11.3), byte for byte as the
+// The records of the system `ftrace` that tracers make (docs/files.md), byte for byte as the
 // format files say (event/ftrace_events.cc). Ids are fixed; those of other events begin at 512.
 #pragma once
 

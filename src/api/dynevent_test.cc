@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Commands as texts (SY-12, SY-15, SY-16): what the kernel's functions put together from the same
+// Commands as texts: what the kernel's functions put together from the same
 // words, and each of their answers.
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Trace arrays: making, finding and removing them, their events, whether they record
-// (patchbay/trace.h; spec: ftrace.md 9.2).
+// (patchbay/trace.h; docs/files.md, "Instances of the program").
 #include <sys/syscall.h>
 
 #include <new>

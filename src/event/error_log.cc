@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The entries of error_log (spec: ftrace.md 0.4): a stamp of the local clock, the command, a caret.
+// The entries of error_log (docs/files.md): a stamp of the local clock, the command, a caret.
 #include <time.h>
 
 #include <cstdio>

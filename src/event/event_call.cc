@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The text of a format file (spec: ftrace.md 2.3), byte for byte as the kernel's
+// The text of a format file (docs/files.md, "format"), byte for byte as the kernel's
 // kernel/trace/trace_events.c, f_show, writes it. Its reader is format_parse.cc.
 #include "event/event_call.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // What an event is: name, id, fields, print format. One EventCall per event, shared by all
-// instances. format_text() is the text of its `format` file (spec: ftrace.md 2.3) and the only
+// instances. format_text() is the text of its `format` file (docs/files.md, "format") and the only
 // description that readers get.
 #pragma once
 

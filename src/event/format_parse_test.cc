@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Format files (spec: ftrace.md 2.3): what we write we read back byte for byte, what kernels write
+// Format files (docs/files.md): what we write we read back byte for byte, what kernels write
 // we can use, and what nobody should write is refused.
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The events of the system `ftrace`: records of tracers and markers (spec: ftrace.md 11.3). They
+// The events of the system `ftrace`: records of tracers and markers (docs/files.md). They
 // are always there, cannot be switched, and have fixed ids (abi/ftrace_records.h).
 #pragma once
 

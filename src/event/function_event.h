@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Function events (spec: ftrace.md section 1): from one line of `function_events` to an EventCall
+// Function events (docs/files.md): from one line of `function_events` to an EventCall
 // and a fetch program.
 #pragma once
 
@@ -61,11 +61,11 @@ struct FunctionEventDef {
   // The name that is given, or the function's made an identifier: no library, other characters -> _
   std::string event_name() const;
   std::string canonical()
-      const;  // the line that reading function_events shows (1.6), without newline
+      const;  // the line that reading function_events shows, without newline
 };
 
 struct FunctionEventError {
-  std::string text;  // the three-line entry of 1.6: canonical text so far + token + rest, caret
+  std::string text;  // the three-line entry: canonical text so far + token + rest, caret
                      // line, "Unexpected token '…' for STATE state" (or its variants)
   std::string message;  // the third line alone
   size_t position = 0;  // of the offending token in the line as it was written
@@ -86,7 +86,7 @@ FunctionEventParse parse_function_event(
 // listed: without a blank before the list. No line of another kind begins so.
 bool is_function_event_line(std::string_view line);
 
-// EventCall (system "functions", fields, print fmt of 1.5) for a definition.
+// EventCall (system "functions", fields, print fmt) for a definition.
 EventCall make_function_event_call(const FunctionEventDef& def, uint16_t id);
 
 // The fetch program for a definition whose EventCall is `call`. Release with free().

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The types of function events (spec: ftrace.md 1.3), one row each, and how libtraceevent is told
+// The types of function events (docs/files.md), one row each, and how libtraceevent is told
 // to print them. Where the conversion differs from the printf one that the kernel's table would
 // give, libtraceevent 1.7 is the reason (format_traceevent_test.cc tries each):
 //   %d of a 1 or 2 byte field prints it unsigned, %hhd and %hd print it right;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// A definition to its EventCall (spec: ftrace.md 1.5) and to its fetch program (1.4).
+// A definition to its EventCall (docs/files.md, "Record of a function event") and to its fetch
+// program ("The value of a field").
 //
-// The value of a field, decision D1: start with the argument (or the address) and walk the
+// The value of a field (docs/decisions.md, D1): start with the argument (or address) and walk the
 // suffixes. +N adds N, [i] adds i elements, and an [i] that is not the last suffix loads a pointer.
 // At the end an array or a string is read where the address points; a scalar is loaded too if an
 // index was among the suffixes, else the address is itself the value.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// From the line to the bytes of a record: types, offsets, print fmt (spec: ftrace.md 1.3, 1.5), and
-// the values by rule D1 (1.4) with every published example, run over memory of this program.
+// From the line to the bytes of a record: types, offsets, print fmt (docs/files.md, "Record
+// of a function event"), and the values by docs/decisions.md, D1, with every published example, run
+// over memory of this program.
 #include <cerrno>
 #include <cstdio>
 #include <cstring>

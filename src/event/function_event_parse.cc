@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// One line of function_events to a definition (spec: ftrace.md 1.2): a state machine over tokens,
-// whose states have the names that its errors show (1.6).
+// One line of function_events to a definition (docs/files.md): a state machine over tokens,
+// whose states have the names that its errors show.
 //
 //   INIT [name =] name FUNC ( PARAM type TYPE name VAR ) END
 //                    |  type [ ARRAY 6 ARRAY_SIZE ] ARRAY_END name VAR

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The grammar of function_events (spec: ftrace.md 1.2), its names, and one error a state (1.6).
+// The grammar of function_events (docs/files.md), its names, and one error a state.
 #include <gtest/gtest.h>
 
 #include "event/function_event.h"
@@ -26,7 +26,7 @@ void expect_canonical(std::string_view line, std::string_view canonical) {
   FunctionEventDef def = parse(line);
   EXPECT_EQ(def.canonical(), canonical);
   EXPECT_EQ(parse(def.canonical()).canonical(), canonical)
-      << "FE-23: what is read can be written again";
+      << "what is read can be written again";
 }
 
 TEST(FunctionEventParse, FE23_CanonicalLineIsShownAndReadBack) {

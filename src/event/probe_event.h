@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Probe events (spec: ftrace.md section 6): one line of kprobe_events, uprobe_events or
+// Probe events (docs/files.md, "Probes"): one line of kprobe_events, uprobe_events or
 // dynamic_events, from text to an EventCall and a fetch program. Plain data and text; what the
 // definition is checked against (symbols, files, other events) is asked of a ProbeWorld.
 //
@@ -10,7 +10,7 @@
 //       compile_probe_event        FetchProgram
 //       show                       the line that the file shows
 //
-// Errors are the kernel's: text, caret, errno, location (6.4, 14.4).
+// Errors are the kernel's: text, caret, errno, location (docs/files.md, "Errors of probes").
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ enum class ProbeFile : uint8_t { kDynamicEvents, kKprobeEvents, kUprobeEvents };
 
 struct ProbeError {
   std::string location;   // "trace_kprobe" "trace_uprobe" "trace_fprobe" "event_probe" "dynevent"
-  std::string text;       // of 6.4
+  std::string text;       // the kernel's
   size_t position = 0;    // characters of the command before the caret
   int error = 0;          // EINVAL EILSEQ ENOENT …
   bool is_logged = true;  // false: errno only (`p`, `p:` …)
@@ -51,7 +51,7 @@ struct ProbeError {
   std::string help;
 };
 
-// A type of 6.2; the table is in probe_types.cc.
+// A type of an argument; the table is in probe_types.cc.
 struct ProbeType {
   std::string_view name;  // "u8" … "x64" "char" "symbol" "string" "ustring" "symstr"
   uint8_t size;           // bytes; of string and symstr 4, the __data_loc word

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// One argument of a probe event, NAME=FETCH:TYPE (spec: ftrace.md 6.2), from text to a chain of
+// One argument of a probe event, NAME=FETCH:TYPE (docs/files.md), from text to a chain of
 // fetch instructions.
 #pragma once
 

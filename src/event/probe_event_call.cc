@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The fields and the print fmt of a probe event (spec: ftrace.md 6.3): packed, in the order given.
+// The fields and the print fmt of a probe event (docs/files.md, "Record and text of a probe"):
+// packed, in the order given.
 #include "event/probe_event.h"
 
 namespace patchbay {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Lines of kprobe_events, uprobe_events and dynamic_events (spec: ftrace.md 6.1). Which kind reads
+// Lines of kprobe_events, uprobe_events and dynamic_events (docs/files.md). Which kind reads
 // a line depends on the file and its first letter; a kind that finds nothing of its own leaves the
 // line to the next, and a line that nobody takes is EINVAL without an entry in the log. The order
 // of checks within a kind is that of the kernel's __trace_{kprobe,uprobe,fprobe,eprobe}_create().

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Wrong lines, each with its caret and text: those of spec ftrace.md 14.4, of the kernel's
+// Wrong lines, each with its caret and text: those that a 6.12 kernel was asked, of the kernel's
 // selftests {kprobe,uprobe,eprobe,fprobe,tprobe}_syntax_errors.tc, and of ours. Rows that name
 // arguments of functions answer what a kernel without BTF does. What needs the registry (events
 // of the same name, instruction boundaries) is tested there.

@@ -33,7 +33,7 @@ bool is_good_group(std::string_view name);  // also with '-'
 
 inline constexpr size_t kMaxProbeName = 63;
 
-// Texts of ftrace.md 6.4 that the parsers can answer.
+// The texts of the kernel (ERRORS in kernel/trace/trace_probe.h) that the parsers can answer.
 enum class ProbeFault : uint8_t {
   kFileNotFound,
   kNoRegularFile,

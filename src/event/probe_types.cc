@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The types of probe arguments (spec: ftrace.md 6.2): what the format file and the print fmt say.
+// The types of probe arguments (docs/files.md): what the format file and the print fmt say.
 // Of float and double, which are ours, libtraceevent shows the bits (function_event_atom.h).
 #include "event/probe_event_argument.h"
 

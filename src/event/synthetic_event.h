@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Synthetic events (spec: ftrace.md section 5): one line of synthetic_events, or an `s:` line of
+// Synthetic events (docs/files.md): one line of synthetic_events, or an `s:` line of
 // dynamic_events, from text to an EventCall. Plain data and text.
 //
 //   NAME TYPE FIELD[; TYPE FIELD]…      s:[synthetic/]NAME TYPE FIELD[; …]
@@ -8,7 +8,7 @@
 //       make_synthetic_event_call      format and print fmt as the kernel's
 //       show                           the line that the files show
 //
-// Errors are the kernel's: text, caret, errno (5.1, 14.2). The caret stands where the faulty word
+// Errors are the kernel's: text, caret, errno. The caret stands where the faulty word
 // is first found in the line, as the kernel has it.
 #pragma once
 

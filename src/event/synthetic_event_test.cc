@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Lines of synthetic_events (SY-01..SY-10): everything here was written to a 6.12 kernel, whose
+// Lines of synthetic_events: everything here was written to a 6.12 kernel, whose
 // answers these are. `^` stands before the character under error_log's caret.
 #include "event/synthetic_event.h"
 

@@ -23,7 +23,7 @@ struct EventProgram;  // probe/probe_abi.h
 struct PidSet;
 struct TriggerProgram;  // probe/trigger_hot.h
 
-// The eight newest failed commands (spec: ftrace.md 0.4).
+// The eight newest failed commands (docs/files.md, "error_log").
 class ErrorLog {
  public:
   // `position`: characters of `command` before the caret.
@@ -80,7 +80,7 @@ struct TraceArray {
   ErrorLog errors;
   std::map<const LiveEvent*, EventFile> files;  // made at first use
   std::vector<std::string> module_requests;     // set_event `:mod:` lines that wait for a load
-  std::vector<std::string> systems;             // only these exist here; empty: all (IN-14)
+  std::vector<std::string> systems;             // only these exist here; empty: all
   EventProgram* printk = nullptr;               // Registry::printk_program()
 
   // What open files hold.

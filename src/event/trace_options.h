@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The trace options of an instance (spec: ftrace.md 10.3), in the order of trace_options; those of
+// The trace options of an instance (docs/files.md), in the order of trace_options; those of
 // the tracers come last. An option whose feature does not exist yet is absent here, not broken.
 #pragma once
 
@@ -139,7 +139,7 @@ class TraceOptions {
   uint64_t bits_ = 0;
 };
 
-// The clocks of trace_clock, in its order (spec: ftrace.md 10.2). Records always carry the buffer's
+// The clocks of trace_clock, in its order (docs/files.md). Records always carry the buffer's
 // raw clock (TSC); a clock is how readers convert it. `counter` numbers the events by time.
 enum class TraceClock : uint8_t {
   kLocal,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// fetch_run over hand-made programs, over every kind of bad address (FE-25), and over the record of
-// another event (PR-16). The test's signal
+// fetch_run over hand-made programs, over every kind of bad address, and over the record of
+// another event. The test's signal
 // handler does what the agent's does: it asks fault_fixup() where to continue.
 #include <csignal>
 #include <cstdlib>
@@ -129,7 +129,7 @@ class FetchRun : public ::testing::Test {
     EXPECT_EQ(data_loc & 0xffff, 28u);
     uint32_t length = data_loc >> 16;
     EXPECT_GE(length, 1u);
-    EXPECT_EQ(record.size(), (4 + length + 3) / 4 * 4) << "FE-12: only the payload is recorded";
+    EXPECT_EQ(record.size(), (4 + length + 3) / 4 * 4) << "only the payload is recorded";
     for (size_t i = 4 + length - 1; i < record.size(); i++)
       EXPECT_EQ(record[i], 0) << "NUL and padding at " << i;
     return record.substr(4, length - 1);
@@ -366,7 +366,7 @@ TEST_F(FetchRun, FE25_FileThatWasTruncatedRaisesSigbus) {
   close(fd);
 }
 
-// --- registers of every kind (PR-07)
+// --- registers of every kind
 
 TEST_F(FetchRun, EveryRegisterIsRead) {
   for (uint8_t i = 0; i < kNrRegisters; i++)
@@ -426,7 +426,7 @@ TEST_F(FetchRun, FieldsStandBehindEachHead) {
   }
 }
 
-// --- bit fields (PR-10)
+// --- bit fields
 
 TEST_F(FetchRun, BitFieldsAreTakenOut) {
   struct {
@@ -457,7 +457,7 @@ TEST_F(FetchRun, BitFieldsAreTakenOut) {
   }
 }
 
-// --- strings whose fault is told apart from an empty one (PR-11)
+// --- strings whose fault is told apart from an empty one
 
 TEST_F(FetchRun, FaultingStringHasLengthZeroWhereAsked) {
   auto text_at = [&](const void* address, uint8_t index) {
@@ -517,7 +517,7 @@ TEST_F(FetchRun, StringArrayThatCannotBeReadIsAllFaults) {
                               std::string("x\0x\0", 4));
 }
 
-// --- the thread's name (PR-08)
+// --- the thread's name
 
 TEST_F(FetchRun, CommIsTheNameOfNow) {
   char before[16];
@@ -529,7 +529,7 @@ TEST_F(FetchRun, CommIsTheNameOfNow) {
   pthread_setname_np(pthread_self(), before);
 }
 
-// --- symbols (PR-10)
+// --- symbols
 
 TEST_F(FetchRun, SymbolsAreFoundByAddress) {
   std::string text = std::string("first\0second\0", 13) + std::string(300, 'l') + '\0';
@@ -565,7 +565,7 @@ TEST_F(FetchRun, SymbolsAreFoundByAddress) {
               "0x1000");
 }
 
-// --- another event's record (PR-16)
+// --- another event's record
 
 TEST_F(FetchRun, FieldsOfTheSourceRecordAreRead) {
   source_.assign(32, 0);

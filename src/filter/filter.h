@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The filter language of ftrace.md 2.4: parse, check against the fields of one event, compile.
+// The filter language (docs/files.md): parse, check against the fields of one event, compile.
 // Control side only; a traced thread sees filter_abi.h.
 #pragma once
 
@@ -59,7 +59,7 @@ using FilterProgramPtr = std::unique_ptr<FilterProgram, FilterDeleter>;
 
 struct FilterResult {
   FilterProgramPtr program;          // null on error
-  std::optional<FilterError> error;  // every error is EINVAL (D7)
+  std::optional<FilterError> error;  // every error is EINVAL (docs/decisions.md, D7)
 };
 
 // `text` as written, without trailing newline. Never called with "0" (clear) or an empty text.

@@ -20,7 +20,8 @@ struct FilterPred {
   std::string data;
 };
 
-// The texts of ftrace.md 2.5. The nameless error has no text and its caret at 0.
+// The texts of the kernel (ERRORS in kernel/trace/trace_events_filter.c). The nameless error has
+// no text and its caret at 0.
 namespace filter_errors {
 inline constexpr char kInvalidOperator[] = "Invalid operator";
 inline constexpr char kTooManyOpen[] = "Too many '('";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // What is accepted and what is not, with the text and the caret of each error as Linux 6.12 gives
-// them (ftrace.md 14.1 and further questions to that kernel). EV-19, EV-20, EV-23 to EV-28.
+// them, but for docs/decisions.md, D4 and D7.
 #include <gtest/gtest.h>
 
 #include "filter/filter_parse.h"
@@ -125,7 +125,7 @@ TEST(FilterParse, TooLong) {
   result = compile_filter("prev_comm == " + text, test_context());
   ASSERT_TRUE(result.error);
   EXPECT_EQ(result.error->text, errors::kOperandTooLong);
-  // EV-34
+  // The file takes less than 4096 bytes.
   const std::string start = "prev_pid == 1";
   result = compile_filter(start + std::string(4096 - start.size(), ')'), test_context());
   EXPECT_TRUE(result.error);

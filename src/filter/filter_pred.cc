@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // One predicate: field [.ustring | .function] op value. The caret of an error stands one to the
-// right of where the reading stopped, as the kernel's (ftrace.md 2.5).
+// right of where the reading stopped, as the kernel's (docs/files.md, "Errors of filters").
 #include <algorithm>
 #include <charconv>
 #include <utility>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Which records match: every kind of predicate, by machine code and by the interpreter, which must
-// agree. EV-15 to EV-18, EV-20 to EV-24.
+// agree.
 #include <csignal>
 #include <cstdlib>
 #include <ctime>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // A histogram as its definition says, resolved: what keys, values, variables and actions it has and
-// which fields, variables and events they mean (spec: ftrace.md section 4). The control side's
+// which fields, variables and events they mean (docs/files.md, "Histograms"). The control side's
 // model, as close to the kernel's (hist_field, hist_trigger_data, action_data) as hist_debug shows
 // it. What a hit runs is compiled from it: hist/hist_program.h.
 //

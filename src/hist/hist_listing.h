@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Histograms as the `trigger` file lists them (spec: ftrace.md 4.5): constants folded, old
+// Histograms as the `trigger` file lists them (docs/files.md): constants folded, old
 // spellings in the new form, modifiers and sort keys written out.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The lines of the tracer function_graph (spec: ftrace.md 7.4; the kernel's
+// The lines of the tracer function_graph (docs/files.md, "Text of tracers"; the kernel's
 // kernel/trace/trace_functions_graph.c decides each blank):
 //
 //    8.770403 |   0)     sh-135     |  ...1. | + 82.366 us   |        getname_flags();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// hist_debug (HI-28): the sections, their order and their lines as the kernel's documentation of
+// hist_debug: the sections, their order and their lines as the kernel's documentation of
 // the histograms' design shows them, for a pair of histograms with a variable, a reference to it, a
 // field variable, a maximum and what it saves.
 #include <gtest/gtest.h>

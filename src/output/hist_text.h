@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The files `hist` and `hist_debug` of an event (spec: ftrace.md 4.5), byte for byte.
+// The files `hist` and `hist_debug` of an event (docs/files.md, "The hist file"), byte for byte.
 //
 //   HistData   what the columns are   ─┐
 //   HistContents   what was counted   ─┴─ sort ── hist_text

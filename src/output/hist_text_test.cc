@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The lines of `hist`: what stands here was printed by a 6.12 kernel for the hits of a shell's
-// umask (HI-01, HI-03, HI-04, HI-06 to HI-10, HI-12, HI-20, HI-21, HI-29); quantiles are ours.
+// umask; quantiles are ours.
 #include "output/hist_text.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The columns before an event's text, and the comment lines at the head of a file (spec: ftrace.md
-// 7.4, 10.3; kernel/trace/trace_output.c, trace.c).
+// The columns before an event's text, and the comment lines at the head of a file (docs/files.md,
+// "Text of tracers"; kernel/trace/trace_output.c, trace.c).
 #pragma once
 
 #include <cstdint>

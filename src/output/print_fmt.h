@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The `print fmt` of a format file as a program (spec: ftrace.md 2.3): parsed once per event, then
+// The `print fmt` of a format file as a program (docs/files.md): parsed once per event, then
 // run for each record.
 //
 //   "pid=%d state=%s", REC->pid, __print_symbolic(REC->state, {0, "R"}, {1, "S"})

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// How the line of a probe event begins (spec: ftrace.md 6.3). The print fmt says "(%lx)" and
+// How the line of a probe event begins (docs/files.md, "Probes"). The print fmt says "(%lx)" and
 // "(%lx <- %lx)"; the kernel's own printer shows more, and the other way round:
 //
 //   kByFields  (vfs_read+0x4/0x370)    (ksys_read+0x6b/0xf0 <- vfs_read)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Lines of probe events (PR-23): records and format files as a 6.12 kernel made them, with the
+// Lines of probe events: records and format files as a 6.12 kernel made them, with the
 // texts that it printed for them.
 #include "output/probe_head.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The text of synthetic events (spec: ftrace.md 5.2). The kernel's own printer follows the fields,
+// The text of synthetic events (docs/files.md). The kernel's own printer follows the fields,
 // not the print fmt, which says the same in another form:
 //
 //   print fmt   "a=%llu, s=%s, st=%s", REC->a, __get_str(s), __get_stacktrace(st)

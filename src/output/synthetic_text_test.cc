@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Lines of synthetic events (SY-02..SY-05): what a 6.12 kernel printed for the same values; but
+// Lines of synthetic events: what a 6.12 kernel printed for the same values; but
 // small numbers that have a sign show it.
 #include "output/synthetic_text.h"
 

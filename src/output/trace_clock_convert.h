@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// From the raw clock of the records (TSC) to the clock that trace_clock names (the kernel's
-// Documentation/trace/ftrace.rst has them all). Records never change; only what readers show does.
+// From the raw clock of the records (TSC) to the clock that trace_clock names (docs/files.md,
+// "Clocks"). Records never change; only what readers show does.
 //
 //   local global perf mono   one curve (clock_curve.h) along the recorded pairs (TSC,
 //                            CLOCK_MONOTONIC): some 100 ns

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Records of tracers as text (spec: ftrace.md 7.4): function, func_repeats, stacks, and the calls
+// Records of tracers as text (docs/files.md): function, func_repeats, stacks, and the calls
 // of function_graph where no function_graph is the tracer (graph_text.h has its lines).
 //
 //   function       path_put <-set_fs_pwd              with the option func-args

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What no kernel at hand prints: return values, callers, arguments, repeated calls, and calls whose
-// entry or exit is missing. Forms: spec ftrace.md 7.4 (D9).
+// entry or exit is missing. Forms: docs/decisions.md, D9.
 #include "output/tracer_text.h"
 
 #include <gtest/gtest.h>

@@ -15,7 +15,7 @@
 // its own which callback it is in, then looks at `off`; who has set `off` looks at the slots, and
 // membarrier() in between stands for the fences that the hit does not have.
 //
-// Budget (design.md 5): one subscriber of a static event 0.7 x floor.
+// Budget (docs/invariants.md): one subscriber of a static event 0.7 x floor.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// One hit of a histogram: key, entry, sums, variables, actions (spec: ftrace.md 4.4, in the order
-// of the kernel's event_hist_trigger()).
+// One hit of a histogram: key, entry, sums, variables, actions, in the order of the kernel's
+// event_hist_trigger() (docs/files.md, "Variables and actions").
 //
 //   record ── key ── variables of others that are needed: one not set ends it here
 //     ├─ hist_insert     the entry of the key, or dropped += 1
@@ -9,7 +9,7 @@
 //     └─ actions         onmatch, onmax, onchange: trace (a hit of a synthetic event: its own
 //                        triggers, filters and instances), save, snapshot
 //
-// Budget (design.md 5): one integer key 1.0 x floor, two keys with a text 2 x, a latency pair with
+// Budget (docs/invariants.md): one integer key 1.0 x floor, two keys with a text 2 x, a pair with
 // onmatch 4 x. General registers only, no lock, no allocation, no system call; a synthetic event
 // that fires a histogram that fires a synthetic event … ends after kMaxHistDepth.
 #pragma once

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // printk: a line of text that the program writes into a buffer, recorded as the address of its
-// format and the arguments, and made a text when it is read (spec: ftrace.md 9.2, 11.3).
+// format and the arguments, and made a text when it is read (docs/files.md, "Instances of the
+// program", "Pages and records").
 //
 //   trace_array_printk(tr, ip, "x=%d s=%s\n", x, s)
 //     │

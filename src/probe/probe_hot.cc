@@ -27,7 +27,7 @@
 //                '-- return_hook  (return_hook_hot.cc) if somebody wants the call's return; that
 //                                 comes back to offer_events from a trampoline
 //
-// Budget (design.md 5): 1.5 x floor for two integers at an entry, 1.7 x inside a function, 3 x for
+// Budget (docs/invariants.md): 1.5 x floor for two integers at an entry, 1.7 x inside, 3 x for
 // an entry and its return; bench/probe.cc and bench/probe_anywhere.cc hold it there. Rules: general
 // registers only, no libc, no PLT, no lock, no allocation, no system call (but the three above),
 // bounded loops. Nothing here is ever patched, so the only way to re-enter is a signal handler that

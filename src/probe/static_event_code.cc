@@ -13,7 +13,7 @@
 //   offer:
 //     -> static_event_offer
 //
-// Budget (design.md 5): a filter's no 0.5 x floor, a callback 0.7 x. What counts is mostly how
+// Budget (docs/invariants.md): a filter's no 0.5 x floor, callback 0.7 x. What counts is mostly how
 // often the way jumps, so that it runs straight on where there is a budget, and tests are in it
 // instead of being called.
 #define XBYAK_NO_EXCEPTION

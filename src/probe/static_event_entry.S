@@ -18,7 +18,7 @@
  *                            a filter to be interpreted, stacks, triggers that match or are not
  *                            gated, a new thread, in agent code or without rseq
  *
- * Budget (design.md 5): a filter's no 0.5 x floor. Nothing is saved on the way to it but one
+ * Budget (docs/invariants.md): a filter's no 0.5 x floor. Nothing is saved on the way to it but one
  * pointer, which a compiler does not manage around a call.
  */
 #include "probe/asm_offsets.h"

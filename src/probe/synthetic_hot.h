@@ -16,7 +16,7 @@
 //   synth_event_trace_start/add/end ── the record grows in the caller's state, from which the end
 //                                      goes the same ways
 //
-// Budget (design.md 5): seven values, two of them texts, 2 x floor; piece by piece 4 x. General
+// Budget (docs/invariants.md): seven values, two are texts, 2 x floor; piece by piece 4 x. General
 // registers only, no lock, no allocation, no system call; texts are read through the fault table.
 #pragma once
 

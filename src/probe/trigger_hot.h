@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Triggers: what a hit of an event does beside recording, in the order of the kernel (spec:
-// ftrace.md 3.2).
+// Triggers: what a hit of an event does beside recording, in the order of the kernel
+// (docs/files.md, "Order of triggers").
 //
 //   no trigger needs the record (traceon, snapshot, enable_event … without a filter):
 //     hit ── trigger_early: all triggers ── was off: done ── pid filters ── record, as ever
@@ -19,7 +19,7 @@
 // trigger_before() and trigger_after() run whatever becomes of the record. So an event that its own
 // trigger switches on records that very hit if a trigger has a filter, else from the next one on.
 //
-// Budget (design.md 5): a filter that does not match 0.5 x floor.
+// Budget (docs/invariants.md): a filter that does not match 0.5 x floor.
 #pragma once
 
 #include <cstdint>

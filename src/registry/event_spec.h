@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// One word of set_event (spec: ftrace.md 2.2):
+// One word of set_event (docs/files.md, "set_event"):
 //   ['!'] ( name | system:event | system: | system:* | *:* | *: | :event | *:event ) [ :mod:MODULE
 //   ]
 // and `:mod:MODULE` alone. A module is a shared object by name.

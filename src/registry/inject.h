@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The language of `inject` (spec: ftrace.md 2.1): `field=value …`, values are numbers or quoted
+// The language of `inject` (docs/files.md): `field=value …`, values are numbers or quoted
 // strings; fields that are not named are zero or empty.
 #pragma once
 

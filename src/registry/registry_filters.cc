@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Filters of events and systems (spec: ftrace.md 2.4 to 2.6) and lists of tasks (2.8).
+// Filters of events and systems, lists of tasks (docs/files.md, "Filters", "Lists of threads").
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
@@ -216,7 +216,7 @@ Status Registry::set_system_filter(TraceArray& array, std::string_view system,
     if (!clears(expression)) {
       filter.text = expression;
       filter.program = compile(expression, impl_->filter_context(*event)).program;
-      // It keeps the filter it has (D5).
+      // It keeps the filter it has (docs/decisions.md, D5).
       if (!filter.program) {
         array.errors.add(kLocation, kSystemError, expression, 0);
         continue;

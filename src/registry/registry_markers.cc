@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Records that the control side writes itself: markers (spec: ftrace.md 10.1) and injected events.
+// Records that the control side writes itself: markers (docs/files.md) and injected events.
 #include <sched.h>
 
 #include <algorithm>

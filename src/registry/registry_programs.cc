@@ -92,7 +92,7 @@ bool walks_stacks(const EventProgram& program) {
          program.action->kind == ActionKind::kStackTrace;
 }
 
-// sched_switch and the wakeups count for both tasks (spec: ftrace.md 2.8).
+// sched_switch and the wakeups count for both tasks (docs/files.md, "Lists of threads").
 void find_pid_fields(const EventCall& call, EventProgram* program) {
   if (call.system != "sched") return;
   const char* names[2] = {nullptr, nullptr};

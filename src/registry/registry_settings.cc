@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The switches, sizes and the snapshot of an instance (spec: ftrace.md 10).
+// The switches, sizes and the snapshot of an instance (docs/files.md, "Buffers", "Options").
 #include <algorithm>
 #include <bit>
 #include <cerrno>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Synthetic events: the lines of synthetic_events (and `s:` of dynamic_events) as LiveEvents of the
-// registry (spec: ftrace.md section 5). Under the agent's lock.
+// registry (docs/files.md, "Synthetic events"). Under the agent's lock.
 #pragma once
 
 #include <memory>

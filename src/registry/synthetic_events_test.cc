@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Synthetic events as the registry has them (SY-01, SY-06, SY-08): what a 6.12 kernel answers to
+// Synthetic events as the registry has them: what a 6.12 kernel answers to
 // the same lines.
 #include "registry/synthetic_events.h"
 

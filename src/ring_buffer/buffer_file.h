@@ -144,7 +144,7 @@ class EventIterator {
 };
 
 // The commit word of an image of `used` bytes of events with `lost` events lost before it, and the
-// stored count behind the data when there is room (spec: the kernel's bits 31 and 30).
+// stored count behind the data when there is room (the kernel's bits 31 and 30).
 void store_commit(std::span<uint8_t> page, uint32_t used, uint64_t lost);
 // The reverse, for pages of any origin: fills used, lost_before (kLostUnknown without a count) and
 // entries of `image` from its bytes; everything behind a malformed event is cut off.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Walking the events of one page image (spec: ftrace.md 11.2), and its commit word (11.1). The
+// Walks the events of one page image (docs/files.md, "Pages and records") and its commit word. The
 // bytes may come from anywhere: each length is checked before it is followed.
 #include <algorithm>
 #include <cstring>

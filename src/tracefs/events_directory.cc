@@ -5,7 +5,7 @@
 namespace patchbay::tracefs {
 namespace {
 
-// Its events cannot be switched: no enable, no filter (spec: ftrace.md 2.1).
+// Its events cannot be switched: no enable, no filter (docs/files.md, "Files of events").
 constexpr std::string_view kOwnSystem = "ftrace";
 
 constexpr Entry kEventEntries[] = {

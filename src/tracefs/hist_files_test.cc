@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// hist and hist_debug of an event that is hit: markers (HI-13, HI-27, HI-29, poll).
+// hist and hist_debug of an event that is hit: markers, several histograms, the texts, poll.
 #include <gtest/gtest.h>
 
 #include <cerrno>

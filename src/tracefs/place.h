@@ -92,7 +92,8 @@ struct Place {
   Result<LiveEvent*> find_event(const TraceArray& array) const;
 };
 
-// Whether the instance has the system (spec: ftrace.md 9.2, an instance may be restricted to some).
+// Whether the instance has the system: a program may restrict its instance to some
+// (docs/files.md, "Instances of the program").
 bool shows_system(const TraceArray& array, std::string_view system);
 
 }  // namespace patchbay::tracefs

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The ways in which a tracefs file consumes a write (spec: ftrace.md 0.2). The style decides what a
-// partial failure leaves behind.
+// The ways in which a tracefs file consumes a write (docs/files.md, "How a write is consumed"). The
+// style decides what a partial failure leaves behind.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // What one line of set_ftrace_filter, set_ftrace_notrace, set_graph_function or set_graph_notrace
-// means, and the set of functions that such a file holds (spec: ftrace.md 7.1).
+// means, and the set of functions that such a file holds (docs/files.md).
 //
 //   [!]PATTERN[:mod:[!]MODULE]     PATTERN: a glob (*, ?, [abc], \x), or a name, or the number of
 //                                  a line of available_filter_functions; C++ names as listed.

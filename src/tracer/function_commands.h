@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Commands of set_ftrace_filter (spec: ftrace.md 7.2): what a function's call does in an instance.
+// Commands of set_ftrace_filter (docs/files.md): what a function's call does in an instance.
 //
 //   schedule:traceoff:3     do_fault:snapshot     f:enable_event:sys:ev:2     !f:traceoff:0
 //

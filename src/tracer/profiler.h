@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The function profiler: function_profile_enabled and trace_stat/functionN (spec: ftrace.md 7.3).
+// The function profiler: function_profile_enabled and trace_stat/functionN (docs/files.md).
 // A function tracer of its own, "trace_profile" of the top instance, whose consumer counts calls
 // and times of each function on each CPU (probe/graph_hot.h: ProfileTable).
 #pragma once

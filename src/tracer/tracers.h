@@ -2,7 +2,7 @@
 //
 // current_tracer of each instance, and everything that is set about function tracers: which
 // functions, which threads, which commands, the profiler, the stack tracer. What the tracefs files
-// of ftrace.md 7 and 8 act on; each method is one file's read or write. Under the registry's lock.
+// of function tracing act on; each method is one file's read or write. Under the registry's lock.
 //
 //   files ── Tracers ─┬─ FtraceOpsTable   who traces what          tracer/ftrace_ops.h
 //                     ├─ FunctionCommands f:traceoff:3             tracer/function_commands.h

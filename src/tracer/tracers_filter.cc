@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// set_ftrace_filter and set_ftrace_notrace (spec: ftrace.md 7.1, 8.1).
+// set_ftrace_filter and set_ftrace_notrace (docs/files.md, "Function filters", "function_tracers").
 //
 //   open: a copy of the hash, or with O_TRUNC an empty one
 //     write: `func`, `!glob`, `glob:mod:lib` -> the copy        `func:traceoff` -> at once

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The lists of function tracing (spec: ftrace.md 7.3): what can be traced, what is, and by whom.
+// The lists of function tracing (docs/files.md, "Files of function tracers"): what can be traced,
+// what is, and by whom.
 //
 //   sqlite3_step [libsqlite3.so.0] (2) R         \ttramp: 0x7f… (set of 2) ->trace ->kprobes:p
 //   name           module          |   |         |         |                 who, in order of

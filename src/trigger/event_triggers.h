@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The triggers of events: events/SYS/EVENT/trigger (spec: ftrace.md section 3).
+// The triggers of events: events/SYS/EVENT/trigger (docs/files.md, "Triggers").
 //
 //   write ── parse_trigger ─┬─ traceon, stacktrace, enable_event …   EventTriggers
 //                           └─ hist:…                                HistTriggers

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// From what a hist command says to what it means (spec: ftrace.md 4.2 to 4.4): fields, generic
+// From what a hist command says to what it means (docs/files.md, "Histograms"): fields, generic
 // fields, modifiers, expressions, variables of this and of other histograms, sort keys, actions.
 // Checked in the kernel's order.
 //

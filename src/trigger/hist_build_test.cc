@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What definitions mean and why others are refused: the kernel's answers (spec: ftrace.md 4.6 and
-// 14.3, and more of the same oracle).
+// What definitions mean and why others are refused: the answers of a 6.12 kernel.
 #include "trigger/hist_build.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The grammar of `hist:` (spec: ftrace.md 4.1), checked in the kernel's order, so that of several
+// The grammar of `hist:` (docs/files.md), checked in the kernel's order, so that of several
 // faults the same one is reported. Nothing here knows fields or variables: hist_build.h.
 //
 //   "keys=a,b:vals=c:x=a+1:onmax($x).save(c) if a > 1"
@@ -23,7 +23,7 @@
 
 namespace patchbay {
 
-// The texts of ftrace.md 4.6.
+// The texts of the kernel (ERRORS in kernel/trace/trace_events_hist.c); kNoNumber is ours.
 namespace hist_errors {
 inline constexpr char kDuplicateVariable[] = "Variable already defined";
 inline constexpr char kNotUnique[] =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The hist triggers of all events and instances: their lives, names, variables (spec: ftrace.md
-// section 4).
+// The hist triggers of all events and instances: their lives, names, variables (docs/files.md,
+// "Histograms").
 //
 //   "hist:keys=…"   hist_parse ── hist_build ── HistData ── compile_hist ──> HistProgram, HistTable
 //      in the list of its event ── EventTriggers::publish ──> hits run it

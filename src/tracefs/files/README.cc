@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // README: what stands in this tree, and the commands that it takes. Tools and tests look for some
-// of its words to learn which features there are (spec: ftrace.md 12.6): a sentence stands here
+// of its words to learn which features there are (docs/files.md): a sentence stands here
 // only when what it says works.
 #include "tracefs/files/files.h"
 

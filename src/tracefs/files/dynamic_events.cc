@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // dynamic_events: probe events, synthetic events and function events in the order in which they
-// were defined. A line of any kind defines one; a removal takes whatever has the name (spec:
-// ftrace.md 6.1, 5.1; 1.1 for function events, of which the kernel has none).
+// were defined. A line of any kind defines one; a removal takes whatever has the name
+// (docs/files.md, "Probes", "Synthetic events", "Function events", of which the kernel has none).
 #include <fcntl.h>
 
 #include "event/function_event.h"

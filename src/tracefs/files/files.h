@@ -51,7 +51,7 @@ using WriteEvent = Status (*)(TraceArray& array, LiveEvent& event, const Place& 
 FilePtr make_text_file(const Place& place, ShowArray show);
 FilePtr make_value_file(const Place& place, ShowArray show, WriteArray write);
 // Files of one event, which answer ENODEV when it is gone. The first does not hold the instance
-// (spec: ftrace.md 9.1: an open `format`, `id` or `trigger` does not count), the second does.
+// (docs/files.md, "Instances": an open format, id or trigger does not count), the second does.
 FilePtr make_event_text_file(const Place& place, ShowEvent show);
 FilePtr make_event_value_file(const Place& place, ShowEvent show, WriteEvent write);
 

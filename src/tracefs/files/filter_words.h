@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How files of function filters consume writes (spec: ftrace.md 0.2): one word per write(), and a
+// How files of function filters consume writes (docs/files.md): one word per write(), and a
 // word that no blank has ended yet waits for the next write() or for close().
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// function_events: definitions of events on functions (spec: ftrace.md 1.1, 1.6).
+// function_events: definitions of events on functions (docs/files.md, "Function events").
 #include <fcntl.h>
 
 #include "tracefs/files/files.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // function_tracers: the function tracers of the instance that run, `*` before the one whose filters
-// set_ftrace_filter and set_ftrace_notrace change; writing a name chooses another (spec: ftrace.md
-// 8.1). The one that was started last is chosen. `*` chooses all, and those to come: one filter for
-// every tracer, as in the kernel.
+// set_ftrace_filter and set_ftrace_notrace change; writing a name chooses another
+// (docs/files.md). The one that was started last is chosen. `*` chooses all, and those to come: one
+// filter for every tracer, as in the kernel.
 #include "tracefs/files/files.h"
 
 namespace patchbay::tracefs {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // events/SYSTEM/EVENT/inject: "field=value …" makes one record of the event in this instance,
-// if its filter keeps it (spec: ftrace.md 2.1).
+// if its filter keeps it (docs/files.md, "Files of events").
 #include "tracefs/files/files.h"
 #include "tracefs/writer.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// kprobe_events: probes on symbols and addresses (spec: ftrace.md 6).
+// kprobe_events: probes on symbols and addresses (docs/files.md, "Probes").
 #include "tracefs/files/probe_files.h"
 
 namespace patchbay::tracefs {

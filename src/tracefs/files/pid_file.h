@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The four files of thread ids (spec: ftrace.md 2.8, 7.3). All words of one write count, or none: a
+// The four files of thread ids (docs/files.md). All words of one write count, or none: a
 // bad one leaves the list as it was. O_TRUNC empties the list; a NUL ends the write early (kernel).
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // set_event: the enabled events; a word enables (with `!` disables) the events that it names
-// (spec: ftrace.md 2.2). One word per write(), as in the kernel: the caller writes the rest again.
+// (docs/files.md). One word per write(), as in the kernel: the caller writes the rest again.
 // Opening with O_TRUNC disables everything.
 #include <fcntl.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // set_ftrace_filter, set_ftrace_notrace: which functions the default tracer of the instance traces,
-// or leaves out, and commands at functions (spec: ftrace.md 7.1, 7.2, 8.1). O_TRUNC starts with an
+// or leaves out, and commands at functions (docs/files.md). O_TRUNC starts with an
 // empty list. What was written takes effect when the file is closed; commands do at once.
 #include <fcntl.h>
 

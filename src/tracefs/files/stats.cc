@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// per_cpu/cpuN/stats: counts of one ring (spec: ftrace.md 10.1). debug/no_rseq_stats: of the ring
+// per_cpu/cpuN/stats: counts of one ring (docs/files.md). debug/no_rseq_stats: of the ring
 // that threads without restartable sequences share.
 #include <cstdio>
 

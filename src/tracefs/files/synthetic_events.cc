@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// synthetic_events: definitions of events that are made of others (spec: ftrace.md 5.1).
+// synthetic_events: definitions of events that are made of others (docs/files.md).
 #include <fcntl.h>
 
 #include "tracefs/files/files.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // trace_marker: each write is a record of ftrace:print; trace_marker_raw: of ftrace:raw_data, under
-// the writer's thread id. How much is taken, and when it is refused: spec ftrace.md 10.1.
+// the writer's thread id. How much is taken, and when it is refused: docs/files.md, "Markers".
 #include "tracefs/files/files.h"
 #include "tracefs/writer.h"
 

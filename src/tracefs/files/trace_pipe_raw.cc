@@ -9,7 +9,8 @@
 // While one is open, the instance keeps its tracer (EBUSY), as with trace_pipe.
 //
 // Nothing there: EAGAIN, and once the end, when recording was switched off or ioctl(0) came while
-// somebody waited. (A carrier does not give that end to a splice: spec ftrace.md 12.2.)
+// somebody waited. (A carrier does not give that end to a splice: docs/files.md,
+// "Splice in a mount".)
 // snapshot_raw: the same of the snapshot buffer; it never waits.
 #include <algorithm>
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // events/SYSTEM/EVENT/trigger: what hits of the event do beside recording; one write, one command.
 //
-// Opened with O_TRUNC it loses its hists only. It does not hold the instance (spec: ftrace.md 9.1).
+// Opened with O_TRUNC it loses its hists only. It does not hold the instance
+// (docs/files.md, "Instances").
 #include <fcntl.h>
 
 #include "tracefs/files/files.h"

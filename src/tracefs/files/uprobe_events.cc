@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// uprobe_events: probes on places of files (spec: ftrace.md 6).
+// uprobe_events: probes on places of files (docs/files.md, "Probes").
 #include "tracefs/files/probe_files.h"
 
 namespace patchbay::tracefs {
