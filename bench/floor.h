@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // What the benchmarks that trace themselves have in common: the floor that their ratios are to (a
-// loop that reads the TSC and stores a 32-byte record in a private ring; design: budgets), a table
-// of these ratios, and a write to the program's own tree that has to succeed.
+// loop that reads the TSC and stores a 32-byte record in a private ring; docs/invariants.md), a
+// table of these ratios, and a write to the program's own tree that has to succeed.
 #pragma once
 
 #include <benchmark/benchmark.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // What one event costs, as CPU time and as a ratio to the floor of the same run: a loop that reads
-// the TSC and stores a 32-byte record in a private ring (design.md 5). This program links the agent
-// and traces its own functions; nobody reads the buffer, which overwrites.
+// the TSC and stores a 32-byte record in a private ring (docs/invariants.md). This program links
+// the agent and traces its own functions; nobody reads the buffer, which overwrites.
 //
 //   probe [--benchmark_filter=REGEX] [--benchmark_format=json] …
 #include <benchmark/benchmark.h>

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # The listings of the kernel's document on its in-kernel event API, as C11 and as C++20, and what
-# they leave in `trace`. SY-11 to SY-15.
+# they leave in `trace`.
 . "$(dirname "$0")/common.bash"
 
 [[ -x $programs/api_seed_listings ]] || skip "it is not built"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # The program's own synthetic and probe events (patchbay/trace_events.h): the answers and the bad
 # input one by one, a plug-in that is unloaded while its events are on, a program that ends while it
-# records, and no agent at all. SY-11 to SY-17.
+# records, and no agent at all.
 . "$(dirname "$0")/common.bash"
 
 out=$("$programs/api_synth_contracts" 2>&1)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Trace arrays and printk of a program that traces itself (patchbay/trace.h, seed 004): references,
+# Trace arrays and printk of a program that traces itself (patchbay/trace.h): references,
 # events, snapshots; lines out of handlers, children, killed programs; what trace, report, trace-cmd
 # and the table of formats say of them; a thousand instances beside a busy one.
 #

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Commands of set_ftrace_filter: what a call of a function does in an instance, beside being traced
-# (spec: ftrace.md 7.2). The program calls what it is told to, so each step is one hit.
+# (docs/files.md). The program calls what it is told to, so each step is one hit.
 #   function_commands.sh BUILD_DIR
 . "$(dirname "$0")/common.bash"
 

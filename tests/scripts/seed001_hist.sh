@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# What section 6 of the kernel's document on event tracing points to for `hist`: each command of
+# What section 6 of the kernel's Documentation/trace/events.rst points to for `hist`: each line of
 # Documentation/trace/histogram.rst (Linux 6.12), in its order, in a mount of a program that has
 # the document's events. The tables are made again from the document's own lines: what is printed
 # has to be what the document prints, but for addresses and the sizes of functions. Where 6.12

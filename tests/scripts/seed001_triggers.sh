@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# The kernel's document on event tracing, section 6: each command on triggers as it is written
+# Documentation/trace/events.rst of the kernel, section 6: each command on triggers as it stands
 # there, in order, in a shell inside the mount of the stand-in kernel. The stand-in has no block
 # device: sched_waking and its pid stand for what has to be hit. $1: the build.
 . "$(dirname "$0")/common.bash"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # The example session of "multiplexing function tracer" (Jiri Olsa, 2011), command by command as it
 # stands there, in a shell inside the mount of a program that calls sys_read and sys_write; and what
-# the text says besides (MX-01 to MX-11). Names are padded to the width of the longest one; mail
+# the text says besides. Names are padded to the width of the longest one; mail
 # archives show every run of blanks as one. $1: the build.
 . "$(dirname "$0")/common.bash"
 . "$here/mounted.bash"
@@ -65,15 +65,15 @@ same "each has its own function" $'sys_read (1)\nsys_write (1)' "$(users)"
 has "the function says who traces it" "$(cat enabled_functions)" '^sys_write \(1\).*->trace$'
 
 # --- the other rules
-refused "MX-04 an unknown name" function_tracers nosuch
-same "MX-04 nothing has changed" $'*trace\ntrace_profile' "$(cat function_tracers)"
+refused "an unknown name" function_tracers nosuch
+same "nothing has changed" $'*trace\ntrace_profile' "$(cat function_tracers)"
 echo sys_read >>set_ftrace_filter
 same "both at one function" $'sys_read (2)\nsys_write (1)' "$(users)"
 echo sys_read >set_ftrace_notrace
-same "MX-07 notrace of the default tracer" \
+same "notrace of the default tracer" \
   $'[ trace] sys_read\n[ trace_profile] #### no functions disabled ####' \
   "$(tr -s ' ' <set_ftrace_notrace)"
-same "MX-07 it leaves out what the filter has" $'sys_read (1)\nsys_write (1)' "$(users)"
+same "it leaves out what the filter has" $'sys_read (1)\nsys_write (1)' "$(users)"
 echo >set_ftrace_notrace
 echo trace_profile >function_tracers
 refused "an unknown function" set_ftrace_filter nosuchfunction
@@ -81,15 +81,15 @@ has "the error has a caret" "$(tail -n 3 error_log)" '^ +\^$'
 echo sys_rea >>set_ftrace_filter 2>/dev/null
 has "the error says what is near" "$(tail -n 3 error_log)" "ftrace_filter: error: .*near: sys_read"
 echo 0 >function_profile_enabled
-same "MX-09 it is gone" '*trace' "$(cat function_tracers)"
-same "MX-09 one tracer needs no name" $'sys_read\nsys_write' "$(sort set_ftrace_filter)"
-same "MX-10 its sites are too" $'sys_read (1)\nsys_write (1)' "$(users)"
+same "it is gone" '*trace' "$(cat function_tracers)"
+same "one tracer needs no name" $'sys_read\nsys_write' "$(sort set_ftrace_filter)"
+same "its sites are too" $'sys_read (1)\nsys_write (1)' "$(users)"
 echo sys_read >set_ftrace_filter
-same "MX-10 a site that nobody wants" "sys_read (1)" "$(users)"
-same "MX-10 no other function is traced" 1 "$(wc -l <enabled_functions)"
+same "a site that nobody wants" "sys_read (1)" "$(users)"
+same "no other function is traced" 1 "$(wc -l <enabled_functions)"
 echo nop >current_tracer
-same "MX-09 none is left" "" "$(cat function_tracers)"
-same "MX-10 nothing is patched" "" "$(cat enabled_functions)"
+same "none is left" "" "$(cat function_tracers)"
+same "nothing is patched" "" "$(cat enabled_functions)"
 same "the filter of trace stays" "sys_read" "$(cat set_ftrace_filter)"
 has "what was traced is remembered" "$(cat touched_functions)" '^sys_write \(0\)'
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Triggers on events of every kind, in a program that hits what it is told to (spec: ftrace.md 3).
+# Triggers on events of every kind, in a program that hits what it is told to (docs/files.md).
 #   triggers.sh BUILD_DIR
 . "$(dirname "$0")/common.bash"
 
