@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Documentation/trace/events.rst of the kernel, sections 2.1 to 5.5: each command as it stands there,
+# Documentation/trace/events.rst of the kernel, sections 2.1 to 5.5: each command as it is there,
 # in order, in a shell inside the mount of the stand-in kernel, with the answers of the document.
 # Where the document is older than kernels are (the fields of sched_wakeup, the caret at column 0)
 # today's kernel is right. $1: the build.
