@@ -143,19 +143,6 @@ Status ProbeEvents::Impl::refuse(const ProbeError& error, const std::string& com
   return first;
 }
 
-// Why the code at a probe's place is left alone stands in the log too.
-Status ProbeEvents::Impl::refuse_place(const Probe& probe, const Refusal& refusal) {
-  const size_t position = position_of_word(probe.command, 1);
-  if (refusal.not_a_boundary)
-    return refuse(probe, "Probe point is not an instruction boundary", position, EILSEQ,
-                  refusal.reason);
-  const std::string text = "Failed to register probe event";
-  const ProbeKind kind = probe.definition.kind;
-  if ((kind == ProbeKind::kKprobe || kind == ProbeKind::kUprobe) && !refusal.reason.empty())
-    return refuse(probe, text + ": " + refusal.reason, position, EINVAL, "");
-  return refuse(probe, text, position, EINVAL, refusal.reason);
-}
-
 // --- a line
 
 Status ProbeEvents::write_line(ProbeFile file, std::string_view line) {
