@@ -9,8 +9,9 @@
  *     -> int patchbay_synth_event_delete(const char* name);
  *        int synth_event_delete(const char* name) __asm__("patchbay_synth_event_delete");
  *
- * No function of the kernel's name is ever exported, so libpatchbay.so in a process that has a
- * tracing_on() of its own changes nothing for it. C11 and C++.
+ * No function of the kernel's name is exported (but an empty tracing_mark_write, the name that
+ * marker lines begin with), so libpatchbay.so in a process that has a tracing_on() of its own
+ * changes nothing for it. C11 and C++.
  */
 #ifndef PATCHBAY_API_NAMES_H
 #define PATCHBAY_API_NAMES_H

@@ -137,7 +137,8 @@ struct hist_row {
 /* One histogram. */
 struct hist_table {
   std::string definition; /* "hist:keys=path:vals=hitcount:…" */
-  std::vector<hist_row> rows;
+  bool is_active = true;  /* false: paused */
+  std::vector<hist_row> rows = {};
   unsigned long long hits = 0, entries = 0, dropped = 0;
 };
 
@@ -172,16 +173,12 @@ inline void parse_hist_key(std::string_view text, std::string_view definition, h
 
 /* "hitcount:   2  size:   30" */
 inline void parse_hist_values(std::string_view text, hist_row* row) {
-  while (!(text = trimmed(text)).empty()) {
-    const size_t colon = text.find(':');
-    if (colon == text.npos) return;
-    const std::string number(trimmed(text.substr(
-        colon + 1, text.find_first_not_of(' ', colon + 1) == text.npos ? 0 : text.npos)));
-    char* end;
-    row->values.emplace_back(text.substr(0, colon), std::strtoll(number.c_str(), &end, 0));
-    const std::string_view rest = trimmed(text.substr(colon + 1));
-    text = rest.substr(std::min(size_t(end - number.c_str()), rest.size()));
-    text.remove_prefix(std::min(text.find_first_of(' '), text.size()));
+  for (size_t colon; (colon = text.find(':')) != text.npos;) {
+    const std::string_view name = trimmed(text.substr(0, colon));
+    text = trimmed(text.substr(colon + 1));
+    const std::string number(text.substr(0, text.find(' ')));
+    row->values.emplace_back(name, std::strtoll(number.c_str(), nullptr, 0));
+    text.remove_prefix(number.size());
   }
 }
 
@@ -195,19 +192,28 @@ inline void parse_hist_total(std::string_view line, hist_table* table) {
   number("Dropped: ", &table->dropped);
 }
 
+/* The first line; a row whose key has newlines (a stack) is one. */
+inline std::string_view first_hist_line(std::string_view text) {
+  size_t end = text.find('\n');
+  if (text.starts_with("{ "))
+    end = text.find('\n', std::min(text.find("} hitcount:"), text.size()));
+  return text.substr(0, end);
+}
+
 /* The text of a file hist. */
 inline std::vector<hist_table> parse_hists(std::string_view text) {
-  constexpr std::string_view info = "# trigger info: ", values = "} hitcount:";
+  constexpr std::string_view info = "# trigger info: ";
   std::vector<hist_table> tables;
   while (!text.empty()) {
-    std::string_view line = text.substr(0, text.find('\n'));
-    if (line.starts_with("{ ") && text.find(values) != text.npos) /* a stack has many lines */
-      line = text.substr(0, text.find('\n', line.find(values) != line.npos ? line.rfind(values)
-                                                                           : text.find(values)));
+    const std::string_view line = first_hist_line(text);
     text.remove_prefix(std::min(text.size(), line.size() + 1));
-    if (line.starts_with(info)) tables.emplace_back().definition = line.substr(info.size());
+    if (line.starts_with(info)) {
+      const size_t state = std::min(line.rfind(" ["), line.size());
+      tables.push_back({std::string(line.substr(0, state).substr(info.size())),
+                        line.substr(state).find("active") != line.npos});
+    }
     if (tables.empty()) continue;
-    const size_t key_end = line.rfind(values);
+    const size_t key_end = line.rfind("} hitcount:");
     if (line.starts_with("{ ") && key_end != line.npos) {
       hist_row& row = tables.back().rows.emplace_back();
       parse_hist_key(trimmed(line.substr(2, key_end - 2)), tables.back().definition, &row);

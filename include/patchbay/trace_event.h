@@ -36,7 +36,8 @@
  *   PB_FIELD(type, name)          any type with a one-token-at-a-time name (use typedefs for
  *                                 function pointers and templates with commas): type
  *   PB_ARRAY(type, name, count)   exactly count elements: const type *. NULL gives zeros. For
- *                                 PB_ARRAY(char, …) a text: copied up to its NUL, cut to count - 1;
+ *                                 PB_ARRAY(char, …) a text (NULL: "(null)", cut as any): copied up
+ *                                 to its NUL, cut to count - 1;
  *                                 from what is declared char[count] or larger all count - 1 bytes
  *   PB_STRING(name)               const char *; C++ also takes std::string, std::string_view. NULL
  *                                 gives "(null)"

@@ -126,7 +126,7 @@ PATCHBAY_FUNCTION(int, dynevent_create, struct dynevent_cmd* cmd);
 #define PATCHBAY_SYNTH_FIELDS_MAX 64
 
 /* A field. Types: s8 u8 s16 u16 s32 u32 s64 u64, (unsigned) char int long, bool, pid_t, gfp_t;
- * float and double (not the kernel's: the files that define events refuse them, and filters and
+ * float and double (not the kernel's: filters and the files that define events refuse them,
  * histograms take their bits for a number); texts "char[N]" (N at most 256) and "char[]" (as long
  * as it is); stacks "long[]". The [N] may stand behind the name as well. */
 struct synth_field_desc {
@@ -239,8 +239,9 @@ PATCHBAY_EXPORTED int patchbay_event_end(const char* system, const char* event, 
 /* One record of the event in the file's instance, as that instance wants it: its filter, triggers,
  * pid lists, soft mode. Values are in the order of the fields, each cast to uint64_t (of a float or
  * double the bits). What is wider than its field is cut to it. A text is a pointer; char[N] takes
- * 255 bytes of it, char[] all. NULL, and what cannot be read, is the text "(fault)". A stack is a
- * pointer to unsigned longs, the first of which says how many follow (31 at most); NULL: none.
+ * 255 bytes of it, of which lines show N, char[] all. NULL, and what cannot be read, is the text
+ * "(fault)". A stack is a pointer to unsigned longs, the first of which says how many follow (31 at
+ * most); NULL: none.
  *
  * 0: recorded, or not wanted: the event is switched off, the filter or a pid list says no.
  * -EINVAL: n_vals is not the number of fields (nothing is recorded); the file was put, or is not

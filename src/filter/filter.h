@@ -29,6 +29,7 @@ struct FilterField {
     kComm,        // generic: this thread's comm
     kStacktrace,  // generic: accepted, of no use in a filter
     kOther,       // known, but neither number nor text
+    kReal,        // float, double: no filter can look at one
   };
   Kind kind = Kind::kNumber;
   uint32_t offset = 0;

@@ -231,7 +231,8 @@ class PredParser {
 
   bool parse_integer() {
     if (is_text(field_.kind)) return fail(filter_errors::kExpectString);
-    if (insn_.op == FilterOp::kGlob) return fail(filter_errors::kIllegalOperation);
+    if (insn_.op == FilterOp::kGlob || field_.kind == Kind::kReal)
+      return fail(filter_errors::kIllegalOperation);
     const size_t begin = at_;
     if (at(at_) == '-') at_++;
     while (is_alnum(at(at_))) at_++;

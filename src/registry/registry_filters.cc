@@ -49,8 +49,10 @@ FilterField filter_field(const EventField& field) {
     out.kind = field.size ? Kind::kChars : Kind::kRestText;
   else if (is_char_pointer(type))
     out.kind = Kind::kPointer;
-  else if (is_array || type == "float" || type == "double")
+  else if (is_array)
     out.kind = Kind::kOther;
+  else if (type == "float" || type == "double")
+    out.kind = Kind::kReal;
   else if (field.size != 1 && field.size != 2 && field.size != 4 && field.size != 8)
     out.kind = Kind::kOther;
   return out;

@@ -203,9 +203,15 @@ void all_instances() {
   EXPECT(hists && hists->size() == 1);
   const hist_table& table = hists->at(0);
   EXPECT(table.hits == 3 && table.entries == 2 && table.dropped == 0 && table.rows.size() == 2);
-  EXPECT(table.definition.starts_with("hist:keys=name,state"));
+  EXPECT(table.definition.starts_with("hist:keys=name,state:") && table.is_active);
   EXPECT(table.rows[1].key_of("name") == "eth0, x: {a}" && table.rows[1].key_of("state") == "3");
   EXPECT(table.rows[1].value_of("hitcount") == 2 && table.rows[1].value_of("state") == 6);
+  EXPECT(one->add_trigger("net:link_change", "hist:keys=stacktrace:vals=state"));
+  PB_TRACE(link_change, 5, "eth0");
+  hists = one->hists("net:link_change");
+  EXPECT(hists && hists->size() == 2 && hists->at(1).rows.size() == 1);
+  EXPECT(hists->at(1).rows[0].value_of("state") == 5 && hists->at(0).hits == 4);
+  EXPECT(hists->at(1).rows[0].key[0].second.find("all_instances") != std::string::npos);
   EXPECT(one->clear_triggers("net:link_change"));
   EXPECT(one->hists("net:link_change")->empty());
 }
@@ -302,6 +308,7 @@ void reals() {
   EXPECT(!line_of(instance::top(), "reals: load=3 part=1.5").empty());
   EXPECT(says(subscribe<field<long, "load">>("synthetic:reals", [](long) {}).error(),
               "\"load\" of synthetic:reals is a floating-point number of 8 bytes"));
+  EXPECT(says(instance::top().set_filter("synthetic:reals", "load > 2").error(), "Illegal"));
   EXPECT(!write("synthetic_events", "no_reals double x"));
 }
 

@@ -84,9 +84,9 @@ constexpr bool is_name(std::string_view name) {
  *   a pointer                      u64
  *   std::chrono::duration          s64, in its own unit
  *   std::string_view               a text of any length (char[])
- *   char[N]                        a text, N at most 256; as in the kernel 255 bytes of it are
- * taken std::span<const unsigned long> a stack of at most 31 (long[]) and to subscribe with,
- * std::span<const std::byte>: the bytes of a field of any type. */
+ *   char[N]                        a text of which lines show N bytes, at most 256
+ *   std::span<const unsigned long> a stack of at most 31 (long[])
+ * To subscribe with there is std::span<const std::byte> as well: the bytes of any field. */
 template <class T, fixed_string Name>
 struct field {
   static_assert(detail::recorded<T> || detail::bytes<T>,

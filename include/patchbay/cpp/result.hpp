@@ -105,7 +105,8 @@ inline constexpr bool is_result<result<T>> = true;
 
 /* A value, or why there is none; error() of one with a value has the code 0. Its members are those
  * of std::expected<T, failure>, but that asking for the value that is not there says so on stderr
- * and ends the program, whichever way it is asked for.
+ * and ends the program, whichever way it is asked for, and that of a temporary the value is moved
+ * out: for (auto& table : *array.hists(event)) is right.
  * Threads and signal handlers: as T. */
 template <class T>
 class [[nodiscard]] result : public detail::result_state {
@@ -119,10 +120,10 @@ class [[nodiscard]] result : public detail::result_state {
   explicit operator bool() const { return has_value(); }
   T& value() & { return checked(); }
   const T& value() const& { return const_cast<result*>(this)->checked(); }
-  T&& value() && { return std::move(checked()); }
+  T value() && { return std::move(checked()); }
   T& operator*() & { return checked(); }
   const T& operator*() const& { return value(); }
-  T&& operator*() && { return std::move(checked()); }
+  T operator*() && { return std::move(checked()); }
   T* operator->() { return &checked(); }
   const T* operator->() const { return &value(); }
 
