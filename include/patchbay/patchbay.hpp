@@ -80,11 +80,11 @@ inline result<std::string> read(std::string_view path, size_t most = size_t{256}
     char* text = nullptr;
     ~copied() { std::free(text); }
   } copy;
-  const auto take = [](const char* from, size_t size,
-                       void* to) { /* must not throw */
-                                   auto* into = static_cast<copied*>(to);
-                                   into->text = static_cast<char*>(std::malloc(size + 1));
-                                   if (into->text) std::memcpy(into->text, from, size);
+  /* It must not throw. */
+  const auto take = [](const char* from, size_t size, void* to) {
+    auto* into = static_cast<copied*>(to);
+    into->text = static_cast<char*>(std::malloc(size + 1));
+    if (into->text) std::memcpy(into->text, from, size);
   };
   const ssize_t length = patchbay_read_to(std::string(path).c_str(), most, take, &copy);
   if (length < 0) return detail::failed(int(length));
