@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <set>
 
 #include "base/unique_fd.h"
 #include "symbol/elf_image.h"
@@ -160,7 +161,41 @@ std::string sentence(const EventRequest& event, const std::vector<RecordedModule
   return function.name + "() was not called" + (others.empty() ? "" : "; " + others);
 }
 
+// The name of the event that a function's or a probe's definition makes; "": it is not known.
+std::string event_named(const EventRequest& event) {
+  const std::string& text = event.text;
+  if (event.kind() == EventRequest::Kind::kProbe) {
+    const size_t colon = text.find(':'), blank = text.find(' ');
+    if (colon > blank) return "";
+    std::string name = text.substr(colon + 1, blank - colon - 1);
+    return name.substr(name.find('/') + 1);
+  }
+  if (event.kind() != EventRequest::Kind::kFunction) return "";
+  std::string name = function_named(event).name;
+  for (size_t at; (at = name.find("::")) != name.npos;) name.replace(at, 2, "_");
+  return name;
+}
+
 }  // namespace
+
+std::vector<EventRequest> without_records(const TraceRequest& request,
+                                          const std::vector<EventCall>& events,
+                                          const std::function<uint64_t(uint16_t id)>& records_of) {
+  std::vector<EventRequest> empty;
+  for (const InstanceRequest& instance : request.instances()) {
+    for (const EventRequest& one : instance.events) {
+      const std::string name = event_named(one);
+      uint64_t known = 0, records = 0;
+      for (const EventCall& event : events) {
+        if (name.empty() || event.name != name) continue;
+        known++;
+        records += records_of(event.id);
+      }
+      if (known && records == 0) empty.push_back(one);
+    }
+  }
+  return empty;
+}
 
 NamedFunction function_named(const EventRequest& event) {
   std::string text = event.text;

@@ -4,11 +4,12 @@
 // a program that calls others of a function's kind, as ls calls opendir and not openat.
 #pragma once
 
-#include <set>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "event/event_call.h"
 #include "symbol/symbol.h"
 #include "trace_request.h"
 
@@ -22,6 +23,11 @@ NamedFunction function_named(const EventRequest& event);
 
 // Whether two functions do the same in other words: open and openat, printf and __printf_chk.
 bool is_of_family(std::string_view one, std::string_view other);
+
+// Functions and probes of a request that have their event, and no record of it.
+std::vector<EventRequest> without_records(const TraceRequest& request,
+                                          const std::vector<EventCall>& events,
+                                          const std::function<uint64_t(uint16_t id)>& records_of);
 
 // One sentence an event that was asked for, without a full stop.
 std::vector<std::string> why_nothing(const std::vector<EventRequest>& events,

@@ -46,5 +46,19 @@ TEST(NothingRecorded, SaysWhichLibraryIsMissing) {
             "'f(int a)' was not hit, or no hit fitted its filter 'a > 3'");
 }
 
+TEST(NothingRecorded, FindsTheEventsWithoutRecords) {
+  TraceRequest request;
+  for (const char* text : {"open(string s)", "ns::f(int a)", "p:mine/gone parse", "sys:event",
+                           "unknown(int a)", "p parse"})
+    ASSERT_EQ(request.take('e', text), nullptr) << text;
+  std::vector<EventCall> events(4);
+  const char* names[] = {"open", "ns_f", "gone", "event"};
+  for (uint16_t i = 0; i < 4; i++) events[i].name = names[i], events[i].id = i;
+  auto empty = without_records(request, events, [](uint16_t id) { return id == 0 ? 7u : 0u; });
+  ASSERT_EQ(empty.size(), 2u);
+  EXPECT_EQ(empty[0].text, "ns::f(int a)");
+  EXPECT_EQ(empty[1].text, "p:mine/gone parse");
+}
+
 }  // namespace
 }  // namespace patchbay::cmd

@@ -87,10 +87,15 @@ void print_summary(const Recording& recording, const TraceDatResult& result,
 }
 
 void say_why_nothing(const TraceRequest& request, const Recording& recording) {
-  if (recording.events() + recording.lost() + recording.missed() != 0) return;
+  if (recording.lost() + recording.missed() != 0) return;
   Result<RecordedMeta> meta = read_recorded_meta(recording.buffer());
   if (!meta.ok()) return;
-  for (const std::string& sentence : why_nothing(request, meta->modules, meta->exe)) note(sentence);
+  const auto records_of = [&](uint16_t id) { return recording.events_of(id); };
+  const std::vector<std::string> sentences =
+      recording.events() == 0 ? why_nothing(request, meta->modules, meta->exe)
+                              : why_nothing(without_records(request, meta->events, records_of),
+                                            meta->modules, meta->exe);
+  for (const std::string& sentence : sentences) note(sentence);
 }
 
 bool report_disk(std::string_view command, const TraceDatResult& result, const Recording& recording,

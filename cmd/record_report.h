@@ -32,7 +32,7 @@ void print_summary(const Recording& recording, const TraceDatResult& result,
 // Says what a full or failing disk has taken. True when everything is saved.
 bool report_disk(std::string_view command, const TraceDatResult& result, const Recording& recording,
                  const std::string& output);
-// Why nothing was recorded, when nothing was: a note for each event that was asked for.
+// Why nothing was recorded, or nothing of a function or probe that was asked for: a note for each.
 void say_why_nothing(const TraceRequest& request, const Recording& recording);
 int print_report(const std::string& output);
 

@@ -49,6 +49,7 @@ class Recording {
   const std::vector<RingCounts>& counts() const { return counts_; }    // by ring, of all buffers
   const BufferFile& buffer() const { return *buffers_.front().file; }  // the top one
   uint64_t events() const;
+  uint64_t events_of(uint16_t id) const { return addresses_.events_of(id); }
   uint64_t published() const;  // also those that were not taken yet, or are lost
   uint64_t lost() const;
   uint64_t ring_bytes() const;  // of one CPU, in the smallest of the buffers

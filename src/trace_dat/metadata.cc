@@ -153,6 +153,8 @@ void AddressCollector::add_page(const PageImage& page) {
     uint16_t id;
     if (event.record.size() < sizeof(abi::RecordHeader)) continue;
     std::memcpy(&id, event.record.data(), 2);
+    if (id >= counts_.size()) counts_.resize(size_t(id) + 1);
+    counts_[id]++;
     if (id >= by_id_.size()) continue;
     for (const Where& where : by_id_[id]) {
       for (uint32_t i = 0; i < where.count; i++) {

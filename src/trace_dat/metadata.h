@@ -37,6 +37,8 @@ class AddressCollector {
   void set_events(const std::vector<EventCall>& events);
   void add_page(const PageImage& page);
   std::vector<uint64_t> sorted() const;
+  // How many events with this id the pages had.
+  uint64_t events_of(uint16_t id) const { return id < counts_.size() ? counts_[id] : 0; }
 
  private:
   struct Where {
@@ -44,6 +46,7 @@ class AddressCollector {
     bool callers;  // addresses that calls return to: the byte before each is collected, too
   };
   std::vector<std::vector<Where>> by_id_;
+  std::vector<uint64_t> counts_;  // by id
   std::unordered_set<uint64_t> addresses_;
   uint64_t last_[8] = {};
 };

@@ -40,10 +40,10 @@ has "hist -v" "$(cat err)" "^echo 'hist:keys=n' >> events/app/app_work/trigger$"
 check "hist: a program without the event is an error" test $? -ne 0
 has "hist: which says so" "$(cat err)" "no event 'app:app_work'"
 
-"$patchbay" hist 'qsort(u64 n)' keys=n -- true >out 2>err
-same "hist: nothing is counted, and why" "patchbay hist: qsort() was not called" "$(cat err)"
-"$patchbay" latency qsort -- true >out 2>err
-same "latency: the same" "patchbay latency: qsort() was not called" "$(cat err)"
+"$patchbay" hist 'mkfifo(string path)' keys=path -- true >out 2>err
+same "hist: nothing is counted, and why" "patchbay hist: mkfifo() was not called" "$(cat err)"
+"$patchbay" latency mkfifo -- true >out 2>err
+same "latency: the same" "patchbay latency: mkfifo() was not called" "$(cat err)"
 text=$'select 1,\n  2'
 "$patchbay" hist 'sqlite3_prepare_v2(NULL, string sql)' keys=sql -- \
   sqlite3 :memory: "$text" >out 2>err

@@ -114,8 +114,11 @@ expect 0 "a library that does not come" "$patchbay" record -o a.dat -e 'libplug:
 says "libplug was not loaded"
 expect 0 "a filter" "$patchbay" record -o a.dat -e "$event" -f 'name == "x y"' -- env true
 says "no hit fitted its filter 'name == \"x y\"'"
-expect 0 "a tracer" "$patchbay" record -o a.dat -p function -l qsort -- true
-says "no function of -l 'qsort' was called"
+expect 0 "a tracer" "$patchbay" record -o a.dat -p function -l mkfifo -- true
+says "no function of -l 'mkfifo' was called"
+expect 0 "one of two" "$patchbay" record -o a.dat -e "$event" -e 'mkfifo(string path)' -- env true
+says 'mkfifo() was not called'
+check "and not the other" bash -c '! grep -q "getenv() was not" err'
 expect 0 "with an event" "$patchbay" record -o a.dat -e "$event" -- env true
 check "nothing of that is said" bash -c '! grep -q "not called" err'
 expect 1 "words behind a function's arguments" "$patchbay" record -e 'open(string path) ret' -- true
