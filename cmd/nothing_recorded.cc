@@ -172,8 +172,18 @@ std::string event_named(const EventRequest& event) {
   }
   if (event.kind() != EventRequest::Kind::kFunction) return "";
   std::string name = function_named(event).name;
+  const size_t equals = text.find('=');
+  if (equals < text.find('(')) name = text.substr(0, equals);
   for (size_t at; (at = name.find("::")) != name.npos;) name.replace(at, 2, "_");
   return name;
+}
+
+// An event that others have defined keeps its name; the command's own is called NAME_2 then.
+bool is_event_of(const EventCall& event, const std::string& name) {
+  if (name.empty() || !event.name.starts_with(name)) return false;
+  const std::string_view rest = std::string_view(event.name).substr(name.size());
+  return rest.empty() || (rest.size() > 1 && rest[0] == '_' &&
+                          rest.find_first_not_of("0123456789", 1) == rest.npos);
 }
 
 }  // namespace
@@ -187,7 +197,7 @@ std::vector<EventRequest> without_records(const TraceRequest& request,
       const std::string name = event_named(one);
       uint64_t known = 0, records = 0;
       for (const EventCall& event : events) {
-        if (name.empty() || event.name != name) continue;
+        if (!is_event_of(event, name)) continue;
         known++;
         records += records_of(event.id);
       }

@@ -49,15 +49,16 @@ TEST(NothingRecorded, SaysWhichLibraryIsMissing) {
 TEST(NothingRecorded, FindsTheEventsWithoutRecords) {
   TraceRequest request;
   for (const char* text : {"open(string s)", "ns::f(int a)", "p:mine/gone parse", "sys:event",
-                           "unknown(int a)", "p parse"})
+                           "unknown(int a)", "p parse", "first=open(string s)"})
     ASSERT_EQ(request.take('e', text), nullptr) << text;
-  std::vector<EventCall> events(4);
-  const char* names[] = {"open", "ns_f", "gone", "event"};
-  for (uint16_t i = 0; i < 4; i++) events[i].name = names[i], events[i].id = i;
+  std::vector<EventCall> events(6);
+  const char* names[] = {"open_2", "ns_f", "gone", "event", "first", "open"};
+  for (uint16_t i = 0; i < 6; i++) events[i].name = names[i], events[i].id = i;
   auto empty = without_records(request, events, [](uint16_t id) { return id == 0 ? 7u : 0u; });
-  ASSERT_EQ(empty.size(), 2u);
+  ASSERT_EQ(empty.size(), 3u);
   EXPECT_EQ(empty[0].text, "ns::f(int a)");
   EXPECT_EQ(empty[1].text, "p:mine/gone parse");
+  EXPECT_EQ(empty[2].text, "first=open(string s)");
 }
 
 }  // namespace
