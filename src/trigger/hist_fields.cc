@@ -66,6 +66,7 @@ bool is_text(const EventField& field) {
   return field.type.find("char") != std::string::npos &&
          (field.array_len || !field.brackets.empty() || field.type.find('[') != std::string::npos);
 }
+bool is_real(const EventField& field) { return field.type == "float" || field.type == "double"; }
 bool is_dynamic(const EventField& field) {
   return field.type.starts_with("__data_loc") || field.type.starts_with("__rel_loc");
 }
@@ -314,6 +315,7 @@ HistFields::FieldPtr HistFields::parse_field(std::string_view text, uint32_t fla
   if (modifier == "stacktrace" && !(field && is_stack(*field))) return fail(kBadModifier, text);
   // The kernel would count addresses of texts.
   const uint32_t numeric = kHistLog2 | kHistBucket | kHistPercent | kHistGraph | kHistQuantiles;
+  if (field && is_real(*field)) return fail(kReal, name);
   if ((flags & numeric) && field && is_text(*field)) return fail(kBadModifier, text);
   // Of these the kernel says ENOMEM, and no word.
   const uint32_t without_field = kHistHitcount | kHistTimestamp | kHistStacktrace | kHistCpu;

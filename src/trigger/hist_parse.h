@@ -75,6 +75,9 @@ inline constexpr char kExpectNumber[] = "Expecting numeric literal";
 inline constexpr char kUnaryMinus[] = "Unary minus not supported in sub-expressions";
 inline constexpr char kDivisionByZero[] = "Division by zero";
 inline constexpr char kOnlyHitcount[] = "Non-hitcount value is required for 'nohitcount'";
+// Not the kernel's, which has no such fields.
+inline constexpr char kReal[] = "Field is a floating-point number, which no histogram takes";
+
 }  // namespace hist_errors
 
 // What goes into error_log while one command is looked at: one failure may leave several entries.
