@@ -3,11 +3,15 @@
 
 #include <time.h>
 
+#include <algorithm>
+
 namespace patchbay {
 
 namespace {
 
 constexpr uint64_t kUptimeUnit = 10000000;  // 1 / USER_HZ
+constexpr uint64_t kSameOffset = 1000;
+constexpr int kTries = 8, kMostTries = 100;  // more where the thread is interrupted each time
 
 uint64_t now(clockid_t clock) {
   timespec time{};
@@ -15,24 +19,25 @@ uint64_t now(clockid_t clock) {
   return uint64_t(time.tv_sec) * 1000000000 + uint64_t(time.tv_nsec);
 }
 
-// How far `clock` is ahead of CLOCK_MONOTONIC: the best of some tries, each between two readings.
-uint64_t distance(clockid_t clock) {
-  uint64_t best = 0, best_width = ~uint64_t{0};
-  for (int i = 0; i < 8; i++) {
+// How far a clock is ahead of CLOCK_MONOTONIC: the best of some tries, each between two readings.
+struct Distance {
+  uint64_t ns = 0;
+  uint64_t width = ~uint64_t{0};  // it is less than this away from the truth
+};
+Distance distance(clockid_t clock) {
+  Distance best;
+  for (int i = 0; i < kTries || (i < kMostTries && best.width > kSameOffset); i++) {
     uint64_t before = now(CLOCK_MONOTONIC), there = now(clock), after = now(CLOCK_MONOTONIC);
-    if (after - before >= best_width) continue;
-    best_width = after - before;
-    best = there - (before + best_width / 2);
+    if (after - before >= best.width) continue;
+    best = {there - (before + (after - before) / 2), after - before};
   }
   return best;
 }
 
-constexpr int64_t kSameOffset = 1000;
-
 }  // namespace
 
 uint64_t TraceClockConvert::offset_of(TraceClock clock, uint64_t before) {
-  uint64_t ahead = 0;
+  Distance ahead{0, 0};
   switch (clock) {
     case TraceClock::kMonoRaw:
       ahead = distance(CLOCK_MONOTONIC_RAW);
@@ -46,8 +51,8 @@ uint64_t TraceClockConvert::offset_of(TraceClock clock, uint64_t before) {
     default:
       break;
   }
-  const auto change = int64_t(ahead - before);
-  return before != 0 && change > -kSameOffset && change < kSameOffset ? before : ahead;
+  const uint64_t change = std::min(ahead.ns - before, before - ahead.ns);
+  return before != 0 && change < kSameOffset + ahead.width ? before : ahead.ns;
 }
 
 TraceClockConvert::TraceClockConvert(TraceClock clock, uint32_t buffer_clock,
