@@ -52,7 +52,7 @@ uint64_t TraceClockConvert::offset_of(TraceClock clock, uint64_t before) {
       break;
   }
   const uint64_t change = std::min(ahead.ns - before, before - ahead.ns);
-  return before != 0 && change < kSameOffset + ahead.width ? before : ahead.ns;
+  return change < kSameOffset + ahead.width ? before : ahead.ns;  // 0: boot before any suspend
 }
 
 TraceClockConvert::TraceClockConvert(TraceClock clock, uint32_t buffer_clock,
