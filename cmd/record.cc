@@ -242,7 +242,7 @@ std::string executed_program(const TracedChild& child, const Outcome& outcome,
 void print_notes(const Recording& recording, const TracedChild& child, const Outcome& outcome,
                  const RecordOptions& options, const std::string& directory) {
   const std::string executed = executed_program(child, outcome, directory);
-  if (executed.empty()) say_why_nothing(options.request, recording);
+  say_why_nothing(options.request, recording);
   if (uint64_t missed = recording.missed())
     note(std::to_string(missed) + " hits could not be recorded");
   if (uint64_t nested = recording.recursion())
