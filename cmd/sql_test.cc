@@ -183,19 +183,6 @@ TEST(Sql, FiltersGoToTheirEvents) {
   EXPECT_NE(text.find(" if prev_state & 3 && !(prev_pid != 0)'"), std::string::npos) << text;
 }
 
-TEST(Sql, UndoesTheLastFirst) {
-  const std::string statement =
-      "SELECT s.pid FROM sched_waking s JOIN sched_switch e ON s.pid = e.next_pid";
-  EventFormats events = known_events();
-  HistPlan plan = *build_sql(*parse_sql(statement).query, events, "ev").plan;
-  const std::vector<HistPlan::Write> undo = plan.undo();
-  ASSERT_EQ(undo.size(), 3u);
-  EXPECT_EQ(undo[0].path, "events/sched/sched_switch/trigger");
-  EXPECT_EQ(undo[0].text, "!" + plan.writes[2].text);
-  EXPECT_EQ(undo[2].path, "dynamic_events");
-  EXPECT_EQ(undo[2].text, "-:synthetic/ev");
-}
-
 // --- errors
 
 TEST(Sql, SyntaxErrors) {
