@@ -36,7 +36,7 @@ void TracePipe(benchmark::State& state) {
   TraceTextSources sources;
   sources.events = [&] { return std::vector<const EventCall*>{&call}; };
   sources.comms = [] { return std::vector<abi::CommEntry>{{4711, 4711, "worker"}}; };
-  sources.clock_pairs = [] { return std::vector<abi::ClockPair>(); };
+  sources.clock = [](TraceClock) { return TraceClockConvert(); };
   TraceArray array;
   std::vector<PageImage> pages;
   for (int i = 0; i < 1000; i++) {
