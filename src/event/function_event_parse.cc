@@ -408,7 +408,12 @@ State FunctionEventParser::on_delimiter() {
   return c == '|' ? State::kPipe : c == ',' ? State::kComma : State::kEnd;
 }
 
+// What is wrong with a field is known at its end, and shown where it begins.
 bool FunctionEventParser::refuse(std::string message) {
+  begin_ = type_place_.begin;
+  end_ = type_place_.end;
+  token_ = line_.substr(begin_, end_ - begin_);
+  shown_.resize(type_place_.shown);
   message_ = std::move(message);
   return false;
 }
@@ -438,13 +443,7 @@ bool FunctionEventParser::count_position(FunctionEventArg::Passed passed) {
   bool is_vector = passed == Passed::kVector;
   uint32_t max = is_vector ? kMaxVectorArgs : kMaxIntegerArgs;
   uint32_t& used = is_vector ? nr_vector_ : nr_integer_;
-  if (used == max) {
-    begin_ = type_place_.begin;
-    end_ = type_place_.end;
-    token_ = line_.substr(begin_, end_ - begin_);
-    shown_.resize(type_place_.shown);
-    return refuse("Error: Too many arguments (max of " + std::to_string(max) + ")");
-  }
+  if (used == max) return refuse("Error: Too many arguments (max of " + std::to_string(max) + ")");
   used++;
   return true;
 }

@@ -212,10 +212,10 @@ TEST(FunctionEventParse, FE19_TooManyArguments) {
 
 TEST(FunctionEventParse, FloatsAndIntegersDoNotMix) {
   std::string message = "^\nError: Floating-point and integer fields in one argument";
-  expect_error("f(double d | x64 d)", "f(double d | x64 d )\n" + std::string(19, ' ') + message);
+  expect_error("f(double d | x64 d)", "f(double d | x64 d)\n" + std::string(13, ' ') + message);
   expect_error("f(int d | float d | int e)",
-               "f(int d | float d | int e)\n" + std::string(18, ' ') + message);
-  expect_error("f(double d+8)", "f(double d+8 )\n" + std::string(13, ' ') +
+               "f(int d | float d | int e)\n" + std::string(10, ' ') + message);
+  expect_error("f(double d+8)", "f( double d+8)\n" + std::string(3, ' ') +
                                     "^\nError: Offset into a double without an index");
   parse("f(double d[1] | x64 d)");
   parse("f(double d | float e)");

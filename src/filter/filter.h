@@ -28,8 +28,8 @@ struct FilterField {
     kCpu,         // generic: the CPU this thread runs on
     kComm,        // generic: this thread's comm
     kStacktrace,  // generic: accepted, of no use in a filter
+    kReal,        // float or double: size 4 8
     kOther,       // known, but neither number nor text
-    kReal,        // float, double: no filter can look at one
   };
   Kind kind = Kind::kNumber;
   uint32_t offset = 0;

@@ -3,6 +3,7 @@
 // One predicate: field [.ustring | .function] op value. The caret of an error stands one to the
 // right of where the reading stopped, as the kernel's (docs/files.md, "Errors of filters").
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <utility>
 
@@ -136,6 +137,7 @@ class PredParser {
     const bool is_string = is_text(field_.kind);
     if (text_.substr(at_).starts_with(is_string ? "CPUS{" : "CPUS")) return parse_cpus();
     if (c == '\'' || c == '"') return parse_quoted();
+    if (field_.kind == Kind::kReal) return parse_real();
     if (is_digit(c) || c == '-') return parse_integer();
     if (is_string && (is_letter(c) || c == '/')) return parse_word();
     return fail(filter_errors::kInvalidValue);
@@ -231,8 +233,7 @@ class PredParser {
 
   bool parse_integer() {
     if (is_text(field_.kind)) return fail(filter_errors::kExpectString);
-    if (insn_.op == FilterOp::kGlob || field_.kind == Kind::kReal)
-      return fail(filter_errors::kIllegalOperation);
+    if (insn_.op == FilterOp::kGlob) return fail(filter_errors::kIllegalOperation);
     const size_t begin = at_;
     if (at(at_) == '-') at_++;
     while (is_alnum(at(at_))) at_++;
@@ -241,6 +242,54 @@ class PredParser {
     if (!value) return fail_at(filter_errors::kIllegalInteger, begin);
     set_number(*value, field_.is_signed);
     return true;
+  }
+
+  bool parse_real() {
+    if (insn_.op == FilterOp::kGlob || insn_.op == FilterOp::kAnyBit)
+      return fail(filter_errors::kIllegalOperation);
+    const size_t begin = at_;
+    while (is_alnum(at(at_)) || at(at_) == '.' || at(at_) == '-' || at(at_) == '+') at_++;
+    double value = 0;
+    const auto [end, status] = std::from_chars(text_.data() + begin, text_.data() + at_, value);
+    if (status != std::errc() || end != text_.data() + at_)
+      return fail_at(filter_errors::kInvalidValue, begin);
+    set_real(value);
+    return true;
+  }
+
+  // The bits of floating-point numbers are ordered as signed integers, but for two negative ones,
+  // which are ordered as unsigned ones and the other way round. -0 counts as 0 but for == and !=; a
+  // NaN is what its bits are.
+  void set_real(double value) {
+    if (field_.size == 4) value = float(value);
+    const uint64_t sign = uint64_t{1} << (field_.size * 8 - 1);
+    uint64_t bits =
+        field_.size == 4 ? std::bit_cast<uint32_t>(float(value)) : std::bit_cast<uint64_t>(value);
+    if (value == 0) bits = 0;
+    const bool is_order = insn_.op != FilterOp::kEqual && insn_.op != FilterOp::kNotEqual;
+    const bool counts_zeros =
+        insn_.op == FilterOp::kLess || insn_.op == FilterOp::kGreaterEqual;  // as those of -0
+    if (value == 0 && counts_zeros) bits = sign;
+    const bool is_turned = is_order && (bits & sign);
+    if (is_turned) insn_.op = turned(insn_.op);
+    insn_.is_signed = is_order && !is_turned;
+    insn_.test = FilterTest::kNumber;
+    insn_.value = cut_to(bits, field_.size, insn_.is_signed);
+  }
+
+  static FilterOp turned(FilterOp op) {
+    switch (op) {
+      case FilterOp::kLess:
+        return FilterOp::kGreater;
+      case FilterOp::kGreater:
+        return FilterOp::kLess;
+      case FilterOp::kLessEqual:
+        return FilterOp::kGreaterEqual;
+      case FilterOp::kGreaterEqual:
+        return FilterOp::kLessEqual;
+      default:
+        return op;
+    }
   }
 
   bool is_text_operator() const {

@@ -2,6 +2,7 @@
 //
 // Which records match: every kind of predicate, by machine code and by the interpreter, which must
 // agree.
+#include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <ctime>
@@ -75,6 +76,34 @@ TEST(FilterRun, NumbersOfEveryWidth) {
              {"u8 < 100", "u8 != 200", "s8 > 0", "u16 < 0", "s16 > 0", "u32 < 1", "prev_pid > 0",
               "u64 < 1", "u64 == 1", "prev_state > 0", "u8 & 0x37", "u64 & 0", "args == 0",
               "args != 0", "stacktrace != 1"});
+}
+
+TEST(FilterRun, FloatingPoint) {
+  constexpr double kValues[] = {-1e300, -2.5, -2, -0.5, -0.0, 0.0, 1e-300, 0.5, 2, 2.5, 1e300};
+  constexpr const char* kTexts[] = {"-1e300", "-2.5", "-2", "-.5",  "0",     "0",
+                                    "1e-300", "0.5",  "2",  "2.50", "1e+300"};
+  for (double left : kValues) {
+    TestRecord record;
+    record.set("real", left).set("real4", float(left));
+    for (size_t i = 0; i < std::size(kValues); i++) {
+      const double right = kValues[i];
+      auto check = [&](const char* op, bool wanted, bool wanted4) {
+        const std::string rest = std::string(" ") + op + " " + kTexts[i];
+        EXPECT_EQ(matches("real" + rest, record), wanted) << left << rest;
+        EXPECT_EQ(matches("real4" + rest, record), wanted4) << float(left) << rest;
+      };
+      check("<", left < right, float(left) < float(right));
+      check("<=", left <= right, float(left) <= float(right));
+      check(">", left > right, float(left) > float(right));
+      check(">=", left >= right, float(left) >= float(right));
+      if (std::signbit(left) && left == 0) continue;
+      if (std::signbit(float(left)) && float(left) == 0) continue;
+      check("==", left == right, float(left) == float(right));
+      check("!=", left != right, float(left) != float(right));
+    }
+  }
+  for (const char* text : {"real & 1", "real ~ 1", "real == 1x", "real == x", "real == --1"})
+    EXPECT_TRUE(compile_filter(text, test_context()).error) << text;
 }
 
 TEST(FilterRun, LogicAndPrecedence) {

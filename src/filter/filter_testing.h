@@ -30,6 +30,7 @@ inline std::optional<FilterField> test_field(std::string_view name) {
       {"name", {Kind::kDataLoc, 64, 4, false}},      {"rel", {Kind::kRelLoc, 68, 4, false}},
       {"ptr", {Kind::kPointer, 72, 8, false}},       {"cpus", {Kind::kCpumask, 80, 4, false}},
       {"args", {Kind::kOther, 84, 12, false}},       {"buf", {Kind::kRestText, 96, 0, false}},
+      {"real", {Kind::kReal, 104, 8, true}},         {"real4", {Kind::kReal, 112, 4, true}},
   };
   for (const Named& named : kFields)
     if (name == named.name) return named.field;

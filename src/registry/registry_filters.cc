@@ -51,7 +51,7 @@ FilterField filter_field(const EventField& field) {
     out.kind = Kind::kPointer;
   else if (is_array)
     out.kind = Kind::kOther;
-  else if (type == "float" || type == "double")
+  else if ((type == "float" && field.size == 4) || (type == "double" && field.size == 8))
     out.kind = Kind::kReal;
   else if (field.size != 1 && field.size != 2 && field.size != 4 && field.size != 8)
     out.kind = Kind::kOther;

@@ -308,7 +308,8 @@ void reals() {
   EXPECT(!line_of(instance::top(), "reals: load=3 part=1.5").empty());
   EXPECT(says(subscribe<field<long, "load">>("synthetic:reals", [](long) {}).error(),
               "\"load\" of synthetic:reals is a floating-point number of 8 bytes"));
-  EXPECT(says(instance::top().set_filter("synthetic:reals", "load > 2").error(), "Illegal"));
+  EXPECT(instance::top().set_filter("synthetic:reals", "load > 2.5"));
+  EXPECT(says(instance::top().set_filter("synthetic:reals", "load & 2").error(), "Illegal"));
   for (const char* hist : {"hist:keys=load", "hist:keys=common_pid:vals=part"})
     EXPECT(says(instance::top().add_trigger("synthetic:reals", hist).error(), "floating-point"));
   EXPECT(!write("synthetic_events", "no_reals double x"));

@@ -74,7 +74,7 @@ constexpr const char kText[] =
     "\t        snapshot()                           - takes a snapshot of the buffer\n"
     "      inject\t\t- FIELD=VALUE ... makes one record\n\n"
     "  function_events\t- events on functions of the program, and the last errors\n"
-    "\t\t\t  echo 'FUNC(TYPE NAME, ...)' >> function_events\n"
+    "\t\t\t  echo '[EVENT=]FUNC(TYPE NAME, ...)' >> function_events\n"
     "\t\t\t  echo '!FUNC' >> function_events removes one\n"
     "  available_filter_functions - functions that can be traced, as NAME [LIBRARY]\n\n"
     "  set_ftrace_filter\t- the functions that function tracers trace; all while it is empty\n"
