@@ -26,7 +26,7 @@ refused 2 '.' record -m sideways -e 'traced(int n)' -- true
 refused 2 '.' record -b 0 -e 'traced(int n)' -- true
 refused 2 'with a unit' record -b 64Q -e 'traced(int n)' -- true
 refused 2 'with a unit' record -b 4096G -e 'traced(int n)' -- true
-refused 1 'standard output' record -o - -e 'traced(int n)' -- true
+refused 2 'standard output' record -o - -e 'traced(int n)' -- true
 refused 2 'standard output' recover -o - .
 refused 2 '-p takes a process id' cat -p x trace
 refused 1 '^patchbay sql: ' sql -e 'two_numbrs(int a)' \
