@@ -126,8 +126,9 @@ PATCHBAY_FUNCTION(int, dynevent_create, struct dynevent_cmd* cmd);
 #define PATCHBAY_SYNTH_FIELDS_MAX 64
 
 /* A field. Types: s8 u8 s16 u16 s32 u32 s64 u64, (unsigned) char int long, bool, pid_t, gfp_t;
- * float and double (not the kernel's: histograms and the files that define events refuse them); texts "char[N]" (N at most 256) and "char[]" (as long as it is); stacks "long[]". The [N]
- * may stand behind the name as well. */
+ * float and double (not the kernel's: histograms and the files that define events refuse them);
+ * texts "char[N]" (N at most 256) and "char[]" (as long as it is); stacks "long[]". The [N] may
+ * stand behind the name as well. */
 struct synth_field_desc {
   const char* type;
   const char* name;
