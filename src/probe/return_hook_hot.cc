@@ -50,14 +50,15 @@ constexpr uint64_t kGenerationMask = kSlotGenerationMask, kAddressMask = kSlotAd
 constexpr uint32_t kNearby = 16;        // slots looked at from where the thread was last
 constexpr uint32_t kThreadStride = 64;  // where threads begin
 constexpr uint32_t kShortSweep = 64;
-constexpr int32_t kSweepCredit = 128;   // slots that a claim may look at beyond that, on average
+constexpr uint64_t kTicksPerLook = 64;  // beyond a short sweep: a tenth of one CPU, at most
 constexpr uint32_t kMaxChain = 1024;    // tail calls under one return address
 
 // What no record shows of a return frame ends where the registers end: return_hook.S counts on it.
 
 uint32_t g_next_start;                  // where the next new thread begins
 uint32_t g_hand;                        // where the next sweep begins
-int32_t g_credit = kReturnSlots;        // slots that sweeps may look at beyond the short ones
+int32_t g_credit = 0;                   // slots that sweeps may look at beyond the short ones
+uint64_t g_credit_at = 0;               // ticks: when it was last added to
 uint64_t g_limited[kReturnSlots / 64];  // bit: the slot hooks a call under a limit
 uint32_t g_used_end;                    // no slot from here on was ever used
 uint64_t g_reclaimed, g_no_slot;
@@ -190,20 +191,30 @@ void note_used(uint32_t index) {
 
 // Slots in use may stand close together, more of them than a short sweep looks at: those of deep
 // recursion, or those that threads keep. So a claim may look on, through all slots if need be; but
-// where nearly all are in use, claims would do so one after the other. Each brings some credit, and
-// what a long sweep has looked at is taken off it.
+// where nearly all are in use, one claim after the other would. So time brings credit, and what long
+// sweeps look at is taken off it. Below 0, when several threads have used the same.
+int32_t sweep_credit() {
+  const uint64_t now = __builtin_ia32_rdtsc();
+  const uint64_t ticks = now - __atomic_exchange_n(&g_credit_at, now, __ATOMIC_RELAXED);
+  const int32_t there = __atomic_load_n(&g_credit, __ATOMIC_RELAXED);
+  const int64_t room = int64_t{kReturnSlots} - there;  // a time that runs back is a long one
+  const uint64_t earned = ticks / kTicksPerLook;
+  const auto more = int32_t(int64_t(earned) < 0 || int64_t(earned) > room ? room : int64_t(earned));
+  return __atomic_add_fetch(&g_credit, more, __ATOMIC_RELAXED);
+}
+
 ReturnSlot* claim_far() {
   uint32_t looked = 0;
   const uint32_t at = __atomic_fetch_add(&g_hand, kShortSweep, __ATOMIC_RELAXED);
   ReturnSlot* slot = sweep(at, kShortSweep, &looked);
-  const int32_t credit = __atomic_load_n(&g_credit, __ATOMIC_RELAXED);
-  if (credit < int32_t(kReturnSlots))
-    __atomic_fetch_add(&g_credit, kSweepCredit, __ATOMIC_RELAXED);
-  if (!slot && credit > 0) {
-    slot = sweep(at + kShortSweep, uint32_t(credit), &looked);
+  if (!slot) {
+    const int32_t credit = sweep_credit();
+    const uint32_t most = credit < 0 ? 0 : uint32_t(credit);
+    looked = 0;
+    slot = sweep(at + kShortSweep, most < kReturnSlots ? most : kReturnSlots, &looked);
     // The next claim begins behind what this one has found in use.
     __atomic_store_n(&g_hand, at + kShortSweep + looked, __ATOMIC_RELAXED);
-    __atomic_fetch_sub(&g_credit, int32_t(looked), __ATOMIC_RELAXED);  // several may: below 0, too
+    __atomic_fetch_sub(&g_credit, int32_t(looked), __ATOMIC_RELAXED);
   }
   if (!slot) __atomic_fetch_add(&g_no_slot, 1, __ATOMIC_RELAXED);
   return slot;
