@@ -191,8 +191,8 @@ void note_used(uint32_t index) {
 
 // Slots in use may stand close together, more of them than a short sweep looks at: those of deep
 // recursion, or those that threads keep. So a claim may look on, through all slots if need be; but
-// where nearly all are in use, one claim after the other would. So time brings credit, and what long
-// sweeps look at is taken off it. Below 0, when several threads have used the same.
+// where nearly all are in use, one claim after the other would. So time brings credit, and what
+// long sweeps look at is taken off it. It is below 0 when several threads have used the same.
 int32_t sweep_credit() {
   const uint64_t now = __builtin_ia32_rdtsc();
   const uint64_t ticks = now - __atomic_exchange_n(&g_credit_at, now, __ATOMIC_RELAXED);
