@@ -51,7 +51,7 @@ int how_near(const Error& error) {
 // What no object could answer. Who means the program must not be told of the library that was
 // asked last, nor of libraries that have no such function.
 struct NoAnswer {
-  std::optional<Error> lacking;  // the object that has the function has no debug information
+  std::optional<Error> lacking;  // of the object that has the function: no debug information of it
   std::optional<Error> best;  // of those with debug information; with names that are near, if any
   std::optional<Error> program;  // it has no debug information
 
@@ -82,6 +82,7 @@ Result<Answer> first_answer(const std::vector<std::string>& objects, const std::
     if (answer.ok()) return answer;
     // It has the function and cannot do it, or has not the function.
     if (answer.error().errno_value != ENOENT) return answer.error();
+    if (!none.lacking && defines(object, function)) none.lacking = answer.error();
     if (!none.best || how_near(answer.error()) > how_near(*none.best)) none.best = answer.error();
   }
   return none.sentence(objects.empty() ? "" : objects.front());

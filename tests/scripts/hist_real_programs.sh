@@ -17,7 +17,8 @@ with() {
 }
 wr() { "$patchbay" write "$pid" "$1" "$2" 2>err || fail "$1 does not take: $2: $(cat err)"; }
 rd() { "$patchbay" cat "$pid" "$1"; }
-has_hist() { rd "events/$1/trigger" | grep -q '^hist'; }
+# The tool works in an instance of its own.
+has_hist() { rd "instances/patchbay-$tool-1/events/$1/trigger" | grep -q '^hist'; }
 
 # --- redis-server: latency by the name of the command, against INFO commandstats.
 # All commands go through call(client*, int flags), a function that the program exports; the name is
@@ -45,7 +46,7 @@ if with redis redis-server redis-cli redis-benchmark && [[ $realcmd ]]; then
   redis-benchmark -s "$work/redis.sock" -q -n 3000 -c 4 -P 16 -t mset >>benchmark 2>&1
   cli eval 'for i = 1, 10 do redis.call("get", "k") end' 0 >/dev/null
   cli info commandstats | tr -d '\r' >stats
-  hist=$(rd events/synthetic/latency/hist)
+  hist=$(rd "instances/patchbay-$tool-1/events/synthetic/latency/hist")
   kill -INT $tool
   wait $tool
   # Name and calls, as redis has counted them and as the histogram has. Of CONFIG GET, which
