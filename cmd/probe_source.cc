@@ -44,7 +44,8 @@ bool defines(const std::string& path, const std::string& function) {
 
 // Of sentences that nothing was found: what is said of the function itself, of names like its own.
 int how_near(const Error& error) {
-  if (!error.message().starts_with("There is no function")) return 2;
+  const bool is_elsewhere = error.message().find(" .dwo ") != std::string::npos;
+  if (is_elsewhere || !error.message().starts_with("There is no function")) return 2;
   return error.message().find("near: ") != std::string::npos;
 }
 
