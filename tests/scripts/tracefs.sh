@@ -56,7 +56,8 @@ check "the process as a word, where -p is known" \
 check "for list" json 'd == []' events --json $child
 check "no events yet" shows available_events ""
 check "events/enable of nothing" shows events/enable "?"
-check "the system of function events is there" test "$("$patchbay" ls $child events/functions | xargs)" = "enable filter"
+check "the system of function events is there" \
+  test "$("$patchbay" ls $child events/functions | xargs)" = "enable filter"
 check "define" w $child function_events 'getenv(string name)'
 check "it reads back" shows function_events "getenv(string name)"
 for name in enable format id; do check "its $name" lists events/functions/getenv $name; done
