@@ -39,7 +39,9 @@ constexpr const char* kNames[] = {
 };
 
 uint64_t found_in(void* where, const char* name) {
-  return reinterpret_cast<uint64_t>(::dlsym(where, name));
+  const bool is_of_libgcc = name[0] == '_' && name[1] == 'U';  // ours is found by its version only
+  return reinterpret_cast<uint64_t>(is_of_libgcc ? ::dlvsym(where, name, "GCC_3.3")
+                                                 : ::dlsym(where, name));
 }
 
 }  // namespace

@@ -50,9 +50,10 @@ void ClockCurve::bend(uint64_t now, const ClockLine& line) {
   const uint64_t from = std::min(shown_, now + kMeetTicks), from_ns = piece_of(from).to_ns(from);
   const uint64_t meet = std::max(now, from + kMeetTicks);
   while (pieces_.size() > 1 && pieces_.back().tsc0 >= from) pieces_.pop_back();
-  ClockLine bent = line_between(from, from_ns, meet, std::max(line.to_ns(meet), from_ns));
+  const uint64_t meet_ns = std::max(line.to_ns(meet), from_ns);
+  const ClockLine bent = line_between(from, from_ns, meet, meet_ns);
   pieces_.push_back(bent);
-  pieces_.push_back({meet, bent.to_ns(meet), line.mult, line.shift});
+  pieces_.push_back({meet, std::max(meet_ns, bent.to_ns(meet)), line.mult, line.shift});
 }
 
 }  // namespace patchbay

@@ -50,7 +50,7 @@ constexpr uint64_t kGenerationMask = kSlotGenerationMask, kAddressMask = kSlotAd
 constexpr uint32_t kNearby = 16;        // slots looked at from where the thread was last
 constexpr uint32_t kThreadStride = 64;  // where threads begin
 constexpr uint32_t kShortSweep = 64;
-constexpr uint64_t kTicksPerLook = 64;  // beyond a short sweep: a tenth of one CPU, at most
+constexpr int64_t kTicksPerLook = 64;   // beyond a short sweep: a tenth of one CPU, at most
 constexpr uint32_t kMaxChain = 1024;    // tail calls under one return address
 
 // What no record shows of a return frame ends where the registers end: return_hook.S counts on it.
@@ -195,11 +195,11 @@ void note_used(uint32_t index) {
 // long sweeps look at is taken off it. It is below 0 when several threads have used the same.
 int32_t sweep_credit() {
   const uint64_t now = __builtin_ia32_rdtsc();
-  const uint64_t ticks = now - __atomic_exchange_n(&g_credit_at, now, __ATOMIC_RELAXED);
+  const auto ticks = int64_t(now - __atomic_exchange_n(&g_credit_at, now, __ATOMIC_RELAXED));
   const int32_t there = __atomic_load_n(&g_credit, __ATOMIC_RELAXED);
-  const int64_t room = int64_t{kReturnSlots} - there;  // a time that runs back is a long one
-  const uint64_t earned = ticks / kTicksPerLook;
-  const auto more = int32_t(int64_t(earned) < 0 || int64_t(earned) > room ? room : int64_t(earned));
+  if (ticks <= 0) return there;  // another thread has read the clock later, and was here before
+  const int64_t room = int64_t{kReturnSlots} - there, earned = ticks / kTicksPerLook;
+  const auto more = int32_t(earned > room ? room : earned);
   return __atomic_add_fetch(&g_credit, more, __ATOMIC_RELAXED);
 }
 

@@ -178,7 +178,7 @@ TEST_F(ProbeEventsTest, PlacesThatAreNoneAreRefusedWithTheReason) {
   EXPECT_EQ(last_error(),
             "trace_kprobe: error: Invalid probed address or symbol: there is no code so far before "
             "probed_sum @2");
-  EXPECT_EQ(write("p probed_sum+0x10000"), EILSEQ);
+  EXPECT_EQ(write("p probed_sum+0x10001"), EILSEQ);
   EXPECT_TRUE(last_error().starts_with(
       "trace_kprobe: error: Probe point is not an instruction boundary: probed_sum has "))
       << last_error();

@@ -362,7 +362,7 @@ constexpr std::string_view kWritten =
     "alias global constructors destructors keyed reference temporary default arg this new delete "
     "co_await co_yield true false sizeof alignof noexcept throw requires typename template typeid "
     "static_cast dynamic_cast const_cast reinterpret_cast java resource fn parm abi cxx11 string "
-    "literal";
+    "literal for to return vector Complex Imaginary Float32x Float64x Float128x bfloat16";
 
 // Behind a character class; where it has none, behind its `[`.
 size_t skip_class(std::string_view glob, size_t at) {
@@ -376,7 +376,8 @@ std::string_view symbol_fragment(std::string_view glob) {
   std::string_view longest;
   for (size_t at = 0; at < glob.size();) {
     size_t end = at;
-    while (end < glob.size() && is_word(glob[end])) ++end;
+    // A `_` may stand for a blank of the demangled name.
+    while (end < glob.size() && is_word(glob[end]) && glob[end] != '_') ++end;
     const std::string_view word = glob.substr(at, end - at);
     const bool is_sure = word.size() > 1 && !is_digit(word[0]) && kWritten.find(word) == word.npos;
     if (is_sure && word.size() > longest.size()) longest = word;

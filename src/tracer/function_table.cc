@@ -64,6 +64,8 @@ class NameArena {
 
 }  // namespace
 
+constexpr uint32_t kMostLookups = 64;
+
 struct FunctionTable::Impl {
   Impl(SymbolTable& s, Patcher& p) : symbols(s), patcher(p) {}
 
@@ -91,6 +93,7 @@ struct FunctionTable::Impl {
   std::unordered_map<const Module*, Gone> gone;
   std::set<std::string, std::less<>> gone_paths;  // of objects that had known functions
   bool wants_all = false;
+  uint32_t lookups = 0;       // by names, since the table was made
   uint64_t seen_changes = 0;  // of the symbol table
   Module* main = nullptr;
 
@@ -216,6 +219,8 @@ void FunctionTable::Impl::look_up(const Names& names, Range* range,
 }
 
 void FunctionTable::look_up(const Names& names) const {
+  // A list of many names is quicker in the whole table.
+  if (++impl_->lookups > kMostLookups) impl_->complete();
   Impl::Added added(impl_->ranges.size());
   for (size_t i = 0; i < added.size(); i++) {
     Impl::Range& range = impl_->ranges[i];
@@ -313,7 +318,7 @@ void FunctionTable::refresh(std::vector<DynFtrace*>* came, std::vector<DynFtrace
     } else {
       auto [added, is_whole] = impl.take_back(module);
       const bool is_wanted = plan_new || impl.wants_all || impl.gone_paths.contains(module->path());
-      all = is_whole || (is_wanted && added.empty()) || impl.wants_all;
+      all = is_whole || is_wanted;
       if (all && !is_whole) {
         added = impl.plan_module(module, added, &complete);
         any_planned = true;
@@ -338,9 +343,11 @@ DynFtrace* FunctionTable::find(uint64_t entry) const {
     if (DynFtrace* function = find_entry(impl_->known_of(range), entry)) return function;
     if (range.all) continue;
     const std::vector<FunctionSymbol>& all = range.module->functions();
-    size_t at = 0;
-    while (at < all.size() && all[at].address < entry) at++;
-    if (at == all.size() || all[at].address != entry) continue;
+    const auto found = std::lower_bound(
+        all.begin(), all.end(), entry,
+        [](const FunctionSymbol& one, uint64_t address) { return one.address < address; });
+    if (found == all.end() || found->address != entry) continue;
+    const auto at = size_t(found - all.begin());
     Impl::Added added(impl_->ranges.size());
     DynFtrace* function = impl_->plan_symbol(range.module, at, &range.complete);
     if (!function) continue;
