@@ -40,6 +40,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <climits>
 #include <concepts>
 #include <cstdarg>
 #include <cstddef>
@@ -335,7 +336,9 @@ class instance {
    * takes. False: the time is over. EBUSY: somebody has trace_pipe open. */
   result<bool> wait(std::chrono::milliseconds longest) const {
     if (!handle_) return nothing();
-    const int answer = patchbay_wait(path("trace_pipe").c_str(), int(longest.count()));
+    constexpr std::chrono::milliseconds for_ever(-1), most(INT_MAX);
+    const auto time = std::clamp(longest, for_ever, most);
+    const int answer = patchbay_wait(path("trace_pipe").c_str(), int(time.count()));
     if (answer < 0) return detail::failed(answer);
     return answer == 1;
   }
