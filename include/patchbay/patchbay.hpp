@@ -145,6 +145,9 @@ struct hist_table {
 
 namespace detail {
 
+inline bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
 inline std::string_view trimmed(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\n'))
@@ -842,9 +845,49 @@ class probe {
   std::string text_, group_, name_;
 };
 
+namespace detail {
+
+/* Of "EVENT=FUNCTION" what stands before the '='; else "". `operator=` is a function. */
+inline std::string_view given_event_name(std::string_view function) {
+  function = trimmed(function);
+  size_t end = 0;
+  while (end < function.size() && is_word(function[end])) end++;
+  const std::string_view rest = trimmed(function.substr(end));
+  const std::string_view word = function.substr(0, end);
+  return rest.starts_with("=") && word != "operator" ? word : std::string_view();
+}
+/* Without "LIBRARY:". */
+inline std::string_view without_library(std::string_view function) {
+  const size_t colon = function.find_first_of(":(<[");
+  if (colon == function.npos || function[colon] != ':') return function;
+  return function.substr(colon).starts_with("::") ? function : function.substr(colon + 1);
+}
+/* The event's name: what cannot stand in a name becomes '_'. function_events takes a name of 63
+ * bytes in front of '='; the end of a longer one is a hash. */
+inline std::string event_name_of(std::string_view function) {
+  constexpr size_t longest = 63, longest_function = 200;
+  std::string name;
+  bool gap = false;
+  for (const char c : without_library(trimmed(function))) {
+    if (is_word(c) && gap && !name.empty()) name += '_';
+    gap = !is_word(c);
+    if (!gap) name += c;
+  }
+  if (name.empty() || (name[0] >= '0' && name[0] <= '9')) name.insert(0, "_");
+  if (name.size() <= (name == function ? longest_function : longest)) return name;
+  unsigned int hash = 2166136261; /* FNV-1a */
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619;
+  name.resize(longest - 9);
+  for (name += '_'; name.size() < longest; hash >>= 4) name += "0123456789abcdef"[hash & 15];
+  return name;
+}
+
+}  // namespace detail
+
 /* A line of function_events, argument by argument:
  *   function_event("open").argument("string", "path").argument("int", "flags").create()
  *     -> open(string path, int flags), the event functions:open
+ * The event of "EVENT=FUNCTION" is functions:EVENT, that of "lib:ns::f" functions:ns_f.
  * Threads: an object belongs to one at a time. Signal handlers: no. */
 class function_event {
  public:
@@ -864,8 +907,12 @@ class function_event {
 
   std::string text() const { return function_ + "(" + arguments_ + ")"; }
   result<probe_event> create() const {
-    if (auto written = write("function_events", text()); !written) return written.error();
-    return probe_event("function_events", "!" + function_, "functions", function_);
+    const std::string given(detail::given_event_name(function_));
+    const std::string name = given.empty() ? detail::event_name_of(function_) : given;
+    const bool says_name = !given.empty() || name == function_;
+    const std::string line = says_name ? text() : name + "=" + text();
+    if (auto written = write("function_events", line); !written) return written.error();
+    return probe_event("function_events", "!" + name, "functions", name);
   }
 
  private:

@@ -42,6 +42,18 @@ extern "C" {
 }
 }
 
+namespace own {
+[[gnu::noinline]] long inner(long number) {
+  asm volatile("" : "+r"(number));
+  return number + 1;
+}
+[[gnu::noinline]] long a_function_whose_name_is_longer_than_what_stands_before_an_equals_sign(
+    long number) {
+  asm volatile("" : "+r"(number));
+  return number + 1;
+}
+}  // namespace own
+
 namespace {
 
 int failures;
@@ -421,6 +433,32 @@ void probes() {
   EXPECT(function_event("watched").argument("blob", "b").create().error().code() == EINVAL);
 }
 
+// Whatever the function is called: the object is the event's, which goes with it.
+void names_of_function_events() {
+  const std::string longest =
+      "own::a_function_whose_name_is_longer_than_what_stands_before_an_equals_sign";
+  const std::pair<std::string, std::string> names[] = {
+      {"own::inner", "own_inner"}, {"api_cpp:watched", "watched"}, {"named=watched", "named"},
+      {"named = own::inner", "named"}, {longest, ""}};
+  for (const auto& [function, name] : names) {
+    std::string made;
+    {
+      auto event = function_event(function).argument("long", "number").create();
+      if (!event) std::printf("%s: %s\n", function.c_str(), event.error().message());
+      EXPECT(event && event->enable());
+      if (!event) continue;
+      made = event->name();
+      EXPECT((name.empty() || made == name) && read("events/functions/" + made + "/format"));
+      (void)instance::top().clear();
+      watched(171, "C"), own::inner(171);
+      own::a_function_whose_name_is_longer_than_what_stands_before_an_equals_sign(171);
+      EXPECT(!line_of(instance::top(), "number=171").empty());
+      if (function == "named=watched") EXPECT(event->remove());
+    }
+    EXPECT(!read("events/functions/" + made + "/format"));
+  }
+}
+
 void subscriptions() {
   long sum = 0, viewed = 0;
   std::string names;
@@ -563,6 +601,7 @@ int main(int argc, char** argv) {
   events_of_members();
   spans();
   probes();
+  names_of_function_events();
   subscriptions();
   function_callbacks();
   end_inside();
