@@ -68,7 +68,7 @@ Result<std::string> read_from(const char* path, size_t most) {
 }
 
 int write_to(const char* path, const char* text, bool truncate) try {
-  if (!path || !text) return -EINVAL;
+  if (!path || !text) return refuse_plain(-EINVAL);
   forget_error();
   AgentScope scope;
   if (Agent* agent = own_agent()) {
@@ -167,7 +167,7 @@ PATCHBAY_API int patchbay_replace(const char* path, const char* text) {
 }
 
 PATCHBAY_API ssize_t patchbay_read(const char* path, char* buffer, size_t size) try {
-  if (!path || (!buffer && size)) return -EINVAL;
+  if (!path || (!buffer && size)) return refuse_plain(-EINVAL);
   auto text = read_from(path, SIZE_MAX);
   if (!text.ok()) return refuse(text.error());
   if (size > 0) {
@@ -182,7 +182,7 @@ PATCHBAY_API ssize_t patchbay_read(const char* path, char* buffer, size_t size) 
 
 PATCHBAY_API ssize_t patchbay_read_to(const char* path, size_t most, patchbay_take_fn take,
                                       void* data) try {
-  if (!path || !take) return -EINVAL;
+  if (!path || !take) return refuse_plain(-EINVAL);
   auto text = read_from(path, most);
   if (!text.ok()) return refuse(text.error());
   take(text->data(), text->size(), data);
@@ -192,7 +192,7 @@ PATCHBAY_API ssize_t patchbay_read_to(const char* path, size_t most, patchbay_ta
 }
 
 PATCHBAY_API int patchbay_wait(const char* path, int timeout_ms) try {
-  if (!path) return -EINVAL;
+  if (!path) return refuse_plain(-EINVAL);
   forget_error();
   Agent* agent = own_agent();
   if (!agent) return refuse(user_error(ESRCH, "Patchbay does not run in this process."));

@@ -120,6 +120,11 @@ int refuse(const Error& error) {
   return -error.errno_value;
 }
 
+int refuse_plain(int answer) {
+  forget_error();
+  return answer;
+}
+
 int answer_of(const Status& status) { return status.ok() ? 0 : refuse(status.error()); }
 
 }  // namespace patchbay

@@ -20,5 +20,7 @@ size_t copy_error(char* buffer, size_t size);
 // 0, or -errno, with the sentence kept.
 int answer_of(const Status& status);
 int refuse(const Error& error);
+// A negative errno that says enough: nothing that an earlier call has left stands beside it.
+int refuse_plain(int answer);
 
 }  // namespace patchbay

@@ -32,12 +32,16 @@ inline bool is_inside_agent() {
 
 class ApiScope {
  public:
-  ApiScope() : errno_(errno), inside_(is_inside_agent()) {
+  enum class Sentence : uint8_t { kForget, kKeep };
+
+  // An earlier call's sentence says nothing about this one, whether it is refused or not.
+  explicit ApiScope(Sentence earlier = Sentence::kForget)
+      : errno_(errno), inside_(is_inside_agent()) {
     pb_thread.in_agent++;
     pb_thread.fast_tid = 0;
     agent_ = inside_ ? nullptr : own_agent();
+    if (earlier == Sentence::kForget) forget_error();
     if (inside_) return;
-    forget_error();
     if (agent_) agent_->lock().lock();
   }
   ~ApiScope() {

@@ -115,12 +115,12 @@ int run_probe_command(dynevent_cmd* cmd) {
 using namespace patchbay;
 
 int patchbay_synth_event_delete(const char* name) {
-  if (!name) return -EINVAL;
+  if (!name) return refuse_plain(-EINVAL);
   return change([name](Agent& agent) { return answer_of(agent.synthetic_events->remove(name)); });
 }
 
 int patchbay_kprobe_event_delete(const char* name) {
-  if (!name || !*name) return -EINVAL;
+  if (!name || !*name) return refuse_plain(-EINVAL);
   return change([name](Agent& agent) {
     const std::string line = "-:" + std::string(name);
     return answer_of(agent.probe_events->write_line(ProbeFile::kKprobeEvents, line));
@@ -128,7 +128,7 @@ int patchbay_kprobe_event_delete(const char* name) {
 }
 
 int patchbay_event_id(const char* system, const char* event) {
-  if (!system || !event) return -EINVAL;
+  if (!system || !event) return refuse_plain(-EINVAL);
   return change([=](Agent& agent) {
     const LiveEvent* live = agent.registry->find_event(system, event);
     return live ? int(live->call.id) : no_event(system, event);
@@ -136,7 +136,7 @@ int patchbay_event_id(const char* system, const char* event) {
 }
 
 int patchbay_event_end(const char* system, const char* event, int id) {
-  if (!system || !event) return -EINVAL;
+  if (!system || !event) return refuse_plain(-EINVAL);
   return change([=](Agent& agent) {
     LiveEvent* live = agent.registry->find_event(system, event);
     if (!live || (id && live->call.id != id)) return no_event(system, event);

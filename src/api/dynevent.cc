@@ -6,7 +6,11 @@
 #include <initializer_list>
 #include <string_view>
 
+#include "agent/last_error.h"
 #include "api/commands.h"
+
+using patchbay::forget_error;
+using patchbay::refuse_plain;
 
 namespace {
 
@@ -15,7 +19,7 @@ int add(dynevent_cmd* cmd, std::initializer_list<std::string_view> parts) {
   for (std::string_view part : parts) bytes += part.size();
   if (cmd->length >= cmd->size || bytes >= cmd->size - cmd->length) {
     cmd->length = cmd->size + 1;
-    return -E2BIG;
+    return refuse_plain(-E2BIG);
   }
   for (std::string_view part : parts) {
     std::memcpy(cmd->buffer + cmd->length, part.data(), part.size());
@@ -54,25 +58,27 @@ void patchbay_dynevent_arg_pair_init(dynevent_arg_pair* pair, dynevent_check_arg
 }
 
 int patchbay_dynevent_arg_add(dynevent_cmd* cmd, dynevent_arg* arg) {
-  if (!cmd || !arg) return -EINVAL;
+  if (!cmd || !arg) return refuse_plain(-EINVAL);
+  forget_error();  // check() may leave none
   if (const int refused = arg->check ? arg->check(arg) : 0) return refused;
-  if (!arg->str) return -EINVAL;
+  if (!arg->str) return refuse_plain(-EINVAL);
   return add(cmd, {" ", arg->str, {&arg->separator, 1}});
 }
 
 int patchbay_dynevent_arg_pair_add(dynevent_cmd* cmd, dynevent_arg_pair* pair) {
-  if (!cmd || !pair) return -EINVAL;
+  if (!cmd || !pair) return refuse_plain(-EINVAL);
+  forget_error();
   if (const int refused = pair->check ? pair->check(pair) : 0) return refused;
-  if (!pair->lhs || !pair->rhs) return -EINVAL;
+  if (!pair->lhs || !pair->rhs) return refuse_plain(-EINVAL);
   return add(cmd, {" ", pair->lhs, {&pair->op, 1}, pair->rhs, {&pair->separator, 1}});
 }
 
 int patchbay_dynevent_str_add(dynevent_cmd* cmd, const char* str) {
-  return cmd && str ? add(cmd, {str}) : -EINVAL;
+  return cmd && str ? add(cmd, {str}) : refuse_plain(-EINVAL);
 }
 
 int patchbay_dynevent_create(dynevent_cmd* cmd) {
-  if (!cmd || !cmd->run_command) return -EINVAL;
-  if (cmd->length > cmd->size || !cmd->size) return -E2BIG;
+  if (!cmd || !cmd->run_command) return refuse_plain(-EINVAL);
+  if (cmd->length > cmd->size || !cmd->size) return refuse_plain(-E2BIG);
   return cmd->run_command(cmd);
 }

@@ -88,7 +88,7 @@ using namespace patchbay;
 trace_event_file* patchbay_trace_get_event_file(const char* instance, const char* system,
                                                 const char* event) {
   File* file = nullptr;
-  const int error = !system || !event ? -EINVAL : change([&](Agent& agent) {
+  const int error = !system || !event ? refuse_plain(-EINVAL) : change([&](Agent& agent) {
     Registry& registry = *agent.registry;
     TraceArray* array = instance ? registry.find_array(instance) : &registry.top();
     if (!array)

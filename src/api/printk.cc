@@ -124,7 +124,7 @@ int patchbay_trace_array_vprintk(trace_array* tr, unsigned long ip, const char* 
 }
 
 int patchbay_trace_array_init_printk(trace_array* tr) try {
-  if (!tr) return -ENOENT;
+  if (!tr) return refuse_plain(-ENOENT);
   ApiScope scope;
   if (!scope) return scope.refusal();
   TraceArray* array = array_of(scope.agent(), tr);

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstdarg>
 
+#include "agent/last_error.h"
 #include "api/commands.h"
 
 using namespace patchbay;
@@ -20,7 +21,7 @@ int add_word(dynevent_cmd* cmd, const char* word) {
 
 int add_fields(dynevent_cmd* cmd, va_list fields) {
   while (const char* field = va_arg(fields, const char*)) {
-    if (++cmd->n_fields > PATCHBAY_PROBE_FIELDS_MAX) return -EINVAL;
+    if (++cmd->n_fields > PATCHBAY_PROBE_FIELDS_MAX) return refuse_plain(-EINVAL);
     if (const int refused = add_word(cmd, field)) return refused;
   }
   return 0;
@@ -34,7 +35,7 @@ void patchbay_kprobe_event_cmd_init(dynevent_cmd* cmd, char* buf, int maxlen) {
 
 int patchbay___kprobe_event_gen_cmd_start(dynevent_cmd* cmd, int kretprobe, const char* name,
                                           const char* loc, ...) {
-  if (!is_probe(cmd) || !name || !loc) return -EINVAL;
+  if (!is_probe(cmd) || !name || !loc) return refuse_plain(-EINVAL);
   cmd->event_name = name;
   int result = patchbay_dynevent_str_add(cmd, kretprobe ? "r:kprobes/" : "p:kprobes/");
   if (!result) result = patchbay_dynevent_str_add(cmd, name);
@@ -47,7 +48,7 @@ int patchbay___kprobe_event_gen_cmd_start(dynevent_cmd* cmd, int kretprobe, cons
 }
 
 int patchbay___kprobe_event_add_fields(dynevent_cmd* cmd, ...) {
-  if (!is_probe(cmd)) return -EINVAL;
+  if (!is_probe(cmd)) return refuse_plain(-EINVAL);
   va_list fields;
   va_start(fields, cmd);
   const int result = add_fields(cmd, fields);

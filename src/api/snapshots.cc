@@ -116,7 +116,7 @@ void patchbay_tracing_snapshot_instance(trace_array* tr) {
 int patchbay_tracing_alloc_snapshot(void) { return allocate(nullptr); }
 
 int patchbay_tracing_alloc_snapshot_instance(trace_array* tr) {
-  return tr ? allocate(tr) : -ENODEV;
+  return tr ? allocate(tr) : refuse_plain(-ENODEV);
 }
 
 void patchbay_tracing_snapshot_alloc(void) {
@@ -125,7 +125,7 @@ void patchbay_tracing_snapshot_alloc(void) {
 
 int patchbay_tracing_snapshot_cond_enable(trace_array* tr, void* cond_data,
                                           cond_update_fn_t update) try {
-  if (!tr || !update) return -EINVAL;
+  if (!tr || !update) return refuse_plain(-EINVAL);
   ApiScope scope;
   if (!scope) return scope.refusal();
   TraceArray* array = array_of(scope.agent(), tr);
@@ -141,7 +141,7 @@ int patchbay_tracing_snapshot_cond_enable(trace_array* tr, void* cond_data,
 }
 
 int patchbay_tracing_snapshot_cond_disable(trace_array* tr) {
-  if (!tr) return -EINVAL;
+  if (!tr) return refuse_plain(-EINVAL);
   ApiScope scope;
   if (!scope) return scope.refusal();
   TraceArray* array = array_of(scope.agent(), tr);

@@ -29,7 +29,7 @@ bool is_synthetic(const dynevent_cmd* cmd) { return cmd && cmd->type == DYNEVENT
 
 int start(dynevent_cmd* cmd, const char* name, module* mod) {
   // A line that begins with ! would remove an event.
-  if (!is_synthetic(cmd) || !name || *name == '!') return -EINVAL;
+  if (!is_synthetic(cmd) || !name || *name == '!') return refuse_plain(-EINVAL);
   cmd->event_name = name;
   cmd->private_data = mod;
   dynevent_arg arg;
@@ -39,7 +39,7 @@ int start(dynevent_cmd* cmd, const char* name, module* mod) {
 }
 
 int count_field(dynevent_cmd* cmd) {
-  return ++cmd->n_fields > PATCHBAY_SYNTH_FIELDS_MAX ? -EINVAL : 0;
+  return ++cmd->n_fields > PATCHBAY_SYNTH_FIELDS_MAX ? refuse_plain(-EINVAL) : 0;
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ void patchbay_synth_event_cmd_init(dynevent_cmd* cmd, char* buf, int maxlen) {
 }
 
 int patchbay_synth_event_add_field(dynevent_cmd* cmd, const char* type, const char* name) {
-  if (!is_synthetic(cmd) || !type || !name) return -EINVAL;
+  if (!is_synthetic(cmd) || !type || !name) return refuse_plain(-EINVAL);
   dynevent_arg_pair pair;
   patchbay_dynevent_arg_pair_init(&pair, check_field, 0, ';');
   pair.lhs = type;
@@ -59,7 +59,7 @@ int patchbay_synth_event_add_field(dynevent_cmd* cmd, const char* type, const ch
 }
 
 int patchbay_synth_event_add_field_str(dynevent_cmd* cmd, const char* type_name) {
-  if (!is_synthetic(cmd) || !type_name) return -EINVAL;
+  if (!is_synthetic(cmd) || !type_name) return refuse_plain(-EINVAL);
   dynevent_arg arg;
   patchbay_dynevent_arg_init(&arg, nullptr, ';');
   arg.str = type_name;
@@ -69,7 +69,7 @@ int patchbay_synth_event_add_field_str(dynevent_cmd* cmd, const char* type_name)
 
 int patchbay_synth_event_add_fields(dynevent_cmd* cmd, synth_field_desc* fields,
                                     unsigned int n_fields) {
-  if (!is_synthetic(cmd) || (!fields && n_fields)) return -EINVAL;
+  if (!is_synthetic(cmd) || (!fields && n_fields)) return refuse_plain(-EINVAL);
   for (unsigned int i = 0; i < n_fields; i++)
     if (const int refused = patchbay_synth_event_add_field(cmd, fields[i].type, fields[i].name))
       return refused;
@@ -78,7 +78,7 @@ int patchbay_synth_event_add_fields(dynevent_cmd* cmd, synth_field_desc* fields,
 
 int patchbay_synth_event_gen_cmd_array_start(dynevent_cmd* cmd, const char* name, module* mod,
                                              synth_field_desc* fields, unsigned int n_fields) {
-  if (!is_synthetic(cmd) || n_fields > PATCHBAY_SYNTH_FIELDS_MAX) return -EINVAL;
+  if (!is_synthetic(cmd) || n_fields > PATCHBAY_SYNTH_FIELDS_MAX) return refuse_plain(-EINVAL);
   if (const int refused = start(cmd, name, mod)) return refused;
   return patchbay_synth_event_add_fields(cmd, fields, n_fields);
 }

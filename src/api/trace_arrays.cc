@@ -75,9 +75,10 @@ int destroy(trace_array* tr) {
   return answer_of(scope.registry().remove_array(name));
 }
 
-// By the program itself, which does not let go while it waits.
+// By the program itself, which does not let go while it waits. Asked between two tries: the
+// sentence of the first may be the last.
 bool is_held(trace_array* tr) {
-  ApiScope scope;
+  ApiScope scope(ApiScope::Sentence::kKeep);
   return !scope || scope.agent()->directory.empty() || !array_of(scope.agent(), tr) ||
          tr->references;
 }
@@ -99,7 +100,7 @@ using namespace patchbay;
 extern "C" {
 
 trace_array* patchbay_trace_array_create(const char* name) try {
-  if (!name) return error_pointer(-EINVAL);
+  if (!name) return error_pointer(refuse_plain(-EINVAL));
   ApiScope scope;
   if (!scope) return error_pointer(scope.refusal());
   auto made = make_array(scope, name, nullptr);
@@ -114,8 +115,8 @@ trace_array* patchbay_trace_array_create(const char* name) try {
 }
 
 trace_array* patchbay_trace_array_get_by_name(const char* name, const char* systems) try {
-  if (!name) return nullptr;
   ApiScope scope;
+  if (!name) return nullptr;
   if (!scope) return nullptr;
   trace_array* handle = nullptr;
   if (TraceArray* array = scope.registry().find_array(name)) {
@@ -143,7 +144,7 @@ void patchbay_trace_array_put(trace_array* tr) {
 }
 
 int patchbay_trace_array_destroy(trace_array* tr) try {
-  if (!tr) return -EINVAL;
+  if (!tr) return refuse_plain(-EINVAL);
   int answer = destroy(tr);
   // A file of it that was closed in a mount a moment ago is closed here a moment later.
   for (int tries = 20; answer == -EBUSY && tries > 0 && !is_held(tr); tries--) {
@@ -157,7 +158,7 @@ int patchbay_trace_array_destroy(trace_array* tr) try {
 }
 
 int patchbay_trace_array_hold(trace_array* tr) {
-  if (!tr) return -EINVAL;
+  if (!tr) return refuse_plain(-EINVAL);
   ApiScope scope;
   if (!scope) return scope.refusal();
   if (!array_of(scope.agent(), tr)) return -ENODEV;
@@ -166,7 +167,7 @@ int patchbay_trace_array_hold(trace_array* tr) {
 }
 
 int patchbay_trace_array_end(trace_array* tr) try {
-  if (!tr) return -EINVAL;
+  if (!tr) return refuse_plain(-EINVAL);
   ApiScope scope;
   if (!scope) return scope.refusal();
   TraceArray* array = array_of(scope.agent(), tr);
@@ -194,7 +195,7 @@ const char* patchbay_trace_array_name(const trace_array* tr) {
 
 int patchbay_trace_array_set_clr_event(trace_array* tr, const char* system, const char* event,
                                        bool enable) try {
-  if (!tr) return -ENOENT;
+  if (!tr) return refuse_plain(-ENOENT);
   ApiScope scope;
   if (!scope) return scope.refusal();
   TraceArray* array = array_of(scope.agent(), tr);
@@ -212,8 +213,8 @@ int patchbay_trace_set_clr_event(const char* system, const char* event, int set)
 }
 
 int patchbay_ftrace_set_clr_event(trace_array* tr, char* buf, int set) try {
-  if (!tr) return -ENOENT;
-  if (!buf) return -EINVAL;
+  if (!tr) return refuse_plain(-ENOENT);
+  if (!buf) return refuse_plain(-EINVAL);
   ApiScope scope;
   if (!scope) return scope.refusal();
   TraceArray* array = array_of(scope.agent(), tr);

@@ -128,6 +128,33 @@ void sentences() {
   for (std::thread& thread : threads) thread.join();
 }
 
+// A refusal that has no sentence of its own is not given an earlier call's.
+void no_earlier_sentences() {
+  using event = synthetic_event<field<int, "a">>;
+  const auto refuse = [] { EXPECT(says(instance::top().enable("no:such").error(), "no:such")); };
+  const auto is_plain = [](const auto& refused, int code) {
+    return !refused && refused.error().code() == code &&
+           std::string_view(refused.error().message()) == std::strerror(code);
+  };
+  refuse();
+  EXPECT(is_plain(event::create("!x"), EINVAL));
+  refuse();
+  EXPECT(is_plain(event::create(std::string(5000, 'x')), E2BIG));
+  refuse();
+  EXPECT(is_plain(instance().enable("net:"), ENOENT));
+  refuse();
+  EXPECT(is_plain(instance().allocate_snapshot(), ENODEV));
+  auto array = instance::create("silent");
+  int plain = 0;
+  auto callback = function_callback::on({"watched"}, [&](const function_call&) {
+    plain += is_plain(array->enable("net:"), EDEADLK);
+  });
+  EXPECT(callback.has_value());
+  refuse();
+  watched(1, "\1");
+  EXPECT(plain == 1);
+}
+
 void instances_made() {
   auto made = instance::create("made");
   EXPECT(made && made->name() == "made" && made->is_tracing());
@@ -591,6 +618,7 @@ int main(int argc, char** argv) {
   }
   results();
   sentences();
+  no_earlier_sentences();
   instances_made();
   instances_end();
   all_instances();
