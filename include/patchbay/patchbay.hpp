@@ -30,6 +30,10 @@
 #ifndef PATCHBAY_PATCHBAY_HPP
 #define PATCHBAY_PATCHBAY_HPP
 
+#if __cplusplus <= 201703L
+#error "patchbay.hpp needs C++20 (-std=c++20); the headers for C work with any C++"
+#else
+
 #include <patchbay/patchbay.h>
 #include <patchbay/subscribe.h>
 #include <time.h>
@@ -1251,4 +1255,5 @@ class function_callback {
 
 }  // namespace patchbay
 
+#endif /* C++20 */
 #endif

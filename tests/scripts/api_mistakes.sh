@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Mistakes that a compiler finds in programs for patchbay.hpp: each is compiled with g++ and
 # clang++, and has to be refused with the sentence that docs/api.md promises. The table of that page
-# is what is compiled: a row is | `CODE` | SENTENCE |.
+# is what is compiled: a row is | `CODE` | SENTENCE |. And C++17, which is one mistake.
 #
 #   api_mistakes.sh BUILD_DIR
 . "$(dirname "$0")/common.bash"
@@ -54,5 +54,9 @@ for compiler in g++ clang++; do
     check "$compiler refuses: $code" grep -qE "(^|[ '\`‘(])row_$row:1" "$work/out"
     check "$compiler says: $sentence" grep -qF -- "$sentence" "$work/out"
   done <"$work/rows"
+  out=$($compiler -std=c++17 -I"$include" -fsyntax-only -x c++ - \
+    <<<'#include <patchbay/patchbay.hpp>' 2>&1)
+  same "$compiler in C++17: one error" 1 "$(grep -c 'error:' <<<"$out")"
+  has "$compiler in C++17: what is wrong" "$out" 'patchbay.hpp needs C\+\+20 \(-std=c\+\+20\)'
 done
 finish
