@@ -188,6 +188,8 @@ struct SyntheticEvents::Impl {
                 const EventOwner& owner = {});
   Status refuse(const SyntheticError& error, std::string_view line);
   Status check_unused(const SyntheticEvent& event) const;
+  void switch_off(LiveEvent* live);
+  bool drop(LiveEvent* live);  // in use or not
 };
 
 SyntheticEvents::SyntheticEvents(Registry& registry) : impl_(std::make_unique<Impl>(registry)) {}
@@ -284,11 +286,16 @@ Status SyntheticEvents::run_command(std::string_view command, const EventOwner& 
   return remove(command.substr(1, std::min(command.find_first_of(" \t"), command.size()) - 1));
 }
 
-bool SyntheticEvents::remove_forced(LiveEvent* live) {
-  auto& events = impl_->events;
+void SyntheticEvents::Impl::switch_off(LiveEvent* live) {
+  [[maybe_unused]] Status ignored = registry.set_enabled(registry.top(), {&live, 1}, false);
+  for (TraceArray* array : registry.arrays())
+    ignored = registry.set_enabled(*array, {&live, 1}, false);
+}
+
+bool SyntheticEvents::Impl::drop(LiveEvent* live) {
   auto found = std::find_if(events.begin(), events.end(),
                             [live](const SyntheticEvent& e) { return e.live == live; });
-  if (found == events.end() || !impl_->registry.remove_event(live, true, true).ok()) return false;
+  if (found == events.end() || !registry.remove_event(live, true, true).ok()) return false;
   for (const Target::Follower& one : std::exchange(target_of(live)->followers, {})) {
     __atomic_store_n(&one.file->gone, 1u, __ATOMIC_RELEASE);
     publish(&one.file->target, nullptr);
@@ -297,11 +304,18 @@ bool SyntheticEvents::remove_forced(LiveEvent* live) {
   return true;
 }
 
+// Off first: of what goes while it is on the registry takes its module to have gone, and switches
+// it on when that comes back.
+bool SyntheticEvents::remove_forced(LiveEvent* live) {
+  if (live->source == this) impl_->switch_off(live);
+  return impl_->drop(live);
+}
+
 void SyntheticEvents::remove_owned(const void* owner) {
   std::vector<LiveEvent*> owned;
   for (const SyntheticEvent& event : impl_->events)
     if (event.owner == owner) owned.push_back(event.live);
-  for (LiveEvent* live : owned) remove_forced(live);
+  for (LiveEvent* live : owned) impl_->drop(live);
 }
 
 void SyntheticEvents::follow(EventFileHandle* file, TraceArray& array, LiveEvent* live) {

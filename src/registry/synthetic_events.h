@@ -36,10 +36,10 @@ class SyntheticEvents : public EventSource {
   Status remove(std::string_view name);  // ENOENT, EBUSY
   // "NAME FIELDS" or "!NAME" as a command of the program (patchbay/trace_events.h).
   Status run_command(std::string_view command, const EventOwner& owner);
-  // The object goes: its events go, in use or not.
+  // The object goes: its events go, in use or not. If it comes back, what was on is on again.
   void remove_owned(const void* owner);
-  // The event goes, in use or not; whoever has a file of it is told by it. Its records stay
-  // readable. False: it is not ours.
+  // Its owner ends the event, in use or not; whoever has a file of it is told by it. Its records
+  // stay readable. One that is made again begins switched off. False: it is not ours.
   bool remove_forced(LiveEvent* live);
   Status clear();                    // EBUSY when one is in use: nothing is removed then
   std::string show() const;          // synthetic_events

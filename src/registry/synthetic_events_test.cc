@@ -102,6 +102,29 @@ TEST_F(SyntheticEventsTest, SY08_EventsInUseStay) {
   EXPECT_EQ(error_of(synthetic_->clear()), 0);
 }
 
+TEST_F(SyntheticEventsTest, OnlyWhatGoesWithItsModuleIsOnAgain) {
+  const int object = 0;
+  auto other = registry_->create_array("other");
+  ASSERT_TRUE(other.ok());
+  const auto make = [&] {
+    ASSERT_TRUE(synthetic_->run_command("ev int a;", {&object, "plug.so"}).ok());
+    registry_->module_loaded("plug.so");
+  };
+  make();
+  ASSERT_TRUE(enable(top(), find("ev")).ok());
+  ASSERT_TRUE(enable(**other, find("ev")).ok());
+  EXPECT_TRUE(synthetic_->remove_forced(find("ev")));
+  EXPECT_FALSE(registry_->waits_for_modules()) << "ended by its owner";
+  make();
+  EXPECT_FALSE(registry_->is_enabled(top(), find("ev")));
+  EXPECT_FALSE(registry_->is_enabled(**other, find("ev")));
+  ASSERT_TRUE(enable(top(), find("ev")).ok());
+  synthetic_->remove_owned(&object);
+  EXPECT_TRUE(registry_->waits_for_modules()) << "gone with its module";
+  make();
+  EXPECT_TRUE(registry_->is_enabled(top(), find("ev")));
+}
+
 // One target for all instances, there from the beginning; each records, with its own filter.
 TEST_F(SyntheticEventsTest, HitsAreRecordedWhereTheyAreWanted) {
   EXPECT_EQ(write("ev u64 a"), 0);
