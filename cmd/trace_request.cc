@@ -143,13 +143,29 @@ Result<Definitions> definitions_of(serve::Client& client, const EventRequest& ev
   return probe_definitions(client, *probe);
 }
 
-// The event of a definition that was there already: "p:GRP/EV …".
+// The event of a definition, as "p:GRP/EV …" or "p:GRP.EV …" say it; the definition without one.
 std::string name_in(const std::string& definition) {
   size_t colon = definition.find(':'), blank = definition.find(' ');
   if (colon > blank) return definition;
   std::string name = definition.substr(colon + 1, blank - colon - 1);
-  if (size_t slash = name.find('/'); slash != name.npos) name[slash] = ':';
+  size_t slash = name.find('/');
+  if (slash == name.npos) slash = name.find('.');
+  if (slash != name.npos) name[slash] = ':';
   return name;
+}
+
+// Whether an event "SYSTEM:EVENT" has the name that a definition gives.
+bool is_called(const std::string& event, const std::string& name) {
+  return event == name || event.ends_with(":" + name);
+}
+
+// A line without a name, or with "GRP/" alone, gets one from the process.
+bool is_named_by(const std::vector<std::string>& lines, const std::string& event) {
+  return std::any_of(lines.begin(), lines.end(), [&](const std::string& line) {
+    const std::string name = name_in(line);
+    if (name.ends_with(':')) return event.starts_with(name);
+    return name == line || is_called(event, name);
+  });
 }
 
 Result<std::vector<std::string>> available_events(serve::Client& client) {
@@ -241,9 +257,6 @@ Result<std::vector<std::string>> define_beside(serve::Client& client, const std:
   const bool has_name = name != line;
   if (!has_name) name = "probe";
   std::string free = name.substr(name.find(':') + 1), there;
-  const auto is_called = [](const std::string& event, const std::string& as) {
-    return event == as || event.ends_with(":" + as);
-  };
   const auto is_taken = [&](const std::string& as) {
     return std::any_of(before.begin(), before.end(),
                        [&](const auto& event) { return is_called(event, as); });
@@ -257,7 +270,9 @@ Result<std::vector<std::string>> define_beside(serve::Client& client, const std:
   Result<std::vector<std::string>> after = available_events(client);
   if (!after.ok()) return after;
   const std::set<std::string> old(before.begin(), before.end());
-  std::erase_if(*after, [&](const std::string& event) { return old.contains(event); });
+  std::erase_if(*after, [&](const std::string& event) {
+    return old.contains(event) || !is_called(event, free);
+  });
   if (there.empty() || after->size() != 1) return after;
   Result<std::string> listed = client.read_all("dynamic_events");
   if (!listed.ok()) return listed.error();
@@ -269,7 +284,8 @@ Result<std::vector<std::string>> define_beside(serve::Client& client, const std:
   return std::vector<std::string>{there};
 }
 
-// The events of the lines: new ones, or those of a line that is there already.
+// The events of the lines: new ones, or those of a line that is there already. What somebody else
+// defines meanwhile is none of ours.
 Result<std::vector<std::string>> define_probes(serve::Client& client,
                                                const std::vector<std::string>& lines,
                                                const std::vector<std::string>& before,
@@ -279,8 +295,7 @@ Result<std::vector<std::string>> define_probes(serve::Client& client,
   for (const std::string& line : lines) {
     // Several lines of one request may be one event.
     const bool beside = std::any_of(before.begin(), before.end(), [&](const std::string& event) {
-      const std::string name = name_in(line);
-      return event == name || event.ends_with(":" + name);
+      return is_called(event, name_in(line));
     });
     Status defined = beside ? Status() : define(client, "dynamic_events", line);
     if (!beside && defined.ok()) continue;
@@ -293,7 +308,7 @@ Result<std::vector<std::string>> define_probes(serve::Client& client,
   Result<std::vector<std::string>> after = available_events(client);
   if (!after.ok()) return after;
   for (const std::string& name : *after)
-    if (!old.contains(name)) names.insert(name);
+    if (!old.contains(name) && is_named_by(lines, name)) names.insert(name);
   for (const std::string& name : names) {
     if (!uses) continue;
     if (old.contains(name))
@@ -313,6 +328,9 @@ Result<std::vector<std::string>> define_event(serve::Client& client, const Event
     return before.ok() ? matching_events(*before, event.text) : before;
   Result<Definitions> definitions = definitions_of(client, event);
   if (!definitions.ok()) return definitions.error();
+  // Debug information takes its time, in which others define theirs.
+  before = available_events(client);
+  if (!before.ok()) return before;
   std::vector<std::string> names, probes;
   for (const Definition& one : *definitions) {
     if (one.file != std::string_view("function_events")) {

@@ -129,6 +129,29 @@ mine/x_2 p:mine/x work b=%si
 mine/x_2 p:mine/x main
 END
 "$patchbay" write -t $pid dynamic_events ''
+while read -r event definition; do
+  background r record -p $pid -e "$definition" -o r.dat
+  wait_for 20 enabled r "$event" || fail "$definition is $event"
+  end r
+  unchanged "$definition leaves nothing" "$clean"
+done <<'END'
+mine/p_work_0 p:mine/ work
+mine/y p:mine.y work
+kprobes/p_work_0 p work
+END
+# Others define theirs meanwhile.
+(
+  for ((i = 0; i < 60; i++)); do "$patchbay" write $pid dynamic_events "p:theirs/x$i work"; done
+  touch defined
+) &
+while [[ ! -e defined ]]; do
+  background r record -p $pid -e 'p:mine/x work a=%di' -o r.dat
+  wait_for 20 enabled r mine/x || fail "a probe while others define theirs"
+  end r
+done
+same "what others define meanwhile stays" 60 \
+  "$("$patchbay" cat $pid dynamic_events | grep -c ':theirs/x')"
+"$patchbay" write -t $pid dynamic_events ''
 unchanged "the process is clean" "$clean"
 
 # --- at once
