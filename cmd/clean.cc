@@ -17,7 +17,7 @@ constexpr char kHelp[] =
     "Removes the directories that dead processes have left beside those that live, where\n"
     "nothing was recorded, or patchbay recover has saved all of it. The others are named, and\n"
     "kept. (Empty ones are also removed when a command starts a program.)\n\n"
-    "  -a, --all      also recordings that nobody has saved\n"
+    "  -a, --all      also recordings that nobody has saved, histograms and profiles\n"
     "  -n, --dry-run  says what would be removed, and does nothing\n";
 
 const char* reason(Leftover::Kind kind) {
@@ -28,6 +28,8 @@ const char* reason(Leftover::Kind kind) {
       return "it was recovered";
     case Leftover::Kind::kUnsaved:
       return "patchbay recover makes a trace.dat of it";
+    case Leftover::Kind::kTexts:
+      return "its histograms or profile are texts in it (hist/, trace_stat) that no trace.dat has";
     case Leftover::Kind::kInUse:
       return "a process still records in it";
   }
@@ -43,7 +45,7 @@ int clean(bool all, bool dry_run) {
   for (const Leftover& one : *found) {
     const bool goes = one.kind == Leftover::Kind::kEmpty ||
                       one.kind == Leftover::Kind::kRecovered ||
-                      (all && one.kind == Leftover::Kind::kUnsaved);
+                      (all && one.kind != Leftover::Kind::kInUse);
     Status removed = goes && !dry_run ? remove_leftover(one) : Status();
     if (!removed.ok()) status = fail("clean", removed.error());
     if (!removed.ok()) continue;

@@ -57,10 +57,11 @@ Leftover::Kind kind_of(const std::string& directory) {
     if (is_written(part.path)) return Leftover::Kind::kInUse;
     recorded |= has_recorded(part.path);
   }
-  if (::access((directory + kMark).c_str(), F_OK) == 0) return Leftover::Kind::kRecovered;
+  const bool is_saved = ::access((directory + kMark).c_str(), F_OK) == 0;
+  if (recorded && !is_saved) return Leftover::Kind::kUnsaved;
   for (const char* kept : {"/hist", "/trace_stat"})
-    recorded |= ::access((directory + kept).c_str(), F_OK) == 0;
-  return recorded ? Leftover::Kind::kUnsaved : Leftover::Kind::kEmpty;
+    if (::access((directory + kept).c_str(), F_OK) == 0) return Leftover::Kind::kTexts;
+  return is_saved ? Leftover::Kind::kRecovered : Leftover::Kind::kEmpty;
 }
 
 bool is_young(const std::string& directory) {

@@ -5,6 +5,8 @@
 //   kEmpty      nothing was ever recorded, no histogram and no profile is kept: nobody misses it
 //   kRecovered  `patchbay recover` has saved all of it
 //   kUnsaved    events that are nowhere else
+//   kTexts      no events, or saved ones, but histograms (hist/) or a profile (trace_stat), which no
+//               trace.dat has
 //   kInUse      somebody still has a buffer mapped: a forked child records in it, or a process that
 //               is not to be seen from here (another pid namespace)
 #pragma once
@@ -18,7 +20,7 @@
 namespace patchbay::cmd {
 
 struct Leftover {
-  enum class Kind : uint8_t { kEmpty, kRecovered, kUnsaved, kInUse };
+  enum class Kind : uint8_t { kEmpty, kRecovered, kUnsaved, kTexts, kInUse };
   std::string directory;
   Kind kind = Kind::kInUse;
   uint64_t bytes = 0;  // on disk

@@ -158,6 +158,14 @@ check "keeps what nobody has saved" test -e "run/$full/buffer"
 expect 0 "recover" "$patchbay" recover -o c.dat "run/$full"
 expect 0 "then clean" "$patchbay" clean
 check "removes it" test ! -e "run/$full"
+PB_TEST=1 LD_PRELOAD=$agent PATCHBAY_FUNCTION_EVENTS=$event \
+  PATCHBAY_TRACE_TRIGGER='getenv.hist:keys=common_pid' ./killed & counted=$!
+wait $counted
+check "a program that ends leaves its histogram" test -d "run/$counted/hist"
+expect 0 "recover" "$patchbay" recover -o c.dat "run/$counted"
+expect 0 "then clean" "$patchbay" clean
+check "keeps the histogram, which no trace.dat has" test -d "run/$counted/hist"
+check "and says so" grep -q "^kept .*/$counted: .*its histograms" out
 expect 0 "clean --all" "$patchbay" clean --all
 check "leaves nothing" test -z "$(ls run)"
 
