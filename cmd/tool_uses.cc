@@ -151,6 +151,7 @@ bool ToolUses::is_others(ToolUse::Kind kind, const std::string& name) const {
 
 void ToolUses::add(ToolUse::Kind kind, const std::string& name, const std::string& text) {
   uses_.push_back({kind, name, text});
+  if (text.empty() && uses_.back().is_event()) uses_.back().text = id_of(uses_.back());
   const std::string line = uses_.back().line() + "\n";
   if (own_.valid()) (void)!::write(own_.get(), line.data(), line.size());
 }
@@ -189,7 +190,14 @@ Result<std::string> ToolUses::make_instance() {
   }
 }
 
+std::string ToolUses::id_of(const ToolUse& event) {
+  const std::string system = event.kind == ToolUse::Kind::kFunction ? "functions/" : "";
+  Result<std::string> id = client_.read_all("events/" + system + event.name + "/id");
+  return id.ok() ? *id : "";
+}
+
 void ToolUses::take_back(const ToolUse& use) {
+  if (use.is_event() && !use.text.empty() && id_of(use) != use.text) return;
   switch (use.kind) {
     case ToolUse::Kind::kInstance:
       return (void)client_.remove_directory("instances/" + use.name);

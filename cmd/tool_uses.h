@@ -7,8 +7,8 @@
 //   DIR/PID/uses.lock   flock()ed while one command sets up or takes back: they do it in turn
 //   DIR/PID/uses.N      one command's, flock()ed as long as it lives; a line for each thing:
 //                         instance NAME          it was made
-//                         function NAME          an event of function_events
-//                         event SYSTEM/NAME      a line of dynamic_events
+//                         function NAME ID       an event of function_events
+//                         event SYSTEM/NAME ID   a line of dynamic_events
 //                         trigger PATH TEXT      of an instance of its own
 //                         file PATH TEXT         a setting, and the text it had before
 //
@@ -16,10 +16,10 @@
 //   ready()   unlock: everything is set up
 //   release() lock; each of ours that no other file names is taken back; our file goes; unlock
 //
-// A thing that is used by hand meanwhile (EBUSY) stays. A process that does not answer keeps all,
-// and our file stays behind for the command that comes when it goes on. Where the directory is
-// somebody else's (root looks at a user's process) there are no files, and each thing is ours
-// alone.
+// A thing that is used by hand meanwhile (EBUSY) stays, and so does an event whose number has
+// changed: somebody has defined it anew. A process that does not answer keeps all, and our file
+// stays behind for the command that comes when it goes on. Where the directory is somebody else's
+// (root looks at a user's process) there are no files, and each thing is ours alone.
 #pragma once
 
 #include <memory>
@@ -37,6 +37,7 @@ struct ToolUse {
   Kind kind = Kind::kFile;
   std::string name, text;
 
+  bool is_event() const { return kind == Kind::kFunction || kind == Kind::kEvent; }
   bool is_same(const ToolUse& other) const { return kind == other.kind && name == other.name; }
   // A line of a file, without its newline. False: it is none.
   std::string line() const;
@@ -53,7 +54,7 @@ class ToolUses {
 
   // An instance for this command alone. Its name.
   Result<std::string> make_instance();
-  // What this command has made, or needs.
+  // What this command has made, or needs. Without a text, an event gets its number.
   void add(ToolUse::Kind kind, const std::string& name, const std::string& text = "");
   // A living command has made it: it is used by us, too. False: it is not a command's.
   bool share(ToolUse::Kind kind, const std::string& name);
@@ -75,6 +76,7 @@ class ToolUses {
   void read_others();
   void take_back(const std::vector<ToolUse>& uses);
   void take_back(const ToolUse& use);
+  std::string id_of(const ToolUse& event);  // "": it is not there
   const ToolUse* find_other(ToolUse::Kind kind, const std::string& name) const;
 
   serve::Client& client_;

@@ -43,6 +43,7 @@ instances() { "$patchbay" ls $pid instances | grep -c "^patchbay-$(cat "$1.pid")
 enabled() {
   "$patchbay" cat $pid "instances/patchbay-$(cat "$1.pid")-1/events/$2/enable" | grep -q 1
 }
+is_there() { "$patchbay" cat $pid "events/$1/id" >/dev/null; }
 has_hist() {
   "$patchbay" cat $pid "instances/patchbay-$(cat "$1.pid")-1/events/$2/trigger" | grep -q '^hist'
 }
@@ -175,6 +176,21 @@ done
 check "what was killed has left something" instances c
 "$patchbay" hist "$work_of" keys=nonsense $pid 2>/dev/null
 unchanged "the next command takes it away" "$clean"
+
+while read -r file event definition; do
+  background c record -p $pid -e "$definition" -o c.dat
+  wait_for 20 enabled c "$event" || fail "the recorder of $definition"
+  end c KILL 2>/dev/null
+  "$patchbay" reset $pid
+  "$patchbay" write $pid "$file" "$definition"
+  "$patchbay" hist "$work_of" keys=nonsense $pid 2>/dev/null
+  check "what was defined anew after a killed command stays: $definition" is_there "$event"
+  "$patchbay" write -t $pid "$file" ''
+  unchanged "and nothing else does" "$clean"
+done <<'END'
+function_events functions/work work(long n)
+dynamic_events mine/x p:mine/x work a=%di
+END
 
 for name in a b; do
   background h$name hist "$work_of" keys=common_pid -p $pid
