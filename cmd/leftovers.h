@@ -5,8 +5,8 @@
 //   kEmpty      nothing was ever recorded, no histogram and no profile is kept: nobody misses it
 //   kRecovered  `patchbay recover` has saved all of it
 //   kUnsaved    events that are nowhere else
-//   kTexts      no events, or saved ones, but histograms (hist/) or a profile (trace_stat), which no
-//               trace.dat has
+//   kTexts      no events, or saved ones, but histograms (hist/) or a profile (trace_stat), which
+//               no trace.dat has
 //   kInUse      somebody still has a buffer mapped: a forked child records in it, or a process that
 //               is not to be seen from here (another pid namespace)
 #pragma once
