@@ -464,9 +464,11 @@ void probes() {
 void names_of_function_events() {
   const std::string longest =
       "own::a_function_whose_name_is_longer_than_what_stands_before_an_equals_sign";
-  const std::pair<std::string, std::string> names[] = {
-      {"own::inner", "own_inner"}, {"api_cpp:watched", "watched"}, {"named=watched", "named"},
-      {"named = own::inner", "named"}, {longest, ""}};
+  const std::pair<std::string, std::string> names[] = {{"own::inner", "own_inner"},
+                                                       {"api_cpp:watched", "watched"},
+                                                       {"named=watched", "named"},
+                                                       {"named = own::inner", "named"},
+                                                       {longest, ""}};
   for (const auto& [function, name] : names) {
     std::string made;
     {
