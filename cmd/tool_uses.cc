@@ -49,6 +49,7 @@ std::vector<ToolUse> read_uses(int fd) {
   std::string text(kMostBytes, '\0');
   const ssize_t size = ::pread(fd, text.data(), text.size(), 0);
   text.resize(size > 0 ? size_t(size) : 0);
+  text.resize(text.rfind('\n') + 1);  // a line of a full disk has no end
   std::vector<ToolUse> uses;
   ToolUse use;
   for (const std::string& line : split_lines(text))
@@ -80,7 +81,9 @@ bool ToolUse::parse(std::string_view untrusted_line, ToolUse* use) {
 Result<std::unique_ptr<ToolUses>> ToolUses::begin(serve::Client& client,
                                                   const std::string& process_directory) {
   std::unique_ptr<ToolUses> uses(new ToolUses(client, process_directory));
-  PB_TRY(uses->lock());
+  Status locked = uses->lock();
+  uses->has_ended_ = !locked.ok();  // nothing to take back
+  if (!locked.ok()) return locked.error();
   uses->open_own();
   uses->read_others();
   return uses;
@@ -96,10 +99,12 @@ Status ToolUses::lock() {
                      O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
   for (int i = 0; lock_.valid() && ::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0; i++) {
     if (errno != EWOULDBLOCK && errno != EINTR) break;
-    if (i == kLockTries)
+    if (i == kLockTries) {
+      lock_.reset();
       return user_error(ETIMEDOUT, "Another command of patchbay is setting up process " +
                                        std::to_string(client_.pid()) +
                                        " and does not come to its end.");
+    }
     ::usleep(kLockUs);
   }
   return {};
@@ -153,7 +158,11 @@ void ToolUses::add(ToolUse::Kind kind, const std::string& name, const std::strin
   uses_.push_back({kind, name, text});
   if (text.empty() && uses_.back().is_event()) uses_.back().text = id_of(uses_.back());
   const std::string line = uses_.back().line() + "\n";
-  if (own_.valid()) (void)!::write(own_.get(), line.data(), line.size());
+  if (!own_.valid()) return;
+  const off_t before = ::lseek(own_.get(), 0, SEEK_END);
+  const ssize_t wrote = ::write(own_.get(), line.data(), line.size());
+  // Of a full disk: what comes next must not stand in the same line.
+  if (wrote > 0 && size_t(wrote) < line.size()) (void)!::ftruncate(own_.get(), before);
 }
 
 bool ToolUses::share(ToolUse::Kind kind, const std::string& name) {
@@ -224,10 +233,17 @@ void ToolUses::take_back(const std::vector<ToolUse>& uses) {
   }
 }
 
+Status ToolUses::look_again() {
+  PB_TRY(lock());
+  read_others();
+  return {};
+}
+
 void ToolUses::release() {
   if (std::exchange(has_ended_, true)) return;
   if (!client_.gone()) {
-    if (!lock_.valid()) (void)lock();
+    // Without it nothing is taken back; our file stays, for the next command to do that.
+    if (!lock_.valid() && !lock().ok()) return own_.reset();
     read_others();
     take_back(uses_);
   }

@@ -65,6 +65,7 @@ class ToolUses {
   void keep_file(const std::string& path, const std::string& text);
 
   void ready() { lock_.reset(); }
+  Status look_again();  // what the others need by now; until ready() it stays so
   void release();
   void stay();  // what was set up stays for good
 
