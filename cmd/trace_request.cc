@@ -180,6 +180,10 @@ std::string with_slash(std::string event) {
   return event;
 }
 
+std::string enable_of(const std::string& directory, const std::string& event) {
+  return directory + "events/" + with_slash(event) + "/enable";
+}
+
 // A function event that says the same is there: it is used by us, too.
 bool share_function(const FunctionEventDef& def, const std::string& listed, ToolUses* uses) {
   for (const std::string& line : split_lines(listed)) {
@@ -353,7 +357,7 @@ Status keep_filter(serve::Client& client, const std::string& path, AppliedReques
   if (!applied->uses || applied->uses->is_in_own_instance(path)) return {};
   Result<std::string> before = client.read_all(path);
   if (!before.ok()) return before.error();
-  applied->uses->keep_file(path, before->starts_with("none") ? "0\n" : *before);
+  applied->uses->keep_file(path, *before == "none\n" ? "0\n" : *before);
   return {};
 }
 
@@ -403,10 +407,12 @@ Status apply_events(serve::Client& client, const InstanceRequest& request,
     PB_TRY(set_filters(client, directory, *names, event.filter, applied));
     for (const std::string& name : *names) {
       words += name + "\n";
-      if (!on.insert(name).second) continue;
-      applied->events.push_back({directory, name});
-      if (applied->uses)
-        applied->uses->keep_file(directory + "events/" + with_slash(name) + "/enable", "0\n");
+      const std::string enable = enable_of(directory, name);
+      const bool was_off = on.insert(name).second;
+      if (was_off) applied->events.push_back({directory, name});
+      if (was_off && applied->uses) applied->uses->keep_file(enable, "0\n");
+      // Another command has put it on, and may end before this one.
+      if (!was_off && applied->uses) (void)applied->uses->share(ToolUse::Kind::kFile, enable);
     }
   }
   return client.write_all(directory + "set_event", words, false);
@@ -814,14 +820,25 @@ Status apply_request(const TraceRequest& request, serve::Client& client, Applied
 
 void stop_request(const AppliedRequest& applied, serve::Client& client) {
   std::map<std::string, std::string> words;  // by instance
-  for (const AppliedRequest::Event& event : applied.events)
-    words[event.directory] += "!" + event.name + "\n";
+  ToolUses* uses = applied.uses;
+  const bool knows_others = uses && uses->look_again().ok();
+  for (const AppliedRequest::Event& event : applied.events) {
+    // In an instance that several have, an event goes off with the last that needs it.
+    const bool is_own = !uses || uses->is_in_own_instance(event.directory);
+    const std::string enable = enable_of(event.directory, event.name);
+    if (is_own || (knows_others && !uses->is_others(ToolUse::Kind::kFile, enable)))
+      words[event.directory] += "!" + event.name + "\n";
+  }
   for (const auto& [directory, text] : words)
     (void)client.write_all(directory + "set_event", text, false);
+  if (uses) uses->ready();
   // Another tracer would clear the buffer, which is not read yet.
   for (const std::string& directory : applied.tracing) {
-    if (applied.uses) applied.uses->keep_file(directory + "tracing_on", "1\n");
-    (void)client.write_all(directory + "tracing_on", "0\n", false);
+    const std::string path = directory + "tracing_on";
+    Result<std::string> before = client.read_all(path);
+    if (!before.ok() || *before != "1\n") continue;
+    if (uses) uses->keep_file(path, "1\n");
+    (void)client.write_all(path, "0\n", false);
   }
 }
 

@@ -181,7 +181,8 @@ while read -r file event definition; do
   background c record -p $pid -e "$definition" -o c.dat
   wait_for 20 enabled c "$event" || fail "the recorder of $definition"
   end c KILL 2>/dev/null
-  "$patchbay" reset $pid
+  "$patchbay" write -t $pid "instances/patchbay-$(cat c.pid)-1/set_event" ''
+  "$patchbay" write -t $pid "$file" ''
   "$patchbay" write $pid "$file" "$definition"
   "$patchbay" hist "$work_of" keys=nonsense $pid 2>/dev/null
   check "what was defined anew after a killed command stays: $definition" is_there "$event"
@@ -223,6 +224,35 @@ check "the second goes on" wait_for 20 grep -qw work tb.out
 same "with the profiler" 1 "$("$patchbay" cat $pid function_profile_enabled)"
 end tb
 unchanged "both tops have left nothing" "$clean"
+
+# --- in an instance of the user's
+"$patchbay" start $pid -e "$work_of" -B mine -C mono
+"$patchbay" write $pid instances/mine/tracing_on 0
+mine=$(state; "$patchbay" cat $pid instances/mine/tracing_on)
+same_mine() {
+  same "$1" "" "$(diff <(echo "$mine") <(state; "$patchbay" cat $pid instances/mine/tracing_on))"
+}
+background p record -p $pid -B mine -p function -l work -o p.dat
+is_traced() { "$patchbay" cat $pid instances/mine/current_tracer | grep -qx function; }
+wait_for 20 is_traced || fail "a tracer in the user's instance"
+end p
+same "in the user's instance" 0 $?
+same_mine "its tracing_on stays off"
+"$patchbay" write $pid instances/mine/tracing_on 1
+mine=$(state; "$patchbay" cat $pid instances/mine/tracing_on)
+is_on() { "$patchbay" cat $pid instances/mine/events/functions/work/enable | grep -q 1; }
+notes_event() { grep -q functions/work/enable "$PATCHBAY_DIR/$pid/uses.$(cat "$1.pid").0"; }
+for name in a b; do
+  background $name record -p $pid -B mine -e work -o $name.dat
+  wait_for 20 is_on || fail "recorder $name in the user's instance"
+  wait_for 20 notes_event $name || fail "recorder $name notes its event"
+done
+sleep 0.2
+end a
+check "b's event stays on without a" is_on
+end b
+same_mine "the user's instance is as it was"
+"$patchbay" reset $pid
 
 # --- the process dies
 background r record -p $pid -e "$work_of" -o r.dat
