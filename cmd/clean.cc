@@ -41,6 +41,9 @@ int clean(bool all, bool dry_run) {
   if (!runtime.ok()) return fail("clean", runtime.error());
   Result<std::vector<Leftover>> found = find_leftovers(*runtime);
   if (!found.ok()) return fail("clean", found.error());
+  // Root looks anywhere, and removes nothing of other users', who could have put links there.
+  Status own = found->empty() || dry_run ? Status() : serve::check_directory(*runtime, false);
+  if (!own.ok()) return fail("clean", own.error());
   int status = kOk;
   for (const Leftover& one : *found) {
     const bool goes = one.kind == Leftover::Kind::kEmpty ||

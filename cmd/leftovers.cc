@@ -92,6 +92,7 @@ Status remove_leftover(const Leftover& leftover) {
 }
 
 void remove_empty_leftovers(const std::string& runtime_directory) {
+  if (!serve::check_directory(runtime_directory, false).ok()) return;
   Result<std::vector<Leftover>> found = find_leftovers(runtime_directory);
   if (!found.ok()) return;
   for (const Leftover& one : *found)
@@ -102,8 +103,15 @@ void note_recovered(const std::string& process_directory) {
   const BufferSource source = source_of_directory(process_directory);
   for (const BufferPart& part : source.parts)
     if (is_written(part.path) || !BufferFile::open(part.path, false).ok()) return;
-  UniqueFd mark(::open((process_directory + kMark).c_str(),
-                       O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+  // Nothing is made in a directory of somebody else's, who could have put links there.
+  UniqueFd directory(
+      ::open(process_directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat status;
+  if (!directory.valid() || ::fstat(directory.get(), &status) != 0 ||
+      status.st_uid != ::geteuid())
+    return;
+  UniqueFd mark(::openat(directory.get(), kMark + 1,
+                         O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
 }
 
 std::string size_text(uint64_t bytes) {

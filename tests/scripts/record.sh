@@ -166,6 +166,15 @@ expect 0 "recover" "$patchbay" recover -o c.dat "run/$counted"
 expect 0 "then clean" "$patchbay" clean
 check "keeps the histogram, which no trace.dat has" test -d "run/$counted/hist"
 check "and says so" grep -q "^kept .*/$counted: .*its histograms" out
+if [ "$(id -u)" = 0 ]; then
+  chown 65534 run "run/$counted" && rm "run/$counted/recovered"
+  expect 1 "clean --all of somebody else's" "$patchbay" clean --all
+  check "removes nothing" test -d "run/$counted"
+  expect 0 "clean -n of it" "$patchbay" clean -n --all
+  expect 0 "recover of it" "$patchbay" recover -o c.dat "run/$counted"
+  check "writes nothing there" test ! -e "run/$counted/recovered"
+  chown 0 run "run/$counted"
+fi
 expect 0 "clean --all" "$patchbay" clean --all
 check "leaves nothing" test -z "$(ls run)"
 
