@@ -60,6 +60,7 @@ using Names = std::vector<std::string>;
 class FtraceHashTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
+    if (table) return;  // for a suite that is derived from this one, too
     symbols = make_self_symbol_table().release();
     table = new FunctionTable(*symbols, *make_patcher().release());
     table->refresh(nullptr, nullptr);
@@ -309,7 +310,9 @@ TEST_F(FtraceHashTest, ModulesThatComeLater) {
 class FreshTableTest : public FtraceHashTest {
  protected:
   void SetUp() override {
-    fresh_ = std::make_unique<FunctionTable>(*symbols, *make_patcher().release());
+    fresh_.reset();
+    patcher_ = make_patcher();
+    fresh_ = std::make_unique<FunctionTable>(*symbols, *patcher_);
     fresh_->refresh(nullptr, nullptr);
   }
   static std::vector<std::pair<uint64_t, std::string>> places(const FunctionTable& of,
@@ -319,6 +322,7 @@ class FreshTableTest : public FtraceHashTest {
       list.emplace_back(function->place.plan.entry, function->name);
     return list;
   }
+  std::unique_ptr<Patcher> patcher_;
   std::unique_ptr<FunctionTable> fresh_;
 };
 
