@@ -149,6 +149,30 @@ std::string others_called(const NamedFunction& function, const std::vector<Recor
   return "";
 }
 
+// Whether each call of the function is a hit: not a place inside, not its return.
+bool is_entry(const EventRequest& event) {
+  const std::string& text = event.text;
+  switch (event.kind()) {
+    case EventRequest::Kind::kFunction:
+      return true;
+    case EventRequest::Kind::kProbe: {
+      const size_t from = text.find_first_not_of(' ', std::min(text.find(' '), text.size()));
+      const std::string place = text.substr(std::min(from, text.size()), text.find(' ', from) - from);
+      return text.starts_with('p') && place.find('+') == place.npos &&
+             place.find("%return") == place.npos;
+    }
+    case EventRequest::Kind::kSource: {
+      const std::string place = text.substr(0, text.find(' '));
+      const size_t colon = place.rfind(':');
+      const bool has_line = colon != place.npos && colon + 1 < place.size() &&
+                            std::isdigit(uint8_t(place[colon + 1]));
+      return !has_line && place.find_first_of("+%;") == place.npos;
+    }
+    default:
+      return false;
+  }
+}
+
 std::string sentence(const EventRequest& event, const std::vector<RecordedModule>& modules,
                      const std::string& exe) {
   const NamedFunction function = function_named(event);
@@ -156,7 +180,7 @@ std::string sentence(const EventRequest& event, const std::vector<RecordedModule
     return "'" + event.text + "': " + function.library + " was not loaded";
   if (!event.filter.empty())
     return "'" + event.text + "' was not hit, or no hit fitted its filter '" + event.filter + "'";
-  if (function.name.empty()) return "'" + event.text + "' was not hit";
+  if (function.name.empty() || !is_entry(event)) return "'" + event.text + "' was not hit";
   const std::string others = others_called(function, modules, exe);
   return function.name + "() was not called" + (others.empty() ? "" : "; " + others);
 }
@@ -264,6 +288,7 @@ std::vector<std::string> why_nothing(const TraceRequest& request,
     if (!instance.traces()) continue;
     std::string globs;
     for (const std::string& glob : instance.functions) globs += " -l '" + glob + "'";
+    for (const std::string& glob : instance.not_functions) globs += " -n '" + glob + "'";
     sentences.push_back("-p " + instance.tracer + ": no function" +
                         (globs.empty() ? "" : " of" + globs) + " was called" +
                         (request.graph_functions().empty() ? "" : " below those of -g"));

@@ -41,6 +41,9 @@ TEST(NothingRecorded, SaysWhichLibraryIsMissing) {
   EXPECT_EQ(why("libplugin:f(int a)"), "'libplugin:f(int a)': libplugin was not loaded");
   EXPECT_EQ(why("libplug:f(int a)"), "f() was not called");
   EXPECT_EQ(why("p:x libplug-1.so:f"), "f() was not called");
+  EXPECT_EQ(why("p:x f a=%di"), "f() was not called");
+  for (const char* text : {"r:res f", "p:in f+4", "p:end f%return", "f:3 n", "f%return $retval"})
+    EXPECT_EQ(why(text), "'" + std::string(text) + "' was not hit");
   EXPECT_EQ(why("shop:sold"), "'shop:sold' was not hit");
   EXPECT_EQ(why("f(int a)", "a > 3"),
             "'f(int a)' was not hit, or no hit fitted its filter 'a > 3'");

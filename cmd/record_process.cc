@@ -50,14 +50,25 @@ bool record_until_told(Recording& recording, const serve::Client& client, int si
   }
 }
 
+// The user's instances of a request that record nothing.
+std::vector<std::string> switched_off(const TraceRequest& request, serve::Client& client) {
+  std::vector<std::string> off;
+  for (const InstanceRequest& one : request.instances()) {
+    if (one.instance.empty() || !one.stand_in.empty()) continue;
+    Result<std::string> on = client.read_all(one.directory() + "tracing_on");
+    if (on.ok() && *on == "0\n") off.push_back(one.instance);
+  }
+  return off;
+}
+
 int finish(Recording& recording, bool stopped, bool answers, const std::string& exe,
-           const RecordOptions& options) {
+           const RecordOptions& options, const std::vector<std::string>& off) {
   Result<TraceDatResult> result = recording.finish();
   if (!result.ok()) return fail(options.command, result.error());
   bool saved = report_disk(options.command, *result, recording, options.output);
   if (!options.quiet) {
     print_summary(recording, *result, options.output);
-    say_why_nothing(options.request, recording);
+    say_why_nothing(options.request, recording, off);
     if (uint64_t missed = recording.missed())
       note(std::to_string(missed) + " hits could not be recorded");
     std::string name = "process " + std::to_string(options.pid);
@@ -127,8 +138,9 @@ int record_client(RecordOptions options, serve::Client& client, OutputLock& lock
   const std::string exe = exe_of(options.pid);
   lock.keep();
   bool stopped = record_until_told(**recording, client, signals.get(), options.quiet);
+  const std::vector<std::string> off = switched_off(options.request, client);
   stop_request(applied, client);
-  int status = finish(**recording, stopped, client.answers(), exe, options);
+  int status = finish(**recording, stopped, client.answers(), exe, options, off);
   (*uses)->release();
   say_what_stays(client);
   return status;

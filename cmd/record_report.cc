@@ -86,8 +86,13 @@ void print_summary(const Recording& recording, const TraceDatResult& result,
   say_how_to_lose_less(recording);
 }
 
-void say_why_nothing(const TraceRequest& request, const Recording& recording) {
-  if (recording.lost() + recording.missed() != 0) return;
+void say_why_nothing(const TraceRequest& request, const Recording& recording,
+                     const std::vector<std::string>& off) {
+  const uint64_t not_taken = recording.missed() + recording.recursion() + recording.unhooked();
+  if (recording.lost() + not_taken != 0) return;
+  for (const std::string& name : off)
+    if (recording.events() == 0) note("tracing_on of the instance '" + name + "' is 0");
+  if (!off.empty()) return;
   Result<RecordedMeta> meta = read_recorded_meta(recording.buffer());
   if (!meta.ok()) return;
   const auto records_of = [&](uint16_t id) { return recording.events_of(id); };

@@ -33,7 +33,9 @@ void print_summary(const Recording& recording, const TraceDatResult& result,
 bool report_disk(std::string_view command, const TraceDatResult& result, const Recording& recording,
                  const std::string& output);
 // Why nothing was recorded, or nothing of a function or probe that was asked for: a note for each.
-void say_why_nothing(const TraceRequest& request, const Recording& recording);
+// `off`: instances whose tracing_on is 0.
+void say_why_nothing(const TraceRequest& request, const Recording& recording,
+                     const std::vector<std::string>& off = {});
 int print_report(const std::string& output);
 
 // How long to sleep after a turn that found the rings `filled` percent full: not at all while they

@@ -237,6 +237,7 @@ is_traced() { "$patchbay" cat $pid instances/mine/current_tracer | grep -qx func
 wait_for 20 is_traced || fail "a tracer in the user's instance"
 end p
 same "in the user's instance" 0 $?
+has "why nothing is recorded" "$(cat p.err)" "tracing_on of the instance 'mine' is 0"
 same_mine "its tracing_on stays off"
 "$patchbay" write $pid instances/mine/tracing_on 1
 mine=$(state; "$patchbay" cat $pid instances/mine/tracing_on)
