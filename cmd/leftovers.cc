@@ -107,8 +107,7 @@ void note_recovered(const std::string& process_directory) {
   UniqueFd directory(
       ::open(process_directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat status;
-  if (!directory.valid() || ::fstat(directory.get(), &status) != 0 ||
-      status.st_uid != ::geteuid())
+  if (!directory.valid() || ::fstat(directory.get(), &status) != 0 || status.st_uid != ::geteuid())
     return;
   UniqueFd mark(::openat(directory.get(), kMark + 1,
                          O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));

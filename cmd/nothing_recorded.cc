@@ -157,7 +157,8 @@ bool is_entry(const EventRequest& event) {
       return true;
     case EventRequest::Kind::kProbe: {
       const size_t from = text.find_first_not_of(' ', std::min(text.find(' '), text.size()));
-      const std::string place = text.substr(std::min(from, text.size()), text.find(' ', from) - from);
+      const std::string place =
+          text.substr(std::min(from, text.size()), text.find(' ', from) - from);
       return text.starts_with('p') && place.find('+') == place.npos &&
              place.find("%return") == place.npos;
     }
