@@ -269,7 +269,14 @@ std::vector<std::string> why_nothing(const std::vector<EventRequest>& events,
                                      const std::vector<RecordedModule>& modules,
                                      const std::string& exe) {
   std::vector<std::string> sentences;
+  // What is inside of a function that is named already was not hit either.
+  std::set<std::string> named;
+  for (const EventRequest& event : events)
+    if (is_entry(event)) named.insert(function_named(event).name);
   for (const EventRequest& event : events) {
+    if (!is_entry(event) && !event.text.empty() && named.contains(function_named(event).name) &&
+        !function_named(event).name.empty())
+      continue;
     std::string one = sentence(event, modules, exe);
     if (std::find(sentences.begin(), sentences.end(), one) == sentences.end())
       sentences.push_back(std::move(one));

@@ -187,9 +187,11 @@ Status split_filter(std::string_view text, std::string_view* definition,
     if (!is_blank(text[at - 1])) continue;
     if (at + 3 >= text.size()) return user_error(EINVAL, "A filter follows the word if.");
     if (!is_blank(text[at + 2])) continue;
+    const std::string_view rest = strip(text.substr(at));
+    if (rest.size() <= 3) return user_error(EINVAL, "A filter follows the word if.");
     *definition = strip(text.substr(0, at - 1));
     // What the kernel takes the word off from leaves the blanks that follow the first.
-    *filter = strip(text.substr(at)).substr(3);
+    *filter = rest.substr(3);
     return {};
   }
   return {};

@@ -147,5 +147,10 @@ TEST_F(HistParseTest, VariablesAreCutAtSixteenInOneList) {
   EXPECT_FALSE(parse_hist_variables(definition, &errors).ok());
 }
 
+TEST(HistParse, NothingBehindTheWordIf) {
+  for (const char* text : {"keys=a if", "keys=a if ", "keys=a if  ", "keys=a if \t "})
+    EXPECT_FALSE(parse_hist(text, nullptr).ok()) << text;
+}
+
 }  // namespace
 }  // namespace patchbay
