@@ -28,11 +28,11 @@
 #include <vector>
 
 #include "floor.h"
-#include "hist/hist_compile.h"
+#include "hist/definition/hist_compile.h"
 #include "hist/hist_program.h"
 #include "hist/hist_table.h"
-#include "probe/hist_hot.h"
-#include "probe/unwind_hot.h"
+#include "probe/records/unwind_hot.h"
+#include "probe/triggers/hist_hot.h"
 #include "ring_buffer/ring_buffer.h"
 #include "ring_buffer/ring_write_hot.h"
 

@@ -7,8 +7,8 @@
 
 #include "base/possible_cpus.h"
 #include "hist/hist_table_hot.h"
-#include "output/hist_testing.h"
-#include "output/hist_text.h"
+#include "hist/text/hist_text.h"
+#include "hist/text/hist_text_testing.h"
 
 namespace {
 

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "probe/unwind_tables.h"
+#include "probe/records/unwind_tables.h"
 
 using namespace patchbay;
 

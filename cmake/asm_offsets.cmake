@@ -5,7 +5,7 @@ file(GLOB_RECURSE offset_sources CONFIGURE_DEPENDS src/asm_offsets.cc)
 set(asm_offset_headers)
 foreach(source ${offset_sources})
   cmake_path(GET source PARENT_PATH folder)
-  cmake_path(GET folder FILENAME folder)
+  cmake_path(RELATIVE_PATH folder BASE_DIRECTORY ${CMAKE_SOURCE_DIR}/src)
   set(text ${CMAKE_BINARY_DIR}/generated/${folder}/asm_offsets)
   file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/generated/${folder})
   add_custom_command(OUTPUT ${text}.h

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # What `cmake --install` puts where: the tool, the agent with its headers, a CMake package
-# (find_package(patchbay), target patchbay::agent), a pkg-config file, man pages, the licence. Tool
-# and agent are stripped; their symbols lie beside them, where gdb looks: bin/.debug/patchbay.debug.
+# (find_package(patchbay), target patchbay::agent), a pkg-config file, man pages, completions of the
+# shells, the licence. Tool and agent are stripped; their symbols lie beside them, where gdb looks:
+# bin/.debug/patchbay.debug.
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/patchbay)
 
@@ -93,6 +94,25 @@ else()
   message(WARNING "python3 was not found: the man pages of the headers are SKIPPED")
 endif()
 add_custom_target(man_pages ALL DEPENDS ${man_pages})
+
+# --- completions of the shells: the tool prints them
+if(NOT PATCHBAY_SANITIZE)
+  set(completions ${CMAKE_BINARY_DIR}/completions)
+  foreach(shell IN ITEMS bash zsh fish)
+    add_custom_command(OUTPUT ${completions}/patchbay.${shell} DEPENDS patchbay
+      COMMAND ${CMAKE_COMMAND} -E make_directory ${completions}
+      COMMAND sh -c "\"$1\" completions \"$2\" > \"$3\"" completions $<TARGET_FILE:patchbay>
+        ${shell} ${completions}/patchbay.${shell} VERBATIM)
+    list(APPEND completion_files ${completions}/patchbay.${shell})
+  endforeach()
+  add_custom_target(completions ALL DEPENDS ${completion_files})
+  install(FILES ${completions}/patchbay.bash RENAME patchbay COMPONENT tools
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  install(FILES ${completions}/patchbay.zsh RENAME _patchbay COMPONENT tools
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+  install(FILES ${completions}/patchbay.fish COMPONENT tools
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+endif()
 
 add_custom_target(uninstall COMMENT "Removes what the last cmake --install has installed"
   COMMAND ${CMAKE_COMMAND} -D manifest=${CMAKE_BINARY_DIR}/install_manifest.txt

@@ -29,7 +29,7 @@ endforeach()
 # a static program.
 file(GLOB program_sources CONFIGURE_DEPENDS tests/programs/*.c tests/programs/*.cc)
 if(NOT EXISTS ${CMAKE_SOURCE_DIR}/include/patchbay/trace.h)
-  list(FILTER program_sources EXCLUDE REGEX "/api_seed_listings")
+  list(FILTER program_sources EXCLUDE REGEX "/api_kernel_listings")
 endif()
 foreach(source IN LISTS program_sources)
   get_filename_component(name ${source} NAME_WE)
@@ -46,7 +46,7 @@ foreach(source IN LISTS program_sources)
   if(name MATCHES "^api_" AND NOT name MATCHES "_so$")
     target_link_libraries(program_${name} PRIVATE patchbay_agent)
   endif()
-  if(name MATCHES "^api_seed_listings")
+  if(name MATCHES "^api_kernel_listings")
     target_compile_options(program_${name} PRIVATE -Werror)
   endif()
   if(name MATCHES "^static_")
@@ -75,6 +75,25 @@ if(nop_mcount EQUAL 0)
   target_link_options(program_calls_sled_mfentry PRIVATE -no-pie)
 endif()
 
+# tests/attach: programs that an agent comes to while they run (tests/scripts/attach_cases.sh).
+file(GLOB attach_sources CONFIGURE_DEPENDS tests/attach/*.c tests/attach/*.cc)
+# Those of the unit tests are theirs; the 32-bit one is the script's, where gcc has -m32.
+list(FILTER attach_sources EXCLUDE REGEX "/(freestanding_|test_agent|broken_library)")
+foreach(source IN LISTS attach_sources)
+  get_filename_component(name ${source} NAME_WE)
+  if(name MATCHES "_so$")
+    add_library(attach_${name} MODULE ${source})
+    set_target_properties(attach_${name} PROPERTIES PREFIX "" OUTPUT_NAME ${name}
+      LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/attach C_VISIBILITY_PRESET default)
+  else()
+    pb_program(attach_${name} tests/attach ${source})
+    set_target_properties(attach_${name} PROPERTIES OUTPUT_NAME ${name})
+  endif()
+  list(APPEND attach_targets attach_${name})
+endforeach()
+set_target_properties(attach_storms PROPERTIES ENABLE_EXPORTS ON)  # its library calls it back
+add_custom_target(attach_programs DEPENDS ${attach_targets})
+
 # The program that plays a kernel, and the caller of single system calls (tests/oracle).
 file(GLOB standin_sources CONFIGURE_DEPENDS tests/standin/*.cc)
 pb_program(standin tests/standin ${standin_sources})
@@ -98,6 +117,9 @@ pb_program(tracefs_call tests/oracle tests/oracle/tracefs_call.c)
 # Benchmarks. bench/peers holds what bench/compare runs beside us; each is built only where its
 # package is installed.
 file(GLOB bench_sources CONFIGURE_DEPENDS bench/*.cc)
+if(NOT PATCHBAY_BENCH)
+  set(bench_sources "")
+endif()
 if(bench_sources AND NOT benchmark_FOUND)
   message(WARNING "Google Benchmark (libbenchmark-dev) was not found: bench/ is SKIPPED")
 elseif(bench_sources AND NOT PATCHBAY_SANITIZE)

@@ -15,7 +15,8 @@ foreach(file IN LISTS stripped)
   endif()
   file(MAKE_DIRECTORY "$ENV{DESTDIR}${directory}/.debug")
   set(symbols "$ENV{DESTDIR}${directory}/.debug/${name}.debug")
-  execute_process(COMMAND "${objcopy}" --only-keep-debug "${path}" "${symbols}"
+  execute_process(
+    COMMAND "${objcopy}" --only-keep-debug --compress-debug-sections "${path}" "${symbols}"
     COMMAND_ERROR_IS_FATAL ANY)
   execute_process(COMMAND "${objcopy}" --strip-unneeded "--add-gnu-debuglink=${symbols}" "${path}"
     COMMAND_ERROR_IS_FATAL ANY)

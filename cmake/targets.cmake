@@ -12,6 +12,7 @@ find_package(benchmark)
 
 include(cmake/precompiled.cmake)
 include(cmake/asm_offsets.cmake)
+include(cmake/zydis.cmake)
 
 add_library(pb_options INTERFACE)
 target_include_directories(pb_options INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
@@ -36,7 +37,8 @@ endif()
 # --- the probe path: what a traced thread runs. General registers only, no C++ runtime, never
 # sanitized.
 file(GLOB_RECURSE hot_sources CONFIGURE_DEPENDS src/*_hot.cc src/*.S)
-list(FILTER hot_sources EXCLUDE REGEX "/src/api/")  # what is exported is in no archive
+# What is exported is in no archive; the tool's instructions for other processes are its own.
+list(FILTER hot_sources EXCLUDE REGEX "/src/(api|attach)/")
 add_library(pb_hot STATIC ${hot_sources})
 target_link_libraries(pb_hot PUBLIC pb_options)
 # What assembler code includes: the preprocessor's dependencies bring it up to date.
@@ -59,9 +61,10 @@ endif()
 # --- everything else that agent, tool and tests share
 file(GLOB_RECURSE core_sources CONFIGURE_DEPENDS src/*.cc)
 list(FILTER core_sources EXCLUDE REGEX
-  "_(hot|test|fuzz|bench)\\.cc$|/asm_offsets\\.cc$|/src/(agent|api|debug_info)/")
+  "_(hot|test|fuzz|bench)\\.cc$|/asm_offsets\\.cc$|/src/(agent|api|attach|debug_info)/")
 add_library(pb_core STATIC ${core_sources})
-target_link_libraries(pb_core PUBLIC pb_options pb_san pb_hot Zydis::Zydis Threads::Threads)
+target_link_libraries(pb_core PUBLIC pb_options pb_san pb_hot Threads::Threads
+  $<$<NOT:$<BOOL:$<TARGET_PROPERTY:PB_ENCLOSES_ZYDIS>>>:Zydis::Zydis>)
 pb_precompile(pb_core)
 
 # --- the agent: one closed shared object (see src/agent/agent.map for what it exports)
@@ -69,8 +72,9 @@ file(GLOB_RECURSE agent_sources CONFIGURE_DEPENDS src/agent/*.cc src/api/*.cc sr
 list(FILTER agent_sources EXCLUDE REGEX "_(hot|test|fuzz|bench)\\.cc$|/asm_offsets\\.cc$")
 add_library(patchbay_agent SHARED ${agent_sources})
 set_target_properties(patchbay_agent PROPERTIES
-  OUTPUT_NAME patchbay VERSION ${PROJECT_VERSION} SOVERSION 0)
+  OUTPUT_NAME patchbay VERSION ${PROJECT_VERSION} SOVERSION 0 PB_ENCLOSES_ZYDIS ON)
 target_link_libraries(patchbay_agent PRIVATE pb_core pb_hot)
+pb_enclose_zydis(patchbay_agent)
 add_dependencies(patchbay_agent asm_offsets)
 target_include_directories(patchbay_agent PRIVATE
   $<$<COMPILE_LANGUAGE:ASM>:${CMAKE_BINARY_DIR}/generated>)
@@ -80,8 +84,18 @@ target_link_options(patchbay_agent PRIVATE
   -Wl,--version-script=${CMAKE_SOURCE_DIR}/src/agent/agent.map
   # src/agent/memory.cc stands before the program's malloc for all that is in the library.
   -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free)
+# src/agent/libc_versions.cc stands before what libc has in newer versions only.
+set(agent_old_versions __libc_single_threaded __pthread_key_create dladdr dladdr1 dlclose dlopen
+  dlsym dlvsym fstat gettid lstat pthread_attr_getstack pthread_attr_setstacksize pthread_getattr_np
+  pthread_key_create pthread_mutex_consistent pthread_mutex_trylock
+  pthread_mutexattr_destroy pthread_mutexattr_init pthread_mutexattr_setpshared
+  pthread_mutexattr_setrobust pthread_once pthread_setspecific stat)
 if(NOT PATCHBAY_SANITIZE)
-  target_link_options(patchbay_agent PRIVATE -static-libstdc++ -static-libgcc)
+  list(TRANSFORM agent_old_versions PREPEND -Wl,--wrap=)
+  # Not libm, which the compiler adds for code that is not even kept: a process may have none.
+  target_link_options(patchbay_agent PRIVATE -nodefaultlibs ${agent_old_versions})
+  target_link_libraries(patchbay_agent PRIVATE
+    -Wl,-Bstatic -lstdc++ -lgcc_eh -lgcc -Wl,-Bdynamic -lc)
 endif()
 set_target_properties(patchbay_agent PROPERTIES
   LINK_DEPENDS ${CMAKE_SOURCE_DIR}/src/agent/agent.map)
@@ -93,11 +107,22 @@ add_library(pb_debug_info STATIC ${debug_info_sources})
 target_link_libraries(pb_debug_info PUBLIC pb_core PkgConfig::LIBDW elf)
 pb_precompile(pb_debug_info)
 
+# --- into a running process: the tool's
+file(GLOB attach_sources CONFIGURE_DEPENDS src/attach/*.cc src/attach/*.S)
+list(FILTER attach_sources EXCLUDE REGEX "_(test|fuzz|bench)\\.cc$|/asm_offsets\\.cc$")
+add_library(pb_attach STATIC ${attach_sources})
+target_link_libraries(pb_attach PUBLIC pb_core)
+add_dependencies(pb_attach asm_offsets)
+target_include_directories(pb_attach PRIVATE
+  $<$<COMPILE_LANGUAGE:ASM>:${CMAKE_BINARY_DIR}/generated>)
+pb_precompile(pb_attach)
+
 # --- the tool
-file(GLOB tool_sources CONFIGURE_DEPENDS cmd/*.cc)
+file(GLOB_RECURSE tool_sources CONFIGURE_DEPENDS cmd/*.cc)
 list(FILTER tool_sources EXCLUDE REGEX "_(test|fuzz|bench)\\.cc$|/main\\.cc$")
 add_library(pb_tool STATIC ${tool_sources})  # its tests link it too
-target_link_libraries(pb_tool PUBLIC pb_core pb_debug_info PkgConfig::FUSE3)
+target_link_libraries(pb_tool PUBLIC pb_core pb_debug_info pb_attach PkgConfig::FUSE3)
+target_include_directories(pb_tool PUBLIC ${CMAKE_SOURCE_DIR})
 pb_precompile(pb_tool)
 add_executable(patchbay cmd/main.cc)
 target_link_libraries(patchbay PRIVATE pb_tool)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Tracing at the right moment, from within: a connection that drops switches detailed events on in
- * a buffer of its own, and off when it has come back; then it takes a snapshot. What happened
- * during the reconnect stays there, whatever the rest of the program records meanwhile and
- * afterwards.
+ * a buffer of its own, and off when it has come back; then it takes a snapshot. The events of the
+ * reconnect stay there, whatever the rest of the program records meanwhile and afterwards.
  *
  *     connected ──lost()──> events conn:* on ──attempts…──> back() ──> events off, snapshot
  *                           in instances/reconnect          the snapshot stays as it is

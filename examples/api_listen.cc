@@ -2,7 +2,7 @@
 //
 // A watchdog inside the program: it listens to the program's events and puts them together to a
 // state, without a tool and without a buffer. A lease that is taken must be given back before the
-// next one is taken; who does otherwise is told at once, in his own thread.
+// next one is taken. The watchdog reports a thread that breaks this rule at once, in that thread.
 //
 //   ./api_listen
 //     lease 3 of ann is taken, and 2 of bob is not given back

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A program that puts probes into itself: at a function's entry with its arguments, and at its
- * return with what it gave back. The commands are put together word by word.
+ * return with the value that it returns. The commands are put together word by word.
  *
  *   ./api_probe_event
  *     charged: account=17 amount=40 who=ann

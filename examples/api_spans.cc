@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// How long things take, as events: a span is recorded at the end of its scope, with its beginning,
-// its duration and what the program knows of it. Then the program asks itself for a histogram.
+// Durations as events: a span is recorded at the end of its scope, with its beginning, its duration
+// and fields that the program sets. Then the program asks itself for a histogram.
 //
 //   ./api_spans
 //     request: begin_ns=… duration_ns=… path=/index status=200 …

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Two components of one program, each with a ring buffer of its own: what one writes never
- * overwrites what the other has.
+ * Two components of one program, each with a ring buffer of its own: the lines of one never
+ * overwrite those of the other.
  *
  *   ./api_trace_array
  *     network: packet 1 of 3 to 10.0.0.1 …

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What C++ does to function names and calls: a namespace, an anonymous one, overloads, a method of
-// a class template, and an exception that passes a traced caller.
+// Names and calls of C++: a namespace, an anonymous one, overloads, a method of a class template,
+// and an exception that passes a traced caller.
 //
 //   patchbay record -e 'shapes::area(int a)' -e 'shapes::Stack<int>::push(NULL, int v)'
 //       -e 'shapes::guarded(int n)' -e 'shapes::thrower(int n)' -- ./cpp_shapes

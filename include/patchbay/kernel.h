@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What code written for the kernel's tracing interface takes for granted, so that it compiles here
- * as it stands: short names of integers, allocation, error pointers, THIS_MODULE. No other header
- * of Patchbay includes it: a program that has such names itself does without. C11 and C++.
+ * Names that code written for the kernel's tracing interface takes for granted: short names of
+ * integers, allocation, error pointers, THIS_MODULE. With this header such code compiles here as it
+ * stands. No other header of Patchbay includes it, so a program that has such names itself can do
+ * without. C11 and C++.
  */
 #ifndef PATCHBAY_KERNEL_H
 #define PATCHBAY_KERNEL_H
@@ -36,7 +37,7 @@ typedef int64_t s64;
 #define GFP_KERNEL 0u
 #define GFP_ATOMIC 0u
 #ifdef __cplusplus
-/* As in C, a pointer to anything. */
+/* Converts to a pointer of any type, as void* does in C. */
 struct patchbay_allocated {
   void* memory;
   template <typename T>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The in-process API for C++20, over the headers for C (trace_events.h, trace.h, ftrace.h,
- * subscribe.h), which say what each call may do and where: objects that take away at their end what
- * they made, events whose fields have types, spans, callbacks that are lambdas. docs/api.md begins
- * with what one wants to do.
+ * The in-process API for C++20: objects that remove at their end what they made, events whose
+ * fields have types, spans, callbacks that are lambdas. It stands on the headers for C
+ * (trace_events.h, trace.h, ftrace.h, subscribe.h), which say what each call may do and where.
+ * docs/api.md begins with the tasks of a program.
  *
  *   using opened = patchbay::synthetic_event<patchbay::field<int, "fd">,
  *                                            patchbay::field<std::string_view, "path">>;
@@ -12,20 +12,20 @@
  *   event->enable();
  *   event->trace(fd, path);
  *
- * Results are values: nothing here throws but std::bad_alloc, and that only where something is
- * made, changed or read, never where something is recorded. The trace path - trace(), printk(),
- * spans, what a callback is given - takes no memory and no lock.
+ * Results are values. The only exception that is thrown is std::bad_alloc, and only by functions
+ * that make, change or read something, never by those that record. The trace path takes no memory
+ * and no lock: trace(), printk(), spans, and the views that a callback gets.
  *
- * Threads and signal handlers: each class says which of its functions may be called by several
- * threads at once ("Threads") and in signal handlers. An object must not be moved or ended while
- * another thread calls it. What is not named for signal handlers must not be called there.
+ * Threads and signal handlers: each class says which of its functions several threads may call at
+ * once ("Threads"), and which may be called in signal handlers. Signal handlers must not call any
+ * other function. An object must not be moved or destroyed while another thread calls it.
  *
- * Events are named by one text, "SYSTEM:EVENT"; where several may be meant, "SYSTEM:" is all of a
- * system. All names are in the namespace patchbay, and no macro is defined but PATCHBAY_…; the
- * kernel's names come with the headers for C.
+ * Events are named by one text, "SYSTEM:EVENT"; where several events are possible, "SYSTEM:" means
+ * all of a system. All names are in the namespace patchbay, and all macros begin with PATCHBAY_.
+ * The kernel's names come with the headers for C.
  *
- * Without an agent in the process everything that is made is refused with ESRCH, and objects that
- * were default-constructed or moved from record nothing.
+ * Without an agent in the process every attempt to make something is refused with ESRCH. Objects
+ * that were default-constructed or moved from record nothing.
  */
 #ifndef PATCHBAY_PATCHBAY_HPP
 #define PATCHBAY_PATCHBAY_HPP
@@ -67,19 +67,19 @@ namespace patchbay {
 /* --- files of the tree ------------------------------------------------------------------------
  * Threads: yes. Signal handlers: no. */
 
-/* `text` to a file of the program's own tracefs, as echo TEXT >> FILE does. */
+/* Writes `text` to a file of the program's own tracefs, as echo TEXT >> FILE does. */
 inline result<void> write(std::string_view path, std::string_view text) {
   const std::string line = std::string(text) + "\n";
   return result<void>::of(patchbay_write(std::string(path).c_str(), line.c_str()));
 }
 
-/* As echo TEXT > FILE does: what the file had goes. With "" it only goes. */
+/* Replaces the content of a file, as echo TEXT > FILE does. With "" it removes the content. */
 inline result<void> replace(std::string_view path, std::string_view text) {
   const std::string line = text.empty() ? std::string() : std::string(text) + "\n";
   return result<void>::of(patchbay_replace(std::string(path).c_str(), line.c_str()));
 }
 
-/* What is in a file now, read once; of a longer one the first `most` bytes. */
+/* Reads a file once, and returns at most its first `most` bytes. */
 inline result<std::string> read(std::string_view path, size_t most = size_t{256} << 20) {
   struct copied {
     char* text = nullptr;
@@ -99,7 +99,7 @@ inline result<std::string> read(std::string_view path, size_t most = size_t{256}
 
 namespace detail {
 
-/* "SYSTEM:EVENT" in two. */
+/* The two parts of "SYSTEM:EVENT". */
 struct event_words {
   std::string system, event;
   bool has_colon;
@@ -121,12 +121,12 @@ inline failure not_one_event(std::string_view name) {
 /* --- histograms as data ------------------------------------------------------------------------
  */
 
-/* A row of a histogram, texts as the file hist has them. */
+/* A row of a histogram, with texts as in the file hist. */
 struct hist_row {
   std::vector<std::pair<std::string, std::string>> key;  /* field and value, in their order */
   std::vector<std::pair<std::string, long long>> values; /* "hitcount" first */
 
-  /* "" or 0: the row has none. */
+  /* Return "" or 0 when the row has no such field or value. */
   std::string_view key_of(std::string_view field) const {
     for (const auto& [name, text] : key)
       if (name == field) return text;
@@ -238,11 +238,11 @@ inline std::vector<hist_table> parse_hists(std::string_view text) {
 /* --- instances -------------------------------------------------------------------------------- */
 
 /* A ring buffer of the program's own with its events, beside all others (instances/NAME).
- *   create()  a new one, which goes with the object
- *   get()     the one of that name, made if need be, which stays
- *   top()     the one of the root
- * Where others still use an instance at the end of the object that has created it (a file of it is
- * open, an event_file), it records nothing any more and goes with its last user.
+ *   create()  makes an instance that ends with the object
+ *   get()     finds the instance of that name, or makes it; it stays
+ *   top()     is the instance of the root
+ * Others may still use a created instance at the end of its object: a file of it is open, or there
+ * is an event_file. Then the instance records nothing any more, and goes with its last user.
  * Threads: yes. Signal handlers: printk(), tracing_on(), tracing_off(), is_tracing(), name(). */
 class instance {
  public:
@@ -258,13 +258,14 @@ class instance {
     if (owned_) c::trace_array_end(handle_);
   }
 
-  /* EEXIST: there is one. EINVAL, ENAMETOOLONG: the name. */
+  /* EEXIST: an instance has this name. EINVAL, ENAMETOOLONG: the name is bad. */
   static result<instance> create(std::string_view name) {
     ::trace_array* made = c::trace_array_create(std::string(name).c_str());
     if (const int answer = c::errno_of(made)) return detail::failed(answer);
     return open(name, nullptr, true);
   }
-  /* `systems`: of one that is made only the events of these, separated by commas; "": all. */
+  /* `systems` restricts an instance that is made to the events of these systems, separated by
+   * commas; "" means all. */
   static result<instance> get(std::string_view name, std::string_view systems = "") {
     const std::string only(systems);
     return open(name, only.empty() ? nullptr : only.c_str(), false);
@@ -275,12 +276,13 @@ class instance {
     return array;
   }
 
-  /* "": the top one, or none. */
+  /* The name is "" for the top instance, and for an object without an instance. */
   const std::string& name() const { return name_; }
-  /* For the functions for C; null: none. */
+  /* The instance for the functions for C, or null. */
   ::trace_array* handle() const { return handle_; }
 
-  /* "SYSTEM:EVENT", "SYSTEM:" for all of a system, "" for all. EINVAL: there is none. */
+  /* `event` is "SYSTEM:EVENT", "SYSTEM:" for all of a system, or "" for all. EINVAL: there is no
+   * such event. */
   result<void> enable(std::string_view event) { return switch_events(event, true); }
   result<void> disable(std::string_view event) { return switch_events(event, false); }
   template <class... Words>
@@ -294,25 +296,26 @@ class instance {
     return {};
   }
 
-  /* Which records of "SYSTEM:EVENT" are taken: "fd > 2 && path ~ \"/etc/…\"". EINVAL: the failure's
-   * sentence says where the filter is wrong. */
+  /* Sets which records of "SYSTEM:EVENT" are taken: "fd > 2 && path ~ \"/etc/…\"". EINVAL: the
+   * failure's sentence says where the filter is wrong. */
   result<void> set_filter(std::string_view event, std::string_view filter) {
     return to_event(event, "filter", filter, false);
   }
   result<void> clear_filter(std::string_view event) {
     return to_event(event, "filter", "0", false);
   }
-  /* What happens at each record: "traceoff if fd > 100", "stacktrace:5", "hist:keys=path". */
+  /* Adds an action for each record: "traceoff if fd > 100", "stacktrace:5", "hist:keys=path". */
   result<void> add_trigger(std::string_view event, std::string_view trigger) {
     return to_event(event, "trigger", trigger, false);
   }
   result<void> remove_trigger(std::string_view event, std::string_view trigger) {
     return to_event(event, "trigger", "!" + std::string(trigger), false);
   }
+  /* Removes the histograms of the event. As in the kernel, its other triggers stay. */
   result<void> clear_triggers(std::string_view event) {
     return to_event(event, "trigger", "", true);
   }
-  /* The histograms of an event, in the order in which they were added. */
+  /* Returns the histograms of an event, in the order in which they were added. */
   result<std::vector<hist_table>> hists(std::string_view event) const {
     const detail::event_words words(event);
     if (!words.is_one()) return detail::not_one_event(event);
@@ -321,8 +324,8 @@ class instance {
     });
   }
 
-  /* A message into this buffer, formatted when somebody reads it. The bytes that it took; 0: it was
-   * not wanted; or a negative errno. */
+  /* Records a message in this buffer; it is formatted when it is read. Returns the bytes that it
+   * took, 0 when it was not wanted, or a negative errno. */
   __attribute__((format(printf, 2, 3))) int printk(const char* format, ...) const {
     c::printk_is_used();
     va_list values;
@@ -337,10 +340,10 @@ class instance {
   void tracing_off() { c::tracer_tracing_off(handle_); }
   bool is_tracing() const { return c::tracer_tracing_is_on(handle_) != 0; }
 
-  /* What was recorded goes. */
+  /* Empties the buffer. */
   result<void> clear() { return replace("trace", ""); }
-  /* Waits for something in the buffer that trace_pipe has not given yet; negative: as long as it
-   * takes. False: the time is over. EBUSY: somebody has trace_pipe open. */
+  /* Waits until the buffer has something that trace_pipe has not given yet. A negative time has no
+   * limit. Returns false when the time is over. EBUSY: another reader has trace_pipe open. */
   result<bool> wait(std::chrono::milliseconds longest) const {
     if (!handle_) return nothing();
     constexpr std::chrono::milliseconds for_ever(-1), most(INT_MAX);
@@ -350,15 +353,16 @@ class instance {
     return answer == 1;
   }
 
-  /* Memory for a snapshot, so that it is there when one is taken. */
+  /* Reserves memory for a snapshot, so that it is there when one is taken. */
   result<void> allocate_snapshot() {
     return result<void>::of(c::tracing_alloc_snapshot_instance(handle_));
   }
-  /* What is in the buffer is in the file snapshot from now on, and recording begins anew. */
+  /* Moves the content of the buffer to the file snapshot; recording begins anew. */
   result<void> snapshot() { return write("snapshot", "1"); }
   result<void> clear_snapshot() { return write("snapshot", "2"); }
 
-  /* A file of this instance: "trace", "snapshot", "buffer_size_kb" … as the functions above. */
+  /* Write and read a file of this instance, such as "trace", "snapshot" or "buffer_size_kb". They
+   * do what the functions of the same names above do. */
   result<void> write(std::string_view file, std::string_view text) {
     if (!handle_) return nothing();
     return patchbay::write(path(file), text);
@@ -419,7 +423,7 @@ class instance {
   bool owned_ = false;
 };
 
-/* All instances there are, the top one first; whoever holds one keeps it from being removed.
+/* Returns all instances, the top one first. An instance is not removed while an object of it lives.
  * Threads: yes. Signal handlers: no. */
 inline std::vector<instance> instances() {
   std::vector<instance> all;
@@ -437,17 +441,17 @@ inline std::vector<instance> instances() {
 
 namespace detail {
 
-/* trace() of whoever has put(values…). */
+/* Adds trace() to a class that has put(values…). */
 template <class Self, class... Fields>
 class recorder {
  public:
-  /* One record; the values in the order of the fields. A number that its field may not be able to
-   * hold is refused by the compiler, unless it is a constant that fits. 0 or a negative errno
-   * (trace_events.h). */
+  /* Writes one record; the values stand in the order of the fields. The compiler refuses a number
+   * that its field may not be able to hold, unless it is a constant that fits. Returns 0 or a
+   * negative errno (synth_event_trace() in trace_events.h). */
   int trace(argument<typename Fields::type>... values) const {
     return self().put(value<typename Fields::type>(values)...);
   }
-  /* Of an event of members: an object of theirs. */
+  /* Writes a record of an event of members from an object that has them. */
   template <class Object>
   requires(is_member_of<Fields, Object>&&...) int trace(const Object& object) const {
     return self().put(
@@ -469,9 +473,9 @@ class recorder {
 
 }  // namespace detail
 
-/* An event of these fields in one instance, to be recorded and switched. Holds the instance; where
- * the event goes before, trace() is -ENODEV.
- * Threads: yes. Signal handlers: trace(), is_wanted(). */
+/* An event of these fields in one instance, for recording. The file holds the instance. If the
+ * event goes before the file, trace() returns -ENODEV. Threads: yes. Signal handlers: trace(),
+ * is_wanted(). */
 template <class... Fields>
 class event_file : public detail::recorder<event_file<Fields...>, Fields...> {
   static_assert(detail::all_names_differ<Fields...>(), "two fields of the event have one name");
@@ -487,8 +491,8 @@ class event_file : public detail::recorder<event_file<Fields...>, Fields...> {
     if (file_) c::trace_put_event_file(std::exchange(file_, nullptr));
   }
 
-  /* A synthetic event that is there, "synthetic:NAME". EINVAL: there is none, or its fields are not
-   * these: the sentence says which one differs. ENOENT: it has no field of a name. */
+  /* Opens a synthetic event that exists, "synthetic:NAME". EINVAL: there is none, or its fields are
+   * not these; the sentence says which one differs. ENOENT: the event has no field of a name. */
   static result<event_file> open(std::string_view name, const instance& array = instance::top()) {
     const detail::event_words words(name);
     if (!words.is_one()) return detail::not_one_event(name);
@@ -503,9 +507,9 @@ class event_file : public detail::recorder<event_file<Fields...>, Fields...> {
     return opened;
   }
 
-  /* A record would be looked at now. */
+  /* Tells whether a record would be used now. */
   bool is_wanted() const { return c::synth_event_is_wanted(file_) != 0; }
-  /* For the functions for C; null: none. */
+  /* The file for the functions for C, or null. */
   ::trace_event_file* handle() const { return file_; }
 
  private:
@@ -548,10 +552,10 @@ class event_file : public detail::recorder<event_file<Fields...>, Fields...> {
   ::trace_event_file* file_ = nullptr;
 };
 
-/* An event of the program's own, synthetic:NAME, which goes with the object, whoever uses it: it is
- * disabled in all instances, its triggers and subscriptions end, an event_file answers -ENODEV, and
- * another event of the name may be created at once. What was recorded stays readable. It begins
- * switched off, in each instance.
+/* An event of the program's own, synthetic:NAME. It begins switched off in each instance, and ends
+ * with the object, whoever uses it: it is disabled in all instances, its triggers and subscriptions
+ * end, an event_file answers -ENODEV, and another event of the name may be created at once. Its
+ * records stay readable.
  * Threads: yes. Signal handlers: trace(), is_wanted(), name(). */
 template <class... Fields>
 class synthetic_event : public detail::recorder<synthetic_event<Fields...>, Fields...> {
@@ -574,7 +578,7 @@ class synthetic_event : public detail::recorder<synthetic_event<Fields...>, Fiel
     top_ = file();
   }
 
-  /* EEXIST: there is an event of that name. EINVAL: a bad name. */
+  /* EEXIST: an event has this name. EINVAL: the name is bad. */
   static result<synthetic_event> create(std::string_view name) {
     const std::string types[] = {detail::type_name<typename Fields::type>()...};
     const char* names[] = {Fields::name()...};
@@ -595,16 +599,16 @@ class synthetic_event : public detail::recorder<synthetic_event<Fields...>, Fiel
 
   const std::string& name() const { return name_; }
 
-  /* In another instance. */
+  /* Opens the event in another instance. */
   result<file> in(const instance& array) const { return file::open("synthetic:" + name_, array); }
 
-  /* Of the top instance. */
+  /* These are about the top instance. */
   result<void> enable() { return instance::top().enable("synthetic:" + name_); }
   result<void> disable() { return instance::top().disable("synthetic:" + name_); }
   bool is_wanted() const { return top_.is_wanted(); }
 
-  /* Takes the event away if nobody else uses it. EBUSY: it is enabled in another instance, somebody
-   * has a file of it or subscribes to it, or a trigger or probe uses it. */
+  /* Removes the event if nothing else uses it. EBUSY: it is enabled in another instance, there is a
+   * file of it or a subscription to it, or a trigger or probe uses it. */
   result<void> remove() {
     if (name_.empty()) return {};
     (void)disable();
@@ -634,15 +638,15 @@ class synthetic_event : public detail::recorder<synthetic_event<Fields...>, Fiel
 
 /* --- spans ------------------------------------------------------------------------------------ */
 
-/* An event with a beginning and a duration, and these fields: synthetic:NAME with begin_ns (of
- * CLOCK_MONOTONIC) and duration_ns before them.
+/* An event with a beginning, a duration and these fields. It is synthetic:NAME; before the fields
+ * it has begin_ns and duration_ns, nanoseconds of CLOCK_MONOTONIC.
  *
  *   auto parse = patchbay::span_event<patchbay::field<int, "size">>::create("parse");
  *   …
  *   auto span = parse->begin(size);    // recorded when it goes out of scope
  *
- * A span needs its span_event until it has ended, and the texts it was given.
- * Threads: yes; each span belongs to one thread. Signal handlers: begin() and all of a span. */
+ * A span needs its span_event, and the texts that it was given, until it has ended. Threads: yes;
+ * each span belongs to one thread. Signal handlers: begin() and all of a span. */
 template <class... Fields>
 class span_event {
   static_assert(detail::index_of<Fields...>("begin_ns") == sizeof...(Fields) &&
@@ -654,8 +658,8 @@ class span_event {
  public:
   using file = typename event::file;
 
-  /* Records itself at its end. While the event is not wanted at the beginning, nothing happens at
-   * either: no clock is read. What texts point to has to last. */
+  /* A span records itself at its end. If the event is not wanted when the span begins, the span
+   * does nothing at all, and reads no clock. Texts that it was given have to last until its end. */
   class span {
    public:
     explicit span(const file& into, detail::argument<typename Fields::type>... values)
@@ -667,7 +671,7 @@ class span_event {
     span& operator=(const span&) = delete;
     ~span() { end(); }
 
-    /* Before the scope ends; once. */
+    /* Ends the span before its scope ends. A second call does nothing. */
     int end() {
       if (!file_) return 0;
       const uint64_t duration_ns = now() - begin_ns_;
@@ -676,9 +680,9 @@ class span_event {
           [&](const auto&... values) { return into->trace(begin_ns_, duration_ns, values...); },
           values_);
     }
-    /* Records nothing. */
+    /* Ends the span without a record. */
     void cancel() { file_ = nullptr; }
-    /* The value of field N, or of that name, to be set when it is known. */
+    /* Returns the value of field N, or of that name, so that it can be set when it is known. */
     template <size_t N>
     auto& value() {
       static_assert(N < sizeof...(Fields), "the span has not so many fields");
@@ -727,7 +731,7 @@ class span_event {
   result<void> enable() { return event_.enable(); }
   result<void> disable() { return event_.disable(); }
 
-  /* In the top instance; span(file, values…) in that of the file. */
+  /* Begins a span in the top instance. span(file, values…) begins one in the instance of a file. */
   [[nodiscard]] span begin(detail::argument<typename Fields::type>... values) const {
     return span(top_, values...);
   }
@@ -746,8 +750,8 @@ class span_event {
 
 /* --- probes and function events --------------------------------------------------------------- */
 
-/* A probe or function event that exists as long as the object, as a synthetic_event does. In other
- * instances it is switched with instance::enable().
+/* A probe or function event that exists as long as the object, as a synthetic_event does.
+ * instance::enable() switches it on in other instances.
  * Threads: yes. Signal handlers: no. */
 class probe_event {
  public:
@@ -763,10 +767,10 @@ class probe_event {
 
   const std::string& system() const { return system_; }
   const std::string& name() const { return name_; }
-  /* In the top instance. */
+  /* These are about the top instance. */
   result<void> enable() { return instance::top().enable(system_ + ":" + name_); }
   result<void> disable() { return instance::top().disable(system_ + ":" + name_); }
-  /* Takes it away if nobody else uses it. EBUSY: it is enabled in an instance, or somebody has a
+  /* Removes the event if nothing else uses it. EBUSY: it is enabled in an instance, or there is a
    * file of it. */
   result<void> remove() {
     if (name_.empty()) return {};
@@ -800,30 +804,32 @@ class probe_event {
 /* A line of dynamic_events, word by word:
  *   probe::at("net/accepted", "accept").argument("fd", 1, "s32").create()
  *     -> p:net/accepted accept fd=$arg1:s32
- * Mistakes are EINVAL, ENOENT or EEXIST, and the failure's sentence says where.
+ * create() answers mistakes with EINVAL, ENOENT or EEXIST; the failure's sentence says where.
  * Threads: an object belongs to one at a time. Signal handlers: no. */
 class probe {
  public:
-  /* `name`: EVENT or GROUP/EVENT. `place`: FUNCTION[+OFFSET], LIBRARY:FUNCTION, FILE:0xOFFSET. */
+  /* `name` is EVENT or GROUP/EVENT. `place` is FUNCTION[+OFFSET], LIBRARY:FUNCTION or
+   * FILE:0xOFFSET. */
   static probe at(std::string_view name, std::string_view place) {
     return probe("p", name, place, "kprobes");
   }
   static probe at_return_of(std::string_view name, std::string_view function) {
     return probe("r", name, function, "kprobes");
   }
-  /* On each record of another event, "SYSTEM:EVENT". */
+  /* Probes each record of another event, "SYSTEM:EVENT". */
   static probe on_event(std::string_view name, std::string_view other) {
     const detail::event_words words(other);
     return probe("e", name, words.system + "." + words.event, "eprobes");
   }
 
-  /* NAME=FETCH:TYPE; the fetch as in dynamic_events: "%di", "$stack2", "+8(%si)", "@symbol". */
+  /* Adds NAME=FETCH:TYPE. The fetch is written as in dynamic_events: "%di", "$stack2", "+8(%si)",
+   * "@symbol". */
   probe& field(std::string_view name, std::string_view fetch, std::string_view type = "") {
     text_.append(" ").append(name).append("=").append(fetch);
     if (!type.empty()) text_.append(":").append(type);
     return *this;
   }
-  /* The function's argument, from 1. */
+  /* Adds an argument of the function by its number, from 1. */
   probe& argument(std::string_view name, int number, std::string_view type = "") {
     return field(name, "$arg" + std::to_string(number), type);
   }
@@ -851,7 +857,7 @@ class probe {
 
 namespace detail {
 
-/* Of "EVENT=FUNCTION" what stands before the '='; else "". `operator=` is a function. */
+/* Returns the EVENT of "EVENT=FUNCTION", or "". `operator=` is a function. */
 inline std::string_view given_event_name(std::string_view function) {
   function = trimmed(function);
   size_t end = 0;
@@ -860,14 +866,14 @@ inline std::string_view given_event_name(std::string_view function) {
   const std::string_view word = function.substr(0, end);
   return rest.starts_with("=") && word != "operator" ? word : std::string_view();
 }
-/* Without "LIBRARY:". */
+/* Returns the function without "LIBRARY:". */
 inline std::string_view without_library(std::string_view function) {
   const size_t colon = function.find_first_of(":(<[");
   if (colon == function.npos || function[colon] != ':') return function;
   return function.substr(colon).starts_with("::") ? function : function.substr(colon + 1);
 }
-/* The event's name: what cannot stand in a name becomes '_'. function_events takes a name of 63
- * bytes in front of '='; the end of a longer one is a hash. */
+/* Returns the event's name. A character that a name cannot have becomes '_'. function_events takes
+ * a name of 63 bytes in front of '='; the end of a longer name is a hash. */
 inline std::string event_name_of(std::string_view function) {
   constexpr size_t longest = 63, longest_function = 200;
   std::string name;
@@ -897,13 +903,13 @@ class function_event {
  public:
   explicit function_event(std::string_view function) : function_(function) {}
 
-  /* `where`: what follows the name, as in function_events: "[2]", "+8", "[0]+4[1]" … */
+  /* Adds an argument. `where` follows the name, as in function_events: "[2]", "+8", "[0]+4[1]" … */
   function_event& argument(std::string_view type, std::string_view name,
                            std::string_view where = "") {
     return comma().append_words(type, name, where);
   }
   function_event& skip() { return comma().append_words("NULL", "", ""); }
-  /* A further field of the same argument. */
+  /* Adds a further field of the same argument. */
   function_event& also(std::string_view type, std::string_view name, std::string_view where = "") {
     arguments_.append(" | ");
     return append_words(type, name, where);
@@ -937,7 +943,7 @@ class function_event {
 
 /* --- subscriptions ---------------------------------------------------------------------------- */
 
-/* A record in a callback, as long as that runs.
+/* A record in a callback. It is valid as long as the callback runs.
  * Threads: that of the callback. Signal handlers: yes. */
 class record_view {
  public:
@@ -961,7 +967,7 @@ class record_view {
     return {static_cast<const std::byte*>(bytes), size};
   }
 
-  /* As T: a number is widened or cut, a text a view of the record. */
+  /* Returns the field as T: a number is widened or cut, a text is a view of the record. */
   template <class T>
   T get(const patchbay_field_place& at) const {
     if constexpr (std::same_as<T, std::string_view>)
@@ -982,8 +988,8 @@ class record_view {
   const patchbay_record* record_;
 };
 
-/* Where a field of "SYSTEM:EVENT" stands. ENOENT: no such field; EINVAL: no such event.
- * Threads: yes. Signal handlers: no. */
+/* Returns the place of a field of "SYSTEM:EVENT". ENOENT: there is no such field. EINVAL: there is
+ * no such event. Threads: yes. Signal handlers: no. */
 inline result<patchbay_field_place> find_field(std::string_view event, std::string_view name) {
   const detail::event_words words(event);
   if (!words.is_one()) return detail::not_one_event(event);
@@ -994,10 +1000,10 @@ inline result<patchbay_field_place> find_field(std::string_view event, std::stri
   return place;
 }
 
-/* A function object that is called with each record of an event, until this object goes: then no
- * thread is in it any more. subscribe.h says what it may do; it must not throw.
- * Threads: yes; the function object is called by any thread, by several at once. Signal handlers:
- * no; the function object may run in one. */
+/* Calls a function object with each record of an event, as long as this object lives. The
+ * destructor waits until no thread is in the function object. subscribe.h says what the function
+ * object may do; it must not throw. Threads: yes; any thread calls the function object, several at
+ * once. Signal handlers: no; the function object may run in one. */
 class subscription {
  public:
   subscription() = default;
@@ -1006,18 +1012,19 @@ class subscription {
     subscription(std::move(other)).swap(*this);
     return *this;
   }
-  /* In a callback where end() is refused the function object is kept for ever. */
+  /* In a callback, where end() is refused, the function object is kept for ever. */
   ~subscription() {
     if (!end() && subscription_) (void)callback_.release();
   }
 
   bool is_active() const { return subscription_ != nullptr; }
-  /* Records that did not call it, because their thread was in a callback. */
+  /* Returns the number of records that did not call it: their thread was in a callback. */
   uint64_t missed() const {
     return subscription_ ? patchbay_subscription_missed(subscription_) : 0;
   }
-  /* EDEADLK: called in a callback, but of a static event: it goes on. EBUSY: called in its own
-   * callback, or that does not come back: it ends, and the function object is kept for ever. */
+  /* Ends the calls. EDEADLK: it was called in a callback of an event that is not static; the calls
+   * go on. EBUSY: it was called in its own callback, or that does not come back; the calls end, and
+   * the function object is kept for ever. */
   result<void> end() {
     if (!subscription_) return {};
     const int answer = patchbay_unsubscribe(subscription_);
@@ -1046,7 +1053,7 @@ class subscription {
   std::unique_ptr<callback> callback_;
 };
 
-/* Which instance is meant: by its name, or itself; {}: the top one. */
+/* Names an instance by its name or by an object; {} is the top instance. */
 class instance_name {
  public:
   instance_name() = default;
@@ -1060,10 +1067,10 @@ class instance_name {
   std::string name_;
 };
 
-/* Where to listen. */
+/* The place to listen. */
 struct listen_options {
   instance_name instance = {};
-  std::string_view filter = {}; /* as for the event's `filter` file */
+  std::string_view filter = {}; /* an expression as for the event's file `filter` */
 };
 
 template <class... Fields>
@@ -1136,9 +1143,9 @@ class subscriber {
 
 /* subscribe<field<int, "state">, field<std::string_view, "name">>("net:link_change",
  *     [&](int state, std::string_view name) { … }, {.filter = "state != 1"})
- * The function may take a record_view before the fields; without fields it takes only that.
- * ENOENT: no such field or instance. EINVAL: no such event; a field is not of this type (a number
- * must fit, with its sign); or the filter. The failure's sentence says which.
+ * The function may take a record_view before the fields; without fields it takes only that. ENOENT:
+ * there is no such field or instance. EINVAL: there is no such event, a field is not of this type
+ * (a number must fit, with its sign), or the filter is wrong. The failure's sentence says which.
  * Threads: yes. Signal handlers: no. */
 template <class... Fields, class Function>
 result<subscription> subscribe(std::string_view event, Function&& function,
@@ -1153,15 +1160,15 @@ result<subscription> subscribe(const char*, const char*, Function&&, const liste
 
 /* --- callbacks of functions ------------------------------------------------------------------- */
 
-/* A call of a traced function, as long as the callback runs.
+/* A call of a traced function. It is valid as long as the callback runs.
  * Threads: that of the callback. Signal handlers: yes. */
 class function_call {
  public:
   function_call(unsigned long ip, unsigned long parent_ip, c::ftrace_regs* regs)
       : ip_(ip), parent_ip_(parent_ip), regs_(regs) {}
   unsigned long ip() const { return ip_; }               /* the function's entry */
-  unsigned long parent_ip() const { return parent_ip_; } /* where it returns to */
-  /* Integers and pointers, from 0. */
+  unsigned long parent_ip() const { return parent_ip_; } /* the return address */
+  /* Returns an integer or a pointer by its number, from 0. */
   template <class T = unsigned long>
   T argument(unsigned int n) const {
     const unsigned long word = c::ftrace_regs_get_argument(regs_, n);
@@ -1176,10 +1183,10 @@ class function_call {
   c::ftrace_regs* regs_;
 };
 
-/* A function object that is called at the entry of functions, until this object goes: then no
- * thread is in it any more. ftrace.h says what it may do; it must not throw.
- * Threads: yes; the function object is called by any thread, by several at once. Signal handlers:
- * no; the function object may run in one. */
+/* Calls a function object at the entry of functions, as long as this object lives. The destructor
+ * waits until no thread is in the function object. ftrace.h says what the function object may do;
+ * it must not throw. Threads: yes; any thread calls the function object, several at once. Signal
+ * handlers: no; the function object may run in one. */
 class function_callback {
  public:
   function_callback() = default;
@@ -1194,7 +1201,7 @@ class function_callback {
     if (!end()) (void)state_.release();
   }
 
-  /* Patterns as for set_ftrace_filter. EINVAL: one means no function. */
+  /* Takes patterns as for set_ftrace_filter. EINVAL: a pattern means no function. */
   template <class Function>
   requires std::invocable<Function&, const function_call&>
   static result<function_callback> on(std::initializer_list<std::string_view> patterns,
@@ -1212,8 +1219,8 @@ class function_callback {
   }
 
   uint64_t missed() const { return state_ ? c::ftrace_missed(&state_->ops) : 0; }
-  /* EDEADLK: called in a callback: it goes on. EBUSY: it does not come back: the function object is
-   * kept for ever. */
+  /* Ends the calls. EDEADLK: it was called in a callback; the calls go on. EBUSY: the function
+   * object does not come back; the calls end, and it is kept for ever. */
   result<void> end() {
     if (!state_) return {};
     int answer = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What trace_event.h lays down in a program or library, and what the agent makes of it. C11 and
- * C++. A program that runs without the agent never calls anything here: its sites stay nops.
+ * The agreement between a program that uses trace_event.h and the agent: the structures that the
+ * header puts into the program or library, and the functions that the agent exports. C11 and C++. A
+ * program that runs without the agent never calls anything here: its sites stay nops.
  *
  *   section patchbay_events   one struct patchbay_event per event          (read and written)
  *   section patchbay_sites    one struct patchbay_site per use of an event (nobody writes it)
@@ -10,8 +11,9 @@
  *   common header, then the fields as `fields` says) on its stack, calls event->hit(event, record,
  *   size), jumps back behind the nop
  *
- * A constructor of each object hands both sections to patchbay_register_events() if the process has
- * it (looked up by name: nothing links to the agent), a destructor takes them back.
+ * A constructor of each object looks patchbay_register_events() up by name, because nothing links
+ * to the agent. If the process has it, the constructor hands both sections over, and a destructor
+ * takes them back.
  */
 #ifndef PATCHBAY_STATIC_EVENT_ABI_H
 #define PATCHBAY_STATIC_EVENT_ABI_H
@@ -64,19 +66,20 @@ struct patchbay_site {
   struct patchbay_event* event;
 };
 
-/* Exported by the agent. Any thread, also while a library is being loaded. 0 or a negative errno
- * (-EINVAL: another ABI, -EEXIST: an event of that name is there and differs; the others are
- * registered all the same). Pointers of events and sites stay valid until unregister returns. */
+/* The agent exports this function. Any thread may call it, also while a library is being loaded.
+ * Returns 0, or a negative errno: -EINVAL, the ABI is another one; -EEXIST, an event of that name
+ * is there and differs (the other events are registered all the same). Pointers to events and sites
+ * have to stay valid until patchbay_unregister_events() returns. */
 int patchbay_register_events(uint32_t abi, struct patchbay_event* events, uint64_t nr_events,
                              const struct patchbay_site* sites, uint64_t nr_sites);
 void patchbay_unregister_events(struct patchbay_event* events, uint64_t nr_events);
 
-/* The task that this thread plays (a simulator, a green-thread runtime): its id and comm are what
- * common_pid, pid filters and saved_cmdlines show. pid 0: the thread itself again.
- * Async-signal-safe but for the first call of a thread with a new comm. */
+/* Names the task that this thread plays, for simulators and green-thread runtimes. From now on
+ * common_pid, pid filters and saved_cmdlines show its id and comm. With pid 0 the thread is itself
+ * again. Async-signal-safe, except for the first call of a thread with a new comm. */
 void patchbay_set_current(uint32_t pid, const char* comm);
-/* Task life for the options event-fork and function-fork, for programs that play tasks; threads of
- * the process itself are followed without it. */
+/* Programs that play tasks report their beginning and end here, for the options event-fork and
+ * function-fork. Threads of the process itself are followed without these calls. */
 void patchbay_task_forked(uint32_t parent, uint32_t child);
 void patchbay_task_exited(uint32_t pid);
 

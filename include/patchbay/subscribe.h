@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The program listens to its own events: a callback is given each record of an event, whatever
- * makes it (a static event, a function event, a probe, a synthetic event), for a state machine that
- * watches what happens and acts when it should not. The event need not be enabled, and is recorded
- * no more than without. C11 and C++; the program is linked with libpatchbay.
+ * The program listens to its own events: a callback gets each record of an event. The event may be
+ * a static event, a function event, a probe or a synthetic event. A use is a state machine that
+ * watches the program and acts when something goes wrong. The event need not be enabled, and a
+ * subscription does not make it recorded. C11 and C++; the program is linked with libpatchbay.
  *
  *   static struct patchbay_field_place state;
  *   static void changed(const struct patchbay_record* record, void* data) {
@@ -12,20 +12,28 @@
  *   patchbay_find_field("net", "link_change", "state", &state);
  *   patchbay_subscribe(NULL, "net", "link_change", "state != 1", changed, data, &subscription);
  *   …
- *   patchbay_unsubscribe(subscription);       nobody is in changed() any more
+ *   patchbay_unsubscribe(subscription);       no thread is in changed() any more
  *
- * A callback runs in the thread that the event happens in, behind the record (tracing_snapshot()
- * there has it). It must return: no longjmp, no exception. errno has to be left as it was. Of a
- * static event it may do all that the program may do at that place, also with Patchbay's functions.
- * Of other events it runs wherever they are hit, in a signal handler, inside malloc(): there it may
- * do what a signal handler may. What it calls records events as ever, but a hit inside of a
- * callback calls no callback (patchbay_subscription_missed()). Forked children call none. Those of
- * a library that is unloaded go with it (patchbay/this_module.h): they are unsubscribed then.
+ * A callback runs in the thread in which the event happens, after the record was written: a
+ * tracing_snapshot() in the callback contains it. The callback must return: no longjmp, no
+ * exception. It has to leave errno as it was.
  *
- * Results are 0 or a negative errno. -ESRCH: no agent runs in this process (or it is a forked
- * child). -EDEADLK: the thread is inside Patchbay already, or in a callback of an event that is not
- * static. -ENOMEM. Any thread; not from signal handlers; they wait while another command is being
- * carried out.
+ * The callback of a static event may do everything that the program may do at that place, also with
+ * Patchbay's functions. The callback of another event runs wherever that event is hit, such as in a
+ * signal handler or inside malloc(): it may do what a signal handler may do. Functions that it
+ * calls record events as ever. A hit inside of a callback calls no callback;
+ * patchbay_subscription_missed() counts it. Forked children call no callbacks. When a library is
+ * unloaded, its callbacks are unsubscribed (patchbay/this_module.h).
+ *
+ * Functions return 0 or a negative errno. All of them may return:
+ *
+ *   -ESRCH    no agent runs in this process, or it is a forked child
+ *   -EDEADLK  the thread is inside Patchbay already, or in a callback of an event that is not
+ *             static
+ *   -ENOMEM   there is no memory
+ *
+ * Threads: any thread may call these functions. They wait while another command is being carried
+ * out. Signal handlers must not call them.
  */
 #ifndef PATCHBAY_SUBSCRIBE_H
 #define PATCHBAY_SUBSCRIBE_H
@@ -40,9 +48,9 @@
 extern "C" {
 #endif
 
-/* What a callback is given, as long as it runs. */
+/* A record, as a callback gets it. It is valid as long as the callback runs. */
 struct patchbay_record {
-  const void* data; /* the record as in the ring: `format` of the event says what is where */
+  const void* data; /* the record as in the ring; the event's file `format` describes it */
   uint32_t size;    /* bytes */
   uint32_t pid;     /* of the thread, as the record has it */
 };
@@ -51,20 +59,25 @@ typedef void (*patchbay_record_fn)(const struct patchbay_record* record, void* d
 
 struct patchbay_subscription;
 
-/* instance: NULL for the top one. filter: as for the event's `filter` file; NULL: every record.
- * -ENOENT: no such instance. -EINVAL: no such event (or a NULL); or the filter, and error_log says
- * where.
- * Ends by itself when the instance goes, or the event with its library: then it is only to be
- * unsubscribed. An event that somebody subscribes to cannot be deleted (-EBUSY). */
+/* Calls `callback` with each record of the event, and with `data`. `instance` is NULL for the top
+ * instance. `filter` is an expression as for the event's file `filter`; NULL lets every record
+ * through. An event with a subscription cannot be deleted (-EBUSY). The calls end by themselves
+ * when the instance is removed, or when the event goes with its library; the subscription still has
+ * to be given to patchbay_unsubscribe().
+ *
+ *   -ENOENT  there is no such instance
+ *   -EINVAL  there is no such event, an argument is NULL, or the filter is wrong (error_log says
+ *            where)
+ */
 PATCHBAY_EXPORTED int patchbay_subscribe(const char* instance, const char* system,
                                          const char* event, const char* filter,
                                          patchbay_record_fn callback, void* data,
                                          struct patchbay_subscription** subscription);
-/* Waits until no thread is in the callback. -EINVAL: not subscribed (also when it is done twice).
- * -EBUSY: it will not be called any more, but some thread is in it since 10 seconds, or this one
- * is: then its code and data have to stay. */
+/* Ends the calls, and waits until no thread is in the callback. -EINVAL: it is not subscribed (any
+ * more). -EBUSY: the callback will not be called any more, but a thread has been in it for 10
+ * seconds, or this thread is in it. Then its code and data have to stay. */
 PATCHBAY_EXPORTED int patchbay_unsubscribe(struct patchbay_subscription* subscription);
-/* Records that did not call it, because their thread was in a callback. */
+/* Returns the number of records that did not call the callback, because their thread was in one. */
 PATCHBAY_EXPORTED uint64_t
 patchbay_subscription_missed(const struct patchbay_subscription* subscription);
 
@@ -78,22 +91,25 @@ enum patchbay_field_kind {
   PATCHBAY_FIELD_BYTES,   /* other arrays and structures */
 };
 
-/* Where a field of an event stands in its records. All zero: of no record. */
+/* The place of a field in the records of an event. A structure of zeros is the place of no field.
+ */
 struct patchbay_field_place {
-  uint32_t offset, size; /* bytes; of kind DYNAMIC those of the place that says where it is */
+  uint32_t offset, size; /* bytes; of the kind DYNAMIC those of the __data_loc word */
   uint8_t kind;          /* enum patchbay_field_kind */
   uint8_t is_signed;
   uint8_t is_float; /* a number that is a float (4 bytes) or a double (8 bytes) */
   uint8_t reserved[1];
 };
 
-/* Also the common fields. -EINVAL: a NULL, no such event. -ENOENT: no such field. */
+/* Finds a field of an event, or one of the common fields. -EINVAL: there is no such event, or an
+ * argument is NULL. -ENOENT: the event has no such field. */
 PATCHBAY_EXPORTED int patchbay_find_field(const char* system, const char* event, const char* name,
                                           struct patchbay_field_place* field);
 
-/* The following may be called anywhere. */
+/* The following functions may be called anywhere, also in signal handlers. */
 
-/* A number, widened; 0 of a field that is none, or is not in the record. */
+/* Returns a number, widened to 64 bits. Returns 0 when the field is no number, or is not in the
+ * record. */
 static inline uint64_t patchbay_field_u64(const struct patchbay_record* record,
                                           const struct patchbay_field_place* field) {
   const char* at = (const char*)record->data + field->offset;
@@ -123,7 +139,7 @@ static inline int64_t patchbay_field_s64(const struct patchbay_record* record,
   return (int64_t)patchbay_field_u64(record, field);
 }
 
-/* A number as a double, whatever it is. */
+/* Returns a number of any type as a double. */
 static inline double patchbay_field_f64(const struct patchbay_record* record,
                                         const struct patchbay_field_place* field) {
   const uint64_t word = patchbay_field_u64(record, field);
@@ -136,7 +152,8 @@ static inline double patchbay_field_f64(const struct patchbay_record* record,
   return field->size == sizeof f32 ? (double)f32 : f64;
 }
 
-/* The bytes of a field and how many; NULL: it is not in the record. */
+/* Returns the bytes of a field, and stores their number in `size`. Returns NULL when the field is
+ * not in the record. */
 static inline const void* patchbay_field_bytes(const struct patchbay_record* record,
                                                const struct patchbay_field_place* field,
                                                size_t* size) {
@@ -153,8 +170,8 @@ static inline const void* patchbay_field_bytes(const struct patchbay_record* rec
   *size = length;
   return (const char*)record->data + offset;
 }
-/* A text and its length without the NUL. It ends with a NUL, unless it fills a field of kind TEXT.
- */
+/* Returns a text, and stores its length in bytes without the NUL. The text ends with a NUL, unless
+ * it fills a field of the kind TEXT. */
 static inline const char* patchbay_field_text(const struct patchbay_record* record,
                                               const struct patchbay_field_place* field,
                                               size_t* length) {

@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: MIT
  *
- * Trace arrays (instances), printk, switching events and recording, snapshots, stacks: what a
- * program says about itself, into buffers of its own, with no tool attached. The functions, their
- * arguments and their answers are those of Linux's kernel/trace; each is also declared as
- * patchbay_NAME (api_names.h). C11 and C++; link with -lpatchbay.
+ * Trace arrays (instances), printk, switching events and recording, snapshots, stacks. With them a
+ * program reports about itself into buffers of its own, with no tool attached. The functions, their
+ * arguments and their answers are those of Linux 6.12 (include/linux/trace.h,
+ * kernel/trace/trace.c); each is also declared as patchbay_NAME (patchbay/api_names.h). C11 and
+ * C++; link with -lpatchbay.
  *
  *   struct trace_array* tr = trace_array_get_by_name("rds", NULL);     a buffer of its own
  *   trace_array_init_printk(tr);
  *   trace_array_printk(tr, _THIS_IP_, "drop %d of %s\n", count, peer);
- *   trace_array_set_clr_event(tr, "functions", NULL, true);            from here on
+ *   trace_array_set_clr_event(tr, "functions", NULL, true);            events from here on
  *   tracing_snapshot_instance(tr);
  *   trace_array_put(tr); trace_array_destroy(tr);
  *
- * Threads. Every function may be called from any thread at any time, also in constructors and exit
- * handlers.
+ * Threads: any thread may call every function at any time, also in constructors and exit handlers.
  *
- * Signal handlers, callbacks. Those marked (signal) take no lock and allocate nothing: they may be
- * called in a signal handler and record there. The others wait for Patchbay's lock; where this
- * thread may hold it already (a handler that interrupted one of these functions), and in callbacks
- * (patchbay/ftrace.h, patchbay/subscribe.h) but those of static events, they answer -EDEADLK, NULL,
- * or do nothing. A handler that interrupted malloc() must not call them.
+ * Signal handlers and callbacks: functions marked (signal) take no lock and allocate nothing. They
+ * may be called in a signal handler, and record there. The other functions wait for Patchbay's
+ * lock. The thread may hold that lock already, when a handler has interrupted one of these
+ * functions. In such a handler, and in callbacks (patchbay/ftrace.h, patchbay/subscribe.h) except
+ * those of static events, they answer -EDEADLK or NULL, or do nothing. A handler that has
+ * interrupted malloc() must not call them.
  *
- * Without an agent (a set-user-id program, a start that failed) and for changes in a forked child,
- * functions answer -ESRCH, NULL or 0, or do nothing; nothing crashes. Lines of printk in a forked
- * child go where its parent's go, as its events do.
+ * There may be no agent: in a set-user-id program, or after a start that failed. Then functions
+ * answer -ESRCH, NULL or 0, or do nothing; nothing crashes. The same holds for changes in a forked
+ * child. Lines of printk in a forked child go to its parent's buffers, as its events do.
  */
 #ifndef PATCHBAY_TRACE_H
 #define PATCHBAY_TRACE_H
@@ -41,82 +42,89 @@ extern "C" {
 
 /* --- Trace arrays ------------------------------------------------------------------------------
  *
- * One object for each instance, for as long as the process lives: after the instance was removed,
- * by trace_array_destroy() or by a tool, the functions below answer -ENODEV (void ones and printk:
- * nothing happens), also when there is another instance of that name. */
+ * An instance has one object as long as the process lives. The instance may be removed, by
+ * trace_array_destroy() or by a tool. After that the functions below answer -ENODEV, also when
+ * there is another instance of that name; void functions and printk do nothing. */
 struct trace_array;
 
-/* Makes an instance: a directory in instances/, with a buffer, events and options of its own. No
- * reference is taken. Never NULL: an errno as a pointer (IS_ERR() and PTR_ERR() of
- * patchbay/kernel.h): -EEXIST, -EINVAL (NULL, or no name for a directory), -ENAMETOOLONG, -ENOMEM,
- * -ENOSPC, -ESRCH, -EDEADLK. */
+/* Makes an instance: a directory in instances/, with a buffer, events and options of its own. Takes
+ * no reference. Never returns NULL. On failure it returns an errno as a pointer (IS_ERR() and
+ * PTR_ERR() of patchbay/kernel.h): -EEXIST; -EINVAL, the name is NULL or cannot be a directory's;
+ * -ENAMETOOLONG; -ENOMEM; -ENOSPC; -ESRCH; -EDEADLK. */
 PATCHBAY_FUNCTION(struct trace_array*, trace_array_create, const char* name);
 
-/* The instance of that name, which is made if there is none; NULL on failure. Takes a reference:
- * while there is one, the instance is not removed. `systems`: only the events of these systems are
- * in an instance that is made, "sched,functions"; NULL: all. */
+/* Finds the instance of that name, or makes it. Takes a reference: while there is one, the instance
+ * cannot be removed. `systems` restricts an instance that is made to the events of these systems,
+ * such as "sched,functions"; NULL means all systems. Returns NULL on failure. */
 PATCHBAY_FUNCTION(struct trace_array*, trace_array_get_by_name, const char* name,
                   const char* systems);
 
-/* Gives a reference back. NULL, and one reference too many: nothing happens. */
+/* Gives a reference back. Nothing happens when `tr` is NULL, or has no reference left. */
 PATCHBAY_FUNCTION(void, trace_array_put, struct trace_array* tr);
 
-/* Removes an instance: its directory, buffer, triggers, tracers. 0, -EINVAL (NULL, the top
- * instance), -ENODEV (it is gone, or `tr` is none), -EBUSY (references, open files), -ESRCH,
- * -EDEADLK. */
+/* Removes an instance with its directory, buffer, triggers and tracers. Returns 0; -EINVAL, `tr` is
+ * NULL or the top instance; -ENODEV, it is gone, or `tr` is no instance; -EBUSY, there are
+ * references or open files; -ESRCH; -EDEADLK. */
 PATCHBAY_FUNCTION(int, trace_array_destroy, struct trace_array* tr);
 
-/* For an owner who ends: 0, it is gone; -EBUSY: others use it, it records nothing any more, and
- * goes with its last user. -EINVAL, -ENODEV, -ESRCH, -EDEADLK as above. */
+/* Ends an instance whose owner needs it no more. Returns 0 when it is gone. Returns -EBUSY when
+ * others still use it: it records nothing any more, and goes with its last user. -EINVAL, -ENODEV,
+ * -ESRCH and -EDEADLK are as above. */
 PATCHBAY_EXPORTED int patchbay_trace_array_end(struct trace_array* tr);
 
-/* Takes one more reference, to be given back by trace_array_put(). 0, -EINVAL (NULL), -ENODEV. */
+/* Takes one more reference; trace_array_put() gives it back. Returns 0, -EINVAL (NULL) or -ENODEV.
+ */
 PATCHBAY_EXPORTED int patchbay_trace_array_hold(struct trace_array* tr);
 
-/* The first instance (NULL), which is the top one, or the next; NULL: there are no more. Takes no
- * reference. An instance that was removed is gone on from. */
+/* Walks over the instances. With NULL it returns the first one, which is the top instance,
+ * otherwise the one behind `tr`, also when `tr` was removed meanwhile. Returns NULL behind the last
+ * one. Takes no reference. */
 PATCHBAY_FUNCTION(struct trace_array*, trace_array_next, struct trace_array* tr);
 #define patchbay_trace_array_for_each(tr) \
   for ((tr) = patchbay_trace_array_next(NULL); (tr) != NULL; (tr) = patchbay_trace_array_next(tr))
 
-/* The name of its directory, "" of the top one and of what is none. Stays as long as the process.
- * (signal) */
+/* Returns the name of its directory, and "" for the top instance or when `tr` is none. The text
+ * lives as long as the process. (signal) */
 PATCHBAY_FUNCTION(const char*, trace_array_name, const struct trace_array* tr);
 
-/* Switches events of an instance. NULL: every system, every event. 0, -ENOENT (NULL `tr`), -EINVAL
- * (there is no such event), -ENODEV, -ESRCH, -EDEADLK, and what enabling may answer: of several
- * events those that can be switched are. */
+/* Switches events of an instance on or off. A `system` or `event` of NULL means all of them.
+ * Returns 0; -ENOENT, `tr` is NULL; -EINVAL, there is no such event; -ENODEV; -ESRCH; -EDEADLK; or
+ * the errno of an event that cannot be enabled. All events that can be switched are switched. */
 PATCHBAY_FUNCTION(int, trace_array_set_clr_event, struct trace_array* tr, const char* system,
                   const char* event, bool enable);
-/* The same in the top instance; `set`: 1 on, 0 off. */
+/* The same in the top instance. `set` is 1 for on, 0 for off. */
 PATCHBAY_FUNCTION(int, trace_set_clr_event, const char* system, const char* event, int set);
-/* The same with a word as set_event takes it: "sched:sched_switch", "sched:", "sched_switch",
- * "*:*". `buf` is left as it is. NULL `tr`: -ENOENT, NULL `buf`: -EINVAL. */
+/* The same with a word as set_event takes it: "sched:sched_switch", "sched:", "sched_switch" or
+ * "*:*". The function does not change `buf`. A `tr` of NULL is -ENOENT, a `buf` of NULL -EINVAL. */
 PATCHBAY_FUNCTION(int, ftrace_set_clr_event, struct trace_array* tr, char* buf, int set);
 
 /* --- Recording ---------------------------------------------------------------------------------
- * What tracing_on says, of the top instance and of any. (signal) */
+ * These switch recording, and ask for it, as the file tracing_on does: in the top instance, and in
+ * any instance. (signal) */
 PATCHBAY_FUNCTION(void, tracing_on, void);
 PATCHBAY_FUNCTION(void, tracing_off, void);
 PATCHBAY_FUNCTION(int, tracing_is_on, void);
 PATCHBAY_FUNCTION(void, tracer_tracing_on, struct trace_array* tr);
 PATCHBAY_FUNCTION(void, tracer_tracing_off, struct trace_array* tr);
-PATCHBAY_FUNCTION(int, tracer_tracing_is_on, struct trace_array* tr); /* 0 of what is gone */
+PATCHBAY_FUNCTION(int, tracer_tracing_is_on, struct trace_array* tr); /* 0 when it is gone */
 
 /* --- printk ------------------------------------------------------------------------------------
  *
- * A line in a buffer: "function: text". A constant format is recorded by its address, with the
- * arguments (strings are copied); the text is made when the line is read. A format in memory that
- * can be written, or what no table has room for, is written out at once. printf's conversions d i u
- * x X o c s p f F e E g G a A with their flags, widths, precisions and lengths; what stands behind
- * any other (%n, %ls, %lc, %m, %1$d) is text. A string that cannot be read is "(fault)". Strings
- * are cut where the arguments exceed a kilobyte.
+ * These record a line "function: text". A constant format is recorded by its address, with the
+ * arguments; strings are copied. The text is made when the line is read. A format in writable
+ * memory is formatted at once, and so is one for which no table has room.
  *
- * All of these: (signal). The answer is how many bytes were recorded; 0: nothing was, because
- * recording, or the option trace_printk, is off, nothing is prepared, or there is no room.
+ * Formats are printf's: the conversions d i u x X o c s p f F e E g G a A with their flags, widths,
+ * precisions and lengths. From any other conversion on (%n, %ls, %lc, %m, %1$d) the format is plain
+ * text. A string that cannot be read is "(fault)". Strings are cut where the arguments exceed 1024
+ * bytes.
+ *
+ * Each function returns the number of bytes that were recorded. It returns 0 when nothing was:
+ * recording or the option trace_printk is off, nothing is prepared, or there is no room. (signal)
  */
 
-/* The instruction that stands here, for `ip`: the name of its function begins the line. */
+/* Returns the address of the instruction that stands here, for the parameter `ip`. The name of its
+ * function begins the line. */
 static inline __attribute__((always_inline, unused)) unsigned long patchbay_this_ip(void) {
   unsigned long ip;
   __asm__("leaq 0(%%rip), %0" : "=r"(ip));
@@ -131,31 +139,34 @@ static inline __attribute__((always_inline, unused)) unsigned long patchbay_this
 #endif
 #endif
 
-/* Into an instance; needs trace_array_init_printk() once, of any instance. -ENOENT (NULL); 0 for
- * the top instance, which trace_printk() is for, and for what is gone. */
+/* Records a line in an instance. The program has to call trace_array_init_printk() once before, for
+ * any instance. Returns -ENOENT when `tr` is NULL, and 0 when it is gone. It returns 0 for the top
+ * instance, too: trace_printk() serves that one. */
 PATCHBAY_FUNCTION_WITH((format(printf, 3, 4)), int, trace_array_printk, struct trace_array* tr,
                        unsigned long ip, const char* fmt, ...);
 /* The same, also into the top instance. */
 PATCHBAY_FUNCTION_WITH((format(printf, 3, 0)), int, trace_array_vprintk, struct trace_array* tr,
                        unsigned long ip, const char* fmt, va_list args);
-/* Reserves memory. Not for signal handlers. 0, -ENOENT (NULL), -EINVAL (the top instance), -ENODEV,
- * -ENOMEM, -ESRCH, -EDEADLK. */
+/* Reserves memory for the lines. Signal handlers must not call it. Returns 0, -ENOENT (NULL),
+ * -EINVAL (the top instance), -ENODEV, -ENOMEM, -ESRCH or -EDEADLK. */
 PATCHBAY_FUNCTION(int, trace_array_init_printk, struct trace_array* tr);
 
-/* Into the instance with the option trace_printk_dest, by default the top one. A program that
- * contains a trace_printk() is prepared for it when it starts; others by this, which says so on
- * stderr. Not for signal handlers. */
+/* trace_printk() and its kin record in the instance that has the option trace_printk_dest, by
+ * default the top one. A program that contains a trace_printk() is prepared for it when it starts.
+ * Other programs call trace_printk_init_buffers(), which says so on stderr; signal handlers must
+ * not call it. */
 PATCHBAY_FUNCTION(void, trace_printk_init_buffers, void);
 PATCHBAY_FUNCTION_WITH((format(printf, 2, 3)), int, __trace_printk, unsigned long ip,
                        const char* fmt, ...);
 PATCHBAY_FUNCTION_WITH((format(printf, 2, 0)), int, __ftrace_vprintk, unsigned long ip,
                        const char* fmt, va_list args);
-/* `str` by its address, if it is constant; else, and always by the other, its bytes. */
+/* __trace_bputs() records the address of `str` if that is constant, and its bytes otherwise.
+ * __trace_puts() always records `size` bytes. */
 PATCHBAY_FUNCTION(int, __trace_bputs, unsigned long ip, const char* str);
 PATCHBAY_FUNCTION(int, __trace_puts, unsigned long ip, const char* str, int size);
 
-/* Prepares for trace_printk() when the object that contains one is loaded, before its constructors
- * without a priority run. */
+/* The macros below call these when an object that uses them is loaded, before its constructors
+ * without a priority run. They prepare the buffers. Programs do not call them. */
 PATCHBAY_EXPORTED void patchbay_printk_used(void);
 PATCHBAY_EXPORTED void patchbay_dump_stack_used(void);
 #define PATCHBAY_AT_LOAD(function)                                         \
@@ -163,10 +174,11 @@ PATCHBAY_EXPORTED void patchbay_dump_stack_used(void);
       ".pushsection .init_array.00101,\"aw\",@init_array\n\t.balign 8\n\t" \
       ".quad " #function "\n\t.popsection")
 
-/* trace_printk("x=%d\n", x): as printf, with the line's function found by itself. */
+/* trace_printk("x=%d\n", x) records a line as printf prints it, and finds the function by itself.
+ */
 #define patchbay_trace_printk(...) \
   (patchbay_printk_is_used(), patchbay___trace_printk(patchbay_this_ip(), __VA_ARGS__))
-/* trace_puts("here\n"): the cheapest. */
+/* trace_puts("here\n") is the cheapest. */
 #define patchbay_trace_puts(str)                                                 \
   (patchbay_printk_is_used(),                                                    \
    __builtin_constant_p(str) ? patchbay___trace_bputs(patchbay_this_ip(), (str)) \
@@ -176,8 +188,8 @@ static inline __attribute__((always_inline, unused)) void patchbay_printk_is_use
 }
 
 /* --- Stacks ------------------------------------------------------------------------------------
- * The stack of the caller, without its `skip` first functions, as a record of its own where
- * trace_printk() goes; as the trigger stacktrace writes it. (signal) */
+ * Records the stack of the caller without its first `skip` functions, in the instance that
+ * trace_printk() uses. The record is that of the trigger stacktrace. (signal) */
 PATCHBAY_FUNCTION(void, __trace_dump_stack, int skip);
 #define patchbay_trace_dump_stack(skip) \
   (patchbay_dump_stack_is_used(), patchbay___trace_dump_stack(skip))
@@ -187,32 +199,34 @@ static inline __attribute__((always_inline, unused)) void patchbay_dump_stack_is
 
 /* --- Snapshots ---------------------------------------------------------------------------------
  *
- * A snapshot keeps what is in the buffer now, in a spare buffer that is read as `snapshot`;
- * recording goes on in the emptied one. Without a spare buffer a snapshot says so in the trace and
- * stops the recording of that instance, as in the kernel.
+ * A snapshot moves the present content of the buffer to a spare buffer, which is read as the file
+ * `snapshot`. Recording goes on in the empty buffer. Without a spare buffer a snapshot writes a
+ * notice into the trace and stops the recording of that instance, as in the kernel.
  */
 PATCHBAY_FUNCTION(void, tracing_snapshot, void); /* of the top instance */
 PATCHBAY_FUNCTION(void, tracing_snapshot_instance, struct trace_array* tr);
-/* Makes the spare buffer of the top instance. 0, -EBUSY (`trace` or `snapshot` is open for
- * reading), -ENOMEM, -ESRCH, -EDEADLK. */
+/* Makes the spare buffer of the top instance, or of `tr`. Returns 0; -EBUSY, `trace` or `snapshot`
+ * is open for reading; -ENOMEM; -ESRCH; -EDEADLK; for an instance that is gone -ENODEV. */
 PATCHBAY_FUNCTION(int, tracing_alloc_snapshot, void);
-PATCHBAY_FUNCTION(int, tracing_alloc_snapshot_instance, struct trace_array* tr); /* -ENODEV */
-/* Both, one after the other. */
+PATCHBAY_FUNCTION(int, tracing_alloc_snapshot_instance, struct trace_array* tr);
+/* Makes the spare buffer of the top instance and takes a snapshot. */
 PATCHBAY_FUNCTION(void, tracing_snapshot_alloc, void);
 
-/* Decides whether a conditional snapshot is taken; in the thread that asks for one. */
+/* Decides whether a conditional snapshot is taken. It runs in the thread that asks for one. */
 typedef bool (*cond_update_fn_t)(struct trace_array* tr, void* cond_data);
-/* From now on snapshots of the instance are conditional: `1` in its file snapshot is EBUSY, and
- * tracing_snapshot_cond() asks `update`. 0, -EBUSY (they are already), -EINVAL (NULL), -ENODEV,
- * -ENOMEM, -ESRCH, -EDEADLK. */
+/* Makes the snapshots of the instance conditional: a `1` in its file snapshot is EBUSY, and
+ * tracing_snapshot_cond() asks `update`. Returns 0; -EBUSY, they are conditional already; -EINVAL,
+ * `tr` or `update` is NULL; -ENODEV; -ENOMEM; -ESRCH; -EDEADLK. */
 PATCHBAY_FUNCTION(int, tracing_snapshot_cond_enable, struct trace_array* tr, void* cond_data,
                   cond_update_fn_t update);
-/* 0, -EINVAL (they are not conditional), -ENODEV, -ESRCH, -EDEADLK. */
+/* Makes them unconditional again. Returns 0; -EINVAL, they are not conditional; -ENODEV; -ESRCH;
+ * -EDEADLK. */
 PATCHBAY_FUNCTION(int, tracing_snapshot_cond_disable, struct trace_array* tr);
-/* Takes a snapshot if `update` says so, which gets `cond_data`; without conditions always. The
- * other functions ask `update` with NULL. */
+/* Takes a snapshot if `update` returns true for `cond_data`. Without a condition it always takes
+ * one. The other functions that take snapshots ask `update` with NULL. */
 PATCHBAY_FUNCTION(void, tracing_snapshot_cond, struct trace_array* tr, void* cond_data);
-/* What tracing_snapshot_cond_enable() was given; NULL: they are not conditional. */
+/* Returns the `cond_data` of tracing_snapshot_cond_enable(), or NULL when snapshots are not
+ * conditional. */
 PATCHBAY_FUNCTION(void*, tracing_cond_snapshot_data, struct trace_array* tr);
 
 #ifndef PATCHBAY_NO_KERNEL_NAMES

@@ -2,7 +2,8 @@
  *
  * Static events: trace points that a program or library brings along. Header only, C11 and C++20,
  * gcc and clang. A program runs the same with and without the agent: a use of an event is one
- * 5-byte nop until somebody enables the event.
+ * 5-byte nop until somebody enables the event. Formats are the kernel's: a PB_TRACE_EVENT says what
+ * a TRACE_EVENT says there (Documentation/trace/tracepoints.rst, include/linux/tracepoint.h).
  *
  *   // shop_events.h, included by every source that uses the events
  *   #include <patchbay/trace_event.h>
@@ -20,9 +21,9 @@
  *   // shop.c
  *   PB_TRACE(shop_sold, item, flags, "till 3", name, prices, nr_prices);
  *
- *   if (PB_TRACE_ENABLED(shop_sold)) total = sum_up(basket);   // only for the event's sake
+ *   if (PB_TRACE_ENABLED(shop_sold)) total = sum_up(basket);   // computed for the event alone
  *
- * What an enabled use does:
+ * An enabled use takes these steps:
  *
  *   nop, made a jmp while the event is on
  *     '--> out of line: the arguments are evaluated, the record is built on the stack
@@ -30,33 +31,36 @@
  *          strings and dynamic arrays), event->hit(event, record, size)
  *     <--- back behind the nop
  *
- * Fields, and the arguments that each takes of PB_TRACE, in field order. Arguments are checked
- * against these types like those of any function, and evaluated only when the event is wanted.
+ * PB_TRACE takes the arguments of the fields in field order. The compiler checks them against these
+ * types like those of any function. They are evaluated only when the event is wanted.
  *
- *   PB_FIELD(type, name)          any type with a one-token-at-a-time name (use typedefs for
- *                                 function pointers and templates with commas): type
- *   PB_ARRAY(type, name, count)   exactly count elements: const type *. NULL gives zeros. For
- *                                 PB_ARRAY(char, …) a text (NULL: "(null)", cut as any): copied up
- *                                 to its NUL, cut to count - 1;
- *                                 from what is declared char[count] or larger all count - 1 bytes
- *   PB_STRING(name)               const char *; C++ also takes std::string, std::string_view. NULL
+ *   field                         argument
+ *   PB_FIELD(type, name)          type. A function pointer, or a template with commas, needs a
+ *                                 typedef.
+ *   PB_ARRAY(type, name, count)   const type *, with exactly count elements. NULL gives zeros.
+ *   PB_ARRAY(char, name, count)   const char *, a text. It is copied up to its NUL and cut to
+ *                                 count - 1 bytes. Of an object that is declared char[count] or
+ *                                 larger all count - 1 bytes are copied. NULL gives "(null)".
+ *   PB_STRING(name)               const char *; in C++ also std::string and std::string_view. NULL
  *                                 gives "(null)"
  *   PB_DYNAMIC_ARRAY(type, name)  const type *, size_t: two arguments
  *
- * A record has at most PATCHBAY_MAX_RECORD bytes; strings and dynamic arrays are cut to fit. Types
- * stand in the format file as they are written here.
+ * A record has at most PATCHBAY_MAX_RECORD bytes; strings and dynamic arrays are cut to fit. The
+ * format file shows types as they are written here.
  *
- * PB_PRINT may be left out: then lines show every field as name=value. Its format and arguments
- * are text for readers (trace-cmd, perf, patchbay) and may use REC->field, __get_str(f),
- * __get_dynamic_array(f), __print_flags, __print_symbolic, __print_hex, __print_array, ?:, casts.
- * Macros in them are expanded, so that PRIu64 and O_CREAT work; a field must therefore not have the
- * name of a macro. Enumerators are not: name them with PB_ENUMS(…) as a further argument behind
- * PB_PRINT, and their values are put in.
+ * PB_PRINT may be left out: then lines show every field as name=value. Its format and arguments are
+ * text for readers (trace-cmd, perf, patchbay). They may use REC->field, __get_str(f),
+ * __get_dynamic_array(f), __print_flags, __print_symbolic, __print_hex, __print_array, ?: and
+ * casts. Macros in them are expanded, so that PRIu64 and O_CREAT work; a field must therefore not
+ * have the name of a macro. Enumerators are not expanded. A PB_ENUMS(…) behind PB_PRINT names them,
+ * and then their values are put in.
  *
- * PB_TRACE_EVENT stands at file or (named) namespace scope, best in a header: all sources that
- * include it share one event per program or shared library. PB_TRACE works in any function, also in
- * templates, lambdas and inline functions, of the same namespace or below. Event names are
- * identifiers that are unique in the program within their system; at most 40 fields.
+ * PB_TRACE_EVENT stands at file scope or in a named namespace, best in a header: all sources that
+ * include it share one event per program or shared library. PB_TRACE works in any function of the
+ * same namespace or below, also in templates, lambdas and inline functions. An event has at most 40
+ * fields. Its name is an identifier, and unique in the program within its system.
+ *
+ * Threads: any thread may use an event, also in signal handlers.
  */
 #ifndef PATCHBAY_TRACE_EVENT_H
 #define PATCHBAY_TRACE_EVENT_H
@@ -80,13 +84,13 @@
 #define PB_PRINT(...) (PB_I_TEXT(__VA_ARGS__))
 #define PB_ENUMS(...) (__VA_ARGS__)
 
-/* Nothing is evaluated, and nothing but the nop executed, unless the event is enabled. An
- * expression of type void. */
+/* PB_TRACE(name, arguments …) records an event. Unless the event is enabled, only the nop is
+ * executed, and no argument is evaluated. It is an expression of type void. */
 #define PB_TRACE(...) PB_I_CAT(PB_I_TRACE_, PB_I_ONE_OR_MORE(__VA_ARGS__))(__VA_ARGS__)
-/* True when the event is enabled in some instance. */
+/* PB_TRACE_ENABLED(name) is true when the event is enabled in some instance. */
 #define PB_TRACE_ENABLED(name) __builtin_expect(pb_i_enabled_##name(), 0)
 
-/* --- the rest is how -------------------------------------------------------------------------- */
+/* --- implementation: no program uses anything below ------------------------------------------- */
 
 #define PB_I_TEXT(...) #__VA_ARGS__
 #define PB_I_CAT(a, b) PB_I_CAT_(a, b)
@@ -210,8 +214,8 @@
 #define PB_I_PARAMETERS_1(none) (void)
 #define PB_I_PARAMETERS_2(none, ...) (__VA_ARGS__)
 
-/* What it hands to the function that records: of arrays also what the compiler knows to be there,
- * so that a text need not be searched for its end byte by byte. */
+/* The arguments that a use hands to the function that records. An array also has the size that the
+ * compiler knows, so that a text need not be searched for its end byte by byte. */
 #define PB_I_ARGUMENT(c, field) PB_I_BY_KIND(PB_I_ARGUMENT_, c, field)
 #define PB_I_ARGUMENT_pb_i_none(...)
 #define PB_I_ARGUMENT_pb_i_fixed(c, type, f, ...) , f
@@ -222,7 +226,7 @@
 #define PB_I_ARGUMENTS_1(none) ()
 #define PB_I_ARGUMENTS_2(none, ...) (__VA_ARGS__)
 
-/* And how that takes them. */
+/* The parameters of that function. */
 #define PB_I_TAKEN(c, field) PB_I_BY_KIND(PB_I_TAKEN_, c, field)
 #define PB_I_TAKEN_pb_i_none(...)
 #define PB_I_TAKEN_pb_i_fixed(c, type, f, ...) , type f
@@ -230,7 +234,7 @@
 #define PB_I_TAKEN_pb_i_string(c, type, f, ...) , PB_I_STRING_ARGUMENT f
 #define PB_I_TAKEN_pb_i_dynamic(c, type, f, ...) , type const *f, size_t f##_count
 
-/* What stores them. */
+/* The statements that store them. */
 #define PB_I_STORE(c, field) PB_I_BY_KIND(PB_I_STORE_, c, field)
 #define PB_I_STORE_pb_i_none(...)
 #define PB_I_STORE_pb_i_fixed(c, type, f, ...) pb_u.record.f = f;
@@ -242,7 +246,7 @@
   pb_u.record.f = patchbay_i_put_dynamic(pb_u.bytes, &pb_end, &pb_room, f, f##_count, \
                                          sizeof(type), PB_I_ALIGNOF(type));
 
-/* What dynamic data takes in any case: the NUL of a string, alignment of an array. */
+/* The room that dynamic data takes in any case: the NUL of a string, alignment of an array. */
 #define PB_I_LEAST(c, field) PB_I_BY_KIND(PB_I_LEAST_, c, field)
 #define PB_I_LEAST_pb_i_none(...)
 #define PB_I_LEAST_pb_i_fixed(...)
@@ -280,7 +284,7 @@ extern "C" {
 #define PB_I_PUT_STRING(bytes, end, room, from) \
   patchbay_i_put_string(bytes, end, room, from, SIZE_MAX)
 #endif
-/* What calls the agent does it through pointers that control-flow integrity knows nothing of. */
+/* Calls of the agent go through pointers that control-flow integrity knows nothing of. */
 #if !defined(__clang__)
 #define PB_I_CALLS_AGENT
 #elif __has_feature(kcfi) /* a name that older ones warn of */

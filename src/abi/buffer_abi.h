@@ -26,7 +26,7 @@
 //   G4  A reader that stops, dies or lies costs the writer nothing: no writer ever waits for one.
 //   G5  After SIGKILL every published event can be read, with all that is needed to decode it.
 //   G6  No bytes in a file make a reader crash, hang or read beyond them.
-//   G7  Memory is fixed when the instance is sized; what nobody has written takes none.
+//   G7  Memory is fixed when the instance is sized, and reserved before the first record.
 //   G8  Without rseq a slower path keeps G2 to G7.
 //
 // Ring r < nr_cpus belongs to CPU r and is written only inside restartable sequences on that CPU,
@@ -102,7 +102,7 @@ struct BufferHeader {
   uint64_t missed;     // (live) hits that were not recorded for another reason (too large …)
   uint64_t printk_offset;
   // (live) Calls whose return was left alone, because their caller walks its own stack by return
-  // addresses (probe/return_callers.h).
+  // addresses (probe/returns/return_callers.h).
   uint64_t unhooked;
 };
 static_assert(sizeof(BufferHeader) == 152);
@@ -123,7 +123,7 @@ static_assert(sizeof(ClockTable) <= 4096);
 
 // Appended once per thread, and again after a rename that the agent sees: the last one is valid.
 struct CommEntry {
-  uint32_t tid;   // stored last, release; 0 = not yet complete
+  uint32_t tid;  // stored last, release; 0 = not yet complete
   uint32_t tgid;
   char comm[16];  // NUL-terminated
 };
@@ -134,10 +134,10 @@ struct CommTable {
   CommEntry entry[kCommEntries];
 };
 
-// The formats and texts of ftrace:bprint and ftrace:bputs. A thread enters one when it uses it for
-// the first time, lock-free (probe/printk_hot.h); nothing is ever changed or removed, so that a
-// record keeps its text when the object that it came with is unloaded, and after the program's
-// death. In the top instance's file, for the records of all instances.
+// The formats and texts of ftrace:bprint and ftrace:bputs. A thread enters a text when it uses it
+// for the first time, lock-free (printk_hot.h). No entry is ever changed or removed: a record keeps
+// its text when the object of the text is unloaded, and after the program's death. The table of the
+// top instance's file serves the records of all instances.
 struct PrintkText {
   uint64_t address;  // as records have it: of `text`, in the program
   uint32_t offset;   // in PrintkTable.text
@@ -154,8 +154,8 @@ struct PrintkTable {
   char text[kPrintkTextBytes];
 };
 
-// What readers have done with a ring. Written by whoever consumes (the agent's control thread, or a
-// recorder), one at a time; `version` is odd while that goes on.
+// What readers have done with a ring. The consumer writes it: the agent's control thread or a
+// recorder, one at a time. `version` is odd while it writes.
 struct ReaderState {
   uint64_t read_seq;  // for the writer in drop mode: sub-buffers with seq < read_seq are consumed
   uint64_t version;

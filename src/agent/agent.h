@@ -14,14 +14,14 @@
 
 #include "agent/environment.h"
 #include "patch/patcher.h"
-#include "registry/function_events.h"
-#include "registry/probe_events.h"
-#include "registry/probe_sites.h"
+#include "registry/events/function_events.h"
+#include "registry/events/static_events.h"
+#include "registry/events/synthetic_events.h"
+#include "registry/events/usdt_events.h"
+#include "registry/probes/probe_events.h"
 #include "registry/registry.h"
-#include "registry/static_events.h"
-#include "registry/synthetic_events.h"
-#include "registry/usdt_events.h"
-#include "registry/walked_callers.h"
+#include "registry/sites/probe_sites.h"
+#include "registry/sites/walked_callers.h"
 #include "ring_buffer/ring_set.h"
 #include "serve/server.h"
 #include "symbol/symbol.h"
@@ -78,7 +78,7 @@ struct Agent {
   std::set<std::string> unfit_filters;  // instances whose filter of functions has named none
   std::vector<TriggerSettings> waiting_triggers;  // PATCHBAY_TRACE_TRIGGER, the same
   bool waiting_reported = false;
-  std::vector<uint64_t> ended_instances;  // serials (ending.h)
+  std::vector<uint64_t> ended_instances;  // serials (ended_instances.h)
   std::atomic<uint32_t> resumed{0};
   std::atomic<uint32_t> ready{0};
   int clock_calls = 0;
@@ -90,6 +90,7 @@ struct Agent {
     int tries = 0;
   } pending;
   pid_t pid = 0;
+  std::atomic<bool> asleep{false};  // detached: nothing is on, no thread of ours, no files
 
   // Something of the start waits for its event.
   bool has_waiting() const {
@@ -103,8 +104,20 @@ struct Agent {
 // Null: this program runs untraced. Never freed: threads may run to the very end of the process.
 extern Agent* g_agent;
 
+// Everything of the agent, and g_agent with it. `directory`: DIR/PID, where somebody else has made
+// it. `argv_end`: of hide_from_environment(), which is called where the tool has started the
+// program.
+Result<Agent*> make_agent(AgentSettings settings, const std::string& directory, char** argv_end);
+// The program's name goes into the meta log.
+Status name_program(Agent* agent);
+// What is there to be traced is looked for, and what the settings ask for is done.
+void begin_tracing(Agent* agent);
+
 // The agent, if this process is the one that it serves, not a forked child of it.
 Agent* own_agent();
+
+// All instances, the top one last. Under the agent's lock.
+std::vector<TraceArray*> every_array(Agent* agent);
 
 // Events of objects that came without telling (USDT probes), and what waits for objects.
 void look_at_objects(Agent* agent);

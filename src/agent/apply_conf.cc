@@ -9,7 +9,8 @@
 #include "agent/agent.h"
 #include "agent/start_up.h"
 #include "base/raw_syscall.h"
-#include "event/error_origin.h"
+#include "event/error_log.h"
+#include "registry/event_requests.h"
 
 namespace patchbay {
 
@@ -18,18 +19,16 @@ using tracefs::ConfKind;
 
 Status write_file(Agent* agent, const std::string& path, std::optional<std::string_view> text,
                   int flags) {
-  auto node = tracefs::lookup(*agent->root, path);
-  if (!node.ok()) return node.error();
-  if (!node->file) return sys_error(path, EISDIR);
-  PB_TRY(node->file->open(uint32_t(flags)));
+  PB_ASSIGN(auto node, tracefs::lookup(*agent->root, path));
+  if (!node.file) return sys_error(path, EISDIR);
+  PB_TRY(node.file->open(uint32_t(flags)));
   const tracefs::Caller caller{uint32_t(raw_syscall(SYS_gettid))};
   while (text) {
-    auto taken = node->file->write_as(*text, caller);
-    if (!taken.ok()) return taken.error();
-    text->remove_prefix(std::min(*taken, text->size()));
-    if (*taken == 0 || text->empty()) break;
+    PB_ASSIGN(auto taken, node.file->write_as(*text, caller));
+    text->remove_prefix(std::min(taken, text->size()));
+    if (taken == 0 || text->empty()) break;
   }
-  return node->file->flush();
+  return node.file->flush();
 }
 
 namespace {
@@ -49,8 +48,9 @@ Status write_setting(Agent* agent, const std::string& instance, const std::strin
   const std::string path = instance.empty() ? file : "instances/" + instance + "/" + file;
   if (file == "current_tracer" && agent->unfit_filters.contains(instance) && text &&
       !text->starts_with("nop"))
-    return user_error(EINVAL, "The tracer is not started: no function fits its filter, and without "
-                              "one it would trace all.");
+    return user_error(EINVAL,
+                      "The tracer is not started: no function fits its filter, and without "
+                      "one it would trace all.");
   Status status = write_file(agent, path, text, flags);
   if (file != "set_ftrace_filter" && file != "set_graph_function") return status;
   if (!status.ok() && names_all_functions(agent, path))
@@ -81,7 +81,7 @@ bool may_come(const ConfItem& item, const Status& status) {
 
 // set_event, word by word: each may have to wait.
 void set_events(Agent* agent, TraceArray& array, const ConfItem& item, const std::string& where) {
-  if (!item.append) report(agent, where, item.name, agent->registry->clear_set_event(array));
+  if (!item.append) report(agent, where, item.name, agent->registry->requests().clear(array));
   std::string_view rest = item.text;
   while (true) {
     rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));

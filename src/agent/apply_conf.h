@@ -23,9 +23,9 @@ struct Agent;
 Status write_file(Agent* agent, const std::string& path, std::optional<std::string_view> text,
                   int flags);
 
-// The same for a setting of the start. Where no function fits a filter, there is none, which would
-// mean all functions: the tracer of that instance is not started then, with an error that says so.
-// `instance`: its name, "" for the top one.
+// The same for a setting of the start. A filter that no function fits would be empty, and an empty
+// filter means all functions: the tracer of that instance is not started then, and an error says
+// so. `instance`: its name, "" for the top one.
 Status write_setting(Agent* agent, const std::string& instance, const std::string& file,
                      std::optional<std::string_view> text, int flags);
 

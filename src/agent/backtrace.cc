@@ -2,7 +2,7 @@
 //
 // backtrace() and _Unwind_Backtrace() as the program knows them: without the frames of return
 // trampolines, which unwinders see between a function whose return is hooked and its caller
-// (probe/return_hook.h), and without those of stubs (unwind_frames.cc), where the traced function
+// (return_hook.h), and without those of stubs (unwind_frames.cc), where the traced function
 // follows. Exceptions and forced unwinding are left alone: they go through those frames, which have
 // nothing to clean up.
 //
@@ -17,9 +17,10 @@
 #include <atomic>
 #include <cstdint>
 
+#include "agent/next_function.h"
 #include "agent/stand_ins.h"
 #include "patch/stub_views.h"
-#include "probe/return_hook.h"
+#include "probe/returns/return_hook.h"
 
 namespace patchbay {
 namespace {
@@ -59,8 +60,8 @@ Unwinder find_unwinder() {
   Unwinder found;
   found.get_ip = reinterpret_cast<decltype(&_Unwind_GetIP)>(get_ip.load(std::memory_order_acquire));
   if (found.get_ip) {
-    found.backtrace = reinterpret_cast<decltype(&_Unwind_Backtrace)>(
-        backtrace.load(std::memory_order_relaxed));
+    found.backtrace =
+        reinterpret_cast<decltype(&_Unwind_Backtrace)>(backtrace.load(std::memory_order_relaxed));
     return found;
   }
   find_in(RTLD_NEXT, &found);
@@ -99,13 +100,7 @@ extern "C" {
 PB_STAND_IN __attribute__((noinline)) int backtrace(void** frames, int size) {
   using namespace patchbay;
   using Backtrace = int (*)(void**, int);
-  static std::atomic<void*> next;
-  void* found = next.load(std::memory_order_acquire);
-  if (!found) {
-    found = ::dlsym(RTLD_NEXT, "backtrace");
-    next.store(found, std::memory_order_release);
-  }
-  const auto real = reinterpret_cast<Backtrace>(found);
+  const auto real = next_function<Backtrace>(Next::kBacktrace);
   if (!real || size <= 0) return 0;
   if (size > kMaxFrames) return drop_our_frames(frames, real(frames, size));
   // Every frame of the program brings one of ours at most.
@@ -119,7 +114,9 @@ PB_STAND_IN __attribute__((noinline)) int backtrace(void** frames, int size) {
 PB_STAND_IN __attribute__((noinline)) _Unwind_Reason_Code patchbay_unwind_backtrace(
     _Unwind_Trace_Fn trace, void* argument) {
   using namespace patchbay;
-  const Unwinder real = find_unwinder();
+  Unwinder real = find_unwinder();
+  if (const auto next = next_function<decltype(&_Unwind_Backtrace)>(Next::kUnwindBacktrace))
+    real.backtrace = next;  // where its entry is hooked
   if (!real.backtrace) return _URC_FATAL_PHASE1_ERROR;
   Filtered filtered = {trace, argument, real.get_ip, true};
   const _Unwind_Reason_Code code = real.backtrace(pass_on, &filtered);

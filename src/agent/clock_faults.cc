@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "agent/clock_faults.h"
 
-#include <dlfcn.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 
@@ -11,6 +10,7 @@
 #include <cstring>
 
 #include "agent/agent.h"
+#include "agent/next_function.h"
 #include "agent/stand_ins.h"
 #include "patch/patcher.h"
 #include "patch/stub_views.h"
@@ -88,15 +88,8 @@ bool clock_fault_fixup(const siginfo_t& info, ucontext_t* context) {
 #pragma GCC visibility push(default)
 extern "C" PB_STAND_IN int prctl(int option, ...) noexcept {
   using namespace patchbay;
-  static std::atomic<void*> next;
-  void* found = next.load(std::memory_order_acquire);
-  if (!found) {
-    found = ::dlsym(RTLD_NEXT, "prctl");
-    next.store(found, std::memory_order_release);
-  }
-  const auto real =
-      reinterpret_cast<int (*)(int, unsigned long, unsigned long, unsigned long, unsigned long)>(
-          found);
+  using Prctl = int (*)(int, unsigned long, unsigned long, unsigned long, unsigned long);
+  const auto real = next_function<Prctl>(Next::kPrctl);
   va_list list;
   va_start(list, option);
   unsigned long value[4];

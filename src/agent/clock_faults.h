@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
 // A thread in strict seccomp mode, or one that has asked for PR_TSC_SIGSEGV, must not read the time
-// stamp counter: RDTSC is a fault there. It cannot be recorded, and it must not be killed for it.
-// Whoever asks for such a mode by prctl() is not recorded from then on. Who does it by a raw system
-// call is noticed at the fault: the clock is taken to be 0, which is the time of the last event for
-// the ring, and the thread's next hits are counted as those of agent code are.
+// stamp counter: RDTSC is a fault there. It cannot be recorded, and it must not be killed for it. A
+// thread that asks for such a mode by prctl() is not recorded from then on. One that asks by a raw
+// system call is noticed at the fault: the clock is taken to be 0, which the ring takes for the
+// time of its last event, and the thread's next hits are counted as those of agent code are.
 #pragma once
 
 #include <signal.h>

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/text.h"
 #include "base/unique_fd.h"
 
 namespace patchbay {
@@ -54,8 +55,17 @@ constexpr struct {
 
 constexpr size_t kMostOfAFile = 1 << 20;
 
-// An empty text: why it cannot be read stands in `failure`. The program's own files are asked for
-// as they are; what somebody else may write to would let him say what is recorded here.
+using Given = std::map<std::string, std::string, std::less<>>;
+const Given* g_given = nullptr;  // null: the environment counts
+
+const char* variable(std::string_view name) {
+  if (!g_given) return std::getenv(std::string(name).c_str());
+  const auto found = g_given->find(name);
+  return found == g_given->end() ? nullptr : found->second.c_str();
+}
+
+// An empty text: `failure` says why it cannot be read. A file that others may write to would let
+// them decide what is recorded here, so it is refused.
 std::string read_conf_file(const char* path, std::string* failure) {
   UniqueFd fd(::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat info = {};
@@ -64,8 +74,8 @@ std::string read_conf_file(const char* path, std::string* failure) {
   if (!S_ISREG(info.st_mode)) return *failure = "This is not an ordinary file.", text;
   const uid_t user = ::geteuid();
   if (user != 0 && info.st_uid != user && info.st_uid != 0)
-    return *failure = "It belongs to another user, and is not taken.", text;
-  if (info.st_mode & S_IWOTH) return *failure = "Everybody may write to it; it is not taken.", text;
+    return *failure = "It belongs to another user: chown it to this user or to root.", text;
+  if (info.st_mode & S_IWOTH) return *failure = "Everybody may write to it: chmod o-w it.", text;
   char part[4096];
   for (ssize_t count; (count = ::read(fd.get(), part, sizeof part)) != 0;) {
     if (count < 0 && errno == EINTR) continue;
@@ -78,12 +88,12 @@ std::string read_conf_file(const char* path, std::string* failure) {
 
 std::vector<ConfSource> read_sources() {
   std::vector<ConfSource> sources;
-  if (const char* path = std::getenv("PATCHBAY_CONFIG"); path && *path) {
+  if (const char* path = variable("PATCHBAY_CONFIG"); path && *path) {
     ConfSource source{path, "", {}};
     source.conf = tracefs::parse_conf(read_conf_file(path, &source.failure));
     sources.push_back(std::move(source));
   }
-  if (const char* text = std::getenv("PATCHBAY_CONFIG_TEXT"); text && *text)
+  if (const char* text = variable("PATCHBAY_CONFIG_TEXT"); text && *text)
     sources.push_back({"PATCHBAY_CONFIG_TEXT", "", tracefs::parse_conf(text)});
   return sources;
 }
@@ -99,7 +109,7 @@ class Variables {
 
   // Null: it is not set.
   const char* get(const char* name) const {
-    if (const char* value = std::getenv(name)) return value;
+    if (const char* value = variable(name)) return value;
     const auto found = of_sources_.find(name);
     return found == of_sources_.end() ? nullptr : found->second.c_str();
   }
@@ -114,7 +124,7 @@ class Variables {
                                        "environment."});
       return;
     }
-    if (std::getenv(item.name.c_str())) return;
+    if (variable(item.name)) return;
     std::string& value = of_sources_[item.name];
     if (item.append && !value.empty())
       value += "\n" + item.text;
@@ -139,11 +149,7 @@ std::vector<std::string> split(std::string_view rest, const char* separators) {
   return words;
 }
 
-bool is_agent(std::string_view path) {
-  size_t slash = path.rfind('/');
-  std::string_view name = slash == std::string_view::npos ? path : path.substr(slash + 1);
-  return name.starts_with("libpatchbay.so");
-}
+bool is_agent(std::string_view path) { return base_name(path).starts_with("libpatchbay.so"); }
 
 }  // namespace
 
@@ -226,8 +232,21 @@ void read_variable_writes(const Variables& variables, AgentSettings* settings) {
 
 }  // namespace
 
+void set_given_variables(std::string_view text) {
+  auto* given = new Given;
+  while (!text.empty()) {
+    const std::string_view one = text.substr(0, text.find('\0'));
+    const size_t equals = one.find('=');
+    if (equals != one.npos) given->emplace(one.substr(0, equals), one.substr(equals + 1));
+    text.remove_prefix(std::min(one.size() + 1, text.size()));
+  }
+  delete std::exchange(g_given, given);
+}
+
+std::string given_variable(std::string_view name) { return g_given ? variable(name) ?: "" : ""; }
+
 Started how_started() {
-  const char* tool = std::getenv("PATCHBAY_WAIT");
+  const char* tool = variable("PATCHBAY_WAIT");
   if (!tool) return Started::kByItself;
   return std::atoi(tool) == ::getppid() ? Started::kByTool : Started::kByChildOfTool;
 }
@@ -296,11 +315,11 @@ char* entry_to_keep(char* entry, std::string_view preloaded) {
 //   argv … NULL  A  PATCHBAY_WAIT  B  LD_PRELOAD  NULL  auxv      as it was
 //   argv … NULL  A  A              A  B           NULL  auxv      `environ` points to the second A
 //
-// So entries move up to the NULL, which stays, and the places that become free repeat an entry: who
-// walks from argv sees it more than once, and no end before the end.
+// So entries move up to the NULL, which stays, and the places that become free repeat an entry.
+// Code that walks from argv sees that entry more than once, and no end before the end.
 void hide_from_environment(char** argv_end) {
   if (!environ) return;
-  const std::string preloaded = std::getenv("PATCHBAY_PRELOADED") ?: "";
+  const std::string preloaded = variable("PATCHBAY_PRELOADED") ?: "";
   char** end = environ;
   while (*end) end++;
   char** const first = environ;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the environment asks of the agent, and the configuration file that it names (README.md lists
-// the variables, man/patchbay.conf.5.scd describes the file). A variable of the environment goes
-// before one of the file.
+// What the environment asks of the agent, and the configuration file that it names
+// (docs/manual/flight_recorder.md lists the variables, man/patchbay.conf.5.scd describes the file).
+// A variable of the environment goes before one of the file.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,8 @@ struct VariableWrite {
 };
 
 struct AgentSettings {
-  bool wait = false;  // the tool started us; wait in the constructor for its word
+  bool wait = false;      // the tool started us; wait in the constructor for its word
+  bool attached = false;  // we came into a running program
   // Per CPU: PATCHBAY_BUFFER_SIZE_KB, or PATCHBAY_TRACE_BUF_SIZE=n[KMG].
   uint64_t buffer_size_kb = 1408;
   bool overwrite = true;                     // PATCHBAY_OVERWRITE=0: drop new events when full
@@ -68,6 +69,12 @@ struct AgentSettings {
 };
 
 AgentSettings read_settings();
+
+// A process that the agent came into later: from now on the tool's words count in place of the
+// environment, which is the program's. NAME=VALUE, each with its NUL.
+void set_given_variables(std::string_view text);
+// "": there is none of this name.
+std::string given_variable(std::string_view name);
 
 // PATCHBAY_WAIT has the process id of the tool, whose child is to wait for its word. Another
 // process that finds it was executed by that child before the agent there took the variable away

@@ -19,6 +19,7 @@
 #include <new>
 
 #include "agent/agent.h"
+#include "agent/next_function.h"
 #include "agent/stand_ins.h"
 #include "base/last_thread.h"
 #include "base/raw_syscall.h"
@@ -30,11 +31,11 @@
 namespace patchbay {
 namespace {
 
-constexpr uint64_t kJournalSize = 4 << 20;           // many times the largest write; a power of two
-constexpr uint32_t kSlots = 1024;                    // children that are waited for
-constexpr uint64_t kFree = ~uint64_t{0};             // Slot.position: nobody
-constexpr uint64_t kPatienceNs = 500'000'000;        // with who has not begun: it may be stopped
-constexpr uint64_t kLongPatienceNs = 5'000'000'000;  // and who is at it
+constexpr uint64_t kJournalSize = 4 << 20;     // many times the largest write; a power of two
+constexpr uint32_t kSlots = 1024;              // children that are waited for
+constexpr uint64_t kFree = ~uint64_t{0};       // Slot.position: nobody
+constexpr uint64_t kPatienceNs = 500'000'000;  // with a child that has not begun: it may be stopped
+constexpr uint64_t kLongPatienceNs = 5'000'000'000;  // with one that repeats something now
 constexpr long kLookNs = 1'000'000'000;
 constexpr size_t kStackSize = 1024 * 1024;  // as the control thread's, whose stack a child reuses
 
@@ -61,7 +62,6 @@ struct Shared {
 };
 
 Shared* g_shared = nullptr;
-int (*g_pthread_create)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*) = nullptr;
 
 // Of this process; under the lock.
 uint64_t g_position = 0;  // what it has done or repeated
@@ -111,7 +111,7 @@ class Journal : public serve::OperationJournal {
   bool wanted() const override { return has_forked() && !is_forked_child(); }
   uint64_t files_at_last_fork() const override { return g_files_at_last_fork; }
 
-  // What is overwritten is taken off the tail first, so who reads it then finds out.
+  // The tail moves before bytes are overwritten, so a child that reads them then finds out.
   void append(const serve::Operation& operation) override {
     const std::string bytes = serve::encode_operation(operation);
     const uint64_t size = bytes.size(), room = room_for(size), head = g_shared->head;
@@ -260,7 +260,7 @@ void make_standard_descriptors() {
   for (int i = 0; i < 3; i++) (void)!::open("/dev/null", O_RDWR | O_CLOEXEC);
 }
 
-// A filter that came over all threads since may kill who opens a file.
+// A seccomp filter that came over all threads since may kill a thread that opens a file.
 bool is_confined() { return ::prctl(PR_GET_SECCOMP) != g_seccomp; }
 
 void give_up(const char* why) try {
@@ -348,7 +348,8 @@ bool start_follower() {
   const uint64_t blocked = ~kOpen;
   uint64_t before = 0;
   pthread_attr_t attributes;
-  if (!g_pthread_create || ::pthread_attr_init(&attributes) != 0) return false;
+  const auto create = next_function<decltype(&::pthread_create)>(Next::kPthreadCreate);
+  if (!create || ::pthread_attr_init(&attributes) != 0) return false;
   ::pthread_attr_setstacksize(&attributes, kStackSize);
   ::pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, raw_pointer(&blocked), raw_pointer(&before), 8);
@@ -357,7 +358,7 @@ bool start_follower() {
   pthread_t thread;
   trap_gate_enter();
   trap_gate_expect();
-  const int error = g_pthread_create(&thread, &attributes, follower_thread, nullptr);
+  const int error = create(&thread, &attributes, follower_thread, nullptr);
   if (error) trap_gate_arrived();
   trap_gate_leave();
   raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, raw_pointer(&before), 0, 8);
@@ -376,7 +377,7 @@ void not_followed(const char* why) try {
 
 // --- the parent waits
 
-// Whether the slot's child still has something to repeat. Who is dead leaves his slot.
+// Whether the slot's child still has something to repeat. A dead child loses its slot.
 bool is_behind(Slot* slot, uint64_t target) {
   const uint64_t position = load(&slot->position);
   if (position >= target) return false;
@@ -421,8 +422,7 @@ void make_followers(Agent* agent) {
   if (agent->directory.empty()) return;
   void* memory = shared_pages(sizeof(Shared));
   if (!memory || !is_shared_with_running(memory)) return;
-  g_pthread_create =
-      reinterpret_cast<decltype(g_pthread_create)>(::dlsym(RTLD_NEXT, "pthread_create"));
+  next_address(Next::kPthreadCreate);  // a child looks nothing up
   g_thread_count =
       static_cast<unsigned*>(::dlvsym(RTLD_DEFAULT, "__nptl_nthreads", "GLIBC_PRIVATE"));
   g_repeater = new serve::Repeater(*agent->root);
@@ -476,7 +476,7 @@ void follow_after_fork(bool clean) {
   g_slot = nullptr;
   g_follower.store(0, std::memory_order_relaxed);
   g_step_aside.store(0, std::memory_order_relaxed);
-  if (!g_shared) return;
+  if (!g_shared || g_agent->asleep) return;
   if (!clean)
     not_followed("was forked by a signal handler in the middle of the agent; it records nothing");
   else if (!start_follower())

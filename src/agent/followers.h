@@ -15,9 +15,9 @@
 //
 // The journal is a ring in memory that was mapped before the first fork (base/shared_memory.h). A
 // fork takes the lock of the process that forks, so a child begins exactly where that one stands:
-// children of children follow the same journal. Who has missed a part of it, because it was stopped
-// for long, can no longer know what is wanted and stops recording, as does a child that cannot
-// repeat something or has no follower. It says so once, and it is counted in debug/counters.
+// children of children follow the same journal. A child that has missed a part of it, because it
+// was stopped for long, can no longer know what is wanted and stops recording. So does a child that
+// cannot repeat something or has no follower. It says so once, and debug/counters counts it.
 //
 // The follower is a thread of the child that the program does not see: all signals blocked, a
 // descriptor table and a root of its own (so a chroot or closing all descriptors does not matter),
@@ -34,14 +34,14 @@ namespace patchbay {
 
 struct Agent;
 
-// Before the first fork: the shared memory. Without any, children are not followed and keep what
-// they have.
+// Maps the shared memory, before the first fork. Where there is none, children follow nothing and
+// keep what they have.
 void make_followers(Agent* agent);
 
 // For SessionHooks; null: there is no shared memory.
 serve::OperationJournal* follower_journal();
-// Without the lock: until the children have repeated everything: half a second for those that do
-// not begin (one may be stopped), a few for those that are at it.
+// Waits, without the lock, until the children have repeated everything: half a second for those
+// that do not begin (one may be stopped), a few seconds for those that have begun.
 void wait_for_followers();
 // Lines for debug/counters; empty while nothing was forked.
 std::string follower_counts();
@@ -49,7 +49,8 @@ std::string follower_counts();
 // From the fork hooks, under the lock; `clean`: the forking thread was not in agent code itself.
 void followers_before_fork();
 void follow_after_fork(bool clean);
-// Around a call that wants the program to have one thread. True: it has stepped aside.
+// The two stand around a call that wants the program to have one thread. True: it has stepped
+// aside.
 bool follower_steps_aside();
 void follower_steps_back();
 

@@ -5,8 +5,9 @@
 // free when a thread ends. A thread whose entry was taken by 31 others before it asked is told the
 // errno alone.
 //
-// The table is under a flag that nobody waits for long: a signal handler may have interrupted its
-// holder, and in a forked child the holder may not exist. Who does not get it goes without.
+// The table is under a flag that no thread waits for long: a signal handler may have interrupted
+// its holder, and in a forked child the holder may not exist. A thread that does not get the flag
+// keeps no sentence.
 #include "agent/last_error.h"
 
 #include <sched.h>

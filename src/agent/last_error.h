@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Why the last call of the in-process API by this thread was refused (patchbay_error_text() of
-// patchbay/patchbay.h). A call says nothing when it succeeds: whoever asks has just been refused.
+// patchbay/patchbay.h). A call that succeeds leaves no sentence.
 #pragma once
 
 #include <cstddef>

@@ -20,7 +20,7 @@
 namespace patchbay {
 namespace {
 
-constexpr int kTries = 100;  // a millisecond each: whoever has the lock may never run again
+constexpr int kTries = 100;  // a millisecond each: the lock's holder may never run again
 
 std::string text_of(Agent* agent, const std::string& path) {
   Result<tracefs::Node> node = tracefs::lookup(*agent->root, path);

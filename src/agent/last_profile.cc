@@ -23,7 +23,7 @@
 namespace patchbay {
 namespace {
 
-constexpr int kTries = 1000;  // a millisecond each: whoever has the lock may never run again
+constexpr int kTries = 1000;  // a millisecond each: the lock's holder may never run again
 
 bool keep_text(const std::string& path, const std::string& text) {
   UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));

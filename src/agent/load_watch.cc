@@ -16,8 +16,11 @@
 #include "agent/start_up.h"
 #include "arch/x86_64/decoder.h"
 #include "arch/x86_64/text_memory.h"
+#include "base/monotonic_clock.h"
 #include "base/raw_syscall.h"
-#include "probe/callback_hot.h"
+#include "probe/callbacks/callback_hot.h"
+#include "registry/event_requests.h"
+#include "registry/object_log.h"
 #include "symbol/elf_module.h"
 
 namespace patchbay {
@@ -89,17 +92,15 @@ bool has_stack() {
   return find_stack(&first, &last) && here > first + kNeededStack && here <= last;
 }
 
+// pthread_mutex_timedlock() waits by the wall clock, which may be set back meanwhile;
+// pthread_mutex_clocklock() is newer than the libc that the agent has to run with.
 bool lock_in_time(std::recursive_mutex& mutex) {
-  timespec until = {};
-  ::clock_gettime(CLOCK_MONOTONIC, &until);
-  until.tv_sec += kLockSeconds;
-  return ::pthread_mutex_clocklock(mutex.native_handle(), CLOCK_MONOTONIC, &until) == 0;
-}
-
-int64_t now_ms() {
-  timespec now = {};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1000000;
+  constexpr timespec kNap{0, 100'000};
+  for (const int64_t end = monotonic_ms() + kLockSeconds * 1000; !mutex.try_lock();) {
+    if (monotonic_ms() >= end) return false;
+    raw_syscall(SYS_nanosleep, raw_pointer(&kNap));
+  }
+  return true;
 }
 
 void end_look(Agent* agent) {
@@ -107,7 +108,7 @@ void end_look(Agent* agent) {
   agent->symbols->end_loading();
 }
 
-// The look itself. Where an object has just been mapped nobody is in its code.
+// The look itself. No thread runs the code of an object that has just been mapped.
 void look(Agent* agent) {
   SymbolTable& symbols = *agent->symbols;
   symbols.begin_loading();
@@ -117,10 +118,10 @@ void look(Agent* agent) {
     if (!static_cast<const ElfModule*>(module)->is_relocated())
       unused.emplace_back(module->start(), module->end());
   agent->patcher->set_unused(std::move(unused));
-  g_looked_ms = now_ms();
+  g_looked_ms = monotonic_ms();
   const uint64_t before = agent->usdt_events->site_count();
   look_at_objects(agent);
-  (void)agent->registry->describe_modules();  // it may call what is traced from now on
+  (void)agent->registry->objects().describe();  // it may call what is traced from now on
   if (agent->has_waiting() && agent->usdt_events->site_count() != before)
     retry_waiting_events(agent);
   end_look(agent);
@@ -251,7 +252,7 @@ void start_watch(Agent* agent) {
 bool anything_wanted(Agent* agent) {
   return agent->functions->wants_objects() || agent->probe_events->wants_objects() ||
          agent->usdt_events->any_wanted() || agent->tracers->wants_objects() ||
-         agent->has_waiting() || agent->registry->waits_for_modules();
+         agent->has_waiting() || agent->registry->requests().waiting();
 }
 
 }  // namespace
@@ -268,8 +269,12 @@ void follow_wishes(Agent* agent) {
   }
 }
 
+void stop_watching_loads(Agent* agent) {
+  if (the_watch().is_on) switch_watch(agent, false);
+}
+
 bool loads_are_watched(Agent* agent) {
-  if (now_ms() - g_looked_ms >= kRelocationMs) agent->symbols->loading_is_over();
+  if (monotonic_ms() - g_looked_ms >= kRelocationMs) agent->symbols->loading_is_over();
   return !g_missed.exchange(false, std::memory_order_relaxed) && the_watch().is_on;
 }
 

@@ -13,14 +13,14 @@
 // loads or unloads: events of the new object are placed before any of its code runs, and the books
 // hold no place of an object that is gone when the next one may come to the same address.
 //
-// That thread holds the dynamic linker's lock of loading. It waits for the agent's lock, which no
-// thread holds that waits for the other one; but a signal handler may have made it so. So the wait
-// is bounded, and whatever cannot be done here is done by the control thread, which looks each
-// second:
+// That thread holds the dynamic linker's lock of loading, and waits for the agent's lock. No thread
+// waits for the first while it holds the second, unless a signal handler makes it so. So the wait
+// is bounded. In these cases the control thread does the work instead, which looks at the objects
+// each second:
 //   - the thread is in the agent already (dlopen in a signal handler or in a callback)
 //   - it has less stack left than the look may need
 //   - the agent's lock is not to be had in time
-// The same where the function cannot be patched, because a debugger has its breakpoint there.
+//   - the function cannot be patched, because a debugger has its breakpoint there
 #pragma once
 
 namespace patchbay {
@@ -30,6 +30,9 @@ struct Agent;
 // Under the agent's lock, after everything that may have changed what is wanted: watches while
 // something is wanted that an object may bring, and stops a while after.
 void follow_wishes(Agent* agent);
+
+// Whatever is wanted: nothing watches until the next follow_wishes().
+void stop_watching_loads(Agent* agent);
 
 // On the control thread, under the lock, from time to time: an object that was mapped at the last
 // look has been relocated since. Returns whether loads are seen as they happen.

@@ -4,10 +4,11 @@
 // group) and lives with that. Three steps, so that we never end it:
 //
 //   malloc()        as long as the program has memory
-//   the reserve     what is small: the agent goes on for a while, and its functions at exit, fork
-//                   and the end of a thread, which have nobody to tell, do their work
-//   bad_alloc       what is large, or the reserve is used up. Whatever the program or the control
-//                   thread enters the agent by catches it, leaves the thing undone and says so once
+//   the reserve     small blocks: the agent goes on for a while, and its functions at exit, fork
+//                   and the end of a thread, which cannot report an error, do their work
+//   bad_alloc       large blocks, or the reserve is used up. Every function by which the program or
+//                   the control thread enters the agent catches it, leaves the thing undone and
+//                   says so once
 //
 // The linker puts these functions in the place of malloc() and its like (--wrap), for all that is
 // in the library: operator new, the C++ runtime (its exceptions too), the demangler. The program
@@ -35,8 +36,8 @@ constexpr size_t kLargestFromReserve = 16 * 1024;
 constexpr size_t kHead = 16;  // holds the size of its block, keeps what is behind it aligned
 
 struct alignas(8) State {  // one word for compare-and-swap
-  uint32_t end = 0;     // of what is taken
-  uint32_t blocks = 0;  // that are in use
+  uint32_t end = 0;        // of what is taken
+  uint32_t blocks = 0;     // that are in use
 };
 
 alignas(kHead) constinit unsigned char g_reserve[kReserveSize];  // of no memory until used

@@ -9,6 +9,7 @@
 
 #include "agent/agent.h"
 #include "agent/start_up.h"
+#include "registry/event_requests.h"
 
 #define PATCHBAY_API extern "C" __attribute__((visibility("default")))
 
@@ -43,7 +44,7 @@ int enter(Agent* agent, const Registration& r) {
   const int result =
       agent->static_events->register_events(r.abi, r.events, r.nr_events, r.sites, r.nr_sites);
   if (r.abi == PATCHBAY_EVENT_ABI) {
-    agent->registry->module_loaded(module_name_at(agent, r.events));
+    agent->registry->requests().module_loaded(module_name_at(agent, r.events));
     retry_waiting_events(agent);
   }
   return result;

@@ -3,13 +3,12 @@
 // Handlers and interposers use raw system calls only: libc's functions may be patched, and errno is
 // the program's.
 //
-// What is not exactly as without us: inside the program's own handler for one of our signals the
-// signal is not shown as blocked, and a second fault there calls the handler again instead of
-// killing the process (a handler may leave by siglongjmp, which nobody tells us).
+// Two things differ from a run without us. Inside the program's own handler for one of our signals
+// the signal is not shown as blocked. A second fault there calls the handler again instead of
+// killing the process, because a handler may leave by siglongjmp and we do not hear of it.
 
 #include "agent/signal_hooks.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -31,20 +30,22 @@
 #include <new>
 
 #include "agent/clock_faults.h"
+#include "agent/next_function.h"
 #include "agent/stand_ins.h"
 #include "base/raw_syscall.h"
 #include "fetch/fetch_abi.h"
-#include "filter/filter_abi.h"
 #include "hot/fault.h"
 #include "patch/patcher.h"
+#include "patch/stub_views.h"
 #include "patch/trap_gate.h"
 #include "probe/open_signals.h"
-#include "probe/printk_hot.h"
 #include "probe/probe_abi.h"
-#include "probe/return_hook.h"
+#include "probe/records/printk_hot.h"
+#include "probe/records/unwind_hot.h"
+#include "probe/returns/return_hook.h"
 #include "probe/stack_touch.h"
-#include "probe/synthetic_hot.h"
-#include "probe/unwind_hot.h"
+#include "probe/thread_blocks.h"
+#include "probe/triggers/synthetic_hot.h"
 
 extern "C" void patchbay_sigreturn() __attribute__((visibility("hidden")));
 
@@ -67,6 +68,7 @@ constexpr uint64_t bit(int sig) { return uint64_t{1} << (sig - 1); }
 constexpr int kOurSignals[] = {SIGTRAP, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 constexpr int kNrOurs = sizeof kOurSignals / sizeof kOurSignals[0];
 constexpr uint64_t kOurs = bit(SIGTRAP) | bit(SIGSEGV) | bit(SIGBUS) | bit(SIGFPE) | bit(SIGILL);
+static_assert(kOurs <= UINT16_MAX);  // ProbeThread.held
 constexpr uint64_t kLibcInternal = bit(32) | bit(33);  // cancellation, setxid
 
 int slot_of(int sig) {
@@ -92,10 +94,10 @@ KernelAction g_view[kNrOurs];
 // The signals of ours that the program put into the mask of its other handlers.
 std::atomic<uint64_t> g_hidden_mask[kSignals + 1];
 
+// These two are 64 bits wide because a tool reads and writes them (abi/attach_abi.h).
 __thread uint64_t t_blocked __attribute__((tls_model("initial-exec")));  // of ours, by the program
 // The others that were blocked in the kernel when `t_blocked` was set (blocked_by_program()).
 __thread uint64_t t_blocked_with __attribute__((tls_model("initial-exec")));
-__thread uint64_t t_held __attribute__((tls_model("initial-exec")));     // sent while blocked
 
 // Which of ours the program has blocked. It can open its mask without us: by a raw system call (a
 // Go thread, which begins with all blocked), siglongjmp, setcontext. Then others of the signals
@@ -115,9 +117,6 @@ void remember_blocked(uint64_t ours, uint64_t others) {
   t_blocked = ours & kOurs;
   t_blocked_with = t_blocked ? others & ~(kOurs | kLibcInternal | bit(SIGKILL) | bit(SIGSTOP)) : 0;
 }
-
-// Where a fault was that may have come from a hlt that is gone; 0: the last one was not.
-__thread uint64_t t_halted_at __attribute__((tls_model("initial-exec")));
 
 // A write runs with all signals blocked, so that no handler of this thread waits for it.
 class ViewWrite {
@@ -205,14 +204,14 @@ void call_program(int sig, siginfo_t* info, ucontext_t* context, const KernelAct
 void hand_over(int sig, siginfo_t* info, ucontext_t* context) {
   const bool is_fault = info->si_code > 0;
   if (pb_thread.opened && !is_fault) {  // it is blocked, but for a moment of ours
-    pb_thread.held |= bit(sig);
+    pb_thread.held = uint16_t(pb_thread.held | bit(sig));
     return;
   }
   uint64_t mask;
   std::memcpy(&mask, &context->uc_sigmask, sizeof(mask));
   const bool is_blocked = blocked_by_program(mask) & bit(sig);
   if (is_blocked && !is_fault) {
-    t_held |= bit(sig);
+    pb_thread.held_blocked = uint16_t(pb_thread.held_blocked | bit(sig));
     return;
   }
   const KernelAction action = read_view(slot_of(sig));
@@ -234,15 +233,20 @@ void find_out_open() {
   if (!pb_thread.open) pb_thread.fast_tid = 0;
 }
 
-// A hlt of the patcher's. Valgrind makes it an illegal instruction.
+// A hlt of the patcher's. Valgrind makes it an illegal instruction. One that is gone by now is
+// tried once again; where that cannot be remembered the fault is the program's.
 uint64_t halt_target(int sig, int code, uint64_t ip) {
   const bool may_be = (sig == SIGSEGV && code == SI_KERNEL) || sig == SIGILL;
   if (!may_be) return 0;
-  const bool again = t_halted_at == ip;
-  t_halted_at = 0;
+  ThreadBlock* block = pb_thread_block;
+  const bool again = block && block->halted_at == ip;
+  if (block) block->halted_at = 0;
   const uint64_t target = patch_halt_target(ip, again);
-  if (target == ip) t_halted_at = ip;
-  return target;
+  if (target != ip) return target;
+  block = thread_block();
+  if (!block) return 0;
+  block->halted_at = ip;
+  return ip;
 }
 
 // Where execution goes on when the signal was ours; 0: it was the program's.
@@ -332,8 +336,8 @@ int change_action(int sig, const KernelAction* action, KernelAction* old) {
 
 // Signals that were sent while the program had them blocked arrive now.
 void release_held(uint64_t unblocked) {
-  const uint64_t due = t_held & unblocked;
-  t_held &= ~due;
+  const uint64_t due = pb_thread.held_blocked & unblocked;
+  pb_thread.held_blocked = uint16_t(pb_thread.held_blocked & ~due);
   for (int sig : kOurSignals) {
     if (!(due & bit(sig))) continue;
     raw_syscall(SYS_tgkill, raw_syscall(SYS_getpid), raw_syscall(SYS_gettid), sig);
@@ -424,21 +428,6 @@ class SharedWithChild {
   ClosedSignals closed_;
 };
 
-template <typename Function>
-Function next_function(std::atomic<void*>* cache, const char* name) {
-  void* found = cache->load(std::memory_order_acquire);
-  if (!found) {
-    found = ::dlsym(RTLD_NEXT, name);
-    cache->store(found, std::memory_order_release);
-  }
-  return reinterpret_cast<Function>(found);
-}
-
-std::atomic<void*> g_posix_spawn, g_posix_spawnp, g_system, g_popen, g_pthread_create;
-std::atomic<void*> g_thrd_create, g_pthread_kill, g_pthread_cancel, g_timer_create;
-std::atomic<void*> g_sigsuspend, g_ppoll, g_pselect, g_epoll_pwait, g_epoll_pwait2,
-    g_attr_setsigmask;
-
 std::atomic<void (*)(uint32_t)> g_thread_hook;
 
 // What a new thread has from its creator.
@@ -486,24 +475,6 @@ int create_thread(ThreadStart start, Create create) {
   return error;
 }
 
-void find_next_functions() {
-  next_function<void*>(&g_pthread_create, "pthread_create");
-  next_function<void*>(&g_thrd_create, "thrd_create");
-  next_function<void*>(&g_pthread_kill, "pthread_kill");
-  next_function<void*>(&g_pthread_cancel, "pthread_cancel");
-  next_function<void*>(&g_timer_create, "timer_create");
-  next_function<void*>(&g_sigsuspend, "sigsuspend");
-  next_function<void*>(&g_ppoll, "ppoll");
-  next_function<void*>(&g_pselect, "pselect");
-  next_function<void*>(&g_epoll_pwait, "epoll_pwait");
-  next_function<void*>(&g_epoll_pwait2, "epoll_pwait2");
-  next_function<void*>(&g_attr_setsigmask, "pthread_attr_setsigmask_np");
-  next_function<void*>(&g_posix_spawn, "posix_spawn");
-  next_function<void*>(&g_posix_spawnp, "posix_spawnp");
-  next_function<void*>(&g_system, "system");
-  next_function<void*>(&g_popen, "popen");
-}
-
 // Handlers that the program installed before us must not block our signals either.
 void open_masks_of_others() {
   for (int sig = 1; sig <= kSignals; sig++) {
@@ -524,7 +495,6 @@ void set_thread_hook(void (*started)(uint32_t)) {
 
 void install_signal_hooks() {
   if (g_installed.load(std::memory_order_acquire)) return;
-  find_next_functions();
   {
     ViewWrite write;
     for (int sig : kOurSignals) {
@@ -546,6 +516,28 @@ void install_signal_hooks() {
   __atomic_store_n(&pb_own_signals.ours, kOurs, __ATOMIC_RELEASE);
 }
 
+// Nobody is in code of ours that may fault, and no hook leads here any more.
+void uninstall_signal_hooks() {
+  if (!g_installed.exchange(false)) return;
+  __atomic_store_n(&pb_own_signals.ours, 0, __ATOMIC_RELEASE);
+  ViewWrite write;
+  for (int sig : kOurSignals) kernel_sigaction(sig, &g_view[slot_of(sig)], nullptr);
+  for (int sig = 1; sig <= kSignals; sig++) {
+    const uint64_t hidden = g_hidden_mask[sig].exchange(0, std::memory_order_relaxed);
+    KernelAction action = {};
+    if (!hidden || kernel_sigaction(sig, nullptr, &action) != 0) continue;
+    action.mask |= hidden;
+    kernel_sigaction(sig, &action, nullptr);
+  }
+}
+
+SignalWords signal_words() {
+  const auto* self = static_cast<const char*>(__builtin_thread_pointer());
+  const auto offset = [self](const void* word) { return static_cast<const char*>(word) - self; };
+  constexpr uint64_t kOthers = ~(kOurs | kLibcInternal | bit(SIGKILL) | bit(SIGSTOP));
+  return {kOurs, kOthers, offset(&t_blocked), offset(&t_blocked_with), offset(&pb_thread.open)};
+}
+
 void signal_hooks_after_fork() {
   // Its writer is not in this process: whatever half it wrote is the view.
   if (g_view_version.load(std::memory_order_relaxed) & 1) g_view_version.fetch_add(1);
@@ -556,8 +548,8 @@ void signal_hooks_after_fork() {
 // The bytes are those that unwinders and debuggers know a signal frame by. The rules are what glibc
 // says of its own: every register is in the ucontext at rsp. But for an int3 the instruction
 // pointer is that of the int3 (trapno 3, and it stands before it), until on_signal() has set it:
-// behind it the rules of the second instruction hold, which is not what has been executed. The
-// byte is looked for at rsp where there was no trap: it can be read.
+// behind it the rules of the second instruction hold, which is not what has been executed. Where
+// there was no trap the byte is read at rsp, which is always readable.
 __asm__(R"(
 .text
 .p2align 4
@@ -681,8 +673,7 @@ PB_STAND_IN int pthread_sigmask(int how, const sigset_t* set, sigset_t* old) noe
 PB_STAND_IN int posix_spawn(pid_t* pid, const char* path, const posix_spawn_file_actions_t* actions,
                             const posix_spawnattr_t* attributes, char* const argv[],
                             char* const envp[]) {
-  auto real =
-      patchbay::next_function<decltype(&posix_spawn)>(&patchbay::g_posix_spawn, "posix_spawn");
+  auto real = patchbay::next_function<decltype(&posix_spawn)>(patchbay::Next::kPosixSpawn);
   patchbay::BehindGate behind;
   patchbay::SharedWithChild shared;
   return real(pid, path, actions, attributes, argv, envp);
@@ -691,20 +682,19 @@ PB_STAND_IN int posix_spawnp(pid_t* pid, const char* file,
                              const posix_spawn_file_actions_t* actions,
                              const posix_spawnattr_t* attributes, char* const argv[],
                              char* const envp[]) {
-  auto real =
-      patchbay::next_function<decltype(&posix_spawnp)>(&patchbay::g_posix_spawnp, "posix_spawnp");
+  auto real = patchbay::next_function<decltype(&posix_spawnp)>(patchbay::Next::kPosixSpawnp);
   patchbay::BehindGate behind;
   patchbay::SharedWithChild shared;
   return real(pid, file, actions, attributes, argv, envp);
 }
 PB_STAND_IN int system(const char* command) {
-  auto real = patchbay::next_function<decltype(&system)>(&patchbay::g_system, "system");
+  auto real = patchbay::next_function<decltype(&system)>(patchbay::Next::kSystem);
   patchbay::TrapGateSystem behind(uint32_t(patchbay::raw_syscall(SYS_gettid)));
   patchbay::SharedWithChild shared;
   return real(command);
 }
 PB_STAND_IN FILE* popen(const char* command, const char* mode) {
-  auto real = patchbay::next_function<decltype(&popen)>(&patchbay::g_popen, "popen");
+  auto real = patchbay::next_function<decltype(&popen)>(patchbay::Next::kPopen);
   patchbay::BehindGate behind;
   patchbay::SharedWithChild shared;
   return real(command, mode);
@@ -712,45 +702,42 @@ PB_STAND_IN FILE* popen(const char* command, const char* mode) {
 
 PB_STAND_IN int sigsuspend(const sigset_t* set) {
   sigset_t copy;
-  return patchbay::next_function<decltype(&sigsuspend)>(
-      &patchbay::g_sigsuspend, "sigsuspend")(patchbay::without_ours(set, &copy));
+  return patchbay::next_function<decltype(&sigsuspend)>(patchbay::Next::kSigsuspend)(
+      patchbay::without_ours(set, &copy));
 }
 PB_STAND_IN int ppoll(pollfd* fds, nfds_t count, const timespec* timeout, const sigset_t* set) {
   sigset_t copy;
-  return patchbay::next_function<decltype(&ppoll)>(&patchbay::g_ppoll, "ppoll")(
+  return patchbay::next_function<decltype(&ppoll)>(patchbay::Next::kPpoll)(
       fds, count, timeout, patchbay::without_ours(set, &copy));
 }
 PB_STAND_IN int pselect(int count, fd_set* in, fd_set* out, fd_set* urgent, const timespec* timeout,
                         const sigset_t* set) {
   sigset_t copy;
-  return patchbay::next_function<decltype(&pselect)>(&patchbay::g_pselect, "pselect")(
+  return patchbay::next_function<decltype(&pselect)>(patchbay::Next::kPselect)(
       count, in, out, urgent, timeout, patchbay::without_ours(set, &copy));
 }
 PB_STAND_IN int epoll_pwait(int epoll, epoll_event* events, int count, int timeout,
                             const sigset_t* set) {
   sigset_t copy;
-  return patchbay::next_function<decltype(&epoll_pwait)>(&patchbay::g_epoll_pwait, "epoll_pwait")(
+  return patchbay::next_function<decltype(&epoll_pwait)>(patchbay::Next::kEpollPwait)(
       epoll, events, count, timeout, patchbay::without_ours(set, &copy));
 }
 PB_STAND_IN int epoll_pwait2(int epoll, epoll_event* events, int count, const timespec* timeout,
                              const sigset_t* set) {
   sigset_t copy;
-  return patchbay::next_function<decltype(&epoll_pwait2)>(
-      &patchbay::g_epoll_pwait2, "epoll_pwait2")(epoll, events, count, timeout,
-                                                 patchbay::without_ours(set, &copy));
+  return patchbay::next_function<decltype(&epoll_pwait2)>(patchbay::Next::kEpollPwait2)(
+      epoll, events, count, timeout, patchbay::without_ours(set, &copy));
 }
 PB_STAND_IN int pthread_attr_setsigmask_np(pthread_attr_t* attributes, const sigset_t* set) {
   sigset_t copy;
   return patchbay::next_function<decltype(&pthread_attr_setsigmask_np)>(
-      &patchbay::g_attr_setsigmask, "pthread_attr_setsigmask_np")(
-      attributes, patchbay::without_ours(set, &copy));
+      patchbay::Next::kPthreadAttrSetsigmask)(attributes, patchbay::without_ours(set, &copy));
 }
 
 // A thread inherits its creator's view of our signals too.
 PB_STAND_IN int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
                                void* (*run)(void*), void* argument) noexcept {
-  auto real = patchbay::next_function<decltype(&pthread_create)>(&patchbay::g_pthread_create,
-                                                                 "pthread_create");
+  auto real = patchbay::next_function<decltype(&pthread_create)>(patchbay::Next::kPthreadCreate);
   return patchbay::create_thread(
       {run, nullptr, argument, 0, 0, 0}, [&](patchbay::ThreadStart* start) {
         return start ? real(thread, attributes, patchbay::start_thread, start)
@@ -758,8 +745,7 @@ PB_STAND_IN int pthread_create(pthread_t* thread, const pthread_attr_t* attribut
       });
 }
 PB_STAND_IN int thrd_create(thrd_t* thread, thrd_start_t run, void* argument) {
-  auto real =
-      patchbay::next_function<decltype(&thrd_create)>(&patchbay::g_thrd_create, "thrd_create");
+  auto real = patchbay::next_function<decltype(&thrd_create)>(patchbay::Next::kThrdCreate);
   return patchbay::create_thread({nullptr, run, argument, 0, 0, 0},
                                  [&](patchbay::ThreadStart* start) {
                                    return start ? real(thread, patchbay::start_c11_thread, start)
@@ -769,21 +755,18 @@ PB_STAND_IN int thrd_create(thrd_t* thread, thrd_start_t run, void* argument) {
 
 // libc blocks all signals in these.
 PB_STAND_IN int pthread_kill(pthread_t thread, int sig) noexcept {
-  auto real =
-      patchbay::next_function<decltype(&pthread_kill)>(&patchbay::g_pthread_kill, "pthread_kill");
+  auto real = patchbay::next_function<decltype(&pthread_kill)>(patchbay::Next::kPthreadKill);
   if (::pthread_equal(thread, ::pthread_self())) return real(thread, sig);  // not in this one
   patchbay::ClosedSignals closed;
   return real(thread, sig);
 }
 PB_STAND_IN int pthread_cancel(pthread_t thread) {
-  auto real = patchbay::next_function<decltype(&pthread_cancel)>(&patchbay::g_pthread_cancel,
-                                                                 "pthread_cancel");
+  auto real = patchbay::next_function<decltype(&pthread_cancel)>(patchbay::Next::kPthreadCancel);
   patchbay::ClosedSignals closed;
   return real(thread);
 }
 PB_STAND_IN int timer_create(clockid_t clock, struct sigevent* event, timer_t* timer) noexcept {
-  auto real =
-      patchbay::next_function<decltype(&timer_create)>(&patchbay::g_timer_create, "timer_create");
+  auto real = patchbay::next_function<decltype(&timer_create)>(patchbay::Next::kTimerCreate);
   patchbay::ClosedSignals closed;
   return real(clock, event, timer);
 }

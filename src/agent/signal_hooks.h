@@ -19,8 +19,19 @@
 
 namespace patchbay {
 
-// Takes over the five signals. What the program had set becomes its view. Once, control side.
+// Takes over the five signals. What the program had set becomes its view. Control side; raw system
+// calls only.
 void install_signal_hooks();
+// Gives them back: the dispositions become what the program believes. The same.
+void uninstall_signal_hooks();
+
+// For a tool that corrects the threads of a running program (abi/attach_abi.h): signal sets as the
+// kernel has them, and where the words of a thread are, from its thread pointer.
+struct SignalWords {
+  uint64_t signals, others;
+  int64_t blocked, blocked_with, open;
+};
+SignalWords signal_words();
 
 // Called by each new thread, before anything else, with the id of the thread that made it.
 void set_thread_hook(void (*started)(uint32_t creator));
@@ -37,7 +48,7 @@ class ClosedSignals {
   ClosedSignals& operator=(const ClosedSignals&) = delete;
 
  private:
-  uint32_t open_;
+  uint8_t open_;
 };
 
 // In a forked child: another thread of the parent may have been changing the view at that moment.

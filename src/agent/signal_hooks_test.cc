@@ -4,6 +4,8 @@
 // compiled into this test: here they replace libc's functions as they do in a traced program.
 #include "agent/signal_hooks.cc"
 
+#include "agent/next_function.cc"
+
 #include <gtest/gtest.h>
 #include <setjmp.h>
 #include <sys/mman.h>

@@ -21,7 +21,15 @@
 
 namespace patchbay {
 
-// Those that the program's calls come to. None, if the agent was loaded behind the libraries.
+// The stand-ins that the program's calls come to. None, if the libraries stand before the agent.
 std::vector<StandIn> find_stand_ins();
+
+// An agent that came late is behind the libraries in every order. Its stand-ins are reached by
+// hooks of the functions' entries (libc_hooks.h): all that the loaded libraries have.
+struct NamedStandIn {
+  const char* name;
+  StandIn at;
+};
+std::vector<NamedStandIn> stand_ins_to_hook();
 
 }  // namespace patchbay

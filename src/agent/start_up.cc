@@ -11,8 +11,11 @@
 #include "agent/agent.h"
 #include "agent/apply_conf.h"
 #include "base/unique_fd.h"
-#include "event/error_origin.h"
+#include "event/error_log.h"
+#include "registry/event_requests.h"
 #include "registry/event_spec.h"
+#include "registry/settings.h"
+#include "registry/snapshots.h"
 #include "symbol/elf_image.h"
 
 namespace patchbay {
@@ -44,7 +47,7 @@ void report(Agent* agent, std::string_view where, std::string_view value, const 
 
 // The events may come with an object whose constructors have not run yet.
 void set_event(Agent* agent, TraceArray& array, const std::string& where, const std::string& word) {
-  Status status = agent->registry->set_event(array, word);
+  Status status = agent->registry->requests().set(array, word);
   if (!status.ok() && status.error().errno_value == EINVAL)
     agent->waiting_events.push_back({array.name, word, where});
   else
@@ -62,14 +65,14 @@ Status set_option(Registry& registry, TraceArray& array, std::string_view word) 
   for (size_t i = 0; i < kTraceOptions.size(); i++) {
     const bool off = word.starts_with("no") && word.substr(2) == kTraceOptions[i].name;
     if (off || word == kTraceOptions[i].name)
-      return registry.set_option(array, TraceOption(i), !off);
+      return registry.settings().set_option(array, TraceOption(i), !off);
   }
   return user_error(EINVAL, "There is no such option; see trace_options.");
 }
 
 Status set_clock(Registry& registry, TraceArray& array, std::string_view name) {
   for (size_t i = 0; i < kTraceClocks.size(); i++)
-    if (kTraceClocks[i].name == name) return registry.set_clock(array, TraceClock(i));
+    if (kTraceClocks[i].name == name) return registry.settings().set_clock(array, TraceClock(i));
   return user_error(EINVAL, "There is no such clock; see trace_clock.");
 }
 
@@ -90,18 +93,17 @@ bool set_trigger(Agent* agent, const TriggerSettings& wanted) {
 // One PATCHBAY_TRACE_INSTANCE: name[^flag…][,event…]
 Status make_instance(Agent* agent, const InstanceSettings& wanted) {
   Registry& registry = *agent->registry;
-  auto made = registry.create_array(wanted.name);
-  if (!made.ok()) return made.error();
+  PB_ASSIGN(auto made, registry.create_array(wanted.name));
   for (const std::string& flag : wanted.flags) {
     if (flag == "traceoff")
-      PB_TRY(registry.set_tracing_on(**made, false));
+      PB_TRY(registry.settings().set_tracing_on(*made, false));
     else if (flag == "traceprintk" || flag == "printk" || flag == "trace_printk")
-      PB_TRY(registry.set_option(**made, TraceOption::kTracePrintkDest, true));
+      PB_TRY(registry.settings().set_option(*made, TraceOption::kTracePrintkDest, true));
     else
       return user_error(EINVAL, "An instance has the flags traceoff and traceprintk, not " + flag);
   }
   for (const std::string& word : wanted.events)
-    set_event(agent, **made, agent->settings.origin_of("PATCHBAY_TRACE_INSTANCE"), word);
+    set_event(agent, *made, agent->settings.origin_of("PATCHBAY_TRACE_INSTANCE"), word);
   return {};
 }
 
@@ -186,7 +188,7 @@ void apply_settings(Agent* agent) {
     report_variable(agent, "PATCHBAY_TRACE_CLOCK", settings.trace_clock,
                     set_clock(registry, top, settings.trace_clock));
   if (settings.alloc_snapshot)
-    report_variable(agent, "PATCHBAY_ALLOC_SNAPSHOT", "1", registry.allocate_snapshot(top));
+    report_variable(agent, "PATCHBAY_ALLOC_SNAPSHOT", "1", registry.snapshots().allocate(top));
   for (const InstanceSettings& instance : settings.instances)
     report_variable(agent, "PATCHBAY_TRACE_INSTANCE", instance.name,
                     make_instance(agent, instance));
@@ -210,7 +212,7 @@ void retry_waiting_events(Agent* agent) {
     TraceArray* array =
         waiting.array.empty() ? &registry.top() : registry.find_array(waiting.array);
     if (!array) return true;
-    Status status = registry.set_event(*array, waiting.word);
+    Status status = registry.requests().set(*array, waiting.word);
     if (!status.ok() && status.error().errno_value == EINVAL) return false;
     report(agent, waiting.where, waiting.word, status);
     return true;
@@ -221,7 +223,7 @@ void report_waiting_events(Agent* agent) {
   if (std::exchange(agent->waiting_reported, true)) return;
   report_waiting_writes(agent);
   for (const WaitingEvent& waiting : agent->waiting_events)
-    report(agent, waiting.where, waiting.word, user_error(EINVAL, "no event is meant by this"));
+    report(agent, waiting.where, waiting.word, user_error(EINVAL, "no event has this name"));
   for (const TriggerSettings& wanted : agent->waiting_triggers)
     report_variable(agent, "PATCHBAY_TRACE_TRIGGER", wanted.event + "." + wanted.trigger,
                     user_error(EINVAL, "there is no such event"));

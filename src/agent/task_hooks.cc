@@ -7,22 +7,22 @@
 //   thread of its own follows what its parent's tree is told from now on (followers.h)
 #include "agent/task_hooks.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <mutex>
 #include <new>
 
 #include "agent/agent.h"
 #include "agent/followers.h"
+#include "agent/next_function.h"
 #include "agent/signal_hooks.h"
 #include "agent/stand_ins.h"
 #include "base/last_thread.h"
 #include "base/raw_syscall.h"
 #include "patch/trap_gate.h"
-#include "probe/callbacks.h"
+#include "probe/callbacks/callbacks.h"
+#include "registry/pid_lists.h"
 
 namespace patchbay {
 namespace {
@@ -34,7 +34,7 @@ bool g_fork_is_clean;    // likewise: not in the middle of agent code
 uint32_t thread_id() { return uint32_t(raw_syscall(SYS_gettid)); }
 
 void task_forked(uint32_t creator, uint32_t task) try {
-  g_agent->registry->task_forked(creator, task);
+  g_agent->registry->pid_lists().task_forked(creator, task);
 } catch (const std::bad_alloc&) {
   say_no_memory();
 }
@@ -49,7 +49,7 @@ void thread_ends(void*) {
   AgentScope scope;
   pb_thread.open = 0;  // libc is going to block all signals
   try {
-    g_agent->registry->task_exited(thread_id());
+    g_agent->registry->pid_lists().task_exited(thread_id());
   } catch (const std::bad_alloc&) {
     say_no_memory();
   }
@@ -96,12 +96,7 @@ void install_task_hooks() {
 // The parent's lists show the child as well; the child's own have it from after_fork_in_child().
 #pragma GCC visibility push(default)
 extern "C" PB_STAND_IN pid_t fork() noexcept {
-  static std::atomic<pid_t (*)()> next;
-  auto real = next.load(std::memory_order_acquire);
-  if (!real) {
-    real = reinterpret_cast<pid_t (*)()>(::dlsym(RTLD_NEXT, "fork"));
-    next.store(real, std::memory_order_release);
-  }
+  const auto real = patchbay::next_function<pid_t (*)()>(patchbay::Next::kFork);
   pid_t child;
   {
     patchbay::ClosedSignals closed;  // libc blocks all signals around the system call

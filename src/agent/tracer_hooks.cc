@@ -3,13 +3,12 @@
 // A process that makes its parent its tracer is told apart at once: its places of the kind int3
 // would be the tracer's breakpoints (patch/site_table.h, kTrapHalt). Debuggers that come by
 // themselves are noticed by the control thread.
-#include <dlfcn.h>
 #include <sys/ptrace.h>
 
-#include <atomic>
 #include <mutex>
 
 #include "agent/agent.h"
+#include "agent/next_function.h"
 #include "agent/stand_ins.h"
 
 // In front of libc's, so visible from outside.
@@ -20,13 +19,7 @@ extern "C" long patchbay_ptrace(int request, void* pid, void* address, void* dat
 extern "C" PB_STAND_IN long patchbay_ptrace(int request, void* pid, void* address, void* data,
                                             void* more) noexcept {
   using namespace patchbay;
-  static std::atomic<void*> next;
-  void* found = next.load(std::memory_order_acquire);
-  if (!found) {
-    found = ::dlsym(RTLD_NEXT, "ptrace");
-    next.store(found, std::memory_order_release);
-  }
-  const auto real = reinterpret_cast<long (*)(int, void*, void*, void*, void*)>(found);
+  const auto real = next_function<long (*)(int, void*, void*, void*, void*)>(Next::kPtrace);
   const long answer = real(request, pid, address, data, more);
   if (request != PTRACE_TRACEME || answer != 0 || !g_agent) return answer;
   try {

@@ -21,8 +21,10 @@
 #include <cstdint>
 #include <cstring>
 
-#include "filter/filter_jit.h"
+#include "agent/next_function.h"
+#include "filter/filter_code.h"
 #include "patch/stub_views.h"
+#include "probe/thread_blocks.h"
 
 #if defined(__GLIBC_PREREQ)
 #if __GLIBC_PREREQ(2, 35)
@@ -34,19 +36,16 @@
 namespace patchbay {
 namespace {
 
-constexpr size_t kTableSize = 128;  // 116 are used, with all rules
 constexpr uint8_t kAbsolute = 0x00, kOmitted = 0xff;  // DW_EH_PE_…
 constexpr uint8_t kRip = 16, kRsp = 7;                // DWARF's numbers
 
-struct Table {
-  alignas(8) uint8_t bytes[kTableSize];
-};
-constexpr uint32_t kTables = 3;  // little: every thread has them
-struct ThreadTables {
-  uint32_t next;
-  Table table[kTables];
-};
-__thread ThreadTables t_tables __attribute__((tls_model("initial-exec")));
+static_assert(kUnwindTableSize >= 116);  // with all rules
+
+// Of threads that have no block, in turn: so many of them would have to unwind at the same moment
+// that one takes another's table.
+constexpr uint32_t kSharedTables = 256;
+alignas(8) uint8_t g_shared_tables[kSharedTables][kUnwindTableSize];
+std::atomic<uint32_t> g_next_shared;
 
 class TableWriter {
  public:
@@ -117,11 +116,11 @@ void write_function_rules(TableWriter* w, uint8_t moved) {
 }
 
 // `place` null: a function.
-void* write_table(Table* table, uint64_t address, const StubPlace* place, uint8_t moved) {
-  TableWriter w(table->bytes);
+void* write_table(uint8_t* table, uint64_t address, const StubPlace* place, uint8_t moved) {
+  TableWriter w(table);
   constexpr size_t kHeader = 16;
   w.bytes({1, kAbsolute, kOmitted, kOmitted});
-  w.word64(reinterpret_cast<uint64_t>(table->bytes) + kHeader);
+  w.word64(reinterpret_cast<uint64_t>(table) + kHeader);
   w.word32(0);
   w.begin_record();  // CIE
   w.word32(0);
@@ -138,27 +137,23 @@ void* write_table(Table* table, uint64_t address, const StubPlace* place, uint8_
   place ? write_rules(&w, *place) : write_function_rules(&w, moved);
   w.end_record();
   w.word32(0);
-  return table->bytes;
+  return table;
 }
 
 void* table_for(uint64_t address, const StubPlace* place, uint8_t moved) {
-  ThreadTables* tables = &t_tables;
-  return write_table(&tables->table[tables->next++ % kTables], address, place, moved);
+  uint8_t* table;
+  if (ThreadBlock* block = thread_block()) {
+    table = block->tables.table[block->tables.next++ % BriefTables::kTables];
+  } else {
+    table = g_shared_tables[g_next_shared.fetch_add(1) % kSharedTables];
+  }
+  return write_table(table, address, place, moved);
 }
 
 using FindObject = int (*)(void*, dl_find_object*);
-std::atomic<void*> g_next;
 
-FindObject next_find_object() {
-  void* found = g_next.load(std::memory_order_acquire);
-  if (!found) {
-    found = ::dlsym(RTLD_NEXT, "_dl_find_object");
-    g_next.store(found, std::memory_order_release);
-  }
-  return reinterpret_cast<FindObject>(found);
-}
 // Before a handler may need it.
-__attribute__((constructor)) void find_early() { next_find_object(); }
+__attribute__((constructor)) void find_early() { next_address(Next::kDlFindObject); }
 
 }  // namespace
 }  // namespace patchbay
@@ -171,7 +166,7 @@ extern "C" __attribute__((visibility("default"))) int _dl_find_object(
   uint8_t moved = 0;
   const bool in_stub = stub_place(address, &place) || padding_place(address, &place);
   if (!in_stub && !generated_code_at(address, &moved)) {
-    const FindObject next = next_find_object();
+    const auto next = next_function<FindObject>(Next::kDlFindObject);
     return next ? next(pc, result) : -1;
   }
   std::memset(static_cast<void*>(result), 0, sizeof *result);

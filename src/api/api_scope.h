@@ -17,10 +17,10 @@
 #include <mutex>
 
 #include "agent/agent.h"
-#include "agent/ending.h"
+#include "agent/ended_instances.h"
 #include "agent/last_error.h"
 #include "agent/load_watch.h"
-#include "probe/callback_hot.h"
+#include "probe/callbacks/callback_hot.h"
 
 namespace patchbay {
 
@@ -59,7 +59,7 @@ class ApiScope {
   explicit operator bool() const { return agent_ != nullptr; }
   Agent* agent() const { return agent_; }
   Registry& registry() const { return *agent_->registry; }
-  // With a sentence for whoever may take the table of sentences: not inside of the agent.
+  // With a sentence, but not inside of the agent, where the table of sentences must not be taken.
   int refusal() const {
     if (inside_) return -EDEADLK;
     return refuse(user_error(ESRCH, "Patchbay does not run in this process."));

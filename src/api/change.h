@@ -7,7 +7,7 @@
 #include <new>
 
 #include "api/api_scope.h"
-#include "probe/callbacks.h"
+#include "probe/callbacks/callbacks.h"
 
 namespace patchbay {
 

@@ -154,8 +154,8 @@ void patchbay_module_gone(void* mod) {
     if (module) remove_callbacks(agent, *module, &callbacks);
     return 0;
   });
-  // Who does not leave in time has nowhere to return to; nobody can be told. One time for all: also
-  // a process that ends comes by here, for each of its libraries.
+  // A thread that does not leave its callback in time has nowhere to return to, and nobody can be
+  // told. All callbacks share one limit, because a process that ends comes here for each library.
   const auto end = std::chrono::steady_clock::now() + kLongest;
   for (const HitCallback* callback : callbacks) {
     const auto left =

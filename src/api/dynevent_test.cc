@@ -67,7 +67,7 @@ class Dynevent : public testing::Test {
   dynevent_cmd synth_, probe_, own_;
 };
 
-TEST_F(Dynevent, SY16_WordsAndPairs) {
+TEST_F(Dynevent, WordsAndPairs) {
   EXPECT_EQ(word(&own_, "name"), 0);
   EXPECT_EQ(word(&own_, "a", ';'), 0);
   EXPECT_EQ(pair(&own_, "f", '=', "%cx", 0), 0);
@@ -79,7 +79,7 @@ TEST_F(Dynevent, SY16_WordsAndPairs) {
   EXPECT_EQ(patchbay_dynevent_create(&own_), -EEXIST);
 }
 
-TEST_F(Dynevent, SY16_ChecksDecide) {
+TEST_F(Dynevent, ChecksDecide) {
   EXPECT_EQ(word(&own_, "a", 0, [](void*) { return -EPERM; }), -EPERM);
   EXPECT_EQ(pair(&own_, "a", 0, "b", 0, [](void*) { return -ENOENT; }), -ENOENT);
   EXPECT_STREQ(own_.buffer, "");
@@ -91,7 +91,7 @@ TEST_F(Dynevent, SY16_ChecksDecide) {
   EXPECT_STREQ(own_.buffer, " seen ");
 }
 
-TEST_F(Dynevent, SY16_TooLong) {
+TEST_F(Dynevent, TooLong) {
   // 31 characters and the NUL fit.
   EXPECT_EQ(patchbay_dynevent_str_add(&own_, "0123456789012345678901234567890"), 0);
   EXPECT_EQ(patchbay_dynevent_str_add(&own_, ""), 0);
@@ -161,7 +161,7 @@ TEST_F(Dynevent, OfTheOtherKind) {
   }
 }
 
-TEST_F(Dynevent, SY12_SyntheticCommands) {
+TEST_F(Dynevent, SyntheticCommands) {
   EXPECT_EQ(patchbay_synth_event_gen_cmd_start(&synth_, "schedtest", nullptr, "pid_t", "next_pid",
                                                "u64", "ts_ns"),
             0);
@@ -176,7 +176,7 @@ TEST_F(Dynevent, SY12_SyntheticCommands) {
   EXPECT_EQ(synth_.n_fields, 6u);
 }
 
-TEST_F(Dynevent, SY12_TypesAreChecked) {
+TEST_F(Dynevent, TypesAreChecked) {
   for (const char* type :
        {"s8",   "u8",    "s16",           "u16",      "s32",          "u32",   "s64",
         "u64",  "char",  "unsigned char", "int",      "unsigned int", "long",  "unsigned long",
@@ -186,7 +186,7 @@ TEST_F(Dynevent, SY12_TypesAreChecked) {
     EXPECT_EQ(patchbay_synth_event_add_field(&synth_, type, "a"), -EINVAL) << type;
 }
 
-TEST_F(Dynevent, SY12_SixtyFourFields) {
+TEST_F(Dynevent, SixtyFourFields) {
   std::vector<synth_field_desc> fields(65, synth_field_desc{"int", "a"});
   EXPECT_EQ(patchbay_synth_event_gen_cmd_array_start(&synth_, "e", nullptr, fields.data(), 65),
             -EINVAL);
@@ -202,7 +202,7 @@ TEST_F(Dynevent, SY12_SixtyFourFields) {
   EXPECT_EQ(patchbay_synth_event_create("e", fields.data(), 2, nullptr), -EINVAL);
 }
 
-TEST_F(Dynevent, SY15_ProbeCommands) {
+TEST_F(Dynevent, ProbeCommands) {
   EXPECT_EQ(patchbay_kprobe_event_gen_cmd_start(&probe_, "gen_kprobe_test", "do_sys_open",
                                                 "dfd=%ax", "filename=%dx"),
             0);

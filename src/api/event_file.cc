@@ -3,7 +3,7 @@
 // struct trace_event_file: what a program holds of an event in an instance.
 //
 //   struct trace_event_file = EventFileHandle ── tr ──> struct trace_array     (one an instance)
-//     references > 0     the instance and the event stay: EBUSY for who wants to remove them
+//     references > 0     the instance and the event stay: removing them is EBUSY
 //     target, plan       of a synthetic event: what synth_event_trace() runs (SyntheticEvents)
 //
 // There is one for each event and instance that somebody ever asked for, and none is ever freed.
@@ -16,8 +16,9 @@
 #include "api/change.h"
 #include "api/commands.h"
 #include "api/trace_array_handle.h"
+#include "base/error_pointer.h"
 #include "event/synthetic_event.h"
-#include "probe/synthetic_hot.h"
+#include "probe/triggers/synthetic_hot.h"
 
 namespace patchbay {
 
@@ -65,10 +66,10 @@ File* get(Agent& agent, TraceArray& array, LiveEvent* live) {
 // The caller has seen that it was got as often.
 void put(Agent& agent, File* file) {
   if (TraceArray* array = array_of(&agent, static_cast<trace_array*>(file->tr)))
-    array->references--;
+    drop_user(&array->references);
   const bool last = __atomic_sub_fetch(&file->references, 1, __ATOMIC_ACQ_REL) == 0;
   if (!is_there(agent, file->live)) return;
-  file->live->references--;
+  drop_user(&file->live->references);
   if (last && is_synthetic(agent, file->live)) agent.synthetic_events->unfollow(file, file->live);
 }
 
@@ -120,4 +121,13 @@ int patchbay_synth_event_nr_fields(const trace_event_file* wanted) {
     return refuse(user_error(EINVAL, "The event " + file->live->call.system + ":" +
                                          file->live->call.name + " is no synthetic event."));
   });
+}
+
+// Any thread, without the lock.
+int patchbay_synth_event_is_wanted(const trace_event_file* file) {
+  if (!is_pointer(file)) return 0;
+  const auto* handle = reinterpret_cast<const EventFileHandle*>(file);
+  if (!__atomic_load_n(&handle->references, __ATOMIC_ACQUIRE)) return 0;
+  // Pairs with SyntheticEvents, which puts it there.
+  return __atomic_load_n(&handle->target.program, __ATOMIC_ACQUIRE) != nullptr;
 }

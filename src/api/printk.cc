@@ -17,8 +17,10 @@
 #include "output/printk_text.h"
 #include "patchbay/trace.h"
 #include "probe/open_signals.h"
-#include "probe/printk_hot.h"
-#include "probe/stack_hot.h"
+#include "probe/records/printk_hot.h"
+#include "probe/records/stack_hot.h"
+#include "registry/object_log.h"
+#include "registry/printk.h"
 
 namespace patchbay {
 namespace {
@@ -78,7 +80,7 @@ int write_format(const PrintkCall& call, const char* format, VariadicArguments* 
   return printk_write(call, plan, arguments);
 }
 
-// Where trace_printk() goes, if somebody prepared it and it is on; else null.
+// Where trace_printk() goes, if it is prepared and on; else null.
 const EventProgram* destination() {
   const EventProgram* dest = __atomic_load_n(&pb_printk_dest, __ATOMIC_ACQUIRE);
   return dest && printk_is_on(dest) ? dest : nullptr;
@@ -89,9 +91,9 @@ bool is_prepared() { return __atomic_load_n(&pb_printk_dest, __ATOMIC_RELAXED) !
 // Of the instance (null: only of where trace_printk() goes), and of all that the program holds.
 Status start_printk(Agent* agent, TraceArray* array) {
   Registry& registry = *agent->registry;
-  PB_TRY(registry.start_printk(array ? *array : registry.printk_dest()));
+  PB_TRY(registry.printk().start(array ? *array : registry.printk().dest()));
   for (TraceArray* other : registry.arrays())
-    if (has_handle(*other)) PB_TRY(registry.start_printk(*other));
+    if (has_handle(*other)) PB_TRY(registry.printk().start(*other));
   return {};
 }
 
@@ -147,7 +149,7 @@ void patchbay_trace_printk_init_buffers(void) try {
 
 void patchbay_printk_used(void) try {
   ApiScope scope;
-  if (!scope || scope.registry().printk_started()) return;
+  if (!scope || scope.registry().printk().started()) return;
   if (Status status = start_printk(scope.agent(), nullptr); !status.ok())
     say(status.error().message());
 } catch (const std::bad_alloc&) {
@@ -157,7 +159,7 @@ void patchbay_printk_used(void) try {
 void patchbay_dump_stack_used(void) try {
   patchbay_printk_used();
   ApiScope scope;
-  if (scope) scope.registry().want_stacks();
+  if (scope) scope.registry().objects().want_stacks();
 } catch (const std::bad_alloc&) {
   say_no_memory();
 }

@@ -8,7 +8,9 @@
 #include "api/api_scope.h"
 #include "api/trace_array_handle.h"
 #include "patchbay/trace.h"
-#include "probe/printk_hot.h"
+#include "probe/records/printk_hot.h"
+#include "registry/printk.h"
+#include "registry/snapshots.h"
 
 namespace patchbay {
 namespace {
@@ -43,11 +45,11 @@ bool refuse_inside(const trace_array* tr, uint64_t ip) {
 
 void take(ApiScope& scope, TraceArray& array, uint64_t ip) {
   if (!array.snapshot) {
-    write_lines(scope.registry().printk_program(array), ip, kNotAllocated);
+    write_lines(scope.registry().printk().program(array), ip, kNotAllocated);
     array.buffer->switch_recording(false);
     return;
   }
-  Status status = scope.registry().take_snapshot(array);
+  Status status = scope.registry().snapshots().take(array);
   if (!status.ok()) say(status.error().message());
 }
 
@@ -60,7 +62,7 @@ int allocate(trace_array* tr) try {
   ApiScope scope;
   if (!scope) return scope.refusal();
   TraceArray* array = instance(scope, tr);
-  return array ? answer_of(scope.registry().allocate_snapshot(*array)) : -ENODEV;
+  return array ? answer_of(scope.registry().snapshots().allocate(*array)) : -ENODEV;
 } catch (const std::bad_alloc&) {
   return no_memory(-ENOMEM);
 }
@@ -131,7 +133,7 @@ int patchbay_tracing_snapshot_cond_enable(trace_array* tr, void* cond_data,
   TraceArray* array = array_of(scope.agent(), tr);
   if (!array) return -ENODEV;
   if (array->has_conditional_snapshot) return -EBUSY;
-  if (Status status = scope.registry().allocate_snapshot(*array); !status.ok())
+  if (Status status = scope.registry().snapshots().allocate(*array); !status.ok())
     return answer_of(status);
   array->has_conditional_snapshot = true;
   conditions()[array->serial] = {cond_data, update};

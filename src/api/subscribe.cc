@@ -11,7 +11,7 @@
 
 #include "api/change.h"
 #include "api/leaving.h"
-#include "probe/callbacks.h"
+#include "probe/callbacks/callbacks.h"
 
 using namespace patchbay;
 

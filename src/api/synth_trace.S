@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The functions of patchbay/trace_events.h that record (probe/synthetic_hot.h), by their exported
+ * The functions of patchbay/trace_events.h that record (synthetic_hot.h), by their exported
  * names. What they add: the values of synth_event_trace() as one array, and where the stack of the
  * call is (the return address, the stack pointer behind it, the caller's rbp), for options and
  * triggers that want it.
@@ -16,7 +16,7 @@
  *                     n
  *                     file
  */
-#include "probe/asm_offsets.h"
+#include "probe/triggers/asm_offsets.h"
 
 #define INVALID -22			/* -EINVAL */
 #define ENTRY(name)						\

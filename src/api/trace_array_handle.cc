@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "api/trace_array_handle.h"
 
+#include "registry/printk.h"
+
 #include <unordered_map>
 #include <unordered_set>
 
@@ -20,7 +22,7 @@ Handles& handles() {
 }
 
 trace_array* make_handle(Registry& registry, TraceArray& array) {
-  return new trace_array{registry.printk_program(array), array.serial, array.name, 0,
+  return new trace_array{registry.printk().program(array), array.serial, array.name, 0,
                          array.is_top()};
 }
 
@@ -55,8 +57,8 @@ void hold_array(Agent* agent, trace_array* handle) {
 void release_array(Agent* agent, trace_array* handle) {
   TraceArray* array = array_of(agent, handle);
   if (!array || !handle->references) return;
-  handle->references--;
-  array->references--;
+  drop_user(&handle->references);
+  drop_user(&array->references);
 }
 
 std::vector<trace_array*> all_handles(Agent* agent) {

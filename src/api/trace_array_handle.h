@@ -14,8 +14,8 @@
 #include <string>
 
 #include "agent/agent.h"
-#include "event/trace_array.h"
 #include "probe/probe_abi.h"
+#include "registry/trace_array.h"
 
 // In the global namespace, as the headers of the API name it.
 struct trace_array {

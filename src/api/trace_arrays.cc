@@ -11,8 +11,11 @@
 #include "api/trace_array_handle.h"
 #include "base/error_pointer.h"
 #include "base/raw_syscall.h"
+#include "base/text.h"
 #include "patchbay/trace.h"
+#include "registry/event_requests.h"
 #include "registry/event_spec.h"
+#include "registry/printk.h"
 
 namespace patchbay {
 namespace {
@@ -25,8 +28,7 @@ std::vector<std::string> comma_separated(const char* list) {
   std::vector<std::string> words;
   std::string_view rest = list ? list : "";
   while (!rest.empty()) {
-    const std::string_view word = rest.substr(0, rest.find(','));
-    rest.remove_prefix(std::min(rest.size(), word.size() + 1));
+    const std::string_view word = cut_at(&rest, ',');
     if (!word.empty()) words.emplace_back(word);
   }
   return words;
@@ -35,16 +37,15 @@ std::vector<std::string> comma_separated(const char* list) {
 // With printk prepared for where printk is used at all.
 Result<trace_array*> make_array(ApiScope& scope, const char* name, const char* systems) {
   Registry& registry = scope.registry();
-  auto made = registry.create_array(name, comma_separated(systems));
-  if (!made.ok()) return made.error();
-  if (registry.printk_started()) {
-    Status status = registry.start_printk(**made);
+  PB_ASSIGN(auto made, registry.create_array(name, comma_separated(systems)));
+  if (registry.printk().started()) {
+    Status status = registry.printk().start(*made);
     if (!status.ok()) {
       [[maybe_unused]] Status ignored = registry.remove_array(name);
       return status.error();
     }
   }
-  return handle_of(scope.agent(), **made);
+  return handle_of(scope.agent(), *made);
 }
 
 Error no_such_event(const char* system, const char* event) {
@@ -122,7 +123,7 @@ trace_array* patchbay_trace_array_get_by_name(const char* name, const char* syst
   if (TraceArray* array = scope.registry().find_array(name)) {
     handle = handle_of(scope.agent(), *array);
     revive_instance(scope.agent(), *array);
-    if (scope.registry().printk_started() && !scope.registry().start_printk(*array).ok())
+    if (scope.registry().printk().started() && !scope.registry().printk().start(*array).ok())
       return nullptr;
   } else {
     auto made = make_array(scope, name, systems);
@@ -219,7 +220,7 @@ int patchbay_ftrace_set_clr_event(trace_array* tr, char* buf, int set) try {
   if (!scope) return scope.refusal();
   TraceArray* array = array_of(scope.agent(), tr);
   if (!array) return -ENODEV;
-  return answer_of(scope.registry().set_event(*array, (set ? "" : "!") + std::string(buf)));
+  return answer_of(scope.registry().requests().set(*array, (set ? "" : "!") + std::string(buf)));
 } catch (const std::bad_alloc&) {
   return no_memory(-ENOMEM);
 }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
+
 namespace patchbay {
 
 namespace {
@@ -40,11 +42,13 @@ uint64_t note_key(std::string_view what, std::string_view name) {
 }
 
 void begin_notes() {
+  PB_CHECK(!state().takes_notes);
   state().notes.clear();
   state().takes_notes = true;
 }
 
 std::vector<Note> end_notes() {
+  PB_CHECK(state().takes_notes);
   state().takes_notes = false;
   return std::exchange(state().notes, {});
 }

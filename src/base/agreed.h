@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// What a process and its forked children have to agree on: the numbers of events, the addresses of
-// what lies in shared memory. Children repeat what their parent has done to its tree
-// (agent/followers.h); what cannot come out the same by itself is noted by the parent and taken
-// from there by the child:
+// A process and its forked children agree on the numbers of events and on addresses in shared
+// memory. A child repeats each change that its parent makes to its tree (agent/followers.h). Where
+// its result could differ, the parent notes what it has got, and the child takes that:
 //
-//   parent   begin_notes() … note(key, value) … end_notes()     goes into the journal with the
-//   change child    begin_repeating(notes) … noted(key) … end_repeating()
+// clang-format off
+//   parent   begin_notes() … note(key, value) … end_notes()     the journal gets them
+//   child    begin_repeating(notes) … noted(key) … end_repeating()
+// clang-format on
 //
-// Notes of one key are taken in their order. Everything here is under the agent's lock.
+// Notes of one key are taken in their order. The agent's lock is held for everything here.
 #pragma once
 
 #include <cstdint>
@@ -22,23 +23,23 @@ struct Note {
   uint64_t key, value;
 };
 
-// This process is a forked child of the one that the agent serves: what is in shared memory is that
-// one's to change, files are its to make and to write.
+// This process is a forked child of the one that the agent serves. Only the parent changes shared
+// memory, and only the parent makes and writes files.
 bool is_forked_child();
 void set_forked_child();
-// It has forked: there may be children that are late with what is changed.
+// This process has forked. Its children may not have repeated the last changes yet.
 bool has_forked();
 void set_has_forked();
 
 uint64_t note_key(std::string_view what, std::string_view name = {});
 
-// Of the parent. Nothing is noted outside of begin_notes() and end_notes(), which do not nest.
+// For the parent. note() does nothing outside of begin_notes() and end_notes(). They do not nest.
 void begin_notes();
 std::vector<Note> end_notes();
 void note(uint64_t key, uint64_t value);
 
-// Of a child. Nothing: the parent has noted none of this key, so this is not the same change. It is
-// remembered until end_repeating(), which says whether all was found.
+// For a child. noted() is empty when the parent has noted nothing of this key: then the child does
+// not make the same change. end_repeating() says whether every note was found.
 void begin_repeating(std::vector<Note> notes);
 bool end_repeating();
 std::optional<uint64_t> noted(uint64_t key);

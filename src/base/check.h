@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// PB_CHECK: our own mistakes, on in every build. In tests and in the tool a failed check aborts;
-// inside a traced program the agent installs a handler that stops recording, counts, reports once
-// and lets the program run (set_check_handler).
+// PB_CHECK finds our own mistakes, in every build. In tests and in the tool a failed check aborts.
+// In a traced program the agent installs a handler (set_check_handler): it stops recording, counts
+// the failures, reports the first one and lets the program run.
 #pragma once
 
 #include <cstdint>
 
 namespace patchbay {
 
-// Called with file, line, the expression's text and two values that the check names. If the handler
-// returns, execution continues behind the check: code in the agent must tolerate that.
+// Gets the expression's text and the two values that the check names. When the handler returns, the
+// code behind the check runs: code of the agent must tolerate that.
 using CheckHandler = void (*)(const char* file, int line, const char* expression, uint64_t a,
                               uint64_t b);
 

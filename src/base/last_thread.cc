@@ -39,7 +39,7 @@ bool has_ended(const char* tid) {
   return !stat.empty() && (stat[0] == 'Z' || stat[0] == 'X');
 }
 
-// The first thread stays as a zombie while others live.
+// The first thread stays a zombie while others live: its number is the process's.
 const char* first_thread(char (&name)[16]) {
   std::snprintf(name, sizeof name, "%d", int(::getpid()));
   return name;
@@ -53,7 +53,7 @@ struct DirectoryEntry {  // linux_dirent64
   char name[];
 };
 
-// A thread that goes away meanwhile is found as ended or not at all.
+// A thread that ends meanwhile is found as ended, or is not found.
 bool all_others_have_ended(int directory, long self) {
   alignas(DirectoryEntry) char buffer[4096];
   for (;;) {

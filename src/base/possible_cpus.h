@@ -5,8 +5,8 @@
 
 namespace patchbay {
 
-// One more than the highest CPU number that this machine can ever have, so that everything that is
-// kept for each CPU can be an array.
+// One more than the highest CPU number that this machine can ever have: the length of an array with
+// an element for each CPU.
 uint32_t possible_cpus();
 
 }  // namespace patchbay

@@ -10,7 +10,7 @@ namespace patchbay {
 
 namespace {
 
-// The program's own open file, with its offset: opening /proc/self/fd/2 would make another one.
+// The program's own open file, with its offset. Opening /proc/self/fd/2 would make a new open file.
 UniqueFd programs_stderr() {
   UniqueFd process(int(::syscall(SYS_pidfd_open, ::getpid(), 0u)));
   if (!process.valid()) return {};

@@ -5,7 +5,7 @@
 
 namespace patchbay {
 
-// Writes to descriptor 2 of the program, also from a thread that has a descriptor table of its own.
+// Writes to the program's descriptor 2, also from a thread with a descriptor table of its own.
 void write_to_program_stderr(std::string_view text);
 
 }  // namespace patchbay

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// System calls without libc: the probe path calls nothing that could be traced, code that rewrites
-// code must not depend on functions that it may be rewriting at that moment, and neither may touch
-// errno.
+// System calls without libc. The probe path calls nothing that can be traced. Code that rewrites
+// code must not call a function that it may be rewriting. Neither may change errno.
 #pragma once
 
 #include <sys/syscall.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Result<T>: a value, or the system's refusal with errno, verb and object. Shaped like
+// Result<T>: a value, or the system's refusal with errno, verb and object. It has the form of
 // std::expected, which g++ 12 and clang 14 lack.
 #pragma once
 
@@ -57,5 +57,16 @@ using Status = Result<std::monostate>;
   do {                                                                                  \
     if (auto pb_try_result = (expr); !pb_try_result.ok()) return pb_try_result.error(); \
   } while (0)
+
+// PB_ASSIGN(std::string text, read_all(path)): declares `text` with the value of a Result. A failed
+// Result returns its error from the enclosing function. The left side is a declaration or a
+// variable.
+#define PB_ASSIGN(left, ...) PB_ASSIGN_TO(left, PB_JOINED(pb_result_, __LINE__), __VA_ARGS__)
+#define PB_ASSIGN_TO(left, result, ...)    \
+  auto result = (__VA_ARGS__);             \
+  if (!result.ok()) return result.error(); \
+  left = std::move(*result)
+#define PB_JOINED(a, b) PB_JOINED_WORDS(a, b)
+#define PB_JOINED_WORDS(a, b) a##b
 
 }  // namespace patchbay

@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "base/agreed.h"
+#include "base/check.h"
 #include "base/possible_cpus.h"
 
 namespace patchbay {
@@ -18,8 +19,9 @@ namespace {
 constexpr size_t kLine = 64, kPage = 4096;
 constexpr size_t kChunk = 64 * 1024;
 
-// What is set aside: for a few hundred histograms of the usual size, and for what is a row a CPU.
-// It takes address space only, of which a program with a limit gets as little as it can be.
+// The reserve has room for a few hundred histograms of the usual size, and for tables with a row
+// for each CPU. It takes address space only. In a program with a limit of that it is as small as
+// can be.
 constexpr size_t kReserve = 64 << 20, kReservePerCpu = 1 << 20, kLeastReserve = kChunk;
 
 struct Chunk {
@@ -55,7 +57,10 @@ struct Reserve {
     if (!start) start = map_shared(size = kLeastReserve);
     if (!start) small = size;
   }
-  size_t left() const { return size - small - large; }
+  size_t left() const {
+    PB_CHECK_VALUES(small + large <= size, small, large);
+    return size - small - large;
+  }
 };
 
 // Never freed; made when it is asked for.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Memory that is never freed and that forked children share, for the few words that a traced
-// thread of any of these processes changes: is an instance recording, how often does an action
-// still act. (What is in a buffer file is shared as well, but readers of foreign processes see it.)
+// Memory that is never freed and that forked children share. It holds the few words that traced
+// threads of all these processes change: whether an instance is recording, how often an action will
+// still act. (A buffer file is shared as well, but readers in other processes see it.)
 //
-// It comes from one mapping, made at the first call and reserved for all that comes later: so what
-// is taken from it after a fork is there in running children too, at the same address. In a child
-// agree_on_shared() finds it (base/agreed.h); what the child makes otherwise is its own.
+// The first call makes one mapping and reserves it for everything that comes later. So memory that
+// the parent takes after a fork is also in children that run already, at the same address. A child
+// finds it by agree_on_shared() (base/agreed.h); any other memory that the child makes is its own.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +15,13 @@
 
 namespace patchbay {
 
-// Zeroed, on a cache line of its own. Never null: without memory for a shared mapping it is private
-// memory, and each child goes on with what it had. Any thread; in a forked child private memory.
+// Zeroed memory on a cache line of its own; any thread may call. Never null: where no shared
+// mapping can be made, and in a forked child, it is private memory of each process.
 void* shared_forever(size_t bytes);
 
-// Whole pages, zeroed, of which only what is touched takes memory. Null: there are none.
+// Whole zeroed pages; a page takes memory when it is touched. Null: no mapping can be made.
 void* shared_pages(size_t bytes);
-// What was shared_pages() or shared_forever() is also there in children that run already.
+// Whether children that run already see this place too; it is from the two functions above.
 bool is_shared_with_running(const void* at);
 
 template <typename T>
@@ -29,8 +29,8 @@ T* make_shared_forever() {
   return new (shared_forever(sizeof(T))) T{};
 }
 
-// The same memory in the parent and in a child that repeats the change. `fresh`: nobody has written
-// it yet; else it is in use, and not to be initialised.
+// The same memory in the parent and in a child that repeats the change. `fresh`: no process has
+// written it yet. Memory that is not fresh is in use and must not be initialised.
 struct SharedPlace {
   void* at;
   bool fresh;

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "base/agreed.h"
+#include "base/testing.h"
 
 namespace patchbay {
 namespace {
@@ -16,13 +17,10 @@ namespace {
 // The exit status of a forked child that runs `body`.
 template <typename Body>
 int in_child(Body body) {
-  const pid_t pid = ::fork();
-  if (pid == 0) {
+  const int status = test::status_of_child([&] {
     set_forked_child();
-    ::_exit(body());
-  }
-  int status = 0;
-  ::waitpid(pid, &status, 0);
+    return int(body());
+  });
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 

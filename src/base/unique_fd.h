@@ -69,7 +69,7 @@ class Mapping {
 // `size` bytes at `offset`. False when the file ends before that or cannot be read.
 bool read_exactly(int fd, uint64_t offset, void* to, size_t size);
 
-// The whole of a (small) file, also of one whose st_size lies (/proc).
+// The whole of a small file, also of one whose st_size is wrong (/proc).
 Result<std::string> read_file(const std::string& path);
 
 }  // namespace patchbay

@@ -13,6 +13,19 @@ constexpr uint64_t kDwarfRegisters[kNrIntegers] = {5, 4, 1, 2, 8, 9};
 
 enum class PassClass : uint8_t { kNone, kInteger, kVector, kMemory };
 
+// What a base type or an array is beside its kind: the convention has cases of their own for these.
+bool is_complex(const TypeFacts& facts) {
+  return facts.kind == TypeKind::kOther && facts.die &&
+         number_of(*facts.die, DW_AT_encoding) == uint64_t{DW_ATE_complex_float};
+}
+bool is_quad(const TypeFacts& facts) {
+  return facts.kind == TypeKind::kFloat && facts.size == 16 && facts.die &&
+         name_of(*facts.die) != "long double";
+}
+bool is_simd(const TypeFacts& facts) {
+  return facts.kind == TypeKind::kArray && facts.die && flag_of(*facts.die, DW_AT_GNU_vector);
+}
+
 struct Eightbytes {
   PassClass parts[2] = {PassClass::kNone, PassClass::kNone};
   int budget = 4096;  // entries to look at
@@ -26,8 +39,34 @@ struct Eightbytes {
     for (uint64_t i = offset / 8; i <= (offset + size - 1) / 8; i++)
       if (parts[i] != PassClass::kInteger) parts[i] = part;
   }
+  // 8 or 16 bytes in one vector register, as the only value.
+  void merge_vector(uint64_t offset, uint64_t size) {
+    if (size == 8 || (size == 16 && offset == 0))
+      merge(offset, 8, PassClass::kVector);
+    else
+      is_memory = true;
+  }
   void classify(std::optional<Dwarf_Die> type, uint64_t offset, int depth);
+  void classify_scalar(const TypeFacts& facts, uint64_t offset);
 };
+
+void Eightbytes::classify_scalar(const TypeFacts& facts, uint64_t offset) {
+  if (is_quad(facts)) return merge_vector(offset, facts.size);
+  if (is_complex(facts)) {
+    const PassClass part = facts.size <= 16 ? PassClass::kVector : PassClass::kMemory;
+    merge(offset, facts.size / 2, part);
+    return merge(offset + facts.size / 2, facts.size / 2, part);
+  }
+  // What is not aligned (in a packed class) makes memory of the whole.
+  if (facts.size != 0 && offset % facts.size != 0) is_memory = true;
+  bool is_vector = facts.kind == TypeKind::kFloat && facts.size <= 8;
+  bool is_word = facts.kind == TypeKind::kInteger || facts.kind == TypeKind::kEnum ||
+                 facts.kind == TypeKind::kPointer;
+  merge(offset, facts.size,
+        is_vector ? PassClass::kVector
+        : is_word ? PassClass::kInteger
+                  : PassClass::kMemory);
+}
 
 void Eightbytes::classify(std::optional<Dwarf_Die> type, uint64_t offset, int depth) {
   if (--budget < 0 || depth > 16 || is_memory) {
@@ -46,6 +85,7 @@ void Eightbytes::classify(std::optional<Dwarf_Die> type, uint64_t offset, int de
     }
     return;
   }
+  if (is_simd(facts)) return merge_vector(offset, facts.size);
   if (facts.kind == TypeKind::kArray) {
     uint64_t stride = stride_of(facts), length = stride ? facts.size / stride : 0;
     if (facts.size > 16) is_memory = true;
@@ -53,16 +93,32 @@ void Eightbytes::classify(std::optional<Dwarf_Die> type, uint64_t offset, int de
       classify(element_of(facts), offset + i * stride, depth + 1);
     return;
   }
-  bool is_vector = facts.kind == TypeKind::kFloat && facts.size <= 8;
-  bool is_word = facts.kind == TypeKind::kInteger || facts.kind == TypeKind::kEnum ||
-                 facts.kind == TypeKind::kPointer;
-  merge(offset, facts.size,
-        is_vector ? PassClass::kVector
-        : is_word ? PassClass::kInteger
-                  : PassClass::kMemory);
+  classify_scalar(facts, offset);
 }
 
-// A C++ class whose copy is not the copy of its bytes.
+// Of a value on the stack. A member that does not lie where its type would asks for nothing: the
+// class is packed.
+uint64_t alignment_of(std::optional<Dwarf_Die> type, int depth, int* budget) {
+  if (--*budget < 0 || depth > 16) return 1;
+  const TypeFacts facts = facts_of(type);
+  if (is_complex(facts)) return facts.size / 2;
+  if (facts.kind == TypeKind::kArray && !is_simd(facts))
+    return alignment_of(element_of(facts), depth + 1, budget);
+  if (facts.kind != TypeKind::kAggregate) return facts.size;
+  uint64_t most = facts.die ? number_of(*facts.die, DW_AT_alignment).value_or(1) : 1;
+  for (const Member& member : members_of(facts)) {
+    const uint64_t asked = std::max(alignment_of(member.type, depth + 1, budget), member.alignment);
+    if (asked != 0 && member.offset % asked == 0) most = std::max(most, asked);
+  }
+  return most;
+}
+
+uint64_t stack_alignment(std::optional<Dwarf_Die> type) {
+  int budget = 4096;
+  return alignment_of(type, 0, &budget) >= 16 ? 16 : 8;
+}
+
+// A C++ class whose copy is more than a copy of its bytes.
 bool is_passed_by_reference(const TypeFacts& facts) {
   if (facts.kind != TypeKind::kAggregate || !facts.die) return false;
   std::optional<uint64_t> convention = number_of(*facts.die, DW_AT_calling_convention);
@@ -122,13 +178,13 @@ void Assigner::assign(PassedParameter* parameter) {
   parameter->is_known = size > 0 && !is_empty;
   if (is_empty) return;  // a class without members is not passed
   if (take(eightbytes, parameter) || size == 0) return;
-  uint64_t alignment = facts.kind == TypeKind::kFloat && size == 16 ? 16 : 8;
+  const uint64_t alignment = parameter->by_reference ? 8 : stack_alignment(parameter->type);
   stack_ = (stack_ + alignment - 1) / alignment * alignment;
   parameter->stack_offset = stack_;
   stack_ += (size + 7) / 8 * 8;
 }
 
-// A concrete entry may list fewer parameters than what it is an instance of.
+// A concrete entry may list fewer parameters than the entry of which it is an instance.
 Dwarf_Die entry_with_parameters(Dwarf_Die function) {
   auto count = [](Dwarf_Die die) {
     std::vector<Dwarf_Die> children = children_of(die);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Where the System V convention for x86-64 puts a function's parameters. Debug information of
-// unoptimised code says where they lie after the prologue; at the first byte only the convention
+// Where the System V convention for x86-64 puts a function's parameters. The debug information of
+// unoptimised code says where they lie after the prologue. At the first byte only the convention
 // knows.
 #pragma once
 
@@ -17,7 +17,7 @@ struct PassedParameter {
   Dwarf_Die die{};
   std::string name;
   std::optional<Dwarf_Die> type;
-  // Registers in order of the value's bytes; both empty: on the stack.
+  // The registers that hold the value, in the order of its bytes. Both empty: it is on the stack.
   struct Register {
     bool is_vector;
     unsigned index;  // 0..5 of rdi rsi rdx rcx r8 r9; 0..7 of xmm0 …
@@ -32,10 +32,10 @@ struct PassedParameters {
   std::vector<PassedParameter> parameters;
   bool has_hidden_result = false;  // the first register points to where the result goes
 };
-// Of a function's entry, or that of its declaration: whichever lists the parameters.
+// The parameters of a function's entry, or of its declaration: of the one that lists them.
 PassedParameters passed_parameters(Dwarf_Die function);
 
-// At the function's first byte, or (at_return) as it was there.
+// Where it is at the function's first byte; with at_return, where it was then.
 Where place_of(const PassedParameter& parameter, bool at_return);
 
 // The result: in rax, xmm0, or memory that rax points to. kNowhere with why: void, two registers.

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/text.h"
 #include "symbol/debug_file.h"
 
 namespace patchbay {
@@ -55,7 +56,7 @@ Result<Elf*> open_elf(const std::string& path, UniqueFd* fd) {
   return user_error(ENOEXEC, path + " is not a program or library for x86-64.");
 }
 
-// The place for the debug file of a build-id, and what to do: for the sentence of an error.
+// The place where the debug file of a build-id belongs, and advice, for the sentence of an error.
 std::string how_to_get(const std::string& build_id) {
   std::string by_id = debug_path_of_build_id(build_id);
   std::string sentence = build_id.empty() ? "It has no build-id" : "Its build-id is " + build_id;
@@ -89,10 +90,9 @@ Status DebugInfo::open_files(const std::string& path) {
   char real[PATH_MAX];
   if (!::realpath(path.c_str(), real)) return sys_error("open " + path, errno);
   path_ = debug_path_ = real;
-  name_ = path_.substr(path_.rfind('/') + 1);
-  Result<Elf*> elf = open_elf(path_, &fd_);
-  if (!elf.ok()) return elf.error();
-  elf_ = *elf;
+  name_ = base_name(path_);
+  PB_ASSIGN(auto elf, open_elf(path_, &fd_));
+  elf_ = elf;
   size_t count = 0;
   (void)::elf_getphdrnum(elf_, &count);
   for (size_t i = 0; i < count; i++) {
@@ -113,7 +113,7 @@ Status DebugInfo::open_files(const std::string& path) {
   return {};
 }
 
-// False, and in *other whose file it is, when the candidate exists and does not belong to us.
+// False when the candidate exists and does not belong to us; *other says whose it is.
 std::string DebugInfo::build_id() const { return build_id_of(elf_); }
 
 bool DebugInfo::take_debug_file(const std::string& candidate, const char* build_id,
@@ -190,7 +190,8 @@ const ObjectSymbol* DebugInfo::symbol_at(uint64_t address, bool is_function) con
   auto end = std::upper_bound(symbols_.begin(), symbols_.end(), address,
                               [](uint64_t a, const ObjectSymbol& s) { return a < s.address; });
   const ObjectSymbol* best = nullptr;
-  // Bounded: an array of labels before it would be no reason to look at all symbols.
+  // The search is bounded: an array of labels before the symbol is no reason to look at all of
+  // them.
   for (size_t steps = 0; end != symbols_.begin() && steps < 4096; steps++) {
     --end;
     bool holds = address - end->address < std::max<uint64_t>(end->size, 1);

@@ -13,7 +13,7 @@
 //   probe_request   `func:3 a->b` taken apart       derive   and turned into plain definitions
 //   prototypes      by a function's address: how its recorded arguments are shown
 //
-// The bytes are foreign: libdw checks what it reads, and every walk of ours has a bound.
+// The bytes are foreign. libdw checks what it reads, and every walk of ours has a bound.
 #pragma once
 
 #include <elfutils/libdw.h>
@@ -63,8 +63,8 @@ class DebugInfo {
   const ObjectSymbol* symbol_at(uint64_t address, bool is_function) const;
   // How many different addresses the name stands for.
   size_t count_symbols(std::string_view name) const;
-  // Where an address lies in the file, also when it is only in memory (.bss): as if the segment
-  // went on. False for an address in no segment.
+  // Where an address lies in the file. An address that exists only in memory (.bss) gets the place
+  // that it would have if the segment went on. False for an address in no segment.
   bool file_offset(uint64_t address, uint64_t* offset) const;
   // The canonical frame address at `pc` as operations of DWARF; none when it is not known. They
   // stay valid until the next call.

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <set>
 
-#include "base/hex_number.h"
+#include "base/text.h"
 #include "event/function_event_atom.h"
 #include "symbol/demangled_name.h"
 #include "symbol/symbol.h"
@@ -24,18 +24,12 @@ constexpr size_t kMaxPlaces = 1024;
 
 std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
 
-std::string joined(const std::vector<std::string>& parts, const char* between) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : between) + part;
-  return text;
-}
-
 std::string identifier(std::string_view text) {
   std::string name = make_identifier(text).substr(0, kMaxName - 8);
-  return name.empty() || (name[0] >= '0' && name[0] <= '9') ? "_" + name : name;
+  return name.empty() || is_digit(name[0]) ? "_" + name : name;
 }
 
-// The words that a definition keeps for itself.
+// The words that are reserved in a definition.
 bool is_reserved(std::string_view name) {
   constexpr std::string_view kReserved[] = {"common_type",    "common_flags",         "common_pid",
                                             "common_tgid",    "common_preempt_count", "__probe_ip",
@@ -54,7 +48,7 @@ std::string name_of_expression(std::string_view expression) {
 
 // A name that no other argument has.
 std::string unique_name(std::string name, const std::vector<FetchArgument>& others) {
-  if (name.empty() || is_reserved(name) || (name[0] >= '0' && name[0] <= '9')) name = "_" + name;
+  if (name.empty() || is_reserved(name) || is_digit(name[0])) name = "_" + name;
   name = name.substr(0, kMaxArgumentName);
   std::string candidate = name;
   auto taken = [&] {
@@ -100,9 +94,8 @@ SourceProbes::SourceProbes(std::unique_ptr<DebugInfo> info)
     : info_(std::move(info)), index_(*info_), finder_(*info_, index_) {}
 
 Result<std::unique_ptr<SourceProbes>> SourceProbes::open(const std::string& path) {
-  Result<std::unique_ptr<DebugInfo>> info = DebugInfo::open(path);
-  if (!info.ok()) return info.error();
-  return std::unique_ptr<SourceProbes>(new SourceProbes(std::move(*info)));
+  PB_ASSIGN(std::unique_ptr<DebugInfo> info, DebugInfo::open(path));
+  return std::unique_ptr<SourceProbes>(new SourceProbes(std::move(info)));
 }
 
 // --- places
@@ -122,12 +115,11 @@ Result<std::vector<SourceProbes::Site>> SourceProbes::sites_in_file(const ProbeR
 }
 
 Result<std::vector<SourceProbes::Site>> SourceProbes::sites_of_line(const ProbeRequest& request) {
-  Result<std::vector<FunctionInstance>> found = finder_.find(request.function, request.file);
-  if (!found.ok()) return found.error();
+  PB_ASSIGN(std::vector<FunctionInstance> found, finder_.find(request.function, request.file));
   std::vector<Site> sites;
   std::vector<int> all;
   int first = 0;
-  for (const FunctionInstance& instance : *found) {
+  for (const FunctionInstance& instance : found) {
     first = SourceLines::first_line_of(instance);
     std::map<int, uint64_t> lines = lines_.lines_of(instance);
     auto line = lines.find(first + *request.line);
@@ -138,9 +130,9 @@ Result<std::vector<SourceProbes::Site>> SourceProbes::sites_of_line(const ProbeR
   std::sort(all.begin(), all.end());
   all.erase(std::unique(all.begin(), all.end()), all.end());
   std::string sentence = "There is no line " + std::to_string(*request.line) + " with code in " +
-                         found->front().name + "()" + nearest_lines(all, *request.line) +
+                         found.front().name + "()" + nearest_lines(all, *request.line) +
                          "; its line 0 is line " + std::to_string(first) + " of " +
-                         SourceLines::file_of(found->front());
+                         SourceLines::file_of(found.front());
   return user_error(ENOENT, sentence + ".");
 }
 
@@ -149,9 +141,8 @@ Result<std::vector<SourceProbes::Site>> SourceProbes::sites_of_pattern(
     const ProbeRequest& request) {
   if (request.function.empty())
     return user_error(EINVAL, "A pattern is looked for in a function: FUNC;PATTERN.");
-  Result<std::vector<FunctionInstance>> found = finder_.find(request.function, request.file);
-  if (!found.ok()) return found.error();
-  std::string file = SourceLines::file_of(found->front()), text;
+  PB_ASSIGN(std::vector<FunctionInstance> found, finder_.find(request.function, request.file));
+  std::string file = SourceLines::file_of(found.front()), text;
   std::ifstream source(file);
   if (!source) return user_error(ENOENT, "The source file " + file + " is not there.");
   std::string pattern = "*" + without_any_blanks(request.pattern) + "*";
@@ -161,13 +152,13 @@ Result<std::vector<SourceProbes::Site>> SourceProbes::sites_of_pattern(
       matching.insert(number);
   }
   std::vector<Site> sites;
-  for (const FunctionInstance& instance : *found) {
+  for (const FunctionInstance& instance : found) {
     for (const auto& [line, address] : lines_.lines_of(instance)) {
       if (matching.contains(line)) sites.push_back({instance, address});
     }
   }
   if (!sites.empty()) return sites;
-  return user_error(ENOENT, "No line with code in " + found->front().name + "() has " +
+  return user_error(ENOENT, "No line with code in " + found.front().name + "() has " +
                                 quoted(request.pattern) + ".");
 }
 
@@ -175,22 +166,21 @@ Result<std::vector<SourceProbes::Site>> SourceProbes::sites_of(const ProbeReques
   if (!request.pattern.empty()) return sites_of_pattern(request);
   if (request.function.empty()) return sites_in_file(request);
   if (request.line && *request.line > 0) return sites_of_line(request);
-  Result<std::vector<FunctionInstance>> found = finder_.find(request.function, request.file);
-  if (!found.ok()) return found.error();
+  PB_ASSIGN(std::vector<FunctionInstance> found, finder_.find(request.function, request.file));
   std::vector<Site> sites;
   bool is_plain = request.offset == 0 && !request.on_return;
-  for (const FunctionInstance& instance : *found) {
+  for (const FunctionInstance& instance : found) {
     if (is_plain || !instance.is_inlined)
       sites.push_back({instance, instance.entry + request.offset});
   }
   if (sites.empty())
-    return user_error(EINVAL, "The function " + found->front().name +
+    return user_error(EINVAL, "The function " + found.front().name +
                                   "() is inlined everywhere: it has no " +
                                   (request.on_return ? "return." : "offsets."));
   bool is_inside = holds(sites.front().instance.die, sites.front().address);
   if (request.offset != 0 && !is_inside)
-    return user_error(EINVAL, hex_number(request.offset) + " is beyond the end of " +
-                                  found->front().name + "().");
+    return user_error(
+        EINVAL, hex_number(request.offset) + " is beyond the end of " + found.front().name + "().");
   return sites;
 }
 
@@ -207,7 +197,7 @@ ProbePoint SourceProbes::point_of(const Site& site, bool on_return) const {
 
 // --- texts of places and addresses
 
-// By symbol: one that contains the place, is the only one of its name, and is a function that the
+// By a symbol that contains the place, is the only one of its name, and is a function that the
 // agent lists (not a cold part).
 bool SourceProbes::can_name(const Site& site, bool on_return) const {
   const ObjectSymbol* symbol = info_->symbol_at(site.address, true);
@@ -235,7 +225,7 @@ std::string SourceProbes::shown_place(uint64_t address) const {
   return demangle(symbol->name, false) + (offset ? "+" + std::to_string(offset) : "");
 }
 
-// @SYM is looked up in the program first: a library's own variable is only found by its place in
+// The program is searched for @SYM first. So a library's own variable is found only by its place in
 // the file.
 AddressText SourceProbes::address_text(bool by_file) const {
   return [this, by_file](uint64_t address) -> std::optional<std::string> {
@@ -273,7 +263,7 @@ void SourceProbes::add_all(const ProbeRequestArgument& argument, VariableReader&
 Status SourceProbes::add_argument(const ProbeRequestArgument& argument, VariableReader& reader,
                                   Arguments* arguments, DerivedProbe* probe) {
   if (argument.is_plain()) {
-    // Its own colon and type stay where they are.
+    // The argument's own colon and type stay where they are.
     std::string name = argument.name.empty() ? "" : argument.name;
     FetchArgument plain{name, argument.expression, "", ""};
     if (name.empty())
@@ -285,13 +275,12 @@ Status SourceProbes::add_argument(const ProbeRequestArgument& argument, Variable
     add_all(argument, reader, arguments, probe);
     return {};
   }
-  Result<Value> value = reader.evaluate(argument.expression);
-  if (!value.ok()) return value.error();
+  PB_ASSIGN(Value value, reader.evaluate(argument.expression));
   std::string wish =
       argument.name.empty() ? name_of_expression(argument.expression) : argument.name;
   if (argument.name.empty() && argument.expression == "$retval") wish = "ret";
   Result<Arguments> fetched =
-      reader.arguments_of(*value, unique_name(wish, *arguments), argument.type);
+      reader.arguments_of(value, unique_name(wish, *arguments), argument.type);
   if (!fetched.ok())
     return user_error(fetched.error().errno_value,
                       quoted(argument.expression) + " is " + fetched.error().message());
@@ -348,8 +337,7 @@ void SourceProbes::name_probe(const ProbeRequest& request, const Site& site,
     function.erase(at, kNameless.size());
   std::string event = identifier(without_template_arguments(function));
   if (function.empty()) event = "_";
-  if (request.function.empty())
-    event = identifier(request.file.substr(request.file.rfind('/') + 1));
+  if (request.function.empty()) event = identifier(base_name(request.file));
   if (request.line && *request.line > 0) event += "_L" + std::to_string(*request.line);
   if (request.offset) event += "_" + hex_number(request.offset);
   if (request.on_return) event += "__return";
@@ -359,16 +347,15 @@ void SourceProbes::name_probe(const ProbeRequest& request, const Site& site,
 }
 
 Result<DerivedProbe> SourceProbes::derive(const ProbeRequest& request) {
-  Result<std::vector<Site>> sites = sites_of(request);
-  if (!sites.ok()) return sites.error();
+  PB_ASSIGN(std::vector<Site> sites, sites_of(request));
   DerivedProbe probe;
   probe.on_return = request.on_return;
-  name_probe(request, sites->front(), &probe);
+  name_probe(request, sites.front(), &probe);
   std::string kinds, first_kinds;
   std::optional<Error> failed;
   std::vector<std::string> left_out;
-  if (sites->size() > kMaxPlaces) sites->resize(kMaxPlaces);
-  for (const Site& site : *sites) {
+  if (sites.size() > kMaxPlaces) sites.resize(kMaxPlaces);
+  for (const Site& site : sites) {
     bool by_file = !can_name(site, request.on_return);
     Result<std::string> text = arguments_text(request, site, &by_file, &kinds, &probe);
     if (!text.ok()) {
@@ -386,7 +373,7 @@ Result<DerivedProbe> SourceProbes::derive(const ProbeRequest& request) {
   }
   if (probe.places.empty())
     return user_error(failed->errno_value,
-                      failed->message() + " (" + shown_place(sites->front().address) + ").");
+                      failed->message() + " (" + shown_place(sites.front().address) + ").");
   probe.notes.insert(probe.notes.end(), left_out.begin(), left_out.end());
   std::sort(probe.notes.begin(), probe.notes.end());
   probe.notes.erase(std::unique(probe.notes.begin(), probe.notes.end()), probe.notes.end());
@@ -398,9 +385,8 @@ Result<DerivedProbe> SourceProbes::derive(const ProbeRequest& request) {
 Result<FunctionLines> SourceProbes::lines(const ProbeRequest& request) {
   Result<std::vector<FunctionInstance>> found(std::vector<FunctionInstance>{});
   if (request.function.empty()) {
-    Result<std::vector<Site>> sites = sites_in_file(request);
-    if (!sites.ok()) return sites.error();
-    found->push_back(sites->front().instance);
+    PB_ASSIGN(std::vector<Site> sites, sites_in_file(request));
+    found->push_back(sites.front().instance);
   } else {
     found = finder_.find(request.function, request.file);
   }
@@ -421,10 +407,9 @@ Result<FunctionLines> SourceProbes::lines(const ProbeRequest& request) {
 }
 
 Result<std::vector<VisibleVariables>> SourceProbes::variables(const ProbeRequest& request) {
-  Result<std::vector<Site>> sites = sites_of(request);
-  if (!sites.ok()) return sites.error();
+  PB_ASSIGN(std::vector<Site> sites, sites_of(request));
   std::vector<VisibleVariables> result;
-  for (const Site& site : *sites) {
+  for (const Site& site : sites) {
     VisibleVariables one;
     one.place = shown_place(site.address);
     bool by_file = !can_name(site, request.on_return);
@@ -469,7 +454,7 @@ bool is_text(const TypeFacts& facts) {
   return facts.kind == TypeKind::kPointer && is_const && target.is_plain_char;
 }
 
-// Of a std::string that is passed by its address: where in it the pointer to its text lies.
+// The offset of the pointer to its text in a std::string that is passed by its address.
 std::optional<uint64_t> text_pointer_in(const TypeFacts& facts) {
   bool is_it = facts.kind == TypeKind::kAggregate && facts.die &&
                name_of(*facts.die).starts_with("basic_string<char,");
@@ -502,7 +487,7 @@ std::string parameter_text(const PassedParameter& parameter, const std::string& 
   for (const PassedParameter::Register& one : parameter.registers)
     skipped.push_back(one.is_vector ? "double NULL" : "NULL");
   beyond->push_back(shown + "is passed in pieces and left out");
-  return joined(skipped, ", ");
+  return join(skipped, ", ");
 }
 
 // The list of a function event, without its brackets.
@@ -517,33 +502,32 @@ std::string parameters_text(const FunctionInstance& instance, std::vector<std::s
     std::string part = parameter_text(parameter, name, beyond);
     if (!part.empty()) parts.push_back(part);
   }
-  return joined(parts, ", ");
+  return join(parts, ", ");
 }
 
 }  // namespace
 
 Result<FunctionEventLines> SourceProbes::function_events(std::string_view function) {
-  Result<std::vector<FunctionInstance>> found = finder_.find(function, "");
-  if (!found.ok()) return found.error();
-  size_t copies = found->size();
-  std::erase_if(*found, [](const FunctionInstance& one) { return one.is_inlined; });
-  if (found->empty())
+  PB_ASSIGN(std::vector<FunctionInstance> found, finder_.find(function, ""));
+  size_t copies = found.size();
+  std::erase_if(found, [](const FunctionInstance& one) { return one.is_inlined; });
+  if (found.empty())
     return user_error(EINVAL, "The function " + std::string(function) +
                                   "() is inlined everywhere: it is never called.");
   FunctionEventLines result;
-  copies -= found->size();
+  copies -= found.size();
   if (copies > 0)
-    result.notes.push_back("calls of " + found->front().name + "() that were inlined (" +
+    result.notes.push_back("calls of " + found.front().name + "() that were inlined (" +
                            std::to_string(copies) + ") are not seen");
   std::vector<std::string> lists;
-  for (const FunctionInstance& instance : *found)
+  for (const FunctionInstance& instance : found)
     lists.push_back(parameters_text(instance, &result.beyond));
   std::sort(result.beyond.begin(), result.beyond.end());
   result.beyond.erase(std::unique(result.beyond.begin(), result.beyond.end()), result.beyond.end());
   const bool is_one =
       std::all_of(lists.begin(), lists.end(), [&](const auto& list) { return list == lists[0]; });
   for (size_t i = 0; i < (is_one ? 1 : lists.size()); i++) {
-    const ObjectSymbol* symbol = info_->symbol_at((*found)[i].entry, true);
+    const ObjectSymbol* symbol = info_->symbol_at(found[i].entry, true);
     std::string name(function);
     if (!is_one && symbol) name = demangle(symbol->name, true);
     std::string line = name + "(" + lists[i] + ")";

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// From what somebody types to the plain definitions that the agent takes:
+// From the text that a user types to the plain definitions that the agent takes:
 //
-//   work:3 n item->name    p:probe_calls/work_L3 calls:work+18 n=-20(%bp):s32
-//   name=+0(+8(%bx)):string
+//   work:3 n item->name
+//       p:probe_calls/work_L3 calls:work+18 n=-20(%bp):s32 name=+0(+8(%bx)):string
 //
-// A place is LIB:SYM+OFF; PATH:0xOFFSET where no symbol names it. Several places of one request
-// (inlined copies, clones) are several definitions of one event.
+// A place is LIB:SYM+OFF, or PATH:0xOFFSET where no symbol names it. When one request means several
+// places (inlined copies, clones), there are several definitions of one event.
 #pragma once
 
 #include <memory>
@@ -28,11 +28,11 @@ struct DerivedProbe {
   std::vector<std::string> places;  // with the arguments: "calls:work+18 n=-20(%bp):s32"
   bool on_return = false;
   std::vector<std::string> notes;  // what a person should know
-  // The lines to write, with the event's name (which may get another one than was derived).
+  // The lines to write, with the event's name, which may differ from the derived one.
   std::vector<std::string> definitions(const std::string& as_event) const;
 };
 
-// Overloads that are passed different things have a line each, with their parameters in the name.
+// Overloads with different parameters have a line each, with their parameters in the name.
 struct FunctionEventLines {
   std::vector<std::string> lines;
   std::vector<std::string> notes;   // what a person should know

@@ -100,7 +100,7 @@ std::optional<uint64_t> entry_of(Dwarf_Die die) {
     if (has_low && ::dwarf_formudata(&attribute, &offset) == 0) return low + offset;
   }
   if (has_low) return low;
-  // Of a function's own code the first range is the hot one; cold parts may lie before it.
+  // The first range of a function's own code is the hot one. Cold parts may lie before it.
   bool first_counts = ::dwarf_tag(&die) == DW_TAG_subprogram;
   std::optional<uint64_t> lowest;
   ptrdiff_t next = 0;

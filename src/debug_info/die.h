@@ -14,7 +14,8 @@ namespace patchbay {
 inline constexpr int kMaxDepth = 128;  // of nested entries, types, references
 inline constexpr size_t kMaxChildren = 1 << 20;
 
-// Of an entry or of what it is an instance of (DW_AT_abstract_origin, DW_AT_specification).
+// Reads it from an entry, or from the one that it is an instance of (DW_AT_abstract_origin,
+// DW_AT_specification).
 std::string name_of(Dwarf_Die die);
 std::optional<Dwarf_Attribute> attribute_of(Dwarf_Die die, unsigned attribute);
 std::optional<uint64_t> number_of(Dwarf_Die die, unsigned attribute);

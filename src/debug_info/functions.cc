@@ -48,8 +48,7 @@ std::string linkage_name(Dwarf_Die die) {
   return name.empty() ? text_of(die, DW_AT_MIPS_linkage_name) : name;
 }
 
-// `.part.` is what remained of a function that was inlined in part: its entry is not the
-// function's.
+// `.part.` is the rest of a function that was inlined in part. Its entry is not the function's.
 bool is_remainder(const DebugInfo& info, uint64_t entry) {
   const ObjectSymbol* symbol = info.symbol_at(entry, true);
   return symbol && symbol->address == entry && symbol->name.find(".part.") != std::string::npos;
@@ -72,7 +71,7 @@ bool FunctionFinder::matches(Dwarf_Die die, const std::string& qualified) const 
   std::string whole = squeeze(qualified);
   bool is_it = ends_as(whole, name_) || ends_as(squeeze(without_template_arguments(whole)), name_);
   std::string linkage = linkage_name(die);
-  // Template arguments are spelled by the demangler otherwise than by compilers: long, long int.
+  // The demangler spells template arguments otherwise than compilers do: long, long int.
   bool has_arguments = last_.size() < last_component(name_).size();
   if (!is_it && has_arguments) is_it = ends_as(squeeze(demangle(linkage, false)), name_);
   if (!is_it || parameters_.empty()) return is_it;
@@ -138,7 +137,7 @@ void FunctionFinder::collect(std::vector<FunctionInstance>* found) const {
   found->erase(std::unique(found->begin(), found->end(), same), found->end());
 }
 
-// The name is only a symbol's: an alias (malloc of __libc_malloc), or written in assembly.
+// The name is a symbol's only: an alias (malloc of __libc_malloc), or a function in assembly.
 void FunctionFinder::find_by_symbol(std::vector<FunctionInstance>* found) {
   for (const ObjectSymbol& symbol : info_.symbols()) {
     if (!symbol.is_function || symbol.name != asked_) continue;
@@ -155,7 +154,8 @@ void FunctionFinder::find_by_symbol(std::vector<FunctionInstance>* found) {
   }
 }
 
-// A whole name is preferred to one that only ends so; several different ones are a mistake.
+// A whole name is preferred to one that only ends with the text. Several different names are a
+// mistake.
 Status FunctionFinder::check_one_name(std::vector<FunctionInstance>* found) const {
   auto bare = [](const std::string& name) { return squeeze(without_template_arguments(name)); };
   auto is_whole = [&](const FunctionInstance& one) {
@@ -226,8 +226,8 @@ Result<std::vector<FunctionInstance>> FunctionFinder::find(std::string_view name
   if (!last_.starts_with("operator")) last_.resize(std::min(last_.find('<'), last_.size()));
   std::set<void*> walked;
   std::vector<Dwarf_Die> units = index_.naming(last_);
-  // Most units only name something else so, or hold the bytes by chance: the heads of functions
-  // tell. Functions inside of functions (lambdas) are looked for when there is no other.
+  // Most units only use the name for something else, or hold the bytes by chance. The heads of
+  // functions tell. Functions inside of functions (lambdas) are looked for when there is no other.
   into_bodies_ = false;
   std::erase_if(units, [&](const Dwarf_Die& unit) {
     size_t before = declarations_.size();

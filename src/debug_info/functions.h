@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Functions by name: each piece of code that is one. A function's own code is an instance, and so
-// is each copy of it that was inlined somewhere, each clone that the optimiser made.
+// Functions by name, with each piece of code of theirs. A function's own code is an instance. So is
+// each copy that was inlined somewhere, and each clone that the optimiser made.
 #pragma once
 
 #include <string>
@@ -29,7 +29,7 @@ class FunctionFinder {
 
   // `name`: function, ns::Class::function, with or without a parameter list, or mangled. `file`:
   // the end of the path of the source file that declares it; empty: any. Sorted by address. An
-  // error says what is wrong with the function, or what names are near.
+  // error says what is wrong with the function, or which names are near.
   Result<std::vector<FunctionInstance>> find(std::string_view name, std::string_view file);
   // The innermost instance in a unit whose code has the address.
   std::optional<FunctionInstance> innermost(Dwarf_Die unit, uint64_t pc);

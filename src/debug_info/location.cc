@@ -6,10 +6,13 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/hex_number.h"
+#include "base/text.h"
 
 namespace patchbay {
 namespace {
+
+// Modulo 2^64, as the processor adds: the numbers are a file's.
+int64_t wrapped_sum(int64_t a, uint64_t b) { return int64_t(uint64_t(a) + b); }
 
 constexpr size_t kMaxOperations = 1000;
 constexpr size_t kMaxStack = 64;
@@ -24,7 +27,7 @@ constexpr const char kComputed[] = "computed here, so that it is in no register 
 
 LoadChain constant(uint64_t number) { return {LoadChain::Start::kConstant, number, {}, 0, 64}; }
 
-// Runs one expression. Any operation that the chain cannot express ends it with a reason.
+// Runs one expression. An operation that the chain cannot express ends it with a reason.
 class Evaluator {
  public:
   Evaluator(DebugInfo& info, const ProbePoint& point, Dwarf_Attribute* attribute, int nesting)
@@ -117,7 +120,7 @@ bool Evaluator::push_frame_base(int64_t offset) {
   Where frame = inner.run(ops, count);
   if (frame.kind != Where::Kind::kMemory && frame.kind != Where::Kind::kValue)
     return refuse(frame.why);
-  frame.chain.add += offset;
+  frame.chain.add = wrapped_sum(frame.chain.add, uint64_t(offset));
   return push(frame.chain);
 }
 
@@ -131,8 +134,8 @@ bool Evaluator::load() {
   return push(std::move(chain));
 }
 
-// The value that a register had when the function was entered: known there, and at its return by
-// the number of the argument.
+// The value that a register had when the function was entered. It is known there, and at the return
+// by the number of the argument.
 bool Evaluator::entry_value(const Dwarf_Op& op) {
   constexpr uint64_t kArguments[] = {5, 4, 1, 2, 8, 9};  // rdi rsi rdx rcx r8 r9
   Dwarf_Attribute inner;
@@ -226,13 +229,13 @@ bool Evaluator::step_stack(const Dwarf_Op& op) {
   return true;
 }
 
-// Both known, or a constant to be added, or a mask of low bits.
+// The operands are both known, or one is a constant to be added or a mask of low bits.
 bool Evaluator::fold(const Dwarf_Op& op, LoadChain left, LoadChain right) {
   if (op.atom == DW_OP_plus && left.is_constant()) std::swap(left, right);
   uint64_t number = right.constant();
   bool is_sum = op.atom == DW_OP_plus || op.atom == DW_OP_minus;
   if (is_sum && right.is_constant() && left.width == 64) {
-    left.add += op.atom == DW_OP_plus ? int64_t(number) : -int64_t(number);
+    left.add = wrapped_sum(left.add, op.atom == DW_OP_plus ? number : -number);
     return push(left);
   }
   if (op.atom == DW_OP_and && left.is_constant()) std::swap(left, right);
@@ -468,7 +471,7 @@ Where part_of(const Where& whole, uint64_t offset, uint64_t size) {
   Where part = whole;
   switch (whole.kind) {
     case Where::Kind::kMemory:
-      part.chain.add += int64_t(offset);
+      part.chain.add = wrapped_sum(part.chain.add, offset);
       return part;
     case Where::Kind::kValue:
       part.first_bit += unsigned(offset) * 8;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Where a value is, as a probe can fetch it: DWARF's stack machine is run over symbols instead of
-// numbers. What comes out is a chain: a register (or a constant, a variable's address …), then
-// "add and load" any number of times, then an addition.
+// Where a value is, as a probe can fetch it. DWARF's stack machine is run over symbols instead of
+// numbers. The result is a chain: a register (or a constant, a variable's address …), then "add and
+// load" any number of times, then an addition.
 //
 //   DW_OP_fbreg -40; deref; plus 8    ->  memory at  8 + load(-24 + %bp)   +8(-24(%bp))
 //
-// What does not fit (a sum of two registers, a value that was computed) is nowhere, with the
-// reason.
+// A value that does not fit into a chain (a sum of two registers, a computed value) is nowhere, and
+// the reason is kept.
 #pragma once
 
 #include <cstdint>
@@ -86,7 +86,7 @@ Where read_variable(DebugInfo& info, const ProbePoint& point, Dwarf_Die variable
 
 // Bytes [offset, offset + size) of what is there.
 Where part_of(const Where& whole, uint64_t offset, uint64_t size);
-// What a pointer of 8 bytes that is there points to.
+// The place to which the pointer of 8 bytes that is there points.
 Where pointee_of(DebugInfo& info, const ProbePoint& point, const Where& pointer);
 
 // `address_text` writes "@SYM+OFF" for an address of the object; nothing when there is no way.

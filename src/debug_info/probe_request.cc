@@ -3,16 +3,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
+
+#include "base/text.h"
 
 namespace patchbay {
 namespace {
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_identifier_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_';
-}
 
 // Walks over a text and knows when it is inside of brackets: (), [], and <> of a template.
 class BracketDepth {
@@ -31,8 +28,9 @@ class BracketDepth {
   int depth_ = 0;
 };
 
-// A pattern behind ';' may have blanks only when it is quoted, which shells have done already.
-std::vector<std::string> split_words(std::string_view text) {
+// A pattern behind ';' may have blanks only when it is quoted. Shells have taken the quotes
+// already.
+std::vector<std::string> split_outside_brackets(std::string_view text) {
   std::vector<std::string> words;
   BracketDepth depth;
   std::string word;
@@ -62,11 +60,10 @@ size_t find_outside(std::string_view text, char wanted) {
 bool parse_number(std::string_view text, uint64_t* value) {
   int base = text.starts_with("0x") ? 16 : 10;
   if (base == 16) text.remove_prefix(2);
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value, base);
-  return error == std::errc() && end == text.data() + text.size();
+  return to_number(text, value, base);
 }
 
-// The last single colon before a number: where a line is given. npos.
+// The last single colon before a number, behind which a line stands. npos: there is none.
 size_t find_line_colon(std::string_view text) {
   size_t colon = text.rfind(':');
   if (colon == text.npos || colon == 0 || colon + 1 >= text.size()) return text.npos;
@@ -90,7 +87,7 @@ void take_names(std::string* word, ProbeRequest* request) {
   if (equal == word->npos || equal == 0) return;
   std::string_view names = std::string_view(*word).substr(0, equal);
   bool are_names = std::all_of(names.begin(), names.end(), [](char c) {
-    return is_identifier_character(c) || c == ':' || c == '/' || c == '-';
+    return is_name_char(c) || c == ':' || c == '/' || c == '-';
   });
   if (!are_names || names.ends_with("operator")) return;
   size_t colon = names.find_first_of(":/");
@@ -148,9 +145,8 @@ Status take_place(std::string place, ProbeRequest* request) {
 ProbeRequestArgument parse_argument(std::string_view word) {
   ProbeRequestArgument argument;
   size_t equal = word.find('=');
-  bool has_name =
-      equal != word.npos && equal > 0 &&
-      std::all_of(word.begin(), word.begin() + ptrdiff_t(equal), is_identifier_character);
+  bool has_name = equal != word.npos && equal > 0 &&
+                  std::all_of(word.begin(), word.begin() + ptrdiff_t(equal), is_name_char);
   if (has_name) {
     argument.name = word.substr(0, equal);
     word.remove_prefix(equal + 1);
@@ -178,7 +174,7 @@ bool ProbeRequestArgument::is_plain() const {
 
 Result<ProbeRequest> parse_probe_request(std::string_view text) {
   ProbeRequest request;
-  std::vector<std::string> words = split_words(text);
+  std::vector<std::string> words = split_outside_brackets(text);
   if (words.empty()) return wrong("A function, or a file with a line, is missing.");
   take_names(&words[0], &request);
   PB_TRY(take_place(words[0], &request));
@@ -187,7 +183,7 @@ Result<ProbeRequest> parse_probe_request(std::string_view text) {
 }
 
 bool looks_like_probe_request(std::string_view text) {
-  std::vector<std::string> words = split_words(text);
+  std::vector<std::string> words = split_outside_brackets(text);
   if (words.empty()) return false;
   ProbeRequest names;
   take_names(&words[0], &names);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A probe as somebody types it, in perf probe's manner:
+// A probe as a user types it, in perf probe's manner:
 //
 //   [[GROUP:]EVENT=] FUNC[@FILE][:LINE|+OFFSET|%return|;PATTERN] [ARG...]
 //   [[GROUP:]EVENT=] FILE:LINE [ARG...]            FILE;PATTERN [ARG...]

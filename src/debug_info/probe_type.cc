@@ -156,6 +156,7 @@ Member member_from(Dwarf_Die die, uint64_t base) {
   Member member;
   member.type = type_of(die);
   member.offset = base + member_offset(die, &member.has_offset);
+  member.alignment = number_of(die, DW_AT_alignment).value_or(0);
   member.bit_size = unsigned(std::min<uint64_t>(number_of(die, DW_AT_bit_size).value_or(0), 64));
   if (!member.bit_size) return member;
   if (std::optional<uint64_t> bit = number_of(die, DW_AT_data_bit_offset)) {

@@ -48,8 +48,8 @@ std::optional<Dwarf_Die> element_of(const TypeFacts& facts);
 std::optional<uint64_t> length_of(const TypeFacts& array);
 // Bytes of one element of an array, which may be an array itself; 0: not known.
 uint64_t stride_of(const TypeFacts& array);
-// The type that remains when one index has been taken from an array of several dimensions is the
-// same entry: `indexes` counts them.
+// An array of several dimensions that has lost one index is still the same entry: `indexes` counts
+// the lost ones.
 size_t dimensions_of(const TypeFacts& array);
 std::vector<std::optional<uint64_t>> lengths_of(const TypeFacts& array);
 
@@ -58,6 +58,7 @@ struct Member {
   uint64_t offset = 0;     // bytes
   unsigned bit_size = 0;   // > 0: a bitfield
   uint64_t first_bit = 0;  // of the bitfield, from the aggregate's first bit
+  uint64_t alignment = 0;  // that the source asks for; 0: that of its type
   bool has_offset = true;  // false: of a virtual base, or a static member
 };
 // Also in anonymous members and base classes. `names` gets all names there are.

@@ -37,7 +37,8 @@ CallArgument argument_of(const PassedParameter& parameter, size_t number) {
   if (argument.name.empty()) argument.name = "arg" + std::to_string(number);
   const TypeFacts facts = facts_of(parameter.type);
   if (parameter.registers.empty()) {
-    // A class without members is passed nowhere, and so is what nothing is known of.
+    // A class without members is passed nowhere. The same holds for a type of which nothing is
+    // known.
     argument.show = parameter.is_known ? Show::kMore : Show::kElsewhere;
     return argument;
   }
@@ -55,11 +56,10 @@ CallArgument argument_of(const PassedParameter& parameter, size_t number) {
 
 Result<std::unique_ptr<FunctionPrototypes>> FunctionPrototypes::open(const std::string& path,
                                                                      const std::string& build_id) {
-  auto info = DebugInfo::open(path);
-  if (!info.ok()) return info.error();
-  if (!build_id.empty() && (*info)->build_id() != build_id)
+  PB_ASSIGN(auto info, DebugInfo::open(path));
+  if (!build_id.empty() && info->build_id() != build_id)
     return user_error(ENOENT, path + " is another file than the one that was loaded.");
-  return std::unique_ptr<FunctionPrototypes>(new FunctionPrototypes(std::move(*info)));
+  return std::unique_ptr<FunctionPrototypes>(new FunctionPrototypes(std::move(info)));
 }
 
 FunctionPrototypes::FunctionPrototypes(std::unique_ptr<DebugInfo> info)
@@ -100,7 +100,7 @@ void FunctionPrototypes::read_functions(Dwarf_Die scope, int depth) {
   } while (++count < kMaxChildren && ::dwarf_siblingof(&child, &child) == 0);
 }
 
-// gcc gives a function whose parameters it has changed another symbol, clang marks its entry.
+// gcc gives another symbol to a function whose parameters it has changed. clang marks its entry.
 bool FunctionPrototypes::is_clone(uint64_t address, Dwarf_Die function) const {
   if (number_of(function, DW_AT_calling_convention).value_or(0) == DW_CC_nocall) return true;
   const ObjectSymbol* symbol = info_->symbol_at(address, true);

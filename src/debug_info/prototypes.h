@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// How the recorded arguments of a function are shown, by its address in its file. A file's units
-// are found by the ranges they say they have, and one is read when the first of its functions is
-// asked for: a trace names a few hundred functions of some large file.
+// How the recorded arguments of a function are shown, by its address in its file. The units of a
+// file are found by the ranges in their heads. A unit is read when the first of its functions is
+// asked for, as a trace names only a few hundred functions of a large file.
 #pragma once
 
 #include <memory>
@@ -24,8 +24,8 @@ class FunctionPrototypes {
   static Result<std::unique_ptr<FunctionPrototypes>> open(const std::string& path,
                                                           const std::string& build_id);
 
-  // Nothing when no function begins there, or its parameters are not passed as its type says: a
-  // clone that the optimiser has made of it. The names are foreign: they may hold any bytes.
+  // Nothing when no function begins there, or its parameters are not passed as its type says (a
+  // clone that the optimiser has made). The names are foreign: they may hold any bytes.
   std::optional<CallArguments> at(uint64_t address);
 
  private:

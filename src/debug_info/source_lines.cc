@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/text.h"
+
 namespace patchbay {
 namespace {
 
@@ -70,7 +72,7 @@ std::vector<SourceLines::Place> SourceLines::places_of(const UnitIndex& index,
                                                        std::string_view file, int line,
                                                        std::vector<int>* lines) {
   std::vector<Place> places;
-  std::string_view base = file.substr(file.rfind('/') + 1);
+  std::string_view base = base_name(file);
   for (const Dwarf_Die& unit : index.with_file(base)) {
     for (const Row& row : rows_of(unit)) {
       if (!row.is_statement || !is_file(row.file, file)) continue;

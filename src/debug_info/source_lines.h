@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Lines and addresses. One statement often has several addresses: the head of a loop, code that
-// was moved. A line is probed once in each instance of a function: at its lowest address that
-// begins a statement, as debuggers place a breakpoint.
+// Lines and addresses. One statement often has several addresses: the head of a loop, moved code. A
+// line is probed once in each instance of a function, at its lowest address that begins a
+// statement, as debuggers place a breakpoint.
 #pragma once
 
 #include <map>

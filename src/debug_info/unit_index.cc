@@ -154,7 +154,7 @@ std::vector<Dwarf_Die> UnitIndex::naming(std::string_view name) const {
   return entries_of(marks);
 }
 
-// Whether an abbreviation table has a form that leads out of its unit.
+// Whether an abbreviation table has a form that refers to another unit.
 bool UnitIndex::refers_outside(uint64_t abbreviations) const {
   std::string_view bytes = info_.section(".debug_abbrev");
   size_t position = abbreviations;

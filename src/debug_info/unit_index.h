@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// Which units of a file can say something about a name. Indexes (.debug_names, .gdb_index) are
-// mostly absent in what distributions ship, and reading all of 100 MB through libdw takes seconds;
-// so we search bytes, which takes a tenth of one:
+// Which units of a file can say something about a name. The files of distributions mostly have no
+// indexes (.debug_names, .gdb_index), and libdw needs seconds for 100 MB. So we search the bytes,
+// which takes a tenth of a second:
 //
 //   name ──> where "name\0" lies in .debug_str ──> units that hold one of these offsets as 4 bytes
 //                                              └─> (strx) units whose .debug_str_offsets has one
 //        └─> units that hold the text itself
 //
-// A unit that is found has the bytes by chance now and then; one that is not found cannot name it.
-// The units are then read as they should be.
+// A unit that is found may have the bytes by chance. A unit that is not found cannot name it. The
+// found units are then read as they should be.
 #pragma once
 
 #include <string_view>
@@ -29,8 +29,8 @@ class UnitIndex {
   std::vector<Dwarf_Die> all() const;
   // Units in which something may be called `name`, or `name<…>` for a template.
   std::vector<Dwarf_Die> naming(std::string_view name) const;
-  // Units that may refer to one of these entries from outside their own unit (what dwz and link
-  // time optimisation make).
+  // Units that may refer to one of these entries from outside their own unit (dwz and link time
+  // optimisation make such units).
   std::vector<Dwarf_Die> referring(const std::unordered_set<uint64_t>& entries) const;
   // Units whose line table has a file of this base name.
   std::vector<Dwarf_Die> with_file(std::string_view base_name) const;

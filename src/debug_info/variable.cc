@@ -8,7 +8,7 @@
 #include <charconv>
 #include <cstring>
 
-#include "base/hex_number.h"
+#include "base/text.h"
 #include "symbol/symbol.h"
 
 namespace patchbay {
@@ -18,10 +18,8 @@ constexpr size_t kMaxVariables = 1000;
 constexpr uint64_t kMaxArray = 64;  // elements of one argument
 constexpr uint64_t kMaxText = 511;  // bytes of one
 
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' || c == '~';
-}
-bool is_word(char c) { return is_letter(c) || (c >= '0' && c <= '9'); }
+bool starts_word(char c) { return is_name_start(c) || c == '$' || c == '~'; }
+bool is_word(char c) { return starts_word(c) || is_digit(c); }
 
 std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
 
@@ -84,7 +82,8 @@ void VariableReader::collect(Dwarf_Die scope, int depth, std::vector<Variable>* 
 std::vector<Variable> VariableReader::visible() const {
   std::vector<Variable> found, ordered;
   collect(point_.function, 0, &found);
-  // What the compiler left out of an instance is only in what it is an instance of.
+  // The compiler leaves attributes out of an instance. They stand in the entry of which it is an
+  // instance.
   if (std::optional<Dwarf_Die> origin = reference_of(point_.function, DW_AT_abstract_origin))
     collect(*origin, 0, &found);
   for (const Variable& one : found)
@@ -100,7 +99,7 @@ bool VariableReader::is_optimised_clone() const {
          (symbol && symbol->name.find('.') != std::string::npos);
 }
 
-// What was in a register of an argument at the entry is $argN at the return.
+// A register of an argument at the entry is $argN at the return.
 Where at_return(const Where& at_entry) {
   constexpr uint64_t kArgumentRegisters[] = {5, 4, 1, 2, 8, 9};  // rdi rsi rdx rcx r8 r9 in DWARF
   const LoadChain& chain = at_entry.chain;
@@ -116,8 +115,8 @@ Where at_return(const Where& at_entry) {
   return Where::value(argument);
 }
 
-// At the first byte a location that is one for the whole function speaks of a frame that is not
-// made yet; and at the return only the registers of the entry are known.
+// A location for the whole function speaks of a frame. At the first byte that frame is not made
+// yet. At the return only the registers of the entry are known.
 Where VariableReader::parameter_place(const Variable& variable) {
   std::optional<Dwarf_Attribute> location = attribute_of(variable.die, DW_AT_location);
   bool is_list = location && ::dwarf_whatform(&*location) != DW_FORM_exprloc &&
@@ -404,9 +403,8 @@ Result<FetchArgument> VariableReader::bitfield(const Value& value, const std::st
       container = 64;
       part.first_bit = 0;
     }
-    Result<std::string> text = text_of(part);
-    if (!text.ok()) return text.error();
-    argument.fetch = *text;
+    PB_ASSIGN(std::string text, text_of(part));
+    argument.fetch = text;
     argument.type = "b" + std::to_string(value.bit_size) + "@" + std::to_string(bit) + "/" +
                     std::to_string(container);
     if (facts_of(value.type).is_signed) argument.note = "shown without its sign";
@@ -433,9 +431,8 @@ Result<FetchArgument> VariableReader::scalar(const Value& value, const TypeFacts
   if (is_part)
     argument.type =
         "b" + std::to_string(facts.size * 8) + "@" + std::to_string(where.first_bit) + "/64";
-  Result<std::string> text = text_of(where);
-  if (!text.ok()) return text.error();
-  argument.fetch = *text;
+  PB_ASSIGN(std::string text, text_of(where));
+  argument.fetch = text;
   if (facts.kind == TypeKind::kEnum) argument.note = enumerators_of(facts);
   if (is_part && facts.is_signed) argument.note = "shown without its sign";
   return argument;
@@ -454,16 +451,14 @@ Result<std::vector<FetchArgument>> VariableReader::aggregate(const Value& value,
     Result<Value> length = member(value, "_M_len");
     if (!text.ok()) return text.error();
     if (!length.ok()) return length.error();
-    Result<FetchArgument> number = scalar(*length, facts_of(length->type), name + "_len", "");
-    if (!number.ok()) return number.error();
+    PB_ASSIGN(FetchArgument number, scalar(*length, facts_of(length->type), name + "_len", ""));
     FetchArgument string{name, *text, "string", "goes on to the next NUL: " + name + "_len counts"};
-    return std::vector<FetchArgument>{string, *number};
+    return std::vector<FetchArgument>{string, number};
   }
   if (is_template(facts, "basic_string<char,")) {
     Result<Value> holder = member(value, "_M_dataplus");
-    Result<std::string> text = holder.ok() ? pointer_to_text(*holder, "_M_p") : holder.error();
-    if (!text.ok()) return text.error();
-    return std::vector<FetchArgument>{{name, *text, "string", ""}};
+    PB_ASSIGN(std::string text, holder.ok() ? pointer_to_text(*holder, "_M_p") : holder.error());
+    return std::vector<FetchArgument>{{name, text, "string", ""}};
   }
   std::vector<std::string> names;
   (void)find_member(facts, "", &names);
@@ -477,8 +472,7 @@ Result<std::vector<FetchArgument>> VariableReader::array(const Value& value, con
                                                          const std::string& name,
                                                          const std::string& wanted) {
   std::optional<Dwarf_Die> element = element_of(facts);
-  Result<std::string> text = text_of(value.where);
-  if (!text.ok()) return text.error();
+  PB_ASSIGN(std::string text, text_of(value.where));
   if (value.where.kind != Where::Kind::kMemory)
     return user_error(EINVAL, "an array that is not in memory here; name an element of it");
   TypeFacts element_facts = facts_of(element);
@@ -494,11 +488,11 @@ Result<std::vector<FetchArgument>> VariableReader::array(const Value& value, con
   const bool is_text = wanted.empty() ? element_facts.is_plain_char : wanted == "string";
   if (is_text && is_char(element)) {
     const std::string bound = length ? "/" + std::to_string(std::min(length, kMaxText)) : "";
-    return std::vector<FetchArgument>{{name, *text, "string" + bound, ""}};
+    return std::vector<FetchArgument>{{name, text, "string" + bound, ""}};
   }
   if (type.empty() || length == 0)
     return user_error(EINVAL, "an array of " + type_name(element) + "; name an element of it");
-  FetchArgument argument{name, *text, type, ""};
+  FetchArgument argument{name, text, type, ""};
   if (length > kMaxArray) argument.note = "the first 64 of " + std::to_string(length) + " elements";
   argument.type += "[" + std::to_string(std::min(length, kMaxArray)) + "]";
   return std::vector<FetchArgument>{argument};
@@ -518,9 +512,8 @@ Result<std::vector<FetchArgument>> VariableReader::arguments_of(const Value& val
   if (facts.kind == TypeKind::kArray) return array(value, facts, name, type);
   bool is_text = facts.kind == TypeKind::kPointer && is_char(element_of(facts));
   if ((is_text && type.empty()) || (facts.kind == TypeKind::kPointer && type == "string")) {
-    Result<std::string> text = text_of(pointee_of(info_, point_, value.where));
-    if (!text.ok()) return text.error();
-    return std::vector<FetchArgument>{{name, *text, "string", ""}};
+    PB_ASSIGN(std::string text, text_of(pointee_of(info_, point_, value.where)));
+    return std::vector<FetchArgument>{{name, text, "string", ""}};
   }
   return one(scalar(value, facts, name, type));
 }

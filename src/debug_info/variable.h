@@ -4,7 +4,7 @@
 //
 //   EXPR := '*' EXPR | NAME | $retval | '(' EXPR ')'      then any of  ->M  .M  [N]
 //
-// A name alone inside a method may be a member of *this. References are followed by themselves.
+// A name alone inside a method may be a member of *this. References are followed without a sign.
 #pragma once
 
 #include <string>

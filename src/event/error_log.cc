@@ -4,8 +4,7 @@
 
 #include <cstdio>
 
-#include "event/error_origin.h"
-#include "event/trace_array.h"
+#include "event/error_log.h"
 
 namespace patchbay {
 

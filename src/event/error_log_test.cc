@@ -3,8 +3,7 @@
 
 #include <regex>
 
-#include "event/error_origin.h"
-#include "event/trace_array.h"
+#include "event/error_log.h"
 
 namespace patchbay {
 namespace {

@@ -8,7 +8,9 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/text.h"
 #include "event/event_call.h"
+#include "event/function_event_atom.h"
 
 namespace patchbay {
 
@@ -18,16 +20,7 @@ constexpr size_t kMaxFormatText = 32u << 20;
 constexpr size_t kMaxFields = 4096;
 constexpr uint64_t kMaxRecord = 1u << 20;  // no sub-buffer is larger
 
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
-  return text;
-}
+constexpr std::string_view kBlanks = " \t\r";
 
 bool consume(std::string_view* text, std::string_view prefix) {
   if (text->substr(0, prefix.size()) != prefix) return false;
@@ -35,16 +28,8 @@ bool consume(std::string_view* text, std::string_view prefix) {
   return true;
 }
 
-// Takes the text up to `end` (or all of it) away, and `end` with it.
-std::string_view take_until(std::string_view* text, char end) {
-  size_t length = text->find(end);
-  std::string_view taken = text->substr(0, length);
-  text->remove_prefix(length == std::string_view::npos ? text->size() : length + 1);
-  return taken;
-}
-
 std::optional<uint64_t> parse_decimal(std::string_view text, uint64_t max) {
-  text = trim(text);
+  text = trim(text, kBlanks);
   if (text.empty()) return std::nullopt;
   uint64_t value = 0;
   for (char c : text) {
@@ -63,21 +48,14 @@ Error bad_format(std::string_view system, std::string_view what) {
 // "[16]" is array_len; any other text stays as it is, and the length follows from the size if the
 // elements' type has a known one.
 uint32_t element_size(std::string_view type) {
-  struct Row {
-    std::string_view word;
-    uint32_t size;
-  };
-  static constexpr Row kRows[] = {
-      {"char", 1},   {"u8", 1},  {"s8", 1},  {"x8", 1},  {"bool", 1},   {"short", 2},  {"u16", 2},
-      {"s16", 2},    {"x16", 2}, {"u32", 4}, {"s32", 4}, {"x32", 4},    {"float", 4},  {"long", 8},
-      {"size_t", 8}, {"u64", 8}, {"s64", 8}, {"x64", 8}, {"symbol", 8}, {"double", 8}, {"int", 4}};
   if (type.find('*') != std::string_view::npos) return 8;
   while (!type.empty()) {
-    std::string_view word = take_until(&type, ' ');
+    std::string_view word = cut_at(&type, ' ');
     while (consume(&word, "_")) {
     }
-    for (const Row& row : kRows)
-      if (word == row.word) return row.size;
+    if (word == "bool") return 1;
+    if (const FunctionEventAtom* atom = find_atom(word); atom && word != "string")
+      return atom->size;
   }
   return 0;
 }
@@ -98,7 +76,7 @@ void set_array(EventField* field, std::string_view brackets) {
 // "unsigned long ip", "char comm[16]", "__data_loc char[] name", "const char * p". The name is the
 // last word.
 bool parse_declaration(std::string_view text, EventField* field) {
-  text = trim(text);
+  text = trim(text, kBlanks);
   size_t brackets_at = text.size();
   while (brackets_at && text[brackets_at - 1] == ']') {
     size_t open = text.rfind('[', brackets_at - 1);
@@ -106,11 +84,11 @@ bool parse_declaration(std::string_view text, EventField* field) {
     brackets_at = open;
   }
   std::string_view brackets = text.substr(brackets_at);
-  text = trim(text.substr(0, brackets_at));
+  text = trim(text.substr(0, brackets_at), kBlanks);
   size_t name_at = text.size();
-  while (name_at && is_word(text[name_at - 1])) name_at--;
+  while (name_at && is_name_char(text[name_at - 1])) name_at--;
   field->name = text.substr(name_at);
-  field->type = trim(text.substr(0, name_at));
+  field->type = trim(text.substr(0, name_at), kBlanks);
   if (field->name.empty() || field->type.empty()) return false;
   set_array(field, brackets);
   return true;
@@ -119,11 +97,11 @@ bool parse_declaration(std::string_view text, EventField* field) {
 // "field:T name;\toffset:8;\tsize:4;\tsigned:1;", in any order behind the first; signed is missing
 // in old files.
 bool parse_field(std::string_view line, EventField* field) {
-  std::string_view declaration = take_until(&line, ';');
+  std::string_view declaration = cut_at(&line, ';');
   bool has_offset = false, has_size = false;
   while (!line.empty()) {
-    std::string_view item = trim(take_until(&line, ';'));
-    std::string_view key = trim(take_until(&item, ':'));
+    std::string_view item = trim(cut_at(&line, ';'), kBlanks);
+    std::string_view key = trim(cut_at(&item, ':'), kBlanks);
     auto value = parse_decimal(item, kMaxRecord);
     if (key != "offset" && key != "size" && key != "signed") continue;
     if (!value) return false;
@@ -155,14 +133,14 @@ bool FormatReader::read_field(std::string_view line) {
 }
 
 bool FormatReader::read_line(std::string_view line) {
-  line = trim(line);
+  line = trim(line, kBlanks);
   if (consume(&line, "field:")) return read_field(line);
   if (line.empty()) {
     common_ended = common_ended || !call.common.empty();
   } else if (consume(&line, "name:")) {
-    call.name = trim(line);
+    call.name = trim(line, kBlanks);
   } else if (consume(&line, "print fmt:")) {
-    call.print_fmt = trim(line);
+    call.print_fmt = trim(line, kBlanks);
   } else if (consume(&line, "ID:")) {
     auto id = parse_decimal(line, UINT16_MAX);
     if (!id) return false;
@@ -179,7 +157,7 @@ Result<EventCall> parse_format(std::string_view system, std::string_view untrust
   FormatReader reader;
   reader.call.system = system;
   while (!untrusted_text.empty()) {
-    std::string_view line = take_until(&untrusted_text, '\n');
+    std::string_view line = cut_at(&untrusted_text, '\n');
     if (!reader.read_line(line))
       return bad_format(system, "cannot use the line " + std::string(line.substr(0, 128)));
   }

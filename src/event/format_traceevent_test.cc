@@ -107,49 +107,49 @@ class FormatTraceEvent : public ::testing::Test {
   tep_handle* tep_ = nullptr;
 };
 
-TEST_F(FormatTraceEvent, FE01_CallerThenCallee) {
+TEST_F(FormatTraceEvent, CallerThenCallee) {
   EXPECT_EQ(print("f()", {}), "caller+0x10->callee+0x0()");
 }
 
-TEST_F(FormatTraceEvent, FE03_SignedTypes) {
+TEST_F(FormatTraceEvent, SignedTypes) {
   EXPECT_EQ(fields("f(char c, s8 a, short b, s16 d, int e, s32 g)",
                    {'A', 0xff, 0xfffe, 0xfffd, ~3u, ~4u}),
             "c=A, a=-1, b=-2, d=-3, e=-4, g=-5");
 }
-TEST_F(FormatTraceEvent, FE03_LongSignedTypes) {
+TEST_F(FormatTraceEvent, LongSignedTypes) {
   EXPECT_EQ(fields("f(long a, s64 b, size_t c, u64 d)", {~0ul, ~1ul, ~0ul, 7}),
             "a=-1, b=-2, c=18446744073709551615, d=7");
 }
-TEST_F(FormatTraceEvent, FE03_UnsignedTypes) {
+TEST_F(FormatTraceEvent, UnsignedTypes) {
   EXPECT_EQ(fields("f(u8 a, u16 b, u32 c, unsigned char d)", {0xff, 0xffff, 0xffffffff, 'z'}),
             "a=255, b=65535, c=4294967295, d=z");
 }
-TEST_F(FormatTraceEvent, FE04_Hexadecimal) {
+TEST_F(FormatTraceEvent, Hexadecimal) {
   EXPECT_EQ(fields("f(x8 a, x16 b, x32 c, x64 d)", {0xf, 0xabc, 0xffffffff, 0x123456789abcdef}),
             "a=f, b=abc, c=ffffffff, d=123456789abcdef");
 }
-TEST_F(FormatTraceEvent, FE05_UnsignedWord) {
+TEST_F(FormatTraceEvent, UnsignedWord) {
   EXPECT_EQ(
       fields("f(unsigned s8 a, unsigned short b, unsigned int c, unsigned long d, unsigned x8 e)",
              {0xff, 0xffff, ~0u, ~0ul, 0xff}),
       "a=255, b=65535, c=4294967295, d=18446744073709551615, e=ff");
 }
-TEST_F(FormatTraceEvent, FE10_Arrays) {
+TEST_F(FormatTraceEvent, Arrays) {
   static const uint64_t words[2] = {0x11, 0x22};
   static const int8_t small[3] = {-1, 2, -3};
   EXPECT_EQ(fields("f(x64[2] irq_stack, s8[3] v, int n)", {uint64_t(words), uint64_t(small), 5}),
             "irq_stack=11:22, v=-1:2:-3, n=5");
 }
-TEST_F(FormatTraceEvent, FE11_FE12_Strings) {
+TEST_F(FormatTraceEvent, Strings) {
   EXPECT_EQ(
       fields("f(string path, char[8] comm, int n, string empty)",
              {uint64_t("/proc/kallsyms"), uint64_t("bash\0xyz"), uint64_t(-100), uint64_t("")}),
       "path=/proc/kallsyms, comm=bash, n=-100, empty=");
 }
-TEST_F(FormatTraceEvent, FE13_Symbols) {
+TEST_F(FormatTraceEvent, Symbols) {
   EXPECT_EQ(fields("f(symbol s, int n)", {0x2004, 3}), "s=callee+0x4, n=3");
 }
-TEST_F(FormatTraceEvent, FE16_FieldNamedAfterItsAddress) {
+TEST_F(FormatTraceEvent, FieldNamedAfterItsAddress) {
   static const int variable = 41;
   char line[64];
   std::snprintf(line, sizeof line, "f(int %p, int n)", static_cast<const void*>(&variable));

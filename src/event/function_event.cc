@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "base/hex_number.h"
+#include "base/text.h"
 #include "event/function_event_atom.h"
 
 namespace patchbay {
@@ -29,10 +29,6 @@ constexpr FunctionEventAtom kAtoms[] = {
 
 // Names in tracefs are file names; C++ has longer ones. The hash keeps two long ones apart.
 constexpr size_t kMaxEventName = 200;
-
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
 
 std::string shorten(std::string name) {
   if (name.size() <= kMaxEventName) return name;
@@ -103,7 +99,7 @@ std::string make_identifier(std::string_view text) {
   std::string name;
   bool gap = false;
   for (char c : text) {
-    if (!is_word(c)) {
+    if (!is_name_char(c)) {
       gap = true;
       continue;
     }
@@ -111,7 +107,7 @@ std::string make_identifier(std::string_view text) {
     gap = false;
     name += c;
   }
-  if (name.empty() || (name[0] >= '0' && name[0] <= '9')) name.insert(0, "_");
+  if (name.empty() || is_digit(name[0])) name.insert(0, "_");
   return shorten(std::move(name));
 }
 

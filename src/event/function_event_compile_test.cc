@@ -73,7 +73,7 @@ Recorded record(std::string_view line, std::vector<uint64_t> args,
   return result;
 }
 
-TEST(FunctionEventCall, FE01_EmptyEvent) {
+TEST(FunctionEventCall, EmptyEvent) {
   EXPECT_EQ(make_call("f()").format_text(),
             "name: f\nID: 1399\nformat:\n"
             "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
@@ -98,7 +98,7 @@ std::string fields_of(std::string_view line) {
   return text;
 }
 
-TEST(FunctionEventCall, FE10_SeedDoIrq) {
+TEST(FunctionEventCall, DoIrqExample) {
   EventCall call = make_call("do_IRQ(symbol ip[16] | x64[6] irq_stack[16])");
   std::string text = call.format_text();
   EXPECT_NE(text.find("\tfield:symbol ip;\toffset:24;\tsize:8;\tsigned:0;\n"
@@ -113,7 +113,7 @@ TEST(FunctionEventCall, FE10_SeedDoIrq) {
             "REC->irq_stack[5]");
 }
 
-TEST(FunctionEventCall, FE03_FE04_FE05_TypesSizesSignsAndAlignment) {
+TEST(FunctionEventCall, TypesSizesSignsAndAlignment) {
   EXPECT_EQ(fields_of("f(char a, short b, int c, long d, size_t e)"),
             "char a 24/1/1; short b 26/2/1; int c 28/4/1; long d 32/8/1; size_t e 40/8/0; ");
   EXPECT_EQ(fields_of("f(u8 a, s8 b, u16 c, s16 d, u32 e, s32 g)"),
@@ -127,7 +127,7 @@ TEST(FunctionEventCall, FE03_FE04_FE05_TypesSizesSignsAndAlignment) {
             "__data_loc char[] path 24/4/0; float a 28/4/1; double b 32/8/1; int c[3] 40/12/1; ");
 }
 
-TEST(FunctionEventCall, FE12_StringInTheFormat) {
+TEST(FunctionEventCall, StringInTheFormat) {
   EventCall call = make_call("open(string path, char[8] comm)");
   EXPECT_NE(call.format_text().find("\tfield:__data_loc char[] path;\toffset:24;\tsize:4;\t"),
             std::string::npos);
@@ -136,7 +136,7 @@ TEST(FunctionEventCall, FE12_StringInTheFormat) {
       "\"%pS->%pS(path=%s, comm=%s)\", REC->__parent_ip, REC->__ip, __get_str(path), REC->comm");
 }
 
-TEST(FunctionEventValue, FE03_Scalars) {
+TEST(FunctionEventValue, Scalars) {
   Recorded r = record("f(s8 a, short b, int c, long d, u16 e, x32 g)",
                       {0xff, 0xfffe, uint64_t(-3), uint64_t(-4), 65535, 0x123456789});
   EXPECT_EQ(r.get<int8_t>(0), -1);
@@ -162,7 +162,7 @@ struct Memory {
   uint64_t address() const { return uint64_t(at); }
 };
 
-TEST(FunctionEventValue, FE06_FE07_IndexAndOffset) {
+TEST(FunctionEventValue, IndexAndOffset) {
   Memory m;
   EXPECT_EQ(record("f(int skb[32])", {m.address()}).get<int>(0), m.read<int>(128));
   EXPECT_EQ(record("f(int skb+4[31])", {m.address()}).get<int>(0), m.read<int>(128));
@@ -173,7 +173,7 @@ TEST(FunctionEventValue, FE06_FE07_IndexAndOffset) {
   EXPECT_EQ(record("f(x16 p+1+2[0])", {m.address()}).get<uint16_t>(0), m.read<uint16_t>(3));
 }
 
-TEST(FunctionEventValue, FE08_ChainOfIndirects) {
+TEST(FunctionEventValue, ChainOfIndirects) {
   Memory m, n;
   m.point(16, n.at);
   Recorded r =
@@ -183,7 +183,7 @@ TEST(FunctionEventValue, FE08_ChainOfIndirects) {
   EXPECT_EQ(r.get<uint8_t>(2), n.at[558]);
 }
 
-TEST(FunctionEventValue, FE09_SeedVfsRead) {
+TEST(FunctionEventValue, VfsReadExample) {
   Memory file, operations;
   file.point(40, operations.at);
   operations.point(16, reinterpret_cast<const void*>(0x123456));
@@ -191,14 +191,14 @@ TEST(FunctionEventValue, FE09_SeedVfsRead) {
             0x123456u);
 }
 
-TEST(FunctionEventValue, FE10_SeedIrqStack) {
+TEST(FunctionEventValue, IrqStackExample) {
   Memory m;
   Recorded r = record("do_IRQ(symbol ip[16] | x64[6] irq_stack[16])", {m.address()});
   EXPECT_EQ(r.get<uint64_t>(0), m.read<uint64_t>(128));
   for (size_t i = 0; i < 6; i++) EXPECT_EQ(r.get<uint64_t>(1, i), m.read<uint64_t>(128 + 8 * i));
 }
 
-TEST(FunctionEventValue, FE11_FE12_Strings) {
+TEST(FunctionEventValue, Strings) {
   char text[700];
   std::memset(text, 'x', sizeof text);
   text[699] = 0;
@@ -214,7 +214,7 @@ TEST(FunctionEventValue, FE11_FE12_Strings) {
   EXPECT_EQ(record("f(string s+7)", {uint64_t("select 1")}).string(0), "1");
 }
 
-TEST(FunctionEventValue, FE14_FE15_FE18_Positions) {
+TEST(FunctionEventValue, Positions) {
   static int variable = 41;
   char line[128];
   std::snprintf(line, sizeof line,
@@ -228,7 +228,7 @@ TEST(FunctionEventValue, FE14_FE15_FE18_Positions) {
   EXPECT_EQ(r.get<uint8_t>(4), 5);
 }
 
-TEST(FunctionEventValue, FE16_FE17_FE18_Addresses) {
+TEST(FunctionEventValue, Addresses) {
   static int variable = 41;
   static const char text[] = "fixed";
   char line[256];

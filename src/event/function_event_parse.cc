@@ -18,7 +18,7 @@
 #include <string>
 
 #include "abi/buffer_abi.h"
-#include "base/hex_number.h"
+#include "base/text.h"
 #include "event/function_event.h"
 #include "event/function_event_atom.h"
 #include "event/function_name.h"
@@ -62,17 +62,7 @@ constexpr uint64_t kMaxArrayBytes = abi::kMaxSubbufSize;
 constexpr size_t kMaxEventName = 63;
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_word(char c) { return is_letter(c) || is_digit(c); }
-bool is_name(std::string_view token) { return !token.empty() && is_letter(token[0]); }
-
-int digit_value(char c) {
-  if (is_digit(c)) return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return 99;
-}
+bool is_name(std::string_view token) { return !token.empty() && is_name_start(token[0]); }
 
 // Decimal, 0x hexadecimal or 0 octal.
 bool parse_number(std::string_view token, uint64_t* value) {
@@ -100,7 +90,7 @@ bool parse_address(std::string_view token, uint64_t* value) {
 // `operator==(` are functions.
 size_t find_name_end(std::string_view line) {
   size_t end = 0;
-  while (end < line.size() && is_word(line[end])) end++;
+  while (end < line.size() && is_name_char(line[end])) end++;
   if (!is_name(line.substr(0, end)) || line.substr(0, end) == "operator") return 0;
   while (end < line.size() && is_blank(line[end])) end++;
   return end < line.size() && line[end] == '=' ? end + 1 : 0;
@@ -119,8 +109,8 @@ PointerType scan_pointer(std::string_view line) {
   bool is_const = false, is_char = false;
   while (at < line.size()) {
     size_t end = at;
-    while (end < line.size() && (is_word(line[end]) || line.substr(end, 2) == "::"))
-      end += is_word(line[end]) ? 1 : 2;
+    while (end < line.size() && (is_name_char(line[end]) || line.substr(end, 2) == "::"))
+      end += is_name_char(line[end]) ? 1 : 2;
     const std::string_view word = line.substr(at, end - at);
     const bool is_qualifier =
         std::find(std::begin(kQualifiers), std::end(kQualifiers), word) != std::end(kQualifiers);
@@ -229,7 +219,7 @@ void FunctionEventParser::next_token() {
   begin_ = end_;
   while (begin_ < line_.size() && is_blank(line_[begin_])) begin_++;
   end_ = begin_;
-  while (end_ < line_.size() && is_word(line_[end_])) end_++;
+  while (end_ < line_.size() && is_name_char(line_[end_])) end_++;
   if (end_ == begin_ && end_ < line_.size()) end_++;
   token_ = line_.substr(begin_, end_ - begin_);
 }
@@ -354,7 +344,9 @@ State FunctionEventParser::on_equal(bool named) {
 
 // A variable of a program may be qualified: $ns::counter, $library.so:counter.
 State FunctionEventParser::on_symbol() {
-  auto belongs = [](char c) { return is_word(c) || c == '.' || c == ':' || c == '@' || c == '$'; };
+  auto belongs = [](char c) {
+    return is_name_char(c) || c == '.' || c == ':' || c == '@' || c == '$';
+  };
   if (!is_name(token_)) return State::kError;
   while (end_ < line_.size() && belongs(line_[end_])) end_++;
   token_ = line_.substr(begin_, end_ - begin_);

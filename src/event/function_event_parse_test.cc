@@ -29,7 +29,7 @@ void expect_canonical(std::string_view line, std::string_view canonical) {
       << "what is read can be written again";
 }
 
-TEST(FunctionEventParse, FE23_CanonicalLineIsShownAndReadBack) {
+TEST(FunctionEventParse, CanonicalLineIsShownAndReadBack) {
   expect_canonical("do_IRQ(symbol ip[16] | x64[6] irq_stack[16])",
                    "do_IRQ(symbol ip[16] | x64[6] irq_stack[16])");
   expect_canonical("__vfs_read(symbol read+40[0]+16)", "__vfs_read(symbol read+40[0]+16)");
@@ -101,14 +101,14 @@ TEST(FunctionEventParse, TheTokenIsFoundInTheLineAsItWasWritten) {
   EXPECT_EQ(position("a=!"), 2u);
 }
 
-TEST(FunctionEventParse, FE17_SymbolAddresses) {
+TEST(FunctionEventParse, SymbolAddresses) {
   expect_canonical("f(long now=$jiffies)", "f(long now=0x1000)");
   expect_canonical("f(long $jiffies)", "f(long jiffies=0x1000)");
   expect_canonical("f(long $ns::counter | int a)", "f(long ns_counter=0x2000 | int a)");
   EXPECT_EQ(parse("f(long $jiffies)").args[0].fields[0].address_symbol, "jiffies");
 }
 
-TEST(FunctionEventParse, FE18_PositionsAreCountedAsPassed) {
+TEST(FunctionEventParse, PositionsAreCountedAsPassed) {
   using Passed = FunctionEventArg::Passed;
   FunctionEventDef def =
       parse("f(int a=0x1, int b, double d, NULL, float[2] m, int c | x64 e=0x8, double[1] z=0x9)");
@@ -121,7 +121,7 @@ TEST(FunctionEventParse, FE18_PositionsAreCountedAsPassed) {
   EXPECT_EQ(def.args[5].fields[0].position, 4);
 }
 
-TEST(FunctionEventParse, FE15_NullSkips) {
+TEST(FunctionEventParse, NullSkips) {
   FunctionEventDef def = parse("f(NULL, int a, NULL)");
   EXPECT_TRUE(def.args[0].is_null && def.args[2].is_null);
   EXPECT_EQ(def.args[1].fields[0].position, 1);
@@ -135,7 +135,7 @@ void expect_error(std::string_view line, std::string_view text) {
   EXPECT_TRUE(result.function_was_parsed);
 }
 
-TEST(FunctionEventParse, FE21_OneErrorForEachState) {
+TEST(FunctionEventParse, OneErrorForEachState) {
   expect_error("f(int *p[3])",
                "f(x64 p [ 3])\n        ^\n"
                "Error: What a pointer points to is written with its type, as in int NAME[0]");
@@ -178,13 +178,13 @@ TEST(FunctionEventParse, FE21_OneErrorForEachState) {
   expect_error("f(int a) x", "f(int a) x\n         ^\nUnexpected token 'x' for END state");
 }
 
-TEST(FunctionEventParse, FE21_EndedEarly) {
+TEST(FunctionEventParse, EndedEarly) {
   expect_error("f", "f \n  ^\nUnexpected ending");
   expect_error("f(int a", "f(int a \n        ^\nUnexpected ending");
   expect_error("f(int a,", "f(int a, \n         ^\nUnexpected ending");
 }
 
-TEST(FunctionEventParse, FE21_NameThatCannotBeOne) {
+TEST(FunctionEventParse, NameThatCannotBeOne) {
   for (std::string_view line : {"", "   ", "5f(int a)", "*(int a)", "(int a)", "-f()", ":f()"}) {
     FunctionEventParse result = parse_function_event(line, address_of);
     ASSERT_TRUE(result.error) << line;
@@ -194,7 +194,7 @@ TEST(FunctionEventParse, FE21_NameThatCannotBeOne) {
             "5f (int a)\n^\nUnexpected token '5f' for INIT state");
 }
 
-TEST(FunctionEventParse, FE19_TooManyArguments) {
+TEST(FunctionEventParse, TooManyArguments) {
   expect_error("f(int a, int b, int c, int d, int e, int g, int h, int i)",
                "f(int a, int b, int c, int d, int e, int g, int h, int i)\n" +
                    std::string(44, ' ') + "^\nError: Too many arguments (max of 6)");
@@ -221,7 +221,7 @@ TEST(FunctionEventParse, FloatsAndIntegersDoNotMix) {
   parse("f(double d | float e)");
 }
 
-TEST(FunctionEventParse, FE21_AnEntryHasAtMost232Characters) {
+TEST(FunctionEventParse, AnEntryHasAtMost232Characters) {
   std::string many = "f(";
   for (int i = 0; i < 200; i++) many += "int field_" + std::to_string(i) + "=0x10, ";
   for (std::string line :

@@ -3,16 +3,15 @@
 
 #include <cstdint>
 
+#include "base/text.h"
+
 namespace patchbay {
 
 namespace {
 
 constexpr std::string_view kAnonymous = "(anonymous namespace)";
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_word(char c) { return is_letter(c) || is_digit(c); }
-bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+bool is_hex(char c) { return digit_value(c) < 16; }
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 bool contains(std::string_view set, char c) { return c && set.find(c) != std::string_view::npos; }
 
@@ -41,7 +40,7 @@ class NameScanner {
 // `library:` or the whole of `file@0x…`: both may hold what no C++ name holds. True: the name is
 // complete.
 bool NameScanner::library() {
-  for (size_t i = 0; is_word(at(i)) || contains("/.+-@:~", at(i)); i++) {
+  for (size_t i = 0; is_name_char(at(i)) || contains("/.+-@:~", at(i)); i++) {
     if (at(i) == '@' && at(i + 1) == '0' && at(i + 2) == 'x' && is_hex(at(i + 3))) {
       for (pos_ = i + 3; is_hex(at(pos_)); pos_++) {
       }
@@ -85,9 +84,9 @@ size_t NameScanner::behind_qualifiers(size_t from) const {
     size_t i = from;
     while (is_blank(at(i))) i++;
     std::string_view rest = text_.substr(i);
-    if (rest.substr(0, 5) == "const" && !is_word(at(i + 5))) {
+    if (rest.substr(0, 5) == "const" && !is_name_char(at(i + 5))) {
       from = i + 5;
-    } else if (rest.substr(0, 8) == "volatile" && !is_word(at(i + 8))) {
+    } else if (rest.substr(0, 8) == "volatile" && !is_name_char(at(i + 8))) {
       from = i + 8;
     } else if (at(i) == '&') {
       from = i + 1;
@@ -114,7 +113,7 @@ bool NameScanner::operator_name() {
 
 bool NameScanner::word_or_operator() {
   size_t start = pos_;
-  while (is_word(at(pos_))) pos_++;
+  while (is_name_char(at(pos_))) pos_++;
   if (text_.substr(start, pos_ - start) != "operator") return true;
   // An ordinary function may have that name too: then its argument list follows.
   if (at(pos_) == '(' && at(pos_ + 1) != ')') return true;
@@ -143,7 +142,7 @@ bool NameScanner::parentheses() {
 // One piece of the name; false: it ends here.
 bool NameScanner::step() {
   char c = at(pos_);
-  if (is_word(c)) return word_or_operator();
+  if (is_name_char(c)) return word_or_operator();
   if (c == '(') return parentheses();
   size_t behind = 0;
   if (c == '<') behind = behind_template(pos_);
@@ -152,7 +151,7 @@ bool NameScanner::step() {
   if (c == ':' && at(pos_ + 1) == ':') behind = pos_ + 2;
   if (contains(".$~", c)) behind = pos_ + 1;
   if (c == '@')  // f@plt, f@dir/file-1.c
-    for (behind = pos_ + 1; is_word(at(behind)) || contains("./+-", at(behind)); behind++) {
+    for (behind = pos_ + 1; is_name_char(at(behind)) || contains("./+-", at(behind)); behind++) {
     }
   if (!behind) return false;
   pos_ = behind;
@@ -162,7 +161,7 @@ bool NameScanner::step() {
 size_t NameScanner::scan() {
   if (library()) return pos_;
   size_t start = pos_;
-  if (!is_letter(at(start)) && !contains("~.", at(start)) && !starts(kAnonymous)) return 0;
+  if (!is_name_start(at(start)) && !contains("~.", at(start)) && !starts(kAnonymous)) return 0;
   while (!ended_ && step()) {
   }
   return pos_ == start ? 0 : pos_;

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: MIT
 //
-// A printf format of printk, taken apart: what of each argument goes into the record, and what
-// readers make of it. Needs no libc; runs in traced threads too (probe/printk_hot.cc).
+// A printf format of printk, taken apart: which bytes of each argument go into the record, and how
+// readers show them. Needs no libc; runs in traced threads too (probe/records/printk_hot.cc).
 //
 // A record of ftrace:bprint names its format and has the arguments in `u32 buf[]`, one behind the
 // other, as the kernel's vbin_printf() packs them:
 //
-//   kWord    4 bytes, aligned to 4: int, and what is smaller, extended as the conversion says
+//   kWord    4 bytes, aligned to 4: int and smaller types, extended as the conversion says
 //   kLong    8 bytes, aligned to 4: long, long long, size_t, pointers
 //   kDouble  8 bytes, aligned to 4: also a long double. A width and a precision that are arguments
 //            stand before it as kWord
 //   kString  the bytes and a NUL, not aligned
 //   kMade    the conversion is done when the record is made, and its text is packed as kString
 //
-// kMade is what the programs that read records of the kernel do not know: the flags `-`, `+` and
-// blank, widths and precisions that are arguments, %c, a %p with a width. (Nor do they know %f;
-// that is left to readers all the same, because it is much work.) foreign_format() is the format as
-// such programs read it: printk_formats and trace.dat have it so.
+// kMade is for conversions that programs for the kernel's records do not know: the flags `-`, `+`
+// and blank, widths and precisions that are arguments, %c, a %p with a width. (They do not know %f
+// either. Readers convert it all the same, because it is much work.) foreign_format() is the format
+// as such programs read it: printk_formats and trace.dat have it so.
 //
-// What printf knows and this does not (%n, %ls, %lc, %m, %1$d) ends the conversions: it and
-// everything behind it is text.
+// A conversion that printf knows and this does not (%n, %ls, %lc, %m, %1$d) ends the conversions:
+// it and everything behind it is text.
 #pragma once
 
 #include <cstdint>

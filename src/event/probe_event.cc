@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "base/hex_number.h"
+#include "base/text.h"
 #include "event/probe_event_words.h"
 
 namespace patchbay {

@@ -16,6 +16,7 @@
 #include <array>
 #include <cerrno>
 
+#include "base/text.h"
 #include "symbol/symbol.h"
 
 namespace patchbay {
@@ -471,7 +472,7 @@ bool ArgumentParser::parse_fetch(std::string_view text) {
     default:
       break;
   }
-  if (!text.empty() && (is_alpha(text[0]) || text[0] == '_')) return parse_name(text);
+  if (!text.empty() && is_name_start(text[0])) return parse_name(text);
   return fail_here(ProbeFault::kBadFetchArg);
 }
 

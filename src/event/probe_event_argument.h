@@ -36,8 +36,8 @@ bool parse_probe_argument(std::string_view word, const ProbeArgumentContext& con
 bool check_meta_arguments(const std::vector<std::string_view>& words, size_t first,
                           const ProbeArgumentContext& context);
 
-// N of the type string/N: a text ends behind so many bytes, if no NUL comes before; an array of
-// characters need not have one. Of an argument's text, which ends with the type, too.
+// N of the type string/N: a text ends behind so many bytes if no NUL comes before, since an array
+// of characters need not have one. `type` may also be a whole argument, which ends with its type.
 std::optional<uint32_t> text_bound(std::string_view type);
 
 // "+8" or "-8" behind the symbol of `@SYM`, cut off; the error of the number.

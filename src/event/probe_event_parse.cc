@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Lines of kprobe_events, uprobe_events and dynamic_events (docs/files.md). Which kind reads
-// a line depends on the file and its first letter; a kind that finds nothing of its own leaves the
-// line to the next, and a line that nobody takes is EINVAL without an entry in the log. The order
+// a line depends on the file and its first letter. A kind that finds nothing of its own leaves the
+// line to the next. A line that no kind takes is EINVAL without an entry in the log. The order
 // of checks within a kind is that of the kernel's __trace_{kprobe,uprobe,fprobe,eprobe}_create().
 //
 // Ours: C++ names as places (`ns::f`, `LIB:ns::operator+(A,B)+4`); an automatic event name is made
@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "base/hex_number.h"
+#include "base/text.h"
 #include "event/probe_event_argument.h"
 #include "event/probe_event_words.h"
 
@@ -333,7 +333,7 @@ Outcome LineParser::parse_uprobe() {
   if (words_[0].substr(1).starts_with(':') && !parse_event_name(words_[0].substr(2)))
     return Outcome::kFailed;
   if (out_.event.empty()) {
-    const std::string base = out_.symbol.substr(out_.symbol.rfind('/') + 1);
+    const std::string base = std::string(base_name(out_.symbol));
     out_.event = automatic_name("p_" + base.substr(0, base.find_first_of(".-_")) + "_" +
                                 hex_number(out_.offset));
   }

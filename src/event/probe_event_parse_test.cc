@@ -131,6 +131,29 @@ TEST(ProbeErrors, WordsThatAreOurs) {
   for (const Row& row : kRows) check(row, ProbeFile::kKprobeEvents);
 }
 
+// The largest that is taken, and the smallest that is not.
+TEST(ProbeErrors, Limits) {
+  const std::string name(63, 'n');
+  const auto arguments = [](int count) {
+    std::string text;
+    for (int i = 0; i < count; i++) text += " a" + std::to_string(i) + "=%ax";
+    return text;
+  };
+  TestWorld world;
+  for (const std::string& line :
+       {std::string("r4096 vfs_read"), "p:" + name + "/" + name + " vfs_read",
+        "p vfs_read" + arguments(128), std::string("p vfs_read-4294967295")})
+    EXPECT_FALSE(parse_probe_event(line, ProbeFile::kKprobeEvents, world).error) << line;
+  check({"r^4097 vfs_read", "Maxactive is too big"}, ProbeFile::kKprobeEvents);
+  const std::string group = "p:^" + name + "n/e vfs_read", event = "p:g/^" + name + "n vfs_read";
+  check({group, "Group name is too long"}, ProbeFile::kKprobeEvents);
+  check({event, "Event name is too long"}, ProbeFile::kKprobeEvents);
+  const ProbeParse parsed =
+      parse_probe_event("p vfs_read" + arguments(129), ProbeFile::kKprobeEvents, world);
+  ASSERT_TRUE(parsed.error);
+  EXPECT_EQ(parsed.error->error, E2BIG);
+}
+
 TEST(ProbeErrors, KprobesOfTheSelftests) {
   const Row kRows[] = {
       {"p^100 vfs_read", "Maxactive is only for function exit"},

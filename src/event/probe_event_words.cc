@@ -5,11 +5,11 @@
 #include <iterator>
 #include <limits>
 
+#include "base/text.h"
+
 namespace patchbay {
 
 namespace {
-
-constexpr std::string_view kBlanks = " \t\n\v\f\r";
 
 constexpr std::string_view kTexts[] = {
     "Failed to find the given file",
@@ -76,13 +76,6 @@ constexpr std::string_view kTexts[] = {
 };
 static_assert(std::size(kTexts) == size_t(ProbeFault::kEventTooBig) + 1);
 
-int digit_value(char c) {
-  if (is_digit(c)) return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return 99;
-}
-
 // Cuts "0x" off where that is meant.
 int base_of(std::string_view* text) {
   if (!text->starts_with('0')) return 10;
@@ -128,16 +121,6 @@ bool is_good(std::string_view name, bool with_hyphen) {
 }
 
 }  // namespace
-
-std::vector<std::string_view> split_words(std::string_view line) {
-  std::vector<std::string_view> words;
-  for (size_t at = 0; (at = line.find_first_not_of(kBlanks, at)) != line.npos;) {
-    const size_t end = std::min(line.find_first_of(kBlanks, at), line.size());
-    words.push_back(line.substr(at, end - at));
-    at = end;
-  }
-  return words;
-}
 
 size_t caret_position(const std::vector<std::string_view>& words, size_t word, size_t offset) {
   size_t position = 0;

@@ -10,11 +10,11 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text.h"
 #include "event/probe_event.h"
 
 namespace patchbay {
 
-std::vector<std::string_view> split_words(std::string_view line);
 // Where the caret stands for a fault at `offset` in this word, in the words joined by one blank.
 // A word behind the last one: one past the blank that would follow it, whatever the offset.
 size_t caret_position(const std::vector<std::string_view>& words, size_t word, size_t offset);
@@ -25,9 +25,6 @@ int read_signed(std::string_view text, int base, int64_t* value);
 // The number at the head of `text`, which is cut off; saturates. False: there is none.
 bool take_unsigned(std::string_view* text, uint64_t* value);
 
-inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
-inline bool is_alpha(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-inline bool is_name_char(char c) { return is_alpha(c) || is_digit(c) || c == '_'; }
 bool is_good_name(std::string_view name);   // a C identifier
 bool is_good_group(std::string_view name);  // also with '-'
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 
+#include "base/text.h"
 #include "event/sdt_event.h"
 
 namespace patchbay {
@@ -12,12 +13,8 @@ namespace {
 
 using Place = SdtArgument::Place;
 
-bool is_name_start(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '.';
-}
-bool is_name_char(char c) {
-  return is_name_start(c) || (c >= '0' && c <= '9') || c == '$' || c == '@';
-}
+bool starts_symbol(char c) { return is_name_start(c) || c == '.'; }
+bool continues_symbol(char c) { return starts_symbol(c) || is_digit(c) || c == '$' || c == '@'; }
 
 // The names of one register, by width; the number is that of machine code.
 struct RegisterNames {
@@ -105,7 +102,7 @@ class OperandParser {
       const bool negative = text_[0] == '-';
       if (!take('-') && !take('+') && any) return false;
       any = true;
-      if (!text_.empty() && is_name_start(text_[0])) {
+      if (!text_.empty() && starts_symbol(text_[0])) {
         if (negative || !out_.symbol.empty()) return false;
         take_symbol();
         continue;
@@ -128,7 +125,7 @@ class OperandParser {
   }
   void take_symbol() {
     size_t size = 0;
-    while (size < text_.size() && is_name_char(text_[size])) size++;
+    while (size < text_.size() && continues_symbol(text_[size])) size++;
     out_.symbol = text_.substr(0, size);
     text_.remove_prefix(size);
   }

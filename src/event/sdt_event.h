@@ -41,8 +41,8 @@ struct SdtArgument {
 
 inline constexpr size_t kMaxSdtArguments = 16;
 
-// Never fails: what it does not understand becomes an argument that cannot be had. Arguments beyond
-// kMaxSdtArguments are dropped.
+// Never fails: a text that it does not understand becomes an argument that cannot be fetched.
+// Arguments beyond kMaxSdtArguments are dropped.
 std::vector<SdtArgument> parse_sdt_arguments(std::string_view text);
 
 // The event of sites with these arguments (at least one site): sdt_PROVIDER:NAME, fields
@@ -50,8 +50,8 @@ std::vector<SdtArgument> parse_sdt_arguments(std::string_view text);
 EventCall make_sdt_event_call(std::string_view provider, std::string_view name,
                               const std::vector<std::vector<SdtArgument>>& sites);
 
-// Address of a symbol of the object that the probe is in; 0: unknown, what needs it is recorded as
-// 0.
+// Address of a symbol of the object that the probe is in. 0: it is unknown; arguments that need it
+// are recorded as 0.
 using SdtSymbolAddress = std::function<uint64_t(std::string_view symbol)>;
 
 // Fetches one site's arguments into the fields of the call. ENOMEM.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // How a recorded stack was obtained. The records ftrace:kernel_stack and ftrace:user_stack have
-// four bytes of padding at offset 12 in the kernel; here they say it, so that whoever reads the
-// kernel's fields alone finds nothing else than ever:
+// four bytes of padding at offset 12 in the kernel. Here these bytes say it, so that a reader of
+// the kernel's fields alone finds what the kernel writes:
 //
 //     0  common header
 //     8  kernel_stack: int size, the number of frames     user_stack: unsigned tgid

@@ -37,7 +37,7 @@ std::string_view conversion_of(const SyntheticField& field) {
 }
 
 // libtraceevent reads a small number without its sign, and no cast gives it back. This is right for
-// whoever reads it with the sign, too.
+// readers that take the sign, too.
 std::string signed_argument(const SyntheticField& field) {
   const std::string bits = field.size == 1 ? "0xff" : "0xffff";
   const std::string sign = field.size == 1 ? "0x80" : "0x8000";

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <span>
 
+#include "base/text.h"
 #include "event/synthetic_event.h"
 
 namespace patchbay {
@@ -15,26 +16,12 @@ namespace {
 constexpr std::string_view kBadCommand = "Command must be of the form: <name> field[;field] ...";
 constexpr std::string_view kBadDynamicCommand =
     "Command must be of the form: s or -:[synthetic/]<name> field[;field] ...";
-constexpr std::string_view kSpaces = " \t\n\v\f\r";
-
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool is_good_name(std::string_view name) {
-  if (name.empty() || !is_letter(name[0])) return false;
+  if (name.empty() || !is_name_start(name[0])) return false;
   for (char c : name)
-    if (!is_letter(c) && !is_digit(c)) return false;
+    if (!is_name_char(c)) return false;
   return true;
-}
-
-std::vector<std::string_view> words_of(std::string_view text) {
-  std::vector<std::string_view> words;
-  for (size_t at = 0; (at = text.find_first_not_of(kSpaces, at)) != text.npos;) {
-    size_t end = std::min(text.find_first_of(kSpaces, at), text.size());
-    words.push_back(text.substr(at, end - at));
-    at = end;
-  }
-  return words;
 }
 
 struct NumberType {
@@ -57,12 +44,6 @@ uint32_t number_size(std::string_view type) {
 
 // The kernel has none.
 uint32_t real_size(std::string_view type) { return type == "double" ? 8 : type == "float" ? 4 : 0; }
-
-int digit_value(char c) {
-  if (is_digit(c)) return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : 16;
-}
 
 // As the kernel's kstrtouint() with base 0: 0x…, 0…, a plus sign in front.
 std::optional<uint32_t> parse_count(std::string_view text) {
@@ -127,7 +108,7 @@ bool Parser::refuse(std::string_view text, std::string_view word, int error) {
 
 // What stands before the first semicolon is a name and at least a type and a field.
 bool has_first_field(std::string_view command) {
-  return words_of(command.substr(0, command.find(';'))).size() >= 3;
+  return split_words(command.substr(0, command.find(';'))).size() >= 3;
 }
 
 bool Parser::take_name(std::string_view* fields) {
@@ -206,7 +187,7 @@ bool Parser::parse_field(std::span<const std::string_view> words, size_t* used) 
 bool Parser::parse_fields(std::string_view fields) {
   for (bool more = true; more;) {
     const size_t end = fields.find(';');
-    const std::vector<std::string_view> words = words_of(fields.substr(0, end));
+    const std::vector<std::string_view> words = split_words(fields.substr(0, end));
     for (size_t at = 0, used = 0; at < words.size(); at += used)
       if (!parse_field(std::span(words).subspan(at), &used)) return false;
     more = end != fields.npos;

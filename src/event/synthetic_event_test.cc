@@ -59,7 +59,7 @@ TEST(SyntheticEvent, RealNumbersAreTheProgramsOnly) {
   }
 }
 
-TEST(SyntheticEvent, SY07_EveryErrorWithItsCaret) {
+TEST(SyntheticEvent, EveryErrorWithItsCaret) {
   static constexpr ErrorRow kRows[] = {
       {"^ev", kForm},
       {"^ev;", kForm},
@@ -120,7 +120,7 @@ TEST(SyntheticEvent, SY07_EveryErrorWithItsCaret) {
   check_errors(kRows, SyntheticForm::kOwn);
 }
 
-TEST(SyntheticEvent, SY07_ErrorsOfDynamicEvents) {
+TEST(SyntheticEvent, ErrorsOfDynamicEvents) {
   static constexpr ErrorRow kRows[] = {
       {"^s:junk/ev3 u64 a", kDynamicForm},
       {"^s: u64 a", kForm},
@@ -134,7 +134,7 @@ TEST(SyntheticEvent, SY07_ErrorsOfDynamicEvents) {
   check_errors(kRows, SyntheticForm::kDynamic);
 }
 
-TEST(SyntheticEvent, SY08_NameThatIsTaken) {
+TEST(SyntheticEvent, NameThatIsTaken) {
   struct {
     const char* line;
     SyntheticForm form;
@@ -155,7 +155,7 @@ TEST(SyntheticEvent, SY08_NameThatIsTaken) {
   }
 }
 
-TEST(SyntheticEvent, SY07_TooManyFields) {
+TEST(SyntheticEvent, TooManyFields) {
   std::string line = "ev";
   for (int i = 0; i < 64; i++) line += (i ? "; u8 f" : " u8 f") + std::to_string(i);
   EXPECT_EQ(parse(line).fields.size(), 64u);
@@ -166,7 +166,7 @@ TEST(SyntheticEvent, SY07_TooManyFields) {
   EXPECT_EQ(parsed.error->position, 0u);
 }
 
-TEST(SyntheticEvent, SY01_SY09_LinesThatAreTaken) {
+TEST(SyntheticEvent, LinesThatAreTaken) {
   struct {
     const char *line, *shown;
   } cases[] = {
@@ -194,7 +194,7 @@ TEST(SyntheticEvent, SY01_SY09_LinesThatAreTaken) {
             "dy2\tu64 a; int b");
 }
 
-TEST(SyntheticEvent, SY03_SizesOfTexts) {
+TEST(SyntheticEvent, SizesOfTexts) {
   struct {
     const char* line;
     SyntheticField::Kind kind;
@@ -273,7 +273,7 @@ constexpr char kAllFormat[] =
     "REC->r, __get_str(s), REC->t, __get_str(u), __get_stacktrace(v), "
     "__get_stacktrace(w), __get_stacktrace(x), REC->y, REC->z\n";
 
-TEST(SyntheticEvent, SY02_SY10_FormatOfEveryType) {
+TEST(SyntheticEvent, FormatOfEveryType) {
   SyntheticDefinition all = parse(kAllTypes);
   EXPECT_EQ(make_synthetic_event_call(all).format_text(), kAllFormat);
   EXPECT_EQ(all.show(),
@@ -285,7 +285,7 @@ TEST(SyntheticEvent, SY02_SY10_FormatOfEveryType) {
   EXPECT_EQ(all.max_size(), 704u + 256 + 2 * 256 + 3 * 32 * 8);
 }
 
-TEST(SyntheticEvent, SY10_FormatIsReadBack) {
+TEST(SyntheticEvent, FormatIsReadBack) {
   EventCall call = make_synthetic_event_call(parse(kAllTypes));
   auto again = parse_format("synthetic", call.format_text());
   ASSERT_TRUE(again.ok());

@@ -2,7 +2,7 @@
 //
 // Runs a fetch program inside a traced thread: registers in, fields of a record out.
 //
-// The program is ours and trusted (whoever compiled it checked every offset), and so is the record
+// The program is ours and trusted (the compiler of it checked every offset), and so is the record
 // that an event probe reads: we wrote it. The addresses it follows are the traced program's and are
 // not: they are read by the loads of hot/safe_load.h.
 //

@@ -217,7 +217,7 @@ TEST_F(FetchRun, StringsOfEveryLengthAtEveryAlignment) {
   EXPECT_EQ(faults_seen, 0);
 }
 
-TEST_F(FetchRun, FE12_StringsAreCutAtTheLimit) {
+TEST_F(FetchRun, StringsAreCutAtTheLimit) {
   for (size_t limit : {1, 2, 7, 8, 9, 15, 16, 17, 512}) {
     for (size_t length = limit > 20 ? limit - 12 : 0; length < limit + 12; length++) {
       for (size_t shift = 0; shift < 8; shift++) {
@@ -230,7 +230,7 @@ TEST_F(FetchRun, FE12_StringsAreCutAtTheLimit) {
   }
 }
 
-TEST_F(FetchRun, FE25_StringThatEndsWithItsPage) {
+TEST_F(FetchRun, StringThatEndsWithItsPage) {
   for (size_t length = 0; length < 600; length++) {
     std::memset(end_ - length - 1, 'x', length);
     end_[-1] = 0;
@@ -239,14 +239,14 @@ TEST_F(FetchRun, FE25_StringThatEndsWithItsPage) {
   EXPECT_EQ(faults_seen, 0) << "a good string never touches the page behind it";
 }
 
-TEST_F(FetchRun, FE25_StringThatRunsIntoABadPageIsEmpty) {
+TEST_F(FetchRun, StringThatRunsIntoABadPageIsEmpty) {
   std::memset(pages_, 'x', 2 * kPage);
   for (size_t length = 1; length < 500; length++)
     EXPECT_EQ(run_string(end_ - length), "") << length;
   EXPECT_EQ(run_string(end_ - 511).size(), 511u) << "all that is recorded could be read";
 }
 
-TEST_F(FetchRun, FE25_StringAcrossTwoGoodPages) {
+TEST_F(FetchRun, StringAcrossTwoGoodPages) {
   std::strcpy(reinterpret_cast<char*>(pages_ + kPage - 5), "across the border");
   EXPECT_EQ(run_string(pages_ + kPage - 5), "across the border");
 }
@@ -266,7 +266,7 @@ TEST_F(FetchRun, TwoStringsStandBehindEachOther) {
                               std::string("select 1\0\0end\0\0\0", 16));
 }
 
-TEST_F(FetchRun, FE25_BadAddressesGiveZero) {
+TEST_F(FetchRun, BadAddressesGiveZero) {
   void* unmapped = mmap(nullptr, kPage, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   munmap(unmapped, kPage);
   for (uint64_t address :
@@ -288,7 +288,7 @@ TEST_F(FetchRun, FE25_BadAddressesGiveZero) {
   }
 }
 
-TEST_F(FetchRun, FE25_ArrayElementsThatCannotBeReadAreZero) {
+TEST_F(FetchRun, ArrayElementsThatCannotBeReadAreZero) {
   for (uint8_t size : {1, 2, 4, 8}) {
     for (size_t readable = 0; readable <= 24; readable += size) {
       std::memset(end_ - readable, 'a', readable);
@@ -304,7 +304,7 @@ TEST_F(FetchRun, FE25_ArrayElementsThatCannotBeReadAreZero) {
 }
 
 // A fault costs a thousand times a load: an array costs one for each page, not for each element.
-TEST_F(FetchRun, FE25_ABadPageIsAskedOnce) {
+TEST_F(FetchRun, ABadPageIsAskedOnce) {
   for (uint64_t address : {uint64_t{0}, uint64_t{8}, uint64_t(end_), kNonCanonical}) {
     for (uint8_t size : {1, 2, 4, 8}) {
       for (uint64_t bytes : {8, 16, 64, 512}) {
@@ -322,7 +322,7 @@ TEST_F(FetchRun, FE25_ABadPageIsAskedOnce) {
 }
 
 // Wherever the border is: as if each element were read alone.
-TEST_F(FetchRun, FE25_ArraysAcrossTheBordersOfBadPages) {
+TEST_F(FetchRun, ArraysAcrossTheBordersOfBadPages) {
   mprotect(pages_, kPage, PROT_NONE);  // bad, good, bad
   for (size_t i = 0; i < kPage; i++) pages_[kPage + i] = uint8_t('A' + i % 50);
   for (uint8_t size : {1, 2, 4, 8}) {
@@ -345,13 +345,13 @@ TEST_F(FetchRun, FE25_ArraysAcrossTheBordersOfBadPages) {
   }
 }
 
-TEST_F(FetchRun, FE25_ScalarAcrossTheBorderOfABadPage) {
+TEST_F(FetchRun, ScalarAcrossTheBorderOfABadPage) {
   std::memset(end_ - 8, 0x11, 8);
   EXPECT_EQ(load(uint64_t(end_ - 8), 8), 0x1111111111111111u);
   EXPECT_EQ(load(uint64_t(end_ - 4), 8), 0u);
 }
 
-TEST_F(FetchRun, FE25_FileThatWasTruncatedRaisesSigbus) {
+TEST_F(FetchRun, FileThatWasTruncatedRaisesSigbus) {
   char path[] = "/tmp/pb_fetch_XXXXXX";
   int fd = mkstemp(path);
   ASSERT_GE(fd, 0);

@@ -21,11 +21,6 @@ struct FilterProgram {
 };
 
 extern "C" {
-// The comm of the task that this thread plays (patchbay_set_current), NUL-terminated and at most 16
-// bytes; null: the thread's own, which the kernel knows.
-extern __thread const char* pb_thread_comm
-    __attribute__((tls_model("initial-exec"), visibility("hidden")));
-
 // `record` starts with the common header; `size` bytes of it are readable. Async-signal-safe, no
 // allocation, bounded; a bad char pointer is no match (fault table). Only a predicate on COMM makes
 // a system call (prctl), because only the kernel knows the comm.

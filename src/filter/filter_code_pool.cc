@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Where the code of filters lives. Most filters are smaller than 200 bytes, so they share pages in
-// units of 64 bytes. A page is executable and never writable while somebody may run it: bytes are
+// units of 64 bytes. A page is executable and never writable while a thread may run it: bytes are
 // put in as patches are, through /proc/self/mem. Where that is refused each filter gets pages of
 // its own, filled before they become executable.
 #include <sys/mman.h>
@@ -12,7 +12,7 @@
 
 #include "arch/x86_64/text_memory.h"
 #include "base/raw_syscall.h"
-#include "filter/filter_jit.h"
+#include "filter/filter_code.h"
 #include "patch/stub_views.h"
 
 namespace patchbay {

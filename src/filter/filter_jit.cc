@@ -2,6 +2,7 @@
 //
 // Each predicate becomes a comparison and one jump: of its two targets one is always the next
 // predicate (filter_insn.h), except in the last. What is no plain comparison calls filter_test().
+// On x86-64 it comes to this:
 //
 //   over a record (rdi, rdx are kept)          over registers
 //     cmp  esi, min_size; jb reject              (rax, r11 saved below rsp if some test needs them)
@@ -12,63 +13,54 @@
 //   or, in other code, without calls:
 //   match:  somewhere else
 //   reject: fall through
-#ifndef XBYAK_NO_EXCEPTION
-#define XBYAK_NO_EXCEPTION
-#endif
 #include "filter/filter_jit.h"
-
-#include <xbyak/xbyak.h>
 
 #include <algorithm>
 
 #include "filter/filter_insn.h"
-#include "patch/stub_views.h"
+#include "patch/stack_shape.h"
 
 namespace patchbay {
 namespace {
 
-using namespace Xbyak::util;  // register names
+bool fits_number(uint64_t value) { return int64_t(value) == int64_t(int32_t(value)); }
 
-bool fits_imm32(uint64_t value) { return int64_t(value) == int64_t(int32_t(value)); }
+// What a comparison with the predicate's value says when the predicate holds.
+JumpCondition condition_of(const FilterInsn& insn) {
+  static constexpr JumpCondition kSigned[] = {JumpCondition::kLess, JumpCondition::kNotGreater,
+                                              JumpCondition::kGreater, JumpCondition::kNotLess};
+  static constexpr JumpCondition kUnsigned[] = {JumpCondition::kBelow, JumpCondition::kNotAbove,
+                                                JumpCondition::kAbove, JumpCondition::kNotBelow};
+  if (insn.test == FilterTest::kRange)
+    return insn.invert ? JumpCondition::kNotBelow : JumpCondition::kBelow;
+  if (insn.op >= FilterOp::kLess && insn.op <= FilterOp::kGreaterEqual) {
+    const auto order = size_t(insn.op) - size_t(FilterOp::kLess);
+    return insn.is_signed ? kSigned[order] : kUnsigned[order];
+  }
+  return insn.op == FilterOp::kEqual ? JumpCondition::kEqual : JumpCondition::kNotEqual;
+}
 
 // Jumps to `to` when the comparison just made came out as `outcome`.
-void jump_if(Xbyak::CodeGenerator& out, const FilterInsn& insn, bool outcome, Xbyak::Label& to) {
-  using Generator = Xbyak::CodeGenerator;
-  using Jump = void (Generator::*)(const Xbyak::Label&, Generator::LabelType);
-  struct Jumps {
-    Jump when_true, when_false;
-  };
-  static constexpr Jumps kEqual = {&Generator::je, &Generator::jne};
-  static constexpr Jumps kNotEqual = {&Generator::jne, &Generator::je};
-  static constexpr Jumps kSigned[] = {{&Generator::jl, &Generator::jge},
-                                      {&Generator::jle, &Generator::jg},
-                                      {&Generator::jg, &Generator::jle},
-                                      {&Generator::jge, &Generator::jl}};
-  static constexpr Jumps kUnsigned[] = {{&Generator::jb, &Generator::jae},
-                                        {&Generator::jbe, &Generator::ja},
-                                        {&Generator::ja, &Generator::jbe},
-                                        {&Generator::jae, &Generator::jb}};
-  Jumps jumps = insn.op == FilterOp::kEqual ? kEqual : kNotEqual;
-  if (insn.test == FilterTest::kRange) {
-    jumps = insn.invert ? kUnsigned[3] : kUnsigned[0];
-  } else if (insn.op >= FilterOp::kLess && insn.op <= FilterOp::kGreaterEqual) {
-    const auto order = size_t(insn.op) - size_t(FilterOp::kLess);
-    jumps = insn.is_signed ? kSigned[order] : kUnsigned[order];
-  }
-  (out.*(outcome ? jumps.when_true : jumps.when_false))(to, Generator::T_NEAR);
+void jump_if(Emitter& out, const FilterInsn& insn, bool outcome, const Label& to) {
+  const JumpCondition holds = condition_of(insn);
+  out.jump_if(outcome ? holds : opposite(holds), to);
+}
+
+Op comparison_of(const FilterInsn& insn) {
+  return insn.op == FilterOp::kAnyBit ? Op::kTest : Op::kCompare;
 }
 
 // The labels of a program's predicates; those of match and reject follow.
-using Targets = std::vector<Xbyak::Label>;
+using Targets = std::vector<Label>;
 
 bool is_inline(const FilterInsn& insn) {
   return insn.test == FilterTest::kNumber || insn.test == FilterTest::kRange;
 }
 
-// The tests of a program over the record that a register points to. They spend rax and rcx.
+// The tests of a program over the record that a register points to. They spend two registers.
 class RecordEmitter {
  public:
-  RecordEmitter(Xbyak::CodeGenerator& out, const FilterProgram& program, const Xbyak::Reg64& record)
+  RecordEmitter(Emitter& out, const FilterProgram& program, Reg record)
       : out_(out),
         program_(program),
         record_(record),
@@ -77,55 +69,53 @@ class RecordEmitter {
     for (uint32_t i = 0; i < program.nr_insns; i++) calls_ |= !is_inline(insns_[i]);
   }
 
-  // The whole function: record in rdi, size in esi.
+  // The whole function: bool (record, uint32_t size), which keeps its first and third argument.
   void emit_function() {
-    Xbyak::Label too_short;
-    out_.cmp(esi, program_.min_size);
-    out_.jb(too_short, out_.T_NEAR);
+    Label too_short;
+    out_.apply(Op::kCompare, kSize, Number{program_.min_size}, Width::k4);
+    out_.jump_if(JumpCondition::kBelow, too_short);
     if (calls_) {
-      out_.sub(rsp, kFrame);
-      stack_is(kFrame);
-      out_.mov(ptr[rsp], rdi);
-      out_.mov(ptr[rsp + 8], esi);
-      out_.mov(ptr[rsp + 16], rdx);
+      out_.apply(Op::kSub, reg::kStack, Number{kFrame});
+      out_.stack_is(kFrame);
+      out_.store(kSavedRecord, kRecord);
+      out_.store(kSavedSize, kSize, Width::k4);
+      out_.store(kSavedThird, reg::kArgument[2]);
     }
     emit_tests();
     leave_frame();
-    out_.L(too_short);
-    out_.xor_(eax, eax);
-    out_.ret();
-    out_.L(match());
-    stack_is(calls_ ? kFrame : 0);
+    out_.bind(too_short);
+    out_.apply(Op::kXor, reg::kResult, reg::kResult, Width::k4);
+    out_.return_to_caller();
+    out_.bind(match());
+    out_.stack_is(calls_ ? kFrame : 0);
     leave_frame();
-    out_.mov(eax, 1);
-    out_.ret();
+    out_.set(reg::kResult, 1);
+    out_.return_to_caller();
   }
 
-  const StackShape& shape() const { return shape_; }
-
   // Falls through where the record, of `size` bytes, does not match.
-  void emit_inline(const Xbyak::Reg32& size, Xbyak::Label& match) {
+  void emit_inline(Reg size, const Label& match) {
     match_ = &match;
-    out_.cmp(size, program_.min_size);
-    out_.jb(targets_[program_.nr_insns + 1], out_.T_NEAR);
+    out_.apply(Op::kCompare, size, Number{program_.min_size}, Width::k4);
+    out_.jump_if(JumpCondition::kBelow, targets_[program_.nr_insns + 1]);
     emit_tests();
   }
 
  private:
-  static constexpr int kFrame = 24;  // rdi, esi, rdx; keeps the stack aligned for calls
+  static constexpr Reg kRecord = reg::kArgument[0], kSize = reg::kArgument[1];
+  static constexpr Reg kTested = reg::kTime, kOther = reg::kPublish;  // spent
+  static constexpr int kFrame = 24;  // keeps the stack aligned for calls
+  static constexpr Mem kSavedRecord{reg::kStack, 0}, kSavedSize{reg::kStack, 8},
+      kSavedThird{reg::kStack, 16};
 
-  // From here on the return address is that much higher than the stack pointer.
-  void stack_is(int moved) {
-    shape_.row[shape_.count++] = {uint16_t(out_.getSize()), uint8_t(moved), 0};
-  }
-  Xbyak::Label& match() { return match_ ? *match_ : targets_[program_.nr_insns]; }
+  const Label& match() const { return match_ ? *match_ : targets_[program_.nr_insns]; }
   // Reject follows: the way to it has a budget, and a jump taken costs a cycle.
   void emit_tests() {
     for (uint32_t i = 0; i < program_.nr_insns; i++) {
-      out_.L(targets_[i]);
+      out_.bind(targets_[i]);
       emit_test(i);
     }
-    out_.L(targets_[program_.nr_insns + 1]);
+    out_.bind(targets_[program_.nr_insns + 1]);
   }
 
   // Behind a test: one of its two targets follows, the other is jumped to.
@@ -133,7 +123,7 @@ class RecordEmitter {
     const bool is_last = index + 1 == program_.nr_insns;  // the code of reject follows
     return insns_[index].on_true == index + 1 + (is_last ? 1 : 0);
   }
-  Xbyak::Label& jump_target(uint32_t index) {
+  const Label& jump_target(uint32_t index) const {
     const FilterInsn& insn = insns_[index];
     const uint32_t target = true_follows(index) ? insn.on_false : insn.on_true;
     return target == program_.nr_insns ? match() : targets_[target];
@@ -143,9 +133,9 @@ class RecordEmitter {
   }
   void leave_frame() {
     if (!calls_) return;
-    out_.mov(rdx, ptr[rsp + 16]);
-    out_.add(rsp, kFrame);
-    stack_is(0);
+    out_.load(reg::kArgument[2], kSavedThird);
+    out_.apply(Op::kAdd, reg::kStack, Number{kFrame});
+    out_.stack_is(0);
   }
 
   void emit_test(uint32_t index) {
@@ -154,126 +144,118 @@ class RecordEmitter {
       emit_number(insn);
       jump_on(index);
     } else if (insn.test == FilterTest::kRange) {
-      out_.mov(rax, insn.value);
-      out_.mov(rcx, ptr[record_ + insn.offset]);
-      out_.sub(rcx, rax);
-      out_.mov(rax, insn.end - insn.value);
-      out_.cmp(rcx, rax);
+      out_.set(kTested, insn.value);
+      out_.load(kOther, field(insn));
+      out_.apply(Op::kSub, kOther, kTested);
+      out_.set(kTested, insn.end - insn.value);
+      out_.apply(Op::kCompare, kOther, kTested);
       jump_on(index);
     } else {
       emit_call(insn);
-      Xbyak::Label& target = jump_target(index);
-      true_follows(index) ? out_.je(target, out_.T_NEAR) : out_.jne(target, out_.T_NEAR);
+      out_.jump_if(true_follows(index) ? JumpCondition::kEqual : JumpCondition::kNotEqual,
+                   jump_target(index));
     }
   }
 
+  Mem field(const FilterInsn& insn) const { return {record_, insn.offset}; }
   void emit_number(const FilterInsn& insn) {
-    const bool any_bit = insn.op == FilterOp::kAnyBit;
-    const Xbyak::RegExp at = record_ + insn.offset;
+    const Op compare = comparison_of(insn);
+    const Number number{uint32_t(insn.value)};
     if (insn.size == 8) {
-      out_.mov(rax, ptr[at]);
-      if (fits_imm32(insn.value)) {
-        any_bit ? out_.test(rax, uint32_t(insn.value)) : out_.cmp(rax, uint32_t(insn.value));
-      } else {
-        out_.mov(rcx, insn.value);
-        any_bit ? out_.test(rax, rcx) : out_.cmp(rax, rcx);
-      }
-      return;
+      out_.load(kTested, field(insn));
+      if (fits_number(insn.value)) return out_.apply(compare, kTested, number);
+      out_.set(kOther, insn.value);
+      return out_.apply(compare, kTested, kOther);
     }
-    load_small(insn, at);
-    any_bit ? out_.test(eax, uint32_t(insn.value)) : out_.cmp(eax, uint32_t(insn.value));
-  }
-  // Extended as the value is.
-  void load_small(const FilterInsn& insn, const Xbyak::RegExp& at) {
-    if (insn.size == 4) {
-      out_.mov(eax, ptr[at]);
-    } else if (insn.size == 2) {
-      insn.is_signed ? out_.movsx(eax, word[at]) : out_.movzx(eax, word[at]);
+    // Extended as the value is.
+    if (insn.size < 4 && insn.is_signed) {
+      out_.load_signed(kTested, field(insn), Width(insn.size));
     } else {
-      insn.is_signed ? out_.movsx(eax, byte[at]) : out_.movzx(eax, byte[at]);
+      out_.load(kTested, field(insn), Width(insn.size));
     }
+    out_.apply(compare, kTested, number, Width::k4);
   }
 
   void emit_call(const FilterInsn& insn) {
-    out_.mov(rdi, reinterpret_cast<uint64_t>(&insn));
-    out_.mov(rsi, ptr[rsp]);
-    out_.mov(edx, ptr[rsp + 8]);
-    out_.mov(rax, reinterpret_cast<uint64_t>(&filter_test));
-    out_.call(rax);
-    out_.mov(rdi, ptr[rsp]);
-    out_.test(al, al);
+    out_.set(reg::kArgument[0], reinterpret_cast<uint64_t>(&insn));
+    out_.load(reg::kArgument[1], kSavedRecord);
+    out_.load(reg::kArgument[2], kSavedSize, Width::k4);
+    out_.set(reg::kResult, reinterpret_cast<uint64_t>(&filter_test));
+    out_.call(reg::kResult);
+    out_.load(kRecord, kSavedRecord);
+    out_.apply(Op::kTest, reg::kResult, reg::kResult, Width::k1);
   }
 
-  Xbyak::CodeGenerator& out_;
+  Emitter& out_;
   const FilterProgram& program_;
-  const Xbyak::Reg64 record_;
+  const Reg record_;
   Targets targets_;
-  Xbyak::Label* match_ = nullptr;  // somebody else's
+  const Label* match_ = nullptr;  // the caller's
   const FilterInsn* insns_;
   bool calls_ = false;
-  StackShape shape_;  // of emit_function()
 };
 
 class RegisterEmitter {
  public:
-  RegisterEmitter(Xbyak::CodeGenerator& out, const std::vector<RegisterTest>& tests,
-                  int return_address)
-      : out_(out), tests_(tests), targets_(tests.size() + 2), return_address_(return_address) {
+  RegisterEmitter(Emitter& out, const std::vector<RegisterTest>& tests)
+      : out_(out), tests_(tests), targets_(tests.size() + 2) {
     for (const RegisterTest& test : tests) needs_scratch_ |= !is_direct(test);
   }
 
-  void emit(Xbyak::Label& caller_reject) {
+  void emit(const Label& caller_reject) {
     const size_t match = tests_.size();
     if (needs_scratch_) {
-      out_.mov(out_.ptr[rsp - 8], rax);
-      out_.mov(out_.ptr[rsp - 16], r11);
+      out_.store(kSavedTested, kTested);
+      out_.store(kSavedOther, kOther);
     }
     for (size_t i = 0; i < tests_.size(); i++) {
       const FilterInsn& insn = *tests_[i].insn;
       const bool true_follows = insn.on_true == i + 1;
       const size_t target = true_follows ? insn.on_false : insn.on_true;
       const bool leaves = target == match + 1 && !needs_scratch_;
-      out_.L(targets_[i]);
+      out_.bind(targets_[i]);
       emit_comparison(tests_[i]);
       jump_if(out_, insn, !true_follows, leaves ? caller_reject : targets_[target]);
     }
     if (needs_scratch_) {
-      out_.jmp(targets_[match], out_.T_NEAR);
-      out_.L(targets_[match + 1]);
+      out_.jump(targets_[match]);
+      out_.bind(targets_[match + 1]);
       restore();
-      out_.jmp(caller_reject, out_.T_NEAR);
+      out_.jump(caller_reject);
     }
-    out_.L(targets_[match]);
+    out_.bind(targets_[match]);
     if (needs_scratch_) restore();
   }
 
  private:
+  static constexpr Reg kTested = reg::kTime, kOther = reg::kValue;
+  static constexpr Mem kSavedTested{reg::kStack, -8}, kSavedOther{reg::kStack, -16};
+
   // One comparison of the register with a constant of up to 32 bits.
   static bool is_direct(const RegisterTest& test) {
     return test.source != RegisterTest::kReturnAddress && !test.add &&
-           test.insn->test == FilterTest::kNumber && fits_imm32(test.insn->value);
+           test.insn->test == FilterTest::kNumber && fits_number(test.insn->value);
   }
   void restore() {
-    out_.mov(rax, out_.ptr[rsp - 8]);
-    out_.mov(r11, out_.ptr[rsp - 16]);
+    out_.load(kTested, kSavedTested);
+    out_.load(kOther, kSavedOther);
   }
 
-  static Xbyak::Reg64 register_of(int source) {
-    static const Xbyak::Reg64 arguments[] = {rdi, rsi, rdx, rcx, r8, r9};
-    return source < RegisterTest::kReturnAddress ? arguments[source]
-                                                 : Xbyak::Reg64(source - RegisterTest::kRegister);
+  static Reg register_of(int source) {
+    return source < RegisterTest::kReturnAddress ? reg::kArgument[source]
+                                                 : Reg{uint8_t(source - RegisterTest::kRegister)};
   }
 
-  // rax = what is tested. The tests before may have spent rax and r11.
+  // kTested = what is tested. The tests before may have spent kTested and kOther.
   void load(int source) {
     if (source == RegisterTest::kReturnAddress) {
-      out_.mov(rax, out_.ptr[rsp + return_address_]);
-    } else if (register_of(source) == rax) {
-      out_.mov(rax, out_.ptr[rsp - 8]);
-    } else if (register_of(source) == r11) {
-      out_.mov(rax, out_.ptr[rsp - 16]);
+      out_.load_return_address(kTested);
+    } else if (register_of(source) == kTested) {
+      out_.load(kTested, kSavedTested);
+    } else if (register_of(source) == kOther) {
+      out_.load(kTested, kSavedOther);
     } else {
-      out_.mov(rax, register_of(source));
+      out_.move(kTested, register_of(source));
     }
   }
 
@@ -282,45 +264,41 @@ class RegisterEmitter {
     if (is_direct(test) && !needs_scratch_) return compare(register_of(test.source), insn);
     load(test.source);
     if (test.add) {
-      out_.mov(r11, test.add);
-      out_.add(rax, r11);
+      out_.set(kOther, test.add);
+      out_.apply(Op::kAdd, kTested, kOther);
     }
     if (insn.test == FilterTest::kRange) {
-      out_.mov(r11, insn.value);
-      out_.sub(rax, r11);
-      out_.mov(r11, insn.end - insn.value);
-      out_.cmp(rax, r11);
+      out_.set(kOther, insn.value);
+      out_.apply(Op::kSub, kTested, kOther);
+      out_.set(kOther, insn.end - insn.value);
+      out_.apply(Op::kCompare, kTested, kOther);
     } else {
-      compare(rax, insn);
+      compare(kTested, insn);
     }
   }
 
   // At the field's width, so that what the register holds above it does not count.
-  void compare(const Xbyak::Reg64& value, const FilterInsn& insn) {
-    const bool any_bit = insn.op == FilterOp::kAnyBit;
+  void compare(Reg value, const FilterInsn& insn) {
+    const Op op = comparison_of(insn);
     const auto constant = uint32_t(insn.value);
-    auto with = [&](const auto& reg, uint32_t imm) {
-      any_bit ? out_.test(reg, imm) : out_.cmp(reg, imm);
-    };
     switch (insn.size) {
       case 1:
-        return with(value.cvt8(), uint32_t(int8_t(constant)));
+        return out_.apply(op, value, Number{uint32_t(int8_t(constant))}, Width::k1);
       case 2:
-        return with(value.cvt16(), uint32_t(int16_t(constant)));
+        return out_.apply(op, value, Number{uint32_t(int16_t(constant))}, Width::k2);
       case 4:
-        return with(value.cvt32(), constant);
+        return out_.apply(op, value, Number{constant}, Width::k4);
       default:
         break;
     }
-    if (fits_imm32(insn.value)) return with(value, constant);
-    out_.mov(r11, insn.value);
-    any_bit ? out_.test(value, r11) : out_.cmp(value, r11);
+    if (fits_number(insn.value)) return out_.apply(op, value, Number{constant});
+    out_.set(kOther, insn.value);
+    out_.apply(op, value, kOther);
   }
 
-  Xbyak::CodeGenerator& out_;
+  Emitter& out_;
   const std::vector<RegisterTest>& tests_;
   Targets targets_;
-  int return_address_;
   bool needs_scratch_ = false;
 };
 
@@ -334,7 +312,7 @@ bool find_register(const FetchProgram& fetch, const FilterInsn& insn, RegisterTe
       test->source = step.index;
       test->add = 0;
     } else if (step.op == FetchOp::kReg) {
-      plain = step.index < kFlagsRegister && step.index != Xbyak::Operand::RSP;
+      plain = step.index < kFlagsRegister && !(Reg{step.index} == reg::kStack);
       test->source = RegisterTest::kRegister + step.index;
       test->add = 0;
     } else if (step.op == FetchOp::kAdd) {
@@ -351,23 +329,20 @@ bool find_register(const FetchProgram& fetch, const FilterInsn& insn, RegisterTe
 }  // namespace
 
 FilterCode generate_filter_code(const FilterProgram& program) {
-  std::vector<uint8_t> buffer(128 + 64 * size_t{program.nr_insns});
-  Xbyak::CodeGenerator out(buffer.size(), buffer.data());
-  RecordEmitter emitter(out, program, rdi);
-  emitter.emit_function();
-  if (Xbyak::GetError() != Xbyak::ERR_NONE) {
-    Xbyak::ClearError();
-    return FilterCode();
-  }
-  return FilterCode(buffer.data(), out.getSize(), stack_shape_number(emitter.shape()));
+  const std::unique_ptr<Emitter> out = make_emitter(128 + 64 * size_t{program.nr_insns});
+  RecordEmitter(*out, program, reg::kArgument[0]).emit_function();
+  if (!out->is_complete()) return FilterCode();
+  const GeneratedCode code = out->take();
+  return FilterCode(code.bytes.data(), code.bytes.size(),
+                    stack_shape_number(stack_shape_of(out->stack_notes())));
 }
 
 bool has_inline_tests(const FilterProgram& program) {
   return std::all_of(program.insns, program.insns + program.nr_insns, is_inline);
 }
 
-void emit_record_tests(Xbyak::CodeGenerator& out, const FilterProgram& program,
-                       const Xbyak::Reg64& record, const Xbyak::Reg32& size, Xbyak::Label& match) {
+void emit_record_tests(Emitter& out, const FilterProgram& program, Reg record, Reg size,
+                       const Label& match) {
   RecordEmitter(out, program, record).emit_inline(size, match);
 }
 
@@ -387,9 +362,9 @@ std::vector<RegisterTest> filter_register_tests(const FilterProgram& filter,
   return tests;
 }
 
-void emit_register_tests(Xbyak::CodeGenerator& out, const std::vector<RegisterTest>& tests,
-                         Xbyak::Label& reject, int return_address) {
-  RegisterEmitter(out, tests, return_address).emit(reject);
+void emit_register_tests(Emitter& out, const std::vector<RegisterTest>& tests,
+                         const Label& reject) {
+  RegisterEmitter(out, tests).emit(reject);
 }
 
 }  // namespace patchbay

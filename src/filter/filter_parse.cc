@@ -12,6 +12,8 @@
 
 #include <utility>
 
+#include "base/text.h"
+
 namespace patchbay {
 namespace {
 
@@ -56,7 +58,7 @@ class Balance {
     } else if (c == ')') {
       if (open_.empty()) return true;
       open_.pop_back();
-    } else if (!is_filter_blank(c)) {
+    } else if (!is_space(c)) {
       has_content_ = true;
       if (c == '\'' || c == '"') {
         quote_ = c;
@@ -98,7 +100,7 @@ class TreeParser {
 
   char at(size_t i) const { return i < text_.size() ? text_[i] : '\0'; }
   void skip_blanks() {
-    while (is_filter_blank(at(at_))) at_++;
+    while (is_space(at(at_))) at_++;
   }
 
   // '(' and '!' in front of a predicate, and the predicate.
@@ -221,7 +223,7 @@ void set_targets(const std::vector<Node>& nodes, int root, std::vector<FilterPre
 std::variant<std::vector<FilterPred>, FilterError> parse_filter(std::string_view text,
                                                                 const FilterContext& context) {
   text = text.substr(0, text.find('\0'));
-  while (!text.empty() && is_filter_blank(text.back())) text.remove_suffix(1);
+  text = trim_back(text);
   if (text.size() > kMaxExpression) return nameless();
   Balance balance(text);
   if (auto error = balance.check()) return *error;

@@ -43,9 +43,6 @@ inline constexpr char kNoFunction[] = "Function not found";
 inline constexpr char kNoFilter[] = "No filter found";
 }  // namespace filter_errors
 
-// Blanks as the kernel's isspace().
-constexpr bool is_filter_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-
 // One predicate that starts at text[start]. Its end, or an error.
 std::variant<size_t, FilterError> parse_filter_pred(std::string_view text, size_t start,
                                                     const FilterContext& context, FilterPred* out);

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <utility>
 
+#include "base/text.h"
 #include "filter/filter_parse.h"
 
 namespace patchbay {
@@ -17,9 +18,7 @@ using Kind = FilterField::Kind;
 constexpr size_t kMaxNumber = 24;   // characters, from here on too long
 constexpr size_t kMaxString = 256;  // the same
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_alnum(char c) { return is_digit(c) || (is_letter(c) && c != '_'); }
+bool is_alnum(char c) { return is_digit(c) || is_letter(c); }
 bool is_text(Kind kind) {
   return kind == Kind::kChars || kind == Kind::kDataLoc || kind == Kind::kRelLoc ||
          kind == Kind::kPointer || kind == Kind::kRestText || kind == Kind::kComm;
@@ -79,7 +78,7 @@ class PredParser {
  private:
   char at(size_t i) const { return i < text_.size() ? text_[i] : '\0'; }
   void skip_blanks() {
-    while (is_filter_blank(at(at_))) at_++;
+    while (is_space(at(at_))) at_++;
   }
   bool take(std::string_view word) {
     if (!text_.substr(at_).starts_with(word)) return false;
@@ -99,7 +98,7 @@ class PredParser {
 
   bool parse_field() {
     const size_t begin = at_;
-    while (is_letter(at(at_)) || is_digit(at(at_))) at_++;
+    while (is_name_char(at(at_))) at_++;
     if (at_ == begin) return nameless();
     const std::string_view name = text_.substr(begin, at_ - begin);
     auto field = context_.field(name);
@@ -139,7 +138,7 @@ class PredParser {
     if (c == '\'' || c == '"') return parse_quoted();
     if (field_.kind == Kind::kReal) return parse_real();
     if (is_digit(c) || c == '-') return parse_integer();
-    if (is_string && (is_letter(c) || c == '/')) return parse_word();
+    if (is_string && (is_name_start(c) || c == '/')) return parse_word();
     return fail(filter_errors::kInvalidValue);
   }
 
@@ -172,7 +171,7 @@ class PredParser {
   // expression's, and so is && or || outside of them.
   std::string_view take_function_name() {
     const size_t begin = at_;
-    for (int depth = 0; at_ < text_.size() && !is_filter_blank(at(at_)); at_++) {
+    for (int depth = 0; at_ < text_.size() && !is_space(at(at_)); at_++) {
       const char c = at(at_);
       if (c == '(') depth++;
       if (c == ')' && depth-- == 0) break;
@@ -313,7 +312,7 @@ class PredParser {
     if (!is_text_operator()) return fail(filter_errors::kIllegalOperation);
     const size_t begin = at_;
     constexpr std::string_view kEnds = "()&|'\"";
-    while (at_ < text_.size() && !is_filter_blank(at(at_)) &&
+    while (at_ < text_.size() && !is_space(at(at_)) &&
            kEnds.find(at(at_)) == std::string_view::npos)
       at_++;
     return set_text(text_.substr(begin, at_ - begin));

@@ -13,13 +13,9 @@
 #include "filter/filter_insn.h"
 #include "hot/rseq.h"
 #include "hot/safe_load.h"
+#include "hot/thread_block.h"
 
 namespace patchbay {
-
-extern "C" {
-__thread const char* pb_thread_comm
-    __attribute__((tls_model("initial-exec"), visibility("hidden"))) = nullptr;
-}
 
 namespace {
 
@@ -120,7 +116,7 @@ bool dynamic_text(const uint8_t* record, uint32_t size, const FilterInsn* insn, 
 }
 
 void current_comm(uint8_t* buffer, Text* text) {
-  if (const char* played = pb_thread_comm) {
+  if (const char* played = played_comm()) {
     const auto* bytes = reinterpret_cast<const uint8_t*>(played);
     *text = {bytes, length_within(bytes, kCommSize)};
     return;

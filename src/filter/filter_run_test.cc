@@ -8,16 +8,17 @@
 #include <ctime>
 
 #include <fnmatch.h>
-#include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <ucontext.h>
 
 #include <gtest/gtest.h>
 
+#include "base/testing.h"
 #include "filter/filter_insn.h"
 #include "filter/filter_testing.h"
 #include "hot/fault.h"
+#include "hot/thread_block_testing.h"
 
 namespace patchbay {
 namespace {
@@ -195,15 +196,8 @@ TEST(FilterRun, GlobsAgreeWithFnmatch) {
 }
 
 TEST(FilterRun, Cpus) {
-  cpu_set_t before, one;
-  sched_getaffinity(0, sizeof before, &before);
-  CPU_ZERO(&one);
-  int cpu = 0;
-  while (!CPU_ISSET(cpu, &before)) cpu++;
-  CPU_SET(cpu, &one);
-  sched_setaffinity(0, sizeof one, &one);
-  ASSERT_EQ(sched_getcpu(), cpu);
-  const std::string number = std::to_string(cpu);
+  const test::OneCpu one;
+  const std::string number = std::to_string(one.cpu);
   TestRecord record;
   for (const char* name : {"CPU", "cpu", "common_cpu"}) {
     EXPECT_TRUE(matches(std::string(name) + " == " + number, record));
@@ -213,7 +207,6 @@ TEST(FilterRun, Cpus) {
     EXPECT_FALSE(matches(std::string(name) + " != CPUS{" + number + "}", record));
     EXPECT_FALSE(matches(std::string(name) + " == -1", record));
   }
-  sched_setaffinity(0, sizeof before, &before);
   record.set("prev_pid", 2).set("u8", uint8_t{255}).cpus(6);
   expect_all(record,
              {"prev_pid == CPUS{2}", "prev_pid & CPUS{2}", "prev_pid & CPUS{1-2}",
@@ -230,9 +223,10 @@ TEST(FilterRun, Comm) {
   prctl(PR_SET_NAME, "a comm");
   TestRecord record;
   expect_all(record, {"COMM == 'a comm'", "comm ~ 'a*'", "COMM != b"}, {"COMM == a", "comm ~ b*"});
-  pb_thread_comm = "played";
-  expect_all(record, {"COMM == played"}, {"COMM == 'a comm'"});
-  pb_thread_comm = nullptr;
+  {
+    const test::Playing player(7, "played");
+    expect_all(record, {"COMM == played"}, {"COMM == 'a comm'"});
+  }
   prctl(PR_SET_NAME, before);
 }
 
@@ -252,6 +246,13 @@ TEST(FilterRun, ARecordThatIsTooShortOrPointsOutsideIsNoMatch) {
   EXPECT_TRUE(filter_match(result.program.get(), record.bytes.data(), 64));
   EXPECT_FALSE(filter_match(result.program.get(), record.bytes.data(), 63));
   EXPECT_FALSE(filter_interpret(result.program.get(), record.bytes.data(), 63));
+  record.set("ptr", "a");  // 8 bytes from 72 on
+  FilterResult pointer = compile_filter("ptr == a", test_context());
+  EXPECT_TRUE(filter_match(pointer.program.get(), record.bytes.data(), 80));
+  for (const uint32_t size : {72u, 76u, 79u}) {
+    EXPECT_FALSE(filter_match(pointer.program.get(), record.bytes.data(), size)) << size;
+    EXPECT_FALSE(filter_interpret(pointer.program.get(), record.bytes.data(), size)) << size;
+  }
   record.set("name", uint32_t{1000 | 4 << 16}).set("cpus", uint32_t{0xffffffff});
   expect_all(record, {"!name == x"}, {"name != x", "name == x", "cpus != CPUS{1}"});
   // More than there is: cut at the end of the record.
@@ -300,6 +301,9 @@ TEST(FilterRun, AFaultIsNoMatchWhateverTheOperator) {
   // At most 1024 bytes with the NUL.
   record.set("ptr", page + 1);
   EXPECT_TRUE(matches("ptr ~ '*x'", record));
+  page[1 + 1022] = 'y';
+  page[1 + 1023] = 'z';
+  EXPECT_TRUE(matches("ptr ~ '*y'", record));
   EXPECT_EQ(faults_seen, 0);
   sigaction(SIGSEGV, &old_segv, nullptr);
   sigaction(SIGBUS, &old_bus, nullptr);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/text.h"
 #include "filter/filter_parse.h"
 
 namespace patchbay {
@@ -88,7 +89,7 @@ std::string quote_open_brackets(std::string_view pattern) {
 
 std::optional<std::string> parse_cpulist(std::string_view list, uint32_t nr_cpus) {
   std::string cpus((nr_cpus + 7) / 8, '\0');
-  auto is_separator = [](char c) { return c == ',' || is_filter_blank(c); };
+  auto is_separator = [](char c) { return c == ',' || is_space(c); };
   while (!list.empty()) {
     const auto end = std::find_if(list.begin(), list.end(), is_separator);
     const std::string_view entry = list.substr(0, size_t(end - list.begin()));
@@ -108,7 +109,7 @@ void compile_glob(std::string_view pattern, FilterPred* pred) {
   FilterInsn& insn = pred->insn;
   insn.invert = pattern.starts_with('!');
   if (insn.invert) pattern.remove_prefix(1);
-  const bool is_literal = !pattern.empty() && pattern[0] >= '0' && pattern[0] <= '9';
+  const bool is_literal = !pattern.empty() && is_digit(pattern[0]);
   const bool open_begin = !is_literal && pattern.starts_with('*');
   const bool open_end = !is_literal && pattern.size() > open_begin && pattern.ends_with('*');
   const std::string_view middle =

@@ -12,7 +12,7 @@
  */
 #include "hist/asm_offsets.h"
 #include "hot/rseq.inc"
-#include "ring_buffer/asm_offsets.h"
+#include "ring_buffer/thread_rseq.inc"
 
 	.text
 	.globl hist_add
@@ -21,12 +21,7 @@
 	.p2align 4
 hist_add:
 	.cfi_startproc
-	mov pb_thread@gottpoff(%rip), %r8
-	mov pb_rseq_offset(%rip), %rax
-	cmpl $0, %fs:THREAD_NO_RSEQ(%r8)
-	jne .Llocked
-	test %rax, %rax
-	jz .Llocked
+	thread_rseq %rax, %r8, .Llocked
 	rseq_begin add, %rax, %r8
 	rseq_cpu %rax, %r8d, .Llocked
 	cmp HIST_NR_CPUS(%rdi), %r8d

@@ -18,8 +18,8 @@ namespace patchbay {
 // of the instance's buffer.
 const HistClock* const* hist_clock(TraceClock clock, uint32_t buffer_clock);
 
-// Lays the lines anew if it is worth it. The first call is the first reading: at the program's
-// start; then now and then. Any thread.
+// Lays the lines anew if it is worth it. The first call, at the program's start, is the first
+// reading; later calls come now and then. Any thread.
 void keep_hist_clocks();
 
 }  // namespace patchbay

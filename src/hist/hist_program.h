@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What a hit of a histogram runs (probe/hist_hot.cc): plain data that hist_compile makes of a
+// What a hit of a histogram runs (hist_hot.cc): plain data that hist_compile makes of a
 // HistData. Immutable once published and never freed, but for `paused`.
 //
 //   HistProgram ─┬─ keys        where each part of the compound key comes from
@@ -21,8 +21,8 @@ namespace patchbay {
 
 struct FetchProgram;
 struct HistQuick;
-struct HitAction;        // probe/action_hot.h
-struct SyntheticTarget;  // probe/hist_hot.h
+struct HitAction;        // probe/triggers/action_hot.h
+struct SyntheticTarget;  // probe/triggers/hist_hot.h
 
 inline constexpr uint32_t kMaxHistReferences = 32;  // of one histogram
 inline constexpr uint32_t kMaxHistOwn = 16;         // variables that each hit sets
@@ -183,14 +183,14 @@ struct HistProgram {
   const HistAct* acts;
   const HistClock* const* clock;  // atomic pointer
   const HistQuick* quick;         // not null: hits go the straight way (hist/hist_quick.h)
-  // For who reads the table: where the text of a variable is, ~0u for a number.
+  // For readers of the table: where the text of a variable is, ~0u for a number.
   const uint32_t* texts;
   uint32_t nr_texts;
 };
 
 // enable_hist and disable_hist store one word for all hists of an event,
-// EventTriggers::hist_switch: what it says holds, until who pauses or continues one of them has
-// moved it into the `paused` of each and stored kHistEach.
+// EventTriggers::hist_switch. It holds until one of them is paused or continued, which moves it
+// into the `paused` of each and stores kHistEach.
 enum : uint32_t { kHistEach = 0, kHistAllOn = 1, kHistAllPaused = 2 };
 
 inline bool hist_is_paused(const HistProgram* hist) {

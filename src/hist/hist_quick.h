@@ -2,16 +2,16 @@
 //
 // The straight way of a hit through a histogram of numbers, which most are: fields as the key, of
 // which the last may be a text in the record; sums, variables and traced values that are fields,
-// times, variables of other histograms, or the time since one. What a HistProgram says in steps
-// stands here ready to be used, in one piece:
+// times, variables of other histograms, or the time since one. The steps of a HistProgram stand
+// here ready to be used, in one piece:
 //
 //   keys[], text ── others[]      variables of other histograms of this key:   values[0 …]
 //     ├─ sums[]
 //     ├─ variables[]              what this one remembers:                     values[kQuickOwn …]
 //     └─ acts[]                   synthetic events, whose fields are of `values`
 //
-// probe/hist_quick_hot.cc runs it. What does not fit goes the general way (probe/hist_hot.cc), and
-// both do the same.
+// hist_quick_hot.cc runs it. A program that does not fit goes the general way (hist_hot.cc). Both
+// do the same.
 #pragma once
 
 #include <cstdint>
@@ -59,7 +59,7 @@ struct HistQuickAct {
   HistQuickParam params[kMaxQuickParams];
 };
 
-// Which of it there is: the way of a hit is made for each.
+// The parts that it has. The way of a hit is compiled once for each shape.
 enum class HistQuickShape : uint8_t {
   kAny,
   kCounts,     // keys and sums: no others, variables, acts
@@ -82,7 +82,7 @@ struct HistQuick {
   HistQuickAct acts[kMaxQuickActs];
 };
 
-// Of a program that is made but for this; null: it does not fit.
+// For a program that is complete but for `quick`. Null: the program does not fit.
 const HistQuick* make_hist_quick(const HistProgram& program);
 
 }  // namespace patchbay

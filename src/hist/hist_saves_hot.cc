@@ -22,7 +22,7 @@ SaveHead* head_of(const HistTable* table, uint32_t save) {
   return reinterpret_cast<SaveHead*>(hist_save_fields(table, save) - kHistSaveHead);
 }
 
-// False: somebody who began before a clear is still at it, or the caller did.
+// False: a hit that began before a clear still writes the save, or the caller began then.
 bool claim(const HistTable* table, uint32_t save, uint32_t generation) {
   uint32_t* word = &head_of(table, save)->claim;
   uint32_t seen = __atomic_load_n(word, __ATOMIC_RELAXED);

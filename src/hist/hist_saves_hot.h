@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // onmax().save() and onchange().save(): the value that is tracked and the fields of the event that
-// it came from are one thing, whoever is preempted or interrupted where.
+// it came from are one thing, wherever a hit is preempted or interrupted.
 //
 //   entry   [ claim ][ key ][ variables ][ texts ][ kept ]
 //                                                   │
@@ -42,7 +42,7 @@ struct alignas(16) HistKept {
 inline constexpr uint64_t kHistSaveMask = (uint64_t{1} << kHistSaveBits) - 1;
 inline constexpr uint64_t kHistChange = uint64_t{1} << 32;
 
-// Of a value that was never set.
+// The mark of a value that was never set.
 inline uint64_t hist_fresh_mark(uint32_t generation) {
   return uint64_t{uint32_t(generation << (kHistSaveBits - 1))};
 }
@@ -55,8 +55,8 @@ inline uint32_t hist_save_of(uint64_t mark) { return uint32_t(mark & kHistSaveMa
 inline HistKept* hist_kept(const HistTable* table, uint32_t entry) {
   return reinterpret_cast<HistKept*>(hist_entry(table, entry) + table->kept_at);
 }
-// Of an entry that is written anew. The mark comes first: so C of a hit of an earlier generation is
-// lost, also where the value it has seen was 0.
+// The entry is written anew. The mark comes first: so C of a hit of an earlier generation is lost,
+// even where the value that it has seen was 0.
 inline void hist_forget_kept(HistKept* kept, uint32_t generation) {
   __atomic_store_n(&kept->mark, hist_fresh_mark(generation), __ATOMIC_RELEASE);
   __atomic_store_n(&kept->value, 0, __ATOMIC_RELEASE);

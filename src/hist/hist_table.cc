@@ -52,7 +52,7 @@ struct Parked {
 };
 
 std::mutex g_lock;
-// Never freed, since threads may run to the very end of the process; and made when it is asked for:
+// Never freed, since threads may run to the very end of the process. Made at the first call, since
 // the agent's constructor may run before those of this file.
 std::vector<Parked>& parked_tables() {
   static auto& all = *new std::vector<Parked>;
@@ -130,7 +130,7 @@ void restart_sequences() {
   ::syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ, 0, 0);
 }
 
-// The table takes nothing any more, and nobody is adding to it.
+// When it returns the table takes nothing any more, and no thread is adding to it.
 uint32_t close_table(HistTable* table) {
   const uint32_t generation = __atomic_load_n(&table->generation, __ATOMIC_RELAXED) | 1;
   __atomic_store_n(&table->generation, generation, __ATOMIC_SEQ_CST);

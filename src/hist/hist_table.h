@@ -11,8 +11,9 @@
 //                                                  sequence; the last row with a lock
 //
 //   insert: an entry is taken and its key written, then one compare-and-swap of the slot shows it.
-//   Who loses against an equal key gives the entry back. So no reader ever meets half a key, and a
-//   handler that interrupts an insert of the same key does not wait for it (hist_table_hot.h).
+//   A thread that loses against an equal key gives its entry back. So no reader ever meets half a
+//   key, and a handler that interrupts an insert of the same key does not wait for it
+//   (hist_table_hot.h).
 //
 // A key that finds no entry left is counted in `dropped`. Hits = the sums of hitcounts: nothing is
 // counted twice, nothing is lost.

@@ -10,11 +10,11 @@
 //   /*E*/ the slot becomes valid
 //   /*F*/ `keys` is one more
 //
-// Whoever looks for the same key meets the same slot, since none becomes free again in its
-// generation; so of two entries with one key only one is ever seen. Everybody may do D, E and F for
-// everybody else. Nobody goes on to place k before the slot in place k - 1 is valid; so a slot that
-// is still pending then stands in none of the places before k, and comes into no second one. When
-// all places are used, what is still pending becomes dead.
+// All hits that look for one key meet the same slot, since no slot becomes free again in its
+// generation. So of two entries with one key only one is ever seen. Any hit may do D, E and F for
+// any other. No hit goes on to place k before the slot in place k - 1 is valid; so a slot that is
+// still pending then stands in none of the places before k, and comes into no second one. When all
+// places are used, every slot that is still pending becomes dead.
 #include "hist/hist_table_hot.h"
 
 #include "hist/hist_saves_hot.h"
@@ -42,7 +42,7 @@ uint32_t* claim_of(const HistTable* table, uint32_t entry) {
   return reinterpret_cast<uint32_t*>(hist_entry(table, entry));
 }
 
-// False: somebody who began before the last clear is still at it, or the caller did.
+// False: a hit that began before the last clear still writes the entry, or the caller began then.
 bool claim(const HistTable* table, uint32_t entry, uint32_t generation) {
   uint32_t* word = claim_of(table, entry);
   uint32_t seen = __atomic_load_n(word, __ATOMIC_RELAXED);

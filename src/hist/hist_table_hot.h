@@ -9,17 +9,17 @@
 //            [ dropped … 64 bytes ][ entry 0: values ][ entry 1: values ] …
 //
 // Generations. Clearing raises `generation` by two; while it is odd the table takes nothing. All
-// that a hit leaves behind names the generation that it began in, so what is late does no harm: a
+// that a hit leaves behind names the generation that it began in, so a late hit does no harm: a
 // slot of another generation is free, a restartable addition compares the generation once more as
-// its sequence runs, an entry whose key is being written by somebody late is left alone (`claim`).
+// its sequence runs, an entry whose key a late hit is still writing is left alone (`claim`).
 //
-// Keys. A slot is pending until its number stands in `order`, which has `size` places: who finds no
-// place makes the slot dead, and its key is dropped. Whoever meets a pending slot of his key does
-// what is left to do. So a table holds exactly `size` keys, and nobody waits.
+// Keys. A slot is pending until its number stands in `order`, which has `size` places. A hit that
+// finds no place makes the slot dead, and its key is dropped. A hit that meets a pending slot of
+// its key does what is left to do. So a table holds exactly `size` keys, and no hit waits.
 //
-// Entries. `taken` says how many were ever taken. Who loses the race for a key puts the entry that
-// it had prepared into `spare`, where the next one finds it. A few entries more than `size` stand
-// behind for those, and for what threads that died took with them.
+// Entries. `taken` says how many were ever taken. A hit that loses the race for a key puts the
+// entry that it had prepared into `spare`, where the next hit finds it. Behind `size` stand a few
+// entries more, for those, and for the entries that threads took with them when they died.
 #pragma once
 
 #include <cstddef>
@@ -115,7 +115,7 @@ inline uint32_t hist_hash(const HistKey& key) {
   for (uint32_t i = 0; i < key.used; i++) sum += key.word[i] * kHistMultipliers.of[i];
   return hist_hash_sum(sum);
 }
-// Of a key of one word.
+// The same for a key of one word.
 inline uint32_t hist_hash(uint64_t word) { return hist_hash_sum(word * kHistMultipliers.of[0]); }
 
 inline constexpr uint64_t kHistEntryMask = (uint64_t{1} << kHistEntryBits) - 1;
@@ -178,7 +178,7 @@ inline uint32_t hist_find(const HistTable* table, const HistKey& key, uint32_t h
   return hist_search(table, hash, generation,
                      [&](const uint64_t* kept) { return hist_same_key(kept, key); });
 }
-// Of a key of one word.
+// The same for a key of one word.
 inline uint32_t hist_find(const HistTable* table, uint64_t word, uint32_t hash,
                           uint32_t generation) {
   return hist_search(table, hash, generation, [&](const uint64_t* kept) { return *kept == word; });
@@ -189,8 +189,8 @@ inline uint32_t hist_find(const HistTable* table, uint64_t word, uint32_t hash,
 uint32_t hist_insert(HistTable* table, const HistKey& key, uint32_t hash, uint32_t generation);
 
 extern "C" {
-// The word at this offset in the row of this CPU += value. False: the generation is over. Exact,
-// whoever interrupts (hist_add.S).
+// The word at this offset in the row of this CPU += value. False: the generation is over. The sum
+// is exact whatever interrupts the addition (hist_add.S).
 bool hist_add(HistTable* table, uint64_t offset, uint64_t value, uint32_t generation);
 }
 
@@ -213,7 +213,7 @@ inline bool hist_read_variable(const HistVariableWord* variable, uint64_t* value
   *value = __atomic_load_n(&variable->value, __ATOMIC_RELAXED);
   return true;
 }
-// Of all that read it once, one gets it.
+// Of all readers that read it once, one gets it.
 inline bool hist_take_variable(HistVariableWord* variable, uint64_t* value) {
   if (!hist_read_variable(variable, value)) return false;
   return __atomic_exchange_n(&variable->set, 0, __ATOMIC_ACQ_REL) != 0;

@@ -4,13 +4,14 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/text.h"
+
 namespace patchbay {
 
 AddressNames AddressNames::from_kallsyms(std::string_view text) {
   AddressNames names;
   while (!text.empty()) {
-    std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    std::string_view line = cut_at(&text, '\n');
     uint64_t address = 0;
     auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), address, 16);
     size_t at = size_t(end - line.data());

@@ -2,7 +2,8 @@
 #include "output/clock_curve.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include "base/check.h"
 
 namespace patchbay {
 namespace {
@@ -11,10 +12,11 @@ constexpr uint64_t kMeetTicks = uint64_t{1} << 22;  // a millisecond or two: roo
 
 // The line from (from, ns) to (to, to_ns), which is not lower.
 ClockLine line_between(uint64_t from, uint64_t ns, uint64_t to, uint64_t to_ns) {
+  PB_CHECK_VALUES(from < to && ns <= to_ns, to - from, to_ns - ns);
   ClockLine line{from, ns, 0, 31};
   const double rate = double(to_ns - ns) / double(to - from);
-  while (line.shift > 0 && std::ldexp(rate, int(line.shift)) >= 4294967295.0) line.shift--;
-  line.mult = uint32_t(std::min(std::ldexp(rate, int(line.shift)), 4294967295.0));
+  while (line.shift > 0 && times_power_of_two(rate, line.shift) >= 4294967295.0) line.shift--;
+  line.mult = uint32_t(std::min(times_power_of_two(rate, line.shift), 4294967295.0));
   return line;
 }
 
@@ -24,7 +26,7 @@ bool same_line(const ClockLine& a, const ClockLine& b) {
 
 }  // namespace
 
-// Most that is asked for is new.
+// Most questions are for new times.
 const ClockLine& ClockCurve::piece_of(uint64_t ticks) const {
   if (pieces_.back().tsc0 <= ticks) return pieces_.back();
   auto after =
@@ -46,7 +48,7 @@ void ClockCurve::bend(uint64_t now, const ClockLine& line) {
     pieces_ = {line};
     return;
   }
-  // Nobody asks for the future, but for what another processor's TSC is ahead.
+  // No reader asks for the future, but another processor's TSC may be a little ahead.
   const uint64_t from = std::min(shown_, now + kMeetTicks), from_ns = piece_of(from).to_ns(from);
   const uint64_t meet = std::max(now, from + kMeetTicks);
   while (pieces_.size() > 1 && pieces_.back().tsc0 >= from) pieces_.pop_back();

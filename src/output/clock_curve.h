@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The time of the raw clock (TSC) in nanoseconds, for all readers of one process, while pairs of
-// both clocks are still coming. The best line through the pairs changes with each of them, by some
-// ten nanoseconds: enough for the same record to be shown a microsecond later, or earlier, by the
-// next reader. So the line bends, and what has been shown stays as it was:
+// The time of the raw clock (TSC) in nanoseconds, for all readers of one process, while new pairs
+// of both clocks still come. Each pair changes the best line through all pairs by some ten
+// nanoseconds. The next reader could show the same record a microsecond later, or earlier. So the
+// line bends, and times that have been shown stay the same:
 //
 //      ns │               ·──── the newest line
 //         │            ·´   `meet`: the curve is on it

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/hex_number.h"
+#include "base/text.h"
 #include "output/graph_text.h"
 #include "output/line_columns.h"
 #include "output/printk_text.h"

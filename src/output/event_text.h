@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What stands behind the time in a line: one event's record as text. Each event is compiled once;
-// it then owns all it needs, so it also serves when the event itself is gone.
+// One event's record as text: the part of a line behind the time. Each event is compiled once. The
+// result owns all its data, so it also serves when the event itself is gone.
 #pragma once
 
 #include <cstdint>

@@ -27,7 +27,7 @@ namespace patchbay {
 
 class PrintkTexts;  // output/printk_text.h
 
-// How a text is made; owned by whoever prints, one per printer.
+// How a text is made. Each printer owns one.
 struct TextContext {
   AddressText* addresses = nullptr;
   const ArgumentsOf* arguments_of = nullptr;  // null, and an empty one: nothing is known

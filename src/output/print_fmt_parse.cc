@@ -8,6 +8,7 @@
 #include <array>
 #include <optional>
 
+#include "base/text.h"
 #include "output/print_fmt_program.h"
 
 namespace patchbay {
@@ -20,16 +21,6 @@ constexpr size_t kMaxNodes = 1u << 16;
 constexpr int kMaxDepth = 200;         // of the parser's recursion
 constexpr uint16_t kMaxNesting = 256;  // of the program's
 constexpr int kMaxWidth = 4096;
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_word_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_word(char c) { return is_word_start(c) || is_digit(c); }
-int hex_value(char c) {
-  if (is_digit(c)) return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 struct TypeWord {
   std::string_view word;
@@ -129,8 +120,7 @@ uint8_t element_width(std::string_view type) {
   if (type.ends_with("*")) return 8;
   uint8_t width = 4;
   while (!type.empty()) {
-    std::string_view word = type.substr(0, type.find(' '));
-    type.remove_prefix(std::min(type.size(), word.size() + 1));
+    std::string_view word = cut_at(&type, ' ');
     const TypeWord* row = find_type_word(word);
     if (row && row->width) width = row->width;
   }
@@ -228,8 +218,8 @@ class Parser {
 std::string_view Parser::take_word() {
   skip_blanks();
   size_t start = at_;
-  if (!is_word_start(peek())) return {};
-  while (is_word(peek())) at_++;
+  if (!is_name_start(peek())) return {};
+  while (is_name_char(peek())) at_++;
   return text_.substr(start, at_ - start);
 }
 
@@ -242,7 +232,7 @@ std::optional<char> Parser::take_escape() {
   if (c && index != std::string_view::npos) return kTo[index];
   if (c == 'x') {
     int value = 0;
-    while (hex_value(peek()) >= 0) value = (value * 16 + hex_value(text_[at_++])) & 255;
+    while (digit_value(peek()) < 16) value = (value * 16 + digit_value(text_[at_++])) & 255;
     return char(value);
   }
   if (c < '0' || c > '7') return std::nullopt;
@@ -396,8 +386,8 @@ uint32_t Parser::parse_number() {
     base = 8;
   }
   size_t start = at_;
-  for (int digit; (digit = hex_value(peek())) >= 0 && uint64_t(digit) < base; at_++)
-    value = value * base + uint64_t(digit);
+  for (uint64_t digit; (digit = uint64_t(digit_value(peek()))) < base; at_++)
+    value = value * base + digit;
   if (at_ == start) return kBad;
   bool is_unsigned = false, is_long = value > UINT32_MAX || (base == 10 && value > INT32_MAX);
   for (;; at_++) {
@@ -409,7 +399,7 @@ uint32_t Parser::parse_number() {
       break;
     }
   }
-  if (is_word(peek())) return kBad;
+  if (is_name_char(peek())) return kBad;
   if (value > INT64_MAX || (!is_long && value > INT32_MAX)) is_unsigned = true;
   return number(value, is_long ? 8 : 4, is_unsigned);
 }
@@ -583,7 +573,7 @@ bool Parser::take_type(FmtNode* cast) {
   bool closed = words > 0 && take(')');
   skip_blanks();
   char next = peek();
-  bool operand = is_word(next) || next == '(' || next == '"' || next == '\'';
+  bool operand = is_name_char(next) || next == '(' || next == '"' || next == '\'';
   if (!closed || (known < words && !(words == 1 && operand) && !pointers)) {
     at_ = start;
     return false;
@@ -688,7 +678,7 @@ bool Parser::parse_conversion(const std::string& format, size_t* at, FmtStep* st
   if (step->kind == FmtStep::Kind::kEnd) return false;
   step->letter = letter;
   if (step->kind == FmtStep::Kind::kPointer)
-    while (*at < format.size() && is_word(format[*at])) step->suffix += format[(*at)++];
+    while (*at < format.size() && is_name_char(format[*at])) step->suffix += format[(*at)++];
   return take_argument(&step->node);
 }
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "base/hex_number.h"
+#include "base/text.h"
 #include "event/printk_field.h"
 
 namespace patchbay {
@@ -345,8 +345,7 @@ std::string printk_formats_text(const std::vector<BufferFile::Text>& texts) {
 PrintkTexts PrintkTexts::from_formats(std::string_view text) {
   PrintkTexts made;
   while (!text.empty()) {
-    std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    std::string_view line = cut_at(&text, '\n');
     uint64_t address = 0;
     if (!line.starts_with("0x")) continue;
     const auto [end, error] =

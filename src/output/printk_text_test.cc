@@ -18,7 +18,7 @@
 #include <random>
 
 #include "hot/fault.h"
-#include "probe/printk_hot.h"
+#include "probe/records/printk_hot.h"
 #include "ring_buffer/ring_write_hot.h"
 
 #if __has_include(<traceevent/event-parse.h>)

@@ -6,7 +6,10 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <span>
 
+#include "abi/ftrace_records.h"
+#include "base/guarded_bytes.h"
 #include "output/page_feed.h"
 
 #if __has_include(<traceevent/kbuffer.h>)
@@ -89,15 +92,54 @@ TEST(RawPage, SlowTicks) {
   EXPECT_EQ(shown[3], expected[3]);
 }
 
+// Offset and bytes of each record of a page; of a graph exit, whose times are converted too, the
+// bytes before them.
+std::vector<std::pair<size_t, std::string>> records(std::span<const uint8_t> page) {
+  const uint32_t commit = uint32_t(page[8]) | uint32_t(page[9]) << 8;
+  EventIterator events(page, std::min(commit, uint32_t(page.size() - abi::kPageHeaderSize)));
+  std::vector<std::pair<size_t, std::string>> found;
+  for (EventView event; events.next(&event);) {
+    std::string bytes(event.record.begin(), event.record.end());
+    if (bytes.size() >= sizeof(abi::GraphExitRecord) && uint8_t(bytes[0]) == abi::kGraphExitId)
+      bytes.resize(offsetof(abi::GraphExitRecord, calltime));
+    found.emplace_back(event.record.data() - page.data(), bytes);
+  }
+  return found;
+}
+
+// Any bytes; every other word is a small number, as lengths are.
+std::vector<uint8_t> hostile_page(std::mt19937_64& random) {
+  std::vector<uint8_t> page(random() % 300);
+  for (uint8_t& byte : page) byte = uint8_t(random());
+  for (size_t at = 8; at + 4 <= page.size(); at += 4)
+    if (at == 8 || random() % 2) page[at + 1] = page[at + 2] = page[at + 3] = 0;
+  return page;
+}
+
+// The page ends where nobody may read or write. Only times change: the records and the bytes behind
+// the committed ones are those of before.
 TEST(RawPage, HostilePagesStayInsideTheirBytes) {
   TraceClockConvert clock(TraceClock::kTai, abi::kClockTsc, pairs());
+  test::GuardedBytes guarded(300);
   std::mt19937_64 random(7);
-  for (int i = 0; i < 3000; i++) {
-    std::vector<uint8_t> page(random() % 300);
-    for (uint8_t& byte : page) byte = uint8_t(random());
-    if (page.size() > 12) page[9] = page[10] = page[11] = 0;
+  size_t events = 0;
+  for (int i = 0; i < 20000; i++) {
+    const std::vector<uint8_t> before = hostile_page(random);
+    const std::span<uint8_t> page = guarded.put(before);
     convert_raw_page(page, clock);
+    ASSERT_TRUE(guarded.is_front_intact()) << i;
+    if (before.size() < abi::kPageHeaderSize) {
+      ASSERT_TRUE(std::equal(page.begin(), page.end(), before.begin())) << i;
+      continue;
+    }
+    const size_t end = std::min(before.size(), abi::kPageHeaderSize + size_t(before[8]));
+    ASSERT_TRUE(std::equal(page.begin() + 8, page.begin() + 16, before.begin() + 8)) << i;
+    ASSERT_TRUE(std::equal(page.begin() + ptrdiff_t(end), page.end(), before.begin() + end)) << i;
+    const auto expected = records(before);
+    ASSERT_EQ(records(page), expected) << i;
+    events += expected.size();
   }
+  EXPECT_GT(events, 10000u);
 }
 
 TEST(TraceClock, OffsetsOfTheSystemsClocks) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "output/synthetic_text.h"
 
-#include "base/hex_number.h"
+#include "base/text.h"
 
 namespace patchbay {
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/text.h"
+
 namespace patchbay {
 
 namespace {
@@ -58,9 +60,8 @@ constexpr std::string_view kSecond =
 std::vector<std::string_view> words_of(std::string_view text) {
   std::vector<std::string_view> words;
   while (!text.empty()) {
-    const std::string_view word = text.substr(0, text.find(' '));
+    const std::string_view word = cut_at(&text, ' ');
     words.push_back(word == "-" ? std::string_view() : word);
-    text.remove_prefix(std::min(text.size(), word.size() + 1));
   }
   return words;
 }

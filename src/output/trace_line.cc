@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "abi/buffer_abi.h"
+#include "base/text.h"
 #include "output/line_columns.h"
 #include "output/text_put.h"
 
@@ -42,8 +43,7 @@ void TraceLineWriter::set_comm(int32_t pid, std::string_view comm) {
 
 void TraceLineWriter::set_comms(std::string_view text) {
   while (!text.empty()) {
-    std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    std::string_view line = cut_at(&text, '\n');
     int32_t pid = 0;
     auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), pid);
     if (error == std::errc() && end < line.data() + line.size() && *end == ' ')

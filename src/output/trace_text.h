@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// The text of `trace`, `trace_pipe` and `snapshot`: events of one instance, all CPUs or one, merged
-// by time, made piece by piece as a reader asks for it, so that a large buffer never stands in
-// memory as text.
+// The text of `trace`, `trace_pipe` and `snapshot`: the events of one instance, of all CPUs or one,
+// merged by time. The text is made piece by piece as a reader asks for it, so a large buffer never
+// stands in memory as text.
 //
 //   rings --next_page()--> EventMerger --an event--> columns, EventText --a line--> next()
 //                                                                 consume() <---------'
 //
 // `trace` ends with the events of the moment of its first line: a program that records faster than
-// somebody reads cannot keep a reader for ever. trace_pipe consumes exactly the lines that it has
-// given; what it has copied and not shown yet is dropped when someone else clears or consumes.
+// its reader reads cannot keep the reader for ever. trace_pipe consumes exactly the lines that it
+// has given. It drops events that it has copied, but not shown yet, when another reader clears or
+// consumes them.
 #pragma once
 
 #include <cstdint>
@@ -20,18 +21,18 @@
 #include <vector>
 
 #include "event/call_arguments.h"
-#include "event/trace_array.h"
 #include "output/address_names.h"
 #include "output/printk_text.h"
 #include "output/trace_clock_convert.h"
 #include "output/trace_feed.h"
+#include "registry/trace_array.h"
 #include "ring_buffer/ring_reader.h"
 
 namespace patchbay {
 
-// What the printer of a process knows; shared by all open files. Printers look at `generation` at
-// each read and ask for the events again when it has moved. Records of events that are gone are
-// shown by what was known of them.
+// What the printer of a process knows; all open files share it. Printers look at `generation` at
+// each read and ask for the events again when it has moved. The last known format shows the records
+// of events that are gone.
 struct TraceTextSources {
   std::function<std::vector<const EventCall*>()> events;
   uint64_t generation = 0;
@@ -39,7 +40,7 @@ struct TraceTextSources {
   ArgumentsOf arguments_of;  // may be empty
   std::function<std::vector<abi::CommEntry>()> comms;
   std::function<TraceClockConvert(TraceClock)> clock;  // the same times for all, for good
-  PrintkTexts* printk = nullptr;  // may be null
+  PrintkTexts* printk = nullptr;                       // may be null
 };
 
 class TraceText {

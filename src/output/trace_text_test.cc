@@ -243,7 +243,7 @@ struct OptionRow {
 };
 using enum TraceOption;
 
-TEST_F(TraceTextTest, FS01_FS12_FS13_FS14_FS27_FS28_EachOptionPrintsWhatTheKernelPrints) {
+TEST_F(TraceTextTest, EachOptionPrintsWhatTheKernelPrints) {
   const OptionRow rows[] = {
       {"default", {}},
       {"noannotate", {{kAnnotate, false}}},
@@ -277,7 +277,7 @@ TEST_F(TraceTextTest, FS01_FS12_FS13_FS14_FS27_FS28_EachOptionPrintsWhatTheKerne
   }
 }
 
-TEST_F(TraceTextTest, FS13_LatencyHeaderHasTheKernelsBlanks) {
+TEST_F(TraceTextTest, LatencyHeaderHasTheKernelsBlanks) {
   array.options.set(kLatencyFormat, true);
   std::string text = trace(feed_of(what_happened()));
   EXPECT_NE(text.find("#                    _------=> CPU#            \n"
@@ -287,7 +287,7 @@ TEST_F(TraceTextTest, FS13_LatencyHeaderHasTheKernelsBlanks) {
   EXPECT_NE(text.find("#     \\   /        ||||||  \\    |    /       \n"), std::string::npos);
 }
 
-TEST_F(TraceTextTest, FS14_BinaryIsPidCpuTimeAndType) {
+TEST_F(TraceTextTest, BinaryIsPidCpuTimeAndType) {
   array.options.set(kBin, true);
   auto feed = feed_of({{0x7c650969, 0, marker(139, "hello")}});
   std::string text = trace(std::move(feed));
@@ -321,7 +321,7 @@ std::string texts(const std::string& lines) {
   return out;
 }
 
-TEST_F(TraceTextTest, FS03_PipeConsumesWhatItShowsAndNoMore) {
+TEST_F(TraceTextTest, PipeConsumesWhatItShowsAndNoMore) {
   auto feed = std::make_unique<PageFeed>(2);
   PageFeed* pages = feed.get();
   pages->add(0, make_page({{10, marker(1, "a")}, {30, marker(1, "c")}, {50, marker(1, "e")}}));
@@ -340,7 +340,7 @@ TEST_F(TraceTextTest, FS03_PipeConsumesWhatItShowsAndNoMore) {
   EXPECT_EQ(pipe.next(4096), "");
 }
 
-TEST_F(TraceTextTest, FS03_PipeForgetsWhatSomeoneElseCleared) {
+TEST_F(TraceTextTest, PipeForgetsWhatSomeoneElseCleared) {
   auto feed = std::make_unique<PageFeed>(1);
   PageFeed* pages = feed.get();
   pages->add(0, make_page({{10, marker(1, "a")}, {20, marker(1, "b")}, {30, marker(1, "c")}}));
@@ -351,7 +351,7 @@ TEST_F(TraceTextTest, FS03_PipeForgetsWhatSomeoneElseCleared) {
   EXPECT_EQ(texts(pipe.next(4096)), "d ");
 }
 
-TEST_F(TraceTextTest, FS03_AReadOfThePipeHasAtMost4096Bytes) {
+TEST_F(TraceTextTest, AReadOfThePipeHasAtMost4096Bytes) {
   auto feed = std::make_unique<PageFeed>(1);
   std::vector<std::pair<uint64_t, std::string>> events;
   for (uint64_t i = 0; i < 100; i++) events.push_back({i, marker(1, "text")});
@@ -364,7 +364,7 @@ TEST_F(TraceTextTest, FS03_AReadOfThePipeHasAtMost4096Bytes) {
 }
 
 // 6.12: `trace` does not speak of what was overwritten before its first line, trace_pipe does.
-TEST_F(TraceTextTest, FS03_LostEventsAtTheStartAreThePipes) {
+TEST_F(TraceTextTest, LostEventsAtTheStartAreThePipes) {
   for (auto mode : {TraceText::Mode::kTrace, TraceText::Mode::kPipe}) {
     auto feed = std::make_unique<PageFeed>(1);
     feed->counts_of(0) = {.entries = 2, .overrun = 254};
@@ -379,7 +379,7 @@ TEST_F(TraceTextTest, FS03_LostEventsAtTheStartAreThePipes) {
   }
 }
 
-TEST_F(TraceTextTest, FS32_AnnotateAfterAnOverrun) {
+TEST_F(TraceTextTest, AnnotateAfterAnOverrun) {
   for (bool overrun : {true, false}) {
     for (bool annotate : {true, false}) {
       array.options.set(kAnnotate, annotate);
@@ -397,7 +397,7 @@ TEST_F(TraceTextTest, FS32_AnnotateAfterAnOverrun) {
   }
 }
 
-TEST_F(TraceTextTest, FS31_ALineThatIsTooLong) {
+TEST_F(TraceTextTest, ALineThatIsTooLong) {
   calls.push_back(
       call("app", "big", 400, {{"__data_loc char[]", "s", 8, 4}}, "\"s=%s\", __get_str(s)"));
   std::string big = record(400, 0, 0, 1, "");
@@ -409,7 +409,7 @@ TEST_F(TraceTextTest, FS31_ALineThatIsTooLong) {
   EXPECT_NE(text.find("tracing_mark_write: next\n"), std::string::npos);
 }
 
-TEST_F(TraceTextTest, FS10_ClocksThatDoNotCountNanosecondsArePlainNumbers) {
+TEST_F(TraceTextTest, ClocksThatDoNotCountNanosecondsArePlainNumbers) {
   array.clock = TraceClock::kTsc;
   std::string text = trace(feed_of({{8068245180, 0, marker(146, "m")}}));
   EXPECT_NE(text.find("-146     [000] .....   8068245180: tracing_mark_write: m\n"),
@@ -420,7 +420,7 @@ TEST_F(TraceTextTest, FS10_ClocksThatDoNotCountNanosecondsArePlainNumbers) {
             std::string::npos);
 }
 
-TEST_F(TraceTextTest, FS10_TheCounterNumbersAllCpusTogether) {
+TEST_F(TraceTextTest, TheCounterNumbersAllCpusTogether) {
   array.clock = TraceClock::kCounter;
   auto events = std::vector<Happened>{{10, 0, marker(1, "a")},
                                       {20, 1, marker(1, "b")},
@@ -442,7 +442,7 @@ TEST_F(TraceTextTest, TraceEndsWithTheMomentOfItsFirstRead) {
   EXPECT_EQ(text.find("write: c\n"), std::string::npos);
 }
 
-TEST_F(TraceTextTest, FS27_KnownThreadGroups) {
+TEST_F(TraceTextTest, KnownThreadGroups) {
   array.options.set(kRecordTgid, true);
   comms = {{139, 1139, "sh"}};
   std::string text = trace(feed_of({{10, 0, marker(139, "a")}, {20, 0, marker(7, "b")}}));

@@ -239,11 +239,11 @@ void compare(const char* file, Tracer tracer) {
   EXPECT_GE(compared, 13u);
 }
 
-TEST(TracerGolden, FN17_FN18_FN20_FunctionGraphPrintsWhatTheKernelPrints) {
+TEST(TracerGolden, FunctionGraphPrintsWhatTheKernelPrints) {
   compare("function_graph.txt", Tracer::kFunctionGraph);
 }
 
-TEST(TracerGolden, FN01_FN22_FunctionPrintsWhatTheKernelPrints) {
+TEST(TracerGolden, FunctionPrintsWhatTheKernelPrints) {
   compare("function_trace.txt", Tracer::kFunction);
 }
 

@@ -85,7 +85,7 @@ void expect_graph(std::initializer_list<GraphCase> cases) {
     EXPECT_EQ(print(Tracer::kFunctionGraph, c.options, c.events), c.text) << c.what;
 }
 
-TEST(TracerText, FN21_GraphValues) {
+TEST(TracerText, GraphValues) {
   expect_graph({
       {"a leaf's value",
        {kFuncgraphRetval},
@@ -130,7 +130,7 @@ TEST(TracerText, FN21_GraphValues) {
   });
 }
 
-TEST(TracerText, FN21_GraphLines) {
+TEST(TracerText, GraphLines) {
   expect_graph({
       {"an exit without its entry",
        {},
@@ -167,13 +167,13 @@ std::string without_columns(const std::string& text) {
   return out;
 }
 
-TEST(TracerText, FN21_Arguments) {
+TEST(TracerText, Arguments) {
   EXPECT_EQ(without_columns(print(Tracer::kFunction, {}, {{1, function(kF, 7, {1, 2})}})),
             "f(arg1=0x1, arg2=0x2) <-caller\n");
 }
 
 // Names and types of a function event's prototype, over the words 1, 2, … but where said.
-TEST(TracerText, FN21_ArgumentsByPrototype) {
+TEST(TracerText, ArgumentsByPrototype) {
   constexpr uint64_t kMinus3 = 0xfffffffd, kLarge = 0x1234567890abcdef;
   struct Case {
     const char* prototype;
@@ -216,7 +216,7 @@ TEST(TracerText, FN21_ArgumentsByPrototype) {
 }
 
 // What no prototype of a function event says: forms of debug information.
-TEST(TracerText, FN21_ArgumentsByType) {
+TEST(TracerText, ArgumentsByType) {
   using Show = CallArgument::Show;
   const CallArguments arguments = {{"yes", Show::kBool, 1, {0, -1}},
                                    {"pair", Show::kAggregate, 16, {1, 2}},
@@ -233,7 +233,7 @@ TEST(TracerText, FN21_ArgumentsByType) {
   EXPECT_EQ(text, "(yes=false, pair=[0x1:0x2], short=[0x3:0x55667788], mixed=[?:0x6], ...)");
 }
 
-TEST(TracerText, FN22_RepeatsAreCounted) {
+TEST(TracerText, RepeatsAreCounted) {
   const Events events = {{1000, function(kF)}, {2000, function(kF)},    {3000, function(kF)},
                          {4000, function(kG)}, {5000, function(kG, 8)}, {6000000, function(kG, 8)}};
   const char* merged =
@@ -245,7 +245,7 @@ TEST(TracerText, FN22_RepeatsAreCounted) {
 }
 
 // A kernel's own record of them.
-TEST(TracerText, FN22_RecordsOfRepeats) {
+TEST(TracerText, RecordsOfRepeats) {
   const std::string repeats =
       bytes_of(abi::FuncRepeatsRecord{{abi::kFuncRepeatsId, 0, 0, 7}, kF, kCaller, 5, 0, 1000000});
   EXPECT_EQ(without_columns(print(Tracer::kFunction, {}, {{3000000, repeats}})),

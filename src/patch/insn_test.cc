@@ -16,9 +16,10 @@
 #include <thread>
 
 #include "arch/x86_64/decoder.h"
-#include "base/hex_number.h"
+#include "base/text.h"
 #include "patch/insn_cases_test.h"
 #include "patch/patcher.h"
+#include "patch/stub_views.h"
 
 namespace patchbay {
 namespace {

@@ -176,6 +176,21 @@ fn nasty_flags_live
   ret
 endfn nasty_flags_live
 
+fn nasty_flags_behind
+  inc %rsi
+  mov %rdi, %rax
+  adc %rsi, %rax
+  ret
+endfn nasty_flags_behind
+
+fn nasty_back_into_last
+  lea 1(%rsi), %rsi
+2: mov %rsi, %rax
+  sub $1, %dil
+  ja 2b
+  ret
+endfn nasty_back_into_last
+
 fn nasty_endbr
   endbr64
   mov %rdi, %rax
@@ -268,6 +283,27 @@ nasty_room_after:
   lea 2(%rdi), %rax
   ret
 endfn nasty_room_after
+
+  .p2align 4
+  .globl nasty_close_before
+  .type nasty_close_before, @function
+nasty_close_before:
+  mov %esi, %eax
+  ret
+endfn nasty_close_before
+  .fill 6, 1, 0xcc
+  .globl nasty_close
+  .type nasty_close, @function
+nasty_close:
+  mov %edi, %eax
+  ret
+endfn nasty_close
+  .globl nasty_close_after
+  .type nasty_close_after, @function
+nasty_close_after:
+  lea 3(%rdi), %rax
+  ret
+endfn nasty_close_after
 
   .p2align 4
   .globl nasty_falls_before

@@ -20,9 +20,8 @@
 
 #include "arch/x86_64/text_memory.h"
 #include "base/check.h"
-#include "base/hex_bytes.h"
-#include "base/hex_number.h"
 #include "base/raw_syscall.h"
+#include "base/text.h"
 #include "patch/site_layout.h"
 #include "patch/site_planner.h"
 #include "patch/site_table.h"
@@ -74,6 +73,16 @@ void patched_bytes(const Site& site, const StubRecord& stub, uint8_t head[kJumpS
     PB_CHECK(encode_jump(site.address, stub.address, head));
   }
 }
+
+// What a site's bytes become: those of `stub`, or without one the file's.
+struct NewText {
+  NewText(const Site& site, const StubRecord* stub) {
+    std::memcpy(bytes, site.original, kMaxDisplaced);
+    std::memcpy(padding, site.padding, kJumpSize);
+    if (stub) patched_bytes(site, *stub, bytes, padding);
+  }
+  uint8_t bytes[kMaxDisplaced], padding[kJumpSize];
+};
 
 // An image of the text around the sites of one transaction.
 // Nothing may be written where an object was, since a moment ago, and something else is now. The
@@ -200,6 +209,8 @@ class LivePatcher : public Patcher {
   const char* return_refusal(Module& module, const FunctionSymbol& function) override {
     return planner_.return_refusal(module, function);
   }
+  Result<EntryHook> make_hook(Module& module, const FunctionSymbol& function,
+                              uint64_t target) override;
   SitePlan plan_key(uint64_t address, uint64_t target) override {
     return patchbay::plan_key(address, target);
   }
@@ -265,6 +276,7 @@ class LivePatcher : public Patcher {
   uint8_t guard_ = kTrapInt3;  // of this transaction
   bool tracer_is_known_ = false;
   StubPool stubs_;
+  std::vector<std::unique_ptr<Site>> hooked_;  // of make_hook(): in no table
   std::vector<Touched> touched_;
   std::vector<Site*> moved_;  // sites that get another host without being named by a change
   std::vector<Work> work_;    // of the running transaction, sorted by address
@@ -545,6 +557,45 @@ void LivePatcher::forget(Site* site) {
   site->next_text = false;
 }
 
+// jmp *0(%rip); .quad target
+size_t emit_far_jump(uint8_t* out, uint64_t target) {
+  static constexpr uint8_t kJump[] = {0xff, 0x25, 0, 0, 0, 0};
+  std::memcpy(out, kJump, sizeof kJump);
+  std::memcpy(out + sizeof kJump, &target, sizeof target);
+  return sizeof kJump + sizeof target;
+}
+
+// The stub has the far jump where others have a prologue, and nothing comes out of that into the
+// displaced instructions behind it: they are entered by calls of `original`.
+Result<EntryHook> LivePatcher::make_hook(Module& module, const FunctionSymbol& function,
+                                         uint64_t target) {
+  const SitePlan plan = planner_.plan_hook(module, function);
+  if (plan.kind != SiteKind::kJump && plan.kind != SiteKind::kSled)
+    return user_error(ENOTSUP, plan.reason);
+  Site* site = hooked_.emplace_back(std::make_unique<Site>()).get();
+  site->address = plan.patch_address;
+  describe_site(plan, site);
+  StubPrologue prologue;
+  static_cast<std::function<size_t(uint8_t*, size_t, uint64_t)>&>(prologue) =
+      [target](uint8_t* out, size_t, uint64_t) { return emit_far_jump(out, target); };
+  StubParts parts;
+  parts.site = site;
+  parts.prologue[0] = &prologue;
+  std::string reason;
+  StubRecord* stub = stubs_.build(parts, &reason);
+  TextMemory memory;
+  if (!stub || !stubs_.flush(memory))
+    return user_error(ENOMEM, stub ? "the memory of its stub cannot be written" : reason);
+  EntryHook hook;
+  hook.address = plan.patch_address;
+  hook.displaced = plan.displaced;
+  std::copy_n(plan.original.begin(), kJumpSize, hook.old_bytes.begin());
+  hook.original = stub->address + stub->body;
+  if (!encode_jump(hook.address, stub->address, hook.new_bytes.data()))
+    return user_error(ENOTSUP, "its stub is out of reach");
+  return hook;
+}
+
 std::vector<uint64_t> LivePatcher::unmapped(uint64_t start, uint64_t end) {
   std::vector<uint64_t> were_on;
   for (Site* site : sites_between(start, end)) {
@@ -705,15 +756,12 @@ void LivePatcher::write_tails() {
     const Site& site = *work.site;
     uint8_t* text = image_.at(site.address);
     if (work.stays_guarded || work.absorbed_by || !text) continue;
-    uint8_t bytes[kMaxDisplaced], padding[kJumpSize];
-    std::memcpy(bytes, site.original, kMaxDisplaced);
-    std::memcpy(padding, site.padding, kJumpSize);
-    if (work.stub) patched_bytes(site, *work.stub, bytes, padding);
-    std::memcpy(text + 1, bytes + 1, site_size(site) - 1u);
+    const NewText made(site, work.stub);
+    std::memcpy(text + 1, made.bytes + 1, site_size(site) - 1u);
     if (site.kind != SiteKind::kShortJump || site.single) continue;
     // Padding that nothing jumps to yet can be written whole.
     const size_t kept = jumps_to_padding(site) ? 1 : 0;
-    std::memcpy(image_.at(first_byte(site)) + kept, padding + kept, kJumpSize - kept);
+    std::memcpy(image_.at(first_byte(site)) + kept, made.padding + kept, kJumpSize - kept);
   }
 }
 
@@ -722,13 +770,10 @@ void LivePatcher::write_heads() {
     const Site& site = *work.site;
     uint8_t* text = image_.at(site.address);
     if (work.stays_guarded || work.absorbed_by || !text) continue;
-    uint8_t bytes[kMaxDisplaced], padding[kJumpSize];
-    std::memcpy(bytes, site.original, kMaxDisplaced);
-    std::memcpy(padding, site.padding, kJumpSize);
-    if (work.stub) patched_bytes(site, *work.stub, bytes, padding);
-    text[0] = bytes[0];
+    const NewText made(site, work.stub);
+    text[0] = made.bytes[0];
     if (site.kind == SiteKind::kShortJump && !site.single)
-      *image_.at(first_byte(site)) = padding[0];
+      *image_.at(first_byte(site)) = made.padding[0];
   }
 }
 
@@ -819,6 +864,7 @@ void LivePatcher::settle_work(const Work& work) {
 
 void LivePatcher::commit(Site* site) {
   patched_ += site->next_on;
+  PB_CHECK_VALUES(patched_ >= site->on, patched_, site->address);
   patched_ -= site->on;
   site->on = site->next_on;
   site->probe = site->next_probe;
@@ -840,6 +886,9 @@ void LivePatcher::commit(Site* site) {
 
 void LivePatcher::settle() {
   // Hosts come before what they take over: addresses grow.
+  PB_CHECK(std::is_sorted(work_.begin(), work_.end(), [](const Work& a, const Work& b) {
+    return a.site->address < b.site->address;
+  }));
   for (const Work& work : work_) settle_work(work);
   for (const Touched& touched : touched_) commit(touched.site);
   for (Site* site : moved_) commit(site);
@@ -886,6 +935,7 @@ uint64_t LivePatcher::follow_tracer() {
 
 Result<PatchReport> LivePatcher::apply(std::span<const SiteChange> changes, bool single_threaded) {
   PatchReport report;
+  PB_CHECK(work_.empty() && touched_.empty() && moved_.empty());  // the last one is settled
   collect(changes, &report);
   if (work_.empty()) {
     settle();

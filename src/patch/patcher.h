@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <cerrno>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -65,6 +66,15 @@ struct StubPrologue : std::function<size_t(uint8_t* out, size_t capacity, uint64
 };
 inline constexpr size_t kMaxPrologue = 1024;
 
+// The entry of a library's function as a jump to a function of ours. Whoever writes it sees to it
+// that no thread stands in [address + 1, address + displaced): nothing else catches threads there.
+struct EntryHook {
+  uint64_t address = 0;
+  uint32_t displaced = 0;  // bytes of whole instructions that the jump covers
+  std::array<uint8_t, 5> old_bytes = {}, new_bytes = {};
+  uint64_t original = 0;  // what the function was: the displaced instructions and a jump back
+};
+
 // A function of ours that the program calls instead of a library's.
 struct StandIn {
   uint64_t real = 0;      // the library's function
@@ -91,6 +101,11 @@ class Patcher {
   // From now on the entries of these functions are planned where the program's calls come in: the
   // plan's entry is the library's function, its patch_address in ours.
   virtual void set_stand_ins(std::vector<StandIn>) {}
+  // Everything for a hook of this function that leads to `target`, which may be anywhere; nothing
+  // is written to the function. `original` works whether the hook is in the text or not.
+  virtual Result<EntryHook> make_hook(Module&, const FunctionSymbol&, uint64_t) {
+    return user_error(ENOTSUP, "no hooks here");
+  }
   // Why the return address of a call of this function may not be exchanged: it returns twice, or
   // looks at its return address (setjmp, vfork, dlsym, swapcontext, …). Null: it may. Decodes the
   // function: some ten microseconds.
@@ -148,9 +163,6 @@ uint64_t patch_trap_target(uint64_t ip);
 // Where there is none (any more) it answers `ip` itself once, to see: `again` is for the second
 // time, when the fault is the program's.
 uint64_t patch_halt_target(uint64_t ip, bool again);
-// fault: if `ip` lies in relocated instructions of a stub, the original address of that instruction
-// (what the program's handler must see), else 0.
-uint64_t patch_original_ip(uint64_t ip);
 // For a handler that has set the program counter to `ip`, in the program's view: where to go on. An
 // instruction that some jump displaces runs in its stub; any other address is returned as it is.
 uint64_t patch_resume_ip(uint64_t ip);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Functions whose return address must stand where the caller put it while they run: those that
-// return twice, that look at it, or that take it away (probe/return_hook.h). All others get a
+// return twice, that look at it, or that take it away (return_hook.h). All others get a
 // return hook.
 #pragma once
 

@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "base/guarded_bytes.h"
+
 namespace patchbay {
 namespace {
 
@@ -126,10 +128,31 @@ TEST(ReturnRefusal, TheRestIsLeftAlone) {
   EXPECT_EQ(by_code(""), nullptr);
 }
 
-// Where the scan ends for lack of bytes, in any instruction.
+// The scan ends for lack of bytes, in any instruction: no byte behind them is looked at, and a
+// function is refused from that byte on that completes the instruction.
 TEST(ReturnRefusal, AnyCutIsHarmless) {
-  const std::string_view code = behind_pushes_code();
-  for (size_t size = 0; size < code.size(); size++) by_code(code.substr(0, size));
+  struct Row {
+    const char* what;
+    std::string_view code;
+    size_t needed;  // bytes up to the end of the instruction that is the reason; 0: no reason
+  };
+  const Row rows[] = {
+      {"behind pushes", behind_pushes_code(), 12},
+      {"by frame pointer", by_frame_pointer_code(), 12},
+      {"popped", popped_code(), 1},
+      {"callee pops", callee_pops_code(), 3},
+      // assemblers differ in the branch
+      {"behind a branch", behind_a_branch_code(), behind_a_branch_code().size() - 1},
+      {"large frame", large_frame_code(), 15},
+      {"locals", locals_code(), 0},
+      {"xmm4", xmm4_code(), 0},
+      {"barrier", barrier_code(), 0}};
+  test::GuardedBytes bytes(64);
+  for (const Row& row : rows)
+    for (size_t size = 0; size <= row.code.size(); size++)
+      EXPECT_EQ(by_code(bytes.put(row.code.substr(0, size))) != nullptr,
+                row.needed && size >= row.needed)
+          << row.what << ", " << size << " bytes of " << row.code.size();
 }
 
 }  // namespace

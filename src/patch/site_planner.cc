@@ -12,8 +12,7 @@
 
 #include "arch/x86_64/decoder.h"
 #include "arch/x86_64/text_memory.h"
-#include "base/hex_bytes.h"
-#include "base/hex_number.h"
+#include "base/text.h"
 #include "patch/return_refusal.h"
 #include "patch/site_layout.h"
 #include "patch/site_table.h"
@@ -32,10 +31,7 @@ bool contains(const Module& module, uint64_t address) {
   return address >= module.start() && address < module.end();
 }
 
-std::string_view file_name(const Module& module) {
-  const std::string_view path = module.path();
-  return path.substr(path.rfind('/') + 1);
-}
+std::string_view file_name(const Module& module) { return base_name(module.path()); }
 
 bool is_dynamic_linker(const Module& module) {
   const uint64_t base = ::getauxval(AT_BASE);
@@ -488,6 +484,16 @@ SitePlan SitePlanner::plan(Module& module, const FunctionSymbol& function) {
   const bool in_linker = state.is_libc && is_dynamic_linker(module);
   if (const char* why = special_refusal(function.name, in_linker))
     return refused(std::move(plan), why);
+  return plan_entry(state, function);
+}
+
+SitePlan SitePlanner::plan_hook(Module& module, const FunctionSymbol& function) {
+  return plan_entry(state_of(module), function);
+}
+
+SitePlan SitePlanner::plan_entry(ModuleState& state, const FunctionSymbol& function) {
+  SitePlan plan;
+  plan.entry = plan.patch_address = function.address;
   ModuleCode& code = *state.code;
   const std::string_view entry = code.code_at(function.address);
   if (entry.empty()) return refused(std::move(plan), "not in executable text");

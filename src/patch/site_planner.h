@@ -36,6 +36,8 @@ class LiveText {
 class SitePlanner {
  public:
   SitePlan plan(Module& module, const FunctionSymbol& function);
+  // Of the function itself, also where it has a stand-in or is one that is not traced.
+  SitePlan plan_hook(Module& module, const FunctionSymbol& function);
   const char* return_refusal(Module& module, const FunctionSymbol& function);
   void set_stand_ins(std::vector<StandIn> list);
   void set_optimization(bool on) { optimization_ = on; }
@@ -56,6 +58,7 @@ class SitePlanner {
     bool has_landing_pad(Module& module, uint64_t first, uint64_t last);
   };
   ModuleState& state_of(Module& module);
+  SitePlan plan_entry(ModuleState& state, const FunctionSymbol& function);
   // Null: [address + 1, address + 5) is entered by nothing but the instruction before it.
   const char* no_jump_at(Module& module, const FunctionBody& body, uint64_t address);
   const char* outside_of_code(Module& module, uint64_t address);

@@ -43,7 +43,7 @@ Storage& storage() {
   return *instance;
 }
 
-// Neighbours stand together: whoever looks for a site looks at the bytes around it too.
+// Neighbours stand together: a search for a site looks at the bytes around it too.
 uint64_t hash(uint64_t address) { return (address / 32 * 0x9e3779b97f4a7c15ull) >> 20; }
 
 Site* lookup(const Table* table, uint64_t address) {

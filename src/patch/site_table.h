@@ -28,7 +28,7 @@ enum class SiteState : uint8_t {
   kLeaving,  // int3 at the head and in the padding, the original bytes are not all back yet
 };
 
-// A site is on when somebody wants it. Then it has text of its own (state), or runs in the stub of
+// A site is on when an event wants it. Then it has text of its own (state), or runs in the stub of
 // another one, its host, whose jump displaces it. A host has text also when it is off itself.
 //
 // The nop of a static event (its key) may be an instruction that a probe displaces, most often the

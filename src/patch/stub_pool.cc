@@ -32,6 +32,7 @@ constexpr uint64_t kSmallestChunk = 64 << 10;
 constexpr uint64_t kLargestChunk = 16 << 20;
 constexpr uint64_t kTypicalStub = 160;
 constexpr uint64_t kMaxStub = kMaxBoundaries * kMaxPrologue + kMaxBody;
+static_assert(kMaxStub <= UINT16_MAX, "StubRecord has 16 bits for offsets in a stub");
 
 void* reserve(size_t size) {
   void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE,
@@ -101,6 +102,7 @@ const char* assemble(const StubParts& parts, uint64_t address, uint8_t* out, Stu
     record->comes_back = moved.comes_back || parts.key[first];
     first = last;
   }
+  PB_CHECK_VALUES(size <= kMaxStub, size, address);
   record->size = static_cast<uint16_t>(size);
   return nullptr;
 }
@@ -156,9 +158,14 @@ StubRecord* StubPool::build(const StubParts& parts, std::string* reason) {
     return nullptr;
   }
   const uint32_t index = chunk->record_count;
+  PB_CHECK_VALUES(index < chunk->size / kAlign && made.size, index, made.address);
+  // stub_at() looks for an address among the records by halves.
+  PB_CHECK_VALUES(index == 0 || chunk->records[index - 1].address < made.address, index,
+                  made.address);
   auto* record = new (&chunk->records[index]) StubRecord(made);
   __atomic_store_n(&chunk->record_count, index + 1, __ATOMIC_RELEASE);
   chunk->used += (record->size + kAlign - 1) & ~(kAlign - 1);
+  PB_CHECK_VALUES(chunk->used <= chunk->size, chunk->used, chunk->size);
   return record;
 }
 

@@ -71,7 +71,9 @@ extern size_t g_chunk_view_count __attribute__((visibility("hidden")));  // atom
 
 // The stub that `ip` lies in, or null. Any thread, also in a signal handler.
 const StubRecord* stub_at(uint64_t ip);
-uint64_t patch_original_ip(uint64_t ip);  // patch/patcher.h
+// If `ip` lies in relocated instructions of a stub, the original address of that instruction, which
+// is what the program's handler of a fault must see; else 0.
+uint64_t patch_original_ip(uint64_t ip);
 
 // What a thread in a stub stands for: a thread that is about to execute the instruction at
 // `original`, with a stack pointer that is `moved` higher. Behind the push of a call that is the

@@ -20,10 +20,10 @@
 
 namespace patchbay {
 
-// The program's side; async-signal-safe. Whoever is inside already is not held up.
+// The program's side; async-signal-safe. A thread that is inside already is not held up.
 void trap_gate_enter();
 void trap_gate_leave();
-// By one who is inside: one more is, and another thread is going to leave for it.
+// For a thread that is inside: one more is, and another thread is going to leave for it.
 void trap_gate_expect();
 void trap_gate_arrived();  // that thread
 // This thread is going to end, soon and without coming back to the program.
@@ -42,7 +42,7 @@ class TrapGateSystem {
 };
 
 // The patcher's side, one at a time: shuts the gate and waits until nobody is inside, but not
-// longer than `limit_us`. False: somebody still is.
+// longer than `limit_us`. False: a thread still is.
 bool trap_gate_shut(uint64_t limit_us);
 void trap_gate_open();
 

@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <thread>
 
+#include "base/testing.h"
+
 namespace patchbay {
 namespace {
 
@@ -45,16 +47,18 @@ TEST(TrapGate, ANewThreadIsInsideUntilItArrives) {
 }
 
 TEST(TrapGate, WhoComesWhileItIsShutWaits) {
-  std::atomic<bool> inside = false;
+  std::atomic<bool> comes = false, inside = false;
   std::thread thread;
   {
     Shut shut(kSoon);
     ASSERT_TRUE(shut.empty);
     thread = std::thread([&] {
+      comes = true;
       trap_gate_enter();
       inside = true;
       trap_gate_leave();
     });
+    while (!comes) std::this_thread::yield();
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     EXPECT_FALSE(inside);
   }
@@ -115,14 +119,11 @@ TEST(TrapGate, SystemIsInsideUntilItWaitsForItsChild) {
 TEST(TrapGate, AForkedChildHasNoOtherThreadsInside) {
   trap_gate_enter();
   trap_gate_expect();
-  const pid_t child = fork();
-  if (child == 0) {
+  const int status = test::status_of_child([] {
     trap_gate_after_fork();
     trap_gate_leave();
-    _exit(trap_gate_shut(kInTheEnd) ? 0 : 1);
-  }
-  int status = -1;
-  waitpid(child, &status, 0);
+    return trap_gate_shut(kInTheEnd) ? 0 : 1;
+  });
   EXPECT_EQ(status, 0);
   trap_gate_arrived();
   trap_gate_leave();

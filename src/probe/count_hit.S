@@ -3,12 +3,13 @@
  * void count_hit(uint64_t* counter): one more (probe/hit_counter.h).
  *
  * The addition is the last instruction of a restartable sequence: a thread that was preempted,
- * migrated or took a signal before it has added nothing yet, and one behind it is done. Whoever is
- * aborted adds to the locked row instead of trying again, so there is no loop and no count is lost.
+ * migrated or took a signal before it has added nothing yet, and one behind it is done. A thread
+ * that is aborted adds to the locked row instead of trying again. So there is no loop, and no count
+ * is lost.
  */
 #include "hot/rseq.inc"
 #include "probe/asm_offsets.h"
-#include "ring_buffer/asm_offsets.h"
+#include "ring_buffer/thread_rseq.inc"
 
 	.text
 	.globl count_hit
@@ -17,12 +18,7 @@
 	.p2align 4
 count_hit:
 	.cfi_startproc
-	mov pb_thread@gottpoff(%rip), %rcx
-	mov pb_rseq_offset(%rip), %rax
-	cmpl $0, %fs:THREAD_NO_RSEQ(%rcx)
-	jne .Llocked
-	test %rax, %rax
-	jz .Llocked
+	thread_rseq %rax, %rcx, .Llocked
 	rseq_begin count, %rax, %rcx
 	rseq_cpu %rax, %ecx, .Llocked
 	shl $HIT_ROW_SHIFT, %rcx

@@ -4,7 +4,6 @@
 // handlers count too, moved from CPU to CPU, with rseq and without.
 #include "probe/hit_counter.h"
 
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -19,6 +18,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/testing.h"
+#include "hot/rseq_testing.h"
 #include "probe/probe_abi.h"
 #include "ring_buffer/ring_write_hot.h"
 
@@ -36,9 +37,7 @@ void count_in_handler(int) {
 class HitCounter : public ::testing::Test {
  protected:
   void SetUp() override {
-    auto* offset = static_cast<const ptrdiff_t*>(::dlsym(RTLD_DEFAULT, "__rseq_offset"));
-    auto* size = static_cast<const unsigned*>(::dlsym(RTLD_DEFAULT, "__rseq_size"));
-    pb_rseq_offset = offset && size && *size ? *offset : 0;
+    pb_rseq_offset = test::rseq_offset();
     RecordProperty("seed", std::to_string(seed_));
     g_counter = new_hit_counter();
     ASSERT_NE(g_counter, nullptr);
@@ -87,18 +86,17 @@ TEST_F(HitCounter, ThreadsWithoutRseqAddWithALock) {
 
 TEST_F(HitCounter, ForkedChildrenCountInTheSameTable) {
   count_hit(g_counter);
-  const pid_t child = ::fork();
-  if (child == 0) {
+  const int status = test::status_of_child([] {
     for (int i = 0; i < 100; i++) count_hit(g_counter);
-    ::_exit(0);
-  }
-  ::waitpid(child, nullptr, 0);
+    return 0;
+  });
+  ASSERT_EQ(status, 0);
   EXPECT_EQ(read_hit_counter(g_counter), 101u);
 }
 
 TEST_F(HitCounter, ExactUnderSignalsPreemptionAndMigration) {
   constexpr int kThreads = 6;
-  constexpr uint64_t kHits = 5000000;
+  constexpr uint64_t kHits = 5000000, kSignals = 100;  // at least
   struct sigaction action = {}, before = {};
   action.sa_handler = count_in_handler;
   action.sa_flags = SA_RESTART;
@@ -109,17 +107,20 @@ TEST_F(HitCounter, ExactUnderSignalsPreemptionAndMigration) {
   ASSERT_EQ(::sched_getaffinity(0, sizeof allowed, &allowed), 0);
   std::vector<std::thread> threads;
   std::atomic<int> running = kThreads;
+  std::atomic<uint64_t> counted = 0;
   for (int t = 0; t < kThreads; t++)
-    threads.emplace_back([this, t, &allowed, &running] {
+    threads.emplace_back([this, t, &allowed, &running, &counted] {
       std::mt19937_64 random(seed_ + uint64_t(t));
       pb_thread.no_rseq = t == 0;
       uint64_t next_hop = 0;
-      for (uint64_t i = 0; i < kHits; i++) {
+      uint64_t i = 0;
+      for (; i < kHits || g_in_handler <= kSignals; i++) {
         count_hit(g_counter);
         if (i < next_hop) continue;
         t % 2 ? hop(random, allowed) : void(::sched_yield());
         next_hop = i + random() % 5000;
       }
+      counted += i;
       running--;
     });
   for (size_t i = 0; running > 0; i++) {
@@ -129,10 +130,9 @@ TEST_F(HitCounter, ExactUnderSignalsPreemptionAndMigration) {
   for (std::thread& thread : threads) thread.join();
   ::setitimer(ITIMER_PROF, &none, nullptr);
   ::sigaction(SIGPROF, &before, nullptr);
-  EXPECT_EQ(read_hit_counter(g_counter), kThreads * kHits + g_in_handler) << "seed " << seed_;
-  EXPECT_GT(g_in_handler, 10u);
+  EXPECT_EQ(read_hit_counter(g_counter), counted + g_in_handler) << "seed " << seed_;
   if (pb_rseq_offset) {
-    EXPECT_LT(locked(), 2 * kHits) << "rseq is hardly used";
+    EXPECT_LT(locked(), counted / 2) << "rseq is hardly used";
   }
 }
 

@@ -2,7 +2,7 @@
 //
 // What the control side publishes and a traced thread reads.
 //
-//   call site (patched) --jmp--> stub --+-- fast path: code for one event (probe_compile.cc)
+//   call site (patched) --jmp--> stub --+-- fast path: code for one event (codegen/)
 //                                       '-- call probe_entry --> probe_hit() (probe_hot.cc)
 //                                stub: relocated instructions, jmp back
 //
@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "abi/buffer_abi.h"
+#include "event/consumer_kind.h"
 #include "fetch/fetch_abi.h"
 #include "filter/filter_abi.h"
 #include "ring_buffer/ring_set.h"
@@ -44,26 +45,17 @@ inline void pid_set_add(PidSet* set, uint32_t tid) {
   set->slot[at] = tid;
 }
 
-// What a consumer of a place does with a hit.
-enum class ConsumerKind : uint8_t {
-  kRecord,      // a record of its own event: fetch, filter, publish. The function tracer is one.
-  kGraph,       // function_graph (probe/graph_hot.h); stands in return programs only
-  kProfile,     // the function profiler (probe/graph_hot.h); in return programs only
-  kStackDepth,  // the stack tracer (probe/stack_hot.h)
-  kAction,      // a command of set_ftrace_filter: `action` says what (probe/action_hot.h)
-  kCallback,    // a function of the program: `callback` (probe/callback_hot.h)
-};
-struct HitAction;       // probe/action_hot.h
-struct HitCallback;     // probe/callback_hot.h
-struct TriggerProgram;  // probe/trigger_hot.h
+struct HitAction;       // probe/triggers/action_hot.h
+struct HitCallback;     // probe/callbacks/callback_hot.h
+struct TriggerProgram;  // probe/triggers/trigger_hot.h
 
-// EventProgram.stack: what follows each record that was published (probe/stack_hot.h).
+// EventProgram.stack: what follows each record that was published (probe/records/stack_hot.h).
 enum : uint8_t { kKernelStack = 1, kUserStack = 2, kFunctionStack = 4 };
 
 // One event as one instance records it. Immutable once published, but for `rings` and `successor`.
 struct EventProgram {
   // Where records go. Read inside the restartable sequence. Set to dead_rings() when the event is
-  // switched off: after membarrier(RSEQ) no record of it can come any more, whoever is where.
+  // switched off: after membarrier(RSEQ) no record of it can come any more, wherever a thread is.
   const RingSet* rings;         // atomic
   const FetchProgram* fetch;    // null: the record comes built (static events)
   const FilterProgram* filter;  // null: every record
@@ -88,7 +80,7 @@ struct EventProgram {
   const uint32_t* soft;    // *soft: atomic
   uint8_t stack;           // kKernelStack | kUserStack | kFunctionStack; 0: none
   uint8_t merges_repeats;  // of the function tracer: option func-no-repeats
-  uint8_t graph_flags;     // of kGraph: kGraphRetval … (probe/graph_hot.h)
+  uint8_t graph_flags;     // of kGraph: kGraphRetval … (probe/returns/graph_hot.h)
   // What a hit does beside recording; null: nothing. An event with triggers has no fast path.
   const TriggerProgram* triggers;
   HitCallback* callback;  // of kCallback
@@ -148,11 +140,11 @@ enum : uint16_t {
 struct CallSite {
   const SiteProgram* program;         // atomic; null: nothing to do
   const SiteProgram* return_program;  // atomic; of a function's entry: what its return runs
-                                      // (probe/return_hook.h); null: returns are left alone
+                                      // (probe/returns/return_hook.h); null: returns are left alone
   uint64_t address;                   // of the instruction
   uint64_t function;  // the entry of the function; what SiteEvent.ip == 0 stands for. Equal to
                       // address, or before it (endbr64)
-  uint32_t graph;     // atomic; kGraphRoot, kGraphNotrace (probe/graph_hot.h)
+  uint32_t graph;     // atomic; kGraphRoot, kGraphNotrace (probe/returns/graph_hot.h)
   uint32_t profile;   // 1 + index of the function in the profiler's tables; 0: none
 };
 

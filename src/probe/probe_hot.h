@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// What probe_hot.cc, return_hook_hot.cc and static_event_hot.cc share: who hits, who wants to know,
-// and the way of one hit through all the events of a place. Included by the probe path only.
+// What probe_hot.cc, return_hook_hot.cc and static_event_hot.cc share: which thread hits, which
+// instances want the hit, and its way through all the events of a place. Only the probe path
+// includes it.
 #pragma once
 
 #include "probe/probe_abi.h"
-#include "probe/unwind_hot.h"
 #include "ring_buffer/ring_write_hot.h"
 
 namespace patchbay {
+
+struct StackStart;  // probe/records/unwind_hot.h
 
 // One hit of a place through all of its events: counts it, builds the records and offers them to
 // the instances. For a thread that runs agent code it counts recursion instead.

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "event/live_event.h"
+#include "registry/live_event.h"
 
 namespace patchbay {
 
@@ -23,7 +23,7 @@ struct EventSpec {
 
   // Exact: the only wild card is a lone `*`, which parse_event_spec has made empty.
   bool matches(const LiveEvent& event) const;
-  // As set_event shows a request that waits for its module: `sched:*:mod:libfoo`.
+  // The line of set_event for a request that waits for its module: `sched:*:mod:libfoo`.
   std::string request() const;
 };
 

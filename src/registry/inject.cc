@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "abi/buffer_abi.h"
+#include "base/text.h"
 
 namespace patchbay {
 
@@ -24,9 +25,6 @@ struct Assignment {
 };
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n'; }
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
 
 class Cursor {
  public:
@@ -42,7 +40,7 @@ class Cursor {
   }
   std::string_view word() {
     size_t length = 0;
-    while (length < rest_.size() && is_word(rest_[length])) length++;
+    while (length < rest_.size() && is_name_char(rest_[length])) length++;
     return cut(length);
   }
   // 'text' or "text", with everything else in it as it is.
@@ -56,7 +54,7 @@ class Cursor {
   bool number(uint64_t* out) {
     const bool negative = take('-');
     const std::string digits(word());
-    if (digits.empty() || digits[0] < '0' || digits[0] > '9') return false;
+    if (digits.empty() || !is_digit(digits[0])) return false;
     char* end = nullptr;
     errno = 0;
     *out = std::strtoull(digits.c_str(), &end, 0);

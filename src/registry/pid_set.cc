@@ -8,6 +8,7 @@
 // a reader finds each pid that was in the set for the whole of its search. `reserved` counts the
 // slots that are not free, for the control side: never more than half of them.
 #include "registry/pid_set.h"
+#include "base/check.h"
 
 #include <bit>
 #include <cstdlib>
@@ -37,6 +38,7 @@ PidSetPtr make_pid_set(std::span<const uint32_t> pids) {
 
 bool pid_set_insert(PidSet* set, uint32_t pid) {
   if (pid == 0 || pid == kGone) return true;
+  PB_CHECK_VALUES(set->reserved <= set->mask, set->reserved, set->mask);  // a search has an end
   uint32_t i = pid_slot(set, pid);
   for (; load(&set->slot[i]); i = (i + 1) & set->mask)
     if (load(&set->slot[i]) == pid) return true;

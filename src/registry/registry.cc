@@ -8,9 +8,11 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <set>
 
 #include "base/agreed.h"
-#include "base/hex_number.h"
+#include "base/check.h"
+#include "base/text.h"
 #include "event/ftrace_events.h"
 #include "registry/registry_impl.h"
 
@@ -36,15 +38,19 @@ std::string event_key(std::string_view system, std::string_view name) {
   return key;
 }
 
+Status check_unread(const TraceArray& array) {
+  if (!array.trace_readers && !array.snapshot_readers) return {};
+  return user_error(EBUSY, "`trace` or `snapshot` is open for reading.");
+}
+
 Registry::Registry(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Registry::~Registry() = default;
 
 Result<std::unique_ptr<Registry>> Registry::create(const RegistryOptions& options,
                                                    SymbolTable& symbols) {
   auto impl = std::make_unique<Impl>(options, symbols);
-  auto buffer = RingBuffer::create(options.buffer);
-  if (!buffer.ok()) return buffer.error();
-  impl->top.buffer = std::move(*buffer);
+  PB_ASSIGN(auto buffer, RingBuffer::create(options.buffer));
+  impl->top.buffer = std::move(buffer);
   impl->top.cpumask.assign(options.buffer.nr_cpus, true);
   impl->top.cpu_pipe_open.assign(options.buffer.nr_cpus, false);
   impl->top.options.set(TraceOption::kOverwrite, options.buffer.overwrite);
@@ -61,6 +67,14 @@ SymbolTable& Registry::symbols() { return impl_->symbols; }
 void Registry::set_single_threaded(bool value) { impl_->single_threaded = value; }
 bool Registry::single_threaded() const { return impl_->single_threaded; }
 uint64_t Registry::generation() const { return impl_->generation; }
+EventRequests& Registry::requests() { return impl_->requests; }
+EventFilters& Registry::filters() { return impl_->filters; }
+PidLists& Registry::pid_lists() { return impl_->pid_lists; }
+Settings& Registry::settings() { return impl_->settings; }
+Snapshots& Registry::snapshots() { return impl_->snapshots; }
+Printk& Registry::printk() { return impl_->printk; }
+Markers& Registry::markers() { return impl_->markers; }
+ObjectLog& Registry::objects() { return impl_->objects; }
 
 // --- events
 
@@ -70,8 +84,7 @@ Status Registry::Impl::add_ftrace_events() {
     const uint16_t id = call.id;
     event->call = std::move(call);
     event->can_enable = false;
-    auto added = add_event(std::move(event), id);
-    if (!added.ok()) return added.error();
+    PB_TRY(add_event(std::move(event), id));
   }
   return {};
 }
@@ -108,15 +121,15 @@ Result<LiveEvent*> Registry::Impl::add_event(std::unique_ptr<LiveEvent> event, u
   LiveEvent* live = event.get();
   std::string key = event_key(live->call.system, live->call.name);
   if (by_name.contains(key)) return user_error(EEXIST, "There is already an event " + key + ".");
-  auto id = choose_id(*live, fixed_id);
-  if (!id.ok()) return id.error();
-  live->call.id = *id;
+  PB_ASSIGN(auto id, choose_id(*live, fixed_id));
+  live->call.id = id;
   // An id that was given out before has its format in the log.
-  bool is_new = *id == next_id || fixed_id;
+  bool is_new = id == next_id || fixed_id;
   if (is_new) PB_TRY(describe(*live));
-  if (*id == next_id) next_id++;
+  if (id == next_id) next_id++;
   if (by_id.size() < next_id) by_id.resize(next_id);
-  by_id[*id] = live;
+  PB_CHECK_VALUES(!by_id[id], id, next_id);
+  by_id[id] = live;
   by_name[key] = live;
   events.push_back(std::move(event));
   generation++;
@@ -130,27 +143,6 @@ Status Registry::Impl::describe(const LiveEvent& event) {
   payload += '\0';
   payload += event.call.format_text();
   return top.buffer->append_meta(abi::kMetaEventFormat, payload);
-}
-
-Status Registry::describe_modules() { return impl_->describe_modules(); }
-
-Status Registry::Impl::describe_modules() {
-  symbols.refresh();
-  std::vector<Module*> now = symbols.modules();
-  if (now == described_list) return {};
-  for (Module* module : now) {
-    std::string key = module->path() + "@" + hex_number(module->start()) + module->build_id();
-    if (!described_modules.insert(key).second) continue;
-    abi::ModuleRecord record{module->start(), module->end(), module->bias()};
-    std::string payload(reinterpret_cast<const char*>(&record), sizeof record);
-    payload += module->build_id();
-    payload += '\0';
-    payload += module->path();
-    payload += '\0';
-    PB_TRY(top.buffer->append_meta(abi::kMetaModule, payload));
-  }
-  described_list = std::move(now);
-  return {};
 }
 
 std::vector<const EventCall*> Registry::gone_calls() const {
@@ -184,7 +176,8 @@ Status Registry::remove_event(LiveEvent* event, bool force, bool keep_call) {
   for (TraceArray* array : impl.all_arrays()) {
     auto found = array->files.find(event);
     if (found == array->files.end()) continue;
-    if (force && found->second.enabled && !event->module.empty()) impl.remember(*array, *event);
+    if (force && found->second.enabled && !event->module.empty())
+      impl.requests.remember(*array, *event);
     found->second.enabled = false;
     files.emplace_back(array, &found->second);
   }
@@ -215,25 +208,22 @@ void Registry::Impl::drop_guests(LiveEvent* event) {
   [[maybe_unused]] Status ignored = event->source->update(std::span(&event, 1));
 }
 
-void Registry::Impl::remember(const TraceArray& array, const LiveEvent& event) {
-  auto file = array.files.find(const_cast<LiveEvent*>(&event));
-  remembered.push_back({array.name, event.call.system, event.call.name, event.module,
-                        file == array.files.end() ? std::string() : file->second.filter_text});
-}
-
-// A thread may still be in a filter of the event.
 void Registry::Impl::forget_files(LiveEvent* event) {
   for (TraceArray* array : all_arrays()) {
     auto found = array->files.find(event);
     if (found == array->files.end()) continue;
-    if (found->second.filter_ran) old_filters.push_back(std::move(found->second.filter));
+    filters.park(&found->second);
     array->files.erase(found);
   }
 }
 
 LiveEvent* Registry::find_event(std::string_view system, std::string_view name) {
-  auto found = impl_->by_name.find(event_key(system, name));
-  return found == impl_->by_name.end() ? nullptr : found->second;
+  return impl_->find_event(system, name);
+}
+
+LiveEvent* Registry::Impl::find_event(std::string_view system, std::string_view name) {
+  auto found = by_name.find(event_key(system, name));
+  return found == by_name.end() ? nullptr : found->second;
 }
 
 LiveEvent* Registry::find_event_by_id(uint16_t id) {
@@ -254,9 +244,14 @@ std::vector<std::string> Registry::systems(const TraceArray& array) const {
 
 std::vector<LiveEvent*> Registry::events_of(const TraceArray& array,
                                             std::string_view system) const {
+  return impl_->events_of(array, system);
+}
+
+std::vector<LiveEvent*> Registry::Impl::events_of(const TraceArray& array,
+                                                  std::string_view system) const {
   std::vector<LiveEvent*> found;
-  for (const auto& event : impl_->events)
-    if ((system.empty() || system == event->call.system) && impl_->sees(array, *event))
+  for (const auto& event : events)
+    if ((system.empty() || system == event->call.system) && sees(array, *event))
       found.push_back(event.get());
   return found;
 }
@@ -265,9 +260,11 @@ std::vector<LiveEvent*> Registry::events_of(const TraceArray& array,
 
 TraceArray& Registry::top() { return impl_->top; }
 
-TraceArray* Registry::find_array(std::string_view name) {
-  auto found = impl_->arrays.find(name);
-  return found == impl_->arrays.end() ? nullptr : found->second.get();
+TraceArray* Registry::find_array(std::string_view name) { return impl_->find_array(name); }
+
+TraceArray* Registry::Impl::find_array(std::string_view name) {
+  auto found = arrays.find(name);
+  return found == arrays.end() ? nullptr : found->second.get();
 }
 
 std::vector<TraceArray*> Registry::arrays() {
@@ -307,8 +304,7 @@ Status Registry::Impl::make_buffer(TraceArray* array) {
   if (!options.instance_directory.empty()) {
     wanted.path = options.instance_directory + "/" + array->name + "/buffer";
     if (!is_forked_child()) {
-      auto directory = make_instance_directory(*array);
-      if (!directory.ok()) return directory.error();
+      PB_ASSIGN(auto directory, make_instance_directory(*array));
       ::unlink(wanted.path.c_str());  // of an instance of that name that is gone
     }
   }
@@ -329,7 +325,7 @@ Result<TraceArray*> Registry::create_array(std::string_view name,
                                         std::to_string(kMaxInstanceName) + " bytes.");
   if (name.empty() || name == "." || name == ".." ||
       name.find_first_of(std::string_view("/\0\n", 3)) != name.npos)
-    return user_error(EINVAL, "That is no name for an instance.");
+    return user_error(EINVAL, "The name of an instance is a directory's: without /, not . or ..");
   if (find_array(name))
     return user_error(EEXIST, "There is already an instance " + std::string(name) + ".");
   auto array = std::make_unique<TraceArray>();
@@ -365,20 +361,34 @@ Status Registry::remove_array(std::string_view name) {
     files.emplace_back(&array, &file);
   }
   PB_TRY(impl.publish(files, true));
-  impl.retire_printk(array);
+  impl.printk.retire(array);
   for (TraceOption option :
        {TraceOption::kTracePrintkDest, TraceOption::kEventFork, TraceOption::kFunctionFork})
-    if (array.options[option]) PB_TRY(set_option(array, option, false));
-  std::erase_if(impl.remembered, [&](const auto& one) { return one.array == array.name; });
+    if (array.options[option]) PB_TRY(impl.settings.set_option(array, option, false));
+  impl.requests.forget(array);
   for (RingBuffer* buffer : {array.buffer.get(), array.snapshot.get()})
     if (buffer) buffer->remove_file();
   if (!is_forked_child()) impl.remove_instance_directory(array);
-  for (auto& [event, file] : array.files)
-    if (file.filter_ran) impl.old_filters.push_back(std::move(file.filter));
-  std::erase_if(impl.gone_snapshots, [&](const auto& gone) { return gone.first == &array; });
+  for (auto& [event, file] : array.files) impl.filters.park(&file);
+  impl.snapshots.forget(array);
   std::erase_if(impl.idle_tracers, [&](const auto& idle) { return idle.first == &array; });
   impl.arrays.erase(found);
   impl.generation++;
+  return {};
+}
+
+Status Registry::move_top(const std::string& path, const std::string& instance_directory,
+                          uint64_t bytes) {
+  Impl& impl = *impl_;
+  TraceArray& top = impl.top;
+  if (!impl.arrays.empty()) return user_error(EBUSY, "There are instances.");
+  impl.options.buffer.path = path;
+  impl.options.instance_directory = instance_directory;
+  const Status moved = top.buffer->move_to(path, bytes);
+  impl.point_to_rings(top);
+  PB_TRY(moved);
+  impl.objects.forget_described();
+  for (const auto& event : impl.events) PB_TRY(impl.describe(*event));
   return {};
 }
 
@@ -388,7 +398,7 @@ void Registry::abandon(TraceArray& array) {
 }
 
 void Registry::close_cleanly() {
-  take_cuts();
+  impl_->snapshots.take_cuts();
   for (TraceArray* array : impl_->all_arrays()) {
     array->buffer->close_cleanly();
     if (array->snapshot) array->snapshot->close_cleanly();

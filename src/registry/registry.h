@@ -5,6 +5,9 @@
 // it. Callers hold the agent's lock (lock()); nothing here blocks on the program. Errors carry the
 // kernel's errno and a sentence.
 //
+// What an instance has beside its events stands in classes of its own, which the registry hands
+// out: settings(), snapshots(), filters(), pid_lists(), requests(), printk(), markers(), objects().
+//
 //   write to events/S/E/enable, set_event, filter, set_event_pid, instances/ …
 //     -> Registry: what does each (instance, event) want now?          EventFile
 //     -> a new EventProgram for each that changed                      probe/probe_abi.h
@@ -19,18 +22,26 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
-#include "event/live_event.h"
-#include "event/trace_array.h"
+#include "registry/live_event.h"
+#include "registry/trace_array.h"
 #include "symbol/symbol.h"
 
 namespace patchbay {
+
+class EventFilters;
+class EventRequests;
+class Markers;
+class ObjectLog;
+class PidLists;
+class Printk;
+class Settings;
+class Snapshots;
 
 struct RegistryOptions {
   RingBufferOptions buffer;        // of the top instance; those of others are made beside it
@@ -44,13 +55,23 @@ class Registry {
                                                   SymbolTable& symbols);
   ~Registry();
 
-  // Held by whoever calls anything else here. Recursive: a file's write may end in a source.
+  // A caller of anything else here holds it. Recursive: a file's write may end in a source.
   std::recursive_mutex& lock();
   SymbolTable& symbols();
 
+  // --- what the registry hands out; each header says what it has
+  EventRequests& requests();  // registry/event_requests.h: the words of set_event
+  EventFilters& filters();    // registry/event_filters.h
+  PidLists& pid_lists();      // registry/pid_lists.h
+  Settings& settings();       // registry/settings.h: switches, sizes, options
+  Snapshots& snapshots();     // registry/snapshots.h
+  Printk& printk();           // registry/printk.h
+  Markers& markers();         // registry/markers.h: records that the control side writes
+  ObjectLog& objects();       // registry/object_log.h: what addresses in records lie in
+
   // --- events
-  // Gives the event its id, writes its format into the meta log, applies what waits for it
-  // (`:mod:`). EEXIST. The event stays where it is.
+  // Gives the event its id and writes its format into the meta log. EEXIST. The object stays where
+  // it is.
   Result<LiveEvent*> add_event(std::unique_ptr<LiveEvent> event);
   // EBUSY while an instance has it enabled, or another event or a trigger uses it, unless `force`
   // (its library goes away): then it is switched off everywhere first, and if the library comes
@@ -58,17 +79,8 @@ class Registry {
   // on. `keep_call`: its records stay readable (gone_calls()). Ids are never given out twice, but
   // to the same event of the same module.
   Status remove_event(LiveEvent* event, bool force, bool keep_call = false);
-  // Of events that are gone, one an id; an event that came back stands among those that are there.
+  // Events that are gone, one for each id. An event that came back is not among them.
   std::vector<const EventCall*> gone_calls() const;
-  // A library that brought events is loaded, with all of them added: apply `:mod:` requests.
-  void module_loaded(std::string_view module);
-  // Some `:mod:` request, or an event that was on when its library went, waits for one to come.
-  bool waits_for_modules();
-  // Objects that were loaded since the last call go into the meta log, so that addresses in records
-  // keep their names. Called wherever something new may be recorded from now on.
-  Status describe_modules();
-  // The same for the stacks of records (probe/unwind_tables.h), if somebody wants any.
-  void follow_stacks();
   bool in_use(const LiveEvent* event) const;  // remove_event() would be EBUSY
   LiveEvent* find_event(std::string_view system, std::string_view name);
   // An open file keeps the pointer and asks whether it is still the event of its id: an event that
@@ -87,6 +99,9 @@ class Registry {
   Result<TraceArray*> create_array(std::string_view name,  // EEXIST, EINVAL, ENOMEM
                                    std::vector<std::string> systems = {});
   Status remove_array(std::string_view name);  // ENOENT, EBUSY
+  // The agent of a running program goes to sleep, and wakes up: nothing is on in the top instance
+  // any more, there is no other one, and its buffer is another file, or memory ("").
+  Status move_top(const std::string& path, const std::string& instance_directory, uint64_t bytes);
 
   // --- enabling (one transaction per source for the whole span). Of several events those that can
   // be switched are; the error is the first of those that cannot.
@@ -124,95 +139,6 @@ class Registry {
     std::function<void()> marker_written;
   };
   void set_trigger_hooks(TriggerHooks hooks);
-  // One word of set_event, with `!` and `:mod:` (spec 2.2).
-  Status set_event(TraceArray& array, std::string_view word);
-  std::string show_set_event(const TraceArray& array) const;
-  Status clear_set_event(TraceArray& array);  // O_TRUNC
-
-  // --- filters
-  Status set_filter(TraceArray& array, LiveEvent* event, std::string_view text);  // "0" clears
-  std::string show_filter(const TraceArray& array, const LiveEvent* event) const;
-  Status set_system_filter(TraceArray& array, std::string_view system, std::string_view text);
-  // A filter over the event's records for who runs it himself (event probes). An error stands in
-  // the top instance's error_log, as that of set_filter() in its own.
-  Result<FilterProgramPtr> make_filter(LiveEvent* event, std::string_view text);
-  // The same of an instance, whose error_log has the error.
-  Result<FilterProgramPtr> make_filter(TraceArray& array, LiveEvent* event, std::string_view text);
-  // Replaces (open with O_TRUNC has emptied the list before) or adds.
-  // kFtrace…: those of set_ftrace_pid, for tracers (option function-fork: children too).
-  enum class PidList { kTrace, kNotrace, kFtrace, kFtraceNotrace };
-  Status add_pids(TraceArray& array, PidList which, std::string_view text);
-  Status clear_pids(TraceArray& array, PidList which);
-  // Option event-fork: children of listed tasks are added, exiting ones removed. From the thread
-  // hooks (or a program that plays tasks), any thread.
-  void task_forked(uint32_t parent, uint32_t child);
-  void task_exited(uint32_t pid);
-
-  // --- settings of an instance
-  Status set_tracing_on(TraceArray& array, bool on);
-  // Option pause-on-trace: nothing is recorded while `trace` is open for reading.
-  Status set_paused(TraceArray& array, bool paused);
-  // EINVAL for an option that the instance does not have.
-  Status set_option(TraceArray& array, TraceOption option, bool on);
-  Status set_clock(TraceArray& array, TraceClock clock);  // clears
-  Status set_cpumask(TraceArray& array, const std::vector<bool>& cpus);
-  Status resize(TraceArray& array, std::optional<uint32_t> cpu,
-                uint64_t kb);  // EBUSY, EINVAL, ENOMEM
-  Status set_subbuf_size(TraceArray& array, uint64_t kb);
-  // free_buffer is closed: the rings shrink to the least; with disable_on_free recording stops.
-  void free_buffer(TraceArray& array);
-  void clear(TraceArray& array, std::optional<uint32_t> cpu = {});
-  // `snapshot`: 0 frees, 1 allocates and takes, other clears; of one CPU only the last (EINVAL).
-  // 1 is EBUSY if memory is needed while `trace` or `snapshot` is open for reading. What is freed
-  // while somebody reads it stays until the reader has closed.
-  Status write_snapshot(TraceArray& array, std::optional<uint32_t> cpu, uint64_t value);
-  // What 1 does where a spare buffer is, whoever has made snapshots conditional.
-  Status take_snapshot(TraceArray& array);
-  // Makes the spare buffer, empty, if there is none.
-  Status allocate_snapshot(TraceArray& array);
-  // Carries out what a hit has asked for: the snapshot of that moment (ring_buffer/ring_cut.h).
-  // Whoever is to see a buffer or a snapshot calls it first. Where the spare buffer is gone:
-  // refuse_snapshot().
-  void take_cut(TraceArray& array);
-  void take_cuts();  // of all instances
-  // Says in the buffer that there is no spare one, and switches recording off, as the kernel does.
-  void refuse_snapshot(TraceArray& array);
-
-  // --- printk
-  // What the program's own threads write into the instance with (probe/printk_hot.h): it follows
-  // the instance's rings and its options stacktrace and userstacktrace; *soft is its option
-  // trace_printk. Never freed, always the same, with dead rings when the instance is gone.
-  EventProgram* printk_program(TraceArray& array);
-  // From now on memory is there for what is written into this instance, and for the formats; and
-  // for where trace_printk() goes: the instance with the option trace_printk_dest.
-  Status start_printk(TraceArray& array);
-  bool printk_started() const;
-  TraceArray& printk_dest();
-  // From now on stacks are walked by tables.
-  void want_stacks();
-
-  // --- markers (spec 10.1): records of ftrace:print (id 5) and ftrace:raw_data (id 19), under the
-  // writer's thread id. Return the bytes taken.
-  struct Writer {
-    uint32_t tid = 0;
-    uint32_t tgid = 0;
-    std::string comm;
-    int cpu = -1;  // that it runs on; -1: not known
-  };
-  // The comm of a task that the probes do not meet themselves (option record-cmd).
-  void learn_comm(const Writer& writer);
-  Result<size_t> write_marker(TraceArray& array, std::string_view text, const Writer& writer);
-  Result<size_t> write_raw_marker(TraceArray& array, std::string_view bytes, const Writer& writer);
-  // `inject`: "field=value …" makes one record of the event in this instance.
-  Status inject(TraceArray& array, LiveEvent* event, std::string_view text, const Writer& writer);
-
-  // tracing_thresh, microseconds: tracers of durations show only what took longer; 0: everything.
-  uint64_t tracing_thresh() const;
-  void set_tracing_thresh(uint64_t us);
-
-  uint32_t saved_cmdlines_size() const;
-  Status set_saved_cmdlines_size(uint64_t slots);
-
   // A forked child that cannot know any more what the instance is to record: it records nothing
   // into it from now on. (What other processes record goes on.)
   void abandon(TraceArray& array);
@@ -228,7 +154,6 @@ class Registry {
 
  private:
   explicit Registry(std::unique_ptr<Impl> impl);
-  void switch_on_again(std::string_view module);
   std::unique_ptr<Impl> impl_;
 };
 

@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: MIT
 //
-// What the Registry's sources share. registry.cc: events and instances; registry_programs.cc: what
-// instances want becomes programs; registry_filters.cc: filters and pid lists;
-// registry_settings.cc: an instance's switches, sizes and snapshot; registry_markers.cc: records
-// that we write ourselves.
+// What the Registry and those that it hands out share. registry.cc: events and instances;
+// event_programs.cc: what instances want becomes programs.
 #pragma once
 
-#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "probe/probe_abi.h"
-#include "probe/unwind_tables.h"
-#include "registry/event_spec.h"
-#include "registry/pid_set.h"
+#include "registry/event_filters.h"
+#include "registry/event_requests.h"
+#include "registry/markers.h"
+#include "registry/object_log.h"
+#include "registry/pid_lists.h"
+#include "registry/printk.h"
 #include "registry/registry.h"
+#include "registry/settings.h"
+#include "registry/snapshots.h"
 
 namespace patchbay {
 
@@ -33,7 +34,6 @@ struct Registry::Impl {
 
   RegistryOptions options;
   SymbolTable& symbols;
-  UnwindTables unwind{symbols};
   std::recursive_mutex lock;
   bool single_threaded = false;
 
@@ -43,58 +43,51 @@ struct Registry::Impl {
   std::vector<LiveEvent*> by_id;                          // null: no such event (any more)
   std::unordered_map<std::string, uint16_t> ids_of_gone;  // description -> id, of module's events
   std::map<uint16_t, EventCall> gone_calls;
-  // Events that were on when their library was unloaded.
-  struct Remembered {
-    std::string array, system, name, module, filter;
-  };
-  std::vector<Remembered> remembered;
   uint32_t next_id = 512;
   uint64_t generation = 1;
-  std::unordered_set<std::string> described_modules;
-  std::vector<Module*> described_list;  // all of these were looked at
 
   // --- instances
   TraceArray top;
   uint64_t next_serial = 1;
-  bool printk_started = false;
   std::map<std::string, std::unique_ptr<TraceArray>, std::less<>> arrays;
-  std::atomic<uint32_t> fork_followers{0};  // instances with event-fork
-  uint32_t saved_cmdlines_size = 128;
-  uint64_t tracing_thresh_us = 0;
   TracerHooks tracer_hooks;
   TriggerHooks trigger_hooks;
-  std::unordered_map<uint32_t, std::string> writers;  // whose comm the table has from us
 
   // --- what a thread may still be running or looking into: kept for good
   std::vector<std::unique_ptr<EventProgram>> programs;  // also those in use
-  std::vector<FilterProgramPtr> old_filters;
-  std::vector<PidSetPtr> pid_sets;  // also those in use
   // Programs of tracers that are off now, for the next tracer of that instance.
   std::vector<std::pair<const TraceArray*, EventProgram*>> idle_tracers;
   std::vector<std::unique_ptr<LiveEvent>> gone_events;
-  std::vector<std::unique_ptr<std::string>> injected_texts;
-  // Snapshots that were freed while somebody read them.
-  std::vector<std::pair<TraceArray*, std::unique_ptr<RingBuffer>>> gone_snapshots;
+
+  // --- what has the rest; Registry hands it out
+  EventRequests requests{*this};
+  EventFilters filters{*this};
+  PidLists pid_lists{*this};
+  Settings settings{*this};
+  Snapshots snapshots{*this};
+  Printk printk{*this};
+  Markers markers{*this};
+  ObjectLog objects{symbols, top};
 
   // registry.cc
   Result<LiveEvent*> add_event(std::unique_ptr<LiveEvent> event, uint32_t fixed_id);
   Result<uint16_t> choose_id(const LiveEvent& event, uint32_t fixed_id);
   Result<uint16_t> choose_free_id(const LiveEvent& event);
   Status describe(const LiveEvent& event);
-  Status describe_modules();
   Status add_ftrace_events();
+  LiveEvent* find_event(std::string_view system, std::string_view name);
+  std::vector<LiveEvent*> events_of(const TraceArray& array, std::string_view system) const;
   std::vector<TraceArray*> all_arrays();
+  TraceArray* find_array(std::string_view name);
   bool sees(const TraceArray& array, const LiveEvent& event) const;
   bool in_use(const LiveEvent* event);
   void drop_guests(LiveEvent* event);
   void forget_files(LiveEvent* event);
-  void remember(const TraceArray& array, const LiveEvent& event);
-  std::vector<Remembered> take_remembered(std::string_view module);
   Result<std::string> make_instance_directory(const TraceArray& array);
   void remove_instance_directory(const TraceArray& array);
   Status make_buffer(TraceArray* array);
 
-  // registry_programs.cc
+  // event_programs.cc
   struct Change {
     TraceArray* array = nullptr;
     EventFile* file = nullptr;
@@ -122,32 +115,18 @@ struct Registry::Impl {
   void take_back(std::vector<Change>& changes, std::span<Batch> done);
   void retire(std::span<const Change> changes);
   Status set_enabled(TraceArray& array, std::span<LiveEvent* const> wanted, bool on);
-  Status set_event(TraceArray& array, const EventSpec& spec);
-  Status cache_request(TraceArray& array, const EventSpec& spec);
-  bool is_loaded(std::string_view module);
   void point_to_rings(TraceArray& array);
-  void retire_printk(TraceArray& array);
-  void set_printk_stacks(TraceArray& array);
-
-  // registry_filters.cc
-  FilterContext filter_context(const LiveEvent& event);
-  bool find_function(std::string_view name, uint64_t address, uint64_t* start, uint64_t* end);
-  Status use_pids(TraceArray& array, PidList which, std::vector<uint32_t> pids, bool in_force);
-  void follow_fork(TraceArray& array, PidList which, uint32_t parent, uint32_t child);
-
-  // registry_settings.cc
-  void free_old_snapshots();
-  bool has_option(const TraceArray& array, TraceOption option) const;
-  Status move_printk_dest(TraceArray& array, bool on);
-
-  // registry_markers.cc
-  void learn_comm(const Writer& writer);
-  Status publish_record(TraceArray& array, const std::string& record, int cpu);
-  Status publish_marker(TraceArray& array, std::string record, bool ends_line,
-                        const Writer& writer);
-  std::vector<TraceArray*> marker_targets(TraceArray& array);
 };
 
 std::string event_key(std::string_view system, std::string_view name);
+// EBUSY while somebody reads the instance's buffer or its snapshot.
+Status check_unread(const TraceArray& array);
+
+// event_programs.cc
+// Of a published program only its rings and its successor change.
+void set_rings(const EventProgram* program, const RingSet* rings);
+uint8_t stacks_of(const TraceArray& array);  // by the options stacktrace and userstacktrace
+uint32_t max_record(uint32_t subbuf_size);   // bytes that one record may have
+uint32_t max_record(const RingBuffer& buffer);
 
 }  // namespace patchbay

@@ -113,4 +113,16 @@ class RegistryTest : public testing::Test {
   std::unique_ptr<Registry> registry_;
 };
 
+// With one source of all its events.
+class OneSourceTest : public RegistryTest {
+ protected:
+  FakeSource source_;
+  const EventProgram* running(const std::string& name, size_t n = 0) {
+    const auto& programs = source_.running[name];
+    return n < programs.size() ? programs[n] : nullptr;
+  }
+};
+
+inline int error_of(const Status& status) { return status.ok() ? 0 : status.error().errno_value; }
+
 }  // namespace patchbay::test

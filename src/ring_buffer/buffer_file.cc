@@ -12,7 +12,7 @@
 // A copy of s is good if s > seq + 1 - nr_subbufs also holds for the publish value read after the
 // copy. Which events are missing between two good copies is then plain arithmetic on PageMeta (G3).
 #include "ring_buffer/buffer_file.h"
-#include "base/hex_bytes.h"
+#include "base/text.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

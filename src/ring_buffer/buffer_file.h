@@ -87,7 +87,7 @@ class BufferFile {
   // The first `entries` events of the ring are known already.
   void skip_to(uint32_t ring, uint64_t entries) { rings_[ring].known = entries; }
   // True once the buffer got another size: there is another file of this name, and nothing new
-  // comes here. Events are counted on: whoever opens that one goes on without a gap with
+  // comes here. Events are counted on: a reader that opens that one goes on without a gap with
   // skip_to(ring, position(ring).entries of this).
   bool replaced() const;
 
@@ -160,6 +160,10 @@ struct ClockLine {
   uint32_t mult = 1, shift = 0;
   uint64_t to_ns(uint64_t tsc) const;
 };
+// ldexp() without libm, which the agent cannot count on in every process. `power` is below 64.
+inline double times_power_of_two(double value, uint32_t power) {
+  return value * double(uint64_t{1} << (power & 63));
+}
 ClockLine fit_clock(uint32_t clock, const std::vector<abi::ClockPair>& pairs);
 
 }  // namespace patchbay

@@ -226,6 +226,7 @@ TEST(BufferFile, IgnoresAPositionThatCannotBe) {
   }
 }
 
+// G6, of what is there when the file is opened.
 TEST(BufferFile, RefusesWhatIsNoBufferFileWithASentence) {
   TempFile temp;
   RingModel model;
@@ -261,6 +262,7 @@ TEST(BufferFile, RefusesWhatIsNoBufferFileWithASentence) {
   EXPECT_FALSE(BufferFile::open("/", false).ok());
 }
 
+// G6, of what becomes of it while it is open.
 TEST(BufferFile, SurvivesBeingCutShortWhileOpen) {
   TempFile temp;
   RingModel model;
@@ -271,6 +273,39 @@ TEST(BufferFile, SurvivesBeingCutShortWhileOpen) {
   EXPECT_FALSE(file->next_page(0, true, &image));
   EXPECT_TRUE(file->comms().empty());
   EXPECT_EQ(file->stats(0).entries, 0u);
+}
+
+// A sub-buffer whose number is another one than its place says is not delivered; what it held
+// counts as lost.
+TEST(BufferFile, LeavesOutASubBufferWithAnotherNumber) {
+  TempFile temp;
+  RingModel model;
+  for (uint32_t i = 0; i < 5; i++) model.write(0, 1000 + i, record(i, 2000));  // two a sub-buffer
+  model.meta(0, 1).seq = 77;
+  auto file = open_model(model, temp);
+  Got got;
+  drain(file.get(), 0, true, &got);
+  EXPECT_EQ(got.numbers, (std::vector<uint32_t>{0, 1, 4}));
+  EXPECT_EQ(got.lost, 2u);
+}
+
+// The oldest of a full ring may be being replaced.
+TEST(BufferFile, GivesTheFirstClockPairAndTheNewestOnes) {
+  constexpr uint64_t kRing = abi::kClockPairs - 1;
+  for (const uint64_t others : {uint64_t{2}, kRing - 1, kRing, kRing + 1, 3 * kRing + 5}) {
+    TempFile temp;
+    RingModel model;
+    auto* table =
+        reinterpret_cast<abi::ClockTable*>(model.bytes.data() + model.header().clock_offset);
+    table->pair[0] = {1000000, 7, 7};
+    for (uint64_t n = 0; n < others; n++) table->pair[1 + n % kRing] = {n, n, n};
+    table->count = others + 1;
+    const std::vector<abi::ClockPair> pairs = open_model(model, temp)->clock_pairs();
+    const uint64_t first = others > kRing ? others - kRing + 1 : 0;
+    ASSERT_EQ(pairs.size(), 1 + others - first) << others;
+    EXPECT_EQ(pairs[0].tsc, 1000000u);
+    for (uint64_t i = 1; i < pairs.size(); i++) EXPECT_EQ(pairs[i].tsc, first + i - 1) << others;
+  }
 }
 
 TEST(BufferFile, MetaAndCommsComeBack) {
@@ -321,7 +356,7 @@ TEST(EventIterator, WalksEveryKindOfEvent) {
 }
 
 TEST(EventIterator, StopsAtALengthThatDoesNotFit) {
-  for (uint32_t word : {0u, 3u, 5u, 64u, 0xffffffffu}) {
+  for (uint32_t word : {0u, 3u, 5u, 48u, 64u, 0xffffffffu}) {
     std::vector<uint8_t> page(64, 0);
     uint32_t header = 0;  // big
     std::memcpy(page.data() + 16, &header, 4);
@@ -330,6 +365,14 @@ TEST(EventIterator, StopsAtALengthThatDoesNotFit) {
     EventView event;
     EXPECT_FALSE(events.next(&event)) << word;
     EXPECT_TRUE(events.malformed()) << word;
+  }
+  std::vector<uint8_t> small(64, 0);
+  for (uint32_t type_len : {11u, 12u}) {  // 44 bytes fit behind the header, 48 do not
+    std::memcpy(small.data() + 16, &type_len, 4);
+    EventIterator events(small, 48);
+    EventView event;
+    EXPECT_EQ(events.next(&event), type_len == 11);
+    EXPECT_EQ(events.malformed(), type_len == 12);
   }
   EventIterator tiny(std::span<const uint8_t>(), 100);
   EventView event;

@@ -6,7 +6,6 @@
 #include <time.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "ring_buffer/buffer_file.h"
 
@@ -72,8 +71,8 @@ ClockLine fit_clock(uint32_t clock, const std::vector<ClockPair>& pairs) {
   double rate = rate_between(first, last);
   if (rate == 0) rate = 1;
   line.shift = 31;  // libtracecmd shifts a 32-bit half left by 32 - shift
-  while (line.shift > 0 && std::ldexp(rate, int(line.shift)) >= 4294967295.0) line.shift--;
-  line.mult = uint32_t(std::llround(std::ldexp(rate, int(line.shift))));
+  while (line.shift > 0 && times_power_of_two(rate, line.shift) >= 4294967295.0) line.shift--;
+  line.mult = uint32_t(times_power_of_two(rate, line.shift) + 0.5);
   // mult is rounded to one part in 2^31 or so: the line is exact at one point, best in the middle.
   const ClockPair& middle = pairs[pairs.size() / 2];
   const ClockPair& pin = rate_between(first, middle) > 0 ? middle : first;

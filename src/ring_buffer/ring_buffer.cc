@@ -20,9 +20,9 @@
 
 #include "base/agreed.h"
 #include "base/check.h"
-#include "base/hex_number.h"
 #include "base/raw_syscall.h"
 #include "base/shared_memory.h"
+#include "base/text.h"
 #include "ring_buffer/ring_state.h"
 #include "ring_buffer/ring_write_hot.h"
 
@@ -64,6 +64,7 @@ uint64_t lay_out(BufferHeader* h, const std::vector<uint32_t>& nr_subbufs, bool 
     return offset;
   };
   uint64_t rings = h->nr_rings, subbufs = 0;
+  PB_CHECK_VALUES(nr_subbufs.size() == rings, nr_subbufs.size(), rings);
   for (uint32_t count : nr_subbufs) subbufs += count;
   h->nr_subbufs = *std::max_element(nr_subbufs.begin(), nr_subbufs.end());
   h->clock_offset = part(sizeof(ClockTable));
@@ -111,6 +112,10 @@ void init_controls(uint8_t* base, const std::vector<uint32_t>& nr_subbufs) {
   for (uint32_t ring = 0; ring < h->nr_rings; ring++) {
     uint64_t at = h->ring_offset + ring * abi::kRingControlStride;
     auto* rc = reinterpret_cast<RingControl*>(base + at);
+    // The offset in a ring is the low half of `publish`.
+    PB_CHECK_VALUES(nr_subbufs[ring] >= abi::kMinSubbufs, nr_subbufs[ring], ring);
+    PB_CHECK_VALUES(uint64_t{nr_subbufs[ring]} * h->subbuf_size <= UINT32_MAX, nr_subbufs[ring],
+                    h->subbuf_size);
     rc->nr_subbufs = nr_subbufs[ring];
     rc->overwrite = h->flags & abi::kBufferOverwrite ? 1 : 0;
     rc->page_meta_delta = page_meta - at;
@@ -119,6 +124,8 @@ void init_controls(uint8_t* base, const std::vector<uint32_t>& nr_subbufs) {
     page_meta += uint64_t{nr_subbufs[ring]} * sizeof(abi::PageMeta);
     data += uint64_t{nr_subbufs[ring]} * h->subbuf_size;
   }
+  PB_CHECK_VALUES(page_meta <= h->data_offset, page_meta, h->data_offset);
+  PB_CHECK_VALUES(data <= h->meta_offset, data, h->meta_offset);
 }
 
 Status write_at(int fd, std::string_view bytes, uint64_t offset) {
@@ -133,7 +140,7 @@ Status write_at(int fd, std::string_view bytes, uint64_t offset) {
 }
 
 // Where membarrier has no RSEQ command: a thread that runs on every CPU once has preempted whatever
-// ran there, and who is preempted inside a restartable sequence begins it again.
+// ran there, and a thread that is preempted inside a restartable sequence begins it again.
 void visit_every_cpu() {
   cpu_set_t before, one;
   if (sched_getaffinity(0, sizeof before, &before) != 0) return;
@@ -222,8 +229,8 @@ uint8_t* take_far_range(size_t size) {
   return at;
 }
 
-// Leaves zero pages, of no memory, where a buffer was: a late thread finds every ring off. (Nobody
-// publishes any more, that is what quiesce() was for; who is late looks at the header at most.)
+// Leaves zero pages, of no memory, where a buffer was: a late thread finds every ring off. None
+// publishes any more, which is what quiesce() was for; a late one looks at the header at most.
 void retire(uint8_t* base, size_t size) {
   void* made = ::mmap(base, size, PROT_READ | PROT_WRITE,
                       MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -249,7 +256,8 @@ const RingSet* make_ring_set(uint8_t* base, abi::CommTable* comms) {
   bool fresh = false;
   // A thread may be late with it: never freed.
   auto* set = agreed_shared<RingSet>("rings", hex_number(reinterpret_cast<uint64_t>(base)), &fresh);
-  if (!fresh) return set;
+  // Where rings of before have stood, which a process has moved elsewhere, it is made anew.
+  if (!fresh && is_forked_child()) return set;
   set->header = h;
   set->home = set->controls = base + h->ring_offset;
   set->off = RingBuffer::dead_rings()->off;
@@ -399,9 +407,8 @@ Status RingBuffer::reserve_printk_table() {
     has_printk_table_ = true;
     return {};
   }
-  auto fd = file();
-  if (!fd.ok()) return fd.error();
-  Status status = reserve(*fd, set_->header->printk_offset, page_align(sizeof(abi::PrintkTable)),
+  PB_ASSIGN(auto fd, file());
+  Status status = reserve(fd, set_->header->printk_offset, page_align(sizeof(abi::PrintkTable)),
                           "the formats in ");
   release_file();
   has_printk_table_ = status.ok();
@@ -469,10 +476,9 @@ Status RingBuffer::expand() {
     return {};
   }
   const BufferHeader& h = *set_->header;
-  auto fd = file();
-  if (!fd.ok()) return fd.error();
+  PB_ASSIGN(auto fd, file());
   Status status =
-      reserve(*fd, h.page_meta_offset, side_offset() - h.page_meta_offset, "the rings in ");
+      reserve(fd, h.page_meta_offset, side_offset() - h.page_meta_offset, "the rings in ");
   release_file();
   expanded_ = status.ok();
   return status;
@@ -497,6 +503,7 @@ void RingBuffer::set_cpus(const std::vector<bool>& cpus) {
 }
 
 void RingBuffer::apply_enabled() {
+  PB_CHECK(!enabled_ || expanded_);  // no thread may write where no memory is reserved
   bool any = false;
   for (uint32_t ring = 0; ring <= set_->nr_cpus; ring++) {
     bool wanted = ring == set_->nr_cpus ? any : cpus_.empty() || cpus_[ring];
@@ -606,9 +613,8 @@ Status RingBuffer::append_meta(uint32_t type, std::string_view payload) {
   std::memcpy(bytes.data(), &record, sizeof record);
   bytes.append(payload);
   bytes.resize((bytes.size() + 7) & ~size_t{7}, '\0');
-  auto fd = file();
-  if (!fd.ok()) return fd.error();
-  Status status = write_at(*fd, bytes, set_->header->meta_offset + meta_used_);
+  PB_ASSIGN(auto fd, file());
+  Status status = write_at(fd, bytes, set_->header->meta_offset + meta_used_);
   release_file();
   PB_TRY(status);
   meta_used_ += bytes.size();

@@ -86,6 +86,10 @@ class RingBuffer {
   // the same name. What comes until the programs write there is counted as dropped.
   Status resize(std::optional<uint32_t> cpu, uint64_t bytes);
   Status set_subbuf_size(uint32_t bytes);  // a power of two; clears
+  // Another file, or memory without one (""), in place of this one, which is removed; clears. The
+  // meta log of the new one is empty: its owner writes it again. The thread that holds the file
+  // (hold_file) does it, or nobody holds it. No thread is on its way to the rings meanwhile.
+  Status move_to(const std::string& path, uint64_t bytes);
   // Of useful data: nr_subbufs - 1 sub-buffers' data, as the kernel; the minimum until expanded.
   uint64_t bytes_of(uint32_t cpu) const;
   void set_overwrite(bool on);
@@ -148,7 +152,7 @@ class RingBuffer {
 
   // For readers in this process: the whole mapping, and a number that changes with it.
   std::span<const uint8_t> bytes() const { return mapping_; }
-  uint64_t generation() const { return parked_.size(); }
+  uint64_t generation() const { return parked_.size() + moved_; }
 
  private:
   // A file that was replaced. Its header and controls stay mapped for threads (and children) that
@@ -179,7 +183,8 @@ class RingBuffer {
   // Returns what was dropped since the last time.
   uint64_t restart_counts(uint32_t ring, const RingPosition& position);
   // ring_resize.cc
-  Status replace(abi::BufferHeader header, const std::vector<uint32_t>& nr_subbufs, bool keep);
+  Status replace(abi::BufferHeader header, const std::vector<uint32_t>& nr_subbufs, bool keep,
+                 const std::string& path);
   Status adopt(const RingBuffer& old, int old_fd);
   Parked take_rings(const RingBuffer& old, bool keep);
   void move_tables(const uint8_t* old);
@@ -203,6 +208,8 @@ class RingBuffer {
 
   const RingSet* set_ = nullptr;
   std::span<uint8_t> mapping_;  // the file without its meta log; never goes as a whole
+  bool nobody_is_late_ = false;  // in move_to()
+  uint64_t moved_ = 0;  // replaced sets that move_to() has forgotten
   std::vector<Parked> parked_;
   Mapping table_mapping_;  // comms, printk's texts; stays where it is. Empty: they are another's
   UniqueFd fd_;

@@ -5,9 +5,11 @@
 // the end every event is accounted for (G3). A failing run of the last tests prints its seed.
 #include "ring_buffer/ring_buffer.h"
 
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +21,8 @@
 #include <thread>
 
 #include "base/raw_syscall.h"
+#include "base/testing.h"
+#include "hot/rseq_testing.h"
 #include "ring_buffer/ring_reader.h"
 #include "ring_buffer/ring_state.h"
 #include "ring_buffer/ring_write_hot.h"
@@ -31,11 +35,7 @@ struct Payload {
   uint32_t thread, number;
 };
 
-void use_rseq(bool on) {
-  auto* offset = static_cast<const ptrdiff_t*>(::dlsym(RTLD_DEFAULT, "__rseq_offset"));
-  auto* size = static_cast<const unsigned*>(::dlsym(RTLD_DEFAULT, "__rseq_size"));
-  pb_rseq_offset = on && offset && size && *size ? int64_t(*offset) : 0;
-}
+void use_rseq(bool on) { pb_rseq_offset = on ? test::rseq_offset() : 0; }
 
 int write_record(const RingSet* const* rings, uint32_t thread, uint32_t number,
                  uint32_t size = sizeof(Payload)) {
@@ -65,16 +65,12 @@ class RingBufferTest : public ::testing::Test {
   void SetUp() override {
     use_rseq(true);
     pb_thread.tid = uint32_t(raw_syscall(SYS_gettid));
-    ASSERT_EQ(::sched_getaffinity(0, sizeof before_, &before_), 0);
-    cpu_set_t first;
-    CPU_ZERO(&first);
-    CPU_SET(0, &first);
-    ASSERT_EQ(::sched_setaffinity(0, sizeof first, &first), 0);
+    one_cpu_.emplace(0);
     if (!pb_rseq_offset) GTEST_SKIP() << "this libc or kernel has no rseq";
     make(16 * 4080);
   }
   void TearDown() override {
-    ::sched_setaffinity(0, sizeof before_, &before_);
+    one_cpu_.reset();
     buffer_.reset();
     if (!directory_.empty()) {
       for (const char* name : {"/buffer", "/snapshot", "/buffer.new"})
@@ -139,8 +135,34 @@ class RingBufferTest : public ::testing::Test {
   std::unique_ptr<RingBuffer> buffer_;
   const RingSet* rings_ = nullptr;
   uint32_t ring_ = 0, next_ = 0;
-  cpu_set_t before_;
+  std::optional<test::OneCpu> one_cpu_;
 };
+
+// To sleep and back, as an agent that was detached does: what was recorded goes, names stay.
+TEST_F(RingBufferTest, MovesToMemoryAndBackToAFile) {
+  enable();
+  buffer_->add_comm(4711, 4711, "sleeper");
+  write(10);
+  const uint32_t comms = buffer_->rings()->comms->used;
+  const std::string path = directory_ + "/buffer";
+  for (int round = 0; round < 100; round++) {
+    buffer_->disable();
+    ASSERT_TRUE(buffer_->move_to("", 1024).ok());
+    EXPECT_TRUE(buffer_->in_memory());
+    EXPECT_EQ(::access(path.c_str(), F_OK), -1);
+    ASSERT_TRUE(buffer_->move_to(path, 16 * 4080).ok());
+    EXPECT_EQ(buffer_->path(), path);
+    EXPECT_EQ(buffer_->header()->meta_used, 0u);
+  }
+  EXPECT_EQ(buffer_->rings()->comms->used, comms);
+  ASSERT_TRUE(buffer_->append_meta(abi::kMetaExe, std::string("/bin/x\0", 7)).ok());
+  enable();
+  buffer_->settle();
+  const uint32_t first = next_;
+  write(3);
+  EXPECT_EQ(read_all(buffer_.get()), (std::vector<uint32_t>{first, first + 1, first + 2}));
+  EXPECT_EQ(read_file(path), (std::vector<uint32_t>{first, first + 1, first + 2}));
+}
 
 TEST_F(RingBufferTest, SizesAreTheKernels) {
   EXPECT_FALSE(buffer_->expanded());
@@ -406,12 +428,11 @@ TEST_F(RingBufferTest, AThreadSwitchesRecordingByOneWord) {
 }
 
 TEST_F(RingBufferTest, ForkedChildrenSwitchTheSameWord) {
-  const pid_t child = ::fork();
-  if (child == 0) {
+  const int status = test::status_of_child([&] {
     ring_switch(buffer_->rings(), false);
-    ::_exit(0);
-  }
-  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+    return 0;
+  });
+  ASSERT_EQ(status, 0);
   EXPECT_FALSE(buffer_->is_recording());
 }
 
@@ -491,7 +512,69 @@ TEST_F(RingBufferTest, ForkedChildrenStopAtAResizeAndDoNoHarm) {
   for (int fd : {to_child[0], to_child[1], to_parent[0], to_parent[1]}) ::close(fd);
 }
 
-// What a reader wrote is a claim: whatever it is, nothing is read outside and writers go on.
+// G5. The child publishes and counts, until it is killed in the middle of it: its file has every
+// event that it has counted and at most the one more that it was at, and all that decodes them.
+TEST_F(RingBufferTest, AKilledProcessLeavesWhatItHasPublished) {
+  constexpr uint32_t kEnough = 5000;  // several times round
+  auto* counted = static_cast<std::atomic<uint32_t>*>(
+      ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(counted, MAP_FAILED);
+  const std::string path = directory_ + "/snapshot";  // a file of its own, which TearDown() removes
+  const pid_t child = ::fork();
+  if (child == 0) {
+    RingBufferOptions options;
+    options.path = path;
+    options.nr_cpus = uint32_t(::sysconf(_SC_NPROCESSORS_CONF));
+    options.bytes_per_cpu = 16 * 4080;
+    auto made = RingBuffer::create(options);
+    if (!made.ok() || !(*made)->enable().ok()) ::_exit(1);
+    (*made)->add_comm(5, 4, "five");
+    if (!(*made)->append_meta(abi::kMetaExe, std::string_view("x\0y\0", 4)).ok()) ::_exit(2);
+    const RingSet* rings = (*made)->rings();
+    for (uint32_t i = 0;; i++) {
+      if (write_record(&rings, 1, i) != kRingPublished) ::_exit(3);
+      counted->store(i + 1, std::memory_order_relaxed);
+    }
+  }
+  while (counted->load(std::memory_order_relaxed) < kEnough) {
+    ASSERT_EQ(::waitpid(child, nullptr, WNOHANG), 0) << "it ended by itself";
+    ::usleep(1000);
+  }
+  ASSERT_EQ(::kill(child, SIGKILL), 0);
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  const std::vector<uint32_t> read = read_file(path);
+  ASSERT_FALSE(read.empty());
+  EXPECT_EQ(read, range(read.front(), read.back() + 1));
+  EXPECT_GE(read.back() + 1, counted->load());
+  EXPECT_LE(read.back(), counted->load());
+  auto file = BufferFile::open(path, false);
+  ASSERT_TRUE(file.ok());
+  ASSERT_EQ((*file)->comms().size(), 1u);
+  EXPECT_STREQ((*file)->comms()[0].comm, "five");
+  EXPECT_EQ((*file)->meta()->size(), 1u);
+  EXPECT_GE((*file)->clock_pairs().size(), 1u);
+  ::munmap(counted, 4096);
+}
+
+// G7. The memory is there before the first record, and no record makes the file longer. Until then
+// the rings take none.
+TEST_F(RingBufferTest, MemoryIsReservedBeforeTheFirstRecordAndFixed) {
+  const auto look = [this] {
+    struct stat status = {};
+    EXPECT_EQ(::stat(buffer_->path().c_str(), &status), 0);
+    return status;
+  };
+  const uint64_t rings = uint64_t{buffer_->header()->nr_rings - 1} * 16 * 4096;  // of the CPUs
+  const struct stat made = look();
+  enable();
+  const struct stat reserved = look();
+  EXPECT_EQ(reserved.st_size, made.st_size);
+  EXPECT_GE(uint64_t(reserved.st_blocks - made.st_blocks) * 512, rings);
+  write(20000);  // several times round
+  EXPECT_EQ(look().st_size, reserved.st_size);
+}
+
+// G4. What a reader wrote is a claim: whatever it is, nothing is read outside and writers go on.
 TEST_F(RingBufferTest, LyingReadersDoNoHarm) {
   enable();
   write(500);
@@ -560,7 +643,7 @@ class RingBufferLoad : public RingBufferTest, public ::testing::WithParamInterfa
   void SetUp() override {
     RingBufferTest::SetUp();
     if (IsSkipped()) return;
-    ::sched_setaffinity(0, sizeof before_, &before_);
+    one_cpu_.reset();
     if (!GetParam()) pb_rseq_offset = 0;
     seed_ = choose_seed();
     enable();

@@ -169,9 +169,8 @@ Status RingBuffer::make_side() {
   const auto* h = reinterpret_cast<const abi::BufferHeader*>(mapping_.data());
   const uint64_t side = side_offset();
   const bool was_open = fd_.valid();
-  auto fd = file();
-  if (!fd.ok()) return fd.error();
-  Status status = reserve(*fd, side, h->meta_offset - side, "the snapshots of ");
+  PB_ASSIGN(auto fd, file());
+  Status status = reserve(fd, side, h->meta_offset - side, "the snapshots of ");
   if (!was_open) release_file();
   if (!status.ok() && status.error().errno_value == ENOSPC)
     return sys_error(status.error().what, ENOMEM);

@@ -4,9 +4,7 @@
 // thread comes (ring_cut.h). The last test has eight threads on all CPUs and prints its seed.
 #include "ring_buffer/ring_cut.h"
 
-#include <dlfcn.h>
 #include <gtest/gtest.h>
-#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +15,8 @@
 #include <thread>
 
 #include "base/raw_syscall.h"
+#include "base/testing.h"
+#include "hot/rseq_testing.h"
 #include "ring_buffer/buffer_file.h"
 #include "ring_buffer/ring_buffer.h"
 #include "ring_buffer/ring_reader.h"
@@ -31,11 +31,7 @@ struct Payload {
   uint32_t thread, number;
 };
 
-void use_rseq(bool on) {
-  auto* offset = static_cast<const ptrdiff_t*>(::dlsym(RTLD_DEFAULT, "__rseq_offset"));
-  auto* size = static_cast<const unsigned*>(::dlsym(RTLD_DEFAULT, "__rseq_size"));
-  pb_rseq_offset = on && offset && size && *size ? int64_t(*offset) : 0;
-}
+void use_rseq(bool on) { pb_rseq_offset = on ? test::rseq_offset() : 0; }
 
 using Numbers = std::vector<uint32_t>;
 Numbers range(uint32_t from, uint32_t to) {
@@ -51,15 +47,11 @@ class RingCutTest : public ::testing::TestWithParam<bool> {
     use_rseq(GetParam());
     if (GetParam() && !pb_rseq_offset) GTEST_SKIP() << "this libc or kernel has no rseq";
     pb_thread.tid = uint32_t(raw_syscall(SYS_gettid));
-    ASSERT_EQ(::sched_getaffinity(0, sizeof before_, &before_), 0);
-    cpu_set_t first;
-    CPU_ZERO(&first);
-    CPU_SET(0, &first);
-    ASSERT_EQ(::sched_setaffinity(0, sizeof first, &first), 0);
+    one_cpu_.emplace(0);
     make(true);
   }
   void TearDown() override {
-    ::sched_setaffinity(0, sizeof before_, &before_);
+    one_cpu_.reset();
     spare_.reset();
     buffer_.reset();
     forget_directory();
@@ -127,7 +119,7 @@ class RingCutTest : public ::testing::TestWithParam<bool> {
   }
   static constexpr uint32_t kWhole = 4080 / 20 * 15;  // the least that a full ring has
 
-  cpu_set_t before_;
+  std::optional<test::OneCpu> one_cpu_;
   std::string directory_;
   std::unique_ptr<RingBuffer> buffer_, spare_;
   const RingSet* rings_ = nullptr;
@@ -363,7 +355,7 @@ class RingCutLoad : public RingCutTest {
  protected:
   void SetUp() override {
     RingCutTest::SetUp();
-    ::sched_setaffinity(0, sizeof before_, &before_);
+    one_cpu_.reset();
     const char* seed = ::getenv("PATCHBAY_SEED");
     seed_ = seed ? uint32_t(::strtoul(seed, nullptr, 0)) : std::random_device{}();
   }

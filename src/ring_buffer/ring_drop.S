@@ -3,8 +3,8 @@
  * void ring_drop(const RingSet* const* rings): one event more that the ring of this CPU has lost
  * (ring_write_hot.h).
  *
- * The addition is the last instruction of a restartable sequence, as in probe/count_hit.S. Whoever
- * is aborted begins again, a few times; then it is the ring of those without rseq that counts.
+ * The addition is the last instruction of a restartable sequence, as in probe/count_hit.S. A thread
+ * that is aborted begins again, a few times. Then the ring of threads without rseq counts it.
  */
 #include "ring_buffer/ring_record.inc"
 
@@ -17,13 +17,8 @@
 	.p2align 4
 ring_drop:
 	.cfi_startproc
-	mov pb_thread@gottpoff(%rip), %rcx
-	mov pb_rseq_offset(%rip), %rax
 	mov $MAX_ABORTS, %esi
-	cmpl $0, %fs:THREAD_NO_RSEQ(%rcx)
-	jne ring_drop_locked
-	test %rax, %rax
-	jz ring_drop_locked
+	thread_rseq %rax, %rcx, ring_drop_locked
 .Lagain:
 	rseq_begin drop, %rax, %rcx
 	rseq_cpu %rax, %ecx, ring_drop_locked

@@ -6,7 +6,7 @@
 //                                     v                   all bytes of it: equal?
 //                                   model, which writes the same record
 //
-// Whoever writes (C, assembler, generated code): the bytes in the ring are the same.
+// The bytes in the ring are the same, whichever writer wrote them: C, assembler, generated code.
 #pragma once
 
 #include <gtest/gtest.h>

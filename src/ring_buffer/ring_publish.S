@@ -6,8 +6,9 @@
  * start label and its committed label the kernel sends the thread to the abort label when it was
  * preempted, migrated or took a signal. Everything before the last store writes only where no
  * reader looks yet (beyond publish, the slot that publish does not name, the next sub-buffer):
- * starting again is harmless. *rings is read inside the sequence, so whoever changes it and then
- * asks for membarrier(RSEQ) knows that nobody is still on his way into the old set.
+ * starting again is harmless. *rings is read inside the sequence, so that the control
+ * side changes it, asks for membarrier(RSEQ), and knows that no thread is on its way into the old
+ * set.
  * ring_publish_locked() in ring_write_hot.cc is the same algorithm in C; abi/buffer_abi.h has the
  * protocol.
  *
@@ -21,16 +22,30 @@
  *
  * Then in general:
  *
- *   rdi set             rbx struct rseq        r12 size of the record
+ *   rdi set             rbx rseq offset        r12 size of the record
  *   rsi record          rbp slot offset 0/16   r13 bytes of header and data (and time extend)
  *   r8  RingControl     r9  publish            r14 space_mask
  *   r10 data of ring    r11 time               r15 cpu
  *   stack: 0 aborts left, 8 record (rsi), 16 rings, 24 index, 32 pieces or null
  *   The stack pointer does not move inside the sequence: an abort finds it where it was.
+ * Its labels stand for functions of ring_write_hot.cc: .Lextend and .Lempty_page for find_place(),
+ * .Lpending for keep_aside(), .Lnew_page and .Lturn for begin_subbuf(), .Lwrite for write_event().
  */
 #include "ring_buffer/ring_record.inc"
 
 #define MAX_ABORTS 64
+
+	.macro usual_room name, general	/* the usual case, with the registers above, to ring_room */
+	rseq_begin \name, %r8, %rax
+	rseq_cpu %r8, %eax, \general
+	mov (%rdi), %rcx
+	ring_of_cpu %rcx, %rax, %eax, \general
+	mov %rax, %r10
+	ring_slot %r10, %r11, %rcx, %ecx
+	ring_clock
+	mov %rax, %rdx
+	ring_room %r10, %r11d, %rcx, %rdx, %r8d, \general
+	.endm
 
 	.text
 	.globl ring_publish_rseq
@@ -44,15 +59,7 @@ ring_publish_rseq:
 	mov pb_rseq_offset(%rip), %r8
 	test %r8, %r8
 	jz .Lgeneral
-	rseq_begin small, %r8, %rax
-	rseq_cpu %r8, %eax, .Lgeneral
-	mov (%rdi), %rcx
-	ring_of_cpu %rcx, %rax, %eax, .Lgeneral
-	mov %rax, %r10
-	ring_slot %r10, %r11, %rcx, %ecx
-	ring_clock
-	mov %rax, %rdx
-	ring_room %r10, %r11d, %rcx, %rdx, %r8d, .Lgeneral
+	usual_room small, .Lgeneral
 	lea PAGE_HEADER+FIRST_WORD(%r8,%r9), %r8d
 	ring_place %r10, %r11d, %r8, %r8d, .Lgeneral
 	lea FIRST_WORD(%r11,%r9), %r11	/* the new publish value … */
@@ -118,9 +125,6 @@ ring_publish_rseq:
 	mov pb_rseq_offset(%rip), %rbx
 	test %rbx, %rbx
 	jz .Lno_rseq
-	add %fs:0, %rbx			/* struct rseq itself: the general case has a register less */
-	rseq_descriptor general
-	rseq_descriptor drop
 
 .Lrestart:
 	lea 4(%r12), %r13d
@@ -129,12 +133,8 @@ ring_publish_rseq:
 	cmova %eax, %r13d
 	mov 8(%rsp), %rsi
 	mov 16(%rsp), %rdi
-	lea .Lcs_general(%rip), %rax
-	mov %rax, RSEQ_CS(%rbx)		/* from here on restartable */
-.Lstart_general:
-	mov RSEQ_CPU_ID_START(%rbx), %r15d
-	cmp RSEQ_CPU_ID(%rbx), %r15d	/* differs when this thread is not registered */
-	jne .Lno_rseq
+	rseq_begin general, %rbx, %rax
+	rseq_cpu %rbx, %r15d, .Lno_rseq
 	mov (%rdi), %rdi
 	cmp SET_NR_CPUS(%rdi), %r15d
 	jae .Lno_rseq
@@ -305,9 +305,7 @@ ring_publish_rseq:
 
 .Lwrite:	/* eax delta, ecx offset, rdx lap, r13 bytes of this event */
 	lea (%r10,%rcx), %r14		/* from here on r14 is the place to write */
-	mov RING_SLOT_ENTRIES(%r8,%rbp), %r9	/* and r9 the number of events */
-	inc %r9
-	xor $RING_SLOT_SIZE, %ebp	/* the other slot */
+	ring_count %r8, %rbp, %ebp, %r11, %r9
 	add %r13d, %ecx			/* the new publish value: offset < 2^32 … */
 	shl $LAP_SHIFT, %rdx
 	or %rcx, %rdx
@@ -355,9 +353,7 @@ ring_publish_rseq:
 	jz 9f
 	mov (%rsi), %eax
 	mov %eax, (%r14)
-9:	mov %r9, RING_SLOT_ENTRIES(%r8,%rbp)
-	mov %r11, RING_SLOT_TIME(%r8,%rbp)
-	ring_commit general, %r8, %rdx
+9:	ring_commit general, %r8, %rdx
 	xor %eax, %eax
 .Lreturn:
 	add $40, %rsp
@@ -379,10 +375,8 @@ ring_publish_rseq:
 	.cfi_restore_state
 
 .Ldrop:	/* the count is a sequence of its own: one load, one store, on this CPU's ring only */
-	lea .Lcs_drop(%rip), %rax
-	mov %rax, RSEQ_CS(%rbx)
-.Lstart_drop:
-	cmp RSEQ_CPU_ID_START(%rbx), %r15d		/* still on the CPU whose ring was full? */
+	rseq_begin drop, %rbx, %rax
+	cmp %fs:RSEQ_CPU_ID_START(%rbx), %r15d	/* still on the CPU whose ring was full? */
 	jne .Lrestart
 	mov 16(%rsp), %rax
 	cmp (%rax), %rdi		/* and is it still the ring to write to? */
@@ -433,15 +427,7 @@ ring_publish_pieces:
 	mov pb_rseq_offset(%rip), %r8
 	test %r8, %r8
 	jz .Lpieces_general
-	rseq_begin pieces, %r8, %rax
-	rseq_cpu %r8, %eax, .Lpieces_general
-	mov (%rdi), %rcx
-	ring_of_cpu %rcx, %rax, %eax, .Lpieces_general
-	mov %rax, %r10
-	ring_slot %r10, %r11, %rcx, %ecx
-	ring_clock
-	mov %rax, %rdx
-	ring_room %r10, %r11d, %rcx, %rdx, %r8d, .Lpieces_general
+	usual_room pieces, .Lpieces_general
 	lea PAGE_HEADER+FIRST_WORD+4(%r8,%r9), %r8d
 	ring_place %r10, %r11d, %r8, %r8d, .Lpieces_general
 	lea FIRST_WORD+4(%r11,%r9), %r11

@@ -3,9 +3,9 @@
  * int ring_publish_rseq_at(const RingSet* const* rings, const uint8_t* record, uint32_t size,
  *                          uint64_t ticks)
  *
- * The usual case of ring_publish_rseq() (ring_publish.S, which has the protocol), for who has read
- * the clock: a small record, the same sub-buffer, a small delta. Whatever else comes, an abort and
- * a ring that is ahead of `ticks` among them, begins again there and reads the clock anew.
+ * The usual case of ring_publish_rseq() (ring_publish.S, which has the protocol), for a caller that
+ * has read the clock: a small record, the same sub-buffer, a small delta. All others, an abort
+ * and a ring that is ahead of `ticks` among them, begin again there and read the clock anew.
  *
  *   rdi rings           r8  rseq offset, then place of the event    rax ticks, then data
  *   rsi record          r10 RingControl                             rcx ticks, slot offset, index
@@ -77,12 +77,7 @@ ring_publish_rseq_at:
 	.p2align 4
 ring_publish_value_at:
 	.cfi_startproc
-	mov pb_thread@gottpoff(%rip), %rax
-	mov pb_rseq_offset(%rip), %r8
-	cmpl $0, %fs:THREAD_NO_RSEQ(%rax)
-	jne .Lunusual
-	test %r8, %r8
-	jz .Lunusual
+	thread_rseq %r8, %rax, .Lunusual
 	rseq_begin value, %r8, %rax
 	rseq_cpu %r8, %r10d, .Lunusual
 	mov (%rdi), %rax

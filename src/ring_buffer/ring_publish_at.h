@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Publishing a record by who has just read the clock.
+// Publishing a record for a caller that has just read the clock.
 #pragma once
 
 #include "ring_buffer/ring_write_hot.h"

@@ -3,13 +3,14 @@
 // time never goes back.
 #include "ring_buffer/ring_publish_at.h"
 
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <cstring>
 #include <vector>
 
+#include "base/testing.h"
+#include "hot/rseq_testing.h"
 #include "ring_buffer/ring_buffer.h"
 #include "ring_buffer/ring_reader.h"
 
@@ -57,8 +58,6 @@ struct Seen {
 };
 
 TEST(RingPublishAt, AmongOthers) {
-  auto* offset = static_cast<const ptrdiff_t*>(::dlsym(RTLD_DEFAULT, "__rseq_offset"));
-  auto* length = static_cast<const unsigned*>(::dlsym(RTLD_DEFAULT, "__rseq_size"));
   char directory[] = "/dev/shm/patchbay_at_XXXXXX";
   ASSERT_NE(::mkdtemp(directory), nullptr);
   RingBufferOptions options;
@@ -71,8 +70,7 @@ TEST(RingPublishAt, AmongOthers) {
   ASSERT_TRUE(buffer->enable().ok());
   buffer->remove_file();
   ::rmdir(directory);
-  const bool has_rseq = offset && length && *length;
-  pb_rseq_offset = has_rseq ? *offset : 0;
+  pb_rseq_offset = test::rseq_offset();
   const RingSet* rings = buffer->rings();
   for (uint64_t i = 0; i < kRecords; i++) ASSERT_EQ(write(&rings, i), kRingPublished) << i;
   pb_rseq_offset = 0;
@@ -90,7 +88,7 @@ TEST(RingPublishAt, AmongOthers) {
     }
   }
   EXPECT_EQ(seen.records, kRecords);
-  EXPECT_EQ(g_values > kRecords / 10, has_rseq);
+  EXPECT_EQ(g_values > kRecords / 10, test::rseq_offset() != 0);
 }
 
 }  // namespace

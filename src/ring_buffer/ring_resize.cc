@@ -105,7 +105,7 @@ Status RingBuffer::resize(std::optional<uint32_t> cpu, uint64_t bytes) {
   } else if (wanted == counts) {
     PB_TRY(expand());
   } else {
-    PB_TRY(replace(*set_->header, wanted, true));
+    PB_TRY(replace(*set_->header, wanted, true, path_));
   }
   if (!cpu) wanted_bytes_ = bytes;
   return {};
@@ -125,20 +125,41 @@ Status RingBuffer::set_subbuf_size(uint32_t bytes) {
   }
   BufferHeader header = *set_->header;
   header.subbuf_size = bytes;
-  return replace(header, counts, false);
+  return replace(header, counts, false, path_);
 }
 
-// Makes the new file and brings everything into it; `keep` the records too.
-Status RingBuffer::replace(BufferHeader header, const std::vector<uint32_t>& nr_subbufs,
-                           bool keep) {
-  auto old_fd = file();
-  if (!old_fd.ok()) return old_fd.error();
+Status RingBuffer::move_to(const std::string& path, uint64_t bytes) {
+  if (is_forked_child()) return user_error(EBUSY, "a forked child has its parent's buffers");
+  if (keeper_ == uint32_t(raw_syscall(SYS_gettid)) && kept_ >= 0) ::close(kept_);
+  kept_ = -1;
+  keeper_ = 0;
+  meta_used_ = 0;  // what is written there is its owner's
+  std::vector<uint32_t> counts(set_->nr_cpus + 1u, uint32_t(subbufs_for(bytes, set_->subbuf_size)));
+  counts.back() = shared_subbufs(*set_->header, counts[0]);
+  const uint32_t used_comms = set_->comms->used;
+  nobody_is_late_ = true;
+  const Status replaced = replace(*set_->header, counts, false, path);
+  nobody_is_late_ = false;
+  PB_TRY(replaced);
+  wanted_bytes_ = bytes;
+  set_->comms->used = used_comms;
+  return {};
+}
+
+// Makes the new file, which is to be `path`, and brings everything into it; `keep` the records too.
+Status RingBuffer::replace(BufferHeader header, const std::vector<uint32_t>& nr_subbufs, bool keep,
+                           const std::string& path) {
+  int old_fd = -1;
+  if (meta_used_) {
+    PB_ASSIGN(const int opened, file());
+    old_fd = opened;
+  }
   RingBuffer made;
-  if (!in_memory()) made.path_ = path_ + ".new";
+  if (!path.empty()) made.path_ = path + ".new";
   made.remove_file();
   header.meta_used = 0;
   Status status = made.make_file(header, nr_subbufs, true);
-  if (status.ok()) status = made.adopt(*this, *old_fd);
+  if (status.ok()) status = made.adopt(*this, old_fd);
   if (status.ok() && set_->cut.side_delta) status = made.make_side();
   if (!status.ok()) {
     made.remove_file();
@@ -146,11 +167,11 @@ Status RingBuffer::replace(BufferHeader header, const std::vector<uint32_t>& nr_
     int error = status.error().errno_value == ENOSPC ? ENOMEM : status.error().errno_value;
     return sys_error("make room for the new size of " + called(), error);
   }
-  PB_TRY(made.note_file(path_));
+  PB_TRY(made.note_file(path));
   close_rings(*set_);
   bool quiet = quiesce();
   Parked parked = made.take_rings(*this, keep);
-  if (!in_memory() && ::rename(made.path_.c_str(), path_.c_str()) != 0) {
+  if (!path.empty() && ::rename(made.path_.c_str(), path.c_str()) != 0) {
     int error = errno;
     open_rings(*set_);
     apply_enabled();
@@ -159,6 +180,8 @@ Status RingBuffer::replace(BufferHeader header, const std::vector<uint32_t>& nr_
     release_file();
     return sys_error("rename " + made.path_, error);
   }
+  if (path_ != path) remove_file();
+  path_ = path;
   commit(&made, std::move(parked), quiet);
   if (!keep) forget_pending_cut();
   if (!keep) clear();
@@ -170,8 +193,9 @@ Status RingBuffer::adopt(const RingBuffer& old, int old_fd) {
   const BufferHeader& h = *reinterpret_cast<BufferHeader*>(mapping_.data());
   const uint64_t first = old.table_mapping_.data() ? h.comm_offset : h.reader_offset;
   PB_TRY(reserve(fd_.get(), first, side_offset() - first));
-  PB_TRY(
-      copy_bytes(old_fd, fd_.get(), old.set_->header->meta_offset, h.meta_offset, old.meta_used_));
+  if (old.meta_used_)
+    PB_TRY(copy_bytes(old_fd, fd_.get(), old.set_->header->meta_offset, h.meta_offset,
+                      old.meta_used_));
   meta_used_ = old.meta_used_;
   set_ = make_ring_set(mapping_.data(), old.set_->comms);
   return {};
@@ -235,7 +259,13 @@ void RingBuffer::commit(RingBuffer* made, Parked parked, bool quiet) {
   if (table_mapping_.data()) move_tables(base + old.comm_offset);
   const RingSet* late = std::exchange(set_, std::exchange(made->set_, nullptr));
   inherit_cuts(*late);
-  parked_.push_back(std::move(parked));
+  if (nobody_is_late_) {
+    moved_ += 1 + parked_.size();
+    parked_.clear();
+    head = 0;
+  } else {
+    parked_.push_back(std::move(parked));
+  }
   expanded_ = true;
   apply_enabled();
   release_file();

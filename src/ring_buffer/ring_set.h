@@ -58,23 +58,25 @@ inline bool ring_switch(const RingSet* set, bool on) {
   return __atomic_exchange_n(word, wanted, __ATOMIC_SEQ_CST) != wanted;
 }
 
-// Per thread, in the agent's initial-exec TLS.
-struct CallbackSlot;  // probe/callback_hot.h
+struct CallbackSlot;  // probe/callbacks/callback_hot.h
+// Per thread, in the agent's initial-exec TLS, of which a process has little: what hits do not need
+// is in the thread's block (hot/thread_block.h).
 struct ProbeThread {
   uint32_t fast_tid;  // the id that records carry; 0 sends the thread to the slow path
   uint32_t tid;       // the thread id, 0 = not yet known
   uint32_t in_agent;  // > 0: this thread runs agent code, its hits are counted as recursion
   uint32_t no_rseq;   // > 0: this thread must use the locked ring (vfork child)
-  uint32_t known;     // its comm is in the CommTable (all instances share the top one's)
-  uint32_t task_id;  // the task it plays (patchbay_set_current), 0 = itself. Whoever sets it zeroes
-                     // fast_tid, and enters that task's comm (RingBuffer::add_comm).
   CallbackSlot* callback_slot;  // says which callback the thread is in; null: none yet
   // 1: a fault of this thread is known to reach our handler. 0, as every thread begins: it may be
   // where libc has all signals blocked (probe/open_signals.h). Whoever makes it 0 zeroes fast_tid.
-  uint32_t open;
-  uint32_t opened;  // > 0: an OpenSignals has opened the mask, and puts it back
-  uint64_t held;    // the signals (bit sig - 1) that were sent to it meanwhile
+  uint8_t open;
+  uint8_t known;    // its comm is in the CommTable (all instances share the top one's)
+  uint16_t opened;  // > 0: an OpenSignals has opened the mask, and puts it back
+  // Signals (bit sig - 1) that were sent to it: meanwhile; and while the program had them blocked,
+  // as it believes (agent/signal_hooks.cc). All of ours are below 16.
+  uint16_t held, held_blocked;
 };
+static_assert(sizeof(ProbeThread) == 32);
 
 extern "C" {
 extern __thread ProbeThread pb_thread

@@ -47,10 +47,9 @@ Status RingBuffer::take_snapshot(std::unique_ptr<RingBuffer>* spare, std::option
   if (cpu && *cpu > set_->nr_cpus) return user_error(EINVAL, "there is no such CPU");
   if (has_pending_cut()) PB_TRY(take_cut(spare));
   PB_TRY(prepare_spare(spare));
-  auto source = BufferFile::over_memory(bytes());
-  if (!source.ok()) return source.error();
+  PB_ASSIGN(auto source, BufferFile::over_memory(bytes()));
   for (uint32_t ring = 0; ring <= set_->nr_cpus; ring++)
-    if (!cpu || *cpu == ring) move_ring(source->get(), ring, **spare);
+    if (!cpu || *cpu == ring) move_ring(source.get(), ring, **spare);
   return {};
 }
 
@@ -112,10 +111,9 @@ Status RingBuffer::copy_description(RingBuffer& from) {
   h->missed = old.missed;
   h->unhooked = old.unhooked;
   if (meta_used_ == from.meta_used_) return {};
-  auto in = from.file();
-  if (!in.ok()) return in.error();
+  PB_ASSIGN(auto in, from.file());
   auto out = file();
-  Status status = out.ok() ? copy_bytes(*in, *out, old.meta_offset + meta_used_,
+  Status status = out.ok() ? copy_bytes(in, *out, old.meta_offset + meta_used_,
                                         h->meta_offset + meta_used_, from.meta_used_ - meta_used_)
                            : Status(out.error());
   from.release_file();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The slower path of publishing (G8), and the choice between the two. ring_publish.S is the fast
-// one.
+// The slower path of publishing (G8): the protocol of abi/buffer_abi.h in C, for all cases, under a
+// lock. ring_publish.S is the fast one, and ring_record.inc says who else writes.
 #include "ring_buffer/ring_write_hot.h"
 
 #include "base/raw_syscall.h"
@@ -12,13 +12,26 @@ using abi::PageMeta;
 using abi::RingControl;
 using abi::RingSlot;
 
-extern "C" {}
-
-// ring_publish.S knows these offsets by number.
-
 namespace {
 
 constexpr uint32_t kLockSpins = 4000;
+
+enum class Lock { kTaken, kBusy, kOwn };
+uint32_t lock_owner(uint32_t tid) { return tid | 0x80000000u; }  // never 0, which is "free"
+
+// kOwn: this is a signal handler above the holder, and waiting would never end. kBusy: it has
+// waited a little; `spin` says how often before.
+Lock try_lock(RingControl* rc, uint32_t owner, uint32_t spin) {
+  uint32_t holder = 0;
+  if (__atomic_compare_exchange_n(&rc->lock, &holder, owner, false, __ATOMIC_ACQUIRE,
+                                  __ATOMIC_RELAXED))
+    return Lock::kTaken;
+  if (holder == owner) return Lock::kOwn;
+  if (spin % 64 == 63) raw_sched_yield();
+  __builtin_ia32_pause();
+  return Lock::kBusy;
+}
+void unlock(RingControl* rc) { __atomic_store_n(&rc->lock, 0, __ATOMIC_RELEASE); }
 
 // Where the next event goes. Everything here is invisible to readers until publish is stored.
 struct Place {
@@ -182,48 +195,38 @@ bool ring_cut(const RingSet* set) {
   return true;
 }
 
-// Whoever changes *rings takes the lock of the old set once afterwards (RingBuffer::quiesce): a
-// writer that held it then is done, and one that takes it later sees the new set.
+// The control side changes *rings and then takes the lock of the old set once
+// (RingBuffer::quiesce): a writer that held it then is done, and one that takes it later sees the
+// new set.
 extern "C" int ring_publish_locked(const RingSet* const* rings, const uint8_t* record,
                                    uint32_t size, uint32_t tid) {
-  const uint32_t owner = tid | 0x80000000u;  // never 0, which is "free"
   for (uint32_t spin = 0; spin < kLockSpins; spin++) {
     const RingSet* set = __atomic_load_n(rings, __ATOMIC_ACQUIRE);
     RingControl* rc = set->control(set->nr_cpus);
     if (!ring_is_on(set)) return kRingOff;
     if (!__atomic_load_n(&rc->space_mask, __ATOMIC_RELAXED) && !rc->closed) return kRingOff;
-    uint32_t holder = 0;
-    if (__atomic_compare_exchange_n(&rc->lock, &holder, owner, false, __ATOMIC_ACQUIRE,
-                                    __ATOMIC_RELAXED)) {
-      int status = kRingOff;
-      bool done = publish_if_current(rings, set, record, size, &status);
-      __atomic_store_n(&rc->lock, 0, __ATOMIC_RELEASE);
-      if (done) return status;
-      continue;
-    }
-    if (holder == owner) break;  // a signal handler above the holder: waiting would never end
-    if (spin % 64 == 63) raw_sched_yield();
-    __builtin_ia32_pause();
+    const Lock lock = try_lock(rc, lock_owner(tid), spin);
+    if (lock == Lock::kOwn) break;
+    if (lock == Lock::kBusy) continue;
+    int status = kRingOff;
+    const bool done = publish_if_current(rings, set, record, size, &status);
+    unlock(rc);
+    if (done) return status;
   }
   return missed(__atomic_load_n(rings, __ATOMIC_ACQUIRE));
 }
 
 // Under the lock `dropped` is a plain word.
 extern "C" void ring_drop_locked(const RingSet* const* rings) {
-  const uint32_t owner = pb_thread.tid | 0x80000000u;
   const RingSet* set = __atomic_load_n(rings, __ATOMIC_ACQUIRE);
   RingControl* rc = set->control(set->nr_cpus);
   for (uint32_t spin = 0; spin < kLockSpins; spin++) {
-    uint32_t holder = 0;
-    if (__atomic_compare_exchange_n(&rc->lock, &holder, owner, false, __ATOMIC_ACQUIRE,
-                                    __ATOMIC_RELAXED)) {
-      rc->dropped++;
-      __atomic_store_n(&rc->lock, 0, __ATOMIC_RELEASE);
-      return;
-    }
-    if (holder == owner) break;
-    if (spin % 64 == 63) raw_sched_yield();
-    __builtin_ia32_pause();
+    const Lock lock = try_lock(rc, lock_owner(pb_thread.tid), spin);
+    if (lock == Lock::kOwn) break;
+    if (lock == Lock::kBusy) continue;
+    rc->dropped++;
+    unlock(rc);
+    return;
   }
   missed(set);
 }

@@ -18,8 +18,8 @@ enum RingWriteStatus : int {
 
 extern "C" {
 
-// Whoever enters a text into the PrintkTable counts himself in first, and does not while it is
-// closed: its file is being replaced (ring_resize.cc). Both atomic.
+// A thread that enters a text into the PrintkTable counts itself in first. While the table is
+// closed it does not enter any: the file is being replaced (ring_resize.cc). Both are atomic.
 extern uint32_t pb_printk_entering __attribute__((visibility("hidden")));
 extern uint32_t pb_printk_closed __attribute__((visibility("hidden")));
 

@@ -4,9 +4,9 @@
 // in sizes from 8 bytes to most of a sub-buffer; a timer signal publishes from its handler in
 // between. Checked: G1/G2 whole events, in order, time never back within a ring; G3 every event is
 // read or counted as lost, exactly; G8 the same without rseq. A failing run prints its seed.
+#include "hot/rseq_testing.h"
 #include "ring_buffer/ring_write_hot.h"
 
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/time.h>
@@ -137,12 +137,6 @@ struct Reader {
   }
 };
 
-int64_t rseq_offset() {
-  auto* offset = static_cast<const ptrdiff_t*>(::dlsym(RTLD_DEFAULT, "__rseq_offset"));
-  auto* size = static_cast<const unsigned*>(::dlsym(RTLD_DEFAULT, "__rseq_size"));
-  return offset && size && *size ? int64_t(*offset) : 0;
-}
-
 std::unique_ptr<RingBuffer> make_buffer(const Scenario& scenario, std::string* path) {
   char directory[] = "/tmp/ring_write_test.XXXXXX";
   EXPECT_NE(::mkdtemp(directory), nullptr);
@@ -165,7 +159,7 @@ void remove_buffer(const std::string& path) {
 
 TEST_P(RingStress, EveryEventIsReadOrCounted) {
   const Scenario& scenario = GetParam();
-  pb_rseq_offset = scenario.rseq ? rseq_offset() : 0;
+  pb_rseq_offset = scenario.rseq ? test::rseq_offset() : 0;
   if (scenario.rseq && !pb_rseq_offset) GTEST_SKIP() << "this libc or kernel has no rseq";
   const char* seed_text = std::getenv("PATCHBAY_SEED");
   uint32_t seed =
@@ -235,7 +229,7 @@ INSTANTIATE_TEST_SUITE_P(Rings, RingStress,
                          [](const auto& info) { return info.param.name; });
 
 TEST(RingWrite, PiecesLeaveTheRestAlone) {
-  pb_rseq_offset = rseq_offset();
+  pb_rseq_offset = test::rseq_offset();
   if (!pb_rseq_offset) GTEST_SKIP() << "this libc or kernel has no rseq";
   std::string path;
   auto buffer = make_buffer({"", true, true, 4, 100}, &path);
@@ -266,7 +260,7 @@ TEST(RingWrite, PiecesLeaveTheRestAlone) {
 }
 
 TEST(RingWrite, OffIsNotALoss) {
-  pb_rseq_offset = rseq_offset();
+  pb_rseq_offset = test::rseq_offset();
   std::string path;
   auto buffer = make_buffer({"", true, true, 4, 100}, &path);
   buffer->disable();

@@ -2,15 +2,16 @@
 // Every writer of this folder against the model, byte for byte: records of all sizes, over the ends
 // of sub-buffers and of the ring, with time extends, in rings that overwrite and in rings that drop
 // (G1, G2, G3, and G8 for the locked one). A failing run prints its seed.
-#include <dlfcn.h>
 #include <gtest/gtest.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <random>
+#include <vector>
 
+#include "base/testing.h"
+#include "hot/rseq_testing.h"
 #include "ring_buffer/ring_buffer.h"
 #include "ring_buffer/ring_follower.h"
 #include "ring_buffer/ring_publish_at.h"
@@ -59,22 +60,11 @@ constexpr Writer kWriters[] = {{"Rseq", write_rseq, false},
 class RingWriters : public ::testing::TestWithParam<std::tuple<Writer, bool>> {
  protected:
   void SetUp() override {
-    auto* offset = static_cast<const ptrdiff_t*>(::dlsym(RTLD_DEFAULT, "__rseq_offset"));
-    auto* size = static_cast<const unsigned*>(::dlsym(RTLD_DEFAULT, "__rseq_size"));
-    pb_rseq_offset = offset && size && *size ? int64_t(*offset) : 0;
+    pb_rseq_offset = test::rseq_offset();
     if (!writer().is_locked && !pb_rseq_offset) GTEST_SKIP() << "this libc or kernel has no rseq";
-    ASSERT_EQ(::sched_getaffinity(0, sizeof before_, &before_), 0);
-    cpu_ = uint32_t(::sched_getcpu());
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(cpu_, &one);
-    ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
     make_ring();
   }
-  void TearDown() override {
-    pb_rseq_offset = 0;
-    ::sched_setaffinity(0, sizeof before_, &before_);
-  }
+  void TearDown() override { pb_rseq_offset = 0; }
   void make_ring() {
     char directory[] = "/dev/shm/patchbay_writers_XXXXXX";
     ASSERT_NE(::mkdtemp(directory), nullptr);
@@ -90,9 +80,23 @@ class RingWriters : public ::testing::TestWithParam<std::tuple<Writer, bool>> {
     buffer_->remove_file();
     ::rmdir(directory);
     rings_ = buffer_->rings();
-    follower_.emplace(rings_, writer().is_locked ? options.nr_cpus : cpu_);
+    follower_.emplace(rings_, writer().is_locked ? options.nr_cpus : one_cpu_.cpu);
   }
   const Writer& writer() const { return std::get<0>(GetParam()); }
+
+  int write(const std::string& record) {
+    alignas(8) std::array<uint8_t, 4096> bytes;
+    std::memcpy(bytes.data(), record.data(), record.size());
+    return writer().write(&rings_, bytes.data(), uint32_t(record.size()));
+  }
+  abi::RingControl& control() {
+    return *rings_->control(writer().is_locked ? rings_->nr_cpus : one_cpu_.cpu);
+  }
+  // Longer than the delta of a record can say.
+  static void wait_for_time_extend() {
+    const uint64_t from = __builtin_ia32_rdtsc();
+    while (__builtin_ia32_rdtsc() - from <= uint64_t{1} << abi::kDeltaBits) ::usleep(10000);
+  }
 
   // Mostly of the usual case, at times as large as a sub-buffer.
   uint32_t random_size() {
@@ -114,8 +118,7 @@ class RingWriters : public ::testing::TestWithParam<std::tuple<Writer, bool>> {
   std::unique_ptr<RingBuffer> buffer_;
   const RingSet* rings_ = nullptr;
   std::optional<test::RingFollower> follower_;
-  cpu_set_t before_;
-  uint32_t cpu_ = 0;
+  const test::OneCpu one_cpu_;
 };
 
 TEST_P(RingWriters, WriteWhatTheModelWrites) {
@@ -128,7 +131,7 @@ TEST_P(RingWriters, WriteWhatTheModelWrites) {
       const auto word = uint32_t(random_());
       std::memcpy(record.data() + at, &word, 4);
     }
-    if (i == 500) ::usleep(120000);  // a time extend
+    if (i == 500) wait_for_time_extend();
     const int status = writer().write(&rings_, record.data(), size);
     ASSERT_EQ(status, drops && status ? kRingDropped : kRingPublished) << i;
     ASSERT_TRUE(follower_->follow({reinterpret_cast<char*>(record.data()), size})) << i;
@@ -137,6 +140,42 @@ TEST_P(RingWriters, WriteWhatTheModelWrites) {
     }
   }
   EXPECT_TRUE(follower_->is_equal());
+}
+
+// An event that fits, but not behind the time extend that it needs, begins the next sub-buffer.
+TEST_P(RingWriters, ATimeExtendNeedsRoomToo) {
+  const std::string record(8, 'r');
+  std::vector<uint32_t> room = {16, 12, 20};     // 4 of a header and 8 of data, and 8 of the extend
+  if (!std::get<1>(GetParam())) room.resize(1);  // what is dropped has no time
+  for (const uint32_t left : room) {
+    // Records of 8 bytes up to there, and one that leaves just so much.
+    for (;;) {
+      const uint32_t used = uint32_t(control().publish) % 4096;
+      const uint32_t free = used ? 4096 - used : 0;
+      const bool is_last = free >= left + 12 && free < left + 12 + 12;
+      const std::string bytes(is_last ? free - left - 4 : 8, 'x');
+      ASSERT_NE(write(bytes), kRingOff);
+      ASSERT_TRUE(follower_->follow(bytes));
+      if (is_last) break;
+    }
+    wait_for_time_extend();
+    ASSERT_NE(write(record), kRingOff);
+    ASSERT_TRUE(follower_->follow(record)) << left;
+    ASSERT_TRUE(follower_->is_equal()) << left;
+  }
+}
+
+// A virtual machine that was moved may show an earlier time: then the record has that of the last
+// one.
+TEST_P(RingWriters, TimeNeverGoesBack) {
+  const std::string record(8, 'r');
+  ASSERT_EQ(write(record), kRingPublished);
+  ASSERT_TRUE(follower_->follow(record));
+  uint64_t* last = &control().slot[control().publish & abi::kParityBit ? 1 : 0].time;
+  const uint64_t time = *last + (uint64_t{1} << 45);  // hours ahead of the clock
+  *last = time;
+  ASSERT_EQ(write(record), kRingPublished);
+  EXPECT_EQ(control().slot[control().publish & abi::kParityBit ? 1 : 0].time, time);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, RingWriters,

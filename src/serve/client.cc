@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/text.h"
 #include "serve/directory.h"
 
 namespace patchbay::serve {
@@ -30,10 +31,8 @@ constexpr int kFirstWaitMs = 1, kLongestWaitMs = 50;
 Error no_agent(int pid, const std::string& directory) {
   std::string name = "Process " + std::to_string(pid);
   if (::kill(pid, 0) != 0 && errno == ESRCH) return user_error(ESRCH, name + " does not exist.");
-  return user_error(
-      ESRCH, name + " has no agent in " + directory +
-                 "; start the program with `patchbay record`, or with LD_PRELOAD=libpatchbay.so"
-                 " and the same PATCHBAY_DIR.");
+  return user_error(ESRCH, name + " has no agent in " + directory + "; `patchbay attach " +
+                               std::to_string(pid) + "` puts it into the running process.");
 }
 
 // The descriptor that came with a message, if any; more than one are closed.
@@ -94,14 +93,12 @@ bool is_gone(const Error& error) {
 }
 
 Result<std::unique_ptr<Client>> Client::connect(int pid) {
-  Result<std::string> directory = runtime_directory(false);
-  if (!directory.ok()) return directory.error();
-  Result<std::unique_ptr<Client>> client =
-      connect_directory(*directory + "/" + std::to_string(pid));
+  PB_ASSIGN(std::string directory, runtime_directory(false));
+  Result<std::unique_ptr<Client>> client = connect_directory(directory + "/" + std::to_string(pid));
   if (client.ok()) return client;
   int error = client.error().errno_value;
   if (error == ENOENT || error == ECONNREFUSED || is_gone(client.error()))
-    return no_agent(pid, *directory);
+    return no_agent(pid, directory);
   return client;
 }
 
@@ -130,9 +127,8 @@ Status Client::hello() {
   Request request{};
   request.call = uint32_t(Call::kHello);
   request.value = kProtocolVersion;
-  Result<Answer> answer = call(request, "");
-  if (!answer.ok()) return answer.error();
-  const std::string& text = answer->text;
+  PB_ASSIGN(Answer answer, call(request, ""));
+  const std::string& text = answer.text;
   const int seen_pid = pid_;
   size_t end = text.find('\0');
   pid_ = std::atoi(text.c_str());
@@ -140,8 +136,10 @@ Status Client::hello() {
   exe_ = text.c_str() + end + 1;
   // The agent's thread, where its numbers are ours.
   end = text.find('\0', end + 1);
-  if (end != text.npos && pid_ == seen_pid)
-    watch_ = PeerWatch(pid_, std::atoi(text.c_str() + end + 1));
+  if (end == text.npos) return {};
+  if (pid_ == seen_pid) watch_ = PeerWatch(pid_, std::atoi(text.c_str() + end + 1));
+  end = text.find('\0', end + 1);
+  if (end != text.npos) arrival_ = text.c_str() + end + 1;
   return {};
 }
 
@@ -197,7 +195,7 @@ Error Client::silence() const {
                                    " seconds, though it runs.");
 }
 
-// A process that is stopped for a moment (a debugger looks at it) is waited for.
+// Waits for a process that is stopped for a moment, as a debugger does it.
 bool Client::goes_on() {
   if (!watch_.is_stopped()) return true;
   const int most = answers() ? kStoppedLooks : 1;
@@ -290,16 +288,10 @@ Result<std::vector<std::string>> Client::list(std::string_view path) {
     Request request{};
     request.call = uint32_t(Call::kList);
     request.value = names.size();
-    Result<Answer> answer = call(request, path);
-    if (!answer.ok()) return answer.error();
-    std::string_view rest = answer->text;
-    if (rest.empty()) return names;
-    while (!rest.empty()) {
-      size_t end = std::min(rest.find('\n'), rest.size());
-      names.emplace_back(rest.substr(0, end));
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
-    if (names.size() >= answer->reply.value) return names;
+    PB_ASSIGN(Answer answer, call(request, path));
+    if (answer.text.empty()) return names;
+    for (std::string& name : split_lines(answer.text)) names.push_back(std::move(name));
+    if (names.size() >= answer.reply.value) return names;
   }
 }
 
@@ -307,9 +299,8 @@ Result<uint32_t> Client::open(std::string_view path, uint32_t flags) {
   Request request{};
   request.call = uint32_t(Call::kOpen);
   request.flags = flags;
-  Result<Answer> answer = call(request, path);
-  if (!answer.ok()) return answer.error();
-  return answer->reply.handle;
+  PB_ASSIGN(Answer answer, call(request, path));
+  return answer.reply.handle;
 }
 
 Status Client::done(const Result<Answer>& answer) {
@@ -317,13 +308,12 @@ Status Client::done(const Result<Answer>& answer) {
 }
 
 Result<Client::FileStatus> Client::stat(std::string_view path) {
-  Result<Answer> answer = call(Call::kStat, 0, 0, path);
-  if (!answer.ok()) return answer.error();
+  PB_ASSIGN(Answer answer, call(Call::kStat, 0, 0, path));
   FileStatus status;
-  if (answer->text.size() != sizeof status.size)
+  if (answer.text.size() != sizeof status.size)
     return user_error(EPROTO, "The agent's answer has the wrong size.");
-  status.mode = uint32_t(answer->reply.value);
-  std::memcpy(&status.size, answer->text.data(), sizeof status.size);
+  status.mode = uint32_t(answer.reply.value);
+  std::memcpy(&status.size, answer.text.data(), sizeof status.size);
   return status;
 }
 
@@ -347,9 +337,8 @@ Result<std::string> Client::read(uint32_t handle, size_t size, tracefs::ReadMode
   request.handle = handle;
   request.flags = uint32_t(mode);
   request.value = size;
-  Result<Answer> answer = call(request, "");
-  if (!answer.ok()) return answer.error();
-  return std::move(answer->text);
+  PB_ASSIGN(Answer answer, call(request, ""));
+  return std::move(answer.text);
 }
 
 Result<std::string> Client::read_waiting(uint32_t handle, size_t size,
@@ -371,9 +360,8 @@ Result<size_t> Client::write(uint32_t handle, std::string_view bytes, uint32_t c
   request.call = uint32_t(Call::kWrite);
   request.handle = handle;
   request.caller = caller;
-  Result<Answer> answer = call(request, bytes);
-  if (!answer.ok()) return answer.error();
-  return size_t(std::min<uint64_t>(answer->reply.value, bytes.size()));
+  PB_ASSIGN(Answer answer, call(request, bytes));
+  return size_t(std::min<uint64_t>(answer.reply.value, bytes.size()));
 }
 
 Status Client::flush(uint32_t handle) { return done(call(Call::kFlush, handle, 0)); }
@@ -389,30 +377,27 @@ Status Client::close(uint32_t handle) {
 }
 
 Result<uint64_t> Client::poll(uint32_t handle, bool tell) {
-  Result<Answer> answer = call(Call::kPoll, handle, tell);
-  if (!answer.ok()) return answer.error();
-  return answer->reply.value;
+  PB_ASSIGN(Answer answer, call(Call::kPoll, handle, tell));
+  return answer.reply.value;
 }
 
 Result<bool> Client::readable(uint32_t handle) {
-  Result<uint64_t> state = poll(handle, false);
-  if (!state.ok()) return state.error();
-  return (*state & kPollReadable) != 0;
+  PB_ASSIGN(uint64_t state, poll(handle, false));
+  return (state & kPollReadable) != 0;
 }
 
 Result<std::string> Client::read_all(std::string_view path) {
-  Result<uint32_t> handle = open(path, O_RDONLY);
-  if (!handle.ok()) return handle.error();
+  PB_ASSIGN(uint32_t handle, open(path, O_RDONLY));
   std::string text;
   for (;;) {
-    Result<std::string> part = read(*handle, kMaxMessage);
+    Result<std::string> part = read(handle, kMaxMessage);
     if (!part.ok() && part.error().errno_value == EAGAIN) break;
-    if (!part.ok()) (void)close(*handle);
+    if (!part.ok()) (void)close(handle);
     if (!part.ok()) return part.error();
     if (part->empty()) break;
     text += *part;
   }
-  PB_TRY(close(*handle));
+  PB_TRY(close(handle));
   return text;
 }
 
@@ -430,29 +415,31 @@ Status Client::write_all(std::string_view path, std::string_view text, bool trun
 }
 
 Status Client::write_pieces(std::string_view path, std::string_view text, uint32_t flags) {
-  Result<uint32_t> handle = open(path, flags);
-  if (!handle.ok()) return handle.error();
+  PB_ASSIGN(uint32_t handle, open(path, flags));
   while (!text.empty()) {
     std::string_view part = text.substr(0, kMaxWrite);
     size_t newline = part.rfind('\n');
     if (part.size() < text.size() && newline != part.npos) part = part.substr(0, newline + 1);
-    Result<size_t> taken = write(*handle, part);
+    Result<size_t> taken = write(handle, part);
     if (taken.ok() && *taken == 0) taken = user_error(EIO, "The agent takes no more of the text.");
-    if (!taken.ok()) (void)close(*handle);
+    if (!taken.ok()) (void)close(handle);
     if (!taken.ok()) return taken.error();
     text.remove_prefix(*taken);
   }
-  return close(*handle);
+  return close(handle);
 }
 
 Result<UniqueFd> Client::open_buffer() {
-  Result<Answer> answer = call(Call::kOpen, 0, 0, "buffer");
-  if (!answer.ok()) return answer.error();
-  if (!answer->descriptor.valid())
-    return user_error(EPROTO, "The agent has not passed its buffer.");
-  UniqueFd fd = std::move(answer->descriptor);
-  PB_TRY(close(answer->reply.handle));
+  PB_ASSIGN(Answer answer, call(Call::kOpen, 0, 0, "buffer"));
+  if (!answer.descriptor.valid()) return user_error(EPROTO, "The agent has not passed its buffer.");
+  UniqueFd fd = std::move(answer.descriptor);
+  PB_TRY(close(answer.reply.handle));
   return fd;
+}
+
+Result<UniqueFd> Client::detach() {
+  PB_TRY(done(call(Call::kDetach, 0, 0)));
+  return std::move(fd_);
 }
 
 Status Client::resume() { return done(call(Call::kResume, 0, 0)); }

@@ -48,6 +48,7 @@ class Client {
 
   int pid() const { return pid_; }  // as the agent says
   const std::string& exe() const { return exe_; }
+  const std::string& arrival() const { return arrival_; }  // "attached", "preloaded"
   int descriptor() const { return fd_.get(); }  // readable at end of file when the agent is gone
 
   // Whether the agent has gone away (the program has ended, or executed another one).
@@ -89,6 +90,9 @@ class Client {
   Status write_all(std::string_view path, std::string_view text, bool truncate);
   // The buffer file of the process.
   Result<UniqueFd> open_buffer();
+  // kDetach: everything is switched off, and the agent waits for what abi/attach_abi.h says, over
+  // this connection, which is the caller's from now on. EBUSY: another client; EINVAL: it stays.
+  Result<UniqueFd> detach();
   Status resume();  // lets a program that waits in the agent's constructor run
 
   static constexpr size_t kMaxWrite = kMaxMessage - sizeof(Request);
@@ -121,7 +125,7 @@ class Client {
   UniqueFd fd_;
   std::vector<char> input_;  // the last answer
   int pid_ = 0;
-  std::string exe_;
+  std::string exe_, arrival_;
   PeerWatch watch_;
   PeerWatch::Sign last_sign_ = PeerWatch::Sign::kLife;  // of the last wait
   std::optional<Owed> owed_;

@@ -10,11 +10,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 
+#include "base/text.h"
 #include "serve/peer_watch.h"
 
 namespace patchbay::serve {
@@ -44,7 +44,7 @@ bool is_own_directory(const std::string& path) {
          status.st_uid == ::geteuid();
 }
 
-// The place when nobody has chosen one, best first. $XDG_RUNTIME_DIR counts only when it is ours:
+// The place when PATCHBAY_DIR names none, best first. $XDG_RUNTIME_DIR counts only when it is ours:
 // su and sudo leave another user's behind.
 std::string default_directory() {
   std::string xdg = environment("XDG_RUNTIME_DIR");
@@ -104,8 +104,7 @@ int pid_of_name(std::string_view name) {
   std::string_view rest = name.substr(digits.size());
   int pid = 0, number = 0;
   auto whole = [](std::string_view text, int* value) {
-    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
-    return error == std::errc() && end == text.data() + text.size() && *value > 0;
+    return to_number(text, value) && *value > 0;
   };
   if (!whole(digits, &pid)) return 0;
   return rest.empty() || whole(rest.substr(1), &number) ? pid : 0;
@@ -179,8 +178,8 @@ bool directory_is_chosen() { return !environment("PATCHBAY_DIR").empty(); }
 
 Result<std::string> runtime_directory(bool make) {
   std::string chosen = environment("PATCHBAY_DIR");
-  // Root may look into somebody else's that is named to it. It makes nothing there: its owner could
-  // put a symbolic link in the place of what root is about to write.
+  // Root may look into a directory of another user that PATCHBAY_DIR names. It makes nothing there:
+  // the owner could put a symbolic link in the place of what root is about to write.
   bool any_owner = !chosen.empty() && ::geteuid() == 0 && !make;
   Result<std::string> path = absolute(chosen.empty() ? default_directory() : chosen);
   if (!path.ok()) return path;
@@ -218,11 +217,9 @@ Result<UniqueFd> listen_socket(const std::string& directory) {
   if (!fd.valid()) return sys_error("make a unix socket", errno);
   std::string path = directory + "/" + kSocketName;
   ::unlink(path.c_str());
-  Result<SocketAddress> target = socket_address(directory);
-  if (!target.ok()) return target.error();
+  PB_ASSIGN(SocketAddress target, socket_address(directory));
   ::fchmod(fd.get(), 0600);  // the file gets this mode at bind(), whatever the program's umask is
-  if (::bind(fd.get(), reinterpret_cast<sockaddr*>(&target->address), sizeof target->address) !=
-      0) {
+  if (::bind(fd.get(), reinterpret_cast<sockaddr*>(&target.address), sizeof target.address) != 0) {
     return sys_error("bind " + path, errno);
   }
   if (::chmod(path.c_str(), 0600) != 0) return sys_error("chmod " + path, errno);
@@ -233,12 +230,11 @@ Result<UniqueFd> listen_socket(const std::string& directory) {
 Result<UniqueFd> connect_socket(const std::string& directory) {
   UniqueFd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   if (!fd.valid()) return sys_error("make a unix socket", errno);
-  Result<SocketAddress> target = socket_address(directory);
-  if (!target.ok()) return target.error();
+  PB_ASSIGN(SocketAddress target, socket_address(directory));
   // connect() waits when the listener's queue is full: not for longer than this.
   timeval limit{1, 0};
   ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-  if (::connect(fd.get(), reinterpret_cast<sockaddr*>(&target->address), sizeof target->address) !=
+  if (::connect(fd.get(), reinterpret_cast<sockaddr*>(&target.address), sizeof target.address) !=
       0) {
     return sys_error("connect to " + directory + "/" + kSocketName, errno);
   }

@@ -48,10 +48,9 @@ std::pair<std::string_view, std::string_view> split_path(std::string_view path) 
 // Short writes go on where they ended, as Session does it.
 Status write_all(tracefs::File& file, std::string_view bytes, uint32_t caller) {
   for (std::string_view rest = bytes; !rest.empty();) {
-    Result<size_t> taken = file.write_as(rest, tracefs::Caller{caller});
-    if (!taken.ok()) return taken.error();
-    if (*taken == 0) return user_error(EIO, "The file takes no more of the text.");
-    rest.remove_prefix(std::min(*taken, rest.size()));
+    PB_ASSIGN(size_t taken, file.write_as(rest, tracefs::Caller{caller}));
+    if (taken == 0) return user_error(EIO, "The file takes no more of the text.");
+    rest.remove_prefix(std::min(taken, rest.size()));
   }
   return {};
 }
@@ -119,8 +118,8 @@ tracefs::File* OpenFiles::find(uint64_t number) {
   return found == table().files.end() ? nullptr : found->second;
 }
 
-// One that was open at the fork is this process's from here on: the session that had opened it is
-// a copy that nobody runs.
+// A file that was open at the fork is this process's from here on: the session that had opened it
+// is a copy that no thread runs.
 tracefs::File* Repeater::find(uint64_t number) {
   const auto found = files_.find(number);
   if (found != files_.end()) return found->second.get();
@@ -132,30 +131,27 @@ tracefs::File* Repeater::find(uint64_t number) {
 }
 
 Status Repeater::open(const Operation& operation) {
-  Result<tracefs::Node> node = tracefs::lookup(root_, operation.path);
-  if (!node.ok()) return node.error();
-  if (!node->file) return sys_error(operation.path, EISDIR);
-  PB_TRY(node->file->open(operation.flags));
-  files_[operation.file] = std::move(node->file);
+  PB_ASSIGN(tracefs::Node node, tracefs::lookup(root_, operation.path));
+  if (!node.file) return sys_error(operation.path, EISDIR);
+  PB_TRY(node.file->open(operation.flags));
+  files_[operation.file] = std::move(node.file);
   return {};
 }
 
 Status Repeater::write_file(const Operation& operation) {
-  Result<tracefs::Node> node = tracefs::lookup(root_, operation.path);
-  if (!node.ok()) return node.error();
-  if (!node->file) return sys_error(operation.path, EISDIR);
-  PB_TRY(node->file->open(operation.flags));
-  PB_TRY(write_all(*node->file, operation.data, operation.caller));
-  return node->file->flush();
+  PB_ASSIGN(tracefs::Node node, tracefs::lookup(root_, operation.path));
+  if (!node.file) return sys_error(operation.path, EISDIR);
+  PB_TRY(node.file->open(operation.flags));
+  PB_TRY(write_all(*node.file, operation.data, operation.caller));
+  return node.file->flush();
 }
 
 Status Repeater::change_entry(const Operation& operation) {
   const auto [above, name] = split_path(operation.path);
-  Result<tracefs::Node> node = tracefs::lookup(root_, above);
-  if (!node.ok()) return node.error();
-  if (!node->directory) return sys_error(operation.path, ENOTDIR);
-  return operation.kind == OperationKind::kMkdir ? node->directory->make_directory(name)
-                                                 : node->directory->remove_directory(name);
+  PB_ASSIGN(tracefs::Node node, tracefs::lookup(root_, above));
+  if (!node.directory) return sys_error(operation.path, ENOTDIR);
+  return operation.kind == OperationKind::kMkdir ? node.directory->make_directory(name)
+                                                 : node.directory->remove_directory(name);
 }
 
 Status Repeater::repeat(const Operation& operation) {

@@ -53,7 +53,7 @@ Result<Operation> decode_operation(std::string_view bytes);
 class OperationJournal {
  public:
   virtual ~OperationJournal() = default;
-  // There may be somebody who repeats it.
+  // Some child may repeat what is appended.
   virtual bool wanted() const = 0;
   // A file that was opened before this number may be open in a child too.
   virtual uint64_t files_at_last_fork() const = 0;

@@ -27,7 +27,9 @@ inline constexpr uint32_t kProtocolVersion = 2;
 inline constexpr uint32_t kMaxMessage = 132 * 1024;  // one FUSE write, with room for the header
 
 enum class Call : uint32_t {
-  kHello = 1,  // value = protocol version; the reply's text is "PID\0EXE\0TID\0"
+  // value = protocol version; the reply's text is "PID\0EXE\0TID\0", and "attached\0" or
+  // "preloaded\0": how the agent came
+  kHello = 1,
   kOpen = 2,   // flags = O_RDONLY/O_WRONLY/O_RDWR | O_TRUNC | O_APPEND; data = path
   kRead = 3,   // value = bytes wanted; flags = ReadMode
   kWrite = 4,  // data = bytes; one write is one command
@@ -43,6 +45,9 @@ enum class Call : uint32_t {
   // flags as kOpen; data = path, NUL, bytes: open, write (again from where a short write ended),
   // close. The reply's value: bytes taken.
   kWriteFile = 14,
+  // An agent that was attached leaves the program. Everything is switched off when the reply comes;
+  // what follows over the connection is abi/attach_abi.h's, from kHooks on. EBUSY: another client.
+  kDetach = 15,
 };
 
 // 1: a read would give something or the end. 2: the file has changed since poll(2) was told so.

@@ -207,6 +207,7 @@ class ServeTest : public ::testing::Test {
       };
       options.lock = &lock_;
       options.periodic = [this] { return periodic_++, -1; };
+      if (may_detach_) options.detach = [this] { return detach_answer_; };
       auto server = Server::create(tree_, std::move(options));
       ASSERT_TRUE(server.ok()) << server.error().message();
       server_ = std::move(*server);
@@ -234,7 +235,57 @@ class ServeTest : public ::testing::Test {
   std::unique_ptr<Server> server_;
   std::atomic<int> resumed_{0}, periodic_{0};
   std::recursive_mutex lock_;
+  bool may_detach_ = false;
+  Status detach_answer_;
 };
+
+TEST_F(ServeTest, AnAgentThatStaysRefusesToDetach) {
+  start(make_temporary());
+  auto client = connect();
+  ASSERT_TRUE(client);
+  EXPECT_EQ(client->detach().error().errno_value, EINVAL);
+  EXPECT_EQ(client->read_all("text")->size(), store_.big.size());  // the connection works on
+}
+
+TEST_F(ServeTest, DetachHandsTheConnectionOver) {
+  may_detach_ = true;
+  start(make_temporary());
+  auto client = connect();
+  ASSERT_TRUE(client);
+  {
+    auto other = connect();
+    ASSERT_TRUE(other);
+    EXPECT_EQ(client->detach().error().errno_value, EBUSY);
+  }
+  auto gone = connect();
+  gone.reset();  // only waits to be dropped
+  detach_answer_ = user_error(EDOM, "not now");
+  EXPECT_EQ(client->detach().error().message(), "not now");
+  detach_answer_ = {};
+  Result<UniqueFd> ours = client->detach();
+  ASSERT_TRUE(ours.ok()) << ours.error().message();
+  thread_.join();
+  UniqueFd theirs = server_->take_handed_over();
+  ASSERT_TRUE(theirs.valid());
+  EXPECT_FALSE(server_->take_handed_over().valid());
+  ASSERT_EQ(::send(theirs.get(), "word", 4, 0), 4);
+  char word[8] = {};
+  EXPECT_EQ(::recv(ours->get(), word, sizeof word, 0), 4);
+  EXPECT_STREQ(word, "word");
+}
+
+TEST_F(ServeTest, PrivateDescriptorsKeepOne) {
+  std::thread([] {
+    int pipe[2];
+    ASSERT_EQ(::pipe(pipe), 0);
+    int kept = pipe[0];
+    ASSERT_TRUE(private_descriptors(&kept));
+    EXPECT_GE(kept, 3);
+    EXPECT_EQ(::fcntl(kept, F_GETFD) & ~FD_CLOEXEC, 0);
+    for (int fd = 3; fd < 1024; fd++) EXPECT_EQ(::fcntl(fd, F_GETFD) == -1, fd != kept) << fd;
+    for (int fd : {0, 1, 2}) EXPECT_NE(::fcntl(fd, F_GETFD), -1);
+  }).join();
+}
 
 TEST_F(ServeTest, CallsTravelBothWays) {
   start(make_temporary());
@@ -682,7 +733,7 @@ TEST(Client, SaysWhatToDoWithoutAnAgent) {
   ::unsetenv("PATCHBAY_DIR");
   ASSERT_FALSE(client.ok());
   EXPECT_EQ(client.error().errno_value, ESRCH);
-  EXPECT_NE(client.error().message().find("patchbay record"), std::string::npos);
+  EXPECT_NE(client.error().message().find("patchbay attach"), std::string::npos);
 }
 
 }  // namespace

@@ -15,24 +15,13 @@
 #include <cstring>
 #include <exception>
 
+#include "base/monotonic_clock.h"
 #include "serve/directory.h"
 
 namespace patchbay::serve {
 namespace {
 
-// Closes every descriptor of the calling thread's own table. Old kernels have no close_range.
-void close_all() {
-  if (::syscall(SYS_close_range, 0u, ~0u, 0u) == 0) return;
-  for (int fd = 0; fd < 65536; fd++) ::close(fd);
-}
-
 constexpr int kLookMs = 1000;
-
-int64_t monotonic_ms() {
-  timespec now;
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1000000;
-}
 
 bool peer_is_allowed(int fd, uid_t owner) {
   ucred peer{};
@@ -64,43 +53,6 @@ bool send_reply(int fd, const SessionReply& reply) {
 }
 
 }  // namespace
-
-bool private_descriptors() {
-  if (::unshare(CLONE_FILES) != 0) return false;
-  close_all();
-  // The lowest number each time: 0, 1, 2, so that no socket is ever taken for a standard stream.
-  for (int i = 0; i < 3; i++) (void)!::open("/dev/null", O_RDWR | O_CLOEXEC);
-  return true;
-}
-
-OwnedFd::OwnedFd(UniqueFd fd) : fd_(fd.release()) {
-  struct stat status;
-  if (fd_ < 0 || ::fstat(fd_, &status) != 0) return;
-  device_ = status.st_dev;
-  inode_ = status.st_ino;
-}
-OwnedFd::OwnedFd(OwnedFd&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)), device_(other.device_), inode_(other.inode_) {}
-OwnedFd& OwnedFd::operator=(OwnedFd&& other) noexcept {
-  if (this == &other) return *this;
-  close_if_ours();
-  fd_ = std::exchange(other.fd_, -1);
-  device_ = other.device_;
-  inode_ = other.inode_;
-  return *this;
-}
-OwnedFd::~OwnedFd() { close_if_ours(); }
-
-bool OwnedFd::still_ours() const {
-  struct stat status;
-  return fd_ >= 0 && ::fstat(fd_, &status) == 0 && status.st_dev == device_ &&
-         status.st_ino == inode_;
-}
-
-void OwnedFd::close_if_ours() {
-  if (still_ours()) ::close(fd_);
-  fd_ = -1;
-}
 
 Server::Server(tracefs::Directory& root, ServerOptions options)
     : root_(root),
@@ -134,9 +86,8 @@ Result<std::unique_ptr<Server>> Server::create(tracefs::Directory& root, ServerO
 
 Status Server::listen() {
   if (options_.directory.empty()) return {};
-  Result<UniqueFd> fd = listen_socket(options_.directory);
-  if (!fd.ok()) return fd.error();
-  listener_ = OwnedFd(std::move(*fd));
+  PB_ASSIGN(UniqueFd fd, listen_socket(options_.directory));
+  listener_ = OwnedFd(std::move(fd));
   return {};
 }
 
@@ -213,8 +164,8 @@ Status Server::run() {
   return {};
 }
 
-// Everything that waits is accepted, so that a stranger cannot fill the queue; who may not stay is
-// hung up on.
+// Every connection that waits is accepted, so that a stranger cannot fill the queue. One that is
+// not allowed is closed at once.
 void Server::accept_client() {
   periodic_due_ms_ = -1;  // it may be wake()
   while (listener_.still_ours()) {
@@ -237,6 +188,9 @@ bool Server::serve_client(Connection& connection) {
   if (size < 0) return errno == EAGAIN || errno == EINTR;
   if (size == 0 || size_t(size) > input_.size())
     return false;  // the end; or more than a message may have
+  Request request = {};
+  std::memcpy(&request, input_.data(), std::min(size_t(size), sizeof request));
+  if (Call(request.call) == Call::kDetach) return detach(connection);
   SessionReply reply;
   {
     std::unique_lock<std::recursive_mutex> held = hold();
@@ -246,6 +200,44 @@ bool Server::serve_client(Connection& connection) {
   if (options_.served) options_.served();
   return !reply.message.empty() && connection.fd.still_ours() &&
          send_reply(connection.fd.get(), reply);
+}
+
+// Whoever else is connected still works with the agent. A connection whose other end has gone only
+// waits to be dropped.
+Status Server::may_detach(const Connection& asking) {
+  if (!options_.detach)
+    return user_error(EINVAL, "This program was started with the agent, which stays with it.");
+  for (const Connection& other : connections_) {
+    pollfd polled = {other.fd.get(), POLLIN, 0};
+    char byte;
+    const bool is_over = other.fd.still_ours() && ::poll(&polled, 1, 0) == 1 &&
+                         ::recv(other.fd.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+    if (&other != &asking && !is_over)
+      return user_error(EBUSY, "Another command works with this process.");
+  }
+  return {};
+}
+
+// False: the connection is to be dropped here, having been handed over or lost.
+bool Server::detach(Connection& connection) {
+  Status status = may_detach(connection);
+  if (status.ok()) {
+    std::unique_lock<std::recursive_mutex> held = hold();
+    try {
+      status = options_.detach();
+    } catch (const std::exception&) {
+      status = sys_error("detach", ENOMEM);
+    }
+  }
+  SessionReply reply;
+  const Reply answer{status.ok() ? 0 : status.error().errno_value, 0, 0};
+  reply.message.assign(reinterpret_cast<const char*>(&answer), sizeof answer);
+  if (!status.ok()) reply.message += status.error().message();
+  if (!send_reply(connection.fd.get(), reply)) return false;
+  if (!status.ok()) return true;
+  handed_over_.reset(::fcntl(connection.fd.get(), F_DUPFD_CLOEXEC, 3));
+  if (handed_over_.valid()) stop();
+  return false;
 }
 
 }  // namespace patchbay::serve

@@ -3,12 +3,6 @@
 // The agent's end of the socket (protocol.h): a poll loop over one listening socket and a few
 // clients, run by the agent's control thread. It never blocks on a client, never opens a network
 // socket, and lets no exception out.
-//
-// Descriptors: a program may close all of its own, or count on the lowest number being free. So the
-// control thread should first call private_descriptors(), then make the Server: its sockets then
-// stand in a table that the program neither sees nor can close. Where that is refused, each
-// descriptor is compared with what it was before every use, and a closed listening socket is made
-// again.
 #pragma once
 
 #include <poll.h>
@@ -22,7 +16,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "base/unique_fd.h"
+#include "serve/own_descriptors.h"
 #include "serve/session.h"
 #include "tracefs/tree.h"
 
@@ -30,53 +24,32 @@ namespace patchbay::serve {
 
 inline constexpr size_t kMaxClients = 128;
 
-// Gives the calling thread an empty descriptor table of its own (0, 1 and 2 are /dev/null). False
-// when the system refuses; the thread then still shares the program's table, unchanged.
-bool private_descriptors();
-
-// A descriptor together with what it refers to, to notice that the program has closed or replaced
-// it.
-class OwnedFd {
- public:
-  OwnedFd() = default;
-  explicit OwnedFd(UniqueFd fd);
-  OwnedFd(OwnedFd&& other) noexcept;
-  OwnedFd& operator=(OwnedFd&& other) noexcept;
-  ~OwnedFd();  // closes only what is still ours
-  int get() const { return fd_; }
-  bool still_ours() const;
-
- private:
-  void close_if_ours();
-  int fd_ = -1;
-  dev_t device_ = 0;
-  ino_t inode_ = 0;
-};
-
 struct ServerOptions {
   // DIR/PID; the socket is ctl.sock in it. Empty: no socket, run() does everything else.
   std::string directory;
   SessionHooks hooks;
-  // Held while a request is served and while a client's files are closed; null: nothing to hold.
-  // periodic takes it itself.
+  // The loop holds it while it serves a request and while it closes a client's files; null: there
+  // is nothing to hold. periodic takes it itself.
   std::recursive_mutex* lock = nullptr;
-  // With the lock, after each request and before its answer.
+  // Called with the lock, after each request and before its answer.
   std::function<void()> acted;
-  // Called at the start of run(), when its time has come, and when somebody connects (as wake()
+  // Called at the start of run(), when its time has come, and when a client connects (as wake()
   // does). Returns the milliseconds until the next call; -1: none, but call again after the next
   // request.
   std::function<int()> periodic;
   // Traced threads ask for something too, by other means than the socket. While asks() is true the
-  // loop calls answer() before it serves requests, which does what was asked, having slept at most
-  // so many milliseconds until something was. Without the lock. Both or none.
+  // loop calls answer(milliseconds) before it serves requests. answer() sleeps at most so long
+  // until something is asked, and does it. Both are called without the lock; both or none are set.
   std::function<bool()> asks;
-  // Called at least every `glance_ms` milliseconds, whatever else is waited for; cheap. Null:
-  // nobody.
+  std::function<void(int)> answer;
+  // Called at least every `glance_ms` milliseconds, whatever the loop waits for; cheap. May be
+  // empty.
   std::function<void()> glance;
   int glance_ms = 1000;
-  std::function<void(int)> answer;
   // Called when a request is done, without the lock, before the client is answered. Null: nothing.
   std::function<void()> served;
+  // For kDetach, with the lock: what the agent does before it goes. Null: it stays.
+  std::function<Status()> detach;
 };
 
 class Server {
@@ -93,6 +66,9 @@ class Server {
   // From any thread: makes run() look at stop() and call periodic. Connects to the socket for it,
   // so that no descriptor has to be kept for the purpose. False when that was not possible.
   bool wake();
+  void go_on() { stop_.store(false, std::memory_order_release); }  // run() may be called again
+  // The connection over which kDetach came, for what follows it; run() has ended for it. Once.
+  UniqueFd take_handed_over() { return std::move(handed_over_); }
   // Removes the socket's file (the owning process only, not a forked child).
   void remove_socket();
 
@@ -105,6 +81,8 @@ class Server {
   Status listen();
   void accept_client();
   bool serve_client(Connection& connection);  // false: drop it
+  bool detach(Connection& connection);
+  Status may_detach(const Connection& asking);
   int run_periodic();
   int wait_for_clients(pollfd* polled, size_t count, int timeout_ms);
   int poll_and_glance(pollfd* polled, size_t count, int timeout_ms);
@@ -114,6 +92,7 @@ class Server {
   tracefs::Directory& root_;
   ServerOptions options_;
   OwnedFd listener_;
+  UniqueFd handed_over_;
   std::vector<Connection> connections_;
   std::vector<char> input_;
   std::atomic<bool> stop_{false};

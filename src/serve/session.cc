@@ -112,8 +112,8 @@ Session::~Session() {
     }
 }
 
-// What the request is to whoever repeats it; of a file that is opened, the number follows. A close
-// is noted where it is done.
+// The request as forked children repeat it. The number of a file that it opens is filled in later.
+// A close is noted where it is done.
 Operation Session::operation_of(const Request& request, std::string_view data) {
   Operation made;
   made.flags = request.flags;
@@ -186,6 +186,8 @@ Result<Session::Answer> Session::dispatch(const Request& request, std::string_vi
       return act_on_open(request);
     case Call::kWriteFile:
       return write_file(request, data);
+    case Call::kDetach:
+      break;  // the server's
   }
   return sys_error("call", ENOSYS);
 }
@@ -199,85 +201,77 @@ Result<Session::Answer> Session::hello(const Request& request) {
   Answer answer;
   answer.value = kProtocolVersion;
   answer.text = std::to_string(::getpid()) + '\0' + (hooks_.exe.empty() ? own_exe() : hooks_.exe) +
-                '\0' + std::to_string(::gettid()) + '\0';
+                '\0' + std::to_string(::gettid()) + '\0' +
+                (hooks_.attached ? "attached" : "preloaded") + '\0';
   return answer;
 }
 
-// A file that is looked up, allowed and opened, but has no handle yet.
+// Looks the file up, checks that the request may open it, and opens it. It has no handle yet.
 Result<std::unique_ptr<tracefs::File>> Session::open_file(const Request& request,
                                                           std::string_view path) {
   PB_TRY(check_path(path));
   if ((request.flags & ~kKnownFlags) || (request.flags & O_ACCMODE) == O_ACCMODE) {
     return user_error(EINVAL, "The flags of an open are not known.");
   }
-  Result<tracefs::Node> node = tracefs::lookup(root_, path);
-  if (!node.ok()) return node.error();
-  if (!node->file) return user_error(EISDIR, "'" + std::string(path) + "' is a directory.");
-  PB_TRY(check_mode(node->file->mode(), request.flags, path));
-  PB_TRY(node->file->open(request.flags));
-  return std::move(node->file);
+  PB_ASSIGN(tracefs::Node node, tracefs::lookup(root_, path));
+  if (!node.file) return user_error(EISDIR, "'" + std::string(path) + "' is a directory.");
+  PB_TRY(check_mode(node.file->mode(), request.flags, path));
+  PB_TRY(node.file->open(request.flags));
+  return std::move(node.file);
 }
 
 Result<Session::Answer> Session::open(const Request& request, std::string_view path) {
-  Result<uint32_t> index = free_handle();
-  if (!index.ok()) return index.error();
-  if (path == kBufferPath && hooks_.open_buffer) return open_buffer(*index);
-  Result<std::unique_ptr<tracefs::File>> file = open_file(request, path);
-  if (!file.ok()) return file.error();
+  PB_ASSIGN(uint32_t index, free_handle());
+  if (path == kBufferPath && hooks_.open_buffer) return open_buffer(index);
+  PB_ASSIGN(std::unique_ptr<tracefs::File> file, open_file(request, path));
   auto handle = std::make_unique<Handle>();
-  handle->file = std::move(*file);
+  handle->file = std::move(file);
   handle->flags = request.flags;
   handle->number = OpenFiles::enter(handle->file.get());
   handle->repeated = is_repeated(path, request.flags);
   if (handle->repeated) handle->path = path;
   Answer answer;
-  answer.handle = take_handle(*index, std::move(handle));
+  answer.handle = take_handle(index, std::move(handle));
   return answer;
 }
 
 Result<Session::Answer> Session::open_buffer(uint32_t index) {
-  Result<UniqueFd> fd = hooks_.open_buffer();
-  if (!fd.ok()) return fd.error();
+  PB_ASSIGN(UniqueFd fd, hooks_.open_buffer());
   Answer answer;
   answer.handle = take_handle(index, std::make_unique<Handle>());
-  answer.descriptor = std::move(*fd);
+  answer.descriptor = std::move(fd);
   return answer;
 }
 
 Result<Session::Answer> Session::read(const Request& request) {
-  Result<Handle*> found = find_handle(request.handle);
-  if (!found.ok()) return found.error();
-  Handle& handle = **found;
+  PB_ASSIGN(auto found, find_handle(request.handle));
+  Handle& handle = *found;
   if (!handle.file || !reads(handle.flags))
     return user_error(EBADF, "The file is not open for reading.");
   if (request.flags > uint32_t(tracefs::ReadMode::kWholePage))
     return user_error(EINVAL, "The mode of a read is not known.");
   size_t wanted = size_t(std::min<uint64_t>(request.value, kMaxText));
-  Result<std::string> text = handle.file->read_next(wanted, tracefs::ReadMode(request.flags));
-  if (!text.ok()) return text.error();
+  PB_ASSIGN(std::string text, handle.file->read_next(wanted, tracefs::ReadMode(request.flags)));
   Answer answer;
-  answer.text = std::move(*text);
+  answer.text = std::move(text);
   answer.value = answer.text.size();
   return answer;
 }
 
 Result<Session::Answer> Session::write(const Request& request, std::string_view bytes) {
-  Result<Handle*> found = find_handle(request.handle);
-  if (!found.ok()) return found.error();
-  Handle& handle = **found;
+  PB_ASSIGN(auto found, find_handle(request.handle));
+  Handle& handle = *found;
   if (!handle.file || !writes(handle.flags))
     return user_error(EBADF, "The file is not open for writing.");
   handle.flushed = false;
-  Result<size_t> taken = handle.file->write_as(bytes, tracefs::Caller{request.caller});
-  if (!taken.ok()) return taken.error();
+  PB_ASSIGN(size_t taken, handle.file->write_as(bytes, tracefs::Caller{request.caller}));
   Answer answer;
-  answer.value = std::min(*taken, bytes.size());
+  answer.value = std::min(taken, bytes.size());
   return answer;
 }
 
 Result<Session::Answer> Session::close(const Request& request) {
-  Result<Handle*> found = find_handle(request.handle);
-  if (!found.ok()) return found.error();
+  PB_TRY(find_handle(request.handle));
   PB_TRY(close_handle(std::move(handles_[request.handle - 1])));
   return Answer{};
 }
@@ -304,29 +298,26 @@ Result<Session::Answer> Session::write_file(const Request& request, std::string_
   size_t end = data.find('\0');
   if (end == data.npos) return user_error(EINVAL, "A path does not end with a NUL character.");
   if (!writes(request.flags)) return user_error(EBADF, "The file is not open for writing.");
-  Result<std::unique_ptr<tracefs::File>> file = open_file(request, data.substr(0, end));
-  if (!file.ok()) return file.error();
+  PB_ASSIGN(std::unique_ptr<tracefs::File> file, open_file(request, data.substr(0, end)));
   Answer answer;
   for (std::string_view rest = data.substr(end + 1); !rest.empty();) {
-    Result<size_t> taken = (*file)->write_as(rest, tracefs::Caller{request.caller});
-    if (!taken.ok()) return taken.error();
-    if (*taken == 0) return user_error(EIO, "The file takes no more of the text.");
-    size_t count = std::min(*taken, rest.size());
+    PB_ASSIGN(size_t taken, file->write_as(rest, tracefs::Caller{request.caller}));
+    if (taken == 0) return user_error(EIO, "The file takes no more of the text.");
+    size_t count = std::min(taken, rest.size());
     answer.value += count;
     rest.remove_prefix(count);
   }
-  PB_TRY((*file)->flush());
+  PB_TRY(file->flush());
   return answer;
 }
 
 Result<Session::Answer> Session::stat(std::string_view path) {
   PB_TRY(check_path(path));
-  Result<tracefs::Node> node = tracefs::lookup(root_, path);
-  if (!node.ok()) return node.error();
-  uint64_t size = node->file ? node->file->size() : 0;
+  PB_ASSIGN(tracefs::Node node, tracefs::lookup(root_, path));
+  uint64_t size = node.file ? node.file->size() : 0;
   Answer answer;
-  answer.value = node->file ? S_IFREG | (node->file->mode() & 07777)
-                            : S_IFDIR | (node->directory->mode() & 07777);
+  answer.value = node.file ? S_IFREG | (node.file->mode() & 07777)
+                           : S_IFDIR | (node.directory->mode() & 07777);
   answer.text.assign(reinterpret_cast<const char*>(&size), sizeof size);
   return answer;
 }
@@ -339,19 +330,17 @@ Result<Session::Answer> Session::change_directory_entry(Call call, std::string_v
   std::string_view name = slash == path.npos ? path : path.substr(slash + 1);
   if (name.empty() || name == "." || name == "..")
     return user_error(EINVAL, "'" + std::string(path) + "' does not end with a name.");
-  Result<tracefs::Node> node = tracefs::lookup(root_, above);
-  if (!node.ok()) return node.error();
-  if (!node->directory)
+  PB_ASSIGN(tracefs::Node node, tracefs::lookup(root_, above));
+  if (!node.directory)
     return user_error(ENOTDIR, "'" + std::string(above) + "' is not a directory.");
-  PB_TRY(call == Call::kMkdir ? node->directory->make_directory(name)
-                              : node->directory->remove_directory(name));
+  PB_TRY(call == Call::kMkdir ? node.directory->make_directory(name)
+                              : node.directory->remove_directory(name));
   return Answer{};
 }
 
 Result<Session::Answer> Session::act_on_open(const Request& request) {
-  Result<Handle*> found = find_handle(request.handle);
-  if (!found.ok()) return found.error();
-  Handle& handle = **found;
+  PB_ASSIGN(auto found, find_handle(request.handle));
+  Handle& handle = *found;
   Answer answer;
   if (!handle.file) return user_error(EBADF, "The buffer is a descriptor, not a tracefs file.");
   if (Call(request.call) == Call::kPoll) {
@@ -370,11 +359,10 @@ Result<Session::Answer> Session::act_on_open(const Request& request) {
 // there are.
 Result<Session::Answer> Session::list(const Request& request, std::string_view path) {
   PB_TRY(check_path(path));
-  Result<tracefs::Node> node = tracefs::lookup(root_, path);
-  if (!node.ok()) return node.error();
-  if (!node->directory)
+  PB_ASSIGN(tracefs::Node node, tracefs::lookup(root_, path));
+  if (!node.directory)
     return user_error(ENOTDIR, "'" + std::string(path) + "' is not a directory.");
-  std::vector<std::string> names = node->directory->list();
+  std::vector<std::string> names = node.directory->list();
   Answer answer;
   answer.value = names.size();
   for (uint64_t i = request.value; i < names.size(); i++) {

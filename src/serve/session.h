@@ -25,6 +25,7 @@ struct SessionHooks {
   std::function<void()> resume;                   // kResume
   std::function<Result<UniqueFd>()> open_buffer;  // a descriptor of the buffer file, to be sent
   std::string exe;                                // for kHello; empty: what /proc/self/exe says
+  bool attached = false;                          // for kHello: the agent came late
   OperationJournal* journal = nullptr;            // what forked children repeat; null: nothing
 };
 

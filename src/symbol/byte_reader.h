@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Checked reading of foreign bytes. Every read is bounded by the span; one read that does not fit
-// makes the reader fail for good, so that a parser may test ok() once at the end of a group.
+// Checked reading of foreign bytes. The span bounds every read. The reader fails for good at the
+// first read that does not fit, so a parser may test ok() once at the end of a group.
 #pragma once
 
 #include <cstdint>

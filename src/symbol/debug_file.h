@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The separate file that holds the symbols of a stripped one, where debuggers look for it too.
+// The separate file with the symbols of a stripped one. It is looked for where debuggers look.
 #pragma once
 
 #include <optional>
@@ -15,8 +15,8 @@ namespace patchbay {
 std::string debug_path_of_build_id(const std::string& build_id);
 
 // The debug file of the object at `path`: by build-id, else by .gnu_debuglink beside it, in .debug/
-// beside it and below /usr/lib/debug. It is checked: by build-id when both have one, else by the
-// link's checksum. Nothing when there is none, or none that belongs to it.
+// beside it and below /usr/lib/debug. The build-id shows that it belongs to the object; where one
+// of them has none, the link's checksum does. Nothing when no file belongs to it.
 std::optional<Mapping> find_debug_file(const std::string& path, const ElfImage& image,
                                        const std::string& build_id);
 

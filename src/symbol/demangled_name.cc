@@ -19,6 +19,7 @@
 #include <array>
 #include <cstdlib>
 
+#include "base/text.h"
 #include "symbol/symbol.h"
 
 namespace patchbay {
@@ -26,11 +27,7 @@ namespace {
 
 constexpr std::string_view kAnonymous = "(anonymous namespace)";
 
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         c == '$';
-}
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_word(char c) { return is_name_char(c) || c == '$'; }
 
 bool starts_at(std::string_view text, size_t at, std::string_view what) {
   return text.substr(std::min(at, text.size())).starts_with(what);

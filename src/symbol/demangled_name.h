@@ -29,8 +29,8 @@ std::string without_template_arguments(std::string_view name);
 // Each "<length><identifier>" that a mangled name must contain to demangle to `name`: the
 // identifiers outside of brackets, less those that the mangling abbreviates.
 std::vector<std::string> mangled_needles(std::string_view name);
-// A part of a glob that stands, letter by letter, in each symbol whose shown name the glob matches;
-// empty when none is sure to: the demangler writes `operator`, `std`, `int`, … by itself.
+// A part of a glob that each symbol contains, letter by letter, whose shown name the glob matches.
+// Empty when no part is certain: the demangler writes `operator`, `std`, `int`, … by itself.
 std::string_view symbol_fragment(std::string_view glob);
 // _Z3foov.isra.0 -> ".isra.0"; empty for a name that is no clone.
 std::string_view clone_suffix(std::string_view symbol);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Where functions begin and end according to the unwind tables, which a stripped file keeps.
+// Where functions begin and end according to the unwind tables. A stripped file still has them.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace patchbay {
 struct FrameRange {
   uint64_t start = 0;  // ELF address
   uint32_t size = 0;
-  // The frame of a signal handler's return, which nobody calls.
+  // The frame of a signal handler's return; no code calls it.
   bool is_signal_frame = false;
   // The first instruction already has a frame that a function's entry cannot have: the cold part of
   // another function, or a PLT header.
@@ -30,8 +30,8 @@ struct HandlerTable {
   uint64_t address = 0;   // ELF address of the table
 };
 
-// All of them. False when a record could not be read, or there are no unwind tables: then there may
-// be others.
+// All of them. False when a record cannot be read or there are no unwind tables: the object may
+// have others then.
 bool read_handler_tables(const ElfImage& image, std::vector<HandlerTable>* tables);
 
 }  // namespace patchbay

@@ -10,7 +10,7 @@
 //   | start, FDE  (sorted) -----+------> |      instructions that describe frames  |
 //   | ...                       |        +-----------------------------------------+
 //
-// (Linux Standard Base, Core, chapter 10.6.) The size of a function stands in the FDE only, so each
+// (Linux Standard Base, Core, chapter 10.6.) Only the FDE has the size of a function, so each FDE
 // is visited.
 #pragma once
 

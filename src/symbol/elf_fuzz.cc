@@ -11,7 +11,8 @@ using namespace patchbay;
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Result<ElfImage> image = ElfImage::from_file({data, size});
   if (!image.ok()) return 0;
-  volatile size_t sink = image->build_id().size() + image->soname().size();
+  volatile size_t sink =
+      image->build_id().size() + image->soname().size() + image->needed_libraries().size();
   std::vector<FunctionSymbol> functions = load_functions({&*image, &*image, true, 0x10000});
   size_t shown = 0;
   for (const FunctionSymbol& function : functions) {

@@ -287,7 +287,8 @@ ElfSymbols ElfImage::dynsym() const {
           names.first(std::min<uint64_t>(strings_size, names.size())), dynamic_versions()};
 }
 
-bool ElfImage::dynamic_value(int64_t tag, uint64_t* value) const {
+std::vector<uint64_t> ElfImage::dynamic_values(int64_t tag) const {
+  std::vector<uint64_t> values;
   for (const Elf64_Phdr& segment : segments_) {
     if (segment.p_type != PT_DYNAMIC) continue;
     Bytes bytes = at(segment.p_vaddr);
@@ -295,12 +296,16 @@ bool ElfImage::dynamic_value(int64_t tag, uint64_t* value) const {
     while (reader.remaining() >= sizeof(Elf64_Dyn)) {
       Elf64_Dyn entry = reader.read<Elf64_Dyn>();
       if (entry.d_tag == DT_NULL) break;
-      if (entry.d_tag != tag) continue;
-      *value = entry.d_un.d_val;
-      return true;
+      if (entry.d_tag == tag) values.push_back(entry.d_un.d_val);
     }
   }
-  return false;
+  return values;
+}
+
+bool ElfImage::dynamic_value(int64_t tag, uint64_t* value) const {
+  const std::vector<uint64_t> values = dynamic_values(tag);
+  if (!values.empty()) *value = values.front();
+  return !values.empty();
 }
 
 bool ElfImage::dynamic_address(int64_t tag, uint64_t* address) const {
@@ -351,6 +356,17 @@ std::string ElfImage::soname() const {
   uint64_t strings = 0, offset = 0;
   if (!dynamic_address(DT_STRTAB, &strings) || !dynamic_value(DT_SONAME, &offset)) return "";
   return std::string(string_at(at(strings), offset, 4096));
+}
+
+std::vector<std::string> ElfImage::needed_libraries() const {
+  std::vector<std::string> names;
+  uint64_t strings = 0;
+  if (!dynamic_address(DT_STRTAB, &strings)) return names;
+  for (const uint64_t offset : dynamic_values(DT_NEEDED)) {
+    const std::string_view name = string_at(at(strings), offset, 4096);
+    if (!name.empty()) names.emplace_back(name);
+  }
+  return names;
 }
 
 }  // namespace patchbay

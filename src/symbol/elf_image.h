@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// A small ELF reader of our own, because the agent may bring no library into a foreign process.
-// It reads an x86-64 ELF object from the bytes of its file, or from memory as the dynamic linker
-// mapped it (when the file is gone). Everything it returns is a view into those bytes.
+// A small ELF reader of our own, because the agent may bring no library into a foreign process. It
+// reads an x86-64 ELF object from the bytes of its file. When the file is gone, it reads the object
+// from memory, as the dynamic linker has mapped it. All results are views into these bytes.
 //
-// The bytes are not trusted: each offset, count and length is checked against what is there, and
-// what does not fit reads as absent. elf_fuzz.cc holds it to that. (One thing cannot be checked: a
-// file that is truncated in place while it is mapped raises SIGBUS, as it does for the program
-// whose code is mapped from the same file.)
+// The bytes are not trusted. Each offset, count and length is checked against the bytes, and
+// anything that does not fit is absent. elf_fuzz.cc tests this. (One thing cannot be checked: a
+// file that is truncated in place while it is mapped raises SIGBUS. The program gets it as well,
+// because its code is mapped from the same file.)
 #pragma once
 
 #include <elf.h>
@@ -91,8 +91,9 @@ class ElfImage {
   bool has_text_relocations() const;
   std::string build_id() const;  // hex; empty when there is none
   std::string soname() const;
-  ElfSymbols symtab() const;  // .symtab; empty in a stripped file
-  ElfSymbols dynsym() const;  // by its section, else through PT_DYNAMIC
+  std::vector<std::string> needed_libraries() const;  // what its DT_NEEDED entries name
+  ElfSymbols symtab() const;                          // .symtab; empty in a stripped file
+  ElfSymbols dynsym() const;                          // by its section, else through PT_DYNAMIC
 
  private:
   ElfImage() = default;
@@ -101,7 +102,9 @@ class ElfImage {
   Bytes file_range(uint64_t offset, uint64_t size) const;
   ElfSymbols symbols_of_type(uint32_t type) const;
   Bytes dynamic_versions() const;
-  // The value of a tag of PT_DYNAMIC; false when it is not there.
+  // The values that PT_DYNAMIC has for a tag, in order.
+  std::vector<uint64_t> dynamic_values(int64_t tag) const;
+  // The first of them; false when there is none.
   bool dynamic_value(int64_t tag, uint64_t* value) const;
   // The same for a pointer: an ELF address, whether or not the dynamic linker has relocated it.
   bool dynamic_address(int64_t tag, uint64_t* address) const;

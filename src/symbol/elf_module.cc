@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/text.h"
 #include "symbol/debug_file.h"
 #include "symbol/landing_pads.h"
 #include "symbol/plt.h"
@@ -22,11 +23,6 @@ namespace {
 constexpr size_t kScansBeforeIndex = 16;
 // A copy of an object whose file is gone must not double a program's memory.
 constexpr size_t kMaxCopy = size_t{256} << 20;
-
-std::string base_name(const std::string& path) {
-  size_t slash = path.rfind('/');
-  return slash == std::string::npos ? path : path.substr(slash + 1);
-}
 
 bool same_segments(const std::vector<Elf64_Phdr>& a, const std::vector<Elf64_Phdr>& b) {
   return a.size() == b.size() &&

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// One loaded object. Nothing is opened before somebody asks for its symbols or code. A single name
-// is looked for in the symbol tables as they lie in the file, which costs a millisecond or two even
-// for node and no memory; only a list of all functions, an address, or many names build indexes.
+// One loaded object. Its file is opened at the first question for its symbols or code. A single
+// name is looked for in the symbol tables as they lie in the file: that costs a millisecond or two,
+// even for node, and no memory. Only a list of all functions, an address or many names build
+// indexes.
 #pragma once
 
 #include <deque>
@@ -57,7 +58,7 @@ class ElfModule final : public Module {
 
   const ModuleIdentity& identity() const { return identity_; }
   bool is_vdso() const { return is_vdso_; }
-  // False: it was mapped a moment ago, and nothing of it can be called yet.
+  // False: it was mapped a moment ago, and none of its code can be called yet.
   bool is_relocated() const { return relocated_; }
   void set_relocated(bool relocated) { relocated_ = relocated; }
   void set_loaded(bool loaded) { loaded_now_ = loaded; }

@@ -283,6 +283,15 @@ TEST_F(BuiltLibrary, RecordedModulesNeedTheSameBuildId) {
   EXPECT_TRUE(table->modules()[0]->original_code(worker_, 4).empty());
 }
 
+TEST(ElfImage, NeededLibraries) {
+  Result<Mapping> bytes = Mapping::read_only_file("/proc/self/exe");
+  ASSERT_TRUE(bytes.ok());
+  Result<ElfImage> image = ElfImage::from_file(bytes->bytes());
+  ASSERT_TRUE(image.ok());
+  const std::vector<std::string> needed = image->needed_libraries();
+  EXPECT_NE(std::find(needed.begin(), needed.end(), "libc.so.6"), needed.end());
+}
+
 // Every kind of damage ends in fewer symbols, never in a crash (under the sanitizers as well).
 TEST_F(BuiltLibrary, TruncatedAndDamagedFiles) {
   build("libpbcut.so");
@@ -295,6 +304,7 @@ TEST_F(BuiltLibrary, TruncatedAndDamagedFiles) {
     if (!image.ok()) return 0;
     image->build_id();
     image->soname();
+    image->needed_libraries();
     return load_functions({&*image, &*image, true, 0}).size();
   };
   size_t all = count_in(whole);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The functions of one object, merged from everything that knows about them.
+// The functions of one object, merged from its symbol tables, its debug file and its unwind tables.
 #pragma once
 
 #include <vector>

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/text.h"
 #include "symbol/symbol.h"
 
 namespace patchbay {
@@ -25,7 +26,6 @@ uint64_t letters_of(std::string_view text) {
   return letters;
 }
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool same_letter(char a, char b) { return a == b || ((a ^ b) == 32 && is_letter(a)); }
 
 // Insertions, deletions, substitutions and swaps of neighbours cost 2, another case 1; kFar when it

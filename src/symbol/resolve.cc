@@ -13,8 +13,8 @@
 #include <link.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "base/text.h"
 #include "symbol/demangled_name.h"
 
 namespace patchbay {
@@ -22,19 +22,7 @@ namespace {
 
 constexpr size_t kMaxDemangledForHints = 20000;
 
-std::string_view trim(std::string_view text) {
-  size_t first = text.find_first_not_of(" \t\n");
-  if (first == text.npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\n") - first + 1);
-}
-
 std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
-
-std::string joined(const std::vector<std::string>& parts) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
-  return text;
-}
 
 // How well a C++ function answers the question; less is better.
 enum class Answer {
@@ -175,8 +163,7 @@ bool Resolver::by_offset(Result<std::vector<ResolvedFunction>>* result) {
   if (at == name_.npos || at == 0) return false;
   std::string_view file = name_.substr(0, at), digits = name_.substr(at + 3);
   uint64_t offset = 0;
-  auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), offset, 16);
-  if (error != std::errc() || end != digits.data() + digits.size()) return false;
+  if (!to_number(digits, &offset, 16)) return false;
   *result = no_function();
   for (const auto& module : chosen_) {
     if (module->name() != file && !module->is_called(file)) continue;
@@ -283,7 +270,8 @@ Status Resolver::check_one_name() const {
   if (one) return Status();
   std::string count = std::to_string(names.size());
   if (names.size() > 5) names.resize(5);
-  return user_error(EINVAL, quoted(name_) + " can mean " + count + " functions: " + joined(names) +
+  return user_error(EINVAL, quoted(name_) + " can mean " + count +
+                                " functions: " + join(names, ", ") +
                                 (count != std::to_string(names.size()) ? ", ..." : "") +
                                 "; write the whole name");
 }
@@ -336,7 +324,7 @@ Error Resolver::no_library() const {
   std::vector<std::string> near = near_matches(library_, candidates, 1);
   return user_error(EINVAL, "no library " + quoted(library_) + " in this program" +
                                 (near.empty() ? "" : ", did you mean " + near[0] + "?") +
-                                "; loaded are " + joined(names));
+                                "; loaded are " + join(names, ", "));
 }
 
 // The name is known, but not as a function.
@@ -427,10 +415,10 @@ Error Resolver::no_function() {
   if (!place.empty()) return user_error(EINVAL, sentence + "; " + place);
   if (!other_overloads_.empty()) {
     if (other_overloads_.size() > 5) other_overloads_.resize(5);
-    return user_error(EINVAL, sentence + "; there is " + joined(other_overloads_));
+    return user_error(EINVAL, sentence + "; there is " + join(other_overloads_, ", "));
   }
   std::vector<std::string> near = hints();
-  if (!near.empty()) sentence += "; did you mean " + joined(near) + "?";
+  if (!near.empty()) sentence += "; did you mean " + join(near, ", ") + "?";
   return user_error(EINVAL, sentence);
 }
 

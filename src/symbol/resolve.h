@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// From what a user types to functions.
+// The functions that a user's words mean.
 #pragma once
 
 #include <memory>

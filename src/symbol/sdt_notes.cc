@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "symbol/byte_reader.h"
 #include "symbol/symbol.h"
 
@@ -23,9 +24,7 @@ std::string_view take_text(std::string_view* rest) {
 }
 
 bool is_name(std::string_view text) {
-  auto good = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  };
+  auto good = [](char c) { return is_name_char(c); };
   return !text.empty() && text.size() <= kMaxNameLength &&
          std::all_of(text.begin(), text.end(), good);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The probes that <sys/sdt.h> leaves in a program: notes in .note.stapsdt, each with the place of a
-// nop, a counter that says whether anybody listens, and where the arguments are.
+// nop, a counter of its listeners, and the places of the arguments.
 //
 //   namesz "stapsdt", type 3, descriptor:
 //     u64 pc | u64 address of .stapsdt.base when it was linked | u64 semaphore, 0 = none

@@ -26,8 +26,7 @@ struct FunctionSymbol {
   bool is_ifunc = false;   // address is the resolver's
   bool is_global = false;  // visible to other objects
   bool is_old_version = false;  // NAME@VERSION, beside a default NAME@@VERSION
-  // name.cold, or a nameless part that the unwind table gives away: not an entry that is ever
-  // called.
+  // name.cold, or a nameless part that only the unwind table shows: no call ever enters there.
   bool is_cold_part = false;
   std::string_view name;  // mangled, without @VERSION; empty for kEhFrame (shown as file@0xOFFSET)
 };
@@ -91,17 +90,15 @@ class SymbolTable {
   virtual ~SymbolTable() = default;
   // Reads the list of loaded modules again. Returns true when it has changed. A Module that was
   // unloaded leaves modules(), but its object stays valid as long as the table. It is the same
-  // object when the same file comes back to the same address; but where it may have gone and come
-  // between two calls there is another one in its place, so that nobody takes it for what was
-  // there.
+  // object when the same file comes back to the same address. Where it may have gone and come
+  // between two calls, another object takes its place: the two are never mistaken for each other.
   virtual bool refresh() = 0;
-  // Grows whenever something that was looked for in vain may be there: modules() has changed, or
-  // what came has been relocated.
+  // Grows whenever a name that was not found may be found now: modules() has changed, or new
+  // modules have been relocated.
   virtual uint64_t changes() { return 0; }
-  // Modules that come between begin_loading() and its end are mapped, but not yet relocated:
-  // nothing of theirs may be called (IFUNC resolvers); those whose text is still to be relocated
-  // are left out until the end. They are so until the next begin_loading(), or until
-  // loading_is_over().
+  // Modules that come between begin_loading() and its end are mapped, but not yet relocated. None
+  // of their code may be called (IFUNC resolvers). Modules with relocations in their text are left
+  // out until the end: the next begin_loading(), or loading_is_over().
   virtual void begin_loading() {}
   virtual void end_loading() {}
   virtual void loading_is_over() {}
@@ -110,9 +107,9 @@ class SymbolTable {
   virtual std::vector<Module*> modules() = 0;
   // NAME, LIBRARY:NAME, file@0xOFFSET, a mangled name, ns::Class::method (all overloads), or that
   // with a full parameter list. NAME prefers the executable, then libraries in load order, as the
-  // dynamic linker does (first module that has it), and passes over the tracer's library (its C++
-  // runtime, what it puts in front of libc's); of several versions of a symbol it is the default
-  // one.
+  // dynamic linker does: the first module that has it counts. The tracer's library is passed over,
+  // because it holds a C++ runtime and functions in front of libc's. Of several versions of a
+  // symbol NAME is the default one.
   // LIBRARY is a soname prefix (libsqlite3, libc).
   // EINVAL with near matches in the sentence when nothing matches.
   virtual Result<std::vector<ResolvedFunction>> resolve(std::string_view spec) = 0;
@@ -120,8 +117,8 @@ class SymbolTable {
   virtual bool symbolize(uint64_t address, SymbolizedAddress* out) = 0;
   // Address of a data or function symbol, for `=$SYMBOL`; 0 when unknown.
   virtual uint64_t address_of(std::string_view symbol) = 0;
-  // Gives back what can be had again: functions(), name indexes, demangled names, resident file
-  // pages.
+  // Frees everything that can be made again: functions(), name indexes, demangled names, resident
+  // file pages.
   virtual void drop_caches() = 0;
 };
 

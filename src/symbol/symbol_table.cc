@@ -11,6 +11,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "base/text.h"
 #include "symbol/resolve.h"
 #include "symbol/symbol.h"
 
@@ -181,8 +182,7 @@ struct MappedFile {
 std::vector<MappedFile> mapped_files(std::string_view maps) {
   std::vector<MappedFile> files;
   while (!maps.empty()) {
-    std::string_view line = maps.substr(0, maps.find('\n'));
-    maps.remove_prefix(std::min(maps.size(), line.size() + 1));
+    std::string_view line = cut_at(&maps, '\n');
     MappedFile file;
     const char* end = line.data() + line.size();
     auto start = std::from_chars(line.data(), end, file.start, 16);

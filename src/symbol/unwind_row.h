@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// .eh_frame made ready for the probe path. Its instructions are run once, here; what remains is a
-// row for each stretch of code in which a frame looks the same, found by two loads and a short
-// search:
+// .eh_frame made ready for the probe path. Its instructions are run once, here. Each stretch of
+// code in which frames look the same becomes a row. Two loads and a short search find the row:
 //
 //     block    (pc - first) / 256 ---> rows[block]: the row that holds the block's first byte
 //     rows     start, rule            sorted by start; a rule holds until the next row
@@ -10,8 +9,8 @@
 //     rule     31        13 12         4 3     0
 //              offset / 8   saved rbp    kind
 //
-// Rows know only what it takes to come from a frame to its caller: the CFA and rbp. The return
-// address stands at CFA - 8 always, or the rule is kUnsupported.
+// A row has what a walk from a frame to its caller needs: the CFA and rbp. The return address
+// always stands at CFA - 8, else the rule is kUnsupported.
 #pragma once
 
 #include <cstdint>

@@ -18,8 +18,8 @@ struct UnwindTable {
   size_t bytes() const { return rows.size() * sizeof(UnwindRow) + blocks.size() * 4; }
 };
 
-// Of all FDEs that PT_GNU_EH_FRAME leads to. Empty (no rows) if there are none. The bytes are
-// foreign: what cannot be read becomes kUnsupported, or is left out.
+// Of all FDEs that PT_GNU_EH_FRAME leads to. It has no rows if there are none. The bytes are
+// foreign: a rule that cannot be read becomes kUnsupported, a record that cannot be is left out.
 UnwindTable make_unwind_table(const ElfImage& image);
 
 }  // namespace patchbay

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <map>
 
+#include "base/text.h"
 #include "output/printk_text.h"
 
 namespace patchbay {
@@ -109,10 +110,9 @@ std::string stats_text(const BufferFile& file, uint32_t ring) {
 }  // namespace
 
 Result<RecordedMeta> read_recorded_meta(const BufferFile& file) {
-  auto log = file.meta();
-  if (!log.ok()) return log.error();
+  PB_ASSIGN(auto log, file.meta());
   RecordedMeta out;
-  for (const BufferFile::Meta& record : *log) {
+  for (const BufferFile::Meta& record : log) {
     bool good = true;
     if (record.type == abi::kMetaEventFormat) good = add_format(record.payload, &out);
     if (record.type == abi::kMetaModule) good = add_module(record.payload, &out);
@@ -184,7 +184,7 @@ std::string kallsyms_text(SymbolTable* symbols, const std::vector<uint64_t>& add
     char hex[24];
     if (symbols && symbols->symbolize(address, &found)) {
       std::string module = found.module ? found.module->path() : "";
-      module = plain_name(module.substr(module.rfind('/') + 1));
+      module = plain_name(base_name(module));
       lines[found.start] = {plain_name(found.name), module == "?" ? "" : module,
                             found.start + found.size};
     } else if (!std::binary_search(addresses.begin(), addresses.end(), address + 1)) {
@@ -233,8 +233,7 @@ std::string modules_text(int32_t pid, const std::string& exe,
 std::vector<RecordedModule> modules_of_text(std::string_view text) {
   std::vector<RecordedModule> modules;
   while (!text.empty()) {
-    const std::string line(text.substr(0, text.find('\n')));
-    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    const std::string line(cut_at(&text, '\n'));
     const size_t tab = line.find('\t');
     RecordedModule module{};
     int path = 0, bias = 0;
@@ -258,13 +257,12 @@ std::vector<RecordedModule> modules_of_text(std::string_view text) {
 
 Result<TraceDatMetadata> collect_metadata(const BufferFile& file,
                                           const AddressCollector& addresses) {
-  auto meta = read_recorded_meta(file);
-  if (!meta.ok()) return meta.error();
+  PB_ASSIGN(auto meta, read_recorded_meta(file));
   TraceDatMetadata out;
-  out.formats = std::move(meta->formats);
+  out.formats = std::move(meta.formats);
   const std::vector<uint64_t> used = addresses.sorted();
-  out.process_maps = modules_text(file.header().pid, meta->exe, meta->modules, used);
-  std::unique_ptr<SymbolTable> symbols = make_recorded_symbol_table(std::move(meta->modules));
+  out.process_maps = modules_text(file.header().pid, meta.exe, meta.modules, used);
+  std::unique_ptr<SymbolTable> symbols = make_recorded_symbol_table(std::move(meta.modules));
   out.kallsyms = kallsyms_text(symbols.get(), used);
   out.printk_formats = printk_formats_text(file.printk_texts());
   std::map<uint32_t, std::string> comms;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// From a buffer file to what a trace.dat needs besides the pages: formats, clock, comms,
-// statistics, and the names of those functions whose addresses the recorded events hold.
+// A trace.dat needs more than pages: formats, clock, comms, statistics, and the names of the
+// functions whose addresses stand in the recorded events. All this is made from a buffer file.
 #pragma once
 
 #include <memory>

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "abi/trace_dat_abi.h"
+#include "base/check.h"
 
 namespace patchbay {
 
@@ -279,6 +280,11 @@ std::vector<TraceDatPart> trace_dat_layout(const TraceDatOptions& options,
   std::vector<TraceDatPart> parts{{0, head()}};
   for (size_t i = 1; i < areas->size(); i++)
     parts.push_back({(*areas)[i].section, lead((*areas)[i])});
+  // The places were computed before the parts were written with them in.
+  for (size_t i = 0; i < parts.size(); i++)
+    if (!(*areas)[i].offsets.empty())
+      PB_CHECK_VALUES(parts[i].offset + parts[i].bytes.size() <= (*areas)[i].offsets.front(),
+                      parts[i].bytes.size(), (*areas)[i].offsets.front());
   return parts;
 }
 

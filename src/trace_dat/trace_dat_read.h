@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Reading a trace.dat of version 6 or 7, ours or trace-cmd's, or a damaged or hostile one: sizes
-// are checked against the file before memory is taken, chains are bounded, pages are read one at a
-// time with pread().
+// Reading a trace.dat of version 6 or 7: ours, trace-cmd's, a damaged or a hostile one. Sizes are
+// checked against the file before memory is allocated, chains are bounded, and pages are read one
+// at a time with pread().
 #pragma once
 
 #include <cstdint>

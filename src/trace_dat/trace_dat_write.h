@@ -2,11 +2,11 @@
 //
 // Writing a trace.dat that trace-cmd, KernelShark and libtraceevent read.
 //
-// The file wants the pages of each CPU in one piece, and they arrive mixed and for as long as
-// somebody records. So pages go to one unlinked spool file a CPU beside the output; finish() writes
-// the metadata, whose size is then known, and moves the pages behind it, giving the spool's space
-// back as it goes: the disk needs to hold the recording once, not twice. When the disk is full
-// anyway, the file holds fewer pages and is still valid.
+// In the file the pages of a CPU stand in one piece. They arrive mixed, as long as the recording
+// lasts. So each CPU has an unlinked spool file beside the output. finish() writes the metadata,
+// whose size is known then, and moves the pages behind it. It frees the spool's space on the way:
+// the disk holds the recording once, not twice. On a full disk the file has fewer pages, and is
+// valid.
 #pragma once
 
 #include <cstdint>

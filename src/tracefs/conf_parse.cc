@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "tracefs/conf_parse.h"
 
+#include "base/text.h"
+
 namespace patchbay::tracefs {
 
 namespace {
 
 constexpr std::string_view kBlanks = " \t\r";
-
-std::string_view trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(kBlanks);
-  if (first == text.npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
 
 // Takes one line with those that continue it (`\` at its end) from the front of `rest`. A comment
 // is not continued.
@@ -29,8 +25,8 @@ Line take_line(std::string_view& rest, uint32_t& number) {
     rest.remove_prefix(end == rest.npos ? rest.size() : end + 1);
     number++;
     if (piece.ends_with('\r')) piece.remove_suffix(1);
-    comment |= !begun && trimmed(piece).starts_with('#');
-    begun |= !trimmed(piece).empty();
+    comment |= !begun && trim(piece, kBlanks).starts_with('#');
+    begun |= !trim(piece, kBlanks).empty();
     more = piece.ends_with('\\') && !comment;
     if (more) piece.remove_suffix(1);
     line.text += piece;
@@ -57,7 +53,7 @@ class Parser {
   }
 
   void take() {
-    const std::string_view text = trimmed(line_.text);
+    const std::string_view text = trim(line_.text, kBlanks);
     if (text.empty() || text.starts_with('#')) return;
     if (const size_t nul = line_.text.find('\0'); nul != std::string::npos) {
       line_.text.resize(nul);
@@ -74,10 +70,10 @@ class Parser {
     skip_ = true;
     if (!text.ends_with(']'))
       return mistake(column_of(text) + text.size(), "A section ends with ].");
-    const std::string_view inside = trimmed(text.substr(1, text.size() - 2));
+    const std::string_view inside = trim(text.substr(1, text.size() - 2), kBlanks);
     const size_t blank = inside.find_first_of(kBlanks);
     const std::string_view word = inside.substr(0, blank);
-    const std::string_view name = blank == inside.npos ? "" : trimmed(inside.substr(blank));
+    const std::string_view name = blank == inside.npos ? "" : trim(inside.substr(blank), kBlanks);
     if (word == "top" && name.empty()) {
       skip_ = false;
       instance_.clear();
@@ -99,7 +95,7 @@ class Parser {
     if (equals == text.npos)
       return mistake(column_of(text) + text.size(), "A line is FILE = TEXT or FILE += TEXT.");
     const bool append = equals > 0 && text[equals - 1] == '+';
-    const std::string_view name = trimmed(text.substr(0, equals - append));
+    const std::string_view name = trim(text.substr(0, equals - append), kBlanks);
     if (name.empty())
       return mistake(column_of(text), "Before = stands the name of a file or variable.");
     if (const size_t blank = name.find_first_of(kBlanks); blank != name.npos)
@@ -110,7 +106,7 @@ class Parser {
     if (skip_) return;
     conf_.items.push_back({variable ? ConfKind::kVariable : ConfKind::kWrite, append, line_.number,
                            instance_, std::string(name),
-                           std::string(trimmed(text.substr(equals + 1)))});
+                           std::string(trim(text.substr(equals + 1), kBlanks))});
   }
 
   Conf conf_;

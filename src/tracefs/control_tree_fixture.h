@@ -6,7 +6,6 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/rseq.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,8 +15,9 @@
 #include <vector>
 
 #include "base/check.h"
+#include "hot/rseq_testing.h"
 #include "patch/patcher.h"
-#include "registry/function_events.h"
+#include "registry/events/function_events.h"
 #include "registry/registry.h"
 #include "ring_buffer/ring_write_hot.h"
 #include "tracefs/root.h"
@@ -42,7 +42,7 @@ class ControlTree {
   static constexpr uint32_t kCpus = 2;
 
   explicit ControlTree(bool all_cpus = false) {
-    if (__rseq_size > 0) pb_rseq_offset = __rseq_offset;
+    pb_rseq_offset = test::rseq_offset();
     char name[] = "/tmp/patchbay-tree-XXXXXX";
     directory_ = ::mkdtemp(name) ? name : "";
     PB_CHECK(!directory_.empty());
@@ -129,9 +129,8 @@ class ControlTree {
     size_t slash = path.rfind('/');
     std::string_view parent = slash == path.npos ? "" : path.substr(0, slash);
     std::string_view name = slash == path.npos ? path : path.substr(slash + 1);
-    Result<Node> node = lookup(*root, parent);
-    if (!node.ok()) return node.error();
-    return make ? node->directory->make_directory(name) : node->directory->remove_directory(name);
+    PB_ASSIGN(Node node, lookup(*root, parent));
+    return make ? node.directory->make_directory(name) : node.directory->remove_directory(name);
   }
   int mkdir(std::string_view path) { return error_of(change_directory(path, true)); }
   int rmdir(std::string_view path) { return error_of(change_directory(path, false)); }

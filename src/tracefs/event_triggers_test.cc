@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "probe/action_hot.h"
+#include "probe/triggers/action_hot.h"
 #include "tracefs/control_tree_fixture.h"
 
 namespace patchbay {

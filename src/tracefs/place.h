@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Where in the tree a file or a directory stands, by name: what it stands for may go away while it
-// is open. And what all files of one tree share.
+// The place of a file or a directory in the tree, by name: the instance or event may go away while
+// the file is open. And the state that all files of one tree share.
 #pragma once
 
 #include <array>

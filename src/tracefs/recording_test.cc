@@ -2,12 +2,12 @@
 // The files that show and take records: markers, trace, trace_pipe, trace_pipe_raw, snapshot,
 // stats.
 #include <gtest/gtest.h>
-#include <sched.h>
 
 #include <cerrno>
 #include <cstring>
 #include <regex>
 
+#include "base/testing.h"
 #include "ring_buffer/buffer_file.h"
 #include "tracefs/control_tree_fixture.h"
 
@@ -16,20 +16,8 @@ namespace {
 
 class Recording : public testing::Test {
  protected:
-  // Everything is recorded on one CPU, whose number the per-CPU files are asked by.
-  Recording() {
-    CPU_ZERO(&before_);
-    sched_getaffinity(0, sizeof before_, &before_);
-    cpu_ = sched_getcpu();
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(cpu_, &one);
-    sched_setaffinity(0, sizeof one, &one);
-  }
-  ~Recording() override { sched_setaffinity(0, sizeof before_, &before_); }
-
   std::string of_cpu(const char* name) const {
-    return "per_cpu/cpu" + std::to_string(cpu_) + "/" + name;
+    return "per_cpu/cpu" + std::to_string(one_cpu_.cpu) + "/" + name;
   }
   void mark(const std::string& text) {
     EXPECT_EQ(tree.write("trace_marker", text), long(text.size()));
@@ -62,8 +50,8 @@ class Recording : public testing::Test {
   ControlTree tree{true};
 
  private:
-  cpu_set_t before_;
-  int cpu_;
+  // Everything is recorded on one CPU, whose number the per-CPU files are asked by.
+  const test::OneCpu one_cpu_;
 };
 
 TEST_F(Recording, TraceShowsAndDoesNotConsume) {

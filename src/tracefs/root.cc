@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tracefs/root.h"
 
-#include <charconv>
 
+#include "base/text.h"
 #include "tracefs/directories.h"
 #include "tracefs/files/refused_returns.h"
 #include "tracer/profiler.h"
@@ -133,9 +133,7 @@ class PerCpuDirectory : public Directory {
   }
   // Only the number as it is listed: no sign, no leading zero.
   bool parse_cpu(std::string_view text, uint32_t* cpu) const {
-    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *cpu);
-    return error == std::errc() && end == text.data() + text.size() &&
-           (text[0] != '0' || text.size() == 1) && *cpu < nr_cpus();
+    return to_number(text, cpu) && (text[0] != '0' || text.size() == 1) && *cpu < nr_cpus();
   }
   const Place place_;
 };

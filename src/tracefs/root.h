@@ -9,11 +9,11 @@
 #include <memory>
 #include <string>
 
-#include "registry/function_events.h"
-#include "registry/probe_events.h"
-#include "registry/probe_sites.h"
+#include "registry/events/function_events.h"
+#include "registry/events/synthetic_events.h"
+#include "registry/probes/probe_events.h"
 #include "registry/registry.h"
-#include "registry/synthetic_events.h"
+#include "registry/sites/probe_sites.h"
 #include "symbol/symbol.h"
 #include "tracefs/tree.h"
 #include "tracer/tracers.h"
@@ -34,7 +34,7 @@ struct TreeContext {
   // debug/status, absent while this is empty: `key: value` lines about the agent itself.
   std::function<std::string()> status;
   // Finds the events of objects that were loaded without telling (USDT probes); may be empty.
-  // Called where somebody asks what events there are.
+  // Called before a file lists events.
   std::function<void()> look_for_events;
   // More lines of debug/call_sites, of what stands at no site of `sites`; may be empty.
   std::function<std::string()> more_call_sites;

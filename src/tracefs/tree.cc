@@ -41,9 +41,8 @@ Error not_there(std::string_view path) {
 
 Result<std::string> File::read_next(size_t size, ReadMode) {
   if (!text_) {
-    Result<std::string> text = read();
-    if (!text.ok()) return text.error();
-    text_ = std::move(*text);
+    PB_ASSIGN(std::string text, read());
+    text_ = std::move(text);
   }
   std::string part = text_->substr(position_, size);
   position_ += part.size();

@@ -18,7 +18,7 @@
 
 namespace patchbay::tracefs {
 
-// Who calls, as far as the carrier knows (FUSE: the request's pid). 0: unknown.
+// The caller's thread, as far as the carrier knows it (FUSE: the request's pid). 0: unknown.
 struct Caller {
   uint32_t tid = 0;
 };

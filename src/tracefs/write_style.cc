@@ -3,16 +3,12 @@
 
 #include <cerrno>
 
+#include "base/text.h"
+
 namespace patchbay::tracefs {
 namespace {
 
-bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-bool ends_word(char c) { return is_blank(c) || c == '\0'; }
-
-std::string_view without_leading_blanks(std::string_view text) {
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  return text;
-}
+bool ends_word(char c) { return is_space(c) || c == '\0'; }
 
 Error bad_number(std::string_view bytes) {
   return user_error(EINVAL, "'" + std::string(bytes.substr(0, 40)) + "' is not a number.");
@@ -29,7 +25,7 @@ Result<uint64_t> parse_number(std::string_view bytes) {
   uint64_t value = 0;
   bool overflow = false;
   for (char c : digits) {
-    if (c < '0' || c > '9') return bad_number(shown);
+    if (!is_digit(c)) return bad_number(shown);
     overflow |= __builtin_mul_overflow(value, uint64_t{10}, &value);
     overflow |= __builtin_add_overflow(value, uint64_t(c - '0'), &value);
   }
@@ -39,10 +35,9 @@ Result<uint64_t> parse_number(std::string_view bytes) {
 }
 
 Result<bool> parse_switch(std::string_view bytes) {
-  Result<uint64_t> number = parse_number(bytes);
-  if (!number.ok()) return number.error();
-  if (*number > 1) return user_error(EINVAL, "Only 0 and 1 can be written to this file.");
-  return *number == 1;
+  PB_ASSIGN(uint64_t number, parse_number(bytes));
+  if (number > 1) return user_error(EINVAL, "Only 0 and 1 can be written to this file.");
+  return number == 1;
 }
 
 Result<size_t> for_each_line(std::string_view bytes,
@@ -55,14 +50,14 @@ Result<size_t> for_each_line(std::string_view bytes,
     }
     std::string_view line = rest.substr(0, newline);
     rest.remove_prefix(taken);
-    line = without_leading_blanks(line.substr(0, line.find('#')));
+    line = trim_front(line.substr(0, line.find('#')));
     if (!line.empty()) PB_TRY(execute(line));
   }
   return bytes.size();
 }
 
 Result<Token> take_token(std::string_view bytes) {
-  std::string_view rest = without_leading_blanks(bytes);
+  std::string_view rest = trim_front(bytes);
   size_t length = 0;
   while (length < rest.size() && !ends_word(rest[length])) length++;
   if (length > kMaxToken)
@@ -78,12 +73,6 @@ Result<std::string_view> take_whole(std::string_view bytes, size_t limit) {
                       "A command of this file has less than " + std::to_string(limit) + " bytes.");
   }
   return bytes.substr(0, bytes.find('\0'));
-}
-
-std::string_view without_blanks_around(std::string_view text) {
-  text = without_leading_blanks(text);
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
-  return text;
 }
 
 }  // namespace patchbay::tracefs

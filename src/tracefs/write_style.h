@@ -39,6 +39,5 @@ Result<Token> take_token(std::string_view bytes);
 inline constexpr size_t kFilterLimit = 4096;
 inline constexpr size_t kOptionLimit = 64;
 Result<std::string_view> take_whole(std::string_view bytes, size_t limit);
-std::string_view without_blanks_around(std::string_view text);
 
 }  // namespace patchbay::tracefs

@@ -102,8 +102,6 @@ TEST(Whole, LimitAndNul) {
   EXPECT_EQ(*take_whole(std::string_view("a b\0c", 5), 64), "a b");
   EXPECT_TRUE(take_whole(std::string(63, 'x'), 64).ok());
   EXPECT_EQ(take_whole(std::string(64, 'x'), 64).error().errno_value, EINVAL);
-  EXPECT_EQ(without_blanks_around(" \ta b\n\n"), "a b");
-  EXPECT_EQ(without_blanks_around(" \n"), "");
 }
 
 }  // namespace

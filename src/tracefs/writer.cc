@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/unique_fd.h"
+#include "registry/markers.h"
 
 namespace patchbay::tracefs {
 namespace {
@@ -48,18 +49,18 @@ int cpu_of(uint32_t tid) {
 
 }  // namespace
 
-const Registry::Writer& WriterNames::of(uint32_t tid) {
+const Markers::Writer& WriterNames::of(uint32_t tid) {
   std::string comm = proc_text(tid, "comm");
   if (!comm.empty() && comm.back() == '\n') comm.pop_back();
   if (comm.empty()) comm = kUnknownComm;
   auto known = writers_.find(tid);
   if (known != writers_.end() && known->second.comm == comm) return known->second;
   if (writers_.size() >= kMostWriters) writers_.clear();
-  Registry::Writer writer{tid, tgid_of(proc_text(tid, "status")), std::move(comm)};
+  Markers::Writer writer{tid, tgid_of(proc_text(tid, "status")), std::move(comm)};
   return writers_[tid] = std::move(writer);
 }
 
-const Registry::Writer& FileWriter::of(const Caller& caller) {
+const Markers::Writer& FileWriter::of(const Caller& caller) {
   if (known_ && asked_ == caller.tid) {
     if (caller.tid) writer_.cpu = cpu_of(caller.tid);
     return writer_;

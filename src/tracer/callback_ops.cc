@@ -29,7 +29,7 @@ CallbackOps::Id CallbackOps::make() {
   ops.own_filter = true;
   ops.live.call.system = "ftrace";
   ops.live.call.name = "callback";
-  ops.live.kind = uint8_t(ConsumerKind::kCallback);
+  ops.live.kind = ConsumerKind::kCallback;
   ops.live.max_size = sizeof(abi::RecordHeader);
   table_.follow(&ops);
   entries_[++last_] = std::move(entry);
@@ -57,11 +57,10 @@ Status CallbackOps::set_filter(Id id, Filter which, std::string_view text, bool 
   FtraceHash hash;
   if (!reset) hash = which == Filter::kFilter ? entry->ops.filter : entry->ops.notrace;
   if (!text.empty()) {
-    auto line = parse_filter_line(text);
-    if (!line.ok()) return line.error();
-    if (!line->command.empty())
+    PB_ASSIGN(auto line, parse_filter_line(text));
+    if (!line.command.empty())
       return user_error(EINVAL, "Commands stand in set_ftrace_filter, not here.");
-    PB_TRY(apply_filter_line(table_.table(), *line, &hash));
+    PB_TRY(apply_filter_line(table_.table(), line, &hash));
   }
   return set_hash(entry, which, std::move(hash));
 }
@@ -89,7 +88,7 @@ void CallbackOps::clear_filters(Id id) {
   if (entry) (void)table_.set_hashes(&entry->ops, {}, {});
 }
 
-// --- who is called
+// --- names
 
 // By which function_tracers chooses it: several may have one function.
 std::string CallbackOps::free_name(const std::string& wanted) const {

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "probe/callbacks.h"
+#include "probe/callbacks/callbacks.h"
 #include "tracer/ftrace_ops.h"
 
 namespace patchbay {

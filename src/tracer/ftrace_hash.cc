@@ -7,8 +7,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 
+#include "base/text.h"
 #include "symbol/demangled_name.h"
 #include "symbol/symbol.h"
 
@@ -65,7 +65,7 @@ bool is_end(std::string_view pattern, size_t at) {
 
 // A parameter of a generic lambda: {lambda(auto:1)#1}
 bool is_auto_parameter(std::string_view before, std::string_view rest) {
-  return before.ends_with("auto") && rest.size() > 1 && rest[1] >= '0' && rest[1] <= '9';
+  return before.ends_with("auto") && rest.size() > 1 && is_digit(rest[1]);
 }
 
 // Where the command begins: the first `:` that is no part of `::`, of an ABI tag ([abi:cxx11]) nor
@@ -97,8 +97,7 @@ bool parse_index(std::string_view text, uint64_t* index) {
   } else if (text.starts_with('0')) {
     base = 8;
   }
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *index, base);
-  return error == std::errc() && end == text.data() + text.size();
+  return to_number(text, index, base);
 }
 
 void take_module(std::string_view module, FilterLine* line) {
@@ -237,7 +236,7 @@ Result<FilterLine> parse_filter_line(std::string_view text) {
   line.text = text;
   const size_t colon = find_command(text);
   line.pattern = text.substr(0, colon);
-  const bool is_number = !text.empty() && text[0] >= '0' && text[0] <= '9';
+  const bool is_number = !text.empty() && is_digit(text[0]);
   line.is_index = is_number && parse_index(line.pattern, &line.index);
   if (colon == text.npos) return line;
   std::string_view command = text.substr(colon + 1);
@@ -308,6 +307,16 @@ bool bring_back(std::span<DynFtrace* const> came, FtraceHash* hash) {
 }
 
 }  // namespace
+
+std::string list_functions(const FunctionTable& table, const FtraceHash& hash,
+                           std::string_view prefix) {
+  std::string text;
+  if (hash.functions.empty()) return text;
+  for (DynFtrace* function : table.known())
+    if (hash.functions.contains(function))
+      text.append(prefix).append(FunctionTable::listed_name(*function)).append("\n");
+  return text;
+}
 
 bool apply_module_lines(const FunctionTable&, std::span<DynFtrace* const> came, FtraceHash* hash) {
   const bool any_back = bring_back(came, hash);

@@ -63,6 +63,10 @@ struct FtraceHash {
   bool operator==(const FtraceHash&) const = default;
 };
 
+// A line for each function that is not gone, in the table's order, with `prefix` before it.
+std::string list_functions(const FunctionTable& table, const FtraceHash& hash,
+                           std::string_view prefix = "");
+
 // Applies one line without a command. EINVAL: nothing matched; the sentence names what is near. A
 // :mod: of a module that is not loaded is remembered; `!` forgets it (pattern `*`: all of it).
 Status apply_filter_line(const FunctionTable& table, const FilterLine& line, FtraceHash* hash);

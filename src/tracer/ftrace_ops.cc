@@ -43,7 +43,7 @@ struct FtraceOpsTable::Impl {
   std::vector<FtraceOps*> followed;
   std::unordered_map<const TraceArray*, FtraceOps*> defaults;
   std::unordered_map<const TraceArray*, FtraceOps*> shared;  // whose filters are everyone's
-  std::vector<ProbeSites::Refusal> refused;  // of the last update()
+  std::vector<ProbeSites::Refusal> refused;                  // of the last update()
 
   Functions wanted_functions(const FtraceOps& ops) const;
   Places places_of(const FtraceOps& ops, const Functions& functions) const;
@@ -67,7 +67,7 @@ FtraceOpsTable::~FtraceOpsTable() = default;
 
 FunctionTable& FtraceOpsTable::table() { return impl_->table; }
 
-// In the table's order. Where returns are asked for, those whose return can be hooked.
+// In the table's order. An ops at returns gets only functions whose return can be hooked.
 Functions FtraceOpsTable::Impl::wanted_functions(const FtraceOps& ops) const {
   Functions result;
   const auto consider = [&](DynFtrace* function) {
@@ -112,10 +112,10 @@ void FtraceOpsTable::Impl::count(const Functions& joined, const Functions& left)
     function->users++;
     function->touched = true;
   }
-  for (DynFtrace* function : left) function->users--;
+  for (DynFtrace* function : left) drop_user(&function->users);
 }
 
-// They are asked again when the hashes change.
+// They are tried again when the hashes change.
 void FtraceOpsTable::Impl::drop_refused(FtraceOps* ops) {
   if (refused.empty()) return;
   std::vector<const ProbePlace*> places;

@@ -19,10 +19,10 @@
 #include <string_view>
 #include <vector>
 
-#include "event/live_event.h"
-#include "event/trace_array.h"
-#include "registry/probe_sites.h"
+#include "registry/live_event.h"
 #include "registry/registry.h"
+#include "registry/sites/probe_sites.h"
+#include "registry/trace_array.h"
 #include "tracer/ftrace_hash.h"
 #include "tracer/function_table.h"
 
@@ -42,7 +42,7 @@ struct FtraceOps {
   // is about it only when it was chosen there.
   bool of_program = false;
   bool none_if_empty = false;  // an empty filter means no function: of commands
-  bool own_filter = false;  // a filter with a file of its own (stack_trace_filter): never shared
+  bool own_filter = false;     // a filter with a file of its own (stack_trace_filter): never shared
   FtraceHash filter, notrace;
   LiveEvent live;                     // live.is_tracer; programs: as for any event
   std::vector<DynFtrace*> functions;  // that it has joined, in the table's order
@@ -61,7 +61,7 @@ class FtraceOpsTable : public EventSource {
   // registered before are gone, unless the caller has put them back into `filter` and `notrace`.
   // Functions that cannot be patched are passed over (debug/refused_functions says why).
   Status add(FtraceOps* ops);
-  void remove(FtraceOps* ops);  // its sites are restored, if nobody else wants them
+  void remove(FtraceOps* ops);  // its sites are restored, unless others want them
 
   // New hashes: one transaction for what changes. On failure all is as before. Where filters are
   // shared, of all tracers of the instance, a transaction each.
@@ -90,7 +90,7 @@ class FtraceOpsTable : public EventSource {
   bool any_registered() const;
   // Functions of objects that come may be wanted: something is registered, or kept with a filter.
   bool wants_objects() const;
-  // Who traces this function now, for enabled_functions; hidden ones too.
+  // The tracers of this function now, for enabled_functions; hidden ones too.
   std::vector<const FtraceOps*> users(const DynFtrace& function) const;
 
   // Objects came or went: the table, all hashes, and what is patched follow.

@@ -6,15 +6,18 @@
 #include "tracer/ftrace_ops.h"
 
 #include <signal.h>
-#include <sys/rseq.h>
 #include <ucontext.h>
 
 #include <atomic>
 #include <cstring>
 #include <thread>
 
-#include "registry/function_events.h"
+#include "hot/rseq_testing.h"
+#include "registry/event_requests.h"
+#include "registry/events/function_events.h"
+#include "registry/pid_lists.h"
 #include "registry/registry_testing.h"
+#include "registry/settings.h"
 
 #if defined(__clang__)
 #define TRACED extern "C" __attribute__((noinline, used, visibility("default")))
@@ -62,7 +65,7 @@ class FtraceOpsTest : public test::RegistryTest {
     action.sa_sigaction = on_trap;
     action.sa_flags = SA_SIGINFO | SA_NODEFER;
     sigaction(SIGTRAP, &action, nullptr);
-    if (__rseq_size > 0) pb_rseq_offset = __rseq_offset;
+    pb_rseq_offset = test::rseq_offset();
     RegistryTest::SetUp();
     patcher_ = make_patcher();
     sites_ = std::make_unique<ProbeSites>(*patcher_);
@@ -236,15 +239,15 @@ TEST_F(FtraceOpsTest, OneFilterForAllTracers) {
 TEST_F(FtraceOpsTest, TracersAreNoEvents) {
   auto a = make("trace", top(), only({ops_one}));
   ASSERT_TRUE(ops_->add(a.get()).ok());
-  EXPECT_EQ(registry_->show_set_event(top()), "");
-  ASSERT_TRUE(registry_->clear_set_event(top()).ok());
+  EXPECT_EQ(registry_->requests().show(top()), "");
+  ASSERT_TRUE(registry_->requests().clear(top()).ok());
   EXPECT_EQ(patcher_->patched_sites(), 1u);
-  ASSERT_TRUE(registry_->add_pids(top(), Registry::PidList::kTrace, "1").ok());
+  ASSERT_TRUE(registry_->pid_lists().add(top(), PidList::kTrace, "1").ok());
   EXPECT_EQ(a->live.programs[0]->pids, nullptr) << "set_event_pid is of events";
-  ASSERT_TRUE(registry_->add_pids(top(), Registry::PidList::kFtrace, "1").ok());
+  ASSERT_TRUE(registry_->pid_lists().add(top(), PidList::kFtrace, "1").ok());
   ASSERT_NE(a->live.programs[0]->pids, nullptr);
   EXPECT_TRUE(pid_set_has(a->live.programs[0]->pids, 1));
-  ASSERT_TRUE(registry_->resize(top(), {}, 256).ok());
+  ASSERT_TRUE(registry_->settings().resize(top(), {}, 256).ok());
   EXPECT_EQ(a->live.programs[0]->rings, top().buffer->rings());
   ops_->remove(a.get());
 }
@@ -274,7 +277,7 @@ TEST_F(FtraceOpsTest, ATracerAndAFunctionEventShareAnEntry) {
 TEST_F(FtraceOpsTest, ChangesUnderLoad) {
   TraceArray* steady_array = *registry_->create_array("steady");
   TraceArray* other = *registry_->create_array("other");
-  ASSERT_TRUE(registry_->resize(*steady_array, {}, 16384).ok());
+  ASSERT_TRUE(registry_->settings().resize(*steady_array, {}, 16384).ok());
   auto steady = make("trace", *steady_array, only({ops_two}));
   auto moving = make("trace", top(), only({ops_one}));
   auto coming = make("trace", *other, only({ops_one, ops_two, ops_three}));

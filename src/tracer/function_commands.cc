@@ -13,11 +13,13 @@
 #include <optional>
 #include <unordered_set>
 
-#include "base/hex_number.h"
 #include "base/program_stderr.h"
 #include "base/raw_syscall.h"
 #include "base/shared_memory.h"
-#include "probe/action_hot.h"
+#include "base/text.h"
+#include "probe/triggers/action_hot.h"
+#include "registry/settings.h"
+#include "registry/snapshots.h"
 
 namespace patchbay {
 
@@ -59,13 +61,6 @@ std::string_view next_word(std::string_view* rest) {
   const std::string_view word = rest->substr(0, colon);
   *rest = colon == rest->npos ? std::string_view() : rest->substr(colon + 1);
   return word;
-}
-
-int digit_of(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return 16;
 }
 
 // What the functions of one line share. It holds an event in soft mode as long as it lives.
@@ -123,9 +118,9 @@ Result<int64_t> parse_action_count(std::string_view text) {
   if (digits.empty()) return bad();
   uint64_t value = 0;
   for (char c : digits) {
-    if (uint64_t(digit_of(c)) >= base) return bad();
+    if (uint64_t(digit_value(c)) >= base) return bad();
     if (__builtin_mul_overflow(value, base, &value) ||
-        __builtin_add_overflow(value, uint64_t(digit_of(c)), &value))
+        __builtin_add_overflow(value, uint64_t(digit_value(c)), &value))
       return user_error(ERANGE, "The count " + std::string(text) + " is larger than 64 bits.");
   }
   return int64_t(value);
@@ -193,18 +188,17 @@ Result<Spec> FunctionCommands::Impl::parse(TraceArray& array, const FilterLine& 
 }
 
 Status FunctionCommands::write(TraceArray& array, const FilterLine& line) {
-  auto spec = impl_->parse(array, line);
-  if (!spec.ok()) return spec.error();
-  Probe* probe = impl_->find(array, *spec);
+  PB_ASSIGN(auto spec, impl_->parse(array, line));
+  Probe* probe = impl_->find(array, spec);
   if (line.remove) {
     if (!probe)
       return user_error(ENODEV, "No function has the command " + line.command +
-                                    (spec->counted ? " with a count." : " without a count."));
+                                    (spec.counted ? " with a count." : " without a count."));
     return impl_->remove(probe, line);
   }
   if (line.pattern.empty() && !line.has_module)
     return user_error(EINVAL, "The command " + line.command + " needs functions before it.");
-  return impl_->add(array, *spec, matching_functions(impl_->ops.table(), line));
+  return impl_->add(array, spec, matching_functions(impl_->ops.table(), line));
 }
 
 Probe* FunctionCommands::Impl::find(const TraceArray& array, const Spec& spec) {
@@ -226,7 +220,7 @@ Probe* FunctionCommands::Impl::make(TraceArray& array, const Spec& spec) {
   made.array = &array;
   made.hidden = true;
   made.none_if_empty = true;
-  made.live.kind = uint8_t(ConsumerKind::kAction);
+  made.live.kind = ConsumerKind::kAction;
   made.live.action = probe->action;
   if (spec.kind == ActionKind::kStackTrace) made.live.stack = kKernelStack;
   publish_table(probe);
@@ -242,7 +236,7 @@ Probe* FunctionCommands::Impl::make(TraceArray& array, const Spec& spec) {
 Result<std::shared_ptr<Command>> FunctionCommands::Impl::prepare(TraceArray& array,
                                                                  const Spec& spec) {
   auto command = std::make_shared<Command>(registry, array);
-  if (spec.kind == ActionKind::kSnapshot) PB_TRY(registry.allocate_snapshot(array));
+  if (spec.kind == ActionKind::kSnapshot) PB_TRY(registry.snapshots().allocate(array));
   if (!spec.event) return command;
   PB_TRY(registry.hold_soft(array, spec.event));
   command->event = spec.event;
@@ -272,11 +266,11 @@ Status FunctionCommands::Impl::add(TraceArray& array, const Spec& spec,
                                    const std::vector<DynFtrace*>& functions) {
   int64_t count = -1;
   if (spec.counted && (!spec.number.empty() || spec.event)) {
-    auto parsed = parse_action_count(spec.number);
-    if (!parsed.ok()) return parsed.error();
-    count = *parsed;
+    PB_ASSIGN(auto parsed, parse_action_count(spec.number));
+    count = parsed;
   }
-  if (functions.empty()) return user_error(EINVAL, "No function is meant by this.");
+  if (functions.empty())
+    return user_error(EINVAL, "No function fits: see available_filter_functions.");
   Probe* probe = find(array, spec);
   std::vector<DynFtrace*> fresh;
   for (DynFtrace* function : functions)
@@ -284,15 +278,14 @@ Status FunctionCommands::Impl::add(TraceArray& array, const Spec& spec,
   if (fresh.empty())
     return user_error(
         EINVAL, "The functions have the command " + std::string(name_of(spec.kind)) + " already.");
-  auto command = prepare(array, spec);
-  if (!command.ok()) return command.error();
+  PB_ASSIGN(auto command, prepare(array, spec));
   if (!probe) probe = make(array, spec);
   HitAction* shared =
-      spec.counted && !spec.event ? nullptr : make_action(*probe, **command, count, nullptr);
+      spec.counted && !spec.event ? nullptr : make_action(*probe, *command, count, nullptr);
   if (spec.kind == ActionKind::kDump) shared = nullptr;
   for (DynFtrace* function : fresh) {
-    HitAction* own = shared ? shared : make_action(*probe, **command, count, function);
-    probe->entries.insert({function, Entry{own, *command}});
+    HitAction* own = shared ? shared : make_action(*probe, *command, count, function);
+    probe->entries.insert({function, Entry{own, command}});
   }
   Status status = follow(probe);
   if (status.ok()) return {};
@@ -312,14 +305,13 @@ Status FunctionCommands::Impl::remove(Probe* probe, const FilterLine& line) {
   const size_t removed =
       erase_entries(probe, [&](const auto& one) { return all || meant.contains(one.first); });
   if (!removed)
-    return user_error(EINVAL,
-                      "No function that is meant by this has the command " + line.command + ".");
+    return user_error(EINVAL, "None of these functions has the command " + line.command + ".");
   if (!probe->entries.empty()) return follow(probe);
   drop(probe);
   return {};
 }
 
-// The table first, so that who is hit finds his action; then the sites.
+// The table first, so that a hit finds its action; then the sites.
 Status FunctionCommands::Impl::follow(Probe* probe) {
   publish_table(probe);
   FtraceHash filter;
@@ -409,7 +401,7 @@ std::string FunctionCommands::show(const TraceArray& array) {
   return text;
 }
 
-// --- what was asked for
+// --- what hits have asked for
 
 void FunctionCommands::set_dump_text(std::function<std::string(std::optional<uint32_t>)> text) {
   impl_->dump_text = std::move(text);
@@ -431,12 +423,12 @@ void FunctionCommands::Impl::answer(Probe* probe, Entry* entry) {
 }
 
 void take_asked_snapshot(Registry& registry, TraceArray& array) {
-  if (array.snapshot && registry.write_snapshot(array, {}, 1).ok()) return;
-  registry.refuse_snapshot(array);
+  if (array.snapshot && registry.snapshots().write(array, {}, 1).ok()) return;
+  registry.snapshots().refuse(array);
 }
 
 void FunctionCommands::Impl::dump(std::optional<uint32_t> cpu) {
-  (void)registry.set_tracing_on(registry.top(), false);
+  (void)registry.settings().set_tracing_on(registry.top(), false);
   if (!dump_text) return;
   const std::string lines = dump_text(cpu);
   std::string text = "Dumping ftrace buffer:\n";

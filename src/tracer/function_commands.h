@@ -49,23 +49,16 @@ class FunctionCommands {
 };
 
 // The triggers of events ask the control thread as commands do: `by` more of them may ask from now
-// on (or fewer). And what it does then: takes a snapshot; where somebody has freed the spare buffer
-// meanwhile, says so in the buffer and switches recording off, as the kernel does.
+// on (or fewer).
 void expect_questions(int by);
+// The answer: a snapshot. Where the spare buffer was freed meanwhile it says so in the buffer and
+// switches recording off, as the kernel does.
 void take_asked_snapshot(Registry& registry, TraceArray& array);
 // A count as the kernel reads it: any base by its prefix. EINVAL, ERANGE.
 Result<int64_t> parse_action_count(std::string_view text);
 
-// The triggers of events ask the control thread as commands do: `by` more of them may ask from now
-// on (or fewer). And what it does then: takes a snapshot; where somebody has freed the spare buffer
-// meanwhile, says so in the buffer and switches recording off, as the kernel does.
-void expect_questions(int by);
-void take_asked_snapshot(Registry& registry, TraceArray& array);
-// A count as the kernel reads it: any base by its prefix. EINVAL, ERANGE.
-Result<int64_t> parse_action_count(std::string_view text);
-
-// For the control thread, without a lock: is there a command that may ask? Then it sleeps here
-// instead of elsewhere, at most so long, and calls run_asked() when it was true.
+// For the control thread, without a lock. While actions_may_ask() is true it sleeps in
+// wait_for_actions(), at most so long, and calls run_asked() when that was true.
 bool actions_may_ask();
 bool wait_for_actions(int milliseconds);
 

@@ -6,15 +6,16 @@
 // What costs time is done once for each object: planning its entries (a few microseconds each), and
 // its returns (ten) only when some ops asks for them. What costs memory is kept once: a name that
 // is not mangled is the module's own, the others stand in one arena. An object that comes back to
-// where it was gets its old DynFtraces as they were: whoever patches them compares the bytes.
+// where it was gets its old DynFtraces as they were: the patcher compares the bytes.
 //
-// An object is `all` when each of its functions is known, else some names were asked for:
+// An object is `all` when each of its functions is known. Else only some names were asked for:
 //
 //   new object --+--> nothing known --look_up()--> some known --functions()--> all
 //                +--> all: the list was asked for once, or :mod: lines wait, or an object of this
 //                     path went of which some were known: they are looked for by name
 //
-// What becomes known later is put in between; the order stays, so an index is good for comparing.
+// A function that becomes known later is put in between. The order of the others stays, so indices
+// can be compared.
 #include "tracer/function_table.h"
 
 #include <algorithm>
@@ -372,6 +373,13 @@ std::vector<DynFtrace*> FunctionTable::find_by_symbol(std::string_view name) con
 
 std::string_view FunctionTable::module_name(const DynFtrace& function) {
   return function.in_program ? std::string_view() : function.module->name();
+}
+
+std::string FunctionTable::listed_name(const DynFtrace& function) {
+  std::string name(function.name);
+  const std::string_view module = module_name(function);
+  if (!module.empty()) name.append(" [").append(module).append("]");
+  return name;
 }
 
 const ProbePlace& FunctionTable::plan_return(DynFtrace* function) {

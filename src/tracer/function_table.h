@@ -3,8 +3,9 @@
 // The functions that can be traced, as available_filter_functions lists them: those of all loaded
 // objects in load order, by address, without the ones that the planner refuses. The kernel's
 // dyn_ftrace records. Made at the first question about function tracers, and kept up to date with
-// the objects that come and go; a program that is never asked pays nothing. Who asks for some names
-// pays for these: the others are looked at when somebody wants the list, or all functions.
+// the objects that come and go. A program that is never asked pays nothing. A question about some
+// names costs what these names cost: the table plans the others when the list is read, or when all
+// functions are traced.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@
 #include <vector>
 
 #include "patch/patcher.h"
-#include "registry/probe_sites.h"
+#include "registry/sites/probe_sites.h"
 #include "symbol/symbol.h"
 
 namespace patchbay {
@@ -31,7 +32,7 @@ struct DynFtrace {
   uint32_t index = 0;       // in known(), as long as it is not gone; grows in the list's order
   uint32_t users = 0;       // ops that trace it now
   uint32_t profile = 0;     // 1 + index in the profiler's tables
-  uint32_t graph = 0;       // kGraphRoot, kGraphNotrace (probe/graph_hot.h)
+  uint32_t graph = 0;       // kGraphRoot, kGraphNotrace (probe/returns/graph_hot.h)
   bool touched = false;     // some ops traced it once (touched_functions)
   bool gone = false;        // its object was unloaded; in no list any more
   bool in_program = false;  // of the executable itself
@@ -49,7 +50,7 @@ class FunctionTable {
   bool is_made() const;
   // All, in the order of available_filter_functions. Where they are not known yet they are planned.
   std::span<DynFtrace* const> functions() const;
-  // Those of them that were asked for until now, in the same order.
+  // The functions that are planned until now, in the same order.
   std::span<DynFtrace* const> known() const;
   // The functions whose names fit become known.
   struct Names {
@@ -63,12 +64,14 @@ class FunctionTable {
   DynFtrace* find(uint64_t entry) const;
   // Gives back what look_up() has read.
   void drop_caches() const;
-  // Those that a symbol of exactly this name means, though they are listed by another one: an
-  // alias, what is chosen at run time (memmove), f@file.c.
+  // The functions that a symbol of exactly this name means, though they are listed by another one:
+  // an alias, one that is chosen at run time (memmove), f@file.c.
   std::vector<DynFtrace*> find_by_symbol(std::string_view name) const;
-  // "" for the executable's own functions, which are listed without; else what stands in brackets
-  // and what :mod: matches.
+  // "" for the executable's own functions, which are listed without it; else the name that stands
+  // in brackets and that :mod: matches.
   static std::string_view module_name(const DynFtrace& function);
+  // "sqlite3_step [libsqlite3.so.0]".
+  static std::string listed_name(const DynFtrace& function);
   // Its return_place, planned the first time; the plan says whether returns are hooked, or why not.
   const ProbePlace& plan_return(DynFtrace* function);
 

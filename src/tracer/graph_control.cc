@@ -10,7 +10,8 @@
 
 #include <cerrno>
 
-#include "probe/graph_hot.h"
+#include "probe/returns/graph_hot.h"
+#include "registry/settings.h"
 #include "tracer/tick_rate.h"
 
 namespace patchbay {
@@ -103,15 +104,7 @@ void GraphControl::close(Set which, FtraceHash written) {
 std::string GraphControl::show(Set which) const {
   const FtraceHash& hash = impl_->of(which);
   if (hash.empty()) return std::string(kEmpty[size_t(which)]);
-  std::string text;
-  for (DynFtrace* function : impl_->ops.table().known()) {
-    if (!hash.functions.contains(function)) continue;
-    text += function->name;
-    const std::string_view module = FunctionTable::module_name(*function);
-    if (!module.empty()) text += " [" + std::string(module) + "]";
-    text += '\n';
-  }
-  return text;
+  return list_functions(impl_->ops.table(), hash);
 }
 
 uint32_t GraphControl::max_depth() const { return pb_graph_settings.max_depth; }
@@ -127,7 +120,7 @@ void GraphControl::settings_changed() {
     sleep_time = sleep_time && array->options[TraceOption::kSleepTime];
   store(&settings.monotonic, uint8_t(!rate.is_tsc));
   store(&settings.ticks_per_ns, uint64_t(4294967296.0 / rate.ns_per_tick));
-  store(&settings.thresh_ticks, rate.to_ticks(registry.tracing_thresh() * 1000));
+  store(&settings.thresh_ticks, rate.to_ticks(registry.settings().tracing_thresh() * 1000));
   store(&settings.without_sleep, uint8_t(!sleep_time));
   store(&settings.without_children, uint8_t(!registry.top().options[TraceOption::kGraphTime]));
 }

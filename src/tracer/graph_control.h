@@ -2,7 +2,7 @@
 //
 // The settings of function_graph that all instances share, as in the kernel: set_graph_function,
 // set_graph_notrace, max_graph_depth, tracing_thresh, options sleep-time and graph-time. They
-// become pb_graph_settings and a word of each CallSite (probe/graph_hot.h).
+// become pb_graph_settings and a word of each CallSite (probe/returns/graph_hot.h).
 #pragma once
 
 #include <cstdint>
@@ -31,9 +31,8 @@ class GraphControl {
   void set_max_depth(uint32_t depth);
   // tracing_thresh or an option has changed.
   void settings_changed();
-  void refresh();
-  bool wants_objects()
-      const;  // functions of objects that come may be meant  // objects came or went
+  void refresh();              // objects came or went
+  bool wants_objects() const;  // functions of objects that come may be meant
 
  private:
   struct Impl;

@@ -5,9 +5,10 @@
 //   traced threads   profile_add: the function's counts on this CPU
 //   set_enabled(0)   the ops goes; the counts stay to be read
 //
-// The table is a mapping of which only what is counted in takes memory. It is shared with forked
-// children, as the rings are. A thread may be late with an old table, so none is ever unmapped; one
-// that is large enough is taken again, by another session number (GraphCall.session).
+// The table is a mapping whose pages take memory only once something is counted in them. It is
+// shared with forked children, as the rings are. A thread may be late with an old table, so none is
+// ever unmapped. An old table that is large enough is used again, under another session number
+// (GraphCall.session).
 #include "tracer/profiler.h"
 
 #include <sys/mman.h>
@@ -18,7 +19,8 @@
 #include "base/agreed.h"
 #include "base/check.h"
 #include "base/shared_memory.h"
-#include "probe/graph_hot.h"
+#include "probe/returns/graph_hot.h"
+#include "registry/settings.h"
 #include "tracer/tick_rate.h"
 
 namespace patchbay {
@@ -167,7 +169,7 @@ void Profiler::Impl::describe() {
   ops.joining = [this](std::span<DynFtrace* const> joining) { give_indexes(joining); };
   ops.live.call.system = "ftrace";
   ops.live.call.name = "function_profile";
-  ops.live.kind = uint8_t(ConsumerKind::kProfile);
+  ops.live.kind = ConsumerKind::kProfile;
 }
 
 Profiler::Functions Profiler::functions() const { return {impl_->ops.filter, impl_->ops.notrace}; }
@@ -203,7 +205,7 @@ std::vector<Profiler::Row> Profiler::rows(uint32_t cpu) const {
   if (cpu > table.nr_cpus) return rows;
   const TickRate rate =
       impl_->enabled ? tick_rate(*impl_->registry.top().buffer) : impl_->last_rate;
-  const uint64_t thresh_ns = impl_->registry.tracing_thresh() * 1000;
+  const uint64_t thresh_ns = impl_->registry.settings().tracing_thresh() * 1000;
   for (size_t i = 0; i < impl_->functions.size(); i++) {
     const DynFtrace* function = impl_->functions[i];
     const Sums sums = read_count(table.counts[cpu * table.functions + i], cpu == table.nr_cpus);

@@ -2,7 +2,7 @@
 //
 // The function profiler: function_profile_enabled and trace_stat/functionN (docs/files.md).
 // A function tracer of its own, "trace_profile" of the top instance, whose consumer counts calls
-// and times of each function on each CPU (probe/graph_hot.h: ProfileTable).
+// and times of each function on each CPU (probe/returns/graph_hot.h: ProfileTable).
 #pragma once
 
 #include <cstdint>
@@ -35,8 +35,8 @@ class Profiler {
     uint64_t total_ns;
     double variance_us2;
   };
-  // By time, descending; tracing_thresh hides what took less on average. `cpu` == nr_cpus: hits
-  // that no CPU's table took.
+  // By time, descending; tracing_thresh hides functions that took less on average. `cpu` ==
+  // nr_cpus: hits that no CPU's table took.
   std::vector<Row> rows(uint32_t cpu) const;
   std::string show(uint32_t cpu) const;  // trace_stat/functionN
 

@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "abi/buffer_abi.h"
-#include "probe/stack_hot.h"
+#include "probe/records/stack_hot.h"
 
 namespace patchbay {
 
@@ -70,7 +70,7 @@ StackTracer::StackTracer(Registry& registry, FtraceOpsTable& ops) : impl_(new Im
   own.array = &registry.top();
   own.live.call.system = "ftrace";
   own.live.call.name = "stack";
-  own.live.kind = uint8_t(ConsumerKind::kStackDepth);
+  own.live.kind = ConsumerKind::kStackDepth;
   own.live.max_size = sizeof(abi::RecordHeader);
   ops.follow(&own);
 }
@@ -142,15 +142,7 @@ Status StackTracer::close_filter(FtraceHash written) {
 std::string StackTracer::show_filter() const {
   const FtraceHash& hash = impl_->ops.filter;
   if (hash.empty()) return "#### all functions enabled ####\n";
-  std::string text;
-  for (DynFtrace* function : impl_->table.table().known()) {
-    if (!hash.functions.contains(function)) continue;
-    text += function->name;
-    const std::string_view module = FunctionTable::module_name(*function);
-    if (!module.empty()) text += " [" + std::string(module) + "]";
-    text += '\n';
-  }
-  return text;
+  return list_functions(impl_->table.table(), hash);
 }
 
 }  // namespace patchbay

@@ -3,7 +3,7 @@
 // The stack tracer: stack_max_size, stack_trace, stack_trace_filter (docs/files.md). A
 // function tracer "trace_stack" of the top instance that measures how deep each thread's stack is
 // at the functions of its filter, and keeps the deepest one seen with its frames
-// (probe/stack_hot.h). The kernel's switch is the sysctl kernel.stack_tracer_enabled; here it is
+// (stack_hot.h). The kernel's switch is the sysctl kernel.stack_tracer_enabled; here it is
 // the file stack_tracer_enabled in the tree's root (and what the shims of the selftests put over
 // the sysctl).
 #pragma once

@@ -2,7 +2,6 @@
 #include "tracer/tick_rate.h"
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "ring_buffer/buffer_file.h"
@@ -19,7 +18,7 @@ TickRate tick_rate(RingBuffer& buffer) {
   const ClockLine line = fit_clock(header->clock, pairs);
   TickRate rate;
   rate.is_tsc = header->clock == abi::kClockTsc;
-  if (rate.is_tsc) rate.ns_per_tick = std::ldexp(double(line.mult), -int(line.shift));
+  if (rate.is_tsc) rate.ns_per_tick = double(line.mult) / times_power_of_two(1, line.shift);
   return rate;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "registry/object_log.h"
 #include "tracer/tracers_impl.h"
 
 namespace patchbay {
@@ -76,7 +77,7 @@ bool Tracers::wants_objects() const {
 void Tracers::refresh() {
   if (!impl_->table.is_made()) return;  // nobody has asked
   // An object may be gone before the recording ends: its functions keep their names.
-  if (is_tracing()) (void)impl_->registry.describe_modules();
+  if (is_tracing()) (void)impl_->registry.objects().describe();
   impl_->ops.refresh();
   if (impl_->graph) impl_->graph->refresh();
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
 // current_tracer of each instance, and everything that is set about function tracers: which
-// functions, which threads, which commands, the profiler, the stack tracer. What the tracefs files
-// of function tracing act on; each method is one file's read or write. Under the registry's lock.
+// functions, which threads, which commands, the profiler, the stack tracer. The tracefs files of
+// function tracing act on it: each method is one file's read or write. Under the registry's lock.
 //
-//   files ── Tracers ─┬─ FtraceOpsTable   who traces what          tracer/ftrace_ops.h
+//   files ── Tracers ─┬─ FtraceOpsTable   tracers, functions       tracer/ftrace_ops.h
 //                     ├─ FunctionCommands f:traceoff:3             tracer/function_commands.h
 //                     ├─ GraphControl     set_graph_function …     tracer/graph_control.h
 //                     ├─ Profiler         function_profile_enabled tracer/profiler.h
@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 
+#include "registry/pid_lists.h"
 #include "tracer/ftrace_ops.h"
 
 namespace patchbay {
@@ -47,8 +48,9 @@ class Tracers {
   Status option_changed(TraceArray& array);
 
   // --- function_profile_enabled. Where no other tracer of the top instance runs, set_ftrace_filter
-  // is about whoever starts next: the profiler takes it over, and leaves it behind when it stops.
-  // Beside other tracers it has the functions that it had the last time; all, at the first.
+  // is about the tracer that starts next: the profiler takes the filter over, and leaves it behind
+  // when it stops. Beside other tracers it has the functions that it had the last time; the first
+  // time it has all.
   Status set_profiling(bool on);
 
   // --- set_ftrace_filter, set_ftrace_notrace. The hashes of an instance's tracer "trace" are there
@@ -69,7 +71,7 @@ class Tracers {
   std::string show_filter(TraceArray& array, Filter which);
 
   // --- set_ftrace_pid, set_ftrace_notrace_pid: words as in set_event_pid
-  std::string show_pids(const TraceArray& array, Registry::PidList which) const;
+  std::string show_pids(const TraceArray& array, PidList which) const;
 
   // --- lists
   std::string available_filter_functions(bool with_addresses);

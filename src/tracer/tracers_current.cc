@@ -10,8 +10,9 @@
 
 #include "abi/ftrace_records.h"
 #include "fetch/fetch_abi.h"
-#include "probe/graph_hot.h"
 #include "probe/probe_abi.h"
+#include "probe/returns/graph_hot.h"
+#include "registry/settings.h"
 #include "tracer/tracers_impl.h"
 
 namespace patchbay {
@@ -61,7 +62,7 @@ Status describe_function(const TraceOptions& options, FtraceOps* ops) {
   ops->on_return = false;
   live.call.name = "function";
   live.call.id = abi::kFunctionId;
-  live.kind = uint8_t(ConsumerKind::kRecord);
+  live.kind = ConsumerKind::kRecord;
   live.fetch = call_fetch(options[TraceOption::kFuncArgs]);
   if (!live.fetch) return sys_error("make the fetch program of the function tracer", ENOMEM);
   live.max_size = live.fetch->max_size;
@@ -76,7 +77,7 @@ void describe_graph(const TraceOptions& options, uint32_t session, FtraceOps* op
   ops->on_return = true;
   live.call.name = "function_graph";
   live.call.id = abi::kGraphExitId;
-  live.kind = uint8_t(ConsumerKind::kGraph);
+  live.kind = ConsumerKind::kGraph;
   live.fetch = nullptr;
   live.max_size = kMaxGraphRecord;
   live.stack = live.merges_repeats = 0;
@@ -123,7 +124,7 @@ Status Tracers::set_tracer(TraceArray& array, std::string_view name) {
                       "The tracer cannot be changed while trace_pipe, or a raw file, is open.");
   if (array.tracer != Tracer::kNop) impl_->ops.remove(&impl_->of(array).ops);
   array.tracer = Tracer::kNop;
-  impl_->registry.clear(array);
+  impl_->registry.settings().clear(array);
   if (*wanted == Tracer::kNop) return {};
   ArrayTracer& tracer = impl_->of(array);
   PB_TRY(describe(array, *wanted, ++tracer.session, &tracer.ops));

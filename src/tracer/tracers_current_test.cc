@@ -3,7 +3,6 @@
 // current_tracer, the sets of function_graph and the profiler over patched functions of this
 // program.
 #include <signal.h>
-#include <sys/rseq.h>
 #include <ucontext.h>
 
 #include <algorithm>
@@ -11,8 +10,10 @@
 
 #include "abi/ftrace_records.h"
 #include "hot/fault.h"
-#include "probe/graph_hot.h"
+#include "hot/rseq_testing.h"
+#include "probe/returns/graph_hot.h"
 #include "registry/registry_testing.h"
+#include "registry/settings.h"
 #include "tracer/graph_control.h"
 #include "tracer/profiler.h"
 #include "tracer/tracers.h"
@@ -67,7 +68,7 @@ class TracersCurrent : public test::RegistryTest {
   void SetUp() override {
     handle(SIGTRAP, on_trap);
     handle(SIGSEGV, on_fault);
-    if (__rseq_size > 0) pb_rseq_offset = __rseq_offset;
+    pb_rseq_offset = test::rseq_offset();
     RegistryTest::SetUp();
     patcher_ = make_patcher();
     sites_ = std::make_unique<ProbeSites>(*patcher_);
@@ -152,7 +153,7 @@ class TracersCurrent : public test::RegistryTest {
       if (id == abi::kGraphEntryId) text += '{';
       last_size_ = record.size();
     }
-    registry_->clear(array);
+    registry_->settings().clear(array);
     return text;
   }
 
@@ -206,12 +207,12 @@ TEST_F(TracersCurrent, WhatCannotBeIsRefused) {
 
 TEST_F(TracersCurrent, OptionsChangeTheRecordsWhileTheTracerRuns) {
   set(top(), "function");
-  EXPECT_TRUE(registry_->set_option(top(), TraceOption::kFuncArgs, true).ok());
+  EXPECT_TRUE(registry_->settings().set_option(top(), TraceOption::kFuncArgs, true).ok());
   tracer_leaf(1, 1);
   EXPECT_EQ(taken(top()), "leaf");
   EXPECT_EQ(last_size_, sizeof(abi::FunctionRecord) + 48);
   set(top(), "function_graph");
-  EXPECT_TRUE(registry_->set_option(top(), TraceOption::kFuncgraphArgs, true).ok());
+  EXPECT_TRUE(registry_->settings().set_option(top(), TraceOption::kFuncgraphArgs, true).ok());
   tracer_leaf(0x77, 0x88);
   const auto records = in_order(top());
   ASSERT_EQ(records.size(), 2u);
@@ -219,8 +220,8 @@ TEST_F(TracersCurrent, OptionsChangeTheRecordsWhileTheTracerRuns) {
   uint64_t argument;
   std::memcpy(&argument, records[0].data() + sizeof(abi::GraphEntryRecord) + 8, 8);
   EXPECT_EQ(argument, 0x88u);
-  EXPECT_TRUE(registry_->set_option(top(), TraceOption::kFuncgraphArgs, false).ok());
-  EXPECT_TRUE(registry_->set_option(top(), TraceOption::kFuncArgs, false).ok());
+  EXPECT_TRUE(registry_->settings().set_option(top(), TraceOption::kFuncgraphArgs, false).ok());
+  EXPECT_TRUE(registry_->settings().set_option(top(), TraceOption::kFuncArgs, false).ok());
 }
 
 TEST_F(TracersCurrent, InstancesTraceTheirOwnFunctions) {
@@ -285,11 +286,11 @@ TEST_F(TracersCurrent, GraphSetsRefuseWhatTheyCannotMean) {
 
 TEST_F(TracersCurrent, OnlyLongCallsWithAThreshold) {
   set(top(), "function_graph");
-  registry_->set_tracing_thresh(10'000'000);
+  registry_->settings().set_tracing_thresh(10'000'000);
   tracers_->graph().settings_changed();
   tracer_outer(1);
   EXPECT_EQ(taken(top()), "");
-  registry_->set_tracing_thresh(0);
+  registry_->settings().set_tracing_thresh(0);
   tracers_->graph().settings_changed();
   tracer_leaf(1, 1);
   EXPECT_EQ(taken(top()), "0leaf{ 0leaf}");

@@ -6,8 +6,8 @@
 //     write: `func`, `!glob`, `glob:mod:lib` -> the copy        `func:traceoff` -> at once
 //   close: the copy becomes the hash of the tracer it was opened for; one transaction
 //
-// Until then nobody sees anything of it, so replacing a filter never traces all functions for a
-// moment; of several writers the one that closes last wins.
+// Until close nothing of it has an effect, so replacing a filter never traces all functions for a
+// moment. Of several writers the one that closes last wins.
 #include <algorithm>
 #include <cerrno>
 
@@ -27,12 +27,6 @@ FtraceHash& hash_of(FtraceOps* ops, Tracers::Filter which) {
   return which == Tracers::Filter::kFilter ? ops->filter : ops->notrace;
 }
 
-std::string line_of(const DynFtrace& function) {
-  const std::string_view module = FunctionTable::module_name(function);
-  std::string line(function.name);
-  return module.empty() ? line : line + " [" + std::string(module) + "]";
-}
-
 // `prefix` before each line. The kernel says that nothing is disabled also where there are lines of
 // modules that are not loaded.
 std::string hash_text(const FunctionTable& table, const FtraceHash& hash, Tracers::Filter which,
@@ -42,11 +36,7 @@ std::string hash_text(const FunctionTable& table, const FtraceHash& hash, Tracer
   if (is_filter ? hash.empty() : hash.functions.empty()) {
     text += prefix + std::string(is_filter ? kAllEnabled : kNoneDisabled) + "\n";
   }
-  if (!hash.functions.empty()) {
-    for (DynFtrace* function : table.known()) {
-      if (hash.functions.contains(function)) text += prefix + line_of(*function) + "\n";
-    }
-  }
+  text += list_functions(table, hash, prefix);
   for (const std::string& line : hash.modules) text += prefix + line + "\n";
   return text;
 }

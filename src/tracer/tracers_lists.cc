@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: MIT
 //
-// The lists of function tracing (docs/files.md, "Files of function tracers"): what can be traced,
-// what is, and by whom.
+// The lists of function tracing (docs/files.md, "Files of function tracers"): the functions that
+// can be traced, those that are, and their tracers.
 //
 //   sqlite3_step [libsqlite3.so.0] (2) R         \ttramp: 0x7f… (set of 2) ->trace ->kprobes:p
-//   name           module          |   |         |         |                 who, in order of
+//   name           module          |   |         |         |                 tracers, in order of
 //                                  |   columns R I D O M   |                 registration;
 //                                  count of consumers      |                 `%return`: at returns
 //                                  the program of the site: the same set of consumers at another
 //                                  function has the same program
 //
-// As in the kernel R says that somebody gets all registers: probes and function events.
+// As in the kernel R says that a consumer gets all registers: probes and function events do.
 #include <algorithm>
 #include <set>
 
-#include "base/hex_number.h"
+#include "base/text.h"
+#include "registry/pid_lists.h"
 #include "tracer/tracers_impl.h"
 
 namespace patchbay {
@@ -22,12 +23,6 @@ namespace patchbay {
 namespace {
 
 constexpr size_t kPage = 4096;
-
-void append_name(const DynFtrace& function, std::string* text) {
-  *text += function.name;
-  const std::string_view module = FunctionTable::module_name(function);
-  if (!module.empty()) text->append(" [").append(module).append("]");
-}
 
 std::string consumer_name(const ProbeSites::Consumer& one) {
   const LiveEvent& live = *one.live;
@@ -58,10 +53,9 @@ std::string users_line(const ProbeSites& sites, const DynFtrace& function,
     distinct.insert(one.live);
     all_registers |= !one.live->is_tracer;
   }
-  std::string text;
-  append_name(function, &text);
+  std::string text = FunctionTable::listed_name(function);
   text += " (" + std::to_string(distinct.size()) + ")" + (all_registers ? " R" : "  ");
-  text += "         ";  // I D O M: nobody changes where a call goes
+  text += "         ";  // I D O M: no consumer changes where a call goes
   if (consumers.empty()) return text + "\n";
   const std::string set = consumers.size() == 1 ? consumer_name(consumers.front())
                                                 : "set of " + std::to_string(consumers.size());
@@ -77,8 +71,7 @@ std::string Tracers::available_filter_functions(bool with_addresses) {
   std::string text;
   for (const DynFtrace* function : impl_->table.functions()) {
     if (with_addresses) text += hex_number(function->place.plan.entry).substr(2) + " ";
-    append_name(*function, &text);
-    text += '\n';
+    text += FunctionTable::listed_name(*function) + '\n';
   }
   return text;
 }
@@ -130,8 +123,8 @@ std::string Tracers::total_info() {
          " groups: " + std::to_string(modules.size()) + "\n";
 }
 
-std::string Tracers::show_pids(const TraceArray& array, Registry::PidList which) const {
-  const bool is_notrace = which == Registry::PidList::kFtraceNotrace;
+std::string Tracers::show_pids(const TraceArray& array, PidList which) const {
+  const bool is_notrace = which == PidList::kFtraceNotrace;
   const auto& pids = is_notrace ? array.ftrace_notrace_pids : array.ftrace_pids;
   std::string text;
   for (uint32_t pid : pids) text += std::to_string(pid) + "\n";

@@ -17,10 +17,14 @@
 
 #include "abi/ftrace_records.h"
 #include "base/agreed.h"
+#include "base/check.h"
 #include "base/shared_memory.h"
+#include "base/text.h"
 #include "filter/filter.h"
-#include "probe/action_hot.h"
-#include "probe/callbacks.h"
+#include "probe/callbacks/callbacks.h"
+#include "probe/triggers/action_hot.h"
+#include "registry/event_filters.h"
+#include "registry/snapshots.h"
 #include "tracer/function_commands.h"
 #include "trigger/hist_triggers.h"
 
@@ -28,7 +32,6 @@ namespace patchbay {
 
 namespace {
 
-constexpr std::string_view kBlanks = " \t\n\v\f\r";
 constexpr std::string_view kWordEnds = ": \t", kFilterBlanks = " \t";
 
 // What EventTriggers::hist_switch() says: nothing, all go on, all pause (HistProgram.event_switch).
@@ -66,12 +69,6 @@ const CommandInfo* find_command(std::string_view name) {
   return nullptr;
 }
 
-std::string_view trim(std::string_view text) {
-  const size_t first = text.find_first_not_of(kBlanks);
-  if (first == text.npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
-
 // The kernel's strsep(): the text before the first of `ends`; `rest` is nothing when there is none.
 using Rest = std::optional<std::string_view>;
 std::string_view next_word(Rest* rest, std::string_view ends) {
@@ -84,7 +81,7 @@ std::string_view next_word(Rest* rest, std::string_view ends) {
 // Behind the blanks; nothing left is nothing.
 Rest without_blanks(Rest rest) {
   if (!rest) return {};
-  const size_t first = rest->find_first_not_of(kBlanks);
+  const size_t first = rest->find_first_not_of(kSpaces);
   return first == rest->npos ? Rest() : Rest(rest->substr(first));
 }
 
@@ -114,8 +111,7 @@ struct Parameter {
 Parameter split_filter(Rest text, bool required) {
   Parameter out;
   if (!text) return out;
-  const bool is_digit = text->front() >= '0' && text->front() <= '9';
-  if (!required && !is_digit) {
+  if (!required && !is_digit(text->front())) {
     out.filter = text;
     return out;
   }
@@ -259,7 +255,7 @@ Status EventTriggers::write(TraceArray& array, LiveEvent* event, std::string_vie
 Result<LiveEvent*> EventTriggers::Impl::find_target(TraceArray& array, Rest* param) {
   const std::string system(next_word(param, ":"));
   if (!*param)
-    return user_error(EINVAL, "This trigger needs the event it is for, as in SYSTEM:EVENT.");
+    return user_error(EINVAL, "This trigger needs the event that it switches: SYSTEM:EVENT.");
   const std::string name(next_word(param, ":"));
   LiveEvent* event = registry.find_event(system, name);
   const auto& only = array.systems;
@@ -273,30 +269,26 @@ Status EventTriggers::Impl::write_plain(List& list, const CommandInfo& command,
                                         const Written& written) {
   const bool targeted = has_target(command);
   if (targeted && !written.parameter)
-    return user_error(EINVAL, "This trigger needs the event it is for, as in SYSTEM:EVENT.");
+    return user_error(EINVAL, "This trigger needs the event that it switches: SYSTEM:EVENT.");
   Parameter parameter = split_filter(written.parameter, targeted);
   auto trigger = std::make_unique<PlainTrigger>();
   trigger->command = &command;
   if (targeted) {
-    auto target = find_target(*list.array, &parameter.param);
-    if (!target.ok()) return target.error();
-    trigger->target = *target;
+    PB_ASSIGN(auto target, find_target(*list.array, &parameter.param));
+    trigger->target = target;
   }
   if (written.remove) return remove(list, command, trigger->target);
-  auto count = parse_count(parameter.param);
-  if (!count.ok()) return count.error();
+  PB_ASSIGN(auto count, parse_count(parameter.param));
   PB_TRY(set_filter(list, parameter.filter, trigger.get()));
-  return add(list, std::move(trigger), *count);
+  return add(list, std::move(trigger), count);
 }
 
 Status EventTriggers::Impl::set_filter(List& list, Rest text, PlainTrigger* trigger) {
-  auto expression = filter_expression(text);
-  if (!expression.ok()) return expression.error();
-  if (!*expression) return {};
-  auto filter = registry.make_filter(*list.array, list.event, **expression);
-  if (!filter.ok()) return filter.error();
-  trigger->filter = std::move(*filter);
-  trigger->filter_text = **expression;
+  PB_ASSIGN(auto expression, filter_expression(text));
+  if (!expression) return {};
+  PB_ASSIGN(auto filter, registry.filters().make(*list.array, list.event, *expression));
+  trigger->filter = std::move(filter);
+  trigger->filter_text = *expression;
   return {};
 }
 
@@ -307,7 +299,7 @@ Status EventTriggers::Impl::prepare(List& list, const PlainTrigger& trigger) {
   if (trigger.command->group == TriggerClass::kSnapshot) {
     if (list.array->has_conditional_snapshot)
       return user_error(EBUSY, "A histogram's snapshot() has the snapshot of this instance.");
-    PB_TRY(registry.allocate_snapshot(*list.array));
+    PB_TRY(registry.snapshots().allocate(*list.array));
   }
   if (trigger.target) PB_TRY(registry.hold_soft(*list.array, trigger.target));
   const bool exists = std::any_of(list.plain.begin(), list.plain.end(), [&](const PlainPtr& one) {
@@ -410,6 +402,7 @@ const TriggerProgram* EventTriggers::Impl::make_program(const List& list) {
     trigger.filter = one.filter.get();
     trigger.callback = one.callback;
   }
+  PB_CHECK_VALUES(program->nr_triggers == count, program->nr_triggers, count);
   program->has_early = !needs_record && of_hists.empty() && list.subscriptions.empty();
   program->gate = make_gate(*program);
   return program;
@@ -498,9 +491,8 @@ Status EventTriggers::subscribe(TraceArray& array, LiveEvent* event, HitCallback
                                 std::string_view filter) {
   Subscription made{callback, nullptr};
   if (!filter.empty()) {
-    auto compiled = impl_->registry.make_filter(array, event, filter);
-    if (!compiled.ok()) return compiled.error();
-    made.filter = std::move(*compiled);
+    PB_ASSIGN(auto compiled, impl_->registry.filters().make(array, event, filter));
+    made.filter = std::move(compiled);
   }
   List& list = impl_->list_of(array, event);
   list.subscriptions.push_back(std::move(made));
@@ -545,7 +537,7 @@ std::string EventTriggers::list(const TraceArray& array, const LiveEvent* event)
   return text;
 }
 
-// --- what was asked for
+// --- what hits have asked for
 
 HistTriggers& EventTriggers::hists() { return *impl_->hists; }
 
@@ -554,10 +546,10 @@ void EventTriggers::run_asked() {
   impl_->hists->run_asked();
 }
 
-// A hit that could fix its moment is in take_cuts(). What is asked for here is a snapshot of now:
-// there was no spare buffer, or the hit came while its event was being changed.
+// take_cuts() answers hits that could fix their moment. The others get a snapshot of now: there was
+// no spare buffer, or the hit came while its event was being changed.
 void EventTriggers::Impl::run_asked() {
-  registry.take_cuts();
+  registry.snapshots().take_cuts();
   for (auto& [key, list] : lists) {
     for (const PlainPtr& one : list.plain) {
       if (one->action->kind != ActionKind::kSnapshot) continue;

@@ -15,13 +15,13 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "probe/trigger_hot.h"
+#include "probe/triggers/trigger_hot.h"
 #include "registry/registry.h"
 
 namespace patchbay {
 
 class HistTriggers;
-struct HitCallback;  // probe/callback_hot.h
+struct HitCallback;  // probe/callbacks/callback_hot.h
 class SyntheticEvents;
 
 class EventTriggers {

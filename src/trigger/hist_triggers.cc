@@ -7,16 +7,20 @@
 
 #include "base/agreed.h"
 #include "base/shared_memory.h"
+#include "base/text.h"
 #include "event/synthetic_event.h"
-#include "hist/hist_compile.h"
-#include "hist/hist_listing.h"
+#include "hist/definition/hist_build.h"
+#include "hist/definition/hist_compile.h"
+#include "hist/definition/hist_listing.h"
 #include "hist/hist_program.h"
 #include "hist/hist_table.h"
-#include "probe/action_hot.h"
-#include "registry/synthetic_events.h"
+#include "probe/triggers/action_hot.h"
+#include "registry/event_filters.h"
+#include "registry/events/synthetic_events.h"
+#include "registry/settings.h"
+#include "registry/snapshots.h"
 #include "tracer/function_commands.h"
 #include "trigger/event_triggers.h"
-#include "trigger/hist_build.h"
 
 namespace patchbay {
 
@@ -24,8 +28,6 @@ namespace {
 
 using namespace hist_errors;
 using HistPtr = std::unique_ptr<HistData>;
-
-constexpr std::string_view kBlanks = " \t\n\v\f\r";
 
 // What it shares with others of its name.
 HistData* shared(HistData* hist) { return hist->owner ? hist->owner : hist; }
@@ -38,12 +40,16 @@ bool has_variables(const HistData& hist) {
 
 // References of one histogram to variables of others and to synthetic events. An instance stays
 // while its histograms have variables, as in the kernel.
-void count_references(HistData* hist, uint32_t by) {
+void count_references(HistData* hist, bool comes) {
+  const auto count = [comes](uint32_t* users) {
+    if (comes) return void(++*users);
+    drop_user(users);
+  };
   for (const auto& ref : hist->var_refs)
-    if (ref->var_data != hist) ref->var_data->var_references += by;
+    if (ref->var_data != hist) count(&ref->var_data->var_references);
   for (const auto& action : hist->actions)
-    if (action->synthetic) action->synthetic->references += by;
-  if (hist->array && has_variables(*hist)) hist->array->references += by;
+    if (action->synthetic) count(&action->synthetic->references);
+  if (hist->array && has_variables(*hist)) count(&hist->array->references);
 }
 
 // What a hit asks of the control thread: run_asked() answers.
@@ -66,9 +72,7 @@ std::optional<TraceClock> find_clock(std::string_view name) {
 std::string_view without_word(std::string_view command) {
   const size_t end = command.find_first_of(": \t");
   if (end == command.npos) return {};
-  command.remove_prefix(end + 1);
-  const size_t first = command.find_first_not_of(kBlanks);
-  return first == command.npos ? std::string_view() : command.substr(first);
+  return trim_front(command.substr(end + 1));
 }
 
 }  // namespace
@@ -167,18 +171,16 @@ std::vector<HistData*> HistTriggers::Impl::hists_with_variables(const TraceArray
 
 Status HistTriggers::Impl::add_auxiliary(TraceArray& array, LiveEvent* event, std::string_view text,
                                          HistErrors* errors) {
-  auto definition = parse_hist(text, errors);
-  if (!definition.ok()) return definition.error();
-  auto hist = make(array, event, *definition, false, errors);
-  if (!hist.ok()) return hist.error();
-  (*hist)->is_auxiliary = true;
-  return add(std::move(*hist), *definition, errors);
+  PB_ASSIGN(auto definition, parse_hist(text, errors));
+  PB_ASSIGN(auto hist, make(array, event, definition, false, errors));
+  hist->is_auxiliary = true;
+  return add(std::move(hist), definition, errors);
 }
 
 Status HistTriggers::Impl::take_snapshot(TraceArray& array, HistData* hist) {
   if (array.has_conditional_snapshot)
     return user_error(EBUSY, "Another snapshot() has the snapshot of this instance.");
-  PB_TRY(registry.allocate_snapshot(array));
+  PB_TRY(registry.snapshots().allocate(array));
   snapshots[&array] = hist;
   array.has_conditional_snapshot = true;
   expect_questions(1);
@@ -202,24 +204,21 @@ Result<HistPtr> HistTriggers::Impl::make(TraceArray& array, LiveEvent* event,
                                          HistErrors* errors) {
   auto hist = make_hist(*this, array, event, definition, remove, errors);
   if (!hist.ok() || !definition.filter) return hist;
-  auto filter = registry.make_filter(array, event, *definition.filter);
-  if (!filter.ok()) return filter.error();
+  PB_ASSIGN(auto filter, registry.filters().make(array, event, *definition.filter));
   (*hist)->filter_text = *definition.filter;
-  (*hist)->filter = std::move(*filter);
+  (*hist)->filter = std::move(filter);
   return hist;
 }
 
 Status HistTriggers::Impl::write(TraceArray& array, LiveEvent* event, std::string_view text,
                                  bool remove, HistErrors* errors) {
-  auto definition = parse_hist(text, errors);
-  if (!definition.ok()) return definition.error();
-  auto hist = make(array, event, *definition, remove, errors);
-  if (!hist.ok()) return hist.error();
-  if (remove) return this->remove(**hist, *definition);
-  if (update(**hist, *definition)) return {};
-  Status status = make_hist_actions(*this, hist->get(), errors);
-  if (status.ok()) return add(std::move(*hist), *definition, errors);
-  release_snapshot(hist->get());
+  PB_ASSIGN(auto definition, parse_hist(text, errors));
+  PB_ASSIGN(auto hist, make(array, event, definition, remove, errors));
+  if (remove) return this->remove(*hist, definition);
+  if (update(*hist, definition)) return {};
+  Status status = make_hist_actions(*this, hist.get(), errors);
+  if (status.ok()) return add(std::move(hist), definition, errors);
+  release_snapshot(hist.get());
   return status;
 }
 
@@ -332,7 +331,7 @@ Status HistTriggers::Impl::add(HistPtr hist, const HistDefinition& definition, H
     status = compile_hist(hist.get());
   }
   if (status.ok() && hist->uses_timestamps)
-    status = registry.set_clock(*hist->array, *find_clock(hist->clock));
+    status = registry.settings().set_clock(*hist->array, *find_clock(hist->clock));
   if (!status.ok()) {
     release_snapshot(hist.get());
     if (hist->program) gone.push_back(std::move(hist));
@@ -345,7 +344,7 @@ Status HistTriggers::Impl::add(HistPtr hist, const HistDefinition& definition, H
 
 Status HistTriggers::Impl::publish(HistPtr hist) {
   HistData* made = hist.get();
-  count_references(made, 1);
+  count_references(made, true);
   hists.push_back(std::move(hist));
   Status status = triggers.publish(*made->array, made->event);
   if (!status.ok()) let_go(extract(made));
@@ -406,13 +405,13 @@ void HistTriggers::Impl::let_go(HistPtr hist) {
 
 // Nothing runs it any more, or only a thread that is late.
 void HistTriggers::Impl::bury(HistPtr hist) {
-  count_references(hist.get(), uint32_t(-1));
+  count_references(hist.get(), false);
   release_snapshot(hist.get());
   if (!hist->owner) retire_hist_table(hist->table);
   gone.push_back(std::move(hist));
 }
 
-// The auxiliary ones that nobody needs (any more).
+// Removes the auxiliary histograms that no other refers to any more.
 void HistTriggers::Impl::sweep_auxiliaries(const TraceArray* array) {
   for (HistData* hist : select([&](const HistData& one) {
          return one.is_auxiliary && one.array == array && !one.var_references;
@@ -434,7 +433,7 @@ Status HistTriggers::remove_all(TraceArray& array, LiveEvent* event) {
   return status;
 }
 
-// By force: others may still refer to their variables, which nobody sets any more.
+// By force: others may still refer to their variables, which no hit sets any more.
 template <typename Predicate>
 void HistTriggers::Impl::drop_if(Predicate goes) {
   for (HistData* hist : select(goes)) {
@@ -445,7 +444,7 @@ void HistTriggers::Impl::drop_if(Predicate goes) {
   for (const HistPtr& owner : owners) {
     if (!goes(*owner)) continue;
     release_snapshot(owner.get());
-    if (has_variables(*owner)) owner->array->references--;
+    if (has_variables(*owner)) drop_user(&owner->array->references);
     owner->array = nullptr;
     owner->event = nullptr;
   }
@@ -461,7 +460,7 @@ void HistTriggers::event_goes(LiveEvent* event) {
   impl_->sweep_auxiliaries(&impl_->registry.top());
 }
 
-// --- what was asked for
+// --- what hits have asked for
 
 void HistTriggers::run_asked() {
   for (const auto& [array, hist] : impl_->snapshots) {

@@ -8,8 +8,8 @@
 //   "!hist:keys=…"  compared with those of the event; EBUSY while others refer to its variables
 //
 // Histograms of one name share the table of the first; its definition lives until the last of them
-// is gone. What a parameter needs of another event is an auxiliary histogram there, which goes when
-// nobody refers to it any more, and with a command that failed.
+// is gone. Where a parameter needs a field of another event, an auxiliary histogram is made there.
+// It goes when no histogram refers to it any more, and with a command that failed.
 #pragma once
 
 #include <memory>
@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "hist/hist_data.h"
-#include "probe/trigger_hot.h"
+#include "hist/definition/hist_data.h"
+#include "probe/triggers/trigger_hot.h"
 #include "registry/registry.h"
 
 namespace patchbay {

@@ -522,7 +522,7 @@ static int churn(uint32_t instances, uint32_t seed) {
   fprintf(stderr, "churn: %u instances, %d lines beside them, +%ld kB, +%d mappings\n", instances,
           n, after_kb - before_kb, after_maps - before_maps);
   /* What a thread may still look at is kept: some words for each instance. */
-  CHECK(after_kb - before_kb < 512 + (long)instances);
+  CHECK(after_kb - before_kb < 2048 + (long)instances);
   CHECK(after_maps - before_maps < 60);
   trace_array_put(busy);
   return trace_array_destroy(busy);

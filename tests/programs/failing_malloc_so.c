@@ -20,8 +20,9 @@ static int find(struct dl_phdr_info* info, size_t size, void* unused) {
   for (int i = 0; i < info->dlpi_phnum; i++) {
     const ElfW(Phdr)* segment = &info->dlpi_phdr[i];
     if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X)) continue;
-    start = info->dlpi_addr + segment->p_vaddr;
-    end = start + segment->p_memsz;
+    // The decoder's code is a segment of its own, behind the agent's.
+    if (!start) start = info->dlpi_addr + segment->p_vaddr;
+    end = info->dlpi_addr + segment->p_vaddr + segment->p_memsz;
   }
   return 1;
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// 64 threads call functions whose return probes somebody switches on and off meanwhile. Runs for
-// as long as its argument says (milliseconds).
+// 64 threads call functions whose return probes somebody switches on and off meanwhile, until the
+// second gate opens; without gates for 300 ms.
 // probe: ret_sum ret_leaf
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+#include <unistd.h>
 
 #include "return_program.h"
 
@@ -20,27 +20,24 @@ KEEP long ret_sum(long depth) {
 }
 }
 
-static long deadline;
-static long now() {
-  timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return time.tv_sec * 1000 + time.tv_nsec / 1000000;
-}
+static bool stop;
 
 static void* run(void* argument) {
   const long depth = (long)argument;
   do {
     for (int i = 0; i < 100; i++)
       if (ret_sum(depth) != depth * (depth + 3) / 2) abort();
-  } while (now() < deadline);
+  } while (!__atomic_load_n(&stop, __ATOMIC_RELAXED));
   return nullptr;
 }
 
-int main(int argc, char** argv) {
+int main() {
   gate();
   pthread_t thread[64];
-  deadline = now() + (argc > 1 ? atol(argv[1]) : 300);
   for (long i = 0; i < 64; i++) pthread_create(&thread[i], nullptr, run, (void*)(i % 20 + 1));
+  gate();
+  if (!getenv("RETURN_GATE")) usleep(300000);
+  __atomic_store_n(&stop, true, __ATOMIC_RELAXED);
   for (pthread_t id : thread) pthread_join(id, nullptr);
   printf("calls ret_leaf %ld\n", leaves);
   printf("all sums agree\n");

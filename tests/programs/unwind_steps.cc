@@ -54,9 +54,9 @@ struct Stack {
 struct Shared {
   volatile int ready;
   volatile uint64_t call_sp;
-  Stack plain;    // of step_call, from its frame on, without tracing
-  Stack found;    // by _Unwind_Backtrace
-  Stack listed;   // by backtrace()
+  Stack plain;   // of step_call, from its frame on, without tracing
+  Stack found;   // by _Unwind_Backtrace
+  Stack listed;  // by backtrace()
   uint64_t cfa, registers[6];
   long steps, bad, deepest;
   int findings;
@@ -258,7 +258,8 @@ const struct {
   const char* name;
   Traced function;
 } kFunctions[] = {
-#define ROW(name) {#name, step_##name}
+#define ROW(name) \
+  { #name, step_##name }
     ROW(untraced),
     ROW(event),
     ROW(text),
@@ -360,7 +361,7 @@ const char* what_is_wrong(const Shared& shared) {
       return "other frames behind the caller";
   }
   // What the frame of the caller says of the frame below it: where that one's return address was.
-  // A trampoline's is one byte more (probe/return_hook.S).
+  // A trampoline's is one byte more (probe/returns/return_hook.S).
   if (shared.cfa - shared.call_sp > 1) {
     snprintf(text, sizeof text, "the caller's stack pointer is off by %ld",
              long(shared.cfa - shared.call_sp));
@@ -506,8 +507,8 @@ __attribute__((noinline, optimize("O0"))) void step(const char* name, Traced fun
 
 // unwind_steps NAME… ; waits for a line on stdin before it begins.
 int main(int argc, char** argv) {
-  g_shared = static_cast<Shared*>(mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE,
-                                       MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  g_shared = static_cast<Shared*>(
+      mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   struct sigaction action = {};
   action.sa_handler = unwind_here;
   action.sa_flags = SA_RESTART;

@@ -8,8 +8,8 @@ calls=${1:-100000}
 lost_once=0
 for mode in drop overwrite; do
   for size in 64 512 16384; do
-    hits=$("$patchbay" record -o "$work/t.dat" -m "$mode" -b "$size" -e 'work(int thread, long i)' \
-      -- "$examples/threads" 8 "$calls" 2>"$work/err")
+    hits=$("$patchbay" record -o "$work/t.dat" --mode "$mode" -b "$size" \
+      -e 'work(int thread, long i)' -- "$examples/threads" 8 "$calls" 2>"$work/err")
     events=$(summary_events "$work/err")
     lost=$(summary_lost "$work/err")
     same "$mode $size KB: recorded ($events) + lost ($lost) = hits" "${hits#hits }" \
@@ -22,7 +22,7 @@ for mode in drop overwrite; do
 done
 # An entry of function_graph that is dropped takes its exit along, and both are counted.
 for mode in drop overwrite; do
-  hits=$("$patchbay" record -o "$work/t.dat" -m "$mode" -b 64 -p function_graph -l work \
+  hits=$("$patchbay" record -o "$work/t.dat" --mode "$mode" -b 64 -t function_graph -l work \
     -- "$examples/threads" 8 "$calls" 2>"$work/err")
   events=$(summary_events "$work/err")
   lost=$(summary_lost "$work/err")

@@ -23,7 +23,7 @@ for how in no_value ended; do
 done
 has "whose object is gone" "$(cat "$work/err")" '^patchbay: a result is used after its end'
 has "without a value" "$("$program" no_value 2>&1)" \
-  '^patchbay: the value of a result .*: That is no name'
+  '^patchbay: the value of a result .*: The name of an instance'
 
 # The kernel's names come with the headers for C, in any order, and mean the same structures.
 cat >"$work/both.cc" <<'PROGRAM'

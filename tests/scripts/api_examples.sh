@@ -51,15 +51,14 @@ for _ in 1 2 3; do
 reconnect: from its beginning to its end
 storage: its own buffer was overwritten" "$out"
 done
-# The program of README.md, as it stands there.
-readme=$here/../../README.md
-if [[ -e $readme ]] && command -v g++ >/dev/null; then
-  sed -n '/^## From inside the program/,/^## What it costs/{/^```cpp/,/^```$/{/^```/d;p}}' \
-    "$readme" >"$work/readme.cc"
-  out=$(g++ -std=c++20 -Wall -Wextra -Werror -I"$here/../../include" "$work/readme.cc" \
-    "$build/lib/libpatchbay.so" -Wl,-rpath,"$build/lib" -o "$work/readme" 2>&1)
-  same "the README's program compiles" "" "$out"
-  out=$("$work/readme" 2>&1)
+# The program of docs/api.md, as it stands there.
+page=$here/../../docs/api.md
+if [[ -e $page ]] && command -v g++ >/dev/null; then
+  sed -n '/^```cpp/,/^```$/{/^```/d;p}' "$page" >"$work/page.cc"
+  out=$(g++ -std=c++20 -Wall -Wextra -Werror -I"$here/../../include" "$work/page.cc" \
+    "$build/lib/libpatchbay.so" -Wl,-rpath,"$build/lib" -o "$work/page" 2>&1)
+  same "the page's program compiles" "" "$out"
+  out=$("$work/page" 2>&1)
   has "what it listens to" "$out" '^descriptor 101$'
   same "its snapshot" $'opened: fd=3 path=/etc/hosts\nopened: fd=4 path=/etc/passwd' \
     "$(sed -n 's/.* \(opened: \)/\1/p' <<<"$out")"

@@ -35,7 +35,7 @@ PROGRAM
   done
 }
 # The rows: code, a tab, the sentence.
-sed -n '/^## What the compiler says/,$p' "$page" |
+sed -n '/^## Errors of the compiler/,$p' "$page" |
   sed -nE 's/^\| `(.*)` \| ([^|`].*[^ ]) +\|$/\1\t\2/p' >"$work/rows"
 check "the page has a table of mistakes" test "$(wc -l <"$work/rows")" -ge 12
 cut -f 1 "$work/rows" | program >"$work/mistakes.cc"

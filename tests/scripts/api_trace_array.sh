@@ -8,16 +8,9 @@
 . "$(dirname "$0")/common.bash"
 cd "$work" || exit
 program=$programs/api_trace_array
-include=$here/../../include
 [[ -x $program ]] || skip "no $program"
 
-for language in "gcc -x c -std=c11" "g++ -x c++ -std=c++20"; do
-  for names in "" -DPATCHBAY_NO_KERNEL_NAMES; do
-    out=$(echo '#include <patchbay/trace.h>' |
-      $language -Wall -Wextra -Wpedantic -Werror -I"$include" $names -fsyntax-only - 2>&1)
-    same "the header compiles: $language $names" "" "$out"
-  done
-done
+header_compiles trace.h "gcc -x c -std=c11" "g++ -x c++ -std=c++20"
 
 for part in references events recording snapshots fork; do
   same "$part" ok "$("$program" $part 2>&1)"

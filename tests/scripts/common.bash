@@ -102,3 +102,52 @@ wait_for() {
 # The numbers of record's closing line: "[ patchbay record: 12 events, 4.0 KB in FILE; lost 0 (…) ]"
 summary_events() { sed -n 's/.*record: \([0-9]*\) events, .*/\1/p' "$1" | tail -n 1; }
 summary_lost() { sed -n 's/.*; lost \([0-9]*\).*/\1/p' "$1" | tail -n 1; }
+# start_driven [NAME=VALUE…] PROGRAM : a program of tests/programs that does what its input says,
+# with the agent. Sets pid; descriptor 3 is its input, 4 its output; $work/err has its messages.
+start_driven() {
+  local settings=()
+  while [[ $1 == *=* ]]; do
+    settings+=("$1")
+    shift
+  done
+  [[ -p $work/in ]] || mkfifo "$work/in" "$work/out"
+  env LD_PRELOAD="$agent" "${settings[@]}" \
+    "$programs/$1" <"$work/in" >"$work/out" 2>"$work/err" &
+  pid=$!
+  started $pid
+  exec 3>"$work/in" 4<"$work/out"
+  wait_for 20 "$patchbay" ls $pid || fail "the agent does not answer"
+}
+
+# header_compiles HEADER COMPILER… : <patchbay/HEADER> alone, with the kernel's names and without.
+header_compiles() {
+  local header=$1 compiler names out
+  for compiler in "${@:2}"; do
+    for names in "" -DPATCHBAY_NO_KERNEL_NAMES; do
+      # shellcheck disable=SC2086  # several words
+      out=$($compiler -Wall -Wextra -Wpedantic -Werror -I"$here/../../include" $names \
+        -fsyntax-only - <<<"#include <patchbay/$header>" 2>&1)
+      same "$header compiles: $compiler $names" "" "$out"
+    done
+  done
+}
+# compile_as_cxx SOURCE : a program in C that uses the agent's API, as C++20. Makes $work/cxx.
+compile_as_cxx() {
+  g++ -std=c++20 -x c++ -O2 -D_GNU_SOURCE -Wall -Wextra -Werror -I"$here/../../include" "$1" \
+    -x none -o "$work/cxx" "$agent" -Wl,-rpath,"$build/lib" -lpthread 2>"$work/errors"
+  same "it compiles as C++20" "" "$(cat "$work/errors")"
+}
+
+# nginx_site DIR on|off WORKERS : a page, and DIR/nginx.conf for it with nginx as a daemon or not.
+# It listens on DIR/sock.
+nginx_site() {
+  mkdir -p "$1/html" "$1/logs" && chmod -R 777 "$1/html" "$1/logs"
+  echo "a page" >"$1/html/index.html"
+  cat >"$1/nginx.conf" <<CONF
+daemon $2; master_process on; worker_processes $3; pid $1/pid; error_log $1/logs/error.log;
+events { worker_connections 64; }
+http { access_log off; client_body_temp_path $1/a; proxy_temp_path $1/b;
+  fastcgi_temp_path $1/c; uwsgi_temp_path $1/d; scgi_temp_path $1/e;
+  server { listen unix:$1/sock; root $1/html; } }
+CONF
+}

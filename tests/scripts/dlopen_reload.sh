@@ -28,8 +28,8 @@ run 'function event' "$called" -e 'reload_so:reload_work(int n)'
 run 'probe' ' w: ' -e 'p:w reload_so:reload_work n=%di:s32'
 run 'return probe' ' w: ' -e 'r:w reload_so:reload_work $retval'
 run 'function probe' ' w: ' -e 'f:w reload_so:reload_work'
-run 'function' 'reload_(work|idle)' -p function -l 'reload_work:mod:reload_so*'
-run 'function_graph' 'funcgraph_entry: .*reload_(work|idle)\(\)' -p function_graph \
+run 'function' 'reload_(work|idle)' -t function -l 'reload_work:mod:reload_so*'
+run 'function_graph' 'funcgraph_entry: .*reload_(work|idle)\(\)' -t function_graph \
   -l 'reload_work:mod:reload_so*'
 # By variables.
 PATCHBAY_FUNCTION_EVENTS='reload_so:reload_work(int n)' LD_PRELOAD=$agent "$program" >out 2>err

@@ -17,18 +17,18 @@ recorded() {
 }
 
 # Slots of threads that are gone are looked at where libc has all signals blocked.
-for _ in 1 2 3; do recorded blocked_windows -p function_graph -l ':mod:libc.so*'; done
-recorded blocked_windows -p function_graph -l '*' -e 'named(string name, long n)' \
+for _ in 1 2 3; do recorded blocked_windows -t function_graph -l ':mod:libc.so*'; done
+recorded blocked_windows -t function_graph -l '*' -e 'named(string name, long n)' \
   -e 'execve(string path)' -e 'r:returned named $retval'
 
 # The clock must not be read: strict seccomp, PR_TSC_SIGSEGV. (`programs` has the event alone.)
-recorded no_clock -p function_graph -l traced
-recorded no_clock -p function -l traced -e 'r:returned traced $retval'
+recorded no_clock -t function_graph -l traced
+recorded no_clock -t function -l traced -e 'r:returned traced $retval'
 
 # The end of the stack, met by each way to the probe; the program's handler sees its own function.
-for way in '-p function -l deep' '-p function_graph -l deep' '-e deep(int~n)' '-e deep(string~n)' \
+for way in '-t function -l deep' '-t function_graph -l deep' '-e deep(int~n)' '-e deep(string~n)' \
   '-e r:returned~deep~$retval' '-e p:inside~deep+1~ax=%ax~sp=%sp' '-e p:all~deep~ax=%ax' \
-  '-e deep(int~n) -p function_graph -l deep'; do
+  '-e deep(int~n) -t function_graph -l deep'; do
   arguments=()
   for word in $way; do arguments+=("${word//\~/ }"); done
   recorded stack_overflow "${arguments[@]}"

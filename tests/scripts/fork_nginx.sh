@@ -7,16 +7,8 @@
 . "$(dirname "$0")/common.bash"
 need nginx python3
 
-mkdir -p "$work/html" "$work/logs" && chmod -R 777 "$work/html" "$work/logs"
-echo "a page" >"$work/html/index.html"
 # As root the workers become another user, as in real life.
-cat >"$work/nginx.conf" <<CONF
-daemon off; master_process on; worker_processes 4; pid $work/pid; error_log $work/logs/error.log;
-events { worker_connections 64; }
-http { access_log off; client_body_temp_path $work/a; proxy_temp_path $work/b;
-  fastcgi_temp_path $work/c; uwsgi_temp_path $work/d; scgi_temp_path $work/e;
-  server { listen unix:$work/sock; root $work/html; } }
-CONF
+nginx_site "$work" off 4
 cat >"$work/ask.py" <<'PYTHON'
 import socket, sys
 right = 0
@@ -36,7 +28,7 @@ wait_for 20 "$patchbay" ls $pid || fail "the agent does not answer"
 
 rd() { "$patchbay" cat $pid "$1"; }
 put() { check "$2 >>$1" "$patchbay" write $pid "$1" "$2"; }
-new() { check "$2 >$1" "$patchbay" write -t $pid "$1" "$2"; }
+new() { check "$2 >$1" "$patchbay" write --truncate $pid "$1" "$2"; }
 ask() { same "answers" "$1" "$(python3 "$work/ask.py" "$work/sock" "$1")"; }
 lines() { rd trace | grep -v '^#' | grep -cE -- "$1"; }
 all_follow() { rd debug/counters | grep -qx "forked children that follow: 4"; }

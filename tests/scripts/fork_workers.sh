@@ -7,12 +7,7 @@
 # shellcheck source=mounted.bash
 . "$(dirname "$0")/mounted.bash"
 
-mkfifo "$work/in" "$work/out"
-LD_PRELOAD=$agent "$programs/fork_workers" <"$work/in" >"$work/out" 2>"$work/err" &
-pid=$!
-started $pid
-exec 3>"$work/in" 4<"$work/out"
-wait_for 20 "$patchbay" ls $pid || fail "the agent does not answer"
+start_driven fork_workers
 
 ask() { echo "$*" >&3 && read -r -t 60 -u 4 answer || fail "the server does not answer to $*"; }
 call() { # N: in all workers
@@ -21,8 +16,8 @@ call() { # N: in all workers
 }
 rd() { "$patchbay" cat $pid "$1"; }
 put() { check "$2 >>$1" "$patchbay" write $pid "$1" "$2"; }
-new() { check "$2 >$1" "$patchbay" write -t $pid "$1" "$2"; } # put is >>
-clear_trace() { "$patchbay" write -t $pid trace ''; }
+new() { check "$2 >$1" "$patchbay" write --truncate $pid "$1" "$2"; } # put is >>
+clear_trace() { "$patchbay" write --truncate $pid trace ''; }
 events() { rd "${1:-}trace" | grep -vc '^#'; }           # [INSTANCE/]
 with() { rd "${2:-}trace" | grep -v '^#' | grep -cE -- "$1"; } # REGEX [INSTANCE/]
 tasks() { rd trace | grep -v '^#' | awk '{ print $1 }' | sort -u | wc -l; }
@@ -287,12 +282,8 @@ exec 3>&- 4<&-
 kill -KILL $pid
 wait $pid 2>/dev/null
 if ((EUID == 0)) && [[ -c /dev/fuse ]] && command -v fusermount3 >/dev/null; then
-  LD_PRELOAD=$agent PATCHBAY_FUNCTION_EVENTS='work(int n)' \
-    "$programs/fork_workers" <"$work/in" >"$work/out" 2>"$work/err" &
-  pid=$! workers=4
-  started $pid
-  exec 3>"$work/in" 4<"$work/out"
-  wait_for 20 "$patchbay" ls $pid || fail "the agent does not answer"
+  workers=4
+  start_driven PATCHBAY_FUNCTION_EVENTS='work(int n)' fork_workers
   put events/functions/work/enable 0
   clear_trace
   ask pids

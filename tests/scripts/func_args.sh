@@ -12,7 +12,7 @@ filters=(-l 'take_*' -l 'Shape::grow')
 # calls < REPORT : each call as it is shown, once.
 calls() { sed -nE 's/.*[ :]((take_[a-z]*|Shape::grow)\([^)]*\)).*/\1/p'; }
 
-"$patchbay" record -q -p function -O func-args "${filters[@]}" -o f.dat -- "$program" >own 2>err ||
+"$patchbay" record -q -t function -O func-args "${filters[@]}" -o f.dat -- "$program" >own 2>err ||
   fail "record: $(cat err)"
 shape=$(cat own)
 named="take_signed(n=-3, big=-4000000000)
@@ -31,12 +31,12 @@ same "function: names and types from debug information" "$named" \
   "$("$patchbay" report -i f.dat 2>/dev/null | calls)"
 has "the caller stands behind" "$("$patchbay" report -i f.dat 2>/dev/null)" \
   'take_signed\(n=-3, big=-4000000000\) <-main$'
-"$patchbay" record -q -p function_graph -O funcgraph-args "${filters[@]}" -o g.dat -- "$program" \
+"$patchbay" record -q -t function_graph -O funcgraph-args "${filters[@]}" -o g.dat -- "$program" \
   >own 2>err
 shape2=$(cat own)
 same "function_graph" "${named/$shape/$shape2}" "$("$patchbay" report -i g.dat 2>/dev/null | calls)"
 same "replay" "${named/$shape/$shape2}" "$("$patchbay" replay -i g.dat 2>/dev/null | calls)"
-"$patchbay" record -q --format 6 -p function -O func-args "${filters[@]}" -o six.dat -- "$program" \
+"$patchbay" record -q --format 6 -t function -O func-args "${filters[@]}" -o six.dat -- "$program" \
   >own 2>err
 same "the older file" "${named/$shape/$(cat own)}" \
   "$("$patchbay" report -i six.dat 2>/dev/null | calls)"
@@ -49,18 +49,18 @@ fi
 
 # --- without debug information, and where the file is another one by now
 strip -o plain "$program"
-"$patchbay" record -q -p function -O func-args -l main -o p.dat -- ./plain >/dev/null 2>err &&
+"$patchbay" record -q -t function -O func-args -l main -o p.dat -- ./plain >/dev/null 2>err &&
   fail "a stripped program has a main"
 objcopy --strip-debug "$program" plain
-"$patchbay" record -q -p function -O func-args "${filters[@]}" -o p.dat -- ./plain >/dev/null 2>err
+"$patchbay" record -q -t function -O func-args "${filters[@]}" -o p.dat -- ./plain >/dev/null 2>err
 report=$("$patchbay" report -i p.dat 2>/dev/null)
 has "by number" "$report" 'take_signed\(arg1=0xfffffffd, arg2=0xffffffff1194d800, arg3=0x.*, arg6='
 cp "$program" moved
-"$patchbay" record -q -p function -O func-args "${filters[@]}" -o m.dat -- ./moved >/dev/null 2>err
+"$patchbay" record -q -t function -O func-args "${filters[@]}" -o m.dat -- ./moved >/dev/null 2>err
 has "the file is the same" "$("$patchbay" report -i m.dat 2>/dev/null)" 'take_signed\(n=-3'
 cp "$programs/on_command" moved
 has "the file is another one" "$("$patchbay" report -i m.dat 2>/dev/null)" 'take_signed\(arg1='
-same "no options, no arguments" "" "$("$patchbay" record -q -p function "${filters[@]}" -o n.dat \
+same "no options, no arguments" "" "$("$patchbay" record -q -t function "${filters[@]}" -o n.dat \
   -- "$program" >/dev/null 2>&1; "$patchbay" report -i n.dat 2>/dev/null | grep 'take_.*(')"
 
 # --- the process itself: prototypes of function events

@@ -23,7 +23,7 @@ started $standin
 exec 3>"$work/in"
 wait_for 20 test -S "$PATCHBAY_DIR/$standin/ctl.sock"
 mkdir -p "$mounted"
-"$patchbay" mount -f --pid $standin "$mounted" >"$work/mount.out" 2>&1 3>&- &
+"$patchbay" mount --foreground -p $standin "$mounted" >"$work/mount.out" 2>&1 3>&- &
 mounter=$!
 started $mounter
 wait_for 10 is_mounted || { fail "patchbay mount: $(head -n 3 "$work/mount.out")"; finish; }

@@ -5,18 +5,12 @@
 #   function_commands.sh BUILD_DIR
 . "$(dirname "$0")/common.bash"
 
-mkfifo "$work/in" "$work/out"
-LD_PRELOAD=$agent PATCHBAY_TRACE_INSTANCE=own \
-  "$programs/on_command" <"$work/in" >"$work/out" 2>"$work/err" &
-pid=$!
-started $pid
-exec 3>"$work/in" 4<"$work/out"
-wait_for 20 "$patchbay" ls $pid || fail "the agent does not answer"
+start_driven PATCHBAY_TRACE_INSTANCE=own on_command
 
 call() { echo "$*" >&3 && read -r -t 60 -u 4 _ || fail "the program does not answer to $*"; }
 rd() { "$patchbay" cat $pid "$1"; }
 put() { "$patchbay" write $pid "$1" "$2" 2>/dev/null; }
-clear_trace() { "$patchbay" write -t $pid trace ''; }
+clear_trace() { "$patchbay" write --truncate $pid trace ''; }
 works() { check "$1" put set_ftrace_filter "$1"; }
 refused() {
   checks=$((checks + 1))

@@ -6,13 +6,7 @@
 #   function_fork.sh BUILD_DIR
 . "$(dirname "$0")/common.bash"
 
-mkfifo "$work/in" "$work/out"
-LD_PRELOAD=$agent PATCHBAY_TRACE_INSTANCE=own \
-  "$programs/on_command" <"$work/in" >"$work/out" 2>"$work/err" &
-pid=$!
-started $pid
-exec 3>"$work/in" 4<"$work/out"
-wait_for 20 "$patchbay" ls $pid || fail "the agent does not answer"
+start_driven PATCHBAY_TRACE_INSTANCE=own on_command
 
 call() { echo "$*" >&3 && read -r -t 60 -u 4 answer || fail "the program does not answer to $*"; }
 rd() { "$patchbay" cat $pid "$1"; }

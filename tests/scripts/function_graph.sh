@@ -10,21 +10,26 @@
 start() {
   local name=$1
   shift
-  rm -f "$work/in"
+  rm -f "$work/in" "$work/gates"
   mkfifo "$work/in"
-  RETURN_GATE=1 LD_PRELOAD=$agent "$programs/$name" "$@" <"$work/in" >"$work/out" 2>&1 3>&- &
+  RETURN_GATE=$work/gates LD_PRELOAD=$agent \
+    "$programs/$name" "$@" <"$work/in" >"$work/out" 2>&1 3>&- &
   pid=$!
   started $pid
   exec 3>"$work/in"
   wait_for 20 "$patchbay" ls $pid || fail "$name: the agent does not answer"
 }
 go_on() { echo >&3; }
+# at_gate NUMBER : until the program has come so far.
+at_gate() {
+  wait_for 60 eval '(($(stat -c %s "$work/gates") >= '"$1"'))' || fail "it does not come to gate $1"
+}
 put() { check "write $1: $2" "$patchbay" write $pid "$1" "$2"; }
 get() { "$patchbay" cat $pid "$1"; }
 # filter NAME… : of the default tracer.
 filter() {
   local name
-  check "empty filter" "$patchbay" write -t $pid set_ftrace_filter "$1"
+  check "empty filter" "$patchbay" write --truncate $pid set_ftrace_filter "$1"
   for name in "${@:2}"; do put set_ftrace_filter "$name"; done
 }
 functions_of() { sed -n 's|^// probe: ||p' "$here/../programs/$1.cc"; }
@@ -85,12 +90,13 @@ test_inside() {
   filter ret_outer ret_middle ret_waits
   put current_tracer function_graph
   go_on
-  sleep 0.3 # nothing shows from outside that it has got there
+  at_gate 2 # in ret_waits
   has "entered" "$(get trace)" 'ret_waits\(\)'
   put current_tracer nop
   put current_tracer function_graph
   go_on
-  sleep 0.3
+  at_gate 3 # there again, and the calls before have returned
+  has "entered again" "$(get trace)" 'ret_waits\(\)'
   same "calls that began under an earlier tracer leave nothing" "" \
     "$(get trace | grep -E '} /\* ret_')"
   put current_tracer nop
@@ -100,19 +106,22 @@ test_inside() {
   same "return_inside: exit status" 0 "$status"
 }
 
-# Switched while 64 threads are inside.
+# Switched while 64 threads are inside: three times, or for three seconds.
 test_toggle() {
-  local i tracer
-  start return_toggle 3000
+  local i tracer end
+  start return_toggle
   filter ret_sum ret_leaf
   go_on
-  for ((i = 0; i < 15; i++)); do
+  at_gate 2 # the threads run
+  end=$((SECONDS + 3))
+  for ((i = 0; i < 3 || (i < 15 && SECONDS < end); i++)); do
     for tracer in function_graph function nop; do put current_tracer $tracer; done
     put function_profile_enabled $((i % 2))
     put max_graph_depth $((i % 3))
   done
   put current_tracer nop
   put function_profile_enabled 0
+  go_on
   finish_program
   same "return_toggle: exit status" 0 "$status"
 }

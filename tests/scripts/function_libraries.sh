@@ -8,6 +8,8 @@
 # LIBRARIES_ROWS (5000) is the size of sqlite3's table. A row takes up to 70 KB of buffers, in the
 # runtime directory's memory.
 . "$(dirname "$0")/common.bash"
+# shellcheck source=orders.bash
+. "$here/orders.bash"
 rows=${LIBRARIES_ROWS:-5000}
 cd "$work" || exit
 
@@ -27,26 +29,14 @@ balanced() {
 
 test_sqlite3() {
   need_program sqlite3 || return
-  sqlite3 orders.db <<SQL
-create table orders(id integer primary key, customer integer, amount real, note text);
-with recursive n(i) as (select 1 union all select i + 1 from n where i < $rows)
-  insert into orders select i, i * 7919 % 5000, i % 1000 / 4.0, 'order number ' || i from n;
-create index by_customer on orders(customer);
-analyze;
-SQL
-  cat >queries.sql <<'SQL'
-select count(*), sum(amount) from orders;
-select customer, count(*) from orders group by customer order by 2 desc, 1 limit 3;
-select note from orders where customer = 42 order by id limit 2;
-select id from orders where amount > 200;
-select id, note from orders;
-SQL
+  make_orders "$rows" 5000
+  queries >queries.sql
   sqlite3 orders.db '.read queries.sql' >plain
   # All of it fits on one processor: the reader may come late, and the program may stay where it is.
   local tracer kb=$((rows * 16))
   ((kb > 8192)) || kb=8192
   for tracer in function_graph function; do
-    "$patchbay" record -o $tracer.dat -p $tracer -b $kb -l ':mod:libsqlite3*' -- \
+    "$patchbay" record -o $tracer.dat -t $tracer -b $kb -l ':mod:libsqlite3*' -- \
       sqlite3 orders.db '.read queries.sql' >out 2>err
     same "sqlite3, $tracer: exit status" 0 $?
     check "sqlite3, $tracer: its output" cmp plain out
@@ -56,7 +46,7 @@ SQL
   same "function and function_graph have the same calls" \
     "$(number function_graph.dat ftrace:funcgraph_entry)" "$(number function.dat ftrace:function)"
   # With buffers that are too small for it: counted, and what is there is whole.
-  "$patchbay" record -o small.dat -p function_graph -b 64 -l ':mod:libsqlite3*' -- \
+  "$patchbay" record -o small.dat -t function_graph -b 64 -l ':mod:libsqlite3*' -- \
     sqlite3 orders.db '.read queries.sql' >out 2>err
   check "sqlite3, small buffers: its output" cmp plain out
   same "sqlite3, small buffers: what is there and what is lost are all" \
@@ -79,7 +69,7 @@ SQL
   # somebody else took the processor just there says nothing, so there are three.
   local own graph try
   for try in 1 2 3; do
-    "$patchbay" record -q -o timed.dat -p function_graph -b $((rows * 16)) \
+    "$patchbay" record -q -o timed.dat -t function_graph -b $((rows * 16)) \
       -l 'sqlite3_step' -l 'sqlite3_prepare_v2' -- sqlite3 orders.db '.read timed.sql' >out 2>err
     own=$(awk '/^Run Time/ { sum += $4 * 1000000 } END { printf "%d", sum }' out)
     graph=$("$patchbay" report -i timed.dat --folded 2>/dev/null |
@@ -149,7 +139,7 @@ all() {
   plain=$("$@" 2>&1 </dev/null)
   status=$?
   for tracer in function_graph function; do
-    "$patchbay" record -o all.dat -p $tracer -- "$@" >out 2>err </dev/null
+    "$patchbay" record -o all.dat -t $tracer -- "$@" >out 2>err </dev/null
     same "$name, $tracer: exit status" $status $?
     same "$name, $tracer: output" "$plain" "$(cat out)"
     check "$name, $tracer: thousands of events" test "$(summary_events err)" -gt 2000

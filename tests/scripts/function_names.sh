@@ -54,7 +54,7 @@ same "a function event on the one" 10 "$(number 'one->twice\(n=')"
 same "no other function event" 10 "$(number '->')"
 same "a probe on the other" 5 "$(number ': x: \(twice')"
 same "the file's name has a minus" 5 "$(number ': y: \(twice')"
-traced -p function -l 'twice@my-other.c'
+traced -t function -l 'twice@my-other.c'
 same "the tracer function on the other" 5 "$(number ': twice <-other')"
 same "and on nothing else" 5 "$(number '<-')"
 refused 'not unique: 2 functions .* write twice@(one|my-other)\.c \(0x[0-9a-f]+\), twice@' \
@@ -65,7 +65,7 @@ traced -e 'memcpy(x64 to, x64 from, int n)' -e 'memset(NULL, int c, int n)' -e '
 same "memcpy" 10 "$(number 'uses->.*mem(cpy|move).*n=10[0-9]\)')"
 same "memset" 10 "$(number 'uses->.*memset.*c=1, n=20[0-9]\)')"
 check "memmove" test "$(number ': moved: \(uses')" -ge 10
-traced -p function -l memmove
+traced -t function -l memmove
 check "memmove, which is listed by another name" test "$(number '<-uses')" -ge 10
 
 traced -e 'strlen@plt(x64 s)' -e 'p:s strlen@plt s=$arg1' -e 'r:t time@plt'

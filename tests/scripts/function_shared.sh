@@ -7,12 +7,7 @@
 . "$(dirname "$0")/common.bash"
 calls=${SHARED_CALLS:-20} # by each thread
 
-mkfifo "$work/in" "$work/out"
-LD_PRELOAD=$agent "$programs/on_command" <"$work/in" >"$work/out" 2>"$work/err" &
-pid=$!
-started $pid
-exec 3>"$work/in" 4<"$work/out"
-wait_for 20 "$patchbay" ls $pid || fail "the agent does not answer"
+start_driven on_command
 call() { echo "$*" >&3 && read -r -t 60 -u 4 _ || fail "the program does not answer to $*"; }
 rd() { "$patchbay" cat $pid "$1"; }
 put() { check "$2 >$1" "$patchbay" write $pid "$1" "$2"; }
@@ -78,7 +73,7 @@ done | awk '/overrun|dropped/ { n += $NF } END { print n + 0 }')"
     for tracer in nop function function_graph; do
       "$patchbay" write $pid instances/four/current_tracer $tracer
     done
-    "$patchbay" write -t $pid instances/four/set_ftrace_filter \
+    "$patchbay" write --truncate $pid instances/four/set_ftrace_filter \
       "$( ((turn % 2)) && echo alpha || echo beta)"
     "$patchbay" write $pid instances/four/events/kprobes/entry/enable $((turn % 2))
     echo $turn >"$work/turns"

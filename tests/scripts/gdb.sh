@@ -9,7 +9,9 @@ PATCHBAY_FUNCTION_EVENTS='counted(int thread, long i)' PATCHBAY_TRACE_EVENT='fun
   LD_PRELOAD=$agent "$programs/shared_counter" "$work/counter" 2 1000 2>"$work/err" &
 pid=$!
 started "$pid"
-check "the program runs" wait_for 10 test -s "$work/counter"
+calls() { od -An -t d8 -N 8 "$work/counter" 2>/dev/null; }
+calls_come() { (($(calls) > 0)); }
+check "the program runs" wait_for 60 calls_come
 out=$(timeout 100 gdb -nx -q -batch -p $pid -ex 'set pagination off' -ex 'break counted' \
   -ex 'continue' -ex 'backtrace' -ex 'info registers rip' -ex 'continue 5' -ex 'delete' \
   -ex 'detach' 2>&1)
@@ -17,10 +19,9 @@ if grep -q 'ptrace: Operation not permitted' <<<"$out"; then skip "ptrace is not
 has "the breakpoint is hit" "$out" 'Breakpoint 1, .*counted \(thread='
 has "the backtrace reaches the caller" "$out" '#1 .* run \('
 check "the program still runs after detach" kill -0 $pid
-before=$(od -An -t d8 -N 8 "$work/counter")
-sleep 0.3
-after=$(od -An -t d8 -N 8 "$work/counter")
-check "and still calls" test "$after" -gt "$before"
+before=$(calls)
+calls_more() { (($(calls) > before)); }
+check "and still calls" wait_for 60 calls_more
 kill -TERM $pid
 wait $pid
 same "it ends by its signal" 143 $?

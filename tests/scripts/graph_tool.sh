@@ -14,7 +14,7 @@ calls() {
 }
 
 # --- function_graph: the program's own counts
-"$patchbay" record -o g.dat -p function_graph -l 'calls_*' -- "$program" >own 2>err
+"$patchbay" record -o g.dat -t function_graph -l 'calls_*' -- "$program" >own 2>err
 same "the status is the program's" 0 $?
 has "nothing is lost" "$(cat err)" 'record: .* lost 0 '
 own=$(sort own)
@@ -75,43 +75,43 @@ same "the flame graph is whole, and needs nothing else" "total True nested True 
   "$(python3 svg.py 2>&1 | tr '\n' ' ')"
 
 # --- function, and which functions
-"$patchbay" record -q -o f.dat -p function -l 'calls_*' -n calls_leaf -- "$program" >/dev/null 2>err
+"$patchbay" record -q -o f.dat -t function -l 'calls_*' -N calls_leaf -- "$program" >/dev/null 2>err
 same "function: one record a call, but for -n" \
   "$(awk '$1 != "leaf" { sum += $2 } END { print sum }' own)" \
   "$("$patchbay" report -i f.dat --stat 2>/dev/null | awk '$2 == "ftrace:function" { print $1 }')"
 has "a flame graph of callers" "$("$patchbay" report -i f.dat --folded 2>/dev/null)" \
   '^calls_thread;calls_middle 150$'
-"$patchbay" record -q -o d.dat -p function_graph -l 'calls_*' -g calls_middle \
+"$patchbay" record -q -o d.dat -t function_graph -l 'calls_*' -g calls_middle \
   --max-graph-depth 1 -- "$program" >/dev/null 2>err
 same "-g and --max-graph-depth" "middle 160" "$(calls d.dat)"
-"$patchbay" record -q -o two.dat -B one -p function_graph -l calls_leaf -B two -p function \
+"$patchbay" record -q -o two.dat -B one -t function_graph -l calls_leaf -B two -t function \
   -l calls_middle -- "$program" >/dev/null 2>err
 same "an instance each: function_graph" "$(grep '^leaf ' own)" "$(calls two.dat)"
 same "an instance each: function" 160 \
   "$("$patchbay" report -i two.dat --stat 2>/dev/null | awk '$2 == "ftrace:function" { print $1 }')"
-"$patchbay" record -q -o c.dat -p function_graph -l 'shapes::area' -l 'shapes::Stack<int>::*' -- \
+"$patchbay" record -q -o c.dat -t function_graph -l 'shapes::area' -l 'shapes::Stack<int>::*' -- \
   "$examples/cpp_shapes" >/dev/null 2>err
 same "C++ names" 0 $?
 has "C++ functions" "$("$patchbay" graph -i c.dat --flat 2>/dev/null)" \
   ' 100 .* shapes::Stack<int>::push$'
 
 # --- the program's own functions; a library that never comes
-"$patchbay" record -q -o m.dat -p function_graph -l ':mod:!*' -- "$program" >own 2>err
+"$patchbay" record -q -o m.dat -t function_graph -l ':mod:!*' -- "$program" >own 2>err
 same "the program's own" "$(sort own)" "$(calls m.dat)"
 same "and no library's" 0 "$("$patchbay" graph -i m.dat --flat 2>/dev/null | grep -c ' malloc$')"
 same "nothing to say of it" "" "$(cat err)"
-"$patchbay" record -q -o m.dat -p function -l ':mod:graph_calls' -- "$program" >own 2>err
+"$patchbay" record -q -o m.dat -t function -l ':mod:graph_calls' -- "$program" >own 2>err
 same "a library that is not there: the program runs" 0 $?
 has "that is said" "$(cat err)" "-l ':mod:graph_calls': no such library is loaded yet"
 
 # --- mistakes: the program must not run
-"$patchbay" record -q -o no.dat -p function -l 'calls_leef' -- "$program" >out 2>err
+"$patchbay" record -q -o no.dat -t function -l 'calls_leef' -- "$program" >out 2>err
 same "a function that nothing matches" 1 $?
 has "near ones" "$(cat err)" "-l 'calls_leef'.*did you mean .*calls_leaf"
-"$patchbay" record -q -o no.dat -p functoin -l 'calls_leaf' -- "$program" >>out 2>err
+"$patchbay" record -q -o no.dat -t functoin -l 'calls_leaf' -- "$program" >>out 2>err
 same "an unknown tracer" 1 $?
 has "the ones that there are" "$(cat err)" "functoin.*function_graph"
-"$patchbay" record -q -o no.dat -p function -O nonsense -- "$program" >>out 2>err
+"$patchbay" record -q -o no.dat -t function -O nonsense -- "$program" >>out 2>err
 same "an unknown option" 1 $?
 "$patchbay" record -q -o no.dat -l 'calls_leaf' -e 'getenv(string name)' -- "$program" >>out 2>err
 same "functions without a tracer" 2 $?
@@ -125,15 +125,24 @@ started $pid
 exec 7>input
 wait_for 20 "$patchbay" cat $pid current_tracer || fail "the process has no agent"
 "$patchbay" write $pid set_ftrace_filter calls_recurse
-"$patchbay" record -P $pid -p function_graph -l 'calls_middle' -l calls_leaf -o live.dat \
+"$patchbay" record -p $pid -t function_graph -l 'calls_middle' -l calls_leaf -o live.dat \
   >out 2>err &
 recorder=$!
 started $recorder
 traces() {
   [[ $("$patchbay" cat $pid instances/patchbay-$recorder-1/current_tracer) == function_graph ]]
 }
-check "the tracer runs" wait_for 20 traces
-sleep 0.3
+check "the tracer runs" wait_for 60 traces
+# recorded N : so many events came into the rings, read or not.
+recorded() {
+  local file of="instances/patchbay-$recorder-1/per_cpu" stats=""
+  for file in $("$patchbay" ls $pid "$of"); do
+    stats+=$("$patchbay" cat $pid "$of/${file%/}/stats")$'\n'
+  done
+  (($(awk '/^entries: / { n += $2 } /^read events: / { n += $3 } END { print n + 0 }' \
+    <<<"$stats") >= $1))
+}
+check "events come" wait_for 60 recorded 400
 kill -INT $recorder
 wait $recorder
 same "record -P" 0 $?

@@ -6,7 +6,8 @@
 need cmake ninja g++
 
 check "install" cmake --install "$build" --prefix "$work/usr" >"$work/install.log" 2>&1
-for file in bin/patchbay share/doc/patchbay/LICENSE; do
+for file in bin/patchbay share/doc/patchbay/LICENSE share/bash-completion/completions/patchbay \
+  share/zsh/site-functions/_patchbay share/fish/vendor_completions.d/patchbay.fish; do
   check "$file is there" test -e "$work/usr/$file"
 done
 library=$(find "$work/usr" -name 'libpatchbay.so.0')

@@ -36,7 +36,7 @@ gcc rows.c $(pkg-config --cflags libkshark) -lkshark -o rows 2>err ||
   skip "no program can be built with libkshark: $(head -n 1 err)"
 
 for format in 7 6; do
-  "$patchbay" record -q --format $format -o g.dat -p function_graph -l 'calls_*' -- \
+  "$patchbay" record -q --format $format -o g.dat -t function_graph -l 'calls_*' -- \
     "$programs/graph_calls" >own 2>err || fail "record: $(cat err)"
   check "version $format: KernelShark opens it" ./rows g.dat >rows.txt 2>/dev/null
   same "version $format: each call is entered once" "$(sort own)" \
@@ -50,7 +50,7 @@ for format in 7 6; do
   check "version $format: in order of time" sort -c -n -k3,3 rows.txt
 done
 has "tasks have their names" "$(cat rows.txt)" '^graph_calls-[0-9]+ \[[0-9]{3}\] '
-"$patchbay" record -q -o f.dat -p function -l 'calls_*' -e 'fflush(x64 file)' -- \
+"$patchbay" record -q -o f.dat -t function -l 'calls_*' -e 'fflush(x64 file)' -- \
   "$programs/graph_calls" >own 2>err || fail "record: $(cat err)"
 ./rows f.dat >rows.txt 2>/dev/null
 same "function: each call is there" "$(sort own)" \

@@ -33,7 +33,7 @@ start_in_place() {
 }
 mount_tree() {
   wait_for 10 test -S "$PATCHBAY_DIR/$standin/ctl.sock"
-  "$patchbay" mount -f --pid $standin "$mounted" >"$work/mount.out" 2>&1 &
+  "$patchbay" mount --foreground -p $standin "$mounted" >"$work/mount.out" 2>&1 &
   mounter=$!
   started $mounter
   wait_for 10 is_mounted && return

@@ -17,7 +17,7 @@ line_of() { grep -n "// line: $2\$" "$1" | cut -d: -f1; }
 # at a function's first byte are left to the recording: gdb shows them after the prologue only.
 derive() {
   local program=$1 expressions=$2 function line expression
-  "$patchbay" probe -x "$program" -F | grep -vE '^(main|std::|__|_|.*~)' |
+  "$patchbay" probe -x "$program" --funcs | grep -vE '^(main|std::|__|_|.*~)' |
     while read -r function; do
     "$patchbay" probe -x "$program" -L "$function" | sed -n 's/^ *\([1-9][0-9]*\)  .*/\1/p' |
       while read -r line; do

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# README.md as a reader works through it: each block is run, or says in a comment why it is not
-# (readme_blocks.py). What README takes for granted is made here: the database of tools/demo with
-# fewer rows, and a python3 that works with sqlite3.
+# README.md, the manual and docs/api.md as a reader works through them: each block is run, or says
+# in a comment why it is not (readme_blocks.py). This script makes what the pages take for granted:
+# the database of tools/demo with fewer rows, and a python3 that works with sqlite3.
 #   readme.sh BUILD_DIR
 . "$(dirname "$0")/common.bash"
+# shellcheck source=orders.bash
+. "$here/orders.bash"
 need python3 sqlite3 trace-cmd fusermount3 g++
 ((EUID == 0)) || skip "mounting and trace-cmd need root"
 [[ -r /dev/fuse && -w /dev/fuse ]] || skip "/dev/fuse is missing or not permitted"
@@ -25,21 +27,11 @@ unmount_and_clean() {
 trap unmount_and_clean EXIT
 cd "$work/source" || exit
 
-sqlite3 orders.db <<'SQL'
-create table orders(id integer primary key, customer integer, amount real, note text);
-with recursive n(i) as (select 1 union all select i + 1 from n where i < 3000)
-  insert into orders select i, i * 7919 % 50, i % 1000 / 4.0, 'order number ' || i from n;
-create index by_customer on orders(customer);
-analyze;
-SQL
-cat >queries.sql <<'SQL'
-select count(*), sum(amount) from orders;
-select customer, count(*) from orders group by customer order by 2 desc, 1 limit 3;
-select note from orders where customer = 42 order by id limit 2;
-SQL
+make_orders 3000 50
+short_queries >queries.sql
 cp queries.sql orders.sql
 
-# Its line 8 is the one that README asks for; statements are prepared anew each time.
+# Its line 8 is the one that running.md asks for; statements are prepared anew each time.
 cat >shop.py <<'PY'
 import sqlite3
 import time
@@ -63,6 +55,7 @@ wait_for 20 "$patchbay" ls $shop || fail "the shop does not answer"
 export README_CXX="g++ -std=c++20 -I$source/include -L$build/lib -Wl,-rpath,$build/lib \
   -Wl,--no-as-needed -lpatchbay"
 checks=$((checks + 1))
-python3 "$here/readme_blocks.py" "$source/README.md" \
-  30637=$shop /mnt/t="$work/mount" /usr/lib/…/libpatchbay.so="$agent" || fail "a block of README.md"
+python3 "$here/readme_blocks.py" "$source/README.md" "$source"/docs/manual/*.md \
+  "$source/docs/api.md" 30637=$shop /mnt/t="$work/mount" /run/patchbay="$PATCHBAY_DIR" \
+  /usr/lib/…/libpatchbay.so="$agent" || fail "a block of README.md or of docs/"
 finish

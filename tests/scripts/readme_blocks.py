@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs the blocks of README.md in one shell, as a reader would, and compares what they print.
+"""Runs the blocks of README.md and of pages in docs/, and compares what they print.
 
-    readme_blocks.py README.md FROM=TO...
+    readme_blocks.py PAGE.md... FROM=TO...
+
+Each page has a shell of its own, in which its blocks run in order, as a reader would type them.
 
 A block is a run of lines indented by four blanks, or fenced. Lines that begin with "$ " are
 commands; those behind a command are lines of its output, in order, with lines left out. Numbers,
@@ -154,45 +156,55 @@ def check_commands(shell, comment, lines, pairs):
         status, output = shell.run(typed)
         home = os.environ["PATCHBAY_DIR"]
         output = [line.replace(home, "/run/patchbay") for line in output]
-        told = f"$ {command}\n" + "\n".join(output[:40])
-        if status and not shows_error and comment != "interrupted":
-            wrong = wrong or f"status {status}\n{told}"
         missing = None if comment == "other output" else missing_line(expected, output)
-        until = time.monotonic() + 20  # what a running process does may take a while to be there
-        while missing is not None and typed.startswith(("tail ", "grep ")):
+        until = time.monotonic() + 20  # a process, or its events, may take a while to be there
+        while missing is not None and typed.startswith(("tail ", "grep ", "patchbay ls ")):
             if time.monotonic() > until:
                 break
             time.sleep(0.1)
             status, output = shell.run(typed)
             missing = missing_line(expected, output)
+        told = f"$ {command}\n" + "\n".join(output[:40])
+        if status and not shows_error and comment != "interrupted":
+            wrong = wrong or f"status {status}\n{told}"
         if missing is not None:
             wrong = wrong or f"no line of the output is like\n{missing}\n{told}"
     return wrong
 
 
-def main():
-    pairs = [word.split("=", 1) for word in sys.argv[2:]]
-    with open(sys.argv[1], encoding="utf-8") as file:
+def check_block(shell, comment, lines, pairs):
+    """None, or what is wrong."""
+    if comment.startswith("lines of "):
+        return check_quotation(comment[9:], lines)
+    if comment == "cpp":
+        return check_program(lines)
+    return check_commands(shell, comment, lines, pairs)
+
+
+def check_page(page, pairs):
+    """How many of its blocks were run, were not run, and failed."""
+    with open(page, encoding="utf-8") as file:
         text = file.read()
-    shell, ran, failed, passed_over = Shell(), 0, 0, 0
+    name, shell, ran, passed_over, failed = os.path.basename(page), Shell(), 0, 0, 0
     for number, comment, lines in blocks(text):
-        where = f"README.md:{number}"
         if comment.startswith("not run, "):
             passed_over += 1
-            print(f"{where}: not run: {comment[9:]}")
+            print(f"{name}:{number}: not run: {comment[9:]}")
             continue
-        if comment.startswith("lines of "):
-            wrong = check_quotation(comment[9:], lines)
-        elif comment == "cpp":
-            wrong = check_program(lines)
-        else:
-            wrong = check_commands(shell, comment, lines, pairs)
         ran += 1
-        if wrong:
+        if wrong := check_block(shell, comment, lines, pairs):
             failed += 1
-            print(f"FAIL: {where}: {wrong}")
-    print(f"{ran} blocks of README.md have been run, {passed_over} have not; {failed} failed")
-    return 1 if failed or ran < 10 else 0
+            print(f"FAIL: {name}:{number}: {wrong}")
+    print(f"{name}: {ran} blocks have been run, {passed_over} have not; {failed} failed")
+    return ran, failed
+
+
+def main():
+    pages = [word for word in sys.argv[1:] if "=" not in word]
+    pairs = [word.split("=", 1) for word in sys.argv[1:] if "=" in word]
+    counts = [check_page(page, pairs) for page in pages]
+    ran, failed = sum(count[0] for count in counts), sum(count[1] for count in counts)
+    return 1 if failed or ran < 25 else 0
 
 
 sys.exit(main())

@@ -90,15 +90,8 @@ with redis redis-server && with redis redis-cli &&
 
 nginx_run() {
   local prefix=$1 dir=$work/nginx status
-  rm -rf "$dir" && mkdir -p "$dir/html" "$dir/logs" && chmod -R 777 "$dir"
-  echo "a page" >"$dir/html/index.html"
-  cat >"$dir/nginx.conf" <<CONF
-daemon on; master_process on; worker_processes 2; pid $dir/pid; error_log $dir/logs/error.log;
-events { worker_connections 64; }
-http { access_log off; client_body_temp_path $dir/a; proxy_temp_path $dir/b;
-  fastcgi_temp_path $dir/c; uwsgi_temp_path $dir/d; scgi_temp_path $dir/e;
-  server { listen unix:$dir/sock; root $dir/html; } }
-CONF
+  rm -rf "$dir" && mkdir "$dir" && chmod 777 "$dir"
+  nginx_site "$dir" on 2
   "$prefix" nginx -p "$dir" -c "$dir/nginx.conf" >"$dir/out" 2>&1
   status=$?
   wait_for 10 test -S "$dir/sock"

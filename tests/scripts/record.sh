@@ -38,7 +38,7 @@ expect 0 "version 6" "$patchbay" record --format 6 -e "$event" -o a.dat -- env t
 
 # --- tracers, and what small buffers lose
 for tracer in function function_graph; do
-  expect 0 "-p $tracer" "$patchbay" record -q -p $tracer -l getenv -o a.dat -- env true
+  expect 0 "-p $tracer" "$patchbay" record -q -t $tracer -l getenv -o a.dat -- env true
   expect 0 "is reported" "$patchbay" report -i a.dat
   check "under its name" test "$(head -n 1 out)" = "# tracer: $tracer"
 done
@@ -51,7 +51,7 @@ int main(void) {
 EOC
 if ${CC:-cc} -O1 many.c -o many; then
   expect 0 "small buffers" \
-    "$patchbay" record -p function_graph -l many_calls -b 16 -o a.dat -- ./many
+    "$patchbay" record -t function_graph -l many_calls -b 16 -o a.dat -- ./many
   says '% of the events are lost: the buffer of a CPU ([0-9.]* KB) was full. Give it more (-b 1M)'
   lost=$(sed -n 's/.*; lost \([0-9]*\) .*/\1/p' err)
   cp a.dat graph.dat
@@ -114,7 +114,7 @@ expect 0 "a library that does not come" "$patchbay" record -o a.dat -e 'libplug:
 says "libplug was not loaded"
 expect 0 "a filter" "$patchbay" record -o a.dat -e "$event" -f 'name == "x y"' -- env true
 says "no hit fitted its filter 'name == \"x y\"'"
-expect 0 "a tracer" "$patchbay" record -o a.dat -p function -l mkfifo -- true
+expect 0 "a tracer" "$patchbay" record -o a.dat -t function -l mkfifo -- true
 says "no function of -l 'mkfifo' was called"
 expect 0 "one of two" "$patchbay" record -o a.dat -e "$event" -e 'mkfifo(string path)' -- env true
 says 'mkfifo() was not called'
@@ -243,7 +243,8 @@ wait $first || bad "the first of two recordings"
 
 # --- a full disk: the program goes on
 if mkdir full && mount -t tmpfs -o size=96k none full 2>/dev/null; then
-  expect 1 "a full disk" "$patchbay" record -e 'malloc(size_t n)' -o full/f.dat -m drop -b 1024 -- \
+  expect 1 "a full disk" "$patchbay" record -e 'malloc(size_t n)' -o full/f.dat --mode drop \
+    -b 1024 -- \
     sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); x=$(:)$i; done; echo done >alive'
   check "the program has gone on" test -s alive
   says 'No space left on device'

@@ -11,15 +11,20 @@
 start() {
   local name=$1
   shift
-  rm -f "$work/in"
+  rm -f "$work/in" "$work/gates"
   mkfifo "$work/in"
-  RETURN_GATE=1 LD_PRELOAD=$agent "$programs/$name" "$@" <"$work/in" >"$work/out" 2>&1 3>&- &
+  RETURN_GATE=$work/gates LD_PRELOAD=$agent \
+    "$programs/$name" "$@" <"$work/in" >"$work/out" 2>&1 3>&- &
   pid=$!
   started $pid
   exec 3>"$work/in"
   wait_for 20 "$patchbay" ls $pid || fail "$name: the agent does not answer"
 }
 go_on() { echo >&3; }
+# at_gate NUMBER : until the program has come so far.
+at_gate() {
+  wait_for 60 eval '(($(stat -c %s "$work/gates") >= '"$1"'))' || fail "it does not come to gate $1"
+}
 # probe PREFIX NAME… : one return probe a function, all enabled.
 probe() {
   local prefix=$1 name
@@ -112,7 +117,7 @@ test_inside() {
   start return_inside
   probe r ret_outer ret_middle ret_waits
   go_on
-  sleep 0.3 # nothing shows from outside that it has got there
+  at_gate 2 # in ret_waits
   if command -v gdb >/dev/null; then
     stack=$(gdb -q -batch -p $pid -ex bt 2>/dev/null |
       sed -n 's/^#[0-9]* *\(0x[0-9a-f]* in \)\{0,1\}\([a-z_]*\) (.*/\2/p' |
@@ -120,9 +125,9 @@ test_inside() {
     same "gdb sees the callers of hooked functions" "ret_waits ret_middle ret_outer main " "$stack"
   fi
   go_on
-  sleep 0.3
+  at_gate 3 # there again, and the calls before have returned
   check "disable inside" "$patchbay" write $pid events/kprobes/enable 0
-  check "remove inside" "$patchbay" write -t $pid kprobe_events ""
+  check "remove inside" "$patchbay" write --truncate $pid kprobe_events ""
   go_on
   wait_for_output '^result 45' return_inside
   finish_program
@@ -130,16 +135,19 @@ test_inside() {
   has "return_inside: first result" "$(<"$work/out")" '^result 25$'
 }
 
-# Switched on and off while 64 threads are inside.
+# Switched on and off while 64 threads are inside: five times, or for three seconds.
 test_toggle() {
-  local i calls counted
-  start return_toggle 3000
+  local i calls counted end
+  start return_toggle
   probe r ret_sum ret_leaf
   go_on
-  for ((i = 0; i < 20; i++)); do
+  at_gate 2 # the threads run
+  end=$((SECONDS + 3))
+  for ((i = 0; i < 5 || (i < 20 && SECONDS < end); i++)); do
     check "off" "$patchbay" write $pid events/kprobes/enable 0
     check "on" "$patchbay" write $pid events/kprobes/enable 1
   done
+  go_on
   wait_for_output '^all sums agree' return_toggle
   profile
   calls=$(awk '/^calls ret_leaf/ {print $3}' "$work/out")
@@ -157,10 +165,10 @@ test_walked() {
   run_both return_walked
   same "walked: calls of ordinary code have their returns" 200 "$(column_of ret_walked 2)"
   same "walked: the others count as missed" 600 "$(column_of ret_walked 3)"
-  check "walked: record" "$patchbay" record -q -p function_graph -l ret_walked \
+  check "walked: record" "$patchbay" record -q -t function_graph -l ret_walked \
     -o "$work/walked.dat" -- "$programs/return_walked" >"$work/out"
   same "walked: the same output in a graph" "$("$programs/return_walked")" "$(<"$work/out")"
-  output=$("$patchbay" record -p function_graph -l ret_walked -o "$work/walked.dat" \
+  output=$("$patchbay" record -t function_graph -l ret_walked -o "$work/walked.dat" \
     -- "$programs/return_walked" 2>&1 >/dev/null)
   # The library is known some moments after it was loaded.
   unhooked=$(sed -n 's/.*patchbay record: \([0-9]*\) calls have no return.*/\1/p' <<<"$output")
@@ -173,7 +181,7 @@ test_walked() {
 # its own are in a graph.
 real() {
   local name=$1 expected=$2 output
-  check "$name" "$patchbay" record -q -p function_graph -l "$3" -b 64 -o "$work/real.dat" \
+  check "$name" "$patchbay" record -q -t function_graph -l "$3" -b 64 -o "$work/real.dat" \
     -- "${@:4}" >"$work/out" 2>"$work/err"
   output=$(<"$work/out")
   same "$name: output" "$expected" "$output"
@@ -221,11 +229,11 @@ OCAML
 # Functions that a graph is asked for and cannot have are named.
 test_refused() {
   local output
-  output=$("$patchbay" record -v -p function_graph -l two_numbers -l dlsym -o "$work/refused.dat" \
+  output=$("$patchbay" record -v -t function_graph -l two_numbers -l dlsym -o "$work/refused.dat" \
     -- "$programs/calls" 2>&1 >/dev/null)
   has "refused: how many" "$output" '1 of 2 functions have no return probe'
   has "refused: which, and why" "$output" '^ *dlsym \[libc.*its caller'
-  output=$("$patchbay" record -p function_graph -l two_numbers -o "$work/refused.dat" \
+  output=$("$patchbay" record -t function_graph -l two_numbers -o "$work/refused.dat" \
     -- "$programs/calls" 2>&1 >/dev/null)
   same "refused: nothing is said of none" "" "$(grep 'no return probe' <<<"$output")"
 }
@@ -234,7 +242,7 @@ test_refused() {
 test_go() {
   local output
   objcopy --add-section .gopclntab=/dev/null "$programs/calls" "$work/like_go"
-  output=$("$patchbay" record -p function -l two_numbers -o "$work/go.dat" \
+  output=$("$patchbay" record -t function -l two_numbers -o "$work/go.dat" \
     -- "$work/like_go" 2>&1 >/dev/null)
   has "go: no function can be traced" "$output" 'no function that can be traced'
   output=$("$patchbay" record -e 'two_numbers(int a)' -o "$work/go.dat" \

@@ -37,7 +37,7 @@ PY
 start_stacks() {
   rm -f "$work/in"
   mkfifo "$work/in"
-  LD_PRELOAD=$agent "$program" <"$work/in" 3>&- &
+  LD_PRELOAD=$agent "$program" <"$work/in" >"$work/out" 3>&- &
   pid=$!
   started $pid
   exec 3>"$work/in"
@@ -45,7 +45,7 @@ start_stacks() {
 }
 run_through() {
   echo >&3
-  sleep 0.5
+  wait_for 60 grep -qx through "$work/out" || fail "the program does not come to its end"
   "$patchbay" cat $pid trace >"$work/trace"
 }
 end_stacks() {

@@ -53,10 +53,10 @@ check_each ' CALLER->NAME\(a=' "a function event"
 same "nobody else calls" 29 "$(number '->')"
 traced libc.dat "${libc[@]}"
 check_each ' CALLER->NAME\(a=' "a function event with libc:"
-traced tracer.dat -p function "${tracer[@]}"
+traced tracer.dat -t function "${tracer[@]}"
 check_each ': NAME <-CALLER$' "the tracer function"
 same "and by nobody else" 29 "$(number '<-')"
-traced graph.dat -p function_graph "${tracer[@]}"
+traced graph.dat -t function_graph "${tracer[@]}"
 for name in sigaction system pthread_create; do
   has "function_graph has $name" "$lines" "funcgraph_entry: .* $name\\(\\)"
 done
@@ -65,7 +65,7 @@ check_each ': p_NAME: \(NAME\+0x0.* ip=NAME' "a probe"
 traced returns.dat "${returns[@]}"
 same "a return of fork in both processes" 4 "$(number 'r_fork: \(make_processes.* <- fork\)')"
 same "returns of pthread_create" 3 "$(number 'r_pthread_create: \(make_threads')"
-traced stacks.dat -p function -O func_stack_trace -l pthread_create
+traced stacks.dat -t function -O func_stack_trace -l pthread_create
 stack=$(sed -n '/kernel_stack/,$ p' <<<"$lines" | sed -n '2,4 p' | tr -d '\n')
 same "a stack" " => pthread_create => make_threads => main" "$stack"
 

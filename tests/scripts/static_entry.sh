@@ -10,7 +10,7 @@ functions='-l work -l deeper'
 count() { grep -cE -- "$1" "$2"; }
 for tracer in function function_graph; do
   # shellcheck disable=SC2086
-  "$patchbay" record -q -p $tracer $functions -e app:hit -e app:behind -o "$work/t.dat" \
+  "$patchbay" record -q -t $tracer $functions -e app:hit -e app:behind -o "$work/t.dat" \
     -- "$program" 1000 >"$work/out" 2>"$work/err"
   same "the program is not disturbed ($tracer)" "500500" "$(cat "$work/out")"
   "$patchbay" report -i "$work/t.dat" >"$work/report"
@@ -31,7 +31,7 @@ wait_for 20 "$patchbay" cat $pid available_events
 # hits_of THINGS… : calls every function 100 times and says what each left in the trace.
 calls_are_through() { (($(wc -l <"$work/out") > $1)); }
 hits_of() {
-  "$patchbay" write -t $pid trace ''
+  "$patchbay" write --truncate $pid trace ''
   local before
   before=$(wc -l <"$work/out")
   echo >&7

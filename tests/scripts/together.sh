@@ -64,7 +64,7 @@ for round in 1 2; do
   unchanged "round $round: nothing is left" "$clean"
 done
 for signal in TERM HUP; do
-  background r record $pid -p function -l work -g work -e "$work_of" -C mono -O func-args -b 512K \
+  background r record $pid -t function -l work -g work -e "$work_of" -C mono -O func-args -b 512K \
     -P $pid -B two -e work -f 'n & 1' -o r.dat
   wait_for 20 enabled r functions/work || fail "record enables, $signal"
   end r $signal
@@ -104,7 +104,7 @@ unchanged "the definition and its filter stay" "$other"
 same "start shares it, too" 0 $?
 "$patchbay" reset $pid
 if "$patchbay" write $pid function_events 'other=work(long n)'; then
-  "$patchbay" write -t $pid function_events 'work(x32 n)'
+  "$patchbay" write --truncate $pid function_events 'work(x32 n)'
   other=$(state)
   background r record -p $pid -e "$work_of" -o r.dat
   wait_for 20 enabled r functions/work_2 || fail "another definition has its own name"
@@ -116,26 +116,27 @@ if "$patchbay" write $pid function_events 'other=work(long n)'; then
 else
   echo "SKIPPED: function events cannot be given names"
 fi
-"$patchbay" write -t $pid function_events ''
+"$patchbay" write --truncate $pid function_events ''
 "$patchbay" write $pid dynamic_events 'p:mine/x work a=%di'
 other=$(state)
-while read -r event definition; do
-  background r record -p $pid -e "$definition" -o r.dat
-  wait_for 20 enabled r "$event" || fail "beside a probe: $definition is $event"
-  end r
-  unchanged "$definition leaves the other" "$other"
-done <<'END'
+# records_as EXPECTED WHAT : `record` with each definition of the input makes this event, and leaves
+# the process in the state EXPECTED.
+records_as() {
+  local event definition
+  while read -r event definition; do
+    background r record -p $pid -e "$definition" -o r.dat
+    wait_for 20 enabled r "$event" || fail "$definition is $event"
+    end r
+    unchanged "$definition leaves $2" "$1"
+  done
+}
+records_as "$other" "the other" <<'END'
 mine/x p:mine/x work a=%di
 mine/x_2 p:mine/x work b=%si
 mine/x_2 p:mine/x main
 END
-"$patchbay" write -t $pid dynamic_events ''
-while read -r event definition; do
-  background r record -p $pid -e "$definition" -o r.dat
-  wait_for 20 enabled r "$event" || fail "$definition is $event"
-  end r
-  unchanged "$definition leaves nothing" "$clean"
-done <<'END'
+"$patchbay" write --truncate $pid dynamic_events ''
+records_as "$clean" nothing <<'END'
 mine/p_work_0 p:mine/ work
 mine/y p:mine.y work
 kprobes/p_work_0 p work
@@ -152,7 +153,7 @@ while [[ ! -e defined ]]; do
 done
 same "what others define meanwhile stays" 60 \
   "$("$patchbay" cat $pid dynamic_events | grep -c ':theirs/x')"
-"$patchbay" write -t $pid dynamic_events ''
+"$patchbay" write --truncate $pid dynamic_events ''
 unchanged "the process is clean" "$clean"
 
 # --- at once
@@ -181,12 +182,12 @@ while read -r file event definition; do
   background c record -p $pid -e "$definition" -o c.dat
   wait_for 20 enabled c "$event" || fail "the recorder of $definition"
   end c KILL 2>/dev/null
-  "$patchbay" write -t $pid "instances/patchbay-$(cat c.pid)-1/set_event" ''
-  "$patchbay" write -t $pid "$file" ''
+  "$patchbay" write --truncate $pid "instances/patchbay-$(cat c.pid)-1/set_event" ''
+  "$patchbay" write --truncate $pid "$file" ''
   "$patchbay" write $pid "$file" "$definition"
   "$patchbay" hist "$work_of" keys=nonsense $pid 2>/dev/null
   check "what was defined anew after a killed command stays: $definition" is_there "$event"
-  "$patchbay" write -t $pid "$file" ''
+  "$patchbay" write --truncate $pid "$file" ''
   unchanged "and nothing else does" "$clean"
 done <<'END'
 function_events functions/work work(long n)
@@ -232,7 +233,7 @@ mine=$(state; "$patchbay" cat $pid instances/mine/tracing_on)
 same_mine() {
   same "$1" "" "$(diff <(echo "$mine") <(state; "$patchbay" cat $pid instances/mine/tracing_on))"
 }
-background p record -p $pid -B mine -p function -l work -o p.dat
+background p record -p $pid -B mine -t function -l work -o p.dat
 is_traced() { "$patchbay" cat $pid instances/mine/current_tracer | grep -qx function; }
 wait_for 20 is_traced || fail "a tracer in the user's instance"
 end p

@@ -33,7 +33,8 @@ check "the profiler is off again" off
 same "by name" "calls_leaf calls_middle " \
   "$("$patchbay" top --once -d 0.2 -s name -l 'calls_*' -F 'calls_[lm]*' $pid |
     awk 'NR > 2 { printf "%s ", $NF }')"
-same "-N tables" 2 "$("$patchbay" top -N 2 -d 0.2 -l calls_leaf $pid | grep -c '^# patchbay top')"
+same "--number: tables" 2 \
+  "$("$patchbay" top --number 2 -d 0.2 -l calls_leaf $pid | grep -c '^# patchbay top')"
 self=$("$patchbay" top --once -d 0.2 --self -l 'calls_middle' -l calls_leaf $pid)
 has "self times" "$self" 'SELF'
 "$patchbay" top -l 'calls_*' $pid >out 2>err &

@@ -49,7 +49,7 @@ alike() {
 
 # --- our files
 for format in 7 6; do
-  "$patchbay" record -q --format $format -o g.dat -p function_graph -l 'calls_*' -- "$program" \
+  "$patchbay" record -q --format $format -o g.dat -t function_graph -l 'calls_*' -- "$program" \
     >own 2>err || fail "record: $(cat err)"
   alike "function_graph, version $format" g.dat
   total=$(awk '{ sum += $2 } END { print sum }' own)
@@ -75,12 +75,12 @@ print("exits", len(times) > 100,
 EOP
 same "calltime and rettime are nanoseconds of the file's clock" \
   "exits True order True ns True clock True" "$(python3 raw.py 2>&1)"
-"$patchbay" record -q -o a.dat -p function_graph -O funcgraph-args -O funcgraph-retaddr \
+"$patchbay" record -q -o a.dat -t function_graph -O funcgraph-args -O funcgraph-retaddr \
   -l 'calls_*' -- "$program" >own 2>err
 has "with arguments ours has them" "$("$patchbay" report -i a.dat 2>/dev/null)" \
   'calls_leaf\([a-z]+=-?[0-9a-fx]+\);$'
 
-"$patchbay" record -q -o f.dat -p function -l 'calls_*' -- "$program" >own 2>err
+"$patchbay" record -q -o f.dat -t function -l 'calls_*' -- "$program" >own 2>err
 # A caller whose call is its function's last instruction: only ours looks at the call for its name.
 lines() {
   sed -nE 's/.*-([0-9]+) +\[.* ([0-9]+\.[0-9]+): +function: +([^ ]+) +<-+ ?(.*)/\1 \2 \3 \4/p' |

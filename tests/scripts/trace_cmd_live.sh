@@ -86,7 +86,7 @@ done
 
 # --- our own
 "$patchbay" write $pid tracing_on 1
-"$patchbay" write -t $pid function_events ''
+"$patchbay" write --truncate $pid function_events ''
 check "our start" "$patchbay" start -p $pid -e 'work(long n, string name)' -f 'n & 1'
 sleep 0.1
 check "our stop" "$patchbay" stop -p $pid

@@ -42,7 +42,7 @@ int main(void) { for (;;) { getenv("PB_LOOP"); usleep(1000); } }
 END
 ${CC:-cc} -O1 loop.c -o loop || { echo "no C compiler"; exit 77; }
 LD_PRELOAD=$agent ./loop & child=$!
-for _ in $(seq 200); do [ -S run/$child/ctl.sock ] && break; sleep 0.05; done
+for _ in $(seq 1200); do [ -S run/$child/ctl.sock ] && break; sleep 0.05; done
 
 check "the socket is ours only" test "$(stat -c %a run/$child/ctl.sock)" = 600
 check "the directory, too" test "$(stat -c %a run/$child)" = 700
@@ -86,7 +86,7 @@ for bad in '' ' 1' 2 -1 1x; do
   check "enable refuses '$bad'" refuses $child events/enable "$bad"
 done
 check "enable takes 01" w $child events/enable 01
-sleep 0.3
+for _ in $(seq 600); do counted && break; sleep 0.1; done
 check "events are counted" counted
 check "the format names the field" has events/functions/getenv/format '__data_loc char\[\] name'
 check "the thread's name is kept" has saved_cmdlines "^$child loop$"
@@ -120,7 +120,7 @@ check "they are events" shows available_events \
 check "a name that is taken" refuses $child function_events 'first=usleep(u32 us)'
 check "all record" w $child events/functions/enable 1
 for text in 'getenv(name=PB_LOOP)' 'getenv(p='; do
-  for _ in $(seq 100); do has trace "$text" && break; sleep 0.1; done
+  for _ in $(seq 600); do has trace "$text" && break; sleep 0.1; done
 done
 check "the texts" has trace 'getenv(name=PB_LOOP)'
 check "the pointers" has trace 'getenv(p='

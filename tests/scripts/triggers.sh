@@ -4,20 +4,14 @@
 #   triggers.sh BUILD_DIR
 . "$(dirname "$0")/common.bash"
 
-mkfifo "$work/in" "$work/out"
-LD_PRELOAD=$agent PATCHBAY_TRACE_INSTANCE=own PATCHBAY_FUNCTION_EVENTS='called(int n)' \
+start_driven PATCHBAY_TRACE_INSTANCE=own PATCHBAY_FUNCTION_EVENTS='called(int n)' \
   PATCHBAY_TRACE_EVENT='' \
-  PATCHBAY_TRACE_TRIGGER='hit.traceoff:1 if n == 77,app:other.stacktrace,nosuch.traceoff' \
-  "$programs/hits" <"$work/in" >"$work/out" 2>"$work/err" &
-pid=$!
-started $pid
-exec 3>"$work/in" 4<"$work/out"
-wait_for 20 "$patchbay" ls $pid || fail "the agent does not answer"
+  PATCHBAY_TRACE_TRIGGER='hit.traceoff:1 if n == 77,app:other.stacktrace,nosuch.traceoff' hits
 
 hit() { echo "$*" >&3 && read -r -t 60 -u 4 _ || fail "the program does not answer to $*"; }
 rd() { "$patchbay" cat $pid "$1"; }
 put() { "$patchbay" write $pid "$1" "$2" 2>/dev/null; }
-clear_trace() { "$patchbay" write -t $pid trace ''; }
+clear_trace() { "$patchbay" write --truncate $pid trace ''; }
 works() { check "$1: $2" put "events/$1/trigger" "$2"; }
 refused() {
   checks=$((checks + 1))

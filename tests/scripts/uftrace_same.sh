@@ -14,7 +14,7 @@ uftrace record --no-pager -P '^calls_' -d uf ./calls >own 2>uf.err ||
 # "NAME CALLS" lines, sorted.
 theirs=$(uftrace report --no-pager -d uf -f call 2>/dev/null |
   awk '$2 ~ /^calls_/ && $2 != "calls_jump" { print substr($2, 7), $1 }' | sort)
-"$patchbay" record -q -p function_graph -l 'calls_*' -- ./calls >own2 2>err
+"$patchbay" record -q -t function_graph -l 'calls_*' -- ./calls >own2 2>err
 ours=$("$patchbay" graph --flat 2>/dev/null |
   awk '$NF ~ /^calls_/ && $NF != "calls_jump" { print substr($NF, 7), $5 }' | sort)
 own=$(grep -v '^jump ' own | sort)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The functions of the headers for C that patchbay.hpp stands on, in a namespace and under no name
- * of the kernel's: a program that includes patchbay.hpp may have a tracing_on(), a struct module
- * and a trace_printk of its own. Who wants the kernel's names includes <patchbay/trace.h>,
- * <patchbay/trace_events.h> or <patchbay/ftrace.h> as well, in any order. The structures are those
- * of these headers (tests/programs/api_cpp.cc compares them).
+ * The functions of the headers for C that patchbay.hpp uses. They are in a namespace, and have no
+ * name of the kernel's: a program that includes patchbay.hpp may have a tracing_on(), a struct
+ * module and a trace_printk of its own. A program that uses the kernel's names includes
+ * <patchbay/trace.h>, <patchbay/trace_events.h> or <patchbay/ftrace.h> as well, in any order. The
+ * structures are those of these headers; tests/programs/api_cpp.cc compares them.
  */
 #ifndef PATCHBAY_CPP_CALLS_HPP
 #define PATCHBAY_CPP_CALLS_HPP
@@ -18,7 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 
-/* What handle() gives, for the functions of the headers for C. */
+/* The types of handle(), for the functions of the headers for C. */
 struct trace_array;
 struct trace_event_file;
 
@@ -82,14 +82,14 @@ PATCHBAY_I_CALL(unsigned long, ftrace_regs_get_argument, ftrace_regs* regs, unsi
 
 #undef PATCHBAY_I_CALL
 
-/* Where printk() is compiled in, buffers for it are there when the object is loaded. */
+/* An object that contains a printk() has buffers for it from the moment when it is loaded. */
 inline __attribute__((always_inline)) void printk_is_used() {
   __asm__ volatile(
       ".pushsection .init_array.00101,\"aw\",@init_array\n\t.balign 8\n\t"
       ".quad patchbay_printk_used\n\t.popsection");
 }
 
-/* Of a pointer that may be an errno; 0: it is none. */
+/* Returns the errno that a pointer is, or 0 when it is none. */
 inline int errno_of(const void* pointer) {
   constexpr intptr_t most_errno = 4095;
   const auto answer = reinterpret_cast<intptr_t>(pointer);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Fields of events in patchbay.hpp: their types and names, the values that are recorded in them,
- * and what is asked of an event before it is believed to have them.
+ * and the checks of an event that is said to have them.
  *
  *   trace(values…) ── argument<T> ── value<T> ──> the words of synth_event_trace_array()
  *                     (converts)     (copies what has to be)
@@ -134,7 +134,7 @@ constexpr const char* integer_type() {
   return names[std::is_signed_v<T>][size];
 }
 
-/* What a definition calls T. */
+/* The name of T in a definition. */
 template <class T>
 std::string type_name() {
   static_assert(recorded<T>, "a field of bytes can be listened to, and not recorded");
@@ -158,16 +158,16 @@ std::string type_name() {
     return "char[]";
 }
 
-/* --- from what trace() is given to T */
+/* --- from an argument of trace() to T */
 
-/* V becomes T without a loss, whatever its value is. */
+/* Every value of V becomes a T without a loss. */
 template <class T, class V>
 concept keeps = requires(V&& from) {
   std::type_identity_t<T[]>{static_cast<V&&>(from)};
 }
 || (real<T> && std::integral<std::remove_cvref_t<V>> &&
     std::numeric_limits<std::remove_cvref_t<V>>::digits <= std::numeric_limits<T>::digits);
-/* Some values of V do. */
+/* Some values of V become a T without a loss. */
 template <class T, class V>
 concept narrows = std::is_arithmetic_v<T> && std::is_arithmetic_v<V> && !keeps<T, V> &&
                   (real<T> || !std::floating_point<V>);
@@ -183,7 +183,7 @@ constexpr bool has_same_value(const V& from) {
            (static_cast<T>(from) < T{}) == (from < V{});
 }
 
-/* A parameter of trace(): a constant is taken if its value fits, anything else if its type does. */
+/* A parameter of trace(). It takes a constant if the value fits, anything else if the type fits. */
 template <class T>
 struct argument {
   T value;
@@ -212,7 +212,7 @@ struct argument {
   }
 };
 
-/* Texts: where one is, how long it is, and whether a NUL stands behind it. */
+/* A text: its address, its length, and whether a NUL stands behind it. */
 template <class T>
 requires(text<T> || is_text_array<T>) struct argument<T> {
   const char* text = nullptr;
@@ -253,7 +253,7 @@ struct argument<T> {
   }
 };
 
-/* What is kept of a value until it is recorded. */
+/* The part of a value that is kept until the record is written. */
 template <class T>
 using kept = typename std::conditional_t<number<T> || real<T> || stack<T>, std::type_identity<T>,
                                          std::type_identity<argument<T>>>::type;
@@ -286,7 +286,7 @@ struct value {
   }
 };
 
-/* A text that does not end with a NUL has to be copied: of such 1023 bytes are taken. */
+/* A text that does not end with a NUL has to be copied; at most 1023 bytes of it are taken. */
 template <class T>
 requires(text<T> || is_text_array<T>) struct value<T> {
   static constexpr size_t most = is_text_array<T> ? 256 : 1024;
@@ -320,7 +320,7 @@ concept is_member = requires {
 template <class Field, class Object>
 concept is_member_of = is_member<Field> && std::same_as<typename Field::object, Object>;
 
-/* --- what an event's format says of a field, against T */
+/* --- T compared with the field of an event's format */
 
 inline std::string described(const patchbay_field_place& place) {
   const std::string size = std::to_string(place.size) + (place.size == 1 ? " byte" : " bytes");
@@ -353,13 +353,13 @@ std::string described() {
     return (std::is_signed_v<T> ? "a signed number of " : "an unsigned number of ") + size;
 }
 
-/* Whether each number of `from_size` bytes is one of `to_size` bytes as well. */
+/* Tells whether each number of `from_size` bytes is one of `to_size` bytes as well. */
 constexpr bool number_fits(size_t from_size, bool from_signed, size_t to_size, bool to_signed) {
   if (from_signed == to_signed) return from_size <= to_size;
   return !from_signed && from_size < to_size;
 }
 
-/* Every value of the field is a T. */
+/* Tells whether every value of the field is a T. */
 template <class T>
 bool can_be_read(const patchbay_field_place& place) {
   if constexpr (bytes<T>)
@@ -384,7 +384,7 @@ bool can_be_read(const patchbay_field_place& place) {
     return number_fits(place.size, place.is_signed, sizeof(T), std::is_signed_v<T>);
 }
 
-/* Every T is a value of the field. */
+/* Tells whether every T is a value of the field. */
 template <class T>
 bool can_be_recorded(const patchbay_field_place& place) {
   if constexpr (is_text_array<T> || text<T>)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the calls of patchbay.hpp answer: a value, or why there is none, as std::expected<T,
- * failure>, which C++20 does not have. With C++23 a result converts to it.
+ * The answers of the calls of patchbay.hpp: a value, or the reason why there is none. C++20 has no
+ * std::expected<T, failure>; with C++23 a result converts to it.
  */
 #ifndef PATCHBAY_CPP_RESULT_HPP
 #define PATCHBAY_CPP_RESULT_HPP
@@ -23,19 +23,20 @@
 
 namespace patchbay {
 
-/* Why something was refused: an errno, positive, and a sentence.
- * Threads: each its own. In signal handlers: code() only. */
+/* The reason of a refusal: a positive errno and a sentence.
+ * Threads: an object belongs to one at a time. Signal handlers: code() only. */
 class failure {
  public:
   explicit failure(int errno_value, std::string sentence = {})
       : errno_(errno_value < 0 ? -errno_value : errno_value), sentence_(std::move(sentence)) {}
 
   int code() const { return errno_; }
-  /* What was wrong, where, and what to do; else what the errno is called. Lives as long as this. */
+  /* Says what was wrong, where, and what to do; without a sentence it is the name of the errno. The
+   * text lives as long as this object. */
   const char* message() const {
     return sentence_.empty() ? std::strerror(errno_) : sentence_.c_str();
   }
-  /* By the errno. */
+  /* Compares the errno alone. */
   friend bool operator==(const failure& a, const failure& b) { return a.errno_ == b.errno_; }
 
  private:
@@ -49,22 +50,22 @@ class result;
 
 namespace detail {
 
-/* Of a call that this thread has made just now and that has answered a negative errno. */
+/* Makes the failure of the last call of this thread, which has answered a negative errno. */
 inline failure failed(int answer) {
   char sentence[1024];
   const size_t length = patchbay_error_text(sentence, sizeof sentence);
   return failure(answer, std::string(sentence, length < sizeof sentence ? length : 1023));
 }
 
-/* One line on stderr; then the program ends. */
+/* Prints one line on stderr, and ends the program. */
 [[noreturn, gnu::cold, gnu::noinline]] inline void end_program(const char* what, const char* why) {
   const std::string line = std::string("patchbay: ") + what + why + "\n";
   [[maybe_unused]] const ssize_t ignored = ::write(STDERR_FILENO, line.data(), line.size());
   std::abort();
 }
 
-/* What result<T> and result<void> have in common. `lives_` is overwritten at the end of the object,
- * so that a thread that still uses a static one, behind exit(), is told so. */
+/* The common part of result<T> and result<void>. The destructor overwrites `lives_`, so that a
+ * thread that still uses a static result after exit() gets a message. */
 class result_state {
  public:
   const failure& error() const& { return why_; }
@@ -79,7 +80,7 @@ class result_state {
   result_state& operator=(result_state&&) noexcept = default;
   ~result_state() {
     lives_ = 0;
-    __asm__ volatile("" : : "r"(this) : "memory"); /* is stored, though nobody may look */
+    __asm__ volatile("" : : "r"(this) : "memory"); /* the compiler must keep the store */
   }
   [[noreturn, gnu::cold, gnu::noinline]] void end_without_value() const {
     if (lives_ != alive)
@@ -103,11 +104,11 @@ inline constexpr bool is_result<result<T>> = true;
 
 }  // namespace detail
 
-/* A value, or why there is none; error() of one with a value has the code 0. Its members are those
- * of std::expected<T, failure>, but that asking for the value that is not there says so on stderr
- * and ends the program, whichever way it is asked for, and that of a temporary the value is moved
- * out: for (auto& table : *array.hists(event)) is right.
- * Threads and signal handlers: as T. */
+/* A value, or the reason why there is none. When there is a value, error() has the code 0. The
+ * members are those of std::expected<T, failure>, with two differences. Every way to ask for a
+ * value that is not there prints a line on stderr and ends the program. The value of a temporary is
+ * moved out, so that for (auto& table : *array.hists(event)) is right. Threads and signal handlers:
+ * as T. */
 template <class T>
 class [[nodiscard]] result : public detail::result_state {
  public:
@@ -135,7 +136,7 @@ class [[nodiscard]] result : public detail::result_state {
   T value_or(U&& other) && {
     return has_value() ? std::move(*value_) : static_cast<T>(std::forward<U>(other));
   }
-  /* then(value), which answers a result. */
+  /* Calls then(value), which returns a result. */
   template <class Then>
   auto and_then(Then&& then) & {
     return chain(*this, std::forward<Then>(then));
@@ -148,7 +149,7 @@ class [[nodiscard]] result : public detail::result_state {
   auto and_then(Then&& then) && {
     return chain(std::move(*this), std::forward<Then>(then));
   }
-  /* change(value), which answers a value, or nothing. */
+  /* Calls change(value), which returns a value, or nothing. */
   template <class Change>
   auto transform(Change&& change) const& {
     return changed(*this, std::forward<Change>(change));
@@ -157,13 +158,13 @@ class [[nodiscard]] result : public detail::result_state {
   auto transform(Change&& change) && {
     return changed(std::move(*this), std::forward<Change>(change));
   }
-  /* otherwise(failure), which answers a result<T>. */
+  /* Calls otherwise(failure), which returns a result<T>. */
   template <class Otherwise>
   result or_else(Otherwise&& otherwise) && {
     if (has_value()) return std::move(*this);
     return std::invoke(std::forward<Otherwise>(otherwise), std::move(why_));
   }
-  /* change(failure), which answers a failure. */
+  /* Calls change(failure), which returns a failure. */
   template <class Change>
   result transform_error(Change&& change) && {
     if (has_value()) return std::move(*this);
@@ -206,7 +207,7 @@ class [[nodiscard]] result : public detail::result_state {
   std::optional<T> value_;
 };
 
-/* Of what may be tried: it need not be looked at. */
+/* The result of a call that has no value. A program may ignore it. */
 template <>
 class result<void> : public detail::result_state {
  public:
@@ -214,7 +215,7 @@ class result<void> : public detail::result_state {
   using error_type = failure;
   result() = default;
   result(failure why) : result_state(std::move(why)) {}
-  /* Of what a function for C has just answered: 0, or a negative errno. */
+  /* Makes the result of a function for C, which has just answered 0 or a negative errno. */
   static result of(int answer) { return answer < 0 ? result(detail::failed(answer)) : result(); }
 
   bool has_value() const { return why_.code() == 0; }
@@ -223,13 +224,13 @@ class result<void> : public detail::result_state {
     if (!has_value()) end_without_value();
   }
   void operator*() const { value(); }
-  /* then(), which answers a result. */
+  /* Calls then(), which returns a result. */
   template <class Then>
   auto and_then(Then&& then) const -> std::invoke_result_t<Then> {
     if (!has_value()) return why_;
     return std::invoke(std::forward<Then>(then));
   }
-  /* otherwise(failure), which answers a result<void>. */
+  /* Calls otherwise(failure), which returns a result<void>. */
   template <class Otherwise>
   result or_else(Otherwise&& otherwise) const {
     return has_value() ? result() : result(std::invoke(std::forward<Otherwise>(otherwise), why_));

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -83,6 +84,29 @@ uint64_t place_in(const Gap& gap, uint64_t code, uint64_t size) {
   return within_reach(place, code) && within_reach(place + size, code) ? place : 0;
 }
 
+bool map_at(uint64_t place, size_t size) {
+  const long got =
+      raw_syscall(SYS_mmap, static_cast<long>(place), static_cast<long>(size),
+                  PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  if (got == static_cast<long>(place)) return true;
+  // A kernel before 4.17 takes the address as a hint.
+  if (got > 0) raw_syscall(SYS_munmap, got, static_cast<long>(size));
+  return false;
+}
+
+// Where there is no /proc (a chroot) the gaps are not known: what is free is tried, downwards
+// first, where the kernel puts mappings next.
+uint64_t map_by_trial(uint64_t code, size_t size) {
+  constexpr uint64_t kStep = uint64_t{2} << 20, kFarthest = uint64_t{1} << 30;
+  const uint64_t page = code & ~(kPage - 1);
+  for (const int64_t direction : {-1, 1})
+    for (uint64_t step = kStep; step < kFarthest; step += kStep) {
+      const uint64_t place = page + uint64_t(direction) * step;
+      if (place - kLowest < kHighest - kLowest - size && map_at(place, size)) return place;
+    }
+  return 0;
+}
+
 }  // namespace
 
 uint64_t map_near(uint64_t code, size_t size) {
@@ -95,15 +119,10 @@ uint64_t map_near(uint64_t code, size_t size) {
     std::sort(places.begin(), places.end(),
               [&](uint64_t a, uint64_t b) { return distance(a) < distance(b); });
     for (uint64_t place : places) {
-      const long got = raw_syscall(SYS_mmap, static_cast<long>(place), static_cast<long>(size),
-                                   PROT_READ | PROT_EXEC,
-                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-      if (got == static_cast<long>(place)) return place;
-      // A kernel before 4.17 takes the address as a hint.
-      if (got > 0) raw_syscall(SYS_munmap, got, static_cast<long>(size));
+      if (map_at(place, size)) return place;
     }
   }
-  return 0;
+  return ::access("/proc/self/maps", R_OK) == 0 ? 0 : map_by_trial(code, size);
 }
 
 }  // namespace patchbay

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// README: what stands in this tree, and the commands that it takes. Tools and tests look for some
-// of its words to learn which features there are (docs/files.md): a sentence stands here
-// only when what it says works.
+// README: the files of this tree, and the commands that they take. Tools and tests look for some of
+// its words to learn which features there are (docs/files.md): a sentence stands here only when its
+// feature works.
 #include "tracefs/files/files.h"
 
 namespace patchbay::tracefs {
@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char kText[] =
     "patchbay mini-HOWTO:\n\n"
-    "This is the tracefs of one process: what it says of the kernel is true of that process.\n"
+    "This is the tracefs of one process: for \"the kernel\" in a document read \"the process\".\n"
     "Files belong to the user of the process. A mount can give them to a group:\n\n"
     "\t patchbay mount [-o [gid=<gid>]] -p PID DIR\n\n"
     "# echo 0 > tracing_on : stop recording\n"
@@ -23,27 +23,27 @@ constexpr const char kText[] =
     "  buffer_size_kb\t- size of one CPU's buffer, read and written\n"
     "  buffer_total_size_kb\t- size of all of them\n"
     "  buffer_subbuf_size_kb\t- size of a sub-buffer: no event is larger\n"
-    "  buffer_percent\t- how full a buffer wakes readers of trace_pipe_raw\n"
+    "  buffer_percent\t- a buffer that is so full wakes readers of trace_pipe_raw\n"
     "  free_buffer\t\t- shrinks the buffer when it is closed\n\n"
     "  trace_clock\t\t- the clock of the events\n"
     "       local, global, perf, mono: CLOCK_MONOTONIC    mono_raw, boot, tai: these clocks\n"
     "       counter: numbers the events    uptime: ticks since boot    x86-tsc: cycles\n"
     "  timestamp_mode\t- how events carry their time\n"
-    "  trace_marker\t\t- what is written becomes an event\n"
+    "  trace_marker\t\t- each write becomes an event\n"
     "  trace_marker_raw\t- the same with binary data, which begins with a number\n"
     "  tracing_cpumask\t- the CPUs that record\n"
-    "  tracing_max_latency\t- of latency tracers, which there are none of\n"
+    "  tracing_max_latency\t- for latency tracers; there are none here\n"
     "  instances\t\t- mkdir instances/NAME makes a buffer of its own, rmdir removes it\n"
     "  trace_options\t\t- NAME sets an option, noNAME clears it; options/ has a file for each\n"
-    "  saved_cmdlines\t- names of threads by their ids; saved_cmdlines_size of them\n"
+    "  saved_cmdlines\t- names of threads by their ids; saved_cmdlines_size limits them\n"
     "  saved_tgids\t\t- processes of threads, with the option record-tgid\n"
-    "  snapshot\t\t- a second buffer that holds a copy of a moment; read it to learn more\n"
+    "  snapshot\t\t- keeps the buffer of one moment; read it to learn more\n"
     "  per_cpu/\t\t- trace, trace_pipe, trace_pipe_raw, stats, snapshot of each CPU\n\n"
     "  available_events\t- events that exist, SYSTEM:EVENT\n"
     "  set_event\t\t- enables the events whose names are written, disables with ! before one\n"
     "\t\t\t  Can enable module events via: :mod:<library>\n"
     "  set_event_pid\t\t- only these threads record events\n"
-    "  set_event_notrace_pid\t- these threads do not\n"
+    "  set_event_notrace_pid\t- these threads record no events\n"
     "  show_event_filters\t- events that have a filter\n"
     "  show_event_triggers\t- all triggers of events\n"
     "  events/\t\t- enable, filter, format, id, inject and trigger of each event\n"
@@ -61,7 +61,7 @@ constexpr const char kText[] =
     "\t\t    hist, see below\n"
     "\t   example: echo 'traceoff:1 if total > 100' > events/shop/checkout/trigger\n"
     "\t            echo '!traceoff' > events/shop/checkout/trigger\n"
-    "      hist\t\t- the tables of the hist triggers; hist_debug: what they are made of\n"
+    "      hist\t\t- the tables of the hist triggers; hist_debug says how they are computed\n"
     "\t    Format: hist:keys=<field1[,field2,...]>[:values=<field1[,field2,...]>]\n"
     "\t            [:<var1>=<field|var_ref|numeric_literal>[,<var2>=...]]\n"
     "\t            [:sort=<field1[,field2,...]>][:size=#entries][:name=<name>][:nohitcount]\n"
@@ -87,10 +87,10 @@ constexpr const char kText[] =
     "\t\t      enable_event:<system>:<event>, disable_event:<system>:<event>\n"
     "  set_ftrace_notrace\t- functions that are left out\n"
     "  set_ftrace_pid\t- only these threads are traced (function)\n"
-    "  set_ftrace_notrace_pid - these threads are not\n"
-    "  function_tracers\t- tracers that run; * before the one that set_ftrace_filter is for\n"
-    "\t\t\t  Write a name to choose another, * for one filter of all\n"
-    "  enabled_functions\t- functions that are traced, and by whom\n\n"
+    "  set_ftrace_notrace_pid - these threads are not traced (function)\n"
+    "  function_tracers\t- the tracers that run; * marks the one that set_ftrace_filter is about\n"
+    "\t\t\t  Write a name to choose another, or * for one filter of all\n"
+    "  enabled_functions\t- functions that are traced, and their tracers\n\n"
     "  dynamic_events\t- Create/append/remove/show events of all the kinds below\n"
     "  kprobe_events\t\t- Create/append/remove/show probes on the program's code (p, r)\n"
     "  uprobe_events\t\t- Create/append/remove/show probes on places of files\n"
@@ -119,13 +119,13 @@ constexpr const char kText[] =
     "\t     example: echo 'myevent u64 lat; char name[]; long[] stack' >> synthetic_events\n"
     "  kprobe_profile\t- hits and misses of each line of kprobe_events\n"
     "  uprobe_profile\t- hits of each line of uprobe_events\n"
-    "  kprobes/list\t\t- where probes are, and how; [OPTIMIZED] ones are jumps\n"
+    "  kprobes/list\t\t- the places of probes; [OPTIMIZED] ones are jumps\n"
     "  kprobes/enabled\t- 0 takes all of kprobe_events out of the code, 1 puts them back\n"
     "  kprobes/blacklist\t- functions that no probe can be put on, with the reason\n\n"
-    "  debug/call_sites\t- places in the program's code that are patched\n"
+    "  debug/call_sites\t- places in the program's code that are patched, and who is there\n"
     "  debug/counters\t- hits that could not be recorded\n"
     "  debug/function_kinds\t- functions that can be traced, and how they are patched\n"
-    "  debug/no_rseq_stats\t- as per_cpu/cpuN/stats, of threads without restartable sequences\n"
+    "  debug/no_rseq_stats\t- as per_cpu/cpuN/stats, for threads without restartable sequences\n"
     "  debug/refused_functions - functions that cannot be traced, with the reason\n"
     "  debug/refused_returns\t- functions that are in no graph and no profile, with the reason\n";
 

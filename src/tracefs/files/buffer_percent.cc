@@ -10,10 +10,9 @@ FilePtr make_buffer_percent(const Place& place) {
     return std::to_string(array.buffer_percent) + "\n";
   };
   auto write = [](TraceArray& array, const Place&, std::string_view bytes) -> Status {
-    Result<uint64_t> number = parse_number(bytes);
-    if (!number.ok()) return number.error();
-    if (*number > 100) return user_error(EINVAL, "buffer_percent is at most 100.");
-    array.buffer_percent = uint32_t(*number);
+    PB_ASSIGN(uint64_t number, parse_number(bytes));
+    if (number > 100) return user_error(EINVAL, "buffer_percent is at most 100.");
+    array.buffer_percent = uint32_t(number);
     return {};
   };
   return make_value_file(place, show, write);

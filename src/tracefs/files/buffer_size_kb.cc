@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // buffer_size_kb, per_cpu/cpuN/buffer_size_kb: KB of events that the buffer of one CPU holds.
 // Before the first use the memory is not there: "7 (expanded: 1408)". "X": CPUs differ.
+#include "registry/settings.h"
 #include "tracefs/files/files.h"
 
 namespace patchbay::tracefs {
@@ -30,9 +31,8 @@ Result<std::string> show(TraceArray& array, const Place& place) {
 }
 
 Status write(TraceArray& array, const Place& place, std::string_view bytes) {
-  Result<uint64_t> kb = parse_number(bytes);
-  if (!kb.ok()) return kb.error();
-  return place.registry().resize(array, place.one_cpu(), *kb);
+  PB_ASSIGN(uint64_t kb, parse_number(bytes));
+  return place.registry().settings().resize(array, place.one_cpu(), kb);
 }
 
 }  // namespace

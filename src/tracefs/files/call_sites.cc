@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // debug/call_sites: the places in functions that are patched now, and for whom; the sites of static
 // events; those of USDT probes that were ever asked for.
-#include "base/hex_number.h"
+#include "base/text.h"
 #include "tracefs/files/files.h"
 
 namespace patchbay::tracefs {

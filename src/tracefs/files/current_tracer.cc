@@ -2,6 +2,7 @@
 // current_tracer: the tracer of the instance. Writing the name of the current one keeps the buffer,
 // which counts as used from then on (buffer_size_kb); blanks around the name are allowed (the
 // kernel: "nop\n\n" and " nop" too).
+#include "base/text.h"
 #include "tracefs/files/files.h"
 
 namespace patchbay::tracefs {
@@ -15,9 +16,8 @@ Result<std::string> show_tracer(TraceArray& array, const Place& place) {
 }
 
 Status set_tracer(TraceArray& array, const Place& place, std::string_view bytes) {
-  Result<std::string_view> text = take_whole(bytes.substr(0, kMaxName), kMaxName + 1);
-  if (!text.ok()) return text.error();
-  return place.tree->context.tracers.set_tracer(array, without_blanks_around(*text));
+  PB_ASSIGN(std::string_view text, take_whole(bytes.substr(0, kMaxName), kMaxName + 1));
+  return place.tree->context.tracers.set_tracer(array, trim(text));
 }
 
 }  // namespace

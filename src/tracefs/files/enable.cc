@@ -7,11 +7,10 @@ namespace patchbay::tracefs {
 namespace {
 
 Status enable_all(TraceArray& array, const Place& place, std::string_view bytes) {
-  Result<bool> on = parse_switch(bytes);
-  if (!on.ok()) return on.error();
+  PB_ASSIGN(bool on, parse_switch(bytes));
   std::vector<LiveEvent*> events = place.registry().events_of(array, place.system);
   std::erase_if(events, [](const LiveEvent* event) { return !event->can_enable; });
-  return place.registry().set_enabled(array, events, *on);
+  return place.registry().set_enabled(array, events, on);
 }
 
 Result<std::string> show_event(const TraceArray& array, LiveEvent& event, const Place& place) {
@@ -23,10 +22,9 @@ Result<std::string> show_event(const TraceArray& array, LiveEvent& event, const 
 
 Status enable_event(TraceArray& array, LiveEvent& event, const Place& place,
                     std::string_view bytes) {
-  Result<bool> on = parse_switch(bytes);
-  if (!on.ok()) return on.error();
+  PB_ASSIGN(bool on, parse_switch(bytes));
   LiveEvent* one = &event;
-  return place.registry().set_enabled(array, {&one, 1}, *on);
+  return place.registry().set_enabled(array, {&one, 1}, on);
 }
 
 }  // namespace

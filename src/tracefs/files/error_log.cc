@@ -13,9 +13,8 @@ class ErrorLogFile : public ArrayFile {
   using ArrayFile::ArrayFile;
   uint32_t mode() const override { return kWritable; }
   Result<std::string> read() override {
-    Result<TraceArray*> found = array();
-    if (!found.ok()) return found.error();
-    return (*found)->errors.show();
+    PB_ASSIGN(auto found, array());
+    return found->errors.show();
   }
   Result<size_t> write(std::string_view bytes) override { return bytes.size(); }
 

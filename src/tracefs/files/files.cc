@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tracefs/files/files.h"
 
+#include "registry/snapshots.h"
+
 #include <cerrno>
 
 namespace patchbay::tracefs {
@@ -11,9 +13,8 @@ class TextFile : public ArrayFile {
   TextFile(const Place& place, ShowArray show) : ArrayFile(place), show_(show) {}
   uint32_t mode() const override { return kReadable; }
   Result<std::string> read() override {
-    Result<TraceArray*> found = array();
-    if (!found.ok()) return found.error();
-    return show_(**found, place_);
+    PB_ASSIGN(auto found, array());
+    return show_(*found, place_);
   }
 
  private:
@@ -26,9 +27,8 @@ class ValueFile : public TextFile {
       : TextFile(place, show), write_(write) {}
   uint32_t mode() const override { return kWritable; }
   Result<size_t> write(std::string_view bytes) override {
-    Result<TraceArray*> found = array();
-    if (!found.ok()) return found.error();
-    PB_TRY(write_(**found, place_, bytes));
+    PB_ASSIGN(auto found, array());
+    PB_TRY(write_(*found, place_, bytes));
     return bytes.size();
   }
 
@@ -41,11 +41,9 @@ class EventTextFile : public File {
   EventTextFile(const Place& place, ShowEvent show) : place_(place), show_(show) {}
   uint32_t mode() const override { return kReadable; }
   Result<std::string> read() override {
-    Result<TraceArray*> array = place_.find_array();
-    if (!array.ok()) return array.error();
-    Result<LiveEvent*> event = place_.find_event(**array);
-    if (!event.ok()) return event.error();
-    return show_(**array, **event, place_);
+    PB_ASSIGN(auto array, place_.find_array());
+    PB_ASSIGN(auto event, place_.find_event(*array));
+    return show_(*array, *event, place_);
   }
 
  private:
@@ -59,18 +57,14 @@ class EventValueFile : public ArrayFile {
       : ArrayFile(place), show_(show), write_(write) {}
   uint32_t mode() const override { return kWritable; }
   Result<std::string> read() override {
-    Result<TraceArray*> found = array();
-    if (!found.ok()) return found.error();
-    Result<LiveEvent*> event = place_.find_event(**found);
-    if (!event.ok()) return event.error();
-    return show_(**found, **event, place_);
+    PB_ASSIGN(auto found, array());
+    PB_ASSIGN(auto event, place_.find_event(*found));
+    return show_(*found, *event, place_);
   }
   Result<size_t> write(std::string_view bytes) override {
-    Result<TraceArray*> found = array();
-    if (!found.ok()) return found.error();
-    Result<LiveEvent*> event = place_.find_event(**found);
-    if (!event.ok()) return event.error();
-    PB_TRY(write_(**found, **event, place_, bytes));
+    PB_ASSIGN(auto found, array());
+    PB_ASSIGN(auto event, place_.find_event(*found));
+    PB_TRY(write_(*found, *event, place_, bytes));
     return bytes.size();
   }
 
@@ -82,15 +76,14 @@ class EventValueFile : public ArrayFile {
 }  // namespace
 
 ArrayFile::~ArrayFile() {
-  if (held_) held_->references--;
+  if (held_) drop_user(&held_->references);
 }
 
 Status ArrayFile::open(uint32_t flags) {
-  Result<TraceArray*> found = place_.find_array();
-  if (!found.ok()) return found.error();
-  registry().take_cut(**found);
-  PB_TRY(opened(**found, flags));
-  held_ = *found;
+  PB_ASSIGN(auto found, place_.find_array());
+  registry().snapshots().take_cut(*found);
+  PB_TRY(opened(*found, flags));
+  held_ = found;
   held_->references++;
   return {};
 }

@@ -4,6 +4,7 @@
 //
 // An expression of 4096 bytes is refused before it is looked at, so it stays out of error_log. An
 // empty write is an expression without text to an event's file, and nothing to a system's (kernel).
+#include "registry/event_filters.h"
 #include "tracefs/files/files.h"
 
 namespace patchbay::tracefs {
@@ -15,33 +16,24 @@ constexpr const char kSystemHelp[] =
     "# Only events with the given fields will be affected.\n"
     "# If no events are modified, an error message will be displayed here\n";
 
-// A shell's newline is not part of the expression; leading blanks are.
-std::string_view expression_of(std::string_view text) {
-  std::string_view trimmed = without_blanks_around(text);
-  if (trimmed.empty()) return trimmed;
-  return text.substr(0, size_t(trimmed.data() - text.data()) + trimmed.size());
-}
-
 Result<std::string> show_event(const TraceArray& array, LiveEvent& event, const Place& place) {
-  std::string text = place.registry().show_filter(array, &event);
+  std::string text = place.registry().filters().show(array, &event);
   if (text.empty() || text.back() != '\n') text += "\n";
   return text;
 }
 
 Status write_event(TraceArray& array, LiveEvent& event, const Place& place,
                    std::string_view bytes) {
-  Result<std::string_view> text = take_whole(bytes, kFilterLimit);
-  if (!text.ok()) return text.error();
-  return place.registry().set_filter(array, &event, expression_of(*text));
+  PB_ASSIGN(std::string_view text, take_whole(bytes, kFilterLimit));
+  return place.registry().filters().set(array, &event, text);
 }
 
 Status write_system(TraceArray& array, const Place& place, std::string_view bytes) {
-  Result<std::string_view> text = take_whole(bytes, kFilterLimit);
-  if (!text.ok()) return text.error();
+  PB_ASSIGN(std::string_view text, take_whole(bytes, kFilterLimit));
   if (!place.tree->has_system(array, place.system)) {
     return user_error(ENODEV, "The system " + place.system + " has no events any more.");
   }
-  return place.registry().set_system_filter(array, place.system, expression_of(*text));
+  return place.registry().filters().set_system(array, place.system, text);
 }
 
 Result<std::string> show_system(TraceArray& array, const Place& place) {

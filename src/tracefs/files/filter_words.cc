@@ -3,18 +3,19 @@
 
 #include <cerrno>
 
+#include "base/text.h"
+
 namespace patchbay::tracefs {
 namespace {
 
-bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-bool ends_word(char c) { return is_blank(c) || c == '\0'; }
+bool ends_word(char c) { return is_space(c) || c == '\0'; }
 
 }  // namespace
 
 Result<FilterWords::Taken> FilterWords::take(std::string_view bytes) {
   size_t at = 0;
   if (rest_.empty()) {
-    while (at < bytes.size() && is_blank(bytes[at])) at++;
+    while (at < bytes.size() && is_space(bytes[at])) at++;
   }
   const size_t start = at;
   while (at < bytes.size() && !ends_word(bytes[at])) at++;

@@ -3,6 +3,7 @@
 // set_ftrace_filter and set_ftrace_notrace change; writing a name chooses another
 // (docs/files.md). The one that was started last is chosen. `*` chooses all, and those to come: one
 // filter for every tracer, as in the kernel.
+#include "base/text.h"
 #include "tracefs/files/files.h"
 
 namespace patchbay::tracefs {
@@ -11,9 +12,8 @@ namespace {
 constexpr size_t kMaxName = 100;
 
 Status choose(TraceArray& array, const Place& at, std::string_view bytes) {
-  Result<std::string_view> text = take_whole(bytes, kMaxName);
-  if (!text.ok()) return text.error();
-  return at.tree->context.tracers.choose_tracer(array, without_blanks_around(*text));
+  PB_ASSIGN(std::string_view text, take_whole(bytes, kMaxName));
+  return at.tree->context.tracers.choose_tracer(array, trim(text));
 }
 
 }  // namespace

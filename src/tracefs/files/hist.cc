@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "hist/hist_table.h"
-#include "output/hist_text.h"
+#include "hist/text/hist_text.h"
 #include "tracefs/files/files.h"
 #include "trigger/hist_triggers.h"
 
@@ -53,22 +53,20 @@ class HistFile : public File {
   uint32_t mode() const override { return kReadable; }
 
   Status open(uint32_t) override {
-    Result<std::vector<HistData*>> found = find();
-    if (!found.ok()) return found.error();
-    hits_told_ = hits_of(*found);
+    PB_ASSIGN(std::vector<HistData*> found, find());
+    hits_told_ = hits_of(found);
     return {};
   }
 
   Result<std::string> read() override {
-    Result<std::vector<HistData*>> found = find();
-    if (!found.ok()) return found.error();
-    hits_read_ = hits_of(*found);
+    PB_ASSIGN(std::vector<HistData*> found, find());
+    hits_read_ = hits_of(found);
     CommsById comms(*place_.tree);
     HistTextSources sources;
     sources.names = place_.tree->text_sources().names;
     sources.comm = [&comms](uint32_t tid) { return comms.of(tid); };
     std::string text;
-    for (const HistData* hist : *found) {
+    for (const HistData* hist : found) {
       if (!text.empty()) text += kBetween;
       auto contents = contents_of_table(*hist);
       text += hist_text(*hist, HistTriggers::definition_text(*hist), *contents, sources);
@@ -91,11 +89,9 @@ class HistFile : public File {
 
  private:
   Result<std::vector<HistData*>> find() const {
-    Result<TraceArray*> array = place_.find_array();
-    if (!array.ok()) return array.error();
-    Result<LiveEvent*> event = place_.find_event(**array);
-    if (!event.ok()) return event.error();
-    return hists_of(place_, **array, **event);
+    PB_ASSIGN(auto array, place_.find_array());
+    PB_ASSIGN(auto event, place_.find_event(*array));
+    return hists_of(place_, *array, *event);
   }
 
   const Place place_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // events/SYSTEM/EVENT/inject: "field=value …" makes one record of the event in this instance,
 // if its filter keeps it (docs/files.md, "Files of events").
+#include "base/text.h"
+#include "registry/markers.h"
 #include "tracefs/files/files.h"
 #include "tracefs/writer.h"
 
@@ -13,13 +15,10 @@ class InjectFile : public ArrayFile {
   uint32_t mode() const override { return kOnlyWritable; }
   Result<size_t> write(std::string_view bytes) override { return write_as(bytes, Caller{}); }
   Result<size_t> write_as(std::string_view bytes, const Caller& caller) override {
-    Result<TraceArray*> found = array();
-    if (!found.ok()) return found.error();
-    Result<LiveEvent*> event = place_.find_event(**found);
-    if (!event.ok()) return event.error();
-    Result<std::string_view> text = take_whole(bytes, kFilterLimit);
-    if (!text.ok()) return text.error();
-    PB_TRY(registry().inject(**found, *event, without_blanks_around(*text), writer_.of(caller)));
+    PB_ASSIGN(auto found, array());
+    PB_ASSIGN(auto event, place_.find_event(*found));
+    PB_ASSIGN(std::string_view text, take_whole(bytes, kFilterLimit));
+    PB_TRY(registry().markers().inject(*found, event, trim(text), writer_.of(caller)));
     return bytes.size();
   }
 

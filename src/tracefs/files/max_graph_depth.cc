@@ -12,9 +12,8 @@ Result<std::string> show_depth(TraceArray&, const Place& place) {
 
 // The kernel's kstrtoul() into an unsigned int: what does not fit is cut off.
 Status set_depth(TraceArray&, const Place& place, std::string_view bytes) {
-  Result<uint64_t> depth = parse_number(bytes);
-  if (!depth.ok()) return depth.error();
-  place.tree->context.tracers.graph().set_max_depth(uint32_t(*depth));
+  PB_ASSIGN(uint64_t depth, parse_number(bytes));
+  place.tree->context.tracers.graph().set_max_depth(uint32_t(depth));
   return {};
 }
 

@@ -7,44 +7,42 @@
 
 #include <string>
 
+#include "registry/pid_lists.h"
 #include "tracefs/files/files.h"
 
 namespace patchbay::tracefs {
 
 class PidFile : public ArrayFile {
  public:
-  PidFile(const Place& place, Registry::PidList which) : ArrayFile(place), which_(which) {}
+  PidFile(const Place& place, PidList which) : ArrayFile(place), which_(which) {}
   uint32_t mode() const override { return kWritable; }
 
   Result<std::string> read() override {
-    Result<TraceArray*> found = array();
-    if (!found.ok()) return found.error();
-    return show(**found);
+    PB_ASSIGN(auto found, array());
+    return show(*found);
   }
 
   Result<size_t> write(std::string_view bytes) override {
-    Result<TraceArray*> found = array();
-    if (!found.ok()) return found.error();
+    PB_ASSIGN(auto found, array());
     std::string words;
     size_t consumed = 0;
     while (consumed < bytes.size()) {
-      Result<Token> token = take_token(bytes.substr(consumed));
-      if (!token.ok()) return token.error();
-      consumed += token->consumed;
-      if (token->word.empty()) break;
-      words.append(token->word).append(" ");
+      PB_ASSIGN(Token token, take_token(bytes.substr(consumed)));
+      consumed += token.consumed;
+      if (token.word.empty()) break;
+      words.append(token.word).append(" ");
     }
-    if (!words.empty()) PB_TRY(registry().add_pids(**found, which_, words));
+    if (!words.empty()) PB_TRY(registry().pid_lists().add(*found, which_, words));
     return consumed;
   }
 
  protected:
   Status opened(TraceArray& array, uint32_t flags) override {
     if ((flags & O_ACCMODE) == O_RDONLY || !(flags & O_TRUNC)) return {};
-    return registry().clear_pids(array, which_);
+    return registry().pid_lists().clear(array, which_);
   }
   virtual std::string show(const TraceArray& array) const = 0;
-  const Registry::PidList which_;
+  const PidList which_;
 };
 
 }  // namespace patchbay::tracefs

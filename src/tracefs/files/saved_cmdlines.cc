@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 
+#include "registry/settings.h"
 #include "tracefs/files/files.h"
 
 namespace patchbay::tracefs {
@@ -21,7 +22,7 @@ FilePtr make_saved_cmdlines(const Place& place) {
     std::vector<abi::CommEntry> entries = at.tree->comms();
     std::map<uint32_t, std::string> names;
     for (size_t i = entries.size(); i-- > 0;) {
-      if (names.size() >= at.registry().saved_cmdlines_size()) break;
+      if (names.size() >= at.registry().settings().saved_cmdlines_size()) break;
       names.try_emplace(entries[i].tid, comm_text(entries[i]));
     }
     std::string text;

@@ -4,6 +4,7 @@
 // Opening with O_TRUNC disables everything.
 #include <fcntl.h>
 
+#include "registry/event_requests.h"
 #include "tracefs/files/files.h"
 
 namespace patchbay::tracefs {
@@ -15,18 +16,15 @@ class SetEventFile : public ArrayFile {
   uint32_t mode() const override { return kWritable; }
 
   Result<std::string> read() override {
-    Result<TraceArray*> found = array();
-    if (!found.ok()) return found.error();
-    return registry().show_set_event(**found);
+    PB_ASSIGN(auto found, array());
+    return registry().requests().show(*found);
   }
 
   Result<size_t> write(std::string_view bytes) override {
-    Result<TraceArray*> found = array();
-    if (!found.ok()) return found.error();
-    Result<Token> token = take_token(bytes);
-    if (!token.ok()) return token.error();
-    if (!token->word.empty()) PB_TRY(registry().set_event(**found, token->word));
-    return token->consumed;
+    PB_ASSIGN(auto found, array());
+    PB_ASSIGN(Token token, take_token(bytes));
+    if (!token.word.empty()) PB_TRY(registry().requests().set(*found, token.word));
+    return token.consumed;
   }
 
  protected:
@@ -34,7 +32,7 @@ class SetEventFile : public ArrayFile {
     if ((flags & O_ACCMODE) == O_RDONLY) return {};
     if (place_.tree->context.look_for_events) place_.tree->context.look_for_events();
     if (!(flags & O_TRUNC)) return {};
-    return registry().clear_set_event(array);
+    return registry().requests().clear(array);
   }
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // set_event_pid, set_event_notrace_pid: thread ids whose events are kept, or left out.
+#include "registry/pid_lists.h"
 #include "tracefs/files/pid_file.h"
 
 namespace patchbay::tracefs {
@@ -12,7 +13,7 @@ class EventPidFile : public PidFile {
  protected:
   std::string show(const TraceArray& array) const override {
     std::string text;
-    for (uint32_t pid : which_ == Registry::PidList::kTrace ? array.pids : array.notrace_pids) {
+    for (uint32_t pid : which_ == PidList::kTrace ? array.pids : array.notrace_pids) {
       text += std::to_string(pid) + "\n";
     }
     return text;
@@ -22,11 +23,11 @@ class EventPidFile : public PidFile {
 }  // namespace
 
 FilePtr make_set_event_pid(const Place& place) {
-  return std::make_unique<EventPidFile>(place, Registry::PidList::kTrace);
+  return std::make_unique<EventPidFile>(place, PidList::kTrace);
 }
 
 FilePtr make_set_event_notrace_pid(const Place& place) {
-  return std::make_unique<EventPidFile>(place, Registry::PidList::kNotrace);
+  return std::make_unique<EventPidFile>(place, PidList::kNotrace);
 }
 
 }  // namespace patchbay::tracefs

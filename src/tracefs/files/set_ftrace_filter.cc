@@ -24,26 +24,22 @@ class FilterFile : public ArrayFile {
   uint32_t mode() const override { return kWritable; }
 
   Result<std::string> read() override {
-    Result<TraceArray*> found = array();
-    if (!found.ok()) return found.error();
-    return tracers().show_filter(**found, which_);
+    PB_ASSIGN(auto found, array());
+    return tracers().show_filter(*found, which_);
   }
 
   Result<size_t> write(std::string_view bytes) override {
     if (!session_) return user_error(EBADF, "The file is not open for writing.");
-    Result<FilterWords::Taken> taken = words_.take(bytes);
-    if (!taken.ok()) return taken.error();
-    if (!taken->word.empty()) PB_TRY(tracers().write_filter_line(&*session_, taken->word));
-    return taken->consumed;
+    PB_ASSIGN(FilterWords::Taken taken, words_.take(bytes));
+    if (!taken.word.empty()) PB_TRY(tracers().write_filter_line(&*session_, taken.word));
+    return taken.consumed;
   }
 
  protected:
   Status opened(TraceArray& array, uint32_t flags) override {
     if ((flags & O_ACCMODE) == O_RDONLY) return {};
-    Result<Tracers::FilterSession> session =
-        tracers().open_filter(array, which_, (flags & O_TRUNC) != 0);
-    if (!session.ok()) return session.error();
-    session_ = std::move(*session);
+    PB_ASSIGN(auto session, tracers().open_filter(array, which_, (flags & O_TRUNC) != 0));
+    session_ = std::move(session);
     return {};
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // set_ftrace_pid, set_ftrace_notrace_pid: thread ids that function tracers look at, or leave out;
 // with the option function-fork their children too.
+#include "registry/pid_lists.h"
 #include "tracefs/files/pid_file.h"
 
 namespace patchbay::tracefs {
@@ -19,11 +20,11 @@ class TracerPidFile : public PidFile {
 }  // namespace
 
 FilePtr make_set_ftrace_pid(const Place& place) {
-  return std::make_unique<TracerPidFile>(place, Registry::PidList::kFtrace);
+  return std::make_unique<TracerPidFile>(place, PidList::kFtrace);
 }
 
 FilePtr make_set_ftrace_notrace_pid(const Place& place) {
-  return std::make_unique<TracerPidFile>(place, Registry::PidList::kFtraceNotrace);
+  return std::make_unique<TracerPidFile>(place, PidList::kFtraceNotrace);
 }
 
 }  // namespace patchbay::tracefs

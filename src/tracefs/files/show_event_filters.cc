@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // show_event_filters: SYSTEM:EVENT and its filter, for each event that has one in force.
 // show_event_triggers: SYSTEM:EVENT and a trigger, for each trigger.
+#include "base/text.h"
 #include "tracefs/files/files.h"
 
 namespace patchbay::tracefs {
@@ -32,11 +33,8 @@ FilePtr make_show_event_triggers(const Place& place) {
     std::string text;
     for (const LiveEvent* event : at.registry().events_of(array, "")) {
       const std::string triggers = at.tree->context.triggers.list(array, event);
-      for (std::string_view rest = triggers; !rest.empty();) {
-        const size_t end = rest.find('\n');
-        text += line_of(event->call, rest.substr(0, end));
-        rest.remove_prefix(end + 1);
-      }
+      for (std::string_view rest = triggers; !rest.empty();)
+        text += line_of(event->call, cut_at(&rest, '\n'));
     }
     return text;
   });

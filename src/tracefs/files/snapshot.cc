@@ -4,6 +4,7 @@
 // The texts are the kernel's: tools and tests look for "Snapshot is allocated".
 #include <fcntl.h>
 
+#include "registry/snapshots.h"
 #include "tracefs/files/files.h"
 #include "tracefs/files/line_stream.h"
 
@@ -30,19 +31,18 @@ class SnapshotFile : public ArrayFile {
   ~SnapshotFile() override {
     // The reader goes first: the buffer that it reads may have been freed by name, and goes then.
     lines_.set(nullptr);
-    if (held() && reading_) held()->snapshot_readers--;
+    if (held() && reading_) drop_user(&held()->snapshot_readers);
   }
   uint32_t mode() const override { return kWritable; }
 
   Result<std::string> read() override {
-    Result<TraceArray*> found = array();
-    if (!found.ok()) return found.error();
-    return help(**found);
+    PB_ASSIGN(auto found, array());
+    return help(*found);
   }
   Result<std::string> read_next(size_t size, ReadMode mode) override {
     if (!held() || !reading_) return user_error(EBADF, "The file is not open for reading.");
     if (size == 0) return std::string();
-    if (!began_) registry().take_cut(*held());
+    if (!began_) registry().snapshots().take_cut(*held());
     RingBuffer* buffer = held()->snapshot.get();
     if (!began_ && buffer && has_data(*buffer)) {
       lines_.set(std::make_unique<TraceText>(place_.tree->text_sources(), *held(), buffer,
@@ -53,11 +53,9 @@ class SnapshotFile : public ArrayFile {
   }
 
   Result<size_t> write(std::string_view bytes) override {
-    Result<TraceArray*> found = array();
-    if (!found.ok()) return found.error();
-    Result<uint64_t> value = parse_number(bytes);
-    if (!value.ok()) return value.error();
-    PB_TRY(registry().write_snapshot(**found, place_.one_cpu(), *value));
+    PB_ASSIGN(auto found, array());
+    PB_ASSIGN(uint64_t value, parse_number(bytes));
+    PB_TRY(registry().snapshots().write(*found, place_.one_cpu(), value));
     return bytes.size();
   }
 

@@ -12,9 +12,8 @@ Result<std::string> show_size(TraceArray&, const Place& place) {
 }
 
 Status set_size(TraceArray&, const Place& place, std::string_view bytes) {
-  Result<uint64_t> size = parse_number(bytes);
-  if (!size.ok()) return size.error();
-  place.tree->context.tracers.stack_tracer().set_max_size(*size);
+  PB_ASSIGN(uint64_t size, parse_number(bytes));
+  place.tree->context.tracers.stack_tracer().set_max_size(size);
   return {};
 }
 

@@ -26,10 +26,9 @@ class StackFilterFile : public ArrayFile {
 
   Result<size_t> write(std::string_view bytes) override {
     if (!written_) return user_error(EBADF, "The file is not open for writing.");
-    Result<FilterWords::Taken> taken = words_.take(bytes);
-    if (!taken.ok()) return taken.error();
-    if (!taken->word.empty()) PB_TRY(tracer().write_filter_line(taken->word, &*written_));
-    return taken->consumed;
+    PB_ASSIGN(FilterWords::Taken taken, words_.take(bytes));
+    if (!taken.word.empty()) PB_TRY(tracer().write_filter_line(taken.word, &*written_));
+    return taken.consumed;
   }
 
  protected:

@@ -12,9 +12,8 @@ Result<std::string> show_enabled(TraceArray&, const Place& place) {
 }
 
 Status set_enabled(TraceArray&, const Place& place, std::string_view bytes) {
-  Result<uint64_t> value = parse_number(bytes);
-  if (!value.ok()) return value.error();
-  return place.tree->context.tracers.stack_tracer().set_enabled(*value != 0);
+  PB_ASSIGN(uint64_t value, parse_number(bytes));
+  return place.tree->context.tracers.stack_tracer().set_enabled(value != 0);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 // buffer keeps its size and no snapshot is taken.
 #include <fcntl.h>
 
+#include "registry/settings.h"
 #include "tracefs/files/files.h"
 #include "tracefs/files/line_stream.h"
 
@@ -15,7 +16,7 @@ class TraceFile : public ArrayFile {
   using ArrayFile::ArrayFile;
   ~TraceFile() override {
     if (!held() || !reading_) return;
-    held()->trace_readers--;
+    drop_user(&held()->trace_readers);
     if (pausing_) resume(*held());
   }
   uint32_t mode() const override { return kWritable; }
@@ -36,7 +37,7 @@ class TraceFile : public ArrayFile {
  protected:
   Status opened(TraceArray& array, uint32_t flags) override {
     if ((flags & O_ACCMODE) != O_RDONLY && (flags & O_TRUNC)) {
-      registry().clear(array, place_.one_cpu());
+      registry().settings().clear(array, place_.one_cpu());
     }
     if ((flags & O_ACCMODE) == O_WRONLY) return {};
     if (array.options[TraceOption::kPauseOnTrace]) PB_TRY(pause(array));
@@ -47,7 +48,7 @@ class TraceFile : public ArrayFile {
 
  private:
   Status pause(TraceArray& array) {
-    PB_TRY(registry().set_paused(array, true));
+    PB_TRY(registry().settings().set_paused(array, true));
     place_.tree->pausing[&array]++;
     pausing_ = true;
     return {};
@@ -57,7 +58,7 @@ class TraceFile : public ArrayFile {
     auto count = pausing.find(&array);
     if (--count->second > 0) return;
     pausing.erase(count);
-    (void)registry().set_paused(array, false);  // close(2) has nobody to tell
+    (void)registry().settings().set_paused(array, false);  // close(2) has nobody to tell
   }
 
   LineStream lines_;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 // trace_marker: each write is a record of ftrace:print; trace_marker_raw: of ftrace:raw_data, under
 // the writer's thread id. How much is taken, and when it is refused: docs/files.md, "Markers".
+#include "registry/markers.h"
 #include "tracefs/files/files.h"
 #include "tracefs/writer.h"
 
 namespace patchbay::tracefs {
 namespace {
 
-using WriteMarker = Result<size_t> (Registry::*)(TraceArray&, std::string_view,
-                                                 const Registry::Writer&);
+using WriteMarker = Result<size_t> (Markers::*)(TraceArray&, std::string_view,
+                                                const Markers::Writer&);
 
 class MarkerFile : public ArrayFile {
  public:
@@ -16,9 +17,8 @@ class MarkerFile : public ArrayFile {
   uint32_t mode() const override { return 0220; }
   Result<size_t> write(std::string_view bytes) override { return write_as(bytes, Caller{}); }
   Result<size_t> write_as(std::string_view bytes, const Caller& caller) override {
-    Result<TraceArray*> found = array();
-    if (!found.ok()) return found.error();
-    return (registry().*write_)(**found, bytes, writer_.of(caller));
+    PB_ASSIGN(auto found, array());
+    return (registry().markers().*write_)(*found, bytes, writer_.of(caller));
   }
 
  private:
@@ -29,11 +29,11 @@ class MarkerFile : public ArrayFile {
 }  // namespace
 
 FilePtr make_trace_marker(const Place& place) {
-  return std::make_unique<MarkerFile>(place, &Registry::write_marker);
+  return std::make_unique<MarkerFile>(place, &Markers::write);
 }
 
 FilePtr make_trace_marker_raw(const Place& place) {
-  return std::make_unique<MarkerFile>(place, &Registry::write_raw_marker);
+  return std::make_unique<MarkerFile>(place, &Markers::write_raw);
 }
 
 }  // namespace patchbay::tracefs

@@ -3,6 +3,8 @@
 // Options of a tracer are here while it is the current one.
 #include <optional>
 
+#include "base/text.h"
+#include "registry/settings.h"
 #include "tracefs/files/files.h"
 
 namespace patchbay::tracefs {
@@ -37,9 +39,8 @@ std::optional<TraceOption> find_option(const TraceArray& array, std::string_view
 }
 
 Status write(TraceArray& array, const Place& place, std::string_view bytes) {
-  Result<std::string_view> text = take_whole(bytes, kOptionLimit);
-  if (!text.ok()) return text.error();
-  std::string_view name = without_blanks_around(*text);
+  PB_ASSIGN(std::string_view text, take_whole(bytes, kOptionLimit));
+  std::string_view name = trim(text);
   bool on = !name.starts_with("no");
   if (!on) name.remove_prefix(2);
   std::optional<TraceOption> option = find_option(array, name);
@@ -47,7 +48,7 @@ Status write(TraceArray& array, const Place& place, std::string_view bytes) {
     return user_error(EINVAL,
                       "There is no option '" + std::string(name) + "'; trace_options lists them.");
   }
-  return place.registry().set_option(array, *option, on);
+  return place.registry().settings().set_option(array, *option, on);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include <algorithm>
 
 #include "output/raw_page.h"
+#include "registry/snapshots.h"
 #include "ring_buffer/ring_reader.h"
 #include "tracefs/files/files.h"
 
@@ -51,7 +52,7 @@ class RawFile : public ArrayFile {
  public:
   using ArrayFile::ArrayFile;
   ~RawFile() override {
-    if (held()) held()->raw_readers--;
+    if (held()) drop_user(&held()->raw_readers);
   }
 
  protected:
@@ -151,7 +152,7 @@ class SnapshotRawFile : public RawFile {
 
  private:
   bool next_page() {
-    registry().take_cut(*held());
+    registry().snapshots().take_cut(*held());
     RingBuffer* snapshot = held()->snapshot.get();
     PageImage page;
     if (!snapshot || !RingReader(snapshot, true).next_page(uint32_t(place_.cpu), true, &page)) {

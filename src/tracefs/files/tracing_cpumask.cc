@@ -3,6 +3,8 @@
 // them, the highest first. Answers of the kernel with two CPUs:
 //   "3" " 3" "3 " "1," ",1" "00000003" taken; "" "0x3" "g" EINVAL; "4" "ff" "0,00000003"
 //   "100000000" EOVERFLOW; only blanks: no CPU.
+#include "base/text.h"
+#include "registry/settings.h"
 #include "tracefs/files/files.h"
 
 namespace patchbay::tracefs {
@@ -12,20 +14,13 @@ constexpr size_t kGroupDigits = 8;
 
 bool ends_group(char c) { return c == ',' || c == ' ' || (c >= '\t' && c <= '\r'); }
 
-int digit_of(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
 Error too_many() { return user_error(EOVERFLOW, "The mask names more CPUs than there are."); }
 
 // The digits of one group, the last digit first.
 Status set_group(std::string_view digits, size_t first_cpu, std::vector<bool>& cpus) {
   for (size_t i = 0; i < digits.size(); i++) {
-    int digit = digit_of(digits[digits.size() - 1 - i]);
-    if (digit < 0) return user_error(EINVAL, "A mask of CPUs is written in hexadecimal digits.");
+    int digit = digit_value(digits[digits.size() - 1 - i]);
+    if (digit >= 16) return user_error(EINVAL, "A mask of CPUs is written in hexadecimal digits.");
     if (i >= kGroupDigits) return too_many();
     for (size_t bit = 0; bit < 4; bit++) {
       if (!(digit >> bit & 1)) continue;
@@ -70,9 +65,8 @@ Status write(TraceArray& array, const Place& place, std::string_view bytes) {
   if (bytes.empty()) return user_error(EINVAL, "A mask of CPUs is written in hexadecimal digits.");
   std::string_view text = bytes.substr(0, bytes.find('\n'));
   text = text.substr(0, text.find('\0'));
-  Result<std::vector<bool>> cpus = parse_mask(text, array.buffer->rings()->nr_cpus);
-  if (!cpus.ok()) return cpus.error();
-  return place.registry().set_cpumask(array, *cpus);
+  PB_ASSIGN(std::vector<bool> cpus, parse_mask(text, array.buffer->rings()->nr_cpus));
+  return place.registry().settings().set_cpumask(array, cpus);
 }
 
 }  // namespace

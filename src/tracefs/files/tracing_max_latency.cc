@@ -10,9 +10,8 @@ FilePtr make_tracing_max_latency(const Place& place) {
     return std::to_string(at.tree->max_latency_ns[array.serial] / 1000) + "\n";
   };
   auto write = [](TraceArray& array, const Place& at, std::string_view bytes) -> Status {
-    Result<uint64_t> us = parse_number(bytes);
-    if (!us.ok()) return us.error();
-    at.tree->max_latency_ns[array.serial] = *us * 1000;  // modulo 2^64, as the kernel
+    PB_ASSIGN(uint64_t us, parse_number(bytes));
+    at.tree->max_latency_ns[array.serial] = us * 1000;  // modulo 2^64, as the kernel
     return {};
   };
   return make_value_file(place, show, write);

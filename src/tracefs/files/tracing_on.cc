@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // tracing_on: whether the rings take events. Any number but 0 means 1.
+#include "registry/settings.h"
 #include "tracefs/files/files.h"
 
 namespace patchbay::tracefs {
@@ -9,9 +10,8 @@ FilePtr make_tracing_on(const Place& place) {
     return std::string(array.tracing_on() ? "1\n" : "0\n");
   };
   auto write = [](TraceArray& array, const Place& at, std::string_view bytes) -> Status {
-    Result<uint64_t> number = parse_number(bytes);
-    if (!number.ok()) return number.error();
-    return at.registry().set_tracing_on(array, *number != 0);
+    PB_ASSIGN(uint64_t number, parse_number(bytes));
+    return at.registry().settings().set_tracing_on(array, number != 0);
   };
   return make_value_file(place, show, write);
 }

@@ -16,24 +16,20 @@ class TriggerFile : public File {
   uint32_t mode() const override { return kWritable; }
 
   Status open(uint32_t flags) override {
-    auto found = find();
-    if (!found.ok()) return found.error();
+    PB_ASSIGN(auto found, find());
     const bool writes = (flags & O_ACCMODE) != O_RDONLY;
     if (!writes || !(flags & O_TRUNC)) return {};
-    return triggers().truncate(*found->array, found->event);
+    return triggers().truncate(*found.array, found.event);
   }
   Result<std::string> read() override {
-    auto found = find();
-    if (!found.ok()) return found.error();
-    return triggers().show(*found->array, found->event);
+    PB_ASSIGN(auto found, find());
+    return triggers().show(*found.array, found.event);
   }
   Result<size_t> write(std::string_view bytes) override {
     if (bytes.empty()) return size_t{0};
-    Result<std::string_view> command = take_whole(bytes, kFilterLimit);
-    if (!command.ok()) return command.error();
-    auto found = find();
-    if (!found.ok()) return found.error();
-    PB_TRY(triggers().write(*found->array, found->event, *command));
+    PB_ASSIGN(std::string_view command, take_whole(bytes, kFilterLimit));
+    PB_ASSIGN(auto found, find());
+    PB_TRY(triggers().write(*found.array, found.event, command));
     return bytes.size();
   }
 
@@ -43,11 +39,9 @@ class TriggerFile : public File {
     LiveEvent* event;
   };
   Result<Found> find() const {
-    Result<TraceArray*> array = place_.find_array();
-    if (!array.ok()) return array.error();
-    Result<LiveEvent*> event = place_.find_event(**array);
-    if (!event.ok()) return event.error();
-    return Found{*array, *event};
+    PB_ASSIGN(auto array, place_.find_array());
+    PB_ASSIGN(auto event, place_.find_event(*array));
+    return Found{array, event};
   }
   EventTriggers& triggers() const { return place_.tree->context.triggers; }
 

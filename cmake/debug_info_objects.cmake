@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: MIT
+# The objects that debug_info_test opens, beside it in debug_info/: tests/debug_info/ compiled in
+# each way that the debug information of distributions comes in. What is expected of them holds for
+# every compiler, so that none of the project's own flags matter.
+set(objects_dir ${CMAKE_BINARY_DIR}/tests/debug_info)
+file(MAKE_DIRECTORY ${objects_dir})
+set(debug_info_objects "")
+
+# pb_debug_info_object(NAME COMPILER FLAGS SOURCE…): objects_dir/NAME.so
+function(pb_debug_info_object name compiler flags)
+  list(TRANSFORM ARGN PREPEND ${CMAKE_SOURCE_DIR}/tests/debug_info/ OUTPUT_VARIABLE sources)
+  separate_arguments(flag_list UNIX_COMMAND "${flags}")
+  add_custom_command(OUTPUT ${objects_dir}/${name}.so
+    COMMAND ${compiler} ${flag_list} -w -fPIC -shared -nostdlib -Wl,--build-id -fcf-protection=none
+      ${sources} -o ${objects_dir}/${name}.so
+    DEPENDS ${sources} VERBATIM)
+  set(debug_info_objects ${debug_info_objects} ${objects_dir}/${name}.so PARENT_SCOPE)
+endfunction()
+
+pb_debug_info_object(passing_4 ${CMAKE_C_COMPILER} "-O0 -gdwarf-4" passing.c)
+pb_debug_info_object(passing_5 ${CMAKE_C_COMPILER} "-O2 -gdwarf-5" passing.c)
+pb_debug_info_object(passing_cxx_4 ${CMAKE_CXX_COMPILER} "-O0 -gdwarf-4" passing_cxx.cc)
+pb_debug_info_object(passing_cxx_5 ${CMAKE_CXX_COMPILER} "-O2 -gdwarf-5" passing_cxx.cc)
+pb_debug_info_object(values_4 ${CMAKE_C_COMPILER} "-O0 -gdwarf-4" values.c other.c)
+pb_debug_info_object(values_5 ${CMAKE_C_COMPILER} "-O2 -gdwarf-5" values.c other.c)
+pb_debug_info_object(values_z ${CMAKE_C_COMPILER} "-O2 -gdwarf-5 -gz=zlib" values.c other.c)
+pb_debug_info_object(values_split ${CMAKE_C_COMPILER} "-O0 -gdwarf-5 -gsplit-dwarf" values.c)
+pb_debug_info_object(values_none ${CMAKE_C_COMPILER} "-O0 -g0" values.c)
+find_program(PATCHBAY_OTHER_COMPILER clang)
+if(PATCHBAY_OTHER_COMPILER)
+  pb_debug_info_object(passing_clang ${PATCHBAY_OTHER_COMPILER} "-O2 -gdwarf-5" passing.c)
+  pb_debug_info_object(values_clang ${PATCHBAY_OTHER_COMPILER} "-O2 -gdwarf-5" values.c other.c)
+else()
+  message(WARNING "clang was not found: debug_info_test SKIPS what clang makes of its objects")
+endif()
+add_custom_target(debug_info_objects DEPENDS ${debug_info_objects})
+add_dependencies(debug_info_test debug_info_objects)

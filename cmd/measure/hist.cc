@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+//
+// patchbay hist: counts the hits of an event by its fields, inside the process, and prints the
+// table.
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "cmd/common/commands.h"
+#include "cmd/common/tracefs_command.h"
+#include "cmd/measure/hist_entries.h"
+#include "cmd/measure/hist_session.h"
+
+namespace patchbay::cmd {
+namespace {
+
+constexpr Option kOptions[] = {kPidOption, kDelayOption, kVerboseOption};
+
+struct HistOptions {
+  HistTarget target;
+  std::string event, definition;  // "hist:keys=…"
+};
+
+// "keys=a" "vals=b" "if" "c" ">" "3" -> "hist:keys=a:vals=b if c > 3".
+std::string definition_of(const std::vector<std::string>& words) {
+  std::string text = words.empty() || words[0].starts_with("hist:") ? "" : "hist";
+  bool in_filter = false;
+  for (const std::string& word : words) {
+    in_filter |= word == "if";
+    if (!text.empty()) text += in_filter ? " " : ":";
+    text += word;
+  }
+  return text;
+}
+
+const char* check(HistOptions* options, const std::vector<std::string>& words, bool has_command) {
+  if (words.empty()) return "An event is needed.";
+  options->event = words[0];
+  options->definition = definition_of({words.begin() + 1, words.end()});
+  if (words.size() < 2) return "What to count by is needed: keys=FIELD.";
+  if (has_command && options->target.words.empty()) return "The program to run is missing.";
+  if (has_command && options->target.pid)
+    return "A process or a program to run is needed, not both.";
+  return nullptr;
+}
+
+bool parse_command_line(int argc, char** argv, HistOptions* options, int* status) {
+  std::vector<std::string> words;
+  // Options stand before, between and behind the words.
+  const int own = options->target.take_words(argc, argv);
+  const auto take = [&](int id, const char* value) -> const char* {
+    if (id != kWordId) return options->target.take_option(id, value);
+    const bool in_filter = std::find(words.begin(), words.end(), "if") != words.end();
+    const bool is_pid =
+        !in_filter && options->target.pid == 0 && parse_pid(value, &options->target.pid);
+    if (!is_pid) words.push_back(value);
+    return nullptr;
+  };
+  if (const std::optional<int> ended = parse_options(kHistLine, own, argv, take))
+    return *status = *ended, false;
+  const char* wrong = check(options, words, own < argc);
+  if (wrong) *status = usage_error("hist", wrong);
+  return wrong == nullptr;
+}
+
+Status prepare(const HistOptions& options, HistSession* session) {
+  PB_TRY(session->connect());
+  PB_ASSIGN(std::string event, session->define(options.event));
+  std::string directory = "events/" + event;
+  directory[directory.find(':')] = '/';
+  HistPlan plan;
+  plan.writes.push_back({directory + "/trigger", options.definition});
+  plan.histograms.push_back(directory);
+  return session->apply(plan);
+}
+
+}  // namespace
+
+constexpr CommandLine kHistLine = {
+    .name = "hist",
+    .summary = "count the hits of an event by its fields",
+    .synopsis =
+        "hist [OPTION...] EVENT keys=FIELD[,FIELD...] [PART...] [if FILTER] -- CMD [ARG...]\n"
+        "hist [OPTION...] EVENT keys=FIELD[,FIELD...] [PART...] [if FILTER] [-p PID]",
+    .about = R"(Counts the hits of an event in a program, by the values of its fields, and prints
+the table when the program ends; in a terminal also while it runs. A running
+process is counted until Ctrl-C.
+
+EVENT is SYSTEM:EVENT or EVENT; 'FUNC(TYPE NAME, ...)' or 'FUNC(*)', the calls of a
+function; 'FUNC:LINE VAR ...'; 'p:NAME PLACE ARG ...' as patchbay record -e takes
+them.
+
+Each PART is one that the file `trigger` of an event takes:
+  keys=F[.MODIFIER],...    up to three: hex, sym, sym-offset, execname, log2,
+                           buckets=N, stacktrace; common_pid, common_cpu and
+                           common_stacktrace are fields, too
+  vals=F[.MODIFIER],...    up to two that are summed up: hex, percent, graph,
+                           quantiles
+  sort=F[.descending],...  default hitcount
+  size=N                   entries, 128 to 131072, default 2048
+  nohitcount
+
+)",
+    .options = {kOptions},
+    .after = R"(The exit status is that of CMD.
+Example: patchbay hist 'malloc(u64 size)' keys=size.log2 vals=size sort=size -- \
+             sort /etc/services
+)",
+    .words = "EVENT",
+    .order = CommandLine::Words::kInOrder,
+};
+
+int run_hist(int argc, char** argv) {
+  HistOptions options;
+  int status = kOk;
+  if (!parse_command_line(argc, argv, &options, &status)) return status;
+  HistSession session("hist", options.target);
+  Status ready = prepare(options, &session);
+  if (!ready.ok()) return fail("hist", ready.error());
+  return session.run(
+      [](const std::vector<std::string>& texts) { return printable_hist(texts[0]); });
+}
+
+}  // namespace patchbay::cmd

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+//
+// patchbay latency: how long it takes from one event to another, or a function to return, as a
+// distribution that the process itself counts.
+
+#include <cerrno>
+
+#include "base/text.h"
+#include "cmd/common/commands.h"
+#include "cmd/common/tracefs_command.h"
+#include "cmd/measure/hist_session.h"
+#include "cmd/measure/latency_plan.h"
+
+namespace patchbay::cmd {
+namespace {
+
+constexpr int kKey = kFirstOptionId, kBy = kFirstOptionId + 1;
+constexpr Option kOptions[] = {
+    {.name = "key",
+     .argument = "FIELD",
+     .help = "pairs a START and an END whose fields are equal, in any threads; FIELD=FIELD when "
+             "the field has another name in END",
+     .id = kKey},
+    {.name = "by",
+     .argument = "FIELD",
+     .help = "prints a distribution for each value of a field of START or END (start.FIELD, "
+             "end.FIELD)",
+     .more = "The one with most time comes first. Addresses are shown as the event shows them: by "
+             "symbol, or hexadecimal.",
+     .id = kBy},
+    kPidOption,
+    kDelayOption,
+    kVerboseOption,
+};
+
+struct LatencyOptions {
+  HistTarget target;
+  LatencyRequest request;
+  std::vector<std::string> events;  // as they were given
+};
+
+const char* take_option(int id, const std::string& value, LatencyOptions* options) {
+  switch (id) {
+    case kKey:
+      options->request.key = value;
+      return value.empty() ? "--key takes a field." : nullptr;
+    case kBy:
+      options->request.by = value;
+      return value.empty() ? "--by takes a field." : nullptr;
+    case kWordId:
+      if (options->target.pid == 0 && parse_pid(value, &options->target.pid)) return nullptr;
+      options->events.push_back(value);
+      return options->events.size() > 2 ? "START and END are all; the program stands behind --."
+                                        : nullptr;
+    default:
+      return options->target.take_option(id, value);
+  }
+}
+
+bool parse_command_line(int argc, char** argv, LatencyOptions* options, int* status) {
+  const int own = options->target.take_words(argc, argv);
+  const auto take = [&](int id, const char* value) { return take_option(id, value, options); };
+  if (const std::optional<int> ended = parse_options(kLatencyLine, own, argv, take))
+    return *status = *ended, false;
+  const char* wrong = nullptr;
+  if (options->events.empty()) wrong = "START is needed, an event or a function.";
+  if (own < argc && options->target.words.empty()) wrong = "The program to run is missing.";
+  if (own < argc && options->target.pid)
+    wrong = "A process or a program to run is needed, not both.";
+  if (wrong) *status = usage_error("latency", wrong);
+  return wrong == nullptr;
+}
+
+// A probe's line; its event is called after the function.
+std::string probe_at(char kind, const std::string& function, const char* what) {
+  constexpr size_t kMostLetters = 40;
+  std::string name = function.substr(0, kMostLetters);
+  for (char& c : name) {
+    if (!is_letter(c) && !is_digit(c)) c = '_';
+  }
+  return std::string(1, kind) + ":latency/" + name + what + " " + function;
+}
+
+// A function's call and return.
+Status define_call(HistSession* session, const std::string& text, LatencyRequest* request) {
+  const std::string function = function_name_in(text);
+  const bool has_arguments = text.find('(') != text.npos;
+  Result<std::string> start =
+      session->define(has_arguments ? text : probe_at('p', function, "_start"));
+  if (!start.ok()) return start.error();
+  PB_ASSIGN(std::string end, session->define(probe_at('r', function, "_end")));
+  request->start = *start;
+  request->end = end;
+  return {};
+}
+
+Status define_events(HistSession* session, LatencyOptions* options) {
+  const EventRequest first{options->events[0], ""};
+  const bool is_function = first.kind() == EventRequest::Kind::kFunction;
+  if (options->events.size() == 1 && is_function)
+    return define_call(session, first.text, &options->request);
+  Result<std::string> start = session->define(first.text);
+  if (options->events.size() == 1) {
+    // A function event of that name, which others have made, is the function, too.
+    const bool is_call = !start.ok() || (start->starts_with("functions:") &&
+                                         first.text.find(':') == std::string::npos);
+    if (!is_call || first.kind() != EventRequest::Kind::kEvent)
+      return user_error(EINVAL, "'" + first.text + "' is an event: END is needed, too.");
+    return define_call(session, first.text, &options->request);
+  }
+  if (!start.ok()) return start.error();
+  PB_ASSIGN(std::string end, session->define(options->events[1]));
+  options->request.start = *start;
+  options->request.end = end;
+  return {};
+}
+
+Status prepare(LatencyOptions* options, HistSession* session, LatencyPlan* plan) {
+  PB_TRY(session->connect());
+  PB_TRY(define_events(session, options));
+  PB_ASSIGN(EventFormats events, EventFormats::of_process(session->client()));
+  PB_ASSIGN(LatencyPlan made, plan_latency(options->request, events));
+  *plan = made;
+  return session->apply(plan->plan);
+}
+
+}  // namespace
+
+constexpr CommandLine kLatencyLine = {
+    .name = "latency",
+    .summary = "show how long it takes from one event to another",
+    .synopsis =
+        "latency [OPTION...] START [END] -- CMD [ARG...]\n"
+        "latency [OPTION...] START [END] [-p PID]",
+    .about = R"(Shows how long it takes from the event START to the next END of the same thread,
+in a program, or in a running process until Ctrl-C: bars of powers of two, and
+quantiles. Nothing is recorded: the process counts.
+
+START and END are events as patchbay hist takes them. Without END, START is a
+function, 'FUNC' or 'FUNC(TYPE NAME, ...)', and END is its return; of nested calls
+the innermost counts.
+
+)",
+    .options = {kOptions},
+    .after = R"(The exit status is that of CMD.
+Example: patchbay latency 'sqlite3_step(x64 stmt)' -- sqlite3 x.db 'select * from t'
+)",
+    .words = "EVENT EVENT",
+    .order = CommandLine::Words::kInOrder,
+};
+
+int run_latency(int argc, char** argv) {
+  LatencyOptions options;
+  int status = kOk;
+  if (!parse_command_line(argc, argv, &options, &status)) return status;
+  HistSession session("latency", options.target);
+  LatencyPlan plan;
+  Status ready = prepare(&options, &session, &plan);
+  if (!ready.ok()) return fail("latency", ready.error());
+  const std::string head = options.request.start + " -> " + options.request.end + "\n";
+  return session.run([&](const std::vector<std::string>& texts) {
+    return head + latency_text(read_latency(texts[0], texts[1], plan.by, plan.modifier));
+  });
+}
+
+}  // namespace patchbay::cmd

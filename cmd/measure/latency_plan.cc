@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT
+#include "cmd/measure/latency_plan.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <map>
+
+#include "cmd/measure/hist_entries.h"
+#include "output/trace_line.h"
+
+namespace patchbay::cmd {
+namespace {
+
+constexpr char kValue[] = "lat";
+constexpr size_t kBarWidth = 40;
+
+Result<const EventField*> field_of(const EventCall& call, const std::string& name) {
+  const EventField* field = call.find(name);
+  if (field) return field;
+  return user_error(ENOENT, call.system + ":" + call.name + " has no field '" + name + "'.");
+}
+
+struct Keys {
+  std::string start = "common_pid", end = "common_pid";
+};
+
+Result<Keys> keys_of(const std::string& key, const EventCall& start, const EventCall& end) {
+  Keys keys;
+  if (key.empty()) return keys;
+  const size_t equal = key.find('=');
+  keys.start = key.substr(0, equal);
+  keys.end = equal == key.npos ? key : key.substr(equal + 1);
+  PB_ASSIGN(const EventField* first, field_of(start, keys.start));
+  PB_ASSIGN(const EventField* second, field_of(end, keys.end));
+  if (is_text_field(*first) == is_text_field(*second)) return keys;
+  return user_error(EINVAL, "'" + keys.start + "' and '" + keys.end + "' are a text and a number.");
+}
+
+// What the distributions are told apart by.
+struct By {
+  bool at_start = false;
+  std::string field, name;  // of the event, of the synthetic event
+  std::string modifier;     // ".hex", ".sym"
+  SyntheticSlot slot;
+};
+
+// How the event's own text shows a number: "%p=%llx %pS", REC->p, REC->q.
+std::string modifier_of(std::string_view print_fmt, const std::string& field) {
+  const size_t quote = print_fmt.rfind("\", ");
+  if (field.ends_with("_ip")) return ".sym";
+  if (quote == print_fmt.npos) return "";
+  std::string_view text = print_fmt.substr(0, quote), arguments = print_fmt.substr(quote + 2);
+  for (size_t at = 0; (at = text.find('%', at)) != text.npos;) {
+    if (text.substr(at + 1).starts_with('%')) {
+      at += 2;
+      continue;
+    }
+    const size_t letter = std::min(text.find_first_of("diouxXcspfge", at), text.size() - 1);
+    const bool is_symbol = text[letter] == 'p' && letter + 1 < text.size() &&
+                           std::string_view("SsFfB").find(text[letter + 1]) != text.npos;
+    const std::string_view argument = arguments.substr(0, arguments.find(", "));
+    if (argument.ends_with("REC->" + field)) {
+      if (is_symbol) return ".sym";
+      return std::string_view("xXp").find(text[letter]) != text.npos ? ".hex" : "";
+    }
+    arguments.remove_prefix(std::min(argument.size() + 2, arguments.size()));
+    at = letter + 1;
+  }
+  return "";
+}
+
+Result<By> by_of(const std::string& text, const EventCall& start, const EventCall& end) {
+  By by;
+  const bool says_start = text.starts_with("start."), says_end = text.starts_with("end.");
+  by.field = text.substr(says_start ? 6 : says_end ? 4 : 0);
+  by.at_start = says_start || (!says_end && start.find(by.field));
+  PB_ASSIGN(const EventField* field, field_of(by.at_start ? start : end, by.field));
+  by.slot = synthetic_slot(*field);
+  by.name = by.field == kValue ? by.field + "_of" : by.field;
+  if (!is_text_field(*field))
+    by.modifier = modifier_of((by.at_start ? start : end).print_fmt, by.field);
+  return by;
+}
+
+std::string free_name(const EventFormats& events) {
+  std::string name = "latency";
+  for (int i = 2; events.has("synthetic", name); i++) name = "latency" + std::to_string(i);
+  return name;
+}
+
+void add_pair(const Keys& keys, const By& by, const EventCall& start, const EventCall& end,
+              const std::string& name, HistPlan* plan) {
+  const bool has_by = !by.field.empty();
+  const std::string own = "__" + name + "_";
+  std::string first = "hist:keys=" + keys.start + ":" + own + "1=common_timestamp";
+  if (has_by && by.at_start) first += "," + own + "2=" + by.field;
+  // The kernel refuses parameters of one letter, so a field goes by a variable.
+  const std::string parameter = has_by ? ",$" + own + "2" : "";
+  const std::string second = has_by && !by.at_start ? "," + own + "2=" + by.field : "";
+  plan->synthetic = name;
+  plan->writes.push_back({"dynamic_events", "s:" + name + " u64 " + kValue +
+                                                (has_by ? "; " + by.slot.with(by.name) : "")});
+  plan->writes.push_back({trigger_path(start), first});
+  plan->writes.push_back({trigger_path(end), "hist:keys=" + keys.end + ":" + own +
+                                                 "3=common_timestamp-$" + own + "1" + second +
+                                                 ":onmatch(" + start.system + "." + start.name +
+                                                 ")." + name + "($" + own + "3" + parameter + ")"});
+}
+
+// --- the texts
+
+uint64_t number_at(std::string_view text) {
+  const size_t start = std::min(text.find_first_not_of(' '), text.size());
+  uint64_t value = 0;
+  std::from_chars(text.data() + start, text.data() + text.size(), value);
+  return value;
+}
+
+// The number behind "  NAME:", from the right: keys may contain anything.
+uint64_t value_of(std::string_view line, const std::string& name) {
+  const std::string label = " " + name + ":";
+  const size_t at = line.rfind(label);
+  return at == line.npos ? 0 : number_at(line.substr(at + label.size()));
+}
+
+std::string_view without_end_blanks(std::string_view text) {
+  const size_t end = text.find_last_not_of(' ');
+  return text.substr(0, end == text.npos ? 0 : end + 1);
+}
+
+// The value of the first key: behind "NAME: ".
+// An address is "[5581…] name" or hexadecimal digits.
+std::string by_value(std::string_view key, const std::string& by, const std::string& modifier) {
+  if (by.empty() || key.size() < by.size() + 2) return "";
+  std::string_view value = without_end_blanks(key.substr(by.size() + 2));
+  const size_t start = value.find_first_not_of(' ');
+  std::string text;
+  append_escaped(&text, start == value.npos ? "" : value.substr(start));
+  const size_t name = text.find("] ");
+  if (modifier == ".sym" && text.starts_with('[') && name != text.npos)
+    text.erase(0, text.find_first_not_of(' ', name + 1));
+  return modifier == ".hex" ? "0x" + text : text;
+}
+
+void put_bars(const Distribution& one, std::string* out) {
+  uint64_t most = 1;
+  for (const LatencyBar& bar : one.bars) most = std::max(most, bar.hits);
+  unsigned expected = one.bars.empty() ? 0 : one.bars.front().power;
+  for (const LatencyBar& bar : one.bars) {
+    for (; expected <= bar.power; expected++) {
+      const uint64_t hits = expected == bar.power ? bar.hits : 0;
+      const uint64_t low = expected == 0 ? 0 : uint64_t{1} << (expected - 1);
+      const uint64_t high = expected < 64 ? uint64_t{1} << expected : ~uint64_t{0};
+      const size_t length = (hits * kBarWidth + most - 1) / most;
+      char head[80];
+      std::snprintf(head, sizeof head, "  %10s .. %-10s %10llu |", duration_text(low).c_str(),
+                    duration_text(high).c_str(), static_cast<unsigned long long>(hits));
+      *out += head + std::string(length, '#') + "\n";
+    }
+  }
+}
+
+}  // namespace
+
+Result<LatencyPlan> plan_latency(const LatencyRequest& request, EventFormats& events) {
+  PB_ASSIGN(const EventCall* start, events.find(request.start));
+  PB_ASSIGN(const EventCall* end, events.find(request.end));
+  PB_ASSIGN(Keys keys, keys_of(request.key, *start, *end));
+  PB_ASSIGN(By by, request.by.empty() ? Result<By>(By()) : by_of(request.by, *start, *end));
+  LatencyPlan made;
+  made.by = by.name;
+  made.modifier = by.modifier;
+  const std::string name = free_name(events), directory = "events/synthetic/" + name;
+  add_pair(keys, by, *start, *end, name, &made.plan);
+  const std::string shown = made.by + made.modifier, value = kValue;
+  const std::string first = made.by.empty() ? "" : shown + ",";
+  const std::string sort = made.by.empty() ? "" : made.by + ",";
+  made.plan.writes.push_back({directory + "/trigger", "hist:keys=" + first + value + ".log2:sort=" +
+                                                          sort + value + ":size=8192"});
+  // Without anything to tell them apart by all have the key 0.
+  made.plan.writes.push_back(
+      {directory + "/trigger", "hist:keys=" + (made.by.empty() ? value + "*0" : shown) +
+                                   ":vals=" + value + "," + value + ".quantiles"});
+  made.plan.histograms = {directory, directory};
+  return made;
+}
+
+std::vector<Distribution> read_latency(const std::string& bars, const std::string& quantiles,
+                                       const std::string& by, const std::string& modifier) {
+  std::map<std::string, Distribution> found;
+  for (const auto& [key, values] : hist_entries(bars)) {
+    const std::string mark = std::string(kValue) + ": ~ 2^";
+    const size_t at = key.rfind(mark);
+    if (at == key.npos) continue;
+    std::string_view rest = key.substr(0, at);
+    if (rest.ends_with(", ")) rest.remove_suffix(2);
+    const auto power = unsigned(std::min<uint64_t>(number_at(key.substr(at + mark.size())), 64));
+    found[by_value(rest, by, modifier)].bars.push_back({power, value_of(values, "hitcount")});
+  }
+  for (const auto& [key, values] : hist_entries(quantiles)) {
+    Distribution& one = found[by_value(key, by, modifier)];
+    const std::string value = kValue;
+    one.hits = value_of(values, "hitcount");
+    one.sum = value_of(values, value);
+    one.p50 = value_of(values, value + ".p50");
+    one.p90 = value_of(values, value + ".p90");
+    one.p99 = value_of(values, value + ".p99");
+    one.p999 = value_of(values, value + ".p99.9");
+    one.max = value_of(values, value + ".max");
+  }
+  std::vector<Distribution> sorted;
+  for (auto& [name, one] : found) {
+    one.by = name;
+    std::sort(one.bars.begin(), one.bars.end(),
+              [](const LatencyBar& a, const LatencyBar& b) { return a.power < b.power; });
+    sorted.push_back(std::move(one));
+  }
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const Distribution& a, const Distribution& b) { return a.sum > b.sum; });
+  return sorted;
+}
+
+std::string latency_text(const std::vector<Distribution>& distributions) {
+  std::string text;
+  for (const Distribution& one : distributions) {
+    if (!text.empty()) text += "\n";
+    text += one.by.empty() ? "" : one.by + ": ";
+    text += std::to_string(one.hits) + " times, " + duration_text(one.sum) + ", average " +
+            duration_text(one.hits ? one.sum / one.hits : 0) + "\n";
+    put_bars(one, &text);
+    text += "  p50 " + duration_text(one.p50) + "  p90 " + duration_text(one.p90) + "  p99 " +
+            duration_text(one.p99) + "  p99.9 " + duration_text(one.p999) + "  max " +
+            duration_text(one.max) + "  (within 1.6 %)\n";
+  }
+  return text.empty() ? "There was no pair of the two events.\n" : text;
+}
+
+std::string duration_text(uint64_t ns) {
+  struct Unit {
+    uint64_t size;
+    const char* name;
+  };
+  constexpr Unit kUnits[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "us"}};
+  for (const Unit& unit : kUnits) {
+    if (ns < unit.size) continue;
+    const double value = double(ns) / double(unit.size);
+    char text[40];
+    std::snprintf(text, sizeof text, "%.*f %s",
+                  value < 10    ? 2
+                  : value < 100 ? 1
+                                : 0,
+                  value, unit.name);
+    return text;
+  }
+  return std::to_string(ns) + " ns";
+}
+
+}  // namespace patchbay::cmd

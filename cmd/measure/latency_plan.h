@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+//
+// `patchbay latency`: from one event to another of the same thread (or with an equal field), as a
+// synthetic event and two histograms on it.
+//
+//   START/trigger          hist:keys=KEY:__latency_1=common_timestamp[,__latency_2=BY]
+//   END/trigger            hist:keys=KEY:__latency_3=common_timestamp-$__latency_1:
+//                              onmatch(START).latency($__latency_3[,BY])
+//   synthetic/latency      hist:keys=[BY,]lat.log2      the bars
+//                          hist:keys=BY:vals=lat,lat.quantiles
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "cmd/measure/hist_plan.h"
+
+namespace patchbay::cmd {
+
+struct LatencyRequest {
+  std::string start, end;  // SYSTEM:EVENT
+  std::string key;         // "FIELD" or "STARTFIELD=ENDFIELD"; empty: the thread
+  std::string by;          // "FIELD", "start.FIELD", "end.FIELD"; empty: one distribution
+};
+
+struct LatencyPlan {
+  HistPlan plan;         // its histograms: the bars, then the quantiles
+  std::string by;        // the field of the synthetic event; empty: none
+  std::string modifier;  // how it is shown: ".hex", ".sym", or as it is
+};
+Result<LatencyPlan> plan_latency(const LatencyRequest& request, EventFormats& events);
+
+struct LatencyBar {
+  unsigned power = 0;  // of values above 2^(power-1), up to 2^power
+  uint64_t hits = 0;
+};
+struct Distribution {
+  std::string by;
+  std::vector<LatencyBar> bars;  // without the empty ones, the smallest first
+  uint64_t hits = 0, sum = 0;
+  uint64_t p50 = 0, p90 = 0, p99 = 0, p999 = 0, max = 0;
+};
+// Reads the texts of the two histograms. Distributions with most time come first.
+std::vector<Distribution> read_latency(const std::string& bars, const std::string& quantiles,
+                                       const std::string& by, const std::string& modifier = "");
+std::string latency_text(const std::vector<Distribution>& distributions);
+
+// 999 -> "999 ns", 1500000 -> "1.50 ms".
+std::string duration_text(uint64_t ns);
+
+}  // namespace patchbay::cmd

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: MIT
+//
+// patchbay sql: a statement of libtracefs' sqlhist about the events of a program. Without JOIN it
+// is a histogram, which is printed; with JOIN a synthetic event, whose rows are printed, or counted
+// by a histogram on it (--hist).
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/text.h"
+#include "cmd/common/commands.h"
+#include "cmd/common/tracefs_command.h"
+#include "cmd/measure/hist_entries.h"
+#include "cmd/measure/hist_session.h"
+#include "cmd/measure/sql_build.h"
+#include "cmd/measure/sql_parse.h"
+#include "cmd/record/record.h"
+#include "cmd/target/apply_request.h"
+#include "cmd/target/event_definition.h"
+#include "cmd/target/tool_uses.h"
+
+namespace patchbay::cmd {
+namespace {
+
+constexpr int kName = kFirstOptionId, kHist = kFirstOptionId + 1;
+constexpr Option kOptions[] = {
+    {.letter = 'e',
+     .name = "event",
+     .argument = "EVENT",
+     .help = "defines an event first: 'FUNC(TYPE NAME, ...)', 'p:NAME PLACE ARG ...'",
+     .more = "EVENT is what `patchbay record -e` takes. The statement calls a function's event by "
+             "the function's name.",
+     .repeats = true},
+    {.name = "name",
+     .argument = "NAME",
+     .help = "names the synthetic event; the default is query",
+     .id = kName},
+    {.name = "hist",
+     .argument = "PARTS",
+     .help = "with JOIN: counts the rows by a histogram on them, and prints that: "
+             "'keys=pid:vals=lat.quantiles'",
+     .id = kHist},
+    {.letter = 'o',
+     .name = "output",
+     .argument = "FILE",
+     .help = "with JOIN: keeps the rows in FILE, a trace.dat, too"},
+    kPidOption,
+    {.letter = 'n',
+     .name = "dry-run",
+     .help = "prints what would be written to a tracefs directory, and does nothing",
+     .more = "It is printed as a shell would do it. CMD is not run."},
+    {.letter = 'm',
+     .name = "mount",
+     .argument = "DIR",
+     .help = "with -n: asks the events of the tracefs in DIR, a mount or a copy"},
+    kVerboseOption,
+    {.letter = 't', .argument = "DIR", .id = 'm', .kind = Option::Kind::kOldSpelling},
+};
+
+struct SqlOptions {
+  HistTarget target;
+  bool dry_run = false, in_words = false;
+  std::string directory, statement, name = "query", hist, output;
+  std::vector<std::string> definitions;
+};
+
+bool is_identifier(const std::string& text) {
+  const auto is_right = [](char c) { return is_name_char(c); };
+  return !text.empty() && !is_digit(text[0]) && std::all_of(text.begin(), text.end(), is_right);
+}
+
+const char* take_option(int id, const std::string& value, SqlOptions* options) {
+  switch (id) {
+    case 'n':
+      options->dry_run = true;
+      return nullptr;
+    case 'm':
+      options->directory = value;
+      return nullptr;
+    case 'e':
+      options->definitions.push_back(value);
+      return nullptr;
+    case 'o':
+      options->output = value;
+      return nullptr;
+    case kName:
+      options->name = value;
+      return is_identifier(value) ? nullptr : "--name takes a name of letters, digits and _.";
+    case kHist:
+      options->hist = value.starts_with("hist:") ? value : "hist:" + value;
+      return nullptr;
+    case kWordId:
+      // A number behind a statement that is one word for the shell is no part of it.
+      if (options->target.pid == 0 && options->statement.find(' ') != std::string::npos &&
+          !options->in_words && parse_pid(value, &options->target.pid))
+        return nullptr;
+      options->in_words |= !options->statement.empty();
+      options->statement += (options->statement.empty() ? "" : " ") + value;
+      return nullptr;
+    default:
+      return options->target.take_option(id, value);
+  }
+}
+
+bool parse_command_line(int argc, char** argv, SqlOptions* options, int* status) {
+  const int own = options->target.take_words(argc, argv);
+  const auto take = [&](int id, const char* value) { return take_option(id, value, options); };
+  if (const std::optional<int> ended = parse_options(kSqlLine, own, argv, take))
+    return *status = *ended, false;
+  const char* wrong = nullptr;
+  if (options->statement.empty()) wrong = "A statement is needed: SELECT FIELD FROM EVENT.";
+  if (own < argc && options->target.words.empty()) wrong = "The program to run is missing.";
+  if (own < argc && options->target.pid)
+    wrong = "A process or a program to run is needed, not both.";
+  if (!options->directory.empty() && !options->dry_run) wrong = "-m belongs to -n.";
+  if (wrong) *status = usage_error("sql", wrong);
+  return wrong == nullptr;
+}
+
+// The plan of the statement, and of --hist. Errors of the statement show where.
+Result<HistPlan> make_plan(const SqlOptions& options, const SqlQuery& query, EventFormats& events) {
+  std::string name = options.name;
+  for (int i = 2; events.has("synthetic", name); i++) name = options.name + std::to_string(i);
+  SqlBuild made = build_sql(query, events, name);
+  if (!made.plan) return user_error(EINVAL, "\n" + made.error->show(options.statement));
+  HistPlan plan = std::move(*made.plan);
+  if (options.hist.empty()) return plan;
+  if (plan.synthetic.empty()) return user_error(EINVAL, "--hist is for statements with JOIN.");
+  const std::string directory = "events/synthetic/" + plan.synthetic;
+  plan.writes.push_back({directory + "/trigger", options.hist});
+  plan.histograms.push_back(directory);
+  return plan;
+}
+
+int print_plan(Result<HistPlan> plan) {
+  if (!plan.ok()) return fail("sql", plan.error());
+  std::fputs(plan->commands().c_str(), stdout);
+  return kOk;
+}
+
+// The process may have an event of this name that says something else. Then the definition got
+// another name, and the statement does not select from it.
+Status check_name(const SqlOptions& options, const std::string& definition,
+                  const std::string& event) {
+  const std::string name = event.substr(event.find(':') + 1);
+  const size_t digits = name.find_last_not_of("0123456789");
+  const std::string stem = name.substr(0, digits == name.npos ? 0 : digits);
+  const bool is_renamed = digits + 1 < name.size() && name[digits] == '_';
+  if (!is_renamed || options.statement.find(name) != std::string::npos ||
+      options.statement.find(stem) == std::string::npos)
+    return {};
+  return user_error(EEXIST, "-e '" + definition + "': the process has another event " + stem +
+                                "; give this one a name of its own, and select from that.");
+}
+
+Status define(HistSession* session, const SqlOptions& options) {
+  for (const std::string& definition : options.definitions) {
+    PB_ASSIGN(std::string event, session->define(definition));
+    PB_TRY(check_name(options, definition, event));
+  }
+  return {};
+}
+
+// The process is asked, and nothing is left behind in it.
+int dry_run(const SqlOptions& options, const SqlQuery& query) {
+  if (!options.directory.empty()) {
+    Result<EventFormats> events = EventFormats::of_directory(options.directory);
+    if (!events.ok()) return fail("sql", events.error());
+    return print_plan(make_plan(options, query, *events));
+  }
+  HistSession session("sql", options.target);
+  Status ready = session.connect();
+  if (ready.ok()) ready = define(&session, options);
+  if (!ready.ok()) return fail("sql", ready.error());
+  Result<EventFormats> events = EventFormats::of_process(session.client());
+  if (!events.ok()) return fail("sql", events.error());
+  return print_plan(make_plan(options, query, *events));
+}
+
+// --- a histogram
+
+int run_histogram(const SqlOptions& options, const SqlQuery& query) {
+  HistSession session("sql", options.target);
+  Status ready = session.connect();
+  if (ready.ok()) ready = define(&session, options);
+  if (ready.ok()) {
+    Result<EventFormats> events = EventFormats::of_process(session.client());
+    Result<HistPlan> plan = events.ok() ? make_plan(options, query, *events) : events.error();
+    ready = plan.ok() ? session.apply(*plan) : plan.error();
+  }
+  if (!ready.ok()) return fail("sql", ready.error());
+  return session.run(
+      [](const std::vector<std::string>& texts) { return printable_hist(texts[0]); });
+}
+
+// --- rows
+
+Status prepare_rows(serve::Client& client, const SqlOptions& options, const SqlQuery& query,
+                    TraceRequest* request, AppliedRequest* applied) {
+  for (const std::string& definition : options.definitions) {
+    PB_ASSIGN(std::vector<std::string> names, define_event(client, {definition, ""}, applied));
+    for (const std::string& name : names) PB_TRY(check_name(options, definition, name));
+  }
+  PB_ASSIGN(EventFormats events, EventFormats::of_process(client));
+  PB_ASSIGN(HistPlan plan, make_plan(options, query, events));
+  if (options.target.verbose) std::fputs(plan.commands().c_str(), stderr);
+  const std::string directory = request->instances()[0].directory();
+  for (const HistPlan::Write& write : plan.writes) {
+    const bool defines = write.path == "dynamic_events";
+    const std::string path = defines ? write.path : directory + write.path;
+    PB_TRY(client.write_all(path, write.text + "\n", false));
+    if (applied->uses && defines)
+      applied->uses->add(ToolUse::Kind::kEvent, "synthetic/" + plan.synthetic);
+    else if (applied->uses)
+      applied->uses->add(ToolUse::Kind::kTrigger, path, write.text);
+  }
+  (void)request->take('e', ("synthetic:" + plan.synthetic).c_str());
+  return {};
+}
+
+int run_rows(const SqlOptions& options, const SqlQuery& query) {
+  RecordOptions record;
+  record.command = "sql";
+  record.pid = options.target.pid;
+  record.words = options.target.words;
+  record.quiet = record.print = true;
+  record.output = options.output;
+  char directory[] = "/tmp/patchbay-sql-XXXXXX";
+  if (record.output.empty()) {
+    if (!::mkdtemp(directory)) return fail("sql", sys_error("make a directory in /tmp", errno));
+    record.output = std::string(directory) + "/trace.dat";
+  }
+  record.prepare = [&](serve::Client& client, TraceRequest* request, AppliedRequest* applied) {
+    return prepare_rows(client, options, query, request, applied);
+  };
+  int status = kOk;
+  if (record.pid == 0 && record.words.empty()) {
+    Result<std::unique_ptr<serve::Client>> only = choose_process(0);
+    if (only.ok()) record.pid = (*only)->pid();
+    if (!only.ok()) status = fail("sql", only.error());
+  }
+  if (status == kOk) status = record.pid != 0 ? record_process(record) : record_program(record);
+  std::error_code ignored;
+  if (options.output.empty()) std::filesystem::remove_all(directory, ignored);
+  return status;
+}
+
+}  // namespace
+
+constexpr CommandLine kSqlLine = {
+    .name = "sql",
+    .summary = "ask events of a program in sqlhist's language",
+    .synopsis =
+        "sql [OPTION...] STATEMENT -- CMD [ARG...]\n"
+        "sql [OPTION...] STATEMENT [-p PID]\n"
+        "sql -n -m DIR STATEMENT",
+    .about = R"(Asks the events of a program, or of a running process until Ctrl-C, in sqlhist's
+language:
+
+  SELECT ITEM[, ITEM]... FROM EVENT [[AS] LABEL]
+      [JOIN EVENT [[AS] LABEL] ON FIELD = FIELD[, FIELD = FIELD]...] [WHERE FILTER]
+
+  FIELD  [LABEL.]NAME; also TIMESTAMP, TIMESTAMP_USECS, STACKTRACE, and between the
+         two events TIMESTAMP_DELTA, TIMESTAMP_DELTA_USECS
+  ITEM   FIELD, fields and numbers with + - * /, CAST(FIELD AS TYPE), each with
+         [AS] NAME
+  TYPE   HEX SYM SYM-OFFSET SYSCALL EXECNAME LOG2 BUCKETS=N of a key; _COUNTER_
+         PERCENT GRAPH QUANTILES make the item a value
+
+Without JOIN the items are the keys of a histogram, which is printed at the end.
+With JOIN each pair of events is a row; the rows are printed at the end in the
+order of time.
+
+)",
+    .options = {kOptions},
+    .after = R"(Example: patchbay sql -e 'malloc(u64 size)' \
+             'SELECT CAST(size AS LOG2) FROM malloc' -- ls
+)",
+    .order = CommandLine::Words::kInOrder,
+};
+
+int run_sql(int argc, char** argv) {
+  SqlOptions options;
+  int status = kOk;
+  if (!parse_command_line(argc, argv, &options, &status)) return status;
+  SqlParse parse = parse_sql(options.statement);
+  if (!parse.query) return fail("sql", "\n" + parse.error->show(options.statement));
+  if (options.dry_run) return dry_run(options, *parse.query);
+  const bool has_rows = parse.query->join && options.hist.empty();
+  return has_rows ? run_rows(options, *parse.query) : run_histogram(options, *parse.query);
+}
+
+}  // namespace patchbay::cmd

@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: MIT
+//
+// patchbay top: the functions of a running process by calls and time, live, from its function
+// profiler.
+//
+//   connect, or start CMD, held before main()
+//   switch the profiler on           it is off again when we end, however that is
+//   let CMD run
+//   in a terminal: a table that is drawn anew; keys          else: a table every SECS seconds
+#include <time.h>
+#include <unistd.h>
+
+#include <optional>
+
+#include "base/monotonic_clock.h"
+#include "base/text.h"
+#include "cmd/common/commands.h"
+#include "cmd/common/print_file.h"
+#include "cmd/common/terminal.h"
+#include "cmd/common/tracefs_command.h"
+#include "cmd/measure/top_profile.h"
+#include "cmd/measure/top_table.h"
+#include "cmd/record/record_report.h"
+#include "cmd/report/graph_source.h"
+#include "cmd/target/watched_program.h"
+#include "output/trace_line.h"
+
+namespace patchbay::cmd {
+namespace {
+
+constexpr int kSelf = kFirstOptionId, kOnce = kSelf + 1, kRows = kSelf + 2, kNumber = kSelf + 3;
+constexpr Option kOptions[] = {
+    kPidOption,
+    {.letter = 'l',
+     .name = "function",
+     .argument = "GLOB",
+     .help = "profiles these functions only: 'db_*', 'ns::Class::*', 'f*:mod:libfoo*'",
+     .more = "GLOB is what set_ftrace_filter takes.",
+     .repeats = true},
+    {.letter = 'N',
+     .name = "notrace",
+     .argument = "GLOB",
+     .help = "does not profile these functions",
+     .repeats = true},
+    {.letter = 's',
+     .name = "sort",
+     .argument = "time|calls|average|name",
+     .help = "sorts by this column; the default is time"},
+    {.name = "self", .help = "shows times without what a function calls", .id = kSelf},
+    {.letter = 'F',
+     .name = "only",
+     .argument = "FUNC",
+     .help = "shows only functions whose names contain FUNC, or that fit it as a glob"},
+    {.letter = 'd',
+     .name = "delay",
+     .argument = "SECS",
+     .help = "waits SECS between two looks; the default is 1"},
+    {.name = "number", .argument = "COUNT", .help = "ends after COUNT looks", .id = kNumber},
+    {.name = "once",
+     .help = "prints one table, for scripts: of SECS seconds, or of the whole run of CMD",
+     .more =
+         "The counts of a program end with it: it is looked at ten times a second, and what came "
+         "after the last look is missing when it is killed or calls _exit(2). How long that was is "
+         "said on standard error.",
+     .id = kOnce},
+    {.name = "rows", .argument = "COUNT", .help = "shows COUNT functions only", .id = kRows},
+    {.letter = 'n', .argument = "GLOB", .id = 'N', .kind = Option::Kind::kOldSpelling},
+    {.name = "filter", .argument = "TEXT", .id = 'F', .kind = Option::Kind::kOldSpelling},
+};
+
+constexpr uint64_t kLookMs = 100;  // between looks at a program whose counts end with it
+constexpr uint64_t kFirstLookMs = 2;
+constexpr uint64_t kBufferKb = 64;  // of a program that only counts
+
+struct TopOptions {
+  int pid = 0;
+  std::vector<std::string> functions, not_functions, words;
+  TopView view;
+  double delay = 1;
+  bool delay_given = false, once = false;
+  uint64_t looks = 0;  // 0: no end
+  size_t rows = SIZE_MAX;
+};
+
+// --- command line
+
+const char* take_sort(const std::string& value, TopView* view) {
+  if (value != "time" && value != "calls" && value != "average" && value != "name")
+    return "-s takes time, calls, average or name.";
+  view->sort = TopSort(value[0]);
+  return nullptr;
+}
+
+// Null when the option is right, else the sentence about it.
+const char* take_option(int id, const std::string& value, TopOptions* options) {
+  switch (id) {
+    case 'p':
+      return take_pid(value.c_str(), &options->pid);
+    case 'l':
+      options->functions.push_back(value);
+      return nullptr;
+    case 'N':  // a number is the old spelling of --number
+      if (parse_positive(value, &options->looks)) return nullptr;
+      options->not_functions.push_back(value);
+      return nullptr;
+    case 's':
+      return take_sort(value, &options->view);
+    case 'F':
+      options->view.filter = value;
+      return nullptr;
+    case 'd':
+      options->delay_given = true;
+      return parse_positive(value, &options->delay) && options->delay < 1e6 ? nullptr
+                                                                            : "-d takes seconds.";
+    case kNumber:
+      return parse_positive(value, &options->looks) ? nullptr : "--number takes a number.";
+    case kRows:
+      return parse_positive(value, &options->rows) ? nullptr : "--rows takes a number.";
+    case kSelf:
+      options->view.self_time = true;
+      return nullptr;
+    default:
+      options->once = true;
+      options->looks = 1;
+      return nullptr;
+  }
+}
+
+bool parse_command_line(int argc, char** argv, TopOptions* options, int* status) {
+  const auto take = [&](int id, const char* value) { return take_option(id, value, options); };
+  for (;;) {  // options stand behind the process's id, too
+    if (const std::optional<int> ended = parse_options(kTopLine, argc, argv, take))
+      return *status = *ended, false;
+    const bool is_command = ::optind > 1 && std::string_view(argv[::optind - 1]) == "--";
+    if (is_command || options->pid != 0 || !take_pid_word(argv, argc, &options->pid)) break;
+  }
+  options->words.assign(argv + ::optind, argv + argc);
+  if (options->words.empty() || options->pid == 0) return true;
+  return *status = usage_error("top", "A process or a program to run is needed, not both."), false;
+}
+
+// --- the process
+
+Status connect(const TopOptions& options, bool quiet, WatchedProgram* target) {
+  if (options.words.empty()) return target->attach(options.pid);
+  return target->start(options.words, kBufferKb, quiet);
+}
+
+// --- what both ways of showing share
+
+struct Top {
+  const TopOptions& options;
+  WatchedProgram& target;
+  TopProfile& profile;
+  TopTable table;
+  TopView view;
+  uint64_t started_ns = 0, looked_ns = 0;
+
+  Status start() {
+    profile.set_self_time(view.self_time);
+    PB_TRY(profile.start());
+    PB_ASSIGN(std::vector<std::string> base, profile.look());
+    started_ns = looked_ns = monotonic_ns();
+    table.reset(started_ns, base);
+    return {};
+  }
+  // False when the process has ended: the counts are those of the look before.
+  bool look(bool again) {
+    Result<std::vector<std::string>> texts = profile.look();
+    if (!texts.ok()) return false;
+    looked_ns = monotonic_ns();
+    table.look(looked_ns, *texts, again);
+    return true;
+  }
+  // After the end of a program that we have started. False when it has left nothing: the counts are
+  // those of the look before.
+  bool look_back(bool again) {
+    const std::vector<std::string> texts = TopProfile::last_look(target.directory);
+    if (texts.empty()) return false;
+    looked_ns = monotonic_ns();
+    table.look(looked_ns, texts, again);
+    return true;
+  }
+  std::string head() const {
+    std::string exe, text = "patchbay top: process " + std::to_string(target.client->pid()) + " ";
+    append_escaped(&exe, target.client->exe());
+    char figures[96];
+    std::snprintf(figures, sizeof figures, ", %.1f s, %zu functions, %llu calls",
+                  double(looked_ns - started_ns) / 1e9, table.rows({}).size(),
+                  static_cast<unsigned long long>(table.all().calls));
+    return text + exe + figures;
+  }
+};
+
+// --- without a terminal
+
+void print_table(const Top& top) {
+  std::string text = "# " + top.head() + "\n" + top_head(top.view) +
+                     top_text(top.table, top.view, 0, top.options.rows, SIZE_MAX);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+// Until a time; a signal, or the end of the one that reads our output (false); or the end of the
+// process (false, and *ended). A program that we have started is looked at meanwhile: its counts
+// are gone with it.
+bool wait_until(Top& top, uint64_t end_ns, bool* ended) {
+  for (uint64_t most_ms = kFirstLookMs; monotonic_ns() < end_ns;
+       most_ms = std::min<uint64_t>(2 * most_ms, kLookMs)) {
+    int ms = int(std::min<uint64_t>((end_ns - monotonic_ns()) / 1000000 + 1, most_ms));
+    if (top.target.child) {
+      TracedChild::Event event = top.target.child->wait(ms);
+      if (event == TracedChild::Event::kStopRequested) return false;
+      *ended = event == TracedChild::Event::kExited;
+    } else {
+      ::usleep(useconds_t(ms) * 1000);
+      *ended = top.target.client->gone();
+    }
+    if (interrupted() || *ended) return false;
+    if (top.target.child) (void)top.look(true);
+  }
+  return true;
+}
+
+int print_tables(Top& top) {
+  const TopOptions& options = top.options;
+  bool whole_run = options.once && !options.delay_given && top.target.child;
+  uint64_t delay_ns = uint64_t((whole_run ? 1e9 : options.delay) * 1e9);
+  bool ended = false, complete = false;
+  for (uint64_t look = 0; options.looks == 0 || look < options.looks; look++) {
+    bool going_on = wait_until(top, monotonic_ns() + delay_ns, &ended);
+    if (!ended) (void)top.look(top.target.child != nullptr);
+    if (ended && top.target.child) complete = top.look_back(true);
+    print_table(top);
+    // The next table's recent calls begin here.
+    if (top.target.child && going_on) (void)top.look(false);
+    if (going_on) continue;
+    if (ended && !whole_run)
+      std::fprintf(stderr, "patchbay top: process %d has ended\n", top.target.client->pid());
+    break;
+  }
+  if (ended && !complete && top.target.child)
+    std::fprintf(stderr,
+                 "patchbay top: the program was killed, or ended without exit handlers; the last "
+                 "look was %.2f s before the end was noticed\n",
+                 double(monotonic_ns() - top.looked_ns) / 1e9);
+  return kOk;
+}
+
+// --- in a terminal
+
+struct Screen {
+  bool paused = false, ended = false, quit = false, typing = false;
+  size_t first = 0;
+  std::string typed, message;
+};
+
+std::string status_line(const Top& top, const Screen& screen) {
+  if (screen.typing) return "filter: " + screen.typed + "_";
+  std::string sort = top.view.sort == TopSort::kTime      ? "time"
+                     : top.view.sort == TopSort::kCalls   ? "calls"
+                     : top.view.sort == TopSort::kAverage ? "average"
+                                                          : "name";
+  std::string text = "by " + sort + (top.view.by_recent ? " since the last look" : "");
+  if (!top.view.filter.empty()) {
+    text += ", filter: ";
+    append_escaped(&text, top.view.filter);
+  }
+  if (screen.paused) text += ", paused";
+  if (screen.ended) text += ", the process has ended";
+  if (!screen.message.empty()) text += ", " + screen.message;
+  return text + "   (t c a n s i / p r q)";
+}
+
+void draw(Top& top, Screen& screen, Terminal& terminal) {
+  Terminal::Size size = terminal.size();
+  size_t rows = size.rows > 4 ? size.rows - 3 : 1;
+  size_t all = top.table.rows(top.view).size();
+  screen.first = std::min(screen.first, all > rows ? all - rows : 0);
+  terminal.show(
+      top.head() + "\n" + status_line(top, screen) + "\n\033[7m" +
+      top_head(top.view).substr(0, size.columns + 3) + "\033[0m" +
+      top_text(top.table, top.view, screen.first, std::min(rows, top.options.rows), size.columns));
+}
+
+// A key while the filter is typed.
+void type(int key, TopView* view, Screen* screen) {
+  if (key == kKeyEscape || key == '\r' || key == '\n' || key == 3) {
+    if (key == '\r' || key == '\n') view->filter = screen->typed;
+    screen->typing = false;
+  } else if (key == kKeyBackspace) {
+    while (!screen->typed.empty() && (screen->typed.back() & 0xc0) == 0x80)
+      screen->typed.pop_back();
+    if (!screen->typed.empty()) screen->typed.pop_back();
+  } else if (key >= ' ' && key < 256) {
+    screen->typed += char(key);
+  }
+}
+
+// From 0 on, perhaps with other times.
+void restart(Top& top, Screen* screen) {
+  Status started = screen->ended ? Status() : top.start();
+  screen->message = started.ok() ? "" : started.error().message();
+}
+
+void move(int key, size_t page, Screen* screen) {
+  size_t step = key == kKeyPageUp || key == kKeyPageDown ? page : 1;
+  if (key == kKeyUp || key == kKeyPageUp) {
+    screen->first -= std::min(screen->first, step);
+  } else {
+    screen->first += step;
+  }
+}
+
+void take_key(int key, Top& top, Screen* screen, Terminal& terminal) {
+  if (screen->typing) return type(key, &top.view, screen);
+  switch (key) {
+    case 'q':
+    case 3:  // Ctrl-C
+      screen->quit = true;
+      return;
+    case 26:  // Ctrl-Z
+      return terminal.suspend();
+    case 't':
+    case 'c':
+    case 'a':
+    case 'n':
+      top.view.sort = TopSort(key);
+      return;
+    case 's':
+      top.view.self_time = !top.view.self_time;
+      return restart(top, screen);
+    case 'r':
+      return restart(top, screen);
+    case 'i':
+      top.view.by_recent = !top.view.by_recent;
+      return;
+    case 'p':
+    case ' ':
+      screen->paused = !screen->paused;
+      return;
+    case '/':
+      screen->typing = true;
+      screen->typed.clear();
+      return;
+    case kKeyUp:
+    case kKeyDown:
+    case kKeyPageUp:
+    case kKeyPageDown:
+      return move(key, terminal.size().rows, screen);
+    default:
+      return;
+  }
+}
+
+int show_screen(Top& top) {
+  Result<std::unique_ptr<Terminal>> terminal = Terminal::open();
+  if (!terminal.ok()) return fail("top", terminal.error());
+  Screen screen;
+  uint64_t delay_ns = uint64_t(top.options.delay * 1e9), next_ns = monotonic_ns() + delay_ns,
+           looks = 0;
+  while (!screen.quit && !(*terminal)->ended() && !interrupted()) {
+    if (top.target.child && top.target.child->wait(0) == TracedChild::Event::kStopRequested) break;
+    if (!screen.ended && top.target.ended()) {
+      screen.ended = true;
+      if (top.target.child) (void)top.look_back(false);
+    }
+    if (monotonic_ns() >= next_ns) {
+      next_ns = monotonic_ns() + delay_ns;
+      if (!screen.paused && !screen.ended) (void)top.look(false);
+      if (top.options.looks != 0 && ++looks >= top.options.looks) screen.quit = true;
+    }
+    draw(top, screen, **terminal);
+    uint64_t now = monotonic_ns(), left_ms = next_ns > now ? (next_ns - now) / 1000000 + 1 : 0;
+    int key = (*terminal)->key(int(std::min<uint64_t>(left_ms, 250)));
+    if (key != kKeyNone) take_key(key, top, &screen, **terminal);
+  }
+  return kOk;
+}
+
+int top(const TopOptions& options) {
+  bool screen = !options.once && ::isatty(STDIN_FILENO) && ::isatty(STDOUT_FILENO);
+  WatchedProgram target;
+  Status ready = connect(options, screen, &target);
+  if (!ready.ok()) return fail("top", ready.error());
+  if (!target.child) stop_on_interrupt();
+  if (!target.child) stop_on_closed_output();
+  TopProfile profile(*target.client, target.directory);
+  profile.choose(options.functions, options.not_functions);
+  Top top{options, target, profile, {}, options.view};
+  ready = top.start();
+  if (ready.ok()) {
+    Result<std::string> names = profile.function_names();
+    if (names.ok()) top.table.set_names(*names);
+    ready = target.release();
+  }
+  if (!ready.ok()) return fail("top", ready.error());
+  return screen ? show_screen(top) : print_tables(top);
+}
+
+}  // namespace
+
+constexpr CommandLine kTopLine = {
+    .name = "top",
+    .summary = "show the functions of a process by calls and time, live",
+    .synopsis =
+        "top [PID] [OPTION...]\n"
+        "top [OPTION...] [--] CMD [ARG...]",
+    .about = R"(Shows the functions of a running process, or of CMD, by calls and time. A process
+that was started without the agent has it for as long as top runs.
+
+)",
+    .options = {kOptions},
+    .after = R"(Keys: t c a n sort by time, calls, average, name; s switches to self time and
+back; i sorts by what came since the last look; / sets a filter; p pauses; r counts
+from 0; up, down, page-up and page-down scroll; q quits. Without a terminal tables
+are printed one after another. The output of CMD is not shown in a terminal, and q
+ends CMD, too.
+
+Example: patchbay top --once -d 5 1234
+)",
+    .words = "PID",
+    .order = CommandLine::Words::kLast,
+};
+
+int run_top(int argc, char** argv) {
+  TopOptions options;
+  int status = kOk;
+  return parse_command_line(argc, argv, &options, &status) ? top(options) : status;
+}
+
+}  // namespace patchbay::cmd

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+//
+// The function profiler of a process. It is switched on while this object lives, or another command
+// uses it. Then the process is as it was found.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cmd/target/apply_request.h"
+#include "cmd/target/tool_uses.h"
+#include "cmd/target/trace_request.h"
+#include "serve/client.h"
+
+namespace patchbay::cmd {
+
+class TopProfile {
+ public:
+  // `process_directory`: DIR/PID.
+  TopProfile(serve::Client& client, std::string process_directory)
+      : client_(client), directory_(std::move(process_directory)) {}
+
+  // Globs of set_ftrace_filter and set_ftrace_notrace for the profiler alone.
+  void choose(std::vector<std::string> functions, std::vector<std::string> not_functions);
+  // Times without what a function calls (option graph-time off).
+  void set_self_time(bool on) { self_time_ = on; }
+  // Counts from 0, from here on. It may be called again.
+  Status start();
+  // trace_stat/function0 … of all CPUs.
+  Result<std::vector<std::string>> look();
+  // The same of a program that has ended by exit() or a return from main(). It has left the texts
+  // in its directory DIR/PID. Empty when it ended otherwise.
+  static std::vector<std::string> last_look(const std::string& process_directory);
+  Result<std::string> function_names();
+
+ private:
+  Status remember();
+  Status set_all_functions();
+  Status set_functions(const char* file, const char* option,
+                       const std::vector<std::string>& patterns);
+
+  Status set_up();
+
+  serve::Client& client_;
+  const std::string directory_;
+  std::unique_ptr<ToolUses> uses_;
+  std::vector<std::string> functions_, not_functions_;
+  bool self_time_ = false, remembered_ = false;
+  bool was_on_ = false;
+  bool is_alone_ = false, is_started_ = false;  // no other tracer has a filter
+  AppliedRequest kept_, ignored_;               // whether what the filters have now comes back
+  std::string default_tracer_;
+};
+
+}  // namespace patchbay::cmd

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+#include "cmd/measure/top_table.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/text.h"
+#include "cmd/report/graph_source.h"
+#include "output/trace_line.h"
+
+namespace patchbay::cmd {
+namespace {
+
+constexpr size_t kNameColumn = 2, kNameLength = 30;
+
+// The next word of a text, which loses it.
+std::string_view take_word(std::string_view* text) {
+  size_t start = std::min(text->find_first_not_of(' '), text->size());
+  text->remove_prefix(start);
+  std::string_view word = text->substr(0, std::min(text->find(' '), text->size()));
+  text->remove_prefix(word.size());
+  return word;
+}
+
+uint64_t average(const TopCounts& counts) {
+  return counts.calls ? counts.time_ns / counts.calls : 0;
+}
+
+bool goes_before(const TopRow& a, const TopRow& b, const TopView& view) {
+  const TopCounts &x = view.by_recent ? a.recent : a.all, &y = view.by_recent ? b.recent : b.all;
+  uint64_t left = 0, right = 0;
+  if (view.sort == TopSort::kCalls) left = x.calls, right = y.calls;
+  if (view.sort == TopSort::kTime) left = x.time_ns, right = y.time_ns;
+  if (view.sort == TopSort::kAverage) left = average(x), right = average(y);
+  // Without times: by calls.
+  if (left == right && view.sort != TopSort::kName) left = x.calls, right = y.calls;
+  return left != right ? left > right : a.name < b.name;
+}
+
+bool is_shown(const TopView& view, const std::string& name) {
+  return view.filter.empty() || name.find(view.filter) != name.npos ||
+         ::fnmatch(view.filter.c_str(), name.c_str(), 0) == 0;
+}
+
+}  // namespace
+
+bool parse_stat_line(std::string_view line, std::string* name, TopCounts* counts) {
+  if (line.size() < kNameColumn + kNameLength || !line.starts_with("  ")) return false;
+  *name = trim(line.substr(kNameColumn, kNameLength), " ");
+  line.remove_prefix(kNameColumn + kNameLength);
+  *counts = {};
+  if (name->empty() || !to_number(take_word(&line), &counts->calls)) return false;
+  std::string_view time = take_word(&line);
+  if (time.empty()) return true;
+  double us = 0;
+  if (!to_number(time, &us) || !(us >= 0 && us < 1e15) || take_word(&line) != "us") return false;
+  counts->time_ns = uint64_t(us * 1000 + 0.5);
+  return true;
+}
+
+void TopTable::set_names(std::string_view text) {
+  while (!text.empty()) {
+    std::string_view line = cut_at(&text, '\n');
+    if (line.ends_with(']')) line = line.substr(0, line.rfind(" ["));
+    if (line.size() <= kNameLength) continue;
+    std::string key(trim(line.substr(0, kNameLength), " "));
+    auto [found, is_new] = names_.try_emplace(key, line);
+    if (!is_new && found->second != line) found->second.clear();
+  }
+}
+
+std::string TopTable::full_name(std::string_view cut) const {
+  auto found = names_.find(std::string(cut));
+  std::string name;
+  append_escaped(&name, found == names_.end() || found->second.empty()
+                            ? cut
+                            : std::string_view(found->second));
+  return name;
+}
+
+void TopTable::look(uint64_t now_ns, const std::vector<std::string>& trace_stats, bool again) {
+  if (!again) {
+    before_ = std::move(now_);
+    before_ns_ = now_ns_;
+  }
+  now_.clear();
+  now_ns_ = now_ns;
+  for (const std::string& text : trace_stats) add(text);
+  subtract_base();
+}
+
+// Functions that were not called since are not shown. Counts below the base were set to 0 by
+// somebody else: they begin there.
+void TopTable::subtract_base() {
+  for (const auto& [name, base] : base_) {
+    auto row = now_.find(name);
+    if (row == now_.end() || row->second.calls < base.calls || row->second.time_ns < base.time_ns)
+      continue;
+    row->second.calls -= base.calls;
+    row->second.time_ns -= base.time_ns;
+    if (row->second.calls == 0) now_.erase(row);
+  }
+}
+
+void TopTable::add(std::string_view text) {
+  std::string name;
+  TopCounts counts;
+  while (!text.empty()) {
+    std::string_view line = cut_at(&text, '\n');
+    if (!parse_stat_line(line, &name, &counts)) continue;
+    TopCounts& sum = now_[full_name(name)];
+    sum.calls += counts.calls;
+    sum.time_ns += counts.time_ns;
+  }
+}
+
+void TopTable::reset(uint64_t now_ns, const std::vector<std::string>& trace_stats) {
+  now_.clear();
+  before_.clear();
+  for (const std::string& text : trace_stats) add(text);
+  base_ = std::move(now_);
+  now_.clear();
+  now_ns_ = before_ns_ = now_ns;
+}
+
+double TopTable::recent_seconds() const { return double(now_ns_ - before_ns_) / 1e9; }
+
+TopCounts TopTable::all() const {
+  TopCounts sum;
+  for (const auto& [name, counts] : now_) {
+    sum.calls += counts.calls;
+    sum.time_ns += counts.time_ns;
+  }
+  return sum;
+}
+
+TopCounts TopTable::recent() const {
+  TopCounts sum;
+  for (const TopRow& row : rows({})) {
+    sum.calls += row.recent.calls;
+    sum.time_ns += row.recent.time_ns;
+  }
+  return sum;
+}
+
+// Counts that went back were set to 0 by somebody else: all of them are recent.
+std::vector<TopRow> TopTable::rows(const TopView& view) const {
+  std::vector<TopRow> rows;
+  for (const auto& [name, counts] : now_) {
+    if (!is_shown(view, name)) continue;
+    TopRow& row = rows.emplace_back(TopRow{name, counts, counts});
+    auto old = before_.find(name);
+    if (old == before_.end() || old->second.calls > counts.calls ||
+        old->second.time_ns > counts.time_ns)
+      continue;
+    row.recent.calls -= old->second.calls;
+    row.recent.time_ns -= old->second.time_ns;
+  }
+  std::sort(rows.begin(), rows.end(),
+            [&](const TopRow& a, const TopRow& b) { return goes_before(a, b, view); });
+  return rows;
+}
+
+std::string top_head(const TopView& view) {
+  return std::string("      CALLS    CALLS/s     ") + (view.self_time ? " SELF" : " TIME") +
+         "      %TIME     AVG      FUNCTION\n";
+}
+
+std::string top_text(const TopTable& table, const TopView& view, size_t first, size_t rows,
+                     size_t columns) {
+  std::vector<TopRow> all = table.rows(view);
+  double seconds = table.recent_seconds();
+  std::string text;
+  for (size_t i = first; i < all.size() && i - first < rows; i++) {
+    const TopRow& row = all[i];
+    char line[96];
+    std::snprintf(line, sizeof line, "%11llu %10.0f  %s %6.1f%%  %s  ",
+                  static_cast<unsigned long long>(row.all.calls),
+                  seconds > 0 ? double(row.recent.calls) / seconds : 0.0,
+                  time_text(row.all.time_ns).c_str(),
+                  seconds > 0 ? double(row.recent.time_ns) / seconds / 1e7 : 0.0,
+                  time_text(average(row.all)).c_str());
+    std::string whole = line + row.name;
+    size_t end = std::min(whole.size(), columns);
+    while (end < whole.size() && (static_cast<unsigned char>(whole[end]) & 0xc0) == 0x80) end--;
+    text += whole.substr(0, end) + "\n";
+  }
+  return text;
+}
+
+}  // namespace patchbay::cmd

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+#include "cmd/probe/probe_show.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "cmd/common/commands.h"
+
+namespace patchbay::cmd {
+namespace {
+
+void print_without_source(const FunctionLines& lines) {
+  for (int line : lines.lines) std::printf("%7d\n", line - lines.first);
+}
+
+void print_with_source(const FunctionLines& lines, std::istream& source) {
+  std::string text;
+  for (int number = 1; number <= lines.last && std::getline(source, text); number++) {
+    if (number < lines.first) continue;
+    bool can_probe = std::binary_search(lines.lines.begin(), lines.lines.end(), number);
+    if (can_probe)
+      std::printf("%7d  %s\n", number - lines.first, text.c_str());
+    else
+      std::printf("         %s\n", text.c_str());
+  }
+}
+
+}  // namespace
+
+int show_lines(SourceProbes& source, const ProbeRequest& request) {
+  Result<FunctionLines> lines = source.lines(request);
+  if (!lines.ok()) return fail("probe", lines.error());
+  std::printf("<%s@%s:0>\n", lines->function.c_str(), lines->file.c_str());
+  std::ifstream file(lines->file);
+  if (file)
+    print_with_source(*lines, file);
+  else
+    print_without_source(*lines);
+  return kOk;
+}
+
+int show_variables(SourceProbes& source, const ProbeRequest& request) {
+  Result<std::vector<VisibleVariables>> places = source.variables(request);
+  if (!places.ok()) return fail("probe", places.error());
+  for (const VisibleVariables& place : *places) {
+    std::printf("@<%s>\n", place.place.c_str());
+    for (const auto& row : place.rows) {
+      std::printf("        %-23s %-15s %s\n", row.type.c_str(), row.name.c_str(),
+                  row.fetch.empty() ? ("(" + row.why + ")").c_str() : row.fetch.c_str());
+    }
+    if (place.rows.empty()) std::printf("        (no variables)\n");
+  }
+  return kOk;
+}
+
+int show_functions(SourceProbes& source, const std::string& glob) {
+  for (const std::string& name : source.functions()) {
+    if (glob.empty() || ::fnmatch(glob.c_str(), name.c_str(), 0) == 0)
+      std::printf("%s\n", name.c_str());
+  }
+  return kOk;
+}
+
+}  // namespace patchbay::cmd

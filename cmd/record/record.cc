@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: MIT
+//
+// patchbay record: runs a program with the agent and writes what its functions were called with.
+//
+//   look at the program ---- refuse what cannot take the agent
+//   lock the output     ---- an unwritable place is an error before anything runs
+//   start it, held in the agent's constructor
+//   write the definitions, enable them -- a mistake ends here: main() never ran
+//   release it; take its sub-buffers until it ends or Ctrl-C
+//   write trace.dat, say what is in it, pass the program's status on
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <set>
+
+#include "base/monotonic_clock.h"
+#include "cmd/common/commands.h"
+#include "cmd/common/tracefs_command.h"
+#include "cmd/record/record.h"
+#include "cmd/record/record_report.h"
+#include "cmd/target/apply_request.h"
+#include "cmd/target/leftovers.h"
+#include "cmd/target/preload.h"
+#include "cmd/target/request_options.h"
+#include "cmd/target/target_program.h"
+#include "cmd/target/traced_child.h"
+#include "serve/client.h"
+#include "serve/directory.h"
+
+namespace patchbay::cmd {
+namespace {
+
+constexpr uint64_t kDefaultKbOfAllCpus = 256 * 1024;
+constexpr uint64_t kDefaultKb = 8 * 1024, kSmallestDefaultKb = 1408;
+constexpr int kMode = kFirstOptionId, kFormat = kFirstOptionId + 1, kPrint = kFirstOptionId + 2;
+constexpr int kGraceMs = 300;  // between Ctrl-C and the file: the program may end first
+
+// --- command line
+
+constexpr Option kOptions[] = {
+    {.letter = 'p',
+     .name = "pid",
+     .argument = "PID",
+     .help = "records a running process, in place of CMD; PID alone does the same",
+     .group = "The process and the file"},
+    {.letter = 'o',
+     .name = "output",
+     .argument = "FILE",
+     .help = "writes FILE instead of trace.dat",
+     .more = "The file is opened before the program starts."},
+    {.name = "mode",
+     .argument = "overwrite|drop",
+     .help = "says which events are lost when the buffer is full: the oldest (overwrite, the "
+             "default) or the newest (drop); both are counted (not with -p)",
+     .id = kMode},
+    {.name = "format",
+     .argument = "6|7",
+     .help = "sets the version of the trace.dat; the default is 7",
+     .id = kFormat},
+    {.name = "print",
+     .help = "prints the events at the end, as patchbay report does",
+     .id = kPrint},
+    {.letter = 'v',
+     .name = "verbose",
+     .help = "names the functions that function_graph cannot have, with the reasons",
+     .more = "Without it their number alone is said. debug/refused_returns lists them while a "
+             "tracer runs."},
+    {.letter = 'q',
+     .name = "quiet",
+     .help = "prints no progress and no summary",
+     .more = "The progress line is shown on a terminal only, and only when the program does not "
+             "print there."},
+    {.letter = 'm', .argument = "MODE", .id = kMode, .kind = Option::Kind::kOldSpelling},
+};
+
+uint64_t default_buffer_kb() {
+  long cpus = std::max(::sysconf(_SC_NPROCESSORS_CONF), 1L);
+  return std::clamp(kDefaultKbOfAllCpus / uint64_t(cpus), kSmallestDefaultKb, kDefaultKb);
+}
+
+// Null when the option is right, else the sentence about it.
+const char* take_option(int id, const char* value, RecordOptions* options) {
+  const std::string_view text = value;
+  if (TraceRequest::is_ours(id)) return options->request.take(id, value);
+  switch (id) {
+    case 'p':
+      return options->request.take_pid(value, &options->pid);
+    case 'o':
+      options->output = text;
+      return text.empty() || text == "-" ? "-o takes a file; standard output cannot be one."
+                                         : nullptr;
+    case kMode:
+      options->overwrite = text == "overwrite";
+      return text == "overwrite" || text == "drop" ? nullptr : "--mode takes overwrite or drop.";
+    case kFormat:
+      options->version = text == "6" ? 6 : 7;
+      return text == "6" || text == "7" ? nullptr : "--format takes 6 or 7.";
+    case kPrint:
+      options->print = true;
+      return nullptr;
+    case 'v':
+      options->verbose = true;
+      return nullptr;
+    default:
+      options->quiet = true;
+      return nullptr;
+  }
+}
+
+// Checks which options need each other. Null when all is right, else the sentence about it.
+const char* check_options(RecordOptions* options) {
+  if (options->words.empty() && options->pid == 0) options->pid = options->request.take_only_tid();
+  if (const char* wrong = options->request.check()) return wrong;
+  if (options->pid == 0 && !options->request.has_events())
+    return "At least one -e 'FUNC(ARGS)', -e SYSTEM:EVENT or -t TRACER is needed.";
+  if (options->pid != 0)
+    return options->words.empty() ? nullptr : "A process or a program to run is needed, not both.";
+  if (options->words.empty()) return "The program to run is missing.";
+  options->buffer_kb = options->request.take_top_buffer_kb();
+  return nullptr;
+}
+
+// A word that is a process id, and no program behind `--`.
+bool is_process(char** argv, int argc, const RecordOptions& options) {
+  int pid = 0;
+  return options.pid == 0 && ::optind < argc && std::string_view(argv[::optind - 1]) != "--" &&
+         parse_pid(argv[::optind], &pid);
+}
+
+// Options, then the program's words. kOk, or the exit status in *status and false.
+bool parse_command_line(int argc, char** argv, RecordOptions* options, int* status) {
+  const auto take = [&](int id, const char* value) { return take_option(id, value, options); };
+  for (;;) {  // options stand behind the process's id, too
+    if (const std::optional<int> ended = parse_options(kRecordLine, argc, argv, take))
+      return *status = *ended, false;
+    if (!is_process(argv, argc, *options)) break;
+    (void)take_pid_word(argv, argc, &options->pid);
+  }
+  options->words.assign(argv + ::optind, argv + argc);
+  const char* wrong = check_options(options);
+  if (wrong) *status = usage_error("record", wrong);
+  return wrong == nullptr;
+}
+
+// --- while it runs
+
+struct Outcome {
+  bool stopped = false;    // by a signal, the program lives
+  bool exec_seen = false;  // the program has become another one
+  std::string new_exe;
+};
+
+// Takes sub-buffers without sleeping while the program fills them fast, and rarely while it is
+// quiet.
+Outcome record_until_end(TracedChild& child, Recording& recording, serve::Client& client,
+                         const RecordOptions& options) {
+  Outcome outcome;
+  Progress progress(!options.quiet && !::isatty(STDOUT_FILENO));
+  std::string exe = exe_of(child.pid());
+  int wait_ms = 1;
+  bool agent_gone = false;
+  int64_t next_look = monotonic_ms() + 100;
+  for (;;) {
+    unsigned filled = recording.drain();
+    wait_ms = next_wait_ms(filled, wait_ms);
+    progress.show(recording);
+    // The agent's socket goes with the program. That is the time to look at what it has become.
+    const bool was_gone = agent_gone;
+    TracedChild::Event event = child.wait(wait_ms, was_gone ? -1 : client.descriptor());
+    if (event == TracedChild::Event::kExited) return outcome;
+    if (event == TracedChild::Event::kStopRequested) break;
+    agent_gone = client.gone();
+    if (agent_gone == was_gone && monotonic_ms() < next_look) continue;
+    next_look = monotonic_ms() + 100;
+    recording.refresh_events();
+    if (outcome.exec_seen) continue;
+    std::string now = exe_of(child.pid());
+    outcome.exec_seen = !now.empty() && now != exe;
+    if (outcome.exec_seen) outcome.new_exe = now;
+  }
+  for (const InstanceRequest& instance : options.request.instances())  // the agent may have ended
+    (void)client.write_all(instance.directory() + "tracing_on", "0\n", false);
+  for (int64_t end = monotonic_ms() + kGraceMs; monotonic_ms() < end && !child.exited();)
+    (void)child.wait(10);
+  outcome.stopped = !child.exited();
+  return outcome;
+}
+
+// --- afterwards
+
+// Processes that the program has forked, as far as they have recorded anything.
+size_t forked_processes(const Recording& recording, pid_t pid) {
+  std::set<uint32_t> others;
+  for (const abi::CommEntry& entry : recording.buffer().comms()) {
+    if (entry.tgid != uint32_t(pid)) others.insert(entry.tgid);
+  }
+  return others.size();
+}
+
+// The program that it has become. Empty: it is still the same.
+std::string executed_program(const TracedChild& child, const Outcome& outcome,
+                             const std::string& directory) {
+  if (outcome.exec_seen) return outcome.new_exe;
+  // A program that ends by exit() removes its socket.
+  const bool has_socket = ::access((directory + "/" + serve::kSocketName).c_str(), F_OK) == 0;
+  if (!has_socket || !child.exited() || !child.ended_as_another()) return "";
+  return "another one (" + child.last_name() + ")";
+}
+
+void print_notes(const Recording& recording, const TracedChild& child, const Outcome& outcome,
+                 const RecordOptions& options, const std::string& directory) {
+  const std::string executed = executed_program(child, outcome, directory);
+  say_why_nothing(options.request, recording);
+  if (uint64_t missed = recording.missed())
+    note(std::to_string(missed) + " hits could not be recorded");
+  if (uint64_t nested = recording.recursion())
+    note(std::to_string(nested) + " hits inside the agent were not recorded");
+  if (uint64_t unhooked = recording.unhooked())
+    note(std::to_string(unhooked) +
+         " calls have no return and are in no graph: their callers' code walks its own stack by "
+         "return addresses (code made at run time, V8, OCaml, Go)");
+  if (!executed.empty()) note("the program has executed " + executed + ", which is not recorded");
+  if (size_t forked = forked_processes(recording, child.pid())) {
+    note(std::to_string(forked) + (forked == 1 ? " forked process is" : " forked processes are") +
+         " in the file, too; programs that they executed are not");
+  }
+  if (outcome.stopped)
+    note("recording has stopped; the program goes on as process " + std::to_string(child.pid()));
+}
+
+void remove_process_directory(const std::string& directory) {
+  std::error_code ignored;  // with the buffers of instances
+  std::filesystem::remove_all(directory, ignored);
+}
+
+// Writes the file. When that fails the buffer is kept, and `patchbay recover` can still read it.
+int finish(Recording& recording, const TracedChild& child, const Outcome& outcome,
+           const RecordOptions& options, const std::string& directory) {
+  Result<TraceDatResult> result = recording.finish();
+  if (!result.ok()) {
+    fail(options.command, result.error());
+    return fail(options.command, "What is left of the recording is in " + directory +
+                                     "; patchbay recover reads it.");
+  }
+  bool saved = report_disk(options.command, *result, recording, options.output);
+  if (!options.quiet) print_summary(recording, *result, options.output);
+  if (!options.quiet) print_notes(recording, child, outcome, options, directory);
+  if (!outcome.stopped) remove_process_directory(directory);
+  return saved ? kOk : kFailed;
+}
+
+// The program, held before main(), with its events defined; and the opened output.
+struct Session {
+  std::unique_ptr<OutputLock> lock;
+  std::unique_ptr<TracedChild> child;
+  std::unique_ptr<serve::Client> client;
+  std::unique_ptr<Recording> recording;
+  std::string directory;
+};
+
+Status start_program(const RecordOptions& options, Session* session) {
+  PB_ASSIGN(std::vector<std::string> words, words_to_run(options.words));
+  PB_ASSIGN(std::unique_ptr<OutputLock> lock, OutputLock::take(options.output));
+  session->lock = std::move(lock);
+  PB_ASSIGN(std::string runtime, serve::runtime_directory(true));
+  remove_empty_leftovers(runtime);
+  const uint64_t buffer_kb = options.buffer_kb ? options.buffer_kb : default_buffer_kb();
+  Result<EnvironmentList> environment =
+      agent_environment(words[0], runtime, buffer_kb, options.overwrite);
+  if (!environment.ok()) return environment.error();
+  PB_ASSIGN(std::unique_ptr<TracedChild> child, TracedChild::start(words, *environment));
+  session->child = std::move(child);
+  session->directory = runtime + "/" + std::to_string(session->child->pid());
+  return {};
+}
+
+Status prepare_recording(const RecordOptions& options, Session* session) {
+  Result<std::unique_ptr<serve::Client>> client =
+      session->child->wait_for_agent(session->directory);
+  if (!client.ok()) return client.error();
+  session->client = std::move(*client);
+  AppliedRequest applied;
+  TraceRequest request = options.request;
+  if (options.prepare) PB_TRY(options.prepare(*session->client, &request, &applied));
+  PB_TRY(apply_request(request, *session->client, &applied));
+  say_refused_returns(options, *session->client);
+  Result<std::vector<RecordedBuffer>> buffers =
+      open_buffers(request, *session->client, session->directory, true);
+  if (!buffers.ok()) return buffers.error();
+  Result<std::unique_ptr<Recording>> recording =
+      Recording::open(std::move(*buffers), options.output, options.version);
+  if (!recording.ok()) return recording.error();
+  session->recording = std::move(*recording);
+  session->lock->keep();
+  return session->child->release(*session->client);
+}
+
+}  // namespace
+
+void say_refused_returns(const RecordOptions& options, serve::Client& client) {
+  bool has_graph = false;
+  for (const InstanceRequest& instance : options.request.instances())
+    has_graph |= instance.tracer == "function_graph";
+  if (!has_graph || options.quiet) return;
+  Result<std::string> text = client.read_all("debug/refused_returns");
+  if (!text.ok() || !text->starts_with("# ") || text->starts_with("# 0 ")) return;
+  std::vector<std::string> lines = split_lines(*text);
+  note(lines[0].substr(2) + " and are in no graph" + (options.verbose ? ":" : " (-v names them)"));
+  for (size_t i = 1; options.verbose && i < lines.size(); i++)
+    std::fprintf(stderr, "  %s\n", lines[i].c_str());
+}
+
+Result<std::vector<RecordedBuffer>> open_buffers(const TraceRequest& request, serve::Client& client,
+                                                 const std::string& process_directory,
+                                                 bool consume) {
+  PB_ASSIGN(UniqueFd fd, client.open_buffer());
+  PB_ASSIGN(std::unique_ptr<BufferFile> top, BufferFile::from_fd(std::move(fd), consume));
+  std::vector<RecordedBuffer> buffers(1);
+  buffers[0].file = std::move(top);
+  buffers[0].path = process_directory + "/" + serve::kBufferName;
+  buffers[0].consume = consume;
+  const InstanceRequest& first = request.instances()[0];
+  buffers[0].wanted = first.stand_in.empty() &&
+                      (request.instances().size() == 1 || !first.events.empty() || first.traces());
+  for (const InstanceRequest& instance : request.instances()) {
+    if (instance.directory().empty()) continue;
+    std::string path = process_directory + "/" + instance.directory() + serve::kBufferName;
+    PB_ASSIGN(std::unique_ptr<BufferFile> file, BufferFile::open(path, consume));
+    buffers.push_back({instance.instance, std::move(file), path, consume, true});
+  }
+  return buffers;
+}
+
+int record_program(const RecordOptions& options) {
+  Session session;
+  Status ready = start_program(options, &session);
+  if (ready.ok()) ready = prepare_recording(options, &session);
+  if (!ready.ok()) {
+    bool started = session.child != nullptr;
+    session.child.reset();  // held: it is killed, main() never ran
+    if (started) remove_process_directory(session.directory);
+    return fail(options.command, ready.error());
+  }
+  Outcome outcome = record_until_end(*session.child, *session.recording, *session.client, options);
+  int written = finish(*session.recording, *session.child, outcome, options, session.directory);
+  session.client.reset();
+  while (!session.child->exited()) (void)session.child->wait(-1);
+  if (outcome.stopped) remove_process_directory(session.directory);
+  if (options.print && written == kOk) written = print_report(options.output);
+  return session.child->exit_status() != 0 ? session.child->exit_status() : written;
+}
+
+constexpr CommandLine kRecordLine = {
+    .name = "record",
+    .summary = "record events of a program, or of a running process",
+    .synopsis =
+        "record -e EVENT|-t TRACER [OPTION...] [--] CMD [ARG...]\n"
+        "record -p PID [-e EVENT] [-t TRACER] [OPTION...]",
+    .about = R"(Runs CMD and records its events and calls; or records those of a running process,
+until Ctrl-C or its end. A process that was started without the agent gets it, and
+is left by it at the end.
+
+EVENT is one of
+  'FUNC(TYPE NAME, ...)'  calls of a function with its arguments, as
+                          function_events takes it:
+                          'openat(int dfd, string path, x32 flags)'
+  'FUNC(*)'               the same with all arguments that debug information knows
+  'FUNC:LINE VAR ...'     a line of the source and variables there, as patchbay
+                          probe takes them
+  'p:NAME PLACE ARG ...'  a probe as dynamic_events takes it; also r, f, t, e
+  SYSTEM:EVENT, SYSTEM, EVENT
+                          events that the program brings; * and ? are globs
+)",
+    .options = {kAllRequestOptions, kOptions},
+    .after = R"(Ctrl-C stops recording, and the file is written. The exit status is that of CMD
+(128 + N when signal N has killed it), 1 when recording failed, 2 for a wrong
+command line.
+Example: patchbay record -e 'sqlite3_prepare_v2(NULL, string sql, int n)' -- \
+             sqlite3 x.db .schema
+)",
+    .words = "CMD",
+    .order = CommandLine::Words::kLast,
+};
+
+int run_record(int argc, char** argv) {
+  RecordOptions options;
+  int status = kOk;
+  if (!parse_command_line(argc, argv, &options, &status)) return status;
+  return options.pid != 0 ? record_process(options) : record_program(options);
+}
+
+}  // namespace patchbay::cmd

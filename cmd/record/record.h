@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// `patchbay record` in its two forms: of a program that it starts, and of a running process.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cmd/record/recording.h"
+#include "cmd/target/apply_request.h"
+#include "cmd/target/trace_request.h"
+#include "cmd/target/traced_child.h"
+#include "serve/client.h"
+
+namespace patchbay::cmd {
+
+struct RecordOptions {
+  std::string command = "record";  // whose name messages bear
+  TraceRequest request;
+  int pid = 0;  // 0: `words` is run
+  std::string output = "trace.dat";
+  uint64_t buffer_kb = 0;  // of the top buffer of a program that is started
+  bool overwrite = true;
+  int version = 7;
+  bool print = false;
+  bool quiet = false;
+  bool verbose = false;
+  std::vector<std::string> words;
+  // Sets up more before the events are enabled, in the first instance of the request, to which it
+  // may add events.
+  std::function<Status(serve::Client&, TraceRequest*, AppliedRequest*)> prepare;
+};
+
+// The buffers that a request is about. `process_directory` is DIR/PID. `consume`: no other reader
+// gets what is read.
+Result<std::vector<RecordedBuffer>> open_buffers(const TraceRequest& request, serve::Client& client,
+                                                 const std::string& process_directory,
+                                                 bool consume);
+
+// Names the functions that function_graph cannot have: their number, and with -v each one with its
+// reason.
+void say_refused_returns(const RecordOptions& options, serve::Client& client);
+
+// record CMD: until its end, or Ctrl-C. Returns the exit status.
+int record_program(const RecordOptions& options);
+// record -p PID: until Ctrl-C, or the end of the process. Returns the exit status.
+int record_process(const RecordOptions& options);
+
+}  // namespace patchbay::cmd

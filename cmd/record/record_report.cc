@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+#include "cmd/record/record_report.h"
+
+#include <getopt.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/monotonic_clock.h"
+#include "cmd/common/commands.h"
+#include "cmd/target/leftovers.h"
+#include "cmd/target/nothing_recorded.h"
+
+namespace patchbay::cmd {
+namespace {
+
+constexpr int kFastestMs = 1, kSlowestMs = 16;
+constexpr unsigned kBusyPercent = 20;  // of a ring taken in one turn: do not sleep at all
+
+constexpr uint64_t kMuchLost = 100;  // one event of so many
+
+// A recording with holes misleads its reader later. So we say now how to avoid them.
+void say_how_to_lose_less(const Recording& recording) {
+  const uint64_t lost = recording.lost(), all = recording.events() + lost;
+  if (lost == 0 || lost < all / kMuchLost) return;
+  const uint64_t size = recording.ring_bytes();
+  char percent[16];
+  std::snprintf(percent, sizeof percent, "%.*f", lost * 10 < all ? 1 : 0,
+                100.0 * double(lost) / double(all));
+  note(std::string(percent) + " % of the events are lost: the buffer of a CPU (" + size_text(size) +
+       ") was full. Give it more (-b " + std::to_string(std::clamp<uint64_t>(size >> 18, 1, 1024)) +
+       "M), or record less: -f FILTER behind an event, -l and -N for the functions of a tracer");
+}
+
+std::string per_cpu_text(const Recording& recording) {
+  std::string text;
+  for (uint32_t ring = 0; ring < recording.counts().size(); ring++) {
+    const RingCounts& counts = recording.counts()[ring];
+    uint64_t lost = counts.overwritten + counts.dropped;
+    bool is_cpu = ring < recording.buffer().header().nr_cpus;
+    if (!is_cpu && counts.events + lost == 0) continue;
+    text += (text.empty() ? "" : ", ") +
+            (is_cpu ? "cpu" + std::to_string(ring) : std::string("no-rseq")) + " " +
+            std::to_string(lost);
+  }
+  return text;
+}
+
+}  // namespace
+
+Progress::Progress(bool wanted)
+    : on_(wanted && ::isatty(STDERR_FILENO)), next_(monotonic_ms() + 1000) {}
+
+void Progress::show(const Recording& recording) {
+  if (!on_ || monotonic_ms() < next_) return;
+  next_ = monotonic_ms() + 1000;
+  std::fprintf(stderr, "\r\033[K[ patchbay record: %llu events, %s, lost %llu ]",
+               static_cast<unsigned long long>(recording.published()),
+               size_text(recording.bytes()).c_str(),
+               static_cast<unsigned long long>(recording.lost()));
+  shown_ = true;
+}
+
+void Progress::clear() {
+  if (shown_) std::fputs("\r\033[K", stderr);
+  shown_ = false;
+}
+
+void note(const std::string& text) {
+  std::fprintf(stderr, "[ patchbay record: %s ]\n", printable(text).c_str());
+}
+
+void print_summary(const Recording& recording, const TraceDatResult& result,
+                   const std::string& output) {
+  note(std::to_string(recording.events() - result.events_lost) + " events, " +
+       size_text(result.bytes) + " in " + output + "; lost " + std::to_string(recording.lost()) +
+       " (" + per_cpu_text(recording) + ")");
+  if (!recording.followed().ok()) note(recording.followed().error().message());
+  say_how_to_lose_less(recording);
+}
+
+void say_why_nothing(const TraceRequest& request, const Recording& recording,
+                     const std::vector<std::string>& off) {
+  const uint64_t not_taken = recording.missed() + recording.recursion() + recording.unhooked();
+  if (recording.lost() + not_taken != 0) return;
+  for (const std::string& name : off)
+    if (recording.events() == 0) note("tracing_on of the instance '" + name + "' is 0");
+  if (!off.empty()) return;
+  Result<RecordedMeta> meta = read_recorded_meta(recording.buffer());
+  if (!meta.ok()) return;
+  const auto records_of = [&](uint16_t id) { return recording.events_of(id); };
+  const std::vector<std::string> sentences =
+      recording.events() == 0 ? why_nothing(request, meta->modules, meta->exe)
+                              : why_nothing(without_records(request, meta->events, records_of),
+                                            meta->modules, meta->exe);
+  for (const std::string& sentence : sentences) note(sentence);
+}
+
+bool report_disk(std::string_view command, const TraceDatResult& result, const Recording& recording,
+                 const std::string& output) {
+  if (result.events_lost == 0 && result.pages_lost == 0) return true;
+  fail(command, output + ": " + std::strerror(result.error ? result.error : EIO) + "; " +
+                    std::to_string(recording.events() - result.events_lost) +
+                    " events are saved in it, " + std::to_string(result.events_lost) + " are not.");
+  return false;
+}
+
+int print_report(const std::string& output) {
+  std::string words[] = {"report", "-i", output};
+  char* argv[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};
+  ::optind = 0;  // getopt starts anew
+  return run_report(3, argv);
+}
+
+int next_wait_ms(unsigned filled, int wait_ms) {
+  if (filled >= kBusyPercent) return 0;
+  return filled > 0 ? std::max(wait_ms / 2, kFastestMs) : std::min(wait_ms * 2 + 1, kSlowestMs);
+}
+
+}  // namespace patchbay::cmd

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// What `record` says while it records and afterwards, whoever started the program.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "cmd/record/recording.h"
+#include "cmd/target/trace_request.h"
+
+namespace patchbay::cmd {
+
+// A line on standard error that is written over once a second while that is a terminal. It is not
+// for a program that writes to the same terminal: its text would stand behind ours.
+class Progress {
+ public:
+  explicit Progress(bool wanted);
+  ~Progress() { clear(); }
+  void show(const Recording& recording);
+  void clear();
+
+ private:
+  bool on_, shown_ = false;
+  int64_t next_;
+};
+
+void note(const std::string& text);
+void print_summary(const Recording& recording, const TraceDatResult& result,
+                   const std::string& output);
+// Says what is lost when the disk is full or fails. True when everything is saved.
+bool report_disk(std::string_view command, const TraceDatResult& result, const Recording& recording,
+                 const std::string& output);
+// Why nothing was recorded, or nothing of a function or probe that was asked for: a note for each.
+// `off`: instances whose tracing_on is 0.
+void say_why_nothing(const TraceRequest& request, const Recording& recording,
+                     const std::vector<std::string>& off = {});
+int print_report(const std::string& output);
+
+// The time to sleep after a turn that found the rings `filled` percent full: none while they fill
+// fast, and ever more while they are quiet.
+int next_wait_ms(unsigned filled, int wait_ms);
+
+}  // namespace patchbay::cmd

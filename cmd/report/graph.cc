@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: MIT
+//
+// patchbay graph: the calls of a function_graph recording as a tree, with counts and times.
+#include <unistd.h>
+
+#include <set>
+
+#include "base/text.h"
+#include "cmd/common/commands.h"
+#include "cmd/common/tracefs_command.h"
+#include "cmd/report/call_tree.h"
+#include "cmd/report/graph_source.h"
+#include "cmd/report/graph_text.h"
+#include "output/trace_line.h"
+#include "symbol/symbol.h"
+
+namespace patchbay::cmd {
+namespace {
+
+constexpr int kCallers = kFirstOptionId, kFlat = kCallers + 1, kPerThread = kCallers + 2;
+constexpr Option kOptions[] = {
+    {.letter = 'i',
+     .name = "input",
+     .argument = "FILE",
+     .help = "reads FILE instead of trace.dat; it may be what patchbay report takes"},
+    {.name = "callers",
+     .argument = "FUNC",
+     .help = "turns the tree upside down: FUNC, and below each line who called it",
+     .more = "Times are those that FUNC took on this way.",
+     .id = kCallers},
+    {.name = "flat",
+     .help = "prints sums by function, without a tree",
+     .more = "The time of a function within itself counts once.",
+     .id = kFlat},
+    {.name = "per-thread", .help = "prints a tree for each thread", .id = kPerThread},
+    {.letter = 'P',
+     .name = "tid",
+     .argument = "TID",
+     .help = "shows this thread only",
+     .repeats = true},
+    {.letter = 'B',
+     .name = "buffer",
+     .argument = "NAME",
+     .help = "shows this instance only",
+     .more = "Otherwise each instance has its tree."},
+    {.letter = 'D', .name = "depth", .argument = "N", .help = "shows N levels only"},
+    {.letter = 'T',
+     .name = "time",
+     .argument = "TIME",
+     .help = "shows only what took TIME in all or longer: 20us, 1.5ms, 3s, 250 (nanoseconds)"},
+    {.letter = 's',
+     .name = "sort",
+     .argument = "total|self|calls",
+     .help = "sorts the lines of one level; the default is total"},
+    {.letter = 't', .argument = "TIME", .id = 'T', .kind = Option::Kind::kOldSpelling},
+};
+
+struct GraphOptions {
+  std::string input = "trace.dat", function, callers, buffer;
+  bool flat = false, per_thread = false, one_buffer = false;
+  std::set<int32_t> tids;
+  GraphTextOptions text;
+};
+
+// --- command line
+
+// Null when the option is right, else the sentence about it.
+const char* take_option(int id, const std::string& value, GraphOptions* options) {
+  int tid = 0;
+  switch (id) {
+    case 'i':
+      options->input = value;
+      return nullptr;
+    case 'B':
+      options->buffer = value;
+      options->one_buffer = true;
+      return nullptr;
+    case 'D':
+      return parse_positive(value, &options->text.depth) ? nullptr : "-D takes a number of levels.";
+    case 'T':
+      return parse_time(value, &options->text.least_ns) ? nullptr
+                                                        : "-T takes a time: 20us, 1.5ms, 3s.";
+    case 's':
+      options->text.sort = value == "self"    ? GraphSort::kSelf
+                           : value == "calls" ? GraphSort::kCalls
+                                              : GraphSort::kTotal;
+      return value == "self" || value == "calls" || value == "total"
+                 ? nullptr
+                 : "-s takes total, self or calls.";
+    case kCallers:
+      options->callers = value;
+      return nullptr;
+    case kFlat:
+      options->flat = true;
+      return nullptr;
+    case kPerThread:
+      options->per_thread = true;
+      return nullptr;
+    default:
+      if (!parse_pid(value, &tid)) return "-P takes a thread id.";
+      options->tids.insert(tid);
+      return nullptr;
+  }
+}
+
+// A function may have the name of a file, but not of a file with records in it.
+bool is_recording(const std::string& word) {
+  return ::access(word.c_str(), F_OK) == 0 && open_trace_input(word).ok();
+}
+
+bool parse_command_line(int argc, char** argv, GraphOptions* options, int* status) {
+  const auto take = [&](int id, const char* value) { return take_option(id, value, options); };
+  if (const std::optional<int> ended = parse_options(kGraphLine, argc, argv, take))
+    return *status = *ended, false;
+  if (::optind < argc && options->input == "trace.dat" && is_recording(argv[::optind]))
+    options->input = argv[::optind++];
+  if (::optind < argc) options->function = argv[::optind++];
+  if (::optind < argc) return *status = too_much(kGraphLine, argv), false;
+  int kinds = options->flat + !options->callers.empty() + !options->function.empty();
+  if (kinds <= 1) return true;
+  return *status = usage_error("graph", "FUNC, --callers and --flat exclude each other."), false;
+}
+
+// --- output
+
+void print_tree(const CallTree& tree, const GraphOptions& options) {
+  auto wanted_by = [&](const std::string& glob) {
+    return [&](uint64_t func) { return function_fits(glob, options.text.name_of(func)); };
+  };
+  std::string text;
+  if (options.flat) {
+    text = graph_head() + flat_text(tree, options.text);
+  } else if (!options.callers.empty()) {
+    text = graph_head() + graph_text(tree.callers(wanted_by(options.callers)), options.text);
+  } else if (!options.function.empty()) {
+    text = "# ways to " + options.function + "\n" +
+           ways_text(tree.ways(wanted_by(options.function)), options.text) + "#\n" + graph_head() +
+           graph_text(tree.below(wanted_by(options.function)), options.text);
+  } else {
+    text = graph_head() + graph_text(tree, options.text);
+  }
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+// A sentence when FUNC is in none of the trees.
+std::string not_called(const std::string& glob, const std::map<int32_t, CallTree>& trees,
+                       GraphSource& source) {
+  std::set<std::string> names;
+  for (const auto& [tid, tree] : trees)
+    for (uint32_t i = 1; i < tree.size(); i++)
+      names.insert(source.function_name(tree.node(i).func));
+  for (const std::string& name : names)
+    if (function_fits(glob, name)) return "";
+  std::string sentence = "No call of '" + glob + "' is in the recording";
+  std::vector<std::string> near =
+      near_matches(glob, std::vector<std::string_view>(names.begin(), names.end()));
+  for (size_t i = 0; i < near.size(); i++) sentence += (i == 0 ? "; near: " : ", ") + near[i];
+  return sentence + ".";
+}
+
+struct BufferGraph {
+  CallTreeBuilder builder{false};
+  PairingTotals totals;
+  size_t threads = 0;
+};
+
+Result<BufferGraph> read_buffer(GraphSource& source, size_t buffer, const GraphOptions& options) {
+  BufferGraph graph;
+  graph.builder = CallTreeBuilder(options.per_thread);
+  CallPairing pairing(&graph.builder);
+  PB_TRY(source.walk(buffer, [&](const MergedEvent&, const GraphRecord& record) {
+    if (options.tids.empty() || options.tids.contains(record.tid)) pairing.take(record);
+  }));
+  pairing.finish();
+  graph.totals = pairing.totals();
+  graph.threads = pairing.threads();
+  return graph;
+}
+
+void print_head(GraphSource& source, size_t buffer, const BufferGraph& graph) {
+  std::string name;
+  append_escaped(&name, source.buffer_name(buffer));
+  if (!name.empty()) std::printf("# instance: %s\n", name.c_str());
+  std::printf("# calls: %llu in %zu thread%s\n",
+              static_cast<unsigned long long>(graph.totals.calls), graph.threads,
+              graph.threads == 1 ? "" : "s");
+}
+
+int graph(GraphOptions& options) {
+  auto source = GraphSource::open(options.input);
+  if (!source.ok()) return fail("graph", source.error());
+  (*source)->show_progress("graph");
+  options.text.name_of = [&](uint64_t func) { return (*source)->function_name(func); };
+  PairingTotals totals;
+  std::string missing =
+      "There are no records of the function_graph tracer in " + (*source)->path() + ".";
+  for (size_t i = 0; i < (*source)->nr_buffers(); i++) {
+    if (options.one_buffer && (*source)->buffer_name(i) != options.buffer) continue;
+    auto graph = read_buffer(**source, i, options);
+    if (!graph.ok()) return fail("graph", graph.error());
+    if (graph->totals.calls == 0) continue;
+    const std::string& glob = options.callers.empty() ? options.function : options.callers;
+    missing = glob.empty() ? "" : not_called(glob, graph->builder.trees(), **source);
+    if (!missing.empty()) continue;
+    print_head(**source, i, *graph);
+    for (const auto& [tid, tree] : graph->builder.trees()) {
+      if (options.per_thread) std::printf("# thread: %s\n", (*source)->thread_name(tid).c_str());
+      print_tree(tree, options);
+    }
+    totals += graph->totals;
+  }
+  std::fflush(stdout);
+  print_graph_notes("graph", (*source)->losses(), totals);
+  return totals.calls ? kOk : fail("graph", missing);
+}
+
+}  // namespace
+
+constexpr CommandLine kGraphLine = {
+    .name = "graph",
+    .summary = "print the calls of a function_graph recording as a tree",
+    .synopsis =
+        "graph [-i FILE] [OPTION...] [FUNC]\n"
+        "graph [OPTION...] FILE [FUNC]",
+    .about = R"(Prints who called whom in a recording of the function_graph tracer: for each path
+of calls its time with and without what it called, the number of calls, and the
+average, least and most time of one.
+
+With FUNC (a glob) it prints the ways that led to FUNC, then the tree below it.
+
+)",
+    .options = {kOptions},
+    .after = "Example: patchbay record -t function_graph -- ./prog && patchbay graph\n",
+    .words = "FILE",
+};
+
+int run_graph(int argc, char** argv) {
+  GraphOptions options;
+  int status = kOk;
+  return parse_command_line(argc, argv, &options, &status) ? graph(options) : status;
+}
+
+}  // namespace patchbay::cmd

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+//
+// A recording as graph, report --folded, report --flame and replay read it: its records one by one,
+// the names of its functions and threads, and what it has lost.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "cmd/common/losses.h"
+#include "cmd/common/trace_input.h"
+#include "cmd/report/call_pairing.h"
+#include "cmd/report/graph_records.h"
+#include "output/address_names.h"
+#include "output/address_text.h"
+
+namespace patchbay::cmd {
+
+struct GraphLosses {
+  Losses events;
+  uint64_t short_records = 0;
+  uint32_t malformed_pages = 0;
+};
+
+class GraphSource {
+ public:
+  // `path` as `patchbay report` takes it.
+  static Result<std::unique_ptr<GraphSource>> open(const std::string& path);
+
+  size_t nr_buffers() const { return input_.nr_buffers(); }
+  std::string buffer_name(size_t index) const { return input_.buffer_name(index); }
+  const std::string& path() const { return input_.path; }
+  const TraceInput& input() const { return input_; }
+  const std::vector<EventCall>& events() const { return events_; }
+  AddressNames* names() { return &names_; }
+
+  // All records of a buffer in order of time.
+  using Each = std::function<void(const MergedEvent& event, const GraphRecord& record)>;
+  Status walk(size_t buffer, const Each& each);
+
+  // Shows how far walk() is, in the name of this command, while standard error is a terminal.
+  void show_progress(const std::string& command) { command_ = command; }
+
+  // Without what could command a terminal. Valid until the next call.
+  const std::string& function_name(uint64_t address) { return address_text_->of(address).plain; }
+  AddressText* addresses() { return address_text_.get(); }
+  std::string thread_name(int32_t tid) const;  // "comm-123"
+
+  // Of the buffers that were walked.
+  const GraphLosses& losses() {
+    losses_.events = counter_.finish(input_);
+    return losses_;
+  }
+
+ private:
+  GraphSource() = default;
+  Status load();
+  void take_comms(std::string_view untrusted_lines);
+
+  TraceInput input_;
+  std::string command_;  // empty: no progress
+  std::vector<EventCall> events_;
+  AddressNames names_;
+  std::unique_ptr<AddressText> address_text_;
+  std::unordered_map<int32_t, std::string> comms_;
+  LossCounter counter_;
+  GraphLosses losses_;
+};
+
+// "  1.234 us": three decimals of the unit that fits, 10 columns.
+std::string time_text(uint64_t ns);
+// "20us", "1.5ms", "3s", "250" (ns). False: it is no time.
+bool parse_time(std::string_view text, uint64_t* ns);
+
+// Whether a glob means a function. It may fit the whole name, the name without its parameters, or
+// the name without its namespaces and classes.
+bool function_fits(const std::string& glob, const std::string& name);
+
+// What was lost, and which calls are not whole, a sentence a line on standard error.
+void print_graph_notes(std::string_view command, const GraphLosses& losses,
+                       const PairingTotals& totals);
+
+}  // namespace patchbay::cmd

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#include "cmd/report/graph_text.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "cmd/report/graph_source.h"
+
+namespace patchbay::cmd {
+namespace {
+
+constexpr size_t kMostDrawn = 200;  // levels that are drawn; deeper ones stand below the last
+
+uint64_t sort_key(const CallCounts& counts, GraphSort sort) {
+  if (sort == GraphSort::kCalls) return counts.calls;
+  return sort == GraphSort::kSelf ? counts.self_ns : counts.total_ns;
+}
+
+std::string columns(const CallCounts& counts) {
+  char calls[24];
+  std::snprintf(calls, sizeof calls, "%10llu", static_cast<unsigned long long>(counts.calls));
+  uint64_t average = counts.calls ? counts.total_ns / counts.calls : 0;
+  return time_text(counts.total_ns) + "  " + time_text(counts.self_ns) + " " + calls + "  " +
+         time_text(average) + "  " + time_text(counts.min_ns) + "  " + time_text(counts.max_ns) +
+         "  ";
+}
+
+// The shown children of a node, the first one last: as they are taken from a stack.
+std::vector<uint32_t> shown_children(const CallTree& tree, uint32_t node,
+                                     const GraphTextOptions& options) {
+  std::vector<uint32_t> children;
+  for (uint32_t child : tree.node(node).children)
+    if (tree.node(child).counts.total_ns >= options.least_ns) children.push_back(child);
+  std::stable_sort(children.begin(), children.end(), [&](uint32_t a, uint32_t b) {
+    return sort_key(tree.node(a).counts, options.sort) >
+           sort_key(tree.node(b).counts, options.sort);
+  });
+  std::reverse(children.begin(), children.end());
+  return children;
+}
+
+}  // namespace
+
+std::string graph_head() {
+  return "#   TOTAL        SELF       CALLS      AVG         MIN         MAX      FUNCTION\n";
+}
+
+std::string graph_text(const CallTree& tree, const GraphTextOptions& options) {
+  struct Line {
+    uint32_t node, level;
+    bool last;
+  };
+  std::string text;
+  std::vector<Line> left;
+  std::vector<bool> more;  // by level: a sister comes below
+  auto push = [&](uint32_t node, uint32_t level) {
+    if (level >= options.depth) return;
+    std::vector<uint32_t> children = shown_children(tree, node, options);
+    for (size_t i = 0; i < children.size(); i++) left.push_back({children[i], level, i == 0});
+  };
+  push(CallTree::kRoot, 0);
+  while (!left.empty()) {
+    Line line = left.back();
+    left.pop_back();
+    more.resize(line.level + 1);
+    more[line.level] = !line.last;
+    text += columns(tree.node(line.node).counts);
+    for (size_t level = 1; level < std::min<size_t>(line.level, kMostDrawn); level++)
+      text += more[level] ? "|  " : "   ";
+    if (line.level > 0) text += "+- ";
+    text += options.name_of(tree.node(line.node).func) + "\n";
+    push(line.node, line.level + 1);
+  }
+  return text;
+}
+
+std::string ways_text(const std::vector<CallTree::Way>& ways, const GraphTextOptions& options) {
+  std::string text;
+  for (const CallTree::Way& way : ways) {
+    char calls[48];
+    std::snprintf(calls, sizeof calls, "%10llu call%s  ",
+                  static_cast<unsigned long long>(way.counts.calls),
+                  way.counts.calls == 1 ? " " : "s");
+    text += time_text(way.counts.total_ns) + calls;
+    size_t first = way.functions.size() > kMostDrawn ? way.functions.size() - kMostDrawn : 0;
+    if (first != 0) text += "... > ";
+    for (size_t i = first; i < way.functions.size(); i++)
+      text += (i == first ? "" : " > ") + options.name_of(way.functions[i]);
+    text += '\n';
+  }
+  return text;
+}
+
+std::string flat_text(const CallTree& tree, const GraphTextOptions& options) {
+  std::map<uint64_t, CallCounts> sums = tree.flat();
+  std::vector<std::pair<uint64_t, CallCounts>> rows(sums.begin(), sums.end());
+  std::stable_sort(rows.begin(), rows.end(), [&](const auto& a, const auto& b) {
+    return sort_key(a.second, options.sort) > sort_key(b.second, options.sort);
+  });
+  std::string text;
+  for (const auto& [func, counts] : rows)
+    if (counts.total_ns >= options.least_ns || counts.self_ns >= options.least_ns)
+      text += columns(counts) + options.name_of(func) + "\n";
+  return text;
+}
+
+}  // namespace patchbay::cmd

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+//
+// patchbay replay: the calls of a function_graph recording in the order in which they happened,
+// indented, with the events that were recorded among them.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "base/text.h"
+#include "cmd/common/commands.h"
+#include "cmd/common/tracefs_command.h"
+#include "cmd/record/recorded_arguments.h"
+#include "cmd/report/graph_source.h"
+#include "cmd/report/replay_lines.h"
+#include "output/event_text.h"
+#include "output/trace_line.h"
+
+namespace patchbay::cmd {
+namespace {
+
+constexpr int kRetval = kFirstOptionId, kNoEvent = kFirstOptionId + 1;
+constexpr Option kOptions[] = {
+    {.letter = 'i',
+     .name = "input",
+     .argument = "FILE",
+     .help = "reads FILE instead of trace.dat; it may be what patchbay report takes"},
+    {.letter = 'F',
+     .name = "only",
+     .argument = "FUNC",
+     .help = "shows only FUNC (a glob) and what it called",
+     .repeats = true},
+    {.letter = 'N',
+     .name = "notrace",
+     .argument = "GLOB",
+     .help = "leaves out these functions and what they called",
+     .repeats = true},
+    {.letter = 'D', .name = "depth", .argument = "N", .help = "shows N levels only"},
+    {.letter = 'T',
+     .name = "time",
+     .argument = "TIME",
+     .help = "shows only calls that took TIME or longer: 20us, 1.5ms, 3s, 250 (nanoseconds)"},
+    {.letter = 'P',
+     .name = "tid",
+     .argument = "TID",
+     .help = "shows this thread only",
+     .repeats = true},
+    {.letter = 'B', .name = "buffer", .argument = "NAME", .help = "shows this instance only"},
+    {.name = "retval",
+     .help = "shows return values, as far as records have them: f(); /* = 0x1 */",
+     .id = kRetval},
+    {.name = "no-event", .help = "shows calls without other events", .id = kNoEvent},
+    {.name = "filter", .argument = "FUNC", .id = 'F', .kind = Option::Kind::kOldSpelling},
+    {.letter = 't',
+     .name = "time-filter",
+     .argument = "TIME",
+     .id = 'T',
+     .kind = Option::Kind::kOldSpelling},
+};
+
+struct Options {
+  std::string input = "trace.dat", buffer;
+  bool one_buffer = false, events = true;
+  std::vector<std::string> only, without;
+  std::set<int32_t> tids;
+  ReplayOptions lines;
+  const ArgumentsOf* arguments_of = nullptr;
+};
+
+// --- command line
+
+// Null when the option is right, else the sentence about it.
+const char* take_option(int id, const std::string& value, Options* options) {
+  int tid = 0;
+  switch (id) {
+    case 'i':
+      options->input = value;
+      return nullptr;
+    case 'F':
+      options->only.push_back(value);
+      return nullptr;
+    case 'N':
+      options->without.push_back(value);
+      return nullptr;
+    case 'D':
+      return parse_positive(value, &options->lines.depth) ? nullptr
+                                                          : "-D takes a number of levels.";
+    case 'T':
+      return parse_time(value, &options->lines.least_ns) ? nullptr
+                                                         : "-T takes a time: 20us, 1.5ms, 3s.";
+    case 'B':
+      options->buffer = value;
+      options->one_buffer = true;
+      return nullptr;
+    case kRetval:
+      options->lines.retval = true;
+      return nullptr;
+    case kNoEvent:
+      options->events = false;
+      return nullptr;
+    default:
+      if (!parse_pid(value, &tid)) return "-P takes a thread id.";
+      options->tids.insert(tid);
+      return nullptr;
+  }
+}
+
+bool parse_command_line(int argc, char** argv, Options* options, int* status) {
+  const auto take = [&](int id, const char* value) { return take_option(id, value, options); };
+  if (const std::optional<int> ended = parse_options(kReplayLine, argc, argv, take))
+    return *status = *ended, false;
+  if (::optind + 1 == argc && options->input == "trace.dat") options->input = argv[::optind++];
+  if (::optind == argc) return true;
+  return *status = too_much(kReplayLine, argv), false;
+}
+
+// --- output
+
+// The text of events that are no calls.
+class OtherEvents {
+ public:
+  OtherEvents(GraphSource& source, const ArgumentsOf* arguments_of) : by_id_(65536, nullptr) {
+    context_.addresses = source.addresses();
+    context_.escape = true;
+    context_.arguments_of = arguments_of;
+    for (const EventCall& event : source.events()) {
+      texts_.push_back(std::make_unique<EventText>(event, true));
+      by_id_[event.id] = texts_.back().get();
+    }
+  }
+  std::string text_of(const MergedEvent& event) {
+    uint16_t id = 0;
+    std::string text;
+    if (event.record.size() >= 2) std::memcpy(&id, event.record.data(), 2);
+    if (!by_id_[id]) return "unknown event " + std::to_string(id);
+    by_id_[id]->append(&text, event.record, &context_);
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    return text;
+  }
+
+ private:
+  std::vector<std::unique_ptr<EventText>> texts_;
+  std::vector<const EventText*> by_id_;
+  TextContext context_;
+};
+
+std::string lost_text(const MergedEvent& event) {
+  std::string count = event.lost_before == kLostUnknown ? "" : std::to_string(event.lost_before);
+  return "CPU " + std::to_string(event.cpu) + " has lost " + count + (count.empty() ? "" : " ") +
+         "events";
+}
+
+// The functions that one of the globs means; null for no globs.
+std::function<bool(uint64_t)> any_of(const std::vector<std::string>& globs, GraphSource& source) {
+  if (globs.empty()) return nullptr;
+  return [&globs, &source](uint64_t func) {
+    return std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) {
+      return function_fits(glob, source.function_name(func));
+    });
+  };
+}
+
+Result<PairingTotals> replay_buffer(GraphSource& source, size_t buffer, const Options& options) {
+  ReplayLines lines(options.lines, [](const std::string& line) {
+    std::fwrite(line.data(), 1, line.size(), stdout);
+  });
+  OtherEvents others(source, options.arguments_of);
+  CallPairing pairing(&lines);
+  PB_TRY(source.walk(buffer, [&](const MergedEvent& event, const GraphRecord& record) {
+    if (event.lost_before) lines.remark(lost_text(event));
+    if (!options.tids.empty() && !options.tids.contains(record.tid)) return;
+    pairing.take(record);
+    bool is_other =
+        record.kind == GraphRecord::Kind::kOther || record.kind == GraphRecord::Kind::kFunction;
+    if (is_other && options.events) lines.event(record.tid, others.text_of(event));
+  }));
+  pairing.finish();
+  lines.finish();
+  return pairing.totals();
+}
+
+int replay(Options& options) {
+  auto source = GraphSource::open(options.input);
+  if (!source.ok()) return fail("replay", source.error());
+  if (!::isatty(STDOUT_FILENO)) (*source)->show_progress("replay");
+  RecordedArguments arguments((*source)->input());
+  const ArgumentsOf arguments_of = [&](uint64_t func) { return arguments.of(func); };
+  TextContext context;
+  context.arguments_of = options.arguments_of = &arguments_of;
+  options.lines.call_of = [&](uint64_t func, std::span<const uint8_t> words) {
+    std::string call = (*source)->function_name(func);
+    append_arguments(&call, words, func, &context);
+    return call;
+  };
+  options.lines.name_of = [&](uint64_t func) { return (*source)->function_name(func); };
+  options.lines.only = any_of(options.only, **source);
+  options.lines.without = any_of(options.without, **source);
+  PairingTotals totals;
+  bool any = false;
+  for (size_t i = 0; i < (*source)->nr_buffers(); i++) {
+    std::string name;
+    append_escaped(&name, (*source)->buffer_name(i));
+    if (options.one_buffer && (*source)->buffer_name(i) != options.buffer) continue;
+    any = true;
+    if (!name.empty()) std::printf("# instance: %s\n", name.c_str());
+    std::fputs(ReplayLines::head(), stdout);
+    auto read = replay_buffer(**source, i, options);
+    if (!read.ok()) return fail("replay", read.error());
+    totals += *read;
+  }
+  std::fflush(stdout);
+  if (!any) return fail("replay", "There is no instance '" + options.buffer + "' in the file.");
+  print_graph_notes("replay", (*source)->losses(), totals);
+  return kOk;
+}
+
+}  // namespace
+
+constexpr CommandLine kReplayLine = {
+    .name = "replay",
+    .summary = "print the calls of a recording as they happened, indented",
+    .synopsis = "replay [[-i] FILE] [OPTION...]",
+    .about = R"(Prints the calls of a recording of the function_graph tracer as they happened,
+indented, with how long each took. Other events of the recording stand among them
+as comments.
+
+)",
+    .options = {kOptions},
+    .after =
+        "Example: patchbay record -t function_graph -- ./prog && patchbay replay -F parse -D 3\n",
+    .words = "FILE",
+};
+
+int run_replay(int argc, char** argv) {
+  Options options;
+  int status = kOk;
+  return parse_command_line(argc, argv, &options, &status) ? replay(options) : status;
+}
+
+}  // namespace patchbay::cmd

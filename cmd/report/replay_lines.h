@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+//
+// Calls as indented text, in uftrace's manner:
+//
+//   # DURATION     TID     FUNCTION
+//               [ 18343] | main() {
+//      1.152 us [ 18343] |   parse();
+//     20.138 us [ 18343] | } /* main */
+//
+// Whether a line ends with "();" or "() {" is known later, from the next record of its thread.
+// Until then it waits in a queue, and so do all lines behind it. The queue is bounded: when it is
+// full, the oldest line is taken for "() {".
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <string>
+#include <unordered_map>
+
+#include "cmd/report/call_pairing.h"
+
+namespace patchbay::cmd {
+
+struct ReplayOptions {
+  std::function<std::string(uint64_t)> name_of;
+  // "f(n=1)"; null: "f()".
+  std::function<std::string(uint64_t func, std::span<const uint8_t> args)> call_of;
+  // Null: all functions, none. They are asked once for each address.
+  std::function<bool(uint64_t)> only, without;
+  uint32_t depth = UINT32_MAX;
+  uint64_t least_ns = 0;  // shorter calls are left out
+  bool retval = false;
+};
+
+class ReplayLines : public CallSink {
+ public:
+  using Out = std::function<void(const std::string& line)>;
+  ReplayLines(ReplayOptions options, Out out)
+      : options_(std::move(options)), out_(std::move(out)) {}
+
+  static const char* head() { return "# DURATION     TID     FUNCTION\n"; }
+  void enter(const ThreadCalls& thread, OpenCall* call) override;
+  void leave(const ThreadCalls& thread, const OpenCall& call, CallEnd how, uint64_t duration_ns,
+             const GraphRecord* exit) override;
+  // Something that happened in a thread, between its calls.
+  void event(int32_t tid, const std::string& text);
+  // Something about the whole recording.
+  void remark(const std::string& text);
+  void finish();
+
+ private:
+  struct Line {
+    bool waits = false;
+    std::string text;  // empty and no more waiting: it is left out
+    std::string call;  // of an entry that waits: "f(n=1)"
+  };
+  struct Thread {
+    uint32_t only = 0, without = 0, level = 0;
+    std::vector<uint64_t> waiting;  // numbers of lines, the outermost first
+  };
+  bool is_meant(std::unordered_map<uint64_t, bool>* known, const std::function<bool(uint64_t)>& ask,
+                uint64_t func);
+  std::string line_of(int32_t tid, uint32_t level, const std::string& duration,
+                      const std::string& text) const;
+  std::string remark_of(CallEnd how, const GraphRecord* exit) const;
+  uint64_t push(std::string text, bool waits);
+  void settle(Thread* thread);
+  void flush(size_t most);
+  Line* find(uint64_t number);
+
+  ReplayOptions options_;
+  Out out_;
+  std::deque<Line> lines_;
+  uint64_t first_ = 0;  // number of lines_.front()
+  std::unordered_map<int32_t, Thread> threads_;
+  std::unordered_map<uint64_t, bool> only_known_, without_known_;
+};
+
+}  // namespace patchbay::cmd

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: MIT
+//
+// patchbay report: events as text, in the columns of the kernel's trace file, or as JSON lines.
+// Events, values and order are those of trace-cmd report.
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <utility>
+
+#include "cmd/common/commands.h"
+#include "cmd/common/losses.h"
+#include "cmd/common/trace_input.h"
+#include "cmd/record/recorded_arguments.h"
+#include "cmd/report/report_flame.h"
+#include "output/graph_times.h"
+#include "output/printk_text.h"
+#include "output/trace_line.h"
+
+namespace patchbay::cmd {
+namespace {
+
+constexpr int kJson = kFirstOptionId, kStat = kJson + 1, kFlame = kJson + 2, kFolded = kJson + 3,
+              kPerThread = kJson + 4;
+constexpr Option kOptions[] = {
+    {.letter = 'i',
+     .name = "input",
+     .argument = "FILE",
+     .help = "reads FILE instead of trace.dat: a trace.dat (of patchbay or trace-cmd), a buffer "
+             "file, or a process's directory DIR/PID with its instances and snapshots"},
+    {.name = "json",
+     .help = "prints one JSON object a line: ts, cpu, pid, comm, event, fields",
+     .id = kJson},
+    {.name = "stat",
+     .help = "prints how many events of which kind and on which CPU there are, and what was lost",
+     .id = kStat},
+    {.name = "flame",
+     .argument = "FILE",
+     .help = "writes a flame graph of the calls of function_graph, or of stacks, as an SVG for a "
+             "browser: a click zooms, Ctrl-F searches",
+     .more = "The SVG needs nothing from elsewhere. A frame is as wide as the time of a path of "
+             "calls of the function_graph tracer, and its title says calls and time. In a "
+             "recording without them, stacks are counted (options stacktrace, func_stack_trace), "
+             "or callers and functions of the function tracer. Ctrl-F or Search colours what a "
+             "regular expression fits; Escape shows all.",
+     .id = kFlame},
+    {.name = "folded",
+     .help = "prints the same as text: 'main;parse;next 1234', nanoseconds or samples",
+     .more = "Each path is a line, with its own nanoseconds or its number; flame graph programs "
+             "take it.",
+     .id = kFolded},
+    {.name = "per-thread", .help = "keeps threads apart, in both", .id = kPerThread},
+};
+
+constexpr size_t kFlushAt = 1 << 18;
+
+struct ReportOptions {
+  std::string input = "trace.dat";
+  bool json = false, stat = false;
+};
+
+struct Totals {
+  uint64_t events = 0;
+  LossCounter losses;
+  uint32_t malformed = 0;
+  std::map<uint32_t, uint64_t> by_cpu;
+  std::vector<uint64_t> by_id = std::vector<uint64_t>(65536, 0);
+};
+
+bool write_out(std::string* text) {
+  const char* at = text->data();
+  size_t left = text->size();
+  while (left > 0) {
+    ssize_t count = ::write(STDOUT_FILENO, at, left);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    at += count;
+    left -= size_t(count);
+  }
+  text->clear();
+  return true;
+}
+
+// What the head of a listing says.
+struct Head {
+  uint64_t events = 0, lost = 0;
+  const char* tracer = "nop";
+};
+
+// The tracer that writes records of this kind.
+const char* tracer_of(const EventCall& event) {
+  switch (TracerText(event).kind()) {
+    case TracerText::Kind::kFunction:
+    case TracerText::Kind::kRepeats:
+      return "function";
+    case TracerText::Kind::kGraphEntry:
+    case TracerText::Kind::kGraphExit:
+      return "function_graph";
+    default:
+      return nullptr;
+  }
+}
+
+// No file says which tracer it was. But another tracer empties the buffer, so the first record of a
+// tracer tells.
+const char* find_tracer(const PageImage& page, const std::vector<const char*>& tracers) {
+  EventIterator events(page.bytes, page.used);
+  for (EventView event; events.next(&event);) {
+    uint16_t id = 0;
+    if (event.record.size() >= 2) std::memcpy(&id, event.record.data(), 2);
+    if (id < tracers.size() && tracers[id]) return tracers[id];
+  }
+  return nullptr;
+}
+
+// One pass over the pages.
+Head read_head(PageSource* pages, const std::vector<EventCall>& formats) {
+  Head head;
+  std::vector<const char*> tracers;
+  for (const EventCall& event : formats) {
+    if (event.id >= tracers.size()) tracers.resize(size_t(event.id) + 1);
+    tracers[event.id] = tracer_of(event);
+  }
+  const char* found = nullptr;
+  PageImage page;
+  for (size_t cpu = 0; cpu < pages->nr_cpus(); cpu++) {
+    while (pages->next_page(cpu, &page)) {
+      head.events += page.entries;
+      if (page.lost_before != kLostUnknown) head.lost += page.lost_before;
+      if (!found) found = find_tracer(page, tracers);
+    }
+  }
+  if (found) head.tracer = found;
+  return head;
+}
+
+void take_event(const MergedEvent& event, Totals* totals) {
+  totals->events++;
+  totals->losses.take(event);
+}
+
+void count_kind(const MergedEvent& event, Totals* totals) {
+  uint16_t id = 0;
+  if (event.record.size() >= 2) std::memcpy(&id, event.record.data(), 2);
+  totals->by_id[id]++;
+  totals->by_cpu[event.cpu]++;
+}
+
+// Prints one event as text. A call of function_graph that calls nothing is printed with its end.
+class ReportPrinter {
+ public:
+  ReportPrinter(const ReportOptions& options, PageSource* pages, bool of_rings,
+                TraceLineWriter* lines)
+      : options_(options), pages_(pages), of_rings_(of_rings), lines_(lines) {}
+  void print(std::string* out, EventMerger* merger, const MergedEvent& event, Totals* totals) {
+    MergedEvent behind;
+    const std::span<const uint8_t> record = converted(event, &record_);
+    if (options_.json) return lines_->append_json(out, event.cpu, event.ns, record);
+    if (event.lost_before) TraceLineWriter::append_lost(out, event.cpu, event.lost_before);
+    if (!merger->peek_behind(&behind) || !lines_->is_leaf(record, behind.record))
+      return lines_->append_line(out, event.cpu, event.ns, record);
+    take_event(behind, totals);
+    lines_->append_leaf(out, event.cpu, event.ns, record, converted(behind, &behind_));
+    merger->take_behind();
+  }
+
+ private:
+  std::span<const uint8_t> converted(const MergedEvent& event, std::vector<uint8_t>* copy) const {
+    if (!of_rings_) return event.record;
+    copy->assign(event.record.begin(), event.record.end());
+    convert_graph_times(*copy, [this](uint64_t ticks) { return pages_->to_ns(ticks); });
+    return *copy;
+  }
+  const ReportOptions& options_;
+  PageSource* pages_;
+  const bool of_rings_;
+  TraceLineWriter* lines_;
+  std::vector<uint8_t> record_, behind_;
+};
+
+// False when stdout does not take it. `of_rings`: pages of a buffer file, with times in ticks.
+bool print_buffer(const ReportOptions& options, PageSource* pages, bool of_rings,
+                  TraceLineWriter* lines, Totals* totals) {
+  EventMerger merger(pages);
+  MergedEvent event;
+  ReportPrinter printer(options, pages, of_rings, lines);
+  std::string out;
+  out.reserve(kFlushAt + 65536);
+  while (merger.next(&event)) {
+    take_event(event, totals);
+    if (options.stat) {
+      count_kind(event, totals);
+      continue;
+    }
+    printer.print(&out, &merger, event, totals);
+    if (out.size() >= kFlushAt && !write_out(&out)) return false;
+  }
+  totals->malformed += merger.malformed_pages();
+  return write_out(&out);
+}
+
+void print_stat(const std::vector<EventCall>& events, const TraceInput& input, const Totals& totals,
+                const Losses& losses) {
+  std::printf("%20s  event\n", "events");
+  for (size_t id = 0; id < totals.by_id.size(); id++) {
+    if (!totals.by_id[id]) continue;
+    std::string name = "unknown event " + std::to_string(id), safe;
+    for (const EventCall& event : events)
+      if (event.id == id) name = event.system + ":" + event.name;
+    append_escaped(&safe, name);
+    std::printf("%20llu  %s\n", static_cast<unsigned long long>(totals.by_id[id]), safe.c_str());
+  }
+  std::map<uint32_t, std::pair<uint64_t, uint64_t>> cpus;  // events, lost
+  for (const auto& [cpu, count] : totals.by_cpu) cpus[cpu].first = count;
+  for (const auto& [cpu, lost] : losses.by_cpu) cpus[cpu].second = lost;
+  for (const auto& [cpu, counts] : cpus)
+    std::printf("%20llu  on CPU %u, %s%llu lost\n", static_cast<unsigned long long>(counts.first),
+                cpu, losses.at_least && counts.second ? "at least " : "",
+                static_cast<unsigned long long>(counts.second));
+  std::printf("%20llu  in all\n", static_cast<unsigned long long>(totals.events));
+  if (!input.dat) return;
+  for (const std::string& stats : input.dat->cpu_stats()) {
+    std::string safe;
+    for (size_t at = 0; at < stats.size();) {
+      size_t end = std::min(stats.find('\n', at), stats.size());
+      append_escaped(&safe, std::string_view(stats).substr(at, end - at));
+      safe += '\n';
+      at = end + 1;
+    }
+    std::fputs(safe.c_str(), stdout);
+  }
+}
+
+void print_damages(const TraceInput& input, const Totals& totals) {
+  if (totals.malformed)
+    std::fprintf(stderr, "patchbay report: %u pages are damaged; they are shown up to the damage\n",
+                 totals.malformed);
+  if (!input.dat) return;
+  if (input.dat->malformed_formats())
+    std::fprintf(stderr, "patchbay report: %u event formats could not be understood\n",
+                 input.dat->malformed_formats());
+  for (const auto& buffer : input.dat->buffers())
+    for (const auto& cpu : buffer.cpus)
+      if (cpu.cut)
+        std::fprintf(stderr, "patchbay report: %s is cut short: the end of CPU %u is missing\n",
+                     input.path.c_str(), cpu.cpu);
+}
+
+struct Decoder {
+  std::vector<EventCall> events;
+  AddressNames names;
+  PrintkTexts printk;
+  std::unique_ptr<RecordedArguments> arguments;
+  std::unique_ptr<TraceLineWriter> lines;
+};
+
+Result<std::unique_ptr<Decoder>> make_decoder(const TraceInput& input) {
+  auto decoder = std::make_unique<Decoder>();
+  if (input.dat) {
+    decoder->events = input.dat->events();
+    decoder->names = AddressNames::from_kallsyms(input.dat->kallsyms());
+    decoder->printk = PrintkTexts::from_formats(input.dat->printk_formats());
+  } else {
+    PB_ASSIGN(auto meta, read_recorded_meta(*input.buffer));
+    decoder->events = std::move(meta.events);
+    decoder->names =
+        AddressNames::from_symbols(make_recorded_symbol_table(std::move(meta.modules)));
+  }
+  if (input.buffer) decoder->printk.add(input.buffer->printk_texts());
+  decoder->lines = std::make_unique<TraceLineWriter>(decoder->events, &decoder->names);
+  decoder->lines->set_printk(&decoder->printk);
+  decoder->arguments = std::make_unique<RecordedArguments>(input);
+  decoder->lines->set_arguments([arguments = decoder->arguments.get()](uint64_t function) {
+    return arguments->of(function);
+  });
+  if (input.dat) decoder->lines->set_comms(input.dat->cmdlines());
+  if (input.buffer)
+    for (const abi::CommEntry& entry : input.buffer->comms())
+      decoder->lines->set_comm(int32_t(entry.tid), entry.comm);
+  return decoder;
+}
+
+int report(const ReportOptions& options) {
+  auto input = open_trace_input(options.input);
+  if (!input.ok()) return fail("report", input.error());
+  auto decoder = make_decoder(*input);
+  if (!decoder.ok()) return fail("report", decoder.error());
+  Totals totals;
+  for (size_t i = 0; i < input->nr_buffers(); i++) {
+    std::string head;
+    auto counted = input->pages(i), pages = input->pages(i);
+    if (!counted.ok() || !pages.ok())
+      return fail("report", counted.ok() ? pages.error() : counted.error());
+    if (!options.json && !options.stat) {
+      const Head found = read_head(counted->get(), (*decoder)->events);
+      if (std::string name = input->buffer_name(i); !name.empty()) {
+        head = "# instance: ";
+        append_escaped(&head, name);
+        head += '\n';
+      }
+      TraceLineWriter::append_header(&head, uint32_t((*pages)->nr_cpus()), found.events,
+                                     found.events + found.lost, found.tracer);
+    }
+    if (!write_out(&head) || !print_buffer(options, pages->get(), input->buffer != nullptr,
+                                           (*decoder)->lines.get(), &totals))
+      return fail("report", sys_error("write to standard output", errno));
+  }
+  const Losses losses = totals.losses.finish(*input);
+  if (options.stat) print_stat((*decoder)->events, *input, totals, losses);
+  print_losses("report", losses);
+  print_damages(*input, totals);
+  return std::fflush(stdout) == 0 ? kOk
+                                  : fail("report", sys_error("write to standard output", errno));
+}
+
+// Null when the option is right, else the sentence about it.
+const char* take_option(int id, const char* value, ReportOptions* options, FlameRequest* flame) {
+  if (id == 'i') options->input = value;
+  options->json |= id == kJson;
+  options->stat |= id == kStat;
+  if (id == kFlame) flame->output = value;
+  flame->folded |= id == kFolded;
+  flame->per_thread |= id == kPerThread;
+  return nullptr;
+}
+
+}  // namespace
+
+constexpr CommandLine kReportLine = {
+    .name = "report",
+    .summary = "print the events of a trace.dat",
+    .synopsis =
+        "report [-i FILE] [--json] [--stat]\n"
+        "report [-i FILE] [--flame OUT.svg] [--folded] [--per-thread]",
+    .about = "Prints the events of a recording in order of time.\n\n",
+    .options = {kOptions},
+    .after = R"(Losses are shown where they happened (CPU:1 [LOST 77 EVENTS]) and summed up on
+standard error.
+)",
+    .words = "FILE",
+};
+
+int run_report(int argc, char** argv) {
+  ReportOptions options;
+  FlameRequest flame;
+  const auto take = [&](int id, const char* value) {
+    return take_option(id, value, &options, &flame);
+  };
+  if (const std::optional<int> ended = parse_options(kReportLine, argc, argv, take)) return *ended;
+  if (::optind + 1 == argc && options.input == "trace.dat") options.input = argv[::optind++];
+  if (::optind < argc) return too_much(kReportLine, argv);
+  if (options.json && options.stat)
+    return usage_error("report", "--json and --stat exclude each other.");
+  if (flame.wanted() && (options.json || options.stat))
+    return usage_error("report", "--flame and --folded exclude --json and --stat.");
+  if (flame.wanted()) return report_flame(options.input, flame);
+  return flame.per_thread ? usage_error("report", "--per-thread belongs to --flame and --folded.")
+                          : report(options);
+}
+
+}  // namespace patchbay::cmd

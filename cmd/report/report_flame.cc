@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#include "cmd/report/report_flame.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+
+#include "cmd/common/commands.h"
+#include "cmd/report/flame.h"
+#include "output/trace_line.h"
+
+namespace patchbay::cmd {
+namespace {
+
+Status write_file(const std::string& path, const std::string& text) {
+  std::FILE* file = std::fopen(path.c_str(), "we");
+  if (!file) return sys_error("open " + path, errno);
+  bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  int error = errno;
+  if (std::fclose(file) != 0 && written) return sys_error("write " + path, errno);
+  return written ? Status() : sys_error("write " + path, error);
+}
+
+FlameOptions head_of(const std::string& input, const FlameStacks& stacks) {
+  FlameOptions options;
+  append_escaped(&options.title, std::filesystem::path(input).filename().string());
+  if (!stacks.in_ns) {
+    options.subtitle = std::to_string(stacks.frames[0].weight) + " samples";
+    return options;
+  }
+  std::string time = time_text(stacks.frames[0].weight);
+  options.subtitle =
+      std::to_string(stacks.totals.calls) + " calls, " + time.substr(time.find_first_not_of(' '));
+  return options;
+}
+
+}  // namespace
+
+int report_flame(const std::string& input, const FlameRequest& request) {
+  auto source = GraphSource::open(input);
+  if (!source.ok()) return fail("report", source.error());
+  (*source)->show_progress("report");
+  auto stacks = read_stacks(**source, request.per_thread);
+  if (!stacks.ok()) return fail("report", stacks.error());
+  if (request.folded) {
+    std::string text = folded_text(*stacks);
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    std::fflush(stdout);
+  }
+  if (!request.output.empty()) {
+    Status written = write_file(request.output, flame_svg(*stacks, head_of(input, *stacks)));
+    if (!written.ok()) return fail("report", written.error());
+  }
+  print_graph_notes("report", (*source)->losses(), stacks->totals);
+  return kOk;
+}
+
+}  // namespace patchbay::cmd

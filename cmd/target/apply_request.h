@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// A TraceRequest, carried out in a process: instances, settings, events, tracers.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "cmd/target/trace_request.h"
+#include "serve/client.h"
+
+namespace patchbay::cmd {
+
+class ToolUses;
+
+// What a request has changed.
+struct AppliedRequest {
+  struct Event {
+    std::string directory, name;  // of the instance; SYSTEM:EVENT
+  };
+  std::vector<Event> events;         // that were off before
+  std::vector<std::string> tracing;  // directories of instances whose tracer was set
+  // Notes each change, so that a process that goes on gets it taken back. Null for a program of the
+  // command's own.
+  ToolUses* uses = nullptr;
+};
+
+// Makes the instances, sets them up, defines and enables the events. On an error what was done
+// before it stays, and is in *applied.
+Status apply_request(const TraceRequest& request, serve::Client& client, AppliedRequest* applied);
+// Disables the events. Errors are ignored: the process may be gone.
+void stop_request(const AppliedRequest& applied, serve::Client& client);
+// Says so when the process does not answer, and its settings stay.
+void say_what_stays(serve::Client& client);
+
+// Adds a line to a filter file. The error names the option, and functions that are called nearly
+// so.
+Status add_function(serve::Client& client, const std::string& path, std::string_view option,
+                    const std::string& pattern);
+// Takes all functions out of a filter file.
+Status empty_functions(serve::Client& client, const std::string& path, AppliedRequest* applied);
+// Whether a line of set_ftrace_filter is a command ("f:traceoff:unlimited"), not a function.
+bool is_function_command(std::string_view line);
+
+}  // namespace patchbay::cmd

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+//
+// The agent in a process that was started without it. A command that needs it puts it in, and the
+// last of the commands that need it takes it out:
+//
+//   DIR/PID.attached   the agent is there for commands that measure and end. flock()ed by one that
+//                      is putting it in or taking it out: they do it in turn.
+//
+//   record -p        no agent: makes the file, attaches    ...    its end: asks the agent to leave
+//   hist -p                     finds the agent        ...        its end: asks the agent to leave
+//
+// The agent refuses (EBUSY) while another command is connected, so the last one has it out. What a
+// killed command has left goes with the next one that ends. Commands whose work stays (attach,
+// start, write, probe) remove the file: the agent is there until `patchbay detach` then.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "attach/attach.h"
+#include "base/result.h"
+#include "serve/client.h"
+
+namespace patchbay::cmd {
+
+struct AttachOptions {
+  uint64_t buffer_kb = 0;  // of one CPU; 0: what the agent has without being told
+  bool force = false;      // also where its filter of system calls is not known
+};
+
+// What one command has to do with the agent's coming and going. It has to outlive the command's
+// clients: the agent stays while anybody is connected.
+class Attachment {
+ public:
+  Attachment() = default;
+  ~Attachment() { leave(); }
+  Attachment(const Attachment&) = delete;
+
+  // The command is done with the process.
+  void leave();
+  // The agent is there until `patchbay detach`, also when another command has meant it to go. One
+  // that this command has put in is told of on standard error.
+  void stay(bool say = true);
+  // Another process of this command does all that.
+  void forget() { pid_ = 0; }
+  // This command has put it in; how that was.
+  bool is_ours() const { return is_ours_; }
+  const attach::Arrived& arrived() const { return arrived_; }
+
+ private:
+  friend Result<std::unique_ptr<serve::Client>> attach_if_needed(int, Attachment*,
+                                                                 const AttachOptions&);
+  void join(const std::string& runtime, int pid);
+
+  int pid_ = 0;  // 0: there is nothing to do at the end
+  std::string mark_;
+  bool is_ours_ = false;
+  attach::Arrived arrived_;
+};
+
+// The agent of process `pid`, which is put in when it is not there. 0: the only process that has
+// one. ESRCH: there is no such process.
+Result<std::unique_ptr<serve::Client>> attach_if_needed(int pid, Attachment* attachment,
+                                                        const AttachOptions& options = {});
+
+// Takes the agent out, and removes what it has left in the runtime directory. EBUSY: another
+// command is connected to it. EINVAL: the program was started with it.
+Status detach_process(int pid);
+
+}  // namespace patchbay::cmd

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: MIT
+#include "cmd/target/event_definition.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <set>
+
+#include "base/text.h"
+#include "cmd/common/commands.h"
+#include "cmd/target/apply_request.h"
+#include "cmd/target/probe_source.h"
+#include "cmd/target/tool_uses.h"
+#include "event/function_event.h"
+#include "symbol/symbol.h"
+
+namespace patchbay::cmd {
+namespace {
+
+// A definition's error has a caret of its own: it begins a line.
+Status define(serve::Client& client, const char* file, const std::string& definition) {
+  Status status = client.write_all(file, definition + "\n", false);
+  if (status.ok()) return status;
+  return user_error(status.error().errno_value,
+                    "-e '" + definition + "':\n" + status.error().message());
+}
+
+Error about_source(const EventRequest& event, const Error& error) {
+  return user_error(error.errno_value, "-e '" + event.text + "': " + error.message());
+}
+
+// "int open(string path) ret", "open (string path) ret": a function's event with something behind,
+// which is no place in a source.
+bool has_words_behind(const std::string& text) {
+  const size_t open = text.find('('), close = text.find(')');
+  if (open == text.npos || close == text.npos || close + 1 == text.size()) return false;
+  std::string_view first = std::string_view(text).substr(open + 1, close - open - 1);
+  first = first.substr(0, first.find(','));
+  const size_t blank = first.find(' ');
+  if (blank == first.npos || first.find_first_of(" *&", blank + 1) != first.npos) return false;
+  const std::string_view type = first.substr(0, blank), name = first.substr(blank + 1);
+  static constexpr std::string_view kTypes[] = {"int",    "long",  "char",   "short", "size_t",
+                                                "string", "float", "double", "symbol"};
+  const bool is_sized = type.size() > 1 && std::string_view("usx").find(type[0]) != type.npos &&
+                        type.find_first_not_of("0123456789", 1) == type.npos;
+  auto is_word = [](std::string_view word) {
+    return std::find(std::begin(kTypes), std::end(kTypes), word) != std::end(kTypes);
+  };
+  return (is_sized || is_word(type)) && !is_word(name);
+}
+
+struct Definition {
+  const char* file;
+  std::string line;
+};
+using Definitions = std::vector<Definition>;
+
+Result<Definitions> probe_definitions(serve::Client& client, const DerivedProbe& probe) {
+  print_probe_notes(probe.notes);
+  PB_ASSIGN(std::string there, client.read_all("dynamic_events"));
+  Definitions definitions;
+  for (std::string& line : probe.definitions(free_event_name(there, probe)))
+    definitions.push_back({"dynamic_events", std::move(line)});
+  return definitions;
+}
+
+// FUNC(*). A probe reads what a function event cannot: the stack, texts that are passed in pieces.
+Result<Definitions> expanded_definitions(serve::Client& client, const EventRequest& event) {
+  std::vector<std::string> objects = objects_of(client.pid(), client.exe());
+  Result<FunctionEventLines> found = expand_function_event(objects, event.text);
+  if (!found.ok()) return about_source(event, found.error());
+  if (!found->beyond.empty() && found->lines.size() == 1) {
+    Result<DerivedProbe> probe =
+        derive_probe(objects, event.text.substr(0, event.text.size() - 3) + " $params");
+    auto is_left_out = [](const std::string& note) {
+      return note.find("' is left out: ") != note.npos;
+    };
+    const bool has_more =
+        probe.ok() && std::count_if(probe->notes.begin(), probe->notes.end(), is_left_out) <
+                          std::ptrdiff_t(found->beyond.size());
+    if (has_more) return probe_definitions(client, *probe);
+  }
+  print_probe_notes(found->notes);
+  print_probe_notes(found->beyond);
+  Definitions definitions;
+  for (std::string& line : found->lines)
+    definitions.push_back({"function_events", std::move(line)});
+  return definitions;
+}
+
+// What a request is in the words of function_events or dynamic_events.
+Result<Definitions> definitions_of(serve::Client& client, const EventRequest& event) {
+  if (event.kind() == EventRequest::Kind::kProbe)
+    return Definitions{{"dynamic_events", event.text}};
+  if (event.kind() == EventRequest::Kind::kFunction && event.text.ends_with("(*)"))
+    return expanded_definitions(client, event);
+  if (event.kind() == EventRequest::Kind::kFunction)
+    return Definitions{{"function_events", event.text}};
+  if (has_words_behind(event.text)) {
+    return about_source(event,
+                        user_error(EINVAL,
+                                   "Nothing may stand behind the arguments of a function. Its "
+                                   "result is a probe's: -e 'r:result " +
+                                       function_name_in(event.text) + " ret=$retval'."));
+  }
+  Result<DerivedProbe> probe = derive_probe(objects_of(client.pid(), client.exe()), event.text);
+  if (!probe.ok()) return about_source(event, probe.error());
+  return probe_definitions(client, *probe);
+}
+
+// The event of a definition, as "p:GRP/EV …" or "p:GRP.EV …" say it; the definition without one.
+std::string name_in(const std::string& definition) {
+  size_t colon = definition.find(':'), blank = definition.find(' ');
+  if (colon > blank) return definition;
+  std::string name = definition.substr(colon + 1, blank - colon - 1);
+  size_t slash = name.find('/');
+  if (slash == name.npos) slash = name.find('.');
+  if (slash != name.npos) name[slash] = ':';
+  return name;
+}
+
+// Whether an event "SYSTEM:EVENT" has the name that a definition gives.
+bool is_called(const std::string& event, const std::string& name) {
+  return event == name || event.ends_with(":" + name);
+}
+
+// A line without a name, or with "GRP/" alone, gets one from the process.
+bool is_named_by(const std::vector<std::string>& lines, const std::string& event) {
+  return std::any_of(lines.begin(), lines.end(), [&](const std::string& line) {
+    const std::string name = name_in(line);
+    if (name.ends_with(':')) return event.starts_with(name);
+    return name == line || is_called(event, name);
+  });
+}
+
+Result<std::vector<std::string>> available_events(serve::Client& client) {
+  PB_ASSIGN(std::string text, client.read_all("available_events"));
+  return split_lines(text);
+}
+
+// A function event that says the same is there: it is used by us, too.
+bool share_function(const FunctionEventDef& def, const std::string& listed, ToolUses* uses) {
+  for (const std::string& line : split_lines(listed)) {
+    if (line.substr(0, line.find("  # ")) != def.canonical()) continue;
+    if (uses) (void)uses->share(ToolUse::Kind::kFunction, def.event_name());
+    return true;
+  }
+  return false;
+}
+
+// A definition of the event `name` under the first name that is free: "f_2=f(int a)".
+std::string under_free_name(const std::vector<std::string>& available, const std::string& name,
+                            const std::string& line) {
+  for (int i = 2;; i++) {
+    const std::string free = name + "_" + std::to_string(i);
+    if (std::find(available.begin(), available.end(), "functions:" + free) == available.end())
+      return free + "=" + line;
+  }
+}
+
+// What stands behind NAME= of a definition that has one.
+std::string without_name(const std::string& line) {
+  const size_t equals = line.find('=');
+  return equals < line.find('(') ? line.substr(equals + 1) : line;
+}
+
+// Defines a function event, unless it is there. Its name.
+Result<std::string> define_function(serve::Client& client, const std::string& line,
+                                    const std::vector<std::string>& available, ToolUses* uses) {
+  // An address by name is the process's business: any will do.
+  FunctionEventParse parsed = parse_function_event(line, [](std::string_view) { return 1; });
+  std::string chosen = line, name = parsed.def ? "functions:" + parsed.def->event_name() : "";
+  if (parsed.def && std::find(available.begin(), available.end(), name) != available.end()) {
+    PB_ASSIGN(std::string listed, client.read_all("function_events"));
+    if (share_function(*parsed.def, listed, uses)) return name;
+    chosen = under_free_name(available, parsed.def->event_name(), without_name(line));
+    const std::string free = chosen.substr(0, chosen.find('='));
+    remark("another function event is called " + parsed.def->event_name() +
+           " in the process; this one is " + free);
+    name = "functions:" + free;
+  }
+  Status defined = define(client, "function_events", chosen);
+  if (!defined.ok()) return defined.error();
+  if (uses) uses->add(ToolUse::Kind::kFunction, name.substr(name.find(':') + 1));
+  return name;
+}
+
+// Lines of dynamic_events about the event "GRP/EV", without its name: "p|work a=%di".
+std::vector<std::string> probes_of(const std::string& listed, const std::string& event) {
+  std::vector<std::string> found;
+  for (const std::string& line : split_lines(listed)) {
+    const size_t colon = line.find(':'), end = line.find(' ');
+    if (colon < end && line.substr(colon + 1, end - colon - 1) == event)
+      found.push_back(line.substr(0, colon) + "|" + line.substr(end));
+  }
+  return found;
+}
+
+// "p:GRP/EV PLACE" as "p:GRP/FREE PLACE"; "p PLACE" as "p:FREE PLACE".
+std::string renamed(const std::string& line, const std::string& free) {
+  const size_t blank = line.find(' '), colon = std::min(line.find(':'), blank);
+  const size_t slash = line.rfind('/', blank);
+  const bool has_group = slash != line.npos && slash > colon && slash < blank;
+  return (has_group ? line.substr(0, slash + 1) : line.substr(0, colon) + ":") + free +
+         line.substr(blank);
+}
+
+// Defines a line and returns its events. The kernel adds another place of an event that is there to
+// that event. A command must not change what others have, so its line comes under a free name, and
+// goes again when it says what is there already.
+Result<std::vector<std::string>> define_beside(serve::Client& client, const std::string& line,
+                                               const std::vector<std::string>& before) {
+  std::string name = name_in(line);
+  const bool has_name = name != line;
+  if (!has_name) name = "probe";
+  std::string free = name.substr(name.find(':') + 1), there;
+  const auto is_taken = [&](const std::string& as) {
+    return std::any_of(before.begin(), before.end(),
+                       [&](const auto& event) { return is_called(event, as); });
+  };
+  for (const std::string& event : before)
+    if (has_name && is_called(event, name)) there = event;
+  const std::string stem = free;
+  for (int i = 2; is_taken(free); i++) free = stem + "_" + std::to_string(i);
+  Status defined = define(client, "dynamic_events", renamed(line, free));
+  if (!defined.ok()) return defined.error();
+  Result<std::vector<std::string>> after = available_events(client);
+  if (!after.ok()) return after;
+  const std::set<std::string> old(before.begin(), before.end());
+  std::erase_if(*after, [&](const std::string& event) {
+    return old.contains(event) || !is_called(event, free);
+  });
+  if (there.empty() || after->size() != 1) return after;
+  PB_ASSIGN(std::string listed, client.read_all("dynamic_events"));
+  if (probes_of(listed, with_slash(there)) != probes_of(listed, with_slash(after->front()))) {
+    remark("another event is called " + there + " in the process; this one is " + after->front());
+    return after;
+  }
+  (void)client.write_all("dynamic_events", "-:" + with_slash(after->front()) + "\n", false);
+  return std::vector<std::string>{there};
+}
+
+// The events of the lines: new ones, or those of a line that is there already. An event that
+// somebody else defines meanwhile is none of ours.
+Result<std::vector<std::string>> define_probes(serve::Client& client,
+                                               const std::vector<std::string>& lines,
+                                               const std::vector<std::string>& before,
+                                               ToolUses* uses) {
+  const std::set<std::string> old(before.begin(), before.end());
+  std::set<std::string> names;
+  for (const std::string& line : lines) {
+    // Several lines of one request may be one event.
+    const bool beside = std::any_of(before.begin(), before.end(), [&](const std::string& event) {
+      return is_called(event, name_in(line));
+    });
+    Status defined = beside ? Status() : define(client, "dynamic_events", line);
+    if (!beside && defined.ok()) continue;
+    if (!beside && (defined.error().errno_value != EEXIST || name_in(line) != line))
+      return defined.error();
+    Result<std::vector<std::string>> made = define_beside(client, line, before);
+    if (!made.ok()) return made;
+    names.insert(made->begin(), made->end());
+  }
+  Result<std::vector<std::string>> after = available_events(client);
+  if (!after.ok()) return after;
+  for (const std::string& name : *after)
+    if (!old.contains(name) && is_named_by(lines, name)) names.insert(name);
+  for (const std::string& name : names) {
+    if (!uses) continue;
+    if (old.contains(name))
+      (void)uses->share(ToolUse::Kind::kEvent, with_slash(name));
+    else
+      uses->add(ToolUse::Kind::kEvent, with_slash(name));
+  }
+  return std::vector<std::string>(names.begin(), names.end());
+}
+
+}  // namespace
+
+std::string with_slash(std::string event) {
+  event[event.find(':')] = '/';
+  return event;
+}
+
+Result<std::vector<std::string>> define_event(serve::Client& client, const EventRequest& event,
+                                              AppliedRequest* applied) {
+  Result<std::vector<std::string>> before = available_events(client);
+  if (!before.ok() || event.kind() == EventRequest::Kind::kEvent)
+    return before.ok() ? matching_events(*before, event.text) : before;
+  PB_ASSIGN(Definitions definitions, definitions_of(client, event));
+  // Debug information takes its time, in which others define theirs.
+  before = available_events(client);
+  if (!before.ok()) return before;
+  std::vector<std::string> names, probes;
+  for (const Definition& one : definitions) {
+    if (one.file != std::string_view("function_events")) {
+      probes.push_back(one.line);
+      continue;
+    }
+    PB_ASSIGN(std::string name, define_function(client, one.line, *before, applied->uses));
+    before->push_back(name);
+    names.push_back(name);
+  }
+  if (probes.empty()) return names;
+  return define_probes(client, probes, *before, applied->uses);
+}
+
+Result<std::vector<std::string>> matching_events(const std::vector<std::string>& available,
+                                                 const std::string& text) {
+  std::vector<std::string> found;
+  std::vector<std::string_view> candidates;
+  auto matches = [](const std::string& glob, const std::string& name) {
+    return ::fnmatch(glob.c_str(), name.c_str(), 0) == 0;
+  };
+  for (const std::string& line : available) {
+    size_t colon = line.find(':');
+    std::string system = line.substr(0, colon), name = line.substr(colon + 1);
+    bool is_it = text.find(':') != text.npos ? matches(text, line)
+                                             : matches(text, name) || matches(text, system);
+    if (is_it || text == "all") found.push_back(line);
+    candidates.push_back(line);
+  }
+  if (!found.empty()) return found;
+  std::string sentence = "There is no event '" + text + "' in the process";
+  std::vector<std::string> near = near_matches(text, candidates);
+  for (size_t i = 0; i < near.size(); i++) sentence += (i == 0 ? "; near: " : ", ") + near[i];
+  return user_error(ENOENT, sentence + ". A function is given with its arguments, as 'f(int a)'.");
+}
+
+}  // namespace patchbay::cmd

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+//
+// The process that `top`, `hist` and their like look at: one that runs already; or a program that
+// is started with the agent, is held before main(), and ends with us.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cmd/target/attachment.h"
+#include "cmd/target/traced_child.h"
+#include "serve/client.h"
+
+namespace patchbay::cmd {
+
+struct WatchedProgram {
+  Attachment attachment;               // ends behind the client
+  std::unique_ptr<TracedChild> child;  // null: a process that ran already
+  std::unique_ptr<serve::Client> client;
+  std::string directory;  // DIR/PID
+  bool released = false;
+
+  // The process `pid`, which gets the agent for as long as we look, when it has none; 0: the only
+  // one that has an agent.
+  Status attach(int pid);
+  // `buffer_kb`: of one CPU. `quiet`: what the program prints does not disturb our screen.
+  Status start(const std::vector<std::string>& words, uint64_t buffer_kb, bool quiet);
+  // From here on the program runs.
+  Status release();
+  bool ended() const { return client->gone() || (child && child->exited()); }
+  // A program that we have started ends with us. One that is still held has never run. Its
+  // directory is removed.
+  ~WatchedProgram();
+};
+
+}  // namespace patchbay::cmd

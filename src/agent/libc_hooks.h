@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+//
+// The entries of libc's functions that the agent has to see, as jumps to its stand-ins, for an
+// agent that came into a running program:
+//
+//   program:  call sigaction@plt ---> sigaction of libc: jmp ---> sigaction of the agent
+//                                        |                           |
+//                                        +5 <--- displaced <---------+   next_function.h
+//
+// They are made here, and written by the tool while no thread runs (abi/attach_abi.h). So calls
+// through pointers, from libraries that are loaded later, and libc's own ones come by as well.
+#pragma once
+
+#include <vector>
+
+#include "agent/agent.h"
+#include "patch/patcher.h"
+
+namespace patchbay {
+
+// Makes them at the first call, the next functions of the stand-ins with them. Fails where a
+// function that has to be hooked cannot be. They stay the same for the life of the process.
+Result<const std::vector<EntryHook>*> libc_hooks(Agent* agent);
+
+}  // namespace patchbay

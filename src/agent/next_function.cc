@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+#include "agent/next_function.h"
+
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstring>
+
+namespace patchbay {
+namespace {
+
+// In the order of Next.
+constexpr const char* kNames[] = {
+    "backtrace",
+    "_dl_find_object",
+    "epoll_pwait",
+    "epoll_pwait2",
+    "fork",
+    "popen",
+    "posix_spawn",
+    "posix_spawnp",
+    "ppoll",
+    "prctl",
+    "pselect",
+    "pthread_attr_setsigmask_np",
+    "pthread_cancel",
+    "pthread_create",
+    "pthread_kill",
+    "ptrace",
+    "sigsuspend",
+    "system",
+    "thrd_create",
+    "timer_create",
+    "_Unwind_Backtrace",
+};
+constexpr size_t kCount = size_t(Next::kCount);
+static_assert(sizeof kNames / sizeof kNames[0] == kCount);
+
+std::atomic<void*> g_found[kCount];
+
+}  // namespace
+
+void* next_address(Next which) {
+  std::atomic<void*>& found = g_found[size_t(which)];
+  void* address = found.load(std::memory_order_acquire);
+  if (address) return address;
+  address = ::dlsym(RTLD_NEXT, kNames[size_t(which)]);
+  void* none = nullptr;  // a hook that has come meanwhile counts
+  return found.compare_exchange_strong(none, address) ? address : none;
+}
+
+void find_next_functions() {
+  for (size_t i = 0; i < kCount; i++) next_address(Next(i));
+}
+
+void set_next_function(const char* name, uint64_t address) {
+  for (size_t i = 0; i < kCount; i++)
+    if (std::strcmp(kNames[i], name) == 0)
+      g_found[i].store(reinterpret_cast<void*>(address), std::memory_order_release);
+}
+
+}  // namespace patchbay

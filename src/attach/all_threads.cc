@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: MIT
+#include "attach/all_threads.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <thread>
+#include <unordered_set>
+
+#include "attach/tracing.h"
+#include "base/monotonic_clock.h"
+#include "base/unique_fd.h"
+
+namespace patchbay::attach {
+namespace {
+
+constexpr int kOneTryMs = 250;
+constexpr int kBetweenTriesMs = 1;
+constexpr int kLateMs = 1000;
+constexpr size_t kStackBytes = 16 * 1024;  // a signal's frame with its vectors is well inside
+
+std::string task_directory(pid_t pid) { return "/proc/" + std::to_string(pid) + "/task"; }
+
+std::vector<pid_t> tasks_of(pid_t pid) {
+  std::vector<pid_t> tids;
+  DIR* tasks = ::opendir(task_directory(pid).c_str());
+  if (!tasks) return tids;
+  while (const dirent* entry = ::readdir(tasks))
+    if (const auto tid = pid_t(std::strtol(entry->d_name, nullptr, 10)); tid > 0)
+      tids.push_back(tid);
+  ::closedir(tasks);
+  return tids;
+}
+
+// The numbers of a thread, ours first, that of its own namespace last; and its state.
+struct TaskStatus {
+  char state = '?';
+  std::vector<pid_t> numbers;
+};
+TaskStatus status_of(pid_t pid, pid_t tid) {
+  TaskStatus status;
+  const auto file = read_file(task_directory(pid) + "/" + std::to_string(tid) + "/status");
+  if (!file.ok()) return status;
+  const std::string& text = file.value();
+  if (const size_t at = text.find("\nState:\t"); at != text.npos) status.state = text[at + 8];
+  if (const size_t at = text.find("\nNSpid:"); at != text.npos) {
+    const char* number = text.c_str() + at + 7;
+    while (*number == '\t' || *number == ' ') {
+      char* after = nullptr;
+      status.numbers.push_back(pid_t(std::strtol(number, &after, 10)));
+      number = after;
+    }
+  }
+  return status;
+}
+
+template <typename T>
+bool take(std::string_view* from, uint32_t count, std::vector<T>* to) {
+  if (count > from->size() / sizeof(T)) return false;
+  to->resize(count);
+  if (count) std::memcpy(to->data(), from->data(), count * sizeof(T));
+  from->remove_prefix(count * sizeof(T));
+  return true;
+}
+
+// Bytes of the text between which no thread may stand, sorted.
+std::vector<Range> displaced_ranges(const HookPlan& plan) {
+  std::vector<Range> ranges;
+  for (const abi::AttachHook& hook : plan.hooks)
+    if (hook.displaced > 1) ranges.push_back({hook.address + 1, hook.address + hook.displaced});
+  std::sort(ranges.begin(), ranges.end(),
+            [](const Range& a, const Range& b) { return a.start < b.start; });
+  return ranges;
+}
+
+bool is_in(const std::vector<Range>& sorted, uint64_t address) {
+  const auto behind =
+      std::upper_bound(sorted.begin(), sorted.end(), address,
+                       [](uint64_t value, const Range& range) { return value < range.start; });
+  return behind != sorted.begin() && std::prev(behind)->contains(address);
+}
+
+// A handler of a signal runs on top of what it has interrupted: the frame holds that place.
+std::vector<uint64_t> stack_words(pid_t pid, uint64_t stack) {
+  std::vector<uint64_t> words(kStackBytes / sizeof(uint64_t));
+  size_t size = kStackBytes;
+  while (size > 512 && !read_memory(pid, stack, words.data(), size).ok()) size /= 2;
+  words.resize(size / sizeof(uint64_t));
+  return words;
+}
+
+// A handler stands on code in one of these: the frame of a signal has the instruction pointer that
+// was interrupted 168 bytes above its return address, which leads to `mov $15, %rax; syscall`.
+bool handler_stands_on(pid_t pid, uint64_t stack, const std::vector<abi::AttachRange>& ranges) {
+  constexpr size_t kInterrupted = 21;
+  constexpr char kRestorer[] = "\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05";
+  if (ranges.empty()) return false;
+  const std::vector<uint64_t> words = stack_words(pid, stack);
+  for (size_t i = 0; i + kInterrupted < words.size(); i++) {
+    const uint64_t interrupted = words[i + kInterrupted];
+    const bool is_inside =
+        std::any_of(ranges.begin(), ranges.end(), [&](const abi::AttachRange& range) {
+          return Range{range.start, range.end}.contains(interrupted);
+        });
+    char code[sizeof kRestorer - 1] = {};
+    if (is_inside && read_memory(pid, words[i], code, sizeof code).ok() &&
+        std::memcmp(code, kRestorer, sizeof code) == 0)
+      return true;
+  }
+  return false;
+}
+
+bool stack_leads_into(pid_t pid, uint64_t stack, const std::vector<Range>& sorted) {
+  if (sorted.empty()) return false;
+  const Range all = {sorted.front().start, sorted.back().end};
+  const std::vector<uint64_t> words = stack_words(pid, stack);
+  return std::any_of(words.begin(), words.end(),
+                     [&](uint64_t word) { return all.contains(word) && is_in(sorted, word); });
+}
+
+}  // namespace
+
+Result<pid_t> outer_number(pid_t pid, pid_t inner) {
+  if (status_of(pid, pid).numbers.size() <= 1) return inner;
+  for (const pid_t tid : tasks_of(pid)) {
+    const TaskStatus status = status_of(pid, tid);
+    if (!status.numbers.empty() && status.numbers.back() == inner) return tid;
+  }
+  return user_error(ESRCH, "the agent's thread in process " + std::to_string(pid) + " has ended");
+}
+
+Result<HookPlan> HookPlan::parse(std::string_view body) {
+  const Error damaged = user_error(EPROTO, "the agent asks for hooks in words that are not known");
+  HookPlan plan;
+  if (body.size() < sizeof plan.head) return damaged;
+  std::memcpy(&plan.head, body.data(), sizeof plan.head);
+  body.remove_prefix(sizeof plan.head);
+  if (!take(&body, plan.head.nr_hooks, &plan.hooks) ||
+      !take(&body, plan.head.nr_ranges, &plan.ranges) || !body.empty())
+    return damaged;
+  for (const abi::AttachHook& hook : plan.hooks)
+    if (hook.size == 0 || hook.size > abi::kMaxHookBytes) return damaged;
+  return plan;
+}
+
+Result<std::unique_ptr<AllThreads>> AllThreads::stop(pid_t pid, const HookPlan& plan,
+                                                     int timeout_ms) {
+  const int64_t end = monotonic_ms() + timeout_ms;
+  PB_ASSIGN(const pid_t own, outer_number(pid, plan.head.own_thread));
+  std::unique_ptr<AllThreads> all(new AllThreads(pid, own));
+  std::optional<Error> in_the_way;
+  for (;;) {
+    Status stopped = all->stop_all(monotonic_ms() + kOneTryMs);
+    all->tries_++;
+    if (stopped.ok()) stopped = all->check_places(plan);
+    if (stopped.ok()) return all;
+    const int error = stopped.error().errno_value;
+    if (error == EAGAIN) in_the_way = stopped.error();
+    if (error != EAGAIN && error != ETIMEDOUT) return stopped.error();
+    if (monotonic_ms() >= end) return in_the_way ? *in_the_way : stopped.error();
+    PB_TRY(all->release());  // who has not stopped yet may do so until the next try
+    std::this_thread::sleep_for(std::chrono::milliseconds(kBetweenTriesMs));
+  }
+}
+
+AllThreads::~AllThreads() { (void)release(); }
+
+// A thread that has not stopped yet may make another one: only when all stand still the list is
+// complete.
+Status AllThreads::stop_all(int64_t end) {
+  since_ns_ = monotonic_ns();
+  for (;;) {
+    PB_ASSIGN(const bool any, seize_new());
+    if (!any) break;
+    PB_TRY(wait_for_all(end));
+  }
+  // When a thread executes another program, the agent's is gone.
+  if (::access((task_directory(pid_) + "/" + std::to_string(own_)).c_str(), F_OK) != 0)
+    return user_error(
+        ESRCH, "process " + std::to_string(pid_) + " has ended, or executes another program");
+  return {};
+}
+
+Result<bool> AllThreads::seize_new() {
+  bool any = std::any_of(threads_.begin(), threads_.end(),
+                         [](const Thread& thread) { return !thread.is_stopped; });
+  std::unordered_set<pid_t> known;
+  for (const Thread& thread : threads_) known.insert(thread.tid);
+  for (const pid_t tid : tasks_of(pid_)) {
+    if (tid == own_ || !known.insert(tid).second) continue;
+    const Status seized = trace(PTRACE_SEIZE, tid, 0, nullptr, "trace");
+    if (!seized.ok()) {
+      const char state = status_of(pid_, tid).state;
+      if (state == '?' || state == 'Z' || state == 'X') continue;  // it has ended meanwhile
+      return seized.error();
+    }
+    threads_.push_back({tid});
+    any = true;
+    (void)trace(PTRACE_INTERRUPT, tid, 0, nullptr, "stop");
+  }
+  return any;
+}
+
+Status AllThreads::wait_for_all(int64_t end) {
+  constexpr int kSpins = 20, kNapUs = 50;
+  for (int spins = 0;; spins++) {
+    const Thread* late = nullptr;
+    for (size_t i = 0; i < threads_.size(); i++) {
+      if (threads_[i].is_stopped || threads_[i].tid == 0) continue;
+      PB_ASSIGN(const bool stopped, is_stopped(threads_[i]));
+      if (stopped) PB_TRY(look_at(threads_[i]));
+      if (!threads_[i].is_stopped && threads_[i].tid != 0) late = &threads_[i];
+    }
+    if (!late) break;
+    if (monotonic_ms() >= end)
+      return user_error(ETIMEDOUT, thread_name(late->tid) +
+                                       " does not stop: it is in the kernel and cannot be "
+                                       "interrupted (vfork, a device, a file system)");
+    if (spins > kSpins) std::this_thread::sleep_for(std::chrono::microseconds(kNapUs));
+  }
+  std::erase_if(threads_, [](const Thread& thread) { return thread.tid == 0; });
+  return {};
+}
+
+// Of all stops only PTRACE_EVENT_STOP is ours: a signal is the program's, and is passed on. A
+// thread that has ended gets the number 0.
+Result<bool> AllThreads::is_stopped(Thread& thread) {
+  int status = 0;
+  const pid_t found = ::waitpid(thread.tid, &status, __WALL | WNOHANG);
+  if (found == 0 || (found < 0 && errno == EINTR)) return false;
+  if (found < 0 || !WIFSTOPPED(status)) {
+    thread.tid = 0;
+    return false;
+  }
+  const int signal = WSTOPSIG(status);
+  if (status >> 16 != PTRACE_EVENT_STOP) {
+    (void)trace(PTRACE_CONT, thread.tid, 0, reinterpret_cast<void*>(long{signal}), "continue");
+    return false;
+  }
+  thread.is_stopped = true;
+  if (signal == SIGTRAP) return true;
+  return user_error(EBUSY, "process " + std::to_string(pid_) + " is stopped (" + strsignal(signal) +
+                               "): let it go on first, kill -CONT");
+}
+
+Status AllThreads::look_at(Thread& thread) {
+  Status seen = get_registers(thread.tid, &thread.registers);
+  if (seen.ok()) seen = get_mask(thread.tid, &thread.mask);
+  if (seen.ok()) {
+    thread.is_repaired = repair_answer(thread.tid, thread.mask, &thread.registers);
+    if (thread.is_repaired) seen = set_registers(thread.tid, thread.registers);
+  }
+  if (seen.ok() || seen.error().errno_value != ESRCH) return seen;
+  thread.tid = 0;  // killed
+  return {};
+}
+
+Status AllThreads::check_places(const HookPlan& plan) const {
+  const std::vector<Range> displaced = displaced_ranges(plan);
+  for (const Thread& thread : threads_) {
+    // A program cannot block 32 and 33 by libc: libc has blocked all signals for a moment, and will
+    // put back a mask that it has kept. A program that has done it by itself is not waited for.
+    constexpr uint64_t kOfLibc = uint64_t{3} << 31;
+    constexpr int kTriesForLibc = 20;
+    if (!plan.head.leaves && (thread.mask & kOfLibc) && tries_ < kTriesForLibc)
+      return user_error(EAGAIN, thread_name(thread.tid) + " is where libc has blocked all signals");
+    const uint64_t at = thread.registers.rip;
+    const bool is_kept_off =
+        std::any_of(plan.ranges.begin(), plan.ranges.end(), [&](const abi::AttachRange& range) {
+          return Range{range.start, range.end}.contains(at);
+        });
+    if (is_kept_off || is_in(displaced, at) ||
+        handler_stands_on(pid_, thread.registers.rsp, plan.ranges) ||
+        stack_leads_into(pid_, thread.registers.rsp, displaced))
+      return user_error(EAGAIN, thread_name(thread.tid) +
+                                    " stands in code that is to be changed, again and again");
+  }
+  return {};
+}
+
+Status AllThreads::check_bytes(const HookPlan& plan) const {
+  for (const abi::AttachHook& hook : plan.hooks) {
+    uint8_t found[abi::kMaxHookBytes];
+    PB_TRY(read_memory(pid_, hook.address, found, hook.size));
+    if (std::memcmp(found, hook.old_bytes, hook.size) == 0) continue;
+    return user_error(EBUSY, "somebody else has changed the code of process " +
+                                 std::to_string(pid_) + " where a hook is to be: a debugger?");
+  }
+  return {};
+}
+
+Status AllThreads::apply(const HookPlan& plan) {
+  Status done = check_bytes(plan);
+  for (size_t i = 0; done.ok() && i < threads_.size(); i++) {
+    done = change_thread(threads_[i], plan.head);
+    if (!done.ok() && done.error().errno_value == ESRCH) done = {};  // it has been killed
+  }
+  for (size_t i = 0; done.ok() && i < plan.hooks.size(); i++) done = write_hook(plan.hooks[i]);
+  if (!done.ok()) undo();
+  return done;
+}
+
+Status AllThreads::write_word(uint64_t address, const void* bytes, size_t size) {
+  Change change = {address, size};
+  PB_TRY(read_memory(pid_, address, change.old_bytes, size));
+  changes_.push_back(change);
+  return write_memory(pid_, address, bytes, size);
+}
+
+Status AllThreads::write_hook(const abi::AttachHook& hook) {
+  Change change = {hook.address, hook.size};
+  std::memcpy(change.old_bytes, hook.old_bytes, hook.size);
+  change.is_text = true;
+  changes_.push_back(change);
+  return write_text(pid_, hook.address, hook.new_bytes, hook.size);
+}
+
+Status AllThreads::change_thread(const Thread& thread, const abi::AttachHooks& head) {
+  const uint64_t base = thread.registers.fs_base;
+  if (!base) return {};
+  if (head.open) {
+    const uint8_t open = !head.leaves;
+    PB_TRY(write_word(base + uint64_t(head.open), &open, sizeof open));
+  }
+  if (!head.blocked) return {};
+  if (!head.leaves) {
+    if (!(thread.mask & head.signals)) return {};
+    return set_blocked(thread, head, thread.mask & ~head.signals, thread.mask & head.signals,
+                       thread.mask & head.others);
+  }
+  uint64_t blocked = 0;
+  PB_TRY(read_memory(pid_, base + uint64_t(head.blocked), &blocked, sizeof blocked));
+  return blocked ? set_blocked(thread, head, thread.mask | blocked, 0, 0) : Status();
+}
+
+Status AllThreads::set_blocked(const Thread& thread, const abi::AttachHooks& head, uint64_t mask,
+                               uint64_t blocked, uint64_t blocked_with) {
+  const uint64_t base = thread.registers.fs_base;
+  PB_TRY(write_word(base + uint64_t(head.blocked), &blocked, sizeof blocked));
+  if (head.blocked_with)
+    PB_TRY(write_word(base + uint64_t(head.blocked_with), &blocked_with, sizeof blocked_with));
+  mask_changes_.push_back({thread.tid, thread.mask});
+  return set_mask(thread.tid, mask);
+}
+
+void AllThreads::undo() {
+  for (auto change = changes_.rbegin(); change != changes_.rend(); ++change)
+    (void)(change->is_text ? write_text : write_memory)(pid_, change->address, change->old_bytes,
+                                                        change->size);
+  for (const MaskChange& change : mask_changes_) (void)set_mask(change.tid, change.old_mask);
+  changes_.clear();
+  mask_changes_.clear();
+}
+
+Status AllThreads::let_go(Thread& thread) {
+  if (thread.is_repaired && has_deliverable_signal(thread.tid, thread.mask)) {
+    take_back_repair(&thread.registers);
+    PB_TRY(set_registers(thread.tid, thread.registers));
+  }
+  return trace(PTRACE_DETACH, thread.tid, 0, nullptr, "let go");
+}
+
+// A thread that was told to stop and has not yet may have its EINTR already: it is waited for while
+// the others go on. One that stays in the kernel cannot be detached; the kernel does so when the
+// thread that has made this object ends.
+//
+// While a thread is traced, a signal for it that the program ignores (the end of a child) is not
+// dropped, and wakes another one: so those whose waits would answer EINTR go last.
+Status AllThreads::release() {
+  Status first;
+  std::stable_partition(threads_.begin(), threads_.end(),
+                        [](const Thread& thread) { return !thread.is_repaired; });
+  std::vector<Thread> late;
+  for (Thread& thread : threads_) {
+    if (thread.tid == 0) continue;
+    if (!thread.is_stopped) {
+      late.push_back(thread);
+      continue;
+    }
+    Status let = let_go(thread);
+    if (first.ok() && !let.ok() && let.error().errno_value != ESRCH) first = let;
+  }
+  threads_ = std::move(late);
+  if (!threads_.empty() && wait_for_all(monotonic_ms() + kLateMs).ok()) return release();
+  return first;
+}
+
+}  // namespace patchbay::attach

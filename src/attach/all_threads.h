@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+//
+// Phase C (docs/attach.md): all threads of a process but the agent's stand still for a moment, in
+// which no code runs and the tool changes text, masks of signals and words of threads.
+//
+//   stop()  SEIZE all, INTERRUPT all, wait for all; again until /proc/PID/task shows nobody new
+//           a thread stands where the text is about to change: all go on, and once more after 1 ms
+//   apply() old bytes are compared; masks, words, new bytes are written, or nothing
+//   release()  what a stop has answered with EINTR is waited for again; all go on
+//
+// A tool that is killed lets all go on: each hook has been written as a whole or not at all. The
+// thread that makes this object has to be the one that uses and destroys it, and should end soon
+// afterwards: then the kernel lets go what could not be stopped.
+#pragma once
+
+#include <sys/types.h>
+#include <sys/user.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "abi/attach_abi.h"
+#include "attach/process_maps.h"
+#include "base/result.h"
+
+namespace patchbay::attach {
+
+// What an agent asks for: the body of AttachMessage::kHooks.
+struct HookPlan {
+  abi::AttachHooks head = {};
+  std::vector<abi::AttachHook> hooks;
+  std::vector<abi::AttachRange> ranges;
+
+  static Result<HookPlan> parse(std::string_view body);
+};
+
+// The agent's thread, as we number it. ESRCH: there is no such thread.
+Result<pid_t> outer_number(pid_t pid, pid_t inner);
+
+class AllThreads {
+ public:
+  // The deadline is for all tries together; no single one keeps threads for longer than a quarter
+  // of a second.
+  static Result<std::unique_ptr<AllThreads>> stop(pid_t pid, const HookPlan& plan, int timeout_ms);
+  ~AllThreads();
+  AllThreads(const AllThreads&) = delete;
+  AllThreads& operator=(const AllThreads&) = delete;
+
+  size_t size() const { return threads_.size(); }
+  // When the first of them was told to stop.
+  uint64_t stopped_since_ns() const { return since_ns_; }
+
+  // When it fails nothing is changed.
+  Status apply(const HookPlan& plan);
+  // Takes back what apply() has done.
+  void undo();
+  // Lets all go on; the first error is returned. Nothing else may be called afterwards.
+  Status release();
+
+ private:
+  struct Thread {
+    pid_t tid = 0;
+    bool is_stopped = false, is_repaired = false;
+    user_regs_struct registers = {};
+    uint64_t mask = 0;
+  };
+  // What has been written, and what was there before.
+  struct Change {
+    uint64_t address = 0;
+    size_t size = 0;
+    uint8_t old_bytes[abi::kMaxHookBytes] = {};
+    bool is_text = false;
+  };
+  struct MaskChange {
+    pid_t tid;
+    uint64_t old_mask;
+  };
+
+  AllThreads(pid_t pid, pid_t own) : pid_(pid), own_(own) {}
+  Status stop_all(int64_t end);
+  Result<bool> seize_new();
+  Status wait_for_all(int64_t end);
+  Result<bool> is_stopped(Thread& thread);
+  Status look_at(Thread& thread);
+  Status check_places(const HookPlan& plan) const;
+  Status check_bytes(const HookPlan& plan) const;
+  Status change_thread(const Thread& thread, const abi::AttachHooks& head);
+  Status set_blocked(const Thread& thread, const abi::AttachHooks& head, uint64_t mask,
+                     uint64_t blocked, uint64_t blocked_with);
+  Status write_word(uint64_t address, const void* bytes, size_t size);
+  Status write_hook(const abi::AttachHook& hook);
+  Status let_go(Thread& thread);
+
+  pid_t pid_, own_;
+  uint64_t since_ns_ = 0;
+  int tries_ = 0;
+  std::vector<Thread> threads_;
+  std::vector<Change> changes_;
+  std::vector<MaskChange> mask_changes_;
+};
+
+}  // namespace patchbay::attach

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT
+#include "attach/attach.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <thread>
+
+#include "abi/attach_abi.h"
+#include "attach/exchange.h"
+#include "attach/library_loader.h"
+#include "attach/process_maps.h"
+#include "attach/target_process.h"
+#include "attach/tracing.h"
+#include "base/unique_fd.h"
+#include "serve/client.h"
+#include "serve/directory.h"
+#include "symbol/elf_image.h"
+
+namespace patchbay::attach {
+namespace {
+
+constexpr std::string_view kAgentName = "libpatchbay.so";
+
+bool is_agent(const MapLine& line) {
+  const std::string_view path = line.name;
+  return line.inode != 0 && path.substr(path.rfind('/') + 1).starts_with(kAgentName);
+}
+
+// Where the library begins that has code there: a program, and the agent in it, may map the file to
+// read it as well. Null: there is none.
+const MapLine* start_of_agent(const std::vector<MapLine>& lines) {
+  const MapLine* start = nullptr;
+  for (const MapLine& line : lines) {
+    if (!is_agent(line)) continue;
+    if (line.offset == 0) start = &line;
+    if (line.is_code) return start;
+  }
+  return nullptr;
+}
+
+std::string in_hex(std::string_view bytes) {
+  std::string text;
+  for (const char byte : bytes) {
+    constexpr char kDigits[] = "0123456789abcdef";
+    text += kDigits[uint8_t(byte) >> 4];
+    text += kDigits[uint8_t(byte) & 15];
+  }
+  return text;
+}
+
+// The build id of what is mapped at `start`, by its notes; "": it has none.
+std::string build_id_at(pid_t pid, uint64_t start) {
+  Elf64_Ehdr header = {};
+  Elf64_Phdr segments[32];
+  if (!read_memory(pid, start, &header, sizeof header).ok() ||
+      header.e_phnum > std::size(segments) ||
+      !read_memory(pid, start + header.e_phoff, segments, header.e_phnum * sizeof *segments).ok())
+    return {};
+  for (const Elf64_Phdr& segment : std::span(segments, header.e_phnum)) {
+    if (segment.p_type != PT_NOTE || segment.p_memsz > 4096) continue;
+    std::string notes(segment.p_memsz, '\0');
+    if (!read_memory(pid, start + segment.p_vaddr, notes.data(), notes.size()).ok()) continue;
+    for (size_t at = 0; at + sizeof(Elf64_Nhdr) <= notes.size();) {
+      Elf64_Nhdr note;
+      std::memcpy(&note, notes.data() + at, sizeof note);
+      const size_t value = at + sizeof note + (note.n_namesz + 3) / 4 * 4;
+      const size_t end = value + (note.n_descsz + 3) / 4 * 4;
+      if (end > notes.size() || end <= at) break;
+      if (note.n_type == NT_GNU_BUILD_ID)
+        return in_hex(std::string_view(notes).substr(value, note.n_descsz));
+      at = end;
+    }
+  }
+  return {};
+}
+
+// Its function, if the library that is mapped at `start` is the one that we would load. The file
+// with its debugging symbols is large: it is not read as a whole.
+Result<uint64_t> entry_at(pid_t pid, uint64_t start, const std::string& agent) {
+  PB_ASSIGN(const Mapping file, Mapping::read_only_file(agent));
+  PB_ASSIGN(const ElfImage image, ElfImage::from_file(file.bytes()));
+  if (image.build_id().empty() || image.build_id() != build_id_at(pid, start)) return uint64_t{0};
+  const ElfSymbols symbols = image.dynsym();
+  for (size_t i = 0; i < symbols.size(); i++)
+    if (symbols.name_is(symbols[i], abi::kAttachEntry)) return start + symbols[i].st_value;
+  return uint64_t{0};
+}
+
+bool serves(pid_t pid) {
+  const auto directory = serve::runtime_directory(false);
+  return directory.ok() &&
+         serve::connect_socket(directory.value() + "/" + std::to_string(pid)).ok();
+}
+
+struct Found {
+  Presence presence = Presence::kNone;
+  uint64_t entry = 0;  // of the agent's function, where it sleeps
+};
+
+Result<Found> find_agent(pid_t pid, const std::string& agent) {
+  if (::kill(pid, 0) != 0 && errno == ESRCH)
+    return user_error(ESRCH, "there is no process " + std::to_string(pid));
+  const std::vector<MapLine> lines = read_maps(pid);
+  const MapLine* start = start_of_agent(lines);
+  if (!start) return Found{};
+  if (serves(pid)) return Found{Presence::kActive};
+  PB_ASSIGN(const uint64_t entry, entry_at(pid, start->range.start, agent));
+  return entry ? Found{Presence::kAsleep, entry} : Found{Presence::kOther};
+}
+
+Error already_there(pid_t pid) {
+  return user_error(EALREADY, "process " + std::to_string(pid) + " has an agent that serves");
+}
+
+std::string settings_of(const Arrival& arrival) {
+  std::string text;
+  for (const auto& [name, value] : arrival.settings) {
+    text += name + "=" + value;
+    text += '\0';
+  }
+  return text;
+}
+
+// Who traces is a thread. One of our own for each time: with it everything that it still traces is
+// let go.
+template <typename T, typename F>
+Result<T> on_own_thread(const F& run) {
+  std::optional<Result<T>> result;
+  std::thread([&] { result.emplace(run()); }).join();
+  return std::move(*result);
+}
+
+// DIR/PID, which belongs to the process's user. The agent is given the directory itself: its path
+// may lead elsewhere in the process, or nowhere.
+class ProcessDirectory {
+ public:
+  static Result<ProcessDirectory> make(pid_t pid) {
+    ProcessDirectory made;
+    PB_ASSIGN(const std::string runtime, serve::runtime_directory(true));
+    PB_ASSIGN(made.path_, serve::make_process_directory(runtime, pid));
+    PB_ASSIGN(const uid_t user, user_of(pid));
+    if (user != ::geteuid() && ::lchown(made.path_.c_str(), user, gid_t(-1)) != 0)
+      return sys_error("give " + made.path_ + " to user " + std::to_string(user), errno);
+    PB_ASSIGN(made.descriptor_, open_directory_for(pid, made.path_));
+    return made;
+  }
+  ProcessDirectory(ProcessDirectory&& other) noexcept = default;
+  // What the agent has not used goes again.
+  ~ProcessDirectory() {
+    if (descriptor_.valid() && !is_used_) ::rmdir(path_.c_str());
+  }
+  const std::string& path() const { return path_; }
+  int descriptor() const { return descriptor_.get(); }
+  void is_used() { is_used_ = true; }
+
+ private:
+  ProcessDirectory() = default;
+  static Result<uid_t> user_of(pid_t pid);
+
+  std::string path_;
+  UniqueFd descriptor_;
+  bool is_used_ = false;
+};
+
+// The effective one. The owner of /proc/PID is root where the process may not be looked into.
+Result<uid_t> ProcessDirectory::user_of(pid_t pid) {
+  PB_ASSIGN(const std::string status, read_file("/proc/" + std::to_string(pid) + "/status"));
+  unsigned real = 0, effective = 0;
+  const size_t at = status.find("\nUid:");
+  if (at == status.npos || std::sscanf(status.c_str() + at, "\nUid: %u %u", &real, &effective) != 2)
+    return user_error(ESRCH, "process " + std::to_string(pid) + " has ended");
+  return uid_t(effective);
+}
+
+Result<Arrived> attach_here(pid_t pid, const Arrival& arrival) {
+  PB_TRY(may_attach(pid));
+  PB_ASSIGN(const Found found, find_agent(pid, arrival.agent));
+  if (found.presence == Presence::kActive) return already_there(pid);
+  if (found.presence == Presence::kOther)
+    return user_error(EEXIST, "process " + std::to_string(pid) +
+                                  " has the agent of another version in it, which stays until it "
+                                  "ends: use that version of patchbay");
+  PB_ASSIGN(const TargetLibc libc, TargetLibc::find(pid));
+  PB_ASSIGN(ProcessDirectory directory, ProcessDirectory::make(pid));
+  PB_ASSIGN(const std::unique_ptr<LibraryLoader> loader,
+            LibraryLoader::make(pid, libc, arrival.timeout_ms));
+  const Library library = {arrival.agent, found.entry, abi::kAttachEntry, abi::kAttachVersion};
+  if (const Status loaded = loader->load(library, arrival.timeout_ms); !loaded.ok())
+    return loaded.error().errno_value == EALREADY ? already_there(pid) : loaded.error();
+  const UniqueFd socket = loader->take_socket();
+  const std::string settings =
+      settings_of(arrival) + "PATCHBAY_PROCESS_DIRECTORY=" + directory.path() + '\0';
+  PB_TRY(
+      send_message(socket.get(), abi::AttachMessage::kSettings, settings, directory.descriptor()));
+  PB_ASSIGN(const Exchanged done, run_exchange(socket.get(), pid, arrival.timeout_ms));
+  directory.is_used();
+  return Arrived{done.text, loader->stopped_ns(), done.stopped_ns};
+}
+
+}  // namespace
+
+Result<Presence> presence_of(pid_t pid, const std::string& agent) {
+  PB_ASSIGN(const Found found, find_agent(pid, agent));
+  return found.presence;
+}
+
+Result<Arrived> attach(pid_t pid, const Arrival& arrival) {
+  return on_own_thread<Arrived>([&] { return attach_here(pid, arrival); });
+}
+
+Status detach(pid_t pid, int timeout_ms) {
+  PB_ASSIGN(const std::unique_ptr<serve::Client> client, serve::Client::connect(pid));
+  PB_ASSIGN(const UniqueFd connection, client->detach());
+  return detach_over(connection.get(), pid, timeout_ms);
+}
+
+Status detach_over(int socket, pid_t pid, int timeout_ms) {
+  const auto done = on_own_thread<Exchanged>([&] { return run_exchange(socket, pid, timeout_ms); });
+  return done.ok() ? Status() : Status(done.error());
+}
+
+}  // namespace patchbay::attach

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+//
+// The tool's side of attach_abi.h: packets, and what all threads stand still for.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "abi/attach_abi.h"
+#include "base/result.h"
+
+namespace patchbay::attach {
+
+struct Exchanged {
+  std::string text;         // of kServing: DIR/PID; of kAsleep: nothing
+  uint64_t stopped_ns = 0;  // for how long all threads stood still
+};
+
+// `passed`: a descriptor that goes with it; -1: none.
+Status send_message(int socket, abi::AttachMessage kind, std::string_view body = "",
+                    int passed = -1);
+
+// From the agent's kHooks to its last word, for an attach and a detach: the agent's message says
+// which it is. An attach that fails leaves no byte of the program changed; the agent finds the
+// socket closed then, and goes as far as it has come.
+Result<Exchanged> run_exchange(int socket, pid_t pid, int timeout_ms);
+
+}  // namespace patchbay::attach

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#include "attach/proc_text.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/unique_fd.h"
+
+namespace patchbay::attach {
+
+std::optional<std::string> read_text(const std::string& path) {
+  UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.valid()) return std::nullopt;
+  std::string text;
+  char part[16384];
+  for (;;) {
+    const ssize_t size = ::read(file.get(), part, sizeof part);
+    if (size < 0) return std::nullopt;
+    if (size == 0) return text;
+    text.append(part, size_t(size));
+  }
+}
+
+std::string status_field(const std::string& status, const std::string& name) {
+  const std::string head = name + ":";
+  size_t at = status.starts_with(head) ? 0 : status.find("\n" + head);
+  if (at == status.npos) return "";
+  at = status.find(':', at) + 1;
+  at = status.find_first_not_of(" \t", at);
+  return at == status.npos ? "" : status.substr(at, status.find('\n', at) - at);
+}
+
+}  // namespace patchbay::attach

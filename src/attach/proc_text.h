@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// Files of /proc as texts.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace patchbay::attach {
+
+// None: the file cannot be read.
+std::optional<std::string> read_text(const std::string& path);
+// Of a `status`: the rest of the line that begins with `name` and a colon.
+std::string status_field(const std::string& status, const std::string& name);
+
+}  // namespace patchbay::attach

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+#include "attach/target_process.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+#include <optional>
+
+#include "attach/proc_text.h"
+#include "attach/tracing.h"
+#include "base/unique_fd.h"
+
+namespace patchbay::attach {
+namespace {
+
+bool is_named(const MapLine& line, std::string_view library) {
+  const std::string_view path = line.name;
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return name.starts_with(std::string(library) + ".so.") ||
+         (name.starts_with(std::string(library) + "-2.") && name.ends_with(".so"));
+}
+
+}  // namespace
+
+Result<TargetLibc> TargetLibc::find(pid_t pid) {
+  TargetLibc libc;
+  const std::vector<MapLine> lines = read_maps(pid);
+  // What is one library since glibc 2.34 was three.
+  for (const char* name : {"libc", "libpthread", "libdl"}) {
+    auto module = Module::find(
+        pid, lines, [&](const MapLine& line) { return line.inode != 0 && is_named(line, name); });
+    if (module.ok()) {
+      libc.code_.insert(libc.code_.end(), module->code().begin(), module->code().end());
+      libc.modules_.push_back(std::move(*module));
+    } else if (libc.modules_.empty()) {
+      if (module.error().errno_value != ENOENT) return module.error();
+      return user_error(ENOEXEC, "process " + std::to_string(pid) + " has no libc.so.6 of glibc");
+    }
+  }
+  for (const MapLine& line : lines)
+    if (line.name == "[vdso]") libc.code_.push_back(line.range);
+  PB_TRY(libc.find_instructions(pid));
+  return libc;
+}
+
+// Both stand in functions that nobody replaces; what is there is looked at all the same.
+Status TargetLibc::find_instructions(pid_t pid) {
+  static constexpr char kSyscallReturn[] = {0x0f, 0x05, char(0xc3)};
+  static constexpr char kRestorer[] = {0x48, char(0xc7), char(0xc0), 0x0f, 0, 0, 0, 0x0f, 0x05};
+  const auto find = [&](const char* bytes, size_t size) -> uint64_t {
+    const uint64_t at = modules_.front().code_bytes({bytes, size});
+    char found[16];
+    return at && read_memory(pid, at, found, size).ok() && std::memcmp(found, bytes, size) == 0 ? at
+                                                                                                : 0;
+  };
+  syscall_ = find(kSyscallReturn, sizeof kSyscallReturn);
+  restorer_ = find(kRestorer, sizeof kRestorer);
+  if (syscall_ && restorer_) return {};
+  return user_error(ENOEXEC, "the libc of process " + std::to_string(pid) +
+                                 " is none that is known: it has no `syscall; ret`");
+}
+
+uint64_t TargetLibc::function(std::string_view name) const {
+  for (const Module& module : modules_)
+    if (const uint64_t address = module.function(name)) return address;
+  return 0;
+}
+
+bool TargetLibc::has_code(uint64_t address) const {
+  return std::any_of(code_.begin(), code_.end(),
+                     [&](const Range& range) { return range.contains(address); });
+}
+
+bool parse_syscall(std::string_view text, long* number, uint64_t* pc) {
+  constexpr int kWords = 9;  // number, six arguments, stack pointer, program counter
+  const std::string line(text);
+  char* at = const_cast<char*>(line.c_str());
+  unsigned long long word = 0;
+  for (int i = 0; i < kWords; i++) {
+    char* end = at;
+    const long long first = i == 0 ? std::strtoll(at, &end, 10) : 0;
+    if (i == 0) *number = long(first);
+    if (i > 0) word = std::strtoull(at, &end, 16);
+    if (end == at) return false;
+    at = end;
+  }
+  *pc = word;
+  return *number >= 0;
+}
+
+bool is_harmless_wait(long number) {
+  static constexpr long kWaits[] = {
+      SYS_epoll_wait, SYS_epoll_pwait,   SYS_epoll_pwait2, SYS_poll,    SYS_ppoll,
+      SYS_select,     SYS_pselect6,      SYS_accept,       SYS_accept4, SYS_recvfrom,
+      SYS_recvmsg,    SYS_recvmmsg,      SYS_wait4,        SYS_waitid,  SYS_rt_sigtimedwait,
+      SYS_pause,      SYS_rt_sigsuspend, SYS_read};
+  return std::find(std::begin(kWaits), std::end(kWaits), number) != std::end(kWaits);
+}
+
+namespace {
+
+bool lives_where_we_do(pid_t pid) {
+  const std::string process = "/proc/" + std::to_string(pid);
+  for (const char* name : {"/root/", "/ns/mnt"}) {
+    struct stat theirs = {}, ours = {};
+    if (::stat((process + name).c_str(), &theirs) != 0 ||
+        ::stat((std::string("/proc/self") + name).c_str(), &ours) != 0 ||
+        theirs.st_dev != ours.st_dev || theirs.st_ino != ours.st_ino)
+      return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<UniqueFd> open_directory_for(pid_t pid, const std::string& path) {
+  if (lives_where_we_do(pid)) {
+    UniqueFd plain(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!plain.valid()) return sys_error("open " + path, errno);
+    return plain;
+  }
+  constexpr long kOpenTree = 428;  // open_tree(2), of Linux 5.2
+  constexpr unsigned kClone = 1;   // OPEN_TREE_CLONE
+  UniqueFd mount(int(::syscall(kOpenTree, AT_FDCWD, path.c_str(), kClone | O_CLOEXEC)));
+  if (!mount.valid())
+    return user_error(EPERM, "process " + std::to_string(pid) +
+                                 " lives in another root directory than this command: attach as "
+                                 "root");
+  return mount;
+}
+
+}  // namespace patchbay::attach

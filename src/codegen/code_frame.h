@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+//
+// What the parts of one piece of code share: the emitter, what the code is for, and where the
+// program's registers stand while the code spends them.
+#pragma once
+
+#include <iterator>
+
+#include "arch/emitter.h"
+#include "codegen/probe_compile.h"
+#include "fetch/fetch_abi.h"
+#include "probe/returns/return_hook.h"
+#include "ring_buffer/ring_write_hot.h"
+
+namespace patchbay {
+
+// What Emitter::set_later() leaves open: it differs from one site or event to the next.
+enum class CodeValue : uint8_t { kId, kIp, kSite, kEvent, kHits, kSoft, kCount };
+
+// Bytes of a record all of whose fields are fixed.
+inline uint32_t fixed_record_size(const FetchProgram& fetch) {
+  return (fetch.fixed_size + 3) & ~3u;
+}
+
+class CodeFrame {
+ public:
+  CodeFrame(Emitter& emitter, const ProbeCode& what)
+      : out(emitter),
+        code(what),
+        step(what.inside ? reg::kRedZone : 0),
+        below_(what.at_return ? 8 : 0),
+        tid_(thread_local_offset(&pb_thread.fast_tid)) {}
+
+  // Below the stack pointer, a word each: reg::kSpent, a scratch word, the flags, kReturnSlot. In
+  // the code of a return the word below the stack pointer is the trampoline's, so that all of these
+  // stand 8 lower, and return_hook.S saves them.
+  Mem saved(Reg spent) const { return word_below(number_of(spent)); }
+  Mem scratch() const { return word_below(kScratch); }
+  Mem saved_flags() const { return word_below(kFlags); }
+  Mem lowest() const { return {reg::kStack, -8 * (kReturnSlot + 1)}; }
+  bool is_saved(Reg program) const {
+    if (program == reg::kReturnSlot) return code.at_return;
+    return number_of(program) < kScratch;
+  }
+
+  Mem tid() const { return thread_local_word(tid_); }  // ProbeThread.fast_tid: 0: none is known
+  void later(Reg to, CodeValue value) const { out.set_later(to, uint8_t(value)); }
+  // Of the event that the slot's program has: such code serves every event of its shape.
+  void load_slot_event(Reg to, size_t field) const {
+    out.load(to, {reg::kReturnSlot, offsetof(ReturnSlot, program)});
+    out.load(to, {to, int64_t(offsetof(SiteProgram, event) + field)});
+  }
+
+  Emitter& out;
+  const ProbeCode& code;
+  const int step;  // from our stack pointer to the program's
+
+ private:
+  static constexpr int kScratch = int(std::size(reg::kSpent)), kFlags = kScratch + 1,
+                       kReturnSlot = kScratch + 2;
+  static int number_of(Reg program) {
+    if (program == reg::kReturnSlot) return kReturnSlot;
+    int number = 0;
+    while (number < kScratch && !(reg::kSpent[number] == program)) number++;
+    return number;
+  }
+  Mem word_below(int number) const { return {reg::kStack, -8 * (number + 1) - below_}; }
+
+  const int below_;    // how much of the stack below it is in use
+  const int64_t tid_;  // of ProbeThread.fast_tid, from the thread pointer
+};
+
+}  // namespace patchbay

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#include "codegen/code_template.h"
+
+#include <string>
+#include <vector>
+
+#include "codegen/probe_emitter.h"
+#include "filter/filter_insn.h"
+#include "filter/filter_jit.h"
+#include "hot/rseq.h"
+#include "probe/hit_counter.h"
+#include "probe/triggers/trigger_hot.h"
+
+namespace patchbay {
+namespace {
+
+struct Known {
+  std::string key;
+  CodeTemplate made;
+};
+constexpr size_t kMaxTemplates = 64;
+
+// The filter as far as it decides the code.
+void add_tests(const FilterProgram& filter, const FetchProgram& fetch, std::string* key) {
+  for (const RegisterTest& test : filter_register_tests(filter, fetch)) {
+    const FilterInsn& insn = *test.insn;
+    const uint64_t words[] = {uint64_t(test.source),
+                              test.add,
+                              insn.value,
+                              insn.end,
+                              uint64_t(insn.on_true) << 32 | insn.on_false,
+                              uint64_t(insn.test) << 32 | uint64_t(insn.op) << 16 |
+                                  uint64_t{insn.size} << 8 | uint64_t{insn.is_signed} << 1 |
+                                  uint64_t{insn.invert}};
+    key->append(reinterpret_cast<const char*>(words), sizeof words);
+  }
+  key->push_back('|');
+}
+
+std::string template_key(const ProbeCode& code) {
+  std::string key;
+  auto add = [&key](const void* bytes, size_t size) {
+    key.append(static_cast<const char*>(bytes), size);
+  };
+  const bool kind[] = {
+      code.uses_xmm,     code.flags_live,      code.inside,   code.fast,
+      code.hooks_return, code.site_has_events, code.filtered, code.event.counts != nullptr,
+      code.at_return,    code.shared,          code.gated,    code.soft};
+  add(kind, sizeof kind);
+  if (code.gated) add_tests(*code.event.event->triggers->gate, *code.event.fetch, &key);
+  if (code.filtered) add_tests(*code.event.event->filter, *code.event.fetch, &key);
+  if (!code.fast && !code.filtered && !code.gated && !code.soft) return key;
+  add(&pb_rseq_offset, sizeof pb_rseq_offset);
+  add(&pb_locked_row, sizeof pb_locked_row);
+  if (!code.fast) return key;
+  const FetchProgram& fetch = *code.event.fetch;
+  add(&fetch.head, sizeof fetch.head);
+  add(&fetch.fixed_size, sizeof fetch.fixed_size);
+  add(fetch.insn, fetch.nr_insns * sizeof(FetchInsn));
+  return key;
+}
+
+}  // namespace
+
+// A full cache starts again. Never freed: exit handlers and threads may run to the very end of the
+// process.
+const CodeTemplate* find_template(const ProbeCode& code) {
+  static auto& cache = *new std::vector<Known>;
+  std::string key = template_key(code);
+  for (const Known& known : cache)
+    if (known.key == key) return &known.made;
+  CodeTemplate made;
+  if (!generate_probe(code, &made.code, &made.stack_shape)) return nullptr;
+  if (cache.size() == kMaxTemplates) cache.clear();
+  cache.push_back({std::move(key), std::move(made)});
+  return &cache.back().made;
+}
+
+}  // namespace patchbay

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+//
+// The code of a stub before the displaced instructions (patch/patcher.h: StubPrologue): either the
+// general way into probe_hit(), or in front of it a fast path generated for one event whose fields
+// are all plain registers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "probe/probe_abi.h"
+
+namespace patchbay {
+
+// What the code of a place depends on. Two of them that are equal give the same code.
+struct ProbeCode {
+  const CallSite* site;  // stays where it is
+  // The only event of the place, when code is generated for it; event.event is null otherwise. The
+  // code reads EventProgram.rings each time, so the program and the counts must outlive it; sizes
+  // may change under it.
+  SiteEvent event;
+  bool fast;          // the code records the event by itself
+  bool filtered;      // it tests the event's filter on the registers first
+  bool gated;         // and before that the filters of its triggers, all of which have one
+  bool soft;          // it looks whether soft mode says that the event is off
+  bool uses_xmm;      // some event reads xmm registers
+  bool flags_live;    // the program may read flags behind the place that are set before it
+  bool inside;        // not a function's entry, or all registers are read: the code steps over the
+                      // red zone, keeps every register and the flags
+  bool hooks_return;  // site->return_program is there
+  bool site_has_events;  // site->program is there
+  bool shared;           // probe_entry_shared: what is to be done is in the site's programs
+  bool at_return;        // not of a place: what return_entry goes on with (return_hook.S). It reads
+                         // the event from the slot's program, so that it is only its shape's
+  bool operator==(const ProbeCode&) const = default;
+};
+
+// The best code for a place that is to run these programs (either may be null). `flags_live` and
+// `inside` are those of the plan: SitePlan.flags_live, and whether it is from plan_insn().
+ProbeCode probe_code(const CallSite* site, const SiteProgram* program,
+                     const SiteProgram* return_program, bool flags_live, bool inside);
+
+// Writes the prologue for execution at `address`; returns its size, 0 when `capacity` is too small.
+size_t emit_probe(const ProbeCode& code, uint8_t* out, size_t capacity, uint64_t address);
+
+// Where the stack is in that code, for unwinders (patch/stub_views.h).
+uint16_t probe_stack_shape(const ProbeCode& code);
+
+// True when a fast path can be generated for the event in this process (rseq works, the record is
+// small, every field is a register, every thread's events are wanted, a filter can be tested on the
+// registers, and so can those of its triggers).
+bool has_fast_path(const SiteEvent& event);
+
+// The same for a return: nothing limits it, and it has no filter.
+bool has_fast_return(const SiteEvent& event);
+
+// One record of 24 bytes, function_graph's entry and exit, the profiler: what function_entry.S and
+// return_hook.S do without the general way.
+bool is_fast_call(const SiteEvent& event);
+bool is_fast_graph(const SiteEvent& event);
+bool is_fast_profile(const SiteEvent& event);
+
+// Sets code and return_code of a program that is about to be published. What it depends on besides
+// the program is its rings' clock.
+void choose_code(SiteProgram* program, bool on_return);
+
+// SiteProgram.return_code for a return program: the number of the code for its only event. 0: there
+// is none, or no room for it. Programs with the same fields share it, and it is never taken back.
+uint16_t return_code(const SiteProgram& program);
+
+// True when the event has a filter that the code can test on the registers at the place, so that a
+// hit that does not match costs next to nothing, whatever the event's other fields are.
+bool has_register_filter(const SiteEvent& event);
+
+// The same for triggers that all have such a filter.
+bool has_register_gate(const SiteEvent& event);
+
+}  // namespace patchbay

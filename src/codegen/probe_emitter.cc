@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: MIT
+#include "codegen/probe_emitter.h"
+
+#include "codegen/code_frame.h"
+#include "codegen/publish_code.h"
+#include "filter/filter_jit.h"
+#include "patch/stack_shape.h"
+#include "probe/triggers/trigger_hot.h"
+
+namespace patchbay {
+namespace {
+
+using reg::kControl, reg::kWork;
+
+constexpr size_t kMaxProbeCode = 1024;
+const Mem kSavedForEntry{reg::kStack, -16};  // where probe_entry.S leaves a word alone
+const Mem kSavedWork{reg::kStack, -8};       // before save(): the word of kWork
+
+class ProbeEmitter {
+ public:
+  ProbeEmitter(Emitter& emitter, const ProbeCode& code)
+      : out_(emitter),
+        code_(code),
+        frame_(emitter, code),
+        step_(frame_.step),
+        tests_(code.filtered || code.gated || code.soft),
+        keeps_flags_(code.flags_live && (code.fast || tests_)),
+        counts_(code.event.counts != nullptr && (code.fast || tests_)),
+        only_hooks_(code.hooks_return && !code.site_has_events) {}
+
+  void emit() {
+    if (code_.at_return) return emit_return();
+    if (code_.shared) return emit_shared();
+    step_over_red_zone();
+    if (tests_ || code_.fast) out_.store(frame_.lowest(), kWork);  // stack_touch.h
+    if (tests_) emit_tests();
+    if (code_.fast) emit_fast();
+    if (!only_hooks_) {
+      out_.bind(slow_call_);
+      emit_call();
+      out_.jump(code_.hooks_return ? leave_ : done_);
+    } else {
+      out_.jump(leave_);
+    }
+    if (tests_) emit_rejected();
+    if (counts_) emit_count_abort();
+    emit_data();
+    emit_end();
+  }
+
+ private:
+  void emit_end() {
+    out_.bind(leave_);
+    out_.stack_is(step_now());
+    if (code_.hooks_return) emit_hook();
+    out_.bind(done_);
+    out_.stack_is(step_now());
+    step_back();
+    out_.bind(end_);
+  }
+  int step_now() const { return only_hooks_ ? 0 : step_; }
+  void step_over_red_zone() {
+    if (step_now()) out_.move_stack(-reg::kRedZone);
+  }
+  void step_back() {
+    if (step_now()) out_.move_stack(reg::kRedZone);
+  }
+
+  // All stubs of such places are alike: the site's programs say what is to be done.
+  void emit_shared() {
+    const CallOut& call = code_.hooks_return ? hook_call_ : entry_call_;
+    code_.hooks_return ? emit_hook() : emit_call();
+    out_.jump(done_);
+    out_.room(call, reinterpret_cast<void*>(probe_entry_shared));
+    out_.bind(done_);
+  }
+
+  // All is saved, reg::kReturnSlot is the slot.
+  void emit_return() {
+    Label done, general;
+    jump_if_thread_is_new(slow_);
+    emit_publish(frame_, record_, slow_);
+    if (counts_) emit_count(frame_, count_);
+    out_.jump_through(done);
+    out_.abort_sequence(record_);
+    out_.bind(slow_);
+    out_.jump_through(general);
+    if (counts_) {
+      out_.abort_sequence(count_);
+      emit_count_locked(frame_);
+      out_.jump_through(done);
+    }
+    out_.align(8);
+    out_.word(done, reinterpret_cast<uint64_t>(pb_return_done));
+    out_.word(general, reinterpret_cast<uint64_t>(pb_return_general));
+    emit_descriptors();
+  }
+
+  void* entry_point() const {
+    void (*plain[])() = {probe_entry, probe_entry_xmm};
+    void (*flags[])() = {probe_entry_flags, probe_entry_xmm_flags};
+    void (*all[])() = {probe_entry_all, probe_entry_all_xmm};
+    auto* which = code_.inside ? all : code_.flags_live ? flags : plain;
+    return reinterpret_cast<void*>(which[code_.uses_xmm]);
+  }
+  void* hook_point() const {
+    const bool flags = code_.flags_live || code_.inside;
+    return reinterpret_cast<void*>(flags ? probe_entry_hook_flags : probe_entry_hook);
+  }
+
+  // probe_entry.S says how each is entered.
+  void emit_call() {
+    out_.stack_is(step_);
+    step_ ? out_.push(kWork) : out_.store(kSavedForEntry, kWork);
+    frame_.later(kWork, CodeValue::kSite);
+    out_.call_out(entry_call_);
+    step_ ? out_.pop(kWork) : out_.load(kWork, kSavedForEntry);
+  }
+  // At the entry nothing lies in the red zone, so its return can be hooked as any call's.
+  void emit_hook() {
+    Label hooked;
+    step_back();
+    out_.store(kSavedForEntry, kWork);
+    out_.address_of(kWork, hooked);
+    out_.push(kWork);
+    frame_.later(kWork, CodeValue::kSite);
+    out_.jump_out(hook_call_);
+    out_.bind(hooked);
+    out_.stack_is(0);
+    out_.load(kWork, kSavedForEntry);
+    if (step_ && !only_hooks_) out_.jump(end_);
+  }
+
+  // What decides on the registers alone whether there is anything to do.
+  void emit_tests() {
+    if (keeps_flags_) out_.save_flags(frame_.saved_flags());
+    Label& rejected = !counts_ && !keeps_flags_ ? leave_ : rejected_;
+    if (code_.gated) emit_gate();
+    if (code_.soft) {
+      out_.store(kSavedWork, kWork);
+      frame_.later(kWork, CodeValue::kSoft);
+      out_.apply(Op::kCompare, Mem{kWork}, Number{0}, Width::k4);
+      out_.load(kWork, kSavedWork);
+      out_.jump_if(JumpCondition::kEqual, rejected);
+    }
+    if (code_.filtered) emit_filter(*code_.event.event->filter, rejected);
+    if (!code_.fast) bind_matched();
+  }
+  void emit_filter(const FilterProgram& filter, Label& rejected) {
+    emit_register_tests(out_, filter_register_tests(filter, *code_.event.fetch), rejected);
+  }
+  void emit_gate() {
+    Label none;
+    emit_filter(*code_.event.event->triggers->gate, none);
+    out_.jump(matched_);
+    out_.bind(none);
+  }
+  void bind_matched() {
+    out_.bind(matched_);
+    if (keeps_flags_) restore_flags_alone();
+  }
+  void restore_flags_alone() {
+    out_.store(kSavedWork, kWork);
+    out_.restore_flags(frame_.saved_flags());
+    out_.load(kWork, kSavedWork);
+  }
+
+  // Nobody knows this thread yet.
+  void emit_rejected() {
+    out_.bind(rejected_);
+    if (!counts_) {
+      if (keeps_flags_) restore_flags_alone();
+      out_.jump(leave_);
+      return;
+    }
+    save();
+    jump_if_thread_is_new(count_locked_);
+    out_.load_cpu(kWork, count_locked_);
+    if (code_.fast) {
+      out_.jump(count_now_);
+    } else {
+      emit_count_and_leave();
+    }
+  }
+  void jump_if_thread_is_new(const Label& to) {
+    out_.apply(Op::kCompare, frame_.tid(), Number{0}, Width::k4);
+    out_.jump_if(JumpCondition::kEqual, to);
+  }
+
+  void emit_count_and_leave() {
+    out_.bind(count_now_);
+    emit_count(frame_, count_);
+    leave();
+  }
+  void emit_count_abort() {
+    out_.abort_sequence(count_);
+    out_.bind(count_locked_);
+    out_.stack_is(step_, true);
+    emit_count_locked(frame_);
+    leave();
+  }
+  void leave() {
+    if (keeps_flags_) out_.restore_flags(frame_.saved_flags());
+    restore();
+    out_.jump(leave_);
+  }
+
+  // The record. Behind it, and before slow_call_, is what goes on to the general way.
+  void emit_fast() {
+    if ((keeps_flags_ && !tests_) || (code_.inside && !keeps_flags_))
+      out_.save_flags(frame_.saved_flags());
+    save();
+    if (keeps_flags_ || code_.inside)
+      out_.jump_if_unaligned_faults(frame_.saved_flags(), slow_);  // our stores may be unaligned
+    jump_if_thread_is_new(slow_);
+    if (code_.event.fetch->head == RecordHead::kFunction) check_caller();
+    emit_publish(frame_, record_, slow_);
+    counts_ ? emit_count_and_leave() : leave();
+    out_.abort_sequence(record_);
+    out_.bind(slow_);
+    out_.stack_is(step_, true);
+    if (keeps_flags_) out_.restore_flags(frame_.saved_flags());
+    restore();
+    if (!code_.gated) return;
+    out_.jump(slow_call_);
+    bind_matched();
+  }
+
+  // Only a call that is somebody's tail call can have a trampoline as its caller.
+  void check_caller() {
+    out_.load_return_address(kWork);
+    out_.set(kControl, reinterpret_cast<uint64_t>(pb_return_trampolines));
+    out_.apply(Op::kSub, kWork, kControl);
+    out_.apply(Op::kCompare, kWork, Number{kReturnSlots * kReturnTrampolineSize});
+    out_.jump_if(JumpCondition::kBelow, slow_);
+  }
+
+  void save() {
+    for (const Reg spent : reg::kSpent) out_.store(frame_.saved(spent), spent);
+    out_.stack_is(step_, true);
+  }
+  void restore() {
+    for (const Reg spent : reg::kSpent) out_.load(spent, frame_.saved(spent));
+    out_.stack_is(step_);
+  }
+
+  // Beside the code, never written again.
+  void emit_data() {
+    if (!only_hooks_) out_.room(entry_call_, entry_point());
+    if (code_.hooks_return) out_.room(hook_call_, hook_point());
+    emit_descriptors();
+  }
+  void emit_descriptors() {
+    if (code_.fast) out_.describe(record_);
+    if (counts_) out_.describe(count_);
+  }
+
+  Emitter& out_;
+  const ProbeCode& code_;
+  const CodeFrame frame_;
+  const int step_;  // from our stack pointer to the program's
+  const bool tests_, keeps_flags_, counts_, only_hooks_;
+  CallOut entry_call_, hook_call_;
+  Sequence record_, count_;
+  Label slow_, slow_call_, leave_, done_, end_, count_now_, count_locked_, rejected_, matched_;
+};
+
+}  // namespace
+
+bool generate_probe(const ProbeCode& code, GeneratedCode* made, uint16_t* stack_shape) {
+  const std::unique_ptr<Emitter> out = make_emitter(kMaxProbeCode);
+  ProbeEmitter emitter(*out, code);
+  emitter.emit();
+  if (!out->is_complete()) return false;
+  *made = out->take();
+  // Of a return the unwind tables have one rule for all: pb_return_code.
+  *stack_shape =
+      code.at_return ? uint16_t{0} : stack_shape_number(stack_shape_of(out->stack_notes()));
+  return true;
+}
+
+}  // namespace patchbay

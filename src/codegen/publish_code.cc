@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+//
+// Registers from ring_of_cpu() to ring_commit():
+//   kControl  the RingControl                        kTime   CPU, then the time of the event
+//   kPublish  what is published                      kPlace  where the event goes
+//   kSlot     the offset of the slot that it names   kValue  delta, first word, then free
+#include "codegen/publish_code.h"
+
+#include <bit>
+
+#include "codegen/record_code.h"
+#include "probe/hit_counter.h"
+#include "ring_buffer/ring_set.h"
+
+namespace patchbay {
+namespace {
+
+using reg::kControl, reg::kPlace, reg::kPublish, reg::kSlot, reg::kTime, reg::kValue, reg::kWork;
+
+constexpr int kControlShift = std::countr_zero(abi::kRingControlStride);
+constexpr int kParityBitNumber = std::countr_zero(abi::kParityBit);
+constexpr int kSlotShift = std::countr_zero(sizeof(abi::RingSlot));
+constexpr int kHitRowShift = std::countr_zero(kHitRowSize);
+constexpr uint32_t kFirstWord = sizeof(uint32_t);
+constexpr int kLengthBits = 32 - abi::kDeltaBits;
+
+Mem control_word(size_t field) { return {kControl, int64_t(field)}; }
+Mem slot_word(size_t field) {
+  return {kControl, int64_t(offsetof(abi::RingControl, slot) + field), kSlot};
+}
+
+void load_event(const CodeFrame& frame) {
+  if (frame.code.at_return) return frame.load_slot_event(kControl, offsetof(SiteEvent, event));
+  frame.later(kControl, CodeValue::kEvent);
+}
+
+void ring_of_cpu(const CodeFrame& frame) {
+  Emitter& out = frame.out;
+  load_event(frame);
+  out.load(kControl, {kControl, offsetof(EventProgram, rings)});
+  out.shift_left(kTime, kControlShift);
+  out.apply(Op::kAdd, kTime, control_word(offsetof(RingSet, controls)));
+  out.move(kControl, kTime);
+}
+
+void ring_slot(Emitter& out) {
+  out.move(kSlot, kPublish);
+  out.shift_right(kSlot, kParityBitNumber - kSlotShift);
+  out.apply(Op::kAnd, kSlot, Number{sizeof(abi::RingSlot)}, Width::k4);
+}
+
+void ring_room(Emitter& out, const Label& unusual) {
+  out.move(kValue, kTime);
+  out.apply(Op::kSub, kValue, slot_word(offsetof(abi::RingSlot, time)));
+  out.apply(Op::kCompare, kValue, Number{1 << abi::kDeltaBits});  // or negative
+  out.jump_if(JumpCondition::kNotBelow, unusual);
+  out.move(kPlace, kPublish, Width::k4);
+  out.apply(Op::kAnd, kPlace, control_word(offsetof(abi::RingControl, space_mask)), Width::k4);
+  out.apply(Op::kSub, kPlace, Number{abi::kPageHeaderSize + 1}, Width::k4);
+  out.jump_if(JumpCondition::kBelow, unusual);  // full, off or empty
+}
+
+void ring_place(Emitter& out, uint32_t bytes, const Label& unusual) {
+  out.apply(Op::kAdd, kPlace, Number{bytes + abi::kPageHeaderSize}, Width::k4);  // its last byte
+  out.apply(Op::kCompare, kPlace, control_word(offsetof(abi::RingControl, space_mask)), Width::k4);
+  out.jump_if(JumpCondition::kAbove, unusual);
+  out.move(kPlace, kPublish, Width::k4);
+  out.apply(Op::kAdd, kPlace, kControl);
+  out.apply(Op::kAdd, kPlace, control_word(offsetof(abi::RingControl, data_delta)));
+}
+
+void first_word(Emitter& out, uint32_t bytes) {
+  out.shift_left(kValue, kLengthBits, Width::k4);
+  out.apply(Op::kOr, kValue, Number{(bytes - kFirstWord) / 4}, Width::k4);
+  out.store({kPlace}, kValue, Width::k4);
+}
+
+void ring_count(Emitter& out) {
+  out.load(kValue, slot_word(offsetof(abi::RingSlot, entries)));
+  out.increment(kValue);
+  out.apply(Op::kXor, kSlot, Number{sizeof(abi::RingSlot)}, Width::k4);  // the other slot
+  out.store(slot_word(offsetof(abi::RingSlot, entries)), kValue);
+  out.store(slot_word(offsetof(abi::RingSlot, time)), kTime);
+}
+
+void ring_commit(Emitter& out, uint32_t bytes, const Sequence& sequence) {
+  out.flip_bit(kPublish, kParityBitNumber);
+  out.apply(Op::kAdd, kPublish, Number{bytes});
+  out.store(control_word(offsetof(abi::RingControl, publish)), kPublish);
+  out.commit_sequence(sequence);
+}
+
+void load_hits(const CodeFrame& frame) {
+  if (!frame.code.at_return) return frame.later(kControl, CodeValue::kHits);
+  frame.load_slot_event(kControl, offsetof(SiteEvent, counts));
+  frame.out.load(kControl, {kControl, offsetof(ProbeCounts, hits)});
+}
+
+}  // namespace
+
+void emit_publish(const CodeFrame& frame, const Sequence& sequence, const Label& unusual) {
+  Emitter& out = frame.out;
+  const uint32_t bytes = fixed_record_size(*frame.code.event.fetch) + kFirstWord;
+  out.begin_sequence(sequence);
+  out.load_cpu(kTime, unusual);
+  ring_of_cpu(frame);
+  out.load(kPublish, control_word(offsetof(abi::RingControl, publish)));
+  out.read_clock();
+  ring_slot(out);
+  ring_room(out, unusual);
+  ring_place(out, bytes, unusual);
+  first_word(out, bytes);
+  emit_record(frame, kFirstWord);
+  ring_count(out);
+  ring_commit(out, bytes, sequence);
+}
+
+// The sequence begins with the number of the CPU at once: the kernel forgets a sequence that it
+// finds a thread outside of.
+void emit_count(const CodeFrame& frame, const Sequence& sequence) {
+  load_hits(frame);
+  frame.out.begin_sequence(sequence);
+  frame.out.load_cpu(kWork);
+  frame.out.shift_left(kWork, kHitRowShift);
+  frame.out.add_one({kControl, 0, kWork});
+  frame.out.commit_sequence(sequence);
+}
+
+void emit_count_locked(const CodeFrame& frame) {
+  load_hits(frame);
+  frame.out.set(kWork, pb_locked_row);
+  frame.out.add_one_locked({kControl, 0, kWork});
+}
+
+}  // namespace patchbay

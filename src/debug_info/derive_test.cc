@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: MIT
+// tests/debug_info/values.c: what is asked for, and the definition that the agent gets.
+#include "debug_info/derive.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "debug_info/dwarf_testing.h"
+
+namespace patchbay {
+namespace {
+
+std::unique_ptr<SourceProbes> open_probes(const std::string& path) {
+  Result<std::unique_ptr<SourceProbes>> probes = SourceProbes::open(path);
+  EXPECT_TRUE(probes.ok()) << probes.error().message();
+  return probes.ok() ? std::move(*probes) : nullptr;
+}
+
+// The definitions, each with a '\n'; or the sentence of the error.
+std::string derived(SourceProbes& probes, const std::string& text) {
+  Result<ProbeRequest> request = parse_probe_request(text);
+  if (!request.ok()) return request.error().message();
+  Result<DerivedProbe> probe = probes.derive(*request);
+  if (!probe.ok()) return probe.error().message();
+  std::string lines;
+  for (const std::string& line : probe->definitions(probe->event)) lines += line + "\n";
+  return lines;
+}
+std::string notes(SourceProbes& probes, const std::string& text) {
+  Result<DerivedProbe> probe = probes.derive(*parse_probe_request(text));
+  std::string lines;
+  if (!probe.ok()) return probe.error().message();
+  for (const std::string& line : probe->notes) lines += line + "\n";
+  return lines;
+}
+
+struct Row {
+  const char *asked, *fetched;
+};
+
+// Of `reads`: at the first byte the registers are the same for every compiler.
+constexpr Row kReads[] = {
+    {"item", "item=%di:x64"},
+    {"n", "n=%cx:s32"},
+    {"n:x", "n=%cx:x32"},
+    {"n:u8", "n=%cx:u8"},
+    {"count=n", "count=%cx:s32"},
+    {"item->id", "id=+0(%di):s32"},
+    {"(*item).id", "id=+0(%di):s32"},
+    {"item[0].id", "id=+0(%di):s32"},
+    {"item[2].id", "id=+256(%di):s32"},
+    {"*numbers", "numbers=+0(%si):s32"},
+    {"numbers[0]", "numbers_0=+0(%si):s32"},
+    {"numbers[3]", "numbers_3=+12(%si):s32"},
+    {"item->name", "name=+0(+8(%di)):string"},
+    {"item->name:x", "name=+8(%di):x64"},
+    {"item->name[2]", "name_2=+2(+8(%di)):char"},
+    {"words[1]", "words_1=+0(+8(%dx)):string"},
+    {"*words", "words=+0(+0(%dx)):string"},
+    {"**words", "words=+0(+0(%dx)):char"},
+    {"item->numbers", "numbers=+16(%di):s32[4]"},
+    {"item->numbers:x", "numbers=+16(%di):x32[4]"},
+    {"item->numbers[3]", "numbers_3=+28(%di):s32"},
+    {"*item->numbers", "numbers=+16(%di):s32"},
+    {"item->label", "label=+32(%di):string/8"},
+    {"item->label[1]", "label_1=+33(%di):char"},
+    {"item->corner[1][2].y", "y=+62(%di):s16"},
+    {"item->low", "low=+64(%di):b3@0/8"},
+    {"item->high", "high=+64(%di):b7@3/16"},
+    {"item->below", "below=+65(%di):b5@2/8"},
+    {"item->colour", "colour=+68(%di):u32"},
+    {"item->whole", "whole=+72(%di):s32"},
+    {"item->real", "real=+72(%di):float"},
+    {"item->next->id", "id=+0(+80(%di)):s32"},
+    {"item->next->next->name", "name=+0(+8(+80(+80(%di)))):string"},
+    {"item->call", "call=+112(%di):x64"},
+    {"counter", "counter=@counter:s32"},
+    {"%ax", "arg1=%ax"},
+    {"x=+8(%di):u32", "x=+8(%di):u32"},
+    {"n n", "n=%cx:s32 n_1=%cx:s32"},
+};
+
+constexpr Row kMistakes[] = {
+    {"nowhere", "'nowhere': there is no variable 'nowhere' at this place; there is: "},
+    {"item->nam", "'item->nam': struct item has no member 'nam'; there is: name"},
+    {"n->id", "'n->id': a value of type int has no members"},
+    {"*n", "'*n': a value of type int is no pointer"},
+    {"n[1]", "'n[1]': a value of type int has no elements"},
+    {"item->numbers[4]", "'item->numbers[4]': element 4 of int[4]: there are 4"},
+    {"item->corner[2]", "'item->corner[2]': element 2 of struct point[2][3]: there are 2"},
+    {"item->numbers[x]", "'item->numbers[x]': takes a number between '[' and ']'"},
+    {"item->numbers[1", "'item->numbers[1': takes a number between '[' and ']'"},
+    {"item->", "'item->': misses the name of a member"},
+    {"(item", "'(item': misses a ')'"},
+    {"item)", "'item)': cannot be read from ')' on"},
+    {"&item", "'&item': is an address; a probe fetches what is stored somewhere"},
+    {"*", "'*': misses the name of a variable"},
+    {"$retval", "'$retval': $retval is only there at the return: FUNC%return"},
+    {"*item", "'*item' is of type item_t: name a member of it, "},
+    {"item->huge", "'item->huge' is of type long double, which a probe cannot show"},
+    {"item->corner", "'item->corner' is an array of struct point; name an element of it"},
+};
+
+class Derive : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (!test::has_object(GetParam())) GTEST_SKIP();
+    probes_ = open_probes(test::object_path(GetParam()));
+    ASSERT_TRUE(probes_);
+  }
+  std::unique_ptr<SourceProbes> probes_;
+};
+INSTANTIATE_TEST_SUITE_P(Compilers, Derive,
+                         ::testing::Values("values_4", "values_5", "values_z", "values_clang"));
+
+TEST_P(Derive, ExpressionsAtTheEntry) {
+  const std::string name = GetParam();
+  for (const Row& row : kReads)
+    EXPECT_EQ(derived(*probes_, std::string("reads ") + row.asked),
+              "p:probe_" + name + "/reads " + name + ".so:reads " + row.fetched + "\n");
+}
+
+TEST_P(Derive, MistakesAreSentences) {
+  for (const Row& row : kMistakes) {
+    std::string said = derived(*probes_, std::string("reads ") + row.asked);
+    if (said.starts_with("'*item' is of type struct item:"))  // clang goes behind the typedef
+      said.replace(19, 11, "item_t");
+    EXPECT_TRUE(said.starts_with(row.fetched)) << said << "\n  not: " << row.fetched;
+  }
+}
+
+TEST_P(Derive, OtherParametersAndReturns) {
+  const std::string name = GetParam(), group = "probe_" + name;
+  EXPECT_EQ(derived(*probes_, "takes text ratio colour hidden"),
+            "p:" + group + "/takes " + name +
+                ".so:takes text=+0(%di):string ratio=%xmm0:double colour=%dx:u32 "
+                "hidden=%cx:x64\n");
+  EXPECT_EQ(notes(*probes_, "takes colour"), "colour: RED=0, GREEN=1, BLUE=7\n");
+  EXPECT_EQ(notes(*probes_, "reads item->below"), "below: shown without its sign\n");
+  EXPECT_TRUE(derived(*probes_, "takes hidden->x")
+                  .starts_with("'hidden->x': the members of struct hidden are not in the debug"));
+  EXPECT_EQ(derived(*probes_, "calls%return $retval n"),
+            "r:" + group + "/calls__return " + name + ".so:calls ret=$retval:s32 n=$arg1:s32\n");
+  EXPECT_EQ(derived(*probes_, "takes%return $retval text"),
+            "r:" + group + "/takes__return " + name +
+                ".so:takes ret=%xmm0:double text=+0($arg1):string\n");
+  EXPECT_EQ(derived(*probes_, "takes%return ratio"),
+            "'ratio' is not known when the function has returned (takes).");
+  EXPECT_EQ(
+      derived(*probes_, "mine:too=reads $params"),
+      "p:mine/too " + name + ".so:reads item=%di:x64 numbers=%si:x64 words=%dx:x64 n=%cx:s32\n");
+}
+
+TEST_P(Derive, PlacesThatAreNotThere) {
+  const std::string beyond = derived(*probes_, "reads:50");
+  EXPECT_TRUE(beyond.starts_with("There is no line 50 with code in reads(); nearest ")) << beyond;
+  EXPECT_TRUE(beyond.ends_with("; its line 0 is line 100 of " +
+                               probes_->lines(*parse_probe_request("reads"))->file + "."))
+      << beyond;
+  EXPECT_TRUE(derived(*probes_, "values.c:150").starts_with("There is no line 150 with code in "));
+  EXPECT_EQ(derived(*probes_, "no.c:1"),
+            "There is no code of a file no.c in " + std::string(GetParam()) + ".so.");
+  EXPECT_TRUE(derived(*probes_, "reads+0x5000").ends_with("0x5000 is beyond the end of reads()."));
+  EXPECT_EQ(derived(*probes_, "twice%return"),
+            "The function twice() is inlined everywhere: it has no return.");
+  EXPECT_TRUE(derived(*probes_, "twic")
+                  .starts_with("There is no function 'twic' in the debug "
+                               "information of "));
+  EXPECT_TRUE(derived(*probes_, "twic").ends_with("; near: twice."));
+}
+
+TEST_P(Derive, LinesAndVariables) {
+  Result<FunctionLines> lines = probes_->lines(*parse_probe_request("reads"));
+  ASSERT_TRUE(lines.ok());
+  EXPECT_EQ(lines->function, "reads");
+  EXPECT_TRUE(lines->file.ends_with("/values.c")) << lines->file;
+  EXPECT_EQ(lines->first, 100);
+  EXPECT_EQ(lines->lines.front(), 100);
+  for (int line : {102, 103, 104, 105})
+    EXPECT_TRUE(std::count(lines->lines.begin(), lines->lines.end(), line)) << line;
+  EXPECT_LE(lines->last, 106);
+  Result<std::vector<VisibleVariables>> found = probes_->variables(*parse_probe_request("reads"));
+  ASSERT_TRUE(found.ok());
+  ASSERT_EQ(found->size(), 1u);
+  EXPECT_EQ(found->front().place, "reads");
+  std::string shown;
+  for (const auto& row : found->front().rows)
+    if (row.name != "sum") shown += row.type + " " + row.name + " " + row.fetch + "\n";
+  EXPECT_EQ(shown,
+            "struct item* item %di:x64\nint* numbers %si:x64\nchar** words %dx:x64\n"
+            "int n %cx:s32\n");
+}
+
+TEST_P(Derive, LinesOfFunctionEvents) {
+  const std::pair<const char*, const char*> rows[] = {
+      {"reads", "reads(x64 item, x64 numbers, x64 words, s32 n)"},
+      {"takes", "takes(string text, x64 bytes, double ratio, u32 colour, x64 hidden)"},
+      {"in_other", "in_other(s32 n)"},
+  };
+  for (const auto& [function, expected] : rows) {
+    Result<FunctionEventLines> made = probes_->function_events(function);
+    ASSERT_TRUE(made.ok()) << made.error().message();
+    EXPECT_EQ(made->lines, std::vector<std::string>{expected});
+  }
+  EXPECT_EQ(probes_->function_events("twice").error().message(),
+            "The function twice() is inlined everywhere: it is never called.");
+}
+
+TEST(DeriveOfOneObject, InlinedCopiesAreSeveralPlaces) {
+  const auto probes = open_probes(test::object_path("values_4"));
+  ASSERT_TRUE(probes);
+  const std::string lines = derived(*probes, "twice value");
+  EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 2) << lines;
+  EXPECT_EQ(lines.find("p:probe_values_4/twice values_4.so:calls+"), 0u) << lines;
+}
+
+TEST(DeriveOfOneObject, AVariableThatNoSymbolNamesGoesByTheFile) {
+  const auto probes = open_probes(test::object_path("values_4"));
+  ASSERT_TRUE(probes);
+  const std::string line = derived(*probes, "reads only_here.id");
+  EXPECT_EQ(line.find("p:probe_values_4/reads " + probes->info().path() + ":0x"), 0u) << line;
+  EXPECT_NE(line.find(" id=@+0x"), line.npos) << line;
+}
+
+// --- hostile files: the answer is a definition or a sentence
+
+void ask_everything(const std::string& path) {
+  Result<std::unique_ptr<SourceProbes>> opened = SourceProbes::open(path);
+  if (!opened.ok()) {
+    EXPECT_FALSE(opened.error().message().empty());
+    return;
+  }
+  for (const char* text : {"reads item->next->name numbers[3] words[1] n counter", "takes $vars",
+                           "calls%return $retval n", "values.c:300 value", "reads:3 sum"}) {
+    const std::string answer = derived(**opened, text);
+    EXPECT_TRUE(answer.starts_with("p:") || answer.starts_with("r:") || answer.ends_with("."))
+        << answer;
+  }
+  (void)(*opened)->lines(*parse_probe_request("takes"));
+  (void)(*opened)->variables(*parse_probe_request("calls:1"));
+  (void)(*opened)->function_events("takes");
+}
+
+class Hostile : public ::testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Objects, Hostile,
+                         ::testing::Values("values_4", "values_5", "values_z", "passing_cxx_5"));
+
+TEST_P(Hostile, AnyCutIsAnswered) {
+  const std::string bytes = test::read_bytes(test::object_path(GetParam()));
+  ASSERT_GT(bytes.size(), 5000u);
+  const test::TemporaryFile file;
+  for (size_t i = 0; i < 100; i++) {
+    file.write(bytes.substr(0, bytes.size() * i / 100));
+    ask_everything(file.path());
+  }
+}
+
+TEST_P(Hostile, FlippedBytesAreAnswered) {
+  const std::string bytes = test::read_bytes(test::object_path(GetParam()));
+  const auto info = test::open_info(test::object_path(GetParam()));
+  ASSERT_TRUE(info);
+  std::vector<std::pair<size_t, size_t>> places;  // of the sections in the file
+  for (const char* name : {".debug_info", ".debug_abbrev", ".debug_line", ".debug_str",
+                           ".debug_loclists", ".debug_rnglists", ".debug_loc", ".debug_ranges"}) {
+    const std::string_view section = info->section(name);
+    const size_t at = section.empty() ? bytes.npos : bytes.find(section);
+    if (at != bytes.npos) places.emplace_back(at, section.size());
+  }
+  if (places.empty()) places.emplace_back(0x1000, bytes.size() - 0x1000);  // compressed
+  const test::TemporaryFile file;
+  std::mt19937 random(20121);
+  constexpr char kBytes[] = {0, 1, '\x7f', '\x80', '\xff'};
+  for (int run = 0; run < 400; run++) {
+    std::string damaged = bytes;
+    for (int i = 0; i < 1 + run % 8 * 4; i++) {
+      const auto& [at, size] = places[random() % places.size()];
+      damaged[at + random() % size] = run % 2 ? char(random()) : kBytes[random() % 5];
+    }
+    file.write(damaged);
+    ask_everything(file.path());
+  }
+}
+
+}  // namespace
+}  // namespace patchbay

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+//
+// Function tracers at an entry, entered as stubs enter function_entry.S: every call is in every
+// buffer that is on, once, also where a sub-buffer ends, a signal comes or a return is hooked. And
+// which events may go that way at all.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "abi/ftrace_records.h"
+#include "codegen/probe_compile.h"
+#include "hot/rseq_testing.h"
+#include "ring_buffer/ring_buffer.h"
+#include "ring_buffer/ring_reader.h"
+#include "ring_buffer/ring_write_hot.h"
+
+namespace patchbay {
+namespace {
+
+extern "C" {
+CallSite function_entry_test_site;
+uint64_t function_entry_called(uint64_t value);
+uint64_t function_entry_tail(uint64_t value);
+__attribute__((used, noinline)) uint64_t function_entry_real(uint64_t value) { return value + 1; }
+}
+// As probe_emitter.cc emits it, without a return program; _tail ends in the same call.
+__asm__(
+    ".text\n.globl function_entry_called\n.type function_entry_called, @function\n"
+    "function_entry_called:\n.cfi_startproc\n"
+    "mov %rax, -16(%rsp)\nlea function_entry_test_site(%rip), %rax\ncall probe_entry_shared\n"
+    "mov -16(%rsp), %rax\njmp function_entry_real\n.cfi_endproc\n"
+    ".size function_entry_called, . - function_entry_called\n"
+    ".globl function_entry_tail\n.type function_entry_tail, @function\n"
+    "function_entry_tail:\n.cfi_startproc\njmp function_entry_called\n.cfi_endproc\n"
+    ".size function_entry_tail, . - function_entry_tail\n");
+
+template <typename T>
+T* flexible(size_t more) {
+  return static_cast<T*>(std::calloc(1, sizeof(T) + more));
+}
+
+struct CallBuffer {
+  explicit CallBuffer(uint64_t bytes) {
+    char name[] = "/tmp/function_entry_test.XXXXXX";
+    directory = ::mkdtemp(name);
+    RingBufferOptions options;
+    options.path = directory + "/buffer";
+    options.nr_cpus = uint32_t(::sysconf(_SC_NPROCESSORS_CONF));
+    options.bytes_per_cpu = bytes;
+    auto made = RingBuffer::create(options);
+    EXPECT_TRUE(made.ok());
+    buffer = std::move(*made);
+    EXPECT_TRUE(buffer->enable().ok());
+    event.rings = buffer->rings();
+    event.id = abi::kFunctionId;
+    event.max_size = 24;
+  }
+  ~CallBuffer() {
+    buffer->remove_file();
+    ::rmdir(directory.c_str());
+  }
+  std::vector<std::vector<uint64_t>> records() {
+    std::vector<std::vector<uint64_t>> found;
+    RingReader reader(buffer.get(), true);
+    PageImage page;
+    for (uint32_t ring = 0; ring < reader.nr_rings(); ring++)
+      while (reader.next_page(ring, true, &page)) {
+        EventIterator events(page.bytes, page.used);
+        for (EventView view; events.next(&view);) {
+          EXPECT_EQ(view.record.size(), 24u);
+          found.emplace_back(3);
+          std::memcpy(found.back().data(), view.record.data(), 24);
+        }
+      }
+    return found;
+  }
+  std::string directory;
+  std::unique_ptr<RingBuffer> buffer;
+  EventProgram event{};
+};
+
+class FunctionEntry : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    pb_rseq_offset = test::rseq_offset();
+    if (!pb_rseq_offset) GTEST_SKIP() << "no rseq";
+    if (small_.buffer->header()->clock != abi::kClockTsc) GTEST_SKIP() << "no TSC";
+    *fetch_ = {24, 24, 0, 0, 0, 1, 0, RecordHead::kCall, 0};
+    function_entry_test_site.function = function_entry_test_site.address = kFunction;
+    publish({&small_.event, &large_.event, &off_.event});
+    off_.event.rings = RingBuffer::dead_rings();
+    EXPECT_EQ(program_->code, kEntryCalls);
+  }
+  void TearDown() override {
+    function_entry_test_site.program = nullptr;
+    pb_rseq_offset = 0;
+    std::free(program_);
+    std::free(fetch_);
+  }
+  void publish(const std::vector<EventProgram*>& events) {
+    std::free(program_);
+    program_ = flexible<SiteProgram>(events.size() * sizeof(SiteEvent));
+    program_->nr_events = uint32_t(events.size());
+    program_->max_record = 24;
+    for (size_t i = 0; i < events.size(); i++) {
+      events[i]->fetch = fetch_;
+      program_->event[i] = {events[i], fetch_, 0, nullptr};
+    }
+    choose_code(program_, false);
+    function_entry_test_site.program = program_;
+  }
+
+  static constexpr uint64_t kFunction = 0x4711;
+  CallBuffer small_{1 << 16}, large_{4 << 20}, off_{1 << 16};
+  FetchProgram* fetch_ = flexible<FetchProgram>(0);
+  SiteProgram* program_ = nullptr;
+};
+
+TEST_F(FunctionEntry, EveryCallIsInEachBufferOnceWhereverSubBuffersEnd) {
+  constexpr uint64_t kCalls = 50000;  // many times what the small one holds
+  for (uint64_t i = 0; i < kCalls; i++) ASSERT_EQ(function_entry_called(i), i + 1);
+  const auto all = large_.records();
+  EXPECT_EQ(all.size(), kCalls);
+  const uint64_t here = reinterpret_cast<uint64_t>(&function_entry_called);
+  for (const auto& record : all) {
+    EXPECT_EQ(record[0], uint64_t(::gettid()) << 32 | abi::kFunctionId);
+    EXPECT_EQ(record[1], kFunction);
+    EXPECT_EQ(record[2], all[0][2]);
+    EXPECT_NE(record[2], here);
+  }
+  const auto newest = small_.records();
+  EXPECT_GT(newest.size(), 1000u);
+  EXPECT_LT(newest.size(), 3000u);
+  EXPECT_TRUE(off_.records().empty());
+}
+
+TEST_F(FunctionEntry, BuffersThatAreOffCostTheOthersNothing) {
+  small_.buffer->disable();
+  for (uint64_t i = 0; i < 1000; i++) function_entry_called(i);
+  EXPECT_EQ(large_.records().size(), 1000u);
+  EXPECT_TRUE(small_.records().empty());
+}
+
+volatile uint64_t g_signals;
+void on_signal(int) {
+  function_entry_called(0);
+  g_signals = g_signals + 1;
+}
+TEST_F(FunctionEntry, SignalsComeAnywhere) {
+  struct sigaction action = {}, old = {};
+  action.sa_handler = on_signal;
+  action.sa_flags = SA_RESTART;
+  ::sigaction(SIGPROF, &action, &old);
+  itimerval timer = {{0, 100}, {0, 100}};
+  ::setitimer(ITIMER_PROF, &timer, nullptr);
+  g_signals = 0;
+  size_t calls = 0, recorded = 0;
+  while (g_signals < 100) {
+    for (int i = 0; i < 10000; i++) function_entry_called(uint64_t(i));
+    calls += 10000;
+    recorded += large_.records().size();
+  }
+  timer = {};
+  ::setitimer(ITIMER_PROF, &timer, nullptr);
+  ::sigaction(SIGPROF, &old, nullptr);
+  recorded += large_.records().size();
+  EXPECT_EQ(recorded, calls + g_signals);
+}
+
+TEST(FunctionEntryCode, OnlyWhatRecordsPlainlyIsFast) {
+  const ptrdiff_t offset = pb_rseq_offset;
+  pb_rseq_offset = 64;
+  RingSet rings{};
+  rings.clock = abi::kClockTsc;
+  FetchProgram fetch = {24, 24, 0, 0, 0, 1, 0, RecordHead::kCall, 0};
+  FetchProgram with_arguments = fetch, of_function = fetch;
+  with_arguments.nr_insns = 1;
+  of_function.head = RecordHead::kFunction;
+  PidSet no_pids{};
+  const PidSet* pids = &no_pids;
+  const FetchProgram* calls = &fetch;
+  ProbeCounts counts{};
+  uint32_t soft = 0;
+  EventProgram plain{};
+  plain.rings = &rings;
+  const SiteEvent usual = {&plain, &fetch, 0, nullptr};
+  EXPECT_TRUE(is_fast_call(usual));
+  auto with = [&](auto change) {
+    EventProgram other = plain;
+    change(&other);
+    return is_fast_call({&other, calls, 0, nullptr});
+  };
+  EXPECT_FALSE(with([](EventProgram* event) { event->stack = kFunctionStack; }));
+  EXPECT_FALSE(with([](EventProgram* event) { event->stack = kUserStack; }));
+  EXPECT_FALSE(with([](EventProgram* event) { event->merges_repeats = 1; }));
+  EXPECT_FALSE(with([](EventProgram* event) { event->kind = ConsumerKind::kAction; }));
+  EXPECT_FALSE(with([](EventProgram* event) { event->kind = ConsumerKind::kStackDepth; }));
+  EXPECT_FALSE(with([&](EventProgram* event) { event->pids = pids; }));
+  EXPECT_FALSE(with([&](EventProgram* event) { event->notrace_pids = pids; }));
+  EXPECT_FALSE(with([&](EventProgram* event) { event->has_soft = 1, event->soft = &soft; }));
+  EXPECT_FALSE(is_fast_call({&plain, &with_arguments, 0, nullptr}));
+  EXPECT_FALSE(is_fast_call({&plain, &of_function, 0, nullptr}));
+  EXPECT_FALSE(is_fast_call({&plain, &fetch, 0x4711, nullptr}));
+  EXPECT_FALSE(is_fast_call({&plain, &fetch, 0, &counts}));
+  rings.clock = abi::kClockTsc + 1;
+  EXPECT_FALSE(is_fast_call(usual));
+  rings.clock = abi::kClockTsc;
+  pb_rseq_offset = 0;
+  EXPECT_FALSE(is_fast_call(usual));
+  pb_rseq_offset = offset;
+}
+
+}  // namespace
+}  // namespace patchbay

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+// probe/returns/asm_offsets.h: slots of returns, function_graph, the profiler.
+#include "abi/ftrace_records.h"
+#include "hot/asm_offset.h"
+#include "probe/returns/graph_hot.h"
+#include "probe/returns/return_callers.h"
+#include "probe/returns/return_hook.h"
+
+namespace patchbay {
+
+// Of a record with the event's first word.
+constexpr size_t in_ring(size_t record) { return record + 4; }
+
+[[gnu::used]] static void returns() {
+  ASM_CONSTANT(RETURN_FRAME_SIZE, sizeof(ReturnFrame));
+  ASM_CONSTANT(RETURN_SLOTS, kReturnSlots);
+  ASM_CONSTANT(RETURN_SPARES, kReturnSpares);
+  ASM_CONSTANT(RETURN_CALL_SIZE, kReturnCallSize);
+  ASM_CONSTANT(RETURN_PAGES, kReturnPages);
+  ASM_CONSTANT(RETURN_PAGE_SHIFT, kReturnPageLog);
+  ASM_CONSTANT(RETURN_CODE_SIZE, kReturnCodeSize);
+  ASM_SHIFT(RETURN_CODE_SHIFT, kReturnCodeUnit);
+  static_assert(kReturnGraph == 1 && kReturnProfile == 2 && kReturnGenerated == 3);  // in order
+  ASM_SHIFT(TRAMPOLINE_SHIFT, kReturnTrampolineSize);
+  ASM_OFFSET(RETURN_THREAD_AT, ReturnThread, at);
+  ASM_OFFSET(RETURN_THREAD_NEXT, ReturnThread, next);
+  ASM_OFFSET(RETURN_THREAD_SPARE, ReturnThread, spare);
+
+  ASM_SHIFT(SLOT_SHIFT, sizeof(ReturnSlot));
+  ASM_OFFSET(SLOT_STATE, ReturnSlot, state);
+  static_assert(offsetof(ReturnSlot, state) == 0);
+  ASM_CONSTANT(SLOT_OWNED, kSlotOwned);
+  ASM_CONSTANT(SLOT_SPARE_TAG, kSlotSpare);
+  static_assert(kSlotSpare == kSlotOwned && sizeof ReturnThread{}.spare[0] == 2);  // as the code is
+  static_assert(kSlotGenerationShift == 48);
+  ASM_OFFSET(SLOT_RETURN_ADDRESS, ReturnSlot, return_address);
+  ASM_OFFSET(SLOT_PROGRAM, ReturnSlot, program);
+  ASM_OFFSET(SLOT_SITE, ReturnSlot, site);
+  ASM_OFFSET(SLOT_WANTED, ReturnSlot, wanted);
+  ASM_OFFSET(SLOT_ARG, ReturnSlot, arg);
+  ASM_OFFSET(SLOT_CHAIN_LENGTH, ReturnSlot, chain_length);
+  ASM_OFFSET(SLOT_LIMITED, ReturnSlot, limited);
+  ASM_OFFSET(SLOT_HOME, ReturnSlot, home);
+  ASM_OFFSET(SLOT_GENERATION, ReturnSlot, generation);
+  ASM_OFFSET(SLOT_CALL_TIME, ReturnSlot, graph.call_time);
+  ASM_OFFSET(SLOT_CHILD_TIME, ReturnSlot, graph.child_time);
+  ASM_OFFSET(SLOT_CPU_TIME, ReturnSlot, graph.cpu_time);
+  ASM_OFFSET(SLOT_PARENT, ReturnSlot, graph.parent);  // with depth and flags in the upper half
+  ASM_OFFSET(SLOT_DEPTH, ReturnSlot, graph.depth);
+  ASM_OFFSET(SLOT_GRAPH_FLAGS, ReturnSlot, graph.flags);
+  ASM_OFFSET(SLOT_SESSION, ReturnSlot, graph.session);
+}
+
+[[gnu::used]] static void graphs() {
+  ASM_OFFSET(GRAPH_THRESH, GraphSettings, thresh_ticks);
+  ASM_OFFSET(GRAPH_MAX_DEPTH, GraphSettings, max_depth);
+  // One load of four bytes that are 0 in the usual case; without_children is 0 for the profiler.
+  ASM_OFFSET(GRAPH_ROOTS_NOTRACE_SLEEP, GraphSettings, has_roots);
+  constexpr size_t first = offsetof(GraphSettings, has_roots);
+  static_assert(offsetof(GraphSettings, has_notrace) == first + 1);
+  static_assert(offsetof(GraphSettings, without_sleep) == first + 2);
+  static_assert(offsetof(GraphSettings, without_children) == first + 3 && first % 4 == 0);
+  ASM_OFFSET(GRAPH_WITHOUT_CHILDREN, GraphSettings, without_children);
+  ASM_OFFSET(GRAPH_MONOTONIC, GraphSettings, monotonic);
+  static_assert(offsetof(GraphThread, current) == 0);
+  ASM_OFFSET(GRAPH_LEFT, GraphThread, left);
+  ASM_OFFSET(GRAPH_LOST, GraphThread, lost);
+  ASM_CONSTANT(GRAPH_INSIDE, kGraphInside);
+  ASM_CONSTANT(GRAPH_NOTRACED, kGraphNotraced);
+  ASM_SHIFT(GRAPH_COUNTS_BIT, kGraphCounts);
+  ASM_CONSTANT(GRAPH_ENTERED, kGraphFollowed | kGraphCounts | kGraphEntered);
+  ASM_CONSTANT(GRAPH_PROFILED, kGraphFollowed | kGraphProfiled);
+  ASM_CONSTANT(GRAPH_ROOT, kGraphRoot);
+  static_assert(uint32_t{kGraphRoot} == uint32_t{kGraphInside});  // a root is inside: the same bit
+  ASM_CONSTANT(GRAPH_FAR_BYTES, kGraphFarBytes);
+  ASM_CONSTANT(FUNCTION_RECORD, in_ring(sizeof(abi::FunctionRecord)));
+  static_assert(sizeof(abi::FunctionRecord) == sizeof(abi::GraphEntryRecord));
+  ASM_CONSTANT(GRAPH_ENTRY_ID, abi::kGraphEntryId);
+  ASM_CONSTANT(GRAPH_EXIT_ID, abi::kGraphExitId);
+  ASM_CONSTANT(GRAPH_EXIT_RECORD, in_ring(sizeof(abi::GraphExitRecord)));
+
+  static_assert(offsetof(ProfileTable, counts) == 0 && offsetof(ProfileCount, hits) == 0);
+  ASM_OFFSET(PROFILE_COUNTS, ProfileTable, counts);
+  ASM_OFFSET(PROFILE_FUNCTIONS, ProfileTable, functions);
+  ASM_OFFSET(PROFILE_NR_CPUS, ProfileTable, nr_cpus);
+  ASM_OFFSET(PROFILE_SESSION, ProfileTable, session);
+  ASM_SHIFT(PROFILE_COUNT_SHIFT, sizeof(ProfileCount));
+  ASM_OFFSET(PROFILE_SUMS, ProfileCount, sum);
+  ASM_CONSTANT(PROFILE_SUM_SIZE, sizeof ProfileCount{}.sum[0]);
+}
+
+}  // namespace patchbay

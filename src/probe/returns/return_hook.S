@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The trampolines that stand in for return addresses, and what they come to (return_hook.h).
+ *
+ * Right in front of each trampoline stands a call instruction. Hooking a return takes the return
+ * address off the stack, goes to that call, and it pushes the trampoline's address into the same
+ * word: so the processor's own stack of returns has the trampoline above the caller, and neither
+ * the function's `ret` nor the one that return_entry ends with is a surprise to it.
+ *
+ *     stub: jmp probe_entry_hook ... rsp above the word, jmp -.
+ *                                                             v
+ *                                         trampoline - 2: call *%rax -- the stub goes on
+ *     ret ----------------------------------> trampoline: jmp return_entry ... ret --> caller
+ *
+ * A trampoline is entered by the `ret` of a hooked function, so the word below rsp, in the red
+ * zone, still holds its address: that says which one it is, and nothing has to be pushed. The same
+ * word is what an unwinder finds on the stack while the function runs, so one rule covers both:
+ *
+ *     t = *(rsp - 8)                      this trampoline
+ *     return address is at (t + 6) + *(t + 6)    = &pb_return_address[i], relative to the text
+ *
+ * Unwinders see a frame of their own between the function and its caller. Its stack pointer is that
+ * of the caller, but its CFA is one more: libgcc tells frames apart by their CFA, and stops with
+ * abort() if the frame that catches has the CFA of the one before it. (nongnu libunwind takes the
+ * CFA for the stack pointer, so it does not get beyond a hooked frame.) Between two real frames
+ * there are 8 bytes at least, so that it is unique. The pad is there because unwinders look for the
+ * address before a return address.
+ */
+#include "hot/fault.inc"
+#include "probe/fast_record.inc"
+#include "probe/returns/asm_offsets.h"
+
+#define FRAME (RETURN_FRAME_SIZE + 8)	/* ReturnFrame and the stack word above it */
+#define REG(n) (FRAME_REG + 8 * (n))
+#define WORD (FRAME - 8)
+#define RSP REG(4)
+#define FLAGS REG(16)
+#define DIRECTION_OR_ALIGNMENT 0x40400
+/* codegen/code_frame.h: word, rax rcx rdx r9 r10 r11, -, OF and lahf, r8 */
+#define SAVED(n) (-8 * ((n) + 1))
+#define SCRATCH(n) (-88 - 8 * (n))	/* below SAVED */
+
+	.macro restore_saved			/* but for DF and AC, which are as they were */
+	mov SAVED(8)(%rsp), %rax
+	add $0x7f, %al				/* overflows if OF was set */
+	sahf
+	mov SAVED(1)(%rsp), %rax
+	mov SAVED(2)(%rsp), %rcx
+	mov SAVED(3)(%rsp), %rdx
+	mov SAVED(4)(%rsp), %r9
+	mov SAVED(5)(%rsp), %r10
+	mov SAVED(6)(%rsp), %r11
+	mov SAVED(9)(%rsp), %r8
+	.endm
+	.text
+	.balign 64
+	.globl patchbay_return_trampoline
+	.type patchbay_return_trampoline, @function
+patchbay_return_trampoline:
+	.cfi_startproc
+	.cfi_def_cfa %rsp, 1
+	.cfi_escape 0x16, 7, 2, 0x31, 0x1c	/* rsp = CFA - 1 */
+	/* rip at: breg7(-8) deref plus_uconst(6) deref breg7(-8) deref plus_uconst(6) plus; valgrind
+	 * knows no dup */
+	.cfi_escape 0x10, 16, 12, 0x77, 0x78, 0x06, 0x23, 6, 0x06, 0x77, 0x78, 0x06, 0x23, 6, 0x22
+	.fill 62, 1, 0xcc
+	call *%rax
+	.globl pb_return_trampolines
+	.hidden pb_return_trampolines
+pb_return_trampolines:
+	.set slot, 0
+	.rept RETURN_SLOTS
+	.byte 0xe9			/* jmp return_entry, always the long form */
+	.long return_entry - . - 4
+	.byte 0xcc
+	.quad pb_return_address + 8 * slot - .
+	call *%rax			/* of the next one */
+	.set slot, slot + 1
+	.endr
+	.cfi_endproc
+	.size patchbay_return_trampoline, . - patchbay_return_trampoline
+
+/* For unwinders: called by the code that the word below rsp points to. */
+	.balign 16
+	.type return_entry, @function
+return_entry:
+	.cfi_startproc
+	.cfi_def_cfa_offset 0
+	mov %rax, SAVED(1)(%rsp)
+	mov %rcx, SAVED(2)(%rsp)
+	mov %rdx, SAVED(3)(%rsp)
+	mov %r9, SAVED(4)(%rsp)
+	mov %r10, SAVED(5)(%rsp)
+	mov %r11, SAVED(6)(%rsp)
+	mov %r8, SAVED(9)(%rsp)
+	lahf					/* pushf takes as long as a fifth of all this */
+	seto %al
+	mov %rax, SAVED(8)(%rsp)
+	mov SAVED(0)(%rsp), %rcx
+	lea pb_return_trampolines(%rip), %rax
+	sub %rax, %rcx
+	lea pb_return_slots(%rip), %r8
+	lea (%r8, %rcx, 8), %r8			/* 128 bytes of slot to 16 of trampoline */
+	lea SAVED(0)(%rsp), %rax
+	mov SLOT_STATE(%r8), %rcx
+	shl $16, %rax				/* without the generation */
+	shl $16, %rcx
+	cmp %rax, %rcx				/* nothing chained */
+	jne pb_return_general
+	mov SLOT_PROGRAM(%r8), %rcx
+	cmpw $1, SLOT_CHAIN_LENGTH(%r8)
+	jne pb_return_general
+	movzwl PROGRAM_RETURN_CODE(%rcx), %eax
+	shl $RETURN_CODE_SHIFT, %eax
+	jz pb_return_general
+	lea pb_return_code(%rip), %rcx
+	add %rcx, %rax
+	jmp *%rax
+
+/* From generated code: the event is recorded, r8 is the slot. */
+	.globl pb_return_done
+	.hidden pb_return_done
+pb_return_done:
+	movq $SLOT_OWNED, SLOT_STATE(%r8)
+	mov SLOT_RETURN_ADDRESS(%r8), %rax
+	mov %rax, SAVED(0)(%rsp)
+	mov pb_return_thread@gottpoff(%rip), %rcx
+	mov %r8, %rdx
+	lea pb_return_slots(%rip), %rax
+	sub %rax, %rdx
+	movzwl SLOT_HOME(%r8), %eax
+	shr $SLOT_SHIFT, %rdx
+	add %fs:0, %rcx
+	inc %edx
+	cmp $RETURN_SPARES, %eax
+	jae 9f
+	cmp %dx, RETURN_THREAD_SPARE(%rcx, %rax, 2)
+	jne 8f					/* not a slot that the thread keeps */
+	movzwl SLOT_GENERATION(%r8), %edx
+	lea RETURN_THREAD_SPARE+SLOT_SPARE_TAG(%rcx, %rax, 2), %r9
+	shl $48, %rdx
+	or %r9, %rdx
+	mov %rdx, SLOT_STATE(%r8)
+	mov %eax, RETURN_THREAD_AT(%rcx)
+6:	restore_saved
+	lea -8(%rsp), %rsp
+	.cfi_adjust_cfa_offset 8
+	ret
+	.cfi_adjust_cfa_offset -8
+8:	mov %eax, RETURN_THREAD_AT(%rcx)
+9:	movq $0, SLOT_STATE(%r8)
+	mov %dx, RETURN_THREAD_NEXT(%rcx)
+	jmp 6b
+
+/* Of function_graph, when it is the only one: what graph_leave does for calls without specials.
+ * From here to pb_return_general, and in pb_return_code: a function that has returned with AC set
+ * makes the stores of records faults, behind which the general way begins (fault_fixup). */
+pb_return_graph:
+	mov pb_thread@gottpoff(%rip), %rcx
+	mov %fs:(%rcx), %ecx			/* fast_tid */
+	test %ecx, %ecx
+	jz pb_return_general
+	movzbl SLOT_GRAPH_FLAGS(%r8), %eax
+	and $~GRAPH_INSIDE, %eax
+	cmp $GRAPH_ENTERED, %eax
+	jne pb_return_general
+	cmpb $0, GRAPH_MONOTONIC+pb_graph_settings(%rip)
+	jne pb_return_general
+	cmpq $0, SLOT_CHILD_TIME(%r8)
+	jne pb_return_general
+	shl $32, %rcx
+	or $GRAPH_EXIT_ID, %rcx
+	mov %rcx, SCRATCH(0)(%rsp)
+	mov SLOT_SITE(%r8), %rcx
+	mov SITE_FUNCTION(%rcx), %rcx
+	mov %rcx, SCRATCH(1)(%rsp)
+	mov pb_graph_thread@gottpoff(%rip), %rdx
+	mov %fs:GRAPH_LOST(%rdx), %ecx
+	movzwl SLOT_DEPTH(%r8), %edx
+	shl $32, %rcx
+	or %rdx, %rcx
+	mov %rcx, SCRATCH(2)(%rsp)
+	mov SLOT_PROGRAM(%r8), %r11
+	mov PROGRAM_EVENTS(%r11), %r11
+	ring_clock
+	mov SLOT_CALL_TIME(%r8), %rcx
+	cmp %rax, %rcx
+	cmova %rax, %rcx
+	mov %rcx, SCRATCH(3)(%rsp)
+	begin_record graph_exit, GRAPH_EXIT_RECORD, pb_return_general
+	mov SCRATCH(0)(%rsp), %r11
+	mov %r11, 4(%r9)
+	mov SCRATCH(1)(%rsp), %r11
+	mov %r11, 12(%r9)
+	mov SAVED(1)(%rsp), %r11
+	mov %r11, 20(%r9)
+	mov SCRATCH(2)(%rsp), %r11
+	mov %r11, 28(%r9)
+	mov SCRATCH(3)(%rsp), %r11
+	mov %r11, 36(%r9)
+	mov %rax, 44(%r9)
+	end_record graph_exit, GRAPH_EXIT_RECORD
+.Lleave_call:					/* the thread is in the parent again */
+	mov %r8, %rdx
+	lea pb_return_slots(%rip), %rax
+	sub %rax, %rdx
+	movzwl SLOT_GENERATION(%r8), %eax
+	shr $SLOT_SHIFT, %rdx
+	shl $16, %eax
+	inc %edx
+	or %edx, %eax
+	mov pb_graph_thread@gottpoff(%rip), %rcx
+	mov %fs:(%rcx), %edx
+	cmp %eax, %edx
+	jne 2f
+1:	mov SLOT_PARENT(%r8), %eax
+	mov %eax, %fs:(%rcx)
+	jmp pb_return_done
+2:	test %edx, %edx
+	jz 1b
+	mov %edx, %fs:GRAPH_LEFT(%rcx)
+	jmp 1b
+
+/* Of the profiler, when it is the only one: graph_leave and profile_add. */
+pb_return_profile:
+	movzbl SLOT_GRAPH_FLAGS(%r8), %eax
+	and $~GRAPH_INSIDE, %eax
+	cmp $GRAPH_PROFILED, %eax
+	jne pb_return_general
+	cmpb $0, GRAPH_MONOTONIC+pb_graph_settings(%rip)
+	jne pb_return_general
+	cmpb $0, GRAPH_WITHOUT_CHILDREN+pb_graph_settings(%rip)
+	jne pb_return_general
+	mov pb_thread@gottpoff(%rip), %rcx
+	cmpl $0, %fs:(%rcx)			/* fast_tid */
+	je pb_return_general
+	mov pb_profile_table(%rip), %r11
+	test %r11, %r11
+	jz pb_return_general
+	movzbl PROFILE_SESSION(%r11), %eax
+	cmp %al, SLOT_SESSION(%r8)
+	jne pb_return_general
+	mov SLOT_SITE(%r8), %rcx
+	mov SITE_PROFILE(%rcx), %ecx
+	mov %rcx, SCRATCH(3)(%rsp)
+	test %ecx, %ecx
+	jz pb_return_general
+	cmp PROFILE_FUNCTIONS(%r11), %rcx
+	ja pb_return_general
+	ring_clock
+	sub SLOT_CALL_TIME(%r8), %rax
+	jb pb_return_general
+	mov %rax, SCRATCH(0)(%rsp)
+	mul %rax
+	mov %rax, SCRATCH(1)(%rsp)
+	mov %rdx, SCRATCH(2)(%rsp)
+	begin_sequence profile
+	rseq_cpu %rcx, %eax, pb_return_general
+	cmp PROFILE_NR_CPUS(%r11), %eax
+	jae pb_return_general
+	imul PROFILE_FUNCTIONS(%r11), %rax
+	mov SCRATCH(3)(%rsp), %rdx
+	lea -1(%rax, %rdx), %rax
+	shl $PROFILE_COUNT_SHIFT, %rax
+	add PROFILE_COUNTS(%r11), %rax
+	mov (%rax), %edx
+	and $1, %edx
+	imul $PROFILE_SUM_SIZE, %edx, %edx
+	lea PROFILE_SUMS(%rax, %rdx), %r9		/* what is valid */
+	neg %rdx
+	lea PROFILE_SUMS+PROFILE_SUM_SIZE(%rax, %rdx), %r10
+	mov (%r9), %rdx
+	add SCRATCH(0)(%rsp), %rdx
+	mov %rdx, (%r10)
+	mov 8(%r9), %rdx
+	add SCRATCH(1)(%rsp), %rdx
+	mov %rdx, 8(%r10)
+	mov 16(%r9), %rdx
+	adc SCRATCH(2)(%rsp), %rdx
+	mov %rdx, 16(%r10)
+	addq $1, (%rax)
+	rseq_commit profile
+	mov SLOT_PARENT(%r8), %edx			/* the time is none of the parent's own */
+	movzwl %dx, %ecx
+	test %edx, %edx
+	jz .Lleave_call
+	shl $SLOT_SHIFT, %rcx
+	lea pb_return_slots - (1 << SLOT_SHIFT)(%rip), %rax
+	add %rax, %rcx
+	mov (%rcx), %rax
+	test $SLOT_SPARE_TAG, %al		/* or owned */
+	jnz .Lleave_call
+	shr $48, %rax
+	shr $16, %edx
+	cmp %eax, %edx
+	jne .Lleave_call
+	mov SCRATCH(0)(%rsp), %rax
+	add %rax, SLOT_CHILD_TIME(%rcx)
+	jmp .Lleave_call
+	abort_sequence graph_exit, pb_return_general
+	abort_sequence profile, pb_return_general
+
+/* With all that is saved in its place: everything else. */
+	.globl pb_return_general
+	.hidden pb_return_general
+pb_return_general:
+	restore_saved
+	lea -FRAME(%rsp), %rsp
+	.cfi_adjust_cfa_offset FRAME
+	mov %rax, REG(0)(%rsp)
+	mov %rcx, REG(1)(%rsp)
+	mov %rdx, REG(2)(%rsp)
+	mov %rbx, REG(3)(%rsp)
+	mov %rbp, REG(5)(%rsp)
+	mov %rsi, REG(6)(%rsp)
+	mov %rdi, REG(7)(%rsp)
+	mov %r8, REG(8)(%rsp)
+	mov %r9, REG(9)(%rsp)
+	mov %r10, REG(10)(%rsp)
+	mov %r11, REG(11)(%rsp)
+	mov %r12, REG(12)(%rsp)
+	mov %r13, REG(13)(%rsp)
+	mov %r14, REG(14)(%rsp)
+	mov %r15, REG(15)(%rsp)
+	pushfq
+	.cfi_adjust_cfa_offset 8
+	pop FLAGS(%rsp)
+	.cfi_adjust_cfa_offset -8
+	testl $DIRECTION_OR_ALIGNMENT, FLAGS(%rsp)	/* no compiler returns with them set */
+	jnz 2f
+3:	movups %xmm0, FRAME_XMM(%rsp)
+	movups %xmm1, FRAME_XMM+16(%rsp)
+	lea FRAME(%rsp), %rax
+	mov %rax, RSP(%rsp)
+	mov WORD(%rsp), %rsi
+	lea pb_return_trampolines(%rip), %rax
+	sub %rax, %rsi
+	shr $TRAMPOLINE_SHIFT, %rsi
+	mov %rsp, %rdi
+	call return_hit
+	mov FLAGS(%rsp), %eax		/* popf would cost as much as all the rest */
+	test $DIRECTION_OR_ALIGNMENT, %eax
+	jnz 4f
+	mov %eax, %ecx
+	mov %al, %ah			/* SF ZF AF PF CF, for sahf */
+	shr $11, %ecx
+	and $1, %ecx
+	add $0x7f, %cl			/* overflows if OF was set */
+	sahf
+1:	mov REG(0)(%rsp), %rax
+	mov REG(1)(%rsp), %rcx
+	mov REG(2)(%rsp), %rdx
+	mov REG(6)(%rsp), %rsi
+	mov REG(7)(%rsp), %rdi
+	mov REG(8)(%rsp), %r8
+	mov REG(9)(%rsp), %r9
+	mov REG(10)(%rsp), %r10
+	mov REG(11)(%rsp), %r11
+	lea WORD(%rsp), %rsp
+	.cfi_adjust_cfa_offset -WORD
+	ret
+	.cfi_adjust_cfa_offset WORD
+2:	push $2
+	.cfi_adjust_cfa_offset 8
+	popfq
+	.cfi_adjust_cfa_offset -8
+	jmp 3b
+4:	push FLAGS(%rsp)
+	.cfi_adjust_cfa_offset 8
+	popfq
+	.cfi_adjust_cfa_offset -8
+	jmp 1b
+	.cfi_endproc
+	.size return_entry, . - return_entry
+
+/* Code of returns that one event wants (return_code.cc): runs as part of return_entry, and leaves
+ * the stack pointer and the word below it alone, so that one rule covers it all. */
+	.balign 4096
+	.globl pb_return_code
+	.hidden pb_return_code
+	.type pb_return_code, @function
+pb_return_code:
+	.cfi_startproc
+	.cfi_def_cfa_offset 0
+	.fill 1 << RETURN_CODE_SHIFT, 1, 0xcc		/* 0 is none */
+	jmp pb_return_graph			/* kReturnGraph */
+	.balign 1 << RETURN_CODE_SHIFT, 0xcc
+	jmp pb_return_profile			/* kReturnProfile */
+	.balign 1 << RETURN_CODE_SHIFT, 0xcc
+	.fill RETURN_CODE_SIZE - (3 << RETURN_CODE_SHIFT), 1, 0xcc
+	.cfi_endproc
+	.size pb_return_code, . - pb_return_code
+
+/* Where probe_hook goes on with a call whose return is left alone; entered as the calls in front of
+ * the trampolines are: the word is below rsp, rax is where the stub goes on. */
+	.globl pb_return_not_hooked
+	.hidden pb_return_not_hooked
+	.type pb_return_not_hooked, @function
+	.p2align 4
+pb_return_not_hooked:
+	.cfi_startproc
+	.cfi_def_cfa_offset 0
+	lea -8(%rsp), %rsp
+	.cfi_adjust_cfa_offset 8
+	jmp *%rax
+	.cfi_endproc
+	.size pb_return_not_hooked, . - pb_return_not_hooked
+
+/* The stores of a quick return are faults under the flag AC; nothing is published before them. */
+	fault_entry pb_return_graph, pb_return_general, pb_return_general
+	fault_entry pb_return_code, pb_return_general, pb_return_code + RETURN_CODE_SIZE
+	.section .note.GNU-stack, "", @progbits

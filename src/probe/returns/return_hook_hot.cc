@@ -1,0 +1,551 @@
+// SPDX-License-Identifier: MIT
+//
+// The slots behind the trampolines (return_hook.h). One word of a slot says what it is:
+//
+//     0              free
+//     kOwned         being filled or emptied by the thread that made it so
+//     word           hooks the call whose return address is at `word` (8-aligned)
+//     word | 2       the same, and a tail call has hooked the word since: chained_by
+//     spare | 1      kept by the thread one of whose ReturnThread::spare is there, and not in use;
+//                    a spare has two bytes, so that its address may end in any even digit
+//
+// The last three have the slot's generation in bits 48 to 63. It is raised whenever the slot is
+// armed: who has seen a dead call, and claims the slot a moment later, must not meet the next call
+// on the same word.
+//
+// Three rules make it safe without a lock, against other threads and against signal handlers of
+// the same one, which may come between any two instructions:
+//
+// - A free slot is claimed by a locked compare-and-exchange; a thread's spare by one without the
+//   lock, since no other thread may have it, behind a look that it is its spare. After that the
+//   slot is only its owner's.
+// - Where `word` holds trampoline i while slot i says `word`, nobody else touches slot i. So it is
+//   armed as: fields, trampoline into the word, state; and emptied the other way round.
+// - A slot whose word does not hold its trampoline is dead, and anybody may claim it. A chained one
+//   lives as long as the slot that it is chained by.
+//
+// Whatever is interrupted in the middle for good (a handler that leaves by longjmp) costs one slot,
+// and never gives it to two.
+#include "base/raw_syscall.h"
+#include "hot/safe_load.h"
+#include "probe/probe_hot.h"
+#include "probe/returns/graph_hot.h"
+#include "probe/returns/return_callers.h"
+#include "probe/returns/return_hook.h"
+
+namespace patchbay {
+
+extern "C" {
+uint64_t pb_return_address[kReturnSlots];
+ReturnSlot pb_return_slots[kReturnSlots];
+__thread ReturnThread pb_return_thread
+    __attribute__((tls_model("initial-exec"), visibility("hidden"))) = {};
+}
+
+namespace {
+
+constexpr uint64_t kFree = kSlotFree, kOwned = kSlotOwned, kChained = kSlotChained;
+constexpr uint64_t kSpare = kSlotSpare;
+constexpr int kGenerationShift = kSlotGenerationShift;
+constexpr uint64_t kGenerationMask = kSlotGenerationMask, kAddressMask = kSlotAddressMask;
+constexpr uint32_t kNearby = 16;        // slots looked at from where the thread was last
+constexpr uint32_t kThreadStride = 64;  // where threads begin
+constexpr uint32_t kShortSweep = 64;
+constexpr int64_t kTicksPerLook = 64;  // beyond a short sweep: a tenth of one CPU, at most
+constexpr uint32_t kMaxChain = 1024;   // tail calls under one return address
+
+// What no record shows of a return frame ends where the registers end: return_hook.S counts on it.
+
+uint32_t g_next_start;                  // where the next new thread begins
+uint32_t g_hand;                        // where the next sweep begins
+int32_t g_credit = 0;                   // slots that sweeps may look at beyond the short ones
+uint64_t g_credit_at = 0;               // ticks: when it was last added to
+uint64_t g_limited[kReturnSlots / 64];  // bit: the slot hooks a call under a limit
+uint32_t g_used_end;                    // no slot from here on was ever used
+uint64_t g_reclaimed, g_no_slot;
+
+uint32_t index_of(const ReturnSlot* slot) { return uint32_t(slot - pb_return_slots); }
+
+uint64_t trampoline_of(const ReturnSlot* slot) {
+  return reinterpret_cast<uint64_t>(pb_return_trampolines) +
+         uint64_t{index_of(slot)} * kReturnTrampolineSize;
+}
+
+uint64_t generation_of(const ReturnSlot* slot) {
+  return uint64_t{slot->generation} << kGenerationShift;
+}
+
+// Of a state with kSpare.
+uint64_t spare_of(uint64_t state) { return state & ~(kGenerationMask | kSpare); }
+
+bool locked_exchange(uint64_t* state, uint64_t from, uint64_t to) {
+  return __atomic_compare_exchange_n(state, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+// Against signal handlers of this thread only. The look before it matters: a cmpxchg that fails
+// writes back what it has read, which without a lock would undo what another thread has written.
+bool local_exchange(uint64_t* state, uint64_t from, uint64_t to) {
+  if (__atomic_load_n(state, __ATOMIC_RELAXED) != from) return false;
+  bool done;
+  __asm__ volatile("cmpxchg %3, %0" : "+m"(*state), "=@ccz"(done), "+a"(from) : "r"(to) : "memory");
+  return done;
+}
+
+// --- room under max_active
+
+uint32_t limited_events(const SiteProgram* program) {
+  return program->nr_events < kLastWantedBit ? program->nr_events : kLastWantedBit;
+}
+
+void leave_limits(const SiteProgram* program, uint32_t wanted) {
+  for (uint32_t i = 0; i < limited_events(program); i++) {
+    ProbeCounts* counts = program->event[i].counts;
+    if (!counts || !counts->max_active || !(wanted >> i & 1)) continue;
+    __atomic_fetch_sub(&counts->active, 1, __ATOMIC_RELAXED);
+  }
+}
+
+void mark_limited(ReturnSlot* slot) {
+  const uint32_t index = index_of(slot);
+  slot->limited = 1;
+  __atomic_fetch_or(&g_limited[index / 64], uint64_t{1} << index % 64, __ATOMIC_RELAXED);
+}
+// The caller owns the slot, or did a moment ago.
+void unmark_limited(uint32_t index) {
+  __atomic_fetch_and(&g_limited[index / 64], ~(uint64_t{1} << index % 64), __ATOMIC_RELAXED);
+}
+
+void count_missed(const SiteProgram* program, uint32_t wanted) {
+  for (uint32_t i = 0; i < program->nr_events; i++) {
+    ProbeCounts* counts = program->event[i].counts;
+    if (counts && (wanted >> wanted_bit(i) & 1))
+      __atomic_fetch_add(&counts->missed, 1, __ATOMIC_RELAXED);
+  }
+}
+
+// --- dead slots
+
+bool holds(const uint64_t* word, uint64_t value) {
+  uint64_t found;
+  return try_load8(reinterpret_cast<uint64_t>(word), &found) && found == value;
+}
+
+// Another thread's TLS may have gone with it, and something else be there. If that looks like our
+// number, the slot is not found dead until it changes; nobody takes the slot meanwhile.
+bool names(uint64_t spare, const ReturnSlot* slot) {
+  uint64_t found;
+  return try_load2(spare, &found) && found == index_of(slot) + 1;
+}
+
+bool is_dead(const ReturnSlot* slot, uint64_t state) {
+  if (state == kOwned) return false;
+  if (state & kSpare) return !names(spare_of(state), slot);
+  const auto* word = reinterpret_cast<const uint64_t*>(state & kAddressMask);
+  const uint64_t trampoline = trampoline_of(slot);
+  // First whether the later one is there, then the word: it gets our trampoline back before the
+  // later slot is free.
+  if (state & kChained) {
+    const uint32_t by = __atomic_load_n(&slot->chained_by, __ATOMIC_ACQUIRE);
+    if (__atomic_load_n(&pb_return_slots[by].state, __ATOMIC_ACQUIRE) != kFree &&
+        __atomic_load_n(&pb_return_slots[by].return_address, __ATOMIC_ACQUIRE) == trampoline)
+      return false;
+  }
+  return !holds(word, trampoline);
+}
+
+// True: the slot was dead, and is the caller's.
+bool claim_dead(ReturnSlot* slot, uint64_t state) {
+  if (!is_dead(slot, state) || !locked_exchange(&slot->state, state, kOwned)) return false;
+  if (!(state & kSpare) && slot->limited) {
+    unmark_limited(index_of(slot));
+    leave_limits(slot->program, slot->wanted);
+  }
+  __atomic_fetch_add(&g_reclaimed, 1, __ATOMIC_RELAXED);
+  return true;
+}
+
+// Claims the first slot that is free or dead among `count`. *looked: how many it has looked at.
+ReturnSlot* sweep(uint32_t at, uint32_t count, uint32_t* looked) {
+  for (uint32_t i = 0; i < count; i++) {
+    ReturnSlot* slot = &pb_return_slots[(at + i) % kReturnSlots];
+    *looked = i + 1;
+    const uint64_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
+    if (state == kFree ? locked_exchange(&slot->state, kFree, kOwned) : claim_dead(slot, state))
+      return slot;
+  }
+  return nullptr;
+}
+
+void free_if_dead(ReturnSlot* slot) {
+  const uint64_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
+  if (state == kFree || !claim_dead(slot, state)) return;
+  __atomic_store_n(&slot->state, kFree, __ATOMIC_RELEASE);
+}
+
+// All calls under a limit that never returned.
+void free_dead_limited() {
+  for (uint32_t i = 0; i < kReturnSlots / 64; i++) {
+    uint64_t bits = __atomic_load_n(&g_limited[i], __ATOMIC_RELAXED);
+    for (; bits; bits &= bits - 1)
+      free_if_dead(&pb_return_slots[i * 64 + uint32_t(__builtin_ctzll(bits))]);
+  }
+}
+
+// --- claiming
+
+void note_used(uint32_t index) {
+  uint32_t end = __atomic_load_n(&g_used_end, __ATOMIC_RELAXED);
+  for (int i = 0; index >= end && i < 1000; i++)
+    if (__atomic_compare_exchange_n(&g_used_end, &end, index + 1, false, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED))
+      return;
+}
+
+// Slots in use may stand close together, more of them than a short sweep looks at: those of deep
+// recursion, or those that threads keep. So a claim may look on, through all slots if need be; but
+// where nearly all are in use, one claim after the other would. So time brings credit, and what
+// long sweeps look at is taken off it. It is below 0 when several threads have used the same.
+int32_t sweep_credit() {
+  const uint64_t now = __builtin_ia32_rdtsc();
+  const auto ticks = int64_t(now - __atomic_exchange_n(&g_credit_at, now, __ATOMIC_RELAXED));
+  const int32_t there = __atomic_load_n(&g_credit, __ATOMIC_RELAXED);
+  if (ticks <= 0) return there;  // another thread has read the clock later, and was here before
+  const int64_t room = int64_t{kReturnSlots} - there, earned = ticks / kTicksPerLook;
+  const auto more = int32_t(earned > room ? room : earned);
+  return __atomic_add_fetch(&g_credit, more, __ATOMIC_RELAXED);
+}
+
+ReturnSlot* claim_far() {
+  uint32_t looked = 0;
+  const uint32_t at = __atomic_fetch_add(&g_hand, kShortSweep, __ATOMIC_RELAXED);
+  ReturnSlot* slot = sweep(at, kShortSweep, &looked);
+  if (!slot) {
+    const int32_t credit = sweep_credit();
+    const uint32_t most = credit < 0 ? 0 : uint32_t(credit);
+    looked = 0;
+    slot = sweep(at + kShortSweep, most < kReturnSlots ? most : kReturnSlots, &looked);
+    // The next claim begins behind what this one has found in use.
+    __atomic_store_n(&g_hand, at + kShortSweep + looked, __ATOMIC_RELAXED);
+    __atomic_fetch_sub(&g_credit, int32_t(looked), __ATOMIC_RELAXED);
+  }
+  if (!slot) __atomic_fetch_add(&g_no_slot, 1, __ATOMIC_RELAXED);
+  return slot;
+}
+
+// The spare of this level, if a call that never returned had it; or it is another's by now.
+ReturnSlot* take_back(const uint16_t* spare) {
+  if (!*spare) return nullptr;
+  ReturnSlot* slot = &pb_return_slots[*spare - 1];
+  const uint64_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
+  if (state & kSpare) return nullptr;
+  const bool is_ours =
+      state == kFree ? locked_exchange(&slot->state, kFree, kOwned) : claim_dead(slot, state);
+  return is_ours ? slot : nullptr;
+}
+
+void look_from(ReturnThread* thread, uint32_t index) {
+  thread->next = uint16_t(index % kReturnSlots + 1);
+}
+
+ReturnSlot* claim_near(ReturnThread* thread) {
+  if (!thread->next)
+    look_from(thread, __atomic_fetch_add(&g_next_start, kThreadStride, __ATOMIC_RELAXED));
+  for (uint32_t i = 0; i < kNearby; i++) {
+    ReturnSlot* near = &pb_return_slots[(thread->next - 1 + i) % kReturnSlots];
+    if (__atomic_load_n(&near->state, __ATOMIC_RELAXED) == kFree &&
+        locked_exchange(&near->state, kFree, kOwned))
+      return near;
+  }
+  return nullptr;
+}
+
+// The slot becomes the spare of this level. What was that before is freed by its own return, if it
+// is in use (of another fiber, say), or found as dead.
+void keep_slot(ReturnThread* thread, ReturnSlot* slot) {
+  const uint32_t at = thread->at;
+  slot->home = uint16_t(at < kReturnSpares ? at : kReturnSpares);
+  if (at >= kReturnSpares) return;
+  __atomic_store_n(&thread->spare[at], uint16_t(index_of(slot) + 1), __ATOMIC_RELEASE);
+  thread->at = at + 1;
+}
+
+// Calls that were left without a return (longjmp, an exception) go on to count as levels; here they
+// no longer do. Theirs are words below the new call's. What is on another stack looks so by chance,
+// which does no harm: its slots are freed by their returns.
+void leave_levels(ReturnThread* thread, uint64_t word) {
+  for (; thread->at; thread->at--) {
+    const uint32_t spare = thread->spare[thread->at - 1];
+    if (!spare) continue;
+    const uint64_t state = __atomic_load_n(&pb_return_slots[spare - 1].state, __ATOMIC_RELAXED);
+    if (state == kOwned) return;
+    if (state != kFree && !(state & kSpare) && (state & kAddressMask) >= word) return;
+  }
+}
+
+// SLOW PATH: no spare: the first calls of a thread, or deep ones.
+__attribute__((noinline)) ReturnSlot* claim_slot(ReturnThread* thread, uint64_t word) {
+  if (thread->at >= kReturnSpares) leave_levels(thread, word);
+  ReturnSlot* slot = thread->at < kReturnSpares ? take_back(&thread->spare[thread->at]) : nullptr;
+  if (!slot) slot = claim_near(thread);
+  if (!slot) slot = claim_far();
+  if (!slot) return nullptr;
+  look_from(thread, index_of(slot) + 1);
+  if (index_of(slot) >= __atomic_load_n(&g_used_end, __ATOMIC_RELAXED)) note_used(index_of(slot));
+  keep_slot(thread, slot);
+  return slot;
+}
+
+uint64_t spare_state(const uint16_t* spare, const ReturnSlot* slot) {
+  return reinterpret_cast<uint64_t>(spare) | kSpare | generation_of(slot);
+}
+
+inline ReturnSlot* take_slot(uint64_t word) {
+  ReturnThread* thread = &pb_return_thread;
+  const uint32_t at = thread->at;
+  const uint32_t spare = at < kReturnSpares ? thread->spare[at] : 0;
+  if (__builtin_expect(spare != 0, 1)) {
+    ReturnSlot* slot = &pb_return_slots[spare - 1];
+    // `spare` goes on to name it: never may it look dead between two uses.
+    if (local_exchange(&slot->state, spare_state(&thread->spare[at], slot), kOwned)) {
+      thread->at = at + 1;
+      return slot;
+    }
+  }
+  return claim_slot(thread, word);
+}
+
+// The slot is owned. By now a handler may have made another one the spare of this level.
+inline void give_slot(ReturnSlot* slot) {
+  ReturnThread* thread = &pb_return_thread;
+  const uint32_t home = slot->home;
+  if (home < kReturnSpares && thread->spare[home] == index_of(slot) + 1) {
+    __atomic_store_n(&slot->state, spare_state(&thread->spare[home], slot), __ATOMIC_RELEASE);
+  } else {
+    __atomic_store_n(&slot->state, kFree, __ATOMIC_RELEASE);
+    look_from(thread, index_of(slot));
+  }
+  if (home < kReturnSpares) thread->at = home;
+}
+
+// --- entry
+
+// Events at different indexes may belong to one probe, in several instances; one of them counts.
+uint32_t bits_of_probe(const SiteProgram* program, const SiteEvent& of) {
+  uint32_t bits = 0;
+  for (uint32_t i = 0; i < limited_events(program); i++) {
+    const SiteEvent& event = program->event[i];
+    if (event.event->id == of.event->id && event.ip == of.ip) bits |= uint32_t{1} << i;
+  }
+  return bits;
+}
+
+bool try_enter(ProbeCounts* counts) {
+  if (__atomic_add_fetch(&counts->active, 1, __ATOMIC_RELAXED) <= counts->max_active) return true;
+  __atomic_fetch_sub(&counts->active, 1, __ATOMIC_RELAXED);
+  return false;
+}
+
+// SLOW PATH: the probe has max_active.
+__attribute__((noinline, cold)) bool enter_limit(ProbeCounts* counts) {
+  if (try_enter(counts)) return true;
+  free_dead_limited();
+  if (try_enter(counts)) return true;
+  __atomic_fetch_add(&counts->missed, 1, __ATOMIC_RELAXED);
+  return false;
+}
+
+// Which events take part in this call, and whether one of them has a limit.
+struct Wanted {
+  uint32_t events;
+  bool limited;
+};
+inline Wanted enter_limits(const SiteProgram* program) {
+  bool limited = false;
+  uint32_t wanted =
+      program->nr_events < 32 ? (uint32_t{1} << program->nr_events) - 1 : ~uint32_t{0};
+  for (uint32_t i = 0; i < limited_events(program); i++) {
+    const SiteEvent& event = program->event[i];
+    if (!event.counts || !event.counts->max_active) continue;
+    limited = true;
+    if (!enter_limit(event.counts)) wanted &= ~bits_of_probe(program, event);
+  }
+  return {wanted, limited};
+}
+
+// The slot that hooks the word already, for a tail call; null if it does not, or the chain is full.
+ReturnSlot* slot_before(uint64_t address, const uint64_t* word) {
+  ReturnSlot* slot =
+      &pb_return_slots[(address - reinterpret_cast<uint64_t>(pb_return_trampolines)) /
+                       kReturnTrampolineSize];
+  const uint64_t state = __atomic_load_n(&slot->state, __ATOMIC_RELAXED);
+  if ((state & kAddressMask) != reinterpret_cast<uint64_t>(word)) return nullptr;
+  if (state & kSpare) return nullptr;  // or kOwned
+  return slot->chain_length < kMaxChain ? slot : nullptr;
+}
+
+struct Call {
+  const CallSite* site;
+  const SiteProgram* program;
+  uint64_t* word;
+  const FetchRegisters* registers;
+};
+
+void fill(ReturnSlot* slot, const Call& call, Wanted wanted) {
+  slot->site = call.site;
+  slot->program = call.program;
+  slot->wanted = wanted.events;
+  slot->chain_length = 1;
+  slot->limited = 0;
+  if (__builtin_expect(wanted.limited, 0)) mark_limited(slot);
+  for (int i = 0; i < 6; i++) slot->arg[i] = call.registers->arg[i];
+}
+
+void chain(ReturnSlot* before, ReturnSlot* slot, const uint64_t* word) {
+  slot->chain_length = uint16_t(before->chain_length + 1);
+  __atomic_store_n(&before->chained_by, index_of(slot), __ATOMIC_RELEASE);
+  __atomic_store_n(&before->state,
+                   reinterpret_cast<uint64_t>(word) | kChained | generation_of(before),
+                   __ATOMIC_RELEASE);
+}
+
+// The slot is owned and filled.
+void arm(ReturnSlot* slot, ReturnSlot* before, uint64_t* word) {
+  const uint64_t caller = *word;
+  __atomic_store_n(&slot->return_address, caller, __ATOMIC_RELEASE);
+  pb_return_address[index_of(slot)] = before ? pb_return_address[index_of(before)] : caller;
+  if (before) chain(before, slot, word);
+  __atomic_store_n(word, trampoline_of(slot), __ATOMIC_RELEASE);
+  slot->generation++;
+  __atomic_store_n(&slot->state, reinterpret_cast<uint64_t>(word) | generation_of(slot),
+                   __ATOMIC_RELEASE);
+}
+
+// function_graph and the profiler look at the call when it is sure that there is a slot for it: an
+// entry that is recorded has its exit.
+inline uint32_t enter_graph(ReturnSlot* slot, const Call& call, uint32_t wanted) {
+  return graph_enter(call.site, call.program, call.word, call.registers, wanted, &slot->graph);
+}
+
+enum class Hooked { kNo, kNotWanted, kLeftAlone, kYes };
+
+Hooked hook(const Call& call, Wanted wanted) {
+  const uint64_t caller = *call.word;
+  if (__builtin_expect(reinterpret_cast<uint64_t>(call.word) & ~kAddressMask, 0))
+    return Hooked::kNo;
+  const bool is_tail_call = is_return_trampoline(caller);
+  ReturnSlot* before = is_tail_call ? slot_before(caller, call.word) : nullptr;
+  if (is_tail_call && !before) return Hooked::kNo;
+  if (!is_tail_call && !may_hook_return_to(caller)) return Hooked::kLeftAlone;
+  ReturnSlot* slot = take_slot(reinterpret_cast<uint64_t>(call.word));
+  if (__builtin_expect(!slot, 0)) return Hooked::kNo;
+  if (call.program->has_graph) wanted.events = enter_graph(slot, call, wanted.events);
+  if (!wanted.events) {
+    give_slot(slot);
+    return Hooked::kNotWanted;
+  }
+  fill(slot, call, wanted);
+  arm(slot, before, call.word);
+  if (call.program->has_graph) graph_armed(index_of(slot));
+  return Hooked::kYes;
+}
+
+abi::BufferHeader* header_of(const SiteEvent& event) {
+  return __atomic_load_n(&event.event->rings, __ATOMIC_RELAXED)->header;
+}
+
+// Once in each instance.
+__attribute__((noinline, cold)) void count_unhooked(const SiteProgram* program, uint32_t wanted) {
+  for (uint32_t i = 0; i < program->nr_events; i++) {
+    if (!(wanted >> wanted_bit(i) & 1)) continue;
+    abi::BufferHeader* header = header_of(program->event[i]);
+    bool is_counted = false;
+    for (uint32_t k = 0; k < i; k++) is_counted |= header_of(program->event[k]) == header;
+    if (!is_counted) __atomic_fetch_add(&header->unhooked, 1, __ATOMIC_RELAXED);
+  }
+}
+
+// What a return has taken out of its slot.
+struct Returned {
+  const CallSite* site;
+  const SiteProgram* program;
+  uint64_t caller;
+  uint32_t wanted;
+  bool limited;
+};
+
+void free_slot(ReturnSlot* slot, uint64_t* word, const Returned& call) {
+  const uint64_t go_on = slot->return_address;
+  __atomic_store_n(&slot->state, kOwned, __ATOMIC_RELEASE);
+  __atomic_store_n(word, go_on, __ATOMIC_RELEASE);
+  if (__builtin_expect(call.limited, 0)) unmark_limited(index_of(slot));
+  give_slot(slot);
+  if (__builtin_expect(call.limited, 0)) leave_limits(call.program, call.wanted);
+}
+
+}  // namespace
+
+extern "C" bool return_hook(const CallSite* site, const SiteProgram* program, uint64_t* word,
+                            const FetchRegisters* registers) {
+  const Wanted wanted = enter_limits(program);
+  if (!wanted.events) return false;
+  const Hooked done = hook({site, program, word, registers}, wanted);
+  if (done == Hooked::kYes || done == Hooked::kNotWanted) return done == Hooked::kYes;
+  leave_limits(program, wanted.events);
+  count_missed(program, wanted.events);
+  if (done == Hooked::kLeftAlone) return count_unhooked(program, wanted.events), false;
+  if (program->has_graph) graph_missed(program, wanted.events);
+  return false;
+}
+
+// A call that returns later goes on to its caller and nothing else: no load that may fault.
+void forget_outstanding_returns() {
+  static const SiteProgram nothing = {};
+  for (uint32_t i = 0; i < __atomic_load_n(&g_used_end, __ATOMIC_RELAXED); i++) {
+    ReturnSlot* slot = &pb_return_slots[i];
+    if (slot->state == kFree || (slot->state & kSpare)) continue;  // or kOwned
+    if (slot->limited) {
+      unmark_limited(i);
+      slot->limited = 0;
+      leave_limits(slot->program, slot->wanted);
+    }
+    slot->wanted = 0;
+    slot->program = &nothing;
+  }
+}
+
+extern "C" void return_hit(ReturnFrame* frame, uint32_t index) {
+  ReturnSlot* slot = &pb_return_slots[index];
+  auto* word = reinterpret_cast<uint64_t*>(frame->registers.reg[4]) - 1;
+  const uint64_t state = __atomic_load_n(&slot->state, __ATOMIC_RELAXED);
+  if (__builtin_expect((state & ~(kChained | kGenerationMask)) != reinterpret_cast<uint64_t>(word),
+                       0)) {
+    // The frame was elsewhere when it was looked for (a copied stack). Where it goes on is known
+    // only as long as nobody has taken the slot since.
+    if (state != kFree) __builtin_trap();
+    *word = slot->return_address;
+    return;
+  }
+  Returned call = {slot->site, slot->program, pb_return_address[index], slot->wanted,
+                   slot->limited != 0};
+  for (int i = 0; i < 6; i++) frame->registers.arg[i] = slot->arg[i];
+  frame->registers.reg[kIpRegister] = call.caller;
+  const GraphCall graph = slot->graph;
+  free_slot(slot, word, call);
+  if (call.program->has_graph)
+    call.wanted =
+        graph_leave(call.site, call.program, &frame->registers, call.wanted, index, graph);
+  if (call.wanted)
+    offer_events(call.program, call.site, &frame->registers, &call.caller, call.wanted);
+}
+
+ReturnHookCounts return_hook_counts() {
+  ReturnHookCounts counts = {};
+  for (uint32_t i = 0; i < __atomic_load_n(&g_used_end, __ATOMIC_RELAXED); i++) {
+    const uint64_t state = __atomic_load_n(&pb_return_slots[i].state, __ATOMIC_RELAXED);
+    counts.in_use += state == kOwned || (state != kFree && !(state & kSpare));
+  }
+  counts.reclaimed = __atomic_load_n(&g_reclaimed, __ATOMIC_RELAXED);
+  counts.no_slot = __atomic_load_n(&g_no_slot, __ATOMIC_RELAXED);
+  return counts;
+}
+
+}  // namespace patchbay

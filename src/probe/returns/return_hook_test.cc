@@ -1,0 +1,596 @@
+// SPDX-License-Identifier: MIT
+//
+// Hooked returns of functions of this program. A thunk in front of each does what a stub does at
+// the entry, so that nothing has to be patched.
+#include "probe/returns/return_hook.h"
+
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/testing.h"
+#include "codegen/probe_compile.h"
+#include "hot/fault.h"
+#include "hot/rseq_testing.h"
+#include "probe/hit_counter.h"
+#include "ring_buffer/ring_buffer.h"
+#include "ring_buffer/ring_reader.h"
+#include "ring_buffer/ring_write_hot.h"
+
+namespace patchbay {
+namespace {
+
+// What a thread may still be on its way with is never freed; so that the leak checker knows it.
+template <typename T>
+T* keep(T* object) {
+  static auto* kept = new std::vector<T*>;
+  kept->push_back(object);
+  return object;
+}
+
+template <typename T>
+std::unique_ptr<T, decltype(&std::free)> make_flexible(size_t extra) {
+  return {keep(static_cast<T*>(std::calloc(1, sizeof(T) + extra))), &std::free};
+}
+
+const SiteProgram* g_program;
+extern "C" {
+CallSite return_hook_test_site;
+uint8_t return_hook_test_quick;  // by probe_entry_hook, as stubs do
+}
+
+extern "C" __attribute__((used)) void return_hook_test_entry(uint64_t* word, const uint64_t* args) {
+  FetchRegisters registers;
+  std::memcpy(registers.arg, args, sizeof registers.arg);
+  return_hook(&return_hook_test_site, g_program, word, &registers);
+}
+
+// name: hooks its return, then is real_name.
+#define HOOKED(name)                                                                         \
+  __asm__(".text\n.globl hooked_" #name "\n.type hooked_" #name ", @function\nhooked_" #name \
+          ":\n"                                                                              \
+          ".cfi_startproc\n"                                                                 \
+          "cmpb $0, return_hook_test_quick(%rip)\njne 1f\n"                                  \
+          "push %r9\npush %r8\npush %rcx\npush %rdx\npush %rsi\npush %rdi\npush %rax\n"      \
+          ".cfi_adjust_cfa_offset 56\n"                                                      \
+          "lea 56(%rsp), %rdi\nlea 8(%rsp), %rsi\ncall return_hook_test_entry\n"             \
+          "pop %rax\npop %rdi\npop %rsi\npop %rdx\npop %rcx\npop %r8\npop %r9\n"             \
+          ".cfi_adjust_cfa_offset -56\n"                                                     \
+          "jmp real_" #name                                                                  \
+          "\n1: mov %rax, -16(%rsp)\nlea 2f(%rip), %rax\npush %rax\n"                        \
+          ".cfi_adjust_cfa_offset 8\n"                                                       \
+          "lea return_hook_test_site(%rip), %rax\njmp probe_entry_hook\n"                    \
+          ".cfi_adjust_cfa_offset -8\n2: mov -16(%rsp), %rax\n"                              \
+          "jmp real_" #name "\n.cfi_endproc\n.size hooked_" #name ", . - hooked_" #name "\n");
+
+HOOKED(add)
+HOOKED(recurse)
+HOOKED(throws)
+HOOKED(catches)
+HOOKED(first)
+HOOKED(second)
+HOOKED(third)
+HOOKED(jumps)
+HOOKED(leaves)
+HOOKED(waits)
+HOOKED(yields)
+HOOKED(trace)
+HOOKED(flags)
+HOOKED(registers)
+HOOKED(checked)
+
+#define REAL extern "C" __attribute__((noinline, used))
+extern "C" {
+uint64_t hooked_add(uint64_t a, uint64_t b);
+int hooked_recurse(int depth);
+int hooked_throws(int depth);
+int hooked_catches(int how);
+int hooked_first(int value);
+int hooked_second(int value);
+int hooked_third(int value);
+void hooked_jumps(int depth);
+void hooked_leaves();
+void hooked_waits();
+int hooked_yields(int value);
+std::vector<void*>* hooked_trace(int depth);
+uint64_t hooked_flags();
+uint64_t hooked_registers();
+}
+
+REAL uint64_t real_add(uint64_t a, uint64_t b) { return a + b; }
+REAL int real_recurse(int depth) { return depth ? hooked_recurse(depth - 1) + 1 : 0; }
+
+int g_destroyed;
+struct Guard {
+  ~Guard() { g_destroyed++; }
+};
+REAL int real_throws(int depth) {
+  Guard guard;
+  if (depth == 0) throw std::runtime_error("out");
+  return hooked_throws(depth - 1) + 1;
+}
+REAL int real_catches(int how) {
+  try {
+    return hooked_throws(3);
+  } catch (const std::runtime_error&) {
+    if (how == 1) throw;
+    if (how == 2) throw std::logic_error("another");
+    return 7;
+  }
+}
+
+std::vector<void*> g_frames;
+REAL int real_third(int value) {
+  void* frames[64];
+  g_frames.assign(frames, frames + ::backtrace(frames, 64));
+  return value * 2;
+}
+REAL int real_second(int value) { return hooked_third(value + 1); }  // tail calls at -O2
+REAL int real_first(int value) { return hooked_second(value + 1); }
+
+jmp_buf g_back;
+REAL void real_jumps(int depth) {
+  if (depth == 0) longjmp(g_back, 1);
+  hooked_jumps(depth - 1);
+  __asm__ volatile("");
+}
+void jump_over(int frames) {
+  if (!setjmp(g_back)) hooked_jumps(frames - 1);
+}
+REAL void real_leaves() { ::pthread_exit(reinterpret_cast<void*>(5)); }
+REAL void real_waits() {
+  while (true) ::pause();
+}
+
+ucontext_t g_main_context, g_fiber;
+REAL int real_yields(int value) {
+  ::swapcontext(&g_fiber, &g_main_context);
+  return value + 1;
+}
+
+REAL std::vector<void*>* real_trace(int depth) {
+  if (depth > 0) {
+    auto* found = hooked_trace(depth - 1);
+    __asm__ volatile("");
+    return found;
+  }
+  void* frames[64];
+  return new std::vector<void*>(frames, frames + ::backtrace(frames, 64));
+}
+// Returns with carry, overflow, sign and the direction flag set, and with every register changed.
+__asm__(R"(
+.text
+.globl real_flags
+.type real_flags, @function
+real_flags:
+  mov $0x7f, %al
+  add $1, %al
+  stc
+  std
+  mov $1, %ecx
+  mov $2, %edx
+  mov $3, %esi
+  mov $4, %edi
+  mov $5, %r8d
+  mov $6, %r9d
+  mov $7, %r10d
+  mov $8, %r11d
+  ret
+.size real_flags, . - real_flags
+.globl real_checked
+.type real_checked, @function
+real_checked:
+  pushfq
+  orl $0x40000, (%rsp)
+  popfq
+  mov $9, %eax
+  ret
+.size real_checked, . - real_checked
+.globl real_registers
+.type real_registers, @function
+real_registers:
+  mov $0x80, %eax
+  mov $1, %ecx
+  mov $2, %edx
+  mov $3, %esi
+  mov $4, %edi
+  mov $5, %r8d
+  mov $6, %r9d
+  mov $7, %r10d
+  mov $8, %r11d
+  ret
+.size real_registers, . - real_registers
+)");
+
+const void* main_object() {
+  Dl_info info{};
+  ::dladdr(reinterpret_cast<void*>(&hooked_registers), &info);
+  return info.dli_fbase;
+}
+
+// As the agent's handler does: stacks of threads that ended are looked at.
+void on_fault(int signal, siginfo_t*, void* context) {
+  auto& ip = static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP];
+  const uint64_t fixup = fault_fixup(uint64_t(ip));
+  if (!fixup) ::signal(signal, SIG_DFL);
+  if (fixup) ip = greg_t(fixup);
+}
+
+// false: by return_hook() and return_hit(); true: the code for one event at both ends.
+class ReturnHook : public ::testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override {
+    struct sigaction fault = {};
+    fault.sa_sigaction = on_fault;
+    fault.sa_flags = SA_SIGINFO;
+    ::sigaction(SIGSEGV, &fault, nullptr);
+    ::sigaction(SIGBUS, &fault, nullptr);
+    pb_rseq_offset = GetParam() ? test::rseq_offset() : 0;
+    if (GetParam() && !pb_rseq_offset) GTEST_SKIP() << "no rseq: no fast returns";
+    make_buffer();
+    if (GetParam() && buffer_->header()->clock != abi::kClockTsc) GTEST_SKIP() << "no fast returns";
+    counts_ = keep(new ProbeCounts{new_hit_counter(), 0, 0, 0});
+    event_ = keep(new EventProgram{});
+    event_->rings = buffer_->rings();
+    event_->id = 600;
+    program_ = make_flexible<SiteProgram>(sizeof(SiteEvent)).release();
+    program_->nr_events = 1;
+    program_->max_record = 64;
+    set_fields({{FetchOp::kReg, 0, 0, 0, 0, 0}, {FetchOp::kStore, 0, 8, 0, 24, 0}}, 32);
+    g_program = return_hook_test_site.return_program = program_;
+    return_hook_test_quick = GetParam();
+    before_ = return_hook_counts();
+    g_destroyed = 0;
+  }
+  void TearDown() override {
+    pb_rseq_offset = 0;
+    return_hook_test_quick = 0;
+    if (event_) event_->rings = RingBuffer::dead_rings();
+    if (buffer_) (*buffer_).remove_file();
+    ::rmdir(directory_.c_str());
+  }
+  void make_buffer() {
+    char name[] = "/tmp/return_hook_test.XXXXXX";
+    ASSERT_NE(::mkdtemp(name), nullptr);
+    directory_ = name;
+    RingBufferOptions options;
+    options.path = directory_ + "/buffer";
+    options.nr_cpus = uint32_t(::sysconf(_SC_NPROCESSORS_CONF));
+    auto buffer = RingBuffer::create(options);
+    ASSERT_TRUE(buffer.ok());
+    buffer_ = std::move(*buffer);
+    ASSERT_TRUE(buffer_->enable().ok());
+  }
+  void set_fields(const std::vector<FetchInsn>& insns, uint32_t size) {
+    FetchProgram* fetch = make_flexible<FetchProgram>(insns.size() * sizeof(FetchInsn)).release();
+    *fetch = {size, size, uint16_t(insns.size()), 0, 1, 1, 0, RecordHead::kReturn, 0};
+    std::copy(insns.begin(), insns.end(), fetch->insn);
+    event_->fetch = fetch;
+    event_->max_size = size;
+    program_->event[0] = {event_, fetch, 0x4711, counts_};
+    choose_code();
+    EXPECT_EQ(program_->return_code != 0, GetParam());
+  }
+  void choose_code() { patchbay::choose_code(program_, true); }
+  uint64_t hits() const { return read_hit_counter(counts_->hits); }
+  uint64_t in_use() const { return return_hook_counts().in_use; }
+  std::vector<std::vector<uint64_t>> records() {
+    std::vector<std::vector<uint64_t>> found;
+    RingReader reader(buffer_.get(), true);
+    PageImage page;
+    for (uint32_t ring = 0; ring < reader.nr_rings(); ring++)
+      while (reader.next_page(ring, true, &page)) {
+        EventIterator events(page.bytes, page.used);
+        for (EventView event; events.next(&event);) {
+          found.emplace_back(event.record.size() / 8);
+          std::memcpy(found.back().data(), event.record.data(), event.record.size() / 8 * 8);
+        }
+      }
+    return found;
+  }
+
+  // Abandoned slots name these for as long as the process lives.
+  ProbeCounts* counts_ = nullptr;
+  SiteProgram* program_ = nullptr;
+  EventProgram* event_ = nullptr;
+  std::unique_ptr<RingBuffer> buffer_;
+  std::string directory_;
+  ReturnHookCounts before_{};
+};
+INSTANTIATE_TEST_SUITE_P(Ways, ReturnHook, ::testing::Bool());
+
+TEST_P(ReturnHook, ReturnsGoOnAndAreCounted) {
+  EXPECT_EQ(hooked_add(40, 2), 42u);
+  EXPECT_EQ(hooked_recurse(10000), 10000);
+  EXPECT_EQ(hits(), 10002u);
+  EXPECT_EQ(counts_->missed, 0u);
+  EXPECT_LE(in_use(), before_.in_use);
+}
+
+TEST_P(ReturnHook, MoreThanThereAreSlotsIsMissed) {
+  EXPECT_EQ(hooked_recurse(40000), 40000);
+  EXPECT_EQ(hits() + counts_->missed, 40001u);
+  EXPECT_GT(counts_->missed, 0u);
+  EXPECT_GT(hits(), 30000u);
+  EXPECT_GT(return_hook_counts().no_slot, before_.no_slot);
+}
+
+TEST_P(ReturnHook, ExceptionsPassAndAreCaught) {
+  for (int i = 0; i < 1000; i++) {
+    EXPECT_EQ(hooked_catches(0), 7);
+    EXPECT_THROW(hooked_catches(1), std::runtime_error);
+    EXPECT_THROW(hooked_catches(2), std::logic_error);
+    EXPECT_THROW(hooked_throws(0), std::runtime_error);
+  }
+  EXPECT_EQ(g_destroyed, 3 * 4000 + 1000);
+  EXPECT_EQ(hits(), 1000u);  // the calls of catches(0); the others never returned
+}
+
+TEST_P(ReturnHook, ATailCallReturnsForBothAndUnwindersSeeTheCaller) {
+  EXPECT_EQ(hooked_first(1), 6);
+  const uint64_t first = hits();
+  EXPECT_EQ(first, 3u);
+  EXPECT_LE(in_use(), before_.in_use);
+  int trampolines = 0;
+  for (void* frame : g_frames)
+    trampolines += is_return_trampoline(reinterpret_cast<uint64_t>(frame));
+  EXPECT_LE(trampolines, 3);
+  EXPECT_GT(g_frames.size(), size_t(trampolines) + 5);  // up to main
+}
+
+TEST_P(ReturnHook, LongjmpOverManyFramesLeaksNothing) {
+  for (int i = 0; i < 5000; i++) jump_over(101);
+  EXPECT_EQ(hits(), 0u);
+  EXPECT_EQ(counts_->missed, 0u);
+  EXPECT_GE(return_hook_counts().reclaimed - before_.reclaimed, 5000u * 101 - kReturnSlots);
+  EXPECT_EQ(hooked_recurse(10000), 10000);
+  EXPECT_EQ(hits(), 10001u);
+}
+
+// Levels that were left are levels no more, however many.
+TEST_P(ReturnHook, LongjmpKeepsTheThreadsSpares) {
+  for (int i = 0; i < 100; i++) {
+    jump_over(3);
+    EXPECT_EQ(hooked_add(1, 2), 3u);
+    EXPECT_LT(pb_return_thread.at, kReturnSpares);
+  }
+  EXPECT_EQ(hits(), 100u);
+}
+
+TEST_P(ReturnHook, ALimitIsKeptAndForgetsDeadCalls) {
+  counts_->max_active = 5;
+  choose_code();
+  hooked_recurse(9);
+  EXPECT_EQ(hits(), 5u);
+  EXPECT_EQ(counts_->missed, 5u);
+  EXPECT_EQ(counts_->active, 0u);
+  for (int i = 0; i < 1000; i++) jump_over(4);
+  EXPECT_EQ(counts_->missed, 5u);
+  EXPECT_LE(counts_->active, 5u);
+  hooked_recurse(4);
+  EXPECT_EQ(hits(), 10u);
+}
+
+void* run_leaves(void*) {
+  Guard guard;
+  hooked_leaves();
+  return nullptr;
+}
+void* run_waits(void*) {
+  Guard guard;
+  hooked_waits();
+  return nullptr;
+}
+TEST_P(ReturnHook, ThreadsEndInsideOfHookedFunctions) {
+  pthread_t thread;
+  void* result;
+  ASSERT_EQ(::pthread_create(&thread, nullptr, run_leaves, nullptr), 0);
+  ::pthread_join(thread, &result);
+  EXPECT_EQ(result, reinterpret_cast<void*>(5));
+  ASSERT_EQ(::pthread_create(&thread, nullptr, run_waits, nullptr), 0);
+  ::usleep(10000);
+  ::pthread_cancel(thread);
+  ::pthread_join(thread, &result);
+  EXPECT_EQ(result, PTHREAD_CANCELED);
+  EXPECT_EQ(g_destroyed, 2);
+}
+
+TEST_P(ReturnHook, AnotherThreadMayFinishAFibersCall) {
+  static int result;
+  result = 0;
+  static char stack[64 * 1024];
+  ::getcontext(&g_fiber);
+  g_fiber.uc_stack.ss_sp = stack;
+  g_fiber.uc_stack.ss_size = sizeof stack;
+  g_fiber.uc_link = &g_main_context;
+  ::makecontext(
+      &g_fiber, +[] { result = hooked_yields(1); }, 0);
+  ::swapcontext(&g_main_context, &g_fiber);
+  EXPECT_EQ(result, 0);
+  std::thread([] { ::swapcontext(&g_main_context, &g_fiber); }).join();
+  EXPECT_EQ(result, 2);
+  EXPECT_EQ(hits(), 1u);
+  EXPECT_LE(in_use(), before_.in_use);
+}
+
+TEST_P(ReturnHook, AForkedChildReturnsFromItsCopy) {
+  const int status = test::status_of_child(
+      [] { return hooked_add(40, 2) == 42 && hooked_recurse(100) == 100 ? 3 : 4; });
+  EXPECT_EQ(WEXITSTATUS(status), 3);
+}
+
+TEST_P(ReturnHook, ManyThreadsAtOnce) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 16; i++)
+    threads.emplace_back([i] {
+      for (int round = 0; round < 200; round++)
+        if (hooked_recurse(50 + i) != 50 + i) std::abort();
+    });
+  uint64_t calls = 0;
+  for (int i = 0; i < 16; i++) {
+    threads[size_t(i)].join();
+    calls += 200 * uint64_t(51 + i);
+  }
+  EXPECT_EQ(hits() + counts_->missed, calls);
+  EXPECT_EQ(counts_->missed, 0u);
+}
+
+// Threads that are gone leave no slots behind, though each of them keeps one for itself.
+TEST_P(ReturnHook, ManyThreadsInTurn) {
+  const int kThreads = 2000;
+  for (int i = 0; i < kThreads; i++) std::thread([] { hooked_add(1, 2); }).join();
+  EXPECT_EQ(hits(), uint64_t{kThreads});
+  EXPECT_EQ(counts_->missed, 0u);
+  EXPECT_LE(in_use(), before_.in_use);
+}
+
+TEST_P(ReturnHook, UnwindersSeeEveryRealFrame) {
+  std::unique_ptr<std::vector<void*>> hooked(hooked_trace(5));
+  g_program = nullptr;
+  size_t real = 0;
+  for (void* frame : *hooked) real += !is_return_trampoline(reinterpret_cast<uint64_t>(frame));
+  EXPECT_EQ(hooked->size() - real, 6u);
+  std::unique_ptr<std::vector<void*>> plain(real_trace(0));
+  EXPECT_EQ(real, plain->size() + 5);
+  EXPECT_EQ(hooked->back(), plain->back());
+}
+
+TEST_P(ReturnHook, FlagsAndRegistersArriveAsTheyLeft) {
+  uint64_t flags = 0, sum = 0;
+  __asm__ volatile(
+      "call hooked_flags\n"
+      "pushfq\npop %0\ncld\n"
+      "lea (%%rcx, %%rdx, 8), %1\n"  // 1 + 16
+      "lea (%1, %%rsi, 8), %1\nadd %%rdi, %1\nadd %%r8, %1\nadd %%r9, %1\nadd %%r10, %1\n"
+      "add %%r11, %1\n"
+      : "=&b"(flags), "=&r"(sum)
+      :
+      : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "cc", "memory");
+  EXPECT_EQ(flags & 0xcc1, 0xc81u);  // OF DF SF CF, not ZF
+  EXPECT_EQ(sum, 1u + 16 + 24 + 4 + 5 + 6 + 7 + 8);
+  EXPECT_EQ(hits(), 1u);
+}
+
+TEST_P(ReturnHook, RecordsCarryTheFunctionTheCallerAndTheResult) {
+  set_fields({{FetchOp::kReg, 0, 0, 0, 0, 0},
+              {FetchOp::kStore, 0, 8, 0, 24, 0},
+              {FetchOp::kArg, 1, 0, 0, 0, 0},
+              {FetchOp::kAdd, 0, 0, 0, 0, 5},
+              {FetchOp::kStore, 0, 8, 0, 32, 0}},
+             40);
+  hooked_add(40, 2);  // a thread's first is the general way's
+  records();
+  hooked_add(40, 2);
+  const auto found = records();
+  ASSERT_EQ(found.size(), 1u);
+  const std::vector<uint64_t>& words = found[0];
+  ASSERT_EQ(words.size(), 5u);
+  EXPECT_EQ(words[0], uint64_t(::gettid()) << 32 | 600);
+  EXPECT_EQ(words[1], 0x4711u);
+  EXPECT_FALSE(is_return_trampoline(words[2]));
+  Dl_info info{};
+  ::dladdr(reinterpret_cast<void*>(words[2]), &info);
+  EXPECT_EQ(info.dli_fbase, main_object());
+  EXPECT_EQ(words[3], 42u);
+  EXPECT_EQ(words[4], 7u);
+}
+
+// Every general register, as the function left it.
+TEST_P(ReturnHook, RecordsCarryEveryRegister) {
+  for (uint8_t first : {0, 8}) {
+    std::vector<FetchInsn> insns;
+    for (uint8_t i = 0; i < 8; i++) {
+      insns.push_back({FetchOp::kReg, uint8_t(first + i), 0, 0, 0, 0});
+      insns.push_back({FetchOp::kStore, 0, 8, 0, 24u + 8 * i, 0});
+    }
+    set_fields(insns, 88);
+    program_->max_record = 96;
+    hooked_registers();
+    records();
+    const uint64_t results[2][8] = {{0x80, 1, 2, 0, 0, 0, 3, 4}, {5, 6, 7, 8}};
+    hooked_registers();
+    const auto found = records();
+    ASSERT_EQ(found.size(), 1u);
+    ASSERT_EQ(found[0].size(), 11u);
+    for (size_t i = 0; i < 8; i++)
+      if (const uint64_t result = results[first / 8][i]) {
+        EXPECT_EQ(found[0][3 + i], result) << i;
+      }
+  }
+}
+
+std::atomic<uint64_t> g_handled;
+void on_profile(int) {
+  if (hooked_add(g_handled, 1) != g_handled + 1) std::abort();
+  g_handled = g_handled + 1;
+}
+// A function that returns with alignment checks on: the record is written all the same.
+TEST_P(ReturnHook, AlignmentChecksStayOn) {
+  for (uint64_t i = 0; i < 3; i++) {  // records end at odd words too
+    uint64_t flags = 0, result = 0;
+    __asm__ volatile(
+        "call hooked_checked\n"
+        "pushfq\npop %0\npushfq\nandl $0xfffbffff, (%%rsp)\npopfq\n"
+        : "=&r"(flags), "=&a"(result)
+        :
+        : "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "cc", "memory");
+    EXPECT_EQ(flags & 0x40000, 0x40000u);
+    EXPECT_EQ(result, 9u);
+    hooked_add(1, 2);
+  }
+  EXPECT_EQ(hits(), 6u);
+  EXPECT_EQ(records().size(), 6u);
+}
+
+// Between any two instructions of either way.
+TEST_P(ReturnHook, SignalsHitWhereverTheyCome) {
+  struct sigaction action = {}, old = {};
+  action.sa_handler = on_profile;
+  action.sa_flags = SA_RESTART;
+  ::sigaction(SIGPROF, &action, &old);
+  itimerval timer = {{0, 100}, {0, 100}};
+  ::setitimer(ITIMER_PROF, &timer, nullptr);
+  g_handled = 0;
+  uint64_t calls = 0;
+  for (; g_handled < 200; calls++)
+    if (hooked_add(calls, 2) != calls + 2) std::abort();
+  timer = {};
+  ::setitimer(ITIMER_PROF, &timer, nullptr);
+  ::sigaction(SIGPROF, &old, nullptr);
+  EXPECT_EQ(hits() + counts_->missed, calls + g_handled);
+  EXPECT_EQ(counts_->missed, 0u);
+  EXPECT_LE(in_use(), before_.in_use);
+}
+
+// What was switched off on the way, and programs that have no code any more.
+TEST_P(ReturnHook, SwitchedOffEventsRecordNothing) {
+  hooked_add(1, 2);
+  records();
+  event_->rings = RingBuffer::dead_rings();
+  hooked_add(1, 2);
+  event_->rings = buffer_->rings();
+  EXPECT_TRUE(records().empty());
+  hooked_add(1, 2);
+  EXPECT_EQ(records().size(), 1u);
+  EXPECT_EQ(hits(), 3u);
+}
+
+}  // namespace
+}  // namespace patchbay

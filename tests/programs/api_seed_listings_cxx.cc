@@ -1,3 +1,0 @@
-// SPDX-License-Identifier: MIT
-// The same listings as C++20.
-#include "api_seed_listings.c"

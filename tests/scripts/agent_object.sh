@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# libpatchbay.so as an object that any process can load, also late and in another root directory:
+# what it needs, which versions of libc, how much of the room for thread-local data.
+. "$(dirname "$0")/common.bash"
+need readelf objdump objcopy
+
+same "it needs libc and the dynamic linker" "ld-linux-x86-64.so.2 libc.so.6" \
+  "$(readelf -dW "$agent" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | LC_ALL=C sort | xargs)"
+same "no library is looked for at a path of its own" 0 \
+  "$(readelf -dW "$agent" | grep -cE '\((RPATH|RUNPATH)\)')"
+
+# Versions of libc's symbols: those of Debian 10 and RHEL 8 (2.28). Exceptions would be named here.
+same "symbols that an older libc does not have" "" "$(objdump -T "$agent" |
+  sed -nE 's/.*\(?GLIBC_([0-9]+)\.([0-9]+)[0-9.]*\)? +(.*)/\1 \2 \3/p' |
+  awk '$1 > 2 || $2 > 28 { print $3 "@" $1 "." $2 }' | xargs)"
+
+# Nothing is writable and executable, and what is relocated at the start is read-only afterwards.
+same "no segment is writable and executable" 0 \
+  "$(readelf -lW "$agent" | grep -cE '^ +(LOAD|GNU_STACK) .*RWE')"
+same "relocated data is made read-only" 1 "$(readelf -lW "$agent" | grep -c GNU_RELRO)"
+
+# Static room for thread-local data of libraries that come late is scarce (docs/attach.md).
+tls=$((0x$(readelf -lW "$agent" | awk '$1 == "TLS" { print substr($6, 3) }')))
+check "it has at most 128 bytes of thread-local data, not $tls" test "$tls" -le 128
+same "each of them is found by one load" 1 "$(readelf -dW "$agent" | grep -c STATIC_TLS)"
+
+# The decoder is inside (cmake/enclose_library): it answers, and nobody sees its names.
+same "names of the decoder" 0 "$(nm -D "$agent" | grep -c Zydis)"
+"$patchbay" record -e 'getenv(string name)' -o "$work/a.dat" -- env true >"$work/log" 2>&1
+has "it decodes what it patches" "$(cat "$work/log")" 'record: [1-9][0-9]* events'
+same "no decoder library is loaded" 0 \
+  "$(LD_PRELOAD=$agent grep -ciE 'libZy(dis|core)' /proc/self/maps)"
+
+objcopy --strip-unneeded "$agent" "$work/stripped.so"
+size=$(stat -c %s "$work/stripped.so")
+check "stripped it has at most 5 MB, not $size bytes" test "$size" -le $((5 << 20))
+finish
