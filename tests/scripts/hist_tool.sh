@@ -102,8 +102,20 @@ done
 "$programs/two_calls" &
 plain=$!
 started $plain
-"$patchbay" hist 'sys_read(long a)' keys=common_pid -p $plain >out 2>err
-same "hist: a process without the agent" 1 $?
+"$patchbay" hist 'p:hits/read sys_read a=%di' keys=common_pid -p $plain >out 2>err &
+tool=$!
+started $tool
+read_hits() {
+  (($("$patchbay" cat $plain "instances/patchbay-$tool-1/events/hits/read/hist" |
+    sed -n 's/^    Hits: //p' | tail -n 1) >= 10))
+}
+wait_for 60 read_hits || fail "hist -p does not count a process that was started without the agent"
+kill -INT $tool
+wait $tool
+same "hist -p: Ctrl-C after it has attached" 0 $?
+has "hist -p: the thread of a process without the agent" "$(cat out)" \
+  "^\{ common_pid: +$plain \} hitcount: +[0-9]{2,}$"
+has "hist -p: which is left asleep" "$("$patchbay" list processes | grep "^ *$plain ")" asleep
 kill $plain
 LD_PRELOAD=$agent "$programs/two_calls" &
 pid=$!
