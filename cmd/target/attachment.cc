@@ -28,6 +28,8 @@ constexpr int kLockTries = 2000, kLockUs = 10000;  // 20 s
 constexpr int kDetachMs = 5000;
 // The agent may not have seen yet that we, or another command, have hung up.
 constexpr int kBusyTries = 10, kBusyUs = 20000;
+// A preloaded agent that is starting, until it serves.
+constexpr int kStartTries = 100, kStartUs = 20000;  // 2 s
 
 std::string mark_of(const std::string& runtime, int pid) {
   return runtime + "/" + std::to_string(pid) + ".attached";
@@ -107,6 +109,16 @@ Result<attach::Arrived> put_in(int pid, const std::string& runtime, const Attach
                                   runtime + ": set PATCHBAY_DIR to what it is in the program.");
 }
 
+// One that came by itself. Where it serves elsewhere, no time makes it serve here.
+Result<std::unique_ptr<Client>> wait_for_agent(int pid) {
+  Result<std::unique_ptr<Client>> client = Client::connect(pid);
+  for (int i = 0; i < kStartTries && !client.ok() && lives(pid); i++) {
+    ::usleep(kStartUs);
+    client = Client::connect(pid);
+  }
+  return client;
+}
+
 // --- out
 
 // What the tool has put into the agent's directory, which the agent leaves empty otherwise.
@@ -171,6 +183,8 @@ Result<std::unique_ptr<Client>> attach_if_needed(int pid, Attachment* attachment
   }
   ::unlink(attachment->mark_.c_str());
   attachment->pid_ = 0;
+  if (put.error().errno_value == EALREADY)
+    if (auto started = wait_for_agent(pid); started.ok()) return started;
   return put.error();
 }
 

@@ -3,6 +3,7 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -142,12 +143,27 @@ Result<T> on_own_thread(const F& run) {
 
 // DIR/PID, which belongs to the process's user. The agent is given the directory itself: its path
 // may lead elsewhere in the process, or nowhere.
+//
+// It is made when our thread is in the process. Before, a preloaded agent may just be starting: in
+// a process that has forked and is about to execute a program, nothing shows it yet, and what it
+// has made would be taken for a dead one's and moved away.
 class ProcessDirectory {
  public:
-  static Result<ProcessDirectory> make(pid_t pid) {
+  // Finds what would fail later, while nothing has been changed in the process.
+  static Status can_be_made(pid_t pid) {
+    PB_ASSIGN(const std::string runtime, serve::runtime_directory(true));
+    if (::access(runtime.c_str(), W_OK | X_OK) != 0)
+      return sys_error("make a directory in " + runtime, errno);
+    PB_TRY(user_of(pid));
+    PB_TRY(open_directory_for(pid, runtime));
+    return {};
+  }
+  // `socket` leads to our thread: it is hung up when the process has executed another program.
+  static Result<ProcessDirectory> make(pid_t pid, int socket) {
     ProcessDirectory made;
     PB_ASSIGN(const std::string runtime, serve::runtime_directory(true));
-    PB_ASSIGN(made.path_, serve::make_process_directory(runtime, pid));
+    const auto same_program = [socket] { return !is_hung_up(socket); };
+    PB_ASSIGN(made.path_, serve::make_process_directory(runtime, pid, same_program));
     PB_ASSIGN(const uid_t user, user_of(pid));
     if (user != ::geteuid() && ::lchown(made.path_.c_str(), user, gid_t(-1)) != 0)
       return sys_error("give " + made.path_ + " to user " + std::to_string(user), errno);
@@ -155,9 +171,13 @@ class ProcessDirectory {
     return made;
   }
   ProcessDirectory(ProcessDirectory&& other) noexcept = default;
-  // What the agent has not used goes again.
+  // What the agent has not used goes again. A program that was executed meanwhile may have put its
+  // own in the place.
   ~ProcessDirectory() {
-    if (descriptor_.valid() && !is_used_) ::rmdir(path_.c_str());
+    struct stat made = {}, found = {};
+    if (descriptor_.valid() && !is_used_ && ::fstat(descriptor_.get(), &made) == 0 &&
+        ::lstat(path_.c_str(), &found) == 0 && made.st_ino == found.st_ino)
+      ::rmdir(path_.c_str());
   }
   const std::string& path() const { return path_; }
   int descriptor() const { return descriptor_.get(); }
@@ -166,6 +186,10 @@ class ProcessDirectory {
  private:
   ProcessDirectory() = default;
   static Result<uid_t> user_of(pid_t pid);
+  static bool is_hung_up(int socket) {
+    pollfd polled = {socket, 0, 0};
+    return ::poll(&polled, 1, 0) == 1 && (polled.revents & (POLLHUP | POLLERR));
+  }
 
   std::string path_;
   UniqueFd descriptor_;
@@ -191,13 +215,14 @@ Result<Arrived> attach_here(pid_t pid, const Arrival& arrival) {
                                   " has the agent of another version in it, which stays until it "
                                   "ends: use that version of patchbay");
   PB_ASSIGN(const TargetLibc libc, TargetLibc::find(pid));
-  PB_ASSIGN(ProcessDirectory directory, ProcessDirectory::make(pid));
+  PB_TRY(ProcessDirectory::can_be_made(pid));
   PB_ASSIGN(const std::unique_ptr<LibraryLoader> loader,
             LibraryLoader::make(pid, libc, arrival.timeout_ms));
   const Library library = {arrival.agent, found.entry, abi::kAttachEntry, abi::kAttachVersion};
   if (const Status loaded = loader->load(library, arrival.timeout_ms); !loaded.ok())
     return loaded.error().errno_value == EALREADY ? already_there(pid) : loaded.error();
   const UniqueFd socket = loader->take_socket();
+  PB_ASSIGN(ProcessDirectory directory, ProcessDirectory::make(pid, socket.get()));
   const std::string settings =
       settings_of(arrival) + "PATCHBAY_PROCESS_DIRECTORY=" + directory.path() + '\0';
   PB_TRY(

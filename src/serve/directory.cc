@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -12,6 +13,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <memory>
 
 #include "base/text.h"
@@ -85,15 +87,24 @@ bool exists(const std::string& path) {
   return ::lstat(path.c_str(), &status) == 0;
 }
 
-// Removes what can be made again (a dead socket), keeps what was recorded.
-Status move_away(const std::string& path) {
+// Removes what can be made again (a dead socket), keeps what was recorded. `same_program` is asked
+// before and after: where it says no, the directory may be that of a program that the process has
+// executed since, and stays or comes back.
+Status move_away(const std::string& path, const std::function<bool()>& same_program) {
+  const auto another = [&] {
+    return user_error(ESRCH, "The process of " + path + " has executed another program.");
+  };
+  if (!same_program()) return another();
   ::unlink((path + "/" + kSocketName).c_str());
   if (::rmdir(path.c_str()) == 0) return {};
   for (int n = 1; n <= kMaxEarlier; n++) {
     std::string earlier = path + "." + std::to_string(n);
     if (exists(earlier)) continue;
-    if (::rename(path.c_str(), earlier.c_str()) == 0) return {};
-    return sys_error("rename " + path + " to " + earlier, errno);
+    if (::rename(path.c_str(), earlier.c_str()) != 0)
+      return sys_error("rename " + path + " to " + earlier, errno);
+    if (same_program()) return {};
+    ::renameat2(AT_FDCWD, earlier.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE);
+    return another();
   }
   return user_error(EEXIST, "There are too many old recordings " + path + ".N; remove some.");
 }
@@ -188,11 +199,12 @@ Result<std::string> runtime_directory(bool make) {
   return path;
 }
 
-Result<std::string> make_process_directory(const std::string& directory, int pid) {
+Result<std::string> make_process_directory(const std::string& directory, int pid,
+                                           const std::function<bool()>& same_program) {
   std::string path = directory + "/" + std::to_string(pid);
   if (::mkdir(path.c_str(), 0700) == 0) return path;
   if (errno != EEXIST) return sys_error("make " + path, errno);
-  PB_TRY(move_away(path));
+  PB_TRY(move_away(path, same_program));
   if (::mkdir(path.c_str(), 0700) != 0) return sys_error("make " + path, errno);
   return path;
 }

@@ -33,7 +33,11 @@ bool directory_is_chosen();
 Status check_directory(const std::string& path, bool make);
 
 // DIR/PID, new and empty: what an earlier process has left there is renamed to PID.N.
-Result<std::string> make_process_directory(const std::string& directory, int pid);
+// Who calls this for another process says with `same_program` whether that still runs the program
+// that it is called for; otherwise what is there may belong to the next one, and ESRCH is said.
+Result<std::string> make_process_directory(
+    const std::string& directory, int pid,
+    const std::function<bool()>& same_program = [] { return true; });
 
 enum class ProcessState : uint8_t {
   kAlive,    // its agent listens

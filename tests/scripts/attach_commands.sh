@@ -133,4 +133,29 @@ kill $pid
 wait $recorder
 same "its end ends the recording" 0 $?
 check "nothing says that the agent is to go" test ! -e "$PATCHBAY_DIR/$pid.attached"
+
+# --- a process that is just starting with the agent: a command that comes too early neither takes
+# its directory away nor puts a second agent into it
+early() {
+  local round pid
+  for round in $(seq 1 "$1"); do
+    LD_PRELOAD=$agent sleep 100 &
+    pid=$!
+    started $pid
+    for _ in 1 2 3; do "$patchbay" write $pid tracing_on 1 2>/dev/null && break; done
+    wait_for 60 "$patchbay" cat $pid tracing_on || {
+      echo "round $round: nothing answers"
+      ls "$PATCHBAY_DIR"
+      return
+    }
+    kill $pid
+  done
+}
+shells=()
+for shell in 1 2 3 4; do
+  early 25 >"$work/early.$shell" &
+  shells+=($!)
+done
+wait "${shells[@]}"
+same "commands that come early" "" "$(cat "$work"/early.*)"
 finish
