@@ -119,6 +119,10 @@ pb_precompile(pb_attach)
 
 # --- the tool
 file(GLOB_RECURSE tool_sources CONFIGURE_DEPENDS cmd/*.cc)
+# The prototypes of known libraries, where the tool finds them also before it is installed.
+file(GLOB prototype_files CONFIGURE_DEPENDS share/prototypes/*.h)
+file(COPY ${prototype_files} DESTINATION ${CMAKE_BINARY_DIR}/share/patchbay/prototypes)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${prototype_files})
 list(FILTER tool_sources EXCLUDE REGEX "_(test|fuzz|bench)\\.cc$|/main\\.cc$")
 add_library(pb_tool STATIC ${tool_sources})  # its tests link it too
 target_link_libraries(pb_tool PUBLIC pb_core pb_debug_info pb_attach PkgConfig::FUSE3)

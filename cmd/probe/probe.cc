@@ -18,6 +18,7 @@
 #include "cmd/probe/probe_show.h"
 #include "cmd/target/attachment.h"
 #include "cmd/target/probe_source.h"
+#include "cmd/target/prototypes.h"
 #include "cmd/target/target_program.h"
 #include "cmd/target/trace_request.h"
 #include "serve/client.h"
@@ -26,7 +27,7 @@
 namespace patchbay::cmd {
 namespace {
 
-constexpr int kDel = kFirstOptionId, kList = kDel + 1, kFuncs = kDel + 2;
+constexpr int kDel = kFirstOptionId, kList = kDel + 1, kFuncs = kDel + 2, kPrototype = kDel + 3;
 constexpr Option kOptions[] = {
     {.letter = 'x',
      .name = "exec",
@@ -61,6 +62,11 @@ constexpr Option kOptions[] = {
      .argument = "[GLOB]",
      .help = "prints the functions that the debug information knows",
      .id = kFuncs},
+    {.name = "prototype",
+     .argument = "FUNC",
+     .help = "prints what is known of the arguments of FUNC, and who says it",
+     .more = "It is what `-e FUNC` of record, with a name alone, makes an event of.",
+     .id = kPrototype},
     {.letter = 'n', .name = "dry-run", .help = "prints the definition and writes nothing"},
     {.letter = 'd', .argument = "GLOB", .id = kDel, .kind = Option::Kind::kOldSpelling},
     {.letter = 'l', .argument = "[GLOB]", .id = kList, .kind = Option::Kind::kOldSpelling},
@@ -277,6 +283,33 @@ int ask(const ProbeOptions& options) {
                                : show_variables(**source, *request);
 }
 
+int show_prototype(const ProbeOptions& options) {
+  std::optional<ProbeTarget> target;
+  if (options.file.empty()) {
+    Result<ProbeTarget> opened = ProbeTarget::open(options);
+    if (!opened.ok()) return fail("probe", opened.error());
+    target = std::move(*opened);
+  }
+  Result<std::vector<std::string>> objects = chosen_objects(options, target ? &*target : nullptr);
+  if (!objects.ok()) return fail("probe", objects.error());
+  const std::string function = options.words.empty() ? "" : options.words[0];
+  Prototypes prototypes(*objects);
+  const Prototype found = prototypes.of(function, "");
+  switch (found.source) {
+    case Prototype::Source::kDebugInfo:
+      std::printf("# debug information of %s\n", found.where.c_str());
+      break;
+    case Prototype::Source::kFile:
+      std::printf("# %s\n# %s\n", found.where.c_str(), found.declaration.c_str());
+      break;
+    case Prototype::Source::kNone:
+      std::printf("# nothing says what its arguments are: six words\n");
+  }
+  for (const std::string& line : found.lines) std::printf("%s\n", line.c_str());
+  for (const std::string& note : found.notes) std::printf("# %s\n", note.c_str());
+  return kOk;
+}
+
 // --- command line
 
 // Null when the option is right, else the sentence about it.
@@ -298,7 +331,7 @@ const char* take_option(int id, const std::string& text, ProbeOptions* options) 
       return text.empty() ? "-a takes a definition." : nullptr;
     default:
       if (options->action != 'a')
-        return "Only one of --del, --list, -L, -V and --funcs can be given.";
+        return "Only one of --del, --list, -L, -V, --funcs and --prototype can be given.";
       options->action = id;
       if (::optarg) options->words.push_back(text);
       return nullptr;
@@ -328,7 +361,7 @@ constexpr CommandLine kProbeLine = {
     .summary = "put a probe on a source line and fetch variables",
     .synopsis =
         "probe [-x FILE] [-p PID|-m DIR] [-n] [-a] DEFINITION...\n"
-        "probe [-x FILE] -L FUNC | -V PLACE | --funcs[=GLOB]\n"
+        "probe [-x FILE] -L FUNC | -V PLACE | --funcs[=GLOB] | --prototype FUNC\n"
         "probe [-p PID|-m DIR] --list[=GLOB] | --del GLOB",
     .about = R"(Puts a probe on a line of a program's source and fetches its variables. The plain
 definition is printed and written to dynamic_events of the process, where the probe
@@ -359,6 +392,8 @@ int run_probe(int argc, char** argv) {
       return delete_probes(options);
     case kList:
       return list_probes(options);
+    case kPrototype:
+      return show_prototype(options);
     default:
       return ask(options);
   }

@@ -5,12 +5,15 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "base/text.h"
 #include "cmd/common/commands.h"
 #include "cmd/target/apply_request.h"
 #include "cmd/target/probe_source.h"
+#include "cmd/target/prototypes.h"
 #include "cmd/target/tool_uses.h"
 #include "event/function_event.h"
 #include "symbol/symbol.h"
@@ -53,6 +56,7 @@ bool has_words_behind(const std::string& text) {
 struct Definition {
   const char* file;
   std::string line;
+  bool is_one_of_many = false;  // where it cannot be had, the others are
 };
 using Definitions = std::vector<Definition>;
 
@@ -89,10 +93,116 @@ Result<Definitions> expanded_definitions(serve::Client& client, const EventReque
   return definitions;
 }
 
+// --- a name alone
+
+constexpr size_t kMostFunctions = 1000;
+
+struct NamedFunction {
+  std::string name, library;  // as function_events finds it; the file that has it
+};
+
+bool is_glob(std::string_view text) { return text.find_first_of("*?[") != text.npos; }
+
+// "libfoo:parse*" -> "libfoo", "parse*"; "ns::f" has no library.
+std::pair<std::string, std::string> split_library(const std::string& text) {
+  const size_t colon = text.find(':');
+  const bool is_library = colon != text.npos && colon > 0 && text.substr(colon, 2) != "::";
+  if (!is_library) return {"", text};
+  return {text.substr(0, colon), text.substr(colon + 1)};
+}
+
+// "libfoo", "libfoo.so" mean "libfoo.so.1".
+bool is_library(const std::string& wanted, const std::string& file) {
+  return wanted.empty() || file == wanted || file.starts_with(wanted + ".") ||
+         file.starts_with(wanted + "-");
+}
+
+// The functions of available_filter_functions, "NAME [LIBRARY]", that a name or a glob means. A
+// name without its parameters means each function of that name.
+std::vector<NamedFunction> functions_named(const std::string& listed, const std::string& program,
+                                           const std::string& text) {
+  const auto [library, pattern] = split_library(text);
+  std::vector<NamedFunction> found;
+  std::set<std::string> names;
+  for (const std::string& line : split_lines(listed)) {
+    const size_t bracket = line.ends_with(']') ? line.rfind(" [") : line.npos;
+    const std::string name = line.substr(0, bracket);
+    const std::string file =
+        bracket == line.npos ? program : line.substr(bracket + 2, line.size() - bracket - 3);
+    const bool has_no_name = name.find("@0x") != name.npos;
+    const bool fits = is_glob(pattern)
+                          ? !has_no_name && !::fnmatch(pattern.c_str(), name.c_str(), 0)
+                          : name == pattern || name.starts_with(pattern + "(");
+    if (!fits || !is_library(library, file) || !names.insert(name).second) continue;
+    found.push_back({library.empty() ? name : library + ":" + name, file});
+  }
+  return found;
+}
+
+void say_what_is_unknown(const std::vector<std::string>& unknown) {
+  if (unknown.empty()) return;
+  const std::string which =
+      unknown.size() == 1 ? unknown[0] + "()"
+                          : std::to_string(unknown.size()) + " functions (" + unknown[0] + "() …)";
+  remark("nothing says what the arguments of " + which + " are: six words are shown; `" +
+         unknown[0] + "(int a, string b)` says it, or a file of prototypes (patchbay-record(1))");
+}
+
+// Empty: the process has no such function.
+Result<Definitions> named_definitions(serve::Client& client, const EventRequest& event) {
+  PB_ASSIGN(std::string listed, client.read_all("available_filter_functions"));
+  const std::vector<NamedFunction> found =
+      functions_named(listed, std::string(base_name(client.exe())), event.text);
+  if (found.size() > kMostFunctions)
+    return user_error(E2BIG, "-e '" + event.text + "' means " + std::to_string(found.size()) +
+                                 " functions, and at most " + std::to_string(kMostFunctions) +
+                                 " become events: write a narrower glob, or take the tracer: "
+                                 "-t function -l '" +
+                                 event.text + "'.");
+  Prototypes prototypes(objects_of(client.pid(), client.exe()));
+  Definitions definitions;
+  std::vector<std::string> unknown;
+  for (const NamedFunction& function : found) {
+    Prototype prototype = prototypes.of(function.name, function.library);
+    if (prototype.source == Prototype::Source::kNone) unknown.push_back(function.name);
+    if (found.size() == 1) print_probe_notes(prototype.notes);
+    for (std::string& line : prototype.lines)
+      definitions.push_back({"function_events", std::move(line), found.size() > 1});
+  }
+  say_what_is_unknown(unknown);
+  if (found.size() > 1)
+    remark("-e '" + event.text + "' means " + std::to_string(found.size()) + " functions");
+  return definitions;
+}
+
+// --- a declaration of C
+
+// Where function_events would refuse a text that C takes. Without a result it is one only when each
+// type is known: "open(strng path)" is a mistake.
+std::optional<FunctionLine> declared_function(const std::string& text) {
+  if (text.find('(') == text.npos ||
+      parse_function_event(text, [](std::string_view) { return 1; }).def)
+    return std::nullopt;
+  Result<CDeclaration> declaration = parse_c_declaration(text);
+  if (!declaration.ok()) return std::nullopt;
+  const PrototypeFiles files = PrototypeFiles::read();
+  bool is_known = true, has_names = true;
+  for (const CDeclaration::Parameter& parameter : declaration->parameters) {
+    (void)files.types().atom_of(parameter.type, &is_known);
+    has_names &= !parameter.name.empty();
+  }
+  if (declaration->result.empty() && (!is_known || !has_names)) return std::nullopt;
+  return function_line(*declaration, files.types(), declaration->name);
+}
+
 // What a request is in the words of function_events or dynamic_events.
 Result<Definitions> definitions_of(serve::Client& client, const EventRequest& event) {
   if (event.kind() == EventRequest::Kind::kProbe)
     return Definitions{{"dynamic_events", event.text}};
+  if (std::optional<FunctionLine> declared = declared_function(event.text)) {
+    print_probe_notes(declared->notes);
+    return Definitions{{"function_events", std::move(declared->line)}};
+  }
   if (event.kind() == EventRequest::Kind::kFunction && event.text.ends_with("(*)"))
     return expanded_definitions(client, event);
   if (event.kind() == EventRequest::Kind::kFunction)
@@ -276,6 +386,21 @@ Result<std::vector<std::string>> define_probes(serve::Client& client,
   return std::vector<std::string>(names.begin(), names.end());
 }
 
+// Functions of a glob that cannot be had.
+struct Refused {
+  size_t count = 0;
+  std::optional<Error> first;
+  void add(const Error& error) {
+    if (!first) first = error;
+    count++;
+  }
+  void say(size_t all) const {
+    if (count == 0) return;
+    remark(std::to_string(count) + " of " + std::to_string(all) +
+           " functions cannot be events; the first: " + first->message());
+  }
+};
+
 }  // namespace
 
 std::string with_slash(std::string event) {
@@ -286,22 +411,37 @@ std::string with_slash(std::string event) {
 Result<std::vector<std::string>> define_event(serve::Client& client, const EventRequest& event,
                                               AppliedRequest* applied) {
   Result<std::vector<std::string>> before = available_events(client);
-  if (!before.ok() || event.kind() == EventRequest::Kind::kEvent)
-    return before.ok() ? matching_events(*before, event.text) : before;
-  PB_ASSIGN(Definitions definitions, definitions_of(client, event));
+  if (!before.ok()) return before;
+  Definitions definitions;
+  if (event.kind() == EventRequest::Kind::kEvent) {
+    Result<std::vector<std::string>> events = matching_events(*before, event.text);
+    if (events.ok() || events.error().errno_value != ENOENT) return events;
+    PB_ASSIGN(definitions, named_definitions(client, event));
+    if (definitions.empty()) return events;
+  } else {
+    PB_ASSIGN(definitions, definitions_of(client, event));
+  }
   // Debug information takes its time, in which others define theirs.
   before = available_events(client);
   if (!before.ok()) return before;
   std::vector<std::string> names, probes;
+  Refused refused;
   for (const Definition& one : definitions) {
     if (one.file != std::string_view("function_events")) {
       probes.push_back(one.line);
       continue;
     }
-    PB_ASSIGN(std::string name, define_function(client, one.line, *before, applied->uses));
-    before->push_back(name);
-    names.push_back(name);
+    Result<std::string> name = define_function(client, one.line, *before, applied->uses);
+    if (!name.ok() && !one.is_one_of_many) return name.error();
+    if (!name.ok()) {
+      refused.add(name.error());
+      continue;
+    }
+    before->push_back(*name);
+    names.push_back(*name);
   }
+  if (names.empty() && refused.count > 0) return *refused.first;
+  refused.say(definitions.size());
   if (probes.empty()) return names;
   return define_probes(client, probes, *before, applied->uses);
 }
@@ -322,10 +462,10 @@ Result<std::vector<std::string>> matching_events(const std::vector<std::string>&
     candidates.push_back(line);
   }
   if (!found.empty()) return found;
-  std::string sentence = "There is no event '" + text + "' in the process";
+  std::string sentence = "There is no event and no function '" + text + "' in the process";
   std::vector<std::string> near = near_matches(text, candidates);
   for (size_t i = 0; i < near.size(); i++) sentence += (i == 0 ? "; near: " : ", ") + near[i];
-  return user_error(ENOENT, sentence + ". A function is given with its arguments, as 'f(int a)'.");
+  return user_error(ENOENT, sentence + ".");
 }
 
 }  // namespace patchbay::cmd

@@ -26,7 +26,11 @@ inline constexpr Option kRequestOptions[] = {
          "differ. 'PLACE ARG ...' is a place in the source and variables there, see "
          "patchbay-probe(1). 'p:NAME PLACE ARG ...' is a probe as dynamic_events takes it; so are "
          "r, f, t and e. SYSTEM:EVENT, SYSTEM and EVENT are events that the program has, as "
-         "`patchbay list events` shows them; they may be globs. `all` means all of them.",
+         "`patchbay list events` shows them; they may be globs. `all` means all of them. A name or "
+         "a glob that no event has means functions: malloc, 'libfoo:parse*', 'ns::Class::*' (at "
+         "most 1000). Their arguments are known from debug information, or from a file of "
+         "prototypes; `patchbay probe --prototype FUNC` shows them. A declaration of C, as a "
+         "header has it, is a function and its arguments as well.",
      .group = "What is recorded",
      .repeats = true},
     {.letter = 'f',

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: MIT
+#include "cmd/target/c_declaration.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <set>
+
+#include "base/text.h"
+
+namespace patchbay::cmd {
+namespace {
+
+constexpr size_t kMaxDeclaration = 4096;
+constexpr int kMaxTypedefs = 32;  // one leads to the next
+constexpr int kMaxIntegerArguments = 6, kMaxVectorArguments = 8;
+
+constexpr std::string_view kQualifiers[] = {
+    "const",    "volatile",      "restrict", "__restrict", "__restrict__",
+    "register", "extern",        "static",   "inline",     "_Noreturn",
+    "__const",  "__extension__", "__inline", "noexcept",   "__volatile__"};
+// Words that are a part of a type. One word that is none of these is a typedef's name.
+constexpr std::string_view kBuiltin[] = {"void",   "char",     "short",   "int",    "long",
+                                         "signed", "unsigned", "float",   "double", "_Bool",
+                                         "bool",   "__int128", "_Complex"};
+
+constexpr std::string_view kTags[] = {"struct", "union", "enum", "class"};
+
+bool is_in(std::string_view word, const auto& list) {
+  return std::find(std::begin(list), std::end(list), word) != std::end(list);
+}
+bool is_word_char(char c) { return std::isalnum(uint8_t(c)) || c == '_' || c == '$'; }
+
+struct Token {
+  std::string_view text;
+  size_t at;
+};
+
+std::vector<Token> tokens_of(std::string_view text) {
+  std::vector<Token> tokens;
+  for (size_t at = 0; at < text.size();) {
+    size_t end = at + 1;
+    if (std::isspace(uint8_t(text[at]))) {
+      at++;
+      continue;
+    }
+    if (is_word_char(text[at])) {
+      while (end < text.size() && (is_word_char(text[end]) || text.substr(end, 2) == "::"))
+        end += is_word_char(text[end]) ? 1 : 2;
+    } else if (text.substr(at, 3) == "...") {
+      end = at + 3;
+    }
+    tokens.push_back({text.substr(at, end - at), at});
+    at = end;
+  }
+  return tokens;
+}
+
+bool is_word(const Token& token) { return is_word_char(token.text[0]); }
+
+// The words of a type as one text: "const char *", "void (*)(int)".
+std::string joined(const std::vector<Token>& tokens, size_t begin, size_t end, size_t left_out) {
+  std::string text;
+  bool after_word = false;
+  for (size_t i = begin; i < end; i++) {
+    if (i == left_out) continue;
+    const bool word = is_word(tokens[i]);
+    const bool star = tokens[i].text == "*" || tokens[i].text == "&";
+    if (!text.empty() && (word || (star && after_word))) text += ' ';
+    if (tokens[i].text == "(" && after_word) text += ' ';
+    text += tokens[i].text;
+    after_word = word;
+  }
+  return text;
+}
+
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : text_(text), tokens_(tokens_of(text)) {}
+
+  Result<CDeclaration> run() {
+    if (text_.size() > kMaxDeclaration) return wrong(0, "A declaration is shorter");
+    while (!tokens_.empty() && tokens_.back().text == ";") tokens_.pop_back();
+    PB_ASSIGN(const size_t open, find_list());
+    CDeclaration declaration;
+    declaration.name = tokens_[open - 1].text;
+    declaration.result = joined(tokens_, 0, open - 1, tokens_.size());
+    PB_ASSIGN(const size_t close, closing(open));
+    if (close + 1 != tokens_.size())
+      return wrong(tokens_[close + 1].at, "Nothing may stand behind the parameters");
+    for (size_t begin = open + 1; begin < close;) {
+      const size_t end = end_of_parameter(begin, close);
+      PB_TRY(add_parameter(begin, end, &declaration));
+      if (end < close && end + 1 == close)
+        return wrong(tokens_[close].at, "A parameter is missing");
+      begin = end + 1;
+    }
+    return declaration;
+  }
+
+ private:
+  Error wrong(size_t at, const std::string& what) const {
+    return user_error(EINVAL,
+                      what + ":\n" + std::string(text_) + "\n" + std::string(at, ' ') + "^");
+  }
+
+  // The '(' of the parameters: the first behind a name.
+  Result<size_t> find_list() const {
+    for (size_t i = 1; i < tokens_.size(); i++) {
+      if (tokens_[i].text != "(") continue;
+      const std::string_view name = tokens_[i - 1].text;
+      if (is_word(tokens_[i - 1]) && !is_in(name, kBuiltin) && !is_in(name, kQualifiers) &&
+          !std::isdigit(uint8_t(name[0])))
+        return i;
+      return wrong(tokens_[i].at, "The name of a function has to stand here");
+    }
+    return wrong(text_.size(), "A function has its parameters in parentheses");
+  }
+
+  Result<size_t> closing(size_t open) const {
+    int depth = 0;
+    for (size_t i = open; i < tokens_.size(); i++) {
+      if (tokens_[i].text == "(" || tokens_[i].text == "[") depth++;
+      if (tokens_[i].text == ")" || tokens_[i].text == "]") depth--;
+      if (depth == 0) return i;
+    }
+    return wrong(text_.size(), "A ')' is missing");
+  }
+
+  size_t end_of_parameter(size_t begin, size_t close) const {
+    int depth = 0;
+    for (size_t i = begin; i < close; i++) {
+      const std::string_view text = tokens_[i].text;
+      if (text == "(" || text == "[" || text == "<") depth++;
+      if (text == ")" || text == "]" || text == ">") depth--;
+      if (text == "," && depth == 0) return i;
+    }
+    return close;
+  }
+
+  // "void (*f)(int)": the word in the inner parentheses. "int a[3]", "const char *p": the last word
+  // before a '[', if there is a type before it.
+  size_t name_of_parameter(size_t begin, size_t end) const {
+    for (size_t i = begin; i + 1 < end; i++) {
+      if (tokens_[i].text != "(" || tokens_[i + 1].text != "*") continue;
+      for (size_t j = i + 1; j < end && tokens_[j].text != ")"; j++)
+        if (is_word(tokens_[j]) && !is_in(tokens_[j].text, kQualifiers)) return j;
+      return end;
+    }
+    size_t last = end, nr_types = 0;
+    for (size_t i = begin; i < end && tokens_[i].text != "["; i++) {
+      if (is_word(tokens_[i]) && is_in(tokens_[i].text, kQualifiers)) continue;
+      if (tokens_[i].text == "*" || tokens_[i].text == "&") last = end;
+      if (!is_word(tokens_[i])) continue;
+      const bool is_tag = is_in(tokens_[i].text, kTags);
+      if (!is_tag && nr_types > 0 && !is_in(tokens_[i].text, kBuiltin)) last = i;
+      if (!is_tag) nr_types++;
+    }
+    return last;
+  }
+
+  Status add_parameter(size_t begin, size_t end, CDeclaration* declaration) const {
+    if (begin == end) return wrong(tokens_[begin].at, "A parameter is missing");
+    if (tokens_[begin].text == "...") {
+      declaration->is_variadic = true;
+      return end == begin + 1 ? Status() : wrong(tokens_[begin + 1].at, "'...' stands alone");
+    }
+    if (end == begin + 1 && tokens_[begin].text == "void") return {};
+    if (!is_word(tokens_[begin])) return wrong(tokens_[begin].at, "A type has to stand here");
+    for (size_t i = begin; i < end; i++)
+      if (!is_word(tokens_[i]) &&
+          std::string_view("*&()[],<>.").find(tokens_[i].text[0]) == std::string_view::npos)
+        return wrong(tokens_[i].at, "No declaration of C has this");
+    const size_t name = name_of_parameter(begin, end);
+    CDeclaration::Parameter parameter;
+    if (name < end) parameter.name = tokens_[name].text;
+    parameter.type = joined(tokens_, begin, end, name);
+    declaration->parameters.push_back(std::move(parameter));
+    return {};
+  }
+
+  std::string_view text_;
+  std::vector<Token> tokens_;
+};
+
+// "unsigned long int" and the like, by its words.
+std::string atom_of_words(const std::multiset<std::string_view>& words) {
+  const bool is_unsigned = words.contains("unsigned");
+  const size_t longs = words.count("long");
+  if (words.contains("_Complex") || words.contains("__int128")) return "";
+  if (words.contains("double")) return longs ? "" : "double";
+  if (words.contains("float")) return "float";
+  if (words.contains("bool") || words.contains("_Bool")) return "u8";
+  if (words.contains("char")) return is_unsigned ? "u8" : words.contains("signed") ? "s8" : "char";
+  if (words.contains("short")) return is_unsigned ? "u16" : "s16";
+  if (longs) return is_unsigned ? "u64" : "s64";
+  return is_unsigned ? "u32" : "int";
+}
+
+// Words of a type without qualifiers.
+std::vector<std::string_view> words_of(std::string_view type) {
+  std::vector<std::string_view> words;
+  for (const Token& token : tokens_of(type))
+    if (!is_in(token.text, kQualifiers)) words.push_back(token.text);
+  return words;
+}
+
+std::string pointer_atom(const std::string& type) {
+  if (type.find("(*") != type.npos) return "symbol";
+  const std::vector<std::string_view> words = words_of(type);
+  const std::vector<Token> all = tokens_of(type);
+  // In a texts's place only what the function reads: `char *` may be a buffer without a NUL.
+  const bool is_const =
+      std::any_of(all.begin(), all.end(), [](const Token& one) { return one.text == "const"; });
+  const bool is_text = is_const && words.size() == 2 && words[0] == "char" && words[1] == "*";
+  // `char *const p`: the pointer is const, what it points at is not.
+  const size_t star = type.find('*'), found = type.find("const");
+  return is_text && found < star ? "string" : "x64";
+}
+
+}  // namespace
+
+Result<CDeclaration> parse_c_declaration(std::string_view text) { return Parser(text).run(); }
+
+bool CTypes::add_typedef(std::string_view line) {
+  constexpr std::string_view kWord = "typedef ";
+  if (!line.starts_with(kWord)) return false;
+  // As a parameter of a function it is a type and a name.
+  const std::string_view body = line.substr(kWord.size(), line.find_last_of(';') - kWord.size());
+  Result<CDeclaration> as_parameter = parse_c_declaration("f(" + std::string(body) + ")");
+  if (!as_parameter.ok() || as_parameter->parameters.size() != 1) return false;
+  const CDeclaration::Parameter& one = as_parameter->parameters[0];
+  if (one.name.empty()) return false;
+  typedefs_[one.name] = one.type;
+  return true;
+}
+
+std::string CTypes::atom_of(const std::string& type, bool* is_known) const {
+  std::string now = type;
+  for (int i = 0; i < kMaxTypedefs; i++) {
+    if (now.find_first_of("*[&(") != now.npos) return pointer_atom(now);
+    const std::vector<std::string_view> words = words_of(now);
+    if (words.empty()) break;
+    if (words[0] == "enum") return "int";
+    if (words[0] == "struct" || words[0] == "union" || words[0] == "class") return "";
+    const bool is_builtin = std::all_of(
+        words.begin(), words.end(), [](std::string_view word) { return is_in(word, kBuiltin); });
+    if (is_builtin) return atom_of_words({words.begin(), words.end()});
+    const auto found = typedefs_.find(std::string(words[0]));
+    if (found == typedefs_.end()) break;
+    now = found->second;
+  }
+  *is_known = false;
+  return "x64";
+}
+
+FunctionLine function_line(const CDeclaration& declaration, const CTypes& types,
+                           const std::string& name) {
+  FunctionLine made;
+  std::string list;
+  int integers = 0, vectors = 0;
+  const auto left_out = [&](const CDeclaration::Parameter& parameter, const char* why) {
+    const std::string shown = parameter.name.empty() ? "?" : parameter.name;
+    made.notes.push_back("'" + shown + "' (" + parameter.type + ") of " + declaration.name + "() " +
+                         why + " and left out");
+  };
+  size_t number = 0;
+  for (const CDeclaration::Parameter& parameter : declaration.parameters) {
+    number++;
+    bool is_known = true;
+    const std::string atom = types.atom_of(parameter.type, &is_known);
+    if (atom.empty()) {
+      // What follows depends on whether it is passed in registers.
+      left_out(parameter, "is passed by value, as all behind it may be,");
+      break;
+    }
+    if (!is_known)
+      made.notes.push_back("the type '" + parameter.type + "' of '" + parameter.name +
+                           "' is not known: it is shown as a hexadecimal word");
+    const bool is_vector = atom == "float" || atom == "double";
+    if (++(is_vector ? vectors : integers) >
+        (is_vector ? kMaxVectorArguments : kMaxIntegerArguments)) {
+      left_out(parameter, "is passed on the stack");
+      continue;
+    }
+    const std::string shown =
+        parameter.name.empty() ? "arg" + std::to_string(number) : parameter.name;
+    list += (list.empty() ? "" : ", ") + atom + " " + shown;
+  }
+  made.line = name + "(" + list + ")";
+  return made;
+}
+
+}  // namespace patchbay::cmd

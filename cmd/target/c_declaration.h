@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+//
+// A function's declaration as a header of C has it, and the line of function_events that records
+// its calls:
+//
+//   int open(const char *path, int flags, mode_t mode)
+//       open(string path, int flags, u32 mode)
+//
+// A user may give one (-e), and the files of prototypes consist of them (prototypes.h).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+
+namespace patchbay::cmd {
+
+struct CDeclaration {
+  struct Parameter {
+    std::string type;  // without the name: "const char *", "void (*)(int)"
+    std::string name;  // "" when it has none
+  };
+  std::string result;  // "" when it is not said
+  std::string name;
+  std::vector<Parameter> parameters;
+  bool is_variadic = false;
+};
+
+// A ';' may end it. EINVAL with a caret below the text when it is none.
+Result<CDeclaration> parse_c_declaration(std::string_view text);
+
+// What names of types mean.
+class CTypes {
+ public:
+  // "typedef unsigned int mode_t;". False: the line is none.
+  bool add_typedef(std::string_view line);
+  // The atom of function_events: "int", "x64", "string", "symbol", "float"; "" for a type that no
+  // register holds as it is (a structure, long double). `is_known` becomes false when a name's
+  // meaning had to be guessed.
+  std::string atom_of(const std::string& type, bool* is_known) const;
+
+ private:
+  std::unordered_map<std::string, std::string> typedefs_;
+};
+
+struct FunctionLine {
+  std::string line;
+  std::vector<std::string> notes;  // what a person should know: "'g' (struct s) … is left out"
+};
+// `name`: the function as function_events is to find it, "libfoo:parse".
+FunctionLine function_line(const CDeclaration& declaration, const CTypes& types,
+                           const std::string& name);
+
+}  // namespace patchbay::cmd

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// Declarations as users and files have them: every text has an answer, and what is accepted stays
+// the same when it is written as a line of function_events.
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "cmd/target/c_declaration.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
+  using namespace patchbay::cmd;
+  const std::string text(reinterpret_cast<const char*>(bytes), size);
+  CTypes types;
+  size_t begin = 0;
+  for (size_t end; begin < text.size(); begin = end + 1) {
+    end = text.find('\n', begin);
+    if (end == text.npos) end = text.size();
+    const std::string line = text.substr(begin, end - begin);
+    if (types.add_typedef(line)) continue;
+    auto declaration = parse_c_declaration(line);
+    if (!declaration.ok()) continue;
+    const FunctionLine made = function_line(*declaration, types, declaration->name);
+    if (made.line.empty() || made.line.back() != ')') std::abort();
+  }
+  return 0;
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+#include "cmd/target/c_declaration.h"
+
+#include <gtest/gtest.h>
+
+namespace patchbay::cmd {
+namespace {
+
+CTypes known_types() {
+  CTypes types;
+  for (const char* line :
+       {"typedef unsigned int mode_t;", "typedef unsigned long size_t;", "typedef long off_t;",
+        "typedef off_t my_off;", "typedef const char *path_t;", "typedef void (*handler)(int);",
+        "typedef struct pair pair_t;", "typedef loop_b loop_a;", "typedef loop_a loop_b;",
+        "typedef enum color color_t;"})
+    EXPECT_TRUE(types.add_typedef(line)) << line;
+  return types;
+}
+
+std::string line_of(const std::string& text, std::vector<std::string>* notes = nullptr) {
+  Result<CDeclaration> declaration = parse_c_declaration(text);
+  if (!declaration.ok()) return declaration.error().message();
+  FunctionLine made = function_line(*declaration, known_types(), declaration->name);
+  if (notes) *notes = made.notes;
+  return made.line;
+}
+
+TEST(CDeclaration, BecomesALineOfFunctionEvents) {
+  static constexpr struct {
+    const char *declaration, *line;
+  } kCases[] = {
+      {"int open(const char *path, int flags, mode_t mode)",
+       "open(string path, int flags, u32 mode)"},
+      {"int open(const char *path, int flags, ...);", "open(string path, int flags)"},
+      {"void *malloc(size_t size);", "malloc(u64 size)"},
+      {"extern void *malloc(size_t);", "malloc(u64 arg1)"},
+      {"int getpid(void);", "getpid()"},
+      {"int getpid();", "getpid()"},
+      {"getpid()", "getpid()"},
+      {"char **f(char *buffer, char const *text, const char *const t2, char *const p)",
+       "f(x64 buffer, string text, string t2, x64 p)"},
+      {"void f(const char **texts, const char *list[], char *const *argv)",
+       "f(x64 texts, x64 list, x64 argv)"},
+      {"void qsort(void *base, size_t n, size_t size, int (*compare)(const void *, const void *))",
+       "qsort(x64 base, u64 n, u64 size, symbol compare)"},
+      {"handler signal(int number, handler h)", "signal(int number, symbol h)"},
+      {"double pow(double x, float y, long double z)", "pow(double x, float y)"},
+      {"unsigned long long f(unsigned a, unsigned long long b, signed char c, unsigned char d, "
+       "short e, unsigned short int g)",
+       "f(u32 a, u64 b, s8 c, u8 d, s16 e, u16 g)"},
+      {"void f(long a, long int b, bool c, _Bool d, char e)",
+       "f(s64 a, s64 b, u8 c, u8 d, char e)"},
+      {"void f(struct stat *s, const struct pair *p, union u *u, enum color c, color_t d)",
+       "f(x64 s, x64 p, x64 u, int c, int d)"},
+      {"ssize_t read(int fd, void *restrict buf, my_off n)", "read(int fd, x64 buf, s64 n)"},
+      {"void f(path_t where, int row[3], const int *v)", "f(string where, x64 row, x64 v)"},
+      {"void f(loop_a a)", "f(x64 a)"},
+      {"std::string ns::Class::f(ns::Other &o, int n)", "ns::Class::f(x64 o, int n)"},
+      {"static inline int __attr(int a)", "__attr(int a)"},
+  };
+  for (const auto& one : kCases) EXPECT_EQ(line_of(one.declaration), one.line) << one.declaration;
+}
+
+TEST(CDeclaration, SaysWhatItLeavesOut) {
+  std::vector<std::string> notes;
+  EXPECT_EQ(line_of("void f(int a, struct pair b, int c)", &notes), "f(int a)");
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_EQ(notes[0],
+            "'b' (struct pair) of f() is passed by value, as all behind it may be, and left out");
+  EXPECT_EQ(
+      line_of("void f(int a, int b, int c, int d, int e, int g, const char *h, double i)", &notes),
+      "f(int a, int b, int c, int d, int e, int g, double i)");
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_EQ(notes[0], "'h' (const char *) of f() is passed on the stack and left out");
+  EXPECT_EQ(line_of("void f(mystery m)", &notes), "f(x64 m)");
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_EQ(notes[0], "the type 'mystery' of 'm' is not known: it is shown as a hexadecimal word");
+}
+
+TEST(CDeclaration, NamesWhatIsWrongAndWhere) {
+  static constexpr struct {
+    const char *text, *message;
+  } kCases[] = {
+      {"", "A function has its parameters in parentheses:\n\n^"},
+      {"int", "A function has its parameters in parentheses:\nint\n   ^"},
+      {"int (int a)", "The name of a function has to stand here:\nint (int a)\n    ^"},
+      {"int f(int a", "A ')' is missing:\nint f(int a\n           ^"},
+      {"int f(int a) b",
+       "Nothing may stand behind the parameters:\nint f(int a) b\n             ^"},
+      {"int f(int a,)", "A parameter is missing:\nint f(int a,)\n            ^"},
+      {"int f(,int a)", "A parameter is missing:\nint f(,int a)\n      ^"},
+      {"int f(..., int a) ", nullptr},
+      {"work(item->name)", "No declaration of C has this:\nwork(item->name)\n         ^"},
+      {"f(int a = 3)", "No declaration of C has this:\nf(int a = 3)\n        ^"},
+      {"f(*)", "A type has to stand here:\nf(*)\n  ^"},
+  };
+  for (const auto& one : kCases) {
+    Result<CDeclaration> parsed = parse_c_declaration(one.text);
+    if (!one.message) continue;
+    ASSERT_FALSE(parsed.ok()) << one.text;
+    EXPECT_EQ(parsed.error().message(), one.message);
+  }
+}
+
+TEST(CDeclaration, OtherLinesAreNoTypedefs) {
+  CTypes types;
+  for (const char* line : {"", "typedef", "typedef ;", "typedef int;", "int a;",
+                           "typedef int a, b;", "typedef struct { int a; } s;"})
+    EXPECT_FALSE(types.add_typedef(line)) << line;
+}
+
+}  // namespace
+}  // namespace patchbay::cmd

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+#include "cmd/target/prototypes.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "base/text.h"
+#include "cmd/target/target_program.h"
+#include "symbol/elf_image.h"
+
+namespace patchbay::cmd {
+namespace {
+
+constexpr size_t kMostFiles = 1000;
+constexpr uintmax_t kMostBytes = 64 << 20;  // of one file
+constexpr char kSixWords[] = "(x64 arg1, x64 arg2, x64 arg3, x64 arg4, x64 arg5, x64 arg6)";
+
+std::string name_alone(const std::string& asked) {
+  const size_t colon = asked.rfind(':');
+  const bool is_scope = colon != asked.npos && colon > 0 && asked[colon - 1] == ':';
+  return colon == asked.npos || is_scope ? asked : asked.substr(colon + 1);
+}
+
+// "libfoo.so.1" is meant by "libfoo.so.1" and "libfoo.so.1.2.3".
+bool is_library(const std::string& file, const std::string& soname) {
+  return file == soname || (file.starts_with(soname) && file[soname.size()] == '.');
+}
+
+std::string shared_directory() {
+  char tool[PATH_MAX];
+  const ssize_t length = ::readlink("/proc/self/exe", tool, sizeof tool);
+  const std::filesystem::path path(std::string(tool, length > 0 ? size_t(length) : 0));
+  return path.parent_path().parent_path() / "share/patchbay/prototypes";
+}
+
+bool defines(const ElfFile& elf, const std::string& function) {
+  for (const ElfSymbols& symbols : {elf.image.dynsym(), elf.image.symtab()})
+    for (size_t i = 1; i < symbols.size(); i++)
+      if (symbols[i].st_shndx != SHN_UNDEF && symbols.name_is(symbols[i], function)) return true;
+  return false;
+}
+
+}  // namespace
+
+std::vector<std::string> prototype_directories() {
+  std::vector<std::string> directories;
+  const char *config = std::getenv("XDG_CONFIG_HOME"), *home = std::getenv("HOME");
+  if (config && *config == '/')
+    directories.push_back(std::string(config) + "/patchbay/prototypes");
+  else if (home && *home == '/')
+    directories.push_back(std::string(home) + "/.config/patchbay/prototypes");
+  directories.push_back("/etc/patchbay/prototypes");
+  directories.push_back(shared_directory());
+  return directories;
+}
+
+PrototypeFiles PrototypeFiles::read() { return read_from(prototype_directories()); }
+
+PrototypeFiles PrototypeFiles::read_from(const std::vector<std::string>& directories) {
+  PrototypeFiles files;
+  for (const std::string& directory : directories) files.read_directory(directory);
+  return files;
+}
+
+void PrototypeFiles::read_directory(const std::string& path) {
+  std::error_code none;
+  std::vector<std::string> found;
+  for (const auto& entry : std::filesystem::directory_iterator(path, none)) {
+    const bool is_it = entry.path().extension() == ".h" && entry.is_regular_file(none);
+    if (is_it && entry.file_size(none) <= kMostBytes) found.push_back(entry.path());
+    if (found.size() == kMostFiles) break;
+  }
+  std::sort(found.begin(), found.end());
+  for (const std::string& file : found) read_file(file);
+}
+
+// Declarations are taken apart when they are asked for: a start reads thousands of lines, and asks
+// for one. The name is the word before the first '(' that no '*' follows.
+void PrototypeFiles::read_file(const std::string& path) {
+  std::ifstream stream(path);
+  std::vector<std::string> libraries;
+  size_t number = 0;
+  for (std::string line; std::getline(stream, line);) {
+    number++;
+    constexpr std::string_view kLibrary = "// library:";
+    if (line.starts_with(kLibrary))
+      for (std::string_view word : split_words(std::string_view(line).substr(kLibrary.size())))
+        libraries.emplace_back(word);
+    if (line.empty() || line.starts_with("//") || line.starts_with('#')) continue;
+    if (line.starts_with("typedef ") && types_.add_typedef(line)) continue;
+    const size_t open = line.find('(');
+    size_t begin = open == line.npos ? 0 : open;
+    while (begin > 0 && (std::isalnum(uint8_t(line[begin - 1])) || line[begin - 1] == '_')) begin--;
+    if (open == line.npos || begin == open) {
+      problems_.push_back(path + ":" + std::to_string(number) + ": no declaration of a function");
+      continue;
+    }
+    by_name_[line.substr(begin, open - begin)].push_back({line, path, libraries});
+  }
+}
+
+const PrototypeFiles::Entry* PrototypeFiles::find(const std::string& function,
+                                                  const std::string& library) const {
+  const auto found = by_name_.find(function);
+  if (found == by_name_.end()) return nullptr;
+  for (const Entry& entry : found->second) {
+    const bool is_any = entry.libraries.empty();
+    const auto names_it = [&](const std::string& soname) { return is_library(library, soname); };
+    if (is_any || library.empty() ||
+        std::any_of(entry.libraries.begin(), entry.libraries.end(), names_it))
+      return &entry;
+  }
+  return nullptr;
+}
+
+SourceProbes* Prototypes::probes_of(const std::string& object) {
+  const auto [found, is_new] = open_.try_emplace(object);
+  if (is_new)
+    if (auto opened = SourceProbes::open(object); opened.ok()) found->second = std::move(*opened);
+  return found->second.get();
+}
+
+Prototype Prototypes::of(const std::string& asked, const std::string& library) {
+  Prototype prototype;
+  const std::string function = name_alone(asked);
+  std::string has_it = library;
+  for (const std::string& object : objects_) {
+    if (!library.empty() && base_name(object) != library) continue;
+    SourceProbes* const probes = probes_of(object);
+    if (!probes) continue;
+    Result<FunctionEventLines> lines = probes->function_events(function);
+    if (!lines.ok()) continue;
+    prototype.source = Prototype::Source::kDebugInfo;
+    prototype.where = object;
+    prototype.lines = std::move(lines->lines);
+    // The library that the user has named stands before the name that debug information has.
+    if (function != asked)
+      for (std::string& line : prototype.lines)
+        line.insert(0, asked.substr(0, asked.size() - function.size()));
+    prototype.notes = std::move(lines->notes);
+    prototype.notes.insert(prototype.notes.end(), lines->beyond.begin(), lines->beyond.end());
+    return prototype;
+  }
+  if (!files_) files_ = std::make_unique<PrototypeFiles>(PrototypeFiles::read());
+  if (has_it.empty())
+    for (const std::string& object : objects_)
+      if (auto elf = open_elf(object); has_it.empty() && elf.ok() && defines(*elf, function))
+        has_it = base_name(object);
+  if (const PrototypeFiles::Entry* entry = files_->find(function, has_it)) {
+    if (Result<CDeclaration> declaration = parse_c_declaration(entry->declaration);
+        declaration.ok()) {
+      FunctionLine made = function_line(*declaration, files_->types(), asked);
+      prototype.source = Prototype::Source::kFile;
+      prototype.where = entry->file;
+      prototype.declaration = entry->declaration;
+      prototype.lines = {std::move(made.line)};
+      prototype.notes = std::move(made.notes);
+      return prototype;
+    }
+  }
+  prototype.lines = {asked + kSixWords};
+  return prototype;
+}
+
+}  // namespace patchbay::cmd

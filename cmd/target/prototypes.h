@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+//
+// What a function is given, when only its name is said (-e malloc). The first that knows it:
+//
+//   1. debug information of the file that the function is in
+//   2. a file of prototypes: ~/.config/patchbay/prototypes/*.h, /etc/patchbay/prototypes/*.h, then
+//      those that come with patchbay (share/patchbay/prototypes, made by tools/prototypes)
+//   3. nobody: the six words in which integers are passed, as hexadecimal numbers
+//
+// A file of prototypes has declarations of C, one a line, `typedef` lines, and in a comment the
+// libraries that it is about: `// library: libfoo.so.1`. Without that it is about all of them.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "cmd/target/c_declaration.h"
+#include "debug_info/derive.h"
+
+namespace patchbay::cmd {
+
+// The files of prototypes, read once.
+class PrototypeFiles {
+ public:
+  static PrototypeFiles read();
+  static PrototypeFiles read_from(const std::vector<std::string>& directories);
+
+  struct Entry {
+    std::string declaration;
+    std::string file;                    // where it stands
+    std::vector<std::string> libraries;  // sonames; empty: any
+  };
+  // `library`: the file that has the function, by its base name; "": that is not known, and the
+  // first one of this name is it.
+  const Entry* find(const std::string& function, const std::string& library) const;
+  const CTypes& types() const { return types_; }
+  // Lines that are no declaration, with their place: "FILE:7: A ')' is missing".
+  const std::vector<std::string>& problems() const { return problems_; }
+
+ private:
+  void read_directory(const std::string& path);
+  void read_file(const std::string& path);
+
+  std::unordered_map<std::string, std::vector<Entry>> by_name_;
+  CTypes types_;
+  std::vector<std::string> problems_;
+};
+
+struct Prototype {
+  enum class Source { kDebugInfo, kFile, kNone };
+  Source source = Source::kNone;
+  std::string where;               // the file that says it
+  std::string declaration;         // kFile: as it stands there
+  std::vector<std::string> lines;  // of function_events
+  std::vector<std::string> notes;
+};
+
+class Prototypes {
+ public:
+  // `objects`: the files that are looked into for debug information, in this order.
+  explicit Prototypes(std::vector<std::string> objects) : objects_(std::move(objects)) {}
+
+  // `asked`: as the user names the function, "libfoo:parse"; `library`: the base name of the file
+  // that has it, "" when that is not known.
+  Prototype of(const std::string& asked, const std::string& library);
+
+ private:
+  SourceProbes* probes_of(const std::string& object);
+
+  std::vector<std::string> objects_;
+  std::map<std::string, std::unique_ptr<SourceProbes>> open_;  // null: no debug information
+  std::unique_ptr<PrototypeFiles> files_;
+};
+
+// Where prototypes are looked for, the first first.
+std::vector<std::string> prototype_directories();
+
+}  // namespace patchbay::cmd

@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# A name is enough: -e malloc, a glob, a declaration of C. Where the arguments are known from, and
+# what is said where they are not.
+#   function_prototypes.sh BUILD_DIR
+. "$(dirname "$0")/common.bash"
+need gcc
+cd "$work" || exit
+export XDG_CONFIG_HOME=$work/config
+cat >shop.c <<'C'
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+struct pair { long a, b, c; };
+__attribute__((noipa)) int shop_sell(const char *what, unsigned short count, double price) {
+  return count + (int)price + what[0];
+}
+__attribute__((noipa)) int shop_buy(int n) { return n + 1; }
+__attribute__((noipa)) static int shop_hidden(long n) { return (int)n + 2; }
+__attribute__((noipa)) int mystery(int n, const char *text) { return n + text[0]; }
+int main(void) {
+  int sum = 0;
+  for (int i = 0; i < 3; i++) sum += shop_sell("pear", i, 1.5) + shop_buy(i) + shop_hidden(7);
+  sum += mystery(5, "secret");
+  int fd = open("shop.c", O_RDONLY), none = open("/no/such/file", O_WRONLY);
+  printf("%d %d\n", sum, none);
+  return fd < 0;
+}
+C
+gcc -O1 -o plain shop.c || skip "gcc cannot build the program"
+gcc -O1 -g -o known shop.c
+output=$(./plain)
+# traced PROGRAM OPTION... : the report's lines without heads.
+traced() {
+  local program=$1
+  shift
+  same "output with $*" "$output" "$("$patchbay" record -o t.dat "$@" -- "./$program" 2>err)"
+  lines=$("$patchbay" report -i t.dat 2>/dev/null | grep -v '^#')
+}
+number() { grep -cE -- "$1" <<<"$lines"; }
+
+# --- known from a shipped file: libc without debug information
+traced plain -e open
+same "open" 1 "$(number 'main->open\(file="?shop.c"?, oflag=0\)')"
+same "open that fails" 1 "$(number 'main->open\(file="?/no/such/file"?, oflag=1\)')"
+shown=$("$patchbay" probe -x ./plain --prototype open)
+has "where it is from" "$shown" '^# .*/prototypes/libc\.h$'
+has "what stands there" "$shown" '^# int open\(const char \*file, int oflag, \.\.\.\);$'
+has "what it becomes" "$shown" '^open\(string file, int oflag\)$'
+
+# --- known from debug information
+traced known -e shop_sell -f 'count > 0'
+same "a function with debug information" 2 \
+  "$(number 'shop_sell\(what="?pear"?, count=[12], price=1.5')"
+has "its prototype" "$("$patchbay" probe -x ./known --prototype shop_sell)" \
+  '^# debug information of .*/known$'
+traced known -e 'shop_*'
+same "a glob: sell" 3 "$(number 'shop_sell\(what=')"
+same "a glob: buy" 3 "$(number 'shop_buy\(n=[012]\)')"
+same "a glob: a static function" 3 "$(number 'shop_hidden\(n=7\)')"
+has "how many they are" "$(cat err)" "'shop_\*' means 3 functions"
+
+# --- known from nobody
+traced plain -e mystery
+same "six words" 1 "$(number 'mystery\(arg1=5, arg2=[0-9a-f]+, arg3=.*arg6=')"
+has "which is said" "$(cat err)" 'nothing says what the arguments of mystery\(\) are'
+
+# --- known from the user's file, which may name the library
+mkdir -p config/patchbay/prototypes
+cat >config/patchbay/prototypes/mine.h <<'C'
+// mine
+typedef unsigned char tiny;
+int mystery(tiny n, const char *text);
+this is nothing
+C
+traced plain -e mystery
+same "the user's own file" 1 "$(number 'mystery\(n=5, text="?secret"?\)')"
+same "nothing more is said" "" "$(grep 'nothing says' err)"
+echo '// library: libother.so.1' | cat - config/patchbay/prototypes/mine.h >other
+mv other config/patchbay/prototypes/mine.h
+traced plain -e mystery
+same "a file about another library" 1 "$(number 'mystery\(arg1=')"
+
+# --- a declaration of C
+traced plain -e 'int mystery(int n, const char *text);' \
+  -e 'int open(const char *path, int flags, mode_t mode)'
+same "a declaration" 1 "$(number 'mystery\(n=5, text="?secret"?\)')"
+same "with a typedef" 2 "$(number 'open\(path=.*, flags=[01], mode=')"
+traced plain -e 'long mystery(odd n, struct pair p, int z)'
+same "a type that is not known" 1 "$(number 'mystery\(n=5\)')"
+has "is named" "$(cat err)" "the type 'odd' of 'n' is not known"
+has "what is left out" "$(cat err)" "'p' \(struct pair\) of mystery\(\) is passed by value"
+
+# --- mistakes
+refused() {
+  local text=$1
+  shift
+  "$patchbay" record -q -o t.dat "$@" -- ./plain >out 2>err && fail "$* is taken"
+  has "why $* is refused" "$(cat err)" "$text"
+}
+refused "no event and no function 'mysteri'" -e mysteri
+refused "means [0-9]+ functions, and at most 1000" -e '*'
+refused "Invalid type 'strng'|Unknown type|strng" -e 'open(strng path)'
+traced plain -e 'libc:mkfif*'
+same "no event of a function that nothing calls" "" "$lines"
+has "a library's glob" "$(cat err)" "'libc:mkfif\*' means [0-9]+ functions"
+finish
