@@ -7,6 +7,8 @@ find_package(zydis REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(FUSE3 REQUIRED IMPORTED_TARGET fuse3)  # the tool's alone, never the agent's
 pkg_check_modules(LIBDW REQUIRED IMPORTED_TARGET libdw)  # too
+pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)  # too: exports
+pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)     # too
 find_package(GTest)
 find_package(benchmark)
 
@@ -61,7 +63,7 @@ endif()
 # --- everything else that agent, tool and tests share
 file(GLOB_RECURSE core_sources CONFIGURE_DEPENDS src/*.cc)
 list(FILTER core_sources EXCLUDE REGEX
-  "_(hot|test|fuzz|bench)\\.cc$|/asm_offsets\\.cc$|/src/(agent|api|attach|debug_info)/")
+  "_(hot|test|fuzz|bench)\\.cc$|/asm_offsets\\.cc$|/src/(agent|api|attach|debug_info|export)/")
 add_library(pb_core STATIC ${core_sources})
 target_link_libraries(pb_core PUBLIC pb_options pb_san pb_hot Threads::Threads
   $<$<NOT:$<BOOL:$<TARGET_PROPERTY:PB_ENCLOSES_ZYDIS>>>:Zydis::Zydis>)
@@ -107,6 +109,13 @@ add_library(pb_debug_info STATIC ${debug_info_sources})
 target_link_libraries(pb_debug_info PUBLIC pb_core PkgConfig::LIBDW elf)
 pb_precompile(pb_debug_info)
 
+# --- recordings for other programs: the tool's
+file(GLOB export_sources CONFIGURE_DEPENDS src/export/*.cc)
+list(FILTER export_sources EXCLUDE REGEX "_(test|fuzz|bench)\\.cc$")
+add_library(pb_export STATIC ${export_sources})
+target_link_libraries(pb_export PUBLIC pb_core PkgConfig::ZSTD PkgConfig::ZLIB)
+pb_precompile(pb_export)
+
 # --- into a running process: the tool's
 file(GLOB attach_sources CONFIGURE_DEPENDS src/attach/*.cc src/attach/*.S)
 list(FILTER attach_sources EXCLUDE REGEX "_(test|fuzz|bench)\\.cc$|/asm_offsets\\.cc$")
@@ -125,7 +134,7 @@ file(COPY ${prototype_files} DESTINATION ${CMAKE_BINARY_DIR}/share/patchbay/prot
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${prototype_files})
 list(FILTER tool_sources EXCLUDE REGEX "_(test|fuzz|bench)\\.cc$|/main\\.cc$")
 add_library(pb_tool STATIC ${tool_sources})  # its tests link it too
-target_link_libraries(pb_tool PUBLIC pb_core pb_debug_info pb_attach PkgConfig::FUSE3)
+target_link_libraries(pb_tool PUBLIC pb_core pb_debug_info pb_export pb_attach PkgConfig::FUSE3)
 target_include_directories(pb_tool PUBLIC ${CMAKE_SOURCE_DIR})
 pb_precompile(pb_tool)
 add_executable(patchbay cmd/main.cc)
