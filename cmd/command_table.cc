@@ -7,6 +7,7 @@ std::span<const Command> all_commands() {
   static const Command kCommands[] = {
       {&kRecordLine, run_record},   {&kReportLine, run_report},
       {&kGraphLine, run_graph},     {&kReplayLine, run_replay},
+      {&kExportLine, run_export},
       {&kDumpLine, run_dump},       {&kRecoverLine, run_recover},
       {&kCleanLine, run_clean},     {&kListLine, run_list},
       {&kAttachLine, run_attach},   {&kDetachLine, run_detach},

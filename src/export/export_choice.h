@@ -22,6 +22,9 @@ class ExportSelection {
   Status set(const ExportChoice& choice, const std::vector<std::unique_ptr<ExportSchema>>& schemas);
   // `schema` may be null: an event that no format describes is wanted where nothing is chosen.
   bool wants(const ExportSchema* schema, std::span<const uint8_t> record) const;
+  bool wants_kind(const ExportSchema& schema) const {
+    return rules_.empty() || rules_[schema.index].wanted;
+  }
 
  private:
   struct Rule {

@@ -72,7 +72,8 @@ struct ExportCall {
   std::span<const uint8_t> args;  // of a begin: the recorded words, a multiple of 8 bytes
   // Of an end:
   ExportCallEnd how = ExportCallEnd::kReturned;
-  uint64_t end_ns = 0;  // not later than ns; earlier where there is no exit
+  uint64_t end_ns = 0;       // not later than ns; earlier where there is no exit
+  uint64_t duration_ns = 0;  // as measured: the exit record's, else up to end_ns
   uint64_t retval = 0;
   bool has_retval = false;
 };

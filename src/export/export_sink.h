@@ -2,6 +2,8 @@
 // One format. The calls come in the order begin, then schema, event and loss mixed, then end.
 #pragma once
 
+#include <functional>
+
 #include "base/result.h"
 #include "export/export_event.h"
 
@@ -22,7 +24,9 @@ class ExportSink {
   virtual Status end(const ExportStats& stats) = 0;
 };
 
-// Everything that `source` has, into `sink`. The first error ends it.
-Status export_all(ExportSource* source, ExportSink* sink);
+// Everything that `source` has, into `sink`. The first error ends it. `each`, which may be empty,
+// sees each event first.
+using EachExported = std::function<void(const ExportEvent& event)>;
+Status export_all(ExportSource* source, ExportSink* sink, const EachExported& each = {});
 
 }  // namespace patchbay

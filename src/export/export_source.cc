@@ -289,6 +289,7 @@ void ExportSource::Impl::end_call(ExportThreadCalls* calls, ExportCallEnd how, E
                .begin_ns = call.begin_ns,
                .how = how,
                .end_ns = std::max(calls->last_ns, call.begin_ns)};
+  out->call.duration_ns = out->call.end_ns - call.begin_ns;
   calls->open.pop_back();
   stats.calls++;
   if (how == ExportCallEnd::kReturned) return;
@@ -347,6 +348,7 @@ bool ExportSource::Impl::take_exit(const ExportFormat& format, ExportThreadCalls
     stats.calls++;
     stats.without_entry++;
   }
+  out->call.duration_ns = took;
   out->call.retval = retval;
   out->call.has_retval = format.retval.size != 0;
   return true;
@@ -394,6 +396,15 @@ const ExportMeta& ExportSource::meta() const { return impl_->meta; }
 const std::vector<std::unique_ptr<ExportSchema>>& ExportSource::schemas() const {
   return impl_->schemas;
 }
+const ExportSchema* ExportSource::only_wanted() const {
+  const ExportSchema* only = nullptr;
+  for (const auto& schema : impl_->schemas) {
+    if (!impl_->selection.wants_kind(*schema)) continue;
+    if (only) return nullptr;
+    only = schema.get();
+  }
+  return only;
+}
 bool ExportSource::next(ExportEvent* out) { return impl_->next(out); }
 const ExportStats& ExportSource::stats() const { return impl_->stats; }
 
@@ -431,11 +442,12 @@ void ExportSource::append_text(std::string* out, const ExportEvent& event) {
   format->text->append(out, event.record, &state.context);
 }
 
-Status export_all(ExportSource* source, ExportSink* sink) {
+Status export_all(ExportSource* source, ExportSink* sink, const EachExported& each) {
   PB_TRY(sink->begin(source->meta(), source));
   std::vector<bool> known(source->schemas().size(), false);
   ExportEvent event;
   while (source->next(&event)) {
+    if (each) each(event);
     if (event.kind == Kind::kLoss) {
       PB_TRY(sink->loss(event));
       continue;

@@ -56,6 +56,9 @@ class ExportSource {
   // All kinds of events that the files describe.
   const std::vector<std::unique_ptr<ExportSchema>>& schemas() const;
 
+  // The only kind of events that was chosen; null where there are several.
+  const ExportSchema* only_wanted() const;
+
   // The next event, in order of time. What it points to is valid until the next call; threads,
   // processes and schemas are valid as long as this. False at the end.
   bool next(ExportEvent* out);

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+//
+// CSV (RFC 4180): a head, then a row an event. A recording where one kind of events is chosen has
+// a column a field; otherwise the column `fields` has them as a JSON object, because each kind has
+// others. Control characters and bytes that are not UTF-8 are escaped as \n, \xNN.
+//
+//   ts,cpu,pid,tid,comm,instance,event,function,depth,duration_ns,fields,stack
+//
+// A row whose event is `lost` says in `fields` how many events of the CPU are missing there.
+#include <vector>
+
+#include "export/export_formats.h"
+#include "export/export_text.h"
+#include "output/text_put.h"
+#include "output/trace_line.h"
+
+namespace patchbay {
+namespace {
+
+class CsvSink : public ExportSink {
+ public:
+  explicit CsvSink(std::unique_ptr<ExportWriter> writer)
+      : writer_(std::move(writer)), out_(writer_->out()) {}
+
+  Status begin(const ExportMeta& meta, ExportSource* source) override {
+    meta_ = &meta;
+    source_ = source;
+    only_ = source->only_wanted();
+    *out_ += "ts,cpu,pid,tid,comm,instance,event,function,depth,duration_ns";
+    if (only_ && only_->role != ExportSchema::Role::kPrint) {
+      for (const ExportField& field : only_->fields) put_text(field.name);
+    } else {
+      only_ = nullptr;
+      *out_ += ",fields";
+    }
+    *out_ += ",stack\r\n";
+    return {};
+  }
+  Status schema(const ExportSchema&) override { return {}; }
+  Status event(const ExportEvent& event) override {
+    put_head(event);
+    put_event(event);
+    put_call(event);
+    put_fields(event);
+    put_stack(event);
+    *out_ += "\r\n";
+    return writer_->flush();
+  }
+  Status loss(const ExportEvent& event) override {
+    put_head(event);
+    *out_ += ",lost,,,,";
+    event.lost == kLostUnknown ? void(*out_ += "some") : put_number(out_, event.lost);
+    for (size_t i = 1; only_ && i < only_->fields.size(); i++) *out_ += ',';
+    *out_ += ",\r\n";
+    return writer_->flush();
+  }
+  Status end(const ExportStats&) override { return writer_->finish(); }
+
+ private:
+  // ,text   or   ,"text with "" and commas"
+  void put_text(std::string_view raw) {
+    clean_.clear();
+    append_escaped(&clean_, raw);
+    *out_ += ',';
+    if (clean_.find_first_of(",\" ") == clean_.npos) {
+      *out_ += clean_;
+      return;
+    }
+    *out_ += '"';
+    for (char c : clean_) {
+      if (c == '"') *out_ += '"';
+      *out_ += c;
+    }
+    *out_ += '"';
+  }
+  void put_head(const ExportEvent& event) {
+    put_number(out_, event.ns / 1000000000);
+    *out_ += '.';
+    put_padded(out_, event.ns % 1000000000, 9, '0');
+    *out_ += ',';
+    put_number(out_, event.cpu);
+    *out_ += ',';
+    if (event.thread) put_number(out_, event.thread->process->pid);
+    *out_ += ',';
+    if (event.thread) put_number(out_, event.thread->tid);
+    put_text(event.thread ? event.thread->comm : "");
+    put_text(buffer_label(*meta_, event.input, event.buffer));
+  }
+  void put_event(const ExportEvent& event) {
+    if (event.schema) return put_text(event.schema->name);
+    const bool is_call = event.kind != ExportEvent::Kind::kEvent;
+    put_text(is_call ? "call without exit" : "unknown event " + std::to_string(event.id()));
+  }
+  void put_call(const ExportEvent& event) {
+    if (event.kind == ExportEvent::Kind::kEvent) {
+      *out_ += ",,,";
+      return;
+    }
+    put_text(source_->addresses(event).of(event.call.function).plain);
+    *out_ += ',';
+    put_number(out_, event.call.depth);
+    *out_ += ',';
+    if (event.kind == ExportEvent::Kind::kCallEnd) put_number(out_, event.call.duration_ns);
+  }
+  void put_fields(const ExportEvent& event) {
+    AddressText* addresses = &source_->addresses(event);
+    if (only_) {
+      for (const ExportField& field : only_->fields) {
+        text_.clear();
+        if (event.schema) append_plain_value(&text_, field, event.record, addresses);
+        put_text(text_);
+      }
+      return;
+    }
+    text_.clear();
+    if (event.schema && event.schema->role == ExportSchema::Role::kPrint) {
+      std::string line;
+      source_->append_text(&line, event);
+      text_ += "{\"text\":";
+      append_json_text(&text_, line);
+      text_ += '}';
+    } else if (event.schema) {
+      append_json_fields(&text_, *event.schema, event.record, addresses);
+    }
+    put_text(text_);
+  }
+  // "inner;outer"
+  void put_stack(const ExportEvent& event) {
+    text_.clear();
+    for (size_t i = 0; i < event.stack.size(); i++) {
+      if (i) text_ += ';';
+      text_ += source_->frame_name(event, i);
+    }
+    put_text(text_);
+  }
+
+  std::unique_ptr<ExportWriter> writer_;
+  std::string* const out_;
+  const ExportMeta* meta_ = nullptr;
+  ExportSource* source_ = nullptr;
+  const ExportSchema* only_ = nullptr;
+  std::string text_, clean_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<ExportSink>> make_csv_sink(const ExportSettings& settings) {
+  PB_ASSIGN(auto writer, ExportWriter::open(settings.path, settings.compression));
+  return std::unique_ptr<ExportSink>(new CsvSink(std::move(writer)));
+}
+
+}  // namespace patchbay

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+//
+// Single events as perfetto's FtraceEventBundle: typed fields by a descriptor of the event (generic
+// events, v50 and later). They become rows of the tables ftrace_event and args.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "export/export_event.h"
+#include "export/export_source.h"
+
+namespace patchbay {
+
+class PerfettoFtrace {
+ public:
+  void begin(ExportSource* source) { source_ = source; }
+  void schema(const ExportSchema& schema);
+  void event(const ExportEvent& event);
+  // Says that something is missing on this CPU, behind what is there.
+  void loss(const ExportEvent& event, std::string* out);
+  // Packets of the sequence 1 with what is there; all of it, or the bundles that are long enough.
+  void flush(std::string* out, bool all);
+
+ private:
+  static constexpr size_t kBundle = 1 << 14;
+  struct Cpu {
+    std::string events, descriptors;
+    bool lost = false;
+  };
+  static void flush_cpu(uint32_t number, Cpu* cpu, std::string* out);
+  void put_fields(const ExportEvent& event, std::string* message);
+  std::string descriptor_of(const ExportSchema& schema) const;
+
+  ExportSource* source_ = nullptr;
+  std::map<uint32_t, Cpu> cpus_;
+  std::vector<std::string> descriptors_;  // by the schema's index; empty: it was written
+  std::string message_, fields_, text_;
+  bool any_long_ = false;
+};
+
+}  // namespace patchbay
