@@ -98,9 +98,12 @@ ExportField::ExportField(const EventField& field, bool of_function_event)
   element_size = field.array_len ? field.size / field.array_len : field.size;
   if (type == Type::kSymbol || of.ends_with("double")) element_size = 8;
   if (of.ends_with("float")) element_size = 4;
-  if (element_size != 1 && element_size != 2 && element_size != 4 && element_size != 8) {
+  if (field.size == 0) {  // up to the end: the words of a call's arguments
+    is_array = true;
+    place = Place::kRest;
+    element_size = dynamic_element_size(of);
+  } else if (element_size != 1 && element_size != 2 && element_size != 4 && element_size != 8) {
     is_array = true;  // a structure: its bytes
-    place = field.size ? Place::kFixed : Place::kRest;
     count = field.size;
     element_size = 1;
     type = Type::kHex;

@@ -95,7 +95,7 @@ void PerfettoFtrace::put_fields(const ExportEvent& event, std::string* message) 
 void PerfettoFtrace::event(const ExportEvent& event) {
   Cpu* cpu = &cpus_[event.cpu];
   std::string& descriptor = descriptors_[event.schema->index];
-  if (!descriptor.empty()) put_bytes(&cpu->descriptors, 11, std::exchange(descriptor, {}));
+  if (!descriptor.empty()) put_bytes(&pending_, 11, std::exchange(descriptor, {}));
   std::string fields;
   put_fields(event, &fields);
   message_.clear();
@@ -117,14 +117,13 @@ void PerfettoFtrace::flush_cpu(uint32_t number, Cpu* cpu, std::string* out) {
   if (cpu->events.empty() && !cpu->lost) return;
   std::string bundle, packet;
   put_uint(&bundle, 1, number);
-  bundle += cpu->descriptors;
+  bundle += std::exchange(pending_, {});
   bundle += cpu->events;
   if (cpu->lost) put_uint(&bundle, 3, 1);
   put_uint(&packet, 10, 1);
   put_bytes(&packet, 1, bundle);
   put_bytes(out, 1, packet);
   cpu->events.clear();
-  cpu->descriptors.clear();
   cpu->lost = false;
 }
 

@@ -27,16 +27,17 @@ class PerfettoFtrace {
  private:
   static constexpr size_t kBundle = 1 << 14;
   struct Cpu {
-    std::string events, descriptors;
+    std::string events;
     bool lost = false;
   };
-  static void flush_cpu(uint32_t number, Cpu* cpu, std::string* out);
+  void flush_cpu(uint32_t number, Cpu* cpu, std::string* out);
   void put_fields(const ExportEvent& event, std::string* message);
   std::string descriptor_of(const ExportSchema& schema) const;
 
   ExportSource* source_ = nullptr;
   std::map<uint32_t, Cpu> cpus_;
   std::vector<std::string> descriptors_;  // by the schema's index; empty: it was written
+  std::string pending_;  // descriptors that go into the next bundle, whosever it is
   std::string message_, fields_, text_;
   bool any_long_ = false;
 };
