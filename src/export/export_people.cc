@@ -31,9 +31,10 @@ std::string host_of_uname(std::string_view text) {
 
 std::string base_name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-// One process of the option PROCMAPS: "PID LINES PROGRAM", numbers hexadecimal, then its files.
+// One process of the option PROCMAPS: "PID LINES PROGRAM", numbers hexadecimal, then its files. In
+// ours a thread of a forked child follows as "TID 0 PROGRAM\tPID".
 struct ProcessMaps {
-  int32_t pid = 0;
+  int32_t pid = 0, process = 0;
   bool is_ours = false;
   std::string exe;
   std::vector<RecordedModule> modules;
@@ -46,7 +47,15 @@ bool parse_head(const std::string& line, ProcessMaps* out, uint64_t* lines) {
     return false;
   *out = {};
   out->pid = int32_t(pid);
+  out->process = out->pid;
   out->exe = line.substr(size_t(path));
+  const size_t tab = out->exe.find('\t');
+  unsigned process = 0;
+  if (tab == out->exe.npos || std::sscanf(out->exe.c_str() + tab, " %x", &process) != 1)
+    return true;
+  out->process = int32_t(process);
+  out->is_ours = true;
+  out->exe.resize(tab);
   return true;
 }
 
@@ -114,6 +123,11 @@ ExportThread* ExportPeople::make_thread(uint32_t host, int32_t tid, uint32_t cpu
   return at->second;
 }
 
+ExportThread* ExportPeople::find_thread(uint32_t host, int32_t tid) {
+  auto found = thread_by_tid_.find(key(host, tid, 0));
+  return found == thread_by_tid_.end() ? nullptr : found->second;
+}
+
 uint32_t ExportPeople::add(const ExportInput& input) {
   InputPeople people;
   if (input.dat) {
@@ -139,13 +153,13 @@ void ExportPeople::add_dat(const TraceDatReader& dat, InputPeople* people) {
 void ExportPeople::add_process_maps(std::string_view text, InputPeople* people) {
   std::vector<ProcessMaps> all = parse_process_maps(text);
   for (ProcessMaps& one : all) {
-    ExportProcess* found = process(people->host, one.pid);
+    ExportProcess* found = process(people->host, one.process);
     found->is_known = true;
     found->exe = std::move(one.exe);
     if (found->exe == "?") found->exe.clear();
-    found->modules = std::move(one.modules);
-    // A file of ours is a recording of one process.
-    if (one.is_ours && all.size() == 1) people->only = found;
+    if (!one.modules.empty()) found->modules = std::move(one.modules);
+    // A recording of ours is of one process, and of children that stand behind it.
+    if (one.is_ours && &one == &all.front()) people->only = found;
     make_thread(people->host, one.pid, 0, found);
   }
 }
@@ -157,8 +171,11 @@ void ExportPeople::add_comms(std::string_view lines, const InputPeople& people) 
     auto [rest, error] = std::from_chars(line.data(), line.data() + line.size(), tid);
     const char* end = line.data() + line.size();
     if (error != std::errc() || rest == end || tid == 0) continue;
-    make_thread(people.host, tid, 0, people.only ? people.only : process(people.host, tid))->comm =
-        std::string(rest + 1, end);
+    ExportThread* known = find_thread(people.host, tid);
+    if (!known)
+      known =
+          make_thread(people.host, tid, 0, people.only ? people.only : process(people.host, tid));
+    known->comm = std::string(rest + 1, end);
   }
 }
 
@@ -172,10 +189,18 @@ void ExportPeople::add_buffer(const BufferFile& buffer, InputPeople* people) {
     std::string_view words = meta->command_line;
     while (!words.empty()) found->command_line.emplace_back(cut_at(&words, '\0'));
   }
-  for (const abi::CommEntry& entry : buffer.comms())
-    if (entry.tid)
-      make_thread(people->host, int32_t(entry.tid), 0, found)->comm =
-          std::string(entry.comm, ::strnlen(entry.comm, sizeof entry.comm));
+  for (const abi::CommEntry& entry : buffer.comms()) {
+    if (entry.tid == 0) continue;
+    ExportProcess* of = found;
+    if (entry.tgid && int32_t(entry.tgid) != found->pid) {  // a forked child
+      of = process(people->host, int32_t(entry.tgid));
+      of->is_known = true;
+      of->exe = found->exe;
+      if (of->modules.empty()) of->modules = found->modules;
+    }
+    make_thread(people->host, int32_t(entry.tid), 0, of)->comm =
+        std::string(entry.comm, ::strnlen(entry.comm, sizeof entry.comm));
+  }
 }
 
 const ExportThread* ExportPeople::thread(uint32_t input, int32_t tid, uint32_t cpu) {

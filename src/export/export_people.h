@@ -35,6 +35,7 @@ class ExportPeople {
   void add_process_maps(std::string_view untrusted_text, InputPeople* people);
   void add_comms(std::string_view untrusted_lines, const InputPeople& people);
   void add_buffer(const BufferFile& buffer, InputPeople* people);
+  ExportThread* find_thread(uint32_t host, int32_t tid);
   ExportThread* make_thread(uint32_t host, int32_t tid, uint32_t cpu, ExportProcess* process);
   static uint64_t key(uint32_t host, int32_t tid, uint32_t cpu) {
     // No machine has 2^31 CPUs: idle threads stand behind all ids.

@@ -137,8 +137,10 @@ void PerfettoSink::write(const Making& making) {
     put_uint(&packet_, 58, kBoottime);
   }
   put_uint(&packet_, 10, sequence->id);
-  put_uint(&packet_, 13, kNeedsState);
-  if (!interned_.empty()) put_bytes(&packet_, 12, interned_);
+  if (!interned_.empty()) {
+    put_uint(&packet_, 13, kNeedsState);
+    put_bytes(&packet_, 12, interned_);
+  }
   put_bytes(&packet_, 11, event_);
   put_bytes(writer_->out(), 1, packet_);
 }

@@ -230,6 +230,22 @@ std::string modules_text(int32_t pid, const std::string& exe,
   return head + one_line(exe.empty() ? "?" : exe) + "\n" + lines;
 }
 
+std::string processes_text(int32_t pid, const std::string& exe,
+                           const std::vector<abi::CommEntry>& comms) {
+  std::map<uint32_t, uint32_t> processes;  // by thread
+  for (const abi::CommEntry& entry : comms)
+    if (entry.tid && entry.tgid && entry.tgid != uint32_t(pid)) processes[entry.tid] = entry.tgid;
+  std::string text;
+  for (const auto& [thread, process] : processes) {
+    char numbers[64];
+    std::snprintf(numbers, sizeof numbers, "%x 0 ", thread);
+    text += numbers + one_line(exe.empty() ? "?" : exe);
+    std::snprintf(numbers, sizeof numbers, "\t%x\n", process);
+    text += numbers;
+  }
+  return text;
+}
+
 std::vector<RecordedModule> modules_of_text(std::string_view text) {
   std::vector<RecordedModule> modules;
   while (!text.empty()) {
@@ -261,7 +277,13 @@ Result<TraceDatMetadata> collect_metadata(const BufferFile& file,
   TraceDatMetadata out;
   out.formats = std::move(meta.formats);
   const std::vector<uint64_t> used = addresses.sorted();
-  out.process_maps = modules_text(file.header().pid, meta.exe, meta.modules, used);
+  const int32_t pid = file.header().pid;
+  out.process_maps = modules_text(pid, meta.exe, meta.modules, used);
+  if (out.process_maps.empty()) {  // it says whose recording this is, also without files
+    abi::CommEntry main{uint32_t(pid), uint32_t(pid), {}};
+    out.process_maps = processes_text(0, meta.exe, {main});
+  }
+  out.process_maps += processes_text(pid, meta.exe, file.comms());
   std::unique_ptr<SymbolTable> symbols = make_recorded_symbol_table(std::move(meta.modules));
   out.kallsyms = kallsyms_text(symbols.get(), used);
   out.printk_formats = printk_formats_text(file.printk_texts());
