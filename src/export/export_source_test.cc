@@ -78,6 +78,75 @@ TEST(ExportSource, KnowsProcessesOfThreads) {
   }
 }
 
+// Pages in memory, whatever their size.
+class MemoryPages : public PageSource {
+ public:
+  explicit MemoryPages(std::vector<PageImage> pages) : pages_(std::move(pages)) {}
+  size_t nr_cpus() const override { return 1; }
+  bool next_page(size_t, PageImage* out) override {
+    if (next_ == pages_.size()) return false;
+    *out = pages_[next_++];
+    return true;
+  }
+  uint64_t to_ns(uint64_t time) const override { return time; }
+
+ private:
+  std::vector<PageImage> pages_;
+  size_t next_ = 0;
+};
+
+std::unique_ptr<ExportSource> open_pages(std::vector<PageImage> pages) {
+  std::vector<ExportInput> inputs(1);
+  EXPECT_TRUE(test::export_input_of(test::make_trace_dat(7, {{}}), &inputs[0]));
+  inputs[0].pages[0] = std::make_unique<MemoryPages>(std::move(pages));
+  auto source = ExportSource::open(std::move(inputs));
+  EXPECT_TRUE(source.ok());
+  return std::move(*source);
+}
+
+// The stack of the last event of a page is the first of the next one; time never goes back.
+TEST(ExportSource, ReadsOverTheEndsOfPages) {
+  const std::string plain = test::Record(test::kProbe, 7);
+  const std::string stack = test::Record(test::kStack, 7).put(1).put(0).put(uint64_t{0x3000});
+  const std::string other = test::Record(test::kStack, 8).put(1).put(0).put(uint64_t{0x3000});
+  auto source = open_pages({test::make_page({{10, plain}}), test::make_page({{11, stack}}),
+                            test::make_page({{12, plain}}), test::make_page({{13, other}}),
+                            test::make_page({{14, plain}}, 1), test::make_page({{15, stack}}, 2),
+                            test::make_page({{5, plain}})});
+  EXPECT_EQ(
+      words_of(source.get()),
+      "in:7/leaf@10 in:7@12 kernel_stack:8/leaf@13 !1@14 in:7@14 !2@15 kernel_stack:7/leaf@15 "
+      "in:7@15 ");
+}
+
+TEST(ExportFormats, TakeAHundredThousandThreadsAndALongEvent) {
+  for (const ExportFormatRow& format : export_formats()) {
+    std::vector<PageImage> pages;
+    for (int32_t tid = 1; tid < 100'000; tid += 100) {
+      test::Events events;
+      for (int32_t i = 0; i < 100; i++)
+        events.emplace_back(
+            tid * 10 + i,
+            test::Record(test::kEntry, tid + i).put(uint64_t{0x1000}).put(uint32_t(i % 3)));
+      pages.push_back(test::make_page(events, 0, 8192));
+    }
+    const std::string text(65'000, '<');
+    const std::string record = test::Record(test::kTexts, 5)
+                                   .put(uint64_t{1})
+                                   .put(uint64_t{2})
+                                   .put(32u | 65'000u << 16)
+                                   .put(0)
+                                   .text(text);
+    pages.push_back(test::make_page({{2'000'000, record}}, 0, 128 << 10));
+    auto source = open_pages(std::move(pages));
+    auto sink = format.make({.path = "/dev/null"});
+    ASSERT_TRUE(sink.ok());
+    EXPECT_TRUE(export_all(source.get(), sink->get()).ok()) << format.name;
+    EXPECT_EQ(source->stats().events, 100'001u) << format.name;
+    EXPECT_EQ(source->stats().open_at_end, 100'000u) << format.name;
+  }
+}
+
 struct ChoiceCase {
   const char* what;
   ExportChoice choice;
@@ -133,8 +202,7 @@ TEST(ExportText, ShowsValuesOfAllTypes) {
   EXPECT_EQ(lines[3],
             "{\"__parent_ip\":4112,\"__ip\":8192,\"s\":\"\\u003cs>\xef\xbf\xbd\\u0001"
             "\\\"\\\\\\u000a\",\"name\":\"ab\"}");
-  EXPECT_EQ(lines[4],
-            "{\"__parent_ip\":4112,\"__ip\":8192,\"s\":\"(fault)\",\"name\":\"abcd\"}");
+  EXPECT_EQ(lines[4], "{\"__parent_ip\":4112,\"__ip\":8192,\"s\":\"(fault)\",\"name\":\"abcd\"}");
   EXPECT_EQ(lines[5], R"({"price":null,"kind":null,"rate":null,"list":null})");
 }
 

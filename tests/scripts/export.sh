@@ -90,7 +90,6 @@ some=$(jq -c 'select(.event == "in") | .fields.n' probes.jsonl | sort | uniq -c 
 exported chosen probes.dat jsonl -e in -f "n == $some"
 same "filter" "$(jq -c "select(.event == \"in\" and .fields.n == $some) | .ts" probes.jsonl)" \
   "$(jq -c .ts chosen.jsonl)"
-middle=$(jq -r '.ts' probes.jsonl | sed -n "$(($(wc -l <probes.jsonl) / 2))p")
 middle=$(sed -n "$(($(wc -l <probes.jsonl) / 2))p" probes.jsonl | sed 's/{"ts":\([0-9.]*\).*/\1/')
 exported early probes.dat jsonl --until "$middle"
 exported late probes.dat jsonl --from "$middle"
@@ -192,13 +191,14 @@ check "the recording is not its own output" test \
 refused "an empty file" "empty" --to perfetto -i empty.dat
 "$patchbay" record -q -o none.dat -e 'calls_leaf(int n)' -f 'n == -7777' -- \
   "$programs/graph_calls" >own 2>&1
+# Cut, and with bytes in the middle of its pages overwritten: both are read up to the damage.
 size=$(stat -c %s probes.dat)
+head -c $((size * 3 / 5)) probes.dat >cut.dat
+cp probes.dat damaged.dat
+head -c 3000 /dev/zero | tr '\0' '\377' |
+  dd of=damaged.dat bs=1 seek=$((size - 9000)) conv=notrunc status=none
 for format in perfetto chrome speedscope folded csv jsonl; do
-  check "0 events: $format" "$patchbay" export --to $format -i none.dat -o none.$format
-  # Cut, and with bytes in the middle of its pages overwritten: read up to the damage.
-  head -c $((size * 3 / 5)) probes.dat >cut.dat
-  cp probes.dat damaged.dat
-  printf '\377%.0s' {1..3000} | dd of=damaged.dat bs=1 seek=$((size - 9000)) conv=notrunc status=none
+  exported none none.dat $format
   for file in cut damaged; do
     "$patchbay" export --to $format -i $file.dat -o $file.$format >out 2>&1
     check "$file, $format: no crash" test $? -le 1
