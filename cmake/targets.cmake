@@ -9,6 +9,7 @@ pkg_check_modules(FUSE3 REQUIRED IMPORTED_TARGET fuse3)  # the tool's alone, nev
 pkg_check_modules(LIBDW REQUIRED IMPORTED_TARGET libdw)  # too
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)  # too: exports
 pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)     # too
+pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3)  # too
 find_package(GTest)
 find_package(benchmark)
 
@@ -110,10 +111,10 @@ target_link_libraries(pb_debug_info PUBLIC pb_core PkgConfig::LIBDW elf)
 pb_precompile(pb_debug_info)
 
 # --- recordings for other programs: the tool's
-file(GLOB export_sources CONFIGURE_DEPENDS src/export/*.cc)
+file(GLOB_RECURSE export_sources CONFIGURE_DEPENDS src/export/*.cc)
 list(FILTER export_sources EXCLUDE REGEX "_(test|fuzz|bench)\\.cc$")
 add_library(pb_export STATIC ${export_sources})
-target_link_libraries(pb_export PUBLIC pb_core PkgConfig::ZSTD PkgConfig::ZLIB)
+target_link_libraries(pb_export PUBLIC pb_core PkgConfig::ZSTD PkgConfig::ZLIB PkgConfig::SQLITE)
 pb_precompile(pb_export)
 
 # --- into a running process: the tool's
