@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+#include "export/pprof/pprof_sink.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/unique_fd.h"
+#include "output/trace_line.h"
+
+namespace patchbay {
+namespace {
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  append_escaped(&out, text);
+  return out;
+}
+
+Status write_all(int fd, std::string_view bytes, const std::string& name) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(fd, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return sys_error("write " + name, count ? errno : EIO);
+    bytes.remove_prefix(size_t(count));
+  }
+  return {};
+}
+
+Status write_file(const std::string& path, std::string_view bytes) {
+  if (path == "-") return write_all(STDOUT_FILENO, bytes, "to standard output");
+  UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (!fd.valid()) return sys_error("create " + path, errno);
+  Status status = write_all(fd.get(), bytes, path);
+  struct stat file;
+  if (!status.ok() && ::fstat(fd.get(), &file) == 0 && S_ISREG(file.st_mode))
+    ::unlink(path.c_str());
+  return status;
+}
+
+// Addresses of several inputs are different places. No address of a process has these bits.
+uint64_t place_of(uint32_t input, uint64_t address) {
+  return address ^ uint64_t { input } << 47;
+}
+
+}  // namespace
+
+PprofSink::PprofSink()
+    : profile_(std::vector<PprofProfile::ValueType>{
+          {"calls", "count"}, {"events", "count"}, {"time", "nanoseconds"}}) {}
+
+Result<std::unique_ptr<PprofSink>> PprofSink::create(const std::string& path) {
+  std::unique_ptr<PprofSink> sink(new PprofSink);
+  sink->path_ = path;
+  // A place that cannot be written is said before anything is read.
+  if (path != "-" && ::access(path.c_str(), F_OK) != 0) PB_TRY(write_file(path, ""));
+  return sink;
+}
+
+Status PprofSink::begin(const ExportMeta& meta, ExportSource* source) {
+  meta_ = &meta;
+  source_ = source;
+  return {};
+}
+
+uint32_t PprofSink::frame(const ExportEvent& event, uint64_t address) {
+  return profile_.frame(place_of(event.input, address),
+                        [&] { return escaped(source_->addresses(event).of(address).plain); });
+}
+
+// A return address belongs to the call before it, and is a place of its own.
+uint32_t PprofSink::stack_frame(const ExportEvent& event, size_t index) {
+  const bool is_place = index == 0 || index == event.kernel_frames;
+  const uint64_t address = event.stack[index] - (is_place ? 0 : 1);
+  return profile_.frame(place_of(event.input, address),
+                        [&] { return escaped(source_->frame_name(event, index)); });
+}
+
+std::vector<PprofSink::OpenCall>& PprofSink::open_calls(const ExportEvent& event) {
+  const std::pair key{uint64_t{event.input} << 32 | event.buffer, event.thread};
+  if (last_ && key == last_key_) return *last_;
+  last_key_ = key;
+  last_ = &threads_[key];
+  return *last_;
+}
+
+void PprofSink::take_begin(const ExportEvent& event) {
+  std::vector<OpenCall>& open = open_calls(event);
+  const uint32_t above = open.empty() ? PprofProfile::kRoot : open.back().node;
+  open.push_back({profile_.child(above, frame(event, event.call.function))});
+}
+
+void PprofSink::take_end(const ExportEvent& event) {
+  std::vector<OpenCall>& open = open_calls(event);
+  if (event.call.how == ExportCallEnd::kNoEntry || open.empty()) {
+    const uint32_t above = open.empty() ? PprofProfile::kRoot : open.back().node;
+    open.push_back({profile_.child(above, frame(event, event.call.function))});
+  }
+  const OpenCall call = open.back();
+  open.pop_back();
+  const uint64_t took = event.call.end_ns - std::min(event.call.begin_ns, event.call.end_ns);
+  profile_.add(call.node, kCalls, 1);
+  profile_.add(call.node, kTime, took - std::min(took, call.child_ns));
+  if (!open.empty()) open.back().child_ns += took;
+}
+
+void PprofSink::take_event(const ExportEvent& event) {
+  if (!event.schema) return;
+  const bool is_call = event.schema->role == ExportSchema::Role::kFunction;
+  if (event.stack.empty() && !is_call) return;
+  if (event.schema->index >= roots_.size()) roots_.resize(event.schema->index + 1);
+  uint32_t& root = roots_[event.schema->index];
+  if (!root) root = profile_.root(escaped(event.schema->label));
+  uint32_t node = root;
+  for (size_t i = event.stack.size(); i-- > 0;) node = profile_.child(node, stack_frame(event, i));
+  uint64_t count = 1;
+  if (is_call && event.stack.empty()) {
+    const ExportField *ip = event.schema->find("ip"), *parent = event.schema->find("parent_ip");
+    if (!ip || !parent) return;
+    node = profile_.child(node, frame(event, parent->value(event.record).bits - 1));
+    node = profile_.child(node, frame(event, ip->value(event.record).bits));
+    // func_repeats stands for several calls.
+    if (const ExportField* repeats = event.schema->find("count"))
+      count = repeats->value(event.record).bits;
+  }
+  profile_.add(node, kEvents, count);
+}
+
+Status PprofSink::event(const ExportEvent& event) {
+  switch (event.kind) {
+    case ExportEvent::Kind::kCallBegin:
+      take_begin(event);
+      break;
+    case ExportEvent::Kind::kCallEnd:
+      take_end(event);
+      break;
+    default:
+      take_event(event);
+  }
+  return {};
+}
+
+Status PprofSink::end(const ExportStats& stats) {
+  std::vector<PprofProfile::Mapping> mappings;
+  if (meta_->inputs.size() == 1)
+    for (const ExportProcess* process : meta_->processes)
+      for (const RecordedModule& module : process->modules)
+        mappings.push_back({module.start, module.end, escaped(module.path), module.build_id});
+  profile_.set_mappings(std::move(mappings));
+  profile_.set_times(0, stats.last_ns - stats.first_ns);
+  uint64_t lost = 0;
+  for (const auto& [cpu, number] : stats.lost_by_cpu) lost += number;
+  if (lost)
+    profile_.add_comment(std::string(stats.lost_at_least ? "at least " : "") +
+                         std::to_string(lost) + " events were lost while it was recorded");
+  if (cut_stacks())
+    profile_.add_comment(std::to_string(cut_stacks()) + " stacks were cut: there were too many");
+  return write_file(path_, gzip(profile_.encode()));
+}
+
+}  // namespace patchbay
