@@ -23,12 +23,15 @@ constexpr int kTo = kFirstOptionId, kFrom = kTo + 1, kUntil = kTo + 2, kCompress
 constexpr Option kOptions[] = {
     {.name = "to",
      .argument = "FORMAT",
-     .help = "writes FORMAT: perfetto (ui.perfetto.dev), chrome, speedscope, folded, csv, jsonl",
+     .help = "writes FORMAT: perfetto (ui.perfetto.dev), chrome, speedscope, folded, csv, jsonl, "
+             "parquet (DuckDB, ClickHouse, pandas), sqlite, perf (perf.data), pprof, ctf "
+             "(babeltrace2)",
      .id = kTo},
     {.letter = 'o',
      .name = "output",
      .argument = "FILE",
-     .help = "writes FILE instead of trace and the format's suffix; - is standard output"},
+     .help = "writes FILE instead of trace and the format's suffix; - is standard output. "
+             "For parquet and ctf FILE is a directory"},
     {.letter = 'i',
      .name = "input",
      .argument = "FILE",
@@ -244,10 +247,12 @@ int run(ExportOptions& options) {
         losses[event.input].counter.take({.cpu = event.cpu, .lost_before = event.lost});
     });
   }
+  const std::vector<std::string> notes = (*sink)->notes();
   sink->reset();
   if (!status.ok()) return fail("export", status.error());
   print_lost(losses);
   print_notes((*source)->stats(), (*source)->meta());
+  for (const std::string& note : notes) std::fprintf(stderr, "patchbay export: %s\n", note.c_str());
   const unsigned long long events = (*source)->stats().events;
   if (options.settings.path != "-")
     std::fprintf(stderr, "patchbay export: %llu event%s in %s\n", events, events == 1 ? "" : "s",

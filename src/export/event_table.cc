@@ -128,12 +128,13 @@ EventTables::Places EventTables::places_of(const ExportSchema& schema) {
   }
 }
 
-const EventTables::Places& EventTables::places(const ExportSchema& schema) {
+const EventTables::Places& EventTables::learn_places(const ExportSchema& schema) {
   if (schema.index >= places_.size()) {
     places_.resize(schema.index + 1);
     knows_places_.resize(schema.index + 1);
   }
-  if (!knows_places_[schema.index]) places_[schema.index] = places_of(schema);
+  places_[schema.index] = places_of(schema);
+  places_[schema.index].has_line = has_line(schema);
   knows_places_[schema.index] = true;
   return places_[schema.index];
 }

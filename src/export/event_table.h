@@ -60,9 +60,14 @@ class EventTables {
   };
   struct Places {
     Place function, caller;
+    bool has_line = false;
   };
   static Places places_of(const ExportSchema& schema);
-  const Places& places(const ExportSchema& schema);
+  const Places& places(const ExportSchema& schema) {
+    const bool is_known = schema.index < places_.size() && knows_places_[schema.index];
+    return is_known ? places_[schema.index] : learn_places(schema);
+  }
+  const Places& learn_places(const ExportSchema& schema);
   std::string_view name_at(const ExportEvent& event, const Place& place, bool* is_there);
   static bool has_line(const ExportSchema& schema);
   std::string_view line(const ExportEvent& event);
@@ -141,7 +146,7 @@ void EventTables::put(const ExportEvent& event, Row& row) {
   }
   for (const ExportField& field : event.schema->fields)
     put_value(event, field, field.value(event.record), row);
-  if (has_line(*event.schema)) row.text(line(event));
+  if (known.has_line) row.text(line(event));
 }
 
 template <typename Row>

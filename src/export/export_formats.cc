@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "export/export_formats.h"
 
+#include <cerrno>
+
 namespace patchbay {
 
 std::span<const ExportFormatRow> export_formats() {
@@ -13,6 +15,12 @@ std::span<const ExportFormatRow> export_formats() {
        make_folded_sink},
       {"csv", "csv", "spreadsheets and scripts", true, make_csv_sink},
       {"jsonl", "jsonl", "jq, DuckDB, pandas: one object a line", true, make_jsonl_sink},
+      {"parquet", "parquet", "DuckDB, ClickHouse, pandas: a directory, a file a kind of event",
+       false, make_parquet_sink},
+      {"sqlite", "sqlite", "sqlite3: a table a kind of event", false, make_sqlite_sink},
+      {"perf", "perf.data", "perf script, perf report, hotspot", false, make_perf_sink},
+      {"pprof", "pb.gz", "go tool pprof, Pyroscope, speedscope", false, make_pprof_sink},
+      {"ctf", "ctf", "babeltrace2, Trace Compass: a directory", false, make_ctf_sink},
   };
   return kRows;
 }
@@ -28,6 +36,13 @@ std::string export_format_names() {
   for (const ExportFormatRow& row : export_formats())
     names += (names.empty() ? "" : ", ") + std::string(row.name);
   return names;
+}
+
+Status needs_a_place(const ExportSettings& settings, const char* format) {
+  if (settings.path != "-") return {};
+  return user_error(EINVAL, std::string("The format ") + format +
+                                " is not written from its beginning to its end, so that standard "
+                                "output cannot take it: -o names a place.");
 }
 
 }  // namespace patchbay

@@ -38,5 +38,19 @@ Result<std::unique_ptr<ExportSink>> make_jsonl_sink(const ExportSettings& settin
 Result<std::unique_ptr<ExportSink>> make_csv_sink(const ExportSettings& settings);
 Result<std::unique_ptr<ExportSink>> make_folded_sink(const ExportSettings& settings);
 Result<std::unique_ptr<ExportSink>> make_speedscope_sink(const ExportSettings& settings);
+Result<std::unique_ptr<ExportSink>> make_parquet_sink(const ExportSettings& settings);
+Result<std::unique_ptr<ExportSink>> make_sqlite_sink(const ExportSettings& settings);
+Result<std::unique_ptr<ExportSink>> make_perf_sink(const ExportSettings& settings);
+Result<std::unique_ptr<ExportSink>> make_pprof_sink(const ExportSettings& settings);
+Result<std::unique_ptr<ExportSink>> make_ctf_sink(const ExportSettings& settings);
+
+// Of formats that are no stream: "-" is refused with this sentence.
+Status needs_a_place(const ExportSettings& settings, const char* format);
+// A sink that was made, as what the table of formats gives.
+template <typename Sink>
+Result<std::unique_ptr<ExportSink>> as_export_sink(Result<std::unique_ptr<Sink>> made) {
+  if (!made.ok()) return made.error();
+  return std::unique_ptr<ExportSink>(std::move(*made));
+}
 
 }  // namespace patchbay

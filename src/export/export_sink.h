@@ -3,6 +3,8 @@
 #pragma once
 
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "export/export_event.h"
@@ -22,6 +24,8 @@ class ExportSink {
   // A kLoss.
   virtual Status loss(const ExportEvent& event) = 0;
   virtual Status end(const ExportStats& stats) = 0;
+  // Sentences about what the format could not hold, when the end was fine.
+  virtual std::vector<std::string> notes() const { return {}; }
 };
 
 // Everything that `source` has, into `sink`. The first error ends it. `each`, which may be empty,

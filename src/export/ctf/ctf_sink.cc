@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "export/ctf/ctf_sink.h"
+#include "export/export_formats.h"
 
 namespace patchbay {
 namespace {
@@ -86,6 +87,11 @@ Status CtfSink::end(const ExportStats&) {
       {"domain", "patchbay"}, {"tracer_name", "patchbay"}, {"tracer_version", PATCHBAY_VERSION}};
   if (!meta_->hosts.empty()) environment.emplace_back("hostname", as_utf8(meta_->hosts[0], &room));
   return trace_->finish(environment);
+}
+
+Result<std::unique_ptr<ExportSink>> make_ctf_sink(const ExportSettings& settings) {
+  PB_TRY(needs_a_place(settings, "ctf"));
+  return as_export_sink(CtfSink::create(settings.path));
 }
 
 }  // namespace patchbay

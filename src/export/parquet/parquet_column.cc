@@ -93,15 +93,13 @@ void ParquetColumnWriter::end_list() {
   in_list_ = is_first_ = false;
 }
 
-void ParquetColumnWriter::put_number(uint64_t bits) {
-  put_level(max_definition());
+void ParquetColumnWriter::put_other_number(uint64_t bits) {
   if (column_.type == ColumnType::kTimestamp) {
     count_number(bits);
     times_.push_back(int64_t(bits));
     return;
   }
   if (by_dictionary_) {
-    if (has_last_ && bits == last_number_) return indices_.push_back(last_index_);
     bool is_new = false;
     const uint32_t index = numbers_.index_of(bits, kMaxNumbers, &is_new);
     if (index != kNotInDictionary) {
@@ -118,7 +116,7 @@ void ParquetColumnWriter::put_number(uint64_t bits) {
 }
 
 void ParquetColumnWriter::put_text(std::string_view text) {
-  put_level(max_definition());
+  put_value_level();
   if (by_dictionary_) {
     if (has_last_ && text == texts_.at(last_index_)) return indices_.push_back(last_index_);
     bool is_new = false;
@@ -184,7 +182,7 @@ void ParquetColumnWriter::count_text(std::string_view text) {
 
 // The values of the page so far, which stand as indices, become plain ones.
 void ParquetColumnWriter::leave_dictionary() {
-  by_dictionary_ = false;
+  by_dictionary_ = has_last_ = false;
   for (const uint32_t index : indices_) {
     if (is_text()) {
       put_plain_text(&plain_, texts_.at(index));
@@ -233,7 +231,7 @@ void ParquetColumnWriter::end_page() {
   put_page(&pages_, page_, levels_, false, encoding);
   const size_t known = is_text() ? texts_.count() : numbers_.values().size();
   if (by_dictionary_ && !entries_ && known > 4096 && known > indices_.size() / 2)
-    by_dictionary_ = false;  // hardly anything repeats
+    by_dictionary_ = has_last_ = false;  // hardly anything repeats
   entries_ += levels_;
   nulls_ += page_nulls_;
   levels_ = page_nulls_ = 0;

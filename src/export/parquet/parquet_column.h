@@ -44,12 +44,17 @@ class ParquetColumnWriter {
   // One of these for each row; between begin_list() and end_list() any number of the first three.
   // Of a list column put_null() outside is a list that is not there.
   void put_null();
-  void put_number(uint64_t bits);  // the value's own bits: sign-extended, or of float and double
+  // The value's own bits: sign-extended, or of float and double.
+  void put_number(uint64_t bits) {
+    put_value_level();
+    if (has_last_ && bits == last_number_) return indices_.push_back(last_index_);
+    put_other_number(bits);
+  }
   void put_text(std::string_view text);
   void begin_list();
   void end_list();
 
-  // At the end of a row: a full page is made.
+  // At the end of a row, of some at least: a full page is made.
   void end_row() {
     if (levels_ >= kPageValues || plain_.size() >= kPageBytes) end_page();
   }
@@ -72,6 +77,11 @@ class ParquetColumnWriter {
   bool is_double() const { return column_.type == ColumnType::kDouble; }
   uint32_t max_definition() const { return column_.is_list ? 3 : column_.is_required ? 0 : 1; }
   void put_level(uint32_t definition);
+  void put_value_level() {
+    if (column_.is_list || !definitions_.empty()) return put_level(max_definition());
+    levels_++;
+  }
+  void put_other_number(uint64_t bits);
   void put_plain_number(std::string* out, uint64_t bits) const;
   static void put_plain_text(std::string* out, std::string_view text);
   bool number_less(uint64_t a, uint64_t b) const;

@@ -13,6 +13,7 @@ namespace patchbay {
 namespace {
 
 constexpr const char* kMagic = "PAR1";
+constexpr uint64_t kRowsBetweenPages = 16;    // at which full pages are looked for
 constexpr uint64_t kRowsBetweenLooks = 1024;  // at the memory of the row group
 
 // parquet.thrift: what a column's numbers mean, in the old way and in the new one.
@@ -140,8 +141,9 @@ Status ParquetFile::append(const std::string& bytes) {
 }
 
 Status ParquetFile::end_row() {
+  if (++group_rows_ % kRowsBetweenPages) return {};
   for (ParquetColumnWriter& column : columns_) column.end_row();
-  if (++group_rows_ % kRowsBetweenLooks) return {};
+  if (group_rows_ % kRowsBetweenLooks) return {};
   if (group_rows_ < limits_.row_group_rows && memory() < limits_.row_group_bytes) return {};
   return end_row_group();
 }

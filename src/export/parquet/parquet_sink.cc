@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include "export/export_formats.h"
 
 namespace patchbay {
 namespace {
@@ -229,6 +230,11 @@ Status ParquetSink::end(const ExportStats&) {
   PB_TRY(write_events());
   finished_ = true;
   return {};
+}
+
+Result<std::unique_ptr<ExportSink>> make_parquet_sink(const ExportSettings& settings) {
+  PB_TRY(needs_a_place(settings, "parquet"));
+  return as_export_sink(ParquetSink::create(settings.path));
 }
 
 }  // namespace patchbay

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "base/unique_fd.h"
+#include "export/export_formats.h"
 #include "output/trace_line.h"
 #include "symbol/elf_image.h"
 
@@ -171,6 +172,17 @@ Status PerfSink::end(const ExportStats&) {
   for (const ExportInputInfo& input : meta_->inputs)
     about.command_line += " " + escaped(input.path);
   return file_->finish(formats_, about);
+}
+
+std::vector<std::string> PerfSink::notes() const {
+  if (!file_->cut_records()) return {};
+  return {std::to_string(file_->cut_records()) +
+          " records are cut at their ends: one of perf has less than 64 KiB"};
+}
+
+Result<std::unique_ptr<ExportSink>> make_perf_sink(const ExportSettings& settings) {
+  PB_TRY(needs_a_place(settings, "perf"));
+  return as_export_sink(PerfSink::create(settings.path));
 }
 
 }  // namespace patchbay

@@ -27,8 +27,7 @@ class PerfSink : public ExportSink {
   Status loss(const ExportEvent& event) override;  // an unknown number counts 1
   Status end(const ExportStats& stats) override;
 
-  // Records of nearly 64 KiB, of which perf has the beginning.
-  uint64_t cut_records() const { return file_->cut_records(); }
+  std::vector<std::string> notes() const override;
 
  private:
   struct Kind {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "export/pprof/pprof_profile.h"
 
-#include <zlib.h>
-
 #include "base/check.h"
 
 namespace patchbay {
@@ -160,31 +158,6 @@ std::string PprofProfile::encode() {
   }
   for (const std::string& comment : comments_) put_number(&out, kComment, text(comment));
   for (const std::string* text : texts_) put_bytes(&out, kStringTable, *text);
-  return out;
-}
-
-std::string gzip(std::string_view bytes) {
-  z_stream stream{};
-  constexpr int kGzip = 16;
-  PB_CHECK(deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS | kGzip, 8,
-                        Z_DEFAULT_STRATEGY) == Z_OK);
-  std::string out;
-  char piece[1 << 16];
-  size_t taken = 0;
-  int how = Z_OK;
-  while (how != Z_STREAM_END) {
-    if (stream.avail_in == 0) {
-      const size_t more = std::min<size_t>(bytes.size() - taken, 1 << 30);
-      stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data() + taken));
-      stream.avail_in = uInt(more);
-      taken += more;
-    }
-    stream.next_out = reinterpret_cast<Bytef*>(piece);
-    stream.avail_out = sizeof piece;
-    how = deflate(&stream, taken == bytes.size() ? Z_FINISH : Z_NO_FLUSH);
-    out.append(piece, sizeof piece - stream.avail_out);
-  }
-  deflateEnd(&stream);
   return out;
 }
 

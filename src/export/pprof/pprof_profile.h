@@ -90,7 +90,4 @@ class PprofProfile {
   std::vector<const std::string*> texts_;
 };
 
-// `bytes` as a gzip file.
-std::string gzip(std::string_view bytes);
-
 }  // namespace patchbay

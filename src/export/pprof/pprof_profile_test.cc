@@ -3,7 +3,6 @@
 #include "export/pprof/pprof_profile.h"
 
 #include <gtest/gtest.h>
-#include <zlib.h>
 
 #include "base/text.h"
 
@@ -41,23 +40,6 @@ TEST(PprofProfile, TheTreeHasABound) {
   EXPECT_EQ(profile.nodes(), 3u);
   EXPECT_EQ(profile.cut_stacks(), 8u);
   EXPECT_EQ(node, 2u);  // what is there of it
-}
-
-TEST(Gzip, GivesItsBytesBack) {
-  for (const size_t size : {0u, 1u, 100000u}) {
-    std::string bytes(size, 'x'), back(size + 1, '\0');
-    const std::string packed = gzip(bytes);
-    EXPECT_EQ(hex(packed.substr(0, 2)), "1f 8b");
-    z_stream stream{};
-    ASSERT_EQ(inflateInit2(&stream, MAX_WBITS | 16), Z_OK);
-    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
-    stream.avail_in = uInt(packed.size());
-    stream.next_out = reinterpret_cast<Bytef*>(back.data());
-    stream.avail_out = uInt(back.size());
-    EXPECT_EQ(inflate(&stream, Z_FINISH), Z_STREAM_END);
-    EXPECT_EQ(back.substr(0, stream.total_out), bytes);
-    inflateEnd(&stream);
-  }
 }
 
 }  // namespace

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "export/pprof/pprof_sink.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 
-#include "base/unique_fd.h"
+#include "export/export_formats.h"
 #include "output/trace_line.h"
 
 namespace patchbay {
@@ -18,27 +13,6 @@ std::string escaped(std::string_view text) {
   std::string out;
   append_escaped(&out, text);
   return out;
-}
-
-Status write_all(int fd, std::string_view bytes, const std::string& name) {
-  while (!bytes.empty()) {
-    const ssize_t count = ::write(fd, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return sys_error("write " + name, count ? errno : EIO);
-    bytes.remove_prefix(size_t(count));
-  }
-  return {};
-}
-
-Status write_file(const std::string& path, std::string_view bytes) {
-  if (path == "-") return write_all(STDOUT_FILENO, bytes, "to standard output");
-  UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-  if (!fd.valid()) return sys_error("create " + path, errno);
-  Status status = write_all(fd.get(), bytes, path);
-  struct stat file;
-  if (!status.ok() && ::fstat(fd.get(), &file) == 0 && S_ISREG(file.st_mode))
-    ::unlink(path.c_str());
-  return status;
 }
 
 // Addresses of several inputs are different places. No address of a process has these bits.
@@ -54,9 +28,7 @@ PprofSink::PprofSink()
 
 Result<std::unique_ptr<PprofSink>> PprofSink::create(const std::string& path) {
   std::unique_ptr<PprofSink> sink(new PprofSink);
-  sink->path_ = path;
-  // A place that cannot be written is said before anything is read.
-  if (path != "-" && ::access(path.c_str(), F_OK) != 0) PB_TRY(write_file(path, ""));
+  PB_ASSIGN(sink->writer_, ExportWriter::open(path, ExportCompression::kGzip));
   return sink;
 }
 
@@ -101,7 +73,7 @@ void PprofSink::take_end(const ExportEvent& event) {
   }
   const OpenCall call = open.back();
   open.pop_back();
-  const uint64_t took = event.call.end_ns - std::min(event.call.begin_ns, event.call.end_ns);
+  const uint64_t took = event.call.duration_ns;
   profile_.add(call.node, kCalls, 1);
   profile_.add(call.node, kTime, took - std::min(took, call.child_ns));
   if (!open.empty()) open.back().child_ns += took;
@@ -156,9 +128,19 @@ Status PprofSink::end(const ExportStats& stats) {
   if (lost)
     profile_.add_comment(std::string(stats.lost_at_least ? "at least " : "") +
                          std::to_string(lost) + " events were lost while it was recorded");
-  if (cut_stacks())
-    profile_.add_comment(std::to_string(cut_stacks()) + " stacks were cut: there were too many");
-  return write_file(path_, gzip(profile_.encode()));
+  for (const std::string& note : notes()) profile_.add_comment(note);
+  PB_TRY(writer_->put(profile_.encode()));
+  return writer_->finish();
+}
+
+std::vector<std::string> PprofSink::notes() const {
+  if (!profile_.cut_stacks()) return {};
+  return {std::to_string(profile_.cut_stacks()) +
+          " stacks are cut: there are more different ones than a profile holds"};
+}
+
+Result<std::unique_ptr<ExportSink>> make_pprof_sink(const ExportSettings& settings) {
+  return as_export_sink(PprofSink::create(settings.path));
 }
 
 }  // namespace patchbay

@@ -19,13 +19,13 @@
 
 #include "export/export_sink.h"
 #include "export/export_source.h"
+#include "export/export_writer.h"
 #include "export/pprof/pprof_profile.h"
 
 namespace patchbay {
 
 class PprofSink : public ExportSink {
  public:
-  // `path` "-": standard output.
   static Result<std::unique_ptr<PprofSink>> create(const std::string& path);
 
   Status begin(const ExportMeta& meta, ExportSource* source) override;
@@ -34,8 +34,7 @@ class PprofSink : public ExportSink {
   Status loss(const ExportEvent&) override { return {}; }
   Status end(const ExportStats& stats) override;
 
-  // Of a tree that has grown too large.
-  uint64_t cut_stacks() const { return profile_.cut_stacks(); }
+  std::vector<std::string> notes() const override;
 
  private:
   enum Value : size_t { kCalls, kEvents, kTime };
@@ -51,7 +50,7 @@ class PprofSink : public ExportSink {
   void take_end(const ExportEvent& event);
   void take_event(const ExportEvent& event);
 
-  std::string path_;
+  std::unique_ptr<ExportWriter> writer_;
   PprofProfile profile_;
   ExportSource* source_ = nullptr;
   const ExportMeta* meta_ = nullptr;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "export/export_formats.h"
 #include "output/text_put.h"
 #include "output/trace_line.h"
 
@@ -299,6 +300,17 @@ Status SqliteSink::end(const ExportStats& stats) {
   PB_TRY(write_events());
   PB_TRY(make_indexes());
   return file_->finish();
+}
+
+std::vector<std::string> SqliteSink::notes() const {
+  if (!left_out_fields_) return {};
+  return {std::to_string(left_out_fields_) +
+          " fields are left out: a table of SQLite has 2000 columns at most"};
+}
+
+Result<std::unique_ptr<ExportSink>> make_sqlite_sink(const ExportSettings& settings) {
+  PB_TRY(needs_a_place(settings, "sqlite"));
+  return as_export_sink(SqliteSink::create(settings.path));
 }
 
 }  // namespace patchbay

@@ -37,8 +37,7 @@ class SqliteSink : public ExportSink {
   Status loss(const ExportEvent& event) override;
   Status end(const ExportStats& stats) override;
 
-  // Fields that a table has no room for (SQLite has 2000 columns a table).
-  uint64_t left_out_fields() const { return left_out_fields_; }
+  std::vector<std::string> notes() const override;
 
  private:
   static constexpr size_t kMostStacks = 1 << 16;  // that are known again; more are written again
@@ -70,7 +69,7 @@ class SqliteSink : public ExportSink {
   std::unordered_map<std::string, int64_t> stack_ids_;  // by input and addresses
   int64_t last_stack_ = 0;
   std::vector<const ExportThread*> threads_;  // by index
-  uint64_t left_out_fields_ = 0;
+  uint64_t left_out_fields_ = 0;              // that a table has no room for
 };
 
 }  // namespace patchbay
