@@ -44,8 +44,8 @@ def head(number, tid=7):
 
 
 def select(i, text, numbers):
-    body = head(600, 7 + i % 3) + struct.pack("<Qii8sqQ", 2 ** 64 - 1 - i, -i, i, b"na\xffme\x01<", -2 ** 63 + i,
-                                              2 ** 64 - 1 - i)
+    body = head(600, 7 + i % 3) + struct.pack("<Qii8sqQ", 2 ** 64 - 1 - i, -i, i,
+                                              b"na\xffme\x01<", -2 ** 63 + i, 2 ** 64 - 1 - i)
     at = 72
     text_at, list_at = at, at + len(text)
     body += struct.pack("<II", len(text) << 16 | text_at, len(numbers) * 4 << 16 | list_at)
@@ -53,7 +53,8 @@ def select(i, text, numbers):
     return body + text + struct.pack(f"<{len(numbers)}I", *numbers)
 
 
-TEXTS = [b"plain\0", b"<script>alert(1)</script>\0", b"", b"\xff\xfe\x80 \xc3\xa4 \xf0\x9f\x98\x80\0",
+TEXTS = [b"plain\0", b"<script>alert(1)</script>\0", b"",
+         b"\xff\xfe\x80 \xc3\xa4 \xf0\x9f\x98\x80\0",
          b"\x1b[31m\x07\n\t\r\"'\\;,\0", b"\0", b"'); DROP TABLE meta; --\0"]
 
 

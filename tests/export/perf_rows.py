@@ -16,7 +16,8 @@ def plain(value):
 def trace_unhandled(name, context, fields, sample):
     common = {key: value for key, value in fields.items() if key.startswith("common_")}
     stack = [frame["ip"] for frame in common.get("common_callchain", [])]
-    json.dump({"event": name.split("__", 1)[1], "ts": common["common_s"] * 10 ** 9 + common["common_ns"],
+    json.dump({"event": name.split("__", 1)[1],
+               "ts": common["common_s"] * 10 ** 9 + common["common_ns"],
                "cpu": common["common_cpu"], "tid": common["common_pid"],
                "comm": common["common_comm"], "stack": stack,
                "columns": {k: plain(v) for k, v in fields.items() if k not in common}}, out)

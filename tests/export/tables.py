@@ -100,13 +100,15 @@ def same_in_perf(one, other):
         numbers = [int.from_bytes(data[at:at + size], "little") for at in range(0, len(data), size)]
         return all(same_in_perf(a, b) for a, b in zip(one, numbers))
     if one in (None, "", []):
-        return other in (None, "", {"bytes": ""}) or isinstance(other, dict) and not other["bytes"].strip("0")
+        is_array = isinstance(other, dict)
+        return not other["bytes"].strip("0") if is_array else other in (None, "")
     if isinstance(one, str):
         if isinstance(other, dict):
             other = bytes.fromhex(other["bytes"]).split(b"\0")[0].decode(errors="replace")
         return isinstance(other, int) or one == other
     if isinstance(one, float):
-        return other in struct.unpack("<Q", struct.pack("<d", one)) + struct.unpack("<I", struct.pack("<f", one))
+        return other in (struct.unpack("<Q", struct.pack("<d", one))[0],
+                         struct.unpack("<I", struct.pack("<f", one))[0])
     return any(one % 2 ** bits == other % 2 ** 64 for bits in (8, 16, 32, 64))
 
 
@@ -139,7 +141,7 @@ def compare(expected, found, in_perf):
                 complain(f"{what}: {name} is {other['columns'][column]!r}, not {value!r}")
             values += 1
         if len(one.get("stack", [])) != len(other.get("stack") or []):
-            complain(f"{what}: {len(other.get('stack') or [])} frames, not {len(one.get('stack', []))}")
+            complain(f"{what}: frames {other.get('stack')}, not {one.get('stack')}")
         elif other.get("has_addresses") and one.get("stack", []) != other.get("stack"):
             complain(f"{what}: another stack")
         values += len(one.get("stack", []))
@@ -147,8 +149,9 @@ def compare(expected, found, in_perf):
 
 def event_of(name, columns, row, stack=None):
     table = dict(zip(columns, row))
-    event = {"event": name, "ts": int(table["ts"]), "cpu": int(table["cpu"]), "tid": int(table["tid"]),
-             "comm": table["comm"], "columns": {k: v for k, v in table.items() if k != "stack"}}
+    event = {"event": name, "ts": int(table["ts"]), "cpu": int(table["cpu"]),
+             "tid": int(table["tid"]), "comm": table["comm"],
+             "columns": {k: v for k, v in table.items() if k != "stack"}}
     event["stack"] = stack if stack is not None else table.get("stack") or []
     return event
 
@@ -171,8 +174,8 @@ def of_parquet(path):
 
 def of_sqlite(path):
     def ask(sql):
-        text = subprocess.run(["sqlite3", "-json", path, sql], capture_output=True, check=True).stdout
-        return json.loads(text or b"[]")
+        asked = subprocess.run(["sqlite3", "-json", path, sql], capture_output=True, check=True)
+        return json.loads(asked.stdout or b"[]")
     stacks = collections.defaultdict(list)
     for row in ask("select id, address from stacks order by id, depth"):
         stacks[row["id"]].append(row["address"] % 2 ** 64)
@@ -242,7 +245,8 @@ def of_pprof(raw, folded):
             numbers, stack = line.split(":")
             samples.append(([int(n) for n in numbers.split()], stack.split()))
         elif part == "Locations":
-            match = re.match(r"\s*([0-9]+): 0x[0-9a-f]+ (?:M=[0-9]+ )?(.*) :0 s=0(?:\((.*)\))?$", line)
+            match = re.match(
+                r"\s*([0-9]+): 0x[0-9a-f]+ (?:M=[0-9]+ )?(.*) :0 s=0(?:\((.*)\))?$", line)
             if match:
                 names[match[1]] = match[3] or match[2]
     which = kinds.index("time/nanoseconds") if "time/nanoseconds" in kinds else 0
@@ -265,7 +269,8 @@ def main():
         count = of_pprof(exported, report)
     else:
         expected = report_events(report)
-        found = {"parquet": of_parquet, "sqlite": of_sqlite, "perf": of_perf, "ctf": of_ctf}[kind](exported)
+        readers = {"parquet": of_parquet, "sqlite": of_sqlite, "perf": of_perf, "ctf": of_ctf}
+        found = readers[kind](exported)
         compare(expected, found, kind == "perf")
         count = len(expected)
     for text in problems[:10]:

@@ -34,7 +34,7 @@ get_modules() {
 get_modules
 readers=()
 if [[ -z $modules ]]; then
-  echo "SKIPPED in part: the readers of Parquet cannot be had (npm, its registry): Parquet is NOT judged"
+  echo "SKIPPED in part: npm or its registry cannot be had: Parquet is NOT judged by its readers"
 else
   readers=(duckdb chdb hyparquet)
 fi
@@ -93,7 +93,8 @@ said_of() {
 
 recording calls -b 8192 -e 'two_numbers(int a, u8 b)' -e 'a_string(string s | char[6] head[0])' \
   -e 'eight_arguments(s8 a, x8 b, u16 c, NULL, unsigned long e, short f)' -- "$programs/calls"
-recording stacks -b 8192 -O userstacktrace -e 'work(int thread, long i)' -- "$examples/threads" 3 500
+recording stacks -b 8192 -O userstacktrace -e 'work(int thread, long i)' -- \
+  "$examples/threads" 3 500
 recording arrays -e 'do_irq(symbol ip[16] | x64[6] irq_stack[16])' -- "$examples/irq_stack"
 recording graph -b 8192 -t function_graph -- "$programs/graph_calls"
 recording lossy -b 64 -e 'work(int thread, long i)' -- "$examples/threads" 4 20000
