@@ -134,7 +134,10 @@ file(GLOB prototype_files CONFIGURE_DEPENDS share/prototypes/*.h)
 file(COPY ${prototype_files} DESTINATION ${CMAKE_BINARY_DIR}/share/patchbay/prototypes)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${prototype_files})
 list(FILTER tool_sources EXCLUDE REGEX "_(test|fuzz|bench)\\.cc$|/main\\.cc$")
-add_library(pb_tool STATIC ${tool_sources})  # its tests link it too
+# The files of the page of `patchbay view` are in the tool.
+file(GLOB page_files CONFIGURE_DEPENDS cmd/view/page/*)
+set_source_files_properties(cmd/view/page_files.S PROPERTIES OBJECT_DEPENDS "${page_files}")
+add_library(pb_tool STATIC ${tool_sources} cmd/view/page_files.S)  # its tests link it too
 target_link_libraries(pb_tool PUBLIC pb_core pb_debug_info pb_export pb_attach PkgConfig::FUSE3)
 target_include_directories(pb_tool PUBLIC ${CMAKE_SOURCE_DIR})
 pb_precompile(pb_tool)
