@@ -25,6 +25,7 @@
 #include "cmd/common/tracefs_command.h"
 #include "cmd/record/record.h"
 #include "cmd/record/record_report.h"
+#include "cmd/record/record_uprobes.h"
 #include "cmd/target/apply_request.h"
 #include "cmd/target/leftovers.h"
 #include "cmd/target/preload.h"
@@ -40,6 +41,7 @@ namespace {
 constexpr uint64_t kDefaultKbOfAllCpus = 256 * 1024;
 constexpr uint64_t kDefaultKb = 8 * 1024, kSmallestDefaultKb = 1408;
 constexpr int kMode = kFirstOptionId, kFormat = kFirstOptionId + 1, kPrint = kFirstOptionId + 2;
+constexpr int kUprobes = kFirstOptionId + 3, kNoUprobes = kFirstOptionId + 4;
 constexpr int kGraceMs = 300;  // between Ctrl-C and the file: the program may end first
 
 // --- command line
@@ -64,6 +66,13 @@ constexpr Option kOptions[] = {
      .argument = "6|7",
      .help = "sets the version of the trace.dat; the default is 7",
      .id = kFormat},
+    {.name = "uprobes",
+     .help = "records by the kernel's uprobes instead of the agent, at 1 to 10 us an event; needs "
+             "root",
+     .more = "Programs that cannot take the agent (static, Go, musl, 32 bits) are recorded so "
+             "without being told.",
+     .id = kUprobes},
+    {.name = "no-uprobes", .help = "refuses programs that cannot take the agent", .id = kNoUprobes},
     {.name = "print",
      .help = "prints the events at the end, as patchbay report does",
      .id = kPrint},
@@ -102,6 +111,11 @@ const char* take_option(int id, const char* value, RecordOptions* options) {
     case kFormat:
       options->version = text == "6" ? 6 : 7;
       return text == "6" || text == "7" ? nullptr : "--format takes 6 or 7.";
+    case kUprobes:
+    case kNoUprobes:
+      options->uprobes =
+          id == kUprobes ? RecordOptions::Uprobes::kAlways : RecordOptions::Uprobes::kNever;
+      return nullptr;
     case kPrint:
       options->print = true;
       return nullptr;
@@ -302,6 +316,16 @@ Status prepare_recording(const RecordOptions& options, Session* session) {
   return session->child->release(*session->client);
 }
 
+// The exit status of a recording by uprobes; nothing: the program takes the agent, or nothing can
+// be done for it.
+std::optional<int> without_agent(const RecordOptions& options) {
+  if (options.uprobes == RecordOptions::Uprobes::kAlways)
+    return record_by_uprobes(options, nullptr);
+  const Result<std::vector<std::string>> words = words_to_run(options.words);
+  if (words.ok() || words.error().errno_value != ENOEXEC) return std::nullopt;
+  return record_by_uprobes(options, &words.error());
+}
+
 }  // namespace
 
 void say_refused_returns(const RecordOptions& options, serve::Client& client) {
@@ -339,6 +363,7 @@ Result<std::vector<RecordedBuffer>> open_buffers(const TraceRequest& request, se
 }
 
 int record_program(const RecordOptions& options) {
+  if (std::optional<int> status = without_agent(options)) return *status;
   Session session;
   Status ready = start_program(options, &session);
   if (ready.ok()) ready = prepare_recording(options, &session);

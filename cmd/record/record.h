@@ -2,6 +2,7 @@
 // `patchbay record` in its two forms: of a program that it starts, and of a running process.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -25,6 +26,9 @@ struct RecordOptions {
   bool print = false;
   bool quiet = false;
   bool verbose = false;
+  // For programs that cannot take the agent; for all; for none.
+  enum class Uprobes : uint8_t { kWhereNeeded, kAlways, kNever };
+  Uprobes uprobes = Uprobes::kWhereNeeded;
   std::vector<std::string> words;
   // Sets up more before the events are enabled, in the first instance of the request, to which it
   // may add events.

@@ -21,6 +21,7 @@
 #include "cmd/common/commands.h"
 #include "cmd/record/record.h"
 #include "cmd/record/record_report.h"
+#include "cmd/record/record_uprobes.h"
 #include "cmd/target/apply_request.h"
 #include "cmd/target/attachment.h"
 #include "cmd/target/target_program.h"
@@ -153,12 +154,18 @@ int record_client(RecordOptions options, serve::Client& client, OutputLock& lock
 }  // namespace
 
 int record_process(const RecordOptions& options) {
+  if (options.uprobes == RecordOptions::Uprobes::kAlways)
+    return record_by_uprobes(options, nullptr).value_or(kFailed);
   int status = kOk;
   {
     Result<std::unique_ptr<OutputLock>> lock = OutputLock::take(options.output);
     if (!lock.ok()) return fail(options.command, lock.error());
     Attachment attachment;
     Result<std::unique_ptr<serve::Client>> client = attach_if_needed(options.pid, &attachment);
+    if (!client.ok() && client.error().errno_value == ENOEXEC) {
+      lock->reset();
+      if (const auto recorded = record_by_uprobes(options, &client.error())) return *recorded;
+    }
     if (!client.ok()) return fail(options.command, client.error());
     status = record_client(options, **client, **lock);
   }

@@ -229,6 +229,8 @@ Status check_program(const std::string& path) {
   return check_sanitizer(file, bytes);
 }
 
+Result<std::string> elf_file_to_run(const std::string& path) { return file_to_run(path); }
+
 std::string runtime_before_agent(const std::string& path) {
   Result<std::string> file = file_to_run(path);
   if (!file.ok()) return "";

@@ -26,6 +26,9 @@ Result<std::string> find_program(const std::string& name);
 // (MemorySanitizer). The sentence names the file and the reason.
 Status check_program(const std::string& path);
 
+// The ELF file that the kernel loads when `path` is run, behind the interpreters of scripts.
+Result<std::string> elf_file_to_run(const std::string& path);
+
 // An ELF file and its bytes. ENOEXEC: the file is there, and is no ELF file for x86-64.
 struct ElfFile {
   Mapping bytes;

@@ -34,9 +34,17 @@ sigset_t watched_signals() {
   return set;
 }
 
-// In the child: never returns. errno goes through the pipe, which exec closes.
+// In the child: never returns. errno goes through the pipe, which exec closes. `gate`: where a byte
+// is waited for before that; the end of it means that the tool is gone.
 [[noreturn]] void become(std::vector<char*>& words, const EnvironmentList& environment,
-                         const sigset_t& mask, int error_pipe) {
+                         const sigset_t& mask, int error_pipe, int gate) {
+  char go = 0;
+  ssize_t count = gate < 0 ? 1 : -1;
+  while (count < 0) {
+    count = ::read(gate, &go, 1);
+    if (count < 0 && errno != EINTR) break;
+  }
+  if (count != 1) ::_exit(127);
   for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
   ::sigprocmask(SIG_SETMASK, &mask, nullptr);
   ::execvp(words[0], words.data());
@@ -50,33 +58,64 @@ sigset_t watched_signals() {
 Result<std::unique_ptr<TracedChild>> TracedChild::start(const std::vector<std::string>& words,
                                                         const EnvironmentList& environment) {
   std::unique_ptr<TracedChild> child(new TracedChild());
-  PB_TRY(child->spawn(words, environment));
+  PB_TRY(child->spawn(words, environment, false));
+  PB_TRY(child->wait_for_exec());
   return child;
 }
 
-Status TracedChild::spawn(const std::vector<std::string>& words,
-                          const EnvironmentList& environment) {
+Result<std::unique_ptr<TracedChild>> TracedChild::start_held(
+    const std::vector<std::string>& words) {
+  std::unique_ptr<TracedChild> child(new TracedChild());
+  PB_TRY(child->spawn(words, {}, true));
+  return child;
+}
+
+Status TracedChild::let_go() {
+  if (::write(gate_.get(), "", 1) != 1) return sys_error("start " + program_, errno);
+  gate_.reset();
+  PB_TRY(wait_for_exec());
+  held_ = false;
+  return {};
+}
+
+Status TracedChild::spawn(const std::vector<std::string>& words, const EnvironmentList& environment,
+                          bool before_exec) {
   sigset_t watched = watched_signals(), old;
   if (::sigprocmask(SIG_BLOCK, &watched, &old) != 0) return sys_error("block signals", errno);
   signals_.reset(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!signals_.valid()) return sys_error("make a signalfd", errno);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return sys_error("make a pipe", errno);
-  UniqueFd read_end(ends[0]), write_end(ends[1]);
+  UniqueFd read_end(ends[0]), write_end(ends[1]), gate;
+  if (before_exec) {
+    int gates[2];
+    if (::pipe2(gates, O_CLOEXEC) != 0) return sys_error("make a pipe", errno);
+    gate.reset(gates[0]);
+    gate_.reset(gates[1]);
+  }
+  program_ = words[0];
   std::vector<char*> pointers;
   for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
   pointers.push_back(nullptr);
   pid_ = ::fork();
   if (pid_ < 0) return sys_error("fork", errno);
-  if (pid_ == 0) become(pointers, environment, old, write_end.get());
-  write_end.reset();
+  if (pid_ == 0) {
+    gate_.reset();  // or it would wait for itself
+    become(pointers, environment, old, write_end.get(), gate.get());
+  }
+  error_ = std::move(read_end);
+  return {};
+}
+
+Status TracedChild::wait_for_exec() {
+  const UniqueFd error_pipe = std::move(error_);
   int error = 0;
   ssize_t count;
-  do count = ::read(read_end.get(), &error, sizeof error);
+  do count = ::read(error_pipe.get(), &error, sizeof error);
   while (count < 0 && errno == EINTR);
   if (count != ssize_t(sizeof error)) return {};
   reap(0);
-  return sys_error("run " + words[0], error);
+  return sys_error("run " + program_, error);
 }
 
 TracedChild::~TracedChild() {

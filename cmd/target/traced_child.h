@@ -25,6 +25,10 @@ class TracedChild {
   // added. When exec itself fails, the error has its errno.
   static Result<std::unique_ptr<TracedChild>> start(const std::vector<std::string>& words,
                                                     const EnvironmentList& environment);
+  // The same without the agent, and held before exec: its number is known, and nothing of it runs
+  // until let_go().
+  static Result<std::unique_ptr<TracedChild>> start_held(const std::vector<std::string>& words);
+  Status let_go();
   // A program that is still held before main() is killed; another one is left alone.
   ~TracedChild();
 
@@ -52,7 +56,9 @@ class TracedChild {
 
  private:
   TracedChild() = default;
-  Status spawn(const std::vector<std::string>& words, const EnvironmentList& environment);
+  Status spawn(const std::vector<std::string>& words, const EnvironmentList& environment,
+               bool before_exec);
+  Status wait_for_exec();
   bool reap(int flags);
   void pass_on(int signal, bool from_terminal);
 
@@ -61,7 +67,10 @@ class TracedChild {
   bool held_ = true;
   int status_ = 0;
   std::string first_name_, last_name_;
+  std::string program_;
   UniqueFd signals_;
+  UniqueFd gate_;   // held before exec: a byte lets it go
+  UniqueFd error_;  // exec closes it, or its errno comes
 };
 
 }  // namespace patchbay::cmd

@@ -25,8 +25,7 @@ FunctionEventDef parse(std::string_view line) {
 void expect_canonical(std::string_view line, std::string_view canonical) {
   FunctionEventDef def = parse(line);
   EXPECT_EQ(def.canonical(), canonical);
-  EXPECT_EQ(parse(def.canonical()).canonical(), canonical)
-      << "what is read can be written again";
+  EXPECT_EQ(parse(def.canonical()).canonical(), canonical) << "what is read can be written again";
 }
 
 TEST(FunctionEventParse, CanonicalLineIsShownAndReadBack) {
@@ -276,6 +275,7 @@ TEST(FunctionEventParse, NamesOfFunctions) {
   expect_name("ns::Box<int (*)(char), (ns::E)1>::get()()",
               "ns::Box<int (*)(char), (ns::E)1>::get()", "ns_Box_int_char_ns_E_1_get");
   expect_name("F::operator()(x64 self)", "F::operator()", "F_operator");
+  expect_name("main.(*item).grow(x64 self)", "main.(*item).grow", "main_item_grow");
   expect_name("F::operator()(int) const(x64 self, int a)", "F::operator()(int) const",
               "F_operator_int_const");
   expect_name("ns::operator<<(x64 a)", "ns::operator<<", "ns_operator");

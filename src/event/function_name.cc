@@ -125,6 +125,11 @@ bool NameScanner::parentheses() {
   size_t behind = behind_group(pos_, '(', ')');
   if (!behind) return false;
   std::string_view after = text_.substr(behind);
+  // A method of Go: main.(*item).grow
+  if (pos_ > 0 && text_[pos_ - 1] == '.' && at(pos_ + 1) == '*' && after.starts_with('.')) {
+    pos_ = behind;
+    return true;
+  }
   if (starts(kAnonymous) || after.substr(0, 2) == "::") {
     if (after.substr(0, 2) != "::") return false;
     pos_ = behind;

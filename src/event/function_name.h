@@ -4,6 +4,7 @@
 // identifier; in user space it is one of
 //     name  library:name  ns::Class::method  ns::f(int, char const*)  ns::Box<int>::get
 //     Class::operator()  (anonymous namespace)::f  _ZN2ns1fEv  /path/file@0x1234
+//     main.(*item).grow, a method of Go
 // A list of types in parentheses belongs to the name if a second list, the arguments', follows it.
 #pragma once
 

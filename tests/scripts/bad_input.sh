@@ -42,7 +42,7 @@ refused 1 "Too many arguments" "${record[@]}" \
 refused 1 "Unexpected token" "${record[@]}" -e 'two_numbers(blob a)' -- "${program[@]}"
 
 # Programs that cannot carry the agent.
-refused 1 'static' "${record[@]}" -e 'traced(int n)' -- "$programs/static_hello"
+refused 1 'static' "${record[@]}" --no-uprobes -e 'traced(int n)' -- "$programs/static_hello"
 cp "$programs/calls" "$work/setuid" && chmod 4755 "$work/setuid"
 if ((EUID == 0)); then chown nobody "$work/setuid" && chmod 4755 "$work/setuid"; fi
 refused 1 'set-user-id|setuid' "${record[@]}" -e 'two_numbers(int a)' -- "$work/setuid"

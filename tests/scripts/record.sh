@@ -206,11 +206,11 @@ says "Did you mean 'record'"
 expect 1 "a missing program" "$patchbay" record -e "$event" -- ./nothing
 printf 'int main(void) { return 0; }\n' >static.c
 if ${CC:-cc} -static static.c -o static 2>/dev/null; then
-  expect 1 "a static program" "$patchbay" record -e "$event" -- ./static
+  expect 1 "a static program" "$patchbay" record --no-uprobes -e "$event" -- ./static
   says 'statically linked'
 fi
 if ${CC:-cc} -m32 static.c -o narrow 2>/dev/null; then
-  expect 1 "a 32-bit program" "$patchbay" record -e "$event" -- ./narrow
+  expect 1 "a 32-bit program" "$patchbay" record --no-uprobes -e "$event" -- ./narrow
   says '32-bit'
 fi
 cp "$(type -P true)" suid && chmod u+s suid
