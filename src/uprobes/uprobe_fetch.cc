@@ -68,6 +68,7 @@ class Splitter {
   bool end_comm(const FetchInsn& insn);
   void flush_add();
   size_t add(std::string fetch, uint8_t size, uint32_t count = 0, bool is_text = false);
+  void guard(const std::string& pointer);
   std::string name_of(bool is_first) const;
   bool push(FieldRecipe recipe, const FetchInsn& insn);
   bool end_field();
@@ -80,6 +81,7 @@ class Splitter {
   uint64_t add_ = 0;  // what is added to it
   FieldRecipe recipe_;
   size_t field_ = 0;
+  bool is_guard_ = false;  // what is added is no field's value
 };
 
 // --- arguments of the kernel
@@ -97,7 +99,7 @@ std::string Splitter::name_of(bool is_first) const {
 size_t Splitter::add(std::string fetch, uint8_t size, uint32_t count, bool is_text) {
   for (size_t i = 0; i < out_.arguments.size(); i++)
     if (out_.arguments[i].fetch == fetch) return i;
-  const bool is_first = recipe_.value == FieldRecipe::kNone;
+  const bool is_first = recipe_.value == FieldRecipe::kNone && !is_guard_;
   if (fetch.size() > kMaxFetch) refuse("the kernel takes an argument of 63 characters at most");
   out_.arguments.push_back({name_of(is_first), std::move(fetch), size, count, is_text, 0});
   uint64_t bytes = 0;
@@ -106,6 +108,12 @@ size_t Splitter::add(std::string fetch, uint8_t size, uint32_t count, bool is_te
   if (out_.arguments.size() > kMaxArguments || bytes > kMaxKernelBytes)
     refuse("an event of the kernel's uprobes is not so large");
   return out_.arguments.size() - 1;
+}
+
+void Splitter::guard(const std::string& pointer) {
+  is_guard_ = true;
+  recipe_.guards.push_back(add(pointer + ":u64", 8));
+  is_guard_ = false;
 }
 
 // --- starts
@@ -176,7 +184,7 @@ bool Splitter::follow(uint8_t size) {
     next.text = at_address();
   } else {
     // A bad pointer before the last one is seen by its guard.
-    if (place_.kind == Place::Kind::kMemory) recipe_.guards.push_back(add(place_.text + ":u64", 8));
+    if (place_.kind == Place::Kind::kMemory) guard(place_.text);
     next.inner = place_.text;
     next.distance = int64_t(add_);
     next.text = hop(next.distance, next.inner);
@@ -276,7 +284,7 @@ bool Splitter::put_text(const FetchInsn& insn, uint32_t offset) {
   if (is_go && !go_length(&length)) return false;
   recipe_.fault_is_no_text = insn.index == 1;
   if (recipe_.fault_is_no_text && place_.kind == Place::Kind::kRegister && !add_)
-    recipe_.guards.push_back(add(place_.text + ":u64", 8));
+    guard(place_.text);
   if (!follow(8)) return false;
   recipe_.kind = FieldRecipe::Kind::kText;
   recipe_.limit = uint32_t(insn.imm);

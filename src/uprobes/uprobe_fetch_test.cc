@@ -106,8 +106,8 @@ TEST(UprobeFetch, ArgumentsOfGo) {
   EXPECT_EQ(text_of(split("f(int n, string s, u8 ok)", site)),
             "__v0=$stack0:u64 n=%ax:u64 s=+0(%bx):u64[64] __v3=%cx:u64 ok=%di:u64");
   site.go_registers = {0};
-  EXPECT_EQ(text_of(split("f(string s[0][1])", site)),
-            "__v0=$stack0:u64 __v1=+0(%ax):u64 s=+4(+0(%ax)):u64[64] __v3=+8(%ax):u64")
+  EXPECT_EQ(text_of(split("f(string s[0][0])", site)),
+            "__v0=$stack0:u64 __v1=+0(%ax):u64 s=+0(+0(%ax)):u64[64] __v3=+8(%ax):u64")
       << "a text behind a pointer has its length behind its address";
   site.go_registers = {8};
   EXPECT_EQ(text_of(split("f(string s)", site)).substr(0, 20), "0: Go passes nine wo");

@@ -118,7 +118,7 @@ TEST(UprobeProgram, RefusalsHaveACaret) {
       {false, "r:x uprobe_test_function a=$arg1", 25, "keeps no arguments"},
       {false, "f:x uprobe_* a=$arg1", 4, "globs are for the agent"},
       {false, "p:x uprobe_test_function a=\\\"text\":string", 25, "no texts of the definition"},
-      {false, "p:x uprobe_no_such_function", 4, "There is no function"},
+      {false, "p:x uprobe_no_such_function", 4, "no function \"uprobe_no_such"},
   };
   for (const Case& one : kCases) {
     auto event = one.is_function ? UprobeEvent::of_function(one.line, **program)
