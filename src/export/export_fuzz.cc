@@ -2,7 +2,10 @@
 // Any bytes as a trace.dat, through the iterator and every format: no crash, no hang, no read
 // beyond an end. The input is laid as patches (place, value) over a good file of version 6 or 7, or
 // taken as the whole file.
+#include <unistd.h>
+
 #include <cstdlib>
+#include <filesystem>
 
 #include "export/export_formats.h"
 #include "export/export_testing.h"
@@ -20,7 +23,9 @@ void export_to(const ExportFormatRow& format, const std::string& bytes, uint8_t 
   auto source = ExportSource::open(std::move(inputs), chosen);
   if (!source.ok()) return;
   ExportSettings settings;
-  settings.path = "/dev/null";
+  // Some formats are directories, some want a regular file.
+  static const std::string path = "/dev/shm/export_fuzz." + std::to_string(::getpid());
+  settings.path = path;
   settings.instants = choice & 4;
   auto sink = format.make(settings);
   if (!sink.ok()) std::abort();
@@ -30,6 +35,8 @@ void export_to(const ExportFormatRow& format, const std::string& bytes, uint8_t 
     if (++events > 100'000) std::abort();
   });
   if (!status.ok()) std::abort();
+  sink->reset();
+  std::filesystem::remove_all(path);
 }
 
 }  // namespace
