@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The events of one CPU of one buffer, each with the stack that was recorded with it: a kernel_stack
-// or user_stack of the same thread that comes next in the ring. So the stream is one event ahead.
+// The events of one CPU of one buffer, each with the stack that was recorded with it: a
+// kernel_stack or user_stack of the same thread that comes next in the ring. So the stream is one
+// event ahead.
 // The current event and the one ahead may lie in different pages, so it has two.
 #pragma once
 

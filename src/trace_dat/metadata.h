@@ -64,8 +64,8 @@ std::string kallsyms_text(SymbolTable* symbols, const std::vector<uint64_t>& add
 std::string modules_text(int32_t pid, const std::string& exe,
                          const std::vector<RecordedModule>& modules,
                          const std::vector<uint64_t>& addresses);
-// Threads of other processes than `pid`, which fork() has made, each as a process without files; the
-// process that it belongs to stands behind a tab:
+// Threads of other processes than `pid`, which fork() has made, each as a process without files;
+// the process that it belongs to stands behind a tab:
 //
 //   <thread, hex> 0 <program>\t<process, hex>
 std::string processes_text(int32_t pid, const std::string& exe,

@@ -19,8 +19,9 @@ def read_schema(path):
     text = re.sub(r"//[^\n]*", "", open(path, encoding="utf-8").read())
     schema = {}
     for name, body in re.findall(r"message (\w+) \{([^}]*)\}", text):
-        schema[name] = {int(number): (field, kind, label == "repeated") for label, kind, field, number
-                        in re.findall(r"(optional|repeated) (\w+) (\w+) = (\d+);", body)}
+        rows = re.findall(r"(optional|repeated) (\w+) (\w+) = (\d+);", body)
+        schema[name] = {int(number): (field, kind, label == "repeated")
+                        for label, kind, field, number in rows}
     return schema
 
 
