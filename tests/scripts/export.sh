@@ -104,11 +104,18 @@ same "the process is known by its id, not the thread" 1 \
   "$(jq -c .pid static.jsonl | sort -u | wc -l)"
 
 # --- losses
-"$patchbay" record -q -b 16K -o lost.dat -t function -l 'calls_*' -- \
-  "$programs/graph_calls" 20000 >own 2>err || true
+lost=
+for calls in 20000 200000 2000000; do
+  "$patchbay" record -q -b 8K -o lost.dat -t function -l called -- \
+    "$programs/hits" <<<"call 0 $calls" >own 2>err || fail "record: $(cat err)"
+  lost=$("$patchbay" report -i lost.dat --stat 2>&1 >/dev/null | sed 's/.*report: //')
+  [[ -z $lost ]] || break
+done
+has "something is lost" "$lost" "lost .*events"
 compared lost lost.dat
-same "as much is lost as report says" \
-  "$("$patchbay" report -i lost.dat --stat 2>&1 >/dev/null | sed 's/.*report: //')" \
+check "the loss is marked in the bundles" grep -q '"lost_bundles": [1-9]' lost.checked
+check "and in lines" jq -se 'any(has("lost"))' lost.jsonl >/dev/null
+same "as much is lost as report says" "$lost" \
   "$("$patchbay" export --to jsonl -i lost.dat -o - 2>&1 >/dev/null | grep lost |
     sed 's/.*export: //')"
 
