@@ -155,8 +155,8 @@ void ExportPeople::add_process_maps(std::string_view text, InputPeople* people) 
   for (ProcessMaps& one : all) {
     ExportProcess* found = process(people->host, one.process);
     found->is_known = true;
-    found->exe = std::move(one.exe);
-    if (found->exe == "?") found->exe.clear();
+    found->exe = one.exe;
+    if (found->exe == "?") found->exe = &one == &all.front() ? "" : all.front().exe;
     if (!one.modules.empty()) found->modules = std::move(one.modules);
     // A recording of ours is of one process, and of children that stand behind it.
     if (one.is_ours && &one == &all.front()) people->only = found;

@@ -230,16 +230,21 @@ std::string modules_text(int32_t pid, const std::string& exe,
   return head + one_line(exe.empty() ? "?" : exe) + "\n" + lines;
 }
 
+// A shell may have forked tens of thousands: on a disk that is nearly full they must not take the
+// room of the rest.
+constexpr size_t kMaxChildren = 256;
+
 std::string processes_text(int32_t pid, const std::string& exe,
                            const std::vector<abi::CommEntry>& comms) {
   std::map<uint32_t, uint32_t> processes;  // by thread
   for (const abi::CommEntry& entry : comms)
-    if (entry.tid && entry.tgid && entry.tgid != uint32_t(pid)) processes[entry.tid] = entry.tgid;
+    if (entry.tid && entry.tgid && entry.tgid != uint32_t(pid) && processes.size() < kMaxChildren)
+      processes[entry.tid] = entry.tgid;
   std::string text;
   for (const auto& [thread, process] : processes) {
     char numbers[64];
     std::snprintf(numbers, sizeof numbers, "%x 0 ", thread);
-    text += numbers + one_line(exe.empty() ? "?" : exe);
+    text += numbers + one_line(exe);
     std::snprintf(numbers, sizeof numbers, "\t%x\n", process);
     text += numbers;
   }
@@ -281,9 +286,9 @@ Result<TraceDatMetadata> collect_metadata(const BufferFile& file,
   out.process_maps = modules_text(pid, meta.exe, meta.modules, used);
   if (out.process_maps.empty()) {  // it says whose recording this is, also without files
     abi::CommEntry main{uint32_t(pid), uint32_t(pid), {}};
-    out.process_maps = processes_text(0, meta.exe, {main});
+    out.process_maps = processes_text(0, meta.exe.empty() ? "?" : meta.exe, {main});
   }
-  out.process_maps += processes_text(pid, meta.exe, file.comms());
+  out.process_maps += processes_text(pid, "?", file.comms());
   std::unique_ptr<SymbolTable> symbols = make_recorded_symbol_table(std::move(meta.modules));
   out.kallsyms = kallsyms_text(symbols.get(), used);
   out.printk_formats = printk_formats_text(file.printk_texts());

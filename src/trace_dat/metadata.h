@@ -67,7 +67,9 @@ std::string modules_text(int32_t pid, const std::string& exe,
 // Threads of other processes than `pid`, which fork() has made, each as a process without files;
 // the process that it belongs to stands behind a tab:
 //
-//   <thread, hex> 0 <program>\t<process, hex>
+//   <thread, hex> 0 <program or ?>\t<process, hex>
+//
+// The first 256 of them.
 std::string processes_text(int32_t pid, const std::string& exe,
                            const std::vector<abi::CommEntry>& comms);
 // Of one process or several; lines that are not such are skipped.
