@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "export/export_formats.h"
 #include "export/export_testing.h"
 #include "export/export_text.h"
@@ -209,11 +211,15 @@ TEST(ExportText, ShowsValuesOfAllTypes) {
 TEST(ExportFormats, EachTakesEverything) {
   for (const ExportFormatRow& format : export_formats()) {
     auto source = open_source({test::make_trace_dat(7, {test::some_of_each()}, 5)});
-    auto sink = format.make({.path = "/dev/null", .instants = true});
+    // Some formats are directories, some want a regular file: these refuse devices.
+    const std::string path = testing::TempDir() + "export_all." + format.name;
+    auto sink = format.make({.path = path, .instants = true});
     ASSERT_TRUE(sink.ok()) << format.name;
     EXPECT_TRUE(export_all(source.get(), sink->get()).ok()) << format.name;
+    sink->reset();
+    std::filesystem::remove_all(path);
     auto full = format.make({.path = "/dev/full"});
-    ASSERT_TRUE(full.ok()) << format.name;
+    if (!full.ok()) continue;
     source = open_source({test::make_trace_dat(7, {test::some_of_each()}, 5)});
     EXPECT_FALSE(export_all(source.get(), full->get()).ok()) << format.name;
   }

@@ -53,8 +53,13 @@ async function hyparquet() {
   for (const name of files) {
     const file = await asyncBufferFromFile(`${directory}/${name}`);
     const metadata = await parquetMetadataAsync(file);
-    const schema = metadata.schema.filter((element, i) => i > 0 && !['list', 'element'].includes(element.name));
-    const columns = schema.map((element) => element.name);
+    const columns = [];
+    const after = (at) => { // the element behind this one and all below it
+      let next = at + 1;
+      for (let i = 0; i < (metadata.schema[at].num_children ?? 0); i++) next = after(next);
+      return next;
+    };
+    for (let at = 1; at < metadata.schema.length; at = after(at)) columns.push(metadata.schema[at].name);
     const parsers = { timestampFromNanoseconds: (nanos) => nanos };
     const rows = await parquetReadObjects({ file, compressors, parsers });
     put(name, columns, rows.map((row) => columns.map((column) => row[column])));

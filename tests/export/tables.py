@@ -19,6 +19,7 @@ import sys
 
 problems = []
 values = 0
+in_ctf = "ctf" in sys.argv[1:2]
 HEAD = ("ts", "cpu", "tid", "pid", "comm", "function", "caller")
 
 
@@ -74,9 +75,10 @@ def same_number(one, other):
 
 
 def same(one, other):
-    """Nothing, an empty list and an empty text are the same: not every format has all of them."""
+    """Nothing, an empty list and an empty text are the same: not every format has all of them. In
+    CTF a number that a record was cut before is 0."""
     if one in (None, "", []):
-        return other in (None, "", "[]", [])
+        return other in (None, "", "[]", []) or one is None and in_ctf and other == 0
     if other is None:
         return False
     if isinstance(one, list):
@@ -106,7 +108,7 @@ def same_in_perf(one, other):
         if isinstance(other, dict):
             other = bytes.fromhex(other["bytes"]).split(b"\0")[0].decode(errors="replace")
         return isinstance(other, int) or one == other
-    if isinstance(one, float):
+    if isinstance(one, float) or other == struct.unpack("<Q", struct.pack("<d", one))[0]:
         return other in (struct.unpack("<Q", struct.pack("<d", one))[0],
                          struct.unpack("<I", struct.pack("<f", one))[0])
     return any(one % 2 ** bits == other % 2 ** 64 for bits in (8, 16, 32, 64))

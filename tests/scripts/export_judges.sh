@@ -138,7 +138,7 @@ has "a directory that is in use stays as it is" \
 if ((EUID == 0)) && mkdir "$work/small" && unshare -m true 2>/dev/null; then
   for format in parquet sqlite perf ctf pprof; do
     # shellcheck disable=SC2016  # the inner shell's
-    said=$(unshare -m bash -c 'mount -t tmpfs -o size=16k none "$1" && echo > "$1/other"
+    said=$(unshare -m bash -c 'mount -t tmpfs -o size=4k none "$1" && echo > "$1/other"
       "$2" export --to '$format' -i "$3" -o "$1/out" 2>&1; echo "status $?"; ls "$1"' \
       bash "$work/small" "$patchbay" "$work/graph.dat")
     has "a full disk is said: $format" "$said" 'No space left on device'
