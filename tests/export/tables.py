@@ -101,7 +101,11 @@ def same_in_perf(one, other):
         size = len(data) // len(one)
         numbers = [int.from_bytes(data[at:at + size], "little") for at in range(0, len(data), size)]
         return all(same_in_perf(a, b) for a, b in zip(one, numbers))
-    if one in (None, "", []):
+    if one is None:  # perf does not look for the record's end
+        return True
+    if isinstance(one, str) and len(one) > 65000:  # the end of such a record is cut, and said
+        return isinstance(other, str) and len(other) > 65000 and one.startswith(other[:65000])
+    if one in ("", []):
         is_array = isinstance(other, dict)
         return not other["bytes"].strip("0") if is_array else other in (None, "")
     if isinstance(one, str):
