@@ -18,7 +18,7 @@ CALL int page_step(int i, const char* text) {
   __asm__ volatile("" : : "r"(text) : "memory");
   return i * 2;
 }
-CALL int page_evil(const char* text) __asm__("page_<script>document.title='evil'</script>&\"x'");
+// view.sh gives it a name that is markup.
 CALL int page_evil(const char* text) {
   __atomic_fetch_add(&evils, 1, __ATOMIC_RELAXED);
   __asm__ volatile("" : : "r"(text) : "memory");
