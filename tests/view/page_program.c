@@ -24,6 +24,7 @@ CALL int page_evil(const char* text) {
   __asm__ volatile("" : : "r"(text) : "memory");
   return 7;
 }
+CALL int page_never(int a) { return a + 1; }  // a recording of it is empty
 CALL long page_work(int n, long big) {
   __atomic_fetch_add(&works, 1, __ATOMIC_RELAXED);
   static const char* const kTexts[] = {"plain", "the needle",
