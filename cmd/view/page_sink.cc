@@ -20,8 +20,24 @@ constexpr size_t kMostFrames = 512;    // of one stack
 constexpr size_t kMostElements = 64;   // of one array, in its text
 constexpr size_t kMostArguments = 64;
 
+// Where a probe stands, and who called it: numbers by their formats, places for a reader.
+bool is_place(const ExportField& field) {
+  return field.name == "__ip" || field.name == "__parent_ip" || field.name == "__probe_ip" ||
+         field.name == "__probe_func" || field.name == "__probe_ret_ip";
+}
+
+bool is_caller(const ExportField& field) {
+  return field.is_caller || field.name == "__parent_ip" || field.name == "__probe_ret_ip";
+}
+
+std::string name_of(const ExportField& field) {
+  if (field.name == "__parent_ip") return "caller";
+  return field.name == "__ip" ? "function" : field.name;
+}
+
 char type_of(const ExportField& field) {
   if (field.is_array) return 's';
+  if (is_place(field)) return 'a';
   switch (field.type) {
     case ExportField::Type::kSigned:
       return 'i';
@@ -168,7 +184,7 @@ PageSink::EventKind& PageSink::event_kind(const ExportEvent& event) {
   for (const ExportField& field : event.schema->fields) {
     if (kind.is_text || fields.size() >= kMostArguments) break;
     kind.fields.push_back(&field);
-    fields.push_back({safe(field.name), type_of(field)});
+    fields.push_back({safe(name_of(field)), type_of(field)});
   }
   kind.kind = rows_.add_kind(text(event.schema->name), text(event.schema->system), false, fields);
   return kind;
@@ -215,7 +231,7 @@ void PageSink::set_field(uint32_t row, size_t index, const ExportField& field,
     case 'a': {
       AddressText& addresses = source_->addresses(event);
       const std::string& name =
-          field.is_caller ? addresses.caller(value.bits).offset : addresses.of(value.bits).offset;
+          is_caller(field) ? addresses.caller(value.bits).offset : addresses.of(value.bits).offset;
       rows_.set(row, index, text(name));
       return;
     }
@@ -271,9 +287,9 @@ void PageSink::add_pair(const ExportEvent& event) {
   const size_t own = std::min(fields.size(), kMostArguments);
   if (is_new) {
     std::vector<PageField> all;
-    for (size_t i = 0; i < own; i++) all.push_back({safe(fields[i].name), type_of(fields[i])});
+    for (size_t i = 0; i < own; i++) all.push_back({safe(name_of(fields[i])), type_of(fields[i])});
     for (const ExportField* field : returned.fields)
-      all.push_back({"return " + safe(field->name), type_of(*field)});
+      all.push_back({"return " + safe(name_of(*field)), type_of(*field)});
     kind->second = rows_.add_kind(name, text("entry and return"), true, all);
   }
   PageRow row = row_of(event);

@@ -41,7 +41,11 @@ class TreeSource {
       onchange: () => this.setThread(Number(menu.value)),
     });
     menu.append(
-      element("option", { value: -1 }, `all ${recording.threadNames.length} threads merged`),
+      element(
+        "option",
+        { value: -1 },
+        `all merged (${plural(recording.threadNames.length, "thread")})`,
+      ),
     );
     const rows = recording.threadNames
       .map((_, t) => t)
