@@ -234,7 +234,8 @@ Result<std::unique_ptr<UprobeInstance>> UprobeInstance::make() {
     return no_rights("make tracefs/" + path, errno);
   made->name_ = name;
   PB_ASSIGN(made->lock_, made->top_.open(path, O_RDONLY | O_DIRECTORY));
-  (void)lock(made->lock_.get(), false);
+  if (!lock(made->lock_.get(), true))
+    return user_error(EBUSY, "somebody else holds tracefs/" + path);
   PB_ASSIGN(UniqueFd directory, made->top_.open(path, O_RDONLY | O_DIRECTORY));
   made->instance_ = std::make_unique<TracefsDirectory>(std::move(directory));
   return made;

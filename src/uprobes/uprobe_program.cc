@@ -170,6 +170,15 @@ std::string build_id_of(std::span<const uint8_t> bytes) {
   return image.ok() ? image->build_id() : "";
 }
 
+// Go's functions are called after their packages, main.work; those of C in the same program are
+// not, but for the clones that a compiler makes.
+bool is_go_name(std::string_view name) {
+  if (name.find('.') == name.npos) return false;
+  static constexpr const char* kClones[] = {".constprop.", ".isra.", ".part.", ".cold", ".llvm."};
+  return std::none_of(std::begin(kClones), std::end(kClones),
+                      [&](const char* clone) { return name.find(clone) != name.npos; });
+}
+
 bool is_go_file(const ProgramFile& file, std::span<const uint8_t> bytes) {
   Result<ElfImage> image = ElfImage::from_file(bytes);
   return file.has_go_note || (image.ok() && image->find_section(".gopclntab"));
@@ -296,7 +305,7 @@ Result<UprobePlace> UprobeProgram::place_in(const UprobeObject& object, uint64_t
     place.function = symbol.name;
     place.offset = symbol.offset;
   }
-  const bool is_go = object.is_go && place.function.find('.') != std::string::npos;
+  const bool is_go = object.is_go && is_go_name(place.function);
   if (is_go && on_return)
     return user_error(EOPNOTSUPP,
                       "the return of a Go function cannot be probed: Go moves its stacks, and the "
