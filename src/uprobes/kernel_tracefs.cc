@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "patchbay_";
 constexpr int kLockTries = 1000, kLockUs = 10000;
-constexpr int kRemoveTries = 100, kRemoveUs = 10000;
+constexpr int kRemoveTries = 1000, kRemoveUs = 10000;  // 10 s
 
 bool is_tracefs(int fd) {
   struct statfs about = {};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "uprobes/uprobe_program.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -157,7 +158,9 @@ std::vector<std::pair<std::string, MappedFile>> mapped_files(const std::string& 
     if (known == files.end()) {
       MappedFile file;
       std::from_chars(line.data(), line.data() + dash, file.start, 16);
-      file.range = line.substr(0, blank);
+      uint64_t end = 0;
+      std::from_chars(line.data() + dash + 1, line.data() + blank, end, 16);
+      file.range = hex_number(file.start).substr(2) + "-" + hex_number(end).substr(2);
       known = files.insert(files.end(), {std::move(path), std::move(file)});
     }
     known->second.has_code |= line[blank + 3] == 'x';
@@ -188,8 +191,16 @@ bool is_go_file(const ProgramFile& file, std::span<const uint8_t> bytes) {
 
 // --- the program
 
-// `start`: where its first segment lies; UINT64_MAX: as the file says.
-Status UprobeProgram::add(const std::string& path, uint64_t start) {
+// `start`: where its first segment lies; UINT64_MAX: as the file says. A path that is not the
+// process's `name` of it goes with the process; the file is held open then.
+Status UprobeProgram::add(const std::string& found, uint64_t start, const std::string& name) {
+  std::string path = found;
+  UniqueFd held;
+  if (found != name) {
+    held.reset(::open(found.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!held.valid()) return sys_error("open " + found, errno);
+    path = "/proc/self/fd/" + std::to_string(held.get());
+  }
   PB_ASSIGN(const Mapping bytes, Mapping::read_only_file(path));
   auto file = ProgramFile::read(bytes.bytes());
   if (!file) return user_error(ENOEXEC, path + " is no ELF program for x86.");
@@ -197,6 +208,8 @@ Status UprobeProgram::add(const std::string& path, uint64_t start) {
     return user_error(ENOEXEC, path + " is an x32 program, which uprobes are not offered for.");
   auto object = std::make_unique<UprobeObject>();
   object->path = path;
+  object->name = name;
+  object->file_held = std::move(held);
   object->is_go = is_go_file(*file, bytes.bytes());
   const uint64_t first = file->first_address() & ~(kPage - 1);
   const uint64_t bias = start == UINT64_MAX ? 0 : start - first;
@@ -234,7 +247,7 @@ Result<std::unique_ptr<UprobeProgram>> UprobeProgram::of_process(pid_t pid) {
     std::string path = name;
     if (!is_same_file(path, held) && ::access(held.c_str(), R_OK) == 0)
       path = is_same_file(proc + "/root" + name, held) ? proc + "/root" + name : held;
-    const Status added = program->add(path, file.start);
+    const Status added = program->add(path, file.start, name);
     if (!added.ok() && program->objects_.empty()) return added.error();
   }
   if (program->objects_.empty())
@@ -245,10 +258,10 @@ Result<std::unique_ptr<UprobeProgram>> UprobeProgram::of_process(pid_t pid) {
 
 Result<std::unique_ptr<UprobeProgram>> UprobeProgram::of_file(const std::string& path) {
   std::unique_ptr<UprobeProgram> program(new UprobeProgram());
-  PB_TRY(program->add(path, UINT64_MAX));
+  PB_TRY(program->add(path, UINT64_MAX, path));
   // Its addresses begin at 0, as the program's may: it gets a place of its own.
   const std::string linker = program->main_object().file.interpreter;
-  if (!linker.empty()) (void)program->add(linker, uint64_t{1} << 40);
+  if (!linker.empty()) (void)program->add(linker, uint64_t{1} << 40, linker);
   program->make_symbols();
   return program;
 }
@@ -370,7 +383,7 @@ Result<UprobePlace> UprobeProgram::in_file(const std::string& path, uint64_t off
     if (is_same_file(object->path, path))
       return user_error(EINVAL, hex_number(offset) + " is no code of " + path);
   // A library that the program loads later. Its addresses are known to nobody yet.
-  PB_TRY(add(path, (uint64_t{2} + objects_.size()) << 40));
+  PB_TRY(add(path, (uint64_t{2} + objects_.size()) << 40, path));
   make_symbols();
   const auto address = objects_.back()->file.address_of(offset);
   if (!address) return user_error(EINVAL, hex_number(offset) + " is no code of " + path);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/unique_fd.h"
 #include "symbol/symbol.h"
 #include "uprobes/program_file.h"
 #include "uprobes/uprobe_fetch.h"
@@ -19,7 +20,9 @@
 namespace patchbay {
 
 struct UprobeObject {
-  std::string path;       // where we can open it
+  std::string path;       // where we can open it, as long as we live
+  std::string name;       // where the process has it
+  UniqueFd file_held;     // of one that may go with the process, or that is gone
   RecordedModule module;  // its addresses
   ProgramFile file;
   bool is_go = false;
@@ -59,7 +62,7 @@ class UprobeProgram {
 
  private:
   UprobeProgram() = default;
-  Status add(const std::string& path, uint64_t start);
+  Status add(const std::string& path, uint64_t start, const std::string& name);
   void make_symbols();
   const UprobeObject* object_at(uint64_t address) const;
   Result<UprobePlace> place_in(const UprobeObject& object, uint64_t address, bool on_return) const;

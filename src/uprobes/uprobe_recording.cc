@@ -313,7 +313,11 @@ TraceDatMetadata UprobeRecording::metadata(pid_t pid) {
       out.formats.push_back({event->call.system, event->call.name, event->call.format_text()});
   const std::vector<uint64_t> used = addresses_.sorted();
   std::vector<RecordedModule> list = modules();
-  out.process_maps = modules_text(pid, program_.main_object().path, list, used);
+  std::vector<RecordedModule> named = list;
+  for (RecordedModule& module : named)
+    for (const auto& object : program_.objects())
+      if (object->path == module.path) module.path = object->name;
+  out.process_maps = modules_text(pid, program_.main_object().name, named, used);
   const bool is_32 = program_.main_object().file.is_32_bit;
   std::unique_ptr<SymbolTable> symbols;
   if (!is_32) symbols = make_recorded_symbol_table(std::move(list));

@@ -159,7 +159,31 @@ kill -9 $pid
 wait $pid 2>/dev/null
 wait $tool
 same "a killed target: the status" 0 $?
+has "a killed target: its end is said" "$(cat live.err)" "process $pid has ended"
 nothing_left "a killed target"
+
+# --- a file that is gone, a path with blanks, another root
+# by_pid PID SENTENCE NAME : the program that waits is recorded, three calls of it.
+by_pid() {
+  start_recorder -p "$1" -e 'work(int n, string name)'
+  echo >&3
+  wait $tool
+  same "$2" "$(expected 3 "$3")" "$(lines live.dat)"
+}
+cp static gone
+start_waiting ./gone 3
+rm gone
+by_pid $pid "a file that is gone" gone
+wait $pid
+mkdir "a b"
+cp static "a b/c:%1"
+"${record[@]}" -q -e 'work(int n, string name)' -- "./a b/c:%1" 3
+same "a path with blanks" "$(expected 3 "c:%1")" "$(lines)"
+mkdir other_root
+cp static other_root/inside
+start_waiting chroot other_root /inside 3
+by_pid $pid "another root" inside
+wait $pid
 
 # --- a tool that is killed, beside somebody's own events
 echo "p:own_$$/own_work $work/static_pie:0x1000" >>"$tracefs/uprobe_events"
