@@ -63,6 +63,7 @@ if(GTest_FOUND)
   endif()
   if(TARGET attach_test)
     target_link_libraries(attach_test PRIVATE pb_attach)
+    add_dependencies(attach_test patchbay_agent)  # comes to programs there
     foreach(library IN ITEMS test_agent broken_library)  # what is loaded into other processes
       add_library(attach_${library} MODULE tests/attach/${library}.cc)
       target_include_directories(attach_${library} PRIVATE ${CMAKE_SOURCE_DIR}/src)

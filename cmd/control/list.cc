@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 
 #include "attach/attach.h"
@@ -161,12 +162,29 @@ int list_events(const Options& options) {
 
 struct ProcessFacts {
   std::string state;  // of ProcessState; "silent" instead of "alive": the agent does not answer
-  std::string agent = "";  // "preloaded", "attached", "asleep"; empty: nobody says it
+  // "preloaded", "attached", "forked" (a child that records with its parent), "asleep"; empty:
+  // nobody says it
+  std::string agent = "";
   std::string exe = "";
 };
 
-// A child that a traced program has forked has the library, too, and records in its parent's
-// buffers. And a process may have its agent in another runtime directory.
+// A child that a traced program has forked has the library, too, and records in the buffers of its
+// parent, which lie in `runtime`.
+bool is_forked(int pid, const std::string& runtime) {
+  Result<std::string> maps = read_file("/proc/" + std::to_string(pid) + "/maps");
+  const std::string own = runtime + "/" + std::to_string(pid) + "/";
+  for (const std::string& line : split_lines(maps.ok() ? *maps : "")) {
+    const size_t at = line.find('/');
+    if (at == line.npos || line.find(" rw-s ") == line.npos) continue;
+    const std::string path = line.substr(at);
+    if (path.starts_with(runtime + "/") && !path.starts_with(own) &&
+        path.ends_with(std::string("/") + serve::kBufferName))
+      return true;
+  }
+  return false;
+}
+
+// Also where a process has its agent in another runtime directory.
 bool is_at_work(int pid) {
   const std::string directory = "/proc/" + std::to_string(pid);
   std::error_code none;
@@ -182,12 +200,15 @@ bool is_at_work(int pid) {
   });
 }
 
-// The agent has been taken out of the process, and its library is still there.
-bool is_asleep(int pid) {
+// What the agent is in a process that does not answer: "asleep" where it has been taken out, and
+// its library is still there; "forked"; "" where there is none, or it works elsewhere.
+std::string silent_agent(int pid, const std::string& runtime) {
   Result<std::string> agent = find_agent();
-  if (!agent.ok()) return false;
+  if (!agent.ok()) return "";
   Result<attach::Presence> presence = attach::presence_of(pid, *agent);
-  return presence.ok() && *presence == attach::Presence::kAsleep && !is_at_work(pid);
+  if (!presence.ok() || *presence != attach::Presence::kAsleep) return "";
+  if (is_forked(pid, runtime)) return "forked";
+  return is_at_work(pid) ? "" : "asleep";
 }
 
 // The program's name in a buffer file.
@@ -212,7 +233,8 @@ ProcessFacts facts_of(const serve::ProcessEntry& entry) {
     if (client.ok()) return {facts.state, (*client)->arrival(), (*client)->exe()};
     if (serve::is_silent(client.error())) facts.state = "silent";
   }
-  if (entry.state == serve::ProcessState::kNoAgent && is_asleep(entry.pid)) facts.agent = "asleep";
+  if (entry.state == serve::ProcessState::kNoAgent)
+    facts.agent = silent_agent(entry.pid, entry.directory.substr(0, entry.directory.rfind('/')));
   facts.exe = recorded_exe(entry);
   return facts;
 }
@@ -259,10 +281,10 @@ Row process_row(const serve::ProcessEntry& entry, const ProcessFacts& facts) {
            {"exe", json_quote(facts.exe)}}};
 }
 
-// Processes of this user (of all, for root) in which the agent sleeps: nothing in the runtime
-// directory tells of them.
-std::vector<int> sleeping_processes(const std::set<int>& but) {
-  std::vector<int> found;
+// Processes of this user (of all, for root) in which the agent sleeps, or that were forked with it:
+// nothing in the runtime directory tells of them.
+std::map<int, std::string> silent_processes(const std::set<int>& but, const std::string& runtime) {
+  std::map<int, std::string> found;
   std::error_code none;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", none)) {
     int pid = 0;
@@ -270,9 +292,9 @@ std::vector<int> sleeping_processes(const std::set<int>& but) {
     if (!parse_pid(entry.path().filename().string(), &pid) || but.contains(pid)) continue;
     if (::stat(entry.path().c_str(), &status) != 0) continue;
     const bool is_ours = ::geteuid() == 0 || status.st_uid == ::geteuid();
-    if (is_ours && is_asleep(pid)) found.push_back(pid);
+    const std::string agent = is_ours ? silent_agent(pid, runtime) : "";
+    if (!agent.empty()) found[pid] = agent;
   }
-  std::sort(found.begin(), found.end());
   return found;
 }
 
@@ -289,8 +311,8 @@ int list_processes_command(const Options& options) {
     if (options.selects(std::string(base_name(facts.exe))))
       rows.push_back(process_row(entry, facts));
   }
-  for (const int pid : sleeping_processes(shown)) {
-    const ProcessFacts facts{"no-agent", "asleep", exe_of(pid)};
+  for (const auto& [pid, agent] : silent_processes(shown, *directory)) {
+    const ProcessFacts facts{"no-agent", agent, exe_of(pid)};
     if (options.selects(std::string(base_name(facts.exe))))
       rows.push_back(process_row({.pid = pid}, facts));
   }
@@ -331,8 +353,9 @@ constexpr CommandLine kListLine = {
            an ELF file has
 events     the events that are defined in a process
 processes  the processes with an agent, and whether it was preloaded or attached;
-           those it was taken out of, where it is asleep; and dead ones whose
-           buffer is still there; below them the buffers of instances, and snapshots
+           those it was taken out of, where it is asleep; children that were forked
+           with it and record with their parent; and dead ones whose buffer is still
+           there; below them the buffers of instances, and snapshots
 symbols    the functions of a process with their addresses, as /proc/kallsyms has
            the kernel's
 

@@ -151,6 +151,14 @@ bool is_there(int pid) {
   return presence.ok() && *presence == attach::Presence::kActive;
 }
 
+// A forked child has its parent's hooks, and no socket.
+bool has_inherited_hooks(int pid) {
+  Result<std::string> agent = find_agent();
+  if (!agent.ok()) return false;
+  Result<attach::Presence> presence = attach::presence_of(pid, *agent);
+  return presence.ok() && *presence == attach::Presence::kAsleep && attach::has_hooks(pid);
+}
+
 }  // namespace
 
 void Attachment::join(const std::string& runtime, int pid) {
@@ -214,7 +222,12 @@ Status detach_process(int pid) {
   PB_ASSIGN(std::string runtime, serve::runtime_directory(false));
   SignalsLater later;
   PB_ASSIGN(UniqueFd mark, lock_mark(mark_of(runtime, pid), 0));
-  PB_TRY(take_out(pid, runtime));
+  Status done = take_out(pid, runtime);
+  if (!done.ok() && has_inherited_hooks(pid)) {  // it gets a socket, and is left
+    if (const auto put = put_in(pid, runtime, {}); !put.ok()) return put.error();
+    done = take_out(pid, runtime);
+  }
+  PB_TRY(done);
   if (mark.valid()) ::unlink(mark_of(runtime, pid).c_str());
   return {};
 }

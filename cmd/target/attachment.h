@@ -64,7 +64,8 @@ class Attachment {
 Result<std::unique_ptr<serve::Client>> attach_if_needed(int pid, Attachment* attachment,
                                                         const AttachOptions& options = {});
 
-// Takes the agent out, and removes what it has left in the runtime directory. EBUSY: another
+// Takes the agent out, also of a forked child that has it from its parent, and removes what it has
+// left in the runtime directory. EBUSY: another
 // command is connected to it. EINVAL: the program was started with it.
 Status detach_process(int pid);
 

@@ -24,7 +24,7 @@
 
 namespace patchbay::abi {
 
-inline constexpr uint32_t kAttachVersion = 1;
+inline constexpr uint32_t kAttachVersion = 2;
 inline constexpr uint32_t kMaxAttachMessage = 64 * 1024;
 inline constexpr uint32_t kMaxHookBytes = 16;
 // The name of the agent's function that takes the socket: int patchbay_attached(int socket, int
@@ -34,7 +34,7 @@ inline constexpr char kAttachEntry[] = "patchbay_attached";
 enum class AttachMessage : uint32_t {
   kSettings = 1,   // NAME=VALUE, each with its NUL: what the environment says otherwise
   kHooks = 2,      // AttachHooks, then AttachHook …, then AttachRange …
-  kHooked = 3,     // nothing follows
+  kHooked = 3,     // with a detach AttachHeld …, kMaxHeld at most
   kInstalled = 4,  // nothing follows
   kServing = 5,    // the directory of the process, DIR/PID
   kFailed = 6,     // a sentence
@@ -68,17 +68,32 @@ struct AttachRange {
 // `blocked` = M & signals, `blocked_with` = M & others, and its mask M & ~signals.
 // Detach: where `blocked` of a thread is not 0, its mask becomes M | blocked, and both words 0.
 // A thread whose fs_base is 0 has no such words.
+//
+// Attach: each thread of libc's own making (its thread pointer's words 0 and 2 lead to itself) gets
+// `key_value` for the agent's pthread_key_t, as by pthread_setspecific(), if it has none.
+// Detach: `held` of each thread becomes 0; what was there goes with kHooked.
 struct AttachHooks {
   uint32_t nr_hooks;
   uint32_t nr_ranges;
-  uint64_t signals;    // a kernel's signal set
-  uint64_t others;     // likewise
-  int64_t blocked;     // offset of an uint64_t
+  uint64_t signals;  // a kernel's signal set
+  uint64_t others;   // likewise
+  int64_t blocked;   // offset of an uint64_t
   int64_t blocked_with;
-  int64_t open;        // offset of an uint8_t that becomes 1 with an attach, 0 with a detach
+  int64_t open;      // offset of an uint8_t that becomes 1 with an attach, 0 with a detach
+  int64_t held;      // offset of an uint16_t, a set of signals; 0: there is no such word
+  int64_t key_data;  // offset of libc's sequence number and value, 8 bytes each; 0: not known
+  int64_t key_used;  // offset of libc's byte that says that a thread has values
+  uint64_t key_sequence, key_value;
   uint32_t leaves;     // 0: attach, 1: detach
   int32_t own_thread;  // of the agent, as its process numbers it; it is not stopped
 };
+
+// Signals that came while the program had them blocked, and that the agent has kept for it.
+struct AttachHeld {
+  int32_t thread;  // as its process numbers it
+  uint32_t signals;
+};
+inline constexpr uint32_t kMaxHeld = 64;  // of more threads they are lost
 
 // The thread that loads the library has this name, by which the library's constructor knows that it
 // is to do nothing.

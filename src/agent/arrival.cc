@@ -13,7 +13,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <mutex>
 #include <new>
@@ -24,11 +26,14 @@
 #include "agent/agent.h"
 #include "agent/apply_conf.h"
 #include "agent/control_thread.h"
+#include "agent/followers.h"
+#include "agent/forked_child.h"
 #include "agent/libc_hooks.h"
 #include "agent/load_watch.h"
 #include "agent/signal_hooks.h"
 #include "agent/start_up.h"
 #include "agent/task_hooks.h"
+#include "base/agreed.h"
 #include "base/monotonic_clock.h"
 #include "base/raw_syscall.h"
 #include "base/unique_fd.h"
@@ -64,10 +69,17 @@ void send_text(int socket, AttachMessage kind, std::string_view text) {
                MSG_NOSIGNAL);
 }
 
-// True: this message has come. Takes no memory.
-bool wait_for_word(int socket, AttachMessage kind) {
+// kHooked, with what follows it.
+struct Hooked {
+  AttachHeader header;
+  abi::AttachHeld held[abi::kMaxHeld];
+  size_t nr_held;
+};
+
+// True: it has come. Takes no memory.
+bool wait_for_hooked(int socket, Hooked* hooked) {
+  constexpr size_t kMost = offsetof(Hooked, nr_held);
   pollfd polled = {socket, POLLIN, 0};
-  AttachHeader header = {};
   for (const int64_t end = monotonic_ms() + kToolMs;;) {
     const int64_t left = end - monotonic_ms();
     const timespec limit = {time_t(left / 1000), long(left % 1000 * 1000000)};
@@ -75,10 +87,21 @@ bool wait_for_word(int socket, AttachMessage kind) {
     const long ready = raw_syscall(SYS_ppoll, raw_pointer(&polled), 1, raw_pointer(&limit), 0, 8);
     if (ready == -EINTR) continue;
     if (ready <= 0) return false;
-    const long size = raw_syscall(SYS_recvfrom, socket, raw_pointer(&header), long(sizeof header),
-                                  MSG_DONTWAIT, 0, 0);
-    return size == long(sizeof header) && header.kind == kind;
+    const long size =
+        raw_syscall(SYS_recvfrom, socket, raw_pointer(hooked), long(kMost), MSG_DONTWAIT, 0, 0);
+    if (size < long(sizeof hooked->header)) return false;
+    hooked->nr_held = (size_t(size) - sizeof hooked->header) / sizeof hooked->held[0];
+    return hooked->header.kind == AttachMessage::kHooked;
   }
+}
+
+// The program has them blocked, and its own dispositions are there: they wait until it opens its
+// mask.
+void send_held(const Hooked& hooked) {
+  for (size_t i = 0; i < hooked.nr_held; i++)
+    for (uint32_t rest = hooked.held[i].signals; rest; rest &= rest - 1)
+      raw_syscall(SYS_tgkill, raw_syscall(SYS_getpid), hooked.held[i].thread,
+                  __builtin_ctz(rest) + 1);
 }
 
 struct Told {
@@ -176,6 +199,10 @@ std::string hooks_message(const std::vector<EntryHook>& hooks, bool leaves) {
   head.blocked = words.blocked;
   head.blocked_with = words.blocked_with;
   head.open = words.open;
+  head.held = words.held;
+  const ExitKey& key = exit_key();
+  head.key_data = key.data, head.key_used = key.used;
+  head.key_sequence = key.sequence, head.key_value = key.value;
   head.leaves = leaves;
   head.own_thread = int32_t(raw_syscall(SYS_gettid));
   std::string text;
@@ -194,10 +221,12 @@ std::string hooks_message(const std::vector<EntryHook>& hooks, bool leaves) {
 Status exchange_hooks(Agent* agent, int socket, bool leaves) {
   PB_ASSIGN(const auto* hooks, libc_hooks(agent));
   send_text(socket, AttachMessage::kHooks, hooks_message(*hooks, leaves));
-  if (!wait_for_word(socket, AttachMessage::kHooked))
+  Hooked hooked = {};
+  if (!wait_for_hooked(socket, &hooked))
     return user_error(ECONNABORTED, "the tool has gone before the hooks were written");
   if (leaves) forget_outstanding_returns();
   leaves ? uninstall_signal_hooks() : install_signal_hooks();
+  if (leaves) send_held(hooked);
   send_word(socket, AttachMessage::kInstalled);
   return {};
 }
@@ -238,9 +267,11 @@ Result<Agent*> make_or_wake(const Told& told) {
   PB_ASSIGN(std::string directory, process_directory(told));
   if (!g_agent) {
     PB_ASSIGN(Agent * agent, make_agent(std::move(settings), directory, nullptr));
+    agent->asleep = true;  // a child that is forked before the hooks are there follows nothing
     install_task_hooks();
     return agent;
   }
+  if (is_inherited(*g_agent)) PB_TRY(leave_parent(g_agent));
   std::lock_guard guard(g_agent->lock());
   g_agent->settings = std::move(settings);
   g_agent->directory = directory;
@@ -266,16 +297,18 @@ void write_all(Agent* agent) {
       {"set_event", nullptr},
       {"set_event_pid", nullptr},
       {"set_event_notrace_pid", nullptr},
-      {"snapshot", "0\n"},
+      {"snapshot", "0\n"},  // is the parent's in a forked child
       {"trace_clock", "local\n"},
       {"tracing_thresh", "0\n"},
       {"error_log", nullptr},
       {"tracing_on", "1\n"},
   };
-  for (const auto& one : kWrites)
+  for (const auto& one : kWrites) {
+    if (is_forked_child() && one.file == std::string_view("snapshot")) continue;
     (void)write_file(agent, one.file,
                      one.text ? std::optional<std::string_view>(one.text) : std::nullopt,
                      O_WRONLY | O_TRUNC);
+  }
 }
 
 void set_default_options(Agent* agent) {
@@ -329,6 +362,14 @@ Status switch_all_off(Agent* agent) {
   return wait_for_text(agent);
 }
 
+// From here on no child that is forked begins to follow: it would miss that we leave.
+Status prepare_to_leave(Agent* agent) {
+  PB_TRY(switch_all_off(agent));
+  tell_followers_to_leave();
+  agent->asleep = true;
+  return {};
+}
+
 namespace {
 
 void remove_directory(Agent* agent) {
@@ -357,10 +398,14 @@ bool hooks_stand(Agent* agent) {
 
 // Over the connection of the tool that has said detach. False: it has gone, and we serve on.
 bool leave(Agent* agent, int socket) {
+  wait_for_followers();
   const Status exchanged = exchange_hooks(agent, socket, true);
   if (!exchanged.ok()) {
     send_text(socket, AttachMessage::kFailed, exchanged.error().message());
-    if (hooks_stand(agent)) return false;
+    if (hooks_stand(agent)) {
+      agent->asleep = false;
+      return false;
+    }
     forget_outstanding_returns();
     uninstall_signal_hooks();  // it was killed in the middle: what it has begun is finished
   }
@@ -374,8 +419,9 @@ bool leave(Agent* agent, int socket) {
 void go_back(Agent* agent, int socket, std::string_view why) {
   {
     std::lock_guard guard(agent->lock());
-    (void)switch_all_off(agent);
+    (void)prepare_to_leave(agent);
   }
+  wait_for_followers();
   forget_outstanding_returns();
   uninstall_signal_hooks();
   fall_asleep(agent);
@@ -405,7 +451,7 @@ void arrive(int socket) {
   Result<Agent*> made = told.ok() ? make_or_wake(*told) : Result<Agent*>(told.error());
   Status status = made.ok() ? exchange_hooks(*made, socket, false) : Status(made.error());
   if (!status.ok()) {
-    if (g_agent) fall_asleep(g_agent);
+    if (own_agent()) fall_asleep(g_agent);
     return send_text(socket, AttachMessage::kFailed, status.error().message());
   }
   (*made)->asleep = false;
@@ -422,6 +468,9 @@ void block_signals() {
   raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, raw_pointer(&all), 0, 8);
 }
 
+// The process that has a thread of ours: a forked child has none.
+std::atomic<pid_t> g_thread_of{0};
+
 void* arrived_thread(void* argument) {
   int socket = int(reinterpret_cast<intptr_t>(argument));
   block_signals();
@@ -430,13 +479,14 @@ void* arrived_thread(void* argument) {
   try {
     arrive(kept);
   } catch (const std::exception&) {
-    if (g_agent && !g_agent->asleep)
+    if (own_agent() && !g_agent->asleep)
       go_back(g_agent, kept, "there is no memory left in the process");
     else
       send_text(kept, AttachMessage::kFailed, "there is no memory left in the process");
   }
   ::close(kept);
   end_control_thread();
+  g_thread_of.store(0, std::memory_order_release);
   return nullptr;
 }
 
@@ -454,8 +504,11 @@ bool is_loaded_late() {
 extern "C" __attribute__((visibility("default"))) int patchbay_attached(int socket, int version) {
   using namespace patchbay;
   if (version != int(abi::kAttachVersion)) return EPROTO;
-  if (g_agent && g_agent->pid != ::getpid()) return ECHILD;  // a child has its parent's buffers
-  if (g_agent && !g_agent->asleep) return EALREADY;
+  // A child of one that was started with the agent has it where the program finds it: in front.
+  if (g_agent && is_inherited(*g_agent) && !g_agent->settings.attached) return ECHILD;
+  if (own_agent() && !g_agent->settings.attached) return EALREADY;
+  const pid_t self = ::getpid();
+  if (g_thread_of.exchange(self, std::memory_order_acq_rel) == self) return EALREADY;
   pthread_attr_t attributes;
   ::pthread_attr_init(&attributes);
   ::pthread_attr_setstacksize(&attributes, kStackSize);
@@ -464,5 +517,6 @@ extern "C" __attribute__((visibility("default"))) int patchbay_attached(int sock
   const int error = ::pthread_create(&thread, &attributes, arrived_thread,
                                      reinterpret_cast<void*>(intptr_t{socket}));
   ::pthread_attr_destroy(&attributes);
+  if (error) g_thread_of.store(0, std::memory_order_release);
   return error;
 }

@@ -203,11 +203,12 @@ void make_server(Agent* agent) {
     return fd;
   };
   options.acted = [agent] {
+    agent->asleep = false;  // a tool that wanted us to leave has gone, and another one works here
     remove_ended_instances(agent);
     follow_wishes(agent);
   };
   options.periodic = [agent] { return keep_up(agent); };
-  if (agent->settings.attached) options.detach = [agent] { return switch_all_off(agent); };
+  if (agent->settings.attached) options.detach = [agent] { return prepare_to_leave(agent); };
   options.glance = [agent] { end_with_program(agent); };
   options.glance_ms = agent->settings.wait ? 100 : 1000;
   options.asks = actions_may_ask;

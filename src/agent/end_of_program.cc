@@ -48,7 +48,7 @@ void end_of_program(Agent* agent) {
     ::usleep(kPauseUs);
     (void)guard.try_lock();
   }
-  if (agent->asleep) return;
+  if (agent->asleep && !agent->server) return;  // where it only means to leave, its files are there
   if (guard) report_waiting_events(agent);
   if (guard) report_unplaced_events(agent);
   if (guard && recorded_events(agent) > 0) (void)agent->registry->objects().describe();

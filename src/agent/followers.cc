@@ -19,6 +19,7 @@
 #include <new>
 
 #include "agent/agent.h"
+#include "agent/forked_child.h"
 #include "agent/next_function.h"
 #include "agent/stand_ins.h"
 #include "base/last_thread.h"
@@ -73,6 +74,7 @@ Slot* g_slot = nullptr;
 std::atomic<uint32_t> g_follower{0};      // 1: there is one
 std::atomic<uint32_t> g_follower_tid{0};  // of the last one; 0: it has not begun yet
 std::atomic<uint32_t> g_step_aside{0};
+bool g_has_left = false;             // the parent's agent; of the follower
 unsigned* g_thread_count = nullptr;  // glibc's
 bool g_has_standard_descriptors = true;
 int g_seccomp = 0;  // the mode when the follower began
@@ -206,6 +208,10 @@ void catch_up() {
       say_once("was stopped for too long to follow what was changed, and stops recording");
       return stop_recording_all();
     }
+    if (operation.kind == serve::OperationKind::kLeave) {
+      g_has_left = true;
+      return;
+    }
     repeat_one(operation);
   }
 }
@@ -239,6 +245,13 @@ Slot* take_slot() {
     return slot;
   }
   return nullptr;
+}
+
+void give_slot_back() {
+  if (!g_slot) return;
+  store(&g_slot->position, kFree);
+  ::pthread_mutex_unlock(&g_slot->alive);
+  g_slot = nullptr;
 }
 
 // A table of descriptors that is empty, whatever the program opens and closes; and a root and
@@ -310,6 +323,11 @@ int follow() {
     if (load(&g_shared->head) != g_position) {
       std::lock_guard guard(g_agent->lock());
       if (!follow_changes()) break;
+      if (g_has_left) {
+        give_slot_back();
+        (void)go_own_way(g_agent);  // or when somebody attaches
+        break;
+      }
       tries = 0;
     } else if (!sleep_on(&g_shared->generation, generation, kLookNs)) {
       if (is_last_thread()) return first_thread_status();
@@ -328,11 +346,7 @@ void* follower_thread(void*) {
   ::prctl(PR_SET_NAME, "patchbay");
   leave_shared_tables();
   const int code = follow();
-  if (g_slot) {
-    store(&g_slot->position, kFree);
-    ::pthread_mutex_unlock(&g_slot->alive);
-    g_slot = nullptr;
-  }
+  give_slot_back();
   g_follower.store(0, std::memory_order_release);
   // Not by way of glibc, for which the last of its threads would end the process.
   for (;;) raw_syscall(SYS_exit, code);
@@ -434,6 +448,13 @@ serve::OperationJournal* follower_journal() {
   return g_shared ? journal : nullptr;
 }
 
+void tell_followers_to_leave() {
+  if (!follower_journal() || !follower_journal()->wanted()) return;
+  serve::Operation operation;
+  operation.kind = serve::OperationKind::kLeave;
+  follower_journal()->append(operation);
+}
+
 void wait_for_followers() {
   if (!g_shared || !has_forked()) return;
   const uint64_t target = g_shared->head, begin = raw_monotonic_ns();
@@ -476,6 +497,7 @@ void follow_after_fork(bool clean) {
   g_slot = nullptr;
   g_follower.store(0, std::memory_order_relaxed);
   g_step_aside.store(0, std::memory_order_relaxed);
+  g_has_left = false;
   if (!g_shared || g_agent->asleep) return;
   if (!clean)
     not_followed("was forked by a signal handler in the middle of the agent; it records nothing");
@@ -510,6 +532,26 @@ void step_back() {
 }
 
 }  // namespace
+
+bool end_following() {
+  if (g_follower.load(std::memory_order_acquire)) step_aside();
+  return !g_follower.load(std::memory_order_acquire) || is_follower_gone();
+}
+
+void close_followed_files() {
+  delete std::exchange(g_repeater, nullptr);
+  if (g_shared) g_repeater = new serve::Repeater(*g_agent->root);
+}
+
+void followers_begin_anew() {
+  if (g_shared) std::memset(static_cast<void*>(g_shared), 0, offsetof(Shared, bytes));
+  g_position = 0;
+  g_has_said = false;
+  g_slot = nullptr;
+  g_has_left = false;
+  g_follower.store(0, std::memory_order_relaxed);
+  g_step_aside.store(0, std::memory_order_relaxed);
+}
 
 bool follower_steps_aside() {
   if (!g_follower.load(std::memory_order_acquire) || pb_thread.in_agent) return false;

@@ -21,8 +21,9 @@
 //
 // The follower is a thread of the child that the program does not see: all signals blocked, a
 // descriptor table and a root of its own (so a chroot or closing all descriptors does not matter),
-// not in glibc's count of threads. exec ends it. When it is the last thread it goes too. It steps
-// aside while the program calls unshare() or setns(), which want a single thread.
+// not in glibc's count of threads. exec ends it. It also goes when the agent leaves the parent, and
+// when it is the last thread. It steps aside while the program calls unshare() or setns(), which
+// want a single thread.
 #pragma once
 
 #include <memory>
@@ -45,6 +46,17 @@ serve::OperationJournal* follower_journal();
 void wait_for_followers();
 // Lines for debug/counters; empty while nothing was forked.
 std::string follower_counts();
+
+// The agent leaves this process, which everything has been switched off in: so do its children, by
+// forked_child.h. Under the lock; wait_for_followers() waits for them.
+void tell_followers_to_leave();
+// In a child: its follower is gone when this returns, or does not come to its end within a second
+// (false). Nothing follows the parent's changes any more.
+bool end_following();
+// What it has opened for that. Under the lock.
+void close_followed_files();
+// The child is no longer one: it may have children that follow it. After leave_shared_memory().
+void followers_begin_anew();
 
 // From the fork hooks, under the lock; `clean`: the forking thread was not in agent code itself.
 void followers_before_fork();

@@ -68,7 +68,7 @@ constexpr uint64_t bit(int sig) { return uint64_t{1} << (sig - 1); }
 constexpr int kOurSignals[] = {SIGTRAP, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 constexpr int kNrOurs = sizeof kOurSignals / sizeof kOurSignals[0];
 constexpr uint64_t kOurs = bit(SIGTRAP) | bit(SIGSEGV) | bit(SIGBUS) | bit(SIGFPE) | bit(SIGILL);
-static_assert(kOurs <= UINT16_MAX);  // ProbeThread.held
+static_assert(kOurs <= UINT16_MAX);                    // ProbeThread.held
 constexpr uint64_t kLibcInternal = bit(32) | bit(33);  // cancellation, setxid
 
 int slot_of(int sig) {
@@ -494,6 +494,8 @@ void set_thread_hook(void (*started)(uint32_t)) {
 }
 
 void install_signal_hooks() {
+  // They are there in a forked child whose parent had them, and that has an agent of its own now.
+  g_pid.store(raw_syscall(SYS_getpid), std::memory_order_relaxed);
   if (g_installed.load(std::memory_order_acquire)) return;
   {
     ViewWrite write;
@@ -506,7 +508,6 @@ void install_signal_hooks() {
     pb_own_signals.action.handler = reinterpret_cast<void (*)()>(on_signal);
     pb_own_signals.action.flags = SA_SIGINFO | SA_NODEFER | kRestorer;
     pb_own_signals.action.restorer = patchbay_sigreturn;
-    g_pid.store(raw_syscall(SYS_getpid), std::memory_order_relaxed);
     g_installed.store(true, std::memory_order_release);
   }
   uint64_t before = 0;
@@ -535,7 +536,12 @@ SignalWords signal_words() {
   const auto* self = static_cast<const char*>(__builtin_thread_pointer());
   const auto offset = [self](const void* word) { return static_cast<const char*>(word) - self; };
   constexpr uint64_t kOthers = ~(kOurs | kLibcInternal | bit(SIGKILL) | bit(SIGSTOP));
-  return {kOurs, kOthers, offset(&t_blocked), offset(&t_blocked_with), offset(&pb_thread.open)};
+  return {kOurs,
+          kOthers,
+          offset(&t_blocked),
+          offset(&t_blocked_with),
+          offset(&pb_thread.open),
+          offset(&pb_thread.held_blocked)};
 }
 
 void signal_hooks_after_fork() {

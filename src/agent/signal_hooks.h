@@ -29,7 +29,7 @@ void uninstall_signal_hooks();
 // kernel has them, and where the words of a thread are, from its thread pointer.
 struct SignalWords {
   uint64_t signals, others;
-  int64_t blocked, blocked_with, open;
+  int64_t blocked, blocked_with, open, held;
 };
 SignalWords signal_words();
 

@@ -7,11 +7,14 @@
 //   thread of its own follows what its parent's tree is told from now on (followers.h)
 #include "agent/task_hooks.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <mutex>
 #include <new>
+#include <vector>
 
 #include "agent/agent.h"
 #include "agent/followers.h"
@@ -23,6 +26,7 @@
 #include "patch/trap_gate.h"
 #include "probe/callbacks/callbacks.h"
 #include "registry/pid_lists.h"
+#include "ring_buffer/ring_write_hot.h"
 
 namespace patchbay {
 namespace {
@@ -84,12 +88,78 @@ void after_fork_in_child() {
   follow_after_fork(g_fork_is_clean);
 }
 
+// --- the value for threads that are older than the agent
+//
+// Nobody announces their end, and a transaction in libc must not find one there (trap_gate.h). Only
+// the thread itself can set its value, and to let each of them call pthread_setspecific() it would
+// have to be stopped at a good place, as in phase A. But the value is two words and a byte of the
+// thread's own memory, which nobody else looks at: the tool writes them while all stand still.
+// Where they are is seen here: this thread sets its own value, and what has changed is that.
+
+ExitKey g_place;
+
+// Of libc's struct pthread, which begins at the thread pointer; 0: not known.
+size_t size_of_pthread() {
+  const auto* size = static_cast<const uint32_t*>(
+      ::dlvsym(RTLD_DEFAULT, "_thread_db_sizeof_pthread", "GLIBC_PRIVATE"));
+  constexpr uint32_t kMost = 16384;
+  return size && *size <= kMost ? *size : 0;
+}
+
+// The kernel writes there by itself.
+bool is_of_rseq(size_t at) {
+  constexpr size_t kRoom = 64;
+  return pb_rseq_offset && at - size_t(pb_rseq_offset) < kRoom;
+}
+
+// The words next to each other that were {0, 0} and are {sequence, value}, and a byte that was 0
+// and is 1. Anything else is not understood.
+ExitKey compare(const std::vector<uint8_t>& before, const std::vector<uint8_t>& after,
+                uint64_t value) {
+  ExitKey found;
+  size_t used = 0;
+  for (size_t at = 0; at + 16 <= after.size(); at += 8) {
+    uint64_t was[2], is[2];
+    std::memcpy(was, &before[at], sizeof was);
+    std::memcpy(is, &after[at], sizeof is);
+    if (is[1] != value || was[1] == value || !is[0] || is[0] == was[0]) continue;
+    if (found.data) return {};
+    found.data = int64_t(at);
+    found.sequence = is[0], found.value = value;
+  }
+  for (size_t at = 0; at < after.size(); at++) {
+    const bool is_data = at - size_t(found.data) < 16;
+    if (before[at] == after[at] || is_data || is_of_rseq(at)) continue;
+    if (used || before[at] != 0 || after[at] != 1) return {};
+    used = at;
+  }
+  found.used = int64_t(used);
+  return found.data && used ? found : ExitKey();
+}
+
+// On a thread that has used no key yet.
+ExitKey find_exit_key() {
+  const auto* self = static_cast<const uint8_t*>(__builtin_thread_pointer());
+  std::vector<uint8_t> before(size_of_pthread());
+  std::vector<uint8_t> after(before.size());
+  if (before.empty()) return {};
+  std::memcpy(before.data(), self, before.size());
+  ::pthread_setspecific(g_exit_key, g_agent);
+  std::memcpy(after.data(), self, after.size());
+  ::pthread_setspecific(g_exit_key, nullptr);
+  return compare(before, after, reinterpret_cast<uint64_t>(g_agent));
+}
+
 }  // namespace
 
 void install_task_hooks() {
   ::pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-  if (::pthread_key_create(&g_exit_key, thread_ends) == 0) set_thread_hook(thread_started);
+  if (::pthread_key_create(&g_exit_key, thread_ends) != 0) return;
+  set_thread_hook(thread_started);
+  if (g_agent->settings.attached) g_place = find_exit_key();
 }
+
+const ExitKey& exit_key() { return g_place; }
 
 }  // namespace patchbay
 

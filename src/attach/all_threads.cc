@@ -301,13 +301,19 @@ Status AllThreads::check_bytes(const HookPlan& plan) const {
 
 Status AllThreads::apply(const HookPlan& plan) {
   Status done = check_bytes(plan);
-  for (size_t i = 0; done.ok() && i < threads_.size(); i++) {
-    done = change_thread(threads_[i], plan.head);
-    if (!done.ok() && done.error().errno_value == ESRCH) done = {};  // it has been killed
-  }
+  if (done.ok() && !plan.head.leaves) done = change_threads(plan.head);
   for (size_t i = 0; done.ok() && i < plan.hooks.size(); i++) done = write_hook(plan.hooks[i]);
+  if (done.ok() && plan.head.leaves) done = change_threads(plan.head);
   if (!done.ok()) undo();
   return done;
+}
+
+Status AllThreads::change_threads(const abi::AttachHooks& head) {
+  for (const Thread& thread : threads_) {
+    const Status changed = change_thread(thread, head);
+    if (!changed.ok() && changed.error().errno_value != ESRCH) return changed;  // else: killed
+  }
+  return {};
 }
 
 Status AllThreads::write_word(uint64_t address, const void* bytes, size_t size) {
@@ -332,6 +338,8 @@ Status AllThreads::change_thread(const Thread& thread, const abi::AttachHooks& h
     const uint8_t open = !head.leaves;
     PB_TRY(write_word(base + uint64_t(head.open), &open, sizeof open));
   }
+  if (!head.leaves) PB_TRY(give_key(base, head));
+  if (head.leaves) PB_TRY(take_held(thread, head));
   if (!head.blocked) return {};
   if (!head.leaves) {
     if (!(thread.mask & head.signals)) return {};
@@ -343,14 +351,44 @@ Status AllThreads::change_thread(const Thread& thread, const abi::AttachHooks& h
   return blocked ? set_blocked(thread, head, thread.mask | blocked, 0, 0) : Status();
 }
 
+// A thread that was made before the agent came has no value for the key whose destructor tells the
+// agent that the thread ends. libc asks for it under no lock, and the thread stands still.
+Status AllThreads::give_key(uint64_t base, const abi::AttachHooks& head) {
+  uint64_t self[3] = {}, key[2] = {};
+  if (!head.key_data) return {};
+  PB_TRY(read_memory(pid_, base, self, sizeof self));
+  if (self[0] != base || self[2] != base) return {};  // not of libc's making
+  PB_TRY(read_memory(pid_, base + uint64_t(head.key_data), key, sizeof key));
+  if (key[0] == head.key_sequence && key[1]) return {};
+  key[0] = head.key_sequence, key[1] = head.key_value;
+  const uint8_t used = 1;
+  PB_TRY(write_word(base + uint64_t(head.key_data), key, sizeof key));
+  return write_word(base + uint64_t(head.key_used), &used, sizeof used);
+}
+
+Status AllThreads::take_held(const Thread& thread, const abi::AttachHooks& head) {
+  const uint64_t at = thread.registers.fs_base + uint64_t(head.held);
+  uint16_t signals = 0;
+  if (!head.held) return {};
+  PB_TRY(read_memory(pid_, at, &signals, sizeof signals));
+  const TaskStatus status = signals ? status_of(pid_, thread.tid) : TaskStatus();
+  if (status.numbers.empty() || held_.size() >= abi::kMaxHeld) return {};
+  held_.push_back({status.numbers.back(), signals});
+  const uint16_t none = 0;
+  return write_word(at, &none, sizeof none);
+}
+
 Status AllThreads::set_blocked(const Thread& thread, const abi::AttachHooks& head, uint64_t mask,
                                uint64_t blocked, uint64_t blocked_with) {
   const uint64_t base = thread.registers.fs_base;
+  mask_changes_.push_back({thread.tid, thread.mask});
+  // What the program believes is never lost: a tool that is killed in between has left it in the
+  // words, in the mask, or in both.
+  if (head.leaves) PB_TRY(set_mask(thread.tid, mask));
   PB_TRY(write_word(base + uint64_t(head.blocked), &blocked, sizeof blocked));
   if (head.blocked_with)
     PB_TRY(write_word(base + uint64_t(head.blocked_with), &blocked_with, sizeof blocked_with));
-  mask_changes_.push_back({thread.tid, thread.mask});
-  return set_mask(thread.tid, mask);
+  return head.leaves ? Status() : set_mask(thread.tid, mask);
 }
 
 void AllThreads::undo() {
@@ -360,6 +398,7 @@ void AllThreads::undo() {
   for (const MaskChange& change : mask_changes_) (void)set_mask(change.tid, change.old_mask);
   changes_.clear();
   mask_changes_.clear();
+  held_.clear();
 }
 
 Status AllThreads::let_go(Thread& thread) {

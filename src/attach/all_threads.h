@@ -51,8 +51,11 @@ class AllThreads {
   // When the first of them was told to stop.
   uint64_t stopped_since_ns() const { return since_ns_; }
 
-  // When it fails nothing is changed.
+  // When it fails nothing is changed. With a detach the hooks go first: an agent whose hooks all
+  // stand can go on when the tool is killed, because no thread is changed then.
   Status apply(const HookPlan& plan);
+  // What apply() has found for the threads of a detach.
+  const std::vector<abi::AttachHeld>& held() const { return held_; }
   // Takes back what apply() has done.
   void undo();
   // Lets all go on; the first error is returned. Nothing else may be called afterwards.
@@ -85,7 +88,10 @@ class AllThreads {
   Status look_at(Thread& thread);
   Status check_places(const HookPlan& plan) const;
   Status check_bytes(const HookPlan& plan) const;
+  Status change_threads(const abi::AttachHooks& head);
   Status change_thread(const Thread& thread, const abi::AttachHooks& head);
+  Status give_key(uint64_t base, const abi::AttachHooks& head);
+  Status take_held(const Thread& thread, const abi::AttachHooks& head);
   Status set_blocked(const Thread& thread, const abi::AttachHooks& head, uint64_t mask,
                      uint64_t blocked, uint64_t blocked_with);
   Status write_word(uint64_t address, const void* bytes, size_t size);
@@ -98,6 +104,7 @@ class AllThreads {
   std::vector<Thread> threads_;
   std::vector<Change> changes_;
   std::vector<MaskChange> mask_changes_;
+  std::vector<abi::AttachHeld> held_;
 };
 
 }  // namespace patchbay::attach

@@ -123,6 +123,12 @@ Error already_there(pid_t pid) {
   return user_error(EALREADY, "process " + std::to_string(pid) + " has an agent that serves");
 }
 
+Error is_child(pid_t pid) {
+  return user_error(ECHILD, "process " + std::to_string(pid) +
+                                " was forked by one that was started with the agent, and records "
+                                "with it: name that process");
+}
+
 std::string settings_of(const Arrival& arrival) {
   std::string text;
   for (const auto& [name, value] : arrival.settings) {
@@ -219,8 +225,12 @@ Result<Arrived> attach_here(pid_t pid, const Arrival& arrival) {
   PB_ASSIGN(const std::unique_ptr<LibraryLoader> loader,
             LibraryLoader::make(pid, libc, arrival.timeout_ms));
   const Library library = {arrival.agent, found.entry, abi::kAttachEntry, abi::kAttachVersion};
-  if (const Status loaded = loader->load(library, arrival.timeout_ms); !loaded.ok())
-    return loaded.error().errno_value == EALREADY ? already_there(pid) : loaded.error();
+  if (const Status loaded = loader->load(library, arrival.timeout_ms); !loaded.ok()) {
+    const int error = loaded.error().errno_value;
+    return error == EALREADY ? already_there(pid)
+           : error == ECHILD ? is_child(pid)
+                             : loaded.error();
+  }
   const UniqueFd socket = loader->take_socket();
   PB_ASSIGN(ProcessDirectory directory, ProcessDirectory::make(pid, socket.get()));
   const std::string settings =
@@ -237,6 +247,11 @@ Result<Arrived> attach_here(pid_t pid, const Arrival& arrival) {
 Result<Presence> presence_of(pid_t pid, const std::string& agent) {
   PB_ASSIGN(const Found found, find_agent(pid, agent));
   return found.presence;
+}
+
+bool has_hooks(pid_t pid) {
+  const auto libc = TargetLibc::find(pid);
+  return libc.ok() && libc.value().is_changed("fork");
 }
 
 Result<Arrived> attach(pid_t pid, const Arrival& arrival) {

@@ -36,6 +36,10 @@ enum class Presence : uint8_t {
 // What the maps of `pid` and its directory say. ESRCH: there is no such process.
 Result<Presence> presence_of(pid_t pid, const std::string& agent);
 
+// Hooks of an agent stand in the libc of `pid`: a forked child has them from its parent, whatever
+// became of that.
+bool has_hooks(pid_t pid);
+
 // Phases A to C. Nothing is changed in the process when it fails, and its message says why in one
 // sentence, and what to do. EALREADY: there is an agent that serves.
 Result<Arrived> attach(pid_t pid, const Arrival& arrival);

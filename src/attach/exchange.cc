@@ -61,7 +61,10 @@ Result<std::string> expect(int socket, AttachMessage kind, int64_t end) {
 
 Status install(int socket, AllThreads& all, const HookPlan& plan) {
   PB_TRY(all.apply(plan));
-  Status installed = send_message(socket, AttachMessage::kHooked);
+  const auto& held = all.held();
+  Status installed = send_message(
+      socket, AttachMessage::kHooked,
+      {reinterpret_cast<const char*>(held.data()), held.size() * sizeof(abi::AttachHeld)});
   if (installed.ok()) {
     const auto answer =
         expect(socket, AttachMessage::kInstalled, monotonic_ms() + kInstallTimeoutMs);

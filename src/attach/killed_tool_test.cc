@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
 // The tool is killed at each of the steps of an attach, one after the other. The program goes on
-// each time, with its own registers, masks and descriptors, and can be attached to again.
+// each time, with its own registers, masks and descriptors, and can be attached to again. The same
+// for a detach, with the agent itself: what has been begun is finished.
 #include <sys/epoll.h>
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <thread>
@@ -147,6 +150,94 @@ TEST(KilledTool, AtEachStepTheProgramGoesOnAndTheNextAttachWorks) {
       eintrs += program.shared().eintrs;
       program.expect_good_end();
     }
+  }
+  EXPECT_LE(eintrs, 2 * kUnrepairedSteps);
+}
+
+// --- a detach
+
+constexpr char kAgent[] = "../lib/libpatchbay.so";
+
+// A runtime directory, and PATCHBAY_DIR for it.
+class RuntimeDirectory {
+ public:
+  RuntimeDirectory() {
+    EXPECT_TRUE(::mkdtemp(path_));
+    ::setenv("PATCHBAY_DIR", path_, 1);
+  }
+  ~RuntimeDirectory() {
+    std::error_code none;
+    std::filesystem::remove_all(path_, none);
+    ::unsetenv("PATCHBAY_DIR");
+  }
+  Arrival arrival() const { return {kAgent, {{"PATCHBAY_DIR", path_}}, kTimeoutMs}; }
+
+ private:
+  char path_[32] = "/tmp/killed_tool_test.XXXXXX";
+};
+
+// Its first thread has a signal blocked that the agent needs.
+void block_and_wait(TargetShared& shared) {
+  sigset_t set;
+  ::sigemptyset(&set);
+  ::sigaddset(&set, SIGFPE);
+  ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  wait_and_compute(shared);
+}
+
+pid_t detacher(pid_t target, int steps, std::atomic<int>* used = nullptr) {
+  const pid_t pid = ::fork();
+  if (pid != 0) return pid;
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  set_steps_to_live(steps);
+  const Status done = detach(target, kTimeoutMs);
+  if (used) *used = steps - steps_left();
+  ::_exit(done.ok() ? 0 : 1);
+}
+
+int steps_of_a_detach(const RuntimeDirectory& runtime) {
+  TargetProgram program(block_and_wait);
+  const auto arrived = attach(program.pid(), runtime.arrival());
+  EXPECT_TRUE(arrived.ok()) << arrived.error().message();
+  auto& used = *static_cast<std::atomic<int>*>(
+      ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  EXPECT_EQ(status_of(detacher(program.pid(), kEndlessSteps, &used)), 0);
+  const int steps = used;
+  ::munmap(&used, 4096);
+  program.expect_good_end();
+  return steps;
+}
+
+TEST(KilledTool, AtEachStepOfADetachTheAgentFinishesIt) {
+  const RuntimeDirectory runtime;
+  const int steps = steps_of_a_detach(runtime);
+  ASSERT_GT(steps, 30);
+  int eintrs = 0;
+  for (int step = 0; step < steps; step++) {
+    SCOPED_TRACE("step " + std::to_string(step));
+    TargetProgram program(block_and_wait);
+    const std::string mask = mask_of(program);
+    const auto fds = program.descriptors(), threads = program.threads();
+    const auto arrived = attach(program.pid(), runtime.arrival());
+    ASSERT_TRUE(arrived.ok()) << arrived.error().message();
+    EXPECT_TRUE(has_hooks(program.pid()));
+    const int status = status_of(detacher(program.pid(), step));
+    EXPECT_TRUE(WIFSIGNALED(status) || status == 0) << status;
+    EXPECT_TRUE(lives(program));
+    // It has gone, or it serves as if nobody had come.
+    EXPECT_TRUE(soon([&] {
+      const auto again = attach(program.pid(), runtime.arrival());
+      return again.ok() || again.error().errno_value == EALREADY;
+    }));
+    EXPECT_TRUE(lives(program));
+    EXPECT_TRUE(soon([&] { return detach(program.pid(), kTimeoutMs).ok(); }));
+    EXPECT_TRUE(lives(program));
+    EXPECT_FALSE(has_hooks(program.pid()));
+    EXPECT_EQ(mask_of(program), mask);
+    EXPECT_TRUE(soon([&] { return program.threads() == threads; }));
+    EXPECT_EQ(program.descriptors(), fds);
+    eintrs += program.shared().eintrs;
+    program.expect_good_end();
   }
   EXPECT_LE(eintrs, 2 * kUnrepairedSteps);
 }

@@ -79,11 +79,28 @@ Status check_threads(pid_t pid, const std::string& directory, const std::string&
   return checked;
 }
 
+// Whether a process whose first thread has ended runs on with others.
+bool has_live_thread(const std::string& directory) {
+  DIR* tasks = ::opendir((directory + "/task").c_str());
+  bool found = false;
+  while (const dirent* entry = tasks && !found ? ::readdir(tasks) : nullptr) {
+    const auto status = read_text(directory + "/task/" + entry->d_name + "/status");
+    const std::string state = status ? status_field(*status, "State") : "";
+    found = !state.empty() && !state.starts_with('Z') && !state.starts_with('X');
+  }
+  if (tasks) ::closedir(tasks);
+  return found;
+}
+
 Status check_status(pid_t pid, const std::string& status, const std::string& proc) {
   const std::string leader = status_field(status, "Tgid"), state = status_field(status, "State");
   if (!leader.empty() && leader != std::to_string(pid))
     return user_error(
         EINVAL, std::to_string(pid) + " is a thread of process " + leader + ": attach to that");
+  if (state.starts_with('Z') && has_live_thread(proc + "/" + std::to_string(pid)))
+    return refuse(pid, ESRCH,
+                  "runs on without its first thread, by which the kernel shows its memory: start "
+                  "it with the agent");
   if (state.starts_with('Z') || state.starts_with('X'))
     return refuse(pid, ESRCH, "has ended: its parent has not asked for its status yet");
   if (state.starts_with('T'))

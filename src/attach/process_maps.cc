@@ -124,6 +124,17 @@ uint64_t Module::code_bytes(std::string_view bytes) const {
   return 0;
 }
 
+std::string_view Module::file_bytes(uint64_t address, size_t size) const {
+  for (const Elf64_Phdr& segment : segments_of(file_)) {
+    const uint64_t offset = address - bias_ - segment.p_vaddr;
+    const uint64_t at = segment.p_offset + offset;
+    if (segment.p_type == PT_LOAD && offset < segment.p_filesz && at < file_.size() &&
+        size <= file_.size() - at)
+      return std::string_view(file_).substr(at, size);
+  }
+  return {};
+}
+
 std::string Module::build_id() const {
   const auto image = ElfImage::from_file(bytes_of(file_));
   return image.ok() ? image.value().build_id() : "";

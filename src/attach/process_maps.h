@@ -42,6 +42,8 @@ class Module {
   uint64_t function(std::string_view name) const;
   // Where these bytes stand in its code; 0: nowhere.
   uint64_t code_bytes(std::string_view bytes) const;
+  // What the file has for an address in the process; empty: nothing.
+  std::string_view file_bytes(uint64_t address, size_t size) const;
   std::string build_id() const;
   const std::vector<Range>& code() const { return code_; }
 

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@
 
 #include "attach/proc_text.h"
 #include "attach/tracing.h"
+#include "base/monotonic_clock.h"
 #include "base/unique_fd.h"
 
 namespace patchbay::attach {
@@ -31,8 +33,26 @@ bool is_named(const MapLine& line, std::string_view library) {
 
 }  // namespace
 
+// Between the execution of a program and the moment in which the dynamic linker has mapped its
+// libraries lie some milliseconds, on a busy machine more.
 Result<TargetLibc> TargetLibc::find(pid_t pid) {
+  constexpr int kPatienceMs = 2000, kNapUs = 2000;
+  const int64_t end = monotonic_ms() + kPatienceMs;
+  for (;;) {
+    auto libc = find_now(pid);
+    if (libc.ok() || libc.error().errno_value != ENOENT) return libc;
+    if (::kill(pid, 0) != 0 && errno == ESRCH)
+      return user_error(ESRCH, "process " + std::to_string(pid) + " has ended");
+    if (monotonic_ms() >= end)
+      return user_error(ENOEXEC, "process " + std::to_string(pid) +
+                                     " has no libc.so.6 of glibc, or is still being started");
+    ::usleep(kNapUs);
+  }
+}
+
+Result<TargetLibc> TargetLibc::find_now(pid_t pid) {
   TargetLibc libc;
+  libc.pid_ = pid;
   const std::vector<MapLine> lines = read_maps(pid);
   // What is one library since glibc 2.34 was three.
   for (const char* name : {"libc", "libpthread", "libdl"}) {
@@ -42,8 +62,7 @@ Result<TargetLibc> TargetLibc::find(pid_t pid) {
       libc.code_.insert(libc.code_.end(), module->code().begin(), module->code().end());
       libc.modules_.push_back(std::move(*module));
     } else if (libc.modules_.empty()) {
-      if (module.error().errno_value != ENOENT) return module.error();
-      return user_error(ENOEXEC, "process " + std::to_string(pid) + " has no libc.so.6 of glibc");
+      return module.error();
     }
   }
   for (const MapLine& line : lines)
@@ -73,6 +92,18 @@ uint64_t TargetLibc::function(std::string_view name) const {
   for (const Module& module : modules_)
     if (const uint64_t address = module.function(name)) return address;
   return 0;
+}
+
+bool TargetLibc::is_changed(std::string_view function) const {
+  for (const Module& module : modules_) {
+    uint8_t found[16] = {};
+    const uint64_t address = module.function(function);
+    const std::string_view wanted = module.file_bytes(address, sizeof found);
+    if (!address || wanted.empty() || !read_memory(pid_, address, found, sizeof found).ok())
+      continue;
+    return std::memcmp(found, wanted.data(), sizeof found) != 0;
+  }
+  return false;
 }
 
 bool TargetLibc::has_code(uint64_t address) const {

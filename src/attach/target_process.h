@@ -25,10 +25,13 @@ Status may_attach(pid_t pid, const std::string& proc = "/proc");
 // The module that has pthread_create(), dlopen() and their like, or the modules.
 class TargetLibc {
  public:
+  // ENOEXEC: it has none that is known. A program that has just been executed is waited for.
   static Result<TargetLibc> find(pid_t pid);
 
   // 0: it has none of this name.
   uint64_t function(std::string_view name) const;
+  // The first bytes of a function are not those of its file.
+  bool is_changed(std::string_view function) const;
   // Of an instruction `syscall` with a `ret` behind it.
   uint64_t syscall_instruction() const { return syscall_; }
   // Of __restore_rt, where a signal's handler returns to.
@@ -37,8 +40,10 @@ class TargetLibc {
   bool has_code(uint64_t address) const;
 
  private:
+  static Result<TargetLibc> find_now(pid_t pid);
   Status find_instructions(pid_t pid);
 
+  pid_t pid_ = 0;
   std::vector<Module> modules_;  // libc first
   std::vector<Range> code_;
   uint64_t syscall_ = 0, restorer_ = 0;

@@ -31,6 +31,12 @@ void set_forked_child() { state().is_child = true; }
 bool has_forked() { return state().has_forked; }
 void set_has_forked() { state().has_forked = true; }
 
+void leave_family() {
+  state().is_child = state().has_forked = false;
+  state().notes.clear();
+  state().all_found = true;
+}
+
 // FNV-1a.
 uint64_t note_key(std::string_view what, std::string_view name) {
   uint64_t key = 0xcbf29ce484222325;

@@ -30,6 +30,8 @@ void set_forked_child();
 // This process has forked. Its children may not have repeated the last changes yet.
 bool has_forked();
 void set_has_forked();
+// It is no longer the child of anybody, and has not forked: a process with an agent of its own.
+void leave_family();
 
 uint64_t note_key(std::string_view what, std::string_view name = {});
 

@@ -4,9 +4,12 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <mutex>
+#include <vector>
 
 #include "base/agreed.h"
 #include "base/check.h"
@@ -42,24 +45,31 @@ bool has_limit() {
   return ::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
 }
 
+// How much of the reserve is used. It stands at the reserve's start: a child that goes its own way
+// has to know what its parent has taken since the fork.
+struct Marks {
+  size_t small;  // from the start
+  size_t large;  // and from the end, in pages
+};
+
 struct Reserve {
   std::mutex lock;
   uint8_t* start = nullptr;
   size_t size = 0;
-  size_t small = 0;  // used from the start
-  size_t large = 0;  // and from the end, in pages
-  Chunk chunk;       // when it is used up
+  Chunk chunk;  // when it is used up
 
   void make() {
     if (size) return;
     size = has_limit() ? kLeastReserve : kReserve + possible_cpus() * kReservePerCpu;
     start = map_shared(size);
     if (!start) start = map_shared(size = kLeastReserve);
-    if (!start) small = size;
+    if (start) marks().small = round_up(sizeof(Marks), kLine);
   }
+  Marks& marks() const { return *reinterpret_cast<Marks*>(start); }
   size_t left() const {
-    PB_CHECK_VALUES(small + large <= size, small, large);
-    return size - small - large;
+    if (!start) return 0;
+    PB_CHECK_VALUES(marks().small + marks().large <= size, marks().small, marks().large);
+    return size - marks().small - marks().large;
   }
 };
 
@@ -86,6 +96,14 @@ void* private_memory(size_t bytes) {
   return std::memset(::operator new(bytes, std::align_val_t(kLine)), 0, bytes);
 }
 
+// Pages that nobody has touched stay without memory.
+void copy_touched(uint8_t* to, uint8_t* from, size_t size) {
+  std::vector<unsigned char> touched(size / kPage, 1);
+  (void)::mincore(from, size, touched.data());
+  for (size_t page = 0; page < touched.size(); page++)
+    if (touched[page] & 1) std::memcpy(to + page * kPage, from + page * kPage, kPage);
+}
+
 }  // namespace
 
 void* shared_forever(size_t bytes) {
@@ -95,8 +113,8 @@ void* shared_forever(size_t bytes) {
   std::lock_guard guard(all.lock);
   all.make();
   if (bytes <= all.left()) {
-    uint8_t* at = all.start + all.small;
-    all.small += bytes;
+    uint8_t* at = all.start + all.marks().small;
+    all.marks().small += bytes;
     return at;
   }
   uint8_t* at = take_from_chunk(&all.chunk, bytes);
@@ -109,14 +127,34 @@ void* shared_pages(size_t bytes) {
   std::lock_guard guard(all.lock);
   all.make();
   if (is_forked_child() || bytes > all.left()) return map_shared(bytes);
-  all.large += bytes;
-  return all.start + all.size - all.large;
+  all.marks().large += bytes;
+  return all.start + all.size - all.marks().large;
 }
 
 bool is_shared_with_running(const void* at) {
   const Reserve& all = reserve();
   const auto* byte = static_cast<const uint8_t*>(at);
   return all.start && byte >= all.start && byte < all.start + all.size;
+}
+
+Status leave_shared_memory() {
+  Reserve& all = reserve();
+  std::lock_guard guard(all.lock);
+  if (!all.start) return {};
+  if (all.chunk.at)
+    return user_error(ENOMEM,
+                      "there is no memory of its own for what the process shares with its parent");
+  uint8_t* made = map_shared(all.size);
+  if (!made) return sys_error("map memory", errno);
+  const size_t small = std::min(round_up(all.marks().small, kPage), all.size);
+  std::memcpy(made, all.start, small);
+  copy_touched(made + small, all.start + small, all.size - small);
+  // At once for all threads.
+  if (::mremap(made, all.size, all.size, MREMAP_MAYMOVE | MREMAP_FIXED, all.start) != MAP_FAILED)
+    return {};
+  const int error = errno;
+  ::munmap(made, all.size);
+  return sys_error("map memory", error);
 }
 
 SharedPlace agree_on_shared(size_t bytes, std::string_view what, std::string_view name) {

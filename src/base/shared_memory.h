@@ -13,6 +13,8 @@
 #include <new>
 #include <string_view>
 
+#include "base/result.h"
+
 namespace patchbay {
 
 // Zeroed memory on a cache line of its own; any thread may call. Never null: where no shared
@@ -23,6 +25,12 @@ void* shared_forever(size_t bytes);
 void* shared_pages(size_t bytes);
 // Whether children that run already see this place too; it is from the two functions above.
 bool is_shared_with_running(const void* at);
+
+// In a forked child that goes its own way (agent/forked_child.h): from now on it shares this memory
+// with nobody but the children that it forks itself.
+// Everything stays where it is and as it is. What other threads write at that very moment may be
+// lost.
+Status leave_shared_memory();
 
 template <typename T>
 T* make_shared_forever() {

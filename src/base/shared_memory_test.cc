@@ -88,5 +88,48 @@ TEST(SharedMemory, PagesAndWordsDoNotMeet) {
   EXPECT_EQ(pages[9999], 0);
 }
 
+TEST(SharedMemory, AChildThatGoesItsOwnWayKeepsAllAndSharesNothing) {
+  auto* word = make_shared_forever<uint64_t>();
+  auto* page = static_cast<uint64_t*>(shared_pages(4096));
+  *word = 5;
+  *page = 6;
+  EXPECT_EQ(in_child([&] {
+              if (!leave_shared_memory().ok() || *word != 5 || *page != 6) return 1;
+              leave_family();
+              *word = 7;
+              *page = 8;
+              auto* more = make_shared_forever<uint64_t>();
+              if (is_forked_child() || !is_shared_with_running(more) || more == word) return 2;
+              // Its own child shares all of that.
+              const int status = test::status_of_child([&] { return int(++*more + ++*word); });
+              return WEXITSTATUS(status) == 9 && *more == 1 && *word == 8 ? 0 : 3;
+            }),
+            0);
+  EXPECT_EQ(*word, 5u);
+  EXPECT_EQ(*page, 6u);
+}
+
+TEST(SharedMemory, AChildThatGoesItsOwnWayTakesNothingThatItsParentHasTakenSince) {
+  auto* const first = make_shared_forever<uint64_t>();
+  int told[2];
+  ASSERT_EQ(::pipe(told), 0);
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    uint64_t* later = nullptr;
+    if (::read(told[0], &later, sizeof later) != sizeof later) ::_exit(1);
+    set_forked_child();
+    if (!leave_shared_memory().ok() || *later != 17) ::_exit(2);
+    leave_family();
+    ::_exit(make_shared_forever<uint64_t>() == later ? 3 : 0);
+  }
+  auto* const later = make_shared_forever<uint64_t>();
+  *later = 17;
+  EXPECT_NE(later, first);
+  EXPECT_EQ(::write(told[1], &later, sizeof later), ssize_t{sizeof later});
+  int status = -1;
+  ::waitpid(pid, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
 }  // namespace
 }  // namespace patchbay

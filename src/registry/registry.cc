@@ -392,6 +392,20 @@ Status Registry::move_top(const std::string& path, const std::string& instance_d
   return {};
 }
 
+Status Registry::leave_parent() {
+  Impl& impl = *impl_;
+  impl.options.buffer.path.clear();
+  impl.options.instance_directory.clear();
+  Status left;
+  for (TraceArray* array : impl.all_arrays()) {
+    array->snapshot.reset();
+    const Status one = array->buffer->leave_parent();
+    impl.point_to_rings(*array);
+    if (left.ok()) left = one;
+  }
+  return left;
+}
+
 void Registry::abandon(TraceArray& array) {
   array.buffer->abandon();
   impl_->point_to_rings(array);

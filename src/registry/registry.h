@@ -142,6 +142,9 @@ class Registry {
   // A forked child that cannot know any more what the instance is to record: it records nothing
   // into it from now on. (What other processes record goes on.)
   void abandon(TraceArray& array);
+  // One that goes its own way: the instances have rings of their own in memory, which are empty.
+  // Their snapshots, which are the parent's, are no longer there.
+  Status leave_parent();
 
   // Both buffers of every instance are at their end (RingBuffer::close_cleanly).
   void close_cleanly();

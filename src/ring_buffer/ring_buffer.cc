@@ -710,6 +710,43 @@ void RingBuffer::abandon() {
   if (!std::exchange(abandoned_, true)) set_ = dead_rings();
 }
 
+Status RingBuffer::leave_parent() {
+  const std::span<uint8_t> old = mapping_;
+  const auto& from = *reinterpret_cast<const BufferHeader*>(old.data());
+  std::vector<uint32_t> counts;
+  for (uint32_t ring = 0; ring < from.nr_rings; ring++)
+    counts.push_back(reinterpret_cast<const RingControl*>(old.data() + from.ring_offset +
+                                                          ring * abi::kRingControlStride)
+                         ->nr_subbufs);
+  RingBuffer made;
+  PB_TRY(made.map_whole(old.size()));
+  uint8_t* const to = made.mapping_.data();
+  // The table of texts has no memory in the file before the first one: it must not be looked at.
+  std::memcpy(to, old.data(), has_printk_table_ ? from.reader_offset : from.printk_offset);
+  auto* const header = reinterpret_cast<BufferHeader*>(to);
+  header->pid = ::getpid();
+  header->state = abi::kStateLive;
+  header->meta_used = header->recursion = header->unhooked = header->missed = 0;
+  init_controls(to, counts);
+  path_.clear();
+  mapping_ = std::exchange(made.mapping_, {});
+  const Status mapped = table_mapping_.data() ? map_tables() : Status();
+  // Descriptors of the parent's thread, and rooms aside in the parent's file.
+  kept_ = -1, keeper_ = 0, kept_is_old_ = false, wants_side_ = false;
+  meta_used_ = 0, abandoned_ = false, expanded_ = true;
+  auto* const own_comms = reinterpret_cast<abi::CommTable*>(table_mapping_.data());
+  set_ = make_ring_set(to, own_comms ? own_comms : set_->comms);
+  apply_enabled();
+  if (!quiesce()) return mapped;
+  retire(old.data(), old.size());
+  for (const Parked& parked : parked_)
+    retire(reinterpret_cast<uint8_t*>(parked.set->header),
+           size_t(parked.set->header->page_meta_offset));
+  moved_ += 1 + parked_.size();
+  parked_.clear();
+  return mapped;
+}
+
 void RingBuffer::close_cleanly() {
   fold_dropped();
   add_clock_pair();

@@ -149,6 +149,9 @@ class RingBuffer {
   // here create() and resize() map what it has made, at the same address, and what else would
   // change them does nothing. EEXIST: something else is at that address here.
   void abandon();  // from now on nothing of this process comes into it
+  // The child goes its own way: instead of the parent's file it has rings of the same form in
+  // memory, empty, with the names and texts that the parent has had. rings() is another one.
+  Status leave_parent();
 
   // For readers in this process: the whole mapping, and a number that changes with it.
   std::span<const uint8_t> bytes() const { return mapping_; }
@@ -207,9 +210,9 @@ class RingBuffer {
   std::vector<uint32_t> subbuf_counts() const;
 
   const RingSet* set_ = nullptr;
-  std::span<uint8_t> mapping_;  // the file without its meta log; never goes as a whole
+  std::span<uint8_t> mapping_;   // the file without its meta log; never goes as a whole
   bool nobody_is_late_ = false;  // in move_to()
-  uint64_t moved_ = 0;  // replaced sets that move_to() has forgotten
+  uint64_t moved_ = 0;           // replaced sets that move_to() has forgotten
   std::vector<Parked> parked_;
   Mapping table_mapping_;  // comms, printk's texts; stays where it is. Empty: they are another's
   UniqueFd fd_;

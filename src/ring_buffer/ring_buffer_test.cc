@@ -20,6 +20,7 @@
 #include <random>
 #include <thread>
 
+#include "base/agreed.h"
 #include "base/raw_syscall.h"
 #include "base/testing.h"
 #include "hot/rseq_testing.h"
@@ -434,6 +435,35 @@ TEST_F(RingBufferTest, ForkedChildrenSwitchTheSameWord) {
   });
   ASSERT_EQ(status, 0);
   EXPECT_FALSE(buffer_->is_recording());
+}
+
+// Another process reads nothing but what the parent has written, and the file is as it was.
+TEST_F(RingBufferTest, AForkedChildLeavesForRingsOfItsOwn) {
+  enable();
+  buffer_->add_comm(5, 4, "five");
+  write(10);
+  const int status = test::status_of_child([&] {
+    set_forked_child();
+    if (!buffer_->leave_parent().ok()) return 1;
+    leave_family();
+    if (!buffer_->in_memory() || !read_all(buffer_.get()).empty()) return 2;
+    if (std::string_view(buffer_->rings()->comms->entry[0].comm) != "five") return 3;
+    rings_ = buffer_->rings();
+    next_ = 100;
+    write(5);
+    if (read_all(buffer_.get()) != range(100, 105)) return 4;
+    const std::string path = directory_ + "/own";
+    if (!buffer_->move_to(path, 4 * 4080).ok()) return 5;
+    rings_ = buffer_->rings();
+    if (!buffer_->enable().ok()) return 6;
+    write(3);
+    const bool is_read = read_file(path) == range(105, 108);
+    ::unlink(path.c_str());
+    return is_read && std::string_view(buffer_->rings()->comms->entry[0].comm) == "five" ? 0 : 7;
+  });
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  write(1);
+  EXPECT_EQ(read_file(buffer_->path()), range(0, 11));
 }
 
 TEST_F(RingBufferTest, CommsStayWhereTheyAreWhenTheFileIsReplaced) {

@@ -118,6 +118,10 @@ tracefs::File* OpenFiles::find(uint64_t number) {
   return found == table().files.end() ? nullptr : found->second;
 }
 
+void OpenFiles::close_inherited() {
+  for (const auto& one : std::exchange(table().files, {})) delete one.second;
+}
+
 // A file that was open at the fork is this process's from here on: the session that had opened it
 // is a copy that no thread runs.
 tracefs::File* Repeater::find(uint64_t number) {

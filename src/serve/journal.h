@@ -33,6 +33,7 @@ enum class OperationKind : uint32_t {
   kMkdir,
   kRmdir,
   kWriteFile,
+  kLeave,  // the agent leaves the parent: nothing follows for those that are its children now
 };
 
 struct Operation {
@@ -70,6 +71,8 @@ class OpenFiles {
   static void leave(uint64_t number);
   static uint64_t next_number();
   static tracefs::File* find(uint64_t number);
+  // In a forked child: those that its parent had open. No session of this process has them.
+  static void close_inherited();
 };
 
 class Repeater {

@@ -331,20 +331,20 @@ def run_fork(case):
     """82: the child of an attached process can be attached to as well, and each left alone."""
     target = Target(case.argv, case)
     try:
+        before = Picture(target.pid)
         case.attach(target)
         target.say()
         target.wait_for_word(b"child ")
         target.wait_for_word(b"\n")
         child = wait_for(5, "a child", lambda: children(target.pid))[0]
-        before = Picture(child)
-        answer = tool("attach", child)
-        check_sentence(answer, None)
-        if answer.status == 0:
-            check_sentence(tool("detach", child), None, "detach")
-            unlike = [text for text in differences(before, Picture(child))
-                      if not text.startswith(("text of", "SigCgt"))]
-            if unlike:
-                raise Failed("the child: " + "; ".join(unlike[:4]))
+        for _ in range(ROUNDS):
+            for command in ("attach", "detach"):
+                answer = tool(command, child)
+                if answer.status != 0:
+                    raise Failed(f"{command} of the child: {answer.sentence()}")
+        unlike = list(differences(before, Picture(child), True))
+        if unlike:
+            raise Failed("the child: " + "; ".join(unlike[:4]))
     except BaseException:
         target.kill()
         raise
@@ -352,8 +352,7 @@ def run_fork(case):
     wanted = "read of stdin: ok\nwrong: 0\nread of stdin: ok\nwaitpid: ok\nwrong: 0\n"
     if (output, status) != (wanted, 0):
         raise Failed(f"printed {output!r}, status {status}")
-    child_note = "attached" if answer.status == 0 else answer.sentence()
-    return f"attached {case.attached} times; its child: {child_note}"
+    return f"attached {case.attached} times; its child {ROUNDS} times"
 
 
 def run_exits(case):
@@ -432,6 +431,126 @@ def watched(story):
         check_end(case, target)
         return note
     return run
+
+
+@watched
+def run_stop_arrives(case, target):
+    """19: it is stopped at any moment of an attach; it stays stopped, and goes on when it is told.
+    """
+    refused = 0
+    for _ in range(2 * ROUNDS):
+        delay = random.uniform(0, 0.03)
+
+        def stop(delay=delay):
+            time.sleep(delay)
+            os.kill(target.pid, signal.SIGSTOP)
+
+        answer = tool("attach", target.pid, during=stop)
+        check_sentence(answer, None)
+        refused += answer.status != 0
+        wait_for(10, "stopped", lambda: state(target.pid) == "T")
+        os.kill(target.pid, signal.SIGCONT)
+        wait_for(10, "going on", lambda: state(target.pid) != "T")
+        leave_alone(target.pid)
+        case.attached += 1
+    return f"{refused} times refused"
+
+
+def run_leader_exit(case):
+    """30: the first thread has left; the kernel shows neither maps nor program by its number."""
+    target = Target(case.argv, case)
+    try:
+        before = settled_picture(target.pid)
+        wait_for(10, "its first thread has ended", lambda: state(target.pid) == "Z")
+        check_refused(tool("attach", target.pid), case.refused)
+        unlike = list(differences(before, Picture(target.pid)))
+        if unlike:
+            raise Failed("; ".join(unlike[:4]))
+    except BaseException:
+        target.kill()
+        raise
+    return check_end(case, target)
+
+
+def run_shell(case):
+    """74: a shell and its children, which come and go and execute programs."""
+    target = Target(case.argv, case)
+    try:
+        before = Picture(target.pid)
+        for _ in range(ROUNDS):
+            case.attach(target)
+            time.sleep(0.1)
+            case.detach(target)
+        case.compare(before, target)
+    except BaseException:
+        target.kill()
+        raise
+    return check_end(case, target)
+
+
+SHELL = """echo ready >&2
+sum=0 i=0
+until read -r -t 0.01 line; do
+  ((++i)) && [[ $(echo "$i" | cat) == "$i" ]] || echo "wrong: $i"
+  [[ $(bash -c 'exit 7'; echo $?) == 7 ]] || echo "wrong status"
+done
+trap 'echo trapped' USR1; kill -USR1 $$
+echo over
+exit 5
+"""
+
+
+@watched
+def run_held(case, target):
+    """33: signals that come while they are blocked, and the agent is there, come when it has gone.
+    """
+    for number in range(ROUNDS):
+        case.attach(target)
+        if number == ROUNDS - 1:
+            target.say()
+            target.wait_for_word(b"sent\n")
+        case.detach(target)
+    pending = [fields(read(f"/proc/{target.pid}/task/{tid}/status"))["SigPnd"]
+               for tid in os.listdir(f"/proc/{target.pid}/task")]
+    if [int(mask, 16) for mask in pending] != [1 << 4 | 1 << 7] * 2:
+        raise Failed(f"pending: {pending}")
+    return f"attached {case.attached} times; the signals wait"
+
+
+def run_old_threads(case):
+    """26: threads that are older than the agent end while all functions of libc are patched."""
+    target, toggles = Target(case.argv, case), 0
+    try:
+        before = Picture(target.pid)
+        case.attach(target)
+        told(["write", str(target.pid), "set_ftrace_filter", "*:mod:libc.so.6"])
+        for number in range(8 * ROUNDS):
+            target.process.stdin.write(b"e")
+            target.process.stdin.flush()
+            told(["write", str(target.pid), "current_tracer", ("function", "nop")[number % 2]])
+            toggles += 1
+            if state(target.pid) not in "SR":
+                raise ProcessLookupError
+            target.wait_for_word(b"round\n")
+        case.detach(target)
+        case.compare(before, target)
+    except (ProcessLookupError, FileNotFoundError, Failed) as why:
+        target.process.kill()
+        raise Failed(f"behind {toggles} changes: {why}: {target.end()}") from None
+    except BaseException:
+        target.kill()
+        raise
+    output, status = target.end()
+    if (output, status) != ("wrong: 0\n", 0):
+        raise Failed(f"printed {output!r}, status {status}")
+    return f"libc was patched {toggles} times"
+
+
+def told(words):
+    done = subprocess.run([TOOL, *words], stdin=subprocess.DEVNULL, capture_output=True,
+                          timeout=2 * ATTACH_SECONDS, check=False)
+    if done.returncode != 0:
+        raise Failed(f"{' '.join(words)}: {done.stderr.decode()[-300:]}")
 
 
 @watched
@@ -787,7 +906,14 @@ def shapes():
     yield Case([36], "shapes raw-clone")
     yield Case([37], "shapes fibers", volatile=True)
     yield Case([38], "shapes small-stacks")
+    yield Case([30], "shapes leader-exit", refused="without its first thread", run=run_leader_exit)
+    yield Case([19], "waits read, stopped meanwhile", [PROGRAMS + "waits", "read"],
+               run=run_stop_arrives)
+    yield Case([74], "a shell", ["bash", "-c", SHELL], volatile=True, run=run_shell)
+    yield Case([78], "ends inline-hook")
     yield Case([82], "shapes fork", run=run_fork)
+    yield Case([26], "ends old-threads", volatile=True, run=run_old_threads)
+    yield Case([33], "ends held", run=run_held)
     yield Case([83], "execs", [PROGRAMS + "execs"], keep=True)
     yield Case([66], "execs, ending meanwhile", [PROGRAMS + "execs"], run=run_exits)
 

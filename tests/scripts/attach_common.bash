@@ -43,7 +43,7 @@ come_and_go() {
 # end_recording NAME
 declare -A recorder
 begin_recording() {
-  timeout 120 "$patchbay" record -q -b 16M -o "$1.dat" -e "$4" -p "$2" >"$1.log" 2>&1 &
+  timeout 120 "$patchbay" record -q -b 16M -o "$1.dat" -e "$4" -p "$2" >"$1.log" 2>&1 6>&- &
   recorder[$1]=$!
   started $!
   is_recorded() { "$patchbay" cat "$1" enabled_functions | grep -q "^$2 "; }
