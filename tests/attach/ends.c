@@ -141,7 +141,8 @@ static void ends_inline_hook(const char* unused) {
     noted("unshare", unshare(0));
     usleep(1000);
   }
-  if (atomic_load(&hooked) != calls) wrong("%d hooks of %d calls", atomic_load(&hooked), calls);
+  // The agent's own thread calls it as well.
+  if (atomic_load(&hooked) < calls) wrong("%d hooks of %d calls", atomic_load(&hooked), calls);
   if (memcmp(entry, jump, 5) != 0) wrong("the hook is not there any more");
 }
 

@@ -481,7 +481,11 @@ def run_shell(case):
             case.attach(target)
             time.sleep(0.1)
             case.detach(target)
-        case.compare(before, target)
+        # bash sets handlers as it goes.
+        unlike = [text for text in differences(before, Picture(target.pid), True)
+                  if not text.startswith("SigCgt")]
+        if unlike:
+            raise Failed("; ".join(unlike[:4]))
     except BaseException:
         target.kill()
         raise
@@ -910,7 +914,7 @@ def shapes():
     yield Case([19], "waits read, stopped meanwhile", [PROGRAMS + "waits", "read"],
                run=run_stop_arrives)
     yield Case([74], "a shell", ["bash", "-c", SHELL], volatile=True, run=run_shell)
-    yield Case([78], "ends inline-hook")
+    yield Case([78], "ends inline-hook", refused="differs from the file", late=True)
     yield Case([82], "shapes fork", run=run_fork)
     yield Case([26], "ends old-threads", volatile=True, run=run_old_threads)
     yield Case([33], "ends held", run=run_held)
