@@ -2,8 +2,11 @@
 #include "attach/process_maps.h"
 
 #include <elf.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 
@@ -61,6 +64,22 @@ const MapLine* line_at(const std::vector<MapLine>& lines, uint64_t address) {
   return nullptr;
 }
 
+Result<std::string> read_library_file(const std::string& path) {
+  constexpr off_t kMostBytes = 64 << 20;  // a libc with all its debugging symbols has 20 MB
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (!file.valid()) return sys_error("open " + path, errno);
+  struct stat about = {};
+  if (::fstat(file.get(), &about) != 0) return sys_error("look at " + path, errno);
+  if (!S_ISREG(about.st_mode)) return user_error(ENOEXEC, path + " is not a regular file");
+  if (about.st_size > kMostBytes)
+    return user_error(ENOEXEC, path + " is no library of glibc: it has " +
+                                   std::to_string(about.st_size >> 20) + " MB");
+  std::string bytes(size_t(about.st_size), '\0');
+  if (!read_exactly(file.get(), 0, bytes.data(), bytes.size()))
+    return user_error(ENOEXEC, path + " cannot be read to its end");
+  return bytes;
+}
+
 Result<Module> Module::find(pid_t pid, const std::vector<MapLine>& lines,
                             const std::function<bool(const MapLine&)>& fits) {
   Module module;
@@ -78,9 +97,11 @@ Result<Module> Module::find(pid_t pid, const std::vector<MapLine>& lines,
   std::snprintf(name, sizeof name, "/map_files/%llx-%llx", (unsigned long long)first->range.start,
                 (unsigned long long)first->range.end);
   const std::string process = "/proc/" + std::to_string(pid);
-  auto file = read_file(process + name);
-  if (!file.ok()) file = read_file(process + "/root" + first->name);
-  if (!file.ok()) return file.error();
+  auto file = read_library_file(process + name);
+  if (!file.ok()) file = read_library_file(process + "/root" + first->name);
+  if (!file.ok())
+    return user_error(ENOEXEC, "the file of " + first->name + " in process " + std::to_string(pid) +
+                                   " cannot be used: " + file.error().message());
   module.file_ = std::move(*file);
   PB_TRY(module.place(first->range.start, first->offset));
   return module;

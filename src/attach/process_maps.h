@@ -31,6 +31,11 @@ std::vector<MapLine> read_maps(pid_t pid);
 // The line that holds an address; nullptr: none.
 const MapLine* line_at(const std::vector<MapLine>& lines, uint64_t address);
 
+// The whole of a library's file. What stands under its name may be anything, for it is the process
+// that says it: ENOEXEC for what is no regular file, is longer than a library of libc's is, or
+// cannot be read without waiting.
+Result<std::string> read_library_file(const std::string& path);
+
 // A file of a process that is mapped as a program or a library.
 class Module {
  public:

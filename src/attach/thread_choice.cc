@@ -217,6 +217,7 @@ const char* ThreadChoice::stack_refusal(uint64_t stack, bool sleeps) const {
   const MapLine* line = line_at(lines_, stack);
   uint64_t end = line ? line->range.end : (stack | 4095) + 1;
   end = std::min(end, stack + kLooked);
+  if (end <= stack) return "has no stack";  // any word may stand in rsp
   std::vector<uint64_t> words((end - stack) / 8);
   if (!read_memory(pid_, stack, words.data(), words.size() * 8).ok()) return "has no stack";
   for (size_t i = 0; i < words.size(); i++) {
