@@ -259,6 +259,7 @@ Status AllThreads::look_at(Thread& thread) {
   if (seen.ok()) {
     thread.is_repaired = repair_answer(thread.tid, thread.mask, &thread.registers);
     if (thread.is_repaired) seen = set_registers(thread.tid, thread.registers);
+    if (thread.is_repaired && seen.ok()) seen = set_mask(thread.tid, thread.mask);
   }
   if (seen.ok() || seen.error().errno_value != ESRCH) return seen;
   thread.tid = 0;  // killed

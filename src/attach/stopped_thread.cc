@@ -86,6 +86,7 @@ Status StoppedThread::save() {
   repaired_ = repair_answer(tid_, saved_mask_, &saved_);
   // At once: from here on the answer is right even if the tool is killed.
   if (repaired_) PB_TRY(set_registers(tid_, saved_));
+  if (repaired_) PB_TRY(set_mask(tid_, saved_mask_));
   saved_vectors_.resize(1 << 14);
   iovec vectors = {saved_vectors_.data(), saved_vectors_.size()};
   PB_TRY(trace(PTRACE_GETREGSET, tid_, NT_X86_XSTATE, &vectors, "read the vector state of"));
@@ -232,7 +233,10 @@ Status StoppedThread::leave() {
   uint64_t mask = 0;
   PB_TRY(get_registers(tid_, &registers));
   PB_TRY(get_mask(tid_, &mask));
-  if (repair_answer(tid_, mask, &registers)) PB_TRY(set_registers(tid_, registers));
+  if (repair_answer(tid_, mask, &registers)) {
+    PB_TRY(set_registers(tid_, registers));
+    PB_TRY(set_mask(tid_, mask));
+  }
   return detach();
 }
 

@@ -21,7 +21,9 @@ namespace {
 int g_steps_to_live = -1;
 
 // System calls that answer EINTR to a mere stop, without a signal: the kernel does not restart
-// them, and the program would see an error that nobody has caused.
+// them, and the program would see an error that nobody has caused. Of sockets it is those with a
+// timeout (SO_RCVTIMEO, SO_SNDTIMEO); select() and its like do so when they cannot write the rest
+// of the time into the program's memory.
 bool answers_eintr_to_a_stop(uint64_t number) {
   switch (number) {
     case SYS_epoll_wait:
@@ -43,8 +45,16 @@ bool answers_eintr_to_a_stop(uint64_t number) {
     case SYS_sendmmsg:
     case SYS_write:
     case SYS_writev:
+    case SYS_preadv2:
+    case SYS_pwritev2:
+    case SYS_sendfile:
+    case SYS_splice:
     case SYS_accept:
     case SYS_accept4:
+    case SYS_connect:
+    case SYS_select:
+    case SYS_pselect6:
+    case SYS_ppoll:
       return true;
     default:
       return false;
@@ -154,7 +164,13 @@ Status write_text(pid_t pid, uint64_t address, const void* data, size_t size) {
   const std::string path = "/proc/" + std::to_string(pid) + "/mem";
   UniqueFd file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   if (!file.valid()) return sys_error("open " + path, errno);
-  return transferred("write", pid, ::pwrite(file.get(), data, size, off_t(address)), size);
+  const ssize_t written = ::pwrite(file.get(), data, size, off_t(address));
+  if (written < 0 && errno == EIO)
+    return user_error(EIO, "the kernel does not write the code of process " + std::to_string(pid) +
+                               " through " + path +
+                               ": it is mapped no more, or the kernel was booted with "
+                               "proc_mem.force_override=never, which forbids that");
+  return transferred("write", pid, written, size);
 }
 
 bool has_deliverable_signal(pid_t tid, uint64_t mask) {

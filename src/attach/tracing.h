@@ -31,7 +31,9 @@ Status write_memory(pid_t pid, uint64_t address, const void* data, size_t size);
 Status write_text(pid_t pid, uint64_t address, const void* data, size_t size);
 
 // A thread that is seen behind PTRACE_EVENT_STOP has the answer EINTR: when the stop is the only
-// reason for it, `registers` become those with which the system call is made again. True: they did.
+// reason for it, `registers` become those with which the system call is made again. True: they did;
+// then `mask` has to be set. epoll_pwait() and its like still have the mask that they were given: a
+// signal that comes now would run its handler before the call, and nothing would end the call then.
 bool repair_answer(pid_t tid, uint64_t mask, user_regs_struct* registers);
 // A signal has come after all: EINTR is its doing, and what the program expects.
 void take_back_repair(user_regs_struct* registers);

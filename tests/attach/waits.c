@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: MIT
 // A thread that waits in one system call: cases 1 to 10 (what a stop must neither cut short nor end
 // with EINTR). waits WORD [companion]: with a second thread that waits in a read.
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <linux/io_uring.h>
 #include <pty.h>
 #include <semaphore.h>
 #include <sys/epoll.h>
+#include <sys/file.h>
 #include <sys/ipc.h>
 #include <sys/msg.h>
 #include <sys/select.h>
 #include <sys/sem.h>
+#include <sys/sendfile.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 
 #include "attach_case.h"
@@ -28,7 +33,7 @@ static struct shared {
   int fd;  // where the child writes a byte
   int ipc;
   struct sockaddr_un address;
-} *shared;
+} * shared;
 
 // --- what the child does
 
@@ -204,6 +209,21 @@ static void wait_pselect_timeout(const char* unused) {
   }
 }
 
+// The rest of the time cannot be written: this is what the kernel does not restart.
+static void wait_select_constant(const char* unused) {
+  (void)unused;
+  struct timeval* time = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (time == MAP_FAILED) abort();
+  time->tv_usec = kShort;
+  if (mprotect(time, 4096, PROT_READ) != 0) abort();
+  ready();
+  while (!told()) {
+    long long since = now_us();
+    noted("select", syscall(SYS_select, 0, 0, 0, 0, time));
+    check_time("select", since, kShort);
+  }
+}
+
 // --- 5: sleeps. The sum of the time is kept, too.
 
 static void wait_nanosleep(const char* unused) {
@@ -270,8 +290,58 @@ static void wait_epoll_pwait2(const char* unused) {
   epoll_stdin("epoll_pwait2", kShort / 1000, 1);
 }
 
-// --- 7: io_uring: a read of stdin is under way, and the thread waits for its end
+// Each signal that the mask of epoll_pwait() lets through ends the call: a child sends the next one
+// when the last one has been seen.
+static void count_signal(int number);
+static volatile sig_atomic_t handled;
+static void wait_epoll_signals(const char* unused) {
+  (void)unused;
+  struct epoll_event event = {EPOLLIN, {0}};
+  sigset_t none, usr1;
+  sigemptyset(&none);
+  sigemptyset(&usr1);
+  sigaddset(&usr1, SIGUSR1);
+  sigprocmask(SIG_BLOCK, &usr1, 0);
+  signal(SIGUSR1, count_signal);
+  int epoll = epoll_create1(0);
+  if (epoll_ctl(epoll, EPOLL_CTL_ADD, STDIN_FILENO, &event) != 0) abort();
+  pid_t parent = getpid(), child = fork();
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (int sent = 0;; usleep(1000)) {
+      if (atomic_load(&shared->word) != sent) continue;
+      sent++;
+      kill(parent, SIGUSR1);
+    }
+  }
+  ready();
+  for (int seen = 0;;) {
+    int done = epoll_pwait(epoll, &event, 1, -1, &none);
+    if (done > 0) break;
+    if (noted("epoll_pwait", done) == 0 || errno != EINTR || handled != seen + 1)
+      wrong("%d signals, %d were seen: %s", (int)handled, seen, strerrorname_np(errno));
+    atomic_store(&shared->word, seen = handled);
+  }
+  kill(child, SIGKILL);
+  waitpid(child, 0, 0);
+}
 
+// --- 7: io_getevents; io_uring: a read of stdin is under way, and the thread waits for its end
+
+static void wait_io_getevents(const char* unused) {
+  (void)unused;
+  unsigned long context = 0;
+  char event[64];
+  if (syscall(SYS_io_setup, 4, &context) != 0) not_offered("io_setup");
+  ready();
+  while (!told()) {
+    struct timespec time = kShortTime;
+    long long since = now_us();
+    if (noted("io_getevents", syscall(SYS_io_getevents, context, 1, 1, event, &time)) != 0)
+      wrong("io_getevents: %s", strerrorname_np(errno));
+    check_time("io_getevents", since, kShort);
+  }
+}
 static void wait_io_uring(const char* unused) {
   (void)unused;
   struct io_uring_params params;
@@ -301,7 +371,6 @@ static void wait_io_uring(const char* unused) {
 
 // --- 8: signals
 
-static volatile sig_atomic_t handled;
 static void count_signal(int number) {
   (void)number;
   handled++;
@@ -480,6 +549,200 @@ static void wait_accept_timeo(const char* unused) {
   }
 }
 
+// connect() waits while nobody accepts: the queue has room for one.
+static struct sockaddr_un* full_listener(int* fd) {
+  *fd = listener();
+  if (listen(*fd, 0) != 0) abort();
+  int first = socket(AF_UNIX, SOCK_STREAM, 0);
+  if (connect(first, (struct sockaddr*)&shared->address, (socklen_t)shared->fd) != 0) abort();
+  shared->ipc = *fd;
+  return &shared->address;
+}
+static void wake_by_accept(pid_t parent) {
+  (void)parent;
+  if (accept(shared->ipc, 0, 0) < 0 || accept(shared->ipc, 0, 0) < 0) _exit(1);
+}
+static void wait_connect(const char* unused) {
+  (void)unused;
+  int fd, own = socket(AF_UNIX, SOCK_STREAM, 0);
+  struct sockaddr_un* address = full_listener(&fd);
+  pid_t child = wake_by_child(wake_by_accept);
+  ready();
+  if (noted("connect", connect(own, (struct sockaddr*)address, (socklen_t)shared->fd)) != 0)
+    wrong("connect failed");
+  end_child(child);
+}
+static void wait_connect_timeo(const char* unused) {
+  (void)unused;
+  struct timeval time = {0, kShort};
+  int fd, own = socket(AF_UNIX, SOCK_STREAM, 0);
+  struct sockaddr_un* address = full_listener(&fd);
+  setsockopt(own, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time);
+  ready();
+  while (!told()) {
+    long long since = now_us();
+    noted("connect", connect(own, (struct sockaddr*)address, (socklen_t)shared->fd));
+    check_time("connect", since, kShort);
+  }
+}
+// A socket that takes no byte any more, with a timeout.
+static int full_socket(void) {
+  static char block[4096];
+  int pair[2];
+  struct timeval time = {0, kShort};
+  if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0) abort();
+  while (send(pair[0], block, sizeof block, MSG_DONTWAIT) > 0) {
+  }
+  while (send(pair[0], block, 1, MSG_DONTWAIT) > 0) {
+  }
+  setsockopt(pair[0], SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time);
+  return pair[0];
+}
+enum sender { kSend, kWritev, kSendmmsg, kSendfile, kPwritev2 };
+static long send_by(enum sender sender, int fd, int file) {
+  struct iovec part = {"byte", 4};
+  struct mmsghdr message;
+  memset(&message, 0, sizeof message);
+  message.msg_hdr.msg_iov = &part;
+  message.msg_hdr.msg_iovlen = 1;
+  switch (sender) {
+    case kWritev:
+      return writev(fd, &part, 1);
+    case kSendmmsg:
+      return sendmmsg(fd, &message, 1, 0);
+    case kSendfile:
+      return sendfile(fd, file, 0, 4);
+    case kPwritev2:
+      return pwritev2(fd, &part, 1, -1, 0);
+    default:
+      return send(fd, "byte", 4, 0);
+  }
+}
+static void send_to_full_socket(const char* call, enum sender sender) {
+  int fd = full_socket(), file = memfd_create("bytes", 0);
+  if (write(file, "bytes", 5) != 5) abort();
+  ready();
+  while (!told()) {
+    long long since = now_us();
+    lseek(file, 0, SEEK_SET);
+    if (noted(call, send_by(sender, fd, file)) >= 0) wrong("%s has sent something", call);
+    check_time(call, since, kShort);
+  }
+}
+static void wait_send_timeo(const char* unused) {
+  (void)unused;
+  send_to_full_socket("send", kSend);
+}
+static void wait_writev_timeo(const char* unused) {
+  (void)unused;
+  send_to_full_socket("writev", kWritev);
+}
+static void wait_sendmmsg_timeo(const char* unused) {
+  (void)unused;
+  send_to_full_socket("sendmmsg", kSendmmsg);
+}
+static void wait_sendfile_timeo(const char* unused) {
+  (void)unused;
+  send_to_full_socket("sendfile", kSendfile);
+}
+static void wait_pwritev2_timeo(const char* unused) {
+  (void)unused;
+  send_to_full_socket("pwritev2", kPwritev2);
+}
+static void wait_recvmmsg(const char* unused) {
+  (void)unused;
+  char byte;
+  int pair[2];
+  struct iovec part = {&byte, 1};
+  struct mmsghdr message;
+  memset(&message, 0, sizeof message);
+  message.msg_hdr.msg_iov = &part;
+  message.msg_hdr.msg_iovlen = 1;
+  if (socketpair(AF_UNIX, SOCK_DGRAM, 0, pair) != 0) abort();
+  shared->fd = pair[1];
+  pid_t child = wake_by_child(wake_by_byte);
+  ready();
+  if (noted("recvmmsg", recvmmsg(pair[0], &message, 1, 0, 0)) != 1) wrong("no message");
+  end_child(child);
+}
+static void wake_message_room(pid_t parent) {
+  (void)parent;
+  struct message message;
+  if (msgrcv(shared->ipc, &message, sizeof message.text, 0, 0) < 0) _exit(1);
+}
+static void wait_msgsnd(const char* unused) {
+  (void)unused;
+  struct message message = {1, "hello"};
+  shared->ipc = msgget(IPC_PRIVATE, 0600);
+  if (shared->ipc < 0) not_offered("msgget");
+  while (msgsnd(shared->ipc, &message, sizeof message.text, IPC_NOWAIT) == 0) {
+  }
+  pid_t child = wake_by_child(wake_message_room);
+  ready();
+  if (noted("msgsnd", msgsnd(shared->ipc, &message, sizeof message.text, 0)) != 0)
+    wrong("msgsnd failed");
+  end_child(child);
+  msgctl(shared->ipc, IPC_RMID, 0);
+}
+
+// --- 9: locks of files, a FIFO
+
+// The child has the lock until it is told; it says so by `word`.
+static void hold_file_lock(int posix) {
+  struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+  int file = open(shared->address.sun_path, O_RDWR);
+  if (file < 0 || (posix ? fcntl(file, F_SETLK, &all) : flock(file, LOCK_EX)) != 0) _exit(1);
+  atomic_store(&shared->word, 1);
+}
+static pid_t child_with_lock(int posix) {
+  pid_t child = fork();
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    hold_file_lock(posix);
+    char byte;
+    while (read(STDIN_FILENO, &byte, 1) < 0 && errno == EINTR) {
+    }
+    _exit(7);
+  }
+  while (!atomic_load(&shared->word)) usleep(1000);
+  return child;
+}
+static void lock_file(const char* call, int posix) {
+  struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+  strcpy(shared->address.sun_path, "/tmp/attach-waits.XXXXXX");
+  int file = mkstemp(shared->address.sun_path);
+  if (file < 0) not_offered("mkstemp");
+  pid_t child = child_with_lock(posix);
+  unlink(shared->address.sun_path);
+  ready();
+  if (noted(call, posix ? fcntl(file, F_SETLKW, &all) : flock(file, LOCK_EX)) != 0)
+    wrong("%s failed", call);
+  end_child(child);
+}
+static void wait_flock(const char* unused) {
+  (void)unused;
+  lock_file("flock", 0);
+}
+static void wait_setlkw(const char* unused) {
+  (void)unused;
+  lock_file("fcntl", 1);
+}
+static void wake_by_open(pid_t parent) {
+  (void)parent;
+  if (open(shared->address.sun_path, O_WRONLY) < 0) _exit(1);
+}
+static void wait_fifo(const char* unused) {
+  (void)unused;
+  snprintf(shared->address.sun_path, sizeof shared->address.sun_path, "/tmp/attach-fifo.%d",
+           (int)getpid());
+  if (mkfifo(shared->address.sun_path, 0600) != 0) not_offered("mkfifo");
+  pid_t child = wake_by_child(wake_by_open);
+  ready();
+  if (noted("open", open(shared->address.sun_path, O_RDONLY)) < 0) wrong("open failed");
+  unlink(shared->address.sun_path);
+  end_child(child);
+}
+
 // --- 10: a child
 
 static void wait_wait4(const char* unused) {
@@ -512,12 +775,15 @@ static const struct word kWords[] = {
     {"ppoll-timeout", wait_ppoll_timeout},
     {"select", wait_select},
     {"pselect-timeout", wait_pselect_timeout},
+    {"select-constant", wait_select_constant},
     {"nanosleep", wait_nanosleep},
     {"clock_nanosleep", wait_clock_nanosleep},
     {"long-sleep", wait_long_sleep},
     {"epoll", wait_epoll},
     {"epoll-timeout", wait_epoll_timeout},
     {"epoll_pwait2", wait_epoll_pwait2},
+    {"epoll-signals", wait_epoll_signals},
+    {"io_getevents", wait_io_getevents},
     {"io_uring", wait_io_uring},
     {"sigwaitinfo", wait_sigwaitinfo},
     {"sigtimedwait", wait_sigtimedwait},
@@ -531,6 +797,18 @@ static const struct word kWords[] = {
     {"recv-timeo", wait_recv_timeo},
     {"accept", wait_accept},
     {"accept-timeo", wait_accept_timeo},
+    {"connect", wait_connect},
+    {"connect-timeo", wait_connect_timeo},
+    {"send-timeo", wait_send_timeo},
+    {"writev-timeo", wait_writev_timeo},
+    {"sendmmsg-timeo", wait_sendmmsg_timeo},
+    {"sendfile-timeo", wait_sendfile_timeo},
+    {"pwritev2-timeo", wait_pwritev2_timeo},
+    {"recvmmsg", wait_recvmmsg},
+    {"msgsnd", wait_msgsnd},
+    {"flock", wait_flock},
+    {"setlkw", wait_setlkw},
+    {"fifo", wait_fifo},
     {"wait4", wait_wait4},
     {"waitid", wait_waitid},
     {0, 0},
