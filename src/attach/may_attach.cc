@@ -9,6 +9,7 @@
 #include <linux/nsfs.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -79,28 +80,40 @@ Status check_threads(pid_t pid, const std::string& directory, const std::string&
   return checked;
 }
 
-// Whether a process whose first thread has ended runs on with others.
-bool has_live_thread(const std::string& directory) {
+// The first thread may end before the others; the process then looks like one that has ended.
+bool has_other_threads(const std::string& directory) {
   DIR* tasks = ::opendir((directory + "/task").c_str());
-  bool found = false;
-  while (const dirent* entry = tasks && !found ? ::readdir(tasks) : nullptr) {
+  bool any = false;
+  while (const dirent* entry = tasks && !any ? ::readdir(tasks) : nullptr) {
+    if (entry->d_name[0] == '.') continue;
     const auto status = read_text(directory + "/task/" + entry->d_name + "/status");
-    const std::string state = status ? status_field(*status, "State") : "";
-    found = !state.empty() && !state.starts_with('Z') && !state.starts_with('X');
+    const std::string state = status ? status_field(*status, "State") : "X";
+    any = !state.starts_with('Z') && !state.starts_with('X');
   }
   if (tasks) ::closedir(tasks);
-  return found;
+  return any;
 }
 
-Status check_status(pid_t pid, const std::string& status, const std::string& proc) {
+// A child of vfork() runs in its parent's memory until it executes a program.
+Status check_memory(pid_t pid, const std::string& status) {
+  const int parent = std::atoi(status_field(status, "PPid").c_str());
+  constexpr long kVm = 1;  // KCMP_VM
+  if (parent <= 0 || ::syscall(SYS_kcmp, pid, parent, kVm, 0, 0) != 0) return {};
+  return refuse(pid, EBUSY,
+                "shares its memory with process " + std::to_string(parent) +
+                    " (vfork): wait until it executes a program, or attach to that one");
+}
+
+Status check_status(pid_t pid, const std::string& status, const std::string& directory,
+                    const std::string& proc) {
   const std::string leader = status_field(status, "Tgid"), state = status_field(status, "State");
   if (!leader.empty() && leader != std::to_string(pid))
     return user_error(
         EINVAL, std::to_string(pid) + " is a thread of process " + leader + ": attach to that");
-  if (state.starts_with('Z') && has_live_thread(proc + "/" + std::to_string(pid)))
-    return refuse(pid, ESRCH,
-                  "runs on without its first thread, by which the kernel shows its memory: start "
-                  "it with the agent");
+  if (state.starts_with('Z') && has_other_threads(directory))
+    return refuse(pid, ENOTSUP,
+                  "goes on without its first thread, which has ended (pthread_exit): the kernel "
+                  "does not show such a process's memory; start it with the agent");
   if (state.starts_with('Z') || state.starts_with('X'))
     return refuse(pid, ESRCH, "has ended: its parent has not asked for its status yet");
   if (state.starts_with('T'))
@@ -165,7 +178,7 @@ Status check_linker(pid_t pid, const ElfImage& image, std::span<const uint8_t> f
 
 Status check_program(pid_t pid, const std::string& directory) {
   const std::string exe = directory + "/exe";
-  UniqueFd file(::open(exe.c_str(), O_RDONLY | O_CLOEXEC));
+  UniqueFd file(::open(exe.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (!file.valid() && errno == ENOENT) return refuse(pid, ESRCH, "has ended");
   if (!file.valid()) return sys_error("open " + exe, errno);
   Elf64_Ehdr header = {};
@@ -264,9 +277,10 @@ Status may_attach(pid_t pid, const std::string& proc) {
     return refuse(pid, EINVAL,
                   "is the init of this machine, whose end would be the kernel's: start it with the "
                   "agent where it has to be traced");
-  PB_TRY(check_status(pid, *status, proc));
+  PB_TRY(check_status(pid, *status, directory, proc));
   PB_TRY(check_rights(pid, *status, directory, proc));
   PB_TRY(check_threads(pid, directory, proc));
+  PB_TRY(check_memory(pid, *status));
   return check_program(pid, directory);
 }
 

@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/rseq.h>
 #include <sys/select.h>
 #include <sys/sem.h>
 #include <sys/socket.h>
@@ -24,6 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <csetjmp>
 #include <cstring>
@@ -44,6 +46,7 @@ struct Shared {
   int pipe[2];
   int result, error;
   int64_t took_ms;
+  std::atomic<int> ends;
 };
 
 // Where an instruction `syscall` is: the child is our fork, so its libc is where ours is.
@@ -84,6 +87,7 @@ class Child {
     }
     FAIL() << "the child does not wait";
   }
+  void tell_to_end() { shared_->ends = 1; }
   void let_it_end() { EXPECT_EQ(::write(shared_->pipe[1], "x", 1), 1); }
   int status() {
     int status = -1;
@@ -454,6 +458,63 @@ TEST(StoppedThread, ATracedProcessIsRefused) {
   ASSERT_TRUE((*first)->release().ok());
   child.let_it_end();
   expect_unseen(child, 1);
+}
+
+// --- memory
+
+TEST(Tracing, TextThatIsNotMappedIsNotWritten) {
+  Child child([](Shared*) { return ::pause(); });
+  child.wait_until_it_waits();
+  const Status written = write_text(child.pid(), 16, "x", 1);
+  ASSERT_FALSE(written.ok());
+  EXPECT_NE(written.error().message().find("proc_mem.force_override"), std::string::npos)
+      << written.error().message();
+}
+
+// --- restartable sequences
+
+// A loop inside of one. The kernel makes it begin again whenever it has been interrupted.
+void spin_in_a_sequence(const std::atomic<int>* ends) {
+  auto* area = reinterpret_cast<struct rseq*>(static_cast<char*>(__builtin_thread_pointer()) +
+                                              __rseq_offset);
+  uint64_t at = 0;
+  __asm__ volatile(
+      ".pushsection __rseq_cs, \"aw\"\n"
+      ".balign 32\n"
+      "3: .long 0, 0\n"
+      ".quad 1f, 2f - 1f, 4f\n"
+      ".popsection\n"
+      "6: lea 3b(%%rip), %0\n"
+      "mov %0, %1\n"
+      "1: cmpl $0, %2\n"
+      "je 1b\n"
+      "2: jmp 7f\n"
+      ".byte 0x0f, 0xb9, 0x3d\n"
+      ".long 0x53053053\n"  // the signature that libc registers
+      "4: jmp 6b\n"
+      "7:\n"
+      : "=&r"(at), "=m"(area->rseq_cs)
+      : "m"(*ends)
+      : "memory", "cc");
+}
+
+TEST(StoppedThread, OneInARestartableSequenceIsRefused) {
+  if (__rseq_size == 0) GTEST_SKIP() << "libc registers no restartable sequences here";
+  Child child([](Shared* shared) {
+    spin_in_a_sequence(&shared->ends);
+    return 0;
+  });
+  int refused = 0;
+  for (int i = 0; i < 10000 && refused < kStops; i++) {
+    const auto thread = StoppedThread::stop(child.pid(), child.pid(), 1000);
+    if (thread.ok()) continue;  // it has not begun, or was about to begin again
+    EXPECT_EQ(thread.error().errno_value, EAGAIN);
+    EXPECT_NE(thread.error().message().find("in a restartable sequence"), std::string::npos);
+    refused++;
+  }
+  EXPECT_EQ(refused, kStops);
+  child.tell_to_end();
+  EXPECT_EQ(child.status(), 0);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
@@ -66,6 +67,23 @@ TEST(MayAttach, ItselfNobodyAndTheKernelAreRefused) {
 TEST(MayAttach, AZombieIsRefused) {
   Process process([] {});
   expect_refused(process.pid(), "has ended");
+}
+
+TEST(MayAttach, AProcessWithoutItsFirstThreadIsRefused) {
+  Process process([] {
+    pthread_t thread;
+    ::pthread_create(
+        &thread, nullptr, [](void*) -> void* { return ::pause(), nullptr; }, nullptr);
+    ::syscall(SYS_exit, 0);  // as pthread_exit(), of this thread alone
+  });
+  const std::string status = "/proc/" + std::to_string(process.pid()) + "/status";
+  const auto has_ended = [&] {
+    std::ifstream file(status);
+    return std::string(std::istreambuf_iterator<char>(file), {}).find("State:\tZ") !=
+           std::string::npos;
+  };
+  for (int i = 0; i < 2000 && !has_ended(); i++) ::usleep(10000);
+  expect_refused(process.pid(), "goes on without its first thread");
 }
 
 TEST(MayAttach, AStoppedOneIsRefused) {

@@ -838,11 +838,16 @@ UNSHARE = ["unshare", "--fork", "--pid", "--mount-proc", "--kill-child"]
 def waits():
     numbers = {1: ["read", "read-socket", "read-tty"], 2: ["futex", "condition", "semaphore"],
                3: ["futex-timeout", "condition-timeout"],
-               4: ["poll", "poll-timeout", "ppoll", "ppoll-timeout", "select", "pselect-timeout"],
+               4: ["poll", "poll-timeout", "ppoll", "ppoll-timeout", "select", "pselect-timeout",
+                "select-constant"],
                5: ["nanosleep", "clock_nanosleep", "long-sleep 1"],
-               6: ["epoll", "epoll-timeout", "epoll_pwait2"], 7: ["io_uring"],
+               6: ["epoll", "epoll-timeout", "epoll_pwait2", "epoll-signals"],
+               7: ["io_uring", "io_getevents"],
                8: ["sigwaitinfo", "sigtimedwait", "sigsuspend", "pause", "signalfd"],
-               9: ["semop", "semtimedop", "msgrcv", "recv", "recv-timeo", "accept", "accept-timeo"],
+               9: ["semop", "semtimedop", "msgrcv", "recv", "recv-timeo", "accept", "accept-timeo",
+                   "connect", "connect-timeo", "send-timeo", "writev-timeo", "sendmmsg-timeo",
+                   "sendfile-timeo", "pwritev2-timeo", "recvmmsg", "msgsnd", "flock", "setlkw",
+                   "fifo"],
                10: ["wait4", "waitid"]}
     # Where a thread waits as allocators wait, too, it may be refused when it is the only one.
     doubtful = {2, 3, 5, 7, 9}
@@ -894,11 +899,14 @@ def present(path, argument):
 
 def shapes():
     yield Case([11], "shapes vfork", refused="vfork|" + ALONE)
+    yield Case([11], "shapes vfork, the child", [PROGRAMS + "shapes", "vfork"], descend=1,
+               refused="shares its memory with process")
     yield Case([11], "shapes vfork companion", may="vfork|" + ALONE, late=True)
     folder = WORK + "/fuse"
     os.makedirs(folder, exist_ok=True)
     yield Case([12], "shapes fuse", [PROGRAMS + "shapes", "fuse", folder], may=ALONE, root=True,
                run=run_fuse, late=True)
+    yield Case([30], "shapes leader-exit", refused="without its first thread")
     yield Case([31], "shapes threads 1000")
     if ROUNDS > 3:
         yield Case([31], "shapes threads 10000", may="limit|threads")

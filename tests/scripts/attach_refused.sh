@@ -60,6 +60,20 @@ command -v go >/dev/null && go build -o go_wait wait.go &&
 command -v clang >/dev/null && clang -fsanitize=memory wait.c -o msan 2>/dev/null &&
   refused "MemorySanitizer" "is built with -fsanitize=memory" ./msan
 
+# AddressSanitizer and the agent live together.
+if "$cc" -fsanitize=address wait.c -o asan 2>/dev/null; then
+  ./asan &
+  pid=$!
+  started $pid
+  wait_for 60 grep -q libasan /proc/$pid/maps || fail "asan: it does not run"
+  has "AddressSanitizer: attached" "$("$patchbay" attach $pid 2>&1)" "^attached to process $pid"
+  has "AddressSanitizer: detached" "$("$patchbay" detach $pid 2>&1)" "^detached from process $pid"
+  same "AddressSanitizer: nothing is left" "" "$(ls -A "$PATCHBAY_DIR")"
+  check "AddressSanitizer: it goes on" kill -0 $pid
+  kill -9 $pid
+  wait $pid 2>/dev/null
+fi
+
 "$cc" wait.c -o dynamic
 ./dynamic &
 pid=$!
@@ -69,6 +83,35 @@ wait_for 20 grep -q '^State:.T' /proc/$pid/status || fail "it is not stopped"
 has "a stopped one" "$("$patchbay" attach $pid 2>&1)" "process $pid is stopped: .*kill -CONT"
 kill -CONT $pid
 same "nothing is left" "" "$(ls -A "$PATCHBAY_DIR")"
+
+# --- a tool that may not make the calls that it needs
+cat >denied.py <<'END'
+import ctypes, os, struct, sys
+libc = ctypes.CDLL(None, use_errno=True)
+insns = [(0x20, 0, 0, 0), (0x15, 0, 1, int(sys.argv[1])), (0x06, 0, 0, 0x50001),
+         (0x06, 0, 0, 0x7fff0000)]
+code = b"".join(struct.pack("HBBI", *insn) for insn in insns)
+buffer = ctypes.create_string_buffer(code)
+program = struct.pack("HxxxxxxQ", len(insns), ctypes.addressof(buffer))
+assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, program, 0, 0) == 0
+os.execv(sys.argv[2], sys.argv[2:])
+END
+if command -v python3 >/dev/null; then
+  # denied CALL NUMBER PATTERN
+  denied() {
+    local out
+    out=$(python3 denied.py "$2" "$patchbay" attach $pid 2>&1)
+    same "without $1: the exit status" 1 $?
+    has "without $1: the reason" "$out" "^patchbay attach: .*$3"
+    same "without $1: one line" 1 "$(wc -l <<<"$out")"
+    same "without $1: nothing is left" "" "$(ls -A "$PATCHBAY_DIR")"
+  }
+  denied pidfd_getfd 438 'pidfd_getfd: Operation not permitted.: it takes Linux 5.6'
+  denied ptrace 101 'trace thread [0-9]+: Operation not permitted'
+  denied process_vm_writev 311 'write memory of process [0-9]+: Operation not permitted'
+  has "and with them it is attached" "$("$patchbay" attach $pid 2>&1)" "^attached to process $pid"
+  "$patchbay" detach $pid >/dev/null
+fi
 
 # --- a filter of system calls that ends the program
 if command -v python3 >/dev/null; then
