@@ -25,6 +25,7 @@
 #include "base/unique_fd.h"
 #include "serve/client.h"
 #include "serve/directory.h"
+#include "serve/held_directory.h"
 #include "symbol/elf_image.h"
 
 namespace patchbay::attach {
@@ -170,20 +171,30 @@ class ProcessDirectory {
     PB_ASSIGN(const std::string runtime, serve::runtime_directory(true));
     const auto same_program = [socket] { return !is_hung_up(socket); };
     PB_ASSIGN(made.path_, serve::make_process_directory(runtime, pid, same_program));
+    made.pid_ = pid;
+    made.held_ = serve::HeldDirectory::open(made.path_);
     PB_ASSIGN(const uid_t user, user_of(pid));
     if (user != ::geteuid() && ::lchown(made.path_.c_str(), user, gid_t(-1)) != 0)
       return sys_error("give " + made.path_ + " to user " + std::to_string(user), errno);
     PB_ASSIGN(made.descriptor_, open_directory_for(pid, made.path_));
     return made;
   }
-  ProcessDirectory(ProcessDirectory&& other) noexcept = default;
-  // What the agent has not used goes again. A program that was executed meanwhile may have put its
-  // own in the place.
+  ProcessDirectory(ProcessDirectory&& other) noexcept
+      : pid_(other.pid_),
+        path_(std::exchange(other.path_, "")),
+        held_(std::move(other.held_)),
+        descriptor_(std::move(other.descriptor_)),
+        is_used_(other.is_used_) {}
+  // What the agent has not used goes again. One that could not come takes its files away by itself,
+  // but not when its process has ended, or executes another program; the library is mapped for a
+  // moment then. A program that was executed may have put its own directory in the place.
   ~ProcessDirectory() {
-    struct stat made = {}, found = {};
-    if (descriptor_.valid() && !is_used_ && ::fstat(descriptor_.get(), &made) == 0 &&
-        ::lstat(path_.c_str(), &found) == 0 && made.st_ino == found.st_ino)
-      ::rmdir(path_.c_str());
+    constexpr int kLooks = 50, kLookUs = 20000;
+    if (path_.empty() || is_used_) return;
+    for (int i = 0; i < kLooks && held_.is_in_place() && ::rmdir(path_.c_str()) != 0; i++) {
+      if (!start_of_agent(read_maps(pid_))) held_.remove();
+      ::usleep(kLookUs);
+    }
   }
   const std::string& path() const { return path_; }
   int descriptor() const { return descriptor_.get(); }
@@ -197,7 +208,9 @@ class ProcessDirectory {
     return ::poll(&polled, 1, 0) == 1 && (polled.revents & (POLLHUP | POLLERR));
   }
 
+  pid_t pid_ = 0;
   std::string path_;
+  serve::HeldDirectory held_;
   UniqueFd descriptor_;
   bool is_used_ = false;
 };
@@ -223,7 +236,7 @@ Result<Arrived> attach_here(pid_t pid, const Arrival& arrival) {
   PB_ASSIGN(const TargetLibc libc, TargetLibc::find(pid));
   PB_TRY(ProcessDirectory::can_be_made(pid));
   PB_ASSIGN(const std::unique_ptr<LibraryLoader> loader,
-            LibraryLoader::make(pid, libc, arrival.timeout_ms));
+            LibraryLoader::make(pid, libc, arrival.timeout_ms, arrival.is_interrupted));
   const Library library = {arrival.agent, found.entry, abi::kAttachEntry, abi::kAttachVersion};
   if (const Status loaded = loader->load(library, arrival.timeout_ms); !loaded.ok()) {
     const int error = loaded.error().errno_value;
@@ -237,7 +250,8 @@ Result<Arrived> attach_here(pid_t pid, const Arrival& arrival) {
       settings_of(arrival) + "PATCHBAY_PROCESS_DIRECTORY=" + directory.path() + '\0';
   PB_TRY(
       send_message(socket.get(), abi::AttachMessage::kSettings, settings, directory.descriptor()));
-  PB_ASSIGN(const Exchanged done, run_exchange(socket.get(), pid, arrival.timeout_ms));
+  PB_ASSIGN(const Exchanged done, run_exchange(socket.get(), pid, arrival.timeout_ms,
+                                               [&] { loader->library_has_started(); }));
   directory.is_used();
   return Arrived{done.text, loader->stopped_ns(), done.stopped_ns};
 }

@@ -19,6 +19,7 @@ struct Arrival {
   // What the environment would say to a program that is started with the agent: PATCHBAY_DIR …
   std::vector<std::pair<std::string, std::string>> settings;
   int timeout_ms = 5000;  // for everything but the dynamic linker's lock
+  bool (*is_interrupted)() = nullptr;  // true: no wait goes on, and it fails with EINTR
 };
 
 struct Arrived {

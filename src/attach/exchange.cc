@@ -133,9 +133,11 @@ Status send_message(int socket, AttachMessage kind, std::string_view body, int p
   return sys_error("talk to the agent", errno);
 }
 
-Result<Exchanged> run_exchange(int socket, pid_t pid, int timeout_ms) {
+Result<Exchanged> run_exchange(int socket, pid_t pid, int timeout_ms,
+                               const std::function<void()>& has_started) {
   const int64_t end = monotonic_ms() + timeout_ms;
   PB_ASSIGN(const std::string body, expect(socket, AttachMessage::kHooks, end));
+  if (has_started) has_started();
   PB_ASSIGN(const HookPlan plan, HookPlan::parse(body));
   PB_ASSIGN(const pid_t agent, outer_number(pid, plan.head.own_thread));
   auto done = stop_and_write(socket, pid, plan, timeout_ms);

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -25,7 +26,9 @@ Status send_message(int socket, abi::AttachMessage kind, std::string_view body =
 
 // From the agent's kHooks to its last word, for an attach and a detach: the agent's message says
 // which it is. An attach that fails leaves no byte of the program changed; the agent finds the
-// socket closed then, and goes as far as it has come.
-Result<Exchanged> run_exchange(int socket, pid_t pid, int timeout_ms);
+// socket closed then, and goes as far as it has come. `has_started` is called when its first
+// message has come.
+Result<Exchanged> run_exchange(int socket, pid_t pid, int timeout_ms,
+                               const std::function<void()>& has_started = {});
 
 }  // namespace patchbay::attach

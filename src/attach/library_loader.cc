@@ -38,6 +38,8 @@ std::string process_name(pid_t pid) { return "process " + std::to_string(pid); }
 
 bool is_there(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
+Error interrupted() { return user_error(EINTR, "interrupted"); }
+
 Error gone(pid_t pid) {
   if (::kill(pid, 0) != 0 && errno == ESRCH)
     return user_error(ESRCH, process_name(pid) + " has ended");
@@ -86,14 +88,17 @@ Result<LoaderBlock> LibraryLoader::read_block() const {
 }
 
 Result<std::unique_ptr<LibraryLoader>> LibraryLoader::make(pid_t pid, const TargetLibc& libc,
-                                                           int timeout_ms) {
+                                                           int timeout_ms,
+                                                           bool (*is_interrupted)()) {
   const int64_t end = monotonic_ms() + timeout_ms;
-  Error last = user_error(EAGAIN, "no thread of " + process_name(pid) +
-                                      " stands where it can be stopped");
+  Error last =
+      user_error(EAGAIN, "no thread of " + process_name(pid) + " stands where it can be stopped");
   do {
     const ThreadChoice choice(pid, libc);
     for (const pid_t tid : choice.candidates()) {
+      if (is_interrupted && is_interrupted()) return interrupted();
       auto made = make_in(pid, tid, libc, choice, timeout_ms);
+      if (made.ok()) made.value()->is_interrupted_ = is_interrupted;
       if (made.ok()) return made;
       last = made.error();
       // EDEADLK: something of ours is left in that thread, until it comes to its end.
@@ -102,7 +107,8 @@ Result<std::unique_ptr<LibraryLoader>> LibraryLoader::make(pid_t pid, const Targ
           std::end(kOthersMayDo))
         return last;
     }
-    if (!is_there("/proc/" + std::to_string(pid))) return gone(pid);
+    if (read_maps(pid).empty()) return gone(pid);  // also of a zombie
+    if (is_interrupted && is_interrupted()) return interrupted();
     nap_us(kBetweenTriesMs * 1000);
   } while (monotonic_ms() < end);
   return last;
@@ -250,7 +256,9 @@ Status LibraryLoader::take_our_end() {
   PB_TRY(set_word(offsetof(LoaderBlock, taken), 1));
   if (socket_.valid()) return {};
   return user_error(EPROTO, "the socket in " + process_name(pid_) +
-                                " cannot be reached (pidfd_getfd: " + std::strerror(error) + ")");
+                                " cannot be reached (pidfd_getfd: " + std::strerror(error) +
+                                "): it takes Linux 5.6, and a filter of system calls that lets "
+                                "this command make the call");
 }
 
 Status LibraryLoader::send(int descriptor) {
@@ -278,7 +286,8 @@ Status LibraryLoader::load(const Library& library, int timeout_ms) {
     auto state = wait_for_state(LoaderState::kCalled, timeout_ms);
     loaded = state.ok() ? outcome(library) : Status(state.error());
   }
-  let_go();
+  const auto block = read_block();
+  if (!loaded.ok() || !block.ok() || !block.value().is_shared) let_go();
   if (!loaded.ok()) socket_.reset();
   return loaded;
 }
@@ -351,6 +360,7 @@ Result<LoaderState> LibraryLoader::wait_for_state(LoaderState state, int timeout
     if (!read_memory(pid_, field(offsetof(LoaderBlock, state)), &found, sizeof found).ok())
       return gone(pid_);
     if (found >= state) return found;
+    if (is_interrupted_ && is_interrupted_()) return interrupted();
     if (monotonic_ms() >= end) {
       if (found == LoaderState::kLoading) return user_error(ETIMEDOUT, who_holds_the_lock());
       return user_error(ETIMEDOUT, "the thread made in " + process_name(pid_) + " does not answer");

@@ -29,9 +29,11 @@ struct Library {
 class LibraryLoader {
  public:
   // Phase A: stops one thread of the process for a moment. It tries those that wait, again and
-  // again, until one was good or the time is over.
+  // again, until one was good or the time is over. `is_interrupted`: true ends this wait, and those
+  // of load(), with EINTR.
   static Result<std::unique_ptr<LibraryLoader>> make(pid_t pid, const TargetLibc& libc,
-                                                     int timeout_ms);
+                                                     int timeout_ms,
+                                                     bool (*is_interrupted)() = nullptr);
   // What has not been loaded is not called any more, and the thread goes away.
   ~LibraryLoader();
   LibraryLoader(const LibraryLoader&) = delete;
@@ -39,7 +41,13 @@ class LibraryLoader {
 
   // Phase B: the library is in the process and its function has answered 0. ETIMEDOUT says who
   // holds the dynamic linker's lock, where that can be known. When it fails nothing stays.
+  //
+  // Where the loader was too late for a table of descriptors of its own, it closes its socket in
+  // the program's: after library_has_started(), or with this object.
   Status load(const Library& library, int timeout_ms);
+
+  // The function's work goes on in a thread that has taken the socket over.
+  void library_has_started() { let_go(); }
 
   // The tool's end of the socket pair whose other end the function was given.
   UniqueFd take_socket() { return std::move(socket_); }
@@ -80,6 +88,7 @@ class LibraryLoader {
   bool has_loader_ = false;    // there is a thread that waits for us
   bool is_abandoned_ = false;  // the stopped one goes on with our code
   uint64_t stopped_ns_ = 0;
+  bool (*is_interrupted_)() = nullptr;
 };
 
 }  // namespace patchbay::attach

@@ -203,11 +203,19 @@ attach_code_loader:
 	mov $60000, %ebp
 .Lsettling:
 	cmpl $0, BLOCK_IS_SHARED(%rbx)
-	jne .Lreceive
+	jne .Lsettled
 	nap 100000
 	dec %ebp
 	jnz .Lsettling
 	jmp .Lgone
+	/* Whether the library will be allowed what we were too late for. */
+.Lsettled:
+	mov $__NR_unshare, %eax
+	xor %edi, %edi
+	syscall
+	test %eax, %eax
+	jz .Lreceive
+	movl $UNSHARE_REFUSED, BLOCK_UNSHARED(%rbx)
 
 	/* struct msghdr (56 bytes), struct iovec at 64, its byte at 80, a control message at 96 */
 .Lreceive:
@@ -321,6 +329,7 @@ attach_code_loader:
 	mov $__NR_close, %eax
 	mov BLOCK_SOCKET(%rbx), %edi
 	syscall
+	movl $-1, BLOCK_SOCKET(%rbx)
 .Lend:
 	mov BLOCK_LIBRARY_FD(%rbx), %edi
 	cmp $2, %edi
@@ -333,10 +342,23 @@ attach_code_loader:
 	mov $25000, %ebp
 .Lunseen:
 	cmpl $0, BLOCK_SEEN(%rbx)
-	jne .Lunmap
+	jne .Lclose_shared
 	nap 200000
 	dec %ebp
 	jnz .Lunseen
+	/* The program's table still has the socket. The library has a table of its own by now, or uses it
+	   here when it has come, but was not allowed one. */
+.Lclose_shared:
+	cmpl $0, BLOCK_IS_SHARED(%rbx)
+	je .Lunmap
+	cmpl $UNSHARE_REFUSED, BLOCK_UNSHARED(%rbx)
+	jne .Lclose_ours
+	cmpl $0, BLOCK_RESULT(%rbx)
+	je .Lunmap
+.Lclose_ours:
+	mov $__NR_close, %eax
+	mov BLOCK_SOCKET(%rbx), %edi
+	syscall
 .Lunmap:
 	cmpl $0, BLOCK_LEFT(%rbx)
 	je .Lreturn  /* the stopped thread may still be in it: it stays */

@@ -140,6 +140,11 @@ bool exchange(const Agent& agent, bool leaves) {
 
 void* run(void* argument) {
   auto* agent = static_cast<Agent*>(argument);
+  // As the real one: a loader that was late closes the socket in the program's table.
+  if (::unshare(CLONE_FILES) == 0) {
+    if (agent->socket > 3) ::close_range(3, unsigned(agent->socket) - 1, 0);
+    ::close_range(unsigned(agent->socket) + 1, ~0u, 0);
+  }
   std::string body;
   if (hear(agent->socket, &body) == uint32_t(AttachMessage::kSettings)) {
     for (size_t at = 0; at < body.size();) {
