@@ -94,7 +94,7 @@ Status attach_one(int pid, const AttachOptions& options) {
   Attachment attachment;
   PB_ASSIGN(std::unique_ptr<serve::Client> client, attach_if_needed(pid, &attachment, options));
   const double took_ms = double(monotonic_ns() - began_ns) / 1e6;
-  attachment.stay(false);
+  if (!attachment.stay(false)) return user_error(EINTR, "interrupted");
   PB_ASSIGN(std::string runtime, serve::runtime_directory(false));
   const std::string directory = runtime + "/" + std::to_string(pid);
   const attach::Arrived& arrived = attachment.arrived();

@@ -82,6 +82,7 @@ Status HistSession::connect() {
   PB_TRY(program_.attach(target_.pid));
   stop_on_interrupt();  // from here on there is something to take back
   stop_on_closed_output();
+  program_.attachment.deliver_signals();
   PB_ASSIGN(std::unique_ptr<ToolUses> uses, ToolUses::begin(client(), program_.directory));
   uses_ = std::move(uses);
   defined_.uses = uses_.get();

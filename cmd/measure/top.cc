@@ -385,6 +385,7 @@ int top(const TopOptions& options) {
   if (!ready.ok()) return fail("top", ready.error());
   if (!target.child) stop_on_interrupt();
   if (!target.child) stop_on_closed_output();
+  target.attachment.deliver_signals();
   TopProfile profile(*target.client, target.directory);
   profile.choose(options.functions, options.not_functions);
   Top top{options, target, profile, {}, options.view};

@@ -131,18 +131,21 @@ int run_mount(int argc, char** argv) {
   if (!parse_command_line(argc, argv, &options, &status)) return status;
   make_paths_absolute(&options);
   if (!options.foreground) close_inherited_descriptors();
+  const UniqueFd stop = stop_signals();
   Attachment attachment;  // of the daemon: the process that has put the agent in may end before
+  std::unique_ptr<serve::Client> client;
   if (options.mount.pid != 0) {
-    Result<std::unique_ptr<serve::Client>> client =
-        attach_if_needed(options.mount.pid, &attachment);
-    if (!client.ok()) return fail("mount", client.error());
+    Result<std::unique_ptr<serve::Client>> found = attach_if_needed(options.mount.pid, &attachment);
+    if (!found.ok()) return fail("mount", found.error());
+    client = std::move(*found);
   }
   Result<std::unique_ptr<FuseMount>> mount = FuseMount::create(options.mount);
   if (!mount.ok()) return fail("mount", mount.error());
+  client.reset();  // the mount has connections of its own: nobody takes the agent out from here on
   // The parent process ends here. The mount is ready: requests wait for serve().
   if (!options.foreground && fuse_daemonize(0) != 0)
     return fail("mount", sys_error("become a daemon", errno));
-  UniqueFd stop = stop_signals();
+  attachment.deliver_signals();
   Status served = (*mount)->serve(stop.get());
   return served.ok() ? kOk : fail("mount", served.error());
 }

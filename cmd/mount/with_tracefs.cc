@@ -235,10 +235,12 @@ Result<int> run_command(char** words, const Place& place, int directory, FuseMou
 // --- the agent
 
 // Takes the agent out when we have ended, however that was: in the user namespace that we enter
-// nobody may stop a thread of the process. So a child that stays outside does it.
+// nobody may stop a thread of the process. So a child that stays outside does it. Until something
+// else is connected to the agent the client stays, so that nobody else takes the agent out.
 class LeaveFromOutside {
  public:
-  explicit LeaveFromOutside(Attachment* attachment) {
+  LeaveFromOutside(Attachment* attachment, std::unique_ptr<serve::Client> client)
+      : client_(std::move(client)) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) return;
     UniqueFd end(ends[0]);
@@ -248,14 +250,17 @@ class LeaveFromOutside {
     if (child_ > 0) attachment->forget();
   }
   ~LeaveFromOutside() {
+    client_.reset();
     ours_.reset();
     if (child_ > 0) wait_for(child_);
   }
   LeaveFromOutside(const LeaveFromOutside&) = delete;
+  void others_are_connected() { client_.reset(); }
 
  private:
   [[noreturn]] void wait_and_leave(Attachment* attachment, int end) {
     ours_.reset();
+    client_.reset();
     for (int signal : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) ::signal(signal, SIG_IGN);
     char none;
     while (::read(end, &none, 1) < 0 && errno == EINTR) {
@@ -264,6 +269,7 @@ class LeaveFromOutside {
     ::_exit(0);
   }
 
+  std::unique_ptr<serve::Client> client_;
   UniqueFd ours_;
   pid_t child_ = -1;
 };
@@ -272,8 +278,8 @@ Result<int> run_with_tree(int pid, char** words) {
   Attachment attachment;
   PB_ASSIGN(std::unique_ptr<serve::Client> client, attach_if_needed(pid, &attachment));
   PB_ASSIGN(std::string kallsyms, target_kallsyms(*client));
-  client.reset();
-  LeaveFromOutside leave(&attachment);
+  LeaveFromOutside leave(&attachment, std::move(client));
+  attachment.deliver_signals();
   PB_TRY(enter_namespace());
   PB_ASSIGN(Place place, find_place());
   PB_ASSIGN(UniqueFd directory, lay_files(place, kallsyms));
@@ -282,6 +288,7 @@ Result<int> run_with_tree(int pid, char** words) {
   options.pid = pid;
   options.over_files = true;
   PB_ASSIGN(std::unique_ptr<FuseMount> mount, FuseMount::create(options));
+  leave.others_are_connected();
   return run_command(words, place, directory.get(), *mount);
 }
 

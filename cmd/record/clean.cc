@@ -6,6 +6,7 @@
 
 #include "cmd/common/commands.h"
 #include "cmd/common/tracefs_command.h"
+#include "cmd/target/attached_mark.h"
 #include "cmd/target/leftovers.h"
 #include "serve/directory.h"
 
@@ -37,14 +38,23 @@ const char* reason(Leftover::Kind kind) {
   return "";
 }
 
+// Marks that killed commands have left.
+void clean_marks(const std::string& runtime, bool dry_run) {
+  for (const std::string& path : stale_marks(runtime))
+    if (remove_stale_mark(path, dry_run))
+      std::printf("%s %s: its process has ended\n", dry_run ? "would remove" : "removed",
+                  printable(path).c_str());
+}
+
 int clean(bool all, bool dry_run) {
   Result<std::string> runtime = serve::runtime_directory(false);
   if (!runtime.ok()) return fail("clean", runtime.error());
   Result<std::vector<Leftover>> found = find_leftovers(*runtime);
   if (!found.ok()) return fail("clean", found.error());
   // Root looks anywhere. It removes nothing of other users, who could have put links there.
-  Status own = found->empty() || dry_run ? Status() : serve::check_directory(*runtime, false);
-  if (!own.ok()) return fail("clean", own.error());
+  Status own = dry_run ? Status() : serve::check_directory(*runtime, false);
+  if (!own.ok() && !found->empty()) return fail("clean", own.error());
+  if (own.ok()) clean_marks(*runtime, dry_run);
   int status = kOk;
   for (const Leftover& one : *found) {
     const bool goes = one.kind == Leftover::Kind::kEmpty ||

@@ -39,6 +39,9 @@ UniqueFd watch_signals() {
   return UniqueFd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
+// "nginx" of "/usr/sbin/nginx".
+std::string program_name(const std::string& exe) { return exe.substr(exe.rfind('/') + 1); }
+
 // Until a signal (true) or the end of the process.
 bool record_until_told(Recording& recording, const serve::Client& client, int signals, bool quiet) {
   Progress progress(!quiet);
@@ -124,8 +127,9 @@ Result<std::unique_ptr<Recording>> prepare(RecordOptions* options, serve::Client
   return Recording::open(std::move(*buffers), options->output, options->version);
 }
 
-int record_client(RecordOptions options, serve::Client& client, OutputLock& lock) {
-  UniqueFd signals = watch_signals();
+// `signals` are watched. `attachment`: how the agent has come.
+int record_client(RecordOptions options, serve::Client& client, OutputLock& lock, int signals,
+                  const Attachment& attachment) {
   Result<std::string> runtime = serve::runtime_directory(false);
   if (!runtime.ok()) return fail(options.command, runtime.error());
   const std::string directory = *runtime + "/" + std::to_string(options.pid);
@@ -142,7 +146,10 @@ int record_client(RecordOptions options, serve::Client& client, OutputLock& lock
   (*uses)->ready();
   const std::string exe = exe_of(options.pid);
   lock.keep();
-  bool stopped = record_until_told(**recording, client, signals.get(), options.quiet);
+  if (attachment.is_ours() && !options.quiet)
+    note("attached to " + std::to_string(options.pid) + " (" + printable(program_name(exe)) +
+         "); Ctrl-C ends the recording");
+  bool stopped = record_until_told(**recording, client, signals, options.quiet);
   const std::vector<std::string> off = switched_off(options.request, client);
   stop_request(applied, client);
   int status = finish(**recording, stopped, client.answers(), exe, options, off);
@@ -160,6 +167,7 @@ int record_process(const RecordOptions& options) {
   {
     Result<std::unique_ptr<OutputLock>> lock = OutputLock::take(options.output);
     if (!lock.ok()) return fail(options.command, lock.error());
+    const UniqueFd signals = watch_signals();
     Attachment attachment;
     Result<std::unique_ptr<serve::Client>> client = attach_if_needed(options.pid, &attachment);
     if (!client.ok() && client.error().errno_value == ENOEXEC) {
@@ -167,7 +175,8 @@ int record_process(const RecordOptions& options) {
       if (const auto recorded = record_by_uprobes(options, &client.error())) return *recorded;
     }
     if (!client.ok()) return fail(options.command, client.error());
-    status = record_client(options, **client, **lock);
+    attachment.deliver_signals();
+    status = record_client(options, **client, **lock, signals.get(), attachment);
   }
   return options.print && status == kOk ? print_report(options.output) : status;
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "cmd/target/attachment.h"
 
-#include <fcntl.h>
 #include <signal.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <iterator>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -24,56 +24,53 @@ namespace {
 
 using Client = serve::Client;
 
-constexpr int kLockTries = 2000, kLockUs = 10000;  // 20 s
 constexpr int kDetachMs = 5000;
 // The agent may not have seen yet that we, or another command, have hung up.
 constexpr int kBusyTries = 10, kBusyUs = 20000;
 // A preloaded agent that is starting, until it serves.
 constexpr int kStartTries = 100, kStartUs = 20000;  // 2 s
-
-std::string mark_of(const std::string& runtime, int pid) {
-  return runtime + "/" + std::to_string(pid) + ".attached";
-}
+constexpr int kEndingSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
 bool lives(int pid) { return ::kill(pid, 0) == 0 || errno == EPERM; }
 
+// One has come that will end us, or is handled, as soon as it is let through.
+bool is_told_to_end() {
+  sigset_t pending;
+  if (::sigpending(&pending) != 0) return false;
+  return std::any_of(std::begin(kEndingSignals), std::end(kEndingSignals), [&](int signal) {
+    struct sigaction action {};
+    return ::sigismember(&pending, signal) == 1 && ::sigaction(signal, nullptr, &action) == 0 &&
+           action.sa_handler != SIG_IGN;
+  });
+}
+
+Error interrupted_error() { return user_error(EINTR, "interrupted"); }
+
+}  // namespace
+
 // Signals that would end us between two steps. They come afterwards.
-class SignalsLater {
+class Attachment::SignalsLater {
  public:
   SignalsLater() {
     sigset_t set;
     ::sigemptyset(&set);
-    for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) ::sigaddset(&set, signal);
+    for (int signal : kEndingSignals) ::sigaddset(&set, signal);
+    ::sigaddset(&set, SIGPIPE);
     ::pthread_sigmask(SIG_BLOCK, &set, &before_);
   }
-  ~SignalsLater() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  ~SignalsLater() {
+    if (!is_over_) ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
   SignalsLater(const SignalsLater&) = delete;
+  // What the command has done is done: it ends well, and what comes now comes too late.
+  void command_is_over() { is_over_ = true; }
 
  private:
   sigset_t before_;
+  bool is_over_ = false;
 };
 
-// --- the file that says that the agent is to go
-
-// Opens the file and waits for its lock. `flags`: O_CREAT, or 0. Not valid: there is none, or it is
-// another user's. ETIMEDOUT: another command does not come to its end.
-Result<UniqueFd> lock_mark(const std::string& path, int flags) {
-  for (int i = 0; i < kLockTries; i++) {
-    UniqueFd mark(::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | flags, 0600));
-    struct stat status;
-    if (!mark.valid() && (flags & O_CREAT)) return sys_error("make " + path, errno);
-    if (!mark.valid() || ::fstat(mark.get(), &status) != 0 || status.st_uid != ::geteuid())
-      return UniqueFd();
-    if (::flock(mark.get(), LOCK_EX | LOCK_NB) != 0) {
-      ::usleep(kLockUs);
-      continue;
-    }
-    // The one that has had the lock before us may have removed it.
-    if (::fstat(mark.get(), &status) == 0 && status.st_nlink > 0) return mark;
-  }
-  return user_error(ETIMEDOUT,
-                    "Another command of patchbay holds " + path + " and does not come to its end.");
-}
+namespace {
 
 // --- in
 
@@ -97,11 +94,13 @@ std::vector<std::pair<std::string, std::string>> settings_for(const std::string&
   return settings;
 }
 
-Result<attach::Arrived> put_in(int pid, const std::string& runtime, const AttachOptions& options) {
+Result<attach::Arrived> attach_agent(int pid, const std::string& runtime,
+                                     const AttachOptions& options) {
   attach::Arrival arrival;
   PB_ASSIGN(std::string agent, find_agent());
   arrival.agent = agent;
   arrival.settings = settings_for(runtime, options);
+  arrival.is_interrupted = is_told_to_end;
   PB_TRY(attach::check_seccomp(pid, options.force));
   const Result<attach::Arrived> arrived = attach::attach(pid, arrival);
   if (arrived.ok() || arrived.error().errno_value != EALREADY) return arrived;
@@ -133,7 +132,7 @@ void remove_what_is_ours(const std::string& directory) {
   ::rmdir(directory.c_str());  // also of another user's process: an empty one, and not a link
 }
 
-Status take_out(int pid, const std::string& runtime) {
+Status detach_agent(int pid, const std::string& runtime) {
   Status done = attach::detach(pid, kDetachMs);
   for (int i = 0; i < kBusyTries && !done.ok() && done.error().errno_value == EBUSY; i++) {
     ::usleep(kBusyUs);
@@ -143,12 +142,23 @@ Status take_out(int pid, const std::string& runtime) {
   return done;
 }
 
-// The process may have ended or executed another program.
-bool is_there(int pid) {
+// What has become of the agent of a process that does not answer. One that ends still has the
+// library mapped for a moment, and one that has closed all its descriptors has a new socket soon.
+attach::Presence look_for_agent(int pid, const std::string& runtime) {
+  using attach::Presence;
+  constexpr int kLooks = 50, kLookUs = 20000;
   Result<std::string> agent = find_agent();
-  if (!lives(pid) || !agent.ok()) return lives(pid);
-  Result<attach::Presence> presence = attach::presence_of(pid, *agent);
-  return presence.ok() && *presence == attach::Presence::kActive;
+  Presence found = Presence::kNone;
+  for (int i = 0; i < kLooks; i++) {
+    Result<Presence> presence =
+        agent.ok() ? attach::presence_of(pid, *agent) : Result<Presence>(agent.error());
+    found = presence.ok() ? *presence : Presence::kNone;
+    if (found == Presence::kNone || found == Presence::kActive) break;
+    ::usleep(kLookUs);
+  }
+  // Where the first thread has ended, the others' maps are not seen under the process's number.
+  const bool listens = serve::connect_socket(runtime + "/" + std::to_string(pid)).ok();
+  return found == Presence::kNone && listens ? Presence::kActive : found;
 }
 
 // A forked child has its parent's hooks, and no socket.
@@ -161,74 +171,132 @@ bool has_inherited_hooks(int pid) {
 
 }  // namespace
 
+Attachment::Attachment() = default;
+
+Attachment::~Attachment() { leave(); }
+
 void Attachment::join(const std::string& runtime, int pid) {
   pid_ = pid;
-  mark_ = mark_of(runtime, pid);
+  runtime_ = runtime;
+  start_time_ = start_time_of(pid);
+  directory_ = serve::HeldDirectory::open(runtime + "/" + std::to_string(pid));
+  is_marked_ = ::access(attached_mark_path(runtime, pid).c_str(), F_OK) == 0;
+}
+
+void Attachment::deliver_signals() { later_.reset(); }
+
+// The agent of a process that has none, or has just got one from another command. Everything is as
+// it was when it fails.
+Result<std::unique_ptr<Client>> Attachment::put_in(int pid, const AttachOptions& options) {
+  PB_ASSIGN(const std::string own, serve::runtime_directory(true));
+  PB_ASSIGN(AttachedMark mark, AttachedMark::lock(own, pid));
+  const std::string start_time = start_time_of(pid);
+  const bool is_new = !mark.is_of(start_time);
+  Result<std::unique_ptr<Client>> client = Client::connect(pid);  // another command was faster
+  if (client.ok()) {
+    join(own, pid);
+    if (is_new) mark.remove();  // the agent is to stay
+    return client;
+  }
+  if (is_new) mark.write(start_time);
+  const Result<attach::Arrived> arrived = attach_agent(pid, own, options);
+  if (!arrived.ok()) {
+    mark.remove();
+    return arrived.error();
+  }
+  join(own, pid);
+  is_ours_ = true;
+  arrived_ = arrived.value();
+  return Client::connect(pid);
 }
 
 Result<std::unique_ptr<Client>> attach_if_needed(int pid, Attachment* attachment,
                                                  const AttachOptions& options) {
   PB_ASSIGN(std::string runtime, serve::runtime_directory(false));
   Result<std::unique_ptr<Client>> client = choose_process(pid);
-  if (client.ok()) attachment->join(runtime, pid ? pid : (*client)->pid());
   const bool has_none = !client.ok() && client.error().errno_value == ESRCH && pid && lives(pid);
-  if (!has_none) return client;
-  const SignalsLater later;  // no half of it is left behind
-  PB_ASSIGN(std::string own, serve::runtime_directory(true));
-  PB_ASSIGN(UniqueFd mark, lock_mark(mark_of(own, pid), O_CREAT));
-  client = Client::connect(pid);  // another command may have been faster
-  struct stat status = {};
-  const bool is_new = ::fstat(mark.get(), &status) == 0 && status.st_size == 0;
-  attachment->join(own, pid);
-  if (client.ok() && is_new) ::unlink(attachment->mark_.c_str());  // the agent is to stay
-  if (client.ok()) return client;
-  if (is_new) (void)!::write(mark.get(), "\n", 1);
-  const Result<attach::Arrived> put = put_in(pid, own, options);
-  attachment->is_ours_ = put.ok();
-  if (put.ok()) {
-    attachment->arrived_ = put.value();
-    return Client::connect(pid);
+  if (!client.ok() && !has_none) return client;
+  if (client.ok()) {
+    attachment->join(runtime, pid ? pid : (*client)->pid());
+    if (!attachment->is_marked_) return client;  // nobody takes it out
   }
-  ::unlink(attachment->mark_.c_str());
-  attachment->pid_ = 0;
-  if (put.error().errno_value == EALREADY)
-    if (auto started = wait_for_agent(pid); started.ok()) return started;
-  return put.error();
+  attachment->later_ = std::make_unique<Attachment::SignalsLater>();
+  if (!client.ok()) client = attachment->put_in(pid, options);
+  if (!client.ok() && client.error().errno_value == EALREADY)
+    if (auto started = wait_for_agent(pid); started.ok()) {
+      client = std::move(started);
+      attachment->join(runtime, pid);
+    }
+  if (client.ok() && is_told_to_end()) client = interrupted_error();
+  if (!client.ok()) attachment->leave();
+  return client;
 }
 
-void Attachment::stay(bool say) {
+bool Attachment::stay(bool say) {
+  if (is_ours_ && is_told_to_end()) return false;  // we are still connected: it goes at the end
   const int pid = std::exchange(pid_, 0);
-  if (pid == 0) return;
-  ::unlink(mark_.c_str());
-  if (say && is_ours_)
-    remark("process " + std::to_string(pid) + " has the agent now, until `patchbay detach " +
-           std::to_string(pid) + "`");
+  if (pid != 0) {
+    const SignalsLater later;
+    // A command that is taking the agent out has it asked already, or finds us connected. It does
+    // not find the mark any more when it is its turn.
+    Result<AttachedMark> mark = AttachedMark::lock_if_there(runtime_, pid);
+    if (!mark.ok() || !mark->is_locked())
+      ::unlink(attached_mark_path(runtime_, pid).c_str());
+    else if (mark->is_of(start_time_))
+      mark->remove();
+    if (say && is_ours_)
+      remark("process " + std::to_string(pid) + " has the agent now, until `patchbay detach " +
+             std::to_string(pid) + "`");
+  }
+  if (later_) later_->command_is_over();
+  later_.reset();
+  return true;
 }
 
 void Attachment::leave() {
-  const int pid = std::exchange(pid_, 0);
-  if (pid == 0) return;
-  SignalsLater later;
-  Result<UniqueFd> mark = lock_mark(mark_, 0);
-  if (!mark.ok() || !mark->valid()) return;
-  const Status done = lives(pid) ? take_out(pid, mark_.substr(0, mark_.rfind('/'))) : Status();
+  if (const int pid = std::exchange(pid_, 0); pid != 0) {
+    const SignalsLater later;
+    take_out(pid);
+  }
+  deliver_signals();
+}
+
+// Of a process that has ended, or has executed another program, everything goes that its agent has
+// left in the runtime directory; but not what is a later process's.
+void Attachment::take_out(int pid) {
+  Result<AttachedMark> mark = AttachedMark::lock_if_there(runtime_, pid);
+  if (!mark.ok() || !mark->is_locked()) return;
+  const bool has_ended = start_time_of(pid) != start_time_;
+  if (!mark->is_of(start_time_)) {
+    if (has_ended && is_marked_) directory_.remove();  // the mark is a later process's
+    return;
+  }
+  const Status done = has_ended ? Status() : detach_agent(pid, runtime_);
   const int error = done.ok() ? 0 : done.error().errno_value;
   if (error == EBUSY) return;  // it goes with the other command
-  if (error == 0 || error == EINVAL || !is_there(pid)) return (void)::unlink(mark_.c_str());
-  remark("the agent stays in process " + std::to_string(pid) + ": " + done.error().message());
+  bool is_gone = has_ended || !directory_.is_in_place();
+  if (error != 0 && error != EINVAL) {
+    const attach::Presence now = look_for_agent(pid, runtime_);
+    if (now == attach::Presence::kActive)
+      return remark("the agent stays in process " + std::to_string(pid) + ": " +
+                    done.error().message());
+    is_gone |= now == attach::Presence::kNone;
+  }
+  if (is_gone) directory_.remove();
+  mark->remove();
 }
 
 Status detach_process(int pid) {
   PB_ASSIGN(std::string runtime, serve::runtime_directory(false));
-  SignalsLater later;
-  PB_ASSIGN(UniqueFd mark, lock_mark(mark_of(runtime, pid), 0));
-  Status done = take_out(pid, runtime);
+  const Attachment::SignalsLater later;
+  PB_ASSIGN(AttachedMark mark, AttachedMark::lock_if_there(runtime, pid));
+  Status done = detach_agent(pid, runtime);
   if (!done.ok() && has_inherited_hooks(pid)) {  // it gets a socket, and is left
-    if (const auto put = put_in(pid, runtime, {}); !put.ok()) return put.error();
-    done = take_out(pid, runtime);
+    if (const auto put = attach_agent(pid, runtime, {}); !put.ok()) return put.error();
+    done = detach_agent(pid, runtime);
   }
   PB_TRY(done);
-  if (mark.valid()) ::unlink(mark_of(runtime, pid).c_str());
+  if (mark.is_locked()) mark.remove();
   return {};
 }
 
