@@ -49,9 +49,8 @@ class Attachment {
   // The command is done with the process.
   void leave();
   // The agent is there until `patchbay detach`, also when another command has meant it to go. One
-  // that this command has put in is told of on standard error. False: a signal has asked the command to
-  // end, and the agent goes with this object; a signal that comes later finds the command at its
-  // end.
+  // that this command has put in is told of on standard error. False: a signal has asked this
+  // command to end, and the agent goes with this object. A signal that comes later is too late.
   bool stay(bool say = true);
   // Another process of this command does all that.
   void forget() { pid_ = 0; }

@@ -714,6 +714,18 @@ def run_zombie(case):
         return ""
 
 
+def run_without_leader(case):
+    """30: its first thread has ended, and the others go on."""
+    target = Target(case.argv, case)
+    try:
+        wait_for(10, "the end of its first thread", lambda: state(target.pid) == "Z")
+        check_refused(tool("attach", target.pid), case.refused)
+    except BaseException:
+        target.kill()
+        raise
+    return check_end(case, target)
+
+
 def run_itself(case):
     done = subprocess.run(["sh", "-c", 'exec "$0" attach $$', TOOL], stdin=subprocess.DEVNULL,
                           capture_output=True, timeout=ATTACH_SECONDS, check=False)
@@ -906,7 +918,8 @@ def shapes():
     os.makedirs(folder, exist_ok=True)
     yield Case([12], "shapes fuse", [PROGRAMS + "shapes", "fuse", folder], may=ALONE, root=True,
                run=run_fuse, late=True)
-    yield Case([30], "shapes leader-exit", refused="without its first thread")
+    yield Case([30], "shapes leader-exit", refused="without its first thread",
+               run=run_without_leader)
     yield Case([31], "shapes threads 1000")
     if ROUNDS > 3:
         yield Case([31], "shapes threads 10000", may="limit|threads")

@@ -5,7 +5,7 @@
   attach_races.py BUILD WORK [REGEX...]     the races whose name a REGEX finds; all
 
 The runtime directory, PATCHBAY_DIR, is empty before each race and has to be empty behind it, or to
-have only what the race says. ATTACH_ROUNDS: of each race (6). ATTACH_SEED: of the random delays.
+have only what the race says. ATTACH_ROUNDS: of each race (3). ATTACH_SEED: of the random delays.
 """
 import json
 import os
@@ -19,7 +19,7 @@ import time
 BUILD, WORK = (os.path.abspath(path) for path in sys.argv[1:3])
 TOOL, AGENT = BUILD + "/bin/patchbay", BUILD + "/lib/libpatchbay.so"
 RUN = os.environ["PATCHBAY_DIR"]
-ROUNDS = int(os.environ.get("ATTACH_ROUNDS", "6"))
+ROUNDS = int(os.environ.get("ATTACH_ROUNDS", "3"))
 SEED = int(os.environ.get("ATTACH_SEED", str(random.randrange(10 ** 6))))
 SECONDS = 60
 
@@ -222,7 +222,7 @@ def process_goes_at_any_moment():
         with Target() as target, recorder(target.pid) as one:
             pause(0.08)
             (target.process.kill, lambda: target.say(b"e"), lambda: target.say(b"x"))[number % 3]()
-            if number % 3 == 2:  # the recorder may have come after that: it records the other program
+            if number % 3 == 2:  # the recorder may have come after that, to the other program
                 time.sleep(0.3)
                 one.process.send_signal(signal.SIGINT)
             status, errors = one.end()
