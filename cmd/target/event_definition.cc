@@ -178,21 +178,21 @@ Result<Definitions> named_definitions(serve::Client& client, const EventRequest&
 // --- a declaration of C
 
 // Where function_events would refuse a text that C takes. Without a result it is one only when each
-// type is known: "open(strng path)" is a mistake.
+// type is known and nothing is left out: what is wrong with "open(strng path)", or with a seventh
+// argument, function_events says better.
 std::optional<FunctionLine> declared_function(const std::string& text) {
-  if (text.find('(') == text.npos ||
-      parse_function_event(text, [](std::string_view) { return 1; }).def)
+  const auto any_address = [](std::string_view) { return 1; };
+  if (text.find('(') == text.npos || parse_function_event(text, any_address).def)
     return std::nullopt;
   Result<CDeclaration> declaration = parse_c_declaration(text);
   if (!declaration.ok()) return std::nullopt;
   const PrototypeFiles files = PrototypeFiles::read();
-  bool is_known = true, has_names = true;
-  for (const CDeclaration::Parameter& parameter : declaration->parameters) {
-    (void)files.types().atom_of(parameter.type, &is_known);
-    has_names &= !parameter.name.empty();
-  }
-  if (declaration->result.empty() && (!is_known || !has_names)) return std::nullopt;
-  return function_line(*declaration, files.types(), declaration->name);
+  FunctionLine made = function_line(*declaration, files.types(), declaration->name);
+  const auto& parameters = declaration->parameters;
+  const bool has_names = std::all_of(parameters.begin(), parameters.end(),
+                                     [](const auto& one) { return !one.name.empty(); });
+  if (declaration->result.empty() && (!has_names || !made.notes.empty())) return std::nullopt;
+  return made;
 }
 
 // What a request is in the words of function_events or dynamic_events.

@@ -245,7 +245,7 @@ wait $first || bad "the first of two recordings"
 if mkdir full && mount -t tmpfs -o size=96k none full 2>/dev/null; then
   expect 1 "a full disk" "$patchbay" record -e 'malloc(size_t n)' -o full/f.dat --mode drop \
     -b 1024 -- \
-    sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); x=$(:)$i; done; echo done >alive'
+    sh -c 'i=0; while [ $i -lt 6000 ]; do i=$((i + 1)); x=$(:)$i; done; echo done >alive'
   check "the program has gone on" test -s alive
   says 'No space left on device'
   expect 0 "what was saved can be read" "$patchbay" report -i full/f.dat
