@@ -649,6 +649,13 @@ def record(pid, event, file, seconds):
     process = subprocess.Popen([TOOL, "record", "-q", "-e", event, "-o", file, "-p", str(pid)],
                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                stderr=subprocess.PIPE)
+    enable = f"instances/patchbay-{process.pid}-1/events/functions/{event.split('(')[0]}/enable"
+
+    def is_on():
+        done = subprocess.run([TOOL, "cat", str(pid), enable], capture_output=True, check=False)
+        return done.stdout.startswith(b"1") or process.poll() is not None
+
+    wait_for(2 * ATTACH_SECONDS, "a recording", is_on)
     time.sleep(seconds)
     process.send_signal(signal.SIGINT)
     try:

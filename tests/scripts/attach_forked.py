@@ -152,9 +152,10 @@ class Recording:
     def is_on(self):
         if self.tool.poll() is not None:
             raise Failed(f"record has ended: {self.tool.stderr.read().decode()[-400:]}")
-        done = subprocess.run([TOOL, "cat", str(self.pid), "enabled_functions"],
-                              capture_output=True, timeout=PATIENCE, check=False)
-        return re.search(rf"^{self.function} ".encode(), done.stdout, re.MULTILINE)
+        enable = f"instances/patchbay-{self.tool.pid}-1/events/functions/{self.function}/enable"
+        done = subprocess.run([TOOL, "cat", str(self.pid), enable], capture_output=True,
+                              timeout=PATIENCE, check=False)
+        return done.stdout.startswith(b"1")
 
     def end(self):
         """How many events of each process there were."""
