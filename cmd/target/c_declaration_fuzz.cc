@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "cmd/target/c_declaration.h"
+#include "cmd/target/c_declaration.cc"  // the tool is no library
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   using namespace patchbay::cmd;
