@@ -3,8 +3,9 @@
 # Exports with columns against the programs that they are for: each event, each field and each stack
 # as report --json has them. Parquet by DuckDB, ClickHouse (chdb) and hyparquet, SQLite by sqlite3,
 # perf.data by perf and libtraceevent, CTF by babeltrace2, pprof by go tool pprof. The readers of
-# Parquet come from npm, once, into a folder of this user's below /tmp.
-#   export_judges.sh BUILD_DIR
+# Parquet come from npm, once, into a folder of this user's below /tmp. ClickHouse has 550 MB and
+# judges only where it is asked for.
+#   [EXPORT_CHDB=1] export_judges.sh BUILD_DIR
 . "$(dirname "$0")/common.bash"
 need python3 sqlite3 perf babeltrace2 go node
 judges=$here/../export
@@ -16,7 +17,7 @@ done
 
 # Sets modules to where the readers of Parquet are; empty: they cannot be had.
 get_modules() {
-  modules=/tmp/patchbay_parquet_readers.$UID
+  modules=/tmp/patchbay_parquet_readers.$UID${EXPORT_CHDB:+.chdb}
   mkdir -m 700 "$modules" 2>/dev/null
   [[ -O $modules && ! -L $modules ]] || modules=$work/modules
   mkdir -p "$modules"
@@ -25,7 +26,8 @@ get_modules() {
   [[ -e $modules/complete ]] || (
     cd "$modules" && echo '{}' >package.json &&
       timeout 300 npm install --cache "$modules/cache" --no-audit --no-fund --ignore-scripts \
-        @duckdb/node-api@1.5.6-r.1 chdb@3.4.0 hyparquet@1.31.5 hyparquet-compressors \
+        @duckdb/node-api@1.5.6-r.1 ${EXPORT_CHDB:+chdb@3.4.0} hyparquet@1.31.5 \
+        hyparquet-compressors \
         >npm.log 2>&1 && rm -rf cache && touch complete
   )
   exec 9>&-
@@ -36,7 +38,7 @@ readers=()
 if [[ -z $modules ]]; then
   echo "SKIPPED in part: npm or its registry cannot be had: Parquet is NOT judged by its readers"
 else
-  readers=(duckdb chdb hyparquet)
+  readers=(duckdb ${EXPORT_CHDB:+chdb} hyparquet)
 fi
 
 # agrees WHAT COMMAND… : a comparison prints how much was compared, or what differs.
