@@ -95,8 +95,10 @@ set(agent_old_versions __libc_single_threaded __pthread_key_create dladdr dladdr
   pthread_mutexattr_setrobust pthread_once pthread_setspecific stat)
 if(NOT PATCHBAY_SANITIZE)
   list(TRANSFORM agent_old_versions PREPEND -Wl,--wrap=)
-  # Not libm, which the compiler adds for code that is not even kept: a process may have none.
-  target_link_options(patchbay_agent PRIVATE -nodefaultlibs ${agent_old_versions})
+  # Not libm, which the compiler adds for code that is not even kept: a process may have none. A
+  # symbol that nothing defines is an error here, and not in the process that is to be traced.
+  target_link_options(patchbay_agent PRIVATE -nodefaultlibs -Wl,-z,defs -Wl,--wrap=ceil
+    ${agent_old_versions})
   target_link_libraries(patchbay_agent PRIVATE
     -Wl,-Bstatic -lstdc++ -lgcc_eh -lgcc -Wl,-Bdynamic -lc)
 endif()

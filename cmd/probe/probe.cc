@@ -18,7 +18,6 @@
 #include "cmd/probe/probe_show.h"
 #include "cmd/target/attachment.h"
 #include "cmd/target/probe_source.h"
-#include "cmd/target/prototypes.h"
 #include "cmd/target/target_program.h"
 #include "cmd/target/trace_request.h"
 #include "serve/client.h"
@@ -264,50 +263,25 @@ int add_probes(const ProbeOptions& options) {
 
 // --- questions
 
+// The files that a question is about: FILE's, or those of a process, which is not needed longer.
+Result<std::vector<std::string>> asked_objects(const ProbeOptions& options) {
+  if (!options.file.empty()) return chosen_objects(options, nullptr);
+  PB_ASSIGN(ProbeTarget target, ProbeTarget::open(options));
+  return chosen_objects(options, &target);
+}
+
 int ask(const ProbeOptions& options) {
-  std::optional<ProbeTarget> target;
-  if (options.file.empty()) {
-    Result<ProbeTarget> opened = ProbeTarget::open(options);
-    if (!opened.ok()) return fail("probe", opened.error());
-    target = std::move(*opened);
-  }
-  Result<std::vector<std::string>> objects = chosen_objects(options, target ? &*target : nullptr);
+  Result<std::vector<std::string>> objects = asked_objects(options);
   if (!objects.ok()) return fail("probe", objects.error());
+  const std::string word = options.words.empty() ? "" : options.words[0];
+  if (options.action == kPrototype) return show_prototype(*objects, word);
   Result<std::unique_ptr<SourceProbes>> source = SourceProbes::open(objects->front());
   if (!source.ok()) return fail("probe", source.error());
-  std::string word = options.words.empty() ? "" : options.words[0];
   if (options.action == kFuncs) return show_functions(**source, word);
   Result<ProbeRequest> request = parse_probe_request(word);
   if (!request.ok()) return fail("probe", request.error());
   return options.action == 'L' ? show_lines(**source, *request)
                                : show_variables(**source, *request);
-}
-
-int show_prototype(const ProbeOptions& options) {
-  std::optional<ProbeTarget> target;
-  if (options.file.empty()) {
-    Result<ProbeTarget> opened = ProbeTarget::open(options);
-    if (!opened.ok()) return fail("probe", opened.error());
-    target = std::move(*opened);
-  }
-  Result<std::vector<std::string>> objects = chosen_objects(options, target ? &*target : nullptr);
-  if (!objects.ok()) return fail("probe", objects.error());
-  const std::string function = options.words.empty() ? "" : options.words[0];
-  Prototypes prototypes(*objects);
-  const Prototype found = prototypes.of(function, "");
-  switch (found.source) {
-    case Prototype::Source::kDebugInfo:
-      std::printf("# debug information of %s\n", found.where.c_str());
-      break;
-    case Prototype::Source::kFile:
-      std::printf("# %s\n# %s\n", found.where.c_str(), found.declaration.c_str());
-      break;
-    case Prototype::Source::kNone:
-      std::printf("# nothing says what its arguments are: six words\n");
-  }
-  for (const std::string& line : found.lines) std::printf("%s\n", line.c_str());
-  for (const std::string& note : found.notes) std::printf("# %s\n", note.c_str());
-  return kOk;
 }
 
 // --- command line
@@ -392,8 +366,6 @@ int run_probe(int argc, char** argv) {
       return delete_probes(options);
     case kList:
       return list_probes(options);
-    case kPrototype:
-      return show_prototype(options);
     default:
       return ask(options);
   }

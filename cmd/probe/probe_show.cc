@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "cmd/common/commands.h"
+#include "cmd/target/prototypes.h"
 
 namespace patchbay::cmd {
 namespace {
@@ -60,6 +61,24 @@ int show_functions(SourceProbes& source, const std::string& glob) {
     if (glob.empty() || ::fnmatch(glob.c_str(), name.c_str(), 0) == 0)
       std::printf("%s\n", name.c_str());
   }
+  return kOk;
+}
+
+int show_prototype(const std::vector<std::string>& objects, const std::string& function) {
+  Prototypes prototypes(objects);
+  const Prototype found = prototypes.of(function, "");
+  switch (found.source) {
+    case Prototype::Source::kDebugInfo:
+      std::printf("# debug information of %s\n", found.where.c_str());
+      break;
+    case Prototype::Source::kFile:
+      std::printf("# %s\n# %s\n", found.where.c_str(), found.declaration.c_str());
+      break;
+    case Prototype::Source::kNone:
+      std::printf("# nothing says what its arguments are: six words\n");
+  }
+  for (const std::string& line : found.lines) std::printf("%s\n", line.c_str());
+  for (const std::string& note : found.notes) std::printf("# %s\n", note.c_str());
   return kOk;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/unique_fd.h"
 #include "cmd/record/recording.h"
 #include "cmd/target/apply_request.h"
 #include "cmd/target/trace_request.h"
@@ -44,6 +45,9 @@ Result<std::vector<RecordedBuffer>> open_buffers(const TraceRequest& request, se
 // Names the functions that function_graph cannot have: their number, and with -v each one with its
 // reason.
 void say_refused_returns(const RecordOptions& options, serve::Client& client);
+
+// Blocks the signals that end a recording, and makes a descriptor that is readable when one comes.
+UniqueFd watch_signals();
 
 // record CMD: until its end, or Ctrl-C. Returns the exit status.
 int record_program(const RecordOptions& options);

@@ -31,14 +31,6 @@
 namespace patchbay::cmd {
 namespace {
 
-UniqueFd watch_signals() {
-  sigset_t set;
-  ::sigemptyset(&set);
-  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) ::sigaddset(&set, signal);
-  ::sigprocmask(SIG_BLOCK, &set, nullptr);
-  return UniqueFd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-}
-
 // "nginx" of "/usr/sbin/nginx".
 std::string program_name(const std::string& exe) { return exe.substr(exe.rfind('/') + 1); }
 
@@ -159,6 +151,14 @@ int record_client(RecordOptions options, serve::Client& client, OutputLock& lock
 }
 
 }  // namespace
+
+UniqueFd watch_signals() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) ::sigaddset(&set, signal);
+  ::sigprocmask(SIG_BLOCK, &set, nullptr);
+  return UniqueFd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+}
 
 int record_process(const RecordOptions& options) {
   if (options.uprobes == RecordOptions::Uprobes::kAlways)

@@ -117,14 +117,6 @@ Status define_event(const EventRequest& event, UprobeRecording& recording) {
 
 // --- the session
 
-UniqueFd watch_signals() {
-  sigset_t set;
-  ::sigemptyset(&set);
-  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) ::sigaddset(&set, signal);
-  ::sigprocmask(SIG_BLOCK, &set, nullptr);
-  return UniqueFd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-}
-
 struct Session {
   Result<std::unique_ptr<OutputLock>> lock = std::unique_ptr<OutputLock>();
   std::unique_ptr<UprobeProgram> program;

@@ -186,8 +186,8 @@ std::optional<FunctionLine> declared_function(const std::string& text) {
     return std::nullopt;
   Result<CDeclaration> declaration = parse_c_declaration(text);
   if (!declaration.ok()) return std::nullopt;
-  const PrototypeFiles files = PrototypeFiles::read();
-  FunctionLine made = function_line(*declaration, files.types(), declaration->name);
+  FunctionLine made =
+      function_line(*declaration, PrototypeFiles::installed().types(), declaration->name);
   const auto& parameters = declaration->parameters;
   const bool has_names = std::all_of(parameters.begin(), parameters.end(),
                                      [](const auto& one) { return !one.name.empty(); });

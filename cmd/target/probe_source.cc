@@ -19,27 +19,6 @@
 namespace patchbay::cmd {
 namespace {
 
-// "libfoo:parse:3 a" -> "parse"; "" for a name of C++.
-std::string asked_function(std::string_view text) {
-  std::string_view name = text.substr(0, text.find_first_of(" (+%@;"));
-  if (name.find("::") != name.npos) return "";
-  if (const size_t colon = name.find(':'); colon != name.npos) {
-    const bool has_line = colon + 1 < name.size() && std::isdigit(uint8_t(name[colon + 1]));
-    name = has_line ? name.substr(0, colon) : name.substr(colon + 1, name.find(':', colon + 1));
-  }
-  return std::string(name);
-}
-
-bool defines(const std::string& path, const std::string& function) {
-  if (function.empty()) return false;
-  Result<ElfFile> elf = open_elf(path);
-  if (!elf.ok()) return false;
-  for (const ElfSymbols& symbols : {elf->image.dynsym(), elf->image.symtab()})
-    for (size_t i = 1; i < symbols.size(); i++)
-      if (symbols[i].st_shndx != SHN_UNDEF && symbols.name_is(symbols[i], function)) return true;
-  return false;
-}
-
 // Ranks sentences that say that nothing was found. A sentence about the function itself is best,
 // then one with names that are near.
 int how_near(const Error& error) {
@@ -125,6 +104,26 @@ class AgentLibraries {
 bool is_agent(const std::string& path) { return base_name(path).starts_with("libpatchbay.so"); }
 
 }  // namespace
+
+std::string asked_function(std::string_view text) {
+  std::string_view name = text.substr(0, text.find_first_of(" (+%@;"));
+  if (name.find("::") != name.npos) return "";
+  if (const size_t colon = name.find(':'); colon != name.npos) {
+    const bool has_line = colon + 1 < name.size() && std::isdigit(uint8_t(name[colon + 1]));
+    name = has_line ? name.substr(0, colon) : name.substr(colon + 1, name.find(':', colon + 1));
+  }
+  return std::string(name);
+}
+
+bool defines(const std::string& path, const std::string& name) {
+  if (name.empty()) return false;
+  Result<ElfFile> elf = open_elf(path);
+  if (!elf.ok()) return false;
+  for (const ElfSymbols& symbols : {elf->image.dynsym(), elf->image.symtab()})
+    for (size_t i = 1; i < symbols.size(); i++)
+      if (symbols[i].st_shndx != SHN_UNDEF && symbols.name_is(symbols[i], name)) return true;
+  return false;
+}
 
 std::vector<std::string> objects_of(int pid, const std::string& exe) {
   std::vector<std::string> all, agents;

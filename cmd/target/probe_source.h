@@ -17,6 +17,11 @@ namespace patchbay::cmd {
 // The files that a function may be in: the program, then the libraries that are loaded.
 std::vector<std::string> objects_of(int pid, const std::string& exe);
 
+// "libfoo:parse:3 a" -> "parse"; "" for a name of C++.
+std::string asked_function(std::string_view text);
+// Whether the file has a function or variable of this name.
+bool defines(const std::string& path, const std::string& name);
+
 // The first object whose debug information has what is asked for answers. When none has, the error
 // is the program's. Objects without debug information are an error only when all are without.
 Result<DerivedProbe> derive_probe(const std::vector<std::string>& objects, std::string_view text);

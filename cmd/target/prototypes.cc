@@ -11,8 +11,8 @@
 #include <fstream>
 
 #include "base/text.h"
+#include "cmd/target/probe_source.h"
 #include "cmd/target/target_program.h"
-#include "symbol/elf_image.h"
 
 namespace patchbay::cmd {
 namespace {
@@ -21,6 +21,7 @@ constexpr size_t kMostFiles = 1000;
 constexpr uintmax_t kMostBytes = 64 << 20;  // of one file
 constexpr char kSixWords[] = "(x64 arg1, x64 arg2, x64 arg3, x64 arg4, x64 arg5, x64 arg6)";
 
+// "libfoo:parse" -> "parse", and a name of C++ as it is.
 std::string name_alone(const std::string& asked) {
   const size_t colon = asked.rfind(':');
   const bool is_scope = colon != asked.npos && colon > 0 && asked[colon - 1] == ':';
@@ -39,13 +40,6 @@ std::string shared_directory() {
   return path.parent_path().parent_path() / "share/patchbay/prototypes";
 }
 
-bool defines(const ElfFile& elf, const std::string& function) {
-  for (const ElfSymbols& symbols : {elf.image.dynsym(), elf.image.symtab()})
-    for (size_t i = 1; i < symbols.size(); i++)
-      if (symbols[i].st_shndx != SHN_UNDEF && symbols.name_is(symbols[i], function)) return true;
-  return false;
-}
-
 }  // namespace
 
 std::vector<std::string> prototype_directories() {
@@ -60,7 +54,10 @@ std::vector<std::string> prototype_directories() {
   return directories;
 }
 
-PrototypeFiles PrototypeFiles::read() { return read_from(prototype_directories()); }
+const PrototypeFiles& PrototypeFiles::installed() {
+  static const PrototypeFiles files = read_from(prototype_directories());
+  return files;
+}
 
 PrototypeFiles PrototypeFiles::read_from(const std::vector<std::string>& directories) {
   PrototypeFiles files;
@@ -129,7 +126,6 @@ SourceProbes* Prototypes::probes_of(const std::string& object) {
 Prototype Prototypes::of(const std::string& asked, const std::string& library) {
   Prototype prototype;
   const std::string function = name_alone(asked);
-  std::string has_it = library;
   for (const std::string& object : objects_) {
     if (!library.empty() && base_name(object) != library) continue;
     SourceProbes* const probes = probes_of(object);
@@ -147,15 +143,14 @@ Prototype Prototypes::of(const std::string& asked, const std::string& library) {
     prototype.notes.insert(prototype.notes.end(), lines->beyond.begin(), lines->beyond.end());
     return prototype;
   }
-  if (!files_) files_ = std::make_unique<PrototypeFiles>(PrototypeFiles::read());
-  if (has_it.empty())
-    for (const std::string& object : objects_)
-      if (auto elf = open_elf(object); has_it.empty() && elf.ok() && defines(*elf, function))
-        has_it = base_name(object);
-  if (const PrototypeFiles::Entry* entry = files_->find(function, has_it)) {
+  std::string has_it = library;
+  for (const std::string& object : objects_)
+    if (has_it.empty() && defines(object, function)) has_it = base_name(object);
+  const PrototypeFiles& files = PrototypeFiles::installed();
+  if (const PrototypeFiles::Entry* entry = files.find(function, has_it)) {
     if (Result<CDeclaration> declaration = parse_c_declaration(entry->declaration);
         declaration.ok()) {
-      FunctionLine made = function_line(*declaration, files_->types(), asked);
+      FunctionLine made = function_line(*declaration, files.types(), asked);
       prototype.source = Prototype::Source::kFile;
       prototype.where = entry->file;
       prototype.declaration = entry->declaration;

@@ -26,7 +26,8 @@ namespace patchbay::cmd {
 // The files of prototypes, read once.
 class PrototypeFiles {
  public:
-  static PrototypeFiles read();
+  // Those of prototype_directories(), read at the first call.
+  static const PrototypeFiles& installed();
   static PrototypeFiles read_from(const std::vector<std::string>& directories);
 
   struct Entry {
@@ -73,7 +74,6 @@ class Prototypes {
 
   std::vector<std::string> objects_;
   std::map<std::string, std::unique_ptr<SourceProbes>> open_;  // null: no debug information
-  std::unique_ptr<PrototypeFiles> files_;
 };
 
 // Where prototypes are looked for, the first first.

@@ -4,13 +4,15 @@
 // version of a function that it finds, and so would shut out every older libc, also where the
 // function has only moved from libpthread or libdl into libc. The linker puts what stands here in
 // the place of those references (--wrap, cmake/targets.cmake), the C++ library's too: each goes on
-// to the oldest version. Before libc 2.34 libpthread and libdl have to be loaded already.
+// to the oldest version. Before libc 2.34 libpthread and libdl have to be loaded already. The same
+// way stands what libm has, which a process may be without.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 
 #include "base/raw_syscall.h"
 
@@ -73,6 +75,13 @@ int __wrap_lstat(const char* path, struct stat* out) {
 }
 int __wrap_fstat(int fd, struct stat* out) {
   return patchbay::answer(patchbay::raw_syscall(SYS_fstat, fd, patchbay::raw_pointer(out)));
+}
+// clang calls it for the number of buckets of a hash table, and a process may have no libm.
+double __wrap_ceil(double value) {
+  constexpr double kNoFraction = 1ll << 52;  // from here on each double is whole
+  if (!(value < kNoFraction && value > -kNoFraction)) return value;
+  const double whole = double(int64_t(value));
+  return whole < value ? whole + 1 : whole;
 }
 pid_t __wrap_gettid() { return pid_t(patchbay::raw_syscall(SYS_gettid)); }
 }

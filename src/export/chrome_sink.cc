@@ -199,7 +199,7 @@ class ChromeSink : public ExportSink {
     put_event_name(event);
     put_stack(event);
     *out_ += ",\"args\":";
-    put_args(event);
+    append_json_event(out_, event, source_);
     *out_ += '}';
     if (event.pair) pair(event);
     if (event.schema)
@@ -211,19 +211,6 @@ class ChromeSink : public ExportSink {
     *out_ += ",\"name\":";
     append_json_text(
         out_, event.schema ? event.schema->name : "unknown event " + std::to_string(event.id()));
-  }
-  void put_args(const ExportEvent& event) {
-    if (!event.schema) {
-      *out_ += "{}";
-    } else if (event.schema->role == ExportSchema::Role::kPrint) {
-      text_.clear();
-      source_->append_text(&text_, event);
-      *out_ += "{\"text\":";
-      append_json_text(out_, text_);
-      *out_ += '}';
-    } else {
-      append_json_fields(out_, *event.schema, event.record, &source_->addresses(event));
-    }
   }
   // A track of its own: calls that are probed are not nested in those of function_graph.
   void pair(const ExportEvent& event) {
@@ -260,7 +247,6 @@ class ChromeSink : public ExportSink {
   std::vector<std::vector<Track>> tracks_;  // by the thread's index
   std::vector<bool> known_, named_;         // threads and processes
   std::vector<std::vector<const ExportField*>> counters_;
-  std::string text_;
 };
 
 }  // namespace

@@ -103,8 +103,8 @@ class CsvSink : public ExportSink {
     if (event.kind == ExportEvent::Kind::kCallEnd) put_number(out_, event.call.duration_ns);
   }
   void put_fields(const ExportEvent& event) {
-    AddressText* addresses = &source_->addresses(event);
     if (only_) {
+      AddressText* addresses = &source_->addresses(event);
       for (const ExportField& field : only_->fields) {
         text_.clear();
         if (event.schema) append_plain_value(&text_, field, event.record, addresses);
@@ -113,15 +113,7 @@ class CsvSink : public ExportSink {
       return;
     }
     text_.clear();
-    if (event.schema && event.schema->role == ExportSchema::Role::kPrint) {
-      std::string line;
-      source_->append_text(&line, event);
-      text_ += "{\"text\":";
-      append_json_text(&text_, line);
-      text_ += '}';
-    } else if (event.schema) {
-      append_json_fields(&text_, *event.schema, event.record, addresses);
-    }
+    if (event.schema) append_json_event(&text_, event, source_);
     put_text(text_);
   }
   // "inner;outer"

@@ -91,6 +91,20 @@ void append_json_fields(std::string* out, const ExportSchema& schema,
   *out += before == '{' ? "{}" : "}";
 }
 
+void append_json_event(std::string* out, const ExportEvent& event, ExportSource* source) {
+  if (!event.schema) {
+    *out += "{}";
+  } else if (event.schema->role == ExportSchema::Role::kPrint) {
+    std::string line;
+    source->append_text(&line, event);
+    *out += "{\"text\":";
+    append_json_text(out, line);
+    *out += '}';
+  } else {
+    append_json_fields(out, *event.schema, event.record, &source->addresses(event));
+  }
+}
+
 void append_plain_value(std::string* out, const ExportField& field, std::span<const uint8_t> record,
                         AddressText* addresses) {
   const ExportValue value = field.value(record);

@@ -25,6 +25,10 @@ void append_json_value(std::string* out, const ExportField& field, const ExportE
 void append_json_fields(std::string* out, const ExportSchema& schema,
                         std::span<const uint8_t> record, AddressText* addresses);
 
+// The fields of an event as that, also of one whose format is not known ({}), or that is a line of
+// text ({"text":"…"}).
+void append_json_event(std::string* out, const ExportEvent& event, ExportSource* source);
+
 // The same as one text, without quotes: for formats that have texts only. Not escaped.
 void append_plain_value(std::string* out, const ExportField& field, std::span<const uint8_t> record,
                         AddressText* addresses);

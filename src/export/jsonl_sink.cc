@@ -36,7 +36,8 @@ class JsonLinesSink : public ExportSink {
       key("event", "unknown event " + std::to_string(event.id()));
     }
     if (event.kind != ExportEvent::Kind::kEvent) put_call(event);
-    put_fields(event);
+    *out_ += ",\"fields\":";
+    append_json_event(out_, event, source_);
     put_stack(event);
     if (event.pair) put_pair(event);
     *out_ += "}\n";
@@ -96,20 +97,6 @@ class JsonLinesSink : public ExportSink {
     }
     *out_ += '}';
   }
-  void put_fields(const ExportEvent& event) {
-    *out_ += ",\"fields\":";
-    if (!event.schema) {
-      *out_ += "{}";
-    } else if (event.schema->role == ExportSchema::Role::kPrint) {
-      text_.clear();
-      source_->append_text(&text_, event);
-      *out_ += "{\"text\":";
-      append_json_text(out_, text_);
-      *out_ += '}';
-    } else {
-      append_json_fields(out_, *event.schema, event.record, &source_->addresses(event));
-    }
-  }
   void put_stack(const ExportEvent& event) {
     if (event.stack.empty()) return;
     *out_ += ",\"stack\":";
@@ -131,7 +118,6 @@ class JsonLinesSink : public ExportSink {
   std::string* const out_;
   const ExportMeta* meta_ = nullptr;
   ExportSource* source_ = nullptr;
-  std::string text_;
 };
 
 }  // namespace

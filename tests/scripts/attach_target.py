@@ -53,6 +53,7 @@ class Picture:
     """What is compared. `text` is left out where the process may not be read."""
 
     def __init__(self, pid):
+        self.pid = pid
         task = live_task(pid)
         self.maps_text = read(task + "/maps").decode("utf-8", "replace")
         self.maps = [Mapping(line) for line in self.maps_text.splitlines()]
@@ -87,6 +88,19 @@ class Picture:
                 memory.seek(mapping.start)
                 text[mapping.start] = (mapping.name, memory.read(mapping.end - mapping.start))
         return text
+
+
+def lasting_mask(pid, tid, wanted, seconds=5):
+    """What a thread blocks, but for what it blocks while a handler of it runs: that passes."""
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            mask = fields(read(f"/proc/{pid}/task/{tid}/status"))["SigBlk"]
+        except OSError:
+            return wanted
+        if mask == wanted or time.monotonic() > end:
+            return mask
+        time.sleep(0.001)
 
 
 def settled_picture(pid):
@@ -152,8 +166,11 @@ def differences(before, after, volatile=False):
     if before.environ != after.environ:
         yield "the environment has changed"
     for tid in before.masks.keys() & after.masks.keys():
-        if not volatile and before.masks[tid] != after.masks[tid]:
-            yield f"SigBlk of thread {tid} {before.masks[tid]} is {after.masks[tid]}"
+        if volatile or before.masks[tid] == after.masks[tid]:
+            continue
+        mask = lasting_mask(after.pid, tid, before.masks[tid])
+        if mask != before.masks[tid]:
+            yield f"SigBlk of thread {tid} {before.masks[tid]} is {mask}"
     if volatile:
         return
     if before.masks.keys() != after.masks.keys():
