@@ -31,6 +31,11 @@ std::string EventCall::format_text() const {
   return text + "\nprint fmt: " + print_fmt + "\n";
 }
 
+bool same_layout(EventCall a, const EventCall& b) {
+  a.id = b.id;
+  return a.format_text() == b.format_text();
+}
+
 const EventField* EventCall::find(std::string_view field_name) const {
   for (const EventField& field : fields)
     if (field.name == field_name) return &field;

@@ -50,6 +50,9 @@ struct EventCall {
   const EventField* find(std::string_view field_name) const;
 };
 
+// Whether records of both are the same: all but the number is.
+bool same_layout(EventCall a, const EventCall& b);
+
 // The four common fields of x86-64 records.
 std::vector<EventField> common_fields();
 

@@ -44,8 +44,6 @@ bool is_traced() {
   const char* line = std::strstr(text, "\nTracerPid:");
   return line && std::strtol(line + 11, nullptr, 10) != 0;
 }
-constexpr uint64_t kJumpSize = 5;
-constexpr uint64_t kShortJumpSize = 2;
 constexpr uint64_t kWaitLimitUs = 50000;
 // In libc no guard may stay behind, and nobody may be where a trap kills (trap_gate.h).
 constexpr uint64_t kLibcWaitLimitUs = 1000000;

@@ -12,9 +12,6 @@
 namespace patchbay {
 namespace {
 
-constexpr uint64_t kJumpSize = 5;
-constexpr uint64_t kShortJumpSize = 2;
-
 // Bytes from its address on that the site's text changes.
 uint64_t footprint(const Site& site, bool single) {
   if (single || site.kind == SiteKind::kTrap || site.kind == SiteKind::kProbeTrap) return 1;

@@ -14,6 +14,10 @@
 
 namespace patchbay {
 
+// Bytes of `jmp rel32` and `jmp rel8`.
+inline constexpr uint64_t kJumpSize = 5;
+inline constexpr uint64_t kShortJumpSize = 2;
+
 struct Placement {
   // Runs in its stub; else the site gets text of its own. A host that has no text now gets its jump
   // again, for its guest alone.

@@ -20,8 +20,6 @@
 namespace patchbay {
 namespace {
 
-constexpr uint64_t kJumpSize = 5;
-constexpr uint64_t kShortJumpSize = 2;
 constexpr int kFlagsLookahead = 8;
 constexpr uint64_t kLoopScan = 1024;  // a loop around a whole function is looked for this far
 constexpr char kNoTrapInLibc[] =

@@ -121,4 +121,7 @@ class ElfModule final : public Module {
   std::vector<std::pair<uint64_t, uint64_t>> text_ranges_;
 };
 
+// The parts of a table are what it makes: both kinds of it make ElfModules.
+inline ElfModule* elf(Module* module) { return static_cast<ElfModule*>(module); }
+
 }  // namespace patchbay

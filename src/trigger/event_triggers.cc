@@ -21,6 +21,7 @@
 #include "base/shared_memory.h"
 #include "base/text.h"
 #include "filter/filter.h"
+#include "hist/hist_program.h"
 #include "probe/callbacks/callbacks.h"
 #include "probe/triggers/action_hot.h"
 #include "registry/event_filters.h"
@@ -33,9 +34,6 @@ namespace patchbay {
 namespace {
 
 constexpr std::string_view kWordEnds = ": \t", kFilterBlanks = " \t";
-
-// What EventTriggers::hist_switch() says: nothing, all go on, all pause (HistProgram.event_switch).
-constexpr uint32_t kHistAllOn = 1, kHistAllPaused = 2;
 
 // Triggers of one class are in each other's way.
 enum class TriggerClass : uint8_t { kTraceOnOff, kSnapshot, kStackTrace, kEvent, kHist };

@@ -90,11 +90,6 @@ ObjectSearch find_object(const void* address) {
   return search;
 }
 
-bool same_layout(EventCall a, const EventCall& b) {
-  a.id = b.id;
-  return a.format_text() == b.format_text();
-}
-
 std::string other_version(uint32_t abi) {
   return "Its static events are of version " + std::to_string(abi) + ", this agent knows version " +
          std::to_string(PATCHBAY_EVENT_ABI) +

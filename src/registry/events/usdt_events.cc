@@ -55,11 +55,6 @@ bool same_program(const FetchProgram& a, const FetchProgram& b) {
   return a.nr_insns == b.nr_insns && std::memcmp(&a, &b, bytes) == 0;
 }
 
-bool same_layout(EventCall a, const EventCall& b) {
-  a.id = b.id;
-  return a.format_text() == b.format_text();
-}
-
 }  // namespace
 
 UsdtEvents::UsdtEvents(Registry& registry, Patcher& patcher, ProbeSites& sites)

@@ -19,9 +19,6 @@ namespace {
 
 constexpr size_t kShownNames = 5;
 
-// The parts of a table are what it makes: both kinds of it make ElfModules.
-ElfModule* elf(Module* module) { return static_cast<ElfModule*>(module); }
-
 // How one of several is written: f@file.c, a C++ function with its parameters, or its address.
 std::string how_to_write(const ResolvedFunction& function) {
   const std::string_view file = elf(function.module)->file_of(function.symbol);

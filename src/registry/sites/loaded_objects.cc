@@ -11,13 +11,6 @@
 
 namespace patchbay {
 
-namespace {
-
-// The parts of a table are what it makes: both kinds of it make ElfModules.
-ElfModule* elf(Module* module) { return static_cast<ElfModule*>(module); }
-
-}  // namespace
-
 std::string_view library_of(std::string_view symbol) { return split_spec(symbol).library; }
 
 bool is_absent(SymbolTable& symbols, std::string_view library) {
