@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The questions of `patchbay probe`: -L lines, -V variables, -F functions, --prototype. Each prints,
-// and returns the exit status.
+// The questions of `patchbay probe`: -L lines, -V variables, -F functions, --prototype. Each
+// prints, and returns the exit status.
 #pragma once
 
 #include <string>

@@ -222,11 +222,15 @@ Result<std::unique_ptr<Client>> attach_if_needed(int pid, Attachment* attachment
   }
   attachment->later_ = std::make_unique<Attachment::SignalsLater>();
   if (!client.ok()) client = attachment->put_in(pid, options);
-  if (!client.ok() && client.error().errno_value == EALREADY)
+  if (!client.ok() && client.error().errno_value == EALREADY) {
     if (auto started = wait_for_agent(pid); started.ok()) {
       client = std::move(started);
       attachment->join(runtime, pid);
+    } else if (lives(pid)) {
+      // It may have been on its way out, told by a tool that was killed.
+      client = attachment->put_in(pid, options);
     }
+  }
   if (client.ok() && is_told_to_end()) client = interrupted_error();
   if (!client.ok()) attachment->leave();
   return client;

@@ -57,13 +57,18 @@ static void become(const char* name) {
   fprintf(out, "ready %d\n", (int)getpid());
 }
 
-static void do_fork(const char* name) {
+// In the child, whose first answer is "ready", 0.
+static pid_t do_fork(const char* name) {
   const pid_t child = fork();
   if (child < 0) abort();
-  if (child) return (void)fprintf(out, "forked %d\n", (int)child);
+  if (child) {
+    fprintf(out, "forked %d\n", (int)child);
+    return child;
+  }
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   spins = 0;
   become(name);
+  return 0;
 }
 static void do_thread(long count) {
   pthread_t thread;
@@ -86,7 +91,7 @@ int main(int argc, char** argv) {
   while (fgets(line, sizeof line, in)) {
     argument[0] = '\0';
     if (sscanf(line, "%63s %127s", word, argument) < 1) continue;
-    if (strcmp(word, "fork") == 0) do_fork(argument);
+    if (strcmp(word, "fork") == 0 && !do_fork(argument)) continue;
     if (strcmp(word, "spin") == 0) spins = pthread_create(&spinner, 0, spin, 0) == 0;
     if (strcmp(word, "work") == 0) work((void*)atol(argument));
     if (strcmp(word, "thread") == 0) do_thread(atol(argument));
