@@ -51,7 +51,7 @@ if(GTest_FOUND)
       RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
     add_test(NAME unit.${folder} COMMAND ${folder}_test --gtest_brief=1
       WORKING_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-    set_tests_properties(unit.${folder} PROPERTIES LABELS unit TIMEOUT 300)
+    set_tests_properties(unit.${folder} PROPERTIES LABELS unit TIMEOUT 600)
     add_dependencies(unit_tests ${folder}_test)
   endforeach()
   if(TARGET debug_info_test)
