@@ -9,12 +9,14 @@
 #include "cmd/common/commands.h"
 #include "cmd/common/tracefs_command.h"
 #include "cmd/measure/hist_entries.h"
+#include "cmd/measure/hist_json.h"
 #include "cmd/measure/hist_session.h"
 
 namespace patchbay::cmd {
 namespace {
 
-constexpr Option kOptions[] = {kPidOption, kDelayOption, kVerboseOption};
+constexpr Option kOptions[] = {kPidOption, kHistJsonOption, kHistOutputOption, kDelayOption,
+                               kVerboseOption};
 
 struct HistOptions {
   HistTarget target;
@@ -38,6 +40,8 @@ const char* check(HistOptions* options, const std::vector<std::string>& words, b
   options->event = words[0];
   options->definition = definition_of({words.begin() + 1, words.end()});
   if (words.size() < 2) return "What to count by is needed: keys=FIELD.";
+  if (options->target.json && std::find(words.begin(), words.end(), "nohitcount") != words.end())
+    return "--json has hitcount always: leave nohitcount out.";
   if (has_command && options->target.words.empty()) return "The program to run is missing.";
   if (has_command && options->target.pid)
     return "A process or a program to run is needed, not both.";
@@ -117,8 +121,9 @@ int run_hist(int argc, char** argv) {
   HistSession session("hist", options.target);
   Status ready = prepare(options, &session);
   if (!ready.ok()) return fail("hist", ready.error());
-  return session.run(
-      [](const std::vector<std::string>& texts) { return printable_hist(texts[0]); });
+  return session.run([&](const std::vector<std::string>& texts) {
+    return options.target.json ? hist_json(texts[0]) : printable_hist(texts[0]);
+  });
 }
 
 }  // namespace patchbay::cmd

@@ -70,6 +70,8 @@ int HistTarget::take_words(int argc, char** argv) {
 const char* HistTarget::take_option(int id, const std::string& value) {
   if (id == 'p') return take_pid(value.c_str(), &pid);
   if (id == 'v') return verbose = true, nullptr;
+  if (id == 'o') return output = value, value.empty() ? "-o takes a file." : nullptr;
+  if (id == kHistJson) return json = true, nullptr;
   const bool right = parse_positive(value, &delay) && delay < 1e6;
   return right ? nullptr : "-d takes seconds.";
 }
@@ -77,7 +79,7 @@ const char* HistTarget::take_option(int id, const std::string& value) {
 HistSession::~HistSession() { undo(); }
 
 Status HistSession::connect() {
-  on_screen_ = ::isatty(STDIN_FILENO) && ::isatty(STDOUT_FILENO);
+  on_screen_ = !target_.json && ::isatty(STDIN_FILENO) && ::isatty(STDOUT_FILENO);
   if (!target_.words.empty()) return program_.start(target_.words, kBufferKb, on_screen_);
   PB_TRY(program_.attach(target_.pid));
   stop_on_interrupt();  // from here on there is something to take back
@@ -229,14 +231,22 @@ void HistSession::say_why_nothing() {
     std::fprintf(stderr, "patchbay %s: %s\n", command_.c_str(), printable(sentence).c_str());
 }
 
+Status HistSession::write_result(const std::string& text) const {
+  std::FILE* file = target_.output.empty() ? stdout : std::fopen(target_.output.c_str(), "we");
+  if (!file) return sys_error("write " + target_.output, errno);
+  const bool is_written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const bool is_whole = (file == stdout ? std::fflush(file) : std::fclose(file)) == 0;
+  if (is_written && is_whole) return {};
+  return sys_error("write " + (file == stdout ? "standard output" : target_.output), errno);
+}
+
 int HistSession::run(const Show& show) {
   Status ready = program_.release();
   if (!ready.ok()) return fail(command_, ready.error());
   on_screen_ ? watch_on_screen(show) : watch_quietly();
   look_last();
-  const std::string text = show(texts_);
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
+  if (Status written = write_result(show(texts_)); !written.ok())
+    return fail(command_, written.error());
   say_why_nothing();
   const bool has_status = program_.child && program_.child->exited();
   return has_status ? program_.child->exit_status() : kOk;

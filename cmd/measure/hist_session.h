@@ -33,17 +33,29 @@ inline constexpr Option kVerboseOption = {
     .letter = 'v',
     .name = "verbose",
     .help = "prints what is written to the tracefs of the process"};
+inline constexpr int kHistJson = kFirstOptionId + 20;
+inline constexpr Option kHistJsonOption = {
+    .name = "json",
+    .help = "prints the result as one JSON object on a line; nothing is shown before the end",
+    .id = kHistJson};
+inline constexpr Option kHistOutputOption = {
+    .letter = 'o',
+    .name = "output",
+    .argument = "FILE",
+    .help = "writes the result to FILE, apart from what CMD prints"};
 
 struct HistTarget {
   int pid = 0;
   std::vector<std::string> words;  // CMD
   double delay = 1;                // seconds between two looks, in a terminal
   bool verbose = false;            // prints the plan
+  bool json = false;               // the result is for programs
+  std::string output;              // the file of the result; empty: standard output
 
   // Takes the program's words, behind `--`. Returns the number of words before it; argc when there
   // is no `--`.
   int take_words(int argc, char** argv);
-  // -p, -d or -v. Null when it is right, else the sentence about it.
+  // -p, -d, -v, -o or --json. Null when it is right, else the sentence about it.
   const char* take_option(int id, const std::string& value);
 };
 
@@ -74,6 +86,7 @@ class HistSession {
   void watch_quietly();
   void watch_on_screen(const Show& show);
   void look_last();
+  Status write_result(const std::string& text) const;
   std::vector<EventRequest> not_hit();
   void say_why_nothing();
   void undo();

@@ -29,6 +29,8 @@ constexpr Option kOptions[] = {
              "symbol, or hexadecimal.",
      .id = kBy},
     kPidOption,
+    kHistJsonOption,
+    kHistOutputOption,
     kDelayOption,
     kVerboseOption,
 };
@@ -159,7 +161,9 @@ int run_latency(int argc, char** argv) {
   if (!ready.ok()) return fail("latency", ready.error());
   const std::string head = options.request.start + " -> " + options.request.end + "\n";
   return session.run([&](const std::vector<std::string>& texts) {
-    return head + latency_text(read_latency(texts[0], texts[1], plan.by, plan.modifier));
+    const std::vector<Distribution> found =
+        read_latency(texts[0], texts[1], plan.by, plan.modifier);
+    return options.target.json ? latency_json(options.request, found) : head + latency_text(found);
   });
 }
 

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <map>
 
+#include "cmd/common/commands.h"
 #include "cmd/measure/hist_entries.h"
 #include "output/trace_line.h"
 
@@ -144,6 +145,10 @@ std::string by_value(std::string_view key, const std::string& by, const std::str
   return modifier == ".hex" ? "0x" + text : text;
 }
 
+// A bar has the values above its start, up to its end.
+uint64_t bar_start(unsigned power) { return power == 0 ? 0 : uint64_t{1} << (power - 1); }
+uint64_t bar_end(unsigned power) { return power < 64 ? uint64_t{1} << power : ~uint64_t{0}; }
+
 void put_bars(const Distribution& one, std::string* out) {
   uint64_t most = 1;
   for (const LatencyBar& bar : one.bars) most = std::max(most, bar.hits);
@@ -151,8 +156,7 @@ void put_bars(const Distribution& one, std::string* out) {
   for (const LatencyBar& bar : one.bars) {
     for (; expected <= bar.power; expected++) {
       const uint64_t hits = expected == bar.power ? bar.hits : 0;
-      const uint64_t low = expected == 0 ? 0 : uint64_t{1} << (expected - 1);
-      const uint64_t high = expected < 64 ? uint64_t{1} << expected : ~uint64_t{0};
+      const uint64_t low = bar_start(expected), high = bar_end(expected);
       const size_t length = (hits * kBarWidth + most - 1) / most;
       char head[80];
       std::snprintf(head, sizeof head, "  %10s .. %-10s %10llu |", duration_text(low).c_str(),
@@ -235,6 +239,37 @@ std::string latency_text(const std::vector<Distribution>& distributions) {
             duration_text(one.max) + "  (within 1.6 %)\n";
   }
   return text.empty() ? "There was no pair of the two events.\n" : text;
+}
+
+std::string latency_json(const LatencyRequest& request,
+                         const std::vector<Distribution>& distributions) {
+  std::string json = "{\"start\": " + json_quote(request.start) +
+                     ", \"end\": " + json_quote(request.end) + ", \"distributions\": [";
+  const auto figure = [&](const char* name, uint64_t value) {
+    json += std::string(json.back() == '{' ? "\"" : ", \"") + name + "\": " + std::to_string(value);
+  };
+  for (const Distribution& one : distributions) {
+    json += &one == &distributions.front() ? "{" : ", {";
+    if (!request.by.empty()) json += "\"by\": " + json_quote(one.by);
+    figure("hits", one.hits);
+    figure("sum_ns", one.sum);
+    figure("average_ns", one.hits ? one.sum / one.hits : 0);
+    figure("p50_ns", one.p50);
+    figure("p90_ns", one.p90);
+    figure("p99_ns", one.p99);
+    figure("p99.9_ns", one.p999);
+    figure("max_ns", one.max);
+    json += ", \"bars\": [";
+    for (const LatencyBar& bar : one.bars) {
+      json += &bar == &one.bars.front() ? "{" : ", {";
+      figure("from_ns", bar.power == 0 ? 0 : bar_start(bar.power) + 1);
+      figure("to_ns", bar_end(bar.power));
+      figure("hits", bar.hits);
+      json += "}";
+    }
+    json += "]}";
+  }
+  return json + "]}\n";
 }
 
 std::string duration_text(uint64_t ns) {

@@ -47,6 +47,9 @@ struct Distribution {
 std::vector<Distribution> read_latency(const std::string& bars, const std::string& quantiles,
                                        const std::string& by, const std::string& modifier = "");
 std::string latency_text(const std::vector<Distribution>& distributions);
+// One object on a line, with nanoseconds.
+std::string latency_json(const LatencyRequest& request,
+                         const std::vector<Distribution>& distributions);
 
 // 999 -> "999 ns", 1500000 -> "1.50 ms".
 std::string duration_text(uint64_t ns);

@@ -10,6 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstdio>
+#include <memory>
 #include <optional>
 
 #include "base/monotonic_clock.h"
@@ -28,7 +31,8 @@
 namespace patchbay::cmd {
 namespace {
 
-constexpr int kSelf = kFirstOptionId, kOnce = kSelf + 1, kRows = kSelf + 2, kNumber = kSelf + 3;
+constexpr int kSelf = kFirstOptionId, kOnce = kSelf + 1, kRows = kSelf + 2, kNumber = kSelf + 3,
+              kJson = kSelf + 4;
 constexpr Option kOptions[] = {
     kPidOption,
     {.letter = 'l',
@@ -64,6 +68,14 @@ constexpr Option kOptions[] = {
          "said on standard error.",
      .id = kOnce},
     {.name = "rows", .argument = "COUNT", .help = "shows COUNT functions only", .id = kRows},
+    {.name = "json",
+     .help = "prints each table as one JSON object on a line, and no screen",
+     .more = "Times are in nanoseconds. Recent figures begin at the table before.",
+     .id = kJson},
+    {.letter = 'o',
+     .name = "output",
+     .argument = "FILE",
+     .help = "writes tables to FILE, apart from what CMD prints; no screen"},
     {.letter = 'n', .argument = "GLOB", .id = 'N', .kind = Option::Kind::kOldSpelling},
     {.name = "filter", .argument = "TEXT", .id = 'F', .kind = Option::Kind::kOldSpelling},
 };
@@ -77,7 +89,8 @@ struct TopOptions {
   std::vector<std::string> functions, not_functions, words;
   TopView view;
   double delay = 1;
-  bool delay_given = false, once = false;
+  bool delay_given = false, once = false, json = false;
+  std::string output;  // the file of the tables; empty: standard output
   uint64_t looks = 0;  // 0: no end
   size_t rows = SIZE_MAX;
 };
@@ -116,6 +129,12 @@ const char* take_option(int id, const std::string& value, TopOptions* options) {
       return parse_positive(value, &options->looks) ? nullptr : "--number takes a number.";
     case kRows:
       return parse_positive(value, &options->rows) ? nullptr : "--rows takes a number.";
+    case kJson:
+      options->json = true;
+      return nullptr;
+    case 'o':
+      options->output = value;
+      return value.empty() ? "-o takes a file." : nullptr;
     case kSelf:
       options->view.self_time = true;
       return nullptr;
@@ -194,11 +213,25 @@ struct Top {
 
 // --- without a terminal
 
-void print_table(const Top& top) {
-  std::string text = "# " + top.head() + "\n" + top_head(top.view) +
-                     top_text(top.table, top.view, 0, top.options.rows, SIZE_MAX);
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
+std::string table_json(const Top& top) {
+  const TopCounts all = top.table.all();
+  char seconds[96];
+  std::snprintf(seconds, sizeof seconds, ", \"seconds\": %.6f, \"recent_seconds\": %.6f",
+                double(top.looked_ns - top.started_ns) / 1e9, top.table.recent_seconds());
+  return "{\"pid\": " + std::to_string(top.target.client->pid()) +
+         ", \"exe\": " + json_quote(top.target.client->exe()) + seconds +
+         ", \"self_time\": " + (top.view.self_time ? "true" : "false") +
+         ", \"calls\": " + std::to_string(all.calls) +
+         ", \"functions\": " + top_rows_json(top.table, top.view, top.options.rows) + "}\n";
+}
+
+// False when the file does not take it.
+bool print_table(const Top& top, std::FILE* file) {
+  const std::string text = top.options.json
+                               ? table_json(top)
+                               : "# " + top.head() + "\n" + top_head(top.view) +
+                                     top_text(top.table, top.view, 0, top.options.rows, SIZE_MAX);
+  return std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0;
 }
 
 // Until a time; a signal, or the end of the one that reads our output (false); or the end of the
@@ -222,7 +255,7 @@ bool wait_until(Top& top, uint64_t end_ns, bool* ended) {
   return true;
 }
 
-int print_tables(Top& top) {
+int print_tables(Top& top, std::FILE* file) {
   const TopOptions& options = top.options;
   bool whole_run = options.once && !options.delay_given && top.target.child;
   uint64_t delay_ns = uint64_t((whole_run ? 1e9 : options.delay) * 1e9);
@@ -231,7 +264,8 @@ int print_tables(Top& top) {
     bool going_on = wait_until(top, monotonic_ns() + delay_ns, &ended);
     if (!ended) (void)top.look(top.target.child != nullptr);
     if (ended && top.target.child) complete = top.look_back(true);
-    print_table(top);
+    if (!print_table(top, file) && !interrupted())
+      return fail("top", sys_error("write the table", errno));
     // The next table's recent calls begin here.
     if (top.target.child && going_on) (void)top.look(false);
     if (going_on) continue;
@@ -379,7 +413,12 @@ int show_screen(Top& top) {
 }
 
 int top(const TopOptions& options) {
-  bool screen = !options.once && ::isatty(STDIN_FILENO) && ::isatty(STDOUT_FILENO);
+  const bool for_files = options.once || options.json || !options.output.empty();
+  const bool screen = !for_files && ::isatty(STDIN_FILENO) && ::isatty(STDOUT_FILENO);
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> own(nullptr, std::fclose);
+  if (!options.output.empty()) own.reset(std::fopen(options.output.c_str(), "we"));
+  if (!options.output.empty() && !own)
+    return fail("top", sys_error("write " + options.output, errno));
   WatchedProgram target;
   Status ready = connect(options, screen, &target);
   if (!ready.ok()) return fail("top", ready.error());
@@ -396,7 +435,7 @@ int top(const TopOptions& options) {
     ready = target.release();
   }
   if (!ready.ok()) return fail("top", ready.error());
-  return screen ? show_screen(top) : print_tables(top);
+  return screen ? show_screen(top) : print_tables(top, own ? own.get() : stdout);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "base/text.h"
+#include "cmd/common/commands.h"
 #include "cmd/report/graph_source.h"
 #include "output/trace_line.h"
 
@@ -188,6 +189,21 @@ std::string top_text(const TopTable& table, const TopView& view, size_t first, s
     text += whole.substr(0, end) + "\n";
   }
   return text;
+}
+
+std::string top_rows_json(const TopTable& table, const TopView& view, size_t rows) {
+  std::string json = "[";
+  for (const TopRow& row : table.rows(view)) {
+    if (rows-- == 0) break;
+    json += json.size() > 1 ? ", " : "";
+    json += "{\"function\": " + json_quote(row.name) +
+            ", \"calls\": " + std::to_string(row.all.calls) +
+            ", \"time_ns\": " + std::to_string(row.all.time_ns) +
+            ", \"average_ns\": " + std::to_string(average(row.all)) +
+            ", \"recent_calls\": " + std::to_string(row.recent.calls) +
+            ", \"recent_time_ns\": " + std::to_string(row.recent.time_ns) + "}";
+  }
+  return json + "]";
 }
 
 }  // namespace patchbay::cmd

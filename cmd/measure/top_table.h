@@ -68,5 +68,7 @@ std::string top_head(const TopView& view);
 // At most `rows` lines of at most `columns` bytes, from row `first` on.
 std::string top_text(const TopTable& table, const TopView& view, size_t first, size_t rows,
                      size_t columns);
+// "[{"function": "parse", "calls": 12, …}, …]", at most `rows` of them.
+std::string top_rows_json(const TopTable& table, const TopView& view, size_t rows);
 
 }  // namespace patchbay::cmd

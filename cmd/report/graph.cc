@@ -17,7 +17,8 @@
 namespace patchbay::cmd {
 namespace {
 
-constexpr int kCallers = kFirstOptionId, kFlat = kCallers + 1, kPerThread = kCallers + 2;
+constexpr int kCallers = kFirstOptionId, kFlat = kCallers + 1, kPerThread = kCallers + 2,
+              kJson = kCallers + 3;
 constexpr Option kOptions[] = {
     {.letter = 'i',
      .name = "input",
@@ -52,12 +53,18 @@ constexpr Option kOptions[] = {
      .name = "sort",
      .argument = "total|self|calls",
      .help = "sorts the lines of one level; the default is total"},
+    {.name = "json",
+     .help = "prints one JSON object a line, with times in nanoseconds",
+     .more = "kind says what a line is: call and caller have an id, the id of their parent line "
+             "(null: outermost) and their depth; way has functions, the outermost first; function "
+             "is a sum of --flat.",
+     .id = kJson},
     {.letter = 't', .argument = "TIME", .id = 'T', .kind = Option::Kind::kOldSpelling},
 };
 
 struct GraphOptions {
   std::string input = "trace.dat", function, callers, buffer;
-  bool flat = false, per_thread = false, one_buffer = false;
+  bool flat = false, per_thread = false, one_buffer = false, json = false;
   std::set<int32_t> tids;
   GraphTextOptions text;
 };
@@ -93,6 +100,9 @@ const char* take_option(int id, const std::string& value, GraphOptions* options)
     case kFlat:
       options->flat = true;
       return nullptr;
+    case kJson:
+      options->json = true;
+      return nullptr;
     case kPerThread:
       options->per_thread = true;
       return nullptr;
@@ -123,19 +133,42 @@ bool parse_command_line(int argc, char** argv, GraphOptions* options, int* statu
 
 // --- output
 
-void print_tree(const CallTree& tree, const GraphOptions& options) {
-  auto wanted_by = [&](const std::string& glob) {
-    return [&](uint64_t func) { return function_fits(glob, options.text.name_of(func)); };
+CallTree::Wanted wanted_by(const std::string& glob, const GraphOptions& options) {
+  return [&](uint64_t func) { return function_fits(glob, options.text.name_of(func)); };
+}
+
+// `of`: the members of each line that say whose tree it is.
+void print_json(const CallTree& tree, const std::string& of, const GraphOptions& options) {
+  const auto head = [&](const char* kind) {
+    return "\"kind\": \"" + std::string(kind) + "\", " + of;
   };
+  std::string json;
+  if (options.flat) {
+    json = flat_json(tree, options.text, head("function"));
+  } else if (!options.callers.empty()) {
+    json =
+        graph_json(tree.callers(wanted_by(options.callers, options)), options.text, head("caller"));
+  } else if (!options.function.empty()) {
+    const CallTree::Wanted wanted = wanted_by(options.function, options);
+    json = ways_json(tree.ways(wanted), options.text, head("way")) +
+           graph_json(tree.below(wanted), options.text, head("call"));
+  } else {
+    json = graph_json(tree, options.text, head("call"));
+  }
+  std::fwrite(json.data(), 1, json.size(), stdout);
+}
+
+void print_tree(const CallTree& tree, const GraphOptions& options) {
   std::string text;
   if (options.flat) {
     text = graph_head() + flat_text(tree, options.text);
   } else if (!options.callers.empty()) {
-    text = graph_head() + graph_text(tree.callers(wanted_by(options.callers)), options.text);
+    text =
+        graph_head() + graph_text(tree.callers(wanted_by(options.callers, options)), options.text);
   } else if (!options.function.empty()) {
-    text = "# ways to " + options.function + "\n" +
-           ways_text(tree.ways(wanted_by(options.function)), options.text) + "#\n" + graph_head() +
-           graph_text(tree.below(wanted_by(options.function)), options.text);
+    const CallTree::Wanted wanted = wanted_by(options.function, options);
+    text = "# ways to " + options.function + "\n" + ways_text(tree.ways(wanted), options.text) +
+           "#\n" + graph_head() + graph_text(tree.below(wanted), options.text);
   } else {
     text = graph_head() + graph_text(tree, options.text);
   }
@@ -186,6 +219,23 @@ void print_head(GraphSource& source, size_t buffer, const BufferGraph& graph) {
               graph.threads == 1 ? "" : "s");
 }
 
+void print_buffer(GraphSource& source, size_t buffer, BufferGraph& graph,
+                  const GraphOptions& options) {
+  if (!options.json) print_head(source, buffer, graph);
+  for (const auto& [tid, tree] : graph.builder.trees()) {
+    if (options.json) {
+      std::string of = "\"instance\": " + json_quote(source.buffer_name(buffer)) + ", ";
+      if (options.per_thread)
+        of += "\"tid\": " + std::to_string(tid) +
+              ", \"thread\": " + json_quote(source.thread_name(tid)) + ", ";
+      print_json(tree, of, options);
+      continue;
+    }
+    if (options.per_thread) std::printf("# thread: %s\n", source.thread_name(tid).c_str());
+    print_tree(tree, options);
+  }
+}
+
 int graph(GraphOptions& options) {
   auto source = GraphSource::open(options.input);
   if (!source.ok()) return fail("graph", source.error());
@@ -202,11 +252,7 @@ int graph(GraphOptions& options) {
     const std::string& glob = options.callers.empty() ? options.function : options.callers;
     missing = glob.empty() ? "" : not_called(glob, graph->builder.trees(), **source);
     if (!missing.empty()) continue;
-    print_head(**source, i, *graph);
-    for (const auto& [tid, tree] : graph->builder.trees()) {
-      if (options.per_thread) std::printf("# thread: %s\n", (*source)->thread_name(tid).c_str());
-      print_tree(tree, options);
-    }
+    print_buffer(**source, i, *graph, options);
     totals += graph->totals;
   }
   std::fflush(stdout);

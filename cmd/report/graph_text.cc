@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "cmd/common/commands.h"
 #include "cmd/report/graph_source.h"
 
 namespace patchbay::cmd {
@@ -39,20 +40,15 @@ std::vector<uint32_t> shown_children(const CallTree& tree, uint32_t node,
   return children;
 }
 
-}  // namespace
+struct ShownNode {
+  uint32_t node, level;
+  bool last;  // of its sisters
+};
 
-std::string graph_head() {
-  return "#   TOTAL        SELF       CALLS      AVG         MIN         MAX      FUNCTION\n";
-}
-
-std::string graph_text(const CallTree& tree, const GraphTextOptions& options) {
-  struct Line {
-    uint32_t node, level;
-    bool last;
-  };
-  std::string text;
-  std::vector<Line> left;
-  std::vector<bool> more;  // by level: a sister comes below
+// Children below their parents.
+template <typename Show>
+void for_each_shown(const CallTree& tree, const GraphTextOptions& options, const Show& show) {
+  std::vector<ShownNode> left;
   auto push = [&](uint32_t node, uint32_t level) {
     if (level >= options.depth) return;
     std::vector<uint32_t> children = shown_children(tree, node, options);
@@ -60,8 +56,47 @@ std::string graph_text(const CallTree& tree, const GraphTextOptions& options) {
   };
   push(CallTree::kRoot, 0);
   while (!left.empty()) {
-    Line line = left.back();
+    const ShownNode line = left.back();
     left.pop_back();
+    show(line);
+    push(line.node, line.level + 1);
+  }
+}
+
+// The functions with their sums, in the order that was asked for.
+std::vector<std::pair<uint64_t, CallCounts>> shown_sums(const CallTree& tree,
+                                                        const GraphTextOptions& options) {
+  std::map<uint64_t, CallCounts> sums = tree.flat();
+  std::vector<std::pair<uint64_t, CallCounts>> rows(sums.begin(), sums.end());
+  std::erase_if(rows, [&](const auto& row) {
+    return row.second.total_ns < options.least_ns && row.second.self_ns < options.least_ns;
+  });
+  std::stable_sort(rows.begin(), rows.end(), [&](const auto& a, const auto& b) {
+    return sort_key(a.second, options.sort) > sort_key(b.second, options.sort);
+  });
+  return rows;
+}
+
+std::string json_counts(const CallCounts& counts) {
+  const auto member = [](const char* name, uint64_t value) {
+    return std::string(", \"") + name + "\": " + std::to_string(value);
+  };
+  return member("calls", counts.calls) + member("total_ns", counts.total_ns) +
+         member("self_ns", counts.self_ns) +
+         member("average_ns", counts.calls ? counts.total_ns / counts.calls : 0) +
+         member("min_ns", counts.min_ns) + member("max_ns", counts.max_ns) + "}\n";
+}
+
+}  // namespace
+
+std::string graph_head() {
+  return "#   TOTAL        SELF       CALLS      AVG         MIN         MAX      FUNCTION\n";
+}
+
+std::string graph_text(const CallTree& tree, const GraphTextOptions& options) {
+  std::string text;
+  std::vector<bool> more;  // by level: a sister comes below
+  for_each_shown(tree, options, [&](const ShownNode& line) {
     more.resize(line.level + 1);
     more[line.level] = !line.last;
     text += columns(tree.node(line.node).counts);
@@ -69,8 +104,7 @@ std::string graph_text(const CallTree& tree, const GraphTextOptions& options) {
       text += more[level] ? "|  " : "   ";
     if (line.level > 0) text += "+- ";
     text += options.name_of(tree.node(line.node).func) + "\n";
-    push(line.node, line.level + 1);
-  }
+  });
   return text;
 }
 
@@ -92,16 +126,43 @@ std::string ways_text(const std::vector<CallTree::Way>& ways, const GraphTextOpt
 }
 
 std::string flat_text(const CallTree& tree, const GraphTextOptions& options) {
-  std::map<uint64_t, CallCounts> sums = tree.flat();
-  std::vector<std::pair<uint64_t, CallCounts>> rows(sums.begin(), sums.end());
-  std::stable_sort(rows.begin(), rows.end(), [&](const auto& a, const auto& b) {
-    return sort_key(a.second, options.sort) > sort_key(b.second, options.sort);
-  });
   std::string text;
-  for (const auto& [func, counts] : rows)
-    if (counts.total_ns >= options.least_ns || counts.self_ns >= options.least_ns)
-      text += columns(counts) + options.name_of(func) + "\n";
+  for (const auto& [func, counts] : shown_sums(tree, options))
+    text += columns(counts) + options.name_of(func) + "\n";
   return text;
+}
+
+std::string graph_json(const CallTree& tree, const GraphTextOptions& options,
+                       const std::string& head) {
+  std::string json;
+  for_each_shown(tree, options, [&](const ShownNode& line) {
+    const CallNode& node = tree.node(line.node);
+    json += "{" + head + "\"id\": " + std::to_string(line.node) + ", \"parent\": " +
+            (node.parent == CallTree::kRoot ? "null" : std::to_string(node.parent)) +
+            ", \"depth\": " + std::to_string(line.level) +
+            ", \"function\": " + json_quote(options.name_of(node.func)) + json_counts(node.counts);
+  });
+  return json;
+}
+
+std::string ways_json(const std::vector<CallTree::Way>& ways, const GraphTextOptions& options,
+                      const std::string& head) {
+  std::string json;
+  for (const CallTree::Way& way : ways) {
+    json += "{" + head + "\"functions\": [";
+    for (size_t i = 0; i < way.functions.size(); i++)
+      json += (i ? ", " : "") + json_quote(options.name_of(way.functions[i]));
+    json += "]" + json_counts(way.counts);
+  }
+  return json;
+}
+
+std::string flat_json(const CallTree& tree, const GraphTextOptions& options,
+                      const std::string& head) {
+  std::string json;
+  for (const auto& [func, counts] : shown_sums(tree, options))
+    json += "{" + head + "\"function\": " + json_quote(options.name_of(func)) + json_counts(counts);
+  return json;
 }
 
 }  // namespace patchbay::cmd

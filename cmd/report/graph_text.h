@@ -27,4 +27,13 @@ std::string ways_text(const std::vector<CallTree::Way>& ways, const GraphTextOpt
 // A line for each function.
 std::string flat_text(const CallTree& tree, const GraphTextOptions& options);
 
+// The same as JSON, an object a line. `head` is the first members of each, with a comma behind:
+// "\"kind\": \"call\", ". A line of a tree has its id, and that of the line it stands below.
+std::string graph_json(const CallTree& tree, const GraphTextOptions& options,
+                       const std::string& head);
+std::string ways_json(const std::vector<CallTree::Way>& ways, const GraphTextOptions& options,
+                      const std::string& head);
+std::string flat_json(const CallTree& tree, const GraphTextOptions& options,
+                      const std::string& head);
+
 }  // namespace patchbay::cmd

@@ -20,7 +20,7 @@
 namespace patchbay::cmd {
 namespace {
 
-constexpr int kRetval = kFirstOptionId, kNoEvent = kFirstOptionId + 1;
+constexpr int kRetval = kFirstOptionId, kNoEvent = kFirstOptionId + 1, kJson = kRetval + 2;
 constexpr Option kOptions[] = {
     {.letter = 'i',
      .name = "input",
@@ -51,6 +51,12 @@ constexpr Option kOptions[] = {
      .help = "shows return values, as far as records have them: f(); /* = 0x1 */",
      .id = kRetval},
     {.name = "no-event", .help = "shows calls without other events", .id = kNoEvent},
+    {.name = "json",
+     .help = "prints one JSON object a line",
+     .more = "kind is begin, end, call (both: nothing was recorded inside), event or remark. Calls "
+             "have ts, tid, depth, function and duration_ns (but begin), call with its arguments "
+             "(but end), retval when it was recorded, and remark when they are not whole.",
+     .id = kJson},
     {.name = "filter", .argument = "FUNC", .id = 'F', .kind = Option::Kind::kOldSpelling},
     {.letter = 't',
      .name = "time-filter",
@@ -95,6 +101,9 @@ const char* take_option(int id, const std::string& value, Options* options) {
       return nullptr;
     case kRetval:
       options->lines.retval = true;
+      return nullptr;
+    case kJson:
+      options->lines.json = true;
       return nullptr;
     case kNoEvent:
       options->events = false;
@@ -162,9 +171,10 @@ std::function<bool(uint64_t)> any_of(const std::vector<std::string>& globs, Grap
 }
 
 Result<PairingTotals> replay_buffer(GraphSource& source, size_t buffer, const Options& options) {
-  ReplayLines lines(options.lines, [](const std::string& line) {
-    std::fwrite(line.data(), 1, line.size(), stdout);
-  });
+  ReplayOptions of_buffer = options.lines;
+  of_buffer.instance = source.buffer_name(buffer);
+  ReplayLines lines(
+      of_buffer, [](const std::string& line) { std::fwrite(line.data(), 1, line.size(), stdout); });
   OtherEvents others(source, options.arguments_of);
   CallPairing pairing(&lines);
   PB_TRY(source.walk(buffer, [&](const MergedEvent& event, const GraphRecord& record) {
@@ -173,7 +183,7 @@ Result<PairingTotals> replay_buffer(GraphSource& source, size_t buffer, const Op
     pairing.take(record);
     bool is_other =
         record.kind == GraphRecord::Kind::kOther || record.kind == GraphRecord::Kind::kFunction;
-    if (is_other && options.events) lines.event(record.tid, others.text_of(event));
+    if (is_other && options.events) lines.event(record.tid, record.ns, others.text_of(event));
   }));
   pairing.finish();
   lines.finish();
@@ -203,8 +213,8 @@ int replay(Options& options) {
     append_escaped(&name, (*source)->buffer_name(i));
     if (options.one_buffer && (*source)->buffer_name(i) != options.buffer) continue;
     any = true;
-    if (!name.empty()) std::printf("# instance: %s\n", name.c_str());
-    std::fputs(ReplayLines::head(), stdout);
+    if (!name.empty() && !options.lines.json) std::printf("# instance: %s\n", name.c_str());
+    if (!options.lines.json) std::fputs(ReplayLines::head(), stdout);
     auto read = replay_buffer(**source, i, options);
     if (!read.ok()) return fail("replay", read.error());
     totals += *read;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "cmd/common/commands.h"
 #include "cmd/report/graph_source.h"
 
 namespace patchbay::cmd {
@@ -28,11 +29,50 @@ bool ReplayLines::is_meant(std::unordered_map<uint64_t, bool>* known,
   return found->second;
 }
 
-std::string ReplayLines::line_of(int32_t tid, uint32_t level, const std::string& duration,
-                                 const std::string& text) const {
+std::string ReplayLines::text_of(const Shown& shown) const {
+  if (shown.kind == Kind::kRemark) return kNoTime + "          | /* " + shown.text + " */\n";
   char thread[32];
-  std::snprintf(thread, sizeof thread, " [%6d] | ", tid);
-  return duration + thread + std::string(2 * std::min(level, kMostIndent), ' ') + text + "\n";
+  std::snprintf(thread, sizeof thread, " [%6d] | ", shown.tid);
+  std::string line = shown.has_time ? time_text(shown.duration_ns) : kNoTime;
+  line += thread + std::string(2 * std::min(shown.level, kMostIndent), ' ');
+  std::string remark = remark_of(shown.how, shown.exit);
+  switch (shown.kind) {
+    case Kind::kBegin:
+      return line + shown.text + " {\n";
+    case Kind::kEnd:
+      return line + "} /* " + options_.name_of(shown.func) + remark + " */\n";
+    case Kind::kCall:
+      if (remark.starts_with(", ")) remark.erase(0, 1);
+      return line + shown.text + (remark.empty() ? ";\n" : "; /*" + remark + " */\n");
+    default:
+      return line + "/* " + shown.text + " */\n";
+  }
+}
+
+std::string ReplayLines::json_of(const Shown& shown) const {
+  constexpr const char* kKinds[] = {"begin", "end", "call", "event", "remark"};
+  std::string json = std::string("{\"kind\": \"") + kKinds[size_t(shown.kind)] + "\"";
+  json += ", \"instance\": " + json_quote(options_.instance);
+  if (shown.kind == Kind::kRemark) return json + ", \"text\": " + json_quote(shown.text) + "}\n";
+  char place[96];
+  std::snprintf(place, sizeof place, ", \"ts\": %llu.%09llu, \"tid\": %d, \"depth\": %u",
+                static_cast<unsigned long long>(shown.ns / 1000000000),
+                static_cast<unsigned long long>(shown.ns % 1000000000), shown.tid, shown.level);
+  json += place;
+  if (shown.kind == Kind::kEvent) return json + ", \"text\": " + json_quote(shown.text) + "}\n";
+  json += ", \"function\": " + json_quote(options_.name_of(shown.func));
+  if (shown.kind != Kind::kEnd) json += ", \"call\": " + json_quote(shown.text);
+  if (shown.has_time) json += ", \"duration_ns\": " + std::to_string(shown.duration_ns);
+  if (shown.exit && shown.exit->has_retval)
+    json += ", \"retval\": " + std::to_string(shown.exit->retval);
+  if (shown.how == CallEnd::kNoReturn) json += ", \"remark\": \"no return\"";
+  if (shown.how == CallEnd::kOpenAtEnd) json += ", \"remark\": \"open at the end\"";
+  if (shown.how == CallEnd::kNoEntry) json += ", \"remark\": \"entry lost\"";
+  return json + "}\n";
+}
+
+std::string ReplayLines::render(const Shown& shown) const {
+  return options_.json ? json_of(shown) : text_of(shown);
 }
 
 std::string ReplayLines::remark_of(CallEnd how, const GraphRecord* exit) const {
@@ -81,7 +121,13 @@ void ReplayLines::enter(const ThreadCalls& calls, OpenCall* call) {
   if (options_.least_ns == 0) settle(&thread);
   std::string text = options_.call_of ? options_.call_of(call->func, call->args)
                                       : options_.name_of(call->func) + "()";
-  uint64_t number = push(line_of(calls.tid, level, kNoTime, text + " {"), true);
+  Shown shown;
+  shown.tid = calls.tid;
+  shown.level = level;
+  shown.ns = call->start_ns;
+  shown.func = call->func;
+  shown.text = text;
+  uint64_t number = push(render(shown), true);
   lines_.back().call = std::move(text);
   call->tag |= kLine | number << kLineShift;
   thread.waiting.push_back(number);
@@ -101,32 +147,48 @@ void ReplayLines::leave(const ThreadCalls& calls, const OpenCall& call, CallEnd 
   Line* line = find(number);
   is_leaf = is_leaf && line && how != CallEnd::kNoEntry;
   bool is_short = duration_ns < options_.least_ns && is_leaf;
-  std::string remark = remark_of(how, exit), name = options_.name_of(call.func);
-  std::string time = how == CallEnd::kReturned || exit ? time_text(duration_ns) : kNoTime;
   if (is_short || how == CallEnd::kNoEntry) {
     if (line) *line = {false, "", ""};
   }
   if (!is_short && options_.least_ns != 0) settle(&thread);
+  Shown shown;
+  shown.kind = is_leaf ? Kind::kCall : Kind::kEnd;
+  shown.tid = calls.tid;
+  shown.level = thread.level;
+  shown.ns = call.start_ns + (is_leaf ? 0 : duration_ns);
+  shown.func = call.func;
+  shown.has_time = how == CallEnd::kReturned || exit;
+  shown.duration_ns = duration_ns;
+  shown.how = how;
+  shown.exit = exit;
   if (is_leaf && !is_short) {
-    std::string text = line->call + ";" + (remark.empty() ? "" : " /*" + remark + " */");
-    if (size_t comma = text.find("/*, "); comma != text.npos) text.erase(comma + 2, 1);
-    *line = {false, line_of(calls.tid, thread.level, time, text), ""};
+    shown.text = line->call;
+    *line = {false, render(shown), ""};
   } else if (!is_short) {
-    push(line_of(calls.tid, thread.level, time, "} /* " + name + remark + " */"), false);
+    push(render(shown), false);
   }
   flush(kMostLines);
 }
 
-void ReplayLines::event(int32_t tid, const std::string& text) {
+void ReplayLines::event(int32_t tid, uint64_t ns, const std::string& text) {
   Thread& thread = threads_[tid];
   if ((options_.only && thread.only == 0) || thread.without != 0) return;
   settle(&thread);
-  push(line_of(tid, thread.level, kNoTime, "/* " + text + " */"), false);
+  Shown shown;
+  shown.kind = Kind::kEvent;
+  shown.tid = tid;
+  shown.level = thread.level;
+  shown.ns = ns;
+  shown.text = text;
+  push(render(shown), false);
   flush(kMostLines);
 }
 
 void ReplayLines::remark(const std::string& text) {
-  push(kNoTime + "          | /* " + text + " */\n", false);
+  Shown shown;
+  shown.kind = Kind::kRemark;
+  shown.text = text;
+  push(render(shown), false);
   flush(kMostLines);
 }
 

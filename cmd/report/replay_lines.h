@@ -31,6 +31,10 @@ struct ReplayOptions {
   uint32_t depth = UINT32_MAX;
   uint64_t least_ns = 0;  // shorter calls are left out
   bool retval = false;
+  // Objects of JSON instead, a line each: what kind (begin, end, call: both; event, remark), ts,
+  // tid, depth; function of calls, and call with its arguments; text of the others.
+  bool json = false;
+  std::string instance;  // of these objects
 };
 
 class ReplayLines : public CallSink {
@@ -44,7 +48,7 @@ class ReplayLines : public CallSink {
   void leave(const ThreadCalls& thread, const OpenCall& call, CallEnd how, uint64_t duration_ns,
              const GraphRecord* exit) override;
   // Something that happened in a thread, between its calls.
-  void event(int32_t tid, const std::string& text);
+  void event(int32_t tid, uint64_t ns, const std::string& text);
   // Something about the whole recording.
   void remark(const std::string& text);
   void finish();
@@ -61,8 +65,23 @@ class ReplayLines : public CallSink {
   };
   bool is_meant(std::unordered_map<uint64_t, bool>* known, const std::function<bool(uint64_t)>& ask,
                 uint64_t func);
-  std::string line_of(int32_t tid, uint32_t level, const std::string& duration,
-                      const std::string& text) const;
+  enum class Kind : uint8_t { kBegin, kEnd, kCall, kEvent, kRemark };
+  // What a line says. A call has its end, too.
+  struct Shown {
+    Kind kind = Kind::kBegin;
+    int32_t tid = 0;
+    uint32_t level = 0;
+    uint64_t ns = 0;        // its begin, or when it was
+    uint64_t func = 0;      // of a call
+    std::string text;       // "f(n=1)"; of events and remarks: the text
+    bool has_time = false;  // of an end
+    uint64_t duration_ns = 0;
+    CallEnd how = CallEnd::kReturned;
+    const GraphRecord* exit = nullptr;
+  };
+  std::string render(const Shown& shown) const;
+  std::string text_of(const Shown& shown) const;
+  std::string json_of(const Shown& shown) const;
   std::string remark_of(CallEnd how, const GraphRecord* exit) const;
   uint64_t push(std::string text, bool waits);
   void settle(Thread* thread);

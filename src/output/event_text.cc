@@ -74,6 +74,7 @@ struct EventText::Step {
   Kind elem_kind = Kind::kUnsigned;  // of a dynamic array
   bool text_pointer = false;         // const char *
   uint32_t words = 1;                // of a string array: __data_loc char[][2]
+  bool is_rest = false;              // an array of what is left of the record: long args[]
   std::string label;                 // "name="
   std::string name;
 
@@ -117,8 +118,9 @@ EventText::Step::Step(const EventField& field, bool function_event, bool escape)
     return;
   }
   kind = scalar_kind(field, type, function_event);
+  is_rest = field.size == 0 && field.brackets == "[]";
   count = field.array_len;
-  elem = field.array_len ? field.size / field.array_len : field.size;
+  elem = is_rest ? element_size(type) : field.array_len ? field.size / field.array_len : field.size;
   if (kind == Kind::kSymbol || kind == Kind::kDouble) elem = 8;
   if (kind == Kind::kFloat) elem = 4;
   if (elem != 1 && elem != 2 && elem != 4 && elem != 8) {  // a struct: its bytes
@@ -228,6 +230,7 @@ void EventText::Step::append(std::string* out, std::span<const uint8_t> record,
     element.elem = elem;
     return element.append_elements(out, dynamic(record), context, json);
   }
+  if (is_rest) return append_elements(out, rest, context, json);
   if (count) {
     size_t bytes = std::min<size_t>(size_t(count) * elem, rest.size());
     return append_elements(out, rest.first(bytes), context, json);
