@@ -7,12 +7,16 @@
 #include <cerrno>
 #include <cstring>
 #include <map>
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "cmd/common/commands.h"
 #include "cmd/common/losses.h"
+#include "cmd/common/pager.h"
 #include "cmd/common/trace_input.h"
 #include "cmd/record/recorded_arguments.h"
+#include "cmd/report/report_columns.h"
 #include "cmd/report/report_flame.h"
 #include "output/graph_times.h"
 #include "output/printk_text.h"
@@ -22,7 +26,8 @@ namespace patchbay::cmd {
 namespace {
 
 constexpr int kJson = kFirstOptionId, kStat = kJson + 1, kFlame = kJson + 2, kFolded = kJson + 3,
-              kPerThread = kJson + 4;
+              kPerThread = kJson + 4, kFields = kJson + 5, kRelTime = kJson + 6,
+              kDeltaTime = kJson + 7, kNoPager = kJson + 8;
 constexpr Option kOptions[] = {
     {.letter = 'i',
      .name = "input",
@@ -32,6 +37,22 @@ constexpr Option kOptions[] = {
     {.name = "json",
      .help = "prints one JSON object a line: ts, cpu, pid, comm, event, fields",
      .id = kJson},
+    {.name = "fields",
+     .argument = "NAME,...",
+     .help = "prints these columns only: comm, tid, cpu, flags, time, event, trace (what stands "
+             "behind the time), and fields of events",
+     .more = "A tab is between them. An event without such a field has a - there.",
+     .id = kFields},
+    {.name = "reltime", .help = "prints times since the first event", .id = kRelTime},
+    {.name = "deltatime",
+     .help = "prints times since the event before",
+     .more = "Both also count for --json and --fields.",
+     .id = kDeltaTime},
+    {.name = "no-pager",
+     .help = "prints into the terminal itself",
+     .more = "Otherwise what is printed to a terminal goes through $PATCHBAY_PAGER, $PAGER or "
+             "less(1), with LESS=FRX where LESS is not set. An empty one, or cat, is none.",
+     .id = kNoPager},
     {.name = "stat",
      .help = "prints how many events of which kind and on which CPU there are, and what was lost",
      .id = kStat},
@@ -57,7 +78,9 @@ constexpr size_t kFlushAt = 1 << 18;
 
 struct ReportOptions {
   std::string input = "trace.dat";
-  bool json = false, stat = false;
+  bool json = false, stat = false, no_pager = false;
+  bool reltime = false, deltatime = false;
+  std::string fields;  // empty: lines as the kernel has them
 };
 
 struct Totals {
@@ -150,22 +173,37 @@ void count_kind(const MergedEvent& event, Totals* totals) {
 // Prints one event as text. A call of function_graph that calls nothing is printed with its end.
 class ReportPrinter {
  public:
-  ReportPrinter(const ReportOptions& options, PageSource* pages, bool of_rings,
-                TraceLineWriter* lines)
-      : options_(options), pages_(pages), of_rings_(of_rings), lines_(lines) {}
+  // `columns`: null for whole lines. `start_ns`: where --reltime begins.
+  ReportPrinter(const ReportOptions& options, const ReportColumns* columns, uint64_t start_ns,
+                PageSource* pages, bool of_rings, TraceLineWriter* lines)
+      : options_(options),
+        columns_(columns),
+        start_ns_(start_ns),
+        pages_(pages),
+        of_rings_(of_rings),
+        lines_(lines) {}
   void print(std::string* out, EventMerger* merger, const MergedEvent& event, Totals* totals) {
     MergedEvent behind;
     const std::span<const uint8_t> record = converted(event, &record_);
-    if (options_.json) return lines_->append_json(out, event.cpu, event.ns, record);
+    const uint64_t ns = shown_time(event.ns);
+    if (options_.json) return lines_->append_json(out, event.cpu, ns, record);
     if (event.lost_before) TraceLineWriter::append_lost(out, event.cpu, event.lost_before);
+    if (columns_) return columns_->append_line(out, event.cpu, ns, record, lines_);
     if (!merger->peek_behind(&behind) || !lines_->is_leaf(record, behind.record))
-      return lines_->append_line(out, event.cpu, event.ns, record);
+      return lines_->append_line(out, event.cpu, ns, record);
     take_event(behind, totals);
-    lines_->append_leaf(out, event.cpu, event.ns, record, converted(behind, &behind_));
+    lines_->append_leaf(out, event.cpu, ns, record, converted(behind, &behind_));
     merger->take_behind();
   }
 
  private:
+  uint64_t shown_time(uint64_t ns) {
+    if (options_.reltime) return ns - std::min(ns, start_ns_);
+    if (!options_.deltatime) return ns;
+    const uint64_t before = before_ns_ ? *before_ns_ : ns;
+    before_ns_ = ns;
+    return ns - std::min(ns, before);
+  }
   std::span<const uint8_t> converted(const MergedEvent& event, std::vector<uint8_t>* copy) const {
     if (!of_rings_) return event.record;
     copy->assign(event.record.begin(), event.record.end());
@@ -173,18 +211,20 @@ class ReportPrinter {
     return *copy;
   }
   const ReportOptions& options_;
+  const ReportColumns* columns_;
+  const uint64_t start_ns_;
+  std::optional<uint64_t> before_ns_;  // the event before
   PageSource* pages_;
   const bool of_rings_;
   TraceLineWriter* lines_;
   std::vector<uint8_t> record_, behind_;
 };
 
-// False when stdout does not take it. `of_rings`: pages of a buffer file, with times in ticks.
-bool print_buffer(const ReportOptions& options, PageSource* pages, bool of_rings,
-                  TraceLineWriter* lines, Totals* totals) {
+// False when stdout does not take it.
+bool print_buffer(const ReportOptions& options, PageSource* pages, ReportPrinter printer,
+                  Totals* totals) {
   EventMerger merger(pages);
   MergedEvent event;
-  ReportPrinter printer(options, pages, of_rings, lines);
   std::string out;
   out.reserve(kFlushAt + 65536);
   while (merger.next(&event)) {
@@ -281,37 +321,77 @@ Result<std::unique_ptr<Decoder>> make_decoder(const TraceInput& input) {
   return decoder;
 }
 
+// What stands above the events of a buffer.
+Result<std::string> head_of(const ReportOptions& options, const ReportColumns* columns,
+                            TraceInput& input, size_t buffer,
+                            const std::vector<EventCall>& events) {
+  std::string head;
+  if (options.json || options.stat) return head;
+  if (std::string name = input.buffer_name(buffer); !name.empty()) {
+    head = "# instance: ";
+    append_escaped(&head, name);
+    head += '\n';
+  }
+  if (columns) return head + columns->head();
+  PB_ASSIGN(auto pages, input.pages(buffer));
+  const Head found = read_head(pages.get(), events);
+  TraceLineWriter::append_header(&head, uint32_t(pages->nr_cpus()), found.events,
+                                 found.events + found.lost, found.tracer);
+  return head;
+}
+
+// The time of the first event of all buffers.
+Result<uint64_t> first_time(TraceInput& input) {
+  std::optional<uint64_t> first;
+  for (size_t i = 0; i < input.nr_buffers(); i++) {
+    PB_ASSIGN(auto pages, input.pages(i));
+    EventMerger merger(pages.get());
+    MergedEvent event;
+    if (merger.next(&event)) first = std::min(first.value_or(event.ns), event.ns);
+  }
+  return first.value_or(0);
+}
+
+Status print_buffers(const ReportOptions& options, TraceInput& input, Decoder& decoder,
+                     Totals* totals) {
+  std::unique_ptr<ReportColumns> columns;
+  if (!options.fields.empty()) {
+    PB_ASSIGN(columns, ReportColumns::parse(options.fields, decoder.events));
+  }
+  uint64_t start_ns = 0;
+  if (options.reltime) {
+    PB_ASSIGN(start_ns, first_time(input));
+  }
+  for (size_t i = 0; i < input.nr_buffers(); i++) {
+    PB_ASSIGN(std::string head, head_of(options, columns.get(), input, i, decoder.events));
+    PB_ASSIGN(auto pages, input.pages(i));
+    ReportPrinter printer(options, columns.get(), start_ns, pages.get(), input.buffer != nullptr,
+                          decoder.lines.get());
+    if (!write_out(&head) || !print_buffer(options, pages.get(), std::move(printer), totals))
+      return sys_error("write to standard output", errno);
+  }
+  return {};
+}
+
 int report(const ReportOptions& options) {
   auto input = open_trace_input(options.input);
   if (!input.ok()) return fail("report", input.error());
   auto decoder = make_decoder(*input);
   if (!decoder.ok()) return fail("report", decoder.error());
+  Pager pager;
+  if (!options.no_pager) pager.start();
   Totals totals;
-  for (size_t i = 0; i < input->nr_buffers(); i++) {
-    std::string head;
-    auto counted = input->pages(i), pages = input->pages(i);
-    if (!counted.ok() || !pages.ok())
-      return fail("report", counted.ok() ? pages.error() : counted.error());
-    if (!options.json && !options.stat) {
-      const Head found = read_head(counted->get(), (*decoder)->events);
-      if (std::string name = input->buffer_name(i); !name.empty()) {
-        head = "# instance: ";
-        append_escaped(&head, name);
-        head += '\n';
-      }
-      TraceLineWriter::append_header(&head, uint32_t((*pages)->nr_cpus()), found.events,
-                                     found.events + found.lost, found.tracer);
-    }
-    if (!write_out(&head) || !print_buffer(options, pages->get(), input->buffer != nullptr,
-                                           (*decoder)->lines.get(), &totals))
-      return fail("report", sys_error("write to standard output", errno));
-  }
+  Status printed = print_buffers(options, *input, **decoder, &totals);
+  const bool was_left = pager.running() && !printed.ok() && printed.error().errno_value == EPIPE;
+  if (was_left) return kOk;
+  if (!printed.ok()) return fail("report", printed.error());
   const Losses losses = totals.losses.finish(*input);
   if (options.stat) print_stat((*decoder)->events, *input, totals, losses);
   print_losses("report", losses);
   print_damages(*input, totals);
-  return std::fflush(stdout) == 0 ? kOk
-                                  : fail("report", sys_error("write to standard output", errno));
+  return std::fflush(stdout) == 0 || pager.running()
+             ? kOk
+             : fail("report", sys_error("write to standard output", errno));
 }
 
 // Null when the option is right, else the sentence about it.
@@ -319,9 +399,23 @@ const char* take_option(int id, const char* value, ReportOptions* options, Flame
   if (id == 'i') options->input = value;
   options->json |= id == kJson;
   options->stat |= id == kStat;
+  options->no_pager |= id == kNoPager;
+  options->reltime |= id == kRelTime;
+  options->deltatime |= id == kDeltaTime;
+  if (id == kFields) options->fields = value;
+  if (id == kFields && options->fields.empty()) return "--fields takes names of columns.";
   if (id == kFlame) flame->output = value;
   flame->folded |= id == kFolded;
   flame->per_thread |= id == kPerThread;
+  return nullptr;
+}
+
+// A sentence when options exclude each other, else null.
+const char* excluded(const ReportOptions& options, const FlameRequest& flame) {
+  const int forms = options.json + options.stat + !options.fields.empty();
+  if (forms > 1) return "--json, --stat and --fields exclude each other.";
+  if (options.reltime && options.deltatime) return "--reltime and --deltatime exclude each other.";
+  if (flame.wanted() && forms) return "--flame and --folded exclude --json, --stat and --fields.";
   return nullptr;
 }
 
@@ -331,7 +425,8 @@ constexpr CommandLine kReportLine = {
     .name = "report",
     .summary = "print the events of a trace.dat",
     .synopsis =
-        "report [-i FILE] [--json] [--stat]\n"
+        "report [-i FILE] [--json | --fields NAME,...] [--reltime | --deltatime] [--no-pager]\n"
+        "report [-i FILE] --stat\n"
         "report [-i FILE] [--flame OUT.svg] [--folded] [--per-thread]",
     .about = "Prints the events of a recording in order of time.\n\n",
     .options = {kOptions},
@@ -350,10 +445,7 @@ int run_report(int argc, char** argv) {
   if (const std::optional<int> ended = parse_options(kReportLine, argc, argv, take)) return *ended;
   if (::optind + 1 == argc && options.input == "trace.dat") options.input = argv[::optind++];
   if (::optind < argc) return too_much(kReportLine, argv);
-  if (options.json && options.stat)
-    return usage_error("report", "--json and --stat exclude each other.");
-  if (flame.wanted() && (options.json || options.stat))
-    return usage_error("report", "--flame and --folded exclude --json and --stat.");
+  if (const char* wrong = excluded(options, flame)) return usage_error("report", wrong);
   if (flame.wanted()) return report_flame(options.input, flame);
   return flame.per_thread ? usage_error("report", "--per-thread belongs to --flame and --folded.")
                           : report(options);

@@ -78,15 +78,20 @@ void TraceLineWriter::append_columns(std::string* out, uint32_t cpu, uint64_t ns
 
 void TraceLineWriter::append_line(std::string* out, uint32_t cpu, uint64_t ns,
                                   std::span<const uint8_t> record) {
-  abi::RecordHeader header = header_of(record);
-  append_columns(out, cpu, ns, header);
-  if (const EventText* text = text_of(record)) {
-    text->append(out, record, &context_);
-  } else {
-    *out += "unknown event ";
-    put_number(out, header.common_type);
-  }
+  append_columns(out, cpu, ns, header_of(record));
+  append_text(out, record);
   *out += '\n';
+}
+
+void TraceLineWriter::append_text(std::string* out, std::span<const uint8_t> record) {
+  if (const EventText* text = text_of(record)) return text->append(out, record, &context_);
+  *out += "unknown event ";
+  put_number(out, header_of(record).common_type);
+}
+
+void TraceLineWriter::append_flags(std::string* out, std::span<const uint8_t> record) {
+  const abi::RecordHeader header = header_of(record);
+  put_flags(out, header.common_flags, header.common_preempt_count);
 }
 
 bool TraceLineWriter::is_leaf(std::span<const uint8_t> entry, std::span<const uint8_t> exit) const {

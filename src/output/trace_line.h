@@ -38,6 +38,10 @@ class TraceLineWriter {
   // Appends the line with its newline. Events of unknown ids and records shorter than their fields
   // are shown as far as they go, never read beyond their end.
   void append_line(std::string* out, uint32_t cpu, uint64_t ns, std::span<const uint8_t> record);
+  // The parts of a line: its text, behind the time; the flags; the name of its thread.
+  void append_text(std::string* out, std::span<const uint8_t> record);
+  static void append_flags(std::string* out, std::span<const uint8_t> record);
+  const std::string& comm_of(int32_t pid);
   // Whether `exit`, the next record of its CPU, ends the call that `entry` begins; append_line()
   // for both in one line.
   bool is_leaf(std::span<const uint8_t> entry, std::span<const uint8_t> exit) const;
@@ -50,10 +54,12 @@ class TraceLineWriter {
   static void append_header(std::string* out, uint32_t nr_cpus, uint64_t entries, uint64_t written,
                             std::string_view tracer = "nop");
 
+  // The names of functions, escaped.
+  AddressText* addresses() { return &addresses_; }
+
  private:
   void append_columns(std::string* out, uint32_t cpu, uint64_t ns, const abi::RecordHeader& header);
   const EventText* text_of(std::span<const uint8_t> record) const;
-  const std::string& comm_of(int32_t pid);
 
   std::vector<std::unique_ptr<EventText>> texts_;
   std::vector<uint32_t> text_by_id_;  // index + 1
