@@ -263,19 +263,23 @@ void PageSink::add_event(const ExportEvent& event) {
   if (event.pair) add_pair(event);
 }
 
-// A record of the tracer `function` has the name of what was called, and its caller.
+// A record of the tracer `function` has the name of what was called, its arguments, and its caller.
 void PageSink::add_function(const ExportEvent& event) {
   const ExportField* ip = event.schema->find("ip");
   const ExportField* parent = event.schema->find("parent_ip");
-  AddressText& addresses = source_->addresses(event);
-  const uint32_t name =
-      text(ip ? addresses.of(ip->value(event.record).bits).plain : event.schema->name);
-  const auto [kind, is_new] = function_kinds_.try_emplace(name);
-  if (is_new) kind->second = rows_.add_kind(name, text("function"), false, {{"caller", 'a'}});
+  const ExportField* args = event.schema->find("args");
+  const std::span<const uint8_t> words =
+      args ? args->value(event.record).bytes : std::span<const uint8_t>();
+  const CallKind& kind =
+      call_kind(event, ip ? ip->value(event.record).bits : 0, words.size() / 8, false);
   PageRow row = row_of(event);
-  row.kind = kind->second;
+  row.kind = kind.kind;
   const uint32_t number = rows_.add(row);
-  if (parent) rows_.set(number, 0, text(addresses.caller(parent->value(event.record).bits).offset));
+  set_arguments(number, kind, words);
+  if (!parent) return;
+  AddressText& addresses = source_->addresses(event);
+  rows_.set(number, rows_.fields_of(row.kind) - 1,
+            text(addresses.caller(parent->value(event.record).bits).offset));
 }
 
 // An entry and its return that are events: a call between them, with the return's values.
@@ -307,11 +311,13 @@ void PageSink::add_pair(const ExportEvent& event) {
 
 // --- calls
 
-// Functions of one name with the same arguments are one kind.
-PageSink::CallKind& PageSink::call_kind(const ExportEvent& event, uint64_t function, size_t words) {
+// Functions of one name with the same arguments are one kind: calls of function_graph, or events of
+// the tracer function.
+PageSink::CallKind& PageSink::call_kind(const ExportEvent& event, uint64_t function, size_t words,
+                                        bool is_call) {
   // Addresses of user space have 47 bits: the input stands above.
   const auto [found, is_new] =
-      call_kinds_.try_emplace({function ^ uint64_t{event.input} << 48, words});
+      call_kinds_.try_emplace({function ^ uint64_t{event.input} << 48, 2 * words + is_call});
   CallKind& kind = found->second;
   if (!is_new) return kind;
   std::vector<PageField> fields;
@@ -331,12 +337,13 @@ PageSink::CallKind& PageSink::call_kind(const ExportEvent& event, uint64_t funct
     for (size_t i = 0; i < words && i < kMostArguments; i++)
       fields.push_back({"arg" + std::to_string(i + 1), 'x'});
   }
-  fields.push_back({"return value", 'x'});
+  fields.push_back(is_call ? PageField{"return value", 'x'} : PageField{"caller", 'a'});
   const uint32_t name = text(source_->addresses(event).of(function).plain);
   std::string signature = std::to_string(name);
   for (const PageField& field : fields) signature += '\n' + field.name + '\t' + field.type;
   const auto [known, is_first] = kinds_by_signature_.try_emplace(signature);
-  if (is_first) known->second = rows_.add_kind(name, text(""), true, fields);
+  if (is_first)
+    known->second = rows_.add_kind(name, text(is_call ? "" : "function"), is_call, fields);
   kind.kind = known->second;
   return kind;
 }
@@ -363,7 +370,7 @@ void PageSink::set_arguments(uint32_t row, const CallKind& kind, std::span<const
 }
 
 void PageSink::begin_call(const ExportEvent& event) {
-  const CallKind& kind = call_kind(event, event.call.function, event.call.args.size() / 8);
+  const CallKind& kind = call_kind(event, event.call.function, event.call.args.size() / 8, true);
   PageRow row = row_of(event);
   row.kind = kind.kind;
   row.depth = uint16_t(std::min<uint32_t>(event.call.depth, PageRows::kNoDepth - 1));
@@ -379,7 +386,7 @@ void PageSink::end_call(const ExportEvent& event) {
   uint32_t number = 0;
   if (event.call.how == ExportCallEnd::kNoEntry) {
     if (!has_room(event)) return;
-    const CallKind& kind = call_kind(event, event.call.function, 0);
+    const CallKind& kind = call_kind(event, event.call.function, 0, true);
     PageRow row = row_of(event);
     row.time = event.call.begin_ns;
     row.kind = kind.kind;

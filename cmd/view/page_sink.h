@@ -81,7 +81,7 @@ class PageSink : public ExportSink {
   void count(const ExportEvent& event);
 
   EventKind& event_kind(const ExportEvent& event);
-  CallKind& call_kind(const ExportEvent& event, uint64_t function, size_t words);
+  CallKind& call_kind(const ExportEvent& event, uint64_t function, size_t words, bool is_call);
   void add_event(const ExportEvent& event);
   void add_function(const ExportEvent& event);
   void add_pair(const ExportEvent& event);
@@ -121,9 +121,8 @@ class PageSink : public ExportSink {
   std::vector<uint64_t> cpu_records_;
   std::unordered_map<const ExportSchema*, EventKind> event_kinds_;
   std::map<std::pair<uint32_t, const ExportSchema*>, uint32_t> pair_kinds_;
-  std::map<std::pair<uint64_t, size_t>, CallKind> call_kinds_;  // by input and function, and words
+  std::map<std::pair<uint64_t, size_t>, CallKind> call_kinds_;  // by function and words
   std::unordered_map<std::string, uint32_t> kinds_by_signature_;
-  std::unordered_map<uint32_t, uint32_t> function_kinds_;  // by the name's string
   std::map<std::pair<const ExportThread*, uint32_t>, std::vector<Open>> open_;  // and buffer
   std::unordered_map<const ExportSchema*, uint64_t> by_schema_;
   uint64_t records_ = 0, unknown_ = 0, kernel_stacks_ = 0, user_stacks_ = 0;

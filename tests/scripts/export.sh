@@ -5,6 +5,7 @@
 # JSON and CSV). Then bad input: each is a sentence, and leaves no half file.
 #   export.sh BUILD_DIR
 . "$(dirname "$0")/common.bash"
+. "$(dirname "$0")/kernel_recording.bash"
 need python3 jq
 export_tests=$here/../export
 cd "$work" || exit
@@ -150,23 +151,7 @@ check "in order of time" test "$(jq .ts live.jsonl | sort -cn 2>&1 | wc -l)" = 0
 exec 7>&-
 
 # --- a kernel's recording, made by trace-cmd
-kernel_recording() {
-  unshare -m bash -c '
-    mount -t tracefs nodev /sys/kernel/tracing || exit 1
-    into=/sys/kernel/tracing/instances/patchbay-export-$$
-    mkdir "$into" || exit 1
-    echo 64 >"$into/buffer_size_kb"
-    echo 1 >"$into/options/stacktrace"
-    for event in sched/sched_switch syscalls/sys_enter_openat sched/sched_process_exec; do
-      echo 1 >"$into/events/$event/enable"
-    done
-    ls / >/dev/null
-    echo 0 >"$into/tracing_on"
-    trace-cmd extract -B "${into##*/}" -o kernel.dat --compression none
-    rmdir "$into" || true' >kernel.out 2>&1
-  [[ -s kernel.dat ]] && "$patchbay" report -i kernel.dat 2>/dev/null | grep -q sched_switch
-}
-if command -v trace-cmd >/dev/null && kernel_recording; then
+if kernel_recording; then
   compared kernel kernel.dat
   decoded kernel.perfetto
 else

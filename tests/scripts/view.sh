@@ -4,43 +4,14 @@
 # Screenshots are kept in BUILD_DIR/tests/view.
 #   view.sh BUILD_DIR
 . "$(dirname "$0")/common.bash"
+. "$(dirname "$0")/view_common.bash"
 need chromium node python3 gcc objcopy
-here_view=$here/../view
-shots=$build/tests/view
-mkdir -p "$shots"
 cd "$work" || exit
 # No compiler takes such a name; object files have what they have.
 evil="page_<script>document.title='evil'</script>&\"x"
 gcc -O2 -g -c "$here_view/page_program.c" -o program.o &&
   objcopy --redefine-sym "page_evil=$evil" program.o && gcc -pthread program.o -o program ||
   fail "the program does not compile"
-
-# expect FILE [NAME=JSON…] : what report says of a recording, and more, as JSON.
-cat >expect.py <<'EOP'
-import json, re, sys
-out, stat, *more = sys.argv[1:]
-expected = {"records": [], "total": 0, "lost": 0}
-for line in open(stat):
-    count, what = line.strip().split("  ", 1)
-    if what == "in all": expected["total"] = int(count)
-    elif lost := re.search(r"on CPU \d+, (?:at least )?(\d+) lost", what):
-        expected["lost"] += int(lost[1])
-    elif count.isdigit() and what != "event": expected["records"].append([what, int(count)])
-expected["records"].sort()
-for word in more:
-    name, value = word.split("=", 1)
-    expected[name] = json.loads(value)
-json.dump(expected, open(out, "w"))
-EOP
-expect() {
-  "$patchbay" report -i "$1.dat" --stat 2>/dev/null | grep -E '^ +[0-9]' >"$1.stat"
-  python3 expect.py "$1.json" "$1.stat" "${@:2}" || fail "what report says of $1"
-}
-# walk CASE NAME : opens NAME.html in the browser.
-walk() {
-  checks=$((checks + 1))
-  node "$here_view/view.mjs" "$1" "$work/$2.html" "$work/$2.json" "$shots" || fail "$1"
-}
 
 # --- calls, events with texts, stacks, hostile names: everything that a person does with a page
 "$patchbay" record -q -o walk.dat -t function_graph -l 'page_*' -O funcgraph-args \

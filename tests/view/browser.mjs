@@ -81,7 +81,7 @@ export class Browser {
     await page.dark(dark);
     page.began = Date.now();
     await page.send("Page.navigate", {
-      url: /^https?:/.test(address) ? address : pathToFileURL(address).href,
+      url: /^(https?|file):/.test(address) ? address : pathToFileURL(address).href,
     });
     return page;
   }

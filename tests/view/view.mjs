@@ -306,6 +306,45 @@ const cases = {
     );
     same("counts of report", expected.records, await countsOf(page));
   },
+  // What kinds of rows there are, and what the page says of the first of each.
+  async kinds(page) {
+    same("counts of report", expected.records, await countsOf(page));
+    for (const [name, wanted] of Object.entries(expected.kinds ?? {})) {
+      const isMeant = `app.recording.nameOf(row) === ${JSON.stringify(name)} &&
+        app.recording.callRow(row) === ${wanted.call ?? false} &&
+        app.recording.text(app.recording.kindOf(row).system) === ${JSON.stringify(wanted.system)}`;
+      const rows = await page.eval(`Array.from(app.recording.kind.keys()).filter((row) => ${isMeant})`);
+      same(`rows of ${name}`, wanted.count, rows.length);
+      if (rows.length === 0) continue;
+      await page.eval(`app.open("timeline"); app.timeline.reveal(${rows[0]}, true)`);
+      await page.settled();
+      await page.click(...(await placeOf(page, rows[0])));
+      same(`a click selects ${name}`, rows[0], await page.eval("app.selected"));
+      const text = await page.eval("byId('details').innerText");
+      for (const word of wanted.details ?? [])
+        holds(`the details of ${name} say ${word}: ${text}`, text.includes(word));
+      if (wanted.stack)
+        same(`the stack of ${name}`, wanted.stack,
+          (await page.eval(`app.recording.stackOf(${rows[0]})`)).slice(0, wanted.stack.length)
+            .map((frame) => frame.replace(/\+.*/, "")));
+      holds("calls have a time", !wanted.call || (await page.eval(
+        `[${rows}].every((row) => app.recording.duration[row] > 0)`)));
+    }
+    for (const view of ["timeline", "calls", "flame", "spread", "events", "about"]) {
+      await page.eval(`app.open("${view}")`);
+      await page.settled();
+      await page.eval("new Promise((resolve) => setTimeout(resolve, 100))");
+      if (view === "calls" || view === "flame") {
+        await page.until(`app.views.${view}.tree`);
+        await page.settled();
+        const shown = await page.eval(`Array.from(app.views.${view}.tree.name).slice(1)
+          .map((name) => app.recording.text(name).replace(/\\+.*/, ""))`);
+        for (const name of expected.tree ?? [])
+          holds(`${view} has ${name}: ${shown}`, shown.includes(name));
+      }
+      if (view !== "calls") await page.shot(`${shots}/${expected.name}_${view}.png`);
+    }
+  },
   async broken(page) {
     holds("it says why", (await page.eval("byId('curtain').innerText")).includes("damaged"));
     await page.shot(`${shots}/broken.png`);
