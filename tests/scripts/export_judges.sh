@@ -4,7 +4,7 @@
 # as report --json has them. Parquet by DuckDB, ClickHouse (chdb) and hyparquet, SQLite by sqlite3,
 # perf.data by perf and libtraceevent, CTF by babeltrace2, pprof by go tool pprof. The readers of
 # Parquet come from npm, once, into a folder of this user's below /tmp. ClickHouse has 550 MB and
-# judges only where it is asked for.
+# judges only where it is asked for. speedscope.app as chromium runs it, from npm, too.
 #   [EXPORT_CHDB=1] export_judges.sh BUILD_DIR
 . "$(dirname "$0")/common.bash"
 need python3 sqlite3 perf babeltrace2 go node
@@ -40,6 +40,29 @@ if [[ -z $modules ]]; then
 else
   readers=(duckdb ${EXPORT_CHDB:+chdb} hyparquet)
 fi
+
+# Sets speedscope to its page; empty: it cannot be had.
+get_speedscope() {
+  local folder=/tmp/patchbay_speedscope.$UID
+  speedscope=
+  command -v chromium >/dev/null || return
+  mkdir -m 700 "$folder" 2>/dev/null
+  [[ -O $folder && ! -L $folder ]] || folder=$work/speedscope
+  mkdir -p "$folder"
+  exec 9>"$folder/lock"
+  flock 9
+  [[ -e $folder/complete ]] || (
+    cd "$folder" && echo '{}' >package.json &&
+      timeout 300 npm install --cache "$folder/cache" --no-audit --no-fund --ignore-scripts \
+        speedscope@1.25.0 >npm.log 2>&1 && rm -rf cache && touch complete
+  )
+  exec 9>&-
+  [[ ! -e $folder/complete ]] ||
+    speedscope=$folder/node_modules/speedscope/dist/release/index.html
+}
+get_speedscope
+[[ $speedscope ]] ||
+  echo "SKIPPED in part: no chromium, or no npm: speedscope's importer has NOT judged anything"
 
 # agrees WHAT COMMAND… : a comparison prints how much was compared, or what differs.
 agrees() {
@@ -81,6 +104,12 @@ judge_pprof() {
   go tool pprof -raw "$work/$1.pprof" >"$work/raw" 2>/dev/null
   agrees "$1: pprof" python3 "$judges/tables.py" pprof "$work/raw" "$work/folded"
 }
+judge_speedscope() {
+  [[ $speedscope ]] || return 0
+  export_as speedscope "$1"
+  agrees "$1: speedscope" node "$judges/speedscope.mjs" "$speedscope" "$work/$1.speedscope" \
+    "$work/page.js"
+}
 # recording NAME OPTION… : $work/NAME.dat and what report says of it.
 recording() {
   local name=$1
@@ -108,6 +137,8 @@ for name in calls stacks arrays graph lossy odd; do
 done
 judge_pprof stacks
 judge_pprof graph
+judge_speedscope stacks
+judge_speedscope graph
 
 # Losses, as each program shows them.
 lost=$(sed -n 's/.*lost \([0-9]*\) events.*/\1/p' "$work/odd.losses")
