@@ -87,6 +87,22 @@ TEST_F(TraceLine, HasTheColumnsOfTheTraceFile) {
             "            sshd-1343    [005] dn.21   199.734753: main->tty_read()\n");
 }
 
+// A field of size 0 runs to the end of the record; half an element is none.
+TEST_F(TraceLine, TheRestOfARecord) {
+  const auto rest = [&](const std::string& type, size_t bytes) {
+    EventCall call{"ftrace", "funcgraph_entry", 9, common_fields(), {}, ""};
+    call.fields = {{type, "v", 8, 0, false, 0, "[]"}};
+    std::vector<uint8_t> record(8 + bytes, 0);
+    record[0] = 9;
+    for (size_t i = 0; i + 8 <= bytes; i += 8) record[8 + i] = uint8_t(i / 8 + 1);
+    return line({call}, record, true);
+  };
+  EXPECT_EQ(rest("unsigned long", 24), "\"fields\":{\"v\":[1,2,3]}");
+  EXPECT_EQ(rest("unsigned long", 20), "\"fields\":{\"v\":[1,2]}");
+  EXPECT_EQ(rest("unsigned long", 0), "\"fields\":{\"v\":[]}");
+  EXPECT_EQ(rest("u32", 16), "\"fields\":{\"v\":[1,0,2,0]}");
+}
+
 TEST_F(TraceLine, ACallersNameIsThatOfTheCallBeforeTheAddress) {
   EventCall call{"functions", "f", 9, common_fields(), {}, ""};
   call.fields = {{"unsigned long", "__parent_ip", 8, 8}, {"unsigned long", "__ip", 16, 8}};
