@@ -101,15 +101,19 @@ Status define_events(HistSession* session, LatencyOptions* options) {
   const bool is_function = first.kind() == EventRequest::Kind::kFunction;
   if (options->events.size() == 1 && is_function)
     return define_call(session, first.text, &options->request);
-  Result<std::string> start = session->define(first.text);
   if (options->events.size() == 1) {
-    // A function event of that name, which others have made, is the function, too.
-    const bool is_call = !start.ok() || (start->starts_with("functions:") &&
-                                         first.text.find(':') == std::string::npos);
-    if (!is_call || first.kind() != EventRequest::Kind::kEvent)
-      return user_error(EINVAL, "'" + first.text + "' is an event: END is needed, too.");
-    return define_call(session, first.text, &options->request);
+    // Not by session->define(), which makes a function event of a name, with all of its arguments.
+    const bool is_word = first.kind() == EventRequest::Kind::kEvent;
+    Status call;
+    if (is_word) call = define_call(session, first.text, &options->request);
+    if (is_word && call.ok()) return call;
+    const Result<std::string> event = session->define(first.text);
+    if (!event.ok()) return is_word ? call : Status(event.error());
+    const bool is_name = first.text.find(':') == std::string::npos;
+    if (is_name && event->starts_with("functions:")) return call;
+    return user_error(EINVAL, "'" + first.text + "' is an event: END is needed, too.");
   }
+  Result<std::string> start = session->define(first.text);
   if (!start.ok()) return start.error();
   PB_ASSIGN(std::string end, session->define(options->events[1]));
   options->request.start = *start;
