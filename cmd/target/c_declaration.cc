@@ -291,4 +291,14 @@ FunctionLine function_line(const CDeclaration& declaration, const CTypes& types,
   return made;
 }
 
+std::string result_atom(const CDeclaration& declaration, const CTypes& types) {
+  const std::vector<std::string_view> words = words_of(declaration.result);
+  if (words.size() == 1 && words[0] == "void") return "void";
+  // What a function returns as `char *` ends with a NUL, unlike a buffer that it is given.
+  if (words.size() == 2 && words[0] == "char" && words[1] == "*") return "string";
+  bool is_known = !words.empty();
+  const std::string atom = types.atom_of(declaration.result, &is_known);
+  return is_known ? atom : "";
+}
+
 }  // namespace patchbay::cmd

@@ -54,4 +54,8 @@ struct FunctionLine {
 FunctionLine function_line(const CDeclaration& declaration, const CTypes& types,
                            const std::string& name);
 
+// What it returns: an atom, "string" of a text by its address, "void"; "" when no register holds it
+// as it is, or nothing says it.
+std::string result_atom(const CDeclaration& declaration, const CTypes& types);
+
 }  // namespace patchbay::cmd

@@ -102,6 +102,32 @@ TEST(CDeclaration, NamesWhatIsWrongAndWhere) {
   }
 }
 
+TEST(CDeclaration, WhatAFunctionReturns) {
+  static constexpr struct {
+    const char *declaration, *result;
+  } kCases[] = {
+      {"int f(void)", "int"},
+      {"void f(void)", "void"},
+      {"extern void *f(size_t)", "x64"},
+      {"char *getenv(const char *name)", "string"},
+      {"const char *f(void)", "string"},
+      {"char **f(void)", "x64"},
+      {"static inline off_t f(int n)", "s64"},
+      {"mode_t f(void)", "u32"},
+      {"double f(double x)", "double"},
+      {"handler f(int n)", "symbol"},
+      {"struct pair f(int n)", ""},
+      {"long double f(void)", ""},
+      {"unknown_t f(void)", ""},
+      {"f(int a)", ""},
+  };
+  for (const auto& one : kCases) {
+    Result<CDeclaration> parsed = parse_c_declaration(one.declaration);
+    ASSERT_TRUE(parsed.ok()) << one.declaration;
+    EXPECT_EQ(result_atom(*parsed, known_types()), one.result) << one.declaration;
+  }
+}
+
 TEST(CDeclaration, OtherLinesAreNoTypedefs) {
   CTypes types;
   for (const char* line : {"", "typedef", "typedef ;", "typedef int;", "int a;",

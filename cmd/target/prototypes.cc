@@ -135,6 +135,7 @@ Prototype Prototypes::of(const std::string& asked, const std::string& library) {
     prototype.source = Prototype::Source::kDebugInfo;
     prototype.where = object;
     prototype.lines = std::move(lines->lines);
+    prototype.results = std::move(lines->results);
     // The library that the user has named stands before the name that debug information has.
     if (function != asked)
       for (std::string& line : prototype.lines)
@@ -155,11 +156,13 @@ Prototype Prototypes::of(const std::string& asked, const std::string& library) {
       prototype.where = entry->file;
       prototype.declaration = entry->declaration;
       prototype.lines = {std::move(made.line)};
+      prototype.results = {result_atom(*declaration, files.types())};
       prototype.notes = std::move(made.notes);
       return prototype;
     }
   }
   prototype.lines = {asked + kSixWords};
+  prototype.results = {"x64"};
   return prototype;
 }
 

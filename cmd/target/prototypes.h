@@ -54,9 +54,10 @@ class PrototypeFiles {
 struct Prototype {
   enum class Source { kDebugInfo, kFile, kNone };
   Source source = Source::kNone;
-  std::string where;               // the file that says it
-  std::string declaration;         // kFile: as it stands there
-  std::vector<std::string> lines;  // of function_events
+  std::string where;                 // the file that says it
+  std::string declaration;           // kFile: as it stands there
+  std::vector<std::string> lines;    // of function_events
+  std::vector<std::string> results;  // of each line: as FunctionEventLines has them
   std::vector<std::string> notes;
 };
 

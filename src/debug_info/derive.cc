@@ -505,6 +505,17 @@ std::string parameters_text(const FunctionInstance& instance, std::vector<std::s
   return join(parts, ", ");
 }
 
+std::string result_word(const FunctionInstance& instance) {
+  const std::optional<Dwarf_Die> type = type_of(instance.concrete);
+  const TypeFacts facts = facts_of(type);
+  if (!type || facts.kind == TypeKind::kVoid) return "void";
+  if (facts.kind == TypeKind::kFloat)
+    return facts.size == 4 ? "float" : facts.size == 8 ? "double" : "";
+  const bool is_text =
+      facts.kind == TypeKind::kPointer && facts_of(element_of(facts)).is_plain_char;
+  return is_text && !facts.is_reference ? "string" : word_for(facts);
+}
+
 }  // namespace
 
 Result<FunctionEventLines> SourceProbes::function_events(std::string_view function) {
@@ -531,8 +542,9 @@ Result<FunctionEventLines> SourceProbes::function_events(std::string_view functi
     std::string name(function);
     if (!is_one && symbol) name = demangle(symbol->name, true);
     std::string line = name + "(" + lists[i] + ")";
-    if (std::find(result.lines.begin(), result.lines.end(), line) == result.lines.end())
-      result.lines.push_back(std::move(line));
+    if (std::find(result.lines.begin(), result.lines.end(), line) != result.lines.end()) continue;
+    result.lines.push_back(std::move(line));
+    result.results.push_back(result_word(found[i]));
   }
   return result;
 }

@@ -35,6 +35,9 @@ struct DerivedProbe {
 // Overloads with different parameters have a line each, with their parameters in the name.
 struct FunctionEventLines {
   std::vector<std::string> lines;
+  // Of each line, what the function returns: a word of function_events, "string" of a text by its
+  // address, "void"; "" when it is in no register as it is.
+  std::vector<std::string> results;
   std::vector<std::string> notes;   // what a person should know
   std::vector<std::string> beyond;  // parameters that it cannot have: "'g' (int) is passed …"
 };

@@ -193,15 +193,18 @@ TEST_P(Derive, LinesAndVariables) {
 }
 
 TEST_P(Derive, LinesOfFunctionEvents) {
-  const std::pair<const char*, const char*> rows[] = {
-      {"reads", "reads(x64 item, x64 numbers, x64 words, s32 n)"},
-      {"takes", "takes(string text, x64 bytes, double ratio, u32 colour, x64 hidden)"},
-      {"in_other", "in_other(s32 n)"},
+  static constexpr struct {
+    const char *function, *expected, *result;
+  } kRows[] = {
+      {"reads", "reads(x64 item, x64 numbers, x64 words, s32 n)", "s32"},
+      {"takes", "takes(string text, x64 bytes, double ratio, u32 colour, x64 hidden)", "double"},
+      {"in_other", "in_other(s32 n)", "s32"},
   };
-  for (const auto& [function, expected] : rows) {
+  for (const auto& [function, expected, result] : kRows) {
     Result<FunctionEventLines> made = probes_->function_events(function);
     ASSERT_TRUE(made.ok()) << made.error().message();
     EXPECT_EQ(made->lines, std::vector<std::string>{expected});
+    EXPECT_EQ(made->results, std::vector<std::string>{result});
   }
   EXPECT_EQ(probes_->function_events("twice").error().message(),
             "The function twice() is inlined everywhere: it is never called.");
