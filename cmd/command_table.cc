@@ -32,6 +32,7 @@ std::span<const Command> all_commands() {
       {&kTopLine, run_top},
       {&kHistLine, run_hist},
       {&kLatencyLine, run_latency},
+      {&kCallsLine, run_calls},
       {&kSqlLine, run_sql},
       {&kMountLine, run_mount},
       {&kWithTracefsLine, run_with_tracefs},

@@ -43,6 +43,7 @@ int run_probe(int argc, char** argv);
 int run_live(int argc, char** argv);  // start, stop, show, clear, reset, stat, snapshot, extract
 int run_hist(int argc, char** argv);
 int run_latency(int argc, char** argv);
+int run_calls(int argc, char** argv);
 int run_sql(int argc, char** argv);
 int run_mount(int argc, char** argv);
 int run_with_tracefs(int argc, char** argv);
@@ -66,6 +67,7 @@ extern const CommandLine kLsLine;
 extern const CommandLine kProbeLine;
 extern const CommandLine kHistLine;
 extern const CommandLine kLatencyLine;
+extern const CommandLine kCallsLine;
 extern const CommandLine kSqlLine;
 extern const CommandLine kMountLine;
 extern const CommandLine kWithTracefsLine;

@@ -57,6 +57,8 @@ struct Definition {
   const char* file;
   std::string line;
   bool is_one_of_many = false;  // where it cannot be had, the others are
+  std::string result = "";      // of a function: as FunctionEventLines has it
+  bool has_types = false;       // a prototype says what it is given
 };
 using Definitions = std::vector<Definition>;
 
@@ -148,6 +150,13 @@ void say_what_is_unknown(const std::vector<std::string>& unknown) {
          unknown[0] + "(int a, string b)` says it, or a file of prototypes (patchbay-record(1))");
 }
 
+void add_functions(Prototype prototype, bool is_one_of_many, Definitions* definitions) {
+  const bool has_types = prototype.source != Prototype::Source::kNone;
+  for (size_t i = 0; i < prototype.lines.size(); i++)
+    definitions->push_back({"function_events", std::move(prototype.lines[i]), is_one_of_many,
+                            std::move(prototype.results[i]), has_types});
+}
+
 // Empty: the process has no such function.
 Result<Definitions> named_definitions(serve::Client& client, const EventRequest& event) {
   PB_ASSIGN(std::string listed, client.read_all("available_filter_functions"));
@@ -166,8 +175,7 @@ Result<Definitions> named_definitions(serve::Client& client, const EventRequest&
     Prototype prototype = prototypes.of(function.name, function.library);
     if (prototype.source == Prototype::Source::kNone) unknown.push_back(function.name);
     if (found.size() == 1) print_probe_notes(prototype.notes);
-    for (std::string& line : prototype.lines)
-      definitions.push_back({"function_events", std::move(line), found.size() > 1});
+    add_functions(std::move(prototype), found.size() > 1, &definitions);
   }
   say_what_is_unknown(unknown);
   if (found.size() > 1)
@@ -180,7 +188,11 @@ Result<Definitions> named_definitions(serve::Client& client, const EventRequest&
 // Where function_events would refuse a text that C takes. Without a result it is one only when each
 // type is known and nothing is left out: what is wrong with "open(strng path)", or with a seventh
 // argument, function_events says better.
-std::optional<FunctionLine> declared_function(const std::string& text) {
+struct DeclaredFunction {
+  FunctionLine made;
+  std::string result;
+};
+std::optional<DeclaredFunction> declared_function(const std::string& text) {
   const auto any_address = [](std::string_view) { return 1; };
   if (text.find('(') == text.npos || parse_function_event(text, any_address).def)
     return std::nullopt;
@@ -192,16 +204,17 @@ std::optional<FunctionLine> declared_function(const std::string& text) {
   const bool has_names = std::all_of(parameters.begin(), parameters.end(),
                                      [](const auto& one) { return !one.name.empty(); });
   if (declaration->result.empty() && (!has_names || !made.notes.empty())) return std::nullopt;
-  return made;
+  return DeclaredFunction{std::move(made),
+                          result_atom(*declaration, PrototypeFiles::installed().types())};
 }
 
 // What a request is in the words of function_events or dynamic_events.
 Result<Definitions> definitions_of(serve::Client& client, const EventRequest& event) {
   if (event.kind() == EventRequest::Kind::kProbe)
     return Definitions{{"dynamic_events", event.text}};
-  if (std::optional<FunctionLine> declared = declared_function(event.text)) {
-    print_probe_notes(declared->notes);
-    return Definitions{{"function_events", std::move(declared->line)}};
+  if (std::optional<DeclaredFunction> declared = declared_function(event.text)) {
+    print_probe_notes(declared->made.notes);
+    return Definitions{{"function_events", std::move(declared->made.line)}};
   }
   if (event.kind() == EventRequest::Kind::kFunction && event.text.ends_with("(*)"))
     return expanded_definitions(client, event);
@@ -444,6 +457,109 @@ Result<std::vector<std::string>> define_event(serve::Client& client, const Event
   refused.say(definitions.size());
   if (probes.empty()) return names;
   return define_probes(client, probes, *before, applied->uses);
+}
+
+namespace {
+
+// A function that the process does not list: of a library that it does not have yet, whose event
+// waits for it, or one that the dynamic linker chooses among several (strrchr, cos), if a prototype
+// is known. The process says whether there is one.
+Definitions unlisted_definitions(serve::Client& client, const std::string& text) {
+  Definitions definitions;
+  if (is_glob(text)) return definitions;
+  Prototype prototype = Prototypes(objects_of(client.pid(), client.exe())).of(text, "");
+  const bool is_known = prototype.source != Prototype::Source::kNone;
+  if (!is_known && split_library(text).first.empty()) return definitions;
+  if (!is_known) say_what_is_unknown({text});
+  print_probe_notes(prototype.notes);
+  add_functions(std::move(prototype), false, &definitions);
+  return definitions;
+}
+
+// What a function returns of which only the arguments are said.
+std::string result_of(serve::Client& client, const std::string& function) {
+  Prototypes prototypes(objects_of(client.pid(), client.exe()));
+  const Prototype prototype = prototypes.of(function, "");
+  return prototype.source == Prototype::Source::kNone ? "x64" : prototype.results.front();
+}
+
+// A line that cannot be parsed is the process's to refuse.
+std::string with_text_addresses(const std::string& line) {
+  FunctionEventParse parsed = parse_function_event(line, [](std::string_view) { return 1; });
+  if (!parsed.def) return line;
+  bool has_any = false;
+  for (FunctionEventArg& arg : parsed.def->args) {
+    if (arg.fields.size() != 1) continue;
+    const FunctionEventField& text = arg.fields[0];
+    const bool is_plain = text.source == FunctionEventField::Source::kArgument &&
+                          text.suffixes.empty() && text.array_len == 0;
+    if (text.atom != "string" || !is_plain) continue;
+    FunctionEventField address;
+    address.position = text.position;
+    address.atom = "x64";
+    address.atom_size = 8;
+    address.name = text.name + std::string(kAddressSuffix);
+    arg.fields.push_back(address);
+    has_any = true;
+  }
+  return has_any ? parsed.def->canonical() : line;
+}
+
+Result<Definitions> function_definitions(serve::Client& client, const EventRequest& event) {
+  std::string text = event.text;
+  if (text.ends_with("(*)")) text.resize(text.size() - 3);
+  const EventRequest request{text, ""};
+  if (std::optional<DeclaredFunction> declared = declared_function(text)) {
+    print_probe_notes(declared->made.notes);
+    if (declared->result.empty())
+      declared->result = result_of(client, function_name_in(declared->made.line));
+    return Definitions{{"function_events", std::move(declared->made.line), false,
+                        std::move(declared->result), true}};
+  }
+  if (request.kind() == EventRequest::Kind::kFunction)
+    return Definitions{{"function_events", text, false, result_of(client, function_name_in(text))}};
+  if (request.kind() != EventRequest::Kind::kEvent)
+    return user_error(EINVAL, "-e '" + text +
+                                  "': a function is needed: its name, a glob, FUNC(TYPE NAME, "
+                                  "...) or a declaration of C.");
+  PB_ASSIGN(Definitions found, named_definitions(client, request));
+  if (found.empty()) found = unlisted_definitions(client, text);
+  if (!found.empty()) return found;
+  PB_ASSIGN(std::string listed, client.read_all("available_filter_functions"));
+  std::vector<std::string> names = split_lines(listed);
+  for (std::string& name : names) name.resize(std::min(name.size(), name.rfind(" [")));
+  std::string sentence = "There is no function '" + text + "' in the process";
+  const std::vector<std::string> near =
+      near_matches(text, std::vector<std::string_view>(names.begin(), names.end()));
+  for (size_t i = 0; i < near.size(); i++) sentence += (i == 0 ? "; near: " : ", ") + near[i];
+  return user_error(ENOENT, sentence + ".");
+}
+
+}  // namespace
+
+Result<std::vector<DefinedFunction>> define_functions(serve::Client& client,
+                                                      const EventRequest& event,
+                                                      AppliedRequest* applied) {
+  PB_ASSIGN(Definitions definitions, function_definitions(client, event));
+  PB_ASSIGN(std::vector<std::string> available, available_events(client));
+  std::vector<DefinedFunction> functions;
+  Refused refused;
+  for (const Definition& one : definitions) {
+    const std::string line = with_text_addresses(one.line);
+    Result<std::string> name = define_function(client, line, available, applied->uses);
+    if (!name.ok() && !one.is_one_of_many) return name.error();
+    if (!name.ok()) {
+      refused.add(name.error());
+      continue;
+    }
+    available.push_back(*name);
+    const FunctionEventParse parsed =
+        parse_function_event(one.line, [](std::string_view) { return 1; });
+    functions.push_back({*name, parsed.def->function, one.result, one.has_types});
+  }
+  if (functions.empty() && refused.count > 0) return *refused.first;
+  refused.say(definitions.size());
+  return functions;
 }
 
 Result<std::vector<std::string>> matching_events(const std::vector<std::string>& available,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -18,6 +19,22 @@ struct AppliedRequest;
 // another definition has its name, ours gets another name.
 Result<std::vector<std::string>> define_event(serve::Client& client, const EventRequest& event,
                                               AppliedRequest* applied);
+// What stands behind the name of a text's field in the name of the field with its address.
+inline constexpr std::string_view kAddressSuffix = "_at";
+
+// A function whose calls are events.
+struct DefinedFunction {
+  std::string event;       // SYSTEM:EVENT of its entry
+  std::string function;    // as function_events and dynamic_events find it
+  std::string result;      // what it returns, as FunctionEventLines has it
+  bool has_types = false;  // a prototype says what it is given: an x64 is a pointer
+};
+// Defines the events of the functions that a text means: a name, a glob, FUNC(ARGS), a declaration
+// of C. A name always means functions here, also where an event has it. A text that is an argument
+// is recorded with its address: "string path" as "string path|x64 path_at".
+Result<std::vector<DefinedFunction>> define_functions(serve::Client& client,
+                                                      const EventRequest& event,
+                                                      AppliedRequest* applied);
 // The events of available_events that `text` means; an error with near ones when there is none.
 Result<std::vector<std::string>> matching_events(const std::vector<std::string>& available,
                                                  const std::string& text);

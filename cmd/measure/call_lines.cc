@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+#include "cmd/measure/call_lines.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "output/text_put.h"
+#include "output/trace_line.h"
+#include "ring_buffer/buffer_file.h"
+
+namespace patchbay::cmd {
+namespace {
+
+constexpr size_t kMostIndented = 64;
+constexpr char kBold[] = "\033[1m", kRed[] = "\033[31m", kPlain[] = "\033[0m";
+
+std::span<const uint8_t> bytes_of(const std::string& record) {
+  return {reinterpret_cast<const uint8_t*>(record.data()), record.size()};
+}
+
+}  // namespace
+
+void CallLines::begin_line(const CallThread& thread, size_t depth) {
+  if (has_threads_) {
+    out_ += '[';
+    put_number(&out_, thread.tid);
+    out_ += "] ";
+  }
+  if (options_.indented) out_.append(2 * std::min(depth, kMostIndented), ' ');
+}
+
+void CallLines::append_call(const CallThread& thread, const OpenCall& call) {
+  const CallText& text = functions_[call.function];
+  if (!options_.color) return text.append_call(&out_, bytes_of(call.record), thread.tid, context_);
+  std::string line;
+  text.append_call(&line, bytes_of(call.record), thread.tid, context_);
+  const size_t open = line.find('(');
+  out_ += kBold + line.substr(0, open) + kPlain + line.substr(open);
+}
+
+void CallLines::append_stack(const OpenCall& call) {
+  for (const uint64_t address : call.stack) {
+    out_ += "    ";
+    if (context_.addresses) {
+      out_ += context_.addresses->caller(address).offset;
+    } else {
+      out_ += "0x";
+      put_hex(&out_, address);
+    }
+    out_ += '\n';
+  }
+}
+
+void CallLines::enter(CallThread* thread) {
+  if (first_tid_ == 0) first_tid_ = thread->tid;
+  has_threads_ |= thread->tid != first_tid_;
+  if (!has_braces() || options_.table || thread->depth < 2) return;
+  OpenCall& parent = thread->calls[thread->depth - 2];
+  if (parent.is_opened) return;
+  parent.is_opened = true;
+  begin_line(*thread, thread->depth - 2);
+  append_call(*thread, parent);
+  out_ += " {\n";
+  append_stack(parent);
+}
+
+void CallLines::count(const OpenCall& call, CallEnd how, uint64_t ns, bool failed) {
+  calls_++;
+  Sum& sum = sums_[call.function];
+  sum.calls++;
+  sum.errors += failed;
+  if (how != CallEnd::kReturned) return;
+  sum.returned++;
+  sum.total_ns += ns;
+  sum.max_ns = std::max(sum.max_ns, ns);
+}
+
+void CallLines::append_end(const CallThread& thread, const OpenCall& call, CallEnd how, uint64_t ns,
+                           std::span<const uint8_t> returned, bool failed) {
+  if (how == CallEnd::kNotHooked) return;
+  if (how == CallEnd::kUnfinished) {
+    out_ += " <unfinished ...>";
+  } else if (how == CallEnd::kNoReturn) {
+    out_ += " = ? <no return seen>";
+  } else {
+    if (options_.color && failed) out_ += kRed;
+    functions_[call.function].append_result(&out_, returned, thread.tid, context_);
+    if (options_.color && failed) out_ += kPlain;
+    out_ += " <" + milliseconds_text(ns) + ">";
+  }
+}
+
+void CallLines::leave(CallThread* thread, CallEnd how, uint64_t end_ns,
+                      std::span<const uint8_t> returned) {
+  const OpenCall& call = thread->calls[thread->depth - 1];
+  const uint64_t ns = end_ns - std::min(end_ns, call.start_ns);
+  const CallText& text = functions_[call.function];
+  const bool has_returned = how == CallEnd::kReturned;
+  const bool failed = has_returned && text.is_failure(returned);
+  const bool is_long = options_.longer_ns == 0 || (has_returned && ns >= options_.longer_ns) ||
+                       how == CallEnd::kUnfinished;
+  if (!is_long || (options_.errors_only && !failed)) return;
+  count(call, how, ns, failed);
+  if (options_.table) return;
+  begin_line(*thread, thread->depth - 1);
+  if (call.is_opened)
+    out_ += '}';
+  else
+    append_call(*thread, call);
+  append_end(*thread, call, how, ns, returned, failed);
+  if (call.is_opened) {
+    out_ += "  /* ";
+    append_escaped(&out_, text.name());
+    out_ += " */";
+  }
+  out_ += '\n';
+  if (!call.is_opened) append_stack(call);
+}
+
+void CallLines::lost(uint64_t events) {
+  if (options_.table) return;
+  out_ += "... " + (events == kLostUnknown ? "some" : std::to_string(events)) + " events lost\n";
+}
+
+std::string CallLines::table() const {
+  std::vector<size_t> order;
+  for (size_t i = 0; i < sums_.size(); i++)
+    if (sums_[i].calls > 0) order.push_back(i);
+  std::stable_sort(order.begin(), order.end(),
+                   [this](size_t a, size_t b) { return sums_[a].total_ns > sums_[b].total_ns; });
+  std::string text =
+      "     calls    errors       total ms        mean ms         max ms  function\n";
+  for (const size_t i : order) {
+    const Sum& sum = sums_[i];
+    const double mean = sum.returned ? double(sum.total_ns) / double(sum.returned) : 0;
+    char line[160];
+    std::snprintf(line, sizeof line, "%10llu %9llu %14.3f %14.6f %14.6f  ",
+                  static_cast<unsigned long long>(sum.calls),
+                  static_cast<unsigned long long>(sum.errors), double(sum.total_ns) / 1e6,
+                  mean / 1e6, double(sum.max_ns) / 1e6);
+    text += line;
+    append_escaped(&text, functions_[i].name());
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace patchbay::cmd

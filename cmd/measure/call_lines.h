@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+//
+// The lines of `patchbay calls`, and the table that stands in their place with -c.
+//
+//   plain            inner(2) = 3 <0.012 ms>          a line when a call returns
+//                    outer(1) = 4 <0.113 ms>
+//   indented         outer(1) {                       a call that makes others has two
+//                      inner(2) = 3 <0.012 ms>
+//                    } = 4 <0.113 ms>  /* outer */
+//
+// From the second thread on, each line begins with the thread: "[1234] ".
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cmd/measure/call_text.h"
+#include "cmd/measure/open_calls.h"
+
+namespace patchbay::cmd {
+
+struct CallLineOptions {
+  bool indented = false, errors_only = false, table = false, stacks = false, color = false;
+  uint64_t longer_ns = 0;
+};
+
+class CallLines : public OpenCallSink {
+ public:
+  CallLines(const CallLineOptions& options, const std::vector<CallText>& functions,
+            const CallTextContext& context)
+      : options_(options), functions_(functions), context_(context), sums_(functions.size()) {}
+
+  void enter(CallThread* thread) override;
+  void leave(CallThread* thread, CallEnd how, uint64_t end_ns,
+             std::span<const uint8_t> returned) override;
+  void lost(uint64_t events);  // kLostUnknown: some
+
+  // Calls, errors and times by function, those with most time first.
+  std::string table() const;
+  // What is to be written; the caller empties it.
+  std::string* out() { return &out_; }
+  uint64_t calls() const { return calls_; }
+
+ private:
+  struct Sum {
+    uint64_t calls = 0, errors = 0, returned = 0, total_ns = 0, max_ns = 0;
+  };
+  // Lines of calls that are left out would leave braces without their ends.
+  bool has_braces() const {
+    return options_.indented && !options_.errors_only && options_.longer_ns == 0;
+  }
+  void begin_line(const CallThread& thread, size_t depth);
+  void append_call(const CallThread& thread, const OpenCall& call);
+  void append_end(const CallThread& thread, const OpenCall& call, CallEnd how, uint64_t ns,
+                  std::span<const uint8_t> returned, bool failed);
+  void append_stack(const OpenCall& call);
+  void count(const OpenCall& call, CallEnd how, uint64_t ns, bool failed);
+
+  const CallLineOptions options_;
+  const std::vector<CallText>& functions_;
+  const CallTextContext& context_;
+  std::vector<Sum> sums_;  // by function
+  std::string out_;
+  uint64_t calls_ = 0;
+  int32_t first_tid_ = 0;
+  bool has_threads_ = false;
+};
+
+}  // namespace patchbay::cmd

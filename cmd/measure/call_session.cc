@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: MIT
+#include "cmd/measure/call_session.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "abi/ftrace_records.h"
+#include "base/text.h"
+#include "cmd/common/commands.h"
+#include "cmd/common/print_file.h"
+#include "cmd/target/nothing_recorded.h"
+#include "serve/directory.h"
+#include "trace_dat/metadata.h"
+
+namespace patchbay::cmd {
+namespace {
+
+constexpr uint64_t kTopBufferKb = 64;  // the events are in our instance
+constexpr uint64_t kBufferKbOfAllCpus = 256 * 1024, kMostBufferKb = 8 * 1024, kLeastBufferKb = 1408;
+
+// Of one CPU.
+uint64_t buffer_kb() {
+  const long cpus = std::max(::sysconf(_SC_NPROCESSORS_CONF), 1L);
+  return std::clamp(kBufferKbOfAllCpus / uint64_t(cpus), kLeastBufferKb, kMostBufferKb);
+}
+
+// "libfoo:ns::f(int, char)" as a line shows it: "ns::f".
+std::string shown_name(const std::string& function) {
+  const size_t colon = function.find(':');
+  const bool has_library = colon != function.npos && colon > 0 &&
+                           function.substr(colon, 2) != "::" && colon < function.find('(');
+  std::string name = has_library ? function.substr(colon + 1) : function;
+  if (!name.ends_with(')') || name.ends_with("operator()")) return name;
+  int depth = 0;
+  for (size_t i = name.size(); i-- > 0;) {
+    depth += name[i] == ')' ? 1 : name[i] == '(' ? -1 : 0;
+    if (depth == 0) return name.substr(0, i);
+  }
+  return name;
+}
+
+// What a return's probe fetches; "" when nothing can be shown.
+std::string result_fetch(const std::string& result) {
+  if (result.empty() || result == "void") return "";
+  if (result == "string") return " ret=$retval:x64 text=+0($retval):string";
+  if (result == "float" || result == "double") return " ret=%xmm0:" + result;
+  std::string type = result;
+  if (type == "int") type = "s32";
+  if (type == "short") type = "s16";
+  if (type == "long") type = "s64";
+  if (type == "size_t") type = "u64";
+  if (type == "char") type = "s8";
+  if (type == "symbol") type = "x64";
+  return " ret=$retval:" + type;
+}
+
+const EventCall* find_event(const std::vector<EventCall>& events, const std::string& name) {
+  // Of several the newest: an event of that name may have been removed before.
+  for (size_t i = events.size(); i-- > 0;)
+    if (events[i].system + ":" + events[i].name == name) return &events[i];
+  return nullptr;
+}
+
+}  // namespace
+
+Status CallSession::connect() {
+  if (!target_.words.empty()) return program_.start(target_.words, kTopBufferKb, false);
+  PB_TRY(program_.attach(target_.pid));
+  stop_on_interrupt();  // from here on there is something to take back
+  stop_on_closed_output();
+  program_.attachment.deliver_signals();
+  PB_ASSIGN(std::unique_ptr<ToolUses> uses, ToolUses::begin(*program_.client, program_.directory));
+  uses_ = std::move(uses);
+  applied_.uses = uses_.get();
+  return {};
+}
+
+Status CallSession::make_instance() {
+  serve::Client& client = *program_.client;
+  std::string name = "patchbay-calls";
+  if (uses_) {
+    PB_ASSIGN(name, uses_->make_instance());
+  } else {
+    PB_TRY(client.make_directory("instances/" + name));
+  }
+  instance_ = "instances/" + name + "/";
+  PB_TRY(client.write_all(instance_ + "buffer_size_kb", std::to_string(buffer_kb()) + "\n", false));
+  if (!target_.stacks) return {};
+  return client.write_all(instance_ + "options/stacktrace", "1\n", false);
+}
+
+// "calls:NAME"; "" when the function cannot be hooked at its return.
+std::string CallSession::define_return(const DefinedFunction& function,
+                                       const std::vector<std::string>& available,
+                                       std::string* why) {
+  const std::string stem = function.event.substr(function.event.find(':') + 1);
+  std::string name = stem;
+  const auto is_taken = [&] {
+    return std::find(available.begin(), available.end(), "calls:" + name) != available.end();
+  };
+  for (int i = 2; is_taken(); i++) name = stem + "_" + std::to_string(i);
+  const auto define_at = [&](const std::string& place) {
+    Status defined = program_.client->write_all(
+        "dynamic_events", "r:calls/" + name + " " + place + result_fetch(function.result) + "\n",
+        false);
+    if (!defined.ok()) *why = defined.error().message();
+    return defined.ok();
+  };
+  bool has_any = function.function.find(' ') == std::string::npos && define_at(function.function);
+  if (!has_any)
+    for (const std::string& place : places_of(function.function)) has_any |= define_at(place);
+  if (!has_any) return "";
+  if (uses_) uses_->add(ToolUse::Kind::kEvent, "calls/" + name);
+  return "calls:" + name;
+}
+
+// A place of a probe has no blanks and means one function. Overloads are told apart by their
+// mangled names: "libfoo.so.1:_ZN2ns1fEi".
+std::vector<std::string> CallSession::places_of(const std::string& function) {
+  if (!symbols_) symbols_ = make_recorded_symbol_table(modules_);
+  Result<std::vector<ResolvedFunction>> found = symbols_->resolve(function);
+  std::vector<std::string> places;
+  if (!found.ok()) return places;
+  for (const ResolvedFunction& one : *found)
+    if (one.module && !one.symbol.name.empty())
+      places.push_back(std::string(base_name(one.module->path())) + ":" +
+                       std::string(one.symbol.name));
+  return places;
+}
+
+Status CallSession::read_modules() {
+  PB_ASSIGN(UniqueFd fd, program_.client->open_buffer());
+  PB_ASSIGN(std::unique_ptr<BufferFile> top, BufferFile::from_fd(std::move(fd), false));
+  PB_ASSIGN(RecordedMeta meta, read_recorded_meta(*top));
+  modules_ = std::move(meta.modules);
+  return {};
+}
+
+bool CallSession::is_in_module(uint64_t address) const {
+  return std::any_of(modules_.begin(), modules_.end(), [&](const RecordedModule& one) {
+    return one.start <= address && address < one.end;
+  });
+}
+
+Status CallSession::define() {
+  for (const std::string& text : target_.functions) {
+    Result<std::vector<DefinedFunction>> found =
+        define_functions(*program_.client, {text, ""}, &applied_);
+    if (!found.ok()) return found.error();
+    for (DefinedFunction& one : *found) {
+      const bool is_there =
+          std::any_of(functions_.begin(), functions_.end(),
+                      [&](const Function& other) { return other.defined.event == one.event; });
+      if (!is_there) functions_.push_back({std::move(one), ""});
+    }
+  }
+  PB_ASSIGN(std::string listed, program_.client->read_all("available_events"));
+  const std::vector<std::string> available = split_lines(listed);
+  std::string why, first;
+  size_t without = 0;
+  for (Function& function : functions_) {
+    function.returned = define_return(function.defined, available, &why);
+    if (!function.returned.empty()) continue;
+    if (without++ == 0) first = function.defined.function;
+  }
+  if (without > 0)
+    remark(
+        (without == 1 ? first + "()" : std::to_string(without) + " functions (" + first + "() …)") +
+        " cannot be hooked at the return: no result and no time is shown: " + why);
+  return {};
+}
+
+// Returns first: an entry whose return is not hooked yet would stay open.
+Status CallSession::enable() {
+  std::string words;
+  for (const Function& function : functions_)
+    if (!function.returned.empty()) words += function.returned + "\n";
+  for (const Function& function : functions_) words += function.defined.event + "\n";
+  return program_.client->write_all(instance_ + "set_event", words, false);
+}
+
+Status CallSession::read_formats(const BufferFile& top) {
+  PB_ASSIGN(RecordedMeta meta, read_recorded_meta(top));
+  const auto set_kind = [this](uint16_t id, EventKind kind) {
+    if (kinds_.size() <= id) kinds_.resize(size_t(id) + 1);
+    kinds_[id] = kind;
+  };
+  for (const Function& function : functions_) {
+    const EventCall* const entry = find_event(meta.events, function.defined.event);
+    const EventCall* const returned = find_event(meta.events, function.returned);
+    if (!entry)
+      return user_error(ENOENT, "The event " + function.defined.event + " has no format.");
+    const auto index = uint32_t(texts_.size());
+    set_kind(entry->id, {EventKind::What::kEntry, index});
+    if (returned) set_kind(returned->id, {EventKind::What::kReturn, index});
+    texts_.emplace_back(shown_name(function.defined.function), *entry, returned,
+                        function.defined.result, function.defined.has_types);
+  }
+  set_kind(abi::kKernelStackId, {EventKind::What::kStack, 0});
+  modules_ = std::move(meta.modules);
+  return {};
+}
+
+Status CallSession::prepare(std::unique_ptr<CallRings>* rings) {
+  PB_TRY(connect());
+  PB_TRY(make_instance());
+  PB_TRY(read_modules());
+  PB_TRY(define());
+  PB_TRY(enable());
+  if (uses_) uses_->ready();
+  PB_ASSIGN(*rings, CallRings::open(*program_.client,
+                                    program_.directory + "/" + instance_ + serve::kBufferName));
+  return read_formats((*rings)->top());
+}
+
+AddressNames CallSession::names() const {
+  return AddressNames::from_symbols(make_recorded_symbol_table(modules_));
+}
+
+bool CallSession::wait(int timeout_ms) {
+  if (program_.child) return program_.child->wait(timeout_ms) != TracedChild::Event::kNothing;
+  ::usleep(useconds_t(timeout_ms) * 1000);
+  return interrupted() || program_.client->gone();
+}
+
+void CallSession::stop() {
+  if (!program_.ended()) (void)program_.client->write_all(instance_ + "tracing_on", "0\n", false);
+}
+
+std::vector<std::string> CallSession::why_nothing() {
+  std::vector<EventRequest> events;
+  for (const std::string& text : target_.functions) events.push_back({text, ""});
+  return cmd::why_nothing(events, modules_, program_.client->exe());
+}
+
+void CallSession::say_end() const {
+  if (!program_.child || !program_.child->exited()) return;
+  // A program that ends by exit() removes its socket.
+  const std::string socket = program_.directory + "/" + serve::kSocketName;
+  if (::access(socket.c_str(), F_OK) != 0 || !program_.child->ended_as_another()) return;
+  std::fprintf(stderr,
+               "patchbay calls: the program has executed another one (%s), whose calls "
+               "are not seen\n",
+               printable(program_.child->last_name()).c_str());
+}
+
+// Of a process that goes on nothing is left behind.
+void CallSession::undo() {
+  if (!uses_) return;
+  uses_->release();
+  say_what_stays(*program_.client);
+  uses_.reset();
+}
+
+int CallSession::end() {
+  undo();
+  if (!program_.child) return kOk;
+  while (!program_.child->exited()) (void)program_.child->wait(-1);
+  return program_.child->exit_status();
+}
+
+}  // namespace patchbay::cmd

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+//
+// The process whose calls `patchbay calls` shows: its events are defined and enabled in an instance
+// of their own, and taken back at the end.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cmd/measure/call_rings.h"
+#include "cmd/measure/call_text.h"
+#include "cmd/target/apply_request.h"
+#include "cmd/target/event_definition.h"
+#include "cmd/target/tool_uses.h"
+#include "cmd/target/watched_program.h"
+#include "output/address_names.h"
+
+namespace patchbay::cmd {
+
+struct CallTarget {
+  int pid = 0;
+  std::vector<std::string> words;      // CMD
+  std::vector<std::string> functions;  // -e
+  bool stacks = false;
+};
+
+class CallSession {
+ public:
+  explicit CallSession(CallTarget target) : target_(std::move(target)) {}
+  ~CallSession() { undo(); }
+
+  // Connects, or starts CMD, which is held; defines and enables.
+  Status prepare(std::unique_ptr<CallRings>* rings);
+  // From here on CMD runs.
+  Status release() { return program_.release(); }
+
+  struct EventKind {
+    enum class What : uint8_t { kOther, kEntry, kReturn, kStack };
+    What what = What::kOther;
+    uint32_t function = 0;  // of texts()
+  };
+  EventKind kind_of(uint16_t id) const { return id < kinds_.size() ? kinds_[id] : EventKind{}; }
+  const std::vector<CallText>& texts() const { return texts_; }
+  bool has_stacks() const { return target_.stacks; }
+  AddressNames names() const;
+  bool is_in_module(uint64_t address) const;
+
+  // True: the process has ended, or a signal asks us to end.
+  bool wait(int timeout_ms);
+  // No more events come.
+  void stop();
+  std::vector<std::string> why_nothing();
+  // How it ended, where that says something about the lines.
+  void say_end() const;
+  // Takes back what was set up, waits for CMD. The exit status.
+  int end();
+
+ private:
+  struct Function {
+    DefinedFunction defined;
+    std::string returned;  // SYSTEM:EVENT of its return; "": there is none
+  };
+  Status connect();
+  Status make_instance();
+  Status define();
+  std::string define_return(const DefinedFunction& function,
+                            const std::vector<std::string>& available, std::string* why);
+  std::vector<std::string> places_of(const std::string& function);
+  Status read_modules();
+  Status enable();
+  Status read_formats(const BufferFile& top);
+  void undo();
+
+  const CallTarget target_;
+  WatchedProgram program_;
+  std::unique_ptr<ToolUses> uses_;  // of a process that goes on
+  AppliedRequest applied_;
+  std::string instance_;  // "instances/NAME/"
+  std::vector<Function> functions_;
+  std::vector<CallText> texts_;
+  std::vector<EventKind> kinds_;  // by event id
+  std::vector<RecordedModule> modules_;
+  std::unique_ptr<SymbolTable> symbols_;  // of modules_, when they were needed
+};
+
+}  // namespace patchbay::cmd

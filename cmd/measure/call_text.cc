@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: MIT
+#include "cmd/measure/call_text.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "cmd/target/event_definition.h"
+#include "event/function_event.h"
+#include "output/text_put.h"
+#include "output/trace_line.h"
+
+namespace patchbay::cmd {
+namespace {
+
+bool is_text(const EventField& field) { return field.type.starts_with("__data_loc char["); }
+
+// The bits of a scalar, as wide as they are; 0 where the record ends before them.
+uint64_t bits_at(std::span<const uint8_t> record, uint32_t offset, uint32_t size) {
+  uint64_t bits = 0;
+  if (size > sizeof bits || record.size() < size || offset > record.size() - size) return 0;
+  std::memcpy(&bits, record.data() + offset, size);
+  return bits;
+}
+
+int64_t extended(uint64_t bits, uint32_t size) {
+  const unsigned unused = 64 - 8 * std::clamp(size, 1u, 8u);
+  return int64_t(bits << unused) >> unused;
+}
+
+// What a field `__data_loc char[]` names; nothing when it is not inside the record.
+std::optional<std::string_view> text_at(std::span<const uint8_t> record, uint32_t offset) {
+  if (record.size() < 4 || offset > record.size() - 4) return std::nullopt;
+  const uint32_t where = load<uint32_t>(record.data() + offset);
+  const size_t begin = where & 0xffff, length = where >> 16;
+  if (length == 0 || begin > record.size() || length > record.size() - begin) return std::nullopt;
+  return std::string_view(reinterpret_cast<const char*>(record.data()) + begin, length);
+}
+
+void append_hexadecimal(std::string* out, uint64_t value) {
+  *out += "0x";
+  put_hex(out, value);
+}
+
+uint32_t offset_of(const EventCall& call, std::string_view field) {
+  const EventField* found = call.find(field);
+  return found && found->size == 8 ? found->offset : ~0u;
+}
+
+}  // namespace
+
+void append_quoted(std::string* out, std::string_view text) {
+  *out += '"';
+  for (size_t at = 0; at < text.size();) {
+    const size_t next = std::min(text.find_first_of("\"\\", at), text.size());
+    append_escaped(out, text.substr(at, next - at));
+    if (next < text.size()) *out += {'\\', text[next]};
+    at = next + 1;
+  }
+  *out += '"';
+}
+
+std::string milliseconds_text(uint64_t ns) {
+  char text[40];
+  constexpr uint64_t kShort = 10'000;
+  std::snprintf(text, sizeof text, ns < kShort ? "%.6f ms" : "%.3f ms", double(ns) / 1e6);
+  return text;
+}
+
+CallText::Kind CallText::kind_of(const EventField& field, bool has_types) {
+  if (is_text(field)) return Kind::kText;
+  std::string_view type = field.type;
+  const bool is_unsigned = type.starts_with("unsigned ");
+  if (is_unsigned) type.remove_prefix(9);
+  if (type == "symbol") return Kind::kSymbol;
+  if (type == "float") return Kind::kFloat;
+  if (type == "double") return Kind::kDouble;
+  if (type == "char" && !is_unsigned) return Kind::kChar;
+  const bool is_hex = type.size() >= 2 && type[0] == 'x' && type[1] >= '1' && type[1] <= '9';
+  if (is_hex) return has_types && type == "x64" ? Kind::kPointer : Kind::kHex;
+  // Words of flags are read digit by digit.
+  if (has_types && field.name.find("flag") != field.name.npos) return Kind::kHex;
+  return field.is_signed ? Kind::kSigned : Kind::kUnsigned;
+}
+
+CallText::CallText(std::string name, const EventCall& entry, const EventCall* returned,
+                   const std::string& result, bool has_types)
+    : name_(std::move(name)),
+      has_return_(returned != nullptr),
+      entry_caller_(offset_of(entry, "__parent_ip")),
+      entry_place_(offset_of(entry, "__ip")) {
+  for (const EventField& field : entry.fields) {
+    if (field.name == "__parent_ip" || field.name == "__ip") continue;
+    const std::string_view field_name = field.name;
+    if (field_name.ends_with(kAddressSuffix)) {
+      const EventField* text =
+          entry.find(field_name.substr(0, field_name.size() - kAddressSuffix.size()));
+      if (text && is_text(*text)) continue;
+    }
+    Value value{kind_of(field, has_types), field.offset, field.size, field.array_len};
+    if (field.array_len) value.size = field.size / field.array_len;
+    if (value.kind == Kind::kText)
+      if (const EventField* address = entry.find(field.name + std::string(kAddressSuffix)))
+        value.address = address->offset;
+    value.may_be_fault = true;
+    arguments_.push_back(value);
+  }
+  if (result == "void") result_kind_ = Kind::kVoid;
+  const EventField* value = returned ? returned->find("ret") : nullptr;
+  if (returned) return_caller_ = offset_of(*returned, "__probe_ret_ip");
+  if (!value || result.empty() || result == "void") return;
+  const EventField* text = returned->find("text");
+  result_ = {Kind::kUnsigned, value->offset, value->size};
+  if (result == "float" || result == "double")
+    result_.kind = result == "float" ? Kind::kFloat : Kind::kDouble;
+  else if (result == "string" && text)
+    result_ = {Kind::kText, text->offset, text->size, 0, value->offset};
+  else if (result == "symbol")
+    result_.kind = Kind::kSymbol;
+  else if (result[0] == 'x' || result == "string")
+    result_.kind = has_types ? Kind::kPointer : Kind::kHex;
+  else if (value->is_signed)
+    result_.kind = Kind::kSigned;
+  result_kind_ = result_.kind;
+}
+
+uint64_t CallText::caller_of_entry(std::span<const uint8_t> record) const {
+  return bits_at(record, entry_caller_, 8);
+}
+
+uint64_t CallText::place_of_entry(std::span<const uint8_t> record) const {
+  return bits_at(record, entry_place_, 8);
+}
+
+uint64_t CallText::caller_of_return(std::span<const uint8_t> record) const {
+  return bits_at(record, return_caller_, 8);
+}
+
+void CallText::append_scalar(std::string* out, Kind kind, const uint8_t* at, uint32_t size,
+                             const CallTextContext& context) {
+  const uint64_t bits = bits_at({at, size}, 0, size);
+  switch (kind) {
+    case Kind::kSigned:
+      return put_number(out, extended(bits, size));
+    case Kind::kHex:
+      return append_hexadecimal(out, bits);
+    case Kind::kPointer:
+      if (bits != 0) return append_hexadecimal(out, bits);
+      *out += "NULL";
+      return;
+    case Kind::kSymbol:
+      if (bits != 0 && context.addresses) {
+        *out += context.addresses->of(bits).offset;
+        return;
+      }
+      return append_scalar(out, Kind::kPointer, at, size, context);
+    case Kind::kChar: {
+      std::string text;
+      const char c = char(bits);
+      append_quoted(&text, {&c, 1});
+      *out += c == '"' ? "'\"'" : c == '\'' ? "'\\''" : "'" + text.substr(1, text.size() - 2) + "'";
+      return;
+    }
+    case Kind::kFloat:
+      return size == 4 ? put_float(out, load<float>(at)) : append_hexadecimal(out, bits);
+    case Kind::kDouble:
+      return size == 8 ? put_float(out, load<double>(at)) : append_hexadecimal(out, bits);
+    default:
+      return put_number(out, bits);
+  }
+}
+
+void CallText::append_text(std::string* out, const Value& value, std::span<const uint8_t> record,
+                           int32_t tid, const CallTextContext& context) {
+  const std::optional<std::string_view> bytes = text_at(record, value.offset);
+  const std::string_view text = bytes ? bytes->substr(0, bytes->find('\0')) : "";
+  if (text.empty() && value.address) {
+    const uint64_t address = bits_at(record, *value.address, 8);
+    if (address == 0) {
+      *out += "NULL";
+      return;
+    }
+    // Of an entry, a text that could not be read is empty, too; of a return it has no bytes at all.
+    const bool is_read =
+        bytes && (!value.may_be_fault || (context.can_read && context.can_read(tid, address)));
+    if (!is_read) return append_hexadecimal(out, address);
+  }
+  append_quoted(out, text);
+  if (text.size() + 1 >= kMaxStringBytes) *out += "...";
+}
+
+void CallText::append(std::string* out, const Value& value, std::span<const uint8_t> record,
+                      int32_t tid, const CallTextContext& context) {
+  if (value.kind == Kind::kText) return append_text(out, value, record, tid, context);
+  const uint32_t all = value.size * std::max(value.count, 1u);
+  if (value.size == 0 || record.size() < all || value.offset > record.size() - all) {
+    *out += "(cut)";
+    return;
+  }
+  const uint8_t* at = record.data() + value.offset;
+  if (value.count && value.kind == Kind::kChar) {
+    const std::string_view text(reinterpret_cast<const char*>(at), value.count);
+    return append_quoted(out, text.substr(0, text.find('\0')));
+  }
+  if (value.count) *out += '{';
+  for (uint32_t i = 0; i < std::max(value.count, 1u); i++) {
+    if (i) *out += ", ";
+    append_scalar(out, value.kind, at + i * value.size, value.size, context);
+  }
+  if (value.count) *out += '}';
+}
+
+void CallText::append_call(std::string* out, std::span<const uint8_t> entry, int32_t tid,
+                           const CallTextContext& context) const {
+  append_escaped(out, name_);
+  *out += '(';
+  for (size_t i = 0; i < arguments_.size(); i++) {
+    if (i) *out += ", ";
+    append(out, arguments_[i], entry, tid, context);
+  }
+  *out += ')';
+}
+
+void CallText::append_result(std::string* out, std::span<const uint8_t> returned, int32_t tid,
+                             const CallTextContext& context) const {
+  if (result_kind_ == Kind::kVoid) return;
+  *out += " = ";
+  if (result_kind_ == Kind::kNone) {
+    *out += '?';
+    return;
+  }
+  append(out, result_, returned, tid, context);
+}
+
+bool CallText::is_failure(std::span<const uint8_t> returned) const {
+  const bool is_text = result_kind_ == Kind::kText;
+  const uint64_t bits =
+      bits_at(returned, is_text ? *result_.address : result_.offset, is_text ? 8 : result_.size);
+  if (is_text || result_kind_ == Kind::kPointer) return bits == 0 || bits == ~uint64_t{0};
+  return result_kind_ == Kind::kSigned && extended(bits, result_.size) == -1;
+}
+
+}  // namespace patchbay::cmd

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+//
+// A call as a person writes it, from the records of its entry and its return:
+//
+//   entry   path_at=0x5581…, path="/etc/passwd", oflag=0     open("/etc/passwd", 0)
+//   return  ret=3                                            3
+//
+// A text whose address is 0 is NULL, one that could not be read is its address, one that was cut
+// ends with "...". The bytes of both records are foreign: nothing is read beyond their ends, and
+// no byte of them commands a terminal.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "event/event_call.h"
+#include "output/address_text.h"
+
+namespace patchbay::cmd {
+
+struct CallTextContext {
+  AddressText* addresses = nullptr;  // null: no name is known
+  // Whether a thread's memory can be read there; empty: it is not known.
+  std::function<bool(int32_t tid, uint64_t address)> can_read;
+};
+
+class CallText {
+ public:
+  // `entry`: a function event; `returned`: a probe with "ret" and perhaps "text", null where there
+  // is none. `result`: as FunctionEventLines has it. `has_types`: an x64 is a pointer.
+  CallText(std::string name, const EventCall& entry, const EventCall* returned,
+           const std::string& result, bool has_types);
+
+  const std::string& name() const { return name_; }
+  // Where the call returns to, by the record of its entry or of its return; 0: the record is short.
+  uint64_t caller_of_entry(std::span<const uint8_t> record) const;
+  // The function's own address.
+  uint64_t place_of_entry(std::span<const uint8_t> record) const;
+  uint64_t caller_of_return(std::span<const uint8_t> record) const;
+
+  // "open("/etc/passwd", 0)".
+  void append_call(std::string* out, std::span<const uint8_t> entry, int32_t tid,
+                   const CallTextContext& context) const;
+  // " = 3"; nothing of void.
+  void append_result(std::string* out, std::span<const uint8_t> returned, int32_t tid,
+                     const CallTextContext& context) const;
+  // A number that is -1, a pointer that is NULL or -1.
+  bool is_failure(std::span<const uint8_t> returned) const;
+  bool has_return() const { return has_return_; }
+
+ private:
+  enum class Kind : uint8_t {
+    kNone,  // nothing can be shown
+    kVoid,
+    kSigned,
+    kUnsigned,
+    kHex,
+    kPointer,
+    kSymbol,
+    kChar,
+    kFloat,
+    kDouble,
+    kText,
+  };
+  struct Value {
+    Kind kind = Kind::kNone;
+    uint32_t offset = 0, size = 0, count = 0;  // count 0: no array
+    std::optional<uint32_t> address = {};      // of a text: where its address is
+    bool may_be_fault = false;                 // of a text: empty may mean that it was not read
+  };
+  static Kind kind_of(const EventField& field, bool has_types);
+  static void append(std::string* out, const Value& value, std::span<const uint8_t> record,
+                     int32_t tid, const CallTextContext& context);
+  static void append_scalar(std::string* out, Kind kind, const uint8_t* at, uint32_t size,
+                            const CallTextContext& context);
+  static void append_text(std::string* out, const Value& value, std::span<const uint8_t> record,
+                          int32_t tid, const CallTextContext& context);
+
+  std::string name_;
+  std::vector<Value> arguments_;
+  bool has_return_ = false;
+  Kind result_kind_ = Kind::kNone;
+  Value result_;
+  uint32_t entry_caller_ = 0, entry_place_ = 0, return_caller_ = 0;
+};
+
+// "text" in quotes, as C writes it; what is no text of UTF-8 as \xNN.
+void append_quoted(std::string* out, std::string_view text);
+// "0.012 ms"; below 10 us with nanoseconds.
+std::string milliseconds_text(uint64_t ns);
+
+}  // namespace patchbay::cmd

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// Records of entries and returns as a damaged buffer has them: each has a text, nothing is read
+// beyond its end, and no byte of it could command a terminal.
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "cmd/measure/call_text.cc"  // the tool is no library
+
+using patchbay::EventCall;
+using patchbay::EventField;
+
+namespace {
+
+// The first byte chooses the fields, the rest is the record.
+EventCall event_of(uint8_t choice, bool is_return) {
+  static const EventField kFields[] = {{"__data_loc char[]", "s", 0, 4},
+                                       {"x64", "s_at", 0, 8},
+                                       {"int", "n", 0, 4, true},
+                                       {"char", "c", 0, 1, true},
+                                       {"double", "d", 0, 8},
+                                       {"float", "f", 0, 4},
+                                       {"symbol", "p", 0, 8},
+                                       {"x64[3]", "a", 0, 24, false, 3}};
+  EventCall call;
+  uint32_t offset = 8;
+  const auto add = [&](EventField field) {
+    field.offset = offset;
+    offset += field.size;
+    call.fields.push_back(field);
+  };
+  add({"unsigned long", is_return ? "__probe_func" : "__parent_ip", 0, 8});
+  add({"unsigned long", is_return ? "__probe_ret_ip" : "__ip", 0, 8});
+  if (is_return) {
+    add({"u64", "ret", 0, 8});
+    add({"__data_loc char[]", "text", 0, 4});
+    return call;
+  }
+  for (size_t i = 0; i < 8; i++)
+    if (choice >> i & 1) add(kFields[i]);
+  return call;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
+  if (size < 2) return 0;
+  static constexpr const char* kResults[] = {"int", "u64", "x64", "string", "void", "", "double"};
+  const EventCall entry = event_of(bytes[0], false), returned = event_of(0, true);
+  const patchbay::cmd::CallText text("f\x1b", entry, &returned,
+                                     kResults[bytes[1] % std::size(kResults)], bytes[1] & 0x80);
+  const std::vector<uint8_t> record(bytes + 2, bytes + size);  // of this size and no more
+  patchbay::cmd::CallTextContext context;
+  context.can_read = [](int32_t, uint64_t address) { return (address & 1) != 0; };
+  std::string out;
+  text.append_call(&out, record, 1, context);
+  text.append_result(&out, record, 1, context);
+  (void)text.is_failure(record);
+  (void)text.caller_of_entry(record);
+  (void)text.caller_of_return(record);
+  for (const char c : out)
+    if (uint8_t(c) < ' ' || c == 0x7f) std::abort();
+  return 0;
+}

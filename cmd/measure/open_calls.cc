@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#include "cmd/measure/open_calls.h"
+
+#include <algorithm>
+
+namespace patchbay::cmd {
+
+CallThread& OpenCalls::thread_of(int32_t tid) {
+  if (last_ && last_->tid == tid) return *last_;
+  last_ = &threads_[tid];  // stays where it is
+  last_->tid = tid;
+  return *last_;
+}
+
+void OpenCalls::enter(int32_t tid, uint64_t ns, uint32_t function, uint64_t caller,
+                      std::span<const uint8_t> record) {
+  CallThread& thread = thread_of(tid);
+  if (thread.depth == kMostOpen) {
+    // The sink is shown it as the innermost, which is where it looks.
+    std::rotate(thread.calls.begin(), thread.calls.begin() + 1,
+                thread.calls.begin() + ptrdiff_t(thread.depth));
+    end_innermost(&thread, CallEnd::kNoReturn, ns, {});
+  }
+  if (thread.calls.size() == thread.depth) thread.calls.emplace_back();
+  OpenCall& call = thread.calls[thread.depth++];
+  call.function = function;
+  call.start_ns = ns;
+  call.caller = caller;
+  call.record.assign(reinterpret_cast<const char*>(record.data()), record.size());
+  call.stack.clear();
+  call.is_opened = false;
+  sink_->enter(&thread);
+}
+
+bool OpenCalls::leave(int32_t tid, uint64_t ns, uint32_t function, uint64_t caller,
+                      std::span<const uint8_t> record) {
+  CallThread& thread = thread_of(tid);
+  size_t found = thread.depth;
+  while (found > 0 &&
+         (thread.calls[found - 1].function != function || thread.calls[found - 1].caller != caller))
+    found--;
+  if (found == 0) {
+    without_entry_++;
+    return false;
+  }
+  while (thread.depth > found) end_innermost(&thread, CallEnd::kNoReturn, ns, {});
+  end_innermost(&thread, CallEnd::kReturned, ns, record);
+  return true;
+}
+
+void OpenCalls::end_not_hooked(int32_t tid, uint64_t ns) {
+  CallThread& thread = thread_of(tid);
+  if (thread.depth > 0) end_innermost(&thread, CallEnd::kNotHooked, ns, {});
+}
+
+OpenCall* OpenCalls::innermost(int32_t tid) {
+  CallThread& thread = thread_of(tid);
+  return thread.depth == 0 ? nullptr : &thread.calls[thread.depth - 1];
+}
+
+void OpenCalls::end_innermost(CallThread* thread, CallEnd how, uint64_t ns,
+                              std::span<const uint8_t> record) {
+  without_return_ += how == CallEnd::kNoReturn;
+  sink_->leave(thread, how, ns, record);
+  thread->depth--;
+}
+
+void OpenCalls::finish(uint64_t end_ns, uint64_t lost_ns) {
+  std::vector<CallThread*> threads;
+  for (auto& [tid, thread] : threads_) threads.push_back(&thread);
+  std::sort(threads.begin(), threads.end(),
+            [](const CallThread* a, const CallThread* b) { return a->tid < b->tid; });
+  for (CallThread* thread : threads) {
+    while (thread->depth > 0) {
+      const bool may_be_lost = thread->calls[thread->depth - 1].start_ns < lost_ns;
+      end_innermost(thread, may_be_lost ? CallEnd::kNoReturn : CallEnd::kUnfinished, end_ns, {});
+    }
+  }
+}
+
+}  // namespace patchbay::cmd

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+//
+// From the events of entries and returns to calls: each thread has a stack of open calls.
+//
+//   events of a thread        open calls
+//   entry main                main
+//   entry f                   main f
+//   entry f                   main f f          recursion
+//   return f                  main f            the inner one: it has the same caller
+//   entry throws              main f throws
+//   return f                  main              throws has ended without a return: an exception, a
+//                                               longjmp, or its return is lost
+//   return g                  main              its entry is lost, or it was called before we came
+//   (end)                                       main is open: unfinished
+//
+// A return belongs to the innermost open call of its function that goes back to the same place.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace patchbay::cmd {
+
+struct OpenCall {
+  uint32_t function = 0;  // the caller's number for it
+  uint64_t start_ns = 0;
+  uint64_t caller = 0;          // where it returns to
+  std::string record;           // the bytes of its entry
+  std::vector<uint64_t> stack;  // behind it
+  bool is_opened = false;       // the sink's: it has shown the entry by itself
+};
+
+struct CallThread {
+  int32_t tid = 0;
+  size_t depth = 0;  // of the open ones
+  std::vector<OpenCall>
+      calls;  // the outermost first; those behind `depth` are kept for their memory
+};
+
+// kNotHooked: returns of this function are not seen, so that it ends as it begins.
+enum class CallEnd : uint8_t { kReturned, kNoReturn, kUnfinished, kNotHooked };
+
+class OpenCallSink {
+ public:
+  virtual ~OpenCallSink() = default;
+  // The call is thread->calls[thread->depth - 1].
+  virtual void enter(CallThread* thread) = 0;
+  // The same. `returned` is the record of its return, empty unless it returned. `end_ns`: of the
+  // event that showed its end.
+  virtual void leave(CallThread* thread, CallEnd how, uint64_t end_ns,
+                     std::span<const uint8_t> returned) = 0;
+};
+
+class OpenCalls {
+ public:
+  // So many of one thread; of more, the outermost is taken for one without a return.
+  static constexpr size_t kMostOpen = 4096;
+
+  explicit OpenCalls(OpenCallSink* sink) : sink_(sink) {}
+  // Events of a thread come in order of time.
+  void enter(int32_t tid, uint64_t ns, uint32_t function, uint64_t caller,
+             std::span<const uint8_t> record);
+  // Ends the innermost call, whose return cannot come.
+  void end_not_hooked(int32_t tid, uint64_t ns);
+  // False: there is no call that this ends.
+  bool leave(int32_t tid, uint64_t ns, uint32_t function, uint64_t caller,
+             std::span<const uint8_t> record);
+  // The innermost open call of a thread; null when there is none.
+  OpenCall* innermost(int32_t tid);
+  // Ends what is open. Calls that began before `lost_ns` may have returned: their events are lost.
+  void finish(uint64_t end_ns, uint64_t lost_ns);
+
+  size_t threads() const { return threads_.size(); }
+  uint64_t without_return() const { return without_return_; }
+  uint64_t without_entry() const { return without_entry_; }
+
+ private:
+  CallThread& thread_of(int32_t tid);
+  void end_innermost(CallThread* thread, CallEnd how, uint64_t ns, std::span<const uint8_t> record);
+
+  OpenCallSink* sink_;
+  std::unordered_map<int32_t, CallThread> threads_;
+  CallThread* last_ = nullptr;
+  uint64_t without_return_ = 0, without_entry_ = 0;
+};
+
+}  // namespace patchbay::cmd

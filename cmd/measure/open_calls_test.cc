@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+#include "cmd/measure/open_calls.h"
+
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+
+namespace patchbay::cmd {
+namespace {
+
+// Writes what it is told: "1 f returned 3" for thread 1, function f, 3 ns.
+class Log : public OpenCallSink {
+ public:
+  void enter(CallThread* thread) override {
+    deepest = std::max(deepest, thread->depth);
+    entered++;
+  }
+  void leave(CallThread* thread, CallEnd how, uint64_t end_ns,
+             std::span<const uint8_t> returned) override {
+    const OpenCall& call = thread->calls[thread->depth - 1];
+    static constexpr const char* kHow[] = {"returned", "no-return", "unfinished", "not-hooked"};
+    if (!text.empty()) text += ", ";
+    text += std::to_string(thread->tid) + " " + call.record + " " + kHow[size_t(how)] + " " +
+            std::to_string(end_ns - call.start_ns);
+    if (how == CallEnd::kReturned) text += " " + std::string(returned.begin(), returned.end());
+  }
+  std::string text;
+  size_t deepest = 0, entered = 0;
+};
+
+std::span<const uint8_t> bytes(std::string_view text) {
+  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
+
+// Words "THREAD+FUNCTION@CALLER" and "THREAD-FUNCTION@CALLER", one a nanosecond, each letter a
+// digit or letter. Records are the function's letter, of returns the caller's.
+std::string paired(std::string_view words, uint64_t lost_ns = 0) {
+  Log log;
+  OpenCalls calls(&log);
+  uint64_t ns = 0;
+  for (const std::string_view word : split_words(words)) {
+    ns++;
+    const int32_t tid = word[0] - '0';
+    const uint32_t function = uint32_t(word[2]), caller = uint32_t(word[4]);
+    if (word[1] == '+')
+      calls.enter(tid, ns, function, caller, bytes(word.substr(2, 1)));
+    else
+      (void)calls.leave(tid, ns, function, caller, bytes(word.substr(4, 1)));
+  }
+  calls.finish(ns + 1, lost_ns);
+  return log.text;
+}
+
+struct Case {
+  const char* name;
+  const char* words;
+  const char* lines;
+  uint64_t lost_ns = 0;
+};
+
+TEST(OpenCalls, Pairs) {
+  const Case cases[] = {
+      {"nothing", "", ""},
+      {"one call", "1+f@a 1-f@a", "1 f returned 1 a"},
+      {"a call in another", "1+f@a 1+g@b 1-g@b 1-f@a", "1 g returned 1 b, 1 f returned 3 a"},
+      {"recursion from one place", "1+f@a 1+f@b 1+f@b 1-f@b 1-f@b 1-f@a",
+       "1 f returned 1 b, 1 f returned 3 b, 1 f returned 5 a"},
+      {"the return of the inner one is lost", "1+f@a 1+f@b 1-f@a",
+       "1 f no-return 1, 1 f returned 2 a"},
+      {"an exception through two", "1+c@a 1+p@b 1+t@d 1-c@a",
+       "1 t no-return 1, 1 p no-return 2, 1 c returned 3 a"},
+      {"longjmp, and a further call", "1+s@a 1+j@b 1+g@d 1-g@d 1-s@a",
+       "1 g returned 1 d, 1 j no-return 3, 1 s returned 4 a"},
+      {"a return without its entry", "1-f@a 1+g@b 1-g@b", "1 g returned 1 b"},
+      {"a lost entry of a recursion does not take the outer one's place", "1+f@a 1-f@b 1-f@a",
+       "1 f returned 2 a"},
+      {"another function that returns to the same place", "1+f@a 1-g@a 1-f@a", "1 f returned 2 a"},
+      {"threads do not mix", "1+f@a 2+f@a 1-f@a 2-f@a", "1 f returned 2 a, 2 f returned 2 a"},
+      {"open at the end, the innermost first", "2+f@a 1+g@a 1+h@b",
+       "1 h unfinished 1, 1 g unfinished 2, 2 f unfinished 3"},
+      {"what began before a loss may have returned", "1+f@a 1+g@b",
+       "1 g unfinished 1, 1 f no-return 2", 2},
+  };
+  for (const Case& one : cases) EXPECT_EQ(paired(one.words, one.lost_ns), one.lines) << one.name;
+}
+
+TEST(OpenCalls, ACallThatIsNotHookedEndsAtOnce) {
+  Log log;
+  OpenCalls calls(&log);
+  calls.enter(1, 5, 'f', 'a', bytes("f"));
+  calls.end_not_hooked(1, 5);
+  calls.end_not_hooked(1, 6);  // there is none
+  calls.finish(9, 0);
+  EXPECT_EQ(log.text, "1 f not-hooked 0");
+}
+
+TEST(OpenCalls, CallsWithoutReturnsDoNotPileUp) {
+  Log log;
+  OpenCalls calls(&log);
+  constexpr size_t kCalls = OpenCalls::kMostOpen + 100;
+  for (size_t i = 0; i < kCalls; i++) calls.enter(1, i, 'f', 'a', bytes("f"));
+  EXPECT_EQ(log.deepest, OpenCalls::kMostOpen);
+  EXPECT_EQ(calls.without_return(), 100u);
+  // The outermost went first: it was open for as long as there were others.
+  EXPECT_EQ(log.text.substr(0, log.text.find(',')),
+            "1 f no-return " + std::to_string(OpenCalls::kMostOpen));
+  ASSERT_NE(calls.innermost(1), nullptr);
+  EXPECT_EQ(calls.innermost(1)->start_ns, kCalls - 1);
+  EXPECT_EQ(calls.innermost(2), nullptr);
+  calls.finish(kCalls, 0);
+  EXPECT_EQ(calls.innermost(1), nullptr);
+  EXPECT_EQ(log.entered, kCalls);
+}
+
+}  // namespace
+}  // namespace patchbay::cmd

@@ -1,0 +1,188 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# patchbay calls: lines of programs that print their own calls, of cat beside strace, of a library
+# that comes by dlopen(), of a running process; and that nothing is left behind.
+#   calls.sh BUILD_DIR
+. "$(dirname "$0")/common.bash"
+cd "$work" || exit
+
+# --- a program that prints what its calls are
+cat >own.cc <<'EOC'
+#include <csetjmp>
+#include <cstdio>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#define CALL extern "C" __attribute__((noinline, used))
+#define KEEP __asm__ volatile("" ::: "memory")
+static jmp_buf place;
+CALL int own_int(int a, const char* s) { KEEP; return a - int(strlen(s)); }
+CALL double own_double(double a, float b) { KEEP; return a * b; }
+CALL const char* own_text(const char* s) { KEEP; return s; }
+CALL void own_void(void* p, unsigned char c) { __asm__ volatile("" ::"r"(p), "r"(c) : "memory"); }
+CALL unsigned long own_word(unsigned long n) { KEEP; return ~n; }
+CALL long own_fail(long n) { KEEP; return n ? -1 : 0; }
+CALL int own_depth(int n) {
+  int below = n ? own_depth(n - 1) : 0;
+  __asm__ volatile("" : "+r"(below));
+  return below + 1;
+}
+CALL void own_throw(int n) { KEEP; if (n) throw std::runtime_error("own"); }
+CALL int own_catch(int n) { try { own_throw(n); } catch (std::exception&) { return 1; } return 0; }
+CALL void own_jump(int n) { longjmp(place, n); }
+CALL int own_set(int n) { if (setjmp(place)) return n; own_jump(1); return 0; }
+namespace ns {
+struct Box {
+  int v;
+  __attribute__((noinline)) int get(int x, unsigned y) { KEEP; return v + x + int(y); }
+  __attribute__((noinline)) int get(const char* s) { KEEP; return v + int(strlen(s)); }
+};
+}  // namespace ns
+int main() {
+  own_int(5, "he\"llo\n\x01\xff");
+  puts(R"(own_int(5, "he\"llo\n\x01\xff") = -4)");
+  own_double(1.5, 2); puts("own_double(1.5, 2) = 3");
+  own_text("abc"); puts(R"(own_text("abc") = "abc")");
+  own_text(""); puts(R"(own_text("") = "")");
+  own_text(nullptr); puts("own_text(NULL) = NULL");
+  own_text((const char*)8); puts("own_text(0x8) = 0x8");
+  std::string long_text(600, 'x'), cut(511, 'x');
+  own_text(long_text.c_str());
+  printf("own_text(\"%s\"...) = \"%s\"...\n", cut.c_str(), cut.c_str());
+  own_void(nullptr, 7); puts("own_void(NULL, 7)");
+  own_void((void*)0x1234, 255); puts("own_void(0x1234, 255)");
+  own_word(0); puts("own_word(0) = 18446744073709551615");
+  own_fail(1); puts("own_fail(1) = -1");
+  own_fail(0); puts("own_fail(0) = 0");
+  own_depth(2); puts("own_depth(0) = 1\nown_depth(1) = 2\nown_depth(2) = 3");
+  own_catch(1); puts("own_throw(1) = ? <no return seen>\nown_catch(1) = 1");
+  own_catch(0); puts("own_throw(0)\nown_catch(0) = 0");
+  own_set(4); puts("own_jump(1) = ? <no return seen>\nown_set(4) = 4");
+  ns::Box box{4};
+  box.get(1, 2); printf("ns::Box::get(%p, 1, 2) = 7\n", (void*)&box);
+  box.get("xy"); printf("ns::Box::get(%p, \"xy\") = 6\n", (void*)&box);
+}
+EOC
+if "${CXX:-c++}" -g -O1 -w -o own own.cc; then
+  "$patchbay" calls -o lines -e 'own_*' -e ns::Box::get -- ./own >printed 2>err
+  same "its status" 0 $?
+  # The last part of a line is the time.
+  same "each call as the program says it" "$(cat printed)" \
+    "$(sed -E 's/ <[0-9]+\.[0-9]+ ms>$//' lines)"
+  same "all that returned have a time" "" \
+    "$(grep -vE ' <[0-9]+\.[0-9]{3,6} ms>$| <no return seen>$' lines)"
+  "$patchbay" calls -t -o lines -e 'own_depth' -- ./own >/dev/null 2>err
+  same "indented" "own_depth(2) {
+  own_depth(1) {
+    own_depth(0) = 1
+  } = 2
+} = 3" "$(sed -E 's/ <[0-9.]+ ms>//; s:  /\* own_depth \*/$::' lines)"
+  "$patchbay" calls --errors-only -o lines -e 'own_*' -- ./own >/dev/null 2>err
+  same "failed calls" "own_text(NULL) = NULL
+own_fail(1) = -1" "$(sed -E 's/ <[0-9.]+ ms>$//' lines)"
+  "$patchbay" calls --longer 100s -o lines -e 'own_*' -- ./own >/dev/null 2>err
+  same "calls that took as long" "" "$(cat lines)"
+  "$patchbay" calls -k -o lines -e own_throw -- ./own >/dev/null 2>err
+  has "who has called" "$(cat lines)" '^    own_catch\+0x'
+  has "and who has called that" "$(cat lines)" '^    main\+0x'
+  # What a declaration says needs no debug information.
+  strip -g own -o bare
+  "$patchbay" calls -o lines -e 'int own_int(int a, const char *s)' -e 'ns::Box::*' -- \
+    ./bare >/dev/null 2>err
+  has "a declaration" "$(cat lines)" '^own_int\(5, "he\\"llo\\n\\x01\\xff"\) = -4 <'
+  same "overloads without prototypes" 2 "$(grep -cE '^ns::Box::get\(0x.*\) = 0x[67] <' lines)"
+  has "it is said that nothing is known of them" "$(cat err)" 'nothing says what the arguments'
+else
+  fail "the program does not compile"
+fi
+
+# --- a table, whose counts the program prints: threads, recursion, exceptions, longjmp, exit()
+"$patchbay" calls -c -o table -e 'calls_*' -- "$programs/graph_calls" >printed 2>err
+same "the table's program" 0 $?
+same "counts of each function" "$(awk '{ print $2, "calls_" $1 }' printed | sort)" \
+  "$(awk 'NR > 1 { print $1, $NF }' table | sort)"
+"$patchbay" calls -o lines -e 'calls_*' -- "$programs/graph_calls" >printed 2>err
+same "as many lines as calls" "$(awk '{ sum += $2 } END { print sum }' printed)" \
+  "$(grep -c 'calls_' lines)"
+same "what is open at exit()" "calls_end(0) <unfinished ...>
+calls_outer(0) <unfinished ...>" "$(grep unfinished lines | sed 's/^\[[0-9]*\] //')"
+# Every call of a thread stands behind those that it has made.
+same "threads" 2 "$(grep -c 'calls_thread(.*) = ' lines)"
+
+# --- ls, which has no debug information
+mkdir many && touch many/{a,b,c}
+"$patchbay" calls -e opendir -e readdir -e closedir -e getenv -- ls many >out 2>err
+same "what ls prints is untouched" "a b c " "$(tr '\n' ' ' <out)"
+has "a text and a pointer" "$(cat err)" '^opendir\("many"\) = 0x[0-9a-f]+ <[0-9.]+ ms>$'
+has "the end of the directory" "$(cat err)" '^readdir\(0x[0-9a-f]+\) = NULL <'
+has "a number" "$(cat err)" '^closedir\(0x[0-9a-f]+\) = 0 <'
+same "each entry, and the end" 6 "$(grep -c '^readdir(' err)"
+has "a text as result" "$(cat err)" "^getenv\\(\"[A-Z_]+\"\\) = (NULL|\".*\") <"
+if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
+  # The program's own calls, and the kernel's: the linker's come before main().
+  : >text
+  strace -e trace=openat -o kernel cat text text text missing >/dev/null 2>&1
+  "$patchbay" calls -o lines -e open -e openat -e open64 -- cat text text text missing \
+    >/dev/null 2>&1
+  same "calls of open beside strace" "$(grep -cE '"(text|missing)"' kernel)" \
+    "$(grep -cE '"(text|missing)"' lines)"
+  same "and their failures" 1 "$(grep -cE '"missing".* = -1 <' lines)"
+fi
+
+# --- a library that comes by dlopen()
+cat >late.c <<'EOC'
+#include <dlfcn.h>
+#include <stdio.h>
+int main(void) {
+  void* library = dlopen("./liblate.so", RTLD_NOW);
+  if (!library) return 1;
+  int (*late)(int) = (int (*)(int))dlsym(library, "late_call");
+  return late(20) - 41;
+}
+EOC
+echo 'int late_call(int n) { return 2 * n + 1; }' |
+  "${CC:-cc}" -g -O1 -shared -fPIC -x c - -o liblate.so
+"${CC:-cc}" -O1 -o late late.c -ldl
+"$patchbay" calls -o lines -e 'liblate:late_call(int n)' -- ./late 2>err
+same "a library that comes later" "0 1" "$? $(grep -cE '^late_call\(20\) = 0x29 <' lines)"
+
+# --- statuses and mistakes
+"$patchbay" calls -e getenv -- sh -c 'exit 3' >/dev/null 2>&1
+same "the program's status" 3 $?
+"$patchbay" calls -e getenv -- sh -c 'kill -9 $$' >/dev/null 2>&1
+same "the signal that has killed it" 137 $?
+"$patchbay" calls -e no_such_call -- touch ran 2>err
+same "a function that is not there" 1 $?
+has "is said" "$(cat err)" "There is no function 'no_such_call' in the process"
+same "and nothing runs" "" "$(ls ran 2>/dev/null)"
+"$patchbay" calls -- true 2>err
+same "a function is needed" 2 $?
+"$patchbay" calls -e f --longer 3 -- true 2>err
+same "a time has its unit" 2 $?
+"$patchbay" calls -e abort -- true 2>err
+same "nothing was called" 0 $?
+has "and that is said" "$(cat err)" "'abort' was not hit"
+
+# --- a process that runs
+mkfifo input
+"$programs/graph_calls" stay <input >own_output 2>&1 &
+pid=$!
+started $pid
+exec 7>input
+wait_for 60 test -e /proc/$pid/exe || fail "the process does not start"
+"$patchbay" calls -p $pid -o lines -e calls_middle -e calls_leaf 2>err &
+calls=$!
+started $calls
+wait_for 60 grep -q '^calls_middle' lines || fail "no line comes while it runs"
+kill -INT $calls
+wait $calls
+same "Ctrl-C ends it" 0 $?
+has "a call" "$(cat lines)" '^calls_leaf\(-?[0-9]+\) = -?[0-9]+ <[0-9.]+ ms>$'
+has "the last line is whole" "$(tail -n 1 lines)" '(ms>|unfinished \.\.\.>)$'
+check "the process goes on" kill -0 $pid
+same "nothing is left behind" "" "$(ls -A "$PATCHBAY_DIR")"
+exec 7>&-
+wait $pid
+same "its own end" 0 $?
+finish
