@@ -9,6 +9,7 @@
 #include "cmd/target/attached_mark.h"
 #include "cmd/target/leftovers.h"
 #include "serve/directory.h"
+#include "uprobes/kernel_tracefs.h"
 
 namespace patchbay::cmd {
 namespace {
@@ -46,7 +47,15 @@ void clean_marks(const std::string& runtime, bool dry_run) {
                   printable(path).c_str());
 }
 
+// Instances in the kernel's tracefs that killed recordings have left (record -k, uprobes).
+void clean_kernel(bool dry_run) {
+  for (const std::string& name : remove_kernel_leftovers(dry_run))
+    std::printf("%s %s of the kernel's tracefs: its recording has ended\n",
+                dry_run ? "would remove" : "removed", name.c_str());
+}
+
 int clean(bool all, bool dry_run) {
+  clean_kernel(dry_run);
   Result<std::string> runtime = serve::runtime_directory(false);
   if (!runtime.ok()) return fail("clean", runtime.error());
   Result<std::vector<Leftover>> found = find_leftovers(*runtime);
@@ -78,7 +87,8 @@ constexpr CommandLine kCleanLine = {
     .synopsis = "clean [-n] [--all]",
     .about = R"(Removes the directories of dead processes in which nothing was recorded, and
 those that patchbay recover has saved whole. It names the others and keeps them.
-(A command that starts a program removes empty ones, too.)
+(A command that starts a program removes empty ones, too.) With the rights for it,
+also what killed recordings have left in the kernel's tracefs.
 
 )",
     .options = {kOptions},

@@ -158,9 +158,9 @@ std::vector<pid_t> threads_asked_for(const RecordOptions& options) {
 
 Status follow(const RecordOptions& options, Session* session) {
   const std::vector<pid_t> threads = threads_asked_for(options);
-  if (!threads.empty()) return session->recording->follow(threads, false);
-  if (options.pid) return session->recording->follow_process(options.pid);
-  return session->recording->follow({session->pid}, true);
+  if (!threads.empty()) return session->recording->rings().follow(threads, false);
+  if (options.pid) return session->recording->rings().follow_process(options.pid);
+  return session->recording->rings().follow({session->pid}, true);
 }
 
 Status prepare(const RecordOptions& options, Session* session) {
@@ -329,7 +329,7 @@ std::optional<int> record_by_uprobes(const RecordOptions& options, const Error* 
   if (!program.ok()) return fail(options.command, program.error());
   Status possible = check_request(options.request);
   if (possible.ok()) {
-    Result<TracefsDirectory> tracefs = open_kernel_tracefs();
+    Result<TracefsDirectory> tracefs = open_kernel_tracefs(KernelUse::kUprobes);
     if (!tracefs.ok()) possible = tracefs.error();
   }
   if (!possible.ok()) return fail_both(options, refusal, possible.error());

@@ -45,39 +45,44 @@ bool is_locked_down() {
   return text.ok() && text->find("[confidentiality]") != text->npos;
 }
 
-Error no_rights(const std::string& what, int error) {
+const char* name_of(KernelUse use) {
+  return use == KernelUse::kUprobes ? "uprobes" : "kernel events";
+}
+
+Error no_rights(KernelUse use, const std::string& what, int error) {
   if (is_locked_down())
     return user_error(EPERM,
                       "the kernel is locked down (confidentiality), and lets nobody use tracefs");
   if (error == EACCES || error == EPERM)
-    return user_error(error, "uprobes need root, or a user who may write the kernel's tracefs (" +
+    return user_error(error, std::string(name_of(use)) +
+                                 " need root, or a user who may write the kernel's tracefs (" +
                                  what + ": " + std::strerror(error) + ")");
   return sys_error(what, error);
 }
 
 // A mount that stands nowhere.
-Result<UniqueFd> mount_detached() {
+Result<UniqueFd> mount_detached(KernelUse use) {
   UniqueFd context(::fsopen("tracefs", FSOPEN_CLOEXEC));
   if (!context.valid() && errno == ENODEV)
     return user_error(ENODEV, "this kernel has no tracefs (CONFIG_TRACING)");
-  if (!context.valid()) return no_rights("mount tracefs", errno);
+  if (!context.valid()) return no_rights(use, "mount tracefs", errno);
   if (::fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0)
-    return no_rights("mount tracefs", errno);
+    return no_rights(use, "mount tracefs", errno);
   UniqueFd root(::fsmount(context.get(), FSMOUNT_CLOEXEC, 0));
-  if (!root.valid()) return no_rights("mount tracefs", errno);
+  if (!root.valid()) return no_rights(use, "mount tracefs", errno);
   return root;
 }
 
-Result<UniqueFd> find_tracefs() {
+Result<UniqueFd> find_tracefs(KernelUse use) {
   int refused = 0;
   for (const std::string& place : usual_places()) {
     UniqueFd root(::open(place.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (root.valid() && is_tracefs(root.get())) return root;
     if (!root.valid() && (errno == EACCES || errno == EPERM)) refused = errno;
   }
-  Result<UniqueFd> mounted = mount_detached();
+  Result<UniqueFd> mounted = mount_detached(use);
   if (mounted.ok() || !refused) return mounted;
-  return no_rights("open /sys/kernel/tracing", refused);
+  return no_rights(use, "open /sys/kernel/tracing", refused);
 }
 
 // False: somebody else holds it.
@@ -92,7 +97,8 @@ bool lock(int fd, bool waits) {
 Result<UniqueFd> lock_instances(const TracefsDirectory& top) {
   PB_ASSIGN(UniqueFd all, top.open("instances", O_RDONLY | O_DIRECTORY));
   if (!lock(all.get(), true))
-    return user_error(ETIMEDOUT, "another recording by uprobes does not come to its end");
+    return user_error(ETIMEDOUT,
+                      "another recording's instance of the kernel's tracefs does not go");
   return all;
 }
 
@@ -110,8 +116,10 @@ bool remove_instance(const TracefsDirectory& top, const std::string& name) {
 Status remove_events(const TracefsDirectory& top, const std::string& group) {
   Status last;
   for (int i = 0; i < kRemoveTries; i++) {
-    PB_ASSIGN(const std::string events, top.read("uprobe_events"));
-    const std::vector<std::string> removals = uprobe_removals(events, group);
+    Result<std::string> events = top.read("uprobe_events");
+    if (!events.ok() && events.error().errno_value == ENOENT) return {};  // no uprobes
+    if (!events.ok()) return events.error();
+    const std::vector<std::string> removals = uprobe_removals(*events, group);
     if (removals.empty()) return {};
     if (i) ::usleep(kRemoveUs);
     for (const std::string& removal : removals)
@@ -121,28 +129,30 @@ Status remove_events(const TracefsDirectory& top, const std::string& group) {
   return last;
 }
 
-// Of all tools that live no more. Its caller holds the lock of all.
-void remove_leftovers(const TracefsDirectory& top) {
-  std::set<std::string> living;
+// Whether its tool lives. Nobody holds the instance of one that was killed.
+bool is_held(const TracefsDirectory& top, const std::string& name) {
+  Result<UniqueFd> own = top.open("instances/" + name, O_RDONLY | O_DIRECTORY);
+  return !own.ok() || !lock(own->get(), false);
+}
+
+// Of all tools that live no more: their names. Its caller holds the lock of all.
+std::vector<std::string> remove_leftovers(const TracefsDirectory& top, bool dry_run) {
+  std::set<std::string> living, gone;
   for (const std::string& name : top.list("instances")) {
     if (!name.starts_with(kPrefix)) continue;
-    Result<UniqueFd> own = top.open("instances/" + name, O_RDONLY | O_DIRECTORY);
-    if (!own.ok() || !lock(own->get(), false)) {
-      living.insert(name);
-      continue;
-    }
-    own->reset();
-    if (!remove_instance(top, name)) living.insert(name);
+    const bool stays = is_held(top, name) || (!dry_run && !remove_instance(top, name));
+    (stays ? living : gone).insert(name);
   }
   Result<std::string> events = top.read("uprobe_events");
-  std::set<std::string> groups;
   for (const std::string& line : events.ok() ? split_lines(*events) : std::vector<std::string>()) {
     const size_t colon = line.find(':'), slash = line.find('/');
-    if (colon < slash && slash != line.npos)
-      groups.insert(line.substr(colon + 1, slash - colon - 1));
+    if (colon >= slash || slash == line.npos) continue;
+    const std::string group = line.substr(colon + 1, slash - colon - 1);
+    if (group.starts_with(kPrefix) && !living.contains(group)) gone.insert(group);
   }
-  for (const std::string& group : groups)
-    if (group.starts_with(kPrefix) && !living.contains(group)) (void)remove_events(top, group);
+  for (const std::string& group : gone)
+    if (!dry_run) (void)remove_events(top, group);
+  return {gone.begin(), gone.end()};
 }
 
 // The last entry of the kernel's log: its sentence, the line and the caret.
@@ -195,18 +205,27 @@ std::vector<std::string> TracefsDirectory::list(const std::string& path) const {
   return names;
 }
 
-Result<TracefsDirectory> open_kernel_tracefs() {
-  PB_ASSIGN(UniqueFd root, find_tracefs());
+Result<TracefsDirectory> open_kernel_tracefs(KernelUse use) {
+  PB_ASSIGN(UniqueFd root, find_tracefs(use));
   TracefsDirectory top(std::move(root));
   struct stat about = {};
-  if (::fstatat(top.get(), "uprobe_events", &about, 0) != 0 && errno == ENOENT)
+  const bool wants_uprobes = use == KernelUse::kUprobes;
+  if (wants_uprobes && ::fstatat(top.get(), "uprobe_events", &about, 0) != 0 && errno == ENOENT)
     return user_error(ENOENT, "this kernel has no uprobes (CONFIG_UPROBE_EVENTS)");
-  for (const char* name : {"uprobe_events", "instances"}) {
-    const bool is_directory = name[0] == 'i';
+  for (const char* name : {wants_uprobes ? "uprobe_events" : "events", "instances"}) {
+    const bool is_directory = !wants_uprobes || name[0] == 'i';
     Result<UniqueFd> file = top.open(name, is_directory ? O_RDONLY : O_RDWR);
-    if (!file.ok()) return no_rights("open tracefs/" + std::string(name), file.error().errno_value);
+    if (!file.ok())
+      return no_rights(use, "open tracefs/" + std::string(name), file.error().errno_value);
   }
   return top;
+}
+
+std::vector<std::string> remove_kernel_leftovers(bool dry_run) {
+  Result<TracefsDirectory> top = open_kernel_tracefs(KernelUse::kEvents);
+  if (!top.ok()) return {};
+  Result<UniqueFd> all = lock_instances(*top);
+  return all.ok() ? remove_leftovers(*top, dry_run) : std::vector<std::string>();
 }
 
 std::vector<std::string> uprobe_removals(std::string_view events, std::string_view group) {
@@ -223,25 +242,26 @@ std::vector<std::string> uprobe_removals(std::string_view events, std::string_vi
 
 // --- the instance
 
-Result<std::unique_ptr<UprobeInstance>> UprobeInstance::make() {
-  PB_ASSIGN(TracefsDirectory top, open_kernel_tracefs());
-  std::unique_ptr<UprobeInstance> made(new UprobeInstance(std::move(top)));
+Result<std::unique_ptr<KernelInstance>> KernelInstance::make(KernelUse use) {
+  PB_ASSIGN(TracefsDirectory top, open_kernel_tracefs(use));
+  std::unique_ptr<KernelInstance> made(new KernelInstance(std::move(top)));
   PB_ASSIGN(const UniqueFd all, lock_instances(made->top_));
-  remove_leftovers(made->top_);
+  (void)remove_leftovers(made->top_, false);
   const std::string name = std::string(kPrefix) + std::to_string(::getpid());
   const std::string path = "instances/" + name;
   if (::mkdirat(made->top_.get(), path.c_str(), 0700) != 0)
-    return no_rights("make tracefs/" + path, errno);
+    return no_rights(use, "make tracefs/" + path, errno);
   made->name_ = name;
   PB_ASSIGN(made->lock_, made->top_.open(path, O_RDONLY | O_DIRECTORY));
   if (!lock(made->lock_.get(), true))
     return user_error(EBUSY, "somebody else holds tracefs/" + path);
   PB_ASSIGN(UniqueFd directory, made->top_.open(path, O_RDONLY | O_DIRECTORY));
   made->instance_ = std::make_unique<TracefsDirectory>(std::move(directory));
+  PB_TRY(made->instance_->write("tracing_on", "0"));  // the kernel makes it with 1
   return made;
 }
 
-Status UprobeInstance::define(const std::string& line) {
+Status KernelInstance::define(const std::string& line) {
   const std::string before = last_of_error_log(top_);
   Status defined = top_.write("uprobe_events", line + "\n", O_APPEND);
   if (defined.ok()) return defined;
@@ -252,7 +272,7 @@ Status UprobeInstance::define(const std::string& line) {
                         (log.empty() ? std::strerror(defined.error().errno_value) : "\n" + log));
 }
 
-Status UprobeInstance::remove() {
+Status KernelInstance::remove() {
   if (name_.empty()) return {};
   Result<UniqueFd> all = lock_instances(top_);
   const std::string name = std::exchange(name_, "");
@@ -262,8 +282,8 @@ Status UprobeInstance::remove() {
   PB_TRY(remove_events(top_, name));
   if (removed) return {};
   return user_error(EBUSY, "the instance " + name +
-                               " of the kernel's tracefs could not be removed; the next recording "
-                               "by uprobes tries again");
+                               " of the kernel's tracefs could not be removed; patchbay clean "
+                               "tries again");
 }
 
 }  // namespace patchbay

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// The kernel's tracefs, and in it what one recording by uprobes has: an instance and a group of
+// The kernel's tracefs, and in it what one recording has: an instance, and with uprobes a group of
 // events, both called patchbay_PID after the tool.
 //
 //   instances/             flock()ed while one tool sets up or removes: they do it in turn
 //   instances/patchbay_7/  flock()ed as long as tool 7 lives
 //   uprobe_events          p:patchbay_7/work /bin/prog:0x1139 n=%di:u64
 //
-// The kernel drops the lock of a tool that was killed. The next one finds the instance unlocked and
-// removes it with its events. Nothing is mounted where the program could see it: where tracefs is
-// mounted nowhere, a mount without a place (fsmount) is made, which goes with its descriptor.
+// The kernel drops the lock of a tool that was killed. The next one, and `patchbay clean`, find the
+// instance unlocked and remove it with its events. Nothing is mounted where the program could see
+// it: where tracefs is mounted nowhere, a mount without a place (fsmount) is made, which goes with
+// its descriptor.
 #pragma once
 
 #include <sys/types.h>
@@ -39,17 +40,23 @@ class TracefsDirectory {
   UniqueFd fd_;
 };
 
-// Why uprobes cannot be had is a sentence each: no rights, no tracefs, locked down, a kernel
-// without uprobes.
-Result<TracefsDirectory> open_kernel_tracefs();
+enum class KernelUse : uint8_t { kUprobes, kEvents };
+
+// Why it cannot be had is a sentence each: no rights, no tracefs, locked down, a kernel without
+// uprobes.
+Result<TracefsDirectory> open_kernel_tracefs(KernelUse use);
+
+// The instances and events that killed tools have left; removed, but for a `dry_run`. Without the
+// rights to look there are none.
+std::vector<std::string> remove_kernel_leftovers(bool dry_run);
 
 // Instance and events, removed at the end.
-class UprobeInstance {
+class KernelInstance {
  public:
   // Removes what killed tools have left, and makes its own.
-  static Result<std::unique_ptr<UprobeInstance>> make();
-  ~UprobeInstance() { (void)remove(); }
-  UprobeInstance(const UprobeInstance&) = delete;
+  static Result<std::unique_ptr<KernelInstance>> make(KernelUse use);
+  ~KernelInstance() { (void)remove(); }
+  KernelInstance(const KernelInstance&) = delete;
 
   const TracefsDirectory& files() const { return *instance_; }  // of the instance
   const TracefsDirectory& top() const { return top_; }
@@ -59,7 +66,7 @@ class UprobeInstance {
   Status remove();
 
  private:
-  explicit UprobeInstance(TracefsDirectory top) : top_(std::move(top)) {}
+  explicit KernelInstance(TracefsDirectory top) : top_(std::move(top)) {}
 
   TracefsDirectory top_;
   std::unique_ptr<TracefsDirectory> instance_;

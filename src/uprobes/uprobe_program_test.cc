@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "uprobes/kernel_rings.h"
 #include "uprobes/kernel_tracefs.h"
 #include "uprobes/uprobe_event.h"
 #include "uprobes/uprobe_recording.h"

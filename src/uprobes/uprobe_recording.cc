@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "uprobes/uprobe_recording.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/utsname.h>
@@ -21,21 +20,8 @@ namespace {
 
 constexpr uint32_t kPageSize =
     8192;  // of the file: a record of ours may need more than the kernel's
-constexpr uint32_t kKernelPage = 4096;
-constexpr uint32_t kPagesATurn = 512;
 constexpr uint16_t kFirstId = 2000;
-constexpr int kThreadTries = 100;
 constexpr size_t kMaxEventName = 60;
-constexpr size_t kMaxThreads = 100000;
-
-std::vector<pid_t> threads_of(pid_t pid) {
-  std::vector<pid_t> threads;
-  DIR* tasks = ::opendir(("/proc/" + std::to_string(pid) + "/task").c_str());
-  while (const dirent* entry = tasks ? ::readdir(tasks) : nullptr)
-    if (entry->d_name[0] != '.') threads.push_back(std::atoi(entry->d_name));
-  if (tasks) ::closedir(tasks);
-  return threads;
-}
 
 // A name that the kernel takes for an event, and no other event has.
 std::string kernel_event_name(const std::string& wanted, size_t number) {
@@ -51,15 +37,6 @@ bool is_plain_path(const std::string& path) {
 
 }  // namespace
 
-uint64_t stats_number(std::string_view stats, std::string_view name) {
-  for (const std::string& line : split_lines(stats)) {
-    uint64_t value = 0;
-    if (!line.starts_with(name) || line.substr(name.size(), 2) != ": ") continue;
-    return to_number(std::string_view(line).substr(name.size() + 2), &value) ? value : 0;
-  }
-  return 0;
-}
-
 Result<std::unique_ptr<UprobeRecording>> UprobeRecording::open(const UprobeOptions& options,
                                                                UprobeProgram& program) {
   std::unique_ptr<UprobeRecording> recording(new UprobeRecording(options, program));
@@ -70,43 +47,25 @@ Result<std::unique_ptr<UprobeRecording>> UprobeRecording::open(const UprobeOptio
 UprobeRecording::~UprobeRecording() = default;
 
 Status UprobeRecording::set_up() {
-  PB_ASSIGN(instance_, UprobeInstance::make());
-  const TracefsDirectory& files = instance_->files();
-  PB_TRY(files.write("tracing_on", "0"));
-  // Our page reader, and the time of all other recordings.
-  PB_TRY(files.write("trace_clock", "mono"));
-  PB_TRY(files.write("options/overwrite", options_.overwrite ? "1" : "0"));
-  if (options_.buffer_kb) PB_TRY(files.write("buffer_size_kb", std::to_string(options_.buffer_kb)));
-  return open_cpus();
-}
-
-Status UprobeRecording::open_cpus() {
-  uint32_t nr_cpus = 0;
-  for (const std::string& name : instance_->files().list("per_cpu")) {
-    uint32_t number = 0;
-    if (!name.starts_with("cpu") || !to_number(std::string_view(name).substr(3), &number)) continue;
-    Cpu cpu;
-    cpu.number = number;
-    PB_ASSIGN(cpu.pipe, instance_->files().open("per_cpu/" + name + "/trace_pipe_raw",
-                                                O_RDONLY | O_NONBLOCK));
-    nr_cpus = std::max(nr_cpus, number + 1);
-    cpus_.push_back(std::move(cpu));
-  }
-  std::sort(cpus_.begin(), cpus_.end(),
-            [](const Cpu& a, const Cpu& b) { return a.number < b.number; });
+  PB_ASSIGN(instance_, KernelInstance::make(KernelUse::kUprobes));
+  // The clock is the time of all other recordings.
+  const KernelRings::Options rings{"mono", options_.buffer_kb, options_.overwrite};
+  PB_ASSIGN(rings_, KernelRings::open(
+                        *instance_, rings,
+                        {[this](uint32_t cpu, const EventView& event) { take_record(cpu, event); },
+                         [this](uint32_t cpu, uint64_t lost) { pages_[cpu]->lose(lost); }}));
+  const uint32_t nr_cpus = rings_->nr_cpus();
   counts_.resize(nr_cpus);
   TraceDatOptions dat;
   dat.version = options_.version;
   dat.page_size = kPageSize;
   dat.nr_cpus = nr_cpus + 1;  // the last one is that of threads without a CPU's
   PB_ASSIGN(writer_, TraceDatWriter::open(options_.output, dat));
-  for (Cpu& cpu : cpus_) {
-    const uint32_t number = cpu.number;
-    cpu.pages = std::make_unique<RecordPages>(kPageSize, [this, number](const PageImage& page) {
+  for (uint32_t cpu = 0; cpu < nr_cpus; cpu++)
+    pages_.push_back(std::make_unique<RecordPages>(kPageSize, [this, cpu](const PageImage& page) {
       addresses_.add_page(page);
-      (void)writer_->append_page(number, page);  // finish() says what the disk did not take
-    });
-  }
+      (void)writer_->append_page(cpu, page);  // finish() says what the disk did not take
+    }));
   return {};
 }
 
@@ -148,29 +107,6 @@ Status UprobeRecording::define(std::unique_ptr<UprobeEvent> event) {
   return {};
 }
 
-Status UprobeRecording::follow(const std::vector<pid_t>& threads, bool children) {
-  const TracefsDirectory& files = instance_->files();
-  PB_TRY(files.write("options/event-fork", children ? "1" : "0"));
-  for (pid_t thread : threads)
-    PB_TRY(files.write("set_event_pid", std::to_string(thread) + "\n", O_APPEND));
-  return {};
-}
-
-// A thread that is started by one that is in the list is in it, too. So it is enough to ask again
-// until no new one was there.
-Status UprobeRecording::follow_process(pid_t pid) {
-  std::set<pid_t> known;
-  for (int i = 0; i < kThreadTries; i++) {
-    std::vector<pid_t> added;
-    for (pid_t thread : threads_of(pid))
-      if (known.insert(thread).second) added.push_back(thread);
-    if (known.empty()) return user_error(ESRCH, "process " + std::to_string(pid) + " has ended");
-    if (added.empty()) return {};
-    PB_TRY(follow(added, true));
-  }
-  return {};
-}
-
 Status UprobeRecording::start() {
   const TracefsDirectory& files = instance_->files();
   // Of several at one place the kernel calls the one that came last first.
@@ -183,76 +119,34 @@ Status UprobeRecording::start() {
                                                     event->call.name + ": " +
                                                     std::strerror(on.error().errno_value));
   }
-  return files.write("tracing_on", "1");
+  return rings_->start();
 }
 
 // Breakpoints go, and with them what they cost; the rings stay.
 void UprobeRecording::stop() {
   if (!instance_ || instance_->group().empty()) return;
-  (void)instance_->files().write("tracing_on", "0");
+  rings_->stop();
   (void)instance_->files().write("events/" + instance_->group() + "/enable", "0");
 }
 
 // --- reading
 
-unsigned UprobeRecording::drain() {
-  uint32_t most = 0;
-  for (Cpu& cpu : cpus_) most = std::max(most, drain_cpu(&cpu, kPagesATurn));
-  const uint64_t total = std::max<uint64_t>(options_.buffer_kb * 1024 / kKernelPage, 1);
-  return most ? unsigned(std::clamp<uint64_t>(most * 100 / total, 1, 100)) : 0;
-}
-
-uint32_t UprobeRecording::drain_cpu(Cpu* cpu, uint32_t limit) {
-  uint32_t pages = 0;
-  page_.bytes.resize(kKernelPage);
-  while (pages < limit) {
-    const ssize_t count = ::read(cpu->pipe.get(), page_.bytes.data(), kKernelPage);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= ssize_t(abi::kPageHeaderSize)) break;
-    std::fill(page_.bytes.begin() + count, page_.bytes.end(), uint8_t{0});
-    take_page(cpu, &page_);
-    pages++;
-  }
-  return pages;
-}
-
-void UprobeRecording::take_page(Cpu* cpu, PageImage* page) {
-  read_commit(page);
-  if (page->lost_before) cpu->pages->lose(page->lost_before);
-  EventIterator events(page->bytes, page->used);
-  for (EventView event; events.next(&event);) take_record(cpu, event);
-}
-
-void UprobeRecording::take_record(Cpu* cpu, const EventView& view) {
+void UprobeRecording::take_record(uint32_t cpu, const EventView& view) {
   abi::RecordHeader header;
-  Counts& counts = counts_[cpu->number];
+  Counts& counts = counts_[cpu];
   if (view.record.size() < sizeof header) return;
   std::memcpy(&header, view.record.data(), sizeof header);
   const auto known = by_kernel_id_.find(header.common_type);
   if (known == by_kernel_id_.end()) return;
   UprobeEvent* event = known->second;
   const uint32_t tid = uint32_t(header.common_pid);
-  note_thread(tid);
+  threads_.note(tid);
   if (!bases_.contains(event->place.object)) note_base(event, view.record, tid);
   const bool wanted = event->convert(view.record, bases_[event->place.object], &record_);
-  if (wanted && cpu->pages->add(view.time, record_))
+  if (wanted && pages_[cpu]->add(view.time, record_))
     counts.events++;
   else
     counts.filtered++;
-}
-
-// The name of a thread that has ended meanwhile is the kernel's to say, at the end.
-void UprobeRecording::note_thread(uint32_t tid) {
-  if (comms_.size() > kMaxThreads || comms_.contains(tid)) return;
-  const std::string proc = "/proc/" + std::to_string(tid);
-  Result<std::string> comm = read_file(proc + "/comm"), status = read_file(proc + "/status");
-  std::string& name = comms_[tid];
-  if (comm.ok()) name = comm->substr(0, comm->find('\n'));
-  const size_t tgid = status.ok() ? status->find("\nTgid:") : std::string::npos;
-  uint32_t process = 0;
-  if (tgid != std::string::npos)
-    process = uint32_t(std::strtoul(status->c_str() + tgid + 6, nullptr, 10));
-  if (process) processes_.insert(process);
 }
 
 // Where a file lies that was not loaded when its symbols were read. All that is recorded of other
@@ -277,17 +171,6 @@ uint64_t UprobeRecording::nr_lost() const {
   uint64_t sum = 0;
   for (const Counts& counts : counts_) sum += counts.lost;
   return sum;
-}
-
-void UprobeRecording::note_losses() {
-  for (const Cpu& cpu : cpus_) {
-    Result<std::string> stats =
-        instance_->files().read("per_cpu/cpu" + std::to_string(cpu.number) + "/stats");
-    if (!stats.ok()) continue;
-    counts_[cpu.number].lost = stats_number(*stats, "overrun") +
-                               stats_number(*stats, "commit overrun") +
-                               stats_number(*stats, "dropped events");
-  }
 }
 
 // As they lay in the process.
@@ -322,20 +205,7 @@ TraceDatMetadata UprobeRecording::metadata(pid_t pid) {
   std::unique_ptr<SymbolTable> symbols;
   if (!is_32) symbols = make_recorded_symbol_table(std::move(list));
   out.kallsyms = kallsyms_text(is_32 ? &program_.symbols() : symbols.get(), used);
-  // The kernel's list, for those that have ended before we could ask.
-  Result<std::string> saved = instance_->top().read("saved_cmdlines");
-  for (const std::string& line : saved.ok() ? split_lines(*saved) : std::vector<std::string>()) {
-    const size_t blank = line.find(' ');
-    uint32_t tid = 0;
-    if (blank == line.npos || !to_number(std::string_view(line).substr(0, blank), &tid)) continue;
-    const auto known = comms_.find(tid);
-    if (known != comms_.end() && known->second.empty()) known->second = line.substr(blank + 1);
-  }
-  for (auto& [tid, comm] : comms_) {
-    std::replace_if(
-        comm.begin(), comm.end(), [](char c) { return uint8_t(c) < ' '; }, '?');
-    out.cmdlines += std::to_string(tid) + " " + (comm.empty() ? "<...>" : comm) + "\n";
-  }
+  out.cmdlines = threads_.command_lines(instance_->top());
   for (const Counts& counts : counts_)
     out.cpu_stats.push_back("entries: " + std::to_string(counts.events) +
                             "\noverrun: " + std::to_string(counts.lost) + "\ndropped events: 0\n");
@@ -348,14 +218,11 @@ TraceDatMetadata UprobeRecording::metadata(pid_t pid) {
 
 Result<TraceDatResult> UprobeRecording::finish(pid_t pid) {
   stop();
-  for (Cpu& cpu : cpus_) {
-    const uint64_t most = options_.buffer_kb * 1024 / kKernelPage + 2;
-    drain_cpu(&cpu, uint32_t(std::min<uint64_t>(std::max<uint64_t>(most, 1u << 16), UINT32_MAX)));
-    cpu.pages->flush();
-  }
-  note_losses();
+  rings_->drain_rest();
+  for (const auto& pages : pages_) pages->flush();
+  const std::vector<uint64_t> losses = rings_->losses();
+  for (size_t cpu = 0; cpu < losses.size(); cpu++) counts_[cpu].lost = losses[cpu];
   const TraceDatMetadata about = metadata(pid);
-  for (Cpu& cpu : cpus_) cpu.pipe.reset();
   PB_TRY(instance_->remove());
   return writer_->finish(about);
 }

@@ -12,13 +12,13 @@
 
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "trace_dat/metadata.h"
 #include "trace_dat/trace_dat_write.h"
+#include "uprobes/kernel_rings.h"
 #include "uprobes/kernel_tracefs.h"
 #include "uprobes/record_pages.h"
 #include "uprobes/uprobe_event.h"
@@ -46,16 +46,14 @@ class UprobeRecording {
   ~UprobeRecording();
 
   Status define(std::unique_ptr<UprobeEvent> event);
-  // Only these threads are recorded; with `children`, also what they start.
-  Status follow(const std::vector<pid_t>& threads, bool children);
-  // All threads of a process, also those that come while they are asked for.
-  Status follow_process(pid_t pid);
+  // Whose events it gets.
+  KernelRings& rings() { return *rings_; }
   Status start();
   // Asks for the name of a thread while it lives.
-  void note_thread(uint32_t tid);
+  void note_thread(uint32_t tid) { threads_.note(tid); }
   void stop();
   // One turn over all CPUs. How full the fullest ring was, in percent.
-  unsigned drain();
+  unsigned drain() { return rings_->drain(); }
   // Takes the rest, removes events and instance, writes the file. `pid`: the process it is about.
   Result<TraceDatResult> finish(pid_t pid);
 
@@ -65,48 +63,34 @@ class UprobeRecording {
   uint64_t nr_events() const;
   uint64_t nr_lost() const;
   // Processes beside `pid` were seen.
-  bool has_others(pid_t pid) const { return processes_.size() > processes_.count(uint32_t(pid)); }
+  bool has_others(pid_t pid) const { return threads_.has_others(pid); }
   uint64_t bytes() const { return writer_->bytes_spooled(); }
   UprobeProgram& program() const { return program_; }
   uint64_t ring_bytes() const { return options_.buffer_kb * 1024; }
 
  private:
-  struct Cpu {
-    uint32_t number = 0;
-    UniqueFd pipe;
-    std::unique_ptr<RecordPages> pages;
-    std::map<std::string, uint64_t> before;  // its stats at the beginning
-  };
   UprobeRecording(const UprobeOptions& options, UprobeProgram& program)
       : options_(options), program_(program) {}
   Status set_up();
-  Status open_cpus();
-  uint32_t drain_cpu(Cpu* cpu, uint32_t limit);
-  void take_page(Cpu* cpu, PageImage* page);
-  void take_record(Cpu* cpu, const EventView& event);
+  void take_record(uint32_t cpu, const EventView& event);
   void note_base(UprobeEvent* event, std::span<const uint8_t> record, uint32_t tid);
-  void note_losses();
   TraceDatMetadata metadata(pid_t pid);
   std::vector<RecordedModule> modules();
 
   UprobeOptions options_;
   UprobeProgram& program_;
-  std::unique_ptr<UprobeInstance> instance_;
+  std::unique_ptr<KernelInstance> instance_;
   std::unique_ptr<TraceDatWriter> writer_;
   std::vector<std::unique_ptr<UprobeEvent>> events_;
   std::map<uint16_t, UprobeEvent*> by_kernel_id_;
   std::map<const UprobeObject*, uint64_t> bases_;  // how far a file was moved when it was loaded
   std::vector<RecordedModule> seen_modules_;       // of a program that was started, as it ran
-  std::vector<Cpu> cpus_;
+  std::unique_ptr<KernelRings> rings_;
+  std::vector<std::unique_ptr<RecordPages>> pages_;  // by CPU
   std::vector<Counts> counts_;
-  std::map<uint32_t, std::string> comms_;
-  std::set<uint32_t> processes_;
+  KernelThreads threads_;
   AddressCollector addresses_{{}};
   std::vector<uint8_t> record_;
-  PageImage page_;
 };
-
-// "entries: 12" of a stats file; 0 when it is not there.
-uint64_t stats_number(std::string_view stats, std::string_view name);
 
 }  // namespace patchbay

@@ -128,12 +128,14 @@ start_waiting() {
   exec 3>in
   wait_for 60 grep -q ready ready || fail "$1 does not wait"
 }
+# is_on INSTANCE : somebody is recorded in it.
+is_on() { grep -q . "$1/set_event_pid" && grep -q 1 "$1/tracing_on"; }
 # start_recorder ARG… : sets tool; returns when it records.
 start_recorder() {
   "$patchbay" record -o live.dat "$@" 2>live.err &
   tool=$!
   started $tool
-  wait_for 60 grep -q 1 "$tracefs/instances/patchbay_$tool/tracing_on" ||
+  wait_for 60 is_on "$tracefs/instances/patchbay_$tool" ||
     fail "the recorder does not record: $(cat live.err)"
 }
 start_waiting ./static 50
