@@ -3,7 +3,11 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <utility>
+
+#include "uprobes/kernel_events.h"
 
 namespace patchbay::cmd {
 
@@ -29,6 +33,31 @@ Result<std::unique_ptr<PageSource>> TraceInput::pages(size_t buffer_index) const
 
 std::string TraceInput::buffer_name(size_t index) const {
   return dat ? dat->buffers()[index].name : source.parts[index].name;
+}
+
+JoinedPages::JoinedPages(std::vector<std::unique_ptr<PageSource>> sources)
+    : sources_(std::move(sources)) {
+  for (const auto& source : sources_)
+    for (size_t i = 0; i < source->nr_cpus(); i++) rings_.push_back({source.get(), i});
+}
+
+std::optional<size_t> TraceInput::kernel_buffer() const {
+  if (!dat || dat->buffers().size() < 2) return std::nullopt;
+  const bool has_kernel =
+      std::any_of(dat->events().begin(), dat->events().end(), [](const EventCall& event) {
+        return event.id == kKernelPrintId && event.system == "ftrace";
+      });
+  return has_kernel ? std::optional(dat->buffers().size() - 1) : std::nullopt;
+}
+
+Result<std::unique_ptr<PageSource>> TraceInput::top_and_kernel_pages() const {
+  const std::optional<size_t> kernel = kernel_buffer();
+  std::vector<std::unique_ptr<PageSource>> sources(1);
+  PB_ASSIGN(sources[0], pages(0));
+  if (!kernel) return std::move(sources[0]);
+  PB_ASSIGN(std::unique_ptr<PageSource> its, pages(*kernel));
+  sources.push_back(std::move(its));
+  return std::unique_ptr<PageSource>(new JoinedPages(std::move(sources)));
 }
 
 Result<TraceInput> open_trace_input(const std::string& name) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,28 @@ class BufferPages : public PageSource {
   std::vector<bool> done_;
 };
 
+// Several sources as one: CPUs of the same number stand beside each other.
+class JoinedPages : public PageSource {
+ public:
+  explicit JoinedPages(std::vector<std::unique_ptr<PageSource>> sources);
+  size_t nr_cpus() const override { return rings_.size(); }
+  uint32_t cpu_number(size_t index) const override {
+    return rings_[index].source->cpu_number(rings_[index].index);
+  }
+  bool next_page(size_t index, PageImage* out) override {
+    return rings_[index].source->next_page(rings_[index].index, out);
+  }
+  uint64_t to_ns(uint64_t time) const override { return sources_.front()->to_ns(time); }
+
+ private:
+  struct Ring {
+    PageSource* source;
+    size_t index;
+  };
+  std::vector<std::unique_ptr<PageSource>> sources_;
+  std::vector<Ring> rings_;
+};
+
 // Exactly one of `dat` and `buffer` is set.
 struct TraceInput {
   std::string path;
@@ -41,6 +64,13 @@ struct TraceInput {
   Result<std::unique_ptr<PageSource>> pages(size_t buffer_index) const;
   size_t nr_buffers() const { return dat ? dat->buffers().size() : source.parts.size(); }
   std::string buffer_name(size_t index) const;  // "": the top one
+  // The buffer of the kernel's events (record -k); those are told with the top one's.
+  std::optional<size_t> kernel_buffer() const;
+  Result<std::unique_ptr<PageSource>> top_and_kernel_pages() const;
+  // What is shown as one: that for the first buffer, pages() for the others.
+  Result<std::unique_ptr<PageSource>> shown_pages(size_t buffer) const {
+    return buffer == 0 ? top_and_kernel_pages() : pages(buffer);
+  }
 };
 
 // Opens a file of either kind. The error is a sentence that says what the file is instead.

@@ -27,7 +27,8 @@
 namespace patchbay::cmd {
 namespace {
 
-constexpr int kIndent = kFirstOptionId, kErrorsOnly = kIndent + 1, kLonger = kIndent + 2;
+constexpr int kIndent = kFirstOptionId, kErrorsOnly = kIndent + 1, kLonger = kIndent + 2,
+              kStack = kIndent + 3;
 constexpr Option kOptions[] = {
     {.letter = 'e',
      .name = "event",
@@ -64,8 +65,12 @@ constexpr Option kOptions[] = {
      .argument = "TIME",
      .help = "shows calls only that took as long as TIME: 1ms, 20us, 0.5s",
      .id = kLonger},
-    {.letter = 'k', .name = "stack", .help = "shows who has called, below each call"},
+    {.name = "stack",
+     .help = "shows who has called, below each call",
+     .more = "-k says the same, as in strace.",
+     .id = kStack},
     {.letter = 't', .id = kIndent, .kind = Option::Kind::kOldSpelling},
+    {.letter = 'k', .id = kStack, .kind = Option::Kind::kOldSpelling},
 };
 
 // --- command line

@@ -107,7 +107,7 @@ Status define_events(HistSession* session, LatencyOptions* options) {
     Status call;
     if (is_word) call = define_call(session, first.text, &options->request);
     if (is_word && call.ok()) return call;
-    const Result<std::string> event = session->define(first.text);
+    Result<std::string> event = session->define(first.text);
     if (!event.ok()) return is_word ? call : Status(event.error());
     const bool is_name = first.text.find(':') == std::string::npos;
     if (is_name && event->starts_with("functions:")) return call;

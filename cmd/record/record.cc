@@ -34,6 +34,7 @@
 #include "cmd/target/traced_child.h"
 #include "serve/client.h"
 #include "serve/directory.h"
+#include "serve/peer_watch.h"
 
 namespace patchbay::cmd {
 namespace {
@@ -42,6 +43,7 @@ constexpr uint64_t kDefaultKbOfAllCpus = 256 * 1024;
 constexpr uint64_t kDefaultKb = 8 * 1024, kSmallestDefaultKb = 1408;
 constexpr int kMode = kFirstOptionId, kFormat = kFirstOptionId + 1, kPrint = kFirstOptionId + 2;
 constexpr int kUprobes = kFirstOptionId + 3, kNoUprobes = kFirstOptionId + 4;
+constexpr int kAllTasks = kFirstOptionId + 5;
 constexpr int kGraceMs = 300;  // between Ctrl-C and the file: the program may end first
 
 // --- command line
@@ -66,6 +68,16 @@ constexpr Option kOptions[] = {
      .argument = "6|7",
      .help = "sets the version of the trace.dat; the default is 7",
      .id = kFormat},
+    {.letter = 'k',
+     .name = "kernel",
+     .argument = "EVENT",
+     .help = "records an event of the kernel, too: sched:sched_switch, 'block:*'; needs root",
+     .more = "EVENT is SYSTEM:EVENT, SYSTEM or EVENT, with globs, as the kernel's available_events "
+             "lists them. It is recorded of the tasks that are traced: the process, its threads "
+             "and what they start. An -f behind it is the kernel's filter. The kernel's events "
+             "stand on the same time line as the program's.",
+     .repeats = true},
+    {.name = "all-tasks", .help = "records the events of -k of every process", .id = kAllTasks},
     {.name = "uprobes",
      .help = "records by the kernel's uprobes instead of the agent, at 1 to 10 us an event; needs "
              "root",
@@ -97,6 +109,11 @@ uint64_t default_buffer_kb() {
 // Null when the option is right, else the sentence about it.
 const char* take_option(int id, const char* value, RecordOptions* options) {
   const std::string_view text = value;
+  if (id == 'f' && options->kernel_was_last) {
+    options->kernel_events.back().filter = text;
+    return text.empty() ? "-f takes a filter." : nullptr;
+  }
+  if (id == 'e' || id == 'k') options->kernel_was_last = id == 'k';
   if (TraceRequest::is_ours(id)) return options->request.take(id, value);
   switch (id) {
     case 'p':
@@ -116,6 +133,12 @@ const char* take_option(int id, const char* value, RecordOptions* options) {
       options->uprobes =
           id == kUprobes ? RecordOptions::Uprobes::kAlways : RecordOptions::Uprobes::kNever;
       return nullptr;
+    case 'k':
+      options->kernel_events.push_back({value, ""});
+      return text.empty() ? "-k takes an event of the kernel." : nullptr;
+    case kAllTasks:
+      options->all_tasks = true;
+      return nullptr;
     case kPrint:
       options->print = true;
       return nullptr;
@@ -132,8 +155,10 @@ const char* take_option(int id, const char* value, RecordOptions* options) {
 const char* check_options(RecordOptions* options) {
   if (options->words.empty() && options->pid == 0) options->pid = options->request.take_only_tid();
   if (const char* wrong = options->request.check()) return wrong;
-  if (options->pid == 0 && !options->request.has_events())
-    return "At least one -e 'FUNC(ARGS)', -e SYSTEM:EVENT or -t TRACER is needed.";
+  if (options->all_tasks && options->kernel_events.empty())
+    return "--all-tasks is about -k: it needs an event of the kernel.";
+  if (options->pid == 0 && !options->request.has_events() && options->kernel_events.empty())
+    return "At least one -e 'FUNC(ARGS)', -e SYSTEM:EVENT, -t TRACER or -k EVENT is needed.";
   if (options->pid != 0)
     return options->words.empty() ? nullptr : "A process or a program to run is needed, not both.";
   if (options->words.empty()) return "The program to run is missing.";
@@ -199,6 +224,7 @@ Outcome record_until_end(TracedChild& child, Recording& recording, serve::Client
     outcome.exec_seen = !now.empty() && now != exe;
     if (outcome.exec_seen) outcome.new_exe = now;
   }
+  if (recording.kernel()) recording.kernel()->stop();
   for (const InstanceRequest& instance : options.request.instances())  // the agent may have ended
     (void)client.write_all(instance.directory() + "tracing_on", "0\n", false);
   for (int64_t end = monotonic_ms() + kGraceMs; monotonic_ms() < end && !child.exited();)
@@ -276,6 +302,7 @@ struct Session {
   std::unique_ptr<TracedChild> child;
   std::unique_ptr<serve::Client> client;
   std::unique_ptr<Recording> recording;
+  KernelPart kernel;
   std::string directory;
 };
 
@@ -283,6 +310,7 @@ Status start_program(const RecordOptions& options, Session* session) {
   PB_ASSIGN(std::vector<std::string> words, words_to_run(options.words));
   PB_ASSIGN(std::unique_ptr<OutputLock> lock, OutputLock::take(options.output));
   session->lock = std::move(lock);
+  PB_ASSIGN(session->kernel, open_kernel_part(options));
   PB_ASSIGN(std::string runtime, serve::runtime_directory(true));
   remove_empty_leftovers(runtime);
   const uint64_t buffer_kb = options.buffer_kb ? options.buffer_kb : default_buffer_kb();
@@ -308,10 +336,11 @@ Status prepare_recording(const RecordOptions& options, Session* session) {
   Result<std::vector<RecordedBuffer>> buffers =
       open_buffers(request, *session->client, session->directory, true);
   if (!buffers.ok()) return buffers.error();
-  Result<std::unique_ptr<Recording>> recording =
-      Recording::open(std::move(*buffers), options.output, options.version);
+  Result<std::unique_ptr<Recording>> recording = Recording::open(
+      std::move(*buffers), options.output, options.version, std::move(session->kernel));
   if (!recording.ok()) return recording.error();
   session->recording = std::move(*recording);
+  PB_TRY(start_kernel_events(options, *session->recording, session->child->pid()));
   session->lock->keep();
   return session->child->release(*session->client);
 }
@@ -327,6 +356,35 @@ std::optional<int> without_agent(const RecordOptions& options) {
 }
 
 }  // namespace
+
+Result<KernelPart> open_kernel_part(const RecordOptions& options) {
+  KernelPart part;
+  if (options.kernel_events.empty()) return part;
+  PB_ASSIGN(part.events, KernelEvents::open(options.kernel_events));
+  part.buffer_kb =
+      options.buffer_kb ? options.buffer_kb : options.request.instances().front().buffer_kb;
+  if (!part.buffer_kb) part.buffer_kb = default_buffer_kb();
+  part.overwrite = options.overwrite;
+  return part;
+}
+
+Status start_kernel_events(const RecordOptions& options, Recording& recording, pid_t pid) {
+  KernelEvents* kernel = recording.kernel();
+  if (!kernel) return {};
+  std::vector<pid_t> threads;
+  for (const std::string& tid : options.request.instances().front().tids)
+    threads.push_back(std::atoi(tid.c_str()));
+  if (!options.all_tasks && !is_first_pid_namespace())
+    return user_error(
+        EOPNOTSUPP,
+        "the kernel knows this process by another number than this container, so that "
+        "its events alone cannot be chosen: record -k with --all-tasks, or outside");
+  if (!options.all_tasks && !threads.empty())
+    PB_TRY(kernel->rings().follow(threads, false));
+  else if (!options.all_tasks)
+    PB_TRY(kernel->rings().follow_process(pid, serve::kControlThreadName));
+  return kernel->start();
+}
 
 void say_refused_returns(const RecordOptions& options, serve::Client& client) {
   bool has_graph = false;

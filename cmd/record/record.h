@@ -30,6 +30,9 @@ struct RecordOptions {
   // For programs that cannot take the agent; for all; for none.
   enum class Uprobes : uint8_t { kWhereNeeded, kAlways, kNever };
   Uprobes uprobes = Uprobes::kWhereNeeded;
+  std::vector<KernelEventRequest> kernel_events;
+  bool kernel_was_last = false;  // of -e and -k: what the next -f is about
+  bool all_tasks = false;        // the kernel's events of every process
   std::vector<std::string> words;
   // Sets up more before the events are enabled, in the first instance of the request, to which it
   // may add events.
@@ -45,6 +48,12 @@ Result<std::vector<RecordedBuffer>> open_buffers(const TraceRequest& request, se
 // Names the functions that function_graph cannot have: their number, and with -v each one with its
 // reason.
 void say_refused_returns(const RecordOptions& options, serve::Client& client);
+
+// The part of the kernel; without events where none were asked for. Rights and names are looked at
+// here, before a program runs.
+Result<KernelPart> open_kernel_part(const RecordOptions& options);
+// The kernel's events of the process begin, where there are any.
+Status start_kernel_events(const RecordOptions& options, Recording& recording, pid_t pid);
 
 // Blocks the signals that end a recording, and makes a descriptor that is readable when one comes.
 UniqueFd watch_signals();

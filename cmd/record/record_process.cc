@@ -109,6 +109,7 @@ Status make_stand_ins(serve::Client& client, RecordOptions* options, ToolUses* u
 // Everything is set up, and the buffers are open.
 Result<std::unique_ptr<Recording>> prepare(RecordOptions* options, serve::Client& client,
                                            const std::string& directory, AppliedRequest* applied) {
+  PB_ASSIGN(KernelPart kernel, open_kernel_part(*options));
   PB_TRY(make_stand_ins(client, options, applied->uses));
   if (options->prepare) PB_TRY(options->prepare(client, &options->request, applied));
   PB_TRY(apply_request(options->request, client, applied));
@@ -116,7 +117,11 @@ Result<std::unique_ptr<Recording>> prepare(RecordOptions* options, serve::Client
   Result<std::vector<RecordedBuffer>> buffers =
       open_buffers(options->request, client, directory, true);
   if (!buffers.ok()) return buffers.error();
-  return Recording::open(std::move(*buffers), options->output, options->version);
+  PB_ASSIGN(
+      std::unique_ptr<Recording> recording,
+      Recording::open(std::move(*buffers), options->output, options->version, std::move(kernel)));
+  PB_TRY(start_kernel_events(*options, *recording, options->pid));
+  return recording;
 }
 
 // `signals` are watched. `attachment`: how the agent has come.
@@ -143,6 +148,7 @@ int record_client(RecordOptions options, serve::Client& client, OutputLock& lock
          "); Ctrl-C ends the recording");
   bool stopped = record_until_told(**recording, client, signals, options.quiet);
   const std::vector<std::string> off = switched_off(options.request, client);
+  if ((*recording)->kernel()) (*recording)->kernel()->stop();
   stop_request(applied, client);
   int status = finish(**recording, stopped, client.answers(), exe, options, off);
   (*uses)->release();

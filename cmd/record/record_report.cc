@@ -20,6 +20,8 @@ namespace {
 constexpr int kFastestMs = 1, kSlowestMs = 16;
 constexpr unsigned kBusyPercent = 20;  // of a ring taken in one turn: do not sleep at all
 
+constexpr size_t kMostKinds = 6;
+
 constexpr uint64_t kMuchLost = 100;  // one event of so many
 
 // A recording with holes misleads its reader later. So we say now how to avoid them.
@@ -33,6 +35,19 @@ void say_how_to_lose_less(const Recording& recording) {
   note(std::string(percent) + " % of the events are lost: the buffer of a CPU (" + size_text(size) +
        ") was full. Give it more (-b " + std::to_string(std::clamp<uint64_t>(size >> 18, 1, 1024)) +
        "M), or record less: -f FILTER behind an event, -l and -N for the functions of a tracer");
+}
+
+// The kinds of the kernel's events, the most frequent first.
+void say_kernel_part(const KernelEvents& kernel) {
+  std::vector<std::pair<uint64_t, std::string>> kinds;
+  for (const KernelEvents::Event& event : kernel.events())
+    if (event.records) kinds.emplace_back(event.records, event.system + ":" + event.name);
+  std::stable_sort(kinds.begin(), kinds.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::string text = std::to_string(kernel.nr_events()) + " of them are the kernel's";
+  for (size_t i = 0; i < std::min(kinds.size(), kMostKinds); i++)
+    text += (i ? ", " : ": ") + kinds[i].second + " " + std::to_string(kinds[i].first);
+  note(text + (kinds.size() > kMostKinds ? ", ..." : ""));
 }
 
 std::string per_cpu_text(const Recording& recording) {
@@ -78,6 +93,8 @@ void print_summary(const Recording& recording, const TraceDatResult& result,
   note(std::to_string(recording.events() - result.events_lost) + " events, " +
        size_text(result.bytes) + " in " + output + "; lost " + std::to_string(recording.lost()) +
        " (" + per_cpu_text(recording) + ")");
+  if (recording.kernel()) say_kernel_part(*recording.kernel());
+  if (!recording.kernel_left().ok()) note(recording.kernel_left().error().message());
   if (!recording.followed().ok()) note(recording.followed().error().message());
   say_how_to_lose_less(recording);
 }

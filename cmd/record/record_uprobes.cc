@@ -328,6 +328,8 @@ std::optional<int> record_by_uprobes(const RecordOptions& options, const Error* 
   if (refusal && (*program)->what_it_is().empty()) return std::nullopt;
   if (!program.ok()) return fail(options.command, program.error());
   Status possible = check_request(options.request);
+  if (possible.ok() && !options.kernel_events.empty())
+    possible = no_form("-k (events of the kernel beside the program's)");
   if (possible.ok()) {
     Result<TracefsDirectory> tracefs = open_kernel_tracefs(KernelUse::kUprobes);
     if (!tracefs.ok()) possible = tracefs.error();

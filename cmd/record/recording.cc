@@ -21,10 +21,26 @@ Status not_followed(const RecordedBuffer& buffer, const std::string& why) {
                " got another size and could not be followed: " + why);
 }
 
+constexpr uint32_t kKernelPageSize = 8192;  // of the file: every record of the kernel's fits
+
+// Version 6 has one page size for all.
+uint32_t kernel_page_size(const TraceDatOptions& options) {
+  return options.version == 6 ? options.page_size : kKernelPageSize;
+}
+
+// An instance of the program may have the name.
+std::string kernel_buffer_name(const TraceDatOptions& options) {
+  std::string name = kKernelBufferName;
+  const auto has_it = [&](const TraceDatOptions::Instance& one) { return one.name == name; };
+  while (std::any_of(options.instances.begin(), options.instances.end(), has_it)) name += '_';
+  return name;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Recording>> Recording::open(std::vector<RecordedBuffer> buffers,
-                                                   const std::string& path, int version) {
+                                                   const std::string& path, int version,
+                                                   KernelPart kernel) {
   const BufferFile& top = *buffers.front().file;
   TraceDatOptions options;
   options.version = version;
@@ -39,6 +55,10 @@ Result<std::unique_ptr<Recording>> Recording::open(std::vector<RecordedBuffer> b
     if (!stands_in) options.instances.push_back({buffers[i].instance, size});
     output.push_back(uint32_t(options.instances.size()));
     options.nr_cpus = std::max(options.nr_cpus, buffers[i].file->nr_rings());
+  }
+  if (kernel.events) {
+    options.instances.push_back({kernel_buffer_name(options), kernel_page_size(options)});
+    options.nr_cpus = std::max(options.nr_cpus, kernel.events->nr_cpus());
   }
   PB_ASSIGN(std::unique_ptr<TraceDatWriter> writer, TraceDatWriter::open(path, options));
   std::unique_ptr<Recording> recording(new Recording());
@@ -57,8 +77,34 @@ Result<std::unique_ptr<Recording>> Recording::open(std::vector<RecordedBuffer> b
   recording->output_ = std::move(output);
   recording->buffers_ = std::move(buffers);
   recording->writer_ = std::move(writer);
+  if (kernel.events)
+    PB_TRY(recording->open_kernel(std::move(kernel), uint32_t(options.instances.size()),
+                                  options.instances.back().page_size));
   recording->refresh_events();
   return recording;
+}
+
+Status Recording::open_kernel(KernelPart kernel, uint32_t buffer, uint32_t page_size) {
+  kernel_ = std::move(kernel.events);
+  const bool ticks = this->buffer().header().clock == abi::kClockTsc;
+  return kernel_->set_up(ticks, kernel.buffer_kb, kernel.overwrite, page_size,
+                         [this, buffer](uint32_t cpu, const PageImage& page) {
+                           Status status = writer_->append_page(buffer, cpu, page);
+                           if (!status.ok() && disk_.ok()) disk_ = status;
+                         });
+}
+
+// The numbers of the agent's events grow, and those of the kernel's are the last ones there are.
+Status Recording::finish_kernel(TraceDatMetadata* metadata) {
+  if (!kernel_) return {};
+  for (const TraceDatMetadata::Format& format : metadata->formats) {
+    Result<EventCall> call = parse_format(format.system, format.text);
+    if (call.ok() && call->id >= kernel_->lowest_id())
+      return user_error(E2BIG, "The program has so many events that " + format.system + ":" +
+                                   format.name + " and one of the kernel's have one number.");
+  }
+  kernel_->add_to(metadata);
+  return {};
 }
 
 void Recording::refresh_events() {
@@ -77,6 +123,7 @@ unsigned Recording::drain() {
     uint32_t total = buffers_[i].file->header().nr_subbufs;
     if (most > 0) filled = std::max({filled, 1u, most * 100 / total});
   }
+  if (kernel_) filled = std::max(filled, kernel_->drain());
   add_up();
   return filled;
 }
@@ -187,6 +234,9 @@ void Recording::add_up() {
       counts_[ring].overwritten += counts[ring].overwritten;
       counts_[ring].dropped += counts[ring].dropped;
     }
+    if (!kernel_ || ring >= kernel_->counts().size()) continue;
+    counts_[ring].events += kernel_->counts()[ring].events;
+    counts_[ring].overwritten += kernel_->counts()[ring].lost;
   }
 }
 
@@ -197,8 +247,10 @@ Result<TraceDatResult> Recording::finish() {
     follow(i);
     if (buffers_[i].wanted) drain_all(i);
   }
+  if (kernel_) kernel_left_ = kernel_->finish();
   add_up();
   PB_ASSIGN(TraceDatMetadata metadata, collect_metadata(buffer(), addresses_));
+  PB_TRY(finish_kernel(&metadata));
   metadata.cpu_stats.clear();
   for (const RingCounts& counts : counts_)
     metadata.cpu_stats.push_back("entries: " + std::to_string(counts.events) +
@@ -220,6 +272,7 @@ uint64_t Recording::published() const {
     for (uint32_t ring = 0; ring < buffer.file->nr_rings(); ring++)
       sum += buffer.file->stats(ring).entries;
   }
+  if (kernel_) sum += kernel_->nr_events();
   return sum;
 }
 

@@ -14,6 +14,7 @@
 #include "ring_buffer/buffer_file.h"
 #include "trace_dat/metadata.h"
 #include "trace_dat/trace_dat_write.h"
+#include "uprobes/kernel_events.h"
 
 namespace patchbay::cmd {
 
@@ -33,11 +34,21 @@ struct RecordedBuffer {
   bool wanted = true;    // false: its events stay where they are
 };
 
+// The kernel's events beside a recording; their buffer stands behind the others in the file.
+struct KernelPart {
+  std::unique_ptr<KernelEvents> events;  // null: none
+  uint64_t buffer_kb = 0;
+  bool overwrite = true;
+};
+
 class Recording {
  public:
   // Makes (or empties) the output. The top buffer comes first. `version`: of trace.dat, 6 or 7.
   static Result<std::unique_ptr<Recording>> open(std::vector<RecordedBuffer> buffers,
-                                                 const std::string& path, int version);
+                                                 const std::string& path, int version,
+                                                 KernelPart kernel = {});
+  // Null: there are none. Whose events it gets, and its start, are the caller's.
+  KernelEvents* kernel() const { return kernel_.get(); }
   // Makes one turn over all CPUs. It is bounded, so that a fast writer cannot keep us. Returns how
   // full the fullest ring was, in percent of its sub-buffers: 0 means that nothing was there.
   unsigned drain();
@@ -61,11 +72,15 @@ class Recording {
   const Status& disk() const { return disk_; }
   // Why a buffer of another size could not be followed: nothing of it was recorded since.
   const Status& followed() const { return followed_; }
+  // Why something of ours is left in the kernel's tracefs.
+  const Status& kernel_left() const { return kernel_left_; }
 
  private:
   Recording() = default;
   void follow(uint32_t buffer);
   void drain_all(uint32_t buffer);
+  Status open_kernel(KernelPart kernel, uint32_t buffer, uint32_t page_size);
+  Status finish_kernel(TraceDatMetadata* metadata);
   uint32_t drain_ring(uint32_t buffer, uint32_t ring, bool include_current, uint32_t limit);
   void keep(uint32_t buffer, uint32_t ring, const PageImage& page);
   void keep_in_pieces(uint32_t buffer, uint32_t ring, const PageImage& page);
@@ -77,10 +92,11 @@ class Recording {
   std::vector<std::vector<RingCounts>> by_buffer_;    // and ring
   std::vector<std::vector<uint64_t>> early_dropped_;  // what dropped_ever counts too much
   std::unique_ptr<TraceDatWriter> writer_;
+  std::unique_ptr<KernelEvents> kernel_;
   std::vector<RingCounts> counts_;
   AddressCollector addresses_{{}};
   PageImage page_, piece_;
-  Status disk_, followed_;
+  Status disk_, followed_, kernel_left_;
 };
 
 // The output's lock: two recordings into one file would spoil each other. It is taken before the

@@ -79,7 +79,8 @@ class ReadProgress {
 }  // namespace
 
 Status GraphSource::walk(size_t buffer, const Each& each) {
-  PB_ASSIGN(auto pages, input_.pages(buffer));
+  const bool joins = tells_kernel_events_ && buffer == 0;
+  PB_ASSIGN(auto pages, joins ? input_.top_and_kernel_pages() : input_.pages(buffer));
   // The times in records of a trace.dat are nanoseconds, as its readers expect; in our rings they
   // are ticks.
   PageSource* source = pages.get();

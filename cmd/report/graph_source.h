@@ -30,16 +30,19 @@ class GraphSource {
   // `path` as `patchbay report` takes it.
   static Result<std::unique_ptr<GraphSource>> open(const std::string& path);
 
-  size_t nr_buffers() const { return input_.nr_buffers(); }
+  // The kernel's (record -k) is none of them: it has no calls.
+  size_t nr_buffers() const { return input_.nr_buffers() - (input_.kernel_buffer() ? 1 : 0); }
   std::string buffer_name(size_t index) const { return input_.buffer_name(index); }
   const std::string& path() const { return input_.path; }
   const TraceInput& input() const { return input_; }
   const std::vector<EventCall>& events() const { return events_; }
   AddressNames* names() { return &names_; }
 
-  // All records of a buffer in order of time.
+  // All records of a buffer in order of time. After tell_kernel_events() the top one has the
+  // kernel's among them.
   using Each = std::function<void(const MergedEvent& event, const GraphRecord& record)>;
   Status walk(size_t buffer, const Each& each);
+  void tell_kernel_events() { tells_kernel_events_ = true; }
 
   // Shows how far walk() is, in the name of this command, while standard error is a terminal.
   void show_progress(const std::string& command) { command_ = command; }
@@ -62,6 +65,7 @@ class GraphSource {
 
   TraceInput input_;
   std::string command_;  // empty: no progress
+  bool tells_kernel_events_ = false;
   std::vector<EventCall> events_;
   AddressNames names_;
   std::unique_ptr<AddressText> address_text_;

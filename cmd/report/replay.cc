@@ -194,6 +194,7 @@ int replay(Options& options) {
   auto source = GraphSource::open(options.input);
   if (!source.ok()) return fail("replay", source.error());
   if (!::isatty(STDOUT_FILENO)) (*source)->show_progress("replay");
+  if (options.events) (*source)->tell_kernel_events();
   RecordedArguments arguments((*source)->input());
   const ArgumentsOf arguments_of = [&](uint64_t func) { return arguments.of(func); };
   TextContext context;

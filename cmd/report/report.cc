@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "cmd/common/commands.h"
@@ -135,6 +136,12 @@ const char* find_tracer(const PageImage& page, const std::vector<const char*>& t
     if (id < tracers.size() && tracers[id]) return tracers[id];
   }
   return nullptr;
+}
+
+uint32_t nr_cpus(const PageSource& pages) {
+  std::set<uint32_t> cpus;
+  for (size_t i = 0; i < pages.nr_cpus(); i++) cpus.insert(pages.cpu_number(i));
+  return uint32_t(cpus.size());
 }
 
 // One pass over the pages.
@@ -333,7 +340,7 @@ Result<std::string> head_of(const ReportOptions& options, const ReportColumns* c
     head += '\n';
   }
   if (columns) return head + columns->head();
-  PB_ASSIGN(auto pages, input.pages(buffer));
+  PB_ASSIGN(auto pages, input.shown_pages(buffer));
   const Head found = read_head(pages.get(), events);
   TraceLineWriter::append_header(&head, uint32_t(pages->nr_cpus()), found.events,
                                  found.events + found.lost, found.tracer);
@@ -362,9 +369,11 @@ Status print_buffers(const ReportOptions& options, TraceInput& input, Decoder& d
   if (options.reltime) {
     PB_ASSIGN(start_ns, first_time(input));
   }
+  const std::optional<size_t> kernel = input.kernel_buffer();
   for (size_t i = 0; i < input.nr_buffers(); i++) {
+    if (i == kernel) continue;
     PB_ASSIGN(std::string head, head_of(options, columns.get(), input, i, decoder.events));
-    PB_ASSIGN(auto pages, input.pages(i));
+    PB_ASSIGN(auto pages, input.shown_pages(i));
     ReportPrinter printer(options, columns.get(), start_ns, pages.get(), input.buffer != nullptr,
                           decoder.lines.get());
     if (!write_out(&head) || !print_buffer(options, pages.get(), std::move(printer), totals))

@@ -98,8 +98,15 @@ bool EventMerger::peek_behind(MergedEvent* out) {
   EventIterator events = stream.events;
   EventView event;
   if (!events.next(&event)) return false;
-  *out = {source_->to_ns(event.time),
-          source_->cpu_number(stream.index),
+  const uint64_t ns = source_->to_ns(event.time);
+  const uint32_t cpu = source_->cpu_number(stream.index);
+  // Two buffers may have events of one CPU. Most streams are further on.
+  for (const Stream& other : streams_)
+    if (other.ns < ns && !other.ended && &other != &stream &&
+        source_->cpu_number(other.index) == cpu)
+      return false;
+  *out = {ns,
+          cpu,
           0,
           event.record,
           uint32_t(stream.index),

@@ -41,8 +41,8 @@ class EventMerger {
   // The time of the event that next() would give. Ends the life of the last event's record.
   bool peek(uint64_t* ns);
   // The event behind the one that next() gave, of the same CPU and the same page, if nothing was
-  // lost between them. Both records are valid until next(), which goes on behind this one if it was
-  // taken.
+  // lost between them and no other event of this CPU comes between. Both records are valid until
+  // next(), which goes on behind this one if it was taken.
   bool peek_behind(MergedEvent* out);
   void take_behind();
   // CPUs that had come to their end are asked again.

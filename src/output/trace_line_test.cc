@@ -212,5 +212,30 @@ TEST(Merge, OrdersByTimeThenByCpu) {
   EXPECT_EQ(order, "0@10 1@10!4 0@20 1@25 0@30 ");
 }
 
+// Two buffers with events of one CPU.
+class OneCpuTwice : public TwoCpus {
+ public:
+  uint32_t cpu_number(size_t) const override { return 0; }
+};
+
+// The times of events that have one behind them.
+std::string followed(PageSource* source) {
+  EventMerger merger(source);
+  MergedEvent event, behind;
+  std::string times;
+  while (merger.next(&event)) {
+    if (merger.peek_behind(&behind))
+      times += std::to_string(event.ns) + "-" + std::to_string(behind.ns) + " ";
+  }
+  return times;
+}
+
+TEST(Merge, NoEventIsBehindWhereAnotherOfTheCpuComesBetween) {
+  TwoCpus apart;
+  EXPECT_EQ(followed(&apart), "10-20 10-25 20-30 ");
+  OneCpuTwice together;  // 10 20 30 and 10 25
+  EXPECT_EQ(followed(&together), "");
+}
+
 }  // namespace
 }  // namespace patchbay
