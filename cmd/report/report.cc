@@ -342,8 +342,8 @@ Result<std::string> head_of(const ReportOptions& options, const ReportColumns* c
   if (columns) return head + columns->head();
   PB_ASSIGN(auto pages, input.shown_pages(buffer));
   const Head found = read_head(pages.get(), events);
-  TraceLineWriter::append_header(&head, uint32_t(pages->nr_cpus()), found.events,
-                                 found.events + found.lost, found.tracer);
+  TraceLineWriter::append_header(&head, nr_cpus(*pages), found.events, found.events + found.lost,
+                                 found.tracer);
   return head;
 }
 
