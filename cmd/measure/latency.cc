@@ -96,6 +96,14 @@ Status define_call(HistSession* session, const std::string& text, LatencyRequest
   return {};
 }
 
+// "GROUP:EVENT" of the process.
+bool is_there(HistSession* session, std::string text) {
+  const size_t colon = text.find(':');
+  if (colon == text.npos) return false;
+  text[colon] = '/';
+  return session->client().read_all("events/" + text + "/id").ok();
+}
+
 Status define_events(HistSession* session, LatencyOptions* options) {
   const EventRequest first{options->events[0], ""};
   const bool is_function = first.kind() == EventRequest::Kind::kFunction;
@@ -103,14 +111,9 @@ Status define_events(HistSession* session, LatencyOptions* options) {
     return define_call(session, first.text, &options->request);
   if (options->events.size() == 1) {
     // Not by session->define(), which makes a function event of a name, with all of its arguments.
-    const bool is_word = first.kind() == EventRequest::Kind::kEvent;
-    Status call;
-    if (is_word) call = define_call(session, first.text, &options->request);
-    if (is_word && call.ok()) return call;
-    Result<std::string> event = session->define(first.text);
-    if (!event.ok()) return is_word ? call : Status(event.error());
-    const bool is_name = first.text.find(':') == std::string::npos;
-    if (is_name && event->starts_with("functions:")) return call;
+    if (first.kind() == EventRequest::Kind::kEvent && !is_there(session, first.text))
+      return define_call(session, first.text, &options->request);
+    PB_TRY(session->define(first.text));
     return user_error(EINVAL, "'" + first.text + "' is an event: END is needed, too.");
   }
   Result<std::string> start = session->define(first.text);
