@@ -55,6 +55,7 @@ void Pager::start() {
   pid_ = ::fork();
   if (pid_ == 0) become_pager(command, ends[0]);
   if (pid_ > 0) {
+    stderr_ = UniqueFd(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3));
     ::dup2(ends[1], STDOUT_FILENO);
     if (::isatty(STDERR_FILENO)) ::dup2(ends[1], STDERR_FILENO);
     ::signal(SIGPIPE, SIG_IGN);
@@ -65,15 +66,17 @@ void Pager::start() {
   ::close(ends[1]);
 }
 
-void Pager::finish() {
-  if (pid_ <= 0) return;
+bool Pager::finish() {
+  if (pid_ <= 0) return true;
   std::fflush(stdout);
   std::fflush(stderr);
   ::close(STDOUT_FILENO);
-  ::close(STDERR_FILENO);
-  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  ::dup2(stderr_.get(), STDERR_FILENO);
+  int status = 0;
+  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
   }
   pid_ = -1;
+  return !WIFEXITED(status) || (WEXITSTATUS(status) != 126 && WEXITSTATUS(status) != 127);
 }
 
 }  // namespace patchbay::cmd

@@ -10,6 +10,8 @@
 #include <optional>
 #include <string>
 
+#include "base/unique_fd.h"
+
 namespace patchbay::cmd {
 
 // The pager's command line; empty: none is wanted, or less is not installed.
@@ -21,15 +23,17 @@ class Pager {
   Pager(const Pager&) = delete;
   Pager& operator=(const Pager&) = delete;
   // Waits until it is left.
-  ~Pager() { finish(); }
+  ~Pager() { (void)finish(); }
   // Does nothing where standard output is no terminal, or nobody wants a pager.
   void start();
-  void finish();
+  // False: there was no such command, and nobody has seen what was printed.
+  bool finish();
   // Whoever reads has left it: what is printed now is lost, and no error.
   bool running() const { return pid_ > 0; }
 
  private:
   pid_t pid_ = -1;
+  UniqueFd stderr_;  // as it was
 };
 
 }  // namespace patchbay::cmd

@@ -52,6 +52,7 @@ void CallLines::append_stack(const OpenCall& call) {
 }
 
 void CallLines::enter(CallThread* thread) {
+  entered_++;
   if (first_tid_ == 0) first_tid_ = thread->tid;
   has_threads_ |= thread->tid != first_tid_;
   if (!has_braces() || options_.table || thread->depth < 2) return;
@@ -71,7 +72,8 @@ void CallLines::count(const OpenCall& call, CallEnd how, uint64_t ns, bool faile
   sum.errors += failed;
   if (how != CallEnd::kReturned) return;
   sum.returned++;
-  sum.total_ns += ns;
+  sum.all_ns += ns;
+  if (!call.is_inner) sum.total_ns += ns;
   sum.max_ns = std::max(sum.max_ns, ns);
 }
 
@@ -132,7 +134,7 @@ std::string CallLines::table() const {
       "     calls    errors       total ms        mean ms         max ms  function\n";
   for (const size_t i : order) {
     const Sum& sum = sums_[i];
-    const double mean = sum.returned ? double(sum.total_ns) / double(sum.returned) : 0;
+    const double mean = sum.returned ? double(sum.all_ns) / double(sum.returned) : 0;
     char line[160];
     std::snprintf(line, sizeof line, "%10llu %9llu %14.3f %14.6f %14.6f  ",
                   static_cast<unsigned long long>(sum.calls),

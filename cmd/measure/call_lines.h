@@ -40,11 +40,14 @@ class CallLines : public OpenCallSink {
   std::string table() const;
   // What is to be written; the caller empties it.
   std::string* out() { return &out_; }
-  uint64_t calls() const { return calls_; }
+  uint64_t calls() const { return calls_; }      // that are shown, or stand in the table
+  uint64_t entered() const { return entered_; }  // all of them
 
  private:
   struct Sum {
-    uint64_t calls = 0, errors = 0, returned = 0, total_ns = 0, max_ns = 0;
+    uint64_t calls = 0, errors = 0, returned = 0, max_ns = 0;
+    uint64_t total_ns = 0;  // not of calls within one of the same function
+    uint64_t all_ns = 0;    // of all calls
   };
   // Lines of calls that are left out would leave braces without their ends.
   bool has_braces() const {
@@ -62,7 +65,7 @@ class CallLines : public OpenCallSink {
   const CallTextContext& context_;
   std::vector<Sum> sums_;  // by function
   std::string out_;
-  uint64_t calls_ = 0;
+  uint64_t calls_ = 0, entered_ = 0;
   int32_t first_tid_ = 0;
   bool has_threads_ = false;
 };

@@ -66,7 +66,11 @@ const EventCall* find_event(const std::vector<EventCall>& events, const std::str
 }  // namespace
 
 Status CallSession::connect() {
-  if (!target_.words.empty()) return program_.start(target_.words, kTopBufferKb, false);
+  if (!target_.words.empty()) {
+    PB_TRY(program_.start(target_.words, kTopBufferKb, false));
+    stop_on_closed_output();
+    return {};
+  }
   PB_TRY(program_.attach(target_.pid));
   stop_on_interrupt();  // from here on there is something to take back
   stop_on_closed_output();

@@ -214,7 +214,7 @@ std::string lines_of(const CallLineOptions& options, bool with_table = false) {
   calls.enter(8, 30000, 1, 2, entered(3).bytes());
   calls.leave(8, 30001, 1, 2, result(-1).bytes());
   calls.enter(7, 40000, 1, 2, entered(4).bytes());
-  calls.finish(50000, 0);
+  calls.finish(50000);
   return with_table ? lines.table() : *lines.out();
 }
 

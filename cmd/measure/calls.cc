@@ -212,6 +212,7 @@ class Watch {
   // Until the end of the process, or until we are told to end.
   Status run();
   uint64_t calls() const { return lines_.calls(); }
+  uint64_t entered() const { return lines_.entered(); }
   uint64_t lost() const { return lost_; }
   bool lost_some() const { return lost_some_; }
 
@@ -232,7 +233,7 @@ class Watch {
   OpenCalls calls_;
   const bool is_table_;
   std::unordered_map<int32_t, bool> at_entry_;  // by thread: its last event was an entry
-  uint64_t last_ns_ = 0, lost_ns_ = 0, lost_ = 0;
+  uint64_t last_ns_ = 0, lost_ = 0;
   bool lost_some_ = false;
 };
 
@@ -270,7 +271,7 @@ void Watch::take(const MergedEvent& event) {
     lines_.lost(event.lost_before);
     lost_some_ |= event.lost_before == kLostUnknown;
     if (event.lost_before != kLostUnknown) lost_ += event.lost_before;
-    lost_ns_ = event.ns;
+    calls_.lose(event.ns);
   }
   last_ns_ = std::max(last_ns_, event.ns);
   if (event.record.size() < sizeof(abi::RecordHeader)) return;
@@ -304,7 +305,7 @@ Status Watch::take_events(bool is_end) {
     if (lines_.out()->size() >= kPiece) PB_TRY(output_.write(lines_.out()));
   }
   if (is_end) {
-    calls_.finish(last_ns_, lost_ns_);
+    calls_.finish(last_ns_);
     if (is_table_) *lines_.out() += lines_.table();
   }
   if (!lines_.out()->empty()) PB_TRY(output_.write(lines_.out()));
@@ -337,8 +338,11 @@ void print_notes(const Watch& watch, CallSession& session, const CallRings& ring
     say(std::to_string(unhooked) +
         " calls have no return: their callers' code walks its own stack by return addresses "
         "(code made at run time, V8, OCaml, Go)");
-  if (watch.calls() == 0)
+  if (watch.entered() == 0)
     for (const std::string& sentence : session.why_nothing()) say(sentence);
+  else if (watch.calls() == 0)
+    say("none of " + std::to_string(watch.entered()) +
+        " calls is one that --errors-only or --longer shows");
   session.say_end();
 }
 

@@ -16,10 +16,11 @@ void OpenCalls::enter(int32_t tid, uint64_t ns, uint32_t function, uint64_t call
                       std::span<const uint8_t> record) {
   CallThread& thread = thread_of(tid);
   if (thread.depth == kMostOpen) {
-    // The sink is shown it as the innermost, which is where it looks.
-    std::rotate(thread.calls.begin(), thread.calls.begin() + 1,
+    // The sink is shown them as the innermost, which is where it looks.
+    constexpr ptrdiff_t kHalf = kMostOpen / 2;
+    std::rotate(thread.calls.begin(), thread.calls.begin() + kHalf,
                 thread.calls.begin() + ptrdiff_t(thread.depth));
-    end_innermost(&thread, CallEnd::kNoReturn, ns, {});
+    for (ptrdiff_t i = 0; i < kHalf; i++) end_innermost(&thread, CallEnd::kNoReturn, ns, {});
   }
   if (thread.calls.size() == thread.depth) thread.calls.emplace_back();
   OpenCall& call = thread.calls[thread.depth++];
@@ -29,6 +30,8 @@ void OpenCalls::enter(int32_t tid, uint64_t ns, uint32_t function, uint64_t call
   call.record.assign(reinterpret_cast<const char*>(record.data()), record.size());
   call.stack.clear();
   call.is_opened = false;
+  if (thread.open_of.size() <= function) thread.open_of.resize(function + 1);
+  call.is_inner = thread.open_of[function]++ > 0;
   sink_->enter(&thread);
 }
 
@@ -44,7 +47,11 @@ bool OpenCalls::leave(int32_t tid, uint64_t ns, uint32_t function, uint64_t call
     return false;
   }
   while (thread.depth > found) end_innermost(&thread, CallEnd::kNoReturn, ns, {});
-  end_innermost(&thread, CallEnd::kReturned, ns, record);
+  const bool is_sure = thread.calls[found - 1].start_ns >= lost_ns_;
+  if (is_sure)
+    end_innermost(&thread, CallEnd::kReturned, ns, record);
+  else
+    end_innermost(&thread, CallEnd::kNoReturn, ns, {});
   return true;
 }
 
@@ -63,16 +70,17 @@ void OpenCalls::end_innermost(CallThread* thread, CallEnd how, uint64_t ns,
   without_return_ += how == CallEnd::kNoReturn;
   sink_->leave(thread, how, ns, record);
   thread->depth--;
+  thread->open_of[thread->calls[thread->depth].function]--;
 }
 
-void OpenCalls::finish(uint64_t end_ns, uint64_t lost_ns) {
+void OpenCalls::finish(uint64_t end_ns) {
   std::vector<CallThread*> threads;
   for (auto& [tid, thread] : threads_) threads.push_back(&thread);
   std::sort(threads.begin(), threads.end(),
             [](const CallThread* a, const CallThread* b) { return a->tid < b->tid; });
   for (CallThread* thread : threads) {
     while (thread->depth > 0) {
-      const bool may_be_lost = thread->calls[thread->depth - 1].start_ns < lost_ns;
+      const bool may_be_lost = thread->calls[thread->depth - 1].start_ns < lost_ns_;
       end_innermost(thread, may_be_lost ? CallEnd::kNoReturn : CallEnd::kUnfinished, end_ns, {});
     }
   }

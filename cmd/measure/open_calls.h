@@ -31,6 +31,7 @@ struct OpenCall {
   std::string record;           // the bytes of its entry
   std::vector<uint64_t> stack;  // behind it
   bool is_opened = false;       // the sink's: it has shown the entry by itself
+  bool is_inner = false;        // an outer call of the same function is open
 };
 
 struct CallThread {
@@ -38,6 +39,7 @@ struct CallThread {
   size_t depth = 0;  // of the open ones
   std::vector<OpenCall>
       calls;  // the outermost first; those behind `depth` are kept for their memory
+  std::vector<uint32_t> open_of;  // by function: how many are open
 };
 
 // kNotHooked: returns of this function are not seen, so that it ends as it begins.
@@ -56,8 +58,8 @@ class OpenCallSink {
 
 class OpenCalls {
  public:
-  // So many of one thread; of more, the outermost is taken for one without a return.
-  static constexpr size_t kMostOpen = 4096;
+  // So many of one thread; of more, the outer half is taken for calls without a return.
+  static constexpr size_t kMostOpen = 1 << 16;
 
   explicit OpenCalls(OpenCallSink* sink) : sink_(sink) {}
   // Events of a thread come in order of time.
@@ -65,13 +67,16 @@ class OpenCalls {
              std::span<const uint8_t> record);
   // Ends the innermost call, whose return cannot come.
   void end_not_hooked(int32_t tid, uint64_t ns);
+  // Events before this time are lost. A call that was open then may have returned since, and the
+  // return that seems to be its own may be a later call's.
+  void lose(uint64_t before_ns) { lost_ns_ = before_ns > lost_ns_ ? before_ns : lost_ns_; }
   // False: there is no call that this ends.
   bool leave(int32_t tid, uint64_t ns, uint32_t function, uint64_t caller,
              std::span<const uint8_t> record);
   // The innermost open call of a thread; null when there is none.
   OpenCall* innermost(int32_t tid);
-  // Ends what is open. Calls that began before `lost_ns` may have returned: their events are lost.
-  void finish(uint64_t end_ns, uint64_t lost_ns);
+  // Ends what is open.
+  void finish(uint64_t end_ns);
 
   size_t threads() const { return threads_.size(); }
   uint64_t without_return() const { return without_return_; }
@@ -84,6 +89,7 @@ class OpenCalls {
   OpenCallSink* sink_;
   std::unordered_map<int32_t, CallThread> threads_;
   CallThread* last_ = nullptr;
+  uint64_t lost_ns_ = 0;
   uint64_t without_return_ = 0, without_entry_ = 0;
 };
 

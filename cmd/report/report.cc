@@ -382,12 +382,11 @@ Status print_buffers(const ReportOptions& options, TraceInput& input, Decoder& d
   return {};
 }
 
-int report(const ReportOptions& options) {
+int report(const ReportOptions& options, Pager& pager) {
   auto input = open_trace_input(options.input);
   if (!input.ok()) return fail("report", input.error());
   auto decoder = make_decoder(*input);
   if (!decoder.ok()) return fail("report", decoder.error());
-  Pager pager;
   if (!options.no_pager) pager.start();
   Totals totals;
   Status printed = print_buffers(options, *input, **decoder, &totals);
@@ -401,6 +400,14 @@ int report(const ReportOptions& options) {
   return std::fflush(stdout) == 0 || pager.running()
              ? kOk
              : fail("report", sys_error("write to standard output", errno));
+}
+
+int report_in_pager(const ReportOptions& options) {
+  Pager pager;
+  const int status = report(options, pager);
+  if (pager.finish()) return status;
+  return fail("report", user_error(ENOENT, "The pager '" + pager_command() +
+                                               "' cannot be run: --no-pager prints without one."));
 }
 
 // Null when the option is right, else the sentence about it.
@@ -457,7 +464,7 @@ int run_report(int argc, char** argv) {
   if (const char* wrong = excluded(options, flame)) return usage_error("report", wrong);
   if (flame.wanted()) return report_flame(options.input, flame);
   return flame.per_thread ? usage_error("report", "--per-thread belongs to --flame and --folded.")
-                          : report(options);
+                          : report_in_pager(options);
 }
 
 }  // namespace patchbay::cmd

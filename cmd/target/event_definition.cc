@@ -190,7 +190,8 @@ Result<Definitions> named_definitions(serve::Client& client, const EventRequest&
 // argument, function_events says better.
 struct DeclaredFunction {
   FunctionLine made;
-  std::string result;
+  std::string result;  // as result_atom() says it
+  bool has_result;     // the declaration names a type
 };
 std::optional<DeclaredFunction> declared_function(const std::string& text) {
   const auto any_address = [](std::string_view) { return 1; };
@@ -205,7 +206,8 @@ std::optional<DeclaredFunction> declared_function(const std::string& text) {
                                      [](const auto& one) { return !one.name.empty(); });
   if (declaration->result.empty() && (!has_names || !made.notes.empty())) return std::nullopt;
   return DeclaredFunction{std::move(made),
-                          result_atom(*declaration, PrototypeFiles::installed().types())};
+                          result_atom(*declaration, PrototypeFiles::installed().types()),
+                          !declaration->result.empty()};
 }
 
 // What a request is in the words of function_events or dynamic_events.
@@ -511,7 +513,7 @@ Result<Definitions> function_definitions(serve::Client& client, const EventReque
   const EventRequest request{text, ""};
   if (std::optional<DeclaredFunction> declared = declared_function(text)) {
     print_probe_notes(declared->made.notes);
-    if (declared->result.empty())
+    if (!declared->has_result)
       declared->result = result_of(client, function_name_in(declared->made.line));
     return Definitions{{"function_events", std::move(declared->made.line), false,
                         std::move(declared->result), true}};

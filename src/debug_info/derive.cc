@@ -516,6 +516,13 @@ std::string result_word(const FunctionInstance& instance) {
   return is_text && !facts.is_reference ? "string" : word_for(facts);
 }
 
+// What an assembler says of a function has no parameters, whatever they are.
+bool is_assembler(FunctionInstance instance) {
+  Dwarf_Die unit;
+  if (!dwarf_diecu(&instance.concrete, &unit, nullptr, nullptr)) return false;
+  return dwarf_srclang(&unit) == DW_LANG_Mips_Assembler;
+}
+
 }  // namespace
 
 Result<FunctionEventLines> SourceProbes::function_events(std::string_view function) {
@@ -525,8 +532,14 @@ Result<FunctionEventLines> SourceProbes::function_events(std::string_view functi
   if (found.empty())
     return user_error(EINVAL, "The function " + std::string(function) +
                                   "() is inlined everywhere: it is never called.");
+  const size_t called = found.size();
+  std::erase_if(found, is_assembler);
+  if (found.empty())
+    return user_error(EINVAL, "The function " + std::string(function) +
+                                  "() is written in assembler: nothing says what its arguments "
+                                  "are.");
   FunctionEventLines result;
-  copies -= found.size();
+  copies -= called;
   if (copies > 0)
     result.notes.push_back("calls of " + found.front().name + "() that were inlined (" +
                            std::to_string(copies) + ") are not seen");

@@ -122,7 +122,7 @@ Result<std::unique_ptr<KernelEvents>> KernelEvents::open(
 Status KernelEvents::choose(const std::vector<KernelEventRequest>& requests) {
   PB_ASSIGN(const std::string text, instance_->top().read("available_events"));
   const std::vector<std::string> all = split_lines(text);
-  std::set<std::string> chosen{kMarker};
+  std::map<std::string, std::string> filters{{kMarker, ""}};  // of what is chosen; "": all
   PB_TRY(add(kMarker));
   for (const KernelEventRequest& request : requests) {
     const std::vector<std::string> names = kernel_events_of(request.text, all);
@@ -130,8 +130,13 @@ Status KernelEvents::choose(const std::vector<KernelEventRequest>& requests) {
       return user_error(ENOENT, "-k '" + request.text + "': the kernel has no such event" +
                                     near_names(request.text, all));
     for (const std::string& name : names) {
-      if (chosen.insert(name).second) PB_TRY(add(name));
-      if (!request.filter.empty()) PB_TRY(set_filter(request, name));
+      const auto [known, is_new] = filters.emplace(name, request.filter);
+      if (!is_new && known->second != request.filter)
+        return user_error(EINVAL, "-k '" + request.text + "': " + name +
+                                      " is asked for twice, with different filters; one filter "
+                                      "can say both: -f 'A || B'");
+      if (is_new) PB_TRY(add(name));
+      if (is_new && !request.filter.empty()) PB_TRY(set_filter(request, name));
     }
   }
   return {};

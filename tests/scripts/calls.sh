@@ -163,6 +163,40 @@ same "a time has its unit" 2 $?
 "$patchbay" calls -e abort -- true 2>err
 same "nothing was called" 0 $?
 has "and that is said" "$(cat err)" "'abort' was not hit"
+"$patchbay" calls --longer 1000s -e opendir -- ls / >/dev/null 2>err
+has "calls that are not shown were made" "$(cat err)" 'none of 1 calls is one that'
+# What libc's debug information says of unlink(), if it is installed, is an assembler's.
+has "a system call's stub has arguments" \
+  "$("$patchbay" calls -e unlink -e unlinkat -- rm -f "$work/none" 2>&1)" \
+  '^unlink(at)?\(.*"[^"]*/none".*\) = -1'
+
+# --- more than was asked of it: deep recursion, nobody who reads, lost events
+cat >deep.c <<'EOC'
+#include <stdlib.h>
+__attribute__((noinline)) long down(long n) {
+  volatile long below = n ? down(n - 1) : 0;
+  return below + 1;
+}
+__attribute__((noinline)) long same_again(long n) { __asm__ volatile("" : "+r"(n)); return n; }
+int main(int argc, char** argv) {
+  if (argc > 1) return down(atol(argv[1])) == 0;
+  for (long n = 0; n < 2000000; n++)
+    if (same_again(n) != n) return 1;
+  return 7;
+}
+EOC
+cc -O1 -g -fno-optimize-sibling-calls -o deep deep.c || fail "deep.c"
+"$patchbay" calls -o lines -e down -- ./deep 10000 2>err
+same "each call of a deep recursion has its result" 10001 "$(grep -cE '^down\([0-9]+\) = ' lines)"
+same "no return was missed" 0 "$(grep -c 'no return seen' lines)"
+whole=$("$patchbay" calls -c -e down -- ./deep 1000 2>&1 | awk '$NF == "down" { print $1, $3 <= $5 + 0.001 }')
+same "the total is the outermost call's" "1001 1" "$whole"
+"$patchbay" calls -e same_again -- ./deep 2> >(head -n 1 >first)
+same "a reader that leaves is an error that CMD does not see" 1 $?
+"$patchbay" calls -o lines -e same_again -- ./deep 2>err
+same "its status" 7 $?
+same "no call has another one's result, also where events were lost" "" \
+  "$(sed -n 's/^same_again(\([0-9]*\)) = \([0-9]*\) .*/\1 \2/p' lines | awk '$1 != $2' | head -n 3)"
 
 # --- a process that runs
 mkfifo input

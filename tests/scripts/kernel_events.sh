@@ -191,6 +191,8 @@ refused() {
 refused 1 "'sched:sched_swich': the kernel has no such event; near it: sched:sched_switch" \
   -k sched:sched_swich
 refused 1 "no such event; near it: .*sched_switch" -k shed_switch
+refused 1 "sched:sched_switch is asked for twice, with different filters" \
+  -k sched:sched_switch -f 'prev_pid == 1' -k sched_switch
 refused 1 "'nosuch:\*': the kernel has no such event" -k 'nosuch:*'
 refused 1 "the kernel refuses it for sched:sched_switch" -k sched:sched_switch -f 'nofield == 1'
 refused 2 "--all-tasks is about -k" --all-tasks -e 'work(int n)'

@@ -86,6 +86,8 @@ same "--no-pager" "$plain" "$(PAGER=false on_terminal "$patchbay" report -i e.da
 for none in "" cat; do
   same "PAGER='$none' is none" "$plain" "$(PAGER=$none on_terminal "$patchbay" report -i e.dat)"
 done
+has "a pager that is not there" \
+  "$(PATCHBAY_PAGER=no-such-pager on_terminal "$patchbay" report -i e.dat)" "'no-such-pager' cannot be run"
 same "no pager in a pipe" "$plain" "$(PAGER=false report)"
 PAGER=true on_terminal "$patchbay" report -i e.dat >out
 same "a pager that is left at once is no error" "0 " "$? $(cat out)"
