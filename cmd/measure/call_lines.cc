@@ -29,7 +29,7 @@ void CallLines::begin_line(const CallThread& thread, size_t depth) {
   if (options_.indented) out_.append(2 * std::min(depth, kMostIndented), ' ');
 }
 
-void CallLines::append_call(const CallThread& thread, const OpenCall& call) {
+void CallLines::append_call(const CallThread& thread, const LiveCall& call) {
   const CallText& text = functions_[call.function];
   if (!options_.color) return text.append_call(&out_, bytes_of(call.record), thread.tid, context_);
   std::string line;
@@ -38,7 +38,7 @@ void CallLines::append_call(const CallThread& thread, const OpenCall& call) {
   out_ += kBold + line.substr(0, open) + kPlain + line.substr(open);
 }
 
-void CallLines::append_stack(const OpenCall& call) {
+void CallLines::append_stack(const LiveCall& call) {
   for (const uint64_t address : call.stack) {
     out_ += "    ";
     if (context_.addresses) {
@@ -56,7 +56,7 @@ void CallLines::enter(CallThread* thread) {
   if (first_tid_ == 0) first_tid_ = thread->tid;
   has_threads_ |= thread->tid != first_tid_;
   if (!has_braces() || options_.table || thread->depth < 2) return;
-  OpenCall& parent = thread->calls[thread->depth - 2];
+  LiveCall& parent = thread->calls[thread->depth - 2];
   if (parent.is_opened) return;
   parent.is_opened = true;
   begin_line(*thread, thread->depth - 2);
@@ -65,24 +65,24 @@ void CallLines::enter(CallThread* thread) {
   append_stack(parent);
 }
 
-void CallLines::count(const OpenCall& call, CallEnd how, uint64_t ns, bool failed) {
+void CallLines::count(const LiveCall& call, LiveCallEnd how, uint64_t ns, bool failed) {
   calls_++;
   Sum& sum = sums_[call.function];
   sum.calls++;
   sum.errors += failed;
-  if (how != CallEnd::kReturned) return;
+  if (how != LiveCallEnd::kReturned) return;
   sum.returned++;
   sum.all_ns += ns;
   if (!call.is_inner) sum.total_ns += ns;
   sum.max_ns = std::max(sum.max_ns, ns);
 }
 
-void CallLines::append_end(const CallThread& thread, const OpenCall& call, CallEnd how, uint64_t ns,
-                           std::span<const uint8_t> returned, bool failed) {
-  if (how == CallEnd::kNotHooked) return;
-  if (how == CallEnd::kUnfinished) {
+void CallLines::append_end(const CallThread& thread, const LiveCall& call, LiveCallEnd how,
+                           uint64_t ns, std::span<const uint8_t> returned, bool failed) {
+  if (how == LiveCallEnd::kNotHooked) return;
+  if (how == LiveCallEnd::kUnfinished) {
     out_ += " <unfinished ...>";
-  } else if (how == CallEnd::kNoReturn) {
+  } else if (how == LiveCallEnd::kNoReturn) {
     out_ += " = ? <no return seen>";
   } else {
     if (options_.color && failed) out_ += kRed;
@@ -92,15 +92,15 @@ void CallLines::append_end(const CallThread& thread, const OpenCall& call, CallE
   }
 }
 
-void CallLines::leave(CallThread* thread, CallEnd how, uint64_t end_ns,
+void CallLines::leave(CallThread* thread, LiveCallEnd how, uint64_t end_ns,
                       std::span<const uint8_t> returned) {
-  const OpenCall& call = thread->calls[thread->depth - 1];
+  const LiveCall& call = thread->calls[thread->depth - 1];
   const uint64_t ns = end_ns - std::min(end_ns, call.start_ns);
   const CallText& text = functions_[call.function];
-  const bool has_returned = how == CallEnd::kReturned;
+  const bool has_returned = how == LiveCallEnd::kReturned;
   const bool failed = has_returned && text.is_failure(returned);
   const bool is_long = options_.longer_ns == 0 || (has_returned && ns >= options_.longer_ns) ||
-                       how == CallEnd::kUnfinished;
+                       how == LiveCallEnd::kUnfinished;
   if (!is_long || (options_.errors_only && !failed)) return;
   count(call, how, ns, failed);
   if (options_.table) return;

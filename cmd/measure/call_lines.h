@@ -32,7 +32,7 @@ class CallLines : public OpenCallSink {
       : options_(options), functions_(functions), context_(context), sums_(functions.size()) {}
 
   void enter(CallThread* thread) override;
-  void leave(CallThread* thread, CallEnd how, uint64_t end_ns,
+  void leave(CallThread* thread, LiveCallEnd how, uint64_t end_ns,
              std::span<const uint8_t> returned) override;
   void lost(uint64_t events);  // kLostUnknown: some
 
@@ -54,11 +54,11 @@ class CallLines : public OpenCallSink {
     return options_.indented && !options_.errors_only && options_.longer_ns == 0;
   }
   void begin_line(const CallThread& thread, size_t depth);
-  void append_call(const CallThread& thread, const OpenCall& call);
-  void append_end(const CallThread& thread, const OpenCall& call, CallEnd how, uint64_t ns,
+  void append_call(const CallThread& thread, const LiveCall& call);
+  void append_end(const CallThread& thread, const LiveCall& call, LiveCallEnd how, uint64_t ns,
                   std::span<const uint8_t> returned, bool failed);
-  void append_stack(const OpenCall& call);
-  void count(const OpenCall& call, CallEnd how, uint64_t ns, bool failed);
+  void append_stack(const LiveCall& call);
+  void count(const LiveCall& call, LiveCallEnd how, uint64_t ns, bool failed);
 
   const CallLineOptions options_;
   const std::vector<CallText>& functions_;

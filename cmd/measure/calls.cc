@@ -239,7 +239,7 @@ class Watch {
 
 // A stack ends with its record, with a word of ones, or with a 0 behind its first frame.
 void Watch::take_stack(int32_t tid, std::span<const uint8_t> record) {
-  OpenCall* const call = calls_.innermost(tid);
+  LiveCall* const call = calls_.innermost(tid);
   if (!call || !std::exchange(at_entry_[tid], false)) return;
   constexpr size_t kCount = 8, kFrames = 16;
   uint32_t most = 0;
@@ -258,7 +258,7 @@ void Watch::take_stack(int32_t tid, std::span<const uint8_t> record) {
 // for. The first one counts; the returns of the others find no call.
 bool Watch::is_other_name(int32_t tid, uint32_t function, uint64_t caller,
                           std::span<const uint8_t> record) {
-  const OpenCall* const call = calls_.innermost(tid);
+  const LiveCall* const call = calls_.innermost(tid);
   if (!call || call->function == function || call->caller != caller) return false;
   const std::span<const uint8_t> first(reinterpret_cast<const uint8_t*>(call->record.data()),
                                        call->record.size());

@@ -20,10 +20,10 @@ void OpenCalls::enter(int32_t tid, uint64_t ns, uint32_t function, uint64_t call
     constexpr ptrdiff_t kHalf = kMostOpen / 2;
     std::rotate(thread.calls.begin(), thread.calls.begin() + kHalf,
                 thread.calls.begin() + ptrdiff_t(thread.depth));
-    for (ptrdiff_t i = 0; i < kHalf; i++) end_innermost(&thread, CallEnd::kNoReturn, ns, {});
+    for (ptrdiff_t i = 0; i < kHalf; i++) end_innermost(&thread, LiveCallEnd::kNoReturn, ns, {});
   }
   if (thread.calls.size() == thread.depth) thread.calls.emplace_back();
-  OpenCall& call = thread.calls[thread.depth++];
+  LiveCall& call = thread.calls[thread.depth++];
   call.function = function;
   call.start_ns = ns;
   call.caller = caller;
@@ -46,28 +46,28 @@ bool OpenCalls::leave(int32_t tid, uint64_t ns, uint32_t function, uint64_t call
     without_entry_++;
     return false;
   }
-  while (thread.depth > found) end_innermost(&thread, CallEnd::kNoReturn, ns, {});
+  while (thread.depth > found) end_innermost(&thread, LiveCallEnd::kNoReturn, ns, {});
   const bool is_sure = thread.calls[found - 1].start_ns >= lost_ns_;
   if (is_sure)
-    end_innermost(&thread, CallEnd::kReturned, ns, record);
+    end_innermost(&thread, LiveCallEnd::kReturned, ns, record);
   else
-    end_innermost(&thread, CallEnd::kNoReturn, ns, {});
+    end_innermost(&thread, LiveCallEnd::kNoReturn, ns, {});
   return true;
 }
 
 void OpenCalls::end_not_hooked(int32_t tid, uint64_t ns) {
   CallThread& thread = thread_of(tid);
-  if (thread.depth > 0) end_innermost(&thread, CallEnd::kNotHooked, ns, {});
+  if (thread.depth > 0) end_innermost(&thread, LiveCallEnd::kNotHooked, ns, {});
 }
 
-OpenCall* OpenCalls::innermost(int32_t tid) {
+LiveCall* OpenCalls::innermost(int32_t tid) {
   CallThread& thread = thread_of(tid);
   return thread.depth == 0 ? nullptr : &thread.calls[thread.depth - 1];
 }
 
-void OpenCalls::end_innermost(CallThread* thread, CallEnd how, uint64_t ns,
+void OpenCalls::end_innermost(CallThread* thread, LiveCallEnd how, uint64_t ns,
                               std::span<const uint8_t> record) {
-  without_return_ += how == CallEnd::kNoReturn;
+  without_return_ += how == LiveCallEnd::kNoReturn;
   sink_->leave(thread, how, ns, record);
   thread->depth--;
   thread->open_of[thread->calls[thread->depth].function]--;
@@ -81,7 +81,8 @@ void OpenCalls::finish(uint64_t end_ns) {
   for (CallThread* thread : threads) {
     while (thread->depth > 0) {
       const bool may_be_lost = thread->calls[thread->depth - 1].start_ns < lost_ns_;
-      end_innermost(thread, may_be_lost ? CallEnd::kNoReturn : CallEnd::kUnfinished, end_ns, {});
+      end_innermost(thread, may_be_lost ? LiveCallEnd::kNoReturn : LiveCallEnd::kUnfinished, end_ns,
+                    {});
     }
   }
 }

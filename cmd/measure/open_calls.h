@@ -24,7 +24,7 @@
 
 namespace patchbay::cmd {
 
-struct OpenCall {
+struct LiveCall {
   uint32_t function = 0;  // the caller's number for it
   uint64_t start_ns = 0;
   uint64_t caller = 0;          // where it returns to
@@ -37,13 +37,13 @@ struct OpenCall {
 struct CallThread {
   int32_t tid = 0;
   size_t depth = 0;  // of the open ones
-  std::vector<OpenCall>
+  std::vector<LiveCall>
       calls;  // the outermost first; those behind `depth` are kept for their memory
   std::vector<uint32_t> open_of;  // by function: how many are open
 };
 
 // kNotHooked: returns of this function are not seen, so that it ends as it begins.
-enum class CallEnd : uint8_t { kReturned, kNoReturn, kUnfinished, kNotHooked };
+enum class LiveCallEnd : uint8_t { kReturned, kNoReturn, kUnfinished, kNotHooked };
 
 class OpenCallSink {
  public:
@@ -52,7 +52,7 @@ class OpenCallSink {
   virtual void enter(CallThread* thread) = 0;
   // The same. `returned` is the record of its return, empty unless it returned. `end_ns`: of the
   // event that showed its end.
-  virtual void leave(CallThread* thread, CallEnd how, uint64_t end_ns,
+  virtual void leave(CallThread* thread, LiveCallEnd how, uint64_t end_ns,
                      std::span<const uint8_t> returned) = 0;
 };
 
@@ -74,7 +74,7 @@ class OpenCalls {
   bool leave(int32_t tid, uint64_t ns, uint32_t function, uint64_t caller,
              std::span<const uint8_t> record);
   // The innermost open call of a thread; null when there is none.
-  OpenCall* innermost(int32_t tid);
+  LiveCall* innermost(int32_t tid);
   // Ends what is open.
   void finish(uint64_t end_ns);
 
@@ -84,7 +84,8 @@ class OpenCalls {
 
  private:
   CallThread& thread_of(int32_t tid);
-  void end_innermost(CallThread* thread, CallEnd how, uint64_t ns, std::span<const uint8_t> record);
+  void end_innermost(CallThread* thread, LiveCallEnd how, uint64_t ns,
+                     std::span<const uint8_t> record);
 
   OpenCallSink* sink_;
   std::unordered_map<int32_t, CallThread> threads_;

@@ -15,14 +15,14 @@ class Log : public OpenCallSink {
     deepest = std::max(deepest, thread->depth);
     entered++;
   }
-  void leave(CallThread* thread, CallEnd how, uint64_t end_ns,
+  void leave(CallThread* thread, LiveCallEnd how, uint64_t end_ns,
              std::span<const uint8_t> returned) override {
-    const OpenCall& call = thread->calls[thread->depth - 1];
+    const LiveCall& call = thread->calls[thread->depth - 1];
     static constexpr const char* kHow[] = {"returned", "no-return", "unfinished", "not-hooked"};
     if (!text.empty()) text += ", ";
     text += std::to_string(thread->tid) + " " + call.record + " " + kHow[size_t(how)] + " " +
             std::to_string(end_ns - call.start_ns);
-    if (how == CallEnd::kReturned) text += " " + std::string(returned.begin(), returned.end());
+    if (how == LiveCallEnd::kReturned) text += " " + std::string(returned.begin(), returned.end());
   }
   std::string text;
   size_t deepest = 0, entered = 0;

@@ -282,8 +282,9 @@ void Attachment::take_out(int pid) {
   if (error != 0 && error != EINVAL) {
     const attach::Presence now = look_for_agent(pid, runtime_);
     if (now == attach::Presence::kActive)
-      return remark("the agent stays in process " + std::to_string(pid) + ": " +
-                    done.error().message());
+      return remark("the agent stays in process " + std::to_string(pid) +
+                    " until `patchbay detach " + std::to_string(pid) +
+                    "`: " + done.error().message());
     is_gone |= now == attach::Presence::kNone;
   }
   if (is_gone) directory_.remove();

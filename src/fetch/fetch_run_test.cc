@@ -63,7 +63,7 @@ class FetchRun : public ::testing::Test {
   void SetUp() override {
     struct sigaction action = {};
     action.sa_sigaction = on_fault;
-    action.sa_flags = SA_SIGINFO;
+    action.sa_flags = SA_SIGINFO | SA_NODEFER;
     sigaction(SIGSEGV, &action, &old_segv_);
     sigaction(SIGBUS, &action, &old_bus_);
     faults_seen = 0;

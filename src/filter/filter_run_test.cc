@@ -276,7 +276,7 @@ void on_fault(int, siginfo_t*, void* context) {
 TEST(FilterRun, AFaultIsNoMatchWhateverTheOperator) {
   struct sigaction action = {}, old_segv, old_bus;
   action.sa_sigaction = on_fault;
-  action.sa_flags = SA_SIGINFO;
+  action.sa_flags = SA_SIGINFO | SA_NODEFER;
   sigaction(SIGSEGV, &action, &old_segv);
   sigaction(SIGBUS, &action, &old_bus);
   faults_seen = 0;

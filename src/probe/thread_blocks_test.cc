@@ -35,7 +35,8 @@ class ThreadBlocks : public ::testing::Test {
   void SetUp() override {
     struct sigaction action = {};
     action.sa_sigaction = continue_after_fault;
-    action.sa_flags = SA_SIGINFO;
+    // As the agent's: another signal's handler that runs within this one may fault, too.
+    action.sa_flags = SA_SIGINFO | SA_NODEFER;
     ::sigaction(SIGSEGV, &action, &old_[0]);
     ::sigaction(SIGBUS, &action, &old_[1]);
   }

@@ -189,7 +189,8 @@ cc -O1 -g -fno-optimize-sibling-calls -o deep deep.c || fail "deep.c"
 "$patchbay" calls -o lines -e down -- ./deep 10000 2>err
 same "each call of a deep recursion has its result" 10001 "$(grep -cE '^down\([0-9]+\) = ' lines)"
 same "no return was missed" 0 "$(grep -c 'no return seen' lines)"
-whole=$("$patchbay" calls -c -e down -- ./deep 1000 2>&1 | awk '$NF == "down" { print $1, $3 <= $5 + 0.001 }')
+whole=$("$patchbay" calls -c -e down -- ./deep 1000 2>&1 |
+  awk '$NF == "down" { print $1, $3 <= $5 + 0.001 }')
 same "the total is the outermost call's" "1001 1" "$whole"
 "$patchbay" calls -e same_again -- ./deep 2> >(head -n 1 >first)
 same "a reader that leaves is an error that CMD does not see" 1 $?

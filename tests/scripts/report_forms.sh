@@ -87,7 +87,8 @@ for none in "" cat; do
   same "PAGER='$none' is none" "$plain" "$(PAGER=$none on_terminal "$patchbay" report -i e.dat)"
 done
 has "a pager that is not there" \
-  "$(PATCHBAY_PAGER=no-such-pager on_terminal "$patchbay" report -i e.dat)" "'no-such-pager' cannot be run"
+  "$(PATCHBAY_PAGER=no-such-pager on_terminal "$patchbay" report -i e.dat)" \
+  "'no-such-pager' cannot be run"
 same "no pager in a pipe" "$plain" "$(PAGER=false report)"
 PAGER=true on_terminal "$patchbay" report -i e.dat >out
 same "a pager that is left at once is no error" "0 " "$? $(cat out)"

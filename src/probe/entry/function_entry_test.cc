@@ -137,7 +137,7 @@ TEST_F(FunctionEntry, EveryCallIsInEachBufferOnceWhereverSubBuffersEnd) {
   }
   const auto newest = small_.records();
   EXPECT_GT(newest.size(), 1000u);
-  EXPECT_LT(newest.size(), 3000u);
+  EXPECT_LT(newest.size(), 3000u * uint64_t(::sysconf(_SC_NPROCESSORS_CONF)));  // it may migrate
   EXPECT_TRUE(off_.records().empty());
 }
 

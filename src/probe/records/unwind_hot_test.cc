@@ -68,7 +68,7 @@ class Unwind : public testing::Test {
   void SetUp() override {
     struct sigaction action = {};
     action.sa_sigaction = continue_after_fault;
-    action.sa_flags = SA_SIGINFO;
+    action.sa_flags = SA_SIGINFO | SA_NODEFER;
     sigaction(SIGSEGV, &action, &old_[0]);
     sigaction(SIGBUS, &action, &old_[1]);
   }
@@ -181,7 +181,7 @@ void on_trap(int, siginfo_t*, void*) {
 TEST_F(Unwind, SignalInALeaf) {
   struct sigaction action = {};
   action.sa_sigaction = on_trap;
-  action.sa_flags = SA_SIGINFO;
+  action.sa_flags = SA_SIGINFO | SA_NODEFER;
   sigaction(SIGTRAP, &action, nullptr);
   StackStart here = {};
   HERE(here);

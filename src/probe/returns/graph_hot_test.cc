@@ -251,7 +251,7 @@ class GraphHot : public ::testing::TestWithParam<bool> {
   void SetUp() override {
     struct sigaction fault = {};
     fault.sa_sigaction = on_graph_fault;
-    fault.sa_flags = SA_SIGINFO;
+    fault.sa_flags = SA_SIGINFO | SA_NODEFER;
     ::sigaction(SIGSEGV, &fault, nullptr);
     pb_rseq_offset = test::rseq_offset();
     pb_graph_settings = {};

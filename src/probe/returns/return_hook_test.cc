@@ -239,7 +239,7 @@ class ReturnHook : public ::testing::TestWithParam<bool> {
   void SetUp() override {
     struct sigaction fault = {};
     fault.sa_sigaction = on_fault;
-    fault.sa_flags = SA_SIGINFO;
+    fault.sa_flags = SA_SIGINFO | SA_NODEFER;
     ::sigaction(SIGSEGV, &fault, nullptr);
     ::sigaction(SIGBUS, &fault, nullptr);
     pb_rseq_offset = GetParam() ? test::rseq_offset() : 0;

@@ -212,7 +212,7 @@ class HistHot : public ::testing::Test {
   void SetUp() override {
     struct sigaction action = {};
     action.sa_sigaction = continue_after_fault;
-    action.sa_flags = SA_SIGINFO;
+    action.sa_flags = SA_SIGINFO | SA_NODEFER;
     ::sigaction(SIGSEGV, &action, &before_);
     pb_rseq_offset = test::rseq_offset();
     pb_thread = {};

@@ -49,7 +49,7 @@ class SyntheticPlaceTest : public test::RegistryTest {
     pb_thread.fast_tid = pb_thread.tid = uint32_t(raw_syscall(SYS_gettid));
     struct sigaction action = {};
     action.sa_sigaction = on_fault;
-    action.sa_flags = SA_SIGINFO;
+    action.sa_flags = SA_SIGINFO | SA_NODEFER;
     ::sigaction(SIGSEGV, &action, &before_);
     void* pages =
         ::mmap(nullptr, 2 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
