@@ -5,7 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "cmd/measure/hist_entries.cc"  // the tool is no library
+#include "cmd/common/common.cc"         // the tool is no library
+#include "cmd/measure/hist_entries.cc"  // NOLINT
 #include "cmd/measure/hist_json.cc"     // NOLINT
 
 namespace {
