@@ -18,7 +18,8 @@ bool is_text(const EventField& field) { return field.type.starts_with("__data_lo
 // The bits of a scalar, as wide as they are; 0 where the record ends before them.
 uint64_t bits_at(std::span<const uint8_t> record, uint32_t offset, uint32_t size) {
   uint64_t bits = 0;
-  if (size > sizeof bits || record.size() < size || offset > record.size() - size) return 0;
+  if (size == 0 || size > sizeof bits) return 0;
+  if (record.size() < size || offset > record.size() - size) return 0;
   std::memcpy(&bits, record.data() + offset, size);
   return bits;
 }

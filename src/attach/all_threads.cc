@@ -16,7 +16,9 @@
 #include <string>
 #include <thread>
 #include <unordered_set>
+#include <utility>
 
+#include "attach/proc_text.h"
 #include "attach/tracing.h"
 #include "base/monotonic_clock.h"
 #include "base/unique_fd.h"
@@ -191,20 +193,36 @@ Status AllThreads::stop_all(int64_t end) {
   return {};
 }
 
+// While a thread is traced, a signal for it that the program ignores is not dropped. It wakes the
+// thread; or, while that stands, any other one of the process, whose wait answers EINTR. When that
+// one is traced, too, its answer is repaired; when it is not, its program sees it. So a thread that
+// draws such signals is traced later than all others, and no longer than they are:
+//
+//   2  it has children: their ends are signals for the thread that has made them
+//   1  the first thread: what is sent to the process (a window's new size) is for it
+//   0  all others
+int AllThreads::signal_rank(pid_t pid, pid_t tid) {
+  if (tid != 0 && has_children(pid, tid)) return 2;
+  return tid == pid ? 1 : 0;
+}
+
 Result<bool> AllThreads::seize_new() {
   bool any = std::any_of(threads_.begin(), threads_.end(),
                          [](const Thread& thread) { return !thread.is_stopped; });
   std::unordered_set<pid_t> known;
   for (const Thread& thread : threads_) known.insert(thread.tid);
-  for (const pid_t tid : tasks_of(pid_)) {
-    if (tid == own_ || !known.insert(tid).second) continue;
+  std::vector<std::pair<int, pid_t>> fresh;  // those that draw signals last
+  for (const pid_t tid : tasks_of(pid_))
+    if (tid != own_ && known.insert(tid).second) fresh.emplace_back(signal_rank(pid_, tid), tid);
+  std::sort(fresh.begin(), fresh.end());
+  for (const auto& [rank, tid] : fresh) {
     const Status seized = trace(PTRACE_SEIZE, tid, 0, nullptr, "trace");
     if (!seized.ok()) {
       const char state = status_of(pid_, tid).state;
       if (state == '?' || state == 'Z' || state == 'X') continue;  // it has ended meanwhile
       return seized.error();
     }
-    threads_.push_back({tid});
+    threads_.push_back({.tid = tid, .signal_rank = rank});
     any = true;
     (void)trace(PTRACE_INTERRUPT, tid, 0, nullptr, "stop");
   }
@@ -414,12 +432,17 @@ Status AllThreads::let_go(Thread& thread) {
 // the others go on. One that stays in the kernel cannot be detached; the kernel does so when the
 // thread that has made this object ends.
 //
-// While a thread is traced, a signal for it that the program ignores (the end of a child) is not
-// dropped, and wakes another one: so those whose waits would answer EINTR go last.
+// Those that draw signals go first (signal_rank), and of them those whose waits would answer EINTR
+// last.
 Status AllThreads::release() {
   Status first;
-  std::stable_partition(threads_.begin(), threads_.end(),
-                        [](const Thread& thread) { return !thread.is_repaired; });
+  constexpr size_t kMostAsked = 256;  // they all stand: what was so before the stop does for more
+  if (threads_.size() <= kMostAsked)
+    for (Thread& thread : threads_) thread.signal_rank = signal_rank(pid_, thread.tid);
+  std::stable_sort(threads_.begin(), threads_.end(), [](const Thread& one, const Thread& other) {
+    return std::pair(-one.signal_rank, one.is_repaired) <
+           std::pair(-other.signal_rank, other.is_repaired);
+  });
   std::vector<Thread> late;
   for (Thread& thread : threads_) {
     if (thread.tid == 0) continue;

@@ -65,6 +65,7 @@ class AllThreads {
   struct Thread {
     pid_t tid = 0;
     bool is_stopped = false, is_repaired = false;
+    int signal_rank = 0;
     user_regs_struct registers = {};
     uint64_t mask = 0;
   };
@@ -82,6 +83,7 @@ class AllThreads {
 
   AllThreads(pid_t pid, pid_t own) : pid_(pid), own_(own) {}
   Status stop_all(int64_t end);
+  static int signal_rank(pid_t pid, pid_t tid);
   Result<bool> seize_new();
   Status wait_for_all(int64_t end);
   Result<bool> is_stopped(Thread& thread);

@@ -30,4 +30,10 @@ std::string status_field(const std::string& status, const std::string& name) {
   return at == status.npos ? "" : status.substr(at, status.find('\n', at) - at);
 }
 
+bool has_children(int pid, int tid) {
+  const auto text =
+      read_text("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/children");
+  return text && !text->empty();
+}
+
 }  // namespace patchbay::attach

@@ -12,4 +12,8 @@ std::optional<std::string> read_text(const std::string& path);
 // Of a `status`: the rest of the line that begins with `name` and a colon.
 std::string status_field(const std::string& status, const std::string& name);
 
+// Whether a thread has children. A child's end is a signal for the thread that has made it. False,
+// too, where the kernel does not say (CONFIG_PROC_CHILDREN).
+bool has_children(int pid, int tid);
+
 }  // namespace patchbay::attach

@@ -13,7 +13,9 @@
 #include <cstring>
 #include <optional>
 #include <string>
+#include <tuple>
 
+#include "attach/proc_text.h"
 #include "attach/tracing.h"
 #include "base/unique_fd.h"
 
@@ -191,20 +193,26 @@ int ThreadChoice::rank(pid_t tid) const {
   return rank_of_call(tid, number, first, second, pc);
 }
 
-std::vector<pid_t> ThreadChoice::candidates() const {
-  std::vector<std::pair<int, pid_t>> ranked;
+// Of those that wait, one with children comes last: while it stands, the end of a child wakes
+// another thread (all_threads.cc says how).
+std::vector<pid_t> ThreadChoice::candidates(bool only_waiting) const {
+  std::vector<std::tuple<bool, bool, int, pid_t>> ranked;
   const std::string directory = "/proc/" + std::to_string(pid_) + "/task";
   DIR* tasks = ::opendir(directory.c_str());
   if (!tasks) return {};
+  int threads = 0;
   while (const dirent* entry = ::readdir(tasks)) {
     const auto tid = pid_t(std::strtol(entry->d_name, nullptr, 10));
     const int its_rank = tid > 0 ? rank(tid) : kNotToBeUsed;
-    if (its_rank != kNotToBeUsed) ranked.emplace_back(its_rank, tid);
+    threads += tid > 0;
+    if (its_rank != kNotToBeUsed)
+      ranked.emplace_back(its_rank == kRuns, has_children(pid_, tid), its_rank, tid);
   }
   ::closedir(tasks);
   std::sort(ranked.begin(), ranked.end());
   std::vector<pid_t> tids;
-  for (const auto& [its_rank, tid] : ranked) tids.push_back(tid);
+  for (const auto& [runs, forks, its_rank, tid] : ranked)
+    if (!runs || !only_waiting || threads == 1) tids.push_back(tid);
   return tids;
 }
 

@@ -31,8 +31,10 @@ class ThreadChoice {
   // Reads what is mapped in the process.
   ThreadChoice(pid_t pid, const TargetLibc& libc);
 
-  // Those that may be stopped, the best first.
-  std::vector<pid_t> candidates() const;
+  // Those that may be stopped, the best first. `only_waiting`: none that runs, which may have to be
+  // let go again, and may make a child just then (signal_rank in all_threads.cc); but the only
+  // thread of a process has no other whom it could disturb.
+  std::vector<pid_t> candidates(bool only_waiting = false) const;
   // Whether one of them may be used, now that it stands in the system call `number` (-1: none).
   // EAGAIN says why not.
   Status may_use(pid_t tid, long number, const user_regs_struct& registers) const;
