@@ -103,5 +103,6 @@ bool parse_positive(std::string_view text, Number* number) {
 bool parse_pid(std::string_view text, int* pid);
 // Text between quotes in JSON, with its escapes; bytes that are not UTF-8 become U+FFFD.
 std::string json_quote(std::string_view text);
+std::string size_text(uint64_t bytes);  // "3.3 MB"
 
 }  // namespace patchbay::cmd

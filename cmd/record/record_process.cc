@@ -83,18 +83,6 @@ int finish(Recording& recording, bool stopped, bool answers, const std::string& 
   return saved ? kOk : kFailed;
 }
 
-// The instance is as large as the top one, and it gets the texts of trace_marker.
-Status make_stand_in(serve::Client& client, TraceRequest* request, size_t index, ToolUses* uses) {
-  PB_ASSIGN(std::string name, uses->make_instance());
-  request->set_stand_in(index, name);
-  if (index != 0) return {};
-  const std::string directory = request->instances()[index].directory();
-  Result<std::string> size = client.read_all("buffer_size_kb");
-  if (size.ok() && size->find_first_not_of("0123456789\n") == size->npos)
-    (void)client.write_all(directory + "buffer_size_kb", *size, false);
-  return client.write_all(directory + "options/copy_trace_marker", "1\n", false);
-}
-
 Status make_stand_ins(serve::Client& client, RecordOptions* options, ToolUses* uses) {
   for (size_t i = 0; i < options->request.instances().size(); i++) {
     const InstanceRequest& one = options->request.instances()[i];

@@ -351,4 +351,15 @@ void say_what_stays(serve::Client& client) {
                pid.c_str(), pid.c_str());
 }
 
+Status make_stand_in(serve::Client& client, TraceRequest* request, size_t index, ToolUses* uses) {
+  PB_ASSIGN(std::string name, uses->make_instance());
+  request->set_stand_in(index, name);
+  if (index != 0) return {};
+  const std::string directory = request->instances()[index].directory();
+  Result<std::string> size = client.read_all("buffer_size_kb");
+  if (size.ok() && size->find_first_not_of("0123456789\n") == size->npos)
+    (void)client.write_all(directory + "buffer_size_kb", *size, false);
+  return client.write_all(directory + "options/copy_trace_marker", "1\n", false);
+}
+
 }  // namespace patchbay::cmd

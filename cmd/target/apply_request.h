@@ -29,6 +29,9 @@ struct AppliedRequest {
 // Makes the instances, sets them up, defines and enables the events. On an error what was done
 // before it stays, and is in *applied.
 Status apply_request(const TraceRequest& request, serve::Client& client, AppliedRequest* applied);
+// Makes an instance of the command's own, in which request->instances()[index] is done. An instance
+// for the top one is as large as that, and gets the texts of trace_marker.
+Status make_stand_in(serve::Client& client, TraceRequest* request, size_t index, ToolUses* uses);
 // Disables the events. Errors are ignored: the process may be gone.
 void stop_request(const AppliedRequest& applied, serve::Client& client);
 // Says so when the process does not answer, and its settings stay.

@@ -124,14 +124,4 @@ void note_recovered(const std::string& process_directory) {
                          O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
 }
 
-std::string size_text(uint64_t bytes) {
-  char text[32];
-  const char* units[] = {"bytes", "KB", "MB", "GB", "TB"};
-  double value = double(bytes);
-  size_t unit = 0;
-  while (value >= 1024 && unit < 4) value /= 1024, unit++;
-  std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.1f %s", value, units[unit]);
-  return text;
-}
-
 }  // namespace patchbay::cmd

@@ -36,6 +36,4 @@ void remove_empty_leftovers(const std::string& runtime_directory);
 // Notes that all of a dead process's directory is saved.
 void note_recovered(const std::string& process_directory);
 
-std::string size_text(uint64_t bytes);  // "3.3 MB"
-
 }  // namespace patchbay::cmd

@@ -29,6 +29,7 @@
   PAGE_FILE(events_view, "cmd/view/page/events_view.js")
   PAGE_FILE(details, "cmd/view/page/details.js")
   PAGE_FILE(about_view, "cmd/view/page/about_view.js")
+  PAGE_FILE(live_view, "cmd/view/page/live_view.js")
   PAGE_FILE(app, "cmd/view/page/app.js")
 
   .section .note.GNU-stack, "", @progbits

@@ -26,6 +26,7 @@ PAGE_FILE(spread_view);
 PAGE_FILE(events_view);
 PAGE_FILE(details);
 PAGE_FILE(about_view);
+PAGE_FILE(live_view);
 PAGE_FILE(app);
 #undef PAGE_FILE
 
@@ -44,13 +45,16 @@ constexpr std::string_view kPolicy =
     "default-src 'none'; script-src 'unsafe-inline' blob:; worker-src blob:; "
     "style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
 
+constexpr std::string_view kLivePolicy = "; connect-src 'self'";
+
 // Scripts of one name are one text; each uses those before it.
 const File kWorkerFiles[] = {FILE_OF(columns), FILE_OF(model), FILE_OF(worker)};
-const File kScriptFiles[] = {
-    FILE_OF(columns),     FILE_OF(text),       FILE_OF(recording),  FILE_OF(query),
-    FILE_OF(tracks),      FILE_OF(timeline),   FILE_OF(pointing),   FILE_OF(grid),
-    FILE_OF(calls_view),  FILE_OF(flame_view), FILE_OF(charts),     FILE_OF(spread_view),
-    FILE_OF(events_view), FILE_OF(details),    FILE_OF(about_view), FILE_OF(app)};
+const File kScriptFiles[] = {FILE_OF(columns),     FILE_OF(text),    FILE_OF(recording),
+                             FILE_OF(query),       FILE_OF(tracks),  FILE_OF(timeline),
+                             FILE_OF(pointing),    FILE_OF(grid),    FILE_OF(calls_view),
+                             FILE_OF(flame_view),  FILE_OF(charts),  FILE_OF(spread_view),
+                             FILE_OF(events_view), FILE_OF(details), FILE_OF(about_view),
+                             FILE_OF(live_view),   FILE_OF(app)};
 
 bool write_files(std::span<const File> files, const std::function<bool(std::string_view)>& write) {
   for (const File& file : files)
@@ -60,7 +64,9 @@ bool write_files(std::span<const File> files, const std::function<bool(std::stri
 
 }  // namespace
 
-bool write_page(std::string_view payload, const std::function<bool(std::string_view)>& write) {
+bool write_page(std::string_view payload, const std::function<bool(std::string_view)>& write,
+                PageKind kind) {
+  const bool is_live = kind == PageKind::kLive;
   std::string_view left = FILE_OF(html).text();
   while (!left.empty()) {
     const size_t at = left.find('@'), end = left.find('@', at + 1);
@@ -71,7 +77,8 @@ bool write_page(std::string_view payload, const std::function<bool(std::string_v
     left.remove_prefix(is_word ? end + 1 : end);
     if (!is_word) continue;
     bool ok = true;
-    if (word == "policy") ok = write(kPolicy);
+    if (word == "policy") ok = write(kPolicy) && (!is_live || write(kLivePolicy));
+    if (word == "live") ok = write(is_live ? "yes" : "no");
     if (word == "style") ok = write(FILE_OF(style).text());
     if (word == "worker") ok = write_files(kWorkerFiles, write);
     if (word == "script") ok = write_files(kScriptFiles, write);

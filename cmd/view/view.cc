@@ -8,25 +8,21 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
-#include <cstring>
-#include <memory>
+#include <utility>
+#include <vector>
 
-#include "base/monotonic_clock.h"
 #include "base/unique_fd.h"
 #include "cmd/common/commands.h"
-#include "cmd/common/losses.h"
-#include "cmd/common/trace_input.h"
-#include "cmd/record/recorded_arguments.h"
-#include "cmd/view/page_pack.h"
-#include "cmd/view/page_sink.h"
+#include "cmd/common/tracefs_command.h"
 #include "cmd/view/page_text.h"
-#include "export/export_sink.h"
-#include "export/export_source.h"
+#include "cmd/view/recording_page.h"
+#include "cmd/view/view_process.h"
 
 namespace patchbay::cmd {
 namespace {
 
-constexpr int kFrom = kFirstOptionId, kUntil = kFrom + 1, kRows = kFrom + 2;
+constexpr int kFrom = kFirstOptionId, kUntil = kFrom + 1, kRows = kFrom + 2, kHist = kFrom + 3,
+              kPort = kFrom + 4;
 constexpr size_t kMostRows = 20000000;
 constexpr Option kOptions[] = {
     {.letter = 'i',
@@ -46,24 +42,60 @@ constexpr Option kOptions[] = {
     {.letter = 'e',
      .name = "event",
      .argument = "GLOB",
-     .help = "shows these events only: event, system:event or system",
+     .help = "shows these events only: event, system:event or system; of a process, records them, "
+             "as patchbay record -e does",
      .repeats = true},
     {.letter = 'f',
      .name = "filter",
      .argument = "FILTER",
-     .help = "shows only events that this filter lets through"},
+     .help = "shows only events that this filter lets through; of a process, records the events of "
+             "the -e before it only then"},
     {.name = "rows",
      .argument = "N",
      .help = "cuts the recording behind N calls and events; the default is 1000000",
      .more = "The page says how much of the recording it has. Browsers stay quick up to some "
              "millions.",
      .id = kRows},
+    {.letter = 'p',
+     .name = "pid",
+     .argument = "PID",
+     .help = "shows a running process, live: serves the page on 127.0.0.1 until Ctrl-C",
+     .more = "The address is printed; nobody who does not know it gets anything. A view more shows "
+             "the functions by calls and time, as `patchbay top` does, all histograms of the "
+             "process, and its buffers; it asks for them once a second. The other views show the "
+             "newest events, taken anew with a key. A process that was started without the agent "
+             "has it for as long as the command runs. Without -e, -t, -l and --hist all functions "
+             "are profiled.",
+     .group = "A running process"},
+    {.letter = 't',
+     .name = "tracer",
+     .argument = "TRACER",
+     .help = "records with function_graph or function"},
+    {.letter = 'l',
+     .name = "function",
+     .argument = "GLOB",
+     .help = "profiles these functions; with -t, traces them, too",
+     .repeats = true},
+    {.name = "hist",
+     .argument = "'EVENT keys=FIELD...'",
+     .help = "counts the hits of an event by fields, as patchbay hist does",
+     .more = "For example: 'malloc(u64 size) keys=size.log2:vals=size'.",
+     .repeats = true,
+     .id = kHist},
+    {.name = "port",
+     .argument = "PORT",
+     .help = "serves on this port; the default is one that is free",
+     .id = kPort},
 };
 
 struct Options {
-  std::string input = "trace.dat", output;
-  ExportChoice choice;
-  size_t rows = 1000000;
+  PageChoice page;
+  std::string output;
+  // Of a process. -e, -f, -t, -l mean something else there, which is known at the end.
+  int pid = 0;
+  uint16_t port = 0;
+  std::vector<std::pair<int, std::string>> request;
+  std::vector<std::string> histograms;
 };
 
 bool parse_seconds(std::string_view text, uint64_t* ns) {
@@ -76,11 +108,29 @@ bool parse_seconds(std::string_view text, uint64_t* ns) {
   return true;
 }
 
+bool parse_port(const char* value, uint16_t* port) {
+  int number = 0;
+  if (!parse_positive(value, &number) || number > 65535) return false;
+  *port = uint16_t(number);
+  return true;
+}
+
 const char* take_option(int id, const char* value, Options* options) {
-  ExportChoice& choice = options->choice;
+  ExportChoice& choice = options->page.choice;
+  if (id == 'e' || id == 'f' || id == 't' || id == 'l') options->request.emplace_back(id, value);
   switch (id) {
+    case 'p':
+      return take_pid(value, &options->pid);
+    case 't':
+    case 'l':
+      return nullptr;
+    case kHist:
+      options->histograms.push_back(value);
+      return nullptr;
+    case kPort:
+      return parse_port(value, &options->port) ? nullptr : "--port takes a port: 1 to 65535.";
     case 'i':
-      options->input = value;
+      options->page.input = value;
       return nullptr;
     case 'o':
       options->output = value;
@@ -98,110 +148,10 @@ const char* take_option(int id, const char* value, Options* options) {
       choice.until_is_relative = true;
       return parse_seconds(value, &choice.until_ns) ? nullptr : "--until takes seconds: 1.25.";
     default:
-      return parse_positive(value, &options->rows) && options->rows <= kMostRows
+      return parse_positive(value, &options->page.rows) && options->page.rows <= kMostRows
                  ? nullptr
                  : "--rows takes a number up to 20000000.";
   }
-}
-
-std::string size_text(uint64_t bytes) {
-  char text[32];
-  std::snprintf(text, sizeof text, bytes < 1 << 20 ? "%.1f KB" : "%.1f MB",
-                double(bytes) / (bytes < 1 << 20 ? 1024 : 1 << 20));
-  return text;
-}
-
-// --- input
-
-// The input with what it needs as long as it is read.
-struct Opened {
-  TraceInput input;
-  std::unique_ptr<RecordedArguments> arguments;
-};
-
-Result<ExportInput> export_input(const std::shared_ptr<Opened>& opened) {
-  ExportInput input;
-  input.path = opened->input.path;
-  input.dat = opened->input.dat.get();
-  input.buffer = opened->input.buffer.get();
-  for (size_t i = 0; i < opened->input.nr_buffers(); i++) {
-    input.names.push_back(opened->input.buffer_name(i));
-    PB_ASSIGN(auto pages, opened->input.pages(i));
-    input.pages.push_back(std::move(pages));
-  }
-  input.arguments_of = [opened](uint64_t function) { return opened->arguments->of(function); };
-  input.owner = opened;
-  return input;
-}
-
-std::vector<std::string> damages_of(const TraceInput& input) {
-  std::vector<std::string> damages;
-  if (!input.dat) return damages;
-  for (const auto& buffer : input.dat->buffers())
-    for (const auto& cpu : buffer.cpus)
-      if (cpu.cut)
-        damages.push_back("The file is cut short: the end of CPU " + std::to_string(cpu.cpu) +
-                          " is missing.");
-  return damages;
-}
-
-PageOptions page_options(const Options& options, const std::shared_ptr<Opened>& opened) {
-  PageOptions page;
-  const TraceInput& input = opened->input;
-  const size_t slash = input.path.rfind('/');
-  page.title = slash == input.path.npos ? input.path : input.path.substr(slash + 1);
-  page.most_rows = options.rows;
-  const ExportChoice& choice = options.choice;
-  page.is_part = choice.from_ns != 0 || choice.until_ns != ~uint64_t{0} || !choice.events.empty() ||
-                 !choice.filter.empty();
-  page.facts = {{"File", input.path}};
-  struct ::stat status {};
-  if (::stat(input.path.c_str(), &status) == 0)
-    page.facts.emplace_back("Size", size_text(uint64_t(status.st_size)));
-  for (size_t i = 0; i < input.nr_buffers(); i++)
-    if (!input.buffer_name(i).empty()) page.facts.emplace_back("Instance", input.buffer_name(i));
-  page.facts.emplace_back("Written by", std::string("patchbay view ") + PATCHBAY_VERSION);
-  page.losses_of = [opened](const LossCounter& counter) { return counter.finish(opened->input); };
-  page.malformed_formats = input.dat ? input.dat->malformed_formats() : 0;
-  page.damages = damages_of(input);
-  return page;
-}
-
-// --- reading, with a line that says how far it is
-
-class Progress {
- public:
-  void take() {
-    if ((++events_ & 0xffff) != 0 || !on_ || monotonic_ms() < next_) return;
-    next_ = monotonic_ms() + 500;
-    shown_ = true;
-    std::fprintf(stderr, "\r\033[K[ patchbay view: %.1f million records read ]",
-                 double(events_) / 1e6);
-  }
-  ~Progress() {
-    if (shown_) std::fputs("\r\033[K", stderr);
-  }
-
- private:
-  const bool on_ = ::isatty(STDERR_FILENO);
-  bool shown_ = false;
-  uint64_t events_ = 0;
-  int64_t next_ = monotonic_ms() + 1500;
-};
-
-Status read_all(ExportSource* source, PageSink* sink) {
-  PB_TRY(sink->begin(source->meta(), source));
-  Progress progress;
-  ExportEvent event;
-  while (source->next(&event)) {
-    progress.take();
-    if (event.kind == ExportEvent::Kind::kLoss) {
-      PB_TRY(sink->loss(event));
-    } else {
-      PB_TRY(sink->event(event));
-    }
-  }
-  return sink->end(source->stats());
 }
 
 // --- output
@@ -247,37 +197,49 @@ std::string default_output(const std::string& input) {
 }
 
 int view(const Options& options) {
-  auto opened = std::make_shared<Opened>();
-  auto input = open_trace_input(options.input);
-  if (!input.ok()) return fail("view", input.error());
-  opened->input = std::move(*input);
-  opened->arguments = std::make_unique<RecordedArguments>(opened->input);
-  auto exported = export_input(opened);
-  if (!exported.ok()) return fail("view", exported.error());
-  std::vector<ExportInput> inputs;
-  inputs.push_back(std::move(*exported));
-  auto source = ExportSource::open(std::move(inputs), options.choice);
-  if (!source.ok()) return fail("view", source.error());
-  PageSink sink(page_options(options, opened));
-  if (Status status = read_all(source->get(), &sink); !status.ok())
-    return fail("view", status.error());
-  auto payload = page_payload(sink.header(), sink.data());
-  if (!payload.ok()) return fail("view", payload.error());
-  const std::string output =
-      options.output.empty() ? default_output(opened->input.path) : options.output;
+  auto page = page_of(options.page);
+  if (!page.ok()) return fail("view", page.error());
+  const std::string output = options.output.empty() ? default_output(page->path) : options.output;
   uint64_t size = 0;
-  if (Status status = write_output(output, *payload, &size); !status.ok())
+  if (Status status = write_output(output, page->payload, &size); !status.ok())
     return fail("view", status.error());
   if (output != "-")
     std::fprintf(stderr, "[ patchbay view: %llu records, %s in %s ]\n",
-                 static_cast<unsigned long long>(sink.records()), size_text(size).c_str(),
+                 static_cast<unsigned long long>(page->records), size_text(size).c_str(),
                  printable(output).c_str());
-  if (sink.is_cut())
+  if (page->is_cut)
     std::fprintf(stderr,
                  "[ patchbay view: the page has the first %zu calls and events; it says "
                  "where to go on ]\n",
-                 sink.rows());
+                 page->rows);
   return kOk;
+}
+
+// The sentence about options that need another, or null. With -p: what they mean there is in
+// *choice.
+const char* check(const Options& options, LiveChoice* choice) {
+  const auto has = [&](int id) {
+    for (const auto& [each, value] : options.request)
+      if (each == id) return true;
+    return false;
+  };
+  if (options.pid == 0) {
+    const bool is_live = has('t') || has('l') || !options.histograms.empty() || options.port != 0;
+    return is_live ? "-t, -l, --hist and --port are about a running process: -p PID." : nullptr;
+  }
+  if (!options.output.empty() || options.page.input != "trace.dat")
+    return "-p shows a process: without -i and -o.";
+  const ExportChoice& shown = options.page.choice;
+  if (shown.from_ns != 0 || shown.until_ns != ~uint64_t{0})
+    return "--from and --until are about a recording, not about -p.";
+  for (const auto& [id, value] : options.request) {
+    if (id == 'l') choice->functions.push_back(value);
+    if (id == 'l' && !has('t')) continue;
+    if (const char* wrong = choice->request.take(id, value.c_str())) return wrong;
+  }
+  choice->histograms = options.histograms;
+  choice->rows = options.page.rows;
+  return choice->request.check();
 }
 
 }  // namespace
@@ -285,14 +247,19 @@ int view(const Options& options) {
 constexpr CommandLine kViewLine = {
     .name = "view",
     .summary = "make a page of a recording, for a browser",
-    .synopsis = "view [[-i] FILE] [-o PAGE.html] [OPTION...]",
+    .synopsis =
+        "view [[-i] FILE] [-o PAGE.html] [OPTION...]\n"
+        "view -p PID [-e EVENT] [-t TRACER] [-l GLOB] [--hist HIST] [OPTION...]",
     .about = R"(Writes a recording as one HTML file that a browser opens, with a timeline, the
 calls as a tree and as a flame graph, distributions, and a table of all events.
-The file needs nothing from elsewhere, so it can be attached to a report.
+The file needs nothing from elsewhere, so it can be attached to a report. With -p
+it is the page of a running process, which a browser on this machine shows live.
 
 )",
     .options = {kOptions},
-    .after = "Example: patchbay record -t function_graph -- ./prog && patchbay view\n",
+    .after =
+        "Example: patchbay record -t function_graph -- ./prog && patchbay view\n"
+        "         patchbay view -p 1234 -l 'db_*' --hist 'malloc(u64 size) keys=size.log2'\n",
     .words = "FILE",
 };
 
@@ -300,8 +267,12 @@ int run_view(int argc, char** argv) {
   Options options;
   const auto take = [&](int id, const char* value) { return take_option(id, value, &options); };
   if (const std::optional<int> ended = parse_options(kViewLine, argc, argv, take)) return *ended;
-  if (::optind + 1 == argc && options.input == "trace.dat") options.input = argv[::optind++];
+  if (::optind + 1 == argc && options.page.input == "trace.dat")
+    options.page.input = argv[::optind++];
   if (::optind < argc) return too_much(kViewLine, argv);
+  LiveChoice live;
+  if (const char* wrong = check(options, &live)) return usage_error("view", wrong);
+  if (options.pid != 0) return view_process(options.pid, options.port, std::move(live));
   return view(options);
 }
 

@@ -93,8 +93,8 @@ Result<std::unique_ptr<LibraryLoader>> LibraryLoader::make(pid_t pid, const Targ
   const int64_t end = monotonic_ms() + timeout_ms;
   Error last =
       user_error(EAGAIN, "no thread of " + process_name(pid) + " stands where it can be stopped");
-  // A thread that waits may run for a moment, having been woken: it is waited for, before those that
-  // run are tried.
+  // A thread that waits may run for a moment, having been woken: it is waited for before those
+  // that run are tried.
   constexpr int kPatientTries = 10;
   int tries = 0;
   do {

@@ -349,6 +349,46 @@ const cases = {
     holds("it says why", (await page.eval("byId('curtain').innerText")).includes("damaged"));
     await page.shot(`${shots}/broken.png`);
   },
+  // A page that a process's server gives: what it says changes while nobody touches it.
+  async live(page) {
+    const looks = "Number(document.documentElement.dataset.looks ?? 0)";
+    await page.until(`${looks} >= 2`);
+    same("it begins with the live view", "live", await page.eval("app.view"));
+    const table = () => page.eval("byId('view-live').innerText");
+    for (const name of expected.functions) holds(`functions have ${name}`, (await table()).includes(name));
+    const hits = () => page.eval("app.views.live.state.histograms[0].hist.hits");
+    const calls = () => page.eval("app.views.live.state.top.calls");
+    const [hitsBefore, callsBefore] = [await hits(), await calls()];
+    await page.until(`${looks} >= 4`);
+    holds("hits come", (await hits()) > hitsBefore);
+    holds("calls come", (await calls()) > callsBefore);
+    same("a bar for each range", expected.ranges,
+      await page.eval(`document.querySelectorAll(".live-hist .live-bar").length`));
+    same("each function has a line of calls", expected.functions.length,
+      await page.eval(`document.querySelectorAll(".spark polyline").length`));
+    await page.shot(`${shots}/live.png`);
+    await page.eval("app.views.live.setPaused(true)");
+    await page.eval("new Promise((resolve) => setTimeout(resolve, 300))");
+    const still = await page.eval(looks);
+    await page.eval("new Promise((resolve) => setTimeout(resolve, 1500))");
+    same("paused, it does not ask", still, await page.eval(looks));
+    await page.eval("app.open('timeline')");
+    holds("the newest calls are in the timeline", (await page.eval("app.recording.calls")) > 0);
+    const last = "app.recording.header.total";
+    const before = await page.eval(last);
+    await page.eval("document.documentElement.dataset.ready = 'old'");
+    await page.key("r");
+    await page.until("document.documentElement.dataset.ready === 'yes'");
+    holds(`R takes newer ones: ${before}`, (await page.eval(last)) > before);
+    same("and stays where it was", "timeline", await page.eval("app.view"));
+    await page.eval("app.open('live')");
+    process.kill(expected.pid, "SIGKILL");
+    await page.until("app.views.live.state && app.views.live.state.ended");
+    holds("it says that the process has ended", (await table()).includes("has ended"));
+    same("it asks its server and nobody else", [],
+      page.requests.filter((url) => !url.startsWith(file) && !url.startsWith("blob:")));
+    same("nothing on the console", [], page.errors);
+  },
   big,
 };
 
@@ -357,7 +397,7 @@ try {
   const page = await browser.open(file);
   same("it opens", what === "broken" ? "failed" : "yes", await page.ready());
   await cases[what](page);
-  quiet(page);
+  if (what !== "live") quiet(page);
 } catch (error) {
   failures++;
   console.log(`FAIL: ${what}: ${error.stack}`);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // What holds the views together: the worker, the search, the selection, keys and colours.
 
+const kIsLive = document.documentElement.dataset.live === "yes";
 const kViews = [
+  ...(kIsLive ? [["live", "Live"]] : []),
   ["timeline", "Timeline"],
   ["calls", "Calls"],
   ["flame", "Flame graph"],
@@ -72,12 +74,14 @@ class App {
       spread: () => new SpreadView(this),
       events: () => new EventsView(this),
       about: () => new AboutView(this),
+      live: () => new LiveView(this),
     };
     this.tabs();
     this.searchBox();
     this.keys();
     helpText();
-    this.open(location.hash.slice(1) || "timeline");
+    if (kIsLive) this.goOn();
+    this.open(location.hash.slice(1) || kViews[0][0]);
     byId("curtain").remove();
     requestAnimationFrame(() =>
       requestAnimationFrame(() => {
@@ -85,6 +89,12 @@ class App {
         document.documentElement.dataset.ready = "yes";
       }),
     );
+  }
+  // A live page: the view that asks is there from the start, whatever is shown.
+  goOn() {
+    this.views.live = this.make.live();
+    byId("again").hidden = false;
+    byId("again").addEventListener("click", () => location.reload());
   }
   readLosses() {
     const { header, buffer } = this.recording;
@@ -166,7 +176,7 @@ class App {
     );
   }
   open(name) {
-    if (!kViews.some(([each]) => each === name)) name = "timeline";
+    if (!kViews.some(([each]) => each === name)) name = kViews[0][0];
     tip.hide();
     this.view = name;
     for (const [each] of kViews) {
@@ -373,7 +383,8 @@ class App {
       if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
       if (event.key === "?") return byId("help").showModal();
       if (event.key === "Escape" && !byId("help").open) this.escape();
-      if (event.key >= "1" && event.key <= "6") this.open(kViews[Number(event.key) - 1][0]);
+      if (kIsLive && event.key.toLowerCase() === "r") return location.reload();
+      if (event.key >= "1" && event.key <= String(kViews.length)) this.open(kViews[Number(event.key) - 1][0]);
     });
     byId("tabs").addEventListener("keydown", (event) => {
       const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
@@ -478,7 +489,8 @@ function helpText() {
         ["drag", "measure a time"],
       ]),
       keys("Everywhere", [
-        ["1 … 6", "the views"],
+        [`1 … ${kViews.length}`, "the views"],
+        ...(kIsLive ? [["R", "take the newest events"]] : []),
         ["/", "search"],
         ["Enter", "next match; Shift+Enter the one before"],
         ["Esc", "forget the search, the time, the choice"],
