@@ -17,7 +17,8 @@ constexpr size_t kWidth = 80, kMostLeft = 24;
 constexpr Option kCommonOptions[] = {
     {.name = "color",
      .argument = "auto|always|never",
-     .help = "colours messages and names of directories; auto, the default: on a terminal",
+     .help = "colours messages, lines of report and calls, names of directories; auto, the "
+             "default: on a terminal",
      .group = "Common options",
      .id = kColorId},
     {.letter = 'h', .name = "help", .help = "prints this text"},

@@ -26,9 +26,11 @@ bool is_installed(const std::string& program) {
   return false;
 }
 
-// The child: reads what we print.
-[[noreturn]] void become_pager(const std::string& command, int input) {
+// The child: reads what we print. What the user has in $LESS stands behind our -R.
+[[noreturn]] void become_pager(const std::string& command, int input, bool colors) {
   ::dup2(input, STDIN_FILENO);
+  const char* less = std::getenv("LESS");
+  if (less && colors) ::setenv("LESS", (std::string("-R ") + less).c_str(), 1);
   ::setenv("LESS", "FRX", 0);
   ::setenv("LV", "-c", 0);
   ::execl("/bin/sh", "sh", "-c", command.c_str(), static_cast<char*>(nullptr));
@@ -46,14 +48,14 @@ std::string pager_command() {
 }
 
 // Ctrl-C is the pager's: it stops a search, say. Who leaves it closes the pipe, and so ends us.
-void Pager::start() {
+void Pager::start(bool colors) {
   if (!::isatty(STDOUT_FILENO)) return;
   const std::string command = pager_command();
   int ends[2];
   if (command.empty() || ::pipe2(ends, O_CLOEXEC) != 0) return;
   std::fflush(stdout);
   pid_ = ::fork();
-  if (pid_ == 0) become_pager(command, ends[0]);
+  if (pid_ == 0) become_pager(command, ends[0], colors);
   if (pid_ > 0) {
     stderr_ = UniqueFd(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3));
     ::dup2(ends[1], STDOUT_FILENO);

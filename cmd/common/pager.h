@@ -24,8 +24,9 @@ class Pager {
   Pager& operator=(const Pager&) = delete;
   // Waits until it is left.
   ~Pager() { (void)finish(); }
-  // Does nothing where standard output is no terminal, or nobody wants a pager.
-  void start();
+  // Does nothing where standard output is no terminal, or nobody wants a pager. `colors`: less must
+  // let them through, also where $LESS does not say so.
+  void start(bool colors);
   // False: there was no such command, and nobody has seen what was printed.
   bool finish();
   // Whoever reads has left it: what is printed now is lost, and no error.

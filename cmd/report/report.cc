@@ -13,15 +13,12 @@
 #include <utility>
 
 #include "cmd/common/commands.h"
-#include "cmd/common/losses.h"
 #include "cmd/common/pager.h"
 #include "cmd/common/trace_input.h"
 #include "cmd/record/recorded_arguments.h"
-#include "cmd/report/report_columns.h"
 #include "cmd/report/report_flame.h"
-#include "output/graph_times.h"
+#include "cmd/report/report_print.h"
 #include "output/printk_text.h"
-#include "output/trace_line.h"
 
 namespace patchbay::cmd {
 namespace {
@@ -76,21 +73,6 @@ constexpr Option kOptions[] = {
 };
 
 constexpr size_t kFlushAt = 1 << 18;
-
-struct ReportOptions {
-  std::string input = "trace.dat";
-  bool json = false, stat = false, no_pager = false;
-  bool reltime = false, deltatime = false;
-  std::string fields;  // empty: lines as the kernel has them
-};
-
-struct Totals {
-  uint64_t events = 0;
-  LossCounter losses;
-  uint32_t malformed = 0;
-  std::map<uint32_t, uint64_t> by_cpu;
-  std::vector<uint64_t> by_id = std::vector<uint64_t>(65536, 0);
-};
 
 bool write_out(std::string* text) {
   const char* at = text->data();
@@ -165,77 +147,22 @@ Head read_head(PageSource* pages, const std::vector<EventCall>& formats) {
   return head;
 }
 
-void take_event(const MergedEvent& event, Totals* totals) {
-  totals->events++;
-  totals->losses.take(event);
-}
-
-void count_kind(const MergedEvent& event, Totals* totals) {
+void count_kind(const MergedEvent& event, ReportTotals* totals) {
   uint16_t id = 0;
   if (event.record.size() >= 2) std::memcpy(&id, event.record.data(), 2);
   totals->by_id[id]++;
   totals->by_cpu[event.cpu]++;
 }
 
-// Prints one event as text. A call of function_graph that calls nothing is printed with its end.
-class ReportPrinter {
- public:
-  // `columns`: null for whole lines. `start_ns`: where --reltime begins.
-  ReportPrinter(const ReportOptions& options, const ReportColumns* columns, uint64_t start_ns,
-                PageSource* pages, bool of_rings, TraceLineWriter* lines)
-      : options_(options),
-        columns_(columns),
-        start_ns_(start_ns),
-        pages_(pages),
-        of_rings_(of_rings),
-        lines_(lines) {}
-  void print(std::string* out, EventMerger* merger, const MergedEvent& event, Totals* totals) {
-    MergedEvent behind;
-    const std::span<const uint8_t> record = converted(event, &record_);
-    const uint64_t ns = shown_time(event.ns);
-    if (options_.json) return lines_->append_json(out, event.cpu, ns, record);
-    if (event.lost_before) TraceLineWriter::append_lost(out, event.cpu, event.lost_before);
-    if (columns_) return columns_->append_line(out, event.cpu, ns, record, lines_);
-    if (!merger->peek_behind(&behind) || !lines_->is_leaf(record, behind.record))
-      return lines_->append_line(out, event.cpu, ns, record);
-    take_event(behind, totals);
-    lines_->append_leaf(out, event.cpu, ns, record, converted(behind, &behind_));
-    merger->take_behind();
-  }
-
- private:
-  uint64_t shown_time(uint64_t ns) {
-    if (options_.reltime) return ns - std::min(ns, start_ns_);
-    if (!options_.deltatime) return ns;
-    const uint64_t before = before_ns_ ? *before_ns_ : ns;
-    before_ns_ = ns;
-    return ns - std::min(ns, before);
-  }
-  std::span<const uint8_t> converted(const MergedEvent& event, std::vector<uint8_t>* copy) const {
-    if (!of_rings_) return event.record;
-    copy->assign(event.record.begin(), event.record.end());
-    convert_graph_times(*copy, [this](uint64_t ticks) { return pages_->to_ns(ticks); });
-    return *copy;
-  }
-  const ReportOptions& options_;
-  const ReportColumns* columns_;
-  const uint64_t start_ns_;
-  std::optional<uint64_t> before_ns_;  // the event before
-  PageSource* pages_;
-  const bool of_rings_;
-  TraceLineWriter* lines_;
-  std::vector<uint8_t> record_, behind_;
-};
-
 // False when stdout does not take it.
 bool print_buffer(const ReportOptions& options, PageSource* pages, ReportPrinter printer,
-                  Totals* totals) {
+                  ReportTotals* totals) {
   EventMerger merger(pages);
   MergedEvent event;
   std::string out;
   out.reserve(kFlushAt + 65536);
   while (merger.next(&event)) {
-    take_event(event, totals);
+    totals->take(event);
     if (options.stat) {
       count_kind(event, totals);
       continue;
@@ -247,8 +174,8 @@ bool print_buffer(const ReportOptions& options, PageSource* pages, ReportPrinter
   return write_out(&out);
 }
 
-void print_stat(const std::vector<EventCall>& events, const TraceInput& input, const Totals& totals,
-                const Losses& losses) {
+void print_stat(const std::vector<EventCall>& events, const TraceInput& input,
+                const ReportTotals& totals, const Losses& losses) {
   std::printf("%20s  event\n", "events");
   for (size_t id = 0; id < totals.by_id.size(); id++) {
     if (!totals.by_id[id]) continue;
@@ -279,7 +206,7 @@ void print_stat(const std::vector<EventCall>& events, const TraceInput& input, c
   }
 }
 
-void print_damages(const TraceInput& input, const Totals& totals) {
+void print_damages(const TraceInput& input, const ReportTotals& totals) {
   if (totals.malformed)
     std::fprintf(stderr, "patchbay report: %u pages are damaged; they are shown up to the damage\n",
                  totals.malformed);
@@ -359,23 +286,23 @@ Result<uint64_t> first_time(TraceInput& input) {
   return first.value_or(0);
 }
 
-Status print_buffers(const ReportOptions& options, TraceInput& input, Decoder& decoder,
-                     Totals* totals) {
+Status print_buffers(const ReportOptions& options, bool color, TraceInput& input, Decoder& decoder,
+                     ReportTotals* totals) {
   std::unique_ptr<ReportColumns> columns;
   if (!options.fields.empty()) {
     PB_ASSIGN(columns, ReportColumns::parse(options.fields, decoder.events));
   }
-  uint64_t start_ns = 0;
+  const ReportColors colors(decoder.events);
+  ReportForm form{&options, columns.get(), color ? &colors : nullptr, 0, decoder.lines.get()};
   if (options.reltime) {
-    PB_ASSIGN(start_ns, first_time(input));
+    PB_ASSIGN(form.start_ns, first_time(input));
   }
   const std::optional<size_t> kernel = input.kernel_buffer();
   for (size_t i = 0; i < input.nr_buffers(); i++) {
     if (i == kernel) continue;
     PB_ASSIGN(std::string head, head_of(options, columns.get(), input, i, decoder.events));
     PB_ASSIGN(auto pages, input.shown_pages(i));
-    ReportPrinter printer(options, columns.get(), start_ns, pages.get(), input.buffer != nullptr,
-                          decoder.lines.get());
+    ReportPrinter printer(form, pages.get(), input.buffer != nullptr);
     if (!write_out(&head) || !print_buffer(options, pages.get(), std::move(printer), totals))
       return sys_error("write to standard output", errno);
   }
@@ -387,9 +314,10 @@ int report(const ReportOptions& options, Pager& pager) {
   if (!input.ok()) return fail("report", input.error());
   auto decoder = make_decoder(*input);
   if (!decoder.ok()) return fail("report", decoder.error());
-  if (!options.no_pager) pager.start();
-  Totals totals;
-  Status printed = print_buffers(options, *input, **decoder, &totals);
+  const bool color = use_color(stdout);  // the pager is no terminal
+  if (!options.no_pager) pager.start(color);
+  ReportTotals totals;
+  Status printed = print_buffers(options, color, *input, **decoder, &totals);
   const bool was_left = pager.running() && !printed.ok() && printed.error().errno_value == EPIPE;
   if (was_left) return kOk;
   if (!printed.ok()) return fail("report", printed.error());

@@ -112,11 +112,37 @@ void ReportColumns::append_column(std::string* out, size_t index, uint32_t cpu, 
   append_escaped(out, text);
 }
 
+void ReportColumns::color_column(std::string* out, size_t index, std::string_view text,
+                                 std::span<const uint8_t> record,
+                                 const ReportColors& colors) const {
+  switch (columns_[index].kind) {
+    case Kind::kComm:
+    case Kind::kTid:
+      *out += in_color(kDim, text);
+      return;
+    case Kind::kEvent:
+      *out += in_color(kCyan, text);
+      return;
+    case Kind::kTrace:
+      return colors.append_text(out, text, record);
+    default:
+      *out += text;
+  }
+}
+
 void ReportColumns::append_line(std::string* out, uint32_t cpu, uint64_t ns,
-                                std::span<const uint8_t> record, TraceLineWriter* lines) const {
+                                std::span<const uint8_t> record, TraceLineWriter* lines,
+                                const ReportColors* colors) const {
+  std::string text;
   for (size_t i = 0; i < columns_.size(); i++) {
     if (i) *out += '\t';
-    append_column(out, i, cpu, ns, record, lines);
+    if (!colors) {
+      append_column(out, i, cpu, ns, record, lines);
+      continue;
+    }
+    text.clear();
+    append_column(&text, i, cpu, ns, record, lines);
+    color_column(out, i, text, record, *colors);
   }
   *out += '\n';
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cmd/report/report_color.h"
 #include "event/event_call.h"
 #include "export/export_schema.h"
 #include "output/trace_line.h"
@@ -27,9 +28,9 @@ class ReportColumns {
   // "# comm\ttime\tn\n"
   std::string head() const;
   // A line. Where the event has no such field, "-". Bytes that could command a terminal are
-  // escaped.
+  // escaped. `colors`: null for none.
   void append_line(std::string* out, uint32_t cpu, uint64_t ns, std::span<const uint8_t> record,
-                   TraceLineWriter* lines) const;
+                   TraceLineWriter* lines, const ReportColors* colors) const;
 
  private:
   enum class Kind : uint8_t { kComm, kTid, kCpu, kFlags, kTime, kEvent, kTrace, kField };
@@ -45,6 +46,8 @@ class ReportColumns {
   };
   void append_column(std::string* out, size_t index, uint32_t cpu, uint64_t ns,
                      std::span<const uint8_t> record, TraceLineWriter* lines) const;
+  void color_column(std::string* out, size_t index, std::string_view text,
+                    std::span<const uint8_t> record, const ReportColors& colors) const;
   const Known* known_of(std::span<const uint8_t> record) const;
 
   std::vector<Column> columns_;

@@ -67,7 +67,8 @@ const EventText* TraceLineWriter::text_of(std::span<const uint8_t> record) const
 }
 
 void TraceLineWriter::append_columns(std::string* out, uint32_t cpu, uint64_t ns,
-                                     const abi::RecordHeader& header) {
+                                     std::span<const uint8_t> record) {
+  const abi::RecordHeader header = header_of(record);
   put_task(out, comm_of(header.common_pid), header.common_pid);
   put_cpu(out, cpu);
   put_flags(out, header.common_flags, header.common_preempt_count);
@@ -78,7 +79,7 @@ void TraceLineWriter::append_columns(std::string* out, uint32_t cpu, uint64_t ns
 
 void TraceLineWriter::append_line(std::string* out, uint32_t cpu, uint64_t ns,
                                   std::span<const uint8_t> record) {
-  append_columns(out, cpu, ns, header_of(record));
+  append_columns(out, cpu, ns, record);
   append_text(out, record);
   *out += '\n';
 }
@@ -107,7 +108,7 @@ bool TraceLineWriter::is_leaf(std::span<const uint8_t> entry, std::span<const ui
 
 void TraceLineWriter::append_leaf(std::string* out, uint32_t cpu, uint64_t ns,
                                   std::span<const uint8_t> entry, std::span<const uint8_t> exit) {
-  append_columns(out, cpu, ns, header_of(entry));
+  append_columns(out, cpu, ns, entry);
   const GraphEvent end = text_of(exit)->tracer().graph_event(exit);
   text_of(entry)->append_leaf(out, entry, end, &context_);
   *out += '\n';

@@ -38,7 +38,8 @@ class TraceLineWriter {
   // Appends the line with its newline. Events of unknown ids and records shorter than their fields
   // are shown as far as they go, never read beyond their end.
   void append_line(std::string* out, uint32_t cpu, uint64_t ns, std::span<const uint8_t> record);
-  // The parts of a line: its text, behind the time; the flags; the name of its thread.
+  // The parts of a line: the columns up to its text, the text, the flags; the name of its thread.
+  void append_columns(std::string* out, uint32_t cpu, uint64_t ns, std::span<const uint8_t> record);
   void append_text(std::string* out, std::span<const uint8_t> record);
   static void append_flags(std::string* out, std::span<const uint8_t> record);
   const std::string& comm_of(int32_t pid);
@@ -58,7 +59,6 @@ class TraceLineWriter {
   AddressText* addresses() { return &addresses_; }
 
  private:
-  void append_columns(std::string* out, uint32_t cpu, uint64_t ns, const abi::RecordHeader& header);
   const EventText* text_of(std::span<const uint8_t> record) const;
 
   std::vector<std::unique_ptr<EventText>> texts_;

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# patchbay report: chosen columns, relative times, and the pager of a terminal.
+# patchbay report: chosen columns, relative times, and the pager and the colours of a terminal.
 #   report_forms.sh BUILD_DIR
 . "$(dirname "$0")/common.bash"
 need python3
 cd "$work" || exit
+unset NO_COLOR LESS
+export TERM=dumb  # colours have a part of their own
 report() { "$patchbay" report -i e.dat "$@" 2>/dev/null; }
 "$patchbay" record -q -o e.dat -e app:app_work -e app:app_end -- \
   "$programs/event_app" 1 2 10 >/dev/null 2>err || fail "record: $(cat err)"
@@ -93,4 +95,64 @@ same "no pager in a pipe" "$plain" "$(PAGER=false report)"
 PAGER=true on_terminal "$patchbay" report -i e.dat >out
 same "a pager that is left at once is no error" "0 " "$? $(cat out)"
 has "mistakes come before it" "$(PAGER=false on_terminal "$patchbay" report -i no.dat)" 'no\.dat'
+
+# --- colours: without them the text is the plain one
+plain_of() { sed 's/\x1b\[[0-9]*m//g'; }
+escapes_of() { grep -o $'\e[^m]*m' | sort -u | tr -d $'\e' | paste -sd ' '; }
+colored=$(report --color=always)
+same "the same text" "$plain" "$(plain_of <<<"$colored")"
+same "thread and event" "[0m [2m [36m" "$(escapes_of <<<"$colored")"
+has "the event's name" "$colored" $'\e\\[36mapp_work\e\\[0m: thread='
+fields=(--fields comm,tid,cpu,event,n,trace)
+same "columns: the same text" "$(report "${fields[@]}")" \
+  "$(report "${fields[@]}" --color=always | plain_of)"
+has "columns have them" "$(report "${fields[@]}" --color=always)" $'^\e\\[2mevent_app\e\\[0m\t'
+same "JSON has none" "$(cat json)" "$(report --json --color=always)"
+same "--stat has none" "$(report --stat)" "$(report --stat --color=always)"
+
+on_color() { TERM=xterm on_terminal "$@"; }
+same "a terminal has them" "$colored" "$(PAGER='' on_color "$patchbay" report -i e.dat)"
+same "--color=never" "$plain" "$(PAGER='' on_color "$patchbay" report -i e.dat --color=never)"
+same "NO_COLOR" "$plain" "$(NO_COLOR=1 PAGER='' on_color "$patchbay" report -i e.dat)"
+same "TERM=dumb" "$plain" "$(PAGER='' on_terminal "$patchbay" report -i e.dat)"
+same "a pipe has none" "$plain" "$(TERM=xterm report)"
+same "a pager has them" "$(sed 's/^/paged: /' <<<"$colored")" \
+  "$(PAGER="sed 's/^/paged: /'" on_color "$patchbay" report -i e.dat)"
+same "less lets them through" "-R iM" \
+  "$(LESS=iM PAGER="printenv LESS" on_color "$patchbay" report -i e.dat)"
+same "LESS is the user's without them" iM \
+  "$(LESS=iM PAGER="printenv LESS" on_terminal "$patchbay" report -i e.dat)"
+
+# durations, by their marks: this one is above 10 ms
+"$patchbay" record -q -o g.dat -t function_graph -l clock_nanosleep -- sleep 0.02 2>err ||
+  fail "record: $(cat err)"
+has "a long call" "$(report -i g.dat --color=always)" $'\e\\[31m[*@$] [0-9.]+ us\e\\[0m +\\|'
+same "its text" "$(report -i g.dat)" "$(report -i g.dat --color=always | plain_of)"
+
+# lost events: a flight recorder that has overwritten its first ones
+PATCHBAY_BUFFER_SIZE_KB=4 PATCHBAY_FUNCTION_EVENTS='counted(int thread, long i)' \
+  PATCHBAY_TRACE_EVENT='functions:*' LD_PRELOAD=$agent \
+  "$programs/shared_counter" "$work/counter" 1 0 2>err &
+pid=$!
+started $pid
+lost_line() { report -i "$PATCHBAY_DIR/$pid" --color=always | grep -q '\[LOST'; }
+wait_for 60 lost_line || fail "no event is lost: $(cat err)"
+kill -9 $pid
+wait $pid 2>/dev/null
+has "lost events are red" "$(report -i "$PATCHBAY_DIR/$pid" --color=always)" \
+  $'^\e\\[31mCPU:[0-9]+ \\[LOST .*EVENTS\\]\e\\[0m$'
+same "their text" "$(report -i "$PATCHBAY_DIR/$pid")" \
+  "$(report -i "$PATCHBAY_DIR/$pid" --color=always | plain_of)"
+
+# bytes of programs: the name of one, and what it opens
+name=$'ca\e[35mt'
+cp "$(command -v cat)" "$name"
+"$patchbay" record -q -o odd.dat -e 'open(string path)' -- "./$name" $'no\e[32m\e[31m' 2>err
+same "they bring no colours" "[0m [2m [36m" "$(report -i odd.dat --color=always | escapes_of)"
+has "they are there" "$(report -i odd.dat)" '->open\(path=no\\x1b\[32m\\x1b\[31m\)'
+if command -v less >/dev/null; then  # it ends by itself: the lines fit on a screen
+  less_shows=$(LESS=iM PAGER="less -F -X" on_color "$patchbay" report -i odd.dat --fields event)
+  has "less shows colours" "$less_shows" $'\e\\[36m'
+fi
+same "nor where none are wanted" 0 "$(report -i odd.dat | grep -c $'\e')"
 finish

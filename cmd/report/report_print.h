@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+//
+// One event of a recording as what `patchbay report` prints for it: a line in the columns of the
+// kernel's trace file, chosen columns, or a JSON object.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cmd/common/losses.h"
+#include "cmd/report/report_color.h"
+#include "cmd/report/report_columns.h"
+#include "output/merge.h"
+#include "output/trace_line.h"
+
+namespace patchbay::cmd {
+
+struct ReportOptions {
+  std::string input = "trace.dat";
+  bool json = false, stat = false, no_pager = false;
+  bool reltime = false, deltatime = false;
+  std::string fields;  // empty: lines as the kernel has them
+};
+
+// Of all events that were read.
+struct ReportTotals {
+  uint64_t events = 0;
+  LossCounter losses;
+  uint32_t malformed = 0;
+  std::map<uint32_t, uint64_t> by_cpu;
+  std::vector<uint64_t> by_id = std::vector<uint64_t>(65536, 0);
+
+  void take(const MergedEvent& event) {
+    events++;
+    losses.take(event);
+  }
+};
+
+// What all buffers of a recording are printed with.
+struct ReportForm {
+  const ReportOptions* options = nullptr;
+  const ReportColumns* columns = nullptr;  // null: whole lines
+  const ReportColors* colors = nullptr;    // null: none
+  uint64_t start_ns = 0;                   // where --reltime begins
+  TraceLineWriter* lines = nullptr;
+};
+
+class ReportPrinter {
+ public:
+  // `of_rings`: the pages are those of a buffer file, whose graph records have times of its clock.
+  ReportPrinter(const ReportForm& form, PageSource* pages, bool of_rings)
+      : form_(form), pages_(pages), of_rings_(of_rings) {}
+  // A call of function_graph that calls nothing is printed with its end, which is then taken off
+  // `merger` and counted.
+  void print(std::string* out, EventMerger* merger, const MergedEvent& event, ReportTotals* totals);
+
+ private:
+  uint64_t shown_time(uint64_t ns);
+  std::span<const uint8_t> converted(const MergedEvent& event, std::vector<uint8_t>* copy) const;
+  void append_lost(std::string* out, const MergedEvent& event) const;
+  void append_line(std::string* out, EventMerger* merger, const MergedEvent& event, uint64_t ns,
+                   std::span<const uint8_t> record, ReportTotals* totals);
+  void color_line(std::string* out, size_t start, const MergedEvent& event, uint64_t ns,
+                  std::span<const uint8_t> record);
+
+  const ReportForm form_;
+  std::optional<uint64_t> before_ns_;  // the event before
+  PageSource* pages_;
+  const bool of_rings_;
+  std::vector<uint8_t> record_, behind_;
+  std::string line_, columns_;
+};
+
+}  // namespace patchbay::cmd
