@@ -25,7 +25,7 @@ namespace {
 
 constexpr int kJson = kFirstOptionId, kStat = kJson + 1, kFlame = kJson + 2, kFolded = kJson + 3,
               kPerThread = kJson + 4, kFields = kJson + 5, kRelTime = kJson + 6,
-              kDeltaTime = kJson + 7, kNoPager = kJson + 8;
+              kDeltaTime = kJson + 7, kNoPager = kJson + 8, kGroup = kJson + 9;
 constexpr Option kOptions[] = {
     {.letter = 'i',
      .name = "input",
@@ -46,6 +46,15 @@ constexpr Option kOptions[] = {
      .help = "prints times since the event before",
      .more = "Both also count for --json and --fields.",
      .id = kDeltaTime},
+    {.name = "group",
+     .argument = "tid|pid|cpu|event",
+     .help = "prints the lines of each thread (tid), process (pid), CPU or event together, below a "
+             "line '# == thread 1234 (sh): 56 events =='",
+     .more = "The groups have the order of their first events; --deltatime counts within a group. "
+             "The stack of an event stays behind it. A line about lost events is in the group of "
+             "the event behind it. With --json only the order of the objects changes. Lines that "
+             "do not fit into memory wait in a temporary file in $TMPDIR, or /tmp.",
+     .id = kGroup},
     {.name = "no-pager",
      .help = "prints into the terminal itself",
      .more = "Otherwise what is printed to a terminal goes through $PATCHBAY_PAGER, $PAGER or "
@@ -73,20 +82,6 @@ constexpr Option kOptions[] = {
 };
 
 constexpr size_t kFlushAt = 1 << 18;
-
-bool write_out(std::string* text) {
-  const char* at = text->data();
-  size_t left = text->size();
-  while (left > 0) {
-    ssize_t count = ::write(STDOUT_FILENO, at, left);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    at += count;
-    left -= size_t(count);
-  }
-  text->clear();
-  return true;
-}
 
 // What the head of a listing says.
 struct Head {
@@ -154,24 +149,49 @@ void count_kind(const MergedEvent& event, ReportTotals* totals) {
   totals->by_cpu[event.cpu]++;
 }
 
-// False when stdout does not take it.
-bool print_buffer(const ReportOptions& options, PageSource* pages, ReportPrinter printer,
-                  ReportTotals* totals) {
-  EventMerger merger(pages);
+Error no_output() { return sys_error("write to standard output", errno); }
+
+Status print_in_order(const ReportForm& form, EventMerger* merger, ReportPrinter* printer,
+                      ReportTotals* totals) {
   MergedEvent event;
+  std::optional<uint64_t> before_ns;
   std::string out;
   out.reserve(kFlushAt + 65536);
-  while (merger.next(&event)) {
+  while (merger->next(&event)) {
     totals->take(event);
-    if (options.stat) {
+    if (form.options->stat) {
       count_kind(event, totals);
       continue;
     }
-    printer.print(&out, &merger, event, totals);
-    if (out.size() >= kFlushAt && !write_out(&out)) return false;
+    printer->print(&out, merger, event, totals, &before_ns);
+    if (out.size() >= kFlushAt && !write_out(&out)) return no_output();
   }
-  totals->malformed += merger.malformed_pages();
-  return write_out(&out);
+  return write_out(&out) ? Status{} : no_output();
+}
+
+Status print_in_groups(const ReportForm& form, GroupNames* names, EventMerger* merger,
+                       ReportPrinter* printer, ReportTotals* totals) {
+  ReportGroups groups(names);
+  MergedEvent event;
+  std::string line;
+  while (merger->next(&event)) {
+    ReportGroups::Group* group = groups.of(event);
+    const uint64_t events = totals->events;
+    totals->take(event);
+    line.clear();
+    printer->print(&line, merger, event, totals, &group->before_ns);
+    group->events += totals->events - events;
+    PB_TRY(groups.append(*group, line));
+  }
+  for (const ReportGroups::Group& group : groups.all()) {
+    std::string head = form.options->json ? "" : groups.head_of(group);
+    if (form.colors && !head.empty()) head = in_color(kBold, head);
+    bool is_written = write_out(&head);
+    if (is_written)
+      PB_TRY(groups.read(group, [&](std::string* part) { return is_written = write_out(part); }));
+    if (!is_written) return no_output();
+  }
+  return {};
 }
 
 void print_stat(const std::vector<EventCall>& events, const TraceInput& input,
@@ -294,6 +314,7 @@ Status print_buffers(const ReportOptions& options, bool color, TraceInput& input
   }
   const ReportColors colors(decoder.events);
   ReportForm form{&options, columns.get(), color ? &colors : nullptr, 0, decoder.lines.get()};
+  GroupNames names(options.group, input, decoder.events, decoder.lines.get());
   if (options.reltime) {
     PB_ASSIGN(form.start_ns, first_time(input));
   }
@@ -302,9 +323,13 @@ Status print_buffers(const ReportOptions& options, bool color, TraceInput& input
     if (i == kernel) continue;
     PB_ASSIGN(std::string head, head_of(options, columns.get(), input, i, decoder.events));
     PB_ASSIGN(auto pages, input.shown_pages(i));
+    if (!write_out(&head)) return no_output();
     ReportPrinter printer(form, pages.get(), input.buffer != nullptr);
-    if (!write_out(&head) || !print_buffer(options, pages.get(), std::move(printer), totals))
-      return sys_error("write to standard output", errno);
+    EventMerger merger(pages.get());
+    PB_TRY(options.group == GroupBy::kNone
+               ? print_in_order(form, &merger, &printer, totals)
+               : print_in_groups(form, &names, &merger, &printer, totals));
+    totals->malformed += merger.malformed_pages();
   }
   return {};
 }
@@ -348,6 +373,9 @@ const char* take_option(int id, const char* value, ReportOptions* options, Flame
   options->deltatime |= id == kDeltaTime;
   if (id == kFields) options->fields = value;
   if (id == kFields && options->fields.empty()) return "--fields takes names of columns.";
+  if (id == kGroup) options->group = group_by_of(value);
+  if (id == kGroup && options->group == GroupBy::kNone)
+    return "--group takes tid, pid, cpu or event.";
   if (id == kFlame) flame->output = value;
   flame->folded |= id == kFolded;
   flame->per_thread |= id == kPerThread;
@@ -359,6 +387,10 @@ const char* excluded(const ReportOptions& options, const FlameRequest& flame) {
   const int forms = options.json + options.stat + !options.fields.empty();
   if (forms > 1) return "--json, --stat and --fields exclude each other.";
   if (options.reltime && options.deltatime) return "--reltime and --deltatime exclude each other.";
+  const bool grouped = options.group != GroupBy::kNone;
+  if (grouped && options.stat) return "--group orders lines, and --stat prints none of them.";
+  if (grouped && flame.wanted())
+    return "--group orders lines, and flame graphs have none: --per-thread keeps threads apart.";
   if (flame.wanted() && forms) return "--flame and --folded exclude --json, --stat and --fields.";
   return nullptr;
 }
@@ -369,7 +401,7 @@ constexpr CommandLine kReportLine = {
     .name = "report",
     .summary = "print the events of a trace.dat",
     .synopsis =
-        "report [-i FILE] [--json | --fields NAME,...] [--reltime | --deltatime] [--no-pager]\n"
+        "report [-i FILE] [--json | --fields NAME,...] [--group WHAT] [OPTION...]\n"
         "report [-i FILE] --stat\n"
         "report [-i FILE] [--flame OUT.svg] [--folded] [--per-thread]",
     .about = "Prints the events of a recording in order of time.\n\n",

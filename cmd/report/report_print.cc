@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "cmd/report/report_print.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #include "output/graph_times.h"
@@ -9,10 +12,24 @@
 
 namespace patchbay::cmd {
 
+bool write_out(std::string* text) {
+  const char* at = text->data();
+  size_t left = text->size();
+  while (left > 0) {
+    ssize_t count = ::write(STDOUT_FILENO, at, left);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    at += count;
+    left -= size_t(count);
+  }
+  text->clear();
+  return true;
+}
+
 void ReportPrinter::print(std::string* out, EventMerger* merger, const MergedEvent& event,
-                          ReportTotals* totals) {
+                          ReportTotals* totals, std::optional<uint64_t>* before_ns) {
   const std::span<const uint8_t> record = converted(event, &record_);
-  const uint64_t ns = shown_time(event.ns);
+  const uint64_t ns = shown_time(event.ns, before_ns);
   if (form_.options->json) return form_.lines->append_json(out, event.cpu, ns, record);
   if (event.lost_before) append_lost(out, event);
   if (form_.columns)
@@ -26,7 +43,8 @@ void ReportPrinter::append_line(std::string* out, EventMerger* merger, const Mer
                                 uint64_t ns, std::span<const uint8_t> record,
                                 ReportTotals* totals) {
   MergedEvent behind;
-  if (!merger->peek_behind(&behind) || !form_.lines->is_leaf(record, behind.record))
+  if (form_.options->group == GroupBy::kEvent || !merger->peek_behind(&behind) ||
+      !form_.lines->is_leaf(record, behind.record))
     return form_.lines->append_line(out, event.cpu, ns, record);
   totals->take(behind);
   form_.lines->append_leaf(out, event.cpu, ns, record, converted(behind, &behind_));
@@ -53,11 +71,11 @@ void ReportPrinter::color_line(std::string* out, size_t start, const MergedEvent
   form_.colors->append_line(out, line_, task, columns_.size(), record);
 }
 
-uint64_t ReportPrinter::shown_time(uint64_t ns) {
+uint64_t ReportPrinter::shown_time(uint64_t ns, std::optional<uint64_t>* before_ns) const {
   if (form_.options->reltime) return ns - std::min(ns, form_.start_ns);
   if (!form_.options->deltatime) return ns;
-  const uint64_t before = before_ns_ ? *before_ns_ : ns;
-  before_ns_ = ns;
+  const uint64_t before = before_ns->value_or(ns);
+  *before_ns = ns;
   return ns - std::min(ns, before);
 }
 

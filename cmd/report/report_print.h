@@ -14,6 +14,7 @@
 #include "cmd/common/losses.h"
 #include "cmd/report/report_color.h"
 #include "cmd/report/report_columns.h"
+#include "cmd/report/report_group.h"
 #include "output/merge.h"
 #include "output/trace_line.h"
 
@@ -24,7 +25,11 @@ struct ReportOptions {
   bool json = false, stat = false, no_pager = false;
   bool reltime = false, deltatime = false;
   std::string fields;  // empty: lines as the kernel has them
+  GroupBy group = GroupBy::kNone;
 };
+
+// To standard output; `text` is empty then. False: it was not taken, and errno says why.
+bool write_out(std::string* text);
 
 // Of all events that were read.
 struct ReportTotals {
@@ -55,11 +60,13 @@ class ReportPrinter {
   ReportPrinter(const ReportForm& form, PageSource* pages, bool of_rings)
       : form_(form), pages_(pages), of_rings_(of_rings) {}
   // A call of function_graph that calls nothing is printed with its end, which is then taken off
-  // `merger` and counted.
-  void print(std::string* out, EventMerger* merger, const MergedEvent& event, ReportTotals* totals);
+  // `merger` and counted; with --group event they are lines of two groups. `before_ns`: the time of
+  // the event that --deltatime counts from.
+  void print(std::string* out, EventMerger* merger, const MergedEvent& event, ReportTotals* totals,
+             std::optional<uint64_t>* before_ns);
 
  private:
-  uint64_t shown_time(uint64_t ns);
+  uint64_t shown_time(uint64_t ns, std::optional<uint64_t>* before_ns) const;
   std::span<const uint8_t> converted(const MergedEvent& event, std::vector<uint8_t>* copy) const;
   void append_lost(std::string* out, const MergedEvent& event) const;
   void append_line(std::string* out, EventMerger* merger, const MergedEvent& event, uint64_t ns,
@@ -68,7 +75,6 @@ class ReportPrinter {
                   std::span<const uint8_t> record);
 
   const ReportForm form_;
-  std::optional<uint64_t> before_ns_;  // the event before
   PageSource* pages_;
   const bool of_rings_;
   std::vector<uint8_t> record_, behind_;

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# patchbay report: chosen columns, relative times, and the pager and the colours of a terminal.
+# patchbay report: chosen columns, relative times, groups, and the pager and the colours of a
+# terminal.
 #   report_forms.sh BUILD_DIR
 . "$(dirname "$0")/common.bash"
 need python3
@@ -56,6 +57,93 @@ same "in lines, too" 0.000000 "$(report --reltime | grep -v '^#' | head -n 1 |
 "$patchbay" report -i e.dat --reltime --deltatime 2>err
 same "not both" 2 $?
 
+# --- groups: the same objects in another order, and heads that count them
+cat >groups.py <<'EOP'
+import json, re, sys
+what, process_of_all = sys.argv[1], sys.argv[2:]
+lines = open("json").read().splitlines()
+rows = [json.loads(line) for line in lines]
+keys = {"tid": lambda row: row["pid"], "cpu": lambda row: row["cpu"],
+        "event": lambda row: row["event"], "pid": lambda row: process_of_all[0]}
+groups = {}
+for row, line in zip(rows, lines): groups.setdefault(keys[what](row), []).append((row, line))
+expected = [line for group in groups.values() for row, line in group]
+if open("grouped.json").read().splitlines() != expected: print("JSON")
+heads = {"tid": lambda row: f"thread {row['pid']} ({row['comm']})",
+         "cpu": lambda row: f"cpu {row['cpu']}", "event": lambda row: "app:" + row["event"],
+         "pid": lambda row: f"process {process_of_all[0]} (event_app)"}
+text = []
+for group in groups.values():
+    text.append(f"# == {heads[what](group[0][0])}: {len(group)} event{'s' * (len(group) > 1)} ==")
+    text += [str(row["fields"].get("n", "-")) + "\t" + row["event"] for row, line in group]
+found = [line for line in open("grouped").read().splitlines() if not line.startswith("# n")]
+if found != text: print("text", found, text)
+if what != "pid" and len(groups) < 2: print("there is one group only")
+delta = [json.loads(line)["ts"] for line in open("deltas")]
+for group in groups.values():
+    times = [row["ts"] for row, line in group]
+    for i, time in enumerate(times):
+        if abs(delta.pop(0) - (time - times[max(i, 1) - 1])) > 1e-6: print("--deltatime")
+EOP
+process=$("$patchbay" report -i e.dat --fields comm,tid,event | grep app_end | cut -f 2)
+for what in tid pid cpu event; do
+  report --group $what --json >grouped.json
+  report --group $what --fields n,event >grouped
+  report --group $what --deltatime --json >deltas
+  only_cpu=$([[ $what == cpu && $(report --fields cpu | grep -v '^#' | sort -u | wc -l) == 1 ]] &&
+    echo "there is one group only")
+  same "--group $what" "$only_cpu" "$(python3 groups.py $what "$process" 2>&1)"
+done
+same "whole lines" "$(report | grep -v '^#' | sort)" "$(report --group tid | grep -v '^#' | sort)"
+same "the same head" "$(report | grep '^#')" "$(report --group event | grep '^#' | grep -v '^# ==')"
+same "--reltime is the recording's" "$(report --reltime --json | sort)" \
+  "$(report --reltime --json --group tid | sort)"
+"$patchbay" record -q -o fork.dat -e 'traced(int n)' -- "$programs/fork_children" >out 2>err ||
+  fail "record: $(cat err)"
+grep -h '# == process' <("$patchbay" report -i fork.dat --group pid 2>err) >heads
+same "each process" 13 "$(wc -l <heads)"
+same "their events" "8 1 1000" "$(sed -n 's/.*: \([0-9]*\) events* ==$/\1/p' heads | awk '
+  { seen[$1] } END { print (8 in seen) ? 8 : 0, (1 in seen) ? 1 : 0, (1000 in seen) ? 1000 : 0 }')"
+"$patchbay" record -q -o stack.dat -e 'traced(int n)' -O stacktrace -- "$programs/fork_children" \
+  >out 2>err || fail "record: $(cat err)"
+same "stacks stay with their events" 1 "$("$patchbay" report -i stack.dat --group event 2>err |
+  grep -c '^# ==')"
+"$patchbay" record -q -o g.dat -t function_graph -l 'calls_*' -- "$programs/graph_calls" >out 2>err
+same "entries and exits are two events" "funcgraph_entry funcgraph_exit" \
+  "$(report -i g.dat --group event | sed -n 's/^# == ftrace:\(.*\): .*/\1/p' | sort | xargs)"
+same "calls are whole by thread" "$(report -i g.dat | grep -v '^#' | sort)" \
+  "$(report -i g.dat --group tid | grep -v '^#' | sort)"
+
+# more than memory keeps: a temporary file
+"$patchbay" record -q -o big.dat -b 64M -e app:app_work -- "$programs/event_app" 1 2 60000 \
+  >out 2>err || fail "record: $(cat err)"
+report -i big.dat | grep -v '^#' >big
+check "it is large" test "$(stat -c %s big)" -gt $((8 << 20))
+report -i big.dat --group tid | grep -v '^#' >big.grouped
+same "each line is there, in its group" "$(awk '{ print $1 }' big.grouped | uniq | wc -l) $(
+  sort -s -k 1,1 big | md5sum)" "2 $(sort -s -k 1,1 big.grouped | md5sum)"
+same "nothing stays of it" "" "$(mkdir temporary && TMPDIR=$PWD/temporary report -i big.dat \
+  --group tid >/dev/null; ls temporary)"
+TMPDIR=/no/such "$patchbay" report -i big.dat --group tid >out 2>err
+same "no place for it" 1 $?
+has "is said" "$(cat err)" 'temporary file of --group in /no/such: No such .*; TMPDIR can name'
+( trap '' XFSZ
+  ulimit -f 1000
+  "$patchbay" report -i big.dat --group tid 2>err | tail -n 1 >out
+  exit "${PIPESTATUS[0]}" )
+same "a disk that is full" 1 $?
+has "is said" "$(cat err)" '^patchbay report: write the temporary file of --group in .*: File too'
+
+# what makes no sense
+report_refused() {
+  "$patchbay" report -i e.dat "${@:2}" >out 2>err
+  same "${*:2}" 2 $?
+  has "${*:2}: why" "$(cat err)" "$1"
+}
+report_refused 'takes tid, pid, cpu or event' --group comm
+report_refused '--stat prints none' --group tid --stat
+report_refused 'flame graphs have none' --group tid --folded
+
 # --- the pager: what a terminal shows went through it
 cat >terminal.py <<'EOP'
 import os, pty, subprocess, sys
@@ -103,10 +191,13 @@ colored=$(report --color=always)
 same "the same text" "$plain" "$(plain_of <<<"$colored")"
 same "thread and event" "[0m [2m [36m" "$(escapes_of <<<"$colored")"
 has "the event's name" "$colored" $'\e\\[36mapp_work\e\\[0m: thread='
-fields=(--fields comm,tid,cpu,event,n,trace)
+fields=(--fields "comm,tid,cpu,event,n,trace")
 same "columns: the same text" "$(report "${fields[@]}")" \
   "$(report "${fields[@]}" --color=always | plain_of)"
 has "columns have them" "$(report "${fields[@]}" --color=always)" $'^\e\\[2mevent_app\e\\[0m\t'
+same "groups: the same text" "$(report --group tid)" \
+  "$(report --group tid --color=always | plain_of)"
+has "their heads are bold" "$(report --group cpu --color=always)" $'^\e\\[1m# == cpu .* ==\e'
 same "JSON has none" "$(cat json)" "$(report --json --color=always)"
 same "--stat has none" "$(report --stat)" "$(report --stat --color=always)"
 
@@ -139,10 +230,10 @@ lost_line() { report -i "$PATCHBAY_DIR/$pid" --color=always | grep -q '\[LOST'; 
 wait_for 60 lost_line || fail "no event is lost: $(cat err)"
 kill -9 $pid
 wait $pid 2>/dev/null
-has "lost events are red" "$(report -i "$PATCHBAY_DIR/$pid" --color=always)" \
+"$patchbay" recover -o lost.dat "$PATCHBAY_DIR/$pid" >out 2>err || fail "recover: $(cat err)"
+has "lost events are red" "$(report -i lost.dat --color=always)" \
   $'^\e\\[31mCPU:[0-9]+ \\[LOST .*EVENTS\\]\e\\[0m$'
-same "their text" "$(report -i "$PATCHBAY_DIR/$pid")" \
-  "$(report -i "$PATCHBAY_DIR/$pid" --color=always | plain_of)"
+same "their text" "$(report -i lost.dat)" "$(report -i lost.dat --color=always | plain_of)"
 
 # bytes of programs: the name of one, and what it opens
 name=$'ca\e[35mt'
