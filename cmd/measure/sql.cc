@@ -14,6 +14,7 @@
 #include "cmd/common/commands.h"
 #include "cmd/common/tracefs_command.h"
 #include "cmd/measure/hist_entries.h"
+#include "cmd/measure/hist_json.h"
 #include "cmd/measure/hist_session.h"
 #include "cmd/measure/sql_build.h"
 #include "cmd/measure/sql_parse.h"
@@ -43,10 +44,17 @@ constexpr Option kOptions[] = {
      .help = "with JOIN: counts the rows by a histogram on them, and prints that: "
              "'keys=pid:vals=lat.quantiles'",
      .id = kHist},
+    {.name = "json",
+     .help =
+         "prints a row as one JSON object a line, as report --json does, and a histogram as one "
+         "object, as hist --json does",
+     .more = "Nothing is shown before the end.",
+     .id = kHistJson},
     {.letter = 'o',
      .name = "output",
      .argument = "FILE",
-     .help = "with JOIN: keeps the rows in FILE, a trace.dat, too"},
+     .help = "with JOIN: keeps the rows in FILE, a trace.dat, too; of a histogram: writes it to "
+             "FILE, apart from what CMD prints"},
     kPidOption,
     {.letter = 'n',
      .name = "dry-run",
@@ -116,6 +124,8 @@ bool parse_command_line(int argc, char** argv, SqlOptions* options, int* status)
   if (own < argc && options->target.pid)
     wrong = "A process or a program to run is needed, not both.";
   if (!options->directory.empty() && !options->dry_run) wrong = "-m belongs to -n.";
+  if (options->target.json && options->dry_run)
+    wrong = "--json is for what a statement finds, and -n finds nothing: leave one of them out.";
   if (wrong) *status = usage_error("sql", wrong);
   return wrong == nullptr;
 }
@@ -183,7 +193,9 @@ int dry_run(const SqlOptions& options, const SqlQuery& query) {
 // --- a histogram
 
 int run_histogram(const SqlOptions& options, const SqlQuery& query) {
-  HistSession session("sql", options.target);
+  HistTarget target = options.target;
+  target.output = options.output;
+  HistSession session("sql", target);
   Status ready = session.connect();
   if (ready.ok()) ready = define(&session, options);
   if (ready.ok()) {
@@ -192,8 +204,9 @@ int run_histogram(const SqlOptions& options, const SqlQuery& query) {
     ready = plan.ok() ? session.apply(*plan) : plan.error();
   }
   if (!ready.ok()) return fail("sql", ready.error());
-  return session.run(
-      [](const std::vector<std::string>& texts) { return printable_hist(texts[0]); });
+  return session.run([&](const std::vector<std::string>& texts) {
+    return target.json ? hist_json(texts[0]) : printable_hist(texts[0]);
+  });
 }
 
 // --- rows
@@ -227,6 +240,7 @@ int run_rows(const SqlOptions& options, const SqlQuery& query) {
   record.pid = options.target.pid;
   record.words = options.target.words;
   record.quiet = record.print = true;
+  record.json = options.target.json;
   record.output = options.output;
   char directory[] = "/tmp/patchbay-sql-XXXXXX";
   if (record.output.empty()) {

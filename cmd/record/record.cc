@@ -436,7 +436,7 @@ int record_program(const RecordOptions& options) {
   session.client.reset();
   while (!session.child->exited()) (void)session.child->wait(-1);
   if (outcome.stopped) remove_process_directory(session.directory);
-  if (options.print && written == kOk) written = print_report(options.output);
+  if (options.print && written == kOk) written = print_report(options);
   return session.child->exit_status() != 0 ? session.child->exit_status() : written;
 }
 

@@ -25,6 +25,7 @@ struct RecordOptions {
   bool overwrite = true;
   int version = 7;
   bool print = false;
+  bool json = false;  // what is printed
   bool quiet = false;
   bool verbose = false;
   // For programs that cannot take the agent; for all; for none.

@@ -172,7 +172,7 @@ int record_process(const RecordOptions& options) {
     attachment.deliver_signals();
     status = record_client(options, **client, **lock, signals.get(), attachment);
   }
-  return options.print && status == kOk ? print_report(options.output) : status;
+  return options.print && status == kOk ? print_report(options) : status;
 }
 
 }  // namespace patchbay::cmd

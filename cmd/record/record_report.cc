@@ -125,11 +125,12 @@ bool report_disk(std::string_view command, const TraceDatResult& result, const R
   return false;
 }
 
-int print_report(const std::string& output) {
-  std::string words[] = {"report", "-i", output};
-  char* argv[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};
+int print_report(const RecordOptions& options) {
+  std::string words[] = {"report", "-i", options.output, "--json"};
+  char* argv[] = {words[0].data(), words[1].data(), words[2].data(),
+                  options.json ? words[3].data() : nullptr, nullptr};
   ::optind = 0;  // getopt starts anew
-  return run_report(3, argv);
+  return run_report(options.json ? 4 : 3, argv);
 }
 
 int next_wait_ms(unsigned filled, int wait_ms) {

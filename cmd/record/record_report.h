@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "cmd/record/record.h"
 #include "cmd/record/recording.h"
 #include "cmd/target/trace_request.h"
 
@@ -34,7 +35,7 @@ bool report_disk(std::string_view command, const TraceDatResult& result, const R
 // `off`: instances whose tracing_on is 0.
 void say_why_nothing(const TraceRequest& request, const Recording& recording,
                      const std::vector<std::string>& off = {});
-int print_report(const std::string& output);
+int print_report(const RecordOptions& options);
 
 // The time to sleep after a turn that found the rings `filled` percent full: none while they fill
 // fast, and ever more while they are quiet.

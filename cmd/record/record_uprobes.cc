@@ -291,7 +291,7 @@ int run(const RecordOptions& options, std::unique_ptr<UprobeProgram> program) {
   session.recording.reset();
   while (session.child && !session.child->exited()) (void)session.child->wait(-1);
   session.lock = std::unique_ptr<OutputLock>();
-  if (options.print && status == kOk) status = print_report(options.output);
+  if (options.print && status == kOk) status = print_report(options);
   return session.child && session.child->exit_status() != 0 ? session.child->exit_status() : status;
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# --json of hist, latency, top, graph, replay and report, read by Python's json and compared with
-# what the same command prints as text, or with what the program has counted itself.
+# --json of hist, latency, sql, top, graph, replay and report, read by Python's json and compared
+# with what the same command prints as text, or with what the program has counted itself.
 #   json.sh BUILD_DIR
 . "$(dirname "$0")/common.bash"
 need python3
@@ -67,6 +67,30 @@ import json; print(json.load(open("json"))["entries"][0]["keys"]["sql"])')"
 fi
 "$patchbay" hist --json app:app_work keys=n nohitcount -- true 2>err
 same "hist --json has hitcount" 2 $?
+
+# --- sql: histograms as hist has them, rows as report has them
+app() { "$patchbay" sql "$@" -- "$programs/event_app" 1 2 10; }
+for items in "CAST(n AS BUCKETS=5)" "name, CAST(n AS _COUNTER_)" "CAST(n AS LOG2)"; do
+  app "SELECT $items FROM app_work WHERE n < 8" -o text >out
+  app --json -o json "SELECT $items FROM app_work WHERE n < 8" >out
+  agrees "sql $items" hist text json
+done
+same "CMD's output is apart" 0 "$(grep -c '[{#]' out)"
+join='SELECT a.n, b.n AS m FROM app_work a JOIN shared_event b ON a.common_pid = b.common_pid'
+app --hist keys=n,m:sort=n,m -o text "$join" >out
+app --json --hist keys=n,m:sort=n,m -o json "$join" >out
+agrees "sql --hist" hist text json
+app --json -o rows.dat "$join" >out 2>err
+same "sql: as report has them" "$("$patchbay" report -i rows.dat --json 2>/dev/null)" \
+  "$(grep '^{' out)"
+same "sql: each thread's own pairs" "$(seq 0 9 | sed 'p' | xargs)" "$(grep '^{' out | python3 -c '
+import json, sys
+rows = [json.loads(line) for line in sys.stdin]
+pairs = {(row["pid"], row["fields"]["n"]) for row in rows
+         if row["event"] == "query" and row["fields"]["n"] == row["fields"]["m"]}
+print(*sorted(n for pid, n in pairs))')"
+"$patchbay" sql --json -n "$join" -- true 2>err
+same "sql -n finds nothing" 2 $?
 
 # --- top
 "$patchbay" top --once --json -o json -l 'calls_*' -- "$programs/graph_calls" >own 2>err
