@@ -19,6 +19,8 @@ namespace {
 // Calls of a second buffer of a thread would not be nested in those of the first: they get a track
 // with a number behind all thread ids.
 constexpr uint32_t kFirstFurther = 1u << 30;
+// Viewers know one machine: the pids of a second host begin behind all pids of the first one.
+constexpr int64_t kHostPids = 10'000'000;
 
 class ChromeSink : public ExportSink {
  public:
@@ -87,7 +89,7 @@ class ChromeSink : public ExportSink {
   }
   void put_thread(const ExportThread& thread, uint32_t tid) {
     *out_ += ",\"pid\":";
-    put_number(out_, thread.process->pid);
+    put_number(out_, kHostPids * thread.process->host + thread.process->pid);
     *out_ += ",\"tid\":";
     put_number(out_, tid);
   }
@@ -109,10 +111,15 @@ class ChromeSink : public ExportSink {
       put_metadata("thread_name", thread, base_tid(thread), thread.comm);
       if (named_.size() <= thread.process->index) named_.resize(thread.process->index + 1);
       if (!named_[thread.process->index])
-        put_metadata("process_name", thread, base_tid(thread), thread.process->name);
+        put_metadata("process_name", thread, base_tid(thread), process_name(*thread.process));
       named_[thread.process->index] = true;
     }
     return tracks_[thread.index];
+  }
+  std::string process_name(const ExportProcess& process) const {
+    if (meta_->hosts.size() < 2) return process.name;
+    return meta_->hosts[process.host] + ": " + process.name + " (" + std::to_string(process.pid) +
+           ")";
   }
   // All idle threads have the id 0.
   static uint32_t base_tid(const ExportThread& thread) {

@@ -49,6 +49,8 @@ struct ExportInputInfo {
 
 struct ExportMeta {
   std::vector<ExportInputInfo> inputs;
+  // Names of machines: what the recordings say, or the names of files that do not say it. The pids
+  // of two of them have nothing to do with each other.
   std::vector<std::string> hosts;
   std::vector<const ExportProcess*> processes;  // known at the start; threads may bring more
   std::vector<const ExportThread*> threads;     // the same

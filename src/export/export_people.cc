@@ -93,9 +93,9 @@ std::vector<ProcessMaps> parse_process_maps(std::string_view text) {
 
 }  // namespace
 
-uint32_t ExportPeople::host_of(const std::string& name) {
-  auto found = std::find(hosts_.begin(), hosts_.end(), name);
-  if (found == hosts_.end()) found = hosts_.insert(found, name);
+uint32_t ExportPeople::host_of(const Host& wanted) {
+  auto found = std::find(hosts_.begin(), hosts_.end(), wanted);
+  if (found == hosts_.end()) found = hosts_.insert(found, wanted);
   return uint32_t(found - hosts_.begin());
 }
 
@@ -131,20 +131,21 @@ ExportThread* ExportPeople::find_thread(uint32_t host, int32_t tid) {
 uint32_t ExportPeople::add(const ExportInput& input) {
   InputPeople people;
   if (input.dat) {
-    add_dat(*input.dat, &people);
+    add_dat(input, &people);
   } else {
-    people.host = host_of(this_host());
+    people.host = host_of({this_host(), ""});
     add_buffer(*input.buffer, &people);
   }
   inputs_.push_back(people);
   return people.host;
 }
 
-void ExportPeople::add_dat(const TraceDatReader& dat, InputPeople* people) {
+void ExportPeople::add_dat(const ExportInput& input, InputPeople* people) {
+  const TraceDatReader& dat = *input.dat;
   std::string host;
   for (const TraceDatReader::Part& option : dat.options())
     if (option.id == abi::kDatUname) host = host_of_uname(option.body);
-  people->host = host_of(host);
+  people->host = host_of({host, host.empty() ? input.path : ""});
   for (const TraceDatReader::Part& option : dat.options())
     if (option.id == abi::kDatProcMaps) add_process_maps(option.body, people);
   add_comms(dat.cmdlines(), *people);
@@ -221,7 +222,14 @@ void ExportPeople::name_processes() {
 }
 
 void ExportPeople::list(ExportMeta* meta) const {
-  meta->hosts = hosts_;
+  // The name of the only file would say nothing. Of files with one name the paths differ.
+  for (const Host& one : hosts_) {
+    const auto same = std::count_if(hosts_.begin(), hosts_.end(), [&one](const Host& other) {
+      return base_name_of(other.file) == base_name_of(one.file);
+    });
+    const std::string file = same > 1 ? one.file : base_name_of(one.file);
+    meta->hosts.push_back(hosts_.size() > 1 && one.name.empty() ? file : one.name);
+  }
   for (const ExportProcess& one : processes_) meta->processes.push_back(&one);
   for (const ExportThread& one : threads_) meta->threads.push_back(&one);
 }

@@ -29,9 +29,14 @@ class ExportPeople {
     uint32_t host = 0;
     ExportProcess* only = nullptr;  // all threads of this input are its
   };
-  uint32_t host_of(const std::string& name);
+  // A machine by its name, or, where a recording does not name its machine, by the file.
+  struct Host {
+    std::string name, file;
+    bool operator==(const Host&) const = default;
+  };
+  uint32_t host_of(const Host& wanted);
   ExportProcess* process(uint32_t host, int32_t pid);
-  void add_dat(const TraceDatReader& dat, InputPeople* people);
+  void add_dat(const ExportInput& input, InputPeople* people);
   void add_process_maps(std::string_view untrusted_text, InputPeople* people);
   void add_comms(std::string_view untrusted_lines, const InputPeople& people);
   void add_buffer(const BufferFile& buffer, InputPeople* people);
@@ -42,7 +47,7 @@ class ExportPeople {
     return uint64_t(host) << 33 | (tid == 0 ? uint64_t{1} << 32 | cpu : uint64_t(uint32_t(tid)));
   }
 
-  std::vector<std::string> hosts_;
+  std::vector<Host> hosts_;
   std::vector<InputPeople> inputs_;
   std::deque<ExportProcess> processes_;  // both stay where they are
   std::deque<ExportThread> threads_;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <set>
 
 #include "export/export_formats.h"
 #include "export/export_testing.h"
@@ -68,6 +69,46 @@ TEST(ExportSource, MergesInputsAndBuffersByTime) {
   auto source = open_source({test::make_trace_dat(7, {a, b}), test::make_trace_dat(7, {c})});
   EXPECT_EQ(words_of(source.get()), "f:9@5 in:7@10 out:8@20 in:7@30 f:9@30 ");
   EXPECT_EQ(source->meta().hosts, std::vector<std::string>{"host"});
+}
+
+// Threads with one id are the same thread where the machine is the same, and only there.
+TEST(ExportSource, KeepsHostsApart) {
+  struct Input {
+    const char *uname, *path;
+  };
+  struct Case {
+    std::vector<Input> inputs;
+    std::vector<std::string> hosts;
+    size_t processes;
+  };
+  const Case cases[] = {
+      {{{"Linux a 6 x", "1.dat"}, {"Linux b 6 x", "2.dat"}}, {"a", "b"}, 2},
+      {{{"Linux a 6 x", "1.dat"}, {"Linux a 6 x", "2.dat"}}, {"a"}, 1},
+      {{{"Linux a 6 x", "1.dat"}, {"", "d/2.dat"}}, {"a", "2.dat"}, 2},
+      {{{"", "1.dat"}, {"", "2.dat"}}, {"1.dat", "2.dat"}, 2},
+      {{{"", "x/1.dat"}, {"", "y/1.dat"}}, {"x/1.dat", "y/1.dat"}, 2},
+      {{{"", "1.dat"}, {"", "1.dat"}}, {""}, 1},
+      {{{"", "1.dat"}, {"Linux 1.dat 6 x", "2.dat"}}, {"1.dat", "1.dat"}, 2},
+      {{{"", "1.dat"}}, {""}, 1},
+  };
+  const test::Events events{{10, test::Record(test::kProbe, 7)}};
+  for (const Case& one : cases) {
+    std::vector<ExportInput> inputs(one.inputs.size());
+    for (size_t i = 0; i < inputs.size(); i++) {
+      const std::string file = test::make_trace_dat(7, {events}, 0, one.inputs[i].uname);
+      ASSERT_TRUE(test::export_input_of(file, &inputs[i]));
+      inputs[i].path = one.inputs[i].path;
+    }
+    auto source = ExportSource::open(std::move(inputs));
+    ASSERT_TRUE(source.ok());
+    EXPECT_EQ((*source)->meta().hosts, one.hosts);
+    std::set<const ExportProcess*> processes;
+    size_t count = 0;
+    ExportEvent event;
+    for (; (*source)->next(&event); count++) processes.insert(event.thread->process);
+    EXPECT_EQ(count, one.inputs.size());
+    EXPECT_EQ(processes.size(), one.processes) << one.inputs[0].path;
+  }
 }
 
 TEST(ExportSource, KnowsProcessesOfThreads) {

@@ -96,13 +96,14 @@ using Events = std::vector<std::pair<uint64_t, std::string>>;  // time, record
 
 // The bytes of a file with one CPU in each of its buffers ("", "i1", …), a page each.
 inline std::string make_trace_dat(int version, const std::vector<Events>& buffers,
-                                  uint64_t lost = 0) {
+                                  uint64_t lost = 0,
+                                  const std::string& uname = "Linux host 6.12 x86_64") {
   TraceDatMetadata metadata;
   metadata.formats = export_formats_of_test();
   metadata.kallsyms = "0000000000001000 t main\n0000000000002000 t f<g>\n0000000000003000 t leaf\n";
   metadata.cmdlines = "7 shop\n8 \x1b[31m\"\n";
   metadata.process_maps = "7 1 /bin/shop\n1000 4000 /bin/shop\tabcd 1000\n9 0 /bin/shop\t9\n";
-  metadata.uname = "Linux host 6.12 x86_64";
+  metadata.uname = uname;
   std::vector<TraceDatArea> areas;
   for (size_t i = 0; i < buffers.size(); i++)
     areas.push_back({i ? "i" + std::to_string(i) : "", 4096, {1}, {1}, {}, 0});

@@ -75,6 +75,7 @@ class JsonLinesSink : public ExportSink {
     *out_ += "{\"ts\":";
     put_seconds_of(event.ns);
     number("cpu", event.cpu);
+    if (meta_->hosts.size() > 1) key("host", meta_->hosts[meta_->inputs[event.input].host]);
     const std::string label = buffer_label(*meta_, event.input, event.buffer);
     if (!label.empty()) key("instance", label);
   }

@@ -58,6 +58,11 @@ void PerfettoFtrace::schema(const ExportSchema& schema) {
   descriptors_[schema.index] = descriptor_of(schema);
 }
 
+PerfettoFtrace::Machine* PerfettoFtrace::machine_of(const ExportEvent& event, uint32_t* number) {
+  *number = source_->meta().inputs[event.input].host;
+  return &machines_[*number];
+}
+
 void PerfettoFtrace::put_fields(const ExportEvent& event, std::string* message) {
   const ExportSchema& schema = *event.schema;
   AddressText& addresses = source_->addresses(event);
@@ -93,9 +98,14 @@ void PerfettoFtrace::put_fields(const ExportEvent& event, std::string* message) 
 
 // The time first, then the thread: perfetto's fast path.
 void PerfettoFtrace::event(const ExportEvent& event) {
-  Cpu* cpu = &cpus_[event.cpu];
-  std::string& descriptor = descriptors_[event.schema->index];
-  if (!descriptor.empty()) put_bytes(&pending_, 11, std::exchange(descriptor, {}));
+  uint32_t number = 0;
+  Machine* machine = machine_of(event, &number);
+  Cpu* cpu = &machine->cpus[event.cpu];
+  if (machine->described.size() < descriptors_.size())
+    machine->described.resize(descriptors_.size());
+  if (!machine->described[event.schema->index])
+    put_bytes(&machine->pending, 11, descriptors_[event.schema->index]);
+  machine->described[event.schema->index] = true;
   std::string fields;
   put_fields(event, &fields);
   message_.clear();
@@ -108,19 +118,21 @@ void PerfettoFtrace::event(const ExportEvent& event) {
 }
 
 void PerfettoFtrace::loss(const ExportEvent& event, std::string* out) {
-  Cpu& cpu = cpus_[event.cpu];
-  flush_cpu(event.cpu, &cpu, out);  // the flag is about what is in front of a bundle
+  uint32_t machine = 0;
+  Cpu& cpu = machine_of(event, &machine)->cpus[event.cpu];
+  flush_cpu(machine, event.cpu, &cpu, out);  // the flag is about what is in front of a bundle
   cpu.lost = true;
 }
 
-void PerfettoFtrace::flush_cpu(uint32_t number, Cpu* cpu, std::string* out) {
+void PerfettoFtrace::flush_cpu(uint32_t machine, uint32_t number, Cpu* cpu, std::string* out) {
   if (cpu->events.empty() && !cpu->lost) return;
   std::string bundle, packet;
   put_uint(&bundle, 1, number);
-  bundle += std::exchange(pending_, {});
+  bundle += std::exchange(machines_[machine].pending, {});
   bundle += cpu->events;
   if (cpu->lost) put_uint(&bundle, 3, 1);
-  put_uint(&packet, 10, 1);
+  put_uint(&packet, 10, machine + 1);
+  if (machine) put_uint(&packet, 98, machine);
   put_bytes(&packet, 1, bundle);
   put_bytes(out, 1, packet);
   cpu->events.clear();
@@ -130,8 +142,9 @@ void PerfettoFtrace::flush_cpu(uint32_t number, Cpu* cpu, std::string* out) {
 void PerfettoFtrace::flush(std::string* out, bool all) {
   if (!all && !any_long_) return;
   any_long_ = false;
-  for (auto& [number, cpu] : cpus_)
-    if (all || cpu.events.size() >= kBundle) flush_cpu(number, &cpu, out);
+  for (auto& [host, machine] : machines_)
+    for (auto& [number, cpu] : machine.cpus)
+      if (all || cpu.events.size() >= kBundle) flush_cpu(host, number, &cpu, out);
 }
 
 }  // namespace patchbay

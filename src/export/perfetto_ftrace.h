@@ -21,7 +21,8 @@ class PerfettoFtrace {
   void event(const ExportEvent& event);
   // Says that something is missing on this CPU, behind what is there.
   void loss(const ExportEvent& event, std::string* out);
-  // Packets of the sequence 1 with what is there; all of it, or the bundles that are long enough.
+  // Packets of each machine's first sequence with what is there; all of it, or the bundles that are
+  // long enough.
   void flush(std::string* out, bool all);
 
  private:
@@ -30,14 +31,20 @@ class PerfettoFtrace {
     std::string events;
     bool lost = false;
   };
-  void flush_cpu(uint32_t number, Cpu* cpu, std::string* out);
+  // A reader keeps what it knows of events by machine.
+  struct Machine {
+    std::map<uint32_t, Cpu> cpus;
+    std::vector<bool> described;  // by the schema's index
+    std::string pending;          // descriptors that go into the next bundle, whatever CPU it is of
+  };
+  Machine* machine_of(const ExportEvent& event, uint32_t* number);
+  void flush_cpu(uint32_t machine, uint32_t number, Cpu* cpu, std::string* out);
   void put_fields(const ExportEvent& event, std::string* message);
   std::string descriptor_of(const ExportSchema& schema) const;
 
   ExportSource* source_ = nullptr;
-  std::map<uint32_t, Cpu> cpus_;
-  std::vector<std::string> descriptors_;  // by the schema's index; empty: it was written
-  std::string pending_;  // descriptors that go into the next bundle, whosever it is
+  std::map<uint32_t, Machine> machines_;  // by the number of the host
+  std::vector<std::string> descriptors_;  // by the schema's index
   std::string message_, fields_, text_;
   bool any_long_ = false;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "export/perfetto_sink.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -33,15 +34,13 @@ std::string escaped(std::string_view raw) {
 }  // namespace
 
 PerfettoSink::PerfettoSink(std::unique_ptr<ExportWriter> writer, const ExportSettings& settings)
-    : writer_(std::move(writer)), settings_(settings) {
-  sequences_.push_back(std::make_unique<Sequence>());
-  sequences_[0]->id = 1;
-}
+    : writer_(std::move(writer)), settings_(settings) {}
 
 Status PerfettoSink::begin(const ExportMeta& meta, ExportSource* source) {
   meta_ = &meta;
   source_ = source;
   ftrace_.begin(source);
+  begin_machines();
   for (size_t i = 0; i < settings_.counters.size(); i++) {
     const size_t dot = settings_.counters[i].rfind('.');
     bool any = false;
@@ -58,6 +57,20 @@ Status PerfettoSink::begin(const ExportMeta& meta, ExportSource* source) {
                                     "EVENT.FIELD is needed.");
   }
   return {};
+}
+
+void PerfettoSink::begin_machines() {
+  const size_t count = std::max<size_t>(meta_->hosts.size(), 1);
+  for (uint32_t machine = 0; machine < count; machine++) {
+    sequences_.push_back(std::make_unique<Sequence>());
+    sequences_.back()->id = machine + 1;
+    sequences_.back()->machine = machine;
+    if (count == 1) return;
+    std::string about, fields;
+    put_bytes(&about, 17, escaped(meta_->hosts[machine]));
+    put_bytes(&fields, 45, about);
+    put_packet(sequences_.back().get(), fields, 0);
+  }
 }
 
 Status PerfettoSink::schema(const ExportSchema& schema) {
@@ -81,6 +94,7 @@ void PerfettoSink::put_packet(Sequence* sequence, std::string_view fields, uint3
   packet_.assign(fields);
   put_uint(&packet_, 10, sequence->id);
   if (flags) put_uint(&packet_, 13, flags);
+  if (sequence->machine) put_uint(&packet_, 98, sequence->machine);
   put_bytes(writer_->out(), 1, packet_);
 }
 
@@ -142,6 +156,7 @@ void PerfettoSink::write(const Making& making) {
     put_bytes(&packet_, 12, interned_);
   }
   put_bytes(&packet_, 11, event_);
+  if (sequence->machine) put_uint(&packet_, 98, sequence->machine);
   put_bytes(writer_->out(), 1, packet_);
 }
 
@@ -200,25 +215,26 @@ uint64_t PerfettoSink::process_track(const ExportProcess& process) {
   put_uint(&track, 1, uuid);
   put_bytes(&track, 3, described);
   put_bytes(&fields, 60, track);
-  put_packet(sequences_[0].get(), fields, 0);
+  put_packet(base(process.host), fields, 0);
   put_int(&in_tree, 1, process.pid);
   for (const std::string& word : process.command_line) put_bytes(&in_tree, 3, escaped(word));
   if (process.command_line.empty()) put_bytes(&in_tree, 3, name);
   put_bytes(&tree, 1, in_tree);
   fields.clear();
   put_bytes(&fields, 2, tree);
-  put_packet(sequences_[0].get(), fields, 0);
+  put_packet(base(process.host), fields, 0);
   return uuid;
 }
 
 // The idle threads of all CPUs have one id, and are tracks without a thread.
 void PerfettoSink::describe_thread(const ExportThread& thread, uint64_t uuid) {
+  Sequence* sequence = base(thread.process->host);
   std::string described, track, fields, tree, in_tree;
   put_uint(&track, 1, uuid);
   if (thread.tid == 0) {
     put_bytes(&track, 2, "idle, CPU " + std::to_string(thread.cpu));
     put_bytes(&fields, 60, track);
-    return put_packet(sequences_[0].get(), fields, 0);
+    return put_packet(sequence, fields, 0);
   }
   const std::string name = escaped(thread.comm);
   put_uint(&track, 5, process_track(*thread.process));
@@ -227,14 +243,14 @@ void PerfettoSink::describe_thread(const ExportThread& thread, uint64_t uuid) {
   put_bytes(&described, 5, name);
   put_bytes(&track, 4, described);
   put_bytes(&fields, 60, track);
-  put_packet(sequences_[0].get(), fields, 0);
+  put_packet(sequence, fields, 0);
   put_int(&in_tree, 1, thread.tid);
   put_bytes(&in_tree, 2, name);
   put_int(&in_tree, 3, thread.process->pid);
   put_bytes(&tree, 2, in_tree);
   fields.clear();
   put_bytes(&fields, 2, tree);
-  put_packet(sequences_[0].get(), fields, 0);
+  put_packet(sequence, fields, 0);
 }
 
 PerfettoSink::ThreadTracks* PerfettoSink::tracks_of(const ExportThread& thread) {
@@ -244,14 +260,15 @@ PerfettoSink::ThreadTracks* PerfettoSink::tracks_of(const ExportThread& thread) 
   return tracks;
 }
 
-uint64_t PerfettoSink::child_track(uint64_t parent, std::string_view name, bool is_counter) {
+uint64_t PerfettoSink::child_track(Sequence* sequence, uint64_t parent, std::string_view name,
+                                   bool is_counter) {
   std::string track, fields;
   put_uint(&track, 1, ++last_uuid_);
   if (parent) put_uint(&track, 5, parent);
   put_bytes(&track, 2, escaped(name));
   if (is_counter) put_bytes(&track, 8, "");
   put_bytes(&fields, 60, track);
-  put_packet(sequences_[0].get(), fields, 0);
+  put_packet(sequence, fields, 0);
   return last_uuid_;
 }
 
@@ -260,14 +277,15 @@ PerfettoSink::CallTrack* PerfettoSink::call_track(const ExportEvent& event) {
   ThreadTracks* tracks = tracks_of(*event.thread);
   for (CallTrack& track : tracks->calls)
     if (track.input == event.input && track.buffer == event.buffer) return &track;
-  CallTrack made{event.input, event.buffer, tracks->uuid, sequences_[0].get()};
+  CallTrack made{event.input, event.buffer, tracks->uuid, base_of(event)};
   if (!tracks->calls.empty())
-    made.uuid =
-        child_track(tracks->uuid, "calls " + buffer_label(*meta_, event.input, event.buffer));
+    made.uuid = child_track(made.sequence, tracks->uuid,
+                            "calls " + buffer_label(*meta_, event.input, event.buffer));
   if (sequences_.size() < kOwnSequences) {
     sequences_.push_back(std::make_unique<Sequence>());
     made.sequence = sequences_.back().get();
     made.sequence->id = uint32_t(sequences_.size());
+    made.sequence->machine = base_of(event)->machine;
     made.sequence->default_track = made.uuid;
   }
   tracks->calls.push_back(made);
@@ -321,7 +339,7 @@ void PerfettoSink::instant(const ExportEvent& event) {
   uint32_t& category = categories_[event.schema->index];
   if (!name) name = interner_.name(event.schema->name);
   if (!category) category = interner_.name(event.schema->system);
-  const Making making = make(sequences_[0].get(), event.ns, kInstant, tracks->uuid);
+  const Making making = make(base_of(event), event.ns, kInstant, tracks->uuid);
   put_name(making, PerfettoName::kCategory, 3, category);
   put_name(making, PerfettoName::kEvent, 10, name);
   if (!event.stack.empty())
@@ -333,8 +351,8 @@ void PerfettoSink::instant(const ExportEvent& event) {
 // The call from an entry's event to that of its return, with the fields of both.
 void PerfettoSink::pair(const ExportEvent& event) {
   ThreadTracks* tracks = tracks_of(*event.thread);
-  if (!tracks->returns) tracks->returns = child_track(tracks->uuid, "returns");
-  Sequence* sequence = sequences_[0].get();
+  Sequence* sequence = base_of(event);
+  if (!tracks->returns) tracks->returns = child_track(sequence, tracks->uuid, "returns");
   AddressText* addresses = &source_->addresses(event);
   const Making begin = make(sequence, event.pair->begin_ns, kBegin, tracks->returns);
   put_name(begin, PerfettoName::kEvent, 10,
@@ -350,9 +368,9 @@ void PerfettoSink::count(const ExportEvent& event) {
   for (CounterField& counter : counters_[event.schema->index]) {
     const ExportProcess& process = *event.thread->process;
     uint64_t& track = counter.tracks[process.index];
-    if (!track) track = child_track(process_track(process), counter.name, true);
+    if (!track) track = child_track(base_of(event), process_track(process), counter.name, true);
     const ExportValue value = counter.field->value(event.record);
-    const Making making = make(sequences_[0].get(), event.ns, kCounter, track);
+    const Making making = make(base_of(event), event.ns, kCounter, track);
     if (value.kind == ExportValue::Kind::kReal) {
       proto::put_double(&event_, 44, value.real);
     } else if (value.kind == ExportValue::Kind::kSigned ||
@@ -395,9 +413,10 @@ Status PerfettoSink::event(const ExportEvent& event) {
 
 Status PerfettoSink::loss(const ExportEvent& event) {
   ftrace_.loss(event, writer_->out());
-  uint64_t& track = loss_tracks_[event.cpu];
-  if (!track) track = child_track(0, "lost events, CPU " + std::to_string(event.cpu));
-  const Making making = make(sequences_[0].get(), event.ns, kInstant, track);
+  Sequence* sequence = base_of(event);
+  uint64_t& track = loss_tracks_[uint64_t{sequence->machine} << 32 | event.cpu];
+  if (!track) track = child_track(sequence, 0, "lost events, CPU " + std::to_string(event.cpu));
+  const Making making = make(sequence, event.ns, kInstant, track);
   put_name(making, PerfettoName::kEvent, 10, interner_.name("lost"));
   if (event.lost == kLostUnknown) {
     annotate(making, "lost", kText, 0, "some");

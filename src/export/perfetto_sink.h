@@ -8,6 +8,10 @@
 //   sequence 2 …     the calls of one thread each: the thread is the sequence's default, so a
 //                    beginning takes 12 bytes, and an end 10, or 18 with a value
 //
+// Packets of a second host have its number as machine_id, 1 and so on, and its own sequences, of
+// which the one that is numbered as the host, plus 1, is what sequence 1 is to the first host. So a
+// reader keeps the pids of two hosts apart.
+//
 // No packet is ever missing from a file, so only those that define something say that they need
 // the sequence's state.
 //
@@ -42,6 +46,7 @@ class PerfettoSink : public ExportSink {
   enum Type : uint32_t { kBegin = 1, kEnd = 2, kInstant = 3, kCounter = 4 };
   struct Sequence {
     uint32_t id = 0, generation = 0;
+    uint32_t machine = 0;  // the number of its host
     uint64_t last_ns = 0, default_track = 0;
     PerfettoDefined defined;
   };
@@ -69,7 +74,13 @@ class PerfettoSink : public ExportSink {
   ThreadTracks* tracks_of(const ExportThread& thread);
   void describe_thread(const ExportThread& thread, uint64_t uuid);
   uint64_t process_track(const ExportProcess& process);
-  uint64_t child_track(uint64_t parent, std::string_view name, bool is_counter = false);
+  uint64_t child_track(Sequence* sequence, uint64_t parent, std::string_view name,
+                       bool is_counter = false);
+  void begin_machines();
+  Sequence* base(uint32_t host) const { return sequences_[host].get(); }
+  Sequence* base_of(const ExportEvent& event) const {
+    return base(meta_->inputs[event.input].host);
+  }
   CallTrack* call_track(const ExportEvent& event);
   void begin_sequence(Sequence* sequence, uint64_t ns);
   void put_packet(Sequence* sequence, std::string_view fields, uint32_t flags);
@@ -96,10 +107,10 @@ class PerfettoSink : public ExportSink {
   PerfettoFtrace ftrace_;
   uint64_t last_uuid_ = 0;
   uint32_t generation_ = 1;
-  std::vector<std::unique_ptr<Sequence>> sequences_;
+  std::vector<std::unique_ptr<Sequence>> sequences_;    // the first of each host in front
   std::vector<ThreadTracks> threads_;                   // by the thread's index
   std::vector<uint64_t> processes_;                     // by the process's index
-  std::unordered_map<uint32_t, uint64_t> loss_tracks_;  // by CPU
+  std::unordered_map<uint64_t, uint64_t> loss_tracks_;  // by host and CPU
   std::vector<std::vector<CounterField>> counters_;     // by the schema's index
   std::vector<uint32_t> event_names_, categories_;      // the same
   std::string event_, interned_, packet_, annotation_, text_, clean_;

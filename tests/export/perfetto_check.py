@@ -5,8 +5,9 @@
 
 Messages and fields are those of the .proto. What is not there, numbers that are not defined before
 their use in their sequence, ends without a beginning, texts that are not UTF-8 or have control
-characters, tracks that nobody describes, and events without a descriptor are errors.
-Prints the events: {"kind", "ts", "tid", …}, as compare.py wants them.
+characters, tracks that nobody describes, and events without a descriptor are errors. Nothing of
+one machine is known to another one.
+Prints the events: {"kind", "ts", "tid", "machine", …}, as compare.py wants them.
 """
 import json
 import re
@@ -135,16 +136,16 @@ class Sequence:
 
 
 class Checker:
-    def __init__(self, schema):
-        self.schema = schema
+    """Of one machine."""
+    def __init__(self, number):
+        self.number, self.name = number, None
         self.sequences, self.tracks, self.descriptors = {}, {}, {}
         self.slices, self.order = [], 0
         self.events = []
         self.processes, self.threads = {}, {}
         self.lost_bundles = 0
 
-    def packet(self, data):
-        packet = decode(self.schema, "TracePacket", data)
+    def packet(self, packet):
         number = packet.get("trusted_packet_sequence_id")
         if not number:
             raise ValueError("a packet without a sequence")
@@ -154,6 +155,8 @@ class Checker:
             sequence.clear()
         if flags & 2 and not sequence.valid:
             raise ValueError("a packet needs a state that was never set")
+        if "system_info" in packet:
+            self.name = packet["system_info"]["machine_name"]
         if "trace_packet_defaults" in packet:
             sequence.defaults = packet["trace_packet_defaults"]
         if "interned_data" in packet:
@@ -281,21 +284,28 @@ class Checker:
 
 def main():
     schema = read_schema(sys.argv[2])
-    checker = Checker(schema)
+    machines = {0: Checker(0)}
     data = open(sys.argv[1], "rb").read()
     for number, _, packet in fields(data):
         if number != 1:
             raise ValueError("something that is no packet")
-        checker.packet(packet)
-    left_open = checker.pair_slices()
-    for event in checker.events:
-        if event["kind"] not in ("begin", "end"):
-            print(json.dumps(event))
-    for one in checker.slices:
-        print(json.dumps(one))
-    threads = {t["tid"]: t["name"] for t in checker.threads.values()}
-    print(json.dumps({"kind": "end", "open": left_open, "lost_bundles": checker.lost_bundles,
-                      "threads": threads, "processes": checker.processes}))
+        packet = decode(schema, "TracePacket", packet)
+        machine = packet.get("machine_id", 0)
+        machines.setdefault(machine, Checker(machine)).packet(packet)
+    left_open = lost_bundles = 0
+    for checker in machines.values():
+        left_open += checker.pair_slices()
+        lost_bundles += checker.lost_bundles
+        for event in checker.events + checker.slices:
+            if event["kind"] not in ("begin", "end"):
+                print(json.dumps({**event, "machine": checker.number}))
+    first = machines[0]
+    described = [{"name": c.name, "processes": c.processes,
+                  "tracks": sorted(t["process"]["process_name"] for t in c.tracks.values()
+                                   if "process" in t)} for c in machines.values()]
+    print(json.dumps({"kind": "end", "open": left_open, "lost_bundles": lost_bundles,
+                      "threads": {t["tid"]: t["name"] for t in first.threads.values()},
+                      "processes": first.processes, "machines": described}))
 
 
 main()

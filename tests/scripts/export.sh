@@ -120,6 +120,68 @@ same "as much is lost as report says" "$lost" \
   "$("$patchbay" export --to jsonl -i lost.dat -o - 2>&1 >/dev/null | grep lost |
     sed 's/.*export: //')"
 
+# --- two machines: the same pids, of another host; and a file that does not say its host
+host=$(uname -n)
+as_host() { # FILE NAME : probes.dat of another machine, with a name as long as ours; "": of none
+  python3 - "$host" "$1" "$2" <<'EOP'
+import sys
+host, out, name = sys.argv[1:]
+data = open("probes.dat", "rb").read()
+old = f"Linux {host} ".encode()
+new = f"Linux {name} ".encode() if name else b"\0" * len(old)
+assert data.count(old) == 1 and len(old) == len(new)
+open(out, "wb").write(data.replace(old, new))
+EOP
+}
+other=$(tr 'a-y' 'b-z' <<<"$host" | tr '0-8' '1-9')
+as_host other.dat "$other" && as_host nobody.dat "" || fail "another host's recording"
+events=$(wc -l <probes.jsonl)
+# two NAME FILE : both recordings in one export of each format; NAME.machines is what perfetto has.
+two() {
+  local format
+  for format in perfetto chrome jsonl; do
+    "$patchbay" export --to $format -i probes.dat -i "$2" -o "$1.$format" 2>"$1.err" ||
+      fail "$1, $format: $(tail -n 1 "$1.err")"
+  done
+  python3 "$export_tests/perfetto_check.py" "$1.perfetto" "$export_tests/perfetto.proto" \
+    >"$1.checked" 2>"$1.wrong" || fail "$1: perfetto: $(tail -n 1 "$1.wrong")"
+  tail -n 1 "$1.checked" | jq -c .machines >"$1.machines"
+  same "$1: events are counted twice" \
+    "$(jq -c 'select(.kind == "event")' probes.checked.perfetto | wc -l | awk '{ print 2 * $1 }')" \
+    "$(jq -c 'select(.kind == "event")' "$1.checked" | wc -l)"
+}
+exported probes probes.dat perfetto
+python3 "$export_tests/perfetto_check.py" probes.perfetto "$export_tests/perfetto.proto" \
+  >probes.checked.perfetto || fail "probes are not understood"
+pid=$(jq -s '.[0].pid' probes.jsonl)
+# names WHAT FILE HOST : the second machine is HOST, with the same pid, and both are named.
+names() {
+  two "$1" "$2"
+  same "$1: machines" "[\"$host\",\"$3\"]" "$(jq -c 'map(.name)' "$1.machines")"
+  same "$1: each has the process" "[[\"$pid\"],[\"$pid\"]]" \
+    "$(jq -c 'map(.processes | keys)' "$1.machines")"
+  same "$1: named with its host" "[[\"$host: graph_calls\"],[\"$3: graph_calls\"]]" \
+    "$(jq -c 'map(.tracks)' "$1.machines")"
+  same "$1: half of the events are each one's" "[$events,$events]" \
+    "$(jq -c .host "$1.jsonl" | sort | uniq -c | awk '{ printf "%s%d", sep, $1; sep = "," }' |
+      sed 's/.*/[&]/')"
+  same "$1: two processes in the chrome trace" \
+    "$host: graph_calls ($pid) $3: graph_calls ($pid)" \
+    "$(jq -r '.traceEvents[] | select(.name == "process_name") | .args.name' "$1.chrome" | xargs)"
+  same "$1: with two pids" 2 "$(jq '.traceEvents[].pid' "$1.chrome" | sort -u | wc -l)"
+}
+names hosts other.dat "$other"
+decoded hosts.perfetto
+names nobody nobody.dat nobody.dat
+two twice probes.dat
+same "a recording twice is one machine" 1 "$(jq length twice.machines)"
+same "… without a name" '[null]' "$(jq -c 'map(.name)' twice.machines)"
+if command -v sqlite3 >/dev/null; then
+  exported hosts probes.dat sqlite -i other.dat
+  same "SQLite has the host, too" 2 \
+    "$(sqlite3 hosts.sqlite 'select count(distinct host) from processes')"
+fi
+
 # --- live: several processes by fork, a synthetic event
 mkfifo input
 LD_PRELOAD=$agent PATCHBAY_FUNCTION_EVENTS='work(int n)' "$programs/fork_workers" \
