@@ -173,7 +173,7 @@ std::string PageRows::pack_kind(const Kind& kind, PageData* data, PageStrings* s
 }
 
 std::string PageRows::pack_columns(PageData* data, const std::vector<uint32_t>& cpu_order,
-                                   bool with_stacks) {
+                                   Choice choice) {
   const auto column = [&](auto value_of, bool calls_only = false) {
     std::vector<uint64_t> values;
     values.reserve(calls_only ? calls_ : rows_.size());
@@ -186,7 +186,9 @@ std::string PageRows::pack_columns(PageData* data, const std::vector<uint32_t>& 
   text += ",\"kind\":" + data->fixed(column([](Row row) { return row.kind; }));
   text += ",\"thread\":" + data->fixed(column([](Row row) { return row.thread; }));
   text += ",\"cpu\":" + data->fixed(column([&](Row row) { return cpu_order[row.cpu]; }));
-  if (with_stacks) text += ",\"stack\":" + data->fixed(column([](Row row) { return row.stack; }));
+  if (choice.stacks) text += ",\"stack\":" + data->fixed(column([](Row row) { return row.stack; }));
+  if (choice.instances)
+    text += ",\"instance\":" + data->fixed(column([](Row row) { return row.instance; }));
   text +=
       ",\"duration\":" + data->varints(column([](Row row) { return row.duration; }, true), false);
   text += ",\"depth\":" + data->fixed(column([](Row row) { return row.depth; }, true));
@@ -194,11 +196,11 @@ std::string PageRows::pack_columns(PageData* data, const std::vector<uint32_t>& 
 }
 
 PageRows::Packed PageRows::pack(PageData* data, PageStrings* strings,
-                                const std::vector<uint32_t>& cpu_order, bool with_stacks) {
+                                const std::vector<uint32_t>& cpu_order, Choice choice) {
   std::stable_sort(rows_.begin(), rows_.end(),
                    [](const PageRow& a, const PageRow& b) { return a.time < b.time; });
   for (const PageRow& row : rows_) kinds_[row.kind].order.push_back(row.in_kind);
-  Packed packed{"[", pack_columns(data, cpu_order, with_stacks)};
+  Packed packed{"[", pack_columns(data, cpu_order, choice)};
   for (Kind& kind : kinds_) {
     if (&kind != &kinds_[0]) packed.kinds += ",\n";
     packed.kinds += pack_kind(kind, data, strings);

@@ -19,6 +19,7 @@
 //
 // A row is a call or an event. Rows are in order of their beginning:
 //   all rows       time kind thread cpu [stack]     kind: index in header.kinds, and so on
+//                  [instance]                       where header.instances has several
 //   calls only     duration depth how               how: ExportCallEnd, or kCutEnd
 //   a kind's rows  a column a field [absent: 1 where this record does not have it]
 // Texts are indexes into one table of strings; a stack is the number of its innermost frame in a
@@ -89,7 +90,7 @@ struct PageRow {
   uint64_t time = 0, duration = 0;
   uint32_t kind = 0, thread = 0, cpu = 0, stack = 0;
   uint32_t in_kind = 0;  // where its fields stand
-  uint16_t depth = 0;
+  uint16_t instance = 0, depth = 0;
   uint8_t how = 0;
 };
 
@@ -113,9 +114,12 @@ class PageRows {
   struct Packed {
     std::string kinds, columns;  // of the header
   };
+  struct Choice {
+    bool stacks = false, instances = false;  // columns that not every recording has
+  };
   // `cpu_order`: the new number of each CPU. Ends the rows.
   Packed pack(PageData* data, PageStrings* strings, const std::vector<uint32_t>& cpu_order,
-              bool with_stacks);
+              Choice choice);
 
  private:
   struct Field {
@@ -130,8 +134,7 @@ class PageRows {
     std::vector<Field> fields;
     std::vector<uint32_t> order;
   };
-  std::string pack_columns(PageData* data, const std::vector<uint32_t>& cpu_order,
-                           bool with_stacks);
+  std::string pack_columns(PageData* data, const std::vector<uint32_t>& cpu_order, Choice choice);
   static std::string pack_kind(const Kind& kind, PageData* data, PageStrings* strings);
 
   std::vector<PageRow> rows_;

@@ -161,24 +161,27 @@ TEST(PagePack, RowsAndTheirFields) {
   const uint32_t call =
       rows.add_kind(strings.of("f"), strings.of(""), true, {{"n", 'i'}, {"return value", 'x'}});
   const uint32_t event = rows.add_kind(strings.of("e"), strings.of("s"), false, {});
-  const auto row = [](uint64_t time, uint32_t kind, uint64_t duration) {
+  const auto row = [](uint64_t time, uint32_t kind, uint64_t duration, uint16_t instance) {
     PageRow made;
     made.time = time;
     made.kind = kind;
     made.duration = duration;
+    made.instance = instance;
     return made;
   };
-  const uint32_t late = rows.add(row(500, call, 9)), early = rows.add(row(100, call, 4));
-  rows.add(row(300, event, 0));
+  const uint32_t late = rows.add(row(500, call, 9, 1)), early = rows.add(row(100, call, 4, 2));
+  rows.add(row(300, event, 0, 0));
   rows.set(late, 0, uint64_t(-5));
   rows.set(early, 0, 70000);
   rows.set(late, 1, 0xabc);
   PageData data;
-  const auto packed = rows.pack(&data, &strings, {0}, false);
+  const auto packed = rows.pack(&data, &strings, {0}, {.instances = true});
   auto payload = page_payload(packed.columns + packed.kinds, data);
   Reader reader(*payload);
   EXPECT_EQ((std::vector<uint64_t>{100, 300, 500}), reader.varints(reader.spec("time"), true));
   EXPECT_EQ((std::vector<uint64_t>{0, 1, 0}), reader.fixed(reader.spec("kind")));
+  EXPECT_EQ((std::vector<uint64_t>{2, 0, 1}), reader.fixed(reader.spec("instance")));
+  EXPECT_EQ(reader.header.npos, reader.header.find("\"stack\""));
   EXPECT_EQ((std::vector<uint64_t>{4, 9}), reader.varints(reader.spec("duration"), false));
   EXPECT_EQ((std::vector<uint64_t>{70000, uint64_t(-5)}), reader.fixed(reader.spec("column")));
   const size_t second = reader.header.find("\"column\"") + 1;

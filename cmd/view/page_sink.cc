@@ -19,6 +19,7 @@ constexpr size_t kMostText = 1 << 16;  // bytes of one text
 constexpr size_t kMostFrames = 512;    // of one stack
 constexpr size_t kMostElements = 64;   // of one array, in its text
 constexpr size_t kMostArguments = 64;
+constexpr size_t kMostInstances = 65536;
 
 // Where a probe stands, and who called it: numbers by their formats, places for a reader.
 bool is_place(const ExportField& field) {
@@ -133,6 +134,19 @@ uint32_t PageSink::stack_of(const ExportEvent& event) {
   return node;
 }
 
+// Instances of one name are one, of whatever process. Behind the most that a row can name there is
+// one for all others.
+uint16_t PageSink::instance_of(const ExportEvent& event) {
+  const std::vector<std::string>& names = meta_->inputs[event.input].buffers;
+  std::string name = event.buffer < names.size() ? names[event.buffer] : "";
+  if (name.empty()) name = "top";
+  const auto found = instance_numbers_.find(name);
+  if (found != instance_numbers_.end()) return found->second;
+  const size_t number = instance_numbers_.size();
+  if (number + 1 >= kMostInstances) name = "others";
+  return instance_numbers_.try_emplace(name, uint16_t(number)).first->second;
+}
+
 // False once the page is full. What is open then is cut at this moment.
 bool PageSink::has_room(const ExportEvent& event) {
   if (cut_ns_ != 0) return false;
@@ -147,6 +161,7 @@ PageRow PageSink::row_of(const ExportEvent& event) {
   row.thread = thread_of(event);
   row.cpu = cpu_of(event.cpu);
   row.stack = event.stack.empty() ? 0 : stack_of(event);
+  row.instance = instance_of(event);
   return row;
 }
 
@@ -459,6 +474,14 @@ std::string PageSink::threads_json() {
   return json + "]";
 }
 
+std::string PageSink::instances_json() {
+  std::vector<uint32_t> names(instance_numbers_.size());
+  for (const auto& [name, number] : instance_numbers_) names[number] = text(name);
+  std::string json = "[";
+  for (const uint32_t name : names) json += (json.size() > 1 ? "," : "") + std::to_string(name);
+  return json + "]";
+}
+
 std::string PageSink::cpus_json(const Losses& losses, const std::vector<uint32_t>& order) {
   std::vector<std::string> cpus(order.size());
   for (const auto& [number, index] : cpu_numbers_) {
@@ -605,8 +628,10 @@ Status PageSink::end(const ExportStats& stats) {
   json += ",\"clock\":" + json_quote(safe(meta_->inputs.empty() ? "" : meta_->inputs[0].clock));
   json += ",\n\"notices\":" + notices_json(stats, losses) + ",\n\"meta\":" + facts_json(stats);
   json += ",\n\"threads\":" + threads_json() + ",\n\"cpus\":" + cpus_json(losses, cpu_order);
+  json += ",\n\"instances\":" + instances_json();
   json += ",\n\"records\":" + records_json();
-  const PageRows::Packed packed = rows_.pack(&data_, &strings_, cpu_order, !stacks_.empty());
+  const PageRows::Packed packed =
+      rows_.pack(&data_, &strings_, cpu_order, {!stacks_.empty(), instance_numbers_.size() > 1});
   json += ",\n\"kinds\":" + packed.kinds + ",\n\"columns\":" + packed.columns;
   json += ",\n\"losses\":" + losses_json(cpu_order);
   if (!stacks_.empty()) json += ",\n\"stacks\":" + stacks_.pack(&data_);

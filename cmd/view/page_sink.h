@@ -76,6 +76,7 @@ class PageSink : public ExportSink {
   uint32_t thread_of(const ExportEvent& event);
   uint32_t cpu_of(uint32_t number);
   uint32_t stack_of(const ExportEvent& event);
+  uint16_t instance_of(const ExportEvent& event);
   bool has_room(const ExportEvent& event);
   PageRow row_of(const ExportEvent& event);
   void count(const ExportEvent& event);
@@ -100,6 +101,7 @@ class PageSink : public ExportSink {
   std::string records_json();
   std::string losses_json(const std::vector<uint32_t>& cpu_order);
   std::string threads_json();
+  std::string instances_json();
   std::string cpus_json(const Losses& losses, const std::vector<uint32_t>& order);
   std::string notices_json(const ExportStats& stats, const Losses& losses) const;
   std::string facts_json(const ExportStats& stats);
@@ -119,6 +121,7 @@ class PageSink : public ExportSink {
   std::unordered_map<const ExportThread*, uint32_t> thread_numbers_;
   std::map<uint32_t, uint32_t> cpu_numbers_;  // by CPU
   std::vector<uint64_t> cpu_records_;
+  std::map<std::string, uint16_t> instance_numbers_;  // by name
   std::unordered_map<const ExportSchema*, EventKind> event_kinds_;
   std::map<std::pair<uint32_t, const ExportSchema*>, uint32_t> pair_kinds_;
   std::map<std::pair<uint64_t, size_t>, CallKind> call_kinds_;  // by function and words

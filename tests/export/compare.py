@@ -12,9 +12,9 @@ import re
 import sys
 
 problems = []
-# What is the place of a probe or function event, which report has by name in front of the fields,
-# and what records of calls end with.
-PLACES = {"__parent_ip", "__ip", "__probe_ip", "__probe_func", "__probe_ret_ip", "args"}
+# What is the place of a probe or function event, which report has by name in front of the fields.
+PLACES = {"__parent_ip", "__ip", "__probe_ip", "__probe_func", "__probe_ret_ip"}
+arguments = 0  # of calls, compared
 
 
 def complain(text):
@@ -110,6 +110,37 @@ def calls_of(events):
     return entries, sum(e["event"] == "funcgraph_exit" for e in events)
 
 
+def is_word(value, word):
+    """A number, or its text in hexadecimal, is the recorded word, as far as its type goes."""
+    if isinstance(value, str):
+        if not re.fullmatch(r"0x[0-9a-f]+", value):
+            return True
+        value = int(value, 16)
+    return any((value - word) % 2 ** bits == 0 for bits in (8, 16, 32, 64))
+
+
+def compare_arguments(expected, found):
+    """Of calls that viewers get as slices, by name: each is the recorded word of its place.
+    `found`: (time, thread, values)."""
+    global arguments
+    recorded = {}
+    for event in expected:
+        if event["event"] in GRAPH and event["event"] != "funcgraph_exit":
+            recorded.setdefault((event["ts"], event["pid"]), []).append(event["fields"].get("args"))
+    for ts, tid, values in found:
+        words = recorded.get((ts, tid))
+        if not values or not words:
+            if values:
+                complain(f"arguments of a call at {ts} that nobody recorded")
+            continue
+        if not any(one and len(values) <= len(one) and all(map(is_word, values, one))
+                   for one in words):
+            complain(f"arguments of the call at {ts} are {values}, not {words}")
+        arguments += len(values)
+    if any(one for words in recorded.values() for one in words) and not arguments:
+        complain("no call has its arguments")
+
+
 def of_jsonl(path, expected):
     found, lost = [], 0
     for line in open(path, encoding="utf-8"):
@@ -153,7 +184,7 @@ def of_chrome(path, expected):
     if "<" in text:
         complain("a < that is not escaped")
     numbers = re.findall(r'"ts":([0-9.]+)', text)
-    found, depth, last = [], {}, {}
+    found, begun, depth, last = [], [], {}, {}
     counts = {}
     events = json.loads(text)["traceEvents"]
     for number, event in zip(numbers, events):
@@ -162,6 +193,8 @@ def of_chrome(path, expected):
         micros, _, nanos = number.partition(".")
         when = int(micros) * 1000 + int(nanos)
         track = (event["pid"], event["tid"])
+        if phase == "B":
+            begun.append((when, event["tid"], list(event.get("args", {}).values())))
         if phase in "BE":
             depth[track] = depth.get(track, 0) + (1 if phase == "B" else -1)
             if depth[track] < 0:
@@ -178,13 +211,14 @@ def of_chrome(path, expected):
         complain(f"{counts.get('B', 0)} beginnings, not {entries}")
     if counts.get("E", 0) + counts.get("X", 0) < exits:
         complain(f"{counts.get('E', 0)} ends, not {exits}")
+    compare_arguments(expected, begun)
     single = [e for e in expected if e["event"] not in GRAPH and e["pid"] != 0]
     compare_lists(single, [f for f in found if f["pid"] > 8])
     return events
 
 
 def of_perfetto(path, expected):
-    found, slices, graph_slices, end = [], 0, 0, None
+    found, begun, slices, graph_slices, end = [], [], 0, 0, None
     for line in open(path, encoding="utf-8"):
         event = json.loads(line)
         if event["kind"] == "event":
@@ -192,14 +226,18 @@ def of_perfetto(path, expected):
                           "event": event["name"], "fields": event["args"]})
         elif event["kind"] == "slice":
             slices += 1
-            graph_slices += event["track"] != "returns"
+            if event["track"] == "returns":
+                continue
+            graph_slices += 1
+            event["args"].pop("retval", None)
+            event["args"].pop("no_return", None)
+            begun.append((event["ts"], event["tid"], list(event["args"].values())))
         elif event["kind"] == "end":
             end = event
     entries, exits = calls_of(expected)
     if graph_slices + end["open"] < entries:
         complain(f"{graph_slices} calls and {end['open']} open ones, not {entries}")
-    for event in expected:
-        event["fields"] = dict(list(event["fields"].items()))
+    compare_arguments(expected, begun)
     compare_lists([e for e in expected if e["event"] not in GRAPH], found)
     return found + [None] * slices
 
@@ -213,8 +251,8 @@ def main():
              "perfetto": of_perfetto}[form](exported, expected)
     for problem in problems[:5]:
         print(problem)
-    print(f"{len(expected)} events, {stacks} stacks compared" if not problems
-          else f"{len(problems)} problems")
+    compared = f"{len(expected)} events, {stacks} stacks, {arguments} arguments compared"
+    print(f"{len(problems)} problems" if problems else compared)
     sys.exit(1 if problems or not found and expected else 0)
 
 

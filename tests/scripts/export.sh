@@ -30,6 +30,7 @@ compared() {
       fail "$1, $format: $out"
     checks=$((checks + 1))
   done
+  out_of=$out
   echo "$1: $out"
   jq -e . "$1.chrome" >/dev/null || fail "$1: jq does not read the chrome trace"
   [[ $(jq -s length "$1.jsonl") -gt 0 ]] || fail "$1: jq does not read the lines"
@@ -64,6 +65,13 @@ check "standard output" cmp -s <("$patchbay" export --to chrome -i graph.dat -o 
 "$patchbay" record -q --format 6 -o graph6.dat -t function_graph -l 'calls_*' -- \
   "$programs/graph_calls" >own 2>err || fail "record, version 6: $(cat err)"
 compared graph6 graph6.dat
+
+# Arguments of calls: words in the records, by name and type in what viewers show.
+"$patchbay" record -q -o args.dat -t function_graph -l 'calls_*' -O funcgraph-args \
+  -O funcgraph-retval -B tracer -t function -l calls_leaf -O func-args -- "$programs/graph_calls" \
+  >own 2>err || fail "record arguments: $(cat err)"
+compared args args.dat
+has "arguments of calls are compared" "$out_of" '[1-9][0-9]* arguments'
 
 # --- function events with texts, probes with returns, stacks
 "$patchbay" record -q -o probes.dat -e 'calls_leaf(int n)' -e 'getenv(string name)' \

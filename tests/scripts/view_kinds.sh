@@ -9,11 +9,12 @@
 need chromium node python3 gcc
 cd "$work" || exit
 gcc -O2 -g -pthread "$here_view/page_program.c" -o program || fail "the program does not compile"
-# kinds NAME KINDS [TREE] : the page of NAME.dat has these rows, and these functions in its trees.
+# kinds NAME KINDS [TREE [INSTANCES]] : the page of NAME.dat has these rows, these functions in its
+# trees, and so many rows of each instance.
 # KINDS: {"function": {"count", "call", "system", "details": [words], "stack": [innermost …]}}
 kinds() {
   "$patchbay" view -i "$1.dat" -o "$1.html" 2>err || fail "view of $1: $(cat err)"
-  expect "$1" name="\"$1\"" kinds="$2" tree="${3:-[]}"
+  expect "$1" name="\"$1\"" kinds="$2" tree="${3:-[]}" instances="${4:-null}"
   walk kinds "$1"
 }
 record() { # NAME OPTION…
@@ -27,7 +28,7 @@ kinds pairs '{"page_step": {"count": 600, "call": true, "system": "entry and ret
     "details": ["i", "return r", "page_work"]},
   "in": {"count": 600, "system": "probe", "details": ["i"]},
   "out": {"count": 600, "system": "probe", "details": ["r"]},
-  "alone": {"count": 60, "system": "probe"}}' '["page_step"]'
+  "alone": {"count": 60, "system": "probe"}}' '["page_step"]' '{"top": 1860}'
 
 record function -t function -l 'page_*' -O func-args
 kinds function '{"page_step": {"count": 600, "system": "function",
@@ -40,9 +41,15 @@ kinds stacks '{"page_step": {"count": 600, "system": "functions", "details": ["t
 
 record several -B one -t function_graph -l 'page_*' -B two -e 'page_round(int number)' \
   -B three -t function -l page_work
+one=$("$patchbay" report -i several.dat --stat 2>/dev/null |
+  awk '$2 == "ftrace:funcgraph_entry" { print $1 }')
 kinds several '{"page_step": {"count": 600, "call": true, "system": "", "details": ["page_work"]},
   "page_work": {"count": 60, "system": "function", "details": ["page_round"]},
-  "page_round": {"count": 60, "system": "functions", "details": ["number"]}}' '["page_step"]'
+  "page_round": {"count": 60, "system": "functions", "details": ["number"]}}' '["page_step"]' \
+  "{\"one\": $one, \"two\": 60, \"three\": 60}"
+
+record alone -B alone -e 'page_work(int n)'
+kinds alone '{"page_work": {"count": 60, "system": "functions"}}' '[]' '{"alone": 60}'
 
 # --- live: four processes by fork, and a synthetic event
 mkfifo input

@@ -197,6 +197,38 @@ async function table(page) {
   );
 }
 
+// Which instance a row is from: {name: rows}. One alone has no column.
+async function instances(page) {
+  await page.eval("app.open('events')");
+  await page.until("app.views.events.rows");
+  await page.settled();
+  const names = Object.keys(expected.instances);
+  const heads = await page.eval(
+    "[...app.views.events.grid.heads.children].map((head) => head.textContent.replace(/ .$/, ''))",
+  );
+  same(`a column of instances: ${heads}`, names.length > 1, heads.includes("Instance"));
+  for (const name of names) {
+    await page.eval(`app.views.events.setFilter("instance:${name}")`);
+    same(`rows of ${name}`, expected.instances[name], await page.eval("app.views.events.rows.length"));
+    await page.settled();
+    if (names.length > 1) {
+      const cells = await page.eval(`[...app.views.events.grid.window.children].map((row) =>
+        row.children[${heads.indexOf("Instance")}].textContent)`);
+      same(`each row says ${name}`, [name], [...new Set(cells)]);
+    }
+    await page.eval("app.select(app.views.events.rows[0], 'table')");
+    const text = await page.eval("byId('details').textContent");
+    same(`the details say ${name}`, name !== "top" || names.length > 1, text.includes(`instance${name}`));
+  }
+  await page.eval("app.views.events.setFilter('')");
+  if (names.length < 2) return;
+  await page.eval(`app.views.events.grid.heads.children[${heads.indexOf("Instance")}].click()`);
+  const sorted = await page.eval(
+    "Array.from(app.views.events.rows, (row) => app.recording.instanceText(row))",
+  );
+  same("sorted by instance", sorted.slice().sort(), sorted);
+}
+
 async function dark(page) {
   const light = await page.eval("getComputedStyle(document.body).backgroundColor");
   await page.eval("app.open('timeline')");
@@ -330,6 +362,7 @@ const cases = {
       holds("calls have a time", !wanted.call || (await page.eval(
         `[${rows}].every((row) => app.recording.duration[row] > 0)`)));
     }
+    if (expected.instances) await instances(page);
     for (const view of ["timeline", "calls", "flame", "spread", "events", "about"]) {
       await page.eval(`app.open("${view}")`);
       await page.settled();

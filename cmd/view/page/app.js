@@ -500,7 +500,7 @@ function helpText() {
         ["parse", "a name, a text argument or a thread has it"],
         ["/^sqlite3_/", "a regular expression on names"],
         ["dur>1ms", "also dur<, self>, time>2s"],
-        ["thread:worker", "also cpu:1, name:step, is:call, is:event"],
+        ["thread:worker", "also cpu:1, name:step, instance:one, is:call, is:event"],
         ["count>=4096", "an argument: = != > < >= <= and ~ for “contains”"],
         ["-word", "not this"],
       ]),

@@ -104,6 +104,13 @@ class Details {
       ],
       ["CPU", String(header.cpus[recording.cpu[row]].cpu)],
       ["kind", recording.text(recording.kindOf(row).system) || null],
+      // The top one goes without saying where it is the only one.
+      [
+        "instance",
+        recording.instance || recording.instanceText(row) !== "top"
+          ? recording.instanceText(row)
+          : null,
+      ],
       [header.clock || "clock", absoluteText(header, recording.time[row])],
     );
     return element("div", {}, element("h3", {}, call ? "Call" : "Event"), pairs(facts));

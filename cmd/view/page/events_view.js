@@ -49,6 +49,7 @@ class EventsView {
           sort: "thread",
           cell: (i) => recording.threadText(recording.thread[this.rows[i]]),
         },
+        ...this.instanceColumn(),
         {
           title: "Duration",
           width: "116px",
@@ -77,6 +78,19 @@ class EventsView {
     this.grid.makeHeads();
     this.stage = element("div", { style: { display: "grid", minHeight: 0 } }, this.grid.root);
     this.root.append(this.stage);
+  }
+  // Only where there are several.
+  instanceColumn() {
+    const { recording } = this.app;
+    if (!recording.instance) return [];
+    return [
+      {
+        title: "Instance",
+        width: "110px",
+        sort: "instance",
+        cell: (i) => recording.instanceText(this.rows[i]),
+      },
+    ];
   }
   show() {
     if (!this.rows) this.apply();
@@ -169,6 +183,7 @@ class EventsView {
         (recording.time[row] / 1e9).toFixed(9),
         recording.header.cpus[recording.cpu[row]].cpu,
         recording.threadText(recording.thread[row]),
+        ...(recording.instance ? [recording.instanceText(row)] : []),
         recording.callRow(row) ? recording.duration[row] : "",
         recording.nameOf(row),
         recording.argumentsText(row),
@@ -199,6 +214,10 @@ function sortKeys(recording, by, rows) {
   };
   if (by === "cpu")
     return mapped(Float64Array, rows, (row) => recording.header.cpus[recording.cpu[row]].cpu);
+  if (by === "instance") {
+    const names = rank(recording.instanceNames);
+    return mapped(Float64Array, rows, (row) => names[recording.instanceOf(row)]);
+  }
   const ranks =
     by === "name"
       ? rank(recording.kindNames)

@@ -5,7 +5,7 @@
 //   parse            the name, a text argument or the thread contains it
 //   /^sqlite3_/      a regular expression on the name
 //   dur>1ms  time<2s self>10us        durations and moments
-//   cpu:1  thread:worker  name:step  is:call  is:event
+//   cpu:1  thread:worker  name:step  instance:one  is:call  is:event
 //   count>=4096  fd=3  sql~select     arguments
 //   -word            not
 
@@ -42,7 +42,7 @@ function compileWord(recording, word) {
     }
     return byKind(recording, (name) => expression.test(name));
   }
-  const named = /^(name|thread|cpu|is):"?([^"]+)"?$/.exec(word);
+  const named = /^(name|thread|cpu|instance|is):"?([^"]+)"?$/.exec(word);
   if (named) return compileNamed(recording, named[1], named[2]);
   const compared = /^([\w.]+)(>=|<=|!=|=|>|<|~)"?([^"]*)"?$/.exec(word);
   if (compared) return compileCompared(recording, compared[1], compared[2], compared[3]);
@@ -61,6 +61,12 @@ function compileNamed(recording, what, value) {
   if (what === "is") {
     if (low !== "call" && low !== "event") throw new Error("is: takes call or event.");
     return (row) => recording.callRow(row) === (low === "call");
+  }
+  if (what === "instance") {
+    const fits = Uint8Array.from(recording.instanceNames, (name) =>
+      name.toLowerCase().includes(low) ? 1 : 0,
+    );
+    return (row) => fits[recording.instanceOf(row)] === 1;
   }
   if (what === "cpu") {
     const number = Number(value);

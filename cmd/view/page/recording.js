@@ -21,7 +21,9 @@ class Recording {
     this.kindNames = header.kinds.map((kind) => this.text(kind.name));
     this.kindColors = this.kindNames.map(colorIndex);
     this.threadNames = header.threads.map((thread) => this.text(thread.name));
+    this.instanceNames = header.instances.map((name) => this.text(name));
     this.columns = new Map();
+    this.instance = header.columns.instance ? readFixed(buffer, header.columns.instance) : null;
     this.stack = header.stacks ? readFixed(buffer, header.columns.stack) : null;
     this.frame = header.stacks ? readFixed(buffer, header.stacks.frame) : null;
     this.above = header.stacks ? readFixed(buffer, header.stacks.parent) : null;
@@ -50,6 +52,13 @@ class Recording {
   }
   threadText(thread) {
     return `${this.threadNames[thread]}-${this.header.threads[thread].tid}`;
+  }
+  // The instance whose buffer a row is from.
+  instanceOf(row) {
+    return this.instance ? this.instance.at(row) : 0;
+  }
+  instanceText(row) {
+    return this.instanceNames[this.instanceOf(row)];
   }
   // The columns of a field: {value, absent}.
   columnOf(kind, index) {
