@@ -222,7 +222,7 @@ struct RecordHeader {  // the common fields, at the start of each record
 static_assert(sizeof(RecordHeader) == 8);
 
 // --- meta log ------------------------------------------------------------------------------------
-// Each record: MetaRecord, then `length` bytes, then zero bytes up to a multiple of 8.
+// Each record: MetaRecord, then `length` bytes, then zero bytes to a multiple of 8 (4: match_abi.h)
 enum : uint32_t {
   kMetaEventFormat = 1,  // u32 id; then the system's name, NUL; then the text of the format file
   kMetaModule = 2,       // ModuleRecord, then build-id in hex, NUL, then path, NUL

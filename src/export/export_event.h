@@ -5,6 +5,7 @@
 // (export_sink.h).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -108,6 +109,11 @@ struct ExportEvent {
   std::span<const uint64_t> stack;
   uint32_t kernel_frames = 0;
   ExportCall call;                   // of kCallBegin and kCallEnd
+  // Numbers of flows that go through this event, 0: none. Its own, which goes to a synthetic event;
+  // of a synthetic one that of the hit that made it, and that of the event of onmatch()
+  // (export_flows.h).
+  using Flows = std::array<uint64_t, 3>;
+  Flows flows = {};
   const ExportPair* pair = nullptr;  // of a kEvent: this is a return, and its entry was seen
 
   int32_t tid() const { return thread ? thread->tid : 0; }

@@ -8,9 +8,11 @@
 #include <unordered_map>
 #include <utility>
 
+#include "abi/match_abi.h"
 #include "abi/trace_dat_abi.h"
 #include "export/export_calls.h"
 #include "export/export_choice.h"
+#include "export/export_flows.h"
 #include "export/export_people.h"
 #include "export/export_sink.h"
 #include "export/export_stream.h"
@@ -34,6 +36,7 @@ struct InputState {
   PrintkTexts printk;
   TextContext context;
   std::vector<std::unordered_map<int32_t, ExportThreadCalls>> threads;  // by buffer
+  std::string matches;                                                  // abi/match_abi.h
 };
 
 // Threads are found by their last one nearly always.
@@ -55,9 +58,12 @@ Status decode_input(InputState* state) {
     state->events = input.dat->events();
     state->names = AddressNames::from_kallsyms(input.dat->kallsyms());
     state->printk = PrintkTexts::from_formats(input.dat->printk_formats());
+    for (const auto& option : input.dat->options())
+      if (option.id == abi::kDatMatches) state->matches = option.body;
   } else {
     PB_ASSIGN(auto meta, read_recorded_meta(*input.buffer));
     state->events = std::move(meta.events);
+    state->matches = std::move(meta.matches);
     state->names = AddressNames::from_symbols(make_recorded_symbol_table(std::move(meta.modules)));
     state->printk.add(input.buffer->printk_texts());
   }
@@ -103,6 +109,7 @@ struct ExportSource::Impl {
   ExportMeta meta;
   ExportSelection selection;
   ExportPairs pairs;
+  ExportFlows flows;
   ExportStats stats;
   uint64_t from_ns = 0, until_ns = ~uint64_t{0};
 
@@ -110,6 +117,8 @@ struct ExportSource::Impl {
   std::vector<Stream*> heap;  // those with an event, the earliest first
   bool pending = false;       // the first one's event was handed out
   bool loss_said = false;     // … and what was lost before it
+  bool flows_said = false;    // … and what it is linked to
+  ExportEvent::Flows current_flows{};
   size_t finish_input = 0, finish_buffer = 0;
   std::string name;  // of frame_name()
 
@@ -178,9 +187,11 @@ Result<std::unique_ptr<ExportSource>> ExportSource::open(std::vector<ExportInput
     state.input = std::move(input);
     PB_TRY(decode_input(&state));
     impl->add_schemas(&state);
+    impl->flows.define(index, state.matches);
     impl->meta.inputs.push_back(info_of(state.input, impl->people.add(state.input)));
     impl->open_streams(index);
   }
+  impl->flows.resolve(impl->schemas);
   impl->people.name_processes();
   impl->people.list(&impl->meta);
   PB_TRY(impl->selection.set(choice, impl->schemas));
@@ -209,7 +220,7 @@ void ExportSource::Impl::sift_down() {
 
 void ExportSource::Impl::drop_pending() {
   if (!std::exchange(pending, false)) return;
-  loss_said = false;
+  loss_said = flows_said = false;
   if (!heap[0]->advance()) {
     stats.damaged_pages += heap[0]->damaged_pages();
     heap[0] = heap.back();
@@ -240,6 +251,7 @@ bool ExportSource::Impl::take_loss(Stream* stream, ExportEvent* out) {
   if (stream->lost() == 0 || std::exchange(loss_said, true)) return false;
   out->kind = Kind::kLoss;
   out->lost = stream->lost();
+  flows.lose(out->input);
   stats.lost_by_cpu[out->cpu] += out->lost == kLostUnknown ? 1 : out->lost;
   stats.lost_at_least |= out->lost == kLostUnknown;
   return true;
@@ -264,7 +276,12 @@ bool ExportSource::Impl::take(Stream* stream, ExportEvent* out) {
   out->record = stream->record();
   ExportFormat* format = inputs[stream->input].formats.find(out->record);
   out->schema = format ? format->schema : nullptr;
-  if (!selection.wants(out->schema, out->record)) return pending = true, false;
+  const bool is_wanted = selection.wants(out->schema, out->record);
+  // Once, though an event may have to wait for the ends of calls.
+  if (!std::exchange(flows_said, true))
+    current_flows = flows.see(*out, tid_of(out->record), is_wanted);
+  out->flows = current_flows;
+  if (!is_wanted) return pending = true, false;
   ExportThreadCalls* calls = thread_of(stream, tid_of(out->record));
   out->thread = calls->thread;
   out->stack = stream->stack();

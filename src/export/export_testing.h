@@ -104,6 +104,7 @@ inline std::string make_trace_dat(int version, const std::vector<Events>& buffer
   metadata.cmdlines = "7 shop\n8 \x1b[31m\"\n";
   metadata.process_maps = "7 1 /bin/shop\n1000 4000 /bin/shop\tabcd 1000\n9 0 /bin/shop\t9\n";
   metadata.uname = uname;
+  metadata.matches = "lat\tfunctions:f\tshop:sold\tname=price\nlat\tkp:out\n";
   std::vector<TraceDatArea> areas;
   for (size_t i = 0; i < buffers.size(); i++)
     areas.push_back({i ? "i" + std::to_string(i) : "", 4096, {1}, {1}, {}, 0});

@@ -344,6 +344,8 @@ void PerfettoSink::instant(const ExportEvent& event) {
   put_name(making, PerfettoName::kEvent, 10, name);
   if (!event.stack.empty())
     put_name(making, PerfettoName::kStack, 56, interner_.stack(source_, event));
+  for (const uint64_t flow : event.flows)
+    if (flow) proto::put_fixed(&event_, 47, flow);
   annotate_fields(making, *event.schema, event.record, &source_->addresses(event));
   write(making);
 }
@@ -388,7 +390,8 @@ void PerfettoSink::single(const ExportEvent& event) {
   if (!event.schema) return;
   const bool is_stack = event.schema->role == Role::kStack;
   if (!is_stack) ftrace_.event(event);
-  if (settings_.instants || !event.stack.empty()) instant(event);
+  const bool is_linked = event.flows != ExportEvent::Flows{};
+  if (settings_.instants || !event.stack.empty() || is_linked) instant(event);
   if (event.pair) pair(event);
   if (!counters_[event.schema->index].empty()) count(event);
 }

@@ -32,10 +32,12 @@ inline void put_uint(std::string* out, uint32_t field, uint64_t value) {
 inline void put_int(std::string* out, uint32_t field, int64_t value) {
   put_uint(out, field, uint64_t(value));
 }
-inline void put_double(std::string* out, uint32_t field, double value) {
+inline void put_fixed(std::string* out, uint32_t field, uint64_t bits) {
   put_tag(out, field, 1);
-  const uint64_t bits = std::bit_cast<uint64_t>(value);
   for (int i = 0; i < 8; i++) *out += char(bits >> 8 * i);
+}
+inline void put_double(std::string* out, uint32_t field, double value) {
+  put_fixed(out, field, std::bit_cast<uint64_t>(value));
 }
 inline void put_bytes(std::string* out, uint32_t field, std::string_view bytes) {
   put_tag(out, field, 2);

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <map>
 
+#include "abi/match_abi.h"
 #include "base/text.h"
 #include "output/printk_text.h"
 
@@ -117,6 +118,7 @@ Result<RecordedMeta> read_recorded_meta(const BufferFile& file) {
     if (record.type == abi::kMetaEventFormat) good = add_format(record.payload, &out);
     if (record.type == abi::kMetaModule) good = add_module(record.payload, &out);
     if (record.type == abi::kMetaExe) good = add_exe(record.payload, &out);
+    if (record.type == abi::kMetaMatch) out.matches.append(record.payload).push_back('\n');
     if (!good) out.malformed++;
   }
   return out;
@@ -281,6 +283,7 @@ Result<TraceDatMetadata> collect_metadata(const BufferFile& file,
   PB_ASSIGN(auto meta, read_recorded_meta(file));
   TraceDatMetadata out;
   out.formats = std::move(meta.formats);
+  out.matches = std::move(meta.matches);
   const std::vector<uint64_t> used = addresses.sorted();
   const int32_t pid = file.header().pid;
   out.process_maps = modules_text(pid, meta.exe, meta.modules, used);

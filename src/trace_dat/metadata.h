@@ -23,6 +23,7 @@ struct RecordedMeta {
       formats;  // the texts as written, one per event id: the last wins
   std::vector<RecordedModule> modules;
   std::string exe, command_line;
+  std::string matches;  // lines of abi/match_abi.h
   uint32_t malformed = 0;
 };
 Result<RecordedMeta> read_recorded_meta(const BufferFile& file);

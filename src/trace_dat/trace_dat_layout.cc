@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "abi/match_abi.h"
 #include "abi/trace_dat_abi.h"
 #include "base/check.h"
 
@@ -74,6 +75,9 @@ std::string common_options(const TraceDatMetadata& metadata, size_t cpus) {
   if (!metadata.uname.empty())
     put_option(&out, abi::kDatUname,
                std::string_view(metadata.uname.c_str(), metadata.uname.size() + 1));
+  if (!metadata.matches.empty())
+    put_option(&out, abi::kDatMatches,
+               std::string_view(metadata.matches.c_str(), metadata.matches.size() + 1));
   if (!metadata.process_maps.empty())
     put_option(&out, abi::kDatProcMaps,
                std::string_view(metadata.process_maps.c_str(), metadata.process_maps.size() + 1));

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "abi/match_abi.h"
 #include "abi/trace_dat_abi.h"
 
 namespace patchbay {
@@ -33,6 +34,8 @@ const char* part_name(uint16_t id) {
       return "buffer";
     case abi::kDatTraceClock:
       return "trace clock";
+    case abi::kDatMatches:
+      return "matches";
     case abi::kDatUname:
       return "uname";
     case abi::kDatOffset:

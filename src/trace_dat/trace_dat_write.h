@@ -47,6 +47,7 @@ struct TraceDatMetadata {
   bool tsc = false;                    // pages hold TSC ticks, clock_line converts them
   ClockLine clock_line;
   std::string uname;
+  std::string matches;  // lines of abi/match_abi.h, or empty
   uint64_t trace_id = 0;
 };
 

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <map>
+#include <set>
 
+#include "abi/match_abi.h"
 #include "base/agreed.h"
 #include "base/shared_memory.h"
 #include "base/text.h"
@@ -52,6 +54,34 @@ void count_references(HistData* hist, bool comes) {
   if (hist->array && has_variables(*hist)) count(&hist->array->references);
 }
 
+bool is_plain_key(const HistField& key) {
+  constexpr uint32_t kMade = kHistStacktrace | kHistLog2 | kHistTimestamp | kHistExpr |
+                             kHistVarRef | kHistCpu | kHistAlias | kHistBucket | kHistConst;
+  return key.field && !(key.flags & kMade);
+}
+
+// "\tSYSTEM:EVENT\tKEY=KEY,…": the event of onmatch(). Nothing where a recording of it would not
+// tell which of its hits it was: where a filter leaves hits out, or other events set the variables
+// of one name, too.
+std::string start_of_match(const HistData& hist, const HistActionData& action) {
+  const HistData* start = nullptr;
+  for (const auto& ref : hist.var_refs) {
+    const HistData* of = ref->var_data;
+    if (!of || of == &hist || !of->event) continue;
+    const EventCall& call = of->event->call;
+    if (call.system != action.match_system || call.name != action.match_event) continue;
+    if (!of->filter_text.empty() || !of->name.empty()) return "";
+    start = of;
+  }
+  if (!start || start->keys.size() != hist.keys.size()) return "";
+  std::string keys;
+  for (size_t i = 0; i < hist.keys.size(); i++) {
+    if (!is_plain_key(*hist.keys[i]) || !is_plain_key(*start->keys[i])) return "";
+    keys += (i ? "," : "") + hist.keys[i]->field->name + "=" + start->keys[i]->field->name;
+  }
+  return "\t" + action.match_system + ":" + action.match_event + "\t" + keys;
+}
+
 // What a hit asks of the control thread: run_asked() answers.
 void make_snapshot_actions(HistData* hist) {
   for (const auto& action : hist->actions) {
@@ -89,6 +119,7 @@ struct HistTriggers::Impl final : HistWorld {
   std::vector<HistPtr> gone;    // a thread may still run their programs
   std::map<const TraceArray*, const HistData*> snapshots;  // whose snapshot() an instance has
   std::map<const HitAction*, uint64_t> answered;           // of HitAction.asked
+  std::set<std::string> described;                         // lines in the log, which come once
 
   // HistWorld
   LiveEvent* find_event(const TraceArray& array, std::string_view system,
@@ -113,6 +144,7 @@ struct HistTriggers::Impl final : HistWorld {
   Status add(HistPtr hist, const HistDefinition& definition, HistErrors* errors);
   Status check_new(const HistData& hist, const HistDefinition& definition, HistErrors* errors);
   Status publish(HistPtr hist);
+  void describe(const HistData& hist);
   Status remove(const HistData& like, const HistDefinition& definition);
   Status take_out(HistData* hist);
   HistPtr extract(HistData* hist);
@@ -347,8 +379,24 @@ Status HistTriggers::Impl::publish(HistPtr hist) {
   count_references(made, true);
   hists.push_back(std::move(hist));
   Status status = triggers.publish(*made->array, made->event);
-  if (!status.ok()) let_go(extract(made));
+  if (!status.ok()) {
+    let_go(extract(made));
+  } else {
+    describe(*made);
+  }
   return status;
+}
+
+// For who reads the buffer: which hits make which synthetic events. Without it they are not linked.
+void HistTriggers::Impl::describe(const HistData& hist) {
+  const EventCall& call = hist.event->call;
+  for (const auto& action : hist.actions) {
+    if (action->kind != HistActionKind::kTrace || !action->synthetic) continue;
+    std::string line = action->synthetic_name + "\t" + call.system + ":" + call.name;
+    if (action->handler == HistHandler::kMatch) line += start_of_match(hist, *action);
+    if (!described.insert(line).second) continue;
+    (void)registry.top().buffer->append_meta(abi::kMetaMatch, line);
+  }
 }
 
 // --- removing

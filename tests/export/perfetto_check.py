@@ -84,6 +84,8 @@ def decode(schema, message, data):
             value = text_of(value)
         elif kind == "double":
             value = struct.unpack("<d", value)[0]
+        elif kind == "fixed64":
+            value = struct.unpack("<Q", value)[0]
         elif wire != 0:
             raise ValueError(f"{message}.{name} has wire type {wire}")
         elif kind in ("int32", "int64"):
@@ -226,6 +228,7 @@ class Checker:
             if "counter" not in self.tracks[uuid]:
                 raise ValueError("a value on a track that is no counter")
             made["value"] = event.get("counter_value", event.get("double_counter_value"))
+        made["flows"] = event.get("flow_ids", [])
         made["kind"] = {1: "begin", 2: "end", 3: "instant", 4: "counter"}[kind]
         made["order"] = self.order = self.order + 1
         self.events.append(made)
@@ -259,6 +262,19 @@ class Checker:
             self.events.append({"kind": "event", "ts": last, "tid": event["pid"],
                                 "cpu": bundle["cpu"], "system": described["group_name"],
                                 "name": described["event_descriptor"]["name"], "args": values})
+
+    def arrows(self):
+        """As an importer: the earliest event of a flow is its source, each further one a step."""
+        last = {}
+        for event in sorted((e for e in self.events if e.get("flows")),
+                            key=lambda e: (e["ts"], e["order"])):
+            for flow in event["flows"]:
+                before = last.get(flow)
+                last[flow] = event
+                if before:
+                    yield {"kind": "arrow", "from": before["name"], "to": event["name"],
+                           "from_ts": before["ts"], "to_ts": event["ts"],
+                           "from_args": before["args"], "to_args": event["args"]}
 
     def pair_slices(self):
         """As an importer: by time, then as they stand; each track is a stack."""
@@ -296,7 +312,7 @@ def main():
     for checker in machines.values():
         left_open += checker.pair_slices()
         lost_bundles += checker.lost_bundles
-        for event in checker.events + checker.slices:
+        for event in [*checker.events, *checker.slices, *checker.arrows()]:
             if event["kind"] not in ("begin", "end"):
                 print(json.dumps({**event, "machine": checker.number}))
     first = machines[0]

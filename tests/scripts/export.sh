@@ -216,9 +216,47 @@ python3 "$export_tests/perfetto_check.py" live.perfetto "$export_tests/perfetto.
   >live.checked || fail "several processes are not understood"
 same "their processes" "$(jq .pid live.jsonl | sort -nu | tr '\n' ' ')" \
   "$(tail -n 1 live.checked | jq -r '.processes | keys[]' | sort -n | tr '\n' ' ')"
+# linked NAME : each delay comes from the work that was hit, and from the begin that its n is of.
+linked() {
+  local delays
+  delays=$(grep -c '"kind": "event".*"name": "delay"' "$1.checked")
+  check "$1: there are delays" test "$delays" -gt 40
+  from() {
+    jq -c "select(.kind == \"arrow\" and .from == \"$2\" and .to == \"delay\")" "$1.checked"
+  }
+  same "$1: flows from the hits to the synthetic events" "$delays" "$(from "$1" work | wc -l)"
+  same "$1: flows from the beginnings" "$delays" "$(from "$1" begin | wc -l)"
+  same "$1: of the same n" 0 \
+    "$(from "$1" begin | jq -c 'select(.from_args.n != .to_args.n)' | wc -l)"
+  same "$1: there are no others" "$((2 * delays))" "$(grep -c '"kind": "arrow"' "$1.checked")"
+}
+linked live
 check "synthetic events" grep -q '"system":"synthetic","event":"delay"' live.jsonl
 check "in order of time" test "$(jq .ts live.jsonl | sort -cn 2>&1 | wc -l)" = 0
+# The same out of a trace.dat, which trace-cmd reads as any other.
+kill -9 $pid
+{ wait $pid; } 2>/dev/null
 exec 7>&-
+for version in 6 7; do
+  "$patchbay" recover "$PATCHBAY_DIR/$pid" --format $version -o left$version.dat >out 2>&1 ||
+    fail "recover: $(cat out)"
+  exported left$version left$version.dat perfetto
+  python3 "$export_tests/perfetto_check.py" left$version.perfetto "$export_tests/perfetto.proto" \
+    >left$version.checked || fail "a recovered recording is not understood"
+  linked left$version
+  exported left$version left$version.dat perfetto -e work -e begin
+  python3 "$export_tests/perfetto_check.py" left$version.perfetto "$export_tests/perfetto.proto" \
+    >left$version.checked
+  same "version $version: no flow without the synthetic event" 0 \
+    "$(grep -c '"kind": "arrow"' left$version.checked)"
+done
+has "dump says what makes it" "$("$patchbay" dump left7.dat)" \
+  'matches .*"delay.*functions:work.*kp:begin.*common_pid=common_pid'
+if command -v trace-cmd >/dev/null; then
+  same "trace-cmd has nothing to say of it" "" "$(trace-cmd report left7.dat 2>&1 >left7.text)"
+  same "and reads all" "$(grep -c '"kind": "event".*"name": "work"' left7.checked)" \
+    "$(grep -c ' work: ' left7.text)"
+fi
 
 # --- a kernel's recording, made by trace-cmd
 if kernel_recording; then
