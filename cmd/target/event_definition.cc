@@ -119,11 +119,22 @@ bool is_library(const std::string& wanted, const std::string& file) {
          file.starts_with(wanted + "-");
 }
 
+// available_filter_functions has names without blanks; function_events and debug information have
+// this one.
+constexpr std::string_view kAnonymous = "(anonymous namespace)", kListed = "(anonymous_namespace)";
+
+std::string replaced(std::string text, std::string_view from, std::string_view to) {
+  for (size_t at = 0; (at = text.find(from, at)) != text.npos; at += to.size())
+    text.replace(at, from.size(), to);
+  return text;
+}
+
 // The functions of available_filter_functions, "NAME [LIBRARY]", that a name or a glob means. A
 // name without its parameters means each function of that name.
 std::vector<NamedFunction> functions_named(const std::string& listed, const std::string& program,
                                            const std::string& text) {
-  const auto [library, pattern] = split_library(text);
+  const auto [library, asked] = split_library(text);
+  const std::string pattern = replaced(asked, kAnonymous, kListed);
   std::vector<NamedFunction> found;
   std::set<std::string> names;
   for (const std::string& line : split_lines(listed)) {
@@ -136,7 +147,8 @@ std::vector<NamedFunction> functions_named(const std::string& listed, const std:
                           ? !has_no_name && !::fnmatch(pattern.c_str(), name.c_str(), 0)
                           : name == pattern || name.starts_with(pattern + "(");
     if (!fits || !is_library(library, file) || !names.insert(name).second) continue;
-    found.push_back({library.empty() ? name : library + ":" + name, file});
+    found.push_back(
+        {(library.empty() ? "" : library + ":") + replaced(name, kListed, kAnonymous), file});
   }
   return found;
 }

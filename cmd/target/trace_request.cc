@@ -12,6 +12,7 @@
 #include "debug_info/probe_request.h"
 #include "event/function_event.h"
 #include "event/function_event_atom.h"
+#include "event/function_name.h"
 #include "event/trace_options.h"
 #include "symbol/symbol.h"
 
@@ -56,6 +57,17 @@ bool is_function_definition(const std::string& text) {
   return text.ends_with(')') && !message.ends_with(" for TYPE state");
 }
 
+// "(anonymous namespace)::f*", "S::operator()": all of it is a name, or a glob.
+bool is_name_with_parentheses(std::string_view text) {
+  constexpr std::string_view kAnonymous[] = {"(anonymous namespace)", "(anonymous_namespace)"};
+  if (text.find('(') == text.npos) return false;
+  if (scan_function_name(text) == text.size()) return true;
+  std::string rest(text);
+  for (std::string_view name : kAnonymous)
+    for (size_t at; (at = rest.find(name)) != rest.npos;) rest.erase(at, name.size());
+  return rest.find_first_of("( ") == rest.npos;
+}
+
 }  // namespace
 
 std::string function_name_in(const std::string& definition) {
@@ -65,6 +77,7 @@ std::string function_name_in(const std::string& definition) {
 }
 
 EventRequest::Kind EventRequest::kind() const {
+  if (is_name_with_parentheses(text)) return Kind::kEvent;
   size_t head = text.find_first_not_of("0123456789", 1);
   size_t blank = text.find(' ');
   bool begins_as_probe = !text.empty() && std::string_view("prfte").find(text[0]) != text.npos &&

@@ -19,6 +19,12 @@ TEST(EventRequest, KindOfAText) {
   EXPECT_EQ(kind_of("work:3 n"), Kind::kSource);
   // A header's declaration with something behind it: its error names the function.
   EXPECT_EQ(kind_of("int open(string path) ret"), Kind::kSource);
+  // Names that have parentheses.
+  EXPECT_EQ(kind_of("(anonymous namespace)::f"), Kind::kEvent);
+  EXPECT_EQ(kind_of("ns::(anonymous namespace)::f*"), Kind::kEvent);
+  EXPECT_EQ(kind_of("S::operator()"), Kind::kEvent);
+  EXPECT_EQ(kind_of("(anonymous namespace)::f(int n)"), Kind::kFunction);
+  EXPECT_EQ(kind_of("S::operator()(int n)"), Kind::kFunction);
 }
 
 TEST(TraceRequest, TheNameInADefinition) {

@@ -91,6 +91,37 @@ same "a type that is not known" 1 "$(number 'mystery\(n=5\)')"
 has "is named" "$(cat err)" "the type 'odd' of 'n' is not known"
 has "what is left out" "$(cat err)" "'p' \(struct pair\) of mystery\(\) is passed by value"
 
+# --- names of C++ that have parentheses; without debug information
+cat >unnamed.cc <<'EOC'
+#define OWN __attribute__((noinline, noclone))
+namespace {
+OWN int hidden(int n) {
+  asm volatile("");
+  return n + 1;
+}
+}  // namespace
+struct Twice {
+  OWN int operator()(int n) const {
+    asm volatile("");
+    return 2 * n;
+  }
+};
+int main(int argc, char **) { return hidden(argc) + hidden(5) + Twice()(3) == 0; }
+EOC
+g++ -O1 unnamed.cc -o unnamed || fail "unnamed.cc"
+unnamed() {
+  "$patchbay" record -q -o t.dat -e "$1" -- ./unnamed 2>err || fail "record -e $1: $(cat err)"
+  lines=$("$patchbay" report -i t.dat 2>/dev/null | grep -v '^#')
+}
+for name in '(anonymous namespace)::hidden' '(anonymous_namespace)::hid*' '*hidden*' \
+  'unnamed:*hid*' \
+  '(anonymous namespace)::hidden(int n)'; do
+  unnamed "$name"
+  same "$name" 1 "$(number 'hidden\((n|arg1)=5[,)]')"
+done
+unnamed 'Twice::operator()'
+same "operator()" 1 "$(number 'Twice::operator\(\)\(arg1=')"
+
 # --- mistakes
 refused() {
   local text=$1
