@@ -41,8 +41,11 @@ alike() {
   trace-cmd report -i "$2" 2>tc.err | calls | sort -s -n -k1,1 >theirs
   check "$1: there are calls" test -s ours
   same "$1: trace-cmd has nothing to complain of" "" "$(grep -v '^cpus=' tc.err)"
+  # trace-cmd has no name for the end of a call that began before the recording did.
+  awk 'NR == FNR { name[FNR] = $4; next } name[FNR] == "?" { $4 = "?" } { print }' theirs ours \
+    >known
   checks=$((checks + 1))
-  diff ours theirs >differ && return
+  diff known theirs >differ && return
   fail "$1: patchbay report (<) and trace-cmd report (>) differ: $(grep -c '^[<>]' differ) lines"
   head -n 6 differ
 }
