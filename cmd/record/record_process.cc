@@ -112,6 +112,14 @@ Result<std::unique_ptr<Recording>> prepare(RecordOptions* options, serve::Client
   return recording;
 }
 
+// What failed of a process that has gone away meanwhile, a file that went with it for example, says
+// less than that.
+Error gone_too_soon(int pid) {
+  return user_error(ESRCH, "Process " + std::to_string(pid) +
+                               " has ended, or executed another program, before the recording "
+                               "began.");
+}
+
 // `signals` are watched. `attachment`: how the agent has come.
 int record_client(RecordOptions options, serve::Client& client, OutputLock& lock, int signals,
                   const Attachment& attachment) {
@@ -126,7 +134,7 @@ int record_client(RecordOptions options, serve::Client& client, OutputLock& lock
   if (!recording.ok()) {
     (*uses)->release();
     say_what_stays(client);
-    return fail(options.command, recording.error());
+    return fail(options.command, client.gone() ? gone_too_soon(options.pid) : recording.error());
   }
   (*uses)->ready();
   const std::string exe = exe_of(options.pid);

@@ -122,6 +122,17 @@ def records(pid):
     wait_for("the recorder has not begun", lambda: is_patched(pid))
 
 
+def has_buffer(one):
+    """The recorder has got all it needs of the process, which is a little after is_patched()."""
+    for fd in os.listdir(f"/proc/{one.pid}/fd"):
+        try:
+            if "/instances/" in os.readlink(f"/proc/{one.pid}/fd/{fd}"):
+                return True
+        except FileNotFoundError:  # closed meanwhile
+            pass
+    return False
+
+
 def left():
     return sorted(os.listdir(RUN))
 
@@ -277,6 +288,7 @@ def number_used_again(attached):
             return "numbers of processes cannot be chosen here"
         with Target() as target, recorder(target.pid) as first:
             records(target.pid)
+            wait_for("no buffer", lambda: has_buffer(first))
             first.process.send_signal(signal.SIGSTOP)
             target.process.kill()
             target.process.wait()

@@ -117,13 +117,31 @@ chaos_reader() {
   cat "$tree/set_ftrace_filter" "$mounted/enabled_functions" "$mounted/debug/counters" \
     "$mounted/debug/combinations" "$mounted/debug/call_sites" >/dev/null
 }
-# shell NUMBER WHAT… : does these until the time is over, but each thirty times (a busy machine).
+# What has to be accepted at least once of what each of the above changes.
+declare -A has_to_change=([tracer]=current_tracer [filter]=set_ftrace_filter
+  [profile]=function_profile_enabled [lists]='set_ftrace_pid set_graph_function'
+  [command]=set_ftrace_filter [event]=function_events [probe]=kprobe_events
+  [options]=trace_options)
+# has_changed WHAT… : this shell has had a change of each of their files accepted.
+has_changed() {
+  local what file
+  for what in "$@"; do
+    for file in ${has_to_change[$what]-}; do
+      grep -q "^0 .*/$file " "$log" || return 1
+    done
+  done
+}
+# shell NUMBER WHAT… : does these until the time is over. On a busy machine that is not enough: each
+# goes on until it has done thirty of them, and has changed what it has to.
 shell() {
   local end=$((SECONDS + seconds)) turns=0
   RANDOM=$((seed + $1))
   log=$work/log.$1
   shift
-  while ((SECONDS < end || (turns < 30 && SECONDS < end + 60))) && kill -0 $standin 2>/dev/null; do
+  while kill -0 $standin 2>/dev/null; do
+    if ((SECONDS >= end + 60)) || { ((SECONDS >= end && turns >= 30)) && has_changed "$@"; }; then
+      break
+    fi
     tree=$(pick "$mounted" "$mounted" "$mounted/instances/i0" "$mounted/instances/i1")
     chaos_"$(pick "$@")"
     turns=$((turns + 1))
@@ -143,8 +161,7 @@ for shell in "${shells[@]}"; do wait "$shell"; done
 all=$(cat "$work"/log.*)
 done_well=$(grep -c '^0 ' <<<"$all")
 echo "$(grep -c '^[0-9]* /\|^[0-9]* rmdir' <<<"$all") changes, $done_well of them accepted"
-for file in current_tracer set_ftrace_filter function_profile_enabled kprobe_events \
-  function_events set_ftrace_pid set_graph_function trace_options; do
+for file in $(printf '%s\n' ${has_to_change[*]} | sort -u); do
   check "some changes of $file were accepted" grep -q "^0 .*/$file " <<<"$all"
 done
 if ! kill -0 $standin 2>/dev/null; then
