@@ -161,7 +161,7 @@ for shell in "${shells[@]}"; do wait "$shell"; done
 all=$(cat "$work"/log.*)
 done_well=$(grep -c '^0 ' <<<"$all")
 echo "$(grep -c '^[0-9]* /\|^[0-9]* rmdir' <<<"$all") changes, $done_well of them accepted"
-for file in $(printf '%s\n' ${has_to_change[*]} | sort -u); do
+for file in $(tr ' ' '\n' <<<"${has_to_change[@]}" | sort -u); do
   check "some changes of $file were accepted" grep -q "^0 .*/$file " <<<"$all"
 done
 if ! kill -0 $standin 2>/dev/null; then
