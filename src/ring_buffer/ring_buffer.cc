@@ -35,7 +35,7 @@ using abi::RingControl;
 namespace {
 
 constexpr uint64_t kFilePage = 4096;
-constexpr uint64_t kLockPatienceNs = 100'000'000;
+constexpr uint64_t kLockPatienceNs = 1'000'000'000;
 uint64_t page_align(uint64_t size) { return (size + kFilePage - 1) & ~(kFilePage - 1); }
 
 uint64_t clock_ns(clockid_t clock) {

@@ -75,7 +75,7 @@ class RingBuffer {
   // the kernel lacks it: a visit to every CPU, which preempts whoever runs there), then the locked
   // ring's lock. Threads of this process only: forked children obey enable/disable, and stop for
   // good at resize(), but may finish the one event they are at.
-  // False: the lock's holder was stopped or killed in there, 100 ms were not enough.
+  // False: the lock's holder was stopped or killed in there, a second was not enough.
   bool quiesce();
   // After resize() or set_subbuf_size(), when every program points to rings(): what late threads
   // have dropped in the old rings is counted in the file from here on.
@@ -164,7 +164,7 @@ class RingBuffer {
     const RingSet* set;
     bool was_on;                   // is_recording(), as the new set has it
     uint64_t folded_missed;        // of its counts, what the new file has already:
-    std::vector<uint64_t> folded;  // missed, and dropped of each ring
+    std::vector<uint64_t> folded;  // missed, and lost_when_replaced() of each ring
   };
   RingBuffer() = default;
   Status make_file(abi::BufferHeader header, const std::vector<uint32_t>& nr_subbufs,

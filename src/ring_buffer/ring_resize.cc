@@ -6,7 +6,9 @@
 //   control thread                                       traced threads
 //   1. make FILE.new at its full size, reserve its       write to the old rings
 //      memory; copy the meta log
-//   2. old rings: closed = 1, space_mask = 0; quiesce    count as dropped from here on
+//   2. old rings: closed = 1, space_mask = 0; quiesce    count as dropped from here on, also the
+//                                                        one event that a stopped holder of the
+//                                                        lock, or a forked child, is at
 //   3. copy what readers have not had, clock, comms
 //   4. rename FILE.new to FILE; old state = replaced
 //   5. the owner of the programs points them to rings()  write to the new rings
@@ -225,8 +227,9 @@ RingBuffer::Parked RingBuffer::take_rings(const RingBuffer& old, bool keep) {
       position.entries = now.entries;
     }
     fill.finish(now.entries, now.time);
-    parked.folded.push_back(__atomic_load_n(&old.set_->control(ring)->dropped, __ATOMIC_RELAXED));
-    copy_reader_state(*old.set_, *set_, ring, position, parked.folded.back());
+    const uint64_t dropped = __atomic_load_n(&old.set_->control(ring)->dropped, __ATOMIC_RELAXED);
+    parked.folded.push_back(dropped + now.entries);
+    copy_reader_state(*old.set_, *set_, ring, position, dropped);
   }
   return parked;
 }

@@ -182,7 +182,7 @@ RingCounts RingBuffer::counts(uint32_t ring) const {
         oldest_time(*set_, ring, first, at.offset, bytes_used(*set_, ring, first, now));
   uint64_t dropped = load(&set_->control(ring)->dropped) + state.extra_dropped;
   for (const Parked& parked : parked_)
-    dropped += load(&parked.set->control(ring)->dropped) - parked.folded[ring];
+    dropped += lost_when_replaced(*parked.set, ring) - parked.folded[ring];
   counts.dropped = dropped - std::min(dropped, state.base_dropped);
   return counts;
 }
@@ -203,14 +203,21 @@ uint64_t RingBuffer::unread_percent(uint32_t ring) const {
   return std::min<uint64_t>(100, dirty * 100 / (set_->control(ring)->nr_subbufs - 1));
 }
 
-// What late writers dropped into files that were replaced counts for this one.
+// A writer that was in the middle of an event when its rings were replaced may still drop it, or
+// publish it where nobody looks any more: one that holds the lock and was stopped, or a forked
+// child.
+uint64_t lost_when_replaced(const RingSet& set, uint32_t ring) {
+  return load(&set.control(ring)->dropped) + ring_now(set, ring).entries;
+}
+
+// What late writers lost in files that were replaced counts for this one.
 void RingBuffer::fold_dropped() {
   for (Parked& parked : parked_) {
     uint64_t missed = load(&parked.set->header->missed);
     __atomic_fetch_add(&set_->header->missed, missed - parked.folded_missed, __ATOMIC_RELAXED);
     parked.folded_missed = missed;
     for (uint32_t ring = 0; ring <= set_->nr_cpus; ring++) {
-      uint64_t dropped = load(&parked.set->control(ring)->dropped);
+      uint64_t dropped = lost_when_replaced(*parked.set, ring);
       store(&set_->readers[ring].extra_dropped,
             load(&set_->readers[ring].extra_dropped) + dropped - parked.folded[ring]);
       parked.folded[ring] = dropped;

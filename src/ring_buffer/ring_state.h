@@ -17,6 +17,8 @@ struct RingNow {
   uint64_t entries = 0;  // ever published
 };
 RingNow ring_now(const RingSet& set, uint32_t ring);
+// Grows by one with each event that comes to nothing in rings that were replaced.
+uint64_t lost_when_replaced(const RingSet& set, uint32_t ring);
 
 const uint8_t* ring_subbuf(const RingSet& set, uint32_t ring, uint64_t seq);
 abi::PageMeta* ring_page_meta(const RingSet& set, uint32_t ring, uint64_t seq);
