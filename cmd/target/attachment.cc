@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "attach/seccomp_filter.h"
+#include "base/monotonic_clock.h"
 #include "cmd/common/commands.h"
 #include "cmd/common/tracefs_command.h"
 #include "cmd/target/target_program.h"
@@ -29,6 +30,10 @@ constexpr int kDetachMs = 5000;
 constexpr int kBusyTries = 10, kBusyUs = 20000;
 // A preloaded agent that is starting, until it serves.
 constexpr int kStartTries = 100, kStartUs = 20000;  // 2 s
+// An agent that is coming or going.
+constexpr int kOnItsWayMs = 10'000, kOnItsWayUs = 50'000;
+// Each holds all threads for 200 ms.
+constexpr int kBusyMachineTries = 3;
 constexpr int kEndingSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
 bool lives(int pid) { return ::kill(pid, 0) == 0 || errno == EPERM; }
@@ -102,7 +107,14 @@ Result<attach::Arrived> attach_agent(int pid, const std::string& runtime,
   arrival.settings = settings_for(runtime, options);
   arrival.is_interrupted = is_told_to_end;
   PB_TRY(attach::check_seccomp(pid, options.force));
-  const Result<attach::Arrived> arrived = attach::attach(pid, arrival);
+  Result<attach::Arrived> arrived = attach::attach(pid, arrival);
+  const int64_t end = monotonic_ms() + kOnItsWayMs;
+  for (int busy = 0; !arrived.ok() && lives(pid) && !is_told_to_end() && monotonic_ms() < end;) {
+    const int error = arrived.error().errno_value;
+    if (error != EINPROGRESS && (error != ETIME || ++busy == kBusyMachineTries)) break;
+    ::usleep(kOnItsWayUs);
+    arrived = attach::attach(pid, arrival);
+  }
   if (arrived.ok() || arrived.error().errno_value != EALREADY) return arrived;
   return user_error(EALREADY, "Process " + std::to_string(pid) + " has an agent, but not in " +
                                   runtime + ": set PATCHBAY_DIR to what it is in the program.");

@@ -500,7 +500,8 @@ bool is_loaded_late() {
 
 }  // namespace patchbay
 
-// Called by the thread that the tool has made (attach/loader_code.S). 0, or an errno.
+// Called by the thread that the tool has made (attach/loader_code.S). 0, or an errno. EALREADY: we
+// serve. EINPROGRESS: a thread of ours that another tool has told to come or to go is at it.
 extern "C" __attribute__((visibility("default"))) int patchbay_attached(int socket, int version) {
   using namespace patchbay;
   if (version != int(abi::kAttachVersion)) return EPROTO;
@@ -508,7 +509,8 @@ extern "C" __attribute__((visibility("default"))) int patchbay_attached(int sock
   if (g_agent && is_inherited(*g_agent) && !g_agent->settings.attached) return ECHILD;
   if (own_agent() && !g_agent->settings.attached) return EALREADY;
   const pid_t self = ::getpid();
-  if (g_thread_of.exchange(self, std::memory_order_acq_rel) == self) return EALREADY;
+  if (g_thread_of.exchange(self, std::memory_order_acq_rel) == self)
+    return own_agent() && !g_agent->asleep ? EALREADY : EINPROGRESS;
   pthread_attr_t attributes;
   ::pthread_attr_init(&attributes);
   ::pthread_attr_setstacksize(&attributes, kStackSize);

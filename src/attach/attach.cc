@@ -124,6 +124,12 @@ Error already_there(pid_t pid) {
   return user_error(EALREADY, "process " + std::to_string(pid) + " has an agent that serves");
 }
 
+Error is_on_its_way(pid_t pid) {
+  return user_error(EINPROGRESS,
+                    "the agent of process " + std::to_string(pid) +
+                        " is coming or going, as another patchbay has told it: try again");
+}
+
 Error is_child(pid_t pid) {
   return user_error(ECHILD, "process " + std::to_string(pid) +
                                 " was forked by one that was started with the agent, and records "
@@ -240,9 +246,10 @@ Result<Arrived> attach_here(pid_t pid, const Arrival& arrival) {
   const Library library = {arrival.agent, found.entry, abi::kAttachEntry, abi::kAttachVersion};
   if (const Status loaded = loader->load(library, arrival.timeout_ms); !loaded.ok()) {
     const int error = loaded.error().errno_value;
-    return error == EALREADY ? already_there(pid)
-           : error == ECHILD ? is_child(pid)
-                             : loaded.error();
+    return error == EALREADY      ? already_there(pid)
+           : error == EINPROGRESS ? is_on_its_way(pid)
+           : error == ECHILD      ? is_child(pid)
+                                  : loaded.error();
   }
   const UniqueFd socket = loader->take_socket();
   PB_ASSIGN(ProcessDirectory directory, ProcessDirectory::make(pid, socket.get()));

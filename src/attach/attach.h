@@ -18,7 +18,7 @@ struct Arrival {
   std::string agent;  // the file of the agent's library
   // What the environment would say to a program that is started with the agent: PATCHBAY_DIR …
   std::vector<std::pair<std::string, std::string>> settings;
-  int timeout_ms = 5000;  // for everything but the dynamic linker's lock
+  int timeout_ms = 5000;               // for everything but the dynamic linker's lock
   bool (*is_interrupted)() = nullptr;  // true: no wait goes on, and it fails with EINTR
 };
 
@@ -42,7 +42,8 @@ Result<Presence> presence_of(pid_t pid, const std::string& agent);
 bool has_hooks(pid_t pid);
 
 // Phases A to C. Nothing is changed in the process when it fails, and its message says why in one
-// sentence, and what to do. EALREADY: there is an agent that serves.
+// sentence, and what to do. EALREADY: there is an agent that serves. EINPROGRESS: it is coming or
+// going. ETIME: the machine was too busy to do it while all threads stand still.
 Result<Arrived> attach(pid_t pid, const Arrival& arrival);
 
 // Over a connection to its ctl.sock. EINVAL: the program was started with the agent.

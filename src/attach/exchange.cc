@@ -59,6 +59,13 @@ Result<std::string> expect(int socket, AttachMessage kind, int64_t end) {
                                 std::to_string(uint32_t(message.kind)));
 }
 
+Error too_busy() {
+  return user_error(ETIME, "the agent in the process does not answer within " +
+                               std::to_string(kInstallTimeoutMs) +
+                               " ms, and its threads are held for no longer: try again when the "
+                               "machine is less busy");
+}
+
 Status install(int socket, AllThreads& all, const HookPlan& plan) {
   PB_TRY(all.apply(plan));
   const auto& held = all.held();
@@ -68,7 +75,8 @@ Status install(int socket, AllThreads& all, const HookPlan& plan) {
   if (installed.ok()) {
     const auto answer =
         expect(socket, AttachMessage::kInstalled, monotonic_ms() + kInstallTimeoutMs);
-    if (!answer.ok()) installed = answer.error();
+    if (!answer.ok())
+      installed = answer.error().errno_value == ETIMEDOUT ? too_busy() : answer.error();
   }
   // Of a detach nothing is taken back: what was written then is the program as it was.
   if (!installed.ok() && !plan.head.leaves) all.undo();

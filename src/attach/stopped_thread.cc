@@ -16,6 +16,8 @@
 #include <thread>
 #include <utility>
 
+#include "base/unique_fd.h"
+
 namespace patchbay::attach {
 namespace {
 
@@ -27,11 +29,25 @@ constexpr unsigned kRseqConfiguration = 0x420f;  // PTRACE_GET_RSEQ_CONFIGURATIO
 constexpr uint64_t kRedZone = 128;
 constexpr uint64_t kRoomBelowFrame = 4096;
 
+// The kernel answers EPERM for a thread that is just ending.
+bool has_ended(pid_t pid, pid_t tid) {
+  const auto status =
+      read_file("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/status");
+  if (!status.ok()) return true;
+  const size_t at = status.value().find("\nState:\t");
+  const char state = at == std::string::npos ? 'X' : status.value()[at + 8];
+  return state == 'Z' || state == 'X';
+}
+
 }  // namespace
 
 Result<std::unique_ptr<StoppedThread>> StoppedThread::stop(pid_t pid, pid_t tid, int timeout_ms) {
   std::unique_ptr<StoppedThread> thread(new StoppedThread(pid, tid));
-  PB_TRY(trace(PTRACE_SEIZE, tid, 0, reinterpret_cast<void*>(PTRACE_O_TRACESYSGOOD), "trace"));
+  const Status seized =
+      trace(PTRACE_SEIZE, tid, 0, reinterpret_cast<void*>(PTRACE_O_TRACESYSGOOD), "trace");
+  if (!seized.ok() && has_ended(pid, tid))
+    return user_error(ESRCH, thread_name(tid) + " has ended");
+  PB_TRY(seized);
   thread->attached_ = true;
   PB_TRY(trace(PTRACE_INTERRUPT, tid, 0, nullptr, "stop"));
   PB_TRY(thread->wait_for_first_stop(timeout_ms));

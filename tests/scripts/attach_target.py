@@ -103,15 +103,20 @@ def lasting_mask(pid, tid, wanted, seconds=5):
         time.sleep(0.001)
 
 
+# libc makes a thread, and lets it begin, with all signals blocked but SIGKILL and SIGSTOP.
+BEING_MADE = f"{~(1 << 8 | 1 << 18) & 0xffffffffffffffff:016x}"
+
+
 def settled_picture(pid):
     """A program that has just said that it is ready may still be making its last thread."""
     picture = Picture(pid)
-    for _ in range(100):
+    for _ in range(500):
         time.sleep(0.01)
         last, picture = picture, Picture(pid)
         if (last.masks, last.fds, last.maps_text) == (picture.masks, picture.fds,
                                                       picture.maps_text):
-            break
+            if BEING_MADE not in picture.masks.values():
+                break
     return picture
 
 
