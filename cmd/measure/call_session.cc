@@ -41,8 +41,8 @@ std::string shown_name(const std::string& function) {
   return name;
 }
 
-// What a return's probe fetches; "" when nothing can be shown.
-std::string result_fetch(const std::string& result) {
+// What a return's probe fetches of the result; "" when nothing can be shown.
+std::string value_fetch(const std::string& result) {
   if (result.empty() || result == "void") return "";
   if (result == "string") return " ret=$retval:x64 text=+0($retval):string";
   if (result == "float" || result == "double") return " ret=%xmm0:" + result;
@@ -54,6 +54,12 @@ std::string result_fetch(const std::string& result) {
   if (type == "char") type = "s8";
   if (type == "symbol") type = "x64";
   return " ret=$retval:" + type;
+}
+
+std::string result_fetch(const DefinedFunction& function) {
+  const std::string value = value_fetch(function.result);
+  const bool has_errno = function.failure == FailureSign::kErrno && !value.empty();
+  return value + (has_errno ? " errno=$errno" : "");
 }
 
 const EventCall* find_event(const std::vector<EventCall>& events, const std::string& name) {
@@ -107,8 +113,7 @@ std::string CallSession::define_return(const DefinedFunction& function,
   for (int i = 2; is_taken(); i++) name = stem + "_" + std::to_string(i);
   const auto define_at = [&](const std::string& place) {
     Status defined = program_.client->write_all(
-        "dynamic_events", "r:calls/" + name + " " + place + result_fetch(function.result) + "\n",
-        false);
+        "dynamic_events", "r:calls/" + name + " " + place + result_fetch(function) + "\n", false);
     if (!defined.ok()) *why = defined.error().message();
     return defined.ok();
   };
@@ -200,7 +205,8 @@ Status CallSession::read_formats(const BufferFile& top) {
     set_kind(entry->id, {EventKind::What::kEntry, index});
     if (returned) set_kind(returned->id, {EventKind::What::kReturn, index});
     texts_.emplace_back(shown_name(function.defined.function), *entry, returned,
-                        function.defined.result, function.defined.has_types);
+                        function.defined.result, function.defined.has_types,
+                        function.defined.failure);
   }
   set_kind(abi::kKernelStackId, {EventKind::What::kStack, 0});
   modules_ = std::move(meta.modules);

@@ -2,7 +2,9 @@
 #include "cmd/measure/call_text.h"
 
 #include <algorithm>
+#include <climits>
 #include <cstdio>
+#include <cstring>
 #include <utility>
 
 #include "cmd/target/event_definition.h"
@@ -85,9 +87,10 @@ CallText::Kind CallText::kind_of(const EventField& field, bool has_types) {
 }
 
 CallText::CallText(std::string name, const EventCall& entry, const EventCall* returned,
-                   const std::string& result, bool has_types)
+                   const std::string& result, bool has_types, FailureSign failure)
     : name_(std::move(name)),
       has_return_(returned != nullptr),
+      failure_(failure),
       entry_caller_(offset_of(entry, "__parent_ip")),
       entry_place_(offset_of(entry, "__ip")) {
   for (const EventField& field : entry.fields) {
@@ -110,6 +113,8 @@ CallText::CallText(std::string name, const EventCall& entry, const EventCall* re
   const EventField* value = returned ? returned->find("ret") : nullptr;
   if (returned) return_caller_ = offset_of(*returned, "__probe_ret_ip");
   if (!value || result.empty() || result == "void") return;
+  const EventField* error = returned->find("errno");
+  if (error && error->size == sizeof(int)) errno_ = error->offset;
   const EventField* text = returned->find("text");
   result_ = {Kind::kUnsigned, value->offset, value->size};
   if (result == "float" || result == "double")
@@ -231,9 +236,23 @@ void CallText::append_result(std::string* out, std::span<const uint8_t> returned
     return;
   }
   append(out, result_, returned, tid, context);
+  if (failure_ != FailureSign::kUnknown && is_failure(returned)) append_error(out, returned);
+}
+
+// A number that no error has is the result alone: errno may be of another call.
+void CallText::append_error(std::string* out, std::span<const uint8_t> returned) const {
+  const bool is_result = failure_ == FailureSign::kResult;
+  if (!is_result && errno_ == ~0u) return;
+  const uint64_t number = is_result ? bits_at(returned, result_.offset, result_.size)
+                                    : bits_at(returned, errno_, sizeof(int));
+  const char* const error =
+      number > 0 && number <= INT_MAX ? ::strerrorname_np(int(number)) : nullptr;
+  if (error) *out += std::string(" ") + error;
 }
 
 bool CallText::is_failure(std::span<const uint8_t> returned) const {
+  if (failure_ == FailureSign::kResult && result_kind_ == Kind::kSigned)
+    return bits_at(returned, result_.offset, result_.size) != 0;
   const bool is_text = result_kind_ == Kind::kText;
   const uint64_t bits =
       bits_at(returned, is_text ? *result_.address : result_.offset, is_text ? 8 : result_.size);

@@ -5,6 +5,9 @@
 //   entry   path_at=0x5581…, path="/etc/passwd", oflag=0     open("/etc/passwd", 0)
 //   return  ret=3                                            3
 //
+// A call that has failed says why: "-1 ENOENT" of a function that sets errno, "16 EBUSY" of one
+// that returns the number of an error.
+//
 // A text whose address is 0 is NULL, one that could not be read is its address, one that was cut
 // ends with "...". The bytes of both records are foreign: nothing is read beyond their ends, and
 // no byte of them commands a terminal.
@@ -18,6 +21,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cmd/target/c_declaration.h"
 #include "event/event_call.h"
 #include "output/address_text.h"
 
@@ -34,7 +38,7 @@ class CallText {
   // `entry`: a function event; `returned`: a probe with "ret" and perhaps "text", null where there
   // is none. `result`: as FunctionEventLines has it. `has_types`: an x64 is a pointer.
   CallText(std::string name, const EventCall& entry, const EventCall* returned,
-           const std::string& result, bool has_types);
+           const std::string& result, bool has_types, FailureSign failure = FailureSign::kUnknown);
 
   const std::string& name() const { return name_; }
   // Where the call returns to, by the record of its entry or of its return; 0: the record is short.
@@ -49,7 +53,7 @@ class CallText {
   // " = 3"; nothing of void.
   void append_result(std::string* out, std::span<const uint8_t> returned, int32_t tid,
                      const CallTextContext& context) const;
-  // A number that is -1, a pointer that is NULL or -1.
+  // A number that is -1, a pointer that is NULL or -1; the number of an error.
   bool is_failure(std::span<const uint8_t> returned) const;
   bool has_return() const { return has_return_; }
 
@@ -73,6 +77,7 @@ class CallText {
     std::optional<uint32_t> address = {};      // of a text: where its address is
     bool may_be_fault = false;                 // of a text: empty may mean that it was not read
   };
+  void append_error(std::string* out, std::span<const uint8_t> returned) const;
   static Kind kind_of(const EventField& field, bool has_types);
   static void append(std::string* out, const Value& value, std::span<const uint8_t> record,
                      int32_t tid, const CallTextContext& context);
@@ -86,6 +91,8 @@ class CallText {
   bool has_return_ = false;
   Kind result_kind_ = Kind::kNone;
   Value result_;
+  FailureSign failure_ = FailureSign::kUnknown;
+  uint32_t errno_ = ~0u;  // where it is in the record of a return
   uint32_t entry_caller_ = 0, entry_place_ = 0, return_caller_ = 0;
 };
 

@@ -35,6 +35,7 @@ EventCall event_of(uint8_t choice, bool is_return) {
   if (is_return) {
     add({"u64", "ret", 0, 8});
     add({"__data_loc char[]", "text", 0, 4});
+    add({"s32", "errno", 0, 4, true});
     return call;
   }
   for (size_t i = 0; i < 8; i++)
@@ -49,7 +50,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   static constexpr const char* kResults[] = {"int", "u64", "x64", "string", "void", "", "double"};
   const EventCall entry = event_of(bytes[0], false), returned = event_of(0, true);
   const patchbay::cmd::CallText text("f\x1b", entry, &returned,
-                                     kResults[bytes[1] % std::size(kResults)], bytes[1] & 0x80);
+                                     kResults[bytes[1] % std::size(kResults)], bytes[1] & 0x80,
+                                     patchbay::cmd::FailureSign((bytes[0] + bytes[1]) % 3));
   const std::vector<uint8_t> record(bytes + 2, bytes + size);  // of this size and no more
   patchbay::cmd::CallTextContext context;
   context.can_read = [](int32_t, uint64_t address) { return (address & 1) != 0; };

@@ -156,6 +156,48 @@ TEST(CallText, Results) {
   }
 }
 
+struct FailureCase {
+  FailureSign sign;
+  int32_t result, error;
+  const char* text;
+  bool fails;
+};
+
+TEST(CallText, ACallThatHasFailedSaysWhy) {
+  const FailureCase cases[] = {
+      {FailureSign::kErrno, -1, ENOENT, " = -1 ENOENT", true},
+      {FailureSign::kErrno, -1, EAGAIN, " = -1 EAGAIN", true},
+      {FailureSign::kErrno, 3, ENOENT, " = 3", false},  // errno is of a call before
+      {FailureSign::kErrno, -1, 0, " = -1", true},      // nothing has set it
+      {FailureSign::kErrno, -1, 4711, " = -1", true},   // no error has this number
+      {FailureSign::kErrno, -1, -2, " = -1", true},
+      {FailureSign::kUnknown, -1, ENOENT, " = -1", true},
+      {FailureSign::kResult, EBUSY, ENOENT, " = 16 EBUSY", true},
+      {FailureSign::kResult, 0, ENOENT, " = 0", false},
+      {FailureSign::kResult, -1, ENOENT, " = -1", true},
+      {FailureSign::kResult, 4711, ENOENT, " = 4711", true},
+  };
+  const EventCall entry = entry_of({});
+  const EventCall returned = return_of({{"s32", "ret", 0, 4, true}, {"s32", "errno", 0, 4, true}});
+  for (const FailureCase& one : cases) {
+    const CallText call("f", entry, &returned, "int", true, one.sign);
+    Record record(returned);
+    record.set(returned, "ret", one.result).set(returned, "errno", one.error);
+    std::string out;
+    call.append_result(&out, record.bytes(), 1, {});
+    EXPECT_EQ(out, one.text);
+    EXPECT_EQ(call.is_failure(record.bytes()), one.fails) << one.text;
+  }
+  const EventCall text = return_of(
+      {{"u64", "ret", 0, 8}, {"__data_loc char[]", "text", 0, 4}, {"s32", "errno", 0, 4, true}});
+  const CallText getcwd("getcwd", entry, &text, "string", true, FailureSign::kErrno);
+  Record record(text);
+  record.set(text, "ret", uint64_t{0}).set(text, "errno", int32_t{ERANGE});
+  std::string out;
+  getcwd.append_result(&out, record.bytes(), 1, {});
+  EXPECT_EQ(out, " = NULL ERANGE");
+}
+
 TEST(CallText, ATextAsResult) {
   const EventCall entry = entry_of({}), returned = return_of({{"u64", "ret", 0, 8}, text("text")});
   const CallText call("getenv", entry, &returned, "string", true);

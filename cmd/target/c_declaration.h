@@ -9,6 +9,7 @@
 // A user may give one (-e), and the files of prototypes consist of them (prototypes.h).
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -27,6 +28,13 @@ struct CDeclaration {
   std::string name;
   std::vector<Parameter> parameters;
   bool is_variadic = false;
+};
+
+// How a function tells that it has failed: where the number of an error is.
+enum class FailureSign : uint8_t {
+  kUnknown,
+  kErrno,   // in errno, when the result is -1, or NULL of a pointer
+  kResult,  // it is the result, when that is not 0
 };
 
 // A ';' may end it. EINVAL with a caret below the text when it is none.

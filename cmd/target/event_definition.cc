@@ -59,6 +59,7 @@ struct Definition {
   bool is_one_of_many = false;  // where it cannot be had, the others are
   std::string result = "";      // of a function: as FunctionEventLines has it
   bool has_types = false;       // a prototype says what it is given
+  FailureSign failure = FailureSign::kUnknown;
 };
 using Definitions = std::vector<Definition>;
 
@@ -166,7 +167,7 @@ void add_functions(Prototype prototype, bool is_one_of_many, Definitions* defini
   const bool has_types = prototype.source != Prototype::Source::kNone;
   for (size_t i = 0; i < prototype.lines.size(); i++)
     definitions->push_back({"function_events", std::move(prototype.lines[i]), is_one_of_many,
-                            std::move(prototype.results[i]), has_types});
+                            std::move(prototype.results[i]), has_types, prototype.failure});
 }
 
 // Empty: the process has no such function.
@@ -569,7 +570,7 @@ Result<std::vector<DefinedFunction>> define_functions(serve::Client& client,
     available.push_back(*name);
     const FunctionEventParse parsed =
         parse_function_event(one.line, [](std::string_view) { return 1; });
-    functions.push_back({*name, parsed.def->function, one.result, one.has_types});
+    functions.push_back({*name, parsed.def->function, one.result, one.has_types, one.failure});
   }
   if (functions.empty() && refused.count > 0) return *refused.first;
   refused.say(definitions.size());

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cmd/target/c_declaration.h"
 #include "cmd/target/trace_request.h"
 #include "serve/client.h"
 
@@ -28,6 +29,7 @@ struct DefinedFunction {
   std::string function;    // as function_events and dynamic_events find it
   std::string result;      // what it returns, as FunctionEventLines has it
   bool has_types = false;  // a prototype says what it is given: an x64 is a pointer
+  FailureSign failure = FailureSign::kUnknown;
 };
 // Defines the events of the functions that a text means: a name, a glob, FUNC(ARGS), a declaration
 // of C. A name always means functions here, also where an event has it. A text that is an argument

@@ -33,6 +33,18 @@ bool is_library(const std::string& file, const std::string& soname) {
   return file == soname || (file.starts_with(soname) && file[soname.size()] == '.');
 }
 
+// Cuts the comment off a line of a file.
+FailureSign take_comment(std::string* line) {
+  const size_t at = line->find("//");
+  if (at == line->npos) return FailureSign::kUnknown;
+  const std::string comment = line->substr(at + 2);
+  line->erase(line->find_last_not_of(" \t", at > 0 ? at - 1 : 0) + 1);
+  const std::vector<std::string_view> words = split_words(comment);
+  if (words.size() == 1 && words[0] == "errno") return FailureSign::kErrno;
+  if (words.size() == 2 && words[0] == "error" && words[1] == "number") return FailureSign::kResult;
+  return FailureSign::kUnknown;
+}
+
 std::string shared_directory() {
   char tool[PATH_MAX];
   const ssize_t length = ::readlink("/proc/self/exe", tool, sizeof tool);
@@ -90,6 +102,7 @@ void PrototypeFiles::read_file(const std::string& path) {
       for (std::string_view word : split_words(std::string_view(line).substr(kLibrary.size())))
         libraries.emplace_back(word);
     if (line.empty() || line.starts_with("//") || line.starts_with('#')) continue;
+    const FailureSign failure = take_comment(&line);
     if (line.starts_with("typedef ") && types_.add_typedef(line)) continue;
     const size_t open = line.find('(');
     size_t begin = open == line.npos ? 0 : open;
@@ -98,7 +111,7 @@ void PrototypeFiles::read_file(const std::string& path) {
       problems_.push_back(path + ":" + std::to_string(number) + ": no declaration of a function");
       continue;
     }
-    by_name_[line.substr(begin, open - begin)].push_back({line, path, libraries});
+    by_name_[line.substr(begin, open - begin)].push_back({line, path, libraries, failure});
   }
 }
 
@@ -142,6 +155,9 @@ Prototype Prototypes::of(const std::string& asked, const std::string& library) {
         line.insert(0, asked.substr(0, asked.size() - function.size()));
     prototype.notes = std::move(lines->notes);
     prototype.notes.insert(prototype.notes.end(), lines->beyond.begin(), lines->beyond.end());
+    // Debug information does not say it. A function of the program's own may have any name.
+    const auto* entry = PrototypeFiles::installed().find(function, std::string(base_name(object)));
+    if (entry) prototype.failure = entry->failure;
     return prototype;
   }
   std::string has_it = library;
@@ -158,6 +174,7 @@ Prototype Prototypes::of(const std::string& asked, const std::string& library) {
       prototype.lines = {std::move(made.line)};
       prototype.results = {result_atom(*declaration, files.types())};
       prototype.notes = std::move(made.notes);
+      prototype.failure = entry->failure;
       return prototype;
     }
   }

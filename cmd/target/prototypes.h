@@ -8,7 +8,11 @@
 //   3. nobody: the six words in which integers are passed, as hexadecimal numbers
 //
 // A file of prototypes has declarations of C, one a line, `typedef` lines, and in a comment the
-// libraries that it is about: `// library: libfoo.so.1`. Without that it is about all of them.
+// libraries that it is about: `// library: libfoo.so.1`. Without that it is about all of them. A
+// comment behind a declaration says how the function tells that it has failed (FailureSign):
+//
+//   int open(const char *path, int flags, ...); // errno
+//   int pthread_mutex_lock(pthread_mutex_t *mutex); // error number
 #pragma once
 
 #include <map>
@@ -34,6 +38,7 @@ class PrototypeFiles {
     std::string declaration;
     std::string file;                    // where it stands
     std::vector<std::string> libraries;  // sonames; empty: any
+    FailureSign failure = FailureSign::kUnknown;
   };
   // `library`: the file that has the function, by its base name; "": that is not known, and the
   // first one of this name is it.
@@ -58,6 +63,7 @@ struct Prototype {
   std::string declaration;           // kFile: as it stands there
   std::vector<std::string> lines;    // of function_events
   std::vector<std::string> results;  // of each line: as FunctionEventLines has them
+  FailureSign failure = FailureSign::kUnknown;
   std::vector<std::string> notes;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Made by tools/prototypes from the headers of libc6-dev 2.36-9+deb12u14.
+// How they tell that they have failed is from Linux man-pages 6.03.
 // library: libc.so.6 libpthread.so.0 libdl.so.2 librt.so.1
 typedef long Lmid_t;
 typedef float _Float32;
@@ -142,30 +143,30 @@ int _toupper(int arg1);
 long a64l(const char *s);
 void abort(void);
 int abs(int x);
-int access(const char *name, int type);
-int acct(const char *name);
+int access(const char *name, int type); // errno
+int acct(const char *name); // errno
 int addmntent(FILE *stream, const struct mntent *mnt);
-int adjtime(const struct timeval *delta, struct timeval *olddelta);
-int adjtimex(struct timex *ntx);
+int adjtime(const struct timeval *delta, struct timeval *olddelta); // errno
+int adjtimex(struct timex *ntx); // errno
 int aio_cancel(int fildes, struct aiocb *aiocbp);
 int aio_cancel64(int fildes, struct aiocb64 *aiocbp);
 int aio_error(const struct aiocb *aiocbp);
 int aio_error64(const struct aiocb64 *aiocbp);
-int aio_fsync(int operation, struct aiocb *aiocbp);
-int aio_fsync64(int operation, struct aiocb64 *aiocbp);
+int aio_fsync(int operation, struct aiocb *aiocbp); // errno
+int aio_fsync64(int operation, struct aiocb64 *aiocbp); // errno
 void aio_init(const struct aioinit *init);
-int aio_read(struct aiocb *aiocbp);
-int aio_read64(struct aiocb64 *aiocbp);
-__ssize_t aio_return(struct aiocb *aiocbp);
-__ssize_t aio_return64(struct aiocb64 *aiocbp);
-int aio_suspend(const struct aiocb *const *list, int nent, const struct timespec *timeout);
-int aio_suspend64(const struct aiocb64 *const *list, int nent, const struct timespec *timeout);
-int aio_write(struct aiocb *aiocbp);
-int aio_write64(struct aiocb64 *aiocbp);
+int aio_read(struct aiocb *aiocbp); // errno
+int aio_read64(struct aiocb64 *aiocbp); // errno
+__ssize_t aio_return(struct aiocb *aiocbp); // errno
+__ssize_t aio_return64(struct aiocb64 *aiocbp); // errno
+int aio_suspend(const struct aiocb *const *list, int nent, const struct timespec *timeout); // errno
+int aio_suspend64(const struct aiocb64 *const *list, int nent, const struct timespec *timeout); // errno
+int aio_write(struct aiocb *aiocbp); // errno
+int aio_write64(struct aiocb64 *aiocbp); // errno
 unsigned int alarm(unsigned int seconds);
 void *aligned_alloc(size_t alignment, size_t size);
-int alphasort(const struct dirent **e1, const struct dirent **e2);
-int alphasort64(const struct dirent64 **e1, const struct dirent64 **e2);
+int alphasort(const struct dirent **e1, const struct dirent **e2); // errno
+int alphasort64(const struct dirent64 **e1, const struct dirent64 **e2); // errno
 __uint32_t arc4random(void);
 void arc4random_buf(void *buf, size_t size);
 __uint32_t arc4random_uniform(__uint32_t upper_bound);
@@ -187,8 +188,8 @@ error_t argz_insert(char **argz, size_t *argz_len, char *before, const char *ent
 char *argz_next(const char *argz, size_t argz_len, const char *entry);
 error_t argz_replace(char **argz, size_t *argz_len, const char *str, const char *with, unsigned int *replace_count);
 void argz_stringify(char *argz, size_t len, int sep);
-char *asctime(const struct tm *tp);
-char *asctime_r(const struct tm *tp, char *buf);
+char *asctime(const struct tm *tp); // errno
+char *asctime_r(const struct tm *tp, char *buf); // errno
 int asprintf(char **ptr, const char *fmt, ...);
 double atof(const char *nptr);
 int atoi(const char *nptr);
@@ -201,9 +202,9 @@ char *basename(const char *filename);
 int bcmp(const void *s1, const void *s2, size_t n);
 void bcopy(const void *src, void *dest, size_t n);
 char *bind_textdomain_codeset(const char *domainname, const char *codeset);
-int bindresvport(int sockfd, struct sockaddr_in *sock_in);
+int bindresvport(int sockfd, struct sockaddr_in *sock_in); // errno
 char *bindtextdomain(const char *domainname, const char *dirname);
-int brk(void *addr);
+int brk(void *addr); // errno
 void *bsearch(const void *key, const void *base, size_t nmemb, size_t size, __compar_fn_t compar);
 wint_t btowc(int c);
 void bzero(void *s, size_t n);
@@ -211,35 +212,35 @@ size_t c16rtomb(char *s, char16_t c16, mbstate_t *ps);
 size_t c32rtomb(char *s, char32_t c32, mbstate_t *ps);
 size_t c8rtomb(char *s, char8_t c8, mbstate_t *ps);
 void call_once(once_flag *flag, void (*func)(void));
-void *calloc(size_t nmemb, size_t size);
-char *canonicalize_file_name(const char *name);
-int catclose(nl_catd catalog);
+void *calloc(size_t nmemb, size_t size); // errno
+char *canonicalize_file_name(const char *name); // errno
+int catclose(nl_catd catalog); // errno
 char *catgets(nl_catd catalog, int set, int number, const char *string);
-nl_catd catopen(const char *cat_name, int flag);
-speed_t cfgetispeed(const struct termios *termios_p);
-speed_t cfgetospeed(const struct termios *termios_p);
+nl_catd catopen(const char *cat_name, int flag); // errno
+speed_t cfgetispeed(const struct termios *termios_p); // errno
+speed_t cfgetospeed(const struct termios *termios_p); // errno
 void cfmakeraw(struct termios *termios_p);
-int cfsetispeed(struct termios *termios_p, speed_t speed);
-int cfsetospeed(struct termios *termios_p, speed_t speed);
-int cfsetspeed(struct termios *termios_p, speed_t speed);
-int chdir(const char *path);
-int chmod(const char *file, __mode_t mode);
-int chown(const char *file, __uid_t owner, __gid_t group);
-int chroot(const char *path);
+int cfsetispeed(struct termios *termios_p, speed_t speed); // errno
+int cfsetospeed(struct termios *termios_p, speed_t speed); // errno
+int cfsetspeed(struct termios *termios_p, speed_t speed); // errno
+int chdir(const char *path); // errno
+int chmod(const char *file, __mode_t mode); // errno
+int chown(const char *file, __uid_t owner, __gid_t group); // errno
+int chroot(const char *path); // errno
 int clearenv(void);
 void clearerr(FILE *stream);
 void clearerr_unlocked(FILE *stream);
 clock_t clock(void);
-int clock_adjtime(__clockid_t clock_id, struct timex *utx);
-int clock_getcpuclockid(pid_t pid, clockid_t *clock_id);
-int clock_getres(clockid_t clock_id, struct timespec *res);
-int clock_gettime(clockid_t clock_id, struct timespec *tp);
-int clock_nanosleep(clockid_t clock_id, int flags, const struct timespec *req, struct timespec *rem);
-int clock_settime(clockid_t clock_id, const struct timespec *tp);
-int clone(int (*fn)(void *), void *child_stack, int flags, void *arg, ...);
-int close(int fd);
-int close_range(unsigned int fd, unsigned int max_fd, int flags);
-int closedir(DIR *dirp);
+int clock_adjtime(__clockid_t clock_id, struct timex *utx); // errno
+int clock_getcpuclockid(pid_t pid, clockid_t *clock_id); // error number
+int clock_getres(clockid_t clock_id, struct timespec *res); // errno
+int clock_gettime(clockid_t clock_id, struct timespec *tp); // errno
+int clock_nanosleep(clockid_t clock_id, int flags, const struct timespec *req, struct timespec *rem); // error number
+int clock_settime(clockid_t clock_id, const struct timespec *tp); // errno
+int clone(int (*fn)(void *), void *child_stack, int flags, void *arg, ...); // errno
+int close(int fd); // errno
+int close_range(unsigned int fd, unsigned int max_fd, int flags); // errno
+int closedir(DIR *dirp); // errno
 void closefrom(int lowfd);
 void closelog(void);
 int cnd_broadcast(cnd_t *cond);
@@ -249,19 +250,19 @@ int cnd_signal(cnd_t *cond);
 int cnd_timedwait(cnd_t *cond, mtx_t *mutex, const struct timespec *time_point);
 int cnd_wait(cnd_t *cond, mtx_t *mutex);
 size_t confstr(int name, char *buf, size_t len);
-ssize_t copy_file_range(int infd, __off64_t *pinoff, int outfd, __off64_t *poutoff, size_t length, unsigned int flags);
-int creat(const char *file, mode_t mode);
-int creat64(const char *file, mode_t mode);
+ssize_t copy_file_range(int infd, __off64_t *pinoff, int outfd, __off64_t *poutoff, size_t length, unsigned int flags); // errno
+int creat(const char *file, mode_t mode); // errno
+int creat64(const char *file, mode_t mode); // errno
 char *ctermid(char *s);
-char *ctime(const time_t *timer);
-char *ctime_r(const time_t *timer, char *buf);
-char *cuserid(char *s);
-int daemon(int nochdir, int noclose);
+char *ctime(const time_t *timer); // errno
+char *ctime_r(const time_t *timer, char *buf); // errno
+char *cuserid(char *s); // errno
+int daemon(int nochdir, int noclose); // errno
 char *dcgettext(const char *domainname, const char *msgid, int category);
 char *dcngettext(const char *domainname, const char *msgid1, const char *msgid2, unsigned long n, int category);
 char *dgettext(const char *domainname, const char *msgid);
 double difftime(time_t time1, time_t time0);
-int dirfd(DIR *dirp);
+int dirfd(DIR *dirp); // errno
 char *dirname(char *path);
 int dladdr(const void *address, Dl_info *info);
 int dladdr1(const void *address, Dl_info *info, void **extra_info, int flags);
@@ -279,12 +280,12 @@ char *dngettext(const char *domainname, const char *msgid1, const char *msgid2, 
 int dprintf(int fd, const char *fmt, ...);
 double drand48(void);
 int drand48_r(struct drand48_data *buffer, double *result);
-int dup(int fd);
-int dup2(int fd, int fd2);
-int dup3(int fd, int fd2, int flags);
+int dup(int fd); // errno
+int dup2(int fd, int fd2); // errno
+int dup3(int fd, int fd2, int flags); // errno
 locale_t duplocale(locale_t dataset);
 int dysize(int year);
-int eaccess(const char *name, int type);
+int eaccess(const char *name, int type); // errno
 char *ecvt(double value, int ndigit, int *decpt, int *sign);
 int ecvt_r(double value, int ndigit, int *decpt, int *sign, char *buf, size_t len);
 void endgrent(void);
@@ -306,12 +307,12 @@ char *envz_get(const char *envz, size_t envz_len, const char *name);
 error_t envz_merge(char **envz, size_t *envz_len, const char *envz2, size_t envz2_len, int override);
 void envz_remove(char **envz, size_t *envz_len, const char *name);
 void envz_strip(char **envz, size_t *envz_len);
-int epoll_create(int size);
-int epoll_create1(int flags);
-int epoll_ctl(int epfd, int op, int fd, struct epoll_event *event);
-int epoll_pwait(int epfd, struct epoll_event *events, int maxevents, int timeout, const __sigset_t *ss);
-int epoll_pwait2(int epfd, struct epoll_event *events, int maxevents, const struct timespec *timeout, const __sigset_t *ss);
-int epoll_wait(int epfd, struct epoll_event *events, int maxevents, int timeout);
+int epoll_create(int size); // errno
+int epoll_create1(int flags); // errno
+int epoll_ctl(int epfd, int op, int fd, struct epoll_event *event); // errno
+int epoll_pwait(int epfd, struct epoll_event *events, int maxevents, int timeout, const __sigset_t *ss); // errno
+int epoll_pwait2(int epfd, struct epoll_event *events, int maxevents, const struct timespec *timeout, const __sigset_t *ss); // errno
+int epoll_wait(int epfd, struct epoll_event *events, int maxevents, int timeout); // errno
 double erand48(unsigned short *xsubi);
 int erand48_r(unsigned short *xsubi, struct drand48_data *buffer, double *result);
 void err(int status, const char *format, ...);
@@ -325,84 +326,84 @@ int ether_line(const char *line, struct ether_addr *addr, char *hostname);
 char *ether_ntoa(const struct ether_addr *addr);
 char *ether_ntoa_r(const struct ether_addr *addr, char *buf);
 int ether_ntohost(char *hostname, const struct ether_addr *addr);
-int euidaccess(const char *name, int type);
-int eventfd(unsigned int count, int flags);
-int eventfd_read(int fd, eventfd_t *value);
-int eventfd_write(int fd, eventfd_t value);
-int execl(const char *path, const char *arg, ...);
-int execle(const char *path, const char *arg, ...);
-int execlp(const char *file, const char *arg, ...);
-int execv(const char *path, char *const *argv);
-int execve(const char *path, char *const *argv, char *const *envp);
-int execveat(int fd, const char *path, char *const *argv, char *const *envp, int flags);
-int execvp(const char *file, char *const *argv);
-int execvpe(const char *file, char *const *argv, char *const *envp);
+int euidaccess(const char *name, int type); // errno
+int eventfd(unsigned int count, int flags); // errno
+int eventfd_read(int fd, eventfd_t *value); // errno
+int eventfd_write(int fd, eventfd_t value); // errno
+int execl(const char *path, const char *arg, ...); // errno
+int execle(const char *path, const char *arg, ...); // errno
+int execlp(const char *file, const char *arg, ...); // errno
+int execv(const char *path, char *const *argv); // errno
+int execve(const char *path, char *const *argv, char *const *envp); // errno
+int execveat(int fd, const char *path, char *const *argv, char *const *envp, int flags); // errno
+int execvp(const char *file, char *const *argv); // errno
+int execvpe(const char *file, char *const *argv, char *const *envp); // errno
 void exit(int status);
 void explicit_bzero(void *s, size_t n);
-int faccessat(int fd, const char *file, int type, int flag);
-int fallocate(int fd, int mode, __off64_t offset, __off64_t len);
-int fallocate64(int fd, int mode, __off64_t offset, __off64_t len);
-int fanotify_init(unsigned int flags, unsigned int event_f_flags);
-int fanotify_mark(int fanotify_fd, unsigned int flags, uint64_t mask, int dfd, const char *pathname);
-int fchdir(int fd);
-int fchmod(int fd, __mode_t mode);
-int fchmodat(int fd, const char *file, __mode_t mode, int flag);
-int fchown(int fd, __uid_t owner, __gid_t group);
-int fchownat(int fd, const char *file, __uid_t owner, __gid_t group, int flag);
-int fclose(FILE *stream);
+int faccessat(int fd, const char *file, int type, int flag); // errno
+int fallocate(int fd, int mode, __off64_t offset, __off64_t len); // errno
+int fallocate64(int fd, int mode, __off64_t offset, __off64_t len); // errno
+int fanotify_init(unsigned int flags, unsigned int event_f_flags); // errno
+int fanotify_mark(int fanotify_fd, unsigned int flags, uint64_t mask, int dfd, const char *pathname); // errno
+int fchdir(int fd); // errno
+int fchmod(int fd, __mode_t mode); // errno
+int fchmodat(int fd, const char *file, __mode_t mode, int flag); // errno
+int fchown(int fd, __uid_t owner, __gid_t group); // errno
+int fchownat(int fd, const char *file, __uid_t owner, __gid_t group, int flag); // errno
+int fclose(FILE *stream); // errno
 int fcloseall(void);
-int fcntl(int fd, int cmd, ...);
-int fcntl64(int fd, int cmd, ...);
+int fcntl(int fd, int cmd, ...); // errno
+int fcntl64(int fd, int cmd, ...); // errno
 char *fcvt(double value, int ndigit, int *decpt, int *sign);
 int fcvt_r(double value, int ndigit, int *decpt, int *sign, char *buf, size_t len);
-int fdatasync(int fildes);
-FILE *fdopen(int fd, const char *modes);
-DIR *fdopendir(int fd);
+int fdatasync(int fildes); // errno
+FILE *fdopen(int fd, const char *modes); // errno
+DIR *fdopendir(int fd); // errno
 int feof(FILE *stream);
 int feof_unlocked(FILE *stream);
 int ferror(FILE *stream);
 int ferror_unlocked(FILE *stream);
-int fexecve(int fd, char *const *argv, char *const *envp);
-int fflush(FILE *stream);
+int fexecve(int fd, char *const *argv, char *const *envp); // errno
+int fflush(FILE *stream); // errno
 int fflush_unlocked(FILE *stream);
 int ffs(int i);
 int ffsl(long l);
 int ffsll(long long ll);
 int fgetc(FILE *stream);
 int fgetc_unlocked(FILE *stream);
-struct group *fgetgrent(FILE *stream);
+struct group *fgetgrent(FILE *stream); // errno
 int fgetgrent_r(FILE *stream, struct group *resultbuf, char *buffer, size_t buflen, struct group **result);
-int fgetpos(FILE *stream, fpos_t *pos);
-int fgetpos64(FILE *stream, fpos64_t *pos);
-struct passwd *fgetpwent(FILE *stream);
+int fgetpos(FILE *stream, fpos_t *pos); // errno
+int fgetpos64(FILE *stream, fpos64_t *pos); // errno
+struct passwd *fgetpwent(FILE *stream); // errno
 int fgetpwent_r(FILE *stream, struct passwd *resultbuf, char *buffer, size_t buflen, struct passwd **result);
 char *fgets(char *s, int n, FILE *stream);
 char *fgets_unlocked(char *s, int n, FILE *stream);
 struct spwd *fgetspent(FILE *stream);
 int fgetspent_r(FILE *stream, struct spwd *result_buf, char *buffer, size_t buflen, struct spwd **result);
-wint_t fgetwc(__FILE *stream);
+wint_t fgetwc(__FILE *stream); // errno
 wint_t fgetwc_unlocked(__FILE *stream);
 wchar_t *fgetws(wchar_t *ws, int n, __FILE *stream);
 wchar_t *fgetws_unlocked(wchar_t *ws, int n, __FILE *stream);
-ssize_t fgetxattr(int fd, const char *name, void *value, size_t size);
-int fileno(FILE *stream);
+ssize_t fgetxattr(int fd, const char *name, void *value, size_t size); // errno
+int fileno(FILE *stream); // errno
 int fileno_unlocked(FILE *stream);
-ssize_t flistxattr(int fd, char *list, size_t size);
-int flock(int fd, int operation);
+ssize_t flistxattr(int fd, char *list, size_t size); // errno
+int flock(int fd, int operation); // errno
 void flockfile(FILE *stream);
-FILE *fmemopen(void *s, size_t len, const char *modes);
+FILE *fmemopen(void *s, size_t len, const char *modes); // errno
 int fnmatch(const char *pattern, const char *name, int flags);
-FILE *fopen(const char *filename, const char *modes);
-FILE *fopen64(const char *filename, const char *modes);
-__pid_t fork(void);
-int forkpty(int *amaster, char *name, const struct termios *termp, const struct winsize *winp);
+FILE *fopen(const char *filename, const char *modes); // errno
+FILE *fopen64(const char *filename, const char *modes); // errno
+__pid_t fork(void); // errno
+int forkpty(int *amaster, char *name, const struct termios *termp, const struct winsize *winp); // errno
 long fpathconf(int fd, int name);
 int fprintf(FILE *stream, const char *format, ...);
 int fputc(int c, FILE *stream);
 int fputc_unlocked(int c, FILE *stream);
 int fputs(const char *s, FILE *stream);
 int fputs_unlocked(const char *s, FILE *stream);
-wint_t fputwc(wchar_t wc, __FILE *stream);
+wint_t fputwc(wchar_t wc, __FILE *stream); // errno
 wint_t fputwc_unlocked(wchar_t wc, __FILE *stream);
 int fputws(const wchar_t *ws, __FILE *stream);
 int fputws_unlocked(const wchar_t *ws, __FILE *stream);
@@ -412,42 +413,42 @@ void free(void *ptr);
 void freeaddrinfo(struct addrinfo *ai);
 void freeifaddrs(struct ifaddrs *ifa);
 void freelocale(locale_t dataset);
-int fremovexattr(int fd, const char *name);
-FILE *freopen(const char *filename, const char *modes, FILE *stream);
-FILE *freopen64(const char *filename, const char *modes, FILE *stream);
-int fscanf(FILE *stream, const char *format, ...);
+int fremovexattr(int fd, const char *name); // errno
+FILE *freopen(const char *filename, const char *modes, FILE *stream); // errno
+FILE *freopen64(const char *filename, const char *modes, FILE *stream); // errno
+int fscanf(FILE *stream, const char *format, ...); // errno
 int fsconfig(int fd, unsigned int cmd, const char *key, const void *value, int aux);
-int fseek(FILE *stream, long off, int whence);
-int fseeko(FILE *stream, __off64_t off, int whence);
-int fseeko64(FILE *stream, __off64_t off, int whence);
-int fsetpos(FILE *stream, const fpos_t *pos);
-int fsetpos64(FILE *stream, const fpos64_t *pos);
-int fsetxattr(int fd, const char *name, const void *value, size_t size, int flags);
+int fseek(FILE *stream, long off, int whence); // errno
+int fseeko(FILE *stream, __off64_t off, int whence); // errno
+int fseeko64(FILE *stream, __off64_t off, int whence); // errno
+int fsetpos(FILE *stream, const fpos_t *pos); // errno
+int fsetpos64(FILE *stream, const fpos64_t *pos); // errno
+int fsetxattr(int fd, const char *name, const void *value, size_t size, int flags); // errno
 int fsmount(int fd, unsigned int flags, unsigned int ms_flags);
 int fsopen(const char *fs_name, unsigned int flags);
 int fspick(int dfd, const char *path, unsigned int flags);
-int fstat(int fd, struct stat *buf);
-int fstat64(int fd, struct stat64 *buf);
-int fstatat(int fd, const char *file, struct stat *buf, int flag);
-int fstatat64(int fd, const char *file, struct stat64 *buf, int flag);
-int fstatfs(int fildes, struct statfs *buf);
-int fstatfs64(int fildes, struct statfs64 *buf);
-int fstatvfs(int fildes, struct statvfs *buf);
-int fstatvfs64(int fildes, struct statvfs64 *buf);
-int fsync(int fd);
-long ftell(FILE *stream);
-__off64_t ftello(FILE *stream);
-__off64_t ftello64(FILE *stream);
-key_t ftok(const char *pathname, int proj_id);
-int ftruncate(int fd, __off64_t length);
-int ftruncate64(int fd, __off64_t length);
+int fstat(int fd, struct stat *buf); // errno
+int fstat64(int fd, struct stat64 *buf); // errno
+int fstatat(int fd, const char *file, struct stat *buf, int flag); // errno
+int fstatat64(int fd, const char *file, struct stat64 *buf, int flag); // errno
+int fstatfs(int fildes, struct statfs *buf); // errno
+int fstatfs64(int fildes, struct statfs64 *buf); // errno
+int fstatvfs(int fildes, struct statvfs *buf); // errno
+int fstatvfs64(int fildes, struct statvfs64 *buf); // errno
+int fsync(int fd); // errno
+long ftell(FILE *stream); // errno
+__off64_t ftello(FILE *stream); // errno
+__off64_t ftello64(FILE *stream); // errno
+key_t ftok(const char *pathname, int proj_id); // errno
+int ftruncate(int fd, __off64_t length); // errno
+int ftruncate64(int fd, __off64_t length); // errno
 int ftrylockfile(FILE *stream);
 int ftw(const char *dir, __ftw_func_t func, int descriptors);
 int ftw64(const char *dir, __ftw64_func_t func, int descriptors);
 void funlockfile(FILE *stream);
-int futimens(int fd, const struct timespec *times);
-int futimes(int fd, const struct timeval *tvp);
-int futimesat(int fd, const char *file, const struct timeval *tvp);
+int futimens(int fd, const struct timespec *times); // errno
+int futimes(int fd, const struct timeval *tvp); // errno
+int futimesat(int fd, const char *file, const struct timeval *tvp); // errno
 int fwide(__FILE *fp, int mode);
 int fwprintf(__FILE *stream, const wchar_t *format, ...);
 unsigned long fwrite(const void *ptr, size_t size, size_t n, FILE *s);
@@ -455,14 +456,14 @@ size_t fwrite_unlocked(const void *ptr, size_t size, size_t n, FILE *stream);
 int fwscanf(__FILE *stream, const wchar_t *format, ...);
 int gai_cancel(struct gaicb *gaicbp);
 int gai_error(struct gaicb *req);
-const char *gai_strerror(int ecode);
+const char *gai_strerror(int ecode); // errno
 int gai_suspend(const struct gaicb *const *list, int ent, const struct timespec *timeout);
 char *gcvt(double value, int ndigit, char *buf);
-long get_avphys_pages(void);
-char *get_current_dir_name(void);
+long get_avphys_pages(void); // errno
+char *get_current_dir_name(void); // errno
 int get_nprocs(void);
 int get_nprocs_conf(void);
-long get_phys_pages(void);
+long get_phys_pages(void); // errno
 int getaddrinfo(const char *name, const char *service, const struct addrinfo *req, struct addrinfo **pai);
 int getaddrinfo_a(int mode, struct gaicb **list, int ent, struct sigevent *sig);
 unsigned long getauxval(unsigned long type);
@@ -470,19 +471,19 @@ int getc(FILE *stream);
 int getc_unlocked(FILE *stream);
 int getchar(void);
 int getchar_unlocked(void);
-int getcontext(ucontext_t *ucp);
-int getcpu(unsigned int *arg1, unsigned int *arg2);
-char *getcwd(char *buf, size_t size);
+int getcontext(ucontext_t *ucp); // errno
+int getcpu(unsigned int *arg1, unsigned int *arg2); // errno
+char *getcwd(char *buf, size_t size); // errno
 struct tm *getdate(const char *string);
 int getdate_r(const char *string, struct tm *resbufp);
-__ssize_t getdelim(char **lineptr, size_t *n, int delimiter, FILE *stream);
-__ssize_t getdents64(int fd, void *buffer, size_t length);
-__ssize_t getdirentries(int fd, char *buf, size_t nbytes, __off64_t *basep);
-__ssize_t getdirentries64(int fd, char *buf, size_t nbytes, __off64_t *basep);
-int getdomainname(char *name, size_t len);
+__ssize_t getdelim(char **lineptr, size_t *n, int delimiter, FILE *stream); // errno
+__ssize_t getdents64(int fd, void *buffer, size_t length); // errno
+__ssize_t getdirentries(int fd, char *buf, size_t nbytes, __off64_t *basep); // errno
+__ssize_t getdirentries64(int fd, char *buf, size_t nbytes, __off64_t *basep); // errno
+int getdomainname(char *name, size_t len); // errno
 int getdtablesize(void);
 __gid_t getegid(void);
-int getentropy(void *buffer, size_t length);
+int getentropy(void *buffer, size_t length); // errno
 char *getenv(const char *name);
 __uid_t geteuid(void);
 __gid_t getgid(void);
@@ -493,7 +494,7 @@ int getgrgid_r(__gid_t gid, struct group *resultbuf, char *buffer, size_t buflen
 struct group *getgrnam(const char *name);
 int getgrnam_r(const char *name, struct group *resultbuf, char *buffer, size_t buflen, struct group **result);
 int getgrouplist(const char *user, __gid_t group, __gid_t *groups, int *ngroups);
-int getgroups(int size, __gid_t *list);
+int getgroups(int size, __gid_t *list); // errno
 struct hostent *gethostbyaddr(const void *addr, __socklen_t len, int type);
 int gethostbyaddr_r(const void *addr, __socklen_t len, int type, struct hostent *result_buf, char *buf, size_t buflen, struct hostent **result, int *h_errnop);
 struct hostent *gethostbyname(const char *name);
@@ -502,42 +503,42 @@ int gethostbyname2_r(const char *name, int af, struct hostent *result_buf, char 
 int gethostbyname_r(const char *name, struct hostent *result_buf, char *buf, size_t buflen, struct hostent **result, int *h_errnop);
 struct hostent *gethostent(void);
 int gethostent_r(struct hostent *result_buf, char *buf, size_t buflen, struct hostent **result, int *h_errnop);
-long gethostid(void);
-int gethostname(char *name, size_t len);
-int getifaddrs(struct ifaddrs **ifap);
-int getitimer(__itimer_which_t which, struct itimerval *value);
-__ssize_t getline(char **lineptr, size_t *n, FILE *stream);
+long gethostid(void); // errno
+int gethostname(char *name, size_t len); // errno
+int getifaddrs(struct ifaddrs **ifap); // errno
+int getitimer(__itimer_which_t which, struct itimerval *value); // errno
+__ssize_t getline(char **lineptr, size_t *n, FILE *stream); // errno
 int getloadavg(double *loadavg, int nelem);
-char *getlogin(void);
+char *getlogin(void); // errno
 int getlogin_r(char *name, size_t name_len);
 struct mntent *getmntent(FILE *stream);
 struct mntent *getmntent_r(FILE *stream, struct mntent *result, char *buffer, int bufsize);
 int getnameinfo(const struct sockaddr *sa, socklen_t salen, char *host, socklen_t hostlen, char *serv, socklen_t servlen, int flags);
 struct netent *getnetbyaddr(uint32_t net, int type);
-int getnetbyaddr_r(uint32_t net, int type, struct netent *result_buf, char *buf, size_t buflen, struct netent **result, int *h_errnop);
+int getnetbyaddr_r(uint32_t net, int type, struct netent *result_buf, char *buf, size_t buflen, struct netent **result, int *h_errnop); // error number
 struct netent *getnetbyname(const char *name);
-int getnetbyname_r(const char *name, struct netent *result_buf, char *buf, size_t buflen, struct netent **result, int *h_errnop);
+int getnetbyname_r(const char *name, struct netent *result_buf, char *buf, size_t buflen, struct netent **result, int *h_errnop); // error number
 struct netent *getnetent(void);
-int getnetent_r(struct netent *result_buf, char *buf, size_t buflen, struct netent **result, int *h_errnop);
+int getnetent_r(struct netent *result_buf, char *buf, size_t buflen, struct netent **result, int *h_errnop); // error number
 int getnetgrent(char **hostp, char **userp, char **domainp);
 int getnetgrent_r(char **hostp, char **userp, char **domainp, char *buffer, size_t buflen);
 int getopt(int argc, char *const *argv, const char *shortopts);
 int getopt_long(int argc, char *const *argv, const char *shortopts, const struct option *longopts, int *longind);
 int getopt_long_only(int argc, char *const *argv, const char *shortopts, const struct option *longopts, int *longind);
 int getpagesize(void);
-char *getpass(const char *prompt);
-__pid_t getpgid(__pid_t pid);
-__pid_t getpgrp(void);
+char *getpass(const char *prompt); // errno
+__pid_t getpgid(__pid_t pid); // errno
+__pid_t getpgrp(void); // errno
 __pid_t getpid(void);
 __pid_t getppid(void);
 int getpriority(__priority_which_t which, id_t who);
 struct protoent *getprotobyname(const char *name);
-int getprotobyname_r(const char *name, struct protoent *result_buf, char *buf, size_t buflen, struct protoent **result);
+int getprotobyname_r(const char *name, struct protoent *result_buf, char *buf, size_t buflen, struct protoent **result); // error number
 struct protoent *getprotobynumber(int proto);
-int getprotobynumber_r(int proto, struct protoent *result_buf, char *buf, size_t buflen, struct protoent **result);
+int getprotobynumber_r(int proto, struct protoent *result_buf, char *buf, size_t buflen, struct protoent **result); // error number
 struct protoent *getprotoent(void);
-int getprotoent_r(struct protoent *result_buf, char *buf, size_t buflen, struct protoent **result);
-int getpt(void);
+int getprotoent_r(struct protoent *result_buf, char *buf, size_t buflen, struct protoent **result); // error number
+int getpt(void); // errno
 int getpw(__uid_t uid, char *buffer);
 struct passwd *getpwent(void);
 int getpwent_r(struct passwd *resultbuf, char *buffer, size_t buflen, struct passwd **result);
@@ -545,26 +546,26 @@ struct passwd *getpwnam(const char *name);
 int getpwnam_r(const char *name, struct passwd *resultbuf, char *buffer, size_t buflen, struct passwd **result);
 struct passwd *getpwuid(__uid_t uid);
 int getpwuid_r(__uid_t uid, struct passwd *resultbuf, char *buffer, size_t buflen, struct passwd **result);
-ssize_t getrandom(void *buffer, size_t length, unsigned int flags);
-int getresgid(__gid_t *rgid, __gid_t *egid, __gid_t *sgid);
-int getresuid(__uid_t *ruid, __uid_t *euid, __uid_t *suid);
-int getrlimit(__rlimit_resource_t resource, struct rlimit *rlimits);
-int getrlimit64(__rlimit_resource_t resource, struct rlimit64 *rlimits);
+ssize_t getrandom(void *buffer, size_t length, unsigned int flags); // errno
+int getresgid(__gid_t *rgid, __gid_t *egid, __gid_t *sgid); // errno
+int getresuid(__uid_t *ruid, __uid_t *euid, __uid_t *suid); // errno
+int getrlimit(__rlimit_resource_t resource, struct rlimit *rlimits); // errno
+int getrlimit64(__rlimit_resource_t resource, struct rlimit64 *rlimits); // errno
 struct rpcent *getrpcbyname(const char *name);
-int getrpcbyname_r(const char *name, struct rpcent *result_buf, char *buffer, size_t buflen, struct rpcent **result);
+int getrpcbyname_r(const char *name, struct rpcent *result_buf, char *buffer, size_t buflen, struct rpcent **result); // error number
 struct rpcent *getrpcbynumber(int number);
-int getrpcbynumber_r(int number, struct rpcent *result_buf, char *buffer, size_t buflen, struct rpcent **result);
+int getrpcbynumber_r(int number, struct rpcent *result_buf, char *buffer, size_t buflen, struct rpcent **result); // error number
 struct rpcent *getrpcent(void);
-int getrpcent_r(struct rpcent *result_buf, char *buffer, size_t buflen, struct rpcent **result);
-int getrusage(__rusage_who_t who, struct rusage *usage);
+int getrpcent_r(struct rpcent *result_buf, char *buffer, size_t buflen, struct rpcent **result); // error number
+int getrusage(__rusage_who_t who, struct rusage *usage); // errno
 struct servent *getservbyname(const char *name, const char *proto);
-int getservbyname_r(const char *name, const char *proto, struct servent *result_buf, char *buf, size_t buflen, struct servent **result);
+int getservbyname_r(const char *name, const char *proto, struct servent *result_buf, char *buf, size_t buflen, struct servent **result); // error number
 struct servent *getservbyport(int port, const char *proto);
-int getservbyport_r(int port, const char *proto, struct servent *result_buf, char *buf, size_t buflen, struct servent **result);
+int getservbyport_r(int port, const char *proto, struct servent *result_buf, char *buf, size_t buflen, struct servent **result); // error number
 struct servent *getservent(void);
-int getservent_r(struct servent *result_buf, char *buf, size_t buflen, struct servent **result);
-__pid_t getsid(__pid_t pid);
-int getsockopt(int fd, int level, int optname, void *optval, socklen_t *optlen);
+int getservent_r(struct servent *result_buf, char *buf, size_t buflen, struct servent **result); // error number
+__pid_t getsid(__pid_t pid); // errno
+int getsockopt(int fd, int level, int optname, void *optval, socklen_t *optlen); // errno
 int getsourcefilter(int s, uint32_t interface_addr, const struct sockaddr *group, socklen_t grouplen, uint32_t *fmode, uint32_t *numsrc, struct sockaddr_storage *slist);
 struct spwd *getspent(void);
 int getspent_r(struct spwd *result_buf, char *buffer, size_t buflen, struct spwd **result);
@@ -573,35 +574,35 @@ int getspnam_r(const char *name, struct spwd *result_buf, char *buffer, size_t b
 int getsubopt(char **optionp, char *const *tokens, char **valuep);
 char *gettext(const char *msgid);
 __pid_t gettid(void);
-int gettimeofday(struct timeval *tv, void *tz);
+int gettimeofday(struct timeval *tv, void *tz); // errno
 __uid_t getuid(void);
 char *getusershell(void);
-struct utmp *getutent(void);
-int getutent_r(struct utmp *buffer, struct utmp **result);
-struct utmp *getutid(const struct utmp *id);
-int getutid_r(const struct utmp *id, struct utmp *buffer, struct utmp **result);
-struct utmp *getutline(const struct utmp *line);
-int getutline_r(const struct utmp *line, struct utmp *buffer, struct utmp **result);
+struct utmp *getutent(void); // errno
+int getutent_r(struct utmp *buffer, struct utmp **result); // errno
+struct utmp *getutid(const struct utmp *id); // errno
+int getutid_r(const struct utmp *id, struct utmp *buffer, struct utmp **result); // errno
+struct utmp *getutline(const struct utmp *line); // errno
+int getutline_r(const struct utmp *line, struct utmp *buffer, struct utmp **result); // errno
 void getutmp(const struct utmpx *utmpx, struct utmp *utmp);
 void getutmpx(const struct utmp *utmp, struct utmpx *utmpx);
-struct utmpx *getutxent(void);
-struct utmpx *getutxid(const struct utmpx *id);
-struct utmpx *getutxline(const struct utmpx *line);
+struct utmpx *getutxent(void); // errno
+struct utmpx *getutxid(const struct utmpx *id); // errno
+struct utmpx *getutxline(const struct utmpx *line); // errno
 int getw(FILE *stream);
-wint_t getwc(__FILE *stream);
+wint_t getwc(__FILE *stream); // errno
 wint_t getwc_unlocked(__FILE *stream);
 wint_t getwchar(void);
 wint_t getwchar_unlocked(void);
-char *getwd(char *buf);
-ssize_t getxattr(const char *path, const char *name, void *value, size_t size);
+char *getwd(char *buf); // errno
+ssize_t getxattr(const char *path, const char *name, void *value, size_t size); // errno
 int glob(const char *pattern, int flags, int (*errfunc)(const char *, int), glob_t *pglob);
 int glob64(const char *pattern, int flags, int (*errfunc)(const char *, int), glob64_t *pglob);
 int glob_pattern_p(const char *pattern, int quote);
 void globfree(glob_t *pglob);
 void globfree64(glob64_t *pglob);
-struct tm *gmtime(const time_t *timer);
-struct tm *gmtime_r(const time_t *timer, struct tm *tp);
-int grantpt(int fd);
+struct tm *gmtime(const time_t *timer); // errno
+struct tm *gmtime_r(const time_t *timer, struct tm *tp); // errno
+int grantpt(int fd); // errno
 int group_member(__gid_t gid);
 int gsignal(int sig);
 char *hasmntopt(const struct mntent *mnt, const char *opt);
@@ -613,12 +614,12 @@ void herror(const char *str);
 const char *hstrerror(int err_num);
 uint32_t htonl(uint32_t hostlong);
 uint16_t htons(uint16_t hostshort);
-size_t iconv(iconv_t cd, char **inbuf, size_t *inbytesleft, char **outbuf, size_t *outbytesleft);
-int iconv_close(iconv_t cd);
-iconv_t iconv_open(const char *tocode, const char *fromcode);
+size_t iconv(iconv_t cd, char **inbuf, size_t *inbytesleft, char **outbuf, size_t *outbytesleft); // errno
+int iconv_close(iconv_t cd); // errno
+iconv_t iconv_open(const char *tocode, const char *fromcode); // errno
 void if_freenameindex(struct if_nameindex *ptr);
-char *if_indextoname(unsigned int ifindex, char *ifname);
-struct if_nameindex *if_nameindex(void);
+char *if_indextoname(unsigned int ifindex, char *ifname); // errno
+struct if_nameindex *if_nameindex(void); // errno
 unsigned int if_nametoindex(const char *ifname);
 intmax_t imaxabs(intmax_t n);
 char *index(const char *s, int c);
@@ -646,20 +647,20 @@ int inet_aton(const char *cp, struct in_addr *inp);
 in_addr_t inet_network(const char *cp);
 unsigned int inet_nsap_addr(const char *cp, unsigned char *buf, int len);
 char *inet_nsap_ntoa(int len, const unsigned char *cp, char *buf);
-const char *inet_ntop(int af, const void *cp, char *buf, socklen_t len);
-int inet_pton(int af, const char *cp, void *buf);
-int initgroups(const char *user, __gid_t group);
-char *initstate(unsigned int seed, char *statebuf, size_t statelen);
-int initstate_r(unsigned int seed, char *statebuf, size_t statelen, struct random_data *buf);
+const char *inet_ntop(int af, const void *cp, char *buf, socklen_t len); // errno
+int inet_pton(int af, const char *cp, void *buf); // errno
+int initgroups(const char *user, __gid_t group); // errno
+char *initstate(unsigned int seed, char *statebuf, size_t statelen); // errno
+int initstate_r(unsigned int seed, char *statebuf, size_t statelen, struct random_data *buf); // errno
 int innetgr(const char *netgroup, const char *host, const char *user, const char *domain);
-int inotify_add_watch(int fd, const char *name, uint32_t mask);
-int inotify_init(void);
-int inotify_init1(int flags);
-int inotify_rm_watch(int fd, int wd);
+int inotify_add_watch(int fd, const char *name, uint32_t mask); // errno
+int inotify_init(void); // errno
+int inotify_init1(int flags); // errno
+int inotify_rm_watch(int fd, int wd); // errno
 void insque(void *elem, void *prev);
-int ioctl(int fd, unsigned long request, ...);
-int iruserok(uint32_t raddr, int suser, const char *remuser, const char *locuser);
-int iruserok_af(const void *raddr, int suser, const char *remuser, const char *locuser, sa_family_t af);
+int ioctl(int fd, unsigned long request, ...); // errno
+int iruserok(uint32_t raddr, int suser, const char *remuser, const char *locuser); // errno
+int iruserok_af(const void *raddr, int suser, const char *remuser, const char *locuser, sa_family_t af); // errno
 int isalnum(int arg1);
 int isalnum_l(int arg1, locale_t arg2);
 int isalpha(int arg1);
@@ -673,7 +674,7 @@ int iscntrl_l(int arg1, locale_t arg2);
 int isctype(int c, int mask);
 int isdigit(int arg1);
 int isdigit_l(int arg1, locale_t arg2);
-int isfdtype(int fd, int fdtype);
+int isfdtype(int fd, int fdtype); // errno
 int isgraph(int arg1);
 int isgraph_l(int arg1, locale_t arg2);
 int islower(int arg1);
@@ -716,62 +717,62 @@ int isxdigit(int arg1);
 int isxdigit_l(int arg1, locale_t arg2);
 long jrand48(unsigned short *xsubi);
 int jrand48_r(unsigned short *xsubi, struct drand48_data *buffer, long *result);
-int kill(__pid_t pid, int sig);
-int killpg(__pid_t pgrp, int sig);
+int kill(__pid_t pid, int sig); // errno
+int killpg(__pid_t pgrp, int sig); // errno
 char *l64a(long n);
 long labs(long x);
 int lchmod(const char *file, __mode_t mode);
-int lchown(const char *file, __uid_t owner, __gid_t group);
+int lchown(const char *file, __uid_t owner, __gid_t group); // errno
 int lckpwdf(void);
 void lcong48(unsigned short *param);
 int lcong48_r(unsigned short *param, struct drand48_data *buffer);
 void *lfind(const void *key, const void *base, size_t *nmemb, size_t size, __compar_fn_t compar);
-ssize_t lgetxattr(const char *path, const char *name, void *value, size_t size);
-int link(const char *from, const char *to);
-int linkat(int fromfd, const char *from, int tofd, const char *to, int flags);
-int lio_listio(int mode, struct aiocb *const *list, int nent, struct sigevent *sig);
-int lio_listio64(int mode, struct aiocb64 *const *list, int nent, struct sigevent *sig);
-int listen(int fd, int n);
-ssize_t listxattr(const char *path, char *list, size_t size);
+ssize_t lgetxattr(const char *path, const char *name, void *value, size_t size); // errno
+int link(const char *from, const char *to); // errno
+int linkat(int fromfd, const char *from, int tofd, const char *to, int flags); // errno
+int lio_listio(int mode, struct aiocb *const *list, int nent, struct sigevent *sig); // errno
+int lio_listio64(int mode, struct aiocb64 *const *list, int nent, struct sigevent *sig); // errno
+int listen(int fd, int n); // errno
+ssize_t listxattr(const char *path, char *list, size_t size); // errno
 long long llabs(long long x);
-ssize_t llistxattr(const char *path, char *list, size_t size);
+ssize_t llistxattr(const char *path, char *list, size_t size); // errno
 struct lconv *localeconv(void);
-struct tm *localtime(const time_t *timer);
-struct tm *localtime_r(const time_t *timer, struct tm *tp);
-int lockf(int fd, int cmd, __off64_t len);
-int lockf64(int fd, int cmd, off64_t len);
+struct tm *localtime(const time_t *timer); // errno
+struct tm *localtime_r(const time_t *timer, struct tm *tp); // errno
+int lockf(int fd, int cmd, __off64_t len); // errno
+int lockf64(int fd, int cmd, off64_t len); // errno
 void login(const struct utmp *entry);
-int login_tty(int fd);
+int login_tty(int fd); // errno
 int logout(const char *ut_line);
 void logwtmp(const char *ut_line, const char *ut_name, const char *ut_host);
 void longjmp(struct __jmp_buf_tag *env, int val);
 long lrand48(void);
 int lrand48_r(struct drand48_data *buffer, long *result);
-int lremovexattr(const char *path, const char *name);
+int lremovexattr(const char *path, const char *name); // errno
 void *lsearch(const void *key, void *base, size_t *nmemb, size_t size, __compar_fn_t compar);
-__off64_t lseek(int fd, __off64_t offset, int whence);
-__off64_t lseek64(int fd, __off64_t offset, int whence);
-int lsetxattr(const char *path, const char *name, const void *value, size_t size, int flags);
-int lstat(const char *file, struct stat *buf);
-int lstat64(const char *file, struct stat64 *buf);
-int lutimes(const char *file, const struct timeval *tvp);
-int madvise(void *addr, size_t len, int advice);
+__off64_t lseek(int fd, __off64_t offset, int whence); // errno
+__off64_t lseek64(int fd, __off64_t offset, int whence); // errno
+int lsetxattr(const char *path, const char *name, const void *value, size_t size, int flags); // errno
+int lstat(const char *file, struct stat *buf); // errno
+int lstat64(const char *file, struct stat64 *buf); // errno
+int lutimes(const char *file, const struct timeval *tvp); // errno
+int madvise(void *addr, size_t len, int advice); // errno
 void makecontext(ucontext_t *ucp, void (*func)(void), int argc, ...);
-void *malloc(size_t size);
-int malloc_info(int options, FILE *fp);
+void *malloc(size_t size); // errno
+int malloc_info(int options, FILE *fp); // errno
 void malloc_stats(void);
 int malloc_trim(size_t pad);
 size_t malloc_usable_size(void *ptr);
 int mallopt(int param, int val);
 int mblen(const char *s, size_t n);
-size_t mbrlen(const char *s, size_t n, mbstate_t *ps);
+size_t mbrlen(const char *s, size_t n, mbstate_t *ps); // errno
 size_t mbrtoc16(char16_t *pc16, const char *s, size_t n, mbstate_t *p);
 size_t mbrtoc32(char32_t *pc32, const char *s, size_t n, mbstate_t *p);
 size_t mbrtoc8(char8_t *pc8, const char *s, size_t n, mbstate_t *p);
-size_t mbrtowc(wchar_t *pwc, const char *s, size_t n, mbstate_t *p);
+size_t mbrtowc(wchar_t *pwc, const char *s, size_t n, mbstate_t *p); // errno
 int mbsinit(const mbstate_t *ps);
-size_t mbsnrtowcs(wchar_t *dst, const char **src, size_t nmc, size_t len, mbstate_t *ps);
-size_t mbsrtowcs(wchar_t *dst, const char **src, size_t len, mbstate_t *ps);
+size_t mbsnrtowcs(wchar_t *dst, const char **src, size_t nmc, size_t len, mbstate_t *ps); // errno
+size_t mbsrtowcs(wchar_t *dst, const char **src, size_t len, mbstate_t *ps); // errno
 size_t mbstowcs(wchar_t *pwcs, const char *s, size_t n);
 int mbtowc(wchar_t *pwc, const char *s, size_t n);
 int mcheck(void (*abortfunc)(enum mcheck_status));
@@ -782,59 +783,59 @@ void *memccpy(void *dest, const void *src, int c, size_t n);
 void *memchr(const void *s, int c, size_t n);
 int memcmp(const void *s1, const void *s2, size_t n);
 void *memcpy(void *dest, const void *src, size_t n);
-int memfd_create(const char *name, unsigned int flags);
+int memfd_create(const char *name, unsigned int flags); // errno
 void *memfrob(void *s, size_t n);
 void *memmem(const void *haystack, size_t haystacklen, const void *needle, size_t needlelen);
 void *memmove(void *dest, const void *src, size_t n);
 void *mempcpy(void *dest, const void *src, size_t n);
 void *memrchr(const void *s, int c, size_t n);
 void *memset(void *s, int c, size_t n);
-int mincore(void *start, size_t len, unsigned char *vec);
-int mkdir(const char *path, __mode_t mode);
-int mkdirat(int fd, const char *path, __mode_t mode);
-char *mkdtemp(char *template);
-int mkfifo(const char *path, __mode_t mode);
-int mkfifoat(int fd, const char *path, __mode_t mode);
-int mknod(const char *path, __mode_t mode, __dev_t dev);
-int mknodat(int fd, const char *path, __mode_t mode, __dev_t dev);
-int mkostemp(char *template, int flags);
-int mkostemp64(char *template, int flags);
-int mkostemps(char *template, int suffixlen, int flags);
-int mkostemps64(char *template, int suffixlen, int flags);
-int mkstemp(char *template);
-int mkstemp64(char *template);
-int mkstemps(char *template, int suffixlen);
-int mkstemps64(char *template, int suffixlen);
+int mincore(void *start, size_t len, unsigned char *vec); // errno
+int mkdir(const char *path, __mode_t mode); // errno
+int mkdirat(int fd, const char *path, __mode_t mode); // errno
+char *mkdtemp(char *template); // errno
+int mkfifo(const char *path, __mode_t mode); // errno
+int mkfifoat(int fd, const char *path, __mode_t mode); // errno
+int mknod(const char *path, __mode_t mode, __dev_t dev); // errno
+int mknodat(int fd, const char *path, __mode_t mode, __dev_t dev); // errno
+int mkostemp(char *template, int flags); // errno
+int mkostemp64(char *template, int flags); // errno
+int mkostemps(char *template, int suffixlen, int flags); // errno
+int mkostemps64(char *template, int suffixlen, int flags); // errno
+int mkstemp(char *template); // errno
+int mkstemp64(char *template); // errno
+int mkstemps(char *template, int suffixlen); // errno
+int mkstemps64(char *template, int suffixlen); // errno
 char *mktemp(char *template);
-time_t mktime(struct tm *tp);
-int mlock(const void *addr, size_t len);
-int mlock2(const void *addr, size_t length, unsigned int flags);
-int mlockall(int flags);
-void *mmap(void *addr, size_t len, int prot, int flags, int fd, __off64_t offset);
-void *mmap64(void *addr, size_t len, int prot, int flags, int fd, __off64_t offset);
-int mount(const char *special_file, const char *dir, const char *fstype, unsigned long rwflag, const void *data);
-int mount_setattr(int dfd, const char *path, unsigned int flags, struct mount_attr *uattr, size_t usize);
+time_t mktime(struct tm *tp); // errno
+int mlock(const void *addr, size_t len); // errno
+int mlock2(const void *addr, size_t length, unsigned int flags); // errno
+int mlockall(int flags); // errno
+void *mmap(void *addr, size_t len, int prot, int flags, int fd, __off64_t offset); // errno
+void *mmap64(void *addr, size_t len, int prot, int flags, int fd, __off64_t offset); // errno
+int mount(const char *special_file, const char *dir, const char *fstype, unsigned long rwflag, const void *data); // errno
+int mount_setattr(int dfd, const char *path, unsigned int flags, struct mount_attr *uattr, size_t usize); // errno
 int move_mount(int from_dfd, const char *from_pathname, int to_dfd, const char *to_pathname, unsigned int flags);
 enum mcheck_status mprobe(void *ptr);
-int mprotect(void *addr, size_t len, int prot);
-int mq_close(mqd_t mqdes);
-int mq_getattr(mqd_t mqdes, struct mq_attr *mqstat);
-int mq_notify(mqd_t mqdes, const struct sigevent *notification);
-mqd_t mq_open(const char *name, int oflag, ...);
-ssize_t mq_receive(mqd_t mqdes, char *msg_ptr, size_t msg_len, unsigned int *msg_prio);
-int mq_send(mqd_t mqdes, const char *msg_ptr, size_t msg_len, unsigned int msg_prio);
-int mq_setattr(mqd_t mqdes, const struct mq_attr *mqstat, struct mq_attr *omqstat);
-ssize_t mq_timedreceive(mqd_t mqdes, char *msg_ptr, size_t msg_len, unsigned int *msg_prio, const struct timespec *abs_timeout);
-int mq_timedsend(mqd_t mqdes, const char *msg_ptr, size_t msg_len, unsigned int msg_prio, const struct timespec *abs_timeout);
-int mq_unlink(const char *name);
+int mprotect(void *addr, size_t len, int prot); // errno
+int mq_close(mqd_t mqdes); // errno
+int mq_getattr(mqd_t mqdes, struct mq_attr *mqstat); // errno
+int mq_notify(mqd_t mqdes, const struct sigevent *notification); // errno
+mqd_t mq_open(const char *name, int oflag, ...); // errno
+ssize_t mq_receive(mqd_t mqdes, char *msg_ptr, size_t msg_len, unsigned int *msg_prio); // errno
+int mq_send(mqd_t mqdes, const char *msg_ptr, size_t msg_len, unsigned int msg_prio); // errno
+int mq_setattr(mqd_t mqdes, const struct mq_attr *mqstat, struct mq_attr *omqstat); // errno
+ssize_t mq_timedreceive(mqd_t mqdes, char *msg_ptr, size_t msg_len, unsigned int *msg_prio, const struct timespec *abs_timeout); // errno
+int mq_timedsend(mqd_t mqdes, const char *msg_ptr, size_t msg_len, unsigned int msg_prio, const struct timespec *abs_timeout); // errno
+int mq_unlink(const char *name); // errno
 long mrand48(void);
 int mrand48_r(struct drand48_data *buffer, long *result);
-void *mremap(void *addr, size_t old_len, size_t new_len, int flags, ...);
-int msgctl(int msqid, int cmd, struct msqid_ds *buf);
-int msgget(key_t key, int msgflg);
-ssize_t msgrcv(int msqid, void *msgp, size_t msgsz, long msgtyp, int msgflg);
-int msgsnd(int msqid, const void *msgp, size_t msgsz, int msgflg);
-int msync(void *addr, size_t len, int flags);
+void *mremap(void *addr, size_t old_len, size_t new_len, int flags, ...); // errno
+int msgctl(int msqid, int cmd, struct msqid_ds *buf); // errno
+int msgget(key_t key, int msgflg); // errno
+ssize_t msgrcv(int msqid, void *msgp, size_t msgsz, long msgtyp, int msgflg); // errno
+int msgsnd(int msqid, const void *msgp, size_t msgsz, int msgflg); // errno
+int msync(void *addr, size_t len, int flags); // errno
 void mtrace(void);
 void mtx_destroy(mtx_t *mutex);
 int mtx_init(mtx_t *mutex, int type);
@@ -842,12 +843,12 @@ int mtx_lock(mtx_t *mutex);
 int mtx_timedlock(mtx_t *mutex, const struct timespec *time_point);
 int mtx_trylock(mtx_t *mutex);
 int mtx_unlock(mtx_t *mutex);
-int munlock(const void *addr, size_t len);
-int munlockall(void);
-int munmap(void *addr, size_t len);
+int munlock(const void *addr, size_t len); // errno
+int munlockall(void); // errno
+int munmap(void *addr, size_t len); // errno
 void muntrace(void);
-int name_to_handle_at(int dfd, const char *name, struct file_handle *handle, int *mnt_id, int flags);
-int nanosleep(const struct timespec *requested_time, struct timespec *remaining);
+int name_to_handle_at(int dfd, const char *name, struct file_handle *handle, int *mnt_id, int flags); // errno
+int nanosleep(const struct timespec *requested_time, struct timespec *remaining); // errno
 locale_t newlocale(int category_mask, const char *locale, locale_t base);
 int nftw(const char *dir, __nftw_func_t func, int descriptors, int flag);
 int nftw64(const char *dir, __nftw64_func_t func, int descriptors, int flag);
@@ -866,49 +867,49 @@ int ns_name_uncompress(const unsigned char *arg1, const unsigned char *arg2, con
 int ns_name_unpack(const unsigned char *arg1, const unsigned char *arg2, const unsigned char *arg3, unsigned char *arg4, size_t arg5);
 uint32_t ntohl(uint32_t netlong);
 uint16_t ntohs(uint16_t netshort);
-int ntp_adjtime(struct timex *tntx);
+int ntp_adjtime(struct timex *tntx); // errno
 int ntp_gettime(struct ntptimeval *ntv);
 int ntp_gettimex(struct ntptimeval *ntv);
 void obstack_free(struct obstack *arg1, void *arg2);
 int obstack_printf(struct obstack *obstack, const char *format, ...);
 int obstack_vprintf(struct obstack *obstack, const char *format, struct __va_list_tag *args);
 int on_exit(void (*func)(int, void *), void *arg);
-int open(const char *file, int oflag, ...);
-int open64(const char *file, int oflag, ...);
-int open_by_handle_at(int mountdirfd, struct file_handle *handle, int flags);
-FILE *open_memstream(char **bufloc, size_t *sizeloc);
+int open(const char *file, int oflag, ...); // errno
+int open64(const char *file, int oflag, ...); // errno
+int open_by_handle_at(int mountdirfd, struct file_handle *handle, int flags); // errno
+FILE *open_memstream(char **bufloc, size_t *sizeloc); // errno
 int open_tree(int dfd, const char *filename, unsigned int flags);
-__FILE *open_wmemstream(wchar_t **bufloc, size_t *sizeloc);
-int openat(int fd, const char *file, int oflag, ...);
-int openat64(int fd, const char *file, int oflag, ...);
-DIR *opendir(const char *name);
+__FILE *open_wmemstream(wchar_t **bufloc, size_t *sizeloc); // errno
+int openat(int fd, const char *file, int oflag, ...); // errno
+int openat64(int fd, const char *file, int oflag, ...); // errno
+DIR *opendir(const char *name); // errno
 void openlog(const char *ident, int option, int facility);
-int openpty(int *amaster, int *aslave, char *name, const struct termios *termp, const struct winsize *winp);
+int openpty(int *amaster, int *aslave, char *name, const struct termios *termp, const struct winsize *winp); // errno
 size_t parse_printf_format(const char *fmt, size_t n, int *argtypes);
 long pathconf(const char *path, int name);
-int pause(void);
-int pclose(FILE *stream);
+int pause(void); // errno
+int pclose(FILE *stream); // errno
 void perror(const char *s);
-int personality(unsigned long persona);
-int pidfd_getfd(int pidfd, int targetfd, unsigned int flags);
-int pidfd_open(__pid_t pid, unsigned int flags);
-int pidfd_send_signal(int pidfd, int sig, siginfo_t *info, unsigned int flags);
-int pipe(int *pipedes);
-int pipe2(int *pipedes, int flags);
-int pkey_alloc(unsigned int flags, unsigned int access_rights);
-int pkey_free(int key);
+int personality(unsigned long persona); // errno
+int pidfd_getfd(int pidfd, int targetfd, unsigned int flags); // errno
+int pidfd_open(__pid_t pid, unsigned int flags); // errno
+int pidfd_send_signal(int pidfd, int sig, siginfo_t *info, unsigned int flags); // errno
+int pipe(int *pipedes); // errno
+int pipe2(int *pipedes, int flags); // errno
+int pkey_alloc(unsigned int flags, unsigned int access_rights); // errno
+int pkey_free(int key); // errno
 int pkey_get(int key);
-int pkey_mprotect(void *addr, size_t len, int prot, int pkey);
+int pkey_mprotect(void *addr, size_t len, int prot, int pkey); // errno
 int pkey_set(int key, unsigned int access_rights);
-int poll(struct pollfd *fds, nfds_t nfds, int timeout);
-FILE *popen(const char *command, const char *modes);
-int posix_fadvise(int fd, __off64_t offset, __off64_t len, int advise);
-int posix_fadvise64(int fd, off64_t offset, off64_t len, int advise);
+int poll(struct pollfd *fds, nfds_t nfds, int timeout); // errno
+FILE *popen(const char *command, const char *modes); // errno
+int posix_fadvise(int fd, __off64_t offset, __off64_t len, int advise); // error number
+int posix_fadvise64(int fd, off64_t offset, off64_t len, int advise); // error number
 int posix_fallocate(int fd, __off64_t offset, __off64_t len);
 int posix_fallocate64(int fd, off64_t offset, off64_t len);
-int posix_madvise(void *addr, size_t len, int advice);
+int posix_madvise(void *addr, size_t len, int advice); // error number
 int posix_memalign(void **memptr, size_t alignment, size_t size);
-int posix_openpt(int oflag);
+int posix_openpt(int oflag); // errno
 int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *file_actions, const posix_spawnattr_t *attrp, char *const *argv, char *const *envp);
 int posix_spawn_file_actions_addchdir_np(posix_spawn_file_actions_t *actions, const char *path);
 int posix_spawn_file_actions_addclose(posix_spawn_file_actions_t *file_actions, int fd);
@@ -934,52 +935,52 @@ int posix_spawnattr_setschedpolicy(posix_spawnattr_t *attr, int schedpolicy);
 int posix_spawnattr_setsigdefault(posix_spawnattr_t *attr, const sigset_t *sigdefault);
 int posix_spawnattr_setsigmask(posix_spawnattr_t *attr, const sigset_t *sigmask);
 int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *file_actions, const posix_spawnattr_t *attrp, char *const *argv, char *const *envp);
-int ppoll(struct pollfd *fds, nfds_t nfds, const struct timespec *timeout, const __sigset_t *ss);
-int prctl(int option, ...);
-ssize_t pread(int fd, void *buf, size_t nbytes, __off64_t offset);
-ssize_t pread64(int fd, void *buf, size_t nbytes, __off64_t offset);
-ssize_t preadv(int fd, const struct iovec *iovec, int count, __off64_t offset);
-ssize_t preadv2(int fd, const struct iovec *iovec, int count, __off64_t offset, int flags);
-ssize_t preadv64(int fd, const struct iovec *iovec, int count, __off64_t offset);
+int ppoll(struct pollfd *fds, nfds_t nfds, const struct timespec *timeout, const __sigset_t *ss); // errno
+int prctl(int option, ...); // errno
+ssize_t pread(int fd, void *buf, size_t nbytes, __off64_t offset); // errno
+ssize_t pread64(int fd, void *buf, size_t nbytes, __off64_t offset); // errno
+ssize_t preadv(int fd, const struct iovec *iovec, int count, __off64_t offset); // errno
+ssize_t preadv2(int fd, const struct iovec *iovec, int count, __off64_t offset, int flags); // errno
+ssize_t preadv64(int fd, const struct iovec *iovec, int count, __off64_t offset); // errno
 ssize_t preadv64v2(int fp, const struct iovec *iovec, int count, __off64_t offset, int flags);
 int printf(const char *format, ...);
 int printf_size(FILE *fp, const struct printf_info *info, const void *const *args);
 int printf_size_info(const struct printf_info *info, size_t n, int *argtypes);
-int prlimit(__pid_t pid, enum __rlimit_resource resource, const struct rlimit *new_limit, struct rlimit *old_limit);
-int prlimit64(__pid_t pid, enum __rlimit_resource resource, const struct rlimit64 *new_limit, struct rlimit64 *old_limit);
-__ssize_t process_madvise(int pid_fd, const struct iovec *iov, size_t count, int advice, unsigned int flags);
+int prlimit(__pid_t pid, enum __rlimit_resource resource, const struct rlimit *new_limit, struct rlimit *old_limit); // errno
+int prlimit64(__pid_t pid, enum __rlimit_resource resource, const struct rlimit64 *new_limit, struct rlimit64 *old_limit); // errno
+__ssize_t process_madvise(int pid_fd, const struct iovec *iov, size_t count, int advice, unsigned int flags); // errno
 int process_mrelease(int pidfd, unsigned int flags);
-ssize_t process_vm_readv(pid_t pid, const struct iovec *lvec, unsigned long liovcnt, const struct iovec *rvec, unsigned long riovcnt, unsigned long flags);
-ssize_t process_vm_writev(pid_t pid, const struct iovec *lvec, unsigned long liovcnt, const struct iovec *rvec, unsigned long riovcnt, unsigned long flags);
+ssize_t process_vm_readv(pid_t pid, const struct iovec *lvec, unsigned long liovcnt, const struct iovec *rvec, unsigned long riovcnt, unsigned long flags); // errno
+ssize_t process_vm_writev(pid_t pid, const struct iovec *lvec, unsigned long liovcnt, const struct iovec *rvec, unsigned long riovcnt, unsigned long flags); // errno
 int profil(unsigned short *sample_buffer, size_t size, size_t offset, unsigned int scale);
-int pselect(int nfds, fd_set *readfds, fd_set *writefds, fd_set *exceptfds, const struct timespec *timeout, const __sigset_t *sigmask);
+int pselect(int nfds, fd_set *readfds, fd_set *writefds, fd_set *exceptfds, const struct timespec *timeout, const __sigset_t *sigmask); // errno
 void psiginfo(const siginfo_t *pinfo, const char *s);
 void psignal(int sig, const char *s);
 int pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void));
-int pthread_attr_destroy(pthread_attr_t *attr);
-int pthread_attr_getaffinity_np(const pthread_attr_t *attr, size_t cpusetsize, cpu_set_t *cpuset);
-int pthread_attr_getdetachstate(const pthread_attr_t *attr, int *detachstate);
-int pthread_attr_getguardsize(const pthread_attr_t *attr, size_t *guardsize);
-int pthread_attr_getinheritsched(const pthread_attr_t *attr, int *inherit);
-int pthread_attr_getschedparam(const pthread_attr_t *attr, struct sched_param *param);
-int pthread_attr_getschedpolicy(const pthread_attr_t *attr, int *policy);
-int pthread_attr_getscope(const pthread_attr_t *attr, int *scope);
-int pthread_attr_getsigmask_np(const pthread_attr_t *attr, __sigset_t *sigmask);
-int pthread_attr_getstack(const pthread_attr_t *attr, void **stackaddr, size_t *stacksize);
-int pthread_attr_getstackaddr(const pthread_attr_t *attr, void **stackaddr);
-int pthread_attr_getstacksize(const pthread_attr_t *attr, size_t *stacksize);
-int pthread_attr_init(pthread_attr_t *attr);
-int pthread_attr_setaffinity_np(pthread_attr_t *attr, size_t cpusetsize, const cpu_set_t *cpuset);
-int pthread_attr_setdetachstate(pthread_attr_t *attr, int detachstate);
-int pthread_attr_setguardsize(pthread_attr_t *attr, size_t guardsize);
-int pthread_attr_setinheritsched(pthread_attr_t *attr, int inherit);
-int pthread_attr_setschedparam(pthread_attr_t *attr, const struct sched_param *param);
-int pthread_attr_setschedpolicy(pthread_attr_t *attr, int policy);
-int pthread_attr_setscope(pthread_attr_t *attr, int scope);
-int pthread_attr_setsigmask_np(pthread_attr_t *attr, const __sigset_t *sigmask);
-int pthread_attr_setstack(pthread_attr_t *attr, void *stackaddr, size_t stacksize);
-int pthread_attr_setstackaddr(pthread_attr_t *attr, void *stackaddr);
-int pthread_attr_setstacksize(pthread_attr_t *attr, size_t stacksize);
+int pthread_attr_destroy(pthread_attr_t *attr); // error number
+int pthread_attr_getaffinity_np(const pthread_attr_t *attr, size_t cpusetsize, cpu_set_t *cpuset); // error number
+int pthread_attr_getdetachstate(const pthread_attr_t *attr, int *detachstate); // error number
+int pthread_attr_getguardsize(const pthread_attr_t *attr, size_t *guardsize); // error number
+int pthread_attr_getinheritsched(const pthread_attr_t *attr, int *inherit); // error number
+int pthread_attr_getschedparam(const pthread_attr_t *attr, struct sched_param *param); // error number
+int pthread_attr_getschedpolicy(const pthread_attr_t *attr, int *policy); // error number
+int pthread_attr_getscope(const pthread_attr_t *attr, int *scope); // error number
+int pthread_attr_getsigmask_np(const pthread_attr_t *attr, __sigset_t *sigmask); // error number
+int pthread_attr_getstack(const pthread_attr_t *attr, void **stackaddr, size_t *stacksize); // error number
+int pthread_attr_getstackaddr(const pthread_attr_t *attr, void **stackaddr); // error number
+int pthread_attr_getstacksize(const pthread_attr_t *attr, size_t *stacksize); // error number
+int pthread_attr_init(pthread_attr_t *attr); // error number
+int pthread_attr_setaffinity_np(pthread_attr_t *attr, size_t cpusetsize, const cpu_set_t *cpuset); // error number
+int pthread_attr_setdetachstate(pthread_attr_t *attr, int detachstate); // error number
+int pthread_attr_setguardsize(pthread_attr_t *attr, size_t guardsize); // error number
+int pthread_attr_setinheritsched(pthread_attr_t *attr, int inherit); // error number
+int pthread_attr_setschedparam(pthread_attr_t *attr, const struct sched_param *param); // error number
+int pthread_attr_setschedpolicy(pthread_attr_t *attr, int policy); // error number
+int pthread_attr_setscope(pthread_attr_t *attr, int scope); // error number
+int pthread_attr_setsigmask_np(pthread_attr_t *attr, const __sigset_t *sigmask); // error number
+int pthread_attr_setstack(pthread_attr_t *attr, void *stackaddr, size_t stacksize); // error number
+int pthread_attr_setstackaddr(pthread_attr_t *attr, void *stackaddr); // error number
+int pthread_attr_setstacksize(pthread_attr_t *attr, size_t stacksize); // error number
 int pthread_barrier_destroy(pthread_barrier_t *barrier);
 int pthread_barrier_init(pthread_barrier_t *barrier, const pthread_barrierattr_t *attr, unsigned int count);
 int pthread_barrier_wait(pthread_barrier_t *barrier);
@@ -987,7 +988,7 @@ int pthread_barrierattr_destroy(pthread_barrierattr_t *attr);
 int pthread_barrierattr_getpshared(const pthread_barrierattr_t *attr, int *pshared);
 int pthread_barrierattr_init(pthread_barrierattr_t *attr);
 int pthread_barrierattr_setpshared(pthread_barrierattr_t *attr, int pshared);
-int pthread_cancel(pthread_t th);
+int pthread_cancel(pthread_t th); // error number
 int pthread_clockjoin_np(pthread_t th, void **thread_return, clockid_t clockid, const struct timespec *abstime);
 int pthread_cond_broadcast(pthread_cond_t *cond);
 int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, __clockid_t clock_id, const struct timespec *abstime);
@@ -1002,25 +1003,25 @@ int pthread_condattr_getpshared(const pthread_condattr_t *attr, int *pshared);
 int pthread_condattr_init(pthread_condattr_t *attr);
 int pthread_condattr_setclock(pthread_condattr_t *attr, __clockid_t clock_id);
 int pthread_condattr_setpshared(pthread_condattr_t *attr, int pshared);
-int pthread_create(pthread_t *newthread, const pthread_attr_t *attr, void *(*start_routine)(void *), void *arg);
-int pthread_detach(pthread_t th);
+int pthread_create(pthread_t *newthread, const pthread_attr_t *attr, void *(*start_routine)(void *), void *arg); // error number
+int pthread_detach(pthread_t th); // error number
 int pthread_equal(pthread_t thread1, pthread_t thread2);
 void pthread_exit(void *retval);
-int pthread_getaffinity_np(pthread_t th, size_t cpusetsize, cpu_set_t *cpuset);
+int pthread_getaffinity_np(pthread_t th, size_t cpusetsize, cpu_set_t *cpuset); // error number
 int pthread_getattr_default_np(pthread_attr_t *attr);
-int pthread_getattr_np(pthread_t th, pthread_attr_t *attr);
-int pthread_getconcurrency(void);
-int pthread_getcpuclockid(pthread_t thread_id, __clockid_t *clock_id);
-int pthread_getname_np(pthread_t target_thread, char *buf, size_t buflen);
-int pthread_getschedparam(pthread_t target_thread, int *policy, struct sched_param *param);
+int pthread_getattr_np(pthread_t th, pthread_attr_t *attr); // error number
+int pthread_getconcurrency(void); // error number
+int pthread_getcpuclockid(pthread_t thread_id, __clockid_t *clock_id); // error number
+int pthread_getname_np(pthread_t target_thread, char *buf, size_t buflen); // error number
+int pthread_getschedparam(pthread_t target_thread, int *policy, struct sched_param *param); // error number
 void *pthread_getspecific(pthread_key_t key);
-int pthread_join(pthread_t th, void **thread_return);
+int pthread_join(pthread_t th, void **thread_return); // error number
 int pthread_key_create(pthread_key_t *key, void (*destr_function)(void *));
 int pthread_key_delete(pthread_key_t key);
-int pthread_kill(pthread_t threadid, int signo);
+int pthread_kill(pthread_t threadid, int signo); // error number
 int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clockid, const struct timespec *abstime);
-int pthread_mutex_consistent(pthread_mutex_t *mutex);
-int pthread_mutex_consistent_np(pthread_mutex_t *arg1);
+int pthread_mutex_consistent(pthread_mutex_t *mutex); // error number
+int pthread_mutex_consistent_np(pthread_mutex_t *arg1); // error number
 int pthread_mutex_destroy(pthread_mutex_t *mutex);
 int pthread_mutex_getprioceiling(const pthread_mutex_t *mutex, int *prioceiling);
 int pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *mutexattr);
@@ -1032,16 +1033,16 @@ int pthread_mutex_unlock(pthread_mutex_t *mutex);
 int pthread_mutexattr_destroy(pthread_mutexattr_t *attr);
 int pthread_mutexattr_getprioceiling(const pthread_mutexattr_t *attr, int *prioceiling);
 int pthread_mutexattr_getprotocol(const pthread_mutexattr_t *attr, int *protocol);
-int pthread_mutexattr_getpshared(const pthread_mutexattr_t *attr, int *pshared);
-int pthread_mutexattr_getrobust(const pthread_mutexattr_t *attr, int *robustness);
-int pthread_mutexattr_getrobust_np(pthread_mutexattr_t *arg1, int *arg2);
+int pthread_mutexattr_getpshared(const pthread_mutexattr_t *attr, int *pshared); // error number
+int pthread_mutexattr_getrobust(const pthread_mutexattr_t *attr, int *robustness); // error number
+int pthread_mutexattr_getrobust_np(pthread_mutexattr_t *arg1, int *arg2); // error number
 int pthread_mutexattr_gettype(const pthread_mutexattr_t *attr, int *kind);
 int pthread_mutexattr_init(pthread_mutexattr_t *attr);
 int pthread_mutexattr_setprioceiling(pthread_mutexattr_t *attr, int prioceiling);
 int pthread_mutexattr_setprotocol(pthread_mutexattr_t *attr, int protocol);
-int pthread_mutexattr_setpshared(pthread_mutexattr_t *attr, int pshared);
-int pthread_mutexattr_setrobust(pthread_mutexattr_t *attr, int robustness);
-int pthread_mutexattr_setrobust_np(pthread_mutexattr_t *arg1, int arg2);
+int pthread_mutexattr_setpshared(pthread_mutexattr_t *attr, int pshared); // error number
+int pthread_mutexattr_setrobust(pthread_mutexattr_t *attr, int robustness); // error number
+int pthread_mutexattr_setrobust_np(pthread_mutexattr_t *arg1, int arg2); // error number
 int pthread_mutexattr_settype(pthread_mutexattr_t *attr, int kind);
 int pthread_once(pthread_once_t *once_control, void (*init_routine)(void));
 int pthread_rwlock_clockrdlock(pthread_rwlock_t *rwlock, clockid_t clockid, const struct timespec *abstime);
@@ -1059,53 +1060,53 @@ int pthread_rwlockattr_destroy(pthread_rwlockattr_t *attr);
 int pthread_rwlockattr_getkind_np(const pthread_rwlockattr_t *attr, int *pref);
 int pthread_rwlockattr_getpshared(const pthread_rwlockattr_t *attr, int *pshared);
 int pthread_rwlockattr_init(pthread_rwlockattr_t *attr);
-int pthread_rwlockattr_setkind_np(pthread_rwlockattr_t *attr, int pref);
+int pthread_rwlockattr_setkind_np(pthread_rwlockattr_t *attr, int pref); // error number
 int pthread_rwlockattr_setpshared(pthread_rwlockattr_t *attr, int pshared);
 pthread_t pthread_self(void);
-int pthread_setaffinity_np(pthread_t th, size_t cpusetsize, const cpu_set_t *cpuset);
+int pthread_setaffinity_np(pthread_t th, size_t cpusetsize, const cpu_set_t *cpuset); // error number
 int pthread_setattr_default_np(const pthread_attr_t *attr);
-int pthread_setcancelstate(int state, int *oldstate);
-int pthread_setcanceltype(int type, int *oldtype);
-int pthread_setconcurrency(int level);
-int pthread_setname_np(pthread_t target_thread, const char *name);
-int pthread_setschedparam(pthread_t target_thread, int policy, const struct sched_param *param);
-int pthread_setschedprio(pthread_t target_thread, int prio);
+int pthread_setcancelstate(int state, int *oldstate); // error number
+int pthread_setcanceltype(int type, int *oldtype); // error number
+int pthread_setconcurrency(int level); // error number
+int pthread_setname_np(pthread_t target_thread, const char *name); // error number
+int pthread_setschedparam(pthread_t target_thread, int policy, const struct sched_param *param); // error number
+int pthread_setschedprio(pthread_t target_thread, int prio); // error number
 int pthread_setspecific(pthread_key_t key, const void *pointer);
-int pthread_sigmask(int how, const __sigset_t *newmask, __sigset_t *oldmask);
-int pthread_spin_destroy(pthread_spinlock_t *lock);
-int pthread_spin_init(pthread_spinlock_t *lock, int pshared);
-int pthread_spin_lock(pthread_spinlock_t *lock);
-int pthread_spin_trylock(pthread_spinlock_t *lock);
-int pthread_spin_unlock(pthread_spinlock_t *lock);
+int pthread_sigmask(int how, const __sigset_t *newmask, __sigset_t *oldmask); // error number
+int pthread_spin_destroy(pthread_spinlock_t *lock); // error number
+int pthread_spin_init(pthread_spinlock_t *lock, int pshared); // error number
+int pthread_spin_lock(pthread_spinlock_t *lock); // error number
+int pthread_spin_trylock(pthread_spinlock_t *lock); // error number
+int pthread_spin_unlock(pthread_spinlock_t *lock); // error number
 void pthread_testcancel(void);
-int pthread_timedjoin_np(pthread_t th, void **thread_return, const struct timespec *abstime);
-int pthread_tryjoin_np(pthread_t th, void **thread_return);
-int pthread_yield(void);
+int pthread_timedjoin_np(pthread_t th, void **thread_return, const struct timespec *abstime); // error number
+int pthread_tryjoin_np(pthread_t th, void **thread_return); // error number
+int pthread_yield(void); // error number
 long ptrace(enum __ptrace_request request, ...);
 char *ptsname(int fd);
-int ptsname_r(int fd, char *buf, size_t buflen);
+int ptsname_r(int fd, char *buf, size_t buflen); // error number
 int putc(int c, FILE *stream);
 int putc_unlocked(int c, FILE *stream);
 int putchar(int c);
 int putchar_unlocked(int c);
 int putenv(char *string);
 int putgrent(const struct group *p, FILE *f);
-int putpwent(const struct passwd *p, FILE *f);
+int putpwent(const struct passwd *p, FILE *f); // errno
 int puts(const char *s);
 int putspent(const struct spwd *p, FILE *stream);
-struct utmp *pututline(const struct utmp *utmp_ptr);
-struct utmpx *pututxline(const struct utmpx *utmpx);
+struct utmp *pututline(const struct utmp *utmp_ptr); // errno
+struct utmpx *pututxline(const struct utmpx *utmpx); // errno
 int putw(int w, FILE *stream);
-wint_t putwc(wchar_t wc, __FILE *stream);
+wint_t putwc(wchar_t wc, __FILE *stream); // errno
 wint_t putwc_unlocked(wchar_t wc, __FILE *stream);
 wint_t putwchar(wchar_t wc);
 wint_t putwchar_unlocked(wchar_t wc);
 void *pvalloc(size_t size);
-ssize_t pwrite(int fd, const void *buf, size_t nbytes, __off64_t offset);
-ssize_t pwrite64(int fd, const void *buf, size_t n, __off64_t offset);
-ssize_t pwritev(int fd, const struct iovec *iovec, int count, __off64_t offset);
-ssize_t pwritev2(int fd, const struct iovec *iovec, int count, __off64_t offset, int flags);
-ssize_t pwritev64(int fd, const struct iovec *iovec, int count, __off64_t offset);
+ssize_t pwrite(int fd, const void *buf, size_t nbytes, __off64_t offset); // errno
+ssize_t pwrite64(int fd, const void *buf, size_t n, __off64_t offset); // errno
+ssize_t pwritev(int fd, const struct iovec *iovec, int count, __off64_t offset); // errno
+ssize_t pwritev2(int fd, const struct iovec *iovec, int count, __off64_t offset, int flags); // errno
+ssize_t pwritev64(int fd, const struct iovec *iovec, int count, __off64_t offset); // errno
 ssize_t pwritev64v2(int fd, const struct iovec *iodev, int count, __off64_t offset, int flags);
 char *qecvt(long double value, int ndigit, int *decpt, int *sign);
 int qecvt_r(long double value, int ndigit, int *decpt, int *sign, char *buf, size_t len);
@@ -1115,15 +1116,15 @@ char *qgcvt(long double value, int ndigit, char *buf);
 void qsort(void *base, size_t nmemb, size_t size, __compar_fn_t compar);
 void qsort_r(void *base, size_t nmemb, size_t size, __compar_d_fn_t compar, void *arg);
 void quick_exit(int status);
-int quotactl(int cmd, const char *special, int id, __caddr_t addr);
+int quotactl(int cmd, const char *special, int id, __caddr_t addr); // errno
 int raise(int sig);
 int rand(void);
 int rand_r(unsigned int *seed);
 long random(void);
-int random_r(struct random_data *buf, int32_t *result);
+int random_r(struct random_data *buf, int32_t *result); // errno
 void *rawmemchr(const void *s, int c);
-int rcmd(char **ahost, unsigned short rport, const char *locuser, const char *remuser, const char *cmd, int *fd2p);
-int rcmd_af(char **ahost, unsigned short rport, const char *locuser, const char *remuser, const char *cmd, int *fd2p, sa_family_t af);
+int rcmd(char **ahost, unsigned short rport, const char *locuser, const char *remuser, const char *cmd, int *fd2p); // errno
+int rcmd_af(char **ahost, unsigned short rport, const char *locuser, const char *remuser, const char *cmd, int *fd2p, sa_family_t af); // errno
 int re_compile_fastmap(struct re_pattern_buffer *buffer);
 const char *re_compile_pattern(const char *pattern, size_t length, struct re_pattern_buffer *buffer);
 regoff_t re_match(struct re_pattern_buffer *buffer, const char *String, regoff_t length, regoff_t start, struct re_registers *regs);
@@ -1132,22 +1133,22 @@ regoff_t re_search(struct re_pattern_buffer *buffer, const char *String, regoff_
 regoff_t re_search_2(struct re_pattern_buffer *buffer, const char *string1, regoff_t length1, const char *string2, regoff_t length2, regoff_t start, regoff_t range, struct re_registers *regs, regoff_t stop);
 void re_set_registers(struct re_pattern_buffer *buffer, struct re_registers *regs, __re_size_t num_regs, regoff_t *starts, regoff_t *ends);
 reg_syntax_t re_set_syntax(reg_syntax_t syntax);
-ssize_t read(int fd, void *buf, size_t nbytes);
-__ssize_t readahead(int fd, __off64_t offset, size_t count);
+ssize_t read(int fd, void *buf, size_t nbytes); // errno
+__ssize_t readahead(int fd, __off64_t offset, size_t count); // errno
 struct dirent *readdir(DIR *dirp);
 struct dirent64 *readdir64(DIR *dirp);
-int readdir64_r(DIR *dirp, struct dirent64 *entry, struct dirent64 **result);
-int readdir_r(DIR *dirp, struct dirent *entry, struct dirent **result);
-ssize_t readlink(const char *path, char *buf, size_t len);
-ssize_t readlinkat(int fd, const char *path, char *buf, size_t len);
-ssize_t readv(int fd, const struct iovec *iovec, int count);
-void *realloc(void *ptr, size_t size);
-void *reallocarray(void *ptr, size_t nmemb, size_t size);
-char *realpath(const char *name, char *resolved);
-int reboot(int howto);
-ssize_t recv(int fd, void *buf, size_t n, int flags);
-int recvmmsg(int fd, struct mmsghdr *vmessages, unsigned int vlen, int flags, struct timespec *tmo);
-ssize_t recvmsg(int fd, struct msghdr *message, int flags);
+int readdir64_r(DIR *dirp, struct dirent64 *entry, struct dirent64 **result); // error number
+int readdir_r(DIR *dirp, struct dirent *entry, struct dirent **result); // error number
+ssize_t readlink(const char *path, char *buf, size_t len); // errno
+ssize_t readlinkat(int fd, const char *path, char *buf, size_t len); // errno
+ssize_t readv(int fd, const struct iovec *iovec, int count); // errno
+void *realloc(void *ptr, size_t size); // errno
+void *reallocarray(void *ptr, size_t nmemb, size_t size); // errno
+char *realpath(const char *name, char *resolved); // errno
+int reboot(int howto); // errno
+ssize_t recv(int fd, void *buf, size_t n, int flags); // errno
+int recvmmsg(int fd, struct mmsghdr *vmessages, unsigned int vlen, int flags, struct timespec *tmo); // errno
+ssize_t recvmsg(int fd, struct msghdr *message, int flags); // errno
 int regcomp(regex_t *preg, const char *pattern, int cflags);
 size_t regerror(int errcode, const regex_t *preg, char *errbuf, size_t errbuf_size);
 int regexec(const regex_t *preg, const char *String, size_t nmatch, regmatch_t *pmatch, int eflags);
@@ -1156,13 +1157,13 @@ int register_printf_function(int spec, printf_function *func, printf_arginfo_fun
 int register_printf_modifier(const wchar_t *str);
 int register_printf_specifier(int spec, printf_function *func, printf_arginfo_size_function *arginfo);
 int register_printf_type(printf_va_arg_function *fct);
-int remap_file_pages(void *start, size_t size, int prot, size_t pgoff, int flags);
-int remove(const char *filename);
-int removexattr(const char *path, const char *name);
+int remap_file_pages(void *start, size_t size, int prot, size_t pgoff, int flags); // errno
+int remove(const char *filename); // errno
+int removexattr(const char *path, const char *name); // errno
 void remque(void *elem);
-int rename(const char *old, const char *new);
-int renameat(int oldfd, const char *old, int newfd, const char *new);
-int renameat2(int oldfd, const char *old, int newfd, const char *new, unsigned int flags);
+int rename(const char *old, const char *new); // errno
+int renameat(int oldfd, const char *old, int newfd, const char *new); // errno
+int renameat2(int oldfd, const char *old, int newfd, const char *new, unsigned int flags); // errno
 int res_dnok(const char *arg1);
 int res_hnok(const char *arg1);
 int res_mailok(const char *arg1);
@@ -1183,70 +1184,70 @@ void rewinddir(DIR *dirp);
 int rexec(char **ahost, int rport, const char *name, const char *pass, const char *cmd, int *fd2p);
 int rexec_af(char **ahost, int rport, const char *name, const char *pass, const char *cmd, int *fd2p, sa_family_t af);
 char *rindex(const char *s, int c);
-int rmdir(const char *path);
+int rmdir(const char *path); // errno
 int rpmatch(const char *response);
-int rresvport(int *alport);
-int rresvport_af(int *alport, sa_family_t af);
-int ruserok(const char *rhost, int suser, const char *remuser, const char *locuser);
-int ruserok_af(const char *rhost, int suser, const char *remuser, const char *locuser, sa_family_t af);
-void *sbrk(intptr_t delta);
-int scandir(const char *dir, struct dirent ***namelist, int (*selector)(const struct dirent *), int (*cmp)(const struct dirent **, const struct dirent **));
-int scandir64(const char *dir, struct dirent64 ***namelist, int (*selector)(const struct dirent64 *), int (*cmp)(const struct dirent64 **, const struct dirent64 **));
-int scandirat(int dfd, const char *dir, struct dirent ***namelist, int (*selector)(const struct dirent *), int (*cmp)(const struct dirent **, const struct dirent **));
-int scandirat64(int dfd, const char *dir, struct dirent64 ***namelist, int (*selector)(const struct dirent64 *), int (*cmp)(const struct dirent64 **, const struct dirent64 **));
-int scanf(const char *format, ...);
-int sched_get_priority_max(int algorithm);
-int sched_get_priority_min(int algorithm);
-int sched_getaffinity(__pid_t pid, size_t cpusetsize, cpu_set_t *cpuset);
-int sched_getcpu(void);
-int sched_getparam(__pid_t pid, struct sched_param *param);
-int sched_getscheduler(__pid_t pid);
-int sched_rr_get_interval(__pid_t pid, struct timespec *t);
-int sched_setaffinity(__pid_t pid, size_t cpusetsize, const cpu_set_t *cpuset);
-int sched_setparam(__pid_t pid, const struct sched_param *param);
-int sched_setscheduler(__pid_t pid, int policy, const struct sched_param *param);
-int sched_yield(void);
+int rresvport(int *alport); // errno
+int rresvport_af(int *alport, sa_family_t af); // errno
+int ruserok(const char *rhost, int suser, const char *remuser, const char *locuser); // errno
+int ruserok_af(const char *rhost, int suser, const char *remuser, const char *locuser, sa_family_t af); // errno
+void *sbrk(intptr_t delta); // errno
+int scandir(const char *dir, struct dirent ***namelist, int (*selector)(const struct dirent *), int (*cmp)(const struct dirent **, const struct dirent **)); // errno
+int scandir64(const char *dir, struct dirent64 ***namelist, int (*selector)(const struct dirent64 *), int (*cmp)(const struct dirent64 **, const struct dirent64 **)); // errno
+int scandirat(int dfd, const char *dir, struct dirent ***namelist, int (*selector)(const struct dirent *), int (*cmp)(const struct dirent **, const struct dirent **)); // errno
+int scandirat64(int dfd, const char *dir, struct dirent64 ***namelist, int (*selector)(const struct dirent64 *), int (*cmp)(const struct dirent64 **, const struct dirent64 **)); // errno
+int scanf(const char *format, ...); // errno
+int sched_get_priority_max(int algorithm); // errno
+int sched_get_priority_min(int algorithm); // errno
+int sched_getaffinity(__pid_t pid, size_t cpusetsize, cpu_set_t *cpuset); // errno
+int sched_getcpu(void); // errno
+int sched_getparam(__pid_t pid, struct sched_param *param); // errno
+int sched_getscheduler(__pid_t pid); // errno
+int sched_rr_get_interval(__pid_t pid, struct timespec *t); // errno
+int sched_setaffinity(__pid_t pid, size_t cpusetsize, const cpu_set_t *cpuset); // errno
+int sched_setparam(__pid_t pid, const struct sched_param *param); // errno
+int sched_setscheduler(__pid_t pid, int policy, const struct sched_param *param); // errno
+int sched_yield(void); // errno
 char *secure_getenv(const char *name);
 unsigned short *seed48(unsigned short *seed16v);
 int seed48_r(unsigned short *seed16v, struct drand48_data *buffer);
 void seekdir(DIR *dirp, long pos);
-int select(int nfds, fd_set *readfds, fd_set *writefds, fd_set *exceptfds, struct timeval *timeout);
+int select(int nfds, fd_set *readfds, fd_set *writefds, fd_set *exceptfds, struct timeval *timeout); // errno
 int sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *abstime);
-int sem_close(sem_t *sem);
-int sem_destroy(sem_t *sem);
-int sem_getvalue(sem_t *sem, int *sval);
-int sem_init(sem_t *sem, int pshared, unsigned int value);
-sem_t *sem_open(const char *name, int oflag, ...);
-int sem_post(sem_t *sem);
-int sem_timedwait(sem_t *sem, const struct timespec *abstime);
-int sem_trywait(sem_t *sem);
-int sem_unlink(const char *name);
-int sem_wait(sem_t *sem);
-int semctl(int semid, int semnum, int cmd, ...);
-int semget(key_t key, int nsems, int semflg);
-int semop(int semid, struct sembuf *sops, size_t nsops);
-int semtimedop(int semid, struct sembuf *sops, size_t nsops, const struct timespec *timeout);
-ssize_t send(int fd, const void *buf, size_t n, int flags);
-ssize_t sendfile(int out_fd, int in_fd, __off64_t *offset, size_t count);
-ssize_t sendfile64(int out_fd, int in_fd, __off64_t *offset, size_t count);
-int sendmmsg(int fd, struct mmsghdr *vmessages, unsigned int vlen, int flags);
-ssize_t sendmsg(int fd, const struct msghdr *message, int flags);
+int sem_close(sem_t *sem); // errno
+int sem_destroy(sem_t *sem); // errno
+int sem_getvalue(sem_t *sem, int *sval); // errno
+int sem_init(sem_t *sem, int pshared, unsigned int value); // errno
+sem_t *sem_open(const char *name, int oflag, ...); // errno
+int sem_post(sem_t *sem); // errno
+int sem_timedwait(sem_t *sem, const struct timespec *abstime); // errno
+int sem_trywait(sem_t *sem); // errno
+int sem_unlink(const char *name); // errno
+int sem_wait(sem_t *sem); // errno
+int semctl(int semid, int semnum, int cmd, ...); // errno
+int semget(key_t key, int nsems, int semflg); // errno
+int semop(int semid, struct sembuf *sops, size_t nsops); // errno
+int semtimedop(int semid, struct sembuf *sops, size_t nsops, const struct timespec *timeout); // errno
+ssize_t send(int fd, const void *buf, size_t n, int flags); // errno
+ssize_t sendfile(int out_fd, int in_fd, __off64_t *offset, size_t count); // errno
+ssize_t sendfile64(int out_fd, int in_fd, __off64_t *offset, size_t count); // errno
+int sendmmsg(int fd, struct mmsghdr *vmessages, unsigned int vlen, int flags); // errno
+ssize_t sendmsg(int fd, const struct msghdr *message, int flags); // errno
 void setbuf(FILE *stream, char *buf);
 void setbuffer(FILE *stream, char *buf, size_t size);
-int setcontext(const ucontext_t *ucp);
-int setdomainname(const char *name, size_t len);
-int setegid(__gid_t gid);
-int setenv(const char *name, const char *value, int replace);
-int seteuid(__uid_t uid);
+int setcontext(const ucontext_t *ucp); // errno
+int setdomainname(const char *name, size_t len); // errno
+int setegid(__gid_t gid); // errno
+int setenv(const char *name, const char *value, int replace); // errno
+int seteuid(__uid_t uid); // errno
 int setfsgid(__gid_t gid);
 int setfsuid(__uid_t uid);
-int setgid(__gid_t gid);
+int setgid(__gid_t gid); // errno
 void setgrent(void);
-int setgroups(size_t n, const __gid_t *groups);
+int setgroups(size_t n, const __gid_t *groups); // errno
 void sethostent(int stay_open);
-int sethostid(long id);
-int sethostname(const char *name, size_t len);
-int setitimer(__itimer_which_t which, const struct itimerval *new, struct itimerval *old);
+int sethostid(long id); // errno
+int sethostname(const char *name, size_t len); // errno
+int setitimer(__itimer_which_t which, const struct itimerval *new, struct itimerval *old); // errno
 int setjmp(struct __jmp_buf_tag *env);
 void setlinebuf(FILE *stream);
 char *setlocale(int category, const char *locale);
@@ -1255,95 +1256,95 @@ int setlogmask(int mask);
 FILE *setmntent(const char *file, const char *mode);
 void setnetent(int stay_open);
 int setnetgrent(const char *netgroup);
-int setns(int fd, int nstype);
-int setpgid(__pid_t pid, __pid_t pgid);
-int setpgrp(void);
+int setns(int fd, int nstype); // errno
+int setpgid(__pid_t pid, __pid_t pgid); // errno
+int setpgrp(void); // errno
 int setpriority(__priority_which_t which, id_t who, int prio);
 void setprotoent(int stay_open);
 void setpwent(void);
-int setregid(__gid_t rgid, __gid_t egid);
-int setresgid(__gid_t rgid, __gid_t egid, __gid_t sgid);
-int setresuid(__uid_t ruid, __uid_t euid, __uid_t suid);
-int setreuid(__uid_t ruid, __uid_t euid);
-int setrlimit(__rlimit_resource_t resource, const struct rlimit *rlimits);
-int setrlimit64(__rlimit_resource_t resource, const struct rlimit64 *rlimits);
+int setregid(__gid_t rgid, __gid_t egid); // errno
+int setresgid(__gid_t rgid, __gid_t egid, __gid_t sgid); // errno
+int setresuid(__uid_t ruid, __uid_t euid, __uid_t suid); // errno
+int setreuid(__uid_t ruid, __uid_t euid); // errno
+int setrlimit(__rlimit_resource_t resource, const struct rlimit *rlimits); // errno
+int setrlimit64(__rlimit_resource_t resource, const struct rlimit64 *rlimits); // errno
 void setrpcent(int stayopen);
 void setservent(int stay_open);
-__pid_t setsid(void);
-int setsockopt(int fd, int level, int optname, const void *optval, socklen_t optlen);
+__pid_t setsid(void); // errno
+int setsockopt(int fd, int level, int optname, const void *optval, socklen_t optlen); // errno
 int setsourcefilter(int s, uint32_t interface_addr, const struct sockaddr *group, socklen_t grouplen, uint32_t fmode, uint32_t numsrc, const struct sockaddr_storage *slist);
 void setspent(void);
-char *setstate(char *statebuf);
-int setstate_r(char *statebuf, struct random_data *buf);
-int settimeofday(const struct timeval *tv, const struct timezone *tz);
-int setuid(__uid_t uid);
+char *setstate(char *statebuf); // errno
+int setstate_r(char *statebuf, struct random_data *buf); // errno
+int settimeofday(const struct timeval *tv, const struct timezone *tz); // errno
+int setuid(__uid_t uid); // errno
 void setusershell(void);
 void setutent(void);
 void setutxent(void);
 int setvbuf(FILE *stream, char *buf, int modes, size_t n);
-int setxattr(const char *path, const char *name, const void *value, size_t size, int flags);
+int setxattr(const char *path, const char *name, const void *value, size_t size, int flags); // errno
 struct spwd *sgetspent(const char *string);
 int sgetspent_r(const char *string, struct spwd *result_buf, char *buffer, size_t buflen, struct spwd **result);
-int shm_open(const char *name, int oflag, mode_t mode);
-int shm_unlink(const char *name);
-void *shmat(int shmid, const void *shmaddr, int shmflg);
-int shmctl(int shmid, int cmd, struct shmid_ds *buf);
-int shmdt(const void *shmaddr);
-int shmget(key_t key, size_t size, int shmflg);
-int shutdown(int fd, int how);
+int shm_open(const char *name, int oflag, mode_t mode); // errno
+int shm_unlink(const char *name); // errno
+void *shmat(int shmid, const void *shmaddr, int shmflg); // errno
+int shmctl(int shmid, int cmd, struct shmid_ds *buf); // errno
+int shmdt(const void *shmaddr); // errno
+int shmget(key_t key, size_t size, int shmflg); // errno
+int shutdown(int fd, int how); // errno
 const char *sigabbrev_np(int sig);
-int sigaction(int sig, const struct sigaction *act, struct sigaction *oact);
-int sigaddset(sigset_t *set, int signo);
-int sigaltstack(const stack_t *ss, stack_t *oss);
-int sigandset(sigset_t *set, const sigset_t *left, const sigset_t *right);
-int sigblock(int mask);
-int sigdelset(sigset_t *set, int signo);
+int sigaction(int sig, const struct sigaction *act, struct sigaction *oact); // errno
+int sigaddset(sigset_t *set, int signo); // errno
+int sigaltstack(const stack_t *ss, stack_t *oss); // errno
+int sigandset(sigset_t *set, const sigset_t *left, const sigset_t *right); // errno
+int sigblock(int mask); // errno
+int sigdelset(sigset_t *set, int signo); // errno
 const char *sigdescr_np(int sig);
-int sigemptyset(sigset_t *set);
-int sigfillset(sigset_t *set);
-int siggetmask(void);
-int sighold(int sig);
-int sigignore(int sig);
-int siginterrupt(int sig, int interrupt);
-int sigisemptyset(const sigset_t *set);
-int sigismember(const sigset_t *set, int signo);
+int sigemptyset(sigset_t *set); // errno
+int sigfillset(sigset_t *set); // errno
+int siggetmask(void); // errno
+int sighold(int sig); // errno
+int sigignore(int sig); // errno
+int siginterrupt(int sig, int interrupt); // errno
+int sigisemptyset(const sigset_t *set); // errno
+int sigismember(const sigset_t *set, int signo); // errno
 void siglongjmp(struct __jmp_buf_tag *env, int val);
 __sighandler_t signal(int sig, __sighandler_t handler);
-int signalfd(int fd, const sigset_t *mask, int flags);
-int sigorset(sigset_t *set, const sigset_t *left, const sigset_t *right);
-int sigpause(int sig);
-int sigpending(sigset_t *set);
-int sigprocmask(int how, const sigset_t *set, sigset_t *oset);
-int sigrelse(int sig);
+int signalfd(int fd, const sigset_t *mask, int flags); // errno
+int sigorset(sigset_t *set, const sigset_t *left, const sigset_t *right); // errno
+int sigpause(int sig); // errno
+int sigpending(sigset_t *set); // errno
+int sigprocmask(int how, const sigset_t *set, sigset_t *oset); // errno
+int sigrelse(int sig); // errno
 int sigreturn(struct sigcontext *scp);
-__sighandler_t sigset(int sig, __sighandler_t disp);
-int sigsetmask(int mask);
-int sigstack(struct sigstack *ss, struct sigstack *oss);
-int sigsuspend(const sigset_t *set);
-int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *timeout);
-int sigwait(const sigset_t *set, int *sig);
-int sigwaitinfo(const sigset_t *set, siginfo_t *info);
+__sighandler_t sigset(int sig, __sighandler_t disp); // errno
+int sigsetmask(int mask); // errno
+int sigstack(struct sigstack *ss, struct sigstack *oss); // errno
+int sigsuspend(const sigset_t *set); // errno
+int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *timeout); // errno
+int sigwait(const sigset_t *set, int *sig); // error number
+int sigwaitinfo(const sigset_t *set, siginfo_t *info); // errno
 unsigned int sleep(unsigned int seconds);
 int snprintf(char *s, size_t maxlen, const char *format, ...);
-int sockatmark(int fd);
-int socket(int domain, int type, int protocol);
-int socketpair(int domain, int type, int protocol, int *fds);
-__ssize_t splice(int fdin, __off64_t *offin, int fdout, __off64_t *offout, size_t len, unsigned int flags);
+int sockatmark(int fd); // errno
+int socket(int domain, int type, int protocol); // errno
+int socketpair(int domain, int type, int protocol, int *fds); // errno
+__ssize_t splice(int fdin, __off64_t *offin, int fdout, __off64_t *offout, size_t len, unsigned int flags); // errno
 int sprintf(char *s, const char *format, ...);
 void srand(unsigned int seed);
 void srand48(long seedval);
 int srand48_r(long seedval, struct drand48_data *buffer);
 void srandom(unsigned int seed);
-int srandom_r(unsigned int seed, struct random_data *buf);
-int sscanf(const char *s, const char *format, ...);
+int srandom_r(unsigned int seed, struct random_data *buf); // errno
+int sscanf(const char *s, const char *format, ...); // errno
 __sighandler_t ssignal(int sig, __sighandler_t handler);
-int stat(const char *file, struct stat *buf);
-int stat64(const char *file, struct stat64 *buf);
-int statfs(const char *file, struct statfs *buf);
-int statfs64(const char *file, struct statfs64 *buf);
-int statvfs(const char *file, struct statvfs *buf);
-int statvfs64(const char *file, struct statvfs64 *buf);
-int statx(int dirfd, const char *path, int flags, unsigned int mask, struct statx *buf);
+int stat(const char *file, struct stat *buf); // errno
+int stat64(const char *file, struct stat64 *buf); // errno
+int statfs(const char *file, struct statfs *buf); // errno
+int statfs64(const char *file, struct statfs64 *buf); // errno
+int statvfs(const char *file, struct statvfs *buf); // errno
+int statvfs64(const char *file, struct statvfs64 *buf); // errno
+int statx(int dirfd, const char *path, int flags, unsigned int mask, struct statx *buf); // errno
 char *stpcpy(char *dest, const char *src);
 char *stpncpy(char *dest, const char *src, size_t n);
 int strcasecmp(const char *s1, const char *s2);
@@ -1357,7 +1358,7 @@ int strcoll(const char *s1, const char *s2);
 int strcoll_l(const char *s1, const char *s2, locale_t l);
 char *strcpy(char *dest, const char *src);
 unsigned long strcspn(const char *s, const char *reject);
-char *strdup(const char *s);
+char *strdup(const char *s); // errno
 char *strerror(int errnum);
 char *strerror_l(int errnum, locale_t l);
 char *strerror_r(int errnum, char *buf, size_t buflen);
@@ -1379,7 +1380,7 @@ int strncasecmp_l(const char *s1, const char *s2, size_t n, locale_t loc);
 char *strncat(char *dest, const char *src, size_t n);
 int strncmp(const char *s1, const char *s2, size_t n);
 char *strncpy(char *dest, const char *src, size_t n);
-char *strndup(const char *string, size_t n);
+char *strndup(const char *string, size_t n); // errno
 size_t strnlen(const char *string, size_t maxlen);
 char *strpbrk(const char *s, const char *accept);
 char *strptime(const char *s, const char *fmt, struct tm *tp);
@@ -1421,39 +1422,39 @@ int strverscmp(const char *s1, const char *s2);
 unsigned long strxfrm(char *dest, const char *src, size_t n);
 size_t strxfrm_l(char *dest, const char *src, size_t n, locale_t l);
 void swab(const void *from, void *to, ssize_t n);
-int swapcontext(ucontext_t *oucp, const ucontext_t *ucp);
-int swapoff(const char *path);
-int swapon(const char *path, int flags);
+int swapcontext(ucontext_t *oucp, const ucontext_t *ucp); // errno
+int swapoff(const char *path); // errno
+int swapon(const char *path, int flags); // errno
 int swprintf(wchar_t *s, size_t n, const wchar_t *format, ...);
 int swscanf(const wchar_t *s, const wchar_t *format, ...);
-int symlink(const char *from, const char *to);
-int symlinkat(const char *from, int tofd, const char *to);
+int symlink(const char *from, const char *to); // errno
+int symlinkat(const char *from, int tofd, const char *to); // errno
 void sync(void);
-int sync_file_range(int fd, __off64_t offset, __off64_t count, unsigned int flags);
-int syncfs(int fd);
+int sync_file_range(int fd, __off64_t offset, __off64_t count, unsigned int flags); // errno
+int syncfs(int fd); // errno
 long syscall(long sysno, ...);
 long sysconf(int name);
-int sysinfo(struct sysinfo *info);
+int sysinfo(struct sysinfo *info); // errno
 void syslog(int pri, const char *fmt, ...);
-int system(const char *command);
+int system(const char *command); // errno
 __sighandler_t sysv_signal(int sig, __sighandler_t handler);
-int tcdrain(int fd);
-int tcflow(int fd, int action);
-int tcflush(int fd, int queue_selector);
-int tcgetattr(int fd, struct termios *termios_p);
-__pid_t tcgetpgrp(int fd);
-__pid_t tcgetsid(int fd);
-int tcsendbreak(int fd, int duration);
-int tcsetattr(int fd, int optional_actions, const struct termios *termios_p);
-int tcsetpgrp(int fd, __pid_t pgrp_id);
+int tcdrain(int fd); // errno
+int tcflow(int fd, int action); // errno
+int tcflush(int fd, int queue_selector); // errno
+int tcgetattr(int fd, struct termios *termios_p); // errno
+__pid_t tcgetpgrp(int fd); // errno
+__pid_t tcgetsid(int fd); // errno
+int tcsendbreak(int fd, int duration); // errno
+int tcsetattr(int fd, int optional_actions, const struct termios *termios_p); // errno
+int tcsetpgrp(int fd, __pid_t pgrp_id); // errno
 void *tdelete(const void *key, void **rootp, __compar_fn_t compar);
 void tdestroy(void *root, __free_fn_t freefct);
-__ssize_t tee(int fdin, int fdout, size_t len, unsigned int flags);
-long telldir(DIR *dirp);
-char *tempnam(const char *dir, const char *pfx);
+__ssize_t tee(int fdin, int fdout, size_t len, unsigned int flags); // errno
+long telldir(DIR *dirp); // errno
+char *tempnam(const char *dir, const char *pfx); // errno
 char *textdomain(const char *domainname);
 void *tfind(const void *key, void *const *rootp, __compar_fn_t compar);
-int tgkill(__pid_t tgid, __pid_t tid, int signal);
+int tgkill(__pid_t tgid, __pid_t tid, int signal); // errno
 int thrd_create(thrd_t *thr, thrd_start_t func, void *arg);
 thrd_t thrd_current(void);
 int thrd_detach(thrd_t thr);
@@ -1462,22 +1463,22 @@ void thrd_exit(int res);
 int thrd_join(thrd_t thr, int *res);
 int thrd_sleep(const struct timespec *time_point, struct timespec *remaining);
 void thrd_yield(void);
-time_t time(time_t *timer);
-time_t timegm(struct tm *tp);
-time_t timelocal(struct tm *tp);
-int timer_create(clockid_t clock_id, struct sigevent *evp, timer_t *timerid);
-int timer_delete(timer_t timerid);
-int timer_getoverrun(timer_t timerid);
-int timer_gettime(timer_t timerid, struct itimerspec *value);
-int timer_settime(timer_t timerid, int flags, const struct itimerspec *value, struct itimerspec *ovalue);
-int timerfd_create(__clockid_t clock_id, int flags);
-int timerfd_gettime(int ufd, struct itimerspec *otmr);
-int timerfd_settime(int ufd, int flags, const struct itimerspec *utmr, struct itimerspec *otmr);
-clock_t times(struct tms *buffer);
+time_t time(time_t *timer); // errno
+time_t timegm(struct tm *tp); // errno
+time_t timelocal(struct tm *tp); // errno
+int timer_create(clockid_t clock_id, struct sigevent *evp, timer_t *timerid); // errno
+int timer_delete(timer_t timerid); // errno
+int timer_getoverrun(timer_t timerid); // errno
+int timer_gettime(timer_t timerid, struct itimerspec *value); // errno
+int timer_settime(timer_t timerid, int flags, const struct itimerspec *value, struct itimerspec *ovalue); // errno
+int timerfd_create(__clockid_t clock_id, int flags); // errno
+int timerfd_gettime(int ufd, struct itimerspec *otmr); // errno
+int timerfd_settime(int ufd, int flags, const struct itimerspec *utmr, struct itimerspec *otmr); // errno
+clock_t times(struct tms *buffer); // errno
 int timespec_get(struct timespec *ts, int base);
 int timespec_getres(struct timespec *ts, int base);
-FILE *tmpfile(void);
-FILE *tmpfile64(void);
+FILE *tmpfile(void); // errno
+FILE *tmpfile64(void); // errno
 char *tmpnam(char *arg1);
 char *tmpnam_r(char *s);
 int toascii(int c);
@@ -1491,14 +1492,14 @@ wint_t towlower(wint_t wc);
 wint_t towlower_l(wint_t wc, locale_t locale);
 wint_t towupper(wint_t wc);
 wint_t towupper_l(wint_t wc, locale_t locale);
-int truncate(const char *file, __off64_t length);
-int truncate64(const char *file, __off64_t length);
+int truncate(const char *file, __off64_t length); // errno
+int truncate64(const char *file, __off64_t length); // errno
 void *tsearch(const void *key, void **rootp, __compar_fn_t compar);
 int tss_create(tss_t *tss_id, tss_dtor_t destructor);
 void tss_delete(tss_t tss_id);
 void *tss_get(tss_t tss_id);
 int tss_set(tss_t tss_id, void *val);
-char *ttyname(int fd);
+char *ttyname(int fd); // errno
 int ttyname_r(int fd, char *buf, size_t buflen);
 int ttyslot(void);
 void twalk(const void *root, __action_fn_t action);
@@ -1506,46 +1507,46 @@ void twalk_r(const void *root, void (*arg2)(const void *, VISIT, void *), void *
 void tzset(void);
 __useconds_t ualarm(__useconds_t value, __useconds_t interval);
 int ulckpwdf(void);
-long ulimit(int cmd, ...);
+long ulimit(int cmd, ...); // errno
 __mode_t umask(__mode_t mask);
-int umount(const char *special_file);
-int umount2(const char *special_file, int flags);
-int uname(struct utsname *name);
+int umount(const char *special_file); // errno
+int umount2(const char *special_file, int flags); // errno
+int uname(struct utsname *name); // errno
 int ungetc(int c, FILE *stream);
 wint_t ungetwc(wint_t wc, __FILE *stream);
-int unlink(const char *name);
-int unlinkat(int fd, const char *name, int flag);
-int unlockpt(int fd);
-int unsetenv(const char *name);
-int unshare(int flags);
+int unlink(const char *name); // errno
+int unlinkat(int fd, const char *name, int flag); // errno
+int unlockpt(int fd); // errno
+int unsetenv(const char *name); // errno
+int unshare(int flags); // errno
 void updwtmp(const char *wtmp_file, const struct utmp *utmp);
 void updwtmpx(const char *wtmpx_file, const struct utmpx *utmpx);
 locale_t uselocale(locale_t dataset);
-int usleep(__useconds_t useconds);
-int utime(const char *file, const struct utimbuf *file_times);
-int utimensat(int fd, const char *path, const struct timespec *times, int flags);
-int utimes(const char *file, const struct timeval *tvp);
-int utmpname(const char *file);
-int utmpxname(const char *file);
+int usleep(__useconds_t useconds); // errno
+int utime(const char *file, const struct utimbuf *file_times); // errno
+int utimensat(int fd, const char *path, const struct timespec *times, int flags); // errno
+int utimes(const char *file, const struct timeval *tvp); // errno
+int utmpname(const char *file); // errno
+int utmpxname(const char *file); // errno
 void *valloc(size_t size);
 int vasprintf(char **ptr, const char *f, struct __va_list_tag *arg);
 int vdprintf(int fd, const char *fmt, struct __va_list_tag *arg);
 void verr(int status, const char *format, struct __va_list_tag *arg3);
 void verrx(int status, const char *arg2, struct __va_list_tag *arg3);
-int versionsort(const struct dirent **e1, const struct dirent **e2);
-int versionsort64(const struct dirent64 **e1, const struct dirent64 **e2);
+int versionsort(const struct dirent **e1, const struct dirent **e2); // errno
+int versionsort64(const struct dirent64 **e1, const struct dirent64 **e2); // errno
 int vfork(void);
 int vfprintf(FILE *s, const char *format, struct __va_list_tag *arg);
-int vfscanf(FILE *s, const char *format, struct __va_list_tag *arg);
+int vfscanf(FILE *s, const char *format, struct __va_list_tag *arg); // errno
 int vfwprintf(__FILE *s, const wchar_t *format, struct __va_list_tag *arg);
 int vfwscanf(__FILE *s, const wchar_t *format, struct __va_list_tag *arg);
-int vhangup(void);
-__ssize_t vmsplice(int fdout, const struct iovec *iov, size_t count, unsigned int flags);
+int vhangup(void); // errno
+__ssize_t vmsplice(int fdout, const struct iovec *iov, size_t count, unsigned int flags); // errno
 int vprintf(const char *format, struct __va_list_tag *arg);
-int vscanf(const char *format, struct __va_list_tag *arg);
+int vscanf(const char *format, struct __va_list_tag *arg); // errno
 int vsnprintf(char *s, size_t maxlen, const char *format, struct __va_list_tag *arg);
 int vsprintf(char *s, const char *format, struct __va_list_tag *arg);
-int vsscanf(const char *s, const char *format, struct __va_list_tag *arg);
+int vsscanf(const char *s, const char *format, struct __va_list_tag *arg); // errno
 int vswprintf(wchar_t *s, size_t n, const wchar_t *format, struct __va_list_tag *arg);
 int vswscanf(const wchar_t *s, const wchar_t *format, struct __va_list_tag *arg);
 void vsyslog(int pri, const char *fmt, struct __va_list_tag *ap);
@@ -1553,15 +1554,15 @@ void vwarn(const char *format, struct __va_list_tag *arg2);
 void vwarnx(const char *format, struct __va_list_tag *arg2);
 int vwprintf(const wchar_t *format, struct __va_list_tag *arg);
 int vwscanf(const wchar_t *format, struct __va_list_tag *arg);
-__pid_t wait(int *stat_loc);
+__pid_t wait(int *stat_loc); // errno
 __pid_t wait3(int *stat_loc, int options, struct rusage *usage);
 __pid_t wait4(__pid_t pid, int *stat_loc, int options, struct rusage *usage);
-__pid_t waitpid(__pid_t pid, int *stat_loc, int options);
+__pid_t waitpid(__pid_t pid, int *stat_loc, int options); // errno
 void warn(const char *format, ...);
 void warnx(const char *format, ...);
 wchar_t *wcpcpy(wchar_t *dest, const wchar_t *src);
 wchar_t *wcpncpy(wchar_t *dest, const wchar_t *src, size_t n);
-size_t wcrtomb(char *s, wchar_t wc, mbstate_t *ps);
+size_t wcrtomb(char *s, wchar_t wc, mbstate_t *ps); // errno
 int wcscasecmp(const wchar_t *s1, const wchar_t *s2);
 int wcscasecmp_l(const wchar_t *s1, const wchar_t *s2, locale_t loc);
 wchar_t *wcscat(wchar_t *dest, const wchar_t *src);
@@ -1572,7 +1573,7 @@ int wcscoll(const wchar_t *s1, const wchar_t *s2);
 int wcscoll_l(const wchar_t *s1, const wchar_t *s2, locale_t loc);
 wchar_t *wcscpy(wchar_t *dest, const wchar_t *src);
 size_t wcscspn(const wchar_t *wcs, const wchar_t *reject);
-wchar_t *wcsdup(const wchar_t *s);
+wchar_t *wcsdup(const wchar_t *s); // errno
 size_t wcsftime(wchar_t *s, size_t maxsize, const wchar_t *format, const struct tm *tp);
 size_t wcsftime_l(wchar_t *s, size_t maxsize, const wchar_t *format, const struct tm *tp, locale_t loc);
 unsigned long wcslen(const wchar_t *s);
@@ -1582,10 +1583,10 @@ wchar_t *wcsncat(wchar_t *dest, const wchar_t *src, size_t n);
 int wcsncmp(const wchar_t *s1, const wchar_t *s2, size_t n);
 wchar_t *wcsncpy(wchar_t *dest, const wchar_t *src, size_t n);
 size_t wcsnlen(const wchar_t *s, size_t maxlen);
-size_t wcsnrtombs(char *dst, const wchar_t **src, size_t nwc, size_t len, mbstate_t *ps);
+size_t wcsnrtombs(char *dst, const wchar_t **src, size_t nwc, size_t len, mbstate_t *ps); // errno
 wchar_t *wcspbrk(const wchar_t *wcs, const wchar_t *accept);
 wchar_t *wcsrchr(const wchar_t *wcs, wchar_t wc);
-size_t wcsrtombs(char *dst, const wchar_t **src, size_t len, mbstate_t *ps);
+size_t wcsrtombs(char *dst, const wchar_t **src, size_t len, mbstate_t *ps); // errno
 size_t wcsspn(const wchar_t *wcs, const wchar_t *accept);
 wchar_t *wcsstr(const wchar_t *haystack, const wchar_t *needle);
 double wcstod(const wchar_t *nptr, wchar_t **endptr);
@@ -1636,6 +1637,6 @@ wchar_t *wmemset(wchar_t *s, wchar_t c, size_t n);
 int wordexp(const char *words, wordexp_t *pwordexp, int flags);
 void wordfree(wordexp_t *wordexp);
 int wprintf(const wchar_t *format, ...);
-ssize_t write(int fd, const void *buf, size_t n);
-ssize_t writev(int fd, const struct iovec *iovec, int count);
+ssize_t write(int fd, const void *buf, size_t n); // errno
+ssize_t writev(int fd, const struct iovec *iovec, int count); // errno
 int wscanf(const wchar_t *format, ...);

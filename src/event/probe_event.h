@@ -71,6 +71,7 @@ enum class ProbeStart : uint8_t {
   kField,       // the field `name` of the source event
   kFieldIndex,  // its field `number`, counted from 0 behind the common ones
   kComm,        // the thread's name
+  kErrno,       // errno of the thread, which is at the same place in each one's variables
   kText,        // the text `name`, which the definition brings along
 };
 

@@ -135,6 +135,7 @@ class ArgumentParser {
   bool parse_variable(std::string_view name);
   bool parse_field(std::string_view name);
   bool parse_return_value(std::string_view rest);
+  bool parse_errno();
   bool parse_stack(std::string_view rest);
   bool parse_entry_argument(std::string_view number);
   bool take_entry_argument(uint64_t index);
@@ -215,7 +216,8 @@ bool ArgumentParser::split_type(std::string_view body, std::string_view* fetch) 
     out_.type = find_probe_type("string");
     return true;
   }
-  out_.type = find_type(has_type_ ? type_ : "x64");
+  const bool is_errno = *fetch == "$errno" && !context_.is_eprobe();
+  out_.type = find_type(has_type_ ? type_ : is_errno ? "s32" : "x64");
   if (out_.array_len && text_bound(type_)) out_.type = nullptr;
   if (out_.type) return true;
   return fail_at(
@@ -256,6 +258,16 @@ bool ArgumentParser::parse_return_value(std::string_view rest) {
   step(FetchOp::kReg, 0, 0);
   out_.uses_registers = true;
   last_ = Last::kReturnValue;
+  return true;
+}
+
+// Ours: the kernel has no errno. A number of 32 bits with its sign, as a register would hold it.
+bool ArgumentParser::parse_errno() {
+  start_at(ProbeStart::kErrno, "", 0);
+  step(FetchOp::kImm, 0, 0);
+  out_.steps.push_back({FetchOp::kPeek, 0, sizeof(int), 0, 0, 0});
+  out_.steps.push_back({FetchOp::kExtend, 1, sizeof(int), 0, 0, 0});
+  last_ = Last::kRegister;
   return true;
 }
 
@@ -313,10 +325,11 @@ bool ArgumentParser::parse_variable(std::string_view name) {
   if (name.starts_with("retval")) return parse_return_value(name.substr(6));
   if (name.starts_with("stack")) return parse_stack(name.substr(5));
   if (name == "comm" || name == "COMM") return parse_field(name);
+  if (name == "errno") return parse_errno();
   if (name.starts_with("arg")) return parse_entry_argument(name.substr(3));
   return fail_here(ProbeFault::kBadVar, EINVAL,
                    "there is no $" + std::string(name) +
-                       did_you_mean(name, {"retval", "stack", "comm", "arg1"}));
+                       did_you_mean(name, {"retval", "stack", "comm", "errno", "arg1"}));
 }
 
 // --- registers, memory, numbers

@@ -105,6 +105,13 @@ const EventField* ProbeCompiler::source_field(const ProbeArgument& argument) con
   return found == fields.end() ? nullptr : &*found;
 }
 
+// From a thread's pointer. It is the same in each thread: libc is there from the start, so that its
+// variables have their place in each thread's block.
+uint64_t errno_offset() {
+  return reinterpret_cast<uint64_t>(&errno) -
+         reinterpret_cast<uint64_t>(__builtin_thread_pointer());
+}
+
 void ProbeCompiler::emit_start(const ProbeArgument& argument) {
   const FetchInsn& first = argument.steps.front();
   uint64_t address = first.imm;
@@ -125,6 +132,9 @@ void ProbeCompiler::emit_start(const ProbeArgument& argument) {
       if (context_.world)
         address = context_.world->data_at(definition_.symbol, uint64_t(argument.start_number));
       break;
+    case ProbeStart::kErrno:
+      emit(FetchOp::kThread, 0, 8, 0, errno_offset());
+      return;
     default:
       return emit_step(first);
   }

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -168,6 +169,26 @@ TEST_F(ProbeFetch, ReturnsSeeTheArgumentsOfTheEntry) {
   run("f main%return $retval:u8 $arg6");
   EXPECT_EQ(value("arg1"), registers_.reg[0] & 0xff);
   EXPECT_EQ(value("arg2"), 0x305u);
+}
+
+// A program is made in one thread and run in others.
+TEST_F(ProbeFetch, ErrnoIsThatOfTheThread) {
+  run("r main $errno e=$errno:u8 s=$errno:s64 $retval");
+  EXPECT_EQ(field("arg1").type, "s32");
+  EXPECT_EQ(field("arg1").size, 4u);
+  const auto in_thread = [&](int error) {
+    errno = error;
+    (void)fetch_run(program_.get(), &registers_, nullptr, record_.data());
+  };
+  in_thread(ENOENT);
+  EXPECT_EQ(value("arg1"), uint64_t{ENOENT});
+  std::thread(in_thread, 0x1234).join();
+  EXPECT_EQ(value("arg1"), 0x1234u);
+  EXPECT_EQ(value("e"), 0x34u);
+  std::thread(in_thread, -5).join();
+  EXPECT_EQ(value("arg1"), 0xfffffffbu);
+  EXPECT_EQ(value("s"), ~uint64_t{0} - 4);
+  EXPECT_EQ(value("arg4"), registers_.reg[0]);
 }
 
 TEST_F(ProbeFetch, MemoryOfAllTypes) {

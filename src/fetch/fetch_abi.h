@@ -24,6 +24,7 @@ enum class FetchOp : uint8_t {
                // takes nothing behind its end. index 0: of the __data_loc word at offset imm
                // (length 0 there: a fault); index 1: at offset imm itself, `offset` bytes at most
                // (0: the rest of the record, whose text ends with a NUL)
+  kThread,  // value = the address imm bytes from where the thread's own variables are counted (TLS)
   kAdd,     // value += imm
   kDeref,   // value = *(uint64_t*)value
   kPeek,    // value = the `size` bytes at address value
@@ -92,7 +93,7 @@ static_assert(sizeof(FetchProgram) == 16);
 struct FetchRegisters {
   uint64_t xmm[16][2];
   uint64_t reg[kNrRegisters];  // rax rcx rdx rbx rsp rbp rsi rdi r8 … r15 flags ip
-  uint64_t arg[6];  // rdi rsi rdx rcx r8 r9 at the function's entry
+  uint64_t arg[6];             // rdi rsi rdx rcx r8 r9 at the function's entry
 };
 
 // Names for kSymbol: made outside the probe path, immutable, sorted by address.

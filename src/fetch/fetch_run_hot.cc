@@ -383,6 +383,8 @@ inline uint64_t rare_value(const FetchInsn* insn, const FetchRegisters* register
       return registers->xmm[insn->index][0];
     case FetchOp::kField:
       return extend(get(source + insn->imm, insn->size), insn->size, insn->index);
+    case FetchOp::kThread:
+      return reinterpret_cast<uint64_t>(__builtin_thread_pointer()) + insn->imm;
     case FetchOp::kPeek:
       return load(value, insn->size);
     case FetchOp::kExtend:

@@ -356,6 +356,8 @@ bool Splitter::step(const FetchInsn& insn) {
     case FetchOp::kSymbol:
       return refuse(
           "a name is not made in the kernel: write :symbol, and patchbay report names it");
+    case FetchOp::kThread:
+      return refuse("the kernel's uprobes do not read a thread's own variables ($errno)");
     case FetchOp::kAddReg:
       return refuse("the kernel's uprobes do not add registers");
     default:

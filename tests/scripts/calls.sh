@@ -127,7 +127,95 @@ if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
     >/dev/null 2>&1
   same "calls of open beside strace" "$(grep -cE '"(text|missing)"' kernel)" \
     "$(grep -cE '"(text|missing)"' lines)"
-  same "and their failures" 1 "$(grep -cE '"missing".* = -1 <' lines)"
+  same "and their failures" 1 "$(grep -cE '"missing".* = -1 ENOENT <' lines)"
+fi
+
+# --- why calls fail, beside what the program itself finds in errno, and what strace says
+cat >fails.c <<'EOC'
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void says(const char* function) { printf("%s %s\n", function, strerrorname_np(errno)); }
+#define FAILS(call) (errno = E2BIG, (void)!(call), says(strtok(strdup(#call), "(")))
+__attribute__((noinline, used)) int own_open(const char* path) {
+  __asm__ volatile("" ::: "memory");
+  errno = path ? ELOOP : 0;
+  return -1;
+}
+static void* thread(void* unused) {
+  FAILS(rmdir("/proc/self/nothing"));
+  return unused;
+}
+int main(void) {
+  setvbuf(stdout, NULL, _IOLBF, 0);
+  char buffer[8];
+  struct stat status;
+  FAILS(open("/nonexistent/a", O_RDONLY));
+  FAILS(openat(-1, "a", O_RDONLY));
+  FAILS(close(-1));
+  FAILS(read(-1, buffer, 1));
+  FAILS(write(-1, buffer, 1));
+  FAILS(lseek(0, 0, 99));
+  FAILS(chdir("/etc/passwd"));
+  FAILS(mkdir("/", 0777));
+  FAILS(rmdir("/"));
+  FAILS(unlink("/"));
+  FAILS(stat("/nonexistent", &status));
+  FAILS(readlink("/", buffer, 8));
+  FAILS(kill(1, 9999));
+  FAILS(dup2(0, -1));
+  FAILS(socket(9999, 0, 0));
+  FAILS(waitpid(1, NULL, 0));
+  FAILS(fopen("/nonexistent", "r"));
+  FAILS(fopen("/etc/passwd", "?"));
+  FAILS(opendir("/nonexistent"));
+  FAILS(getcwd(buffer, 1));
+  FAILS(malloc(~0ul >> 1));
+  FAILS(own_open("x"));
+  pthread_t other;
+  if (pthread_create(&other, NULL, thread, NULL) == 0) pthread_join(other, NULL);
+  // What is no failure shows no error, whatever errno is.
+  errno = ENOENT;
+  DIR* directory = opendir("/proc/self/task");
+  while (readdir(directory)) continue;
+  closedir(directory);
+  errno = ENOENT;
+  if (getenv("NONE_OF_THIS_NAME")) return 1;
+  return pthread_detach(other) ? 0 : 1;
+}
+EOC
+if "${CC:-cc}" -O1 -w -fno-builtin -o fails fails.c -pthread; then
+  mkdir -p config/patchbay/prototypes
+  printf '%s\n' '// one of ours' 'int own_open(const char *path); // errno' \
+    >config/patchbay/prototypes/own.h
+  functions=()
+  for name in $(./fails | cut -d' ' -f1 | sort -u); do functions+=(-e "$name"); done
+  XDG_CONFIG_HOME=$PWD/config "$patchbay" calls -o lines "${functions[@]}" -e readdir \
+    -e getenv -e pthread_detach -- ./fails >printed 2>err
+  same "the program's errors are its own" "$(./fails)" "$(cat printed)"
+  # Without what fopen() calls within libc.
+  same "the error of each call that has failed" "$(cat printed)" \
+    "$(grep -v '^open("/nonexistent",' lines |
+    sed -nE 's/^(\[[0-9]+\] )?([a-z_0-9]+)\(.*\) = (-1|NULL) (E[A-Z0-9]+) <.*/\2 \4/p')"
+  has "an error as the result" "$(cat lines)" \
+    '^(\[[0-9]+\] )?pthread_detach\(.*\) = (3 ESRCH|22 EINVAL|0) <'
+  has "the end of a directory is none" "$(cat lines)" '(^|\] )readdir\(.*\) = NULL <'
+  has "nor is a name that is not there" "$(cat lines)" '(^|\] )getenv\("NONE.*\) = NULL <'
+  # As fields: a filter, and a histogram of why open() fails.
+  "$patchbay" record -q -o fields.dat \
+    -e 'r:why open fd=$retval:s32 errno=$errno' -f 'fd == -1 && errno == 2' -- ./fails \
+    >/dev/null 2>err
+  has "errno is a field" "$("$patchbay" report -i fields.dat 2>err)" ' fd=-1 errno=2$'
 fi
 
 # --- a library that comes by dlopen()
