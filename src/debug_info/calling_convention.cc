@@ -6,6 +6,14 @@
 #include <algorithm>
 
 namespace patchbay {
+
+bool is_transparent_union(const TypeFacts& facts) {
+  if (facts.kind != TypeKind::kAggregate || !facts.die) return false;
+  Dwarf_Die die = *facts.die;
+  return ::dwarf_tag(&die) == DW_TAG_union_type && (facts.size == 4 || facts.size == 8) &&
+         members_of(facts).empty();
+}
+
 namespace {
 
 constexpr unsigned kNrIntegers = 6, kNrVectors = 8;
@@ -74,6 +82,7 @@ void Eightbytes::classify(std::optional<Dwarf_Die> type, uint64_t offset, int de
     return;
   }
   TypeFacts facts = facts_of(type);
+  if (is_transparent_union(facts)) return merge(offset, facts.size, PassClass::kInteger);
   if (facts.kind == TypeKind::kAggregate) {
     for (const Member& member : members_of(facts)) {
       if (!member.has_offset) continue;

@@ -32,6 +32,9 @@ struct PassedParameters {
   std::vector<PassedParameter> parameters;
   bool has_hidden_result = false;  // the first register points to where the result goes
 };
+// A union of C that is passed as its first member is, mostly a pointer (__SOCKADDR_ARG of
+// connect()). gcc leaves out its members.
+bool is_transparent_union(const TypeFacts& facts);
 // The parameters of a function's entry, or of its declaration: of the one that lists them.
 PassedParameters passed_parameters(Dwarf_Die function);
 

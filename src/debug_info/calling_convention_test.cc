@@ -43,6 +43,7 @@ constexpr Row kPassing[] = {
     {"structs", "p %di, m %si+%xmm0, v %xmm1+%xmm2, b +8(%sp), last %dx"},
     {"no_room", "a %di, b %si, c %dx, d %cx, e %r8, f +8(%sp), g %r9"},
     {"small", "a %di, b %si, c %dx, d %cx"},
+    {"transparent", "a %di, b %si, c %dx"},
     {"int128", "a %di, b %si+%dx, c %cx"},
     {"int128_on_stack", "a %di, b %si, c %dx, d %cx, e %r8, f %r9, g +8(%sp), h +24(%sp)"},
     {"long_doubles", "a +8(%sp), b %di, c +24(%sp), d %si"},

@@ -436,7 +436,7 @@ namespace {
 
 // The word of function_events for a value in an integer register.
 std::string word_for(const TypeFacts& facts) {
-  if (facts.kind == TypeKind::kPointer) return "x64";
+  if (facts.kind == TypeKind::kPointer || is_transparent_union(facts)) return "x64";
   std::string type = scalar_type(facts);
   return type == "char" ? "s8" : type;
 }

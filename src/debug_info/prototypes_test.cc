@@ -41,6 +41,7 @@ constexpr Row kRows[] = {
      "a 0 signed/1, b 1 signed/2, c 2 signed/4, d 3 signed/8, e 4 hex, f 5 unsigned/1, g more"},
     {"floats", "a 0 signed/4, b elsewhere, c elsewhere, d 1 signed/8"},
     {"structs", "p 0 aggregate, m 1 aggregate, v aggregate, b more"},
+    {"transparent", "a 0 signed/4, b 1 aggregate, c 2 signed/4"},
     {"small", "a 0 aggregate, b 1 aggregate, c 2 unsigned/4, d 3 bool"},
     {"int128", "a 0 signed/4, b 1 2 aggregate, c 3 signed/4"},
     {"packed_struct", "p more"},

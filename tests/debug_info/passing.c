@@ -42,6 +42,10 @@ union number {
   int i;
   float f;
 };
+typedef union {
+  struct pair* p;
+  struct mixed* m;
+} either __attribute__((transparent_union));
 enum colour { RED, GREEN };
 typedef float vector4 __attribute__((vector_size(16)));
 typedef float vector2 __attribute__((vector_size(8)));
@@ -71,6 +75,7 @@ KEEP complexes(float _Complex a, double _Complex b, double c) { sink++; }
 KEEP complex_member(struct complex_and_double a, double b) { sink++; }
 KEEP vectors(vector4 a, vector2 b, double c) { sink++; }
 KEEP quads(__float128 a, double b) { sink++; }
+KEEP transparent(int a, either b, int c) { sink++; }
 KEEP nothing(void) { sink++; }
 
 __attribute__((noinline)) struct big returns_big(int n) {
