@@ -205,7 +205,7 @@ Status CallSession::read_formats(const BufferFile& top) {
     set_kind(entry->id, {EventKind::What::kEntry, index});
     if (returned) set_kind(returned->id, {EventKind::What::kReturn, index});
     texts_.emplace_back(shown_name(function.defined.function), *entry, returned,
-                        function.defined.result, function.defined.has_types,
+                        function.defined.result, function.defined.has_types, function.defined.names,
                         function.defined.failure);
   }
   set_kind(abi::kKernelStackId, {EventKind::What::kStack, 0});

@@ -86,8 +86,13 @@ CallText::Kind CallText::kind_of(const EventField& field, bool has_types) {
   return field.is_signed ? Kind::kSigned : Kind::kUnsigned;
 }
 
+bool CallText::is_integer(Kind kind) {
+  return kind == Kind::kSigned || kind == Kind::kUnsigned || kind == Kind::kHex;
+}
+
 CallText::CallText(std::string name, const EventCall& entry, const EventCall* returned,
-                   const std::string& result, bool has_types, FailureSign failure)
+                   const std::string& result, bool has_types, const FunctionValueNames& names,
+                   FailureSign failure)
     : name_(std::move(name)),
       has_return_(returned != nullptr),
       failure_(failure),
@@ -107,7 +112,8 @@ CallText::CallText(std::string name, const EventCall& entry, const EventCall* re
       if (const EventField* address = entry.find(field.name + std::string(kAddressSuffix)))
         value.address = address->offset;
     value.may_be_fault = true;
-    arguments_.push_back(value);
+    if (is_integer(value.kind)) value.names = names.of(field.name);
+    arguments_.push_back(std::move(value));
   }
   if (result == "void") result_kind_ = Kind::kVoid;
   const EventField* value = returned ? returned->find("ret") : nullptr;
@@ -128,6 +134,7 @@ CallText::CallText(std::string name, const EventCall& entry, const EventCall* re
   else if (value->is_signed)
     result_.kind = Kind::kSigned;
   result_kind_ = result_.kind;
+  if (is_integer(result_.kind)) result_.names = names.result;
 }
 
 uint64_t CallText::caller_of_entry(std::span<const uint8_t> record) const {
@@ -204,6 +211,10 @@ void CallText::append(std::string* out, const Value& value, std::span<const uint
     return;
   }
   const uint8_t* at = record.data() + value.offset;
+  if (value.names && value.count == 0) {
+    const uint64_t bits = bits_at(record, value.offset, value.size);
+    return append_escaped(out, value.names->text(bits, value.size, value.kind == Kind::kSigned));
+  }
   if (value.count && value.kind == Kind::kChar) {
     const std::string_view text(reinterpret_cast<const char*>(at), value.count);
     return append_quoted(out, text.substr(0, text.find('\0')));

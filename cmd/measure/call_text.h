@@ -5,8 +5,9 @@
 //   entry   path_at=0x5581…, path="/etc/passwd", oflag=0     open("/etc/passwd", 0)
 //   return  ret=3                                            3
 //
-// A call that has failed says why: "-1 ENOENT" of a function that sets errno, "16 EBUSY" of one
-// that returns the number of an error.
+// What an enumeration or a word of flags has names for has those (value_names.h): the prototype
+// knows them. A call that has failed says why: "-1 ENOENT" of a function that sets errno,
+// "16 EBUSY" of one that returns the number of an error.
 //
 // A text whose address is 0 is NULL, one that could not be read is its address, one that was cut
 // ends with "...". The bytes of both records are foreign: nothing is read beyond their ends, and
@@ -23,6 +24,7 @@
 
 #include "cmd/target/c_declaration.h"
 #include "event/event_call.h"
+#include "event/value_names.h"
 #include "output/address_text.h"
 
 namespace patchbay::cmd {
@@ -38,7 +40,8 @@ class CallText {
   // `entry`: a function event; `returned`: a probe with "ret" and perhaps "text", null where there
   // is none. `result`: as FunctionEventLines has it. `has_types`: an x64 is a pointer.
   CallText(std::string name, const EventCall& entry, const EventCall* returned,
-           const std::string& result, bool has_types, FailureSign failure = FailureSign::kUnknown);
+           const std::string& result, bool has_types, const FunctionValueNames& names = {},
+           FailureSign failure = FailureSign::kUnknown);
 
   const std::string& name() const { return name_; }
   // Where the call returns to, by the record of its entry or of its return; 0: the record is short.
@@ -76,9 +79,11 @@ class CallText {
     uint32_t offset = 0, size = 0, count = 0;  // count 0: no array
     std::optional<uint32_t> address = {};      // of a text: where its address is
     bool may_be_fault = false;                 // of a text: empty may mean that it was not read
+    SharedValueNames names = nullptr;          // null: its values have none
   };
   void append_error(std::string* out, std::span<const uint8_t> returned) const;
   static Kind kind_of(const EventField& field, bool has_types);
+  static bool is_integer(Kind kind);
   static void append(std::string* out, const Value& value, std::span<const uint8_t> record,
                      int32_t tid, const CallTextContext& context);
   static void append_scalar(std::string* out, Kind kind, const uint8_t* at, uint32_t size,

@@ -49,8 +49,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   if (size < 2) return 0;
   static constexpr const char* kResults[] = {"int", "u64", "x64", "string", "void", "", "double"};
   const EventCall entry = event_of(bytes[0], false), returned = event_of(0, true);
+  static const auto kNames = std::make_shared<const patchbay::ValueNames>(
+      std::vector<patchbay::NamedValue>{{"a\x1b", 0}, {"b", 1}, {"c", 3}, {"MASK", 3}, {"d", -1}},
+      patchbay::ValueNames::Kind::kFlags);
+  const patchbay::FunctionValueNames names{{{"n", kNames}, {"c", kNames}, {"a", kNames}}, kNames};
   const patchbay::cmd::CallText text("f\x1b", entry, &returned,
                                      kResults[bytes[1] % std::size(kResults)], bytes[1] & 0x80,
+                                     bytes[1] & 0x40 ? names : patchbay::FunctionValueNames{},
                                      patchbay::cmd::FailureSign((bytes[0] + bytes[1]) % 3));
   const std::vector<uint8_t> record(bytes + 2, bytes + size);  // of this size and no more
   patchbay::cmd::CallTextContext context;

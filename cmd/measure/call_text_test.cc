@@ -116,6 +116,39 @@ TEST(CallText, TextsThatAreNoneAreNotShownAsTexts) {
             "f(\"" + std::string(510, 'x') + "\")");
 }
 
+TEST(CallText, ValuesHaveTheNamesOfTheirEnumeration) {
+  const auto names = [](std::vector<NamedValue> values, ValueNames::Kind kind) {
+    return std::make_shared<const ValueNames>(std::move(values), kind);
+  };
+  FunctionValueNames all;
+  all.arguments = {
+      {"oflag", names({{"O_RDONLY", 0}, {"O_CLOEXEC", 0x80000}}, ValueNames::Kind::kFlags)},
+      {"whence", names({{"SEEK_SET", 0}, {"SEEK\x1b", -2}}, ValueNames::Kind::kEnumeration)},
+      {"letter", names({{"A", 'a'}}, ValueNames::Kind::kEnumeration)}};
+  all.result = names({{"kDone", 1}}, ValueNames::Kind::kEnumeration);
+  const EventCall entry = entry_of({{"int", "oflag", 0, 4, true},
+                                    {"int", "whence", 0, 4, true},
+                                    {"char", "letter", 0, 1, true},
+                                    {"int", "other", 0, 4, true}});
+  const EventCall returned = return_of({{"s32", "ret", 0, 4, true}});
+  const CallText call("f", entry, &returned, "s32", true, all);
+  const auto shown = [&](int oflag, int whence, int result) {
+    Record record(entry), back(returned);
+    record.set(entry, "oflag", oflag).set(entry, "whence", whence).set(entry, "letter", 'a');
+    back.set(returned, "ret", result);
+    std::string out;
+    call.append_call(&out, record.bytes(), 1, {});
+    call.append_result(&out, back.bytes(), 1, {});
+    return out;
+  };
+  EXPECT_EQ(shown(0, 0, 1), "f(O_RDONLY, SEEK_SET, 'a', 0) = kDone");
+  EXPECT_EQ(shown(0x80001, 7, 2), "f(O_CLOEXEC|0x1, 7, 'a', 0) = 2");
+  EXPECT_EQ(shown(0x4000, -2, -1), "f(0x4000, SEEK\\x1b, 'a', 0) = -1");
+  std::string cut;
+  call.append_call(&cut, Record(entry).bytes().first(26), 1, {});
+  EXPECT_EQ(cut, "f((cut), (cut), (cut), (cut))");
+}
+
 struct ResultCase {
   const char* result;
   EventField field;
@@ -180,7 +213,7 @@ TEST(CallText, ACallThatHasFailedSaysWhy) {
   const EventCall entry = entry_of({});
   const EventCall returned = return_of({{"s32", "ret", 0, 4, true}, {"s32", "errno", 0, 4, true}});
   for (const FailureCase& one : cases) {
-    const CallText call("f", entry, &returned, "int", true, one.sign);
+    const CallText call("f", entry, &returned, "int", true, {}, one.sign);
     Record record(returned);
     record.set(returned, "ret", one.result).set(returned, "errno", one.error);
     std::string out;
@@ -190,7 +223,7 @@ TEST(CallText, ACallThatHasFailedSaysWhy) {
   }
   const EventCall text = return_of(
       {{"u64", "ret", 0, 8}, {"__data_loc char[]", "text", 0, 4}, {"s32", "errno", 0, 4, true}});
-  const CallText getcwd("getcwd", entry, &text, "string", true, FailureSign::kErrno);
+  const CallText getcwd("getcwd", entry, &text, "string", true, {}, FailureSign::kErrno);
   Record record(text);
   record.set(text, "ret", uint64_t{0}).set(text, "errno", int32_t{ERANGE});
   std::string out;

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "cmd/target/c_tokens.h"
 
 namespace patchbay::cmd {
 namespace {
@@ -29,37 +30,9 @@ constexpr std::string_view kTags[] = {"struct", "union", "enum", "class"};
 bool is_in(std::string_view word, const auto& list) {
   return std::find(std::begin(list), std::end(list), word) != std::end(list);
 }
-bool is_word_char(char c) { return std::isalnum(uint8_t(c)) || c == '_' || c == '$'; }
-
-struct Token {
-  std::string_view text;
-  size_t at;
-};
-
-std::vector<Token> tokens_of(std::string_view text) {
-  std::vector<Token> tokens;
-  for (size_t at = 0; at < text.size();) {
-    size_t end = at + 1;
-    if (std::isspace(uint8_t(text[at]))) {
-      at++;
-      continue;
-    }
-    if (is_word_char(text[at])) {
-      while (end < text.size() && (is_word_char(text[end]) || text.substr(end, 2) == "::"))
-        end += is_word_char(text[end]) ? 1 : 2;
-    } else if (text.substr(at, 3) == "...") {
-      end = at + 3;
-    }
-    tokens.push_back({text.substr(at, end - at), at});
-    at = end;
-  }
-  return tokens;
-}
-
-bool is_word(const Token& token) { return is_word_char(token.text[0]); }
 
 // The words of a type as one text: "const char *", "void (*)(int)".
-std::string joined(const std::vector<Token>& tokens, size_t begin, size_t end, size_t left_out) {
+std::string joined(const std::vector<CToken>& tokens, size_t begin, size_t end, size_t left_out) {
   std::string text;
   bool after_word = false;
   for (size_t i = begin; i < end; i++) {
@@ -180,7 +153,7 @@ class Parser {
   }
 
   std::string_view text_;
-  std::vector<Token> tokens_;
+  std::vector<CToken> tokens_;
 };
 
 // "unsigned long int" and the like, by its words.
@@ -200,7 +173,7 @@ std::string atom_of_words(const std::multiset<std::string_view>& words) {
 // Words of a type without qualifiers.
 std::vector<std::string_view> words_of(std::string_view type) {
   std::vector<std::string_view> words;
-  for (const Token& token : tokens_of(type))
+  for (const CToken& token : tokens_of(type))
     if (!is_in(token.text, kQualifiers)) words.push_back(token.text);
   return words;
 }
@@ -208,14 +181,25 @@ std::vector<std::string_view> words_of(std::string_view type) {
 std::string pointer_atom(const std::string& type) {
   if (type.find("(*") != type.npos) return "symbol";
   const std::vector<std::string_view> words = words_of(type);
-  const std::vector<Token> all = tokens_of(type);
+  const std::vector<CToken> all = tokens_of(type);
   // In a texts's place only what the function reads: `char *` may be a buffer without a NUL.
   const bool is_const =
-      std::any_of(all.begin(), all.end(), [](const Token& one) { return one.text == "const"; });
+      std::any_of(all.begin(), all.end(), [](const CToken& one) { return one.text == "const"; });
   const bool is_text = is_const && words.size() == 2 && words[0] == "char" && words[1] == "*";
   // `char *const p`: the pointer is const, what it points at is not.
   const size_t star = type.find('*'), found = type.find("const");
   return is_text && found < star ? "string" : "x64";
+}
+
+// As C chooses it: of four bytes if that is wide enough.
+std::string enum_atom(const std::vector<NamedValue>& names) {
+  int64_t least = 0, most = 0;
+  for (const NamedValue& one : names) {
+    least = std::min(least, one.value);
+    most = std::max(most, one.value);
+  }
+  if (least < INT32_MIN || most > UINT32_MAX || (least < 0 && most > INT32_MAX)) return "s64";
+  return most > INT32_MAX ? "u32" : "int";
 }
 
 }  // namespace
@@ -235,21 +219,68 @@ bool CTypes::add_typedef(std::string_view line) {
   return true;
 }
 
-std::string CTypes::atom_of(const std::string& type, bool* is_known) const {
+Status CTypes::add_enum(std::string_view line) {
+  PB_ASSIGN(CEnumeration parsed, parse_c_enumeration(line));
+  const std::string tag = parsed.tag.empty() ? parsed.other_name : parsed.tag;
+  if (!parsed.other_name.empty()) typedefs_[parsed.other_name] = "enum " + tag;
+  const auto [found, is_new] = enums_.try_emplace(tag);
+  if (!is_new) return {};
+  Enumeration& made = found->second;
+  bool is_known = true;
+  made.atom =
+      parsed.underlying.empty() ? enum_atom(parsed.names) : atom_of(parsed.underlying, &is_known);
+  const ValueNames::Kind kind =
+      parsed.are_flags ? ValueNames::Kind::kFlags : ValueNames::kind_of(tag, parsed.names);
+  made.names = std::make_shared<const ValueNames>(std::move(parsed.names), kind);
+  return {};
+}
+
+const std::string* CTypes::find_typedef(const std::string& name) const {
+  const auto found = typedefs_.find(name);
+  if (found != typedefs_.end()) return &found->second;
+  return others_ ? others_->find_typedef(name) : nullptr;
+}
+
+// Without typedefs; what a name means that is not known, or leads in a circle, is the name.
+std::string CTypes::meaning_of(const std::string& type) const {
   std::string now = type;
   for (int i = 0; i < kMaxTypedefs; i++) {
-    if (now.find_first_of("*[&(") != now.npos) return pointer_atom(now);
+    if (now.find_first_of("*[&(") != now.npos) return now;
     const std::vector<std::string_view> words = words_of(now);
-    if (words.empty()) break;
-    if (words[0] == "enum") return "int";
-    if (words[0] == "struct" || words[0] == "union" || words[0] == "class") return "";
-    const bool is_builtin = std::all_of(
-        words.begin(), words.end(), [](std::string_view word) { return is_in(word, kBuiltin); });
-    if (is_builtin) return atom_of_words({words.begin(), words.end()});
-    const auto found = typedefs_.find(std::string(words[0]));
-    if (found == typedefs_.end()) break;
-    now = found->second;
+    if (words.empty() || is_in(words[0], kTags) || is_in(words[0], kBuiltin)) return now;
+    const std::string* const found = find_typedef(std::string(words[0]));
+    if (!found) return now;
+    now = *found;
   }
+  return type;
+}
+
+// "enum color"; C++ leaves out the first word.
+const CTypes::Enumeration* CTypes::enum_of(const std::string& meaning) const {
+  const std::vector<std::string_view> words = words_of(meaning);
+  if (words.empty() || words.size() > 2 || (words.size() == 2 && words[0] != "enum"))
+    return nullptr;
+  if (is_in(words.back(), kBuiltin)) return nullptr;
+  const auto found = enums_.find(std::string(words.back()));
+  if (found != enums_.end()) return &found->second;
+  return others_ ? others_->enum_of(meaning) : nullptr;
+}
+
+SharedValueNames CTypes::names_of(const std::string& type) const {
+  const Enumeration* const found = enum_of(meaning_of(type));
+  return found ? found->names : nullptr;
+}
+
+std::string CTypes::atom_of(const std::string& type, bool* is_known) const {
+  const std::string meaning = meaning_of(type);
+  if (meaning.find_first_of("*[&(") != meaning.npos) return pointer_atom(meaning);
+  if (const Enumeration* found = enum_of(meaning)) return found->atom;
+  const std::vector<std::string_view> words = words_of(meaning);
+  if (!words.empty() && words[0] == "enum") return "int";
+  if (!words.empty() && is_in(words[0], kTags)) return "";
+  const bool is_builtin = std::all_of(words.begin(), words.end(),
+                                      [](std::string_view word) { return is_in(word, kBuiltin); });
+  if (!words.empty() && is_builtin) return atom_of_words({words.begin(), words.end()});
   *is_known = false;
   return "x64";
 }
@@ -286,7 +317,10 @@ FunctionLine function_line(const CDeclaration& declaration, const CTypes& types,
     const std::string shown =
         parameter.name.empty() ? "arg" + std::to_string(number) : parameter.name;
     list += (list.empty() ? "" : ", ") + atom + " " + shown;
+    if (SharedValueNames names = types.names_of(parameter.type))
+      made.names.arguments.emplace_back(shown, std::move(names));
   }
+  made.names.result = types.names_of(declaration.result);
   made.line = name + "(" + list + ")";
   return made;
 }

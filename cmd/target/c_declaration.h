@@ -16,6 +16,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cmd/target/c_enumeration.h"
+#include "event/value_names.h"
 
 namespace patchbay::cmd {
 
@@ -43,20 +45,40 @@ Result<CDeclaration> parse_c_declaration(std::string_view text);
 // What names of types mean.
 class CTypes {
  public:
+  CTypes() = default;
+  // What is not in these is looked for in `others`, which stays.
+  explicit CTypes(const CTypes* others) : others_(others) {}
+
   // "typedef unsigned int mode_t;". False: the line is none.
   bool add_typedef(std::string_view line);
+  // "enum whence { SEEK_SET = 0, SEEK_CUR = 1 };" (c_enumeration.h). Of two with one name the first
+  // is it.
+  Status add_enum(std::string_view line);
+  // Of an enumeration that was added; null for any other type.
+  SharedValueNames names_of(const std::string& type) const;
   // The atom of function_events: "int", "x64", "string", "symbol", "float"; "" for a type that no
   // register holds as it is (a structure, long double). `is_known` becomes false when a name's
   // meaning had to be guessed.
   std::string atom_of(const std::string& type, bool* is_known) const;
 
  private:
+  struct Enumeration {
+    std::string atom;
+    SharedValueNames names;
+  };
+  std::string meaning_of(const std::string& type) const;
+  const Enumeration* enum_of(const std::string& meaning) const;
+  const std::string* find_typedef(const std::string& name) const;
+
+  const CTypes* others_ = nullptr;
   std::unordered_map<std::string, std::string> typedefs_;
+  std::unordered_map<std::string, Enumeration> enums_;  // by tag
 };
 
 struct FunctionLine {
   std::string line;
   std::vector<std::string> notes;  // what a person should know: "'g' (struct s) … is left out"
+  FunctionValueNames names;        // of parameters, by their names in the line, and of the result
 };
 // `name`: the function as function_events is to find it, "libfoo:parse".
 FunctionLine function_line(const CDeclaration& declaration, const CTypes& types,

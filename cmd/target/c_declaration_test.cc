@@ -14,6 +14,12 @@ CTypes known_types() {
         "typedef struct pair pair_t;", "typedef loop_b loop_a;", "typedef loop_a loop_b;",
         "typedef enum color color_t;"})
     EXPECT_TRUE(types.add_typedef(line)) << line;
+  for (const char* line :
+       {"enum whence { SEEK_SET = 0, SEEK_CUR = 1, SEEK_END = 2, BEFORE = -100 };",
+        "enum __attribute__((flag_enum)) access : unsigned short { READ = 0x1, WRITE = 02, };",
+        "typedef enum { TINY, HUGE_ONE = 0x100000000 } extent_t;",
+        "enum wide { TOP = 0x80000000u };"})
+    EXPECT_TRUE(types.add_enum(line).ok()) << line;
   return types;
 }
 
@@ -53,6 +59,9 @@ TEST(CDeclaration, BecomesALineOfFunctionEvents) {
       {"void f(struct stat *s, const struct pair *p, union u *u, enum color c, color_t d)",
        "f(x64 s, x64 p, x64 u, int c, int d)"},
       {"ssize_t read(int fd, void *restrict buf, my_off n)", "read(int fd, x64 buf, s64 n)"},
+      {"long f(int fd, long offset, enum whence how, const enum access a, enum access *p)",
+       "f(int fd, s64 offset, int how, u16 a, x64 p)"},
+      {"extent_t f(extent_t e, whence how, enum wide w)", "f(s64 e, int how, u32 w)"},
       {"void f(path_t where, int row[3], const int *v)", "f(string where, x64 row, x64 v)"},
       {"void f(loop_a a)", "f(x64 a)"},
       {"std::string ns::Class::f(ns::Other &o, int n)", "ns::Class::f(x64 o, int n)"},
@@ -126,6 +135,42 @@ TEST(CDeclaration, WhatAFunctionReturns) {
     ASSERT_TRUE(parsed.ok()) << one.declaration;
     EXPECT_EQ(result_atom(*parsed, known_types()), one.result) << one.declaration;
   }
+}
+
+// "NAME: the text of 1, of 3, of -100", a row each.
+TEST(CDeclaration, HasTheNamesOfItsEnumerations) {
+  Result<CDeclaration> declaration = parse_c_declaration(
+      "color_t f(enum whence how, access, extent_t e, int n, enum color c, const whence *p)");
+  ASSERT_TRUE(declaration.ok());
+  const FunctionLine made = function_line(*declaration, known_types(), "f");
+  std::string shown;
+  for (const auto& [name, names] : made.names.arguments)
+    shown += name + ": " + names->text(1, 4, true) + " " + names->text(3, 4, true) + " " +
+             names->text(uint64_t(-100), 4, true) + "\n";
+  EXPECT_EQ(shown,
+            "how: SEEK_CUR 3 BEFORE\n"
+            "arg2: READ READ|WRITE 0xffffff9c\n"
+            "e: 1 3 -100\n");
+  EXPECT_EQ(made.names.result, nullptr);
+  Result<CDeclaration> returns = parse_c_declaration("enum whence f(void)");
+  ASSERT_TRUE(returns.ok());
+  const FunctionValueNames names = function_line(*returns, known_types(), "f").names;
+  ASSERT_TRUE(names.result);
+  EXPECT_EQ(names.result->text(2, 4, true), "SEEK_END");
+}
+
+// "READ|WRITE" of a file is its own, also where another file has an enumeration of this name.
+TEST(CDeclaration, AFilesOwnEnumerationsComeFirst) {
+  CTypes all, file(&all);
+  ASSERT_TRUE(all.add_enum("enum mode { OTHER = 1 };").ok());
+  ASSERT_TRUE(all.add_enum("enum state { IDLE = 1 };").ok());
+  ASSERT_TRUE(all.add_enum("enum mode { THIRD = 1 };").ok());
+  ASSERT_TRUE(file.add_enum("enum mode { OWN = 1 };").ok());
+  EXPECT_EQ(all.names_of("enum mode")->text(1, 4, true), "OTHER");
+  EXPECT_EQ(file.names_of("enum mode")->text(1, 4, true), "OWN");
+  EXPECT_EQ(file.names_of("const enum state")->text(1, 4, true), "IDLE");
+  EXPECT_EQ(file.names_of("enum none"), nullptr);
+  EXPECT_EQ(file.names_of("enum mode *"), nullptr);
 }
 
 TEST(CDeclaration, OtherLinesAreNoTypedefs) {

@@ -56,9 +56,10 @@ bool has_words_behind(const std::string& text) {
 struct Definition {
   const char* file;
   std::string line;
-  bool is_one_of_many = false;  // where it cannot be had, the others are
-  std::string result = "";      // of a function: as FunctionEventLines has it
-  bool has_types = false;       // a prototype says what it is given
+  bool is_one_of_many = false;    // where it cannot be had, the others are
+  std::string result = "";        // of a function: as FunctionEventLines has it
+  bool has_types = false;         // a prototype says what it is given
+  FunctionValueNames names = {};  // it says what values are called
   FailureSign failure = FailureSign::kUnknown;
 };
 using Definitions = std::vector<Definition>;
@@ -167,7 +168,8 @@ void add_functions(Prototype prototype, bool is_one_of_many, Definitions* defini
   const bool has_types = prototype.source != Prototype::Source::kNone;
   for (size_t i = 0; i < prototype.lines.size(); i++)
     definitions->push_back({"function_events", std::move(prototype.lines[i]), is_one_of_many,
-                            std::move(prototype.results[i]), has_types, prototype.failure});
+                            std::move(prototype.results[i]), has_types,
+                            std::move(prototype.names[i]), prototype.failure});
 }
 
 // Empty: the process has no such function.
@@ -529,7 +531,7 @@ Result<Definitions> function_definitions(serve::Client& client, const EventReque
     if (!declared->has_result)
       declared->result = result_of(client, function_name_in(declared->made.line));
     return Definitions{{"function_events", std::move(declared->made.line), false,
-                        std::move(declared->result), true}};
+                        std::move(declared->result), true, std::move(declared->made.names)}};
   }
   if (request.kind() == EventRequest::Kind::kFunction)
     return Definitions{{"function_events", text, false, result_of(client, function_name_in(text))}};
@@ -570,7 +572,8 @@ Result<std::vector<DefinedFunction>> define_functions(serve::Client& client,
     available.push_back(*name);
     const FunctionEventParse parsed =
         parse_function_event(one.line, [](std::string_view) { return 1; });
-    functions.push_back({*name, parsed.def->function, one.result, one.has_types, one.failure});
+    functions.push_back(
+        {*name, parsed.def->function, one.result, one.has_types, one.names, one.failure});
   }
   if (functions.empty() && refused.count > 0) return *refused.first;
   refused.say(definitions.size());

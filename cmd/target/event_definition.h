@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "cmd/target/c_declaration.h"
 #include "cmd/target/trace_request.h"
+#include "event/value_names.h"
 #include "serve/client.h"
 
 namespace patchbay::cmd {
@@ -25,10 +26,11 @@ inline constexpr std::string_view kAddressSuffix = "_at";
 
 // A function whose calls are events.
 struct DefinedFunction {
-  std::string event;       // SYSTEM:EVENT of its entry
-  std::string function;    // as function_events and dynamic_events find it
-  std::string result;      // what it returns, as FunctionEventLines has it
-  bool has_types = false;  // a prototype says what it is given: an x64 is a pointer
+  std::string event;              // SYSTEM:EVENT of its entry
+  std::string function;           // as function_events and dynamic_events find it
+  std::string result;             // what it returns, as FunctionEventLines has it
+  bool has_types = false;         // a prototype says what it is given: an x64 is a pointer
+  FunctionValueNames names = {};  // of its arguments, by their fields
   FailureSign failure = FailureSign::kUnknown;
 };
 // Defines the events of the functions that a text means: a name, a glob, FUNC(ARGS), a declaration

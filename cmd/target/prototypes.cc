@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "cmd/target/probe_source.h"
 #include "cmd/target/target_program.h"
+#include "event/function_event.h"
 
 namespace patchbay::cmd {
 namespace {
@@ -43,6 +44,32 @@ FailureSign take_comment(std::string* line) {
   if (words.size() == 1 && words[0] == "errno") return FailureSign::kErrno;
   if (words.size() == 2 && words[0] == "error" && words[1] == "number") return FailureSign::kResult;
   return FailureSign::kUnknown;
+}
+
+// The names of a line's arguments, in their order; nothing of a line that is none.
+std::vector<std::string> arguments_of(const std::string& line) {
+  std::vector<std::string> names;
+  const FunctionEventParse parsed = parse_function_event(line, [](std::string_view) { return 1; });
+  if (!parsed.def) return names;
+  for (const FunctionEventArg& argument : parsed.def->args)
+    names.push_back(argument.fields.empty() ? "" : argument.fields.front().name);
+  return names;
+}
+
+// To what debug information says, where it has the same arguments as the declaration in a file.
+void add_names_of_file(const PrototypeFiles::Entry* entry, Prototype* prototype) {
+  if (!entry || prototype->lines.size() != 1) return;
+  Result<CDeclaration> declaration = parse_c_declaration(entry->declaration);
+  if (!declaration.ok()) return;
+  const FunctionLine made = function_line(*declaration, *entry->types, declaration->name);
+  const std::vector<std::string> ours = arguments_of(prototype->lines[0]),
+                                 theirs = arguments_of(made.line);
+  if (ours.size() != theirs.size()) return;
+  FunctionValueNames& names = prototype->names[0];
+  for (size_t i = 0; i < ours.size(); i++)
+    if (SharedValueNames found = made.names.of(theirs[i]); found && !names.of(ours[i]))
+      names.arguments.emplace_back(ours[i], std::move(found));
+  if (!names.result) names.result = made.names.result;
 }
 
 std::string shared_directory() {
@@ -94,6 +121,7 @@ void PrototypeFiles::read_directory(const std::string& path) {
 void PrototypeFiles::read_file(const std::string& path) {
   std::ifstream stream(path);
   std::vector<std::string> libraries;
+  CTypes* const types = types_by_file_.emplace_back(std::make_unique<CTypes>(types_.get())).get();
   size_t number = 0;
   for (std::string line; std::getline(stream, line);) {
     number++;
@@ -103,7 +131,17 @@ void PrototypeFiles::read_file(const std::string& path) {
         libraries.emplace_back(word);
     if (line.empty() || line.starts_with("//") || line.starts_with('#')) continue;
     const FailureSign failure = take_comment(&line);
-    if (line.starts_with("typedef ") && types_.add_typedef(line)) continue;
+    if (is_c_enumeration(line)) {
+      const Status added = types->add_enum(line);
+      if (added.ok()) (void)types_->add_enum(line);
+      if (!added.ok())
+        problems_.push_back(path + ":" + std::to_string(number) + ": " + added.error().message());
+      continue;
+    }
+    if (line.starts_with("typedef ") && types->add_typedef(line)) {
+      types_->add_typedef(line);
+      continue;
+    }
     const size_t open = line.find('(');
     size_t begin = open == line.npos ? 0 : open;
     while (begin > 0 && (std::isalnum(uint8_t(line[begin - 1])) || line[begin - 1] == '_')) begin--;
@@ -111,7 +149,7 @@ void PrototypeFiles::read_file(const std::string& path) {
       problems_.push_back(path + ":" + std::to_string(number) + ": no declaration of a function");
       continue;
     }
-    by_name_[line.substr(begin, open - begin)].push_back({line, path, libraries, failure});
+    by_name_[line.substr(begin, open - begin)].push_back({line, path, libraries, types, failure});
   }
 }
 
@@ -153,11 +191,12 @@ Prototype Prototypes::of(const std::string& asked, const std::string& library) {
     if (function != asked)
       for (std::string& line : prototype.lines)
         line.insert(0, asked.substr(0, asked.size() - function.size()));
+    prototype.names = std::move(lines->names);
+    const auto* entry = PrototypeFiles::installed().find(function, std::string(base_name(object)));
+    add_names_of_file(entry, &prototype);
+    if (entry) prototype.failure = entry->failure;
     prototype.notes = std::move(lines->notes);
     prototype.notes.insert(prototype.notes.end(), lines->beyond.begin(), lines->beyond.end());
-    // Debug information does not say it. A function of the program's own may have any name.
-    const auto* entry = PrototypeFiles::installed().find(function, std::string(base_name(object)));
-    if (entry) prototype.failure = entry->failure;
     return prototype;
   }
   std::string has_it = library;
@@ -167,12 +206,13 @@ Prototype Prototypes::of(const std::string& asked, const std::string& library) {
   if (const PrototypeFiles::Entry* entry = files.find(function, has_it)) {
     if (Result<CDeclaration> declaration = parse_c_declaration(entry->declaration);
         declaration.ok()) {
-      FunctionLine made = function_line(*declaration, files.types(), asked);
+      FunctionLine made = function_line(*declaration, *entry->types, asked);
       prototype.source = Prototype::Source::kFile;
       prototype.where = entry->file;
       prototype.declaration = entry->declaration;
       prototype.lines = {std::move(made.line)};
-      prototype.results = {result_atom(*declaration, files.types())};
+      prototype.results = {result_atom(*declaration, *entry->types)};
+      prototype.names = {std::move(made.names)};
       prototype.notes = std::move(made.notes);
       prototype.failure = entry->failure;
       return prototype;
@@ -180,6 +220,7 @@ Prototype Prototypes::of(const std::string& asked, const std::string& library) {
   }
   prototype.lines = {asked + kSixWords};
   prototype.results = {"x64"};
+  prototype.names = {{}};
   return prototype;
 }
 

@@ -7,9 +7,10 @@
 //      those that come with patchbay (share/patchbay/prototypes, made by tools/prototypes)
 //   3. nobody: the six words in which integers are passed, as hexadecimal numbers
 //
-// A file of prototypes has declarations of C, one a line, `typedef` lines, and in a comment the
-// libraries that it is about: `// library: libfoo.so.1`. Without that it is about all of them. A
-// comment behind a declaration says how the function tells that it has failed (FailureSign):
+// A file of prototypes has declarations of C, one a line, `typedef` and `enum` lines, and in a
+// comment the libraries that it is about: `// library: libfoo.so.1`. Without that it is about all
+// of them. A type is looked for in the file itself, then in all files. A comment behind a
+// declaration says how the function tells that it has failed (FailureSign):
 //
 //   int open(const char *path, int flags, ...); // errno
 //   int pthread_mutex_lock(pthread_mutex_t *mutex); // error number
@@ -38,12 +39,14 @@ class PrototypeFiles {
     std::string declaration;
     std::string file;                    // where it stands
     std::vector<std::string> libraries;  // sonames; empty: any
+    const CTypes* types;                 // of this file
     FailureSign failure = FailureSign::kUnknown;
   };
   // `library`: the file that has the function, by its base name; "": that is not known, and the
   // first one of this name is it.
   const Entry* find(const std::string& function, const std::string& library) const;
-  const CTypes& types() const { return types_; }
+  // Of all files.
+  const CTypes& types() const { return *types_; }
   // Lines that are no declaration, with their place: "FILE:7: A ')' is missing".
   const std::vector<std::string>& problems() const { return problems_; }
 
@@ -52,7 +55,8 @@ class PrototypeFiles {
   void read_file(const std::string& path);
 
   std::unordered_map<std::string, std::vector<Entry>> by_name_;
-  CTypes types_;
+  std::unique_ptr<CTypes> types_ = std::make_unique<CTypes>();
+  std::vector<std::unique_ptr<CTypes>> types_by_file_;
   std::vector<std::string> problems_;
 };
 
@@ -63,6 +67,9 @@ struct Prototype {
   std::string declaration;           // kFile: as it stands there
   std::vector<std::string> lines;    // of function_events
   std::vector<std::string> results;  // of each line: as FunctionEventLines has them
+  // Of each line. libc's debug information calls a word of flags int: its file of prototypes is
+  // asked, too.
+  std::vector<FunctionValueNames> names;
   FailureSign failure = FailureSign::kUnknown;
   std::vector<std::string> notes;
 };

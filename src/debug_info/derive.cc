@@ -516,6 +516,23 @@ std::string result_word(const FunctionInstance& instance) {
   return is_text && !facts.is_reference ? "string" : word_for(facts);
 }
 
+// The values' names of parameters_text(), whose names the parameters have there, too.
+FunctionValueNames value_names(const FunctionInstance& instance) {
+  const size_t scope_end = instance.name.rfind("::");
+  const std::string scope =
+      scope_end == std::string::npos ? "" : instance.name.substr(0, scope_end);
+  FunctionValueNames found;
+  std::vector<FetchArgument> names;
+  for (const PassedParameter& parameter : passed_parameters(instance.concrete).parameters) {
+    std::string name = unique_name(parameter.name.empty() ? "arg" : parameter.name, names);
+    names.push_back({name, "", "", ""});
+    if (SharedValueNames values = value_names_of(facts_of(parameter.type), scope))
+      found.arguments.emplace_back(std::move(name), std::move(values));
+  }
+  found.result = value_names_of(facts_of(type_of(instance.concrete)), scope);
+  return found;
+}
+
 // What an assembler says of a function has no parameters, whatever they are.
 bool is_assembler(FunctionInstance instance) {
   Dwarf_Die unit;
@@ -558,6 +575,7 @@ Result<FunctionEventLines> SourceProbes::function_events(std::string_view functi
     if (std::find(result.lines.begin(), result.lines.end(), line) != result.lines.end()) continue;
     result.lines.push_back(std::move(line));
     result.results.push_back(result_word(found[i]));
+    result.names.push_back(value_names(found[i]));
   }
   return result;
 }

@@ -20,6 +20,7 @@
 #include "debug_info/source_lines.h"
 #include "debug_info/unit_index.h"
 #include "debug_info/variable.h"
+#include "event/value_names.h"
 
 namespace patchbay {
 
@@ -38,7 +39,8 @@ struct FunctionEventLines {
   // Of each line, what the function returns: a word of function_events, "string" of a text by its
   // address, "void"; "" when it is in no register as it is.
   std::vector<std::string> results;
-  std::vector<std::string> notes;   // what a person should know
+  std::vector<FunctionValueNames> names;  // of each line: of what has the type of an enumeration
+  std::vector<std::string> notes;         // what a person should know
   std::vector<std::string> beyond;  // parameters that it cannot have: "'g' (int) is passed …"
 };
 

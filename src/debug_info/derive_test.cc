@@ -226,6 +226,60 @@ TEST(DeriveOfOneObject, AVariableThatNoSymbolNamesGoesByTheFile) {
   EXPECT_NE(line.find(" id=@+0x"), line.npos) << line;
 }
 
+// --- names of values
+
+// The names of each value, of the parameter or ("=") of the result.
+std::string value_names(SourceProbes& probes, const std::string& function,
+                        const std::string& parameter, const std::vector<int64_t>& values,
+                        uint32_t size) {
+  Result<FunctionEventLines> made = probes.function_events(function);
+  if (!made.ok()) return made.error().message();
+  if (made->names.size() != 1) return "?";
+  const FunctionValueNames& all = made->names[0];
+  const SharedValueNames names = parameter == "=" ? all.result : all.of(parameter);
+  if (!names) return "none";
+  std::string text;
+  for (const int64_t value : values)
+    text += (text.empty() ? "" : ", ") + names->text(uint64_t(value), size, true);
+  return text;
+}
+
+class Enumerations : public ::testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Objects, Enumerations,
+                         ::testing::Values("enums_4", "enums_5", "enums_clang"));
+
+TEST_P(Enumerations, HaveTheNamesThatTheSourceWritesThere) {
+  if (!test::has_object(GetParam())) GTEST_SKIP();
+  const auto probes = open_probes(test::object_path(GetParam()));
+  ASSERT_TRUE(probes);
+  static const struct {
+    const char *function, *parameter;
+    std::vector<int64_t> values;
+    uint32_t size;
+    const char* expected;
+  } kRows[] = {
+      {"paint", "plain", {0, 0x80, 0xffff, 1}, 4, "kRed, kGreen, kBlue, 1"},
+      {"paint", "=", {0x80}, 4, "kGreen"},
+      {"paint", "reference", {}, 8, "none"},
+      {"paint", "access", {0, 1, 5, 7, 9}, 4, "0, kRead, kRead|kRun, kAll, kRead|0x8"},
+      {"paint", "untagged", {1}, 4, "kSecond"},
+      {"paint", "size", {1}, 4, "shop::kLarge"},
+      {"paint", "state", {1}, 4, "shop::Box::kShut"},
+      {"shop::Box::turn", "state", {1}, 4, "kShut"},
+      {"shop::Box::turn", "lock", {1, 2}, 4, "Lock::kOff, 2"},
+      {"shop::Box::turn", "size", {0}, 4, "kSmall"},
+      {"shop::Box::turn", "=", {0}, 4, "Lock::kOn"},
+      {"shop::Box::turn", "this", {}, 8, "none"},
+      {"hide", "hidden", {1}, 4, "Hidden::kHere"},
+      {"hide", "scoped", {-128, 127, 5, -5}, 1, "Scoped::kLow, Scoped::kHigh, 5, -5"},
+      {"hide", "wide", {INT64_MIN, 1}, 8, "Wide::kTop, Wide::kOne"},
+      {"uses", "=", {0}, 4, "none"},
+  };
+  for (const auto& row : kRows)
+    EXPECT_EQ(value_names(*probes, row.function, row.parameter, row.values, row.size), row.expected)
+        << row.function << " " << row.parameter;
+}
+
 // --- hostile files: the answer is a definition or a sentence
 
 void ask_everything(const std::string& path) {
@@ -242,12 +296,14 @@ void ask_everything(const std::string& path) {
   }
   (void)(*opened)->lines(*parse_probe_request("takes"));
   (void)(*opened)->variables(*parse_probe_request("calls:1"));
-  (void)(*opened)->function_events("takes");
+  for (const char* function : {"takes", "paint", "shop::Box::turn"})
+    (void)(*opened)->function_events(function);
 }
 
 class Hostile : public ::testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Objects, Hostile,
-                         ::testing::Values("values_4", "values_5", "values_z", "passing_cxx_5"));
+                         ::testing::Values("values_4", "values_5", "values_z", "passing_cxx_5",
+                                           "enums_5"));
 
 TEST_P(Hostile, AnyCutIsAnswered) {
   const std::string bytes = test::read_bytes(test::object_path(GetParam()));

@@ -298,20 +298,93 @@ std::vector<Member> members_of(const TypeFacts& aggregate) {
   return members;
 }
 
+namespace {
+
+constexpr size_t kMaxEnumerators = 1 << 16;
+
+// What has a sign is in a form that has one; of all others the bits are the value.
+std::optional<int64_t> value_of(Dwarf_Die enumerator) {
+  std::optional<Dwarf_Attribute> attribute = attribute_of(enumerator, DW_AT_const_value);
+  if (!attribute) return std::nullopt;
+  const unsigned form = ::dwarf_whatform(&*attribute);
+  Dwarf_Sword value = 0;
+  Dwarf_Word bits = 0;
+  if (form == DW_FORM_sdata || form == DW_FORM_implicit_const)
+    return ::dwarf_formsdata(&*attribute, &value) == 0 ? std::optional(int64_t(value))
+                                                       : std::nullopt;
+  return ::dwarf_formudata(&*attribute, &bits) == 0 ? std::optional(int64_t(bits)) : std::nullopt;
+}
+
+// Calls `take(name, value)` until it says false.
+template <typename Take>
+void visit_enumerators(Dwarf_Die die, const Take& take) {
+  for (Dwarf_Die child : children_of(die)) {
+    if (::dwarf_tag(&child) != DW_TAG_enumerator) continue;
+    const std::optional<int64_t> value = value_of(child);
+    if (value && !take(name_of(child), *value)) return;
+  }
+}
+
+// "a::Box<b::C>::d" -> "a", "Box<b::C>", "d".
+std::vector<std::string_view> components_of(std::string_view name) {
+  std::vector<std::string_view> parts;
+  size_t begin = 0;
+  int depth = 0;
+  for (size_t at = 0; at < name.size(); at++) {
+    depth += name[at] == '<' || name[at] == '(' ? 1 : name[at] == '>' || name[at] == ')' ? -1 : 0;
+    if (depth > 0 || name.substr(at, 2) != "::") continue;
+    parts.push_back(name.substr(begin, at - begin));
+    begin = at + 2;
+    at++;
+  }
+  parts.push_back(name.substr(begin));
+  return parts;
+}
+
+// What stands before an enumerator where the source is in `scope`.
+std::string prefix_of(Dwarf_Die enumeration, std::string_view scope) {
+  const std::string whole = name_with_scope(enumeration);
+  std::vector<std::string_view> parts = components_of(whole);
+  // Without `class` its enumerators are names of what is around it.
+  if (!flag_of(enumeration, DW_AT_enum_class)) parts.pop_back();
+  const std::vector<std::string_view> around = components_of(scope);
+  static constexpr std::string_view kUnnamed = "(anonymous";
+  const auto are_same = [](std::string_view a, std::string_view b) {
+    return a == b || (a.starts_with(kUnnamed) && b.starts_with(kUnnamed));
+  };
+  size_t same = 0;
+  while (same < std::min(parts.size(), around.size()) && are_same(parts[same], around[same]))
+    same++;
+  std::string prefix;
+  for (size_t i = same; i < parts.size(); i++)
+    if (!parts[i].starts_with(kUnnamed)) prefix += std::string(parts[i]) + "::";
+  return prefix;
+}
+
+}  // namespace
+
+SharedValueNames value_names_of(const TypeFacts& facts, std::string_view scope) {
+  if (facts.kind != TypeKind::kEnum || !facts.die) return nullptr;
+  const std::string prefix = prefix_of(*facts.die, scope);
+  std::vector<NamedValue> names;
+  visit_enumerators(*facts.die, [&](const std::string& name, int64_t value) {
+    names.push_back({prefix + name, value});
+    return names.size() < kMaxEnumerators;
+  });
+  if (names.empty()) return nullptr;
+  const ValueNames::Kind kind = ValueNames::kind_of(name_of(*facts.die), names);
+  return std::make_shared<const ValueNames>(std::move(names), kind);
+}
+
 std::string enumerators_of(const TypeFacts& facts) {
   std::string text;
   size_t count = 0;
   if (facts.kind != TypeKind::kEnum || !facts.die) return text;
-  for (Dwarf_Die child : children_of(*facts.die)) {
-    Dwarf_Attribute attribute;
-    Dwarf_Sword value = 0;
-    if (::dwarf_tag(&child) != DW_TAG_enumerator ||
-        !::dwarf_attr(&child, DW_AT_const_value, &attribute) ||
-        ::dwarf_formsdata(&attribute, &value) != 0)
-      continue;
-    if (++count > 16) return text + ", ...";
-    text += (text.empty() ? "" : ", ") + name_of(child) + "=" + std::to_string(value);
-  }
+  visit_enumerators(*facts.die, [&](const std::string& name, int64_t value) {
+    const bool is_enough = ++count > 16;
+    text += is_enough ? ", ..." : (text.empty() ? "" : ", ") + name + "=" + std::to_string(value);
+    return !is_enough;
+  });
   return text;
 }
 

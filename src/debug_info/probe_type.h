@@ -6,9 +6,11 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "debug_info/die.h"
+#include "event/value_names.h"
 
 namespace patchbay {
 
@@ -67,6 +69,11 @@ std::optional<Member> find_member(const TypeFacts& aggregate, std::string_view n
 
 // Members in order, with those of base classes and anonymous ones; for passing conventions.
 std::vector<Member> members_of(const TypeFacts& aggregate);
+
+// The enumerators of an enumeration as the source writes them in `scope`, "ns::Class": "kRed",
+// "Mode::kFast" where it is `enum class`, "other::kBlue" of another namespace. Null when it is no
+// enumeration, or has no names.
+SharedValueNames value_names_of(const TypeFacts& facts, std::string_view scope);
 
 // Some enumerators: "RED=0, GREEN=1"; empty when it is no enum.
 std::string enumerators_of(const TypeFacts& facts);
