@@ -17,6 +17,7 @@ typedef void (*__free_fn_t)(void *);
 typedef int (*__ftw64_func_t)(const char *, const struct stat64 *, int);
 typedef int (*__ftw_func_t)(const char *, const struct stat *, int);
 typedef unsigned int __gid_t;
+typedef unsigned int __id_t;
 typedef enum __itimer_which __itimer_which_t;
 typedef unsigned int __mode_t;
 typedef int (*__nftw64_func_t)(const char *, const struct stat64 *, int, struct FTW *);
@@ -25,7 +26,6 @@ typedef long __off64_t;
 typedef int __pid_t;
 typedef enum __priority_which __priority_which_t;
 typedef unsigned int __re_size_t;
-typedef enum __rlimit_resource __rlimit_resource_t;
 typedef enum __rusage_who __rusage_who_t;
 typedef void (*__sighandler_t)(int);
 typedef unsigned int __socklen_t;
@@ -42,6 +42,7 @@ typedef int error_t;
 typedef unsigned long eventfd_t;
 typedef void *iconv_t;
 typedef unsigned int id_t;
+typedef enum idtype_t idtype_t;
 typedef unsigned int in_addr_t;
 typedef long intmax_t;
 typedef long intptr_t;
@@ -79,6 +80,85 @@ typedef int wchar_t;
 typedef const __int32_t *wctrans_t;
 typedef unsigned long wctype_t;
 typedef unsigned int wint_t;
+enum __attribute__((flag_enum)) accept_flags { SOCK_CLOEXEC = 0x80000, SOCK_NONBLOCK = 0x800 };
+enum __attribute__((flag_enum)) access_mode { F_OK = 0, R_OK = 0x4, W_OK = 0x2, X_OK = 0x1 };
+enum __attribute__((flag_enum)) clone_flags : int { CLONE_VM = 0x100, CLONE_FS = 0x200, CLONE_FILES = 0x400, CLONE_SIGHAND = 0x800, CLONE_PIDFD = 0x1000, CLONE_PTRACE = 0x2000, CLONE_VFORK = 0x4000, CLONE_PARENT = 0x8000, CLONE_THREAD = 0x10000, CLONE_NEWNS = 0x20000, CLONE_SYSVSEM = 0x40000, CLONE_SETTLS = 0x80000, CLONE_PARENT_SETTID = 0x100000, CLONE_CHILD_CLEARTID = 0x200000, CLONE_DETACHED = 0x400000, CLONE_UNTRACED = 0x800000, CLONE_CHILD_SETTID = 0x1000000, CLONE_NEWCGROUP = 0x2000000, CLONE_NEWUTS = 0x4000000, CLONE_NEWIPC = 0x8000000, CLONE_NEWUSER = 0x10000000, CLONE_NEWPID = 0x20000000, CLONE_NEWNET = 0x40000000, CLONE_IO = 0x80000000, SIGCHLD = 0x11, FIELD_MASK = 0xff };
+enum __attribute__((flag_enum)) close_range_flags { CLOSE_RANGE_UNSHARE = 0x2, CLOSE_RANGE_CLOEXEC = 0x4 };
+enum __attribute__((flag_enum)) descriptor_flags { O_CLOEXEC = 0x80000, O_DIRECT = 0x4000, O_NONBLOCK = 0x800 };
+enum __attribute__((flag_enum)) dlopen_mode { RTLD_LOCAL = 0, RTLD_LAZY = 0x1, RTLD_NOW = 0x2, RTLD_NOLOAD = 0x4, RTLD_DEEPBIND = 0x8, RTLD_GLOBAL = 0x100, RTLD_NODELETE = 0x1000 };
+enum __attribute__((flag_enum)) epoll_flags { EPOLL_CLOEXEC = 0x80000 };
+enum __attribute__((flag_enum)) eventfd_flags { EFD_SEMAPHORE = 0x1, EFD_NONBLOCK = 0x800, EFD_CLOEXEC = 0x80000 };
+enum __attribute__((flag_enum)) faccessat_flags { AT_EACCESS = 0x200, AT_EMPTY_PATH = 0x1000, AT_SYMLINK_NOFOLLOW = 0x100 };
+enum __attribute__((flag_enum)) fallocate_mode { FALLOC_FL_KEEP_SIZE = 0x1, FALLOC_FL_PUNCH_HOLE = 0x2, FALLOC_FL_NO_HIDE_STALE = 0x4, FALLOC_FL_COLLAPSE_RANGE = 0x8, FALLOC_FL_ZERO_RANGE = 0x10, FALLOC_FL_INSERT_RANGE = 0x20, FALLOC_FL_UNSHARE_RANGE = 0x40 };
+enum __attribute__((flag_enum)) flock_operation { LOCK_EX = 0x2, LOCK_NB = 0x4, LOCK_SH = 0x1, LOCK_UN = 0x8 };
+enum __attribute__((flag_enum)) fnmatch_flags { FNM_PATHNAME = 0x1, FNM_NOESCAPE = 0x2, FNM_PERIOD = 0x4, FNM_LEADING_DIR = 0x8, FNM_CASEFOLD = 0x10, FNM_EXTMATCH = 0x20 };
+enum __attribute__((flag_enum)) fstatat_flags { AT_EMPTY_PATH = 0x1000, AT_NO_AUTOMOUNT = 0x800, AT_SYMLINK_NOFOLLOW = 0x100 };
+enum __attribute__((flag_enum)) inotify_events : unsigned int { IN_ACCESS = 0x1, IN_ATTRIB = 0x4, IN_CLOSE_NOWRITE = 0x10, IN_CLOSE_WRITE = 0x8, IN_CREATE = 0x100, IN_DELETE = 0x200, IN_DELETE_SELF = 0x400, IN_DONT_FOLLOW = 0x2000000, IN_EXCL_UNLINK = 0x4000000, IN_MASK_ADD = 0x20000000, IN_MASK_CREATE = 0x10000000, IN_MODIFY = 0x2, IN_MOVED_FROM = 0x40, IN_MOVED_TO = 0x80, IN_MOVE_SELF = 0x800, IN_ONESHOT = 0x80000000, IN_ONLYDIR = 0x1000000, IN_OPEN = 0x20 };
+enum __attribute__((flag_enum)) inotify_flags { IN_CLOEXEC = 0x80000, IN_NONBLOCK = 0x800 };
+enum __attribute__((flag_enum)) linkat_flags { AT_EMPTY_PATH = 0x1000, AT_SYMLINK_FOLLOW = 0x400 };
+enum __attribute__((flag_enum)) memfd_flags : unsigned int { MFD_CLOEXEC = 0x1, MFD_ALLOW_SEALING = 0x2, MFD_HUGETLB = 0x4 };
+enum __attribute__((flag_enum)) memory_protection { PROT_NONE = 0, PROT_READ = 0x1, PROT_WRITE = 0x2, PROT_EXEC = 0x4, PROT_GROWSDOWN = 0x1000000, PROT_GROWSUP = 0x2000000 };
+enum __attribute__((flag_enum)) message_flags { MSG_OOB = 0x1, MSG_PEEK = 0x2, MSG_DONTROUTE = 0x4, MSG_CTRUNC = 0x8, MSG_PROXY = 0x10, MSG_TRUNC = 0x20, MSG_DONTWAIT = 0x40, MSG_EOR = 0x80, MSG_WAITALL = 0x100, MSG_FIN = 0x200, MSG_SYN = 0x400, MSG_CONFIRM = 0x800, MSG_RST = 0x1000, MSG_ERRQUEUE = 0x2000, MSG_NOSIGNAL = 0x4000, MSG_MORE = 0x8000, MSG_WAITFORONE = 0x10000, MSG_BATCH = 0x40000, MSG_ZEROCOPY = 0x4000000, MSG_FASTOPEN = 0x20000000, MSG_CMSG_CLOEXEC = 0x40000000 };
+enum __attribute__((flag_enum)) mkostemp_flags { O_APPEND = 0x400, O_CLOEXEC = 0x80000, O_SYNC = 0x101000 };
+enum __attribute__((flag_enum)) mlock2_flags : unsigned int { MLOCK_ONFAULT = 0x1 };
+enum __attribute__((flag_enum)) mlockall_flags { MCL_CURRENT = 0x1, MCL_FUTURE = 0x2, MCL_ONFAULT = 0x4 };
+enum __attribute__((flag_enum)) mmap_flags { MAP_FILE = 0, MAP_SHARED = 0x1, MAP_PRIVATE = 0x2, MAP_SHARED_VALIDATE = 0x3, MAP_FIXED = 0x10, MAP_ANONYMOUS = 0x20, MAP_32BIT = 0x40, MAP_GROWSDOWN = 0x100, MAP_DENYWRITE = 0x800, MAP_EXECUTABLE = 0x1000, MAP_LOCKED = 0x2000, MAP_NORESERVE = 0x4000, MAP_POPULATE = 0x8000, MAP_NONBLOCK = 0x10000, MAP_STACK = 0x20000, MAP_HUGETLB = 0x40000, MAP_SYNC = 0x80000, MAP_FIXED_NOREPLACE = 0x100000, FIELD_MASK = 0xf };
+enum __attribute__((flag_enum)) mount_flags : unsigned long { MS_RDONLY = 0x1, MS_NOSUID = 0x2, MS_NODEV = 0x4, MS_NOEXEC = 0x8, MS_SYNCHRONOUS = 0x10, MS_REMOUNT = 0x20, MS_MANDLOCK = 0x40, MS_DIRSYNC = 0x80, MS_NOSYMFOLLOW = 0x100, MS_NOATIME = 0x400, MS_NODIRATIME = 0x800, MS_BIND = 0x1000, MS_MOVE = 0x2000, MS_REC = 0x4000, MS_SILENT = 0x8000, MS_POSIXACL = 0x10000, MS_UNBINDABLE = 0x20000, MS_PRIVATE = 0x40000, MS_SLAVE = 0x80000, MS_SHARED = 0x100000, MS_RELATIME = 0x200000, MS_KERNMOUNT = 0x400000, MS_I_VERSION = 0x800000, MS_STRICTATIME = 0x1000000, MS_LAZYTIME = 0x2000000, MS_SUBMOUNT = 0x4000000, MS_NOREMOTELOCK = 0x8000000, MS_NOSEC = 0x10000000 };
+enum __attribute__((flag_enum)) mremap_flags { MREMAP_MAYMOVE = 0x1, MREMAP_FIXED = 0x2, MREMAP_DONTUNMAP = 0x4 };
+enum __attribute__((flag_enum)) msync_flags { MS_ASYNC = 0x1, MS_INVALIDATE = 0x2, MS_SYNC = 0x4 };
+enum __attribute__((flag_enum)) name_to_handle_flags { AT_EMPTY_PATH = 0x1000, AT_SYMLINK_FOLLOW = 0x400 };
+enum __attribute__((flag_enum)) nameinfo_flags { NI_NUMERICHOST = 0x1, NI_NUMERICSERV = 0x2, NI_NOFQDN = 0x4, NI_NAMEREQD = 0x8, NI_DGRAM = 0x10, NI_IDN = 0x20, NI_IDN_ALLOW_UNASSIGNED = 0x40, NI_IDN_USE_STD3_ASCII_RULES = 0x80 };
+enum __attribute__((flag_enum)) namespace_types { CLONE_NEWTIME = 0x80, CLONE_NEWNS = 0x20000, CLONE_NEWCGROUP = 0x2000000, CLONE_NEWUTS = 0x4000000, CLONE_NEWIPC = 0x8000000, CLONE_NEWUSER = 0x10000000, CLONE_NEWPID = 0x20000000, CLONE_NEWNET = 0x40000000 };
+enum __attribute__((flag_enum)) open_flags { O_RDONLY = 0, O_WRONLY = 0x1, O_RDWR = 0x2, O_ACCMODE = 0x3, O_CREAT = 0x40, O_EXCL = 0x80, O_NOCTTY = 0x100, O_TRUNC = 0x200, O_APPEND = 0x400, O_NONBLOCK = 0x800, O_DSYNC = 0x1000, O_ASYNC = 0x2000, O_DIRECT = 0x4000, O_NOFOLLOW = 0x20000, O_NOATIME = 0x40000, O_SYNC = 0x101000, O_PATH = 0x200000, O_TMPFILE = 0x410000, O_CLOEXEC = 0x80000, O_DIRECTORY = 0x10000, FIELD_MASK = 0x3 };
+enum __attribute__((flag_enum)) random_flags : unsigned int { GRND_NONBLOCK = 0x1, GRND_RANDOM = 0x2, GRND_INSECURE = 0x4 };
+enum __attribute__((flag_enum)) regcomp_flags { REG_EXTENDED = 0x1, REG_ICASE = 0x2, REG_NEWLINE = 0x4, REG_NOSUB = 0x8 };
+enum __attribute__((flag_enum)) regexec_flags { REG_NOTBOL = 0x1, REG_NOTEOL = 0x2, REG_STARTEND = 0x4 };
+enum __attribute__((flag_enum)) rename_flags : unsigned int { RENAME_NOREPLACE = 0x1, RENAME_EXCHANGE = 0x2, RENAME_WHITEOUT = 0x4 };
+enum __attribute__((flag_enum)) rw_flags { RWF_HIPRI = 0x1, RWF_DSYNC = 0x2, RWF_SYNC = 0x4, RWF_NOWAIT = 0x8, RWF_APPEND = 0x10, RWF_NOAPPEND = 0x20 };
+enum __attribute__((flag_enum)) scheduler { SCHED_OTHER = 0, SCHED_FIFO = 0x1, SCHED_RR = 0x2, SCHED_BATCH = 0x3, SCHED_ISO = 0x4, SCHED_IDLE = 0x5, SCHED_DEADLINE = 0x6, SCHED_RESET_ON_FORK = 0x40000000, FIELD_MASK = 0x7 };
+enum __attribute__((flag_enum)) shmat_flags { SHM_EXEC = 0x8000, SHM_RDONLY = 0x1000, SHM_REMAP = 0x4000, SHM_RND = 0x2000 };
+enum __attribute__((flag_enum)) signalfd_flags { SFD_NONBLOCK = 0x800, SFD_CLOEXEC = 0x80000 };
+enum __attribute__((flag_enum)) socket_type { SOCK_STREAM = 0x1, SOCK_DGRAM = 0x2, SOCK_RAW = 0x3, SOCK_RDM = 0x4, SOCK_SEQPACKET = 0x5, SOCK_DCCP = 0x6, SOCK_PACKET = 0xa, SOCK_NONBLOCK = 0x800, SOCK_CLOEXEC = 0x80000, FIELD_MASK = 0xf };
+enum __attribute__((flag_enum)) splice_flags : unsigned int { SPLICE_F_MOVE = 0x1, SPLICE_F_NONBLOCK = 0x2, SPLICE_F_MORE = 0x4, SPLICE_F_GIFT = 0x8 };
+enum __attribute__((flag_enum)) statx_flags { AT_EMPTY_PATH = 0x1000, AT_NO_AUTOMOUNT = 0x800, AT_SYMLINK_NOFOLLOW = 0x100, AT_STATX_SYNC_AS_STAT = 0, AT_STATX_FORCE_SYNC = 0x2000, AT_STATX_DONT_SYNC = 0x4000 };
+enum __attribute__((flag_enum)) statx_mask : unsigned int { STATX_TYPE = 0x1, STATX_MODE = 0x2, STATX_NLINK = 0x4, STATX_UID = 0x8, STATX_GID = 0x10, STATX_ATIME = 0x20, STATX_MTIME = 0x40, STATX_CTIME = 0x80, STATX_INO = 0x100, STATX_SIZE = 0x200, STATX_BLOCKS = 0x400, STATX_BASIC_STATS = 0x7ff, STATX_BTIME = 0x800, STATX_ALL = 0xfff, STATX_MNT_ID = 0x1000, STATX_DIOALIGN = 0x2000 };
+enum __attribute__((flag_enum)) sync_file_range_flags : unsigned int { SYNC_FILE_RANGE_WAIT_BEFORE = 0x1, SYNC_FILE_RANGE_WRITE = 0x2, SYNC_FILE_RANGE_WAIT_AFTER = 0x4 };
+enum __attribute__((flag_enum)) timer_flags { TIMER_ABSTIME = 0x1 };
+enum __attribute__((flag_enum)) timerfd_flags { TFD_CLOEXEC = 0x80000, TFD_NONBLOCK = 0x800 };
+enum __attribute__((flag_enum)) timerfd_timer_flags { TFD_TIMER_ABSTIME = 0x1, TFD_TIMER_CANCEL_ON_SET = 0x2 };
+enum __attribute__((flag_enum)) umount_flags { MNT_FORCE = 0x1, MNT_DETACH = 0x2, MNT_EXPIRE = 0x4, UMOUNT_NOFOLLOW = 0x8 };
+enum __attribute__((flag_enum)) unlinkat_flags { AT_REMOVEDIR = 0x200 };
+enum __attribute__((flag_enum)) unshare_flags { CLONE_FILES = 0x400, CLONE_FS = 0x200, CLONE_SYSVSEM = 0x40000, CLONE_NEWTIME = 0x80, CLONE_NEWNS = 0x20000, CLONE_NEWCGROUP = 0x2000000, CLONE_NEWUTS = 0x4000000, CLONE_NEWIPC = 0x8000000, CLONE_NEWUSER = 0x10000000, CLONE_NEWPID = 0x20000000, CLONE_NEWNET = 0x40000000 };
+enum __attribute__((flag_enum)) wait_options : int { WNOHANG = 0x1, WSTOPPED = 0x2, WEXITED = 0x4, WCONTINUED = 0x8, WNOWAIT = 0x1000000, __WALL = 0x40000000, __WCLONE = 0x80000000, __WNOTHREAD = 0x20000000 };
+enum __attribute__((flag_enum)) xattr_flags { XATTR_CREATE = 0x1, XATTR_REPLACE = 0x2 };
+enum __itimer_which { ITIMER_REAL = 0, ITIMER_VIRTUAL = 1, ITIMER_PROF = 2 };
+enum __priority_which { PRIO_PROCESS = 0, PRIO_PGRP = 1, PRIO_USER = 2 };
+enum __ptrace_request { PTRACE_TRACEME = 0, PTRACE_PEEKTEXT = 1, PTRACE_PEEKDATA = 2, PTRACE_PEEKUSER = 3, PTRACE_POKETEXT = 4, PTRACE_POKEDATA = 5, PTRACE_POKEUSER = 6, PTRACE_CONT = 7, PTRACE_KILL = 8, PTRACE_SINGLESTEP = 9, PTRACE_GETREGS = 12, PTRACE_SETREGS = 13, PTRACE_GETFPREGS = 14, PTRACE_SETFPREGS = 15, PTRACE_ATTACH = 16, PTRACE_DETACH = 17, PTRACE_GETFPXREGS = 18, PTRACE_SETFPXREGS = 19, PTRACE_SYSCALL = 24, PTRACE_GET_THREAD_AREA = 25, PTRACE_SET_THREAD_AREA = 26, PTRACE_ARCH_PRCTL = 30, PTRACE_SYSEMU = 31, PTRACE_SYSEMU_SINGLESTEP = 32, PTRACE_SINGLEBLOCK = 33, PTRACE_SETOPTIONS = 16896, PTRACE_GETEVENTMSG = 16897, PTRACE_GETSIGINFO = 16898, PTRACE_SETSIGINFO = 16899, PTRACE_GETREGSET = 16900, PTRACE_SETREGSET = 16901, PTRACE_SEIZE = 16902, PTRACE_INTERRUPT = 16903, PTRACE_LISTEN = 16904, PTRACE_PEEKSIGINFO = 16905, PTRACE_GETSIGMASK = 16906, PTRACE_SETSIGMASK = 16907, PTRACE_SECCOMP_GET_FILTER = 16908, PTRACE_SECCOMP_GET_METADATA = 16909, PTRACE_GET_SYSCALL_INFO = 16910, PTRACE_GET_RSEQ_CONFIGURATION = 16911 };
+enum __rusage_who { RUSAGE_SELF = 0, RUSAGE_CHILDREN = -1, RUSAGE_THREAD = 1 };
+enum address_family { AF_UNSPEC = 0, AF_UNIX = 1, AF_INET = 2, AF_AX25 = 3, AF_IPX = 4, AF_APPLETALK = 5, AF_NETROM = 6, AF_BRIDGE = 7, AF_ATMPVC = 8, AF_X25 = 9, AF_INET6 = 10, AF_ROSE = 11, AF_DECnet = 12, AF_NETBEUI = 13, AF_SECURITY = 14, AF_KEY = 15, AF_NETLINK = 16, AF_PACKET = 17, AF_ASH = 18, AF_ECONET = 19, AF_ATMSVC = 20, AF_RDS = 21, AF_SNA = 22, AF_IRDA = 23, AF_PPPOX = 24, AF_WANPIPE = 25, AF_LLC = 26, AF_IB = 27, AF_MPLS = 28, AF_CAN = 29, AF_TIPC = 30, AF_BLUETOOTH = 31, AF_IUCV = 32, AF_RXRPC = 33, AF_ISDN = 34, AF_PHONET = 35, AF_IEEE802154 = 36, AF_CAIF = 37, AF_ALG = 38, AF_NFC = 39, AF_VSOCK = 40, AF_KCM = 41, AF_QIPCRTR = 42, AF_SMC = 43, AF_XDP = 44, AF_MCTP = 45 };
+enum buffering { _IOFBF = 0, _IOLBF = 1, _IONBF = 2 };
+enum clock { CLOCK_REALTIME = 0, CLOCK_MONOTONIC = 1, CLOCK_PROCESS_CPUTIME_ID = 2, CLOCK_THREAD_CPUTIME_ID = 3, CLOCK_MONOTONIC_RAW = 4, CLOCK_REALTIME_COARSE = 5, CLOCK_MONOTONIC_COARSE = 6, CLOCK_BOOTTIME = 7, CLOCK_REALTIME_ALARM = 8, CLOCK_BOOTTIME_ALARM = 9, CLOCK_TAI = 11 };
+enum directory_fd { AT_FDCWD = -100 };
+enum epoll_operation { EPOLL_CTL_ADD = 1, EPOLL_CTL_DEL = 2, EPOLL_CTL_MOD = 3 };
+enum fadvise_advice { POSIX_FADV_NORMAL = 0, POSIX_FADV_RANDOM = 1, POSIX_FADV_SEQUENTIAL = 2, POSIX_FADV_WILLNEED = 3, POSIX_FADV_DONTNEED = 4, POSIX_FADV_NOREUSE = 5 };
+enum fcntl_command { F_DUPFD = 0, F_DUPFD_CLOEXEC = 1030, F_GETFD = 1, F_SETFD = 2, F_GETFL = 3, F_SETFL = 4, F_GETLK = 5, F_SETLK = 6, F_SETLKW = 7, F_OFD_GETLK = 36, F_OFD_SETLK = 37, F_OFD_SETLKW = 38, F_SETOWN = 8, F_GETOWN = 9, F_SETOWN_EX = 15, F_GETOWN_EX = 16, F_SETSIG = 10, F_GETSIG = 11, F_SETLEASE = 1024, F_GETLEASE = 1025, F_NOTIFY = 1026, F_SETPIPE_SZ = 1031, F_GETPIPE_SZ = 1032, F_ADD_SEALS = 1033, F_GET_SEALS = 1034, F_GET_RW_HINT = 1035, F_SET_RW_HINT = 1036, F_GET_FILE_RW_HINT = 1037, F_SET_FILE_RW_HINT = 1038 };
+enum idtype_t { P_ALL = 0, P_PID = 1, P_PGID = 2, P_PIDFD = 3 };
+enum locale_category { LC_CTYPE = 0, LC_NUMERIC = 1, LC_TIME = 2, LC_COLLATE = 3, LC_MONETARY = 4, LC_MESSAGES = 5, LC_ALL = 6, LC_PAPER = 7, LC_NAME = 8, LC_ADDRESS = 9, LC_TELEPHONE = 10, LC_MEASUREMENT = 11, LC_IDENTIFICATION = 12 };
+enum lockf_command { F_ULOCK = 0, F_LOCK = 1, F_TLOCK = 2, F_TEST = 3 };
+enum madvise_advice { MADV_NORMAL = 0, MADV_RANDOM = 1, MADV_SEQUENTIAL = 2, MADV_WILLNEED = 3, MADV_DONTNEED = 4, MADV_FREE = 8, MADV_REMOVE = 9, MADV_DONTFORK = 10, MADV_DOFORK = 11, MADV_MERGEABLE = 12, MADV_UNMERGEABLE = 13, MADV_HUGEPAGE = 14, MADV_NOHUGEPAGE = 15, MADV_DONTDUMP = 16, MADV_DODUMP = 17, MADV_WIPEONFORK = 18, MADV_KEEPONFORK = 19, MADV_COLD = 20, MADV_PAGEOUT = 21, MADV_POPULATE_READ = 22, MADV_POPULATE_WRITE = 23, MADV_DONTNEED_LOCKED = 24, MADV_HWPOISON = 100 };
+enum mcheck_status { MCHECK_DISABLED = -1, MCHECK_OK = 0, MCHECK_FREE = 1, MCHECK_HEAD = 2, MCHECK_TAIL = 3 };
+enum pathconf_name { _PC_LINK_MAX = 0, _PC_MAX_CANON = 1, _PC_MAX_INPUT = 2, _PC_NAME_MAX = 3, _PC_PATH_MAX = 4, _PC_PIPE_BUF = 5, _PC_CHOWN_RESTRICTED = 6, _PC_NO_TRUNC = 7, _PC_VDISABLE = 8, _PC_SYNC_IO = 9, _PC_ASYNC_IO = 10, _PC_PRIO_IO = 11, _PC_SOCK_MAXBUF = 12, _PC_FILESIZEBITS = 13, _PC_REC_INCR_XFER_SIZE = 14, _PC_REC_MAX_XFER_SIZE = 15, _PC_REC_MIN_XFER_SIZE = 16, _PC_REC_XFER_ALIGN = 17, _PC_ALLOC_SIZE_MIN = 18, _PC_SYMLINK_MAX = 19, _PC_2_SYMLINKS = 20 };
+enum posix_madvise_advice { POSIX_MADV_NORMAL = 0, POSIX_MADV_RANDOM = 1, POSIX_MADV_SEQUENTIAL = 2, POSIX_MADV_WILLNEED = 3, POSIX_MADV_DONTNEED = 4 };
+enum prctl_option { PR_SET_PDEATHSIG = 1, PR_GET_PDEATHSIG = 2, PR_GET_DUMPABLE = 3, PR_SET_DUMPABLE = 4, PR_GET_UNALIGN = 5, PR_SET_UNALIGN = 6, PR_GET_KEEPCAPS = 7, PR_SET_KEEPCAPS = 8, PR_GET_FPEMU = 9, PR_SET_FPEMU = 10, PR_GET_FPEXC = 11, PR_SET_FPEXC = 12, PR_GET_TIMING = 13, PR_SET_TIMING = 14, PR_SET_NAME = 15, PR_GET_NAME = 16, PR_GET_ENDIAN = 19, PR_SET_ENDIAN = 20, PR_GET_SECCOMP = 21, PR_SET_SECCOMP = 22, PR_GET_TSC = 25, PR_SET_TSC = 26, PR_GET_SECUREBITS = 27, PR_SET_SECUREBITS = 28, PR_SET_TIMERSLACK = 29, PR_GET_TIMERSLACK = 30, PR_SET_MM = 35, PR_SET_CHILD_SUBREAPER = 36, PR_GET_CHILD_SUBREAPER = 37, PR_SET_NO_NEW_PRIVS = 38, PR_GET_NO_NEW_PRIVS = 39, PR_GET_TID_ADDRESS = 40, PR_SET_THP_DISABLE = 41, PR_GET_THP_DISABLE = 42, PR_SET_FP_MODE = 45, PR_GET_FP_MODE = 46, PR_GET_SPECULATION_CTRL = 52, PR_SET_SPECULATION_CTRL = 53, PR_SET_TAGGED_ADDR_CTRL = 55, PR_GET_TAGGED_ADDR_CTRL = 56, PR_SET_IO_FLUSHER = 57, PR_GET_IO_FLUSHER = 58, PR_SET_SYSCALL_USER_DISPATCH = 59, PR_SET_VMA = 1398164801, PR_SET_PTRACER = 1499557217, PR_CAPBSET_READ = 23, PR_CAPBSET_DROP = 24, PR_CAP_AMBIENT = 47, PR_MCE_KILL = 33, PR_MCE_KILL_GET = 34, PR_TASK_PERF_EVENTS_DISABLE = 31, PR_TASK_PERF_EVENTS_ENABLE = 32, PR_SCHED_CORE = 62, PR_PAC_RESET_KEYS = 54, PR_PAC_SET_ENABLED_KEYS = 60, PR_PAC_GET_ENABLED_KEYS = 61, PR_SVE_SET_VL = 50, PR_SVE_GET_VL = 51, PR_SME_SET_VL = 63, PR_SME_GET_VL = 64 };
+enum resource_limit { RLIMIT_CPU = 0, RLIMIT_FSIZE = 1, RLIMIT_DATA = 2, RLIMIT_STACK = 3, RLIMIT_CORE = 4, RLIMIT_RSS = 5, RLIMIT_NPROC = 6, RLIMIT_NOFILE = 7, RLIMIT_MEMLOCK = 8, RLIMIT_AS = 9, RLIMIT_LOCKS = 10, RLIMIT_SIGPENDING = 11, RLIMIT_MSGQUEUE = 12, RLIMIT_NICE = 13, RLIMIT_RTPRIO = 14, RLIMIT_RTTIME = 15 };
+enum shutdown_how { SHUT_RD = 0, SHUT_WR = 1, SHUT_RDWR = 2 };
+enum signal_number { SIGHUP = 1, SIGINT = 2, SIGQUIT = 3, SIGILL = 4, SIGTRAP = 5, SIGABRT = 6, SIGBUS = 7, SIGFPE = 8, SIGKILL = 9, SIGUSR1 = 10, SIGSEGV = 11, SIGUSR2 = 12, SIGPIPE = 13, SIGALRM = 14, SIGTERM = 15, SIGSTKFLT = 16, SIGCHLD = 17, SIGCONT = 18, SIGSTOP = 19, SIGTSTP = 20, SIGTTIN = 21, SIGTTOU = 22, SIGURG = 23, SIGXCPU = 24, SIGXFSZ = 25, SIGVTALRM = 26, SIGPROF = 27, SIGWINCH = 28, SIGIO = 29, SIGPWR = 30, SIGSYS = 31 };
+enum sigprocmask_how { SIG_BLOCK = 0, SIG_SETMASK = 2, SIG_UNBLOCK = 1 };
+enum socket_level { SOL_IP = 0, SOL_SOCKET = 1, SOL_IPV6 = 41, SOL_ICMPV6 = 58, SOL_RAW = 255, SOL_DECNET = 261, SOL_X25 = 262, SOL_PACKET = 263, SOL_ATM = 264, SOL_AAL = 265, SOL_IRDA = 266, SOL_NETBEUI = 267, SOL_LLC = 268, SOL_DCCP = 269, SOL_NETLINK = 270, SOL_TIPC = 271, SOL_RXRPC = 272, SOL_PPPOL2TP = 273, SOL_BLUETOOTH = 274, SOL_PNPIPE = 275, SOL_RDS = 276, SOL_IUCV = 277, SOL_CAIF = 278, SOL_ALG = 279, SOL_NFC = 280, SOL_KCM = 281, SOL_TLS = 282, SOL_XDP = 283, SOL_MPTCP = 284, SOL_MCTP = 285, SOL_SMC = 286 };
+enum sysconf_name { _SC_ARG_MAX = 0, _SC_CHILD_MAX = 1, _SC_CLK_TCK = 2, _SC_NGROUPS_MAX = 3, _SC_OPEN_MAX = 4, _SC_STREAM_MAX = 5, _SC_TZNAME_MAX = 6, _SC_JOB_CONTROL = 7, _SC_SAVED_IDS = 8, _SC_REALTIME_SIGNALS = 9, _SC_PRIORITY_SCHEDULING = 10, _SC_TIMERS = 11, _SC_ASYNCHRONOUS_IO = 12, _SC_PRIORITIZED_IO = 13, _SC_SYNCHRONIZED_IO = 14, _SC_FSYNC = 15, _SC_MAPPED_FILES = 16, _SC_MEMLOCK = 17, _SC_MEMLOCK_RANGE = 18, _SC_MEMORY_PROTECTION = 19, _SC_MESSAGE_PASSING = 20, _SC_SEMAPHORES = 21, _SC_SHARED_MEMORY_OBJECTS = 22, _SC_AIO_LISTIO_MAX = 23, _SC_AIO_MAX = 24, _SC_AIO_PRIO_DELTA_MAX = 25, _SC_DELAYTIMER_MAX = 26, _SC_MQ_OPEN_MAX = 27, _SC_MQ_PRIO_MAX = 28, _SC_VERSION = 29, _SC_PAGESIZE = 30, _SC_RTSIG_MAX = 31, _SC_SEM_NSEMS_MAX = 32, _SC_SEM_VALUE_MAX = 33, _SC_SIGQUEUE_MAX = 34, _SC_TIMER_MAX = 35, _SC_BC_BASE_MAX = 36, _SC_BC_DIM_MAX = 37, _SC_BC_SCALE_MAX = 38, _SC_BC_STRING_MAX = 39, _SC_COLL_WEIGHTS_MAX = 40, _SC_EQUIV_CLASS_MAX = 41, _SC_EXPR_NEST_MAX = 42, _SC_LINE_MAX = 43, _SC_RE_DUP_MAX = 44, _SC_CHARCLASS_NAME_MAX = 45, _SC_2_VERSION = 46, _SC_2_C_BIND = 47, _SC_2_C_DEV = 48, _SC_2_FORT_DEV = 49, _SC_2_FORT_RUN = 50, _SC_2_SW_DEV = 51, _SC_2_LOCALEDEF = 52, _SC_PII = 53, _SC_PII_XTI = 54, _SC_PII_SOCKET = 55, _SC_PII_INTERNET = 56, _SC_PII_OSI = 57, _SC_POLL = 58, _SC_SELECT = 59, _SC_IOV_MAX = 60, _SC_PII_INTERNET_STREAM = 61, _SC_PII_INTERNET_DGRAM = 62, _SC_PII_OSI_COTS = 63, _SC_PII_OSI_CLTS = 64, _SC_PII_OSI_M = 65, _SC_T_IOV_MAX = 66, _SC_THREADS = 67, _SC_THREAD_SAFE_FUNCTIONS = 68, _SC_GETGR_R_SIZE_MAX = 69, _SC_GETPW_R_SIZE_MAX = 70, _SC_LOGIN_NAME_MAX = 71, _SC_TTY_NAME_MAX = 72, _SC_THREAD_DESTRUCTOR_ITERATIONS = 73, _SC_THREAD_KEYS_MAX = 74, _SC_THREAD_STACK_MIN = 75, _SC_THREAD_THREADS_MAX = 76, _SC_THREAD_ATTR_STACKADDR = 77, _SC_THREAD_ATTR_STACKSIZE = 78, _SC_THREAD_PRIORITY_SCHEDULING = 79, _SC_THREAD_PRIO_INHERIT = 80, _SC_THREAD_PRIO_PROTECT = 81, _SC_THREAD_PROCESS_SHARED = 82, _SC_NPROCESSORS_CONF = 83, _SC_NPROCESSORS_ONLN = 84, _SC_PHYS_PAGES = 85, _SC_AVPHYS_PAGES = 86, _SC_ATEXIT_MAX = 87, _SC_PASS_MAX = 88, _SC_XOPEN_VERSION = 89, _SC_XOPEN_XCU_VERSION = 90, _SC_XOPEN_UNIX = 91, _SC_XOPEN_CRYPT = 92, _SC_XOPEN_ENH_I18N = 93, _SC_XOPEN_SHM = 94, _SC_2_CHAR_TERM = 95, _SC_2_C_VERSION = 96, _SC_2_UPE = 97, _SC_XOPEN_XPG2 = 98, _SC_XOPEN_XPG3 = 99, _SC_XOPEN_XPG4 = 100, _SC_CHAR_BIT = 101, _SC_CHAR_MAX = 102, _SC_CHAR_MIN = 103, _SC_INT_MAX = 104, _SC_INT_MIN = 105, _SC_LONG_BIT = 106, _SC_WORD_BIT = 107, _SC_MB_LEN_MAX = 108, _SC_NZERO = 109, _SC_SSIZE_MAX = 110, _SC_SCHAR_MAX = 111, _SC_SCHAR_MIN = 112, _SC_SHRT_MAX = 113, _SC_SHRT_MIN = 114, _SC_UCHAR_MAX = 115, _SC_UINT_MAX = 116, _SC_ULONG_MAX = 117, _SC_USHRT_MAX = 118, _SC_NL_ARGMAX = 119, _SC_NL_LANGMAX = 120, _SC_NL_MSGMAX = 121, _SC_NL_NMAX = 122, _SC_NL_SETMAX = 123, _SC_NL_TEXTMAX = 124, _SC_XBS5_ILP32_OFF32 = 125, _SC_XBS5_ILP32_OFFBIG = 126, _SC_XBS5_LP64_OFF64 = 127, _SC_XBS5_LPBIG_OFFBIG = 128, _SC_XOPEN_LEGACY = 129, _SC_XOPEN_REALTIME = 130, _SC_XOPEN_REALTIME_THREADS = 131, _SC_ADVISORY_INFO = 132, _SC_BARRIERS = 133, _SC_BASE = 134, _SC_C_LANG_SUPPORT = 135, _SC_C_LANG_SUPPORT_R = 136, _SC_CLOCK_SELECTION = 137, _SC_CPUTIME = 138, _SC_THREAD_CPUTIME = 139, _SC_DEVICE_IO = 140, _SC_DEVICE_SPECIFIC = 141, _SC_DEVICE_SPECIFIC_R = 142, _SC_FD_MGMT = 143, _SC_FIFO = 144, _SC_PIPE = 145, _SC_FILE_ATTRIBUTES = 146, _SC_FILE_LOCKING = 147, _SC_FILE_SYSTEM = 148, _SC_MONOTONIC_CLOCK = 149, _SC_MULTI_PROCESS = 150, _SC_SINGLE_PROCESS = 151, _SC_NETWORKING = 152, _SC_READER_WRITER_LOCKS = 153, _SC_SPIN_LOCKS = 154, _SC_REGEXP = 155, _SC_REGEX_VERSION = 156, _SC_SHELL = 157, _SC_SIGNALS = 158, _SC_SPAWN = 159, _SC_SPORADIC_SERVER = 160, _SC_THREAD_SPORADIC_SERVER = 161, _SC_SYSTEM_DATABASE = 162, _SC_SYSTEM_DATABASE_R = 163, _SC_TIMEOUTS = 164, _SC_TYPED_MEMORY_OBJECTS = 165, _SC_USER_GROUPS = 166, _SC_USER_GROUPS_R = 167, _SC_2_PBS = 168, _SC_2_PBS_ACCOUNTING = 169, _SC_2_PBS_LOCATE = 170, _SC_2_PBS_MESSAGE = 171, _SC_2_PBS_TRACK = 172, _SC_SYMLOOP_MAX = 173, _SC_STREAMS = 174, _SC_2_PBS_CHECKPOINT = 175, _SC_V6_ILP32_OFF32 = 176, _SC_V6_ILP32_OFFBIG = 177, _SC_V6_LP64_OFF64 = 178, _SC_V6_LPBIG_OFFBIG = 179, _SC_HOST_NAME_MAX = 180, _SC_TRACE = 181, _SC_TRACE_EVENT_FILTER = 182, _SC_TRACE_INHERIT = 183, _SC_TRACE_LOG = 184, _SC_LEVEL1_ICACHE_SIZE = 185, _SC_LEVEL1_ICACHE_ASSOC = 186, _SC_LEVEL1_ICACHE_LINESIZE = 187, _SC_LEVEL1_DCACHE_SIZE = 188, _SC_LEVEL1_DCACHE_ASSOC = 189, _SC_LEVEL1_DCACHE_LINESIZE = 190, _SC_LEVEL2_CACHE_SIZE = 191, _SC_LEVEL2_CACHE_ASSOC = 192, _SC_LEVEL2_CACHE_LINESIZE = 193, _SC_LEVEL3_CACHE_SIZE = 194, _SC_LEVEL3_CACHE_ASSOC = 195, _SC_LEVEL3_CACHE_LINESIZE = 196, _SC_LEVEL4_CACHE_SIZE = 197, _SC_LEVEL4_CACHE_ASSOC = 198, _SC_LEVEL4_CACHE_LINESIZE = 199, _SC_IPV6 = 235, _SC_RAW_SOCKETS = 236, _SC_V7_ILP32_OFF32 = 237, _SC_V7_ILP32_OFFBIG = 238, _SC_V7_LP64_OFF64 = 239, _SC_V7_LPBIG_OFFBIG = 240, _SC_SS_REPL_MAX = 241, _SC_TRACE_EVENT_NAME_MAX = 242, _SC_TRACE_NAME_MAX = 243, _SC_TRACE_SYS_MAX = 244, _SC_TRACE_USER_EVENT_MAX = 245, _SC_XOPEN_STREAMS = 246, _SC_THREAD_ROBUST_PRIO_INHERIT = 247, _SC_THREAD_ROBUST_PRIO_PROTECT = 248, _SC_MINSIGSTKSZ = 249, _SC_SIGSTKSZ = 250 };
+enum terminal_actions { TCSANOW = 0, TCSADRAIN = 1, TCSAFLUSH = 2 };
+enum terminal_queue { TCIFLUSH = 0, TCOFLUSH = 1, TCIOFLUSH = 2 };
+enum whence { SEEK_SET = 0, SEEK_CUR = 1, SEEK_END = 2, SEEK_DATA = 3, SEEK_HOLE = 4 };
 void _Exit(int status);
 __pid_t _Fork(void);
 size_t __argz_count(const char *argz, size_t len);
@@ -143,7 +223,9 @@ int _toupper(int arg1);
 long a64l(const char *s);
 void abort(void);
 int abs(int x);
-int access(const char *name, int type); // errno
+int accept(int fd, struct sockaddr *addr, socklen_t *addr_len); // errno
+int accept4(int fd, struct sockaddr *addr, socklen_t *addr_len, enum accept_flags flags); // errno
+int access(const char *name, enum access_mode type); // errno
 int acct(const char *name); // errno
 int addmntent(FILE *stream, const struct mntent *mnt);
 int adjtime(const struct timeval *delta, struct timeval *olddelta); // errno
@@ -201,6 +283,7 @@ void backtrace_symbols_fd(void *const *array, int size, int fd);
 char *basename(const char *filename);
 int bcmp(const void *s1, const void *s2, size_t n);
 void bcopy(const void *src, void *dest, size_t n);
+int bind(int fd, const struct sockaddr *addr, socklen_t len); // errno
 char *bind_textdomain_codeset(const char *domainname, const char *codeset);
 int bindresvport(int sockfd, struct sockaddr_in *sock_in); // errno
 char *bindtextdomain(const char *domainname, const char *dirname);
@@ -233,13 +316,13 @@ void clearerr_unlocked(FILE *stream);
 clock_t clock(void);
 int clock_adjtime(__clockid_t clock_id, struct timex *utx); // errno
 int clock_getcpuclockid(pid_t pid, clockid_t *clock_id); // error number
-int clock_getres(clockid_t clock_id, struct timespec *res); // errno
-int clock_gettime(clockid_t clock_id, struct timespec *tp); // errno
-int clock_nanosleep(clockid_t clock_id, int flags, const struct timespec *req, struct timespec *rem); // error number
-int clock_settime(clockid_t clock_id, const struct timespec *tp); // errno
-int clone(int (*fn)(void *), void *child_stack, int flags, void *arg, ...); // errno
+int clock_getres(enum clock clock_id, struct timespec *res); // errno
+int clock_gettime(enum clock clock_id, struct timespec *tp); // errno
+int clock_nanosleep(enum clock clock_id, enum timer_flags flags, const struct timespec *req, struct timespec *rem); // error number
+int clock_settime(enum clock clock_id, const struct timespec *tp); // errno
+int clone(int (*fn)(void *), void *child_stack, enum clone_flags flags, void *arg, ...); // errno
 int close(int fd); // errno
-int close_range(unsigned int fd, unsigned int max_fd, int flags); // errno
+int close_range(unsigned int fd, unsigned int max_fd, enum close_range_flags flags); // errno
 int closedir(DIR *dirp); // errno
 void closefrom(int lowfd);
 void closelog(void);
@@ -250,6 +333,7 @@ int cnd_signal(cnd_t *cond);
 int cnd_timedwait(cnd_t *cond, mtx_t *mutex, const struct timespec *time_point);
 int cnd_wait(cnd_t *cond, mtx_t *mutex);
 size_t confstr(int name, char *buf, size_t len);
+int connect(int fd, const struct sockaddr *addr, socklen_t len); // errno
 ssize_t copy_file_range(int infd, __off64_t *pinoff, int outfd, __off64_t *poutoff, size_t length, unsigned int flags); // errno
 int creat(const char *file, mode_t mode); // errno
 int creat64(const char *file, mode_t mode); // errno
@@ -269,8 +353,8 @@ int dladdr1(const void *address, Dl_info *info, void **extra_info, int flags);
 int dlclose(void *handle);
 char *dlerror(void);
 int dlinfo(void *handle, int request, void *arg);
-void *dlmopen(Lmid_t nsid, const char *file, int mode);
-void *dlopen(const char *file, int mode);
+void *dlmopen(Lmid_t nsid, const char *file, enum dlopen_mode mode);
+void *dlopen(const char *file, enum dlopen_mode mode);
 void *dlsym(void *handle, const char *name);
 void *dlvsym(void *handle, const char *name, const char *version);
 int dn_comp(const char *arg1, unsigned char *arg2, int arg3, unsigned char **arg4, unsigned char **arg5);
@@ -282,10 +366,10 @@ double drand48(void);
 int drand48_r(struct drand48_data *buffer, double *result);
 int dup(int fd); // errno
 int dup2(int fd, int fd2); // errno
-int dup3(int fd, int fd2, int flags); // errno
+int dup3(int fd, int fd2, enum descriptor_flags flags); // errno
 locale_t duplocale(locale_t dataset);
 int dysize(int year);
-int eaccess(const char *name, int type); // errno
+int eaccess(const char *name, enum access_mode type); // errno
 char *ecvt(double value, int ndigit, int *decpt, int *sign);
 int ecvt_r(double value, int ndigit, int *decpt, int *sign, char *buf, size_t len);
 void endgrent(void);
@@ -308,8 +392,8 @@ error_t envz_merge(char **envz, size_t *envz_len, const char *envz2, size_t envz
 void envz_remove(char **envz, size_t *envz_len, const char *name);
 void envz_strip(char **envz, size_t *envz_len);
 int epoll_create(int size); // errno
-int epoll_create1(int flags); // errno
-int epoll_ctl(int epfd, int op, int fd, struct epoll_event *event); // errno
+int epoll_create1(enum epoll_flags flags); // errno
+int epoll_ctl(int epfd, enum epoll_operation op, int fd, struct epoll_event *event); // errno
 int epoll_pwait(int epfd, struct epoll_event *events, int maxevents, int timeout, const __sigset_t *ss); // errno
 int epoll_pwait2(int epfd, struct epoll_event *events, int maxevents, const struct timespec *timeout, const __sigset_t *ss); // errno
 int epoll_wait(int epfd, struct epoll_event *events, int maxevents, int timeout); // errno
@@ -326,8 +410,8 @@ int ether_line(const char *line, struct ether_addr *addr, char *hostname);
 char *ether_ntoa(const struct ether_addr *addr);
 char *ether_ntoa_r(const struct ether_addr *addr, char *buf);
 int ether_ntohost(char *hostname, const struct ether_addr *addr);
-int euidaccess(const char *name, int type); // errno
-int eventfd(unsigned int count, int flags); // errno
+int euidaccess(const char *name, enum access_mode type); // errno
+int eventfd(unsigned int count, enum eventfd_flags flags); // errno
 int eventfd_read(int fd, eventfd_t *value); // errno
 int eventfd_write(int fd, eventfd_t value); // errno
 int execl(const char *path, const char *arg, ...); // errno
@@ -335,25 +419,25 @@ int execle(const char *path, const char *arg, ...); // errno
 int execlp(const char *file, const char *arg, ...); // errno
 int execv(const char *path, char *const *argv); // errno
 int execve(const char *path, char *const *argv, char *const *envp); // errno
-int execveat(int fd, const char *path, char *const *argv, char *const *envp, int flags); // errno
+int execveat(enum directory_fd fd, const char *path, char *const *argv, char *const *envp, enum fstatat_flags flags); // errno
 int execvp(const char *file, char *const *argv); // errno
 int execvpe(const char *file, char *const *argv, char *const *envp); // errno
 void exit(int status);
 void explicit_bzero(void *s, size_t n);
-int faccessat(int fd, const char *file, int type, int flag); // errno
-int fallocate(int fd, int mode, __off64_t offset, __off64_t len); // errno
-int fallocate64(int fd, int mode, __off64_t offset, __off64_t len); // errno
+int faccessat(enum directory_fd fd, const char *file, enum access_mode type, enum faccessat_flags flag); // errno
+int fallocate(int fd, enum fallocate_mode mode, __off64_t offset, __off64_t len); // errno
+int fallocate64(int fd, enum fallocate_mode mode, __off64_t offset, __off64_t len); // errno
 int fanotify_init(unsigned int flags, unsigned int event_f_flags); // errno
 int fanotify_mark(int fanotify_fd, unsigned int flags, uint64_t mask, int dfd, const char *pathname); // errno
 int fchdir(int fd); // errno
 int fchmod(int fd, __mode_t mode); // errno
-int fchmodat(int fd, const char *file, __mode_t mode, int flag); // errno
+int fchmodat(enum directory_fd fd, const char *file, __mode_t mode, enum fstatat_flags flag); // errno
 int fchown(int fd, __uid_t owner, __gid_t group); // errno
-int fchownat(int fd, const char *file, __uid_t owner, __gid_t group, int flag); // errno
+int fchownat(enum directory_fd fd, const char *file, __uid_t owner, __gid_t group, enum fstatat_flags flag); // errno
 int fclose(FILE *stream); // errno
 int fcloseall(void);
-int fcntl(int fd, int cmd, ...); // errno
-int fcntl64(int fd, int cmd, ...); // errno
+int fcntl(int fd, enum fcntl_command cmd, ...); // errno
+int fcntl64(int fd, enum fcntl_command cmd, ...); // errno
 char *fcvt(double value, int ndigit, int *decpt, int *sign);
 int fcvt_r(double value, int ndigit, int *decpt, int *sign, char *buf, size_t len);
 int fdatasync(int fildes); // errno
@@ -389,15 +473,15 @@ ssize_t fgetxattr(int fd, const char *name, void *value, size_t size); // errno
 int fileno(FILE *stream); // errno
 int fileno_unlocked(FILE *stream);
 ssize_t flistxattr(int fd, char *list, size_t size); // errno
-int flock(int fd, int operation); // errno
+int flock(int fd, enum flock_operation operation); // errno
 void flockfile(FILE *stream);
 FILE *fmemopen(void *s, size_t len, const char *modes); // errno
-int fnmatch(const char *pattern, const char *name, int flags);
+int fnmatch(const char *pattern, const char *name, enum fnmatch_flags flags);
 FILE *fopen(const char *filename, const char *modes); // errno
 FILE *fopen64(const char *filename, const char *modes); // errno
 __pid_t fork(void); // errno
 int forkpty(int *amaster, char *name, const struct termios *termp, const struct winsize *winp); // errno
-long fpathconf(int fd, int name);
+long fpathconf(int fd, enum pathconf_name name);
 int fprintf(FILE *stream, const char *format, ...);
 int fputc(int c, FILE *stream);
 int fputc_unlocked(int c, FILE *stream);
@@ -418,19 +502,19 @@ FILE *freopen(const char *filename, const char *modes, FILE *stream); // errno
 FILE *freopen64(const char *filename, const char *modes, FILE *stream); // errno
 int fscanf(FILE *stream, const char *format, ...); // errno
 int fsconfig(int fd, unsigned int cmd, const char *key, const void *value, int aux);
-int fseek(FILE *stream, long off, int whence); // errno
-int fseeko(FILE *stream, __off64_t off, int whence); // errno
-int fseeko64(FILE *stream, __off64_t off, int whence); // errno
+int fseek(FILE *stream, long off, enum whence whence); // errno
+int fseeko(FILE *stream, __off64_t off, enum whence whence); // errno
+int fseeko64(FILE *stream, __off64_t off, enum whence whence); // errno
 int fsetpos(FILE *stream, const fpos_t *pos); // errno
 int fsetpos64(FILE *stream, const fpos64_t *pos); // errno
-int fsetxattr(int fd, const char *name, const void *value, size_t size, int flags); // errno
+int fsetxattr(int fd, const char *name, const void *value, size_t size, enum xattr_flags flags); // errno
 int fsmount(int fd, unsigned int flags, unsigned int ms_flags);
 int fsopen(const char *fs_name, unsigned int flags);
 int fspick(int dfd, const char *path, unsigned int flags);
 int fstat(int fd, struct stat *buf); // errno
 int fstat64(int fd, struct stat64 *buf); // errno
-int fstatat(int fd, const char *file, struct stat *buf, int flag); // errno
-int fstatat64(int fd, const char *file, struct stat64 *buf, int flag); // errno
+int fstatat(enum directory_fd fd, const char *file, struct stat *buf, enum fstatat_flags flag); // errno
+int fstatat64(enum directory_fd fd, const char *file, struct stat64 *buf, enum fstatat_flags flag); // errno
 int fstatfs(int fildes, struct statfs *buf); // errno
 int fstatfs64(int fildes, struct statfs64 *buf); // errno
 int fstatvfs(int fildes, struct statvfs *buf); // errno
@@ -448,7 +532,7 @@ int ftw64(const char *dir, __ftw64_func_t func, int descriptors);
 void funlockfile(FILE *stream);
 int futimens(int fd, const struct timespec *times); // errno
 int futimes(int fd, const struct timeval *tvp); // errno
-int futimesat(int fd, const char *file, const struct timeval *tvp); // errno
+int futimesat(enum directory_fd fd, const char *file, const struct timeval *tvp); // errno
 int fwide(__FILE *fp, int mode);
 int fwprintf(__FILE *stream, const wchar_t *format, ...);
 unsigned long fwrite(const void *ptr, size_t size, size_t n, FILE *s);
@@ -498,7 +582,7 @@ int getgroups(int size, __gid_t *list); // errno
 struct hostent *gethostbyaddr(const void *addr, __socklen_t len, int type);
 int gethostbyaddr_r(const void *addr, __socklen_t len, int type, struct hostent *result_buf, char *buf, size_t buflen, struct hostent **result, int *h_errnop);
 struct hostent *gethostbyname(const char *name);
-struct hostent *gethostbyname2(const char *name, int af);
+struct hostent *gethostbyname2(const char *name, enum address_family af);
 int gethostbyname2_r(const char *name, int af, struct hostent *result_buf, char *buf, size_t buflen, struct hostent **result, int *h_errnop);
 int gethostbyname_r(const char *name, struct hostent *result_buf, char *buf, size_t buflen, struct hostent **result, int *h_errnop);
 struct hostent *gethostent(void);
@@ -513,7 +597,7 @@ char *getlogin(void); // errno
 int getlogin_r(char *name, size_t name_len);
 struct mntent *getmntent(FILE *stream);
 struct mntent *getmntent_r(FILE *stream, struct mntent *result, char *buffer, int bufsize);
-int getnameinfo(const struct sockaddr *sa, socklen_t salen, char *host, socklen_t hostlen, char *serv, socklen_t servlen, int flags);
+int getnameinfo(const struct sockaddr *sa, socklen_t salen, char *host, socklen_t hostlen, char *serv, socklen_t servlen, enum nameinfo_flags flags);
 struct netent *getnetbyaddr(uint32_t net, int type);
 int getnetbyaddr_r(uint32_t net, int type, struct netent *result_buf, char *buf, size_t buflen, struct netent **result, int *h_errnop); // error number
 struct netent *getnetbyname(const char *name);
@@ -527,6 +611,7 @@ int getopt_long(int argc, char *const *argv, const char *shortopts, const struct
 int getopt_long_only(int argc, char *const *argv, const char *shortopts, const struct option *longopts, int *longind);
 int getpagesize(void);
 char *getpass(const char *prompt); // errno
+int getpeername(int fd, struct sockaddr *addr, socklen_t *len); // errno
 __pid_t getpgid(__pid_t pid); // errno
 __pid_t getpgrp(void); // errno
 __pid_t getpid(void);
@@ -546,11 +631,11 @@ struct passwd *getpwnam(const char *name);
 int getpwnam_r(const char *name, struct passwd *resultbuf, char *buffer, size_t buflen, struct passwd **result);
 struct passwd *getpwuid(__uid_t uid);
 int getpwuid_r(__uid_t uid, struct passwd *resultbuf, char *buffer, size_t buflen, struct passwd **result);
-ssize_t getrandom(void *buffer, size_t length, unsigned int flags); // errno
+ssize_t getrandom(void *buffer, size_t length, enum random_flags flags); // errno
 int getresgid(__gid_t *rgid, __gid_t *egid, __gid_t *sgid); // errno
 int getresuid(__uid_t *ruid, __uid_t *euid, __uid_t *suid); // errno
-int getrlimit(__rlimit_resource_t resource, struct rlimit *rlimits); // errno
-int getrlimit64(__rlimit_resource_t resource, struct rlimit64 *rlimits); // errno
+int getrlimit(enum resource_limit resource, struct rlimit *rlimits); // errno
+int getrlimit64(enum resource_limit resource, struct rlimit64 *rlimits); // errno
 struct rpcent *getrpcbyname(const char *name);
 int getrpcbyname_r(const char *name, struct rpcent *result_buf, char *buffer, size_t buflen, struct rpcent **result); // error number
 struct rpcent *getrpcbynumber(int number);
@@ -565,7 +650,8 @@ int getservbyport_r(int port, const char *proto, struct servent *result_buf, cha
 struct servent *getservent(void);
 int getservent_r(struct servent *result_buf, char *buf, size_t buflen, struct servent **result); // error number
 __pid_t getsid(__pid_t pid); // errno
-int getsockopt(int fd, int level, int optname, void *optval, socklen_t *optlen); // errno
+int getsockname(int fd, struct sockaddr *addr, socklen_t *len); // errno
+int getsockopt(int fd, enum socket_level level, int optname, void *optval, socklen_t *optlen); // errno
 int getsourcefilter(int s, uint32_t interface_addr, const struct sockaddr *group, socklen_t grouplen, uint32_t *fmode, uint32_t *numsrc, struct sockaddr_storage *slist);
 struct spwd *getspent(void);
 int getspent_r(struct spwd *result_buf, char *buffer, size_t buflen, struct spwd **result);
@@ -604,7 +690,7 @@ struct tm *gmtime(const time_t *timer); // errno
 struct tm *gmtime_r(const time_t *timer, struct tm *tp); // errno
 int grantpt(int fd); // errno
 int group_member(__gid_t gid);
-int gsignal(int sig);
+int gsignal(enum signal_number sig);
 char *hasmntopt(const struct mntent *mnt, const char *opt);
 int hcreate(size_t nel);
 int hcreate_r(size_t nel, struct hsearch_data *htab);
@@ -647,15 +733,15 @@ int inet_aton(const char *cp, struct in_addr *inp);
 in_addr_t inet_network(const char *cp);
 unsigned int inet_nsap_addr(const char *cp, unsigned char *buf, int len);
 char *inet_nsap_ntoa(int len, const unsigned char *cp, char *buf);
-const char *inet_ntop(int af, const void *cp, char *buf, socklen_t len); // errno
-int inet_pton(int af, const char *cp, void *buf); // errno
+const char *inet_ntop(enum address_family af, const void *cp, char *buf, socklen_t len); // errno
+int inet_pton(enum address_family af, const char *cp, void *buf); // errno
 int initgroups(const char *user, __gid_t group); // errno
 char *initstate(unsigned int seed, char *statebuf, size_t statelen); // errno
 int initstate_r(unsigned int seed, char *statebuf, size_t statelen, struct random_data *buf); // errno
 int innetgr(const char *netgroup, const char *host, const char *user, const char *domain);
-int inotify_add_watch(int fd, const char *name, uint32_t mask); // errno
+int inotify_add_watch(int fd, const char *name, enum inotify_events mask); // errno
 int inotify_init(void); // errno
-int inotify_init1(int flags); // errno
+int inotify_init1(enum inotify_flags flags); // errno
 int inotify_rm_watch(int fd, int wd); // errno
 void insque(void *elem, void *prev);
 int ioctl(int fd, unsigned long request, ...); // errno
@@ -717,8 +803,8 @@ int isxdigit(int arg1);
 int isxdigit_l(int arg1, locale_t arg2);
 long jrand48(unsigned short *xsubi);
 int jrand48_r(unsigned short *xsubi, struct drand48_data *buffer, long *result);
-int kill(__pid_t pid, int sig); // errno
-int killpg(__pid_t pgrp, int sig); // errno
+int kill(__pid_t pid, enum signal_number sig); // errno
+int killpg(__pid_t pgrp, enum signal_number sig); // errno
 char *l64a(long n);
 long labs(long x);
 int lchmod(const char *file, __mode_t mode);
@@ -729,7 +815,7 @@ int lcong48_r(unsigned short *param, struct drand48_data *buffer);
 void *lfind(const void *key, const void *base, size_t *nmemb, size_t size, __compar_fn_t compar);
 ssize_t lgetxattr(const char *path, const char *name, void *value, size_t size); // errno
 int link(const char *from, const char *to); // errno
-int linkat(int fromfd, const char *from, int tofd, const char *to, int flags); // errno
+int linkat(enum directory_fd fromfd, const char *from, enum directory_fd tofd, const char *to, enum linkat_flags flags); // errno
 int lio_listio(int mode, struct aiocb *const *list, int nent, struct sigevent *sig); // errno
 int lio_listio64(int mode, struct aiocb64 *const *list, int nent, struct sigevent *sig); // errno
 int listen(int fd, int n); // errno
@@ -739,8 +825,8 @@ ssize_t llistxattr(const char *path, char *list, size_t size); // errno
 struct lconv *localeconv(void);
 struct tm *localtime(const time_t *timer); // errno
 struct tm *localtime_r(const time_t *timer, struct tm *tp); // errno
-int lockf(int fd, int cmd, __off64_t len); // errno
-int lockf64(int fd, int cmd, off64_t len); // errno
+int lockf(int fd, enum lockf_command cmd, __off64_t len); // errno
+int lockf64(int fd, enum lockf_command cmd, off64_t len); // errno
 void login(const struct utmp *entry);
 int login_tty(int fd); // errno
 int logout(const char *ut_line);
@@ -750,13 +836,13 @@ long lrand48(void);
 int lrand48_r(struct drand48_data *buffer, long *result);
 int lremovexattr(const char *path, const char *name); // errno
 void *lsearch(const void *key, void *base, size_t *nmemb, size_t size, __compar_fn_t compar);
-__off64_t lseek(int fd, __off64_t offset, int whence); // errno
-__off64_t lseek64(int fd, __off64_t offset, int whence); // errno
-int lsetxattr(const char *path, const char *name, const void *value, size_t size, int flags); // errno
+__off64_t lseek(int fd, __off64_t offset, enum whence whence); // errno
+__off64_t lseek64(int fd, __off64_t offset, enum whence whence); // errno
+int lsetxattr(const char *path, const char *name, const void *value, size_t size, enum xattr_flags flags); // errno
 int lstat(const char *file, struct stat *buf); // errno
 int lstat64(const char *file, struct stat64 *buf); // errno
 int lutimes(const char *file, const struct timeval *tvp); // errno
-int madvise(void *addr, size_t len, int advice); // errno
+int madvise(void *addr, size_t len, enum madvise_advice advice); // errno
 void makecontext(ucontext_t *ucp, void (*func)(void), int argc, ...);
 void *malloc(size_t size); // errno
 int malloc_info(int options, FILE *fp); // errno
@@ -783,7 +869,7 @@ void *memccpy(void *dest, const void *src, int c, size_t n);
 void *memchr(const void *s, int c, size_t n);
 int memcmp(const void *s1, const void *s2, size_t n);
 void *memcpy(void *dest, const void *src, size_t n);
-int memfd_create(const char *name, unsigned int flags); // errno
+int memfd_create(const char *name, enum memfd_flags flags); // errno
 void *memfrob(void *s, size_t n);
 void *memmem(const void *haystack, size_t haystacklen, const void *needle, size_t needlelen);
 void *memmove(void *dest, const void *src, size_t n);
@@ -792,16 +878,16 @@ void *memrchr(const void *s, int c, size_t n);
 void *memset(void *s, int c, size_t n);
 int mincore(void *start, size_t len, unsigned char *vec); // errno
 int mkdir(const char *path, __mode_t mode); // errno
-int mkdirat(int fd, const char *path, __mode_t mode); // errno
+int mkdirat(enum directory_fd fd, const char *path, __mode_t mode); // errno
 char *mkdtemp(char *template); // errno
 int mkfifo(const char *path, __mode_t mode); // errno
-int mkfifoat(int fd, const char *path, __mode_t mode); // errno
+int mkfifoat(enum directory_fd fd, const char *path, __mode_t mode); // errno
 int mknod(const char *path, __mode_t mode, __dev_t dev); // errno
-int mknodat(int fd, const char *path, __mode_t mode, __dev_t dev); // errno
-int mkostemp(char *template, int flags); // errno
-int mkostemp64(char *template, int flags); // errno
-int mkostemps(char *template, int suffixlen, int flags); // errno
-int mkostemps64(char *template, int suffixlen, int flags); // errno
+int mknodat(enum directory_fd fd, const char *path, __mode_t mode, __dev_t dev); // errno
+int mkostemp(char *template, enum mkostemp_flags flags); // errno
+int mkostemp64(char *template, enum mkostemp_flags flags); // errno
+int mkostemps(char *template, int suffixlen, enum mkostemp_flags flags); // errno
+int mkostemps64(char *template, int suffixlen, enum mkostemp_flags flags); // errno
 int mkstemp(char *template); // errno
 int mkstemp64(char *template); // errno
 int mkstemps(char *template, int suffixlen); // errno
@@ -809,19 +895,19 @@ int mkstemps64(char *template, int suffixlen); // errno
 char *mktemp(char *template);
 time_t mktime(struct tm *tp); // errno
 int mlock(const void *addr, size_t len); // errno
-int mlock2(const void *addr, size_t length, unsigned int flags); // errno
-int mlockall(int flags); // errno
-void *mmap(void *addr, size_t len, int prot, int flags, int fd, __off64_t offset); // errno
-void *mmap64(void *addr, size_t len, int prot, int flags, int fd, __off64_t offset); // errno
-int mount(const char *special_file, const char *dir, const char *fstype, unsigned long rwflag, const void *data); // errno
+int mlock2(const void *addr, size_t length, enum mlock2_flags flags); // errno
+int mlockall(enum mlockall_flags flags); // errno
+void *mmap(void *addr, size_t len, enum memory_protection prot, enum mmap_flags flags, int fd, __off64_t offset); // errno
+void *mmap64(void *addr, size_t len, enum memory_protection prot, enum mmap_flags flags, int fd, __off64_t offset); // errno
+int mount(const char *special_file, const char *dir, const char *fstype, enum mount_flags rwflag, const void *data); // errno
 int mount_setattr(int dfd, const char *path, unsigned int flags, struct mount_attr *uattr, size_t usize); // errno
 int move_mount(int from_dfd, const char *from_pathname, int to_dfd, const char *to_pathname, unsigned int flags);
 enum mcheck_status mprobe(void *ptr);
-int mprotect(void *addr, size_t len, int prot); // errno
+int mprotect(void *addr, size_t len, enum memory_protection prot); // errno
 int mq_close(mqd_t mqdes); // errno
 int mq_getattr(mqd_t mqdes, struct mq_attr *mqstat); // errno
 int mq_notify(mqd_t mqdes, const struct sigevent *notification); // errno
-mqd_t mq_open(const char *name, int oflag, ...); // errno
+mqd_t mq_open(const char *name, enum open_flags oflag, ...); // errno
 ssize_t mq_receive(mqd_t mqdes, char *msg_ptr, size_t msg_len, unsigned int *msg_prio); // errno
 int mq_send(mqd_t mqdes, const char *msg_ptr, size_t msg_len, unsigned int msg_prio); // errno
 int mq_setattr(mqd_t mqdes, const struct mq_attr *mqstat, struct mq_attr *omqstat); // errno
@@ -830,12 +916,12 @@ int mq_timedsend(mqd_t mqdes, const char *msg_ptr, size_t msg_len, unsigned int 
 int mq_unlink(const char *name); // errno
 long mrand48(void);
 int mrand48_r(struct drand48_data *buffer, long *result);
-void *mremap(void *addr, size_t old_len, size_t new_len, int flags, ...); // errno
+void *mremap(void *addr, size_t old_len, size_t new_len, enum mremap_flags flags, ...); // errno
 int msgctl(int msqid, int cmd, struct msqid_ds *buf); // errno
 int msgget(key_t key, int msgflg); // errno
 ssize_t msgrcv(int msqid, void *msgp, size_t msgsz, long msgtyp, int msgflg); // errno
 int msgsnd(int msqid, const void *msgp, size_t msgsz, int msgflg); // errno
-int msync(void *addr, size_t len, int flags); // errno
+int msync(void *addr, size_t len, enum msync_flags flags); // errno
 void mtrace(void);
 void mtx_destroy(mtx_t *mutex);
 int mtx_init(mtx_t *mutex, int type);
@@ -847,7 +933,7 @@ int munlock(const void *addr, size_t len); // errno
 int munlockall(void); // errno
 int munmap(void *addr, size_t len); // errno
 void muntrace(void);
-int name_to_handle_at(int dfd, const char *name, struct file_handle *handle, int *mnt_id, int flags); // errno
+int name_to_handle_at(enum directory_fd dfd, const char *name, struct file_handle *handle, int *mnt_id, enum name_to_handle_flags flags); // errno
 int nanosleep(const struct timespec *requested_time, struct timespec *remaining); // errno
 locale_t newlocale(int category_mask, const char *locale, locale_t base);
 int nftw(const char *dir, __nftw_func_t func, int descriptors, int flag);
@@ -874,49 +960,49 @@ void obstack_free(struct obstack *arg1, void *arg2);
 int obstack_printf(struct obstack *obstack, const char *format, ...);
 int obstack_vprintf(struct obstack *obstack, const char *format, struct __va_list_tag *args);
 int on_exit(void (*func)(int, void *), void *arg);
-int open(const char *file, int oflag, ...); // errno
-int open64(const char *file, int oflag, ...); // errno
-int open_by_handle_at(int mountdirfd, struct file_handle *handle, int flags); // errno
+int open(const char *file, enum open_flags oflag, ...); // errno
+int open64(const char *file, enum open_flags oflag, ...); // errno
+int open_by_handle_at(int mountdirfd, struct file_handle *handle, enum open_flags flags); // errno
 FILE *open_memstream(char **bufloc, size_t *sizeloc); // errno
 int open_tree(int dfd, const char *filename, unsigned int flags);
 __FILE *open_wmemstream(wchar_t **bufloc, size_t *sizeloc); // errno
-int openat(int fd, const char *file, int oflag, ...); // errno
-int openat64(int fd, const char *file, int oflag, ...); // errno
+int openat(enum directory_fd fd, const char *file, enum open_flags oflag, ...); // errno
+int openat64(enum directory_fd fd, const char *file, enum open_flags oflag, ...); // errno
 DIR *opendir(const char *name); // errno
 void openlog(const char *ident, int option, int facility);
 int openpty(int *amaster, int *aslave, char *name, const struct termios *termp, const struct winsize *winp); // errno
 size_t parse_printf_format(const char *fmt, size_t n, int *argtypes);
-long pathconf(const char *path, int name);
+long pathconf(const char *path, enum pathconf_name name);
 int pause(void); // errno
 int pclose(FILE *stream); // errno
 void perror(const char *s);
 int personality(unsigned long persona); // errno
 int pidfd_getfd(int pidfd, int targetfd, unsigned int flags); // errno
 int pidfd_open(__pid_t pid, unsigned int flags); // errno
-int pidfd_send_signal(int pidfd, int sig, siginfo_t *info, unsigned int flags); // errno
+int pidfd_send_signal(int pidfd, enum signal_number sig, siginfo_t *info, unsigned int flags); // errno
 int pipe(int *pipedes); // errno
-int pipe2(int *pipedes, int flags); // errno
+int pipe2(int *pipedes, enum descriptor_flags flags); // errno
 int pkey_alloc(unsigned int flags, unsigned int access_rights); // errno
 int pkey_free(int key); // errno
 int pkey_get(int key);
-int pkey_mprotect(void *addr, size_t len, int prot, int pkey); // errno
+int pkey_mprotect(void *addr, size_t len, enum memory_protection prot, int pkey); // errno
 int pkey_set(int key, unsigned int access_rights);
 int poll(struct pollfd *fds, nfds_t nfds, int timeout); // errno
 FILE *popen(const char *command, const char *modes); // errno
-int posix_fadvise(int fd, __off64_t offset, __off64_t len, int advise); // error number
-int posix_fadvise64(int fd, off64_t offset, off64_t len, int advise); // error number
+int posix_fadvise(int fd, __off64_t offset, __off64_t len, enum fadvise_advice advise); // error number
+int posix_fadvise64(int fd, off64_t offset, off64_t len, enum fadvise_advice advise); // error number
 int posix_fallocate(int fd, __off64_t offset, __off64_t len);
 int posix_fallocate64(int fd, off64_t offset, off64_t len);
-int posix_madvise(void *addr, size_t len, int advice); // error number
+int posix_madvise(void *addr, size_t len, enum posix_madvise_advice advice); // error number
 int posix_memalign(void **memptr, size_t alignment, size_t size);
-int posix_openpt(int oflag); // errno
+int posix_openpt(enum open_flags oflag); // errno
 int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *file_actions, const posix_spawnattr_t *attrp, char *const *argv, char *const *envp);
 int posix_spawn_file_actions_addchdir_np(posix_spawn_file_actions_t *actions, const char *path);
 int posix_spawn_file_actions_addclose(posix_spawn_file_actions_t *file_actions, int fd);
 int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *arg1, int from);
 int posix_spawn_file_actions_adddup2(posix_spawn_file_actions_t *file_actions, int fd, int newfd);
 int posix_spawn_file_actions_addfchdir_np(posix_spawn_file_actions_t *arg1, int fd);
-int posix_spawn_file_actions_addopen(posix_spawn_file_actions_t *file_actions, int fd, const char *path, int oflag, mode_t mode);
+int posix_spawn_file_actions_addopen(posix_spawn_file_actions_t *file_actions, int fd, const char *path, enum open_flags oflag, mode_t mode);
 int posix_spawn_file_actions_addtcsetpgrp_np(posix_spawn_file_actions_t *arg1, int tcfd);
 int posix_spawn_file_actions_destroy(posix_spawn_file_actions_t *file_actions);
 int posix_spawn_file_actions_init(posix_spawn_file_actions_t *file_actions);
@@ -936,26 +1022,26 @@ int posix_spawnattr_setsigdefault(posix_spawnattr_t *attr, const sigset_t *sigde
 int posix_spawnattr_setsigmask(posix_spawnattr_t *attr, const sigset_t *sigmask);
 int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *file_actions, const posix_spawnattr_t *attrp, char *const *argv, char *const *envp);
 int ppoll(struct pollfd *fds, nfds_t nfds, const struct timespec *timeout, const __sigset_t *ss); // errno
-int prctl(int option, ...); // errno
+int prctl(enum prctl_option option, ...); // errno
 ssize_t pread(int fd, void *buf, size_t nbytes, __off64_t offset); // errno
 ssize_t pread64(int fd, void *buf, size_t nbytes, __off64_t offset); // errno
 ssize_t preadv(int fd, const struct iovec *iovec, int count, __off64_t offset); // errno
-ssize_t preadv2(int fd, const struct iovec *iovec, int count, __off64_t offset, int flags); // errno
+ssize_t preadv2(int fd, const struct iovec *iovec, int count, __off64_t offset, enum rw_flags flags); // errno
 ssize_t preadv64(int fd, const struct iovec *iovec, int count, __off64_t offset); // errno
-ssize_t preadv64v2(int fp, const struct iovec *iovec, int count, __off64_t offset, int flags);
+ssize_t preadv64v2(int fp, const struct iovec *iovec, int count, __off64_t offset, enum rw_flags flags);
 int printf(const char *format, ...);
 int printf_size(FILE *fp, const struct printf_info *info, const void *const *args);
 int printf_size_info(const struct printf_info *info, size_t n, int *argtypes);
-int prlimit(__pid_t pid, enum __rlimit_resource resource, const struct rlimit *new_limit, struct rlimit *old_limit); // errno
-int prlimit64(__pid_t pid, enum __rlimit_resource resource, const struct rlimit64 *new_limit, struct rlimit64 *old_limit); // errno
-__ssize_t process_madvise(int pid_fd, const struct iovec *iov, size_t count, int advice, unsigned int flags); // errno
+int prlimit(__pid_t pid, enum resource_limit resource, const struct rlimit *new_limit, struct rlimit *old_limit); // errno
+int prlimit64(__pid_t pid, enum resource_limit resource, const struct rlimit64 *new_limit, struct rlimit64 *old_limit); // errno
+__ssize_t process_madvise(int pid_fd, const struct iovec *iov, size_t count, enum madvise_advice advice, unsigned int flags); // errno
 int process_mrelease(int pidfd, unsigned int flags);
 ssize_t process_vm_readv(pid_t pid, const struct iovec *lvec, unsigned long liovcnt, const struct iovec *rvec, unsigned long riovcnt, unsigned long flags); // errno
 ssize_t process_vm_writev(pid_t pid, const struct iovec *lvec, unsigned long liovcnt, const struct iovec *rvec, unsigned long riovcnt, unsigned long flags); // errno
 int profil(unsigned short *sample_buffer, size_t size, size_t offset, unsigned int scale);
 int pselect(int nfds, fd_set *readfds, fd_set *writefds, fd_set *exceptfds, const struct timespec *timeout, const __sigset_t *sigmask); // errno
 void psiginfo(const siginfo_t *pinfo, const char *s);
-void psignal(int sig, const char *s);
+void psignal(enum signal_number sig, const char *s);
 int pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void));
 int pthread_attr_destroy(pthread_attr_t *attr); // error number
 int pthread_attr_getaffinity_np(const pthread_attr_t *attr, size_t cpusetsize, cpu_set_t *cpuset); // error number
@@ -1018,7 +1104,7 @@ void *pthread_getspecific(pthread_key_t key);
 int pthread_join(pthread_t th, void **thread_return); // error number
 int pthread_key_create(pthread_key_t *key, void (*destr_function)(void *));
 int pthread_key_delete(pthread_key_t key);
-int pthread_kill(pthread_t threadid, int signo); // error number
+int pthread_kill(pthread_t threadid, enum signal_number signo); // error number
 int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clockid, const struct timespec *abstime);
 int pthread_mutex_consistent(pthread_mutex_t *mutex); // error number
 int pthread_mutex_consistent_np(pthread_mutex_t *arg1); // error number
@@ -1072,7 +1158,7 @@ int pthread_setname_np(pthread_t target_thread, const char *name); // error numb
 int pthread_setschedparam(pthread_t target_thread, int policy, const struct sched_param *param); // error number
 int pthread_setschedprio(pthread_t target_thread, int prio); // error number
 int pthread_setspecific(pthread_key_t key, const void *pointer);
-int pthread_sigmask(int how, const __sigset_t *newmask, __sigset_t *oldmask); // error number
+int pthread_sigmask(enum sigprocmask_how how, const __sigset_t *newmask, __sigset_t *oldmask); // error number
 int pthread_spin_destroy(pthread_spinlock_t *lock); // error number
 int pthread_spin_init(pthread_spinlock_t *lock, int pshared); // error number
 int pthread_spin_lock(pthread_spinlock_t *lock); // error number
@@ -1105,9 +1191,9 @@ void *pvalloc(size_t size);
 ssize_t pwrite(int fd, const void *buf, size_t nbytes, __off64_t offset); // errno
 ssize_t pwrite64(int fd, const void *buf, size_t n, __off64_t offset); // errno
 ssize_t pwritev(int fd, const struct iovec *iovec, int count, __off64_t offset); // errno
-ssize_t pwritev2(int fd, const struct iovec *iovec, int count, __off64_t offset, int flags); // errno
+ssize_t pwritev2(int fd, const struct iovec *iovec, int count, __off64_t offset, enum rw_flags flags); // errno
 ssize_t pwritev64(int fd, const struct iovec *iovec, int count, __off64_t offset); // errno
-ssize_t pwritev64v2(int fd, const struct iovec *iodev, int count, __off64_t offset, int flags);
+ssize_t pwritev64v2(int fd, const struct iovec *iodev, int count, __off64_t offset, enum rw_flags flags);
 char *qecvt(long double value, int ndigit, int *decpt, int *sign);
 int qecvt_r(long double value, int ndigit, int *decpt, int *sign, char *buf, size_t len);
 char *qfcvt(long double value, int ndigit, int *decpt, int *sign);
@@ -1117,7 +1203,7 @@ void qsort(void *base, size_t nmemb, size_t size, __compar_fn_t compar);
 void qsort_r(void *base, size_t nmemb, size_t size, __compar_d_fn_t compar, void *arg);
 void quick_exit(int status);
 int quotactl(int cmd, const char *special, int id, __caddr_t addr); // errno
-int raise(int sig);
+int raise(enum signal_number sig);
 int rand(void);
 int rand_r(unsigned int *seed);
 long random(void);
@@ -1140,18 +1226,19 @@ struct dirent64 *readdir64(DIR *dirp);
 int readdir64_r(DIR *dirp, struct dirent64 *entry, struct dirent64 **result); // error number
 int readdir_r(DIR *dirp, struct dirent *entry, struct dirent **result); // error number
 ssize_t readlink(const char *path, char *buf, size_t len); // errno
-ssize_t readlinkat(int fd, const char *path, char *buf, size_t len); // errno
+ssize_t readlinkat(enum directory_fd fd, const char *path, char *buf, size_t len); // errno
 ssize_t readv(int fd, const struct iovec *iovec, int count); // errno
 void *realloc(void *ptr, size_t size); // errno
 void *reallocarray(void *ptr, size_t nmemb, size_t size); // errno
 char *realpath(const char *name, char *resolved); // errno
 int reboot(int howto); // errno
-ssize_t recv(int fd, void *buf, size_t n, int flags); // errno
-int recvmmsg(int fd, struct mmsghdr *vmessages, unsigned int vlen, int flags, struct timespec *tmo); // errno
-ssize_t recvmsg(int fd, struct msghdr *message, int flags); // errno
-int regcomp(regex_t *preg, const char *pattern, int cflags);
+ssize_t recv(int fd, void *buf, size_t n, enum message_flags flags); // errno
+ssize_t recvfrom(int fd, void *buf, size_t n, enum message_flags flags, struct sockaddr *addr, socklen_t *addr_len); // errno
+int recvmmsg(int fd, struct mmsghdr *vmessages, unsigned int vlen, enum message_flags flags, struct timespec *tmo); // errno
+ssize_t recvmsg(int fd, struct msghdr *message, enum message_flags flags); // errno
+int regcomp(regex_t *preg, const char *pattern, enum regcomp_flags cflags);
 size_t regerror(int errcode, const regex_t *preg, char *errbuf, size_t errbuf_size);
-int regexec(const regex_t *preg, const char *String, size_t nmatch, regmatch_t *pmatch, int eflags);
+int regexec(const regex_t *preg, const char *String, size_t nmatch, regmatch_t *pmatch, enum regexec_flags eflags);
 void regfree(regex_t *preg);
 int register_printf_function(int spec, printf_function *func, printf_arginfo_function *arginfo);
 int register_printf_modifier(const wchar_t *str);
@@ -1162,8 +1249,8 @@ int remove(const char *filename); // errno
 int removexattr(const char *path, const char *name); // errno
 void remque(void *elem);
 int rename(const char *old, const char *new); // errno
-int renameat(int oldfd, const char *old, int newfd, const char *new); // errno
-int renameat2(int oldfd, const char *old, int newfd, const char *new, unsigned int flags); // errno
+int renameat(enum directory_fd oldfd, const char *old, enum directory_fd newfd, const char *new); // errno
+int renameat2(enum directory_fd oldfd, const char *old, enum directory_fd newfd, const char *new, enum rename_flags flags); // errno
 int res_dnok(const char *arg1);
 int res_hnok(const char *arg1);
 int res_mailok(const char *arg1);
@@ -1193,11 +1280,11 @@ int ruserok_af(const char *rhost, int suser, const char *remuser, const char *lo
 void *sbrk(intptr_t delta); // errno
 int scandir(const char *dir, struct dirent ***namelist, int (*selector)(const struct dirent *), int (*cmp)(const struct dirent **, const struct dirent **)); // errno
 int scandir64(const char *dir, struct dirent64 ***namelist, int (*selector)(const struct dirent64 *), int (*cmp)(const struct dirent64 **, const struct dirent64 **)); // errno
-int scandirat(int dfd, const char *dir, struct dirent ***namelist, int (*selector)(const struct dirent *), int (*cmp)(const struct dirent **, const struct dirent **)); // errno
+int scandirat(enum directory_fd dfd, const char *dir, struct dirent ***namelist, int (*selector)(const struct dirent *), int (*cmp)(const struct dirent **, const struct dirent **)); // errno
 int scandirat64(int dfd, const char *dir, struct dirent64 ***namelist, int (*selector)(const struct dirent64 *), int (*cmp)(const struct dirent64 **, const struct dirent64 **)); // errno
 int scanf(const char *format, ...); // errno
-int sched_get_priority_max(int algorithm); // errno
-int sched_get_priority_min(int algorithm); // errno
+int sched_get_priority_max(enum scheduler algorithm); // errno
+int sched_get_priority_min(enum scheduler algorithm); // errno
 int sched_getaffinity(__pid_t pid, size_t cpusetsize, cpu_set_t *cpuset); // errno
 int sched_getcpu(void); // errno
 int sched_getparam(__pid_t pid, struct sched_param *param); // errno
@@ -1205,7 +1292,7 @@ int sched_getscheduler(__pid_t pid); // errno
 int sched_rr_get_interval(__pid_t pid, struct timespec *t); // errno
 int sched_setaffinity(__pid_t pid, size_t cpusetsize, const cpu_set_t *cpuset); // errno
 int sched_setparam(__pid_t pid, const struct sched_param *param); // errno
-int sched_setscheduler(__pid_t pid, int policy, const struct sched_param *param); // errno
+int sched_setscheduler(__pid_t pid, enum scheduler policy, const struct sched_param *param); // errno
 int sched_yield(void); // errno
 char *secure_getenv(const char *name);
 unsigned short *seed48(unsigned short *seed16v);
@@ -1217,7 +1304,7 @@ int sem_close(sem_t *sem); // errno
 int sem_destroy(sem_t *sem); // errno
 int sem_getvalue(sem_t *sem, int *sval); // errno
 int sem_init(sem_t *sem, int pshared, unsigned int value); // errno
-sem_t *sem_open(const char *name, int oflag, ...); // errno
+sem_t *sem_open(const char *name, enum open_flags oflag, ...); // errno
 int sem_post(sem_t *sem); // errno
 int sem_timedwait(sem_t *sem, const struct timespec *abstime); // errno
 int sem_trywait(sem_t *sem); // errno
@@ -1227,11 +1314,12 @@ int semctl(int semid, int semnum, int cmd, ...); // errno
 int semget(key_t key, int nsems, int semflg); // errno
 int semop(int semid, struct sembuf *sops, size_t nsops); // errno
 int semtimedop(int semid, struct sembuf *sops, size_t nsops, const struct timespec *timeout); // errno
-ssize_t send(int fd, const void *buf, size_t n, int flags); // errno
+ssize_t send(int fd, const void *buf, size_t n, enum message_flags flags); // errno
 ssize_t sendfile(int out_fd, int in_fd, __off64_t *offset, size_t count); // errno
 ssize_t sendfile64(int out_fd, int in_fd, __off64_t *offset, size_t count); // errno
-int sendmmsg(int fd, struct mmsghdr *vmessages, unsigned int vlen, int flags); // errno
-ssize_t sendmsg(int fd, const struct msghdr *message, int flags); // errno
+int sendmmsg(int fd, struct mmsghdr *vmessages, unsigned int vlen, enum message_flags flags); // errno
+ssize_t sendmsg(int fd, const struct msghdr *message, enum message_flags flags); // errno
+ssize_t sendto(int fd, const void *buf, size_t n, enum message_flags flags, const struct sockaddr *addr, socklen_t addr_len); // errno
 void setbuf(FILE *stream, char *buf);
 void setbuffer(FILE *stream, char *buf, size_t size);
 int setcontext(const ucontext_t *ucp); // errno
@@ -1250,13 +1338,13 @@ int sethostname(const char *name, size_t len); // errno
 int setitimer(__itimer_which_t which, const struct itimerval *new, struct itimerval *old); // errno
 int setjmp(struct __jmp_buf_tag *env);
 void setlinebuf(FILE *stream);
-char *setlocale(int category, const char *locale);
+char *setlocale(enum locale_category category, const char *locale);
 int setlogin(const char *name);
 int setlogmask(int mask);
 FILE *setmntent(const char *file, const char *mode);
 void setnetent(int stay_open);
 int setnetgrent(const char *netgroup);
-int setns(int fd, int nstype); // errno
+int setns(int fd, enum namespace_types nstype); // errno
 int setpgid(__pid_t pid, __pid_t pgid); // errno
 int setpgrp(void); // errno
 int setpriority(__priority_which_t which, id_t who, int prio);
@@ -1266,12 +1354,12 @@ int setregid(__gid_t rgid, __gid_t egid); // errno
 int setresgid(__gid_t rgid, __gid_t egid, __gid_t sgid); // errno
 int setresuid(__uid_t ruid, __uid_t euid, __uid_t suid); // errno
 int setreuid(__uid_t ruid, __uid_t euid); // errno
-int setrlimit(__rlimit_resource_t resource, const struct rlimit *rlimits); // errno
-int setrlimit64(__rlimit_resource_t resource, const struct rlimit64 *rlimits); // errno
+int setrlimit(enum resource_limit resource, const struct rlimit *rlimits); // errno
+int setrlimit64(enum resource_limit resource, const struct rlimit64 *rlimits); // errno
 void setrpcent(int stayopen);
 void setservent(int stay_open);
 __pid_t setsid(void); // errno
-int setsockopt(int fd, int level, int optname, const void *optval, socklen_t optlen); // errno
+int setsockopt(int fd, enum socket_level level, int optname, const void *optval, socklen_t optlen); // errno
 int setsourcefilter(int s, uint32_t interface_addr, const struct sockaddr *group, socklen_t grouplen, uint32_t fmode, uint32_t numsrc, const struct sockaddr_storage *slist);
 void setspent(void);
 char *setstate(char *statebuf); // errno
@@ -1281,43 +1369,43 @@ int setuid(__uid_t uid); // errno
 void setusershell(void);
 void setutent(void);
 void setutxent(void);
-int setvbuf(FILE *stream, char *buf, int modes, size_t n);
-int setxattr(const char *path, const char *name, const void *value, size_t size, int flags); // errno
+int setvbuf(FILE *stream, char *buf, enum buffering modes, size_t n);
+int setxattr(const char *path, const char *name, const void *value, size_t size, enum xattr_flags flags); // errno
 struct spwd *sgetspent(const char *string);
 int sgetspent_r(const char *string, struct spwd *result_buf, char *buffer, size_t buflen, struct spwd **result);
-int shm_open(const char *name, int oflag, mode_t mode); // errno
+int shm_open(const char *name, enum open_flags oflag, mode_t mode); // errno
 int shm_unlink(const char *name); // errno
-void *shmat(int shmid, const void *shmaddr, int shmflg); // errno
+void *shmat(int shmid, const void *shmaddr, enum shmat_flags shmflg); // errno
 int shmctl(int shmid, int cmd, struct shmid_ds *buf); // errno
 int shmdt(const void *shmaddr); // errno
 int shmget(key_t key, size_t size, int shmflg); // errno
-int shutdown(int fd, int how); // errno
-const char *sigabbrev_np(int sig);
-int sigaction(int sig, const struct sigaction *act, struct sigaction *oact); // errno
-int sigaddset(sigset_t *set, int signo); // errno
+int shutdown(int fd, enum shutdown_how how); // errno
+const char *sigabbrev_np(enum signal_number sig);
+int sigaction(enum signal_number sig, const struct sigaction *act, struct sigaction *oact); // errno
+int sigaddset(sigset_t *set, enum signal_number signo); // errno
 int sigaltstack(const stack_t *ss, stack_t *oss); // errno
 int sigandset(sigset_t *set, const sigset_t *left, const sigset_t *right); // errno
 int sigblock(int mask); // errno
-int sigdelset(sigset_t *set, int signo); // errno
-const char *sigdescr_np(int sig);
+int sigdelset(sigset_t *set, enum signal_number signo); // errno
+const char *sigdescr_np(enum signal_number sig);
 int sigemptyset(sigset_t *set); // errno
 int sigfillset(sigset_t *set); // errno
 int siggetmask(void); // errno
-int sighold(int sig); // errno
-int sigignore(int sig); // errno
-int siginterrupt(int sig, int interrupt); // errno
+int sighold(enum signal_number sig); // errno
+int sigignore(enum signal_number sig); // errno
+int siginterrupt(enum signal_number sig, int interrupt); // errno
 int sigisemptyset(const sigset_t *set); // errno
-int sigismember(const sigset_t *set, int signo); // errno
+int sigismember(const sigset_t *set, enum signal_number signo); // errno
 void siglongjmp(struct __jmp_buf_tag *env, int val);
-__sighandler_t signal(int sig, __sighandler_t handler);
-int signalfd(int fd, const sigset_t *mask, int flags); // errno
+__sighandler_t signal(enum signal_number sig, __sighandler_t handler);
+int signalfd(int fd, const sigset_t *mask, enum signalfd_flags flags); // errno
 int sigorset(sigset_t *set, const sigset_t *left, const sigset_t *right); // errno
 int sigpause(int sig); // errno
 int sigpending(sigset_t *set); // errno
-int sigprocmask(int how, const sigset_t *set, sigset_t *oset); // errno
-int sigrelse(int sig); // errno
+int sigprocmask(enum sigprocmask_how how, const sigset_t *set, sigset_t *oset); // errno
+int sigrelse(enum signal_number sig); // errno
 int sigreturn(struct sigcontext *scp);
-__sighandler_t sigset(int sig, __sighandler_t disp); // errno
+__sighandler_t sigset(enum signal_number sig, __sighandler_t disp); // errno
 int sigsetmask(int mask); // errno
 int sigstack(struct sigstack *ss, struct sigstack *oss); // errno
 int sigsuspend(const sigset_t *set); // errno
@@ -1327,9 +1415,9 @@ int sigwaitinfo(const sigset_t *set, siginfo_t *info); // errno
 unsigned int sleep(unsigned int seconds);
 int snprintf(char *s, size_t maxlen, const char *format, ...);
 int sockatmark(int fd); // errno
-int socket(int domain, int type, int protocol); // errno
-int socketpair(int domain, int type, int protocol, int *fds); // errno
-__ssize_t splice(int fdin, __off64_t *offin, int fdout, __off64_t *offout, size_t len, unsigned int flags); // errno
+int socket(enum address_family domain, enum socket_type type, int protocol); // errno
+int socketpair(enum address_family domain, enum socket_type type, int protocol, int *fds); // errno
+__ssize_t splice(int fdin, __off64_t *offin, int fdout, __off64_t *offout, size_t len, enum splice_flags flags); // errno
 int sprintf(char *s, const char *format, ...);
 void srand(unsigned int seed);
 void srand48(long seedval);
@@ -1337,14 +1425,14 @@ int srand48_r(long seedval, struct drand48_data *buffer);
 void srandom(unsigned int seed);
 int srandom_r(unsigned int seed, struct random_data *buf); // errno
 int sscanf(const char *s, const char *format, ...); // errno
-__sighandler_t ssignal(int sig, __sighandler_t handler);
+__sighandler_t ssignal(enum signal_number sig, __sighandler_t handler);
 int stat(const char *file, struct stat *buf); // errno
 int stat64(const char *file, struct stat64 *buf); // errno
 int statfs(const char *file, struct statfs *buf); // errno
 int statfs64(const char *file, struct statfs64 *buf); // errno
 int statvfs(const char *file, struct statvfs *buf); // errno
 int statvfs64(const char *file, struct statvfs64 *buf); // errno
-int statx(int dirfd, const char *path, int flags, unsigned int mask, struct statx *buf); // errno
+int statx(enum directory_fd dirfd, const char *path, enum statx_flags flags, enum statx_mask mask, struct statx *buf); // errno
 char *stpcpy(char *dest, const char *src);
 char *stpncpy(char *dest, const char *src, size_t n);
 int strcasecmp(const char *s1, const char *s2);
@@ -1387,7 +1475,7 @@ char *strptime(const char *s, const char *fmt, struct tm *tp);
 char *strptime_l(const char *s, const char *fmt, struct tm *tp, locale_t loc);
 char *strrchr(const char *s, int c);
 char *strsep(char **stringp, const char *delim);
-char *strsignal(int sig);
+char *strsignal(enum signal_number sig);
 unsigned long strspn(const char *s, const char *accept);
 char *strstr(const char *haystack, const char *needle);
 double strtod(const char *nptr, char **endptr);
@@ -1428,33 +1516,33 @@ int swapon(const char *path, int flags); // errno
 int swprintf(wchar_t *s, size_t n, const wchar_t *format, ...);
 int swscanf(const wchar_t *s, const wchar_t *format, ...);
 int symlink(const char *from, const char *to); // errno
-int symlinkat(const char *from, int tofd, const char *to); // errno
+int symlinkat(const char *from, enum directory_fd tofd, const char *to); // errno
 void sync(void);
-int sync_file_range(int fd, __off64_t offset, __off64_t count, unsigned int flags); // errno
+int sync_file_range(int fd, __off64_t offset, __off64_t count, enum sync_file_range_flags flags); // errno
 int syncfs(int fd); // errno
 long syscall(long sysno, ...);
-long sysconf(int name);
+long sysconf(enum sysconf_name name);
 int sysinfo(struct sysinfo *info); // errno
 void syslog(int pri, const char *fmt, ...);
 int system(const char *command); // errno
 __sighandler_t sysv_signal(int sig, __sighandler_t handler);
 int tcdrain(int fd); // errno
 int tcflow(int fd, int action); // errno
-int tcflush(int fd, int queue_selector); // errno
+int tcflush(int fd, enum terminal_queue queue_selector); // errno
 int tcgetattr(int fd, struct termios *termios_p); // errno
 __pid_t tcgetpgrp(int fd); // errno
 __pid_t tcgetsid(int fd); // errno
 int tcsendbreak(int fd, int duration); // errno
-int tcsetattr(int fd, int optional_actions, const struct termios *termios_p); // errno
+int tcsetattr(int fd, enum terminal_actions optional_actions, const struct termios *termios_p); // errno
 int tcsetpgrp(int fd, __pid_t pgrp_id); // errno
 void *tdelete(const void *key, void **rootp, __compar_fn_t compar);
 void tdestroy(void *root, __free_fn_t freefct);
-__ssize_t tee(int fdin, int fdout, size_t len, unsigned int flags); // errno
+__ssize_t tee(int fdin, int fdout, size_t len, enum splice_flags flags); // errno
 long telldir(DIR *dirp); // errno
 char *tempnam(const char *dir, const char *pfx); // errno
 char *textdomain(const char *domainname);
 void *tfind(const void *key, void *const *rootp, __compar_fn_t compar);
-int tgkill(__pid_t tgid, __pid_t tid, int signal); // errno
+int tgkill(__pid_t tgid, __pid_t tid, enum signal_number signal); // errno
 int thrd_create(thrd_t *thr, thrd_start_t func, void *arg);
 thrd_t thrd_current(void);
 int thrd_detach(thrd_t thr);
@@ -1466,14 +1554,14 @@ void thrd_yield(void);
 time_t time(time_t *timer); // errno
 time_t timegm(struct tm *tp); // errno
 time_t timelocal(struct tm *tp); // errno
-int timer_create(clockid_t clock_id, struct sigevent *evp, timer_t *timerid); // errno
+int timer_create(enum clock clock_id, struct sigevent *evp, timer_t *timerid); // errno
 int timer_delete(timer_t timerid); // errno
 int timer_getoverrun(timer_t timerid); // errno
 int timer_gettime(timer_t timerid, struct itimerspec *value); // errno
-int timer_settime(timer_t timerid, int flags, const struct itimerspec *value, struct itimerspec *ovalue); // errno
-int timerfd_create(__clockid_t clock_id, int flags); // errno
+int timer_settime(timer_t timerid, enum timer_flags flags, const struct itimerspec *value, struct itimerspec *ovalue); // errno
+int timerfd_create(enum clock clock_id, enum timerfd_flags flags); // errno
 int timerfd_gettime(int ufd, struct itimerspec *otmr); // errno
-int timerfd_settime(int ufd, int flags, const struct itimerspec *utmr, struct itimerspec *otmr); // errno
+int timerfd_settime(int ufd, enum timerfd_timer_flags flags, const struct itimerspec *utmr, struct itimerspec *otmr); // errno
 clock_t times(struct tms *buffer); // errno
 int timespec_get(struct timespec *ts, int base);
 int timespec_getres(struct timespec *ts, int base);
@@ -1510,21 +1598,21 @@ int ulckpwdf(void);
 long ulimit(int cmd, ...); // errno
 __mode_t umask(__mode_t mask);
 int umount(const char *special_file); // errno
-int umount2(const char *special_file, int flags); // errno
+int umount2(const char *special_file, enum umount_flags flags); // errno
 int uname(struct utsname *name); // errno
 int ungetc(int c, FILE *stream);
 wint_t ungetwc(wint_t wc, __FILE *stream);
 int unlink(const char *name); // errno
-int unlinkat(int fd, const char *name, int flag); // errno
+int unlinkat(enum directory_fd fd, const char *name, enum unlinkat_flags flag); // errno
 int unlockpt(int fd); // errno
 int unsetenv(const char *name); // errno
-int unshare(int flags); // errno
+int unshare(enum unshare_flags flags); // errno
 void updwtmp(const char *wtmp_file, const struct utmp *utmp);
 void updwtmpx(const char *wtmpx_file, const struct utmpx *utmpx);
 locale_t uselocale(locale_t dataset);
 int usleep(__useconds_t useconds); // errno
 int utime(const char *file, const struct utimbuf *file_times); // errno
-int utimensat(int fd, const char *path, const struct timespec *times, int flags); // errno
+int utimensat(enum directory_fd fd, const char *path, const struct timespec *times, enum fstatat_flags flags); // errno
 int utimes(const char *file, const struct timeval *tvp); // errno
 int utmpname(const char *file); // errno
 int utmpxname(const char *file); // errno
@@ -1541,7 +1629,7 @@ int vfscanf(FILE *s, const char *format, struct __va_list_tag *arg); // errno
 int vfwprintf(__FILE *s, const wchar_t *format, struct __va_list_tag *arg);
 int vfwscanf(__FILE *s, const wchar_t *format, struct __va_list_tag *arg);
 int vhangup(void); // errno
-__ssize_t vmsplice(int fdout, const struct iovec *iov, size_t count, unsigned int flags); // errno
+__ssize_t vmsplice(int fdout, const struct iovec *iov, size_t count, enum splice_flags flags); // errno
 int vprintf(const char *format, struct __va_list_tag *arg);
 int vscanf(const char *format, struct __va_list_tag *arg); // errno
 int vsnprintf(char *s, size_t maxlen, const char *format, struct __va_list_tag *arg);
@@ -1555,9 +1643,10 @@ void vwarnx(const char *format, struct __va_list_tag *arg2);
 int vwprintf(const wchar_t *format, struct __va_list_tag *arg);
 int vwscanf(const wchar_t *format, struct __va_list_tag *arg);
 __pid_t wait(int *stat_loc); // errno
-__pid_t wait3(int *stat_loc, int options, struct rusage *usage);
-__pid_t wait4(__pid_t pid, int *stat_loc, int options, struct rusage *usage);
-__pid_t waitpid(__pid_t pid, int *stat_loc, int options); // errno
+__pid_t wait3(int *stat_loc, enum wait_options options, struct rusage *usage);
+__pid_t wait4(__pid_t pid, int *stat_loc, enum wait_options options, struct rusage *usage);
+int waitid(idtype_t idtype, __id_t id, siginfo_t *infop, enum wait_options options); // errno
+__pid_t waitpid(__pid_t pid, int *stat_loc, enum wait_options options); // errno
 void warn(const char *format, ...);
 void warnx(const char *format, ...);
 wchar_t *wcpcpy(wchar_t *dest, const wchar_t *src);

@@ -45,7 +45,7 @@ same "open" 1 "$(number 'main->open\(file="?shop.c"?, oflag=0\)')"
 same "open that fails" 1 "$(number 'main->open\(file="?/no/such/file"?, oflag=1\)')"
 shown=$("$patchbay" probe -x ./plain --prototype open)
 has "where it is from" "$shown" '^# .*/prototypes/libc\.h$'
-has "what stands there" "$shown" '^# int open\(const char \*file, int oflag, \.\.\.\);$'
+has "what stands there" "$shown" '^# int open\(const char \*file, enum open_flags oflag, \.\.\.\);$'
 has "what it becomes" "$shown" '^open\(string file, int oflag\)$'
 
 # --- known from debug information
