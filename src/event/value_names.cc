@@ -8,9 +8,14 @@
 namespace patchbay {
 namespace {
 
-bool is_all_ones(int64_t value) {
-  return value == -1 || value == INT64_MAX || value == INT32_MAX || value == UINT32_MAX;
+// Ends of a range beside flags: a MAX_ENUM, libstdc++'s _S_ios_openmode_min.
+bool is_limit(int64_t value) {
+  return value == -1 || value == INT32_MIN || value == INT64_MIN || value == INT64_MAX ||
+         value == INT32_MAX || value == UINT32_MAX;
 }
+
+// 1 << 31 of an int is negative, too.
+bool is_flag(int64_t value) { return value > 0 || value == INT32_MIN || value == INT64_MIN; }
 
 bool ends_with_word(std::string_view name, std::string_view lower_case_word) {
   if (name.size() < lower_case_word.size()) return false;
@@ -49,7 +54,7 @@ ValueNames::Kind ValueNames::kind_of(std::string_view name, const std::vector<Na
   uint64_t single = 0;
   std::vector<int64_t> combined;
   for (const NamedValue& one : names) {
-    if (one.value == 0 || is_all_ones(one.value)) continue;
+    if (one.value == 0 || is_limit(one.value)) continue;
     if (one.value < 0) return Kind::kEnumeration;
     if (std::has_single_bit(uint64_t(one.value)))
       single |= uint64_t(one.value);
@@ -94,7 +99,7 @@ ValueNames::ValueNames(std::vector<NamedValue> names, Kind kind) : kind_(kind) {
   for (const uint64_t mask : masks_) in_fields_ |= mask;
   // What is in a field, or partly in one, is no flag beside others.
   for (size_t i = 0; i < names_.size(); i++)
-    if (names_[i].value > 0 && (uint64_t(names_[i].value) & in_fields_) == 0)
+    if (is_flag(names_[i].value) && (uint64_t(names_[i].value) & in_fields_) == 0)
       candidates_.push_back(i);
   std::stable_sort(candidates_.begin(), candidates_.end(), [this](size_t a, size_t b) {
     return std::popcount(uint64_t(names_[a].value)) > std::popcount(uint64_t(names_[b].value));
@@ -103,7 +108,7 @@ ValueNames::ValueNames(std::vector<NamedValue> names, Kind kind) : kind_(kind) {
 
 // A word that is being taken apart.
 struct ValueNames::Word {
-  uint64_t rest, unnamed;
+  uint64_t all, rest, unnamed;
   std::vector<size_t> fields, flags;  // of names_
 };
 
@@ -135,8 +140,8 @@ void ValueNames::take_fields(Word* word) const {
 
 void ValueNames::take_flags(Word* word) const {
   for (const size_t i : candidates_) {
-    const auto value = uint64_t(names_[i].value);
-    if ((word->rest & value) != value) continue;
+    const uint64_t value = uint64_t(names_[i].value) & word->all;
+    if (value == 0 || (word->rest & value) != value) continue;
     word->rest &= ~value;
     word->flags.push_back(i);
   }
@@ -150,7 +155,7 @@ std::string ValueNames::flags_text(uint64_t bits, uint64_t all) const {
   const std::string* whole = find(bits, all);
   if (whole && (bits == 0 || bits == all || (bits & in_fields_) != 0)) return *whole;
   if (bits == 0) return "0";
-  Word word{bits, 0, {}, {}};
+  Word word{all, bits, 0, {}, {}};
   take_fields(&word);
   take_flags(&word);
   std::string text;

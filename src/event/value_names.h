@@ -39,8 +39,8 @@ class ValueNames {
 
   // Where nothing else says it, the values do: flags have three single bits or more (any, when the
   // enumeration is called so: "open_flags", "ModeFlags", "flag_bits"), all else is 0, a combination
-  // of them, or all ones (a MAX_ENUM), and combinations are fewer than single bits. Where 1, 2, 3
-  // and 4 all have names, that is counting, unless five or more are single bits.
+  // of them, or the end of a range (-1, a MAX_ENUM), and combinations are fewer than single bits.
+  // Where 1, 2, 3 and 4 all have names, that is counting, unless five or more are single bits.
   static Kind kind_of(std::string_view name, const std::vector<NamedValue>& names);
 
   // Of the `size` low bytes of `bits`. The names may hold any bytes.

@@ -21,6 +21,7 @@ const Names kSocket = {{"SOCK_STREAM", 1},       {"SOCK_DGRAM", 2},        {"SOC
 const Names kProtection = {{"PROT_NONE", 0}, {"PROT_READ", 1}, {"PROT_WRITE", 2}, {"PROT_EXEC", 4}};
 const Names kSets = {{"A", 1}, {"B", 2}, {"C", 4}, {"AB", 3}, {"BC", 6}, {"ALL", -1}};
 const Names kAccess = {{"R_OK", 4}, {"W_OK", 2}, {"X_OK", 1}, {"F_OK", 0}};
+const Names kTop = {{"A", 1}, {"B", 2}, {"C", 4}, {"TOP", INT32_MIN}};
 const Names kWhence = {{"SEEK_SET", 0}, {"SEEK_CUR", 1}, {"SEEK_END", 2}, {"BEFORE", -100}};
 
 struct Case {
@@ -57,6 +58,10 @@ const Case kCases[] = {
     {&kSets, Kind::kFlags, ~uint64_t{0}, 8, "ALL"},
     {&kSets, Kind::kFlags, 0xffffffff, 8, "C|AB|0xfffffff8"},
     {&kAccess, Kind::kFlags, 7, 4, "R_OK|W_OK|X_OK"},
+    {&kTop, Kind::kFlags, 0x80000001, 4, "A|TOP"},
+    {&kTop, Kind::kFlags, 0x80000001, 8, "A|0x80000000"},
+    {&kTop, Kind::kFlags, 0x80000000, 4, "TOP"},
+    {&kTop, Kind::kFlags, 1, 1, "A"},
     {&kWhence, Kind::kEnumeration, 2, 4, "SEEK_END"},
     {&kWhence, Kind::kEnumeration, 3, 4, "3"},
     {&kWhence, Kind::kEnumeration, 0xffffff9c, 4, "BEFORE"},
@@ -129,7 +134,8 @@ TEST(ValueNames, FlagsByTheirValues) {
       {"flags", {0}, false},
       {"flags", {1, 2, 3, 5}, false},
       {"color", {}, false},
-      {"color", {INT64_MIN, 1, 2, 4}, false},
+      {"color", {INT64_MIN, 1, 2, 4}, true},
+      {"_Ios_Openmode", {1, 2, 4, 8, 16, 1 << 16, INT32_MAX, INT32_MIN}, true},
   };
   for (const auto& row : kRows) {
     Names names;
