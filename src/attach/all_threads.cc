@@ -180,7 +180,6 @@ AllThreads::~AllThreads() { (void)release(); }
 // A thread that has not stopped yet may make another one: only when all stand still the list is
 // complete.
 Status AllThreads::stop_all(int64_t end) {
-  since_ns_ = monotonic_ns();
   for (;;) {
     PB_ASSIGN(const bool any, seize_new());
     if (!any) break;
@@ -198,11 +197,14 @@ Status AllThreads::stop_all(int64_t end) {
 // one is traced, too, its answer is repaired; when it is not, its program sees it. So a thread that
 // draws such signals is traced later than all others, and no longer than they are:
 //
-//   2  it has children: their ends are signals for the thread that has made them
+//   3  it has children: their ends are signals for the thread that has made them
+//   2  it runs: it may make a child before it stands, and what does not wait sees no EINTR
 //   1  the first thread: what is sent to the process (a window's new size) is for it
 //   0  all others
 int AllThreads::signal_rank(pid_t pid, pid_t tid) {
-  if (tid != 0 && has_children(pid, tid)) return 2;
+  if (may_have_children(pid, tid)) return 3;
+  const auto call = read_text(task_directory(pid) + "/" + std::to_string(tid) + "/syscall");
+  if (call && (call->starts_with("running") || call->starts_with("-1"))) return 2;
   return tid == pid ? 1 : 0;
 }
 
@@ -215,6 +217,7 @@ Result<bool> AllThreads::seize_new() {
   for (const pid_t tid : tasks_of(pid_))
     if (tid != own_ && known.insert(tid).second) fresh.emplace_back(signal_rank(pid_, tid), tid);
   std::sort(fresh.begin(), fresh.end());
+  if (threads_.empty()) since_ns_ = monotonic_ns();
   for (const auto& [rank, tid] : fresh) {
     const Status seized = trace(PTRACE_SEIZE, tid, 0, nullptr, "trace");
     if (!seized.ok()) {
@@ -438,7 +441,8 @@ Status AllThreads::release() {
   Status first;
   constexpr size_t kMostAsked = 256;  // they all stand: what was so before the stop does for more
   if (threads_.size() <= kMostAsked)
-    for (Thread& thread : threads_) thread.signal_rank = signal_rank(pid_, thread.tid);
+    for (Thread& thread : threads_)
+      if (thread.tid != 0 && has_children(pid_, thread.tid)) thread.signal_rank = 3;
   std::stable_sort(threads_.begin(), threads_.end(), [](const Thread& one, const Thread& other) {
     return std::pair(-one.signal_rank, one.is_repaired) <
            std::pair(-other.signal_rank, other.is_repaired);

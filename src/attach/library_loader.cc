@@ -93,13 +93,18 @@ Result<std::unique_ptr<LibraryLoader>> LibraryLoader::make(pid_t pid, const Targ
   const int64_t end = monotonic_ms() + timeout_ms;
   Error last =
       user_error(EAGAIN, "no thread of " + process_name(pid) + " stands where it can be stopped");
-  // A thread that waits may run for a moment, having been woken: it is waited for before those
-  // that run are tried.
-  constexpr int kPatientTries = 10;
+  // A thread that waits may run for a moment, having been woken: it is waited for before others
+  // are tried.
+  constexpr int kForWaiting = 10, kForChildless = 60;
+  using Among = ThreadChoice::Among;
   int tries = 0;
   do {
     const ThreadChoice choice(pid, libc);
-    for (const pid_t tid : choice.candidates(tries++ < kPatientTries)) {
+    const Among among = tries < kForWaiting     ? Among::kWaiting
+                        : tries < kForChildless ? Among::kChildless
+                                                : Among::kAll;
+    tries++;
+    for (const pid_t tid : choice.candidates(among)) {
       if (is_interrupted && is_interrupted()) return interrupted();
       auto made = make_in(pid, tid, libc, choice, timeout_ms);
       if (made.ok()) made.value()->is_interrupted_ = is_interrupted;

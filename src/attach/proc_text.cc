@@ -2,7 +2,12 @@
 #include "attach/proc_text.h"
 
 #include <fcntl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <iterator>
 
 #include "base/unique_fd.h"
 
@@ -34,6 +39,17 @@ bool has_children(int pid, int tid) {
   const auto text =
       read_text("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/children");
   return text && !text->empty();
+}
+
+bool may_have_children(int pid, int tid) {
+  if (has_children(pid, tid)) return true;
+  const auto text =
+      read_text("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/syscall");
+  long number = -1;
+  if (!text || std::sscanf(text->c_str(), "%ld", &number) != 1) return false;  // "running"
+  static constexpr long kCalls[] = {SYS_fork,   SYS_vfork, SYS_clone,
+                                    SYS_clone3, SYS_wait4, SYS_waitid};
+  return std::find(std::begin(kCalls), std::end(kCalls), number) != std::end(kCalls);
 }
 
 }  // namespace patchbay::attach

@@ -15,5 +15,7 @@ std::string status_field(const std::string& status, const std::string& name);
 // Whether a thread has children. A child's end is a signal for the thread that has made it. False,
 // too, where the kernel does not say (CONFIG_PROC_CHILDREN).
 bool has_children(int pid, int tid);
+// Or is just making one, or is about to look for one that has ended.
+bool may_have_children(int pid, int tid);
 
 }  // namespace patchbay::attach

@@ -195,8 +195,9 @@ int ThreadChoice::rank(pid_t tid) const {
 
 // Of those that wait, one with children comes last: while it stands, the end of a child wakes
 // another thread (all_threads.cc says how).
-std::vector<pid_t> ThreadChoice::candidates(bool only_waiting) const {
+std::vector<pid_t> ThreadChoice::candidates(Among among) const {
   std::vector<std::tuple<bool, bool, int, pid_t>> ranked;
+  bool any_forks = false;
   const std::string directory = "/proc/" + std::to_string(pid_) + "/task";
   DIR* tasks = ::opendir(directory.c_str());
   if (!tasks) return {};
@@ -205,14 +206,17 @@ std::vector<pid_t> ThreadChoice::candidates(bool only_waiting) const {
     const auto tid = pid_t(std::strtol(entry->d_name, nullptr, 10));
     const int its_rank = tid > 0 ? rank(tid) : kNotToBeUsed;
     threads += tid > 0;
-    if (its_rank != kNotToBeUsed)
-      ranked.emplace_back(its_rank == kRuns, has_children(pid_, tid), its_rank, tid);
+    const bool forks = tid > 0 && may_have_children(pid_, tid);
+    any_forks |= forks;
+    if (its_rank != kNotToBeUsed) ranked.emplace_back(its_rank == kRuns, forks, its_rank, tid);
   }
   ::closedir(tasks);
   std::sort(ranked.begin(), ranked.end());
   std::vector<pid_t> tids;
   for (const auto& [runs, forks, its_rank, tid] : ranked)
-    if (!runs || !only_waiting || threads == 1) tids.push_back(tid);
+    if (among == Among::kAll || threads == 1 || (!runs && !forks) ||
+        (runs && among == Among::kChildless && !any_forks))
+      tids.push_back(tid);
   return tids;
 }
 

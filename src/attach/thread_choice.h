@@ -31,10 +31,17 @@ class ThreadChoice {
   // Reads what is mapped in the process.
   ThreadChoice(pid_t pid, const TargetLibc& libc);
 
-  // Those that may be stopped, the best first. `only_waiting`: none that runs, which may have to be
-  // let go again, and may make a child just then (signal_rank in all_threads.cc); but the only
-  // thread of a process has no other whom it could disturb.
-  std::vector<pid_t> candidates(bool only_waiting = false) const;
+  // Who comes into question. While a thread stands that has children, the end of one may give
+  // another thread an EINTR (signal_rank in all_threads.cc). One that runs may have to be let go
+  // again, and where threads have children it may make one just then. The only thread of a process
+  // has no other whom it could disturb.
+  enum class Among : uint8_t {
+    kWaiting,    // those that wait, and have no children
+    kChildless,  // also those that run, where no thread has children
+    kAll,
+  };
+  // Those that may be stopped, the best first.
+  std::vector<pid_t> candidates(Among among = Among::kAll) const;
   // Whether one of them may be used, now that it stands in the system call `number` (-1: none).
   // EAGAIN says why not.
   Status may_use(pid_t tid, long number, const user_regs_struct& registers) const;
