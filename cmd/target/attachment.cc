@@ -146,10 +146,15 @@ void remove_what_is_ours(const std::string& directory) {
 
 Status detach_agent(int pid, const std::string& runtime) {
   Status done = attach::detach(pid, kDetachMs);
-  for (int i = 0; i < kBusyTries && !done.ok() && done.error().errno_value == EBUSY; i++) {
+  bool may_have_gone = false;
+  for (int i = 0; i < kBusyTries && !done.ok(); i++) {
+    // On a machine that is too busy (ETIME) the agent finishes by itself what we have begun.
+    may_have_gone |= done.error().errno_value == ETIME;
+    if (done.error().errno_value != EBUSY && done.error().errno_value != ETIME) break;
     ::usleep(kBusyUs);
     done = attach::detach(pid, kDetachMs);
   }
+  if (!done.ok() && may_have_gone && done.error().errno_value == ESRCH) done = {};
   if (done.ok()) remove_what_is_ours(runtime + "/" + std::to_string(pid));
   return done;
 }
