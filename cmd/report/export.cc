@@ -13,6 +13,7 @@
 #include "cmd/common/export_input.h"
 #include "cmd/common/losses.h"
 #include "cmd/record/recorded_arguments.h"
+#include "cmd/report/report_select.h"
 #include "export/export_formats.h"
 
 namespace patchbay::cmd {
@@ -77,33 +78,6 @@ struct ExportOptions {
   ExportSettings settings;
   std::string wrong;  // keeps a sentence about an option
 };
-
-// "1.5", "+20ms", "+300us": exact, as a decimal number of seconds may not be in a double.
-bool parse_when(std::string_view text, uint64_t* ns, bool* is_relative) {
-  struct Unit {
-    std::string_view name;
-    uint64_t ns;
-  };
-  constexpr Unit kUnits[] = {
-      {"", 1'000'000'000}, {"s", 1'000'000'000}, {"ms", 1'000'000}, {"us", 1'000}, {"ns", 1}};
-  *is_relative = text.starts_with('+');
-  if (*is_relative) text.remove_prefix(1);
-  const size_t digits = text.find_first_not_of("0123456789.");
-  const std::string_view number = text.substr(0, digits);
-  const std::string_view unit = digits == text.npos ? "" : text.substr(digits);
-  uint64_t scale = 0, whole = 0;
-  for (const Unit& row : kUnits)
-    if (row.name == unit) scale = row.ns;
-  const std::string_view before = number.substr(0, number.find('.'));
-  std::string_view behind = number.substr(std::min(before.size() + 1, number.size()));
-  if (scale == 0 || !to_number(before, &whole) || whole > 1'000'000'000'000 ||
-      behind.find('.') != behind.npos)
-    return false;
-  *ns = whole * scale;
-  for (uint64_t digit = scale / 10; !behind.empty(); behind.remove_prefix(1), digit /= 10)
-    *ns += digit * uint64_t(behind[0] - '0');
-  return true;
-}
 
 const char* take_time(const char* value, uint64_t* ns, bool* is_relative) {
   return parse_when(value, ns, is_relative) ? nullptr

@@ -41,6 +41,48 @@ constexpr Option kOptions[] = {
              "behind the time), and fields of events",
      .more = "A tab is between them. An event without such a field has a - there.",
      .id = kFields},
+    {.letter = 'e',
+     .name = "event",
+     .argument = "GLOB",
+     .help = "prints only events that GLOB fits: EVENT, SYSTEM:EVENT or SYSTEM",
+     .more = "Several are possible. What is said by the options from -e to --cpu has to be true of "
+             "an event all together. The stack of an event is printed with it. Lines about lost "
+             "events are printed always.",
+     .repeats = true},
+    {.letter = 'f',
+     .name = "filter",
+     .argument = "FILTER",
+     .help = "prints only events for which FILTER is true, in the language of the filter files; "
+             "events without its fields are left out"},
+    {.name = "from",
+     .argument = "TIME",
+     .help = "leaves out what is earlier: seconds as report shows them, or +1.5s, +20ms, +300us "
+             "after the first event",
+     .id = report_choice::kFrom},
+    {.name = "until",
+     .argument = "TIME",
+     .help = "leaves out what is later",
+     .id = report_choice::kUntil},
+    {.name = "tid",
+     .argument = "LIST",
+     .help = "prints only events of these threads: 12, 12,15, 4-7",
+     .repeats = true,
+     .id = report_choice::kTid},
+    {.name = "pid",
+     .argument = "LIST",
+     .help = "prints only events of these processes",
+     .repeats = true,
+     .id = report_choice::kPid},
+    {.name = "comm",
+     .argument = "GLOB",
+     .help = "prints only events of threads with such a name",
+     .repeats = true,
+     .id = report_choice::kComm},
+    {.name = "cpu",
+     .argument = "LIST",
+     .help = "prints only events of these CPUs",
+     .repeats = true,
+     .id = report_choice::kCpu},
     {.name = "reltime", .help = "prints times since the first event", .id = kRelTime},
     {.name = "deltatime",
      .help = "prints times since the event before",
@@ -158,6 +200,11 @@ Status print_in_order(const ReportForm& form, EventMerger* merger, ReportPrinter
   std::string out;
   out.reserve(kFlushAt + 65536);
   while (merger->next(&event)) {
+    if (form.selection && !form.selection->wants(event)) {
+      totals->losses.take(event);
+      printer->print_lost(&out, event);
+      continue;
+    }
     totals->take(event);
     if (form.options->stat) {
       count_kind(event, totals);
@@ -175,6 +222,10 @@ Status print_in_groups(const ReportForm& form, GroupNames* names, EventMerger* m
   MergedEvent event;
   std::string line;
   while (merger->next(&event)) {
+    if (form.selection && !form.selection->wants(event)) {
+      totals->losses.take(event);  // the summary says it: there may be no group for the line
+      continue;
+    }
     ReportGroups::Group* group = groups.of(event);
     const uint64_t events = totals->events;
     totals->take(event);
@@ -315,9 +366,15 @@ Status print_buffers(const ReportOptions& options, bool color, TraceInput& input
   const ReportColors colors(decoder.events);
   ReportForm form{&options, columns.get(), color ? &colors : nullptr, 0, decoder.lines.get()};
   GroupNames names(options.group, input, decoder.events, decoder.lines.get());
-  if (options.reltime) {
+  if (options.reltime || options.choice.has_times()) {
     PB_ASSIGN(form.start_ns, first_time(input));
   }
+  std::unique_ptr<ReportSelection> selection;
+  if (options.choice.has_any()) {
+    PB_ASSIGN(selection, ReportSelection::make(options.choice, input, decoder.events,
+                                               decoder.lines.get(), form.start_ns));
+  }
+  form.selection = selection.get();
   const std::optional<size_t> kernel = input.kernel_buffer();
   for (size_t i = 0; i < input.nr_buffers(); i++) {
     if (i == kernel) continue;
@@ -379,7 +436,7 @@ const char* take_option(int id, const char* value, ReportOptions* options, Flame
   if (id == kFlame) flame->output = value;
   flame->folded |= id == kFolded;
   flame->per_thread |= id == kPerThread;
-  return nullptr;
+  return report_choice::take_option(id, value, &options->choice);
 }
 
 // A sentence when options exclude each other, else null.
@@ -391,6 +448,10 @@ const char* excluded(const ReportOptions& options, const FlameRequest& flame) {
   if (grouped && options.stat) return "--group orders lines, and --stat prints none of them.";
   if (grouped && flame.wanted())
     return "--group orders lines, and flame graphs have none: --per-thread keeps threads apart.";
+  if (flame.wanted() && options.choice.has_any())
+    return "--flame and --folded are of all events: `patchbay export --to folded` has -e, -f, "
+           "--from "
+           "and --until.";
   if (flame.wanted() && forms) return "--flame and --folded exclude --json, --stat and --fields.";
   return nullptr;
 }

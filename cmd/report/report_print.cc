@@ -39,6 +39,10 @@ void ReportPrinter::print(std::string* out, EventMerger* merger, const MergedEve
   if (form_.colors) color_line(out, start, event, ns, record);
 }
 
+void ReportPrinter::print_lost(std::string* out, const MergedEvent& event) const {
+  if (event.lost_before && !form_.options->json && !form_.options->stat) append_lost(out, event);
+}
+
 void ReportPrinter::append_line(std::string* out, EventMerger* merger, const MergedEvent& event,
                                 uint64_t ns, std::span<const uint8_t> record,
                                 ReportTotals* totals) {

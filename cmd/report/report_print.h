@@ -15,6 +15,7 @@
 #include "cmd/report/report_color.h"
 #include "cmd/report/report_columns.h"
 #include "cmd/report/report_group.h"
+#include "cmd/report/report_select.h"
 #include "output/merge.h"
 #include "output/trace_line.h"
 
@@ -26,12 +27,13 @@ struct ReportOptions {
   bool reltime = false, deltatime = false;
   std::string fields;  // empty: lines as the kernel has them
   GroupBy group = GroupBy::kNone;
+  ReportChoice choice;
 };
 
 // To standard output; `text` is empty then. False: it was not taken, and errno says why.
 bool write_out(std::string* text);
 
-// Of all events that were read.
+// Of all events that are wanted, and of all losses.
 struct ReportTotals {
   uint64_t events = 0;
   LossCounter losses;
@@ -52,6 +54,7 @@ struct ReportForm {
   const ReportColors* colors = nullptr;    // null: none
   uint64_t start_ns = 0;                   // where --reltime begins
   TraceLineWriter* lines = nullptr;
+  ReportSelection* selection = nullptr;  // null: all events are wanted
 };
 
 class ReportPrinter {
@@ -64,6 +67,8 @@ class ReportPrinter {
   // the event that --deltatime counts from.
   void print(std::string* out, EventMerger* merger, const MergedEvent& event, ReportTotals* totals,
              std::optional<uint64_t>* before_ns);
+  // Of an event that is not wanted: what was lost before it.
+  void print_lost(std::string* out, const MergedEvent& event) const;
 
  private:
   uint64_t shown_time(uint64_t ns, std::optional<uint64_t>* before_ns) const;

@@ -114,6 +114,82 @@ same "entries and exits are two events" "funcgraph_entry funcgraph_exit" \
 same "calls are whole by thread" "$(report -i g.dat | grep -v '^#' | sort)" \
   "$(report -i g.dat --group tid | grep -v '^#' | sort)"
 
+# --- a choice of events, beside what all of them say
+cat >chosen.py <<'EOP'
+import fnmatch, json, sys
+name, *words = sys.argv[1:]
+rows = [json.loads(line) for line in open(name + ".json")]
+process = dict(line.split() for line in open(name + ".pids"))
+first, last, kept = rows[0]["ts"], {}, []
+for row in rows:
+    # A stack is where the event before it is.
+    owner = last.get(row["pid"], row) if row["event"] == "user_stack" else row
+    last[row["pid"]] = owner
+    tests = {
+        "-e": lambda v: fnmatch.fnmatch(owner["event"], v),
+        "-f": lambda v: owner["fields"].get("n", -1) > 3,  # 'n > 3'
+        "--tid": lambda v: str(row["pid"]) in v.split(","),
+        "--pid": lambda v: process[str(row["pid"])] in v.split(","),
+        "--cpu": lambda v: int(v.split("-")[0]) <= row["cpu"] <= int(v.split("-")[-1]),
+        "--comm": lambda v: fnmatch.fnmatch(row["comm"], v),
+        "--from": lambda v: row["ts"] >= float(v),
+        "--until": lambda v: row["ts"] <= float(v),
+    }
+    if all(tests[option](value) for option, value in zip(words[::2], words[1::2])):
+        kept.append(row)
+found = [json.loads(line) for line in open("chosen")]
+if found != kept: print(len(found), "events, not", len(kept))
+if len(found) in (0, len(rows)) and "all" not in words: print("the choice is none:", len(found))
+EOP
+"$patchbay" record -q -o choice.dat -O userstacktrace -e 'traced(int n)' -e getpid -- \
+  "$programs/fork_children" >out 2>err || fail "record: $(cat err)"
+"$patchbay" report -i choice.dat --json >choice.json 2>err
+# Whose thread each is: a head says the process, --fields the threads of its group.
+"$patchbay" report -i choice.dat --group pid --fields tid 2>err |
+  awk '/^# == process/ { pid = $4 } /^[0-9]/ { print $1, pid }' | sort -u >choice.pids
+choose() {
+  "$patchbay" report -i choice.dat --json "$@" >chosen 2>err || fail "report $*: $(cat err)"
+  same "report $*" "" "$(python3 chosen.py choice "$@" 2>&1)"
+}
+mapfile -t tids < <(cut -d' ' -f1 choice.pids)
+middle=$(sed -n "$(($(wc -l <choice.json) / 2))p" choice.json | sed 's/.*"ts":\([0-9.]*\).*/\1/')
+choose -e traced
+choose -e 'tra*' -f 'n > 3'
+choose --tid "${tids[0]},${tids[1]}"
+choose --pid "$(sed -n '2s/.* //p' choice.pids)"
+choose --from "$middle"
+choose --until "$middle" -e traced
+choose --tid "${tids[0]}" --until "$middle"
+[[ $(grep -o '"cpu":[0-9]*' choice.json | sort -u | wc -l) == 1 ]] || choose --cpu 0-0
+"$patchbay" report -i choice.dat --comm 'fork_*' --json >chosen 2>err
+same "a name of all threads" "$(cat choice.json)" "$(cat chosen)"
+same "of nobody" "" "$("$patchbay" report -i choice.dat --comm nobody --json 2>err)"
+same "relative times" "$(wc -l <choice.json)" \
+  "$(cat <("$patchbay" report -i choice.dat --json --until +2ms 2>err) \
+    <("$patchbay" report -i choice.dat --json --from +2000001ns 2>err) | wc -l)"
+same "--stat counts what is chosen" \
+  "$("$patchbay" report -i choice.dat --json -e traced 2>err | wc -l)" \
+  "$("$patchbay" report -i choice.dat --stat -e traced 2>err |
+    sed -n 's/ *\([0-9]*\)  in all$/\1/p')"
+"$patchbay" report -i choice.dat -e trased 2>err
+same "no such event" 1 $?
+has "near ones" "$(cat err)" "No event of the recording is called 'trased'; near: traced"
+"$patchbay" report -i choice.dat -f 'n >' 2>err
+same "no filter" 1 $?
+for wrong in '--tid x' '--cpu 3-1' '--from soon' '--tid 1-99999999'; do
+  # shellcheck disable=SC2086
+  "$patchbay" report -i choice.dat $wrong 2>err
+  same "report $wrong" 2 $?
+done
+"$patchbay" report -i choice.dat --folded --tid 1 2>err
+same "not with a flame graph" 2 $?
+# Losses are said, whatever is chosen.
+"$patchbay" record -q -b 16 -o lossy.dat -e 'work(int thread, long i)' -- \
+  "$examples/threads" 2 40000 >/dev/null 2>&1
+same "losses are all told" "$("$patchbay" report -i lossy.dat 2>err | grep -c LOST)" \
+  "$("$patchbay" report -i lossy.dat -f 'i < 0' 2>err | grep -c LOST)"
+has "and summed up" "$(cat err)" 'lost'
+
 # more than memory keeps: a temporary file
 "$patchbay" record -q -o big.dat -b 64M -e app:app_work -- "$programs/event_app" 1 2 60000 \
   >out 2>err || fail "record: $(cat err)"

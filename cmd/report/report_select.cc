@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+#include "cmd/report/report_select.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "abi/buffer_abi.h"
+#include "base/text.h"
+
+namespace patchbay::cmd {
+namespace {
+
+bool has(const std::vector<uint64_t>& list, uint64_t number) {
+  return list.empty() || std::find(list.begin(), list.end(), number) != list.end();
+}
+
+// "1,5,7-9": whole numbers up to 32 bits. The list grows by at most 65536 of them.
+bool add_numbers(std::string_view text, std::vector<uint64_t>* list) {
+  constexpr uint64_t kMost = 65536;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t end = std::min(text.find(',', at), text.size());
+    const std::string_view word = text.substr(at, end - at);
+    const size_t dash = word.find('-');
+    uint64_t first = 0, last = 0;
+    if (!to_number(word.substr(0, dash), &first)) return false;
+    last = first;
+    if (dash != word.npos && !to_number(word.substr(dash + 1), &last)) return false;
+    if (last < first || last > UINT32_MAX || last - first >= kMost) return false;
+    for (uint64_t number = first; number <= last; number++) list->push_back(number);
+    at = end + 1;
+  }
+  return true;
+}
+
+const char* take_numbers(const char* value, std::vector<uint64_t>* list) {
+  return add_numbers(value, list) ? nullptr
+                                  : "--tid, --pid and --cpu take numbers: 12, 12,15, 4-7.";
+}
+
+}  // namespace
+
+bool parse_when(std::string_view text, uint64_t* ns, bool* is_relative) {
+  struct Unit {
+    std::string_view name;
+    uint64_t ns;
+  };
+  constexpr Unit kUnits[] = {
+      {"", 1'000'000'000}, {"s", 1'000'000'000}, {"ms", 1'000'000}, {"us", 1'000}, {"ns", 1}};
+  *is_relative = text.starts_with('+');
+  if (*is_relative) text.remove_prefix(1);
+  const size_t digits = text.find_first_not_of("0123456789.");
+  const std::string_view number = text.substr(0, digits);
+  const std::string_view unit = digits == text.npos ? "" : text.substr(digits);
+  uint64_t scale = 0, whole = 0;
+  for (const Unit& row : kUnits)
+    if (row.name == unit) scale = row.ns;
+  const std::string_view before = number.substr(0, number.find('.'));
+  std::string_view behind = number.substr(std::min(before.size() + 1, number.size()));
+  if (scale == 0 || !to_number(before, &whole) || whole > 1'000'000'000'000 ||
+      behind.find('.') != behind.npos)
+    return false;
+  *ns = whole * scale;
+  for (uint64_t digit = scale / 10; !behind.empty(); behind.remove_prefix(1), digit /= 10)
+    *ns += digit * uint64_t(behind[0] - '0');
+  return true;
+}
+
+const char* report_choice::take_option(int id, const char* value, ReportChoice* choice) {
+  static constexpr char kNoTime[] = "--from and --until take a time: 1234.567890, +1.5s, +20ms.";
+  ExportChoice& events = choice->events;
+  switch (id) {
+    case 'e':
+      events.events.push_back(value);
+      return nullptr;
+    case 'f':
+      events.filter = value;
+      return *value ? nullptr : "-f takes a filter.";
+    case kFrom:
+      return parse_when(value, &events.from_ns, &events.from_is_relative) ? nullptr : kNoTime;
+    case kUntil:
+      return parse_when(value, &events.until_ns, &events.until_is_relative) ? nullptr : kNoTime;
+    case kTid:
+      return take_numbers(value, &choice->tids);
+    case kPid:
+      return take_numbers(value, &choice->pids);
+    case kCpu:
+      return take_numbers(value, &choice->cpus);
+    case kComm:
+      choice->comms.push_back(value);
+      return nullptr;
+    default:
+      return nullptr;
+  }
+}
+
+Result<std::unique_ptr<ReportSelection>> ReportSelection::make(const ReportChoice& choice,
+                                                               const TraceInput& input,
+                                                               const std::vector<EventCall>& events,
+                                                               TraceLineWriter* lines,
+                                                               uint64_t first_ns) {
+  std::unique_ptr<ReportSelection> made(new ReportSelection(choice, lines));
+  const ExportChoice& wanted = choice.events;
+  made->from_ns_ = wanted.from_ns + (wanted.from_is_relative ? first_ns : 0);
+  made->until_ns_ = wanted.until_ns + (wanted.until_is_relative ? first_ns : 0);
+  for (const EventCall& event : events) {
+    made->schemas_.push_back(
+        std::make_unique<ExportSchema>(event, uint32_t(made->schemas_.size())));
+    made->by_id_[event.id] = made->schemas_.back().get();
+  }
+  PB_TRY(made->selection_.set(wanted, made->schemas_));
+  if (choice.pids.empty()) return made;
+  ExportInput people;
+  people.dat = input.dat.get();
+  people.buffer = input.buffer.get();
+  made->people_.add(people);
+  return made;
+}
+
+bool ReportSelection::wants_thread(int32_t tid, uint32_t cpu) {
+  const auto [found, is_new] = threads_.try_emplace(tid, true);
+  if (!is_new) return found->second;
+  bool wanted = has(choice_.tids, uint64_t(tid));
+  if (wanted && !choice_.pids.empty())
+    wanted = has(choice_.pids, uint64_t(people_.thread(0, tid, cpu)->process->pid));
+  if (wanted && !choice_.comms.empty()) {
+    const std::string comm = lines_->comm_of(tid);
+    wanted = std::any_of(choice_.comms.begin(), choice_.comms.end(), [&](const std::string& glob) {
+      return ::fnmatch(glob.c_str(), comm.c_str(), 0) == 0;
+    });
+  }
+  return found->second = wanted;
+}
+
+bool ReportSelection::wants_record(const MergedEvent& event, uint16_t id, int32_t tid) {
+  const ExportSchema* schema = by_id_[id];
+  const bool is_stack = schema && schema->role == ExportSchema::Role::kStack;
+  bool wanted = selection_.wants(schema, event.record);
+  if (is_stack) {
+    const auto before = was_wanted_.find(tid);
+    const bool is_named = wanted && !choice_.events.events.empty();
+    return is_named || (before != was_wanted_.end() && before->second);
+  }
+  was_wanted_[tid] = wanted;
+  return wanted;
+}
+
+bool ReportSelection::wants(const MergedEvent& event) {
+  abi::RecordHeader header{};
+  if (!event.record.empty())
+    std::memcpy(&header, event.record.data(), std::min(sizeof header, event.record.size()));
+  if (!has(choice_.cpus, event.cpu) || !wants_thread(header.common_pid, event.cpu)) return false;
+  // Asked of every event of the thread: a stack behind --from may belong to one before it.
+  const bool wanted = wants_record(event, header.common_type, header.common_pid);
+  return wanted && event.ns >= from_ns_ && event.ns <= until_ns_;
+}
+
+}  // namespace patchbay::cmd
