@@ -62,7 +62,10 @@ namespace patchbay {
 
 Agent* g_agent = nullptr;
 
-Agent* own_agent() { return g_agent && g_agent->pid == ::getpid() ? g_agent : nullptr; }
+// Not by libc's getpid(): the program's may be traced, and this is no call of the program's.
+Agent* own_agent() {
+  return g_agent && g_agent->pid == pid_t(raw_syscall(SYS_getpid)) ? g_agent : nullptr;
+}
 
 std::vector<TraceArray*> every_array(Agent* agent) {
   std::vector<TraceArray*> arrays = agent->registry->arrays();

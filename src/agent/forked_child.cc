@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "agent/forked_child.h"
 
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,12 +12,13 @@
 #include "agent/arrival.h"
 #include "agent/followers.h"
 #include "base/agreed.h"
+#include "base/raw_syscall.h"
 #include "base/shared_memory.h"
 #include "serve/journal.h"
 
 namespace patchbay {
 
-bool is_inherited(const Agent& agent) { return agent.pid != ::getpid(); }
+bool is_inherited(const Agent& agent) { return agent.pid != pid_t(raw_syscall(SYS_getpid)); }
 
 namespace {
 

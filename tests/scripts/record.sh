@@ -241,6 +241,14 @@ expect 0 "list processes shows the other" "$patchbay" list processes
 check "as alive" grep -q ' alive ' out
 wait $first || bad "the first of two recordings"
 
+# --- what the agent itself calls in a program's threads is no call of the program's
+echo 'int main(void) { return 0; }' | "${CC:-cc}" -x c -o nothing -
+expect 0 "a program that does nothing" "$patchbay" record -q -o own.dat -e getpid -e gettid \
+  -e clock_gettime -e sigaction -e getenv -e mmap -e munmap -e open -e close -e read -e write -- \
+  ./nothing
+expect 0 "its recording" "$patchbay" report -i own.dat --json
+check "has no call of the agent's" eval '! grep -q "" out'
+
 # --- a full disk: the program goes on
 if mkdir full && mount -t tmpfs -o size=96k none full 2>/dev/null; then
   expect 1 "a full disk" "$patchbay" record -e 'malloc(size_t n)' -o full/f.dat --mode drop \
