@@ -45,8 +45,8 @@ constexpr Option kOptions[] = {
      .name = "event",
      .argument = "GLOB",
      .help = "prints only events that GLOB fits: EVENT, SYSTEM:EVENT or SYSTEM",
-     .more = "Several are possible. What is said by the options from -e to --cpu has to be true of "
-             "an event all together. The stack of an event is printed with it. Lines about lost "
+     .more = "All of the options from -e to --cpu that are given must be true of an event. The "
+             "stack of an event is printed with it. Lines about lost "
              "events are printed always.",
      .repeats = true},
     {.letter = 'f',
