@@ -239,16 +239,16 @@ int aio_fsync64(int operation, struct aiocb64 *aiocbp); // errno
 void aio_init(const struct aioinit *init);
 int aio_read(struct aiocb *aiocbp); // errno
 int aio_read64(struct aiocb64 *aiocbp); // errno
-__ssize_t aio_return(struct aiocb *aiocbp); // errno
-__ssize_t aio_return64(struct aiocb64 *aiocbp); // errno
+__ssize_t aio_return(struct aiocb *aiocbp);
+__ssize_t aio_return64(struct aiocb64 *aiocbp);
 int aio_suspend(const struct aiocb *const *list, int nent, const struct timespec *timeout); // errno
 int aio_suspend64(const struct aiocb64 *const *list, int nent, const struct timespec *timeout); // errno
 int aio_write(struct aiocb *aiocbp); // errno
 int aio_write64(struct aiocb64 *aiocbp); // errno
 unsigned int alarm(unsigned int seconds);
 void *aligned_alloc(size_t alignment, size_t size);
-int alphasort(const struct dirent **e1, const struct dirent **e2); // errno
-int alphasort64(const struct dirent64 **e1, const struct dirent64 **e2); // errno
+int alphasort(const struct dirent **e1, const struct dirent **e2);
+int alphasort64(const struct dirent64 **e1, const struct dirent64 **e2);
 __uint32_t arc4random(void);
 void arc4random_buf(void *buf, size_t size);
 __uint32_t arc4random_uniform(__uint32_t upper_bound);
@@ -300,8 +300,8 @@ char *canonicalize_file_name(const char *name); // errno
 int catclose(nl_catd catalog); // errno
 char *catgets(nl_catd catalog, int set, int number, const char *string);
 nl_catd catopen(const char *cat_name, int flag); // errno
-speed_t cfgetispeed(const struct termios *termios_p); // errno
-speed_t cfgetospeed(const struct termios *termios_p); // errno
+speed_t cfgetispeed(const struct termios *termios_p);
+speed_t cfgetospeed(const struct termios *termios_p);
 void cfmakeraw(struct termios *termios_p);
 int cfsetispeed(struct termios *termios_p, speed_t speed); // errno
 int cfsetospeed(struct termios *termios_p, speed_t speed); // errno
@@ -465,7 +465,7 @@ char *fgets(char *s, int n, FILE *stream);
 char *fgets_unlocked(char *s, int n, FILE *stream);
 struct spwd *fgetspent(FILE *stream);
 int fgetspent_r(FILE *stream, struct spwd *result_buf, char *buffer, size_t buflen, struct spwd **result);
-wint_t fgetwc(__FILE *stream); // errno
+wint_t fgetwc(__FILE *stream);
 wint_t fgetwc_unlocked(__FILE *stream);
 wchar_t *fgetws(wchar_t *ws, int n, __FILE *stream);
 wchar_t *fgetws_unlocked(wchar_t *ws, int n, __FILE *stream);
@@ -487,7 +487,7 @@ int fputc(int c, FILE *stream);
 int fputc_unlocked(int c, FILE *stream);
 int fputs(const char *s, FILE *stream);
 int fputs_unlocked(const char *s, FILE *stream);
-wint_t fputwc(wchar_t wc, __FILE *stream); // errno
+wint_t fputwc(wchar_t wc, __FILE *stream);
 wint_t fputwc_unlocked(wchar_t wc, __FILE *stream);
 int fputws(const wchar_t *ws, __FILE *stream);
 int fputws_unlocked(const wchar_t *ws, __FILE *stream);
@@ -560,7 +560,7 @@ int getcpu(unsigned int *arg1, unsigned int *arg2); // errno
 char *getcwd(char *buf, size_t size); // errno
 struct tm *getdate(const char *string);
 int getdate_r(const char *string, struct tm *resbufp);
-__ssize_t getdelim(char **lineptr, size_t *n, int delimiter, FILE *stream); // errno
+__ssize_t getdelim(char **lineptr, size_t *n, int delimiter, FILE *stream);
 __ssize_t getdents64(int fd, void *buffer, size_t length); // errno
 __ssize_t getdirentries(int fd, char *buf, size_t nbytes, __off64_t *basep); // errno
 __ssize_t getdirentries64(int fd, char *buf, size_t nbytes, __off64_t *basep); // errno
@@ -591,7 +591,7 @@ long gethostid(void); // errno
 int gethostname(char *name, size_t len); // errno
 int getifaddrs(struct ifaddrs **ifap); // errno
 int getitimer(__itimer_which_t which, struct itimerval *value); // errno
-__ssize_t getline(char **lineptr, size_t *n, FILE *stream); // errno
+__ssize_t getline(char **lineptr, size_t *n, FILE *stream);
 int getloadavg(double *loadavg, int nelem);
 char *getlogin(void); // errno
 int getlogin_r(char *name, size_t name_len);
@@ -663,19 +663,19 @@ __pid_t gettid(void);
 int gettimeofday(struct timeval *tv, void *tz); // errno
 __uid_t getuid(void);
 char *getusershell(void);
-struct utmp *getutent(void); // errno
-int getutent_r(struct utmp *buffer, struct utmp **result); // errno
-struct utmp *getutid(const struct utmp *id); // errno
-int getutid_r(const struct utmp *id, struct utmp *buffer, struct utmp **result); // errno
-struct utmp *getutline(const struct utmp *line); // errno
-int getutline_r(const struct utmp *line, struct utmp *buffer, struct utmp **result); // errno
+struct utmp *getutent(void);
+int getutent_r(struct utmp *buffer, struct utmp **result);
+struct utmp *getutid(const struct utmp *id);
+int getutid_r(const struct utmp *id, struct utmp *buffer, struct utmp **result);
+struct utmp *getutline(const struct utmp *line);
+int getutline_r(const struct utmp *line, struct utmp *buffer, struct utmp **result);
 void getutmp(const struct utmpx *utmpx, struct utmp *utmp);
 void getutmpx(const struct utmp *utmp, struct utmpx *utmpx);
-struct utmpx *getutxent(void); // errno
-struct utmpx *getutxid(const struct utmpx *id); // errno
-struct utmpx *getutxline(const struct utmpx *line); // errno
+struct utmpx *getutxent(void);
+struct utmpx *getutxid(const struct utmpx *id);
+struct utmpx *getutxline(const struct utmpx *line);
 int getw(FILE *stream);
-wint_t getwc(__FILE *stream); // errno
+wint_t getwc(__FILE *stream);
 wint_t getwc_unlocked(__FILE *stream);
 wint_t getwchar(void);
 wint_t getwchar_unlocked(void);
@@ -700,7 +700,7 @@ void herror(const char *str);
 const char *hstrerror(int err_num);
 uint32_t htonl(uint32_t hostlong);
 uint16_t htons(uint16_t hostshort);
-size_t iconv(iconv_t cd, char **inbuf, size_t *inbytesleft, char **outbuf, size_t *outbytesleft); // errno
+size_t iconv(iconv_t cd, char **inbuf, size_t *inbytesleft, char **outbuf, size_t *outbytesleft);
 int iconv_close(iconv_t cd); // errno
 iconv_t iconv_open(const char *tocode, const char *fromcode); // errno
 void if_freenameindex(struct if_nameindex *ptr);
@@ -851,14 +851,14 @@ int malloc_trim(size_t pad);
 size_t malloc_usable_size(void *ptr);
 int mallopt(int param, int val);
 int mblen(const char *s, size_t n);
-size_t mbrlen(const char *s, size_t n, mbstate_t *ps); // errno
+size_t mbrlen(const char *s, size_t n, mbstate_t *ps);
 size_t mbrtoc16(char16_t *pc16, const char *s, size_t n, mbstate_t *p);
 size_t mbrtoc32(char32_t *pc32, const char *s, size_t n, mbstate_t *p);
 size_t mbrtoc8(char8_t *pc8, const char *s, size_t n, mbstate_t *p);
-size_t mbrtowc(wchar_t *pwc, const char *s, size_t n, mbstate_t *p); // errno
+size_t mbrtowc(wchar_t *pwc, const char *s, size_t n, mbstate_t *p);
 int mbsinit(const mbstate_t *ps);
-size_t mbsnrtowcs(wchar_t *dst, const char **src, size_t nmc, size_t len, mbstate_t *ps); // errno
-size_t mbsrtowcs(wchar_t *dst, const char **src, size_t len, mbstate_t *ps); // errno
+size_t mbsnrtowcs(wchar_t *dst, const char **src, size_t nmc, size_t len, mbstate_t *ps);
+size_t mbsrtowcs(wchar_t *dst, const char **src, size_t len, mbstate_t *ps);
 size_t mbstowcs(wchar_t *pwcs, const char *s, size_t n);
 int mbtowc(wchar_t *pwc, const char *s, size_t n);
 int mcheck(void (*abortfunc)(enum mcheck_status));
@@ -893,7 +893,7 @@ int mkstemp64(char *template); // errno
 int mkstemps(char *template, int suffixlen); // errno
 int mkstemps64(char *template, int suffixlen); // errno
 char *mktemp(char *template);
-time_t mktime(struct tm *tp); // errno
+time_t mktime(struct tm *tp);
 int mlock(const void *addr, size_t len); // errno
 int mlock2(const void *addr, size_t length, enum mlock2_flags flags); // errno
 int mlockall(enum mlockall_flags flags); // errno
@@ -1096,7 +1096,7 @@ void pthread_exit(void *retval);
 int pthread_getaffinity_np(pthread_t th, size_t cpusetsize, cpu_set_t *cpuset); // error number
 int pthread_getattr_default_np(pthread_attr_t *attr);
 int pthread_getattr_np(pthread_t th, pthread_attr_t *attr); // error number
-int pthread_getconcurrency(void); // error number
+int pthread_getconcurrency(void);
 int pthread_getcpuclockid(pthread_t thread_id, __clockid_t *clock_id); // error number
 int pthread_getname_np(pthread_t target_thread, char *buf, size_t buflen); // error number
 int pthread_getschedparam(pthread_t target_thread, int *policy, struct sched_param *param); // error number
@@ -1183,7 +1183,7 @@ int putspent(const struct spwd *p, FILE *stream);
 struct utmp *pututline(const struct utmp *utmp_ptr); // errno
 struct utmpx *pututxline(const struct utmpx *utmpx); // errno
 int putw(int w, FILE *stream);
-wint_t putwc(wchar_t wc, __FILE *stream); // errno
+wint_t putwc(wchar_t wc, __FILE *stream);
 wint_t putwc_unlocked(wchar_t wc, __FILE *stream);
 wint_t putwchar(wchar_t wc);
 wint_t putwchar_unlocked(wchar_t wc);
@@ -1228,8 +1228,8 @@ int readdir_r(DIR *dirp, struct dirent *entry, struct dirent **result); // error
 ssize_t readlink(const char *path, char *buf, size_t len); // errno
 ssize_t readlinkat(enum directory_fd fd, const char *path, char *buf, size_t len); // errno
 ssize_t readv(int fd, const struct iovec *iovec, int count); // errno
-void *realloc(void *ptr, size_t size); // errno
-void *reallocarray(void *ptr, size_t nmemb, size_t size); // errno
+void *realloc(void *ptr, size_t size);
+void *reallocarray(void *ptr, size_t nmemb, size_t size);
 char *realpath(const char *name, char *resolved); // errno
 int reboot(int howto); // errno
 ssize_t recv(int fd, void *buf, size_t n, enum message_flags flags); // errno
@@ -1551,9 +1551,9 @@ void thrd_exit(int res);
 int thrd_join(thrd_t thr, int *res);
 int thrd_sleep(const struct timespec *time_point, struct timespec *remaining);
 void thrd_yield(void);
-time_t time(time_t *timer); // errno
-time_t timegm(struct tm *tp); // errno
-time_t timelocal(struct tm *tp); // errno
+time_t time(time_t *timer);
+time_t timegm(struct tm *tp);
+time_t timelocal(struct tm *tp);
 int timer_create(enum clock clock_id, struct sigevent *evp, timer_t *timerid); // errno
 int timer_delete(timer_t timerid); // errno
 int timer_getoverrun(timer_t timerid); // errno
@@ -1621,8 +1621,8 @@ int vasprintf(char **ptr, const char *f, struct __va_list_tag *arg);
 int vdprintf(int fd, const char *fmt, struct __va_list_tag *arg);
 void verr(int status, const char *format, struct __va_list_tag *arg3);
 void verrx(int status, const char *arg2, struct __va_list_tag *arg3);
-int versionsort(const struct dirent **e1, const struct dirent **e2); // errno
-int versionsort64(const struct dirent64 **e1, const struct dirent64 **e2); // errno
+int versionsort(const struct dirent **e1, const struct dirent **e2);
+int versionsort64(const struct dirent64 **e1, const struct dirent64 **e2);
 int vfork(void);
 int vfprintf(FILE *s, const char *format, struct __va_list_tag *arg);
 int vfscanf(FILE *s, const char *format, struct __va_list_tag *arg); // errno
@@ -1651,7 +1651,7 @@ void warn(const char *format, ...);
 void warnx(const char *format, ...);
 wchar_t *wcpcpy(wchar_t *dest, const wchar_t *src);
 wchar_t *wcpncpy(wchar_t *dest, const wchar_t *src, size_t n);
-size_t wcrtomb(char *s, wchar_t wc, mbstate_t *ps); // errno
+size_t wcrtomb(char *s, wchar_t wc, mbstate_t *ps);
 int wcscasecmp(const wchar_t *s1, const wchar_t *s2);
 int wcscasecmp_l(const wchar_t *s1, const wchar_t *s2, locale_t loc);
 wchar_t *wcscat(wchar_t *dest, const wchar_t *src);
@@ -1672,10 +1672,10 @@ wchar_t *wcsncat(wchar_t *dest, const wchar_t *src, size_t n);
 int wcsncmp(const wchar_t *s1, const wchar_t *s2, size_t n);
 wchar_t *wcsncpy(wchar_t *dest, const wchar_t *src, size_t n);
 size_t wcsnlen(const wchar_t *s, size_t maxlen);
-size_t wcsnrtombs(char *dst, const wchar_t **src, size_t nwc, size_t len, mbstate_t *ps); // errno
+size_t wcsnrtombs(char *dst, const wchar_t **src, size_t nwc, size_t len, mbstate_t *ps);
 wchar_t *wcspbrk(const wchar_t *wcs, const wchar_t *accept);
 wchar_t *wcsrchr(const wchar_t *wcs, wchar_t wc);
-size_t wcsrtombs(char *dst, const wchar_t **src, size_t len, mbstate_t *ps); // errno
+size_t wcsrtombs(char *dst, const wchar_t **src, size_t len, mbstate_t *ps);
 size_t wcsspn(const wchar_t *wcs, const wchar_t *accept);
 wchar_t *wcsstr(const wchar_t *haystack, const wchar_t *needle);
 double wcstod(const wchar_t *nptr, wchar_t **endptr);

@@ -95,15 +95,20 @@ Result<std::unique_ptr<LibraryLoader>> LibraryLoader::make(pid_t pid, const Targ
       user_error(EAGAIN, "no thread of " + process_name(pid) + " stands where it can be stopped");
   // A thread that waits may run for a moment, having been woken: it is waited for before others
   // are tried.
-  constexpr int kForWaiting = 10, kForChildless = 60;
+  constexpr int kForWaitingMs = 12, kForWaitingTries = 3;
+  constexpr int kForChildlessMs = 120, kForChildlessTries = 8;
   using Among = ThreadChoice::Among;
+  const int64_t began = monotonic_ms();
   int tries = 0;
   do {
     const ThreadChoice choice(pid, libc);
-    const Among among = tries < kForWaiting     ? Among::kWaiting
-                        : tries < kForChildless ? Among::kChildless
-                                                : Among::kAll;
+    const int64_t waited = monotonic_ms() - began;
+    const bool for_waiting = waited < kForWaitingMs || tries < kForWaitingTries;
+    const bool for_childless = waited < kForChildlessMs || tries < kForChildlessTries;
     tries++;
+    const Among among = for_waiting     ? Among::kWaiting
+                        : for_childless ? Among::kChildless
+                                        : Among::kAll;
     for (const pid_t tid : choice.candidates(among)) {
       if (is_interrupted && is_interrupted()) return interrupted();
       auto made = make_in(pid, tid, libc, choice, timeout_ms);

@@ -23,7 +23,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kStepTimeoutMs = 1000;  // a system call of ours; none of them waits
+constexpr int kStepTimeoutMs = 1000;
+// For a system call of ours; none of them waits, but its thread may have no processor (a control
+// group whose time is used up). To wait then costs the thread nothing.
+constexpr int kCallTimeoutMs = 10'000;
 constexpr uint64_t kTrapFlag = 1 << 8, kDirectionFlag = 1 << 10;
 constexpr unsigned kRseqConfiguration = 0x420f;  // PTRACE_GET_RSEQ_CONFIGURATION
 constexpr uint64_t kRedZone = 128;
@@ -39,6 +42,12 @@ bool has_ended(pid_t pid, pid_t tid) {
   return state == 'Z' || state == 'X';
 }
 
+// One that did not stop in time cannot be let go, either: it is traced by us still.
+bool is_traced_by_us(pid_t tid) {
+  siginfo_t info = {};
+  return ::waitid(P_PID, id_t(tid), &info, WEXITED | WSTOPPED | __WALL | WNOHANG | WNOWAIT) == 0;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<StoppedThread>> StoppedThread::stop(pid_t pid, pid_t tid, int timeout_ms) {
@@ -47,7 +56,7 @@ Result<std::unique_ptr<StoppedThread>> StoppedThread::stop(pid_t pid, pid_t tid,
       trace(PTRACE_SEIZE, tid, 0, reinterpret_cast<void*>(PTRACE_O_TRACESYSGOOD), "trace");
   if (!seized.ok() && has_ended(pid, tid))
     return user_error(ESRCH, thread_name(tid) + " has ended");
-  PB_TRY(seized);
+  if (!seized.ok() && !is_traced_by_us(tid)) return seized.error();
   thread->attached_ = true;
   PB_TRY(trace(PTRACE_INTERRUPT, tid, 0, nullptr, "stop"));
   PB_TRY(thread->wait_for_first_stop(timeout_ms));
@@ -173,7 +182,8 @@ Status StoppedThread::go_to_system_call_stop() {
   for (;;) {
     PB_TRY(trace(PTRACE_SYSCALL, tid_, 0, nullptr, "continue"));
     int status = 0;
-    PB_TRY(wait_stop(&status, kStepTimeoutMs));
+    if (const Status stopped = wait_stop(&status, kCallTimeoutMs); !stopped.ok())
+      return stopped.error().errno_value == ETIMEDOUT ? lose() : stopped;
     const int signal = WSTOPSIG(status);
     if (signal == kSystemCallStop) return {};
     if (status >> 16 == PTRACE_EVENT_STOP) continue;  // its process is being stopped
@@ -184,8 +194,18 @@ Status StoppedThread::go_to_system_call_stop() {
   }
 }
 
+// It runs, or will, with registers of ours: at the end of the system call it returns to its frame,
+// which must stay as it is. Who reads or writes it now may meet it anywhere.
+Status StoppedThread::lose() {
+  is_lost_ = true;
+  return user_error(EDEADLK, thread_name(tid_) + " was given no processor for " +
+                                 std::to_string(kCallTimeoutMs / 1000) +
+                                 " seconds: it has been let go, try again");
+}
+
 Result<long> StoppedThread::system_call(uint64_t instruction, long number, long a, long b, long c,
                                         long d, long e, long f) {
+  if (is_lost_) return lose().error();
   PB_TRY(block_signals());
   user_regs_struct registers = working_registers();
   registers.rip = instruction;
@@ -206,6 +226,7 @@ Status StoppedThread::interrupt(int timeout_ms) {
 }
 
 Status StoppedThread::start(uint64_t code, uint64_t stack, uint64_t argument) {
+  if (is_lost_) return lose();
   PB_TRY(block_signals());
   user_regs_struct registers = working_registers();
   registers.rip = code;
@@ -263,7 +284,8 @@ Status StoppedThread::leave_system_call() {
   is_in_system_call_ = false;
   PB_TRY(trace(PTRACE_INTERRUPT, tid_, 0, nullptr, "stop"));
   PB_TRY(trace(PTRACE_CONT, tid_, 0, nullptr, "continue"));
-  return wait_for_first_stop(kStepTimeoutMs);
+  const Status stopped = wait_for_first_stop(kCallTimeoutMs);
+  return !stopped.ok() && stopped.error().errno_value == ETIMEDOUT ? lose() : stopped;
 }
 
 // The registers come last: until then the thread would come back by its frame.
@@ -274,8 +296,9 @@ Status StoppedThread::restore() {
     if (first.ok()) first = std::move(status);
   };
   if (runs_) keep(fetch(kStepTimeoutMs));
-  if (is_in_system_call_) keep(leave_system_call());
-  if (!attached_ || runs_) return first;  // out of reach: its frame restores it
+  if (is_in_system_call_ && !is_lost_) keep(leave_system_call());
+  // Out of reach: its frame restores it.
+  if (!attached_ || runs_ || (is_lost_ && frame_.address)) return first;
   if (repaired_ && has_deliverable_signal(tid_, saved_mask_)) take_back_repair(&saved_);
   if (is_blocked_) keep(set_mask(tid_, saved_mask_));
   iovec vectors = {saved_vectors_.data(), saved_vectors_.size()};

@@ -9,7 +9,9 @@
 //                                              \-> leave(): our code ends by itself
 //
 // guard() writes a signal frame on the thread's stack (signal_frame.h). From then on the thread
-// comes back by itself wherever a killed tool leaves it.
+// comes back by itself wherever a killed tool leaves it; or one that cannot wait, because the thread
+// is given no processor for ten seconds: then nothing is touched any more (EDEADLK), and the thread
+// goes on when the one that traces it ends.
 //
 // The thread that makes this object has to be the one that uses and destroys it: a tracer is one
 // thread. Every wait has an end.
@@ -86,12 +88,14 @@ class StoppedThread {
   Status wait_stop(int* status, int timeout_ms);
   Status interrupt(int timeout_ms);
   Status go_to_system_call_stop();
+  Status lose();
   Status detach();
 
   pid_t pid_, tid_;
   bool attached_ = false, is_saved_ = false, repaired_ = false;
   bool is_in_system_call_ = false;  // stopped at the exit of one that it has made for us
   bool runs_ = false;               // between start() and fetch()
+  bool is_lost_ = false;            // it had no processor in a system call of ours
   bool is_blocked_ = false;         // its mask is ours
   int owed_signal_ = 0;             // a SIGSTOP that came while it was ours
   long call_at_stop_ = -1;

@@ -517,7 +517,7 @@ std::string result_word(const FunctionInstance& instance) {
 }
 
 // The values' names of parameters_text(), whose names the parameters have there, too.
-FunctionValueNames value_names(const FunctionInstance& instance) {
+FunctionValueNames value_names(const FunctionInstance& instance, ValueNamesCache* cache) {
   const size_t scope_end = instance.name.rfind("::");
   const std::string scope =
       scope_end == std::string::npos ? "" : instance.name.substr(0, scope_end);
@@ -526,10 +526,10 @@ FunctionValueNames value_names(const FunctionInstance& instance) {
   for (const PassedParameter& parameter : passed_parameters(instance.concrete).parameters) {
     std::string name = unique_name(parameter.name.empty() ? "arg" : parameter.name, names);
     names.push_back({name, "", "", ""});
-    if (SharedValueNames values = value_names_of(facts_of(parameter.type), scope))
+    if (SharedValueNames values = value_names_of(facts_of(parameter.type), scope, cache))
       found.arguments.emplace_back(std::move(name), std::move(values));
   }
-  found.result = value_names_of(facts_of(type_of(instance.concrete)), scope);
+  found.result = value_names_of(facts_of(type_of(instance.concrete)), scope, cache);
   return found;
 }
 
@@ -575,7 +575,7 @@ Result<FunctionEventLines> SourceProbes::function_events(std::string_view functi
     if (std::find(result.lines.begin(), result.lines.end(), line) != result.lines.end()) continue;
     result.lines.push_back(std::move(line));
     result.results.push_back(result_word(found[i]));
-    result.names.push_back(value_names(found[i]));
+    result.names.push_back(value_names(found[i], &value_names_));
   }
   return result;
 }

@@ -17,6 +17,7 @@
 #include "debug_info/debug_info.h"
 #include "debug_info/functions.h"
 #include "debug_info/probe_request.h"
+#include "debug_info/probe_type.h"
 #include "debug_info/source_lines.h"
 #include "debug_info/unit_index.h"
 #include "debug_info/variable.h"
@@ -89,6 +90,7 @@ class SourceProbes {
   std::string place_text(const Site& site, bool by_file) const;
   std::string shown_place(uint64_t address) const;
   AddressText address_text(bool by_file) const;
+  ValueNamesCache value_names_;
   Result<Arguments> arguments_of(const ProbeRequest& request, const Site& site, bool by_file,
                                  DerivedProbe* probe);
   Status add_argument(const ProbeRequestArgument& argument, VariableReader& reader,

@@ -363,17 +363,28 @@ std::string prefix_of(Dwarf_Die enumeration, std::string_view scope) {
 
 }  // namespace
 
-SharedValueNames value_names_of(const TypeFacts& facts, std::string_view scope) {
+SharedValueNames value_names_of(const TypeFacts& facts, std::string_view scope,
+                                ValueNamesCache* cache) {
   if (facts.kind != TypeKind::kEnum || !facts.die) return nullptr;
   const std::string prefix = prefix_of(*facts.die, scope);
+  ValueNamesCache none;
+  if (!cache) cache = &none;
+  const auto [at, is_new] = cache->by_place.try_emplace({facts.die->addr, prefix});
+  if (!is_new) return at->second;
   std::vector<NamedValue> names;
+  std::string content = name_of(*facts.die) + ':';
   visit_enumerators(*facts.die, [&](const std::string& name, int64_t value) {
     names.push_back({prefix + name, value});
+    content += names.back().name + '=' + std::to_string(value) + ',';
     return names.size() < kMaxEnumerators;
   });
   if (names.empty()) return nullptr;
-  const ValueNames::Kind kind = ValueNames::kind_of(name_of(*facts.die), names);
-  return std::make_shared<const ValueNames>(std::move(names), kind);
+  SharedValueNames& known = cache->by_content[std::move(content)];
+  if (!known) {
+    const ValueNames::Kind kind = ValueNames::kind_of(name_of(*facts.die), names);
+    known = std::make_shared<const ValueNames>(std::move(names), kind);
+  }
+  return at->second = known;
 }
 
 std::string enumerators_of(const TypeFacts& facts) {

@@ -4,9 +4,11 @@
 // a value of them.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "debug_info/die.h"
@@ -73,7 +75,15 @@ std::vector<Member> members_of(const TypeFacts& aggregate);
 // The enumerators of an enumeration as the source writes them in `scope`, "ns::Class": "kRed",
 // "Mode::kFast" where it is `enum class`, "other::kBlue" of another namespace. Null when it is no
 // enumeration, or has no names.
-SharedValueNames value_names_of(const TypeFacts& facts, std::string_view scope);
+//
+// A header's enumeration stands in each unit that includes it, and many functions take it: with a
+// cache they share the names.
+struct ValueNamesCache {
+  std::map<std::pair<const void*, std::string>, SharedValueNames> by_place;  // and prefix
+  std::map<std::string, SharedValueNames> by_content;  // the names and values as a text
+};
+SharedValueNames value_names_of(const TypeFacts& facts, std::string_view scope,
+                                ValueNamesCache* cache = nullptr);
 
 // Some enumerators: "RED=0, GREEN=1"; empty when it is no enum.
 std::string enumerators_of(const TypeFacts& facts);

@@ -35,7 +35,7 @@ using abi::RingControl;
 namespace {
 
 constexpr uint64_t kFilePage = 4096;
-constexpr uint64_t kLockPatienceNs = 1'000'000'000;
+constexpr uint64_t kLockPatienceNs = 300'000'000, kStuckPatienceNs = 1'000'000;
 uint64_t page_align(uint64_t size) { return (size + kFilePage - 1) & ~(kFilePage - 1); }
 
 uint64_t clock_ns(clockid_t clock) {
@@ -164,18 +164,23 @@ void restart_sequences() {
 }
 
 // Takes the lock of the ring for threads without rseq once. A holder that was stopped or killed in
-// there is not waited for without end.
-bool pass_lock(RingControl* rc) {
+// there is not waited for without end, and the next time hardly: `stuck` is who it was.
+bool pass_lock(RingControl* rc, uint32_t* stuck) {
   const uint32_t owner = uint32_t(raw_syscall(SYS_gettid)) | 0x80000000u;
-  uint64_t start = raw_monotonic_ns();
+  const uint64_t start = raw_monotonic_ns();
   uint32_t holder = 0;
   while (!__atomic_compare_exchange_n(&rc->lock, &holder, owner, false, __ATOMIC_SEQ_CST,
                                       __ATOMIC_RELAXED)) {
-    if (holder == owner || raw_monotonic_ns() - start > kLockPatienceNs) return false;
+    const uint64_t patience = holder == *stuck ? kStuckPatienceNs : kLockPatienceNs;
+    if (holder == owner || raw_monotonic_ns() - start > patience) {
+      *stuck = holder;
+      return false;
+    }
     holder = 0;
     raw_sched_yield();
   }
   __atomic_store_n(&rc->lock, 0, __ATOMIC_RELEASE);
+  *stuck = 0;
   return true;
 }
 
@@ -515,7 +520,7 @@ void RingBuffer::apply_enabled() {
 
 bool RingBuffer::quiesce() {
   restart_sequences();
-  return pass_lock(set_->control(set_->nr_cpus));
+  return pass_lock(set_->control(set_->nr_cpus), &stuck_holder_);
 }
 
 void RingBuffer::settle() {
@@ -692,6 +697,8 @@ Status RingBuffer::follow_file() {
     return status;
   }
   Parked parked{set_, true, 0, std::vector<uint64_t>(set_->nr_cpus + 1)};
+  for (uint32_t ring = 0; ring <= set_->nr_cpus; ring++)
+    parked.folded[ring] = ring_now(*set_, ring).entries;
   const RingSet* const set = make_ring_set(made.mapping_.data(), set_->comms);
   const size_t head = set_->header->page_meta_offset;
   const std::span<uint8_t> old = std::exchange(mapping_, std::exchange(made.mapping_, {}));

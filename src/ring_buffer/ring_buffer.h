@@ -75,7 +75,7 @@ class RingBuffer {
   // the kernel lacks it: a visit to every CPU, which preempts whoever runs there), then the locked
   // ring's lock. Threads of this process only: forked children obey enable/disable, and stop for
   // good at resize(), but may finish the one event they are at.
-  // False: the lock's holder was stopped or killed in there, a second was not enough.
+  // False: the lock's holder was stopped or killed in there, 300 ms were not enough.
   bool quiesce();
   // After resize() or set_subbuf_size(), when every program points to rings(): what late threads
   // have dropped in the old rings is counted in the file from here on.
@@ -211,6 +211,7 @@ class RingBuffer {
 
   const RingSet* set_ = nullptr;
   std::span<uint8_t> mapping_;   // the file without its meta log; never goes as a whole
+  uint32_t stuck_holder_ = 0;  // of the lock of threads without rseq: who was waited for in vain
   bool nobody_is_late_ = false;  // in move_to()
   uint64_t moved_ = 0;           // replaced sets that move_to() has forgotten
   std::vector<Parked> parked_;

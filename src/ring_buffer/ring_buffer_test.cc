@@ -816,6 +816,7 @@ class RingBufferAccount : public RingBufferLoad {
     std::optional<uint32_t> cpu;
     if (random_() % 2) cpu = random_() % (nr_rings() - 1);
     ASSERT_TRUE(buffer_->resize(cpu, 4080 * (2 + random_() % 40)).ok());
+    resizes_++;
     writers_.point_to(buffer_->rings());
   }
   void expect_all_accounted() {
@@ -832,6 +833,7 @@ class RingBufferAccount : public RingBufferLoad {
     // machine may have taken the processor from the holder of the lock for a long time.
     ASSERT_GE(dropped, writers_.dropped);
     const uint64_t late = dropped - writers_.dropped;
+    EXPECT_LE(late, GetParam() ? 0 : resizes_);  // of each at most that of the holder
     EXPECT_EQ(published_in_rings() + late, writers_.published);
     EXPECT_EQ(account_.read + account_.lost + account_.cleared + account_.moved + there + late,
               writers_.published);
@@ -839,6 +841,7 @@ class RingBufferAccount : public RingBufferLoad {
   }
 
   std::mt19937 random_;
+  uint64_t resizes_ = 0;
   Account account_;
   std::unique_ptr<RingReader> reader_;
   std::unique_ptr<RingBuffer> spare_;

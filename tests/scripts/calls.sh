@@ -191,7 +191,15 @@ int main(void) {
   closedir(directory);
   errno = ENOENT;
   if (getenv("NONE_OF_THIS_NAME")) return 1;
-  return pthread_detach(other) ? 0 : 1;
+  errno = ENOENT;
+  FILE* file = fopen("/dev/null", "r");
+  char* line = NULL;
+  size_t size = 0;
+  if (getline(&line, &size, file) != -1) return 1;
+  fclose(file);
+  errno = ENOENT;
+  if (realloc(malloc(3), 0)) return 1;
+  return pthread_kill(pthread_self(), 9999) == EINVAL ? 0 : 1;
 }
 EOC
 if "${CC:-cc}" -O1 -w -fno-builtin -o fails fails.c -pthread; then
@@ -201,14 +209,17 @@ if "${CC:-cc}" -O1 -w -fno-builtin -o fails fails.c -pthread; then
   functions=()
   for name in $(./fails | cut -d' ' -f1 | sort -u); do functions+=(-e "$name"); done
   XDG_CONFIG_HOME=$PWD/config "$patchbay" calls -o lines "${functions[@]}" -e readdir \
-    -e getenv -e pthread_detach -- ./fails >printed 2>err
+    -e getenv -e pthread_kill -e getline -e getdelim -e realloc -- ./fails >printed 2>err
+  same "its status" 0 $?
   same "the program's errors are its own" "$(./fails)" "$(cat printed)"
   # Without what fopen() calls within libc.
   same "the error of each call that has failed" "$(cat printed)" \
     "$(grep -v '^open("/nonexistent",' lines |
     sed -nE 's/^(\[[0-9]+\] )?([a-z_0-9]+)\(.*\) = (-1|NULL) (E[A-Z0-9]+) <.*/\2 \4/p')"
   has "an error as the result" "$(cat lines)" \
-    '^(\[[0-9]+\] )?pthread_detach\(.*\) = (3 ESRCH|22 EINVAL|0) <'
+    '^(\[[0-9]+\] )?pthread_kill\(.*\) = 22 EINVAL <'
+  has "the end of a file is none" "$(cat lines)" '(^|\] )get(line|delim)\(.*\) = -1 <'
+  has "nor is what realloc() frees" "$(cat lines)" '(^|\] )realloc\(.*, 0\) = NULL <'
   has "the end of a directory is none" "$(cat lines)" '(^|\] )readdir\(.*\) = NULL <'
   has "nor is a name that is not there" "$(cat lines)" '(^|\] )getenv\("NONE.*\) = NULL <'
   # As fields: a filter, and a histogram of why open() fails.
@@ -216,6 +227,8 @@ if "${CC:-cc}" -O1 -w -fno-builtin -o fails fails.c -pthread; then
     -e 'r:why open fd=$retval:s32 errno=$errno' -f 'fd == -1 && errno == 2' -- ./fails \
     >/dev/null 2>err
   has "errno is a field" "$("$patchbay" report -i fields.dat 2>err)" ' fd=-1 errno=2$'
+else
+  fail "fails.c does not compile"
 fi
 
 # --- a library that comes by dlopen()

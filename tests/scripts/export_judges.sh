@@ -127,7 +127,8 @@ recording calls -b 8192 -e 'two_numbers(int a, u8 b)' -e 'a_string(string s | ch
 # On one CPU: the stack of a thread that is moved between the two is an event of its own.
 cpu=$(sed -n 's/^Cpus_allowed_list:[^0-9]*\([0-9]*\).*/\1/p' /proc/self/status)
 taskset -c "$cpu" "$patchbay" record -q -o "$work/stacks.dat" -b 8192 -O userstacktrace \
-  -e 'work(int thread, long i)' -- "$examples/threads" 3 500 >/dev/null 2>&1
+  -e 'work(int thread, long i)' -- "$examples/threads" 3 500 >/dev/null 2>"$work/err" ||
+  fail "record: $(cat "$work/err")"
 said_of stacks
 recording arrays -e 'do_irq(symbol ip[16] | x64[6] irq_stack[16])' -- "$examples/irq_stack"
 recording graph -b 8192 -t function_graph -- "$programs/graph_calls"

@@ -141,7 +141,7 @@ found = [json.loads(line) for line in open("chosen")]
 if found != kept: print(len(found), "events, not", len(kept))
 if len(found) in (0, len(rows)) and "all" not in words: print("the choice is none:", len(found))
 EOP
-"$patchbay" record -q -o choice.dat -O userstacktrace -e 'traced(int n)' -e getpid -- \
+"$patchbay" record -q -o choice.dat -O userstacktrace -e 'traced(int n)' -e fork -- \
   "$programs/fork_children" >out 2>err || fail "record: $(cat err)"
 "$patchbay" report -i choice.dat --json >choice.json 2>err
 # Whose thread each is: a head says the process, --fields the threads of its group.
