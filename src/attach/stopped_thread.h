@@ -9,9 +9,9 @@
 //                                              \-> leave(): our code ends by itself
 //
 // guard() writes a signal frame on the thread's stack (signal_frame.h). From then on the thread
-// comes back by itself wherever a killed tool leaves it; or one that cannot wait, because the thread
-// is given no processor for ten seconds: then nothing is touched any more (EDEADLK), and the thread
-// goes on when the one that traces it ends.
+// comes back by itself wherever a killed tool leaves it; or one that does not wait any longer,
+// because the thread was given no processor for ten seconds: then nothing is touched any more
+// (EDEADLK), and the thread goes on when the one that traces it ends.
 //
 // The thread that makes this object has to be the one that uses and destroys it: a tracer is one
 // thread. Every wait has an end.
