@@ -66,6 +66,8 @@ shows $waking/trigger ''
 
 # --- snapshot
 echo 1 >events/sched/sched_switch/enable
+traced() { grep -q 'sched_switch' trace; }  # the one snapshot takes what is there then
+check "switches are traced" wait_for 20 traced
 takes $waking/trigger 'snapshot:1 if pid > 1'
 taken() { grep -q 'sched_switch' snapshot; }
 check "the snapshot has what was traced" wait_for 20 taken
