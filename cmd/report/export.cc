@@ -79,12 +79,6 @@ struct ExportOptions {
   std::string wrong;  // keeps a sentence about an option
 };
 
-const char* take_time(const char* value, uint64_t* ns, bool* is_relative) {
-  return parse_when(value, ns, is_relative) ? nullptr
-                                            : "--from and --until take a time: 1234.567890, "
-                                              "+1.5s, +20ms.";
-}
-
 const char* take_format(const std::string& value, ExportOptions* options) {
   options->format = find_export_format(value);
   options->wrong =

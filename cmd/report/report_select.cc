@@ -67,8 +67,13 @@ bool parse_when(std::string_view text, uint64_t* ns, bool* is_relative) {
   return true;
 }
 
+const char* take_time(const char* value, uint64_t* ns, bool* is_relative) {
+  return parse_when(value, ns, is_relative) ? nullptr
+                                            : "--from and --until take a time: 1234.567890, "
+                                              "+1.5s, +20ms.";
+}
+
 const char* report_choice::take_option(int id, const char* value, ReportChoice* choice) {
-  static constexpr char kNoTime[] = "--from and --until take a time: 1234.567890, +1.5s, +20ms.";
   ExportChoice& events = choice->events;
   switch (id) {
     case 'e':
@@ -78,9 +83,9 @@ const char* report_choice::take_option(int id, const char* value, ReportChoice* 
       events.filter = value;
       return *value ? nullptr : "-f takes a filter.";
     case kFrom:
-      return parse_when(value, &events.from_ns, &events.from_is_relative) ? nullptr : kNoTime;
+      return take_time(value, &events.from_ns, &events.from_is_relative);
     case kUntil:
-      return parse_when(value, &events.until_ns, &events.until_is_relative) ? nullptr : kNoTime;
+      return take_time(value, &events.until_ns, &events.until_is_relative);
     case kTid:
       return take_numbers(value, &choice->tids);
     case kPid:

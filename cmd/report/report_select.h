@@ -46,6 +46,8 @@ const char* take_option(int id, const char* value, ReportChoice* choice);
 
 // "1.5" (seconds), "+20ms", "+300us": exact, as a decimal number of seconds may not be in a double.
 bool parse_when(std::string_view text, uint64_t* ns, bool* is_relative);
+// The same for --from and --until: null when it is right, else the sentence about it.
+const char* take_time(const char* value, uint64_t* ns, bool* is_relative);
 
 class ReportSelection {
  public:

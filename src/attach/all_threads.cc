@@ -44,9 +44,8 @@ std::vector<pid_t> tasks_of(pid_t pid) {
   return tids;
 }
 
-// The numbers of a thread, ours first, that of its own namespace last; and its state.
+// The numbers of a thread, ours first, that of its own namespace last.
 struct TaskStatus {
-  char state = '?';
   std::vector<pid_t> numbers;
 };
 TaskStatus status_of(pid_t pid, pid_t tid) {
@@ -54,7 +53,6 @@ TaskStatus status_of(pid_t pid, pid_t tid) {
   const auto file = read_file(task_directory(pid) + "/" + std::to_string(tid) + "/status");
   if (!file.ok()) return status;
   const std::string& text = file.value();
-  if (const size_t at = text.find("\nState:\t"); at != text.npos) status.state = text[at + 8];
   if (const size_t at = text.find("\nNSpid:"); at != text.npos) {
     const char* number = text.c_str() + at + 7;
     while (*number == '\t' || *number == ' ') {
@@ -202,9 +200,9 @@ Status AllThreads::stop_all(int64_t end) {
 //   1  the first thread: what is sent to the process (a window's new size) is for it
 //   0  all others
 int AllThreads::signal_rank(pid_t pid, pid_t tid) {
-  if (may_have_children(pid, tid)) return 3;
-  const auto call = read_text(task_directory(pid) + "/" + std::to_string(tid) + "/syscall");
-  if (call && (call->starts_with("running") || call->starts_with("-1"))) return 2;
+  const long call = system_call_of(pid, tid);
+  if (has_children(pid, tid) || is_about_children(call)) return 3;
+  if (call == kNoCall) return 2;
   return tid == pid ? 1 : 0;
 }
 
@@ -221,8 +219,7 @@ Result<bool> AllThreads::seize_new() {
   for (const auto& [rank, tid] : fresh) {
     const Status seized = trace(PTRACE_SEIZE, tid, 0, nullptr, "trace");
     if (!seized.ok()) {
-      const char state = status_of(pid_, tid).state;
-      if (state == '?' || state == 'Z' || state == 'X') continue;  // it has ended meanwhile
+      if (has_ended(pid_, tid)) continue;
       return seized.error();
     }
     threads_.push_back({.tid = tid, .signal_rank = rank});

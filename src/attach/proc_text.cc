@@ -35,21 +35,33 @@ std::string status_field(const std::string& status, const std::string& name) {
   return at == status.npos ? "" : status.substr(at, status.find('\n', at) - at);
 }
 
+bool has_ended(int pid, int tid) {
+  const auto status =
+      read_text("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/status");
+  const std::string state = status ? status_field(*status, "State") : "";
+  return state.empty() || state[0] == 'Z' || state[0] == 'X';
+}
+
 bool has_children(int pid, int tid) {
   const auto text =
       read_text("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/children");
   return text && !text->empty();
 }
 
-bool may_have_children(int pid, int tid) {
-  if (has_children(pid, tid)) return true;
+long system_call_of(int pid, int tid) {
   const auto text =
       read_text("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/syscall");
-  long number = -1;
-  if (!text || std::sscanf(text->c_str(), "%ld", &number) != 1) return false;  // "running"
+  if (!text) return kUnknownCall;
+  if (text->starts_with("running")) return kNoCall;
+  long number = kUnknownCall;
+  (void)std::sscanf(text->c_str(), "%ld", &number);
+  return number;
+}
+
+bool is_about_children(long system_call) {
   static constexpr long kCalls[] = {SYS_fork,   SYS_vfork, SYS_clone,
                                     SYS_clone3, SYS_wait4, SYS_waitid};
-  return std::find(std::begin(kCalls), std::end(kCalls), number) != std::end(kCalls);
+  return std::find(std::begin(kCalls), std::end(kCalls), system_call) != std::end(kCalls);
 }
 
 }  // namespace patchbay::attach

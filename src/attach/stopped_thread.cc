@@ -16,7 +16,7 @@
 #include <thread>
 #include <utility>
 
-#include "base/unique_fd.h"
+#include "attach/proc_text.h"
 
 namespace patchbay::attach {
 namespace {
@@ -31,16 +31,6 @@ constexpr uint64_t kTrapFlag = 1 << 8, kDirectionFlag = 1 << 10;
 constexpr unsigned kRseqConfiguration = 0x420f;  // PTRACE_GET_RSEQ_CONFIGURATION
 constexpr uint64_t kRedZone = 128;
 constexpr uint64_t kRoomBelowFrame = 4096;
-
-// The kernel answers EPERM for a thread that is just ending.
-bool has_ended(pid_t pid, pid_t tid) {
-  const auto status =
-      read_file("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/status");
-  if (!status.ok()) return true;
-  const size_t at = status.value().find("\nState:\t");
-  const char state = at == std::string::npos ? 'X' : status.value()[at + 8];
-  return state == 'Z' || state == 'X';
-}
 
 // One that did not stop in time cannot be let go, either: it is traced by us still.
 bool is_traced_by_us(pid_t tid) {

@@ -206,7 +206,8 @@ std::vector<pid_t> ThreadChoice::candidates(Among among) const {
     const auto tid = pid_t(std::strtol(entry->d_name, nullptr, 10));
     const int its_rank = tid > 0 ? rank(tid) : kNotToBeUsed;
     threads += tid > 0;
-    const bool forks = tid > 0 && may_have_children(pid_, tid);
+    const bool forks =
+        tid > 0 && (has_children(pid_, tid) || is_about_children(system_call_of(pid_, tid)));
     any_forks |= forks;
     if (its_rank != kNotToBeUsed) ranked.emplace_back(its_rank == kRuns, forks, its_rank, tid);
   }
