@@ -23,6 +23,15 @@ pb_debug_info_object(passing_cxx_4 ${CMAKE_CXX_COMPILER} "-O0 -gdwarf-4" passing
 pb_debug_info_object(passing_cxx_5 ${CMAKE_CXX_COMPILER} "-O2 -gdwarf-5" passing_cxx.cc)
 pb_debug_info_object(enums_4 ${CMAKE_CXX_COMPILER} "-O1 -gdwarf-4" enums.cc)
 pb_debug_info_object(enums_5 ${CMAKE_CXX_COMPILER} "-O0 -gdwarf-5" enums.cc)
+# clang leaves out the types that another object is thought to describe, without this.
+set(whole_types "")
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  set(whole_types " -fstandalone-debug")
+endif()
+pb_debug_info_object(objects_4 ${CMAKE_CXX_COMPILER}
+  "-std=c++20 -O0 -gdwarf-4${whole_types}" objects.cc)
+pb_debug_info_object(objects_5 ${CMAKE_CXX_COMPILER}
+  "-std=c++20 -O2 -gdwarf-5${whole_types}" objects.cc)
 pb_debug_info_object(values_4 ${CMAKE_C_COMPILER} "-O0 -gdwarf-4" values.c other.c)
 pb_debug_info_object(values_5 ${CMAKE_C_COMPILER} "-O2 -gdwarf-5" values.c other.c)
 pb_debug_info_object(values_z ${CMAKE_C_COMPILER} "-O2 -gdwarf-5 -gz=zlib" values.c other.c)
@@ -32,6 +41,8 @@ find_program(PATCHBAY_OTHER_COMPILER clang)
 if(PATCHBAY_OTHER_COMPILER)
   pb_debug_info_object(passing_clang ${PATCHBAY_OTHER_COMPILER} "-O2 -gdwarf-5" passing.c)
   pb_debug_info_object(enums_clang ${PATCHBAY_OTHER_COMPILER} "-O0 -gdwarf-5" enums.cc)
+  pb_debug_info_object(objects_clang ${PATCHBAY_OTHER_COMPILER}
+    "-std=c++20 -O1 -gdwarf-5 -fstandalone-debug" objects.cc)
   pb_debug_info_object(values_clang ${PATCHBAY_OTHER_COMPILER} "-O2 -gdwarf-5" values.c other.c)
 else()
   message(WARNING "clang was not found: debug_info_test SKIPS what clang makes of its objects")

@@ -102,8 +102,9 @@ if(NOT PATCHBAY_SANITIZE)
     endif()
   endforeach()
   # These mount, and look at what is mounted.
-  foreach(name IN ITEMS mount kernel_events_document several_tracers_document oracle_same selftests
-                        function_chaos following readme)
+  foreach(name IN ITEMS mount mount_all mount_all_nginx kernel_events_document
+                        several_tracers_document oracle_same selftests function_chaos following
+                        readme)
     if(TEST script.${name})
       set_tests_properties(script.${name} PROPERTIES RESOURCE_LOCK mounts)
     endif()

@@ -32,6 +32,7 @@ int run_export(int argc, char** argv);
 int run_view(int argc, char** argv);
 int run_dump(int argc, char** argv);
 int run_recover(int argc, char** argv);
+int run_merge(int argc, char** argv);
 int run_list(int argc, char** argv);
 int run_clean(int argc, char** argv);
 int run_attach(int argc, char** argv);
@@ -57,6 +58,7 @@ extern const CommandLine kExportLine;
 extern const CommandLine kViewLine;
 extern const CommandLine kDumpLine;
 extern const CommandLine kRecoverLine;
+extern const CommandLine kMergeLine;
 extern const CommandLine kListLine;
 extern const CommandLine kCleanLine;
 extern const CommandLine kAttachLine;
@@ -81,6 +83,15 @@ int usage_error(std::string_view command, std::string_view sentence);
 
 // "patchbay: SENTENCE" on stderr: a remark; the command goes on.
 void remark(std::string_view sentence);
+// No remark is printed while there is one: what is done again for each of many programs has been
+// said for the first.
+class RemarksOff {
+ public:
+  RemarksOff();
+  ~RemarksOff();
+  RemarksOff(const RemarksOff&) = delete;
+  RemarksOff& operator=(const RemarksOff&) = delete;
+};
 
 // Text of a traced process or of a file, made harmless for a terminal: lines stay lines, other
 // control characters become \xNN.

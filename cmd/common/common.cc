@@ -40,7 +40,13 @@ int usage_error(std::string_view command, std::string_view sentence) {
   return kUsage;
 }
 
+static int g_remarks_off = 0;
+
+RemarksOff::RemarksOff() { g_remarks_off++; }
+RemarksOff::~RemarksOff() { g_remarks_off--; }
+
 void remark(std::string_view sentence) {
+  if (g_remarks_off) return;
   std::fprintf(stderr, "patchbay: %s\n", printable(sentence).c_str());
 }
 

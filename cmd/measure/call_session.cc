@@ -206,7 +206,7 @@ Status CallSession::read_formats(const BufferFile& top) {
     if (returned) set_kind(returned->id, {EventKind::What::kReturn, index});
     texts_.emplace_back(shown_name(function.defined.function), *entry, returned,
                         function.defined.result, function.defined.has_types, function.defined.names,
-                        function.defined.failure);
+                        function.defined.failure, function.defined.objects);
   }
   set_kind(abi::kKernelStackId, {EventKind::What::kStack, 0});
   modules_ = std::move(meta.modules);

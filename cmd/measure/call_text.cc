@@ -90,9 +90,34 @@ bool CallText::is_integer(Kind kind) {
   return kind == Kind::kSigned || kind == Kind::kUnsigned || kind == Kind::kHex;
 }
 
+// The first field of an object stands for it, the others are its parts.
+bool CallText::take_object(const EventField& field, const EventCall& entry,
+                           const ObjectArguments& objects) {
+  for (const ObjectArgument& object : objects) {
+    const auto& fields = object.fields;
+    if (std::find(fields.begin(), fields.end(), field.name) == fields.end()) continue;
+    // The order in which the fields stand is not that of the names.
+    const auto is_first = [&] {
+      for (const EventField& other : entry.fields)
+        if (std::find(fields.begin(), fields.end(), other.name) != fields.end())
+          return &other == &field;
+      return false;
+    };
+    std::optional<ObjectText> text = ObjectText::make(object.form, entry);
+    if (!text) return false;
+    if (!is_first()) return true;
+    Value value{Kind::kObject};
+    value.object = objects_.size();
+    objects_.push_back(std::move(*text));
+    arguments_.push_back(std::move(value));
+    return true;
+  }
+  return false;
+}
+
 CallText::CallText(std::string name, const EventCall& entry, const EventCall* returned,
                    const std::string& result, bool has_types, const FunctionValueNames& names,
-                   FailureSign failure)
+                   FailureSign failure, const ObjectArguments& objects)
     : name_(std::move(name)),
       has_return_(returned != nullptr),
       failure_(failure),
@@ -100,6 +125,7 @@ CallText::CallText(std::string name, const EventCall& entry, const EventCall* re
       entry_place_(offset_of(entry, "__ip")) {
   for (const EventField& field : entry.fields) {
     if (field.name == "__parent_ip" || field.name == "__ip") continue;
+    if (take_object(field, entry, objects)) continue;
     const std::string_view field_name = field.name;
     if (field_name.ends_with(kAddressSuffix)) {
       const EventField* text =
@@ -233,7 +259,10 @@ void CallText::append_call(std::string* out, std::span<const uint8_t> entry, int
   *out += '(';
   for (size_t i = 0; i < arguments_.size(); i++) {
     if (i) *out += ", ";
-    append(out, arguments_[i], entry, tid, context);
+    if (arguments_[i].kind == Kind::kObject)
+      objects_[arguments_[i].object].append(out, entry);
+    else
+      append(out, arguments_[i], entry, tid, context);
   }
   *out += ')';
 }

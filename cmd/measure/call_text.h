@@ -9,6 +9,8 @@
 // knows them. A call that has failed says why: "-1 ENOENT" of a function that sets errno,
 // "16 EBUSY" of one that returns the number of an error.
 //
+// Objects are made of several fields (object_text.h).
+//
 // A text whose address is 0 is NULL, one that could not be read is its address, one that was cut
 // ends with "...". The bytes of both records are foreign: nothing is read beyond their ends, and
 // no byte of them commands a terminal.
@@ -22,6 +24,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cmd/measure/object_text.h"
 #include "cmd/target/c_declaration.h"
 #include "event/event_call.h"
 #include "event/value_names.h"
@@ -41,7 +44,7 @@ class CallText {
   // is none. `result`: as FunctionEventLines has it. `has_types`: an x64 is a pointer.
   CallText(std::string name, const EventCall& entry, const EventCall* returned,
            const std::string& result, bool has_types, const FunctionValueNames& names = {},
-           FailureSign failure = FailureSign::kUnknown);
+           FailureSign failure = FailureSign::kUnknown, const ObjectArguments& objects = {});
 
   const std::string& name() const { return name_; }
   // Where the call returns to, by the record of its entry or of its return; 0: the record is short.
@@ -73,6 +76,7 @@ class CallText {
     kFloat,
     kDouble,
     kText,
+    kObject,
   };
   struct Value {
     Kind kind = Kind::kNone;
@@ -80,8 +84,10 @@ class CallText {
     std::optional<uint32_t> address = {};      // of a text: where its address is
     bool may_be_fault = false;                 // of a text: empty may mean that it was not read
     SharedValueNames names = nullptr;          // null: its values have none
+    size_t object = 0;                         // of kObject: of objects_
   };
   void append_error(std::string* out, std::span<const uint8_t> returned) const;
+  bool take_object(const EventField& field, const EventCall& entry, const ObjectArguments& objects);
   static Kind kind_of(const EventField& field, bool has_types);
   static bool is_integer(Kind kind);
   static void append(std::string* out, const Value& value, std::span<const uint8_t> record,
@@ -93,6 +99,7 @@ class CallText {
 
   std::string name_;
   std::vector<Value> arguments_;
+  std::vector<ObjectText> objects_;
   bool has_return_ = false;
   Kind result_kind_ = Kind::kNone;
   Value result_;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cmd/measure/call_text.cc"  // the tool is no library
+#include "cmd/measure/object_text.cc"
 
 using patchbay::EventCall;
 using patchbay::EventField;
@@ -43,6 +44,24 @@ EventCall event_of(uint8_t choice, bool is_return) {
   return call;
 }
 
+// Every kind of object, from the fields that there are.
+patchbay::ObjectForm form_of(uint8_t choice, int depth) {
+  using Form = patchbay::ObjectForm;
+  Form form{.kind = Form::Kind(choice % 7), .show = Form::Show(choice / 7 % 7)};
+  form.size = uint32_t{1} << (choice & 3);
+  form.field = form.kind == Form::Kind::kScalar ? "n" : "s";
+  form.flag = "n";
+  form.flag_bit = choice;
+  if (choice & 0x80) form.length = "s_at";
+  if (choice & 0x40) form.begin = "s_at";
+  if (choice & 0x20) form.end = "p";
+  if (choice & 0x10) form.there = "s";
+  form.unit = "s\x1b";
+  for (int i = 0; i < 2 && depth < 2; i++)
+    form.parts.push_back(form_of(choice + 31 * i, depth + 1));
+  return form;
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
@@ -53,10 +72,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
       std::vector<patchbay::NamedValue>{{"a\x1b", 0}, {"b", 1}, {"c", 3}, {"MASK", 3}, {"d", -1}},
       patchbay::ValueNames::Kind::kFlags);
   const patchbay::FunctionValueNames names{{{"n", kNames}, {"c", kNames}, {"a", kNames}}, kNames};
-  const patchbay::cmd::CallText text("f\x1b", entry, &returned,
-                                     kResults[bytes[1] % std::size(kResults)], bytes[1] & 0x80,
-                                     bytes[1] & 0x40 ? names : patchbay::FunctionValueNames{},
-                                     patchbay::cmd::FailureSign((bytes[0] + bytes[1]) % 3));
+  const patchbay::cmd::CallText text(
+      "f\x1b", entry, &returned, kResults[bytes[1] % std::size(kResults)], bytes[1] & 0x80,
+      bytes[1] & 0x40 ? names : patchbay::FunctionValueNames{},
+      patchbay::cmd::FailureSign((bytes[0] + bytes[1]) % 3),
+      {{"s", {"s", "s_at", "n"}, form_of(bytes[1], 0)}, {"f", {"f"}, form_of(bytes[0], 0)}});
   const std::vector<uint8_t> record(bytes + 2, bytes + size);  // of this size and no more
   patchbay::cmd::CallTextContext context;
   context.can_read = [](int32_t, uint64_t address) { return (address & 1) != 0; };

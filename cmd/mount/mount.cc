@@ -3,6 +3,7 @@
 #include <grp.h>
 #include <pwd.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -17,13 +18,17 @@
 namespace patchbay::cmd {
 namespace {
 
-constexpr int kOwner = kFirstOptionId, kForeground = kFirstOptionId + 1;
+constexpr int kOwner = kFirstOptionId, kForeground = kFirstOptionId + 1, kAll = kFirstOptionId + 2;
 constexpr Option kOptions[] = {
     {.letter = 'p',
      .name = "pid",
      .argument = "PID",
      .help = "names the process; without it DIR has one directory for each process with an agent",
      .more = "A process without an agent gets it until the directory is unmounted."},
+    {.name = "all",
+     .help = "adds the directory all, whose files are those of every process",
+     .more = "A write there goes to all processes, and to those that come later.",
+     .id = kAll},
     {.name = "options",
      .argument = "uid=UID,gid=GID,mode=MODE",
      .help = "sets owner and group of all files, and the mode of the root directory (octal)",
@@ -77,6 +82,7 @@ bool parse_command_line(int argc, char** argv, Options* options, int* status) {
   std::string wrong;
   const auto take = [&](int id, const char* value) -> const char* {
     if (id == 'p') return take_pid(value, &options->mount.pid);
+    if (id == kAll) return options->mount.all = true, nullptr;
     if (id == kForeground) return options->foreground = true, nullptr;
     wrong = parse_mount_options(value, &options->mount.owner);
     if (wrong.empty()) return nullptr;
@@ -88,7 +94,10 @@ bool parse_command_line(int argc, char** argv, Options* options, int* status) {
   if (argc - ::optind == 2) (void)take_pid_word(argv, argc, &options->mount.pid);
   if (argc - ::optind != 1)
     return *status = usage_error("mount", "One directory is needed."), false;
+  if (options->mount.all && options->mount.pid != 0)
+    return *status = usage_error("mount", "--all is for a mount without -p."), false;
   options->mount.directory = argv[::optind];
+  options->mount.all_says = options->foreground;
   return true;
 }
 
@@ -107,20 +116,31 @@ void close_inherited_descriptors() {
   for (int fd = 3; fd < 65536; fd++) ::close(fd);  // old kernels
 }
 
+// Each process is a descriptor.
+void allow_many_descriptors() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 }  // namespace
 
 constexpr CommandLine kMountLine = {
     .name = "mount",
     .summary = "show the tracefs of a process, or of all, as a directory",
-    .synopsis = "mount [-p PID] [--options OPTION,...] [--foreground] DIR",
+    .synopsis = "mount [-p PID | --all] [--options OPTION,...] [--foreground] DIR",
     .about = R"(Shows the tracefs of a process at DIR, an empty directory; without PID, DIR has one
 directory for each process with an agent. `fusermount3 -u DIR` removes it. A process
-without the agent has it as long as it is mounted.
+without the agent has it as long as it is mounted. With --all there is DIR/all, too: what
+is written to its files goes to all processes, and to those that come later; a read shows
+what they have as one text.
 
 )",
     .options = {kOptions},
     .after = R"(-o and -f are understood, too, as every FUSE mount has them.
 Example: patchbay mount -p 1234 /mnt/tracing && cat /mnt/tracing/trace
+         patchbay mount --all /mnt/t && echo 1 > /mnt/t/all/events/functions/enable
 )",
     .words = "DIR",
 };
@@ -131,6 +151,7 @@ int run_mount(int argc, char** argv) {
   if (!parse_command_line(argc, argv, &options, &status)) return status;
   make_paths_absolute(&options);
   if (!options.foreground) close_inherited_descriptors();
+  if (options.mount.pid == 0) allow_many_descriptors();
   const UniqueFd stop = stop_signals();
   Attachment attachment;  // of the daemon: the process that has put the agent in may end before
   std::unique_ptr<serve::Client> client;

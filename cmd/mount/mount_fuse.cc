@@ -127,7 +127,9 @@ Result<std::unique_ptr<FuseMount>> FuseMount::create(const MountOptions& options
   PB_TRY(check_device(options.pid));
   auto impl = std::make_unique<Impl>();
   impl->options = options;
-  impl->operations = std::make_unique<MountOperations>(std::move(target), options.owner);
+  using All = MountOperations::All;
+  const All all = !options.all ? All::kNo : options.all_says ? All::kYesAndSays : All::kYes;
+  impl->operations = std::make_unique<MountOperations>(std::move(target), options.owner, all);
   PB_TRY(impl->mount());
   return std::unique_ptr<FuseMount>(new FuseMount(std::move(impl)));
 }
@@ -162,6 +164,7 @@ int FuseMount::Impl::run_loop(int stop_fd) {
 Status FuseMount::serve(int stop_fd) {
   int device = fuse_session_fd(impl_->session);
   ::fcntl(device, F_SETFL, ::fcntl(device, F_GETFL) | O_NONBLOCK);
+  impl_->operations->start();
   int error = impl_->run_loop(stop_fd);
   impl_->operations->shut_down();
   return error ? Status(sys_error("serve the mount", error)) : Status();

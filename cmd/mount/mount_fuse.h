@@ -15,6 +15,8 @@ namespace patchbay::cmd {
 struct MountOptions {
   std::string directory;  // where to mount
   int pid = 0;            // 0: all processes
+  bool all = false;       // with the directory of all processes
+  bool all_says = false;  // what goes wrong for one that comes is said on stderr
   MountOwner owner;
   bool over_files = false;  // the directory may have something in it, which the mount hides
 };

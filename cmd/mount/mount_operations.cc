@@ -8,7 +8,6 @@
 #include <cerrno>
 
 #include "cmd/common/commands.h"
-#include "serve/directory.h"
 
 namespace patchbay::cmd {
 namespace {
@@ -38,6 +37,11 @@ MountNode child_of(const MountNode& above, const char* name) {
   return child;
 }
 
+// "all/trace" -> "trace".
+std::string path_in_all(const MountNode& node) {
+  return node.path == kAllName ? "" : node.path.substr(kAllName.size() + 1);
+}
+
 const std::shared_ptr<OpenFile>& open_file(const fuse_file_info* info) {
   return *reinterpret_cast<std::shared_ptr<OpenFile>*>(info->fh);
 }
@@ -55,9 +59,16 @@ int status_errno(serve::Client* client, const Status& status) {
 
 // --- what the requests share
 
-MountOperations::MountOperations(std::shared_ptr<MountTarget> target, const MountOwner& owner)
-    : nodes_(MountNode{target, "", S_IFDIR | 0700, 0}), attributes_(owner) {
-  if (target) targets_.push_back(std::move(target));
+MountOperations::MountOperations(std::shared_ptr<MountTarget> target, const MountOwner& owner,
+                                 All all)
+    : nodes_(MountNode{target, "", S_IFDIR | 0700, 0}),
+      attributes_(owner),
+      only_(std::move(target)) {
+  if (all != All::kNo) all_ = std::make_unique<MountAll>(&processes_, all == All::kYesAndSays);
+}
+
+void MountOperations::start() {
+  if (all_) all_->start();
 }
 
 MountOperations& MountOperations::of(fuse_req_t request) {
@@ -79,9 +90,14 @@ bool MountOperations::node(fuse_req_t request, fuse_ino_t inode, MountNode* out)
 void MountOperations::reply_entry(serve::Client* client, fuse_req_t request, MountNode node) {
   Result<serve::Client::FileStatus> status = sys_error("stat", node.target->absence());
   if (client) status = client->stat(node.path);
+  reply_node(request, std::move(node), status);
+}
+
+void MountOperations::reply_node(fuse_req_t request, MountNode node,
+                                 const Result<serve::Client::FileStatus>& status) {
   if (!status.ok()) return (void)fuse_reply_err(request, mount_errno(status.error()));
-  node.mode = status->mode;
-  node.size = status->size;
+  node.mode = status.value().mode;
+  node.size = status.value().size;
   fuse_entry_param entry{};
   {
     std::lock_guard held(mutex_);
@@ -105,41 +121,27 @@ void MountOperations::reply_attributes(fuse_req_t request, fuse_ino_t inode,
   fuse_reply_attr(request, &result, kKeepSeconds);
 }
 
-void MountOperations::drop_gone_targets() {
-  std::erase_if(targets_, [](const std::shared_ptr<MountTarget>& target) {
-    return target.use_count() == 1 && target->gone();
-  });
+void MountOperations::reply_opened(fuse_req_t request, fuse_file_info info,
+                                   std::shared_ptr<OpenFile> file) {
+  info.fh = reinterpret_cast<uint64_t>(new std::shared_ptr<OpenFile>(file));
+  info.direct_io = 1;
+  info.nonseekable = file->is_stream;
+  if (fuse_reply_open(request, &info) == 0) return;
+  // The caller was interrupted.
+  delete reinterpret_cast<std::shared_ptr<OpenFile>*>(info.fh);
+  if (file->all) all_->release(file->all);
 }
 
-// The process in a mount of all; null when it has no agent.
-std::shared_ptr<MountTarget> MountOperations::find_process(int pid) {
-  drop_gone_targets();
-  for (const std::shared_ptr<MountTarget>& target : targets_) {
-    if (target->pid() == pid && !target->gone()) return target;
-  }
-  Result<std::string> runtime = serve::runtime_directory(false);
-  if (!runtime.ok()) return nullptr;
-  std::string directory = *runtime + "/" + std::to_string(pid);
-  Result<UniqueFd> listens = serve::connect_socket(directory);
-  if (!listens.ok() && listens.error().errno_value != EAGAIN) return nullptr;
-  targets_.push_back(MountTarget::of_directory(pid, directory));
-  return targets_.back();
-}
-
-std::vector<std::string> MountOperations::list_processes() {
-  std::vector<std::string> names;
-  Result<std::string> runtime = serve::runtime_directory(false);
-  if (!runtime.ok()) return names;
-  Result<std::vector<serve::ProcessEntry>> entries = serve::list_processes(*runtime);
-  if (!entries.ok()) return names;
-  for (const serve::ProcessEntry& entry : *entries) {
-    if (entry.has_agent()) names.push_back(std::to_string(entry.pid) + "/");
-  }
-  return names;
+void MountOperations::forget_directory(const MountNode& directory) {
+  std::lock_guard held(mutex_);
+  attributes_.removed(directory);
+  nodes_.removed(directory);
 }
 
 void MountOperations::shut_down() {
-  for (const std::shared_ptr<MountTarget>& target : targets_) target->shut_down();
+  if (all_) all_->shut_down();
+  if (only_) only_->shut_down();
+  processes_.shut_down();
 }
 
 // --- the requests
@@ -161,10 +163,15 @@ struct MountOperations::Entry {
     MountNode above;
     if (!mount.node(request, parent, &above)) return;
     MountNode child = child_of(above, name);
+    if (mount.is_in_all(above) || (mount.all_ && !above.target && name == kAllName)) {
+      return mount.all_->stat(path_in_all(child), [&mount, request, child](auto status) {
+        mount.reply_node(request, child, status);
+      });
+    }
     if (!above.target) {
       int pid = 0;
       child.path = "";
-      if (parse_pid(name, &pid)) child.target = mount.find_process(pid);
+      if (parse_pid(name, &pid)) child.target = mount.processes_.find(pid);
       if (!child.target) return (void)fuse_reply_err(request, ENOENT);
     }
     child.target->run([&mount, request, child](serve::Client* client) {
@@ -187,6 +194,16 @@ struct MountOperations::Entry {
     if (!mount.node(request, inode, &node)) return;
     // An open file may have been removed; the root is there without its process.
     if (info || node.path.empty()) return mount.reply_attributes(request, inode, node);
+    if (mount.is_in_all(node)) {
+      return mount.all_->stat(path_in_all(node),
+                              [&mount, request, inode, node](auto status) mutable {
+                                if (!status.ok())
+                                  return (void)fuse_reply_err(request, mount_errno(status.error()));
+                                node.mode = status->mode;
+                                node.size = status->size;
+                                mount.reply_attributes(request, inode, node);
+                              });
+    }
     node.target->run([&mount, request, inode, node](serve::Client* client) mutable {
       Result<serve::Client::FileStatus> status = sys_error("stat", node.target->absence());
       if (client) status = client->stat(node.path);
@@ -211,8 +228,10 @@ struct MountOperations::Entry {
   }
 
   static void open(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
+    MountOperations& mount = of(request);
     MountNode node;
-    if (!of(request).node(request, inode, &node)) return;
+    if (!mount.node(request, inode, &node)) return;
+    if (mount.is_in_all(node)) return open_in_all(request, node, *info);
     if (!node.target) return (void)fuse_reply_err(request, EISDIR);
     node.target->run([request, node, info = *info](serve::Client* client) mutable {
       auto file = std::make_shared<OpenFile>();
@@ -234,6 +253,20 @@ struct MountOperations::Entry {
     });
   }
 
+  static void open_in_all(fuse_req_t request, const MountNode& node, fuse_file_info info) {
+    MountOperations& mount = of(request);
+    const std::string path = path_in_all(node);
+    mount.all_->open(path, uint32_t(info.flags), [&mount, request, path, info](auto opened) {
+      if (!opened.ok()) return (void)fuse_reply_err(request, mount_errno(opened.error()));
+      auto file = std::make_shared<OpenFile>();
+      file->all = *opened;
+      file->path = path;
+      file->flags = uint32_t(info.flags);
+      file->is_stream = is_stream_file(path);
+      mount.reply_opened(request, info, std::move(file));
+    });
+  }
+
   // Page-cache requests, those of splice(2), carry no lock owner; read(2) does.
   static void read(fuse_req_t request, fuse_ino_t, size_t size, off_t offset,
                    fuse_file_info* info) {
@@ -244,6 +277,7 @@ struct MountOperations::Entry {
     read.offset = uint64_t(offset);
     read.is_splice = read.file->is_pages && info->lock_owner == 0;
     read.nonblocking = info->flags & O_NONBLOCK;
+    if (read.file->all) return of(request).all_->read(read.file->all, read);
     MountTarget& target = *read.file->target;
     target.run([&target, read](serve::Client* client) { target.read(client, read); });
   }
@@ -251,6 +285,14 @@ struct MountOperations::Entry {
   static void write(fuse_req_t request, fuse_ino_t, const char* bytes, size_t size, off_t,
                     fuse_file_info* info) {
     uint32_t caller = uint32_t(fuse_req_ctx(request)->pid);
+    if (const std::shared_ptr<AllFile>& all = open_file(info)->all) {
+      return of(request).all_->write(all, std::string(bytes, size), caller, [request](auto taken) {
+        if (taken.ok())
+          fuse_reply_write(request, *taken);
+        else
+          fuse_reply_err(request, mount_errno(taken.error()));
+      });
+    }
     open_file(info)->target->run([request, file = open_file(info), caller,
                                   text = std::string(bytes, size)](serve::Client* client) {
       Result<size_t> taken = sys_error("write", ENODEV);
@@ -265,6 +307,11 @@ struct MountOperations::Entry {
   // close(2). It does not complain about a process that is gone: its reader ends cleanly. It does
   // not complain about a stopped process either: nothing can have been written there.
   static void flush(fuse_req_t request, fuse_ino_t, fuse_file_info* info) {
+    if (const std::shared_ptr<AllFile>& all = open_file(info)->all) {
+      return of(request).all_->flush(all, [request](Status flushed) {
+        fuse_reply_err(request, flushed.ok() ? 0 : mount_errno(flushed.error()));
+      });
+    }
     open_file(info)->target->run([request, file = open_file(info)](serve::Client* client) {
       int error = client ? status_errno(client, client->flush(file->handle)) : 0;
       const bool only_read = (file->flags & O_ACCMODE) == O_RDONLY;
@@ -278,6 +325,10 @@ struct MountOperations::Entry {
     auto* owner = reinterpret_cast<std::shared_ptr<OpenFile>*>(info->fh);
     std::shared_ptr<OpenFile> file = std::move(*owner);
     delete owner;
+    if (file->all) {
+      of(request).all_->release(file->all);
+      return (void)fuse_reply_err(request, 0);
+    }
     file->target->run([request, file](serve::Client* client) {
       file->target->forget_polls(file.get());
       if (client) (void)client->close(file->handle);
@@ -289,8 +340,14 @@ struct MountOperations::Entry {
     MountOperations& mount = of(request);
     MountNode above;
     if (!mount.node(request, parent, &above)) return;
-    if (!above.target) return (void)fuse_reply_err(request, EPERM);
     MountNode child = child_of(above, name);
+    if (mount.is_in_all(above)) {
+      return mount.all_->make_directory(path_in_all(child), [&mount, request, child](Status made) {
+        if (!made.ok()) return (void)fuse_reply_err(request, mount_errno(made.error()));
+        mount.reply_node(request, child, serve::Client::FileStatus{S_IFDIR | 0750, 0});
+      });
+    }
+    if (!above.target) return (void)fuse_reply_err(request, EPERM);
     above.target->run([&mount, request, above, child](serve::Client* client) {
       Status made = client ? client->make_directory(child.path) : Status();
       if (int error = status_errno(client, made)) return (void)fuse_reply_err(request, error);
@@ -306,16 +363,20 @@ struct MountOperations::Entry {
     MountOperations& mount = of(request);
     MountNode above;
     if (!mount.node(request, parent, &above)) return;
-    if (!above.target) return (void)fuse_reply_err(request, EPERM);
     MountNode child = child_of(above, name);
+    if (mount.is_in_all(above)) {
+      return mount.all_->remove_directory(
+          path_in_all(child), [&mount, request, child](Status gone) {
+            if (!gone.ok()) return (void)fuse_reply_err(request, mount_errno(gone.error()));
+            mount.forget_directory(child);
+            fuse_reply_err(request, 0);
+          });
+    }
+    if (!above.target) return (void)fuse_reply_err(request, EPERM);
     above.target->run([&mount, request, child](serve::Client* client) {
       Status removed = client ? client->remove_directory(child.path) : Status();
       int error = status_errno(client, removed);
-      if (error == 0) {
-        std::lock_guard held(mount.mutex_);
-        mount.attributes_.removed(child);
-        mount.nodes_.removed(child);
-      }
+      if (error == 0) mount.forget_directory(child);
       fuse_reply_err(request, error);
     });
   }
@@ -330,7 +391,12 @@ struct MountOperations::Entry {
       info.fh = reinterpret_cast<uint64_t>(directory);
       if (fuse_reply_open(request, &info) != 0) delete directory;
     };
-    if (!node.target) return reply(mount.list_processes());
+    if (mount.is_in_all(node)) return mount.all_->list(path_in_all(node), reply);
+    if (!node.target) {
+      std::vector<std::string> names = mount.processes_.names();
+      if (mount.all_) names.push_back(std::string(kAllName) + "/");
+      return reply(std::move(names));
+    }
     node.target->run([node, reply](serve::Client* client) mutable {
       if (!client) return reply(sys_error("list", node.target->absence()));
       reply(client->list(node.path));
@@ -364,6 +430,7 @@ struct MountOperations::Entry {
   static void poll(fuse_req_t request, fuse_ino_t, fuse_file_info* info, fuse_pollhandle* handle) {
     const std::shared_ptr<OpenFile>& file = open_file(info);
     const unsigned wanted = info->poll_events;
+    if (file->all) return of(request).all_->poll(file->all, request, {handle, wanted});
     file->target->run([request, file, handle, wanted](serve::Client* client) {
       file->target->poll(client, request, file, {handle, wanted});
     });
@@ -371,6 +438,7 @@ struct MountOperations::Entry {
 
   static void ioctl(fuse_req_t request, fuse_ino_t, unsigned command, void*, fuse_file_info* info,
                     unsigned, const void*, size_t, size_t) {
+    if (open_file(info)->all) return (void)fuse_reply_err(request, ENOTTY);
     open_file(info)->target->run([request, file = open_file(info), command](serve::Client* client) {
       Status done = client ? client->ioctl(file->handle, command) : Status();
       if (int error = status_errno(client, done))

@@ -6,16 +6,21 @@
 #include <string>
 #include <vector>
 
+#include "cmd/mount/mount_all.h"
 #include "cmd/mount/mount_nodes.h"
+#include "cmd/mount/mount_processes.h"
 
 namespace patchbay::cmd {
 
 class MountOperations {
  public:
-  // `target`: the only process; null: all that have an agent.
-  MountOperations(std::shared_ptr<MountTarget> target, const MountOwner& owner);
+  enum class All { kNo, kYes, kYesAndSays };
+  // `target`: the only process; null: all that have an agent. `all`: with the directory of all
+  // processes, and whether what goes wrong for one that comes is said on stderr.
+  MountOperations(std::shared_ptr<MountTarget> target, const MountOwner& owner, All all = All::kNo);
   // For fuse_session_new(), with this object as user data.
   static const fuse_lowlevel_ops& table();
+  void start();  // before the loop, in the process that runs it
   // Answers everything that waits: after the loop has ended.
   void shut_down();
 
@@ -25,15 +30,19 @@ class MountOperations {
   bool node(fuse_req_t request, fuse_ino_t inode, MountNode* out);
   void reply_entry(serve::Client* client, fuse_req_t request, MountNode node);
   void reply_attributes(fuse_req_t request, fuse_ino_t inode, const MountNode& node);
-  std::shared_ptr<MountTarget> find_process(int pid);
-  std::vector<std::string> list_processes();
-  void drop_gone_targets();
+  void reply_node(fuse_req_t request, MountNode node,
+                  const Result<serve::Client::FileStatus>& status);
+  // What is in the directory `all`, whose nodes have no target.
+  bool is_in_all(const MountNode& node) const { return all_ && !node.target && !node.path.empty(); }
+  void forget_directory(const MountNode& directory);
+  void reply_opened(fuse_req_t request, fuse_file_info info, std::shared_ptr<OpenFile> file);
 
   std::mutex mutex_;  // guards nodes_ and attributes_
   MountNodes nodes_;
   MountAttributes attributes_;
-  // Kept until the loop's thread drops them: a target must not end inside its own thread.
-  std::vector<std::shared_ptr<MountTarget>> targets_;
+  std::shared_ptr<MountTarget> only_;
+  MountProcesses processes_;
+  std::unique_ptr<MountAll> all_;
 };
 
 }  // namespace patchbay::cmd

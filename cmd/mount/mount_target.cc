@@ -14,7 +14,6 @@ namespace patchbay::cmd {
 namespace {
 
 constexpr std::chrono::milliseconds kLongestWait{50};
-constexpr size_t kWindowSize = 256 * 1024;
 constexpr size_t kPiece = 128 * 1024;
 
 // Signals are for the main thread.
@@ -70,12 +69,17 @@ bool MountTarget::gone() {
   // A job that takes long has the client. Then the process is not gone, as far as we know.
   std::unique_lock held(client_mutex_, std::try_to_lock);
   if (!held.owns_lock()) return false;
-  return gone_ || (client_ && client_->gone());
+  if (!client_ && !gone_) return ::kill(pid_, 0) != 0 && errno == ESRCH;  // not connected yet
+  return gone_ || client_->gone();
 }
 
 void MountTarget::run(std::function<void(serve::Client*)> job) {
   if (!own_thread_) return run_now(job);
-  std::lock_guard held(queue_mutex_);
+  std::unique_lock held(queue_mutex_);
+  if (stop_) {  // nobody would do it any more
+    held.unlock();
+    return job(nullptr);
+  }
   jobs_.push_back(std::move(job));
   start_thread();
   changed_.notify_one();
@@ -83,7 +87,9 @@ void MountTarget::run(std::function<void(serve::Client*)> job) {
 
 void MountTarget::run_now(const std::function<void(serve::Client*)>& job) {
   std::lock_guard held(client_mutex_);
-  if (!client_ && !gone_) {
+  // One that was stopped when we came is not waited for again while it is.
+  const bool stays_stopped = silent_ && serve::PeerWatch(pid_).is_stopped();
+  if (!client_ && !gone_ && !stays_stopped) {
     Result<std::unique_ptr<serve::Client>> client = serve::Client::connect_directory(directory_);
     gone_ = !client.ok() && !serve::is_silent(client.error());
     if (client.ok()) client_ = std::move(*client);
@@ -206,29 +212,17 @@ Result<std::string> MountTarget::next_bytes(serve::Client* client, const ReadReq
   return bytes;
 }
 
-// Bytes of a text at any offset: out of the window, else by reading on, else from the start. A
-// reader that goes back to the start is shown what is there now, as by a kernel.
+// The agent cannot seek: going back opens the file again.
 Result<std::string> MountTarget::text_at(serve::Client* client, OpenFile& file, size_t size,
                                          uint64_t offset) {
-  const bool starts_again = offset == 0 && file.position > 0;
-  if (starts_again || offset < file.window_start) {
+  const auto restart = [&]() -> Status {
     PB_ASSIGN(uint32_t again, client->open(file.path, file.flags & O_ACCMODE));
     (void)client->close(file.handle);
     file.handle = again;
-    file.window.clear();
-    file.window_start = file.position = 0;
-  }
-  while (file.position <= offset) {
-    Result<std::string> piece = client->read(file.handle, std::max(size, kPiece));
-    if (!piece.ok()) return piece;
-    if (piece->empty()) return std::string();
-    file.window += *piece;
-    file.position += piece->size();
-    size_t keep = kWindowSize + (file.position - std::min(file.position, offset));
-    if (file.window.size() > keep) file.window.erase(0, file.window.size() - keep);
-    file.window_start = file.position - file.window.size();
-  }
-  return file.window.substr(offset - file.window_start, size);
+    return {};
+  };
+  const auto more = [&] { return client->read(file.handle, std::max(size, kPiece)); };
+  return file.window.bytes_at(offset, size, restart, more);
 }
 
 void MountTarget::poll(serve::Client* client, fuse_req_t request, std::shared_ptr<OpenFile> file,

@@ -31,17 +31,20 @@
 #include <vector>
 
 #include "cmd/mount/mount_fuse_api.h"
+#include "cmd/mount/text_window.h"
 #include "serve/client.h"
 
 namespace patchbay::cmd {
 
 class MountTarget;
+struct AllFile;
 
 // The kernel asks twice for a page, by readahead and then by itself, before it ends a splice(2).
 inline constexpr unsigned kRefusals = 2;
 
 struct OpenFile {
-  std::shared_ptr<MountTarget> target;
+  std::shared_ptr<MountTarget> target;  // null: `all` says what it is
+  std::shared_ptr<AllFile> all;         // of the directory of all processes (mount_all.h)
   std::string path;
   uint32_t handle = 0;
   uint32_t flags = 0;      // as opened
@@ -49,9 +52,7 @@ struct OpenFile {
   bool is_stream = false;  // has no offset: what was read is gone
   // Of splice: how often EAGAIN was answered since the last page (see answer_read).
   unsigned refusals = kRefusals;
-  // A text and where we are in it. A reader may seek back (shells do); the agent cannot.
-  std::string window;
-  uint64_t window_start = 0, position = 0;
+  TextWindow window;  // of a text
 };
 bool is_pages_file(std::string_view path);
 bool is_stream_file(std::string_view path);

@@ -64,6 +64,10 @@ int clean(bool all, bool dry_run) {
   Status own = dry_run ? Status() : serve::check_directory(*runtime, false);
   if (!own.ok() && !found->empty()) return fail("clean", own.error());
   if (own.ok()) clean_marks(*runtime, dry_run);
+  if (own.ok())
+    for (const std::string& path : remove_stale_trees(*runtime, dry_run))
+      std::printf("%s %s: its recording has ended\n", dry_run ? "would remove" : "removed",
+                  printable(path).c_str());
   int status = kOk;
   for (const Leftover& one : *found) {
     const bool goes = one.kind == Leftover::Kind::kEmpty ||

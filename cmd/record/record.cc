@@ -18,11 +18,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <set>
 
 #include "base/monotonic_clock.h"
 #include "cmd/common/commands.h"
 #include "cmd/common/tracefs_command.h"
+#include "cmd/record/followed.h"
 #include "cmd/record/record.h"
 #include "cmd/record/record_report.h"
 #include "cmd/record/record_uprobes.h"
@@ -43,7 +45,8 @@ constexpr uint64_t kDefaultKbOfAllCpus = 256 * 1024;
 constexpr uint64_t kDefaultKb = 8 * 1024, kSmallestDefaultKb = 1408;
 constexpr int kMode = kFirstOptionId, kFormat = kFirstOptionId + 1, kPrint = kFirstOptionId + 2;
 constexpr int kUprobes = kFirstOptionId + 3, kNoUprobes = kFirstOptionId + 4;
-constexpr int kAllTasks = kFirstOptionId + 5;
+constexpr int kAllTasks = kFirstOptionId + 5, kFollow = kFirstOptionId + 6;
+constexpr int kFollowOnly = kFirstOptionId + 7, kNoFollow = kFirstOptionId + 8;
 constexpr int kGraceMs = 300;  // between Ctrl-C and the file: the program may end first
 
 // --- command line
@@ -78,6 +81,22 @@ constexpr Option kOptions[] = {
              "stand on the same time line as the program's.",
      .repeats = true},
     {.name = "all-tasks", .help = "records the events of -k of every process", .id = kAllTasks},
+    {.name = "follow",
+     .help = "waits in the programs that CMD executes for events that CMD does not have",
+     .more = "The programs that CMD executes, and those that they execute, are recorded in any "
+             "case. Each is set up before its main(), with the same -e, -t and the rest; what it "
+             "does not have of them is left out. All are in one file: `patchbay report "
+             "--processes` lists them, and those that could not be followed, with the reason.",
+     .id = kFollow},
+    {.name = "follow-only",
+     .argument = "GLOB",
+     .help = "records, beside CMD, programs of this path or name only: cc1, '/usr/bin/*'; waits "
+             "as --follow does",
+     .repeats = true,
+     .id = kFollowOnly},
+    {.name = "no-follow",
+     .help = "does not record the programs that CMD executes, and leaves them alone",
+     .id = kNoFollow},
     {.name = "uprobes",
      .help = "records by the kernel's uprobes instead of the agent, at 1 to 10 us an event; needs "
              "root",
@@ -139,6 +158,15 @@ const char* take_option(int id, const char* value, RecordOptions* options) {
     case kAllTasks:
       options->all_tasks = true;
       return nullptr;
+    case kFollow:
+      options->follow = RecordOptions::Follow::kAsked;
+      return nullptr;
+    case kNoFollow:
+      options->follow = RecordOptions::Follow::kNo;
+      return nullptr;
+    case kFollowOnly:
+      options->only.push_back(value);
+      return text.empty() ? "--follow-only takes the name of a program." : nullptr;
     case kPrint:
       options->print = true;
       return nullptr;
@@ -159,6 +187,11 @@ const char* check_options(RecordOptions* options) {
     return "--all-tasks is about -k: it needs an event of the kernel.";
   if (options->pid == 0 && !options->request.has_events() && options->kernel_events.empty())
     return "At least one -e 'FUNC(ARGS)', -e SYSTEM:EVENT, -t TRACER or -k EVENT is needed.";
+  if (options->follow == RecordOptions::Follow::kNo && !options->only.empty())
+    return "--follow-only and --no-follow are not for the same recording.";
+  if (!options->only.empty()) options->follow = RecordOptions::Follow::kAsked;
+  if (options->pid != 0 && options->follow != RecordOptions::Follow::kUsual)
+    return "--follow, --follow-only and --no-follow are about a program that is started, not -p.";
   if (options->pid != 0)
     return options->words.empty() ? nullptr : "A process or a program to run is needed, not both.";
   if (options->words.empty()) return "The program to run is missing.";
@@ -196,10 +229,22 @@ struct Outcome {
   std::string new_exe;
 };
 
+unsigned take_followed(FollowedPrograms& followed) {
+  followed.look();
+  return followed.drain();
+}
+
+void show_progress(const Recording& recording, const FollowedPrograms* followed,
+                   Progress* progress) {
+  if (!followed) return progress->show(recording);
+  progress->show(recording.published() + followed->published(),
+                 recording.bytes() + followed->bytes(), recording.lost() + followed->lost());
+}
+
 // Takes sub-buffers without sleeping while the program fills them fast, and rarely while it is
 // quiet.
 Outcome record_until_end(TracedChild& child, Recording& recording, serve::Client& client,
-                         const RecordOptions& options) {
+                         FollowedPrograms* followed, const RecordOptions& options) {
   Outcome outcome;
   Progress progress(!options.quiet && !::isatty(STDOUT_FILENO));
   std::string exe = exe_of(child.pid());
@@ -208,11 +253,13 @@ Outcome record_until_end(TracedChild& child, Recording& recording, serve::Client
   int64_t next_look = monotonic_ms() + 100;
   for (;;) {
     unsigned filled = recording.drain();
+    if (followed) filled = std::max(filled, take_followed(*followed));
     wait_ms = next_wait_ms(filled, wait_ms);
-    progress.show(recording);
+    show_progress(recording, followed, &progress);
     // The agent's socket goes with the program. That is the time to look at what it has become.
     const bool was_gone = agent_gone;
-    TracedChild::Event event = child.wait(wait_ms, was_gone ? -1 : client.descriptor());
+    TracedChild::Event event = child.wait(wait_ms, was_gone ? -1 : client.descriptor(),
+                                          followed ? followed->descriptor() : -1);
     if (event == TracedChild::Event::kExited) return outcome;
     if (event == TracedChild::Event::kStopRequested) break;
     agent_gone = client.gone();
@@ -227,6 +274,7 @@ Outcome record_until_end(TracedChild& child, Recording& recording, serve::Client
   if (recording.kernel()) recording.kernel()->stop();
   for (const InstanceRequest& instance : options.request.instances())  // the agent may have ended
     (void)client.write_all(instance.directory() + "tracing_on", "0\n", false);
+  if (followed) followed->stop();
   for (int64_t end = monotonic_ms() + kGraceMs; monotonic_ms() < end && !child.exited();)
     (void)child.wait(10);
   outcome.stopped = !child.exited();
@@ -254,10 +302,58 @@ std::string executed_program(const TracedChild& child, const Outcome& outcome,
   return "another one (" + child.last_name() + ")";
 }
 
+// "cc1 (4), as (4), /usr/bin/sudo": the most frequent first.
+std::string counted(const std::vector<std::string>& texts) {
+  std::map<std::string, size_t> counts;
+  for (const std::string& text : texts) counts[text]++;
+  std::vector<std::pair<size_t, std::string>> sorted;
+  for (const auto& [text, count] : counts) sorted.emplace_back(count, text);
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  constexpr size_t kMost = 8;
+  std::string list;
+  for (size_t i = 0; i < std::min(sorted.size(), kMost); i++)
+    list += (i ? ", " : "") + sorted[i].second +
+            (sorted[i].first > 1 ? " (" + std::to_string(sorted[i].first) + ")" : "");
+  return list + (sorted.size() > kMost ? ", ..." : "");
+}
+
+std::string of_programs(uint64_t count) {
+  return std::to_string(count) + (count == 1 ? " program" : " programs");
+}
+
+void print_followed(const FollowedPrograms& followed, const FollowedTotals& totals) {
+  if (totals.programs.size() > 1)
+    note(of_programs(totals.programs.size()) + " are in the file: " + counted(totals.programs));
+  if (totals.has_nothing)
+    note(of_programs(totals.has_nothing) + " that " + (totals.has_nothing == 1 ? "was" : "were") +
+         " executed had nothing of what is recorded");
+  std::map<std::string, std::vector<std::string>> by_reason;
+  for (const NotFollowed& one : followed.not_followed()) by_reason[one.reason].push_back(one.path);
+  for (const auto& [reason, paths] : by_reason)
+    note("not recorded (" + reason + "): " + counted(paths));
+  const std::vector<std::string> failures = followed.failures();
+  for (size_t i = 0; i < std::min<size_t>(failures.size(), 4); i++) note(failures[i]);
+  if (failures.size() > 4)
+    note("and " + of_programs(failures.size() - 4) +
+         " more had such a failure: report --processes lists them");
+  if (const size_t count = followed.go_on())
+    note(of_programs(count) + (count == 1 ? " goes on and is" : " go on and are") +
+         " not recorded any more");
+  if (const uint64_t unnamed = followed.unnamed())
+    note(of_programs(unnamed) + " more could not be followed, and could not say which they are");
+}
+
 void print_notes(const Recording& recording, const TracedChild& child, const Outcome& outcome,
-                 const RecordOptions& options, const std::string& directory) {
-  const std::string executed = executed_program(child, outcome, directory);
-  say_why_nothing(options.request, recording);
+                 const RecordOptions& options, const std::string& directory,
+                 const FollowedPrograms* followed) {
+  std::string executed = executed_program(child, outcome, directory);
+  if (followed && followed->knows_successor(child.pid())) executed.clear();
+  if (followed && followed->has_more())
+    say_why_nothing(options.request, recording, followed->totals(recording).events,
+                    followed->recorded());
+  else
+    say_why_nothing(options.request, recording);
   if (uint64_t missed = recording.missed())
     note(std::to_string(missed) + " hits could not be recorded");
   if (uint64_t nested = recording.recursion())
@@ -269,7 +365,7 @@ void print_notes(const Recording& recording, const TracedChild& child, const Out
   if (!executed.empty()) note("the program has executed " + executed + ", which is not recorded");
   if (size_t forked = forked_processes(recording, child.pid())) {
     note(std::to_string(forked) + (forked == 1 ? " forked process is" : " forked processes are") +
-         " in the file, too; programs that they executed are not");
+         " in the file, too" + (followed ? "" : "; programs that they executed are not"));
   }
   if (outcome.stopped)
     note("recording has stopped; the program goes on as process " + std::to_string(child.pid()));
@@ -280,9 +376,37 @@ void remove_process_directory(const std::string& directory) {
   std::filesystem::remove_all(directory, ignored);
 }
 
+int finish_followed(Recording& recording, const RecordOptions& options,
+                    FollowedPrograms& followed) {
+  Result<MergeResult> merged = followed.finish(recording);
+  if (!merged.ok()) {
+    for (const std::string& failure : followed.failures()) note(failure);
+    return fail(options.command, merged.error());
+  }
+  const FollowedTotals totals = followed.totals(recording);
+  if (!options.quiet) {
+    print_summary(recording, totals, merged->file, options.output);
+    print_followed(followed, totals);
+    for (const std::string& sentence : merged->notes) note(sentence);
+  }
+  return kOk;
+}
+
+// Events that the first program did not have, and no other one had. True: there are none.
+bool say_what_nobody_had(const RecordOptions& options, const FollowedPrograms& followed) {
+  bool all = true;
+  for (const std::string& name : followed.awaited()) {
+    if (followed.was_found(name)) continue;
+    all = false;
+    (void)fail(options.command, "'" + name + "': no program had such an event or function.");
+  }
+  return all;
+}
+
 // Writes the file. When that fails the buffer is kept, and `patchbay recover` can still read it.
 int finish(Recording& recording, const TracedChild& child, const Outcome& outcome,
-           const RecordOptions& options, const std::string& directory) {
+           const RecordOptions& options, const std::string& directory, FollowedPrograms* followed) {
+  if (followed) followed->close();
   Result<TraceDatResult> result = recording.finish();
   if (!result.ok()) {
     fail(options.command, result.error());
@@ -290,8 +414,14 @@ int finish(Recording& recording, const TracedChild& child, const Outcome& outcom
                                      "; patchbay recover reads it.");
   }
   bool saved = report_disk(options.command, *result, recording, options.output);
-  if (!options.quiet) print_summary(recording, *result, options.output);
-  if (!options.quiet) print_notes(recording, child, outcome, options, directory);
+  if (followed && followed->has_more()) {
+    const int merged = finish_followed(recording, options, *followed);
+    saved = saved && merged == kOk;
+  } else if (!options.quiet) {
+    print_summary(recording, *result, options.output);
+  }
+  if (!options.quiet) print_notes(recording, child, outcome, options, directory, followed);
+  if (followed && !say_what_nobody_had(options, *followed)) saved = false;
   if (!outcome.stopped) remove_process_directory(directory);
   return saved ? kOk : kFailed;
 }
@@ -302,9 +432,25 @@ struct Session {
   std::unique_ptr<TracedChild> child;
   std::unique_ptr<serve::Client> client;
   std::unique_ptr<Recording> recording;
+  std::unique_ptr<FollowedPrograms> followed;  // null: nothing is followed
   KernelPart kernel;
   std::string directory;
 };
+
+bool is_ordinary_file(const std::string& path) {
+  struct stat status;
+  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
+// What is said of a program is only ever said of the first one, and its figures as well, where a
+// command sets up more than events. The parts stand beside the output, which takes a file.
+Status follow_programs(const RecordOptions& options, const std::string& runtime, Session* session) {
+  using Follow = RecordOptions::Follow;
+  if (options.follow == Follow::kNo || options.prepare) return {};
+  if (options.follow == Follow::kUsual && !is_ordinary_file(options.output)) return {};
+  PB_ASSIGN(session->followed, FollowedPrograms::make(runtime, options));
+  return {};
+}
 
 Status start_program(const RecordOptions& options, Session* session) {
   PB_ASSIGN(std::vector<std::string> words, words_to_run(options.words));
@@ -314,13 +460,28 @@ Status start_program(const RecordOptions& options, Session* session) {
   PB_ASSIGN(std::string runtime, serve::runtime_directory(true));
   remove_empty_leftovers(runtime);
   const uint64_t buffer_kb = options.buffer_kb ? options.buffer_kb : default_buffer_kb();
+  PB_TRY(follow_programs(options, runtime, session));
   Result<EnvironmentList> environment =
-      agent_environment(words[0], runtime, buffer_kb, options.overwrite);
+      agent_environment(words[0], runtime, buffer_kb, options.overwrite,
+                        session->followed ? session->followed->directory() : "");
   if (!environment.ok()) return environment.error();
   PB_ASSIGN(std::unique_ptr<TracedChild> child, TracedChild::start(words, *environment));
   session->child = std::move(child);
   session->directory = runtime + "/" + std::to_string(session->child->pid());
   return {};
+}
+
+void say_what_is_awaited(const std::string& exe, const std::vector<std::string>& missing) {
+  for (const std::string& name : missing)
+    note(std::string(base_name(exe)) + " has no '" + name +
+         "': it is waited for in the programs that are executed");
+}
+
+// Of what the first program does not have.
+Error with_hint(const Error& error) {
+  if (error.errno_value != ENOENT) return error;
+  return user_error(ENOENT, error.message() +
+                                "\n(--follow waits for it in the programs that are executed)");
 }
 
 Status prepare_recording(const RecordOptions& options, Session* session) {
@@ -331,7 +492,13 @@ Status prepare_recording(const RecordOptions& options, Session* session) {
   AppliedRequest applied;
   TraceRequest request = options.request;
   if (options.prepare) PB_TRY(options.prepare(*session->client, &request, &applied));
-  PB_TRY(apply_request(request, *session->client, &applied));
+  FollowedPrograms* const followed = session->followed.get();
+  if (options.follow == RecordOptions::Follow::kAsked)
+    applied.on_missing = AppliedRequest::Missing::kNamed;
+  const Status set_up = apply_request(request, *session->client, &applied);
+  if (!set_up.ok()) return followed ? with_hint(set_up.error()) : set_up.error();
+  if (followed) followed->first_has(applied.found, applied.missing);
+  if (!options.quiet) say_what_is_awaited(session->client->exe(), applied.missing);
   say_refused_returns(options, *session->client);
   Result<std::vector<RecordedBuffer>> buffers =
       open_buffers(request, *session->client, session->directory, true);
@@ -342,6 +509,7 @@ Status prepare_recording(const RecordOptions& options, Session* session) {
   session->recording = std::move(*recording);
   PB_TRY(start_kernel_events(options, *session->recording, session->child->pid()));
   session->lock->keep();
+  if (followed) followed->first_runs(session->child->pid(), session->client->exe(), options.words);
   return session->child->release(*session->client);
 }
 
@@ -431,8 +599,12 @@ int record_program(const RecordOptions& options) {
     if (started) remove_process_directory(session.directory);
     return fail(options.command, ready.error());
   }
-  Outcome outcome = record_until_end(*session.child, *session.recording, *session.client, options);
-  int written = finish(*session.recording, *session.child, outcome, options, session.directory);
+  Outcome outcome = record_until_end(*session.child, *session.recording, *session.client,
+                                     session.followed.get(), options);
+  int written = finish(*session.recording, *session.child, outcome, options, session.directory,
+                       session.followed.get());
+  if (session.followed && !outcome.stopped) session.followed->first_ended();
+  session.followed.reset();
   session.client.reset();
   while (!session.child->exited()) (void)session.child->wait(-1);
   if (outcome.stopped) remove_process_directory(session.directory);

@@ -35,6 +35,11 @@ struct RecordOptions {
   bool kernel_was_last = false;  // of -e and -k: what the next -f is about
   bool all_tasks = false;        // the kernel's events of every process
   std::vector<std::string> words;
+  // Programs that the program executes are recorded, too.
+  // Programs that are executed. kAsked: they may have what the first one has not.
+  enum class Follow : uint8_t { kUsual, kAsked, kNo };
+  Follow follow = Follow::kUsual;
+  std::vector<std::string> only;  // globs: these programs alone
   // Sets up more before the events are enabled, in the first instance of the request, to which it
   // may add events.
   std::function<Status(serve::Client&, TraceRequest*, AppliedRequest*)> prepare;

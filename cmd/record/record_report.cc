@@ -25,10 +25,9 @@ constexpr size_t kMostKinds = 6;
 constexpr uint64_t kMuchLost = 100;  // one event of so many
 
 // A recording with holes misleads its reader later. So we say now how to avoid them.
-void say_how_to_lose_less(const Recording& recording) {
-  const uint64_t lost = recording.lost(), all = recording.events() + lost;
+void say_how_to_lose_less(uint64_t events, uint64_t lost, uint64_t size) {
+  const uint64_t all = events + lost;
   if (lost == 0 || lost < all / kMuchLost) return;
-  const uint64_t size = recording.ring_bytes();
   char percent[16];
   std::snprintf(percent, sizeof percent, "%.*f", lost * 10 < all ? 1 : 0,
                 100.0 * double(lost) / double(all));
@@ -50,13 +49,12 @@ void say_kernel_part(const KernelEvents& kernel) {
   note(text + (kinds.size() > kMostKinds ? ", ..." : ""));
 }
 
-std::string per_cpu_text(const Recording& recording) {
+std::string per_cpu_text(const std::vector<RingCounts>& by_ring, uint32_t nr_cpus) {
   std::string text;
-  for (uint32_t ring = 0; ring < recording.counts().size(); ring++) {
-    const RingCounts& counts = recording.counts()[ring];
-    uint64_t lost = counts.overwritten + counts.dropped;
-    bool is_cpu = ring < recording.buffer().header().nr_cpus;
-    if (!is_cpu && counts.events + lost == 0) continue;
+  for (uint32_t ring = 0; ring < by_ring.size(); ring++) {
+    const uint64_t lost = by_ring[ring].overwritten + by_ring[ring].dropped;
+    bool is_cpu = ring < nr_cpus;
+    if (!is_cpu && by_ring[ring].events + lost == 0) continue;
     text += (text.empty() ? "" : ", ") +
             (is_cpu ? "cpu" + std::to_string(ring) : std::string("no-rseq")) + " " +
             std::to_string(lost);
@@ -70,12 +68,16 @@ Progress::Progress(bool wanted)
     : on_(wanted && ::isatty(STDERR_FILENO)), next_(monotonic_ms() + 1000) {}
 
 void Progress::show(const Recording& recording) {
+  if (on_ && monotonic_ms() >= next_)
+    show(recording.published(), recording.bytes(), recording.lost());
+}
+
+void Progress::show(uint64_t events, uint64_t bytes, uint64_t lost) {
   if (!on_ || monotonic_ms() < next_) return;
   next_ = monotonic_ms() + 1000;
   std::fprintf(stderr, "\r\033[K[ patchbay record: %llu events, %s, lost %llu ]",
-               static_cast<unsigned long long>(recording.published()),
-               size_text(recording.bytes()).c_str(),
-               static_cast<unsigned long long>(recording.lost()));
+               static_cast<unsigned long long>(events), size_text(bytes).c_str(),
+               static_cast<unsigned long long>(lost));
   shown_ = true;
 }
 
@@ -88,15 +90,34 @@ void note(const std::string& text) {
   std::fprintf(stderr, "[ patchbay record: %s ]\n", printable(text).c_str());
 }
 
-void print_summary(const Recording& recording, const TraceDatResult& result,
-                   const std::string& output) {
-  note(std::to_string(recording.events() - result.events_lost) + " events, " +
-       size_text(result.bytes) + " in " + output + "; lost " + std::to_string(recording.lost()) +
-       " (" + per_cpu_text(recording) + ")");
+namespace {
+
+void print_summary(const Recording& recording, const std::vector<RingCounts>& by_ring,
+                   const TraceDatResult& result, const std::string& output) {
+  uint64_t events = 0, lost = 0;
+  for (const RingCounts& counts : by_ring) {
+    events += counts.events;
+    lost += counts.overwritten + counts.dropped;
+  }
+  note(std::to_string(events - result.events_lost) + " events, " + size_text(result.bytes) +
+       " in " + output + "; lost " + std::to_string(lost) + " (" +
+       per_cpu_text(by_ring, recording.buffer().header().nr_cpus) + ")");
   if (recording.kernel()) say_kernel_part(*recording.kernel());
   if (!recording.kernel_left().ok()) note(recording.kernel_left().error().message());
   if (!recording.followed().ok()) note(recording.followed().error().message());
-  say_how_to_lose_less(recording);
+  say_how_to_lose_less(events, lost, recording.ring_bytes());
+}
+
+}  // namespace
+
+void print_summary(const Recording& recording, const TraceDatResult& result,
+                   const std::string& output) {
+  print_summary(recording, recording.counts(), result, output);
+}
+
+void print_summary(const Recording& recording, const FollowedTotals& totals,
+                   const TraceDatResult& result, const std::string& output) {
+  print_summary(recording, totals.counts, result, output);
 }
 
 void say_why_nothing(const TraceRequest& request, const Recording& recording,
@@ -105,15 +126,40 @@ void say_why_nothing(const TraceRequest& request, const Recording& recording,
   if (recording.lost() + not_taken != 0) return;
   for (const std::string& name : off)
     if (recording.events() == 0) note("tracing_on of the instance '" + name + "' is 0");
-  if (!off.empty()) return;
+  if (off.empty()) say_why_nothing(request, recording, recording.events(), {});
+}
+
+void say_why_nothing(const TraceRequest& request, const Recording& recording, uint64_t events,
+                     const std::set<std::string>& recorded) {
+  const uint64_t not_taken = recording.missed() + recording.recursion() + recording.unhooked();
+  if (recording.lost() + not_taken != 0) return;
   Result<RecordedMeta> meta = read_recorded_meta(recording.buffer());
   if (!meta.ok()) return;
   const auto records_of = [&](uint16_t id) { return recording.events_of(id); };
-  const std::vector<std::string> sentences =
-      recording.events() == 0 ? why_nothing(request, meta->modules, meta->exe)
-                              : why_nothing(without_records(request, meta->events, records_of),
-                                            meta->modules, meta->exe);
+  std::vector<EventRequest> without = without_records(request, meta->events, records_of);
+  std::erase_if(without, [&](const EventRequest& one) { return recorded.contains(one.text); });
+  const std::vector<std::string> sentences = events == 0
+                                                 ? why_nothing(request, meta->modules, meta->exe)
+                                                 : why_nothing(without, meta->modules, meta->exe);
   for (const std::string& sentence : sentences) note(sentence);
+}
+
+std::vector<std::string> recorded_texts(const TraceRequest& request, const Recording& recording) {
+  Result<RecordedMeta> meta = read_recorded_meta(recording.buffer());
+  if (!meta.ok()) return {};
+  const auto records_of = [&](uint16_t id) { return recording.events_of(id); };
+  std::set<std::string> without;
+  for (const EventRequest& one : without_records(request, meta->events, records_of))
+    without.insert(one.text);
+  const auto has_event = [&](const EventRequest& event) {
+    // One that the program does not have at all is not among those without records.
+    return recording.events() > 0 && !without.contains(event.text);
+  };
+  std::vector<std::string> texts;
+  for (const InstanceRequest& instance : request.instances())
+    for (const EventRequest& event : instance.events)
+      if (has_event(event)) texts.push_back(event.text);
+  return texts;
 }
 
 bool report_disk(std::string_view command, const TraceDatResult& result, const Recording& recording,

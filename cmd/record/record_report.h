@@ -3,8 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
+#include <vector>
 
+#include "cmd/record/followed.h"
 #include "cmd/record/record.h"
 #include "cmd/record/recording.h"
 #include "cmd/target/trace_request.h"
@@ -18,6 +21,7 @@ class Progress {
   explicit Progress(bool wanted);
   ~Progress() { clear(); }
   void show(const Recording& recording);
+  void show(uint64_t events, uint64_t bytes, uint64_t lost);
   void clear();
 
  private:
@@ -28,6 +32,9 @@ class Progress {
 void note(const std::string& text);
 void print_summary(const Recording& recording, const TraceDatResult& result,
                    const std::string& output);
+// The same of a recording of several programs, whose first one `recording` is.
+void print_summary(const Recording& recording, const FollowedTotals& totals,
+                   const TraceDatResult& result, const std::string& output);
 // Says what is lost when the disk is full or fails. True when everything is saved.
 bool report_disk(std::string_view command, const TraceDatResult& result, const Recording& recording,
                  const std::string& output);
@@ -35,6 +42,12 @@ bool report_disk(std::string_view command, const TraceDatResult& result, const R
 // `off`: instances whose tracing_on is 0.
 void say_why_nothing(const TraceRequest& request, const Recording& recording,
                      const std::vector<std::string>& off = {});
+// The same of the first of several programs, which have `events` together. `recorded`: the texts of
+// -e that others have records of.
+void say_why_nothing(const TraceRequest& request, const Recording& recording, uint64_t events,
+                     const std::set<std::string>& recorded);
+// The texts of -e that there are records of.
+std::vector<std::string> recorded_texts(const TraceRequest& request, const Recording& recording);
 int print_report(const RecordOptions& options);
 
 // The time to sleep after a turn that found the rings `filled` percent full: none while they fill

@@ -78,7 +78,8 @@ Result<Lines> expanded_lines(const EventRequest& event, const UprobeProgram& pro
   if (program.main_object().file.is_32_bit)
     return user_error(EOPNOTSUPP,
                       "the debug information of 32-bit programs is not read: name the arguments");
-  PB_ASSIGN(const FunctionEventLines found, expand_function_event(program.paths(), event.text));
+  PB_ASSIGN(const FunctionEventLines found,
+            expand_function_event(program.paths(), event.text, false));
   print_probe_notes(found.notes);
   print_probe_notes(found.beyond);
   return found.lines;

@@ -25,17 +25,28 @@ std::vector<RecordedModule> modules_of(const TraceInput& input) {
 }  // namespace
 
 RecordedArguments::RecordedArguments(const TraceInput& input) {
-  for (RecordedModule& module : modules_of(input))
-    objects_.push_back({std::move(module), false, nullptr});
+  const auto add = [this](std::vector<RecordedModule> modules) {
+    Image& image = images_.emplace_back();
+    for (RecordedModule& module : modules) image.objects.push_back({std::move(module)});
+  };
+  add(modules_of(input));
+  if (!input.dat) return;
+  for (const ProcessImage& image : input.dat->images().images)
+    add(modules_of_text(image.process_maps));
 }
 
-std::optional<CallArguments> RecordedArguments::find(uint64_t function) {
-  for (Object& object : objects_) {
+FunctionPrototypes* RecordedArguments::prototypes_of(const RecordedModule& module) {
+  const auto [known, is_new] = opened_.try_emplace(module.path + '\0' + module.build_id);
+  if (!is_new) return known->second.get();
+  auto opened = FunctionPrototypes::open(module.path, module.build_id);
+  if (opened.ok()) known->second = std::move(*opened);
+  return known->second.get();
+}
+
+std::optional<CallArguments> RecordedArguments::find(Image* image, uint64_t function) {
+  for (Object& object : image->objects) {
     if (function < object.module.start || function >= object.module.end) continue;
-    if (!object.is_tried) {
-      auto opened = FunctionPrototypes::open(object.module.path, object.module.build_id);
-      if (opened.ok()) object.prototypes = std::move(*opened);
-    }
+    if (!object.is_tried) object.prototypes = prototypes_of(object.module);
     object.is_tried = true;
     if (!object.prototypes) return std::nullopt;
     auto arguments = object.prototypes->at(function - object.module.bias);
@@ -49,9 +60,10 @@ std::optional<CallArguments> RecordedArguments::find(uint64_t function) {
   return std::nullopt;
 }
 
-const CallArguments* RecordedArguments::of(uint64_t function) {
-  auto [known, is_new] = known_.try_emplace(function);
-  if (is_new) known->second = find(function);
+const CallArguments* RecordedArguments::of(uint64_t function, uint32_t image) {
+  Image& from = images_[image < images_.size() ? image : 0];
+  auto [known, is_new] = from.known.try_emplace(function);
+  if (is_new) known->second = find(&from, function);
   return known->second ? &*known->second : nullptr;
 }
 

@@ -129,15 +129,23 @@ std::map<uint64_t, CallCounts> CallTree::flat() const {
   return sums;
 }
 
+// A call's tag is its node, and above it the group of its tree.
 void CallTreeBuilder::enter(const ThreadCalls& thread, OpenCall* call) {
-  uint32_t parent = thread.open.empty() ? CallTree::kRoot : uint32_t(thread.open.back().tag);
-  call->tag = tree_of(thread.tid).child(parent, call->func);
+  int32_t group = 0;
+  uint32_t parent = CallTree::kRoot;
+  if (!thread.open.empty()) {
+    group = int32_t(thread.open.back().tag >> 32);
+    parent = uint32_t(thread.open.back().tag);
+  } else if (group_of_) {
+    group = group_of_(thread.tid);
+  }
+  call->tag = uint64_t(uint32_t(group)) << 32 | trees_[group].child(parent, call->func);
 }
 
-void CallTreeBuilder::leave(const ThreadCalls& thread, const OpenCall& call, CallEnd,
-                            uint64_t duration_ns, const GraphRecord*) {
+void CallTreeBuilder::leave(const ThreadCalls&, const OpenCall& call, CallEnd, uint64_t duration_ns,
+                            const GraphRecord*) {
   uint64_t self_ns = duration_ns - std::min(duration_ns, call.child_ns);
-  tree_of(thread.tid).node(uint32_t(call.tag)).counts.add(duration_ns, self_ns);
+  trees_[int32_t(call.tag >> 32)].node(uint32_t(call.tag)).counts.add(duration_ns, self_ns);
 }
 
 }  // namespace patchbay::cmd

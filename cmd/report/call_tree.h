@@ -80,19 +80,23 @@ class CallTree {
   std::unordered_map<std::pair<uint32_t, uint64_t>, uint32_t, KeyHash> index_;
 };
 
-// Makes trees of calls: one of all threads, or one a thread.
+// Makes trees of calls: one of all threads, one a thread, or one a group of whatever kind.
 class CallTreeBuilder : public CallSink {
  public:
-  explicit CallTreeBuilder(bool per_thread) : per_thread_(per_thread) {}
+  // The group of a thread, asked when an outermost call begins.
+  using GroupOf = std::function<int32_t(int32_t tid)>;
+  explicit CallTreeBuilder(bool per_thread) {
+    if (per_thread) group_of_ = [](int32_t tid) { return tid; };
+  }
+  explicit CallTreeBuilder(GroupOf group_of) : group_of_(std::move(group_of)) {}
   void enter(const ThreadCalls& thread, OpenCall* call) override;
   void leave(const ThreadCalls& thread, const OpenCall& call, CallEnd how, uint64_t duration_ns,
              const GraphRecord* exit) override;
-  // By thread id; 0 when all threads are one.
+  // By thread id or group; 0 when all threads are one.
   std::map<int32_t, CallTree>& trees() { return trees_; }
 
  private:
-  CallTree& tree_of(int32_t tid) { return trees_[per_thread_ ? tid : 0]; }
-  bool per_thread_;
+  GroupOf group_of_;
   std::map<int32_t, CallTree> trees_;
 };
 

@@ -188,7 +188,9 @@ void print_lost(const std::vector<InputLosses>& inputs) {
 void name_arguments(std::vector<ExportInput>* inputs) {
   for (ExportInput& input : *inputs) {
     auto arguments = std::make_shared<RecordedArguments>(trace_input_of(input));
-    input.arguments_of = [arguments](uint64_t function) { return arguments->of(function); };
+    input.arguments_of = [arguments](uint64_t function, uint32_t image) {
+      return arguments->of(function, image);
+    };
   }
 }
 

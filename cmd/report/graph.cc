@@ -3,6 +3,7 @@
 // patchbay graph: the calls of a function_graph recording as a tree, with counts and times.
 #include <unistd.h>
 
+#include <algorithm>
 #include <set>
 
 #include "base/text.h"
@@ -18,7 +19,7 @@ namespace patchbay::cmd {
 namespace {
 
 constexpr int kCallers = kFirstOptionId, kFlat = kCallers + 1, kPerThread = kCallers + 2,
-              kJson = kCallers + 3;
+              kJson = kCallers + 3, kBy = kCallers + 4;
 constexpr Option kOptions[] = {
     {.letter = 'i',
      .name = "input",
@@ -34,6 +35,11 @@ constexpr Option kOptions[] = {
      .more = "The time of a function within itself counts once.",
      .id = kFlat},
     {.name = "per-thread", .help = "prints a tree for each thread", .id = kPerThread},
+    {.name = "by",
+     .argument = "exe",
+     .help = "prints a tree for each program",
+     .more = "That is for recordings of several (patchbay merge).",
+     .id = kBy},
     {.letter = 'P',
      .name = "tid",
      .argument = "TID",
@@ -64,7 +70,7 @@ constexpr Option kOptions[] = {
 
 struct GraphOptions {
   std::string input = "trace.dat", function, callers, buffer;
-  bool flat = false, per_thread = false, one_buffer = false, json = false;
+  bool flat = false, per_thread = false, by_exe = false, one_buffer = false, json = false;
   std::set<int32_t> tids;
   GraphTextOptions text;
 };
@@ -103,6 +109,9 @@ const char* take_option(int id, const std::string& value, GraphOptions* options)
     case kJson:
       options->json = true;
       return nullptr;
+    case kBy:
+      options->by_exe = true;
+      return value == "exe" ? nullptr : "--by takes exe.";
     case kPerThread:
       options->per_thread = true;
       return nullptr;
@@ -126,6 +135,8 @@ bool parse_command_line(int argc, char** argv, GraphOptions* options, int* statu
     options->input = argv[::optind++];
   if (::optind < argc) options->function = argv[::optind++];
   if (::optind < argc) return *status = too_much(kGraphLine, argv), false;
+  if (options->by_exe && options->per_thread)
+    return *status = usage_error("graph", "--by and --per-thread exclude each other."), false;
   int kinds = options->flat + !options->callers.empty() + !options->function.empty();
   if (kinds <= 1) return true;
   return *status = usage_error("graph", "FUNC, --callers and --flat exclude each other."), false;
@@ -193,6 +204,7 @@ std::string not_called(const std::string& glob, const std::map<int32_t, CallTree
 
 struct BufferGraph {
   CallTreeBuilder builder{false};
+  std::vector<std::string> programs;  // with --by exe: by group
   PairingTotals totals;
   size_t threads = 0;
 };
@@ -200,6 +212,13 @@ struct BufferGraph {
 Result<BufferGraph> read_buffer(GraphSource& source, size_t buffer, const GraphOptions& options) {
   BufferGraph graph;
   graph.builder = CallTreeBuilder(options.per_thread);
+  if (options.by_exe)
+    graph.builder = CallTreeBuilder([&](int32_t tid) {
+      const std::string program = source.program_of(tid);
+      auto found = std::find(graph.programs.begin(), graph.programs.end(), program);
+      if (found == graph.programs.end()) found = graph.programs.insert(found, program);
+      return int32_t(found - graph.programs.begin());
+    });
   CallPairing pairing(&graph.builder);
   PB_TRY(source.walk(buffer, [&](const MergedEvent&, const GraphRecord& record) {
     if (options.tids.empty() || options.tids.contains(record.tid)) pairing.take(record);
@@ -228,10 +247,13 @@ void print_buffer(GraphSource& source, size_t buffer, BufferGraph& graph,
       if (options.per_thread)
         of += "\"tid\": " + std::to_string(tid) +
               ", \"thread\": " + json_quote(source.thread_name(tid)) + ", ";
+      if (options.by_exe) of += "\"exe\": " + json_quote(graph.programs[size_t(tid)]) + ", ";
       print_json(tree, of, options);
       continue;
     }
     if (options.per_thread) std::printf("# thread: %s\n", source.thread_name(tid).c_str());
+    if (options.by_exe)
+      std::printf("# program: %s\n", printable(graph.programs[size_t(tid)]).c_str());
     print_tree(tree, options);
   }
 }

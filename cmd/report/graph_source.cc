@@ -13,6 +13,7 @@
 #include "cmd/common/commands.h"
 #include "cmd/record/record_report.h"
 #include "output/trace_line.h"
+#include "trace_dat/recorded_names.h"
 
 namespace patchbay::cmd {
 
@@ -28,7 +29,7 @@ Result<std::unique_ptr<GraphSource>> GraphSource::open(const std::string& path) 
 Status GraphSource::load() {
   if (input_.dat) {
     events_ = input_.dat->events();
-    names_ = AddressNames::from_kallsyms(input_.dat->kallsyms());
+    names_ = recorded_names(*input_.dat);
     take_comms(input_.dat->cmdlines());
     return {};
   }
@@ -95,6 +96,7 @@ Status GraphSource::walk(size_t buffer, const Each& each) {
     progress.take();
     counter_.take(event);
     if (decoder.decode(event, &record)) {
+      if (names_.has_images()) unify(&record);
       each(event, record);
     } else {
       losses_.short_records++;
@@ -102,6 +104,45 @@ Status GraphSource::walk(size_t buffer, const Each& each) {
   }
   losses_.malformed_pages += merger.malformed_pages();
   return {};
+}
+
+// Programs are loaded at other addresses in each process, and have others' functions at theirs.
+uint64_t GraphSource::unified(uint64_t address) {
+  const auto [known, is_new] = unified_.try_emplace({names_.table(), address}, address);
+  if (!is_new) return known->second;
+  const AddressText::Entry& entry = address_text_->of(address);
+  const auto [named, is_first] = by_name_.try_emplace(entry.plain, address);
+  if (is_first) {
+    while (!shown_names_.try_emplace(named->second, entry.plain).second)
+      named->second = next_made_++;
+    places_[named->second] = {names_.image(), address};
+  }
+  return known->second = named->second;
+}
+
+void GraphSource::unify(GraphRecord* record) {
+  names_.stand_at(record->tid, record->ns);
+  if (record->kind == GraphRecord::Kind::kOther) return;
+  if (record->func) record->func = unified(record->func);
+  if (record->parent) record->parent = unified(record->parent);
+  for (uint64_t& frame : record->frames) frame = unified(frame);
+}
+
+std::string GraphSource::program_of(int32_t tid) {
+  std::string exe;
+  if (names_.has_images() && names_.image()) {
+    exe = input_.dat->images().images[names_.image() - 1].exe;
+  } else {
+    if (!people_) {
+      people_ = std::make_unique<ExportPeople>();
+      ExportInput input;
+      input.dat = input_.dat.get();
+      input.buffer = input_.buffer.get();
+      people_->add(input);
+    }
+    exe = people_->thread(0, tid, 0)->process->exe;
+  }
+  return exe.empty() ? "?" : exe;
 }
 
 std::string GraphSource::thread_name(int32_t tid) const {

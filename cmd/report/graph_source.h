@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -14,6 +15,7 @@
 #include "cmd/common/trace_input.h"
 #include "cmd/report/call_pairing.h"
 #include "cmd/report/graph_records.h"
+#include "export/export_people.h"
 #include "output/address_names.h"
 #include "output/address_text.h"
 
@@ -48,9 +50,25 @@ class GraphSource {
   void show_progress(const std::string& command) { command_ = command; }
 
   // Without what could command a terminal. Valid until the next call.
-  const std::string& function_name(uint64_t address) { return address_text_->of(address).plain; }
+  const std::string& function_name(uint64_t address) {
+    const auto known = shown_names_.find(address);
+    return known != shown_names_.end() ? known->second : address_text_->of(address).plain;
+  }
+  // In a recording of several programs a function has one address in all of them, and each address
+  // one function: walk() gives those. The image that such an address was seen in first, and its
+  // address there.
+  struct Place {
+    uint32_t image = 0;
+    uint64_t address = 0;
+  };
+  Place place_of(uint64_t address) const {
+    const auto known = places_.find(address);
+    return known != places_.end() ? known->second : Place{0, address};
+  }
   AddressText* addresses() { return address_text_.get(); }
   std::string thread_name(int32_t tid) const;  // "comm-123"
+  // The program of a thread at the record that walk() gives; "?": not known.
+  std::string program_of(int32_t tid);
 
   // Of the buffers that were walked.
   const GraphLosses& losses() {
@@ -61,6 +79,8 @@ class GraphSource {
  private:
   GraphSource() = default;
   Status load();
+  void unify(GraphRecord* record);
+  uint64_t unified(uint64_t address);
   void take_comms(std::string_view untrusted_lines);
 
   TraceInput input_;
@@ -70,6 +90,12 @@ class GraphSource {
   AddressNames names_;
   std::unique_ptr<AddressText> address_text_;
   std::unordered_map<int32_t, std::string> comms_;
+  std::unordered_map<uint64_t, std::string> shown_names_;  // of unified addresses
+  std::unordered_map<std::string, uint64_t> by_name_;
+  std::map<std::pair<uint32_t, uint64_t>, uint64_t> unified_;  // by table and address
+  std::unordered_map<uint64_t, Place> places_;
+  uint64_t next_made_ = uint64_t{0xfff} << 52;  // where no code is
+  std::unique_ptr<ExportPeople> people_;        // of program_of()
   LossCounter counter_;
   GraphLosses losses_;
 };

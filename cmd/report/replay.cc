@@ -196,9 +196,16 @@ int replay(Options& options) {
   if (!::isatty(STDOUT_FILENO)) (*source)->show_progress("replay");
   if (options.events) (*source)->tell_kernel_events();
   RecordedArguments arguments((*source)->input());
-  const ArgumentsOf arguments_of = [&](uint64_t func) { return arguments.of(func); };
+  const ArgumentsOf arguments_of = [&](uint64_t func) {
+    const GraphSource::Place place = (*source)->place_of(func);
+    return arguments.of(place.address, place.image);
+  };
+  const ArgumentsOf arguments_of_record = [&](uint64_t func) {
+    return arguments.of(func, (*source)->names()->image());
+  };
   TextContext context;
-  context.arguments_of = options.arguments_of = &arguments_of;
+  context.arguments_of = &arguments_of;
+  options.arguments_of = &arguments_of_record;
   options.lines.call_of = [&](uint64_t func, std::span<const uint8_t> words) {
     std::string call = (*source)->function_name(func);
     append_arguments(&call, words, func, &context);

@@ -18,14 +18,17 @@
 #include "cmd/record/recorded_arguments.h"
 #include "cmd/report/report_flame.h"
 #include "cmd/report/report_print.h"
+#include "cmd/report/report_processes.h"
 #include "output/printk_text.h"
+#include "trace_dat/recorded_names.h"
 
 namespace patchbay::cmd {
 namespace {
 
 constexpr int kJson = kFirstOptionId, kStat = kJson + 1, kFlame = kJson + 2, kFolded = kJson + 3,
               kPerThread = kJson + 4, kFields = kJson + 5, kRelTime = kJson + 6,
-              kDeltaTime = kJson + 7, kNoPager = kJson + 8, kGroup = kJson + 9;
+              kDeltaTime = kJson + 7, kNoPager = kJson + 8, kGroup = kJson + 9,
+              kProcesses = kJson + 10;
 constexpr Option kOptions[] = {
     {.letter = 'i',
      .name = "input",
@@ -78,6 +81,17 @@ constexpr Option kOptions[] = {
      .help = "prints only events of threads with such a name",
      .repeats = true,
      .id = report_choice::kComm},
+    {.name = "exe",
+     .argument = "GLOB",
+     .help = "prints only events of processes with such a program: its path, or the last part of "
+             "it",
+     .repeats = true,
+     .id = report_choice::kExe},
+    {.name = "tree",
+     .argument = "LIST",
+     .help = "prints only events of these processes and of all that they have started",
+     .repeats = true,
+     .id = report_choice::kTree},
     {.name = "cpu",
      .argument = "LIST",
      .help = "prints only events of these CPUs",
@@ -102,6 +116,13 @@ constexpr Option kOptions[] = {
      .more = "Otherwise what is printed to a terminal goes through $PATCHBAY_PAGER, $PAGER or "
              "less(1), with LESS=FRX where LESS is not set. An empty one, or cat, is none.",
      .id = kNoPager},
+    {.name = "processes",
+     .help = "prints who was recorded: pid, parent, when it began, how long it lasted, events, "
+             "lost, command line",
+     .more = "A process that has executed another program has a line for each. Times are those of "
+             "report; a ~ stands before a time that is only known from the first and the last "
+             "event. Programs that were executed and not followed stand below, with the reason.",
+     .id = kProcesses},
     {.name = "stat",
      .help = "prints how many events of which kind and on which CPU there are, and what was lost",
      .id = kStat},
@@ -304,7 +325,7 @@ Result<std::unique_ptr<Decoder>> make_decoder(const TraceInput& input) {
   auto decoder = std::make_unique<Decoder>();
   if (input.dat) {
     decoder->events = input.dat->events();
-    decoder->names = AddressNames::from_kallsyms(input.dat->kallsyms());
+    decoder->names = recorded_names(*input.dat);
     decoder->printk = PrintkTexts::from_formats(input.dat->printk_formats());
   } else {
     PB_ASSIGN(auto meta, read_recorded_meta(*input.buffer));
@@ -316,9 +337,10 @@ Result<std::unique_ptr<Decoder>> make_decoder(const TraceInput& input) {
   decoder->lines = std::make_unique<TraceLineWriter>(decoder->events, &decoder->names);
   decoder->lines->set_printk(&decoder->printk);
   decoder->arguments = std::make_unique<RecordedArguments>(input);
-  decoder->lines->set_arguments([arguments = decoder->arguments.get()](uint64_t function) {
-    return arguments->of(function);
-  });
+  decoder->lines->set_arguments(
+      [arguments = decoder->arguments.get(), names = &decoder->names](uint64_t function) {
+        return arguments->of(function, names->image());
+      });
   if (input.dat) decoder->lines->set_comms(input.dat->cmdlines());
   if (input.buffer)
     for (const abi::CommEntry& entry : input.buffer->comms())
@@ -398,6 +420,7 @@ int report(const ReportOptions& options, Pager& pager) {
   if (!decoder.ok()) return fail("report", decoder.error());
   const bool color = use_color(stdout);  // the pager is no terminal
   if (!options.no_pager) pager.start(color);
+  if (options.processes) return report_processes(*input, pager);
   ReportTotals totals;
   Status printed = print_buffers(options, color, *input, **decoder, &totals);
   const bool was_left = pager.running() && !printed.ok() && printed.error().errno_value == EPIPE;
@@ -425,6 +448,7 @@ const char* take_option(int id, const char* value, ReportOptions* options, Flame
   if (id == 'i') options->input = value;
   options->json |= id == kJson;
   options->stat |= id == kStat;
+  options->processes |= id == kProcesses;
   options->no_pager |= id == kNoPager;
   options->reltime |= id == kRelTime;
   options->deltatime |= id == kDeltaTime;
@@ -441,8 +465,10 @@ const char* take_option(int id, const char* value, ReportOptions* options, Flame
 
 // A sentence when options exclude each other, else null.
 const char* excluded(const ReportOptions& options, const FlameRequest& flame) {
-  const int forms = options.json + options.stat + !options.fields.empty();
-  if (forms > 1) return "--json, --stat and --fields exclude each other.";
+  const int forms = options.json + options.stat + options.processes + !options.fields.empty();
+  if (forms > 1) return "--json, --stat, --processes and --fields exclude each other.";
+  if (options.processes && (options.choice.has_any() || options.group != GroupBy::kNone))
+    return "--processes lists all processes, with all their events.";
   if (options.reltime && options.deltatime) return "--reltime and --deltatime exclude each other.";
   const bool grouped = options.group != GroupBy::kNone;
   if (grouped && options.stat) return "--group orders lines, and --stat prints none of them.";
@@ -452,7 +478,8 @@ const char* excluded(const ReportOptions& options, const FlameRequest& flame) {
     return "--flame and --folded are of all events: `patchbay export --to folded` has -e, -f, "
            "--from "
            "and --until.";
-  if (flame.wanted() && forms) return "--flame and --folded exclude --json, --stat and --fields.";
+  if (flame.wanted() && forms)
+    return "--flame and --folded exclude --json, --stat, --processes and --fields.";
   return nullptr;
 }
 
@@ -463,7 +490,7 @@ constexpr CommandLine kReportLine = {
     .summary = "print the events of a trace.dat",
     .synopsis =
         "report [-i FILE] [--json | --fields NAME,...] [--group WHAT] [OPTION...]\n"
-        "report [-i FILE] --stat\n"
+        "report [-i FILE] --stat | --processes\n"
         "report [-i FILE] [--flame OUT.svg] [--folded] [--per-thread]",
     .about = "Prints the events of a recording in order of time.\n\n",
     .options = {kOptions},

@@ -29,6 +29,7 @@ bool write_out(std::string* text) {
 void ReportPrinter::print(std::string* out, EventMerger* merger, const MergedEvent& event,
                           ReportTotals* totals, std::optional<uint64_t>* before_ns) {
   const std::span<const uint8_t> record = converted(event, &record_);
+  form_.lines->stand_at(event.ns, event.record);
   const uint64_t ns = shown_time(event.ns, before_ns);
   if (form_.options->json) return form_.lines->append_json(out, event.cpu, ns, record);
   if (event.lost_before) append_lost(out, event);

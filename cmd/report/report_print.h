@@ -23,7 +23,7 @@ namespace patchbay::cmd {
 
 struct ReportOptions {
   std::string input = "trace.dat";
-  bool json = false, stat = false, no_pager = false;
+  bool json = false, stat = false, processes = false, no_pager = false;
   bool reltime = false, deltatime = false;
   std::string fields;  // empty: lines as the kernel has them
   GroupBy group = GroupBy::kNone;

@@ -16,6 +16,12 @@ bool has(const std::vector<uint64_t>& list, uint64_t number) {
   return list.empty() || std::find(list.begin(), list.end(), number) != list.end();
 }
 
+bool fits_any(const std::vector<std::string>& globs, const std::string& name) {
+  return globs.empty() || std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) {
+           return ::fnmatch(glob.c_str(), name.c_str(), 0) == 0;
+         });
+}
+
 // "1,5,7-9": whole numbers up to 32 bits. The list grows by at most 65536 of them.
 bool add_numbers(std::string_view text, std::vector<uint64_t>* list) {
   constexpr uint64_t kMost = 65536;
@@ -36,7 +42,7 @@ bool add_numbers(std::string_view text, std::vector<uint64_t>* list) {
 
 const char* take_numbers(const char* value, std::vector<uint64_t>* list) {
   return add_numbers(value, list) ? nullptr
-                                  : "--tid, --pid and --cpu take numbers: 12, 12,15, 4-7.";
+                                  : "--tid, --pid, --tree and --cpu take numbers: 12, 12,15, 4-7.";
 }
 
 }  // namespace
@@ -90,6 +96,11 @@ const char* report_choice::take_option(int id, const char* value, ReportChoice* 
       return take_numbers(value, &choice->tids);
     case kPid:
       return take_numbers(value, &choice->pids);
+    case kExe:
+      choice->exes.push_back(value);
+      return nullptr;
+    case kTree:
+      return take_numbers(value, &choice->trees);
     case kCpu:
       return take_numbers(value, &choice->cpus);
     case kComm:
@@ -115,25 +126,68 @@ Result<std::unique_ptr<ReportSelection>> ReportSelection::make(const ReportChoic
     made->by_id_[event.id] = made->schemas_.back().get();
   }
   PB_TRY(made->selection_.set(wanted, made->schemas_));
-  if (choice.pids.empty()) return made;
+  if (input.dat && !input.dat->images().images.empty()) {
+    made->images_ = &input.dat->images().images;
+    made->finder_ = ImageFinder(*made->images_);
+  }
+  if (choice.pids.empty() && choice.exes.empty() && choice.trees.empty()) return made;
   ExportInput people;
   people.dat = input.dat.get();
   people.buffer = input.buffer.get();
   made->people_.add(people);
+  made->find_trees();
   return made;
 }
 
-bool ReportSelection::wants_thread(int32_t tid, uint32_t cpu) {
-  const auto [found, is_new] = threads_.try_emplace(tid, true);
+// A process is of a tree if one that has started it is.
+void ReportSelection::find_trees() {
+  for (uint64_t pid : choice_.trees) tree_.insert(int32_t(pid));
+  if (tree_.empty() || !images_) return;
+  std::unordered_multimap<int32_t, int32_t> children;
+  for (const ProcessImage& image : *images_) {
+    if (image.parent != image.pid) children.emplace(image.parent, image.pid);
+    for (const ImageThread& thread : image.threads)
+      if (thread.process && thread.process != image.pid)
+        children.emplace(image.pid, thread.process);
+  }
+  std::vector<int32_t> left(tree_.begin(), tree_.end());
+  while (!left.empty()) {
+    const int32_t parent = left.back();
+    left.pop_back();
+    const auto [first, last] = children.equal_range(parent);
+    for (auto child = first; child != last; ++child)
+      if (tree_.insert(child->second).second) left.push_back(child->second);
+  }
+}
+
+bool ReportSelection::wants_process(int32_t tid, uint32_t cpu, uint64_t ns) {
+  if (choice_.pids.empty() && choice_.exes.empty() && choice_.trees.empty()) return true;
+  const uint32_t image = images_ ? finder_.find(tid, ns) : ImageFinder::kNone;
+  int32_t pid = 0;
+  std::string exe;
+  if (image != ImageFinder::kNone) {
+    const ImageThread* thread = finder_.thread(tid, ns);
+    pid = thread && thread->process ? thread->process : (*images_)[image].pid;
+    exe = (*images_)[image].exe;
+  } else {
+    const ExportProcess& process = *people_.thread(0, tid, cpu)->process;
+    pid = process.pid;
+    exe = process.exe;
+  }
+  if (!has(choice_.pids, uint64_t(pid))) return false;
+  if (!tree_.empty() && !tree_.contains(pid)) return false;
+  return fits_any(choice_.exes, exe) || fits_any(choice_.exes, std::string(base_name(exe)));
+}
+
+bool ReportSelection::wants_thread(int32_t tid, uint32_t cpu, uint64_t ns) {
+  const uint32_t image = images_ ? finder_.find(tid, ns) : 0;
+  const auto [found, is_new] = threads_.try_emplace(uint64_t{image} << 32 | uint32_t(tid), true);
   if (!is_new) return found->second;
-  bool wanted = has(choice_.tids, uint64_t(tid));
-  if (wanted && !choice_.pids.empty())
-    wanted = has(choice_.pids, uint64_t(people_.thread(0, tid, cpu)->process->pid));
+  bool wanted = has(choice_.tids, uint64_t(tid)) && wants_process(tid, cpu, ns);
   if (wanted && !choice_.comms.empty()) {
-    const std::string comm = lines_->comm_of(tid);
-    wanted = std::any_of(choice_.comms.begin(), choice_.comms.end(), [&](const std::string& glob) {
-      return ::fnmatch(glob.c_str(), comm.c_str(), 0) == 0;
-    });
+    const ImageThread* thread = images_ ? finder_.thread(tid, ns) : nullptr;
+    const bool has_comm = thread && !thread->comm.empty();
+    wanted = fits_any(choice_.comms, has_comm ? thread->comm : lines_->comm_of(tid));
   }
   return found->second = wanted;
 }
@@ -147,6 +201,7 @@ bool ReportSelection::wants_record(const MergedEvent& event, uint16_t id, int32_
     const bool is_named = wanted && !choice_.events.events.empty();
     return is_named || (before != was_wanted_.end() && before->second);
   }
+  wanted = wanted && has(choice_.cpus, event.cpu);
   was_wanted_[tid] = wanted;
   return wanted;
 }
@@ -155,8 +210,9 @@ bool ReportSelection::wants(const MergedEvent& event) {
   abi::RecordHeader header{};
   if (!event.record.empty())
     std::memcpy(&header, event.record.data(), std::min(sizeof header, event.record.size()));
-  if (!has(choice_.cpus, event.cpu) || !wants_thread(header.common_pid, event.cpu)) return false;
-  // Asked of every event of the thread: a stack behind --from may belong to one before it.
+  if (!wants_thread(header.common_pid, event.cpu, event.ns)) return false;
+  // Asked of every event of the thread: a stack behind --from may belong to one before it, and one
+  // on another CPU, which the thread has come to in between, to one on this CPU.
   const bool wanted = wants_record(event, header.common_type, header.common_pid);
   return wanted && event.ns >= from_ns_ && event.ns <= until_ns_;
 }

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/result.h"
@@ -27,11 +28,12 @@ namespace patchbay::cmd {
 struct ReportChoice {
   ExportChoice events;  // with the times
   std::vector<uint64_t> tids, pids, cpus;
-  std::vector<std::string> comms;  // globs
+  std::vector<std::string> comms, exes;  // globs
+  std::vector<uint64_t> trees;           // processes, each with all that it has started
 
   bool has_any() const {
     return has_times() || !events.events.empty() || !events.filter.empty() || !tids.empty() ||
-           !pids.empty() || !cpus.empty() || !comms.empty();
+           !pids.empty() || !cpus.empty() || !comms.empty() || !exes.empty() || !trees.empty();
   }
   bool has_times() const { return events.from_ns != 0 || events.until_ns != ~uint64_t{0}; }
 };
@@ -40,7 +42,7 @@ struct ReportChoice {
 // the sentence about it. An id that is none of these does nothing.
 namespace report_choice {
 constexpr int kFrom = kFirstOptionId + 100, kUntil = kFrom + 1, kTid = kFrom + 2, kPid = kFrom + 3,
-              kComm = kFrom + 4, kCpu = kFrom + 5;
+              kComm = kFrom + 4, kCpu = kFrom + 5, kExe = kFrom + 6, kTree = kFrom + 7;
 const char* take_option(int id, const char* value, ReportChoice* choice);
 }  // namespace report_choice
 
@@ -62,7 +64,9 @@ class ReportSelection {
  private:
   ReportSelection(const ReportChoice& choice, TraceLineWriter* lines)
       : choice_(choice), lines_(lines) {}
-  bool wants_thread(int32_t tid, uint32_t cpu);
+  bool wants_thread(int32_t tid, uint32_t cpu, uint64_t ns);
+  bool wants_process(int32_t tid, uint32_t cpu, uint64_t ns);
+  void find_trees();
   bool wants_record(const MergedEvent& event, uint16_t id, int32_t tid);
 
   const ReportChoice choice_;
@@ -71,8 +75,11 @@ class ReportSelection {
   std::vector<std::unique_ptr<ExportSchema>> schemas_;
   std::vector<const ExportSchema*> by_id_ = std::vector<const ExportSchema*>(65536, nullptr);
   ExportSelection selection_;
-  ExportPeople people_;                           // whose process a thread is
-  std::unordered_map<int32_t, bool> threads_;     // what was found of them
+  ExportPeople people_;                                // whose process a thread is
+  const std::vector<ProcessImage>* images_ = nullptr;  // of a recording of several programs
+  ImageFinder finder_;
+  std::unordered_set<int32_t> tree_;              // the processes of choice_.trees
+  std::unordered_map<uint64_t, bool> threads_;    // what was found of them, by image and thread
   std::unordered_map<int32_t, bool> was_wanted_;  // the last event of each thread, for its stack
 };
 

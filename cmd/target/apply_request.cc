@@ -67,6 +67,29 @@ Status set_filters(serve::Client& client, const std::string& directory,
   return {};
 }
 
+// A probe's place has one error of the kernel's, whatever is wrong with it.
+bool says_absent(const Error& error) {
+  return error.errno_value == ENOENT ||
+         error.message().find("Invalid probed address or symbol: no function") != std::string::npos;
+}
+
+// Whether this program does not have what `text` asks for, and may.
+template <typename T>
+bool is_missing(const Result<T>& result, const std::string& text, AppliedRequest* applied) {
+  using Missing = AppliedRequest::Missing;
+  if (result.ok()) applied->found.insert(text);
+  if (result.ok() || applied->on_missing == Missing::kError) return false;
+  const Error& error = result.error();
+  const bool is_absent = says_absent(error);
+  if (!is_absent && applied->on_missing != Missing::kAnyNamed) return false;
+  // Of a definition with its caret: the sentence behind them.
+  if (is_absent)
+    applied->missing.push_back(text);
+  else
+    applied->failed.push_back(error.message().substr(error.message().rfind('\n') + 1));
+  return true;
+}
+
 Status apply_events(serve::Client& client, const InstanceRequest& request,
                     AppliedRequest* applied) {
   if (request.events.empty()) return {};
@@ -75,9 +98,11 @@ Status apply_events(serve::Client& client, const InstanceRequest& request,
   std::vector<std::string> lines = split_lines(enabled);
   std::set<std::string> on(lines.begin(), lines.end());
   for (const EventRequest& event : request.events) {
-    PB_ASSIGN(std::vector<std::string> names, define_event(client, event, applied));
-    PB_TRY(set_filters(client, directory, names, event.filter, applied));
-    for (const std::string& name : names) {
+    Result<std::vector<std::string>> names = define_event(client, event, applied);
+    if (is_missing(names, event.text, applied)) continue;
+    if (!names.ok()) return names.error();
+    PB_TRY(set_filters(client, directory, *names, event.filter, applied));
+    for (const std::string& name : *names) {
       words += name + "\n";
       const std::string enable = enable_of(directory, name);
       const bool was_off = on.insert(name).second;
@@ -87,7 +112,7 @@ Status apply_events(serve::Client& client, const InstanceRequest& request,
       if (!was_off && applied->uses) (void)applied->uses->share(ToolUse::Kind::kFile, enable);
     }
   }
-  return client.write_all(directory + "set_event", words, false);
+  return words.empty() ? Status() : client.write_all(directory + "set_event", words, false);
 }
 
 Status make_instance(serve::Client& client, const std::string& name, AppliedRequest* applied) {
@@ -167,7 +192,7 @@ Error unknown_function(serve::Client& client, std::string_view option, const std
   std::vector<std::string> near = near_matches(pattern.substr(0, pattern.find(":mod:")), names);
   for (size_t i = 0; i < near.size(); i++)
     sentence += (i == 0 ? "; did you mean " : ", ") + near[i];
-  return user_error(EINVAL, sentence + (near.empty() ? "." : "?"));
+  return user_error(ENOENT, sentence + (near.empty() ? "." : "?"));
 }
 
 // A filter file lists what fits no module yet as it was written, behind the tracer's name if any.
@@ -178,16 +203,23 @@ bool waits_for_module(const std::string& text, const std::string& pattern) {
   return false;
 }
 
-// The lines of a filter file, one write each: the one that is refused can be named.
+// The lines of a filter file, one write each: the one that is refused can be named. `fits`: how
+// many mean any function.
 Status set_functions(serve::Client& client, const std::string& path, std::string_view option,
-                     const std::vector<std::string>& patterns, AppliedRequest* applied) {
+                     const std::vector<std::string>& patterns, AppliedRequest* applied,
+                     size_t* fits = nullptr) {
   if (patterns.empty()) return {};
   // What another command has put there, of the file of all instances, is wanted, too.
   if (applied->uses && applied->uses->is_others(ToolUse::Kind::kFile, path))
     (void)applied->uses->share(ToolUse::Kind::kFile, path);
   else
     PB_TRY(set_and_keep(client, path, option, "", applied));
-  for (const std::string& pattern : patterns) PB_TRY(add_function(client, path, option, pattern));
+  for (const std::string& pattern : patterns) {
+    Status added = add_function(client, path, option, pattern);
+    if (is_missing(added, pattern, applied)) continue;
+    PB_TRY(added);
+    if (fits) (*fits)++;
+  }
   return {};
 }
 
@@ -230,9 +262,10 @@ Status set_options(serve::Client& client, const InstanceRequest& request, Applie
 }
 
 Status set_filters_of_tracer(serve::Client& client, const InstanceRequest& request,
-                             AppliedRequest* applied) {
+                             AppliedRequest* applied, size_t* fits) {
   std::string directory = request.directory();
-  PB_TRY(set_functions(client, directory + "set_ftrace_filter", "-l", request.functions, applied));
+  PB_TRY(set_functions(client, directory + "set_ftrace_filter", "-l", request.functions, applied,
+                       fits));
   return set_functions(client, directory + "set_ftrace_notrace", "-N", request.not_functions,
                        applied);
 }
@@ -257,7 +290,11 @@ Status apply_tracer(serve::Client& client, const InstanceRequest& request,
   Result<std::string> others = client.read_all(request.directory() + "function_tracers");
   bool tracer_first = others.ok() && others->find('*') != others->npos;
   if (tracer_first) PB_TRY(set_tracer(client, request, applied));
-  PB_TRY(set_filters_of_tracer(client, request, applied));
+  size_t fits = 0;
+  PB_TRY(set_filters_of_tracer(client, request, applied, &fits));
+  if (!request.functions.empty() && fits == 0)  // a filter without any means all
+    return tracer_first ? client.write_all(request.directory() + "current_tracer", "nop\n", true)
+                        : Status();
   return tracer_first ? Status() : set_tracer(client, request, applied);
 }
 

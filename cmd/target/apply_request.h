@@ -2,6 +2,7 @@
 // A TraceRequest, carried out in a process: instances, settings, events, tracers.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,16 @@ struct AppliedRequest {
   // Notes each change, so that a process that goes on gets it taken back. Null for a program of the
   // command's own.
   ToolUses* uses = nullptr;
+  // What an event or a function is that the program does not have.
+  enum class Missing : uint8_t {
+    kError,     // always
+    kNamed,     // none: it is in `missing`; a tracer that finds no function stays off
+    kAnyNamed,  // nor is anything else that keeps an event from being set up: it is in `failed`
+  };
+  Missing on_missing = Missing::kError;
+  std::vector<std::string> missing;  // the text of its -e or -l
+  std::vector<std::string> failed;   // sentences
+  std::set<std::string> found;       // the texts of those that it has
 };
 
 // Makes the instances, sets them up, defines and enables the events. On an error what was done

@@ -61,6 +61,7 @@ struct Definition {
   bool has_types = false;         // a prototype says what it is given
   FunctionValueNames names = {};  // it says what values are called
   FailureSign failure = FailureSign::kUnknown;
+  ObjectArguments objects = {};  // it knows which fields are parts of an object
 };
 using Definitions = std::vector<Definition>;
 
@@ -169,7 +170,8 @@ void add_functions(Prototype prototype, bool is_one_of_many, Definitions* defini
   for (size_t i = 0; i < prototype.lines.size(); i++)
     definitions->push_back({"function_events", std::move(prototype.lines[i]), is_one_of_many,
                             std::move(prototype.results[i]), has_types,
-                            std::move(prototype.names[i]), prototype.failure});
+                            std::move(prototype.names[i]), prototype.failure,
+                            std::move(prototype.objects[i])});
 }
 
 // Empty: the process has no such function.
@@ -509,7 +511,7 @@ std::string with_text_addresses(const std::string& line) {
     if (arg.fields.size() != 1) continue;
     const FunctionEventField& text = arg.fields[0];
     const bool is_plain = text.source == FunctionEventField::Source::kArgument &&
-                          text.suffixes.empty() && text.array_len == 0;
+                          text.suffixes.empty() && text.length.empty();
     if (text.atom != "string" || !is_plain) continue;
     FunctionEventField address;
     address.position = text.position;
@@ -520,6 +522,53 @@ std::string with_text_addresses(const std::string& line) {
     has_any = true;
   }
   return has_any ? parsed.def->canonical() : line;
+}
+
+// A probe's name has at most 63 characters, and the return's is called as its entry. That of an
+// overload with its parameters may be longer: then it is called as the function alone.
+constexpr size_t kMaxEntryName = 55;
+
+std::string with_short_name(const std::string& line, const std::vector<std::string>& available) {
+  const FunctionEventParse parsed = parse_function_event(line, [](std::string_view) { return 1; });
+  if (!parsed.def || !parsed.def->event.empty()) return line;
+  if (parsed.def->event_name().size() <= kMaxEntryName) return line;
+  FunctionEventDef alone;
+  alone.function = parsed.def->function.substr(0, parsed.def->function.find('('));
+  const std::string name = alone.event_name().substr(0, kMaxEntryName);
+  const bool is_free =
+      std::find(available.begin(), available.end(), "functions:" + name) == available.end();
+  return is_free ? name + "=" + line : under_free_name(available, name, line);
+}
+
+ObjectForm::Show show_of(const FunctionEventField& field) {
+  using Show = ObjectForm::Show;
+  if (field.atom == "float" || field.atom == "double") return Show::kFloat;
+  if (field.atom[0] == 'x' || field.atom == "symbol") return Show::kHex;
+  const bool is_signed = field.atom[0] == 's' || field.atom == "int" || field.atom == "long";
+  return is_signed && field.atom != "size_t" && !field.is_unsigned_word ? Show::kSigned
+                                                                        : Show::kUnsigned;
+}
+
+// What the user has written with lengths, `string/count buf`, is shown as long as it is.
+void add_lengths(const FunctionEventDef& def, ObjectArguments* objects) {
+  for (const FunctionEventArg& arg : def.args) {
+    for (const FunctionEventField& field : arg.fields) {
+      const bool is_known =
+          std::any_of(objects->begin(), objects->end(), [&](const ObjectArgument& object) {
+            return std::find(object.fields.begin(), object.fields.end(), field.name) !=
+                   object.fields.end();
+          });
+      if (!field.most || is_known) continue;
+      ObjectForm form;
+      const bool is_text = field.atom == "string";
+      form.kind = is_text ? ObjectForm::Kind::kText : ObjectForm::Kind::kList;
+      form.size = is_text ? 1 : field.atom_size;
+      form.show = show_of(field);
+      form.field = field.name;
+      if (!field.length_is_end) form.length = field.length;
+      objects->push_back({field.name, {field.name}, std::move(form)});
+    }
+  }
 }
 
 Result<Definitions> function_definitions(serve::Client& client, const EventRequest& event) {
@@ -562,7 +611,7 @@ Result<std::vector<DefinedFunction>> define_functions(serve::Client& client,
   std::vector<DefinedFunction> functions;
   Refused refused;
   for (const Definition& one : definitions) {
-    const std::string line = with_text_addresses(one.line);
+    const std::string line = with_short_name(with_text_addresses(one.line), available);
     Result<std::string> name = define_function(client, line, available, applied->uses);
     if (!name.ok() && !one.is_one_of_many) return name.error();
     if (!name.ok()) {
@@ -572,8 +621,10 @@ Result<std::vector<DefinedFunction>> define_functions(serve::Client& client,
     available.push_back(*name);
     const FunctionEventParse parsed =
         parse_function_event(one.line, [](std::string_view) { return 1; });
-    functions.push_back(
-        {*name, parsed.def->function, one.result, one.has_types, one.names, one.failure});
+    ObjectArguments objects = one.objects;
+    add_lengths(*parsed.def, &objects);
+    functions.push_back({*name, parsed.def->function, one.result, one.has_types, one.names,
+                         one.failure, std::move(objects)});
   }
   if (functions.empty() && refused.count > 0) return *refused.first;
   refused.say(definitions.size());

@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "cmd/target/c_declaration.h"
 #include "cmd/target/trace_request.h"
+#include "event/object_form.h"
 #include "event/value_names.h"
 #include "serve/client.h"
 
@@ -32,6 +33,7 @@ struct DefinedFunction {
   bool has_types = false;         // a prototype says what it is given: an x64 is a pointer
   FunctionValueNames names = {};  // of its arguments, by their fields
   FailureSign failure = FailureSign::kUnknown;
+  ObjectArguments objects = {};  // arguments of several fields
 };
 // Defines the events of the functions that a text means: a name, a glob, FUNC(ARGS), a declaration
 // of C. A name always means functions here, also where an event has it. A text that is an argument

@@ -2,6 +2,7 @@
 #include "cmd/target/leftovers.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "abi/follow_abi.h"
 #include "base/unique_fd.h"
 #include "cmd/common/buffer_source.h"
 #include "ring_buffer/buffer_file.h"
@@ -122,6 +124,21 @@ void note_recovered(const std::string& process_directory) {
     return;
   UniqueFd mark(::openat(directory.get(), kMark + 1,
                          O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
+}
+
+std::vector<std::string> remove_stale_trees(const std::string& runtime_directory, bool dry_run) {
+  std::vector<std::string> stale;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(runtime_directory, error)) {
+    const std::string path = entry.path().string();
+    if (!entry.path().filename().string().starts_with(abi::kFollowPrefix) || is_young(path))
+      continue;
+    UniqueFd log(::open((path + "/" + abi::kFollowLog).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+    if (log.valid() && ::flock(log.get(), LOCK_SH | LOCK_NB) != 0) continue;
+    if (!dry_run) std::filesystem::remove_all(path, error);
+    stale.push_back(path);
+  }
+  return stale;
 }
 
 }  // namespace patchbay::cmd

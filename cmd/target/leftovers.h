@@ -33,6 +33,10 @@ uint64_t bytes_of(const Leftover& leftover);
 // Removes those that are empty and a minute old. A command calls it before it starts a program.
 void remove_empty_leftovers(const std::string& runtime_directory);
 
+// Removes the directories of recordings that followed programs (abi/follow_abi.h) and were killed.
+// Their paths.
+std::vector<std::string> remove_stale_trees(const std::string& runtime_directory, bool dry_run);
+
 // Notes that all of a dead process's directory is saved.
 void note_recovered(const std::string& process_directory);
 

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "abi/follow_abi.h"
 #include "cmd/target/target_program.h"
 
 namespace patchbay::cmd {
@@ -21,18 +22,21 @@ Result<std::vector<std::string>> words_to_run(const std::vector<std::string>& gi
 }
 
 Result<EnvironmentList> agent_environment(const std::string& program, const std::string& directory,
-                                          uint64_t buffer_kb, bool overwrite) {
+                                          uint64_t buffer_kb, bool overwrite,
+                                          const std::string& follow) {
   PB_ASSIGN(std::string agent, find_agent());
   if (agent.find_first_of(": ") != agent.npos) {
     return user_error(EINVAL, "LD_PRELOAD cannot hold the agent's path '" + agent +
                                   "' (a blank or colon is in it).");
   }
   std::string preload = agent;
-  if (const char* old = std::getenv("LD_PRELOAD"); old && *old) preload += std::string(":") + old;
+  // Also an empty one: by the colon the agent knows that there was one.
+  if (const char* old = std::getenv("LD_PRELOAD")) preload += std::string(":") + old;
   EnvironmentList list{{"PATCHBAY_WAIT", std::to_string(::getpid())},
                        {"PATCHBAY_DIR", directory},
                        {"PATCHBAY_BUFFER_SIZE_KB", std::to_string(buffer_kb)},
                        {"PATCHBAY_OVERWRITE", overwrite ? "1" : "0"}};
+  if (!follow.empty()) list.push_back({abi::kFollowVariable, follow});
   PB_ASSIGN(std::string file, find_program(program));
   if (const std::string first = runtime_before_agent(file); !first.empty()) {
     preload = first + ":" + preload;

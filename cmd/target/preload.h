@@ -16,8 +16,9 @@ namespace patchbay::cmd {
 // preloaded.
 Result<std::vector<std::string>> words_to_run(const std::vector<std::string>& words);
 // The environment that preloads the agent into `program`, which then waits before main().
-// `directory` is the runtime directory.
+// `directory` is the runtime directory; `follow` that of abi/follow_abi.h, or "".
 Result<EnvironmentList> agent_environment(const std::string& program, const std::string& directory,
-                                          uint64_t buffer_kb, bool overwrite);
+                                          uint64_t buffer_kb, bool overwrite,
+                                          const std::string& follow = "");
 
 }  // namespace patchbay::cmd

@@ -157,7 +157,7 @@ Result<DerivedProbe> derive_probe(const std::vector<std::string>& objects, std::
 }
 
 Result<FunctionEventLines> expand_function_event(const std::vector<std::string>& objects,
-                                                 const std::string& text) {
+                                                 const std::string& text, bool has_objects) {
   std::string function = text.substr(0, text.size() - 3), event;
   if (FunctionEventParse named = parse_function_event(function + "()", nullptr); named.def) {
     event = named.def->event;
@@ -165,7 +165,7 @@ Result<FunctionEventLines> expand_function_event(const std::vector<std::string>&
   }
   Result<FunctionEventLines> found = first_answer<FunctionEventLines>(
       objects, asked_function(function),
-      [&](SourceProbes& source) { return source.function_events(function); });
+      [&](SourceProbes& source) { return source.function_events(function, has_objects); });
   if (!found.ok() || event.empty()) return found;
   for (size_t i = 0; i < found->lines.size(); i++)
     found->lines[i] = event + (i ? "_" + std::to_string(i) : "") + "=" + found->lines[i];

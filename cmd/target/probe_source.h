@@ -25,9 +25,10 @@ bool defines(const std::string& path, const std::string& name);
 // The first object whose debug information has what is asked for answers. When none has, the error
 // is the program's. Objects without debug information are an error only when all are without.
 Result<DerivedProbe> derive_probe(const std::vector<std::string>& objects, std::string_view text);
-// `[NAME=]FUNC(*)` as function_events takes it.
+// `[NAME=]FUNC(*)` as function_events takes it. `has_objects`: as SourceProbes::function_events()
+// has it.
 Result<FunctionEventLines> expand_function_event(const std::vector<std::string>& objects,
-                                                 const std::string& text);
+                                                 const std::string& text, bool has_objects = true);
 
 // An event name that is not in `dynamic_events` yet: NAME, NAME_1, NAME_2 …
 std::string free_event_name(const std::string& dynamic_events, const DerivedProbe& probe);

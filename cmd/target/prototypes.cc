@@ -192,6 +192,7 @@ Prototype Prototypes::of(const std::string& asked, const std::string& library) {
       for (std::string& line : prototype.lines)
         line.insert(0, asked.substr(0, asked.size() - function.size()));
     prototype.names = std::move(lines->names);
+    prototype.objects = std::move(lines->objects);
     const auto* entry = PrototypeFiles::installed().find(function, std::string(base_name(object)));
     add_names_of_file(entry, &prototype);
     if (entry) prototype.failure = entry->failure;
@@ -213,6 +214,7 @@ Prototype Prototypes::of(const std::string& asked, const std::string& library) {
       prototype.lines = {std::move(made.line)};
       prototype.results = {result_atom(*declaration, *entry->types)};
       prototype.names = {std::move(made.names)};
+      prototype.objects = {{}};
       prototype.notes = std::move(made.notes);
       prototype.failure = entry->failure;
       return prototype;
@@ -221,6 +223,7 @@ Prototype Prototypes::of(const std::string& asked, const std::string& library) {
   prototype.lines = {asked + kSixWords};
   prototype.results = {"x64"};
   prototype.names = {{}};
+  prototype.objects = {{}};
   return prototype;
 }
 

@@ -70,6 +70,7 @@ struct Prototype {
   // Of each line. libc's debug information calls a word of flags int: its file of prototypes is
   // asked, too.
   std::vector<FunctionValueNames> names;
+  std::vector<ObjectArguments> objects;  // of each line: arguments of several fields
   FailureSign failure = FailureSign::kUnknown;
   std::vector<std::string> notes;
 };

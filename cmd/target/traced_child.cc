@@ -183,10 +183,10 @@ bool TracedChild::ended_as_another() const {
   return !first_name_.empty() && !last_name_.empty() && first_name_ != last_name_;
 }
 
-TracedChild::Event TracedChild::wait(int timeout_ms, int until) {
+TracedChild::Event TracedChild::wait(int timeout_ms, int until, int or_until) {
   if (reap(WNOHANG)) return Event::kExited;
-  pollfd polled[] = {{signals_.get(), POLLIN, 0}, {until, POLLIN, 0}};
-  if (::poll(polled, 2, timeout_ms) <= 0) return Event::kNothing;
+  pollfd polled[] = {{signals_.get(), POLLIN, 0}, {until, POLLIN, 0}, {or_until, POLLIN, 0}};
+  if (::poll(polled, 3, timeout_ms) <= 0) return Event::kNothing;
   Event event = Event::kNothing;
   signalfd_siginfo info;
   while (::read(signals_.get(), &info, sizeof info) == ssize_t(sizeof info)) {

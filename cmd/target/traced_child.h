@@ -39,9 +39,9 @@ class TracedChild {
   Status release(serve::Client& client);
 
   enum class Event { kNothing, kExited, kStopRequested };
-  // Waits for at most `timeout_ms` (-1: for ever), or until the descriptor `until` can be read. A
+  // Waits for at most `timeout_ms` (-1: for ever), or until one of the descriptors can be read. A
   // signal that only the tool got is passed on.
-  Event wait(int timeout_ms, int until = -1);
+  Event wait(int timeout_ms, int until = -1, int or_until = -1);
 
   pid_t pid() const { return pid_; }
   bool exited() const { return exited_; }

@@ -330,9 +330,11 @@ void PageSink::add_pair(const ExportEvent& event) {
 // the tracer function.
 PageSink::CallKind& PageSink::call_kind(const ExportEvent& event, uint64_t function, size_t words,
                                         bool is_call) {
-  // Addresses of user space have 47 bits: the input stands above.
-  const auto [found, is_new] =
-      call_kinds_.try_emplace({function ^ uint64_t{event.input} << 48, 2 * words + is_call});
+  // Addresses of user space have 47 bits: the input stands above. A recording of several programs
+  // may have several functions at one.
+  const uint64_t table = source_->addresses(event).table();
+  const uint64_t place = function ^ uint64_t{event.input} << 48 ^ table * 0x9e3779b97f4a7c15u;
+  const auto [found, is_new] = call_kinds_.try_emplace({place, 2 * words + is_call});
   CallKind& kind = found->second;
   if (!is_new) return kind;
   std::vector<PageField> fields;

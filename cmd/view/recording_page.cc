@@ -37,7 +37,9 @@ Result<ExportInput> export_input(const std::shared_ptr<Opened>& opened) {
     PB_ASSIGN(auto pages, opened->input.pages(i));
     input.pages.push_back(std::move(pages));
   }
-  input.arguments_of = [opened](uint64_t function) { return opened->arguments->of(function); };
+  input.arguments_of = [opened](uint64_t function, uint32_t image) {
+    return opened->arguments->of(function, image);
+  };
   input.owner = opened;
   return input;
 }

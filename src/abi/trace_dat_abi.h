@@ -44,6 +44,24 @@ enum : uint16_t {
 
 inline constexpr uint16_t kDatCompressed = 1;  // SectionHeader.flags
 
+// Of a recording of several programs (trace_dat/process_images.h): which process had which program
+// when, and what was not followed. Text, lines of words with a tab between them; backslash, tab and
+// newline in a word are \\, \t, \n. No number that trace-cmd has given out: it passes over it.
+//
+//   image PID PARENT BEGIN END            a process between two execs, with its forked children;
+//                                         times in ns of CLOCK_MONOTONIC, 0: not known
+//   exe PATH | word WORD | note TEXT      of the image above
+//   cpu CPU ENTRIES OVERRUN DROPPED       what option CPUSTAT has summed
+//   thread TID PROCESS FIRST LAST EVENTS COMM
+//   map LINE                              of option PROCMAPS
+//   name START END [NAME]                 hexadecimal; what kallsyms names otherwise for this image
+//   skipped PID TIME PATH REASON          an executed program that was not followed
+inline constexpr uint16_t kDatImages = 0x5043;
+
+// The id of the kernel's ftrace:print in a recording with events of the kernel (record -k). They
+// are numbered down from here, and the file's last buffer is theirs.
+inline constexpr uint16_t kDatKernelPrintId = 65535;
+
 struct __attribute__((packed)) DatSectionHeader {
   uint16_t id;
   uint16_t flags;

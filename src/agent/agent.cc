@@ -35,6 +35,8 @@
 #include "agent/arrival.h"
 #include "agent/control_thread.h"
 #include "agent/end_of_program.h"
+#include "agent/exec_hook.h"
+#include "agent/follow.h"
 #include "agent/followers.h"
 #include "agent/load_watch.h"
 #include "agent/next_function.h"
@@ -83,6 +85,7 @@ void look_at_objects(Agent* agent) {
 }
 
 void say(std::string_view sentence) {
+  if (tell_tool(sentence)) return;
   char line[1024];
   const int length =
       std::snprintf(line, sizeof line, "patchbay: %.*s\n", int(sentence.size()), sentence.data());
@@ -136,10 +139,11 @@ std::string program_identity() {
 // names one it is an error, because the user would look there.
 Status find_directory(Agent* agent) {
   if (agent->settings.attached) return {};  // the tool has made it
-  auto directory = serve::runtime_directory(true);
+  Result<std::string> directory = agent->settings.runtime_directory;
+  if (directory->empty()) directory = serve::runtime_directory(true);
   if (directory.ok()) directory = serve::make_process_directory(*directory, agent->pid);
   if (directory.ok())
-    agent->directory = *directory;
+    mark_directory(agent->directory = *directory);
   else if (serve::directory_is_chosen())
     return directory.error();
   else
@@ -147,6 +151,12 @@ Status find_directory(Agent* agent) {
         "; what this program records stays in its memory, where no tool finds it: PATCHBAY_DIR "
         "names another directory");
   return {};
+}
+
+std::vector<StandIn> all_stand_ins() {
+  std::vector<StandIn> list = find_stand_ins();
+  for (const StandIn& one : exec_stand_ins()) list.push_back(one);
+  return list;
 }
 
 // The directory is the last thing that the environment is asked for. A program that is executed
@@ -173,7 +183,7 @@ Status fill_agent(Agent* agent, char** argv_end) {
     pb_rseq_offset = 0;  // the locked path reads the other clock
   agent->registry->set_single_threaded(!agent->settings.attached);
   agent->patcher = make_patcher();
-  if (!agent->settings.attached) agent->patcher->set_stand_ins(find_stand_ins());
+  if (!agent->settings.attached) agent->patcher->set_stand_ins(all_stand_ins());
   agent->sites = std::make_unique<ProbeSites>(*agent->patcher);
   agent->sites->set_before_returns([agent] { agent->walked_callers.begin(*agent->symbols); });
   agent->symbols->set_unload_hook(
@@ -236,10 +246,25 @@ void begin_tracing(Agent* agent) {
 
 namespace {
 
+// A tool that has died must not hold its program for ever.
+void wait_for_tool(Agent* agent, Follow follow) {
+  if (follow != Follow::kWanted) return wait_for(&agent->resumed, kResumeTimeoutSeconds);
+  tell_tool_of_agent();
+  for (int i = 0; i < kResumeTimeoutSeconds && !agent->resumed && is_followed(); i++)
+    wait_for(&agent->resumed, 1);
+}
+
 void start(char** argv_end) {
   if (how_started() == Started::kByChildOfTool) return hide_from_environment(argv_end);
   remember_first_thread();
-  Result<Agent*> made = make_agent(read_settings(), "", argv_end);
+  AgentSettings settings = read_settings();
+  Follow follow = Follow::kNo;
+  if (settings.wait)
+    begin_following_first();
+  else
+    follow = begin_following(&settings);
+  if (follow == Follow::kOver || follow == Follow::kNothing) return hide_from_environment(argv_end);
+  Result<Agent*> made = make_agent(std::move(settings), "", argv_end);
   if (!made.ok()) return say(made.error().message() + "; this program runs untraced");
   Agent* const agent = *made;
   find_next_functions();
@@ -248,12 +273,14 @@ void start(char** argv_end) {
   begin_tracing(agent);
   bool serving = start_control_thread(agent);
   if (serving) wait_for(&agent->ready, 5);
-  const bool has_socket = serving && agent->directory.size();
-  if (agent->settings.wait && has_socket) wait_for(&agent->resumed, kResumeTimeoutSeconds);
+  const bool has_socket = serving && agent->directory.size() && agent->server;
+  if (agent->settings.wait && has_socket) wait_for_tool(agent, follow);
   agent->registry->set_single_threaded(false);
   std::lock_guard guard(agent->lock());
   follow_tracer(agent);
 }
+
+constinit std::atomic<bool> g_is_starting{false};
 
 // glibc hands the vectors of the process to each constructor.
 __attribute__((constructor)) void agent_constructor(int argc, char** argv, char**) {
@@ -261,11 +288,13 @@ __attribute__((constructor)) void agent_constructor(int argc, char** argv, char*
   if (is_loaded_late()) return;        // arrival.cc
   int saved_errno = errno;
   AgentScope scope;
+  g_is_starting.store(true, std::memory_order_release);
   try {
     start(argv + argc + 1);
   } catch (const std::bad_alloc&) {
     say("out of memory; this program runs untraced");
   }
+  g_is_starting.store(false, std::memory_order_release);
   errno = saved_errno;
 }
 
@@ -281,4 +310,7 @@ __attribute__((destructor)) void agent_destructor() {
 }
 
 }  // namespace
+
+bool is_starting() { return g_is_starting.load(std::memory_order_acquire); }
+
 }  // namespace patchbay

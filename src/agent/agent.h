@@ -116,6 +116,9 @@ void begin_tracing(Agent* agent);
 // The agent, if this process is the one that it serves, not a forked child of it.
 Agent* own_agent();
 
+// A preloaded agent is just making itself: there is no g_agent yet, but there will be one.
+bool is_starting();
+
 // All instances, the top one last. Under the agent's lock.
 std::vector<TraceArray*> every_array(Agent* agent);
 

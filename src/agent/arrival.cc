@@ -501,13 +501,15 @@ bool is_loaded_late() {
 }  // namespace patchbay
 
 // Called by the thread that the tool has made (attach/loader_code.S). 0, or an errno. EALREADY: we
-// serve. EINPROGRESS: a thread of ours that another tool has told to come or to go is at it.
+// serve. EINPROGRESS: a thread of ours that another tool has told to come or to go is at it, or the
+// program has been started with the agent, just now.
 extern "C" __attribute__((visibility("default"))) int patchbay_attached(int socket, int version) {
   using namespace patchbay;
   if (version != int(abi::kAttachVersion)) return EPROTO;
   // A child of one that was started with the agent has it where the program finds it: in front.
   if (g_agent && is_inherited(*g_agent) && !g_agent->settings.attached) return ECHILD;
   if (own_agent() && !g_agent->settings.attached) return EALREADY;
+  if (is_starting()) return EINPROGRESS;
   const pid_t self = ::getpid();
   if (g_thread_of.exchange(self, std::memory_order_acq_rel) == self)
     return own_agent() && !g_agent->asleep ? EALREADY : EINPROGRESS;

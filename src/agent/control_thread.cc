@@ -22,6 +22,7 @@
 #include "agent/followers.h"
 #include "agent/load_watch.h"
 #include "agent/start_up.h"
+#include "agent/thread_aside.h"
 #include "base/last_thread.h"
 #include "base/monotonic_clock.h"
 #include "base/raw_syscall.h"
@@ -35,7 +36,7 @@ namespace patchbay {
 
 namespace {
 
-bool g_has_own_descriptors = false;  // of the thread of an agent that came late
+bool g_has_own_descriptors = false;  // of this thread
 
 constexpr size_t kControlStackSize = 1024 * 1024;  // the C++ demangler recurses
 
@@ -185,8 +186,8 @@ void answer_actions(Agent* agent, int milliseconds) {
 
 void make_server(Agent* agent) {
   RingBuffer& buffer = *agent->registry->top().buffer;
-  if (agent->settings.attached ? g_has_own_descriptors : serve::private_descriptors())
-    buffer.hold_file();
+  if (!agent->settings.attached) g_has_own_descriptors = serve::private_descriptors();
+  if (g_has_own_descriptors) buffer.hold_file();
   serve::ServerOptions options;
   options.directory = agent->directory;
   options.lock = &agent->lock();
@@ -247,8 +248,10 @@ void serve_program(Agent* agent) {
       if (!agent->server) make_server(agent);
       tell_ready(agent);
       if (!agent->server) return;
-      Status status = agent->server->run();
-      if (!status.ok()) say(status.error().message());
+      do {
+        Status status = agent->server->run();
+        if (!status.ok()) return say(status.error().message());
+      } while (!control_thread_leaves(g_has_own_descriptors));
       return;
     } catch (const std::bad_alloc&) {
       say_no_memory();
@@ -279,6 +282,7 @@ namespace {
 
 void* control_thread(void* argument) {
   begin_control_thread();
+  control_thread_is_there(g_has_own_descriptors);
   serve_program(static_cast<Agent*>(argument));
   end_control_thread();
   return nullptr;

@@ -292,19 +292,58 @@ std::string without_agent(std::string_view list, std::string_view first) {
   return kept;
 }
 
+// What stood in LD_PRELOAD before the tool, or the agent of the process that executed this one, put
+// the agent there: RUNTIME:AGENT:LIST, where LIST may be empty. False: there was no LD_PRELOAD.
+bool restore_list(std::string_view* list, std::string_view first) {
+  if (!first.empty() && list->starts_with(first) && list->substr(first.size()).starts_with(':'))
+    list->remove_prefix(first.size() + 1);
+  const size_t end = std::min(list->find_first_of(": "), list->size());
+  if (!is_agent(list->substr(0, end))) return true;
+  const bool was_there = end < list->size();
+  list->remove_prefix(end + was_there);
+  return was_there;
+}
+
+bool names_agent(std::string_view list) {
+  const std::vector<std::string> paths = split(list, ": ");
+  return std::any_of(paths.begin(), paths.end(), is_agent);
+}
+
+char* preload_to_keep(char* entry, std::string_view preloaded) {
+  std::string_view list = std::string_view(entry).substr(kPreload.size());
+  const size_t size = list.size();
+  if (!restore_list(&list, preloaded)) return nullptr;
+  std::string kept(list);
+  if (names_agent(list) && (kept = without_agent(list, preloaded)).empty()) return nullptr;
+  char* shorter = kept.size() == size ? nullptr : ::strdup((std::string(kPreload) + kept).c_str());
+  return shorter ? shorter : entry;
+}
+
+// What our entries are among.
+struct Hidden {
+  std::string preloaded;
+  bool
+      by_exec;  // put there at an exec (exec_environment.h): what else there is of ours is not ours
+};
+
 // What stands for the entry in the environment from now on: itself, a shorter one that lives as
 // long as the process, or nothing. The text of an entry is never written to: /proc/self/environ
 // shows what the program was started with, and others hold pointers into it.
-char* entry_to_keep(char* entry, std::string_view preloaded) {
+char* entry_to_keep(char* entry, const Hidden& hidden) {
   const std::string_view text = entry;
-  for (std::string_view name : {"PATCHBAY_WAIT=", "PATCHBAY_DIR=", "PATCHBAY_BUFFER_SIZE_KB=",
-                                "PATCHBAY_OVERWRITE=", "PATCHBAY_PRELOADED="})
+  for (std::string_view name : {"PATCHBAY_FOLLOW=", "PATCHBAY_PRELOADED="})
     if (text.starts_with(name)) return nullptr;
-  if (!text.starts_with(kPreload)) return entry;
-  const std::string list(text.substr(kPreload.size())), kept = without_agent(list, preloaded);
-  if (kept.empty()) return nullptr;
-  char* shorter = kept == list ? nullptr : ::strdup((std::string(kPreload) + kept).c_str());
-  return shorter ? shorter : entry;
+  for (std::string_view name :
+       {"PATCHBAY_WAIT=", "PATCHBAY_DIR=", "PATCHBAY_BUFFER_SIZE_KB=", "PATCHBAY_OVERWRITE="})
+    if (!hidden.by_exec && text.starts_with(name)) return nullptr;
+  return text.starts_with(kPreload) ? preload_to_keep(entry, hidden.preloaded) : entry;
+}
+
+// Null: there is none of this name, which ends with its '='.
+const char* environment_value(std::string_view name) {
+  for (char** entry = environ; *entry; entry++)
+    if (std::string_view(*entry).starts_with(name)) return *entry + name.size();
+  return nullptr;
 }
 
 }  // namespace
@@ -319,14 +358,16 @@ char* entry_to_keep(char* entry, std::string_view preloaded) {
 // Code that walks from argv sees that entry more than once, and no end before the end.
 void hide_from_environment(char** argv_end) {
   if (!environ) return;
-  const std::string preloaded = variable("PATCHBAY_PRELOADED") ?: "";
+  const Hidden hidden = {
+      environment_value("PATCHBAY_PRELOADED=") ?: "",
+      environment_value("PATCHBAY_FOLLOW=") && !environment_value("PATCHBAY_WAIT=")};
   char** end = environ;
   while (*end) end++;
   char** const first = environ;
   char** to = end;
   if (first == argv_end) {
     for (char** from = end; from-- > first;)
-      if (char* entry = entry_to_keep(*from, preloaded)) *--to = entry;
+      if (char* entry = entry_to_keep(*from, hidden)) *--to = entry;
     static char filler[] = "LD_PRELOAD=";  // says nothing, where no other is left
     char* const repeated = *to ? *to : filler;
     environ = to;
@@ -336,7 +377,7 @@ void hide_from_environment(char** argv_end) {
   // A table of its own, which setenv() has allocated and may move.
   to = first;
   for (char** from = first; *from; from++)
-    if (char* entry = entry_to_keep(*from, preloaded)) *to++ = entry;
+    if (char* entry = entry_to_keep(*from, hidden)) *to++ = entry;
   *to = nullptr;
 }
 

@@ -45,8 +45,9 @@ struct VariableWrite {
 };
 
 struct AgentSettings {
-  bool wait = false;      // the tool started us; wait in the constructor for its word
-  bool attached = false;  // we came into a running program
+  bool wait = false;              // the tool started us; wait in the constructor for its word
+  bool attached = false;          // we came into a running program
+  std::string runtime_directory;  // "": as the environment has it
   // Per CPU: PATCHBAY_BUFFER_SIZE_KB, or PATCHBAY_TRACE_BUF_SIZE=n[KMG].
   uint64_t buffer_size_kb = 1408;
   bool overwrite = true;                     // PATCHBAY_OVERWRITE=0: drop new events when full

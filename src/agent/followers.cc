@@ -553,6 +553,12 @@ void followers_begin_anew() {
   g_step_aside.store(0, std::memory_order_relaxed);
 }
 
+int follower_thread() {
+  if (!g_follower.load(std::memory_order_acquire)) return 0;
+  const uint32_t tid = g_follower_tid.load(std::memory_order_acquire);
+  return tid ? int(tid) : -1;
+}
+
 bool follower_steps_aside() {
   if (!g_follower.load(std::memory_order_acquire) || pb_thread.in_agent) return false;
   AgentScope scope;
@@ -568,24 +574,3 @@ void follower_steps_back() {
 }
 
 }  // namespace patchbay
-
-// These want a process with one thread, for some of what they do.
-#pragma GCC visibility push(default)
-extern "C" PB_STAND_IN int unshare(int flags) noexcept {
-  constexpr int kAlone = CLONE_NEWUSER | CLONE_THREAD | CLONE_SIGHAND | CLONE_VM;
-  const bool aside = (flags & kAlone) && patchbay::follower_steps_aside();
-  const long result = patchbay::raw_syscall(SYS_unshare, flags);
-  if (aside) patchbay::follower_steps_back();
-  if (result >= 0) return int(result);
-  errno = int(-result);
-  return -1;
-}
-extern "C" PB_STAND_IN int setns(int fd, int kind) noexcept {
-  const bool aside = patchbay::follower_steps_aside();
-  const long result = patchbay::raw_syscall(SYS_setns, fd, kind);
-  if (aside) patchbay::follower_steps_back();
-  if (result >= 0) return int(result);
-  errno = int(-result);
-  return -1;
-}
-#pragma GCC visibility pop

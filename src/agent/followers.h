@@ -22,8 +22,8 @@
 // The follower is a thread of the child that the program does not see: all signals blocked, a
 // descriptor table and a root of its own (so a chroot or closing all descriptors does not matter),
 // not in glibc's count of threads. exec ends it. It also goes when the agent leaves the parent, and
-// when it is the last thread. It steps aside while the program calls unshare() or setns(), which
-// want a single thread.
+// when it is the last thread. It steps aside while the program calls what wants a single thread
+// (thread_aside.h).
 #pragma once
 
 #include <memory>
@@ -61,6 +61,7 @@ void followers_begin_anew();
 // From the fork hooks, under the lock; `clean`: the forking thread was not in agent code itself.
 void followers_before_fork();
 void follow_after_fork(bool clean);
+int follower_thread();  // its id; 0: there is none, -1: it just begins
 // The two stand around a call that wants the program to have one thread. True: it has stepped
 // aside.
 bool follower_steps_aside();

@@ -17,6 +17,7 @@ constexpr const char* kNames[] = {
     "epoll_pwait",
     "epoll_pwait2",
     "fork",
+    "initgroups",
     "popen",
     "posix_spawn",
     "posix_spawnp",
@@ -29,7 +30,16 @@ constexpr const char* kNames[] = {
     "pthread_kill",
     "pthread_sigmask",
     "ptrace",
+    "setegid",
+    "seteuid",
+    "setgid",
+    "setgroups",
     "setns",
+    "setregid",
+    "setresgid",
+    "setresuid",
+    "setreuid",
+    "setuid",
     "sigaction",
     "signal",
     "sigprocmask",
@@ -41,9 +51,13 @@ constexpr const char* kNames[] = {
     "vfork",
 };
 
-// Those that libc calls itself where it does what these do: their hooks are enough. And, the other
-// way round, what only unwinders call.
-constexpr const char* kNeedNoHook[] = {"thrd_create"};
+// Those that libc calls itself where it does what these do: their hooks are enough. An agent that
+// came late does not leave its thread for a change of rights (thread_aside.h). And, the other way
+// round, what only unwinders call.
+constexpr const char* kNeedNoHook[] = {
+    "initgroups", "setegid",   "seteuid",  "setgid", "setgroups",   "setregid",
+    "setresgid",  "setresuid", "setreuid", "setuid", "thrd_create",
+};
 constexpr const char* kHookedOnly[] = {"_dl_find_object"};
 
 uint64_t found_in(void* where, const char* name) {

@@ -127,18 +127,37 @@ uint64_t stack_alignment(std::optional<Dwarf_Die> type) {
   return alignment_of(type, 0, &budget) >= 16 ? 16 : 8;
 }
 
-// A C++ class whose copy is more than a copy of its bytes.
-bool is_passed_by_reference(const TypeFacts& facts) {
+// A destructor that the class has `= default` does what those of its parts do.
+bool is_defaulted(Dwarf_Die function) {
+  return number_of(function, DW_AT_defaulted) == uint64_t{DW_DEFAULTED_in_class};
+}
+
+// A C++ class whose copy is more than a copy of its bytes. `budget`: classes to look at.
+bool is_passed_by_reference(const TypeFacts& facts, int depth, int* budget) {
+  if (--*budget < 0 || depth > 16) return false;
   if (facts.kind != TypeKind::kAggregate || !facts.die) return false;
   std::optional<uint64_t> convention = number_of(*facts.die, DW_AT_calling_convention);
   if (convention) return *convention == DW_CC_pass_by_reference;
-  std::string name = name_of(*facts.die);
+  bool has_defaulted = false;
   for (Dwarf_Die child : children_of(*facts.die)) {
-    if (::dwarf_tag(&child) == DW_TAG_subprogram && name_of(child).starts_with("~")) return true;
     if (::dwarf_tag(&child) == DW_TAG_inheritance && number_of(child, DW_AT_virtuality).value_or(0))
       return true;
+    if (::dwarf_tag(&child) != DW_TAG_subprogram || !name_of(child).starts_with("~")) continue;
+    if (!is_defaulted(child)) return true;
+    has_defaulted = true;
+  }
+  if (!has_defaulted) return false;
+  for (Dwarf_Die child : children_of(*facts.die)) {
+    const int tag = ::dwarf_tag(&child);
+    if (tag != DW_TAG_member && tag != DW_TAG_inheritance) continue;
+    if (is_passed_by_reference(facts_of(type_of(child)), depth + 1, budget)) return true;
   }
   return false;
+}
+
+bool is_passed_by_reference(const TypeFacts& facts) {
+  int budget = 1000;
+  return is_passed_by_reference(facts, 0, &budget);
 }
 
 Eightbytes classes_of(std::optional<Dwarf_Die> type) {
@@ -147,13 +166,22 @@ Eightbytes classes_of(std::optional<Dwarf_Die> type) {
   return eightbytes;
 }
 
+// Rust has rules of its own: what is larger than two words is passed by its address.
+bool is_of_rust(Dwarf_Die function) {
+  Dwarf_Die unit;
+  return ::dwarf_diecu(&function, &unit, nullptr, nullptr) &&
+         ::dwarf_srclang(&unit) == DW_LANG_Rust;
+}
+
 class Assigner {
  public:
+  explicit Assigner(bool is_rust) : is_rust_(is_rust) {}
   void skip_integer() { integers_++; }
   void assign(PassedParameter* parameter);
 
  private:
   bool take(const Eightbytes& eightbytes, PassedParameter* parameter);
+  const bool is_rust_;
   unsigned integers_ = 0, vectors_ = 0;
   uint64_t stack_ = 0;
 };
@@ -177,7 +205,8 @@ bool Assigner::take(const Eightbytes& eightbytes, PassedParameter* parameter) {
 void Assigner::assign(PassedParameter* parameter) {
   TypeFacts facts = facts_of(parameter->type);
   Eightbytes eightbytes;
-  parameter->by_reference = is_passed_by_reference(facts);
+  const bool is_large = facts.kind == TypeKind::kAggregate && facts.size > 16;
+  parameter->by_reference = is_rust_ ? is_large : is_passed_by_reference(facts);
   uint64_t size = parameter->by_reference ? 8 : facts.size;
   if (parameter->by_reference)
     eightbytes.parts[0] = PassClass::kInteger;
@@ -216,7 +245,7 @@ Dwarf_Die entry_with_parameters(Dwarf_Die function) {
 
 PassedParameters passed_parameters(Dwarf_Die function) {
   PassedParameters passed;
-  Assigner assigner;
+  Assigner assigner(is_of_rust(function));
   std::optional<Dwarf_Die> result = type_of(function);
   TypeFacts facts = facts_of(result);
   bool is_aggregate = facts.kind == TypeKind::kAggregate;

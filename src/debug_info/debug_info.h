@@ -11,6 +11,7 @@
 //   variable        variables visible at an address; values step by step: member, element, *
 //   probe_type      types, their names and how a probe shows them
 //   probe_request   `func:3 a->b` taken apart       derive   and turned into plain definitions
+//   object_fields   objects of the C++ library as fields of function events
 //   prototypes      by a function's address: how its recorded arguments are shown
 //
 // The bytes are foreign. libdw checks what it reads, and every walk of ours has a bound.

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "debug_info/object_fields.h"
 #include "event/function_event_atom.h"
 #include "symbol/demangled_name.h"
 #include "symbol/symbol.h"
@@ -490,15 +491,39 @@ std::string parameter_text(const PassedParameter& parameter, const std::string& 
   return join(skipped, ", ");
 }
 
-// The list of a function event, without its brackets.
-std::string parameters_text(const FunctionInstance& instance, std::vector<std::string>* beyond) {
-  PassedParameters passed = passed_parameters(instance.concrete);
-  std::vector<std::string> parts;
+// Parameters without a name have one here, and none has the name of another.
+std::vector<FetchArgument> parameter_names(const PassedParameters& passed) {
   std::vector<FetchArgument> names;
-  if (passed.has_hidden_result) parts.push_back("NULL");
   for (const PassedParameter& parameter : passed.parameters) {
     std::string name = unique_name(parameter.name.empty() ? "arg" : parameter.name, names);
-    names.push_back({name, "", "", ""});
+    names.push_back({std::move(name), "", "", ""});
+  }
+  return names;
+}
+
+// The list of a function event, without its brackets.
+std::string parameters_text(const FunctionInstance& instance, bool has_objects,
+                            std::vector<std::string>* beyond, ObjectArguments* objects) {
+  const PassedParameters passed = passed_parameters(instance.concrete);
+  std::vector<std::string> parts;
+  const std::vector<FetchArgument> names = parameter_names(passed);
+  std::vector<FetchArgument> taken = names;
+  const FieldName field_name = [&taken](const std::string& wish) {
+    std::string name = unique_name(wish, taken);
+    taken.push_back({name, "", "", ""});
+    return name;
+  };
+  if (passed.has_hidden_result) parts.push_back("NULL");
+  for (size_t i = 0; i < names.size(); i++) {
+    const PassedParameter& parameter = passed.parameters[i];
+    const std::string& name = names[i].name;
+    std::optional<ObjectFields> object =
+        has_objects ? object_fields(parameter, name, field_name) : std::nullopt;
+    if (object) {
+      parts.insert(parts.end(), object->positions.begin(), object->positions.end());
+      objects->push_back(std::move(object->argument));
+      continue;
+    }
     std::string part = parameter_text(parameter, name, beyond);
     if (!part.empty()) parts.push_back(part);
   }
@@ -522,12 +547,12 @@ FunctionValueNames value_names(const FunctionInstance& instance, ValueNamesCache
   const std::string scope =
       scope_end == std::string::npos ? "" : instance.name.substr(0, scope_end);
   FunctionValueNames found;
-  std::vector<FetchArgument> names;
-  for (const PassedParameter& parameter : passed_parameters(instance.concrete).parameters) {
-    std::string name = unique_name(parameter.name.empty() ? "arg" : parameter.name, names);
-    names.push_back({name, "", "", ""});
-    if (SharedValueNames values = value_names_of(facts_of(parameter.type), scope, cache))
-      found.arguments.emplace_back(std::move(name), std::move(values));
+  const PassedParameters passed = passed_parameters(instance.concrete);
+  const std::vector<FetchArgument> names = parameter_names(passed);
+  for (size_t i = 0; i < names.size(); i++) {
+    const TypeFacts facts = facts_of(passed.parameters[i].type);
+    if (SharedValueNames values = value_names_of(facts, scope, cache))
+      found.arguments.emplace_back(names[i].name, std::move(values));
   }
   found.result = value_names_of(facts_of(type_of(instance.concrete)), scope, cache);
   return found;
@@ -542,7 +567,8 @@ bool is_assembler(FunctionInstance instance) {
 
 }  // namespace
 
-Result<FunctionEventLines> SourceProbes::function_events(std::string_view function) {
+Result<FunctionEventLines> SourceProbes::function_events(std::string_view function,
+                                                         bool has_objects) {
   PB_ASSIGN(std::vector<FunctionInstance> found, finder_.find(function, ""));
   size_t copies = found.size();
   std::erase_if(found, [](const FunctionInstance& one) { return one.is_inlined; });
@@ -561,8 +587,9 @@ Result<FunctionEventLines> SourceProbes::function_events(std::string_view functi
     result.notes.push_back("calls of " + found.front().name + "() that were inlined (" +
                            std::to_string(copies) + ") are not seen");
   std::vector<std::string> lists;
-  for (const FunctionInstance& instance : found)
-    lists.push_back(parameters_text(instance, &result.beyond));
+  std::vector<ObjectArguments> objects(found.size());
+  for (size_t i = 0; i < found.size(); i++)
+    lists.push_back(parameters_text(found[i], has_objects, &result.beyond, &objects[i]));
   std::sort(result.beyond.begin(), result.beyond.end());
   result.beyond.erase(std::unique(result.beyond.begin(), result.beyond.end()), result.beyond.end());
   const bool is_one =
@@ -576,6 +603,7 @@ Result<FunctionEventLines> SourceProbes::function_events(std::string_view functi
     result.lines.push_back(std::move(line));
     result.results.push_back(result_word(found[i]));
     result.names.push_back(value_names(found[i], &value_names_));
+    result.objects.push_back(std::move(objects[i]));
   }
   return result;
 }

@@ -21,6 +21,7 @@
 #include "debug_info/source_lines.h"
 #include "debug_info/unit_index.h"
 #include "debug_info/variable.h"
+#include "event/object_form.h"
 #include "event/value_names.h"
 
 namespace patchbay {
@@ -41,6 +42,7 @@ struct FunctionEventLines {
   // address, "void"; "" when it is in no register as it is.
   std::vector<std::string> results;
   std::vector<FunctionValueNames> names;  // of each line: of what has the type of an enumeration
+  std::vector<ObjectArguments> objects;   // of each line: arguments of several fields
   std::vector<std::string> notes;         // what a person should know
   std::vector<std::string> beyond;  // parameters that it cannot have: "'g' (int) is passed …"
 };
@@ -66,8 +68,9 @@ class SourceProbes {
   static Result<std::unique_ptr<SourceProbes>> open(const std::string& path);
 
   Result<DerivedProbe> derive(const ProbeRequest& request);
-  // `func(int n, string name)` as function_events takes it, from `func`.
-  Result<FunctionEventLines> function_events(std::string_view function);
+  // `func(int n, string name)` as function_events takes it, from `func`. `has_objects`: with the
+  // parts of objects, for which the kernel's uprobes have no form.
+  Result<FunctionEventLines> function_events(std::string_view function, bool has_objects = true);
   // Of a function, or (FILE:LINE) of the function that is there.
   Result<FunctionLines> lines(const ProbeRequest& request);
   Result<std::vector<VisibleVariables>> variables(const ProbeRequest& request);

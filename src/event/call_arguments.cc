@@ -12,7 +12,7 @@ using Show = CallArgument::Show;
 // A value in an integer register, as the field itself would show it.
 void describe_value(const FunctionEventField& field, CallArgument* argument) {
   const FunctionEventAtom* atom = find_atom(field.atom);
-  const bool is_value = atom && field.suffixes.empty() && field.array_len == 0 &&
+  const bool is_value = atom && field.suffixes.empty() && !field.is_array() &&
                         !is_string(field) && !is_float(field) && field.atom != "symbol";
   if (!is_value) return;
   argument->size = uint8_t(atom->size);

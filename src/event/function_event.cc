@@ -55,15 +55,27 @@ std::string_view without_library(std::string_view function) {
   return function;
 }
 
+// "/LENGTH" of a text, "[LENGTH]" of an array, each with "/MOST" where that is not the usual one.
+void append_length(std::string* line, const FunctionEventField& field) {
+  if (!field.most) return;
+  *line += (is_string(field) ? "/" : "[") + std::string(field.length_is_end ? "<" : "");
+  *line += field.length;
+  if (field.length.empty() || field.most != most_by_default(field))
+    *line += "/" + std::to_string(field.most);
+  if (!is_string(field)) *line += "]";
+}
+
 void append_field(std::string* line, const FunctionEventField& field) {
   if (field.is_unsigned_word) *line += "unsigned ";
   *line += field.atom;
   if (field.array_len) *line += "[" + std::to_string(field.array_len) + "]";
+  append_length(line, field);
   *line += " " + field.name;
   for (const auto& suffix : field.suffixes) {
     std::string number = std::to_string(suffix.value);
     *line += suffix.is_index ? "[" + number + "]" : "+" + number;
   }
+  if (!field.below.empty()) *line += "<" + field.below;
   // A field that is named after its address is written as the address alone.
   bool named_after = field.name == hex_number(field.address);
   if (field.source == FunctionEventField::Source::kAddress && !named_after)
@@ -116,8 +128,8 @@ FunctionEventArg::Passed FunctionEventArg::passed() const {
   Passed result = Passed::kNowhere;
   for (const FunctionEventField& field : fields) {
     if (field.source == FunctionEventField::Source::kAddress) continue;
-    result = is_float(field) && !field.array_len && field.suffixes.empty() ? Passed::kVector
-                                                                           : Passed::kInteger;
+    result = is_float(field) && !field.is_array() && field.suffixes.empty() ? Passed::kVector
+                                                                            : Passed::kInteger;
   }
   return result;
 }

@@ -30,10 +30,21 @@ struct FunctionEventField {
   std::string atom;               // "int", "x64", "symbol", "string", "float", "double", …
   uint32_t atom_size = 0;
   uint32_t array_len = 0;  // > 0: atom[N]
+  // Of atom[LENGTH/MOST] and string/LENGTH/MOST: the field that says how many elements or bytes
+  // there are, or with '<' the address behind them. Of atom[/MOST] there is no such field: so many,
+  // as far as they can be read.
+  std::string length = {};
+  bool length_is_end = false;
+  uint32_t most = 0;
+  // Of a number in memory: it is loaded only where its address is below the value of this field,
+  // and is 0 elsewhere.
+  std::string below = {};
   std::string name;
   std::vector<Suffix> suffixes;
   uint64_t address = 0;        // kAddress
   std::string address_symbol;  // kAddress through $symbol
+
+  bool is_array() const { return array_len || (most && atom != "string"); }
 };
 
 struct FunctionEventArg {  // one position
@@ -52,6 +63,7 @@ struct FunctionEventArg {  // one position
 inline constexpr uint32_t kMaxIntegerArgs = 6;    // rdi rsi rdx rcx r8 r9
 inline constexpr uint32_t kMaxVectorArgs = 8;     // xmm0..xmm7
 inline constexpr uint32_t kMaxStringBytes = 512;  // with the NUL; a longer string is cut
+inline constexpr uint32_t kMaxElements = 64;      // of an array whose length a field says
 
 struct FunctionEventDef {
   std::string event;     // of `event=function(...)`: the name that it is given; else empty
@@ -60,13 +72,12 @@ struct FunctionEventDef {
 
   // The name that is given, or the function's made an identifier: no library, other characters -> _
   std::string event_name() const;
-  std::string canonical()
-      const;  // the line that reading function_events shows, without newline
+  std::string canonical() const;  // the line that reading function_events shows, without newline
 };
 
 struct FunctionEventError {
-  std::string text;  // the three-line entry: canonical text so far + token + rest, caret
-                     // line, "Unexpected token '…' for STATE state" (or its variants)
+  std::string text;     // the three-line entry: canonical text so far + token + rest, caret
+                        // line, "Unexpected token '…' for STATE state" (or its variants)
   std::string message;  // the third line alone
   size_t position = 0;  // of the offending token in the line as it was written
   std::string help;     // what the texts leave open, for the writer; often empty

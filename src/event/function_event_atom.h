@@ -36,6 +36,15 @@ inline bool is_char_array(const FunctionEventField& field) {
   return field.atom == "char" && field.array_len;
 }
 
+// How much is taken of a text or an array whose length a field says, where nothing else is asked.
+inline uint32_t most_by_default(const FunctionEventField& field) {
+  return is_string(field) ? kMaxStringBytes - 1 : kMaxElements;
+}
+// Whether a field's value can be a length, or an address: a number of the record.
+inline bool can_be_length(const FunctionEventField& field) {
+  return !is_string(field) && !is_float(field) && !field.is_array();
+}
+
 // `text` as an identifier: each run of other characters becomes one '_', those at the ends vanish.
 std::string make_identifier(std::string_view text);
 

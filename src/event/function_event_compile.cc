@@ -20,14 +20,27 @@ namespace {
 
 constexpr uint32_t kFirstField = 24;          // behind the common fields, __parent_ip and __ip
 constexpr uint32_t kMaxDataLoc = UINT16_MAX;  // __data_loc has 16 bits for the offset
-constexpr uint32_t kMaxScalarRecord = 112;    // what an event's header word can say the length of
+constexpr uint32_t kDataLocBytes = 4;
+constexpr uint32_t kMaxScalarRecord = 112;  // what an event's header word can say the length of
 
 uint64_t align_up(uint64_t value, uint64_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
 }
 
+bool is_dynamic_array(const FunctionEventField& field) {
+  return field.is_array() && !field.array_len;
+}
+
+// `long[]` behind __data_loc is a stack to the readers of records, and `unsigned long[]` a mask of
+// CPUs.
 std::string type_text(const FunctionEventField& field) {
   if (is_string(field)) return "__data_loc char[]";
+  if (is_dynamic_array(field)) {
+    const bool is_long = field.atom == "long";
+    const std::string type = is_long ? (field.is_unsigned_word ? "u64" : "s64") : field.atom;
+    return "__data_loc " + std::string(field.is_unsigned_word && !is_long ? "unsigned " : "") +
+           type + "[]";
+  }
   return field.is_unsigned_word ? "unsigned " + field.atom : field.atom;
 }
 
@@ -39,6 +52,13 @@ void append_print(const FunctionEventField& field, std::string_view conversion, 
   if (is_string(field)) {
     *format += "%s";
     *values += ", __get_str(" + field.name + ")";
+    return;
+  }
+  if (is_dynamic_array(field)) {
+    const std::string size = std::to_string(field.atom_size);
+    *format += "%s";
+    *values += ", __print_array(__get_dynamic_array(" + field.name + "), __get_dynamic_array_len(" +
+               field.name + ") / " + size + ", " + size + ")";
     return;
   }
   bool by_element = field.array_len && !is_char_array(field);
@@ -69,13 +89,20 @@ std::string make_print_fmt(const FunctionEventDef& def) {
 // Emits the chain of one field after the other and adds up what they need.
 class FetchCompiler {
  public:
-  explicit FetchCompiler(const EventCall& call) : call_(call) {}
-  void compile_arg(const FunctionEventArg& arg);
+  FetchCompiler(const FunctionEventDef& def, const EventCall& call) : def_(def), call_(call) {}
+  void compile();
   Result<FetchProgramPtr> finish(uint32_t max_record) const;
 
  private:
-  void compile_field(const FunctionEventField& field);
-  void emit_start(const FunctionEventField& field);
+  // The registers that a position is passed in, as many as were taken before it.
+  struct Registers {
+    uint8_t integer = 0, vector = 0;
+  };
+  void compile_field(const FunctionEventField& field, Registers at);
+  void emit_length(const FunctionEventField& field);
+  bool emit_value(const FunctionEventField& field, Registers at);
+  void emit_bound(const FunctionEventField& field);
+  void emit_start(const FunctionEventField& field, Registers at);
   bool emit_steps(const FunctionEventField& field);
   void emit_end(const FunctionEventField& field, const EventField& place, bool is_address);
   void flush_add();
@@ -83,13 +110,14 @@ class FetchCompiler {
     insns_.push_back({op, index, size, 0, offset, imm});
   }
 
+  const FunctionEventDef& def_;
   const EventCall& call_;
   std::vector<FetchInsn> insns_;
-  size_t next_field_ = 2;  // behind __parent_ip and __ip
-  uint8_t integer_ = 0, vector_ = 0;
+  std::vector<Registers> registers_;  // of each position
+  size_t next_field_ = 2;             // behind __parent_ip and __ip
   uint64_t pending_add_ = 0;
   uint64_t fixed_end_ = kFirstField;
-  uint64_t string_bytes_ = 0;
+  uint64_t dynamic_bytes_ = 0;
   bool has_gaps_ = false;
   bool uses_xmm_ = false;
   bool scalar_only_ = true;
@@ -100,17 +128,17 @@ void FetchCompiler::flush_add() {
   pending_add_ = 0;
 }
 
-void FetchCompiler::emit_start(const FunctionEventField& field) {
+void FetchCompiler::emit_start(const FunctionEventField& field, Registers at) {
   if (field.source == FunctionEventField::Source::kAddress) {
     scalar_only_ = false;
     return emit(FetchOp::kImm, field.address);
   }
-  if (is_float(field) && !field.array_len && field.suffixes.empty()) {
+  if (is_float(field) && !field.is_array() && field.suffixes.empty()) {
     uses_xmm_ = true;
     scalar_only_ = false;
-    return emit(FetchOp::kXmm, 0, vector_);
+    return emit(FetchOp::kXmm, 0, at.vector);
   }
-  emit(FetchOp::kArg, 0, integer_);
+  emit(FetchOp::kArg, 0, at.integer);
 }
 
 // True: what the walk ends with is the address of a value, not the value.
@@ -132,9 +160,15 @@ bool FetchCompiler::emit_steps(const FunctionEventField& field) {
 void FetchCompiler::emit_end(const FunctionEventField& field, const EventField& place,
                              bool is_address) {
   uint8_t size = uint8_t(field.atom_size);
-  if (is_string(field)) {
+  if (field.most && is_string(field)) {
+    emit(FetchOp::kText, field.most + 1, 0, size, place.offset);
+    dynamic_bytes_ += field.most + 1;
+  } else if (field.most) {
+    emit(FetchOp::kElements, field.most, 0, size, place.offset);
+    dynamic_bytes_ += uint64_t{field.most} * size + size - 1;
+  } else if (is_string(field)) {
     emit(FetchOp::kString, kMaxStringBytes, 0, size, place.offset);
-    string_bytes_ += kMaxStringBytes;
+    dynamic_bytes_ += kMaxStringBytes;
   } else if (field.array_len) {
     emit(FetchOp::kArray, field.array_len, 0, size, place.offset);
   } else if (is_address) {
@@ -145,24 +179,70 @@ void FetchCompiler::emit_end(const FunctionEventField& field, const EventField& 
   scalar_only_ = false;
 }
 
-void FetchCompiler::compile_field(const FunctionEventField& field) {
+// The bound of a field that is loaded only below an address. The parser has seen to it that the
+// bound is there, and has none itself.
+void FetchCompiler::emit_bound(const FunctionEventField& field) {
+  FunctionEventField bounded;
+  bounded.length = field.below;
+  bounded.length_is_end = true;
+  emit_length(bounded);
+}
+
+// As emit_steps() says it.
+bool FetchCompiler::emit_value(const FunctionEventField& field, Registers at) {
+  if (!field.below.empty()) emit_bound(field);
+  emit_start(field, at);
+  const bool is_address = emit_steps(field);
+  if (!field.below.empty()) emit(FetchOp::kBelow, 0);
+  return is_address;
+}
+
+// The parser has seen to it that the field is there.
+void FetchCompiler::emit_length(const FunctionEventField& field) {
+  if (field.length.empty()) {
+    emit(FetchOp::kImm, field.most);
+    return emit(FetchOp::kLength, 0);
+  }
+  for (size_t i = 0; i < def_.args.size(); i++) {
+    for (const FunctionEventField& from : def_.args[i].fields) {
+      if (from.name != field.length || !can_be_length(from)) continue;
+      const bool is_signed = find_atom(from.atom)->is_signed && !from.is_unsigned_word;
+      const uint8_t bits =
+          uint8_t((field.length_is_end ? kLengthIsEnd : 0) | (is_signed ? kLengthIsSigned : 0));
+      const uint8_t size = uint8_t(from.atom_size);
+      const bool is_address = emit_value(from, registers_[i]);
+      if (!is_address && size < 8) emit(FetchOp::kExtend, 0, is_signed, size);
+      return emit(FetchOp::kLength, 0, bits, is_address ? size : 0);
+    }
+  }
+}
+
+void FetchCompiler::compile_field(const FunctionEventField& field, Registers at) {
   const EventField& place = call_.fields[next_field_++];
-  emit_start(field);
-  bool is_address = emit_steps(field);
+  if (field.most) emit_length(field);
+  const size_t behind_length = insns_.size();
+  const bool is_address = emit_value(field, at);
+  // An empty text or array needs no pointer.
+  if (!field.length.empty()) insns_[behind_length - 1].imm = insns_.size() - behind_length;
   emit_end(field, place, is_address);
   if (place.offset != fixed_end_) has_gaps_ = true;
   fixed_end_ = place.offset + place.size;
 }
 
-void FetchCompiler::compile_arg(const FunctionEventArg& arg) {
-  for (const FunctionEventField& field : arg.fields) compile_field(field);
-  integer_ += arg.passed() == FunctionEventArg::Passed::kInteger;
-  vector_ += arg.passed() == FunctionEventArg::Passed::kVector;
+void FetchCompiler::compile() {
+  Registers next;
+  for (const FunctionEventArg& arg : def_.args) {
+    registers_.push_back(next);
+    next.integer += arg.passed() == FunctionEventArg::Passed::kInteger;
+    next.vector += arg.passed() == FunctionEventArg::Passed::kVector;
+  }
+  for (size_t i = 0; i < def_.args.size(); i++)
+    for (const FunctionEventField& field : def_.args[i].fields) compile_field(field, registers_[i]);
 }
 
 Result<FetchProgramPtr> FetchCompiler::finish(uint32_t max_record) const {
-  uint64_t max_size = align_up(fixed_end_ + string_bytes_, 4);
-  bool unreachable = string_bytes_ && max_size > kMaxDataLoc;
+  uint64_t max_size = align_up(fixed_end_ + dynamic_bytes_, 4);
+  bool unreachable = dynamic_bytes_ && max_size > kMaxDataLoc;
   if (max_size > max_record || unreachable || insns_.size() > UINT16_MAX)
     return user_error(
         E2BIG, "the record of " + call_.name + " could need " + std::to_string(max_size) +
@@ -195,8 +275,9 @@ EventCall make_function_event_call(const FunctionEventDef& def, uint16_t id) {
   for (const FunctionEventArg& arg : def.args) {
     for (const FunctionEventField& field : arg.fields) {
       bool is_signed = find_atom(field.atom)->is_signed && !field.is_unsigned_word;
-      uint64_t offset = align_up(end, field.atom_size);
-      uint64_t size = uint64_t{field.atom_size} * (field.array_len ? field.array_len : 1);
+      const uint32_t unit = is_dynamic_array(field) ? kDataLocBytes : field.atom_size;
+      uint64_t offset = align_up(end, unit);
+      uint64_t size = uint64_t{unit} * (field.array_len ? field.array_len : 1);
       call.fields.push_back({type_text(field),
                              field.name,
                              uint32_t(offset),
@@ -213,8 +294,8 @@ EventCall make_function_event_call(const FunctionEventDef& def, uint16_t id) {
 
 Result<FetchProgramPtr> compile_function_event(const FunctionEventDef& def, const EventCall& call,
                                                uint32_t max_record) {
-  FetchCompiler compiler(call);
-  for (const FunctionEventArg& arg : def.args) compiler.compile_arg(arg);
+  FetchCompiler compiler(def, call);
+  compiler.compile();
   return compiler.finish(max_record);
 }
 

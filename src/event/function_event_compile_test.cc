@@ -259,6 +259,63 @@ TEST(FunctionEventValue, FloatsAreCountedForThemselves) {
   EXPECT_EQ(r.get<double>(5), 0.25);
 }
 
+TEST(FunctionEventCall, FieldsOfALengthInTheFormat) {
+  const EventCall call =
+      make_call("f(x8 a, string/n s, int[n/8] v, u64 n, unsigned long[/4] w, double[<n] d)");
+  const std::string text = call.format_text();
+  for (const char* line : {"field:__data_loc char[] s;\toffset:28;\tsize:4;\tsigned:0;",
+                           "field:__data_loc int[] v;\toffset:32;\tsize:4;\tsigned:1;",
+                           "field:u64 n;\toffset:40;\tsize:8;\tsigned:0;",
+                           "field:__data_loc u64[] w;\toffset:48;\tsize:4;\tsigned:0;",
+                           "field:__data_loc double[] d;\toffset:52;\tsize:4;\tsigned:1;"})
+    EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
+  EXPECT_NE(call.print_fmt.find("__print_array(__get_dynamic_array(v), "
+                                "__get_dynamic_array_len(v) / 4, 4)"),
+            std::string::npos);
+}
+
+TEST(FunctionEventValue, LengthsThatAFieldSays) {
+  struct Object {  // a text, and numbers between two addresses
+    const char* text;
+    uint64_t length;
+    const int *begin, *end;
+  };
+  static const int kNumbers[] = {5, 6, 7};
+  static const Object object{"hello, world", 5, kNumbers, kNumbers + 3};
+  Recorded r = record(
+      "f(x8 first, string/n s[0]+0 | u64 n+8[0] | int[<end/8] v+16[0]+0 | x64 end+24[0], "
+      "string/m t, u8 m)",
+      {1, uint64_t(&object), uint64_t(object.text), 0xff03});
+  EXPECT_EQ(r.string(1), "hello");
+  EXPECT_EQ(r.get<uint64_t>(2), 5u);
+  EXPECT_EQ(r.string(5), "hel") << "the low byte is the length";
+  const uint32_t where = r.get<uint32_t>(3);
+  EXPECT_EQ(where >> 16, 12u);
+  EXPECT_EQ(std::memcmp(r.bytes.data() + (where & 0xffff), kNumbers, 12), 0);
+}
+
+TEST(FunctionEventValue, OnlyBelowAnEnd) {
+  struct Element {
+    const char* text;
+    uint64_t length;
+  };
+  static const Element kElements[] = {{"one", 3}, {"two!", 4}, {"never", 5}};
+  struct List {
+    const Element *begin, *end;
+  };
+  static const List list{kElements, kElements + 2};
+  const std::string line =
+      "f(string/a_n a[0][0]+0 | u64 a_n[0]+8[0]<end | string/b_n b[0]+16[0]+0 | "
+      "u64 b_n[0]+24[0]<end | string/c_n c[0]+32[0]+0 | u64 c_n[0]+40[0]<end | x64 end+8[0])";
+  Recorded r = record(line, {uint64_t(&list)});
+  EXPECT_EQ(r.string(0), "one");
+  EXPECT_EQ(r.string(2), "two!");
+  EXPECT_EQ(r.string(4), "");
+  EXPECT_EQ(r.get<uint64_t>(1), 3u);
+  EXPECT_EQ(r.get<uint64_t>(3), 4u);
+  EXPECT_EQ(r.get<uint64_t>(5), 0u);
+}
+
 TEST(FunctionEventCompile, WhatTheFastPathMayRelyOn) {
   EXPECT_TRUE(compile("f(int a, long b)")->scalar_only);
   EXPECT_TRUE(compile("f()")->scalar_only);
@@ -282,7 +339,8 @@ TEST(FunctionEventCompile, SizesAndGaps) {
   for (Row row :
        {Row{"f()", 24, 24, false}, Row{"f(int a)", 28, 28, false}, Row{"f(x8 a)", 25, 28, false},
         Row{"f(x8 a, int b)", 32, 32, true}, Row{"f(string s)", 28, 540, false},
-        Row{"f(string s, x8 c)", 29, 544, false}, Row{"f(string s, string t)", 32, 1056, false}}) {
+        Row{"f(string s, x8 c)", 29, 544, false}, Row{"f(string/n/8 s, int n)", 32, 44, false},
+        Row{"f(int[/2] v)", 28, 40, false}, Row{"f(string s, string t)", 32, 1056, false}}) {
     FetchProgramPtr program = compile(row.line);
     EXPECT_EQ(program->fixed_size, row.fixed) << row.line;
     EXPECT_EQ(program->max_size, row.max) << row.line;

@@ -5,6 +5,7 @@
 // agree.
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "event/function_event.h"
 
@@ -23,7 +24,8 @@ void require(bool condition) {
 void check_program(const FunctionEventDef& def, const EventCall& call) {
   auto program = compile_function_event(def, call, 4080);
   if (!program.ok()) return;
-  uint32_t strings = 0;
+  uint64_t strings = 0;
+  bool has_length = false;
   for (int i = 0; i < (*program)->nr_insns; i++) {
     const FetchInsn& insn = (*program)->insn[i];
     bool stores =
@@ -34,6 +36,12 @@ void check_program(const FunctionEventDef& def, const EventCall& call) {
     if (insn.op == FetchOp::kArg) require(insn.index < kMaxIntegerArgs);
     if (insn.op == FetchOp::kXmm) require(insn.index < kMaxVectorArgs);
     if (insn.op == FetchOp::kString) strings += uint32_t(insn.imm);
+    if (insn.op == FetchOp::kLength) has_length = true;
+    if (insn.op == FetchOp::kText || insn.op == FetchOp::kElements) {
+      require(std::exchange(has_length, false) && insn.imm >= 1);
+      require(insn.offset >= 24 && insn.offset + 4 <= (*program)->fixed_size);
+      strings += insn.op == FetchOp::kText ? insn.imm : insn.imm * insn.size + insn.size - 1;
+    }
   }
   require((*program)->fixed_size + strings <= (*program)->max_size && (*program)->max_size <= 4080);
 }

@@ -5,14 +5,18 @@
 //
 //   INIT [name =] name FUNC ( PARAM type TYPE name VAR ) END
 //                    |  type [ ARRAY 6 ARRAY_SIZE ] ARRAY_END name VAR
+//                    |  type [ ARRAY < LENGTH name LENGTH_END / MOST 8 ARRAY_SIZE ] ARRAY_END …
+//                    |  type [ / MOST 8 ARRAY_SIZE ] ARRAY_END name VAR
+//                    |  string / LENGTH < LENGTH name LENGTH_END / MOST 8 ARRAY_END name VAR
 //   VAR:  + PLUS 4 VAR     [ BRACKET 2 INDIRECT ] BRACKET_END     = EQUAL 0x10 ADDR     = EQUAL $
-//   SYMBOL name ADDR VAR, BRACKET_END and ADDR go on with ')' END, ',' COMMA, '|' PIPE; PARAM and
-//   COMMA also take NULL.
+//   SYMBOL name ADDR     BRACKET_END < BELOW name BELOW_END
+//   VAR, BRACKET_END, BELOW_END and ADDR go on with ')' END, ',' COMMA, '|' PIPE; PARAM and COMMA
+//   also take NULL.
 //
 // A token is a maximal run of letters, digits and '_', or one other character. Ours beside the
-// kernel's: the name of the event, the function's name (function_name.h), a $symbol's name that may
-// be qualified, float and double, and that `double NULL` skips a vector register as `NULL` skips an
-// integer one.
+// kernel's: lengths that a field says, the name of the event, the function's name
+// (function_name.h), a $symbol's name that may be qualified, float and double, and that `double
+// NULL` skips a vector register as `NULL` skips an integer one.
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -44,6 +48,11 @@ enum class State : uint8_t {
   kArray,
   kArraySize,
   kArrayEnd,
+  kLength,
+  kLengthEnd,
+  kMost,
+  kBelow,
+  kBelowEnd,
   kSymbol,
   kVar,
   kComma,
@@ -52,9 +61,10 @@ enum class State : uint8_t {
   kError,
 };
 constexpr std::string_view kStateNames[] = {
-    "INIT",      "FUNC",   "PARAM", "BRACKET", "BRACKET_END", "INDIRECT", "UNSIGNED",
-    "ADDR",      "EQUAL",  "PIPE",  "PLUS",    "TYPE",        "ARRAY",    "ARRAY_SIZE",
-    "ARRAY_END", "SYMBOL", "VAR",   "COMMA",   "NULL",        "END",      "ERROR",
+    "INIT",      "FUNC",   "PARAM",      "BRACKET", "BRACKET_END", "INDIRECT",  "UNSIGNED",
+    "ADDR",      "EQUAL",  "PIPE",       "PLUS",    "TYPE",        "ARRAY",     "ARRAY_SIZE",
+    "ARRAY_END", "LENGTH", "LENGTH_END", "MOST",    "BELOW",       "BELOW_END", "SYMBOL",
+    "VAR",       "COMMA",  "NULL",       "END",     "ERROR",
 };
 
 constexpr size_t kMaxErrorText = 232;  // of an entry, all three lines
@@ -178,6 +188,12 @@ class FunctionEventParser {
   State on_var(State state);
   State on_delimiter();
   State on_array();
+  State on_length();
+  State on_length_end();
+  State on_most();
+  State on_below();
+  bool check_lengths();
+  bool has_number(const std::string& name, bool may_be_bounded) const;
   State on_suffix(bool is_index);
   State on_equal(bool named);
   State on_symbol();
@@ -206,7 +222,12 @@ class FunctionEventParser {
   std::string shown_;    // the canonical text so far
   std::string message_;  // third line of the error, if it is not the usual one
   Place place_, type_place_;
-  bool named_ = false;  // the field that gets an address has a name
+  struct Length {
+    Place place;  // of the field's type
+    size_t arg, field;
+  };
+  std::vector<Length> lengths_;  // fields whose length another one says
+  bool named_ = false;           // the field that gets an address has a name
   bool unsigned_ = false;
   bool is_pointer_ = false;  // the type was written as a pointer
   bool in_arg_ = false;
@@ -301,13 +322,94 @@ State FunctionEventParser::on_type() {
     show("[");
     return State::kArray;
   }
+  if (token_ == "/" && is_string(field())) {
+    show("/");
+    return State::kLength;
+  }
   bool alone = arg().fields.size() == 1;
   if (alone && is_float(field()) && token_ == "NULL") return add_null(field().atom);
   return on_name();
 }
 
+// Behind "TYPE[" or "string/": the field that says how much there is.
+State FunctionEventParser::on_length() {
+  if (token_ == "<" && !field().length_is_end) {
+    field().length_is_end = true;
+    show("<");
+    return State::kLength;
+  }
+  if (!is_name(token_)) return State::kError;
+  if (field().atom == "char") {
+    message_ = "Error: A text of so many bytes is string/" + std::string(token_.substr(0, 64));
+    return State::kError;
+  }
+  field().length = token_;
+  field().most = most_by_default(field());
+  lengths_.push_back({type_place_, def_.args.size() - 1, arg().fields.size() - 1});
+  show(token_);
+  return State::kLengthEnd;
+}
+
+State FunctionEventParser::on_length_end() {
+  if (token_ == "/") {
+    show("/");
+    return State::kMost;
+  }
+  if (is_string(field())) return on_name();
+  if (token_ != "]") return State::kError;
+  show("]");
+  return State::kArrayEnd;
+}
+
+State FunctionEventParser::on_most() {
+  uint64_t most;
+  if (!parse_number(token_, &most) || !most) return State::kError;
+  if (most > most_by_default(field())) {
+    message_ = "Error: Too many (max of " + std::to_string(most_by_default(field())) + ")";
+    return State::kError;
+  }
+  field().most = uint32_t(most);
+  show(std::to_string(most));
+  return is_string(field()) ? State::kArrayEnd : State::kArraySize;
+}
+
+// Behind a number in memory and '<': the field with the address that it has to be below.
+State FunctionEventParser::on_below() {
+  if (!is_name(token_)) return State::kError;
+  field().below = token_;
+  lengths_.push_back({type_place_, def_.args.size() - 1, arg().fields.size() - 1});
+  show(token_);
+  return State::kBelowEnd;
+}
+
+bool FunctionEventParser::has_number(const std::string& name, bool may_be_bounded) const {
+  for (const FunctionEventArg& arg : def_.args)
+    for (const FunctionEventField& field : arg.fields)
+      if (field.name == name && can_be_length(field))
+        return may_be_bounded || field.below.empty();  // the first of that name is taken
+  return false;
+}
+
+// A length may be a field behind it.
+bool FunctionEventParser::check_lengths() {
+  for (const Length& one : lengths_) {
+    const FunctionEventField& field = def_.args[one.arg].fields[one.field];
+    const bool is_bound = !field.below.empty();
+    const std::string& name = is_bound ? field.below : field.length;
+    if (has_number(name, !is_bound)) continue;
+    type_place_ = one.place;
+    return refuse("Error: No field '" + name.substr(0, 64) + "' that is a number");
+  }
+  return true;
+}
+
 State FunctionEventParser::on_array() {
   uint64_t length;
+  if (token_ == "<" || is_name(token_)) return on_length();
+  if (token_ == "/" && field().atom != "char") {
+    show("/");
+    return State::kMost;
+  }
   if (!parse_number(token_, &length) || !length) return State::kError;
   uint64_t room = (kMaxArrayBytes - array_bytes_) / field().atom_size;
   if (length > room) {
@@ -383,6 +485,10 @@ State FunctionEventParser::on_var(State state) {
     message_ = "Error: What a pointer points to is written with its type, as in int NAME[0]";
     return State::kError;
   }
+  if (c == '<' && state == State::kBracketEnd && !is_string(field()) && !field().is_array()) {
+    show(token_);
+    return State::kBelow;
+  }
   if (c == '+' || c == '[' || (c == '=' && state == State::kVar && field().suffixes.empty())) {
     show(token_);
     return c == '+' ? State::kPlus : c == '[' ? State::kBracket : State::kEqual;
@@ -418,7 +524,7 @@ bool FunctionEventParser::finish_field() {
   const auto& suffixes = field().suffixes;
   bool has_index =
       std::any_of(suffixes.begin(), suffixes.end(), [](const auto& s) { return s.is_index; });
-  if (is_float(field()) && !field().array_len && !suffixes.empty() && !has_index)
+  if (is_float(field()) && !field().is_array() && !suffixes.empty() && !has_index)
     return refuse("Error: Offset into a " + field().atom + " without an index");
   FunctionEventArg before;
   before.fields.assign(arg().fields.begin(), arg().fields.end() - 1);
@@ -473,6 +579,12 @@ State FunctionEventParser::step(State state) {
       return expect("]", State::kArrayEnd);
     case State::kArrayEnd:
       return on_name();
+    case State::kLength:
+      return on_length();
+    case State::kLengthEnd:
+      return on_length_end();
+    case State::kMost:
+      return on_most();
     case State::kVar:
     case State::kBracketEnd:
       return on_var(state);
@@ -484,6 +596,10 @@ State FunctionEventParser::step(State state) {
       return expect("]", State::kBracketEnd);
     case State::kEqual:
       return on_equal(true);
+    case State::kBelow:
+      return on_below();
+    case State::kBelowEnd:
+      return on_delimiter();
     case State::kSymbol:
       return on_symbol();
     case State::kAddr:
@@ -543,7 +659,10 @@ FunctionEventParse FunctionEventParser::run() {
   State state = State::kInit;
   for (;;) {
     next_token();
-    if (token_.empty() && state == State::kEnd) break;
+    if (token_.empty() && state == State::kEnd) {
+      if (!check_lengths()) return fail(state);
+      break;
+    }
     State next = token_.empty() ? State::kError : step(state);
     if (next == State::kError) return fail(state);
     state = next;

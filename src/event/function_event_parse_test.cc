@@ -48,6 +48,37 @@ TEST(FunctionEventParse, CanonicalLineIsShownAndReadBack) {
                    "f(unsigned symbol s, unsigned string t)");
 }
 
+TEST(FunctionEventParse, LengthsThatAFieldSays) {
+  expect_canonical("f(string / n_len n [0]+0|u64 n_len+8[0])",
+                   "f(string/n_len n[0]+0 | u64 n_len+8[0])");
+  expect_canonical("f(int fd, string/count/64 buf, size_t count)",
+                   "f(int fd, string/count/64 buf, size_t count)");
+  expect_canonical("f(string/n/511 s, int n)", "f(string/n s, int n)");
+  expect_canonical("f(int[<end] v[0]+0 | x64 end+8[0])", "f(int[<end] v[0]+0 | x64 end+8[0])");
+  expect_canonical("f(unsigned long [ n / 0x8 ] v, int n)", "f(unsigned long[n/8] v, int n)");
+  expect_canonical("f(double[/4] v, float w)", "f(double[/4] v, float w)");
+  expect_canonical("f(string/n t=0x1000, int n)", "f(string/n t=0x1000, int n)");
+  expect_canonical("f(u64 n[0]+8[0] < end | x64 end+8[0])", "f(u64 n[0]+8[0]<end | x64 end+8[0])");
+  const auto error = [](std::string_view line) {
+    const FunctionEventParse result = parse_function_event(line, address_of);
+    return result.error ? result.error->text : "none";
+  };
+  EXPECT_EQ(error("f(int a, string/n s)"),
+            "f(int a, string /n s)\n         ^\nError: No field 'n' that is a number");
+  for (const char* line :
+       {"f(int[n] v)", "f(int[v] v)", "f(int[n] v, double n)", "f(int[n] v, string n)",
+        "f(int[n] v, int[2] n)", "f(int a[0]<b)", "f(int a[0]<a)",
+        "f(int a[0]<b, int b[0]<c, int c)", "f(int a[0]<b, double b)", "f(string/s s)"})
+    EXPECT_NE(error(line).find("that is a number"), std::string::npos) << line;
+  for (const char* line :
+       {"f(string/ s, int n)", "f(string/8 s)", "f(string/n/0 s, int n)",
+        "f(string/n/512 s, int n)", "f(int[n/65] v, int n)", "f(int[/] v)", "f(int[<<n] v, int n)",
+        "f(int[<] v)", "f(int[n v, int n)", "f(char[n] v, int n)", "f(string[n] v, int n)",
+        "f(int a<n, int n)", "f(int a[0]+4<n, int n)", "f(int[2] a[0]<n, int n)",
+        "f(string a[0]<n, int n)", "f(int a[0]<8)", "f(int a[0]<n+4, int n)", "f(int/n v, int n)"})
+    EXPECT_NE(error(line), "none") << line;
+}
+
 TEST(FunctionEventParse, AnEventCanHaveAName) {
   expect_canonical("add=ns::operator+(x64 a)", "add=ns::operator+(x64 a)");
   expect_canonical(" call = Box::operator()(x64 b)", "call=Box::operator()(x64 b)");

@@ -148,7 +148,31 @@ void ExportPeople::add_dat(const ExportInput& input, InputPeople* people) {
   people->host = host_of({host, host.empty() ? input.path : ""});
   for (const TraceDatReader::Part& option : dat.options())
     if (option.id == abi::kDatProcMaps) add_process_maps(option.body, people);
+  add_images(dat.images().images, people);
   add_comms(dat.cmdlines(), *people);
+}
+
+// A recording of several programs says of each thread whose it is. A process that has executed
+// another program has the last one's name.
+void ExportPeople::add_images(const std::vector<ProcessImage>& images, InputPeople* people) {
+  if (images.empty()) return;
+  people->only = nullptr;
+  for (const ProcessImage& image : images) {
+    ExportProcess* found = process(people->host, image.pid);
+    found->is_known = true;
+    if (!image.exe.empty()) found->exe = image.exe;
+    if (!image.words.empty()) found->command_line = image.words;
+    found->modules = modules_of_text(image.process_maps);
+    for (const ImageThread& thread : image.threads) {
+      ExportProcess* of = process(people->host, thread.process ? thread.process : image.pid);
+      if (of != found && !of->is_known) {  // a forked child
+        of->is_known = true;
+        of->exe = found->exe;
+        of->modules = found->modules;
+      }
+      make_thread(people->host, thread.tid, 0, of)->process = of;
+    }
+  }
 }
 
 void ExportPeople::add_process_maps(std::string_view text, InputPeople* people) {

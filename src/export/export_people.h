@@ -38,6 +38,7 @@ class ExportPeople {
   ExportProcess* process(uint32_t host, int32_t pid);
   void add_dat(const ExportInput& input, InputPeople* people);
   void add_process_maps(std::string_view untrusted_text, InputPeople* people);
+  void add_images(const std::vector<ProcessImage>& images, InputPeople* people);
   void add_comms(std::string_view untrusted_lines, const InputPeople& people);
   void add_buffer(const BufferFile& buffer, InputPeople* people);
   ExportThread* find_thread(uint32_t host, int32_t tid);

@@ -18,6 +18,7 @@
 #include "export/export_stream.h"
 #include "output/printk_text.h"
 #include "trace_dat/metadata.h"
+#include "trace_dat/recorded_names.h"
 
 namespace patchbay {
 
@@ -32,6 +33,7 @@ struct InputState {
   std::vector<EventCall> events;  // a schema may point to one of them
   ExportFormats formats;
   AddressNames names;
+  ArgumentsOf arguments_of;  // of the image that `names` stands at; may be empty
   std::unique_ptr<AddressText> plain, escaped;
   PrintkTexts printk;
   TextContext context;
@@ -56,7 +58,7 @@ Status decode_input(InputState* state) {
   const ExportInput& input = state->input;
   if (input.dat) {
     state->events = input.dat->events();
-    state->names = AddressNames::from_kallsyms(input.dat->kallsyms());
+    state->names = recorded_names(*input.dat);
     state->printk = PrintkTexts::from_formats(input.dat->printk_formats());
     for (const auto& option : input.dat->options())
       if (option.id == abi::kDatMatches) state->matches = option.body;
@@ -70,7 +72,11 @@ Status decode_input(InputState* state) {
   state->plain = std::make_unique<AddressText>(&state->names, false);
   state->escaped = std::make_unique<AddressText>(&state->names, true);
   state->context.addresses = state->escaped.get();
-  state->context.arguments_of = &state->input.arguments_of;
+  if (input.arguments_of)
+    state->arguments_of = [state](uint64_t function) {
+      return state->input.arguments_of(function, state->names.image());
+    };
+  state->context.arguments_of = &state->arguments_of;
   state->context.printk = &state->printk;
   state->context.escape = state->context.trace_cmd = true;
   state->threads.resize(input.pages.size());
@@ -429,6 +435,7 @@ AddressText& ExportSource::addresses_of_input(uint32_t input) {
   return *impl_->inputs[input].plain;
 }
 AddressText& ExportSource::addresses(const ExportEvent& event) {
+  if (event.thread) impl_->inputs[event.input].names.stand_at(event.thread->tid, event.ns);
   return addresses_of_input(event.input);
 }
 
@@ -443,12 +450,14 @@ const std::string& ExportSource::frame_name(const ExportEvent& event, size_t ind
 }
 
 const CallArguments* ExportSource::arguments_of(const ExportEvent& event, uint64_t function) {
-  const ArgumentsOf& ask = impl_->inputs[event.input].input.arguments_of;
+  addresses(event);  // stands at its image
+  const ArgumentsOf& ask = impl_->inputs[event.input].arguments_of;
   return ask ? ask(function) : nullptr;
 }
 
 void ExportSource::append_text(std::string* out, const ExportEvent& event) {
   InputState& state = impl_->inputs[event.input];
+  if (event.thread) state.names.stand_at(event.thread->tid, event.ns);
   ExportFormat* format = state.formats.find(event.record);
   if (!format) {
     *out += "unknown event " + std::to_string(event.id());

@@ -32,8 +32,9 @@ struct ExportInput {
   const BufferFile* buffer = nullptr;              // the top one, which decodes the others
   std::vector<std::string> names;                  // of buffers …
   std::vector<std::unique_ptr<PageSource>> pages;  // … and the pages of each
-  ArgumentsOf arguments_of;                        // may be empty
-  std::shared_ptr<void> owner;                     // keeps all of this
+  // Of a function of an image (AddressNames::image()); may be empty.
+  std::function<const CallArguments*(uint64_t function, uint32_t image)> arguments_of;
+  std::shared_ptr<void> owner;  // keeps all of this
 };
 
 struct ExportChoice {

@@ -2,6 +2,7 @@
 #include "export/export_source.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <set>
@@ -182,7 +183,8 @@ TEST(ExportFormats, TakeAHundredThousandThreadsAndALongEvent) {
                                    .text(text);
     pages.push_back(test::make_page({{2'000'000, record}}, 0, 128 << 10));
     auto source = open_pages(std::move(pages));
-    const std::string path = testing::TempDir() + "export_long." + format.name;
+    const std::string path =
+        testing::TempDir() + "export_long." + std::to_string(::getpid()) + "." + format.name;
     auto sink = format.make({.path = path});
     ASSERT_TRUE(sink.ok()) << format.name;
     EXPECT_TRUE(export_all(source.get(), sink->get()).ok()) << format.name;

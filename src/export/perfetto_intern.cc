@@ -22,9 +22,13 @@ uint32_t PerfettoInterner::name(std::string_view raw) {
 
 uint32_t PerfettoInterner::function(ExportSource* source, const ExportEvent& event,
                                     uint64_t address) {
-  Cached& cached = cache_[((address + event.input) * 0x9e3779b97f4a7c15u) >> 51];
-  if (cached.id && cached.address == address && cached.input == event.input) return cached.id;
-  cached = {address, event.input, name(source->addresses(event).of(address).plain)};
+  AddressText& names = source->addresses(event);
+  const uint32_t table = names.table();
+  Cached& cached = cache_[((address + event.input + table) * 0x9e3779b97f4a7c15u) >> 51];
+  if (cached.id && cached.address == address && cached.input == event.input &&
+      cached.table == table)
+    return cached.id;
+  cached = {address, event.input, table, name(names.of(address).plain)};
   return cached.id;
 }
 
@@ -32,6 +36,8 @@ uint32_t PerfettoInterner::stack(ExportSource* source, const ExportEvent& event)
   key_.assign(reinterpret_cast<const char*>(event.stack.data()), event.stack.size_bytes());
   key_.append(reinterpret_cast<const char*>(&event.kernel_frames), sizeof event.kernel_frames);
   key_.append(reinterpret_cast<const char*>(&event.input), sizeof event.input);
+  const uint32_t table = source->addresses(event).table();
+  key_.append(reinterpret_cast<const char*>(&table), sizeof table);
   auto [found, is_new] = stack_ids_.try_emplace(key_, uint32_t(stacks_.size() + 1));
   if (!is_new) return found->second;
   std::vector<uint32_t> frames;

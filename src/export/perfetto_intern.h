@@ -42,7 +42,7 @@ class PerfettoInterner {
  private:
   struct Cached {
     uint64_t address = 0;
-    uint32_t input = 0, id = 0;
+    uint32_t input = 0, table = 0, id = 0;
   };
   static bool mark(std::vector<bool>* defined, uint32_t id);
   void define_frames(uint32_t stack, PerfettoDefined* defined, std::string* interned);

@@ -4,9 +4,10 @@
 //
 // A program is a list of instructions in field order. Each field is a chain: a start (ARG, REG,
 // XMM, IMM, FIELD …), any number of steps (ADD, ADDREG, DEREF, PEEK, EXTEND, BITS), and one end
-// that stores into the record (STORE, LOAD, ARRAY, STRING, STRING_ARRAY, COMM, SYMBOL). A faulting
-// load gives 0, per array element 0; a faulting string is empty, or has length 0 where that is
-// asked for.
+// that stores into the record (STORE, LOAD, ARRAY, STRING, STRING_ARRAY, TEXT, ELEMENTS, COMM,
+// SYMBOL). A faulting load gives 0, per array element 0; a faulting string is empty, or has length
+// 0 where that is asked for. A chain that ends with LENGTH stores nothing: the next TEXT or
+// ELEMENTS takes as much as it says.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +39,25 @@ enum class FetchOp : uint8_t {
   kStringArray,  // the same for `size` pointers at address value, `size` words at record[offset ..]
   kComm,    // dynamic: the thread's name, kCommTextSize bytes at most (a system call: names change
             // without notice)
+  kLength,  // how much the next kText or kElements takes: value, or, if `size` is not 0, the `size`
+            // bytes at address value, which are not known when they cannot be read. index has
+            // LengthBits. When it is 0, imm instructions are left out: nothing of what leads to
+            // the text is loaded then
+  kBelow,   // value, if it is below the address that kLength has said (kLengthIsEnd); else the
+            // address of 8 bytes that are 0
+  kText,    // dynamic: u32 __data_loc at record[offset]; so many bytes from address value as
+            // kLength says, imm - 1 (imm >= 1) at most, and a NUL. Length 0: it is not known how
+            // many, or some cannot be read
+  kElements,  // dynamic: so many elements of `size` bytes from address value as kLength says, imm
+              // at most, in front of the first one that cannot be read; aligned to `size`. The word
+              // is 0: it is not known how many, or none can be read
   kSymbol,  // dynamic: address value as "name+0x4/0x10", or "0x…", kSymbolTextSize bytes at most;
             // imm: SymbolNames*
+};
+
+enum LengthBits : uint8_t {
+  kLengthIsEnd = 1,     // it is the address behind the last byte
+  kLengthIsSigned = 2,  // where it is below 0, it is not known
 };
 
 inline constexpr uint32_t kCommTextSize = 16;  // with the NUL, as is
@@ -52,7 +70,7 @@ inline constexpr uint8_t kNrRegisters = 18;
 struct FetchInsn {
   FetchOp op;
   uint8_t index;
-  uint8_t size;  // 1 2 4 8, but for kBits and kStringArray
+  uint8_t size;  // 1 2 4 8, but for kBits, kStringArray and kLength
   uint8_t reserved;
   uint32_t offset;  // from the start of the record (the common header is at 0)
   uint64_t imm;

@@ -270,6 +270,86 @@ uint32_t append_strings(uint8_t* record, const FetchInsn* insn, uint64_t address
   return end;
 }
 
+// --- texts and arrays whose length the program says
+
+// Of what is read, in bytes or elements; or the address behind it.
+struct Length {
+  uint64_t value = 0;
+  bool is_known = false;
+  bool is_end = false;
+};
+
+constexpr uint64_t kNothing = 0;
+
+inline bool try_load(uint64_t address, uint32_t size, uint64_t* value) {
+  switch (size) {
+    case 8:
+      return try_load8(address, value);
+    case 4:
+      return try_load4(address, value);
+    case 2:
+      return try_load2(address, value);
+    default:
+      return try_load1(address, value);
+  }
+}
+
+Length length_of(const FetchInsn* insn, uint64_t value) {
+  Length length;
+  length.value = value;
+  length.is_known = !insn->size || try_load(value, insn->size, &length.value);
+  length.is_end = insn->index & kLengthIsEnd;
+  if (insn->index & kLengthIsSigned)
+    length.is_known &= int64_t(extend(length.value, insn->size ? insn->size : 8, true)) >= 0;
+  return length;
+}
+
+// How many units of `size` bytes there are from `address` on. False: nobody knows.
+inline bool count_from(const Length& length, uint64_t address, uint32_t size, uint64_t* count) {
+  if (!length.is_known || (length.is_end && length.value < address)) return false;
+  *count = length.is_end ? (length.value - address) / size : length.value;
+  return true;
+}
+
+// The bytes up to the first one that cannot be read; how many these are. No byte behind the last
+// one is touched.
+uint64_t copy_readable(uint8_t* at, uint64_t address, uint64_t bytes) {
+  uint64_t done = 0, word;
+  while (done + 8 <= bytes && try_load8(address + done, &word)) {
+    put<uint64_t>(at + done, word);
+    done += 8;
+  }
+  if (done < bytes && bytes - done < 8 && copy_few(at + done, address + done, bytes - done))
+    return bytes;
+  // The last bytes of a page that can be read, 7 at most.
+  while (done < bytes && try_load1(address + done, &word)) at[done++] = uint8_t(word);
+  return done;
+}
+
+uint32_t append_text(uint8_t* record, const FetchInsn* insn, uint64_t address, const Length& length,
+                     uint32_t end) {
+  uint64_t count;
+  if (!count_from(length, address, 1, &count)) return put_data_loc(record, insn->offset, end, 0);
+  if (count > insn->imm - 1) count = insn->imm - 1;
+  if (copy_readable(record + end, address, count) < count)
+    return put_data_loc(record, insn->offset, end, 0);
+  record[end + count] = 0;
+  return put_data_loc(record, insn->offset, end, uint32_t(count) + 1);
+}
+
+uint32_t append_elements(uint8_t* record, const FetchInsn* insn, uint64_t address,
+                         const Length& length, uint32_t end) {
+  const uint32_t size = insn->size;
+  uint64_t count;
+  put<uint32_t>(record + insn->offset, 0);
+  if (!count_from(length, address, size, &count)) return end;
+  if (count > insn->imm) count = insn->imm;
+  for (; end % size; end++) record[end] = 0;
+  const uint64_t read = copy_readable(record + end, address, count * size) / size;
+  if (!read && count) return end;
+  return put_data_loc(record, insn->offset, end, uint32_t(read) * size);
+}
+
 // --- the source record
 
 // Where a text of the source record ends; a string that begins in it is not read behind that.
@@ -402,6 +482,7 @@ extern "C" uint32_t fetch_run(const FetchProgram* program, const FetchRegisters*
                               const uint8_t* source, uint8_t* record) {
   uint64_t value = 0;
   SourceText text;
+  Length length;
   uint32_t end = program->fixed_size;
   if (__builtin_expect(program->has_gaps, 0))
     zero_fixed_part(record, record_head_size(program->head), end);
@@ -439,6 +520,23 @@ extern "C" uint32_t fetch_run(const FetchProgram* program, const FetchRegisters*
         break;
       case FetchOp::kStringArray:
         end = append_strings(record, insn, value, end);
+        break;
+      case FetchOp::kLength:
+        length = length_of(insn, value);
+        if (length.is_known && !length.is_end && !length.value) {
+          insn += insn->imm;
+          value = 0;
+        }
+        break;
+      case FetchOp::kBelow:
+        if (!length.is_known || value >= length.value)
+          value = reinterpret_cast<uint64_t>(&kNothing);
+        break;
+      case FetchOp::kText:
+        end = append_text(record, insn, value, length, end);
+        break;
+      case FetchOp::kElements:
+        end = append_elements(record, insn, value, length, end);
         break;
       case FetchOp::kComm:
         end = append_comm(record, insn, end);

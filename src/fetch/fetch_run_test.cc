@@ -46,7 +46,10 @@ struct Program {
 uint32_t dynamic_bytes(const FetchInsn& insn) {
   switch (insn.op) {
     case FetchOp::kString:
+    case FetchOp::kText:
       return uint32_t(insn.imm);
+    case FetchOp::kElements:
+      return uint32_t(insn.imm) * insn.size + insn.size - 1;
     case FetchOp::kStringArray:
       return uint32_t(insn.imm) * insn.size;
     case FetchOp::kComm:
@@ -518,6 +521,142 @@ TEST_F(FetchRun, StringArrayThatCannotBeReadIsAllFaults) {
 }
 
 // --- the thread's name
+
+// --- texts and arrays whose length the program says
+
+// What kText takes: from `address`, as long as `length` says.
+struct TextCase {
+  uint64_t address, length;
+  uint8_t bits;
+  uint64_t limit;
+  std::string want;
+};
+
+TEST_F(FetchRun, TextsAreAsLongAsIsSaid) {
+  static const char kBytes[] = "ab\0cdefghijklmnopqrstuvwxyz";
+  const auto at = reinterpret_cast<uint64_t>(kBytes);
+  std::memset(pages_, 'x', 2 * kPage);
+  const auto end = reinterpret_cast<uint64_t>(end_);
+  const std::string all(kBytes, 26);
+  const TextCase rows[] = {
+      {at, 5, 0, 512, std::string("ab\0cd", 5)},
+      {at, 0, 0, 512, ""},
+      {0, 0, 0, 512, ""},
+      {at, 26, 0, 512, all},
+      {at, 26, 0, 8, all.substr(0, 7)},
+      {at, 26, 0, 1, ""},
+      {at, at + 3, kLengthIsEnd, 512, std::string("ab\0", 3)},
+      {at, at, kLengthIsEnd, 512, ""},
+      {at, at - 1, kLengthIsEnd, 512, "(fault)"},
+      {at, ~uint64_t{0}, 0, 12, all.substr(0, 11)},
+      {at, ~uint64_t{0}, kLengthIsSigned, 12, "(fault)"},
+      {8, 5, 0, 512, "(fault)"},
+      {kNonCanonical, 5, 0, 512, "(fault)"},
+      {~uint64_t{0}, 5, 0, 512, "(fault)"},
+      {end - 5, 5, 0, 512, "xxxxx"},
+      {end - 5, 6, 0, 512, "(fault)"},
+      {end - 17, 17, 0, 512, std::string(17, 'x')},
+      {end - 17, 18, 0, 512, "(fault)"},
+  };
+  for (const TextCase& row : rows) {
+    registers_.arg[0] = row.address;
+    EXPECT_EQ(run_text({{FetchOp::kImm, 0, 0, 0, 0, row.length},
+                        {FetchOp::kLength, row.bits, 0, 0, 0, 0},
+                        {FetchOp::kArg, 0, 0, 0, 0, 0},
+                        {FetchOp::kText, 0, 4, 0, 24, row.limit}}),
+              row.want)
+        << row.length << " of " << std::hex << row.address;
+  }
+}
+
+TEST_F(FetchRun, LengthsAreLoaded) {
+  const struct {
+    uint8_t byte = 0xff;
+    uint16_t two = 3;
+    int32_t four = -1;
+    uint64_t eight = 2;
+  } lengths;
+  registers_.arg[0] = reinterpret_cast<uint64_t>("abcdef");
+  const auto text = [&](const void* from, uint8_t size, uint8_t bits) {
+    return run_text({{FetchOp::kImm, 0, 0, 0, 0, reinterpret_cast<uint64_t>(from)},
+                     {FetchOp::kLength, bits, size, 0, 0, 0},
+                     {FetchOp::kArg, 0, 0, 0, 0, 0},
+                     {FetchOp::kText, 0, 4, 0, 24, 6}});
+  };
+  EXPECT_EQ(text(&lengths.byte, 1, 0), "abcde") << "255, cut";
+  EXPECT_EQ(text(&lengths.byte, 1, kLengthIsSigned), "(fault)") << "-1";
+  EXPECT_EQ(text(&lengths.two, 2, 0), "abc");
+  EXPECT_EQ(text(&lengths.four, 4, kLengthIsSigned), "(fault)");
+  EXPECT_EQ(text(&lengths.eight, 8, 0), "ab");
+  EXPECT_EQ(text(end_, 8, 0), "(fault)") << "a length that cannot be read";
+}
+
+TEST_F(FetchRun, NothingLeadsToAnEmptyText) {
+  registers_.arg[0] = reinterpret_cast<uint64_t>(end_);
+  for (uint64_t length : {0, 1}) {
+    faults_seen = 0;
+    EXPECT_EQ(run_text({{FetchOp::kImm, 0, 0, 0, 0, length},
+                        {FetchOp::kLength, 0, 0, 0, 0, 2},
+                        {FetchOp::kArg, 0, 0, 0, 0, 0},
+                        {FetchOp::kDeref, 0, 0, 0, 0, 0},
+                        {FetchOp::kText, 0, 4, 0, 24, 8}}),
+              length ? "(fault)" : "");
+    EXPECT_EQ(faults_seen > 0, length > 0);
+  }
+}
+
+TEST_F(FetchRun, NothingIsLoadedBehindAnEnd) {
+  uint64_t words[2] = {7, 8};
+  const auto at = reinterpret_cast<uint64_t>(words);
+  const auto load_below = [&](uint64_t address, uint64_t end) {
+    registers_.arg[0] = address;
+    return run({{{FetchOp::kImm, 0, 0, 0, 0, end},
+                 {FetchOp::kLength, kLengthIsEnd, 0, 0, 0, 0},
+                 {FetchOp::kArg, 0, 0, 0, 0, 0},
+                 {FetchOp::kBelow, 0, 0, 0, 0, 0},
+                 {FetchOp::kLoad, 0, 8, 0, 24, 0}},
+                32});
+  };
+  EXPECT_EQ(load_below(at, at + 16), bytes(7, 8));
+  EXPECT_EQ(load_below(at + 8, at + 9), bytes(8, 8));
+  EXPECT_EQ(load_below(at + 8, at + 8), bytes(0, 8));
+  EXPECT_EQ(load_below(reinterpret_cast<uint64_t>(end_), 0), bytes(0, 8));
+  EXPECT_EQ(faults_seen, 0);
+}
+
+// The elements, "none" where the word is 0.
+std::string elements_of(const std::string& record) {
+  uint32_t where = 0;
+  std::memcpy(&where, record.data(), 4);
+  if (!where) return "none";
+  EXPECT_EQ((where & 0xffff) % 4, 0u);
+  return record.substr((where & 0xffff) - 24, where >> 16);
+}
+
+TEST_F(FetchRun, ElementsAreAsManyAsIsSaid) {
+  const uint32_t words[] = {1, 2, 3, 4};
+  const auto at = reinterpret_cast<uint64_t>(words), bad = reinterpret_cast<uint64_t>(end_);
+  const std::string all(reinterpret_cast<const char*>(words), sizeof words);
+  std::memcpy(end_ - 6, &words[1], 4);
+  const auto run_elements = [&](uint64_t address, uint64_t length, uint8_t bits, uint64_t most) {
+    registers_.arg[0] = address;
+    return elements_of(run({{{FetchOp::kImm, 0, 0, 0, 0, length},
+                             {FetchOp::kLength, bits, 0, 0, 0, 0},
+                             {FetchOp::kArg, 0, 0, 0, 0, 0},
+                             {FetchOp::kElements, 0, 4, 0, 24, most}},
+                            28}));
+  };
+  EXPECT_EQ(run_elements(at, 3, 0, 8), all.substr(0, 12));
+  EXPECT_EQ(run_elements(at, 4, 0, 2), all.substr(0, 8));
+  EXPECT_EQ(run_elements(at, 0, 0, 8), "") << "none, and that is known";
+  EXPECT_EQ(run_elements(8, 0, 0, 8), "");
+  EXPECT_EQ(run_elements(at, at + 15, kLengthIsEnd, 8), all.substr(0, 12)) << "whole ones";
+  EXPECT_EQ(run_elements(at, at - 4, kLengthIsEnd, 8), "none");
+  EXPECT_EQ(run_elements(at, ~uint64_t{0}, kLengthIsSigned, 8), "none");
+  EXPECT_EQ(run_elements(bad, 1, 0, 8), "none");
+  EXPECT_EQ(run_elements(bad - 6, 3, 0, 8), all.substr(4, 4)) << "those before a bad page";
+  EXPECT_EQ(run_elements(bad - 2, 3, 0, 8), "none");
+}
 
 TEST_F(FetchRun, CommIsTheNameOfNow) {
   char before[16];

@@ -232,7 +232,9 @@ class PredParser {
 
   bool parse_integer() {
     if (is_text(field_.kind)) return fail(filter_errors::kExpectString);
-    if (insn_.op == FilterOp::kGlob) return fail(filter_errors::kIllegalOperation);
+    // Whose elements are behind the fixed part.
+    const bool is_array = field_.kind == Kind::kOther && field_.size == 0;
+    if (insn_.op == FilterOp::kGlob || is_array) return fail(filter_errors::kIllegalOperation);
     const size_t begin = at_;
     if (at(at_) == '-') at_++;
     while (is_alnum(at(at_))) at_++;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <unordered_map>
 
 #include "base/text.h"
 
@@ -41,7 +42,46 @@ AddressNames AddressNames::from_symbols(SymbolTable& symbols) {
   return names;
 }
 
+void AddressNames::set_images(std::vector<std::vector<Range>> ranges, OwnerOf owner_of) {
+  const auto hash = [](const std::vector<Range>& table) {
+    size_t sum = table.size();
+    for (const Range& range : table)
+      sum = sum * 31 + range.start + std::hash<std::string>()(range.name);
+    return sum;
+  };
+  std::unordered_multimap<size_t, uint32_t> known;
+  tables_.assign(1, {});
+  table_of_image_.clear();
+  for (std::vector<Range>& table : ranges) {
+    uint32_t number = 0;
+    if (!table.empty()) {
+      const size_t key = hash(table);
+      const auto [first, last] = known.equal_range(key);
+      const auto same =
+          std::find_if(first, last, [&](const auto& one) { return tables_[one.second] == table; });
+      number = same != last ? same->second : uint32_t(tables_.size());
+      if (same == last) {
+        known.emplace(key, number);
+        tables_.push_back(std::move(table));
+      }
+    }
+    table_of_image_.push_back(number);
+  }
+  owner_of_ = std::move(owner_of);
+}
+
 bool AddressNames::lookup(uint64_t address, Name* out) {
+  if (const uint32_t number = table(); number != 0) {
+    const std::vector<Range>& ranges = tables_[number];
+    const auto next =
+        std::upper_bound(ranges.begin(), ranges.end(), address,
+                         [](uint64_t a, const Range& range) { return a < range.start; });
+    if (next != ranges.begin() && address < std::prev(next)->end) {
+      const Range& range = *std::prev(next);
+      *out = {range.name, address - range.start, range.end - range.start};
+      return !range.name.empty();
+    }
+  }
   if (symbols_) {
     SymbolizedAddress found;
     if (!symbols_->symbolize(address, &found)) return false;

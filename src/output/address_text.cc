@@ -39,11 +39,14 @@ bool AddressText::find(uint64_t address, bool is_caller, AddressNames::Name* nam
 
 const AddressText::Entry& AddressText::look_up(uint64_t address, bool is_caller) {
   if (cache_.empty()) cache_.resize(kCacheSize);
-  Entry& entry = cache_[((address ^ uint64_t{is_caller}) * 0x9e3779b97f4a7c15u) >> 52];
-  if (entry.address == address && entry.is_caller == is_caller && !entry.plain.empty())
+  const uint32_t table = this->table();
+  Entry& entry = cache_[((address ^ table ^ uint64_t{is_caller}) * 0x9e3779b97f4a7c15u) >> 52];
+  if (entry.address == address && entry.table == table && entry.is_caller == is_caller &&
+      !entry.plain.empty())
     return entry;
   AddressNames::Name name;
   entry.address = address;
+  entry.table = table;
   entry.plain.clear();
   entry.is_caller = is_caller;
   entry.known = find(address, is_caller, &name);

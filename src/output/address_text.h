@@ -18,6 +18,7 @@ class AddressText {
     std::string plain;   // "name", or "0x1234" when no function is known there
     std::string offset;  // "name+0x10", or as plain
     std::string full;    // "name+0x10/0x80", or as plain; "(null)" for 0
+    uint32_t table = 0;  // of the names
     bool known = false, is_caller = false;
   };
   // `names` may be null, and may be replaced (drop() then): it must outlive this.
@@ -28,6 +29,8 @@ class AddressText {
   // Of an address that a call returns to: the function is the one that the call stands in. That
   // call may be the function's last instruction; the address is then behind it ("f+0x20/0x20").
   const Entry& caller(uint64_t address) { return look_up(address, true); }
+  // Texts of one number and address are the same (AddressNames::table()).
+  uint32_t table() const { return names_ ? names_->table() : 0; }
   void drop();  // the program's modules have changed
   // "/lib/libc.so.6[+0x1234]": the object at this address; "" when it is not known.
   std::string object_of(uint64_t address) const;

@@ -21,7 +21,7 @@ abi::RecordHeader header_of(std::span<const uint8_t> record) {
 }  // namespace
 
 TraceLineWriter::TraceLineWriter(const std::vector<EventCall>& events, AddressNames* names)
-    : text_by_id_(65536, 0), addresses_(names, true) {
+    : text_by_id_(65536, 0), names_(names), addresses_(names, true) {
   context_.addresses = &addresses_;
   context_.arguments_of = &arguments_of_;
   context_.escape = true;
@@ -33,6 +33,10 @@ TraceLineWriter::TraceLineWriter(const std::vector<EventCall>& events, AddressNa
 }
 
 TraceLineWriter::~TraceLineWriter() = default;
+
+void TraceLineWriter::stand_at(uint64_t ns, std::span<const uint8_t> record) {
+  if (names_ && names_->has_images()) names_->stand_at(header_of(record).common_pid, ns);
+}
 
 void TraceLineWriter::set_comm(int32_t pid, std::string_view comm) {
   std::string text;
@@ -53,6 +57,11 @@ void TraceLineWriter::set_comms(std::string_view text) {
 
 const std::string& TraceLineWriter::comm_of(int32_t pid) {
   static const std::string unknown = "<...>", idle = "<idle>";
+  if (const std::string* now = names_ ? names_->comm(pid) : nullptr; now && !now->empty()) {
+    const auto [known, is_new] = image_comms_.try_emplace(now);
+    if (is_new) append_escaped(&known->second, *now);
+    return known->second;
+  }
   if (last_comm_ && pid == last_pid_) return *last_comm_;
   auto found = comms_.find(pid);
   last_pid_ = pid;

@@ -30,6 +30,9 @@ class TraceLineWriter {
   void set_arguments(ArgumentsOf arguments_of) { arguments_of_ = std::move(arguments_of); }
   // Texts of printk; they outlive this. Without them none is known.
   void set_printk(PrintkTexts* texts) { context_.printk = texts; }
+  // The next record is of this thread and time: whose names it gets in a recording of several
+  // programs.
+  void stand_at(uint64_t ns, std::span<const uint8_t> record);
   // comm of a thread id; the last one given wins. Unknown: <...>
   void set_comm(int32_t pid, std::string_view comm);
   // Lines "pid comm".
@@ -64,6 +67,8 @@ class TraceLineWriter {
   std::vector<std::unique_ptr<EventText>> texts_;
   std::vector<uint32_t> text_by_id_;  // index + 1
   std::unordered_map<int32_t, std::string> comms_;
+  AddressNames* names_;
+  std::unordered_map<const std::string*, std::string> image_comms_;  // escaped
   AddressText addresses_;
   ArgumentsOf arguments_of_;
   TextContext context_;

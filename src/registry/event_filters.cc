@@ -43,6 +43,9 @@ FilterField filter_field(const EventField& field) {
     out.kind = Kind::kReal;
   else if (field.size != 1 && field.size != 2 && field.size != 4 && field.size != 8)
     out.kind = Kind::kOther;
+  // The word that says where an array is, is no value of it.
+  const bool is_located = type.starts_with("__data_loc") || type.starts_with("__rel_loc");
+  if (is_located && out.kind == Kind::kOther) out.size = 0;
   return out;
 }
 

@@ -158,7 +158,16 @@ Status Client::send(const Request& request, std::string_view data) {
   const ssize_t sent =
       wait_for([&](int flags) { return ::sendmsg(fd_.get(), &out, MSG_NOSIGNAL | flags); });
   if (sent < 0 && errno == EAGAIN) return silence();
-  return sent < 0 ? Status(sys_error("talk to the agent", errno)) : Status();
+  return sent < 0 ? Status(no_talk(errno)) : Status();
+}
+
+// What the process has left unread when it ended is a reset for us.
+Error Client::no_talk(int error) const {
+  if (error != 0 && error != EPIPE && error != ECONNRESET)
+    return sys_error("talk to the agent", error);
+  return user_error(EPIPE, "The agent of process " + std::to_string(pid_) +
+                               " is gone: the process has ended or executed another program, or "
+                               "its agent does not talk to this user.");
 }
 
 // Tries until it succeeds, fails, or the process gives no sign of life: then errno is EAGAIN. An
@@ -261,9 +270,8 @@ Result<Client::Answer> Client::receive() {
   });
   if (size < 0 && errno == EAGAIN) return silence();
   owed_.reset();
-  if (size < 0) return sys_error("talk to the agent", errno);
+  if (size <= 0) return no_talk(size < 0 ? errno : 0);
   answer.descriptor = take_descriptor(&in);
-  if (size == 0) return user_error(EPIPE, "The agent is gone, or does not talk to this user.");
   if (size_t(size) < sizeof answer.reply)
     return user_error(EPROTO, "The agent's answer is too short.");
   std::memcpy(&answer.reply, input_.data(), sizeof answer.reply);

@@ -76,7 +76,7 @@ class Client {
   Result<std::string> read_waiting(uint32_t handle, size_t size, const std::function<bool()>& stop);
   // At most kMaxWrite bytes. `caller`: the thread on whose behalf we call; 0: our own.
   Result<size_t> write(uint32_t handle, std::string_view bytes, uint32_t caller = 0);
-  Status flush(uint32_t handle);           // close(2) of one descriptor
+  Status flush(uint32_t handle);  // close(2) of one descriptor
   Result<bool> readable(uint32_t handle);
   Result<uint64_t> poll(uint32_t handle, bool tell);  // kPoll… bits of protocol.h
   Status ioctl(uint32_t handle, uint32_t command);
@@ -116,6 +116,7 @@ class Client {
   Result<Answer> receive();
   ssize_t wait_for(const std::function<ssize_t(int flags)>& attempt);
   Error silence() const;
+  Error no_talk(int error) const;  // 0: the other side has closed
   Status settle();
   void keep_what_came_late(const Owed& late, const Result<Answer>& answer);
   bool goes_on();

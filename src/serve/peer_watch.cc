@@ -66,7 +66,11 @@ bool PeerWatch::is_stopped() {
 
 PeerWatch::Sign PeerWatch::look() {
   if (pid_ == 0) return Sign::kLife;
-  const char state = state_letter(file_of_thread("stat"));
+  char state = state_letter(file_of_thread("stat"));
+  if (state == '\0') {  // the thread is another one now, or the process has ended
+    tid_ = 0;
+    state = state_letter(file_of_thread("stat"));
+  }
   if (state == '\0' || state == 'R' || state == 'D') return Sign::kLife;
   std::string now =
       file_of_thread("schedstat") + times_of(read_proc("/proc/" + std::to_string(pid_) + "/stat"));

@@ -122,7 +122,7 @@ int Server::poll_and_glance(pollfd* polled, size_t count, int timeout_ms) {
     options_.glance();
     const bool last = timeout_ms >= 0 && timeout_ms <= options_.glance_ms;
     const int ready = ::poll(polled, count, last ? timeout_ms : options_.glance_ms);
-    if (ready != 0 || last) return ready;
+    if (ready != 0 || last || stop_.load(std::memory_order_acquire)) return ready;
     if (timeout_ms > 0) timeout_ms -= options_.glance_ms;
   }
 }
@@ -164,13 +164,22 @@ Status Server::run() {
   return {};
 }
 
+void Server::pause_accept() {
+  constexpr timespec kPause = {0, 20'000'000};
+  ::nanosleep(&kPause, nullptr);
+}
+
 // Every connection that waits is accepted, so that a stranger cannot fill the queue. One that is
 // not allowed is closed at once.
 void Server::accept_client() {
   periodic_due_ms_ = -1;  // it may be wake()
   while (listener_.still_ours()) {
     UniqueFd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!fd.valid()) return;
+    if (!fd.valid()) {
+      // It stays ready, and there is a descriptor when another client has gone.
+      if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) pause_accept();
+      return;
+    }
     if (connections_.size() >= kMaxClients || !peer_is_allowed(fd.get(), owner_uid_)) continue;
     try {
       connections_.push_back(

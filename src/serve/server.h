@@ -80,6 +80,7 @@ class Server {
   Server(tracefs::Directory& root, ServerOptions options);
   Status listen();
   void accept_client();
+  static void pause_accept();
   bool serve_client(Connection& connection);  // false: drop it
   bool detach(Connection& connection);
   Status may_detach(const Connection& asking);

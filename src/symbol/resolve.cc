@@ -412,14 +412,14 @@ Error Resolver::no_function() {
   std::string sentence = "no function " + quoted(name_) + " in ";
   sentence += library_.empty() ? "this program or its libraries" : chosen_.front()->name();
   std::string place = elsewhere();
-  if (!place.empty()) return user_error(EINVAL, sentence + "; " + place);
+  if (!place.empty()) return user_error(ENOENT, sentence + "; " + place);
   if (!other_overloads_.empty()) {
     if (other_overloads_.size() > 5) other_overloads_.resize(5);
-    return user_error(EINVAL, sentence + "; there is " + join(other_overloads_, ", "));
+    return user_error(ENOENT, sentence + "; there is " + join(other_overloads_, ", "));
   }
   std::vector<std::string> near = hints();
   if (!near.empty()) sentence += "; did you mean " + join(near, ", ") + "?";
-  return user_error(EINVAL, sentence);
+  return user_error(ENOENT, sentence);
 }
 
 Result<std::vector<ResolvedFunction>> Resolver::resolve() {

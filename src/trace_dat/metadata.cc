@@ -278,6 +278,12 @@ std::vector<RecordedModule> modules_of_text(std::string_view text) {
   return modules;
 }
 
+std::string format_with_id(std::string text, uint16_t id) {
+  const size_t at = text.find("\nID: "), end = text.find('\n', at + 1);
+  if (at == text.npos || end == text.npos) return "";
+  return text.replace(at + 5, end - at - 5, std::to_string(id));
+}
+
 Result<TraceDatMetadata> collect_metadata(const BufferFile& file,
                                           const AddressCollector& addresses) {
   PB_ASSIGN(auto meta, read_recorded_meta(file));

@@ -76,6 +76,9 @@ std::string processes_text(int32_t pid, const std::string& exe,
 // Of one process or several; lines that are not such are skipped.
 std::vector<RecordedModule> modules_of_text(std::string_view untrusted_text);
 
+// The text of a format file with another number; empty: it has none.
+std::string format_with_id(std::string text, uint16_t id);
+
 // Everything but the pages. `addresses` were collected from the pages that go into the file.
 Result<TraceDatMetadata> collect_metadata(const BufferFile& file,
                                           const AddressCollector& addresses);

@@ -9,6 +9,7 @@
 #include "output/trace_line.h"
 #include "ring_buffer/ring_model.h"
 #include "trace_dat/metadata.h"
+#include "trace_dat/recorded_names.h"
 #include "trace_dat/trace_dat_layout.h"
 #include "trace_dat/trace_dat_read.h"
 
@@ -48,7 +49,7 @@ std::string make_file(int version) {
 }
 
 void read_everything(const TraceDatReader& reader) {
-  AddressNames names = AddressNames::from_kallsyms(reader.kallsyms());
+  AddressNames names = recorded_names(reader);
   TraceLineWriter lines(reader.events(), &names);
   lines.set_comms(reader.cmdlines());
   for (const auto& option : reader.options()) (void)modules_of_text(option.body);

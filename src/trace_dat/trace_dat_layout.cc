@@ -78,6 +78,9 @@ std::string common_options(const TraceDatMetadata& metadata, size_t cpus) {
   if (!metadata.matches.empty())
     put_option(&out, abi::kDatMatches,
                std::string_view(metadata.matches.c_str(), metadata.matches.size() + 1));
+  if (!metadata.images.empty())
+    put_option(&out, abi::kDatImages,
+               std::string_view(metadata.images.c_str(), metadata.images.size() + 1));
   if (!metadata.process_maps.empty())
     put_option(&out, abi::kDatProcMaps,
                std::string_view(metadata.process_maps.c_str(), metadata.process_maps.size() + 1));
@@ -264,6 +267,23 @@ std::string header_event_text() {
          "\ttime_extend : type == 30\n"
          "\ttime_stamp : type == 31\n"
          "\tdata max type_len  == 28\n";
+}
+
+std::string trace_dat_lead(const TraceDatOptions& options, const TraceDatMetadata& metadata,
+                           const TraceDatArea& area) {
+  return options.version == 6 ? cpu_table_v6(metadata, area) : buffer_section(area);
+}
+
+std::string trace_dat_head(const TraceDatOptions& options, const TraceDatMetadata& metadata,
+                           std::vector<TraceDatArea>* areas) {
+  const auto head = [&] {
+    return options.version == 6 ? layout_v6(options, metadata, *areas)
+                                : layout_v7(options, metadata, *areas);
+  };
+  // The section of the first buffer is its end. Its place does not change its length.
+  areas->front().section =
+      head().size() - (options.version == 6 ? 0 : sizeof(abi::DatSectionHeader));
+  return head();
 }
 
 std::vector<TraceDatPart> trace_dat_layout(const TraceDatOptions& options,

@@ -25,6 +25,14 @@ struct TraceDatPart {
   std::string bytes;
 };
 
+// The same where the pages have their places already: offsets are set, and the sections of all
+// buffers but the first one, whose section the head ends with. The lead is what stands in front of
+// a buffer's pages.
+std::string trace_dat_head(const TraceDatOptions& options, const TraceDatMetadata& metadata,
+                           std::vector<TraceDatArea>* areas);
+std::string trace_dat_lead(const TraceDatOptions& options, const TraceDatMetadata& metadata,
+                           const TraceDatArea& area);
+
 // The file from its start up to the first page; then for each instance the part in front of its
 // pages.
 std::vector<TraceDatPart> trace_dat_layout(const TraceDatOptions& options,

@@ -36,6 +36,8 @@ const char* part_name(uint16_t id) {
       return "trace clock";
     case abi::kDatMatches:
       return "matches";
+    case abi::kDatImages:
+      return "processes";
     case abi::kDatUname:
       return "uname";
     case abi::kDatOffset:
@@ -233,6 +235,7 @@ Status TraceDatReader::load_formats(Cursor* cursor, const std::string& system) {
     Result<EventCall> event = parse_format(system, text);
     if (event.ok()) {
       events_.push_back(std::move(*event));
+      format_texts_.push_back(std::move(text));
     } else {
       malformed_formats_++;
     }
@@ -463,6 +466,7 @@ void TraceDatReader::take_option(uint16_t id, const std::string& body) {
   if (id == abi::kDatOffset)
     time_offset_ = int64_t(std::strtoll(trim_nul(body).c_str(), nullptr, 0));
   if (id == abi::kDatCpuStat) cpu_stats_.push_back(trim_nul(body));
+  if (id == abi::kDatImages) images_ = ProcessImages::parse(body);
   if (id == abi::kDatTraceClock) trace_clock_option_ = true;
 }
 

@@ -14,6 +14,7 @@
 #include "base/unique_fd.h"
 #include "event/event_call.h"
 #include "output/merge.h"
+#include "trace_dat/process_images.h"
 
 namespace patchbay {
 
@@ -41,6 +42,7 @@ class TraceDatReader {
   int version() const { return version_; }
   uint32_t page_size() const { return page_size_; }
   const std::vector<EventCall>& events() const { return events_; }
+  const std::string& format_text(size_t event) const { return format_texts_[event]; }
   uint32_t malformed_formats() const { return malformed_formats_; }
   const std::string& kallsyms() const { return kallsyms_; }
   const std::string& printk_formats() const { return printk_formats_; }
@@ -49,6 +51,10 @@ class TraceDatReader {
   const std::vector<Buffer>& buffers() const { return buffers_; }
   const std::vector<Part>& sections() const { return sections_; }
   const std::vector<Part>& options() const { return options_; }
+  // Of a recording of several programs; else empty.
+  const ProcessImages& images() const { return images_; }
+  bool is_tsc() const { return mult_ != 0; }
+  ClockLine clock_line() const { return {0, uint64_t(time_offset_), mult_ ? mult_ : 1, shift_}; }
   // Nanoseconds by the same arithmetic as trace-cmd: TSC2NSEC, then OFFSET.
   uint64_t to_ns(uint64_t time) const;
 
@@ -79,9 +85,11 @@ class TraceDatReader {
   uint32_t page_size_ = 0, cpu_count_ = 0;
   std::string compression_;
   std::vector<EventCall> events_;
+  std::vector<std::string> format_texts_;  // of events_
   uint32_t malformed_formats_ = 0;
   std::string kallsyms_, printk_formats_, cmdlines_;
   std::vector<std::string> cpu_stats_;
+  ProcessImages images_;
   std::vector<Buffer> buffers_;
   std::vector<Part> sections_, options_;
   uint32_t mult_ = 0, shift_ = 0;

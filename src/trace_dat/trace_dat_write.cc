@@ -177,8 +177,8 @@ uint64_t TraceDatWriter::copy_spool(Spool* spool, uint64_t offset, TraceDatResul
 // everywhere.
 std::vector<TraceDatArea> TraceDatWriter::areas() const {
   auto last_is_empty = [](const std::vector<Spool>& rings) { return rings.back().pages == 0; };
-  bool drop_last =
-      options_.nr_cpus > 1 && std::all_of(spools_.begin(), spools_.end(), last_is_empty);
+  bool drop_last = !options_.merged && options_.nr_cpus > 1 &&
+                   std::all_of(spools_.begin(), spools_.end(), last_is_empty);
   std::vector<TraceDatArea> areas(spools_.size());
   for (size_t i = 0; i < areas.size(); i++) {
     if (i > 0) areas[i].name = options_.instances[i - 1].name;
@@ -199,7 +199,7 @@ Status TraceDatWriter::write_parts(const TraceDatMetadata& metadata,
 
 Result<TraceDatResult> TraceDatWriter::finish(const TraceDatMetadata& metadata) {
   TraceDatResult result{0, 0, refused_pages_, refused_events_, refused_error_};
-  tsc_ = metadata.tsc;
+  tsc_ = metadata.tsc && !options_.merged;
   clock_line_ = metadata.clock_line;
   std::vector<TraceDatArea> areas;
   for (;;) {

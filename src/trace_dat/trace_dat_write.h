@@ -31,6 +31,9 @@ struct TraceDatOptions {
     uint32_t page_size = 4096;
   };
   std::vector<Instance> instances;
+  // The pages are made from those of other files: durations in them are nanoseconds already, and
+  // every ring is a CPU's.
+  bool merged = false;
 };
 
 // What a reader needs besides the pages. collect_metadata() makes it from a buffer file.
@@ -48,6 +51,7 @@ struct TraceDatMetadata {
   ClockLine clock_line;
   std::string uname;
   std::string matches;  // lines of abi/match_abi.h, or empty
+  std::string images;   // ProcessImages::text(), or empty
   uint64_t trace_id = 0;
 };
 
@@ -102,7 +106,7 @@ class TraceDatWriter {
   uint64_t pages_ = 0, bytes_ = 0;
   uint64_t refused_pages_ = 0, refused_events_ = 0;
   int refused_error_ = 0;
-  bool tsc_ = false;  // of the metadata, as the line
+  bool tsc_ = false;  // durations are ticks of the line
   ClockLine clock_line_;
 };
 

@@ -75,12 +75,6 @@ std::vector<std::string> kernel_events_of(std::string_view request,
   return found;
 }
 
-std::string format_with_id(std::string text, uint16_t id) {
-  const size_t at = text.find("\nID: "), end = text.find('\n', at + 1);
-  if (at == text.npos || end == text.npos) return "";
-  return text.replace(at + 5, end - at - 5, std::to_string(id));
-}
-
 std::string kernel_functions(std::string_view kallsyms, const std::set<uint64_t>& addresses) {
   std::map<uint64_t, std::string> functions, lines;
   while (!kallsyms.empty()) {

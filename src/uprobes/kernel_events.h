@@ -20,17 +20,19 @@
 #include <unordered_map>
 #include <vector>
 
+#include "abi/trace_dat_abi.h"
 #include "base/result.h"
+#include "trace_dat/metadata.h"
 #include "trace_dat/trace_dat_write.h"
 #include "uprobes/kernel_rings.h"
 #include "uprobes/kernel_tracefs.h"
-#include "uprobes/record_pages.h"
+#include "trace_dat/record_pages.h"
 
 namespace patchbay {
 
 // The id of its ftrace:print, the first of its events, which tells readers that the last buffer of
 // a file is the kernel's.
-inline constexpr uint16_t kKernelPrintId = 65535;
+inline constexpr uint16_t kKernelPrintId = abi::kDatKernelPrintId;
 inline constexpr const char* kKernelBufferName = "kernel";  // of their buffer in a trace.dat
 
 struct KernelEventRequest {
@@ -45,9 +47,6 @@ std::vector<std::string> kernel_events_of(std::string_view request,
 // Lines "%016x t name\t[module]" of the text of /proc/kallsyms for the functions of these
 // addresses, ascending, each with a line that ends it (docs/trace_dat.md, "Names").
 std::string kernel_functions(std::string_view kallsyms, const std::set<uint64_t>& addresses);
-
-// The text of a format file with another number; empty: it has none.
-std::string format_with_id(std::string text, uint16_t id);
 
 class KernelEvents {
  public:

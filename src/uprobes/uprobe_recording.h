@@ -20,7 +20,7 @@
 #include "trace_dat/trace_dat_write.h"
 #include "uprobes/kernel_rings.h"
 #include "uprobes/kernel_tracefs.h"
-#include "uprobes/record_pages.h"
+#include "trace_dat/record_pages.h"
 #include "uprobes/uprobe_event.h"
 
 namespace patchbay {

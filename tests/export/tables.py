@@ -20,6 +20,7 @@ import sys
 problems = []
 values = 0
 in_ctf = "ctf" in sys.argv[1:2]
+STACKS = ("kernel_stack", "user_stack")
 HEAD = ("ts", "cpu", "tid", "pid", "comm", "function", "caller")
 
 
@@ -40,19 +41,25 @@ def unescaped(text):
 
 
 def report_events(path):
-    """Stacks belong to the event of their thread before them."""
-    events, last = [], {}
+    """A stack belongs to the event before it on its CPU, if that is its thread's. Where another
+    thread came between, or this one went to another CPU, the stack is an event of its own."""
+    events, last = [], {}  # by CPU: the event, and the stacks that it has
     for line in open(path, encoding="utf-8"):
         event = json.loads(line)
         event["ts"] = ns(re.match(r'\{"ts":([0-9.]+)', line).group(1))
         event["tid"] = event.pop("pid")
-        if event["event"] in ("kernel_stack", "user_stack") and event["tid"] in last:
+        kind = event["event"]
+        owner, has = last.get(event["cpu"], (None, []))
+        if kind in STACKS:
             frames = event["fields"]["caller"]  # of a fixed number, filled with zeros
-            last[event["tid"]].setdefault("stack", []).extend(
-                frames[:frames.index(0)] if 0 in frames else frames)
-            continue
+            frames = frames[:frames.index(0)] if 0 in frames else frames
+            if owner and owner["tid"] == event["tid"] and not {kind, "user_stack"} & set(has):
+                has.append(kind)
+                owner.setdefault("stack", []).extend(frames)
+                continue
+            event = {**event, "fields": {}, "stack": frames}
         events.append(event)
-        last[event["tid"]] = event
+        last[event["cpu"]] = event, list(STACKS) if kind in STACKS else []
     return events
 
 

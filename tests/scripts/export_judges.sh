@@ -124,12 +124,9 @@ said_of() {
 
 recording calls -b 8192 -e 'two_numbers(int a, u8 b)' -e 'a_string(string s | char[6] head[0])' \
   -e 'eight_arguments(s8 a, x8 b, u16 c, NULL, unsigned long e, short f)' -- "$programs/calls"
-# On one CPU: the stack of a thread that is moved between the two is an event of its own.
-cpu=$(sed -n 's/^Cpus_allowed_list:[^0-9]*\([0-9]*\).*/\1/p' /proc/self/status)
-taskset -c "$cpu" "$patchbay" record -q -o "$work/stacks.dat" -b 8192 -O userstacktrace \
-  -e 'work(int thread, long i)' -- "$examples/threads" 3 500 >/dev/null 2>"$work/err" ||
-  fail "record: $(cat "$work/err")"
-said_of stacks
+# More threads than processors: some stacks do not stand behind their events (docs/export.md).
+recording stacks -b 8192 -O userstacktrace -e 'work(int thread, long i)' -- \
+  "$examples/threads" 3 500
 recording arrays -e 'do_irq(symbol ip[16] | x64[6] irq_stack[16])' -- "$examples/irq_stack"
 recording graph -b 8192 -t function_graph -- "$programs/graph_calls"
 recording lossy -b 64 -e 'work(int thread, long i)' -- "$examples/threads" 4 20000

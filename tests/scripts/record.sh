@@ -128,8 +128,13 @@ check "libraries of the agent are not named" bash -c '! grep -qE "libZydis|libm[
 
 # --- the program executes another one
 for program in "$(type -P true)" "$(type -P sleep) 0.5"; do
-  expect 0 "exec $program" "$patchbay" record -e "$event" -o a.dat -- sh -c "exec $program"
-  says "has executed .*$(basename "${program%% *}").*, which is not recorded"
+  name=$(basename "${program%% *}")
+  expect 0 "exec $program" "$patchbay" record --no-follow -e "$event" -o a.dat -- \
+    sh -c "exec $program"
+  says "has executed .*$name.*, which is not recorded"
+  expect 0 "exec $program, followed" "$patchbay" record -e "$event" -o a.dat -- \
+    sh -c "exec $program"
+  says "2 programs are in the file: .*$name"
 done
 expect 0 "no exec" "$patchbay" record -e "$event" -o a.dat -- sh -c 'true; :'
 check "is not called one" bash -c '! grep -q "has executed" err'

@@ -130,7 +130,7 @@ for row in rows:
         "-f": lambda v: owner["fields"].get("n", -1) > 3,  # 'n > 3'
         "--tid": lambda v: str(row["pid"]) in v.split(","),
         "--pid": lambda v: process[str(row["pid"])] in v.split(","),
-        "--cpu": lambda v: int(v.split("-")[0]) <= row["cpu"] <= int(v.split("-")[-1]),
+        "--cpu": lambda v: int(v.split("-")[0]) <= owner["cpu"] <= int(v.split("-")[-1]),
         "--comm": lambda v: fnmatch.fnmatch(row["comm"], v),
         "--from": lambda v: row["ts"] >= float(v),
         "--until": lambda v: row["ts"] <= float(v),

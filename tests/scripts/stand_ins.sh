@@ -12,7 +12,8 @@ plain=$("$program")
 traced() {
   local file=$1
   shift
-  same "output of $*" "$plain" "$("$patchbay" record -q -o "$file" "$@" -- "$program" 2>err)"
+  same "output of $*" "$plain" \
+    "$("$patchbay" record -q --no-follow -o "$file" "$@" -- "$program" 2>err)"
   lines=$("$patchbay" report -i "$file" 2>/dev/null | grep -v '^#')
 }
 number() { grep -cE -- "$1" <<<"$lines"; }

@@ -16,8 +16,8 @@ std::string escaped(std::string_view text) {
 }
 
 // Addresses of several inputs are different places. No address of a process has these bits.
-uint64_t place_of(uint32_t input, uint64_t address) {
-  return address ^ uint64_t { input } << 47;
+uint64_t place_of(uint32_t input, uint32_t table, uint64_t address) {
+  return address ^ uint64_t { input } << 47 ^ table * 0x9e3779b97f4a7c15u;
 }
 
 }  // namespace
@@ -39,7 +39,7 @@ Status PprofSink::begin(const ExportMeta& meta, ExportSource* source) {
 }
 
 uint32_t PprofSink::frame(const ExportEvent& event, uint64_t address) {
-  return profile_.frame(place_of(event.input, address),
+  return profile_.frame(place_of(event.input, source_->addresses(event).table(), address),
                         [&] { return escaped(source_->addresses(event).of(address).plain); });
 }
 
@@ -47,7 +47,7 @@ uint32_t PprofSink::frame(const ExportEvent& event, uint64_t address) {
 uint32_t PprofSink::stack_frame(const ExportEvent& event, size_t index) {
   const bool is_place = index == 0 || index == event.kernel_frames;
   const uint64_t address = event.stack[index] - (is_place ? 0 : 1);
-  return profile_.frame(place_of(event.input, address),
+  return profile_.frame(place_of(event.input, source_->addresses(event).table(), address),
                         [&] { return escaped(source_->frame_name(event, index)); });
 }
 

@@ -57,11 +57,6 @@ uint64_t calculate(HistOperator op, uint64_t a, uint64_t b) {
 
 // --- fields of an event
 
-// Of a size that a histogram can take; not so a structure, or an array of numbers.
-bool is_number(const EventField& field) {
-  return field.size == 1 || field.size == 2 || field.size == 4 || field.size == 8;
-}
-
 bool is_text(const EventField& field) {
   return field.type.find("char") != std::string::npos &&
          (field.array_len || !field.brackets.empty() || field.type.find('[') != std::string::npos);
@@ -72,6 +67,12 @@ bool is_dynamic(const EventField& field) {
 }
 bool is_stack(const EventField& field) {
   return is_dynamic(field) && field.type.find("long[") != std::string::npos;
+}
+// Of a size that a histogram can take; not so a structure, or an array of numbers, which the kernel
+// would count by where it stands.
+bool is_number(const EventField& field) {
+  if (is_dynamic(field) && !is_stack(field)) return false;
+  return field.size == 1 || field.size == 2 || field.size == 4 || field.size == 8;
 }
 // As the kernel has it: "char[16]", where a format file shows `char comm[16]`.
 std::string type_text(const EventField& field) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "uprobes/record_pages.h"
+#include "trace_dat/record_pages.h"
 
 #include <algorithm>
 #include <cstring>
@@ -31,9 +31,13 @@ void RecordPages::put(const void* bytes, size_t size) {
 bool RecordPages::add(uint64_t time, std::span<const uint8_t> record) {
   const uint32_t size = uint32_t((record.size() + 3) / 4 * 4);
   const uint32_t head = size > kMaxShort || size == 0 ? 8 : 4;
-  const uint32_t room = page_size_ - uint32_t(abi::kPageHeaderSize) - 8;  // for the count of lost
-  if (head + size + 8 > room) return false;
-  if (!page_.bytes.empty() && (page_.used + head + size + 8 > room || lost_)) flush();
+  const uint32_t room = page_size_ - uint32_t(abi::kPageHeaderSize);
+  if (head + size > room) return false;
+  if (!page_.bytes.empty()) {
+    const uint32_t extend = time > time_ && time - time_ > kMaxDelta ? 8 : 0;
+    const uint32_t count = page_.lost_before ? 8 : 0;  // of what was lost, behind the events
+    if (lost_ || page_.used + extend + head + size + count > room) flush();
+  }
   if (page_.bytes.empty()) begin(time);
   uint64_t delta = time > time_ ? time - time_ : 0;
   if (delta > kMaxDelta) {
@@ -45,6 +49,7 @@ bool RecordPages::add(uint64_t time, std::span<const uint8_t> record) {
   const uint32_t type = head == 4 ? size / 4 : 0;
   const uint32_t words[] = {type | uint32_t(delta) << 5, size + 4};
   put(words, head);
+  last_ = abi::kPageHeaderSize + page_.used;
   put(record.data(), record.size());
   page_.used += size - uint32_t(record.size());
   page_.entries++;

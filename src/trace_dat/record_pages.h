@@ -18,6 +18,8 @@ class RecordPages {
 
   // `time` never goes back. False: the record is larger than a page.
   bool add(uint64_t time, std::span<const uint8_t> record);
+  // The record that add() took last, in its page: to change what is in it.
+  uint8_t* last() { return page_.bytes.data() + last_; }
   // So many were lost before the record that comes next (kLostUnknown: some).
   void lose(uint64_t events);
   void flush();
@@ -30,6 +32,7 @@ class RecordPages {
   Sink sink_;
   PageImage page_;
   uint64_t time_ = 0, lost_ = 0;
+  uint32_t last_ = 0;
 };
 
 }  // namespace patchbay

@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: MIT
+#include "agent/follow.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "abi/follow_abi.h"
+#include "agent/exec_environment.h"
+#include "agent/exec_hook.h"
+#include "agent/exec_target.h"
+#include "base/raw_syscall.h"
+#include "base/text.h"
+#include "base/unique_fd.h"
+#include "symbol/follow_wishes.h"
+
+namespace patchbay {
+namespace {
+
+// What the hooks need, in the memory of a child of vfork(), too. Written by the constructor.
+struct Session {
+  bool follows = false;
+  bool was_executed = false;  // by a program that is followed
+  char directory[2048] = "";  // DIR/tree-N
+  char log[2048 + 8] = "";
+  char agent[2048] = "";  // the library's path
+  long seccomp = 0;       // the mode when it began
+  abi::FollowSlots* slots = nullptr;
+};
+constinit Session g_session;  // other constructors of ours run later
+
+// --- the log; raw system calls
+
+// -1: it is gone, or the tool's directory is out of reach.
+long open_log(int flags) {
+  return raw_syscall(SYS_openat, AT_FDCWD, raw_pointer(g_session.log),
+                     flags | O_CLOEXEC | O_NOFOLLOW, 0);
+}
+
+enum class Tool : uint8_t { kThere, kGone, kOutOfReach };
+Tool look_for_tool() {
+  const long fd = open_log(O_RDONLY);
+  if (fd < 0) {
+    const bool is_over =
+        !g_session.slots || __atomic_load_n(&g_session.slots->is_over, __ATOMIC_ACQUIRE);
+    return is_over ? Tool::kGone : Tool::kOutOfReach;
+  }
+  const bool is_there = raw_syscall(SYS_flock, fd, LOCK_SH | LOCK_NB) == -EWOULDBLOCK;
+  raw_syscall(SYS_close, fd);
+  return is_there ? Tool::kThere : Tool::kGone;
+}
+
+// As much of a text as there is room for, with its NUL.
+template <size_t kSize>
+void copy_text(char (&to)[kSize], const char* from) {
+  size_t i = 0;
+  for (; from[i] && i + 1 < kSize; i++) to[i] = from[i];
+  to[i] = '\0';
+}
+
+void take_slot(long pid, long parent, const char* path, const char* reason) {
+  abi::FollowSlots* const slots = g_session.slots;
+  if (!slots) return;
+  const uint32_t index = __atomic_fetch_add(&slots->taken, 1, __ATOMIC_RELAXED);
+  if (index >= abi::kMostFollowSlots) return;
+  abi::FollowSlot& slot = slots->slot[index];
+  slot.pid = int32_t(pid);
+  slot.parent = int32_t(parent);
+  slot.time_ns = raw_monotonic_ns();
+  copy_text(slot.path, path);
+  copy_text(slot.reason, reason);
+  __atomic_store_n(&slot.is_written, 1, __ATOMIC_RELEASE);
+}
+
+bool has_limit_below(int which, uint64_t bytes) {
+  uint64_t limit[2] = {};
+  return raw_syscall(SYS_prlimit64, 0, which, 0, raw_pointer(limit)) == 0 && limit[0] < bytes;
+}
+// A write would end the program by a signal.
+bool has_file_limit() { return has_limit_below(RLIMIT_FSIZE, uint64_t{1} << 28); }
+
+class LogRecord {
+ public:
+  LogRecord(abi::FollowKind kind, long pid, long parent) {
+    record_ = {sizeof record_, kind, int32_t(pid), int32_t(parent), raw_monotonic_ns()};
+  }
+
+  // With its NUL. Where there is no room the text is cut, and those behind it are left out.
+  void add(const char* text, size_t size) {
+    if (record_.size + 1 >= sizeof bytes_) return;
+    for (size_t i = 0; i < size && record_.size + 1 < sizeof bytes_; i++)
+      bytes_[record_.size++] = text[i];
+    bytes_[record_.size++] = '\0';
+  }
+  void add(const char* text) {
+    size_t size = 0;
+    while (text[size]) size++;
+    add(text, size);
+  }
+
+  // False: the log is out of reach.
+  bool append() {
+    const long fd = has_file_limit() ? -1 : open_log(O_WRONLY | O_APPEND);
+    if (fd < 0) return false;
+    __builtin_memcpy(bytes_, &record_, sizeof record_);
+    const long written = raw_syscall(SYS_write, fd, raw_pointer(bytes_), record_.size);
+    raw_syscall(SYS_close, fd);
+    return written == long(record_.size);
+  }
+
+ private:
+  abi::FollowRecord record_;
+  char bytes_[abi::kMostFollowRecord];
+};
+
+void tell_of_this(abi::FollowKind kind, std::string_view sentence = {}) {
+  char exe[2048];
+  const ssize_t length = ::readlink("/proc/self/exe", exe, sizeof exe);
+  LogRecord record(kind, ::getpid(), ::getppid());
+  if (kind == abi::FollowKind::kSays) record.add(sentence.data(), sentence.size());
+  record.add(exe, length > 0 ? size_t(length) : 0);
+  Result<std::string> words = read_file("/proc/self/cmdline");
+  std::string_view rest = words.ok() ? std::string_view(*words) : std::string_view();
+  while (!rest.empty()) {
+    const std::string_view word = cut_at(&rest, '\0');
+    record.add(word.data(), word.size());
+  }
+  if (!record.append() && kind == abi::FollowKind::kSays) {
+    const std::string text(sentence);
+    take_slot(::getpid(), ::getppid(), length > 0 ? std::string(exe, size_t(length)).c_str() : "",
+              text.c_str());
+  }
+}
+
+// --- what is not followed
+
+constexpr const char* kOutOfReach = "the recording's directory is out of its reach";
+constexpr const char* kOtherNumbers = "it has process numbers of its own, as in a container";
+constexpr const char* kHasAgent = "it is given an agent of its own";
+constexpr const char* kHasSanitizer = "its LD_PRELOAD has a sanitizer's runtime";
+constexpr const char* kFileLimit = "its file size limit leaves no room for a buffer";
+constexpr const char* kDescriptorLimit = "its descriptor limit leaves no room for the agent";
+constexpr const char* kMemoryLimit = "its memory limit leaves no room for the agent";
+constexpr const char* kConfined = "its process has confined itself by seccomp";
+constexpr const char* kSmallStack = "it is executed on a signal's stack, which is too small";
+constexpr const char* kTooLong = "its words and variables leave no room for two more";
+constexpr const char* kTooManyVariables = "it has more variables than can be copied there";
+
+void tell_not_followed(const char* path, const char* reason) {
+  const long pid = raw_syscall(SYS_getpid), parent = raw_syscall(SYS_getppid);
+  LogRecord record(abi::FollowKind::kNotFollowed, pid, parent);
+  record.add(path);
+  record.add(reason);
+  const bool is_told = reason != kConfined && record.append();
+  if (!is_told) take_slot(pid, parent, path, reason);
+}
+
+// A filter that came since may kill who opens a file.
+bool has_confined_itself() { return raw_syscall(SYS_prctl, PR_GET_SECCOMP) != g_session.seccomp; }
+
+void after_fork_in_child() {
+  if (has_confined_itself()) return;
+  const long pid = raw_syscall(SYS_getpid), parent = raw_syscall(SYS_getppid);
+  (void)LogRecord(abi::FollowKind::kForked, pid, parent).append();
+}
+
+// --- the start
+
+void map_slots() {
+  const std::string path = std::string(g_session.directory) + "/" + abi::kFollowSlots;
+  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  void* const at =
+      ::mmap(nullptr, sizeof(abi::FollowSlots), PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+  if (at != MAP_FAILED) g_session.slots = static_cast<abi::FollowSlots*>(at);
+}
+
+bool set_session() {
+  const char* directory = std::getenv(abi::kFollowVariable);
+  Dl_info self;
+  if (!directory || directory[0] != '/' || std::strlen(directory) >= sizeof g_session.directory)
+    return false;
+  if (!::dladdr(reinterpret_cast<void*>(&set_session), &self) || self.dli_fname[0] != '/' ||
+      std::strlen(self.dli_fname) >= sizeof g_session.agent)
+    return false;
+  std::strcpy(g_session.directory, directory);
+  std::strcpy(g_session.log, (std::string(directory) + "/" + abi::kFollowLog).c_str());
+  std::strcpy(g_session.agent, self.dli_fname);
+  g_session.seccomp = raw_syscall(SYS_prctl, PR_GET_SECCOMP);
+  if (look_for_tool() != Tool::kThere) return false;
+  map_slots();
+  return true;
+}
+
+void begin() {
+  ::pthread_atfork(nullptr, nullptr, after_fork_in_child);
+  g_session.follows = hook_exec_functions();
+}
+
+bool is_pid_namespace(uint64_t inode) {
+  struct stat status;
+  return ::stat("/proc/self/ns/pid", &status) == 0 && status.st_ino == inode;
+}
+
+std::string own_exe() {
+  char exe[4096];
+  const ssize_t length = ::readlink("/proc/self/exe", exe, sizeof exe);
+  return {exe, length > 0 ? size_t(length) : 0};
+}
+
+}  // namespace
+
+Follow begin_following(AgentSettings* settings) {
+  if (!std::getenv(abi::kFollowVariable)) return Follow::kNo;
+  if (!set_session()) return Follow::kOver;
+  g_session.was_executed = true;
+  begin();
+  const std::string directory = g_session.directory;
+  Result<std::string> text = read_file(directory + "/" + abi::kFollowWanted);
+  const FollowWishes wishes = parse_follow_wishes(text.ok() ? *text : "");
+  if (!is_wanted_program(wishes, own_exe()) || !may_have_wanted(wishes)) {
+    tell_of_this(abi::FollowKind::kHasNothing);
+    return Follow::kNothing;
+  }
+  // DIR/PID would be that of another process, which has the number where the tool is.
+  if (!is_pid_namespace(wishes.pid_namespace)) {
+    tell_not_followed(own_exe().c_str(), kOtherNumbers);
+    return Follow::kNothing;
+  }
+  settings->runtime_directory = directory.substr(0, directory.rfind('/'));
+  settings->wait = true;
+  settings->overwrite = wishes.overwrite;
+  if (wishes.buffer_size_kb) settings->buffer_size_kb = wishes.buffer_size_kb;
+  return Follow::kWanted;
+}
+
+void begin_following_first() {
+  if (set_session()) begin();
+}
+
+void tell_tool_of_agent() { tell_of_this(abi::FollowKind::kWaits); }
+
+bool is_followed() { return look_for_tool() == Tool::kThere; }
+
+void mark_directory(const std::string& directory) {
+  if (g_session.was_executed)
+    (void)!::symlink(g_session.directory, (directory + "/" + abi::kFollowTree).c_str());
+}
+
+bool tell_tool(std::string_view sentence) {
+  if (!g_session.was_executed) return false;
+  if (!has_confined_itself()) tell_of_this(abi::FollowKind::kSays, sentence);
+  return true;
+}
+
+// --- a call of execve()
+
+namespace {
+
+constexpr size_t kMostVariables = 1024;  // of those that are kept on the stack
+long call_exec(const ExecCall& call, char* const* environment) {
+  if (call.is_execve)
+    return raw_syscall(SYS_execve, raw_pointer(call.path), raw_pointer(call.words),
+                       raw_pointer(environment));
+  return raw_syscall(SYS_execveat, call.directory, raw_pointer(call.path), raw_pointer(call.words),
+                     raw_pointer(environment), call.flags);
+}
+
+const char* limit_reason() {
+  constexpr uint64_t kFewDescriptors = 16;
+  if (has_file_limit()) return kFileLimit;
+  if (has_limit_below(RLIMIT_NOFILE, kFewDescriptors)) return kDescriptorLimit;
+  return has_limit_below(RLIMIT_AS, uint64_t{1} << 32) ? kMemoryLimit : nullptr;
+}
+
+ExecDecision not_followed(const char* reason) {
+  ExecDecision decision;
+  decision.reason = reason;
+  return decision;
+}
+
+bool begins_with(const char* text, std::string_view start) {
+  for (const char c : start)
+    if (*text++ != c) return false;
+  return true;
+}
+
+// What a program, or a script, has put into LD_PRELOAD by itself keeps its place.
+const char* preload_reason(char* const* environment) {
+  static constexpr std::string_view kName = "LD_PRELOAD=";
+  for (; environment && *environment; environment++) {
+    if (!begins_with(*environment, kName)) continue;
+    for (const char* at = *environment + kName.size(); *at; at++) {
+      if (begins_with(at, "libpatchbay.so")) return kHasAgent;
+      for (std::string_view runtime : {"libasan.", "libtsan.", "liblsan.", "libclang_rt."})
+        if (begins_with(at, runtime)) return kHasSanitizer;
+    }
+  }
+  return nullptr;
+}
+
+// fexecve() has no path: that of the file.
+__attribute__((noinline)) void tell_descriptor_not_followed(int fd, const char* reason) {
+  char name[32] = "/proc/self/fd/", path[1024] = "", digits[12];
+  size_t end = sizeof "/proc/self/fd/" - 1, count = 0;
+  auto rest = uint32_t(fd);
+  do digits[count++] = char('0' + rest % 10);
+  while (rest /= 10);
+  while (count) name[end++] = digits[--count];
+  (void)raw_syscall(SYS_readlinkat, AT_FDCWD, raw_pointer(name), raw_pointer(path),
+                    sizeof path - 1);
+  tell_not_followed(path[0] ? path : name, reason);
+}
+
+// posix_spawn()'s child has 32 KB of stack.
+__attribute__((noinline)) long call_with_agent(const ExecCall& call, const char* runtime_first) {
+  char* variables[kMostVariables];
+  char text[6144];
+  const ExecAdditions add{
+      .agent = g_session.agent, .runtime_first = runtime_first, .follow = g_session.directory};
+  if (!make_exec_environment(call.environment, add, variables, kMostVariables, text, sizeof text)) {
+    tell_not_followed(call.path, kTooManyVariables);
+    return call_exec(call, call.environment);
+  }
+  const long result = call_exec(call, variables);
+  if (result != -E2BIG) return result;
+  tell_not_followed(call.path, kTooLong);  // with what we have added
+  return call_exec(call, call.environment);
+}
+
+// Capabilities that a process has kept without being root are gone then. access() leaves them out.
+bool reaches_log_after_exec() {
+  return raw_syscall(SYS_faccessat, AT_FDCWD, raw_pointer(g_session.log), R_OK | W_OK) == 0;
+}
+
+long execute_as_followed(const ExecCall& call) {
+  const bool is_confined = has_confined_itself();
+  if (!is_confined &&
+      (!exec_list_is_readable(call.environment) || exec_only_lists(call.environment)))
+    return call_exec(call, call.environment);
+  Tool tool = is_confined ? Tool::kOutOfReach : look_for_tool();
+  if (tool == Tool::kGone) return call_exec(call, call.environment);
+  if (tool == Tool::kThere && !reaches_log_after_exec()) tool = Tool::kOutOfReach;
+  ExecDecision decision = not_followed(kConfined);
+  if (!is_confined)
+    decision = decide_exec(call.directory, call.path, call.flags, g_session.agent, call.words);
+  if (decision.follow && tool == Tool::kOutOfReach) decision = not_followed(kOutOfReach);
+  if (decision.follow)
+    if (const char* reason = preload_reason(call.environment)) decision = not_followed(reason);
+  if (decision.follow)
+    if (const char* reason = limit_reason()) decision = not_followed(reason);
+  if (decision.follow) return call_with_agent(call, decision.runtime_first);
+  if (decision.reason && call.path[0]) tell_not_followed(call.path, decision.reason);
+  if (decision.reason && !call.path[0])
+    tell_descriptor_not_followed(call.directory, decision.reason);
+  return call_exec(call, call.environment);
+}
+
+// What is done here has up to 20 KB on the stack. A thread's, and a child's of posix_spawn(), have
+// more; the one that a crash handler runs on need not.
+bool has_small_stack() {
+  constexpr uint64_t kNeeded = 24 * 1024;
+  stack_t stack{};
+  if (raw_syscall(SYS_sigaltstack, 0, raw_pointer(&stack)) != 0 || !(stack.ss_flags & SS_ONSTACK))
+    return false;
+  return reinterpret_cast<uint64_t>(&stack) - reinterpret_cast<uint64_t>(stack.ss_sp) < kNeeded;
+}
+
+}  // namespace
+
+long execute(const ExecCall& call) {
+  if (!g_session.follows) return call_exec(call, call.environment);
+  if (!has_small_stack()) return execute_as_followed(call);
+  if (raw_syscall(SYS_faccessat, call.directory, raw_pointer(call.path), F_OK) == 0)
+    take_slot(raw_syscall(SYS_getpid), raw_syscall(SYS_getppid), call.path, kSmallStack);
+  return call_exec(call, call.environment);
+}
+
+}  // namespace patchbay

@@ -1,0 +1,658 @@
+// SPDX-License-Identifier: MIT
+#include "debug_info/object_fields.h"
+
+#include <dwarf.h>
+
+#include <algorithm>
+#include <initializer_list>
+
+#include "base/text.h"
+
+namespace patchbay {
+namespace {
+
+using Kind = ObjectForm::Kind;
+using Show = ObjectForm::Show;
+
+constexpr uint32_t kMostTextBytes = 255;  // of a text
+constexpr uint32_t kMostPartBytes = 63;   // of each text of a list
+constexpr int kMaxNesting = 3;            // optional<unique_ptr<string>>
+constexpr uint64_t kMaxStride = 1 << 20;  // of the elements of a vector
+
+// A place in an object: how far it is, and of which type. `is_there`: all members were found.
+struct Step {
+  uint64_t offset = 0;
+  TypeFacts facts;
+  bool is_there = false;
+};
+
+Step step_to(Step from, std::initializer_list<std::string_view> members) {
+  from.is_there = true;
+  for (std::string_view name : members) {
+    const std::optional<Member> found = find_member(from.facts, name, nullptr);
+    from.is_there = found && found->has_offset && found->bit_size == 0;
+    if (!from.is_there) return from;
+    from.offset += found->offset;
+    from.facts = facts_of(found->type);
+  }
+  return from;
+}
+
+Step at_member(const TypeFacts& facts, std::initializer_list<std::string_view> members) {
+  return step_to({0, facts, true}, members);
+}
+
+// "vector<int, std::allocator<int> >" -> "vector".
+std::string class_name(const TypeFacts& facts) {
+  if (facts.kind != TypeKind::kAggregate || !facts.die) return "";
+  const std::string name = name_of(*facts.die);
+  return name.substr(0, name.find('<'));
+}
+
+bool is_text_class(const TypeFacts& facts, std::string_view name) {
+  return facts.kind == TypeKind::kAggregate && facts.die &&
+         name_of(*facts.die).starts_with(std::string(name) + "<char,");
+}
+
+bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::optional<Dwarf_Die> template_type(const TypeFacts& facts, std::string_view parameter) {
+  if (!facts.die) return std::nullopt;
+  for (Dwarf_Die child : children_of(*facts.die))
+    if (::dwarf_tag(&child) == DW_TAG_template_type_parameter && name_of(child) == parameter)
+      return type_of(child);
+  return std::nullopt;
+}
+
+std::optional<uint64_t> template_number(const TypeFacts& facts, std::string_view parameter) {
+  if (!facts.die) return std::nullopt;
+  for (Dwarf_Die child : children_of(*facts.die))
+    if (::dwarf_tag(&child) == DW_TAG_template_value_parameter && name_of(child) == parameter)
+      return number_of(child, DW_AT_const_value);
+  return std::nullopt;
+}
+
+// Of std::ratio.
+std::string unit_of(const TypeFacts& ratio) {
+  const uint64_t numerator = template_number(ratio, "_Num").value_or(0);
+  const uint64_t denominator = template_number(ratio, "_Den").value_or(0);
+  static constexpr struct {
+    uint64_t numerator, denominator;
+    const char* unit;
+  } kUnits[] = {{1, 1'000'000'000, "ns"}, {1, 1'000'000, "us"}, {1, 1000, "ms"}, {1, 1, "s"},
+                {60, 1, "min"},           {3600, 1, "h"},       {86400, 1, "d"}};
+  for (const auto& row : kUnits)
+    if (row.numerator == numerator && row.denominator == denominator) return row.unit;
+  return "*" + std::to_string(numerator) + "/" + std::to_string(denominator) + "s";
+}
+
+// The word of function_events for a number; "": it is none.
+std::string atom_of(const TypeFacts& facts) {
+  const std::string type = scalar_type(facts);
+  return type == "char" ? "s8" : facts.kind == TypeKind::kFloat && facts.size > 8 ? "" : type;
+}
+
+Show show_of(const TypeFacts& facts) {
+  if (facts.kind == TypeKind::kFloat) return Show::kFloat;
+  if (facts.kind == TypeKind::kPointer) return Show::kPointer;
+  if (facts.is_bool) return Show::kBool;
+  if (facts.is_plain_char) return Show::kChar;
+  return facts.is_signed ? Show::kSigned : Show::kUnsigned;
+}
+
+// The suffixes of a field that lead from a register to the address of something.
+class Path {
+ public:
+  Path plus(uint64_t offset) const {
+    Path path = *this;
+    path.offset_ += offset;
+    return path;
+  }
+  // To where the pointer points that is here.
+  Path followed() const {
+    Path path;
+    path.loads_ = value();
+    return path;
+  }
+  // Of a text or an array here; of a number here.
+  std::string address() const { return !offset_ && !loads_.empty() ? loads_ + "+0" : here(); }
+  std::string value() const { return here() + "[0]"; }
+
+ private:
+  std::string here() const { return loads_ + (offset_ ? "+" + std::to_string(offset_) : ""); }
+
+  std::string loads_;  // ends with a pointer that is loaded
+  uint64_t offset_ = 0;
+};
+
+struct TextMembers {
+  Step pointer, length;
+};
+
+// Rust's Vec: the pointer is wrapped several times, in each version of its library otherwise.
+Step pointer_of_vec(const Step& vec) {
+  Step step = step_to(vec, {"buf"});
+  for (int depth = 0; step.is_there && step.facts.kind != TypeKind::kPointer; depth++) {
+    Step next;
+    for (std::string_view name : {"inner", "ptr", "pointer"})
+      if (!next.is_there) next = step_to(step, {name});
+    if (depth == 8 || !next.is_there) return {};
+    step = next;
+  }
+  return step;
+}
+
+// Rust's &str and &[T].
+bool is_slice(const TypeFacts& facts) { return at_member(facts, {"data_ptr"}).is_there; }
+
+// Of a string or a string_view.
+std::optional<TextMembers> text_members(const TypeFacts& facts) {
+  TextMembers members;
+  if (is_text_class(facts, "basic_string"))
+    members = {at_member(facts, {"_M_dataplus", "_M_p"}), at_member(facts, {"_M_string_length"})};
+  else if (is_text_class(facts, "basic_string_view"))
+    members = {at_member(facts, {"_M_str"}), at_member(facts, {"_M_len"})};
+  else if (is_slice(facts) && name_of(*facts.die).ends_with("str"))
+    members = {at_member(facts, {"data_ptr"}), at_member(facts, {"length"})};
+  else if (class_name(facts) == "String")
+    members = {pointer_of_vec(at_member(facts, {"vec"})), at_member(facts, {"vec", "len"})};
+  else
+    return std::nullopt;
+  if (!members.pointer.is_there || !members.length.is_there) return std::nullopt;
+  return members;
+}
+
+// Makes the fields of one object.
+class Maker {
+ public:
+  Maker(const std::string& name, const FieldName& field_name)
+      : name_(name), field_name_(field_name) {}
+
+  // The object at an address that a register leads to.
+  std::optional<ObjectForm> at(const TypeFacts& facts, const Path& path, const std::string& name,
+                               int depth);
+  // The object in registers.
+  bool in_registers(const PassedParameter& parameter);
+
+  // The first field has the parameter's own name.
+  std::string own(const std::string& wish) {
+    std::string name = wish == name_ ? wish : field_name_(wish);
+    result_.argument.fields.push_back(name);
+    return name;
+  }
+  void add(const std::string& type, const std::string& field, const std::string& suffixes) {
+    fields_.push_back(type + " " + field + suffixes);
+  }
+  std::string add_number(const std::string& type, const std::string& wish, const Path& path) {
+    const std::string field = own(wish);
+    add(type, field, path.value());
+    return field;
+  }
+  void end_position() {
+    result_.positions.push_back(fields_.empty() ? "NULL" : join(fields_, " | "));
+    fields_.clear();
+  }
+  ObjectFields take(ObjectForm form) {
+    result_.argument.name = name_;
+    result_.argument.form = std::move(form);
+    return std::move(result_);
+  }
+  ObjectForm form_in_registers;
+
+ private:
+  // An object whose words are in registers, and whether a member is one that begins a word.
+  struct Held {
+    TypeFacts facts;
+    const std::vector<PassedParameter::Register>& registers;
+    bool has(const Step& member) const {
+      const size_t word = member.offset / 8;
+      const bool is_float = member.facts.kind == TypeKind::kFloat;
+      return member.is_there && member.offset % 8 == 0 && word < registers.size() &&
+             registers[word].is_vector == is_float;
+    }
+  };
+  bool text_in_registers(const Held& held);
+  bool span_in_registers(const Held& held);
+  bool duration_in_registers(const Held& held);
+  bool optional_in_registers(const Held& held);
+  void put(const Step& member, std::string field) {
+    words_[member.offset / 8].push_back(std::move(field));
+  }
+  std::string number_at(const std::string& type, const Path& path, const std::string& name,
+                        ObjectForm* form);
+  std::optional<ObjectForm> scalar(const TypeFacts& facts, const Path& path,
+                                   const std::string& name);
+  std::optional<ObjectForm> text(const TypeFacts& facts, const Path& path, const std::string& name,
+                                 int depth);
+  std::optional<ObjectForm> vector(const TypeFacts& facts, const Path& path,
+                                   const std::string& name);
+  std::optional<ObjectForm> vec(const TypeFacts& facts, const Path& path, const std::string& name);
+  void texts(const TextMembers& members, const Path& first, uint32_t count, const std::string& name,
+             ObjectForm* form);
+  std::optional<ObjectForm> array(const TypeFacts& facts, const Path& path,
+                                  const std::string& name);
+  std::optional<ObjectForm> span(const TypeFacts& facts, const Path& path, const std::string& name);
+  std::optional<ObjectForm> optional(const TypeFacts& facts, const Path& path,
+                                     const std::string& name, int depth);
+  std::optional<ObjectForm> pointer(const TypeFacts& facts, const Path& path,
+                                    const std::string& name, int depth);
+  std::optional<ObjectForm> entries(const TypeFacts& facts, const Path& path,
+                                    const std::string& name);
+
+  const std::string name_;
+  const FieldName& field_name_;
+  ObjectFields result_;
+  std::vector<std::string> fields_;              // of this position
+  std::vector<std::vector<std::string>> words_;  // fields of each register
+};
+
+// A number that cannot be read is 0: what is beside it says whether it was.
+std::string Maker::number_at(const std::string& type, const Path& path, const std::string& name,
+                             ObjectForm* form) {
+  const std::string field = add_number(type, name, path);
+  form->there = own(name + "_ok");
+  add("u8[/1]", form->there, path.address());
+  return field;
+}
+
+std::optional<ObjectForm> Maker::scalar(const TypeFacts& facts, const Path& path,
+                                        const std::string& name) {
+  const std::string atom = atom_of(facts);
+  if (atom.empty()) return std::nullopt;
+  ObjectForm form;
+  form.kind = facts.kind == TypeKind::kPointer ? Kind::kPointer : Kind::kScalar;
+  form.show = show_of(facts);
+  form.size = uint32_t(facts.size);
+  form.names = value_names_of(facts, "");
+  form.field = number_at(atom, path, name, &form);
+  return form;
+}
+
+std::optional<ObjectForm> Maker::text(const TypeFacts& facts, const Path& path,
+                                      const std::string& name, int depth) {
+  // std::filesystem::path keeps its text in a string.
+  const Step inner = at_member(facts, {"_M_pathname"});
+  const std::optional<TextMembers> members = text_members(inner.is_there ? inner.facts : facts);
+  const Path object = inner.is_there ? path.plus(inner.offset) : path;
+  if (!members) return std::nullopt;
+  ObjectForm form;
+  form.kind = Kind::kText;
+  form.size = 1;
+  form.field = own(name);
+  form.length = own(name + "_len");
+  add("string/" + form.length + "/" + std::to_string(depth ? kMostPartBytes : kMostTextBytes),
+      form.field, object.plus(members->pointer.offset).followed().address());
+  add("u64", form.length, object.plus(members->length.offset).value());
+  return form;
+}
+
+// The first elements of a list of texts. Where it has an end, nothing behind that is read.
+void Maker::texts(const TextMembers& members, const Path& first, uint32_t count,
+                  const std::string& name, ObjectForm* form) {
+  form->kind = Kind::kParts;
+  for (uint32_t i = 0; i < count; i++) {
+    const Path element = first.plus(uint64_t{i} * form->size);
+    ObjectForm part;
+    part.kind = Kind::kText;
+    part.size = 1;
+    part.field = own(name + "_" + std::to_string(i));
+    part.length = own(part.field + "_len");
+    add("string/" + part.length + "/" + std::to_string(kMostPartBytes), part.field,
+        element.plus(members.pointer.offset).followed().address());
+    add("u64", part.length,
+        element.plus(members.length.offset).value() + (form->end.empty() ? "" : "<" + form->end));
+    form->parts.push_back(std::move(part));
+  }
+}
+
+std::optional<ObjectForm> Maker::vector(const TypeFacts& facts, const Path& path,
+                                        const std::string& name) {
+  const Step begin = at_member(facts, {"_M_impl", "_M_start"});
+  const Step end = at_member(facts, {"_M_impl", "_M_finish"});
+  if (!begin.is_there || !end.is_there || begin.facts.kind != TypeKind::kPointer)
+    return std::nullopt;
+  const TypeFacts element = facts_of(element_of(begin.facts));
+  const Path first = path.plus(begin.offset).followed();
+  ObjectForm form;
+  form.show = show_of(element);
+  form.size = uint32_t(element.size);
+  if (element.size == 0 || element.size > kMaxStride) return std::nullopt;
+  if (const std::optional<TextMembers> members = text_members(element)) {
+    form.end = own(name + "_end");
+    form.begin = own(name + "_begin");
+    form.there = own(name + "_ok");
+    texts(*members, first, kShownTexts, name, &form);
+    add("x64", form.end, path.plus(end.offset).value());
+    add("x64", form.begin, path.plus(begin.offset).value());
+    add("u8[/1]", form.there, path.plus(begin.offset).address());
+    return form;
+  }
+  const std::string atom = atom_of(element);
+  if (atom.empty()) return std::nullopt;
+  form.kind = element.is_plain_char ? Kind::kText : Kind::kList;
+  form.names = value_names_of(element, "");
+  form.field = own(name);
+  form.end = own(name + "_end");
+  form.begin = own(name + "_begin");
+  if (element.is_plain_char)
+    add("string/<" + form.end + "/" + std::to_string(kMostTextBytes), form.field, first.address());
+  else
+    add(atom + "[<" + form.end + "/" + std::to_string(kShownElements) + "]", form.field,
+        first.address());
+  add("x64", form.end, path.plus(end.offset).value());
+  add("x64", form.begin, path.plus(begin.offset).value());
+  return form;
+}
+
+std::optional<ObjectForm> Maker::vec(const TypeFacts& facts, const Path& path,
+                                     const std::string& name) {
+  const Step pointer = pointer_of_vec({0, facts, true}), length = at_member(facts, {"len"});
+  const TypeFacts element = facts_of(template_type(facts, "T"));
+  const std::string atom = atom_of(element);
+  if (!pointer.is_there || !length.is_there || atom.empty()) return std::nullopt;
+  ObjectForm form;
+  form.kind = Kind::kList;
+  form.show = show_of(element);
+  form.size = uint32_t(element.size);
+  form.names = value_names_of(element, "");
+  form.field = own(name);
+  form.length = own(name + "_len");
+  add(atom + "[" + form.length + "/" + std::to_string(kShownElements) + "]", form.field,
+      path.plus(pointer.offset).followed().address());
+  add("u64", form.length, path.plus(length.offset).value());
+  return form;
+}
+
+std::optional<ObjectForm> Maker::array(const TypeFacts& facts, const Path& path,
+                                       const std::string& name) {
+  const Step elements = at_member(facts, {"_M_elems"});
+  if (!elements.is_there || elements.facts.kind != TypeKind::kArray) return std::nullopt;
+  const TypeFacts element = facts_of(element_of(elements.facts));
+  if (element.size == 0 || element.size > kMaxStride || dimensions_of(elements.facts) != 1)
+    return std::nullopt;
+  ObjectForm form;
+  form.kind = Kind::kList;
+  form.show = show_of(element);
+  form.size = uint32_t(element.size);
+  form.names = value_names_of(element, "");
+  form.count = elements.facts.size / element.size;
+  if (form.count == 0) return std::nullopt;
+  if (const std::optional<TextMembers> members = text_members(element)) {
+    const auto count = uint32_t(std::min<uint64_t>(form.count, kShownTexts));
+    texts(*members, path.plus(elements.offset), count, name, &form);
+    form.there = own(name + "_ok");
+    add("u8[/1]", form.there, path.plus(elements.offset).address());
+    return form;
+  }
+  const std::string atom = atom_of(element);
+  if (atom.empty()) return std::nullopt;
+  form.field = own(name);
+  add(atom + "[/" + std::to_string(std::min<uint64_t>(form.count, kShownElements)) + "]",
+      form.field, path.plus(elements.offset).address());
+  return form;
+}
+
+struct SpanMembers {
+  Step pointer;
+  TypeFacts element;
+  std::optional<Step> length;  // else `count`
+  uint64_t count = 0;
+};
+std::optional<SpanMembers> span_members(const TypeFacts& facts) {
+  SpanMembers members;
+  members.pointer = at_member(facts, {is_slice(facts) ? "data_ptr" : "_M_ptr"});
+  if (!members.pointer.is_there || members.pointer.facts.kind != TypeKind::kPointer)
+    return std::nullopt;
+  members.element = facts_of(element_of(members.pointer.facts));
+  if (atom_of(members.element).empty()) return std::nullopt;
+  const Step length = is_slice(facts) ? at_member(facts, {"length"})
+                                      : at_member(facts, {"_M_extent", "_M_extent_value"});
+  if (length.is_there) members.length = length;
+  members.count = template_number(facts, "_Extent").value_or(0);
+  if (!length.is_there && members.count == 0) return std::nullopt;
+  return members;
+}
+
+ObjectForm span_form(const SpanMembers& members) {
+  ObjectForm form;
+  form.kind = Kind::kList;
+  form.show = show_of(members.element);
+  form.size = uint32_t(members.element.size);
+  form.names = value_names_of(members.element, "");
+  return form;
+}
+
+std::string span_type(const SpanMembers& members, const std::string& length) {
+  const uint64_t most = members.length ? kShownElements : std::min<uint64_t>(members.count, 8);
+  return atom_of(members.element) + "[" + length + "/" + std::to_string(most) + "]";
+}
+
+std::optional<ObjectForm> Maker::span(const TypeFacts& facts, const Path& path,
+                                      const std::string& name) {
+  const std::optional<SpanMembers> members = span_members(facts);
+  if (!members) return std::nullopt;
+  ObjectForm form = span_form(*members);
+  form.field = own(name);
+  if (members->length)
+    form.length = own(name + "_len");
+  else
+    form.count = members->count;
+  add(span_type(*members, form.length), form.field,
+      path.plus(members->pointer.offset).followed().address());
+  if (members->length) add("u64", form.length, path.plus(members->length->offset).value());
+  return form;
+}
+
+struct OptionalMembers {
+  Step flag, value;
+};
+std::optional<OptionalMembers> optional_members(const TypeFacts& facts) {
+  OptionalMembers members{at_member(facts, {"_M_payload", "_M_engaged"}),
+                          at_member(facts, {"_M_payload", "_M_payload", "_M_value"})};
+  if (!members.flag.is_there || !members.value.is_there || members.flag.facts.size != 1)
+    return std::nullopt;
+  return members;
+}
+
+std::optional<ObjectForm> Maker::optional(const TypeFacts& facts, const Path& path,
+                                          const std::string& name, int depth) {
+  const std::optional<OptionalMembers> members = optional_members(facts);
+  if (!members) return std::nullopt;
+  std::optional<ObjectForm> value =
+      at(members->value.facts, path.plus(members->value.offset), name, depth + 1);
+  if (!value) return std::nullopt;
+  ObjectForm form;
+  form.kind = Kind::kOptional;
+  form.size = 1;
+  form.flag = number_at("u8", path.plus(members->flag.offset), name + "_has", &form);
+  form.parts.push_back(std::move(*value));
+  return form;
+}
+
+// The one pointer of unique_ptr or shared_ptr.
+Step owned_pointer(const TypeFacts& facts, const std::string& name) {
+  if (name == "shared_ptr") return at_member(facts, {"_M_ptr"});
+  Step inner = at_member(facts, {"_M_t", "_M_t"});
+  if (!inner.is_there) return inner;
+  for (const Member& member : members_of(inner.facts)) {
+    const TypeFacts found = facts_of(member.type);
+    if (found.kind != TypeKind::kPointer || !member.has_offset) continue;
+    return {inner.offset + member.offset, found, true};
+  }
+  inner.is_there = false;
+  return inner;
+}
+
+std::optional<ObjectForm> Maker::pointer(const TypeFacts& facts, const Path& path,
+                                         const std::string& name, int depth) {
+  const Step pointer = owned_pointer(facts, class_name(facts));
+  if (!pointer.is_there || pointer.facts.kind != TypeKind::kPointer) return std::nullopt;
+  ObjectForm form;
+  form.kind = Kind::kPointer;
+  form.show = Show::kPointer;
+  form.size = 8;
+  form.field = number_at("x64", path.plus(pointer.offset), name, &form);
+  // Of an array nobody knows how long it is.
+  const bool is_array = name_of(*facts.die).find("[]") != std::string::npos;
+  const TypeFacts target = facts_of(element_of(pointer.facts));
+  if (is_array || depth + 1 > kMaxNesting) return form;
+  std::optional<ObjectForm> value =
+      at(target, path.plus(pointer.offset).followed(), name + "_value", depth + 1);
+  if (value) form.parts.push_back(std::move(*value));
+  return form;
+}
+
+std::optional<ObjectForm> Maker::entries(const TypeFacts& facts, const Path& path,
+                                         const std::string& name) {
+  const std::string container = class_name(facts);
+  Step size;
+  if (is_one_of(container, {"map", "set", "multimap", "multiset"}))
+    size = at_member(facts, {"_M_t", "_M_impl", "_M_node_count"});
+  else if (container.starts_with("unordered_"))
+    size = at_member(facts, {"_M_h", "_M_element_count"});
+  else if (container == "list")
+    size = at_member(facts, {"_M_impl", "_M_node", "_M_size"});
+  if (!size.is_there || size.facts.size != 8) return std::nullopt;
+  ObjectForm form;
+  form.kind = Kind::kSize;
+  form.size = 8;
+  form.field = number_at("u64", path.plus(size.offset), name + "_size", &form);
+  return form;
+}
+
+std::optional<ObjectForm> Maker::at(const TypeFacts& facts, const Path& path,
+                                    const std::string& name, int depth) {
+  if (depth > kMaxNesting) return std::nullopt;
+  if (depth > 0 && facts.kind != TypeKind::kAggregate) return scalar(facts, path, name);
+  const std::string what = class_name(facts);
+  if (is_one_of(what, {"basic_string", "basic_string_view", "path", "String"}) ||
+      (is_slice(facts) && text_members(facts)))
+    return text(facts, path, name, depth);
+  if (what == "Vec") return vec(facts, path, name);
+  if (what == "vector") return vector(facts, path, name);
+  if (what == "array") return array(facts, path, name);
+  if (what == "span" || is_slice(facts)) return span(facts, path, name);
+  if (what == "optional") return optional(facts, path, name, depth);
+  if (what == "unique_ptr" || what == "shared_ptr") return pointer(facts, path, name, depth);
+  if (what == "duration") {
+    const Step count = at_member(facts, {"__r"});
+    std::optional<ObjectForm> form =
+        count.is_there ? scalar(count.facts, path.plus(count.offset), name) : std::nullopt;
+    if (form) form->unit = unit_of(facts_of(template_type(facts, "_Period")));
+    return form;
+  }
+  return entries(facts, path, name);
+}
+
+// --- objects that are values in registers: each register is a position of its own, with a word of
+// the object
+
+bool Maker::text_in_registers(const Held& held) {
+  const std::optional<TextMembers> text = text_members(held.facts);
+  if (!text || !held.has(text->pointer) || !held.has(text->length)) return false;
+  form_in_registers.kind = Kind::kText;
+  form_in_registers.size = 1;
+  const std::string field = form_in_registers.field = own(name_);
+  const std::string length = form_in_registers.length = own(name_ + "_len");
+  put(text->pointer, "string/" + length + "/" + std::to_string(kMostTextBytes) + " " + field);
+  put(text->length, "u64 " + length);
+  return true;
+}
+
+bool Maker::span_in_registers(const Held& held) {
+  const std::optional<SpanMembers> members = span_members(held.facts);
+  if (!members || !held.has(members->pointer)) return false;
+  if (members->length && !held.has(*members->length)) return false;
+  ObjectForm& form = form_in_registers = span_form(*members);
+  form.field = own(name_);
+  if (members->length) {
+    form.length = own(name_ + "_len");
+    put(*members->length, "u64 " + form.length);
+  } else {
+    form.count = members->count;
+  }
+  put(members->pointer, span_type(*members, form.length) + " " + form.field);
+  return true;
+}
+
+bool Maker::duration_in_registers(const Held& held) {
+  const Step count = at_member(held.facts, {"__r"});
+  const std::string atom = count.is_there ? atom_of(count.facts) : "";
+  if (atom.empty() || !held.has(count)) return false;
+  form_in_registers.show = show_of(count.facts);
+  form_in_registers.size = uint32_t(count.facts.size);
+  form_in_registers.unit = unit_of(facts_of(template_type(held.facts, "_Period")));
+  form_in_registers.field = own(name_);
+  put(count, atom + " " + form_in_registers.field);
+  return true;
+}
+
+// Value and flag may lie in one word.
+bool Maker::optional_in_registers(const Held& held) {
+  const std::optional<OptionalMembers> members = optional_members(held.facts);
+  if (!members || !held.has(members->value)) return false;
+  const size_t flag = members->flag.offset / 8;
+  if (flag >= held.registers.size() || held.registers[flag].is_vector) return false;
+  const TypeFacts& value = members->value.facts;
+  const std::string atom = atom_of(value);
+  if (atom.empty()) return false;
+  ObjectForm part;
+  part.kind = value.kind == TypeKind::kPointer ? Kind::kPointer : Kind::kScalar;
+  part.show = show_of(value);
+  part.size = uint32_t(value.size);
+  part.names = value_names_of(value, "");
+  part.field = own(name_);
+  ObjectForm& form = form_in_registers;
+  form.kind = Kind::kOptional;
+  form.size = 8;
+  form.flag = own(name_ + "_has");
+  form.flag_bit = uint32_t(members->flag.offset % 8 * 8);
+  put(members->value, atom + " " + part.field);
+  put(members->flag, "x64 " + form.flag);
+  form.parts.push_back(std::move(part));
+  return true;
+}
+
+bool Maker::in_registers(const PassedParameter& parameter) {
+  const Held held{facts_of(parameter.type), parameter.registers};
+  const std::string what = class_name(held.facts);
+  words_.resize(held.registers.size());
+  const bool is_text = text_members(held.facts).has_value();
+  const bool is_span = what == "span" || (is_slice(held.facts) && !is_text);
+  const bool is_known = is_span              ? span_in_registers(held)
+                        : what == "duration" ? duration_in_registers(held)
+                        : what == "optional" ? optional_in_registers(held)
+                                             : text_in_registers(held);
+  if (!is_known) return false;
+  for (size_t i = 0; i < words_.size(); i++) {
+    const std::string nothing = held.registers[i].is_vector ? "double NULL" : "NULL";
+    result_.positions.push_back(words_[i].empty() ? nothing : join(words_[i], " | "));
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<ObjectFields> object_fields(const PassedParameter& parameter, const std::string& name,
+                                          const FieldName& field_name) {
+  TypeFacts facts = facts_of(parameter.type);
+  // Rust's references are pointers that are called so.
+  if (facts.kind == TypeKind::kPointer && facts.die && name_of(*facts.die).starts_with('&'))
+    facts.is_reference = true;
+  const TypeFacts object = facts.is_reference ? facts_of(element_of(facts)) : facts;
+  if (parameter.registers.empty() || object.kind != TypeKind::kAggregate) return std::nullopt;
+  Maker maker(name, field_name);
+  if (!facts.is_reference && !parameter.by_reference) {
+    if (!maker.in_registers(parameter)) return std::nullopt;
+    ObjectForm form = std::move(maker.form_in_registers);
+    return maker.take(std::move(form));
+  }
+  std::optional<ObjectForm> form = maker.at(object, Path(), name, 0);
+  if (!form) return std::nullopt;
+  maker.end_position();
+  return maker.take(std::move(*form));
+}
+
+}  // namespace patchbay
