@@ -3,42 +3,25 @@
 // patchbay merge: recordings that were made apart, on one machine, as one.
 #include <unistd.h>
 
-#include <cstring>
-
 #include "cmd/common/commands.h"
+#include "cmd/record/file_options.h"
 #include "cmd/record/recording.h"
 #include "trace_dat/merge.h"
 
 namespace patchbay::cmd {
 namespace {
 
-constexpr int kFormat = kFirstOptionId;
 constexpr Option kOptions[] = {
     {.letter = 'o',
      .name = "output",
      .argument = "FILE",
      .help = "writes FILE; it must not be one of the recordings"},
-    {.name = "format",
-     .argument = "6|7",
-     .help = "sets the version of the trace.dat; the default is 7",
-     .id = kFormat},
+    kFormatOption,
 };
 
-struct MergeOptions {
+struct MergeOptions : FileOptions {
   std::vector<std::string> inputs;
-  std::string output;
-  int version = 7;
 };
-
-// Null when the option is right, else the sentence about it.
-const char* take_option(int id, std::string_view value, MergeOptions* options) {
-  if (id == 'o') {
-    options->output = value;
-    return value == "-" ? "A trace.dat cannot be written to standard output: -o FILE." : nullptr;
-  }
-  options->version = value == "6" ? 6 : 7;
-  return value == "6" || value == "7" ? nullptr : "--format takes 6 or 7.";
-}
 
 int merge(const MergeOptions& options) {
   auto lock = OutputLock::take(options.output);
@@ -52,10 +35,8 @@ int merge(const MergeOptions& options) {
   std::printf("%s: %llu events of %zu recordings, %s\n", options.output.c_str(),
               static_cast<unsigned long long>(merged->events), parts.size(),
               size_text(merged->file.bytes).c_str());
-  if (merged->file.error == 0) return kOk;
-  return fail("merge", options.output + ": " + std::to_string(merged->file.events_lost) +
-                           " events could not be saved: " + std::strerror(merged->file.error) +
-                           ". The file holds the others.");
+  const Status saved = saved_whole(merged->file, options.output);
+  return saved.ok() ? kOk : fail("merge", saved.error());
 }
 
 }  // namespace
@@ -77,7 +58,9 @@ trace-cmd and KernelShark; `patchbay report --processes` lists who is in it.
 
 int run_merge(int argc, char** argv) {
   MergeOptions options;
-  const auto take = [&](int id, const char* value) { return take_option(id, value, &options); };
+  const auto take = [&](int id, const char* value) {
+    return take_file_option(id, value, &options);
+  };
   if (const std::optional<int> ended = parse_options(kMergeLine, argc, argv, take)) return *ended;
   while (::optind < argc) options.inputs.push_back(argv[::optind++]);
   if (options.inputs.empty()) return usage_error("merge", "Recordings are needed: FILE...");

@@ -6,31 +6,27 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "cmd/common/buffer_source.h"
 #include "cmd/common/commands.h"
+#include "cmd/record/file_options.h"
 #include "cmd/record/recording.h"
 #include "cmd/target/leftovers.h"
 
 namespace patchbay::cmd {
 namespace {
 
-constexpr int kFormat = kFirstOptionId;
 constexpr Option kOptions[] = {
     {.letter = 'o',
      .name = "output",
      .argument = "FILE",
      .help = "writes FILE instead of trace.dat"},
-    {.name = "format",
-     .argument = "6|7",
-     .help = "sets the version of the trace.dat; the default is 7",
-     .id = kFormat},
+    kFormatOption,
 };
 
-struct RecoverOptions {
-  std::string source, output = "trace.dat";
-  int version = 7;
+struct RecoverOptions : FileOptions {
+  RecoverOptions() { output = "trace.dat"; }
+  std::string source;
 };
 
 void print_counts(const Recording& recording, const TraceDatResult& result,
@@ -75,12 +71,7 @@ Status recover_one(const BufferSource& source, const std::string& output, int ve
   PB_ASSIGN(auto recording, Recording::open(std::move(buffers), output, version));
   PB_ASSIGN(auto result, recording->finish());
   print_counts(*recording, result, output);
-  if (result.error)
-    return user_error(result.error,
-                      output + ": " + std::to_string(result.events_lost) +
-                          " events could not be saved: " + std::strerror(result.error) +
-                          ". The file holds the others.");
-  return {};
+  return saved_whole(result, output);
 }
 
 bool has_events(const BufferSource& source) {
@@ -113,16 +104,6 @@ int recover(const RecoverOptions& options) {
   return status;
 }
 
-// Null when the option is right, else the sentence about it.
-const char* take_option(int id, std::string_view value, RecoverOptions* options) {
-  if (id == 'o') {
-    options->output = value;
-    return value == "-" ? "A trace.dat cannot be written to standard output: -o FILE." : nullptr;
-  }
-  options->version = value == "6" ? 6 : 7;
-  return value == "6" || value == "7" ? nullptr : "--format takes 6 or 7.";
-}
-
 }  // namespace
 
 constexpr CommandLine kRecoverLine = {
@@ -143,7 +124,9 @@ snapshots are in it, too. FILE is a buffer file.
 
 int run_recover(int argc, char** argv) {
   RecoverOptions options;
-  const auto take = [&](int id, const char* value) { return take_option(id, value, &options); };
+  const auto take = [&](int id, const char* value) {
+    return take_file_option(id, value, &options);
+  };
   if (const std::optional<int> ended = parse_options(kRecoverLine, argc, argv, take)) return *ended;
   if (::optind >= argc) return usage_error("recover", "A directory or a buffer file is needed.");
   options.source = argv[::optind++];

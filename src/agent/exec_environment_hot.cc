@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/raw_syscall.h"
+#include "base/raw_text.h"
 
 namespace patchbay {
 namespace {
@@ -13,18 +14,6 @@ constexpr char kPreload[] = "LD_PRELOAD=";
 constexpr char kFollow[] = "PATCHBAY_FOLLOW=";
 constexpr char kPreloaded[] = "PATCHBAY_PRELOADED=";
 constexpr char kOurLibrary[] = "libpatchbay.so";
-
-size_t length_of(const char* text) {
-  size_t length = 0;
-  while (text[length]) length++;
-  return length;
-}
-
-bool starts_with(const char* text, const char* prefix) {
-  while (*prefix)
-    if (*text++ != *prefix++) return false;
-  return true;
-}
 
 // Asks the kernel once for each page, and remembers the last one. rt_sigprocmask() reads the mask
 // first, and then finds that there is nothing that it should do with it.
@@ -49,7 +38,7 @@ class ReadablePages {
 const char* last_value(char* const* envp, const char* name) {
   const char* value = nullptr;
   for (; envp && *envp; envp++)
-    if (starts_with(*envp, name)) value = *envp + length_of(name);
+    if (raw_starts_with(*envp, name)) value = *envp + raw_length(name);
   return value;
 }
 
@@ -66,7 +55,7 @@ size_t path_length(const char* list) {
 bool is_our_library(const char* path, size_t length) {
   size_t base = length;
   while (base > 0 && path[base - 1] != '/') base--;
-  return length - base >= sizeof kOurLibrary - 1 && starts_with(path + base, kOurLibrary);
+  return length - base >= sizeof kOurLibrary - 1 && raw_starts_with(path + base, kOurLibrary);
 }
 
 bool has_our_library(const char* list) {
@@ -89,7 +78,7 @@ class Texts {
   void add(const char* text, size_t length) {
     for (; length; length--) put(*text++);
   }
-  void add(const char* text) { add(text, length_of(text)); }
+  void add(const char* text) { add(text, raw_length(text)); }
   void end() { put('\0'); }
 
   bool fits() const { return fits_; }
@@ -171,9 +160,9 @@ size_t exec_environment_count(char* const* envp) noexcept {
 
 ExecRoom exec_environment_room(char* const* envp, const ExecAdditions& add) noexcept {
   const char* old = last_value(envp, kPreload);
-  size_t text = sizeof kPreload + length_of(add.agent) + sizeof kFollow + length_of(add.follow);
-  if (old) text += 1 + length_of(old);
-  if (has_runtime(add)) text += sizeof kPreloaded + 2 * length_of(add.runtime_first) + 1;
+  size_t text = sizeof kPreload + raw_length(add.agent) + sizeof kFollow + raw_length(add.follow);
+  if (old) text += 1 + raw_length(old);
+  if (has_runtime(add)) text += sizeof kPreloaded + 2 * raw_length(add.runtime_first) + 1;
   return {exec_environment_count(envp) + 4, text};
 }
 
@@ -190,8 +179,8 @@ bool make_exec_environment(char* const* envp, const ExecAdditions& add, char** o
   for (; envp && *envp; envp++) {
     char* entry = *envp;
     if (old && entry + sizeof kPreload - 1 == old) entry = preload;
-    if (starts_with(entry, kFollow)) entry = follow, has_follow = true;
-    if (preloaded && starts_with(entry, kPreloaded)) entry = preloaded, has_preloaded = true;
+    if (raw_starts_with(entry, kFollow)) entry = follow, has_follow = true;
+    if (preloaded && raw_starts_with(entry, kPreloaded)) entry = preloaded, has_preloaded = true;
     *out_vector++ = entry;
   }
   if (!old) *out_vector++ = preload;

@@ -24,6 +24,7 @@
 #include "agent/exec_environment.h"
 #include "agent/exec_target.h"
 #include "base/raw_syscall.h"
+#include "base/raw_text.h"
 
 namespace patchbay {
 namespace {
@@ -106,15 +107,8 @@ class File {
   // The file of a descriptor that may be open for other things than reading (O_PATH). Where there
   // is no /proc the descriptor itself has to do.
   void open_again(int fd) {
-    char path[40] = "/proc/thread-self/fd/";
-    char digits[12];
-    size_t count = 0, end = sizeof "/proc/thread-self/fd/" - 1;
-    uint32_t rest = uint32_t(fd);
-    do digits[count++] = char('0' + rest % 10);
-    while (rest /= 10);
-    while (count) path[end++] = digits[--count];
-    path[end] = '\0';
-    fd_ = raw_syscall(SYS_openat, AT_FDCWD, raw_pointer(path),
+    const RawDescriptorPath path(fd);
+    fd_ = raw_syscall(SYS_openat, AT_FDCWD, raw_pointer(path.text()),
                       O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     owned_ = fd_ >= 0;
     if (!owned_ && fd_ != -EACCES) fd_ = fd;
@@ -125,7 +119,7 @@ class File {
   uint32_t mode_ = 0, user_ = 0, group_ = 0;
 };
 
-// --- bytes of a file, and texts
+// --- bytes of a file
 
 class Window {
  public:
@@ -174,35 +168,11 @@ class Window {
   char bytes_[1024];
 };
 
-bool starts_with(const char* text, const char* prefix) {
-  while (*prefix)
-    if (*text++ != *prefix++) return false;
-  return true;
-}
-
-bool is_same(const char* a, const char* b) {
-  while (*a && *a == *b) a++, b++;
-  return *a == *b;
-}
-
-bool contains(const char* text, const char* part) {
-  for (; *text; text++)
-    if (starts_with(text, part)) return true;
-  return false;
-}
-
 const char* base_name(const char* path) {
   const char* base = path;
   for (; *path; path++)
     if (*path == '/') base = path + 1;
   return base;
-}
-
-// False: there is no room.
-bool copy_text(char* to, size_t room, const char* text) {
-  for (; room; room--)
-    if (!(*to++ = *text++)) return true;
-  return false;
 }
 
 // --- `#!`
@@ -280,7 +250,7 @@ class Elf {
         !bytes_.load(linker_.p_offset + linker_.p_filesz - 1, &last) || last)
       return kExecFails;
     const char* text = bytes_.text(linker_.p_offset);
-    if (!text || !copy_text(path, kMostOfPath, text))
+    if (!text || !raw_copy(path, kMostOfPath, text))
       return "the path of its dynamic linker is very long";
     return nullptr;
   }
@@ -379,7 +349,7 @@ class Elf {
     if (!bytes_.load(place + uint64_t(index) * sizeof symbol, &symbol)) return false;
     if (symbol.st_shndx == SHN_UNDEF) return false;
     const char* found = name(symbol.st_name);
-    return found && is_same(found, wanted);
+    return found && raw_is_same(found, wanted);
   }
 
   Window bytes_, names_;
@@ -400,12 +370,13 @@ __attribute__((noinline)) Reason check_linker(const char* path) {
   char head[sizeof(Elf64_Ehdr)];
   Elf elf(file);
   const long count = file.read(head, sizeof head, 0);
-  if (count != long(sizeof head) || !starts_with(head, ELFMAG)) return kExecFails;
+  if (count != long(sizeof head) || !raw_starts_with(head, ELFMAG)) return kExecFails;
   if (Reason why = elf.read(head)) return why;
   elf.read_dynamic();
   const char* soname = elf.soname();
-  if (soname && is_same(soname, kGlibcLinker)) return nullptr;
-  if (contains(path, "musl") || (soname && contains(soname, "musl"))) return "linked with musl";
+  if (soname && raw_is_same(soname, kGlibcLinker)) return nullptr;
+  if (raw_contains(path, "musl") || (soname && raw_contains(soname, "musl")))
+    return "linked with musl";
   return "linked with another C library";
 }
 
@@ -464,9 +435,10 @@ Reason check_sanitizers(Elf* elf, char (&runtime_first)[kMostOfRuntime]) {
   Reason why = nullptr;
   elf->each_needed([&](const char* name) {
     const char* base = base_name(name);
-    if (!starts_with(base, "libasan.so") && !starts_with(base, "libclang_rt.asan")) return true;
-    if (contains(name, ":") || contains(name, " ") ||
-        !copy_text(runtime_first, sizeof runtime_first, name)) {
+    if (!raw_starts_with(base, "libasan.so") && !raw_starts_with(base, "libclang_rt.asan"))
+      return true;
+    if (raw_contains(name, ":") || raw_contains(name, " ") ||
+        !raw_copy(runtime_first, sizeof runtime_first, name)) {
       runtime_first[0] = '\0';
       why = "LD_PRELOAD cannot hold the path of its AddressSanitizer";
     }
@@ -484,7 +456,7 @@ __attribute__((noinline)) Reason check_elf(const File& file, const char* head, c
   if (!elf.has_linker()) {
     elf.read_dynamic();
     const char* soname = elf.soname();
-    return soname && is_same(soname, kGlibcLinker) ? kIsLinker : "statically linked";
+    return soname && raw_is_same(soname, kGlibcLinker) ? kIsLinker : "statically linked";
   }
   if (Reason why = elf.linker(linker)) return why;
   return check_sanitizers(&elf, runtime_first);
@@ -508,7 +480,7 @@ __attribute__((noinline)) Reason look_at(const Named& name, Look* look, ExecDeci
     look->is_script = find_interpreter(look->head, look->path);
     return look->is_script ? nullptr : kExecFails;
   }
-  if (!starts_with(look->head, ELFMAG))
+  if (!raw_starts_with(look->head, ELFMAG))
     return is_text(look->head, size_t(count)) ? kExecFails : "not an ELF program";
   if (Reason why = check_elf(file, look->head, look->path, decision->runtime_first)) return why;
   return check_rights(file);
@@ -521,13 +493,13 @@ const char* program_of_linker(char* const* words) {
       "--library-path",         "--inhibit-rpath",    "--audit", "--preload", "--argv0",
       "--glibc-hwcaps-prepend", "--glibc-hwcaps-mask"};
   if (!exec_list_is_readable(words) || !words || !*words) return nullptr;
-  for (words++; *words && starts_with(*words, "--"); words++) {
+  for (words++; *words && raw_starts_with(*words, "--"); words++) {
     bool has_value = false;
-    for (const char* option : kWithValue) has_value |= is_same(*words, option);
-    if (!has_value && !is_same(*words, "--inhibit-cache")) return nullptr;
+    for (const char* option : kWithValue) has_value |= raw_is_same(*words, option);
+    if (!has_value && !raw_is_same(*words, "--inhibit-cache")) return nullptr;
     if (has_value && !*++words) return nullptr;
   }
-  return *words && contains(*words, "/") ? *words : nullptr;
+  return *words && raw_contains(*words, "/") ? *words : nullptr;
 }
 
 Reason look_behind_linker(char* const* words, Look* look, ExecDecision* decision) {
@@ -544,7 +516,7 @@ Reason look_through(const Named& name, const char* agent_path, char* const* word
   for (int scripts = 1; !why && look.is_script; scripts++) {
     if (scripts > kMostScripts) return kExecFails;
     char path[kScriptHead];
-    copy_text(path, sizeof path, look.path);
+    raw_copy(path, sizeof path, look.path);
     why = look_at({AT_FDCWD, path, 0}, &look, decision);
   }
   if (!why) why = check_linker(look.path);

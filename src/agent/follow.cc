@@ -22,6 +22,7 @@
 #include "agent/exec_hook.h"
 #include "agent/exec_target.h"
 #include "base/raw_syscall.h"
+#include "base/raw_text.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
 #include "symbol/follow_wishes.h"
@@ -62,14 +63,6 @@ Tool look_for_tool() {
   return is_there ? Tool::kThere : Tool::kGone;
 }
 
-// As much of a text as there is room for, with its NUL.
-template <size_t kSize>
-void copy_text(char (&to)[kSize], const char* from) {
-  size_t i = 0;
-  for (; from[i] && i + 1 < kSize; i++) to[i] = from[i];
-  to[i] = '\0';
-}
-
 void take_slot(long pid, long parent, const char* path, const char* reason) {
   abi::FollowSlots* const slots = g_session.slots;
   if (!slots) return;
@@ -79,8 +72,8 @@ void take_slot(long pid, long parent, const char* path, const char* reason) {
   slot.pid = int32_t(pid);
   slot.parent = int32_t(parent);
   slot.time_ns = raw_monotonic_ns();
-  copy_text(slot.path, path);
-  copy_text(slot.reason, reason);
+  raw_copy(slot.path, sizeof slot.path, path);
+  raw_copy(slot.reason, sizeof slot.reason, reason);
   __atomic_store_n(&slot.is_written, 1, __ATOMIC_RELEASE);
 }
 
@@ -104,11 +97,7 @@ class LogRecord {
       bytes_[record_.size++] = text[i];
     bytes_[record_.size++] = '\0';
   }
-  void add(const char* text) {
-    size_t size = 0;
-    while (text[size]) size++;
-    add(text, size);
-  }
+  void add(const char* text) { add(text, raw_length(text)); }
 
   // False: the log is out of reach.
   bool append() {
@@ -290,21 +279,15 @@ ExecDecision not_followed(const char* reason) {
   return decision;
 }
 
-bool begins_with(const char* text, std::string_view start) {
-  for (const char c : start)
-    if (*text++ != c) return false;
-  return true;
-}
-
 // What a program, or a script, has put into LD_PRELOAD by itself keeps its place.
 const char* preload_reason(char* const* environment) {
-  static constexpr std::string_view kName = "LD_PRELOAD=";
+  static constexpr char kName[] = "LD_PRELOAD=";
   for (; environment && *environment; environment++) {
-    if (!begins_with(*environment, kName)) continue;
-    for (const char* at = *environment + kName.size(); *at; at++) {
-      if (begins_with(at, "libpatchbay.so")) return kHasAgent;
-      for (std::string_view runtime : {"libasan.", "libtsan.", "liblsan.", "libclang_rt."})
-        if (begins_with(at, runtime)) return kHasSanitizer;
+    if (!raw_starts_with(*environment, kName)) continue;
+    for (const char* at = *environment + sizeof kName - 1; *at; at++) {
+      if (raw_starts_with(at, "libpatchbay.so")) return kHasAgent;
+      for (const char* runtime : {"libasan.", "libtsan.", "liblsan.", "libclang_rt."})
+        if (raw_starts_with(at, runtime)) return kHasSanitizer;
     }
   }
   return nullptr;
@@ -312,15 +295,11 @@ const char* preload_reason(char* const* environment) {
 
 // fexecve() has no path: that of the file.
 __attribute__((noinline)) void tell_descriptor_not_followed(int fd, const char* reason) {
-  char name[32] = "/proc/self/fd/", path[1024] = "", digits[12];
-  size_t end = sizeof "/proc/self/fd/" - 1, count = 0;
-  auto rest = uint32_t(fd);
-  do digits[count++] = char('0' + rest % 10);
-  while (rest /= 10);
-  while (count) name[end++] = digits[--count];
-  (void)raw_syscall(SYS_readlinkat, AT_FDCWD, raw_pointer(name), raw_pointer(path),
+  const RawDescriptorPath name(fd);
+  char path[1024] = "";
+  (void)raw_syscall(SYS_readlinkat, AT_FDCWD, raw_pointer(name.text()), raw_pointer(path),
                     sizeof path - 1);
-  tell_not_followed(path[0] ? path : name, reason);
+  tell_not_followed(path[0] ? path : name.text(), reason);
 }
 
 // posix_spawn()'s child has 32 KB of stack.

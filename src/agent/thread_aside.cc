@@ -49,8 +49,21 @@ struct Numbers {
   uint32_t count;
   int32_t number[kMostAtOnce];
 };
-struct Passed {
-  alignas(cmsghdr) char bytes[CMSG_SPACE(kMostAtOnce * sizeof(int))];
+class Message {
+ public:
+  explicit Message(size_t descriptors) {
+    header.msg_iov = &part_;
+    header.msg_iovlen = 1;
+    header.msg_control = passed_;
+    header.msg_controllen = CMSG_SPACE(descriptors * sizeof(int));
+  }
+  Message(const Message&) = delete;
+  Numbers numbers = {};
+  msghdr header = {};
+
+ private:
+  iovec part_ = {&numbers, sizeof numbers};
+  alignas(cmsghdr) char passed_[CMSG_SPACE(kMostAtOnce * sizeof(int))] = {};
 };
 
 struct CloseDir {
@@ -84,21 +97,16 @@ int take_out_of_program(int number) {
 }
 
 bool give(int socket, const int* fds, size_t count) {
-  Numbers numbers = {uint32_t(count), {}};
-  std::copy(fds, fds + count, numbers.number);
-  Passed passed = {};
-  iovec part{&numbers, sizeof numbers};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = passed.bytes;
-  message.msg_controllen = CMSG_SPACE(count * sizeof(int));
-  cmsghdr* header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(count * sizeof(int));
-  std::memcpy(CMSG_DATA(header), fds, count * sizeof(int));
-  return ::sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) == ssize_t(sizeof numbers);
+  Message message(count);
+  message.numbers.count = uint32_t(count);
+  std::copy(fds, fds + count, message.numbers.number);
+  cmsghdr* rights = CMSG_FIRSTHDR(&message.header);
+  rights->cmsg_level = SOL_SOCKET;
+  rights->cmsg_type = SCM_RIGHTS;
+  rights->cmsg_len = CMSG_LEN(count * sizeof(int));
+  std::memcpy(CMSG_DATA(rights), fds, count * sizeof(int));
+  return ::sendmsg(socket, &message.header, MSG_DONTWAIT | MSG_NOSIGNAL) ==
+         ssize_t(sizeof(Numbers));
 }
 
 void give_descriptors() {
@@ -116,23 +124,17 @@ struct Taken {
 
 // What has come in one message. False: there is no more.
 bool take(int socket, std::vector<Taken>* taken) {
-  Numbers numbers = {};
-  Passed passed = {};
-  iovec part{&numbers, sizeof numbers};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = passed.bytes;
-  message.msg_controllen = sizeof passed.bytes;
-  if (::recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != ssize_t(sizeof numbers))
+  Message message(kMostAtOnce);
+  if (::recvmsg(socket, &message.header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) !=
+      ssize_t(sizeof(Numbers)))
     return false;
-  const cmsghdr* header = CMSG_FIRSTHDR(&message);
-  if (!header || header->cmsg_type != SCM_RIGHTS) return false;
-  const size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-  for (size_t i = 0; i < std::min<size_t>(count, numbers.count); i++) {
+  const cmsghdr* rights = CMSG_FIRSTHDR(&message.header);
+  if (!rights || rights->cmsg_type != SCM_RIGHTS) return false;
+  const size_t count = (rights->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+  for (size_t i = 0; i < std::min<size_t>(count, message.numbers.count); i++) {
     int fd = -1;
-    std::memcpy(&fd, CMSG_DATA(header) + i * sizeof fd, sizeof fd);
-    taken->push_back({fd, numbers.number[i]});
+    std::memcpy(&fd, CMSG_DATA(rights) + i * sizeof fd, sizeof fd);
+    taken->push_back({fd, message.numbers.number[i]});
   }
   return true;
 }

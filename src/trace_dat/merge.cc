@@ -153,8 +153,8 @@ size_t Merge::most_open() {
 
 // --- what is known of a file
 
-// It has recorded nothing, and is in the list of programs.
-void Merge::add_without_file(const MergedPart& from) {
+// What the caller says.
+ProcessImage said_of(const MergedPart& from) {
   ProcessImage image;
   image.pid = from.pid;
   image.parent = from.parent;
@@ -163,7 +163,12 @@ void Merge::add_without_file(const MergedPart& from) {
   image.exe = from.exe;
   image.words = from.words;
   image.note = from.note;
-  images_.push_back(std::move(image));
+  return image;
+}
+
+// It has recorded nothing, and is in the list of programs.
+void Merge::add_without_file(const MergedPart& from) {
+  images_.push_back(said_of(from));
   names_.add("");
   comms_of_.emplace_back();
 }
@@ -223,14 +228,7 @@ void Merge::add_buffers(const TraceDatReader& file, Part* part) {
 }
 
 ProcessImage Merge::image_of(const MergedPart& from, const TraceDatReader& file) const {
-  ProcessImage image;
-  image.pid = from.pid;
-  image.parent = from.parent;
-  image.begin_ns = from.begin_ns;
-  image.end_ns = from.end_ns;
-  image.exe = from.exe;
-  image.words = from.words;
-  image.note = from.note;
+  ProcessImage image = said_of(from);
   for (const TraceDatReader::Part& option : file.options())
     if (option.id == abi::kDatProcMaps)
       image.process_maps += option.body.substr(0, option.body.find('\0'));

@@ -151,3 +151,17 @@ http { access_log off; client_body_temp_path $1/a; proxy_temp_path $1/b;
   server { listen unix:$1/sock; root $1/html; } }
 CONF
 }
+# nginx_right_answers SOCK COUNT : asks for the page so many times, and prints how often it came.
+nginx_right_answers() {
+  python3 - "$1" "$2" <<'PYTHON'
+import socket, sys
+right = 0
+for i in range(int(sys.argv[2])):
+    s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1])
+    s.sendall(b"GET /index.html?%d HTTP/1.0\r\n\r\n" % i)
+    data = b""
+    while chunk := s.recv(65536): data += chunk
+    right += data.startswith(b"HTTP/1.1 200") and data.endswith(b"a page\n")
+print(right)
+PYTHON
+}

@@ -9,17 +9,6 @@ need nginx python3
 
 # As root the workers become another user, as in real life.
 nginx_site "$work" off 4
-cat >"$work/ask.py" <<'PYTHON'
-import socket, sys
-right = 0
-for i in range(int(sys.argv[2])):
-    s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1])
-    s.sendall(b"GET /index.html?%d HTTP/1.0\r\n\r\n" % i)
-    data = b""
-    while chunk := s.recv(65536): data += chunk
-    right += data.startswith(b"HTTP/1.1 200") and data.endswith(b"a page\n")
-print(right)
-PYTHON
 LD_PRELOAD=$agent nginx -p "$work" -c "$work/nginx.conf" >"$work/out" 2>&1 &
 pid=$!
 started $pid
@@ -29,7 +18,7 @@ wait_for 20 "$patchbay" ls $pid || fail "the agent does not answer"
 rd() { "$patchbay" cat $pid "$1"; }
 put() { check "$2 >>$1" "$patchbay" write $pid "$1" "$2"; }
 new() { check "$2 >$1" "$patchbay" write --truncate $pid "$1" "$2"; }
-ask() { same "answers" "$1" "$(python3 "$work/ask.py" "$work/sock" "$1")"; }
+ask() { same "answers" "$1" "$(nginx_right_answers "$work/sock" "$1")"; }
 lines() { rd trace | grep -v '^#' | grep -cE -- "$1"; }
 all_follow() { rd debug/counters | grep -qx "forked children that follow: 4"; }
 wait_for 20 all_follow || fail "not all workers follow: $(rd debug/counters)"

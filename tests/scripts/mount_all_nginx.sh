@@ -19,17 +19,6 @@ end_servers() {
 }
 trap 'unmount; end_servers; cleanup' EXIT
 
-cat >"$work/ask.py" <<'PYTHON'
-import socket, sys
-right = 0
-for i in range(int(sys.argv[2])):
-    s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1])
-    s.sendall(b"GET /index.html?%d HTTP/1.0\r\n\r\n" % i)
-    data = b""
-    while chunk := s.recv(65536): data += chunk
-    right += data.startswith(b"HTTP/1.1 200") and data.endswith(b"a page\n")
-print(right)
-PYTHON
 check "mount" "$patchbay" mount --all "$mnt"
 for server in one two; do
   nginx_site "$work/$server" off 4
@@ -54,8 +43,8 @@ same "workers are in the directory of their master" \
 
 # ask ONE TWO : so many requests to each.
 ask() {
-  same "answers" "$1" "$(python3 "$work/ask.py" "$work/one/sock" "$1")"
-  same "answers" "$2" "$(python3 "$work/ask.py" "$work/two/sock" "$2")"
+  same "answers" "$1" "$(nginx_right_answers "$work/one/sock" "$1")"
+  same "answers" "$2" "$(nginx_right_answers "$work/two/sock" "$2")"
 }
 lines() { grep -v '^#' "$all/trace" | grep -cE -- "$1"; }
 cd "$all" || exit 1
@@ -154,7 +143,7 @@ is_set_up() { [[ $(cat "$mnt/${masters[2]}/events/functions/ngx_http_handler/ena
 wait_for 60 test -S "$work/three/sock" || fail "nginx: $(cat "$work/three/out")"
 check "it has the event" wait_for 60 is_set_up
 : >trace
-same "answers" 9 "$(python3 "$work/ask.py" "$work/three/sock" 9)"
+same "answers" 9 "$(nginx_right_answers "$work/three/sock" 9)"
 same "and counts with the others" 9 "$(lines ngx_http_handler)"
 cd /
 check "unmount" unmount
