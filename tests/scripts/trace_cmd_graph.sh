@@ -9,9 +9,9 @@ need trace-cmd python3
 cd "$work" || exit
 program=$programs/graph_calls
 
-# calls < REPORT : by thread and time, one line for each beginning and end of a call: ">" or "<", its
-# level, function, and at the end its duration; a leaf is both. Of a brace without a name the name is
-# that of its beginning.
+# calls < REPORT : by thread and time, one line for each beginning and end of a call: ">" or "<",
+# its level, function, and at the end its duration; a leaf is both. Of a brace without a name the
+# name is that of its beginning.
 cat >calls.py <<'EOP'
 import re, sys
 open_calls = {}
