@@ -57,4 +57,27 @@ same "function: each call is there" "$(sort own)" \
   "$(sed -nE 's/.*\/function: +calls_([a-z]+) .*/\1/p' rows.txt | sort | uniq -c |
     awk '{ print $2, $1 }')"
 has "and a function event between them" "$(cat rows.txt)" ' functions/fflush: calls_end.*file='
+
+# One file of several programs: each row has the thread, CPU, time and event of ours.
+for format in 7 6; do
+  "$patchbay" record -q --follow --format $format -o m.dat -e 'calls_middle(int n)' \
+    -e 'calls_recurse(int n)' -e 'fflush(x64 file)' -- \
+    sh -c "'$programs/graph_calls' >one & '$programs/graph_calls' >two; wait; ls / >three" 2>err ||
+    fail "record: $(cat err)"
+  check "version $format of several programs: KernelShark opens it" ./rows m.dat >rows.txt \
+    2>/dev/null
+  same "version $format: two programs have called" 2 \
+    "$(sed -nE 's/^graph_calls-([0-9]+) .*calls_recurse: .*/\1/p' rows.txt | sort -u | grep -c .)"
+  same "version $format: each call of both" "$(cat one two | grep -E '^(middle|recurse)' | sort)" \
+    "$(sed -nE 's/^graph_calls-([0-9]+) .*calls_(middle|recurse): .*/\1 \2/p' rows.txt |
+      awk '{ print $2 }' | sort | uniq -c | awk '{ print $2, $1 / 2; print $2, $1 / 2 }')"
+  same "version $format: the rows are those of our report" \
+    "$("$patchbay" report --json -i m.dat | python3 -c '
+import json, sys
+for line in sys.stdin:
+    row = json.loads(line)
+    print(row["comm"], row["pid"], row["cpu"], row["event"])' | sort | cksum)" \
+    "$(sed -nE 's/^(.*)-([0-9]+) \[0*([0-9]+)\] [0-9]+ functions\/(\S+): .*/\1 \2 \3 \4/p' \
+      rows.txt | sort | cksum)"
+done
 finish
