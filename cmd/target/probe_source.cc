@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "base/unique_fd.h"
 #include "cmd/common/commands.h"
+#include "cmd/target/kept_source.h"
 #include "cmd/target/target_program.h"
 #include "event/function_event.h"
 #include "symbol/elf_image.h"
@@ -50,7 +51,7 @@ Result<Answer> first_answer(const std::vector<std::string>& objects, const std::
                             Ask ask) {
   NoAnswer none;
   for (const std::string& object : objects) {
-    Result<std::unique_ptr<SourceProbes>> source = SourceProbes::open(object);
+    Result<KeptSource> source = KeptSource::open(object);
     if (!source.ok()) {
       if (object == objects.front()) none.program = source.error();
       if (!none.lacking && (objects.size() == 1 || defines(object, function)))

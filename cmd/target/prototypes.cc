@@ -170,8 +170,8 @@ const PrototypeFiles::Entry* PrototypeFiles::find(const std::string& function,
 SourceProbes* Prototypes::probes_of(const std::string& object) {
   const auto [found, is_new] = open_.try_emplace(object);
   if (is_new)
-    if (auto opened = SourceProbes::open(object); opened.ok()) found->second = std::move(*opened);
-  return found->second.get();
+    if (auto opened = KeptSource::open(object); opened.ok()) found->second = std::move(*opened);
+  return found->second ? &**found->second : nullptr;
 }
 
 Prototype Prototypes::of(const std::string& asked, const std::string& library) {

@@ -18,12 +18,14 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "cmd/target/c_declaration.h"
+#include "cmd/target/kept_source.h"
 #include "debug_info/derive.h"
 
 namespace patchbay::cmd {
@@ -88,7 +90,7 @@ class Prototypes {
   SourceProbes* probes_of(const std::string& object);
 
   std::vector<std::string> objects_;
-  std::map<std::string, std::unique_ptr<SourceProbes>> open_;  // null: no debug information
+  std::map<std::string, std::optional<KeptSource>> open_;  // none: no debug information
 };
 
 // Where prototypes are looked for, the first first.

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "base/file_stamp.h"
 #include "base/text.h"
 #include "symbol/resolve.h"
 #include "symbol/symbol.h"
@@ -196,22 +197,6 @@ std::vector<MappedFile> mapped_files(std::string_view maps) {
     files.push_back(file);
   }
   return files;
-}
-
-// What says that a file without a build-id is still the same one.
-struct FileStamp {
-  dev_t device = 0;
-  ino_t inode = 0;
-  off_t size = 0;
-  int64_t changed_ns = 0;
-  bool operator==(const FileStamp&) const = default;
-};
-
-FileStamp stamp_of(const std::string& path) {
-  struct stat found = {};
-  if (path.empty() || ::stat(path.c_str(), &found) != 0) return {};
-  return {found.st_dev, found.st_ino, found.st_size,
-          found.st_mtim.tv_sec * 1000000000 + found.st_mtim.tv_nsec};
 }
 
 // The dynamic linker counts what comes and what goes. An object that is where it was has been there
