@@ -10,6 +10,8 @@
 #include "base/text.h"
 #include "cmd/common/commands.h"
 #include "cmd/measure/hist_entries.h"
+#include "hist/quantile_buckets.h"
+#include "hist/text/hist_values.h"
 
 namespace patchbay::cmd {
 namespace {
@@ -153,8 +155,31 @@ bool is_saved_text(std::string_view text) {
   return !text.starts_with(' ') && text.find_first_not_of("0123456789abcdef") < kNumberWidth;
 }
 
+bool has_counters(const std::vector<Field>& fields, std::string_view name) {
+  return std::any_of(fields.begin(), fields.end(), [&](const Field& field) {
+    return field.modifier == "counters" && name == field.name + ".counters";
+  });
+}
+
+// "sum=9,4=1,5=1" -> {"sum": 9, "ranges": [{"from": 4, "to": 4, "hits": 1}, …]}.
+std::string counters_json(std::string_view text) {
+  uint64_t sum = 0;
+  std::vector<uint64_t> counters(kQuantileBuckets);
+  if (!add_hist_counters(text, &sum, counters.data())) return quoted(text);
+  std::string list;
+  for (uint32_t bucket = 0; bucket < kQuantileBuckets; bucket++) {
+    if (counters[bucket] == 0) continue;
+    const QuantileRange one = quantile_range(bucket);
+    list += (list.empty() ? "{\"from\": " : ", {\"from\": ") + std::to_string(one.low) +
+            ", \"to\": " + std::to_string(one.high) +
+            ", \"hits\": " + std::to_string(counters[bucket]) + "}";
+  }
+  return "{\"sum\": " + std::to_string(sum) + ", \"ranges\": [" + list + "]}";
+}
+
 std::string value_json(const std::vector<Field>& fields, std::string_view name,
                        std::string_view text) {
+  if (has_counters(fields, name)) return counters_json(text);
   bool is_hex = false;
   for (const Field& field : fields) is_hex |= field.name == name && field.modifier == "hex";
   const std::string_view value = trim(text, " ");
@@ -170,6 +195,7 @@ std::string value_json(const std::vector<Field>& fields, std::string_view name,
 size_t value_width(std::string_view text, const std::vector<Field>& fields, std::string_view name) {
   for (const Field& field : fields)
     if (field.name == name && field.modifier == "graph") return std::min(kBarWidth, text.size());
+  if (has_counters(fields, name)) return std::min(text.find(' '), text.size());
   const size_t least = is_saved_text(text) ? kSavedTextWidth : text.find_first_not_of(' ');
   return std::min(text.find("  ", std::min(least, text.size())), text.size());
 }

@@ -78,6 +78,9 @@ TEST(HistJson, Values) {
       {"n.graph,m", "  n: ####                  m:          1", "\"n\": \"####\", \"m\": 1"},
       {"n.graph,m", "  n:                       m:          1", "\"n\": \"\", \"m\": 1"},
       {"n.quantiles", "  n.p50:          1  n.p99.9:          2", "\"n.p50\": 1, \"n.p99.9\": 2"},
+      {"n.counters,m", "  n.counters: sum=70,3=2,64=1  m:          1",
+       "\"n.counters\": {\"sum\": 70, \"ranges\": [{\"from\": 3, \"to\": 3, \"hits\": 2}, "
+       "{\"from\": 64, \"to\": 65, \"hits\": 1}]}, \"m\": 1"},
   };
   for (const auto& row : table)
     EXPECT_EQ(entry_of("hist:keys=k:vals=hitcount," + row.values,

@@ -78,6 +78,15 @@ TEST_F(HistFiles, QuantilesOfHits) {
       << table();
 }
 
+TEST_F(HistFiles, CountersOfHits) {
+  add("hist:keys=common_type:vals=common_type.counters");
+  mark("x");
+  mark("y");
+  EXPECT_NE(table().find("hitcount:          2  common_type.counters: sum=10,5=2\n"),
+            std::string::npos)
+      << table();
+}
+
 TEST_F(HistFiles, PollSaysThatThereIsMore) {
   add("hist:keys=common_type");
   std::unique_ptr<File> file = tree.open(kHist, O_RDONLY);

@@ -20,7 +20,7 @@ constexpr const char* kFields[] = {"aa",          "ss",  "common_pid", "common_c
                                    "common_type", "pid", "comm",       "buf",        "st"};
 constexpr const char* kModifiers[] = {
     "",       "",         "",       ".hex",      ".log2",      ".buckets=7", ".sym",
-    ".usecs", ".percent", ".graph", ".execname", ".quantiles", ".stacktrace"};
+    ".usecs", ".percent", ".graph", ".execname", ".quantiles", ".counters",  ".stacktrace"};
 
 class Choices {
  public:

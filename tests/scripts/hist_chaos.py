@@ -20,7 +20,7 @@ events = {
 }
 generic = ["common_pid", "common_cpu", "common_timestamp", "common_stacktrace", "hitcount"]
 modifiers = ["", "", "", ".hex", ".log2", ".buckets=10", ".usecs", ".percent", ".graph",
-             ".quantiles", ".execname", ".sym", ".stacktrace"]
+             ".quantiles", ".counters", ".execname", ".sym", ".stacktrace"]
 
 
 def name():

@@ -465,7 +465,8 @@ TEST_F(HistBuildTest, TextsAreKeysAndVariablesButNoNumbers) {
        {"hist:keys=parent_comm.log2", "hist:keys=parent_comm.buckets=2",
         "hist:keys=parent_pid:vals=name", "hist:keys=parent_pid:z=name+1",
         "hist:keys=parent_pid:z=1+name", "hist:keys=parent_pid:z=-(name)",
-        "hist:keys=parent_pid:z=$x+1", "hist:keys=parent_pid:vals=name.quantiles"})
+        "hist:keys=parent_pid:z=$x+1", "hist:keys=parent_pid:vals=name.quantiles",
+        "hist:keys=parent_pid:vals=name.counters", "hist:keys=parent_pid.counters"})
     EXPECT_EQ(listed("fork", command), "errno 22") << command;
   EXPECT_EQ(listed("fork", "hist:keys=words"), "errno 12");
   EXPECT_EQ(listed("fork", "hist:keys=stack.stacktrace:s=stack.stacktrace"),

@@ -276,7 +276,7 @@ Status Compiler::make_values() {
     HistSum sum = {};
     PB_TRY(make_number(*data_->values[i], &sum.value));
     sum.index = uint32_t(i);
-    if (data_->values[i]->flags & kHistQuantiles) {
+    if (data_->values[i]->flags & kHistRanges) {
       sum.quantiles = shape_.quantile_buckets + 1;
       sum.is_signed = data_->values[i]->is_signed;
       shape_.quantile_buckets += kQuantileBuckets;

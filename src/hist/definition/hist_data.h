@@ -53,6 +53,9 @@ enum HistFlags : uint32_t {
   kHistPercent = 1 << 19,
   kHistGraph = 1 << 20,
   kHistQuantiles = 1 << 21,  // .quantiles: ours
+  kHistCounters = 1 << 22,   // .counters: ours, too
+  // What is counted by ranges (quantile_buckets.h).
+  kHistRanges = kHistQuantiles | kHistCounters,
 };
 
 enum class HistOperator : uint8_t { kNone, kPlus, kMinus, kTimes, kDivide, kUnaryMinus };

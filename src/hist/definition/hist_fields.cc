@@ -278,6 +278,7 @@ bool HistFields::parse_modifier(std::string_view field, std::string_view modifie
     if (rest.starts_with("percent")) return *flags |= kHistPercent;
     if (rest.starts_with("graph")) return *flags |= kHistGraph;
     if (rest == "quantiles") return *flags |= kHistQuantiles;
+    if (rest == "counters") return *flags |= kHistCounters;
   }
   errors_->add(kBadModifier, rest);
   return false;
@@ -315,7 +316,7 @@ HistFields::FieldPtr HistFields::parse_field(std::string_view text, uint32_t fla
   if (!find_field(name, &flags, &field)) return fail(EINVAL);
   if (modifier == "stacktrace" && !(field && is_stack(*field))) return fail(kBadModifier, text);
   // The kernel would count addresses of texts.
-  const uint32_t numeric = kHistLog2 | kHistBucket | kHistPercent | kHistGraph | kHistQuantiles;
+  const uint32_t numeric = kHistLog2 | kHistBucket | kHistPercent | kHistGraph | kHistRanges;
   if (field && is_real(*field)) return fail(kReal, name);
   if ((flags & numeric) && field && is_text(*field)) return fail(kBadModifier, text);
   // Of these the kernel says ENOMEM, and no word.

@@ -54,6 +54,7 @@ std::string hist_modifier(const HistField& field) {
       {kHistGraph, "graph"},
       {kHistStacktrace, "stacktrace"},
       {kHistQuantiles, "quantiles"},
+      {kHistCounters, "counters"},
   };
   for (const Row& row : kRows)
     if (field.flags & row.flag) return row.name;

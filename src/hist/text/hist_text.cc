@@ -17,6 +17,7 @@
 #include "hist/hist_program.h"
 #include "hist/quantile_buckets.h"
 #include "hist/text/hist_sort.h"
+#include "hist/text/hist_values.h"
 #include "output/address_text.h"
 #include "output/syscall_names.h"
 #include "output/text_put.h"
@@ -25,9 +26,7 @@ namespace patchbay {
 
 namespace {
 
-constexpr int kNumberWidth = 10;
-constexpr uint32_t kBarWidth = 20;
-constexpr uint64_t kWhole = 10000;  // 100.00 %
+constexpr int kNumberWidth = kHistNumberWidth;
 
 // Filled with blanks on the right, as %-*s.
 void put_left(std::string* out, std::string_view text, size_t width) {
@@ -42,31 +41,12 @@ std::string_view text_at(const uint8_t* bytes, size_t size) {
           ::strnlen(reinterpret_cast<const char*>(bytes), size)};
 }
 
-// Hundredths of a percent; none: the share of nothing.
-std::optional<uint64_t> share_of(uint64_t value, uint64_t total) {
-  if (total == 0) return value ? std::optional<uint64_t>() : 0;
-  if (value < ~uint64_t{0} / kWhole) return value * kWhole / total;
-  total /= kWhole;
-  return total ? std::optional<uint64_t>(value / total) : std::nullopt;
-}
-
-// The nearest rank: the smallest value that `per_mille` of all are not above.
-uint64_t quantile_of(const uint64_t* counters, uint64_t total, uint64_t per_mille) {
-  const uint64_t rank = std::max<uint64_t>((total * per_mille + 999) / 1000, 1);
-  uint64_t seen = 0;
-  for (uint32_t bucket = 0; bucket < kQuantileBuckets; bucket++) {
-    seen += counters[bucket];
-    if (seen >= rank) return quantile_range(bucket).middle();
-  }
-  return 0;
-}
-
 struct ValueColumn {
   uint32_t index = 0;
   uint32_t flags = 0;
   std::string name;
   uint64_t total = 0, max = 0;  // of all entries, for .percent and .graph
-  uint32_t quantiles = 0;       // which of the values with .quantiles
+  uint32_t quantiles = 0;       // which of the values with .quantiles or .counters
 };
 
 class HistPrinter {
@@ -77,7 +57,7 @@ class HistPrinter {
     choose_columns();
   }
 
-  void put_quantile_note(std::string* out) const;
+  void put_notes(std::string* out) const;
   void put_entries(std::string* out, HistTotals* totals);
   void put_snapshots(std::string* out);
 
@@ -89,7 +69,7 @@ class HistPrinter {
                      const uint8_t* at);
   void put_stack(std::string* out, const uint8_t* words, size_t size);
   void put_column(std::string* out, const ValueColumn& column, const HistEntry& entry);
-  void put_quantiles(std::string* out, const ValueColumn& column, const HistEntry& entry);
+  void put_ranges(std::string* out, const ValueColumn& column, const HistEntry& entry);
   void put_actions(std::string* out, const HistEntry& entry);
   void put_saved(std::string* out, const HistFieldVar& saved, uint32_t entry);
   const std::string& comm_of(uint32_t pid);
@@ -114,7 +94,7 @@ void HistPrinter::choose_columns() {
     column.flags = i == 0 ? 0 : value.flags;
     if (column.flags & (kHistVar | kHistExpr)) continue;
     column.name = i == 0 ? "hitcount" : hist_name(value);
-    if (column.flags & kHistQuantiles) column.quantiles = nr_quantiles++;
+    if (column.flags & kHistRanges) column.quantiles = nr_quantiles++;
     columns_.push_back(std::move(column));
   }
 }
@@ -210,41 +190,25 @@ void HistPrinter::put_key(std::string* out, const uint8_t* key) {
 
 // --- values
 
-void HistPrinter::put_quantiles(std::string* out, const ValueColumn& column,
-                                const HistEntry& entry) {
-  constexpr std::pair<const char*, uint64_t> kShown[] = {
-      {".p50: ", 500}, {".p90: ", 900}, {".p99: ", 990}, {".p99.9: ", 999}, {".max: ", 1000}};
+void HistPrinter::put_ranges(std::string* out, const ValueColumn& column, const HistEntry& entry) {
   std::vector<uint64_t> counters = contents_.quantiles(entry.index);
   counters.resize(std::max<size_t>(counters.size(), (column.quantiles + 1) * kQuantileBuckets));
   const uint64_t* own = counters.data() + column.quantiles * kQuantileBuckets;
-  uint64_t total = 0;
-  for (uint32_t bucket = 0; bucket < kQuantileBuckets; bucket++) total += own[bucket];
-  for (const auto& [label, per_mille] : kShown) {
-    *out += per_mille == 500 ? " " : "  ";
-    *out += column.name;
-    *out += label;
-    put_value(out, quantile_of(own, total, per_mille));
-  }
+  if (column.flags & kHistQuantiles)
+    put_hist_quantiles(out, column.name, own);
+  else
+    put_hist_counters(out, column.name, entry.values[column.index], own);
 }
 
 void HistPrinter::put_column(std::string* out, const ValueColumn& column, const HistEntry& entry) {
   const uint64_t value = entry.values[column.index];
-  if (column.flags & kHistQuantiles) return put_quantiles(out, column, entry);
+  if (column.flags & kHistRanges) return put_ranges(out, column, entry);
   *out += ' ';
   *out += column.name;
   if (column.flags & kHistPercent) {
-    const std::optional<uint64_t> share = share_of(value, column.total);
-    if (!share) return void(*out += " (%):[ERROR]");
-    *out += " (%): ";
-    put_padded(out, *share / 100, 3, ' ');
-    *out += '.';
-    put_padded(out, *share % 100, 2, '0');
+    put_hist_percent(out, value, column.total);
   } else if (column.flags & kHistGraph) {
-    *out += ": ";
-    const std::optional<uint64_t> share = share_of(value, column.max);
-    if (!share) return void(out->append(13, ' ').append("[ERROR]"));
-    const size_t length = std::min<size_t>(*share * kBarWidth / kWhole, kBarWidth);
-    out->append(length, '#').append(kBarWidth - length, ' ');
+    put_hist_graph(out, value, column.max);
   } else {
     *out += ": ";
     put_padded(out, value, kNumberWidth, ' ', column.flags & kHistHex ? 16 : 10);
@@ -295,10 +259,10 @@ void HistPrinter::put_snapshots(std::string* out) {
 
 // --- all of it
 
-void HistPrinter::put_quantile_note(std::string* out) const {
+void HistPrinter::put_notes(std::string* out) const {
   for (const ValueColumn& column : columns_) {
-    if (!(column.flags & kHistQuantiles)) continue;
-    *out += "# quantiles of " + column.name + ": nearest rank, not more than 1.6 % off\n#\n";
+    if (column.flags & kHistQuantiles) *out += hist_quantile_note(column.name);
+    if (column.flags & kHistCounters) *out += hist_counter_note(column.name);
   }
 }
 
@@ -326,18 +290,12 @@ std::string hist_text(const HistData& hist, std::string_view definition, HistCon
   std::string text = "# event histogram\n#\n# trigger info: ";
   const bool is_paused = hist.program ? hist_is_paused(hist.program) : hist.paused;
   text.append(definition).append(is_paused ? " [paused]\n#\n" : " [active]\n#\n");
-  printer.put_quantile_note(&text);
+  printer.put_notes(&text);
   text += '\n';
   HistTotals totals;
   printer.put_entries(&text, &totals);
   printer.put_snapshots(&text);
-  text += "\nTotals:\n    Hits: ";
-  put_number(&text, totals.hits);
-  text += "\n    Entries: ";
-  put_number(&text, totals.entries);
-  text += "\n    Dropped: ";
-  put_number(&text, totals.dropped);
-  text += '\n';
+  put_hist_totals(&text, totals);
   return text;
 }
 

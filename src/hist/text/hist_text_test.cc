@@ -337,6 +337,40 @@ TEST(HistText, Quantiles) {
       << text;
 }
 
+TEST(HistText, CountersAreASumAndTheirRanges) {
+  MaskHist mask;
+  mask.value(&kMask, kHistCounters);
+  std::vector<uint64_t> counters(kQuantileBuckets);
+  counters[3] = 9;
+  counters[quantile_bucket(1000)] = 1;
+  mask.contents.add({1}, {10, 1027});
+  mask.contents.counters[0] = counters;
+  const std::string text = mask.text();
+  EXPECT_NE(
+      text.find("#\n# counters of mask: its sum, and RANGE=HITS for each range of .quantiles\n"
+                "#\n\n{"),
+      std::string::npos)
+      << text;
+  EXPECT_EQ(mask.lines(),
+            "{ mask:          1 } hitcount:         10  mask.counters: sum=1027,3=9,190=1\n");
+}
+
+TEST(HistText, QuantilesAndCountersStandBesideEachOther) {
+  MaskHist mask;
+  mask.value(&kMask, kHistQuantiles);
+  mask.value(&kMask, kHistCounters);
+  std::vector<uint64_t> counters(2 * kQuantileBuckets);
+  counters[7] = 2;
+  counters[kQuantileBuckets + 8] = 3;
+  mask.contents.add({1}, {3, 14, 24});
+  mask.contents.counters[0] = counters;
+  EXPECT_EQ(
+      mask.lines(),
+      "{ mask:          1 } hitcount:          3  mask.p50:          7  mask.p90:          7  "
+      "mask.p99:          7  mask.p99.9:          7  mask.max:          7  "
+      "mask.counters: sum=24,8=3\n");
+}
+
 TEST(HistText, QuantilesOfSmallNumbersAreExact) {
   MaskHist mask;
   mask.value(&kMask, 0);

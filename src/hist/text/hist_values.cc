@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+#include "hist/text/hist_values.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "hist/quantile_buckets.h"
+#include "output/text_put.h"
+
+namespace patchbay {
+
+namespace {
+
+constexpr uint32_t kBarWidth = 20;
+constexpr uint64_t kWhole = 10000;  // 100.00 %
+
+// Hundredths of a percent; none: the share of nothing.
+std::optional<uint64_t> share_of(uint64_t value, uint64_t total) {
+  if (total == 0) return value ? std::optional<uint64_t>() : 0;
+  if (value < ~uint64_t{0} / kWhole) return value * kWhole / total;
+  total /= kWhole;
+  return total ? std::optional<uint64_t>(value / total) : std::nullopt;
+}
+
+std::string note(std::string_view what, std::string_view name, std::string_view text) {
+  return "# " + std::string(what) + " of " + std::string(name) + ": " + std::string(text) + "\n#\n";
+}
+
+}  // namespace
+
+uint64_t quantile_of(const uint64_t* counters, uint64_t total, uint64_t per_mille) {
+  const uint64_t rank = std::max<uint64_t>((total * per_mille + 999) / 1000, 1);
+  uint64_t seen = 0;
+  for (uint32_t bucket = 0; bucket < kQuantileBuckets; bucket++) {
+    seen += counters[bucket];
+    if (seen >= rank) return quantile_range(bucket).middle();
+  }
+  return 0;
+}
+
+void put_hist_percent(std::string* out, uint64_t value, uint64_t total) {
+  const std::optional<uint64_t> share = share_of(value, total);
+  if (!share) return void(*out += " (%):[ERROR]");
+  *out += " (%): ";
+  put_padded(out, *share / 100, 3, ' ');
+  *out += '.';
+  put_padded(out, *share % 100, 2, '0');
+}
+
+void put_hist_graph(std::string* out, uint64_t value, uint64_t most) {
+  *out += ": ";
+  const std::optional<uint64_t> share = share_of(value, most);
+  if (!share) return void(out->append(13, ' ').append("[ERROR]"));
+  const size_t length = std::min<size_t>(*share * kBarWidth / kWhole, kBarWidth);
+  out->append(length, '#').append(kBarWidth - length, ' ');
+}
+
+void put_hist_quantiles(std::string* out, std::string_view name, const uint64_t* counters) {
+  constexpr std::pair<const char*, uint64_t> kShown[] = {
+      {".p50: ", 500}, {".p90: ", 900}, {".p99: ", 990}, {".p99.9: ", 999}, {".max: ", 1000}};
+  uint64_t total = 0;
+  for (uint32_t bucket = 0; bucket < kQuantileBuckets; bucket++) total += counters[bucket];
+  for (const auto& [label, per_mille] : kShown) {
+    *out += per_mille == 500 ? " " : "  ";
+    *out += name;
+    *out += label;
+    put_padded(out, quantile_of(counters, total, per_mille), kHistNumberWidth, ' ');
+  }
+}
+
+void put_hist_counters(std::string* out, std::string_view name, uint64_t sum,
+                       const uint64_t* counters) {
+  *out += ' ';
+  *out += name;
+  *out += ".counters: sum=";
+  put_number(out, sum);
+  for (uint32_t bucket = 0; bucket < kQuantileBuckets; bucket++) {
+    if (counters[bucket] == 0) continue;
+    *out += ',';
+    put_number(out, bucket);
+    *out += '=';
+    put_number(out, counters[bucket]);
+  }
+}
+
+bool add_hist_counters(std::string_view text, uint64_t* sum, uint64_t* counters) {
+  constexpr std::string_view kSum = "sum=";
+  if (!text.starts_with(kSum) || text.ends_with(',')) return false;
+  text.remove_prefix(kSum.size());
+  uint64_t own_sum = 0;
+  if (!to_number(cut_at(&text, ','), &own_sum)) return false;
+  std::vector<std::pair<uint32_t, uint64_t>> pairs;
+  while (!text.empty()) {
+    std::string_view hits = cut_at(&text, ',');
+    std::pair<uint32_t, uint64_t> pair;
+    if (!to_number(cut_at(&hits, '='), &pair.first) || !to_number(hits, &pair.second)) return false;
+    if (pair.first >= kQuantileBuckets) return false;
+    pairs.push_back(pair);
+  }
+  *sum += own_sum;
+  for (const auto& [bucket, hits] : pairs) counters[bucket] += hits;
+  return true;
+}
+
+std::string hist_quantile_note(std::string_view name) {
+  return note("quantiles", name, "nearest rank, not more than 1.6 % off");
+}
+
+std::string hist_counter_note(std::string_view name) {
+  return note("counters", name, "its sum, and RANGE=HITS for each range of .quantiles");
+}
+
+void put_hist_totals(std::string* out, const HistTotals& totals) {
+  *out += "\nTotals:\n    Hits: ";
+  put_number(out, totals.hits);
+  *out += "\n    Entries: ";
+  put_number(out, totals.entries);
+  *out += "\n    Dropped: ";
+  put_number(out, totals.dropped);
+  *out += '\n';
+}
+
+}  // namespace patchbay

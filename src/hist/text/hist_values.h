@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+//
+// How values stand in the file `hist`. The agent writes them so, and the tool does where it adds up
+// the files of several processes (cmd/measure/hist_sum.h).
+//
+//   lat (%):  33.33
+//   lat: ######
+//   lat.p50:        499  lat.p90:        903  …            .quantiles
+//   lat.counters: sum=1030,64=3,87=9                       .counters: the same, to be added up
+//
+// A pair RANGE=HITS of .counters is a range of quantile_buckets.h, by its number; empty ones are
+// left out. What is added up by ranges has the quantiles that one table of all hits has.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "hist/hist_table.h"
+
+namespace patchbay {
+
+inline constexpr int kHistNumberWidth = 10;
+
+// The nearest rank: the smallest value that `per_mille` of all are not above. Of kQuantileBuckets
+// counters, whose sum is `total`.
+uint64_t quantile_of(const uint64_t* counters, uint64_t total, uint64_t per_mille);
+
+// Each begins with a blank and the name of the value, but for the first two, which follow it.
+void put_hist_percent(std::string* out, uint64_t value, uint64_t total);
+void put_hist_graph(std::string* out, uint64_t value, uint64_t most);
+void put_hist_quantiles(std::string* out, std::string_view name, const uint64_t* counters);
+void put_hist_counters(std::string* out, std::string_view name, uint64_t sum,
+                       const uint64_t* counters);
+
+// Adds what stands behind "NAME.counters: " to a sum and to kQuantileBuckets counters, all of it or
+// nothing. False: it is no such text.
+bool add_hist_counters(std::string_view untrusted_text, uint64_t* sum, uint64_t* counters);
+
+// Lines of a head about such values.
+std::string hist_quantile_note(std::string_view name);
+std::string hist_counter_note(std::string_view name);
+// What stands below the entries.
+void put_hist_totals(std::string* out, const HistTotals& totals);
+
+}  // namespace patchbay

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// Texts of .counters: what is written is what is read, sums of them are those of all hits at once,
+// and a text that is none changes nothing.
+#include "hist/text/hist_values.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "hist/quantile_buckets.h"
+
+namespace patchbay {
+namespace {
+
+using Counters = std::vector<uint64_t>;
+
+std::string text_of(uint64_t sum, const Counters& counters) {
+  std::string text;
+  put_hist_counters(&text, "n", sum, counters.data());
+  return text;
+}
+
+std::string quantiles_of(const Counters& counters) {
+  std::string text;
+  put_hist_quantiles(&text, "n", counters.data());
+  return text;
+}
+
+TEST(HistValues, SumsOfCountersAreThoseOfAllHits) {
+  Counters all(kQuantileBuckets), sum(kQuantileBuckets);
+  uint64_t total = 0, added = 0;
+  const std::string label = " n.counters: ";
+  for (uint64_t process = 1; process <= 3; process++) {
+    Counters own(kQuantileBuckets);
+    uint64_t own_total = 0;
+    for (uint64_t i = 0; i < 500 * process; i++) {
+      const uint64_t value = i * i * process;
+      all[quantile_bucket(value)]++;
+      own[quantile_bucket(value)]++;
+      own_total += value;
+    }
+    total += own_total;
+    const std::string text = text_of(own_total, own);
+    ASSERT_EQ(text.compare(0, label.size(), label), 0);
+    ASSERT_TRUE(add_hist_counters(text.substr(label.size()), &added, sum.data()));
+  }
+  EXPECT_EQ(added, total);
+  EXPECT_EQ(sum, all);
+  EXPECT_EQ(quantiles_of(sum), quantiles_of(all));
+}
+
+TEST(HistValues, CountersOfNothing) {
+  EXPECT_EQ(text_of(0, Counters(kQuantileBuckets)), " n.counters: sum=0");
+  Counters counters(kQuantileBuckets);
+  uint64_t sum = 7;
+  EXPECT_TRUE(add_hist_counters("sum=0", &sum, counters.data()));
+  EXPECT_EQ(sum, 7u);
+  EXPECT_EQ(counters, Counters(kQuantileBuckets));
+}
+
+TEST(HistValues, TheLastRange) {
+  Counters counters(kQuantileBuckets);
+  uint64_t sum = 0;
+  EXPECT_TRUE(add_hist_counters("sum=18446744073709551615,1919=1", &sum, counters.data()));
+  EXPECT_EQ(sum, ~uint64_t{0});
+  EXPECT_EQ(counters[quantile_bucket(sum)], 1u);
+}
+
+TEST(HistValues, OtherTextsChangeNothing) {
+  Counters counters(kQuantileBuckets);
+  uint64_t sum = 0;
+  for (const char* text : {"", "sum", "sum=", "sum=x", "sum=1,", "sum=1,2", "sum=1,2=", "sum=1,=2",
+                           "sum=1,1920=1", "sum=1,-1=1", "sum=1,4294967297=1", "sum=1,3=1 ",
+                           "sum=1,3=1,4=99999999999999999999", "1=2"}) {
+    EXPECT_FALSE(add_hist_counters(text, &sum, counters.data())) << text;
+    EXPECT_EQ(sum, 0u) << text;
+    EXPECT_EQ(counters, Counters(kQuantileBuckets)) << text;
+  }
+}
+
+}  // namespace
+}  // namespace patchbay
