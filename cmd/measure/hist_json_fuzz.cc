@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "cmd/common/common.cc"         // the tool is no library
+#include "cmd/measure/hist_columns.cc"  // NOLINT
 #include "cmd/measure/hist_entries.cc"  // NOLINT
 #include "cmd/measure/hist_json.cc"     // NOLINT
 

@@ -86,23 +86,44 @@ void put_hist_counters(std::string* out, std::string_view name, uint64_t sum,
   }
 }
 
-bool add_hist_counters(std::string_view text, uint64_t* sum, uint64_t* counters) {
+std::optional<HistCounters> HistCounters::parse(std::string_view text) {
   constexpr std::string_view kSum = "sum=";
-  if (!text.starts_with(kSum) || text.ends_with(',')) return false;
+  HistCounters made;
+  if (!text.starts_with(kSum) || text.ends_with(',')) return std::nullopt;
   text.remove_prefix(kSum.size());
-  uint64_t own_sum = 0;
-  if (!to_number(cut_at(&text, ','), &own_sum)) return false;
-  std::vector<std::pair<uint32_t, uint64_t>> pairs;
+  if (!to_number(cut_at(&text, ','), &made.sum)) return std::nullopt;
   while (!text.empty()) {
     std::string_view hits = cut_at(&text, ',');
-    std::pair<uint32_t, uint64_t> pair;
-    if (!to_number(cut_at(&hits, '='), &pair.first) || !to_number(hits, &pair.second)) return false;
-    if (pair.first >= kQuantileBuckets) return false;
-    pairs.push_back(pair);
+    std::pair<uint32_t, uint64_t> one;
+    if (!to_number(cut_at(&hits, '='), &one.first) || !to_number(hits, &one.second))
+      return std::nullopt;
+    const bool is_next = made.ranges.empty() || made.ranges.back().first < one.first;
+    if (one.first >= kQuantileBuckets || !is_next) return std::nullopt;
+    made.ranges.push_back(one);
   }
-  *sum += own_sum;
-  for (const auto& [bucket, hits] : pairs) counters[bucket] += hits;
-  return true;
+  return made;
+}
+
+void HistCounters::add(const HistCounters& other) {
+  sum += other.sum;
+  const size_t middle = ranges.size();
+  const auto is_before = [](const auto& a, const auto& b) { return a.first < b.first; };
+  ranges.insert(ranges.end(), other.ranges.begin(), other.ranges.end());
+  std::inplace_merge(ranges.begin(), ranges.begin() + ptrdiff_t(middle), ranges.end(), is_before);
+  size_t kept = 0;
+  for (size_t i = 0; i < ranges.size(); i++) {
+    if (kept > 0 && ranges[kept - 1].first == ranges[i].first)
+      ranges[kept - 1].second += ranges[i].second;
+    else
+      ranges[kept++] = ranges[i];
+  }
+  ranges.resize(kept);
+}
+
+std::vector<uint64_t> HistCounters::counters() const {
+  std::vector<uint64_t> all(kQuantileBuckets);
+  for (const auto& [bucket, hits] : ranges) all[bucket] = hits;
+  return all;
 }
 
 std::string hist_quantile_note(std::string_view name) {

@@ -13,8 +13,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "hist/hist_table.h"
 
@@ -33,9 +36,17 @@ void put_hist_quantiles(std::string* out, std::string_view name, const uint64_t*
 void put_hist_counters(std::string* out, std::string_view name, uint64_t sum,
                        const uint64_t* counters);
 
-// Adds what stands behind "NAME.counters: " to a sum and to kQuantileBuckets counters, all of it or
-// nothing. False: it is no such text.
-bool add_hist_counters(std::string_view untrusted_text, uint64_t* sum, uint64_t* counters);
+// What stands behind "NAME.counters: ".
+struct HistCounters {
+  uint64_t sum = 0;
+  std::vector<std::pair<uint32_t, uint64_t>> ranges;  // each once, in order, with its hits
+
+  // Nothing: it is no such text.
+  static std::optional<HistCounters> parse(std::string_view untrusted_text);
+  void add(const HistCounters& other);
+  // All kQuantileBuckets of them.
+  std::vector<uint64_t> counters() const;
+};
 
 // Lines of a head about such values.
 std::string hist_quantile_note(std::string_view name);

@@ -27,8 +27,9 @@ std::string quantiles_of(const Counters& counters) {
 }
 
 TEST(HistValues, SumsOfCountersAreThoseOfAllHits) {
-  Counters all(kQuantileBuckets), sum(kQuantileBuckets);
-  uint64_t total = 0, added = 0;
+  Counters all(kQuantileBuckets);
+  HistCounters added;
+  uint64_t total = 0;
   const std::string label = " n.counters: ";
   for (uint64_t process = 1; process <= 3; process++) {
     Counters own(kQuantileBuckets);
@@ -42,40 +43,38 @@ TEST(HistValues, SumsOfCountersAreThoseOfAllHits) {
     total += own_total;
     const std::string text = text_of(own_total, own);
     ASSERT_EQ(text.compare(0, label.size(), label), 0);
-    ASSERT_TRUE(add_hist_counters(text.substr(label.size()), &added, sum.data()));
+    const auto read = HistCounters::parse(text.substr(label.size()));
+    ASSERT_TRUE(read) << text;
+    EXPECT_EQ(read->sum, own_total);
+    EXPECT_EQ(read->counters(), own);
+    added.add(*read);
   }
-  EXPECT_EQ(added, total);
-  EXPECT_EQ(sum, all);
-  EXPECT_EQ(quantiles_of(sum), quantiles_of(all));
+  EXPECT_EQ(added.sum, total);
+  EXPECT_EQ(added.counters(), all);
+  EXPECT_EQ(quantiles_of(added.counters()), quantiles_of(all));
 }
 
 TEST(HistValues, CountersOfNothing) {
   EXPECT_EQ(text_of(0, Counters(kQuantileBuckets)), " n.counters: sum=0");
-  Counters counters(kQuantileBuckets);
-  uint64_t sum = 7;
-  EXPECT_TRUE(add_hist_counters("sum=0", &sum, counters.data()));
-  EXPECT_EQ(sum, 7u);
-  EXPECT_EQ(counters, Counters(kQuantileBuckets));
+  const auto read = HistCounters::parse("sum=0");
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->sum, 0u);
+  EXPECT_TRUE(read->ranges.empty());
 }
 
 TEST(HistValues, TheLastRange) {
-  Counters counters(kQuantileBuckets);
-  uint64_t sum = 0;
-  EXPECT_TRUE(add_hist_counters("sum=18446744073709551615,1919=1", &sum, counters.data()));
-  EXPECT_EQ(sum, ~uint64_t{0});
-  EXPECT_EQ(counters[quantile_bucket(sum)], 1u);
+  const auto read = HistCounters::parse("sum=18446744073709551615,1919=1");
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->sum, ~uint64_t{0});
+  EXPECT_EQ(read->counters()[quantile_bucket(read->sum)], 1u);
 }
 
-TEST(HistValues, OtherTextsChangeNothing) {
-  Counters counters(kQuantileBuckets);
-  uint64_t sum = 0;
-  for (const char* text : {"", "sum", "sum=", "sum=x", "sum=1,", "sum=1,2", "sum=1,2=", "sum=1,=2",
-                           "sum=1,1920=1", "sum=1,-1=1", "sum=1,4294967297=1", "sum=1,3=1 ",
-                           "sum=1,3=1,4=99999999999999999999", "1=2"}) {
-    EXPECT_FALSE(add_hist_counters(text, &sum, counters.data())) << text;
-    EXPECT_EQ(sum, 0u) << text;
-    EXPECT_EQ(counters, Counters(kQuantileBuckets)) << text;
-  }
+TEST(HistValues, OtherTextsAreRefused) {
+  for (const char* text :
+       {"", "sum", "sum=", "sum=x", "sum=1,", "sum=1,2", "sum=1,2=", "sum=1,=2", "sum=1,1920=1",
+        "sum=1,-1=1", "sum=1,4294967297=1", "sum=1,3=1 ", "sum=1,3=1,4=99999999999999999999",
+        "sum=1,3=1,3=1", "sum=1,4=1,3=1", "1=2"})
+    EXPECT_FALSE(HistCounters::parse(text)) << text;
 }
 
 }  // namespace

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+//
+// What the columns of a text of a file `hist` are, as its definition says it:
+//
+//   # trigger info: hist:keys=n.log2,name:vals=hitcount,size.hex:sort=n:size=2048 [active]
+//   { n: ~ 2^3 , name: sh   } hitcount:          2  size:         1f
+//        ^^^^^^        ^^   parts of the key
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace patchbay::cmd {
+
+// hist/text/hist_text.cc
+inline constexpr size_t kHistKeyTextWidth = 50;
+inline constexpr std::string_view kHistStackMargin = "         ";  // before each of its functions
+// Stands for the address of a symbol that has several: "[*] main" (hist_sum.h).
+inline constexpr std::string_view kHistSeveral = "*";
+
+// "size.log2" is size with the modifier log2, "n.buckets=5" is n with buckets.
+struct HistColumn {
+  std::string name, modifier;
+};
+HistColumn hist_column(std::string_view text);
+// The fields behind "keys=" or "vals=".
+std::vector<HistColumn> hist_columns(std::string_view definition, std::string_view part);
+// In the head of a text, without " [active]"; empty: there is none.
+std::string hist_definition(std::string_view text);
+
+// Blanks, digits, nothing else.
+std::optional<uint64_t> hist_number(std::string_view text, int base = 10);
+std::string_view without_hist_padding(std::string_view text);
+
+// The value of a field in a key, as it is written; of a stack its lines.
+struct HistKeyPart {
+  std::string_view text;
+  bool is_stack = false;
+};
+// Those of a key without its braces, in the order of the fields. They point into the text. A key
+// that is another one has fewer parts.
+std::vector<HistKeyPart> hist_key_parts(std::string_view key, const std::vector<HistColumn>& keys);
+
+}  // namespace patchbay::cmd
