@@ -60,6 +60,7 @@ class RecordedProcesses {
   bool say_what_nobody_has();
   void wait(int signals, int wait_ms);
   void look_after_members();
+  void note_end(ProcessMember* member);
   void end_member(std::unique_ptr<ProcessMember> member);
   void keep(RecordedPart part);
   void stop_all();
@@ -174,7 +175,7 @@ void RecordedProcesses::look_after_members() {
   std::vector<ProcessMember*> to_look;
   for (const auto& member : live_) {
     if (!member->has_ended() && !member->gone()) continue;
-    if (!member->has_ended()) member->note_end();
+    note_end(member.get());
     if (!member->has_children()) to_look.push_back(member.get());
   }
   if (to_look.empty()) return;
@@ -190,15 +191,19 @@ void RecordedProcesses::look_after_members() {
   }
 }
 
-void RecordedProcesses::end_member(std::unique_ptr<ProcessMember> member) {
-  const std::string successor = member->successor();
+void RecordedProcesses::note_end(ProcessMember* member) {
+  if (member->has_ended()) return;
+  member->note_end();
   nr_ended_++;
-  if (!successor.empty() && !may_grow_) {
-    executed_.push_back("process " + std::to_string(member->part.pid) + " has executed " +
-                        successor + ", which is not recorded");
-    refused_.push_back({member->part.pid, member->part.end_ns, successor,
-                        "executed by a process that was recorded by its number"});
-  }
+  const std::string successor = member->successor();
+  if (successor.empty() || may_grow_) return;  // in a group the search finds it
+  executed_.push_back("process " + std::to_string(member->part.pid) + " has executed " + successor +
+                      ", which is not recorded");
+  refused_.push_back({member->part.pid, member->part.end_ns, successor,
+                      "executed by a process that was recorded by its number"});
+}
+
+void RecordedProcesses::end_member(std::unique_ptr<ProcessMember> member) {
   parts_.finish(member.get(), options_.request);
   keep(std::move(*member));
   search_.leave(std::move(member));
@@ -242,7 +247,10 @@ void RecordedProcesses::stop_all() {
     for (const auto& member : live_) (void)member->recording->drain();
   };
   for (size_t i = 0; i < live_.size(); i++) {
-    if (!live_[i]->gone()) live_[i]->stop();
+    if (live_[i]->gone())
+      note_end(live_[i].get());
+    else
+      live_[i]->stop();
     drain();
   }
   const size_t nr_stopped = live_.size();
@@ -250,7 +258,7 @@ void RecordedProcesses::stop_all() {
   (void)take_news();  // who was being set up
   for (size_t i = nr_stopped; i < live_.size(); i++) live_[i]->stop();
   for (std::unique_ptr<ProcessMember>& member : live_) {
-    if (!member->has_ended()) nr_go_on_++;
+    nr_go_on_ += !member->has_ended();
     parts_.finish(member.get(), options_.request);
     keep(std::move(*member));
   }

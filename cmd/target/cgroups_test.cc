@@ -52,7 +52,7 @@ class CgroupsTest : public testing::Test {
     std::ofstream(directory + "/cgroup") << cgroup;
   }
   // The path below the root, or the error.
-  std::string said(const Result<std::string>& result) const {
+  std::string said(Result<std::string> result) const {
     if (!result.ok()) return result.error().message();
     return result->starts_with(root_) ? result->substr(root_.size()) : *result;
   }
