@@ -15,7 +15,7 @@
 namespace patchbay::cmd {
 namespace {
 
-constexpr Option kOptions[] = {kPidOption, kHistJsonOption, kHistOutputOption, kDelayOption,
+constexpr Option kOptions[] = {kPerProcessOption, kHistJsonOption, kHistOutputOption, kDelayOption,
                                kVerboseOption};
 
 struct HistOptions {
@@ -42,10 +42,7 @@ const char* check(HistOptions* options, const std::vector<std::string>& words, b
   if (words.size() < 2) return "What to count by is needed: keys=FIELD.";
   if (options->target.json && std::find(words.begin(), words.end(), "nohitcount") != words.end())
     return "--json has hitcount always: leave nohitcount out.";
-  if (has_command && options->target.words.empty()) return "The program to run is missing.";
-  if (has_command && options->target.pid)
-    return "A process or a program to run is needed, not both.";
-  return nullptr;
+  return options->target.check(has_command);
 }
 
 bool parse_command_line(int argc, char** argv, HistOptions* options, int* status) {
@@ -55,9 +52,7 @@ bool parse_command_line(int argc, char** argv, HistOptions* options, int* status
   const auto take = [&](int id, const char* value) -> const char* {
     if (id != kWordId) return options->target.take_option(id, value);
     const bool in_filter = std::find(words.begin(), words.end(), "if") != words.end();
-    const bool is_pid =
-        !in_filter && options->target.pid == 0 && parse_pid(value, &options->target.pid);
-    if (!is_pid) words.push_back(value);
+    if (in_filter || !options->target.take_pid_word(value)) words.push_back(value);
     return nullptr;
   };
   if (const std::optional<int> ended = parse_options(kHistLine, own, argv, take))
@@ -67,15 +62,14 @@ bool parse_command_line(int argc, char** argv, HistOptions* options, int* status
   return wrong == nullptr;
 }
 
-Status prepare(const HistOptions& options, HistSession* session) {
-  PB_TRY(session->connect());
-  PB_ASSIGN(std::string event, session->define(options.event));
+Result<HistPlan> prepare(const HistOptions& options, CountedProcess& process) {
+  PB_ASSIGN(std::string event, process.define(options.event));
   std::string directory = "events/" + event;
   directory[directory.find(':')] = '/';
   HistPlan plan;
   plan.writes.push_back({directory + "/trigger", options.definition});
   plan.histograms.push_back(directory);
-  return session->apply(plan);
+  return plan;
 }
 
 }  // namespace
@@ -85,10 +79,13 @@ constexpr CommandLine kHistLine = {
     .summary = "count the hits of an event by its fields",
     .synopsis =
         "hist [OPTION...] EVENT keys=FIELD[,FIELD...] [PART...] [if FILTER] -- CMD [ARG...]\n"
-        "hist [OPTION...] EVENT keys=FIELD[,FIELD...] [PART...] [if FILTER] [-p PID]",
+        "hist [OPTION...] EVENT keys=FIELD[,FIELD...] [PART...] [if FILTER] [-p PID]\n"
+        "hist [OPTION...] EVENT ... -p PID,PID...|--all|--service NAME|--cgroup PATH|"
+        "--container ID",
     .about = R"(Counts the hits of an event in a program, by the values of its fields, and prints
 the table when the program ends; in a terminal also while it runs. A running
-process is counted until Ctrl-C.
+process is counted until Ctrl-C. The tables of several processes are added up to
+one.
 
 EVENT is SYSTEM:EVENT or EVENT; 'FUNC(TYPE NAME, ...)' or 'FUNC(*)', the calls of a
 function; 'FUNC:LINE VAR ...'; 'p:NAME PLACE ARG ...' as patchbay record -e takes
@@ -99,13 +96,13 @@ Each PART is one that the file `trigger` of an event takes:
                            buckets=N, stacktrace; common_pid, common_cpu and
                            common_stacktrace are fields, too
   vals=F[.MODIFIER],...    up to two that are summed up: hex, percent, graph,
-                           quantiles
+                           quantiles, counters
   sort=F[.descending],...  default hitcount
   size=N                   entries, 128 to 131072, default 2048
   nohitcount
 
 )",
-    .options = {kOptions},
+    .options = {kProcessOptions, kOptions},
     .after = R"(The exit status is that of CMD.
 Example: patchbay hist 'malloc(u64 size)' keys=size.log2 vals=size sort=size -- \
              sort /etc/services
@@ -118,9 +115,8 @@ int run_hist(int argc, char** argv) {
   HistOptions options;
   int status = kOk;
   if (!parse_command_line(argc, argv, &options, &status)) return status;
-  HistSession session("hist", options.target);
-  Status ready = prepare(options, &session);
-  if (!ready.ok()) return fail("hist", ready.error());
+  HistSession session("hist", options.target,
+                      [&](CountedProcess& process) { return prepare(options, process); });
   return session.run([&](const std::vector<std::string>& texts) {
     return options.target.json ? hist_json(texts[0]) : printable_hist(texts[0]);
   });

@@ -5,230 +5,152 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <fstream>
-#include <map>
 
 #include "base/monotonic_clock.h"
+#include "base/text.h"
 #include "cmd/common/commands.h"
 #include "cmd/common/print_file.h"
 #include "cmd/common/terminal.h"
 #include "cmd/record/record_report.h"
-#include "cmd/target/apply_request.h"
-#include "cmd/target/event_definition.h"
-#include "cmd/target/nothing_recorded.h"
-#include "ring_buffer/buffer_file.h"
-#include "serve/directory.h"
-#include "trace_dat/metadata.h"
 
 namespace patchbay::cmd {
 namespace {
 
-constexpr uint64_t kBufferKb = 64;  // of a program that only counts
-constexpr int kFirstLookMs = 5, kLookMs = 250;
+constexpr int kFirstLookMs = 5, kLookMs = 250, kMostWaitMs = 2000;
+constexpr int kShareOfTime = 20;  // looks take no more than one in so many of the time
 
-constexpr char kNoHits[] = "\n    Hits: 0\n";
-constexpr char kHead[] = "# event histogram\n#\n# trigger info: ";
-
-// "events/SYSTEM/EVENT/trigger" -> "events/SYSTEM/EVENT".
-std::string directory_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
-
-// What a program has left of events/SYSTEM/EVENT/hist (the agent's last_hists.cc).
-std::string kept_text(const std::string& directory, const std::string& instance,
-                      const std::string& event) {
-  std::string name = event.substr(event.find('/') + 1);
-  name[name.find('/')] = ':';
-  const std::string own =
-      instance.substr(instance.find('/') == instance.npos ? 0 : instance.find('/') + 1);
-  std::ifstream file(directory + "/hist/" + own + name);
-  return {std::istreambuf_iterator<char>(file), {}};
+std::string process_text(const CountedProcess& member) {
+  return "process " + std::to_string(member.pid()) + " " + printable(member.exe()) +
+         (member.ended() ? " (has ended)" : "");
 }
 
-// The newest histogram of a trigger file, without " [active]".
-std::string last_listing(const std::string& triggers) {
-  std::string listing;
-  for (const std::string& line : split_lines(triggers))
-    if (line.starts_with("hist:")) listing = line;
-  return listing.substr(0, listing.rfind(" ["));
+// "{A}\n", "{B}\n" -> "{A, B}\n"; either may be empty.
+std::string joined_objects(std::string_view a, std::string_view b) {
+  const auto inside = [](std::string_view object) {
+    object = trim(object, "\n");
+    return object.size() < 2 ? "" : object.substr(1, object.size() - 2);
+  };
+  const std::string_view first = inside(a), second = inside(b);
+  return "{" + std::string(first) + (first.empty() || second.empty() ? "" : ", ") +
+         std::string(second) + "}\n";
 }
 
 }  // namespace
 
-std::string hist_of_file(const std::string& text, const std::string& listing) {
-  const size_t start = text.find(kHead + listing + " [");
-  if (start == text.npos) return "";
-  const size_t next = text.find(std::string("\n\n\n") + kHead, start);
-  return text.substr(start, next == text.npos ? next : next + 1 - start);
+// --- who is there
+
+std::string HistSession::who() const {
+  const auto& members = processes_.members();
+  if (!processes_.is_several()) return "process " + std::to_string(members.front()->pid());
+  if (chosen_ > 0 && chosen_ <= members.size())
+    return process_text(*members[chosen_ - 1]) + " (" + std::to_string(chosen_) + " of " +
+           std::to_string(members.size()) + ")";
+  const auto nr_ended = std::count_if(members.begin(), members.end(),
+                                      [](const auto& member) { return member->ended(); });
+  std::string text =
+      std::to_string(members.size()) + (members.size() == 1 ? " process" : " processes");
+  if (nr_ended > 0) text += ", " + std::to_string(nr_ended) + " of them ended";
+  if (const size_t refused = processes_.refused().size())
+    text += ", and " + std::to_string(refused) + " that cannot be counted";
+  return text;
 }
 
-int HistTarget::take_words(int argc, char** argv) {
-  int own = 1;
-  while (own < argc && std::string_view(argv[own]) != "--") own++;
-  words.assign(argv + std::min(own + 1, argc), argv + argc);
-  return own;
-}
-
-const char* HistTarget::take_option(int id, const std::string& value) {
-  if (id == 'p') return take_pid(value.c_str(), &pid);
-  if (id == 'v') return verbose = true, nullptr;
-  if (id == 'o') return output = value, value.empty() ? "-o takes a file." : nullptr;
-  if (id == kHistJson) return json = true, nullptr;
-  const bool right = parse_positive(value, &delay) && delay < 1e6;
-  return right ? nullptr : "-d takes seconds.";
-}
-
-HistSession::~HistSession() { undo(); }
-
-Status HistSession::connect() {
-  on_screen_ = !target_.json && ::isatty(STDIN_FILENO) && ::isatty(STDOUT_FILENO);
-  if (!target_.words.empty()) return program_.start(target_.words, kBufferKb, on_screen_);
-  PB_TRY(program_.attach(target_.pid));
-  stop_on_interrupt();  // from here on there is something to take back
-  stop_on_closed_output();
-  program_.attachment.deliver_signals();
-  PB_ASSIGN(std::unique_ptr<ToolUses> uses, ToolUses::begin(client(), program_.directory));
-  uses_ = std::move(uses);
-  defined_.uses = uses_.get();
-  return {};
-}
-
-Result<std::string> HistSession::define(const std::string& event) {
-  PB_ASSIGN(std::vector<std::string> names, define_event(client(), {event, ""}, &defined_));
-  if (names.size() == 1) {
-    std::string directory = "events/" + names.front();
-    directory[directory.find(':')] = '/';
-    asked_.push_back({{event, ""}, directory});
-    return names.front();
+void HistSession::say_who_is_left_out() {
+  for (; nr_said_ < processes_.refused().size(); nr_said_++) {
+    const CountedProcesses::Refused& one = processes_.refused()[nr_said_];
+    remark("process " + std::to_string(one.pid) + " (" + printable(base_name(one.exe)) +
+           ") is not in the sums: " + printable(one.reason));
   }
-  return user_error(EINVAL, "'" + event + "' means " + std::to_string(names.size()) +
-                                " events, among them " + names.front() + " and " + names.back() +
-                                ": choose one.");
 }
 
-Status HistSession::apply(const HistPlan& plan) {
-  plan_ = plan;
-  if (uses_) {
-    PB_ASSIGN(std::string name, uses_->make_instance());
-    instance_ = "instances/" + name + "/";
-  }
-  if (target_.verbose) std::fprintf(stderr, "%s", plan_.commands().c_str());
-  std::map<std::string, std::vector<std::string>> listings;
-  for (const HistPlan::Write& write : plan_.writes) {
-    Status done = client().write_all(placed(write.path), write.text + "\n", false);
-    if (!done.ok())
-      return user_error(done.error().errno_value,
-                        write.path + ": " + write.text + "\n" + done.error().message());
-    if (uses_ && write.path == "dynamic_events")
-      uses_->add(ToolUse::Kind::kEvent, "synthetic/" + plan_.synthetic);
-    else if (uses_)
-      uses_->add(ToolUse::Kind::kTrigger, placed(write.path), write.text);
-    if (!write.path.ends_with("/trigger")) continue;
-    PB_ASSIGN(std::string triggers, client().read_all(placed(write.path)));
-    listings[directory_of(write.path)].push_back(last_listing(triggers));
-  }
-  for (const std::string& event : plan_.histograms) {
-    std::vector<std::string>& of_event = listings[event];
-    if (of_event.empty()) return user_error(ENOENT, "There is no histogram in " + event + ".");
-    listings_.push_back(of_event.front());
-    of_event.erase(of_event.begin());
-  }
-  texts_.resize(plan_.histograms.size());
-  if (uses_) uses_->ready();
-  return {};
-}
-
-// What fails is as it was: the process may have ended.
-void HistSession::look() {
-  for (size_t i = 0; i < plan_.histograms.size(); i++) {
-    Result<std::string> text = client().read_all(placed(plan_.histograms[i]) + "/hist");
-    if (!text.ok()) return;
-    std::string own = hist_of_file(*text, listings_[i]);
-    if (!own.empty()) texts_[i] = std::move(own);
-  }
-  looked_ms_ = monotonic_ms();
-}
+// --- while they run
 
 // A program that is killed leaves nothing, so it is looked at while it runs.
 void HistSession::watch_quietly() {
-  for (int wait_ms = kFirstLookMs; !interrupted(); wait_ms = std::min(2 * wait_ms, kLookMs)) {
-    if (program_.child) {
-      TracedChild::Event event = program_.child->wait(wait_ms);
-      if (event != TracedChild::Event::kNothing) return;
-      look();
+  for (int wait_ms = kFirstLookMs, most_ms = kLookMs; !interrupted();
+       wait_ms = std::min(2 * wait_ms, most_ms)) {
+    if (TracedChild* const child = processes_.child()) {
+      if (child->wait(wait_ms) != TracedChild::Event::kNothing) return;
     } else {
       ::usleep(useconds_t(wait_ms) * 1000);
     }
-    if (program_.ended()) return;
+    if (processes_.child() || processes_.is_several()) {
+      const int64_t began_ms = monotonic_ms();
+      processes_.look();
+      const int64_t taken_ms = monotonic_ms() - began_ms;
+      if (processes_.is_several())
+        most_ms = int(std::clamp<int64_t>(taken_ms * kShareOfTime, kLookMs, kMostWaitMs));
+    }
+    if (processes_.ended()) return;
   }
+}
+
+std::string HistSession::on_screen(const Show& show) const {
+  const auto& members = processes_.members();
+  const bool has_chosen = chosen_ > 0 && chosen_ <= members.size();
+  const std::string keys = processes_.is_several() ? ", [ ] choose one, q ends\n" : ", q ends\n";
+  const std::vector<std::string> texts =
+      processes_.texts(has_chosen ? members[chosen_ - 1].get() : nullptr);
+  return "patchbay " + command_ + ": " + who() + keys + (texts.empty() ? "" : show(texts));
 }
 
 void HistSession::watch_on_screen(const Show& show) {
   Result<std::unique_ptr<Terminal>> terminal = Terminal::open();
   if (!terminal.ok()) return watch_quietly();
   const auto delay_ms = int64_t(target_.delay * 1000);
+  std::string shown;
   for (int64_t next_ms = 0; !(*terminal)->ended() && !interrupted();) {
-    if (program_.child && program_.child->wait(0) == TracedChild::Event::kStopRequested) return;
-    if (program_.ended()) return;
+    TracedChild* const child = processes_.child();
+    if (child && child->wait(0) == TracedChild::Event::kStopRequested) return;
+    if (processes_.ended()) return;
     if (monotonic_ms() >= next_ms) {
       next_ms = monotonic_ms() + delay_ms;
-      look();
+      processes_.look();
+      shown = on_screen(show);
     }
-    (*terminal)->show("patchbay " + command_ + ": process " + std::to_string(client().pid()) +
-                      ", q ends\n" + show(texts_));
+    (*terminal)->show(shown);
     const int key = (*terminal)->key(int(std::clamp<int64_t>(next_ms - monotonic_ms(), 1, 100)));
     if (key == 'q' || key == 3) return;
     if (key == 26) (*terminal)->suspend();
+    if ((key == '[' || key == ']') && processes_.is_several()) {
+      const size_t count = processes_.members().size() + 1;
+      chosen_ = (chosen_ + (key == ']' ? 1 : count - 1)) % count;
+      shown = on_screen(show);
+    }
   }
 }
 
-void HistSession::look_last() {
-  if (!program_.ended()) return look();
-  bool missing = false;
-  for (size_t i = 0; i < plan_.histograms.size(); i++) {
-    std::string kept = kept_text(program_.directory, instance_, plan_.histograms[i]);
-    kept = hist_of_file(kept, listings_[i]);
-    missing |= kept.empty();
-    if (!kept.empty()) texts_[i] = std::move(kept);
+// --- the result
+
+std::string HistSession::several_json(const Show& show) const {
+  std::string head = "{\"processes\": [", comma;
+  for (const auto& member : processes_.members()) {
+    const std::string one = "{\"pid\": " + std::to_string(member->pid()) +
+                            ", \"exe\": " + json_quote(member->exe()) +
+                            ", \"has_ended\": " + (member->ended() ? "true" : "false") + "}";
+    const std::string own = target_.per_process ? show(processes_.texts(member.get())) : "";
+    head += comma + std::string(trim(joined_objects(one, own), "\n"));
+    comma = ", ";
   }
-  if (!missing) return;
-  if (looked_ms_)
-    std::fprintf(stderr,
-                 "patchbay %s: the program did not end by exit(); what it counted is that of "
-                 "%.2f s before its end was noticed\n",
-                 command_.c_str(), double(monotonic_ms() - looked_ms_) / 1e3);
-  else
-    std::fprintf(stderr,
-                 "patchbay %s: the program was killed, called _exit() or executed another one "
-                 "before its counts could be looked at; they are lost\n",
-                 command_.c_str());
+  head += "], \"refused\": [", comma = "";
+  for (const CountedProcesses::Refused& one : processes_.refused()) {
+    head += comma + "{\"pid\": " + std::to_string(one.pid) + ", \"exe\": " + json_quote(one.exe) +
+            ", \"reason\": " + json_quote(one.reason) + "}";
+    comma = ", ";
+  }
+  return joined_objects(head + "]}", show(processes_.texts()));
 }
 
-// The events that were asked for and have not been hit, each with the filter of its histogram.
-std::vector<EventRequest> HistSession::not_hit() {
-  std::vector<EventRequest> events;
-  for (const auto& [request, directory] : asked_) {
-    std::string text = kept_text(program_.directory, instance_, directory);
-    Result<std::string> now = text;
-    if (!program_.ended()) now = client().read_all(placed(directory) + "/hist");
-    if (now.ok()) text = *now;
-    if (text.find(kNoHits) == text.npos) continue;
-    events.push_back(request);
-    const size_t filter = std::min(text.find(" if "), text.find(" [active]"));
-    if (text.compare(filter, 4, " if ") == 0)
-      events.back().filter = text.substr(filter + 4, text.find(" [active]") - filter - 4);
+std::string HistSession::result(const Show& show) const {
+  if (!processes_.is_several()) return show(processes_.texts());
+  if (target_.json) return several_json(show);
+  std::string text;
+  if (target_.per_process) {
+    for (const auto& member : processes_.members())
+      text += "# " + process_text(*member) + "\n" + show(processes_.texts(member.get())) + "\n";
+    text += "# " + who() + "\n";
   }
-  return events;
-}
-
-// Nothing was counted in any table: says why.
-void HistSession::say_why_nothing() {
-  for (const std::string& text : texts_)
-    if (text.find(kNoHits) == text.npos) return;
-  auto buffer = BufferFile::open(program_.directory + "/" + serve::kBufferName, false);
-  if (!buffer.ok()) return;
-  Result<RecordedMeta> meta = read_recorded_meta(**buffer);
-  if (!meta.ok()) return;
-  for (const std::string& sentence : why_nothing(not_hit(), meta->modules, meta->exe))
-    std::fprintf(stderr, "patchbay %s: %s\n", command_.c_str(), printable(sentence).c_str());
+  return text + show(processes_.texts());
 }
 
 Status HistSession::write_result(const std::string& text) const {
@@ -240,23 +162,37 @@ Status HistSession::write_result(const std::string& text) const {
   return sys_error("write " + (file == stdout ? "standard output" : target_.output), errno);
 }
 
-int HistSession::run(const Show& show) {
-  Status ready = program_.release();
-  if (!ready.ok()) return fail(command_, ready.error());
-  on_screen_ ? watch_on_screen(show) : watch_quietly();
-  look_last();
-  if (Status written = write_result(show(texts_)); !written.ok())
-    return fail(command_, written.error());
-  say_why_nothing();
-  const bool has_status = program_.child && program_.child->exited();
-  return has_status ? program_.child->exit_status() : kOk;
+// Nothing was counted in any process: says why of the first.
+void HistSession::say_why_nothing() {
+  std::vector<std::string> sentences;
+  for (const auto& member : processes_.members()) {
+    std::vector<std::string> own = member->why_nothing();
+    if (own.empty()) return;
+    if (sentences.empty()) sentences = std::move(own);
+  }
+  for (const std::string& sentence : sentences)
+    std::fprintf(stderr, "patchbay %s: %s\n", command_.c_str(), printable(sentence).c_str());
 }
 
-// Of a process that goes on nothing is left behind.
-void HistSession::undo() {
-  if (!uses_) return;
-  uses_->release();
-  say_what_stays(client());
+int HistSession::run(const Show& show) {
+  const bool has_screen = !target_.json && ::isatty(STDIN_FILENO) && ::isatty(STDOUT_FILENO);
+  Status ready = processes_.begin(has_screen);
+  if (ready.ok() && processes_.child()) ready = processes_.release();
+  if (!ready.ok()) return fail(command_, ready.error());
+  say_who_is_left_out();
+  if (processes_.members().empty() && !interrupted())
+    remark("no process is in " + processes_.waits_for() + " yet: those that come are counted");
+  has_screen ? watch_on_screen(show) : watch_quietly();
+  processes_.look_last();
+  for (const std::string& loss : processes_.losses())
+    std::fprintf(stderr, "patchbay %s: %s\n", command_.c_str(), printable(loss).c_str());
+  say_who_is_left_out();
+  if (processes_.members().empty()) return fail(command_, "no process was counted.");
+  if (Status written = write_result(result(show)); !written.ok())
+    return fail(command_, written.error());
+  say_why_nothing();
+  const TracedChild* const child = processes_.child();
+  return child && child->exited() ? child->exit_status() : kOk;
 }
 
 }  // namespace patchbay::cmd

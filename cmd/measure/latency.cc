@@ -28,7 +28,7 @@ constexpr Option kOptions[] = {
      .more = "The one with most time comes first. Addresses are shown as the event shows them: by "
              "symbol, or hexadecimal.",
      .id = kBy},
-    kPidOption,
+    kPerProcessOption,
     kHistJsonOption,
     kHistOutputOption,
     kDelayOption,
@@ -50,7 +50,7 @@ const char* take_option(int id, const std::string& value, LatencyOptions* option
       options->request.by = value;
       return value.empty() ? "--by takes a field." : nullptr;
     case kWordId:
-      if (options->target.pid == 0 && parse_pid(value, &options->target.pid)) return nullptr;
+      if (options->target.take_pid_word(value)) return nullptr;
       options->events.push_back(value);
       return options->events.size() > 2 ? "START and END are all; the program stands behind --."
                                         : nullptr;
@@ -66,9 +66,7 @@ bool parse_command_line(int argc, char** argv, LatencyOptions* options, int* sta
     return *status = *ended, false;
   const char* wrong = nullptr;
   if (options->events.empty()) wrong = "START is needed, an event or a function.";
-  if (own < argc && options->target.words.empty()) wrong = "The program to run is missing.";
-  if (own < argc && options->target.pid)
-    wrong = "A process or a program to run is needed, not both.";
+  if (!wrong) wrong = options->target.check(own < argc);
   if (wrong) *status = usage_error("latency", wrong);
   return wrong == nullptr;
 }
@@ -84,53 +82,52 @@ std::string probe_at(char kind, const std::string& function, const char* what) {
 }
 
 // A function's call and return.
-Status define_call(HistSession* session, const std::string& text, LatencyRequest* request) {
+Status define_call(CountedProcess* process, const std::string& text, LatencyRequest* request) {
   const std::string function = function_name_in(text);
   const bool has_arguments = text.find('(') != text.npos;
   Result<std::string> start =
-      session->define(has_arguments ? text : probe_at('p', function, "_start"));
+      process->define(has_arguments ? text : probe_at('p', function, "_start"));
   if (!start.ok()) return start.error();
-  PB_ASSIGN(std::string end, session->define(probe_at('r', function, "_end")));
+  PB_ASSIGN(std::string end, process->define(probe_at('r', function, "_end")));
   request->start = *start;
   request->end = end;
   return {};
 }
 
 // "GROUP:EVENT" of the process.
-bool is_there(HistSession* session, std::string text) {
+bool is_there(CountedProcess* process, std::string text) {
   const size_t colon = text.find(':');
   if (colon == text.npos) return false;
   text[colon] = '/';
-  return session->client().read_all("events/" + text + "/id").ok();
+  return process->client().read_all("events/" + text + "/id").ok();
 }
 
-Status define_events(HistSession* session, LatencyOptions* options) {
+Status define_events(CountedProcess* process, LatencyOptions* options) {
   const EventRequest first{options->events[0], ""};
   const bool is_function = first.kind() == EventRequest::Kind::kFunction;
   if (options->events.size() == 1 && is_function)
-    return define_call(session, first.text, &options->request);
+    return define_call(process, first.text, &options->request);
   if (options->events.size() == 1) {
-    // Not by session->define(), which makes a function event of a name, with all of its arguments.
-    if (first.kind() == EventRequest::Kind::kEvent && !is_there(session, first.text))
-      return define_call(session, first.text, &options->request);
-    PB_TRY(session->define(first.text));
+    // Not by process->define(), which makes a function event of a name, with all of its arguments.
+    if (first.kind() == EventRequest::Kind::kEvent && !is_there(process, first.text))
+      return define_call(process, first.text, &options->request);
+    PB_TRY(process->define(first.text));
     return user_error(EINVAL, "'" + first.text + "' is an event: END is needed, too.");
   }
-  Result<std::string> start = session->define(first.text);
+  Result<std::string> start = process->define(first.text);
   if (!start.ok()) return start.error();
-  PB_ASSIGN(std::string end, session->define(options->events[1]));
+  PB_ASSIGN(std::string end, process->define(options->events[1]));
   options->request.start = *start;
   options->request.end = end;
   return {};
 }
 
-Status prepare(LatencyOptions* options, HistSession* session, LatencyPlan* plan) {
-  PB_TRY(session->connect());
-  PB_TRY(define_events(session, options));
-  PB_ASSIGN(EventFormats events, EventFormats::of_process(session->client()));
+Result<HistPlan> prepare(LatencyOptions* options, CountedProcess* process, LatencyPlan* plan) {
+  PB_TRY(define_events(process, options));
+  PB_ASSIGN(EventFormats events, EventFormats::of_process(process->client()));
   PB_ASSIGN(LatencyPlan made, plan_latency(options->request, events));
   *plan = made;
-  return session->apply(plan->plan);
+  return made.plan;
 }
 
 }  // namespace
@@ -140,17 +137,20 @@ constexpr CommandLine kLatencyLine = {
     .summary = "show how long it takes from one event to another",
     .synopsis =
         "latency [OPTION...] START [END] -- CMD [ARG...]\n"
-        "latency [OPTION...] START [END] [-p PID]",
+        "latency [OPTION...] START [END] [-p PID]\n"
+        "latency [OPTION...] START [END] -p PID,PID...|--all|--service NAME|--cgroup PATH|"
+        "--container ID",
     .about = R"(Shows how long it takes from the event START to the next END of the same thread,
 in a program, or in a running process until Ctrl-C: bars of powers of two, and
-quantiles. Nothing is recorded: the process counts.
+quantiles. Nothing is recorded: the process counts. What several processes have
+counted is added up, and has the quantiles of all their times.
 
 START and END are events as patchbay hist takes them. Without END, START is a
 function, 'FUNC' or 'FUNC(TYPE NAME, ...)', and END is its return; of nested calls
 the innermost counts.
 
 )",
-    .options = {kOptions},
+    .options = {kProcessOptions, kOptions},
     .after = R"(The exit status is that of CMD.
 Example: patchbay latency 'sqlite3_step(x64 stmt)' -- sqlite3 x.db 'select * from t'
 )",
@@ -162,15 +162,14 @@ int run_latency(int argc, char** argv) {
   LatencyOptions options;
   int status = kOk;
   if (!parse_command_line(argc, argv, &options, &status)) return status;
-  HistSession session("latency", options.target);
   LatencyPlan plan;
-  Status ready = prepare(&options, &session, &plan);
-  if (!ready.ok()) return fail("latency", ready.error());
-  const std::string head = options.request.start + " -> " + options.request.end + "\n";
+  HistSession session("latency", options.target,
+                      [&](CountedProcess& process) { return prepare(&options, &process, &plan); });
   return session.run([&](const std::vector<std::string>& texts) {
     const std::vector<Distribution> found =
         read_latency(texts[0], texts[1], plan.by, plan.modifier);
-    return options.target.json ? latency_json(options.request, found) : head + latency_text(found);
+    if (options.target.json) return latency_json(options.request, found);
+    return options.request.start + " -> " + options.request.end + "\n" + latency_text(found);
   });
 }
 

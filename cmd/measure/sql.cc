@@ -102,8 +102,8 @@ const char* take_option(int id, const std::string& value, SqlOptions* options) {
       return nullptr;
     case kWordId:
       // A number behind a statement that is one word for the shell is no part of it.
-      if (options->target.pid == 0 && options->statement.find(' ') != std::string::npos &&
-          !options->in_words && parse_pid(value, &options->target.pid))
+      if (options->statement.find(' ') != std::string::npos && !options->in_words &&
+          options->target.take_pid_word(value))
         return nullptr;
       options->in_words |= !options->statement.empty();
       options->statement += (options->statement.empty() ? "" : " ") + value;
@@ -120,9 +120,9 @@ bool parse_command_line(int argc, char** argv, SqlOptions* options, int* status)
     return *status = *ended, false;
   const char* wrong = nullptr;
   if (options->statement.empty()) wrong = "A statement is needed: SELECT FIELD FROM EVENT.";
-  if (own < argc && options->target.words.empty()) wrong = "The program to run is missing.";
-  if (own < argc && options->target.pid)
-    wrong = "A process or a program to run is needed, not both.";
+  if (!wrong) wrong = options->target.check(own < argc);
+  if (options->target.processes.is_several())
+    wrong = "-p takes one process here; patchbay hist and latency sum several.";
   if (!options->directory.empty() && !options->dry_run) wrong = "-m belongs to -n.";
   if (options->target.json && options->dry_run)
     wrong = "--json is for what a statement finds, and -n finds nothing: leave one of them out.";
@@ -166,9 +166,9 @@ Status check_name(const SqlOptions& options, const std::string& definition,
                                 "; give this one a name of its own, and select from that.");
 }
 
-Status define(HistSession* session, const SqlOptions& options) {
+Status define(CountedProcess* process, const SqlOptions& options) {
   for (const std::string& definition : options.definitions) {
-    PB_ASSIGN(std::string event, session->define(definition));
+    PB_ASSIGN(std::string event, process->define(definition));
     PB_TRY(check_name(options, definition, event));
   }
   return {};
@@ -181,11 +181,13 @@ int dry_run(const SqlOptions& options, const SqlQuery& query) {
     if (!events.ok()) return fail("sql", events.error());
     return print_plan(make_plan(options, query, *events));
   }
-  HistSession session("sql", options.target);
-  Status ready = session.connect();
-  if (ready.ok()) ready = define(&session, options);
+  CountedProcess process;
+  const HistTarget& target = options.target;
+  Status ready = target.words.empty() ? process.attach(target.processes.only_pid())
+                                      : process.start(target.words, false);
+  if (ready.ok()) ready = define(&process, options);
   if (!ready.ok()) return fail("sql", ready.error());
-  Result<EventFormats> events = EventFormats::of_process(session.client());
+  Result<EventFormats> events = EventFormats::of_process(process.client());
   if (!events.ok()) return fail("sql", events.error());
   return print_plan(make_plan(options, query, *events));
 }
@@ -195,15 +197,11 @@ int dry_run(const SqlOptions& options, const SqlQuery& query) {
 int run_histogram(const SqlOptions& options, const SqlQuery& query) {
   HistTarget target = options.target;
   target.output = options.output;
-  HistSession session("sql", target);
-  Status ready = session.connect();
-  if (ready.ok()) ready = define(&session, options);
-  if (ready.ok()) {
-    Result<EventFormats> events = EventFormats::of_process(session.client());
-    Result<HistPlan> plan = events.ok() ? make_plan(options, query, *events) : events.error();
-    ready = plan.ok() ? session.apply(*plan) : plan.error();
-  }
-  if (!ready.ok()) return fail("sql", ready.error());
+  HistSession session("sql", target, [&](CountedProcess& process) -> Result<HistPlan> {
+    PB_TRY(define(&process, options));
+    PB_ASSIGN(EventFormats events, EventFormats::of_process(process.client()));
+    return make_plan(options, query, events);
+  });
   return session.run([&](const std::vector<std::string>& texts) {
     return target.json ? hist_json(texts[0]) : printable_hist(texts[0]);
   });
@@ -237,7 +235,7 @@ Status prepare_rows(serve::Client& client, const SqlOptions& options, const SqlQ
 int run_rows(const SqlOptions& options, const SqlQuery& query) {
   RecordOptions record;
   record.command = "sql";
-  record.pid = options.target.pid;
+  record.pid = options.target.processes.only_pid();
   record.words = options.target.words;
   record.quiet = record.print = true;
   record.json = options.target.json;

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <optional>
 
@@ -22,23 +21,6 @@ using std::chrono::milliseconds;
 constexpr milliseconds kShortestPause{50};  // between two looks …
 constexpr int kShareOfTime = 20;            // … which take no more than one in so many of the time
 constexpr int kMostTries = 6, kFirstPauseMs = 100;
-
-// It may go by: a process that starts, is stopped, or has somebody else's hands on it.
-bool may_go_by(const Error& error) {
-  const int number = error.errno_value;
-  return number == EBUSY || number == EAGAIN || number == ETIME || number == ETIMEDOUT ||
-         number == EINPROGRESS || number == ESRCH || number == ECONNREFUSED;
-}
-
-// "is statically linked": of "process 12 is statically linked", as the list says which it is.
-std::string reason_in(const Error& error, int pid) {
-  std::string text = error.message();
-  for (const char* head : {"process ", "Process "})
-    if (const std::string begin = head + std::to_string(pid) + " "; text.starts_with(begin))
-      text.erase(0, begin.size());
-  if (text.ends_with('.') && text.find(". ") == text.npos) text.pop_back();
-  return text;
-}
 
 }  // namespace
 

@@ -33,6 +33,21 @@ Result<std::vector<std::string>> groups_of(const ProcessChoice& choice) {
 
 }  // namespace
 
+bool may_go_by(const Error& error) {
+  const int number = error.errno_value;
+  return number == EBUSY || number == EAGAIN || number == ETIME || number == ETIMEDOUT ||
+         number == EINPROGRESS || number == ESRCH || number == ECONNREFUSED;
+}
+
+std::string reason_in(const Error& error, int pid) {
+  std::string text = error.message();
+  for (const char* head : {"process ", "Process "})
+    if (const std::string begin = head + std::to_string(pid) + " "; text.starts_with(begin))
+      text.erase(0, begin.size());
+  if (text.ends_with('.') && text.find(". ") == text.npos) text.pop_back();
+  return text;
+}
+
 Result<ProcessSource> ProcessSource::of(const ProcessChoice& choice, const std::string& runtime) {
   ProcessSource source;
   for (const int pid : choice.pids) {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cmd/record/record.h"
+#include "cmd/target/process_choice.h"
 
 namespace patchbay::cmd {
 
@@ -33,5 +33,11 @@ class ProcessSource {
   std::set<int> named_;
   std::vector<std::string> groups_;
 };
+
+// Why a process cannot be taken in. It may go by: one that starts, is stopped, or has somebody
+// else's hands on it.
+bool may_go_by(const Error& error);
+// "is statically linked": of "process 12 is statically linked", where a list says which it is.
+std::string reason_in(const Error& error, int pid);
 
 }  // namespace patchbay::cmd

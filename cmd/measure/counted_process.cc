@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT
+#include "cmd/measure/counted_process.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <map>
+
+#include "base/monotonic_clock.h"
+#include "cmd/common/commands.h"
+#include "cmd/common/print_file.h"
+#include "cmd/target/event_definition.h"
+#include "cmd/target/nothing_recorded.h"
+#include "ring_buffer/buffer_file.h"
+#include "serve/directory.h"
+#include "trace_dat/metadata.h"
+
+namespace patchbay::cmd {
+namespace {
+
+constexpr uint64_t kBufferKb = 64;  // of a program that only counts
+
+constexpr char kNoHits[] = "\n    Hits: 0\n";
+constexpr char kHead[] = "# event histogram\n#\n# trigger info: ";
+
+// "events/SYSTEM/EVENT/trigger" -> "events/SYSTEM/EVENT".
+std::string directory_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+// What a program has left of events/SYSTEM/EVENT/hist (the agent's last_hists.cc).
+std::string kept_text(const std::string& directory, const std::string& instance,
+                      const std::string& event) {
+  std::string name = event.substr(event.find('/') + 1);
+  name[name.find('/')] = ':';
+  const std::string own =
+      instance.substr(instance.find('/') == instance.npos ? 0 : instance.find('/') + 1);
+  std::ifstream file(directory + "/hist/" + own + name);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// The newest histogram of a trigger file, without " [active]".
+std::string last_listing(const std::string& triggers) {
+  std::string listing;
+  for (const std::string& line : split_lines(triggers))
+    if (line.starts_with("hist:")) listing = line;
+  return listing.substr(0, listing.rfind(" ["));
+}
+
+}  // namespace
+
+std::string hist_of_file(const std::string& text, const std::string& listing) {
+  const size_t start = text.find(kHead + listing + " [");
+  if (start == text.npos) return "";
+  const size_t next = text.find(std::string("\n\n\n") + kHead, start);
+  return text.substr(start, next == text.npos ? next : next + 1 - start);
+}
+
+// --- its beginning
+
+Status CountedProcess::start(const std::vector<std::string>& words, bool quiet) {
+  PB_TRY(program_.start(words, kBufferKb, quiet));
+  pid_ = client().pid();
+  exe_ = client().exe();
+  return {};
+}
+
+Status CountedProcess::attach(int pid) {
+  PB_TRY(program_.attach(pid));
+  pid_ = client().pid();
+  exe_ = client().exe();
+  stop_on_interrupt();
+  stop_on_closed_output();
+  program_.attachment.deliver_signals();
+  PB_ASSIGN(std::unique_ptr<ToolUses> uses, ToolUses::begin(client(), program_.directory));
+  uses_ = std::move(uses);
+  defined_.uses = uses_.get();
+  return {};
+}
+
+Result<std::string> CountedProcess::define(const std::string& event) {
+  PB_ASSIGN(std::vector<std::string> names, define_event(client(), {event, ""}, &defined_));
+  if (names.size() == 1) {
+    std::string directory = "events/" + names.front();
+    directory[directory.find(':')] = '/';
+    asked_.push_back({{event, ""}, directory});
+    return names.front();
+  }
+  return user_error(EINVAL, "'" + event + "' means " + std::to_string(names.size()) +
+                                " events, among them " + names.front() + " and " + names.back() +
+                                ": choose one.");
+}
+
+Status CountedProcess::apply(const HistPlan& plan, bool verbose) {
+  plan_ = plan;
+  if (uses_) {
+    PB_ASSIGN(std::string name, uses_->make_instance());
+    instance_ = "instances/" + name + "/";
+  }
+  if (verbose) std::fprintf(stderr, "%s", plan_.commands().c_str());
+  std::map<std::string, std::vector<std::string>> listings;
+  for (const HistPlan::Write& write : plan_.writes) {
+    Status done = client().write_all(placed(write.path), write.text + "\n", false);
+    if (!done.ok())
+      return user_error(done.error().errno_value,
+                        write.path + ": " + write.text + "\n" + done.error().message());
+    if (uses_ && write.path == "dynamic_events")
+      uses_->add(ToolUse::Kind::kEvent, "synthetic/" + plan_.synthetic);
+    else if (uses_)
+      uses_->add(ToolUse::Kind::kTrigger, placed(write.path), write.text);
+    if (!write.path.ends_with("/trigger")) continue;
+    PB_ASSIGN(std::string triggers, client().read_all(placed(write.path)));
+    listings[directory_of(write.path)].push_back(last_listing(triggers));
+  }
+  for (const std::string& event : plan_.histograms) {
+    std::vector<std::string>& of_event = listings[event];
+    if (of_event.empty()) return user_error(ENOENT, "There is no histogram in " + event + ".");
+    listings_.push_back(of_event.front());
+    of_event.erase(of_event.begin());
+  }
+  texts_.resize(plan_.histograms.size());
+  if (uses_) uses_->ready();
+  return {};
+}
+
+HistSumShape CountedProcess::shape_of(const std::string& event, const std::string& definition) {
+  HistSumShape shape{definition, {}};
+  Result<std::string> text = client().read_all(event + "/format");
+  Result<EventCall> call = text.ok() ? parse_format("", *text) : text.error();
+  if (!call.ok()) return shape;
+  for (const std::vector<EventField>* fields : {&call->common, &call->fields})
+    for (const EventField& field : *fields)
+      if (field.is_signed) shape.signed_fields.insert(field.name);
+  return shape;
+}
+
+Status CountedProcess::apply_summable(HistPlan plan, bool verbose) {
+  std::map<std::string, std::vector<std::string>> asked;
+  for (HistPlan::Write& write : plan.writes) {
+    const std::string event = directory_of(write.path);
+    if (std::find(plan.histograms.begin(), plan.histograms.end(), event) == plan.histograms.end())
+      continue;
+    asked[event].push_back(write.text);
+    PB_ASSIGN(write.text, summable_definition(write.text));
+  }
+  PB_TRY(apply(plan, verbose));
+  for (const std::string& event : plan.histograms) {
+    std::vector<std::string>& of_event = asked[event];
+    shapes_.push_back(shape_of(event, of_event.front()));
+    of_event.erase(of_event.begin());
+  }
+  return {};
+}
+
+// --- its counts
+
+// What fails is as it was: the process may have ended.
+void CountedProcess::look() {
+  for (size_t i = 0; i < plan_.histograms.size(); i++) {
+    Result<std::string> text = client().read_all(placed(plan_.histograms[i]) + "/hist");
+    if (!text.ok()) return;
+    std::string own = hist_of_file(*text, listings_[i]);
+    if (!own.empty()) texts_[i] = std::move(own);
+  }
+  looked_ms_ = monotonic_ms();
+}
+
+std::string CountedProcess::look_last() {
+  if (!program_.ended()) return look(), "";
+  bool missing = false;
+  for (size_t i = 0; i < plan_.histograms.size(); i++) {
+    std::string kept = kept_text(program_.directory, instance_, plan_.histograms[i]);
+    kept = hist_of_file(kept, listings_[i]);
+    missing |= kept.empty();
+    if (!kept.empty()) texts_[i] = std::move(kept);
+  }
+  if (!missing) return "";
+  if (!looked_ms_)
+    return "was killed, called _exit() or executed another one before its counts could be looked "
+           "at; they are lost";
+  char text[120];
+  std::snprintf(text, sizeof text,
+                "did not end by exit(); what it counted is that of %.2f s before its end was "
+                "noticed",
+                double(monotonic_ms() - looked_ms_) / 1e3);
+  return text;
+}
+
+// The events that were asked for and have not been hit, each with the filter of its histogram.
+std::vector<EventRequest> CountedProcess::not_hit() {
+  std::vector<EventRequest> events;
+  for (const auto& [request, directory] : asked_) {
+    std::string text = kept_text(program_.directory, instance_, directory);
+    Result<std::string> now = text;
+    if (!program_.ended()) now = client().read_all(placed(directory) + "/hist");
+    if (now.ok()) text = *now;
+    if (text.find(kNoHits) == text.npos) continue;
+    events.push_back(request);
+    const size_t filter = std::min(text.find(" if "), text.find(" [active]"));
+    if (text.compare(filter, 4, " if ") == 0)
+      events.back().filter = text.substr(filter + 4, text.find(" [active]") - filter - 4);
+  }
+  return events;
+}
+
+std::vector<std::string> CountedProcess::why_nothing() {
+  if (has_left_) return {};
+  for (const std::string& text : texts_)
+    if (text.find(kNoHits) == text.npos) return {};
+  auto buffer = BufferFile::open(program_.directory + "/" + serve::kBufferName, false);
+  if (!buffer.ok()) return {};
+  Result<RecordedMeta> meta = read_recorded_meta(**buffer);
+  if (!meta.ok()) return {};
+  return cmd::why_nothing(not_hit(), meta->modules, meta->exe);
+}
+
+// --- its end
+
+// Of a process that goes on nothing is left behind.
+void CountedProcess::leave() {
+  if (!uses_) return;
+  uses_->release();
+  say_what_stays(client());
+  uses_.reset();
+  defined_.uses = nullptr;
+  program_.client.reset();
+  program_.attachment.leave();
+  has_left_ = true;
+}
+
+}  // namespace patchbay::cmd

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+//
+// One process that counts by histograms of this command, from before the first hit to the last:
+//
+//   attach, or start CMD    held before main()
+//   define, apply           a mistake ends here: main() never ran
+//   look …                  the texts of the histograms
+//   look_last               those of a program that has ended are in DIR/PID/hist
+//   leave                   what was written is taken back from a process that goes on; the
+//                           histograms were in an instance of this command's own
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cmd/measure/hist_plan.h"
+#include "cmd/measure/hist_sum.h"
+#include "cmd/target/apply_request.h"
+#include "cmd/target/tool_uses.h"
+#include "cmd/target/trace_request.h"
+#include "cmd/target/watched_program.h"
+
+namespace patchbay::cmd {
+
+class CountedProcess {
+ public:
+  CountedProcess() = default;
+  ~CountedProcess() { leave(); }
+  CountedProcess(const CountedProcess&) = delete;
+
+  // A process that runs. From here on signals end the command by interrupted(), as there is
+  // something to take back. 0: the only one that has an agent.
+  Status attach(int pid);
+  // `quiet`: what the program prints does not disturb our screen.
+  Status start(const std::vector<std::string>& words, bool quiet);
+  Status release() { return program_.release(); }  // the program runs
+
+  serve::Client& client() { return *program_.client; }
+  TracedChild* child() const { return program_.child.get(); }
+  int pid() const { return pid_; }
+  const std::string& exe() const { return exe_; }
+
+  // Defines one event and returns it as SYSTEM:EVENT. Errors name the text.
+  Result<std::string> define(const std::string& event);
+  // `verbose`: prints what is written.
+  Status apply(const HistPlan& plan, bool verbose);
+  // The same, with histograms that can be added up to those of other processes.
+  Status apply_summable(HistPlan plan, bool verbose);
+
+  void look();
+  // It has ended, or has executed another program.
+  bool ended() const { return has_left_ || program_.ended(); }
+  // What it has counted at its end; of one that goes on, until now. Returns what is wrong with that
+  // as the end of a sentence about the process; mostly nothing.
+  std::string look_last();
+  void leave();
+
+  // One for each histogram of the plan, as they were at the last look.
+  const std::vector<std::string>& texts() const { return texts_; }
+  // As the trigger files have them.
+  const std::vector<std::string>& listings() const { return listings_; }
+  // Of a plan that was made summable.
+  const std::vector<HistSumShape>& shapes() const { return shapes_; }
+  // Nothing was counted in any of the tables: sentences that say why.
+  std::vector<std::string> why_nothing();
+
+ private:
+  // A file of the plan's, or its directory.
+  std::string placed(const std::string& path) const {
+    return path.starts_with("events/") ? instance_ + path : path;
+  }
+  std::vector<EventRequest> not_hit();
+  HistSumShape shape_of(const std::string& event, const std::string& definition);
+
+  WatchedProgram program_;
+  int pid_ = 0;
+  std::string exe_;
+  AppliedRequest defined_;
+  std::vector<std::pair<EventRequest, std::string>> asked_;  // with events/SYSTEM/EVENT
+  std::unique_ptr<ToolUses> uses_;                           // of a process that goes on
+  std::string instance_;  // where its histograms are: "instances/NAME/"; else empty
+  HistPlan plan_;
+  std::vector<std::string> listings_, texts_;
+  std::vector<HistSumShape> shapes_;
+  int64_t looked_ms_ = 0;
+  bool has_left_ = false;
+};
+
+// The histogram of a file `hist` whose listing is `listing`; empty: it is not there.
+std::string hist_of_file(const std::string& text, const std::string& listing);
+
+}  // namespace patchbay::cmd

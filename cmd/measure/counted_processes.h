@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+//
+// The processes that `patchbay hist` and its like count in: one, a program that is started, or
+// several, whose tables are added up:
+//
+//   process 12  CountedProcess ── look ──> its texts ─┐
+//   process 15  CountedProcess ── look ──> its texts ─┼─> hist_sum.h
+//   process 17  has ended:    what it left, or had ───┘
+//
+// Of control groups those that come are taken in at the next look. A process whose histograms are
+// not those of the first one, or that lacks the event, is refused.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cmd/measure/counted_process.h"
+#include "cmd/measure/hist_target.h"
+#include "cmd/record/process_source.h"
+#include "cmd/target/running_process.h"
+
+namespace patchbay::cmd {
+
+class CountedProcesses {
+ public:
+  // Defines what the plan is about in a process, and makes it.
+  using Prepare = std::function<Result<HistPlan>(CountedProcess&)>;
+  CountedProcesses(const HistTarget& target, Prepare prepare)
+      : target_(target), prepare_(std::move(prepare)) {}
+
+  // All of them count from here on; but CMD, which is held. `quiet`: what CMD prints does not
+  // disturb our screen. An error of several: none of them can be counted.
+  Status begin(bool quiet);
+  Status release();  // CMD runs
+  TracedChild* child() const { return members_.empty() ? nullptr : members_.front()->child(); }
+
+  void look();
+  // All have ended, and no others can come.
+  bool ended() const;
+  // The last look at all that go on.
+  void look_last();
+
+  bool is_several() const { return target_.processes.is_several(); }
+  const std::vector<std::unique_ptr<CountedProcess>>& members() const { return members_; }
+  // A text for each histogram; of several what `member` (none: all) has counted, in the form that
+  // was asked for. Empty: there is nothing yet.
+  std::vector<std::string> texts(const CountedProcess* member = nullptr) const;
+
+  struct Refused {
+    int pid = 0;
+    std::string exe, reason;
+  };
+  // Each once, in the order in which they were refused.
+  const std::vector<Refused>& refused() const { return refused_; }
+  // Sentences about processes whose last counts are missing, or old.
+  const std::vector<std::string>& losses() const { return losses_; }
+  // "the control group /sys/fs/cgroup/…" that members may come from; empty: none may come.
+  std::string waits_for() const { return may_grow() ? source_->what() : ""; }
+
+ private:
+  struct Known {
+    RunningProcess process;
+    int tries = 0;
+    bool is_member = false, is_settled = false;
+  };
+  bool may_grow() const { return source_ && source_->may_grow(); }
+  Status begin_several();
+  void take_in_newcomers();
+  bool is_news(const RunningProcess& process);
+  void take_in(const RunningProcess& process);
+  Result<std::unique_ptr<CountedProcess>> add(const RunningProcess& process);
+  void note_end(CountedProcess* member);
+
+  const HistTarget& target_;
+  const Prepare prepare_;
+  std::optional<ProcessSource> source_;  // of several
+  std::string runtime_;
+  std::vector<std::unique_ptr<CountedProcess>> members_;
+  std::map<int, Known> known_;
+  std::set<const CountedProcess*> ended_;  // whose last counts are there
+  std::vector<Refused> refused_;
+  std::vector<std::string> losses_;
+};
+
+}  // namespace patchbay::cmd
