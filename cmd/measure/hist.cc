@@ -80,8 +80,7 @@ constexpr CommandLine kHistLine = {
     .synopsis =
         "hist [OPTION...] EVENT keys=FIELD[,FIELD...] [PART...] [if FILTER] -- CMD [ARG...]\n"
         "hist [OPTION...] EVENT keys=FIELD[,FIELD...] [PART...] [if FILTER] [-p PID]\n"
-        "hist [OPTION...] EVENT ... -p PID,PID...|--all|--service NAME|--cgroup PATH|"
-        "--container ID",
+        "hist [OPTION...] EVENT keys=... -p PID,PID...|--all|--service NAME|--cgroup PATH",
     .about = R"(Counts the hits of an event in a program, by the values of its fields, and prints
 the table when the program ends; in a terminal also while it runs. A running
 process is counted until Ctrl-C. The tables of several processes are added up to

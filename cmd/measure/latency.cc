@@ -138,8 +138,7 @@ constexpr CommandLine kLatencyLine = {
     .synopsis =
         "latency [OPTION...] START [END] -- CMD [ARG...]\n"
         "latency [OPTION...] START [END] [-p PID]\n"
-        "latency [OPTION...] START [END] -p PID,PID...|--all|--service NAME|--cgroup PATH|"
-        "--container ID",
+        "latency [OPTION...] START [END] -p PID,PID...|--all|--service NAME|--cgroup PATH",
     .about = R"(Shows how long it takes from the event START to the next END of the same thread,
 in a program, or in a running process until Ctrl-C: bars of powers of two, and
 quantiles. Nothing is recorded: the process counts. What several processes have

@@ -1,0 +1,275 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# patchbay hist and latency of several running processes: the sums are what the processes were told
+# to do, whoever ends or is killed meanwhile or lacks the event; quantiles are those of all times;
+# nothing is left behind.
+#   measure_many.sh BUILD_DIR [REGEX]      the stories whose name the REGEX finds; all
+. "$(dirname "$0")/common.bash"
+need python3
+cd "$work" || exit 1
+[[ -x $build/tests/attach/forks ]] || skip "the programs of tests/attach were not built"
+wanted=${1:-}
+begin() { [[ $1 =~ $wanted ]] && echo "  $1"; }
+
+# --- processes that do what they are told: `forks` of tests/attach, each in a folder of its own
+
+# new NAME [WORD…] : pid_of[NAME]
+declare -A pid_of
+new() {
+  mkdir -p "$work/$1"
+  rm -f "$work/$1"/*
+  mkfifo "$work/$1/first.in"
+  "${@:2}" "$build/tests/attach/forks" "$work/$1" >/dev/null 2>&1 &
+  disown $!
+  wait_for 20 grep -q ready "$work/$1/first.out" || fail "$1 did not start"
+  pid_of[$1]=$(awk '$1 == "ready" { print $2; exit }' "$work/$1/first.out")
+  started "${pid_of[$1]}"
+}
+# tell NAME COMMAND : one line; its answer is waited for.
+tell() {
+  local before
+  before=$(wc -l <"$work/$1/first.out")
+  echo "$2" >"$work/$1/first.in"
+  wait_for 60 eval "((\$(wc -l <'$work/$1/first.out') > $before))" || fail "$1 does not answer to $2"
+}
+end_all() {
+  local name
+  for name in "${!pid_of[@]}"; do kill -9 "${pid_of[$name]}" 2>/dev/null; done
+  pid_of=()
+}
+
+# --- the tool
+
+# measure N WORD… : in the background, until so many processes count. Sets tool.
+measure() {
+  local count=$1
+  shift
+  "$patchbay" "$@" >out 2>err &
+  tool=$!
+  started $tool
+  wait_for 60 eval "((\$(counting) == $count)) || ! kill -0 $tool 2>/dev/null"
+  same "$1 ${*: -1}: who counts ($(cat err))" "$count" "$(counting)"
+}
+# counting : how many processes have all histograms of the tool. The file of what it uses is written
+# to the end when they are there, and its lock is free.
+counting() {
+  local name count=0 triggers
+  for name in "${!pid_of[@]}"; do
+    triggers=$("$patchbay" cat "${pid_of[$name]}" \
+      "instances/patchbay-$tool-1/events/${event:-functions/tick}/trigger" 2>/dev/null |
+      grep -c '^hist')
+    ((triggers == ${histograms:-1})) && count=$((count + 1))
+  done
+  echo $count
+}
+stop() {
+  kill -INT $tool
+  ended
+}
+ended() {
+  wait $tool
+  status=$?
+}
+hits() { sed -n 's/^    Hits: //p' "${1:-out}" | tail -n 1; }
+# nothing_left STORY
+nothing_left() {
+  local name pid
+  for name in "${!pid_of[@]}"; do
+    pid=${pid_of[$name]}
+    [[ -e /proc/$pid/exe ]] || continue
+    same "$1: the agent of $name is asleep or was never there" "" \
+      "$("$patchbay" list processes | grep "^ *$pid " | grep -vE 'asleep|LD_PRELOAD|forks|attached')"
+    [[ -e $PATCHBAY_DIR/$pid ]] || continue
+    same "$1: no instance, event or trigger in $name" "" \
+      "$("$patchbay" ls "$pid" instances; "$patchbay" cat "$pid" dynamic_events
+        "$patchbay" cat "$pid" function_events | grep -v '^#'
+        "$patchbay" cat "$pid" synthetic_events)"
+  done
+}
+# n_table N… : what a single process would show that has called tick(0 … N - 1) for each N.
+n_table() {
+  python3 - "$@" <<'END'
+import sys
+hits, sums = {}, {}
+for count in map(int, sys.argv[1:]):
+    for n in range(count):
+        start = n // 100 * 100
+        hits[start] = hits.get(start, 0) + 1
+        sums[start] = sums.get(start, 0) + n
+for start in sorted(hits, key=lambda start: sums[start]):
+    print(f"{{ n: ~ {start}-{start + 99} }} hitcount: {hits[start]:10}  n: {sums[start]:10}")
+END
+}
+keys=(keys=n.buckets=100 vals=n sort=n)
+
+if begin sums; then
+  new one; new two env LD_PRELOAD="$agent"; new three
+  measure 3 hist 'tick(int n)' "${keys[@]}" -p "${pid_of[one]}" -p "${pid_of[two]},${pid_of[three]}"
+  tell one "work 1000"; tell two "work 2345"; tell three "thread 77"; tell two "work 1"
+  stop
+  same "sums: status and errors" "0 " "$status $(cat err)"
+  same "sums: the table" "$(n_table 1000 2345 77 1)" "$(grep '^{' out)"
+  same "sums: hits" 3423 "$(hits)"
+  has "sums: the definition" "$(cat out)" \
+    '^# trigger info: hist:keys=n.buckets=100:vals=hitcount,n:sort=n:size=2048 \[active\]$'
+  nothing_left sums
+  # What a single process shows is the same text.
+  measure 1 hist 'tick(int n)' keys=common_flags 'vals=n.quantiles,hitcount.percent' \
+    -p "${pid_of[one]}"
+  tell one "work 1000"; tell one "work 500"; tell one "work 3000"
+  stop
+  mv out single
+  measure 3 hist 'tick(int n)' keys=common_flags 'vals=n.quantiles,hitcount.percent' \
+    -p "${pid_of[one]},${pid_of[two]},${pid_of[three]}"
+  tell one "work 1000"; tell two "work 500"; tell three "work 3000"
+  stop
+  same "sums: quantiles and shares are those of one process" "$(<single)" "$(<out)"
+  nothing_left "sums, again"
+  end_all
+fi
+
+if begin one_ends; then
+  new one; new two; new three
+  measure 3 hist 'tick(int n)' "${keys[@]}" --per-process \
+    -p "${pid_of[one]},${pid_of[two]},${pid_of[three]}"
+  tell one "work 300"; tell two "work 400"; tell three "work 500"
+  echo end >one/first.in
+  wait_for 20 eval "! kill -0 ${pid_of[one]} 2>/dev/null"
+  # A killed one is counted as it was at the last look: they come four a second at least.
+  sleep 2
+  kill -9 "${pid_of[two]}"
+  tell three "work 50"
+  wait_for 20 eval "! kill -0 ${pid_of[two]} 2>/dev/null"
+  sleep 1
+  stop
+  same "one ends: the sum" "$(n_table 300 400 500 50)" "$(sed -n '/^# 3 processes/,$p' out | grep '^{')"
+  has "one ends: who there was" "$(cat out)" '^# 3 processes, 2 of them ended$'
+  for name in one two three; do
+    has "one ends: the table of $name" "$(cat out)" "^# process ${pid_of[$name]} .*/forks"
+  done
+  same "one ends: the table of one" "$(n_table 300)" \
+    "$(sed -n "/^# process ${pid_of[one]} /,/^Totals/p" out | grep '^{')"
+  has "one ends: the killed one" "$(cat err)" \
+    "process ${pid_of[two]} \(forks\) did not end by exit\(\); what it counted is that of [0-9.]+ s"
+  same "one ends: and no other word" 1 "$(wc -l <err)"
+  nothing_left "one ends"
+  "$patchbay" hist 'tick(int n)' "${keys[@]}" --per-process \
+    -p "${pid_of[three]},${pid_of[three]}" >out 2>err
+  same "one that is named twice is one: status" 2 $?
+  has "one that is named twice is one" "$(cat err)" 'per-process is about several processes'
+  end_all
+  # All end, and the tool with them.
+  new one; new two
+  measure 2 hist 'tick(int n)' "${keys[@]}" -p "${pid_of[one]},${pid_of[two]}"
+  tell one "work 12"; tell two "work 13"
+  echo end >one/first.in; echo end >two/first.in
+  ended
+  same "all end: the sum" "0 $(n_table 12 13)" "$status $(grep '^{' out)"
+  end_all
+fi
+
+if begin one_lacks; then
+  new one; new two
+  sleep 600 &
+  other=$!
+  started $other
+  measure 2 hist 'tick(int n)' "${keys[@]}" --json --per-process \
+    -p "${pid_of[one]},$other,${pid_of[two]}"
+  has "one lacks it: it is said" "$(cat err)" \
+    "process $other \(sleep\) is not in the sums: .*tick"
+  tell one "work 10"; tell two "work 20"
+  stop
+  same "one lacks it: the sums as JSON" "0 30 3 $other [10, 20] 30" "$status $(python3 - <<'END'
+import json
+with open("out") as file:
+    table = json.load(file)
+lines = table["entries"]
+print(table["hits"], len(table["processes"]) + len(table["refused"]), table["refused"][0]["pid"],
+      sorted(one["hits"] for one in table["processes"]),
+      sum(line["values"]["hitcount"] for line in lines))
+END
+  )"
+  "$patchbay" hist 'tick(int n)' "${keys[@]}" -p "$other,$$" >out 2>err
+  same "all lack it: status" 1 $?
+  has "all lack it" "$(cat err)" "None of the processes can be counted.*tick"
+  nothing_left "one lacks it"
+  "$patchbay" hist 'tick(int n)' keys=n 'x=n' 'onmax($x).save(n)' \
+    -p "${pid_of[one]},${pid_of[two]}" >out 2>err
+  has "an action" "$(cat err)" 'onmax\(\$x\)\.save\(n\): what an action keeps is of one process'
+  nothing_left "an action"
+  "$patchbay" hist 'tick(int n)' keys=n -p "${pid_of[one]},$other" -- true >out 2>err
+  same "processes and a program" 2 $?
+  kill $other
+  end_all
+fi
+
+if begin group; then
+  # Those that carry an agent.
+  new one env LD_PRELOAD="$agent"; new two env LD_PRELOAD="$agent"; new three
+  measure 2 hist 'tick(int n)' "${keys[@]}" --all
+  tell one "work 100"; tell two "work 150"; tell three "work 200"
+  stop
+  same "--all" "0 $(n_table 100 150)" "$status $(grep '^{' out)"
+  end_all
+fi
+
+if begin latency; then
+  new one; new two; new three
+  event=synthetic/latency histograms=2 \
+    measure 3 latency 'tick(int n)' -p "${pid_of[one]},${pid_of[two]},${pid_of[three]}"
+  # The events that are counted go into the buffer of the instance, too.
+  for name in one two three; do
+    "$patchbay" write "${pid_of[$name]}" \
+      "instances/patchbay-$tool-1/events/synthetic/latency/enable" 1 ||
+      fail "the latencies of $name cannot be recorded"
+  done
+  tell one "work 500"; tell two "work 900"; tell three "thread 1300"
+  for name in one two three; do
+    "$patchbay" cat "${pid_of[$name]}" "instances/patchbay-$tool-1/trace"
+  done | sed -n 's/.* latency: lat=\([0-9]*\)$/\1/p' >latencies
+  stop
+  same "latency: status and errors" "0 " "$status $(cat err)"
+  same "latency: all were recorded" 2700 "$(wc -l <latencies)"
+  same "latency: quantiles, bars and sums are those of all" "" "$(python3 - <<'END'
+import re
+times = sorted(int(line) for line in open("latencies"))
+units = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
+text = open("out").read()
+head = re.search(r"^(\d+) times, (\S+) (\w+), ", text, re.M)
+if int(head[1]) != len(times):
+    print("times:", head[1])
+if abs(float(head[2]) * units[head[3]] - sum(times)) > sum(times) * 0.01:
+    print("sum:", head[0], sum(times))
+for name, per_mille in (("p50", 500), ("p90", 900), ("p99", 990), ("p99.9", 999), ("max", 1000)):
+    shown = re.search(rf" {re.escape(name)} (\S+) (\w+)", text)
+    value = float(shown[1]) * units[shown[2]]
+    exact = times[max((len(times) * per_mille + 999) // 1000, 1) - 1]
+    # 1/64 of the range, and three digits that are shown.
+    if abs(value - exact) > exact / 64 + exact / 150 + 1:
+        print(name, value, exact)
+bars = {}
+for line in times:
+    power = 0 if line == 0 else (line - 1).bit_length()
+    bars[power] = bars.get(power, 0) + 1
+shown = [int(count) for count in re.findall(r"(\d+) \|", text)]
+if [count for count in shown if count] != [bars[power] for power in sorted(bars)]:
+    print("bars:", shown, bars)
+END
+  )"
+  nothing_left latency
+  event=synthetic/latency histograms=2 \
+    measure 3 latency 'tick(int n)' --by n --json -p "${pid_of[one]},${pid_of[two]},${pid_of[three]}"
+  tell one "work 2"; tell two "work 3"; tell three "work 1"
+  stop
+  same "latency --by, as JSON" "3 [('0', 3), ('1', 2), ('2', 1)]" "$(python3 - <<'END'
+import json
+with open("out") as file:
+    found = json.load(file)
+print(len(found["processes"]),
+      sorted((one["by"], one["hits"]) for one in found["distributions"]))
+END
+  )"
+  nothing_left "latency --by"
+  end_all
+fi
+finish
