@@ -70,7 +70,7 @@ ended() {
   wait $tool
   status=$?
 }
-hits() { sed -n 's/^    Hits: //p' "${1:-out}" | tail -n 1; }
+hits() { sed -n "s/^    Hits: //p" out | tail -n 1; }
 # nothing_left STORY
 nothing_left() {
   local name pid
