@@ -25,12 +25,13 @@ new() {
   pid_of[$1]=$(awk '$1 == "ready" { print $2; exit }' "$work/$1/first.out")
   started "${pid_of[$1]}"
 }
-# tell NAME COMMAND : one line; its answer is waited for.
+# tell NAME COMMAND [WHO] : one line; its answer is waited for.
 tell() {
-  local before
-  before=$(wc -l <"$work/$1/first.out")
-  echo "$2" >"$work/$1/first.in"
-  wait_for 60 eval "((\$(wc -l <'$work/$1/first.out') > $before))" || fail "$1 does not answer to $2"
+  local who=${3:-first} before
+  before=$(wc -l <"$work/$1/$who.out")
+  echo "$2" >"$work/$1/$who.in"
+  wait_for 60 eval "((\$(wc -l <'$work/$1/$who.out') > $before))" ||
+    fail "$1 does not answer to $2"
 }
 end_all() {
   local name
@@ -71,14 +72,14 @@ ended() {
   status=$?
 }
 hits() { sed -n "s/^    Hits: //p" out | tail -n 1; }
-# nothing_left STORY
+# nothing_left STORY [STATE] : also an agent that is in this state may be there.
 nothing_left() {
   local name pid
   for name in "${!pid_of[@]}"; do
     pid=${pid_of[$name]}
     [[ -e /proc/$pid/exe ]] || continue
-    same "$1: the agent of $name is asleep or was never there" "" \
-      "$("$patchbay" list processes | grep "^ *$pid " | grep -vE 'asleep|LD_PRELOAD|forks|attached')"
+    same "$1: the agent of $name is asleep, or was there before" "" \
+      "$("$patchbay" list processes | grep "^ *$pid " | grep -vE "asleep|preloaded${2:+|$2}")"
     [[ -e $PATCHBAY_DIR/$pid ]] || continue
     same "$1: no instance, event or trigger in $name" "" \
       "$("$patchbay" ls "$pid" instances; "$patchbay" cat "$pid" dynamic_events
@@ -142,7 +143,8 @@ if begin one_ends; then
   wait_for 20 eval "! kill -0 ${pid_of[two]} 2>/dev/null"
   sleep 1
   stop
-  same "one ends: the sum" "$(n_table 300 400 500 50)" "$(sed -n '/^# 3 processes/,$p' out | grep '^{')"
+  same "one ends: the sum" "$(n_table 300 400 500 50)" \
+    "$(sed -n '/^# 3 processes/,$p' out | grep '^{')"
   has "one ends: who there was" "$(cat out)" '^# 3 processes, 2 of them ended$'
   for name in one two three; do
     has "one ends: the table of $name" "$(cat out)" "^# process ${pid_of[$name]} .*/forks"
@@ -213,6 +215,63 @@ if begin group; then
   end_all
 fi
 
+# fork NAME : a child of NAME, "kid". Sets kid.
+fork() {
+  mkfifo "$work/$1/kid.in"
+  tell "$1" "fork kid"
+  wait_for 20 grep -q ready "$work/$1/kid.out" || fail "the child of $1 did not start"
+  kid=$(awk '$1 == "ready" { print $2; exit }' "$work/$1/kid.out")
+  started "$kid"
+}
+if begin forked; then
+  # A child counts in its parent's table: also one that is named.
+  new one env LD_PRELOAD="$agent"; new two
+  fork one
+  measure 2 hist 'tick(int n)' "${keys[@]}" -p "${pid_of[one]},$kid,${pid_of[two]}"
+  tell one "work 10"; tell one "work 200" kid; tell two "work 3"
+  fork two
+  tell two "work 50" kid
+  stop
+  same "forked" "0 $(n_table 10 200 3 50)" "$status $(grep '^{' out)"
+  same "forked: no other word" "" "$(cat err)"
+  nothing_left forked
+  end_all
+fi
+
+group=
+for top in /sys/fs/cgroup /sys/fs/cgroup/unified; do
+  [[ -e $top/cgroup.procs ]] && mkdir "$top/patchbay-test-$$" 2>/dev/null &&
+    group=$top/patchbay-test-$$ && break
+done
+leave_group() {
+  local pid
+  [[ $group ]] || return 0
+  while read -r pid; do kill -9 "$pid" 2>/dev/null; done <"$group/cgroup.procs"
+  wait_for 10 rmdir "$group"
+}
+trap 'leave_group; cleanup' EXIT
+# in_group NAME
+in_group() { echo "${pid_of[$1]}" >"$group/cgroup.procs"; }
+if [[ -z $group ]]; then
+  echo "SKIPPED: measure_many.sh: no control group can be made here: --cgroup was not tested"
+elif begin cgroup; then
+  new one; new two; new three; new other
+  in_group one
+  measure 1 hist 'tick(int n)' "${keys[@]}" --cgroup "$group"
+  tell one "work 100"; tell other "work 1000"
+  in_group two; in_group three
+  wait_for 60 eval '(($(counting) == 3))' || fail "those that come are not counted: $(cat err)"
+  tell two "work 50"; tell three "work 60"
+  echo end >two/first.in
+  wait_for 20 eval "! kill -0 ${pid_of[two]} 2>/dev/null"
+  tell one "work 7"
+  stop
+  same "cgroup" "0 $(n_table 100 50 60 7)" "$status $(grep '^{' out)"
+  same "cgroup: no word" "" "$(cat err)"
+  nothing_left cgroup
+  end_all
+fi
+
 if begin latency; then
   new one; new two; new three
   event=synthetic/latency histograms=2 \
@@ -256,9 +315,11 @@ if [count for count in shown if count] != [bars[power] for power in sorted(bars)
     print("bars:", shown, bars)
 END
   )"
-  nothing_left latency
+  nothing_left latency attached  # `write` has made it stay
+  for name in one two three; do "$patchbay" detach "${pid_of[$name]}" >/dev/null 2>&1; done
   event=synthetic/latency histograms=2 \
-    measure 3 latency 'tick(int n)' --by n --json -p "${pid_of[one]},${pid_of[two]},${pid_of[three]}"
+    measure 3 latency 'tick(int n)' --by n --json \
+    -p "${pid_of[one]},${pid_of[two]},${pid_of[three]}"
   tell one "work 2"; tell two "work 3"; tell three "work 1"
   stop
   same "latency --by, as JSON" "3 [('0', 3), ('1', 2), ('2', 1)]" "$(python3 - <<'END'
