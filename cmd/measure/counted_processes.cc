@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cmd/common/commands.h"
 #include "cmd/common/print_file.h"
+#include "cmd/record/recording_parts.h"
 #include "cmd/target/target_program.h"
 #include "serve/directory.h"
 
@@ -32,6 +33,7 @@ Status CountedProcesses::begin(bool quiet) {
 
 Status CountedProcesses::begin_several() {
   stop_on_interrupt();  // between two there is something to take back
+  raise_descriptor_limit();
   PB_ASSIGN(runtime_, serve::runtime_directory(false));
   PB_ASSIGN(source_, ProcessSource::of(target_.processes, runtime_));
   take_in_newcomers();
