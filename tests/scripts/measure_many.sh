@@ -177,6 +177,7 @@ if begin one_lacks; then
   started $other
   measure 2 hist 'tick(int n)' "${keys[@]}" --json --per-process \
     -p "${pid_of[one]},$other,${pid_of[two]}"
+  wait_for 60 grep -q 'is not in the sums' err
   tell one "work 10"; tell two "work 20"
   stop
   has "one lacks it: it is said" "$(cat err)" \
