@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "cmd/common/buffer_source.h"
 #include "cmd/common/tracefs_command.h"
+#include "cmd/target/running_process.h"
 #include "cmd/target/target_program.h"
 #include "cmd/target/target_symbols.h"
 #include "cmd/target/trace_request.h"
@@ -168,22 +169,6 @@ struct ProcessFacts {
   std::string exe = "";
 };
 
-// A child that a traced program has forked has the library, too, and records in the buffers of its
-// parent, which lie in `runtime`.
-bool is_forked(int pid, const std::string& runtime) {
-  Result<std::string> maps = read_file("/proc/" + std::to_string(pid) + "/maps");
-  const std::string own = runtime + "/" + std::to_string(pid) + "/";
-  for (const std::string& line : split_lines(maps.ok() ? *maps : "")) {
-    const size_t at = line.find('/');
-    if (at == line.npos || line.find(" rw-s ") == line.npos) continue;
-    const std::string path = line.substr(at);
-    if (path.starts_with(runtime + "/") && !path.starts_with(own) &&
-        path.ends_with(std::string("/") + serve::kBufferName))
-      return true;
-  }
-  return false;
-}
-
 // Also where a process has its agent in another runtime directory.
 bool is_at_work(int pid) {
   const std::string directory = "/proc/" + std::to_string(pid);
@@ -207,7 +192,7 @@ std::string silent_agent(int pid, const std::string& runtime) {
   if (!agent.ok()) return "";
   Result<attach::Presence> presence = attach::presence_of(pid, *agent);
   if (!presence.ok() || *presence != attach::Presence::kAsleep) return "";
-  if (is_forked(pid, runtime)) return "forked";
+  if (records_with(pid, runtime) != 0) return "forked";  // with its parent
   return is_at_work(pid) ? "" : "asleep";
 }
 

@@ -6,7 +6,6 @@
 #include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -50,14 +49,6 @@ std::vector<std::string> texts_in(std::string_view bytes) {
   return texts;
 }
 
-// Each program takes some. Only now: the first one was not to inherit it.
-void raise_descriptor_limit() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  (void)::setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 // DIR/tree-PID, new. A tool that has our number in another container may have that name.
 Result<std::string> make_tree(const std::string& runtime) {
   const std::string path = runtime + "/" + abi::kFollowPrefix + std::to_string(::getpid());
@@ -74,16 +65,12 @@ bool is_alive(pid_t pid) { return ::kill(pid, 0) == 0 || errno != ESRCH; }
 
 }  // namespace
 
-struct FollowedPrograms::Image {
-  MergedPart part;
+struct FollowedPrograms::Image : RecordedPart {
   dev_t device = 0;  // of its directory
   ino_t inode = 0;
   std::unique_ptr<serve::Client> client;  // null: it has ended
-  std::unique_ptr<Recording> recording;   // null: it has ended, or had nothing of the request
   AppliedRequest applied;
   std::set<pid_t> children;  // forked ones that have not executed anything
-  std::vector<RingCounts> counts;
-  uint64_t events = 0, bytes = 0;
   bool is_held = false;   // it has not been told yet that it may go on
   bool is_early = false;  // it has said a sentence, and not yet whether it waits
   int64_t next_try = 0;   // ms
@@ -95,19 +82,14 @@ Result<std::unique_ptr<FollowedPrograms>> FollowedPrograms::make(const std::stri
                                                                  const RecordOptions& options) {
   std::unique_ptr<FollowedPrograms> made(new FollowedPrograms(options));
   made->runtime_ = runtime;
-  std::error_code error;
-  made->output_ = std::filesystem::canonical(options.output, error).string();
-  struct stat status;
-  if (error || ::stat(made->output_.c_str(), &status) != 0 || !S_ISREG(status.st_mode))
-    return user_error(EINVAL, "--follow takes an ordinary file as its output, which " +
-                                  options.output + " is not.");
-  made->mode_ = status.st_mode & 0777;
+  PB_ASSIGN(made->parts_, RecordingParts::beside(options, "--follow"));
   PB_ASSIGN(made->directory_, make_tree(runtime));
   const std::string& directory = made->directory_;
   FollowWishes wishes = wishes_of(options.request);
   wishes.buffer_size_kb = buffer_kb_for(options);
   wishes.overwrite = options.overwrite;
   wishes.only = options.only;
+  struct stat status;
   if (::stat("/proc/self/ns/pid", &status) == 0) wishes.pid_namespace = status.st_ino;
   PB_TRY(write_file(directory + "/" + abi::kFollowWanted, text_of(wishes)));
   const std::string log = directory + "/" + abi::kFollowLog;
@@ -185,7 +167,7 @@ void FollowedPrograms::first_runs(pid_t pid, const std::string& exe,
   image->part.exe = exe;
   image->part.words = words;
   find_directory(image.get());
-  raise_descriptor_limit();
+  raise_descriptor_limit();  // only now: the first one was not to inherit it
   keep_reserve();
   owner_[pid] = image.get();
   images_.push_back(std::move(image));
@@ -350,11 +332,7 @@ Status FollowedPrograms::set_up(Image* image) {
   Result<std::vector<RecordedBuffer>> buffers =
       open_buffers(options_.request, *image->client, directory, true);
   if (!buffers.ok()) return buffers.error();
-  const std::string part = output_ + "." + std::to_string(image->part.pid) + "-" +
-                           std::to_string(images_.size() - 1) + ".part";
-  PB_ASSIGN(image->recording, Recording::open(std::move(*buffers), part, options_.version));
-  image->part.path = part;
-  (void)::chmod(part.c_str(), mode_);
+  PB_TRY(parts_.open(image, std::move(*buffers), images_.size() - 1));
   if (!image->applied.failed.empty()) image->part.note = image->applied.failed.front();
   found_.insert(image->applied.found.begin(), image->applied.found.end());
   return {};
@@ -387,21 +365,8 @@ void FollowedPrograms::end_those_that_ended() {
 }
 
 void FollowedPrograms::end_image(Image* image) {
-  if (image->recording) {
-    Result<TraceDatResult> result = image->recording->finish();
-    if (!result.ok()) {
-      image->part.note = result.error().message();
-      image->part.path.clear();  // no file that the merge could read
-    } else if (result->events_lost) {
-      image->part.note = std::to_string(result->events_lost) + " events did not fit on the disk";
-    }
-    image->counts = image->recording->counts();
-    image->events = image->recording->events();
-    for (std::string& text : recorded_texts(options_.request, *image->recording))
-      recorded_.insert(std::move(text));
-    image->bytes = result.ok() ? result->bytes : 0;
-    image->recording.reset();
-  }
+  parts_.finish(image, options_.request);
+  recorded_.insert(image->recorded.begin(), image->recorded.end());
   if (image->client && !image->client->gone()) leave(image);
   image->client.reset();
   remove_directory(*image);
@@ -410,24 +375,19 @@ void FollowedPrograms::end_image(Image* image) {
 
 uint64_t FollowedPrograms::published() const {
   uint64_t sum = 0;
-  for (const auto& image : images_)
-    sum += image->recording ? image->recording->published() : image->events;
+  for (const auto& image : images_) sum += image->published();
   return sum;
 }
 
 uint64_t FollowedPrograms::bytes() const {
   uint64_t sum = 0;
-  for (const auto& image : images_)
-    sum += image->recording ? image->recording->bytes() : image->bytes;
+  for (const auto& image : images_) sum += image->bytes_spooled();
   return sum;
 }
 
 uint64_t FollowedPrograms::lost() const {
   uint64_t sum = 0;
-  for (const auto& image : images_) {
-    if (image->recording) sum += image->recording->lost();
-    for (const RingCounts& counts : image->counts) sum += counts.overwritten + counts.dropped;
-  }
+  for (const auto& image : images_) sum += image->lost();
   return sum;
 }
 
@@ -459,9 +419,7 @@ void FollowedPrograms::leave(Image* image) {
 std::vector<std::string> FollowedPrograms::failures() const {
   std::vector<std::string> sentences;
   for (const std::unique_ptr<Image>& image : images_)
-    if (!image->part.note.empty())
-      sentences.push_back(std::string(base_name(image->part.exe)) + " (" +
-                          std::to_string(image->part.pid) + "): " + image->part.note);
+    if (!image->part.note.empty()) sentences.push_back(sentence_of(image->part));
   return sentences;
 }
 
@@ -484,29 +442,13 @@ void FollowedPrograms::close() {
 Result<MergeResult> FollowedPrograms::finish(const Recording& first) {
   Image* const top = images_.front().get();
   top->events = first.events();
-  top->part.path = output_;
+  const std::string output = parts_.output();
+  top->part.path = output;
   std::vector<MergedPart> parts;
   for (const std::unique_ptr<Image>& image : images_) parts.push_back(image->part);
-  const std::string whole = output_ + ".merged";
-  Result<MergeResult> merged = merge_trace_dats(parts, not_followed_, whole, options_.version);
-  std::string why = merged.ok() ? "" : merged.error().message();
-  if (merged.ok() && (merged->file.events_lost || merged->file.pages_lost))
-    why = std::string("there is no room for one file (") +
-          std::strerror(merged->file.error ? merged->file.error : EIO) + ")";
-  struct stat status;
-  if (why.empty() && ::stat(output_.c_str(), &status) == 0) {
-    (void)!::chown(whole.c_str(), status.st_uid, status.st_gid);
-    (void)::chmod(whole.c_str(), status.st_mode & 0777);
-  }
-  if (why.empty() && ::rename(whole.c_str(), output_.c_str()) != 0) why = std::strerror(errno);
-  if (!why.empty()) {
-    ::unlink(whole.c_str());
-    return user_error(EIO, why + "; " + output_ + " has the first program alone, " + output_ +
-                               ".*.part the others: `patchbay merge` makes one file of them.");
-  }
-  for (const MergedPart& part : parts)
-    if (part.path != output_ && !part.path.empty()) ::unlink(part.path.c_str());
-  return merged;
+  return parts_.merge(parts, not_followed_,
+                      output + " has the first program alone, " + output +
+                          ".*.part the others: `patchbay merge` makes one file of them.");
 }
 
 FollowedTotals FollowedPrograms::totals(const Recording& first) const {
@@ -519,12 +461,7 @@ FollowedTotals FollowedPrograms::totals(const Recording& first) const {
     totals.programs.emplace_back(base_name(image->part.exe));
     if (image == images_.front()) continue;
     totals.events += image->events;
-    totals.counts.resize(std::max(totals.counts.size(), image->counts.size()));
-    for (size_t ring = 0; ring < image->counts.size(); ring++) {
-      totals.counts[ring].events += image->counts[ring].events;
-      totals.counts[ring].overwritten += image->counts[ring].overwritten;
-      totals.counts[ring].dropped += image->counts[ring].dropped;
-    }
+    add_counts(image->counts, &totals.counts);
   }
   return totals;
 }

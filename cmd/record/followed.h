@@ -27,6 +27,7 @@
 #include "base/unique_fd.h"
 #include "cmd/record/record.h"
 #include "cmd/record/recording.h"
+#include "cmd/record/recording_parts.h"
 #include "serve/client.h"
 #include "trace_dat/merge.h"
 
@@ -112,11 +113,11 @@ class FollowedPrograms {
   void remove_directory(const Image& image) const;
 
   const RecordOptions& options_;
-  std::string runtime_, directory_, output_;
+  std::string runtime_, directory_;
+  RecordingParts parts_;
   UniqueFd log_, watch_, reserve_;  // reserve_: a descriptor for the last need
   Mapping slots_;
   std::set<uint32_t> slots_taken_;
-  mode_t mode_ = 0644;  // of the output
   bool is_closing_ = false;
   std::string unread_;
   off_t consumed_ = 0, forgotten_ = 0;          // bytes of the log

@@ -47,6 +47,8 @@ constexpr int kMode = kFirstOptionId, kFormat = kFirstOptionId + 1, kPrint = kFi
 constexpr int kUprobes = kFirstOptionId + 3, kNoUprobes = kFirstOptionId + 4;
 constexpr int kAllTasks = kFirstOptionId + 5, kFollow = kFirstOptionId + 6;
 constexpr int kFollowOnly = kFirstOptionId + 7, kNoFollow = kFirstOptionId + 8;
+constexpr int kAll = kFirstOptionId + 9, kService = kFirstOptionId + 10;
+constexpr int kCgroup = kFirstOptionId + 11, kContainer = kFirstOptionId + 12;
 constexpr int kGraceMs = 300;  // between Ctrl-C and the file: the program may end first
 
 // --- command line
@@ -55,8 +57,32 @@ constexpr Option kOptions[] = {
     {.letter = 'p',
      .name = "pid",
      .argument = "PID",
-     .help = "records a running process, in place of CMD; PID alone does the same",
-     .group = "The process and the file"},
+     .help = "records a running process, in place of CMD; PID alone does the same; several, as "
+             "-p A -p B or -p A,B, are recorded in one file",
+     .more = "What a process does not have of the events is left out, and said at the end. "
+             "`patchbay report --processes` lists all. The recording ends with the last of them.",
+     .group = "The process and the file",
+     .repeats = true},
+    {.name = "all", .help = "records each process that has an agent now, in one file", .id = kAll},
+    {.name = "service",
+     .argument = "NAME",
+     .help = "records the processes of a service of systemd, and those that come to it",
+     .more = "They are those of its control group. One that cannot be recorded is listed with the "
+             "reason. The recording goes on until Ctrl-C, or until the control group is removed.",
+     .repeats = true,
+     .id = kService},
+    {.name = "cgroup",
+     .argument = "PATH",
+     .help = "records the processes of a control group and of those below it, as --service does",
+     .more = "PATH is a directory below /sys/fs/cgroup, whose beginning may be left out.",
+     .repeats = true,
+     .id = kCgroup},
+    {.name = "container",
+     .argument = "ID|PID",
+     .help = "records the processes of a container, by its id or one of its processes",
+     .more = "The beginning of the id is enough. Process ids are those of the host.",
+     .repeats = true,
+     .id = kContainer},
     {.letter = 'o',
      .name = "output",
      .argument = "FILE",
@@ -125,6 +151,19 @@ uint64_t default_buffer_kb() {
   return std::clamp(kDefaultKbOfAllCpus / uint64_t(cpus), kSmallestDefaultKb, kDefaultKb);
 }
 
+// "12", "12,13": one that is named twice is taken once.
+const char* take_pids(const char* value, RecordOptions* options) {
+  std::vector<int>& pids = options->several.pids;
+  std::string_view rest = value;
+  do {
+    const std::string word(cut_at(&rest, ','));
+    int pid = 0;
+    if (const char* wrong = options->request.take_pid(word.c_str(), &pid)) return wrong;
+    if (pid != 0 && std::find(pids.begin(), pids.end(), pid) == pids.end()) pids.push_back(pid);
+  } while (!rest.empty());
+  return nullptr;
+}
+
 // Null when the option is right, else the sentence about it.
 const char* take_option(int id, const char* value, RecordOptions* options) {
   const std::string_view text = value;
@@ -136,7 +175,19 @@ const char* take_option(int id, const char* value, RecordOptions* options) {
   if (TraceRequest::is_ours(id)) return options->request.take(id, value);
   switch (id) {
     case 'p':
-      return options->request.take_pid(value, &options->pid);
+      return take_pids(value, options);
+    case kAll:
+      options->several.all = true;
+      return nullptr;
+    case kService:
+      options->several.services.push_back(value);
+      return text.empty() ? "--service takes the name of a service." : nullptr;
+    case kCgroup:
+      options->several.cgroups.push_back(value);
+      return text.empty() ? "--cgroup takes the path of a control group." : nullptr;
+    case kContainer:
+      options->several.containers.push_back(value);
+      return text.empty() ? "--container takes the id of a container, or a process id." : nullptr;
     case 'o':
       options->output = text;
       return text.empty() || text == "-" ? "-o takes a file; standard output cannot be one."
@@ -179,12 +230,30 @@ const char* take_option(int id, const char* value, RecordOptions* options) {
   }
 }
 
+// The same of several processes.
+const char* check_several(const RecordOptions& options) {
+  if (!options.words.empty()) return "Processes or a program to run are needed, not both.";
+  if (!options.kernel_events.empty())
+    return "-k records the kernel's events of one process: give one -p, or record them beside this "
+           "with -k EVENT --all-tasks, and make one file of both by `patchbay merge`.";
+  if (options.uprobes == RecordOptions::Uprobes::kAlways)
+    return "--uprobes records one process: give one -p for each recording, and make one file of "
+           "them by `patchbay merge`.";
+  if (options.follow != RecordOptions::Follow::kUsual)
+    return "--follow, --follow-only and --no-follow are about a program that is started.";
+  return nullptr;
+}
+
 // Checks which options need each other. Null when all is right, else the sentence about it.
 const char* check_options(RecordOptions* options) {
-  if (options->words.empty() && options->pid == 0) options->pid = options->request.take_only_tid();
+  const bool is_several = options->several.is_several();
+  if (!is_several && !options->several.pids.empty()) options->pid = options->several.pids[0];
+  if (options->words.empty() && options->pid == 0 && !is_several)
+    options->pid = options->request.take_only_tid();
   if (const char* wrong = options->request.check()) return wrong;
   if (options->all_tasks && options->kernel_events.empty())
     return "--all-tasks is about -k: it needs an event of the kernel.";
+  if (is_several) return check_several(*options);
   if (options->pid == 0 && !options->request.has_events() && options->kernel_events.empty())
     return "At least one -e 'FUNC(ARGS)', -e SYSTEM:EVENT, -t TRACER or -k EVENT is needed.";
   if (options->follow == RecordOptions::Follow::kNo && !options->only.empty())
@@ -202,7 +271,7 @@ const char* check_options(RecordOptions* options) {
 // A word that is a process id, and no program behind `--`.
 bool is_process(char** argv, int argc, const RecordOptions& options) {
   int pid = 0;
-  return options.pid == 0 && ::optind < argc && std::string_view(argv[::optind - 1]) != "--" &&
+  return options.several.pids.empty() && !options.several.is_several() && ::optind < argc && std::string_view(argv[::optind - 1]) != "--" &&
          parse_pid(argv[::optind], &pid);
 }
 
@@ -213,7 +282,8 @@ bool parse_command_line(int argc, char** argv, RecordOptions* options, int* stat
     if (const std::optional<int> ended = parse_options(kRecordLine, argc, argv, take))
       return *status = *ended, false;
     if (!is_process(argv, argc, *options)) break;
-    (void)take_pid_word(argv, argc, &options->pid);
+    int pid = 0;
+    if (take_pid_word(argv, argc, &pid)) options->several.pids.push_back(pid);
   }
   options->words.assign(argv + ::optind, argv + argc);
   const char* wrong = check_options(options);
@@ -300,22 +370,6 @@ std::string executed_program(const TracedChild& child, const Outcome& outcome,
   const bool has_socket = ::access((directory + "/" + serve::kSocketName).c_str(), F_OK) == 0;
   if (!has_socket || !child.exited() || !child.ended_as_another()) return "";
   return "another one (" + child.last_name() + ")";
-}
-
-// "cc1 (4), as (4), /usr/bin/sudo": the most frequent first.
-std::string counted(const std::vector<std::string>& texts) {
-  std::map<std::string, size_t> counts;
-  for (const std::string& text : texts) counts[text]++;
-  std::vector<std::pair<size_t, std::string>> sorted;
-  for (const auto& [text, count] : counts) sorted.emplace_back(count, text);
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
-  constexpr size_t kMost = 8;
-  std::string list;
-  for (size_t i = 0; i < std::min(sorted.size(), kMost); i++)
-    list += (i ? ", " : "") + sorted[i].second +
-            (sorted[i].first > 1 ? " (" + std::to_string(sorted[i].first) + ")" : "");
-  return list + (sorted.size() > kMost ? ", ..." : "");
 }
 
 std::string of_programs(uint64_t count) {
@@ -617,7 +671,8 @@ constexpr CommandLine kRecordLine = {
     .summary = "record events of a program, or of a running process",
     .synopsis =
         "record -e EVENT|-t TRACER [OPTION...] [--] CMD [ARG...]\n"
-        "record -p PID [-e EVENT] [-t TRACER] [OPTION...]",
+        "record -p PID [-e EVENT] [-t TRACER] [OPTION...]\n"
+        "record -p PID,PID...|--all|--service NAME|--cgroup PATH|--container ID [OPTION...]",
     .about = R"(Runs CMD and records its events and calls; or records those of a running process,
 until Ctrl-C or its end. A process that was started without the agent gets it, and
 is left by it at the end.
@@ -648,6 +703,7 @@ int run_record(int argc, char** argv) {
   RecordOptions options;
   int status = kOk;
   if (!parse_command_line(argc, argv, &options, &status)) return status;
+  if (options.several.is_several()) return record_processes(options);
   return options.pid != 0 ? record_process(options) : record_program(options);
 }
 

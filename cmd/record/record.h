@@ -16,10 +16,23 @@
 
 namespace patchbay::cmd {
 
+class ToolUses;
+
+// Several running processes, which are recorded together.
+struct ProcessChoice {
+  std::vector<int> pids;
+  bool all = false;  // that have an agent
+  std::vector<std::string> services, cgroups, containers;
+
+  bool has_groups() const { return !services.empty() || !cgroups.empty() || !containers.empty(); }
+  bool is_several() const { return pids.size() > 1 || all || has_groups(); }
+};
+
 struct RecordOptions {
   std::string command = "record";  // whose name messages bear
   TraceRequest request;
-  int pid = 0;  // 0: `words` is run
+  int pid = 0;  // 0: `words` is run, or `several` are recorded
+  ProcessChoice several;
   std::string output = "trace.dat";
   uint64_t buffer_kb = 0;  // of the top buffer of a program that is started
   bool overwrite = true;
@@ -51,6 +64,10 @@ Result<std::vector<RecordedBuffer>> open_buffers(const TraceRequest& request, se
                                                  const std::string& process_directory,
                                                  bool consume);
 
+// Instances of the command's own in a process that goes on, where others have what they would be.
+// `always`: also for the top one of which nothing is asked.
+Status make_stand_ins(serve::Client& client, TraceRequest* request, ToolUses* uses, bool always);
+
 // Names the functions that function_graph cannot have: their number, and with -v each one with its
 // reason.
 void say_refused_returns(const RecordOptions& options, serve::Client& client);
@@ -68,5 +85,8 @@ UniqueFd watch_signals();
 int record_program(const RecordOptions& options);
 // record -p PID: until Ctrl-C, or the end of the process. Returns the exit status.
 int record_process(const RecordOptions& options);
+// record -p A -p B, --all, --cgroup …: until Ctrl-C, or the end of all where none can come. Returns
+// the exit status.
+int record_processes(const RecordOptions& options);
 
 }  // namespace patchbay::cmd

@@ -83,22 +83,11 @@ int finish(Recording& recording, bool stopped, bool answers, const std::string& 
   return saved ? kOk : kFailed;
 }
 
-Status make_stand_ins(serve::Client& client, RecordOptions* options, ToolUses* uses) {
-  for (size_t i = 0; i < options->request.instances().size(); i++) {
-    const InstanceRequest& one = options->request.instances()[i];
-    const bool wants_own = one.instance.empty()
-                               ? !one.events.empty() || one.traces() || options->prepare
-                               : uses->is_others(ToolUse::Kind::kInstance, one.instance);
-    if (wants_own) PB_TRY(make_stand_in(client, &options->request, i, uses));
-  }
-  return {};
-}
-
 // Everything is set up, and the buffers are open.
 Result<std::unique_ptr<Recording>> prepare(RecordOptions* options, serve::Client& client,
                                            const std::string& directory, AppliedRequest* applied) {
   PB_ASSIGN(KernelPart kernel, open_kernel_part(*options));
-  PB_TRY(make_stand_ins(client, options, applied->uses));
+  PB_TRY(make_stand_ins(client, &options->request, applied->uses, bool(options->prepare)));
   if (options->prepare) PB_TRY(options->prepare(client, &options->request, applied));
   PB_TRY(apply_request(options->request, client, applied));
   say_refused_returns(*options, client);
@@ -153,6 +142,17 @@ int record_client(RecordOptions options, serve::Client& client, OutputLock& lock
 }
 
 }  // namespace
+
+Status make_stand_ins(serve::Client& client, TraceRequest* request, ToolUses* uses, bool always) {
+  for (size_t i = 0; i < request->instances().size(); i++) {
+    const InstanceRequest& one = request->instances()[i];
+    const bool wants_own = one.instance.empty()
+                               ? !one.events.empty() || one.traces() || always
+                               : uses->is_others(ToolUse::Kind::kInstance, one.instance);
+    if (wants_own) PB_TRY(make_stand_in(client, request, i, uses));
+  }
+  return {};
+}
 
 UniqueFd watch_signals() {
   sigset_t set;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <map>
 
 #include "base/monotonic_clock.h"
 #include "cmd/common/commands.h"
@@ -90,25 +91,57 @@ void note(const std::string& text) {
   std::fprintf(stderr, "[ patchbay record: %s ]\n", printable(text).c_str());
 }
 
+std::string counted(const std::vector<std::string>& texts) {
+  std::map<std::string, size_t> counts;
+  for (const std::string& text : texts) counts[text]++;
+  std::vector<std::pair<size_t, std::string>> sorted;
+  for (const auto& [text, count] : counts) sorted.emplace_back(count, text);
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  constexpr size_t kMost = 8;
+  std::string list;
+  for (size_t i = 0; i < std::min(sorted.size(), kMost); i++)
+    list += (i ? ", " : "") + sorted[i].second +
+            (sorted[i].first > 1 ? " (" + std::to_string(sorted[i].first) + ")" : "");
+  return list + (sorted.size() > kMost ? ", ..." : "");
+}
+
 namespace {
+
+// The line of the summary. What is lost.
+uint64_t print_line(const SummaryFigures& figures, const TraceDatResult& result,
+                    const std::string& output, uint64_t* events) {
+  uint64_t lost = 0;
+  for (const RingCounts& counts : figures.by_ring) {
+    *events += counts.events;
+    lost += counts.overwritten + counts.dropped;
+  }
+  note(std::to_string(*events - result.events_lost) + " events, " + size_text(result.bytes) +
+       " in " + output + "; lost " + std::to_string(lost) + " (" +
+       per_cpu_text(figures.by_ring, figures.nr_cpus) + ")");
+  return lost;
+}
 
 void print_summary(const Recording& recording, const std::vector<RingCounts>& by_ring,
                    const TraceDatResult& result, const std::string& output) {
-  uint64_t events = 0, lost = 0;
-  for (const RingCounts& counts : by_ring) {
-    events += counts.events;
-    lost += counts.overwritten + counts.dropped;
-  }
-  note(std::to_string(events - result.events_lost) + " events, " + size_text(result.bytes) +
-       " in " + output + "; lost " + std::to_string(lost) + " (" +
-       per_cpu_text(by_ring, recording.buffer().header().nr_cpus) + ")");
+  uint64_t events = 0;
+  const SummaryFigures figures{by_ring, recording.buffer().header().nr_cpus,
+                               recording.ring_bytes()};
+  const uint64_t lost = print_line(figures, result, output, &events);
   if (recording.kernel()) say_kernel_part(*recording.kernel());
   if (!recording.kernel_left().ok()) note(recording.kernel_left().error().message());
   if (!recording.followed().ok()) note(recording.followed().error().message());
-  say_how_to_lose_less(events, lost, recording.ring_bytes());
+  say_how_to_lose_less(events, lost, figures.ring_bytes);
 }
 
 }  // namespace
+
+void print_figures(const SummaryFigures& figures, const TraceDatResult& result,
+                   const std::string& output) {
+  uint64_t events = 0;
+  const uint64_t lost = print_line(figures, result, output, &events);
+  say_how_to_lose_less(events, lost, figures.ring_bytes);
+}
 
 void print_summary(const Recording& recording, const TraceDatResult& result,
                    const std::string& output) {

@@ -30,6 +30,16 @@ class Progress {
 };
 
 void note(const std::string& text);
+// "cc1 (4), as (4), /usr/bin/sudo": the most frequent first.
+std::string counted(const std::vector<std::string>& texts);
+// "[ patchbay record: 12 events, 4.0 KB in FILE; lost 0 (cpu0 0, cpu1 0) ]", and how to lose less.
+struct SummaryFigures {
+  std::vector<RingCounts> by_ring;
+  uint32_t nr_cpus = 0;     // rings behind them are those of threads without rseq
+  uint64_t ring_bytes = 0;  // of one CPU
+};
+void print_figures(const SummaryFigures& figures, const TraceDatResult& result,
+                   const std::string& output);
 void print_summary(const Recording& recording, const TraceDatResult& result,
                    const std::string& output);
 // The same of a recording of several programs, whose first one `recording` is.

@@ -82,6 +82,7 @@ bool is_missing(const Result<T>& result, const std::string& text, AppliedRequest
   const Error& error = result.error();
   const bool is_absent = says_absent(error);
   if (!is_absent && applied->on_missing != Missing::kAnyNamed) return false;
+  applied->errors.try_emplace(text, error.message());
   // Of a definition with its caret: the sentence behind them.
   if (is_absent)
     applied->missing.push_back(text);

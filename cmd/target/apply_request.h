@@ -2,6 +2,7 @@
 // A TraceRequest, carried out in a process: instances, settings, events, tracers.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -34,6 +35,7 @@ struct AppliedRequest {
   Missing on_missing = Missing::kError;
   std::vector<std::string> missing;  // the text of its -e or -l
   std::vector<std::string> failed;   // sentences
+  std::map<std::string, std::string> errors;  // of both, by their text: what a command says of it
   std::set<std::string> found;       // the texts of those that it has
 };
 

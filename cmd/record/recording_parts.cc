@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+#include "cmd/record/recording_parts.h"
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "base/text.h"
+#include "cmd/record/record_report.h"
+
+namespace patchbay::cmd {
+
+uint64_t RecordedPart::lost() const {
+  if (recording) return recording->lost();
+  uint64_t sum = 0;
+  for (const RingCounts& one : counts) sum += one.overwritten + one.dropped;
+  return sum;
+}
+
+std::string sentence_of(const MergedPart& part) {
+  return std::string(base_name(part.exe)) + " (" + std::to_string(part.pid) + "): " + part.note;
+}
+
+void add_counts(const std::vector<RingCounts>& counts, std::vector<RingCounts>* sum) {
+  sum->resize(std::max(sum->size(), counts.size()));
+  for (size_t ring = 0; ring < counts.size(); ring++) {
+    (*sum)[ring].events += counts[ring].events;
+    (*sum)[ring].overwritten += counts[ring].overwritten;
+    (*sum)[ring].dropped += counts[ring].dropped;
+  }
+}
+
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+Result<RecordingParts> RecordingParts::beside(const RecordOptions& options,
+                                              const std::string& what) {
+  RecordingParts parts;
+  std::error_code error;
+  parts.output_ = std::filesystem::canonical(options.output, error).string();
+  struct stat status;
+  if (error || ::stat(parts.output_.c_str(), &status) != 0 || !S_ISREG(status.st_mode))
+    return user_error(EINVAL, what + " takes an ordinary file as its output, which " +
+                                  options.output + " is not.");
+  parts.mode_ = status.st_mode & 0777;
+  parts.version_ = options.version;
+  return parts;
+}
+
+Status RecordingParts::open(RecordedPart* part, std::vector<RecordedBuffer> buffers,
+                            size_t number) const {
+  const std::string path = output_ + "." + std::to_string(part->part.pid) + "-" +
+                           std::to_string(number) + ".part";
+  PB_ASSIGN(part->recording, Recording::open(std::move(buffers), path, version_));
+  part->part.path = path;
+  (void)::chmod(path.c_str(), mode_);
+  return {};
+}
+
+void RecordingParts::finish(RecordedPart* part, const TraceRequest& request) const {
+  if (!part->recording) return;
+  Result<TraceDatResult> result = part->recording->finish();
+  if (!result.ok()) {
+    part->part.note = result.error().message();
+    part->part.path.clear();  // no file that the merge could read
+  } else if (result->events_lost) {
+    part->part.note = std::to_string(result->events_lost) + " events did not fit on the disk";
+  }
+  part->is_saved = result.ok() && result->events_lost == 0 && result->pages_lost == 0;
+  part->missed = part->recording->missed();
+  part->ring_bytes = part->recording->ring_bytes();
+  part->nr_cpus = part->recording->buffer().header().nr_cpus;
+  part->counts = part->recording->counts();
+  part->events = part->recording->events();
+  part->recorded = recorded_texts(request, *part->recording);
+  part->bytes = result.ok() ? result->bytes : 0;
+  part->recording.reset();
+}
+
+void RecordingParts::remove(const RecordedPart& part) const {
+  if (!part.part.path.empty()) ::unlink(part.part.path.c_str());
+}
+
+Result<MergeResult> RecordingParts::merge(const std::vector<MergedPart>& parts,
+                                          const std::vector<NotFollowed>& not_followed,
+                                          const std::string& what_stays) const {
+  const std::string whole = output_ + ".merged";
+  Result<MergeResult> merged = merge_trace_dats(parts, not_followed, whole, version_);
+  std::string why = merged.ok() ? "" : merged.error().message();
+  if (merged.ok() && (merged->file.events_lost || merged->file.pages_lost))
+    why = std::string("there is no room for one file (") +
+          std::strerror(merged->file.error ? merged->file.error : EIO) + ")";
+  struct stat status;
+  if (why.empty() && ::stat(output_.c_str(), &status) == 0) {
+    (void)!::chown(whole.c_str(), status.st_uid, status.st_gid);
+    (void)::chmod(whole.c_str(), status.st_mode & 0777);
+  }
+  if (why.empty() && ::rename(whole.c_str(), output_.c_str()) != 0) why = std::strerror(errno);
+  if (!why.empty()) {
+    ::unlink(whole.c_str());
+    return user_error(EIO, why + "; " + what_stays);
+  }
+  for (const MergedPart& part : parts)
+    if (part.path != output_ && !part.path.empty()) ::unlink(part.path.c_str());
+  return merged;
+}
+
+}  // namespace patchbay::cmd

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+#include "cmd/target/running_process.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/text.h"
+#include "base/unique_fd.h"
+#include "cmd/target/target_program.h"
+#include "serve/directory.h"
+
+namespace patchbay::cmd {
+namespace {
+
+// Of /proc/PID/stat, behind the name: proc_pid_stat(5) counts from 1, and the state is its third.
+enum : size_t { kState = 0, kParent = 1, kStartTime = 19, kStartCode = 23, kStartStack = 25 };
+
+std::string proc_path(int pid, const char* name) {
+  return "/proc/" + std::to_string(pid) + "/" + name;
+}
+
+std::string proc_text(int pid, const char* name) {
+  Result<std::string> text = read_file(proc_path(pid, name));
+  return text.ok() ? *text : "";
+}
+
+}  // namespace
+
+std::optional<RunningProcess> running_process(int pid) {
+  const std::string stat = proc_text(pid, "stat");
+  const size_t name_end = stat.rfind(')');
+  if (name_end == stat.npos) return std::nullopt;
+  const std::vector<std::string_view> fields =
+      split_words(std::string_view(stat).substr(name_end + 1));
+  RunningProcess process;
+  if (fields.size() <= kStartStack || !to_number(fields[kParent], &process.parent))
+    return std::nullopt;
+  process.pid = pid;
+  process.start = fields[kStartTime];
+  process.image = std::string(fields[kStartCode]) + " " + std::string(fields[kStartStack]);
+  process.has_ended = fields[kState] == "Z" || fields[kState] == "X";
+  return process;
+}
+
+std::vector<std::string> command_line_of(int pid) {
+  const std::string text = proc_text(pid, "cmdline");
+  std::vector<std::string> words;
+  std::string_view rest = text;
+  while (!rest.empty()) words.emplace_back(cut_at(&rest, '\0'));
+  return words;
+}
+
+std::string short_name_of(int pid) {
+  const std::string exe = exe_of(pid);
+  if (!exe.empty()) return std::string(base_name(exe));
+  const std::string comm = proc_text(pid, "comm");
+  return std::string(trim_back(comm, "\n"));
+}
+
+int buffer_owner_in(std::string_view maps, const std::string& runtime) {
+  const std::string below = " " + runtime + "/", end = std::string("/") + serve::kBufferName;
+  while (!maps.empty()) {
+    const std::string_view line = cut_at(&maps, '\n');
+    const size_t at = line.find(below);
+    if (at == line.npos || line.find(" rw-s ") == line.npos || !line.ends_with(end)) continue;
+    std::string_view rest = line.substr(at + below.size());
+    int owner = 0;
+    rest = cut_at(&rest, '/');  // PID, or PID.N of a program that it ran before
+    if (to_number(cut_at(&rest, '.'), &owner) && owner > 0) return owner;
+  }
+  return 0;
+}
+
+int records_with(int pid, const std::string& runtime) {
+  const int owner = buffer_owner_in(proc_text(pid, "maps"), runtime);
+  return owner == pid ? 0 : owner;
+}
+
+bool MappedFile::is_in(std::string_view line) const {
+  if (line.find(" rw-s ") == line.npos) return false;
+  return (!place.empty() && line.find(place) != line.npos) || line.ends_with(" " + path);
+}
+
+MappedFile mapped_file(const std::string& path) {
+  const std::string maps = proc_text(::getpid(), "maps");
+  for (std::string_view rest = maps; !rest.empty();) {
+    const std::string_view line = cut_at(&rest, '\n');
+    const std::vector<std::string_view> words = split_words(line);
+    if (words.size() > 5 && line.ends_with(" " + path))
+      return {path, " " + std::string(words[3]) + " " + std::string(words[4]) + " "};
+  }
+  return {path, ""};
+}
+
+std::vector<SharedMaps> shared_maps() {
+  std::vector<SharedMaps> found;
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", none)) {
+    SharedMaps one;
+    const std::string name = entry.path().filename();
+    if (!to_number(std::string_view(name), &one.pid) || one.pid == ::getpid()) continue;
+    const std::string maps = proc_text(one.pid, "maps");
+    for (std::string_view rest = maps; !rest.empty();) {
+      const std::string_view line = cut_at(&rest, '\n');
+      if (line.find(" rw-s ") != line.npos) one.lines.emplace_back(line);
+    }
+    if (!one.lines.empty()) found.push_back(std::move(one));
+  }
+  return found;
+}
+
+std::vector<RunningProcess> writers_of(const MappedFile& file,
+                                       const std::vector<SharedMaps>& maps) {
+  std::vector<RunningProcess> writers;
+  for (const SharedMaps& one : maps) {
+    const bool writes = std::any_of(one.lines.begin(), one.lines.end(),
+                                    [&](const std::string& line) { return file.is_in(line); });
+    const std::optional<RunningProcess> process =
+        writes ? running_process(one.pid) : std::optional<RunningProcess>();
+    if (process && !process->has_ended) writers.push_back(*process);
+  }
+  return writers;
+}
+
+}  // namespace patchbay::cmd

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// Which process a number means, and what it runs, as /proc says it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace patchbay::cmd {
+
+struct RunningProcess {
+  int pid = 0, parent = 0;
+  std::string start;  // when it was started: a number is given out again
+  std::string image;  // another one when it has executed a program
+  bool has_ended = false;  // it waits for its parent to ask for its status
+
+  bool is_same_process(const RunningProcess& other) const {
+    return pid == other.pid && start == other.start;
+  }
+  bool is_same_program(const RunningProcess& other) const {
+    return is_same_process(other) && image == other.image;
+  }
+};
+
+// Nothing: there is no such process.
+std::optional<RunningProcess> running_process(int pid);
+// Its words; empty: it has none (a thread of the kernel), or is another user's.
+std::vector<std::string> command_line_of(int pid);
+// "nginx": of its program, or what the kernel calls it; "": it is gone.
+std::string short_name_of(int pid);
+
+// The buffer file of a process in the runtime directory is mapped by its forked children as well,
+// which record there. In these maps, the process whose directory it is in; 0: there is none.
+int buffer_owner_in(std::string_view maps, const std::string& runtime);
+// Of process `pid`: the process that it records with. 0: none, or itself.
+int records_with(int pid, const std::string& runtime);
+
+// A file as the maps of a process name it.
+struct MappedFile {
+  std::string path;
+  std::string place;  // " DEVICE INODE ", which stays when a directory gets another name
+  bool is_in(std::string_view maps_line) const;
+};
+// As this process has it mapped.
+MappedFile mapped_file(const std::string& path);
+// What all processes but this one share with others by files: lines of their maps.
+struct SharedMaps {
+  int pid = 0;
+  std::vector<std::string> lines;
+};
+std::vector<SharedMaps> shared_maps();
+// Those of them that have the file mapped for writing, and live.
+std::vector<RunningProcess> writers_of(const MappedFile& file, const std::vector<SharedMaps>& maps);
+
+}  // namespace patchbay::cmd

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+#include "cmd/target/running_process.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "base/unique_fd.h"
+
+namespace patchbay::cmd {
+namespace {
+
+// What a child is, while it waits: first as our image, then as another program's.
+TEST(RunningProcess, AnExecIsAnotherImageOfTheSameProcess) {
+  int gate[2];
+  ASSERT_EQ(::pipe(gate), 0);
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    char byte;
+    (void)!::read(gate[0], &byte, 1);
+    ::execl("/bin/sleep", "sleep", "100", nullptr);
+    ::_exit(1);
+  }
+  const auto before = running_process(pid);
+  ASSERT_TRUE(before);
+  EXPECT_EQ(before->parent, ::getpid());
+  EXPECT_FALSE(before->has_ended);
+  EXPECT_TRUE(running_process(pid)->is_same_program(*before));
+  EXPECT_FALSE(running_process(::getpid())->is_same_process(*before));
+  ASSERT_EQ(::write(gate[1], "", 1), 1);
+  for (int i = 0; i < 2000 && short_name_of(pid) != "sleep"; i++) ::usleep(5000);
+  std::optional<RunningProcess> after = running_process(pid);
+  for (int i = 0; i < 2000 && after->is_same_program(*before); i++) {
+    ::usleep(5000);  // the name comes before the memory is complete
+    after = running_process(pid);
+  }
+  EXPECT_TRUE(after->is_same_process(*before));
+  EXPECT_FALSE(after->is_same_program(*before));
+  EXPECT_EQ(command_line_of(pid), (std::vector<std::string>{"sleep", "100"}));
+  ::kill(pid, SIGKILL);
+  siginfo_t info;
+  ASSERT_EQ(::waitid(P_PID, id_t(pid), &info, WEXITED | WNOWAIT), 0);
+  EXPECT_TRUE(running_process(pid)->has_ended);
+  ::waitpid(pid, nullptr, 0);
+  EXPECT_FALSE(running_process(pid));
+  ::close(gate[0]), ::close(gate[1]);
+}
+
+TEST(RunningProcess, WhoseBufferIsMapped) {
+  const std::string maps =
+      "7f00-7f01 rw-s 00000000 00:1d 99 /run/pb/12/instances/x/buffer\n"
+      "7f01-7f02 r--s 00000000 00:1d 98 /run/pb/13/buffer\n"
+      "7f02-7f03 rw-s 00000000 00:1d 97 /run/pb/14.2/buffer\n";
+  EXPECT_EQ(buffer_owner_in(maps, "/run/pb"), 12);
+  EXPECT_EQ(buffer_owner_in(maps.substr(maps.find("7f01-7f02")), "/run/pb"), 14);
+  EXPECT_EQ(buffer_owner_in(maps, "/run"), 0);
+  EXPECT_EQ(buffer_owner_in("", "/run/pb"), 0);
+  EXPECT_EQ(records_with(::getpid(), "/run/pb"), 0);
+}
+
+TEST(RunningProcess, AForkedChildWritesWhatItsParentHasMapped) {
+  char name[] = "/tmp/patchbay-mapped.XXXXXX";
+  UniqueFd fd(::mkstemp(name));
+  ASSERT_EQ(::ftruncate(fd.get(), 4096), 0);
+  void* const at = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+  ASSERT_NE(at, MAP_FAILED);
+  const MappedFile file = mapped_file(name);
+  EXPECT_NE(file.place, "");
+  EXPECT_TRUE(writers_of(file, shared_maps()).empty());
+  const pid_t pid = ::fork();
+  if (pid == 0) ::pause();
+  const std::string moved = std::string(name) + ".moved";
+  std::filesystem::rename(name, moved);
+  std::vector<RunningProcess> writers = writers_of(file, shared_maps());
+  ASSERT_EQ(writers.size(), 1u);
+  EXPECT_EQ(writers[0].pid, pid);
+  ::kill(pid, SIGKILL);
+  ::waitpid(pid, nullptr, 0);
+  EXPECT_TRUE(writers_of(file, shared_maps()).empty());
+  ::munmap(at, 4096);
+  ::unlink(moved.c_str());
+}
+
+}  // namespace
+}  // namespace patchbay::cmd
