@@ -10,6 +10,7 @@
 #include "base/unique_fd.h"
 #include "cmd/record/recording.h"
 #include "cmd/target/apply_request.h"
+#include "cmd/target/process_choice.h"
 #include "cmd/target/trace_request.h"
 #include "cmd/target/traced_child.h"
 #include "serve/client.h"
@@ -17,16 +18,6 @@
 namespace patchbay::cmd {
 
 class ToolUses;
-
-// Several running processes, which are recorded together.
-struct ProcessChoice {
-  std::vector<int> pids;
-  bool all = false;  // that have an agent
-  std::vector<std::string> services, cgroups, containers;
-
-  bool has_groups() const { return !services.empty() || !cgroups.empty() || !containers.empty(); }
-  bool is_several() const { return pids.size() > 1 || all || has_groups(); }
-};
 
 struct RecordOptions {
   std::string command = "record";  // whose name messages bear

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+#include "cmd/target/process_choice.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace patchbay::cmd {
+namespace {
+
+const char* take_name(const std::string& value, std::vector<std::string>* names,
+                      const char* what_is_needed) {
+  names->push_back(value);
+  return value.empty() ? what_is_needed : nullptr;
+}
+
+// One that is named twice is taken once.
+const char* take_pids(const std::string& value, std::vector<int>* pids) {
+  std::string_view rest = value;
+  do {
+    int pid = 0;
+    if (const char* wrong = take_pid(std::string(cut_at(&rest, ',')).c_str(), &pid)) return wrong;
+    if (std::find(pids->begin(), pids->end(), pid) == pids->end()) pids->push_back(pid);
+  } while (!rest.empty());
+  return nullptr;
+}
+
+}  // namespace
+
+const char* ProcessChoice::take(int id, const std::string& value) {
+  switch (id) {
+    case kAllId:
+      all = true;
+      return nullptr;
+    case kServiceId:
+      return take_name(value, &services, "--service takes the name of a service.");
+    case kCgroupId:
+      return take_name(value, &cgroups, "--cgroup takes the path of a control group.");
+    case kContainerId:
+      return take_name(value, &containers,
+                       "--container takes the id of a container, or a process id.");
+    default:
+      return take_pids(value, &pids);
+  }
+}
+
+}  // namespace patchbay::cmd

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+//
+// Which running processes a command is about, as its options name them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cmd/common/tracefs_command.h"
+
+namespace patchbay::cmd {
+
+struct ProcessChoice {
+  std::vector<int> pids;
+  bool all = false;  // that have an agent
+  std::vector<std::string> services, cgroups, containers;
+
+  bool has_groups() const { return !services.empty() || !cgroups.empty() || !containers.empty(); }
+  bool is_several() const { return pids.size() > 1 || all || has_groups(); }
+  // The only process that is named by its number; 0: none, or several.
+  int only_pid() const { return is_several() || pids.empty() ? 0 : pids[0]; }
+
+  // -p A,B, --all, --service, --cgroup, --container. Null when it is right, else the sentence about
+  // it.
+  const char* take(int id, const std::string& value);
+};
+
+inline constexpr int kAllId = kFirstOptionId + 40, kServiceId = kFirstOptionId + 41,
+                     kCgroupId = kFirstOptionId + 42, kContainerId = kFirstOptionId + 43;
+constexpr bool is_process_option(int id) {
+  return id == 'p' || (id >= kAllId && id <= kContainerId);
+}
+
+// Of the commands that sum.
+inline constexpr Option kProcessOptions[] = {
+    {.letter = 'p',
+     .name = "pid",
+     .argument = "PID",
+     .help = "names the process; it may be left out when only one has an agent; several, as "
+             "-p A -p B or -p A,B, are summed",
+     .repeats = true},
+    {.name = "all", .help = "sums the processes that have an agent now", .id = kAllId},
+    {.name = "service",
+     .argument = "NAME",
+     .help = "sums the processes of a service of systemd, and those that come to it",
+     .more = "They are those of its control group, and of the groups below it.",
+     .repeats = true,
+     .id = kServiceId},
+    {.name = "cgroup",
+     .argument = "PATH",
+     .help = "sums the processes of a control group, and those that come to it",
+     .more = "PATH is a directory below /sys/fs/cgroup, whose beginning may be left out.",
+     .repeats = true,
+     .id = kCgroupId},
+    {.name = "container",
+     .argument = "ID|PID",
+     .help = "sums the processes of a container, by its id or one of its processes",
+     .more = "The beginning of the id is enough. Process ids are those of the host.",
+     .repeats = true,
+     .id = kContainerId},
+};
+
+}  // namespace patchbay::cmd
