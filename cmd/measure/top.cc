@@ -239,8 +239,8 @@ std::string processes_json(const Top& top) {
     comma = ", ";
   }
   text += "], \"refused\": [", comma = "";
-  for (const TopProcesses::Refused& one : top.processes.refused()) {
-    text += comma + "{\"pid\": " + std::to_string(one.pid) +
+  for (const TakenProcesses::Refused& one : top.processes.refused()) {
+    text += comma + "{\"pid\": " + std::to_string(one.pid) + ", \"exe\": " + json_quote(one.exe) +
             ", \"reason\": " + json_quote(one.reason) + "}";
     comma = ", ";
   }
@@ -500,8 +500,9 @@ int top(const TopOptions& options) {
   ready = top.start();
   if (ready.ok()) ready = processes.release();
   if (!ready.ok()) return fail("top", ready.error());
-  for (const TopProcesses::Refused& one : processes.refused())
-    remark("process " + std::to_string(one.pid) + " is not in the sums: " + printable(one.reason));
+  for (const TakenProcesses::Refused& one : processes.refused()) remark(one.text());
+  if (processes.is_several() && processes.members().empty())
+    remark("no process is in " + processes.waits_for() + " yet: those that come are profiled");
   return screen ? show_screen(top) : print_tables(top, own ? own.get() : stdout);
 }
 

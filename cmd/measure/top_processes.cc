@@ -4,18 +4,19 @@
 #include <cerrno>
 
 #include "base/monotonic_clock.h"
-#include "cmd/common/print_file.h"
-#include "serve/directory.h"
 
 namespace patchbay::cmd {
 namespace {
 
 constexpr uint64_t kBufferKb = 64;  // of a program that only counts
-constexpr int kMostTries = 5;       // with a process that starts, or is busy
 
 }  // namespace
 
 // --- the processes
+
+TopProcesses::TopProcesses(const TopRequest& request)
+    : request_(request),
+      taken_("profiled", [this](const RunningProcess& process) { return add(process); }) {}
 
 void TopProcesses::choose(Member* member) const {
   member->exe = member->program.client->exe();
@@ -38,7 +39,6 @@ Status TopProcesses::begin(Member* member) const {
 
 Status TopProcesses::add(const RunningProcess& process) {
   auto member = std::make_unique<Member>();
-  member->process = process;
   PB_TRY(member->program.attach(process.pid));
   member->program.attachment.deliver_signals();
   choose(member.get());
@@ -47,42 +47,8 @@ Status TopProcesses::add(const RunningProcess& process) {
   return {};
 }
 
-// Of one that could not be profiled it is tried again while it may go by.
-void TopProcesses::take_in_newcomers() {
-  for (const int pid : source_->look()) {
-    const std::optional<RunningProcess> process = running_process(pid);
-    if (!process || process->has_ended || interrupted()) continue;
-    Known& known = known_[pid];
-    if (!known.process.is_same_program(*process)) known = {*process, "", 0};
-    const bool is_settled = known.tries > 0 && (known.reason.empty() || known.tries > kMostTries);
-    if (is_settled || records_with(pid, runtime_) != 0) continue;
-    known.tries++;
-    Status added = add(*process);
-    known.reason = added.ok() ? "" : added.error().message();
-  }
-}
-
-std::vector<TopProcesses::Refused> TopProcesses::refused() const {
-  std::vector<Refused> list;
-  for (const auto& [pid, known] : known_) {
-    const std::optional<RunningProcess> now = running_process(pid);
-    if (!known.reason.empty() && now && !now->has_ended && now->is_same_program(known.process))
-      list.push_back({pid, known.reason});
-  }
-  return list;
-}
-
 Status TopProcesses::connect(bool quiet) {
-  if (is_several()) {
-    PB_ASSIGN(runtime_, serve::runtime_directory(false));
-    PB_ASSIGN(source_, ProcessSource::of(request_.processes, runtime_));
-    take_in_newcomers();
-    const std::vector<Refused> none = refused();
-    if (!members_.empty() || (source_->may_grow() && none.empty())) return {};
-    if (none.empty()) return user_error(ESRCH, "The processes have ended.");
-    return user_error(EPERM, "No process can be profiled; process " +
-                                 std::to_string(none.front().pid) + ": " + none.front().reason);
-  }
+  if (is_several()) return taken_.begin(request_.processes);
   auto member = std::make_unique<Member>();
   PB_TRY(request_.words.empty() ? member->program.attach(request_.processes.only_pid())
                                 : member->program.start(request_.words, kBufferKb, quiet));
@@ -94,7 +60,7 @@ Status TopProcesses::connect(bool quiet) {
 Status TopProcesses::release() { return child() ? members_.front()->program.release() : Status(); }
 
 bool TopProcesses::ended() {
-  if (source_ && source_->may_grow()) return false;
+  if (taken_.may_grow()) return false;
   for (const auto& member : members_)
     if (!member->has_ended && !member->program.ended()) return false;
   return true;
@@ -122,8 +88,8 @@ void TopProcesses::sum_up(bool again) {
 }
 
 bool TopProcesses::look(bool again) {
-  if (source_ && source_->may_grow()) take_in_newcomers();
-  bool is_any_there = source_ && source_->may_grow();
+  if (taken_.may_grow()) taken_.take_in_newcomers();
+  bool is_any_there = taken_.may_grow();
   for (const auto& member : members_) {
     if (member->has_ended) continue;
     Result<std::vector<std::string>> texts = member->profile->look();

@@ -10,18 +10,15 @@
 // Of control groups those that come are taken in at the next look.
 #pragma once
 
-#include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "cmd/measure/top_profile.h"
 #include "cmd/measure/top_table.h"
-#include "cmd/record/process_source.h"
 #include "cmd/target/process_choice.h"
-#include "cmd/target/running_process.h"
+#include "cmd/target/taken_processes.h"
 #include "cmd/target/watched_program.h"
 
 namespace patchbay::cmd {
@@ -34,10 +31,10 @@ struct TopRequest {
 
 class TopProcesses {
  public:
-  explicit TopProcesses(const TopRequest& request) : request_(request) {}
+  explicit TopProcesses(const TopRequest& request);
 
   // `quiet`: what CMD prints does not disturb our screen. Of several processes those that cannot be
-  // profiled are in refused(); when that is all of them, it is an error.
+  // profiled are in refused(). An error of several: none of them can be profiled.
   // Signals that come while a process is attached to are kept until then.
   Status connect(bool quiet);
   void deliver_signals() {
@@ -61,7 +58,6 @@ class TopProcesses {
   }
 
   struct Member {
-    RunningProcess process;
     std::string exe;
     WatchedProgram program;
     std::unique_ptr<TopProfile> profile;  // it goes before the program's connection
@@ -74,30 +70,18 @@ class TopProcesses {
   uint64_t started_ns() const { return started_ns_; }
   uint64_t looked_ns() const { return looked_ns_; }
 
-  struct Refused {
-    int pid = 0;
-    std::string reason;
-  };
-  // Those that are there, and whose calls are not in the sum.
-  std::vector<Refused> refused() const;
+  const std::vector<TakenProcesses::Refused>& refused() const { return taken_.refused(); }
+  std::string waits_for() const { return taken_.waits_for(); }
 
  private:
-  struct Known {
-    RunningProcess process;
-    std::string reason;  // empty: it is a member, or counted with one
-    int tries = 0;
-  };
   void choose(Member* member) const;
   Status begin(Member* member) const;
   Status add(const RunningProcess& process);
-  void take_in_newcomers();
   void sum_up(bool again);
 
   const TopRequest& request_;
-  std::optional<ProcessSource> source_;  // of several
-  std::string runtime_;
+  TakenProcesses taken_;  // of several
   std::vector<std::unique_ptr<Member>> members_;
-  std::map<int, Known> known_;
   TopTable sum_;
   bool self_time_ = false, is_started_ = false;
   uint64_t started_ns_ = 0, looked_ns_ = 0;

@@ -131,8 +131,8 @@ program=still begin static
 wait_for 20 "$patchbay" cat "${pid[three]}" tracing_on || fail "three has no agent"
 "$patchbay" top -p "${pid[three]},${pid[static]}" --once -d 0.2 --json -l work >out 2>err
 same "one that cannot be profiled is no error" 0 $?
-has "it is said" "$(cat err)" "process ${pid[static]} is not in the sums: .*is a static program"
-has "also in JSON" "$(cat out)" "\"refused\": \[\{\"pid\": ${pid[static]}, \"reason\": \".*static"
+has "it is said" "$(cat err)" "process ${pid[static]} \(still\) is not in the sums: is a static program"
+has "also in JSON" "$(cat out)" "\"refused\": \[\{\"pid\": ${pid[static]}, \"exe\": \".*/still\", \"reason\": \".*static"
 "$patchbay" top -p "${pid[three]},4194000" --once >out 2>err
 same "a process that is not there" 1 $?
 has "which one" "$(cat err)" '4194000: there is no such process'
