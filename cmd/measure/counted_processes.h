@@ -12,9 +12,7 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -22,8 +20,7 @@
 #include "base/result.h"
 #include "cmd/measure/counted_process.h"
 #include "cmd/measure/hist_target.h"
-#include "cmd/record/process_source.h"
-#include "cmd/target/running_process.h"
+#include "cmd/target/taken_processes.h"
 
 namespace patchbay::cmd {
 
@@ -31,8 +28,7 @@ class CountedProcesses {
  public:
   // Defines what the plan is about in a process, and makes it.
   using Prepare = std::function<Result<HistPlan>(CountedProcess&)>;
-  CountedProcesses(const HistTarget& target, Prepare prepare)
-      : target_(target), prepare_(std::move(prepare)) {}
+  CountedProcesses(const HistTarget& target, Prepare prepare);
 
   // All of them count from here on; but CMD, which is held. `quiet`: what CMD prints does not
   // disturb our screen. An error of several: none of them can be counted.
@@ -52,39 +48,20 @@ class CountedProcesses {
   // was asked for. Empty: there is nothing yet.
   std::vector<std::string> texts(const CountedProcess* member = nullptr) const;
 
-  struct Refused {
-    int pid = 0;
-    std::string exe, reason;
-  };
-  // Each once, in the order in which they were refused.
-  const std::vector<Refused>& refused() const { return refused_; }
+  const std::vector<TakenProcesses::Refused>& refused() const { return taken_.refused(); }
   // Sentences about processes whose last counts are missing, or old.
   const std::vector<std::string>& losses() const { return losses_; }
-  // "the control group /sys/fs/cgroup/…" that members may come from; empty: none may come.
-  std::string waits_for() const { return may_grow() ? source_->what() : ""; }
+  std::string waits_for() const { return taken_.waits_for(); }
 
  private:
-  struct Known {
-    RunningProcess process;
-    int tries = 0;
-    bool is_member = false, is_settled = false;
-  };
-  bool may_grow() const { return source_ && source_->may_grow(); }
-  Status begin_several();
-  void take_in_newcomers();
-  bool is_news(const RunningProcess& process);
-  void take_in(const RunningProcess& process);
-  Result<std::unique_ptr<CountedProcess>> add(const RunningProcess& process);
+  Status add(const RunningProcess& process);
   void note_end(CountedProcess* member);
 
   const HistTarget& target_;
   const Prepare prepare_;
-  std::optional<ProcessSource> source_;  // of several
-  std::string runtime_;
+  TakenProcesses taken_;  // of several
   std::vector<std::unique_ptr<CountedProcess>> members_;
-  std::map<int, Known> known_;
   std::set<const CountedProcess*> ended_;  // whose last counts are there
-  std::vector<Refused> refused_;
   std::vector<std::string> losses_;
 };
 

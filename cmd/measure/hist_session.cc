@@ -56,11 +56,8 @@ std::string HistSession::who() const {
 }
 
 void HistSession::say_who_is_left_out() {
-  for (; nr_said_ < processes_.refused().size(); nr_said_++) {
-    const CountedProcesses::Refused& one = processes_.refused()[nr_said_];
-    remark("process " + std::to_string(one.pid) + " (" + printable(base_name(one.exe)) +
-           ") is not in the sums: " + printable(one.reason));
-  }
+  for (; nr_said_ < processes_.refused().size(); nr_said_++)
+    remark(processes_.refused()[nr_said_].text());
 }
 
 // --- while they run
@@ -133,7 +130,7 @@ std::string HistSession::several_json(const Show& show) const {
     comma = ", ";
   }
   head += "], \"refused\": [", comma = "";
-  for (const CountedProcesses::Refused& one : processes_.refused()) {
+  for (const TakenProcesses::Refused& one : processes_.refused()) {
     head += comma + "{\"pid\": " + std::to_string(one.pid) + ", \"exe\": " + json_quote(one.exe) +
             ", \"reason\": " + json_quote(one.reason) + "}";
     comma = ", ";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// patchbay top: the functions of a running process by calls and time, live, from its function
-// profiler.
+// patchbay top: the functions of a running process, or of several, by calls and time, live, from
+// their function profilers.
 //
 //   connect, or start CMD, held before main()
 //   switch the profiler on           it is off again when we end, however that is
@@ -21,20 +21,19 @@
 #include "cmd/common/print_file.h"
 #include "cmd/common/terminal.h"
 #include "cmd/common/tracefs_command.h"
+#include "cmd/measure/top_processes.h"
 #include "cmd/measure/top_profile.h"
 #include "cmd/measure/top_table.h"
 #include "cmd/record/record_report.h"
 #include "cmd/report/graph_source.h"
-#include "cmd/target/watched_program.h"
 #include "output/trace_line.h"
 
 namespace patchbay::cmd {
 namespace {
 
 constexpr int kSelf = kFirstOptionId, kOnce = kSelf + 1, kRows = kSelf + 2, kNumber = kSelf + 3,
-              kJson = kSelf + 4;
+              kJson = kSelf + 4, kPerProcess = kSelf + 5;
 constexpr Option kOptions[] = {
-    kPidOption,
     {.letter = 'l',
      .name = "function",
      .argument = "GLOB",
@@ -72,6 +71,9 @@ constexpr Option kOptions[] = {
      .help = "prints each table as one JSON object on a line, and no screen",
      .more = "Times are in nanoseconds. Recent figures begin at the table before.",
      .id = kJson},
+    {.name = "per-process",
+     .help = "prints the table of each process, too, before that of all",
+     .id = kPerProcess},
     {.letter = 'o',
      .name = "output",
      .argument = "FILE",
@@ -82,14 +84,11 @@ constexpr Option kOptions[] = {
 
 constexpr uint64_t kLookMs = 100;  // between looks at a program whose counts end with it
 constexpr uint64_t kFirstLookMs = 2;
-constexpr uint64_t kBufferKb = 64;  // of a program that only counts
 
-struct TopOptions {
-  int pid = 0;
-  std::vector<std::string> functions, not_functions, words;
+struct TopOptions : TopRequest {
   TopView view;
   double delay = 1;
-  bool delay_given = false, once = false, json = false;
+  bool delay_given = false, once = false, json = false, per_process = false;
   std::string output;  // the file of the tables; empty: standard output
   uint64_t looks = 0;  // 0: no end
   size_t rows = SIZE_MAX;
@@ -106,9 +105,8 @@ const char* take_sort(const std::string& value, TopView* view) {
 
 // Null when the option is right, else the sentence about it.
 const char* take_option(int id, const std::string& value, TopOptions* options) {
+  if (is_process_option(id)) return options->processes.take(id, value);
   switch (id) {
-    case 'p':
-      return take_pid(value.c_str(), &options->pid);
     case 'l':
       options->functions.push_back(value);
       return nullptr;
@@ -135,6 +133,9 @@ const char* take_option(int id, const std::string& value, TopOptions* options) {
     case 'o':
       options->output = value;
       return value.empty() ? "-o takes a file." : nullptr;
+    case kPerProcess:
+      options->per_process = true;
+      return nullptr;
     case kSelf:
       options->view.self_time = true;
       return nullptr;
@@ -151,86 +152,129 @@ bool parse_command_line(int argc, char** argv, TopOptions* options, int* status)
     if (const std::optional<int> ended = parse_options(kTopLine, argc, argv, take))
       return *status = *ended, false;
     const bool is_command = ::optind > 1 && std::string_view(argv[::optind - 1]) == "--";
-    if (is_command || options->pid != 0 || !take_pid_word(argv, argc, &options->pid)) break;
+    int pid = 0;
+    const bool is_named = !options->processes.pids.empty() || options->processes.is_several();
+    if (is_command || is_named || !take_pid_word(argv, argc, &pid)) break;
+    options->processes.pids.push_back(pid);
   }
   options->words.assign(argv + ::optind, argv + argc);
-  if (options->words.empty() || options->pid == 0) return true;
-  return *status = usage_error("top", "A process or a program to run is needed, not both."), false;
-}
-
-// --- the process
-
-Status connect(const TopOptions& options, bool quiet, WatchedProgram* target) {
-  if (options.words.empty()) return target->attach(options.pid);
-  return target->start(options.words, kBufferKb, quiet);
+  const ProcessChoice& processes = options->processes;
+  const char* wrong = nullptr;
+  if (!options->words.empty() && (processes.is_several() || !processes.pids.empty()))
+    wrong = "A process or a program to run is needed, not both.";
+  if (options->per_process && !processes.is_several())
+    wrong = "--per-process is about several processes: -p A -p B, --all, --cgroup.";
+  if (wrong) *status = usage_error("top", wrong);
+  return wrong == nullptr;
 }
 
 // --- what both ways of showing share
 
+using Member = TopProcesses::Member;
+
 struct Top {
   const TopOptions& options;
-  WatchedProgram& target;
-  TopProfile& profile;
-  TopTable table;
+  TopProcesses& processes;
   TopView view;
-  uint64_t started_ns = 0, looked_ns = 0;
+  size_t chosen = 0;  // of several: the number of the process that is shown; 0: the sum
 
-  Status start() {
-    profile.set_self_time(view.self_time);
-    PB_TRY(profile.start());
-    PB_ASSIGN(std::vector<std::string> base, profile.look());
-    started_ns = looked_ns = monotonic_ns();
-    table.reset(started_ns, base);
-    return {};
+  const Member* shown_member() const {
+    const auto& members = processes.members();
+    return chosen == 0 || chosen > members.size() ? nullptr : members[chosen - 1].get();
   }
-  // False when the process has ended: the counts are those of the look before.
-  bool look(bool again) {
-    Result<std::vector<std::string>> texts = profile.look();
-    if (!texts.ok()) return false;
-    looked_ns = monotonic_ns();
-    table.look(looked_ns, *texts, again);
-    return true;
+  const TopTable& table() const {
+    const Member* const member = shown_member();
+    return member ? member->table : processes.sum();
   }
-  // After the end of a program that we have started. False when it has left nothing: the counts are
-  // those of the look before.
-  bool look_back(bool again) {
-    const std::vector<std::string> texts = TopProfile::last_look(target.directory);
-    if (texts.empty()) return false;
-    looked_ns = monotonic_ns();
-    table.look(looked_ns, texts, again);
-    return true;
-  }
-  std::string head() const {
-    std::string exe, text = "patchbay top: process " + std::to_string(target.client->pid()) + " ";
-    append_escaped(&exe, target.client->exe());
-    char figures[96];
-    std::snprintf(figures, sizeof figures, ", %.1f s, %zu functions, %llu calls",
-                  double(looked_ns - started_ns) / 1e9, table.rows({}).size(),
-                  static_cast<unsigned long long>(table.all().calls));
-    return text + exe + figures;
-  }
+  Status start() { return processes.start(view.self_time); }
 };
+
+std::string process_text(const Member& member) {
+  std::string text = "process " + std::to_string(member.program.client->pid()) + " ";
+  append_escaped(&text, member.exe);
+  return text + (member.has_ended ? " (has ended)" : "");
+}
+
+std::string who(const Top& top) {
+  const auto& members = top.processes.members();
+  if (!top.processes.is_several()) return process_text(*members.front());
+  if (const Member* const member = top.shown_member())
+    return process_text(*member) + " (" + std::to_string(top.chosen) + " of " +
+           std::to_string(members.size()) + ")";
+  size_t ended = 0;
+  for (const auto& member : members) ended += member->has_ended;
+  const size_t refused = top.processes.refused().size();
+  std::string text = std::to_string(members.size()) + " processes";
+  if (ended) text += ", " + std::to_string(ended) + " of them ended";
+  if (refused) text += ", and " + std::to_string(refused) + " that cannot be profiled";
+  return text;
+}
+
+std::string head_of(const Top& top, const std::string& whose, const TopTable& table) {
+  char figures[96];
+  std::snprintf(figures, sizeof figures, ", %.1f s, %zu functions, %llu calls",
+                double(top.processes.looked_ns() - top.processes.started_ns()) / 1e9,
+                table.rows({}).size(), static_cast<unsigned long long>(table.all().calls));
+  return "patchbay top: " + whose + figures;
+}
 
 // --- without a terminal
 
+std::string counts_json(const Top& top, const TopTable& table) {
+  return "\"calls\": " + std::to_string(table.all().calls) +
+         ", \"functions\": " + top_rows_json(table, top.view, top.options.rows) + "}";
+}
+
+std::string process_json(const Member& member) {
+  return "{\"pid\": " + std::to_string(member.program.client->pid()) +
+         ", \"exe\": " + json_quote(member.exe);
+}
+
+std::string processes_json(const Top& top) {
+  std::string text = "{\"processes\": [", comma;
+  for (const auto& member : top.processes.members()) {
+    text += comma + process_json(*member) +
+            ", \"has_ended\": " + (member->has_ended ? "true" : "false");
+    text += top.options.per_process ? ", " + counts_json(top, member->table) : "}";
+    comma = ", ";
+  }
+  text += "], \"refused\": [", comma = "";
+  for (const TakenProcesses::Refused& one : top.processes.refused()) {
+    text += comma + "{\"pid\": " + std::to_string(one.pid) + ", \"exe\": " + json_quote(one.exe) +
+            ", \"reason\": " + json_quote(one.reason) + "}";
+    comma = ", ";
+  }
+  return text + "]";
+}
+
 std::string table_json(const Top& top) {
-  const TopCounts all = top.table.all();
+  const TopTable& sum = top.processes.sum();
   char seconds[96];
   std::snprintf(seconds, sizeof seconds, ", \"seconds\": %.6f, \"recent_seconds\": %.6f",
-                double(top.looked_ns - top.started_ns) / 1e9, top.table.recent_seconds());
-  return "{\"pid\": " + std::to_string(top.target.client->pid()) +
-         ", \"exe\": " + json_quote(top.target.client->exe()) + seconds +
-         ", \"self_time\": " + (top.view.self_time ? "true" : "false") +
-         ", \"calls\": " + std::to_string(all.calls) +
-         ", \"functions\": " + top_rows_json(top.table, top.view, top.options.rows) + "}\n";
+                double(top.processes.looked_ns() - top.processes.started_ns()) / 1e9,
+                sum.recent_seconds());
+  return (top.processes.is_several() ? processes_json(top)
+                                     : process_json(*top.processes.members().front())) +
+         seconds + ", \"self_time\": " + (top.view.self_time ? "true" : "false") + ", " +
+         counts_json(top, sum) + "\n";
+}
+
+std::string table_text(const Top& top, const std::string& whose, const TopTable& table) {
+  return "# " + head_of(top, whose, table) + "\n" + top_head(top.view) +
+         top_text(table, top.view, 0, top.options.rows, SIZE_MAX);
+}
+
+std::string tables_text(const Top& top) {
+  std::string text;
+  if (top.options.per_process)
+    for (const auto& member : top.processes.members())
+      text += table_text(top, process_text(*member), member->table);
+  return text + table_text(top, who(top), top.processes.sum());
 }
 
 // False when the file does not take it.
 bool print_table(const Top& top, std::FILE* file) {
-  const std::string text = top.options.json
-                               ? table_json(top)
-                               : "# " + top.head() + "\n" + top_head(top.view) +
-                                     top_text(top.table, top.view, 0, top.options.rows, SIZE_MAX);
+  const std::string text = top.options.json ? table_json(top) : tables_text(top);
   return std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0;
 }
 
@@ -241,43 +285,53 @@ bool wait_until(Top& top, uint64_t end_ns, bool* ended) {
   for (uint64_t most_ms = kFirstLookMs; monotonic_ns() < end_ns;
        most_ms = std::min<uint64_t>(2 * most_ms, kLookMs)) {
     int ms = int(std::min<uint64_t>((end_ns - monotonic_ns()) / 1000000 + 1, most_ms));
-    if (top.target.child) {
-      TracedChild::Event event = top.target.child->wait(ms);
+    TracedChild* const child = top.processes.child();
+    if (child) {
+      TracedChild::Event event = child->wait(ms);
       if (event == TracedChild::Event::kStopRequested) return false;
       *ended = event == TracedChild::Event::kExited;
     } else {
       ::usleep(useconds_t(ms) * 1000);
-      *ended = top.target.client->gone();
+      *ended = top.processes.ended();
     }
     if (interrupted() || *ended) return false;
-    if (top.target.child) (void)top.look(true);
+    if (child) (void)top.processes.look(true);
   }
   return true;
 }
 
+void say_end(const Top& top) {
+  if (top.processes.is_several())
+    std::fprintf(stderr, "patchbay top: all processes have ended\n");
+  else
+    std::fprintf(stderr, "patchbay top: process %d has ended\n",
+                 top.processes.members().front()->program.client->pid());
+}
+
 int print_tables(Top& top, std::FILE* file) {
   const TopOptions& options = top.options;
-  bool whole_run = options.once && !options.delay_given && top.target.child;
+  TopProcesses& processes = top.processes;
+  const bool has_child = processes.child() != nullptr;
+  bool whole_run = options.once && !options.delay_given && has_child;
   uint64_t delay_ns = uint64_t((whole_run ? 1e9 : options.delay) * 1e9);
   bool ended = false, complete = false;
   for (uint64_t look = 0; options.looks == 0 || look < options.looks; look++) {
     bool going_on = wait_until(top, monotonic_ns() + delay_ns, &ended);
-    if (!ended) (void)top.look(top.target.child != nullptr);
-    if (ended && top.target.child) complete = top.look_back(true);
+    if (!ended || processes.is_several()) (void)processes.look(has_child);
+    if (ended && has_child) complete = processes.look_back(true);
     if (!print_table(top, file) && !interrupted())
       return fail("top", sys_error("write the table", errno));
     // The next table's recent calls begin here.
-    if (top.target.child && going_on) (void)top.look(false);
+    if (has_child && going_on) (void)processes.look(false);
     if (going_on) continue;
-    if (ended && !whole_run)
-      std::fprintf(stderr, "patchbay top: process %d has ended\n", top.target.client->pid());
+    if (ended && !whole_run) say_end(top);
     break;
   }
-  if (ended && !complete && top.target.child)
+  if (ended && !complete && has_child)
     std::fprintf(stderr,
                  "patchbay top: the program was killed, or ended without exit handlers; the last "
                  "look was %.2f s before the end was noticed\n",
-                 double(monotonic_ns() - top.looked_ns) / 1e9);
+                 double(monotonic_ns() - processes.looked_ns()) / 1e9);
   return kOk;
 }
 
@@ -301,20 +355,23 @@ std::string status_line(const Top& top, const Screen& screen) {
     append_escaped(&text, top.view.filter);
   }
   if (screen.paused) text += ", paused";
-  if (screen.ended) text += ", the process has ended";
+  if (screen.ended)
+    text += top.processes.is_several() ? ", all have ended" : ", the process has ended";
   if (!screen.message.empty()) text += ", " + screen.message;
-  return text + "   (t c a n s i / p r q)";
+  return text +
+         (top.processes.is_several() ? "   (t c a n s i / p r [ ] q)" : "   (t c a n s i / p r q)");
 }
 
 void draw(Top& top, Screen& screen, Terminal& terminal) {
   Terminal::Size size = terminal.size();
   size_t rows = size.rows > 4 ? size.rows - 3 : 1;
-  size_t all = top.table.rows(top.view).size();
+  const TopTable& table = top.table();
+  size_t all = table.rows(top.view).size();
   screen.first = std::min(screen.first, all > rows ? all - rows : 0);
   terminal.show(
-      top.head() + "\n" + status_line(top, screen) + "\n\033[7m" +
+      head_of(top, who(top), table) + "\n" + status_line(top, screen) + "\n\033[7m" +
       top_head(top.view).substr(0, size.columns + 3) + "\033[0m" +
-      top_text(top.table, top.view, screen.first, std::min(rows, top.options.rows), size.columns));
+      top_text(table, top.view, screen.first, std::min(rows, top.options.rows), size.columns));
 }
 
 // A key while the filter is typed.
@@ -346,6 +403,13 @@ void move(int key, size_t page, Screen* screen) {
   }
 }
 
+// The next or the one before: of the sum and the processes.
+void choose(int key, Top* top) {
+  if (!top->processes.is_several()) return;
+  const size_t count = top->processes.members().size() + 1;
+  top->chosen = (top->chosen + (key == ']' ? 1 : count - 1)) % count;
+}
+
 void take_key(int key, Top& top, Screen* screen, Terminal& terminal) {
   if (screen->typing) return type(key, &top.view, screen);
   switch (key) {
@@ -373,6 +437,9 @@ void take_key(int key, Top& top, Screen* screen, Terminal& terminal) {
     case ' ':
       screen->paused = !screen->paused;
       return;
+    case '[':
+    case ']':
+      return choose(key, &top);
     case '/':
       screen->typing = true;
       screen->typed.clear();
@@ -394,14 +461,16 @@ int show_screen(Top& top) {
   uint64_t delay_ns = uint64_t(top.options.delay * 1e9), next_ns = monotonic_ns() + delay_ns,
            looks = 0;
   while (!screen.quit && !(*terminal)->ended() && !interrupted()) {
-    if (top.target.child && top.target.child->wait(0) == TracedChild::Event::kStopRequested) break;
-    if (!screen.ended && top.target.ended()) {
+    TracedChild* const child = top.processes.child();
+    if (child && child->wait(0) == TracedChild::Event::kStopRequested) break;
+    if (!screen.ended && top.processes.ended()) {
       screen.ended = true;
-      if (top.target.child) (void)top.look_back(false);
+      if (top.processes.is_several()) (void)top.processes.look(false);
+      if (child) (void)top.processes.look_back(false);
     }
     if (monotonic_ns() >= next_ns) {
       next_ns = monotonic_ns() + delay_ns;
-      if (!screen.paused && !screen.ended) (void)top.look(false);
+      if (!screen.paused && !screen.ended) (void)top.processes.look(false);
       if (top.options.looks != 0 && ++looks >= top.options.looks) screen.quit = true;
     }
     draw(top, screen, **terminal);
@@ -419,22 +488,21 @@ int top(const TopOptions& options) {
   if (!options.output.empty()) own.reset(std::fopen(options.output.c_str(), "we"));
   if (!options.output.empty() && !own)
     return fail("top", sys_error("write " + options.output, errno));
-  WatchedProgram target;
-  Status ready = connect(options, screen, &target);
+  TopProcesses processes(options);
+  const bool has_several = processes.is_several();
+  if (has_several) stop_on_interrupt();  // between two there is something to take back
+  Status ready = processes.connect(screen);
   if (!ready.ok()) return fail("top", ready.error());
-  if (!target.child) stop_on_interrupt();
-  if (!target.child) stop_on_closed_output();
-  target.attachment.deliver_signals();
-  TopProfile profile(*target.client, target.directory);
-  profile.choose(options.functions, options.not_functions);
-  Top top{options, target, profile, {}, options.view};
+  if (!processes.child() && !has_several) stop_on_interrupt();
+  if (!processes.child()) stop_on_closed_output();
+  processes.deliver_signals();
+  Top top{options, processes, options.view};
   ready = top.start();
-  if (ready.ok()) {
-    Result<std::string> names = profile.function_names();
-    if (names.ok()) top.table.set_names(*names);
-    ready = target.release();
-  }
+  if (ready.ok()) ready = processes.release();
   if (!ready.ok()) return fail("top", ready.error());
+  for (const TakenProcesses::Refused& one : processes.refused()) remark(one.text());
+  if (processes.is_several() && processes.members().empty())
+    remark("no process is in " + processes.waits_for() + " yet: those that come are profiled");
   return screen ? show_screen(top) : print_tables(top, own ? own.get() : stdout);
 }
 
@@ -445,15 +513,18 @@ constexpr CommandLine kTopLine = {
     .summary = "show the functions of a process by calls and time, live",
     .synopsis =
         "top [PID] [OPTION...]\n"
+        "top -p PID,PID...|--all|--service NAME|--cgroup PATH|--container ID [OPTION...]\n"
         "top [OPTION...] [--] CMD [ARG...]",
     .about = R"(Shows the functions of a running process, or of CMD, by calls and time. A process
-that was started without the agent has it for as long as top runs.
+that was started without the agent has it for as long as top runs. Of several
+processes the counts of functions of one name are summed.
 
 )",
-    .options = {kOptions},
+    .options = {kProcessOptions, kOptions},
     .after = R"(Keys: t c a n sort by time, calls, average, name; s switches to self time and
 back; i sorts by what came since the last look; / sets a filter; p pauses; r counts
-from 0; up, down, page-up and page-down scroll; q quits. Without a terminal tables
+from 0; [ and ] show one process after the other, and the sum; up, down, page-up
+and page-down scroll; q quits. Without a terminal tables
 are printed one after another. The output of CMD is not shown in a terminal, and q
 ends CMD, too.
 

@@ -81,15 +81,29 @@ std::string TopTable::full_name(std::string_view cut) const {
   return name;
 }
 
-void TopTable::look(uint64_t now_ns, const std::vector<std::string>& trace_stats, bool again) {
+void TopTable::begin_look(uint64_t now_ns, bool again) {
   if (!again) {
     before_ = std::move(now_);
     before_ns_ = now_ns_;
   }
   now_.clear();
   now_ns_ = now_ns;
+}
+
+void TopTable::look(uint64_t now_ns, const std::vector<std::string>& trace_stats, bool again) {
+  begin_look(now_ns, again);
   for (const std::string& text : trace_stats) add(text);
   subtract_base();
+}
+
+void TopTable::look_at(uint64_t now_ns, const std::vector<const TopTable*>& tables, bool again) {
+  begin_look(now_ns, again);
+  for (const TopTable* table : tables)
+    for (const auto& [name, counts] : table->now_) {
+      TopCounts& sum = now_[name];
+      sum.calls += counts.calls;
+      sum.time_ns += counts.time_ns;
+    }
 }
 
 // Functions that were not called since are not shown. Counts below the base were set to 0 by

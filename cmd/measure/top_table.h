@@ -46,6 +46,9 @@ class TopTable {
   // One look at all CPUs. `recent` means: since the last look that was not `again`.
   void look(uint64_t now_ns, const std::vector<std::string>& untrusted_trace_stats, bool again);
 
+  // The same of several processes: the sums of their tables.
+  void look_at(uint64_t now_ns, const std::vector<const TopTable*>& tables, bool again);
+
   double recent_seconds() const;
   TopCounts all() const;
   TopCounts recent() const;
@@ -53,6 +56,7 @@ class TopTable {
 
  private:
   std::string full_name(std::string_view cut) const;
+  void begin_look(uint64_t now_ns, bool again);
   void add(std::string_view trace_stat);
   void subtract_base();
   std::map<std::string, std::string> names_;  // of 30 bytes: the whole one; "": several

@@ -29,7 +29,7 @@
 
 #include "base/unique_fd.h"
 #include "cmd/record/process_member.h"
-#include "cmd/record/process_source.h"
+#include "cmd/target/process_source.h"
 #include "cmd/target/running_process.h"
 #include "trace_dat/process_images.h"
 

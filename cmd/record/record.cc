@@ -47,8 +47,6 @@ constexpr int kMode = kFirstOptionId, kFormat = kFirstOptionId + 1, kPrint = kFi
 constexpr int kUprobes = kFirstOptionId + 3, kNoUprobes = kFirstOptionId + 4;
 constexpr int kAllTasks = kFirstOptionId + 5, kFollow = kFirstOptionId + 6;
 constexpr int kFollowOnly = kFirstOptionId + 7, kNoFollow = kFirstOptionId + 8;
-constexpr int kAll = kFirstOptionId + 9, kService = kFirstOptionId + 10;
-constexpr int kCgroup = kFirstOptionId + 11, kContainer = kFirstOptionId + 12;
 constexpr int kGraceMs = 300;  // between Ctrl-C and the file: the program may end first
 
 // --- command line
@@ -60,29 +58,31 @@ constexpr Option kOptions[] = {
      .help = "records a running process, in place of CMD; PID alone does the same; several, as "
              "-p A -p B or -p A,B, are recorded in one file",
      .more = "What a process does not have of the events is left out, and said at the end. "
-             "`patchbay report --processes` lists all. The recording ends with the last of them.",
+             "The recording ends with the last of them; report --processes lists them all.",
      .group = "The process and the file",
      .repeats = true},
-    {.name = "all", .help = "records each process that has an agent now, in one file", .id = kAll},
+    {.name = "all",
+     .help = "records each process that has an agent now, in one file",
+     .id = kAllId},
     {.name = "service",
      .argument = "NAME",
      .help = "records the processes of a service of systemd, and those that come to it",
      .more = "They are those of its control group. One that cannot be recorded is listed with the "
              "reason. The recording goes on until Ctrl-C, or until the control group is removed.",
      .repeats = true,
-     .id = kService},
+     .id = kServiceId},
     {.name = "cgroup",
      .argument = "PATH",
      .help = "records the processes of a control group and of those below it, as --service does",
      .more = "PATH is a directory below /sys/fs/cgroup, whose beginning may be left out.",
      .repeats = true,
-     .id = kCgroup},
+     .id = kCgroupId},
     {.name = "container",
      .argument = "ID|PID",
      .help = "records the processes of a container, by its id or one of its processes",
      .more = "The beginning of the id is enough. Process ids are those of the host.",
      .repeats = true,
-     .id = kContainer},
+     .id = kContainerId},
     {.letter = 'o',
      .name = "output",
      .argument = "FILE",
@@ -151,19 +151,6 @@ uint64_t default_buffer_kb() {
   return std::clamp(kDefaultKbOfAllCpus / uint64_t(cpus), kSmallestDefaultKb, kDefaultKb);
 }
 
-// "12", "12,13": one that is named twice is taken once.
-const char* take_pids(const char* value, RecordOptions* options) {
-  std::vector<int>& pids = options->several.pids;
-  std::string_view rest = value;
-  do {
-    const std::string word(cut_at(&rest, ','));
-    int pid = 0;
-    if (const char* wrong = options->request.take_pid(word.c_str(), &pid)) return wrong;
-    if (pid != 0 && std::find(pids.begin(), pids.end(), pid) == pids.end()) pids.push_back(pid);
-  } while (!rest.empty());
-  return nullptr;
-}
-
 // Null when the option is right, else the sentence about it.
 const char* take_option(int id, const char* value, RecordOptions* options) {
   const std::string_view text = value;
@@ -173,21 +160,10 @@ const char* take_option(int id, const char* value, RecordOptions* options) {
   }
   if (id == 'e' || id == 'k') options->kernel_was_last = id == 'k';
   if (TraceRequest::is_ours(id)) return options->request.take(id, value);
+  int pid = 0;  // stays when -p has the name of a tracer, the old spelling of -t
+  if (id == 'p' && !options->request.take_pid(value, &pid) && pid == 0) return nullptr;
+  if (is_process_option(id)) return options->several.take(id, value);
   switch (id) {
-    case 'p':
-      return take_pids(value, options);
-    case kAll:
-      options->several.all = true;
-      return nullptr;
-    case kService:
-      options->several.services.push_back(value);
-      return text.empty() ? "--service takes the name of a service." : nullptr;
-    case kCgroup:
-      options->several.cgroups.push_back(value);
-      return text.empty() ? "--cgroup takes the path of a control group." : nullptr;
-    case kContainer:
-      options->several.containers.push_back(value);
-      return text.empty() ? "--container takes the id of a container, or a process id." : nullptr;
     case 'o':
       options->output = text;
       return text.empty() || text == "-" ? "-o takes a file; standard output cannot be one."
@@ -271,8 +247,8 @@ const char* check_options(RecordOptions* options) {
 // A word that is a process id, and no program behind `--`.
 bool is_process(char** argv, int argc, const RecordOptions& options) {
   int pid = 0;
-  return options.several.pids.empty() && !options.several.is_several() && ::optind < argc && std::string_view(argv[::optind - 1]) != "--" &&
-         parse_pid(argv[::optind], &pid);
+  return options.several.pids.empty() && !options.several.is_several() && ::optind < argc &&
+         std::string_view(argv[::optind - 1]) != "--" && parse_pid(argv[::optind], &pid);
 }
 
 // Options, then the program's words. kOk, or the exit status in *status and false.
@@ -534,8 +510,8 @@ void say_what_is_awaited(const std::string& exe, const std::vector<std::string>&
 // Of what the first program does not have.
 Error with_hint(const Error& error) {
   if (error.errno_value != ENOENT) return error;
-  return user_error(ENOENT, error.message() +
-                                "\n(--follow waits for it in the programs that are executed)");
+  return user_error(
+      ENOENT, error.message() + "\n(--follow waits for it in the programs that are executed)");
 }
 
 Status prepare_recording(const RecordOptions& options, Session* session) {

@@ -20,7 +20,7 @@
 #include "cmd/common/commands.h"
 #include "cmd/record/member_search.h"
 #include "cmd/record/process_member.h"
-#include "cmd/record/process_source.h"
+#include "cmd/target/process_source.h"
 #include "cmd/record/record.h"
 #include "cmd/record/record_report.h"
 #include "cmd/record/recording_parts.h"

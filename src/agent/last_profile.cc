@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The function profile of a program that the tool has started and that ends by exit() or returns
-// from main(): nobody can ask it any more, so it leaves the counts beside its buffer, where
-// `patchbay top` looks for them.
+// The function profile of a program that ends by exit() or returns from main(): nobody can ask it
+// any more, so it leaves the counts beside its buffer, where `patchbay top` looks for them.
 //
 //   DIR/PID/trace_stat/functionN      what trace_stat/functionN said; all of them appear at once
 //
@@ -55,7 +54,7 @@ bool take_lock(std::unique_lock<std::recursive_mutex>* guard) {
 
 __attribute__((destructor)) void keep_last_profile() try {
   Agent* agent = own_agent();
-  if (!agent || !agent->tracers || !agent->settings.wait) return;
+  if (!agent || !agent->tracers) return;
   AgentScope scope;
   std::unique_lock guard(agent->lock(), std::defer_lock);
   if (agent->directory.empty() || !take_lock(&guard)) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Which running processes a recording is about:
+// Which running processes a command is about:
 //
 //   -p A -p B, --all          those, as they are at its beginning
 //   --cgroup, --service,      all that are in the group whenever one looks, and in the groups below

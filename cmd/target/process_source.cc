@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cmd/record/process_source.h"
+#include "cmd/target/process_source.h"
 
 #include <unistd.h>
 
