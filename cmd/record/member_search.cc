@@ -18,18 +18,15 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kShortestPause{50};  // between two looks …
-constexpr int kShareOfTime = 20;            // … which take no more than one in so many of the time
+constexpr milliseconds kShortestPause{50}, kLongestPause{2000};  // between two looks …
+constexpr int kShareOfTime = 20;  // … which take no more than one in so many of the time
 constexpr int kMostTries = 6, kFirstPauseMs = 100;
 
 }  // namespace
 
 MemberSearch::MemberSearch(const RecordOptions& options, const RecordingParts& parts,
                            ProcessSource source, std::string runtime)
-    : options_(options),
-      parts_(parts),
-      runtime_(std::move(runtime)),
-      source_(std::move(source)) {}
+    : options_(options), parts_(parts), runtime_(std::move(runtime)), source_(std::move(source)) {}
 
 Status MemberSearch::start() {
   told_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -102,15 +99,12 @@ bool MemberSearch::wait() {
 
 void MemberSearch::run() {
   do {
-    const auto began = std::chrono::steady_clock::now();
     if (!is_told_to_stop()) look();
-    const auto taken = std::chrono::duration_cast<milliseconds>(
-        std::chrono::steady_clock::now() - began);
-    pause_ = std::max(kShortestPause, std::min(taken * kShareOfTime, milliseconds(2000)));
   } while (wait());
 }
 
 void MemberSearch::look() {
+  const auto began = std::chrono::steady_clock::now();
   const std::vector<int> pids = source_.look();
   forget_who_is_gone(pids);
   std::vector<RunningProcess> found;
@@ -123,6 +117,9 @@ void MemberSearch::look() {
   std::stable_partition(found.begin(), found.end(), [this](const RunningProcess& process) {
     return records_with(process.pid, runtime_) == 0;
   });
+  const auto taken =
+      std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - began);
+  pause_ = std::clamp(taken * kShareOfTime, kShortestPause, kLongestPause);
   for (const RunningProcess& process : found)
     if (!is_told_to_stop()) decide(process);
   const std::lock_guard lock(mutex_);

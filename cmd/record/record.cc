@@ -57,7 +57,7 @@ constexpr Option kOptions[] = {
      .argument = "PID",
      .help = "records a running process, in place of CMD; PID alone does the same; several, as "
              "-p A -p B or -p A,B, are recorded in one file",
-     .more = "What a process does not have of the events is left out, and said at the end. "
+     .more = "Events that a process does not have are left out there, and said at the end. "
              "The recording ends with the last of them; report --processes lists them all.",
      .group = "The process and the file",
      .repeats = true},

@@ -20,10 +20,10 @@
 #include "cmd/common/commands.h"
 #include "cmd/record/member_search.h"
 #include "cmd/record/process_member.h"
-#include "cmd/target/process_source.h"
 #include "cmd/record/record.h"
 #include "cmd/record/record_report.h"
 #include "cmd/record/recording_parts.h"
+#include "cmd/target/process_source.h"
 #include "serve/directory.h"
 
 namespace patchbay::cmd {
@@ -43,8 +43,8 @@ std::string name_of(const MergedPart& part) {
 
 class RecordedProcesses {
  public:
-  RecordedProcesses(const RecordOptions& options, const RecordingParts& parts,
-                    ProcessSource source, const std::string& runtime)
+  RecordedProcesses(const RecordOptions& options, const RecordingParts& parts, ProcessSource source,
+                    const std::string& runtime)
       : options_(options),
         parts_(parts),
         what_(source.what()),
@@ -77,8 +77,8 @@ class RecordedProcesses {
   std::vector<std::unique_ptr<ProcessMember>> live_;
   std::vector<RecordedPart> done_;  // also of those that have nothing of the request
   std::vector<NotFollowed> refused_;
-  std::vector<std::string> executed_;  // sentences
-  std::set<std::string> found_;        // texts of -e and -l that a process has
+  std::vector<std::string> executed_;          // sentences
+  std::set<std::string> found_;                // texts of -e and -l that a process has
   std::map<std::string, std::string> errors_;  // … and of those that one has not: why
   bool has_begun_ = false, may_grow_ = true, stopped_ = false;
   size_t nr_ended_ = 0, nr_go_on_ = 0;
@@ -138,9 +138,8 @@ bool RecordedProcesses::say_what_nobody_has() {
 
 bool RecordedProcesses::is_recordable() {
   bool is_right = say_what_nobody_has();
-  const bool has_any = !live_.empty() || std::any_of(done_.begin(), done_.end(), [](const auto& one) {
-    return !one.part.path.empty();
-  });
+  const auto has_recorded = [](const auto& one) { return !one.part.path.empty(); };
+  const bool has_any = !live_.empty() || std::any_of(done_.begin(), done_.end(), has_recorded);
   if (is_right && !has_any) {
     std::string text = "none of the processes can be recorded:";
     for (const std::string& sentence : refusals()) text += "\n  " + sentence;
@@ -290,8 +289,7 @@ void RecordedProcesses::print_members() const {
   }
   note(of_processes(names.size(), " is", " are") + " in the file: " + counted(names));
   if (!losers.empty() && names.size() > 1) note("lost in " + counted(losers));
-  for (const auto& [sentence, who] : by_note)
-    note(counted(who) + ": " + sentence);
+  for (const auto& [sentence, who] : by_note) note(counted(who) + ": " + sentence);
   for (const NotFollowed& one : refused_)
     by_reason[one.reason].push_back(std::string(base_name(one.path)) + " (" +
                                     std::to_string(one.pid) + ")");
@@ -346,8 +344,7 @@ int RecordedProcesses::finish() {
                    output + ".*.part have the processes: `patchbay merge` makes one file of them.");
   if (!merged.ok()) return fail(options_.command, merged.error());
   if (!options_.quiet) print_summary(*merged);
-  if (!is_saved)
-    (void)fail(options_.command, output + ": the disk took not all of the events.");
+  if (!is_saved) (void)fail(options_.command, output + ": the disk took not all of the events.");
   return say_what_nobody_has() && is_saved ? kOk : kFailed;
 }
 

@@ -89,38 +89,42 @@ Result<Cgroups> Cgroups::of_machine() {
   PB_ASSIGN(const std::string text, read_file("/proc/self/mountinfo"));
   std::vector<std::string> roots = roots_in(text);
   if (roots.empty())
-    return user_error(ENOENT, "No control groups are mounted here (/proc/self/mountinfo has no "
-                              "cgroup2): name the processes with -p.");
+    return user_error(ENOENT,
+                      "No control groups are mounted here (/proc/self/mountinfo has no "
+                      "cgroup2): name the processes with -p.");
   return Cgroups(std::move(roots));
 }
 
 Result<std::string> Cgroups::by_path(const std::string& path) const {
   std::string looked = path;
+  bool is_whole = false;  // it begins with where control groups are mounted
   if (path.starts_with("/") && is_group(path)) return path;
   for (const std::string& root : roots_) {
     const std::string below = root + (path.starts_with("/") ? "" : "/") + path;
     if (is_group(below)) return below;
-    if (looked == path) looked = below;
+    is_whole |= path.starts_with(root + "/");
+    if (looked == path && !is_whole) looked = below;
   }
   const bool is_there = ::access(path.c_str(), F_OK) == 0 && path.starts_with("/");
-  return user_error(ENOENT, "--cgroup '" + path + "': " +
-                                (is_there ? path + " is no control group: it has no cgroup.procs."
-                                          : "there is no control group " + looked + "."));
+  return user_error(
+      ENOENT, "--cgroup '" + path + "': " +
+                  (is_there ? path + " is no control group: it has no cgroup.procs."
+                            : "there is no control group " + (is_whole ? path : looked) + "."));
 }
 
 Result<std::string> Cgroups::of_service(const std::string& name) const {
-  const std::string unit = name.ends_with(".service") || name.ends_with(".scope") ||
-                                   name.ends_with(".slice")
-                               ? name
-                               : name + ".service";
+  const std::string unit =
+      name.ends_with(".service") || name.ends_with(".scope") || name.ends_with(".slice")
+          ? name
+          : name + ".service";
   const std::string stem = name.substr(0, name.find_first_of("@."));
   std::vector<std::string> found, near;
   for (size_t i = 0; i < roots_.size() && found.empty(); i++) {
     walk(roots_[i], [&](const fs::path& path) {
       const std::string at = path.filename();
       if (at == unit && is_group(path)) found.push_back(path);
-      const bool is_near = at != unit && at.ends_with(".service") && !stem.empty() &&
-                           at.find(stem) != at.npos;
+      const bool is_near =
+          at != unit && at.ends_with(".service") && !stem.empty() && at.find(stem) != at.npos;
       if (is_near && std::find(near.begin(), near.end(), at) == near.end()) near.push_back(at);
     });
   }
@@ -132,11 +136,11 @@ Result<std::string> Cgroups::of_service(const std::string& name) const {
   if (found.size() == 1 || nr_system == 1) return found[0];
   const std::string about = "--service '" + name + "': ";
   if (!found.empty())
-    return user_error(EEXIST, about + "there are several: " + listed(found) +
-                                  "; choose one with --cgroup.");
-  return user_error(ENOENT, about + "there is no control group " + unit +
-                                (near.empty() ? "; does the service run?"
-                                              : "; there is " + listed(near) + "."));
+    return user_error(
+        EEXIST, about + "there are several: " + listed(found) + "; choose one with --cgroup.");
+  return user_error(
+      ENOENT, about + "there is no control group " + unit +
+                  (near.empty() ? "; does the service run?" : "; there is " + listed(near) + "."));
 }
 
 std::string Cgroups::container_id(std::string_view name) {
@@ -152,9 +156,17 @@ std::string Cgroups::container_id(std::string_view name) {
 
 Result<std::string> Cgroups::of_container(const std::string& text) const {
   int pid = 0;
-  if (parse_pid(text, &pid) && ::access((proc_ + "/" + text).c_str(), F_OK) == 0)
-    return of_process(pid);
   const std::string about = "--container '" + text + "': ";
+  if (parse_pid(text, &pid) && ::access((proc_ + "/" + text).c_str(), F_OK) == 0) {
+    PB_ASSIGN(std::string group, of_process(pid));
+    // A shell's session, or a service: whoever has started us would be recorded as well.
+    if (Result<std::string> own = of_process(::getpid()); own.ok() && *own == group)
+      return user_error(EINVAL, about + "process " + text +
+                                    " is in no container of its own but where patchbay runs; "
+                                    "--cgroup " +
+                                    group + " takes all of these processes.");
+    return group;
+  }
   if (is_hex(text) && text.size() < kFewestDigits)
     return user_error(EINVAL, about + "so short an id may mean any container; give more of it.");
   std::map<std::string, std::string> found;  // by id; the directory nearest to the root
@@ -194,12 +206,12 @@ Result<std::string> Cgroups::of_process(int pid) const {
     for (const std::string& root : roots_)
       if (path != "/" && is_group(root + path)) return root + path;
   }
-  return user_error(ENOENT,
-                    "Process " + number + (in_root ? " is in no control group but the root one, "
-                                                     "which has all processes: it is in no "
-                                                     "container."
-                                                   : " is in a control group that is not to be "
-                                                     "seen from here."));
+  return user_error(ENOENT, "Process " + number +
+                                (in_root ? " is in no control group but the root one, "
+                                           "which has all processes: it is in no "
+                                           "container."
+                                         : " is in a control group that is not to be "
+                                           "seen from here."));
 }
 
 Result<std::vector<int>> processes_in_cgroup(const std::string& directory) {

@@ -90,7 +90,8 @@ for row in "one 1500" "two 2000" "late 3000"; do
 done
 same "nobody was refused" "" "$(cat err)"
 for name in one two; do
-  same "the profiler of $name is off" 0 "$("$patchbay" cat "${pid[$name]}" function_profile_enabled)"
+  same "the profiler of $name is off" 0 \
+    "$("$patchbay" cat "${pid[$name]}" function_profile_enabled)"
 done
 check "the agent of the third one is asleep again" test ! -e "$PATCHBAY_DIR/${pid[late]}"
 
@@ -131,8 +132,10 @@ program=still begin static
 wait_for 20 "$patchbay" cat "${pid[three]}" tracing_on || fail "three has no agent"
 "$patchbay" top -p "${pid[three]},${pid[static]}" --once -d 0.2 --json -l work >out 2>err
 same "one that cannot be profiled is no error" 0 $?
-has "it is said" "$(cat err)" "process ${pid[static]} \(still\) is not in the sums: is a static program"
-has "also in JSON" "$(cat out)" "\"refused\": \[\{\"pid\": ${pid[static]}, \"exe\": \".*/still\", \"reason\": \".*static"
+has "it is said" "$(cat err)" \
+  "process ${pid[static]} \(still\) is not in the sums: is a static program"
+has "also in JSON" "$(cat out)" \
+  "\"refused\": \[\{\"pid\": ${pid[static]}, \"exe\": \".*/still\", \"reason\": \".*static"
 "$patchbay" top -p "${pid[three]},4194000" --once >out 2>err
 same "a process that is not there" 1 $?
 has "which one" "$(cat err)" '4194000: there is no such process'
@@ -150,8 +153,12 @@ has "says which" "$(cat err)" 'calls_nosuch'
 group=/sys/fs/cgroup/patchbay-top-$$
 [[ -e /sys/fs/cgroup/cgroup.procs ]] || group=/sys/fs/cgroup/unified/patchbay-top-$$
 if mkdir $group 2>mkdir.err; then
-  trap 'for p in $(cat $group/cgroup.procs); do kill -9 $p; done; sleep 0.2; rmdir $group; cleanup' \
-    EXIT
+  leave() {
+    xargs -r kill -9 <$group/cgroup.procs
+    wait_for 10 rmdir $group
+    cleanup
+  }
+  trap leave EXIT
   echo "${pid[three]}" >$group/cgroup.procs
   "$patchbay" top --cgroup $group -l work --json --per-process -d 0.2 -o group.json 2>err &
   top=$!
