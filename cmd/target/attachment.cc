@@ -294,7 +294,11 @@ void Attachment::take_out(int pid) {
   }
   const Status done = has_ended ? Status() : detach_agent(pid, runtime_);
   const int error = done.ok() ? 0 : done.error().errno_value;
-  if (error == EBUSY) return;  // it goes with the other command
+  if (error == EBUSY) {  // it goes with the other command
+    // … which may have put it into the program that the process has executed since.
+    if (!directory_.is_in_place()) directory_.remove();
+    return;
+  }
   bool is_gone = has_ended || !directory_.is_in_place();
   if (error != 0 && error != EINVAL) {
     const attach::Presence now = look_for_agent(pid, runtime_);

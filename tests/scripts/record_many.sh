@@ -75,7 +75,7 @@ events() {
 # nothing_left : neither in the processes nor in the folders.
 nothing_left() {
   local name
-  same "$1: no part is left" "" "$(ls | grep -F .part)"
+  same "$1: no part is left" "" "$(compgen -G "*.part")"
   same "$1: nothing is left in the runtime directory" "" "$(ls "$PATCHBAY_DIR")"
   for name in "${!pid_of[@]}"; do
     [[ -e /proc/${pid_of[$name]}/task ]] || continue
