@@ -491,13 +491,13 @@ int top(const TopOptions& options) {
   TopProcesses processes(options);
   const bool has_several = processes.is_several();
   if (has_several) stop_on_interrupt();  // between two there is something to take back
-  Status ready = processes.connect(screen);
+  Status ready = processes.connect(screen, options.view.self_time);
   if (!ready.ok()) return fail("top", ready.error());
   if (!processes.child() && !has_several) stop_on_interrupt();
   if (!processes.child()) stop_on_closed_output();
   processes.deliver_signals();
   Top top{options, processes, options.view};
-  ready = top.start();
+  if (!has_several) ready = top.start();
   if (ready.ok()) ready = processes.release();
   if (!ready.ok()) return fail("top", ready.error());
   for (const TakenProcesses::Refused& one : processes.refused()) remark(one.text());

@@ -47,7 +47,11 @@ Status TopProcesses::add(const RunningProcess& process) {
   return {};
 }
 
-Status TopProcesses::connect(bool quiet) {
+Status TopProcesses::connect(bool quiet, bool self_time) {
+  self_time_ = self_time;
+  is_started_ = is_several();  // one that cannot be profiled is refused alone
+  started_ns_ = looked_ns_ = monotonic_ns();
+  sum_.reset(started_ns_);
   if (is_several()) return taken_.begin(request_.processes);
   auto member = std::make_unique<Member>();
   PB_TRY(request_.words.empty() ? member->program.attach(request_.processes.only_pid())

@@ -35,8 +35,9 @@ class TopProcesses {
 
   // `quiet`: what CMD prints does not disturb our screen. Of several processes those that cannot be
   // profiled are in refused(). An error of several: none of them can be profiled.
-  // Signals that come while a process is attached to are kept until then.
-  Status connect(bool quiet);
+  // Of several they count from here on. Signals that come while a process is attached to are kept
+  // until deliver_signals().
+  Status connect(bool quiet, bool self_time);
   void deliver_signals() {
     for (const auto& member : members_) member->program.attachment.deliver_signals();
   }

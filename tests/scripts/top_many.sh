@@ -136,6 +136,14 @@ has "it is said" "$(cat err)" \
   "process ${pid[static]} \(still\) is not in the sums: is a static program"
 has "also in JSON" "$(cat out)" \
   "\"refused\": \[\{\"pid\": ${pid[static]}, \"exe\": \".*/still\", \"reason\": \".*static"
+LD_PRELOAD=$agent sleep 1000 &
+pid[other]=$!
+started $!
+wait_for 20 "$patchbay" cat "${pid[other]}" tracing_on || fail "sleep has no agent"
+out=$("$patchbay" top --all --once -d 0.2 --json -l rare 2>err)
+same "one that lacks the function is no error" 0 $?
+has "it is said of the one" "$(cat err)" "process ${pid[other]} .* is not in the sums: .*rare"
+has "the other is profiled" "$out" "\"processes\": \[\{\"pid\": ${pid[three]}, "
 "$patchbay" top -p "${pid[three]},4194000" --once >out 2>err
 same "a process that is not there" 1 $?
 has "which one" "$(cat err)" '4194000: there is no such process'
