@@ -66,14 +66,15 @@ bool is_alive(pid_t pid) { return ::kill(pid, 0) == 0 || errno != ESRCH; }
 }  // namespace
 
 struct FollowedPrograms::Image : RecordedPart {
-  dev_t device = 0;  // of its directory
+  uint32_t number = 0;  // in images_
+  dev_t device = 0;     // of its directory
   ino_t inode = 0;
   std::unique_ptr<serve::Client> client;  // null: it has ended
   AppliedRequest applied;
   std::set<pid_t> children;  // forked ones that have not executed anything
-  bool is_held = false;   // it has not been told yet that it may go on
-  bool is_early = false;  // it has said a sentence, and not yet whether it waits
-  int64_t next_try = 0;   // ms
+  bool is_held = false;      // it has not been told yet that it may go on
+  bool is_early = false;     // it has said a sentence, and not yet whether it waits
+  int64_t next_try = 0;      // ms
 };
 
 FollowedPrograms::FollowedPrograms(const RecordOptions& options) : options_(options) {}
@@ -219,9 +220,12 @@ void FollowedPrograms::take_slots() {
     const abi::FollowSlot& slot = slots->slot[i];
     if (!__atomic_load_n(&slot.is_written, __ATOMIC_ACQUIRE) || !slots_taken_.insert(i).second)
       continue;
-    not_followed_.push_back({slot.pid, slot.time_ns,
-                             std::string(slot.path, ::strnlen(slot.path, sizeof slot.path)),
-                             std::string(slot.reason, ::strnlen(slot.reason, sizeof slot.reason))});
+    const auto text = [](const char* at, size_t size) {
+      return std::string(at, ::strnlen(at, size));
+    };
+    not_followed(slot.parent, {slot.pid, slot.time_ns, text(slot.path, sizeof slot.path),
+                               text(slot.reason, sizeof slot.reason), int32_t(slot.cpu),
+                               text(slot.comm, sizeof slot.comm)});
   }
 }
 
@@ -236,6 +240,13 @@ FollowedPrograms::Image* FollowedPrograms::owner_of(pid_t pid) const {
   return found == owner_.end() ? nullptr : found->second;
 }
 
+void FollowedPrograms::not_followed(pid_t parent, NotFollowed what) {
+  const Image* owner = owner_of(what.pid);
+  if (!owner) owner = owner_of(parent);  // the child of a vfork() is told of by nobody
+  what.part = owner ? owner->number : 0;
+  not_followed_.push_back(std::move(what));
+}
+
 void FollowedPrograms::take(const abi::FollowRecord& record, std::vector<std::string> texts) {
   switch (record.kind) {
     case abi::FollowKind::kForked:
@@ -246,8 +257,9 @@ void FollowedPrograms::take(const abi::FollowRecord& record, std::vector<std::st
       return;
     case abi::FollowKind::kNotFollowed:
       texts.resize(2);
-      not_followed_.push_back({record.pid, record.time_ns, texts[0], texts[1]});
-      return;
+      return not_followed(record.parent,
+                          {record.pid, record.time_ns, texts[0], texts[1], int32_t(record.cpu),
+                           std::string(record.comm, ::strnlen(record.comm, sizeof record.comm))});
     case abi::FollowKind::kHasNothing:
       has_nothing_++;
       return arrive(record, std::move(texts), false);
@@ -303,7 +315,10 @@ void FollowedPrograms::arrive(const abi::FollowRecord& record, std::vector<std::
       before->part.end_ns = record.time_ns;
   }
   owner_.erase(record.pid);
-  if (!is_early) images_.push_back(std::make_unique<Image>());
+  if (!is_early) {
+    images_.push_back(std::make_unique<Image>());
+    images_.back()->number = uint32_t(images_.size() - 1);
+  }
   Image* const image = is_early ? before : images_.back().get();
   image->is_early = false;
   image->part.pid = record.pid;

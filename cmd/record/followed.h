@@ -96,6 +96,7 @@ class FollowedPrograms {
   struct Image;
   explicit FollowedPrograms(const RecordOptions& options);
   Image* owner_of(pid_t pid) const;
+  void not_followed(pid_t parent, NotFollowed what);
   void take(const abi::FollowRecord& record, std::vector<std::string> texts);
   void arrive(const abi::FollowRecord& record, std::vector<std::string> texts, bool waits);
   void hear(const abi::FollowRecord& record, std::vector<std::string> texts);

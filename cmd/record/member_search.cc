@@ -60,6 +60,13 @@ void MemberSearch::leave(std::unique_ptr<ProcessMember> member) {
   changed_.notify_one();
 }
 
+void MemberSearch::finish(std::unique_ptr<ProcessMember> member) {
+  parts_.finish(member.get(), options_.request);
+  const std::lock_guard lock(mutex_);
+  news_.finished.push_back(std::move(*member));  // the part of it
+  tell();
+}
+
 void MemberSearch::stop() {
   {
     const std::lock_guard lock(mutex_);
@@ -85,7 +92,7 @@ bool MemberSearch::wait() {
       std::unique_ptr<ProcessMember> member = std::move(to_leave_.front());
       to_leave_.pop_front();
       lock.unlock();
-      member.reset();
+      finish(std::move(member));
       lock.lock();
     }
     if (is_stopping_) return false;
@@ -148,6 +155,9 @@ void MemberSearch::forget_who_is_gone(const std::vector<int>& pids) {
   std::erase_if(known_, [&](const auto& one) {
     const auto& [pid, known] = one;
     if (std::binary_search(pids.begin(), pids.end(), pid)) return false;
+    // One that has left the group is recorded on, and is no other one when it comes back.
+    const std::optional<RunningProcess> now = running_process(pid);
+    if (now && now->is_same_process(known.process)) return false;
     if (known.state == Known::State::kTryAgain)
       list_refused(known, "has ended before it could be recorded");
     return true;
@@ -171,14 +181,17 @@ void MemberSearch::decide(const RunningProcess& process) {
   }
   if (process.start.empty() || process.has_ended)
     return refuse(process, user_error(ENOENT, "has ended before the recording began"));
-  Result<std::unique_ptr<ProcessMember>> made = [&] {
-    std::optional<RemarksOff> quiet;  // what is said of the first goes for all
-    if (nr_made_ > 0) quiet.emplace();
-    return ProcessMember::make(options_, process, parts_, nr_made_);
-  }();
+  Result<std::unique_ptr<ProcessMember>> made =
+      ProcessMember::make(options_, process, parts_, nr_made_);
+  const bool has_parents_agent = !made.ok() && made.error().errno_value == ECHILD;
+  if (has_parents_agent && were_members_.contains(records_with(process.pid, runtime_))) {
+    known.state = Known::State::kWithParent;  // the member itself has ended
+    return;
+  }
   if (!made.ok()) return refuse(process, made.error());
   nr_made_++;
   known.state = Known::State::kMember;
+  were_members_.insert(process.pid);
   if (!(*made)->recording) (*made)->leave();
   const std::lock_guard lock(mutex_);
   news_.members.push_back(std::move(*made));

@@ -11,6 +11,7 @@
 //       forked by a member     nothing: it records with that one
 //       else                   a reason ─── refused ─> take()
 //     leave(): takes back  <────────── member ───────  it has ended
+//       writes its file    ─────────── part ─────────> take()
 //     until stop()
 //
 // What crosses lies behind one mutex. The search waits on a condition, the recording on an eventfd,
@@ -23,6 +24,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -47,15 +49,17 @@ class MemberSearch {
 
   struct News {
     std::vector<std::unique_ptr<ProcessMember>> members;
+    std::vector<RecordedPart> finished;  // of members that were left
     std::vector<NotFollowed> refused;
     bool has_looked = false;  // all who were there at the beginning are members, or refused
     bool may_grow = true;     // others may come
     bool is_empty = false;    // nobody is in the groups now
   };
   News take();
-  // Of a member that has ended: it is left as it was, sometime.
+  // Of a member that has ended: its file is finished, which may be much to write, and the process
+  // is left as it was. The part is there to take, sometime.
   void leave(std::unique_ptr<ProcessMember> member);
-  // Nobody is looked for any more, and who has ended is left, when this returns. What was found
+  // Nobody is looked for any more, and who has ended is finished, when this returns. What was found
   // before is there to take.
   void stop();
 
@@ -74,6 +78,7 @@ class MemberSearch {
   void forget_who_is_gone(const std::vector<int>& pids);
   bool is_with_a_member(int pid);
   void decide(const RunningProcess& process);
+  void finish(std::unique_ptr<ProcessMember> member);
   void refuse(const RunningProcess& process, const Error& error);
   void list_refused(const Known& known, const std::string& reason);
   void tell();
@@ -90,6 +95,7 @@ class MemberSearch {
   ProcessSource source_;
   std::map<int, Known> known_;
   size_t nr_made_ = 0;
+  std::set<int> were_members_;
   std::chrono::milliseconds pause_{0};
 
   std::mutex mutex_;

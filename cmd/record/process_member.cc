@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 
 #include "base/raw_syscall.h"
+#include "cmd/common/commands.h"
 #include "cmd/target/target_program.h"
 #include "serve/directory.h"
 
@@ -62,15 +64,19 @@ Status ProcessMember::set_up(const RecordOptions& options, const RecordingParts&
   applied_.uses = uses_.get();
   applied_.on_missing = AppliedRequest::Missing::kAnyNamed;
   TraceRequest request = options.request;
-  PB_TRY(make_stand_ins(*client_, &request, uses_.get(), false));
-  PB_TRY(apply_request(request, *client_, &applied_));
+  {
+    std::optional<RemarksOff> quiet;  // what is said of the first one goes for all
+    if (number > 0) quiet.emplace();
+    PB_TRY(make_stand_ins(*client_, &request, uses_.get(), false));
+    PB_TRY(apply_request(request, *client_, &applied_));
+  }
   for (const std::string& name : applied_.missing)
     part.note += (part.note.empty() ? "has no '" : ", '") + name + "'";
   if (part.note.empty() && !applied_.failed.empty()) part.note = applied_.failed.front();
   if (!has_any(options)) return {};
   Result<std::vector<RecordedBuffer>> buffers = open_buffers(request, *client_, directory, true);
   if (!buffers.ok()) return buffers.error();
-  file_ = mapped_file(directory + "/" + serve::kBufferName);
+  buffer_ = mapped_buffer(directory);
   PB_TRY(parts.open(this, std::move(*buffers), number));
   uses_->ready();
   return {};
@@ -81,7 +87,15 @@ void ProcessMember::leave() {
   if (client_) say_what_stays(*client_);
   uses_.reset();
   client_.reset();
+  const bool has_put_in = attachment_.is_ours();
   attachment_.leave();
+  if (!has_put_in || !has_ended() || !has_children()) return;
+  // They have the agent from this process, and nobody else knows of it.
+  for (const RunningProcess& child : children_)
+    if (const Status done = detach_process(child.pid); !done.ok())
+      remark("the agent stays in process " + std::to_string(child.pid) + ", a forked child of " +
+             std::to_string(process_.pid) + ", which has ended: " + done.error().message());
+  children_.clear();
 }
 
 void ProcessMember::note_end() { part.end_ns = raw_monotonic_ns(); }

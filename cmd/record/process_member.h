@@ -46,7 +46,7 @@ class ProcessMember : public RecordedPart {
   // The program that it has executed; "": it has ended.
   std::string successor() const;
   // Forked children record on with it. `maps`: of all processes, as of now.
-  void find_children(const std::vector<SharedMaps>& maps) { children_ = writers_of(file_, maps); }
+  void find_children(const std::vector<SharedMaps>& maps) { children_ = writers_of(buffer_, maps); }
   bool has_children();
 
  private:
@@ -57,7 +57,7 @@ class ProcessMember : public RecordedPart {
 
   RunningProcess process_;
   AppliedRequest applied_;
-  MappedFile file_;
+  MappedBuffer buffer_;
   std::vector<RunningProcess> children_;
   // In this order: the agent goes when nobody is connected, and what was made is taken back before.
   Attachment attachment_;

@@ -157,9 +157,16 @@ Status make_stand_ins(serve::Client& client, TraceRequest* request, ToolUses* us
 UniqueFd watch_signals() {
   sigset_t set;
   ::sigemptyset(&set);
-  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) ::sigaddset(&set, signal);
+  for (int signal : {SIGINT, SIGTERM, SIGQUIT}) ::sigaddset(&set, signal);
+  struct sigaction hangup {};
+  const bool under_nohup =
+      ::sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler == SIG_IGN;
+  if (!under_nohup) ::sigaddset(&set, SIGHUP);  // blocked, it would come all the same
+  UniqueFd signals(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  // Who reads our messages may end before us; that is no reason to leave agents behind.
+  ::sigaddset(&set, SIGPIPE);
   ::sigprocmask(SIG_BLOCK, &set, nullptr);
-  return UniqueFd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  return signals;
 }
 
 int record_process(const RecordOptions& options) {

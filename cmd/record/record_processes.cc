@@ -30,6 +30,7 @@ namespace patchbay::cmd {
 namespace {
 
 constexpr int kLookMs = 100, kRefreshMs = 1000;
+constexpr int kLatestDrainMs = 20;  // within what is done for one member after the other
 constexpr size_t kMostSentences = 8;
 
 std::string of_processes(size_t count, const char* one, const char* many) {
@@ -48,20 +49,26 @@ class RecordedProcesses {
       : options_(options),
         parts_(parts),
         what_(source.what()),
+        may_grow_(source.may_grow()),
+        named_(source.named()),
         search_(options, parts, std::move(source), runtime) {}
 
   // Until a signal, or until nobody is left. False: nothing is recorded, which was said.
   bool record(int signals);
-  int finish();
+  // `lock`: of the output, which stays as soon as it has what was recorded.
+  int finish(OutputLock* lock);
 
  private:
   bool take_news();
+  void take_members(MemberSearch::News news);
+  void begin(bool is_empty);
+  void drain();
+  void drain_if_late();
   bool is_recordable();
   bool say_what_nobody_has();
   void wait(int signals, int wait_ms);
   void look_after_members();
   void note_end(ProcessMember* member);
-  void end_member(std::unique_ptr<ProcessMember> member);
   void keep(RecordedPart part);
   void stop_all();
   void drop_all();
@@ -73,22 +80,24 @@ class RecordedProcesses {
   const RecordOptions& options_;
   const RecordingParts& parts_;
   const std::string what_;
+  bool may_grow_;
+  const std::set<int> named_;
   MemberSearch search_;
   std::vector<std::unique_ptr<ProcessMember>> live_;
+  std::vector<std::unique_ptr<ProcessMember>> stopped_members_;  // they are left at the end
   std::vector<RecordedPart> done_;  // also of those that have nothing of the request
   std::vector<NotFollowed> refused_;
   std::vector<std::string> executed_;          // sentences
   std::set<std::string> found_;                // texts of -e and -l that a process has
   std::map<std::string, std::string> errors_;  // … and of those that one has not: why
-  bool has_begun_ = false, may_grow_ = true, stopped_ = false;
+  bool has_begun_ = false, stopped_ = false;
+  int64_t drained_ = 0;  // ms
   size_t nr_ended_ = 0, nr_go_on_ = 0;
 };
 
 // --- who is there
 
-// False: nobody can be recorded, which was said.
-bool RecordedProcesses::take_news() {
-  MemberSearch::News news = search_.take();
+void RecordedProcesses::take_members(MemberSearch::News news) {
   for (std::unique_ptr<ProcessMember>& member : news.members) {
     const AppliedRequest& applied = member->applied();
     found_.insert(applied.found.begin(), applied.found.end());
@@ -98,14 +107,26 @@ bool RecordedProcesses::take_news() {
     else
       keep(std::move(*member));
   }
+  for (RecordedPart& part : news.finished) keep(std::move(part));
   refused_.insert(refused_.end(), news.refused.begin(), news.refused.end());
   may_grow_ = news.may_grow;
-  if (has_begun_ || !news.has_looked) return true;
+}
+
+// False: nobody can be recorded, which was said.
+bool RecordedProcesses::take_news() {
+  MemberSearch::News news = search_.take();
+  const bool has_looked = news.has_looked, is_empty = news.is_empty;
+  take_members(std::move(news));
+  if (has_begun_ || !has_looked) return true;
   has_begun_ = true;
   if (!may_grow_ && !is_recordable()) return false;
-  if (options_.quiet) return true;
+  if (!options_.quiet) begin(is_empty);
+  return true;
+}
+
+void RecordedProcesses::begin(bool is_empty) {
   if (may_grow_ && live_.empty())
-    note((news.is_empty ? "no process is in " : "no process is recorded yet in ") + what_ +
+    note((is_empty ? "no process is in " : "no process is recorded yet in ") + what_ +
          ": waiting for those that come; Ctrl-C ends the recording");
   else
     note("recording " + of_processes(live_.size() + done_.size(), "", "") +
@@ -114,7 +135,6 @@ bool RecordedProcesses::take_news() {
     for (const auto& [text, why] : errors_)
       if (!found_.contains(text))
         note("no process has '" + text + "': it is waited for in those that come");
-  return true;
 }
 
 std::vector<std::string> RecordedProcesses::refusals() const {
@@ -186,7 +206,7 @@ void RecordedProcesses::look_after_members() {
                                  [&](const auto& one) { return one.get() == member; });
     std::unique_ptr<ProcessMember> ended = std::move(*at);
     live_.erase(at);
-    end_member(std::move(ended));
+    search_.leave(std::move(ended));
   }
 }
 
@@ -195,20 +215,24 @@ void RecordedProcesses::note_end(ProcessMember* member) {
   member->note_end();
   nr_ended_++;
   const std::string successor = member->successor();
-  if (successor.empty() || may_grow_) return;  // in a group the search finds it
+  // In a group the search finds it. A number means the program that had it at the beginning.
+  if (successor.empty() || (may_grow_ && !named_.contains(member->part.pid))) return;
   executed_.push_back("process " + std::to_string(member->part.pid) + " has executed " + successor +
                       ", which is not recorded");
   refused_.push_back({member->part.pid, member->part.end_ns, successor,
                       "executed by a process that was recorded by its number"});
 }
 
-void RecordedProcesses::end_member(std::unique_ptr<ProcessMember> member) {
-  parts_.finish(member.get(), options_.request);
-  keep(std::move(*member));
-  search_.leave(std::move(member));
+void RecordedProcesses::keep(RecordedPart part) { done_.push_back(std::move(part)); }
+
+void RecordedProcesses::drain() {
+  for (const auto& member : live_) (void)member->recording->drain();
+  drained_ = monotonic_ms();
 }
 
-void RecordedProcesses::keep(RecordedPart part) { done_.push_back(std::move(part)); }
+void RecordedProcesses::drain_if_late() {
+  if (monotonic_ms() - drained_ >= kLatestDrainMs) drain();
+}
 
 bool RecordedProcesses::record(int signals) {
   if (const Status started = search_.start(); !started.ok())
@@ -221,6 +245,7 @@ bool RecordedProcesses::record(int signals) {
     if (has_begun_ && live_.empty() && !may_grow_) break;
     unsigned filled = 0;
     for (const auto& member : live_) filled = std::max(filled, member->recording->drain());
+    drained_ = monotonic_ms();
     wait_ms = next_wait_ms(filled, wait_ms);
     show(&progress);
     wait(signals, wait_ms);
@@ -229,7 +254,10 @@ bool RecordedProcesses::record(int signals) {
       next_look = now + kLookMs;
     }
     if (monotonic_ms() < next_refresh) continue;
-    for (const auto& member : live_) member->recording->refresh_events();
+    for (const auto& member : live_) {
+      member->recording->refresh_events();
+      drain_if_late();
+    }
     next_refresh = monotonic_ms() + kRefreshMs;
   }
   progress.clear();
@@ -240,35 +268,35 @@ bool RecordedProcesses::record(int signals) {
   return is_right;
 }
 
-// Those that are stopped later go on meanwhile, so their rings are emptied in between.
+// Those that are stopped later go on meanwhile, so their rings are emptied in between. To leave a
+// process may take seconds, and the file is not to wait for it.
 void RecordedProcesses::stop_all() {
-  const auto drain = [this] {
-    for (const auto& member : live_) (void)member->recording->drain();
-  };
-  for (size_t i = 0; i < live_.size(); i++) {
-    if (live_[i]->gone())
-      note_end(live_[i].get());
+  const auto stop = [this](ProcessMember* member) {
+    if (member->gone())
+      note_end(member);
     else
-      live_[i]->stop();
-    drain();
-  }
+      member->stop();
+    drain_if_late();
+  };
+  for (size_t i = 0; i < live_.size(); i++) stop(live_[i].get());
+  drain();
   const size_t nr_stopped = live_.size();
   search_.stop();
-  (void)take_news();  // who was being set up
-  for (size_t i = nr_stopped; i < live_.size(); i++) live_[i]->stop();
+  take_members(search_.take());  // also who was being set up
+  for (size_t i = nr_stopped; i < live_.size(); i++) stop(live_[i].get());
   for (std::unique_ptr<ProcessMember>& member : live_) {
     nr_go_on_ += !member->has_ended();
     parts_.finish(member.get(), options_.request);
     keep(std::move(*member));
   }
-  live_.clear();  // each is left as it was
+  stopped_members_ = std::move(live_);
+  live_.clear();
 }
 
 void RecordedProcesses::drop_all() {
   for (const auto& member : live_) member->stop();
   search_.stop();
-  MemberSearch::News late = search_.take();
-  for (std::unique_ptr<ProcessMember>& member : late.members) live_.push_back(std::move(member));
+  take_members(search_.take());
   for (const auto& member : live_) {
     member->recording.reset();
     parts_.remove(*member);
@@ -311,7 +339,9 @@ void RecordedProcesses::print_summary(const MergeResult& merged) const {
     missed += part.missed;
     recorded.insert(part.recorded.begin(), part.recorded.end());
   }
-  print_figures(figures, merged.file, options_.output);
+  TraceDatResult file = merged.file;
+  for (const RecordedPart& part : done_) file.events_lost += part.not_saved;
+  print_figures(figures, file, options_.output);
   print_members();
   for (const InstanceRequest& instance : options_.request.instances())
     for (const EventRequest& event : instance.events)
@@ -325,7 +355,7 @@ void RecordedProcesses::print_summary(const MergeResult& merged) const {
          (nr_go_on_ ? "; " + of_processes(nr_go_on_, " goes on", " go on") : ""));
 }
 
-int RecordedProcesses::finish() {
+int RecordedProcesses::finish(OutputLock* lock) {
   std::vector<MergedPart> parts;
   bool has_file = false, is_saved = true;
   for (const RecordedPart& part : done_) {
@@ -336,6 +366,8 @@ int RecordedProcesses::finish() {
   if (!has_file) {
     std::string text = "no process was recorded.";
     for (const std::string& sentence : refusals()) text += "\n  " + sentence;
+    for (const RecordedPart& part : done_)
+      if (!part.part.note.empty()) text += "\n  " + sentence_of(part.part);
     return fail(options_.command, text);
   }
   const std::string output = parts_.output();
@@ -343,9 +375,12 @@ int RecordedProcesses::finish() {
       parts_.merge(parts, refused_,
                    output + ".*.part have the processes: `patchbay merge` makes one file of them.");
   if (!merged.ok()) return fail(options_.command, merged.error());
+  lock->keep();
   if (!options_.quiet) print_summary(*merged);
   if (!is_saved) (void)fail(options_.command, output + ": the disk took not all of the events.");
-  return say_what_nobody_has() && is_saved ? kOk : kFailed;
+  // Who is told to end before all were looked at cannot know what nobody has.
+  const bool is_right = !has_begun_ || say_what_nobody_has();
+  return is_right && is_saved ? kOk : kFailed;
 }
 
 }  // namespace
@@ -365,9 +400,8 @@ int record_processes(const RecordOptions& options) {
   int status = kFailed;
   {
     RecordedProcesses processes(options, *parts, std::move(*source), *runtime);
-    if (processes.record(signals.get())) status = processes.finish();
+    if (processes.record(signals.get())) status = processes.finish(lock->get());
   }
-  if (status == kOk) (*lock)->keep();
   return options.print && status == kOk ? print_report(options) : status;
 }
 

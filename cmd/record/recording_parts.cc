@@ -58,8 +58,8 @@ Result<RecordingParts> RecordingParts::beside(const RecordOptions& options,
 
 Status RecordingParts::open(RecordedPart* part, std::vector<RecordedBuffer> buffers,
                             size_t number) const {
-  const std::string path = output_ + "." + std::to_string(part->part.pid) + "-" +
-                           std::to_string(number) + ".part";
+  const std::string path =
+      output_ + "." + std::to_string(part->part.pid) + "-" + std::to_string(number) + ".part";
   PB_ASSIGN(part->recording, Recording::open(std::move(buffers), path, version_));
   part->part.path = path;
   (void)::chmod(path.c_str(), mode_);
@@ -71,10 +71,14 @@ void RecordingParts::finish(RecordedPart* part, const TraceRequest& request) con
   Result<TraceDatResult> result = part->recording->finish();
   if (!result.ok()) {
     part->part.note = result.error().message();
-    part->part.path.clear();  // no file that the merge could read
+    ::unlink(part->part.path.c_str());  // no file that a merge could read
+    part->part.path.clear();
   } else if (result->events_lost) {
     part->part.note = std::to_string(result->events_lost) + " events did not fit on the disk";
   }
+  part->not_saved = result.ok() ? result->events_lost : part->recording->events();
+  const Status& followed = part->recording->followed();
+  if (!followed.ok() && part->part.note.empty()) part->part.note = followed.error().message();
   part->is_saved = result.ok() && result->events_lost == 0 && result->pages_lost == 0;
   part->missed = part->recording->missed();
   part->ring_bytes = part->recording->ring_bytes();

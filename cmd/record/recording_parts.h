@@ -27,6 +27,7 @@ struct RecordedPart {
   uint64_t events = 0, bytes = 0;
   std::vector<std::string> recorded;  // the texts of -e that it has records of
   bool is_saved = true;               // false: the disk was full, or failed
+  uint64_t not_saved = 0;             // events of it that the disk did not take
   uint64_t missed = 0, ring_bytes = 0;
   uint32_t nr_cpus = 0;
 

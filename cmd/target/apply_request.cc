@@ -73,6 +73,13 @@ bool says_absent(const Error& error) {
          error.message().find("Invalid probed address or symbol: no function") != std::string::npos;
 }
 
+// The agent has not said it: it is gone, or does not answer.
+bool has_no_answer(const Error& error) {
+  const int number = error.errno_value;
+  return number == ETIMEDOUT || number == EPIPE || number == ECONNRESET || number == ECONNREFUSED ||
+         number == ENOTCONN || number == EINTR;
+}
+
 // Whether this program does not have what `text` asks for, and may.
 template <typename T>
 bool is_missing(const Result<T>& result, const std::string& text, AppliedRequest* applied) {
@@ -80,6 +87,7 @@ bool is_missing(const Result<T>& result, const std::string& text, AppliedRequest
   if (result.ok()) applied->found.insert(text);
   if (result.ok() || applied->on_missing == Missing::kError) return false;
   const Error& error = result.error();
+  if (has_no_answer(error)) return false;
   const bool is_absent = says_absent(error);
   if (!is_absent && applied->on_missing != Missing::kAnyNamed) return false;
   applied->errors.try_emplace(text, error.message());

@@ -52,6 +52,15 @@ std::string listed(const std::vector<std::string>& names) {
   return text + (names.size() > kMostNamed ? ", ..." : "");
 }
 
+// "/a/docker-ID.scope" of "/a/docker-ID.scope/init"; "": the path is of no container.
+std::string container_in(const std::string& path) {
+  for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+    const std::string upper = path.substr(0, end);
+    if (!Cgroups::container_id(base_name(upper)).empty()) return upper;
+    if (end == path.npos) return "";
+  }
+}
+
 // An octal escape of mountinfo: "\040" is a blank.
 std::string unescaped(std::string_view text) {
   std::string plain;
@@ -144,12 +153,11 @@ Result<std::string> Cgroups::of_service(const std::string& name) const {
 }
 
 std::string Cgroups::container_id(std::string_view name) {
-  const bool is_scope = name.ends_with(".scope");
-  if (is_scope) name.remove_suffix(6);
+  if (name.ends_with(".scope")) name.remove_suffix(6);
   const std::string_view prefix = name.substr(0, name.rfind('-') + 1);  // npos + 1 is 0
   if (prefix.find("conmon") != prefix.npos) return "";  // podman's own process beside it
   const std::string_view id = name.substr(prefix.size());
-  if (is_hex(id) && id.size() == 64 && (is_scope || prefix.empty())) return std::string(id);
+  if (is_hex(id) && id.size() == 64) return std::string(id);
   if (name.starts_with("lxc.payload.")) return std::string(name.substr(12));
   return "";
 }
@@ -157,21 +165,14 @@ std::string Cgroups::container_id(std::string_view name) {
 Result<std::string> Cgroups::of_container(const std::string& text) const {
   int pid = 0;
   const std::string about = "--container '" + text + "': ";
-  if (parse_pid(text, &pid) && ::access((proc_ + "/" + text).c_str(), F_OK) == 0) {
-    PB_ASSIGN(std::string group, of_process(pid));
-    // A shell's session, or a service: whoever has started us would be recorded as well.
-    if (Result<std::string> own = of_process(::getpid()); own.ok() && *own == group)
-      return user_error(EINVAL, about + "process " + text +
-                                    " is in no container of its own but where patchbay runs; "
-                                    "--cgroup " +
-                                    group + " takes all of these processes.");
-    return group;
-  }
-  if (is_hex(text) && text.size() < kFewestDigits)
+  const bool is_process =
+      parse_pid(text, &pid) && ::access((proc_ + "/" + text).c_str(), F_OK) == 0;
+  if (!is_process && is_hex(text) && text.size() < kFewestDigits)
     return user_error(EINVAL, about + "so short an id may mean any container; give more of it.");
   std::map<std::string, std::string> found;  // by id; the directory nearest to the root
   std::vector<std::string> all;
-  for (size_t i = 0; i < roots_.size() && found.empty(); i++) {
+  const bool may_be_id = !is_process || text.size() >= kFewestDigits;
+  for (size_t i = 0; may_be_id && i < roots_.size() && found.empty(); i++) {
     walk(roots_[i], [&](const fs::path& path) {
       const std::string id = container_id(path.filename().native());
       if (id.empty() || !is_group(path)) return;
@@ -180,13 +181,28 @@ Result<std::string> Cgroups::of_container(const std::string& text) const {
       if (id.starts_with(text)) found.try_emplace(id, path);
     });
   }
-  if (found.size() == 1) return found.begin()->second;
   std::vector<std::string> ids;
   for (const auto& [id, path] : found) ids.push_back(id.substr(0, kShortId));
+  if (is_process && !found.empty())
+    return user_error(EEXIST, about + "this is a process, and a container begins so: " +
+                                  listed(ids) + "; give more of its id, or another process.");
+  if (is_process) return of_process_elsewhere(about, pid);
+  if (found.size() == 1) return found.begin()->second;
   if (!found.empty())
     return user_error(EEXIST, about + "several containers begin so: " + listed(ids) + ".");
   return user_error(ENOENT, about + "there is no process and no container of this number" +
                                 (all.empty() ? "." : "; there are " + listed(all) + "."));
+}
+
+// Not a shell's session, or a service, where whoever has started us would be recorded as well.
+Result<std::string> Cgroups::of_process_elsewhere(const std::string& about, int pid) const {
+  PB_ASSIGN(std::string group, of_process(pid));
+  if (Result<std::string> own = of_process(::getpid()); own.ok() && *own == group)
+    return user_error(EINVAL, about + "process " + std::to_string(pid) +
+                                  " is in no container of its own but where patchbay runs; "
+                                  "--cgroup " +
+                                  group + " takes all of these processes.");
+  return group;
 }
 
 Result<std::string> Cgroups::of_process(int pid) const {
@@ -195,6 +211,13 @@ Result<std::string> Cgroups::of_process(int pid) const {
   if (!text.ok()) return user_error(ESRCH, "There is no process " + number + ".");
   bool in_root = false;
   std::vector<std::string> lines = split_lines(*text);
+  // The whole of a container. Where both versions are in use, only one may know of it.
+  for (const std::string& line : lines) {
+    const size_t at = line.find(":/");
+    const std::string path = at == line.npos ? "" : container_in(line.substr(at + 1));
+    for (const std::string& root : roots_)
+      if (!path.empty() && is_group(root + path)) return root + path;
+  }
   // Version 2 has the line "0::/PATH"; behind it come those of version 1.
   std::stable_partition(lines.begin(), lines.end(),
                         [](const std::string& line) { return line.starts_with("0::"); });
@@ -217,14 +240,20 @@ Result<std::string> Cgroups::of_process(int pid) const {
 Result<std::vector<int>> processes_in_cgroup(const std::string& directory) {
   if (!is_group(directory)) return user_error(ENOENT, directory + " is gone.");
   std::vector<int> pids;
+  Status read;
   walk(directory, [&](const fs::path& path) {
     Result<std::string> text = read_file(path / kProcs);
-    if (!text.ok()) return;
+    if (!text.ok()) {
+      const int number = text.error().errno_value;
+      if (number == EMFILE || number == ENFILE || number == ENOMEM) read = text.error();
+      return;  // else it was removed meanwhile, or has its threads alone
+    }
     for (const std::string& line : split_lines(*text)) {
       int pid = 0;  // 0 is a process that this pid namespace does not see
       if (to_number(std::string_view(line), &pid) && pid > 0) pids.push_back(pid);
     }
   });
+  PB_TRY(read);
   std::sort(pids.begin(), pids.end());
   pids.erase(std::unique(pids.begin(), pids.end()), pids.end());
   return pids;

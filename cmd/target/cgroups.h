@@ -39,6 +39,8 @@ class Cgroups {
   static std::string container_id(std::string_view name);
 
  private:
+  Result<std::string> of_process_elsewhere(const std::string& about, int pid) const;
+
   std::vector<std::string> roots_;
   std::string proc_;
 };

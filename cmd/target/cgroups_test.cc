@@ -89,10 +89,16 @@ TEST_F(CgroupsTest, Containers) {
 
 TEST_F(CgroupsTest, ContainersOfProcesses) {
   put(41, "12:pids:/elsewhere\n0::/system.slice/docker-" + kOne + ".scope/init\n");
+  put(46,
+      "1:name=systemd:/kubepods/burstable/pod12/" + kThird + "\n0::/system.slice/nginx.service\n");
+  put(777, "0::/system.slice/nginx.service\n");
   put(42, "0::/\n");
   put(43, "0::/not/to/be/seen\n");
   put(44, "1:name=systemd:/system.slice/nginx.service\n0::/\n");
-  EXPECT_EQ(said(groups_->of_container("41")), "/system.slice/docker-" + kOne + ".scope/init");
+  EXPECT_EQ(said(groups_->of_container("41")), "/system.slice/docker-" + kOne + ".scope");
+  EXPECT_EQ(said(groups_->of_container("46")), "/kubepods/burstable/pod12/" + kThird);
+  EXPECT_NE(said(groups_->of_container("777")).find("this is a process, and a container begins so"),
+            std::string::npos);
   EXPECT_NE(said(groups_->of_container("42")).find("it is in no container"), std::string::npos);
   EXPECT_NE(said(groups_->of_container("43")).find("not to be seen from here"), std::string::npos);
   EXPECT_EQ(said(groups_->of_process(44)), "/system.slice/nginx.service");
@@ -121,6 +127,8 @@ TEST(Cgroups, IdsInNames) {
   EXPECT_EQ(Cgroups::container_id("docker-" + kOne + ".scope"), kOne);
   EXPECT_EQ(Cgroups::container_id("cri-containerd-" + kOne + ".scope"), kOne);
   EXPECT_EQ(Cgroups::container_id("crio-" + kOne + ".scope"), kOne);
+  EXPECT_EQ(Cgroups::container_id("libpod-" + kOne), kOne);
+  EXPECT_EQ(Cgroups::container_id("libpod-conmon-" + kOne), "");
   EXPECT_EQ(Cgroups::container_id(kOne), kOne);
   EXPECT_EQ(Cgroups::container_id("lxc.payload.web"), "web");
   EXPECT_EQ(Cgroups::container_id("libpod-conmon-" + kOne + ".scope"), "");

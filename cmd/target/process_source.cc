@@ -16,8 +16,7 @@ namespace {
 
 Result<std::vector<std::string>> groups_of(const ProcessChoice& choice) {
   std::vector<std::string> groups;
-  if (choice.services.empty() && choice.cgroups.empty() && choice.containers.empty())
-    return groups;
+  if (choice.services.empty() && choice.cgroups.empty() && choice.containers.empty()) return groups;
   PB_ASSIGN(const Cgroups cgroups, Cgroups::of_machine());
   const auto add = [&](Result<std::string> found) -> Status {
     if (!found.ok()) return found.error();
@@ -72,8 +71,11 @@ std::vector<int> ProcessSource::look() {
   std::set<int> pids = named_;
   std::erase_if(groups_, [&](const std::string& group) {
     Result<std::vector<int>> found = processes_in_cgroup(group);
-    if (found.ok()) pids.insert(found->begin(), found->end());
-    return !found.ok();
+    const bool is_gone = !found.ok() && found.error().errno_value == ENOENT;
+    std::vector<int>& last = last_[group];
+    if (found.ok()) last = std::move(*found);  // else we lack a descriptor, and nobody has left
+    if (!is_gone) pids.insert(last.begin(), last.end());
+    return is_gone;
   });
   pids.erase(::getpid());
   return {pids.begin(), pids.end()};

@@ -7,6 +7,7 @@
 //   --container
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -24,6 +25,7 @@ class ProcessSource {
   // Those that are there now; of processes that were named, also those that have ended.
   std::vector<int> look();
   bool is_named(int pid) const { return named_.contains(pid); }
+  const std::set<int>& named() const { return named_; }
   // Others may come, as long as one of the groups is there.
   bool may_grow() const { return !groups_.empty(); }
   // "the control group /sys/fs/cgroup/system.slice/nginx.service"
@@ -32,6 +34,7 @@ class ProcessSource {
  private:
   std::set<int> named_;
   std::vector<std::string> groups_;
+  std::map<std::string, std::vector<int>> last_;  // of each group
 };
 
 // Why a process cannot be taken in. It may go by: one that starts, is stopped, or has somebody

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cmd/target/running_process.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -74,24 +75,36 @@ int buffer_owner_in(std::string_view maps, const std::string& runtime) {
 }
 
 int records_with(int pid, const std::string& runtime) {
-  const int owner = buffer_owner_in(proc_text(pid, "maps"), runtime);
+  std::error_code none;  // maps have no symbolic links
+  const std::string real = std::filesystem::canonical(runtime, none);
+  const int owner = buffer_owner_in(proc_text(pid, "maps"), none ? runtime : real);
   return owner == pid ? 0 : owner;
 }
 
-bool MappedFile::is_in(std::string_view line) const {
-  if (line.find(" rw-s ") == line.npos) return false;
-  return (!place.empty() && line.find(place) != line.npos) || line.ends_with(" " + path);
+// The inode and the name: the device of maps is not that of stat() where file systems are laid over
+// each other, and the way to the directory may have symbolic links.
+bool MappedBuffer::is_in(std::string_view line) const {
+  const std::vector<std::string_view> words = split_words(line);
+  uint64_t number = 0;
+  if (inode == 0 || words.size() < 6 || words[1] != "rw-s" || !to_number(words[4], &number) ||
+      number != inode)
+    return false;
+  for (const std::string_view tail : {" (deleted)", serve::kBufferName}) {
+    if (line.ends_with(tail))
+      line.remove_suffix(tail.size());
+    else if (tail == serve::kBufferName)
+      return false;
+  }
+  if (!line.ends_with('/')) return false;
+  line.remove_suffix(1);
+  std::string_view name = line.substr(line.rfind('/') + 1);
+  return cut_at(&name, '.') == directory;
 }
 
-MappedFile mapped_file(const std::string& path) {
-  const std::string maps = proc_text(::getpid(), "maps");
-  for (std::string_view rest = maps; !rest.empty();) {
-    const std::string_view line = cut_at(&rest, '\n');
-    const std::vector<std::string_view> words = split_words(line);
-    if (words.size() > 5 && line.ends_with(" " + path))
-      return {path, " " + std::string(words[3]) + " " + std::string(words[4]) + " "};
-  }
-  return {path, ""};
+MappedBuffer mapped_buffer(const std::string& directory) {
+  struct stat status {};
+  if (::stat((directory + "/" + serve::kBufferName).c_str(), &status) != 0) return {};
+  return {uint64_t(status.st_ino), std::string(base_name(directory))};
 }
 
 std::vector<SharedMaps> shared_maps() {
@@ -111,7 +124,7 @@ std::vector<SharedMaps> shared_maps() {
   return found;
 }
 
-std::vector<RunningProcess> writers_of(const MappedFile& file,
+std::vector<RunningProcess> writers_of(const MappedBuffer& file,
                                        const std::vector<SharedMaps>& maps) {
   std::vector<RunningProcess> writers;
   for (const SharedMaps& one : maps) {

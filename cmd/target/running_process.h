@@ -2,6 +2,7 @@
 // Which process a number means, and what it runs, as /proc says it.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,8 +12,8 @@ namespace patchbay::cmd {
 
 struct RunningProcess {
   int pid = 0, parent = 0;
-  std::string start;  // when it was started: a number is given out again
-  std::string image;  // another one when it has executed a program
+  std::string start;       // when it was started: a number is given out again
+  std::string image;       // another one when it has executed a program
   bool has_ended = false;  // it waits for its parent to ask for its status
 
   bool is_same_process(const RunningProcess& other) const {
@@ -36,14 +37,14 @@ int buffer_owner_in(std::string_view maps, const std::string& runtime);
 // Of process `pid`: the process that it records with. 0: none, or itself.
 int records_with(int pid, const std::string& runtime);
 
-// A file as the maps of a process name it.
-struct MappedFile {
-  std::string path;
-  std::string place;  // " DEVICE INODE ", which stays when a directory gets another name
+// The buffer file of a process in the maps of others. The directory DIR/PID becomes DIR/PID.N when
+// the process executes another program, and may be removed.
+struct MappedBuffer {
+  uint64_t inode = 0;     // 0: there is none
+  std::string directory;  // "PID"
   bool is_in(std::string_view maps_line) const;
 };
-// As this process has it mapped.
-MappedFile mapped_file(const std::string& path);
+MappedBuffer mapped_buffer(const std::string& directory);
 // What all processes but this one share with others by files: lines of their maps.
 struct SharedMaps {
   int pid = 0;
@@ -51,6 +52,7 @@ struct SharedMaps {
 };
 std::vector<SharedMaps> shared_maps();
 // Those of them that have the file mapped for writing, and live.
-std::vector<RunningProcess> writers_of(const MappedFile& file, const std::vector<SharedMaps>& maps);
+std::vector<RunningProcess> writers_of(const MappedBuffer& file,
+                                       const std::vector<SharedMaps>& maps);
 
 }  // namespace patchbay::cmd

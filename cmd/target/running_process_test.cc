@@ -64,27 +64,43 @@ TEST(RunningProcess, WhoseBufferIsMapped) {
   EXPECT_EQ(records_with(::getpid(), "/run/pb"), 0);
 }
 
-TEST(RunningProcess, AForkedChildWritesWhatItsParentHasMapped) {
-  char name[] = "/tmp/patchbay-mapped.XXXXXX";
-  UniqueFd fd(::mkstemp(name));
-  ASSERT_EQ(::ftruncate(fd.get(), 4096), 0);
-  void* const at = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+// Also when the process has executed another program, or the directory is gone. Who asks has not
+// mapped the file.
+TEST(RunningProcess, AForkedChildWritesIntoItsParentsBuffer) {
+  char top[] = "/tmp/patchbay-mapped.XXXXXX";
+  ASSERT_NE(::mkdtemp(top), nullptr);
+  const std::string directory = std::string(top) + "/12", moved = directory + ".1";
+  std::filesystem::create_directory(directory);
+  const auto map = [](const std::string& path) {
+    UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT, 0600));
+    EXPECT_EQ(::ftruncate(fd.get(), 4096), 0);
+    return ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+  };
+  void* const at = map(directory + "/buffer");
   ASSERT_NE(at, MAP_FAILED);
-  const MappedFile file = mapped_file(name);
-  EXPECT_NE(file.place, "");
-  EXPECT_TRUE(writers_of(file, shared_maps()).empty());
   const pid_t pid = ::fork();
   if (pid == 0) ::pause();
-  const std::string moved = std::string(name) + ".moved";
-  std::filesystem::rename(name, moved);
-  std::vector<RunningProcess> writers = writers_of(file, shared_maps());
-  ASSERT_EQ(writers.size(), 1u);
-  EXPECT_EQ(writers[0].pid, pid);
+  ::munmap(at, 4096);
+  const MappedBuffer buffer = mapped_buffer(directory);
+  const auto writers = [&buffer] {
+    std::vector<int> pids;
+    for (const RunningProcess& one : writers_of(buffer, shared_maps())) pids.push_back(one.pid);
+    return pids;
+  };
+  const std::vector<int> child{pid};
+  EXPECT_EQ(writers(), child);
+  std::filesystem::rename(directory, moved);
+  EXPECT_EQ(writers(), child);
+  EXPECT_FALSE((MappedBuffer{buffer.inode, "1"}).is_in(" "));
+  EXPECT_TRUE(writers_of({buffer.inode, "13"}, shared_maps()).empty());
+  EXPECT_TRUE(writers_of({buffer.inode + 1, "12"}, shared_maps()).empty());
+  std::filesystem::remove_all(moved);
+  EXPECT_EQ(writers(), child);
   ::kill(pid, SIGKILL);
   ::waitpid(pid, nullptr, 0);
-  EXPECT_TRUE(writers_of(file, shared_maps()).empty());
-  ::munmap(at, 4096);
-  ::unlink(moved.c_str());
+  EXPECT_TRUE(writers().empty());
+  EXPECT_TRUE(writers_of(mapped_buffer(directory), shared_maps()).empty());
+  std::filesystem::remove_all(top);
 }
 
 }  // namespace

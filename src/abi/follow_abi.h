@@ -45,8 +45,11 @@ struct FollowRecord {
   FollowKind kind;
   int32_t pid, parent;
   uint64_t time_ns;  // CLOCK_MONOTONIC
+  uint32_t cpu;      // that it was written on
+  uint32_t reserved;
+  char comm[16];
 };
-static_assert(sizeof(FollowRecord) == 24);
+static_assert(sizeof(FollowRecord) == 48);
 
 inline constexpr size_t kMostFollowRecord = 4096;  // a longer command line is cut
 
@@ -54,9 +57,10 @@ inline constexpr size_t kMostFollowRecord = 4096;  // a longer command line is c
 struct FollowSlot {
   uint32_t is_written;  // atomic; 1: the rest is there
   int32_t pid, parent;
-  uint32_t reserved;
+  uint32_t cpu;
   uint64_t time_ns;
-  char path[152];
+  char comm[16];
+  char path[136];
   char reason[80];
 };
 static_assert(sizeof(FollowSlot) == 256);

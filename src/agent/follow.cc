@@ -50,6 +50,13 @@ long open_log(int flags) {
                      flags | O_CLOEXEC | O_NOFOLLOW, 0);
 }
 
+// Not by rseq: in the child of a vfork() that area is still its parent's.
+uint32_t raw_cpu() {
+  uint32_t cpu = 0;
+  raw_syscall(SYS_getcpu, raw_pointer(&cpu));
+  return cpu;
+}
+
 enum class Tool : uint8_t { kThere, kGone, kOutOfReach };
 Tool look_for_tool() {
   const long fd = open_log(O_RDONLY);
@@ -71,6 +78,8 @@ void take_slot(long pid, long parent, const char* path, const char* reason) {
   abi::FollowSlot& slot = slots->slot[index];
   slot.pid = int32_t(pid);
   slot.parent = int32_t(parent);
+  slot.cpu = raw_cpu();
+  raw_syscall(SYS_prctl, PR_GET_NAME, raw_pointer(slot.comm));
   slot.time_ns = raw_monotonic_ns();
   raw_copy(slot.path, sizeof slot.path, path);
   raw_copy(slot.reason, sizeof slot.reason, reason);
@@ -87,7 +96,9 @@ bool has_file_limit() { return has_limit_below(RLIMIT_FSIZE, uint64_t{1} << 28);
 class LogRecord {
  public:
   LogRecord(abi::FollowKind kind, long pid, long parent) {
-    record_ = {sizeof record_, kind, int32_t(pid), int32_t(parent), raw_monotonic_ns()};
+    record_ = {
+        sizeof record_, kind, int32_t(pid), int32_t(parent), raw_monotonic_ns(), raw_cpu(), 0, ""};
+    raw_syscall(SYS_prctl, PR_GET_NAME, raw_pointer(record_.comm));
   }
 
   // With its NUL. Where there is no room the text is cut, and those behind it are left out.

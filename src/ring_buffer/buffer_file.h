@@ -159,6 +159,7 @@ struct ClockLine {
   uint64_t tsc0 = 0, ns0 = 0;
   uint32_t mult = 1, shift = 0;
   uint64_t to_ns(uint64_t tsc) const;
+  uint64_t to_tsc(uint64_t ns) const;  // the first one of this nanosecond
 };
 // ldexp() without libm, which the agent cannot count on in every process. `power` is below 64.
 inline double times_power_of_two(double value, uint32_t power) {

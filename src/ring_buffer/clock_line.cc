@@ -59,6 +59,13 @@ uint64_t scale(uint64_t ticks, uint32_t mult, uint32_t shift) {
 
 uint64_t ClockLine::to_ns(uint64_t tsc) const { return scale(tsc - tsc0, mult, shift & 63) + ns0; }
 
+uint64_t ClockLine::to_tsc(uint64_t ns) const {
+  const uint64_t since = ns - ns0;
+  if (mult == 0 || int64_t(since) < 0) return tsc0;
+  const auto ticks = (static_cast<unsigned __int128>(since) << (shift & 63)) + mult - 1;
+  return tsc0 + uint64_t(ticks / mult);
+}
+
 ClockLine fit_clock(uint32_t clock, const std::vector<ClockPair>& pairs) {
   ClockLine line;
   if (clock != abi::kClockTsc || pairs.empty()) return line;

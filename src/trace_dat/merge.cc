@@ -17,6 +17,7 @@
 #include "trace_dat/merge_streams.h"
 #include "trace_dat/merge_tables.h"
 #include "trace_dat/metadata.h"
+#include "trace_dat/not_followed_event.h"
 #include "trace_dat/record_pages.h"
 #include "trace_dat/trace_dat_append.h"
 #include "trace_dat/trace_dat_read.h"
@@ -94,8 +95,10 @@ class Merge {
   explicit Merge(int version) : files_(most_open()) { options_.version = version; }
   Status add(const MergedPart& part);
   void add_without_file(const MergedPart& part);
+  // What the parts do not have themselves. After the parts.
+  Status add_not_followed(const std::vector<NotFollowed>& what);
   Status check() const;
-  Result<MergeResult> write(const std::vector<NotFollowed>& not_followed, const std::string& path);
+  Result<MergeResult> write(const std::string& path);
 
  private:
   static size_t most_open();
@@ -108,11 +111,11 @@ class Merge {
   Status lay_out();
   uint32_t output_of(const PartBuffer& buffer) const;
   Status merge_cpu(uint32_t output, uint32_t cpu, TraceDatAppender* writer);
+  void take_own_events(uint32_t cpu, uint64_t until, RecordPages* pages);
   void take_record(const MergedRecord& record, bool is_kernel, uint32_t owner, RecordPages* pages);
   ThreadSpan* span_of(const Part& part, int32_t tid, uint64_t time);
   void finish_threads();
   TraceDatMetadata metadata();
-  std::string images_text(const std::vector<NotFollowed>& not_followed) const;
   uint64_t room_for_threads() const;
   void add_notes();
 
@@ -126,7 +129,14 @@ class Merge {
   MergedNames names_;
   MergedTexts texts_;
   std::vector<ProcessImage> images_;
-  std::vector<NotFollowed> not_followed_;                 // of files that were merged before
+  std::vector<uint32_t> image_of_part_;    // the first one of each
+  std::vector<NotFollowed> not_followed_;  // of files that were merged before, and new
+  // Events of the merged file itself, by CPU in order of time, and how many of them are written.
+  struct OwnEvents {
+    std::multimap<uint64_t, std::vector<uint8_t>> by_time;
+    decltype(by_time)::const_iterator next;
+  };
+  std::map<uint32_t, OwnEvents> own_events_;
   std::map<int32_t, std::string> comms_;                  // the last one of each thread
   std::vector<std::map<int32_t, std::string>> comms_of_;  // by image
   std::string process_maps_;
@@ -174,6 +184,7 @@ void Merge::add_without_file(const MergedPart& from) {
 }
 
 Status Merge::add(const MergedPart& from) {
+  image_of_part_.push_back(uint32_t(images_.size()));
   if (from.path.empty()) return add_without_file(from), Status();
   struct stat status {};
   if (::stat(from.path.c_str(), &status) != 0) return sys_error("open " + from.path, errno);
@@ -300,6 +311,28 @@ void Merge::add_comms(const TraceDatReader& file, Part* part) {
   }
 }
 
+// The thread is one of the program that executed it, so that it is found there, and has its name.
+Status Merge::add_not_followed(const std::vector<NotFollowed>& what) {
+  not_followed_.insert(not_followed_.end(), what.begin(), what.end());
+  const ClockLine line = clock_part().line;
+  const bool is_tsc = clock_part().is_tsc;
+  for (const NotFollowed& one : what) {
+    if (one.cpu < 0 || uint32_t(one.cpu) >= kMaxCpus || one.part >= image_of_part_.size()) continue;
+    PB_ASSIGN(const uint16_t id, formats_.add(not_followed_event()));
+    const uint64_t time = is_tsc ? line.to_tsc(one.time_ns) : one.time_ns;
+    own_events_[uint32_t(one.cpu)].by_time.emplace(time, not_followed_record(one, id));
+    const uint32_t image = image_of_part_[one.part];
+    ThreadSpan& span = spans_[uint64_t(image) << 32 | uint32_t(one.pid)];
+    span.first = span.first ? std::min(span.first, time) : time;
+    span.last = std::max(span.last, time);
+    if (one.comm.empty()) continue;
+    comms_.try_emplace(one.pid, one.comm);
+    comms_of_[image].try_emplace(one.pid, one.comm);
+  }
+  for (auto& [cpu, events] : own_events_) events.next = events.by_time.begin();
+  return {};
+}
+
 // --- whether they belong together
 
 // Its line holds for all: the file that recorded for the longest time knows the clock best.
@@ -372,6 +405,7 @@ Status Merge::lay_out() {
   }
   for (uint32_t& size : sizes)
     if (size == 0 || options_.version == 6) size = std::max(largest, 4096u);
+  if (!own_events_.empty()) cpus = std::max(cpus, own_events_.rbegin()->first + 1);
   options_.nr_cpus = std::max(cpus, uint32_t(cpus_.size()));
   options_.merged = true;
   options_.page_size = sizes[0];
@@ -419,9 +453,18 @@ void Merge::take_record(const MergedRecord& from, bool is_kernel, uint32_t owner
   Last& last = last_[owner];
   if (!last.span || last.tid != header.common_pid || part.finder)
     last = {header.common_pid, span_of(part, header.common_pid, from.time)};
-  if (last.span->events++ == 0) last.span->first = from.time;
+  if (last.span->events++ == 0 && last.span->first == 0) last.span->first = from.time;
   last.span->first = std::min(last.span->first, from.time);
   last.span->last = std::max(last.span->last, from.time);
+}
+
+// Those before `until`. They are counted nowhere: no program has recorded them.
+void Merge::take_own_events(uint32_t cpu, uint64_t until, RecordPages* pages) {
+  const auto own = own_events_.find(cpu);
+  if (own == own_events_.end()) return;
+  OwnEvents& events = own->second;
+  for (; events.next != events.by_time.end() && events.next->first < until; ++events.next)
+    pages->add(events.next->first, events.next->second);
 }
 
 Status Merge::merge_cpu(uint32_t output, uint32_t cpu, TraceDatAppender* writer) {
@@ -436,14 +479,19 @@ Status Merge::merge_cpu(uint32_t output, uint32_t cpu, TraceDatAppender* writer)
           areas.push_back({parts_[i].file, i, data.offset, data.size, buffer.page_size});
     }
   }
-  if (areas.empty()) return {};
+  const bool has_own = output == 0 && own_events_.contains(cpu);
+  if (areas.empty() && !has_own) return {};
   const uint32_t page_size =
       output == 0 ? options_.page_size : options_.instances[output - 1].page_size;
   RecordPages pages(page_size,
                     [&](const PageImage& page) { writer->append_page(output, cpu, page); });
   MergedStreams streams(&files_, areas);
   MergedRecord record;
-  while (streams.next(&record)) take_record(record, is_kernel, areas[record.area].owner, &pages);
+  while (streams.next(&record)) {
+    if (has_own) take_own_events(cpu, record.time, &pages);
+    take_record(record, is_kernel, areas[record.area].owner, &pages);
+  }
+  if (has_own) take_own_events(cpu, ~uint64_t{0}, &pages);
   pages.flush();
   damaged_pages_ += streams.damaged_pages();
   for (uint32_t area : streams.unread())
@@ -515,12 +563,6 @@ TraceDatMetadata Merge::metadata() {
   return out;
 }
 
-std::string Merge::images_text(const std::vector<NotFollowed>& not_followed) const {
-  ProcessImages all{images_, not_followed_};
-  all.not_followed.insert(all.not_followed.end(), not_followed.begin(), not_followed.end());
-  return all.text();
-}
-
 // What the lines of threads will need, which are known when all records were read.
 uint64_t Merge::room_for_threads() const {
   constexpr uint64_t kLine = 120, kUnknown = 64 << 10;
@@ -566,15 +608,14 @@ void Merge::add_notes() {
       " events were larger than a page: they count as lost.");
 }
 
-Result<MergeResult> Merge::write(const std::vector<NotFollowed>& not_followed,
-                                 const std::string& path) {
+Result<MergeResult> Merge::write(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0 && inodes_.contains({status.st_dev, status.st_ino}))
     return user_error(EINVAL,
                       path + " is one of the recordings to be merged: name another output.");
   PB_TRY(lay_out());
   TraceDatMetadata made = metadata();
-  made.images = images_text(not_followed);
+  made.images = ProcessImages{images_, not_followed_}.text();
   PB_ASSIGN(auto writer, TraceDatAppender::open(path, options_, made, room_for_threads()));
   last_.resize(parts_.size());
   for (uint32_t output = 0; output < outputs_.size(); output++)
@@ -582,7 +623,7 @@ Result<MergeResult> Merge::write(const std::vector<NotFollowed>& not_followed,
       PB_TRY(merge_cpu(output, cpu, writer.get()));
   finish_threads();
   add_notes();
-  made.images = images_text(not_followed);
+  made.images = ProcessImages{images_, not_followed_}.text();
   PB_ASSIGN(result_.file, writer->finish(made));
   result_.events -= std::min(result_.events, result_.file.events_lost);
   return std::move(result_);
@@ -599,7 +640,8 @@ Result<MergeResult> merge_trace_dats(const std::vector<MergedPart>& parts,
   Merge merge(version);
   for (const MergedPart& part : parts) PB_TRY(merge.add(part));
   PB_TRY(merge.check());
-  return merge.write(not_followed, path);
+  PB_TRY(merge.add_not_followed(not_followed));
+  return merge.write(path);
 }
 
 }  // namespace patchbay

@@ -30,6 +30,8 @@ struct MergedIds {
 class MergedFormats {
  public:
   Result<std::shared_ptr<const MergedIds>> add(const TraceDatReader& file);
+  // An event that the merged file has of its own; its number.
+  Result<uint16_t> add(const EventCall& event) { return id_of(event, event.format_text(), false); }
   std::vector<TraceDatMetadata::Format> take_formats() { return std::move(formats_); }
   // "system:name" of the events that have several definitions.
   std::vector<std::string> several() const;

@@ -305,6 +305,51 @@ TEST_F(MergeTest, StatisticsAreSummedAndKeptByImage) {
   EXPECT_EQ(ProcessImages::parse(who.text()).text(), who.text());
 }
 
+// On the CPU and at the time of the exec, among the events of the programs, and of the right one.
+TEST_F(MergeTest, AnExecThatWasNotFollowedIsAnEvent) {
+  for (const int version : {6, 7}) {
+    File a(100, "make"), b(200, "cc");
+    a.events = {{0, 10, 600, 100, 1}, {1, 20, 600, 100, 2}, {1, 40, 600, 100, 3}};
+    b.events = {{1, 30, 600, 200, 4}};
+    std::vector<MergedPart> parts(2);
+    parts[0].path = write("a", a, version);
+    parts[1].path = write("b", b, version);
+    std::vector<NotFollowed> skipped = {{200, 1'000'035, "/bin/su", "set-id", 1, "x"},
+                                        {201, 1'000'005, "/bin/busy box", "static", 0, "cc"},
+                                        {100, 1'000'050, "/bin/late", "static", 3, ""},
+                                        {7, 1'000'020, "/bin/refused", "no exec"}};
+    skipped[0].part = skipped[1].part = 1;
+    auto result = merge_trace_dats(parts, skipped, path("first"), version);
+    ASSERT_TRUE(result.ok()) << result.error().message();
+    EXPECT_EQ(result->events, 4u);
+    auto opened = TraceDatReader::open(path("first"));
+    ASSERT_TRUE(opened.ok());
+    const TraceDatReader& reader = **opened;
+    EXPECT_EQ(reader.images().not_followed.size(), 4u);
+    const EventCall* made = nullptr;
+    for (const EventCall& event : reader.events())
+      if (event.system == "patchbay" && event.name == "exec_not_followed") made = &event;
+    ASSERT_TRUE(made);
+    EXPECT_NE(made->id, 600);
+    ImageFinder finder(reader.images().images);
+    std::vector<std::string> found;
+    for (uint32_t cpu = 0; cpu < 4; cpu++)
+      for (const Event& event : read(reader, 0, cpu))
+        found.push_back(std::to_string(cpu) + " " + std::to_string(event.time) + " " +
+                        std::to_string(event.tid) + (event.id == made->id ? " exec" : "") + " of " +
+                        std::to_string(finder.find(event.tid, reader.to_ns(event.time))));
+    EXPECT_EQ(found, (std::vector<std::string>{
+                         "0 5 201 exec of 1", "0 10 100 of 0", "1 20 100 of 0", "1 30 200 of 1",
+                         "1 35 200 exec of 1", "1 40 100 of 0", "3 50 100 exec of 0"}));
+    EXPECT_NE(("\n" + reader.cmdlines()).find("\n201 cc\n"), std::string::npos);
+    // Merged again they are there once.
+    auto again = merged({path("first")}, version);
+    ASSERT_TRUE(again);
+    EXPECT_EQ(read(*again, 0, 1).size(), 4u);
+    EXPECT_EQ(again->images().not_followed.size(), 4u);
+  }
+}
+
 TEST_F(MergeTest, AMergedFileCanBeMergedAgain) {
   File a(100), b(200), c(300);
   a.metadata.kallsyms = "1000 t a\n1010 t 0x1010\n";

@@ -51,6 +51,10 @@ struct NotFollowed {
   int32_t pid = 0;
   uint64_t time_ns = 0;  // CLOCK_MONOTONIC
   std::string path, reason;
+  // Of an exec in a recording that is being made; a file has it as an event.
+  int32_t cpu = -1;   // -1: no event is made of it
+  std::string comm;   // "": not known
+  uint32_t part = 0;  // which of the parts the process belonged to
 };
 
 struct ProcessImages {

@@ -170,6 +170,22 @@ for ((i = 0; i < ${#reasons[@]}; i += 2)); do
   has "the list of processes says why: ${reasons[i]}" "$processes" \
     "${reasons[i]}: ${reasons[i + 1]}"
 done
+# It is an event, too, of the thread that executed it, in the place where that was.
+skipped=$("$patchbay" report -i "$work/refused.dat" 2>/dev/null)
+for ((i = 0; i < ${#reasons[@]}; i += 2)); do
+  has "an event says why: ${reasons[i]}" "$skipped" \
+    "^ *sh-[0-9]+ .* exec_not_followed: path=[^ ]*${reasons[i]} reason=.*${reasons[i + 1]}"
+done
+same "each once" $((${#reasons[@]} / 2)) "$(grep -c 'exec_not_followed:' <<<"$skipped")"
+shell=$(basename "$(readlink -f "$(type -P sh)")")
+same "the event is of the shell" $((${#reasons[@]} / 2)) \
+  "$("$patchbay" report -i "$work/refused.dat" --exe "$shell" 2>/dev/null | grep -c 'exec_not_followed:')"
+if command -v trace-cmd >/dev/null; then
+  same "trace-cmd shows it as we do" \
+    "$(sed -nE 's/.*(exec_not_followed): *(path=.*)/\1 \2/p' <<<"$skipped")" \
+    "$(trace-cmd report -i "$work/refused.dat" 2>/dev/null |
+      sed -nE 's/.*(exec_not_followed): *(path=.*)/\1 \2/p')"
+fi
 "$patchbay" record -o "$work/said.dat" "${events[@]}" -- \
   sh -c "'$programs/static_hello'; true" \
   >/dev/null 2>"$work/err"

@@ -50,6 +50,11 @@ record() {
   wait_for 60 grep -qE 'Ctrl-C ends the recording|patchbay record: ' record.err ||
     fail "record does not begin: $(cat record.err)"
 }
+# is_set_up PID [RECORDER] : its events are on.
+is_set_up() {
+  local file=instances/patchbay-${2:-$recorder}-1/set_event
+  wait_for 60 eval "\"$patchbay\" cat $1 $file | grep -q ."
+}
 # stop : by Ctrl-C. Sets status, said.
 stop() {
   kill -INT $recorder
@@ -71,6 +76,20 @@ ended() {
 events() {
   local pid=${pid_of[$1]:-$1}
   "$patchbay" report --pid "$pid" "${2:-many.dat}" 2>/dev/null | grep -c 'tick('
+}
+# text_of_program PID : of its executable, as it is in memory.
+text_of_program() {
+  python3 - "$1" <<'PYTHON'
+import hashlib, os, sys
+exe = os.readlink(f"/proc/{sys.argv[1]}/exe")
+with open(f"/proc/{sys.argv[1]}/maps") as maps, open(f"/proc/{sys.argv[1]}/mem", "rb") as memory:
+    for line in maps:
+        words = line.split(None, 5)
+        if "x" in words[1] and words[-1].strip() == exe:
+            start, end = (int(word, 16) for word in words[0].split("-"))
+            memory.seek(start)
+            print(hashlib.sha256(memory.read(end - start)).hexdigest())
+PYTHON
 }
 # nothing_left : neither in the processes nor in the folders.
 nothing_left() {
@@ -123,7 +142,8 @@ if begin three; then
   other=$!
   started $other
   wait_for 20 "$patchbay" ls "${pid_of[three]}" events/functions/tick
-  wait_for 20 test -s other.dat
+  wait_for 20 "$patchbay" cat "${pid_of[three]}" "instances/patchbay-$other-1/set_event" ||
+    fail "the other recording does not begin"
   record "${tick[@]}" -p "${pid_of[one]}" -p "${pid_of[two]}" -p "${pid_of[three]}"
   for name in one two three; do tell $name "work 1234"; done
   stop
@@ -262,6 +282,40 @@ EOC
   same "children" "0 30 107 50" "$status $(events "$parent") $(events "$child") $(events two)"
   nothing_left children
   end_all
+  # The parent has ended, the child lives at Ctrl-C: it is left as it was, too.
+  rm -f orphan.in orphan.out
+  mkfifo orphan.in
+  ./orphan <orphan.in >orphan.out &
+  disown $!
+  exec 5>orphan.in
+  wait_for 20 grep -q parent orphan.out
+  parent=$(awk '/parent/ { print $2 }' orphan.out)
+  started "$parent"
+  text=$(text_of_program "$parent")
+  new two
+  record "${tick[@]}" -p "$parent,${pid_of[two]}"
+  echo >&5
+  wait_for 20 grep -q child orphan.out
+  child=$(awk '/child/ { print $2 }' orphan.out)
+  started "$child"
+  check "orphan: its text is another one" test "$text" != "$(text_of_program "$child")"
+  echo 40 >&5
+  did 1
+  kill -9 "$parent"
+  wait_for 20 eval "! kill -0 $parent 2>/dev/null"
+  sleep 1
+  check "it goes on for the child, again" kill -0 $recorder
+  echo 60 >&5
+  did 2
+  stop
+  same "orphan" "0 30 100" "$status $(events "$parent") $(events "$child")"
+  same "orphan: its text is as it was" "$text" "$(text_of_program "$child")"
+  echo 7 >&5
+  did 3
+  kill -9 "$child"
+  exec 5>&-
+  nothing_left orphan
+  end_all
 fi
 
 if begin executes; then
@@ -379,6 +433,43 @@ if begin missing; then
   kill -9 $steady
 fi
 
+if begin silent; then
+  # One that is stopped does not keep the others from being recorded, nor the file from being made.
+  new one; new two; new three
+  "$patchbay" attach "${pid_of[two]}" >/dev/null 2>&1
+  record "${tick[@]}" -p "${pid_of[one]},${pid_of[two]},${pid_of[three]}"
+  for name in one two three; do tell $name "work 10"; done
+  kill -STOP "${pid_of[two]}" "${pid_of[three]}"
+  tell one "work 20"
+  stop
+  kill -CONT "${pid_of[two]}" "${pid_of[three]}"
+  same "silent" "0 30 10 10" "$status $(events one) $(events two) $(events three)"
+  for name in one two three; do tell $name "work 1"; done
+  wait_for 20 eval "\"$patchbay\" detach ${pid_of[two]}" || true
+  "$patchbay" detach "${pid_of[three]}" 2>/dev/null
+  "$patchbay" clean >/dev/null 2>&1
+  nothing_left silent
+  end_all
+fi
+
+if begin quickly; then
+  # Ctrl-C while members are set up: nothing is said that is not so, and what was recorded stays.
+  args=()
+  for n in 1 2 3 4 5 6; do
+    new "q$n"
+    args+=(-p "${pid_of[q$n]}")
+  done
+  "$patchbay" record -o many.dat "${tick[@]}" "${args[@]}" 2>record.err &
+  recorder=$!
+  started $recorder
+  wait_for 60 eval "ls many.dat.*.part" || fail "nobody is recorded"
+  stop
+  same "quickly: nobody is accused" "" \
+    "$(grep -E "none of the processes|no process has '|not recorded" record.err)"
+  nothing_left quickly
+  end_all
+fi
+
 if begin graph; then
   new one; new two
   record -t function_graph -l tick -p "${pid_of[one]},${pid_of[two]}"
@@ -465,9 +556,15 @@ elif begin cgroup; then
   joined() { [[ $(ls "$PATCHBAY_DIR/${pid_of[three]}/instances" 2>/dev/null) ]]; }
   wait_for 30 joined || fail "the third is not recorded"
   wait_for 30 test -e "many.dat.${pid_of[three]}-2.part" || fail "the third has no part"
-  wait_for 30 "$patchbay" cat "${pid_of[three]}" instances/patchbay-1-1/set_event
-  sleep 0.5
+  is_set_up "${pid_of[three]}" || fail "the third is not set up"
   tell three "work 300"
+  # One that leaves the group for a while is recorded on, and once.
+  echo "${pid_of[two]}" >"${group%/*}/cgroup.procs"
+  sleep 3
+  in_group two below
+  tell two "work 7"
+  sleep 3
+  tell two "work 8"
   # A child of a member is in the group, and records with it.
   mkfifo one/child.in
   tell one "fork child"
@@ -478,11 +575,20 @@ elif begin cgroup; then
   tell one "work 50" child
   kill -9 "${pid_of[two]}"
   stop
-  same "cgroup" "0 100 200 300 50" \
+  same "cgroup" "0 100 215 300 50" \
     "$status $(events one) $(events two) $(events three) $(events "$child")"
   has "cgroup: three are in the file" "$said" '3 processes are in the file: forks \(3\)'
   nothing_left cgroup
   kill -9 "$child"
+  # What nobody had is an error at the end, and the file stays.
+  record "${tick[@]}" -e 'typo(int n)' --cgroup "$group"
+  has "a function that is waited for" "$(cat record.err)" "no process has 'typo.*waited for"
+  tell one "work 33"
+  stop
+  same "nobody had it: status, and the file" "1 33" "$status $(events one)"
+  has "nobody had it: it is said" "$said" "no process has 'typo\(int n\)'"
+  same "nobody had it: it is said once" 1 "$(grep -c "no process has 'typo(int n)':$" record.err)"
+  nothing_left "nobody had it"
   # A member executes another program, which is recorded as well.
   mkfifo go2
   bash -c 'read -r line; exec "$0" 1000' "$programs/steady" <>go2 &
