@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Servers that run already, nobody prepared them, in one recording: postgres with pgbench, nginx with
-# its workers, redis while it saves. What is recorded is what the servers themselves have counted.
+# Servers that run already, nobody prepared them, in one recording: postgres with pgbench, nginx
+# with its workers, redis while it saves. What is recorded is what the servers themselves have counted.
 #   record_service.sh BUILD_DIR [REGEX]      the servers whose name the REGEX finds; all
 . "$(dirname "$0")/common.bash"
 cd "$work" || exit 1
@@ -22,14 +22,11 @@ leave_group() {
   wait_for 10 rmdir "$group"
 }
 trap 'leave_group; cleanup' EXIT
-# in_group COMMAND… : the command and all that it starts are in the group, if there is one.
+# in_group COMMAND… & : the command and all that it starts are in the group, if there is one.
 # shellcheck disable=SC2016  # $0 is the inner shell's
 in_group() {
-  if [[ $group ]]; then
-    bash -c 'echo $$ >"$0"; exec "$@"' "$group/cgroup.procs" "$@"
-  else
-    "$@"
-  fi
+  [[ $group ]] || exec "$@"
+  exec bash -c 'echo $$ >"$0"; exec "$@"' "$group/cgroup.procs" "$@"
 }
 # those_of PID : the choice of a server's processes: its group, or one by one.
 those_of() {
@@ -55,6 +52,14 @@ stop() {
   wait_for 90 eval "! kill -0 $recorder 2>/dev/null" || fail "record hangs: $(cat record.err)"
   wait $recorder
   same "record's status" 0 $?
+}
+# ends PID WHAT SIGNAL : it does, by itself and with status 0.
+ends() {
+  kill "-$3" "$1"
+  wait_for 60 eval "! kill -0 $1 2>/dev/null" || fail "$2 does not end"
+  kill -0 "$1" 2>/dev/null && kill -9 "$1"
+  wait "$1"
+  same "$2 ends as ever" 0 $?
 }
 count() { grep -cE -- "$1" "$2"; }
 
@@ -116,9 +121,121 @@ elif begin postgres; then
   stop
   read -r commits rollbacks readings < <(counted)
   "$patchbay" report pg.dat >pg.text 2>/dev/null
+  committed=$((commits - commits_before - 2 - 2 * readings))
   # The session's connection and its first query were before the recording.
   same "postgres: transactions as the server has counted them" \
-    "$((commits - commits_before - 2 - 2 * readings)) $((rollbacks - rollbacks_before))" \
+    "$committed $((rollbacks - rollbacks_before))" \
     "$(count 'PgStat\(isCommit=(1|true|Y)' pg.text) $(count 'isCommit=(0|false|N)' pg.text)"
+  check "postgres: there were more than 2000" test "$committed" -gt 2000
+  same "postgres: the summary" "$((committed + rollbacks - rollbacks_before))" \
+    "$(summary_events record.err)"
+  same "postgres: nothing is lost" 0 "$(summary_lost record.err)"
+  # One table by process: new backends are the children of one program.
+  "$patchbay" report --processes pg.dat >pg.processes
+  same "postgres: by process" "$((committed + rollbacks - rollbacks_before))" \
+    "$(awk '$1 ~ /^[0-9]+$/ && $5 ~ /^[0-9]+$/ { sum += $5 } END { print sum + 0 }' pg.processes)"
+  check "postgres: each new backend is one" test "$(count '\(forked\)' pg.processes)" -ge 48
+  # trace-cmd sees the same.
+  if command -v trace-cmd >/dev/null; then
+    same "postgres: trace-cmd" "$((committed + rollbacks - rollbacks_before))" \
+      "$(trace-cmd report -i pg.dat 2>/dev/null | grep -c 'AtEOXact_PgStat')"
+  fi
+  # Live: the same sum in a table, while they run.
+  read -r commits_before _ _ < <(counted)
+  "$patchbay" hist "${those[@]}" 'AtEOXact_PgStat(bool isCommit, bool parallel)' keys=isCommit \
+    >pg.hist 2>hist.err &
+  hist=$!
+  started $hist
+  # A backend records with the postmaster, so that is the one that counts.
+  trigger=instances/patchbay-$hist-1/events/functions/AtEOXact_PgStat/trigger
+  is_counting() { "$patchbay" cat "$pid" "$trigger" | grep -q '^hist'; }
+  wait_for 60 is_counting || fail "hist does not begin: $(cat hist.err)"
+  check "pgbench, beside hist" bench -c 8 -j 2 -t 100
+  wait_for 30 no_backend
+  ends $hist hist INT
+  read -r commits _ readings < <(counted)
+  same "postgres: hist has counted them" "$((commits - commits_before - 2 * readings))" \
+    "$(awk '/Hits:/ { print $2 }' pg.hist)"
+  # At full speed: each event is in the file, or counted as lost.
+  record fast.dat -e 'LWLockAcquire(x64 lock, int mode)' -e 'LWLockRelease(x64 lock)' "${those[@]}"
+  from=$(date +%s%N)
+  check "pgbench, read only" bench -S -M prepared -c 8 -j 2 -T 2
+  to=$(date +%s%N)
+  wait_for 30 no_backend
+  stop
+  events=$(summary_events record.err)
+  echo "  $((events * 1000000000 / (to - from))) events/s, lost $(summary_lost record.err)"
+  same "postgres: what the summary says is in the file" "$events" \
+    "$("$patchbay" report fast.dat 2>/dev/null | grep -c 'LWLock')"
+  same "postgres: the server goes on" 1 "$(sql -c 'select 1')"
+  ends $pid postgres INT
+  same "postgres: nothing is left" "" "$(ls "$PATCHBAY_DIR")"
+  [[ $group ]] && wait_for 20 eval "[[ ! \$(cat '$group/cgroup.procs') ]]"
+fi
+
+# --- nginx
+
+if ! command -v nginx >/dev/null; then
+  echo "SKIPPED: record_service.sh: nginx is not installed"
+elif begin nginx; then
+  nginx_site "$work/web" off 4
+  in_group nginx -p "$work/web" -c "$work/web/nginx.conf" >nginx.out 2>&1 &
+  pid=$!
+  started $pid
+  wait_for 60 test -S "$work/web/sock" || fail "nginx: $(cat nginx.out)"
+  wait_for 20 eval "((\$(pgrep -c -P $pid) == 4))"
+  those_of $pid
+  same "nginx: answers before" 10 "$(nginx_right_answers "$work/web/sock" 10)"
+  record web.dat -e 'ngx_http_handler(x64 request)' "${those[@]}"
+  same "nginx: answers" 500 "$(nginx_right_answers "$work/web/sock" 500)"
+  # New workers, which the master forks: they record with it, or come to the group.
+  before=$(pgrep -d ' ' -P $pid)
+  kill -HUP $pid
+  # shellcheck disable=SC2086  # several words
+  wait_for 30 eval "! kill -0 $before 2>/dev/null" || fail "the old workers stay"
+  same "nginx: answers of new workers" 300 "$(nginx_right_answers "$work/web/sock" 300)"
+  stop
+  "$patchbay" report web.dat >web.text 2>/dev/null
+  same "nginx: requests" 800 "$(count 'ngx_http_handler\(' web.text)"
+  same "nginx: by process" 800 "$("$patchbay" report --processes web.dat |
+    awk '$1 ~ /^[0-9]+$/ { for (i = 1; i <= NF; i++) if ($i ~ /^nginx/) { sum += $5; break } }
+      END { print sum + 0 }')"
+  same "nginx: answers afterwards" 10 "$(nginx_right_answers "$work/web/sock" 10)"
+  ends $pid nginx QUIT
+  same "nginx: nothing is left" "" "$(ls "$PATCHBAY_DIR")"
+fi
+
+# --- redis, which forks to save
+
+if ! command -v redis-server >/dev/null; then
+  echo "SKIPPED: record_service.sh: redis is not installed"
+elif begin redis; then
+  mkdir -p redis
+  in_group redis-server --port 0 --unixsocket "$work/redis/sock" --dir "$work/redis" --save '' \
+    --daemonize no >redis.log 2>&1 &
+  pid=$!
+  started $pid
+  cli() { redis-cli -s "$work/redis/sock" "$@"; }
+  wait_for 60 eval "[[ \$(redis-cli -s '$work/redis/sock' ping) == PONG ]]" ||
+    fail "redis: $(tail -n 3 redis.log)"
+  for i in $(seq 300); do echo "set key$i value$i"; done | cli >/dev/null
+  if [[ $group ]]; then those=(--cgroup "$group"); else those=(-p "$pid"); fi
+  record redis.dat -e 'processCommand(x64 client)' -e 'rdbSaveKeyValuePair(x64 rdb)' "${those[@]}"
+  for i in $(seq 200); do echo "get key$i"; done | cli >/dev/null
+  cli bgsave >/dev/null
+  wait_for 30 eval "redis-cli -s '$work/redis/sock' info persistence |
+    grep -q 'rdb_bgsave_in_progress:0'" || fail "redis does not save"
+  stop
+  "$patchbay" report redis.dat >redis.text 2>/dev/null
+  same "redis: keys that the child has saved" 300 "$(count 'rdbSaveKeyValuePair\(' redis.text)"
+  same "redis: by one process, which is not the server" 1 \
+    "$(sed -nE "s/^ *(<?[^ ]+)-([0-9]+) .*rdbSaveKeyValuePair.*/\2/p" redis.text | sort -u |
+      grep -vc "^$pid$")"
+  commands=$(count 'processCommand\(' redis.text)
+  check "redis: its commands: $commands" test "$commands" -ge 202
+  same "redis goes on" PONG "$(cli ping)"
+  cli shutdown nosave >/dev/null 2>&1
+  wait_for 20 eval "! kill -0 $pid 2>/dev/null"
+  same "redis: nothing is left" "" "$(ls "$PATCHBAY_DIR")"
 fi
 finish
