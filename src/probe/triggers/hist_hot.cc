@@ -421,8 +421,32 @@ void fill_save(Update* update, const HistAct& act, uint32_t save) {
   hist_save_filled(update->hist->table, save, update->generation);
 }
 
-// The value with the fields of its event, as one thing (hist/hist_saves_hot.h has the letters). The
-// variables of the same names are for other histograms that read them one by one.
+// The variables of what save() keeps are for other histograms, which read them one by one. Several
+// hits that raise the maximum write them, in any order; so whoever has written looks whether the
+// value is still the one that is kept, and writes the one that has replaced it. The last to look has
+// written what stays. (Texts are in the entry, where hits of one key may mix them.)
+void remember_kept(Update* update, const HistAct& act) {
+  const HistTable* table = update->hist->table;
+  const HistKept* kept = hist_kept(table, update->entry);
+  HistKept seen;
+  do {
+    seen = hist_look_at(kept);
+    if (!hist_mark_is_of(seen.mark, update->generation)) return;
+    const uint32_t save = hist_save_of(seen.mark);
+    for (uint32_t i = 0; save < table->nr_saves && i < act.nr_saved; i++) {
+      const HistVariable& variable = act.saved[i];
+      if (variable.value.source != HistSource::kNumber) continue;
+      const auto* word =
+          reinterpret_cast<const uint64_t*>(hist_save_fields(table, save) + variable.kept);
+      hist_set_variable(hist_variable(table, update->entry, variable.index),
+                        __atomic_load_n(word, __ATOMIC_ACQUIRE));
+    }
+    hist_set_variable(hist_variable(table, update->entry, act.track), seen.value);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);  // written, before it is looked at again
+  } while (__atomic_load_n(&kept->mark, __ATOMIC_ACQUIRE) != seen.mark);
+}
+
+// The value with the fields of its event, as one thing (hist/hist_saves_hot.h has the letters).
 __attribute__((noinline)) void save(Update* update, const HistAct& act, uint64_t value) {
   HistTable* table = update->hist->table;
   HistKept* kept = hist_kept(table, update->entry);
@@ -435,8 +459,8 @@ __attribute__((noinline)) void save(Update* update, const HistAct& act, uint64_t
     is_filled = true;
     if (!hist_replace(kept, &seen, value, mine)) continue; /*C*/
     mine = hist_save_of(seen.mark);
-    hist_set_variable(hist_variable(table, update->entry, act.track), value);
     for (uint32_t i = 0; i < act.nr_saved; i++) remember_one(update, act.saved[i]);
+    remember_kept(update, act);
     break;
   }
   if (mine != kHistNone) hist_give_save(table, mine, update->generation); /*D*/

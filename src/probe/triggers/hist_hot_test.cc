@@ -833,6 +833,8 @@ TEST_F(HistHot, MaximaOfManyThreads) {
   hist.key(field("key")).value(field("u64"));
   HistField* value = hist.variable(field("u64"));
   HistActionData* action = hist.action(HistHandler::kMax, HistActionKind::kSave, hist.refer(value));
+  HistField* saved = hist.variable(nullptr);
+  action->saved.push_back({saved, field("u64")});
   hist.compile();
   constexpr uint64_t kHits = 50000;
   constexpr int kThreads = 4;
@@ -851,7 +853,9 @@ TEST_F(HistHot, MaximaOfManyThreads) {
   for (const HistEntry& entry : hist.read()) {
     hits += entry.values[0];
     sum += entry.values[1];
-    largest = std::max(largest, hist.read_variable(action->track_var->var_index, entry.index));
+    const uint64_t maximum = hist.read_variable(action->track_var->var_index, entry.index);
+    EXPECT_EQ(hist.read_variable(saved->var_index, entry.index), maximum);
+    largest = std::max(largest, maximum);
   }
   EXPECT_EQ(hits, kThreads * kHits);
   EXPECT_EQ(sum, kThreads * kThreads * (kHits * (kHits + 1) / 2) + kHits * 6);
