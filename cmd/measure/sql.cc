@@ -50,12 +50,12 @@ constexpr Option kOptions[] = {
          "object, as hist --json does",
      .more = "Nothing is shown before the end.",
      .id = kHistJson},
+    kPerProcessOption,
     {.letter = 'o',
      .name = "output",
      .argument = "FILE",
      .help = "with JOIN: keeps the rows in FILE, a trace.dat, too; of a histogram: writes it to "
              "FILE, apart from what CMD prints"},
-    kPidOption,
     {.letter = 'n',
      .name = "dry-run",
      .help = "prints what would be written to a tracefs directory, and does nothing",
@@ -121,8 +121,8 @@ bool parse_command_line(int argc, char** argv, SqlOptions* options, int* status)
   const char* wrong = nullptr;
   if (options->statement.empty()) wrong = "A statement is needed: SELECT FIELD FROM EVENT.";
   if (!wrong) wrong = options->target.check(own < argc);
-  if (options->target.processes.is_several())
-    wrong = "-p takes one process here; patchbay hist and latency sum several.";
+  if (options->target.processes.is_several() && options->dry_run)
+    wrong = "-n asks one process: what would be written is the same in each.";
   if (!options->directory.empty() && !options->dry_run) wrong = "-m belongs to -n.";
   if (options->target.json && options->dry_run)
     wrong = "--json is for what a statement finds, and -n finds nothing: leave one of them out.";
@@ -235,7 +235,11 @@ Status prepare_rows(serve::Client& client, const SqlOptions& options, const SqlQ
 int run_rows(const SqlOptions& options, const SqlQuery& query) {
   RecordOptions record;
   record.command = "sql";
-  record.pid = options.target.processes.only_pid();
+  const bool has_several = options.target.processes.is_several();
+  if (has_several)
+    record.several = options.target.processes;
+  else
+    record.pid = options.target.processes.only_pid();
   record.words = options.target.words;
   record.quiet = record.print = true;
   record.json = options.target.json;
@@ -249,12 +253,15 @@ int run_rows(const SqlOptions& options, const SqlQuery& query) {
     return prepare_rows(client, options, query, request, applied);
   };
   int status = kOk;
-  if (record.pid == 0 && record.words.empty()) {
+  if (record.pid == 0 && record.words.empty() && !has_several) {
     Result<std::unique_ptr<serve::Client>> only = choose_process(0);
     if (only.ok()) record.pid = (*only)->pid();
     if (!only.ok()) status = fail("sql", only.error());
   }
-  if (status == kOk) status = record.pid != 0 ? record_process(record) : record_program(record);
+  if (status == kOk && has_several)
+    status = record_processes(record);
+  else if (status == kOk)
+    status = record.pid != 0 ? record_process(record) : record_program(record);
   std::error_code ignored;
   if (options.output.empty()) std::filesystem::remove_all(directory, ignored);
   return status;
@@ -268,6 +275,7 @@ constexpr CommandLine kSqlLine = {
     .synopsis =
         "sql [OPTION...] STATEMENT -- CMD [ARG...]\n"
         "sql [OPTION...] STATEMENT [-p PID]\n"
+        "sql [OPTION...] STATEMENT -p PID,PID...|--all|--service NAME|--cgroup PATH\n"
         "sql -n -m DIR STATEMENT",
     .about = R"(Asks the events of a program, or of a running process until Ctrl-C, in sqlhist's
 language:
@@ -284,10 +292,11 @@ language:
 
 Without JOIN the items are the keys of a histogram, which is printed at the end.
 With JOIN each pair of events is a row; the rows are printed at the end in the
-order of time.
+order of time. Several processes have one table, or one list of rows; a pair is of
+one process.
 
 )",
-    .options = {kOptions},
+    .options = {kProcessOptions, kOptions},
     .after = R"(Example: patchbay sql -e 'malloc(u64 size)' \
              'SELECT CAST(size AS LOG2) FROM malloc' -- ls
 )",
@@ -302,6 +311,8 @@ int run_sql(int argc, char** argv) {
   if (!parse.query) return fail("sql", "\n" + parse.error->show(options.statement));
   if (options.dry_run) return dry_run(options, *parse.query);
   const bool has_rows = parse.query->join && options.hist.empty();
+  if (has_rows && options.target.per_process)
+    return usage_error("sql", "--per-process is for histograms: a row says its process.");
   return has_rows ? run_rows(options, *parse.query) : run_histogram(options, *parse.query);
 }
 

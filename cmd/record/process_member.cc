@@ -67,7 +67,8 @@ Status ProcessMember::set_up(const RecordOptions& options, const RecordingParts&
   {
     std::optional<RemarksOff> quiet;  // what is said of the first one goes for all
     if (number > 0) quiet.emplace();
-    PB_TRY(make_stand_ins(*client_, &request, uses_.get(), false));
+    PB_TRY(make_stand_ins(*client_, &request, uses_.get(), bool(options.prepare)));
+    if (options.prepare) PB_TRY(options.prepare(*client_, &request, &applied_));
     PB_TRY(apply_request(request, *client_, &applied_));
   }
   for (const std::string& name : applied_.missing)

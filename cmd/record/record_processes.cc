@@ -377,6 +377,8 @@ int RecordedProcesses::finish(OutputLock* lock) {
   if (!merged.ok()) return fail(options_.command, merged.error());
   lock->keep();
   if (!options_.quiet) print_summary(*merged);
+  if (options_.quiet && options_.prepare)  // of rows that are printed, without a summary
+    for (const std::string& sentence : refusals()) remark("not in the rows: " + sentence);
   if (!is_saved) (void)fail(options_.command, output + ": the disk took not all of the events.");
   // Who is told to end before all were looked at cannot know what nobody has.
   const bool is_right = !has_begun_ || say_what_nobody_has();
