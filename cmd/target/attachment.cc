@@ -123,7 +123,7 @@ Result<attach::Arrived> attach_agent(int pid, const std::string& runtime,
 // One that came by itself. Where it serves elsewhere, no time makes it serve here.
 Result<std::unique_ptr<Client>> wait_for_agent(int pid) {
   Result<std::unique_ptr<Client>> client = Client::connect(pid);
-  for (int i = 0; i < kStartTries && !client.ok() && lives(pid); i++) {
+  for (int i = 0; i < kStartTries && !client.ok() && lives(pid) && !is_told_to_end(); i++) {
     ::usleep(kStartUs);
     client = Client::connect(pid);
   }
