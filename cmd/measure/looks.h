@@ -25,6 +25,9 @@ class LookPause {
 // Of several processes.
 inline constexpr int kFirstLookMs = 5, kMostLookMs = 250;
 
+// For another command that sets up a process that comes: meanwhile the others are not looked at.
+inline constexpr int kNewcomerWaitMs = 1000;
+
 // Ends of sentences about a process. `age_ms`: of the last look at it.
 std::string lost_at_end_text(int64_t age_ms);  // it was killed, or has executed another program
 std::string silent_text(int64_t age_ms);       // it does not answer

@@ -58,6 +58,7 @@ Status TopProcesses::add(const RunningProcess& process) {
   PB_TRY(member->program.attach(process.pid));
   member->program.attachment.deliver_signals();
   choose(member.get());
+  if (taken_.has_begun()) member->profile->set_patience(kNewcomerWaitMs);
   if (is_started_) PB_TRY(begin(member.get()));
   members_.push_back(std::move(member));
   return {};
@@ -86,14 +87,14 @@ Status TopProcesses::connect(bool quiet, bool self_time) {
 Status TopProcesses::release() { return child() ? members_.front()->program.release() : Status(); }
 
 bool TopProcesses::ended() const {
-  if (taken_.may_grow()) return false;
   for (const auto& member : members_)
     if (!member->has_ended && !member->program.ended()) return false;
-  return true;
+  return !taken_.may_come();
 }
 
 void TopProcesses::take_in_newcomers() {
-  if (taken_.may_grow()) taken_.take_in_newcomers();
+  taken_.take_in_newcomers();
+  for (std::string& gap : taken_.take_gaps()) losses_.push_back(std::move(gap));
 }
 
 // A program that was started ends with its Member.

@@ -136,8 +136,8 @@ if begin one_ends; then
   tell one "work 300"; tell two "work 400"; tell three "work 500"
   echo end >one/first.in
   wait_for 20 eval "! kill -0 ${pid_of[one]} 2>/dev/null"
-  # A killed one is counted as it was at the last look: they come four a second at least.
-  sleep 2
+  # A killed one is counted as it was at the last look: they are 2 s apart at most.
+  sleep 5
   kill -9 "${pid_of[two]}"
   tell three "work 50"
   wait_for 20 eval "! kill -0 ${pid_of[two]} 2>/dev/null"
@@ -239,6 +239,38 @@ if begin forked; then
   end_all
 fi
 
+if begin silent; then
+  new one; new two
+  measure 2 hist 'tick(int n)' "${keys[@]}" -p "${pid_of[one]},${pid_of[two]}"
+  tell one "work 10"; tell two "work 20"
+  sleep 5 # until a look has seen it: they are 2 s apart at most
+  kill -STOP "${pid_of[two]}"
+  stop
+  same "silent: the sum" "0 $(n_table 10 20)" "$status $(grep '^{' out)"
+  has "silent: its counts are old" "$(cat err)" \
+    "process ${pid_of[two]} \(forks\) does not answer .*what it counted is that of [0-9.]+ s ago"
+  same "silent: and nobody else's" 1 "$(grep -c 'what it counted' err)"
+  kill -CONT "${pid_of[two]}"
+  end_all
+fi
+
+if begin types; then
+  # Tables of one name and other types cannot be added up.
+  new one env LD_PRELOAD="$agent"; new two env LD_PRELOAD="$agent"
+  new three env LD_PRELOAD="$agent"
+  "$patchbay" write "${pid_of[one]}" dynamic_events 'p:kinds/beat tick n=%di:s32'
+  "$patchbay" write "${pid_of[two]}" dynamic_events 'p:kinds/beat tick n=%di:u64'
+  "$patchbay" write "${pid_of[three]}" dynamic_events 'p:kinds/beat tick n=%di:s32 m=%di:u8'
+  event=kinds/beat measure 2 hist kinds:beat keys=n \
+    -p "${pid_of[one]},${pid_of[two]},${pid_of[three]}"
+  tell one "work 2"; tell two "work 2"; tell three "work 1"
+  stop
+  same "types: the sum" "3 1" "$(hits) $(wc -l <err)"
+  has "types: whose table is another one" "$(cat err)" \
+    "process ${pid_of[two]} .*its fields are other ones \(n: 8 bytes, unsigned\)"
+  end_all
+fi
+
 group=
 for top in /sys/fs/cgroup /sys/fs/cgroup/unified; do
   [[ -e $top/cgroup.procs ]] && mkdir "$top/patchbay-test-$$" 2>/dev/null &&
@@ -271,6 +303,45 @@ elif begin cgroup; then
   same "cgroup: no word" "" "$(cat err)"
   nothing_left cgroup
   end_all
+fi
+
+# A child outlives the parent that it counts with: it counts for itself, or it is said that it
+# cannot.
+if begin orphan; then
+  for mode in preloaded attached; do
+    how=()
+    [[ $mode == attached ]] || how=(env LD_PRELOAD="$agent")
+    new one "${how[@]}"; new two
+    [[ $mode == preloaded ]] ||
+      "$patchbay" attach "${pid_of[one]}" >/dev/null 2>&1 || fail "orphan: no agent"
+    mkfifo one/kid.in
+    tell one "let kid"
+    wait_for 20 grep -q ready one/kid.out || fail "orphan: no child"
+    kid=$(awk '$1 == "ready" { print $2; exit }' one/kid.out)
+    started "$kid"
+    measure 2 hist 'tick(int n)' "${keys[@]}" -p "${pid_of[one]},$kid,${pid_of[two]}"
+    tell one "work 10"; tell one "work 20" kid
+    parent=${pid_of[one]}
+    echo leave >one/first.in
+    wait_for 20 eval "! kill -0 $parent 2>/dev/null"
+    pid_of[one]=$kid
+    if [[ $mode == attached ]]; then
+      wait_for 20 eval '(($(counting) == 2))' || fail "orphan, $mode: not counted: $(cat err)"
+      word="counts for itself since process $parent has ended; what it did in between is not in"
+      own=30
+    else
+      wait_for 20 grep -q "$kid" err || fail "orphan, $mode: it is not said while it counts"
+      word="is not in the sums: counted with process $parent, which has ended; alone it cannot"
+      own=0
+    fi
+    tell one "work 30" kid; tell two "work 40"
+    stop
+    same "orphan, $mode: the sum" "0 $(n_table 10 20 $own 40)" "$status $(grep '^{' out)"
+    has "orphan, $mode: what may be missing" "$(cat err)" "process $kid \(forks\) $word"
+    same "orphan, $mode: and no other word" 1 "$(wc -l <err)"
+    [[ $mode == preloaded ]] || nothing_left "orphan, $mode" attached
+    end_all
+  done
 fi
 
 if begin latency; then
@@ -332,6 +403,20 @@ print(len(found["processes"]),
 END
   )"
   nothing_left "latency --by"
+  end_all
+  # Who is left out has no part in how the result is read.
+  new one env LD_PRELOAD="$agent"; new two env LD_PRELOAD="$agent"
+  for row in "one x64" "two s64"; do
+    read -r name type <<<"$row"
+    "$patchbay" write "${pid_of[$name]}" dynamic_events "p:kinds/beat tick n=%di:$type"
+    "$patchbay" write "${pid_of[$name]}" dynamic_events 'r:kinds/after tick'
+  done
+  event=synthetic/latency histograms=2 \
+    measure 1 latency kinds:beat kinds:after --by n --json -p "${pid_of[one]},${pid_of[two]}"
+  tell one "work 12"
+  stop
+  has "latency: one is left out" "$(cat err)" "process ${pid_of[two]} .* is not in the sums"
+  has "latency: the other's values are its own" "$(cat out)" '"by": "0xb"'
   end_all
 fi
 finish
