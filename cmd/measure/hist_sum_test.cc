@@ -117,6 +117,18 @@ TEST(HistSum, EqualKeysAreAddedUpAndSortedAnew) {
   EXPECT_EQ(sum, table(definition, entry(3, 2, 7) + entry(2, 5, 50) + entry(1, 9, 11), 16, 3, 3));
 }
 
+TEST(HistSum, AValueThatIsThereTwice) {
+  const std::string listed = "hist:keys=n:vals=hitcount,size,size.hex:sort=hitcount:size=2048";
+  const auto entry = [](const char* size, const char* hex) {
+    return std::string("{ n:          1 } hitcount:          1  size:         ") + size +
+           "  size:         " + hex + "\n";
+  };
+  const std::string text = table(listed, entry("10", " a"), 1, 1);
+  std::string sum = table(listed, entry("20", "14"), 2, 1);
+  sum.replace(sum.find("hitcount:          1"), 20, "hitcount:          2");
+  EXPECT_EQ(hist_sum({text, text}, {"hist:keys=n:vals=size,size.hex", {}}), sum);
+}
+
 TEST(HistSum, SharesAreThoseOfTheSum) {
   const std::string listed = "hist:keys=n:vals=hitcount,size:sort=size.descending:size=2048";
   const auto text = [&](const std::string& entries) { return table(listed, entries, 2, 2); };
