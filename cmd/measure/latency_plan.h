@@ -46,8 +46,8 @@ struct Distribution {
   uint64_t hits = 0, sum = 0;
   uint64_t p50 = 0, p90 = 0, p99 = 0, p999 = 0, max = 0;
 };
-// Reads the texts of the two histograms: of bars, and of counters. Distributions with most time come
-// first.
+// Reads the texts of the two histograms: of bars, and of counters. Distributions with most time
+// come first.
 std::vector<Distribution> read_latency(const std::string& bars, const std::string& counters,
                                        const std::string& by, const std::string& modifier = "");
 std::string latency_text(const std::vector<Distribution>& distributions);
