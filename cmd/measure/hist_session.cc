@@ -73,7 +73,7 @@ void HistSession::watch_quietly() {
     }
     const int64_t began_ms = monotonic_ms();
     processes_.look();
-    pause.next(monotonic_ms() - began_ms);
+    pause.next(processes_.is_several() ? monotonic_ms() - began_ms : 0);
     say_news();
     if (processes_.ended()) return;
   }

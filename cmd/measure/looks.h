@@ -9,8 +9,8 @@
 
 namespace patchbay::cmd {
 
-// A process may end at once, so the first pauses are short. Later looks take no more than one in 20
-// of the time.
+// A process may end at once, so the first pauses are short. Looks that take long, at many
+// processes, take no more than one in 20 of the time, but come every 2 s.
 class LookPause {
  public:
   LookPause(int first_ms, int most_ms) : ms_(first_ms), most_ms_(most_ms) {}

@@ -309,7 +309,7 @@ bool wait_until(Top& top, uint64_t end_ns, LookPause* pause, bool* ended) {
     const int64_t began_ms = monotonic_ms();
     top.processes.look();
     top.processes.take_in_newcomers();
-    pause->next(monotonic_ms() - began_ms);
+    pause->next(top.processes.is_several() ? monotonic_ms() - began_ms : 0);
   }
   return true;
 }
