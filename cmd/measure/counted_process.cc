@@ -73,7 +73,7 @@ Status CountedProcess::start(const std::vector<std::string>& words, bool quiet) 
 }
 
 Status CountedProcess::attach(int pid, int wait_ms) {
-  PB_TRY(program_.attach(pid));
+  PB_TRY(program_.attach(pid, {.wait_ms = wait_ms}));
   pid_ = client().pid();
   exe_ = client().exe();
   stop_on_interrupt();

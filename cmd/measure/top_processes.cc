@@ -55,10 +55,11 @@ Status TopProcesses::rebase(Member* member) {
 
 Status TopProcesses::add(const RunningProcess& process) {
   auto member = std::make_unique<Member>();
-  PB_TRY(member->program.attach(process.pid));
+  const int wait_ms = taken_.has_begun() ? kNewcomerWaitMs : ToolUses::kMostWaitMs;
+  PB_TRY(member->program.attach(process.pid, {.wait_ms = wait_ms}));
   member->program.attachment.deliver_signals();
   choose(member.get());
-  if (taken_.has_begun()) member->profile->set_patience(kNewcomerWaitMs);
+  member->profile->set_patience(wait_ms);
   if (is_started_) PB_TRY(begin(member.get()));
   members_.push_back(std::move(member));
   return {};

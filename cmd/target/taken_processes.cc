@@ -23,11 +23,14 @@ bool goes_on(const RunningProcess& process) {
   return now && !now->has_ended && now->is_same_program(process);
 }
 
-// Not that of a program that `owner` ran before: its directory has another name by now.
+// Not that of a program that `owner` ran before, which is another file.
 bool maps_buffer_of(int pid, int owner, const std::string& runtime) {
+  const MappedBuffer buffer = mapped_buffer(runtime + "/" + std::to_string(owner));
   Result<std::string> maps = read_file("/proc/" + std::to_string(pid) + "/maps");
-  const std::string path = runtime + "/" + std::to_string(owner) + "/" + serve::kBufferName;
-  return maps.ok() && maps->find(" " + path + "\n") != maps->npos;
+  const std::vector<std::string> lines =
+      maps.ok() ? split_lines(*maps) : std::vector<std::string>();
+  return std::any_of(lines.begin(), lines.end(),
+                     [&](const std::string& line) { return buffer.is_in(line); });
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 //   fork NAME    a child reads NAME.in from here on
 //   let NAME     the same, but the child outlives this process
 //   leave        this process ends with status 7, and waits for nobody
+//   exec         this process becomes `sleep`
 //   work N       calls tick() N times
 //   spin         a thread calls tock() until the end
 //   thread N     as work, in a thread made for it
@@ -96,6 +97,7 @@ int main(int argc, char** argv) {
     if (strcmp(word, "fork") == 0 && !do_fork(argument, 0)) continue;
     if (strcmp(word, "let") == 0 && !do_fork(argument, 1)) continue;
     if (strcmp(word, "leave") == 0) return 7;
+    if (strcmp(word, "exec") == 0) return execlp("sleep", "sleep", "600", (char*)0);
     if (strcmp(word, "spin") == 0) spins = pthread_create(&spinner, 0, spin, 0) == 0;
     if (strcmp(word, "work") == 0) work((void*)atol(argument));
     if (strcmp(word, "thread") == 0) do_thread(atol(argument));

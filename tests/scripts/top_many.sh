@@ -327,7 +327,20 @@ PYTHON
   wait_for 8 shows 82 group.json work || fail "one that comes keeps the others waiting"
   kill $holder
   profiled held
-  kill -9 "${pid[busy]}" "${pid[held]}"
+  begin marked # without an agent, which another command is about to put in
+  touch "$PATCHBAY_DIR/${pid[marked]}.attached"
+  flock -F "$PATCHBAY_DIR/${pid[marked]}.attached" sleep 1000 &
+  holder=$!
+  started $holder
+  wait_for 20 eval '! flock -n "$PATCHBAY_DIR/${pid[marked]}.attached" true' ||
+    fail "marked is not locked"
+  echo "${pid[marked]}" >$group/cgroup.procs
+  sleep 1
+  call three 5
+  wait_for 8 shows 87 group.json work || fail "one without an agent keeps the others waiting"
+  kill $holder
+  profiled marked
+  kill -9 "${pid[busy]}" "${pid[held]}" "${pid[marked]}"
   program=still begin later_static
   echo "${pid[later_static]}" >$group/cgroup.procs
   wait_for 20 grep -q "process ${pid[later_static]} (still) is not in the sums" err ||
@@ -343,7 +356,7 @@ PYTHON
   kill -INT $top
   wait $top
   same "Ctrl-C ends it, too" 0 $?
-  same "the sum stays" 82 "$(calls_of group.json work)"
+  same "the sum stays" 87 "$(calls_of group.json work)"
   # One table, of those that come while it is waited for, too.
   "$patchbay" top --cgroup $group -l work --json --once -d 600 >once.json 2>err &
   top=$!
