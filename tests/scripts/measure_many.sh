@@ -346,6 +346,32 @@ if begin orphan; then
     end_all
   done
 fi
+if begin top_orphan; then
+  # The same of top, which goes on with the child alone.
+  new one
+  "$patchbay" attach "${pid_of[one]}" >/dev/null 2>&1 || fail "top orphan: no agent"
+  mkfifo one/kid.in
+  tell one "let kid"
+  wait_for 20 grep -q ready one/kid.out || fail "top orphan: no child"
+  kid=$(awk '$1 == "ready" { print $2; exit }' one/kid.out)
+  started "$kid"
+  "$patchbay" top -p "${pid_of[one]},$kid" -l tick --json -d 0.2 -o table 2>err &
+  tool=$!
+  started $tool
+  wait_for 20 test -s table
+  tell one "work 20"; tell one "work 5" kid
+  wait_for 20 grep -q '"calls": 25,' table
+  echo leave >one/first.in
+  wait_for 20 grep -q "process $kid (forks) counts for itself since process ${pid_of[one]}" err ||
+    fail "top orphan: it is not said: $(cat err)"
+  tell one "work 7" kid
+  wait_for 20 grep -q '"calls": 32,' table || fail "top orphan: $(tail -n 1 table)"
+  check "top orphan: it goes on" kill -0 $tool
+  stop
+  same "top orphan: status" 0 "$status"
+  pid_of[one]=$kid
+  end_all
+fi
 
 if begin latency; then
   new one; new two; new three
