@@ -61,6 +61,10 @@ class CountedProcess {
 
   // One for each histogram of the plan, as they were at the last look.
   const std::vector<std::string>& texts() const { return texts_; }
+  // Leaves empty ones behind.
+  std::vector<std::string> take_texts() {
+    return std::exchange(texts_, std::vector<std::string>(texts_.size()));
+  }
   // As the trigger files have them.
   const std::vector<std::string>& listings() const { return listings_; }
   // Of a plan that was made summable.

@@ -20,6 +20,7 @@ CountedProcesses::CountedProcesses(const HistTarget& target, Prepare prepare)
       taken_("counted", [this](const RunningProcess& process) { return add(process); }) {}
 
 Status CountedProcesses::begin(bool quiet) {
+  shows_each_ = quiet || target_.per_process;
   if (is_several()) {
     stop_on_interrupt();  // between two there is something to take back
     raise_descriptor_limit();
@@ -71,7 +72,22 @@ void CountedProcesses::note_last(CountedProcess* member) {
                                           std::string(base_name(member->exe())) + ") "
                                     : "the program ") +
                       loss);
-  if (member->ended() && taken_.may_grow()) member->leave();
+  if (!member->ended() || !taken_.may_grow()) return;
+  member->leave();
+  if (!shows_each_) add_to_gone(member);
+}
+
+// In a group many may come and end.
+void CountedProcesses::add_to_gone(CountedProcess* member) {
+  const std::vector<HistSumShape>& shapes = members_.front()->shapes();
+  gone_.resize(shapes.size());
+  std::vector<std::string> sums;
+  for (size_t i = 0; i < shapes.size(); i++) {
+    sums.push_back(hist_part_sum({gone_[i], member->texts()[i]}, shapes[i]));
+    if (sums.back().empty()) return;
+  }
+  gone_ = std::move(sums);
+  (void)member->take_texts();
 }
 
 // First those that count already: taking others in takes time. What fails now is looked at again.
@@ -98,6 +114,7 @@ std::vector<std::string> CountedProcesses::texts(const CountedProcess* one) cons
   std::vector<std::string> sums;
   for (size_t i = 0; i < first.texts().size(); i++) {
     std::vector<std::string> texts;
+    if (!one && !gone_.empty()) texts.push_back(gone_[i]);
     for (const auto& member : members_)
       if (!one || member.get() == one) texts.push_back(member->texts()[i]);
     sums.push_back(hist_sum(texts, first.shapes()[i]));

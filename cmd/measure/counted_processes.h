@@ -57,11 +57,14 @@ class CountedProcesses {
  private:
   Status add(const RunningProcess& process);
   void note_last(CountedProcess* member);
+  void add_to_gone(CountedProcess* member);
 
   const HistTarget& target_;
   const Prepare prepare_;
   TakenProcesses taken_;  // of several
   std::vector<std::unique_ptr<CountedProcess>> members_;
+  bool shows_each_ = false;        // one can be shown alone
+  std::vector<std::string> gone_;  // the sums of those that have ended, and have no texts any more
   std::set<const CountedProcess*> done_;  // whose last counts are there
   std::vector<std::string> losses_;
 };

@@ -521,4 +521,13 @@ std::string hist_sum(const std::vector<std::string>& texts, const HistSumShape& 
   return sum ? sum->text(is_paused) : "";
 }
 
+std::string hist_part_sum(const std::vector<std::string>& texts, const HistSumShape& shape) {
+  for (const std::string& text : texts) {
+    const std::vector<HistColumn> keys = hist_columns(hist_definition(text), "keys=");
+    if (std::any_of(keys.begin(), keys.end(), is_symbol)) return "";
+  }
+  const Result<std::string> written = summable_definition(shape.definition);
+  return written.ok() ? hist_sum(texts, {written.value(), shape.signed_fields}) : "";
+}
+
 }  // namespace patchbay::cmd

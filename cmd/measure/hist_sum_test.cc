@@ -129,6 +129,31 @@ TEST(HistSum, AValueThatIsThereTwice) {
   EXPECT_EQ(hist_sum({text, text}, {"hist:keys=n:vals=size,size.hex", {}}), sum);
 }
 
+TEST(HistSum, PartsAreAddedUpToTheSameSum) {
+  const HistSumShape shape{
+      "hist:keys=n:vals=size.percent,size.hex,lat.quantiles:sort=size.descending:nohitcount", {}};
+  const std::string listed =
+      "hist:keys=n:vals=hitcount,size,size.hex,lat.counters:sort=size.descending:size=2048";
+  const auto text = [&](int n, int size) {
+    char entry[200];
+    std::snprintf(entry, sizeof entry,
+                  "{ n: %10d } hitcount:          2  size: %10d  size: %10x  lat.counters: "
+                  "sum=%d,%d=1,99=1\n",
+                  n, size, size, size, n);
+    return table(listed, entry, 2, 1, 1);
+  };
+  const std::vector<std::string> all = {text(1, 300), text(2, 20), text(1, 5), text(3, 7)};
+  const std::string whole = hist_sum(all, shape);
+  EXPECT_NE(whole.find("lat.p50"), std::string::npos) << whole;
+  std::string parts;
+  for (const std::string& one : all) parts = hist_part_sum({parts, one}, shape);
+  EXPECT_EQ(hist_sum({parts}, shape), whole);
+  EXPECT_EQ(hist_sum({hist_part_sum({all[3], all[1]}, shape), all[2], all[0]}, shape), whole);
+  const std::string symbols =
+      table("hist:keys=n,f.sym:vals=hitcount:sort=hitcount:size=9", "", 0, 0);
+  EXPECT_EQ(hist_part_sum({"", symbols}, {"hist:key=n,f.sym", {}}), "");
+}
+
 TEST(HistSum, SharesAreThoseOfTheSum) {
   const std::string listed = "hist:keys=n:vals=hitcount,size:sort=size.descending:size=2048";
   const auto text = [&](const std::string& entries) { return table(listed, entries, 2, 2); };
