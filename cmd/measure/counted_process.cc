@@ -9,6 +9,8 @@
 #include "base/monotonic_clock.h"
 #include "cmd/common/commands.h"
 #include "cmd/common/print_file.h"
+#include "cmd/measure/hist_columns.h"
+#include "cmd/measure/looks.h"
 #include "cmd/target/event_definition.h"
 #include "cmd/target/nothing_recorded.h"
 #include "ring_buffer/buffer_file.h"
@@ -37,6 +39,13 @@ std::string kept_text(const std::string& directory, const std::string& instance,
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+// "n: text", "n: 4 bytes, signed".
+std::string type_text(const EventField& field) {
+  if (is_text_field(field)) return field.name + ": text";
+  return field.name + ": " + std::to_string(field.size) + " bytes, " +
+         (field.is_signed ? "signed" : "unsigned");
+}
+
 // The newest histogram of a trigger file, without " [active]".
 std::string last_listing(const std::string& triggers) {
   std::string listing;
@@ -63,14 +72,14 @@ Status CountedProcess::start(const std::vector<std::string>& words, bool quiet) 
   return {};
 }
 
-Status CountedProcess::attach(int pid) {
-  PB_TRY(program_.attach(pid));
+Status CountedProcess::attach(int pid, int wait_ms) {
+  PB_TRY(program_.attach(pid, {.wait_ms = wait_ms}));
   pid_ = client().pid();
   exe_ = client().exe();
   stop_on_interrupt();
   stop_on_closed_output();
   program_.attachment.deliver_signals();
-  PB_ASSIGN(std::unique_ptr<ToolUses> uses, ToolUses::begin(client(), program_.directory));
+  PB_ASSIGN(std::unique_ptr<ToolUses> uses, ToolUses::begin(client(), program_.directory, wait_ms));
   uses_ = std::move(uses);
   defined_.uses = uses_.get();
   return {};
@@ -121,15 +130,23 @@ Status CountedProcess::apply(const HistPlan& plan, bool verbose) {
   return {};
 }
 
-HistSumShape CountedProcess::shape_of(const std::string& event, const std::string& definition) {
-  HistSumShape shape{definition, {}};
+// Of the histogram that is next in shapes_.
+void CountedProcess::note_shape(const std::string& event, const std::string& definition) {
+  HistSumShape& shape = shapes_.emplace_back(HistSumShape{definition, {}});
+  std::string& types = types_.emplace_back();
+  const std::string& listing = listings_[shapes_.size() - 1];
   Result<std::string> text = client().read_all(event + "/format");
   Result<EventCall> call = text.ok() ? parse_format("", *text) : text.error();
-  if (!call.ok()) return shape;
+  if (!call.ok()) return;
+  std::vector<HistColumn> used = hist_columns(listing, "keys=");
+  for (HistColumn& value : hist_columns(listing, "vals=")) used.push_back(std::move(value));
   for (const std::vector<EventField>* fields : {&call->common, &call->fields})
-    for (const EventField& field : *fields)
+    for (const EventField& field : *fields) {
       if (field.is_signed) shape.signed_fields.insert(field.name);
-  return shape;
+      const bool is_used = std::any_of(
+          used.begin(), used.end(), [&](const HistColumn& one) { return one.name == field.name; });
+      if (is_used) types += (types.empty() ? "" : ", ") + type_text(field);
+    }
 }
 
 Status CountedProcess::apply_summable(HistPlan plan, bool verbose) {
@@ -144,7 +161,7 @@ Status CountedProcess::apply_summable(HistPlan plan, bool verbose) {
   PB_TRY(apply(plan, verbose));
   for (const std::string& event : plan.histograms) {
     std::vector<std::string>& of_event = asked[event];
-    shapes_.push_back(shape_of(event, of_event.front()));
+    note_shape(event, of_event.front());
     of_event.erase(of_event.begin());
   }
   return {};
@@ -152,19 +169,30 @@ Status CountedProcess::apply_summable(HistPlan plan, bool verbose) {
 
 // --- its counts
 
-// What fails is as it was: the process may have ended.
-void CountedProcess::look() {
+// A file with several histograms is read once, so that they are of one time.
+Status CountedProcess::look() {
+  std::map<std::string, std::string> files;
+  for (const std::string& event : plan_.histograms) {
+    if (files.contains(event)) continue;
+    PB_ASSIGN(std::string text, client().read_all(placed(event) + "/hist"));
+    files[event] = std::move(text);
+  }
   for (size_t i = 0; i < plan_.histograms.size(); i++) {
-    Result<std::string> text = client().read_all(placed(plan_.histograms[i]) + "/hist");
-    if (!text.ok()) return;
-    std::string own = hist_of_file(*text, listings_[i]);
+    std::string own = hist_of_file(files[plan_.histograms[i]], listings_[i]);
     if (!own.empty()) texts_[i] = std::move(own);
   }
   looked_ms_ = monotonic_ms();
+  return {};
 }
 
 std::string CountedProcess::look_last() {
-  if (!program_.ended()) return look(), "";
+  if (!program_.ended()) {
+    if (look().ok()) return "";
+    if (!program_.ended())
+      return looked_ms_ ? silent_text(monotonic_ms() - looked_ms_)
+                        : "does not answer (stopped?), and could not be looked at before; its "
+                          "counts are lost";
+  }
   bool missing = false;
   for (size_t i = 0; i < plan_.histograms.size(); i++) {
     std::string kept = kept_text(program_.directory, instance_, plan_.histograms[i]);
@@ -176,12 +204,7 @@ std::string CountedProcess::look_last() {
   if (!looked_ms_)
     return "was killed, called _exit() or executed another one before its counts could be looked "
            "at; they are lost";
-  char text[120];
-  std::snprintf(text, sizeof text,
-                "did not end by exit(); what it counted is that of %.2f s before its end was "
-                "noticed",
-                double(monotonic_ms() - looked_ms_) / 1e3);
-  return text;
+  return lost_at_end_text(monotonic_ms() - looked_ms_);
 }
 
 // The events that were asked for and have not been hit, each with the filter of its histogram.

@@ -31,8 +31,9 @@ class CountedProcess {
   CountedProcess(const CountedProcess&) = delete;
 
   // A process that runs. From here on signals end the command by interrupted(), as there is
-  // something to take back. 0: the only one that has an agent.
-  Status attach(int pid);
+  // something to take back. 0: the only one that has an agent. `wait_ms`: for another command that
+  // sets it up.
+  Status attach(int pid, int wait_ms = ToolUses::kMostWaitMs);
   // `quiet`: what the program prints does not disturb our screen.
   Status start(const std::vector<std::string>& words, bool quiet);
   Status release() { return program_.release(); }  // the program runs
@@ -49,7 +50,8 @@ class CountedProcess {
   // The same, with histograms that can be added up to those of other processes.
   Status apply_summable(HistPlan plan, bool verbose);
 
-  void look();
+  // What fails leaves all as it was.
+  Status look();
   // It has ended, or has executed another program.
   bool ended() const { return has_left_ || program_.ended(); }
   // What it has counted at its end; of one that goes on, until now. Returns what is wrong with that
@@ -59,10 +61,16 @@ class CountedProcess {
 
   // One for each histogram of the plan, as they were at the last look.
   const std::vector<std::string>& texts() const { return texts_; }
+  // Leaves empty ones behind.
+  std::vector<std::string> take_texts() {
+    return std::exchange(texts_, std::vector<std::string>(texts_.size()));
+  }
   // As the trigger files have them.
   const std::vector<std::string>& listings() const { return listings_; }
   // Of a plan that was made summable.
   const std::vector<HistSumShape>& shapes() const { return shapes_; }
+  // Of each histogram: the types of what it counts by and sums up.
+  const std::vector<std::string>& types() const { return types_; }
   // Nothing was counted in any of the tables: sentences that say why.
   std::vector<std::string> why_nothing();
 
@@ -72,7 +80,7 @@ class CountedProcess {
     return path.starts_with("events/") ? instance_ + path : path;
   }
   std::vector<EventRequest> not_hit();
-  HistSumShape shape_of(const std::string& event, const std::string& definition);
+  void note_shape(const std::string& event, const std::string& definition);
 
   WatchedProgram program_;
   int pid_ = 0;
@@ -82,7 +90,7 @@ class CountedProcess {
   std::unique_ptr<ToolUses> uses_;                           // of a process that goes on
   std::string instance_;  // where its histograms are: "instances/NAME/"; else empty
   HistPlan plan_;
-  std::vector<std::string> listings_, texts_;
+  std::vector<std::string> listings_, texts_, types_;
   std::vector<HistSumShape> shapes_;
   int64_t looked_ms_ = 0;
   bool has_left_ = false;

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cmd/common/commands.h"
 #include "cmd/common/print_file.h"
+#include "cmd/measure/looks.h"
 #include "cmd/record/recording_parts.h"
 
 namespace patchbay::cmd {
@@ -19,6 +20,7 @@ CountedProcesses::CountedProcesses(const HistTarget& target, Prepare prepare)
       taken_("counted", [this](const RunningProcess& process) { return add(process); }) {}
 
 Status CountedProcesses::begin(bool quiet) {
+  shows_each_ = quiet || target_.per_process;
   if (is_several()) {
     stop_on_interrupt();  // between two there is something to take back
     raise_descriptor_limit();
@@ -35,7 +37,8 @@ Status CountedProcesses::begin(bool quiet) {
 
 Status CountedProcesses::add(const RunningProcess& process) {
   auto member = std::make_unique<CountedProcess>();
-  PB_TRY(member->attach(process.pid));
+  const int wait_ms = taken_.has_begun() ? kNewcomerWaitMs : ToolUses::kMostWaitMs;
+  PB_TRY(member->attach(process.pid, wait_ms));
   PB_ASSIGN(const HistPlan plan, prepare_(*member));
   PB_TRY(member->apply_summable(plan, target_.verbose && members_.empty()));
   if (!members_.empty() && members_.front()->listings() != member->listings())
@@ -43,6 +46,11 @@ Status CountedProcesses::add(const RunningProcess& process) {
                                   "' is not that of process " +
                                   std::to_string(members_.front()->pid()) + ", '" +
                                   members_.front()->listings().front() + "'");
+  if (!members_.empty() && members_.front()->types() != member->types())
+    return user_error(EINVAL, "its fields are other ones (" + join(member->types(), "; ") +
+                                  ") than those of process " +
+                                  std::to_string(members_.front()->pid()) + " (" +
+                                  join(members_.front()->types(), "; ") + ")");
   members_.push_back(std::move(member));
   return {};
 }
@@ -50,37 +58,51 @@ Status CountedProcesses::add(const RunningProcess& process) {
 // --- their counts
 
 bool CountedProcesses::ended() const {
-  return !taken_.may_grow() && std::all_of(members_.begin(), members_.end(),
-                                           [](const auto& member) { return member->ended(); });
+  return std::all_of(members_.begin(), members_.end(),
+                     [](const auto& member) { return member->ended(); }) &&
+         !taken_.may_come();
 }
 
 // What it counted stays. Of a group, where others come and go, nothing else does.
-void CountedProcesses::note_end(CountedProcess* member) {
-  if (!ended_.insert(member).second) return;
+void CountedProcesses::note_last(CountedProcess* member) {
+  if (!done_.insert(member).second) return;
   const std::string loss = member->look_last();
   if (!loss.empty())
     losses_.push_back((is_several() ? "process " + std::to_string(member->pid()) + " (" +
                                           std::string(base_name(member->exe())) + ") "
                                     : "the program ") +
                       loss);
-  if (taken_.may_grow()) member->leave();
+  if (!member->ended() || !taken_.may_grow()) return;
+  member->leave();
+  if (!shows_each_) add_to_gone(member);
 }
 
+// In a group many may come and end.
+void CountedProcesses::add_to_gone(CountedProcess* member) {
+  const std::vector<HistSumShape>& shapes = members_.front()->shapes();
+  gone_.resize(shapes.size());
+  std::vector<std::string> sums;
+  for (size_t i = 0; i < shapes.size(); i++) {
+    sums.push_back(hist_part_sum({gone_[i], member->texts()[i]}, shapes[i]));
+    if (sums.back().empty()) return;
+  }
+  gone_ = std::move(sums);
+  (void)member->take_texts();
+}
+
+// First those that count already: taking others in takes time. What fails now is looked at again.
 void CountedProcesses::look() {
-  if (taken_.may_grow()) taken_.take_in_newcomers();
   for (const auto& member : members_)
     if (!member->ended())
-      member->look();
+      (void)member->look();
     else if (is_several())
-      note_end(member.get());
+      note_last(member.get());
+  taken_.take_in_newcomers();
+  for (std::string& gap : taken_.take_gaps()) losses_.push_back(std::move(gap));
 }
 
 void CountedProcesses::look_last() {
-  for (const auto& member : members_)
-    if (!member->ended())
-      member->look();
-    else
-      note_end(member.get());
+  for (const auto& member : members_) note_last(member.get());
 }
 
 Status CountedProcesses::release() { return members_.front()->release(); }
@@ -92,6 +114,7 @@ std::vector<std::string> CountedProcesses::texts(const CountedProcess* one) cons
   std::vector<std::string> sums;
   for (size_t i = 0; i < first.texts().size(); i++) {
     std::vector<std::string> texts;
+    if (!one && !gone_.empty()) texts.push_back(gone_[i]);
     for (const auto& member : members_)
       if (!one || member.get() == one) texts.push_back(member->texts()[i]);
     sums.push_back(hist_sum(texts, first.shapes()[i]));

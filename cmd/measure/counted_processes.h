@@ -15,6 +15,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -49,19 +50,22 @@ class CountedProcesses {
   std::vector<std::string> texts(const CountedProcess* member = nullptr) const;
 
   const std::vector<TakenProcesses::Refused>& refused() const { return taken_.refused(); }
-  // Sentences about processes whose last counts are missing, or old.
-  const std::vector<std::string>& losses() const { return losses_; }
+  // Sentences about processes whose last counts are missing, or old. Each is taken once.
+  std::vector<std::string> take_losses() { return std::exchange(losses_, {}); }
   std::string waits_for() const { return taken_.waits_for(); }
 
  private:
   Status add(const RunningProcess& process);
-  void note_end(CountedProcess* member);
+  void note_last(CountedProcess* member);
+  void add_to_gone(CountedProcess* member);
 
   const HistTarget& target_;
   const Prepare prepare_;
   TakenProcesses taken_;  // of several
   std::vector<std::unique_ptr<CountedProcess>> members_;
-  std::set<const CountedProcess*> ended_;  // whose last counts are there
+  bool shows_each_ = false;        // one can be shown alone
+  std::vector<std::string> gone_;  // the sums of those that have ended, and have no texts any more
+  std::set<const CountedProcess*> done_;  // whose last counts are there
   std::vector<std::string> losses_;
 };
 

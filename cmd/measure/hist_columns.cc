@@ -49,6 +49,26 @@ std::vector<HistColumn> hist_columns(std::string_view definition, std::string_vi
   return columns;
 }
 
+const HistColumn* next_hist_column(const std::vector<HistColumn>& columns, std::string_view shown,
+                                   size_t* next) {
+  const auto shows = [&](const HistColumn& column) {
+    std::string_view name = column.name;
+    if (name.starts_with('$')) name.remove_prefix(1);
+    if (!shown.starts_with(name)) return false;
+    const std::string_view end = shown.substr(name.size());
+    if (column.modifier == "percent") return end == " (%)";
+    if (column.modifier == "quantiles") return end == ".max";  // the last of them
+    if (column.modifier == "counters") return end == ".counters";
+    return end.empty();
+  };
+  for (size_t i = *next; i < columns.size(); i++) {
+    if (!shows(columns[i])) continue;
+    *next = i + 1;
+    return &columns[i];
+  }
+  return nullptr;
+}
+
 std::string hist_definition(std::string_view text) {
   constexpr std::string_view kInfo = "# trigger info: ";
   const size_t at = text.find(kInfo);

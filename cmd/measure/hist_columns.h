@@ -28,6 +28,11 @@ struct HistColumn {
 HistColumn hist_column(std::string_view text);
 // The fields behind "keys=" or "vals=".
 std::vector<HistColumn> hist_columns(std::string_view definition, std::string_view part);
+// Texts have their values in the order of the definition, each under its name, and some twice:
+// "vals=size,size.hex". This is the column of the value that is shown as `name`, from column `next`
+// on, which goes behind it; null: there is none.
+const HistColumn* next_hist_column(const std::vector<HistColumn>& columns, std::string_view name,
+                                   size_t* next);
 // In the head of a text, without " [active]"; empty: there is none.
 std::string hist_definition(std::string_view text);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "base/text.h"
@@ -91,12 +92,6 @@ bool is_saved_text(std::string_view text) {
   return !text.starts_with(' ') && text.find_first_not_of("0123456789abcdef") < kNumberWidth;
 }
 
-bool has_counters(const std::vector<HistColumn>& fields, std::string_view name) {
-  return std::any_of(fields.begin(), fields.end(), [&](const HistColumn& field) {
-    return field.modifier == "counters" && name == field.name + ".counters";
-  });
-}
-
 // "sum=9,4=1,5=1" -> {"sum": 9, "ranges": [{"from": 4, "to": 4, "hits": 1}, …]}.
 std::string counters_json(std::string_view text) {
   const std::optional<HistCounters> counters = HistCounters::parse(text);
@@ -110,39 +105,43 @@ std::string counters_json(std::string_view text) {
   return "{\"sum\": " + std::to_string(counters->sum) + ", \"ranges\": [" + list + "]}";
 }
 
-std::string value_json(const std::vector<HistColumn>& fields, std::string_view name,
-                       std::string_view text) {
-  if (has_counters(fields, name)) return counters_json(text);
-  bool is_hex = false;
-  for (const HistColumn& field : fields) is_hex |= field.name == name && field.modifier == "hex";
+// `modifier`: of the value's column.
+std::string value_json(std::string_view modifier, std::string_view name, std::string_view text) {
+  if (modifier == "counters") return counters_json(text);
   const std::string_view value = trim(text, " ");
   if (name.ends_with(" (%)") && value.size() > 3 && value[value.size() - 3] == '.' &&
       hist_number(value.substr(0, value.size() - 3)) && hist_number(value.substr(value.size() - 2)))
     return std::string(value);
   if (is_saved_text(text)) return quoted(text);
-  const auto number = hist_number(value, is_hex ? 16 : 10);
+  const auto number = hist_number(value, modifier == "hex" ? 16 : 10);
   return number ? std::to_string(*number) : json_quote(value);
 }
 
 // The columns of the value that `text` begins with.
-size_t value_width(std::string_view text, const std::vector<HistColumn>& fields,
-                   std::string_view name) {
-  for (const HistColumn& field : fields)
-    if (field.name == name && field.modifier == "graph") return std::min(kBarWidth, text.size());
-  if (has_counters(fields, name)) return std::min(text.find(' '), text.size());
-  const size_t least = is_saved_text(text) ? kSavedTextWidth : text.find_first_not_of(' ');
+size_t value_width(std::string_view text, std::string_view modifier) {
+  if (modifier == "graph") return std::min(kBarWidth, text.size());
+  if (modifier == "counters") return std::min(text.find(' '), text.size());
+  const size_t least =
+      modifier.empty() && is_saved_text(text) ? kSavedTextWidth : text.find_first_not_of(' ');
   return std::min(text.find("  ", std::min(least, text.size())), text.size());
 }
 
-// "hitcount:   2  size:   9" -> "hitcount": 2, "size": 9.
+// "hitcount:   2  size:   9" -> "hitcount": 2, "size": 9. A value that is there again has its
+// modifier in its name, as in the definition: a key of an object is there once.
 std::string values_json(std::string_view text, const std::vector<HistColumn>& fields) {
   std::string json = "{";
+  size_t next = 0;
+  std::set<std::string> keys;
   for (size_t colon; (colon = text.find(": ")) != text.npos;) {
     const std::string_view name = trim(text.substr(0, colon), " \t");
     text.remove_prefix(colon + 2);
-    const size_t width = value_width(text, fields, name);
-    json += (json.size() > 1 ? ", " : "") + json_quote(name) + ": " +
-            value_json(fields, name, text.substr(0, width));
+    const HistColumn* const field = next_hist_column(fields, name, &next);
+    const std::string modifier = field ? field->modifier : "";
+    const size_t width = value_width(text, modifier);
+    std::string key(name);
+    if (!keys.insert(key).second && !modifier.empty()) key += "." + modifier;
+    json += (json.size() > 1 ? ", " : "") + json_quote(key) + ": " +
+            value_json(modifier, name, text.substr(0, width));
     text.remove_prefix(width);
   }
   return json + "}";

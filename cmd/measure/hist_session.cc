@@ -11,13 +11,11 @@
 #include "cmd/common/commands.h"
 #include "cmd/common/print_file.h"
 #include "cmd/common/terminal.h"
+#include "cmd/measure/looks.h"
 #include "cmd/record/record_report.h"
 
 namespace patchbay::cmd {
 namespace {
-
-constexpr int kFirstLookMs = 5, kLookMs = 250, kMostWaitMs = 2000;
-constexpr int kShareOfTime = 20;  // looks take no more than one in so many of the time
 
 std::string process_text(const CountedProcess& member) {
   return "process " + std::to_string(member.pid()) + " " + printable(member.exe()) +
@@ -55,29 +53,28 @@ std::string HistSession::who() const {
   return text;
 }
 
-void HistSession::say_who_is_left_out() {
+void HistSession::say_news() {
   for (; nr_said_ < processes_.refused().size(); nr_said_++)
     remark(processes_.refused()[nr_said_].text());
+  for (const std::string& loss : processes_.take_losses())
+    std::fprintf(stderr, "patchbay %s: %s\n", command_.c_str(), printable(loss).c_str());
 }
 
 // --- while they run
 
 // A program that is killed leaves nothing, so it is looked at while it runs.
 void HistSession::watch_quietly() {
-  for (int wait_ms = kFirstLookMs, most_ms = kLookMs; !interrupted();
-       wait_ms = std::min(2 * wait_ms, most_ms)) {
+  for (LookPause pause(kFirstLookMs, kMostLookMs); !interrupted();) {
     if (TracedChild* const child = processes_.child()) {
-      if (child->wait(wait_ms) != TracedChild::Event::kNothing) return;
+      if (child->wait(pause.ms()) != TracedChild::Event::kNothing) return;
     } else {
-      ::usleep(useconds_t(wait_ms) * 1000);
+      ::usleep(useconds_t(pause.ms()) * 1000);
+      if (interrupted()) return;
     }
-    if (processes_.child() || processes_.is_several()) {
-      const int64_t began_ms = monotonic_ms();
-      processes_.look();
-      const int64_t taken_ms = monotonic_ms() - began_ms;
-      if (processes_.is_several())
-        most_ms = int(std::clamp<int64_t>(taken_ms * kShareOfTime, kLookMs, kMostWaitMs));
-    }
+    const int64_t began_ms = monotonic_ms();
+    processes_.look();
+    pause.next(processes_.is_several() ? monotonic_ms() - began_ms : 0);
+    say_news();
     if (processes_.ended()) return;
   }
 }
@@ -176,14 +173,12 @@ int HistSession::run(const Show& show) {
   Status ready = processes_.begin(has_screen);
   if (ready.ok() && processes_.child()) ready = processes_.release();
   if (!ready.ok()) return fail(command_, ready.error());
-  say_who_is_left_out();
+  say_news();
   if (processes_.members().empty() && !interrupted())
     remark("no process is in " + processes_.waits_for() + " yet: those that come are counted");
   has_screen ? watch_on_screen(show) : watch_quietly();
   processes_.look_last();
-  for (const std::string& loss : processes_.losses())
-    std::fprintf(stderr, "patchbay %s: %s\n", command_.c_str(), printable(loss).c_str());
-  say_who_is_left_out();
+  say_news();
   if (processes_.members().empty()) return fail(command_, "no process was counted.");
   if (Status written = write_result(result(show)); !written.ok())
     return fail(command_, written.error());

@@ -29,9 +29,11 @@ class HistSession {
   // Sets up the processes, runs until the end and prints the last of all. Returns the exit status,
   // that of CMD.
   int run(const Show& show);
+  // Some process counts already.
+  bool has_members() const { return !processes_.members().empty(); }
 
  private:
-  void say_who_is_left_out();
+  void say_news();  // who is left out, and whose counts are missing
   void watch_quietly();
   void watch_on_screen(const Show& show);
   std::string who() const;

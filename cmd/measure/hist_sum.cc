@@ -108,6 +108,8 @@ class SumDefinition {
   const std::vector<HistColumn>& keys() const { return keys_; }
   // Of all values, also of those that no text has.
   const std::vector<HistColumn>& values() const { return values_; }
+  // As the texts have them.
+  const std::vector<HistColumn>& written() const { return written_; }
   struct Sort {
     bool is_value = false, descending = false;
     size_t index = 0;  // of keys() or values()
@@ -121,6 +123,7 @@ class SumDefinition {
   const DefinitionText asked_;
   const bool hides_hits_;
   std::vector<HistColumn> keys_, values_;
+  const std::vector<HistColumn> written_;
   std::vector<std::string> listed_values_, listed_sorts_;
   std::vector<size_t> places_;  // of the listed values in values_
 };
@@ -129,7 +132,8 @@ SumDefinition::SumDefinition(std::string_view listing, const HistSumShape& shape
     : listed_(listing),
       asked_(shape.definition),
       hides_hits_(hides_hits(asked_)),
-      keys_(hist_columns(listing, "keys=")) {
+      keys_(hist_columns(listing, "keys=")),
+      written_(hist_columns(listing, "vals=")) {
   replace_values();
   if (hides_hits_) listed_.parts.emplace_back("nohitcount");
 }
@@ -207,10 +211,12 @@ struct ReadValue {
 // "} hitcount:          3  size:         1f  lat.counters: sum=70,64=1".
 std::vector<ReadValue> values_of(std::string_view text, const std::vector<HistColumn>& columns) {
   std::vector<ReadValue> values;
+  size_t next = 0;
   if (text.starts_with('}')) text.remove_prefix(1);
   for (size_t colon; (colon = text.find(": ")) != text.npos;) {
     ReadValue value;
     value.name = trim(text.substr(0, colon), " ");
+    const HistColumn* const column = next_hist_column(columns, value.name, &next);
     text = trim_front(text.substr(colon + 2), " ");
     const std::string_view word = text.substr(0, text.find(' '));
     text.remove_prefix(word.size());
@@ -219,9 +225,7 @@ std::vector<ReadValue> values_of(std::string_view text, const std::vector<HistCo
       value.number = value.counters->sum;
       value.name.remove_suffix(kCounters.size());
     } else {
-      const bool is_hex = std::any_of(columns.begin(), columns.end(), [&](const HistColumn& one) {
-        return one.name == value.name && one.modifier == "hex";
-      });
+      const bool is_hex = column && column->modifier == "hex";
       value.number = hist_number(word, is_hex ? 16 : 10).value_or(0);
     }
     values.push_back(std::move(value));
@@ -379,7 +383,7 @@ uint64_t total_in(std::string_view text, std::string_view name) {
 
 void HistSum::add(std::string_view text) {
   for (const HistEntry& one : hist_entries(text)) {
-    std::vector<ReadValue> values = values_of(one.values, definition_.values());
+    std::vector<ReadValue> values = values_of(one.values, definition_.written());
     if (columns_.empty()) choose_columns(values);
     add_values(&entry_of(one.key), &values);
   }
@@ -515,6 +519,15 @@ std::string hist_sum(const std::vector<std::string>& texts, const HistSumShape& 
     sum->add(text);
   }
   return sum ? sum->text(is_paused) : "";
+}
+
+std::string hist_part_sum(const std::vector<std::string>& texts, const HistSumShape& shape) {
+  for (const std::string& text : texts) {
+    const std::vector<HistColumn> keys = hist_columns(hist_definition(text), "keys=");
+    if (std::any_of(keys.begin(), keys.end(), is_symbol)) return "";
+  }
+  const Result<std::string> written = summable_definition(shape.definition);
+  return written.ok() ? hist_sum(texts, {written.value(), shape.signed_fields}) : "";
 }
 
 }  // namespace patchbay::cmd

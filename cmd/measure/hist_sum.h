@@ -33,5 +33,9 @@ struct HistSumShape {
 // Texts of a histogram whose definition was made summable, as one text, in the form that was asked
 // for; also of one text. Empty texts are left out; of none: empty.
 std::string hist_sum(const std::vector<std::string>& untrusted_texts, const HistSumShape& shape);
+// The same in the form in which they were written, to be added up again. Empty: that cannot be, as
+// a sum does not have the addresses of its symbols.
+std::string hist_part_sum(const std::vector<std::string>& untrusted_texts,
+                          const HistSumShape& shape);
 
 }  // namespace patchbay::cmd

@@ -117,6 +117,43 @@ TEST(HistSum, EqualKeysAreAddedUpAndSortedAnew) {
   EXPECT_EQ(sum, table(definition, entry(3, 2, 7) + entry(2, 5, 50) + entry(1, 9, 11), 16, 3, 3));
 }
 
+TEST(HistSum, AValueThatIsThereTwice) {
+  const std::string listed = "hist:keys=n:vals=hitcount,size,size.hex:sort=hitcount:size=2048";
+  const auto entry = [](const char* size, const char* hex) {
+    return std::string("{ n:          1 } hitcount:          1  size:         ") + size +
+           "  size:         " + hex + "\n";
+  };
+  const std::string text = table(listed, entry("10", " a"), 1, 1);
+  std::string sum = table(listed, entry("20", "14"), 2, 1);
+  sum.replace(sum.find("hitcount:          1"), 20, "hitcount:          2");
+  EXPECT_EQ(hist_sum({text, text}, {"hist:keys=n:vals=size,size.hex", {}}), sum);
+}
+
+TEST(HistSum, PartsAreAddedUpToTheSameSum) {
+  const HistSumShape shape{
+      "hist:keys=n:vals=size.percent,size.hex,lat.quantiles:sort=size.descending:nohitcount", {}};
+  const std::string listed =
+      "hist:keys=n:vals=hitcount,size,size.hex,lat.counters:sort=size.descending:size=2048";
+  const auto text = [&](int n, int size) {
+    char entry[200];
+    std::snprintf(entry, sizeof entry,
+                  "{ n: %10d } hitcount:          2  size: %10d  size: %10x  lat.counters: "
+                  "sum=%d,%d=1,99=1\n",
+                  n, size, size, size, n);
+    return table(listed, entry, 2, 1, 1);
+  };
+  const std::vector<std::string> all = {text(1, 300), text(2, 20), text(1, 5), text(3, 7)};
+  const std::string whole = hist_sum(all, shape);
+  EXPECT_NE(whole.find("lat.p50"), std::string::npos) << whole;
+  std::string parts;
+  for (const std::string& one : all) parts = hist_part_sum({parts, one}, shape);
+  EXPECT_EQ(hist_sum({parts}, shape), whole);
+  EXPECT_EQ(hist_sum({hist_part_sum({all[3], all[1]}, shape), all[2], all[0]}, shape), whole);
+  const std::string symbols =
+      table("hist:keys=n,f.sym:vals=hitcount:sort=hitcount:size=9", "", 0, 0);
+  EXPECT_EQ(hist_part_sum({"", symbols}, {"hist:key=n,f.sym", {}}), "");
+}
+
 TEST(HistSum, SharesAreThoseOfTheSum) {
   const std::string listed = "hist:keys=n:vals=hitcount,size:sort=size.descending:size=2048";
   const auto text = [&](const std::string& entries) { return table(listed, entries, 2, 2); };

@@ -82,16 +82,17 @@ std::string probe_at(char kind, const std::string& function, const char* what) {
 }
 
 // A function's call and return.
-Status define_call(CountedProcess* process, const std::string& text, LatencyRequest* request) {
+Result<LatencyRequest> define_call(CountedProcess* process, const std::string& text,
+                                   LatencyRequest request) {
   const std::string function = function_name_in(text);
   const bool has_arguments = text.find('(') != text.npos;
   Result<std::string> start =
       process->define(has_arguments ? text : probe_at('p', function, "_start"));
   if (!start.ok()) return start.error();
   PB_ASSIGN(std::string end, process->define(probe_at('r', function, "_end")));
-  request->start = *start;
-  request->end = end;
-  return {};
+  request.start = *start;
+  request.end = end;
+  return request;
 }
 
 // "GROUP:EVENT" of the process.
@@ -102,32 +103,38 @@ bool is_there(CountedProcess* process, std::string text) {
   return process->client().read_all("events/" + text + "/id").ok();
 }
 
-Status define_events(CountedProcess* process, LatencyOptions* options) {
-  const EventRequest first{options->events[0], ""};
+Result<LatencyRequest> define_events(CountedProcess* process, const LatencyOptions& options) {
+  const EventRequest first{options.events[0], ""};
   const bool is_function = first.kind() == EventRequest::Kind::kFunction;
-  if (options->events.size() == 1 && is_function)
-    return define_call(process, first.text, &options->request);
-  if (options->events.size() == 1) {
+  if (options.events.size() == 1 && is_function)
+    return define_call(process, first.text, options.request);
+  if (options.events.size() == 1) {
     // Not by process->define(), which makes a function event of a name, with all of its arguments.
     if (first.kind() == EventRequest::Kind::kEvent && !is_there(process, first.text))
-      return define_call(process, first.text, &options->request);
+      return define_call(process, first.text, options.request);
     PB_TRY(process->define(first.text));
     return user_error(EINVAL, "'" + first.text + "' is an event: END is needed, too.");
   }
   Result<std::string> start = process->define(first.text);
   if (!start.ok()) return start.error();
-  PB_ASSIGN(std::string end, process->define(options->events[1]));
-  options->request.start = *start;
-  options->request.end = end;
-  return {};
+  PB_ASSIGN(std::string end, process->define(options.events[1]));
+  LatencyRequest request = options.request;
+  request.start = *start;
+  request.end = end;
+  return request;
 }
 
-Result<HistPlan> prepare(LatencyOptions* options, CountedProcess* process, LatencyPlan* plan) {
-  PB_TRY(define_events(process, options));
+// What one process was asked for; the results of all are read so.
+struct Asked {
+  LatencyRequest request;
+  LatencyPlan plan;
+};
+
+Result<Asked> prepare(const LatencyOptions& options, CountedProcess* process) {
+  PB_ASSIGN(LatencyRequest request, define_events(process, options));
   PB_ASSIGN(EventFormats events, EventFormats::of_process(process->client()));
-  PB_ASSIGN(LatencyPlan made, plan_latency(options->request, events));
-  *plan = made;
-  return made.plan;
+  PB_ASSIGN(LatencyPlan plan, plan_latency(request, events));
+  return Asked{request, plan};
 }
 
 }  // namespace
@@ -161,14 +168,17 @@ int run_latency(int argc, char** argv) {
   LatencyOptions options;
   int status = kOk;
   if (!parse_command_line(argc, argv, &options, &status)) return status;
-  LatencyPlan plan;
-  HistSession session("latency", options.target,
-                      [&](CountedProcess& process) { return prepare(&options, &process, &plan); });
+  Asked asked;  // of the first that is not refused
+  HistSession session("latency", options.target, [&](CountedProcess& process) -> Result<HistPlan> {
+    PB_ASSIGN(Asked made, prepare(options, &process));
+    if (!session.has_members()) asked = made;
+    return made.plan.plan;
+  });
   return session.run([&](const std::vector<std::string>& texts) {
     const std::vector<Distribution> found =
-        read_latency(texts[0], texts[1], plan.by, plan.modifier);
-    if (options.target.json) return latency_json(options.request, found);
-    return options.request.start + " -> " + options.request.end + "\n" + latency_text(found);
+        read_latency(texts[0], texts[1], asked.plan.by, asked.plan.modifier);
+    if (options.target.json) return latency_json(asked.request, found);
+    return asked.request.start + " -> " + asked.request.end + "\n" + latency_text(found);
   });
 }
 

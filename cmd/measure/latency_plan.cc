@@ -6,9 +6,11 @@
 #include <charconv>
 #include <cstdio>
 #include <map>
+#include <numeric>
 
 #include "cmd/common/commands.h"
 #include "cmd/measure/hist_entries.h"
+#include "hist/text/hist_values.h"
 #include "output/trace_line.h"
 
 namespace patchbay::cmd {
@@ -131,6 +133,29 @@ std::string_view without_end_blanks(std::string_view text) {
   return text.substr(0, end == text.npos ? 0 : end + 1);
 }
 
+// What stands behind "  lat.counters:".
+HistCounters counters_of(std::string_view line) {
+  const std::string label = std::string(" ") + kValue + ".counters: ";
+  const size_t at = line.rfind(label);
+  if (at == line.npos) return {};
+  line.remove_prefix(at + label.size());
+  return HistCounters::parse(line.substr(0, line.find(' '))).value_or(HistCounters());
+}
+
+void read_quantiles(const HistCounters& read, Distribution* one) {
+  const std::vector<uint64_t> counters = read.counters();
+  const uint64_t total = std::accumulate(counters.begin(), counters.end(), uint64_t{0});
+  if (total == 0) return;
+  const auto quantile = [&](uint64_t per_mille) {
+    return quantile_of(counters.data(), total, per_mille);
+  };
+  one->p50 = quantile(500);
+  one->p90 = quantile(900);
+  one->p99 = quantile(990);
+  one->p999 = quantile(999);
+  one->max = quantile(1000);
+}
+
 // The value of the first key: behind "NAME: ".
 // An address is "[5581…] name" or hexadecimal digits.
 std::string by_value(std::string_view key, const std::string& by, const std::string& modifier) {
@@ -186,14 +211,19 @@ Result<LatencyPlan> plan_latency(const LatencyRequest& request, EventFormats& ev
   // Without anything to tell them apart by all have the key 0.
   made.plan.writes.push_back(
       {directory + "/trigger", "hist:keys=" + (made.by.empty() ? value + "*0" : shown) +
-                                   ":vals=" + value + "," + value + ".quantiles"});
+                                   ":vals=" + value + "," + value + ".counters"});
   made.plan.histograms = {directory, directory};
   return made;
 }
 
-std::vector<Distribution> read_latency(const std::string& bars, const std::string& quantiles,
+std::vector<Distribution> read_latency(const std::string& bars, const std::string& counters,
                                        const std::string& by, const std::string& modifier) {
-  std::map<std::string, Distribution> found;
+  struct Read {
+    std::map<unsigned, uint64_t> bars;  // hits by power
+    uint64_t hits = 0, sum = 0;
+    HistCounters counters;
+  };
+  std::map<std::string, Read> found;  // what has one name is one
   for (const auto& [key, values] : hist_entries(bars)) {
     const std::string mark = std::string(kValue) + ": ~ 2^";
     const size_t at = key.rfind(mark);
@@ -201,25 +231,22 @@ std::vector<Distribution> read_latency(const std::string& bars, const std::strin
     std::string_view rest = key.substr(0, at);
     if (rest.ends_with(", ")) rest.remove_suffix(2);
     const auto power = unsigned(std::min<uint64_t>(number_at(key.substr(at + mark.size())), 64));
-    found[by_value(rest, by, modifier)].bars.push_back({power, value_of(values, "hitcount")});
+    found[by_value(rest, by, modifier)].bars[power] += value_of(values, "hitcount");
   }
-  for (const auto& [key, values] : hist_entries(quantiles)) {
-    Distribution& one = found[by_value(key, by, modifier)];
-    const std::string value = kValue;
-    one.hits = value_of(values, "hitcount");
-    one.sum = value_of(values, value);
-    one.p50 = value_of(values, value + ".p50");
-    one.p90 = value_of(values, value + ".p90");
-    one.p99 = value_of(values, value + ".p99");
-    one.p999 = value_of(values, value + ".p99.9");
-    one.max = value_of(values, value + ".max");
+  for (const auto& [key, values] : hist_entries(counters)) {
+    Read& read = found[by_value(key, by, modifier)];
+    read.hits += value_of(values, "hitcount");
+    read.sum += value_of(values, kValue);
+    read.counters.add(counters_of(values));
   }
   std::vector<Distribution> sorted;
-  for (auto& [name, one] : found) {
+  for (const auto& [name, read] : found) {
+    Distribution& one = sorted.emplace_back();
     one.by = name;
-    std::sort(one.bars.begin(), one.bars.end(),
-              [](const LatencyBar& a, const LatencyBar& b) { return a.power < b.power; });
-    sorted.push_back(std::move(one));
+    one.hits = read.hits;
+    one.sum = read.sum;
+    for (const auto& [power, hits] : read.bars) one.bars.push_back({power, hits});
+    read_quantiles(read.counters, &one);
   }
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const Distribution& a, const Distribution& b) { return a.sum > b.sum; });

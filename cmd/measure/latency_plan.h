@@ -7,7 +7,10 @@
 //   END/trigger            hist:keys=KEY:__latency_3=common_timestamp-$__latency_1:
 //                              onmatch(START).latency($__latency_3[,BY])
 //   synthetic/latency      hist:keys=[BY,]lat.log2      the bars
-//                          hist:keys=BY:vals=lat,lat.quantiles
+//                          hist:keys=BY:vals=lat,lat.counters
+//
+// BY is shown by its name when it is an address. Functions of one name are one distribution, so
+// their counters are added up, and quantiles are read from the sum.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +30,7 @@ struct LatencyRequest {
 };
 
 struct LatencyPlan {
-  HistPlan plan;         // its histograms: the bars, then the quantiles
+  HistPlan plan;         // its histograms: the bars, then the counters
   std::string by;        // the field of the synthetic event; empty: none
   std::string modifier;  // how it is shown: ".hex", ".sym", or as it is
 };
@@ -43,8 +46,9 @@ struct Distribution {
   uint64_t hits = 0, sum = 0;
   uint64_t p50 = 0, p90 = 0, p99 = 0, p999 = 0, max = 0;
 };
-// Reads the texts of the two histograms. Distributions with most time come first.
-std::vector<Distribution> read_latency(const std::string& bars, const std::string& quantiles,
+// Reads the texts of the two histograms: of bars, and of counters. Distributions with most time
+// come first.
+std::vector<Distribution> read_latency(const std::string& bars, const std::string& counters,
                                        const std::string& by, const std::string& modifier = "");
 std::string latency_text(const std::vector<Distribution>& distributions);
 // One object on a line, with nanoseconds.

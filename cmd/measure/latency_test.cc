@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "cmd/measure/latency_plan.h"
+#include "hist/quantile_buckets.h"
+#include "hist/text/hist_values.h"
 
 namespace patchbay::cmd {
 namespace {
@@ -43,7 +45,7 @@ TEST(LatencyPlan, OfAThread) {
             "echo 'hist:keys=common_pid:__latency_3=common_timestamp-$__latency_1:"
             "onmatch(db.start).latency($__latency_3)' >> events/db/done/trigger\n"
             "echo 'hist:keys=lat.log2:sort=lat:size=8192' >> events/synthetic/latency/trigger\n"
-            "echo 'hist:keys=lat*0:vals=lat,lat.quantiles' >> events/synthetic/latency/trigger\n");
+            "echo 'hist:keys=lat*0:vals=lat,lat.counters' >> events/synthetic/latency/trigger\n");
 }
 
 TEST(LatencyPlan, OfAFieldByAnother) {
@@ -55,7 +57,7 @@ TEST(LatencyPlan, OfAFieldByAnother) {
             "onmatch(db.start).latency2($__latency2_3,$__latency2_2)' >> events/db/done/trigger\n"
             "echo 'hist:keys=sql,lat.log2:sort=sql,lat:size=8192' >> "
             "events/synthetic/latency2/trigger\n"
-            "echo 'hist:keys=sql:vals=lat,lat.quantiles' >> events/synthetic/latency2/trigger\n");
+            "echo 'hist:keys=sql:vals=lat,lat.counters' >> events/synthetic/latency2/trigger\n");
 }
 
 TEST(LatencyPlan, ByAFieldOfTheEnd) {
@@ -88,47 +90,59 @@ constexpr char kBars[] =
     "{ sql: INSERT                                            , lat: ~ 2^20 } hitcount:          "
     "2\n"
     "\nTotals:\n    Hits: 6\n    Entries: 3\n    Dropped: 0\n";
-constexpr char kQuantiles[] =
-    "{ sql: SELECT 1, lat: ~ 2^3                               } hitcount:          4  lat:       "
-    "3000  lat.p50:        800  lat.p90:        900  lat.p99:       1000  lat.p99.9:       1001  "
-    "lat.max:       1002\n"
-    "{ sql: INSERT                                             } hitcount:          2  lat:    "
-    "2000000  lat.p50:    1000000  lat.p90:    1000000  lat.p99:    1000000  lat.p99.9:    "
-    "1000000  lat.max:    1000000\n";
+// "lat.counters: sum=9,3=1,6=1" of these values.
+std::string counters_of(const std::vector<uint64_t>& values) {
+  std::vector<uint64_t> counters(kQuantileBuckets);
+  uint64_t sum = 0;
+  for (const uint64_t value : values) {
+    sum += value;
+    counters[quantile_bucket(value)]++;
+  }
+  std::string text;
+  put_hist_counters(&text, "lat", sum, counters.data());
+  return " lat:       " + std::to_string(sum) + " " + text;
+}
+
+uint64_t middle_of(uint64_t value) { return quantile_range(quantile_bucket(value)).middle(); }
+
+const std::string kCounters =
+    "{ sql: SELECT 1, lat: ~ 2^3                               } hitcount:          4 " +
+    counters_of({200, 800, 900, 1100}) +
+    "\n{ sql: INSERT                                             } hitcount:          2 " +
+    counters_of({1000000, 1000000}) + "\n";
 
 TEST(LatencyText, ReadsTextsWithAnythingInThem) {
-  std::vector<Distribution> all = read_latency(kBars, kQuantiles, "sql");
+  std::vector<Distribution> all = read_latency(kBars, kCounters, "sql");
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[0].by, "INSERT") << "most time first";
   EXPECT_EQ(all[1].by, "SELECT 1, lat: ~ 2^3");
   EXPECT_EQ(all[1].hits, 4u);
   EXPECT_EQ(all[1].sum, 3000u);
-  EXPECT_EQ(all[1].p999, 1001u);
-  EXPECT_EQ(all[1].max, 1002u);
+  EXPECT_EQ(all[1].p50, middle_of(800));
+  EXPECT_EQ(all[1].p999, middle_of(1100));
+  EXPECT_EQ(all[1].max, middle_of(1100));
   ASSERT_EQ(all[1].bars.size(), 2u);
   EXPECT_EQ(all[1].bars[0].power, 8u);
 }
 
 TEST(LatencyText, Bars) {
-  EXPECT_EQ(latency_text(read_latency(kBars, kQuantiles, "sql")),
+  EXPECT_EQ(latency_text(read_latency(kBars, kCounters, "sql")),
             "INSERT: 2 times, 2.00 ms, average 1.00 ms\n"
             "      524 us .. 1.05 ms             2 |########################################\n"
-            "  p50 1.00 ms  p90 1.00 ms  p99 1.00 ms  p99.9 1.00 ms  max 1.00 ms  (within 1.6 %)\n"
+            "  p50 1.01 ms  p90 1.01 ms  p99 1.01 ms  p99.9 1.01 ms  max 1.01 ms  (within 1.6 %)\n"
             "\n"
             "SELECT 1, lat: ~ 2^3: 4 times, 3.00 us, average 750 ns\n"
             "      128 ns .. 256 ns              1 |##############\n"
             "      256 ns .. 512 ns              0 |\n"
             "      512 ns .. 1.02 us             3 |########################################\n"
-            "  p50 800 ns  p90 900 ns  p99 1.00 us  p99.9 1.00 us  max 1.00 us  (within 1.6 %)\n");
+            "  p50 807 ns  p90 1.10 us  p99 1.10 us  p99.9 1.10 us  max 1.10 us  (within 1.6 %)\n");
 }
 
 TEST(LatencyText, WithoutAField) {
-  std::vector<Distribution> all =
-      read_latency("{ lat: ~ 2^1  } hitcount:          7\n",
-                   "{ lat*0:          0 } hitcount:          7  lat:         14  lat.p50:          "
-                   "2  lat.p90:          2  lat.p99:          2  lat.p99.9:          2  lat.max:   "
-                   "       2\n",
-                   "");
+  std::vector<Distribution> all = read_latency(
+      "{ lat: ~ 2^1  } hitcount:          7\n",
+      "{ lat*0:          0 } hitcount:          7 " + counters_of({2, 2, 2, 2, 2, 2, 2}) + "\n",
+      "");
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(all[0].hits, 7u);
   EXPECT_EQ(all[0].p50, 2u);
@@ -152,10 +166,10 @@ TEST(LatencyPlan, ByAnAddress) {
     Result<LatencyPlan> made = plan_latency({"db:start", "db:done", "", by}, events);
     return made.ok() ? made->plan.writes.back().text : made.error().message();
   };
-  EXPECT_EQ(keys("p"), "hist:keys=p.hex:vals=lat,lat.quantiles");
-  EXPECT_EQ(keys("q"), "hist:keys=q.sym:vals=lat,lat.quantiles");
-  EXPECT_EQ(keys("__ip"), "hist:keys=__ip.sym:vals=lat,lat.quantiles");
-  EXPECT_EQ(keys("n"), "hist:keys=n:vals=lat,lat.quantiles");
+  EXPECT_EQ(keys("p"), "hist:keys=p.hex:vals=lat,lat.counters");
+  EXPECT_EQ(keys("q"), "hist:keys=q.sym:vals=lat,lat.counters");
+  EXPECT_EQ(keys("__ip"), "hist:keys=__ip.sym:vals=lat,lat.counters");
+  EXPECT_EQ(keys("n"), "hist:keys=n:vals=lat,lat.counters");
 }
 
 TEST(LatencyText, ShowsAddressesAndEscapesTexts) {
@@ -168,6 +182,27 @@ TEST(LatencyText, ShowsAddressesAndEscapesTexts) {
   EXPECT_EQ(by_of("7ffe12", ".hex"), "0x7ffe12");
   EXPECT_EQ(by_of("[0000558f00001139] main", ".sym"), "main");
   EXPECT_EQ(by_of("select 1,\n\x1b[31m2", ""), "select 1,\\n\\x1b[31m2");
+}
+
+// Functions of one name, or one function of several processes, have an address each.
+TEST(LatencyText, WhatHasOneNameIsAddedUp) {
+  const std::string bars =
+      "{ p: [1000] init  , lat: ~ 2^3 } hitcount:          1\n"
+      "{ p: [2000] init  , lat: ~ 2^3 } hitcount:          2\n"
+      "{ p: [2000] init  , lat: ~ 2^10 } hitcount:          3\n";
+  const std::string counters = "{ p: [1000] init   } hitcount:          1 " + counters_of({8}) +
+                               "\n{ p: [2000] init   } hitcount:          5 " +
+                               counters_of({7, 7, 1000, 1000, 1000}) + "\n";
+  const std::vector<Distribution> all = read_latency(bars, counters, "p", ".sym");
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].by, "init");
+  EXPECT_EQ(all[0].hits, 6u);
+  EXPECT_EQ(all[0].sum, 3022u);
+  EXPECT_EQ(all[0].p50, 8u);
+  EXPECT_EQ(all[0].max, middle_of(1000));
+  ASSERT_EQ(all[0].bars.size(), 2u);
+  EXPECT_EQ(all[0].bars[0].hits, 3u);
+  EXPECT_EQ(all[0].bars[1].power, 10u);
 }
 
 TEST(LatencyText, Durations) {

@@ -21,6 +21,7 @@
 #include "cmd/common/print_file.h"
 #include "cmd/common/terminal.h"
 #include "cmd/common/tracefs_command.h"
+#include "cmd/measure/looks.h"
 #include "cmd/measure/top_processes.h"
 #include "cmd/measure/top_profile.h"
 #include "cmd/measure/top_table.h"
@@ -82,8 +83,8 @@ constexpr Option kOptions[] = {
     {.name = "filter", .argument = "TEXT", .id = 'F', .kind = Option::Kind::kOldSpelling},
 };
 
-constexpr uint64_t kLookMs = 100;  // between looks at a program whose counts end with it
-constexpr uint64_t kFirstLookMs = 2;
+// Between looks at a program that is started.
+constexpr int kFirstOwnLookMs = 2, kMostOwnLookMs = 100;
 
 struct TopOptions : TopRequest {
   TopView view;
@@ -176,7 +177,8 @@ struct Top {
   const TopOptions& options;
   TopProcesses& processes;
   TopView view;
-  size_t chosen = 0;  // of several: the number of the process that is shown; 0: the sum
+  size_t chosen = 0;   // of several: the number of the process that is shown; 0: the sum
+  size_t nr_said = 0;  // of those that are left out
 
   const Member* shown_member() const {
     const auto& members = processes.members();
@@ -190,7 +192,7 @@ struct Top {
 };
 
 std::string process_text(const Member& member) {
-  std::string text = "process " + std::to_string(member.program.client->pid()) + " ";
+  std::string text = "process " + std::to_string(member.pid) + " ";
   append_escaped(&text, member.exe);
   return text + (member.has_ended ? " (has ended)" : "");
 }
@@ -210,11 +212,15 @@ std::string who(const Top& top) {
   return text;
 }
 
-std::string head_of(const Top& top, const std::string& whose, const TopTable& table) {
+// Null: the sum.
+std::string head_of(const Top& top, const Member* member) {
+  const TopTable& table = member ? member->table : top.processes.sum();
   char figures[96];
   std::snprintf(figures, sizeof figures, ", %.1f s, %zu functions, %llu calls",
-                double(top.processes.looked_ns() - top.processes.started_ns()) / 1e9,
-                table.rows({}).size(), static_cast<unsigned long long>(table.all().calls));
+                member ? member->seconds() : top.processes.seconds(), table.rows({}).size(),
+                static_cast<unsigned long long>(table.all().calls));
+  const std::string whose =
+      member && member != top.shown_member() ? process_text(*member) : who(top);
   return "patchbay top: " + whose + figures;
 }
 
@@ -226,8 +232,13 @@ std::string counts_json(const Top& top, const TopTable& table) {
 }
 
 std::string process_json(const Member& member) {
-  return "{\"pid\": " + std::to_string(member.program.client->pid()) +
-         ", \"exe\": " + json_quote(member.exe);
+  return "{\"pid\": " + std::to_string(member.pid) + ", \"exe\": " + json_quote(member.exe);
+}
+
+std::string seconds_json(double seconds) {
+  char text[48];
+  std::snprintf(text, sizeof text, "\"seconds\": %.6f", seconds);
+  return text;
 }
 
 std::string processes_json(const Top& top) {
@@ -235,7 +246,9 @@ std::string processes_json(const Top& top) {
   for (const auto& member : top.processes.members()) {
     text += comma + process_json(*member) +
             ", \"has_ended\": " + (member->has_ended ? "true" : "false");
-    text += top.options.per_process ? ", " + counts_json(top, member->table) : "}";
+    text += top.options.per_process
+                ? ", " + seconds_json(member->seconds()) + ", " + counts_json(top, member->table)
+                : "}";
     comma = ", ";
   }
   text += "], \"refused\": [", comma = "";
@@ -249,27 +262,27 @@ std::string processes_json(const Top& top) {
 
 std::string table_json(const Top& top) {
   const TopTable& sum = top.processes.sum();
-  char seconds[96];
-  std::snprintf(seconds, sizeof seconds, ", \"seconds\": %.6f, \"recent_seconds\": %.6f",
-                double(top.processes.looked_ns() - top.processes.started_ns()) / 1e9,
-                sum.recent_seconds());
+  char recent[48];
+  std::snprintf(recent, sizeof recent, ", \"recent_seconds\": %.6f", sum.recent_seconds());
   return (top.processes.is_several() ? processes_json(top)
                                      : process_json(*top.processes.members().front())) +
-         seconds + ", \"self_time\": " + (top.view.self_time ? "true" : "false") + ", " +
+         ", " + seconds_json(top.processes.seconds()) + recent +
+         ", \"self_time\": " + (top.view.self_time ? "true" : "false") + ", " +
          counts_json(top, sum) + "\n";
 }
 
-std::string table_text(const Top& top, const std::string& whose, const TopTable& table) {
-  return "# " + head_of(top, whose, table) + "\n" + top_head(top.view) +
-         top_text(table, top.view, 0, top.options.rows, SIZE_MAX);
+// Null: the sum.
+std::string table_text(const Top& top, const Member* member) {
+  return "# " + head_of(top, member) + "\n" + top_head(top.view) +
+         top_text(member ? member->table : top.processes.sum(), top.view, 0, top.options.rows,
+                  SIZE_MAX);
 }
 
 std::string tables_text(const Top& top) {
   std::string text;
   if (top.options.per_process)
-    for (const auto& member : top.processes.members())
-      text += table_text(top, process_text(*member), member->table);
-  return text + table_text(top, who(top), top.processes.sum());
+    for (const auto& member : top.processes.members()) text += table_text(top, member.get());
+  return text + table_text(top, nullptr);
 }
 
 // False when the file does not take it.
@@ -279,14 +292,12 @@ bool print_table(const Top& top, std::FILE* file) {
 }
 
 // Until a time; a signal, or the end of the one that reads our output (false); or the end of the
-// process (false, and *ended). A program that we have started is looked at meanwhile: its counts
-// are gone with it.
-bool wait_until(Top& top, uint64_t end_ns, bool* ended) {
-  for (uint64_t most_ms = kFirstLookMs; monotonic_ns() < end_ns;
-       most_ms = std::min<uint64_t>(2 * most_ms, kLookMs)) {
-    int ms = int(std::min<uint64_t>((end_ns - monotonic_ns()) / 1000000 + 1, most_ms));
-    TracedChild* const child = top.processes.child();
-    if (child) {
+// process (false, and *ended). Processes are looked at meanwhile, as their counts may be gone with
+// them; and those that come are taken in.
+bool wait_until(Top& top, uint64_t end_ns, LookPause* pause, bool* ended) {
+  for (uint64_t now_ns; (now_ns = monotonic_ns()) < end_ns;) {
+    const int ms = int(std::min<uint64_t>((end_ns - now_ns) / 1000000 + 1, uint64_t(pause->ms())));
+    if (TracedChild* const child = top.processes.child()) {
       TracedChild::Event event = child->wait(ms);
       if (event == TracedChild::Event::kStopRequested) return false;
       *ended = event == TracedChild::Event::kExited;
@@ -295,9 +306,20 @@ bool wait_until(Top& top, uint64_t end_ns, bool* ended) {
       *ended = top.processes.ended();
     }
     if (interrupted() || *ended) return false;
-    if (child) (void)top.processes.look(true);
+    const int64_t began_ms = monotonic_ms();
+    top.processes.look();
+    top.processes.take_in_newcomers();
+    pause->next(top.processes.is_several() ? monotonic_ms() - began_ms : 0);
   }
   return true;
+}
+
+// Who is left out, and whose counts are missing.
+void say_news(Top& top) {
+  const auto& refused = top.processes.refused();
+  for (; top.nr_said < refused.size(); top.nr_said++) remark(refused[top.nr_said].text());
+  for (const std::string& loss : top.processes.take_losses())
+    std::fprintf(stderr, "patchbay top: %s\n", printable(loss).c_str());
 }
 
 void say_end(const Top& top) {
@@ -305,7 +327,7 @@ void say_end(const Top& top) {
     std::fprintf(stderr, "patchbay top: all processes have ended\n");
   else
     std::fprintf(stderr, "patchbay top: process %d has ended\n",
-                 top.processes.members().front()->program.client->pid());
+                 top.processes.members().front()->pid);
 }
 
 int print_tables(Top& top, std::FILE* file) {
@@ -314,24 +336,26 @@ int print_tables(Top& top, std::FILE* file) {
   const bool has_child = processes.child() != nullptr;
   bool whole_run = options.once && !options.delay_given && has_child;
   uint64_t delay_ns = uint64_t((whole_run ? 1e9 : options.delay) * 1e9);
-  bool ended = false, complete = false;
+  bool ended = false;
+  LookPause pause =
+      has_child ? LookPause(kFirstOwnLookMs, kMostOwnLookMs) : LookPause(kFirstLookMs, kMostLookMs);
   for (uint64_t look = 0; options.looks == 0 || look < options.looks; look++) {
-    bool going_on = wait_until(top, monotonic_ns() + delay_ns, &ended);
-    if (!ended || processes.is_several()) (void)processes.look(has_child);
-    if (ended && has_child) complete = processes.look_back(true);
+    const bool going_on = wait_until(top, monotonic_ns() + delay_ns, &pause, &ended);
+    processes.look();
     if (!print_table(top, file) && !interrupted())
       return fail("top", sys_error("write the table", errno));
-    // The next table's recent calls begin here.
-    if (has_child && going_on) (void)processes.look(false);
+    say_news(top);
+    processes.begin_recent();  // of the next table
     if (going_on) continue;
     if (ended && !whole_run) say_end(top);
     break;
   }
-  if (ended && !complete && has_child)
+  const Member* const own = has_child ? processes.members().front().get() : nullptr;
+  if (ended && own && !own->has_left_counts)
     std::fprintf(stderr,
                  "patchbay top: the program was killed, or ended without exit handlers; the last "
                  "look was %.2f s before the end was noticed\n",
-                 double(monotonic_ns() - processes.looked_ns()) / 1e9);
+                 double(monotonic_ns() - own->looked_ns) / 1e9);
   return kOk;
 }
 
@@ -369,7 +393,7 @@ void draw(Top& top, Screen& screen, Terminal& terminal) {
   size_t all = table.rows(top.view).size();
   screen.first = std::min(screen.first, all > rows ? all - rows : 0);
   terminal.show(
-      head_of(top, who(top), table) + "\n" + status_line(top, screen) + "\n\033[7m" +
+      head_of(top, top.shown_member()) + "\n" + status_line(top, screen) + "\n\033[7m" +
       top_head(top.view).substr(0, size.columns + 3) + "\033[0m" +
       top_text(table, top.view, screen.first, std::min(rows, top.options.rows), size.columns));
 }
@@ -460,17 +484,29 @@ int show_screen(Top& top) {
   Screen screen;
   uint64_t delay_ns = uint64_t(top.options.delay * 1e9), next_ns = monotonic_ns() + delay_ns,
            looks = 0;
+  LookPause pause(kFirstLookMs, kMostLookMs);
+  int64_t next_search_ms = 0;
   while (!screen.quit && !(*terminal)->ended() && !interrupted()) {
     TracedChild* const child = top.processes.child();
     if (child && child->wait(0) == TracedChild::Event::kStopRequested) break;
     if (!screen.ended && top.processes.ended()) {
       screen.ended = true;
-      if (top.processes.is_several()) (void)top.processes.look(false);
-      if (child) (void)top.processes.look_back(false);
+      top.processes.begin_recent();
+      top.processes.look();
+    } else if (child && screen.ended && !top.processes.members().front()->has_ended) {
+      top.processes.look();  // it was about to exit
+    }
+    if (const int64_t began_ms = monotonic_ms(); began_ms >= next_search_ms) {
+      top.processes.take_in_newcomers();
+      pause.next(monotonic_ms() - began_ms);
+      next_search_ms = monotonic_ms() + pause.ms();
     }
     if (monotonic_ns() >= next_ns) {
       next_ns = monotonic_ns() + delay_ns;
-      if (!screen.paused && !screen.ended) (void)top.processes.look(false);
+      if (!screen.paused && !screen.ended) {
+        top.processes.begin_recent();
+        top.processes.look();
+      }
       if (top.options.looks != 0 && ++looks >= top.options.looks) screen.quit = true;
     }
     draw(top, screen, **terminal);
@@ -500,10 +536,14 @@ int top(const TopOptions& options) {
   if (!has_several) ready = top.start();
   if (ready.ok()) ready = processes.release();
   if (!ready.ok()) return fail("top", ready.error());
-  for (const TakenProcesses::Refused& one : processes.refused()) remark(one.text());
-  if (processes.is_several() && processes.members().empty())
+  say_news(top);
+  if (has_several && processes.members().empty()) {
+    if (interrupted()) return fail("top", "no process was profiled.");
     remark("no process is in " + processes.waits_for() + " yet: those that come are profiled");
-  return screen ? show_screen(top) : print_tables(top, own ? own.get() : stdout);
+  }
+  const int status = screen ? show_screen(top) : print_tables(top, own ? own.get() : stdout);
+  say_news(top);
+  return status;
 }
 
 }  // namespace

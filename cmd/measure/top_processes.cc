@@ -4,6 +4,10 @@
 #include <cerrno>
 
 #include "base/monotonic_clock.h"
+#include "base/text.h"
+#include "cmd/common/commands.h"
+#include "cmd/measure/looks.h"
+#include "cmd/record/recording_parts.h"
 
 namespace patchbay::cmd {
 namespace {
@@ -18,30 +22,44 @@ TopProcesses::TopProcesses(const TopRequest& request)
     : request_(request),
       taken_("profiled", [this](const RunningProcess& process) { return add(process); }) {}
 
+TopProcesses::~TopProcesses() {
+  for (const auto& member : members_) leave(member.get());
+}
+
 void TopProcesses::choose(Member* member) const {
+  member->pid = member->program.client->pid();
   member->exe = member->program.client->exe();
   member->profile =
       std::make_unique<TopProfile>(*member->program.client, member->program.directory);
   member->profile->choose(request_.functions, request_.not_functions);
 }
 
+// The names come first: what the table begins at is told by them.
 Status TopProcesses::begin(Member* member) const {
   member->profile->set_self_time(self_time_);
   PB_TRY(member->profile->start());
+  if (!member->has_names) {
+    Result<std::string> names = member->profile->function_names();
+    if (names.ok()) member->table.set_names(*names);
+    member->has_names = true;
+  }
+  return rebase(member);
+}
+
+Status TopProcesses::rebase(Member* member) {
   PB_ASSIGN(std::vector<std::string> base, member->profile->look());
-  member->table.reset(monotonic_ns(), base);
-  if (member->has_names) return {};
-  Result<std::string> names = member->profile->function_names();
-  if (names.ok()) member->table.set_names(*names);
-  member->has_names = true;
+  member->started_ns = member->looked_ns = monotonic_ns();
+  member->table.reset(member->started_ns, base);
   return {};
 }
 
 Status TopProcesses::add(const RunningProcess& process) {
   auto member = std::make_unique<Member>();
-  PB_TRY(member->program.attach(process.pid));
+  const int wait_ms = taken_.has_begun() ? kNewcomerWaitMs : ToolUses::kMostWaitMs;
+  PB_TRY(member->program.attach(process.pid, {.wait_ms = wait_ms}));
   member->program.attachment.deliver_signals();
   choose(member.get());
+  member->profile->set_patience(wait_ms);
   if (is_started_) PB_TRY(begin(member.get()));
   members_.push_back(std::move(member));
   return {};
@@ -49,10 +67,16 @@ Status TopProcesses::add(const RunningProcess& process) {
 
 Status TopProcesses::connect(bool quiet, bool self_time) {
   self_time_ = self_time;
-  is_started_ = is_several();  // one that cannot be profiled is refused alone
-  started_ns_ = looked_ns_ = monotonic_ns();
-  sum_.reset(started_ns_);
-  if (is_several()) return taken_.begin(request_.processes);
+  if (is_several()) {
+    is_started_ = true;  // one that cannot be profiled is refused alone
+    raise_descriptor_limit();
+    PB_TRY(taken_.begin(request_.processes));
+    // Attaching takes time, which belongs to nobody's counts.
+    for (const auto& member : members_) (void)rebase(member.get());
+    started_ns_ = looked_ns_ = monotonic_ns();
+    sum_.reset(started_ns_);
+    return {};
+  }
   auto member = std::make_unique<Member>();
   PB_TRY(request_.words.empty() ? member->program.attach(request_.processes.only_pid())
                                 : member->program.start(request_.words, kBufferKb, quiet));
@@ -63,11 +87,24 @@ Status TopProcesses::connect(bool quiet, bool self_time) {
 
 Status TopProcesses::release() { return child() ? members_.front()->program.release() : Status(); }
 
-bool TopProcesses::ended() {
-  if (taken_.may_grow()) return false;
+bool TopProcesses::ended() const {
   for (const auto& member : members_)
     if (!member->has_ended && !member->program.ended()) return false;
-  return true;
+  return !taken_.may_come();
+}
+
+void TopProcesses::take_in_newcomers() {
+  taken_.take_in_newcomers();
+  for (std::string& gap : taken_.take_gaps()) losses_.push_back(std::move(gap));
+}
+
+// A program that was started ends with its Member.
+void TopProcesses::leave(Member* member) {
+  if (!member->program.client || member->program.child) return;
+  member->profile.reset();
+  say_what_stays(*member->program.client);
+  member->program.client.reset();
+  member->program.attachment.leave();
 }
 
 // --- the counts
@@ -75,46 +112,71 @@ bool TopProcesses::ended() {
 Status TopProcesses::start(bool self_time) {
   self_time_ = self_time;
   is_started_ = true;
+  Status failed;
   for (const auto& member : members_) {
-    if (member->has_ended) continue;
-    Status begun = begin(member.get());
-    if (!begun.ok() && !(is_several() && member->program.ended())) return begun.error();
+    const Status begun = member->has_ended ? Status() : begin(member.get());
+    if (begun.ok() && !member->has_ended) continue;
+    if (!is_several()) return begun;
+    if (!begun.ok() && member->program.ended())
+      note_end(member.get());
+    else if (!begun.ok() && failed.ok())
+      failed = begun;
+    member->started_ns = member->looked_ns = monotonic_ns();
+    member->table.restart(member->started_ns);
   }
   started_ns_ = looked_ns_ = monotonic_ns();
   sum_.reset(started_ns_);
-  return {};
+  return failed;
 }
 
-void TopProcesses::sum_up(bool again) {
+void TopProcesses::add_loss(const Member& member, const std::string& text) {
+  losses_.push_back("process " + std::to_string(member.pid) + " (" +
+                    std::string(base_name(member.exe)) + ") " + text);
+}
+
+void TopProcesses::note_end(Member* member) {
+  member->has_ended = true;
+  const std::vector<std::string> texts = TopProfile::last_look(member->program.directory);
+  member->has_left_counts = !texts.empty();
+  const uint64_t now_ns = monotonic_ns();
+  if (member->has_left_counts) {
+    member->looked_ns = now_ns;
+    member->table.look(now_ns, texts);
+  } else if (!member->program.child) {
+    add_loss(*member, lost_at_end_text(int64_t((now_ns - member->looked_ns) / 1000000)));
+  }
+  leave(member);
+}
+
+void TopProcesses::look_at(Member* member) {
+  if (member->has_ended) return member->table.stay(monotonic_ns());
+  Result<std::vector<std::string>> texts = member->profile->look();
+  const uint64_t now_ns = monotonic_ns();
+  const TracedChild* const child = member->program.child.get();
+  if (texts.ok()) {
+    member->is_silent = false;
+    member->looked_ns = now_ns;
+    return member->table.look(now_ns, *texts);
+  }
+  // CMD leaves its counts until it has exited.
+  if (child ? child->exited() : member->program.ended()) return note_end(member);
+  member->table.stay(now_ns);
+  if (!std::exchange(member->is_silent, true) && !child)
+    add_loss(*member, silent_text(int64_t((now_ns - member->looked_ns) / 1000000)));
+}
+
+void TopProcesses::look() {
+  for (const auto& member : members_) look_at(member.get());
+  looked_ns_ = monotonic_ns();
+  if (!is_several()) return;
   std::vector<const TopTable*> tables;
   for (const auto& member : members_) tables.push_back(&member->table);
-  sum_.look_at(looked_ns_, tables, again);
+  sum_.look_at(looked_ns_, tables);
 }
 
-bool TopProcesses::look(bool again) {
-  if (taken_.may_grow()) taken_.take_in_newcomers();
-  bool is_any_there = taken_.may_grow();
-  for (const auto& member : members_) {
-    if (member->has_ended) continue;
-    Result<std::vector<std::string>> texts = member->profile->look();
-    member->has_ended = !texts.ok() && member->program.ended();
-    is_any_there |= texts.ok();
-    if (member->has_ended && is_several()) texts = TopProfile::last_look(member->program.directory);
-    if (!texts.ok() || texts->empty()) continue;
-    looked_ns_ = monotonic_ns();
-    member->table.look(looked_ns_, *texts, again);
-  }
-  if (is_several()) sum_up(again);
-  return is_any_there;
-}
-
-bool TopProcesses::look_back(bool again) {
-  Member& member = *members_.front();
-  const std::vector<std::string> texts = TopProfile::last_look(member.program.directory);
-  if (texts.empty()) return false;
-  looked_ns_ = monotonic_ns();
-  member.table.look(looked_ns_, texts, again);
-  return true;
+void TopProcesses::begin_recent() {
+  for (const auto& member : members_) member->table.begin_recent();
+  sum_.begin_recent();
 }
 
 }  // namespace patchbay::cmd

@@ -7,11 +7,12 @@
 //   process 15  TopProfile ── look ──> its table ─┼─> the sum's table
 //   process 17  has ended:  what it had at last  ─┘
 //
-// Of control groups those that come are taken in at the next look.
+// Of control groups those that come are taken in by take_in_newcomers().
 #pragma once
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -32,6 +33,8 @@ struct TopRequest {
 class TopProcesses {
  public:
   explicit TopProcesses(const TopRequest& request);
+  ~TopProcesses();
+  TopProcesses(const TopProcesses&) = delete;
 
   // `quiet`: what CMD prints does not disturb our screen. Of several processes those that cannot be
   // profiled are in refused(). An error of several: none of them can be profiled.
@@ -41,48 +44,61 @@ class TopProcesses {
   void deliver_signals() {
     for (const auto& member : members_) member->program.attachment.deliver_signals();
   }
-  // Counts from 0, from here on. It may be called again.
+  // Counts from 0, from here on. It may be called again. Of several an error is about some: the
+  // others count from 0, and those begin at what was seen of them.
   Status start(bool self_time);
   // CMD runs.
   Status release();
 
-  // Takes the counts. `again`: recent ones go on to begin where they did. A process that has ended
-  // keeps those of the look before. False: all have ended.
-  bool look(bool again);
-  // After the end of CMD. False when it has left nothing: the counts are those of the look before.
-  bool look_back(bool again);
+  // Takes the counts. A process that has ended keeps what it has left, or that of the look before.
+  void look();
+  // Recent counts are those from here on.
+  void begin_recent();
+  void take_in_newcomers();
 
   // All have ended, and no others can come.
-  bool ended();
+  bool ended() const;
   TracedChild* child() const {  // CMD; null: processes that ran already
     return members_.empty() ? nullptr : members_.front()->program.child.get();
   }
 
   struct Member {
+    int pid = 0;
     std::string exe;
     WatchedProgram program;
     std::unique_ptr<TopProfile> profile;  // it goes before the program's connection
     TopTable table;
-    bool has_names = false, has_ended = false;
+    uint64_t started_ns = 0, looked_ns = 0;
+    bool has_names = false, is_silent = false;
+    bool has_ended = false, has_left_counts = false;  // those of its end
+    double seconds() const { return double(looked_ns - started_ns) / 1e9; }
   };
   const std::vector<std::unique_ptr<Member>>& members() const { return members_; }
   bool is_several() const { return request_.processes.is_several(); }
   const TopTable& sum() const { return is_several() ? sum_ : members_.front()->table; }
-  uint64_t started_ns() const { return started_ns_; }
-  uint64_t looked_ns() const { return looked_ns_; }
+  double seconds() const {  // that all, or the only one, have counted
+    return is_several() ? double(looked_ns_ - started_ns_) / 1e9 : members_.front()->seconds();
+  }
 
   const std::vector<TakenProcesses::Refused>& refused() const { return taken_.refused(); }
+  // Sentences about processes whose last counts are missing, or old. Each is taken once.
+  std::vector<std::string> take_losses() { return std::exchange(losses_, {}); }
   std::string waits_for() const { return taken_.waits_for(); }
 
  private:
   void choose(Member* member) const;
   Status begin(Member* member) const;
+  static Status rebase(Member* member);
   Status add(const RunningProcess& process);
-  void sum_up(bool again);
+  void look_at(Member* member);
+  void note_end(Member* member);
+  void add_loss(const Member& member, const std::string& text);
+  static void leave(Member* member);
 
   const TopRequest& request_;
   TakenProcesses taken_;  // of several
   std::vector<std::unique_ptr<Member>> members_;
+  std::vector<std::string> losses_;
   TopTable sum_;
   bool self_time_ = false, is_started_ = false;
   uint64_t started_ns_ = 0, looked_ns_ = 0;

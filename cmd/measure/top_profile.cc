@@ -26,7 +26,7 @@ void TopProfile::choose(std::vector<std::string> functions,
 
 // What we change, as it is now.
 Status TopProfile::remember() {
-  PB_ASSIGN(std::unique_ptr<ToolUses> uses, ToolUses::begin(client_, directory_));
+  PB_ASSIGN(std::unique_ptr<ToolUses> uses, ToolUses::begin(client_, directory_, wait_ms_));
   uses_ = std::move(uses);
   kept_.uses = uses_.get();
   PB_ASSIGN(std::string on, client_.read_all(kSwitch));

@@ -25,6 +25,8 @@ class TopProfile {
   void choose(std::vector<std::string> functions, std::vector<std::string> not_functions);
   // Times without what a function calls (option graph-time off).
   void set_self_time(bool on) { self_time_ = on; }
+  // How long another command is waited for that sets the process up.
+  void set_patience(int wait_ms) { wait_ms_ = wait_ms; }
   // Counts from 0, from here on. It may be called again.
   Status start();
   // trace_stat/function0 … of all CPUs.
@@ -46,6 +48,7 @@ class TopProfile {
   const std::string directory_;
   std::unique_ptr<ToolUses> uses_;
   std::vector<std::string> functions_, not_functions_;
+  int wait_ms_ = ToolUses::kMostWaitMs;
   bool self_time_ = false, remembered_ = false;
   bool was_on_ = false;
   bool is_alone_ = false, is_started_ = false;  // no other tracer has a filter

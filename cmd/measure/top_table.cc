@@ -81,23 +81,24 @@ std::string TopTable::full_name(std::string_view cut) const {
   return name;
 }
 
-void TopTable::begin_look(uint64_t now_ns, bool again) {
-  if (!again) {
-    before_ = std::move(now_);
-    before_ns_ = now_ns_;
-  }
+void TopTable::begin_recent() {
+  before_ = now_;
+  before_ns_ = now_ns_;
+}
+
+void TopTable::begin_look(uint64_t now_ns) {
   now_.clear();
   now_ns_ = now_ns;
 }
 
-void TopTable::look(uint64_t now_ns, const std::vector<std::string>& trace_stats, bool again) {
-  begin_look(now_ns, again);
+void TopTable::look(uint64_t now_ns, const std::vector<std::string>& trace_stats) {
+  begin_look(now_ns);
   for (const std::string& text : trace_stats) add(text);
   subtract_base();
 }
 
-void TopTable::look_at(uint64_t now_ns, const std::vector<const TopTable*>& tables, bool again) {
-  begin_look(now_ns, again);
+void TopTable::look_at(uint64_t now_ns, const std::vector<const TopTable*>& tables) {
+  begin_look(now_ns);
   for (const TopTable* table : tables)
     for (const auto& [name, counts] : table->now_) {
       TopCounts& sum = now_[name];
@@ -107,16 +108,18 @@ void TopTable::look_at(uint64_t now_ns, const std::vector<const TopTable*>& tabl
 }
 
 // Functions that were not called since are not shown. Counts below the base were set to 0 by
-// somebody else: they begin there.
+// somebody else: they begin there, also when they are above it again.
 void TopTable::subtract_base() {
-  for (const auto& [name, base] : base_) {
-    auto row = now_.find(name);
+  std::erase_if(base_, [this](const auto& entry) {
+    const auto& [name, base] = entry;
+    const auto row = now_.find(name);
     if (row == now_.end() || row->second.calls < base.calls || row->second.time_ns < base.time_ns)
-      continue;
+      return true;
     row->second.calls -= base.calls;
     row->second.time_ns -= base.time_ns;
     if (row->second.calls == 0) now_.erase(row);
-  }
+    return false;
+  });
 }
 
 void TopTable::add(std::string_view text) {
@@ -137,6 +140,17 @@ void TopTable::reset(uint64_t now_ns, const std::vector<std::string>& trace_stat
   for (const std::string& text : trace_stats) add(text);
   base_ = std::move(now_);
   now_.clear();
+  now_ns_ = before_ns_ = now_ns;
+}
+
+void TopTable::restart(uint64_t now_ns) {
+  for (const auto& [name, counts] : now_) {
+    TopCounts& base = base_[name];
+    base.calls += counts.calls;
+    base.time_ns += counts.time_ns;
+  }
+  now_.clear();
+  before_.clear();
   now_ns_ = before_ns_ = now_ns;
 }
 

@@ -43,11 +43,16 @@ class TopTable {
 
   // The counts begin at these, at the time `now_ns`.
   void reset(uint64_t now_ns, const std::vector<std::string>& untrusted_trace_stats = {});
-  // One look at all CPUs. `recent` means: since the last look that was not `again`.
-  void look(uint64_t now_ns, const std::vector<std::string>& untrusted_trace_stats, bool again);
-
+  // They begin at those of the last look: of a process that cannot be asked.
+  void restart(uint64_t now_ns);
+  // One look at all CPUs.
+  void look(uint64_t now_ns, const std::vector<std::string>& untrusted_trace_stats);
   // The same of several processes: the sums of their tables.
-  void look_at(uint64_t now_ns, const std::vector<const TopTable*>& tables, bool again);
+  void look_at(uint64_t now_ns, const std::vector<const TopTable*>& tables);
+  // Nobody can be asked: the counts are those of the look before.
+  void stay(uint64_t now_ns) { now_ns_ = now_ns; }
+  // Recent counts are those from here on.
+  void begin_recent();
 
   double recent_seconds() const;
   TopCounts all() const;
@@ -56,7 +61,7 @@ class TopTable {
 
  private:
   std::string full_name(std::string_view cut) const;
-  void begin_look(uint64_t now_ns, bool again);
+  void begin_look(uint64_t now_ns);
   void add(std::string_view trace_stat);
   void subtract_base();
   std::map<std::string, std::string> names_;  // of 30 bytes: the whole one; "": several

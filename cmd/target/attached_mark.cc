@@ -47,8 +47,10 @@ std::string start_time_of(int pid) {
   return fields ? field : "";
 }
 
-Result<AttachedMark> AttachedMark::lock(const std::string& path, int flags, int tries) {
+Result<AttachedMark> AttachedMark::lock_path(const std::string& path, int flags, int tries,
+                                             bool (*is_interrupted)()) {
   for (int i = 0; i < tries; i++) {
+    if (is_interrupted && is_interrupted()) return user_error(EINTR, "interrupted");
     AttachedMark mark;
     mark.path_ = path;
     mark.file_.reset(
@@ -70,11 +72,13 @@ Result<AttachedMark> AttachedMark::lock(const std::string& path, int flags, int 
 }
 
 Result<AttachedMark> AttachedMark::lock_if_there(const std::string& runtime, int pid) {
-  return lock(attached_mark_path(runtime, pid), 0, kLockTries);
+  return lock_path(attached_mark_path(runtime, pid), 0, kLockTries);
 }
 
-Result<AttachedMark> AttachedMark::lock(const std::string& runtime, int pid) {
-  return lock(attached_mark_path(runtime, pid), O_CREAT, kLockTries);
+Result<AttachedMark> AttachedMark::lock(const std::string& runtime, int pid, int wait_ms,
+                                        bool (*is_interrupted)()) {
+  const int tries = std::max(wait_ms * 1000 / kLockUs, 1);
+  return lock_path(attached_mark_path(runtime, pid), O_CREAT, tries, is_interrupted);
 }
 
 bool AttachedMark::is_of(const std::string& start_time) const {
@@ -102,7 +106,7 @@ std::vector<std::string> stale_marks(const std::string& runtime) {
 }
 
 bool remove_stale_mark(const std::string& path, bool dry_run) {
-  Result<AttachedMark> mark = AttachedMark::lock(path, 0, 1);
+  Result<AttachedMark> mark = AttachedMark::lock_path(path, 0, 1);
   if (!mark.ok() || !mark->is_locked() || mark->is_of(start_time_of(pid_of(path)))) return false;
   if (!dry_run) mark->remove();
   return true;

@@ -24,8 +24,9 @@ class AttachedMark {
   // Waits for the lock. Not locked: there is none, or it is another user's. ETIMEDOUT: another
   // command does not come to its end.
   static Result<AttachedMark> lock_if_there(const std::string& runtime, int pid);
-  // Makes it when there is none.
-  static Result<AttachedMark> lock(const std::string& runtime, int pid);
+  // Makes it when there is none. `wait_ms`: for another command. EINTR: `is_interrupted` says so.
+  static Result<AttachedMark> lock(const std::string& runtime, int pid, int wait_ms = 20'000,
+                                   bool (*is_interrupted)() = nullptr);
 
   bool is_locked() const { return file_.valid(); }
   // Of the process that was started then. A new one is of none.
@@ -34,7 +35,8 @@ class AttachedMark {
   void remove();  // the lock stays
 
  private:
-  static Result<AttachedMark> lock(const std::string& path, int flags, int tries);
+  static Result<AttachedMark> lock_path(const std::string& path, int flags, int tries,
+                                        bool (*is_interrupted)() = nullptr);
   friend bool remove_stale_mark(const std::string& path, bool dry_run);
 
   std::string path_;

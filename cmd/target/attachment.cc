@@ -29,7 +29,7 @@ constexpr int kDetachMs = 5000;
 // The agent may not have seen yet that we, or another command, have hung up.
 constexpr int kBusyTries = 10, kBusyUs = 20000;
 // A preloaded agent that is starting, until it serves.
-constexpr int kStartTries = 100, kStartUs = 20000;  // 2 s
+constexpr int kStartMs = 2000, kStartUs = 20000;
 // An agent that is coming or going.
 constexpr int kOnItsWayMs = 10'000, kOnItsWayUs = 50'000;
 // Each holds all threads for 200 ms.
@@ -108,7 +108,7 @@ Result<attach::Arrived> attach_agent(int pid, const std::string& runtime,
   arrival.is_interrupted = is_told_to_end;
   PB_TRY(attach::check_seccomp(pid, options.force));
   Result<attach::Arrived> arrived = attach::attach(pid, arrival);
-  const int64_t end = monotonic_ms() + kOnItsWayMs;
+  const int64_t end = monotonic_ms() + std::min(kOnItsWayMs, options.wait_ms);
   for (int busy = 0; !arrived.ok() && lives(pid) && !is_told_to_end() && monotonic_ms() < end;) {
     const int error = arrived.error().errno_value;
     if (error != EINPROGRESS && (error != ETIME || ++busy == kBusyMachineTries)) break;
@@ -121,9 +121,10 @@ Result<attach::Arrived> attach_agent(int pid, const std::string& runtime,
 }
 
 // One that came by itself. Where it serves elsewhere, no time makes it serve here.
-Result<std::unique_ptr<Client>> wait_for_agent(int pid) {
+Result<std::unique_ptr<Client>> wait_for_agent(int pid, int wait_ms) {
   Result<std::unique_ptr<Client>> client = Client::connect(pid);
-  for (int i = 0; i < kStartTries && !client.ok() && lives(pid); i++) {
+  const int64_t end = monotonic_ms() + std::min(kStartMs, wait_ms);
+  while (!client.ok() && lives(pid) && !is_told_to_end() && monotonic_ms() < end) {
     ::usleep(kStartUs);
     client = Client::connect(pid);
   }
@@ -206,7 +207,7 @@ void Attachment::deliver_signals() { later_.reset(); }
 // it was when it fails.
 Result<std::unique_ptr<Client>> Attachment::put_in(int pid, const AttachOptions& options) {
   PB_ASSIGN(const std::string own, serve::runtime_directory(true));
-  PB_ASSIGN(AttachedMark mark, AttachedMark::lock(own, pid));
+  PB_ASSIGN(AttachedMark mark, AttachedMark::lock(own, pid, options.wait_ms, is_told_to_end));
   const std::string start_time = start_time_of(pid);
   const bool is_new = !mark.is_of(start_time);
   Result<std::unique_ptr<Client>> client = Client::connect(pid);  // another command was faster
@@ -240,7 +241,7 @@ Result<std::unique_ptr<Client>> attach_if_needed(int pid, Attachment* attachment
   attachment->later_ = std::make_unique<Attachment::SignalsLater>();
   if (!client.ok()) client = attachment->put_in(pid, options);
   if (!client.ok() && client.error().errno_value == EALREADY) {
-    if (auto started = wait_for_agent(pid); started.ok()) {
+    if (auto started = wait_for_agent(pid, options.wait_ms); started.ok()) {
       client = std::move(started);
       attachment->join(runtime, pid);
     } else if (lives(pid)) {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -24,10 +25,15 @@ class TakenProcesses {
 
   // Those that are there. An error: there is none that can be taken in, and none can come.
   Status begin(const ProcessChoice& choice);
-  // Those that have come since. Ctrl-C ends it between two.
+  // Those that have come since, and forked children whose parent has ended. Ctrl-C ends it between
+  // two.
   void take_in_newcomers();
   // Others may come, as long as one of the control groups is there.
   bool may_grow() const { return source_.may_grow(); }
+  // Somebody may be taken in by the next take_in_newcomers().
+  bool may_come() const;
+  // Those that are taken in now have come later: nobody should wait for them long.
+  bool has_begun() const { return has_begun_; }
   // "the control group /sys/fs/cgroup/…" that others may come from; empty: none may come.
   std::string waits_for() const { return may_grow() ? source_.what() : ""; }
 
@@ -38,15 +44,25 @@ class TakenProcesses {
   };
   // Each once, in the order in which they were refused.
   const std::vector<Refused>& refused() const { return refused_; }
+  // Sentences about processes that count for themselves since their parent has ended: what they did
+  // in between is missing. Each is taken once.
+  std::vector<std::string> take_gaps() { return std::exchange(gaps_, {}); }
 
  private:
   struct Known {
+    enum class State : uint8_t { kTryAgain, kMember, kWithOwner, kRefused };
     RunningProcess process;
+    State state = State::kTryAgain;
+    RunningProcess owner;  // kWithOwner: a member in whose tables it counts
     int tries = 0;
-    bool is_member = false, is_settled = false;
+    int64_t next_try = 0;  // ms
   };
+  void take_in_all();
   bool is_news(const RunningProcess& process);
+  void forget_who_is_gone(const std::vector<int>& pids);
+  const RunningProcess* owner_of(int pid) const;
   void take_in(const RunningProcess& process);
+  void refuse(const RunningProcess& process, const Error& error);
 
   const std::string what_;
   const Add add_;
@@ -54,7 +70,9 @@ class TakenProcesses {
   std::string runtime_;
   std::map<int, Known> known_;
   std::vector<Refused> refused_;
+  std::vector<std::string> gaps_;
   size_t nr_members_ = 0;
+  bool has_begun_ = false;
 };
 
 }  // namespace patchbay::cmd

@@ -11,13 +11,15 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/monotonic_clock.h"
+#include "cmd/common/print_file.h"
 #include "cmd/target/trace_request.h"
 
 namespace patchbay::cmd {
 namespace {
 
-constexpr int kLockTries = 2000, kLockUs = 10000;  // 20 s
-constexpr size_t kMostBytes = 1 << 20;             // of a file of uses
+constexpr int kLockUs = 10'000;
+constexpr size_t kMostBytes = 1 << 20;  // of a file of uses
 constexpr const char* kKinds[] = {"instance", "function", "event", "trigger", "file"};
 constexpr char kLockName[] = "/uses.lock", kPrefix[] = "uses.";
 
@@ -79,9 +81,10 @@ bool ToolUse::parse(std::string_view untrusted_line, ToolUse* use) {
 }
 
 Result<std::unique_ptr<ToolUses>> ToolUses::begin(serve::Client& client,
-                                                  const std::string& process_directory) {
+                                                  const std::string& process_directory,
+                                                  int wait_ms) {
   std::unique_ptr<ToolUses> uses(new ToolUses(client, process_directory));
-  Status locked = uses->lock();
+  Status locked = uses->lock(wait_ms, Wait::kUntilInterrupted);
   uses->has_ended_ = !locked.ok();  // nothing to take back
   if (!locked.ok()) return locked.error();
   uses->open_own();
@@ -90,16 +93,21 @@ Result<std::unique_ptr<ToolUses>> ToolUses::begin(serve::Client& client,
 }
 
 // We make nothing in a directory of another user, who could have put links there.
-Status ToolUses::lock() {
+Status ToolUses::lock(int wait_ms, Wait wait) {
   struct stat status;
   if (::lstat(directory_.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) ||
       status.st_uid != ::geteuid())
     return {};
   lock_.reset(::open((directory_ + kLockName).c_str(),
                      O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
-  for (int i = 0; lock_.valid() && ::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0; i++) {
+  const int64_t end_ms = monotonic_ms() + wait_ms;
+  while (lock_.valid() && ::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK && errno != EINTR) break;
-    if (i == kLockTries) {
+    if (wait == Wait::kUntilInterrupted && interrupted()) {
+      lock_.reset();
+      return user_error(EINTR, "interrupted");
+    }
+    if (monotonic_ms() >= end_ms) {
       lock_.reset();
       return user_error(ETIMEDOUT, "Another command of patchbay is setting up process " +
                                        std::to_string(client_.pid()) +

@@ -46,9 +46,12 @@ struct ToolUse {
 
 class ToolUses {
  public:
-  // ETIMEDOUT: another command keeps the process to itself.
+  static constexpr int kMostWaitMs = 20'000;
+  // ETIMEDOUT: another command has kept the process to itself for `wait_ms`. EINTR: this one is
+  // told to end meanwhile.
   static Result<std::unique_ptr<ToolUses>> begin(serve::Client& client,
-                                                 const std::string& process_directory);
+                                                 const std::string& process_directory,
+                                                 int wait_ms = kMostWaitMs);
   ~ToolUses() { release(); }
   ToolUses(const ToolUses&) = delete;
 
@@ -72,7 +75,8 @@ class ToolUses {
  private:
   ToolUses(serve::Client& client, std::string directory)
       : client_(client), directory_(std::move(directory)) {}
-  Status lock();
+  enum class Wait : bool { kToTheEnd, kUntilInterrupted };
+  Status lock(int wait_ms = kMostWaitMs, Wait wait = Wait::kToTheEnd);
   void open_own();
   void read_others();
   void take_back(const std::vector<ToolUse>& uses);

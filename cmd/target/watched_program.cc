@@ -42,8 +42,8 @@ class QuietStreams {
 
 }  // namespace
 
-Status WatchedProgram::attach(int pid) {
-  PB_ASSIGN(std::unique_ptr<serve::Client> found, attach_if_needed(pid, &attachment));
+Status WatchedProgram::attach(int pid, const AttachOptions& options) {
+  PB_ASSIGN(std::unique_ptr<serve::Client> found, attach_if_needed(pid, &attachment, options));
   client = std::move(found);
   PB_ASSIGN(std::string runtime, serve::runtime_directory(false));
   directory = runtime + "/" + std::to_string(client->pid());

@@ -24,7 +24,7 @@ struct WatchedProgram {
 
   // The process `pid`, which gets the agent for as long as we look, when it has none; 0: the only
   // one that has an agent.
-  Status attach(int pid);
+  Status attach(int pid, const AttachOptions& options = {});
   // `buffer_kb`: of one CPU. `quiet`: what the program prints does not disturb our screen.
   Status start(const std::vector<std::string>& words, uint64_t buffer_kb, bool quiet);
   // From here on the program runs.

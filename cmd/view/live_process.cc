@@ -119,8 +119,9 @@ Status LiveProcess::start_profile() {
   profile_->choose(choice_.functions, {});
   PB_TRY(profile_->start());
   PB_ASSIGN(std::vector<std::string> base, profile_->look());
-  table_.reset(monotonic_ns(), base);
+  // The names come first: what the table begins at is told by them.
   if (Result<std::string> names = profile_->function_names(); names.ok()) table_.set_names(*names);
+  table_.reset(monotonic_ns(), base);
   return {};
 }
 
@@ -208,7 +209,10 @@ const std::string& LiveProcess::state() {
     searched_ms_ = monotonic_ms();
   }
   if (profile_)
-    if (auto texts = profile_->look(); texts.ok()) table_.look(monotonic_ns(), *texts, false);
+    if (auto texts = profile_->look(); texts.ok()) {
+      table_.begin_recent();
+      table_.look(monotonic_ns(), *texts);
+    }
   state_ = "{\"pid\": " + std::to_string(target_.client->pid()) +
            ", \"exe\": " + json_quote(target_.client->exe()) +
            ", \"ended\": " + (has_ended_ ? "true" : "false") + ", \"answers\": ";

@@ -10,32 +10,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <new>
 
 #include "agent/agent.h"
-#include "base/unique_fd.h"
+#include "agent/last_texts.h"
 #include "trigger/hist_triggers.h"
 
 namespace patchbay {
 namespace {
-
-constexpr int kTries = 100;  // a millisecond each: the lock's holder may never run again
 
 std::string text_of(Agent* agent, const std::string& path) {
   Result<tracefs::Node> node = tracefs::lookup(*agent->root, path);
   if (!node.ok() || !node->file || !node->file->open(O_RDONLY).ok()) return "";
   Result<std::string> text = node->file->read();
   return text.ok() ? *text : "";
-}
-
-void keep_text(const std::string& path, const std::string& text) {
-  UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  for (size_t done = 0; file.valid() && done < text.size();) {
-    const ssize_t wrote = ::write(file.get(), text.data() + done, text.size() - done);
-    if (wrote < 0 && errno != EINTR) return;
-    if (wrote > 0) done += size_t(wrote);
-  }
 }
 
 void keep_hists_of(Agent* agent, const TraceArray& array) {
@@ -47,17 +35,11 @@ void keep_hists_of(Agent* agent, const TraceArray& array) {
     if (!own.empty()) ::mkdir((directory + own).c_str(), 0700);
     const std::string name = event->call.system + "/" + event->call.name;
     const std::string below = own.empty() ? "" : "instances/" + own;
-    keep_text(directory + own + event->call.system + ":" + event->call.name,
-              text_of(agent, below + "events/" + name + "/hist"));
+    const std::string path = directory + own + event->call.system + ":" + event->call.name;
+    // A part of a table would be taken for all of it.
+    if (!keep_text(path, text_of(agent, below + "events/" + name + "/hist")))
+      ::unlink(path.c_str());
   }
-}
-
-bool take_lock(std::unique_lock<std::recursive_mutex>* guard) {
-  for (int i = 0; i < kTries; i++) {
-    if (guard->try_lock()) return true;
-    ::usleep(1000);
-  }
-  return false;
 }
 
 __attribute__((destructor)) void keep_last_hists() try {
@@ -65,7 +47,7 @@ __attribute__((destructor)) void keep_last_hists() try {
   if (!agent || !agent->triggers || agent->directory.empty()) return;
   AgentScope scope;
   std::unique_lock guard(agent->lock(), std::defer_lock);
-  if (!take_lock(&guard)) return;
+  if (!take_lock_at_end(&guard)) return;
   keep_hists_of(agent, agent->registry->top());
   for (TraceArray* array : agent->registry->arrays()) keep_hists_of(agent, *array);
 } catch (const std::bad_alloc&) {

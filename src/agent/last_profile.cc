@@ -6,9 +6,7 @@
 //   DIR/PID/trace_stat/functionN      what trace_stat/functionN said; all of them appear at once
 //
 // A program that is killed, or calls _exit() or exec, leaves nothing here.
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -16,23 +14,11 @@
 #include <new>
 
 #include "agent/agent.h"
-#include "base/unique_fd.h"
+#include "agent/last_texts.h"
 #include "tracer/profiler.h"
 
 namespace patchbay {
 namespace {
-
-constexpr int kTries = 1000;  // a millisecond each: the lock's holder may never run again
-
-bool keep_text(const std::string& path, const std::string& text) {
-  UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  for (size_t done = 0; file.valid() && done < text.size();) {
-    const ssize_t wrote = ::write(file.get(), text.data() + done, text.size() - done);
-    if (wrote < 0 && errno != EINTR) return false;
-    if (wrote > 0) done += size_t(wrote);
-  }
-  return file.valid();
-}
 
 void keep_profile(Agent* agent) {
   const std::string whole = agent->directory + "/trace_stat", part = whole + ".part";
@@ -44,20 +30,12 @@ void keep_profile(Agent* agent) {
   (void)::rename(part.c_str(), whole.c_str());
 }
 
-bool take_lock(std::unique_lock<std::recursive_mutex>* guard) {
-  for (int i = 0; i < kTries; i++) {
-    if (guard->try_lock()) return true;
-    ::usleep(1000);
-  }
-  return false;
-}
-
 __attribute__((destructor)) void keep_last_profile() try {
   Agent* agent = own_agent();
   if (!agent || !agent->tracers) return;
   AgentScope scope;
   std::unique_lock guard(agent->lock(), std::defer_lock);
-  if (agent->directory.empty() || !take_lock(&guard)) return;
+  if (agent->directory.empty() || !take_lock_at_end(&guard)) return;
   if (!agent->tracers->profiler().enabled()) return;
   keep_profile(agent);
 } catch (const std::bad_alloc&) {

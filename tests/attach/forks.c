@@ -3,6 +3,9 @@
 //   forks FOLDER    FOLDER has a fifo NAME.in for each process; the first one is called "first"
 // Each line of its fifo is a command; its answer, with its process id, goes behind FOLDER/NAME.out:
 //   fork NAME    a child reads NAME.in from here on
+//   let NAME     the same, but the child outlives this process
+//   leave        this process ends with status 7, and waits for nobody
+//   exec         this process becomes `sleep`
 //   work N       calls tick() N times
 //   spin         a thread calls tock() until the end
 //   thread N     as work, in a thread made for it
@@ -58,14 +61,14 @@ static void become(const char* name) {
 }
 
 // In the child, whose first answer is "ready", 0.
-static pid_t do_fork(const char* name) {
+static pid_t do_fork(const char* name, int outlives) {
   const pid_t child = fork();
   if (child < 0) abort();
   if (child) {
     fprintf(out, "forked %d\n", (int)child);
     return child;
   }
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (!outlives) prctl(PR_SET_PDEATHSIG, SIGKILL);
   spins = 0;
   become(name);
   return 0;
@@ -91,7 +94,10 @@ int main(int argc, char** argv) {
   while (fgets(line, sizeof line, in)) {
     argument[0] = '\0';
     if (sscanf(line, "%63s %127s", word, argument) < 1) continue;
-    if (strcmp(word, "fork") == 0 && !do_fork(argument)) continue;
+    if (strcmp(word, "fork") == 0 && !do_fork(argument, 0)) continue;
+    if (strcmp(word, "let") == 0 && !do_fork(argument, 1)) continue;
+    if (strcmp(word, "leave") == 0) return 7;
+    if (strcmp(word, "exec") == 0) return execlp("sleep", "sleep", "600", (char*)0);
     if (strcmp(word, "spin") == 0) spins = pthread_create(&spinner, 0, spin, 0) == 0;
     if (strcmp(word, "work") == 0) work((void*)atol(argument));
     if (strcmp(word, "thread") == 0) do_thread(atol(argument));

@@ -136,8 +136,8 @@ if begin one_ends; then
   tell one "work 300"; tell two "work 400"; tell three "work 500"
   echo end >one/first.in
   wait_for 20 eval "! kill -0 ${pid_of[one]} 2>/dev/null"
-  # A killed one is counted as it was at the last look: they come four a second at least.
-  sleep 2
+  # A killed one is counted as it was at the last look: they are 2 s apart at most.
+  sleep 5
   kill -9 "${pid_of[two]}"
   tell three "work 50"
   wait_for 20 eval "! kill -0 ${pid_of[two]} 2>/dev/null"
@@ -239,6 +239,38 @@ if begin forked; then
   end_all
 fi
 
+if begin silent; then
+  new one; new two
+  measure 2 hist 'tick(int n)' "${keys[@]}" -p "${pid_of[one]},${pid_of[two]}"
+  tell one "work 10"; tell two "work 20"
+  sleep 5 # until a look has seen it: they are 2 s apart at most
+  kill -STOP "${pid_of[two]}"
+  stop
+  same "silent: the sum" "0 $(n_table 10 20)" "$status $(grep '^{' out)"
+  has "silent: its counts are old" "$(cat err)" \
+    "process ${pid_of[two]} \(forks\) does not answer .*what it counted is that of [0-9.]+ s ago"
+  same "silent: and nobody else's" 1 "$(grep -c 'what it counted' err)"
+  kill -CONT "${pid_of[two]}"
+  end_all
+fi
+
+if begin types; then
+  # Tables of one name and other types cannot be added up.
+  new one env LD_PRELOAD="$agent"; new two env LD_PRELOAD="$agent"
+  new three env LD_PRELOAD="$agent"
+  "$patchbay" write "${pid_of[one]}" dynamic_events 'p:kinds/beat tick n=%di:s32'
+  "$patchbay" write "${pid_of[two]}" dynamic_events 'p:kinds/beat tick n=%di:u64'
+  "$patchbay" write "${pid_of[three]}" dynamic_events 'p:kinds/beat tick n=%di:s32 m=%di:u8'
+  event=kinds/beat measure 2 hist kinds:beat keys=n \
+    -p "${pid_of[one]},${pid_of[two]},${pid_of[three]}"
+  tell one "work 2"; tell two "work 2"; tell three "work 1"
+  stop
+  same "types: the sum" "3 1" "$(hits) $(wc -l <err)"
+  has "types: whose table is another one" "$(cat err)" \
+    "process ${pid_of[two]} .*its fields are other ones \(n: 8 bytes, unsigned\)"
+  end_all
+fi
+
 group=
 for top in /sys/fs/cgroup /sys/fs/cgroup/unified; do
   [[ -e $top/cgroup.procs ]] && mkdir "$top/patchbay-test-$$" 2>/dev/null &&
@@ -265,11 +297,80 @@ elif begin cgroup; then
   tell two "work 50"; tell three "work 60"
   echo end >two/first.in
   wait_for 20 eval "! kill -0 ${pid_of[two]} 2>/dev/null"
+  sleep 5 # its counts are with those of others that are gone
   tell one "work 7"
   stop
   same "cgroup" "0 $(n_table 100 50 60 7)" "$status $(grep '^{' out)"
   same "cgroup: no word" "" "$(cat err)"
   nothing_left cgroup
+  end_all
+fi
+
+# A child outlives the parent that it counts with: it counts for itself, or it is said that it
+# cannot.
+if begin orphan; then
+  for row in "preloaded leave" "attached leave" "attached exec"; do
+    read -r mode end <<<"$row"
+    how=()
+    [[ $mode == attached ]] || how=(env LD_PRELOAD="$agent")
+    new one "${how[@]}"; new two
+    [[ $mode == preloaded ]] ||
+      "$patchbay" attach "${pid_of[one]}" >/dev/null 2>&1 || fail "orphan: no agent"
+    mkfifo one/kid.in
+    tell one "let kid"
+    wait_for 20 grep -q ready one/kid.out || fail "orphan: no child"
+    kid=$(awk '$1 == "ready" { print $2; exit }' one/kid.out)
+    started "$kid"
+    measure 2 hist 'tick(int n)' "${keys[@]}" -p "${pid_of[one]},$kid,${pid_of[two]}"
+    tell one "work 10"; tell one "work 20" kid
+    parent=${pid_of[one]}
+    [[ $end == leave ]] || sleep 5 # what an exec takes with it has been looked at
+    echo "$end" >one/first.in
+    wait_for 20 eval "! kill -0 $parent 2>/dev/null || grep -q sleep /proc/$parent/comm"
+    pid_of[one]=$kid
+    if [[ $mode == attached ]]; then
+      wait_for 20 eval '(($(counting) == 2))' || fail "orphan, $mode: not counted: $(cat err)"
+      word="counts for itself since process $parent has ended; what it did in between is not in"
+      own=30
+    else
+      wait_for 20 grep -q "$kid" err || fail "orphan, $mode: it is not said while it counts"
+      word="is not in the sums: counted with process $parent, which has ended; alone it cannot"
+      own=0
+    fi
+    tell one "work 30" kid; tell two "work 40"
+    stop
+    same "orphan, $mode, $end: the sum" "0 $(n_table 10 20 $own 40)" "$status $(grep '^{' out)"
+    has "orphan, $mode, $end: what may be missing" "$(cat err)" "process $kid \(forks\) $word"
+    same "orphan, $mode, $end: and no other word" 1 "$(grep -vc 'did not end by exit' err)"
+    [[ $mode == preloaded ]] || nothing_left "orphan, $mode, $end" attached
+    kill -9 "$parent" 2>/dev/null
+    end_all
+  done
+fi
+if begin top_orphan; then
+  # The same of top, which goes on with the child alone.
+  new one
+  "$patchbay" attach "${pid_of[one]}" >/dev/null 2>&1 || fail "top orphan: no agent"
+  mkfifo one/kid.in
+  tell one "let kid"
+  wait_for 20 grep -q ready one/kid.out || fail "top orphan: no child"
+  kid=$(awk '$1 == "ready" { print $2; exit }' one/kid.out)
+  started "$kid"
+  "$patchbay" top -p "${pid_of[one]},$kid" -l tick --json -d 0.2 -o table 2>err &
+  tool=$!
+  started $tool
+  wait_for 20 test -s table
+  tell one "work 20"; tell one "work 5" kid
+  wait_for 20 grep -q '"calls": 25,' table
+  echo leave >one/first.in
+  wait_for 20 grep -q "process $kid (forks) counts for itself since process ${pid_of[one]}" err ||
+    fail "top orphan: it is not said: $(cat err)"
+  tell one "work 7" kid
+  wait_for 20 grep -q '"calls": 32,' table || fail "top orphan: $(tail -n 1 table)"
+  check "top orphan: it goes on" kill -0 $tool
+  stop
+  same "top orphan: status" 0 "$status"
+  pid_of[one]=$kid
   end_all
 fi
 
@@ -332,6 +433,20 @@ print(len(found["processes"]),
 END
   )"
   nothing_left "latency --by"
+  end_all
+  # Who is left out has no part in how the result is read.
+  new one env LD_PRELOAD="$agent"; new two env LD_PRELOAD="$agent"
+  for row in "one x64" "two s64"; do
+    read -r name type <<<"$row"
+    "$patchbay" write "${pid_of[$name]}" dynamic_events "p:kinds/beat tick n=%di:$type"
+    "$patchbay" write "${pid_of[$name]}" dynamic_events 'r:kinds/after tick'
+  done
+  event=synthetic/latency histograms=2 \
+    measure 1 latency kinds:beat kinds:after --by n --json -p "${pid_of[one]},${pid_of[two]}"
+  tell one "work 12"
+  stop
+  has "latency: one is left out" "$(cat err)" "process ${pid_of[two]} .* is not in the sums"
+  has "latency: the other's values are its own" "$(cat out)" '"by": "0xb"'
   end_all
 fi
 finish

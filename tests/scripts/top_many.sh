@@ -12,13 +12,17 @@ cat >calls.c <<'EOC'
 #include <unistd.h>
 __attribute__((noinline)) int work(int n) { __asm__ volatile(""); return n + 1; }
 __attribute__((noinline)) int rare(int n) { __asm__ volatile(""); return n + 2; }
+__attribute__((noinline)) int a_name_of_more_than_30_bytes_is_cut(int n) {
+  __asm__ volatile("");
+  return n + 3;
+}
 /* Each line is a number of calls, which are answered when they are over. */
 int main(void) {
   int count, sum = 0;
   setvbuf(stdout, NULL, _IOLBF, 0);
   while (scanf("%d", &count) == 1 && count >= 0) {
     for (int i = 0; i < count; i++) sum += work(i);
-    rare(sum);
+    sum = a_name_of_more_than_30_bytes_is_cut(rare(sum));
     printf("done %d\n", count);
   }
   return 0;
@@ -51,16 +55,25 @@ finish_one() { # NAME
 }
 is_profiled() { [[ $("$patchbay" cat "$1" function_profile_enabled 2>/dev/null) == 1 ]]; }
 profiled() { wait_for 20 is_profiled "${pid[$1]}" || fail "$1 is not profiled: $(cat err)"; }
-# calls_of FILE FUNCTION [PID] : of the last table, of all or of one process.
-calls_of() {
+# begun NAME… : they are profiled, and top has begun to count.
+begun() {
+  local name
+  for name in "$@"; do profiled "$name"; done
+  wait_for 20 test -s "${table:-many.json}" || fail "there is no table: $(cat err)"
+}
+# figure_of WHAT FILE FUNCTION [PID] : of the last whole table, of all or of one process.
+figure_of() {
   python3 - "$@" <<'PYTHON'
 import json, sys
-with open(sys.argv[1]) as file: table = json.loads(file.readlines()[-1])
-if len(sys.argv) > 3:
-    table = next(one for one in table["processes"] if one["pid"] == int(sys.argv[3]))
-print(sum(one["calls"] for one in table["functions"] if one["function"] == sys.argv[2]))
+what, path, function, pid = (sys.argv[1:] + ["0"])[:4]
+with open(path) as file: table = json.loads([line for line in file if line.endswith("\n")][-1])
+if int(pid): table = next(one for one in table["processes"] if one["pid"] == int(pid))
+print(sum(one[what] for one in table["functions"] if one["function"] == function))
 PYTHON
 }
+calls_of() { figure_of calls "$@"; } # FILE FUNCTION [PID]
+shows() { [[ $(calls_of "${@:2}") == "$1" ]]; } # COUNT FILE FUNCTION [PID]
+shown() { wait_for 20 shows "$@" || fail "no table has $*, but $(calls_of "${@:2}")"; }
 
 begin one LD_PRELOAD="$agent"
 begin two LD_PRELOAD="$agent"
@@ -74,12 +87,11 @@ done
   --json --per-process -d 0.2 -o many.json 2>err &
 top=$!
 started $top
-for name in one two late; do profiled $name; done
+begun one two late
 call one 1000
 call two 2000
 call late 3000
 call one 500
-sleep 0.5
 kill -INT $top
 wait $top
 same "Ctrl-C ends it" 0 $?
@@ -98,21 +110,22 @@ check "the agent of the third one is asleep again" test ! -e "$PATCHBAY_DIR/${pi
 # --- as text
 text=$("$patchbay" top --once -d 0.2 --per-process -l work --all)
 has "--all: those with an agent" "$text" \
-  '^# patchbay top: 2 processes, 0\.[2-9] s, 0 functions, 0 calls$'
+  '^# patchbay top: 2 processes, [0-9]+\.[0-9] s, 0 functions, 0 calls$'
 same "--per-process: a table of each, and of all" 3 "$(grep -c '^# patchbay top' <<<"$text")"
 has "a process" "$text" "^# patchbay top: process ${pid[one]} $work/calls, "
 
 # --- some end
+rm -f many.json
 "$patchbay" top -p "${pid[one]},${pid[two]},${pid[late]}" -l work --json --per-process -d 0.2 \
   -o many.json 2>err &
 top=$!
 started $top
-for name in one two late; do profiled $name; done
+begun one two late
 call one 100
 call two 200
 call late 300
 finish_one one # at once: what it has counted is in its directory
-sleep 0.7
+shown 300 many.json work "${pid[late]}"
 kill -9 "${pid[late]}" # what it had at the last look
 wait_for 20 sh -c "grep -q 'has_ended\": true.*has_ended\": true' many.json" ||
   fail "an end is not noticed"
@@ -124,7 +137,11 @@ same "it ends with the last one" 0 $?
 check "who was attached to has left nothing" test ! -e "$PATCHBAY_DIR/${pid[late]}"
 same "the sum has those that have ended" 650 "$(calls_of many.json work)"
 same "of the one that was killed" 300 "$(calls_of many.json work "${pid[late]}")"
+same "nothing of it is recent" 0 "$(figure_of recent_calls many.json work "${pid[late]}")"
 has "it says so" "$(cat err)" 'all processes have ended'
+has "the killed one's last counts may be missing" "$(cat err)" \
+  "process ${pid[late]} \(calls\) did not end by exit\(\); what it counted is that of [0-9.]+ s"
+same "and nobody else's" 1 "$(grep -c 'did not end' err)"
 
 # --- who cannot be profiled, and mistakes
 begin three LD_PRELOAD="$agent"
@@ -157,6 +174,109 @@ same "--per-process of one" 2 $?
 same "a function that nobody has" 1 $?
 has "says which" "$(cat err)" 'calls_nosuch'
 
+# --- who does not answer, the keys, and what was on before
+begin first LD_PRELOAD="$agent"
+begin second LD_PRELOAD="$agent"
+for name in first second; do
+  wait_for 20 "$patchbay" cat "${pid[$name]}" tracing_on || fail "$name has no agent"
+done
+cat >keys.py <<'PYTHON'
+import os, pty, re, select, signal, subprocess, sys, time
+patchbay, first, second = sys.argv[1:4]
+class Screen:
+    def __init__(self):
+        self.master, slave = pty.openpty()
+        self.text = ""
+        self.process = subprocess.Popen(
+            [patchbay, "top", "-d", "0.2", "-l", "work", "-p", first + "," + second],
+            stdin=slave, stdout=slave, stderr=open("keys.err", "w"))
+    def until(self, what, pattern):
+        end = time.time() + 20
+        while time.time() < end:
+            if select.select([self.master], [], [], 0.1)[0]:
+                self.text += os.read(self.master, 65536).decode("utf-8", "replace")
+            if re.search(pattern, self.text): return
+        print("FAIL", what, repr(self.text[-300:]))
+    def key(self, key):
+        self.text = ""
+        os.write(self.master, key.encode())
+def call(name, count):
+    with open(name + ".in", "w") as file: file.write(f"{count}\n")
+screen = Screen()
+screen.until("begins", r"2 processes, [0-9.]+ s, 0 functions, 0 calls")
+call("first", 100)
+call("second", 30)
+screen.until("counts", r", 130 calls")
+os.kill(int(first), signal.SIGSTOP)
+screen.key("r")
+screen.until("who does not answer is named", rf"Process {first} does not answer")
+screen.until("all begin at 0", r", 0 calls")
+call("second", 4)
+screen.until("the others count from 0", r", 4 calls")
+os.kill(int(first), signal.SIGCONT)
+call("first", 3)
+screen.until("who was silent counts from there", r", 7 calls")
+call("second", -1)
+screen.until("one ends", r"2 processes, 1 of them ended, ")
+screen.key("r")
+screen.until("who has ended begins at 0, too", r"1 of them ended, [0-9.]+ s, 0 functions, 0 calls")
+call("first", 5)
+screen.until("and stays there", r", 5 calls")
+os.kill(int(first), signal.SIGSTOP)
+screen.key("q")
+print("status", screen.process.wait(30))
+PYTHON
+same "keys" "status 0" \
+  "$(timeout 200 python3 keys.py "$patchbay" "${pid[first]}" "${pid[second]}" 2>&1)"
+has "what stays is said" "$(cat keys.err)" \
+  "Process ${pid[first]} does not answer \(stopped\?\): what was enabled in it stays so"
+kill -CONT "${pid[first]}"
+
+begin again LD_PRELOAD="$agent"
+wait_for 20 "$patchbay" cat "${pid[again]}" tracing_on || fail "again has no agent"
+# Counts of functions whose names are cut are subtracted, too.
+"$patchbay" write "${pid[again]}" set_ftrace_filter 'a_name*'
+"$patchbay" write "${pid[again]}" function_profile_enabled 1
+call again 1
+rm -f many.json
+"$patchbay" top -p "${pid[again]},${pid[first]}" --json -d 0.2 -o many.json 2>err &
+top=$!
+started $top
+begun first again
+call again 1
+kill -INT $top
+wait $top
+same "what was counted before is not counted" 1 \
+  "$(calls_of many.json a_name_of_more_than_30_bytes_is_cut)"
+
+# Another command that sets the processes up is waited for, but not by who is told to end.
+for name in first again; do
+  touch "$PATCHBAY_DIR/${pid[$name]}/uses.lock"
+  flock -F "$PATCHBAY_DIR/${pid[$name]}/uses.lock" sleep 1000 &
+  started $!
+done
+is_locked() { ! flock -n "$PATCHBAY_DIR/${pid[$1]}/uses.lock" true; }
+for name in first again; do wait_for 20 is_locked $name || fail "$name is not locked"; done
+"$patchbay" top -p "${pid[first]},${pid[again]}" --once -d 600 >out 2>err &
+top=$!
+started $top
+sleep 1
+kill -INT $top
+wait_for 5 sh -c "! kill -0 $top 2>/dev/null" || fail "Ctrl-C does not end the wait"
+wait $top
+same "Ctrl-C before anybody is profiled: status" 1 $?
+same "and its sentence" "patchbay top: no process was profiled." "$(cat err)"
+
+# --- many processes and few descriptors
+pids=
+for i in 1 2 3 4 5 6 7 8; do
+  begin "m$i" LD_PRELOAD="$agent"
+  wait_for 20 "$patchbay" cat "${pid[m$i]}" tracing_on || fail "m$i has no agent"
+  pids+=${pids:+,}${pid[m$i]}
+done
+out=$(ulimit -Sn 20 && "$patchbay" top -p "$pids" --once -d 0.2 -l work 2>&1)
+has "the soft limit of descriptors is no limit" "$out" '^# patchbay top: 8 processes, '
+
 # --- a control group, and who comes to it
 group=/sys/fs/cgroup/patchbay-top-$$
 [[ -e /sys/fs/cgroup/cgroup.procs ]] || group=/sys/fs/cgroup/unified/patchbay-top-$$
@@ -171,22 +291,94 @@ if mkdir $group 2>mkdir.err; then
   "$patchbay" top --cgroup $group -l work --json --per-process -d 0.2 -o group.json 2>err &
   top=$!
   started $top
-  profiled three
+  table=group.json begun three
   begin four
   echo "${pid[four]}" >$group/cgroup.procs
   profiled four
   call three 70
   call four 7
-  sleep 0.5
-  same "the group" 77 "$(calls_of group.json work)"
+  shown 77 group.json work
+  check "four has counted for less time" python3 - "${pid[four]}" <<'PYTHON'
+import json, sys
+with open("group.json") as file: lines = [line for line in file if line.endswith("\n")]
+table = json.loads(lines[-1])
+own = {one["pid"]: one["seconds"] for one in table["processes"]}
+sys.exit(not own[int(sys.argv[1])] < max(own.values()) <= table["seconds"])
+PYTHON
+  # Who is busy for a while is tried again, and the others are looked at meanwhile.
+  begin busy LD_PRELOAD="$agent"
+  wait_for 20 "$patchbay" cat "${pid[busy]}" tracing_on || fail "busy has no agent"
+  "$patchbay" write "${pid[busy]}" function_profile_enabled 1
+  echo "${pid[busy]}" >$group/cgroup.procs
+  sleep 2
+  same "who is busy is not refused at once" "" "$(cat err)"
+  "$patchbay" write "${pid[busy]}" function_profile_enabled 0
+  profiled busy
+  begin held LD_PRELOAD="$agent"
+  wait_for 20 "$patchbay" cat "${pid[held]}" tracing_on || fail "held has no agent"
+  touch "$PATCHBAY_DIR/${pid[held]}/uses.lock"
+  flock -F "$PATCHBAY_DIR/${pid[held]}/uses.lock" sleep 1000 &
+  holder=$!
+  started $holder
+  wait_for 20 is_locked held || fail "held is not locked"
+  echo "${pid[held]}" >$group/cgroup.procs
+  sleep 1
+  call three 5
+  wait_for 8 shows 82 group.json work || fail "one that comes keeps the others waiting"
+  kill $holder
+  profiled held
+  begin marked # without an agent, which another command is about to put in
+  touch "$PATCHBAY_DIR/${pid[marked]}.attached"
+  flock -F "$PATCHBAY_DIR/${pid[marked]}.attached" sleep 1000 &
+  holder=$!
+  started $holder
+  wait_for 20 eval '! flock -n "$PATCHBAY_DIR/${pid[marked]}.attached" true' ||
+    fail "marked is not locked"
+  echo "${pid[marked]}" >$group/cgroup.procs
+  sleep 1
+  call three 5
+  wait_for 8 shows 87 group.json work || fail "one without an agent keeps the others waiting"
+  kill $holder
+  profiled marked
+  kill -9 "${pid[busy]}" "${pid[held]}" "${pid[marked]}"
+  program=still begin later_static
+  echo "${pid[later_static]}" >$group/cgroup.procs
+  wait_for 20 grep -q "process ${pid[later_static]} (still) is not in the sums" err ||
+    fail "who comes and cannot be profiled is not named: $(cat err)"
+  files=$(find /proc/$top/fd | wc -l)
   finish_one three
   finish_one four
-  sleep 0.5
+  kill -9 "${pid[later_static]}"
+  wait_for 20 sh -c "grep -qv 'has_ended\": false' group.json" || fail "the ends are not noticed"
+  check "who has ended is left: fewer descriptors than $files" \
+    test "$(find /proc/$top/fd | wc -l)" -lt "$files"
   check "an empty group is waited for" kill -0 $top
   kill -INT $top
   wait $top
   same "Ctrl-C ends it, too" 0 $?
-  same "the sum stays" 77 "$(calls_of group.json work)"
+  same "the sum stays" 87 "$(calls_of group.json work)"
+  # One table, of those that come while it is waited for, too.
+  "$patchbay" top --cgroup $group -l work --json --once -d 600 >once.json 2>err &
+  top=$!
+  started $top
+  for name in five six; do
+    begin $name
+    echo "${pid[$name]}" >$group/cgroup.procs
+    profiled $name
+    # What a look at all has switched on, it has also counted from.
+    wait_for 20 "$patchbay" cat "${pid[$name]}" trace_stat/function0
+    sleep 1
+  done
+  call five 9
+  call six 11
+  finish_one five
+  sleep 5 # looks at six are 2 s apart at most
+  kill -9 "${pid[six]}"
+  wait_for 20 grep -q . err
+  kill -INT $top
+  wait $top
+  same "--once: those that have come" 20 "$(calls_of once.json work)"
+  has "--once: and who was killed" "$(cat err)" "process ${pid[six]} \(calls\) did not end by exit"
 else
   echo "top_many.sh: control groups cannot be made ($(cat mkdir.err)): --cgroup was NOT tried"
 fi
