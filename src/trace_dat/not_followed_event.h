@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// What was executed without being recorded, as an event of the recording: patchbay:exec_not_followed
-// with the fields `path` and `reason`, of the thread that executed it, at that time and on that CPU.
-// So it stands among the program's own events in every program that reads the file.
+// What was executed without being recorded, as an event of the recording:
+// patchbay:exec_not_followed with the fields `path` and `reason`, of the thread that executed it,
+// at that time and on that CPU. So it stands among the program's own events in every program that
+// reads the file.
 #pragma once
 
 #include <cstdint>

@@ -126,8 +126,9 @@ def same_in_perf(one, other):
 
 
 def compare(expected, found, in_perf):
-    """By time and CPU. Two calls may be in one nanosecond (a processor reads its time stamp ahead of
-    what stands before it), and each event has a table of its own: then by name, in their order."""
+    """By time and CPU. Two calls may be in one nanosecond (a processor reads its time stamp ahead
+    of what stands before it), and each event has a table of its own: then by name, in their order.
+    """
     global values
     def order(event):
         return event["ts"], event["cpu"]

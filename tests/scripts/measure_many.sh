@@ -103,6 +103,30 @@ END
 }
 keys=(keys=n.buckets=100 vals=n sort=n)
 
+if begin sql; then
+  new one; new two env LD_PRELOAD="$agent"
+  measure 2 sql -e 'tick(int n)' 'SELECT CAST(n AS BUCKETS=100), CAST(n AS _COUNTER_) FROM tick' \
+    -p "${pid_of[one]},${pid_of[two]}"
+  tell one "work 300"; tell two "work 250"
+  stop
+  same "sql: status" 0 $status
+  same "sql: the hits of both" 550 "$(hits)"
+  has "sql: a bucket of both" "$(cat out)" 'n: ~ 100-199 +\} hitcount: +200 '
+  # Pairs of a call and its return, each in one process.
+  measure 2 sql -e 'tick(int n)' -e 'r:back tick value=$retval:s32' \
+    'SELECT a.n AS number, b.value AS value FROM tick AS a
+     JOIN back AS b ON a.common_pid = b.common_pid' -p "${pid_of[one]}" -p "${pid_of[two]}"
+  tell one "work 30"; tell two "work 20"
+  stop
+  same "sql, rows: status" 0 $status
+  for name in one two; do
+    same "sql, rows: of $name" "$(seq 0 $(($([[ $name == one ]] && echo 30 || echo 20) - 1)))" \
+      "$(sed -nE "s/^ *forks-${pid_of[$name]} .*number=([0-9]+) value=\1$/\1/p" out)"
+  done
+  nothing_left sql
+  end_all
+fi
+
 if begin sums; then
   new one; new two env LD_PRELOAD="$agent"; new three
   measure 3 hist 'tick(int n)' "${keys[@]}" -p "${pid_of[one]}" -p "${pid_of[two]},${pid_of[three]}"

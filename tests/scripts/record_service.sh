@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Servers that run already, nobody prepared them, in one recording: postgres with pgbench, nginx
-# with its workers, redis while it saves. What is recorded is what the servers themselves have counted.
+# with its workers, redis while it saves. What is recorded is what they have counted themselves.
 #   record_service.sh BUILD_DIR [REGEX]      the servers whose name the REGEX finds; all
 . "$(dirname "$0")/common.bash"
 cd "$work" || exit 1

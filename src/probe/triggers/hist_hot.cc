@@ -423,8 +423,8 @@ void fill_save(Update* update, const HistAct& act, uint32_t save) {
 
 // The variables of what save() keeps are for other histograms, which read them one by one. Several
 // hits that raise the maximum write them, in any order; so whoever has written looks whether the
-// value is still the one that is kept, and writes the one that has replaced it. The last to look has
-// written what stays. (Texts are in the entry, where hits of one key may mix them.)
+// value is still the one that is kept, and writes the one that has replaced it. The last to look
+// has written what stays. (Texts are in the entry, where hits of one key may mix them.)
 void remember_kept(Update* update, const HistAct& act) {
   const HistTable* table = update->hist->table;
   const HistKept* kept = hist_kept(table, update->entry);
