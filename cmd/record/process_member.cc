@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <optional>
 
+#include "base/monotonic_clock.h"
 #include "base/raw_syscall.h"
 #include "cmd/common/commands.h"
 #include "cmd/target/target_program.h"
@@ -100,6 +101,15 @@ void ProcessMember::leave() {
 }
 
 void ProcessMember::note_end() { part.end_ns = raw_monotonic_ns(); }
+
+bool ProcessMember::is_settled() {
+  constexpr int kMostMs = 500;
+  const int64_t now = monotonic_ms();
+  if (gone_since_ == 0) gone_since_ = now;
+  const std::optional<RunningProcess> process = running_process(process_.pid);
+  return !process || process->has_ended || !process->is_same_program(process_) ||
+         now - gone_since_ >= kMostMs;
+}
 
 std::string ProcessMember::successor() const {
   const std::optional<RunningProcess> now = running_process(process_.pid);

@@ -43,6 +43,9 @@ class ProcessMember : public RecordedPart {
   // --- it has ended, or has executed another program
   bool has_ended() const { return part.end_ns != 0; }
   void note_end();
+  // The agent is gone a moment before its process has ended, or runs another program: false until
+  // then, for half a second at most.
+  bool is_settled();
   // The program that it has executed; "": it has ended.
   std::string successor() const;
   // Forked children record on with it. `maps`: of all processes, as of now.
@@ -59,6 +62,7 @@ class ProcessMember : public RecordedPart {
   AppliedRequest applied_;
   MappedBuffer buffer_;
   std::vector<RunningProcess> children_;
+  int64_t gone_since_ = 0;  // ms; 0: it was not seen to be gone
   // In this order: the agent goes when nobody is connected, and what was made is taken back before.
   Attachment attachment_;
   std::unique_ptr<serve::Client> client_;

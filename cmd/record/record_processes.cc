@@ -8,6 +8,7 @@
 //   they end, or Ctrl-C      each is stopped, then each file is finished, then all are one
 #include <poll.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -174,7 +175,7 @@ bool RecordedProcesses::is_recordable() {
 void RecordedProcesses::wait(int signals, int wait_ms) {
   std::vector<pollfd> polled{{signals, POLLIN, 0}, {search_.descriptor(), POLLIN, 0}};
   for (const auto& member : live_)
-    if (!member->has_ended()) polled.push_back({member->descriptor(), 0, 0});
+    if (!member->has_ended() && !member->gone()) polled.push_back({member->descriptor(), 0, 0});
   (void)::poll(polled.data(), polled.size(), wait_ms);
   stopped_ = polled[0].revents != 0;
 }
@@ -193,7 +194,7 @@ void RecordedProcesses::show(Progress* progress) const {
 void RecordedProcesses::look_after_members() {
   std::vector<ProcessMember*> to_look;
   for (const auto& member : live_) {
-    if (!member->has_ended() && !member->gone()) continue;
+    if (!member->has_ended() && (!member->gone() || !member->is_settled())) continue;
     note_end(member.get());
     if (!member->has_children()) to_look.push_back(member.get());
   }
@@ -272,10 +273,7 @@ bool RecordedProcesses::record(int signals) {
 // process may take seconds, and the file is not to wait for it.
 void RecordedProcesses::stop_all() {
   const auto stop = [this](ProcessMember* member) {
-    if (member->gone())
-      note_end(member);
-    else
-      member->stop();
+    if (!member->gone()) member->stop();
     drain_if_late();
   };
   for (size_t i = 0; i < live_.size(); i++) stop(live_[i].get());
@@ -285,6 +283,8 @@ void RecordedProcesses::stop_all() {
   take_members(search_.take());  // also who was being set up
   for (size_t i = nr_stopped; i < live_.size(); i++) stop(live_[i].get());
   for (std::unique_ptr<ProcessMember>& member : live_) {
+    while (member->gone() && !member->is_settled()) ::usleep(1000);
+    if (member->gone()) note_end(member.get());
     nr_go_on_ += !member->has_ended();
     parts_.finish(member.get(), options_.request);
     keep(std::move(*member));
