@@ -262,8 +262,11 @@ int run_rows(const SqlOptions& options, const SqlQuery& query) {
     status = record_processes(record);
   else if (status == kOk)
     status = record.pid != 0 ? record_process(record) : record_program(record);
+  // What could not be made one file stays where the message says.
   std::error_code ignored;
-  if (options.output.empty()) std::filesystem::remove_all(directory, ignored);
+  const bool is_kept =
+      status != kOk && has_several && !std::filesystem::is_empty(directory, ignored);
+  if (options.output.empty() && !is_kept) std::filesystem::remove_all(directory, ignored);
   return status;
 }
 

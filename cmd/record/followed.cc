@@ -243,7 +243,9 @@ FollowedPrograms::Image* FollowedPrograms::owner_of(pid_t pid) const {
 void FollowedPrograms::not_followed(pid_t parent, NotFollowed what) {
   const Image* owner = owner_of(what.pid);
   if (!owner) owner = owner_of(parent);  // the child of a vfork() is told of by nobody
-  what.part = owner ? owner->number : 0;
+  if (owner) what.part = owner->number;
+  // Without an owner the number is one of another pid namespace; the rest is what no agent says.
+  if (!owner || what.cpu >= ::sysconf(_SC_NPROCESSORS_CONF)) what.cpu = -1;
   not_followed_.push_back(std::move(what));
 }
 

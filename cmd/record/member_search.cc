@@ -175,7 +175,9 @@ void MemberSearch::decide(const RunningProcess& process) {
   known.process = process;
   known.path = exe_of(process.pid);
   if (known.path.empty()) known.path = short_name_of(process.pid);
-  if (is_with_a_member(process.pid)) {
+  // The member itself may have ended since.
+  if (is_with_a_member(process.pid) ||
+      were_members_.contains(records_with(process.pid, runtime_))) {
     known.state = Known::State::kWithParent;
     return;
   }
@@ -183,11 +185,6 @@ void MemberSearch::decide(const RunningProcess& process) {
     return refuse(process, user_error(ENOENT, "has ended before the recording began"));
   Result<std::unique_ptr<ProcessMember>> made =
       ProcessMember::make(options_, process, parts_, nr_made_);
-  const bool has_parents_agent = !made.ok() && made.error().errno_value == ECHILD;
-  if (has_parents_agent && were_members_.contains(records_with(process.pid, runtime_))) {
-    known.state = Known::State::kWithParent;  // the member itself has ended
-    return;
-  }
   if (!made.ok()) return refuse(process, made.error());
   nr_made_++;
   known.state = Known::State::kMember;

@@ -51,6 +51,8 @@ class ProcessMember : public RecordedPart {
   // Forked children record on with it. `maps`: of all processes, as of now.
   void find_children(const std::vector<SharedMaps>& maps) { children_ = writers_of(buffer_, maps); }
   bool has_children();
+  // It has ended, or become another program; whether it has children was not looked at.
+  bool may_have_children() { return has_ended() && !has_children(); }
 
  private:
   explicit ProcessMember(const RunningProcess& process) : process_(process) {}

@@ -73,6 +73,7 @@ class RecordedProcesses {
   void keep(RecordedPart part);
   void stop_all();
   void drop_all();
+  void find_orphans();
   void show(Progress* progress) const;
   std::vector<std::string> refusals() const;
   void print_summary(const MergeResult& merged) const;
@@ -289,8 +290,18 @@ void RecordedProcesses::stop_all() {
     parts_.finish(member.get(), options_.request);
     keep(std::move(*member));
   }
+  find_orphans();
   stopped_members_ = std::move(live_);
   live_.clear();
+}
+
+// Forked children of who has just ended: they are left as they were, too.
+void RecordedProcesses::find_orphans() {
+  const auto may_have = [](const auto& member) { return member->may_have_children(); };
+  if (std::none_of(live_.begin(), live_.end(), may_have)) return;
+  const std::vector<SharedMaps> maps = shared_maps();
+  for (const auto& member : live_)
+    if (may_have(member)) member->find_children(maps);
 }
 
 void RecordedProcesses::drop_all() {
@@ -300,7 +311,9 @@ void RecordedProcesses::drop_all() {
   for (const auto& member : live_) {
     member->recording.reset();
     parts_.remove(*member);
+    if (member->gone()) note_end(member.get());
   }
+  find_orphans();
   live_.clear();
   for (const RecordedPart& part : done_) parts_.remove(part);
 }

@@ -38,17 +38,6 @@ constexpr int kEndingSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
 bool lives(int pid) { return ::kill(pid, 0) == 0 || errno == EPERM; }
 
-// One has come that will end us, or is handled, as soon as it is let through.
-bool is_told_to_end() {
-  sigset_t pending;
-  if (::sigpending(&pending) != 0) return false;
-  return std::any_of(std::begin(kEndingSignals), std::end(kEndingSignals), [&](int signal) {
-    struct sigaction action {};
-    return ::sigismember(&pending, signal) == 1 && ::sigaction(signal, nullptr, &action) == 0 &&
-           action.sa_handler != SIG_IGN;
-  });
-}
-
 Error interrupted_error() { return user_error(EINTR, "interrupted"); }
 
 }  // namespace
@@ -311,6 +300,16 @@ void Attachment::take_out(int pid) {
   }
   if (is_gone) directory_.remove();
   mark->remove();
+}
+
+bool is_told_to_end() {
+  sigset_t pending;
+  if (::sigpending(&pending) != 0) return false;
+  return std::any_of(std::begin(kEndingSignals), std::end(kEndingSignals), [&](int signal) {
+    struct sigaction action {};
+    return ::sigismember(&pending, signal) == 1 && ::sigaction(signal, nullptr, &action) == 0 &&
+           action.sa_handler != SIG_IGN;
+  });
 }
 
 Status detach_process(int pid) {

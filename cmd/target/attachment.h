@@ -84,6 +84,9 @@ class Attachment {
 Result<std::unique_ptr<serve::Client>> attach_if_needed(int pid, Attachment* attachment,
                                                         const AttachOptions& options = {});
 
+// A signal has come that will end this command, or that it handles, as soon as it is let through.
+bool is_told_to_end();
+
 // Takes the agent out, also of a forked child that has it from its parent, and removes what it has
 // left in the runtime directory. EBUSY: another
 // command is connected to it. EINVAL: the program was started with it.

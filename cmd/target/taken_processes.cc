@@ -77,7 +77,9 @@ void TakenProcesses::forget_who_is_gone(const std::vector<int>& pids) {
 
 bool TakenProcesses::may_come() const {
   return may_grow() || std::any_of(known_.begin(), known_.end(), [](const auto& one) {
-           return one.second.state == Known::State::kWithOwner && goes_on(one.second.process);
+           const bool may_be_taken = one.second.state == Known::State::kWithOwner ||
+                                     one.second.state == Known::State::kTryAgain;
+           return may_be_taken && goes_on(one.second.process);
          });
 }
 
@@ -114,8 +116,9 @@ void TakenProcesses::take_in(const RunningProcess& process) {
 void TakenProcesses::refuse(const RunningProcess& process, const Error& error) {
   if (interrupted() || error.errno_value == EINTR) return;
   Known& known = known_[process.pid];
-  const bool is_named = source_.is_named(process.pid);
-  if (!is_named && may_go_by(error) && ++known.tries < kMostTries) {
+  // What was named is asked once, at the beginning; one whose parent has ended is asked now.
+  const bool is_asked_once = source_.is_named(process.pid) && known.owner.pid == 0;
+  if (!is_asked_once && may_go_by(error) && ++known.tries < kMostTries) {
     known.next_try = monotonic_ms() + (int64_t{kFirstPauseMs} << known.tries);
     return;
   }

@@ -13,6 +13,7 @@
 
 #include "base/monotonic_clock.h"
 #include "cmd/common/print_file.h"
+#include "cmd/target/attachment.h"
 #include "cmd/target/trace_request.h"
 
 namespace patchbay::cmd {
@@ -103,7 +104,7 @@ Status ToolUses::lock(int wait_ms, Wait wait) {
   const int64_t end_ms = monotonic_ms() + wait_ms;
   while (lock_.valid() && ::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK && errno != EINTR) break;
-    if (wait == Wait::kUntilInterrupted && interrupted()) {
+    if (wait == Wait::kUntilInterrupted && (interrupted() || is_told_to_end())) {
       lock_.reset();
       return user_error(EINTR, "interrupted");
     }
@@ -242,7 +243,8 @@ void ToolUses::take_back(const std::vector<ToolUse>& uses) {
 }
 
 Status ToolUses::look_again() {
-  PB_TRY(lock());
+  constexpr int kAtTheEndMs = 1000;  // others are stopped behind this one
+  PB_TRY(lock(kAtTheEndMs));
   read_others();
   return {};
 }

@@ -40,12 +40,13 @@ enum class FollowKind : uint32_t {
   kSays = 5,         // texts: a sentence, exe, words. The agent's, which the program must not see.
 };
 
+inline constexpr uint32_t kFollowNoCpu = ~uint32_t{0};
 struct FollowRecord {
   uint32_t size;  // of all, with the texts behind it, each with its NUL
   FollowKind kind;
   int32_t pid, parent;
   uint64_t time_ns;  // CLOCK_MONOTONIC
-  uint32_t cpu;      // that it was written on
+  uint32_t cpu;      // that it was written on; or kFollowNoCpu
   uint32_t reserved;
   char comm[16];
 };

@@ -70,6 +70,9 @@ Tool look_for_tool() {
   return is_there ? Tool::kThere : Tool::kGone;
 }
 
+// A filter that came since may kill who opens a file.
+bool has_confined_itself() { return raw_syscall(SYS_prctl, PR_GET_SECCOMP) != g_session.seccomp; }
+
 void take_slot(long pid, long parent, const char* path, const char* reason) {
   abi::FollowSlots* const slots = g_session.slots;
   if (!slots) return;
@@ -78,8 +81,9 @@ void take_slot(long pid, long parent, const char* path, const char* reason) {
   abi::FollowSlot& slot = slots->slot[index];
   slot.pid = int32_t(pid);
   slot.parent = int32_t(parent);
-  slot.cpu = raw_cpu();
-  raw_syscall(SYS_prctl, PR_GET_NAME, raw_pointer(slot.comm));
+  const bool may_ask = !has_confined_itself();  // a filter may kill for a call that it did not see
+  slot.cpu = may_ask ? raw_cpu() : abi::kFollowNoCpu;
+  if (may_ask) raw_syscall(SYS_prctl, PR_GET_NAME, raw_pointer(slot.comm));
   slot.time_ns = raw_monotonic_ns();
   raw_copy(slot.path, sizeof slot.path, path);
   raw_copy(slot.reason, sizeof slot.reason, reason);
@@ -160,15 +164,12 @@ constexpr const char* kTooManyVariables = "it has more variables than can be cop
 
 void tell_not_followed(const char* path, const char* reason) {
   const long pid = raw_syscall(SYS_getpid), parent = raw_syscall(SYS_getppid);
+  if (reason == kConfined) return take_slot(pid, parent, path, reason);
   LogRecord record(abi::FollowKind::kNotFollowed, pid, parent);
   record.add(path);
   record.add(reason);
-  const bool is_told = reason != kConfined && record.append();
-  if (!is_told) take_slot(pid, parent, path, reason);
+  if (!record.append()) take_slot(pid, parent, path, reason);
 }
-
-// A filter that came since may kill who opens a file.
-bool has_confined_itself() { return raw_syscall(SYS_prctl, PR_GET_SECCOMP) != g_session.seccomp; }
 
 void after_fork_in_child() {
   if (has_confined_itself()) return;

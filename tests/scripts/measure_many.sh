@@ -116,6 +116,10 @@ if begin sql; then
   measure 2 sql -e 'tick(int n)' -e 'r:back tick value=$retval:s32' \
     'SELECT a.n AS number, b.value AS value FROM tick AS a
      JOIN back AS b ON a.common_pid = b.common_pid' -p "${pid_of[one]}" -p "${pid_of[two]}"
+  for name in one two; do
+    wait_for 60 eval "\"$patchbay\" cat ${pid_of[$name]} instances/patchbay-$tool-1/set_event |
+      grep -q synthetic" || fail "the rows of $name are not recorded"
+  done
   tell one "work 30"; tell two "work 20"
   stop
   same "sql, rows: status" 0 $status

@@ -521,7 +521,8 @@ if begin told; then
     sleep $pause
     kill -TERM $recorder
     ended
-    check "told after $pause: it comes to its end by itself" test $status -lt 128 -o $pause = 0
+    # On a busy machine it has not begun yet, and said nothing.
+    check "told after $pause: it comes to its end by itself" test $status -lt 128 -o ! -s record.err
     nothing_left "told after $pause"
   done
   end_all

@@ -421,11 +421,19 @@ void fill_save(Update* update, const HistAct& act, uint32_t save) {
   hist_save_filled(update->hist->table, save, update->generation);
 }
 
+// What another hit has written already stays as it is: it may have been read, once, since.
+void set_kept(const Update* update, uint32_t index, uint64_t value, bool is_own) {
+  HistVariableWord* variable = hist_variable(update->hist->table, update->entry, index);
+  if (is_own || __atomic_load_n(&variable->value, __ATOMIC_ACQUIRE) != value)
+    hist_set_variable(variable, value);
+}
+
 // The variables of what save() keeps are for other histograms, which read them one by one. Several
 // hits that raise the maximum write them, in any order; so whoever has written looks whether the
 // value is still the one that is kept, and writes the one that has replaced it. The last to look
-// has written what stays. (Texts are in the entry, where hits of one key may mix them.)
-void remember_kept(Update* update, const HistAct& act) {
+// has written what stays. Texts are in the entry, where hits of one key may mix them; and where no
+// save was free, fields may be those of another hit.
+void remember_kept(Update* update, const HistAct& act, uint64_t value) {
   const HistTable* table = update->hist->table;
   const HistKept* kept = hist_kept(table, update->entry);
   HistKept seen;
@@ -438,10 +446,10 @@ void remember_kept(Update* update, const HistAct& act) {
       if (variable.value.source != HistSource::kNumber) continue;
       const auto* word =
           reinterpret_cast<const uint64_t*>(hist_save_fields(table, save) + variable.kept);
-      hist_set_variable(hist_variable(table, update->entry, variable.index),
-                        __atomic_load_n(word, __ATOMIC_ACQUIRE));
+      set_kept(update, variable.index, __atomic_load_n(word, __ATOMIC_ACQUIRE),
+               seen.value == value);
     }
-    hist_set_variable(hist_variable(table, update->entry, act.track), seen.value);
+    set_kept(update, act.track, seen.value, seen.value == value);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);  // written, before it is looked at again
   } while (__atomic_load_n(&kept->mark, __ATOMIC_ACQUIRE) != seen.mark);
 }
@@ -458,9 +466,12 @@ __attribute__((noinline)) void save(Update* update, const HistAct& act, uint64_t
     if (!is_filled && mine != kHistNone) fill_save(update, act, mine);
     is_filled = true;
     if (!hist_replace(kept, &seen, value, mine)) continue; /*C*/
+    const bool has_save = mine != kHistNone;
     mine = hist_save_of(seen.mark);
-    for (uint32_t i = 0; i < act.nr_saved; i++) remember_one(update, act.saved[i]);
-    remember_kept(update, act);
+    for (uint32_t i = 0; i < act.nr_saved; i++)
+      if (!has_save || act.saved[i].value.source != HistSource::kNumber)
+        remember_one(update, act.saved[i]);
+    remember_kept(update, act, value);
     break;
   }
   if (mine != kHistNone) hist_give_save(table, mine, update->generation); /*D*/
