@@ -45,9 +45,9 @@ import json, sys
 rows = [json.loads(line) for line in sys.stdin]
 print(next(row["fields"]["args"][:6] for row in rows if row["event"] == "funcgraph_entry"))')"
 
-# --- hist: 1 load, 2 threads, 10 calls. Without sort= what is hit as often stands as it came first.
+# --- hist: 1 load, 2 threads, 10 calls
 for words in "keys=n sort=n" "keys=thread,n.buckets=5 vals=n.hex sort=thread,n" \
-  "keys=name vals=n.quantiles sort=name" "keys=n.log2 vals=n,hitcount.percent sort=n"; do
+  "keys=name vals=n.quantiles" "keys=n.log2 vals=n,hitcount.percent"; do
   # shellcheck disable=SC2086
   "$patchbay" hist app:app_work $words -- "$programs/event_app" 1 2 10 >text
   # shellcheck disable=SC2086

@@ -121,7 +121,8 @@ def hist(text_path, json_path):
     entries = re.findall(r"^\{ (.*) \} (.*)$", text, re.M)
     expect("entries", len(entries), len(table["entries"]))
     is_hex = ".hex" in table["definition"]
-    for (keys, values), entry in zip(entries, table["entries"]):
+    rows = []
+    for entry in table["entries"]:
         shown = []
         for name, value in entry["keys"].items():
             if isinstance(value, dict) and ".log2" in table["definition"]:
@@ -129,11 +130,23 @@ def hist(text_path, json_path):
             elif isinstance(value, dict):
                 value = f"~ {value['from']}-{value['to']}"
             shown.append(f"{name}: {value}")
-        expect("keys", re.sub(" +", " ", keys).replace(" ,", ",").strip(), ", ".join(shown))
+        keys = ", ".join(shown)
         shown = [f"{name}: {value:.2f}" if "%" in name else
                  f"{name}: {value:x}" if is_hex and name != "hitcount" else f"{name}: {value}"
                  for name, value in entry["values"].items()]
-        expect("values", re.sub(" +", " ", values).strip(), " ".join(shown))
+        rows.append((keys, " ".join(shown)))
+    texts = [(re.sub(" +", " ", keys).replace(" ,", ",").strip(), re.sub(" +", " ", values).strip())
+             for keys, values in entries]
+    if ":sort=hitcount:" in table["definition"]:
+        # Both are of runs of their own: what is hit as often stands as it came first.
+        hits = [entry["values"]["hitcount"] for entry in table["entries"]]
+        expect("order", sorted(hits), hits)
+        hits_of = lambda row: (int(re.search(r"hitcount: (\d+)", row[1]).group(1)), row)
+        rows.sort(key=hits_of)
+        texts.sort(key=hits_of)
+    for (keys, values), (found_keys, found_values) in zip(texts, rows):
+        expect("keys", keys, found_keys)
+        expect("values", values, found_values)
     if not entries:
         print("there is nothing to compare")
 
