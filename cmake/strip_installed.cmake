@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: MIT
 # Part of `cmake --install`: `stripped` are files below the prefix, whose symbols go into .debug/
-# beside them. gdb, perf and patchbay itself find them by the link that stays.
+# beside them. gdb, perf and patchbay itself find them by the link that stays. With
+# PATCHBAY_KEEP_SYMBOLS in the environment they stay where they are: makers of packages have a way
+# of their own.
+if(DEFINED ENV{PATCHBAY_KEEP_SYMBOLS})
+  return()
+endif()
 if(NOT objcopy)
   message(WARNING "objcopy was not found: the installed files are not stripped")
   return()

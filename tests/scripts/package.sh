@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# tools/package: what it makes has no complaint of lintian, is installed, works and is purged in a
+# root directory of its own, which is as before then. The tarball runs from any folder.
+. "$(dirname "$0")/common.bash"
+need dpkg-deb lintian cmake dh unshare
+top=$(cd "$here/../.." && pwd)
+
+check "packages are made" "$top/tools/package" "$build" "$work/out" >"$work/log" 2>&1 ||
+  { cat "$work/log"; finish; }
+names=$(cd "$work/out" && printf '%s\n' *.deb | sed 's/_.*//' | LC_ALL=C sort)
+same "the packages" \
+  "libpatchbay-dev libpatchbay0 libpatchbay0-dbgsym patchbay patchbay-dbgsym" "$(xargs <<<"$names")"
+same "lintian" "" "$(lintian --allow-root --fail-on none "$work"/out/*.deb 2>&1)"
+same "the agent needs libc alone" "libc6" \
+  "$(dpkg-deb -f "$work"/out/libpatchbay0_*.deb Depends | sed 's/ .*//')"
+check "none has a path of this machine in its texts" eval "! for one in $work/out/*.deb; do
+  dpkg-deb --fsys-tarfile \$one | tar -xO --wildcards './usr/share/*' './usr/lib/*/pkgconfig/*' \
+    './usr/lib/cmake/*' 2>/dev/null; done | grep -F '$build'"
+
+# --- the tarball
+
+mkdir "$work/anywhere"
+tar -C "$work/anywhere" -xf "$work"/out/*.tar.xz
+mv "$work"/anywhere/* "$work/moved"
+"$work/moved/bin/patchbay" record -e 'getenv(string name)' -o "$work/a.dat" -- env true \
+  >"$work/record.log" 2>&1
+has "the tarball's tool records" "$(cat "$work/record.log")" 'record: [1-9][0-9]* events'
+
+# --- a root directory of its own: this one, with what is written elsewhere
+
+cat >"$work/inside" <<'INSIDE'
+set -u
+export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 PATH=/usr/sbin:/usr/bin:/sbin:/bin
+cd /
+ours() { find / -xdev -name '*patchbay*' -not -path '/tmp/*' 2>/dev/null | sort; }
+ours >/tmp/before
+dpkg -i /tmp/out/*.deb || exit 1
+echo "version: $(/usr/bin/patchbay --version)"
+mkdir -m 700 /tmp/run
+export PATCHBAY_DIR=/tmp/run
+/usr/bin/patchbay record -e 'getenv(string name)' -o /tmp/b.dat -- env true 2>&1 |
+  sed 's/^/recorded: /'
+/usr/bin/patchbay report -i /tmp/b.dat 2>/dev/null | grep 'getenv(' | head -n 1
+sleep 100 &
+/usr/bin/patchbay attach $! && echo "attached: yes"
+kill %1
+test -s /usr/share/man/man1/patchbay-record.1.gz && echo "page: yes"
+printf '#include <patchbay/patchbay.h>\nint main(void) { return 0; }\n' >/tmp/plain.c
+# shellcheck disable=SC2046  # words
+cc /tmp/plain.c -o /tmp/plain $(pkg-config --cflags --libs patchbay) && /tmp/plain &&
+  echo "compiled: yes"
+dpkg --verify patchbay libpatchbay0 libpatchbay-dev && echo "verified: yes"
+dpkg --purge patchbay-dbgsym libpatchbay0-dbgsym patchbay libpatchbay-dev libpatchbay0 || exit 1
+ours >/tmp/after
+diff /tmp/before /tmp/after && echo "left: nothing"
+INSIDE
+cat >"$work/around" <<'AROUND'
+set -eu
+mkdir "$1/layer"
+mount -t tmpfs -o size=1g none "$1/layer"
+mkdir "$1/layer/upper" "$1/layer/work" "$1/layer/root"
+mount -t overlay -o "lowerdir=/,upperdir=$1/layer/upper,workdir=$1/layer/work" none "$1/layer/root"
+for place in proc dev sys; do mount --rbind "/$place" "$1/layer/root/$place"; done
+mount -t tmpfs none "$1/layer/root/tmp"
+mkdir "$1/layer/root/tmp/out"
+cp "$1"/out/*.deb "$1/layer/root/tmp/out/"
+cp "$1/inside" "$1/layer/root/tmp/inside"
+echo "root: made"
+exec chroot "$1/layer/root" bash /tmp/inside
+AROUND
+said=$(unshare -m --propagation private bash "$work/around" "$work" 2>&1)
+if ! grep -q '^root: made' <<<"$said"; then
+  echo "SKIPPED in part: no root directory of its own can be made, which takes root and" \
+    "overlayfs: what is in the packages was NOT installed: $(tail -n 1 <<<"$said")"
+  finish
+fi
+has "the version" "$said" '^version: patchbay [0-9]'
+has "it records" "$said" '^recorded: .*record: [1-9][0-9]* events'
+has "it reports" "$said" 'getenv\(name='
+for what in attached page compiled verified; do has "$what" "$said" "^$what: yes"; done
+has "nothing is left" "$said" '^left: nothing'
+finish
