@@ -109,6 +109,8 @@ if(NOT PATCHBAY_SANITIZE)
       set_tests_properties(script.${name} PROPERTIES RESOURCE_LOCK mounts)
     endif()
   endforeach()
+  # These write the build's list of what was installed.
+  set_tests_properties(script.install script.package PROPERTIES RESOURCE_LOCK installed)
   if(TEST script.selftests)
     # A hundred tests, with naps: others run beside it from the beginning.
     set_tests_properties(script.selftests PROPERTIES TIMEOUT 1800 COST 1000)
