@@ -22,6 +22,7 @@
 #include "cmd/record/record_report.h"
 #include "cmd/target/apply_request.h"
 #include "cmd/target/leftovers.h"
+#include "serve/held_directory.h"
 
 namespace patchbay::cmd {
 namespace {
@@ -127,21 +128,16 @@ void FollowedPrograms::find_directory(Image* image) const {
   image->inode = status.st_ino;
 }
 
-// What the process has executed before was moved to DIR/PID.N.
+// What the process has executed before was moved to DIR/PID.N, or is moved at this moment: its
+// successor has a directory of the same name then.
 void FollowedPrograms::remove_directory(const Image& image) const {
   if (image.inode == 0) return;
   const std::string path = runtime_ + "/" + std::to_string(image.part.pid);
   for (int n = 0; n <= kMostEarlier; n++) {
     const std::string one = n == 0 ? path : path + "." + std::to_string(n);
-    struct stat status;
-    if (::lstat(one.c_str(), &status) != 0) {
-      if (n > 0) return;
-      continue;
-    }
-    if (status.st_dev != image.device || status.st_ino != image.inode) continue;
-    std::error_code ignored;
-    std::filesystem::remove_all(one, ignored);
-    return;
+    serve::HeldDirectory held = serve::HeldDirectory::open(one);
+    if (!held.is_held() && n > 0) return;
+    if (held.is(image.device, image.inode)) return held.remove();
   }
 }
 
@@ -151,8 +147,12 @@ void FollowedPrograms::remove_early_directories() const {
   std::vector<std::filesystem::path> early;
   for (const auto& entry : std::filesystem::directory_iterator(runtime_, error)) {
     const int pid = std::atoi(entry.path().filename().c_str());
+    const bool is_before = entry.path().has_extension();  // PID.N, of a program before this one
+    if (pid <= 0 || (is_alive(pid) && !is_before)) continue;
+    // Who was killed, or executed another program, as soon as it had its directory.
+    if (::rmdir(entry.path().c_str()) == 0) continue;
     const auto tree = std::filesystem::read_symlink(entry.path() / abi::kFollowTree, error);
-    if (pid > 0 && !error && tree == directory_ && !is_alive(pid)) early.push_back(entry.path());
+    if (!error && tree == directory_ && !is_alive(pid)) early.push_back(entry.path());
   }
   for (const auto& path : early) std::filesystem::remove_all(path, error);
 }

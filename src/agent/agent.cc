@@ -141,9 +141,15 @@ Status find_directory(Agent* agent) {
   if (agent->settings.attached) return {};  // the tool has made it
   Result<std::string> directory = agent->settings.runtime_directory;
   if (directory->empty()) directory = serve::runtime_directory(true);
-  if (directory.ok()) directory = serve::make_process_directory(*directory, agent->pid);
+  // A tool that removes the directory of the program before may take an empty one with it.
+  constexpr int kMostTries = 4;
+  Result<std::string> runtime = directory;
+  for (int i = 0; runtime.ok() && i < kMostTries; i++) {
+    directory = serve::make_process_directory(*runtime, agent->pid);
+    if (!directory.ok() || mark_directory(*directory)) break;
+  }
   if (directory.ok())
-    mark_directory(agent->directory = *directory);
+    agent->directory = *directory;
   else if (serve::directory_is_chosen())
     return directory.error();
   else

@@ -254,9 +254,10 @@ void tell_tool_of_agent() { tell_of_this(abi::FollowKind::kWaits); }
 
 bool is_followed() { return look_for_tool() == Tool::kThere; }
 
-void mark_directory(const std::string& directory) {
-  if (g_session.was_executed)
-    (void)!::symlink(g_session.directory, (directory + "/" + abi::kFollowTree).c_str());
+bool mark_directory(const std::string& directory) {
+  return !g_session.was_executed ||
+         ::symlink(g_session.directory, (directory + "/" + abi::kFollowTree).c_str()) == 0 ||
+         errno != ENOENT;
 }
 
 bool tell_tool(std::string_view sentence) {

@@ -48,7 +48,8 @@ void tell_tool_of_agent();
 // False: the tool that this process waits for is gone.
 bool is_followed();
 // DIR/PID was made: the tool finds it, also if this process ends before it has said anything.
-void mark_directory(const std::string& directory);
+// False: it is gone by now.
+bool mark_directory(const std::string& directory);
 // A sentence that would be a line on the program's stderr goes to the tool instead. False: this is
 // no program that another one has executed.
 bool tell_tool(std::string_view sentence);

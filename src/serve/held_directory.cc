@@ -52,6 +52,12 @@ HeldDirectory HeldDirectory::open(const std::string& path) {
   return held;
 }
 
+bool HeldDirectory::is(dev_t device, ino_t inode) const {
+  struct stat ours = {};
+  return directory_.valid() && ::fstat(directory_.get(), &ours) == 0 && ours.st_dev == device &&
+         ours.st_ino == inode;
+}
+
 bool HeldDirectory::is_in_place() const {
   struct stat ours = {}, there = {};
   return directory_.valid() && ::fstat(directory_.get(), &ours) == 0 &&

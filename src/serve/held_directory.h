@@ -5,6 +5,8 @@
 // later one has put it aside).
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 
 #include "base/unique_fd.h"
@@ -17,6 +19,8 @@ class HeldDirectory {
   // Nothing is held when there is none, or when it is a symbolic link.
   static HeldDirectory open(const std::string& path);
 
+  bool is_held() const { return directory_.valid(); }
+  bool is(dev_t device, ino_t inode) const;
   // Whether it still stands where it was opened.
   bool is_in_place() const;
   // Removes it with all that is in it. No link is followed, no other directory is touched.

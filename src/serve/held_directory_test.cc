@@ -2,6 +2,7 @@
 #include "serve/held_directory.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -47,6 +48,12 @@ TEST_F(HeldDirectoryTest, GoesUnderItsNewNameAndLeavesTheLaterOne) {
   fs::rename(top_ + "/12", top_ + "/12.3");
   make("12");
   EXPECT_FALSE(held.is_in_place());
+  struct stat moved = {};
+  ASSERT_EQ(::stat((top_ + "/12.3").c_str(), &moved), 0);
+  EXPECT_TRUE(held.is_held());
+  EXPECT_TRUE(held.is(moved.st_dev, moved.st_ino));
+  EXPECT_FALSE(HeldDirectory::open(top_ + "/12").is(moved.st_dev, moved.st_ino));
+  EXPECT_FALSE(HeldDirectory::open(top_ + "/none").is_held());
   held.remove();
   EXPECT_FALSE(has("12.3"));
   EXPECT_TRUE(has("12/buffer"));
