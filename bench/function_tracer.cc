@@ -14,6 +14,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -74,6 +75,48 @@ std::string taken_back(const std::string& filter) {
     text.insert(at + 1, "!");
   return text;
 }
+
+// The limits of the rows below: what their clock reads and stores alone cost, without a ring that
+// others read. A pair is two clocks and two records; of four tracers each has a record.
+struct Private {
+  uint64_t words[1 << 13];
+  uint64_t position = 0;
+  uint64_t* take(uint64_t count) {
+    uint64_t* const at = words + position;
+    position = (position + count) & (std::size(words) / 2 - 1);
+    return at;
+  }
+} g_private[4];
+
+void put(Private& ring, uint64_t count, uint64_t time, uint64_t value) {
+  uint64_t* const at = ring.take(count);
+  at[0] = time;
+  for (uint64_t i = 1; i < count; i++) at[i] = value + i;
+  benchmark::ClobberMemory();
+}
+template <int kDepth>
+void limit_of_pairs(benchmark::State& state) {
+  int i = 0;
+  for (auto _ : state) {
+    for (int n = 0; n < kDepth; n++) put(g_private[0], 4, __builtin_ia32_rdtsc(), uint64_t(i));
+    kDepth == 1 ? call_leaf(i++) : call_outer(i++);
+    for (int n = 0; n < kDepth; n++) put(g_private[0], 7, __builtin_ia32_rdtsc(), uint64_t(i));
+  }
+}
+BENCHMARK(limit_of_pairs<1>)->Name("limits/pair")->MinTime(0.3);
+BENCHMARK(limit_of_pairs<4>)->Name("limits/nested_4_pairs")->MinTime(0.3);
+
+template <int kCount>
+void limit_of_tracers(benchmark::State& state) {
+  int i = 0;
+  for (auto _ : state) {
+    const uint64_t time = __builtin_ia32_rdtsc();
+    for (int n = 0; n < kCount; n++) put(g_private[n], 4, time, uint64_t(i));
+    call_leaf(i++);
+  }
+}
+BENCHMARK(limit_of_tracers<2>)->Name("limits/two_tracers")->MinTime(0.3);
+BENCHMARK(limit_of_tracers<4>)->Name("limits/four_tracers")->MinTime(0.3);
 
 // `instances` tracers; the first has the functions of `filter`, the others those of `others`.
 void tracers(benchmark::State& state, const char* tracer, int instances, const char* filter,

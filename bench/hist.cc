@@ -11,7 +11,6 @@
 //
 //   hist [--benchmark_filter=REGEX] [--benchmark_format=json] …
 #include <benchmark/benchmark.h>
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -31,10 +30,12 @@
 #include "hist/definition/hist_compile.h"
 #include "hist/hist_program.h"
 #include "hist/hist_table.h"
+#include "hot/rseq_testing.h"
 #include "probe/records/unwind_hot.h"
 #include "probe/triggers/hist_hot.h"
 #include "ring_buffer/ring_buffer.h"
 #include "ring_buffer/ring_write_hot.h"
+#include "ring_buffer/thread_rseq.h"
 
 using namespace patchbay;
 
@@ -246,8 +247,14 @@ double seconds(clockid_t clock) {
   return double(now.tv_sec) + double(now.tv_nsec) * 1e-9;
 }
 
+// As the agent does at a thread's first hit: until then it adds with a lock.
+void settle_thread() {
+  if (!may_use_rseq()) std::fprintf(stderr, "hist: no rseq: all additions take a lock\n");
+}
+
 // All the hits of one thread; its CPU time.
 double hit_often(const HistData* data, uint32_t keys, uint32_t hits) {
+  settle_thread();
   Record record;
   const double before = seconds(CLOCK_THREAD_CPUTIME_ID);
   for (uint32_t i = 0; i < hits; i++) {
@@ -339,8 +346,8 @@ int main(int argc, char** argv) {
     own_format = own_format || std::string(argv[i]).starts_with("--benchmark_format");
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
-  const auto* offset = static_cast<const ptrdiff_t*>(::dlsym(RTLD_DEFAULT, "__rseq_offset"));
-  if (offset) pb_rseq_offset = *offset;
+  pb_rseq_offset = test::rseq_offset();
+  settle_thread();
   ThreadsReporter reporter;
   if (own_format)
     benchmark::RunSpecifiedBenchmarks();

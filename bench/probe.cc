@@ -33,6 +33,12 @@ TRACED __attribute__((patchable_function_entry(5, 0))) void bench_string(const c
 TRACED __attribute__((patchable_function_entry(5, 0))) void bench_deref(const uint64_t* words) {
   __asm__ volatile("" : : "r"(words));
 }
+TRACED __attribute__((patchable_function_entry(5, 0))) void bench_pointer(const void* pointer) {
+  __asm__ volatile("" : : "r"(pointer));
+}
+TRACED __attribute__((patchable_function_entry(5, 0))) void bench_three(const void* pointer) {
+  __asm__ volatile("" : : "r"(pointer));
+}
 // An ordinary function: its prologue is what the compiler makes of it.
 TRACED int bench_plain(int a, int b) {
   __asm__ volatile("" : "+r"(a), "+r"(b));
@@ -91,6 +97,13 @@ EVENT_BENCHMARK(int3_two_ints, "bench_int3", bench_int3(i & 0xffff, 0))->MinTime
 EVENT_BENCHMARK(sled_string_20, "bench_string", bench_string("select 1 from t42x;"))->MinTime(0.3);
 EVENT_BENCHMARK(sled_deref, "bench_deref", static const uint64_t words[4] = {}; bench_deref(words))
     ->MinTime(0.3);
+struct Node {
+  uint64_t value;
+  const Node* next;
+};
+constexpr Node kNodes[4] = {{7, &kNodes[1]}, {8, &kNodes[2]}, {9, &kNodes[3]}, {10, nullptr}};
+EVENT_BENCHMARK(sled_one_pointer, "bench_pointer", bench_pointer(kNodes))->MinTime(0.3);
+EVENT_BENCHMARK(sled_three_pointers, "bench_three", bench_three(kNodes))->MinTime(0.3);
 
 }  // namespace
 
@@ -102,7 +115,8 @@ int main(int argc, char** argv) {
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   must("function_events",
        "bench_sled(int a, int b)\nbench_plain(int a, int b)\nbench_int3(int a, int b)\n"
-       "bench_string(string text)\nbench_deref(x64 words[2])\n");
+       "bench_string(string text)\nbench_deref(x64 words[2])\n"
+       "bench_pointer(u64 value[0])\nbench_three(u64 value+8[0]+8[0]+0[0])\n");
   if (own_format) {
     benchmark::RunSpecifiedBenchmarks();
   } else {

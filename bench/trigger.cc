@@ -53,6 +53,36 @@ void hit_static(int i) { PB_TRACE(two_ints, i, i + 1); }
 void hit_function(int i) { bench_sled(i, i + 1); }
 void hit_few(int i) { bench_sled(i & 0xff, i + 1); }
 
+// The limit of function_hist: the untraced call, the hash of one key, a slot, a key and a count.
+struct Counted {
+  uint64_t slot[4096], key[512], hits[512];
+};
+Counted counted;
+
+uint64_t slot_of(uint64_t key) {
+  uint64_t sum = key * 0x9e3779b97f4a7c15;
+  sum = (sum ^ sum >> 32) * 0xd6e8feb86659fd93;
+  return sum >> 32;
+}
+void hist_limit(benchmark::State& state) {
+  for (uint64_t key = 1; key <= 256; key++) {
+    uint64_t at = slot_of(key);
+    while (counted.slot[at % 4096]) at++;
+    counted.slot[at % 4096] = key;
+    counted.key[key] = key;
+  }
+  int i = 0;
+  for (auto _ : state) {
+    hit_few(i);
+    const uint64_t key = 1 + uint64_t(i++ & 0xff);
+    uint64_t at = slot_of(key);
+    while (counted.key[counted.slot[at % 4096]] != key) at++;
+    counted.hits[counted.slot[at % 4096]]++;
+    benchmark::ClobberMemory();
+  }
+}
+BENCHMARK(hist_limit)->MinTime(0.5);
+
 #define TRIGGERED(name, event, on, use, ...)                                              \
   void name(benchmark::State& state) { triggered(state, event, on, {__VA_ARGS__}, use); } \
   BENCHMARK(name)->MinTime(0.5)
@@ -72,6 +102,9 @@ TRIGGERED(function_no_match_of_three, kFunction, false, hit_function, "traceoff 
           "stacktrace if a < 0", "hist:keys=a if a < 0");
 TRIGGERED(function_recorded_no_match, kFunction, true, hit_function, "traceoff if a < 0");
 TRIGGERED(function_hist, kFunction, false, hit_few, "hist:keys=a");
+TRIGGERED(function_hist_two_keys_and_sum, kFunction, false, hit_few,
+          "hist:keys=a,common_pid:vals=b");
+TRIGGERED(function_hist_filter, kFunction, false, hit_few, "hist:keys=a if b > 0");
 TRIGGERED(probe_no_match, kProbe, false, hit_function, "traceoff if a < 0");
 TRIGGERED(probe_recorded_no_match, kProbe, true, hit_function, "traceoff if a < 0");
 #ifdef BENCH_USDT

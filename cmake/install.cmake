@@ -22,6 +22,8 @@ install(CODE "
 install(SCRIPT cmake/strip_installed.cmake COMPONENT runtime)
 install(DIRECTORY include/patchbay DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev
   FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
+install(DIRECTORY share/prometheus packaging/systemd DESTINATION ${CMAKE_INSTALL_DATADIR}/patchbay
+        COMPONENT tools)
 install(DIRECTORY share/prototypes DESTINATION ${CMAKE_INSTALL_DATADIR}/patchbay COMPONENT tools
   FILES_MATCHING PATTERN "*.h")
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)

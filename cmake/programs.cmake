@@ -126,7 +126,7 @@ elseif(bench_sources AND NOT PATCHBAY_SANITIZE)
   # Those that trace themselves with the agent as a user's program would: no second copy of our code
   # is in them.
   set(with_agent callback printk probe probe_anywhere enable function_tracer multiplex static_event
-    synth_event trigger)
+    synth_event trigger mirror)
   foreach(source IN LISTS bench_sources)
     get_filename_component(name ${source} NAME_WE)
     add_executable(bench_${name} ${source})

@@ -10,6 +10,8 @@ pkg_check_modules(LIBDW REQUIRED IMPORTED_TARGET libdw)  # too
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)  # too: exports
 pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)     # too
 pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3)  # too
+# Only its headers: the library is loaded when it is needed.
+pkg_check_modules(CURL REQUIRED libcurl)
 find_package(GTest)
 find_package(benchmark)
 
@@ -67,7 +69,7 @@ endif()
 # --- everything else that agent, tool and tests share
 file(GLOB_RECURSE core_sources CONFIGURE_DEPENDS src/*.cc)
 list(FILTER core_sources EXCLUDE REGEX
-  "_(hot|test|fuzz|bench)\\.cc$|/asm_offsets\\.cc$|/src/(agent|api|attach|debug_info|export)/")
+  "_(hot|test|fuzz|bench)\\.cc$|/asm_offsets\\.cc$|/src/(agent|api|attach|debug_info|export|ship)/")
 add_library(pb_core STATIC ${core_sources})
 target_link_libraries(pb_core PUBLIC pb_options pb_san pb_hot Threads::Threads
   $<$<NOT:$<BOOL:$<TARGET_PROPERTY:PB_ENCLOSES_ZYDIS>>>:Zydis::Zydis>)
@@ -122,6 +124,14 @@ add_library(pb_export STATIC ${export_sources})
 target_link_libraries(pb_export PUBLIC pb_core PkgConfig::ZSTD PkgConfig::ZLIB PkgConfig::SQLITE)
 pb_precompile(pb_export)
 
+# --- recordings for databases: the tool's
+file(GLOB ship_sources CONFIGURE_DEPENDS src/ship/*.cc)
+list(FILTER ship_sources EXCLUDE REGEX "_(test|fuzz|bench)\\.cc$")
+add_library(pb_ship STATIC ${ship_sources})
+target_include_directories(pb_ship PRIVATE ${CURL_INCLUDE_DIRS})
+target_link_libraries(pb_ship PUBLIC pb_export)
+pb_precompile(pb_ship)
+
 # --- into a running process: the tool's
 file(GLOB attach_sources CONFIGURE_DEPENDS src/attach/*.cc src/attach/*.S)
 list(FILTER attach_sources EXCLUDE REGEX "_(test|fuzz|bench)\\.cc$|/asm_offsets\\.cc$")
@@ -143,7 +153,8 @@ list(FILTER tool_sources EXCLUDE REGEX "_(test|fuzz|bench)\\.cc$|/main\\.cc$")
 file(GLOB page_files CONFIGURE_DEPENDS cmd/view/page/*)
 set_source_files_properties(cmd/view/page_files.S PROPERTIES OBJECT_DEPENDS "${page_files}")
 add_library(pb_tool STATIC ${tool_sources} cmd/view/page_files.S)  # its tests link it too
-target_link_libraries(pb_tool PUBLIC pb_core pb_debug_info pb_export pb_attach PkgConfig::FUSE3)
+target_link_libraries(pb_tool PUBLIC pb_core pb_debug_info pb_export pb_ship pb_attach
+  PkgConfig::FUSE3)
 target_include_directories(pb_tool PUBLIC ${CMAKE_SOURCE_DIR})
 pb_precompile(pb_tool)
 add_executable(patchbay cmd/main.cc)
@@ -151,5 +162,6 @@ target_link_libraries(patchbay PRIVATE pb_tool)
 
 # --- examples, the small nasty programs of the tests, benchmarks, unit tests, fuzzers
 include(cmake/programs.cmake)
+include(cmake/bpf_examples.cmake)
 include(cmake/tests.cmake)
 include(cmake/install.cmake)

@@ -29,6 +29,7 @@ int run_graph(int argc, char** argv);
 int run_replay(int argc, char** argv);
 int run_top(int argc, char** argv);
 int run_export(int argc, char** argv);
+int run_ship(int argc, char** argv);
 int run_view(int argc, char** argv);
 int run_dump(int argc, char** argv);
 int run_recover(int argc, char** argv);
@@ -42,12 +43,15 @@ int run_write(int argc, char** argv);
 int run_ls(int argc, char** argv);
 int run_probe(int argc, char** argv);
 int run_live(int argc, char** argv);  // start, stop, show, clear, reset, stat, snapshot, extract
+int run_mirror(int argc, char** argv);
 int run_hist(int argc, char** argv);
 int run_latency(int argc, char** argv);
 int run_calls(int argc, char** argv);
 int run_sql(int argc, char** argv);
 int run_mount(int argc, char** argv);
 int run_with_tracefs(int argc, char** argv);
+int run_serve(int argc, char** argv);
+int run_status(int argc, char** argv);
 
 extern const CommandLine kRecordLine;
 extern const CommandLine kReportLine;
@@ -55,6 +59,7 @@ extern const CommandLine kGraphLine;
 extern const CommandLine kReplayLine;
 extern const CommandLine kTopLine;
 extern const CommandLine kExportLine;
+extern const CommandLine kShipLine;
 extern const CommandLine kViewLine;
 extern const CommandLine kDumpLine;
 extern const CommandLine kRecoverLine;
@@ -67,12 +72,15 @@ extern const CommandLine kCatLine;
 extern const CommandLine kWriteLine;
 extern const CommandLine kLsLine;
 extern const CommandLine kProbeLine;
+extern const CommandLine kMirrorLine;
 extern const CommandLine kHistLine;
 extern const CommandLine kLatencyLine;
 extern const CommandLine kCallsLine;
 extern const CommandLine kSqlLine;
 extern const CommandLine kMountLine;
 extern const CommandLine kWithTracefsLine;
+extern const CommandLine kServeLine;
+extern const CommandLine kStatusLine;
 extern const std::array<CommandLine, 8> kLiveLines;  // start … extract, of run_live
 
 // "patchbay COMMAND: SENTENCE" on stderr; returns kFailed, so that a command can end with it.

@@ -54,7 +54,7 @@ struct CommandLine {
   const char* summary;   // one line, for `patchbay help`
   const char* synopsis;  // lines behind "patchbay "
   const char* about;     // the text between the synopsis and the options, ready to print
-  std::array<std::span<const Option>, 2> options;
+  std::array<std::span<const Option>, 3> options;
   const char* after = "";  // the text behind the options
   const char* words = "";  // "PID PATH": what its words are, for completions
   Words order = Words::kAnywhere;

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "cmd/common/buffer_source.h"
 #include "cmd/common/tracefs_command.h"
+#include "cmd/target/inside_ids.h"
 #include "cmd/target/running_process.h"
 #include "cmd/target/target_program.h"
 #include "cmd/target/target_symbols.h"
@@ -167,6 +168,7 @@ struct ProcessFacts {
   // nobody says it
   std::string agent = "";
   std::string exe = "";
+  int inside = 0;  // its number in a pid namespace of its own; 0: it has none
 };
 
 // Also where a process has its agent in another runtime directory.
@@ -254,8 +256,10 @@ Row process_row(const serve::ProcessEntry& entry, const ProcessFacts& facts) {
                 static_cast<unsigned long long>(entry.buffer_bytes / 1024));
   const bool has_directory = !entry.directory.empty();
   const BufferSource source = has_directory ? source_of_directory(entry.directory) : BufferSource{};
-  return {text + (has_directory ? entry.directory : "-") + "  " +
-              (facts.exe.empty() ? "-" : facts.exe) + other_buffers_text(source),
+  Row row{text + (has_directory ? entry.directory : "-") + "  " +
+              (facts.exe.empty() ? "-" : facts.exe) +
+              (facts.inside ? "  (inside " + std::to_string(facts.inside) + ")" : "") +
+              other_buffers_text(source),
           {{"pid", std::to_string(entry.pid)},
            {"state", json_quote(facts.state)},
            {"agent", facts.agent.empty() ? "null" : json_quote(facts.agent)},
@@ -264,6 +268,8 @@ Row process_row(const serve::ProcessEntry& entry, const ProcessFacts& facts) {
            {"buffer_bytes", std::to_string(entry.buffer_bytes)},
            {"buffers", buffers_json(source)},
            {"exe", json_quote(facts.exe)}}};
+  if (facts.inside) row.fields.emplace_back("inside", std::to_string(facts.inside));
+  return row;
 }
 
 // Processes of this user (of all, for root) in which the agent sleeps, or that were forked with it:
@@ -291,13 +297,14 @@ int list_processes_command(const Options& options) {
   std::vector<Row> rows;
   std::set<int> shown;
   for (const serve::ProcessEntry& entry : *entries) {
-    const ProcessFacts facts = facts_of(entry);
+    ProcessFacts facts = facts_of(entry);
+    if (entry.state != serve::ProcessState::kDead) facts.inside = number_inside(entry.pid);
     if (entry.state != serve::ProcessState::kDead) shown.insert(entry.pid);
     if (options.selects(std::string(base_name(facts.exe))))
       rows.push_back(process_row(entry, facts));
   }
   for (const auto& [pid, agent] : silent_processes(shown, *directory)) {
-    const ProcessFacts facts{"no-agent", agent, exe_of(pid)};
+    const ProcessFacts facts{"no-agent", agent, exe_of(pid), number_inside(pid)};
     if (options.selects(std::string(base_name(facts.exe))))
       rows.push_back(process_row({.pid = pid}, facts));
   }

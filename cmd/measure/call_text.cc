@@ -63,6 +63,19 @@ void append_quoted(std::string* out, std::string_view text) {
   *out += '"';
 }
 
+namespace {
+
+// As one number in hexadecimal.
+void append_wide(std::string* out, const uint8_t* at) {
+  const auto low = load<uint64_t>(at), high = load<uint64_t>(at + 8);
+  if (high == 0) return append_hexadecimal(out, low);
+  char text[40];
+  std::snprintf(text, sizeof text, "0x%lx%016lx", high, low);
+  *out += text;
+}
+
+}  // namespace
+
 std::string milliseconds_text(uint64_t ns) {
   char text[40];
   constexpr uint64_t kShort = 10'000;
@@ -78,6 +91,8 @@ CallText::Kind CallText::kind_of(const EventField& field, bool has_types) {
   if (type == "symbol") return Kind::kSymbol;
   if (type == "float") return Kind::kFloat;
   if (type == "double") return Kind::kDouble;
+  if (field.size == 16 && !field.array_len)
+    return type == "float80" ? Kind::kLongDouble : Kind::kWide;
   if (type == "char" && !is_unsigned) return Kind::kChar;
   const bool is_hex = type.size() >= 2 && type[0] == 'x' && type[1] >= '1' && type[1] <= '9';
   if (is_hex) return has_types && type == "x64" ? Kind::kPointer : Kind::kHex;
@@ -202,6 +217,14 @@ void CallText::append_scalar(std::string* out, Kind kind, const uint8_t* at, uin
     }
     case Kind::kFloat:
       return size == 4 ? put_float(out, load<float>(at)) : append_hexadecimal(out, bits);
+    case Kind::kLongDouble: {
+      const auto real = load<long double>(at);
+      const auto nearest = double(real);
+      if (real == real && real != nearest) *out += '~';
+      return put_float(out, nearest);
+    }
+    case Kind::kWide:
+      return append_wide(out, at);
     case Kind::kDouble:
       return size == 8 ? put_float(out, load<double>(at)) : append_hexadecimal(out, bits);
     default:

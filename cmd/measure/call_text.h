@@ -75,6 +75,8 @@ class CallText {
     kChar,
     kFloat,
     kDouble,
+    kLongDouble,
+    kWide,  // 16 bytes
     kText,
     kObject,
   };

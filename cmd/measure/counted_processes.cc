@@ -6,9 +6,9 @@
 
 #include "base/text.h"
 #include "cmd/common/commands.h"
+#include "cmd/common/descriptors.h"
 #include "cmd/common/print_file.h"
 #include "cmd/measure/looks.h"
-#include "cmd/record/recording_parts.h"
 
 namespace patchbay::cmd {
 

@@ -80,7 +80,7 @@ constexpr CommandLine kHistLine = {
     .synopsis =
         "hist [OPTION...] EVENT keys=FIELD[,FIELD...] [PART...] [if FILTER] -- CMD [ARG...]\n"
         "hist [OPTION...] EVENT keys=FIELD[,FIELD...] [PART...] [if FILTER] [-p PID]\n"
-        "hist [OPTION...] EVENT keys=... -p PID,PID...|--all|--service NAME|--cgroup PATH",
+        "hist [OPTION...] EVENT keys=... -p PID,PID...|--all|--cgroup PATH|--exe GLOB",
     .about = R"(Counts the hits of an event in a program, by the values of its fields, and prints
 the table when the program ends; in a terminal also while it runs. A running
 process is counted until Ctrl-C. The tables of several processes are added up to
@@ -101,7 +101,7 @@ Each PART is one that the file `trigger` of an event takes:
   nohitcount
 
 )",
-    .options = {kProcessOptions, kOptions},
+    .options = {kProcessOptions, kOptions, kChosenProcessOptions},
     .after = R"(The exit status is that of CMD.
 Example: patchbay hist 'malloc(u64 size)' keys=size.log2 vals=size sort=size -- \
              sort /etc/services

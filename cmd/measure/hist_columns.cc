@@ -87,6 +87,30 @@ std::optional<uint64_t> hist_number(std::string_view text, int base) {
   return value;
 }
 
+std::vector<HistValue> hist_values(std::string_view text, const std::vector<HistColumn>& columns) {
+  std::vector<HistValue> values;
+  size_t next = 0;
+  if (text.starts_with('}')) text.remove_prefix(1);
+  for (size_t colon; (colon = text.find(": ")) != text.npos;) {
+    HistValue value;
+    value.name = trim(text.substr(0, colon), " ");
+    const HistColumn* const column = next_hist_column(columns, value.name, &next);
+    text = trim_front(text.substr(colon + 2), " ");
+    const std::string_view word = text.substr(0, text.find(' '));
+    text.remove_prefix(word.size());
+    if (value.name.ends_with(kHistCountersEnd)) {
+      value.counters = HistCounters::parse(word).value_or(HistCounters());
+      value.number = value.counters->sum;
+      value.name.remove_suffix(kHistCountersEnd.size());
+    } else {
+      const bool is_hex = column && column->modifier == "hex";
+      value.number = hist_number(word, is_hex ? 16 : 10).value_or(0);
+    }
+    values.push_back(std::move(value));
+  }
+  return values;
+}
+
 std::string_view without_hist_padding(std::string_view text) {
   const size_t last = text.find_last_not_of(' ');
   return text.substr(0, last == text.npos ? 0 : last + 1);

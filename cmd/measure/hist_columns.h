@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "hist/text/hist_values.h"
+
 namespace patchbay::cmd {
 
 // hist/text/hist_text.cc
@@ -39,6 +41,16 @@ std::string hist_definition(std::string_view text);
 // Blanks, digits, nothing else.
 std::optional<uint64_t> hist_number(std::string_view text, int base = 10);
 std::string_view without_hist_padding(std::string_view text);
+
+// The values behind a key, in their order: "} hitcount:  3  size: 1f  lat.counters: sum=70,64=1".
+// `name` is "lat" for the last one, whose number is its sum.
+inline constexpr std::string_view kHistCountersEnd = ".counters";
+struct HistValue {
+  std::string_view name;
+  uint64_t number = 0;
+  std::optional<HistCounters> counters;
+};
+std::vector<HistValue> hist_values(std::string_view text, const std::vector<HistColumn>& columns);
 
 // The value of a field in a key, as it is written; of a stack its lines.
 struct HistKeyPart {

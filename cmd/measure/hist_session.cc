@@ -175,7 +175,7 @@ int HistSession::run(const Show& show) {
   if (!ready.ok()) return fail(command_, ready.error());
   say_news();
   if (processes_.members().empty() && !interrupted())
-    remark("no process is in " + processes_.waits_for() + " yet: those that come are counted");
+    remark("no process is " + processes_.waits_for() + " yet: those that come are counted");
   has_screen ? watch_on_screen(show) : watch_quietly();
   processes_.look_last();
   say_news();

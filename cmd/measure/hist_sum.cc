@@ -17,7 +17,7 @@
 namespace patchbay::cmd {
 namespace {
 
-constexpr std::string_view kCounters = ".counters", kHits = "hitcount";
+constexpr std::string_view kCounters = kHistCountersEnd, kHits = "hitcount";
 constexpr uint64_t kPageOffset = 0xfff;  // of an address: the same wherever its file is loaded
 
 // --- definitions
@@ -202,37 +202,6 @@ std::vector<SumDefinition::Sort> SumDefinition::sorts() const {
 
 // --- the entries
 
-struct ReadValue {
-  std::string_view name;
-  uint64_t number = 0;
-  std::optional<HistCounters> counters;
-};
-
-// "} hitcount:          3  size:         1f  lat.counters: sum=70,64=1".
-std::vector<ReadValue> values_of(std::string_view text, const std::vector<HistColumn>& columns) {
-  std::vector<ReadValue> values;
-  size_t next = 0;
-  if (text.starts_with('}')) text.remove_prefix(1);
-  for (size_t colon; (colon = text.find(": ")) != text.npos;) {
-    ReadValue value;
-    value.name = trim(text.substr(0, colon), " ");
-    const HistColumn* const column = next_hist_column(columns, value.name, &next);
-    text = trim_front(text.substr(colon + 2), " ");
-    const std::string_view word = text.substr(0, text.find(' '));
-    text.remove_prefix(word.size());
-    if (value.name.ends_with(kCounters)) {
-      value.counters = HistCounters::parse(word).value_or(HistCounters());
-      value.number = value.counters->sum;
-      value.name.remove_suffix(kCounters.size());
-    } else {
-      const bool is_hex = column && column->modifier == "hex";
-      value.number = hist_number(word, is_hex ? 16 : 10).value_or(0);
-    }
-    values.push_back(std::move(value));
-  }
-  return values;
-}
-
 bool is_symbol(const HistColumn& key) {
   return key.modifier == "sym" || key.modifier == "sym-offset";
 }
@@ -316,8 +285,8 @@ class HistSum {
 
  private:
   SumEntry& entry_of(std::string_view key);
-  void choose_columns(const std::vector<ReadValue>& values);
-  void add_values(SumEntry* entry, std::vector<ReadValue>* values);
+  void choose_columns(const std::vector<HistValue>& values);
+  void add_values(SumEntry* entry, std::vector<HistValue>* values);
   std::vector<uint32_t> sorted() const;
   SortKey level_of(const SumEntry& entry, const SumDefinition::Sort& sort) const;
   void put_notes(std::string* out) const;
@@ -332,7 +301,7 @@ class HistSum {
 };
 
 // What texts have of the values, they have in this order.
-void HistSum::choose_columns(const std::vector<ReadValue>& values) {
+void HistSum::choose_columns(const std::vector<HistValue>& values) {
   size_t next = 0;
   for (size_t i = 0; i < definition_.values().size(); i++) {
     const HistColumn& value = definition_.values()[i];
@@ -365,7 +334,7 @@ SumEntry& HistSum::entry_of(std::string_view key) {
   return entry;
 }
 
-void HistSum::add_values(SumEntry* entry, std::vector<ReadValue>* values) {
+void HistSum::add_values(SumEntry* entry, std::vector<HistValue>* values) {
   entry->values.resize(std::max(entry->values.size(), values->size()));
   entry->counters.resize(entry->values.size());
   for (size_t i = 0; i < values->size(); i++) {
@@ -383,7 +352,7 @@ uint64_t total_in(std::string_view text, std::string_view name) {
 
 void HistSum::add(std::string_view text) {
   for (const HistEntry& one : hist_entries(text)) {
-    std::vector<ReadValue> values = values_of(one.values, definition_.written());
+    std::vector<HistValue> values = hist_values(one.values, definition_.written());
     if (columns_.empty()) choose_columns(values);
     add_values(&entry_of(one.key), &values);
   }

@@ -33,7 +33,7 @@ const char* HistTarget::check(bool has_words) const {
   if (has_words && words.empty()) return "The program to run is missing.";
   if (has_words && names_processes()) return "A process or a program to run is needed, not both.";
   if (per_process && !processes.is_several())
-    return "--per-process is about several processes: -p A -p B, --all, --cgroup.";
+    return "--per-process is about several processes: -p A -p B, --all, --cgroup, --exe.";
   return nullptr;
 }
 

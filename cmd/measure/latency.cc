@@ -3,18 +3,28 @@
 // patchbay latency: how long it takes from one event to another, or a function to return, as a
 // distribution that the process itself counts.
 
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
 
 #include "base/text.h"
 #include "cmd/common/commands.h"
 #include "cmd/common/tracefs_command.h"
 #include "cmd/measure/hist_session.h"
+#include "cmd/measure/latency_off_cpu.h"
 #include "cmd/measure/latency_plan.h"
 
 namespace patchbay::cmd {
 namespace {
 
-constexpr int kKey = kFirstOptionId, kBy = kFirstOptionId + 1;
+constexpr int kKey = kFirstOptionId, kBy = kFirstOptionId + 1, kOffCpu = kFirstOptionId + 2;
 constexpr Option kOptions[] = {
     {.name = "key",
      .argument = "FIELD",
@@ -28,6 +38,16 @@ constexpr Option kOptions[] = {
      .more = "The one with most time comes first. Addresses are shown as the event shows them: by "
              "symbol, or hexadecimal.",
      .id = kBy},
+    {.name = "off-cpu",
+     .help = "says how much of each range and quantile the thread was off the CPU",
+     .more = "That takes a recording: CMD is recorded for it, with the kernel's sched:sched_switch "
+             "(as root), or -i names a recording that has it. A ? behind a share: switches are "
+             "missing.",
+     .id = kOffCpu},
+    {.letter = 'i',
+     .name = "input",
+     .argument = "FILE",
+     .help = "reads the recording FILE, with --off-cpu"},
     kPerProcessOption,
     kHistJsonOption,
     kHistOutputOption,
@@ -39,6 +59,8 @@ struct LatencyOptions {
   HistTarget target;
   LatencyRequest request;
   std::vector<std::string> events;  // as they were given
+  bool off_cpu = false;
+  std::string input;  // of --off-cpu
 };
 
 const char* take_option(int id, const std::string& value, LatencyOptions* options) {
@@ -46,6 +68,12 @@ const char* take_option(int id, const std::string& value, LatencyOptions* option
     case kKey:
       options->request.key = value;
       return value.empty() ? "--key takes a field." : nullptr;
+    case kOffCpu:
+      options->off_cpu = true;
+      return nullptr;
+    case 'i':
+      options->input = value;
+      return value.empty() ? "-i takes a file." : nullptr;
     case kBy:
       options->request.by = value;
       return value.empty() ? "--by takes a field." : nullptr;
@@ -59,6 +87,18 @@ const char* take_option(int id, const std::string& value, LatencyOptions* option
   }
 }
 
+// Null when --off-cpu fits to the rest, else the sentence about it.
+const char* check_off_cpu(const LatencyOptions& options) {
+  const bool has_input = !options.input.empty(), has_words = !options.target.words.empty();
+  if (!options.off_cpu) return has_input ? "-i FILE is about --off-cpu." : nullptr;
+  if (!options.request.key.empty() || !options.request.by.empty())
+    return "--off-cpu has neither --key nor --by.";
+  if (options.target.names_processes())
+    return "--off-cpu takes a program or a recording: record -p PID makes one.";
+  if (has_input == has_words) return "--off-cpu takes -i FILE, or a program behind --.";
+  return nullptr;
+}
+
 bool parse_command_line(int argc, char** argv, LatencyOptions* options, int* status) {
   const int own = options->target.take_words(argc, argv);
   const auto take = [&](int id, const char* value) { return take_option(id, value, options); };
@@ -67,6 +107,7 @@ bool parse_command_line(int argc, char** argv, LatencyOptions* options, int* sta
   const char* wrong = nullptr;
   if (options->events.empty()) wrong = "START is needed, an event or a function.";
   if (!wrong) wrong = options->target.check(own < argc);
+  if (!wrong) wrong = check_off_cpu(*options);
   if (wrong) *status = usage_error("latency", wrong);
   return wrong == nullptr;
 }
@@ -137,6 +178,99 @@ Result<Asked> prepare(const LatencyOptions& options, CountedProcess* process) {
   return Asked{request, plan};
 }
 
+// --- off the CPU
+
+// A file that goes with this.
+class TemporaryFile {
+ public:
+  TemporaryFile() {
+    const char* folder = std::getenv("TMPDIR");
+    path_ = std::string(folder && *folder ? folder : "/tmp") + "/patchbay-latency.XXXXXX";
+    const int fd = ::mkostemp(path_.data(), O_CLOEXEC);
+    if (fd < 0) error_ = errno;
+    if (fd >= 0) ::close(fd);
+  }
+  ~TemporaryFile() {
+    if (error_ == 0) ::unlink(path_.c_str());
+  }
+  const std::string& path() const { return path_; }
+  int error() const { return error_; }
+
+ private:
+  std::string path_;
+  int error_ = 0;
+};
+
+// Runs `patchbay record` of the program, with the kernel's switches. Its exit status. Ctrl-C is
+// for it.
+Result<int> record_program(const LatencyOptions& options, const std::string& path) {
+  std::vector<std::string> words = {"patchbay", "record", "-q", "-o", path};
+  if (options.events.size() == 1) {
+    words.insert(words.end(), {"-t", "function_graph", "-l", function_name_in(options.events[0])});
+  } else {
+    for (const std::string& event : options.events) words.insert(words.end(), {"-e", event});
+  }
+  words.insert(words.end(), {"-k", "sched:sched_switch", "--"});
+  words.insert(words.end(), options.target.words.begin(), options.target.words.end());
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  struct sigaction ignore = {}, before = {};
+  ignore.sa_handler = SIG_IGN;
+  posix_spawnattr_t attributes;
+  ::posix_spawnattr_init(&attributes);
+  sigset_t interrupt;
+  ::sigemptyset(&interrupt);
+  ::sigaddset(&interrupt, SIGINT);
+  ::sigaction(SIGINT, &ignore, &before);
+  if (before.sa_handler != SIG_IGN) {
+    ::posix_spawnattr_setsigdefault(&attributes, &interrupt);
+    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+  }
+  pid_t child = 0;
+  int status = 0;
+  const int error =
+      ::posix_spawn(&child, "/proc/self/exe", nullptr, &attributes, argv.data(), environ);
+  if (error == 0)
+    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  ::sigaction(SIGINT, &before, nullptr);
+  ::posix_spawnattr_destroy(&attributes);
+  if (error) return sys_error("run patchbay record", error);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+// The name of an event in a recording: what stands in front of the arguments that define it.
+std::string recorded_name(const std::string& event) {
+  return event.find('(') == event.npos ? event : function_name_in(event);
+}
+
+int latency_off_cpu(const LatencyOptions& options) {
+  TemporaryFile made;
+  std::string path = options.input;
+  int status = kOk;
+  if (path.empty()) {
+    if (made.error()) return fail("latency", sys_error("make " + made.path(), made.error()));
+    Result<int> recorded = record_program(options, path = made.path());
+    if (!recorded.ok()) return fail("latency", recorded.error());
+    status = *recorded;
+  }
+  const std::string start = recorded_name(options.events[0]);
+  const std::string end = options.events.size() > 1 ? recorded_name(options.events[1]) : "";
+  auto calls = recorded_off_cpu_calls(path, start, end);
+  if (!calls.ok()) return status != kOk ? status : fail("latency", calls.error());
+  const OffCpuLatency latency = off_cpu_latency(*calls);
+  const std::string text = options.target.json ? off_cpu_json(start, end, latency)
+                                               : start + " -> " + (end.empty() ? "return" : end) +
+                                                     "\n" + off_cpu_text(latency);
+  FILE* out =
+      options.target.output.empty() ? stdout : std::fopen(options.target.output.c_str(), "we");
+  if (!out) return fail("latency", sys_error("open " + options.target.output, errno));
+  const bool is_written = std::fwrite(text.data(), 1, text.size(), out) == text.size();
+  const bool is_closed = (out == stdout ? std::fflush(out) : std::fclose(out)) == 0;
+  if (!is_written || !is_closed) return fail("latency", sys_error("write the result", errno));
+  return status;
+}
+
 }  // namespace
 
 constexpr CommandLine kLatencyLine = {
@@ -145,7 +279,8 @@ constexpr CommandLine kLatencyLine = {
     .synopsis =
         "latency [OPTION...] START [END] -- CMD [ARG...]\n"
         "latency [OPTION...] START [END] [-p PID]\n"
-        "latency [OPTION...] START [END] -p PID,PID...|--all|--service NAME|--cgroup PATH",
+        "latency [OPTION...] START [END] -p PID,PID...|--all|--service NAME|--cgroup PATH\n"
+        "latency --off-cpu -i FILE [OPTION...] START [END]",
     .about = R"(Shows how long it takes from the event START to the next END of the same thread,
 in a program, or in a running process until Ctrl-C: bars of powers of two, and
 quantiles. Nothing is recorded: the process counts. What several processes have
@@ -156,7 +291,7 @@ function, 'FUNC' or 'FUNC(TYPE NAME, ...)', and END is its return; of nested cal
 the innermost counts.
 
 )",
-    .options = {kProcessOptions, kOptions},
+    .options = {kProcessOptions, kOptions, kChosenProcessOptions},
     .after = R"(The exit status is that of CMD.
 Example: patchbay latency 'sqlite3_step(x64 stmt)' -- sqlite3 x.db 'select * from t'
 )",
@@ -168,6 +303,7 @@ int run_latency(int argc, char** argv) {
   LatencyOptions options;
   int status = kOk;
   if (!parse_command_line(argc, argv, &options, &status)) return status;
+  if (options.off_cpu) return latency_off_cpu(options);
   Asked asked;  // of the first that is not refused
   HistSession session("latency", options.target, [&](CountedProcess& process) -> Result<HistPlan> {
     PB_ASSIGN(Asked made, prepare(options, &process));

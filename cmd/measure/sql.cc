@@ -17,16 +17,20 @@
 #include "cmd/measure/hist_json.h"
 #include "cmd/measure/hist_session.h"
 #include "cmd/measure/sql_build.h"
+#include "cmd/measure/sql_clickhouse.h"
 #include "cmd/measure/sql_parse.h"
 #include "cmd/record/record.h"
 #include "cmd/target/apply_request.h"
 #include "cmd/target/event_definition.h"
 #include "cmd/target/tool_uses.h"
+#include "ship/clickhouse_sink.h"
 
 namespace patchbay::cmd {
 namespace {
 
-constexpr int kName = kFirstOptionId, kHist = kFirstOptionId + 1;
+constexpr int kName = kFirstOptionId, kHist = kFirstOptionId + 1, kAt = kFirstOptionId + 2,
+              kDatabase = kFirstOptionId + 3, kUser = kFirstOptionId + 4,
+              kPasswordFile = kFirstOptionId + 5;
 constexpr Option kOptions[] = {
     {.letter = 'e',
      .name = "event",
@@ -64,6 +68,21 @@ constexpr Option kOptions[] = {
      .name = "mount",
      .argument = "DIR",
      .help = "with -n: asks the events of the tracefs in DIR, a mount or a copy"},
+    {.name = "at",
+     .argument = "URL",
+     .help = "asks the tables that patchbay ship has made in the ClickHouse server at URL",
+     .more = "Statements with JOIN cannot be asked there.",
+     .group = "A server",
+     .id = kAt},
+    {.name = "database",
+     .argument = "NAME",
+     .help = "with --at: the database of the tables; the default is patchbay",
+     .id = kDatabase},
+    {.name = "user", .argument = "NAME", .help = "with --at: the user", .id = kUser},
+    {.name = "password-file",
+     .argument = "FILE",
+     .help = "with --at: reads the user's password from the first line of FILE (mode 600)",
+     .id = kPasswordFile},
     kVerboseOption,
     {.letter = 't', .argument = "DIR", .id = 'm', .kind = Option::Kind::kOldSpelling},
 };
@@ -73,6 +92,8 @@ struct SqlOptions {
   bool dry_run = false, in_words = false;
   std::string directory, statement, name = "query", hist, output;
   std::vector<std::string> definitions;
+  ClickhouseChoice server;  // its url: --at
+  std::string password_file;
 };
 
 bool is_identifier(const std::string& text) {
@@ -93,6 +114,18 @@ const char* take_option(int id, const std::string& value, SqlOptions* options) {
       return nullptr;
     case 'o':
       options->output = value;
+      return nullptr;
+    case kAt:
+      options->server.url = value;
+      return value.empty() ? "--at takes the address of a server." : nullptr;
+    case kDatabase:
+      options->server.database = value;
+      return nullptr;
+    case kUser:
+      options->server.user = value;
+      return nullptr;
+    case kPasswordFile:
+      options->password_file = value;
       return nullptr;
     case kName:
       options->name = value;
@@ -120,7 +153,10 @@ bool parse_command_line(int argc, char** argv, SqlOptions* options, int* status)
     return *status = *ended, false;
   const char* wrong = nullptr;
   if (options->statement.empty()) wrong = "A statement is needed: SELECT FIELD FROM EVENT.";
-  if (!wrong) wrong = options->target.check(own < argc);
+  if (!wrong && options->server.url.empty()) wrong = options->target.check(own < argc);
+  if (!options->server.url.empty() && (own < argc || options->target.processes.is_several() ||
+                                       options->target.processes.only_pid() != 0))
+    wrong = "--at asks a server, and no process.";
   if (options->target.processes.is_several() && options->dry_run)
     wrong = "-n asks one process: what would be written is the same in each.";
   if (!options->directory.empty() && !options->dry_run) wrong = "-m belongs to -n.";
@@ -172,6 +208,46 @@ Status define(CountedProcess* process, const SqlOptions& options) {
     PB_TRY(check_name(options, definition, event));
   }
   return {};
+}
+
+// --- a server
+
+Result<std::string> translate(ClickhouseSink& server, const SqlOptions& options,
+                              const SqlQuery& query) {
+  const std::string database = quote_sql_text(options.server.database);
+  PB_ASSIGN(std::string answer, server.ask("SELECT name FROM system.tables WHERE database = " +
+                                           database + " FORMAT TabSeparated"));
+  PB_ASSIGN(auto rows, parse_tab_separated(answer, 1));
+  std::vector<std::string> tables;
+  for (auto& row : rows) tables.push_back(std::move(row[0]));
+  const SqlAtTable table = sql_at_table(query.from, tables);
+  if (table.error) return user_error(EINVAL, "\n" + table.error->show(options.statement));
+  PB_ASSIGN(answer,
+            server.ask("SELECT name, type FROM system.columns WHERE database = " + database +
+                       " AND table = " + quote_sql_text(table.name) + " FORMAT TabSeparated"));
+  PB_ASSIGN(ServerColumns columns, parse_server_columns(answer));
+  SqlAt made = sql_at(query, options.server.database, table.name, columns);
+  if (made.error) return user_error(EINVAL, "\n" + made.error->show(options.statement));
+  return *made.statement +
+         (options.target.json ? " FORMAT JSONEachRow" : " FORMAT TabSeparatedWithNames");
+}
+
+int ask_server(const SqlOptions& options, const SqlQuery& query) {
+  ClickhouseChoice choice = options.server;
+  const Status password = choice.read_password(options.password_file);
+  if (!password.ok()) return fail("sql", password.error());
+  auto server = ClickhouseSink::make(choice, {});
+  if (!server.ok()) return fail("sql", server.error());
+  Result<std::string> statement = translate(**server, options, query);
+  if (!statement.ok()) return fail("sql", statement.error());
+  if (options.dry_run) {
+    std::printf("%s\n", printable(*statement).c_str());
+    return kOk;
+  }
+  Result<std::string> answer = (*server)->ask(*statement);
+  if (!answer.ok()) return fail("sql", answer.error());
+  std::fputs(printable(*answer).c_str(), stdout);
+  return kOk;
 }
 
 // The process is asked, and nothing is left behind in it.
@@ -279,7 +355,8 @@ constexpr CommandLine kSqlLine = {
         "sql [OPTION...] STATEMENT -- CMD [ARG...]\n"
         "sql [OPTION...] STATEMENT [-p PID]\n"
         "sql [OPTION...] STATEMENT -p PID,PID...|--all|--service NAME|--cgroup PATH\n"
-        "sql -n -m DIR STATEMENT",
+        "sql -n -m DIR STATEMENT\n"
+        "sql --at URL STATEMENT",
     .about = R"(Asks the events of a program, or of a running process until Ctrl-C, in sqlhist's
 language:
 
@@ -299,7 +376,7 @@ order of time. Several processes have one table, or one list of rows; a pair is 
 one process.
 
 )",
-    .options = {kProcessOptions, kOptions},
+    .options = {kProcessOptions, kOptions, kChosenProcessOptions},
     .after = R"(Example: patchbay sql -e 'malloc(u64 size)' \
              'SELECT CAST(size AS LOG2) FROM malloc' -- ls
 )",
@@ -312,6 +389,7 @@ int run_sql(int argc, char** argv) {
   if (!parse_command_line(argc, argv, &options, &status)) return status;
   SqlParse parse = parse_sql(options.statement);
   if (!parse.query) return fail("sql", "\n" + parse.error->show(options.statement));
+  if (!options.server.url.empty()) return ask_server(options, *parse.query);
   if (options.dry_run) return dry_run(options, *parse.query);
   const bool has_rows = parse.query->join && options.hist.empty();
   if (has_rows && options.target.per_process)

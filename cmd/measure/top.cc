@@ -164,7 +164,7 @@ bool parse_command_line(int argc, char** argv, TopOptions* options, int* status)
   if (!options->words.empty() && (processes.is_several() || !processes.pids.empty()))
     wrong = "A process or a program to run is needed, not both.";
   if (options->per_process && !processes.is_several())
-    wrong = "--per-process is about several processes: -p A -p B, --all, --cgroup.";
+    wrong = "--per-process is about several processes: -p A -p B, --all, --cgroup, --exe.";
   if (wrong) *status = usage_error("top", wrong);
   return wrong == nullptr;
 }
@@ -539,7 +539,7 @@ int top(const TopOptions& options) {
   say_news(top);
   if (has_several && processes.members().empty()) {
     if (interrupted()) return fail("top", "no process was profiled.");
-    remark("no process is in " + processes.waits_for() + " yet: those that come are profiled");
+    remark("no process is " + processes.waits_for() + " yet: those that come are profiled");
   }
   const int status = screen ? show_screen(top) : print_tables(top, own ? own.get() : stdout);
   say_news(top);
@@ -553,14 +553,14 @@ constexpr CommandLine kTopLine = {
     .summary = "show the functions of a process by calls and time, live",
     .synopsis =
         "top [PID] [OPTION...]\n"
-        "top -p PID,PID...|--all|--service NAME|--cgroup PATH|--container ID [OPTION...]\n"
+        "top -p PID,PID...|--all|--service NAME|--cgroup PATH|--exe GLOB [OPTION...]\n"
         "top [OPTION...] [--] CMD [ARG...]",
     .about = R"(Shows the functions of a running process, or of CMD, by calls and time. A process
 that was started without the agent has it for as long as top runs. Of several
 processes the counts of functions of one name are summed.
 
 )",
-    .options = {kProcessOptions, kOptions},
+    .options = {kProcessOptions, kOptions, kChosenProcessOptions},
     .after = R"(Keys: t c a n sort by time, calls, average, name; s switches to self time and
 back; i sorts by what came since the last look; / sets a filter; p pauses; r counts
 from 0; [ and ] show one process after the other, and the sum; up, down, page-up

@@ -6,8 +6,8 @@
 #include "base/monotonic_clock.h"
 #include "base/text.h"
 #include "cmd/common/commands.h"
+#include "cmd/common/descriptors.h"
 #include "cmd/measure/looks.h"
-#include "cmd/record/recording_parts.h"
 
 namespace patchbay::cmd {
 namespace {

@@ -3,13 +3,13 @@
 #include <grp.h>
 #include <pwd.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <climits>
 
 #include "base/text.h"
+#include "cmd/common/descriptors.h"
 #include "cmd/common/tracefs_command.h"
 #include "cmd/mount/mount_fuse.h"
 #include "cmd/target/attachment.h"
@@ -116,14 +116,6 @@ void close_inherited_descriptors() {
   for (int fd = 3; fd < 65536; fd++) ::close(fd);  // old kernels
 }
 
-// Each process is a descriptor.
-void allow_many_descriptors() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  (void)::setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 }  // namespace
 
 constexpr CommandLine kMountLine = {
@@ -151,7 +143,7 @@ int run_mount(int argc, char** argv) {
   if (!parse_command_line(argc, argv, &options, &status)) return status;
   make_paths_absolute(&options);
   if (!options.foreground) close_inherited_descriptors();
-  if (options.mount.pid == 0) allow_many_descriptors();
+  if (options.mount.pid == 0) raise_descriptor_limit();
   const UniqueFd stop = stop_signals();
   Attachment attachment;  // of the daemon: the process that has put the agent in may end before
   std::unique_ptr<serve::Client> client;

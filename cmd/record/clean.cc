@@ -9,6 +9,7 @@
 #include "cmd/target/attached_mark.h"
 #include "cmd/target/leftovers.h"
 #include "serve/directory.h"
+#include "uprobes/kernel_mirrors.h"
 #include "uprobes/kernel_tracefs.h"
 
 namespace patchbay::cmd {
@@ -54,6 +55,13 @@ void clean_kernel(bool dry_run) {
                 dry_run ? "would remove" : "removed", name.c_str());
 }
 
+// Lines of the kernel's uprobe_events that killed mirrors have left.
+void clean_mirrors(const std::string& runtime, bool dry_run) {
+  for (const std::string& event : remove_mirror_leftovers(runtime, dry_run))
+    std::printf("%s %s of the kernel's uprobe_events: its mirror has ended\n",
+                dry_run ? "would remove" : "removed", printable(event).c_str());
+}
+
 int clean(bool all, bool dry_run) {
   clean_kernel(dry_run);
   Result<std::string> runtime = serve::runtime_directory(false);
@@ -64,6 +72,7 @@ int clean(bool all, bool dry_run) {
   Status own = dry_run ? Status() : serve::check_directory(*runtime, false);
   if (!own.ok() && !found->empty()) return fail("clean", own.error());
   if (own.ok()) clean_marks(*runtime, dry_run);
+  if (own.ok()) clean_mirrors(*runtime, dry_run);
   if (own.ok())
     for (const std::string& path : remove_stale_trees(*runtime, dry_run))
       std::printf("%s %s: its recording has ended\n", dry_run ? "would remove" : "removed",

@@ -18,6 +18,7 @@
 #include "base/raw_syscall.h"
 #include "base/text.h"
 #include "cmd/common/commands.h"
+#include "cmd/common/descriptors.h"
 #include "cmd/record/follow_request.h"
 #include "cmd/record/record_report.h"
 #include "cmd/target/apply_request.h"

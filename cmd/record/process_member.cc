@@ -8,6 +8,7 @@
 #include "base/monotonic_clock.h"
 #include "base/raw_syscall.h"
 #include "cmd/common/commands.h"
+#include "cmd/common/descriptors.h"
 #include "cmd/target/target_program.h"
 #include "serve/directory.h"
 
@@ -22,9 +23,10 @@ Result<std::unique_ptr<ProcessMember>> ProcessMember::make(const RecordOptions& 
   Status ready = member->set_up(options, parts, number);
   const bool went_away = !ready.ok() && member->client_ && member->client_->gone();
   if (ready.ok()) return member;
+  if (lacks_descriptors()) ready = user_error(EMFILE, no_descriptors_text());
   member->recording.reset();
   parts.remove(*member);
-  if (!went_away) return ready.error();
+  if (!went_away || ready.error().errno_value == EMFILE) return ready.error();
   return user_error(ESRCH, "process " + std::to_string(process.pid) +
                                " has ended, or executed another program, before it was set up");
 }
@@ -32,6 +34,7 @@ Result<std::unique_ptr<ProcessMember>> ProcessMember::make(const RecordOptions& 
 void ProcessMember::describe() {
   part.pid = process_.pid;
   part.parent = process_.parent;
+  part.inside = ids_.number();
   part.begin_ns = raw_monotonic_ns();
   part.exe = exe_of(process_.pid);
   part.words = command_line_of(process_.pid);

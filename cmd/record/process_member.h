@@ -15,6 +15,7 @@
 #include "cmd/record/recording_parts.h"
 #include "cmd/target/apply_request.h"
 #include "cmd/target/attachment.h"
+#include "cmd/target/inside_ids.h"
 #include "cmd/target/running_process.h"
 #include "cmd/target/tool_uses.h"
 #include "serve/client.h"
@@ -35,6 +36,12 @@ class ProcessMember : public RecordedPart {
   int descriptor() const { return client_->descriptor(); }  // readable when the agent is gone
   bool gone() const { return client_->gone(); }
 
+  // Threads and children of a pid namespace of its own that are there now.
+  void look_inside() {
+    if (!ids_.is_inside()) return;
+    ids_.look();
+    part.outside = ids_.outside();
+  }
   // It records nothing any more.
   void stop() { stop_request(applied_, *client_); }
   // It is as it was before. It may take the seconds that a busy process needs.
@@ -55,12 +62,13 @@ class ProcessMember : public RecordedPart {
   bool may_have_children() { return has_ended() && !has_children(); }
 
  private:
-  explicit ProcessMember(const RunningProcess& process) : process_(process) {}
+  explicit ProcessMember(const RunningProcess& process) : process_(process), ids_(process.pid) {}
   Status set_up(const RecordOptions& options, const RecordingParts& parts, size_t number);
   void describe();
   bool has_any(const RecordOptions& options) const;
 
   RunningProcess process_;
+  InsideIds ids_;
   AppliedRequest applied_;
   MappedBuffer buffer_;
   std::vector<RunningProcess> children_;

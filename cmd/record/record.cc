@@ -29,6 +29,7 @@
 #include "cmd/record/record_report.h"
 #include "cmd/record/record_uprobes.h"
 #include "cmd/target/apply_request.h"
+#include "cmd/target/inside_ids.h"
 #include "cmd/target/leftovers.h"
 #include "cmd/target/preload.h"
 #include "cmd/target/request_options.h"
@@ -58,7 +59,9 @@ constexpr Option kOptions[] = {
      .help = "records a running process, in place of CMD; PID alone does the same; several, as "
              "-p A -p B or -p A,B, are recorded in one file",
      .more = "Events that a process does not have are left out there, and said at the end. "
-             "The recording ends with the last of them; report --processes lists them all.",
+             "The recording ends with the last of them; report --processes lists them all. Of a "
+             "process in a container the file has the numbers of this machine; report --processes "
+             "shows the one inside, too.",
      .group = "The process and the file",
      .repeats = true},
     {.name = "all",
@@ -642,6 +645,20 @@ int record_program(const RecordOptions& options) {
   return session.child->exit_status() != 0 ? session.child->exit_status() : written;
 }
 
+namespace {
+
+// A process in a pid namespace of its own, whose numbers become ours where parts become one file.
+// What records by uprobes, or events of the kernel, has ours anyway.
+bool is_for_inside(const RecordOptions& options) {
+  struct stat status {};
+  const bool is_ordinary = ::stat(options.output.c_str(), &status) != 0 || S_ISREG(status.st_mode);
+  return options.pid != 0 && is_ordinary && options.kernel_events.empty() &&
+         options.uprobes != RecordOptions::Uprobes::kAlways && number_inside(options.pid) != 0 &&
+         check_program("/proc/" + std::to_string(options.pid) + "/exe").ok();
+}
+
+}  // namespace
+
 constexpr CommandLine kRecordLine = {
     .name = "record",
     .summary = "record events of a program, or of a running process",
@@ -664,7 +681,7 @@ EVENT is one of
   SYSTEM:EVENT, SYSTEM, EVENT
                           events that the program brings; * and ? are globs
 )",
-    .options = {kAllRequestOptions, kOptions},
+    .options = {kAllRequestOptions, kOptions, kChosenProcessOptions},
     .after = R"(Ctrl-C stops recording, and the file is written. The exit status is that of CMD
 (128 + N when signal N has killed it), 1 when recording failed, 2 for a wrong
 command line.
@@ -680,6 +697,10 @@ int run_record(int argc, char** argv) {
   int status = kOk;
   if (!parse_command_line(argc, argv, &options, &status)) return status;
   if (options.several.is_several()) return record_processes(options);
+  if (is_for_inside(options)) {
+    options.several.pids = {options.pid};
+    return record_processes(options);
+  }
   return options.pid != 0 ? record_process(options) : record_program(options);
 }
 

@@ -19,6 +19,7 @@
 #include "base/raw_syscall.h"
 #include "base/text.h"
 #include "cmd/common/commands.h"
+#include "cmd/common/descriptors.h"
 #include "cmd/record/member_search.h"
 #include "cmd/record/process_member.h"
 #include "cmd/record/record.h"
@@ -43,13 +44,18 @@ std::string name_of(const MergedPart& part) {
   return std::string(base_name(part.exe)) + " (" + std::to_string(part.pid) + ")";
 }
 
+// "1234 (inside 7)"
+std::string with_inside(const MergedPart& part) {
+  return std::to_string(part.pid) + " (inside " + std::to_string(part.inside) + ")";
+}
+
 class RecordedProcesses {
  public:
   RecordedProcesses(const RecordOptions& options, const RecordingParts& parts, ProcessSource source,
                     const std::string& runtime)
       : options_(options),
         parts_(parts),
-        what_(source.what()),
+        where_(source.where()),
         may_grow_(source.may_grow()),
         named_(source.named()),
         search_(options, parts, std::move(source), runtime) {}
@@ -81,7 +87,7 @@ class RecordedProcesses {
 
   const RecordOptions& options_;
   const RecordingParts& parts_;
-  const std::string what_;
+  const std::string where_;
   bool may_grow_;
   const std::set<int> named_;
   MemberSearch search_;
@@ -128,7 +134,7 @@ bool RecordedProcesses::take_news() {
 
 void RecordedProcesses::begin(bool is_empty) {
   if (may_grow_ && live_.empty())
-    note((is_empty ? "no process is in " : "no process is recorded yet in ") + what_ +
+    note((is_empty ? "no process is " : "no process is recorded yet that is ") + where_ +
          ": waiting for those that come; Ctrl-C ends the recording");
   else
     note("recording " + of_processes(live_.size() + done_.size(), "", "") +
@@ -195,6 +201,7 @@ void RecordedProcesses::show(Progress* progress) const {
 void RecordedProcesses::look_after_members() {
   std::vector<ProcessMember*> to_look;
   for (const auto& member : live_) {
+    member->look_inside();
     if (!member->has_ended() && (!member->gone() || !member->is_settled())) continue;
     note_end(member.get());
     if (!member->has_children()) to_look.push_back(member.get());
@@ -274,6 +281,7 @@ bool RecordedProcesses::record(int signals) {
 // process may take seconds, and the file is not to wait for it.
 void RecordedProcesses::stop_all() {
   const auto stop = [this](ProcessMember* member) {
+    member->look_inside();
     if (!member->gone()) member->stop();
     drain_if_late();
   };
@@ -321,14 +329,19 @@ void RecordedProcesses::drop_all() {
 // --- afterwards
 
 void RecordedProcesses::print_members() const {
-  std::vector<std::string> names, losers;
+  std::vector<std::string> names, losers, inside;
   std::map<std::string, std::vector<std::string>> by_note, by_reason;
   for (const RecordedPart& part : done_) {
     if (!part.part.path.empty()) names.emplace_back(base_name(part.part.exe));
+    if (!part.part.path.empty() && part.part.inside)
+      inside.push_back(std::string(base_name(part.part.exe)) + " " + with_inside(part.part));
     if (part.lost()) losers.push_back(name_of(part.part) + " " + std::to_string(part.lost()));
     if (!part.part.note.empty()) by_note[part.part.note].push_back(name_of(part.part));
   }
   note(of_processes(names.size(), " is", " are") + " in the file: " + counted(names));
+  if (!inside.empty())
+    note(of_processes(inside.size(), " has", " have") +
+         " another number inside: " + counted(inside));
   if (!losers.empty() && names.size() > 1) note("lost in " + counted(losers));
   for (const auto& [sentence, who] : by_note) note(counted(who) + ": " + sentence);
   for (const NotFollowed& one : refused_)

@@ -22,6 +22,7 @@
 
 #include "base/monotonic_clock.h"
 #include "cmd/common/commands.h"
+#include "cmd/record/patched_places.h"
 #include "cmd/record/record_report.h"
 #include "cmd/record/recording.h"
 #include "cmd/target/leftovers.h"
@@ -91,7 +92,8 @@ Result<std::unique_ptr<UprobeEvent>> make_event(const std::string& line, bool is
                      : UprobeEvent::of_probe(line, program);
 }
 
-Status define_event(const EventRequest& event, UprobeRecording& recording) {
+Status define_event(const EventRequest& event, UprobeRecording& recording,
+                    PatchedPlaces* patched) {
   UprobeProgram& program = recording.program();
   const EventRequest::Kind kind = event.kind();
   const bool is_function = kind == EventRequest::Kind::kFunction;
@@ -110,6 +112,9 @@ Status define_event(const EventRequest& event, UprobeRecording& recording) {
     if (!made.ok())
       return user_error(made.error().errno_value,
                         "-e '" + event.text + "':\n" + made.error().message());
+    const UprobePlace& place = (*made)->place;
+    PB_TRY(patched->check(place.object->path, place.site.file_offset, place.object->file.is_32_bit,
+                          "-e '" + event.text + "'"));
     if (!event.filter.empty()) PB_TRY((*made)->set_filter(event.filter, program.symbols()));
     PB_TRY(recording.define(std::move(*made)));
   }
@@ -187,7 +192,9 @@ Status prepare(const RecordOptions& options, Session* session) {
   if (!wanted.buffer_kb)
     wanted.buffer_kb = std::clamp(kDefaultKbOfAllCpus / cpus, kSmallestKb, kDefaultKb);
   PB_ASSIGN(session->recording, UprobeRecording::open(wanted, *session->program));
-  for (const EventRequest& event : top.events) PB_TRY(define_event(event, *session->recording));
+  PatchedPlaces patched;
+  for (const EventRequest& event : top.events)
+    PB_TRY(define_event(event, *session->recording, &patched));
   PB_TRY(follow(options, session));
   PB_TRY(session->recording->start());
   if (session->child) PB_TRY(session->child->let_go());

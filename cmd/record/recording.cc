@@ -71,7 +71,8 @@ Result<std::unique_ptr<Recording>> Recording::open(std::vector<RecordedBuffer> b
     std::vector<uint64_t>& early = recording->early_dropped_.emplace_back();
     for (uint32_t ring = 0; ring < buffer.file->nr_rings(); ring++) {
       RingStats stats = buffer.file->stats(ring);
-      early.push_back(stats.dropped_ever - stats.dropped);
+      early.push_back(ring < buffer.dropped_before.size() ? buffer.dropped_before[ring]
+                                                          : stats.dropped_ever - stats.dropped);
     }
   }
   recording->output_ = std::move(output);
@@ -257,6 +258,16 @@ Result<TraceDatResult> Recording::finish() {
                                  "\noverrun: " + std::to_string(counts.overwritten) +
                                  "\ndropped events: " + std::to_string(counts.dropped) + "\n");
   return writer_->finish(metadata);
+}
+
+std::vector<RecordedBuffer> Recording::take_buffers() {
+  for (size_t i = 0; i < buffers_.size(); i++) {
+    RecordedBuffer& buffer = buffers_[i];
+    buffer.dropped_before.clear();
+    for (uint32_t ring = 0; ring < buffer.file->nr_rings(); ring++)
+      buffer.dropped_before.push_back(early_dropped_[i][ring] + by_buffer_[i][ring].dropped);
+  }
+  return std::move(buffers_);
 }
 
 uint64_t Recording::events() const {

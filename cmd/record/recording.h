@@ -32,6 +32,9 @@ struct RecordedBuffer {
   std::string path;      // where it is found again when it was replaced
   bool consume = false;  // as it was opened
   bool wanted = true;    // false: its events stay where they are
+  // By ring: events that a full ring had dropped when it was read last (RingStats::dropped_ever),
+  // for who goes on. Empty: all since the last clear count.
+  std::vector<uint64_t> dropped_before = {};
 };
 
 // The kernel's events beside a recording; their buffer stands behind the others in the file.
@@ -68,6 +71,8 @@ class Recording {
   uint64_t recursion() const;   // hits inside the agent
   uint64_t unhooked() const;    // calls whose return was left alone
   uint64_t bytes() const { return writer_->bytes_spooled(); }
+  // When it is finished: the buffers, which stand behind what was taken, for the next recording.
+  std::vector<RecordedBuffer> take_buffers();
   // The first refusal of the disk. Recording goes on; finish() has the figures.
   const Status& disk() const { return disk_; }
   // Why a buffer of another size could not be followed: nothing of it was recorded since.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cmd/record/recording_parts.h"
 
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -33,13 +32,6 @@ void add_counts(const std::vector<RingCounts>& counts, std::vector<RingCounts>* 
     (*sum)[ring].overwritten += counts[ring].overwritten;
     (*sum)[ring].dropped += counts[ring].dropped;
   }
-}
-
-void raise_descriptor_limit() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  (void)::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 Result<RecordingParts> RecordingParts::beside(const RecordOptions& options,

@@ -66,7 +66,4 @@ class RecordingParts {
   int version_ = 7;
 };
 
-// Each process takes some descriptors.
-void raise_descriptor_limit();
-
 }  // namespace patchbay::cmd

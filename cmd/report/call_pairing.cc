@@ -26,7 +26,8 @@ void CallPairing::take(const GraphRecord& record) {
 void CallPairing::enter(ThreadCalls* thread, const GraphRecord& record) {
   close_from(thread, record.depth, CallEnd::kNoReturn);
   totals_.calls++;
-  OpenCall call{record.func, record.depth, record.ns, 0, 0, record.args};
+  OpenCall call{.func = record.func, .depth = record.depth, .start_ns = record.ns};
+  call.args = record.args;
   sink_->enter(*thread, &call);
   call.args = {};
   thread->open.push_back(call);
@@ -39,8 +40,9 @@ void CallPairing::leave(ThreadCalls* thread, const GraphRecord& record) {
   if (paired) return close_last(thread, CallEnd::kReturned, record.duration_ns, &record);
   close_from(thread, record.depth, CallEnd::kNoReturn);
   totals_.calls++;
-  OpenCall call{
-      record.func, record.depth, record.ns - std::min(record.ns, record.duration_ns), 0, 0, {}};
+  OpenCall call{.func = record.func,
+                .depth = record.depth,
+                .start_ns = record.ns - std::min(record.ns, record.duration_ns)};
   sink_->enter(*thread, &call);
   thread->open.push_back(call);
   close_last(thread, CallEnd::kNoEntry, record.duration_ns, &record);
@@ -60,7 +62,14 @@ void CallPairing::close_last(ThreadCalls* thread, CallEnd how, uint64_t duration
   totals_.open_at_end += how == CallEnd::kOpenAtEnd;
   totals_.without_exit += how == CallEnd::kNoReturn;
   totals_.without_entry += how == CallEnd::kNoEntry;
-  if (!thread->open.empty()) thread->open.back().child_ns += duration_ns;
+  // Between two records of the thread: it was there at both.
+  if (off_cpu_)
+    call.off = off_cpu_->within(thread->tid, call.start_ns, exit ? exit->ns : thread->last_ns);
+  call.off.off_ns = std::min(call.off.off_ns, duration_ns);
+  if (!thread->open.empty()) {
+    thread->open.back().child_ns += duration_ns;
+    thread->open.back().child_off_ns += call.off.off_ns;
+  }
   sink_->leave(*thread, call, how, duration_ns, exit);
 }
 

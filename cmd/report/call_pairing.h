@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "cmd/report/graph_records.h"
+#include "event/off_cpu_times.h"
 
 namespace patchbay::cmd {
 
@@ -35,9 +36,11 @@ struct OpenCall {
   uint64_t func = 0;
   uint32_t depth = 0;
   uint64_t start_ns = 0;
-  uint64_t child_ns = 0;          // time of the calls that it made
-  uint64_t tag = 0;               // the sink's
-  std::span<const uint8_t> args;  // recorded words; only while CallSink::enter() runs
+  uint64_t child_ns = 0;      // time of the calls that it made
+  uint64_t tag = 0;           // the sink's
+  uint64_t child_off_ns = 0;  // of these, off the CPU
+  OffCpuShare off = {};       // only while CallSink::leave() runs: with the calls that it made
+  std::span<const uint8_t> args = {};  // recorded words; only while CallSink::enter() runs
 };
 
 struct ThreadCalls {
@@ -72,7 +75,9 @@ struct PairingTotals {
 
 class CallPairing {
  public:
-  explicit CallPairing(CallSink* sink) : sink_(sink) {}
+  // `off_cpu`, which may be null: when threads were off the CPU. It outlives this.
+  explicit CallPairing(CallSink* sink, const OffCpuTimes* off_cpu = nullptr)
+      : sink_(sink), off_cpu_(off_cpu) {}
   // Records of one buffer in order of time.
   void take(const GraphRecord& record);
   // Closes what is open.
@@ -89,6 +94,7 @@ class CallPairing {
   void close_last(ThreadCalls* thread, CallEnd how, uint64_t duration_ns, const GraphRecord* exit);
 
   CallSink* sink_;
+  const OffCpuTimes* off_cpu_;
   std::unordered_map<int32_t, ThreadCalls> threads_;
   ThreadCalls* last_ = nullptr;
   PairingTotals totals_;

@@ -16,6 +16,12 @@ void CallCounts::add(uint64_t total, uint64_t self) {
   self_ns += self;
 }
 
+void CallCounts::add_off(const OffCpuShare& share, uint64_t self) {
+  off_ns += share.off_ns;
+  self_off_ns += self;
+  unsure += !share.is_sure;
+}
+
 void CallCounts::add(const CallCounts& other) {
   if (other.calls == 0) return;
   min_ns = calls == 0 ? other.min_ns : std::min(min_ns, other.min_ns);
@@ -23,6 +29,9 @@ void CallCounts::add(const CallCounts& other) {
   calls += other.calls;
   total_ns += other.total_ns;
   self_ns += other.self_ns;
+  off_ns += other.off_ns;
+  self_off_ns += other.self_off_ns;
+  unsure += other.unsure;
 }
 
 uint32_t CallTree::child(uint32_t parent, uint64_t func) {
@@ -79,7 +88,7 @@ CallTree CallTree::callers(const Wanted& wanted) const {
   for (uint32_t i = 1; i < nodes_.size(); i++) {
     if (!wanted(nodes_[i].func)) continue;
     CallCounts counts = nodes_[i].counts;
-    if (is_within[i]) counts.total_ns = 0;
+    if (is_within[i]) counts.set_no_total();
     uint32_t at = tree.child(kRoot, nodes_[i].func);
     tree.node(at).counts.add(counts);
     uint32_t up = nodes_[i].parent;
@@ -122,7 +131,7 @@ std::map<uint64_t, CallCounts> CallTree::flat() const {
     }
     uint32_t below = nodes_[index].children[next++];
     CallCounts counts = nodes_[below].counts;
-    if (open[nodes_[below].func]++ != 0) counts.total_ns = 0;
+    if (open[nodes_[below].func]++ != 0) counts.set_no_total();
     sums[nodes_[below].func].add(counts);
     path.emplace_back(below, 0);
   }
@@ -145,7 +154,9 @@ void CallTreeBuilder::enter(const ThreadCalls& thread, OpenCall* call) {
 void CallTreeBuilder::leave(const ThreadCalls&, const OpenCall& call, CallEnd, uint64_t duration_ns,
                             const GraphRecord*) {
   uint64_t self_ns = duration_ns - std::min(duration_ns, call.child_ns);
-  trees_[int32_t(call.tag >> 32)].node(uint32_t(call.tag)).counts.add(duration_ns, self_ns);
+  CallCounts& counts = trees_[int32_t(call.tag >> 32)].node(uint32_t(call.tag)).counts;
+  counts.add(duration_ns, self_ns);
+  counts.add_off(call.off, call.off.off_ns - std::min(call.off.off_ns, call.child_off_ns));
 }
 
 }  // namespace patchbay::cmd

@@ -24,7 +24,12 @@ struct CallCounts {
   uint64_t total_ns = 0;            // with the calls that it made
   uint64_t self_ns = 0;             // without
   uint64_t min_ns = 0, max_ns = 0;  // of one call
+  uint64_t off_ns = 0;              // of the total, off the CPU; 0: not recorded
+  uint64_t self_off_ns = 0;         // of its own time
+  uint64_t unsure = 0;              // calls for whose off_ns something is missing
   void add(uint64_t total, uint64_t self);
+  void add_off(const OffCpuShare& share, uint64_t self);
+  void set_no_total() { total_ns = off_ns = 0; }
   void add(const CallCounts& other);
 };
 

@@ -12,6 +12,7 @@
 #include "cmd/common/commands.h"
 #include "cmd/common/export_input.h"
 #include "cmd/common/losses.h"
+#include "cmd/common/who_options.h"
 #include "cmd/record/recorded_arguments.h"
 #include "cmd/report/report_select.h"
 #include "export/export_formats.h"
@@ -114,9 +115,11 @@ const char* take_option(int id, const char* value, ExportOptions* options) {
     case kInstants:
       options->settings.instants = true;
       return nullptr;
-    default:
+    case kCounter:
       options->settings.counters.push_back(value);
       return nullptr;
+    default:
+      return take_who_option(id, value, &options->choice.who);
   }
 }
 
@@ -242,7 +245,7 @@ the names of threads and processes. Recordings of trace-cmd are read, too, and
 the buffers of processes that run or have died.
 
 )",
-    .options = {kOptions},
+    .options = {kOptions, kWhoOptions},
     .after =
         "Example: patchbay record -t function_graph -- ./prog\n"
         "         patchbay export --to perfetto && ls trace.pftrace\n",

@@ -13,8 +13,9 @@ constexpr uint32_t kMostLevels = 1000;
 
 // One buffer: calls as CallTreeBuilder makes them, stacks and calls counted in trees of their own.
 struct BufferStacks {
-  explicit BufferStacks(bool per_thread) : calls(per_thread) {}
-  CallTreeBuilder calls;
+  BufferStacks(GraphSource* source, GroupBy by) : groups(source, by) {}
+  CallGroups groups;
+  CallTreeBuilder calls{groups.group_of()};
   std::map<int32_t, CallTree> stacks, functions;
   PairingTotals totals;
   const std::map<int32_t, CallTree>* chosen() {
@@ -31,14 +32,15 @@ void count_stack(CallTree* tree, const std::vector<uint64_t>& frames) {
   if (at != CallTree::kRoot) tree->node(at).counts.add(0, 1);
 }
 
-Status read_buffer(GraphSource& source, size_t buffer, bool per_thread, BufferStacks* out) {
+Status read_buffer(GraphSource& source, size_t buffer, BufferStacks* out) {
   CallPairing pairing(&out->calls);
   PB_TRY(source.walk(buffer, [&](const MergedEvent&, const GraphRecord& record) {
-    int32_t key = per_thread ? record.tid : 0;
+    if (!source.is_chosen()) return;
+    const auto key = [&] { return out->groups.of(record.tid); };
     if (record.kind == GraphRecord::Kind::kStack) {
-      count_stack(&out->stacks[key], record.frames);
+      count_stack(&out->stacks[key()], record.frames);
     } else if (record.kind == GraphRecord::Kind::kFunction) {
-      count_stack(&out->functions[key], {record.func, record.parent});
+      count_stack(&out->functions[key()], {record.func, record.parent});
     } else {
       pairing.take(record);
     }
@@ -93,13 +95,13 @@ class FrameMaker {
 
 }  // namespace
 
-Result<FlameStacks> read_stacks(GraphSource& source, bool per_thread) {
+Result<FlameStacks> read_stacks(GraphSource& source, GroupBy by) {
   FlameStacks stacks;
   FrameMaker maker(&stacks);
   bool any = false, several = source.nr_buffers() > 1;
   for (size_t i = 0; i < source.nr_buffers(); i++) {
-    BufferStacks buffer(per_thread);
-    PB_TRY(read_buffer(source, i, per_thread, &buffer));
+    BufferStacks buffer(&source, by);
+    PB_TRY(read_buffer(source, i, &buffer));
     bool in_ns = buffer.totals.calls != 0;
     if (buffer.chosen()->empty()) continue;
     if (any && in_ns != stacks.in_ns)
@@ -112,13 +114,14 @@ Result<FlameStacks> read_stacks(GraphSource& source, bool per_thread) {
     std::string name;
     append_escaped(&name, source.buffer_name(i));
     uint32_t below = several ? maker.child(0, name.empty() ? "top" : name) : 0;
-    for (const auto& [tid, tree] : *buffer.chosen())
-      maker.add(source, tree, per_thread ? maker.child(below, source.thread_name(tid)) : below);
+    for (const auto& [group, tree] : *buffer.chosen())
+      maker.add(source, tree,
+                by == GroupBy::kNone ? below : maker.child(below, buffer.groups.name_of(group)));
   }
   maker.sum_up();
   if (any && stacks.frames[0].weight != 0) return stacks;
-  return user_error(
-      ENODATA, "There are no records of the tracers, and no stacks, in " + source.path() + ".");
+  return user_error(ENODATA, "There are no records of the tracers, and no stacks, in " +
+                                 source.path() + source.of_chosen() + ".");
 }
 
 std::string folded_text(const FlameStacks& stacks) {

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "cmd/report/call_groups.h"
 #include "cmd/report/call_tree.h"
 #include "cmd/report/graph_source.h"
 
@@ -32,9 +33,9 @@ struct FlameStacks {
   PairingTotals totals;
 };
 
-// Instances have a frame of their own when there are several, and so have threads with
-// `per_thread`. ENODATA with a sentence when nothing of a recording is a stack.
-Result<FlameStacks> read_stacks(GraphSource& source, bool per_thread);
+// Instances have a frame of their own when there are several, and so has each group. ENODATA with a
+// sentence when nothing of a recording is a stack.
+Result<FlameStacks> read_stacks(GraphSource& source, GroupBy by);
 
 // Lines "main;parse;next 1234", in order of their texts.
 std::string folded_text(const FlameStacks& stacks);

@@ -8,7 +8,8 @@
 
 #include "base/text.h"
 #include "cmd/common/commands.h"
-#include "cmd/common/tracefs_command.h"
+#include "cmd/common/who_options.h"
+#include "cmd/report/call_groups.h"
 #include "cmd/report/call_tree.h"
 #include "cmd/report/graph_source.h"
 #include "cmd/report/graph_text.h"
@@ -36,15 +37,10 @@ constexpr Option kOptions[] = {
      .id = kFlat},
     {.name = "per-thread", .help = "prints a tree for each thread", .id = kPerThread},
     {.name = "by",
-     .argument = "exe",
-     .help = "prints a tree for each program",
-     .more = "That is for recordings of several (patchbay merge).",
+     .argument = "exe|comm|pid|tid",
+     .help = "prints a tree for each program, name of a thread, process or thread",
+     .more = "A call counts for the program in which it began.",
      .id = kBy},
-    {.letter = 'P',
-     .name = "tid",
-     .argument = "TID",
-     .help = "shows this thread only",
-     .repeats = true},
     {.letter = 'B',
      .name = "buffer",
      .argument = "NAME",
@@ -63,15 +59,18 @@ constexpr Option kOptions[] = {
      .help = "prints one JSON object a line, with times in nanoseconds",
      .more = "kind says what a line is: call and caller have an id, the id of their parent line "
              "(null: outermost) and their depth; way has functions, the outermost first; function "
-             "is a sum of --flat.",
+             "is a sum of --flat. Of a recording with sched:sched_switch (record -k) each has "
+             "on_cpu_ns, self_on_cpu_ns and off_cpu_ns, and in off_cpu_unsure the calls for which "
+             "switches are missing.",
      .id = kJson},
     {.letter = 't', .argument = "TIME", .id = 'T', .kind = Option::Kind::kOldSpelling},
 };
 
 struct GraphOptions {
   std::string input = "trace.dat", function, callers, buffer;
-  bool flat = false, per_thread = false, by_exe = false, one_buffer = false, json = false;
-  std::set<int32_t> tids;
+  bool flat = false, per_thread = false, one_buffer = false, json = false;
+  GroupBy by = GroupBy::kNone;
+  WhoChoice who;
   GraphTextOptions text;
 };
 
@@ -79,7 +78,6 @@ struct GraphOptions {
 
 // Null when the option is right, else the sentence about it.
 const char* take_option(int id, const std::string& value, GraphOptions* options) {
-  int tid = 0;
   switch (id) {
     case 'i':
       options->input = value;
@@ -110,15 +108,13 @@ const char* take_option(int id, const std::string& value, GraphOptions* options)
       options->json = true;
       return nullptr;
     case kBy:
-      options->by_exe = true;
-      return value == "exe" ? nullptr : "--by takes exe.";
+      options->by = group_by_of(value);
+      return is_group_of_calls(options->by) ? nullptr : "--by takes exe, comm, pid or tid.";
     case kPerThread:
       options->per_thread = true;
       return nullptr;
     default:
-      if (!parse_pid(value, &tid)) return "-P takes a thread id.";
-      options->tids.insert(tid);
-      return nullptr;
+      return take_who_option(id, value.c_str(), &options->who);
   }
 }
 
@@ -135,8 +131,9 @@ bool parse_command_line(int argc, char** argv, GraphOptions* options, int* statu
     options->input = argv[::optind++];
   if (::optind < argc) options->function = argv[::optind++];
   if (::optind < argc) return *status = too_much(kGraphLine, argv), false;
-  if (options->by_exe && options->per_thread)
+  if (options->by != GroupBy::kNone && options->per_thread)
     return *status = usage_error("graph", "--by and --per-thread exclude each other."), false;
+  if (options->per_thread) options->by = GroupBy::kTid;
   int kinds = options->flat + !options->callers.empty() + !options->function.empty();
   if (kinds <= 1) return true;
   return *status = usage_error("graph", "FUNC, --callers and --flat exclude each other."), false;
@@ -172,16 +169,16 @@ void print_json(const CallTree& tree, const std::string& of, const GraphOptions&
 void print_tree(const CallTree& tree, const GraphOptions& options) {
   std::string text;
   if (options.flat) {
-    text = graph_head() + flat_text(tree, options.text);
+    text = graph_head(options.text) + flat_text(tree, options.text);
   } else if (!options.callers.empty()) {
-    text =
-        graph_head() + graph_text(tree.callers(wanted_by(options.callers, options)), options.text);
+    text = graph_head(options.text) +
+           graph_text(tree.callers(wanted_by(options.callers, options)), options.text);
   } else if (!options.function.empty()) {
     const CallTree::Wanted wanted = wanted_by(options.function, options);
     text = "# ways to " + options.function + "\n" + ways_text(tree.ways(wanted), options.text) +
-           "#\n" + graph_head() + graph_text(tree.below(wanted), options.text);
+           "#\n" + graph_head(options.text) + graph_text(tree.below(wanted), options.text);
   } else {
-    text = graph_head() + graph_text(tree, options.text);
+    text = graph_head(options.text) + graph_text(tree, options.text);
   }
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
@@ -203,29 +200,23 @@ std::string not_called(const std::string& glob, const std::map<int32_t, CallTree
 }
 
 struct BufferGraph {
-  CallTreeBuilder builder{false};
-  std::vector<std::string> programs;  // with --by exe: by group
+  explicit BufferGraph(GraphSource* source, GroupBy by) : groups(source, by) {}
+  CallGroups groups;
+  CallTreeBuilder builder{groups.group_of()};
   PairingTotals totals;
   size_t threads = 0;
 };
 
-Result<BufferGraph> read_buffer(GraphSource& source, size_t buffer, const GraphOptions& options) {
-  BufferGraph graph;
-  graph.builder = CallTreeBuilder(options.per_thread);
-  if (options.by_exe)
-    graph.builder = CallTreeBuilder([&](int32_t tid) {
-      const std::string program = source.program_of(tid);
-      auto found = std::find(graph.programs.begin(), graph.programs.end(), program);
-      if (found == graph.programs.end()) found = graph.programs.insert(found, program);
-      return int32_t(found - graph.programs.begin());
-    });
-  CallPairing pairing(&graph.builder);
+Result<std::unique_ptr<BufferGraph>> read_buffer(GraphSource& source, size_t buffer,
+                                                 const GraphOptions& options) {
+  auto graph = std::make_unique<BufferGraph>(&source, options.by);
+  CallPairing pairing(&graph->builder, source.off_cpu());
   PB_TRY(source.walk(buffer, [&](const MergedEvent&, const GraphRecord& record) {
-    if (options.tids.empty() || options.tids.contains(record.tid)) pairing.take(record);
+    if (source.is_chosen()) pairing.take(record);
   }));
   pairing.finish();
-  graph.totals = pairing.totals();
-  graph.threads = pairing.threads();
+  graph->totals = pairing.totals();
+  graph->threads = pairing.threads();
   return graph;
 }
 
@@ -241,19 +232,15 @@ void print_head(GraphSource& source, size_t buffer, const BufferGraph& graph) {
 void print_buffer(GraphSource& source, size_t buffer, BufferGraph& graph,
                   const GraphOptions& options) {
   if (!options.json) print_head(source, buffer, graph);
-  for (const auto& [tid, tree] : graph.builder.trees()) {
+  for (const auto& [group, tree] : graph.builder.trees()) {
     if (options.json) {
-      std::string of = "\"instance\": " + json_quote(source.buffer_name(buffer)) + ", ";
-      if (options.per_thread)
-        of += "\"tid\": " + std::to_string(tid) +
-              ", \"thread\": " + json_quote(source.thread_name(tid)) + ", ";
-      if (options.by_exe) of += "\"exe\": " + json_quote(graph.programs[size_t(tid)]) + ", ";
-      print_json(tree, of, options);
+      print_json(tree,
+                 "\"instance\": " + json_quote(source.buffer_name(buffer)) + ", " +
+                     graph.groups.json_of(group),
+                 options);
       continue;
     }
-    if (options.per_thread) std::printf("# thread: %s\n", source.thread_name(tid).c_str());
-    if (options.by_exe)
-      std::printf("# program: %s\n", printable(graph.programs[size_t(tid)]).c_str());
+    if (options.by != GroupBy::kNone) std::printf("# %s\n", graph.groups.title_of(group).c_str());
     print_tree(tree, options);
   }
 }
@@ -262,20 +249,22 @@ int graph(GraphOptions& options) {
   auto source = GraphSource::open(options.input);
   if (!source.ok()) return fail("graph", source.error());
   (*source)->show_progress("graph");
+  (*source)->choose(options.who);
   options.text.name_of = [&](uint64_t func) { return (*source)->function_name(func); };
+  options.text.off_cpu = (*source)->off_cpu() != nullptr;
   PairingTotals totals;
-  std::string missing =
-      "There are no records of the function_graph tracer in " + (*source)->path() + ".";
+  std::string missing = "There are no records of the function_graph tracer in " +
+                        (*source)->path() + (*source)->of_chosen() + ".";
   for (size_t i = 0; i < (*source)->nr_buffers(); i++) {
     if (options.one_buffer && (*source)->buffer_name(i) != options.buffer) continue;
     auto graph = read_buffer(**source, i, options);
     if (!graph.ok()) return fail("graph", graph.error());
-    if (graph->totals.calls == 0) continue;
+    if ((*graph)->totals.calls == 0) continue;
     const std::string& glob = options.callers.empty() ? options.function : options.callers;
-    missing = glob.empty() ? "" : not_called(glob, graph->builder.trees(), **source);
+    missing = glob.empty() ? "" : not_called(glob, (*graph)->builder.trees(), **source);
     if (!missing.empty()) continue;
-    print_buffer(**source, i, *graph, options);
-    totals += graph->totals;
+    print_buffer(**source, i, **graph, options);
+    totals += (*graph)->totals;
   }
   std::fflush(stdout);
   print_graph_notes("graph", (*source)->losses(), totals);
@@ -294,10 +283,13 @@ constexpr CommandLine kGraphLine = {
 of calls its time with and without what it called, the number of calls, and the
 average, least and most time of one.
 
+Of a recording with the kernel's switches (record -k sched:sched_switch) it also
+prints how long each was on the CPU. A ? behind it: switches were lost meanwhile.
+
 With FUNC (a glob) it prints the ways that led to FUNC, then the tree below it.
 
 )",
-    .options = {kOptions},
+    .options = {kOptions, kWhoOptions},
     .after = "Example: patchbay record -t function_graph -- ./prog && patchbay graph\n",
     .words = "FILE",
 };

@@ -31,6 +31,7 @@ Status GraphSource::load() {
     events_ = input_.dat->events();
     names_ = recorded_names(*input_.dat);
     take_comms(input_.dat->cmdlines());
+    off_cpu_ = recorded_off_cpu(*input_.dat);
     return {};
   }
   PB_ASSIGN(auto meta, read_recorded_meta(*input_.buffer));
@@ -97,6 +98,7 @@ Status GraphSource::walk(size_t buffer, const Each& each) {
     counter_.take(event);
     if (decoder.decode(event, &record)) {
       if (names_.has_images()) unify(&record);
+      tid_ = record.tid, cpu_ = event.cpu, ns_ = event.ns;
       each(event, record);
     } else {
       losses_.short_records++;
@@ -128,22 +130,19 @@ void GraphSource::unify(GraphRecord* record) {
   for (uint64_t& frame : record->frames) frame = unified(frame);
 }
 
-std::string GraphSource::program_of(int32_t tid) {
-  std::string exe;
-  if (names_.has_images() && names_.image()) {
-    exe = input_.dat->images().images[names_.image() - 1].exe;
-  } else {
-    if (!people_) {
-      people_ = std::make_unique<ExportPeople>();
-      ExportInput input;
-      input.dat = input_.dat.get();
-      input.buffer = input_.buffer.get();
-      people_->add(input);
-    }
-    exe = people_->thread(0, tid, 0)->process->exe;
-  }
-  return exe.empty() ? "?" : exe;
+InputPeople& GraphSource::people() {
+  if (people_) return *people_;
+  people_ = std::make_unique<InputPeople>();
+  people_->add(input_);
+  return *people_;
 }
+
+WhoSelection& GraphSource::selection() {
+  if (!selection_) selection_ = std::make_unique<WhoSelection>(who_choice_, &people().finder);
+  return *selection_;
+}
+
+const Who& GraphSource::who() { return people().finder.find(0, tid_, cpu_, ns_); }
 
 std::string GraphSource::thread_name(int32_t tid) const {
   auto found = comms_.find(tid);

@@ -11,13 +11,15 @@
 #include <unordered_map>
 #include <vector>
 
+#include "cmd/common/input_people.h"
 #include "cmd/common/losses.h"
 #include "cmd/common/trace_input.h"
+#include "cmd/common/who_options.h"
 #include "cmd/report/call_pairing.h"
 #include "cmd/report/graph_records.h"
-#include "export/export_people.h"
 #include "output/address_names.h"
 #include "output/address_text.h"
+#include "trace_dat/recorded_off_cpu.h"
 
 namespace patchbay::cmd {
 
@@ -46,6 +48,17 @@ class GraphSource {
   Status walk(size_t buffer, const Each& each);
   void tell_kernel_events() { tells_kernel_events_ = true; }
 
+  // When threads were off the CPU; null: the recording has no sched:sched_switch.
+  const OffCpuTimes* off_cpu() const { return off_cpu_ ? &off_cpu_->times : nullptr; }
+  // "S" or "R+"; of a span of off_cpu().
+  std::string off_cpu_state(const OffCpuSpan& span) const {
+    return off_cpu_->reader.state_text(span.state);
+  }
+  bool is_switch(std::span<const uint8_t> record) const {
+    SchedSwitch ignored;
+    return off_cpu_ && off_cpu_->reader.read(record, &ignored);
+  }
+
   // Shows how far walk() is, in the name of this command, while standard error is a terminal.
   void show_progress(const std::string& command) { command_ = command; }
 
@@ -67,8 +80,16 @@ class GraphSource {
   }
   AddressText* addresses() { return address_text_.get(); }
   std::string thread_name(int32_t tid) const;  // "comm-123"
-  // The program of a thread at the record that walk() gives; "?": not known.
-  std::string program_of(int32_t tid);
+
+  // Whose records are taken; all without it.
+  void choose(const WhoChoice& who) { who_choice_ = who; }
+  // Of the record that walk() gives: whether it is of somebody who was chosen, and who that is.
+  bool is_chosen() { return !who_choice_.has_any() || selection().wants(0, tid_, cpu_, ns_); }
+  const Who& who();
+  // For the sentence that there is nothing: "" where all are chosen.
+  const char* of_chosen() const {
+    return who_choice_.has_any() ? " that belong to those who were chosen" : "";
+  }
 
   // Of the buffers that were walked.
   const GraphLosses& losses() {
@@ -81,6 +102,8 @@ class GraphSource {
   Status load();
   void unify(GraphRecord* record);
   uint64_t unified(uint64_t address);
+  InputPeople& people();
+  WhoSelection& selection();
   void take_comms(std::string_view untrusted_lines);
 
   TraceInput input_;
@@ -89,13 +112,19 @@ class GraphSource {
   std::vector<EventCall> events_;
   AddressNames names_;
   std::unique_ptr<AddressText> address_text_;
+  std::unique_ptr<RecordedOffCpu> off_cpu_;
   std::unordered_map<int32_t, std::string> comms_;
   std::unordered_map<uint64_t, std::string> shown_names_;  // of unified addresses
   std::unordered_map<std::string, uint64_t> by_name_;
   std::map<std::pair<uint32_t, uint64_t>, uint64_t> unified_;  // by table and address
   std::unordered_map<uint64_t, Place> places_;
   uint64_t next_made_ = uint64_t{0xfff} << 52;  // where no code is
-  std::unique_ptr<ExportPeople> people_;        // of program_of()
+  WhoChoice who_choice_;
+  std::unique_ptr<InputPeople> people_;
+  std::unique_ptr<WhoSelection> selection_;
+  int32_t tid_ = 0;  // where walk() stands
+  uint32_t cpu_ = 0;
+  uint64_t ns_ = 0;
   LossCounter counter_;
   GraphLosses losses_;
 };

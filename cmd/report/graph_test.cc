@@ -258,6 +258,73 @@ TEST(ReplayLines, LeavesAndBlocks) {
   EXPECT_EQ(replay("-1 p 10"), "  0.010 us } /* parse, entry lost */\n");
 }
 
+// "0 m" is at 1001000, and each record 1 us later.
+TEST(ReplayLines, OffTheCpu) {
+  OffCpuTimes times;
+  times.take(1001300, {7, 0, 1});
+  times.take(1001700, {0, 7, 0});
+  times.lose(1003100, 1003200);
+  times.finish();
+  ReplayOptions options;
+  options.name_of = name_of;
+  std::string text, json;
+  for (std::string* out : {&text, &json}) {
+    options.off_cpu = true;
+    options.json = out == &json;
+    ReplayLines lines(options, [out](const std::string& line) { *out += line; });
+    CallPairing pairing(&lines, &times);
+    for (const GraphRecord& record : records("0 m;1 a;-1 a 700;1 p;-1 p 900;-0 m 5000")) {
+      if (record.ns == 1002000) lines.off_cpu(7, 1001300, 400, "S");
+      pairing.take(record);
+    }
+    pairing.finish();
+    lines.finish();
+  }
+  EXPECT_EQ(text,
+            "                         [     7] | main() {\n"
+            "                         [     7] |   /* off the CPU for 0.400 us: S */\n"
+            "  0.700 us    0.700 us   [     7] |   shop::add();\n"
+            "  0.900 us    0.900 us   [     7] |   parse();\n"
+            "  5.000 us    4.600 us?  [     7] | } /* main */\n");
+  EXPECT_NE(json.find("\"kind\": \"off_cpu\", \"instance\": \"\", \"ts\": 0.001001300, \"tid\": 7, "
+                      "\"depth\": 1, \"duration_ns\": 400, \"state\": \"S\"}\n"),
+            json.npos)
+      << json;
+  EXPECT_NE(json.find("\"duration_ns\": 700, \"on_cpu_ns\": 700, \"off_cpu_ns\": 0}"), json.npos);
+  EXPECT_NE(json.find("\"on_cpu_ns\": 4600, \"off_cpu_ns\": 400, \"off_cpu_unsure\": true}"),
+            json.npos);
+}
+
+TEST(CallTree, OffTheCpu) {
+  OffCpuTimes times;
+  times.take(1002300, {7, 0, 1});
+  times.take(1002700, {0, 7, 0});
+  times.take(1003300, {7, 0, 1});
+  times.take(1003400, {0, 7, 0});
+  times.finish();
+  CallTreeBuilder builder(false);
+  CallPairing pairing(&builder, &times);
+  for (const GraphRecord& record : records("0 m;1 a;-1 a 700;-0 m 5000")) pairing.take(record);
+  pairing.finish();
+  const CallTree& tree = builder.trees()[0];
+  ASSERT_EQ(tree.size(), 3u);
+  EXPECT_EQ(tree.node(1).counts.off_ns, 500u);
+  EXPECT_EQ(tree.node(1).counts.self_off_ns, 100u);
+  EXPECT_EQ(tree.node(2).counts.off_ns, 400u);
+  EXPECT_EQ(tree.node(2).counts.unsure, 0u);
+  GraphTextOptions options;
+  options.name_of = name_of;
+  EXPECT_EQ(graph_text(tree, options).find("4.500"), std::string::npos);
+  options.off_cpu = true;
+  EXPECT_NE(graph_text(tree, options).find("  5.000 us    4.300 us    4.500 us          1 "),
+            std::string::npos)
+      << graph_text(tree, options);
+  EXPECT_NE(graph_json(tree, options, "")
+                .find("\"on_cpu_ns\": 300, \"self_on_cpu_ns\": 300, "
+                      "\"off_cpu_ns\": 400, \"off_cpu_unsure\": 0}"),
+            std::string::npos);
+}
+
 TEST(ReplayLines, Filters) {
   ReplayOptions only, without, depth, time;
   only.only = [](uint64_t func) { return func == kAdd; };
@@ -442,10 +509,10 @@ TEST_F(GraphFile, FoldedCalls) {
   leave(kEvil, 1, 500);
   leave(kMain, 0, 2500);
   auto source = open_dat();
-  auto stacks = read_stacks(*source, false);
+  auto stacks = read_stacks(*source, GroupBy::kNone);
   ASSERT_TRUE(stacks.ok());
   EXPECT_EQ(folded_text(*stacks), "main 2000\nmain;<ev>il:\"& 500\n");
-  auto apart = read_stacks(*source, true);
+  auto apart = read_stacks(*source, GroupBy::kTid);
   ASSERT_TRUE(apart.ok());
   EXPECT_EQ(folded_text(*apart), "de?mo-77;main 2000\nde?mo-77;main;<ev>il:\"& 500\n");
 }
@@ -454,7 +521,7 @@ TEST_F(GraphFile, FoldedStacks) {
   for (int i = 0; i < 3; i++) stack({kParse, kAdd, kMain});
   stack({kMain});
   stack({});
-  auto stacks = read_stacks(*open_dat(), false);
+  auto stacks = read_stacks(*open_dat(), GroupBy::kNone);
   ASSERT_TRUE(stacks.ok());
   EXPECT_FALSE(stacks->in_ns);
   EXPECT_EQ(folded_text(*stacks), "main 1\nmain;shop::add;parse 3\n");
@@ -465,14 +532,14 @@ TEST_F(GraphFile, FoldedFunctions) {
   put(&record, 8, kParse);
   put(&record, 16, kMain + 5);
   for (int i = 0; i < 2; i++) ASSERT_TRUE(model_.write(1, ns_ += 1000, record));
-  auto stacks = read_stacks(*open_dat(), false);
+  auto stacks = read_stacks(*open_dat(), GroupBy::kNone);
   ASSERT_TRUE(stacks.ok());
   EXPECT_EQ(folded_text(*stacks), "main;parse 2\n");
 }
 
 TEST_F(GraphFile, NothingToFold) {
   ASSERT_TRUE(model_.write(0, ns_, make_record(600, 77)));
-  EXPECT_FALSE(read_stacks(*open_dat(), false).ok());
+  EXPECT_FALSE(read_stacks(*open_dat(), GroupBy::kNone).ok());
 }
 
 TEST_F(GraphFile, ShortRecordsAreCounted) {
@@ -489,7 +556,7 @@ TEST_F(GraphFile, FlameGraphIsSafeXml) {
   enter(kEvil, 1);
   leave(kEvil, 1, 500);
   leave(kMain, 0, 2500);
-  auto stacks = read_stacks(*open_dat(), false);
+  auto stacks = read_stacks(*open_dat(), GroupBy::kNone);
   ASSERT_TRUE(stacks.ok());
   std::string svg = flame_svg(*stacks, {"<t>", "2 calls", 1200});
   EXPECT_NE(svg.find("<title>&lt;ev&gt;il;&quot;&amp; (1 call, 0.500 us, 20.00%)</title>"),

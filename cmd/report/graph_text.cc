@@ -17,13 +17,20 @@ uint64_t sort_key(const CallCounts& counts, GraphSort sort) {
   return sort == GraphSort::kSelf ? counts.self_ns : counts.total_ns;
 }
 
-std::string columns(const CallCounts& counts) {
+uint64_t on_cpu_ns(uint64_t ns, uint64_t off_ns) { return ns - std::min(ns, off_ns); }
+
+// "  1.234 us? ": something is missing.
+std::string on_cpu_column(const CallCounts& counts) {
+  return time_text(on_cpu_ns(counts.total_ns, counts.off_ns)) + (counts.unsure ? "?" : " ");
+}
+
+std::string columns(const CallCounts& counts, const GraphTextOptions& options) {
   char calls[24];
   std::snprintf(calls, sizeof calls, "%10llu", static_cast<unsigned long long>(counts.calls));
   uint64_t average = counts.calls ? counts.total_ns / counts.calls : 0;
-  return time_text(counts.total_ns) + "  " + time_text(counts.self_ns) + " " + calls + "  " +
-         time_text(average) + "  " + time_text(counts.min_ns) + "  " + time_text(counts.max_ns) +
-         "  ";
+  return time_text(counts.total_ns) + "  " + time_text(counts.self_ns) + " " +
+         (options.off_cpu ? " " + on_cpu_column(counts) : "") + calls + "  " + time_text(average) +
+         "  " + time_text(counts.min_ns) + "  " + time_text(counts.max_ns) + "  ";
 }
 
 // The shown children of a node, the first one last: as they are taken from a stack.
@@ -77,20 +84,27 @@ std::vector<std::pair<uint64_t, CallCounts>> shown_sums(const CallTree& tree,
   return rows;
 }
 
-std::string json_counts(const CallCounts& counts) {
+std::string json_counts(const CallCounts& counts, const GraphTextOptions& options) {
   const auto member = [](const char* name, uint64_t value) {
     return std::string(", \"") + name + "\": " + std::to_string(value);
   };
+  std::string off_cpu;
+  if (options.off_cpu)
+    off_cpu = member("on_cpu_ns", on_cpu_ns(counts.total_ns, counts.off_ns)) +
+              member("self_on_cpu_ns", on_cpu_ns(counts.self_ns, counts.self_off_ns)) +
+              member("off_cpu_ns", counts.off_ns) + member("off_cpu_unsure", counts.unsure);
   return member("calls", counts.calls) + member("total_ns", counts.total_ns) +
          member("self_ns", counts.self_ns) +
          member("average_ns", counts.calls ? counts.total_ns / counts.calls : 0) +
-         member("min_ns", counts.min_ns) + member("max_ns", counts.max_ns) + "}\n";
+         member("min_ns", counts.min_ns) + member("max_ns", counts.max_ns) + off_cpu + "}\n";
 }
 
 }  // namespace
 
-std::string graph_head() {
-  return "#   TOTAL        SELF       CALLS      AVG         MIN         MAX      FUNCTION\n";
+std::string graph_head(const GraphTextOptions& options) {
+  const std::string on_cpu = options.off_cpu ? "    ON-CPU   " : "";
+  return "#   TOTAL        SELF   " + on_cpu +
+         "    CALLS      AVG         MIN         MAX      FUNCTION\n";
 }
 
 std::string graph_text(const CallTree& tree, const GraphTextOptions& options) {
@@ -99,7 +113,7 @@ std::string graph_text(const CallTree& tree, const GraphTextOptions& options) {
   for_each_shown(tree, options, [&](const ShownNode& line) {
     more.resize(line.level + 1);
     more[line.level] = !line.last;
-    text += columns(tree.node(line.node).counts);
+    text += columns(tree.node(line.node).counts, options);
     for (size_t level = 1; level < std::min<size_t>(line.level, kMostDrawn); level++)
       text += more[level] ? "|  " : "   ";
     if (line.level > 0) text += "+- ";
@@ -128,7 +142,7 @@ std::string ways_text(const std::vector<CallTree::Way>& ways, const GraphTextOpt
 std::string flat_text(const CallTree& tree, const GraphTextOptions& options) {
   std::string text;
   for (const auto& [func, counts] : shown_sums(tree, options))
-    text += columns(counts) + options.name_of(func) + "\n";
+    text += columns(counts, options) + options.name_of(func) + "\n";
   return text;
 }
 
@@ -140,7 +154,8 @@ std::string graph_json(const CallTree& tree, const GraphTextOptions& options,
     json += "{" + head + "\"id\": " + std::to_string(line.node) + ", \"parent\": " +
             (node.parent == CallTree::kRoot ? "null" : std::to_string(node.parent)) +
             ", \"depth\": " + std::to_string(line.level) +
-            ", \"function\": " + json_quote(options.name_of(node.func)) + json_counts(node.counts);
+            ", \"function\": " + json_quote(options.name_of(node.func)) +
+            json_counts(node.counts, options);
   });
   return json;
 }
@@ -152,7 +167,7 @@ std::string ways_json(const std::vector<CallTree::Way>& ways, const GraphTextOpt
     json += "{" + head + "\"functions\": [";
     for (size_t i = 0; i < way.functions.size(); i++)
       json += (i ? ", " : "") + json_quote(options.name_of(way.functions[i]));
-    json += "]" + json_counts(way.counts);
+    json += "]" + json_counts(way.counts, options);
   }
   return json;
 }
@@ -161,7 +176,8 @@ std::string flat_json(const CallTree& tree, const GraphTextOptions& options,
                       const std::string& head) {
   std::string json;
   for (const auto& [func, counts] : shown_sums(tree, options))
-    json += "{" + head + "\"function\": " + json_quote(options.name_of(func)) + json_counts(counts);
+    json += "{" + head + "\"function\": " + json_quote(options.name_of(func)) +
+            json_counts(counts, options);
   return json;
 }
 

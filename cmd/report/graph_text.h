@@ -16,11 +16,12 @@ struct GraphTextOptions {
   uint32_t depth = UINT32_MAX;  // levels to show
   uint64_t least_ns = 0;        // nodes with less time are left out
   GraphSort sort = GraphSort::kTotal;
+  bool off_cpu = false;  // it is known: a column, and members of objects
   std::function<std::string(uint64_t)> name_of;
 };
 
 // The head of the columns, then a line for each node; children below their parents.
-std::string graph_head();
+std::string graph_head(const GraphTextOptions& options);
 std::string graph_text(const CallTree& tree, const GraphTextOptions& options);
 // A line for each way: "  3 calls, 1.234 us: main > parse > next".
 std::string ways_text(const std::vector<CallTree::Way>& ways, const GraphTextOptions& options);

@@ -6,11 +6,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <set>
 
 #include "base/text.h"
 #include "cmd/common/commands.h"
-#include "cmd/common/tracefs_command.h"
+#include "cmd/common/who_options.h"
 #include "cmd/record/recorded_arguments.h"
 #include "cmd/report/graph_source.h"
 #include "cmd/report/replay_lines.h"
@@ -41,11 +40,6 @@ constexpr Option kOptions[] = {
      .name = "time",
      .argument = "TIME",
      .help = "shows only calls that took TIME or longer: 20us, 1.5ms, 3s, 250 (nanoseconds)"},
-    {.letter = 'P',
-     .name = "tid",
-     .argument = "TID",
-     .help = "shows this thread only",
-     .repeats = true},
     {.letter = 'B', .name = "buffer", .argument = "NAME", .help = "shows this instance only"},
     {.name = "retval",
      .help = "shows return values, as far as records have them: f(); /* = 0x1 */",
@@ -53,9 +47,13 @@ constexpr Option kOptions[] = {
     {.name = "no-event", .help = "shows calls without other events", .id = kNoEvent},
     {.name = "json",
      .help = "prints one JSON object a line",
-     .more = "kind is begin, end, call (both: nothing was recorded inside), event or remark. Calls "
-             "have ts, tid, depth, function and duration_ns (but begin), call with its arguments "
-             "(but end), retval when it was recorded, and remark when they are not whole.",
+     .more =
+         "kind is begin, end, call (both: nothing was recorded inside), off_cpu, event or remark. "
+         "Calls "
+         "have ts, tid, depth, function and duration_ns (but begin), call with its arguments "
+         "(but end), retval when it was recorded, and remark when they are not whole. "
+         "With sched:sched_switch in the recording ends have on_cpu_ns and off_cpu_ns, and "
+         "off_cpu_unsure when switches are missing; off_cpu has duration_ns and state.",
      .id = kJson},
     {.name = "filter", .argument = "FUNC", .id = 'F', .kind = Option::Kind::kOldSpelling},
     {.letter = 't',
@@ -69,7 +67,7 @@ struct Options {
   std::string input = "trace.dat", buffer;
   bool one_buffer = false, events = true;
   std::vector<std::string> only, without;
-  std::set<int32_t> tids;
+  WhoChoice who;
   ReplayOptions lines;
   const ArgumentsOf* arguments_of = nullptr;
 };
@@ -78,7 +76,6 @@ struct Options {
 
 // Null when the option is right, else the sentence about it.
 const char* take_option(int id, const std::string& value, Options* options) {
-  int tid = 0;
   switch (id) {
     case 'i':
       options->input = value;
@@ -109,9 +106,7 @@ const char* take_option(int id, const std::string& value, Options* options) {
       options->events = false;
       return nullptr;
     default:
-      if (!parse_pid(value, &tid)) return "-P takes a thread id.";
-      options->tids.insert(tid);
-      return nullptr;
+      return take_who_option(id, value.c_str(), &options->who);
   }
 }
 
@@ -170,16 +165,41 @@ std::function<bool(uint64_t)> any_of(const std::vector<std::string>& globs, Grap
   };
 }
 
+// Each time that a thread was off the CPU since its first record, when it writes the next one.
+class OffCpuLines {
+ public:
+  OffCpuLines(const GraphSource& source, ReplayLines* lines) : source_(source), lines_(lines) {}
+  void before(const GraphRecord& record) {
+    if (!source_.off_cpu()) return;
+    const std::span<const OffCpuSpan> spans = source_.off_cpu()->spans(record.tid);
+    const auto [known, is_first] = next_.try_emplace(record.tid, 0);
+    size_t& next = known->second;
+    while (is_first && next < spans.size() && spans[next].from_ns < record.ns) next++;
+    for (; next < spans.size() && spans[next].until_ns <= record.ns; next++)
+      lines_->off_cpu(record.tid, spans[next].from_ns, spans[next].until_ns - spans[next].from_ns,
+                      source_.off_cpu_state(spans[next]));
+  }
+
+ private:
+  const GraphSource& source_;
+  ReplayLines* lines_;
+  std::unordered_map<int32_t, size_t> next_;  // span
+};
+
 Result<PairingTotals> replay_buffer(GraphSource& source, size_t buffer, const Options& options) {
   ReplayOptions of_buffer = options.lines;
   of_buffer.instance = source.buffer_name(buffer);
   ReplayLines lines(
       of_buffer, [](const std::string& line) { std::fwrite(line.data(), 1, line.size(), stdout); });
   OtherEvents others(source, options.arguments_of);
-  CallPairing pairing(&lines);
+  OffCpuLines off_cpu(source, &lines);
+  CallPairing pairing(&lines, source.off_cpu());
   PB_TRY(source.walk(buffer, [&](const MergedEvent& event, const GraphRecord& record) {
     if (event.lost_before) lines.remark(lost_text(event));
-    if (!options.tids.empty() && !options.tids.contains(record.tid)) return;
+    if (!source.is_chosen()) return;
+    // The lines of off_cpu say what switches would.
+    if (source.is_switch(event.record)) return;
+    if (options.events) off_cpu.before(record);
     pairing.take(record);
     bool is_other =
         record.kind == GraphRecord::Kind::kOther || record.kind == GraphRecord::Kind::kFunction;
@@ -195,6 +215,7 @@ int replay(Options& options) {
   if (!source.ok()) return fail("replay", source.error());
   if (!::isatty(STDOUT_FILENO)) (*source)->show_progress("replay");
   if (options.events) (*source)->tell_kernel_events();
+  (*source)->choose(options.who);
   RecordedArguments arguments((*source)->input());
   const ArgumentsOf arguments_of = [&](uint64_t func) {
     const GraphSource::Place place = (*source)->place_of(func);
@@ -211,6 +232,7 @@ int replay(Options& options) {
     append_arguments(&call, words, func, &context);
     return call;
   };
+  options.lines.off_cpu = (*source)->off_cpu() != nullptr;
   options.lines.name_of = [&](uint64_t func) { return (*source)->function_name(func); };
   options.lines.only = any_of(options.only, **source);
   options.lines.without = any_of(options.without, **source);
@@ -222,7 +244,7 @@ int replay(Options& options) {
     if (options.one_buffer && (*source)->buffer_name(i) != options.buffer) continue;
     any = true;
     if (!name.empty() && !options.lines.json) std::printf("# instance: %s\n", name.c_str());
-    if (!options.lines.json) std::fputs(ReplayLines::head(), stdout);
+    if (!options.lines.json) std::fputs(ReplayLines::head(options.lines.off_cpu), stdout);
     auto read = replay_buffer(**source, i, options);
     if (!read.ok()) return fail("replay", read.error());
     totals += *read;
@@ -243,8 +265,13 @@ constexpr CommandLine kReplayLine = {
 indented, with how long each took. Other events of the recording stand among them
 as comments.
 
+Of a recording with the kernel's switches (record -k sched:sched_switch) it also
+prints how long each was on the CPU, and a comment where the thread had been off it,
+with the state that it was in: S and D wait, R+ was preempted. A ? behind a time:
+switches were lost meanwhile.
+
 )",
-    .options = {kOptions},
+    .options = {kOptions, kWhoOptions},
     .after =
         "Example: patchbay record -t function_graph -- ./prog && patchbay replay -F parse -D 3\n",
     .words = "FILE",

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/text.h"
 #include "cmd/common/commands.h"
 #include "cmd/report/graph_source.h"
 
@@ -30,11 +31,12 @@ bool ReplayLines::is_meant(std::unordered_map<uint64_t, bool>* known,
 }
 
 std::string ReplayLines::text_of(const Shown& shown) const {
-  if (shown.kind == Kind::kRemark) return kNoTime + "          | /* " + shown.text + " */\n";
+  if (shown.kind == Kind::kRemark)
+    return kNoTime + on_cpu_column(shown) + "          | /* " + shown.text + " */\n";
   char thread[32];
   std::snprintf(thread, sizeof thread, " [%6d] | ", shown.tid);
   std::string line = shown.has_time ? time_text(shown.duration_ns) : kNoTime;
-  line += thread + std::string(2 * std::min(shown.level, kMostIndent), ' ');
+  line += on_cpu_column(shown) + thread + std::string(2 * std::min(shown.level, kMostIndent), ' ');
   std::string remark = remark_of(shown.how, shown.exit);
   switch (shown.kind) {
     case Kind::kBegin:
@@ -44,13 +46,38 @@ std::string ReplayLines::text_of(const Shown& shown) const {
     case Kind::kCall:
       if (remark.starts_with(", ")) remark.erase(0, 1);
       return line + shown.text + (remark.empty() ? ";\n" : "; /*" + remark + " */\n");
+    case Kind::kOffCpu:
+      return line + "/* off the CPU for " + std::string(trim(time_text(shown.duration_ns))) + ": " +
+             shown.text + " */\n";
     default:
       return line + "/* " + shown.text + " */\n";
   }
 }
 
+std::string ReplayLines::on_cpu_column(const Shown& shown) const {
+  if (!options_.off_cpu) return "";
+  if (!shown.has_time) return "  " + kNoTime + "  ";
+  const uint64_t ns = shown.duration_ns - std::min(shown.duration_ns, shown.off.off_ns);
+  return "  " + time_text(ns) + (shown.off.is_sure ? "  " : "? ");
+}
+
+// What is known at the end of a call.
+std::string ReplayLines::end_members(const Shown& shown) const {
+  std::string json;
+  if (shown.has_time) json += ", \"duration_ns\": " + std::to_string(shown.duration_ns);
+  if (shown.has_time && options_.off_cpu) {
+    const uint64_t off_ns = std::min(shown.duration_ns, shown.off.off_ns);
+    json += ", \"on_cpu_ns\": " + std::to_string(shown.duration_ns - off_ns) +
+            ", \"off_cpu_ns\": " + std::to_string(off_ns);
+    if (!shown.off.is_sure) json += ", \"off_cpu_unsure\": true";
+  }
+  if (shown.exit && shown.exit->has_retval)
+    json += ", \"retval\": " + std::to_string(shown.exit->retval);
+  return json;
+}
+
 std::string ReplayLines::json_of(const Shown& shown) const {
-  constexpr const char* kKinds[] = {"begin", "end", "call", "event", "remark"};
+  constexpr const char* kKinds[] = {"begin", "end", "call", "event", "remark", "off_cpu"};
   std::string json = std::string("{\"kind\": \"") + kKinds[size_t(shown.kind)] + "\"";
   json += ", \"instance\": " + json_quote(options_.instance);
   if (shown.kind == Kind::kRemark) return json + ", \"text\": " + json_quote(shown.text) + "}\n";
@@ -60,11 +87,12 @@ std::string ReplayLines::json_of(const Shown& shown) const {
                 static_cast<unsigned long long>(shown.ns % 1000000000), shown.tid, shown.level);
   json += place;
   if (shown.kind == Kind::kEvent) return json + ", \"text\": " + json_quote(shown.text) + "}\n";
+  if (shown.kind == Kind::kOffCpu)
+    return json + ", \"duration_ns\": " + std::to_string(shown.duration_ns) +
+           ", \"state\": " + json_quote(shown.text) + "}\n";
   json += ", \"function\": " + json_quote(options_.name_of(shown.func));
   if (shown.kind != Kind::kEnd) json += ", \"call\": " + json_quote(shown.text);
-  if (shown.has_time) json += ", \"duration_ns\": " + std::to_string(shown.duration_ns);
-  if (shown.exit && shown.exit->has_retval)
-    json += ", \"retval\": " + std::to_string(shown.exit->retval);
+  json += end_members(shown);
   if (shown.how == CallEnd::kNoReturn) json += ", \"remark\": \"no return\"";
   if (shown.how == CallEnd::kOpenAtEnd) json += ", \"remark\": \"open at the end\"";
   if (shown.how == CallEnd::kNoEntry) json += ", \"remark\": \"entry lost\"";
@@ -159,6 +187,7 @@ void ReplayLines::leave(const ThreadCalls& calls, const OpenCall& call, CallEnd 
   shown.func = call.func;
   shown.has_time = how == CallEnd::kReturned || exit;
   shown.duration_ns = duration_ns;
+  shown.off = call.off;
   shown.how = how;
   shown.exit = exit;
   if (is_leaf && !is_short) {
@@ -170,18 +199,34 @@ void ReplayLines::leave(const ThreadCalls& calls, const OpenCall& call, CallEnd 
   flush(kMostLines);
 }
 
-void ReplayLines::event(int32_t tid, uint64_t ns, const std::string& text) {
-  Thread& thread = threads_[tid];
+// A line among the calls of a thread.
+void ReplayLines::aside(Shown shown) {
+  Thread& thread = threads_[shown.tid];
   if ((options_.only && thread.only == 0) || thread.without != 0) return;
   settle(&thread);
+  shown.level = thread.level;
+  push(render(shown), false);
+  flush(kMostLines);
+}
+
+void ReplayLines::event(int32_t tid, uint64_t ns, const std::string& text) {
   Shown shown;
   shown.kind = Kind::kEvent;
   shown.tid = tid;
-  shown.level = thread.level;
   shown.ns = ns;
   shown.text = text;
-  push(render(shown), false);
-  flush(kMostLines);
+  aside(std::move(shown));
+}
+
+void ReplayLines::off_cpu(int32_t tid, uint64_t ns, uint64_t duration_ns,
+                          const std::string& state) {
+  Shown shown;
+  shown.kind = Kind::kOffCpu;
+  shown.tid = tid;
+  shown.ns = ns;
+  shown.duration_ns = duration_ns;
+  shown.text = state;
+  aside(std::move(shown));
 }
 
 void ReplayLines::remark(const std::string& text) {

@@ -10,17 +10,18 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "cmd/common/commands.h"
 #include "cmd/common/pager.h"
 #include "cmd/common/trace_input.h"
-#include "cmd/record/recorded_arguments.h"
+#include "cmd/common/who_options.h"
+#include "cmd/report/report_decoder.h"
 #include "cmd/report/report_flame.h"
+#include "cmd/report/report_lines.h"
 #include "cmd/report/report_print.h"
 #include "cmd/report/report_processes.h"
-#include "output/printk_text.h"
-#include "trace_dat/recorded_names.h"
 
 namespace patchbay::cmd {
 namespace {
@@ -48,8 +49,8 @@ constexpr Option kOptions[] = {
      .name = "event",
      .argument = "GLOB",
      .help = "prints only events that GLOB fits: EVENT, SYSTEM:EVENT or SYSTEM",
-     .more = "All of the options from -e to --cpu that are given must be true of an event. The "
-             "stack of an event is printed with it. Lines about lost "
+     .more = "All of -e, -f, --from, --until, --cpu, and of the options below, that are given "
+             "must be true of an event. The stack of an event is printed with it. Lines about lost "
              "events are printed always.",
      .repeats = true},
     {.letter = 'f',
@@ -66,32 +67,6 @@ constexpr Option kOptions[] = {
      .argument = "TIME",
      .help = "leaves out what is later",
      .id = report_choice::kUntil},
-    {.name = "tid",
-     .argument = "LIST",
-     .help = "prints only events of these threads: 12, 12,15, 4-7",
-     .repeats = true,
-     .id = report_choice::kTid},
-    {.name = "pid",
-     .argument = "LIST",
-     .help = "prints only events of these processes",
-     .repeats = true,
-     .id = report_choice::kPid},
-    {.name = "comm",
-     .argument = "GLOB",
-     .help = "prints only events of threads with such a name",
-     .repeats = true,
-     .id = report_choice::kComm},
-    {.name = "exe",
-     .argument = "GLOB",
-     .help = "prints only events of processes with such a program: its path, or the last part of "
-             "it",
-     .repeats = true,
-     .id = report_choice::kExe},
-    {.name = "tree",
-     .argument = "LIST",
-     .help = "prints only events of these processes and of all that they have started",
-     .repeats = true,
-     .id = report_choice::kTree},
     {.name = "cpu",
      .argument = "LIST",
      .help = "prints only events of these CPUs",
@@ -103,9 +78,10 @@ constexpr Option kOptions[] = {
      .more = "Both also count for --json and --fields.",
      .id = kDeltaTime},
     {.name = "group",
-     .argument = "tid|pid|cpu|event",
-     .help = "prints the lines of each thread (tid), process (pid), CPU or event together, below a "
-             "line '# == thread 1234 (sh): 56 events =='",
+     .argument = "tid|pid|comm|exe|cpu|event",
+     .help = "prints the lines of each thread (tid), process (pid), name of a thread, program, CPU "
+             "or event together, below a line '# == thread 1234 (sh): 56 events =='; with --stat, "
+             "counts them",
      .more = "The groups have the order of their first events; --deltatime counts within a group. "
              "The stack of an event stays behind it. A line about lost events is in the group of "
              "the event behind it. With --json only the order of the objects changes. Lines that "
@@ -143,8 +119,6 @@ constexpr Option kOptions[] = {
      .id = kFolded},
     {.name = "per-thread", .help = "keeps threads apart, in both", .id = kPerThread},
 };
-
-constexpr size_t kFlushAt = 1 << 18;
 
 // What the head of a listing says.
 struct Head {
@@ -214,27 +188,39 @@ void count_kind(const MergedEvent& event, ReportTotals* totals) {
 
 Error no_output() { return sys_error("write to standard output", errno); }
 
-Status print_in_order(const ReportForm& form, EventMerger* merger, ReportPrinter* printer,
-                      ReportTotals* totals) {
+void count_events(const ReportForm& form, GroupNames* names, EventMerger* merger,
+                  ReportTotals* totals) {
   MergedEvent event;
-  std::optional<uint64_t> before_ns;
-  std::string out;
-  out.reserve(kFlushAt + 65536);
   while (merger->next(&event)) {
     if (form.selection && !form.selection->wants(event)) {
       totals->losses.take(event);
-      printer->print_lost(&out, event);
       continue;
     }
     totals->take(event);
-    if (form.options->stat) {
-      count_kind(event, totals);
+    count_kind(event, totals);
+    if (form.options->group != GroupBy::kNone) totals->count_of_group(names, event);
+  }
+}
+
+Status print_in_order(const ReportForm& form, EventMerger* merger, const ReportPrinter& printer,
+                      ReportLines* lines, ReportTotals* totals) {
+  MergedEvent event;
+  std::optional<uint64_t> before_ns;
+  while (merger->next(&event)) {
+    if (form.selection && !form.selection->wants(event)) {
+      totals->losses.take(event);
+      if (event.lost_before)
+        PB_TRY(lines->take({.cpu = event.cpu,
+                            .is_wanted = false,
+                            .lost_before = event.lost_before,
+                            .record = {},
+                            .behind = {}}));
       continue;
     }
-    printer->print(&out, merger, event, totals, &before_ns);
-    if (out.size() >= kFlushAt && !write_out(&out)) return no_output();
+    totals->take(event);
+    PB_TRY(lines->take(printer.take(merger, event, totals, &before_ns)));
   }
-  return write_out(&out) ? Status{} : no_output();
+  return lines->finish();
 }
 
 Status print_in_groups(const ReportForm& form, GroupNames* names, EventMerger* merger,
@@ -251,7 +237,7 @@ Status print_in_groups(const ReportForm& form, GroupNames* names, EventMerger* m
     const uint64_t events = totals->events;
     totals->take(event);
     line.clear();
-    printer->print(&line, merger, event, totals, &group->before_ns);
+    printer->print(&line, printer->take(merger, event, totals, &group->before_ns));
     group->events += totals->events - events;
     PB_TRY(groups.append(*group, line));
   }
@@ -266,17 +252,24 @@ Status print_in_groups(const ReportForm& form, GroupNames* names, EventMerger* m
   return {};
 }
 
+void print_kind(const std::vector<EventCall>& events, size_t id, uint64_t count) {
+  if (!count) return;
+  std::string name = "unknown event " + std::to_string(id), safe;
+  for (const EventCall& event : events)
+    if (event.id == id) name = event.system + ":" + event.name;
+  append_escaped(&safe, name);
+  std::printf("%20llu  %s\n", static_cast<unsigned long long>(count), safe.c_str());
+}
+
 void print_stat(const std::vector<EventCall>& events, const TraceInput& input,
                 const ReportTotals& totals, const Losses& losses) {
   std::printf("%20s  event\n", "events");
-  for (size_t id = 0; id < totals.by_id.size(); id++) {
-    if (!totals.by_id[id]) continue;
-    std::string name = "unknown event " + std::to_string(id), safe;
-    for (const EventCall& event : events)
-      if (event.id == id) name = event.system + ":" + event.name;
-    append_escaped(&safe, name);
-    std::printf("%20llu  %s\n", static_cast<unsigned long long>(totals.by_id[id]), safe.c_str());
+  for (const ReportTotals::Group& group : totals.groups) {
+    std::printf("%s", group_head(group.name, group.events).c_str());
+    for (const auto& [id, count] : group.by_id) print_kind(events, id, count);
   }
+  if (!totals.groups.empty()) std::printf("# == all ==\n");
+  for (size_t id = 0; id < totals.by_id.size(); id++) print_kind(events, id, totals.by_id[id]);
   std::map<uint32_t, std::pair<uint64_t, uint64_t>> cpus;  // events, lost
   for (const auto& [cpu, count] : totals.by_cpu) cpus[cpu].first = count;
   for (const auto& [cpu, lost] : losses.by_cpu) cpus[cpu].second = lost;
@@ -313,41 +306,6 @@ void print_damages(const TraceInput& input, const ReportTotals& totals) {
                      input.path.c_str(), cpu.cpu);
 }
 
-struct Decoder {
-  std::vector<EventCall> events;
-  AddressNames names;
-  PrintkTexts printk;
-  std::unique_ptr<RecordedArguments> arguments;
-  std::unique_ptr<TraceLineWriter> lines;
-};
-
-Result<std::unique_ptr<Decoder>> make_decoder(const TraceInput& input) {
-  auto decoder = std::make_unique<Decoder>();
-  if (input.dat) {
-    decoder->events = input.dat->events();
-    decoder->names = recorded_names(*input.dat);
-    decoder->printk = PrintkTexts::from_formats(input.dat->printk_formats());
-  } else {
-    PB_ASSIGN(auto meta, read_recorded_meta(*input.buffer));
-    decoder->events = std::move(meta.events);
-    decoder->names =
-        AddressNames::from_symbols(make_recorded_symbol_table(std::move(meta.modules)));
-  }
-  if (input.buffer) decoder->printk.add(input.buffer->printk_texts());
-  decoder->lines = std::make_unique<TraceLineWriter>(decoder->events, &decoder->names);
-  decoder->lines->set_printk(&decoder->printk);
-  decoder->arguments = std::make_unique<RecordedArguments>(input);
-  decoder->lines->set_arguments(
-      [arguments = decoder->arguments.get(), names = &decoder->names](uint64_t function) {
-        return arguments->of(function, names->image());
-      });
-  if (input.dat) decoder->lines->set_comms(input.dat->cmdlines());
-  if (input.buffer)
-    for (const abi::CommEntry& entry : input.buffer->comms())
-      decoder->lines->set_comm(int32_t(entry.tid), entry.comm);
-  return decoder;
-}
-
 // What stands above the events of a buffer.
 Result<std::string> head_of(const ReportOptions& options, const ReportColumns* columns,
                             TraceInput& input, size_t buffer,
@@ -379,8 +337,21 @@ Result<uint64_t> first_time(TraceInput& input) {
   return first.value_or(0);
 }
 
-Status print_buffers(const ReportOptions& options, bool color, TraceInput& input, Decoder& decoder,
-                     ReportTotals* totals) {
+// Threads read names and arguments of a trace.dat without each other. Colours are for a terminal,
+// which is slower than any of this.
+ReportLines::MakePrinter maker_of_printers(const ReportForm& form, const TraceInput& input,
+                                           const ReportDecoder& decoder) {
+  if (!input.dat || form.colors) return nullptr;
+  return [&form, &input, &decoder] {
+    std::shared_ptr<ReportDecoder> own = make_report_decoder_like(input, decoder);
+    ReportForm own_form = form;
+    own_form.lines = own->lines.get();
+    return ReportLines::Printer{own, std::make_unique<ReportPrinter>(own_form, nullptr, false)};
+  };
+}
+
+Status print_buffers(const ReportOptions& options, bool color, TraceInput& input,
+                     ReportDecoder& decoder, ReportTotals* totals) {
   std::unique_ptr<ReportColumns> columns;
   if (!options.fields.empty()) {
     PB_ASSIGN(columns, ReportColumns::parse(options.fields, decoder.events));
@@ -393,8 +364,8 @@ Status print_buffers(const ReportOptions& options, bool color, TraceInput& input
   }
   std::unique_ptr<ReportSelection> selection;
   if (options.choice.has_any()) {
-    PB_ASSIGN(selection, ReportSelection::make(options.choice, input, decoder.events,
-                                               decoder.lines.get(), form.start_ns));
+    PB_ASSIGN(selection,
+              ReportSelection::make(options.choice, input, decoder.events, form.start_ns));
   }
   form.selection = selection.get();
   const std::optional<size_t> kernel = input.kernel_buffer();
@@ -405,9 +376,14 @@ Status print_buffers(const ReportOptions& options, bool color, TraceInput& input
     if (!write_out(&head)) return no_output();
     ReportPrinter printer(form, pages.get(), input.buffer != nullptr);
     EventMerger merger(pages.get());
-    PB_TRY(options.group == GroupBy::kNone
-               ? print_in_order(form, &merger, &printer, totals)
-               : print_in_groups(form, &names, &merger, &printer, totals));
+    if (options.stat) {
+      count_events(form, &names, &merger, totals);
+    } else if (options.group != GroupBy::kNone) {
+      PB_TRY(print_in_groups(form, &names, &merger, &printer, totals));
+    } else {
+      ReportLines lines(&printer, maker_of_printers(form, input, decoder));
+      PB_TRY(print_in_order(form, &merger, printer, &lines, totals));
+    }
     totals->malformed += merger.malformed_pages();
   }
   return {};
@@ -416,7 +392,7 @@ Status print_buffers(const ReportOptions& options, bool color, TraceInput& input
 int report(const ReportOptions& options, Pager& pager) {
   auto input = open_trace_input(options.input);
   if (!input.ok()) return fail("report", input.error());
-  auto decoder = make_decoder(*input);
+  auto decoder = make_report_decoder(*input);
   if (!decoder.ok()) return fail("report", decoder.error());
   const bool color = use_color(stdout);  // the pager is no terminal
   if (!options.no_pager) pager.start(color);
@@ -456,7 +432,7 @@ const char* take_option(int id, const char* value, ReportOptions* options, Flame
   if (id == kFields && options->fields.empty()) return "--fields takes names of columns.";
   if (id == kGroup) options->group = group_by_of(value);
   if (id == kGroup && options->group == GroupBy::kNone)
-    return "--group takes tid, pid, cpu or event.";
+    return "--group takes tid, pid, comm, exe, cpu or event.";
   if (id == kFlame) flame->output = value;
   flame->folded |= id == kFolded;
   flame->per_thread |= id == kPerThread;
@@ -470,16 +446,15 @@ const char* excluded(const ReportOptions& options, const FlameRequest& flame) {
   if (options.processes && (options.choice.has_any() || options.group != GroupBy::kNone))
     return "--processes lists all processes, with all their events.";
   if (options.reltime && options.deltatime) return "--reltime and --deltatime exclude each other.";
-  const bool grouped = options.group != GroupBy::kNone;
-  if (grouped && options.stat) return "--group orders lines, and --stat prints none of them.";
-  if (grouped && flame.wanted())
-    return "--group orders lines, and flame graphs have none: --per-thread keeps threads apart.";
-  if (flame.wanted() && options.choice.has_any())
+  if (!flame.wanted()) return nullptr;
+  if (options.group == GroupBy::kCpu || options.group == GroupBy::kEvent)
+    return "--flame and --folded have groups of tid, pid, comm or exe.";
+  if (flame.per_thread && options.group != GroupBy::kNone)
+    return "--per-thread is --group tid: leave one of them out.";
+  if (options.choice.has_events())
     return "--flame and --folded are of all events: `patchbay export --to folded` has -e, -f, "
-           "--from "
-           "and --until.";
-  if (flame.wanted() && forms)
-    return "--flame and --folded exclude --json, --stat, --processes and --fields.";
+           "--from and --until.";
+  if (forms) return "--flame and --folded exclude --json, --stat, --processes and --fields.";
   return nullptr;
 }
 
@@ -490,10 +465,10 @@ constexpr CommandLine kReportLine = {
     .summary = "print the events of a trace.dat",
     .synopsis =
         "report [-i FILE] [--json | --fields NAME,...] [--group WHAT] [OPTION...]\n"
-        "report [-i FILE] --stat | --processes\n"
-        "report [-i FILE] [--flame OUT.svg] [--folded] [--per-thread]",
+        "report [-i FILE] --stat [--group WHAT] | --processes\n"
+        "report [-i FILE] [--flame OUT.svg] [--folded] [--group WHAT]",
     .about = "Prints the events of a recording in order of time.\n\n",
-    .options = {kOptions},
+    .options = {kOptions, kWhoOptions},
     .after = R"(Losses are shown where they happened (CPU:1 [LOST 77 EVENTS]) and summed up on
 standard error.
 )",
@@ -510,6 +485,8 @@ int run_report(int argc, char** argv) {
   if (::optind + 1 == argc && options.input == "trace.dat") options.input = argv[::optind++];
   if (::optind < argc) return too_much(kReportLine, argv);
   if (const char* wrong = excluded(options, flame)) return usage_error("report", wrong);
+  flame.group = flame.per_thread ? GroupBy::kTid : options.group;
+  flame.who = options.choice.events.who;
   if (flame.wanted()) return report_flame(options.input, flame);
   return flame.per_thread ? usage_error("report", "--per-thread belongs to --flame and --folded.")
                           : report_in_pager(options);

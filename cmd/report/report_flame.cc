@@ -40,7 +40,8 @@ int report_flame(const std::string& input, const FlameRequest& request) {
   auto source = GraphSource::open(input);
   if (!source.ok()) return fail("report", source.error());
   (*source)->show_progress("report");
-  auto stacks = read_stacks(**source, request.per_thread);
+  (*source)->choose(request.who);
+  auto stacks = read_stacks(**source, request.group);
   if (!stacks.ok()) return fail("report", stacks.error());
   if (request.folded) {
     std::string text = folded_text(*stacks);

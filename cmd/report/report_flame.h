@@ -4,12 +4,16 @@
 
 #include <string>
 
+#include "cmd/report/report_group.h"
+
 namespace patchbay::cmd {
 
 struct FlameRequest {
   std::string output;  // of --flame
   bool folded = false;
   bool per_thread = false;
+  GroupBy group = GroupBy::kNone;
+  WhoChoice who;
   bool wanted() const { return folded || !output.empty(); }
 };
 

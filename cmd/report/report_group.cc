@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "abi/buffer_abi.h"
+#include "base/text.h"
 #include "output/tracer_text.h"
 
 namespace patchbay::cmd {
@@ -14,10 +15,9 @@ struct Name {
   const char* name;
   GroupBy by;
 };
-constexpr Name kNames[] = {{"tid", GroupBy::kTid},
-                           {"pid", GroupBy::kPid},
-                           {"cpu", GroupBy::kCpu},
-                           {"event", GroupBy::kEvent}};
+constexpr Name kNames[] = {{"tid", GroupBy::kTid},   {"pid", GroupBy::kPid},
+                           {"comm", GroupBy::kComm}, {"exe", GroupBy::kExe},
+                           {"cpu", GroupBy::kCpu},   {"event", GroupBy::kEvent}};
 
 abi::RecordHeader header_of(std::span<const uint8_t> record) {
   abi::RecordHeader header{};
@@ -33,6 +33,11 @@ GroupBy group_by_of(std::string_view name) {
   return GroupBy::kNone;
 }
 
+std::string group_head(const std::string& name, uint64_t events) {
+  return "# == " + name + ": " + std::to_string(events) +
+         (events == 1 ? " event ==\n" : " events ==\n");
+}
+
 GroupNames::GroupNames(GroupBy by, const TraceInput& input, const std::vector<EventCall>& events,
                        TraceLineWriter* lines)
     : by_(by), events_(events), lines_(lines) {
@@ -40,12 +45,7 @@ GroupNames::GroupNames(GroupBy by, const TraceInput& input, const std::vector<Ev
     const TracerText::Kind kind = TracerText(event).kind();
     is_stack_[event.id] = kind == TracerText::Kind::kStack || kind == TracerText::Kind::kUserStack;
   }
-  if (by != GroupBy::kPid) return;
-  ExportInput people;
-  people.dat = input.dat.get();
-  people.buffer = input.buffer.get();
-  people_.add(people);
-  people_.name_processes();
+  if (by == GroupBy::kPid || by == GroupBy::kComm || by == GroupBy::kExe) people_.add(input);
 }
 
 // A stack is an event of its own, behind the one that it belongs to, and stays with it.
@@ -60,9 +60,17 @@ uint32_t GroupNames::key_of(const MergedEvent& event) {
   if (by_ == GroupBy::kCpu) return event.cpu;
   if (by_ == GroupBy::kEvent) return event_of(header.common_type, header.common_pid);
   if (by_ == GroupBy::kTid) return uint32_t(header.common_pid);
-  const ExportProcess& process = *people_.thread(0, header.common_pid, event.cpu)->process;
-  programs_.try_emplace(process.pid, process.name);
-  return uint32_t(process.pid);
+  const Who& who = people_.finder.find(0, header.common_pid, event.cpu, event.ns);
+  if (by_ == GroupBy::kComm) return key_of_text(who.comm);
+  if (by_ == GroupBy::kExe) return key_of_text(who.exe);
+  programs_.try_emplace(who.pid, base_name(who.exe));
+  return uint32_t(who.pid);
+}
+
+uint32_t GroupNames::key_of_text(const std::string& text) {
+  const auto [found, is_new] = text_keys_.try_emplace(text, uint32_t(texts_.size()));
+  if (is_new) append_escaped(&texts_.emplace_back(), text.empty() ? "?" : text);
+  return found->second;
 }
 
 // A main thread that has recorded nothing has no comm in the file; its program has a name.
@@ -80,6 +88,8 @@ std::string GroupNames::name_of(uint32_t key) {
   if (by_ == GroupBy::kCpu) return "cpu " + std::to_string(key);
   if (by_ == GroupBy::kTid) return "thread " + number + " (" + lines_->comm_of(int32_t(key)) + ")";
   if (by_ == GroupBy::kPid) return "process " + number + " (" + process_name(int32_t(key)) + ")";
+  if (by_ == GroupBy::kComm) return "threads " + texts_[key];
+  if (by_ == GroupBy::kExe) return "program " + texts_[key];
   for (const EventCall& event : events_) {
     if (event.id != key) continue;
     std::string name;
@@ -101,8 +111,7 @@ Status ReportGroups::append(const Group& group, std::string_view line) {
 }
 
 std::string ReportGroups::head_of(const Group& group) const {
-  return "# == " + names_->name_of(group.key) + ": " + std::to_string(group.events) +
-         (group.events == 1 ? " event ==\n" : " events ==\n");
+  return group_head(names_->name_of(group.key), group.events);
 }
 
 }  // namespace patchbay::cmd

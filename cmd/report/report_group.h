@@ -13,19 +13,22 @@
 #include <unordered_map>
 #include <vector>
 
+#include "cmd/common/input_people.h"
 #include "cmd/common/trace_input.h"
+#include "cmd/common/who_options.h"
 #include "cmd/report/group_spool.h"
 #include "event/event_call.h"
-#include "export/export_people.h"
 #include "output/merge.h"
 #include "output/trace_line.h"
 
 namespace patchbay::cmd {
 
 // What the lines are grouped by. The names are those of `report --fields`, and pid is a process.
-enum class GroupBy : uint8_t { kNone, kTid, kPid, kCpu, kEvent };
+enum class GroupBy : uint8_t { kNone, kTid, kPid, kComm, kExe, kCpu, kEvent };
 // kNone: it is none of them.
 GroupBy group_by_of(std::string_view name);
+// "# == NAME: 12 events ==\n"
+std::string group_head(const std::string& name, uint64_t events);
 
 // Which group an event belongs to, and what is written above it.
 class GroupNames {
@@ -38,13 +41,16 @@ class GroupNames {
 
  private:
   uint32_t event_of(uint16_t id, int32_t tid);
+  uint32_t key_of_text(const std::string& text);
   std::string process_name(int32_t pid);
 
   const GroupBy by_;
   const std::vector<EventCall>& events_;
   TraceLineWriter* lines_;
-  ExportPeople people_;  // whose process a thread is
-  std::unordered_map<int32_t, std::string> programs_;
+  InputPeople people_;
+  std::unordered_map<int32_t, std::string> programs_;  // by process
+  std::unordered_map<std::string, uint32_t> text_keys_;
+  std::vector<std::string> texts_;  // by key: names of threads, programs
   std::vector<bool> is_stack_ = std::vector<bool>(65536, false);  // by id
   std::unordered_map<int32_t, uint16_t> last_event_;              // of each thread, for its stack
 };
@@ -63,7 +69,6 @@ class ReportGroups {
   Group* of(const MergedEvent& event);
   // Its next line.
   Status append(const Group& group, std::string_view line);
-  // "# == thread 1234 (sh): 12 events ==\n"
   std::string head_of(const Group& group) const;
   const std::vector<Group>& all() const { return groups_; }
   Status read(const Group& group, const GroupSpool::Out& out) {

@@ -75,7 +75,9 @@ TEST(ReportGroups, Names) {
   EXPECT_EQ(group_by_of("pid"), GroupBy::kPid);
   EXPECT_EQ(group_by_of("cpu"), GroupBy::kCpu);
   EXPECT_EQ(group_by_of("event"), GroupBy::kEvent);
-  for (const char* other : {"", "t", "tids", "comm", "CPU"})
+  EXPECT_EQ(group_by_of("comm"), GroupBy::kComm);
+  EXPECT_EQ(group_by_of("exe"), GroupBy::kExe);
+  for (const char* other : {"", "t", "tids", "exes", "CPU"})
     EXPECT_EQ(group_by_of(other), GroupBy::kNone);
 }
 

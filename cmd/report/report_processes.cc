@@ -41,6 +41,7 @@ void add_image(const ProcessImage& image, std::vector<Row>* rows) {
   own.end_ns = image.end_ns;
   own.lost = image.counts().overrun + image.counts().dropped;
   own.command = image.command();
+  if (image.inside) own.command += "  (inside " + std::to_string(image.inside) + ")";
   if (!image.note.empty()) own.command += "  # " + image.note;
   std::map<int32_t, Row> children;
   for (const ImageThread& thread : image.threads) {

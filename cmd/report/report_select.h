@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Which events `patchbay report` prints: -e and -f as `patchbay export` has them, times, threads,
-// processes, names of threads, CPUs. All that is said has to be true of an event. The record of a
-// stack belongs to the event before it on its thread, and is printed with that.
+// Which events `patchbay report` prints: -e and -f as `patchbay export` has them, times, CPUs, and
+// whose they are (export/export_who.h). All that is said has to be true of an event. The record of
+// a stack belongs to the event before it on its thread, and is printed with that.
 #pragma once
 
 #include <cstdint>
@@ -10,30 +10,27 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "base/result.h"
 #include "cmd/common/options.h"
 #include "cmd/common/trace_input.h"
+#include "cmd/common/input_people.h"
+#include "cmd/common/who_options.h"
 #include "event/event_call.h"
 #include "export/export_choice.h"
-#include "export/export_people.h"
 #include "export/export_source.h"
 #include "output/merge.h"
-#include "output/trace_line.h"
 
 namespace patchbay::cmd {
 
 struct ReportChoice {
-  ExportChoice events;  // with the times
-  std::vector<uint64_t> tids, pids, cpus;
-  std::vector<std::string> comms, exes;  // globs
-  std::vector<uint64_t> trees;           // processes, each with all that it has started
+  ExportChoice events;  // with the times, and whose they are
+  std::vector<uint64_t> cpus;
 
-  bool has_any() const {
-    return has_times() || !events.events.empty() || !events.filter.empty() || !tids.empty() ||
-           !pids.empty() || !cpus.empty() || !comms.empty() || !exes.empty() || !trees.empty();
+  bool has_any() const { return has_events() || events.who.has_any(); }
+  bool has_events() const {
+    return has_times() || !events.events.empty() || !events.filter.empty() || !cpus.empty();
   }
   bool has_times() const { return events.from_ns != 0 || events.until_ns != ~uint64_t{0}; }
 };
@@ -41,8 +38,7 @@ struct ReportChoice {
 // The options, whose ids begin at `kFirst`; and what one of them does: null when it is right, else
 // the sentence about it. An id that is none of these does nothing.
 namespace report_choice {
-constexpr int kFrom = kFirstOptionId + 100, kUntil = kFrom + 1, kTid = kFrom + 2, kPid = kFrom + 3,
-              kComm = kFrom + 4, kCpu = kFrom + 5, kExe = kFrom + 6, kTree = kFrom + 7;
+constexpr int kFrom = kFirstOptionId + 100, kUntil = kFrom + 1, kCpu = kFrom + 2;
 const char* take_option(int id, const char* value, ReportChoice* choice);
 }  // namespace report_choice
 
@@ -57,29 +53,22 @@ class ReportSelection {
   static Result<std::unique_ptr<ReportSelection>> make(const ReportChoice& choice,
                                                        const TraceInput& input,
                                                        const std::vector<EventCall>& events,
-                                                       TraceLineWriter* lines, uint64_t first_ns);
+                                                       uint64_t first_ns);
   // To be asked of each event, in their order.
   bool wants(const MergedEvent& event);
 
  private:
-  ReportSelection(const ReportChoice& choice, TraceLineWriter* lines)
-      : choice_(choice), lines_(lines) {}
-  bool wants_thread(int32_t tid, uint32_t cpu, uint64_t ns);
-  bool wants_process(int32_t tid, uint32_t cpu, uint64_t ns);
-  void find_trees();
+  explicit ReportSelection(const ReportChoice& choice)
+      : choice_(choice), who_(choice.events.who, &people_.finder) {}
   bool wants_record(const MergedEvent& event, uint16_t id, int32_t tid);
 
   const ReportChoice choice_;
-  TraceLineWriter* lines_;
   uint64_t from_ns_ = 0, until_ns_ = ~uint64_t{0};
   std::vector<std::unique_ptr<ExportSchema>> schemas_;
   std::vector<const ExportSchema*> by_id_ = std::vector<const ExportSchema*>(65536, nullptr);
   ExportSelection selection_;
-  ExportPeople people_;                                // whose process a thread is
-  const std::vector<ProcessImage>* images_ = nullptr;  // of a recording of several programs
-  ImageFinder finder_;
-  std::unordered_set<int32_t> tree_;              // the processes of choice_.trees
-  std::unordered_map<uint64_t, bool> threads_;    // what was found of them, by image and thread
+  InputPeople people_;
+  WhoSelection who_;
   std::unordered_map<int32_t, bool> was_wanted_;  // the last event of each thread, for its stack
 };
 

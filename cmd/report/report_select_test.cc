@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "cmd/common/who_options.h"
+
 namespace patchbay::cmd {
 namespace {
 
@@ -51,10 +53,10 @@ TEST(ReportSelection, Lists) {
   };
   for (const Row& row : rows) {
     ReportChoice choice;
-    const char* wrong = report_choice::take_option(report_choice::kTid, row.text, &choice);
+    const char* wrong = report_choice::take_option(kWhoTid, row.text, &choice);
     EXPECT_EQ(wrong == nullptr, !row.numbers.empty()) << row.text;
     if (!wrong) {
-      EXPECT_EQ(choice.tids, row.numbers) << row.text;
+      EXPECT_EQ(choice.events.who.tids, row.numbers) << row.text;
       EXPECT_TRUE(choice.has_any());
     }
   }

@@ -8,13 +8,13 @@
 
 #include "base/text.h"
 #include "cmd/target/c_tokens.h"
+#include "event/function_event.h"
 
 namespace patchbay::cmd {
 namespace {
 
 constexpr size_t kMaxDeclaration = 4096;
 constexpr int kMaxTypedefs = 32;  // one leads to the next
-constexpr int kMaxIntegerArguments = 6, kMaxVectorArguments = 8;
 
 constexpr std::string_view kQualifiers[] = {
     "const",    "volatile",      "restrict", "__restrict", "__restrict__",
@@ -289,7 +289,7 @@ FunctionLine function_line(const CDeclaration& declaration, const CTypes& types,
                            const std::string& name) {
   FunctionLine made;
   std::string list;
-  int integers = 0, vectors = 0;
+  int integers = 0, vectors = 0, on_stack = 0;
   const auto left_out = [&](const CDeclaration::Parameter& parameter, const char* why) {
     const std::string shown = parameter.name.empty() ? "?" : parameter.name;
     made.notes.push_back("'" + shown + "' (" + parameter.type + ") of " + declaration.name + "() " +
@@ -309,9 +309,10 @@ FunctionLine function_line(const CDeclaration& declaration, const CTypes& types,
       made.notes.push_back("the type '" + parameter.type + "' of '" + parameter.name +
                            "' is not known: it is shown as a hexadecimal word");
     const bool is_vector = atom == "float" || atom == "double";
-    if (++(is_vector ? vectors : integers) >
-        (is_vector ? kMaxVectorArguments : kMaxIntegerArguments)) {
-      left_out(parameter, "is passed on the stack");
+    const bool is_on_stack =
+        ++(is_vector ? vectors : integers) > int(is_vector ? kMaxVectorArgs : kMaxIntegerArgs);
+    if (is_on_stack && ++on_stack > int(kMaxStackArgs)) {
+      left_out(parameter, "is behind the 32 words of the stack that are read,");
       continue;
     }
     const std::string shown =

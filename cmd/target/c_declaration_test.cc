@@ -78,9 +78,8 @@ TEST(CDeclaration, SaysWhatItLeavesOut) {
             "'b' (struct pair) of f() is passed by value, as all behind it may be, and left out");
   EXPECT_EQ(
       line_of("void f(int a, int b, int c, int d, int e, int g, const char *h, double i)", &notes),
-      "f(int a, int b, int c, int d, int e, int g, double i)");
-  ASSERT_EQ(notes.size(), 1u);
-  EXPECT_EQ(notes[0], "'h' (const char *) of f() is passed on the stack and left out");
+      "f(int a, int b, int c, int d, int e, int g, string h, double i)");
+  EXPECT_TRUE(notes.empty()) << "the stack is read, too";
   EXPECT_EQ(line_of("void f(mystery m)", &notes), "f(x64 m)");
   ASSERT_EQ(notes.size(), 1u);
   EXPECT_EQ(notes[0], "the type 'mystery' of 'm' is not known: it is shown as a hexadecimal word");

@@ -212,7 +212,10 @@ struct DeclaredFunction {
 };
 std::optional<DeclaredFunction> declared_function(const std::string& text) {
   const auto any_address = [](std::string_view) { return 1; };
-  if (text.find('(') == text.npos || parse_function_event(text, any_address).def)
+  // With "RESULT = " in front it is function_events' own.
+  const size_t open = text.find('(');
+  const bool is_whole_call = text.find('=') < open;
+  if (open == text.npos || is_whole_call || parse_function_event(text, any_address).def)
     return std::nullopt;
   Result<CDeclaration> declaration = parse_c_declaration(text);
   if (!declaration.ok()) return std::nullopt;
@@ -243,8 +246,8 @@ Result<Definitions> definitions_of(serve::Client& client, const EventRequest& ev
     return about_source(event,
                         user_error(EINVAL,
                                    "Nothing may stand behind the arguments of a function. Its "
-                                   "result is a probe's: -e 'r:result " +
-                                       function_name_in(event.text) + " ret=$retval'."));
+                                   "result stands before it: -e 'int ret = " +
+                                       function_name_in(event.text) + "(...)'."));
   }
   Result<DerivedProbe> probe = derive_probe(objects_of(client.pid(), client.exe()), event.text);
   if (!probe.ok()) return about_source(event, probe.error());
@@ -301,12 +304,6 @@ std::string under_free_name(const std::vector<std::string>& available, const std
   }
 }
 
-// What stands behind NAME= of a definition that has one.
-std::string without_name(const std::string& line) {
-  const size_t equals = line.find('=');
-  return equals < line.find('(') ? line.substr(equals + 1) : line;
-}
-
 // Defines a function event, unless it is there. Its name.
 Result<std::string> define_function(serve::Client& client, const std::string& line,
                                     const std::vector<std::string>& available, ToolUses* uses) {
@@ -316,7 +313,8 @@ Result<std::string> define_function(serve::Client& client, const std::string& li
   if (parsed.def && std::find(available.begin(), available.end(), name) != available.end()) {
     PB_ASSIGN(std::string listed, client.read_all("function_events"));
     if (share_function(*parsed.def, listed, uses)) return name;
-    chosen = under_free_name(available, parsed.def->event_name(), without_name(line));
+    chosen =
+        under_free_name(available, parsed.def->event_name(), std::string(without_event_name(line)));
     const std::string free = chosen.substr(0, chosen.find('='));
     remark("another function event is called " + parsed.def->event_name() +
            " in the process; this one is " + free);

@@ -108,8 +108,7 @@ std::set<std::string> aliases(const Names& names, const std::string& name) {
 
 // Whether an object is the program's own: not the agent, not where the function is defined.
 bool is_caller(const RecordedModule& module) {
-  const std::string_view base = base_name(module.path);
-  return !base.starts_with("libpatchbay.so") && !base.starts_with("ld-linux") &&
+  return !is_agent_file(module.path) && !base_name(module.path).starts_with("ld-linux") &&
          module.path.starts_with('/');
 }
 

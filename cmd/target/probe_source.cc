@@ -102,8 +102,6 @@ class AgentLibraries {
   std::map<std::string, std::string> soname_;
 };
 
-bool is_agent(const std::string& path) { return base_name(path).starts_with("libpatchbay.so"); }
-
 }  // namespace
 
 std::string asked_function(std::string_view text) {
@@ -137,7 +135,7 @@ std::vector<std::string> objects_of(int pid, const std::string& exe) {
     std::string path = line.substr(slash);
     if (path.ends_with(" (deleted)") || std::find(all.begin(), all.end(), path) != all.end())
       continue;
-    if (is_agent(path)) agents.push_back(path);
+    if (is_agent_file(path)) agents.push_back(path);
     all.push_back(path);
   }
   const AgentLibraries libraries(all);
@@ -147,7 +145,8 @@ std::vector<std::string> objects_of(int pid, const std::string& exe) {
     if (!agents_own.contains(libraries.soname(path))) roots.push_back(path);
   const std::set<std::string> programs_own = libraries.reached(roots);
   for (const std::string& path : all)
-    if (!is_agent(path) && programs_own.contains(libraries.soname(path))) objects.push_back(path);
+    if (!is_agent_file(path) && programs_own.contains(libraries.soname(path)))
+      objects.push_back(path);
   return objects;
 }
 

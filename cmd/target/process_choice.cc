@@ -39,6 +39,10 @@ const char* ProcessChoice::take(int id, const std::string& value) {
     case kContainerId:
       return take_name(value, &containers,
                        "--container takes the id of a container, or a process id.");
+    case kWhoExe:
+    case kWhoComm:
+    case kWhoTree:
+      return take_who_option(id, value.c_str(), &who);
     default:
       return take_pids(value, &pids);
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cmd/common/tracefs_command.h"
+#include "cmd/common/who_options.h"
 
 namespace patchbay::cmd {
 
@@ -14,21 +15,23 @@ struct ProcessChoice {
   std::vector<int> pids;
   bool all = false;  // that have an agent
   std::vector<std::string> services, cgroups, containers;
+  WhoChoice who;  // --exe, --comm, --tree: which of these; alone: which of all
 
   bool has_groups() const { return !services.empty() || !cgroups.empty() || !containers.empty(); }
-  bool is_several() const { return pids.size() > 1 || all || has_groups(); }
+  bool is_several() const { return pids.size() > 1 || all || has_groups() || who.has_any(); }
   // The only process that is named by its number; 0: none, or several.
   int only_pid() const { return is_several() || pids.empty() ? 0 : pids[0]; }
 
-  // -p A,B, --all, --service, --cgroup, --container. Null when it is right, else the sentence about
-  // it.
+  // -p A,B, --all, --service, --cgroup, --container, --exe, --comm, --tree. Null when it is right,
+  // else the sentence about it.
   const char* take(int id, const std::string& value);
 };
 
 inline constexpr int kAllId = kFirstOptionId + 40, kServiceId = kFirstOptionId + 41,
                      kCgroupId = kFirstOptionId + 42, kContainerId = kFirstOptionId + 43;
 constexpr bool is_process_option(int id) {
-  return id == 'p' || (id >= kAllId && id <= kContainerId);
+  return id == 'p' || (id >= kAllId && id <= kContainerId) || id == kWhoComm || id == kWhoExe ||
+         id == kWhoTree;
 }
 
 // Of the commands that sum.
@@ -58,6 +61,29 @@ inline constexpr Option kProcessOptions[] = {
      .more = "The beginning of the id is enough. Process ids are those of the host.",
      .repeats = true,
      .id = kContainerId},
+};
+
+// Which of these, of all commands that are about several running processes.
+inline constexpr Option kChosenProcessOptions[] = {
+    {.name = "exe",
+     .argument = "GLOB",
+     .help = "takes only processes with such a program: its path, or the last part of it",
+     .more = "Without another option that names processes, those that are there and those that "
+             "come are looked at. With several of these options, a process is taken for which all "
+             "are true.",
+     .group = "Which of several processes",
+     .repeats = true,
+     .id = kWhoExe},
+    {.name = "comm",
+     .argument = "GLOB",
+     .help = "takes only processes with such a name, as ps shows it",
+     .repeats = true,
+     .id = kWhoComm},
+    {.name = "tree",
+     .argument = "LIST",
+     .help = "takes only these processes and all that they have started, and start later",
+     .repeats = true,
+     .id = kWhoTree},
 };
 
 }  // namespace patchbay::cmd

@@ -45,6 +45,17 @@ std::optional<RunningProcess> running_process(int pid) {
   return process;
 }
 
+std::vector<int> running_pids() {
+  std::vector<int> pids;
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", none)) {
+    const std::string name = entry.path().filename();
+    int pid = 0;
+    if (to_number(std::string_view(name), &pid) && pid != ::getpid()) pids.push_back(pid);
+  }
+  return pids;
+}
+
 std::vector<std::string> command_line_of(int pid) {
   const std::string text = proc_text(pid, "cmdline");
   std::vector<std::string> words;
@@ -55,7 +66,10 @@ std::vector<std::string> command_line_of(int pid) {
 
 std::string short_name_of(int pid) {
   const std::string exe = exe_of(pid);
-  if (!exe.empty()) return std::string(base_name(exe));
+  return exe.empty() ? comm_of(pid) : std::string(base_name(exe));
+}
+
+std::string comm_of(int pid) {
   const std::string comm = proc_text(pid, "comm");
   return std::string(trim_back(comm, "\n"));
 }
@@ -109,11 +123,9 @@ MappedBuffer mapped_buffer(const std::string& directory) {
 
 std::vector<SharedMaps> shared_maps() {
   std::vector<SharedMaps> found;
-  std::error_code none;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", none)) {
+  for (const int pid : running_pids()) {
     SharedMaps one;
-    const std::string name = entry.path().filename();
-    if (!to_number(std::string_view(name), &one.pid) || one.pid == ::getpid()) continue;
+    one.pid = pid;
     const std::string maps = proc_text(one.pid, "maps");
     for (std::string_view rest = maps; !rest.empty();) {
       const std::string_view line = cut_at(&rest, '\n');

@@ -26,10 +26,14 @@ struct RunningProcess {
 
 // Nothing: there is no such process.
 std::optional<RunningProcess> running_process(int pid);
+// The numbers of all that are there but this one, in no order.
+std::vector<int> running_pids();
 // Its words; empty: it has none (a thread of the kernel), or is another user's.
 std::vector<std::string> command_line_of(int pid);
 // "nginx": of its program, or what the kernel calls it; "": it is gone.
 std::string short_name_of(int pid);
+// What the kernel calls it, as ps shows it; "": it is gone.
+std::string comm_of(int pid);
 
 // The buffer file of a process in the runtime directory is mapped by its forked children as well,
 // which record there. In these maps, the process whose directory it is in; 0: there is none.

@@ -28,14 +28,14 @@ class TakenProcesses {
   // Those that have come since, and forked children whose parent has ended. Ctrl-C ends it between
   // two.
   void take_in_newcomers();
-  // Others may come, as long as one of the control groups is there.
+  // Others may come (ProcessSource).
   bool may_grow() const { return source_.may_grow(); }
   // Somebody may be taken in by the next take_in_newcomers().
   bool may_come() const;
   // Those that are taken in now have come later: nobody should wait for them long.
   bool has_begun() const { return has_begun_; }
-  // "the control group /sys/fs/cgroup/…" that others may come from; empty: none may come.
-  std::string waits_for() const { return may_grow() ? source_.what() : ""; }
+  // "in the control group /sys/fs/cgroup/…", where others may come from; empty: none may come.
+  std::string waits_for() const { return may_grow() ? source_.where() : ""; }
 
   struct Refused {
     int pid = 0;

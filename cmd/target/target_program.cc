@@ -14,6 +14,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/text.h"
 #include "base/unique_fd.h"
 #include "symbol/elf_image.h"
 
@@ -266,6 +267,8 @@ Result<RecordedModule> module_of_file(const std::string& path) {
   if (module.start >= module.end) return user_error(ENOEXEC, path + " has nothing to load.");
   return module;
 }
+
+bool is_agent_file(std::string_view path) { return base_name(path).starts_with("libpatchbay.so"); }
 
 std::string exe_of(pid_t pid) {
   char path[4096];

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -60,6 +61,9 @@ Result<RecordedModule> module_of_file(const std::string& path);
 // The agent's libpatchbay.so: $PATCHBAY_AGENT, else beside the tool (../lib), else where it is
 // installed. ENOENT with a sentence.
 Result<std::string> find_agent();
+
+// By its name, which a copy or an installed version has as well.
+bool is_agent_file(std::string_view path);
 
 // The program that a process runs; empty: it has ended, or is another user's.
 std::string exe_of(pid_t pid);

@@ -276,6 +276,7 @@ void PageSink::add_event(const ExportEvent& event) {
   for (size_t i = 0; i < kind.fields.size(); i++)
     set_field(number, i, *kind.fields[i], event.record, event);
   if (event.pair) add_pair(event);
+  if (event.off_cpu) add_off_cpu(event);
 }
 
 // A record of the tracer `function` has the name of what was called, its arguments, and its caller.
@@ -322,6 +323,21 @@ void PageSink::add_pair(const ExportEvent& event) {
     set_field(number, i, fields[i], event.pair->record, event);
   for (size_t i = 0; i < returned.fields.size() && own + i < room; i++)
     set_field(number, own + i, *returned.fields[i], event.record, event);
+}
+
+// The thread that comes back was off the CPU: as a call within its calls.
+void PageSink::add_off_cpu(const ExportEvent& event) {
+  if (!off_cpu_kind_)
+    off_cpu_kind_ = rows_.add_kind(text("off the CPU"), text("sched"), true, {{"state", 's'}});
+  ExportEvent back = event;
+  back.thread = event.off_cpu->thread;
+  back.stack = {};  // that is of the thread that went
+  PageRow row = row_of(back);
+  row.time = event.off_cpu->begin_ns;
+  row.duration = event.ns - row.time;
+  row.depth = PageRows::kNoDepth;
+  row.kind = *off_cpu_kind_;
+  rows_.set(rows_.add(row), 0, text(event.off_cpu->state));
 }
 
 // --- calls

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -86,6 +87,7 @@ class PageSink : public ExportSink {
   void add_event(const ExportEvent& event);
   void add_function(const ExportEvent& event);
   void add_pair(const ExportEvent& event);
+  void add_off_cpu(const ExportEvent& event);
   void begin_call(const ExportEvent& event);
   void end_call(const ExportEvent& event);
   void set_arguments(uint32_t row, const CallKind& kind, std::span<const uint8_t> words);
@@ -124,6 +126,7 @@ class PageSink : public ExportSink {
   std::map<std::string, uint16_t> instance_numbers_;  // by name
   std::unordered_map<const ExportSchema*, EventKind> event_kinds_;
   std::map<std::pair<uint32_t, const ExportSchema*>, uint32_t> pair_kinds_;
+  std::optional<uint32_t> off_cpu_kind_;
   std::map<std::pair<uint64_t, size_t>, CallKind> call_kinds_;  // by function and words
   std::unordered_map<std::string, uint32_t> kinds_by_signature_;
   std::map<std::pair<const ExportThread*, uint32_t>, std::vector<Open>> open_;  // and buffer

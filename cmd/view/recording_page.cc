@@ -64,7 +64,7 @@ PageOptions page_options(const PageChoice& options, const std::shared_ptr<Opened
   page.most_rows = options.rows;
   const ExportChoice& choice = options.choice;
   page.is_part = choice.from_ns != 0 || choice.until_ns != ~uint64_t{0} || !choice.events.empty() ||
-                 !choice.filter.empty();
+                 !choice.filter.empty() || choice.who.has_any();
   page.facts = {{"File", input.path}};
   struct ::stat status {};
   if (::stat(input.path.c_str(), &status) == 0)

@@ -14,6 +14,7 @@
 #include "base/unique_fd.h"
 #include "cmd/common/commands.h"
 #include "cmd/common/tracefs_command.h"
+#include "cmd/common/who_options.h"
 #include "cmd/view/page_text.h"
 #include "cmd/view/recording_page.h"
 #include "cmd/view/view_process.h"
@@ -59,7 +60,8 @@ constexpr Option kOptions[] = {
     {.letter = 'p',
      .name = "pid",
      .argument = "PID",
-     .help = "shows a running process, live: serves the page on 127.0.0.1 until Ctrl-C",
+     .help = "shows a running process, live: serves the page on 127.0.0.1 until Ctrl-C; with FILE, "
+             "only this process of the recording",
      .more = "The address is printed; nobody who does not know it gets anything. A view more shows "
              "the functions by calls and time, as `patchbay top` does, all histograms of the "
              "process, and its buffers; it asks for them once a second. The other views show the "
@@ -91,7 +93,9 @@ constexpr Option kOptions[] = {
 struct Options {
   PageChoice page;
   std::string output;
+  bool has_file = false;
   // Of a process. -e, -f, -t, -l mean something else there, which is known at the end.
+  std::string pid_text;
   int pid = 0;
   uint16_t port = 0;
   std::vector<std::pair<int, std::string>> request;
@@ -120,7 +124,9 @@ const char* take_option(int id, const char* value, Options* options) {
   if (id == 'e' || id == 'f' || id == 't' || id == 'l') options->request.emplace_back(id, value);
   switch (id) {
     case 'p':
-      return take_pid(value, &options->pid);
+      if (!options->pid_text.empty()) options->pid_text += ',';
+      options->pid_text += value;
+      return nullptr;
     case 't':
     case 'l':
       return nullptr;
@@ -131,6 +137,7 @@ const char* take_option(int id, const char* value, Options* options) {
       return parse_port(value, &options->port) ? nullptr : "--port takes a port: 1 to 65535.";
     case 'i':
       options->page.input = value;
+      options->has_file = true;
       return nullptr;
     case 'o':
       options->output = value;
@@ -147,10 +154,12 @@ const char* take_option(int id, const char* value, Options* options) {
     case kUntil:
       choice.until_is_relative = true;
       return parse_seconds(value, &choice.until_ns) ? nullptr : "--until takes seconds: 1.25.";
-    default:
+    case kRows:
       return parse_positive(value, &options->page.rows) && options->page.rows <= kMostRows
                  ? nullptr
                  : "--rows takes a number up to 20000000.";
+    default:
+      return take_who_option(id, value, &choice.who);
   }
 }
 
@@ -215,6 +224,14 @@ int view(const Options& options) {
   return kOk;
 }
 
+// -p: a running process, or one of the recording that is named.
+const char* take_process(Options* options) {
+  const char* const text = options->pid_text.c_str();
+  if (!*text) return nullptr;
+  return options->has_file ? take_who_option(kWhoPid, text, &options->page.choice.who)
+                           : take_pid(text, &options->pid);
+}
+
 // The sentence about options that need another, or null. With -p: what they mean there is in
 // *choice.
 const char* check(const Options& options, LiveChoice* choice) {
@@ -227,11 +244,10 @@ const char* check(const Options& options, LiveChoice* choice) {
     const bool is_live = has('t') || has('l') || !options.histograms.empty() || options.port != 0;
     return is_live ? "-t, -l, --hist and --port are about a running process: -p PID." : nullptr;
   }
-  if (!options.output.empty() || options.page.input != "trace.dat")
-    return "-p shows a process: without -i and -o.";
+  if (!options.output.empty()) return "-p shows a process, and writes no file: without -o.";
   const ExportChoice& shown = options.page.choice;
-  if (shown.from_ns != 0 || shown.until_ns != ~uint64_t{0})
-    return "--from and --until are about a recording, not about -p.";
+  if (shown.from_ns != 0 || shown.until_ns != ~uint64_t{0} || shown.who.has_any())
+    return "--from, --until, --tid, --comm, --exe and --tree are about a recording: name its FILE.";
   for (const auto& [id, value] : options.request) {
     if (id == 'l') choice->functions.push_back(value);
     if (id == 'l' && !has('t')) continue;
@@ -248,7 +264,7 @@ constexpr CommandLine kViewLine = {
     .name = "view",
     .summary = "make a page of a recording, for a browser",
     .synopsis =
-        "view [[-i] FILE] [-o PAGE.html] [OPTION...]\n"
+        "view [[-i] FILE] [-o PAGE.html] [-p PID] [OPTION...]\n"
         "view -p PID [-e EVENT] [-t TRACER] [-l GLOB] [--hist HIST] [OPTION...]",
     .about = R"(Writes a recording as one HTML file that a browser opens, with a timeline, the
 calls as a tree and as a flame graph, distributions, and a table of all events.
@@ -256,7 +272,8 @@ The file needs nothing from elsewhere, so it can be attached to a report. With -
 it is the page of a running process, which a browser on this machine shows live.
 
 )",
-    .options = {kOptions},
+    // Without --pid, which is -p.
+    .options = {kOptions, std::span<const Option>(kWhoOptions, std::size(kWhoOptions) - 1)},
     .after =
         "Example: patchbay record -t function_graph -- ./prog && patchbay view\n"
         "         patchbay view -p 1234 -l 'db_*' --hist 'malloc(u64 size) keys=size.log2'\n",
@@ -268,8 +285,9 @@ int run_view(int argc, char** argv) {
   const auto take = [&](int id, const char* value) { return take_option(id, value, &options); };
   if (const std::optional<int> ended = parse_options(kViewLine, argc, argv, take)) return *ended;
   if (::optind + 1 == argc && options.page.input == "trace.dat")
-    options.page.input = argv[::optind++];
+    options.page.input = argv[::optind++], options.has_file = true;
   if (::optind < argc) return too_much(kViewLine, argv);
+  if (const char* wrong = take_process(&options)) return usage_error("view", wrong);
   LiveChoice live;
   if (const char* wrong = check(options, &live)) return usage_error("view", wrong);
   if (options.pid != 0) return view_process(options.pid, options.port, std::move(live));

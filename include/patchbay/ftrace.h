@@ -72,6 +72,11 @@ struct ftrace_ops {
 #define FTRACE_OPS_FL_SAVE_REGS (1UL << 2)
 #define FTRACE_OPS_FL_SAVE_REGS_IF_SUPPORTED (1UL << 3)
 #define FTRACE_OPS_FL_RECURSION (1UL << 4)
+/* Patchbay's own: neither func nor anything that it calls uses a vector, mask or x87 register. Then
+ * none has to be kept for the function that was called, and a call costs half. The compiler sees to
+ * it in `__attribute__((target("general-regs-only")))`; libc's functions do use them. To say it
+ * where it is not so destroys values of the program. */
+#define PATCHBAY_OPS_FL_GENERAL_REGS (1UL << 31)
 
 /* From now on the functions that match the filters call ops->func. Without a filter these are all
  * functions that can be traced. Functions that cannot be patched are passed over

@@ -51,12 +51,17 @@ inline constexpr uint16_t kDatCompressed = 1;  // SectionHeader.flags
 //   image PID PARENT BEGIN END            a process between two execs, with its forked children;
 //                                         times in ns of CLOCK_MONOTONIC, 0: not known
 //   exe PATH | word WORD | note TEXT      of the image above
+//   inside PID                            its number in a pid namespace of its own
 //   cpu CPU ENTRIES OVERRUN DROPPED       what option CPUSTAT has summed
 //   thread TID PROCESS FIRST LAST EVENTS COMM
 //   map LINE                              of option PROCMAPS
 //   name START END [NAME]                 hexadecimal; what kallsyms names otherwise for this image
 //   skipped PID TIME PATH REASON          an executed program that was not followed
 inline constexpr uint16_t kDatImages = 0x5043;
+
+// Of which boot of the machine a recording is, and how far its CLOCK_REALTIME was ahead of
+// CLOCK_MONOTONIC when it was made, in nanoseconds: "BOOT-ID NS". trace-cmd passes over it.
+inline constexpr uint16_t kDatBoot = 0x5044;
 
 // The id of the kernel's ftrace:print in a recording with events of the kernel (record -k). They
 // are numbered down from here, and the file's last buffer is theirs.

@@ -47,12 +47,14 @@
 #include "agent/task_hooks.h"
 #include "base/check.h"
 #include "base/last_thread.h"
+#include "base/libc_thread.h"
 #include "base/possible_cpus.h"
 #include "base/program_stderr.h"
 #include "base/raw_syscall.h"
 #include "patchbay/patchbay.h"
 #include "registry/object_log.h"
 #include "ring_buffer/ring_write_hot.h"
+#include "ring_buffer/thread_rseq.h"
 #include "serve/directory.h"
 
 // What the records of trace_marker carry as their __ip, so that their text begins with this name.
@@ -122,7 +124,11 @@ void find_rseq() {
   if (!offset || !size || *size == 0) return;
   const char* thread = static_cast<const char*>(__builtin_thread_pointer());
   int32_t cpu_id = *reinterpret_cast<const volatile int32_t*>(thread + *offset + 4);
-  if (cpu_id >= 0) pb_rseq_offset = *offset;
+  if (cpu_id < 0) return;
+  pb_rseq_offset = *offset;
+  pb_rseq_size = find_rseq_size(*offset);
+  pb_libc_tid_offset = offset_of_pthread_tid();
+  rseq_was_registered();
 }
 
 // The executable's path and the command line, each word with its NUL.
@@ -230,7 +236,8 @@ Status name_program(Agent* agent) {
   return agent->registry->top().buffer->append_meta(abi::kMetaExe, program_identity());
 }
 
-Result<Agent*> make_agent(AgentSettings settings, const std::string& directory, char** argv_end) {
+[[gnu::cold]] Result<Agent*> make_agent(AgentSettings settings, const std::string& directory,
+                                        char** argv_end) {
   auto* agent = new Agent;  // for good: what fails has handed out pointers to it
   agent->settings = std::move(settings);
   agent->directory = directory;

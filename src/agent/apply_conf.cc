@@ -112,7 +112,7 @@ void take_item(Agent* agent, const ConfSource& source, const ConfItem& item) {
 
 }  // namespace
 
-void apply_conf(Agent* agent) {
+[[gnu::cold]] void apply_conf(Agent* agent) {
   for (const ConfSource& source : agent->settings.sources) {
     if (!source.failure.empty())
       report(agent, "PATCHBAY_CONFIG", source.name, user_error(EINVAL, source.failure));

@@ -386,6 +386,7 @@ void fall_asleep(Agent* agent) {
   std::lock_guard guard(agent->lock());
   agent->asleep = true;
   agent->server.reset();
+  agent->triggers->leave();
   remove_directory(agent);
   agent->symbols->drop_caches();
 }

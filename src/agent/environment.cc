@@ -251,7 +251,7 @@ Started how_started() {
   return std::atoi(tool) == ::getppid() ? Started::kByTool : Started::kByChildOfTool;
 }
 
-AgentSettings read_settings() {
+[[gnu::cold]] AgentSettings read_settings() {
   AgentSettings settings;
   settings.wait = how_started() == Started::kByTool;
   settings.sources = read_sources();

@@ -253,7 +253,9 @@ uint64_t halt_target(int sig, int code, uint64_t ip) {
 uint64_t own_target(int sig, int code, uint64_t ip) {
   if (sig == SIGTRAP) return patch_trap_target(ip - 1);
   if (const uint64_t target = halt_target(sig, code, ip)) return target;
-  return sig == SIGSEGV || sig == SIGBUS ? fault_fixup(ip) : 0;
+  if (sig != SIGSEGV && sig != SIGBUS) return 0;
+  if (const uint64_t target = fault_fixup(ip)) return target;
+  return is_stub_load_abort(ip) ? ip : 0;
 }
 
 void on_signal(int sig, siginfo_t* info, void* raw_context) {
@@ -266,7 +268,12 @@ void on_signal(int sig, siginfo_t* info, void* raw_context) {
       return;
     }
     if (clock_fault_fixup(*info, context)) return;
-    if ((sig == SIGSEGV || sig == SIGBUS) && stack_touch_fixup(context)) return;
+    const bool is_access = sig == SIGSEGV || sig == SIGBUS;
+    if (is_access && stack_touch_fixup(context)) return;
+    if (const uint64_t label = is_access ? stub_load_abort(ip) : 0) {
+      rip = static_cast<greg_t>(label);
+      return;
+    }
   }
   hand_over(sig, info, context);
 }
@@ -300,7 +307,7 @@ void from_kernel(const KernelAction& kernel, struct sigaction* action) {
 
 // A vfork child has its own dispositions and mask in the kernel, but our memory is its parent's.
 bool in_vfork_child() {
-  return pb_thread.no_rseq != 0 && raw_syscall(SYS_getpid) != g_pid.load(std::memory_order_relaxed);
+  return pb_thread.is_lent() && raw_syscall(SYS_getpid) != g_pid.load(std::memory_order_relaxed);
 }
 
 // 0 or an errno. For one of ours: only the view changes.

@@ -399,7 +399,7 @@ TEST_F(SignalHooks, SpawningAndVforkWorkAndRestoreTheThread) {
   volatile uint32_t in_child_no_rseq = 0, in_child_tid = 1;
   const pid_t pid = ::vfork();
   if (pid == 0) {
-    in_child_no_rseq = pb_thread.no_rseq;
+    in_child_no_rseq = pb_thread.no_rseq & ~kRseqUnsettled;
     in_child_tid = pb_thread.fast_tid;
     ::_exit(5);
   }
@@ -409,7 +409,7 @@ TEST_F(SignalHooks, SpawningAndVforkWorkAndRestoreTheThread) {
   EXPECT_EQ(WEXITSTATUS(status), 5);
   EXPECT_EQ(in_child_no_rseq, 1u);
   EXPECT_EQ(in_child_tid, 0u);
-  EXPECT_EQ(pb_thread.no_rseq, 0u);
+  EXPECT_FALSE(pb_thread.is_lent());
   EXPECT_EQ(pb_thread.fast_tid, 4711u);
   pb_thread.fast_tid = 0;
 }

@@ -170,7 +170,7 @@ void find_static_events(Agent* agent) {
   for (const Module* module : agent->symbols->modules()) find_static_events_of(agent, *module);
 }
 
-void apply_settings(Agent* agent) {
+[[gnu::cold]] void apply_settings(Agent* agent) {
   const AgentSettings& settings = agent->settings;
   Registry& registry = *agent->registry;
   TraceArray& top = registry.top();

@@ -22,11 +22,12 @@
 #include "agent/signal_hooks.h"
 #include "agent/stand_ins.h"
 #include "base/last_thread.h"
+#include "base/libc_thread.h"
 #include "base/raw_syscall.h"
 #include "patch/trap_gate.h"
 #include "probe/callbacks/callbacks.h"
 #include "registry/pid_lists.h"
-#include "ring_buffer/ring_write_hot.h"
+#include "ring_buffer/thread_rseq.h"
 
 namespace patchbay {
 namespace {
@@ -44,6 +45,7 @@ void task_forked(uint32_t creator, uint32_t task) try {
 }
 
 void thread_started(uint32_t creator) {
+  rseq_was_registered();
   AgentScope scope;
   ::pthread_setspecific(g_exit_key, g_agent);  // any value but null: then the destructor is called
   task_forked(creator, thread_id());
@@ -77,6 +79,7 @@ void after_fork_in_parent() { g_agent->lock().unlock(); }
 // It has no control thread.
 void after_fork_in_child() {
   AgentScope scope;
+  may_use_rseq();  // asks, before the child can have a filter that forbids to ask
   forget_first_thread();
   signal_hooks_after_fork();
   trap_gate_after_fork();
@@ -97,14 +100,6 @@ void after_fork_in_child() {
 // Where they are is seen here: this thread sets its own value, and what has changed is that.
 
 ExitKey g_place;
-
-// Of libc's struct pthread, which begins at the thread pointer; 0: not known.
-size_t size_of_pthread() {
-  const auto* size = static_cast<const uint32_t*>(
-      ::dlvsym(RTLD_DEFAULT, "_thread_db_sizeof_pthread", "GLIBC_PRIVATE"));
-  constexpr uint32_t kMost = 16384;
-  return size && *size <= kMost ? *size : 0;
-}
 
 // The kernel writes there by itself.
 bool is_of_rseq(size_t at) {

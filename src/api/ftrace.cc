@@ -62,8 +62,10 @@ const CallbackRegisters* registers_of(const ftrace_regs* fregs) {
 int patchbay_register_ftrace_function(ftrace_ops* ops) {
   return with_ops(ops, [&](CallbackOps& all) {
     if (!ops->func) return -EINVAL;
-    const int status = answer_of(all.add(ops->patchbay_id, reinterpret_cast<uint64_t>(ops->func),
-                                         reinterpret_cast<uint64_t>(ops)));
+    const bool is_general = ops->flags & PATCHBAY_OPS_FL_GENERAL_REGS;
+    const int status = answer_of(all.add(
+        ops->patchbay_id, reinterpret_cast<uint64_t>(ops->func), reinterpret_cast<uint64_t>(ops),
+        is_general ? LiveVectors::kUntouched : LiveVectors::kAtEntry));
     if (status == 0) ops->flags |= FTRACE_OPS_FL_ENABLED;
     return status;
   });

@@ -150,12 +150,19 @@ class Emitter {
   // The program's stack pointer and, at a function's entry, the word that it points to.
   virtual void load_stack_pointer(Reg to) = 0;
   virtual void load_return_address(Reg to) = 0;
+  virtual void load_thread_pointer(Reg to) = 0;
 
   // --- arithmetic. At most one of `to` and `from` is memory; k4 makes the rest of a register 0.
   virtual void apply(Op op, Destination to, Operand from, Width width = Width::k8) = 0;
+  virtual void multiply(Reg to, std::variant<Reg, Number> by) = 0;  // the low 64 bits
   virtual void increment(Reg reg) = 0;
   virtual void shift_left(Reg reg, int bits, Width width = Width::k8) = 0;
   virtual void shift_right(Reg reg, int bits) = 0;
+  virtual void shift_right_signed(Reg reg, int bits) = 0;
+  virtual void shift_right_by_count(Reg reg) = 0;  // by reg::kCount, whose low 6 bits count
+  virtual void complement(Reg reg) = 0;
+  virtual void negate(Reg reg) = 0;
+  virtual void lowest_bit(Reg reg) = 0;  // its number; one is set
   virtual void flip_bit(Reg reg, int bit) = 0;
   virtual void read_clock() = 0;  // to reg::kTime; spends reg::kSlot
 
@@ -185,10 +192,11 @@ class Emitter {
   virtual void load_cpu(Reg to) = 0;                          // 32 bits
   virtual void load_cpu(Reg to, const Label& unregistered) = 0;
   virtual void add_one(Mem word) = 0;  // one instruction: it may be the last of a sequence
-  virtual void add_one_locked(Mem word) = 0;
+  virtual void add_locked(Mem word, std::variant<Reg, Number> what, Width width) = 0;
   virtual void commit_sequence(const Sequence& sequence) = 0;
-  virtual void abort_sequence(
-      const Sequence& sequence) = 0;  // behind a jump: here an abort goes on
+  // Behind a jump: here an abort goes on. `may_fault`: the sequence loads through pointers of the
+  // program's. The signal of a fault aborts it, and its handler goes on here (is_load_abort()).
+  virtual void abort_sequence(const Sequence& sequence, bool may_fault = false) = 0;
 
   // --- data beside the code
   virtual void align(size_t to) = 0;

@@ -40,7 +40,9 @@ constexpr AgentCall kCalls[] = {
     {"clone3", SYS_clone3, false, {}},  // ENOSYS: libc takes clone
     {"futex", SYS_futex, true, {}},
     {"set_robust_list", SYS_set_robust_list, true, {}},
-    {"rseq", SYS_rseq, false, {}},
+    {"rseq", SYS_rseq, true, {}},  // libc ends a program whose new thread it cannot register
+    {"sched_yield", SYS_sched_yield, false, {}},
+    {"getcpu", SYS_getcpu, false, {}},
     {"rt_sigprocmask", SYS_rt_sigprocmask, true, {}},
     {"rt_sigaction", SYS_rt_sigaction, true, {}},
     {"gettid", SYS_gettid, true, {}},

@@ -15,7 +15,27 @@
 namespace patchbay {
 
 // What Emitter::set_later() leaves open: it differs from one site or event to the next.
-enum class CodeValue : uint8_t { kId, kIp, kSite, kEvent, kHits, kSoft, kCount };
+enum class CodeValue : uint8_t {
+  kId,
+  kIp,
+  kSite,
+  kEvent,
+  kHits,
+  kSoft,
+  kListeners,
+  kHist,
+  kHistSwitch,
+  kCount
+};
+
+// Words for what the code holds in registers while it copies texts (codegen/text_code.h).
+enum class Spill : uint8_t { kTime, kSlot, kControl, kPublish, kPlace, kDelta, kBegin, kBound };
+
+inline bool has_texts(const FetchProgram& fetch) {
+  for (int i = 0; i < fetch.nr_insns; i++)
+    if (fetch.insn[i].op == FetchOp::kString) return true;
+  return false;
+}
 
 // Bytes of a record all of whose fields are fixed.
 inline uint32_t fixed_record_size(const FetchProgram& fetch) {
@@ -28,16 +48,24 @@ class CodeFrame {
       : out(emitter),
         code(what),
         step(what.inside ? reg::kRedZone : 0),
+        texts(what.fast && !what.hist && !what.at_return && has_texts(*what.event.fetch)),
+        spills_(texts || what.hist),
         below_(what.at_return ? 8 : 0),
         tid_(thread_local_offset(&pb_thread.fast_tid)) {}
 
   // Below the stack pointer, a word each: reg::kSpent, a scratch word, the flags, kReturnSlot. In
   // the code of a return the word below the stack pointer is the trampoline's, so that all of these
-  // stand 8 lower, and return_hook.S saves them.
+  // stand 8 lower, and return_hook.S saves them. Where texts are copied, Spill follows the flags,
+  // and so do a histogram's numbers: such code is not a return's, and all 128 bytes that handlers
+  // keep off are used then.
   Mem saved(Reg spent) const { return word_below(number_of(spent)); }
   Mem scratch() const { return word_below(kScratch); }
   Mem saved_flags() const { return word_below(kFlags); }
-  Mem lowest() const { return {reg::kStack, -8 * (kReturnSlot + 1)}; }
+  Mem spill(Spill which) const { return spilled(int(which)); }
+  Mem spilled(int number) const { return word_below(kSpill + number); }  // < kNrSpilled
+  Mem lowest() const {
+    return {reg::kStack, -8 * (spills_ ? kSpill + kNrSpilled : kReturnSlot + 1)};
+  }
   bool is_saved(Reg program) const {
     if (program == reg::kReturnSlot) return code.at_return;
     return number_of(program) < kScratch;
@@ -53,11 +81,14 @@ class CodeFrame {
 
   Emitter& out;
   const ProbeCode& code;
-  const int step;  // from our stack pointer to the program's
+  const int step;    // from our stack pointer to the program's
+  const bool texts;  // the code copies texts
 
  private:
   static constexpr int kScratch = int(std::size(reg::kSpent)), kFlags = kScratch + 1,
-                       kReturnSlot = kScratch + 2;
+                       kReturnSlot = kScratch + 2, kSpill = kReturnSlot;
+  static constexpr int kNrSpilled = int(Spill::kBound) + 1;
+  static_assert(8 * (kSpill + kNrSpilled) == reg::kRedZone);
   static int number_of(Reg program) {
     if (program == reg::kReturnSlot) return kReturnSlot;
     int number = 0;
@@ -66,6 +97,7 @@ class CodeFrame {
   }
   Mem word_below(int number) const { return {reg::kStack, -8 * (number + 1) - below_}; }
 
+  const bool spills_;  // it needs the words of spilled()
   const int below_;    // how much of the stack below it is in use
   const int64_t tid_;  // of ProbeThread.fast_tid, from the thread pointer
 };

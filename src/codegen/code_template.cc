@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "codegen/hist_code.h"
 #include "codegen/probe_emitter.h"
 #include "filter/filter_insn.h"
 #include "filter/filter_jit.h"
@@ -33,6 +34,11 @@ void add_tests(const FilterProgram& filter, const FetchProgram& fetch, std::stri
                                   uint64_t{insn.size} << 8 | uint64_t{insn.is_signed} << 1 |
                                   uint64_t{insn.invert}};
     key->append(reinterpret_cast<const char*>(words), sizeof words);
+    if (!test.is_text()) continue;
+    const uint32_t kind[] = {uint32_t(insn.match), insn.data_size, uint32_t(test.offsets.size())};
+    key->append(reinterpret_cast<const char*>(kind), sizeof kind);
+    key->append(reinterpret_cast<const char*>(insn.data), insn.data_size);
+    key->append(reinterpret_cast<const char*>(test.offsets.data()), 4 * test.offsets.size());
   }
   key->push_back('|');
 }
@@ -43,15 +49,20 @@ std::string template_key(const ProbeCode& code) {
     key.append(static_cast<const char*>(bytes), size);
   };
   const bool kind[] = {
-      code.uses_xmm,     code.flags_live,      code.inside,   code.fast,
-      code.hooks_return, code.site_has_events, code.filtered, code.event.counts != nullptr,
-      code.at_return,    code.shared,          code.gated,    code.soft};
+      code.uses_xmm,      code.flags_live,      code.inside,   code.fast,
+      code.hooks_return,  code.site_has_events, code.filtered, code.event.counts != nullptr,
+      code.at_return,     code.shared,          code.gated,    code.soft,
+      code.hook_uses_xmm, code.mirrored,        code.hist};
   add(kind, sizeof kind);
   if (code.gated) add_tests(*code.event.event->triggers->gate, *code.event.fetch, &key);
   if (code.filtered) add_tests(*code.event.event->filter, *code.event.fetch, &key);
-  if (!code.fast && !code.filtered && !code.gated && !code.soft) return key;
+  if (!code.fast && !code.filtered && !code.gated && !code.mirrored && !code.soft) return key;
   add(&pb_rseq_offset, sizeof pb_rseq_offset);
   add(&pb_locked_row, sizeof pb_locked_row);
+  if (code.hist) {
+    const std::vector<uint64_t> words = hist_code_words(hist_code(code.event));
+    add(words.data(), words.size() * sizeof words[0]);
+  }
   if (!code.fast) return key;
   const FetchProgram& fetch = *code.event.fetch;
   add(&fetch.head, sizeof fetch.head);

@@ -7,6 +7,8 @@
 
 #include "codegen/code_frame.h"
 #include "codegen/code_template.h"
+#include "codegen/hist_code.h"
+#include "codegen/record_code.h"
 #include "filter/filter_jit.h"
 #include "probe/hit_counter.h"
 #include "probe/returns/graph_hot.h"
@@ -19,7 +21,9 @@ constexpr uint32_t kMaxFastRecord = abi::kMaxSmallData;
 constexpr int kMaxFastFields = 12;
 
 bool can_be_tested(const FilterProgram* filter, const FetchProgram& fetch) {
-  return filter && !filter_register_tests(*filter, fetch).empty();
+  if (!filter) return false;
+  const auto tests = filter_register_tests(*filter, fetch);
+  return !tests.empty() && (pb_rseq_offset || !has_text_tests(tests));
 }
 
 // Where it comes to nothing, counting is all that may be left to do.
@@ -37,15 +41,18 @@ bool is_simple(const SiteEvent& event) {
          program.rings->clock == abi::kClockTsc;
 }
 
+bool has_few_fields(const FetchProgram& fetch) {
+  int fields = 0;
+  for (int i = 0; i < fetch.nr_insns; i++) fields += ends_chain(fetch.insn[i].op);
+  return fields <= kMaxFastFields;
+}
+
+// Of a return: registers alone.
 bool is_scalar(const FetchProgram& fetch) {
   if (!fetch.scalar_only || fixed_record_size(fetch) > kMaxFastRecord) return false;
-  int fields = 0;
-  for (int i = 0; i < fetch.nr_insns; i++) {
-    const FetchInsn& insn = fetch.insn[i];
-    fields += insn.op == FetchOp::kStore;
-    if (insn.op == FetchOp::kReg && insn.index >= kFlagsRegister) return false;
-  }
-  return fields <= kMaxFastFields;
+  for (int i = 0; i < fetch.nr_insns; i++)
+    if (fetch.insn[i].op == FetchOp::kReg && fetch.insn[i].index >= kFlagsRegister) return false;
+  return has_few_fields(fetch);
 }
 
 // What the code has left open, for one place.
@@ -58,31 +65,54 @@ std::array<uint64_t, size_t(CodeValue::kCount)> values_of(const ProbeCode& code)
     set(CodeValue::kId, event->id);
     set(CodeValue::kEvent, reinterpret_cast<uint64_t>(event));
     set(CodeValue::kSoft, reinterpret_cast<uint64_t>(event->soft));
+    if (event->triggers)
+      set(CodeValue::kListeners, reinterpret_cast<uint64_t>(event->triggers->listeners));
+  }
+  if (code.hist) {
+    const HistProgram* hist = code.event.event->triggers->trigger[0].hist;
+    set(CodeValue::kHist, reinterpret_cast<uint64_t>(hist));
+    set(CodeValue::kHistSwitch, reinterpret_cast<uint64_t>(hist->event_switch));
   }
   if (const ProbeCounts* counts = code.event.counts)
     set(CodeValue::kHits, reinterpret_cast<uint64_t>(counts->hits));
   return values;
 }
 
+bool has_gate(const SiteEvent& event) {
+  return has_register_gate(event) || has_listener_gate(event);
+}
+
 }  // namespace
 
 bool has_fast_path(const SiteEvent& event) {
-  if (!is_simple(event) || !is_scalar(*event.fetch)) return false;
+  if (!is_simple(event) || !can_be_compiled(*event.fetch)) return false;
+  if (!has_few_fields(*event.fetch)) return false;
   const RecordHead head = event.fetch->head;
   if (head != RecordHead::kFunction && head != RecordHead::kProbe) return false;
   const EventProgram& program = *event.event;
-  if (program.triggers && !has_register_gate(event)) return false;
+  if (program.triggers && !has_gate(event)) return false;
   return !program.filter || can_be_tested(program.filter, *event.fetch);
 }
 
+bool has_fast_hist(const SiteEvent& event) {
+  if (hist_code(event).keys.empty()) return false;
+  return !event.event->triggers->trigger[0].filter || has_register_gate(event);
+}
+
 bool has_register_filter(const SiteEvent& event) {
-  if (!may_be_tested(event) || (event.event->triggers && !has_register_gate(event))) return false;
+  if (!may_be_tested(event) || (event.event->triggers && !has_gate(event))) return false;
   return can_be_tested(event.event->filter, *event.fetch);
 }
 
 bool has_register_gate(const SiteEvent& event) {
   const TriggerProgram* triggers = event.event->triggers;
-  return triggers && may_be_tested(event) && can_be_tested(triggers->gate, *event.fetch);
+  return triggers && may_be_tested(event) && can_be_tested(triggers->gate, *event.fetch) &&
+         !has_text_tests(filter_register_tests(*triggers->gate, *event.fetch));
+}
+
+bool has_listener_gate(const SiteEvent& event) {
+  const TriggerProgram* triggers = event.event->triggers;
+  return triggers && triggers->listeners && may_be_tested(event);
 }
 
 bool is_fast_call(const SiteEvent& event) {
@@ -118,6 +148,18 @@ bool has_fast_return(const SiteEvent& event) {
   return !event.counts || !event.counts->max_active;
 }
 
+namespace {
+
+bool takes_xmm(const SiteProgram& return_program) {
+  for (uint32_t i = 0; i < return_program.nr_events; i++) {
+    const SiteEvent& event = return_program.event[i];
+    if (is_whole_call(event) && event.fetch->at_entry->uses_xmm) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 ProbeCode probe_code(const CallSite* site, const SiteProgram* program,
                      const SiteProgram* return_program, bool flags_live, bool inside) {
   ProbeCode code{};
@@ -125,6 +167,7 @@ ProbeCode probe_code(const CallSite* site, const SiteProgram* program,
   code.flags_live = flags_live;
   code.inside = inside;
   code.hooks_return = return_program != nullptr;
+  code.hook_uses_xmm = return_program && takes_xmm(*return_program);
   code.site_has_events = program != nullptr;
   if (!program) return code;
   for (uint32_t i = 0; i < program->nr_events; i++) {
@@ -133,19 +176,30 @@ ProbeCode probe_code(const CallSite* site, const SiteProgram* program,
     code.uses_xmm |= fetch->uses_xmm;
     code.inside |= fetch->uses_reg;
   }
-  code.shared = !code.inside && !code.flags_live && !code.uses_xmm;
+  code.shared = !code.inside && !code.flags_live && !code.uses_xmm && !code.hook_uses_xmm;
   if (program->nr_events != 1) return code;
   ProbeCode better = code;
   better.shared = false;
   better.event = program->event[0];
-  better.fast = has_fast_path(better.event);
-  better.filtered = has_register_filter(better.event);
-  better.gated = has_register_gate(better.event);
+  better.hist = has_fast_hist(better.event);
+  better.fast = better.hist || has_fast_path(better.event);
+  better.filtered = !better.hist && has_register_filter(better.event);
+  better.mirrored = has_listener_gate(better.event);
+  better.gated = !better.mirrored && has_register_gate(better.event);
   const bool may_be_off = better.event.event->has_soft && may_be_tested(better.event);
-  better.soft = may_be_off && (better.gated || !better.event.event->triggers);
-  const bool special = better.fast || better.filtered || better.gated || better.soft;
-  const bool fits = special && find_template(better);
-  return fits ? better : code;
+  const bool has_way =
+      better.hist || better.gated || better.mirrored || !better.event.event->triggers;
+  better.soft = may_be_off && has_way;
+  const auto is_made = [&better] {
+    const bool special =
+        better.fast || better.filtered || better.gated || better.mirrored || better.soft;
+    return special && find_template(better);
+  };
+  if (is_made()) return better;
+  better.fast = better.hist = false;  // it may be the fields for which there is no room
+  better.filtered = has_register_filter(better.event);
+  better.soft = may_be_off && (better.gated || better.mirrored || !better.event.event->triggers);
+  return is_made() ? better : code;
 }
 
 uint16_t probe_stack_shape(const ProbeCode& code) {

@@ -19,15 +19,19 @@ struct ProbeCode {
   // code reads EventProgram.rings each time, so the program and the counts must outlive it; sizes
   // may change under it.
   SiteEvent event;
-  bool fast;          // the code records the event by itself
-  bool filtered;      // it tests the event's filter on the registers first
-  bool gated;         // and before that the filters of its triggers, all of which have one
-  bool soft;          // it looks whether soft mode says that the event is off
-  bool uses_xmm;      // some event reads xmm registers
-  bool flags_live;    // the program may read flags behind the place that are set before it
-  bool inside;        // not a function's entry, or all registers are read: the code steps over the
-                      // red zone, keeps every register and the flags
-  bool hooks_return;  // site->return_program is there
+  bool fast;           // the code records the event by itself
+  bool hist;           // or, with `fast`, it updates the histogram that is the only trigger, while
+                       // soft mode says that the event is off (codegen/hist_code.h)
+  bool filtered;       // it tests the event's filter on the registers first
+  bool gated;          // and before that the filters of its triggers, all of which have one
+  bool mirrored;       // or, of a mirror alone, it looks whether somebody listens
+  bool soft;           // it looks whether soft mode says that the event is off
+  bool uses_xmm;       // some event reads xmm registers
+  bool flags_live;     // the program may read flags behind the place that are set before it
+  bool inside;         // not a function's entry, or all registers are read: the code steps over the
+                       // red zone, keeps every register and the flags
+  bool hooks_return;   // site->return_program is there
+  bool hook_uses_xmm;  // what is taken at the entry for the return reads xmm registers
   bool site_has_events;  // site->program is there
   bool shared;           // probe_entry_shared: what is to be done is in the site's programs
   bool at_return;        // not of a place: what return_entry goes on with (return_hook.S). It reads
@@ -46,12 +50,17 @@ size_t emit_probe(const ProbeCode& code, uint8_t* out, size_t capacity, uint64_t
 // Where the stack is in that code, for unwinders (patch/stub_views.h).
 uint16_t probe_stack_shape(const ProbeCode& code);
 
-// True when a fast path can be generated for the event in this process (rseq works, the record is
-// small, every field is a register, every thread's events are wanted, a filter can be tested on the
-// registers, and so can those of its triggers).
+// True when a fast path can be generated for the event in this process (rseq works, the record's
+// fixed part is small, every field is compiled, every thread's events are wanted, a filter can be
+// tested on the registers, and so can those of its triggers).
 bool has_fast_path(const SiteEvent& event);
 
-// The same for a return: nothing limits it, and it has no filter.
+// True when the code can do all that a hit comes to while nobody records the event: its only
+// trigger is a histogram that counts numbers, whose filter, if it has one, can be tested on the
+// registers.
+bool has_fast_hist(const SiteEvent& event);
+
+// The same for a return: every field is a register, nothing limits it, and it has no filter.
 bool has_fast_return(const SiteEvent& event);
 
 // One record of 24 bytes, function_graph's entry and exit, the profiler: what function_entry.S and
@@ -68,11 +77,15 @@ void choose_code(SiteProgram* program, bool on_return);
 // is none, or no room for it. Programs with the same fields share it, and it is never taken back.
 uint16_t return_code(const SiteProgram& program);
 
-// True when the event has a filter that the code can test on the registers at the place, so that a
-// hit that does not match costs next to nothing, whatever the event's other fields are.
+// True when the event has a filter that the code can test on the registers at the place, or on the
+// texts that they lead to: a hit that does not match costs next to nothing, whatever the event's
+// other fields are.
 bool has_register_filter(const SiteEvent& event);
 
-// The same for triggers that all have such a filter.
+// The same for triggers that all have such a filter, on registers alone.
 bool has_register_gate(const SiteEvent& event);
+
+// True when the only trigger is a mirror, and the code can look at its listeners.
+bool has_listener_gate(const SiteEvent& event);
 
 }  // namespace patchbay

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "codegen/probe_emitter.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "codegen/code_frame.h"
+#include "codegen/hist_code.h"
 #include "codegen/publish_code.h"
+#include "codegen/record_code.h"
 #include "filter/filter_jit.h"
+#include "patch/patcher.h"
 #include "patch/stack_shape.h"
 #include "probe/triggers/trigger_hot.h"
 
@@ -12,9 +18,9 @@ namespace {
 
 using reg::kControl, reg::kWork;
 
-constexpr size_t kMaxProbeCode = 1024;
-const Mem kSavedForEntry{reg::kStack, -16};  // where probe_entry.S leaves a word alone
-const Mem kSavedWork{reg::kStack, -8};       // before save(): the word of kWork
+const Mem kSavedForEntry{reg::kStack, -16};         // where probe_entry.S leaves a word alone
+constexpr Reg kSpentByCount[] = {kWork, kControl};  // emit_count()
+const Mem kSavedWork{reg::kStack, -8};              // before save(): the word of kWork
 
 class ProbeEmitter {
  public:
@@ -23,10 +29,15 @@ class ProbeEmitter {
         code_(code),
         frame_(emitter, code),
         step_(frame_.step),
-        tests_(code.filtered || code.gated || code.soft),
+        tests_(code.filtered || code.gated || code.mirrored || code.soft),
         keeps_flags_(code.flags_live && (code.fast || tests_)),
         counts_(code.event.counts != nullptr && (code.fast || tests_)),
-        only_hooks_(code.hooks_return && !code.site_has_events) {}
+        only_hooks_(code.hooks_return && !code.site_has_events) {
+    if (code.filtered)
+      filter_tests_ = filter_register_tests(*code.event.event->filter, *code.event.fetch);
+    text_tests_ = has_text_tests(filter_tests_);
+    if (code.hist) hist_ = hist_code(code.event);
+  }
 
   void emit() {
     if (code_.at_return) return emit_return();
@@ -43,7 +54,7 @@ class ProbeEmitter {
       out_.jump(leave_);
     }
     if (tests_) emit_rejected();
-    if (counts_) emit_count_abort();
+    if (counts_ && code_.fast) emit_count_abort();
     emit_data();
     emit_end();
   }
@@ -104,8 +115,10 @@ class ProbeEmitter {
     return reinterpret_cast<void*>(which[code_.uses_xmm]);
   }
   void* hook_point() const {
-    const bool flags = code_.flags_live || code_.inside;
-    return reinterpret_cast<void*>(flags ? probe_entry_hook_flags : probe_entry_hook);
+    void (*hooks[])() = {probe_entry_hook, probe_entry_hook_xmm};
+    void (*flags[])() = {probe_entry_hook_flags, probe_entry_hook_xmm_flags};
+    auto* which = code_.flags_live || code_.inside ? flags : hooks;
+    return reinterpret_cast<void*>(which[code_.hook_uses_xmm]);
   }
 
   // probe_entry.S says how each is entered.
@@ -135,25 +148,38 @@ class ProbeEmitter {
   void emit_tests() {
     if (keeps_flags_) out_.save_flags(frame_.saved_flags());
     Label& rejected = !counts_ && !keeps_flags_ ? leave_ : rejected_;
+    if (code_.hist) return emit_hist_tests(rejected);
     if (code_.gated) emit_gate();
-    if (code_.soft) {
-      out_.store(kSavedWork, kWork);
-      frame_.later(kWork, CodeValue::kSoft);
-      out_.apply(Op::kCompare, Mem{kWork}, Number{0}, Width::k4);
-      out_.load(kWork, kSavedWork);
-      out_.jump_if(JumpCondition::kEqual, rejected);
-    }
-    if (code_.filtered) emit_filter(*code_.event.event->filter, rejected);
+    if (code_.mirrored) emit_word_test(CodeValue::kListeners, JumpCondition::kNotEqual, matched_);
+    if (code_.soft) emit_word_test(CodeValue::kSoft, JumpCondition::kEqual, rejected);
+    if (text_tests_) jump_if_thread_is_new(matched_);
+    if (code_.filtered) emit_filter(filter_tests_, rejected);
     if (!code_.fast) bind_matched();
   }
-  void emit_filter(const FilterProgram& filter, Label& rejected) {
-    emit_register_tests(out_, filter_register_tests(filter, *code_.event.fetch), rejected);
+  // An event that somebody records goes the general way, and so does its histogram.
+  void emit_hist_tests(const Label& rejected) {
+    emit_word_test(CodeValue::kSoft, JumpCondition::kNotEqual, matched_);
+    if (code_.gated) emit_filter(gate_tests(), rejected);
+  }
+  // Whether the 4-byte word is 0.
+  void emit_word_test(CodeValue address, JumpCondition condition, const Label& to) {
+    out_.store(kSavedWork, kWork);
+    frame_.later(kWork, address);
+    out_.apply(Op::kCompare, Mem{kWork}, Number{0}, Width::k4);
+    out_.load(kWork, kSavedWork);
+    out_.jump_if(condition, to);
+  }
+  void emit_filter(const std::vector<RegisterTest>& tests, const Label& rejected) {
+    emit_register_tests(out_, tests, rejected, {text_sequence_, matched_});
   }
   void emit_gate() {
     Label none;
-    emit_filter(*code_.event.event->triggers->gate, none);
+    emit_filter(gate_tests(), none);
     out_.jump(matched_);
     out_.bind(none);
+  }
+  std::vector<RegisterTest> gate_tests() const {
+    return filter_register_tests(*code_.event.event->triggers->gate, *code_.event.fetch);
   }
   void bind_matched() {
     out_.bind(matched_);
@@ -173,14 +199,21 @@ class ProbeEmitter {
       out_.jump(leave_);
       return;
     }
-    save();
-    jump_if_thread_is_new(count_locked_);
-    out_.load_cpu(kWork, count_locked_);
-    if (code_.fast) {
-      out_.jump(count_now_);
-    } else {
-      emit_count_and_leave();
-    }
+    out_.stack_is(step_);
+    for (const Reg spent : kSpentByCount) out_.store(frame_.saved(spent), spent);
+    jump_if_thread_is_new(rejected_locked_);
+    out_.load_cpu(kWork, rejected_locked_);
+    emit_count(frame_, rejected_count_);
+    leave_rejected();
+    out_.abort_sequence(rejected_count_);
+    out_.bind(rejected_locked_);
+    emit_count_locked(frame_);
+    leave_rejected();
+  }
+  void leave_rejected() {
+    if (keeps_flags_) out_.restore_flags(frame_.saved_flags());
+    for (const Reg spent : kSpentByCount) out_.load(spent, frame_.saved(spent));
+    out_.jump(leave_);
   }
   void jump_if_thread_is_new(const Label& to) {
     out_.apply(Op::kCompare, frame_.tid(), Number{0}, Width::k4);
@@ -188,13 +221,11 @@ class ProbeEmitter {
   }
 
   void emit_count_and_leave() {
-    out_.bind(count_now_);
     emit_count(frame_, count_);
     leave();
   }
   void emit_count_abort() {
     out_.abort_sequence(count_);
-    out_.bind(count_locked_);
     out_.stack_is(step_, true);
     emit_count_locked(frame_);
     leave();
@@ -213,19 +244,29 @@ class ProbeEmitter {
     if (keeps_flags_ || code_.inside)
       out_.jump_if_unaligned_faults(frame_.saved_flags(), slow_);  // our stores may be unaligned
     jump_if_thread_is_new(slow_);
-    if (code_.event.fetch->head == RecordHead::kFunction) check_caller();
-    emit_publish(frame_, record_, slow_);
+    if (needs_caller()) check_caller();
+    code_.hist ? emit_hist(frame_, hist_, {record_, sum_sequences_}, slow_)
+               : emit_publish(frame_, record_, slow_);
     counts_ ? emit_count_and_leave() : leave();
-    out_.abort_sequence(record_);
+    out_.abort_sequence(record_, has_loads(*code_.event.fetch));
     out_.bind(slow_);
     out_.stack_is(step_, true);
     if (keeps_flags_) out_.restore_flags(frame_.saved_flags());
     restore();
-    if (!code_.gated) return;
+    if (!code_.gated && !code_.mirrored && !code_.hist && !text_tests_) return;
     out_.jump(slow_call_);
     bind_matched();
   }
 
+  bool needs_caller() const {
+    if (!code_.hist) return code_.event.fetch->head == RecordHead::kFunction;
+    const auto is_caller = [](const HistCodeNumber& number) {
+      return number.source == HistCodeNumber::Source::kCaller;
+    };
+    bool needs = std::any_of(hist_.keys.begin(), hist_.keys.end(), is_caller);
+    for (const HistCodeSum& sum : hist_.sums) needs |= is_caller(sum.value);
+    return needs;
+  }
   // Only a call that is somebody's tail call can have a trampoline as its caller.
   void check_caller() {
     out_.load_return_address(kWork);
@@ -252,7 +293,10 @@ class ProbeEmitter {
   }
   void emit_descriptors() {
     if (code_.fast) out_.describe(record_);
-    if (counts_) out_.describe(count_);
+    for (size_t i = 0; i < hist_.sums.size(); i++) out_.describe(sum_sequences_[i]);
+    if (counts_ && (code_.fast || code_.at_return)) out_.describe(count_);
+    if (counts_ && tests_) out_.describe(rejected_count_);
+    if (text_tests_) out_.describe(text_sequence_);
   }
 
   Emitter& out_;
@@ -260,15 +304,19 @@ class ProbeEmitter {
   const CodeFrame frame_;
   const int step_;  // from our stack pointer to the program's
   const bool tests_, keeps_flags_, counts_, only_hooks_;
+  std::vector<RegisterTest> filter_tests_;
+  bool text_tests_ = false;  // among these
+  HistCode hist_;
+  Sequence sum_sequences_[kMaxHistCodeSums];
   CallOut entry_call_, hook_call_;
-  Sequence record_, count_;
-  Label slow_, slow_call_, leave_, done_, end_, count_now_, count_locked_, rejected_, matched_;
+  Sequence record_, count_, rejected_count_, text_sequence_;
+  Label slow_, slow_call_, leave_, done_, end_, rejected_locked_, rejected_, matched_;
 };
 
 }  // namespace
 
 bool generate_probe(const ProbeCode& code, GeneratedCode* made, uint16_t* stack_shape) {
-  const std::unique_ptr<Emitter> out = make_emitter(kMaxProbeCode);
+  const std::unique_ptr<Emitter> out = make_emitter(kMaxPrologue);
   ProbeEmitter emitter(*out, code);
   emitter.emit();
   if (!out->is_complete()) return false;

@@ -7,8 +7,9 @@
 //     saved below the stack: reg::kSpent (a function's entry has no red zone of its own to lose,
 //                 and signal handlers keep off these 128 bytes); the flags, where they live
 //     filters of triggers on registers (filter/filter_jit.h); one matches -> matched
+//     of a mirror alone: somebody listens -> matched
 //     off in soft mode? -> rejected
-//     filter on registers; no match -> rejected
+//     filter on registers, or on texts that they lead to; no match -> rejected; a fault -> matched
 //     a function's caller is a return trampoline (probe/returns/return_hook.h)? -> slow
 //     the record (codegen/publish_code.h); anything unusual -> slow
 //   count:                                   ---- a sequence of its own (probe/hit_counter.h) ----
@@ -19,15 +20,15 @@
 //   matched:
 //     call probe_entry… with the site; jump to leave
 //   rejected:
-//     jump to count, or to leave if hits are not counted
+//     jump to leave if hits are not counted; else the same as count, with two registers saved
 //   (data: struct rseq_cs and addresses)
 //   leave:
 //     where returns are hooked: probe_entry_hook with the site, which comes back to done
 //   done:
 //     inside a function: the stack pointer steps back
 //
-// An abort of the first sequence takes the slow path, which has its own bound; an abort of the
-// second adds with a lock instead.
+// An abort of the first sequence takes the slow path, which has its own bound. A load through a bad
+// pointer makes such an abort, too (hot/fault.h). An abort of the second adds with a lock instead.
 //
 // The code of a return begins behind the trampoline, which has saved all (return_hook.S): the
 // record, count, and on to pb_return_done; what is unusual goes on to pb_return_general.

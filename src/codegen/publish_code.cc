@@ -7,8 +7,10 @@
 #include "codegen/publish_code.h"
 
 #include <bit>
+#include <utility>
 
 #include "codegen/record_code.h"
+#include "codegen/text_code.h"
 #include "probe/hit_counter.h"
 #include "ring_buffer/ring_set.h"
 
@@ -83,9 +85,10 @@ void ring_count(Emitter& out) {
   out.store(slot_word(offsetof(abi::RingSlot, time)), kTime);
 }
 
-void ring_commit(Emitter& out, uint32_t bytes, const Sequence& sequence) {
+// `bytes`: a number, or a register.
+void ring_commit(Emitter& out, const Operand& bytes, const Sequence& sequence) {
   out.flip_bit(kPublish, kParityBitNumber);
-  out.apply(Op::kAdd, kPublish, Number{bytes});
+  out.apply(Op::kAdd, kPublish, bytes);
   out.store(control_word(offsetof(abi::RingControl, publish)), kPublish);
   out.commit_sequence(sequence);
 }
@@ -96,11 +99,42 @@ void load_hits(const CodeFrame& frame) {
   frame.out.load(kControl, {kControl, offsetof(ProbeCounts, hits)});
 }
 
+constexpr std::pair<Spill, Reg> kSpilled[] = {{Spill::kTime, kTime},
+                                              {Spill::kSlot, kSlot},
+                                              {Spill::kControl, kControl},
+                                              {Spill::kPublish, kPublish}};
+
+// What a record with texts has around its fields: it is known last how long it is. kControl is
+// kept until ring_count() is through.
+void texts_begin(const CodeFrame& frame) {
+  Emitter& out = frame.out;
+  out.shift_left(kValue, kLengthBits, Width::k4);
+  out.store(frame.spill(Spill::kDelta), kValue);
+  out.store(frame.spill(Spill::kPlace), kPlace);
+  for (const auto& [where, reg] : kSpilled) out.store(frame.spill(where), reg);
+}
+
+// kPlace is the end of the record; afterwards it is the bytes of the event.
+void texts_end(const CodeFrame& frame) {
+  Emitter& out = frame.out;
+  out.load(kValue, frame.spill(Spill::kPlace));
+  out.apply(Op::kSub, kPlace, kValue);
+  out.apply(Op::kAdd, kPlace, Number{3});
+  out.apply(Op::kAnd, kPlace, Number{uint32_t(-4)});
+  out.move(kTime, kPlace);
+  out.apply(Op::kSub, kTime, Number{kFirstWord});
+  out.shift_right(kTime, 2);
+  out.apply(Op::kOr, kTime, frame.spill(Spill::kDelta), Width::k4);
+  out.store({kValue}, kTime, Width::k4);
+  for (const auto& [where, reg] : kSpilled) out.load(reg, frame.spill(where));
+}
+
 }  // namespace
 
 void emit_publish(const CodeFrame& frame, const Sequence& sequence, const Label& unusual) {
   Emitter& out = frame.out;
-  const uint32_t bytes = fixed_record_size(*frame.code.event.fetch) + kFirstWord;
+  const uint32_t fixed = fixed_record_size(*frame.code.event.fetch);
+  const uint32_t bytes = (frame.texts ? abi::kMaxSmallData + kTextSlack : fixed) + kFirstWord;
   out.begin_sequence(sequence);
   out.load_cpu(kTime, unusual);
   ring_of_cpu(frame);
@@ -109,10 +143,18 @@ void emit_publish(const CodeFrame& frame, const Sequence& sequence, const Label&
   ring_slot(out);
   ring_room(out, unusual);
   ring_place(out, bytes, unusual);
+  if (frame.texts) {
+    texts_begin(frame);
+    emit_record(frame, kFirstWord);
+    emit_texts(frame, kFirstWord, unusual);
+    texts_end(frame);
+    ring_count(out);
+    return ring_commit(out, kPlace, sequence);
+  }
   first_word(out, bytes);
   emit_record(frame, kFirstWord);
   ring_count(out);
-  ring_commit(out, bytes, sequence);
+  ring_commit(out, Number{bytes}, sequence);
 }
 
 // The sequence begins with the number of the CPU at once: the kernel forgets a sequence that it
@@ -129,7 +171,7 @@ void emit_count(const CodeFrame& frame, const Sequence& sequence) {
 void emit_count_locked(const CodeFrame& frame) {
   load_hits(frame);
   frame.out.set(kWork, pb_locked_row);
-  frame.out.add_one_locked({kControl, 0, kWork});
+  frame.out.add_locked({kControl, 0, kWork}, Number{1}, Width::k8);
 }
 
 }  // namespace patchbay

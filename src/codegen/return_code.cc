@@ -75,6 +75,7 @@ bool is_limited(const SiteProgram& program) {
 }
 
 uint16_t hook_code(const SiteProgram& program) {
+  if (program.has_calls) return 0;
   if (!program.has_graph) return is_limited(program) ? 0 : kHookPlain;
   if (program.nr_events != 1) return 0;
   if (is_fast_graph(program.event[0])) return kHookGraph;

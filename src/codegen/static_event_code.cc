@@ -7,6 +7,7 @@
 //     kGated    filters of its triggers; one matches: -> offer
 //               off in soft mode? done
 //               header, -> static_event_wanted
+//     kMirrored somebody listens? -> offer; then as kGated
 //     kCalls    on in soft mode? -> offer
 //               filter of the callback, if it has one; no match: done
 //               header, -> static_event_callback
@@ -52,10 +53,11 @@ class HitEmitter {
 
   // False: there is nothing to be gained.
   bool emit() {
-    const bool done = program_.plain == kPlain   ? emit_plain()
-                      : program_.plain == kGated ? emit_gated()
-                      : program_.plain == kCalls ? emit_calls()
-                                                 : false;
+    const bool done = program_.plain == kPlain      ? emit_plain()
+                      : program_.plain == kGated    ? emit_gated()
+                      : program_.plain == kCalls    ? emit_calls()
+                      : program_.plain == kMirrored ? emit_mirrored()
+                                                    : false;
     if (!done) return false;
     out_.bind(offer_);
     out_.set(reg::kArgument[0], address(&program_));
@@ -81,20 +83,31 @@ class HitEmitter {
     const FilterProgram* gate = event_.triggers->gate;
     if (!is_usable(gate)) return false;
     emit_tests(*gate, offer_);
-    jump_if_on(wanted_);
+    emit_if_on();
+    return true;
+  }
+
+  bool emit_mirrored() {
+    jump_if_not_0(event_.triggers->listeners, offer_);
+    emit_if_on();
+    return true;
+  }
+
+  // No trigger has anything to do.
+  void emit_if_on() {
+    jump_if_not_0(event_.soft, wanted_);
     out_.return_to_caller();
     out_.bind(wanted_);
     emit_header();
     out_.set(reg::kArgument[0], address(&program_));
     out_.set(reg::kArgument[4], address(&event_));
     go_on(address(&static_event_wanted));
-    return true;
   }
 
   bool emit_calls() {
     const Trigger& one = event_.triggers->trigger[0];
     if (!is_usable(one.filter)) return false;
-    jump_if_on(offer_);
+    jump_if_not_0(event_.soft, offer_);  // on in soft mode
     emit_tests(*one.filter, wanted_);
     out_.return_to_caller();
     out_.bind(wanted_);
@@ -122,11 +135,10 @@ class HitEmitter {
     }
     emit_record_tests(out_, filter, kRecord, kSize, match);
   }
-  // Of soft mode.
-  void jump_if_on(const Label& on) {
-    out_.set(reg::kWork, address(event_.soft));
+  void jump_if_not_0(const uint32_t* word, const Label& to) {
+    out_.set(reg::kWork, address(word));
     out_.apply(Op::kCompare, Mem{reg::kWork}, Number{0}, Width::k4);
-    out_.jump_if(JumpCondition::kNotEqual, on);
+    out_.jump_if(JumpCondition::kNotEqual, to);
   }
   // RecordHeader, flags are 0. Leaves the thread in kThread.
   void emit_header() {

@@ -466,15 +466,23 @@ std::optional<uint64_t> text_pointer_in(const TypeFacts& facts) {
   return holder->offset + pointer->offset;
 }
 
-// One parameter's part of the list; empty: it has no part (on the stack).
+// One parameter's part of the list; empty: it has no part (on the stack, behind or as something
+// that is no single word). `on_stack`: how many words there the list has so far.
 std::string parameter_text(const PassedParameter& parameter, const std::string& name,
-                           std::vector<std::string>* beyond) {
+                           uint32_t* on_stack, std::vector<std::string>* beyond) {
   TypeFacts facts = facts_of(parameter.type);
   TypeFacts object = facts.is_reference ? facts_of(element_of(facts)) : facts;
   std::string shown = quoted(name) + " (" + type_name(parameter.type) + ") ";
   if (parameter.registers.empty()) {
-    beyond->push_back(shown + "is passed on the stack and left out");
-    return "";
+    const bool is_next =
+        parameter.is_known && parameter.stack_offset == 8 * uint64_t{*on_stack} &&
+        *on_stack < kMaxStackArgs &&
+        (parameter.by_reference || facts.kind == TypeKind::kFloat || !word_for(facts).empty());
+    if (!is_next || facts.size > 8) {
+      beyond->push_back(shown + "is passed on the stack and left out");
+      return "";
+    }
+    ++*on_stack;
   }
   std::optional<uint64_t> text = text_pointer_in(object);
   if (text && (parameter.by_reference || facts.is_reference))
@@ -513,6 +521,7 @@ std::string parameters_text(const FunctionInstance& instance, bool has_objects,
     taken.push_back({name, "", "", ""});
     return name;
   };
+  uint32_t on_stack = 0;
   if (passed.has_hidden_result) parts.push_back("NULL");
   for (size_t i = 0; i < names.size(); i++) {
     const PassedParameter& parameter = passed.parameters[i];
@@ -524,7 +533,7 @@ std::string parameters_text(const FunctionInstance& instance, bool has_objects,
       objects->push_back(std::move(object->argument));
       continue;
     }
-    std::string part = parameter_text(parameter, name, beyond);
+    std::string part = parameter_text(parameter, name, &on_stack, beyond);
     if (!part.empty()) parts.push_back(part);
   }
   return join(parts, ", ");

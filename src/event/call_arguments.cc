@@ -12,8 +12,8 @@ using Show = CallArgument::Show;
 // A value in an integer register, as the field itself would show it.
 void describe_value(const FunctionEventField& field, CallArgument* argument) {
   const FunctionEventAtom* atom = find_atom(field.atom);
-  const bool is_value = atom && field.suffixes.empty() && !field.is_array() &&
-                        !is_string(field) && !is_float(field) && field.atom != "symbol";
+  const bool is_value = atom && field.suffixes.empty() && !field.is_array() && !is_string(field) &&
+                        !is_float(field) && field.atom != "symbol";
   if (!is_value) return;
   argument->size = uint8_t(atom->size);
   if (field.atom.starts_with('x')) return;
@@ -25,12 +25,13 @@ void describe_value(const FunctionEventField& field, CallArgument* argument) {
 
 CallArguments call_arguments(const FunctionEventDef& def) {
   CallArguments arguments;
-  uint32_t integers = 0;
+  uint32_t integers = first_place(def).integer;
   for (const FunctionEventArg& position : def.args) {
     if (position.passed() == FunctionEventArg::Passed::kNowhere) continue;
     CallArgument& argument = arguments.emplace_back();
     const bool is_integer = position.passed() == FunctionEventArg::Passed::kInteger;
-    if (is_integer && integers == kMaxIntegerArgs) {
+    if (position.struct_size || (!position.fields.empty() && is_wide(position.fields[0])) ||
+        (is_integer && integers == kMaxIntegerArgs)) {
       argument.show = Show::kMore;
       return arguments;
     }

@@ -48,7 +48,7 @@ constexpr char kRepeatsFormat[] =
 
 }  // namespace
 
-std::vector<EventCall> ftrace_events() {
+[[gnu::cold]] std::vector<EventCall> ftrace_events() {
   return {
       event(abi::kFunctionId, "function",
             {word("ip", 8), word("parent_ip", 16), rest("unsigned long", "args", 24)},

@@ -24,7 +24,9 @@ constexpr FunctionEventAtom kAtoms[] = {
     {"x16", 2, false, "%x", "%x"},        {"x32", 4, false, "%x", "%x"},
     {"x64", 8, false, "%llx", "%llx"},    {"symbol", 8, false, "%pS", "%pS"},
     {"string", 4, false, "%s", "%s"},     {"float", 4, true, "%x", ""},
-    {"double", 8, true, "%llx", ""},
+    {"double", 8, true, "%llx", ""},      {"s128", 16, true, "%s", ""},
+    {"u128", 16, false, "%s", ""},        {"x128", 16, false, "%s", ""},
+    {"float80", 16, true, "%s", ""},
 };
 
 // Names in tracefs are file names; C++ has longer ones. The hash keeps two long ones apart.
@@ -66,6 +68,7 @@ void append_length(std::string* line, const FunctionEventField& field) {
 }
 
 void append_field(std::string* line, const FunctionEventField& field) {
+  if (field.is_out) *line += "out ";
   if (field.is_unsigned_word) *line += "unsigned ";
   *line += field.atom;
   if (field.array_len) *line += "[" + std::to_string(field.array_len) + "]";
@@ -82,15 +85,19 @@ void append_field(std::string* line, const FunctionEventField& field) {
     *line += "=" + hex_number(field.address);
 }
 
-void append_arg(std::string* line, const FunctionEventArg& arg) {
+[[gnu::cold]] void append_arg(std::string* line, const FunctionEventArg& arg) {
   if (arg.is_null) {
     *line += arg.null_atom.empty() ? "NULL" : arg.null_atom + " NULL";
     return;
   }
+  if (arg.struct_size) *line += "struct {";
   for (size_t i = 0; i < arg.fields.size(); i++) {
-    if (i) *line += " | ";
-    append_field(line, arg.fields[i]);
+    if (i) *line += arg.struct_size ? ", " : " | ";
+    FunctionEventField field = arg.fields[i];
+    if (arg.struct_size) field.name.erase(0, arg.struct_name.size() + 1);
+    append_field(line, field);
   }
+  if (arg.struct_size) *line += "} " + arg.struct_name;
 }
 
 }  // namespace
@@ -125,6 +132,7 @@ std::string make_identifier(std::string_view text) {
 
 FunctionEventArg::Passed FunctionEventArg::passed() const {
   if (is_null) return null_atom.empty() ? Passed::kInteger : Passed::kVector;
+  if (struct_size) return Passed::kInteger;
   Passed result = Passed::kNowhere;
   for (const FunctionEventField& field : fields) {
     if (field.source == FunctionEventField::Source::kAddress) continue;
@@ -134,12 +142,50 @@ FunctionEventArg::Passed FunctionEventArg::passed() const {
   return result;
 }
 
+namespace {
+
+bool is_vector_value(const FunctionEventField& field) {
+  return is_float(field) && !field.is_array() && field.suffixes.empty();
+}
+
+}  // namespace
+
+// A structure of more than two words, or with a long double, is in memory. Of the others a word is
+// a vector's when all that it has is.
+ValueClass class_of(const FunctionEventArg& arg) {
+  ValueClass value;
+  if (arg.passed() == FunctionEventArg::Passed::kNowhere) return value;
+  value.nr_words = arg.struct_size ? (arg.struct_size + 7) / 8 : 1;
+  if (!arg.struct_size && !arg.fields.empty() && is_wide(arg.fields[0])) value.nr_words = 2;
+  value.in_memory = value.nr_words > 2;
+  value.is_vector[0] = value.is_vector[1] = arg.struct_size != 0;
+  if (!arg.struct_size) value.is_vector[0] = arg.passed() == FunctionEventArg::Passed::kVector;
+  value.is_aligned = arg.struct_alignment == 16;
+  for (const FunctionEventField& field : arg.fields) {
+    value.in_memory |= is_long_double(field);
+    value.is_aligned |= is_wide(field);
+    if (!arg.struct_size || value.nr_words > 2) continue;
+    value.is_vector[field.member_at / 8] &= is_vector_value(field);
+    if (is_wide(field)) value.is_vector[1] = false;
+  }
+  return value;
+}
+
+ArgumentPlaces first_place(const FunctionEventDef& def) {
+  ArgumentPlaces places;
+  places.integer = def.result && class_of(*def.result).in_memory;
+  return places;
+}
+
 std::string FunctionEventDef::event_name() const {
   return event.empty() ? make_identifier(without_library(function)) : event;
 }
 
 std::string FunctionEventDef::canonical() const {
-  std::string line = event.empty() ? function + "(" : event + "=" + function + "(";
+  std::string line = event.empty() ? "" : event + "=";
+  if (result) append_arg(&line, *result);
+  if (is_call) line += result ? " = " : "void = ";
+  line += function + "(";
   for (size_t i = 0; i < args.size(); i++) {
     if (i) line += ", ";
     append_arg(&line, args[i]);
@@ -147,6 +193,9 @@ std::string FunctionEventDef::canonical() const {
   return line + ")";
 }
 
-void FreeDeleter::operator()(void* p) const { std::free(p); }
+void FetchDeleter::operator()(FetchProgram* program) const {
+  if (program) std::free(const_cast<FetchProgram*>(program->at_entry));
+  std::free(program);
+}
 
 }  // namespace patchbay

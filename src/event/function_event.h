@@ -19,7 +19,7 @@
 namespace patchbay {
 
 struct FunctionEventField {
-  enum class Source : uint8_t { kArgument, kAddress };
+  enum class Source : uint8_t { kArgument, kAddress, kResult };
   struct Suffix {
     bool is_index;
     uint64_t value;
@@ -27,7 +27,8 @@ struct FunctionEventField {
   Source source = Source::kArgument;
   uint8_t position = 0;           // argument position counted from 0 as written (NULL counts)
   bool is_unsigned_word = false;  // `unsigned` stood before the atom
-  std::string atom;               // "int", "x64", "symbol", "string", "float", "double", …
+  bool is_out = false;  // of a call: what its pointer points to is read when the function returns
+  std::string atom;     // "int", "x64", "symbol", "string", "float", "double", …
   uint32_t atom_size = 0;
   uint32_t array_len = 0;  // > 0: atom[N]
   // Of atom[LENGTH/MOST] and string/LENGTH/MOST: the field that says how many elements or bytes
@@ -36,6 +37,7 @@ struct FunctionEventField {
   std::string length = {};
   bool length_is_end = false;
   uint32_t most = 0;
+  uint32_t member_at = 0;  // of a structure's member: where it begins in it
   // Of a number in memory: it is loaded only where its address is below the value of this field,
   // and is 0 elsewhere.
   std::string below = {};
@@ -51,17 +53,24 @@ struct FunctionEventArg {  // one position
   bool is_null = false;
   std::string
       null_atom;  // NULL of a "float NULL" or "double NULL": it skips a vector register; else empty
-  std::vector<FunctionEventField> fields;  // joined by |
+  std::vector<FunctionEventField> fields;  // joined by |; of a structure: its members
+  // Of a structure passed by value, `struct {long x, float y} p`: as C lays it out. Its fields are
+  // p_x, p_y.
+  uint32_t struct_size = 0;  // 0: it is none
+  uint32_t struct_alignment = 0;
+  std::string struct_name = {};
 
   // Where the calling convention passes it. A position of ADDR fields only is passed nowhere; a
   // float or double without suffixes is in the next xmm register; everything else, also the address
-  // of an array of floats, is in the next integer register.
+  // of an array of floats, is in the next integer register. What finds no register is in the next
+  // word of the stack.
   enum class Passed : uint8_t { kNowhere, kInteger, kVector };
   Passed passed() const;
 };
 
 inline constexpr uint32_t kMaxIntegerArgs = 6;    // rdi rsi rdx rcx r8 r9
 inline constexpr uint32_t kMaxVectorArgs = 8;     // xmm0..xmm7
+inline constexpr uint32_t kMaxStackArgs = 32;     // 8 bytes each, from the return address on
 inline constexpr uint32_t kMaxStringBytes = 512;  // with the NUL; a longer string is cut
 inline constexpr uint32_t kMaxElements = 64;      // of an array whose length a field says
 
@@ -69,6 +78,10 @@ struct FunctionEventDef {
   std::string event;     // of `event=function(...)`: the name that it is given; else empty
   std::string function;  // as written: name, library:name, ns::f(int), file@0xOFFSET
   std::vector<FunctionEventArg> args;
+  // `int fd = open(…)`, `void = free(…)`: an event is a whole call, and recorded when it returns.
+  bool is_call = false;
+  std::optional<FunctionEventArg> result = {};  // none of void; one field, or a structure's
+  bool uses_stack = false;                      // some argument is passed on the stack
 
   // The name that is given, or the function's made an identifier: no library, other characters -> _
   std::string event_name() const;
@@ -93,19 +106,26 @@ struct FunctionEventParse {
 FunctionEventParse parse_function_event(
     std::string_view line, const std::function<uint64_t(std::string_view)>& address_of);
 
-// Whether a line of dynamic_events is one of function_events, `[NAME=]FUNCTION(`, as they are
-// listed: without a blank before the list. No line of another kind begins so.
+// Whether a line of dynamic_events is one of function_events, `[NAME=][RESULT = ]FUNCTION(`, as
+// they are listed: without a blank before the list. No line of another kind begins so.
 bool is_function_event_line(std::string_view line);
+// A definition without the name that it gives its event: what stands behind `NAME=`.
+std::string_view without_event_name(std::string_view line);
 
 // EventCall (system "functions", fields, print fmt) for a definition.
 EventCall make_function_event_call(const FunctionEventDef& def, uint16_t id);
 
-// The fetch program for a definition whose EventCall is `call`. Release with free().
-struct FreeDeleter {
-  void operator()(void* p) const;
+// The field with the nanoseconds that a call has taken.
+inline constexpr std::string_view kDurationField = "duration";
+
+// The fetch program for a definition whose EventCall is `call`; of a whole call that of its return,
+// with at_entry. Both are made by calloc().
+struct FetchDeleter {
+  void operator()(FetchProgram* program) const;
 };
-using FetchProgramPtr = std::unique_ptr<FetchProgram, FreeDeleter>;
-// E2BIG when the record can be larger than `max_record` bytes (what one sub-buffer holds).
+using FetchProgramPtr = std::unique_ptr<FetchProgram, FetchDeleter>;
+// E2BIG when the record can be larger than `max_record` bytes (what one sub-buffer holds), or what
+// a call takes at its entry larger than kMostTaken.
 Result<FetchProgramPtr> compile_function_event(const FunctionEventDef& def, const EventCall& call,
                                                uint32_t max_record);
 

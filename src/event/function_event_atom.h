@@ -27,6 +27,9 @@ struct FunctionEventAtom {
 const FunctionEventAtom* find_atom(std::string_view name);
 std::vector<std::string_view> atom_names();
 
+// Of 16 bytes: s128, u128, x128, float80 (long double).
+inline bool is_wide(const FunctionEventField& field) { return field.atom_size == 16; }
+inline bool is_long_double(const FunctionEventField& field) { return field.atom == "float80"; }
 inline bool is_string(const FunctionEventField& field) { return field.atom == "string"; }
 inline bool is_float(const FunctionEventField& field) {
   return field.atom == "float" || field.atom == "double";
@@ -42,8 +45,50 @@ inline uint32_t most_by_default(const FunctionEventField& field) {
 }
 // Whether a field's value can be a length, or an address: a number of the record.
 inline bool can_be_length(const FunctionEventField& field) {
-  return !is_string(field) && !is_float(field) && !field.is_array();
+  return !is_string(field) && !is_float(field) && !field.is_array() && !is_wide(field);
 }
+
+// Known only when the function returns.
+inline bool is_of_return(const FunctionEventField& field) {
+  return field.is_out || field.source == FunctionEventField::Source::kResult;
+}
+
+// How the calling convention sees a value: the class of each of its words of 8 bytes.
+struct ValueClass {
+  uint32_t nr_words = 0;    // 0: it is passed nowhere
+  bool in_memory = false;   // never in registers
+  bool is_vector[2] = {};   // else: the class of each word
+  bool is_aligned = false;  // on the stack to 16 bytes
+  uint32_t nr_vector() const {
+    return uint32_t(nr_words > 0 && is_vector[0]) + uint32_t(nr_words > 1 && is_vector[1]);
+  }
+  uint32_t nr_integer() const { return nr_words - nr_vector(); }
+};
+ValueClass class_of(const FunctionEventArg& arg);
+
+// The registers, and words of the stack, that arguments have taken.
+struct ArgumentPlaces {
+  uint32_t integer = 0, vector = 0, stack = 0;
+  // A value has all its words in registers, or none. True: on the stack, from the word `stack` on,
+  // which aligned values may have moved.
+  bool on_stack(const ValueClass& value) const {
+    return value.in_memory || integer + value.nr_integer() > kMaxIntegerArgs ||
+           vector + value.nr_vector() > kMaxVectorArgs;
+  }
+  void align(const ValueClass& value) {
+    if (on_stack(value) && value.is_aligned) stack = (stack + 1) & ~1u;
+  }
+  void take(const ValueClass& value) {
+    if (!value.nr_words) return;
+    align(value);
+    const bool spills = on_stack(value);
+    stack += spills ? value.nr_words : 0;
+    integer += spills ? 0 : value.nr_integer();
+    vector += spills ? 0 : value.nr_vector();
+  }
+};
+// What is taken before the first argument: by the address of a result that is in memory.
+ArgumentPlaces first_place(const FunctionEventDef& def);
 
 // `text` as an identifier: each run of other characters becomes one '_', those at the ends vanish.
 std::string make_identifier(std::string_view text);

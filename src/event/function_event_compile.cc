@@ -3,10 +3,15 @@
 // A definition to its EventCall (docs/files.md, "Record of a function event") and to its fetch
 // program ("The value of a field").
 //
+// A whole call has two programs. That of the entry makes the record as far as it is known then,
+// with room for the rest; that of the return begins with what was made (kTaken) and adds the
+// result, the fields that are `out`, and the duration.
+//
 // The value of a field (docs/decisions.md, D1): start with the argument (or address) and walk the
 // suffixes. +N adds N, [i] adds i elements, and an [i] that is not the last suffix loads a pointer.
 // At the end an array or a string is read where the address points; a scalar is loaded too if an
 // index was among the suffixes, else the address is itself the value.
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <string>
@@ -46,8 +51,8 @@ std::string type_text(const FunctionEventField& field) {
 
 // `conversion` for each element and the expression that goes with it, into the two halves of print
 // fmt.
-void append_print(const FunctionEventField& field, std::string_view conversion, std::string* format,
-                  std::string* values) {
+[[gnu::cold]] void append_print(const FunctionEventField& field, std::string_view conversion,
+                                std::string* format, std::string* values) {
   *format += field.name + "=";
   if (is_string(field)) {
     *format += "%s";
@@ -61,6 +66,11 @@ void append_print(const FunctionEventField& field, std::string_view conversion, 
                field.name + ") / " + size + ", " + size + ")";
     return;
   }
+  if (is_wide(field)) {  // no reader has a number of so many bits
+    *format += "%s";
+    *values += ", __print_hex_str(REC->" + field.name + ", 16)";
+    return;
+  }
   bool by_element = field.array_len && !is_char_array(field);
   for (uint32_t i = 0; i < (by_element ? field.array_len : 1); i++) {
     if (i) *format += ":";
@@ -70,39 +80,74 @@ void append_print(const FunctionEventField& field, std::string_view conversion, 
   }
 }
 
+[[gnu::cold]] void append_print(const FunctionEventField& field, std::string* format,
+                                std::string* values) {
+  const FunctionEventAtom* atom = find_atom(field.atom);
+  append_print(field, field.is_unsigned_word ? atom->unsigned_conversion : atom->conversion, format,
+               values);
+}
+
 std::string make_print_fmt(const FunctionEventDef& def) {
   std::string format = "\"%pS->%pS(";
   std::string values = ", REC->__parent_ip, REC->__ip";
   bool first = true;
   for (const FunctionEventArg& arg : def.args) {
     for (const FunctionEventField& field : arg.fields) {
-      const FunctionEventAtom* atom = find_atom(field.atom);
       if (!first) format += ", ";
       first = false;
-      append_print(field, field.is_unsigned_word ? atom->unsigned_conversion : atom->conversion,
-                   &format, &values);
+      append_print(field, &format, &values);
     }
   }
-  return format + ")\"" + values;
+  format += ')';
+  if (def.result) {
+    for (const FunctionEventField& field : def.result->fields) {
+      format += ' ';
+      append_print(field, &format, &values);
+    }
+  }
+  if (def.is_call) {
+    format += " duration=%llu";
+    values += ", REC->duration";
+  }
+  return format + '"' + values;
 }
 
 // Emits the chain of one field after the other and adds up what they need.
 class FetchCompiler {
  public:
-  FetchCompiler(const FunctionEventDef& def, const EventCall& call) : def_(def), call_(call) {}
+  enum class When : uint8_t { kOnly, kAtEntry, kAtReturn };
+  FetchCompiler(const FunctionEventDef& def, const EventCall& call, When when)
+      : def_(def), call_(call), when_(when) {}
   void compile();
-  Result<FetchProgramPtr> finish(uint32_t max_record) const;
+  // `before`: dynamic bytes of the program that runs before this one.
+  Result<FetchProgramPtr> finish(uint32_t max_record, uint64_t before) const;
+  uint64_t dynamic_bytes() const { return dynamic_bytes_; }
 
  private:
-  // The registers that a position is passed in, as many as were taken before it.
+  // Where a position is passed: what was taken before it.
   struct Registers {
-    uint8_t integer = 0, vector = 0;
+    ArgumentPlaces places = {};
+    ValueClass value = {};
+    bool is_struct = false;
   };
+  bool is_now(const FunctionEventField& field) const {
+    return when_ == When::kOnly || is_of_return(field) == (when_ == When::kAtReturn);
+  }
   void compile_field(const FunctionEventField& field, Registers at);
+  void compile_words(const FunctionEventField& field, const EventField& place, Registers at);
+  bool emit_word(const FunctionEventField& field, Registers at, uint32_t byte);
+  void take_place(const EventField& place);
+  struct Number {
+    const FunctionEventField* field;
+    Registers at;
+    const EventField* place;
+  };
+  Number find_number(const std::string& name) const;
   void emit_length(const FunctionEventField& field);
   bool emit_value(const FunctionEventField& field, Registers at);
   void emit_bound(const FunctionEventField& field);
   void emit_start(const FunctionEventField& field, Registers at);
+  void emit_stack_word(uint8_t index);
   bool emit_steps(const FunctionEventField& field);
   void emit_end(const FunctionEventField& field, const EventField& place, bool is_address);
   void flush_add();
@@ -112,6 +157,7 @@ class FetchCompiler {
 
   const FunctionEventDef& def_;
   const EventCall& call_;
+  const When when_;
   std::vector<FetchInsn> insns_;
   std::vector<Registers> registers_;  // of each position
   size_t next_field_ = 2;             // behind __parent_ip and __ip
@@ -120,6 +166,7 @@ class FetchCompiler {
   uint64_t dynamic_bytes_ = 0;
   bool has_gaps_ = false;
   bool uses_xmm_ = false;
+  bool uses_reg_ = false;
   bool scalar_only_ = true;
 };
 
@@ -133,12 +180,69 @@ void FetchCompiler::emit_start(const FunctionEventField& field, Registers at) {
     scalar_only_ = false;
     return emit(FetchOp::kImm, field.address);
   }
-  if (is_float(field) && !field.is_array() && field.suffixes.empty()) {
+  const bool is_result = field.source == FunctionEventField::Source::kResult;
+  if (!is_result && at.places.on_stack(at.value)) return emit_stack_word(uint8_t(at.places.stack));
+  if (at.value.is_vector[0]) {
     uses_xmm_ = true;
     scalar_only_ = false;
-    return emit(FetchOp::kXmm, 0, at.vector);
+    return emit(FetchOp::kXmm, 0, is_result ? 0 : uint8_t(at.places.vector));
   }
-  emit(FetchOp::kArg, 0, at.integer);
+  if (is_result) return emit(FetchOp::kReg, 0, 0);  // rax
+  emit(FetchOp::kArg, 0, uint8_t(at.places.integer));
+}
+
+// The word that has a byte of a value of several words, or of a structure. True: it is the address
+// of that byte.
+bool FetchCompiler::emit_word(const FunctionEventField& field, Registers at, uint32_t byte) {
+  const bool is_result = field.source == FunctionEventField::Source::kResult;
+  scalar_only_ = false;
+  if (is_result ? at.value.in_memory : at.places.on_stack(at.value)) {
+    uses_reg_ = true;
+    emit(FetchOp::kReg, 0, is_result ? 0 : 4);  // where rax points, or behind the return address
+    const uint64_t offset = (is_result ? 0 : 8 + 8 * uint64_t{at.places.stack}) + byte;
+    if (offset) emit(FetchOp::kAdd, offset);
+    return true;
+  }
+  const uint32_t word = byte / 8;
+  const bool is_vector = at.value.is_vector[word];
+  const bool is_second = word == 1 && at.value.is_vector[0] == is_vector;
+  if (is_vector) {
+    uses_xmm_ = true;
+    emit(FetchOp::kXmm, 0, uint8_t((is_result ? 0 : at.places.vector) + is_second));
+  } else if (is_result) {
+    emit(FetchOp::kReg, 0, is_second ? 2 : 0);  // rdx, rax
+  } else {
+    emit(FetchOp::kArg, 0, uint8_t(at.places.integer + is_second));
+  }
+  if (byte % 8) emit(FetchOp::kBits, 0, uint8_t(byte % 8 * 8), uint8_t(8 * field.atom_size));
+  return false;
+}
+
+// 16 bytes, or a member of a structure. Of a long double 10 bytes are its own.
+void FetchCompiler::compile_words(const FunctionEventField& field, const EventField& place,
+                                  Registers at) {
+  const auto end = [&](bool is_address, uint32_t offset, uint8_t size) {
+    emit(is_address ? FetchOp::kLoad : FetchOp::kStore, 0, 0, size, offset);
+  };
+  if (is_wide(field)) {
+    end(emit_word(field, at, field.member_at), place.offset, 8);
+    const uint8_t rest = is_long_double(field) ? 2 : 8;
+    has_gaps_ |= rest < 8;
+    return end(emit_word(field, at, field.member_at + 8), place.offset + 8, rest);
+  }
+  const bool is_address = emit_word(field, at, field.member_at);
+  if (!is_string(field)) return end(is_address, place.offset, uint8_t(field.atom_size));
+  if (is_address) emit(FetchOp::kDeref, 0);
+  emit_end(field, place, false);
+}
+
+// Behind the return address.
+void FetchCompiler::emit_stack_word(uint8_t index) {
+  uses_reg_ = true;
+  scalar_only_ = false;
+  emit(FetchOp::kReg, 0, 4);  // rsp
+  emit(FetchOp::kAdd, 8 + 8 * uint64_t{index});
+  emit(FetchOp::kDeref, 0);
 }
 
 // True: what the walk ends with is the address of a value, not the value.
@@ -203,46 +307,83 @@ void FetchCompiler::emit_length(const FunctionEventField& field) {
     emit(FetchOp::kImm, field.most);
     return emit(FetchOp::kLength, 0);
   }
-  for (size_t i = 0; i < def_.args.size(); i++) {
-    for (const FunctionEventField& from : def_.args[i].fields) {
-      if (from.name != field.length || !can_be_length(from)) continue;
-      const bool is_signed = find_atom(from.atom)->is_signed && !from.is_unsigned_word;
-      const uint8_t bits =
-          uint8_t((field.length_is_end ? kLengthIsEnd : 0) | (is_signed ? kLengthIsSigned : 0));
-      const uint8_t size = uint8_t(from.atom_size);
-      const bool is_address = emit_value(from, registers_[i]);
-      if (!is_address && size < 8) emit(FetchOp::kExtend, 0, is_signed, size);
-      return emit(FetchOp::kLength, 0, bits, is_address ? size : 0);
-    }
+  const Number number = find_number(field.length);
+  const FunctionEventField& from = *number.field;
+  const bool is_signed = find_atom(from.atom)->is_signed && !from.is_unsigned_word;
+  const uint8_t bits =
+      uint8_t((field.length_is_end ? kLengthIsEnd : 0) | (is_signed ? kLengthIsSigned : 0));
+  const uint8_t size = uint8_t(from.atom_size);
+  if (!is_now(from)) {  // it was taken at the entry
+    emit(FetchOp::kField, number.place->offset, is_signed, size);
+    return emit(FetchOp::kLength, 0, bits, 0);
   }
+  const bool is_address = emit_value(from, number.at);
+  if (!is_address && size < 8) emit(FetchOp::kExtend, 0, is_signed, size);
+  emit(FetchOp::kLength, 0, bits, is_address ? size : 0);
+}
+
+FetchCompiler::Number FetchCompiler::find_number(const std::string& name) const {
+  size_t place = 2;
+  for (size_t i = 0; i < def_.args.size(); i++)
+    for (const FunctionEventField& field : def_.args[i].fields) {
+      const bool is_member = def_.args[i].struct_size != 0;  // as the parser has it
+      if (!is_member && field.name == name && can_be_length(field))
+        return {&field, registers_[i], &call_.fields[place]};
+      place++;
+    }
+  return {&def_.result->fields[0], {{}, class_of(*def_.result)}, &call_.fields[place]};
 }
 
 void FetchCompiler::compile_field(const FunctionEventField& field, Registers at) {
   const EventField& place = call_.fields[next_field_++];
+  take_place(place);
+  if (!is_now(field)) return;
+  if (at.is_struct || is_wide(field)) return compile_words(field, place, at);
   if (field.most) emit_length(field);
   const size_t behind_length = insns_.size();
   const bool is_address = emit_value(field, at);
   // An empty text or array needs no pointer.
   if (!field.length.empty()) insns_[behind_length - 1].imm = insns_.size() - behind_length;
   emit_end(field, place, is_address);
+}
+
+void FetchCompiler::take_place(const EventField& place) {
   if (place.offset != fixed_end_) has_gaps_ = true;
   fixed_end_ = place.offset + place.size;
 }
 
 void FetchCompiler::compile() {
-  Registers next;
+  ArgumentPlaces next = first_place(def_);
   for (const FunctionEventArg& arg : def_.args) {
-    registers_.push_back(next);
-    next.integer += arg.passed() == FunctionEventArg::Passed::kInteger;
-    next.vector += arg.passed() == FunctionEventArg::Passed::kVector;
+    const ValueClass value = class_of(arg);
+    next.align(value);
+    registers_.push_back({next, value, arg.struct_size != 0});
+    next.take(value);
   }
+  if (when_ == When::kAtReturn) emit(FetchOp::kTaken, 0);
   for (size_t i = 0; i < def_.args.size(); i++)
     for (const FunctionEventField& field : def_.args[i].fields) compile_field(field, registers_[i]);
+  if (def_.result)
+    for (const FunctionEventField& field : def_.result->fields)
+      compile_field(field, {{}, class_of(*def_.result), def_.result->struct_size != 0});
+  if (!def_.is_call) return;
+  const EventField& duration = call_.fields[next_field_++];
+  take_place(duration);
+  scalar_only_ = false;
+  if (when_ != When::kAtReturn) return;
+  emit(FetchOp::kField, sizeof(uint64_t), 0, 8);  // call_data.h
+  emit(FetchOp::kStore, 0, 0, 8, duration.offset);
 }
 
-Result<FetchProgramPtr> FetchCompiler::finish(uint32_t max_record) const {
-  uint64_t max_size = align_up(fixed_end_ + dynamic_bytes_, 4);
-  bool unreachable = dynamic_bytes_ && max_size > kMaxDataLoc;
+Result<FetchProgramPtr> FetchCompiler::finish(uint32_t max_record, uint64_t before) const {
+  const uint64_t dynamic = dynamic_bytes_ + align_up(before, 4);
+  uint64_t max_size = align_up(fixed_end_ + dynamic, 4);
+  bool unreachable = dynamic && max_size > kMaxDataLoc;
+  if (when_ == When::kAtEntry && max_size > kMostTaken)
+    return user_error(E2BIG, "what " + call_.name + " takes when it is called could need " +
+                                 std::to_string(max_size) + " bytes, and a call keeps " +
+                                 std::to_string(kMostTaken) +
+                                 ": give texts and arrays a limit, as in string/LENGTH/100");
   if (max_size > max_record || unreachable || insns_.size() > UINT16_MAX)
     return user_error(
         E2BIG, "the record of " + call_.name + " could need " + std::to_string(max_size) +
@@ -254,11 +395,32 @@ Result<FetchProgramPtr> FetchCompiler::finish(uint32_t max_record) const {
   program->max_size = uint32_t(max_size);
   program->nr_insns = uint16_t(insns_.size());
   program->uses_xmm = uses_xmm_;
+  program->uses_reg = uses_reg_;
   program->scalar_only = scalar_only_ && max_size <= kMaxScalarRecord;
-  program->has_gaps = has_gaps_;
+  program->has_gaps = has_gaps_ && when_ != When::kAtReturn;
   program->head = RecordHead::kFunction;
   for (size_t i = 0; i < insns_.size(); i++) program->insn[i] = insns_[i];
   return FetchProgramPtr(program);
+}
+
+}  // namespace
+
+namespace {
+
+// One field behind the other, each aligned to its unit.
+void add_field(const FunctionEventField& field, EventCall* call) {
+  const bool is_signed = find_atom(field.atom)->is_signed && !field.is_unsigned_word;
+  const uint32_t unit = is_dynamic_array(field) ? kDataLocBytes : field.atom_size;
+  const EventField& last = call->fields.back();
+  const uint64_t offset = align_up(last.offset + last.size, std::min(unit, 8u));
+  const uint64_t size = uint64_t{unit} * (field.array_len ? field.array_len : 1);
+  call->fields.push_back({type_text(field),
+                          field.name,
+                          uint32_t(offset),
+                          uint32_t(size),
+                          is_signed,
+                          field.array_len,
+                          {}});
 }
 
 }  // namespace
@@ -271,22 +433,16 @@ EventCall make_function_event_call(const FunctionEventDef& def, uint16_t id) {
   call.common = common_fields();
   call.fields.push_back({"unsigned long", "__parent_ip", 8, 8, false, 0, {}});
   call.fields.push_back({"unsigned long", "__ip", 16, 8, false, 0, {}});
-  uint64_t end = kFirstField;
-  for (const FunctionEventArg& arg : def.args) {
-    for (const FunctionEventField& field : arg.fields) {
-      bool is_signed = find_atom(field.atom)->is_signed && !field.is_unsigned_word;
-      const uint32_t unit = is_dynamic_array(field) ? kDataLocBytes : field.atom_size;
-      uint64_t offset = align_up(end, unit);
-      uint64_t size = uint64_t{unit} * (field.array_len ? field.array_len : 1);
-      call.fields.push_back({type_text(field),
-                             field.name,
-                             uint32_t(offset),
-                             uint32_t(size),
-                             is_signed,
-                             field.array_len,
-                             {}});
-      end = offset + size;
-    }
+  for (const FunctionEventArg& arg : def.args)
+    for (const FunctionEventField& field : arg.fields) add_field(field, &call);
+  if (def.result)
+    for (const FunctionEventField& field : def.result->fields) add_field(field, &call);
+  if (def.is_call) {
+    FunctionEventField duration;
+    duration.atom = "u64";
+    duration.atom_size = 8;
+    duration.name = kDurationField;
+    add_field(duration, &call);
   }
   call.print_fmt = make_print_fmt(def);
   return call;
@@ -294,9 +450,16 @@ EventCall make_function_event_call(const FunctionEventDef& def, uint16_t id) {
 
 Result<FetchProgramPtr> compile_function_event(const FunctionEventDef& def, const EventCall& call,
                                                uint32_t max_record) {
-  FetchCompiler compiler(def, call);
-  compiler.compile();
-  return compiler.finish(max_record);
+  using When = FetchCompiler::When;
+  FetchCompiler first(def, call, def.is_call ? When::kAtEntry : When::kOnly);
+  first.compile();
+  Result<FetchProgramPtr> made = first.finish(max_record, 0);
+  if (!made.ok() || !def.is_call) return made;
+  FetchCompiler at_return(def, call, When::kAtReturn);
+  at_return.compile();
+  PB_ASSIGN(FetchProgramPtr program, at_return.finish(max_record, first.dynamic_bytes()));
+  program->at_entry = made->release();
+  return program;
 }
 
 }  // namespace patchbay

@@ -73,6 +73,141 @@ Recorded record(std::string_view line, std::vector<uint64_t> args,
   return result;
 }
 
+// What a call leaves, by its two programs: `args` at the entry; `result` and what memory has become
+// at the return.
+template <typename Meanwhile>
+Recorded record_call(std::string_view line, std::vector<uint64_t> args, uint64_t result,
+                     Meanwhile meanwhile, std::vector<uint64_t> vectors = {}) {
+  FunctionEventDef def = parse(line);
+  Recorded made{make_function_event_call(def, 7), {}};
+  auto program = compile_function_event(def, made.call, 4080);
+  EXPECT_TRUE(program.ok());
+  if (!program.ok()) return made;
+  const FetchProgram* taken = (*program)->at_entry;
+  FetchRegisters frame = {};
+  for (size_t i = 0; i < args.size(); i++) frame.arg[i] = args[i];
+  for (size_t i = 0; i < vectors.size(); i++) frame.xmm[i][0] = vectors[i];
+  std::vector<uint64_t> room(taken->max_size / 8 + 2, 0xeeeeeeeeeeeeeeee);
+  auto* bytes = reinterpret_cast<uint8_t*>(room.data());
+  room[0] = fetch_run(taken, &frame, nullptr, bytes);
+  EXPECT_LE(room[0], taken->max_size);
+  room[1] = 1234;
+  meanwhile();
+  FetchRegisters returned = {};
+  std::memcpy(returned.arg, frame.arg, sizeof frame.arg);
+  returned.reg[0] = result;
+  returned.xmm[0][0] = result;
+  made.bytes.assign((*program)->max_size, 0xee);
+  const uint32_t size = fetch_run(program->get(), &returned, bytes, made.bytes.data());
+  EXPECT_LE(size, made.bytes.size());
+  made.bytes.resize(size);
+  return made;
+}
+
+TEST(FunctionEventCall, AWholeCallsFormat) {
+  const EventCall call = make_call("int fd = open(string path, x32 flags)");
+  const std::string text = call.format_text();
+  EXPECT_NE(text.find("field:__data_loc char[] path;\toffset:24;\tsize:4;"), text.npos) << text;
+  EXPECT_NE(text.find("field:x32 flags;\toffset:28;\tsize:4;"), text.npos) << text;
+  EXPECT_NE(text.find("field:int fd;\toffset:32;\tsize:4;\tsigned:1;"), text.npos) << text;
+  EXPECT_NE(text.find("field:u64 duration;\toffset:40;\tsize:8;\tsigned:0;"), text.npos) << text;
+  EXPECT_NE(text.find("\"%pS->%pS(path=%s, flags=%x) fd=%d duration=%llu\", REC->__parent_ip, "
+                      "REC->__ip, __get_str(path), REC->flags, REC->fd, REC->duration"),
+            text.npos)
+      << text;
+  EXPECT_EQ(make_call("void = f()").print_fmt,
+            "\"%pS->%pS() duration=%llu\", REC->__parent_ip, REC->__ip, REC->duration");
+}
+
+TEST(FunctionEventFetch, AWholeCallKeepsWhatWasThereAtItsEntry) {
+  char path[] = "/before", buffer[16] = "....";
+  int32_t used = 0, numbers[3] = {1, 2, 3};
+  const auto meanwhile = [&] {
+    std::strcpy(path, "/after!");
+    std::memcpy(buffer, "filled", 7);
+    used = 6;
+    numbers[1] = 22;
+  };
+  const Recorded made = record_call(
+      "int n = f(string path, out string/n text, u8 small, out int used[0], int[3] were, "
+      "out int[3] are | x64 at)",
+      {word(path), word(buffer), 0x1ff, word(&used), word(numbers), word(numbers)},
+      0xffffffff00000006, meanwhile);
+  EXPECT_EQ(made.string(0), "/before");
+  EXPECT_EQ(made.string(1), "filled");
+  EXPECT_EQ(made.get<uint8_t>(2), 0xff);
+  EXPECT_EQ(made.get<int32_t>(3), 6);
+  EXPECT_EQ(made.get<int32_t>(4, 1), 2);
+  EXPECT_EQ(made.get<int32_t>(5, 1), 22);
+  EXPECT_EQ(made.get<uint64_t>(6), word(numbers));
+  EXPECT_EQ(made.get<int32_t>(7), 6);
+  EXPECT_EQ(made.get<uint64_t>(8), 1234u);
+}
+
+TEST(FunctionEventFetch, ResultsOfEveryKind) {
+  const auto nothing = [] {};
+  char text[] = "returned";
+  const int32_t where[] = {5, 7};
+  EXPECT_EQ(record_call("string s = f()", {}, word(text), nothing).string(0), "returned");
+  EXPECT_EQ(record_call("int v[1] = f()", {}, word(where), nothing).get<int32_t>(0), 7);
+  EXPECT_EQ(
+      record_call("double d = f(double x)", {}, word(2.5), nothing, {word(9.0)}).get<double>(1),
+      2.5);
+  EXPECT_EQ(record_call("float d = f()", {}, word(2.5f), nothing).get<float>(0), 2.5f);
+  EXPECT_EQ(record_call("string/n s = f(int n)", {3}, word(text), nothing).string(1), "ret");
+  EXPECT_EQ(record_call("void = f(int n)", {3}, 0, nothing).get<uint64_t>(1), 1234u);
+  // A length that is below 0 is not known.
+  const Recorded failed =
+      record_call("long n = read(out string/n s)", {word(text)}, uint64_t(-1), nothing);
+  EXPECT_EQ(failed.get<uint32_t>(0) >> 16, 0u);
+  EXPECT_EQ(failed.get<int64_t>(1), -1);
+}
+
+// A length that was taken at the entry is the one of the entry, whatever stands there since.
+TEST(FunctionEventFetch, ALengthOfTheEntryServesAtTheReturn) {
+  char text[] = "abcdef";
+  int32_t room = 4;
+  const Recorded made = record_call("void = f(out string/n s, int n[0])", {word(text), word(&room)},
+                                    0, [&] { room = 1; });
+  EXPECT_EQ(made.string(0), "abcd");
+  EXPECT_EQ(made.get<int32_t>(1), 4);
+}
+
+// Behind six integers and eight floating-point numbers each is in the next word of the stack, in
+// the order of the list.
+TEST(FunctionEventFetch, ArgumentsOnTheStack) {
+  const char text[] = "deep";
+  const FunctionEventDef def = parse(
+      "f(int a, NULL, NULL, NULL, NULL, NULL, s16 b, double NULL, double NULL, double NULL, "
+      "double NULL, double NULL, double NULL, double NULL, double NULL, double c, string d, "
+      "u8 e[1])");
+  Recorded made{make_function_event_call(def, 7), {}};
+  auto program = compile_function_event(def, made.call, 4080);
+  ASSERT_TRUE(program.ok());
+  EXPECT_TRUE((*program)->uses_reg);
+  const uint64_t stack[] = {0xdead, 0xffff0000fffe, word(2.25), word(text), word(text)};
+  FetchRegisters frame = {};
+  frame.arg[0] = 11;
+  frame.reg[4] = word(stack);
+  made.bytes.assign((*program)->max_size, 0xee);
+  fetch_run(program->get(), &frame, nullptr, made.bytes.data());
+  EXPECT_EQ(made.get<int32_t>(0), 11);
+  EXPECT_EQ(made.get<int16_t>(1), -2);
+  EXPECT_EQ(made.get<double>(2), 2.25);
+  EXPECT_EQ(made.string(3), "deep");
+  EXPECT_EQ(made.get<uint8_t>(4), 'e');
+}
+
+TEST(FunctionEventFetch, WhatACallTakesHasALimit) {
+  const FunctionEventDef def = parse("void = f(string a, string b, string c, string d)");
+  auto made = compile_function_event(def, make_function_event_call(def, 7), 4080);
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().errno_value, E2BIG);
+  EXPECT_NE(made.error().message().find("a call keeps 2040"), std::string::npos);
+  // What is read at the return is no part of it.
+  EXPECT_TRUE(compile("void = f(string a, string b, string c, out string d)"));
+}
+
 TEST(FunctionEventCall, EmptyEvent) {
   EXPECT_EQ(make_call("f()").format_text(),
             "name: f\nID: 1399\nformat:\n"
@@ -362,6 +497,36 @@ TEST(FunctionEventCompile, RecordsThatFitNoSubBufferAreRefused) {
   EXPECT_EQ(errno_of("f(char[60000] a, string s)", 500000), 0);
   EXPECT_EQ(errno_of("f(char[65536] a, string s)", 500000), E2BIG) << "__data_loc reaches 64 KiB";
   EXPECT_EQ(errno_of("f(char[65536] a)", 500000), 0);
+}
+
+TEST(FunctionEventByValue, AWordIsWhereItsMembersSayIt) {
+  const Recorded made = record(
+      "f(int a, struct {int x, float y, double z} p, struct {float x, float y} q, s128 w)",
+      {1, 0x3fc0000000000002, 0x1122334455667788, 0x99}, {word(2.5), word(0x4020000040400000)});
+  EXPECT_EQ(made.get<int>(0), 1);
+  EXPECT_EQ(made.get<int>(1), 2);
+  EXPECT_EQ(made.get<float>(2), 1.5f);
+  EXPECT_EQ(made.get<double>(3), 2.5);
+  EXPECT_EQ(made.get<float>(4), 3.0f);
+  EXPECT_EQ(made.get<float>(5), 2.5f);
+  EXPECT_EQ(made.get<uint64_t>(6), 0x1122334455667788u);
+  EXPECT_EQ(made.get<uint64_t>(6, 1), 0x99u);
+}
+
+struct Large {
+  long a;
+  int b;
+  const char* c;
+};
+
+TEST(FunctionEventByValue, AResultInMemoryTakesTheFirstRegister) {
+  const Large large{7, -8, "nine"};
+  const Recorded made = record_call("struct {long a, int b, string c} r = f(int x)",
+                                    {word(&large), 5}, word(&large), [] {});
+  EXPECT_EQ(made.get<int>(0), 5);
+  EXPECT_EQ(made.get<long>(1), 7);
+  EXPECT_EQ(made.get<int>(2), -8);
+  EXPECT_EQ(made.string(3), "nine");
 }
 
 }  // namespace

@@ -21,29 +21,39 @@ void require(bool condition) {
   if (!condition) std::abort();
 }
 
-void check_program(const FunctionEventDef& def, const EventCall& call) {
-  auto program = compile_function_event(def, call, 4080);
-  if (!program.ok()) return;
-  uint64_t strings = 0;
+// Each instruction; how many bytes behind the fixed part they may store.
+uint64_t bytes_behind(const FetchProgram& program) {
+  uint64_t bytes = 0;
   bool has_length = false;
-  for (int i = 0; i < (*program)->nr_insns; i++) {
-    const FetchInsn& insn = (*program)->insn[i];
+  for (int i = 0; i < program.nr_insns; i++) {
+    const FetchInsn& insn = program.insn[i];
     bool stores =
         insn.op == FetchOp::kStore || insn.op == FetchOp::kLoad || insn.op == FetchOp::kArray;
     uint64_t count = insn.op == FetchOp::kArray ? insn.imm : 1;
-    if (stores)
-      require(insn.offset >= 24 && insn.offset + insn.size * count <= (*program)->fixed_size);
+    if (stores) require(insn.offset >= 24 && insn.offset + insn.size * count <= program.fixed_size);
     if (insn.op == FetchOp::kArg) require(insn.index < kMaxIntegerArgs);
     if (insn.op == FetchOp::kXmm) require(insn.index < kMaxVectorArgs);
-    if (insn.op == FetchOp::kString) strings += uint32_t(insn.imm);
+    if (insn.op == FetchOp::kString) bytes += uint32_t(insn.imm);
     if (insn.op == FetchOp::kLength) has_length = true;
     if (insn.op == FetchOp::kText || insn.op == FetchOp::kElements) {
       require(std::exchange(has_length, false) && insn.imm >= 1);
-      require(insn.offset >= 24 && insn.offset + 4 <= (*program)->fixed_size);
-      strings += insn.op == FetchOp::kText ? insn.imm : insn.imm * insn.size + insn.size - 1;
+      require(insn.offset >= 24 && insn.offset + 4 <= program.fixed_size);
+      bytes += insn.op == FetchOp::kText ? insn.imm : insn.imm * insn.size + insn.size - 1;
     }
   }
+  return bytes;
+}
+
+void check_program(const FunctionEventDef& def, const EventCall& call) {
+  auto program = compile_function_event(def, call, 4080);
+  if (!program.ok()) return;
+  const FetchProgram* taken = (*program)->at_entry;
+  require(def.is_call == (taken != nullptr));
+  const uint64_t before = taken ? bytes_behind(*taken) : 0;
+  const uint64_t strings = before + bytes_behind(**program);
   require((*program)->fixed_size + strings <= (*program)->max_size && (*program)->max_size <= 4080);
+  if (taken)
+    require(taken->fixed_size + before <= taken->max_size && taken->max_size <= kMostTaken);
 }
 
 }  // namespace

@@ -3,15 +3,16 @@
 // One line of function_events to a definition (docs/files.md): a state machine over tokens,
 // whose states have the names that its errors show.
 //
-//   INIT [name =] name FUNC ( PARAM type TYPE name VAR ) END
+//   INIT [name =] [type TYPE name VAR = RESULT / void =] name FUNC ( PARAM type TYPE name VAR ) END
 //                    |  type [ ARRAY 6 ARRAY_SIZE ] ARRAY_END name VAR
 //                    |  type [ ARRAY < LENGTH name LENGTH_END / MOST 8 ARRAY_SIZE ] ARRAY_END …
 //                    |  type [ / MOST 8 ARRAY_SIZE ] ARRAY_END name VAR
 //                    |  string / LENGTH < LENGTH name LENGTH_END / MOST 8 ARRAY_END name VAR
+//                    |  struct { type TYPE name , … } name VAR
 //   VAR:  + PLUS 4 VAR     [ BRACKET 2 INDIRECT ] BRACKET_END     = EQUAL 0x10 ADDR     = EQUAL $
 //   SYMBOL name ADDR     BRACKET_END < BELOW name BELOW_END
 //   VAR, BRACKET_END, BELOW_END and ADDR go on with ')' END, ',' COMMA, '|' PIPE; PARAM and COMMA
-//   also take NULL.
+//   also take NULL, and of a call with a result `out` OUT type.
 //
 // A token is a maximal run of letters, digits and '_', or one other character. Ours beside the
 // kernel's: lengths that a field says, the name of the event, the function's name
@@ -34,6 +35,7 @@ namespace {
 
 enum class State : uint8_t {
   kInit,
+  kResult,
   kFunc,
   kParam,
   kBracket,
@@ -57,14 +59,15 @@ enum class State : uint8_t {
   kVar,
   kComma,
   kNull,
+  kOut,
   kEnd,
   kError,
 };
 constexpr std::string_view kStateNames[] = {
-    "INIT",      "FUNC",   "PARAM",      "BRACKET", "BRACKET_END", "INDIRECT",  "UNSIGNED",
-    "ADDR",      "EQUAL",  "PIPE",       "PLUS",    "TYPE",        "ARRAY",     "ARRAY_SIZE",
-    "ARRAY_END", "LENGTH", "LENGTH_END", "MOST",    "BELOW",       "BELOW_END", "SYMBOL",
-    "VAR",       "COMMA",  "NULL",       "END",     "ERROR",
+    "INIT",       "RESULT",    "FUNC",   "PARAM",      "BRACKET", "BRACKET_END", "INDIRECT",
+    "UNSIGNED",   "ADDR",      "EQUAL",  "PIPE",       "PLUS",    "TYPE",        "ARRAY",
+    "ARRAY_SIZE", "ARRAY_END", "LENGTH", "LENGTH_END", "MOST",    "BELOW",       "BELOW_END",
+    "SYMBOL",     "VAR",       "COMMA",  "NULL",       "OUT",     "END",         "ERROR",
 };
 
 constexpr size_t kMaxErrorText = 232;  // of an entry, all three lines
@@ -101,9 +104,30 @@ bool parse_address(std::string_view token, uint64_t* value) {
 size_t find_name_end(std::string_view line) {
   size_t end = 0;
   while (end < line.size() && is_name_char(line[end])) end++;
-  if (!is_name(line.substr(0, end)) || line.substr(0, end) == "operator") return 0;
+  const std::string_view name = line.substr(0, end);
+  if (!is_name(name) || name == "operator" || name == "void") return 0;
   while (end < line.size() && is_blank(line[end])) end++;
   return end < line.size() && line[end] == '=' ? end + 1 : 0;
+}
+
+// Of `int fd = open(`, `const char *text = f(`, `void = f(`: one past the '='; 0: the line begins
+// with the function.
+size_t find_result_end(std::string_view line) {
+  const size_t equals = line.find_first_of("=(");
+  if (equals == line.npos || line[equals] != '=') return 0;
+  const std::string_view before = trim(line.substr(0, equals));
+  if (before == "void") return equals + 1;
+  size_t nr_words = 0;
+  for (size_t at = 0; at < before.size();) {
+    size_t end = at;
+    while (end < before.size() && is_name_char(before[end])) end++;
+    const std::string_view word = before.substr(at, end - at);
+    if (word == "operator") return 0;
+    nr_words += is_name(word);
+    at = std::max(end, at + 1);
+  }
+  const bool ends_well = !before.empty() && (is_name_char(before.back()) || before.back() == ']');
+  return nr_words >= 2 && ends_well ? equals + 1 : 0;
 }
 
 // A type as a header writes it, `const char *`, `struct outer **`, `ns::Box &`: what it is here.
@@ -182,8 +206,13 @@ class FunctionEventParser {
   void next_token();
   State step(State state);
   State on_init();
+  State on_function();
+  State on_out();
   State on_param(State state);
   State on_type();
+  State on_struct();
+  bool add_member();
+  bool finish_struct();
   State on_name();
   State on_var(State state);
   State on_delimiter();
@@ -193,25 +222,34 @@ class FunctionEventParser {
   State on_most();
   State on_below();
   bool check_lengths();
-  bool has_number(const std::string& name, bool may_be_bounded) const;
+  const FunctionEventField* find_number(const std::string& name) const;
+  State finish_result();
   State on_suffix(bool is_index);
   State on_equal(bool named);
   State on_symbol();
   State set_address(uint64_t address, std::string_view symbol);
   State begin_field();
+  void take_c_name();
   State add_null(std::string atom);
+  bool has_index() {
+    const auto& suffixes = field().suffixes;
+    return std::any_of(suffixes.begin(), suffixes.end(), [](const auto& s) { return s.is_index; });
+  }
   bool finish_field();
+  bool check_wide();
   bool finish_arg();
-  bool count_position(FunctionEventArg::Passed passed);
-  bool refuse(std::string message);
-  std::string help(State state) const;
-  FunctionEventParse fail(State state);
+  bool count_position();
+  // cold: small rather than quick
+  [[gnu::cold]] bool refuse(std::string message);
+  [[gnu::cold]] std::string help(State state) const;
+  [[gnu::cold]] FunctionEventParse fail(State state);
 
   FunctionEventArg& arg() { return def_.args.back(); }
   FunctionEventField& field() { return arg().fields.back(); }
   void show(std::string_view text) { shown_ += text; }
   void show_word(std::string_view text) {
-    if (!shown_.empty() && shown_.back() != '(' && shown_.back() != ' ') shown_ += ' ';
+    constexpr std::string_view kOpen = "({ ";
+    if (!shown_.empty() && kOpen.find(shown_.back()) == kOpen.npos) shown_ += ' ';
     shown_ += text;
   }
 
@@ -223,15 +261,23 @@ class FunctionEventParser {
   std::string message_;  // third line of the error, if it is not the usual one
   Place place_, type_place_;
   struct Length {
-    Place place;  // of the field's type
-    size_t arg, field;
+    Place place;        // of the field's type
+    size_t arg, field;  // of the result: kOfResult
   };
+  static constexpr size_t kOfResult = ~size_t{0};
+  void note_length() {
+    lengths_.push_back(
+        {type_place_, in_result_ ? kOfResult : def_.args.size() - 1, arg().fields.size() - 1});
+  }
   std::vector<Length> lengths_;  // fields whose length another one says
   bool named_ = false;           // the field that gets an address has a name
   bool unsigned_ = false;
   bool is_pointer_ = false;  // the type was written as a pointer
   bool in_arg_ = false;
-  uint32_t nr_integer_ = 0, nr_vector_ = 0;
+  bool in_result_ = false;  // the only argument is the result until its '='
+  bool out_ = false;
+  ArgumentPlaces places_;
+  uint32_t nr_positions_ = 0;
   uint64_t array_bytes_ = 0;
   FunctionEventDef def_;
 };
@@ -256,12 +302,41 @@ State FunctionEventParser::on_init() {
     end_ = begin_ + equals;
     next_token();
   }
+  const size_t result = find_result_end(line_.substr(begin_));
+  if (!result) return on_function();
+  def_.is_call = true;
+  if (token_ != "void" || trim(line_.substr(begin_, result - 1)) != "void") {
+    in_result_ = true;
+    return on_param(State::kPipe);
+  }
+  show("void = ");
+  end_ = begin_ + result;
+  return State::kResult;
+}
+
+State FunctionEventParser::on_function() {
   size_t length = scan_function_name(line_.substr(begin_));
   if (!length) return State::kError;
   end_ = begin_ + length;
   def_.function = line_.substr(begin_, length);
   show(def_.function);
   return State::kFunc;
+}
+
+// `long double`, `__int128`, `unsigned __int128`: their names here.
+void FunctionEventParser::take_c_name() {
+  if (token_ == "__int128") {
+    token_ = unsigned_ ? "u128" : "s128";
+    unsigned_ = false;
+    return;
+  }
+  const std::string_view behind = line_.substr(end_);
+  const size_t next = behind.find_first_not_of(" \t");
+  if (token_ != "long" || unsigned_ || next == behind.npos) return;
+  const std::string_view word = behind.substr(next);
+  if (!word.starts_with("double") || (word.size() > 6 && is_name_char(word[6]))) return;
+  token_ = "float80";
+  end_ += next + 6;
 }
 
 // A pointer is a number, but a `const char *`, which is a text.
@@ -272,6 +347,7 @@ State FunctionEventParser::begin_field() {
     end_ = begin_ + pointer.length;
     token_ = pointer.is_text ? "string" : "x64";
   }
+  take_c_name();
   const FunctionEventAtom* atom = find_atom(token_);
   if (!atom || (unsigned_ && atom->unsigned_conversion.empty())) return State::kError;
   type_place_ = {shown_.size(), begin_, end_};
@@ -281,6 +357,8 @@ State FunctionEventParser::begin_field() {
   }
   arg().fields.emplace_back();
   field().is_unsigned_word = unsigned_;
+  field().is_out = std::exchange(out_, false);
+  if (in_result_) field().source = Source::kResult;
   field().atom = atom->name;
   field().atom_size = atom->size;
   show_word(token_);
@@ -301,7 +379,7 @@ State FunctionEventParser::add_null(std::string atom) {
   return State::kNull;
 }
 
-State FunctionEventParser::on_param(State state) {
+[[gnu::cold]] State FunctionEventParser::on_param(State state) {
   if (state == State::kParam && token_ == ")") {
     show(")");
     return State::kEnd;
@@ -314,7 +392,85 @@ State FunctionEventParser::on_param(State state) {
   }
   bool may_skip = state == State::kParam || state == State::kComma;
   if (may_skip && token_ == "NULL") return add_null("");
+  if (token_ == "out" && !in_result_ && !out_ && state != State::kUnsigned) return on_out();
+  const std::string_view behind = trim(line_.substr(end_));
+  if (token_ == "struct" && behind.starts_with('{')) return on_struct();
   return begin_field();
+}
+
+// Behind "struct": the members in braces, and the name.
+State FunctionEventParser::on_struct() {
+  if (unsigned_ || out_ || (in_arg_ && !arg().fields.empty())) return State::kError;
+  const Place place{shown_.size(), begin_, end_};
+  show_word("struct {");
+  next_token();
+  do {
+    next_token();
+    if (!add_member()) return State::kError;
+    next_token();
+    if (token_ == ",") show(", ");
+  } while (token_ == ",");
+  if (token_ != "}") {
+    if (token_ == "[" || token_ == "+" || token_ == "|")
+      message_ = "Error: A member of a structure is a number, a text or a pointer";
+    return State::kError;
+  }
+  show("}");
+  next_token();
+  if (!is_name(token_)) return State::kError;
+  show_word(token_);
+  arg().struct_name = token_;
+  type_place_ = place;
+  return finish_struct() ? State::kVar : State::kError;
+}
+
+bool FunctionEventParser::add_member() {
+  unsigned_ = token_ == "unsigned" && !scan_pointer(line_.substr(begin_)).length;
+  if (unsigned_) {
+    show_word(token_);
+    next_token();
+  }
+  if (begin_field() == State::kError) return false;
+  next_token();
+  if (!is_name(token_)) return false;
+  show_word(token_);
+  field().name = token_;
+  return true;
+}
+
+// As C lays it out: each member aligned to its size.
+bool FunctionEventParser::finish_struct() {
+  constexpr uint32_t kMaxStructBytes = kMaxStackArgs * 8;
+  uint32_t size = 0, alignment = 1;
+  for (FunctionEventField& member : arg().fields) {
+    const uint32_t bytes = is_string(member) ? 8 : member.atom_size;
+    member.member_at = (size + bytes - 1) / bytes * bytes;
+    member.name = arg().struct_name + "_" + member.name;
+    size = member.member_at + bytes;
+    alignment = std::max(alignment, bytes);
+    if (in_result_ && is_long_double(member))
+      return refuse("Error: A long double is returned in a register of its own, which is not read");
+    if (size > kMaxStructBytes)
+      return refuse("Error: A structure has at most " + std::to_string(kMaxStructBytes) + " bytes");
+  }
+  arg().struct_size = (size + alignment - 1) / alignment * alignment;
+  arg().struct_alignment = alignment;
+  is_pointer_ = false;
+  return true;
+}
+
+// A type may have that name, too: `out *where`.
+State FunctionEventParser::on_out() {
+  const std::string_view behind = trim(line_.substr(end_));
+  if (behind.empty() || !is_name_start(behind[0])) return begin_field();
+  if (!def_.is_call) {
+    message_ =
+        "Error: out is for a call with its result, as in int n = read(int fd, out string/n buf)";
+    return State::kError;
+  }
+  out_ = true;
+  show_word("out");
+  return State::kOut;
 }
 
 State FunctionEventParser::on_type() {
@@ -326,7 +482,7 @@ State FunctionEventParser::on_type() {
     show("/");
     return State::kLength;
   }
-  bool alone = arg().fields.size() == 1;
+  bool alone = arg().fields.size() == 1 && !in_result_ && !field().is_out;
   if (alone && is_float(field()) && token_ == "NULL") return add_null(field().atom);
   return on_name();
 }
@@ -345,7 +501,7 @@ State FunctionEventParser::on_length() {
   }
   field().length = token_;
   field().most = most_by_default(field());
-  lengths_.push_back({type_place_, def_.args.size() - 1, arg().fields.size() - 1});
+  note_length();
   show(token_);
   return State::kLengthEnd;
 }
@@ -377,28 +533,34 @@ State FunctionEventParser::on_most() {
 State FunctionEventParser::on_below() {
   if (!is_name(token_)) return State::kError;
   field().below = token_;
-  lengths_.push_back({type_place_, def_.args.size() - 1, arg().fields.size() - 1});
+  note_length();
   show(token_);
   return State::kBelowEnd;
 }
 
-bool FunctionEventParser::has_number(const std::string& name, bool may_be_bounded) const {
+// The first of that name is taken.
+const FunctionEventField* FunctionEventParser::find_number(const std::string& name) const {
   for (const FunctionEventArg& arg : def_.args)
     for (const FunctionEventField& field : arg.fields)
-      if (field.name == name && can_be_length(field))
-        return may_be_bounded || field.below.empty();  // the first of that name is taken
-  return false;
+      if (field.name == name && can_be_length(field) && !arg.struct_size) return &field;
+  if (!def_.result || def_.result->struct_size) return nullptr;
+  const FunctionEventField& result = def_.result->fields[0];
+  return result.name == name && can_be_length(result) ? &result : nullptr;
 }
 
 // A length may be a field behind it.
 bool FunctionEventParser::check_lengths() {
   for (const Length& one : lengths_) {
-    const FunctionEventField& field = def_.args[one.arg].fields[one.field];
+    const FunctionEventField& field =
+        one.arg == kOfResult ? def_.result->fields[0] : def_.args[one.arg].fields[one.field];
     const bool is_bound = !field.below.empty();
     const std::string& name = is_bound ? field.below : field.length;
-    if (has_number(name, !is_bound)) continue;
+    const FunctionEventField* number = find_number(name);
     type_place_ = one.place;
-    return refuse("Error: No field '" + name.substr(0, 64) + "' that is a number");
+    if (!number || (is_bound && !number->below.empty()))
+      return refuse("Error: No field '" + name.substr(0, 64) + "' that is a number");
+    if (is_of_return(*number) && !is_of_return(field))
+      return refuse("Error: " + name.substr(0, 64) + " is known when the call returns: write out");
   }
   return true;
 }
@@ -429,6 +591,7 @@ State FunctionEventParser::on_name() {
     show_word(token_);
     return State::kVar;
   }
+  if (in_result_) return State::kError;
   show_word("");
   return on_equal(false);
 }
@@ -485,6 +648,8 @@ State FunctionEventParser::on_var(State state) {
     message_ = "Error: What a pointer points to is written with its type, as in int NAME[0]";
     return State::kError;
   }
+  if (c == '=' && in_result_) return finish_result();
+  if (arg().struct_size) return on_delimiter();
   if (c == '<' && state == State::kBracketEnd && !is_string(field()) && !field().is_array()) {
     show(token_);
     return State::kBelow;
@@ -496,9 +661,20 @@ State FunctionEventParser::on_var(State state) {
   return on_delimiter();
 }
 
+State FunctionEventParser::finish_result() {
+  if (!finish_field()) return State::kError;
+  def_.result = std::move(arg());
+  places_ = first_place(def_);
+  def_.args.clear();
+  in_arg_ = in_result_ = false;
+  show(" = ");
+  return State::kResult;
+}
+
 State FunctionEventParser::on_delimiter() {
+  if (in_result_) return State::kError;
   char c = token_.empty() ? '\0' : token_[0];
-  bool may_join = !arg().is_null;
+  bool may_join = !arg().is_null && !arg().struct_size;
   if (c != ')' && c != ',' && !(c == '|' && may_join)) return State::kError;
   if (!finish_field()) return State::kError;
   if (c != '|' && !finish_arg()) return State::kError;
@@ -516,15 +692,34 @@ bool FunctionEventParser::refuse(std::string message) {
   return false;
 }
 
+// 16 bytes are in two registers, or in memory.
+bool FunctionEventParser::check_wide() {
+  const bool is_mixed = is_wide(field()) != is_wide(arg().fields[0]);
+  if (!is_wide(field()) && !is_mixed) return true;
+  if (is_mixed || field().is_array() || !field().suffixes.empty() || field().is_out ||
+      field().source == Source::kAddress)
+    return refuse("Error: " + field().atom + " and other types of 16 bytes are values themselves");
+  if (field().source == Source::kResult && is_long_double(field()))
+    return refuse("Error: A long double is returned in a register of its own, which is not read");
+  return true;
+}
+
 // A field's type may be followed by what decides where it is passed, so these are checked at its
 // end.
 bool FunctionEventParser::finish_field() {
-  if (arg().is_null || field().source == Source::kAddress) return true;
+  if (arg().is_null || arg().struct_size) return true;
+  if (!check_wide()) return false;
+  if (def_.is_call && field().name == kDurationField)
+    return refuse("Error: The field duration is the time that the call takes");
+  const bool is_memory =
+      is_string(field()) || field().is_array() || has_index() || field().source == Source::kAddress;
+  if (field().is_out && !is_memory)
+    return refuse("Error: out is for what a pointer points to, as in out " + field().atom + " " +
+                  field().name.substr(0, 64) + "[0]");
+  if (field().source == Source::kAddress) return true;
   using Passed = FunctionEventArg::Passed;
   const auto& suffixes = field().suffixes;
-  bool has_index =
-      std::any_of(suffixes.begin(), suffixes.end(), [](const auto& s) { return s.is_index; });
-  if (is_float(field()) && !field().is_array() && !suffixes.empty() && !has_index)
+  if (is_float(field()) && !field().is_array() && !suffixes.empty() && !has_index())
     return refuse("Error: Offset into a " + field().atom + " without an index");
   FunctionEventArg before;
   before.fields.assign(arg().fields.begin(), arg().fields.end() - 1);
@@ -535,21 +730,25 @@ bool FunctionEventParser::finish_field() {
   return true;
 }
 
-bool FunctionEventParser::count_position(FunctionEventArg::Passed passed) {
-  using Passed = FunctionEventArg::Passed;
-  if (passed == Passed::kNowhere) return true;
-  bool is_vector = passed == Passed::kVector;
-  uint32_t max = is_vector ? kMaxVectorArgs : kMaxIntegerArgs;
-  uint32_t& used = is_vector ? nr_vector_ : nr_integer_;
-  if (used == max) return refuse("Error: Too many arguments (max of " + std::to_string(max) + ")");
-  used++;
+bool FunctionEventParser::count_position() {
+  const ValueClass value = class_of(arg());
+  if (!value.nr_words) return true;
+  nr_positions_++;
+  const bool on_stack = places_.on_stack(value);
+  places_.take(value);
+  if (!on_stack) return true;
+  for (const FunctionEventField& each : arg().fields)
+    if (each.is_out) return refuse("Error: An argument on the stack is the function's own: no out");
+  if (places_.stack > kMaxStackArgs)
+    return refuse("Error: Too many arguments (max of " + std::to_string(kMaxStackArgs) +
+                  " on the stack)");
+  def_.uses_stack = true;
   return true;
 }
 
 bool FunctionEventParser::finish_arg() {
-  FunctionEventArg::Passed passed = arg().passed();
-  uint32_t position = nr_integer_ + nr_vector_;
-  if (!count_position(passed)) return false;
+  const uint32_t position = nr_positions_;
+  if (!count_position()) return false;
   for (FunctionEventField& each : arg().fields) each.position = uint8_t(position);
   in_arg_ = false;
   return true;
@@ -564,6 +763,10 @@ State FunctionEventParser::step(State state) {
   switch (state) {
     case State::kInit:
       return on_init();
+    case State::kResult:
+      return on_function();
+    case State::kOut:
+      return on_param(State::kPipe);
     case State::kFunc:
       return expect("(", State::kParam);
     case State::kParam:
@@ -615,11 +818,11 @@ State FunctionEventParser::step(State state) {
 std::string FunctionEventParser::help(State state) const {
   if (!message_.starts_with("Unexpected token")) return "";
   if (state == State::kEnd)
-    return "A definition ends with its list; what a function returns is there for a return probe, "
-           "as "
-           "in r:NAME FUNCTION $retval.";
+    return "A definition ends with its list; what a function returns stands before it: int NAME = "
+           "FUNCTION(...).";
   if (state == State::kFunc && is_name(token_))
-    return "A definition begins with the function's name, without the type that it returns.";
+    return "A result has a name and is told from the function by '=', as in int NAME = "
+           "FUNCTION(...).";
   const bool wants_type = state == State::kParam || state == State::kComma ||
                           state == State::kPipe || state == State::kUnsigned;
   if (!wants_type || !is_name(token_)) return "";
@@ -651,7 +854,7 @@ FunctionEventParse FunctionEventParser::fail(State state) {
   FunctionEventParse result;
   std::string text = window.line + "\n" + std::string(window.caret, ' ') + "^\n" + message_;
   result.error = FunctionEventError{std::move(text), message_, begin_, help(state)};
-  result.function_was_parsed = state != State::kInit;
+  result.function_was_parsed = !def_.function.empty();
   return result;
 }
 
@@ -677,12 +880,17 @@ FunctionEventParse FunctionEventParser::run() {
 
 bool is_function_event_line(std::string_view line) {
   size_t begin = find_name_end(line);
+  begin += find_result_end(line.substr(begin));
   while (begin < line.size() && is_blank(line[begin])) begin++;
   const size_t length = scan_function_name(line.substr(begin));
   return length && line.substr(begin + length).starts_with('(');
 }
 
-FunctionEventParse parse_function_event(
+std::string_view without_event_name(std::string_view line) {
+  return trim(line.substr(find_name_end(line)));
+}
+
+[[gnu::cold]] FunctionEventParse parse_function_event(
     std::string_view line, const std::function<uint64_t(std::string_view)>& address_of) {
   return FunctionEventParser(line, address_of).run();
 }

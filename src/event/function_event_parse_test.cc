@@ -90,8 +90,69 @@ TEST(FunctionEventParse, AnEventCanHaveAName) {
   EXPECT_EQ(parse("ns::Box::operator=(x64 a)").function, "ns::Box::operator=");
 }
 
+TEST(FunctionEventParse, WholeCalls) {
+  expect_canonical("int fd=open( string path , x32 flags)",
+                   "int fd = open(string path, x32 flags)");
+  expect_canonical("const char *s = getenv(const char *name)", "string s = getenv(string name)");
+  expect_canonical("unsigned int n = f()", "unsigned int n = f()");
+  expect_canonical("double d = scale(double x, float NULL)",
+                   "double d = scale(double x, float NULL)");
+  expect_canonical("x64 p = f(int a) ", "x64 p = f(int a)");
+  expect_canonical("int v[0]+4[2] = f()", "int v[0]+4[2] = f()");
+  expect_canonical("int[4] v = f()", "int[4] v = f()");
+  expect_canonical("void  =  free(x64 p)", "void = free(x64 p)");
+  expect_canonical("mine = int fd = open(string path)", "mine=int fd = open(string path)");
+  expect_canonical("mine = void = free(x64 p)", "mine=void = free(x64 p)");
+  expect_canonical("int r = ns::A::operator==(x64 that)", "int r = ns::A::operator==(x64 that)");
+  expect_canonical("e=ns::A::operator=(x64 that)", "e=ns::A::operator=(x64 that)");
+  expect_canonical("long n = read(int fd, out string/n buf, size_t count)",
+                   "long n = read(int fd, out string/n buf, size_t count)");
+  expect_canonical("void = f(out int a[0] | int a, out u8[4] b, out long[n/8] v, int n)",
+                   "void = f(out int a[0] | int a, out u8[4] b, out long[n/8] v, int n)");
+  expect_canonical("void = f(out *p, out int g=0x1000)", "void = f(x64 p, out int g=0x1000)");
+  expect_canonical("string/n text = f(int n)", "string/n text = f(int n)");
+  const FunctionEventDef def = parse("mine = int fd = libc:open(string path)");
+  EXPECT_EQ(def.event_name(), "mine");
+  EXPECT_EQ(def.function, "libc:open");
+  EXPECT_TRUE(def.is_call);
+  EXPECT_EQ(def.result->fields[0].name, "fd");
+  EXPECT_FALSE(parse("void = f()").result);
+  EXPECT_EQ(parse("int fd = open()").event_name(), "open");
+  EXPECT_EQ(without_event_name("mine = int fd = f()"), "int fd = f()");
+  EXPECT_EQ(without_event_name("int fd = f()"), "int fd = f()");
+}
+
+TEST(FunctionEventParse, WholeCallsThatAreNone) {
+  const auto error = [](std::string_view line) {
+    const FunctionEventParse result = parse_function_event(line, address_of);
+    return result.error ? result.error->text : "none";
+  };
+  EXPECT_EQ(error("itn fd = open(string path)"),
+            "itn fd = open(string path)\n^\nUnexpected token 'itn' for INIT state");
+  EXPECT_EQ(error("int fd = !(string path)"),
+            "int fd = ! (string path)\n         ^\nUnexpected token '!' for RESULT state");
+  EXPECT_EQ(
+      error("int n = f(string/n s)"),
+      "int n = f( string /n s)\n           ^\nError: n is known when the call returns: write out");
+  EXPECT_EQ(error("f(out string s)"),
+            "f( out string s)\n   ^\nError: out is for a call with its result, as in int n = "
+            "read(int fd, out string/n buf)");
+  EXPECT_EQ(
+      error("int n = f(out int a)"),
+      "int n = f(out int a)\n              ^\nError: out is for what a pointer points to, as in "
+      "out int a[0]");
+  for (const char* line :
+       {"int fd = ", "void x = f()", "int a b = f()", "int fd = open",
+        "void = ", "int duration = f()", "void = f(int duration)", "int fd=0x10 = f()",
+        "void = f(out NULL)", "void = f(out out int a[0])", "void = f(out)",
+        "void = f(out double d)", "void = f(out float NULL)", "void = f(int[n] v, out int n[0])",
+        "int a|int b = f()", "int a, int b = f()", "void void = f()"})
+    EXPECT_NE(error(line), "none") << line;
+}
+
 TEST(FunctionEventParse, LinesAmongThoseOfOtherKinds) {
-  for (std::string_view line : {"f(int a)", "p(int a)", "a=f()", "lib:f()", "ns::f(int)(int a)"})
+  for (std::string_view line : {"f(int a)", "p(int a)", "a=f()", "lib:f()", "ns::f(int)(int a)",
+                                "int a = f()", "void = f()", "a=int b = f()"})
     EXPECT_TRUE(is_function_event_line(line)) << line;
   for (std::string_view line :
        {"p f", "p:x f a=+0(%di)", "f:x f(int)%return", "s:x int a", "e:x g.e a=$b", "f (int a)",
@@ -115,8 +176,8 @@ TEST(FunctionEventParse, WhatHelps) {
   };
   EXPECT_EQ(help("f(itn a)"), "There is no type itn; did you mean int?");
   EXPECT_NE(help("f(struct outer p)").find("; the types are char "), std::string::npos);
-  EXPECT_NE(help("int f(int a)").find("without the type that it returns"), std::string::npos);
-  EXPECT_NE(help("f(int a) ret").find("return probe"), std::string::npos);
+  EXPECT_NE(help("int f(int a)").find("int NAME = FUNCTION(...)"), std::string::npos);
+  EXPECT_NE(help("f(int a) ret").find("int NAME = FUNCTION(...)"), std::string::npos);
   EXPECT_EQ(help("f(int a"), "");
 }
 
@@ -224,20 +285,26 @@ TEST(FunctionEventParse, NameThatCannotBeOne) {
             "5f (int a)\n^\nUnexpected token '5f' for INIT state");
 }
 
+// What finds no register is on the stack.
 TEST(FunctionEventParse, TooManyArguments) {
-  expect_error("f(int a, int b, int c, int d, int e, int g, int h, int i)",
-               "f(int a, int b, int c, int d, int e, int g, int h, int i)\n" +
-                   std::string(44, ' ') + "^\nError: Too many arguments (max of 6)");
-  expect_error("f(NULL, NULL, NULL, NULL, NULL, NULL, NULL)",
-               "f(NULL, NULL, NULL, NULL, NULL, NULL, NULL )\n" + std::string(38, ' ') +
-                   "^\nError: Too many arguments (max of 6)");
-  parse("f(int a, int b, int c, int d, int e, int g, int h=0x10)");
-  parse("f(int a, double b, int c, int d, int e, double g, int h, int i)");
-  parse("f(float a,float b,float c,float d,float e,float f,float g,double NULL)");
-  FunctionEventParse result = parse_function_event(
-      "f(float a,float b,float c,float d,float e,float f,float g,double NULL,float i)", address_of);
+  EXPECT_FALSE(parse("f(int a, int b, int c, int d, int e, int g, int h=0x10)").uses_stack);
+  EXPECT_FALSE(parse("f(int a, double b, int c, int d, int e, double g, int h, int i)").uses_stack);
+  EXPECT_FALSE(
+      parse("f(float a,float b,float c,float d,float e,float f,float g,double NULL)").uses_stack);
+  EXPECT_TRUE(
+      parse("f(float a,float b,float c,float d,float e,float f,float g,double NULL,float i)")
+          .uses_stack);
+  EXPECT_TRUE(parse("f(NULL, NULL, NULL, NULL, NULL, NULL, NULL, string s)").uses_stack);
+  std::string line = "f(", more;
+  for (int i = 0; i < 6 + 32; i++) line += (i ? ", NULL" : "NULL");
+  expect_canonical(line + ")", line + ")");
+  const FunctionEventParse result = parse_function_event(line + ", int i)", address_of);
   ASSERT_TRUE(result.error);
-  EXPECT_NE(result.error->text.find("Error: Too many arguments (max of 8)"), std::string::npos);
+  EXPECT_EQ(result.error->message, "Error: Too many arguments (max of 32 on the stack)");
+  const FunctionEventParse out = parse_function_event(
+      "void = f(NULL, NULL, NULL, NULL, NULL, NULL, out int a[0])", address_of);
+  ASSERT_TRUE(out.error);
+  EXPECT_EQ(out.error->message, "Error: An argument on the stack is the function's own: no out");
 }
 
 TEST(FunctionEventParse, FloatsAndIntegersDoNotMix) {
@@ -336,6 +403,53 @@ TEST(FunctionEventParse, LongEventNamesStayApart) {
   std::string name_a = parse(a + "()").event_name(), name_b = parse(b + "()").event_name();
   EXPECT_LE(name_a.size(), 200u);
   EXPECT_NE(name_a, name_b);
+}
+
+std::string canonical(std::string_view line) {
+  FunctionEventParse result = parse_function_event(line, nullptr);
+  return result.def ? result.def->canonical() : result.error->message;
+}
+
+TEST(FunctionEventByValue, IsListedAsItCanBeWrittenAgain) {
+  const struct {
+    const char *line, *listed;
+  } cases[] = {
+      {"struct{ long quot,long rem } r = ldiv(long a, long b)",
+       "struct {long quot, long rem} r = ldiv(long a, long b)"},
+      {"f(struct {unsigned int a, const char *b, double c} p, __int128 q)",
+       "f(struct {unsigned int a, string b, double c} p, s128 q)"},
+      {"f(unsigned __int128 a, long double b)", "f(u128 a, float80 b)"},
+      {"f(long double *p)", "f(x64 p)"},
+      {"f(s128 a | x128 b)", "f(s128 a | x128 b)"},
+  };
+  for (const auto& one : cases) {
+    EXPECT_EQ(canonical(one.line), one.listed);
+    EXPECT_EQ(canonical(one.listed), one.listed);
+  }
+}
+
+TEST(FunctionEventByValue, WhatCannotBeSaysWhy) {
+  const struct {
+    const char *line, *why;
+  } cases[] = {
+      {"long double r = f()", "a register of its own"},
+      {"struct {long double x} r = f()", "a register of its own"},
+      {"f(struct {int[3] a} p)", "Unexpected token '['"},
+      {"f(struct {int a[0]} p)", "A member of a structure"},
+      {"f(struct {} p)", "Unexpected token '}'"},
+      {"f(struct {int a})", "Unexpected token ')'"},
+      {"f(struct {int a} p | int b)", "Unexpected token '|'"},
+      {"f(struct {int a} p[0])", "Unexpected token '['"},
+      {"int r = f(out struct {int a} p)", "OUT state"},
+      {"f(s128[2] a)", "values themselves"},
+      {"f(s128 a[0])", "values themselves"},
+      {"f(s128 a+8)", "values themselves"},
+      {"f(s128 a=0x8)", "values themselves"},
+      {"f(s128 a | long b)", "values themselves"},
+      {"f(string/a t, s128 a)", "No field 'a'"},
+  };
+  for (const auto& one : cases)
+    EXPECT_NE(canonical(one.line).find(one.why), std::string::npos) << canonical(one.line);
 }
 
 }  // namespace

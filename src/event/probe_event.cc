@@ -64,7 +64,7 @@ bool is_probe_removal(std::string_view line) {
   return line.starts_with('-') || line.starts_with('!');
 }
 
-ProbeRemovalParse parse_probe_removal(std::string_view line, ProbeFile file) {
+[[gnu::cold]] ProbeRemovalParse parse_probe_removal(std::string_view line, ProbeFile file) {
   ProbeRemovalParse parsed;
   const std::vector<std::string_view> words = split_words(line);
   auto refuse = [&parsed](std::string help) {

@@ -469,7 +469,7 @@ bool ArgumentParser::parse_name(std::string_view name) {
   return fail_here(ProbeFault::kNosupBtfarg, at_function ? EOPNOTSUPP : EINVAL, std::move(help));
 }
 
-bool ArgumentParser::parse_fetch(std::string_view text) {
+[[gnu::cold]] bool ArgumentParser::parse_fetch(std::string_view text) {
   switch (text.empty() ? '\0' : text[0]) {
     case '$':
       return parse_variable(text.substr(1));
@@ -600,8 +600,8 @@ int split_symbol_offset(std::string_view* symbol, int64_t* offset) {
   return 0;
 }
 
-bool parse_probe_argument(std::string_view word, const ProbeArgumentContext& context,
-                          std::vector<ProbeArgument>* done, uint64_t* size) {
+[[gnu::cold]] bool parse_probe_argument(std::string_view word, const ProbeArgumentContext& context,
+                                        std::vector<ProbeArgument>* done, uint64_t* size) {
   ProbeArgument argument;
   const size_t equals = word.find('=');
   if (equals == word.npos)

@@ -34,7 +34,8 @@ void append_value(const ProbeArgument& argument, const std::string& index, std::
   *values += is_text(argument) ? ", __get_str(" + element + ")" : ", REC->" + element;
 }
 
-void append_print(const ProbeArgument& argument, std::string* format, std::string* values) {
+[[gnu::cold]] void append_print(const ProbeArgument& argument, std::string* format,
+                                std::string* values) {
   *format += " " + argument.name + "=";
   if (!argument.array_len) {
     *format += argument.type->format;
@@ -50,7 +51,7 @@ void append_print(const ProbeArgument& argument, std::string* format, std::strin
 
 }  // namespace
 
-EventCall make_probe_event_call(ProbeDefinition* definition) {
+[[gnu::cold]] EventCall make_probe_event_call(ProbeDefinition* definition) {
   EventCall call;
   call.system = definition->group;
   call.name = definition->event;

@@ -304,9 +304,9 @@ Result<FetchProgramPtr> ProbeCompiler::finish(const EventCall& call) {
 
 }  // namespace
 
-Result<FetchProgramPtr> compile_probe_event(const ProbeDefinition& definition,
-                                            const EventCall& call,
-                                            const ProbeCompileContext& context) {
+[[gnu::cold]] Result<FetchProgramPtr> compile_probe_event(const ProbeDefinition& definition,
+                                                          const EventCall& call,
+                                                          const ProbeCompileContext& context) {
   ProbeCompiler compiler(definition, context);
   for (const ProbeArgument& argument : definition.arguments) compiler.add(argument);
   return compiler.finish(call);

@@ -420,7 +420,7 @@ bool LineParser::parse_source() {
 }
 
 // `at`: the word behind `if`.
-bool LineParser::parse_filter(size_t at) {
+[[gnu::cold]] bool LineParser::parse_filter(size_t at) {
   faults_.set_word(at);
   if (at == words_.size()) return fail(ProbeFault::kNoEpFilter);
   for (size_t i = at; i < words_.size(); i++) {
@@ -460,7 +460,8 @@ Outcome LineParser::parse_eprobe() {
 
 }  // namespace
 
-ProbeParse parse_probe_event(std::string_view line, ProbeFile file, ProbeWorld& world) {
+[[gnu::cold]] ProbeParse parse_probe_event(std::string_view line, ProbeFile file,
+                                           ProbeWorld& world) {
   const std::vector<std::string_view> words = split_words(line);
   if (words.empty()) {
     ProbeParse parsed;

@@ -126,8 +126,8 @@ class SiteCompiler {
 
 }  // namespace
 
-EventCall make_sdt_event_call(std::string_view provider, std::string_view name,
-                              const std::vector<std::vector<SdtArgument>>& sites) {
+[[gnu::cold]] EventCall make_sdt_event_call(std::string_view provider, std::string_view name,
+                                            const std::vector<std::vector<SdtArgument>>& sites) {
   EventCall call;
   call.system = "sdt_" + std::string(provider);
   call.name = name;

@@ -105,7 +105,7 @@ uint32_t SyntheticDefinition::max_size() const {
   return size;
 }
 
-EventCall make_synthetic_event_call(const SyntheticDefinition& definition) {
+[[gnu::cold]] EventCall make_synthetic_event_call(const SyntheticDefinition& definition) {
   EventCall call;
   call.system = kSyntheticSystem;
   call.name = definition.name;

@@ -5,6 +5,7 @@
 //   calls of function_graph   B and E          single events    i, with their fields as args
 //   pairs, calls without entry X, with dur     --counter        C
 //   losses                    i, global        names            M
+//   off the CPU               X, on the thread that comes back
 #include <cerrno>
 #include <unordered_map>
 #include <vector>
@@ -209,6 +210,7 @@ class ChromeSink : public ExportSink {
     append_json_event(out_, event, source_);
     *out_ += '}';
     if (event.pair) pair(event);
+    if (event.off_cpu) off_cpu(event);
     if (event.schema)
       for (const ExportField* field : counters_[event.schema->index]) count(event, *field);
   }
@@ -232,6 +234,18 @@ class ChromeSink : public ExportSink {
     append_json_fields(out_, *event.pair->schema, event.pair->record, addresses);
     *out_ += ",\"return\":";
     append_json_fields(out_, *event.schema, event.record, addresses);
+    *out_ += "}}";
+  }
+  // Within the calls of the thread: it has made none meanwhile.
+  void off_cpu(const ExportEvent& event) {
+    const ExportThread& thread = *event.off_cpu->thread;
+    tracks_of(thread);
+    open('X', event.off_cpu->begin_ns);
+    *out_ += ",\"dur\":";
+    put_micros(event.ns - event.off_cpu->begin_ns);
+    put_thread(thread, base_tid(thread));
+    *out_ += ",\"cat\":\"sched\",\"name\":\"off the CPU\",\"args\":{\"state\":";
+    append_json_text(out_, event.off_cpu->state);
     *out_ += "}}";
   }
   void count(const ExportEvent& event, const ExportField& field) {

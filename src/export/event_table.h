@@ -44,6 +44,18 @@ class EventTables {
   void put_head(const ExportEvent& event, Row& row);
   template <typename Row>
   void put(const ExportEvent& event, Row& row);
+  // The three parts of put(), for who does the plain fields itself: the names in front, the fields
+  // one by one, the line behind.
+  template <typename Row>
+  void put_names(const ExportEvent& event, Row& row);
+  template <typename Row>
+  void put_field(const ExportEvent& event, const ExportField& field, Row& row) {
+    put_value(event, field, field.value(event.record), row);
+  }
+  template <typename Row>
+  void put_line(const ExportEvent& event, Row& row) {
+    if (event.schema && places(*event.schema).has_line) row.text(line(event));
+  }
   // A list of names, or null where there is none.
   template <typename Row>
   void put_stack(const ExportEvent& event, Row& row);
@@ -130,13 +142,7 @@ void EventTables::put_value(const ExportEvent& event, const ExportField& field,
 }
 
 template <typename Row>
-void EventTables::put(const ExportEvent& event, Row& row) {
-  if (!event.schema) {
-    row.number(event.id());
-    row.begin_list();
-    for (const uint8_t byte : event.record) row.number(byte);
-    return row.end_list();
-  }
+void EventTables::put_names(const ExportEvent& event, Row& row) {
   const Places& known = places(*event.schema);
   for (const Place* place : {&known.function, &known.caller}) {
     if (!place->field) continue;
@@ -144,9 +150,19 @@ void EventTables::put(const ExportEvent& event, Row& row) {
     const std::string_view name = name_at(event, *place, &is_there);
     is_there ? row.text(name) : row.null();
   }
-  for (const ExportField& field : event.schema->fields)
-    put_value(event, field, field.value(event.record), row);
-  if (known.has_line) row.text(line(event));
+}
+
+template <typename Row>
+void EventTables::put(const ExportEvent& event, Row& row) {
+  if (!event.schema) {
+    row.number(event.id());
+    row.begin_list();
+    for (const uint8_t byte : event.record) row.number(byte);
+    return row.end_list();
+  }
+  put_names(event, row);
+  for (const ExportField& field : event.schema->fields) put_field(event, field, row);
+  put_line(event, row);
 }
 
 template <typename Row>

@@ -89,6 +89,14 @@ struct ExportPair {
   std::span<const uint8_t> record;  // up to its first 512 bytes
 };
 
+// With the sched:sched_switch that brings a thread back, another one than the event's: it was off
+// the CPU since then.
+struct ExportOffCpu {
+  const ExportThread* thread = nullptr;
+  uint64_t begin_ns = 0;
+  std::string state;  // "S", "D", "R+": the kernel's letters
+};
+
 struct ExportEvent {
   enum class Kind : uint8_t {
     kEvent,
@@ -108,13 +116,14 @@ struct ExportEvent {
   // first `kernel_frames` are of kernel_stack, the rest of user_stack, which begins anew.
   std::span<const uint64_t> stack;
   uint32_t kernel_frames = 0;
-  ExportCall call;                   // of kCallBegin and kCallEnd
+  ExportCall call;  // of kCallBegin and kCallEnd
   // Numbers of flows that go through this event, 0: none. Its own, which goes to a synthetic event;
   // of a synthetic one that of the hit that made it, and that of the event of onmatch()
   // (export_flows.h).
   using Flows = std::array<uint64_t, 3>;
   Flows flows = {};
-  const ExportPair* pair = nullptr;  // of a kEvent: this is a return, and its entry was seen
+  const ExportPair* pair = nullptr;       // of a kEvent: this is a return, and its entry was seen
+  const ExportOffCpu* off_cpu = nullptr;  // of a kEvent
 
   int32_t tid() const { return thread ? thread->tid : 0; }
   uint16_t id() const { return record.size() < 2 ? 0 : uint16_t(record[0] | record[1] << 8); }

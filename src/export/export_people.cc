@@ -136,6 +136,7 @@ uint32_t ExportPeople::add(const ExportInput& input) {
     people.host = host_of({this_host(), ""});
     add_buffer(*input.buffer, &people);
   }
+  if (people.only) people.forked.parent = people.only->pid;
   inputs_.push_back(people);
   return people.host;
 }
@@ -185,6 +186,7 @@ void ExportPeople::add_process_maps(std::string_view text, InputPeople* people) 
     if (!one.modules.empty()) found->modules = std::move(one.modules);
     // A recording of ours is of one process, and of children that stand behind it.
     if (one.is_ours && &one == &all.front()) people->only = found;
+    if (people->only && found != people->only) people->forked.children.push_back(found->pid);
     make_thread(people->host, one.pid, 0, found);
   }
 }
@@ -222,6 +224,7 @@ void ExportPeople::add_buffer(const BufferFile& buffer, InputPeople* people) {
       of->is_known = true;
       of->exe = found->exe;
       if (of->modules.empty()) of->modules = found->modules;
+      people->forked.children.push_back(of->pid);
     }
     make_thread(people->host, int32_t(entry.tid), 0, of)->comm =
         std::string(entry.comm, ::strnlen(entry.comm, sizeof entry.comm));

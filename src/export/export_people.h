@@ -20,6 +20,12 @@ class ExportPeople {
   uint32_t add(const ExportInput& input);
   // Of a record; made where it is not known yet. Threads with the id 0 are idle ones, one a CPU.
   const ExportThread* thread(uint32_t input, int32_t tid, uint32_t cpu);
+  // Of a recording of one program: its process, and those that it has forked.
+  struct Forked {
+    int32_t parent = 0;
+    std::vector<int32_t> children;
+  };
+  const Forked& forked(uint32_t input) const { return inputs_[input].forked; }
   // Names of processes, once all inputs are there.
   void name_processes();
   void list(ExportMeta* meta) const;
@@ -28,6 +34,7 @@ class ExportPeople {
   struct InputPeople {
     uint32_t host = 0;
     ExportProcess* only = nullptr;  // all threads of this input are its
+    Forked forked;
   };
   // A machine by its name, or, where a recording does not name its machine, by the file.
   struct Host {

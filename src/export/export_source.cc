@@ -5,6 +5,7 @@
 #include <cstring>
 #include <deque>
 #include <map>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -16,6 +17,8 @@
 #include "export/export_people.h"
 #include "export/export_sink.h"
 #include "export/export_stream.h"
+#include "export/export_switches.h"
+#include "export/export_who.h"
 #include "output/printk_text.h"
 #include "trace_dat/metadata.h"
 #include "trace_dat/recorded_names.h"
@@ -112,10 +115,13 @@ struct ExportSource::Impl {
   std::map<std::string, ExportSchema*> schema_by_layout;
   std::map<std::string, uint32_t> label_uses;
   ExportPeople people;
+  WhoFinder who{&people};
+  std::optional<WhoSelection> wanted_who;  // none: everybody
   ExportMeta meta;
   ExportSelection selection;
   ExportPairs pairs;
   ExportFlows flows;
+  ExportSwitches switches;
   ExportStats stats;
   uint64_t from_ns = 0, until_ns = ~uint64_t{0};
 
@@ -194,13 +200,16 @@ Result<std::unique_ptr<ExportSource>> ExportSource::open(std::vector<ExportInput
     PB_TRY(decode_input(&state));
     impl->add_schemas(&state);
     impl->flows.define(index, state.matches);
+    impl->switches.define(index, state.events);
     impl->meta.inputs.push_back(info_of(state.input, impl->people.add(state.input)));
+    impl->who.add(images_of(state.input.dat));
     impl->open_streams(index);
   }
   impl->flows.resolve(impl->schemas);
   impl->people.name_processes();
   impl->people.list(&impl->meta);
   PB_TRY(impl->selection.set(choice, impl->schemas));
+  if (choice.who.has_any()) impl->wanted_who.emplace(choice.who, &impl->who);
   impl->start();
   impl->from_ns = absolute(choice.from_ns, choice.from_is_relative, impl->meta.first_ns);
   impl->until_ns = absolute(choice.until_ns, choice.until_is_relative, impl->meta.first_ns);
@@ -258,6 +267,7 @@ bool ExportSource::Impl::take_loss(Stream* stream, ExportEvent* out) {
   out->kind = Kind::kLoss;
   out->lost = stream->lost();
   flows.lose(out->input);
+  switches.lose(out->input);
   stats.lost_by_cpu[out->cpu] += out->lost == kLostUnknown ? 1 : out->lost;
   stats.lost_at_least |= out->lost == kLostUnknown;
   return true;
@@ -282,7 +292,9 @@ bool ExportSource::Impl::take(Stream* stream, ExportEvent* out) {
   out->record = stream->record();
   ExportFormat* format = inputs[stream->input].formats.find(out->record);
   out->schema = format ? format->schema : nullptr;
-  const bool is_wanted = selection.wants(out->schema, out->record);
+  const bool is_wanted = selection.wants(out->schema, out->record) &&
+                         (!wanted_who || wanted_who->wants(stream->input, tid_of(out->record),
+                                                           stream->cpu(), stream->ns()));
   // Once, though an event may have to wait for the ends of calls.
   if (!std::exchange(flows_said, true))
     current_flows = flows.see(*out, tid_of(out->record), is_wanted);
@@ -298,6 +310,8 @@ bool ExportSource::Impl::take(Stream* stream, ExportEvent* out) {
   if (role == Role::kGraphExit && !take_exit(*format, calls, out)) return pending = false, true;
   if (meta.has_returns && (role == Role::kProbeEntry || role == Role::kProbeReturn))
     take_pair(*format, out);
+  out->off_cpu = switches.see(stream->input, out->ns, out->record,
+                              [&](int32_t tid) { return people.thread(stream->input, tid, 0); });
   calls->last_ns = out->ns;
   stats.events += stream->records();
   if (!format) stats.unknown_events++;

@@ -19,6 +19,7 @@
 #include "base/result.h"
 #include "event/call_arguments.h"
 #include "export/export_event.h"
+#include "export/who_choice.h"
 #include "output/address_text.h"
 #include "output/merge.h"
 #include "trace_dat/trace_dat_read.h"
@@ -45,6 +46,7 @@ struct ExportChoice {
   std::vector<std::string> events;
   // In the language of the filter files; events without its fields are left out. Empty: none.
   std::string filter;
+  WhoChoice who;
 };
 
 class ExportSource {

@@ -17,6 +17,7 @@ using proto::put_uint;
 namespace {
 
 constexpr uint32_t kFirstGeneric = 65536;  // numbers of events from here on have descriptors
+constexpr uint32_t kSchedSwitch = 4;       // perfetto makes states of threads and CPUs of it
 constexpr size_t kMostFields = 31;         // numbers of fields are below 32
 enum : uint32_t { kDouble = 1, kInt64 = 3, kUint64 = 4, kString = 9 };
 
@@ -29,6 +30,17 @@ uint32_t type_of(const ExportField& field) {
 }
 
 }  // namespace
+
+// The number of an event. Perfetto's own message of sched_switch has the fields of the kernel's.
+uint32_t PerfettoFtrace::number_of(const ExportSchema& schema) {
+  constexpr const char* kFields[] = {"prev_comm", "prev_pid", "prev_prio", "prev_state",
+                                     "next_comm", "next_pid", "next_prio"};
+  const bool is_switch =
+      schema.system == "sched" && schema.name == "sched_switch" &&
+      std::equal(schema.fields.begin(), schema.fields.end(), std::begin(kFields), std::end(kFields),
+                 [](const ExportField& field, const char* name) { return field.name == name; });
+  return is_switch ? kSchedSwitch : kFirstGeneric + schema.index;
+}
 
 std::string PerfettoFtrace::descriptor_of(const ExportSchema& schema) const {
   std::string event, name;
@@ -103,7 +115,8 @@ void PerfettoFtrace::event(const ExportEvent& event) {
   Cpu* cpu = &machine->cpus[event.cpu];
   if (machine->described.size() < descriptors_.size())
     machine->described.resize(descriptors_.size());
-  if (!machine->described[event.schema->index])
+  const uint32_t event_number = number_of(*event.schema);
+  if (!machine->described[event.schema->index] && event_number >= kFirstGeneric)
     put_bytes(&machine->pending, 11, descriptors_[event.schema->index]);
   machine->described[event.schema->index] = true;
   std::string fields;
@@ -112,7 +125,7 @@ void PerfettoFtrace::event(const ExportEvent& event) {
   put_uint(&message_, 1, event.ns);
   put_int(&message_, 2, event.tid());
   if (event.record.size() > 2 && event.record[2]) put_uint(&message_, 5, event.record[2]);
-  put_bytes(&message_, kFirstGeneric + event.schema->index, fields);
+  put_bytes(&message_, event_number, fields);
   put_bytes(&cpu->events, 2, message_);
   any_long_ |= cpu->events.size() >= kBundle;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Single events as perfetto's FtraceEventBundle: typed fields by a descriptor of the event (generic
-// events, v50 and later). They become rows of the tables ftrace_event and args.
+// events, v50 and later). They become rows of the tables ftrace_event and args. The kernel's
+// sched_switch has a message of its own, of which perfetto makes the states of threads.
 #pragma once
 
 #include <cstdint>
@@ -40,6 +41,7 @@ class PerfettoFtrace {
   Machine* machine_of(const ExportEvent& event, uint32_t* number);
   void flush_cpu(uint32_t machine, uint32_t number, Cpu* cpu, std::string* out);
   void put_fields(const ExportEvent& event, std::string* message);
+  static uint32_t number_of(const ExportSchema& schema);
   std::string descriptor_of(const ExportSchema& schema) const;
 
   ExportSource* source_ = nullptr;

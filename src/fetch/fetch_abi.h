@@ -53,6 +53,8 @@ enum class FetchOp : uint8_t {
               // is 0: it is not known how many, or none can be read
   kSymbol,  // dynamic: address value as "name+0x4/0x10", or "0x…", kSymbolTextSize bytes at most;
             // imm: SymbolNames*
+  kTaken,   // the first instruction of a call's program: the source record, which at_entry has
+            // made at the entry, is the beginning of this one (probe/returns/call_data.h)
 };
 
 enum LengthBits : uint8_t {
@@ -62,6 +64,9 @@ enum LengthBits : uint8_t {
 
 inline constexpr uint32_t kCommTextSize = 16;  // with the NUL, as is
 inline constexpr uint32_t kSymbolTextSize = 256;
+
+// What one event may take at the entry of a call, in bytes.
+inline constexpr uint32_t kMostTaken = 2040;
 
 inline constexpr uint8_t kFlagsRegister = 16;
 inline constexpr uint8_t kIpRegister = 17;
@@ -101,9 +106,12 @@ struct FetchProgram {
                      // zeroes it
   RecordHead head;
   uint8_t reserved;
+  // Of an event that is a whole call, and recorded at its return: what is fetched at the entry.
+  // Null: nothing is.
+  const FetchProgram* at_entry;
   FetchInsn insn[];
 };
-static_assert(sizeof(FetchProgram) == 16);
+static_assert(sizeof(FetchProgram) == 24);
 
 // The registers that a program reads; ProbeFrame (probe/probe_abi.h) begins with them. Which ones
 // are there depends on the way in (probe_entry.S). Where no program reads xmm registers these have

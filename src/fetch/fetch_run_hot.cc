@@ -451,6 +451,14 @@ inline uint32_t pad_to_4(uint8_t* record, uint32_t end) {
   return end;
 }
 
+// What was taken at the entry of a call, behind the head. Its first word has its size.
+uint32_t copy_taken(uint8_t* record, const uint8_t* source, uint32_t head) {
+  const uint32_t size = uint32_t(get(source, 4));
+  for (uint32_t at = head; at < size; at += 4)
+    put<uint32_t>(record + at, uint32_t(get(source + at, 4)));
+  return size;
+}
+
 // What only some kinds of events have: a switch of its own keeps fetch_run's short.
 inline uint64_t rare_value(const FetchInsn* insn, const FetchRegisters* registers,
                            const uint8_t* source, uint64_t value) {
@@ -543,6 +551,9 @@ extern "C" uint32_t fetch_run(const FetchProgram* program, const FetchRegisters*
         break;
       case FetchOp::kSymbol:
         end = append_symbol(record, insn, value, end);
+        break;
+      case FetchOp::kTaken:
+        end = copy_taken(record, source, record_head_size(program->head));
         break;
       default:
         value = rare_value(insn, registers, source, value);

@@ -94,12 +94,12 @@ bool can_write_text() {
 
 // What unwinders look at. Code beyond the last place works as well, but is unknown to them.
 struct Place {
-  std::atomic<uint64_t> address;  // 0: free; written last
-  uint64_t end;
-  uint16_t shape;
+  std::atomic<uint64_t> address = 0;  // 0: free; written last
+  uint64_t end = 0;
+  uint16_t shape = 0;
 };
 constexpr size_t kPlaces = 1024;
-Place g_places[kPlaces];
+constinit Place g_places[kPlaces];  // of no memory until used
 std::atomic<size_t> g_places_used;  // the ones behind have never been
 
 size_t note_place(uint64_t address, size_t size, uint16_t shape) {

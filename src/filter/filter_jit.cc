@@ -10,12 +10,15 @@
 //     …                                          …
 //   match:  eax = 1, ret                       match:  restore, fall through
 //   reject: eax = 0, ret                       reject: restore, jmp to where the caller says
+//                                              a text: mov rax, [rdi + 8]
+//                                                      cmp byte [rax], 's'; jne reject; …
 //   or, in other code, without calls:
 //   match:  somewhere else
 //   reject: fall through
 #include "filter/filter_jit.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "filter/filter_insn.h"
 #include "patch/stack_shape.h"
@@ -197,8 +200,12 @@ class RecordEmitter {
 
 class RegisterEmitter {
  public:
-  RegisterEmitter(Emitter& out, const std::vector<RegisterTest>& tests)
-      : out_(out), tests_(tests), targets_(tests.size() + 2) {
+  RegisterEmitter(Emitter& out, const std::vector<RegisterTest>& tests, const TextTests& texts)
+      : out_(out),
+        tests_(tests),
+        texts_(texts),
+        has_texts_(has_text_tests(tests)),
+        targets_(tests.size() + 2) {
     for (const RegisterTest& test : tests) needs_scratch_ |= !is_direct(test);
   }
 
@@ -208,8 +215,13 @@ class RegisterEmitter {
       out_.store(kSavedTested, kTested);
       out_.store(kSavedOther, kOther);
     }
+    if (has_texts_) begin_texts();
     for (size_t i = 0; i < tests_.size(); i++) {
       const FilterInsn& insn = *tests_[i].insn;
+      if (tests_[i].is_text()) {
+        emit_text(tests_[i], i);
+        continue;
+      }
       const bool true_follows = insn.on_true == i + 1;
       const size_t target = true_follows ? insn.on_false : insn.on_true;
       const bool leaves = target == match + 1 && !needs_scratch_;
@@ -217,11 +229,18 @@ class RegisterEmitter {
       emit_comparison(tests_[i]);
       jump_if(out_, insn, !true_follows, leaves ? caller_reject : targets_[target]);
     }
+    if (has_texts_) out_.commit_sequence(texts_.sequence);
     if (needs_scratch_) {
       out_.jump(targets_[match]);
       out_.bind(targets_[match + 1]);
       restore();
       out_.jump(caller_reject);
+    }
+    if (has_texts_) {
+      out_.abort_sequence(texts_.sequence, true);
+      out_.bind(unknown_);
+      restore();
+      out_.jump(texts_.unknown);
     }
     out_.bind(targets_[match]);
     if (needs_scratch_) restore();
@@ -233,7 +252,7 @@ class RegisterEmitter {
 
   // One comparison of the register with a constant of up to 32 bits.
   static bool is_direct(const RegisterTest& test) {
-    return test.source != RegisterTest::kReturnAddress && !test.add &&
+    return test.source != RegisterTest::kReturnAddress && !test.add && !test.is_text() &&
            test.insn->test == FilterTest::kNumber && fits_number(test.insn->value);
   }
   void restore() {
@@ -277,6 +296,37 @@ class RegisterEmitter {
     }
   }
 
+  // A thread without restartable sequences cannot leave this one either.
+  void begin_texts() {
+    out_.begin_sequence(texts_.sequence);
+    out_.load_cpu(kTested, unknown_);
+  }
+
+  // Texts that differ here differ from one that cannot be read to its end, too: that is empty.
+  // Byte by byte: the next one is there when this one was no NUL. Most texts differ in the first.
+  void emit_text(const RegisterTest& test, size_t index) {
+    const FilterInsn& insn = *test.insn;
+    const size_t same = insn.invert ? insn.on_false : insn.on_true;
+    const size_t other = insn.invert ? insn.on_true : insn.on_false;
+    out_.bind(targets_[index]);
+    load(test.source);
+    for (size_t i = 0; i + 1 < test.offsets.size(); i++)
+      out_.load(kTested, {kTested, test.offsets[i]});
+    const uint32_t size = insn.data_size + (insn.match == TextMatch::kWhole ? 1 : 0);
+    for (uint32_t i = 0; i < size; i++) {
+      const uint8_t wanted = i < insn.data_size ? insn.data[i] : 0;
+      const Mem at{kTested, int64_t{test.offsets.back()} + i};
+      out_.apply(Op::kCompare, at, Number{uint32_t(int8_t(wanted))}, Width::k1);
+      out_.jump_if(JumpCondition::kNotEqual, targets_[other]);
+    }
+    // A text that cannot be read to its end is an empty one. Where that would be another answer, it
+    // is not known: a match is looked at again when the record is made.
+    if (insn.match == TextMatch::kBegins && same != tests_.size())
+      out_.jump(unknown_);
+    else if (same != index + 1)
+      out_.jump(targets_[same]);
+  }
+
   // At the field's width, so that what the register holds above it does not count.
   void compare(Reg value, const FilterInsn& insn) {
     const Op op = comparison_of(insn);
@@ -298,7 +348,10 @@ class RegisterEmitter {
 
   Emitter& out_;
   const std::vector<RegisterTest>& tests_;
+  const TextTests& texts_;
+  const bool has_texts_;
   Targets targets_;
+  Label unknown_;
   bool needs_scratch_ = false;
 };
 
@@ -320,6 +373,43 @@ bool find_register(const FetchProgram& fetch, const FilterInsn& insn, RegisterTe
     } else if (step.op == FetchOp::kStore && step.offset == insn.offset) {
       return plain && step.size == insn.size;
     } else if (step.op != FetchOp::kStore) {
+      plain = false;
+    }
+  }
+  return false;
+}
+
+constexpr uint32_t kMaxTextTest = 32;  // characters
+
+// Which register, and which loads, lead to the text of that place; false: another thing, or what
+// the text is compared with is not its beginning. Texts are cut to a field's limit.
+bool find_text(const FetchProgram& fetch, const FilterInsn& insn, RegisterTest* test) {
+  const bool is_whole = insn.match == TextMatch::kWhole;
+  if (insn.place != TextPlace::kDataLoc || !(is_whole || insn.match == TextMatch::kBegins))
+    return false;
+  if (insn.data_size == 0 || insn.data_size > kMaxTextTest)
+    return false;  // an unreadable one is ""
+  bool plain = false;
+  uint64_t add = 0;
+  for (int i = 0; i < fetch.nr_insns; i++) {
+    const FetchInsn& step = fetch.insn[i];
+    if (step.op == FetchOp::kArg || step.op == FetchOp::kReg) {
+      const bool is_argument = step.op == FetchOp::kArg;
+      plain = is_argument || (step.index < kFlagsRegister && !(Reg{step.index} == reg::kStack));
+      test->source = step.index + (is_argument ? 0 : RegisterTest::kRegister);
+      test->offsets.clear();
+      add = 0;
+    } else if (step.op == FetchOp::kAdd) {
+      add += step.imm;
+    } else if (step.op == FetchOp::kDeref) {
+      plain &= int64_t(add) == int32_t(add);
+      test->offsets.push_back(int32_t(add));
+      add = 0;
+    } else if (step.op == FetchOp::kString && step.offset == insn.offset) {
+      test->offsets.push_back(int32_t(add));
+      return plain && int64_t(add) >= INT32_MIN && int64_t(add) < INT32_MAX - int(kMaxTextTest) &&
+             step.imm > insn.data_size + 1;
+    } else {
       plain = false;
     }
   }
@@ -352,7 +442,12 @@ std::vector<RegisterTest> filter_register_tests(const FilterProgram& filter,
   if (fetch.head != RecordHead::kFunction && fetch.head != RecordHead::kProbe) return tests;
   for (uint32_t i = 0; i < filter.nr_insns; i++) {
     const FilterInsn& insn = filter.insns[i];
-    RegisterTest test{RegisterTest::kReturnAddress, 0, &insn};
+    RegisterTest test{RegisterTest::kReturnAddress, 0, &insn, {}};
+    if (insn.test == FilterTest::kText) {
+      if (!find_text(fetch, insn, &test)) return {};
+      tests.push_back(test);
+      continue;
+    }
     if (insn.test != FilterTest::kNumber && insn.test != FilterTest::kRange) return {};
     const bool is_caller = insn.offset == 8 && insn.size == 8;
     if (is_caller && fetch.head != RecordHead::kFunction) return {};
@@ -362,9 +457,14 @@ std::vector<RegisterTest> filter_register_tests(const FilterProgram& filter,
   return tests;
 }
 
-void emit_register_tests(Emitter& out, const std::vector<RegisterTest>& tests,
-                         const Label& reject) {
-  RegisterEmitter(out, tests).emit(reject);
+bool has_text_tests(const std::vector<RegisterTest>& tests) {
+  return std::any_of(tests.begin(), tests.end(),
+                     [](const RegisterTest& test) { return test.is_text(); });
+}
+
+void emit_register_tests(Emitter& out, const std::vector<RegisterTest>& tests, const Label& reject,
+                         const TextTests& texts) {
+  RegisterEmitter(out, tests, texts).emit(reject);
 }
 
 }  // namespace patchbay

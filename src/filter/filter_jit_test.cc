@@ -90,7 +90,9 @@ class Caller {
     out_->set(kRaxReg, kRax);
     out_->set(kR11Reg, kR11);
     out_->move(kR10Reg, reg::kArgument[0]);
-    emit_register_tests(*out_, tests, reject);
+    const Sequence none;  // no test is of a text
+    const Label unknown;
+    emit_register_tests(*out_, tests, reject, {none, unknown});
     check(changed);
     answer(1);
     out_->bind(reject);

@@ -220,8 +220,8 @@ void set_targets(const std::vector<Node>& nodes, int root, std::vector<FilterPre
 
 }  // namespace
 
-std::variant<std::vector<FilterPred>, FilterError> parse_filter(std::string_view text,
-                                                                const FilterContext& context) {
+[[gnu::cold]] std::variant<std::vector<FilterPred>, FilterError> parse_filter(
+    std::string_view text, const FilterContext& context) {
   text = text.substr(0, text.find('\0'));
   text = trim_back(text);
   if (text.size() > kMaxExpression) return nameless();

@@ -353,8 +353,10 @@ class PredParser {
 
 }  // namespace
 
-std::variant<size_t, FilterError> parse_filter_pred(std::string_view text, size_t start,
-                                                    const FilterContext& context, FilterPred* out) {
+[[gnu::cold]] std::variant<size_t, FilterError> parse_filter_pred(std::string_view text,
+                                                                  size_t start,
+                                                                  const FilterContext& context,
+                                                                  FilterPred* out) {
   return PredParser(text, start, context, out).parse();
 }
 

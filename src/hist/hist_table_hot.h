@@ -106,8 +106,10 @@ constexpr HistMultipliers make_hist_multipliers() {
 }
 inline constexpr HistMultipliers kHistMultipliers = make_hist_multipliers();
 
+inline constexpr uint64_t kHistHashMultiplier = 0xd6e8feb86659fd93;
+
 inline uint32_t hist_hash_sum(uint64_t sum) {
-  sum = (sum ^ sum >> 32) * 0xd6e8feb86659fd93;
+  sum = (sum ^ sum >> 32) * kHistHashMultiplier;
   return uint32_t(sum >> 32);
 }
 inline uint32_t hist_hash(const HistKey& key) {

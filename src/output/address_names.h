@@ -41,6 +41,10 @@ class AddressNames {
   static AddressNames from_symbols(std::unique_ptr<SymbolTable> symbols);
   // The agent's own table, which outlives this.
   static AddressNames from_symbols(SymbolTable& symbols);
+  // The same names of a kallsyms text and of images, for another thread, which says itself who
+  // stands where.
+  AddressNames like_these(OwnerOf owner_of) const;
+
   // By image, ascending: what stands before all other names.
   void set_images(std::vector<std::vector<Range>> ranges, OwnerOf owner_of);
   bool has_images() const { return owner_of_ != nullptr; }
@@ -63,7 +67,9 @@ class AddressNames {
     uint64_t address;
     std::string name;
   };
-  std::vector<Line> lines_;
+  using Lines = std::vector<Line>;
+  using Tables = std::vector<std::vector<Range>>;
+  std::shared_ptr<const Lines> lines_ = std::make_shared<Lines>();
   std::unique_ptr<SymbolTable> owned_;
   SymbolTable* symbols_ = nullptr;
   std::string last_;
@@ -71,7 +77,7 @@ class AddressNames {
   OwnerOf owner_of_;
   Owner owner_;
   int32_t tid_ = -1;
-  std::vector<std::vector<Range>> tables_;  // [0] is empty
+  std::shared_ptr<const Tables> tables_ = std::make_shared<Tables>();  // [0] is empty
   std::vector<uint32_t> table_of_image_;
 };
 

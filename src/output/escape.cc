@@ -2,6 +2,9 @@
 // Foreign bytes made harmless, for a terminal and for JSON.
 #include "output/trace_line.h"
 
+#include <algorithm>
+#include <cstring>
+
 namespace patchbay {
 
 namespace {
@@ -43,6 +46,20 @@ void append_hex_escape(std::string* out, uint8_t c) {
 bool plain(uint8_t c) { return c >= 0x20 && c < 0x7f; }
 
 }  // namespace
+
+bool is_plain(std::string_view text) {
+  constexpr uint64_t kOnes = 0x0101010101010101, kTops = kOnes << 7;
+  const char* at = text.data();
+  size_t left = text.size();
+  for (; left >= 8; at += 8, left -= 8) {
+    uint64_t word;
+    std::memcpy(&word, at, sizeof word);
+    const uint64_t deletes = word ^ kOnes * 0x7f;
+    // A byte below ' ' borrows; so does a DEL, which is 0 here.
+    if ((word | (word - kOnes * ' ') | (deletes - kOnes)) & kTops) return false;
+  }
+  return std::all_of(at, at + left, [](char c) { return plain(uint8_t(c)); });
+}
 
 void append_escaped(std::string* out, std::string_view text) {
   while (!text.empty()) {

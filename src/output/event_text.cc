@@ -23,6 +23,10 @@ enum class Kind : uint8_t {
   kChar,
   kFloat,
   kDouble,
+  kWideSigned,  // of 16 bytes
+  kWideUnsigned,
+  kWideHex,
+  kLongDouble,
   kText,      // char[N]: up to the first NUL
   kDataLoc,   // u32: offset from the record's start, length << 16
   kRelLoc,    // the same, from the end of the u32
@@ -40,6 +44,12 @@ Kind scalar_kind(const EventField& field, std::string_view type, bool function_e
   if (base == "float") return Kind::kFloat;
   if (base == "double") return Kind::kDouble;
   if (is_char_type(type) && function_event) return Kind::kChar;
+  if (field.size == 16 && function_event) {
+    if (base == "s128") return Kind::kWideSigned;
+    if (base == "u128") return Kind::kWideUnsigned;
+    if (base == "x128") return Kind::kWideHex;
+    if (base == "float80") return Kind::kLongDouble;
+  }
   if (base.size() >= 2 && base[0] == 'x' && base[1] >= '1' && base[1] <= '9') return Kind::kHex;
   if (type.ends_with("*") || (!function_event && base == "long" && is_unsigned)) return Kind::kHex;
   return field.is_signed ? Kind::kSigned : Kind::kUnsigned;
@@ -51,6 +61,16 @@ uint32_t element_size(std::string_view type) {
     return 8;
   if (type.ends_with("16") || type.ends_with("short")) return 2;
   return type.ends_with("8") || is_char_type(type) ? 1 : 4;
+}
+
+// How many of a function event's fields stand in its list of arguments, by its print fmt; what
+// stands behind is of a whole call: the result, the duration.
+size_t end_of_arguments(const EventCall& event) {
+  const std::string_view format = event.print_fmt;
+  const size_t open = format.find('('), close = format.find(')', open);
+  if (close == format.npos) return event.fields.size();
+  const std::string_view list = format.substr(open, close - open);
+  return 2 + size_t(std::count(list.begin(), list.end(), '='));
 }
 
 bool is_function_event(const EventCall& event) {
@@ -83,6 +103,7 @@ struct EventText::Step {
   void append(std::string* out, std::span<const uint8_t> record, TextContext* context,
               bool json) const;
   void append_scalar(std::string* out, const uint8_t* at, TextContext* context, bool json) const;
+  void append_wide(std::string* out, const uint8_t* at, bool json) const;
   void append_elements(std::string* out, std::span<const uint8_t> bytes, TextContext* context,
                        bool json) const;
   std::span<const uint8_t> dynamic(std::span<const uint8_t> record, uint32_t word = 0) const;
@@ -123,7 +144,8 @@ EventText::Step::Step(const EventField& field, bool function_event, bool escape)
   elem = is_rest ? element_size(type) : field.array_len ? field.size / field.array_len : field.size;
   if (kind == Kind::kSymbol || kind == Kind::kDouble) elem = 8;
   if (kind == Kind::kFloat) elem = 4;
-  if (elem != 1 && elem != 2 && elem != 4 && elem != 8) {  // a struct: its bytes
+  const bool is_wide = kind >= Kind::kWideSigned && kind <= Kind::kLongDouble;
+  if (!is_wide && elem != 1 && elem != 2 && elem != 4 && elem != 8) {  // a struct: its bytes
     count = field.size;
     elem = 1;
     kind = Kind::kHex;
@@ -153,8 +175,34 @@ void append_real(std::string* out, T value, bool json) {
 
 }  // namespace
 
+// JSON's numbers have not so many digits: there they are texts. A long double is shown as a double,
+// with a '~' where that is not all of it.
+void EventText::Step::append_wide(std::string* out, const uint8_t* at, bool json) const {
+  if (kind == Kind::kLongDouble) {
+    const auto real = load<long double>(at);
+    const auto nearest = double(real);
+    if (!json && real == real && real != nearest) *out += '~';
+    return append_real(out, nearest, json);
+  }
+  auto value = load<unsigned __int128>(at);
+  const bool is_negative = kind == Kind::kWideSigned && value >> 127;
+  if (is_negative) value = -value;
+  const unsigned base = kind == Kind::kWideHex ? 16 : 10;
+  char digits[40];
+  char* begin = digits + sizeof digits;
+  do {
+    *--begin = "0123456789abcdef"[value % base];
+    value /= base;
+  } while (value);
+  if (is_negative) *--begin = '-';
+  if (json) *out += '"';
+  out->append(begin, size_t(digits + sizeof digits - begin));
+  if (json) *out += '"';
+}
+
 void EventText::Step::append_scalar(std::string* out, const uint8_t* at, TextContext* context,
                                     bool json) const {
+  if (elem == 16) return append_wide(out, at, json);
   uint64_t value = 0;
   std::memcpy(&value, at, elem);
   switch (kind) {
@@ -290,12 +338,14 @@ EventText::EventText(const EventCall& event, bool escape)
   } else {
     name_ = event.name;
   }
+  head_ = name_ + ": ";
   bool function_event = is_function_event(event);
   for (const EventField& field : event.fields) steps_.emplace_back(field, function_event, escape);
   bool marker = event.system == "ftrace" && event.fields.size() == 2 &&
                 event.fields[1].name == "buf" && event.fields[1].size == 0;
   if (function_event) {
     style_ = Style::kFunction;
+    arguments_end_ = end_of_arguments(event);
   } else if (marker && name_ == "print" && event.fields[0].size == 8) {
     style_ = Style::kMarker;
   } else if (marker && name_ == "raw_data" && event.fields[0].size == 4) {
@@ -349,12 +399,18 @@ void EventText::append_function(std::string* out, std::span<const uint8_t> recor
   *out += "->";
   append_symbol(out, load<uint64_t>(record.data() + 16), context);
   *out += '(';
-  for (size_t i = 2; i < steps_.size(); i++) {
+  const size_t arguments_end = std::min(arguments_end_, steps_.size());
+  for (size_t i = 2; i < arguments_end; i++) {
     if (i > 2) *out += ", ";
     *out += steps_[i].label;
     steps_[i].append(out, record, context, false);
   }
   *out += ')';
+  for (size_t i = arguments_end; i < steps_.size(); i++) {
+    *out += ' ';
+    *out += steps_[i].label;
+    steps_[i].append(out, record, context, false);
+  }
 }
 
 namespace {
@@ -433,20 +489,21 @@ void EventText::append(std::string* out, std::span<const uint8_t> record,
     return append_graph(out, event, is_exit ? &event : nullptr, context);
   }
   if (style_ == Style::kTracer) {
-    if (context->trace_cmd) *out += name_ + ": ";
+    if (context->trace_cmd) *out += head_;
     return tracer_.append(out, record, context);
   }
-  *out += name_;
-  *out += ':';
   if (style_ == Style::kFormat) {
-    *out += ' ';
+    *out += head_;
     const PrintFormat& format = context->verbose && verbose_format_ ? *verbose_format_ : *format_;
     return format.append(out, record, context);
   }
   if (style_ == Style::kProbe) {
-    *out += ' ';
+    *out += head_;
     probe_head_.append(out, record, context);
     if (format_) return format_->append(out, record, context);
+  } else {
+    *out += name_;
+    *out += ':';
   }
   append_steps(out, probe_head_.nr_fields(), record, context);
 }
@@ -460,7 +517,7 @@ void EventText::append_leaf(std::string* out, std::span<const uint8_t> entry,
 // is then its own), or both.
 void EventText::append_graph(std::string* out, const GraphEvent& event, const GraphEvent* exit,
                              TextContext* context) const {
-  *out += name_ + ": ";
+  *out += head_;
   if (exit) {
     const uint64_t ns = exit->rettime - std::min(exit->calltime, exit->rettime);
     *out += duration_mark(ns);
@@ -473,7 +530,9 @@ void EventText::append_graph(std::string* out, const GraphEvent& event, const Gr
   out->append(2 * size_t(std::clamp(event.depth, 0, 4096)), ' ');
   const std::string& name = context->addresses->of(event.func).plain;
   if (tracer_.kind() == TracerText::Kind::kGraphExit) {
-    *out += "} /* " + name + " */";
+    *out += "} /* ";
+    *out += name;
+    *out += " */";
     return;
   }
   *out += name;

@@ -30,7 +30,7 @@ class EventText {
   const TracerText& tracer() const { return tracer_; }
 
   // Without a newline at the end (a marker's own is left away):
-  //   function events  caller->func(a=1, s=text)
+  //   function events  caller->func(a=1, s=text), of whole calls … fd=3 duration=1200 behind it
   //   markers          tracing_mark_write: text      # 41 buf: 61 62
   //   printk           func: text, of bprint and bputs by the texts of TextContext.printk
   //   tracers          func <-parent, stacks (tracer_text.h)
@@ -78,12 +78,13 @@ class EventText {
   void append_steps(std::string* out, size_t first, std::span<const uint8_t> record,
                     TextContext* context) const;
 
-  std::string name_;
+  std::string name_, head_;  // "name: "
   uint16_t id_ = 0;
   Style style_ = Style::kFields;
   ProbeHeadText probe_head_;
   TracerText tracer_;
   std::vector<Step> steps_;
+  size_t arguments_end_ = 0;  // of kFunction: the first step behind the list of arguments
   std::unique_ptr<PrintFormat> format_;
   std::unique_ptr<PrintFormat> verbose_format_;  // null: verbose changes nothing
 };

@@ -3,14 +3,20 @@
 
 #include <sys/utsname.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
 #include "output/graph_text.h"
 #include "output/text_put.h"
 #include "ring_buffer/buffer_file.h"
 
 namespace patchbay {
 
-// trace_print_lat_fmt()
-void put_flags(std::string* out, uint8_t flags, uint8_t preempt) {
+namespace {
+
+// trace_print_lat_fmt(): five characters.
+char* write_flags(char* at, uint8_t flags, uint8_t preempt) {
   bool irqs_off = flags & 0x01, bh_off = flags & 0x80;
   bool nmi = flags & 0x40, hard = flags & 0x08, soft = flags & 0x10;
   static constexpr char kResched[] = ".lnbpLNB";  // lazy 1, need 2, preempt 4
@@ -28,14 +34,50 @@ void put_flags(std::string* out, uint8_t flags, uint8_t preempt) {
       : soft         ? 's'
                      : '.',
       kDepth[preempt & 15], kDepth[preempt >> 4]};
-  out->append(text, sizeof text);
+  std::memcpy(at, text, sizeof text);
+  return at + sizeof text;
+}
+
+// At most 22 characters.
+char* write_seconds(char* at, uint64_t ns) {
+  const uint64_t us = ns / 1000 + (ns % 1000 >= 500), seconds = us / 1000000;
+  const int digits = count_digits(seconds);
+  for (int i = digits; i < 5; i++) *at++ = ' ';
+  at = put_digits(at, seconds, digits);
+  *at++ = '.';
+  return put_digits(at, us % 1000000, 6);
+}
+
+// At most 13 characters.
+char* write_cpu(char* at, uint32_t cpu) {
+  *at++ = '[';
+  at = put_digits(at, cpu, std::max(3, count_digits(cpu)));
+  *at++ = ']';
+  *at++ = ' ';
+  return at;
+}
+
+}  // namespace
+
+void put_flags(std::string* out, uint8_t flags, uint8_t preempt) {
+  char text[8];
+  out->append(text, size_t(write_flags(text, flags, preempt) - text));
 }
 
 void put_seconds(std::string* out, uint64_t ns) {
-  uint64_t us = ns / 1000 + (ns % 1000 >= 500);
-  put_padded(out, us / 1000000, 5, ' ');
-  *out += '.';
-  put_padded(out, us % 1000000, 6, '0');
+  char text[32];
+  out->append(text, size_t(write_seconds(text, ns) - text));
+}
+
+void put_place_and_time(std::string* out, uint32_t cpu, uint8_t flags, uint8_t preempt,
+                        uint64_t ns) {
+  char text[64];
+  char* at = write_flags(write_cpu(text, cpu), flags, preempt);
+  *at++ = ' ';
+  at = write_seconds(at, ns);
+  *at++ = ':';
+  *at++ = ' ';
+  out->append(text, size_t(at - text));
 }
 
 // trace_find_mark()
@@ -69,17 +111,19 @@ void put_right(std::string* out, int64_t number, size_t width) {
 }  // namespace
 
 void put_task(std::string* out, std::string_view comm, int32_t pid) {
-  if (comm.size() < 16) out->append(16 - comm.size(), ' ');
-  *out += comm;
-  *out += '-';
-  put_left(out, pid, 7);
-  *out += ' ';
+  Pieces pieces(out);
+  constexpr std::string_view kBlanks = "                ";
+  if (comm.size() < 16) pieces.put(kBlanks.substr(comm.size()));
+  pieces.put(comm);
+  pieces.put('-');
+  pieces.put_signed(pid);
+  const size_t length = size_t(count_digits(uint64_t(std::abs(int64_t{pid})))) + (pid < 0);
+  pieces.put(kBlanks.substr(0, 1 + (length < 7 ? 7 - length : 0)));
 }
 
 void put_cpu(std::string* out, uint32_t cpu) {
-  *out += '[';
-  put_padded(out, cpu, 3, '0');
-  *out += "] ";
+  char text[16];
+  out->append(text, size_t(write_cpu(text, cpu) - text));
 }
 
 void put_lost(std::string* out, uint32_t cpu, uint64_t lost) {

@@ -82,7 +82,7 @@ class Runner {
   Value eval_stack(const FmtNode& node);
   Value eval_other(const FmtNode& node);
 
-  bool put_simple(std::string* out, const FmtStep& step);
+  void put_short(Pieces* out, const FmtStep& step) const;
   bool is_fault(const FieldRef& ref) const;
   void put_step(std::string* out, const FmtStep& step);
   void put_integer(std::string* out, const FmtStep& step, uint64_t number, int width,
@@ -649,39 +649,27 @@ void Runner::put_pointer(std::string* out, const FmtStep& step, const Value& val
     out->insert(step.left ? out->size() : start, size_t(width) - length, ' ');
 }
 
-// The common case without detours: an unadorned conversion of a plain field.
-bool Runner::put_simple(std::string* out, const FmtStep& step) {
-  const FmtNode& node = program_.nodes[step.node - 1];
-  if (node.op != FmtOp::kField && node.op != FmtOp::kArray) return false;
-  const FieldRef& ref = node.ref;
-  if (step.kind == FmtStep::Kind::kString && ref.kind != FieldRef::Kind::kNumber &&
-      ref.kind != FieldRef::Kind::kFloat) {
-    std::string_view text = as_text(field_bytes(ref));
-    if (context_->escape) {
-      append_escaped(out, text);
-    } else {
-      *out += text;
-    }
-    return true;
+// The common case without detours.
+void Runner::put_short(Pieces* out, const FmtStep& step) const {
+  const FieldRef& ref = step.field;
+  if (step.how == FmtStep::Short::kText) {
+    const std::string_view text = as_text(field_bytes(ref));
+    if (!context_->escape || is_plain(text)) return out->put(text);
+    out->flush();
+    return append_escaped(out->text(), text);
   }
-  if (ref.kind != FieldRef::Kind::kNumber) return false;
   uint64_t number = 0;
   if (ref.offset + uint64_t(ref.size) <= record_.size()) {
     std::memcpy(&number, record_.data() + ref.offset, ref.size);
     number = extend(number, ref.size, ref.is_signed);
   }
-  switch (step.kind) {
-    case FmtStep::Kind::kSigned:
-      put_number(out, int64_t(extend(number, step.size, true)));
-      return true;
-    case FmtStep::Kind::kUnsigned:
-      put_number(out, extend(number, step.size, false));
-      return true;
-    case FmtStep::Kind::kHex:
-      put_number(out, extend(number, step.size, false), 16);
-      return true;
+  switch (step.how) {
+    case FmtStep::Short::kSigned:
+      return out->put_signed(int64_t(extend(number, step.size, true)));
+    case FmtStep::Short::kHex:
+      return out->put_hex(extend(number, step.size, false));
     default:
-      return false;
+      return out->put_unsigned(extend(number, step.size, false));
   }
 }
 
@@ -693,7 +681,6 @@ bool Runner::is_fault(const FieldRef& ref) const {
 
 void Runner::put_step(std::string* out, const FmtStep& step) {
   if (step.kind == FmtStep::Kind::kEnd) return;
-  if (step.plain && put_simple(out, step)) return;
   context_->scratch.clear();
   FmtStep with_sign;
   const FmtStep* used = &step;
@@ -729,16 +716,41 @@ void Runner::put_step(std::string* out, const FmtStep& step) {
 }
 
 void Runner::run(std::string* out) {
+  Pieces pieces(out);
   bool quoted = true;  // false: the last text was a fault, the quote behind it is left away
   for (const FmtStep& step : program_.steps) {
-    out->append(step.text, quoted ? 0 : 1);
+    const std::string_view text = std::string_view(step.text).substr(quoted ? 0 : 1);
     quoted = !step.may_be_fault || !is_fault(program_.nodes[step.node - 1].ref);
-    if (quoted) {
+    pieces.put(quoted ? text : text.substr(0, text.size() - 1));  // ends with the quote
+    if (!quoted) {
+      pieces.put("(fault)");
+    } else if (step.how != FmtStep::Short::kNo) {
+      put_short(&pieces, step);
+    } else if (step.kind != FmtStep::Kind::kEnd) {
+      pieces.flush();
       put_step(out, step);
-    } else {
-      out->pop_back();
-      *out += "(fault)";
     }
+  }
+}
+
+// How an unadorned conversion of a plain field is made.
+FmtStep::Short short_of(const FmtStep& step, const PrintFormat::Program& program) {
+  using Short = FmtStep::Short;
+  if (!step.plain || step.node == 0) return Short::kNo;
+  const FmtNode& node = program.nodes[step.node - 1];
+  if (node.op != FmtOp::kField && node.op != FmtOp::kArray) return Short::kNo;
+  const bool is_number = node.ref.kind == FieldRef::Kind::kNumber;
+  switch (step.kind) {
+    case FmtStep::Kind::kString:
+      return is_number || node.ref.kind == FieldRef::Kind::kFloat ? Short::kNo : Short::kText;
+    case FmtStep::Kind::kSigned:
+      return is_number ? Short::kSigned : Short::kNo;
+    case FmtStep::Kind::kUnsigned:
+      return is_number ? Short::kUnsigned : Short::kNo;
+    case FmtStep::Kind::kHex:
+      return is_number ? Short::kHex : Short::kNo;
+    default:
+      return Short::kNo;
   }
 }
 
@@ -770,6 +782,10 @@ PrintFormat::~PrintFormat() = default;
 std::unique_ptr<PrintFormat> PrintFormat::compile(const EventCall& call) {
   auto program = std::make_unique<Program>();
   if (!parse_print_fmt(call, program.get())) return nullptr;
+  for (FmtStep& step : program->steps) {
+    step.how = short_of(step, *program);
+    if (step.how != FmtStep::Short::kNo) step.field = program->nodes[step.node - 1].ref;
+  }
   return std::unique_ptr<PrintFormat>(new PrintFormat(std::move(program)));
 }
 

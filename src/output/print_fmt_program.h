@@ -55,7 +55,7 @@ struct FieldRef {
   enum class Kind : uint8_t { kNumber, kFloat, kText, kRestText, kBytes, kDataLoc, kRelLoc };
   Kind kind = Kind::kNumber;
   uint32_t offset = 0, size = 0;
-  uint8_t elem = 1;  // bytes of an element of kBytes, kDataLoc, kRelLoc
+  uint8_t elem = 1;         // bytes of an element of kBytes, kDataLoc, kRelLoc
   bool elem_float = false;  // of kBytes: a float or double
   bool is_signed = false;
 };
@@ -90,7 +90,10 @@ struct FmtStep {
   };
   std::string text;
   Kind kind = Kind::kEnd;
-  bool plain = false;         // no flags, no width, no precision
+  bool plain = false;  // no flags, no width, no precision
+  // An unadorned conversion of a plain field, which needs no detour.
+  enum class Short : uint8_t { kNo, kText, kSigned, kUnsigned, kHex };
+  Short how = Short::kNo;
   bool may_be_fault = false;  // \"%s\" of a __data_loc text: length 0 is shown as (fault)
   bool left = false, zero = false, plus = false, blank = false, alternate = false;
   uint8_t size = 4;  // bytes of the number that are shown
@@ -98,6 +101,7 @@ struct FmtStep {
   int width = 0, precision = -1;
   uint32_t node = 0, width_node = 0, precision_node = 0;  // index + 1; 0: none
   std::string suffix;                                     // of %p
+  FieldRef field;                                         // of a short one
 };
 
 struct PrintFormat::Program {

@@ -83,7 +83,7 @@ std::string argument_of(const EventField& field) {
 
 }  // namespace
 
-std::optional<EventCall> synthetic_text(const EventCall& call, bool verbose) {
+[[gnu::cold]] std::optional<EventCall> synthetic_text(const EventCall& call, bool verbose) {
   if (call.system != "synthetic" || !call.print_fmt.starts_with('"')) return std::nullopt;
   std::string_view rest = std::string_view(call.print_fmt).substr(1);
   std::string format, arguments;

@@ -79,11 +79,7 @@ void TraceLineWriter::append_columns(std::string* out, uint32_t cpu, uint64_t ns
                                      std::span<const uint8_t> record) {
   const abi::RecordHeader header = header_of(record);
   put_task(out, comm_of(header.common_pid), header.common_pid);
-  put_cpu(out, cpu);
-  put_flags(out, header.common_flags, header.common_preempt_count);
-  *out += ' ';
-  put_seconds(out, ns);
-  *out += ": ";
+  put_place_and_time(out, cpu, header.common_flags, header.common_preempt_count, ns);
 }
 
 void TraceLineWriter::append_line(std::string* out, uint32_t cpu, uint64_t ns,
@@ -102,6 +98,11 @@ void TraceLineWriter::append_text(std::string* out, std::span<const uint8_t> rec
 void TraceLineWriter::append_flags(std::string* out, std::span<const uint8_t> record) {
   const abi::RecordHeader header = header_of(record);
   put_flags(out, header.common_flags, header.common_preempt_count);
+}
+
+bool TraceLineWriter::may_be_leaf(std::span<const uint8_t> entry) const {
+  const EventText* text = text_of(entry);
+  return text && text->tracer().kind() == TracerText::Kind::kGraphEntry;
 }
 
 bool TraceLineWriter::is_leaf(std::span<const uint8_t> entry, std::span<const uint8_t> exit) const {

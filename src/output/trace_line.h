@@ -49,6 +49,8 @@ class TraceLineWriter {
   // Whether `exit`, the next record of its CPU, ends the call that `entry` begins; append_line()
   // for both in one line.
   bool is_leaf(std::span<const uint8_t> entry, std::span<const uint8_t> exit) const;
+  // False: no record behind it makes it one.
+  bool may_be_leaf(std::span<const uint8_t> entry) const;
   void append_leaf(std::string* out, uint32_t cpu, uint64_t ns, std::span<const uint8_t> entry,
                    std::span<const uint8_t> exit);
   void append_json(std::string* out, uint32_t cpu, uint64_t ns, std::span<const uint8_t> record);
@@ -79,6 +81,8 @@ class TraceLineWriter {
 // Appends text so that no byte of it can command a terminal: control characters and bytes that are
 // not UTF-8 become \n, \t, \r or \xNN.
 void append_escaped(std::string* out, std::string_view text);
+// Nothing of it would be escaped, and it is ASCII. May be false of a long text that is.
+bool is_plain(std::string_view text);
 // The same inside JSON quotes (bytes that are not UTF-8 become U+FFFD).
 void append_json_string(std::string* out, std::string_view text);
 

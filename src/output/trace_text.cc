@@ -19,8 +19,8 @@ namespace patchbay {
 
 namespace {
 
-constexpr size_t kPipeBytes = 4096;                            // of one read of trace_pipe
 constexpr size_t kMaxLine = 8156;                              // the kernel's TRACE_SEQ_BUFFER_SIZE
+constexpr size_t kPipeBytes = kMaxLine - 1;                    // of one read of trace_pipe
 constexpr char kNegativePid[] = {'<', 'X', 'X', 'X', '>', 0};  // as the kernel names it
 constexpr uint64_t kRefreshNs = 1000000000;
 
@@ -397,6 +397,9 @@ void TraceText::Impl::append_context(std::string* out, MergedEvent* event) {
     }
     *out += ") ";
   }
+  if (clock_.in_ns() && array_.options[TraceOption::kIrqInfo])
+    return put_place_and_time(out, event->cpu, header.common_flags, header.common_preempt_count,
+                              shown_time_);
   put_cpu(out, event->cpu);
   if (array_.options[TraceOption::kIrqInfo])
     put_flags(out, header.common_flags, header.common_preempt_count);

@@ -64,7 +64,7 @@ struct StubPrologue : std::function<size_t(uint8_t* out, size_t capacity, uint64
   using std::function<size_t(uint8_t*, size_t, uint64_t)>::function;
   uint16_t shape = 0;
 };
-inline constexpr size_t kMaxPrologue = 1024;
+inline constexpr size_t kMaxPrologue = 2048;
 
 // The entry of a library's function as a jump to a function of ours. Whoever writes it sees to it
 // that no thread stands in [address + 1, address + displaced): nothing else catches threads there.

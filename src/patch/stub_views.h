@@ -16,8 +16,8 @@ namespace patchbay {
 // its offset in the prologue on.
 struct StackRow {
   uint16_t at = 0;
-  uint8_t moved = 0;      // bytes from the stack pointer up to the program's
-  uint8_t is_saved = 0;   // rax rcx rdx r9 r10 r11 stand below it, in words; their own are spent
+  uint8_t moved = 0;     // bytes from the stack pointer up to the program's
+  uint8_t is_saved = 0;  // rax rcx rdx r9 r10 r11 stand below it, in words; their own are spent
   bool operator==(const StackRow&) const = default;
 };
 constexpr size_t kMaxStackRows = 31;
@@ -49,7 +49,7 @@ struct StubRecord {
   uint16_t moved[kMaxBoundaries] = {};
   uint16_t shape[kMaxBoundaries] = {};  // of the prologue in front of the instruction
   uint16_t jump_back = 0;               // offset; size: there is none
-  uint16_t called = 0;  // offset behind the push that stands for a call's; 0: there is none
+  uint16_t called = 0;          // offset behind the push that stands for a call's; 0: there is none
   StubRecord* older = nullptr;  // another, parked stub of the same site
 
   // Where a thread that was to run the instruction at original + `at` continues; 0: no boundary.
@@ -74,6 +74,13 @@ const StubRecord* stub_at(uint64_t ip);
 // If `ip` lies in relocated instructions of a stub, the original address of that instruction, which
 // is what the program's handler of a fault must see; else 0.
 uint64_t patch_original_ip(uint64_t ip);
+
+// True if `ip` is the label in the prologue of a stub that a fault of its loads has brought the
+// thread to (hot/fault.h).
+bool is_stub_load_abort(uint64_t ip);
+// That label, for a load at `ip` that the kernel has left in its sequence: under a debugger that
+// has forgotten it. 0: `ip` is in no such prologue.
+uint64_t stub_load_abort(uint64_t ip);
 
 // What a thread in a stub stands for: a thread that is about to execute the instruction at
 // `original`, with a stack pointer that is `moved` higher. Behind the push of a call that is the

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "patch/stub_views.h"
 
+#include "hot/fault.h"
+
 namespace patchbay {
 
 ChunkView g_chunk_views[kMaxChunks];
@@ -53,6 +55,23 @@ uint64_t patch_original_ip(uint64_t ip) {
   if (at < stub->body) return 0;
   const uint8_t i = index_at(*stub, at);
   return at >= stub->moved[i] ? stub->original + stub->offset[i] : 0;
+}
+
+bool is_stub_load_abort(uint64_t ip) {
+  const StubRecord* stub = stub_at(ip);
+  if (!stub || ip - stub->address < kLoadAbortSize || patch_original_ip(ip)) return false;
+  return is_load_abort(reinterpret_cast<const uint8_t*>(ip));
+}
+
+// The first label behind the load is that of its sequence.
+uint64_t stub_load_abort(uint64_t ip) {
+  const StubRecord* stub = stub_at(ip);
+  if (!stub || patch_original_ip(ip)) return 0;
+  const uint8_t i = ip - stub->address < stub->body ? 0 : index_at(*stub, ip - stub->address);
+  const uint64_t end = stub->address + stub->moved[i];
+  for (uint64_t at = ip + kLoadAbortSize; at < end; at++)
+    if (is_load_abort(reinterpret_cast<const uint8_t*>(at))) return at;
+  return 0;
 }
 
 bool stub_place(uint64_t ip, StubPlace* place) {

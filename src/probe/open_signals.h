@@ -9,7 +9,7 @@
 //                                     (agent/signal_hooks.h): ProbeThread.open is 1
 //   libc, between             blocked where a thread begins, ends, makes a thread or a process, or
 //   its own block and restore         signals one: the interposed function has made `open` 0
-//   child of posix_spawn      blocked, and SIG_DFL stands for our handler: no_rseq > 0 as well
+//   child of posix_spawn      blocked, and SIG_DFL stands for our handler: is_lent() as well
 //   threads nobody announced  ?       timers and aio of libc, raw clone: `open` was never 1
 //
 // Where `open` is 0 so is fast_tid, so that every quick way is left before it loads anything. The

@@ -38,7 +38,7 @@ __attribute__((noinline, cold)) void OpenSignals::replace_handlers() {
 }
 
 __attribute__((noinline, cold)) void OpenSignals::open() {
-  if (pb_thread.no_rseq) replace_handlers();
+  if (pb_thread.is_lent()) replace_handlers();
   const uint64_t ours = pb_own_signals.ours;
   uint64_t before = 0;
   pb_thread.opened++;  // before a signal that waits comes

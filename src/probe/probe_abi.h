@@ -110,6 +110,10 @@ struct SiteEvent {
   bool operator==(const SiteEvent&) const = default;
 };
 
+// An event that is a whole call: recorded at the return, with what was fetched at the entry
+// (probe/returns/call_data.h).
+inline bool is_whole_call(const SiteEvent& event) { return event.fetch && event.fetch->at_entry; }
+
 // Everything that the consumers of a place want, replaced as a whole. A distinct set of consumers
 // has one SiteProgram, which all sites with that set share (when nothing in it is of one place
 // only). Never freed, a thread may be on its way with it; but taken again when its set comes again.
@@ -117,7 +121,8 @@ struct SiteProgram {
   uint32_t nr_events;
   uint16_t plain;       // one event of all threads, neither counted nor from_record, no stack:
                         // kPlain, kGated (trigger_hot.h)
-  uint16_t has_graph;   // of a return program: some event is kGraph or kProfile
+  uint8_t has_graph;    // of a return program: some event is kGraph or kProfile
+  uint8_t has_calls;    // likewise: some event takes values at the entry (FetchProgram.at_entry)
   uint32_t max_record;  // bytes: upper bound of every record that is built for these
   // Chosen by choose_code() (probe_compile.h), atomic; 0: the general way, probe_hit() or
   // return_hook(), and return_hit().
@@ -181,6 +186,9 @@ void probe_entry_all_xmm();  // the same, also stores xmm0..xmm15
 // the stack as `call` would leave it; goes on in the stub with the stack as it was before.
 void probe_entry_hook();
 void probe_entry_hook_flags();
+// The same, and what is taken for the return may read xmm0..xmm7.
+void probe_entry_hook_xmm();
+void probe_entry_hook_xmm_flags();
 // Records. `stack`: the program's stack pointer at the place; at a function's entry the return
 // address stands there.
 void probe_hit(ProbeFrame* frame, CallSite* site, uint64_t* stack);

@@ -16,9 +16,10 @@ struct StackStart;  // probe/records/unwind_hot.h
 // the instances. For a thread that runs agent code it counts recursion instead.
 // `caller`: where the return address of the call stands; read for kFunction and kReturn heads only
 // (a trampoline's is looked up). `wanted`: which events take part
-// (wanted_bit()).
+// (wanted_bit()). `data`: of a return with whole calls, what they have taken
+// (probe/returns/call_data.h).
 void offer_events(const SiteProgram* program, const CallSite* at, const FetchRegisters* registers,
-                  const uint64_t* caller, uint64_t wanted);
+                  const uint64_t* caller, uint64_t wanted, const uint8_t* data = nullptr);
 
 // A built record, but for its header. From an event probe's source record it makes the probe's own.
 // `registers` may be null where fetch programs cannot want them (static events). True: it was

@@ -54,11 +54,12 @@ bool has_code(uint64_t at, const uint8_t (&bytes)[N]) {
   return std::memcmp(reinterpret_cast<const void*>(at), bytes, N) == 0;
 }
 
-constexpr uint8_t kMovSite[] = {0x48, 0xb8};                       // mov $CallSite, %rax
-constexpr uint8_t kLeaHooked[] = {0x48, 0x8d, 0x05};               // lea 1f(%rip), %rax
-constexpr uint8_t kSaveRax[] = {0x48, 0x89, 0x44, 0x24, 0xf0};     // mov %rax, -16(%rsp)
-constexpr uint8_t kLowestWord[] = {0x48, 0x89, 0x44, 0x24, 0xb8};  // mov %rax, -72(%rsp)
-constexpr uint8_t kStepOver[] = {0x48, 0x8d, 0x64, 0x24, 0x80};    // lea -128(%rsp), %rsp
+constexpr uint8_t kMovSite[] = {0x48, 0xb8};                        // mov $CallSite, %rax
+constexpr uint8_t kLeaHooked[] = {0x48, 0x8d, 0x05};                // lea 1f(%rip), %rax
+constexpr uint8_t kSaveRax[] = {0x48, 0x89, 0x44, 0x24, 0xf0};      // mov %rax, -16(%rsp)
+constexpr uint8_t kLowestWord[] = {0x48, 0x89, 0x44, 0x24, 0xb8};   // mov %rax, -72(%rsp)
+constexpr uint8_t kLowestOfAll[] = {0x48, 0x89, 0x44, 0x24, 0x80};  // mov %rax, -128(%rsp)
+constexpr uint8_t kStepOver[] = {0x48, 0x8d, 0x64, 0x24, 0x80};     // lea -128(%rsp), %rsp
 constexpr uint8_t kPushRax = 0x50;
 
 // How much lower than the program's the stack pointer is, if a first look of the stub is at `ip`;
@@ -69,7 +70,7 @@ int stepped_at(uint64_t ip, const Prologue& prologue) {
     return 0;
   const bool has_stepped =
       ip >= prologue.begin + sizeof kStepOver && has_code(ip - sizeof kStepOver, kStepOver);
-  if (has_code(ip, kLowestWord)) return has_stepped ? kRedZone : 0;
+  if (has_code(ip, kLowestWord) || has_code(ip, kLowestOfAll)) return has_stepped ? kRedZone : 0;
   const bool pushes = *reinterpret_cast<const uint8_t*>(ip) == kPushRax;
   return pushes && has_code(ip + 1, kMovSite) ? kRedZone : -1;
 }

@@ -7,7 +7,8 @@
 // to need, while all registers are as they were:
 //
 //     stub            mov %rax, -16(%rsp) | push %rax     what a call of probe_entry needs
-//                     mov %rax, -72(%rsp)                 what generated code needs (kLowest)
+//                     mov %rax, -72(%rsp)                 what generated code needs, and where it
+//                     mov %rax, -128(%rsp)                copies texts (CodeFrame::lowest())
 //     function_entry.S, probe_entry.S                     in the table pb_stack_touches
 //
 // Where that look faults, the hit is given up (and counted as those of agent code are): the thread

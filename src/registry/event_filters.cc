@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "event/function_event_atom.h"
 #include "registry/registry_impl.h"
 
 namespace patchbay {
@@ -43,9 +44,11 @@ FilterField filter_field(const EventField& field) {
     out.kind = Kind::kReal;
   else if (field.size != 1 && field.size != 2 && field.size != 4 && field.size != 8)
     out.kind = Kind::kOther;
-  // The word that says where an array is, is no value of it.
+  // The word that says where an array is, is no value of it; and no number of a filter is
+  // one of 16 bytes. Such a test is an error, where it would never be true.
   const bool is_located = type.starts_with("__data_loc") || type.starts_with("__rel_loc");
-  if (is_located && out.kind == Kind::kOther) out.size = 0;
+  const FunctionEventAtom* atom = find_atom(type);
+  if ((is_located || (atom && atom->size == 16)) && out.kind == Kind::kOther) out.size = 0;
   return out;
 }
 

@@ -132,7 +132,7 @@ Error bad_syntax() { return user_error(EINVAL, "Write field=value …, with stri
 
 }  // namespace
 
-Result<std::string> make_injected_record(
+[[gnu::cold]] Result<std::string> make_injected_record(
     const EventCall& call, std::string_view text, size_t max_size,
     const std::function<const char*(std::string_view)>& keep_text) {
   size_t fixed = sizeof(abi::RecordHeader);

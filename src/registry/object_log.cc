@@ -12,6 +12,7 @@ Status ObjectLog::describe() {
   symbols_.refresh();
   std::vector<Module*> now = symbols_.modules();
   if (now == last_) return {};
+  const RingBuffer::OpenFile open(top_.buffer.get());
   for (Module* module : now) {
     std::string key = module->path() + "@" + hex_number(module->start()) + module->build_id();
     if (!described_.insert(key).second) continue;

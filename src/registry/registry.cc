@@ -79,6 +79,7 @@ ObjectLog& Registry::objects() { return impl_->objects; }
 // --- events
 
 Status Registry::Impl::add_ftrace_events() {
+  const RingBuffer::OpenFile open(top.buffer.get());
   for (EventCall& call : ftrace_events()) {
     auto event = std::make_unique<LiveEvent>();
     const uint16_t id = call.id;
@@ -265,6 +266,10 @@ TraceArray* Registry::find_array(std::string_view name) { return impl_->find_arr
 TraceArray* Registry::Impl::find_array(std::string_view name) {
   auto found = arrays.find(name);
   return found == arrays.end() ? nullptr : found->second.get();
+}
+
+const std::string& Registry::instance_directory() const {
+  return impl_->options.instance_directory;
 }
 
 std::vector<TraceArray*> Registry::arrays() {

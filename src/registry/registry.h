@@ -94,6 +94,8 @@ class Registry {
 
   // --- instances
   TraceArray& top();
+  // DIR/PID/instances; empty: there is no directory.
+  const std::string& instance_directory() const;
   TraceArray* find_array(std::string_view name);
   std::vector<TraceArray*> arrays();                       // without the top one, in order of name
   Result<TraceArray*> create_array(std::string_view name,  // EEXIST, EINVAL, ENOMEM

@@ -620,7 +620,7 @@ Status RingBuffer::append_meta(uint32_t type, std::string_view payload) {
   bytes.resize((bytes.size() + 7) & ~size_t{7}, '\0');
   PB_ASSIGN(auto fd, file());
   Status status = write_at(fd, bytes, set_->header->meta_offset + meta_used_);
-  release_file();
+  if (!is_held_open_) release_file();
   PB_TRY(status);
   meta_used_ += bytes.size();
   __atomic_store_n(&set_->header->meta_used, meta_used_,

@@ -109,6 +109,21 @@ class RingBuffer {
 
   void add_clock_pair();
   Status append_meta(uint32_t type, std::string_view payload);  // published when it returns
+  // While one lives the file stays open, for several append_meta() one after the other and nothing
+  // else.
+  class OpenFile {
+   public:
+    explicit OpenFile(RingBuffer* buffer) : buffer_(buffer) { buffer_->is_held_open_ = true; }
+    ~OpenFile() {
+      buffer_->is_held_open_ = false;
+      buffer_->release_file();
+    }
+    OpenFile(const OpenFile&) = delete;
+    OpenFile& operator=(const OpenFile&) = delete;
+
+   private:
+    RingBuffer* buffer_;
+  };
   // A thread's comm, when it was learned elsewhere (the writer of a marker, a task that a thread
   // plays). Nothing is entered twice in a row.
   void add_comm(uint32_t tid, uint32_t tgid, std::string_view comm);
@@ -217,6 +232,7 @@ class RingBuffer {
   std::vector<Parked> parked_;
   Mapping table_mapping_;  // comms, printk's texts; stays where it is. Empty: they are another's
   UniqueFd fd_;
+  bool is_held_open_ = false;  // OpenFile
   // hold_file(): a number in the descriptor table of the thread keeper_, of no use to others.
   int kept_ = -1;
   uint32_t keeper_ = 0;

@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/rseq.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@
 #include <map>
 #include <random>
 #include <thread>
+#include <utility>
 
 #include "base/agreed.h"
 #include "base/raw_syscall.h"
@@ -396,6 +398,38 @@ TEST_F(RingBufferTest, CpusThatAreMaskedOutTakeNothing) {
   pb_thread.no_rseq = 1;
   EXPECT_EQ(write_record(&dead, 1, 4), kRingOff);
   pb_thread.no_rseq = 0;
+}
+
+// libc registers a thread a little after its start. Until then the area of a thread reads as if it
+// were on CPU 0.
+TEST_F(RingBufferTest, AThreadThatIsNotRegisteredYetDisturbsNobody) {
+  if (!pb_rseq_size) GTEST_SKIP() << "no rseq";
+  enable();
+  const uint32_t shared = rings_->nr_cpus;
+  std::thread([&] {
+    auto* area = reinterpret_cast<uint32_t*>(thread_pointer() + uint64_t(pb_rseq_offset));
+    const long size = pb_rseq_size;
+    ASSERT_EQ(::syscall(SYS_rseq, area, size, RSEQ_FLAG_UNREGISTER, RSEQ_SIG), 0);
+    area[0] = area[1] = 0;  // cpu_id_start, cpu_id
+    pb_thread = {};
+    pb_thread.no_rseq = kRseqUnsettled;
+    EXPECT_EQ(write_record(&rings_, 1, 0), kRingPublished);
+    EXPECT_EQ(buffer_->counts(shared).entries, 0u) << "the CPU's";
+    EXPECT_EQ(area[0] | area[1], 0u);
+    EXPECT_EQ(pb_thread.no_rseq, kRseqUnsettled);
+    const int64_t tid = std::exchange(pb_libc_tid_offset, 0);
+    EXPECT_EQ(write_record(&rings_, 1, 0), kRingPublished);
+    pb_libc_tid_offset = tid;
+    EXPECT_EQ(buffer_->counts(shared).entries, 1u) << "not a thread of libc's, as far as is known";
+    ASSERT_EQ(::syscall(SYS_rseq, area, size, 0, RSEQ_SIG), 0);
+    EXPECT_EQ(write_record(&rings_, 1, 1), kRingPublished);
+    EXPECT_EQ(buffer_->counts(shared).entries, 1u);
+    EXPECT_EQ(pb_thread.no_rseq, 0u);
+    pb_thread.no_rseq = kRseqUnsettled + 1;  // a vfork child on this storage
+    EXPECT_EQ(write_record(&rings_, 1, 2), kRingPublished);
+    EXPECT_EQ(buffer_->counts(shared).entries, 2u);
+    pb_thread.no_rseq = 0;
+  }).join();
 }
 
 // The holder of the lock was stopped in the middle of its event, and the rings were replaced

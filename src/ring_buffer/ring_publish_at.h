@@ -22,11 +22,11 @@ int ring_publish_value_at(const RingSet* const* rings, uint64_t header, uint64_t
 // As ring_publish().
 inline int ring_publish_at(const RingSet* const* rings, const uint8_t* record, uint32_t size,
                            uint64_t ticks) {
-  if (__builtin_expect(!pb_thread.no_rseq, 1)) {
+  if (may_use_rseq()) {
     const int status = ring_publish_rseq_at(rings, record, size, ticks);
     if (__builtin_expect(status != kRingNoRseq, 1)) return status;
   }
-  return ring_publish_locked(rings, record, size, pb_thread.tid);
+  return ring_publish_otherwise(rings, record, size);
 }
 
 }  // namespace patchbay

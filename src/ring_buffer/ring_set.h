@@ -58,6 +58,8 @@ inline bool ring_switch(const RingSet* set, bool on) {
   return __atomic_exchange_n(word, wanted, __ATOMIC_SEQ_CST) != wanted;
 }
 
+inline constexpr uint32_t kRseqUnsettled = 1u << 31;  // as each thread begins
+
 struct CallbackSlot;  // probe/callbacks/callback_hot.h
 // Per thread, in the agent's initial-exec TLS, of which a process has little: what hits do not need
 // is in the thread's block (hot/thread_block.h).
@@ -65,7 +67,9 @@ struct ProbeThread {
   uint32_t fast_tid;  // the id that records carry; 0 sends the thread to the slow path
   uint32_t tid;       // the thread id, 0 = not yet known
   uint32_t in_agent;  // > 0: this thread runs agent code, its hits are counted as recursion
-  uint32_t no_rseq;   // > 0: this thread must use the locked ring (vfork child)
+  // Not 0: rseq must not be used, because a vfork child runs on this storage (+ 1), or because
+  // nobody knows yet whether libc has registered the thread (kRseqUnsettled, thread_rseq.h).
+  uint32_t no_rseq;
   CallbackSlot* callback_slot;  // says which callback the thread is in; null: none yet
   // 1: a fault of this thread is known to reach our handler. 0, as every thread begins: it may be
   // where libc has all signals blocked (probe/open_signals.h). Whoever makes it 0 zeroes fast_tid.
@@ -75,6 +79,9 @@ struct ProbeThread {
   // Signals (bit sig - 1) that were sent to it: meanwhile; and while the program had them blocked,
   // as it believes (agent/signal_hooks.cc). All of ours are below 16.
   uint16_t held, held_blocked;
+
+  // A vfork child runs on this thread's storage, or the thread is about to make one.
+  bool is_lent() const { return no_rseq & ~kRseqUnsettled; }
 };
 static_assert(sizeof(ProbeThread) == 32);
 

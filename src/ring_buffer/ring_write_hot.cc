@@ -190,7 +190,7 @@ uint64_t time_of_this_cpu(const RingSet* set) {
 bool ring_cut(const RingSet* set) {
   if (!__atomic_load_n(&set->cut.side_delta, __ATOMIC_ACQUIRE)) return false;
   auto* cut = const_cast<RingCut*>(&set->cut);
-  if (pb_thread.no_rseq || !pb_rseq_offset || !ring_cut_rseq(cut, time_of_this_cpu(set)))
+  if (!may_use_rseq() || !ring_cut_rseq(cut, time_of_this_cpu(set)))
     ring_cut_at(cut, read_clock(set->clock));
   return true;
 }
@@ -214,6 +214,21 @@ extern "C" int ring_publish_locked(const RingSet* const* rings, const uint8_t* r
     if (done) return status;
   }
   return missed(__atomic_load_n(rings, __ATOMIC_ACQUIRE));
+}
+
+extern "C" int ring_publish_otherwise(const RingSet* const* rings, const uint8_t* record,
+                                      uint32_t size) {
+  BorrowedRseq rseq;
+  if (pb_thread.no_rseq == kRseqUnsettled && borrow_rseq(&rseq)) {
+    pb_thread.no_rseq++;  // a handler asks nobody, and takes the lock
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    const int status = ring_publish_rseq(rings, record, size);
+    return_rseq(&rseq);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    pb_thread.no_rseq--;
+    if (status != kRingNoRseq) return status;
+  }
+  return ring_publish_locked(rings, record, size, pb_thread.tid);
 }
 
 // Under the lock `dropped` is a plain word.

@@ -6,6 +6,7 @@
 
 #include "hot/rseq.h"
 #include "ring_buffer/ring_set.h"
+#include "ring_buffer/thread_rseq.h"
 
 namespace patchbay {
 
@@ -41,6 +42,11 @@ int ring_publish_pieces(const RingSet* const* rings, const uint8_t* record, uint
 int ring_publish_locked(const RingSet* const* rings, const uint8_t* record, uint32_t size,
                         uint32_t tid);
 
+// For a thread that may not use rseq: of one that libc has not registered yet (thread_rseq.h) the
+// record comes into the ring of its CPU all the same, of others into the locked one.
+int ring_publish_otherwise(const RingSet* const* rings, const uint8_t* record, uint32_t size)
+    __attribute__((cold));
+
 // One event more in RingControl.dropped, of a record that was not even made: it belongs to another
 // one that was dropped just now.
 void ring_drop(const RingSet* const* rings);
@@ -49,11 +55,11 @@ void ring_drop_locked(const RingSet* const* rings) __attribute__((visibility("hi
 
 // The one to call.
 inline int ring_publish(const RingSet* const* rings, const uint8_t* record, uint32_t size) {
-  if (__builtin_expect(!pb_thread.no_rseq, 1)) {
+  if (may_use_rseq()) {
     int status = ring_publish_rseq(rings, record, size);
     if (__builtin_expect(status != kRingNoRseq, 1)) return status;
   }
-  return ring_publish_locked(rings, record, size, pb_thread.tid);
+  return ring_publish_otherwise(rings, record, size);
 }
 
 }  // namespace patchbay

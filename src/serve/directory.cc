@@ -100,8 +100,11 @@ Status move_away(const std::string& path, const std::function<bool()>& same_prog
   for (int n = 1; n <= kMaxEarlier; n++) {
     std::string earlier = path + "." + std::to_string(n);
     if (exists(earlier)) continue;
-    if (::rename(path.c_str(), earlier.c_str()) != 0)
+    if (::rename(path.c_str(), earlier.c_str()) != 0) {
+      if (errno == ENOENT) return {};  // a tool has taken the directory away meanwhile
+      if (errno == ENOTEMPTY || errno == EEXIST) continue;
       return sys_error("rename " + path + " to " + earlier, errno);
+    }
     if (same_program()) return {};
     ::renameat2(AT_FDCWD, earlier.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE);
     return another();
@@ -199,8 +202,8 @@ Result<std::string> runtime_directory(bool make) {
   return path;
 }
 
-Result<std::string> make_process_directory(const std::string& directory, int pid,
-                                           const std::function<bool()>& same_program) {
+[[gnu::cold]] Result<std::string> make_process_directory(
+    const std::string& directory, int pid, const std::function<bool()>& same_program) {
   std::string path = directory + "/" + std::to_string(pid);
   if (::mkdir(path.c_str(), 0700) == 0) return path;
   if (errno != EEXIST) return sys_error("make " + path, errno);

@@ -12,6 +12,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
+#include <fstream>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -720,6 +722,25 @@ TEST(Directory, AnEarlierRecordingIsKept) {
   // An empty directory is not kept.
   ASSERT_TRUE(make_process_directory(base, 4000000).ok());
   EXPECT_EQ(list_processes(base)->size(), 2u);
+}
+
+// A recorder takes the directory of the program before, and removes it, while the next program of
+// the process is about to move it away.
+TEST(Directory, OneThatIsTakenAwayMeanwhileIsNoError) {
+  std::string base = make_temporary();
+  auto first = make_process_directory(base, 4000000);
+  ASSERT_TRUE(first.ok());
+  std::ofstream(*first + "/buffer") << "x";
+  int asked = 0;
+  const auto same_program = [&] {
+    if (asked++ == 0) std::filesystem::remove_all(*first);
+    return true;
+  };
+  auto second = make_process_directory(base, 4000000, same_program);
+  ASSERT_TRUE(second.ok()) << second.error().message();
+  EXPECT_EQ(*second, *first);
+  EXPECT_EQ(list_processes(base)->size(), 1u);
+  EXPECT_EQ(asked, 1);
 }
 
 TEST(Directory, MissingIsAnEmptyList) {

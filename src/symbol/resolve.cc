@@ -107,11 +107,11 @@ class Resolver {
   bool by_cxx_name();
   bool is_passed_over(const ElfModule& module) const;
   void drop_old_versions();
-  Status check_one_name() const;
+  [[gnu::cold]] Status check_one_name() const;
   void add(ElfModule& module, const FunctionSymbol& function, std::string display);
 
   Error no_library() const;
-  Error no_function();
+  [[gnu::cold]] Error no_function();
   std::string other_use() const;
   std::string elsewhere() const;
   std::vector<std::string> hints();
@@ -243,6 +243,9 @@ bool Resolver::by_cxx_name() {
           if (!question.may_be(name) || is_cold_name(name)) return;
           if (is_passed_over(*module)) return;
           Answer answer = question.compare(name);
+          // Nobody means a function inside of the tracer by the end of its name.
+          const bool is_suffix = answer == Answer::kSuffix || answer == Answer::kSuffixClone;
+          if (takes_tracers_own_ && is_suffix) return;
           if (answer == Answer::kOtherParameters) other_overloads_.push_back(demangle(name, true));
           // A later module must answer better, not as well: the first module that has it wins.
           if (answer > best || (answer == best && best == best_before)) return;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cinttypes>
+#include <cstddef>
 #include <cstring>
 #include <map>
 #include <set>
@@ -48,10 +49,11 @@ struct Part {
   uint32_t first_image = 0;
   std::unique_ptr<std::vector<ProcessImage>> merged;  // of a file that was merged before
   std::unique_ptr<ImageFinder> finder;                // … of those
+  std::map<int32_t, int32_t> outside;                 // MergedPart has it
   bool is_tsc = false;
   ClockLine line;
   uint64_t first_time = 0, last_time = 0;  // of its pages; both 0: it has none
-  std::string uname;
+  std::string uname, boot;
   uint64_t trace_id = 0;
 };
 
@@ -90,6 +92,12 @@ struct ThreadSpan {
   uint64_t first = 0, last = 0, events = 0;
 };
 
+// The number of a thread here, of its number in its own namespace.
+int32_t outside_of(const std::map<int32_t, int32_t>& numbers, int32_t tid) {
+  const auto found = numbers.find(tid);
+  return found == numbers.end() ? tid : found->second;
+}
+
 class Merge {
  public:
   explicit Merge(int version) : files_(most_open()) { options_.version = version; }
@@ -112,6 +120,7 @@ class Merge {
   uint32_t output_of(const PartBuffer& buffer) const;
   Status merge_cpu(uint32_t output, uint32_t cpu, TraceDatAppender* writer);
   void take_own_events(uint32_t cpu, uint64_t until, RecordPages* pages);
+  void name_outside(const Part& part, abi::RecordHeader* header, uint8_t* record);
   void take_record(const MergedRecord& record, bool is_kernel, uint32_t owner, RecordPages* pages);
   ThreadSpan* span_of(const Part& part, int32_t tid, uint64_t time);
   void finish_threads();
@@ -146,6 +155,7 @@ class Merge {
   MergeResult result_;
   uint64_t too_large_ = 0, moved_texts_ = 0;
   uint32_t damaged_pages_ = 0, damaged_formats_ = 0;
+  std::set<std::pair<uint32_t, int32_t>> unseen_;  // threads of pid namespaces, by image
   // The thread of the last record of a file.
   struct Last {
     int32_t tid = 0;
@@ -168,6 +178,7 @@ ProcessImage said_of(const MergedPart& from) {
   ProcessImage image;
   image.pid = from.pid;
   image.parent = from.parent;
+  image.inside = from.inside;
   image.begin_ns = from.begin_ns;
   image.end_ns = from.end_ns;
   image.exe = from.exe;
@@ -194,6 +205,7 @@ Status Merge::add(const MergedPart& from) {
   Part part;
   part.path = from.path;
   part.file = files_.add(from.path, status.st_dev, status.st_ino);
+  part.outside = from.outside;
   part.is_tsc = file->is_tsc();
   part.line = file->clock_line();
   PB_ASSIGN(part.ids, formats_.add(*file));
@@ -203,6 +215,7 @@ Status Merge::add(const MergedPart& from) {
   for (const TraceDatReader::Part& option : file->options()) {
     const std::string body = option.body.substr(0, option.body.find('\0'));
     if (option.id == abi::kDatUname) part.uname = body;
+    if (option.id == abi::kDatBoot) part.boot = body;
     if (option.id == abi::kDatProcMaps) process_maps_ += body;
     if (option.id == abi::kDatTraceId && option.body.size() >= 8)
       std::memcpy(&part.trace_id, option.body.data(), 8);
@@ -246,10 +259,11 @@ ProcessImage Merge::image_of(const MergedPart& from, const TraceDatReader& file)
   const std::vector<MapsHead> heads = heads_of_maps(image.process_maps);
   for (const MapsHead& head : heads) {
     if (image.pid == 0) image.pid = head.process;
-    if (image.exe.empty() && head.process == image.pid && head.exe != "?") image.exe = head.exe;
+    if (image.exe.empty() && outside_of(from.outside, head.process) == image.pid && head.exe != "?")
+      image.exe = head.exe;
     ImageThread thread;
-    thread.tid = head.thread;
-    thread.process = head.process;
+    thread.tid = outside_of(from.outside, head.thread);
+    thread.process = outside_of(from.outside, head.process);
     image.threads.push_back(std::move(thread));
   }
   for (const std::string& text : file.cpu_stats()) {
@@ -297,7 +311,7 @@ void Merge::add_comms(const TraceDatReader& file, Part* part) {
     const size_t blank = line.find(' ');
     int32_t tid = 0;
     if (blank == line.npos || !to_number(line.substr(0, blank), &tid)) continue;
-    names[tid] = line.substr(blank + 1);
+    names[outside_of(part->outside, tid)] = line.substr(blank + 1);
   }
   for (const auto& [tid, name] : names) comms_[tid] = name;
   if (!part->finder) {
@@ -426,6 +440,18 @@ ThreadSpan* Merge::span_of(const Part& part, int32_t tid, uint64_t time) {
   return &spans_[uint64_t(part.first_image + image) << 32 | uint32_t(tid)];
 }
 
+// A thread that had ended before it was seen keeps the number that it had inside.
+void Merge::name_outside(const Part& part, abi::RecordHeader* header, uint8_t* record) {
+  const auto found = part.outside.find(header->common_pid);
+  if (found == part.outside.end()) {
+    unseen_.emplace(part.first_image, header->common_pid);
+    return;
+  }
+  header->common_pid = found->second;
+  std::memcpy(record + offsetof(abi::RecordHeader, common_pid), &found->second,
+              sizeof found->second);
+}
+
 void Merge::take_record(const MergedRecord& from, bool is_kernel, uint32_t owner,
                         RecordPages* pages) {
   const Part& part = parts_[owner];
@@ -441,6 +467,7 @@ void Merge::take_record(const MergedRecord& from, bool is_kernel, uint32_t owner
   const uint16_t id = header.common_type < ids.ids.size() ? ids.ids[header.common_type] : 0;
   if (id != header.common_type) std::memcpy(pages->last(), &id, sizeof id);
   if (is_kernel) return;  // of any process, and counted nowhere
+  if (!part.outside.empty()) name_outside(part, &header, pages->last());
   if (!part.texts.empty() && id != 0) {
     const uint16_t at = ids.text_offset[header.common_type];
     uint64_t address = 0;
@@ -558,6 +585,7 @@ TraceDatMetadata Merge::metadata() {
   for (const std::string& line : matches_) out.matches += line + "\n";
   for (const Part& part : parts_) {
     if (out.uname.empty()) out.uname = part.uname;
+    if (out.boot.empty()) out.boot = part.boot;
     out.trace_id = (out.trace_id << 7 | out.trace_id >> 57) ^ part.trace_id;
   }
   return out;
@@ -600,6 +628,8 @@ void Merge::add_notes() {
   if (at_once)
     result_.notes.back() +=
         " (a process that was recorded twice, or containers): names are those of the later one.";
+  say(unseen_.size(), " thread of a pid namespace ended unseen: it has its number inside.",
+      " threads of pid namespaces ended unseen: they have their numbers inside.");
   say(damaged_pages_, " damaged page was merged up to the damage.",
       " damaged pages were merged up to the damage.");
   say(damaged_formats_, " event format could not be understood.",

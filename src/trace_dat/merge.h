@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -25,12 +26,16 @@ namespace patchbay {
 // One file, and what its maker knows of it. What is missing is taken from the file itself. Of a
 // file that was merged before the images are taken over, and the rest of this stays unused.
 struct MergedPart {
-  std::string path;  // "": a program that has recorded nothing, which is listed
+  std::string path;                   // "": a program that has recorded nothing, which is listed
   int32_t pid = 0, parent = 0;        // 0: not known
   uint64_t begin_ns = 0, end_ns = 0;  // CLOCK_MONOTONIC; 0: not known
   std::string exe;
   std::vector<std::string> words;  // the command line
   std::string note;                // a sentence for `report --processes`
+  // Of a process in a pid namespace of its own: its number there, and which number here each of its
+  // threads and children has, by that there. Records have the numbers there.
+  int32_t inside = 0;
+  std::map<int32_t, int32_t> outside;
 };
 
 struct MergeResult {

@@ -209,6 +209,35 @@ TEST_F(MergeTest, EqualFormatsShareAnIdAndOthersStayApart) {
   EXPECT_TRUE(has_note("functions:f has several definitions")) << notes_.size();
 }
 
+TEST_F(MergeTest, ThreadsOfANamespaceHaveTheirNumbersOfHere) {
+  File inside(1, "init"), here(1, "systemd");
+  inside.metadata.formats = here.metadata.formats = {format("functions", "f", 600)};
+  inside.events = {{0, 10, 600, 1, 1}, {0, 20, 600, 7, 2}, {0, 30, 600, 9, 3}};
+  here.events = {{0, 15, 600, 1, 4}};
+  MergedPart container{.path = write("inside", inside), .pid = 3001, .inside = 1};
+  container.outside = {{1, 3001}, {7, 3007}};
+  MergedPart plain{.path = write("here", here), .pid = 1};
+  auto result = merge_trace_dats({container, plain}, {}, path("out"), 7);
+  ASSERT_TRUE(result.ok()) << result.error().message();
+  notes_ = result->notes;
+  EXPECT_TRUE(has_note("1 thread of a pid namespace ended unseen")) << notes_.size();
+  auto reader = TraceDatReader::open(path("out"));
+  ASSERT_TRUE(reader.ok());
+  std::vector<int32_t> tids;
+  for (const Event& event : read(**reader, 0, 0)) tids.push_back(event.tid);
+  EXPECT_EQ(tids, (std::vector<int32_t>{3001, 1, 3007, 9}));
+  const std::vector<ProcessImage>& images = (*reader)->images().images;
+  ASSERT_EQ(images.size(), 2u);
+  EXPECT_EQ(images[0].pid, 3001);
+  EXPECT_EQ(images[0].inside, 1);
+  EXPECT_EQ(images[0].events(), 3u);
+  EXPECT_EQ(images[1].inside, 0);
+  EXPECT_EQ(images[1].events(), 1u);
+  ImageFinder finder(images);
+  EXPECT_EQ(finder.find(3007, 20), 0u);
+  EXPECT_EQ(finder.find(1, 15), 1u);
+}
+
 TEST_F(MergeTest, AddressesAndThreadsAreNamedByTime) {
   File a(100, "make"), b(100, "cc1"), c(300, "cc1");
   a.metadata.kallsyms = "1000 t first\n1080 t 0x1080\n2000 t same\n2010 t 0x2010\n";

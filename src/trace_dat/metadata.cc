@@ -10,7 +10,9 @@
 #include <map>
 
 #include "abi/match_abi.h"
+#include "base/monotonic_clock.h"
 #include "base/text.h"
+#include "base/unique_fd.h"
 #include "output/printk_text.h"
 
 namespace patchbay {
@@ -284,6 +286,21 @@ std::string format_with_id(std::string text, uint16_t id) {
   return text.replace(at + 5, end - at - 5, std::to_string(id));
 }
 
+namespace {
+
+// A buffer file may be of an earlier boot: then its pairs are not of this clock.
+std::string boot_text(const std::vector<abi::ClockPair>& pairs) {
+  if (pairs.empty()) return "";
+  const abi::ClockPair& last = pairs.back();
+  Result<std::string> id = read_file("/proc/sys/kernel/random/boot_id");
+  const bool is_this_boot = id.ok() && last.mono_ns <= monotonic_ns();
+  const std::string name =
+      is_this_boot ? std::string(trim(*id)) : "00000000-0000-0000-0000-000000000000";
+  return name + " " + std::to_string(int64_t(last.real_ns - last.mono_ns));
+}
+
+}  // namespace
+
 Result<TraceDatMetadata> collect_metadata(const BufferFile& file,
                                           const AddressCollector& addresses) {
   PB_ASSIGN(auto meta, read_recorded_meta(file));
@@ -314,6 +331,7 @@ Result<TraceDatMetadata> collect_metadata(const BufferFile& file,
   if (uname(&system) == 0)
     out.uname = std::string(system.sysname) + " " + system.nodename + " " + system.release + " " +
                 system.machine;
+  out.boot = boot_text(file.clock_pairs());
   out.trace_id = file.header().start_realtime_ns ^ uint64_t(uint32_t(file.header().pid)) << 32;
   return out;
 }

@@ -93,6 +93,7 @@ void parse_line_of_image(std::string_view kind, Line line, ProcessImage* image) 
   if (kind == "exe") image->exe = line.word();
   if (kind == "word") image->words.push_back(line.word());
   if (kind == "note") image->note = line.word();
+  if (kind == "inside") line.number(&image->inside);
   if (kind == "cpu") parse_cpu(line, image);
   if (kind == "thread") parse_thread(line, image);
   if (kind == "map") image->process_maps += line.word() + "\n";
@@ -106,6 +107,7 @@ void add_image(std::string* out, const ProcessImage& image) {
   if (!image.exe.empty()) add_line(out, "exe", image.exe);
   for (const std::string& word : image.words) add_line(out, "word", word);
   if (!image.note.empty()) add_line(out, "note", image.note);
+  if (image.inside) add_line(out, "inside", image.inside);
   for (size_t cpu = 0; cpu < image.cpus.size(); cpu++) {
     const ImageCounts& counts = image.cpus[cpu];
     if (counts.entries || counts.overrun || counts.dropped)

@@ -33,6 +33,7 @@ struct ImageName {
 
 struct ProcessImage {
   int32_t pid = 0, parent = 0;        // 0: not known
+  int32_t inside = 0;                 // its number in a pid namespace of its own; 0: it has none
   uint64_t begin_ns = 0, end_ns = 0;  // CLOCK_MONOTONIC; 0: not known
   std::string exe;
   std::vector<std::string> words;  // the command line

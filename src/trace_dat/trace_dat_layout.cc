@@ -78,6 +78,9 @@ std::string common_options(const TraceDatMetadata& metadata, size_t cpus) {
   if (!metadata.matches.empty())
     put_option(&out, abi::kDatMatches,
                std::string_view(metadata.matches.c_str(), metadata.matches.size() + 1));
+  if (!metadata.boot.empty())
+    put_option(&out, abi::kDatBoot,
+               std::string_view(metadata.boot.c_str(), metadata.boot.size() + 1));
   if (!metadata.images.empty())
     put_option(&out, abi::kDatImages,
                std::string_view(metadata.images.c_str(), metadata.images.size() + 1));

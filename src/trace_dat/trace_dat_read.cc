@@ -36,6 +36,8 @@ const char* part_name(uint16_t id) {
       return "trace clock";
     case abi::kDatMatches:
       return "matches";
+    case abi::kDatBoot:
+      return "boot";
     case abi::kDatImages:
       return "processes";
     case abi::kDatUname:

@@ -52,6 +52,7 @@ struct TraceDatMetadata {
   std::string uname;
   std::string matches;  // lines of abi/match_abi.h, or empty
   std::string images;   // ProcessImages::text(), or empty
+  std::string boot;     // "BOOT-ID NS" (abi::kDatBoot), or empty
   uint64_t trace_id = 0;
 };
 

@@ -45,6 +45,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     expect(mistake.line >= 1 && mistake.line <= lines);
     expect(mistake.column <= mistake.text.size() && !mistake.sentence.empty());
   }
+  for (const ConfSection& section : conf.sections)
+    for (const ConfSetting& setting : section.settings) {
+      expect(setting.line > section.line && setting.line <= lines);
+      expect(setting.column <= setting.source.size() && !setting.name.empty());
+      expect(setting.source.compare(setting.column, setting.text.size(), setting.text) == 0);
+    }
   for (const ConfItem& item : conf.items)
     if (item.text.ends_with('\\')) return 0;  // would be continued
   const Conf again = parse_conf(written_down(conf));

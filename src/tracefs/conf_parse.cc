@@ -34,6 +34,10 @@ Line take_line(std::string_view& rest, uint32_t& number) {
   return line;
 }
 
+bool is_tool_section(std::string_view word) {
+  return word == "serve" || word == "ship" || word == "attach";
+}
+
 class Parser {
  public:
   Conf run(std::string_view rest) {
@@ -68,6 +72,7 @@ class Parser {
   void take_section(std::string_view text) {
     // What follows a section that is not understood is meant for no other one.
     skip_ = true;
+    is_tools_ = false;
     if (!text.ends_with(']'))
       return mistake(column_of(text) + text.size(), "A section ends with ].");
     const std::string_view inside = trim(text.substr(1, text.size() - 2), kBlanks);
@@ -77,8 +82,13 @@ class Parser {
     if (word == "top" && name.empty()) {
       skip_ = false;
       instance_.clear();
+    } else if (is_tool_section(word) && name.empty()) {
+      skip_ = false;
+      is_tools_ = true;
+      conf_.sections.push_back({line_.number, std::string(word), {}});
     } else if (word != "instance") {
-      mistake(column_of(text) + 1, "A section is [instance NAME] or [top].");
+      mistake(column_of(text) + 1,
+              "A section is [instance NAME] or [top]; of the tool [serve], [ship] or [attach].");
     } else if (name.empty()) {
       mistake(column_of(text) + text.size() - 1, "An instance has a name: [instance NAME].");
     } else if (name == "." || name == ".." || name.find_first_of("/ \t") != name.npos) {
@@ -100,6 +110,7 @@ class Parser {
       return mistake(column_of(text), "Before = stands the name of a file or variable.");
     if (const size_t blank = name.find_first_of(kBlanks); blank != name.npos)
       return mistake(column_of(name) + blank, "The name of a file or variable is one word.");
+    if (is_tools_) return take_setting(name, append, text.substr(equals + 1));
     const bool variable = name.starts_with(kConfVariablePrefix);
     if (variable && !instance_.empty())
       return mistake(column_of(name), "Variables stand in no section but [top].");
@@ -109,10 +120,19 @@ class Parser {
                            std::string(trim(text.substr(equals + 1), kBlanks))});
   }
 
+  void take_setting(std::string_view name, bool append, std::string_view rest) {
+    if (append) return mistake(column_of(name), "A setting of the tool is NAME = TEXT, without +.");
+    const std::string_view text = trim(rest, kBlanks);
+    const size_t column = text.empty() ? line_.text.size() : column_of(text);
+    conf_.sections.back().settings.push_back(
+        {line_.number, uint32_t(column), std::string(name), std::string(text), line_.text});
+  }
+
   Conf conf_;
   Line line_;
   std::string instance_;
   bool skip_ = false;
+  bool is_tools_ = false;  // in a section of the tool's
 };
 
 }  // namespace

@@ -10,6 +10,8 @@
 //   PATCHBAY_TRACE_EVENT = mine               a variable of the environment
 //   [instance net]                            files of instances/net, which is made; [top]: of the
 //   events/mine/enable = 1                    root again
+//   [serve]                                   settings of a command of the tool, which reads the
+//   listen = 127.0.0.1:9797                   same file (cmd/common/daemon_conf.h)
 #pragma once
 
 #include <cstdint>
@@ -34,6 +36,18 @@ struct ConfItem {
   std::string text;      // without a newline, continued lines joined; may be empty
 };
 
+// A section of the tool's: [serve], [ship], [attach]. It may stand there several times.
+struct ConfSetting {
+  uint32_t line = 0, column = 0;  // where it begins, and where its text does
+  std::string name, text;
+  std::string source;  // the line
+};
+struct ConfSection {
+  uint32_t line = 0;
+  std::string name;
+  std::vector<ConfSetting> settings;
+};
+
 struct ConfMistake {
   uint32_t line = 0;
   uint32_t column = 0;  // characters before the caret
@@ -42,7 +56,8 @@ struct ConfMistake {
 };
 
 struct Conf {
-  std::vector<ConfItem> items;
+  std::vector<ConfItem> items;        // the agent's
+  std::vector<ConfSection> sections;  // the tool's
   std::vector<ConfMistake> mistakes;  // their lines are left out, the others hold
 };
 

@@ -77,12 +77,31 @@ TEST(ConfParse, Mistakes) {
             "1: The name of an instance is one word without /.\n[instance a/b]\n          ^\n");
   EXPECT_EQ(mistakes("[instance ..]"),
             "1: The name of an instance is one word without /.\n[instance ..]\n          ^\n");
-  EXPECT_EQ(mistakes("  [net]"), "1: A section is [instance NAME] or [top].\n  [net]\n   ^\n");
-  EXPECT_EQ(mistakes("[]"), "1: A section is [instance NAME] or [top].\n[]\n ^\n");
+  const std::string section =
+      "1: A section is [instance NAME] or [top]; of the tool [serve], [ship] or [attach].\n";
+  EXPECT_EQ(mistakes("  [net]"), section + "  [net]\n   ^\n");
+  EXPECT_EQ(mistakes("[]"), section + "[]\n ^\n");
   EXPECT_EQ(mistakes("[instance a]\nPATCHBAY_X = 1"),
             "2: Variables stand in no section but [top].\nPATCHBAY_X = 1\n^\n");
   EXPECT_EQ(mistakes(std::string_view("a = \0b\n", 7)),
             "1: A line cannot contain a NUL.\na = \n    ^\n");
+}
+
+TEST(ConfParse, SectionsOfTheTool) {
+  const Conf conf =
+      parse_conf("a = 1\n[serve]\n listen = x y\n[attach]\nevent =\n[attach]\n[top]\nb = 2\n");
+  EXPECT_TRUE(conf.mistakes.empty());
+  EXPECT_EQ(shown(conf), "1w a=<1>\n8w b=<2>\n");
+  ASSERT_EQ(conf.sections.size(), 3u);
+  EXPECT_EQ(conf.sections[0].name, "serve");
+  ASSERT_EQ(conf.sections[0].settings.size(), 1u);
+  EXPECT_EQ(conf.sections[0].settings[0].text, "x y");
+  EXPECT_EQ(conf.sections[0].settings[0].line, 3u);
+  EXPECT_EQ(conf.sections[0].settings[0].column, 10u);
+  EXPECT_EQ(conf.sections[1].settings[0].text, "");
+  EXPECT_TRUE(conf.sections[2].settings.empty());
+  EXPECT_EQ(mistakes("[ship]\nto += x\n"),
+            "2: A setting of the tool is NAME = TEXT, without +.\nto += x\n^\n");
 }
 
 // The rest of the file holds; what stands in a section that is not understood is in no other one.

@@ -64,7 +64,7 @@ TEST_F(Tree, AnInstanceHasWhatTheRootHasButForTheRootsOwn) {
   EXPECT_EQ(list("instances/a/events"), "enable header_event header_page ftrace/ irq/ sched/ ");
   EXPECT_EQ(list("events/sched"), "enable filter sched_switch/ sched_waking/ ");
   EXPECT_EQ(list("events/sched/sched_switch"),
-            "enable filter format hist hist_debug id inject trigger ");
+            "enable filter format hist hist_debug id inject mirror trigger ");
   EXPECT_EQ(list("events/ftrace"),
             "function/ funcgraph_entry/ funcgraph_retaddr_entry/ funcgraph_exit/ kernel_stack/ "
             "user_stack/ func_repeats/ print/ bprint/ bputs/ raw_data/ ");

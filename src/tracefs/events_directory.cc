@@ -12,7 +12,8 @@ constexpr Entry kEventEntries[] = {
     {"enable", make_event_enable, nullptr},         {"filter", make_event_filter, nullptr},
     {"format", make_event_format, nullptr},         {"hist", make_event_hist, nullptr},
     {"hist_debug", make_event_hist_debug, nullptr}, {"id", make_event_id, nullptr},
-    {"inject", make_event_inject, nullptr},         {"trigger", make_event_trigger, nullptr},
+    {"inject", make_event_inject, nullptr},         {"mirror", make_event_mirror, nullptr},
+    {"trigger", make_event_trigger, nullptr},
 };
 // Of the system `ftrace` only `function` and `print` have an id, whose numbers are promised, and
 // only `print` has triggers and histograms.

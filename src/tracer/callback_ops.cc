@@ -102,12 +102,12 @@ std::string CallbackOps::free_name(const std::string& wanted) const {
   return name;
 }
 
-Status CallbackOps::add(Id id, uint64_t function, uint64_t argument) {
+Status CallbackOps::add(Id id, uint64_t function, uint64_t argument, LiveVectors vectors) {
   Entry* entry = find(id);
   if (!entry) return user_error(EINVAL, "There is no such tracer.");
   FtraceOps& ops = entry->ops;
   if (ops.registered) return user_error(EBUSY, "The tracer is registered already.");
-  entry->callback = make_callback(function, argument, LiveVectors::kAtEntry);
+  entry->callback = make_callback(function, argument, vectors);
   if (!entry->callback) return user_error(ENOMEM, "There is no memory for a callback.");
   ops.live.callback = entry->callback;
   SymbolizedAddress found;

@@ -38,7 +38,7 @@ class CallbackOps {
   void clear_filters(Id id);
 
   // Its hits call function(ip, parent_ip, argument, CallbackRegisters*). EBUSY: it is registered.
-  Status add(Id id, uint64_t function, uint64_t argument);
+  Status add(Id id, uint64_t function, uint64_t argument, LiveVectors vectors);
   // No call begins any more; the callback that may still be running, for wait_until_left().
   HitCallback* remove(Id id);
   void forget(Id id);  // that is not registered

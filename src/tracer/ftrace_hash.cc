@@ -172,7 +172,7 @@ std::string nearest(const FunctionTable& table, const FilterLine& line) {
   return text;
 }
 
-Error no_match(const FunctionTable& table, const FilterLine& line) {
+[[gnu::cold]] Error no_match(const FunctionTable& table, const FilterLine& line) {
   if (line.is_index) {
     return user_error(EINVAL, "There is no function number " + line.pattern +
                                   "; available_filter_functions has " +

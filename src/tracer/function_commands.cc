@@ -187,7 +187,7 @@ Result<Spec> FunctionCommands::Impl::parse(TraceArray& array, const FilterLine& 
   return spec;
 }
 
-Status FunctionCommands::write(TraceArray& array, const FilterLine& line) {
+[[gnu::cold]] Status FunctionCommands::write(TraceArray& array, const FilterLine& line) {
   PB_ASSIGN(auto spec, impl_->parse(array, line));
   Probe* probe = impl_->find(array, spec);
   if (line.remove) {

@@ -12,7 +12,7 @@
 
 #include "probe/returns/graph_hot.h"
 #include "registry/settings.h"
-#include "tracer/tick_rate.h"
+#include "ring_buffer/tick_rate.h"
 
 namespace patchbay {
 

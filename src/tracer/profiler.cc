@@ -21,7 +21,7 @@
 #include "base/shared_memory.h"
 #include "probe/returns/graph_hot.h"
 #include "registry/settings.h"
-#include "tracer/tick_rate.h"
+#include "ring_buffer/tick_rate.h"
 
 namespace patchbay {
 
@@ -220,7 +220,7 @@ std::vector<Profiler::Row> Profiler::rows(uint32_t cpu) const {
   return rows;
 }
 
-std::string Profiler::show(uint32_t cpu) const {
+[[gnu::cold]] std::string Profiler::show(uint32_t cpu) const {
   std::string text(kTitle);
   for (const Row& row : rows(cpu)) {
     std::string name(row.function->name.substr(0, 30));

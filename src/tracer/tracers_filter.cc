@@ -118,7 +118,7 @@ Status Tracers::close_filter(FilterSession* session) {
   return status.ok() ? status : log_error(*session->array, "", 0, status.error());
 }
 
-Status Tracers::set_profiling(bool on) {
+[[gnu::cold]] Status Tracers::set_profiling(bool on) {
   Profiler& profiler = this->profiler();
   if (on == profiler.enabled()) return {};
   TraceArray& top = impl_->registry.top();

@@ -22,8 +22,10 @@
 #include "base/text.h"
 #include "filter/filter.h"
 #include "hist/hist_program.h"
+#include "mirror/mirror_stubs.h"
 #include "probe/callbacks/callbacks.h"
 #include "probe/triggers/action_hot.h"
+#include "probe/triggers/mirror_hot.h"
 #include "registry/event_filters.h"
 #include "registry/snapshots.h"
 #include "tracer/function_commands.h"
@@ -36,7 +38,7 @@ namespace {
 constexpr std::string_view kWordEnds = ": \t", kFilterBlanks = " \t";
 
 // Triggers of one class are in each other's way.
-enum class TriggerClass : uint8_t { kTraceOnOff, kSnapshot, kStackTrace, kEvent, kHist };
+enum class TriggerClass : uint8_t { kTraceOnOff, kSnapshot, kStackTrace, kMirror, kEvent, kHist };
 
 struct CommandInfo {
   std::string_view name;
@@ -49,11 +51,13 @@ constexpr CommandInfo kCommands[] = {
     {"traceoff", ActionKind::kTraceOff, TriggerClass::kTraceOnOff, true},
     {"snapshot", ActionKind::kSnapshot, TriggerClass::kSnapshot, false},
     {"stacktrace", ActionKind::kStackTrace, TriggerClass::kStackTrace, true},
+    {"mirror", ActionKind::kMirror, TriggerClass::kMirror, false},
     {"enable_event", ActionKind::kEnableEvent, TriggerClass::kEvent, false},
     {"disable_event", ActionKind::kDisableEvent, TriggerClass::kEvent, false},
     {"enable_hist", ActionKind::kEnableHist, TriggerClass::kHist, false},
     {"disable_hist", ActionKind::kDisableHist, TriggerClass::kHist, false},
 };
+// The kernel's; `mirror` is ours alone.
 constexpr std::string_view kAvailable =
     "# Available triggers:\n"
     "# traceon traceoff snapshot stacktrace enable_event disable_event enable_hist disable_hist "
@@ -146,6 +150,7 @@ struct PlainTrigger {
   FilterProgramPtr filter;
   HitAction* action = nullptr;
   uint64_t answered = 0;  // of HitAction.asked
+  const MirrorStub* mirror = nullptr;
 
   bool is(const CommandInfo& other, const LiveEvent* event) const {
     return command->group == other.group && target == event;
@@ -185,6 +190,7 @@ struct EventTriggers::Impl {
 
   Registry& registry;
   std::unique_ptr<HistTriggers> hists;
+  MirrorStubs mirrors;
   std::map<std::pair<const TraceArray*, const LiveEvent*>, List> lists;
   // A thread may still be in one: kept for good.
   std::vector<std::unique_ptr<uint64_t[]>> programs;
@@ -197,7 +203,8 @@ struct EventTriggers::Impl {
   Result<LiveEvent*> find_target(TraceArray& array, Rest* param);
   Status write_plain(List& list, const CommandInfo& command, const Written& written);
   Status set_filter(List& list, Rest text, PlainTrigger* trigger);
-  Status prepare(List& list, const PlainTrigger& trigger);
+  Status prepare(List& list, PlainTrigger* trigger);
+  Status prepare_mirror(const List& list, PlainTrigger* trigger);
   Status add(List& list, PlainPtr trigger, int64_t count);
   Status remove(List& list, const CommandInfo& command, const LiveEvent* target);
   void drop(List& list, std::list<PlainPtr>::iterator place);
@@ -263,8 +270,8 @@ Result<LiveEvent*> EventTriggers::Impl::find_target(TraceArray& array, Rest* par
   return event;
 }
 
-Status EventTriggers::Impl::write_plain(List& list, const CommandInfo& command,
-                                        const Written& written) {
+[[gnu::cold]] Status EventTriggers::Impl::write_plain(List& list, const CommandInfo& command,
+                                                      const Written& written) {
   const bool targeted = has_target(command);
   if (targeted && !written.parameter)
     return user_error(EINVAL, "This trigger needs the event that it switches: SYSTEM:EVENT.");
@@ -293,7 +300,8 @@ Status EventTriggers::Impl::set_filter(List& list, Rest text, PlainTrigger* trig
 // --- adding and removing
 
 // What has to be there before the first hit.
-Status EventTriggers::Impl::prepare(List& list, const PlainTrigger& trigger) {
+Status EventTriggers::Impl::prepare(List& list, PlainTrigger* made) {
+  const PlainTrigger& trigger = *made;
   if (trigger.command->group == TriggerClass::kSnapshot) {
     if (list.array->has_conditional_snapshot)
       return user_error(EBUSY, "A histogram's snapshot() has the snapshot of this instance.");
@@ -303,6 +311,7 @@ Status EventTriggers::Impl::prepare(List& list, const PlainTrigger& trigger) {
   const bool exists = std::any_of(list.plain.begin(), list.plain.end(), [&](const PlainPtr& one) {
     return one->is(*trigger.command, trigger.target);
   });
+  if (!exists && trigger.command->kind == ActionKind::kMirror) return prepare_mirror(list, made);
   if (!exists) return {};
   if (trigger.target) registry.release_soft(*list.array, trigger.target);
   return user_error(EEXIST, "The event " + name_of(*list.event) + " has a trigger of this kind" +
@@ -310,8 +319,26 @@ Status EventTriggers::Impl::prepare(List& list, const PlainTrigger& trigger) {
                                 " already; remove it first.");
 }
 
+// One probe stands for the event: a listener would see a hit twice.
+Status EventTriggers::Impl::prepare_mirror(const List& list, PlainTrigger* trigger) {
+  for (const auto& [key, other] : lists)
+    for (const PlainPtr& one : other.plain)
+      if (other.event == list.event && one->command == trigger->command)
+        return user_error(EBUSY, "The event " + name_of(*list.event) + " is mirrored by " +
+                                     (other.array->is_top() ? "the top instance"
+                                                            : "the instance " + other.array->name) +
+                                     ", and one mirror of it is enough for all listeners.");
+  const std::string& instances = registry.instance_directory();
+  if (instances.empty())
+    return user_error(EOPNOTSUPP,
+                      "This process has no runtime directory, and a mirror needs a file in it.");
+  const std::string directory = instances.substr(0, instances.rfind('/')) + "/mirror";
+  PB_ASSIGN(trigger->mirror, mirrors.stub_of(list.event->call, directory));
+  return {};
+}
+
 Status EventTriggers::Impl::add(List& list, PlainPtr trigger, int64_t count) {
-  PB_TRY(prepare(list, *trigger));
+  PB_TRY(prepare(list, trigger.get()));
   // Made before the action, in the order in which a child asks for them.
   uint32_t* soft = nullptr;
   if (trigger->command->group == TriggerClass::kEvent)
@@ -390,6 +417,9 @@ const TriggerProgram* EventTriggers::Impl::make_program(const List& list) {
     trigger.needs_record = trigger.after || one->filter;
     trigger.filter = one->filter.get();
     trigger.action = one->action;
+    trigger.mirror = one->mirror;
+    if (one->mirror) trigger.kind = TriggerKind::kMirror;
+    if (one->mirror) trigger.needs_record = 1;
     needs_record |= trigger.needs_record;
   }
   for (const Trigger& hist : of_hists) program->trigger[program->nr_triggers++] = hist;
@@ -403,6 +433,8 @@ const TriggerProgram* EventTriggers::Impl::make_program(const List& list) {
   PB_CHECK_VALUES(program->nr_triggers == count, program->nr_triggers, count);
   program->has_early = !needs_record && of_hists.empty() && list.subscriptions.empty();
   program->gate = make_gate(*program);
+  if (count == 1 && program->trigger[0].mirror)
+    program->listeners = program->trigger[0].mirror->listeners;
   return program;
 }
 
@@ -520,6 +552,13 @@ Status EventTriggers::truncate(TraceArray& array, LiveEvent* event) {
 
 // --- texts
 
+bool EventTriggers::is_mirrored(const TraceArray& array, const LiveEvent* event) const {
+  const List* list = impl_->find(array, event);
+  return list && std::any_of(list->plain.begin(), list->plain.end(), [](const PlainPtr& one) {
+           return one->command->kind == ActionKind::kMirror;
+         });
+}
+
 std::string EventTriggers::show(const TraceArray& array, const LiveEvent* event) const {
   const std::string text = list(array, event);
   return text.empty() ? std::string(kAvailable) : text;
@@ -536,6 +575,8 @@ std::string EventTriggers::list(const TraceArray& array, const LiveEvent* event)
 }
 
 // --- what hits have asked for
+
+void EventTriggers::leave() { impl_->mirrors.leave(); }
 
 HistTriggers& EventTriggers::hists() { return *impl_->hists; }
 

@@ -30,6 +30,8 @@ class EventTriggers {
   ~EventTriggers();
 
   HistTriggers& hists();
+  // The agent leaves the process, and no event has a trigger any more: mirrors go.
+  void leave();
 
   // One command: `traceoff:3 if pid > 1`, `!hist:keys=…`. The kernel's errno; what has a caret is
   // in the instance's error_log.
@@ -40,6 +42,8 @@ class EventTriggers {
   std::string show(const TraceArray& array, const LiveEvent* event) const;
   // The same, but nothing when there is none: whole lines.
   std::string list(const TraceArray& array, const LiveEvent* event) const;
+
+  bool is_mirrored(const TraceArray& array, const LiveEvent* event) const;
 
   // Subscriptions: `callback` is given each record that passes the filter ("": each), behind the
   // record. They hold the event as any trigger does, but are in no file. EINVAL: the filter.

@@ -388,7 +388,7 @@ Status HistTriggers::Impl::publish(HistPtr hist) {
 }
 
 // For who reads the buffer: which hits make which synthetic events. Without it they are not linked.
-void HistTriggers::Impl::describe(const HistData& hist) {
+[[gnu::cold]] void HistTriggers::Impl::describe(const HistData& hist) {
   const EventCall& call = hist.event->call;
   for (const auto& action : hist.actions) {
     if (action->kind != HistActionKind::kTrace || !action->synthetic) continue;

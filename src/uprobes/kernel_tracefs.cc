@@ -94,6 +94,8 @@ bool lock(int fd, bool waits) {
   return false;
 }
 
+}  // namespace
+
 Result<UniqueFd> lock_instances(const TracefsDirectory& top) {
   PB_ASSIGN(UniqueFd all, top.open("instances", O_RDONLY | O_DIRECTORY));
   if (!lock(all.get(), true))
@@ -101,6 +103,8 @@ Result<UniqueFd> lock_instances(const TracefsDirectory& top) {
                       "another recording's instance of the kernel's tracefs does not go");
   return all;
 }
+
+namespace {
 
 // A reader that has not gone yet keeps an instance; a hit keeps an event.
 bool remove_instance(const TracefsDirectory& top, const std::string& name) {
@@ -261,11 +265,13 @@ Result<std::unique_ptr<KernelInstance>> KernelInstance::make(KernelUse use) {
   return made;
 }
 
-Status KernelInstance::define(const std::string& line) {
-  const std::string before = last_of_error_log(top_);
-  Status defined = top_.write("uprobe_events", line + "\n", O_APPEND);
+Status KernelInstance::define(const std::string& line) { return define_uprobe(top_, line); }
+
+Status define_uprobe(const TracefsDirectory& top, const std::string& line) {
+  const std::string before = last_of_error_log(top);
+  Status defined = top.write("uprobe_events", line + "\n", O_APPEND);
   if (defined.ok()) return defined;
-  std::string log = last_of_error_log(top_);
+  std::string log = last_of_error_log(top);
   if (log == before) log.clear();
   return user_error(defined.error().errno_value,
                     "the kernel refuses '" + line + "': " +

@@ -46,6 +46,11 @@ enum class KernelUse : uint8_t { kUprobes, kEvents };
 // uprobes.
 Result<TracefsDirectory> open_kernel_tracefs(KernelUse use);
 
+// The turn of a tool that sets up or removes something; waits for another one's.
+Result<UniqueFd> lock_instances(const TracefsDirectory& top);
+// Adds "p:GROUP/EVENT PLACE ARGUMENTS". An error has what the kernel's error_log says.
+Status define_uprobe(const TracefsDirectory& top, const std::string& line);
+
 // The instances and events that killed tools have left; removed, but for a `dry_run`. Without the
 // rights to look there are none.
 std::vector<std::string> remove_kernel_leftovers(bool dry_run);

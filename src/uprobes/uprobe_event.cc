@@ -184,6 +184,16 @@ Result<std::unique_ptr<UprobeEvent>> UprobeEvent::of_function(std::string_view l
     return user_error(
         EINVAL, parsed.error->text + (parsed.error->help.empty() ? "" : "\n") + parsed.error->help);
   const FunctionEventDef& def = *parsed.def;
+  for (const FunctionEventArg& arg : def.args)
+    if (arg.struct_size || (!arg.fields.empty() && is_wide(arg.fields[0])))
+      return about(line, line.find(arg.struct_size ? "struct" : arg.fields[0].name),
+                   user_error(EINVAL, "A kernel uprobe has no values of several words"));
+  if (def.is_call)
+    return user_error(
+        EOPNOTSUPP, with_caret(line, 0,
+                               "A call with its result needs the agent, which this program cannot "
+                               "take; a uprobe has the result alone: r:NAME " +
+                                   def.function + " ret=$retval"));
   auto event = std::make_unique<UprobeEvent>();
   event->call = make_function_event_call(def, 0);
   event->kernel_name = event->call.name;
@@ -191,6 +201,10 @@ Result<std::unique_ptr<UprobeEvent>> UprobeEvent::of_function(std::string_view l
   const size_t at = line.find(def.function);
   if (!place.ok()) return about(line, at == line.npos ? 0 : at, place.error());
   event->place = std::move(*place);
+  if (def.uses_stack && event->place.site.abi != UprobeAbi::kSysV)
+    return user_error(EOPNOTSUPP, with_caret(line, 0,
+                                             "more than six arguments are known of programs for "
+                                             "x86-64 that Go has not compiled"));
   if (event->place.site.abi == UprobeAbi::kGo) event->place.site.go_registers = go_registers(def);
   Result<FetchProgramPtr> compiled = compile_function_event(def, event->call, kMaxRecord);
   if (!compiled.ok()) return about(line, 0, compiled.error());

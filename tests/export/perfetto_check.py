@@ -69,10 +69,17 @@ def text_of(value):
     return text
 
 
+# Perfetto's own message of an event, as a trace would describe it.
+OWN_EVENTS = {4: {"group_name": "sched", "event_descriptor": {"name": "sched_switch", "field": [
+    {"name": name, "number": number, "type": kind} for number, (name, kind) in enumerate(
+        [("prev_comm", 9), ("prev_pid", 3), ("prev_prio", 3), ("prev_state", 3), ("next_comm", 9),
+         ("next_pid", 3), ("next_prio", 3)], 1)]}}}
+
+
 def decode(schema, message, data):
     out = {}
     for number, wire, value in fields(data):
-        if message == "FtraceEvent" and number >= 65536:
+        if message == "FtraceEvent" and (number >= 65536 or number in OWN_EVENTS):
             out.setdefault("generic", []).append((number, value))
             continue
         if number not in schema[message]:
@@ -141,7 +148,7 @@ class Checker:
     """Of one machine."""
     def __init__(self, number):
         self.number, self.name = number, None
-        self.sequences, self.tracks, self.descriptors = {}, {}, {}
+        self.sequences, self.tracks, self.descriptors = {}, {}, dict(OWN_EVENTS)
         self.slices, self.order = [], 0
         self.events = []
         self.processes, self.threads = {}, {}

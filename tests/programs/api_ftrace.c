@@ -170,6 +170,32 @@ static void* call_two(void* stop) {
 }
 
 /* Registered and unregistered while threads call. */
+/* A callback that leaves vector registers alone: none are kept around it. */
+static volatile long calls_of_lean;
+__attribute__((target("general-regs-only"))) static void see_lean(unsigned long ip,
+                                                                  unsigned long parent_ip,
+                                                                  struct ftrace_ops* ops,
+                                                                  struct ftrace_regs* fregs) {
+  (void)ip, (void)parent_ip, (void)ops;
+  calls_of_lean = calls_of_lean + (long)ftrace_regs_get_argument(fregs, 0);
+}
+static void general_registers(void) {
+  static struct ftrace_ops ops;
+  ops.func = see_lean;
+  ops.flags = PATCHBAY_OPS_FL_GENERAL_REGS;
+  EXPECT(filter(&ops, "two", 1) == 0);
+  EXPECT(filter(&ops, "floating", 0) == 0);
+  EXPECT(register_ftrace_function(&ops) == 0);
+  EXPECT(ops.flags == (PATCHBAY_OPS_FL_GENERAL_REGS | FTRACE_OPS_FL_ENABLED));
+  calls_of_lean = 0;
+  for (long i = 1; i <= 1000; i++) two(i);
+  EXPECT(calls_of_lean == 500500);
+  EXPECT(floating(1, 2, 3, 4, 5, 6, 7, 8) == 87654321);
+  EXPECT(unregister_ftrace_function(&ops) == 0);
+  EXPECT(ops.flags == PATCHBAY_OPS_FL_GENERAL_REGS);
+  ftrace_free_filter(&ops);
+}
+
 static void under_load(void) {
   int stop = 0;
   pthread_t threads[4];
@@ -223,6 +249,7 @@ int main(void) {
   several();
   under_load();
   in_a_child();
+  general_registers();
   EXPECT(ftrace_set_global_filter(text("one"), 3, 1) == 0);
   EXPECT(ftrace_set_global_notrace(text("two"), 3, 1) == 0);
   EXPECT(ftrace_set_global_filter(text("no_such_function"), 16, 1) == -EINVAL);

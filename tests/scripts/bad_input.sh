@@ -37,8 +37,8 @@ refused 1 "two_numbers" "${record[@]}" -e 'two_numbrs(int a)' -- "${program[@]}"
 refused 1 "Unexpected token" "${record[@]}" -e 'two_numbers(int a ! b)' -- "${program[@]}"
 refused 1 '\^' "${record[@]}" -e 'two_numbers(int a ! b)' -- "${program[@]}"
 refused 1 "Unexpected ending" "${record[@]}" -e 'two_numbers(int a' -- "${program[@]}"
-refused 1 "Too many arguments" "${record[@]}" \
-  -e 'two_numbers(int a, int b, int c, int d, int e, int f, int g)' -- "${program[@]}"
+nulls=$(printf 'NULL, %.0s' {1..38}) # six registers, 32 words of the stack
+refused 1 "Too many arguments" "${record[@]}" -e "two_numbers(${nulls}int g)" -- "${program[@]}"
 refused 1 "Unexpected token" "${record[@]}" -e 'two_numbers(blob a)' -- "${program[@]}"
 
 # Programs that cannot carry the agent.

@@ -99,6 +99,20 @@ if begin root && ((EUID == 0)); then
   nothing_left user
 fi
 
+if begin apart && ((EUID == 0)) && unshare -mpf --mount-proc true 2>/dev/null; then
+  # Mounts of its own: it is recorded. Process ids of its own: it is said that it is not.
+  record mounts -- unshare -m bash -c '/bin/false; echo in; exit 5'
+  same "mounts: it ends as ever" "5 in" "$status $out"
+  same "mounts: the program inside is recorded" 1 \
+    "$(report mounts --exe false | grep -c 'exit(status=1)')"
+  nothing_left mounts
+  # shellcheck disable=SC2016  # the inner shell's
+  record numbers -- unshare -mpf --mount-proc bash -c '/bin/false; echo "in $$"; exit 5'
+  same "numbers: it ends as ever" "5 in 1" "$status $out"
+  has "numbers: it is said" "$said" 'not recorded \(it has process numbers of its own.*bash'
+  nothing_left numbers
+fi
+
 if begin unwritable; then
   said=$(PATCHBAY_DIR=/proc/sys/patchbay timeout 60 "$patchbay" record -o none.dat \
     "${exits[@]}" -- true 2>&1)

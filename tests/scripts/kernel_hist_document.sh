@@ -448,7 +448,7 @@ takes_more synthetic_events '!wakeup_latency u64 lat pid_t pid int prio'
 lists synthetic_events ''
 takes_more synthetic_events 'wakeup_latency u64 lat; pid_t pid; int prio'
 latency=events/synthetic/wakeup_latency
-same "the files of the event" "enable filter format hist hist_debug id inject trigger" \
+same "the files of the event" "enable filter format hist hist_debug id inject mirror trigger" \
   "$(cd $latency && echo *)"
 # What the kernel's events make of times is made of the fields of an event here.
 feed=events/sched/sched_switch

@@ -19,7 +19,7 @@ new() {
   mkdir -p "$work/$1"
   rm -f "$work/$1"/*
   mkfifo "$work/$1/first.in"
-  "${@:2}" "$build/tests/attach/forks" "$work/$1" >/dev/null 2>&1 &
+  "${@:2}" "${program:-$build/tests/attach/forks}" "$work/$1" >/dev/null 2>&1 &
   disown $!
   wait_for 20 grep -q ready "$work/$1/first.out" || fail "$1 did not start"
   pid_of[$1]=$(awk '$1 == "ready" { print $2; exit }' "$work/$1/first.out")
@@ -60,6 +60,15 @@ counting() {
       "instances/patchbay-$tool-1/events/${event:-functions/tick}/trigger" 2>/dev/null |
       grep -c '^hist')
     ((triggers == ${histograms:-1})) && count=$((count + 1))
+  done
+  echo $count
+}
+# recorded : in how many processes the tool has switched an event on.
+recorded() {
+  local name count=0
+  for name in "${!pid_of[@]}"; do
+    "$patchbay" cat "${pid_of[$name]}" "instances/patchbay-$tool-1/set_event" 2>/dev/null |
+      grep -q . && count=$((count + 1))
   done
   echo $count
 }
@@ -399,6 +408,102 @@ if begin top_orphan; then
   stop
   same "top orphan: status" 0 "$status"
   pid_of[one]=$kid
+  end_all
+fi
+
+# --exe, --comm, --tree: of those that are named, of all that are there, and of those that come.
+if begin choice; then
+  cp "$build/tests/attach/forks" left_alone || fail "choice: no copy"
+  cp "$build/tests/attach/forks" chosen_one
+  program=$work/left_alone new other
+  program=$work/chosen_one new one
+  program=$work/chosen_one new two
+  all=${pid_of[one]},${pid_of[two]},${pid_of[other]}
+  measure 2 hist 'tick(int n)' "${keys[@]}" -p "$all" --exe "$work/chos*"
+  tell one "work 10"; tell two "work 20"; tell other "work 40"
+  stop
+  same "choice: of those that are named" "0 $(n_table 10 20)" "$status $(grep '^{' out)"
+  same "choice: no word of those that are named" "" "$(cat err)"
+  nothing_left choice
+  # Of all, and of those that come.
+  measure 2 hist 'tick(int n)' "${keys[@]}" --exe chosen_one
+  program=$work/chosen_one new three
+  program=$work/left_alone new fourth
+  wait_for 60 eval '(($(counting) == 3))' || fail "choice: who comes is not counted: $(cat err)"
+  for name in one two three other fourth; do tell $name "work 7"; done
+  stop
+  same "choice: of all and those that come" "0 $(n_table 7 7 7)" "$status $(grep '^{' out)"
+  nothing_left "choice, of all"
+  event=synthetic/latency histograms=2 measure 3 latency 'tick(int n)' --comm 'chosen_*' --json
+  for name in one two three other; do tell $name "work 5"; done
+  stop
+  same "choice: latency by a name" 15 "$(python3 -c '
+import json
+print(sum(one["hits"] for one in json.load(open("out"))["distributions"]))')"
+  nothing_left "choice, latency"
+  # sql records the rows of those that are chosen.
+  "$patchbay" sql -e 'tick(int n)' 'SELECT n FROM tick' --exe chosen_one >out 2>err &
+  tool=$!
+  started $tool
+  wait_for 60 eval '(($(recorded) == 3))' || fail "choice: sql: $(cat err)"
+  for name in one two three other; do tell $name "work 6"; done
+  stop
+  same "choice: sql" "0 18" "$status $(hits)"
+  "$patchbay" record -e 'tick(int n)' --exe chosen_one -o chosen.dat 2>err &
+  tool=$!
+  started $tool
+  wait_for 60 eval '(($(recorded) == 3))' || fail "choice: record: $(cat err)"
+  for name in one two three other; do tell $name "work 6"; done
+  stop
+  same "choice: record" "0 18" "$status $("$patchbay" report chosen.dat | grep -c 'tick(')"
+  # Nobody.
+  "$patchbay" hist 'tick(int n)' keys=n -p "$all" --exe nobody --comm x >out 2>err
+  same "choice: nobody is chosen" 1 $?
+  has "choice: it is said" "$(cat err)" '--exe nobody --comm x: none of the 3 processes is chosen'
+  "$patchbay" top -p "${pid_of[one]}" --exe left_alone --once >out 2>err
+  same "choice: the one is not chosen" 1 $?
+  has "choice: that is said, too" "$(cat err)" '--exe left_alone: the process is not chosen'
+  "$patchbay" top --exe "$work/nobody" --once -d 0.1 >out 2>err
+  has "choice: nobody yet" "$(cat err)" "no process is chosen by --exe $work/nobody yet"
+  "$patchbay" hist 'tick(int n)' keys=n --tree x >out 2>err
+  same "choice: no number" 2 $?
+  "$patchbay" hist 'tick(int n)' keys=n --exe chosen_one -- true >out 2>err
+  same "choice: and a program" 2 $?
+  end_all
+  # A shell, what it has started, and what it starts later; also when it has ended.
+  mkdir -p kid late
+  rm -f kid/* late/*
+  mkfifo kid/first.in late/first.in go end
+  bash -c '"$0" kid >/dev/null & read -r <go; "$0" late >/dev/null & read -r <end' \
+    "$build/tests/attach/forks" 2>/dev/null &
+  shell=$!
+  disown $shell
+  started $shell
+  pid_in() {
+    wait_for 20 grep -q ready "$1/first.out" || fail "choice: $1 did not start"
+    pid_of[$1]=$(awk '$1 == "ready" { print $2; exit }' "$1/first.out")
+    started "${pid_of[$1]}"
+  }
+  pid_in kid
+  new other
+  gone=$("$patchbay" hist 'tick(int n)' keys=n --tree 4194300 2>&1)
+  has "choice: no such tree" "$gone" '--tree 4194300: there is no such process'
+  "$patchbay" top --tree $shell -l tick --json --per-process -d 0.2 -o tree.json 2>err &
+  tool=$!
+  started $tool
+  is_profiled() { [[ $("$patchbay" cat "$1" function_profile_enabled 2>/dev/null) == 1 ]]; }
+  wait_for 60 is_profiled "${pid_of[kid]}" || fail "choice: the child is not profiled: $(cat err)"
+  wait_for 20 test -s tree.json
+  echo >go
+  pid_in late
+  wait_for 60 is_profiled "${pid_of[late]}" || fail "choice: the late one is not: $(cat err)"
+  echo >end
+  wait_for 20 eval "! kill -0 $shell 2>/dev/null"
+  for name in kid late other; do tell $name "work 11"; done
+  wait_for 20 eval 'tail -n 1 tree.json | grep -q "\"calls\": 22,"' ||
+    fail "choice: the tree: $(tail -n 1 tree.json)"
+  stop
+  same "choice: top --tree" 0 "$status"
   end_all
 fi
 

@@ -81,7 +81,7 @@ by_exe=$("$patchbay" graph --by exe --flat -i graph.dat | grep -E '^# program|of
 same "graph --by exe" "$work/first often $work/second busily" \
   "$(sed 's/^# program: //; s/.* //' <<<"$by_exe" | xargs -n 2 | sort | xargs)"
 refused_by=$("$patchbay" graph --by color -i graph.dat 2>&1)
-has "graph --by takes exe alone" "$refused_by" '--by takes exe'
+has "graph --by color" "$refused_by" '--by takes exe, comm, pid or tid'
 same "replay" "3000 30 2000 20" "$("$patchbay" replay graph.dat |
   awk '/often/ { a++ } /seldom/ { b++ } /busily/ { c++ } /rarely/ { d++ }
     END { print a, b, c, d }')"

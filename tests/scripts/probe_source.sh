@@ -140,7 +140,7 @@ has "an overload" "$said" '^main->shop::Store::add\(this=[0-9a-f]+, count=4\)$'
 has "and the other one" "$said" \
   '^main->shop::Store::add\(this=[0-9a-f]+, other=[0-9a-f]+, factor=1.5\)$'
 said=$(recorded things 'many(*)')
-has "all arguments, those on the stack too" "$said" 'a=1 b=2 c=3 d=4 e=5 f=6 g=7 h=8.5$'
+has "all arguments, those on the stack too" "$said" 'a=1, b=2, c=3, d=4, e=5, f=6, g=7, h=8.5\)$'
 "$patchbay" record -q -o "$work/t.dat" -e 'many(NULL, double h)' -f 'h > 8.25 && h <= 8.5' \
   -e 'none=many(NULL, double h)' -f 'h < -.5 || h == 8.25' -- "$work/things" >/dev/null 2>&1
 has "a filter on a double" "$("$patchbay" report -i "$work/t.dat" | grep -c many)" '^1$'

@@ -90,6 +90,7 @@ if ((${#names[@]} == 0)); then
       static_hello | shared_counter | *_generated) continue ;;
       # have scripts of their own
       api_* | return_* | source_* | graph_calls | call_arguments | stacks | chaos_calls) continue ;;
+      whole_calls | mirror_calls | thread_birth) continue ;;
       exec_ways | dlopen_again | dlopen_reload | hits | unwind_* | key_first) continue ;;
       confined_idle) continue ;;  # forbids what recording needs
       # have no function `traced`

@@ -122,7 +122,7 @@ check "and not the other" bash -c '! grep -q "getenv() was not" err'
 expect 0 "with an event" "$patchbay" record -o a.dat -e "$event" -- env true
 check "nothing of that is said" bash -c '! grep -q "not called" err'
 expect 1 "words behind a function's arguments" "$patchbay" record -e 'open(string path) ret' -- true
-says 'r:NAME FUNCTION [$]retval'
+says 'int NAME = FUNCTION'
 expect 1 "a function that nobody has" "$patchbay" record -e 'opn(*)' -- true
 check "libraries of the agent are not named" bash -c '! grep -qE "libZydis|libm[.]so" err'
 

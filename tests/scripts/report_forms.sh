@@ -181,7 +181,7 @@ for wrong in '--tid x' '--cpu 3-1' '--from soon' '--tid 1-99999999'; do
   "$patchbay" report -i choice.dat $wrong 2>err
   same "report $wrong" 2 $?
 done
-"$patchbay" report -i choice.dat --folded --tid 1 2>err
+"$patchbay" report -i choice.dat --folded -e traced 2>err
 same "not with a flame graph" 2 $?
 # Losses are said, whatever is chosen.
 "$patchbay" record -q -b 16 -o lossy.dat -e 'work(int thread, long i)' -- \
@@ -216,9 +216,9 @@ report_refused() {
   same "${*:2}" 2 $?
   has "${*:2}: why" "$(cat err)" "$1"
 }
-report_refused 'takes tid, pid, cpu or event' --group comm
-report_refused '--stat prints none' --group tid --stat
-report_refused 'flame graphs have none' --group tid --folded
+report_refused 'takes tid, pid, comm, exe, cpu or event' --group color
+report_refused 'have groups of tid, pid' --group cpu --folded
+report_refused 'leave one of them out' --group tid --per-thread --folded
 
 # --- the pager: what a terminal shows went through it
 cat >terminal.py <<'EOP'

@@ -152,7 +152,7 @@ check "an unknown function" logs function_events 'getenvv(x64 p)' 0 \
 check "behind a name" logs function_events 'x=libc:getenvv(x64 p)' 2 'did you mean getenv'
 check "a record that is too large" logs function_events 'getenv(x64[600] p)' 0 'could need .* bytes'
 check "an unknown type" logs function_events 'libc:getenv(itn p)' 12 'did you mean int?'
-check "a return type" logs function_events 'x64 getenv(x64 p)' 4 'without the type that it returns'
+check "a return type" logs function_events 'x64 getenv(x64 p)' 4 'int NAME = FUNCTION'
 check "a place without code" logs kprobe_events 'p:g/x 0' 6 \
   'Failed to register probe event: there is no code'
 check "an unknown place" logs kprobe_events 'p:g/x libc:getenvv' 6 'did you mean getenv'

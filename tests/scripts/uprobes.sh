@@ -356,5 +356,70 @@ if command -v go >/dev/null && go build -o calls_go calls.go; then
 else
   echo "uprobes.sh: go is not installed: Go is SKIPPED"
 fi
+# Places that somebody has patched: the kernel would run what the file has there.
+cat >ring.c <<'END'
+#include <unistd.h>
+volatile long total;
+__attribute__((noinline, noclone)) int work(int n) {
+  total += n;
+  total *= 3;
+  return n * 2 + (int)total;
+}
+int main(void) {
+  char go;
+  long sum = 0;
+  while (write(1, "ready\n", 6) == 6 && read(0, &go, 1) == 1)
+    for (int i = 0; i < 100; i++) sum += work(i);
+  return (int)(sum & 0);
+}
+END
+"$cc" -O1 -g ring.c -o ring
+mkfifo pipe
+# begin_ring [NAME=VALUE] : sets ring, its process.
+begin_ring() {
+  env "$@" "$work/ring" <pipe >ring.out 2>&1 &
+  ring=$!
+  started $ring
+  exec 7>pipe
+  wait_for 30 grep -q ready ring.out || fail "ring does not begin: $(<ring.out)"
+}
+end_ring() {
+  exec 7>&-
+  wait $ring
+  same "$1: the program ends as it would" 0 $?
+}
+# calls_recorded FILE : ends the recorder after 100 calls.
+calls_recorded() {
+  local before
+  before=$(wc -l <ring.out)
+  printf x >&7
+  wait_for 30 bash -c '(($(wc -l <ring.out) > $1))' bash "$before" || fail "ring does not go on"
+  kill -INT $recorder
+  wait $recorder
+  "$patchbay" report -i "$1" 2>/dev/null | grep -c 'work(n='
+}
+begin_ring LD_PRELOAD="$agent"
+"$patchbay" record -q -o a.dat -p $ring -e 'work(int n)' 2>a.err &
+recorder=$!
+started $recorder
+wait_for 30 bash -c '"$0" cat "$1" enabled_functions | grep -q "^work "' "$patchbay" $ring ||
+  fail "the agent does not begin: $(<a.err)"
+out=$("$patchbay" record -q --uprobes -o b.dat -e 'work(int n)' -- ./ring </dev/null 2>&1)
+same "a place that the agent has patched is refused" 1 $?
+has "… with the process and what to do" "$out" \
+  "process $ring \(.*/ring\) has other code .* -p $ring, or"
+calls_recorded a.dat >calls
+same "the agent has each call" 100 "$(<calls)"
+end_ring "with an agent"
+begin_ring A=1
+"$patchbay" record -q --uprobes -o b.dat -p $ring -e 'work(int n)' 2>b.err &
+recorder=$!
+started $recorder
+wait_for 30 grep -q "/ring:" "$tracefs/uprobe_events" || fail "no uprobe: $(<b.err)"
+out=$(timeout 60 "$patchbay" record -q -o c.dat -p $ring -e 'work(int n)' 2>&1)
+has "the agent patches no place of a uprobe" "$out" 'cannot be traced: an int3'
+calls_recorded b.dat >calls
+same "the uprobe has each call" 100 "$(<calls)"
+end_ring "with a uprobe"
 nothing_left "at the end"
 finish

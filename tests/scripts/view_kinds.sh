@@ -101,8 +101,11 @@ exec 7>&-
 if kernel_recording; then
   switches=$("$patchbay" report -i kernel.dat --stat 2>/dev/null |
     awk '$2 == "sched:sched_switch" { print $1 }')
+  spans=$("$patchbay" export --to chrome -i kernel.dat -o - 2>/dev/null | grep -c '"off the CPU"')
   kinds kernel '{"sched_switch": {"count": '"$switches"', "system": "sched",
-    "details": ["prev_comm", "next_pid", "__schedule"]}}'
+    "details": ["prev_comm", "next_pid", "__schedule"]},
+    "off the CPU": {"count": '"$spans"', "system": "sched", "call": true,
+      "details": ["state"]}}'
 else
   echo "view_kinds.sh: no recording of the kernel can be made here: it was NOT tried"
 fi

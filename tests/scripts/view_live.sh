@@ -99,6 +99,7 @@ leave "of a process that goes on"
 "$patchbay" list 2>&1 | grep -q "$pid.*asleep\|no process" || "$patchbay" list >listed 2>&1
 check "the agent is not awake" bash -c "! grep -q '^ *$pid .*attached' listed"
 view -p $pid
+wait_for 60 bash -c "curl -s ${url}live | grep -q live_work" || fail "it is not in the profile"
 code "${url}live" >/dev/null
 has "without a choice all functions are profiled" "$(cat body)" '"function": "live_work"'
 kill -9 "$viewer"
@@ -114,8 +115,8 @@ refused() {
 }
 refused "about a running process: -p PID" --port 80
 refused "about a running process: -p PID" -l 'a*'
-refused "without -i and -o" -p 1 -o page.html
-refused "not about -p" -p 1 --from 2
+refused "writes no file: without -o" -p 1 -o page.html
+refused "are about a recording" -p 1 --from 2
 refused "1 to 65535" -p 1 --port 70000
 sleep 1000 &
 pid=$!

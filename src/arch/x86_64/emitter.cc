@@ -13,6 +13,7 @@
 #include <new>
 
 #include "base/check.h"
+#include "hot/fault.h"
 #include "hot/rseq.h"
 
 namespace patchbay {
@@ -127,6 +128,9 @@ class X86Emitter : public Emitter {
   }
   void load_stack_pointer(Reg to) override { out_.lea(qwords(to), ptr[rsp + moved()]); }
   void load_return_address(Reg to) override { out_.mov(qwords(to), ptr[rsp + moved()]); }
+  void load_thread_pointer(Reg to) override {
+    out_.mov(qwords(to), memory(thread_local_word(0), Width::k8));  // it is the first word there
+  }
 
   // --- arithmetic
   void apply(Op op, Destination to, Operand from, Width width) override {
@@ -140,9 +144,22 @@ class X86Emitter : public Emitter {
     if (const Mem* at = std::get_if<Mem>(&to)) return apply_two(op, memory(*at, width), right);
     apply_two(op, sized(std::get<Reg>(to), width), right);
   }
+  void multiply(Reg to, std::variant<Reg, Number> by) override {
+    if (const Number* number = std::get_if<Number>(&by))
+      return out_.imul(qwords(to), qwords(to), int(number->value));
+    out_.imul(qwords(to), qwords(std::get<Reg>(by)));
+  }
   void increment(Reg reg) override { out_.inc(qwords(reg)); }
   void shift_left(Reg reg, int bits, Width width) override { out_.shl(sized(reg, width), bits); }
   void shift_right(Reg reg, int bits) override { out_.shr(qwords(reg), bits); }
+  void shift_right_signed(Reg reg, int bits) override { out_.sar(qwords(reg), bits); }
+  void shift_right_by_count(Reg reg) override {
+    static_assert(reg::kCount.number == Xbyak::Operand::RCX);
+    out_.shr(qwords(reg), cl);
+  }
+  void complement(Reg reg) override { out_.not_(qwords(reg)); }
+  void negate(Reg reg) override { out_.neg(qwords(reg)); }
+  void lowest_bit(Reg reg) override { out_.bsf(qwords(reg), qwords(reg)); }
   void flip_bit(Reg reg, int bit) override { out_.btc(qwords(reg), uint8_t(bit)); }
   void read_clock() override {
     static_assert(reg::kTime.number == Xbyak::Operand::RAX);
@@ -217,12 +234,15 @@ class X86Emitter : public Emitter {
     jump_if(JumpCondition::kNotEqual, unregistered);
   }
   void add_one(Mem word) override { out_.add(memory(word, Width::k8), 1); }
-  void add_one_locked(Mem word) override {
+  void add_locked(Mem word, std::variant<Reg, Number> what, Width width) override {
     out_.lock();
-    out_.add(memory(word, Width::k8), 1);
+    if (const Number* number = std::get_if<Number>(&what))
+      return out_.add(memory(word, width), number->value);
+    out_.add(memory(word, width), sized(std::get<Reg>(what), width));
   }
   void commit_sequence(const Sequence& sequence) override { bind(sequence.committed); }
-  void abort_sequence(const Sequence& sequence) override {
+  void abort_sequence(const Sequence& sequence, bool may_fault) override {
+    if (may_fault) out_.dd(kLoadAbort);
     out_.dd(RSEQ_SIG);
     bind(sequence.abort);
   }

@@ -25,7 +25,8 @@ inline constexpr Reg kResult{0};
 inline constexpr Reg kTime{0}, kPublish{1}, kSlot{2}, kPlace{9}, kControl{10}, kValue{11};
 inline constexpr Reg kSpent[] = {kTime, kPublish, kSlot, kPlace, kControl, kValue};
 inline constexpr Reg kReturnSlot{8};
-inline constexpr Reg kWork = kTime;  // where it holds no time
+inline constexpr Reg kWork = kTime;      // where it holds no time
+inline constexpr Reg kCount = kPublish;  // of a shift by a register
 
 // A leaf function of the program may use that much below its stack pointer.
 inline constexpr int kRedZone = 128;

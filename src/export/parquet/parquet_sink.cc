@@ -7,7 +7,9 @@
 
 #include <cerrno>
 #include <cstring>
+
 #include "export/export_formats.h"
+#include "export/parquet/parquet_row.h"
 
 namespace patchbay {
 namespace {
@@ -34,28 +36,6 @@ std::string file_name(std::string_view name) {
   if (out.starts_with('.')) out.insert(0, "_");
   return out;
 }
-
-// The next column of a row, each time.
-class ParquetRow {
- public:
-  explicit ParquetRow(ParquetFile* file) : file_(file) {}
-  void number(uint64_t bits) { column().put_number(bits), next(); }
-  void text(std::string_view text) { column().put_text(text), next(); }
-  void null() { column().put_null(), next(); }
-  void begin_list() { column().begin_list(), in_list_ = true; }
-  void end_list() {
-    column().end_list();
-    in_list_ = false;
-    at_++;
-  }
-
- private:
-  ParquetColumnWriter& column() { return file_->column(at_); }
-  void next() { at_ += in_list_ ? 0 : 1; }
-  ParquetFile* file_;
-  size_t at_ = 0;
-  bool in_list_ = false;
-};
 
 Status check_directory(const std::string& path) {
   std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(path.c_str()), ::closedir);

@@ -89,9 +89,10 @@ Status parse_actions(HistWorld& world, HistData* hist, const HistDefinition& def
 
 }  // namespace
 
-Result<std::unique_ptr<HistData>> make_hist(HistWorld& world, TraceArray& array, LiveEvent* event,
-                                            const HistDefinition& definition, bool remove,
-                                            HistErrors* errors) {
+[[gnu::cold]] Result<std::unique_ptr<HistData>> make_hist(HistWorld& world, TraceArray& array,
+                                                          LiveEvent* event,
+                                                          const HistDefinition& definition,
+                                                          bool remove, HistErrors* errors) {
   auto hist = std::make_unique<HistData>();
   hist->array = &array;
   hist->event = event;
@@ -304,7 +305,7 @@ Status Actions::make(HistActionData* action) {
 
 }  // namespace
 
-Status make_hist_actions(HistWorld& world, HistData* hist, HistErrors* errors) {
+[[gnu::cold]] Status make_hist_actions(HistWorld& world, HistData* hist, HistErrors* errors) {
   Actions actions(world, hist, errors);
   for (const auto& action : hist->actions) PB_TRY(actions.make(action.get()));
   return {};

@@ -162,7 +162,7 @@ std::string sorts_text(const HistData& hist) {
 
 }  // namespace
 
-std::string hist_action_text(const HistActionData& action) {
+[[gnu::cold]] std::string hist_action_text(const HistActionData& action) {
   std::string text;
   if (action.handler == HistHandler::kMatch)
     text = "onmatch(" + action.match_system + "." + action.match_event + ").";
@@ -184,7 +184,7 @@ std::string hist_keys_text(const HistData& hist) {
   return join(words, ",");
 }
 
-std::string hist_listing(const HistData& hist) {
+[[gnu::cold]] std::string hist_listing(const HistData& hist) {
   const HistData& shown = hist.owner ? *hist.owner : hist;
   std::string text = "hist:";
   if (!shown.name.empty()) text += "name=" + shown.name + ":";

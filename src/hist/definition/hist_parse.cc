@@ -194,7 +194,7 @@ std::string without_dashes(std::string_view definition) {
 
 }  // namespace
 
-Result<HistDefinition> parse_hist(std::string_view text, HistErrors* errors) {
+[[gnu::cold]] Result<HistDefinition> parse_hist(std::string_view text, HistErrors* errors) {
   HistDefinition out;
   std::string_view definition;
   PB_TRY(split_filter(text, &definition, &out.filter));
@@ -333,7 +333,7 @@ Status ActionParser::parse(
 
 }  // namespace
 
-Result<std::unique_ptr<HistActionData>> parse_hist_action(
+[[gnu::cold]] Result<std::unique_ptr<HistActionData>> parse_hist_action(
     std::string_view text,
     const std::function<bool(std::string_view system, std::string_view event)>& event_exists,
     HistErrors* errors) {

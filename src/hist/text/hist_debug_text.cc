@@ -199,7 +199,7 @@ std::vector<const HistField*> value_fields(const HistData& hist) {
 
 }  // namespace
 
-std::string hist_debug_text(const HistData& hist, std::string_view definition) {
+[[gnu::cold]] std::string hist_debug_text(const HistData& hist, std::string_view definition) {
   const std::vector<const HistField*> values = value_fields(hist);
   std::string text = "# event histogram\n#\n# trigger info: ";
   const bool is_paused = hist.program ? hist_is_paused(hist.program) : hist.paused;

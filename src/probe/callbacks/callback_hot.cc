@@ -43,6 +43,7 @@ inline void call(const HitCallback* callback, LiveVectors live, uint64_t a, uint
                  uint64_t d) {
   switch (live) {
     case LiveVectors::kNone:
+    case LiveVectors::kUntouched:
       return reinterpret_cast<Function>(callback->function)(a, b, c, d);
     case LiveVectors::kAtEntry:
       if (__builtin_expect(pb_callback_xinuse, 1))

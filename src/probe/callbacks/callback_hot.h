@@ -25,8 +25,9 @@
 
 namespace patchbay {
 
-// Vector registers that are the program's while the callback runs.
-enum class LiveVectors : uint8_t { kNone, kAtEntry, kAll };
+// Vector registers that are the program's while the callback runs: none in a call of its own; or it
+// has said that the callback leaves them alone.
+enum class LiveVectors : uint8_t { kNone, kAtEntry, kAll, kUntouched };
 
 // Never freed, but used again for the same function and argument.
 struct HitCallback {

@@ -192,14 +192,14 @@
 	.size \name, . - \name
 	.endm
 
-	.macro entry_hook name, flags
-	begin_entry \name, FRAME, 16, NO_XMM
-	call_with_frame probe_hook, 0, \flags, NO_XMM
-	mov %rax, TARGET-NO_XMM(%rsp)
-	restore_frame \flags, NO_XMM
-	mov FRAME-NO_XMM(%rsp), %rax
-	lea FRAME-NO_XMM+16(%rsp), %rsp
-	.cfi_adjust_cfa_offset -(FRAME-NO_XMM)-16
+	.macro entry_hook name, xmm, flags, less
+	begin_entry \name, FRAME, 16, \less
+	call_with_frame probe_hook, \xmm, \flags, \less
+	mov %rax, TARGET-\less(%rsp)
+	restore_frame \flags, \less
+	mov FRAME-\less(%rsp), %rax
+	lea FRAME-\less+16(%rsp), %rsp
+	.cfi_adjust_cfa_offset -(FRAME-\less)-16
 	jmp *TARGET-FRAME-16(%rsp)
 	.cfi_endproc
 	.size \name, . - \name
@@ -290,8 +290,10 @@
 	entry probe_entry_xmm, 8, 0, 0
 	entry probe_entry_xmm_flags, 8, 1, 0
 	entry_rest probe_entry_rest
-	entry_hook probe_entry_hook_general, 0		/* probe_entry_hook: function_entry.S */
-	entry_hook probe_entry_hook_flags, 1
+	entry_hook probe_entry_hook_general, 0, 0, NO_XMM	/* probe_entry_hook: function_entry.S */
+	entry_hook probe_entry_hook_flags, 0, 1, NO_XMM
+	entry_hook probe_entry_hook_xmm, 8, 0, 0
+	entry_hook probe_entry_hook_xmm_flags, 8, 1, 0
 	entry_all probe_entry_all, 0, NO_XMM
 	entry_all probe_entry_all_xmm, 16, 0
 

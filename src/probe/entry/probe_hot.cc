@@ -40,6 +40,7 @@
 #include "probe/hit_counter.h"
 #include "probe/open_signals.h"
 #include "probe/records/stack_hot.h"
+#include "probe/returns/call_data.h"
 #include "probe/returns/return_hook.h"
 #include "probe/triggers/action_hot.h"
 #include "probe/triggers/trigger_hot.h"
@@ -49,7 +50,8 @@ namespace patchbay {
 
 extern "C" {
 __thread ProbeThread pb_thread
-    __attribute__((tls_model("initial-exec"), visibility("hidden"))) = {};
+    __attribute__((tls_model("initial-exec"), visibility("hidden"))) = {
+        .fast_tid = 0, .tid = 0, .in_agent = 0, .no_rseq = kRseqUnsettled};
 }
 
 namespace {
@@ -73,6 +75,8 @@ struct Hit {
   const CallSite* at;
   const FetchRegisters* registers;
   const uint64_t* caller;
+  const SiteProgram* program;
+  const uint8_t* data;  // of the return of whole calls (probe/returns/call_data.h); else null
   uint32_t tid;
 };
 
@@ -109,7 +113,16 @@ uint32_t build_record(const SiteEvent& site, const Hit& hit, uint8_t* record) {
     case RecordHead::kEvent:
       break;
   }
-  return fetch_run(site.fetch, hit.registers, nullptr, record);
+  const uint8_t* taken = nullptr;
+  if (__builtin_expect(is_whole_call(site), 0))
+    taken = hit.data + call_data_of(hit.program, &site);
+  return fetch_run(site.fetch, hit.registers, taken, record);
+}
+
+// False: at the entry there was no room for this event, and it is counted as missed.
+inline bool has_what_it_took(const SiteEvent& site, const Hit& hit) {
+  if (__builtin_expect(!hit.data, 1) || !is_whole_call(site)) return true;
+  return call_data_of(hit.program, &site) != kNoCallData;
 }
 
 void call_back(const SiteEvent& site, const Hit& hit) {
@@ -258,7 +271,7 @@ __attribute__((noinline, cold)) uint32_t meet_thread(ProbeThread* thread, const 
   if (!thread->known && !task) remember_comm(set->comms, thread);
   const uint32_t id = task ? task : thread->tid;
   const bool is_open = thread->open || !__atomic_load_n(&pb_own_signals.ours, __ATOMIC_RELAXED);
-  if (is_open && !thread->no_rseq && pb_rseq_offset) thread->fast_tid = id;
+  if (is_open && may_use_rseq()) thread->fast_tid = id;
   return id;
 }
 
@@ -293,7 +306,8 @@ static inline void offer_all(const SiteProgram* program, const Hit& hit, uint64_
   alignas(8) uint8_t record[program->max_record];
   Built built;
   for (uint32_t i = 0; i < program->nr_events; i++)
-    if (wanted >> wanted_bit(i) & 1) offer_event(program->event[i], hit, record, &built);
+    if ((wanted >> wanted_bit(i) & 1) && has_what_it_took(program->event[i], hit))
+      offer_event(program->event[i], hit, record, &built);
 }
 
 // SLOW PATH: as for meet_thread().
@@ -308,8 +322,9 @@ static __attribute__((noinline, cold)) void offer_first(const SiteProgram* progr
 }
 
 void offer_events(const SiteProgram* program, const CallSite* at, const FetchRegisters* registers,
-                  const uint64_t* caller, uint64_t wanted) {
-  const Hit hit = {at, registers, caller, pb_thread.fast_tid};  // 0 also while in agent code
+                  const uint64_t* caller, uint64_t wanted, const uint8_t* data) {
+  const Hit hit = {at,      registers, caller,
+                   program, data,      pb_thread.fast_tid};  // 0 also in the agent
   if (__builtin_expect(!hit.tid, 0)) return offer_first(program, hit, wanted);
   offer_all(program, hit, wanted);
 }
@@ -332,6 +347,7 @@ extern "C" uint64_t probe_hook(ProbeFrame* frame, CallSite* site, uint64_t* stac
   const SiteProgram* returns =
       __atomic_load_n(&site->return_program, __ATOMIC_ACQUIRE);  // pairs with ProbeSites
   if (!returns) return not_hooked;
+  frame->registers.reg[4] = reinterpret_cast<uint64_t>(stack);      // for arguments on the stack
   const bool hooked = __builtin_expect(pb_thread.fast_tid != 0, 1)  // 0 also while in agent code
                           ? return_hook(site, returns, stack, &frame->registers)
                           : hook_first(site, returns, stack, &frame->registers);

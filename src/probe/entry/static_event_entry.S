@@ -76,6 +76,8 @@ static_event_wanted:			/* static_event_hot.h says what is where */
 .Lgated:
 	cmpw $0, PROGRAM_PLAIN(%rdi)
 	je .Loffer
+	cmpw $PROGRAM_MIRRORED, PROGRAM_PLAIN(%rdi)
+	je .Loffer			/* where no code could be generated */
 	mov PROGRAM_EVENTS(%rdi), %r8
 	movzwl EVENT_ID(%r8), %eax
 	shl $32, %rcx

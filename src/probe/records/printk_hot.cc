@@ -78,7 +78,9 @@ inline bool is_same_text(const char* ours, const char* theirs, uint32_t size) {
 // --- plans
 
 constexpr uint32_t kPlans = 2048, kPlanSlots = 4096, kPlanTries = 8;
-PrintkPlan g_plans[kPlans];       // of no memory until used; each is filled before it is in a slot
+// Each plan is filled before it is in a slot. Bytes, because plans that are made before anybody
+// prints touch all their pages.
+alignas(PrintkPlan) uint8_t g_plans[kPlans * sizeof(PrintkPlan)];
 uint32_t g_used_plans;            // atomic, may exceed kPlans
 PrintkPlan* g_slots[kPlanSlots];  // atomic
 
@@ -363,7 +365,7 @@ const PrintkPlan* printk_learn(const char* format) {
   const char* kept = keep_text(text, uint32_t(length));
   const uint32_t number = kept ? __atomic_fetch_add(&g_used_plans, 1, __ATOMIC_RELAXED) : kPlans;
   if (number >= kPlans) return nullptr;
-  PrintkPlan* plan = &g_plans[number];
+  auto* plan = reinterpret_cast<PrintkPlan*>(g_plans + number * sizeof(PrintkPlan));
   plan->format = format;
   plan->text = kept;
   plan->length = uint32_t(length);

@@ -29,6 +29,7 @@
 #include "base/raw_syscall.h"
 #include "hot/safe_load.h"
 #include "probe/probe_hot.h"
+#include "probe/returns/call_data.h"
 #include "probe/returns/graph_hot.h"
 #include "probe/returns/return_callers.h"
 #include "probe/returns/return_hook.h"
@@ -438,6 +439,8 @@ Hooked hook(const Call& call, Wanted wanted) {
   ReturnSlot* slot = take_slot(reinterpret_cast<uint64_t>(call.word));
   if (__builtin_expect(!slot, 0)) return Hooked::kNo;
   if (call.program->has_graph) wanted.events = enter_graph(slot, call, wanted.events);
+  if (__builtin_expect(call.program->has_calls, 0))
+    wanted.events = take_call(call.program, call.registers, wanted.events, index_of(slot));
   if (!wanted.events) {
     give_slot(slot);
     return Hooked::kNotWanted;
@@ -481,6 +484,26 @@ void free_slot(ReturnSlot* slot, uint64_t* word, const Returned& call) {
   if (__builtin_expect(call.limited, 0)) leave_limits(call.program, call.wanted);
 }
 
+// `data`: what whole calls have taken, or null.
+inline void leave(ReturnFrame* frame, ReturnSlot* slot, uint64_t* word, Returned call,
+                  const uint8_t* data) {
+  const GraphCall graph = slot->graph;
+  free_slot(slot, word, call);
+  if (call.program->has_graph)
+    call.wanted =
+        graph_leave(call.site, call.program, &frame->registers, call.wanted, index_of(slot), graph);
+  if (call.wanted)
+    offer_events(call.program, call.site, &frame->registers, &call.caller, call.wanted, data);
+}
+
+// Another call may take the slot as soon as it is free. A function of its own, for the stack.
+__attribute__((noinline)) void leave_with_data(ReturnFrame* frame, ReturnSlot* slot, uint64_t* word,
+                                               const Returned& call) {
+  alignas(8) uint8_t data[kCallDataBytes];
+  copy_call(call.program, index_of(slot), data);
+  leave(frame, slot, word, call, data);
+}
+
 }  // namespace
 
 extern "C" bool return_hook(const CallSite* site, const SiteProgram* program, uint64_t* word,
@@ -492,6 +515,7 @@ extern "C" bool return_hook(const CallSite* site, const SiteProgram* program, ui
   leave_limits(program, wanted.events);
   count_missed(program, wanted.events);
   if (done == Hooked::kLeftAlone) return count_unhooked(program, wanted.events), false;
+  if (program->has_calls) count_missed_calls(program, wanted.events);
   if (program->has_graph) graph_missed(program, wanted.events);
   return false;
 }
@@ -528,13 +552,8 @@ extern "C" void return_hit(ReturnFrame* frame, uint32_t index) {
                    slot->limited != 0};
   for (int i = 0; i < 6; i++) frame->registers.arg[i] = slot->arg[i];
   frame->registers.reg[kIpRegister] = call.caller;
-  const GraphCall graph = slot->graph;
-  free_slot(slot, word, call);
-  if (call.program->has_graph)
-    call.wanted =
-        graph_leave(call.site, call.program, &frame->registers, call.wanted, index, graph);
-  if (call.wanted)
-    offer_events(call.program, call.site, &frame->registers, &call.caller, call.wanted);
+  if (__builtin_expect(call.program->has_calls, 0)) return leave_with_data(frame, slot, word, call);
+  leave(frame, slot, word, call, nullptr);
 }
 
 ReturnHookCounts return_hook_counts() {

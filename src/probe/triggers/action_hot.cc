@@ -147,6 +147,8 @@ void action_do(HitAction* action, const EventProgram* event, const StackStart& s
     case ActionKind::kDump:
     case ActionKind::kCpuDump:
       return ask_for_dump(action);
+    case ActionKind::kMirror:
+      return;  // it shows a record, and run() in trigger_hot.cc has that
   }
 }
 

@@ -46,6 +46,7 @@ enum class ActionKind : uint8_t {
   kDisableEvent,
   kEnableHist,
   kDisableHist,
+  kMirror,  // Trigger.mirror (mirror_hot.h); the action has its count
 };
 
 struct ActionTable;

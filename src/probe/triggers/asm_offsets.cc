@@ -12,6 +12,7 @@ namespace patchbay {
   ASM_CONSTANT(PROGRAM_IS_PLAIN, kPlain);
   ASM_CONSTANT(PROGRAM_CALLS, kCalls);
   ASM_CONSTANT(PROGRAM_CALLS_ALWAYS, kCallsAlways);
+  ASM_CONSTANT(PROGRAM_MIRRORED, kMirrored);
   static_assert(kGated < kCalls && kCalls < kCallsAlways);  // compared by order
   ASM_OFFSET(TRIGGERS_GATE, TriggerProgram, gate);
   ASM_OFFSET(TRIGGERS_CALLBACK, TriggerProgram, trigger[0].callback);

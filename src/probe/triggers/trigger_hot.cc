@@ -4,6 +4,7 @@
 #include "probe/callbacks/callback_hot.h"
 #include "probe/triggers/action_hot.h"
 #include "probe/triggers/hist_hot.h"
+#include "probe/triggers/mirror_hot.h"
 
 namespace patchbay {
 
@@ -19,6 +20,11 @@ void act(const Trigger& trigger, const TriggerHit& hit) {
   action_do(trigger.action, hit.event, *hit.stack, hit.tid);
 }
 
+void mirror(const Trigger& trigger, const uint8_t* record, uint32_t size) {
+  if (__atomic_load_n(&trigger.action->off, __ATOMIC_RELAXED)) return;
+  if (action_take(trigger.action)) mirror_show(trigger.mirror, record, size);
+}
+
 inline void run(const Trigger& trigger, const TriggerHit& hit, const uint8_t* record,
                 uint32_t size) {
   switch (trigger.kind) {
@@ -28,6 +34,8 @@ inline void run(const Trigger& trigger, const TriggerHit& hit, const uint8_t* re
       return act(trigger, hit);
     case TriggerKind::kCallback:
       return callback_with_record(trigger.callback, {record, size, hit.tid}, hit.stack->at_entry);
+    case TriggerKind::kMirror:
+      return mirror(trigger, record, size);
   }
 }
 
@@ -69,6 +77,7 @@ uint64_t trigger_before(const TriggerHit& hit, const uint8_t* record, uint32_t s
     const Trigger& one = triggers->trigger[i];
     const uint32_t number = late;
     late += one.after;
+    if (one.kind == TriggerKind::kMirror && !mirror_has_listeners(one.mirror)) continue;
     if (!matches(one, record, size)) continue;
     if (one.after)
       matched |= uint64_t{1} << (number < kOwnBits ? number : kOwnBits);

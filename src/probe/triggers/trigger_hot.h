@@ -9,7 +9,8 @@
 //   one of them needs it (has a filter, is a hist, traceoff or stacktrace):
 //     hit ── pid filters of the instance
 //       ├─ record built
-//       ├─ trigger_before   filters of triggers; hist_update; traceon, snapshot, enable_event …
+//       ├─ trigger_before   filters of triggers; hist_update; traceon, snapshot, enable_event …;
+//       │                   mirror, where somebody listens (mirror_hot.h)
 //       ├─ the event's own: soft mode, filter, ring, stacks
 //       └─ trigger_after    of those that matched: histograms that trace(), so that a synthetic
 //                           record stands behind the one that fired it; then traceoff, stacktrace,
@@ -33,8 +34,9 @@ namespace patchbay {
 struct HistProgram;  // hist/hist_program.h
 struct HitAction;
 struct HitCallback;
+struct MirrorStub;  // probe/triggers/mirror_hot.h
 
-enum class TriggerKind : uint8_t { kAction, kHist, kCallback };
+enum class TriggerKind : uint8_t { kAction, kHist, kCallback, kMirror };
 
 struct Trigger {
   TriggerKind kind;
@@ -42,9 +44,10 @@ struct Trigger {
   uint8_t needs_record;  // 1: has a filter, is a hist, or `after`
   uint8_t reserved[5];
   const FilterProgram* filter;  // over the record; null: always
-  HitAction* action;            // of kAction
+  HitAction* action;            // of kAction and kMirror
   const HistProgram* hist;      // of kHist
   HitCallback* callback;        // of kCallback
+  const MirrorStub* mirror;     // of kMirror
 };
 
 // EventProgram.triggers. Immutable once published, never freed.
@@ -55,13 +58,16 @@ struct TriggerProgram {
   // Where all have a filter: matches what one of them does, so that no match is nothing to do.
   // Static events (static_event_entry.S) and generated code (codegen/) ask it first.
   const FilterProgram* gate;
+  // Of a mirror and nothing else: while this is 0 there is nothing to do, whatever the filter says.
+  // Generated code looks at it before all else. Null otherwise.
+  const uint32_t* listeners;
   Trigger trigger[];
 };
 
 // SiteProgram.plain of a static or synthetic event: goes straight on. Of a static one: the same in
 // soft mode, behind its triggers' gate; one callback and nothing else, in soft mode, with a filter
-// or without.
-inline constexpr uint16_t kPlain = 1, kGated = 2, kCalls = 3, kCallsAlways = 4;
+// or without. A mirror and nothing else, in soft mode.
+inline constexpr uint16_t kPlain = 1, kGated = 2, kCalls = 3, kCallsAlways = 4, kMirrored = 5;
 
 // Where a hit is, for what triggers may want of it.
 struct TriggerHit {

@@ -25,8 +25,10 @@
 
 #include "base/text.h"
 #include "event/function_event.h"
+#include "probe/returns/call_data.h"
 #include "registry/object_log.h"
 #include "registry/sites/loaded_objects.h"
+#include "ring_buffer/tick_rate.h"
 
 namespace patchbay {
 
@@ -95,6 +97,7 @@ struct FunctionEvents::Impl {
   void follow_objects();
   void drop_places(FunctionEvent* event, const std::vector<Module*>& still_loaded);
   void look_again(FunctionEvent* event);
+  void set_call_clock();
   void join(FunctionEvent* event);
   Status register_event(EventSource* source, std::unique_ptr<FunctionEvent> event);
   Status drop(std::unique_ptr<FunctionEvent> event);
@@ -175,10 +178,17 @@ Status FunctionEvents::Impl::find_places(FunctionEvent* event, const std::string
       reason = plan.reason;
       continue;
     }
+    const char* why =
+        event->def.is_call ? patcher.return_refusal(*function.module, function.symbol) : nullptr;
+    if (why) {
+      reason = std::string("its return cannot be met: ") + why;
+      continue;
+    }
     std::string label = function.display_name + " [" + function.module->name() + "]";
     auto& one = event->places.emplace_back(std::make_unique<EventPlace>());
     one->module = function.module;
     one->place.plan = std::move(plan);
+    one->place.on_return = event->def.is_call;
     one->place.label = std::move(label);
   }
   event->was_placed |= !event->places.empty();
@@ -196,6 +206,10 @@ Status FunctionEvents::Impl::register_event(EventSource* source,
   PB_ASSIGN(auto fetch,
             compile_function_event(event->def, live->call, subbuf_size - abi::kPageHeaderSize - 8));
   event->fetch = std::move(fetch);
+  if (event->def.is_call) {
+    if (!call_data_reserve()) return sys_error("reserve memory for what calls take", errno);
+    set_call_clock();
+  }
   live->source = source;
   live->data = event.get();
   live->fetch = event->fetch.get();
@@ -207,6 +221,13 @@ Status FunctionEvents::Impl::register_event(EventSource* source,
   join(event.get());
   events.push_back(std::move(event));
   return {};
+}
+
+void FunctionEvents::Impl::set_call_clock() {
+  const TickRate rate = tick_rate(*registry.top().buffer);
+  __atomic_store_n(&pb_call_clock.is_monotonic, uint64_t{!rate.is_tsc}, __ATOMIC_RELAXED);
+  __atomic_store_n(&pb_call_clock.ns_per_tick, uint64_t(rate.ns_per_tick * 0x1p32),
+                   __ATOMIC_RELAXED);
 }
 
 void FunctionEvents::Impl::join(FunctionEvent* event) {
@@ -388,7 +409,8 @@ std::string FunctionEvents::show() const {
 }
 
 Status FunctionEvents::update(std::span<LiveEvent* const> changed) {
-  refresh();  // a place that has just gone with its object is no reason to refuse
+  refresh();                // a place that has just gone with its object is no reason to refuse
+  impl_->set_call_clock();  // it is known better, the longer the program runs
   for (int tries = 0;; tries++) {
     std::vector<const ProbePlace*> places;
     for (const LiveEvent* live : changed)

@@ -120,7 +120,7 @@ bool good_field(const patchbay_event& event, const patchbay_field& field) {
 
 }  // namespace
 
-std::string static_print_fmt(const patchbay_event& event) {
+[[gnu::cold]] std::string static_print_fmt(const patchbay_event& event) {
   if (!event.print_fmt || !*event.print_fmt) return default_print_fmt(event);
   const std::string text = joined_format(event.print_fmt);
   if (!event.nr_enums) return text;
@@ -144,7 +144,7 @@ std::string static_print_fmt(const patchbay_event& event) {
   return result;
 }
 
-Result<EventCall> static_event_call(const patchbay_event& event) {
+[[gnu::cold]] Result<EventCall> static_event_call(const patchbay_event& event) {
   if (event.abi != PATCHBAY_EVENT_ABI || !is_name(event.system) || !is_name(event.name))
     return user_error(EINVAL, "A static event has another version, or no name.");
   const std::string name = std::string(event.system) + ":" + event.name;

@@ -120,7 +120,8 @@ void StaticEvents::note(const std::string& command, const std::string& reason) {
 
 // --- objects come
 
-Result<StaticEvents::Definition*> StaticEvents::add_part(patchbay_event* event, Object* object) {
+[[gnu::cold]] Result<StaticEvents::Definition*> StaticEvents::add_part(patchbay_event* event,
+                                                                       Object* object) {
   PB_ASSIGN(auto call, static_event_call(*event));
   LiveEvent* live = registry_.find_event(call.system, call.name);
   if (live && (live->source != this || !same_layout(live->call, call)))
@@ -156,8 +157,9 @@ void StaticEvents::add_sites(Object* object, const patchbay_site* sites, uint64_
   }
 }
 
-int StaticEvents::register_events(uint32_t abi, patchbay_event* events, uint64_t nr_events,
-                                  const patchbay_site* sites, uint64_t nr_sites) {
+[[gnu::cold]] int StaticEvents::register_events(uint32_t abi, patchbay_event* events,
+                                                uint64_t nr_events, const patchbay_site* sites,
+                                                uint64_t nr_sites) {
   if ((nr_events && !events) || (nr_sites && !sites)) return -EINVAL;
   if (abi == PATCHBAY_EVENT_ABI && nr_events) abi = events->abi;
   if (abi != PATCHBAY_EVENT_ABI) {
@@ -244,6 +246,7 @@ static uint16_t plainness(const EventProgram& event) {
   if (event.from_record || event.pids || event.notrace_pids || event.stack) return 0;
   if (event.kind != ConsumerKind::kRecord) return 0;
   if (!event.has_soft && !event.triggers) return kPlain;
+  if (event.has_soft && event.triggers && event.triggers->listeners) return kMirrored;
   if (event.has_soft && event.triggers && is_one_callback(*event.triggers))
     return event.triggers->trigger[0].filter ? kCalls : kCallsAlways;
   const bool has_gate = event.triggers && event.triggers->gate && event.triggers->gate->code;

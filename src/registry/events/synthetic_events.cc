@@ -202,8 +202,8 @@ Status SyntheticEvents::Impl::refuse(const SyntheticError& error, std::string_vi
                                      "^\n" + error.text);
 }
 
-Status SyntheticEvents::Impl::define(EventSource* source, std::string_view line, SyntheticForm form,
-                                     const EventOwner& owner) {
+[[gnu::cold]] Status SyntheticEvents::Impl::define(EventSource* source, std::string_view line,
+                                                   SyntheticForm form, const EventOwner& owner) {
   SyntheticParse parsed = parse_synthetic_event(
       line, form, [this](std::string_view name) { return find(name) != events.end(); });
   if (parsed.error) return refuse(*parsed.error, line);

@@ -155,7 +155,7 @@ Status ProbeEvents::Impl::check_reference_counter(const ProbeDefinition& wanted)
   return {};
 }
 
-Status ProbeEvents::Impl::define(ProbeFile file, std::string_view line) {
+[[gnu::cold]] Status ProbeEvents::Impl::define(ProbeFile file, std::string_view line) {
   owner.refresh();
   RegistryWorld world(registry);
   ProbeParse parsed = parse_probe_event(line, file, world);

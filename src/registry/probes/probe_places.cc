@@ -460,7 +460,7 @@ void ProbeEvents::Impl::arm(Probe* probe) {
 
 // --- what cannot be probed
 
-std::string ProbeEvents::blacklist() {
+[[gnu::cold]] std::string ProbeEvents::blacklist() {
   std::string text;
   SymbolTable& symbols = impl_->registry.symbols();
   symbols.refresh();

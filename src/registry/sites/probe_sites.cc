@@ -483,7 +483,8 @@ std::vector<ProbeSites::Consumer> ProbeSites::consumers(const ProbePlace& place)
   return list;
 }
 
-std::string ProbeSites::show(const std::function<std::string(uint64_t)>& function_label) const {
+[[gnu::cold]] std::string ProbeSites::show(
+    const std::function<std::string(uint64_t)>& function_label) const {
   auto has_tracer = [](const Site& site) {
     return std::any_of(site.members.begin(), site.members.end(), [](const Member& member) {
       return member.contributes() && member.live->is_tracer;

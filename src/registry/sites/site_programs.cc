@@ -53,6 +53,7 @@ const SiteProgram* SitePrograms::make(std::span<const SiteEvent> list, bool on_r
   made->nr_events = uint32_t(list.size());
   made->max_record = largest_record(list);
   made->has_graph = std::any_of(list.begin(), list.end(), is_graph);
+  made->has_calls = std::any_of(list.begin(), list.end(), is_whole_call);
   std::copy(list.begin(), list.end(), made->event);
   Entry& entry = entries_[made];
   entry.program.reset(made);

@@ -98,6 +98,7 @@ FilePtr make_event_hist(const Place& place);
 FilePtr make_event_hist_debug(const Place& place);
 FilePtr make_event_id(const Place& place);
 FilePtr make_event_inject(const Place& place);
+FilePtr make_event_mirror(const Place& place);
 FilePtr make_event_trigger(const Place& place);
 FilePtr make_header_event(const Place& place);
 FilePtr make_header_page(const Place& place);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// trace_pipe, per_cpu/cpuN/trace_pipe: the events as text, consumed as they are read, at most 4096
+// trace_pipe, per_cpu/cpuN/trace_pipe: the events as text, consumed as they are read, at most 8155
 // bytes a read. One reader of all CPUs, or one for each, at a time (EBUSY). With nothing to read
 // the carrier waits (EAGAIN); the end comes when recording is off and something has been read.
 #include <algorithm>
@@ -9,8 +9,6 @@
 
 namespace patchbay::tracefs {
 namespace {
-
-constexpr size_t kMostAtOnce = 4096;
 
 class TracePipeFile : public ArrayFile {
  public:
@@ -28,7 +26,7 @@ class TracePipeFile : public ArrayFile {
       lines_.set(std::make_unique<TraceText>(sources, *held(), held()->buffer.get(),
                                              TraceText::Mode::kPipe, place_.one_cpu()));
     }
-    std::string text = lines_.next(std::min(size, kMostAtOnce));
+    std::string text = lines_.next(size);
     if (!text.empty()) {
       has_read_ = true;
       return text;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tracer/tick_rate.h"
+#include "ring_buffer/tick_rate.h"
 
 #include <algorithm>
 #include <vector>

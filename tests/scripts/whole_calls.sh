@@ -1,0 +1,168 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Function events that are whole calls: `int fd = open(string path, x32 flags)`.
+#   whole_calls.sh BUILD_DIR
+. "$(dirname "$0")/common.bash"
+cd "$work" || exit
+program=$programs/whole_calls
+
+# --- every kind of value, as it was at the entry and as it is at the return
+record() {
+  "$patchbay" record -o "$work/x.dat" "$@" >"$work/out" 2>"$work/err" ||
+    fail "record: $(tail -n 3 "$work/err")"
+}
+# line FUNCTION : what the report says of its first call behind the "->", without the duration.
+line() {
+  events_of x.dat | sed -n "s/.*->\($1(.*\)/\1/p" | sed 's/ duration=[0-9]*$//' |
+    head -n "${2:-1}"
+}
+plain=$("$program" 2 100)
+record -e 'int r = add(int a, int b)' -e 'double d = scale(double x, int times, float more)' \
+  -e 'float f = half(float x)' \
+  -e 'long n = fill(string name, out string/n buffer, long size, out int used[0])' \
+  -e 'string s = name_of(int which)' -e 'int r = recurse(int depth)' -e 'void = rests(int ms)' \
+  -e 'int r = throws(int how)' -e 'int r = jumps(int how)' \
+  -e 'long sum = many(long a, long b, long c, long d, long e, long f, string text)' \
+  -e 'got = int fd = open(string path, x32 flags)' -- "$program" 2 100
+same "the program prints what it prints untraced" "$plain" "$(<out)"
+same "nothing is lost" 0 "$(summary_lost err)"
+same "a call is counted once, in threads, handlers and the child" 260 "$(count_of x.dat add)"
+has "arguments, and the result behind them" "$(events_of x.dat)" \
+  '->add\(a=1000, b=9\) r=1009 duration=[0-9]+$'
+same "vector registers" "scale(x=1.5, times=4, more=0.25) d=6.25" "$(line scale)"
+same "a float" "half(x=3) f=1.5" "$(line half)"
+same "texts of the entry and of the return" \
+  "fill(name=someone, buffer=filled for someone, size=64, used=18) n=18" "$(line fill)"
+same "a text that is returned, and one that cannot be read" \
+  "name_of(which=0) s=zero|name_of(which=1) s=one|name_of(which=2) s=" \
+  "$(line name_of 3 | paste -sd '|')"
+same "each level of a recursion has its own" \
+  "$(for i in {0..40}; do echo "recurse(depth=$i) r=$((i + 1))"; done)" \
+  "$(line recurse 99)"
+same "arguments on the stack" "many(a=1, b=2, c=3, d=4, e=5, f=6, text=on the stack) sum=21" \
+  "$(line many)"
+same "a function left by an exception is no whole call" 50 "$(count_of x.dat throws)"
+same "nor is one left by longjmp" 50 "$(count_of x.dat jumps)"
+rest=$(events_of x.dat | sed -n 's/.*->rests(ms=30) duration=//p')
+check "30 ms are 30 ms: $rest" test "$rest" -ge 29990000 -a "$rest" -le 3000000000
+
+# --- threads: the counts are exact, also while the event is switched
+record -b 65536 -e 'int r = add(int a, int b)' -- "$program" 8 20000
+same "8 threads" $((8 * 20000 + 60)) \
+  "$(($(summary_events err) + $(summary_lost err)))"
+wrong=$(events_of x.dat |
+  sed -n 's/.*->add(a=\([0-9]*\), b=\([0-9]*\)) r=\([0-9]*\) .*/\1 \2 \3/p' |
+  awk '$1 + $2 != $3' | wc -l)
+same "each result stands with its own arguments" 0 "$wrong"
+
+# --- filters, triggers, histograms, another instance; all of them see the whole call
+record -e 'int r = add(int a, int b)' -f 'r > 100 && a == 1' -- "$program" 2 200
+same "a filter on the result" 100 "$(count_of x.dat add)"
+hist=$("$patchbay" hist 'int r = recurse(int depth)' keys=r.log2 vals=hitcount -- "$program" 2>&1)
+has "a histogram of results" "$hist" '2\^5 *} hitcount: *16$'
+has "a histogram of durations" \
+  "$("$patchbay" hist 'void = rests(int ms)' keys=ms vals=duration -- "$program" 2>&1)" \
+  'ms: *30.*duration: *[3-9][0-9]{7}'
+
+mkfifo gate
+LD_PRELOAD=$agent \
+  bash -c 'read -r _ <gate; exec 3>&-' & # a program that waits; its own functions are not used
+waiting=$!
+started $waiting
+wait_for 20 "$patchbay" ls $waiting || fail "the agent does not answer"
+write() { "$patchbay" write $waiting "$@" 2>&1; }
+has "a definition that cannot be: the caret" \
+  "$(write function_events 'int r = getenv(int[n] v)')" "that is a number"
+write function_events 'e = string s = getenv(string name)' >err
+write function_events 'void = free(x64 p)' >>err
+same "definitions are taken" "" "$(<err)"
+same "and listed so that they can be written again" \
+  "e=string s = getenv(string name)|void = free(x64 p)" \
+  "$("$patchbay" cat $waiting function_events | grep -v '^int r' | paste -sd '|')"
+has "dynamic_events lists them too" "$("$patchbay" cat $waiting dynamic_events)" \
+  '^void = free\(x64 p\)$'
+has "the format has the result and the duration" \
+  "$("$patchbay" cat $waiting events/functions/e/format)" \
+  'print fmt: "%pS->%pS\(name=%s\) s=%s duration=%llu"'
+has "a function whose return cannot be met says so" \
+  "$(write function_events 'int r = _setjmp(x64 p)')" 'its return cannot be met'
+has "too much to keep says how much, and what to do" \
+  "$(write function_events 'void = setenv(string a, string b, string c, string d)')" \
+  'a call keeps 2040.*string/LENGTH/100'
+write function_events '!e' >err
+same "removed by its name" "" "$("$patchbay" cat $waiting function_events | grep getenv)"
+echo >gate
+wait $waiting
+
+# --- several definitions of one function, more than a call has room for: what is missed is counted
+cat >busy.c <<'EOC'
+#include <stdio.h>
+#include <unistd.h>
+__attribute__((noinline)) int busy(const char *a, const char *b, const char *c) {
+  asm volatile("" : : "r"(a), "r"(b), "r"(c));
+  return 3;
+}
+int main(void) {
+  char go;
+  int sum = 0;
+  if (read(0, &go, 1) != 1) return 1;
+  for (int i = 0; i < 1000; i++) sum += busy("one", "two", "three");
+  printf("%d\n", sum);
+  fflush(stdout);
+  return read(0, &go, 1) != 1;
+}
+EOC
+gcc -O1 -o busy busy.c
+mkfifo busy.in
+LD_PRELOAD=$agent ./busy <busy.in >busy.out 2>err &
+busy=$!
+started $busy
+exec 5>busy.in
+wait_for 20 "$patchbay" ls $busy || fail "the agent does not answer"
+for i in 1 2 3; do
+  check "definition $i" \
+    "$patchbay" write $busy function_events "c$i = int r = busy(string a, string b)"
+done
+check "an entry beside them" \
+  "$patchbay" write $busy function_events "entry = busy(string a, NULL, string c)"
+check "enabled" "$patchbay" write $busy events/functions/enable 1
+"$patchbay" cat $busy debug/counters >before
+printf x >&5
+wait_for 60 test -s busy.out || fail "busy does not answer"
+same "the program goes on" 3000 "$(<busy.out)"
+trace=$("$patchbay" cat $busy trace)
+# Two of 1,048 bytes do not fit into 2,040.
+same "one call fits, two do not" "1000" "$(grep -c ') r=3 duration=' <<<"$trace")"
+same "the entries are all there" "1000" "$(grep -c 'c=three)$' <<<"$trace")"
+counted() { awk '$1 ~ /^missed/ { print $2 }' "$1"; }
+"$patchbay" cat $busy debug/counters >after
+same "what has no room is counted" 2000 "$(($(counted after) - $(counted before)))"
+printf x >&5
+exec 5>&-
+wait $busy
+
+# --- a name that the program has not is none of the agent's own functions either
+has "no function of the agent is offered" \
+  "$("$patchbay" record -o x.dat -e 'int r = add(int a)' -- /bin/true 2>&1)" 'no function "add" in'
+
+# --- what cannot be had is said, and nothing else is recorded in its place
+out=$("$patchbay" record -o none.dat -e 'long double r = add(int a)' -- "$program" 1 1 2>&1)
+same "a result that is not read is an error" 1 $?
+has "… of the definition as it stands" "$out" '^long double r = add\(int a\)$'
+has "… with the reason" "$out" 'a register of its own, which is not read'
+check "… and there is no file" test ! -e none.dat
+out=$("$patchbay" record -o none.dat -e 'add(s128 a)' -f 'a > 3' -- "$program" 1 1 2>&1)
+same "a filter that could never be true is an error" 1 $?
+has "… with the reason" "$out" '^Illegal operation for field type'
+
+# --- where there is no agent
+cat >static.c <<'EOC'
+__attribute__((noinline)) int f(int a) { asm volatile(""); return a; }
+int main(void) { return f(0); }
+EOC
+if gcc -O1 -static -o static static.c 2>/dev/null; then
+  has "a static program: what to write instead" \
+    "$("$patchbay" record -o x.dat -e 'int r = f(int a)' -- ./static 2>&1)" \
+    'r:NAME f ret=\$retval|uprobe'
+fi
+finish
