@@ -121,6 +121,7 @@ void GraphControl::settings_changed() {
   store(&settings.monotonic, uint8_t(!rate.is_tsc));
   store(&settings.ticks_per_ns, uint64_t(4294967296.0 / rate.ns_per_tick));
   store(&settings.thresh_ticks, rate.to_ticks(registry.settings().tracing_thresh() * 1000));
+  store(&settings.has_thresh, uint8_t(settings.thresh_ticks != 0));
   store(&settings.without_sleep, uint8_t(!sleep_time));
   store(&settings.without_children, uint8_t(!registry.top().options[TraceOption::kGraphTime]));
 }

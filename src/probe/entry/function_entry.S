@@ -30,7 +30,6 @@
 #define BELOW_WANTED -24
 #define BELOW_SITE -32
 #define BELOW_R11 -40
-#define BELOW_TOKEN -48			/* of a call that is followed; 0: it is not */
 #define BELOW_RCX -56
 #define BELOW_RDX -64
 #define BELOW_R9 -72
@@ -40,7 +39,6 @@
 #define BELOW_WORD2 -104
 #define BELOW_EVENT -112
 #define BELOW_LEFT -120
-#define BELOW_CALL -112			/* GraphCall from `parent` on */
 #define BELOW_SPARE_STATE -120
 #define BELOW_R10 -128			/* the lowest word, and the first to be stored */
 
@@ -140,29 +138,99 @@ probe_entry_shared:
 	.cfi_endproc
 	.size probe_entry_shared, . - probe_entry_shared
 
-/* Takes the spare of the thread's level: \slot. Spends rax, r10, rcx (ReturnThread). */
-	.macro take_spare slot, none
-	mov pb_return_thread@gottpoff(%rip), %rcx
-	add %fs:0, %rcx
-	mov RETURN_THREAD_AT(%rcx), %eax
-	cmp $RETURN_SPARES, %eax
-	jae \none
-	movzwq RETURN_THREAD_SPARE(%rcx, %rax, 2), \slot		/* 1 + index */
-	lea RETURN_THREAD_SPARE+SLOT_SPARE_TAG(%rcx, %rax, 2), %rax
-	test \slot, \slot
+/* Takes the spare of the thread's level: \slot. \thread: its ReturnThread. Spends \temp and rax,
+ * which is then the state that the spare had.
+ *
+ * A signal handler between any two of these has calls of its own, which take the same spare and
+ * give it back: the level and the state are then what they were, but for the generation, and the
+ * exchange fails. If it has left by longjmp nobody comes back here. If it has gone on with another
+ * fiber, whose calls hold this spare when this one goes on, the state is another, too. */
+	.macro take_spare slot, slot32, thread, temp, temp32, none
+	mov RETURN_THREAD_AT(\thread), %eax
+	movzwl RETURN_THREAD_SPARE(\thread, %rax, 2), \slot32	/* 1 + index */
+	lea RETURN_THREAD_SPARE+SLOT_SPARE_TAG(\thread, %rax, 2), %rax
+	test \slot32, \slot32			/* 0 also behind the last level */
 	jz \none
 	shl $SLOT_SHIFT, \slot
-	lea pb_return_slots - (1 << SLOT_SHIFT)(%rip), %r10
-	add %r10, \slot
-	movzwl SLOT_GENERATION(\slot), %r10d
-	shl $48, %r10
-	or %r10, %rax
-	mov $SLOT_OWNED, %r10d
-	cmp %rax, (\slot)			/* else cmpxchg would write back what is not ours */
+	lea pb_return_slots - (1 << SLOT_SHIFT)(%rip), \temp
+	add \temp, \slot
+	mov (\slot), \temp
+	xor \temp, %rax				/* but for the generation it is this spare's */
+	shl $16, %rax
+	jnz \none				/* cmpxchg would write back what is not ours */
+	mov \temp, %rax
+	mov $SLOT_OWNED, \temp32
+	cmpxchg \temp, (\slot)			/* no lock: only a handler of this thread may have come */
 	jne \none
-	cmpxchg %r10, (\slot)			/* no lock: only a handler of this thread may have come */
-	jne \none
-	incl RETURN_THREAD_AT(%rcx)
+	incl RETURN_THREAD_AT(\thread)
+	.endm
+
+/* The slot r8 is owned and filled but for where it goes on to. Spends rax, rcx, which is the call's
+ * token, rdx, r10, which is the trampoline, and r11. */
+	.macro arm_slot
+	mov 8(%rsp), %rax
+	mov SLOT_TOKEN(%r8), %ecx
+	mov %rax, SLOT_RETURN_ADDRESS(%r8)
+	movzwl %cx, %edx			/* 1 + index */
+	lea pb_return_address - 8(%rip), %r10
+	mov %rax, (%r10, %rdx, 8)
+	lea pb_return_trampolines - (1 << TRAMPOLINE_SHIFT)(%rip), %r10
+	shl $TRAMPOLINE_SHIFT, %edx
+	add $0x10000, %ecx			/* the next generation */
+	add %rdx, %r10
+	mov %ecx, SLOT_TOKEN(%r8)
+	mov %ecx, %eax
+	lea 8(%rsp), %r11
+	shr $16, %eax
+	mov %r10, (%r11)
+	shl $48, %rax
+	or %r11, %rax
+	mov %rax, (%r8)
+	.endm
+
+/* On in the stub, through the call in front of the trampoline r10. */
+	.macro go_on_hooked
+	sub $RETURN_CALL_SIZE, %r10
+	mov %r10, BELOW_TARGET(%rsp)
+	mov (%rsp), %rax			/* where the stub goes on */
+	mov BELOW_RCX(%rsp), %rcx
+	mov BELOW_RDX(%rsp), %rdx
+	mov BELOW_R8(%rsp), %r8
+	mov BELOW_R10(%rsp), %r10
+	mov BELOW_R11(%rsp), %r11
+	lea 16(%rsp), %rsp
+	.cfi_adjust_cfa_offset -16
+	jmp *BELOW_TARGET-16(%rsp)		/* the call in front of the trampoline */
+	.cfi_adjust_cfa_offset 16
+	.endm
+
+/* The slot of a call that is followed. The thread's id is asked for in the sequence that records
+ * it, where no handler can come in between. r9d: the call's parent; r10d: depth; ecx: flags, session;
+ * r11: program; rdx: ReturnThread. Afterwards r8 is the slot and rax the time; the others but r11
+ * are spent. */
+	.macro begin_call
+	mov %r11, BELOW_PROGRAM(%rsp)
+	take_spare %r8, %r8d, %rdx, %r11, %r11d, .Lnot_usual_graph
+	mov BELOW_PROGRAM(%rsp), %r11
+	mov %rax, BELOW_SPARE_STATE(%rsp)
+	mov BELOW_SITE(%rsp), %rax
+	movl $1, SLOT_WANTED(%r8)
+	mov %r9d, SLOT_PARENT(%r8)
+	mov %r10w, SLOT_DEPTH(%r8)
+	mov %cx, SLOT_GRAPH_FLAGS(%r8)
+	mov %rax, SLOT_SITE(%r8)
+	mov %r11, SLOT_PROGRAM(%r8)
+	movq $0, SLOT_CHILD_TIME(%r8)
+	ring_clock
+	mov %rax, SLOT_CALL_TIME(%r8)
+	.endm
+
+	.macro end_call
+	arm_slot
+	mov pb_return_thread@gottpoff(%rip), %rdx
+	mov BELOW_R9(%rsp), %r9
+	mov %ecx, %fs:GRAPH_CURRENT(%rdx)	/* the thread is in it now */
+	go_on_hooked
 	.endm
 
 /* Hooks the return of the usual call by itself: the thread keeps a slot for its level, nothing is
@@ -185,125 +253,73 @@ probe_entry_hook:
 	mov %rax, BELOW_SITE(%rsp)
 	mov %rcx, BELOW_RCX(%rsp)
 	mov %rdx, BELOW_RDX(%rsp)
-	mov 8(%rsp), %r10
+	mov 8(%rsp), %rcx
 	lea pb_return_pages(%rip), %rax
-	mov %r10, %rcx
 	shr $RETURN_PAGE_SHIFT, %rcx
 	mov %ecx, %edx
 	and $RETURN_PAGES - 1, %edx
 	cmp %rcx, (%rax, %rdx, 8)
-	jne .Lnot_usual_call			/* may_hook_return_to() */
-	lea pb_return_trampolines(%rip), %rax
-	sub %rax, %r10
-	cmp $RETURN_SLOTS << TRAMPOLINE_SHIFT, %r10
-	jb .Lnot_usual_call
+	jne .Lnot_usual_call			/* may_hook_return_to(): never to a trampoline */
 	cmpw $HOOK_PLAIN, PROGRAM_CODE(%r11)
 	ja .Lgraph
 	jb .Lnot_usual_call
 	mov pb_thread@gottpoff(%rip), %r10
 	cmpl $0, %fs:THREAD_IN_AGENT(%r10)
 	jne .Lnot_usual_call
-	take_spare %rdx, .Lnot_usual_call
+	mov %r8, BELOW_R8(%rsp)
+	mov pb_return_thread@gottpoff(%rip), %rdx
+	add %fs:0, %rdx
+	take_spare %r8, %r8d, %rdx, %rcx, %ecx, .Lnot_usual_plain
 	mov BELOW_RDX(%rsp), %rax
 	mov BELOW_RCX(%rsp), %rcx
-	movl $-1, SLOT_WANTED(%rdx)
-	movl $0, BELOW_TOKEN(%rsp)
-	mov %rdi, SLOT_ARG(%rdx)
-	mov %rsi, SLOT_ARG+8(%rdx)
-	mov %rax, SLOT_ARG+16(%rdx)
-	mov %rcx, SLOT_ARG+24(%rdx)
-	mov %r8, SLOT_ARG+32(%rdx)
-	mov %r9, SLOT_ARG+40(%rdx)
-.Larm:						/* rdx is the slot, r11 the program */
+	mov BELOW_R8(%rsp), %rdx
+	movl $-1, SLOT_WANTED(%r8)
+	mov %rdi, SLOT_ARG(%r8)
+	mov %rsi, SLOT_ARG+8(%r8)
+	mov %rax, SLOT_ARG+16(%r8)
+	mov %rcx, SLOT_ARG+24(%r8)
+	mov %rdx, SLOT_ARG+32(%r8)
+	mov %r9, SLOT_ARG+40(%r8)
 	mov BELOW_SITE(%rsp), %rax
-	mov %r11, SLOT_PROGRAM(%rdx)
-	mov %rax, SLOT_SITE(%rdx)
-	movw $1, SLOT_CHAIN_LENGTH(%rdx)
-	movw $0, SLOT_LIMITED(%rdx)
-	mov 8(%rsp), %rax
-	mov %rdx, %rcx
-	lea pb_return_slots(%rip), %r10
-	sub %r10, %rcx
-	shr $4, %rcx				/* index * 8 */
-	lea pb_return_address(%rip), %r11
-	mov %rax, SLOT_RETURN_ADDRESS(%rdx)
-	mov %rax, (%r11, %rcx)
-	lea pb_return_trampolines(%rip), %r10
-	lea (%r10, %rcx, 2), %r10
-	lea 8(%rsp), %r11
-	mov %r10, (%r11)
-	movzwl SLOT_GENERATION(%rdx), %eax
-	inc %eax
-	mov %ax, SLOT_GENERATION(%rdx)
-	shl $48, %rax
-	or %r11, %rax
-	mov %rax, (%rdx)
-	mov BELOW_TOKEN(%rsp), %ecx
-	test %ecx, %ecx
-	jz 1f
-	mov pb_graph_thread@gottpoff(%rip), %rax
-	mov %ecx, %fs:(%rax)			/* the thread is in it now */
-1:	sub $RETURN_CALL_SIZE, %r10
-	mov %r10, BELOW_TARGET(%rsp)
-	mov (%rsp), %rax			/* where the stub goes on */
-	mov BELOW_RCX(%rsp), %rcx
-	mov BELOW_RDX(%rsp), %rdx
-	mov BELOW_R10(%rsp), %r10
-	mov BELOW_R11(%rsp), %r11
-	lea 16(%rsp), %rsp
-	.cfi_adjust_cfa_offset -16
-	jmp *BELOW_TARGET-16(%rsp)		/* the call in front of the trampoline */
-	.cfi_adjust_cfa_offset 16
+	mov %r11, SLOT_PROGRAM(%r8)
+	mov %rax, SLOT_SITE(%r8)
+	arm_slot
+	go_on_hooked
 
 .Lgraph:
-	mov pb_thread@gottpoff(%rip), %r10
-	mov %fs:(%r10), %r10d			/* fast_tid: 0 also in agent code */
-	lea pb_graph_settings(%rip), %rcx
-	test %r10d, %r10d
-	jz .Lnot_usual_call
-	cmpl $0, GRAPH_ROOTS_NOTRACE_SLEEP(%rcx)
+	cmpq $0, GRAPH_UNUSUAL+pb_graph_settings(%rip)
 	jne .Lnot_usual_call
-	cmpb $0, GRAPH_MONOTONIC(%rcx)
-	jne .Lnot_usual_call
-	mov %r8, BELOW_R8(%rsp)
+	mov pb_return_thread@gottpoff(%rip), %rdx
 	mov %r9, BELOW_R9(%rsp)
-	shl $32, %r10
-	or $GRAPH_ENTRY_ID, %r10
-	mov %r10, BELOW_HEADER(%rsp)
-	mov pb_graph_thread@gottpoff(%rip), %rdx
-	mov %fs:(%rdx), %r9d			/* the call that the thread is in */
+	mov %r8, BELOW_R8(%rsp)
+	add %fs:0, %rdx
 	xor %r10d, %r10d			/* depth */
+	mov GRAPH_CURRENT(%rdx), %r9		/* the call that the thread is in, and `left` */
+	xor %ecx, %ecx				/* flags */
 	test %r9d, %r9d
 	jz .Lno_parent
-	movzwl %r9w, %r8d
-	shl $SLOT_SHIFT, %r8
+	movzwl %r9w, %ecx
+	mov %ecx, %r8d
 	lea pb_return_slots - (1 << SLOT_SHIFT)(%rip), %rax
+	shl $SLOT_SHIFT, %r8
 	add %rax, %r8
-	mov (%r8), %rax				/* its slot's state */
-	mov %r9d, %edx
-	mov %rax, %rcx
-	shr $48, %rcx
-	shr $16, %edx
-	cmp %ecx, %edx				/* generations */
+	cmp %r9d, SLOT_TOKEN(%r8)
 	jne .Lnot_usual_graph
+	mov (%r8), %rax				/* its slot's state */
 	test $7, %al
 	jnz .Lnot_usual_graph
 	shl $16, %rax
-	lea 8(%rsp), %r10
 	shr $16, %rax
-	mov %rax, %rcx
-	sub %r10, %rcx
-	cmp $GRAPH_FAR_BYTES, %rcx
+	lea -8(%rax), %r10
+	sub %rsp, %r10
+	cmp $GRAPH_FAR_BYTES, %r10
 	jae .Lnot_usual_graph
 .Lgraph_load:
 	mov (%rax), %rax			/* a page may be gone */
-	lea pb_return_slots(%rip), %rcx
-	mov %r8, %rdx
-	lea pb_return_trampolines(%rip), %r10
-	sub %rcx, %rdx
-	sub %r10, %rax
-	shr $SLOT_SHIFT - TRAMPOLINE_SHIFT, %rdx
-	cmp %rax, %rdx
+	lea pb_return_trampolines - (1 << TRAMPOLINE_SHIFT)(%rip), %r10
+	shl $TRAMPOLINE_SHIFT, %ecx
+	add %rcx, %r10
+	cmp %rax, %r10
 	jne .Lnot_usual_graph
 	movzbl SLOT_GRAPH_FLAGS(%r8), %ecx
 	movzwl SLOT_DEPTH(%r8), %r10d
@@ -315,80 +331,52 @@ probe_entry_hook:
 	ja .Lnot_usual_graph
 	and $GRAPH_INSIDE, %ecx
 .Lparent:					/* r9d parent, r10d depth, ecx flags */
-	mov BELOW_SITE(%rsp), %rax
 	cmpw $HOOK_GRAPH, PROGRAM_CODE(%r11)
 	jne .Lprofile
-	mov GRAPH_MAX_DEPTH+pb_graph_settings(%rip), %edx
-	test %edx, %edx
+	mov GRAPH_MAX_DEPTH+pb_graph_settings(%rip), %eax
+	test %eax, %eax
 	jz 1f
-	cmp %edx, %r10d
+	cmp %eax, %r10d
 	jae .Lnot_followed
-1:	cmpq $0, GRAPH_THRESH+pb_graph_settings(%rip)
-	jne .Lnot_usual_graph
-	mov SITE_FUNCTION(%rax), %rdx
-	mov %rdx, BELOW_WORD1(%rsp)
-	mov %r10, BELOW_WORD2(%rsp)
-	mov SITE_GRAPH(%rax), %edx
-	and $GRAPH_ROOT, %edx
-	or %edx, %ecx				/* kGraphInside, by chance the same bit */
+1:	mov BELOW_SITE(%rsp), %rax
+	mov SITE_GRAPH(%rax), %eax
 	or $GRAPH_ENTERED, %ecx
-.Lcall_word:
-	shl $16, %ecx
-	or %ecx, %r10d
-	shl $32, %r10
-	or %r9, %r10
-	mov %r10, BELOW_CALL(%rsp)
-	take_spare %r8, .Lnot_usual_graph
-	mov %rax, BELOW_SPARE_STATE(%rsp)
-	movl $1, SLOT_WANTED(%r8)
-	ring_clock
-	mov %rax, SLOT_CALL_TIME(%r8)
-	movq $0, SLOT_CHILD_TIME(%r8)
-	movq $0, SLOT_CPU_TIME(%r8)
-	cmpw $HOOK_GRAPH, PROGRAM_CODE(%r11)
-	jne .Lentered
-	mov %r11, SLOT_PROGRAM(%r8)
+	and $GRAPH_ROOT, %eax
+	or %eax, %ecx				/* kGraphInside, by chance the same bit */
+	begin_call
 	mov PROGRAM_EVENTS(%r11), %r11
 	begin_record graph, FUNCTION_RECORD, .Lslow_graph
-	mov BELOW_HEADER(%rsp), %r11
-	mov %r11, 4(%r9)
-	mov BELOW_WORD1(%rsp), %r11
+	mov pb_thread@gottpoff(%rip), %r11
+	mov %fs:(%r11), %r11d			/* fast_tid: 0 also in agent code */
+	movl $GRAPH_ENTRY_ID, 4(%r9)
+	test %r11d, %r11d
+	jz .Lslow_graph
+	mov %r11d, 8(%r9)
+	mov SLOT_SITE(%r8), %r11
+	mov SITE_FUNCTION(%r11), %r11
 	mov %r11, 12(%r9)
-	mov BELOW_WORD2(%rsp), %r11
+	movzwl SLOT_DEPTH(%r8), %r11d
 	mov %r11, 20(%r9)
 	end_record graph, FUNCTION_RECORD
-	mov SLOT_PROGRAM(%r8), %r11
-.Lentered:
-	mov BELOW_CALL(%rsp), %rax
-	mov %rax, SLOT_PARENT(%r8)
-	mov %r8, %rdx
-	lea pb_return_slots(%rip), %rcx
-	sub %rcx, %r8
-	movzwl SLOT_GENERATION(%rdx), %eax
-	shr $SLOT_SHIFT, %r8
-	inc %eax				/* what it will be in a moment */
-	inc %r8d
-	shl $16, %eax
-	or %eax, %r8d
-	mov %r8d, BELOW_TOKEN(%rsp)
-	mov BELOW_R8(%rsp), %r8
-	mov BELOW_R9(%rsp), %r9
-	jmp .Larm
+	end_call
 
 .Lno_parent:
-	cmpl $0, %fs:GRAPH_LEFT(%rdx)
-	jne .Lnot_usual_graph
-	xor %ecx, %ecx
-	jmp .Lparent
+	test %r9, %r9
+	jz .Lparent
+	jmp .Lnot_usual_graph			/* it seemed to have left one */
 .Lprofile:
-	mov pb_profile_table(%rip), %rdx
-	test %rdx, %rdx
+	mov pb_thread@gottpoff(%rip), %r8
+	mov pb_profile_table(%rip), %rax
+	cmpl $0, %fs:(%r8)
+	je .Lnot_usual_graph
+	test %rax, %rax
 	jz .Lnot_usual_graph
-	movzbl PROFILE_SESSION(%rdx), %edx
-	shl $8, %edx
+	movzbl PROFILE_SESSION(%rax), %eax
 	or $GRAPH_PROFILED, %ecx
-	or %edx, %ecx
-	jmp .Lcall_word
+	shl $8, %eax
+	or %eax, %ecx
+	begin_call
+	end_call
 .Lnot_followed:
 	mov BELOW_R8(%rsp), %r8
 	mov BELOW_R9(%rsp), %r9
@@ -408,8 +396,9 @@ probe_entry_hook:
 	decl %fs:RETURN_THREAD_AT(%rcx)
 .Lnot_usual_graph:
 	fault_entry .Lgraph_load, .Lnot_usual_graph
-	mov BELOW_R8(%rsp), %r8
 	mov BELOW_R9(%rsp), %r9
+.Lnot_usual_plain:
+	mov BELOW_R8(%rsp), %r8
 .Lnot_usual_call:
 	mov BELOW_RCX(%rsp), %rcx
 	mov BELOW_RDX(%rsp), %rdx

@@ -20,7 +20,8 @@ constexpr size_t in_ring(size_t record) { return record + 4; }
   ASM_CONSTANT(RETURN_PAGE_SHIFT, kReturnPageLog);
   ASM_CONSTANT(RETURN_CODE_SIZE, kReturnCodeSize);
   ASM_SHIFT(RETURN_CODE_SHIFT, kReturnCodeUnit);
-  static_assert(kReturnGraph == 1 && kReturnProfile == 2 && kReturnGenerated == 3);  // in order
+  ASM_CONSTANT(RETURN_GRAPH, kReturnGraph);
+  ASM_CONSTANT(RETURN_PROFILE, kReturnProfile);
   ASM_SHIFT(TRAMPOLINE_SHIFT, kReturnTrampolineSize);
   ASM_OFFSET(RETURN_THREAD_AT, ReturnThread, at);
   ASM_OFFSET(RETURN_THREAD_NEXT, ReturnThread, next);
@@ -39,32 +40,31 @@ constexpr size_t in_ring(size_t record) { return record + 4; }
   ASM_OFFSET(SLOT_WANTED, ReturnSlot, wanted);
   ASM_OFFSET(SLOT_ARG, ReturnSlot, arg);
   ASM_OFFSET(SLOT_CHAIN_LENGTH, ReturnSlot, chain_length);
-  ASM_OFFSET(SLOT_LIMITED, ReturnSlot, limited);
   ASM_OFFSET(SLOT_HOME, ReturnSlot, home);
+  ASM_OFFSET(SLOT_NUMBER, ReturnSlot, number);
+  ASM_OFFSET(SLOT_TOKEN, ReturnSlot, number);
   ASM_OFFSET(SLOT_GENERATION, ReturnSlot, generation);
   ASM_OFFSET(SLOT_CALL_TIME, ReturnSlot, graph.call_time);
   ASM_OFFSET(SLOT_CHILD_TIME, ReturnSlot, graph.child_time);
-  ASM_OFFSET(SLOT_CPU_TIME, ReturnSlot, graph.cpu_time);
-  ASM_OFFSET(SLOT_PARENT, ReturnSlot, graph.parent);  // with depth and flags in the upper half
+  ASM_OFFSET(SLOT_PARENT, ReturnSlot, graph.parent);
   ASM_OFFSET(SLOT_DEPTH, ReturnSlot, graph.depth);
   ASM_OFFSET(SLOT_GRAPH_FLAGS, ReturnSlot, graph.flags);
   ASM_OFFSET(SLOT_SESSION, ReturnSlot, graph.session);
+  static_assert(offsetof(GraphCall, session) == offsetof(GraphCall, flags) + 1);
 }
 
 [[gnu::used]] static void graphs() {
   ASM_OFFSET(GRAPH_THRESH, GraphSettings, thresh_ticks);
   ASM_OFFSET(GRAPH_MAX_DEPTH, GraphSettings, max_depth);
-  // One load of four bytes that are 0 in the usual case; without_children is 0 for the profiler.
-  ASM_OFFSET(GRAPH_ROOTS_NOTRACE_SLEEP, GraphSettings, has_roots);
+  ASM_OFFSET(GRAPH_UNUSUAL, GraphSettings, has_roots);
   constexpr size_t first = offsetof(GraphSettings, has_roots);
-  static_assert(offsetof(GraphSettings, has_notrace) == first + 1);
-  static_assert(offsetof(GraphSettings, without_sleep) == first + 2);
-  static_assert(offsetof(GraphSettings, without_children) == first + 3 && first % 4 == 0);
+  static_assert(offsetof(GraphSettings, nothing) == first + 6 && first % 8 == 0);
   ASM_OFFSET(GRAPH_WITHOUT_CHILDREN, GraphSettings, without_children);
   ASM_OFFSET(GRAPH_MONOTONIC, GraphSettings, monotonic);
-  static_assert(offsetof(GraphThread, current) == 0);
-  ASM_OFFSET(GRAPH_LEFT, GraphThread, left);
-  ASM_OFFSET(GRAPH_LOST, GraphThread, lost);
+  ASM_OFFSET(GRAPH_CURRENT, ReturnThread, graph.current);  // with `left` in the upper half
+  static_assert(offsetof(GraphThread, left) == offsetof(GraphThread, current) + 4);
+  ASM_OFFSET(GRAPH_LEFT, ReturnThread, graph.left);
+  ASM_OFFSET(GRAPH_LOST, ReturnThread, graph.lost);
   ASM_CONSTANT(GRAPH_INSIDE, kGraphInside);
   ASM_CONSTANT(GRAPH_NOTRACED, kGraphNotraced);
   ASM_SHIFT(GRAPH_COUNTS_BIT, kGraphCounts);

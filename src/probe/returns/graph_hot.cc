@@ -26,8 +26,6 @@ namespace patchbay {
 extern "C" {
 GraphSettings pb_graph_settings = {};
 const ProfileTable* pb_profile_table = nullptr;
-__thread GraphThread pb_graph_thread
-    __attribute__((tls_model("initial-exec"), visibility("hidden"))) = {};
 }
 
 namespace {
@@ -278,7 +276,7 @@ void record_exit(const EventProgram* event, const Exit& exit, const GraphCall& c
   record.func = exit.site->function;
   record.retval = exit.retval;
   record.depth = call.depth;
-  record.overrun = pb_graph_thread.lost;
+  record.overrun = pb_return_thread.graph.lost;
   record.calltime = exit.now - exit.ticks;
   record.rettime = exit.now;
   publish_beside(event, reinterpret_cast<const uint8_t*>(&record), sizeof record);
@@ -327,7 +325,7 @@ bool is_of_graph(const EventProgram* event) {
 
 uint32_t graph_enter(const CallSite* site, const SiteProgram* program, const uint64_t* word,
                      const FetchRegisters* registers, uint32_t wanted, GraphCall* call) {
-  inherit(parent_of(&pb_graph_thread, reinterpret_cast<uint64_t>(word)), call);
+  inherit(parent_of(&pb_return_thread.graph, reinterpret_cast<uint64_t>(word)), call);
   const Verdict verdict = judge(site, call);
   const Entry entry = {site, word, registers, thread_id(program), call->depth};
   bool is_followed = false;
@@ -348,7 +346,8 @@ uint32_t graph_enter(const CallSite* site, const SiteProgram* program, const uin
 
 void graph_armed(uint32_t index) {
   const ReturnSlot* slot = &pb_return_slots[index];
-  if (slot->graph.flags & kGraphFollowed) pb_graph_thread.current = token_of(index, slot->state);
+  if (slot->graph.flags & kGraphFollowed)
+    pb_return_thread.graph.current = token_of(index, slot->state);
 }
 
 uint32_t graph_leave(const CallSite* site, const SiteProgram* program,
@@ -360,7 +359,7 @@ uint32_t graph_leave(const CallSite* site, const SiteProgram* program,
     exit.now = raw_clock();
     exit.ticks = duration_of(call, exit.now);
     exit.tid = thread_id(program);
-    leave_call(&pb_graph_thread, slot, call.parent);
+    leave_call(&pb_return_thread.graph, slot, call.parent);
   }
   uint32_t others = 0;
   for (uint32_t i = 0; i < program->nr_events; i++) {
@@ -380,7 +379,7 @@ void graph_missed(const SiteProgram* program, uint32_t wanted) {
   bool is_graph = false;
   for (uint32_t i = 0; i < program->nr_events; i++)
     is_graph |= is_of_graph(program->event[i].event) && (wanted >> wanted_bit(i) & 1);
-  if (is_graph) pb_graph_thread.lost++;
+  if (is_graph) pb_return_thread.graph.lost++;
 }
 
 }  // namespace patchbay

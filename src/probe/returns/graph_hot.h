@@ -63,23 +63,17 @@ struct GraphSettings {
   uint64_t thresh_ticks;  // tracing_thresh: calls that took less leave no record, the others only
                           // the exit
   uint64_t ticks_per_ns;  // of the raw clock, times 2^32; for without_sleep
-  uint32_t max_depth;     // max_graph_depth; 0: unlimited
-  uint8_t has_roots;      // set_graph_function is not empty
-  uint8_t has_notrace;    // set_graph_notrace is not empty
-  uint8_t without_sleep;  // option sleep-time off: time is the thread's CPU time (a system call)
+  // From here on eight bytes that the quick entry looks at as one word: it is for when all are 0.
+  uint8_t has_roots;         // set_graph_function is not empty
+  uint8_t has_notrace;       // set_graph_notrace is not empty
+  uint8_t without_sleep;     // option sleep-time off: time is the thread's CPU time (a system call)
   uint8_t without_children;  // option graph-time off: the profiler's times are of functions alone
   uint8_t monotonic;         // the raw clock is CLOCK_MONOTONIC, not the TSC (a system call)
+  uint8_t has_thresh;        // thresh_ticks is not 0
+  uint8_t nothing[2];
+  uint32_t max_depth;  // max_graph_depth; 0: unlimited
 };
 extern "C" GraphSettings pb_graph_settings __attribute__((visibility("hidden")));
-
-// What a thread knows. A token is 1 + the index of a slot, in the upper half the slot's generation.
-struct GraphThread {
-  uint32_t current;  // the call that it is in, if that is followed; 0: none
-  uint32_t left;     // the last call that it seemed to have left without a return; 0: none
-  uint32_t lost;     // calls that found no slot, since the thread began
-};
-extern "C" __thread GraphThread pb_graph_thread
-    __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 // The profiler's counts of one function on one CPU. Written in a restartable sequence of that CPU
 // (profile_add.S), whose last instruction is `hits += 1`; so hits says which sums are valid, those

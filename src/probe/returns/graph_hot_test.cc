@@ -255,7 +255,7 @@ class GraphHot : public ::testing::TestWithParam<bool> {
     ::sigaction(SIGSEGV, &fault, nullptr);
     pb_rseq_offset = test::rseq_offset();
     pb_graph_settings = {};
-    pb_graph_thread = {};
+    pb_return_thread.graph = {};
     pb_graph_settings.monotonic = top_.buffer->header()->clock != abi::kClockTsc;
     for (size_t i = 0; i < kFunctions; i++) {
       *kSites[i] = {};
@@ -325,7 +325,7 @@ TEST_P(GraphHot, CallsAreBalancedAndNested) {
   for (const Record& record : records) EXPECT_EQ(record.words.size(), record.id == 10 ? 6u : 3u);
   EXPECT_LE(records[7].words[4], records[6].words[4]);  // outer began before middle …
   EXPECT_GE(records[7].words[5], records[6].words[5]);  // … and ended behind it
-  EXPECT_EQ(pb_graph_thread.current, 0u);
+  EXPECT_EQ(pb_return_thread.graph.current, 0u);
 }
 
 TEST_P(GraphHot, DeepRecursionHasItsDepth) {
@@ -340,7 +340,7 @@ TEST_P(GraphHot, DeepRecursionHasItsDepth) {
 
 TEST_P(GraphHot, MoreThanThereAreSlotsIsCounted) {
   graph_recurse(40000);
-  const uint32_t lost = pb_graph_thread.lost;
+  const uint32_t lost = pb_return_thread.graph.lost;
   EXPECT_GT(lost, 7000u);
   size_t entries = 0, exits = 0, overrun = 0;
   for (const Record& record : top_.records()) {
@@ -398,7 +398,7 @@ TEST_P(GraphHot, LongjmpLeavesLevelsWhereverTheNextCallIs) {
 TEST_P(GraphHot, ATailCallIsInTheCallThatItEnds) {
   graph_tail(4);
   EXPECT_EQ(top_.graph(), "0tail{ 1inner{ 1inner} 0tail}");
-  EXPECT_EQ(pb_graph_thread.current, 0u);
+  EXPECT_EQ(pb_return_thread.graph.current, 0u);
 }
 
 char g_stacks[2][64 * 1024];
@@ -456,6 +456,7 @@ TEST_P(GraphHot, DepthIsLimited) {
 
 TEST_P(GraphHot, OnlyExitsOfLongCalls) {
   pb_graph_settings.thresh_ticks = uint64_t{1} << 60;
+  pb_graph_settings.has_thresh = 1;
   graph_outer(1);
   graph_sleeps(1);
   EXPECT_EQ(top_.graph(), "");
@@ -543,7 +544,7 @@ TEST_P(GraphHot, AnEntryThatIsNotRecordedHasNoExit) {
   EXPECT_EQ(depth, 1);
   EXPECT_TRUE(top_.buffer->enable().ok());
   EXPECT_EQ(top_.graph(), "");
-  EXPECT_EQ(pb_graph_thread.current, 0u);
+  EXPECT_EQ(pb_return_thread.graph.current, 0u);
 }
 
 TEST_P(GraphHot, ThreadsEndInsideOfCalls) {
@@ -603,7 +604,7 @@ TEST_P(GraphHot, SignalsComeAnywhere) {
   timer = {};
   ::setitimer(ITIMER_PROF, &timer, nullptr);
   ::sigaction(SIGPROF, &old, nullptr);
-  EXPECT_EQ(pb_graph_thread.current, 0u);
+  EXPECT_EQ(pb_return_thread.graph.current, 0u);
   std::vector<Record> open;
   uint64_t entries = 0;
   for (const Record& record : top_.records()) {

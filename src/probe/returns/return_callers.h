@@ -10,7 +10,8 @@
 //      ├── in a loaded object, by `objects` or else _dl_find_object ──────> hooked, and noted
 //      └── elsewhere: made while the program runs ────────────────────────> left alone
 //
-// The page is one comparison of a word that is there mostly. Calls that are left alone are counted
+// The page is one comparison of a word that is there mostly; it is never one of the trampolines'.
+// Calls that are left alone are counted
 // in each instance's BufferHeader.unhooked.
 //
 // When objects come or go, set_return_callers() (return_caller_ranges.h) stores the new ranges,

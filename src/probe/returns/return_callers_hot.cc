@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "probe/callbacks/callback_hot.h"
 #include "probe/returns/return_callers.h"
+#include "probe/returns/return_hook.h"
 #include "ring_buffer/ring_set.h"
 
 namespace patchbay {
@@ -51,6 +52,14 @@ bool is_in_object(uint64_t address) {
   return found.start <= address && address < found.end;
 }
 
+// A trampoline is no caller: behind a tail call it stands for one. The quick entry asks for the
+// page alone.
+bool has_trampolines(uint64_t first) {
+  const uint64_t start = reinterpret_cast<uint64_t>(pb_return_trampolines);
+  const uint64_t end = start + uint64_t{kReturnSlots} * kReturnTrampolineSize;
+  return first < end && first + kPageSize > start;
+}
+
 // Against set_return_callers(), see return_callers.h.
 void note_page(uint64_t page, uint32_t version) {
   uint64_t* place = &pb_return_pages[page % kReturnPages];
@@ -75,7 +84,7 @@ __attribute__((noinline, cold)) bool look_at_caller(uint64_t return_address) {
     is_mixed = overlaps(ranges->range, walked, first - 1, first + kPageSize);
   }
   if (!is_known && !is_in_object(call)) return false;
-  if (!is_mixed) note_page(page, version);
+  if (!is_mixed && !has_trampolines(first)) note_page(page, version);
   return true;
 }
 

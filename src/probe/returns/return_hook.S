@@ -102,15 +102,17 @@ return_entry:
 	lea pb_return_slots(%rip), %r8
 	lea (%r8, %rcx, 8), %r8			/* 128 bytes of slot to 16 of trampoline */
 	lea SAVED(0)(%rsp), %rax
-	mov SLOT_STATE(%r8), %rcx
+	xor SLOT_STATE(%r8), %rax
 	shl $16, %rax				/* without the generation */
-	shl $16, %rcx
-	cmp %rax, %rcx				/* nothing chained */
-	jne pb_return_general
-	mov SLOT_PROGRAM(%r8), %rcx
+	jnz pb_return_general			/* or chained */
+	mov SLOT_PROGRAM(%r8), %r11
 	cmpw $1, SLOT_CHAIN_LENGTH(%r8)
 	jne pb_return_general
-	movzwl PROGRAM_RETURN_CODE(%rcx), %eax
+	movzwl PROGRAM_RETURN_CODE(%r11), %eax
+	cmp $RETURN_GRAPH, %eax
+	je pb_return_graph
+	cmp $RETURN_PROFILE, %eax
+	je pb_return_profile
 	shl $RETURN_CODE_SHIFT, %eax
 	jz pb_return_general
 	lea pb_return_code(%rip), %rcx
@@ -121,19 +123,14 @@ return_entry:
 	.globl pb_return_done
 	.hidden pb_return_done
 pb_return_done:
-	movq $SLOT_OWNED, SLOT_STATE(%r8)
-	mov SLOT_RETURN_ADDRESS(%r8), %rax
-	mov %rax, SAVED(0)(%rsp)
 	mov pb_return_thread@gottpoff(%rip), %rcx
-	mov %r8, %rdx
-	lea pb_return_slots(%rip), %rax
-	sub %rax, %rdx
-	movzwl SLOT_HOME(%r8), %eax
-	shr $SLOT_SHIFT, %rdx
+.Lgive_slot:
+	mov SLOT_RETURN_ADDRESS(%r8), %rax
+	movq $SLOT_OWNED, SLOT_STATE(%r8)
 	add %fs:0, %rcx
-	inc %edx
-	cmp $RETURN_SPARES, %eax
-	jae 9f
+	mov %rax, SAVED(0)(%rsp)
+	movzbl SLOT_HOME(%r8), %eax
+	movzwl SLOT_NUMBER(%r8), %edx
 	cmp %dx, RETURN_THREAD_SPARE(%rcx, %rax, 2)
 	jne 8f					/* not a slot that the thread keeps */
 	movzwl SLOT_GENERATION(%r8), %edx
@@ -147,7 +144,9 @@ pb_return_done:
 	.cfi_adjust_cfa_offset 8
 	ret
 	.cfi_adjust_cfa_offset -8
-8:	mov %eax, RETURN_THREAD_AT(%rcx)
+8:	cmp $RETURN_SPARES, %eax
+	jae 9f
+	mov %eax, RETURN_THREAD_AT(%rcx)
 9:	movq $0, SLOT_STATE(%r8)
 	mov %dx, RETURN_THREAD_NEXT(%rcx)
 	jmp 6b
@@ -155,70 +154,50 @@ pb_return_done:
 /* Of function_graph, when it is the only one: what graph_leave does for calls without specials.
  * From here to pb_return_general, and in pb_return_code: a function that has returned with AC set
  * makes the stores of records faults, behind which the general way begins (fault_fixup). */
-pb_return_graph:
-	mov pb_thread@gottpoff(%rip), %rcx
-	mov %fs:(%rcx), %ecx			/* fast_tid */
-	test %ecx, %ecx
-	jz pb_return_general
+pb_return_graph:				/* r11: the program */
 	movzbl SLOT_GRAPH_FLAGS(%r8), %eax
 	and $~GRAPH_INSIDE, %eax
 	cmp $GRAPH_ENTERED, %eax
 	jne pb_return_general
-	cmpb $0, GRAPH_MONOTONIC+pb_graph_settings(%rip)
-	jne pb_return_general
 	cmpq $0, SLOT_CHILD_TIME(%r8)
 	jne pb_return_general
-	shl $32, %rcx
-	or $GRAPH_EXIT_ID, %rcx
-	mov %rcx, SCRATCH(0)(%rsp)
-	mov SLOT_SITE(%r8), %rcx
-	mov SITE_FUNCTION(%rcx), %rcx
-	mov %rcx, SCRATCH(1)(%rsp)
-	mov pb_graph_thread@gottpoff(%rip), %rdx
-	mov %fs:GRAPH_LOST(%rdx), %ecx
-	movzwl SLOT_DEPTH(%r8), %edx
-	shl $32, %rcx
-	or %rdx, %rcx
-	mov %rcx, SCRATCH(2)(%rsp)
-	mov SLOT_PROGRAM(%r8), %r11
 	mov PROGRAM_EVENTS(%r11), %r11
 	ring_clock
-	mov SLOT_CALL_TIME(%r8), %rcx
-	cmp %rax, %rcx
-	cmova %rax, %rcx
-	mov %rcx, SCRATCH(3)(%rsp)
 	begin_record graph_exit, GRAPH_EXIT_RECORD, pb_return_general
-	mov SCRATCH(0)(%rsp), %r11
-	mov %r11, 4(%r9)
-	mov SCRATCH(1)(%rsp), %r11
+	mov pb_thread@gottpoff(%rip), %r11
+	mov %fs:(%r11), %r11d			/* fast_tid */
+	movl $GRAPH_EXIT_ID, 4(%r9)
+	test %r11d, %r11d
+	jz pb_return_general
+	mov %r11d, 8(%r9)
+	mov SLOT_SITE(%r8), %r11
+	mov SITE_FUNCTION(%r11), %r11
 	mov %r11, 12(%r9)
 	mov SAVED(1)(%rsp), %r11
 	mov %r11, 20(%r9)
-	mov SCRATCH(2)(%rsp), %r11
-	mov %r11, 28(%r9)
-	mov SCRATCH(3)(%rsp), %r11
+	movzwl SLOT_DEPTH(%r8), %r11d
+	mov %r11d, 28(%r9)
+	mov pb_return_thread@gottpoff(%rip), %r11
+	mov %fs:GRAPH_LOST(%r11), %r11d
+	mov %r11d, 32(%r9)
+	mov SLOT_CALL_TIME(%r8), %r11
+	cmp %rax, %r11
+	cmova %rax, %r11
 	mov %r11, 36(%r9)
 	mov %rax, 44(%r9)
 	end_record graph_exit, GRAPH_EXIT_RECORD
 .Lleave_call:					/* the thread is in the parent again */
-	mov %r8, %rdx
-	lea pb_return_slots(%rip), %rax
-	sub %rax, %rdx
-	movzwl SLOT_GENERATION(%r8), %eax
-	shr $SLOT_SHIFT, %rdx
-	shl $16, %eax
-	inc %edx
-	or %edx, %eax
-	mov pb_graph_thread@gottpoff(%rip), %rcx
-	mov %fs:(%rcx), %edx
-	cmp %eax, %edx
+	mov pb_return_thread@gottpoff(%rip), %rcx
+	mov SLOT_TOKEN(%r8), %eax
+	mov SLOT_PARENT(%r8), %edx
+	cmp %eax, %fs:GRAPH_CURRENT(%rcx)
 	jne 2f
-1:	mov SLOT_PARENT(%r8), %eax
-	mov %eax, %fs:(%rcx)
-	jmp pb_return_done
-2:	test %edx, %edx
+1:	mov %edx, %fs:GRAPH_CURRENT(%rcx)
+	jmp .Lgive_slot
+2:	mov %fs:GRAPH_CURRENT(%rcx), %eax
+	test %eax, %eax
 	jz 1b
-	mov %edx, %fs:GRAPH_LEFT(%rcx)
+	mov %eax, %fs:GRAPH_LEFT(%rcx)
 	jmp 1b
 
 /* Of the profiler, when it is the only one: graph_leave and profile_add. */
@@ -226,8 +205,6 @@ pb_return_profile:
 	movzbl SLOT_GRAPH_FLAGS(%r8), %eax
 	and $~GRAPH_INSIDE, %eax
 	cmp $GRAPH_PROFILED, %eax
-	jne pb_return_general
-	cmpb $0, GRAPH_MONOTONIC+pb_graph_settings(%rip)
 	jne pb_return_general
 	cmpb $0, GRAPH_WITHOUT_CHILDREN+pb_graph_settings(%rip)
 	jne pb_return_general
@@ -284,16 +261,13 @@ pb_return_profile:
 	movzwl %dx, %ecx
 	test %edx, %edx
 	jz .Lleave_call
-	shl $SLOT_SHIFT, %rcx
 	lea pb_return_slots - (1 << SLOT_SHIFT)(%rip), %rax
+	shl $SLOT_SHIFT, %rcx
 	add %rax, %rcx
-	mov (%rcx), %rax
-	test $SLOT_SPARE_TAG, %al		/* or owned */
-	jnz .Lleave_call
-	shr $48, %rax
-	shr $16, %edx
-	cmp %eax, %edx
+	cmp %edx, SLOT_TOKEN(%rcx)
 	jne .Lleave_call
+	testb $SLOT_SPARE_TAG, (%rcx)		/* or owned */
+	jnz .Lleave_call
 	mov SCRATCH(0)(%rsp), %rax
 	add %rax, SLOT_CHILD_TIME(%rcx)
 	jmp .Lleave_call
@@ -382,12 +356,7 @@ pb_return_general:
 pb_return_code:
 	.cfi_startproc
 	.cfi_def_cfa_offset 0
-	.fill 1 << RETURN_CODE_SHIFT, 1, 0xcc		/* 0 is none */
-	jmp pb_return_graph			/* kReturnGraph */
-	.balign 1 << RETURN_CODE_SHIFT, 0xcc
-	jmp pb_return_profile			/* kReturnProfile */
-	.balign 1 << RETURN_CODE_SHIFT, 0xcc
-	.fill RETURN_CODE_SIZE - (3 << RETURN_CODE_SHIFT), 1, 0xcc
+	.fill RETURN_CODE_SIZE, 1, 0xcc		/* from kReturnGenerated on */
 	.cfi_endproc
 	.size pb_return_code, . - pb_return_code
 

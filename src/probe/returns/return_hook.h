@@ -81,13 +81,16 @@ struct alignas(64) ReturnSlot {
   uint32_t wanted;        // bit i: program->event[i] takes part (max_active left room)
   uint32_t chained_by;    // atomic; slot of the tail call that hooked the same word
   uint64_t arg[6];        // integer arguments at the entry
-  uint16_t chain_length;  // slots that hook the same word, this one included
-  uint16_t limited;       // some event of it has max_active
-  uint16_t home;          // which of its thread's spares it is; kReturnSpares: none
-  uint16_t generation;    // how often it was armed
-  GraphCall graph;        // of programs with has_graph (probe/returns/graph_hot.h)
+  uint16_t chain_length;  // slots that hook the same word, this one included; of a spare: 1
+  uint8_t limited;        // some event of it has max_active; of a spare: 0
+  uint8_t home;           // which of its thread's spares it is; kReturnSpares: none
+  // Together the token of the call (probe/returns/graph_hot.h).
+  uint16_t number;      // 1 + index of the slot, once it was claimed
+  uint16_t generation;  // how often it was armed
+  GraphCall graph;      // of programs with has_graph (probe/returns/graph_hot.h)
 };
 static_assert(sizeof(GraphCall) == 32 && sizeof(ReturnSlot) == 128);
+static_assert(offsetof(ReturnSlot, generation) == offsetof(ReturnSlot, number) + 2);
 
 // The agent leaves: calls whose return is hooked are not recorded any more. While no thread is in
 // the code of a return.
@@ -106,12 +109,22 @@ struct ReturnFrame {
   FetchRegisters registers;
 };
 
-// In every thread's static TLS, of which a process has little: 40 bytes. Each call reads and writes
+// What a thread knows of calls that are followed (probe/returns/graph_hot.h). A token is 1 + the
+// index of a slot, in the upper half the slot's generation.
+struct GraphThread {
+  uint32_t current;  // the call that it is in, if that is followed; 0: none
+  uint32_t left;     // the last call that it seemed to have left without a return; 0: none
+  uint32_t lost;     // calls that found no slot, since the thread began
+};
+
+// In every thread's static TLS, of which a process has little: 52 bytes. Each call reads and writes
 // `at`; with 16 bits that cost 3 to 5 % of a return.
 struct ReturnThread {
-  uint32_t at;                    // which spare the next call takes
-  uint16_t next;                  // 1 + where the thread looks for a free slot; 0: not yet known
-  uint16_t spare[kReturnSpares];  // 1 + index of the slot, in use or not; 0: none
+  uint32_t at;    // which spare the next call takes
+  uint16_t next;  // 1 + where the thread looks for a free slot; 0: not yet known
+  // 1 + index of the slot, in use or not; 0: none. The last one stays 0: no level has it.
+  uint16_t spare[kReturnSpares + 1];
+  GraphThread graph;
 };
 static_assert(kReturnSlots < UINT16_MAX);
 

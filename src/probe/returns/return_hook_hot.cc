@@ -263,7 +263,7 @@ ReturnSlot* claim_near(ReturnThread* thread) {
 // is in use (of another fiber, say), or found as dead.
 void keep_slot(ReturnThread* thread, ReturnSlot* slot) {
   const uint32_t at = thread->at;
-  slot->home = uint16_t(at < kReturnSpares ? at : kReturnSpares);
+  slot->home = uint8_t(at < kReturnSpares ? at : kReturnSpares);
   if (at >= kReturnSpares) return;
   __atomic_store_n(&thread->spare[at], uint16_t(index_of(slot) + 1), __ATOMIC_RELEASE);
   thread->at = at + 1;
@@ -289,6 +289,7 @@ __attribute__((noinline)) ReturnSlot* claim_slot(ReturnThread* thread, uint64_t 
   if (!slot) slot = claim_near(thread);
   if (!slot) slot = claim_far();
   if (!slot) return nullptr;
+  slot->number = uint16_t(index_of(slot) + 1);
   look_from(thread, index_of(slot) + 1);
   if (index_of(slot) >= __atomic_load_n(&g_used_end, __ATOMIC_RELAXED)) note_used(index_of(slot));
   keep_slot(thread, slot);
@@ -318,6 +319,8 @@ inline ReturnSlot* take_slot(uint64_t word) {
 inline void give_slot(ReturnSlot* slot) {
   ReturnThread* thread = &pb_return_thread;
   const uint32_t home = slot->home;
+  slot->chain_length = 1;
+  slot->limited = 0;
   if (home < kReturnSpares && thread->spare[home] == index_of(slot) + 1) {
     __atomic_store_n(&slot->state, spare_state(&thread->spare[home], slot), __ATOMIC_RELEASE);
   } else {
