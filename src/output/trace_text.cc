@@ -19,8 +19,9 @@ namespace patchbay {
 
 namespace {
 
-constexpr size_t kMaxLine = 8156;                              // the kernel's TRACE_SEQ_BUFFER_SIZE
-constexpr size_t kPipeBytes = kMaxLine - 1;                    // of one read of trace_pipe
+constexpr size_t kMaxLine = 8156;  // the kernel's TRACE_SEQ_BUFFER_SIZE
+// Of one read of trace_pipe, which the agent answers under its lock. The kernel stops at 8155.
+constexpr size_t kPipeBytes = 65536;
 constexpr char kNegativePid[] = {'<', 'X', 'X', 'X', '>', 0};  // as the kernel names it
 constexpr uint64_t kRefreshNs = 1000000000;
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <sys/utsname.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -351,16 +352,23 @@ TEST_F(TraceTextTest, PipeForgetsWhatSomeoneElseCleared) {
   EXPECT_EQ(texts(pipe.next(4096)), "d ");
 }
 
-TEST_F(TraceTextTest, AReadOfThePipeHasAtMost8155Bytes) {
+TEST_F(TraceTextTest, AReadOfThePipeHasWholeLinesUpToItsLimit) {
   auto feed = std::make_unique<PageFeed>(1);
   std::vector<std::pair<uint64_t, std::string>> events;
-  for (uint64_t i = 0; i < 200; i++) events.push_back({i, marker(1, "text")});
-  feed->add(0, make_page(events, 0, 16384));
+  for (uint64_t i = 0; i < 4000; i++) events.push_back({i, marker(1, "text")});
+  feed->add(0, make_page(events, 0, 1 << 18));
   TraceText pipe(sources, array, std::move(feed), TraceText::Mode::kPipe, {});
-  std::string first = pipe.next(65536);
-  EXPECT_LE(first.size(), 8155u);  // 6.12: TRACE_SEQ_BUFFER_SIZE - 1
-  EXPECT_GT(first.size(), 8000u);
-  EXPECT_TRUE(first.ends_with(": text\n"));
+  size_t lines = 0;
+  for (size_t asked : {4096, 8155, 1 << 20}) {
+    const std::string text = pipe.next(asked);
+    EXPECT_LE(text.size(), std::min<size_t>(asked, 65536));
+    EXPECT_GT(text.size(), std::min<size_t>(asked, 65536) - 200);
+    EXPECT_TRUE(text.ends_with(": text\n"));
+    lines += size_t(std::count(text.begin(), text.end(), '\n'));
+  }
+  for (std::string text; !(text = pipe.next(1 << 20)).empty();)
+    lines += size_t(std::count(text.begin(), text.end(), '\n'));
+  EXPECT_EQ(lines, 4000u);
 }
 
 // 6.12: `trace` does not speak of what was overwritten before its first line, trace_pipe does.
