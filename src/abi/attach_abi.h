@@ -55,8 +55,8 @@ struct AttachHook {
   uint8_t new_bytes[kMaxHookBytes];
 };
 
-// Code in which no thread's program counter may be when the hooks go: it could fault there, and
-// then there is no handler of ours any more.
+// Code in which no thread's program counter may be. When the hooks go: it could fault there, and
+// then there is no handler of ours any more. When they come: it could change what is the agent's.
 struct AttachRange {
   uint64_t start, end;
 };

@@ -187,10 +187,17 @@ abi::AttachHook hook_to_write(const EntryHook& hook, bool leaves) {
   return made;
 }
 
-std::string hooks_message(const std::vector<EntryHook>& hooks, bool leaves) {
+// Where no thread may stand in that moment.
+std::vector<abi::AttachRange> kept_off(Agent* agent, bool leaves) {
+  if (leaves) return own_code();
+  std::vector<abi::AttachRange> ranges;
+  for (const auto& [start, end] : signal_askers(agent)) ranges.push_back({start, end});
+  return ranges;
+}
+
+std::string hooks_message(const std::vector<EntryHook>& hooks,
+                          const std::vector<abi::AttachRange>& ranges, bool leaves) {
   const SignalWords words = signal_words();
-  const std::vector<abi::AttachRange> ranges =
-      leaves ? own_code() : std::vector<abi::AttachRange>();
   abi::AttachHooks head = {};
   head.nr_hooks = uint32_t(hooks.size());
   head.nr_ranges = uint32_t(ranges.size());
@@ -220,7 +227,7 @@ std::string hooks_message(const std::vector<EntryHook>& hooks, bool leaves) {
 // needed to go on, and the next one finds it undone.
 Status exchange_hooks(Agent* agent, int socket, bool leaves) {
   PB_ASSIGN(const auto* hooks, libc_hooks(agent));
-  send_text(socket, AttachMessage::kHooks, hooks_message(*hooks, leaves));
+  send_text(socket, AttachMessage::kHooks, hooks_message(*hooks, kept_off(agent, leaves), leaves));
   Hooked hooked = {};
   if (!wait_for_hooked(socket, &hooked))
     return user_error(ECONNABORTED, "the tool has gone before the hooks were written");

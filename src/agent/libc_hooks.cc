@@ -4,11 +4,14 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <string>
+#include <string_view>
 
 #include "agent/next_function.h"
 #include "agent/stand_ins.h"
+#include "arch/x86_64/decoder.h"
 #include "probe/returns/return_callers.h"
 
 namespace patchbay {
@@ -41,7 +44,38 @@ Result<EntryHook> make_hook(Agent* agent, const NamedStandIn& one) {
   return agent->patcher->make_hook(*module, function, one.at.stand_in);
 }
 
+// Those that change or tell a mask or a disposition. None of them waits.
+constexpr std::string_view kAskers[] = {"pthread_sigmask", "sigaction", "sigprocmask"};
+
+// The function that this one ends in by a jump (sigaction: libc's own part of it); 0: none.
+uint64_t jumps_on_to(Module& module, uint64_t start, uint64_t size) {
+  const std::string_view code = module.original_code(start, size);
+  Insn insn;
+  for (size_t at = 0; at < code.size(); at += insn.length) {
+    const auto* bytes = reinterpret_cast<const uint8_t*>(code.data() + at);
+    if (!decode_insn(bytes, code.size() - at, start + at, &insn)) return 0;
+    if (insn.kind == InsnKind::kJump && insn.target - start >= size) return insn.target;
+  }
+  return 0;
+}
+
 }  // namespace
+
+std::vector<std::pair<uint64_t, uint64_t>> signal_askers(Agent* agent) {
+  std::vector<std::pair<uint64_t, uint64_t>> ranges;
+  for (const NamedStandIn& one : stand_ins_to_hook()) {
+    if (std::find(std::begin(kAskers), std::end(kAskers), one.name) == std::end(kAskers)) continue;
+    Module* module = module_at(*agent->symbols, one.at.real);
+    const uint64_t size = size_of_function(one.at.real);
+    if (!module || !size) continue;
+    ranges.emplace_back(one.at.real, one.at.real + size);
+    SymbolizedAddress behind;
+    const uint64_t next = jumps_on_to(*module, one.at.real, size);
+    if (next && agent->symbols->symbolize(next, &behind))
+      ranges.emplace_back(behind.start, behind.start + behind.size);
+  }
+  return ranges;
+}
 
 Result<const std::vector<EntryHook>*> libc_hooks(Agent* agent) {
   static auto* const hooks = new std::vector<EntryHook>;

@@ -162,7 +162,7 @@ Result<std::unique_ptr<AllThreads>> AllThreads::stop(pid_t pid, const HookPlan& 
   for (;;) {
     Status stopped = all->stop_all(monotonic_ms() + kOneTryMs);
     all->tries_++;
-    if (stopped.ok()) stopped = all->check_places(plan);
+    if (stopped.ok()) stopped = all->clear_places(plan);
     if (stopped.ok()) return all;
     const int error = stopped.error().errno_value;
     if (error == EAGAIN) in_the_way = stopped.error();
@@ -284,15 +284,41 @@ Status AllThreads::look_at(Thread& thread) {
   return {};
 }
 
-Status AllThreads::check_places(const HookPlan& plan) const {
+// Those that run in the way go on for a moment, while the others stand: that all of a hundred
+// threads are elsewhere by chance may never happen.
+Status AllThreads::clear_places(const HookPlan& plan) {
+  constexpr int kClearMs = 10, kMomentUs = 50;
+  const int64_t end = monotonic_ms() + kClearMs;
+  for (;;) {
+    std::vector<pid_t> in_the_way;
+    const Status clear = check_places(plan, &in_the_way);
+    if (in_the_way.empty() || monotonic_ms() >= end) return clear;
+    for (Thread& thread : threads_) {
+      if (std::find(in_the_way.begin(), in_the_way.end(), thread.tid) == in_the_way.end()) continue;
+      if (trace(PTRACE_CONT, thread.tid, 0, nullptr, "continue").ok()) thread.is_stopped = false;
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(kMomentUs));
+    for (const pid_t tid : in_the_way) (void)trace(PTRACE_INTERRUPT, tid, 0, nullptr, "stop");
+    PB_TRY(stop_all(monotonic_ms() + kOneTryMs));
+  }
+}
+
+// `in_the_way`: those that may soon be elsewhere. What waits in the kernel is not.
+Status AllThreads::check_places(const HookPlan& plan, std::vector<pid_t>* in_the_way) const {
   const std::vector<Range> displaced = displaced_ranges(plan);
+  Status clear;
+  const auto stands = [&](const Thread& thread, const char* where) {
+    if (clear.ok()) clear = user_error(EAGAIN, thread_name(thread.tid) + where);
+  };
   for (const Thread& thread : threads_) {
     // A program cannot block 32 and 33 by libc: libc has blocked all signals for a moment, and will
     // put back a mask that it has kept. A program that has done it by itself is not waited for.
     constexpr uint64_t kOfLibc = uint64_t{3} << 31;
     constexpr int kTriesForLibc = 20;
-    if (!plan.head.leaves && (thread.mask & kOfLibc) && tries_ < kTriesForLibc)
-      return user_error(EAGAIN, thread_name(thread.tid) + " is where libc has blocked all signals");
+    if (!plan.head.leaves && (thread.mask & kOfLibc) && tries_ < kTriesForLibc) {
+      stands(thread, " is where libc has blocked all signals");
+      continue;
+    }
     const uint64_t at = thread.registers.rip;
     const bool is_kept_off =
         std::any_of(plan.ranges.begin(), plan.ranges.end(), [&](const abi::AttachRange& range) {
@@ -300,11 +326,12 @@ Status AllThreads::check_places(const HookPlan& plan) const {
         });
     if (is_kept_off || is_in(displaced, at) ||
         handler_stands_on(pid_, thread.registers.rsp, plan.ranges) ||
-        stack_leads_into(pid_, thread.registers.rsp, displaced))
-      return user_error(EAGAIN, thread_name(thread.tid) +
-                                    " stands in code that is to be changed, again and again");
+        stack_leads_into(pid_, thread.registers.rsp, displaced)) {
+      stands(thread, " stands in code that is to be changed, again and again");
+      if (!thread.is_repaired) in_the_way->push_back(thread.tid);
+    }
   }
-  return {};
+  return clear;
 }
 
 Status AllThreads::check_bytes(const HookPlan& plan) const {

@@ -4,7 +4,8 @@
 // which no code runs and the tool changes text, masks of signals and words of threads.
 //
 //   stop()  SEIZE all, INTERRUPT all, wait for all; again until /proc/PID/task shows nobody new
-//           a thread stands where the text is about to change: all go on, and once more after 1 ms
+//           a thread stands where the text is about to change: it goes on for a moment; in the end
+//           all go on, and once more after 1 ms
 //   apply() old bytes are compared; masks, words, new bytes are written, or nothing
 //   release()  what a stop has answered with EINTR is waited for again; all go on
 //
@@ -88,7 +89,8 @@ class AllThreads {
   Status wait_for_all(int64_t end);
   Result<bool> is_stopped(Thread& thread);
   Status look_at(Thread& thread);
-  Status check_places(const HookPlan& plan) const;
+  Status clear_places(const HookPlan& plan);
+  Status check_places(const HookPlan& plan, std::vector<pid_t>* in_the_way) const;
   Status check_bytes(const HookPlan& plan) const;
   Status change_threads(const abi::AttachHooks& head);
   Status change_thread(const Thread& thread, const abi::AttachHooks& head);

@@ -172,8 +172,7 @@ static void shape_blocked(const char* unused) {
   pthread_t threads[4];
   make_pipe();
   sigfillset(&all_signals);
-  for (int i = 0; i < 4; i++)
-    pthread_create(&threads[i], 0, i ? block_and_wait : block_and_run, 0);
+  for (int i = 0; i < 4; i++) pthread_create(&threads[i], 0, i ? block_and_wait : block_and_run, 0);
   await_begun(4);
   pthread_sigmask(SIG_SETMASK, &all_signals, 0);
   ready();
@@ -181,6 +180,53 @@ static void shape_blocked(const char* unused) {
   check_mask();
   atomic_store(&stop, 1);
   close(release_pipe[1]);
+  for (int i = 0; i < 4; i++) pthread_join(threads[i], 0);
+}
+
+// The same by threads that do little else, so that one is in the middle of libc's function mostly;
+// others set a disposition and look what it is.
+static void think(void) {
+  for (int i = 0; i < 4000; i++) __asm__ volatile("");
+}
+static void* block_and_ask(void* unused) {
+  (void)unused;
+  atomic_fetch_add(&begun, 1);
+  while (!atomic_load(&stop)) {
+    pthread_sigmask(SIG_SETMASK, &all_signals, 0);
+    check_mask();
+    think();
+  }
+  return 0;
+}
+static void one_handler(int signal) { (void)signal; }
+static void other_handler(int signal) { (void)signal; }
+static void* set_and_ask(void* signal) {
+  struct sigaction action = {0}, now;
+  action.sa_handler = one_handler;
+  sigaction((int)(long)signal, &action, 0);
+  atomic_fetch_add(&begun, 1);
+  for (long i = 0; !atomic_load(&stop); i++) {
+    action.sa_handler = i % 2 ? other_handler : one_handler;
+    sigaction((int)(long)signal, &action, 0);
+    sigaction((int)(long)signal, 0, &now);
+    think();
+    if (now.sa_handler != action.sa_handler)
+      wrong("signal %d has another handler", (int)(long)signal);
+  }
+  return 0;
+}
+static void shape_asking(const char* unused) {
+  (void)unused;
+  pthread_t threads[4];
+  sigfillset(&all_signals);
+  pthread_create(&threads[0], 0, block_and_ask, 0);
+  pthread_create(&threads[1], 0, block_and_ask, 0);
+  pthread_create(&threads[2], 0, set_and_ask, (void*)(long)SIGTRAP);
+  pthread_create(&threads[3], 0, set_and_ask, (void*)(long)SIGSEGV);
+  await_begun(4);
+  ready();
+  wait_until_told();
+  atomic_store(&stop, 1);
   for (int i = 0; i < 4; i++) pthread_join(threads[i], 0);
 }
 
@@ -254,11 +300,15 @@ static void shape_thread_mounts(const char* unused) {
 static int raw_stop, raw_count;
 static void run_raw(void) {
   long answer;
-  __asm__ volatile("syscall" : "=a"(answer) : "a"(SYS_arch_prctl), "D"(ARCH_SET_FS), "S"(0)
+  __asm__ volatile("syscall"
+                   : "=a"(answer)
+                   : "a"(SYS_arch_prctl), "D"(ARCH_SET_FS), "S"(0)
                    : "rcx", "r11", "memory");
   while (!__atomic_load_n(&raw_stop, __ATOMIC_ACQUIRE)) {
     const struct timespec time = {0, 1000000};
-    __asm__ volatile("syscall" : "=a"(answer) : "a"(SYS_nanosleep), "D"(&time), "S"(0)
+    __asm__ volatile("syscall"
+                     : "=a"(answer)
+                     : "a"(SYS_nanosleep), "D"(&time), "S"(0)
                      : "rcx", "r11", "memory");
     if (answer != 0) __atomic_store_n(&raw_count, -1000000000, __ATOMIC_RELEASE);
     __atomic_fetch_add(&raw_count, 1, __ATOMIC_RELEASE);
@@ -390,6 +440,7 @@ static const struct word kWords[] = {
     {"threads", shape_threads},
     {"born", shape_born},
     {"blocked", shape_blocked},
+    {"asking", shape_asking},
     {"realtime", shape_realtime},
     {"thread-filter", shape_thread_filter},
     {"thread-mounts", shape_thread_mounts},

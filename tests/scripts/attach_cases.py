@@ -935,6 +935,7 @@ def shapes():
         yield Case([31], "shapes threads 10000", may="limit|threads")
     yield Case([32], "shapes born", volatile=True, keep=True)
     yield Case([33], "shapes blocked", keep=True)
+    yield Case([33], "shapes asking", volatile=True, keep=True)
     yield Case([34], "shapes realtime")
     yield Case([35], "shapes thread-filter", refused="filter of system calls")
     yield Case([35], "shapes thread-mounts")
