@@ -67,12 +67,25 @@ void append_length(std::string* line, const FunctionEventField& field) {
   if (!is_string(field)) *line += "]";
 }
 
+// What is neither an argument nor at an address: "$errno", "%sp".
+std::string special_of(const FunctionEventField& field) {
+  using Source = FunctionEventField::Source;
+  if (field.source == Source::kErrno) return "$" + std::string(kErrnoField);
+  return field.source == Source::kStack ? "%" + std::string(kStackField) : "";
+}
+
 void append_field(std::string* line, const FunctionEventField& field) {
   if (field.is_out) *line += "out ";
   if (field.is_unsigned_word) *line += "unsigned ";
   *line += field.atom;
   if (field.array_len) *line += "[" + std::to_string(field.array_len) + "]";
   append_length(line, field);
+  const std::string special = special_of(field);
+  if (!special.empty()) {
+    const bool is_plain = field.name == special.substr(1);
+    *line += is_plain ? " " + special : " " + field.name + "=" + special;
+    return;
+  }
   *line += " " + field.name;
   for (const auto& suffix : field.suffixes) {
     std::string number = std::to_string(suffix.value);
@@ -135,7 +148,7 @@ FunctionEventArg::Passed FunctionEventArg::passed() const {
   if (struct_size) return Passed::kInteger;
   Passed result = Passed::kNowhere;
   for (const FunctionEventField& field : fields) {
-    if (field.source == FunctionEventField::Source::kAddress) continue;
+    if (!field.is_passed()) continue;
     result = is_float(field) && !field.is_array() && field.suffixes.empty() ? Passed::kVector
                                                                             : Passed::kInteger;
   }
@@ -171,9 +184,17 @@ ValueClass class_of(const FunctionEventArg& arg) {
   return value;
 }
 
+// A long double is returned on the stack of the x87; so is a structure that is one.
+ValueClass class_of_result(const FunctionEventArg& result) {
+  ValueClass value = class_of(result);
+  value.is_x87 = value.nr_words == 2 && is_long_double(result.fields[0]);
+  value.in_memory &= !value.is_x87;
+  return value;
+}
+
 ArgumentPlaces first_place(const FunctionEventDef& def) {
   ArgumentPlaces places;
-  places.integer = def.result && class_of(*def.result).in_memory;
+  places.integer = def.result && class_of_result(*def.result).in_memory;
   return places;
 }
 
@@ -189,6 +210,10 @@ std::string FunctionEventDef::canonical() const {
   for (size_t i = 0; i < args.size(); i++) {
     if (i) line += ", ";
     append_arg(&line, args[i]);
+  }
+  if (error) {
+    if (!args.empty()) line += ", ";
+    append_field(&line, *error);
   }
   return line + ")";
 }

@@ -19,7 +19,7 @@
 namespace patchbay {
 
 struct FunctionEventField {
-  enum class Source : uint8_t { kArgument, kAddress, kResult };
+  enum class Source : uint8_t { kArgument, kAddress, kResult, kErrno, kStack };
   struct Suffix {
     bool is_index;
     uint64_t value;
@@ -47,6 +47,7 @@ struct FunctionEventField {
   std::string address_symbol;  // kAddress through $symbol
 
   bool is_array() const { return array_len || (most && atom != "string"); }
+  bool is_passed() const { return source == Source::kArgument || source == Source::kResult; }
 };
 
 struct FunctionEventArg {  // one position
@@ -80,8 +81,9 @@ struct FunctionEventDef {
   std::vector<FunctionEventArg> args;
   // `int fd = open(…)`, `void = free(…)`: an event is a whole call, and recorded when it returns.
   bool is_call = false;
-  std::optional<FunctionEventArg> result = {};  // none of void; one field, or a structure's
-  bool uses_stack = false;                      // some argument is passed on the stack
+  std::optional<FunctionEventArg> result = {};   // none of void; one field, or a structure's
+  std::optional<FunctionEventField> error = {};  // of a call: errno as it is when it returns
+  bool uses_stack = false;                       // some argument is passed on the stack
 
   // The name that is given, or the function's made an identifier: no library, other characters -> _
   std::string event_name() const;
@@ -117,6 +119,8 @@ EventCall make_function_event_call(const FunctionEventDef& def, uint16_t id);
 
 // The field with the nanoseconds that a call has taken.
 inline constexpr std::string_view kDurationField = "duration";
+// What `$errno` and `%sp` are called where they are given no name.
+inline constexpr std::string_view kErrnoField = "errno", kStackField = "sp";
 
 // The fetch program for a definition whose EventCall is `call`; of a whole call that of its return,
 // with at_entry. Both are made by calloc().

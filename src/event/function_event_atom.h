@@ -59,12 +59,14 @@ struct ValueClass {
   bool in_memory = false;   // never in registers
   bool is_vector[2] = {};   // else: the class of each word
   bool is_aligned = false;  // on the stack to 16 bytes
+  bool is_x87 = false;      // of a result: in st(0)
   uint32_t nr_vector() const {
     return uint32_t(nr_words > 0 && is_vector[0]) + uint32_t(nr_words > 1 && is_vector[1]);
   }
   uint32_t nr_integer() const { return nr_words - nr_vector(); }
 };
 ValueClass class_of(const FunctionEventArg& arg);
+ValueClass class_of_result(const FunctionEventArg& result);
 
 // The registers, and words of the stack, that arguments have taken.
 struct ArgumentPlaces {

@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "event/errno_offset.h"
 #include "event/function_event.h"
 #include "event/function_event_atom.h"
 
@@ -105,6 +106,10 @@ std::string make_print_fmt(const FunctionEventDef& def) {
       append_print(field, &format, &values);
     }
   }
+  if (def.error) {
+    format += ' ';
+    append_print(*def.error, &format, &values);
+  }
   if (def.is_call) {
     format += " duration=%llu";
     values += ", REC->duration";
@@ -135,6 +140,9 @@ class FetchCompiler {
   }
   void compile_field(const FunctionEventField& field, Registers at);
   void compile_words(const FunctionEventField& field, const EventField& place, Registers at);
+  void compile_wide(const FunctionEventField& field, const EventField& place, Registers at);
+  void compile_error();
+  void emit_gap(uint32_t offset);
   bool emit_word(const FunctionEventField& field, Registers at, uint32_t byte);
   void take_place(const EventField& place);
   struct Number {
@@ -180,6 +188,10 @@ void FetchCompiler::emit_start(const FunctionEventField& field, Registers at) {
     scalar_only_ = false;
     return emit(FetchOp::kImm, field.address);
   }
+  if (field.source == FunctionEventField::Source::kStack) {
+    uses_reg_ = true;
+    return emit(FetchOp::kReg, 0, 4);  // rsp
+  }
   const bool is_result = field.source == FunctionEventField::Source::kResult;
   if (!is_result && at.places.on_stack(at.value)) return emit_stack_word(uint8_t(at.places.stack));
   if (at.value.is_vector[0]) {
@@ -218,20 +230,38 @@ bool FetchCompiler::emit_word(const FunctionEventField& field, Registers at, uin
   return false;
 }
 
-// 16 bytes, or a member of a structure. Of a long double 10 bytes are its own.
-void FetchCompiler::compile_words(const FunctionEventField& field, const EventField& place,
-                                  Registers at) {
+// The last 6 bytes of a long double that is read at the return; those of the entry are zeroed
+// with all of its record.
+void FetchCompiler::emit_gap(uint32_t offset) {
+  emit(FetchOp::kImm, 0);
+  emit(FetchOp::kStore, 0, 0, 4, offset);
+  emit(FetchOp::kStore, 0, 0, 2, offset + 4);
+}
+
+// 16 bytes. Of a long double 10 bytes are its own.
+void FetchCompiler::compile_wide(const FunctionEventField& field, const EventField& place,
+                                 Registers at) {
+  scalar_only_ = false;
+  if (at.value.is_x87) return emit(FetchOp::kX87, 0, 0, 0, place.offset);
   const auto end = [&](bool is_address, uint32_t offset, uint8_t size) {
     emit(is_address ? FetchOp::kLoad : FetchOp::kStore, 0, 0, size, offset);
   };
-  if (is_wide(field)) {
-    end(emit_word(field, at, field.member_at), place.offset, 8);
-    const uint8_t rest = is_long_double(field) ? 2 : 8;
-    has_gaps_ |= rest < 8;
-    return end(emit_word(field, at, field.member_at + 8), place.offset + 8, rest);
-  }
+  const uint8_t rest = is_long_double(field) ? 2 : 8;
+  end(emit_word(field, at, field.member_at), place.offset, 8);
+  end(emit_word(field, at, field.member_at + 8), place.offset + 8, rest);
+  if (rest == 8) return;
+  has_gaps_ = true;
+  if (when_ == When::kAtReturn) emit_gap(place.offset + 10);
+}
+
+// 16 bytes, or a member of a structure.
+void FetchCompiler::compile_words(const FunctionEventField& field, const EventField& place,
+                                  Registers at) {
+  if (is_wide(field)) return compile_wide(field, place, at);
   const bool is_address = emit_word(field, at, field.member_at);
-  if (!is_string(field)) return end(is_address, place.offset, uint8_t(field.atom_size));
+  if (!is_string(field))
+    return emit(is_address ? FetchOp::kLoad : FetchOp::kStore, 0, 0, uint8_t(field.atom_size),
+                place.offset);
   if (is_address) emit(FetchOp::kDeref, 0);
   emit_end(field, place, false);
 }
@@ -331,7 +361,7 @@ FetchCompiler::Number FetchCompiler::find_number(const std::string& name) const 
         return {&field, registers_[i], &call_.fields[place]};
       place++;
     }
-  return {&def_.result->fields[0], {{}, class_of(*def_.result)}, &call_.fields[place]};
+  return {&def_.result->fields[0], {{}, class_of_result(*def_.result)}, &call_.fields[place]};
 }
 
 void FetchCompiler::compile_field(const FunctionEventField& field, Registers at) {
@@ -345,6 +375,18 @@ void FetchCompiler::compile_field(const FunctionEventField& field, Registers at)
   // An empty text or array needs no pointer.
   if (!field.length.empty()) insns_[behind_length - 1].imm = insns_.size() - behind_length;
   emit_end(field, place, is_address);
+}
+
+// errno is an int, whatever the field is.
+void FetchCompiler::compile_error() {
+  const EventField& place = call_.fields[next_field_++];
+  take_place(place);
+  scalar_only_ = false;
+  if (when_ != When::kAtReturn) return;
+  emit(FetchOp::kThread, errno_offset());
+  emit(FetchOp::kPeek, 0, 0, sizeof(int));
+  emit(FetchOp::kExtend, 0, 1, sizeof(int));
+  emit(FetchOp::kStore, 0, 0, uint8_t(place.size), place.offset);
 }
 
 void FetchCompiler::take_place(const EventField& place) {
@@ -365,7 +407,8 @@ void FetchCompiler::compile() {
     for (const FunctionEventField& field : def_.args[i].fields) compile_field(field, registers_[i]);
   if (def_.result)
     for (const FunctionEventField& field : def_.result->fields)
-      compile_field(field, {{}, class_of(*def_.result), def_.result->struct_size != 0});
+      compile_field(field, {{}, class_of_result(*def_.result), def_.result->struct_size != 0});
+  if (def_.error) compile_error();
   if (!def_.is_call) return;
   const EventField& duration = call_.fields[next_field_++];
   take_place(duration);
@@ -437,6 +480,7 @@ EventCall make_function_event_call(const FunctionEventDef& def, uint16_t id) {
     for (const FunctionEventField& field : arg.fields) add_field(field, &call);
   if (def.result)
     for (const FunctionEventField& field : def.result->fields) add_field(field, &call);
+  if (def.error) add_field(*def.error, &call);
   if (def.is_call) {
     FunctionEventField duration;
     duration.atom = "u64";

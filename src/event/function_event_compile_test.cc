@@ -117,6 +117,79 @@ TEST(FunctionEventCall, AWholeCallsFormat) {
       << text;
   EXPECT_EQ(make_call("void = f()").print_fmt,
             "\"%pS->%pS() duration=%llu\", REC->__parent_ip, REC->__ip, REC->duration");
+  EXPECT_EQ(make_call("int fd = f(int $errno, int a)").print_fmt,
+            "\"%pS->%pS(a=%d) fd=%d errno=%d duration=%llu\", REC->__parent_ip, REC->__ip, "
+            "REC->a, REC->fd, REC->errno, REC->duration");
+}
+
+TEST(FunctionEventFetch, TheStackPointerTakesNoArgumentsPlace) {
+  const FunctionEventDef def = parse("f(x64 %sp, int a, int b)");
+  Recorded made{make_function_event_call(def, 7), {}};
+  auto program = compile_function_event(def, made.call, 4080);
+  ASSERT_TRUE(program.ok());
+  EXPECT_TRUE((*program)->uses_reg && (*program)->scalar_only);
+  FetchRegisters frame = {};
+  frame.arg[0] = 11;
+  frame.arg[1] = 12;
+  frame.reg[4] = 0x7ffd'0000'1238;
+  made.bytes.assign((*program)->max_size, 0xee);
+  fetch_run(program->get(), &frame, nullptr, made.bytes.data());
+  EXPECT_EQ(made.get<uint64_t>(0), frame.reg[4]);
+  EXPECT_EQ(made.get<int32_t>(1), 11);
+  EXPECT_EQ(made.get<int32_t>(2), 12);
+}
+
+// It is an int at the return, whatever type it is given.
+TEST(FunctionEventFetch, ErrnoIsThatOfTheReturn) {
+  errno = ENOENT;
+  const auto meanwhile = [] { errno = EACCES; };
+  const Recorded made = record_call("int r = f(u16 $errno, int a)", {5}, 7, meanwhile);
+  EXPECT_EQ(made.get<int32_t>(0), 5);
+  EXPECT_EQ(made.get<int32_t>(1), 7);
+  EXPECT_EQ(made.get<uint16_t>(2), EACCES);
+  const Recorded wide = record_call("void = f(long why=$errno)", {}, 0, [] { errno = -3; });
+  EXPECT_EQ(wide.get<int64_t>(0), -3);
+}
+
+// What stands in st(0) is read where it stands, and is still there.
+TEST(FunctionEventFetch, ALongDoubleThatIsReturned) {
+  for (const char* line : {"long double r = f()", "struct {long double x} r = f()"}) {
+    const FunctionEventDef def = parse(line);
+    Recorded made{make_function_event_call(def, 7), {}};
+    auto program = compile_function_event(def, made.call, 4080);
+    ASSERT_TRUE(program.ok());
+    std::vector<uint64_t> taken(16);
+    made.bytes.assign((*program)->max_size, 0xee);
+    taken[0] = 48;
+    const FetchRegisters returned = {};
+    const long double value = -1.0L / 3;
+    long double after = 0;
+    asm volatile("fldt %0" : : "m"(value));
+    fetch_run(program->get(), &returned, reinterpret_cast<uint8_t*>(taken.data()),
+              made.bytes.data());
+    asm volatile("fstpt %0" : "=m"(after));
+    EXPECT_EQ(after, value);
+    EXPECT_EQ(made.get<long double>(0), value);
+    for (size_t i = 10; i < 16; i++) EXPECT_EQ(made.bytes[made.call.fields[2].offset + i], 0);
+    made.bytes.assign((*program)->max_size, 0xee);
+    fetch_run(program->get(), &returned, reinterpret_cast<uint8_t*>(taken.data()),
+              made.bytes.data());
+    EXPECT_EQ(made.get<long double>(0), 0) << "nothing is there";
+  }
+}
+
+// With something beside it, it is in memory, as every structure of more than 16 bytes.
+TEST(FunctionEventFetch, ALongDoubleInAStructureThatIsReturned) {
+  struct {
+    long double x;
+    int y;
+  } value = {2.5L, 9};
+  const Recorded made =
+      record_call("struct {long double x, int y} r = f(int a)", {0, 4}, word(&value), [] {});
+  EXPECT_EQ(made.get<int32_t>(0), 4);
+  EXPECT_EQ(made.get<long double>(1), 2.5L);
+  for (size_t i = 10; i < 16; i++) EXPECT_EQ(made.bytes[made.call.fields[3].offset + i], 0);
+  EXPECT_EQ(made.get<int32_t>(2), 9);
 }
 
 TEST(FunctionEventFetch, AWholeCallKeepsWhatWasThereAtItsEntry) {

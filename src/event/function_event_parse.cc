@@ -11,6 +11,8 @@
 //                    |  struct { type TYPE name , … } name VAR
 //   VAR:  + PLUS 4 VAR     [ BRACKET 2 INDIRECT ] BRACKET_END     = EQUAL 0x10 ADDR     = EQUAL $
 //   SYMBOL name ADDR     BRACKET_END < BELOW name BELOW_END
+//   VAR = EQUAL % REGISTER sp ADDR
+// SYMBOL errno is no variable of the program: it is the thread's, when a call returns.
 //   VAR, BRACKET_END, BELOW_END and ADDR go on with ')' END, ',' COMMA, '|' PIPE; PARAM and COMMA
 //   also take NULL, and of a call with a result `out` OUT type.
 //
@@ -56,6 +58,7 @@ enum class State : uint8_t {
   kBelow,
   kBelowEnd,
   kSymbol,
+  kRegister,
   kVar,
   kComma,
   kNull,
@@ -64,10 +67,10 @@ enum class State : uint8_t {
   kError,
 };
 constexpr std::string_view kStateNames[] = {
-    "INIT",       "RESULT",    "FUNC",   "PARAM",      "BRACKET", "BRACKET_END", "INDIRECT",
-    "UNSIGNED",   "ADDR",      "EQUAL",  "PIPE",       "PLUS",    "TYPE",        "ARRAY",
-    "ARRAY_SIZE", "ARRAY_END", "LENGTH", "LENGTH_END", "MOST",    "BELOW",       "BELOW_END",
-    "SYMBOL",     "VAR",       "COMMA",  "NULL",       "OUT",     "END",         "ERROR",
+    "INIT",   "RESULT",     "FUNC", "PARAM", "BRACKET",   "BRACKET_END", "INDIRECT",   "UNSIGNED",
+    "ADDR",   "EQUAL",      "PIPE", "PLUS",  "TYPE",      "ARRAY",       "ARRAY_SIZE", "ARRAY_END",
+    "LENGTH", "LENGTH_END", "MOST", "BELOW", "BELOW_END", "SYMBOL",      "REGISTER",   "VAR",
+    "COMMA",  "NULL",       "OUT",  "END",   "ERROR",
 };
 
 constexpr size_t kMaxErrorText = 232;  // of an entry, all three lines
@@ -227,6 +230,9 @@ class FunctionEventParser {
   State on_suffix(bool is_index);
   State on_equal(bool named);
   State on_symbol();
+  State on_errno();
+  State on_register();
+  State set_special(Source source, std::string_view name);
   State set_address(uint64_t address, std::string_view symbol);
   State begin_field();
   void take_c_name();
@@ -448,8 +454,6 @@ bool FunctionEventParser::finish_struct() {
     member.name = arg().struct_name + "_" + member.name;
     size = member.member_at + bytes;
     alignment = std::max(alignment, bytes);
-    if (in_result_ && is_long_double(member))
-      return refuse("Error: A long double is returned in a register of its own, which is not read");
     if (size > kMaxStructBytes)
       return refuse("Error: A structure has at most " + std::to_string(kMaxStructBytes) + " bytes");
   }
@@ -603,6 +607,10 @@ State FunctionEventParser::on_equal(bool named) {
     show("$");
     return State::kSymbol;
   }
+  if (token_ == "%") {
+    show("%");
+    return State::kRegister;
+  }
   if (!parse_address(token_, &address)) return State::kError;
   return set_address(address, "");
 }
@@ -615,10 +623,42 @@ State FunctionEventParser::on_symbol() {
   if (!is_name(token_)) return State::kError;
   while (end_ < line_.size() && belongs(line_[end_])) end_++;
   token_ = line_.substr(begin_, end_ - begin_);
+  if (token_ == kErrnoField) return on_errno();
   uint64_t address = address_of_ ? address_of_(token_) : 0;
   if (!address) return State::kError;
   shown_.pop_back();  // the '$': an address is shown as a number
   return set_address(address, token_);
+}
+
+State FunctionEventParser::on_errno() {
+  if (!def_.is_call)
+    message_ =
+        "Error: $errno is for a call with its result, as in int fd = open(string path, int $errno)";
+  else if (def_.error || arg().fields.size() != 1 || field().is_out)
+    message_ = "Error: $errno stands by itself, and once";
+  else if (!can_be_length(field()) || field().atom == "char" || field().atom == "symbol")
+    message_ = "Error: $errno is a number: int $errno";
+  return message_.empty() ? set_special(Source::kErrno, kErrnoField) : State::kError;
+}
+
+// Where the return address stands when the function is called.
+State FunctionEventParser::on_register() {
+  if (token_ != kStackField) {
+    message_ = "Error: The only register is %sp; arguments are read by their place";
+    return State::kError;
+  }
+  if (arg().fields.size() != 1 || field().is_out)
+    message_ = "Error: %sp stands by itself";
+  else if (!can_be_length(field()) || field().atom == "char")
+    message_ = "Error: %sp is a number: x64 %sp";
+  return message_.empty() ? set_special(Source::kStack, kStackField) : State::kError;
+}
+
+State FunctionEventParser::set_special(Source source, std::string_view name) {
+  if (!named_) field().name = name;
+  field().source = source;
+  show(name);
+  return State::kAddr;
 }
 
 State FunctionEventParser::set_address(uint64_t address, std::string_view symbol) {
@@ -674,7 +714,9 @@ State FunctionEventParser::finish_result() {
 State FunctionEventParser::on_delimiter() {
   if (in_result_) return State::kError;
   char c = token_.empty() ? '\0' : token_[0];
-  bool may_join = !arg().is_null && !arg().struct_size;
+  const bool is_alone = !arg().fields.empty() &&
+                        (field().source == Source::kErrno || field().source == Source::kStack);
+  bool may_join = !arg().is_null && !arg().struct_size && !is_alone;
   if (c != ')' && c != ',' && !(c == '|' && may_join)) return State::kError;
   if (!finish_field()) return State::kError;
   if (c != '|' && !finish_arg()) return State::kError;
@@ -699,8 +741,6 @@ bool FunctionEventParser::check_wide() {
   if (is_mixed || field().is_array() || !field().suffixes.empty() || field().is_out ||
       field().source == Source::kAddress)
     return refuse("Error: " + field().atom + " and other types of 16 bytes are values themselves");
-  if (field().source == Source::kResult && is_long_double(field()))
-    return refuse("Error: A long double is returned in a register of its own, which is not read");
   return true;
 }
 
@@ -712,11 +752,11 @@ bool FunctionEventParser::finish_field() {
   if (def_.is_call && field().name == kDurationField)
     return refuse("Error: The field duration is the time that the call takes");
   const bool is_memory =
-      is_string(field()) || field().is_array() || has_index() || field().source == Source::kAddress;
+      is_string(field()) || field().is_array() || has_index() || !field().is_passed();
   if (field().is_out && !is_memory)
     return refuse("Error: out is for what a pointer points to, as in out " + field().atom + " " +
                   field().name.substr(0, 64) + "[0]");
-  if (field().source == Source::kAddress) return true;
+  if (!field().is_passed()) return true;
   using Passed = FunctionEventArg::Passed;
   const auto& suffixes = field().suffixes;
   if (is_float(field()) && !field().is_array() && !suffixes.empty() && !has_index())
@@ -751,6 +791,9 @@ bool FunctionEventParser::finish_arg() {
   if (!count_position()) return false;
   for (FunctionEventField& each : arg().fields) each.position = uint8_t(position);
   in_arg_ = false;
+  if (arg().is_null || field().source != Source::kErrno) return true;
+  def_.error = std::move(field());
+  def_.args.pop_back();
   return true;
 }
 
@@ -805,6 +848,8 @@ State FunctionEventParser::step(State state) {
       return on_delimiter();
     case State::kSymbol:
       return on_symbol();
+    case State::kRegister:
+      return on_register();
     case State::kAddr:
     case State::kNull:
       return on_delimiter();

@@ -111,6 +111,12 @@ TEST(FunctionEventParse, WholeCalls) {
                    "void = f(out int a[0] | int a, out u8[4] b, out long[n/8] v, int n)");
   expect_canonical("void = f(out *p, out int g=0x1000)", "void = f(x64 p, out int g=0x1000)");
   expect_canonical("string/n text = f(int n)", "string/n text = f(int n)");
+  expect_canonical("int fd = open( int $errno,string path )",
+                   "int fd = open(string path, int $errno)");
+  expect_canonical("f(int a, x64 % sp, u64 at = %sp)", "f(int a, x64 %sp, u64 at=%sp)");
+  expect_canonical("void = f(s64 why = $errno)", "void = f(s64 why=$errno)");
+  expect_canonical("int fd = open(unsigned short errno=$errno)",
+                   "int fd = open(unsigned short $errno)");
   const FunctionEventDef def = parse("mine = int fd = libc:open(string path)");
   EXPECT_EQ(def.event_name(), "mine");
   EXPECT_EQ(def.function, "libc:open");
@@ -141,6 +147,39 @@ TEST(FunctionEventParse, WholeCallsThatAreNone) {
       error("int n = f(out int a)"),
       "int n = f(out int a)\n              ^\nError: out is for what a pointer points to, as in "
       "out int a[0]");
+  EXPECT_EQ(
+      error("f(int a, int $errno)"),
+      "f(int a, int $ errno )\n               ^\nError: $errno is for a call with its result, as "
+      "in int fd = open(string path, int $errno)");
+  EXPECT_EQ(
+      error("int r = f(int[2] $errno)"),
+      "int r = f(int[2] $ errno )\n                   ^\nError: $errno is a number: int $errno");
+  EXPECT_EQ(error("int r = f(int $errno, int again=$errno)"),
+            "int r = f(int $errno, int again=$ errno )\n                                  "
+            "^\nError: $errno stands by itself, and once");
+  for (const char* line : {"int r = f(double $errno)",
+                           "int r = f(string $errno)",
+                           "int r = f(char e=$errno)",
+                           "int r = f(int a | int $errno)",
+                           "int r = f(int $errno | int a)",
+                           "int $errno = f()",
+                           "int r = f(int $errno[0])",
+                           "int r = f(int e+4=$errno)",
+                           "int r = f(s128 $errno)",
+                           "f(x64 %rsp)",
+                           "f(x64 a | x64 %sp)",
+                           "f(x64 %sp | x64 a)",
+                           "f(string %sp)",
+                           "f(x64 %sp+8)",
+                           "f(double %sp)",
+                           "f(x64 %)",
+                           "int r = f(out x64 %sp)",
+                           "int r = f(out int $errno)",
+                           "int r = f(symbol $errno)",
+                           "int r = f(int duration=$errno)",
+                           "int r = f(struct {int $errno} a)",
+                           "int r = f(string/errno s, int $errno)"})
+    EXPECT_NE(error(line), "none") << line;
   for (const char* line :
        {"int fd = ", "void x = f()", "int a b = f()", "int fd = open",
         "void = ", "int duration = f()", "void = f(int duration)", "int fd=0x10 = f()",
@@ -419,6 +458,8 @@ TEST(FunctionEventByValue, IsListedAsItCanBeWrittenAgain) {
       {"f(struct {unsigned int a, const char *b, double c} p, __int128 q)",
        "f(struct {unsigned int a, string b, double c} p, s128 q)"},
       {"f(unsigned __int128 a, long double b)", "f(u128 a, float80 b)"},
+      {"long double r = f()", "float80 r = f()"},
+      {"struct {long double x} r = f()", "struct {float80 x} r = f()"},
       {"f(long double *p)", "f(x64 p)"},
       {"f(s128 a | x128 b)", "f(s128 a | x128 b)"},
   };
@@ -432,8 +473,6 @@ TEST(FunctionEventByValue, WhatCannotBeSaysWhy) {
   const struct {
     const char *line, *why;
   } cases[] = {
-      {"long double r = f()", "a register of its own"},
-      {"struct {long double x} r = f()", "a register of its own"},
       {"f(struct {int[3] a} p)", "Unexpected token '['"},
       {"f(struct {int a[0]} p)", "A member of a structure"},
       {"f(struct {} p)", "Unexpected token '}'"},

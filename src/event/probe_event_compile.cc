@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "event/errno_offset.h"
 #include "event/probe_event.h"
 #include "event/probe_event_argument.h"
 
@@ -103,13 +104,6 @@ const EventField* ProbeCompiler::source_field(const ProbeArgument& argument) con
     return field.name == argument.start_name;
   });
   return found == fields.end() ? nullptr : &*found;
-}
-
-// From a thread's pointer. It is the same in each thread: libc is there from the start, so that its
-// variables have their place in each thread's block.
-uint64_t errno_offset() {
-  return reinterpret_cast<uint64_t>(&errno) -
-         reinterpret_cast<uint64_t>(__builtin_thread_pointer());
 }
 
 void ProbeCompiler::emit_start(const ProbeArgument& argument) {

@@ -5,8 +5,8 @@
 // A program is a list of instructions in field order. Each field is a chain: a start (ARG, REG,
 // XMM, IMM, FIELD …), any number of steps (ADD, ADDREG, DEREF, PEEK, EXTEND, BITS), and one end
 // that stores into the record (STORE, LOAD, ARRAY, STRING, STRING_ARRAY, TEXT, ELEMENTS, COMM,
-// SYMBOL). A faulting load gives 0, per array element 0; a faulting string is empty, or has length
-// 0 where that is asked for. A chain that ends with LENGTH stores nothing: the next TEXT or
+// SYMBOL, X87). A faulting load gives 0, per array element 0; a faulting string is empty, or has
+// length 0 where that is asked for. A chain that ends with LENGTH stores nothing: the next TEXT or
 // ELEMENTS takes as much as it says.
 #pragma once
 
@@ -53,6 +53,8 @@ enum class FetchOp : uint8_t {
               // is 0: it is not known how many, or none can be read
   kSymbol,  // dynamic: address value as "name+0x4/0x10", or "0x…", kSymbolTextSize bytes at most;
             // imm: SymbolNames*
+  kX87,     // record[offset .. offset+16) = st(0), which is where a function returns a long double;
+            // 0 where that is empty
   kTaken,   // the first instruction of a call's program: the source record, which at_entry has
             // made at the entry, is the beginning of this one (probe/returns/call_data.h)
 };

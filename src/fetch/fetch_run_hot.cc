@@ -451,6 +451,26 @@ inline uint32_t pad_to_4(uint8_t* record, uint32_t end) {
   return end;
 }
 
+// fxsave changes nothing of the x87's state, and raises no exception that waits there, as loads and
+// stores of its own would. The image is aligned by hand: programs may return with any stack.
+__attribute__((noinline, cold)) void store_st0(uint8_t* at) {
+  struct Image {
+    uint16_t control, status;
+    uint8_t tags;  // a bit for each register that is not empty
+    uint8_t rest[27];
+    uint64_t st[8][2];
+    uint8_t others[352];
+  };
+  static_assert(sizeof(Image) == 512);
+  uint8_t room[sizeof(Image) + 16];
+  auto* const image =
+      reinterpret_cast<Image*>((reinterpret_cast<uint64_t>(room) + 15) & ~uint64_t{15});
+  asm volatile("fxsave64 %0" : "=m"(*image));
+  const bool is_there = image->tags >> (image->status >> 11 & 7) & 1;
+  put<uint64_t>(at, is_there ? image->st[0][0] : 0);
+  put<uint64_t>(at + 8, is_there ? image->st[0][1] & 0xffff : 0);
+}
+
 // What was taken at the entry of a call, behind the head. Its first word has its size.
 uint32_t copy_taken(uint8_t* record, const uint8_t* source, uint32_t head) {
   const uint32_t size = uint32_t(get(source, 4));
@@ -551,6 +571,9 @@ extern "C" uint32_t fetch_run(const FetchProgram* program, const FetchRegisters*
         break;
       case FetchOp::kSymbol:
         end = append_symbol(record, insn, value, end);
+        break;
+      case FetchOp::kX87:
+        store_st0(record + insn->offset);
         break;
       case FetchOp::kTaken:
         end = copy_taken(record, source, record_head_size(program->head));

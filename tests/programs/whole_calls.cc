@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -62,6 +63,14 @@ TRACED int jumps(int how) {
   asm volatile("");
   return 6;
 }
+TRACED long double third(long double x) {
+  asm volatile("");
+  return x / 3;
+}
+TRACED int fails(int with) {
+  errno = with;
+  return -1;
+}
 TRACED long many(long a, long b, long c, long d, long e, long f, const char* text) {
   asm volatile("" : : "r"(text));
   return a + b + c + d + e + f;
@@ -96,6 +105,10 @@ int main(int argc, char** argv) {
   sum += recurse(40);
   rests(30);
   sum += many(1, 2, 3, 4, 5, 6, "on the stack");
+  static long double thirds;
+  for (int i = 1; i <= 30; i++) thirds += third(i) * 0.5L + third(1.5L);
+  errno = ENOENT;
+  for (int i = 1; i <= 3; i++) sum += fails(i) + errno;
   for (volatile int i = 0; i < 100; i = i + 1) {
     try {
       sum += throws(i % 2);
@@ -104,7 +117,7 @@ int main(int argc, char** argv) {
     }
     if (!setjmp(place)) sum += jumps(i % 2);
   }
-  std::printf("sum %.2f, caught %d, %s, %d\n", sum, caught, buffer, used);
+  std::printf("sum %.2f, caught %d, %s, %d, %.18Lg\n", sum, caught, buffer, used, thirds);
   std::fflush(stdout);
   const pid_t child = fork();
   if (child == 0) {

@@ -168,7 +168,7 @@ def main():
         parameters, words, formats, values, given = [], [], [], [], []
         texts, taken = 0, Registers()
         result = rng.choice([rng.choice(INTEGERS), rng.choice(FLOATS), "text", "void", "structure",
-                             rng.choice(WIDE[:3])])
+                             rng.choice(WIDE)])
         if result == "structure":
             result = Structure(rng, "r%d" % number, False)
             source.append(result.definition())

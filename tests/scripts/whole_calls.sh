@@ -23,6 +23,7 @@ record -e 'int r = add(int a, int b)' -e 'double d = scale(double x, int times, 
   -e 'string s = name_of(int which)' -e 'int r = recurse(int depth)' -e 'void = rests(int ms)' \
   -e 'int r = throws(int how)' -e 'int r = jumps(int how)' \
   -e 'long sum = many(long a, long b, long c, long d, long e, long f, string text)' \
+  -e 'long double t = third(long double x)' -e 'int r = fails(int with, int $errno)' \
   -e 'got = int fd = open(string path, x32 flags)' -- "$program" 2 100
 same "the program prints what it prints untraced" "$plain" "$(<out)"
 same "nothing is lost" 0 "$(summary_lost err)"
@@ -41,6 +42,11 @@ same "each level of a recursion has its own" \
   "$(line recurse 99)"
 same "arguments on the stack" "many(a=1, b=2, c=3, d=4, e=5, f=6, text=on the stack) sum=21" \
   "$(line many)"
+same "a long double" "third(x=1) t=~0.333333|third(x=1.5) t=0.5" \
+  "$(line third 2 | sed -E 's/(0\.333333)3*/\1/' | paste -sd '|')"
+same "errno as the function has left it" \
+  "fails(with=1) r=-1 errno=1|fails(with=2) r=-1 errno=2|fails(with=3) r=-1 errno=3" \
+  "$(line fails 3 | paste -sd '|')"
 same "a function left by an exception is no whole call" 50 "$(count_of x.dat throws)"
 same "nor is one left by longjmp" 50 "$(count_of x.dat jumps)"
 rest=$(events_of x.dat | sed -n 's/.*->rests(ms=30) duration=//p')
@@ -58,6 +64,10 @@ same "each result stands with its own arguments" 0 "$wrong"
 # --- filters, triggers, histograms, another instance; all of them see the whole call
 record -e 'int r = add(int a, int b)' -f 'r > 100 && a == 1' -- "$program" 2 200
 same "a filter on the result" 100 "$(count_of x.dat add)"
+record -e 'int r = fails(int with, int $errno)' -f 'r == -1 && errno == 2' -- "$program" 2 200
+same "a filter on errno" "fails(with=2) r=-1 errno=2" "$(line fails 9)"
+hist=$("$patchbay" hist 'int r = fails(int with, int $errno)' keys=errno -- "$program" 2>&1)
+has "a histogram of errno" "$hist" 'errno: *3 *} hitcount: *1$'
 hist=$("$patchbay" hist 'int r = recurse(int depth)' keys=r.log2 vals=hitcount -- "$program" 2>&1)
 has "a histogram of results" "$hist" '2\^5 *} hitcount: *16$'
 has "a histogram of durations" \
@@ -73,6 +83,8 @@ wait_for 20 "$patchbay" ls $waiting || fail "the agent does not answer"
 write() { "$patchbay" write $waiting "$@" 2>&1; }
 has "a definition that cannot be: the caret" \
   "$(write function_events 'int r = getenv(int[n] v)')" "that is a number"
+has "errno where nothing returns" "$(write function_events 'getenv(string s, int $errno)')" \
+  'is for a call with its result'
 write function_events 'e = string s = getenv(string name)' >err
 write function_events 'void = free(x64 p)' >>err
 same "definitions are taken" "" "$(<err)"
@@ -141,15 +153,64 @@ printf x >&5
 exec 5>&-
 wait $busy
 
+# --- calls that are left have no record, and are counted
+cat >left.cc <<'EOC'
+#include <csetjmp>
+#include <cstdio>
+#include <thread>
+#include <unistd.h>
+static thread_local jmp_buf place;
+extern "C" __attribute__((noinline, used)) int left(int how) {
+  asm volatile("" ::: "memory");
+  if (how == 1) throw how;
+  if (how == 2) longjmp(place, 1);
+  return how;
+}
+static void leave(int times, int how) {
+  for (volatile int i = 0; i < times; i = i + 1) try {
+      if (!setjmp(place)) left(how);
+    } catch (int) {
+    }
+}
+int main() {
+  char go;
+  if (read(0, &go, 1) != 1) return 1;
+  leave(40, 1);
+  leave(30, 2);
+  std::thread(leave, 20, 1).join();  // with its stack
+  leave(5, 0);
+  puts("left");
+  fflush(stdout);
+  return read(0, &go, 1) != 1;
+}
+EOC
+"${CXX:-c++}" -O1 -w -o left left.cc -pthread || fail "left.cc"
+mkfifo left.in
+LD_PRELOAD=$agent ./left <left.in >left.out 2>err &
+left=$!
+started $left
+exec 6>left.in
+wait_for 20 "$patchbay" ls $left || fail "left does not answer"
+check "defined" "$patchbay" write $left function_events "int r = left(int how)"
+check "enabled" "$patchbay" write $left events/functions/enable 1
+printf x >&6
+wait_for 60 test -s left.out || fail "left does not go on"
+same "those that return" 5 "$("$patchbay" cat $left trace | grep -c ') r=0 duration=')"
+same "those that were left" "left: 90" "$("$patchbay" cat $left debug/counters | grep '^left')"
+printf x >&6
+exec 6>&-
+wait $left
+same "its end" 0 $?
+
 # --- a name that the program has not is none of the agent's own functions either
 has "no function of the agent is offered" \
   "$("$patchbay" record -o x.dat -e 'int r = add(int a)' -- /bin/true 2>&1)" 'no function "add" in'
 
 # --- what cannot be had is said, and nothing else is recorded in its place
-out=$("$patchbay" record -o none.dat -e 'long double r = add(int a)' -- "$program" 1 1 2>&1)
+out=$("$patchbay" record -o none.dat -e 'long r = add(string $errno)' -- "$program" 1 1 2>&1)
 same "a result that is not read is an error" 1 $?
-has "… of the definition as it stands" "$out" '^long double r = add\(int a\)$'
-has "… with the reason" "$out" 'a register of its own, which is not read'
+has "… of the definition as it stands" "$out" '^long r = add\(string \$ errno \)$'
+has "… with the reason" "$out" '\$errno is a number: int \$errno'
 check "… and there is no file" test ! -e none.dat
 out=$("$patchbay" record -o none.dat -e 'add(s128 a)' -f 'a > 3' -- "$program" 1 1 2>&1)
 same "a filter that could never be true is an error" 1 $?

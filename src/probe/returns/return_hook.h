@@ -176,4 +176,10 @@ struct ReturnHookCounts {
 };
 ReturnHookCounts return_hook_counts();
 
+// How many calls that are events as a whole have ended without a return (an exception, longjmp, a
+// thread's end) and so have no record: all whose slots have been taken again, and those whose stack
+// words hold something else now. `is_gone`: whether the word at that address surely does not hold
+// the value; it may have no memory any more.
+uint64_t left_calls(bool (*is_gone)(uint64_t address, uint64_t value));
+
 }  // namespace patchbay

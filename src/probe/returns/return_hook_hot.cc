@@ -64,6 +64,7 @@ uint64_t g_credit_at = 0;               // ticks: when it was last added to
 uint64_t g_limited[kReturnSlots / 64];  // bit: the slot hooks a call under a limit
 uint32_t g_used_end;                    // no slot from here on was ever used
 uint64_t g_reclaimed, g_no_slot;
+uint64_t g_left;  // of g_reclaimed those whose program has_calls
 
 uint32_t index_of(const ReturnSlot* slot) { return uint32_t(slot - pb_return_slots); }
 
@@ -160,6 +161,8 @@ bool claim_dead(ReturnSlot* slot, uint64_t state) {
     unmark_limited(index_of(slot));
     leave_limits(slot->program, slot->wanted);
   }
+  if (!(state & kSpare) && slot->program->has_calls)
+    __atomic_fetch_add(&g_left, 1, __ATOMIC_RELAXED);
   __atomic_fetch_add(&g_reclaimed, 1, __ATOMIC_RELAXED);
   return true;
 }
@@ -568,6 +571,20 @@ ReturnHookCounts return_hook_counts() {
   counts.reclaimed = __atomic_load_n(&g_reclaimed, __ATOMIC_RELAXED);
   counts.no_slot = __atomic_load_n(&g_no_slot, __ATOMIC_RELAXED);
   return counts;
+}
+
+// Programs are never freed; what the slot says is of this call if its state is the same afterwards.
+uint64_t left_calls(bool (*is_gone)(uint64_t address, uint64_t value)) {
+  uint64_t count = __atomic_load_n(&g_left, __ATOMIC_RELAXED);
+  for (uint32_t i = 0; i < __atomic_load_n(&g_used_end, __ATOMIC_RELAXED); i++) {
+    const ReturnSlot* slot = &pb_return_slots[i];
+    const uint64_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
+    if (state == kFree || state == kOwned || (state & (kSpare | kChained))) continue;
+    const SiteProgram* program = __atomic_load_n(&slot->program, __ATOMIC_ACQUIRE);
+    const bool is_left = program->has_calls && is_gone(state & kAddressMask, trampoline_of(slot));
+    count += is_left && __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) == state;
+  }
+  return count;
 }
 
 }  // namespace patchbay

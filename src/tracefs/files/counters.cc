@@ -1,9 +1,28 @@
 // SPDX-License-Identifier: MIT
 // debug/counters: hits that belong to no CPU's ring and were not recorded; those of instances
-// where there are any.
+// where there are any. Of all instances together: whole calls that have ended without a return.
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "probe/returns/return_hook.h"
 #include "tracefs/files/files.h"
 
 namespace patchbay::tracefs {
+
+namespace {
+
+// Where it cannot be read for another reason it may be there.
+bool is_gone(uint64_t address, uint64_t value) {
+  uint64_t found = value;
+  const iovec to{&found, sizeof found};
+  const iovec from{reinterpret_cast<void*>(address), sizeof found};
+  if (::process_vm_readv(::getpid(), &to, 1, &from, 1, 0) < 0) return errno == EFAULT;
+  return found != value;
+}
+
+}  // namespace
 
 FilePtr make_counters(const Place& place) {
   return make_text_file(place, [](TraceArray& top, const Place& here) -> Result<std::string> {
@@ -21,6 +40,7 @@ FilePtr make_counters(const Place& place) {
     add(top, "");
     for (const TraceArray* array : here.registry().arrays())
       add(*array, "instances/" + array->name + " ");
+    if (const uint64_t left = left_calls(is_gone)) text += "left: " + std::to_string(left) + "\n";
     const auto& more = here.tree->context.more_counters;
     if (more) text += more();
     return text;
