@@ -77,6 +77,13 @@ void CallLines::count(const LiveCall& call, LiveCallEnd how, uint64_t ns, bool f
   sum.max_ns = std::max(sum.max_ns, ns);
 }
 
+void CallLines::append_left(std::span<const uint8_t> record) {
+  const std::string exception = caught_ ? caught_->text_of(record) : "";
+  out_ += " = ? <left by exception";
+  if (!exception.empty()) out_ += ' ' + exception;
+  out_ += '>';
+}
+
 void CallLines::append_end(const CallThread& thread, const LiveCall& call, LiveCallEnd how,
                            uint64_t ns, std::span<const uint8_t> returned, bool failed) {
   if (how == LiveCallEnd::kNotHooked) return;
@@ -84,11 +91,15 @@ void CallLines::append_end(const CallThread& thread, const LiveCall& call, LiveC
     out_ += " <unfinished ...>";
   } else if (how == LiveCallEnd::kNoReturn) {
     out_ += " = ? <no return seen>";
+  } else if (how == LiveCallEnd::kLeft) {
+    append_left(returned);
   } else {
     if (options_.color && failed) out_ += kRed;
     functions_[call.function].append_result(&out_, returned, thread.tid, context_);
     if (options_.color && failed) out_ += kPlain;
-    out_ += " <" + milliseconds_text(ns) + ">";
+    out_ += " <";
+    put_milliseconds(&out_, ns);
+    out_ += '>';
   }
 }
 
@@ -99,7 +110,8 @@ void CallLines::leave(CallThread* thread, LiveCallEnd how, uint64_t end_ns,
   const CallText& text = functions_[call.function];
   const bool has_returned = how == LiveCallEnd::kReturned;
   const bool failed = has_returned && text.is_failure(returned);
-  const bool is_long = options_.longer_ns == 0 || (has_returned && ns >= options_.longer_ns) ||
+  const bool has_ended = has_returned || how == LiveCallEnd::kLeft;
+  const bool is_long = options_.longer_ns == 0 || (has_ended && ns >= options_.longer_ns) ||
                        how == LiveCallEnd::kUnfinished;
   if (!is_long || (options_.errors_only && !failed)) return;
   count(call, how, ns, failed);

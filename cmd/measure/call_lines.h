@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "cmd/measure/call_text.h"
+#include "cmd/measure/caught_exceptions.h"
 #include "cmd/measure/open_calls.h"
 
 namespace patchbay::cmd {
@@ -27,9 +28,14 @@ struct CallLineOptions {
 
 class CallLines : public OpenCallSink {
  public:
+  // `caught`: what the records of calls that were left say; null: nothing.
   CallLines(const CallLineOptions& options, const std::vector<CallText>& functions,
-            const CallTextContext& context)
-      : options_(options), functions_(functions), context_(context), sums_(functions.size()) {}
+            const CallTextContext& context, const CaughtExceptions* caught = nullptr)
+      : options_(options),
+        functions_(functions),
+        context_(context),
+        caught_(caught),
+        sums_(functions.size()) {}
 
   void enter(CallThread* thread) override;
   void leave(CallThread* thread, LiveCallEnd how, uint64_t end_ns,
@@ -57,12 +63,14 @@ class CallLines : public OpenCallSink {
   void append_call(const CallThread& thread, const LiveCall& call);
   void append_end(const CallThread& thread, const LiveCall& call, LiveCallEnd how, uint64_t ns,
                   std::span<const uint8_t> returned, bool failed);
+  void append_left(std::span<const uint8_t> record);
   void append_stack(const LiveCall& call);
   void count(const LiveCall& call, LiveCallEnd how, uint64_t ns, bool failed);
 
   const CallLineOptions options_;
   const std::vector<CallText>& functions_;
   const CallTextContext& context_;
+  const CaughtExceptions* const caught_;
   std::vector<Sum> sums_;  // by function
   std::string out_;
   uint64_t calls_ = 0, entered_ = 0;

@@ -10,7 +10,9 @@
 #include "base/text.h"
 #include "cmd/common/commands.h"
 #include "cmd/common/print_file.h"
+#include "cmd/measure/caught_exceptions.h"
 #include "cmd/target/nothing_recorded.h"
+#include "event/function_event.h"
 #include "serve/directory.h"
 #include "trace_dat/metadata.h"
 
@@ -101,16 +103,39 @@ Status CallSession::make_instance() {
   return client.write_all(instance_ + "options/stacktrace", "1\n", false);
 }
 
-// "calls:NAME"; "" when the function cannot be hooked at its return.
-std::string CallSession::define_return(const DefinedFunction& function,
-                                       const std::vector<std::string>& available,
-                                       std::string* why) {
-  const std::string stem = function.event.substr(function.event.find(':') + 1);
+std::string CallSession::free_name(const std::string& stem) {
   std::string name = stem;
   const auto is_taken = [&] {
-    return std::find(available.begin(), available.end(), "calls:" + name) != available.end();
+    return std::find(available_.begin(), available_.end(), "calls:" + name) != available_.end();
   };
   for (int i = 2; is_taken(); i++) name = stem + "_" + std::to_string(i);
+  return name;
+}
+
+// A probe at the first of the places that there is. "calls:NAME"; "" when it cannot be had.
+std::string CallSession::define_probe(const std::string& stem,
+                                      const std::vector<std::string>& places,
+                                      const std::string& fetches) {
+  const std::string name = free_name(stem);
+  for (const std::string& place : places) {
+    const std::string line = "p:calls/" + name + " " + place + " " + fetches + "\n";
+    if (!program_.client->write_all("dynamic_events", line, false).ok()) continue;
+    if (uses_) uses_->add(ToolUse::Kind::kEvent, "calls/" + name);
+    available_.push_back("calls:" + name);
+    return "calls:" + name;
+  }
+  return "";
+}
+
+// A program may load its C++ runtime later.
+void CallSession::define_catch() {
+  caught_event_ = define_probe("caught", {"__cxa_begin_catch", "libstdc++.so.6:__cxa_begin_catch"},
+                               CaughtExceptions::fetches());
+}
+
+// "calls:NAME"; "" when the function cannot be hooked at its return.
+std::string CallSession::define_return(const DefinedFunction& function, std::string* why) {
+  const std::string name = free_name(function.event.substr(function.event.find(':') + 1));
   const auto define_at = [&](const std::string& place) {
     Status defined = program_.client->write_all(
         "dynamic_events", "r:calls/" + name + " " + place + result_fetch(function) + "\n", false);
@@ -156,7 +181,7 @@ bool CallSession::is_in_module(uint64_t address) const {
 Status CallSession::define() {
   for (const std::string& text : target_.functions) {
     Result<std::vector<DefinedFunction>> found =
-        define_functions(*program_.client, {text, ""}, &applied_);
+        define_functions(*program_.client, {text, ""}, &applied_, target_.failures_alone);
     if (!found.ok()) return found.error();
     for (DefinedFunction& one : *found) {
       const bool is_there =
@@ -166,11 +191,12 @@ Status CallSession::define() {
     }
   }
   PB_ASSIGN(std::string listed, program_.client->read_all("available_events"));
-  const std::vector<std::string> available = split_lines(listed);
+  available_ = split_lines(listed);
   std::string why, first;
   size_t without = 0;
   for (Function& function : functions_) {
-    function.returned = define_return(function.defined, available, &why);
+    if (function.defined.is_whole) continue;
+    function.returned = define_return(function.defined, &why);
     if (!function.returned.empty()) continue;
     if (without++ == 0) first = function.defined.function;
   }
@@ -178,12 +204,29 @@ Status CallSession::define() {
     remark(
         (without == 1 ? first + "()" : std::to_string(without) + " functions (" + first + "() …)") +
         " cannot be hooked at the return: no result and no time is shown: " + why);
+  define_catch();
+  return {};
+}
+
+Status CallSession::filter() {
+  for (const Function& function : functions_) {
+    std::string text = function.defined.failure_filter;
+    if (text.empty()) continue;
+    if (target_.longer_ns != 0)
+      text = "(" + text + ") && " + std::string(kDurationField) +
+             " >= " + std::to_string(target_.longer_ns);
+    PB_TRY(program_.client->write_all(
+        instance_ + "events/" + with_slash(function.defined.event) + "/filter", text + "\n",
+        false));
+    is_filtered_ = true;
+  }
   return {};
 }
 
 // Returns first: an entry whose return is not hooked yet would stay open.
 Status CallSession::enable() {
   std::string words;
+  if (!caught_event_.empty()) words += caught_event_ + "\n";
   for (const Function& function : functions_)
     if (!function.returned.empty()) words += function.returned + "\n";
   for (const Function& function : functions_) words += function.defined.event + "\n";
@@ -202,11 +245,25 @@ Status CallSession::read_formats(const BufferFile& top) {
     if (!entry)
       return user_error(ENOENT, "The event " + function.defined.event + " has no format.");
     const auto index = uint32_t(texts_.size());
+    if (function.defined.is_whole) {
+      const auto [arguments, result] = split_whole_call(*entry);
+      set_kind(entry->id, {EventKind::What::kWhole, index});
+      texts_.emplace_back(shown_name(function.defined.function), arguments, &result,
+                          function.defined.result, function.defined.has_types,
+                          function.defined.names,
+                          result.find(kErrnoField) ? FailureSign::kErrno : function.defined.failure,
+                          function.defined.objects);
+      continue;
+    }
     set_kind(entry->id, {EventKind::What::kEntry, index});
     if (returned) set_kind(returned->id, {EventKind::What::kReturn, index});
     texts_.emplace_back(shown_name(function.defined.function), *entry, returned,
                         function.defined.result, function.defined.has_types, function.defined.names,
                         function.defined.failure, function.defined.objects);
+  }
+  if (const EventCall* const caught = find_event(meta.events, caught_event_)) {
+    set_kind(caught->id, {EventKind::What::kCaught, 0});
+    caught_ = *caught;
   }
   set_kind(abi::kKernelStackId, {EventKind::What::kStack, 0});
   modules_ = std::move(meta.modules);
@@ -218,6 +275,7 @@ Status CallSession::prepare(std::unique_ptr<CallRings>* rings) {
   PB_TRY(make_instance());
   PB_TRY(read_modules());
   PB_TRY(define());
+  PB_TRY(filter());
   PB_TRY(enable());
   if (uses_) uses_->ready();
   PB_ASSIGN(*rings, CallRings::open(*program_.client,

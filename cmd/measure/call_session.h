@@ -24,6 +24,9 @@ struct CallTarget {
   std::vector<std::string> words;      // CMD
   std::vector<std::string> functions;  // -e
   bool stacks = false;
+  // Only calls that have failed are wanted, and that took so long: filters leave the others out.
+  bool failures_alone = false;
+  uint64_t longer_ns = 0;
 };
 
 class CallSession {
@@ -37,13 +40,17 @@ class CallSession {
   Status release() { return program_.release(); }
 
   struct EventKind {
-    enum class What : uint8_t { kOther, kEntry, kReturn, kStack };
+    enum class What : uint8_t { kOther, kEntry, kReturn, kWhole, kStack, kCaught };
     What what = What::kOther;
     uint32_t function = 0;  // of texts()
   };
   EventKind kind_of(uint16_t id) const { return id < kinds_.size() ? kinds_[id] : EventKind{}; }
   const std::vector<CallText>& texts() const { return texts_; }
   bool has_stacks() const { return target_.stacks; }
+  // There are calls of which no event comes.
+  bool is_filtered() const { return is_filtered_; }
+  // Of kCaught (caught_exceptions.h); null: there is none.
+  const EventCall* caught() const { return caught_ ? &*caught_ : nullptr; }
   AddressNames names() const;
   bool is_in_module(uint64_t address) const;
 
@@ -65,10 +72,14 @@ class CallSession {
   Status connect();
   Status make_instance();
   Status define();
-  std::string define_return(const DefinedFunction& function,
-                            const std::vector<std::string>& available, std::string* why);
+  std::string free_name(const std::string& stem);
+  std::string define_probe(const std::string& stem, const std::vector<std::string>& places,
+                           const std::string& fetches);
+  void define_catch();
+  std::string define_return(const DefinedFunction& function, std::string* why);
   std::vector<std::string> places_of(const std::string& function);
   Status read_modules();
+  Status filter();
   Status enable();
   Status read_formats(const BufferFile& top);
   void undo();
@@ -79,6 +90,10 @@ class CallSession {
   AppliedRequest applied_;
   std::string instance_;  // "instances/NAME/"
   std::vector<Function> functions_;
+  std::vector<std::string> available_;  // as available_events lists them
+  std::string caught_event_;            // SYSTEM:EVENT; "": there is none
+  std::optional<EventCall> caught_;
+  bool is_filtered_ = false;
   std::vector<CallText> texts_;
   std::vector<EventKind> kinds_;  // by event id
   std::vector<RecordedModule> modules_;

@@ -76,11 +76,22 @@ void append_wide(std::string* out, const uint8_t* at) {
 
 }  // namespace
 
-std::string milliseconds_text(uint64_t ns) {
-  char text[40];
+void put_milliseconds(std::string* out, uint64_t ns) {
   constexpr uint64_t kShort = 10'000;
-  std::snprintf(text, sizeof text, ns < kShort ? "%.6f ms" : "%.3f ms", double(ns) / 1e6);
-  return text;
+  char text[40];
+  char* at = text;
+  if (ns < kShort) {
+    *at++ = '0';
+    *at++ = '.';
+    at = put_digits(at, ns, 6);
+  } else {
+    const uint64_t us = ns / 1000 + (ns % 1000 >= 500);
+    at = put_digits(at, us / 1000, count_digits(us / 1000));
+    *at++ = '.';
+    at = put_digits(at, us % 1000, 3);
+  }
+  std::memcpy(at, " ms", 3);
+  out->append(text, size_t(at + 3 - text));
 }
 
 CallText::Kind CallText::kind_of(const EventField& field, bool has_types) {
@@ -130,6 +141,28 @@ bool CallText::take_object(const EventField& field, const EventCall& entry,
   return false;
 }
 
+// By its print fmt: behind the list stand the result, errno and the duration.
+std::pair<EventCall, EventCall> split_whole_call(const EventCall& whole) {
+  const std::string_view format = whole.print_fmt;
+  const size_t open = std::min(format.find('('), format.size());
+  const size_t close = std::min(format.find(')', open), format.size());
+  const auto nr_arguments =
+      size_t(std::count(format.begin() + ptrdiff_t(open), format.begin() + ptrdiff_t(close), '='));
+  const size_t behind = std::min(2 + nr_arguments, whole.fields.size());
+  EventCall entry = whole, returned = whole;
+  entry.fields.resize(behind);
+  returned.fields.erase(returned.fields.begin(), returned.fields.begin() + ptrdiff_t(behind));
+  bool has_result = false;
+  for (EventField& field : returned.fields) {
+    if (field.name == kDurationField || field.name == kErrnoField) continue;
+    if (field.name == kResultErrno)
+      field.name = kErrnoField;
+    else if (!std::exchange(has_result, true))
+      field.name = is_text(field) ? "text" : "ret";
+  }
+  return {std::move(entry), std::move(returned)};
+}
+
 CallText::CallText(std::string name, const EventCall& entry, const EventCall* returned,
                    const std::string& result, bool has_types, const FunctionValueNames& names,
                    FailureSign failure, const ObjectArguments& objects)
@@ -137,9 +170,13 @@ CallText::CallText(std::string name, const EventCall& entry, const EventCall* re
       has_return_(returned != nullptr),
       failure_(failure),
       entry_caller_(offset_of(entry, "__parent_ip")),
-      entry_place_(offset_of(entry, "__ip")) {
+      entry_place_(offset_of(entry, "__ip")),
+      entry_stack_(offset_of(entry, kStackPlaceField)) {
+  append_escaped(&shown_name_, name_);
+  shown_name_ += '(';
   for (const EventField& field : entry.fields) {
     if (field.name == "__parent_ip" || field.name == "__ip") continue;
+    if (field.name == kStackPlaceField) continue;
     if (take_object(field, entry, objects)) continue;
     const std::string_view field_name = field.name;
     if (field_name.ends_with(kAddressSuffix)) {
@@ -159,6 +196,14 @@ CallText::CallText(std::string name, const EventCall& entry, const EventCall* re
   if (result == "void") result_kind_ = Kind::kVoid;
   const EventField* value = returned ? returned->find("ret") : nullptr;
   if (returned) return_caller_ = offset_of(*returned, "__probe_ret_ip");
+  if (returned) duration_ = offset_of(*returned, kDurationField);
+  const EventField* alone =
+      returned && !value && result == "string" ? returned->find("text") : nullptr;
+  if (alone) {
+    result_ = {Kind::kText, alone->offset, alone->size};
+    result_kind_ = Kind::kText;
+    return;
+  }
   if (!value || result.empty() || result == "void") return;
   const EventField* error = returned->find("errno");
   if (error && error->size == sizeof(int)) errno_ = error->offset;
@@ -174,6 +219,7 @@ CallText::CallText(std::string name, const EventCall& entry, const EventCall* re
     result_.kind = has_types ? Kind::kPointer : Kind::kHex;
   else if (value->is_signed)
     result_.kind = Kind::kSigned;
+  if (value->size > 8) result_.kind = kind_of(*value, has_types);
   result_kind_ = result_.kind;
   if (is_integer(result_.kind)) result_.names = names.result;
 }
@@ -186,8 +232,16 @@ uint64_t CallText::place_of_entry(std::span<const uint8_t> record) const {
   return bits_at(record, entry_place_, 8);
 }
 
+uint64_t CallText::stack_of_entry(std::span<const uint8_t> record) const {
+  return bits_at(record, entry_stack_, 8);
+}
+
 uint64_t CallText::caller_of_return(std::span<const uint8_t> record) const {
   return bits_at(record, return_caller_, 8);
+}
+
+uint64_t CallText::duration_of_whole(std::span<const uint8_t> record) const {
+  return bits_at(record, duration_, 8);
 }
 
 void CallText::append_scalar(std::string* out, Kind kind, const uint8_t* at, uint32_t size,
@@ -278,8 +332,7 @@ void CallText::append(std::string* out, const Value& value, std::span<const uint
 
 void CallText::append_call(std::string* out, std::span<const uint8_t> entry, int32_t tid,
                            const CallTextContext& context) const {
-  append_escaped(out, name_);
-  *out += '(';
+  *out += shown_name_;
   for (size_t i = 0; i < arguments_.size(); i++) {
     if (i) *out += ", ";
     if (arguments_[i].kind == Kind::kObject)
@@ -317,6 +370,7 @@ bool CallText::is_failure(std::span<const uint8_t> returned) const {
   if (failure_ == FailureSign::kResult && result_kind_ == Kind::kSigned)
     return bits_at(returned, result_.offset, result_.size) != 0;
   const bool is_text = result_kind_ == Kind::kText;
+  if (is_text && !result_.address) return false;
   const uint64_t bits =
       bits_at(returned, is_text ? *result_.address : result_.offset, is_text ? 8 : result_.size);
   if (is_text || result_kind_ == Kind::kPointer) return bits == 0 || bits == ~uint64_t{0};

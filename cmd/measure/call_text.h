@@ -38,6 +38,10 @@ struct CallTextContext {
   std::function<bool(int32_t tid, uint64_t address)> can_read;
 };
 
+// The event of a whole call as that of an entry, and that of a return with "ret" or "text", "errno"
+// and "duration".
+std::pair<EventCall, EventCall> split_whole_call(const EventCall& whole);
+
 class CallText {
  public:
   // `entry`: a function event; `returned`: a probe with "ret" and perhaps "text", null where there
@@ -49,9 +53,12 @@ class CallText {
   const std::string& name() const { return name_; }
   // Where the call returns to, by the record of its entry or of its return; 0: the record is short.
   uint64_t caller_of_entry(std::span<const uint8_t> record) const;
+  // Where its return address stands; 0: that is not recorded.
+  uint64_t stack_of_entry(std::span<const uint8_t> record) const;
   // The function's own address.
   uint64_t place_of_entry(std::span<const uint8_t> record) const;
   uint64_t caller_of_return(std::span<const uint8_t> record) const;
+  uint64_t duration_of_whole(std::span<const uint8_t> record) const;
 
   // "open("/etc/passwd", 0)".
   void append_call(std::string* out, std::span<const uint8_t> entry, int32_t tid,
@@ -99,7 +106,7 @@ class CallText {
   static void append_text(std::string* out, const Value& value, std::span<const uint8_t> record,
                           int32_t tid, const CallTextContext& context);
 
-  std::string name_;
+  std::string name_, shown_name_;
   std::vector<Value> arguments_;
   std::vector<ObjectText> objects_;
   bool has_return_ = false;
@@ -107,12 +114,13 @@ class CallText {
   Value result_;
   FailureSign failure_ = FailureSign::kUnknown;
   uint32_t errno_ = ~0u;  // where it is in the record of a return
-  uint32_t entry_caller_ = 0, entry_place_ = 0, return_caller_ = 0;
+  uint32_t entry_caller_ = 0, entry_place_ = 0, entry_stack_ = 0, return_caller_ = 0;
+  uint32_t duration_ = ~0u;
 };
 
 // "text" in quotes, as C writes it; what is no text of UTF-8 as \xNN.
 void append_quoted(std::string* out, std::string_view text);
 // "0.012 ms"; below 10 us with nanoseconds.
-std::string milliseconds_text(uint64_t ns);
+void put_milliseconds(std::string* out, uint64_t ns);
 
 }  // namespace patchbay::cmd

@@ -260,11 +260,52 @@ TEST(CallText, ARecordThatIsShortIsNotReadBeyondItsEnd) {
   }
 }
 
+TEST(CallText, AWholeCallIsAnEntryAndAReturn) {
+  EventCall whole = entry_of({{"int", "a", 0, 4, true},
+                              {"int", "__ret", 0, 4, true},
+                              {"int", "__errno", 0, 4, true},
+                              {"u64", "duration", 0, 8}});
+  whole.print_fmt = "\"%pS->%pS(a=%d) __ret=%d __errno=%d duration=%llu\", REC->a";
+  const auto [entry, returned] = split_whole_call(whole);
+  const CallText call("f", entry, &returned, "int", true, {}, FailureSign::kErrno);
+  Record record(whole);
+  record.set(whole, "a", 5).set(whole, "__ret", -1).set(whole, "__errno", 2);
+  record.set(whole, "duration", uint64_t{77});
+  std::string out;
+  call.append_call(&out, record.bytes(), 1, {});
+  call.append_result(&out, record.bytes(), 1, {});
+  EXPECT_EQ(out, "f(5) = -1 ENOENT");
+  EXPECT_EQ(call.duration_of_whole(record.bytes()), 77u);
+  EXPECT_TRUE(call.is_failure(record.bytes()));
+
+  EventCall text_alone = entry_of({text("s"), {"u64", "duration", 0, 8}});
+  text_alone.print_fmt = "\"%pS->%pS() s=%s duration=%llu\", __get_str(s)";
+  const auto [none, result] = split_whole_call(text_alone);
+  const CallText named("g", none, &result, "string", true);
+  out.clear();
+  Record said(text_alone);
+  said.set_text(text_alone, "s", "one", true);
+  named.append_call(&out, said.bytes(), 1, {});
+  named.append_result(&out, said.bytes(), 1, {});
+  EXPECT_EQ(out, "g() = \"one\"");
+  EXPECT_FALSE(named.is_failure(said.bytes()));
+  (void)split_whole_call(EventCall());  // no print fmt, no field
+}
+
 TEST(CallText, Milliseconds) {
-  EXPECT_EQ(milliseconds_text(0), "0.000000 ms");
-  EXPECT_EQ(milliseconds_text(345), "0.000345 ms");
-  EXPECT_EQ(milliseconds_text(12'345), "0.012 ms");
-  EXPECT_EQ(milliseconds_text(1'234'567'890), "1234.568 ms");
+  const auto shown = [](uint64_t ns) {
+    std::string text;
+    put_milliseconds(&text, ns);
+    return text;
+  };
+  EXPECT_EQ(shown(0), "0.000000 ms");
+  EXPECT_EQ(shown(345), "0.000345 ms");
+  EXPECT_EQ(shown(9'999), "0.009999 ms");
+  EXPECT_EQ(shown(10'000), "0.010 ms");
+  EXPECT_EQ(shown(12'345), "0.012 ms");
+  EXPECT_EQ(shown(999'500), "1.000 ms");
+  EXPECT_EQ(shown(1'234'567'890), "1234.568 ms");
+  EXPECT_EQ(shown(~uint64_t{0}), "18446744073709.552 ms");
 }
 
 // --- lines
@@ -280,15 +321,15 @@ std::string lines_of(const CallLineOptions& options, bool with_table = false) {
   const CallTextContext context;
   CallLines lines(options, functions, context);
   OpenCalls calls(&lines);
-  calls.enter(7, 1000, 0, 1, entered(1).bytes());
-  calls.enter(7, 2000, 1, 2, entered(2).bytes());
+  calls.enter(7, 1000, 0, 1, 0, entered(1).bytes());
+  calls.enter(7, 2000, 1, 2, 0, entered(2).bytes());
   calls.leave(7, 3000, 1, 2, result(5).bytes());
   calls.leave(7, 21000, 0, 1, result(6).bytes());
   lines.lost(12);
   lines.lost(kLostUnknown);
-  calls.enter(8, 30000, 1, 2, entered(3).bytes());
+  calls.enter(8, 30000, 1, 2, 0, entered(3).bytes());
   calls.leave(8, 30001, 1, 2, result(-1).bytes());
-  calls.enter(7, 40000, 1, 2, entered(4).bytes());
+  calls.enter(7, 40000, 1, 2, 0, entered(4).bytes());
   calls.finish(50000);
   return with_table ? lines.table() : *lines.out();
 }

@@ -205,9 +205,11 @@ class Watch {
                    // What a program that has ended had in its files is known.
                    return session->is_in_module(address) || can_read(tid, address);
                  }},
-        lines_(options.lines, session->texts(), context_),
+        lines_(options.lines, session->texts(), context_, &caught_),
         calls_(&lines_),
-        is_table_(options.lines.table) {}
+        is_table_(options.lines.table) {
+    caught_.use(session->caught());
+  }
 
   // Until the end of the process, or until we are told to end.
   Status run();
@@ -220,6 +222,7 @@ class Watch {
   Status take_events(bool is_end);
   void take(const MergedEvent& event);
   void take_stack(int32_t tid, std::span<const uint8_t> record);
+  void take_whole(int32_t tid, uint64_t ns, uint32_t function, std::span<const uint8_t> record);
   bool is_other_name(int32_t tid, uint32_t function, uint64_t caller,
                      std::span<const uint8_t> record);
 
@@ -229,10 +232,16 @@ class Watch {
   AddressNames names_;
   AddressText addresses_;
   const CallTextContext context_;
+  CaughtExceptions caught_;
   CallLines lines_;
   OpenCalls calls_;
   const bool is_table_;
   std::unordered_map<int32_t, bool> at_entry_;  // by thread: its last event was an entry
+  struct WholeCall {
+    uint32_t function;
+    uint64_t place, duration;
+  };
+  std::unordered_map<int32_t, WholeCall> last_whole_;  // by thread
   uint64_t last_ns_ = 0, lost_ = 0;
   bool lost_some_ = false;
 };
@@ -266,6 +275,20 @@ bool Watch::is_other_name(int32_t tid, uint32_t function, uint64_t caller,
          session_.texts()[function].place_of_entry(record);
 }
 
+// Here, too, a function may have several names; the events of one call have the same duration.
+void Watch::take_whole(int32_t tid, uint64_t ns, uint32_t function,
+                       std::span<const uint8_t> record) {
+  const CallText& text = session_.texts()[function];
+  const WholeCall call{function, text.place_of_entry(record), text.duration_of_whole(record)};
+  const auto [last, is_new] = last_whole_.try_emplace(tid, call);
+  const bool is_other_name = !is_new && last->second.function != function &&
+                             last->second.place == call.place &&
+                             last->second.duration == call.duration;
+  if (is_other_name) return;
+  last->second = call;
+  calls_.whole(tid, ns, call.duration, function, record);
+}
+
 void Watch::take(const MergedEvent& event) {
   if (event.lost_before != 0) {
     lines_.lost(event.lost_before);
@@ -282,6 +305,11 @@ void Watch::take(const MergedEvent& event) {
   using What = CallSession::EventKind::What;
   if (kind.what == What::kStack) return take_stack(tid, event.record);
   if (kind.what == What::kOther) return;
+  if (kind.what == What::kCaught) {
+    if (session_.has_stacks()) at_entry_[tid] = false;
+    return calls_.catch_at(tid, event.ns, caught_.stack_of(event.record), event.record);
+  }
+  if (kind.what == What::kWhole) return take_whole(tid, event.ns, kind.function, event.record);
   const CallText& text = session_.texts()[kind.function];
   const bool is_entry = kind.what == What::kEntry;
   if (session_.has_stacks()) at_entry_[tid] = false;
@@ -292,7 +320,8 @@ void Watch::take(const MergedEvent& event) {
   }
   const uint64_t caller = text.caller_of_entry(event.record);
   if (is_other_name(tid, kind.function, caller, event.record)) return;
-  calls_.enter(tid, event.ns, kind.function, caller, event.record);
+  calls_.enter(tid, event.ns, kind.function, caller, text.stack_of_entry(event.record),
+               event.record);
   if (session_.has_stacks()) at_entry_[tid] = true;
   if (!text.has_return()) calls_.end_not_hooked(tid, event.ns);
 }
@@ -338,7 +367,9 @@ void print_notes(const Watch& watch, CallSession& session, const CallRings& ring
     say(std::to_string(unhooked) +
         " calls have no return: their callers' code walks its own stack by return addresses "
         "(code made at run time, V8, OCaml, Go)");
-  if (watch.entered() == 0)
+  if (watch.calls() == 0 && session.is_filtered())
+    say("there was no call that --errors-only shows");
+  else if (watch.entered() == 0)
     for (const std::string& sentence : session.why_nothing()) say(sentence);
   else if (watch.calls() == 0)
     say("none of " + std::to_string(watch.entered()) +
@@ -351,6 +382,10 @@ int calls(CallsOptions options) {
   Status ready = output.open(options.output);
   if (!ready.ok()) return fail("calls", ready.error());
   options.lines.color = use_color(output.file());
+  // A stack and the depth are those of an entry.
+  options.target.failures_alone =
+      options.lines.errors_only && !options.lines.indented && !options.target.stacks;
+  options.target.longer_ns = options.lines.longer_ns;
   CallSession session(options.target);
   std::unique_ptr<CallRings> rings;
   ready = session.prepare(&rings);

@@ -12,7 +12,7 @@ CallThread& OpenCalls::thread_of(int32_t tid) {
   return *last_;
 }
 
-void OpenCalls::enter(int32_t tid, uint64_t ns, uint32_t function, uint64_t caller,
+void OpenCalls::enter(int32_t tid, uint64_t ns, uint32_t function, uint64_t caller, uint64_t stack,
                       std::span<const uint8_t> record) {
   CallThread& thread = thread_of(tid);
   if (thread.depth == kMostOpen) {
@@ -27,6 +27,7 @@ void OpenCalls::enter(int32_t tid, uint64_t ns, uint32_t function, uint64_t call
   call.function = function;
   call.start_ns = ns;
   call.caller = caller;
+  call.stack_place = stack;
   call.record.assign(reinterpret_cast<const char*>(record.data()), record.size());
   call.stack.clear();
   call.is_opened = false;
@@ -53,6 +54,27 @@ bool OpenCalls::leave(int32_t tid, uint64_t ns, uint32_t function, uint64_t call
   else
     end_innermost(&thread, LiveCallEnd::kNoReturn, ns, {});
   return true;
+}
+
+void OpenCalls::whole(int32_t tid, uint64_t end_ns, uint64_t duration_ns, uint32_t function,
+                      std::span<const uint8_t> record) {
+  enter(tid, end_ns - std::min(end_ns, duration_ns), function, 0, 0, record);
+  end_innermost(&thread_of(tid), LiveCallEnd::kReturned, end_ns, record);
+}
+
+// What is farther below is on another stack.
+void OpenCalls::catch_at(int32_t tid, uint64_t ns, uint64_t stack,
+                         std::span<const uint8_t> record) {
+  constexpr uint64_t kMostBytes = uint64_t{1} << 26;
+  CallThread& thread = thread_of(tid);
+  while (const LiveCall* const call = innermost(tid)) {
+    if (call->stack_place == 0 || call->stack_place > stack ||
+        stack - call->stack_place > kMostBytes)
+      return;
+    const bool is_sure = call->start_ns >= lost_ns_;
+    end_innermost(&thread, is_sure ? LiveCallEnd::kLeft : LiveCallEnd::kNoReturn, ns,
+                  is_sure ? record : std::span<const uint8_t>());
+  }
 }
 
 void OpenCalls::end_not_hooked(int32_t tid, uint64_t ns) {

@@ -28,6 +28,7 @@ struct LiveCall {
   uint32_t function = 0;  // the caller's number for it
   uint64_t start_ns = 0;
   uint64_t caller = 0;          // where it returns to
+  uint64_t stack_place = 0;     // where its return address stands; 0: that is not known
   std::string record;           // the bytes of its entry
   std::vector<uint64_t> stack;  // behind it
   bool is_opened = false;       // the sink's: it has shown the entry by itself
@@ -42,16 +43,17 @@ struct CallThread {
   std::vector<uint32_t> open_of;  // by function: how many are open
 };
 
-// kNotHooked: returns of this function are not seen, so that it ends as it begins.
-enum class LiveCallEnd : uint8_t { kReturned, kNoReturn, kUnfinished, kNotHooked };
+// kNotHooked: returns of this function are not seen, so that it ends as it begins. kLeft: by an
+// exception that was caught outside of it.
+enum class LiveCallEnd : uint8_t { kReturned, kNoReturn, kUnfinished, kNotHooked, kLeft };
 
 class OpenCallSink {
  public:
   virtual ~OpenCallSink() = default;
   // The call is thread->calls[thread->depth - 1].
   virtual void enter(CallThread* thread) = 0;
-  // The same. `returned` is the record of its return, empty unless it returned. `end_ns`: of the
-  // event that showed its end.
+  // The same. `returned` is the record of its return, or of what has caught it; else empty.
+  // `end_ns`: of the event that showed its end.
   virtual void leave(CallThread* thread, LiveCallEnd how, uint64_t end_ns,
                      std::span<const uint8_t> returned) = 0;
 };
@@ -63,8 +65,13 @@ class OpenCalls {
 
   explicit OpenCalls(OpenCallSink* sink) : sink_(sink) {}
   // Events of a thread come in order of time.
-  void enter(int32_t tid, uint64_t ns, uint32_t function, uint64_t caller,
+  void enter(int32_t tid, uint64_t ns, uint32_t function, uint64_t caller, uint64_t stack,
              std::span<const uint8_t> record);
+  // A call that is known as a whole, when it has returned.
+  void whole(int32_t tid, uint64_t end_ns, uint64_t duration_ns, uint32_t function,
+             std::span<const uint8_t> record);
+  // An exception was caught by a function whose stack ends at `stack`.
+  void catch_at(int32_t tid, uint64_t ns, uint64_t stack, std::span<const uint8_t> record);
   // Ends the innermost call, whose return cannot come.
   void end_not_hooked(int32_t tid, uint64_t ns);
   // Events before this time are lost. A call that was open then may have returned since, and the

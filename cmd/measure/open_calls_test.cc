@@ -18,7 +18,8 @@ class Log : public OpenCallSink {
   void leave(CallThread* thread, LiveCallEnd how, uint64_t end_ns,
              std::span<const uint8_t> returned) override {
     const LiveCall& call = thread->calls[thread->depth - 1];
-    static constexpr const char* kHow[] = {"returned", "no-return", "unfinished", "not-hooked"};
+    static constexpr const char* kHow[] = {"returned", "no-return", "unfinished", "not-hooked",
+                                           "left"};
     if (!text.empty()) text += ", ";
     text += std::to_string(thread->tid) + " " + call.record + " " + kHow[size_t(how)] + " " +
             std::to_string(end_ns - call.start_ns);
@@ -33,7 +34,8 @@ std::span<const uint8_t> bytes(std::string_view text) {
 }
 
 // Words "THREAD+FUNCTION@CALLER" and "THREAD-FUNCTION@CALLER", one a nanosecond, each letter a
-// digit or letter. Records are the function's letter, of returns the caller's.
+// digit or letter. Records are the function's letter, of returns the caller's. With a letter behind
+// it, of an entry, its return address stands there on the stack; "THREAD*c@LETTER" catches there.
 std::string paired(std::string_view words, uint64_t lost_ns = 0) {
   Log log;
   OpenCalls calls(&log);
@@ -47,7 +49,12 @@ std::string paired(std::string_view words, uint64_t lost_ns = 0) {
     const int32_t tid = word[0] - '0';
     const uint32_t function = uint32_t(word[2]), caller = uint32_t(word[4]);
     if (word[1] == '+')
-      calls.enter(tid, ns, function, caller, bytes(word.substr(2, 1)));
+      calls.enter(tid, ns, function, caller, word.size() > 5 ? uint64_t(word[5]) : 0,
+                  bytes(word.substr(2, 1)));
+    else if (word[1] == '=')
+      calls.whole(tid, ns, uint64_t(word[4] - '0'), function, bytes(word.substr(2, 1)));
+    else if (word[1] == '*')
+      calls.catch_at(tid, ns, uint64_t(word[4]), bytes(word.substr(2, 1)));
     else
       (void)calls.leave(tid, ns, function, caller, bytes(word.substr(4, 1)));
   }
@@ -74,6 +81,15 @@ TEST(OpenCalls, Pairs) {
        "1 f no-return 1, 1 f returned 2 a"},
       {"an exception through two", "1+c@a 1+p@b 1+t@d 1-c@a",
        "1 t no-return 1, 1 p no-return 2, 1 c returned 3 a"},
+      {"whole calls in another", "1+f@a 1=g@1 1=h@9 1-f@a",
+       "1 g returned 1 g, 1 h returned 3 h, 1 f returned 3 a"},
+      {"an exception that is caught", "1+o@az 1+m@by 1+i@cx 1*c@y 1-o@a",
+       "1 i left 1, 1 m left 2, 1 o returned 4 a"},
+      {"and nobody is outside of it", "1+f@ay 1*c@z 1+f@ay 1*c@z", "1 f left 1, 1 f left 1"},
+      {"caught inside of a call", "1+f@ay 1+g@bw 1*c@x 1-f@a", "1 g left 1, 1 f returned 3 a"},
+      {"caught by another thread", "1+f@ay 2*c@z 1-f@a", "1 f returned 2 a"},
+      {"where the stack is not known", "1+f@a 1*c@z 1-f@a", "1 f returned 2 a"},
+      {"caught behind a loss", "1+f@ay ! 1*c@z", "1 f no-return 2"},
       {"longjmp, and a further call", "1+s@a 1+j@b 1+g@d 1-g@d 1-s@a",
        "1 g returned 1 d, 1 j no-return 3, 1 s returned 4 a"},
       {"a return without its entry", "1-f@a 1+g@b 1-g@b", "1 g returned 1 b"},
@@ -94,7 +110,7 @@ TEST(OpenCalls, Pairs) {
 TEST(OpenCalls, ACallThatIsNotHookedEndsAtOnce) {
   Log log;
   OpenCalls calls(&log);
-  calls.enter(1, 5, 'f', 'a', bytes("f"));
+  calls.enter(1, 5, 'f', 'a', 0, bytes("f"));
   calls.end_not_hooked(1, 5);
   calls.end_not_hooked(1, 6);  // there is none
   calls.finish(9);
@@ -105,7 +121,7 @@ TEST(OpenCalls, CallsWithoutReturnsDoNotPileUp) {
   Log log;
   OpenCalls calls(&log);
   constexpr size_t kCalls = OpenCalls::kMostOpen + 100;
-  for (size_t i = 0; i < kCalls; i++) calls.enter(1, i, 'f', 'a', bytes("f"));
+  for (size_t i = 0; i < kCalls; i++) calls.enter(1, i, 'f', 'a', 0, bytes("f"));
   EXPECT_EQ(log.deepest, OpenCalls::kMostOpen);
   EXPECT_EQ(calls.without_return(), OpenCalls::kMostOpen / 2);
   // The outer half went, its innermost first.

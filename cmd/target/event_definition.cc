@@ -16,6 +16,7 @@
 #include "cmd/target/prototypes.h"
 #include "cmd/target/tool_uses.h"
 #include "event/function_event.h"
+#include "event/function_event_atom.h"
 #include "symbol/symbol.h"
 
 namespace patchbay::cmd {
@@ -501,10 +502,9 @@ std::string result_of(serve::Client& client, const std::string& function) {
 }
 
 // A line that cannot be parsed is the process's to refuse.
-std::string with_text_addresses(const std::string& line) {
+std::string with_addresses(const std::string& line) {
   FunctionEventParse parsed = parse_function_event(line, [](std::string_view) { return 1; });
   if (!parsed.def) return line;
-  bool has_any = false;
   for (FunctionEventArg& arg : parsed.def->args) {
     if (arg.fields.size() != 1) continue;
     const FunctionEventField& text = arg.fields[0];
@@ -517,9 +517,18 @@ std::string with_text_addresses(const std::string& line) {
     address.atom_size = 8;
     address.name = text.name + std::string(kAddressSuffix);
     arg.fields.push_back(address);
-    has_any = true;
   }
-  return has_any ? parsed.def->canonical() : line;
+  if (!parsed.def->is_call) {
+    FunctionEventField stack;
+    stack.source = FunctionEventField::Source::kStack;
+    stack.atom = "x64";
+    stack.atom_size = 8;
+    stack.name = kStackPlaceField;
+    FunctionEventArg place;
+    place.fields.push_back(std::move(stack));
+    parsed.def->args.push_back(std::move(place));
+  }
+  return parsed.def->canonical();
 }
 
 // A probe's name has at most 63 characters, and the return's is called as its entry. That of an
@@ -569,6 +578,44 @@ void add_lengths(const FunctionEventDef& def, ObjectArguments* objects) {
   }
 }
 
+// The event of an entry as one of the whole call, whose result says whether the call has failed:
+// -1, NULL or -1, the number of an error. Empty: no result of its says that.
+struct WholeCall {
+  std::string line, filter;
+};
+
+FunctionEventField field_of(FunctionEventField::Source source, std::string_view atom,
+                            std::string_view name) {
+  FunctionEventField field;
+  field.source = source;
+  field.atom = atom;
+  field.atom_size = find_atom(atom)->size;
+  field.name = name;
+  return field;
+}
+
+WholeCall failing_call(const Definition& one) {
+  using Source = FunctionEventField::Source;
+  FunctionEventParse parsed = parse_function_event(one.line, [](std::string_view) { return 1; });
+  if (!parsed.def || parsed.def->is_call) return {};
+  const bool is_pointer = one.result == "string" || (one.has_types && one.result == "x64");
+  const FunctionEventAtom* const atom = find_atom(is_pointer ? "x64" : one.result);
+  if (!atom || atom->size > 8) return {};
+  FunctionEventArg result;
+  result.fields.push_back(field_of(Source::kResult, atom->name, kResultField));
+  const bool is_number = atom->is_signed && can_be_length(result.fields[0]);
+  if (!is_pointer && !is_number) return {};
+  parsed.def->is_call = true;
+  parsed.def->result = std::move(result);
+  if (one.failure == FailureSign::kErrno)
+    parsed.def->error = field_of(Source::kErrno, "int", kResultErrno);
+  const std::string field(kResultField);
+  std::string filter = field + " == -1";
+  if (is_pointer) filter = field + " == 0 || " + field + " == 0xffffffffffffffff";
+  if (is_number && one.failure == FailureSign::kResult) filter = field + " != 0";
+  return {with_addresses(parsed.def->canonical()), std::move(filter)};
+}
+
 Result<Definitions> function_definitions(serve::Client& client, const EventRequest& event) {
   std::string text = event.text;
   if (text.ends_with("(*)")) text.resize(text.size() - 3);
@@ -601,28 +648,66 @@ Result<Definitions> function_definitions(serve::Client& client, const EventReque
 
 }  // namespace
 
+namespace {
+
+// The result of a whole call as FunctionEventLines would have it.
+std::string result_of_whole(const FunctionEventDef& def) {
+  if (!def.result) return "void";
+  const FunctionEventField& field = def.result->fields[0];
+  return def.result->struct_size || field.is_array() ? "" : field.atom;
+}
+
+Result<DefinedFunction> define_one(serve::Client& client, const Definition& one,
+                                   const std::vector<std::string>& available,
+                                   AppliedRequest* applied, bool failures_alone) {
+  const auto define_line = [&](const std::string& line) {
+    return define_function(client, with_short_name(line, available), available, applied->uses);
+  };
+  const FunctionEventParse parsed =
+      parse_function_event(one.line, [](std::string_view) { return 1; });
+  WholeCall whole = failures_alone ? failing_call(one) : WholeCall{};
+  DefinedFunction made;
+  if (!whole.line.empty()) {
+    // A function whose return cannot be met has an entry.
+    Result<std::string> name = define_line(whole.line);
+    if (name.ok()) made.event = *name;
+  }
+  made.failure_filter = made.event.empty() ? "" : std::move(whole.filter);
+  made.is_whole = !made.event.empty();
+  if (!made.is_whole) {
+    PB_ASSIGN(made.event, define_line(with_addresses(one.line)));
+    made.is_whole = parsed.def->is_call;
+  }
+  made.function = parsed.def->function;
+  made.result = parsed.def->is_call ? result_of_whole(*parsed.def) : one.result;
+  if (made.is_whole && made.result == "string" && !parsed.def->is_call) made.result = "x64";
+  made.has_types = one.has_types;
+  made.names = one.names;
+  made.failure = one.failure;
+  made.objects = one.objects;
+  add_lengths(*parsed.def, &made.objects);
+  return made;
+}
+
+}  // namespace
+
 Result<std::vector<DefinedFunction>> define_functions(serve::Client& client,
                                                       const EventRequest& event,
-                                                      AppliedRequest* applied) {
+                                                      AppliedRequest* applied,
+                                                      bool failures_alone) {
   PB_ASSIGN(Definitions definitions, function_definitions(client, event));
   PB_ASSIGN(std::vector<std::string> available, available_events(client));
   std::vector<DefinedFunction> functions;
   Refused refused;
   for (const Definition& one : definitions) {
-    const std::string line = with_short_name(with_text_addresses(one.line), available);
-    Result<std::string> name = define_function(client, line, available, applied->uses);
-    if (!name.ok() && !one.is_one_of_many) return name.error();
-    if (!name.ok()) {
-      refused.add(name.error());
+    Result<DefinedFunction> made = define_one(client, one, available, applied, failures_alone);
+    if (!made.ok() && !one.is_one_of_many) return made.error();
+    if (!made.ok()) {
+      refused.add(made.error());
       continue;
     }
-    available.push_back(*name);
-    const FunctionEventParse parsed =
-        parse_function_event(one.line, [](std::string_view) { return 1; });
-    ObjectArguments objects = one.objects;
-    add_lengths(*parsed.def, &objects);
-    functions.push_back({*name, parsed.def->function, one.result, one.has_types, one.names,
-                         one.failure, std::move(objects)});
+    available.push_back(made->event);
+    functions.push_back(std::move(*made));
   }
   if (functions.empty() && refused.count > 0) return *refused.first;
   refused.say(definitions.size());

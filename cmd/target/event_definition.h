@@ -24,6 +24,10 @@ Result<std::vector<std::string>> define_event(serve::Client& client, const Event
                                               AppliedRequest* applied);
 // What stands behind the name of a text's field in the name of the field with its address.
 inline constexpr std::string_view kAddressSuffix = "_at";
+// Of define_functions(): the field that says where the return address stands.
+inline constexpr std::string_view kStackPlaceField = "__sp";
+// Of its whole calls: the result, and errno.
+inline constexpr std::string_view kResultField = "__ret", kResultErrno = "__errno";
 
 // A function whose calls are events.
 struct DefinedFunction {
@@ -33,14 +37,20 @@ struct DefinedFunction {
   bool has_types = false;         // a prototype says what it is given: an x64 is a pointer
   FunctionValueNames names = {};  // of its arguments, by their fields
   FailureSign failure = FailureSign::kUnknown;
-  ObjectArguments objects = {};  // arguments of several fields
+  ObjectArguments objects = {};     // arguments of several fields
+  bool is_whole = false;            // the event is a whole call: at the return, with the result
+  std::string failure_filter = {};  // of a whole call that was made for failures_alone
 };
 // Defines the events of the functions that a text means: a name, a glob, FUNC(ARGS), a declaration
 // of C. A name always means functions here, also where an event has it. A text that is an argument
-// is recorded with its address: "string path" as "string path|x64 path_at".
+// is recorded with its address: "string path" as "string path|x64 path_at". Each event of an entry
+// also has kStackPlaceField.
+// `failures_alone`: only calls that have failed are wanted. Where the result says so, the event is
+// a whole call, and a filter leaves the others out.
 Result<std::vector<DefinedFunction>> define_functions(serve::Client& client,
                                                       const EventRequest& event,
-                                                      AppliedRequest* applied);
+                                                      AppliedRequest* applied,
+                                                      bool failures_alone = false);
 // The events of available_events that `text` means; an error with near ones when there is none.
 Result<std::vector<std::string>> matching_events(const std::vector<std::string>& available,
                                                  const std::string& text);

@@ -56,7 +56,8 @@ int main() {
   own_fail(1); puts("own_fail(1) = -1");
   own_fail(0); puts("own_fail(0) = 0");
   own_depth(2); puts("own_depth(0) = 1\nown_depth(1) = 2\nown_depth(2) = 3");
-  own_catch(1); puts("own_throw(1) = ? <no return seen>\nown_catch(1) = 1");
+  own_catch(1);
+  puts("own_throw(1) = ? <left by exception std::runtime_error: own>\nown_catch(1) = 1");
   own_catch(0); puts("own_throw(0)\nown_catch(0) = 0");
   own_set(4); puts("own_jump(1) = ? <no return seen>\nown_set(4) = 4");
   ns::Box box{4};
@@ -71,7 +72,7 @@ if "${CXX:-c++}" -g -O1 -w -o own own.cc; then
   same "each call as the program says it" "$(cat printed)" \
     "$(sed -E 's/ <[0-9]+\.[0-9]+ ms>$//' lines)"
   same "all that returned have a time" "" \
-    "$(grep -vE ' <[0-9]+\.[0-9]{3,6} ms>$| <no return seen>$' lines)"
+    "$(grep -vE ' <[0-9]+\.[0-9]{3,6} ms>$| <(no return seen|left by exception .*)>$' lines)"
   "$patchbay" calls -t -o lines -e 'own_depth' -- ./own >/dev/null 2>err
   same "indented" "own_depth(2) {
   own_depth(1) {
@@ -81,6 +82,19 @@ if "${CXX:-c++}" -g -O1 -w -o own own.cc; then
   "$patchbay" calls --errors-only -o lines -e 'own_*' -- ./own >/dev/null 2>err
   same "failed calls" "own_text(NULL) = NULL
 own_fail(1) = -1" "$(sed -E 's/ <[0-9.]+ ms>$//' lines)"
+  "$patchbay" calls --errors-only --longer 100s -o lines -e 'own_*' -- ./own >/dev/null 2>err
+  same "failed calls that took as long" "" "$(cat lines)"
+  has "that there was none is said" "$(cat err)" 'there was no call that --errors-only shows'
+  "$patchbay" calls --errors-only -t -o lines -e 'own_*' -- ./own >/dev/null 2>err
+  same "failed calls, indented by what has called them" 2 "$(grep -c ' = ' lines)"
+  "$patchbay" calls -o lines -e 'long r = own_fail(long n)' -e 'double d = own_double(double a)' \
+    -e 'void = own_void(x64 p)' -e 'int r = own_int(int a, string s)' -- ./own >/dev/null 2>err
+  same "whole calls" 'own_int(5, "he\"llo\n\x01\xff") = -4
+own_double(1.5) = 3
+own_void(0x0)
+own_void(0x1234)
+own_fail(1) = -1
+own_fail(0) = 0' "$(sed -E 's/ <[0-9.]+ ms>$//' lines)"
   "$patchbay" calls --longer 100s -o lines -e 'own_*' -- ./own >/dev/null 2>err
   same "calls that took as long" "" "$(cat lines)"
   "$patchbay" calls -k -o lines -e own_throw -- ./own >/dev/null 2>err
@@ -95,6 +109,143 @@ own_fail(1) = -1" "$(sed -E 's/ <[0-9.]+ ms>$//' lines)"
   has "it is said that nothing is known of them" "$(cat err)" 'nothing says what the arguments'
 else
   fail "the program does not compile"
+fi
+
+# --- calls that are left by exceptions, as the program says them
+cat >throws.cc <<'EOC'
+#include <csetjmp>
+#include <cstdio>
+#include <exception>
+#include <stdexcept>
+#include <system_error>
+#include <thread>
+#define CALL extern "C" __attribute__((noinline, used))
+#define KEEP __asm__ volatile("" ::: "memory")
+namespace shop {
+struct Empty : std::out_of_range {
+  using std::out_of_range::out_of_range;
+};
+struct Plain {};
+struct Both : Plain, std::runtime_error {
+  Both() : std::runtime_error("both") {}
+};
+}  // namespace shop
+struct Cleaner {
+  ~Cleaner() { KEEP; }
+};
+static jmp_buf place;
+CALL int ex_throw(int how) {
+  KEEP;
+  switch (how) {
+    case 1: throw std::runtime_error("one\n");
+    case 2: throw shop::Empty("no such shelf");
+    case 3: throw 42;
+    case 4: throw shop::Plain();
+    case 5: throw shop::Both();
+    case 6: throw std::system_error(2, std::generic_category(), "open");
+    case 7: throw std::bad_exception();
+  }
+  return how;
+}
+CALL int ex_through(int how) {
+  Cleaner cleaner;
+  return ex_throw(how) + 1;
+}
+CALL int ex_again(int how) {
+  try {
+    return ex_throw(how);
+  } catch (...) {
+    throw;
+  }
+}
+CALL int ex_copied(std::exception_ptr* kept) {
+  try {
+    ex_throw(1);
+  } catch (...) {
+    *kept = std::current_exception();
+  }
+  return 1;
+}
+CALL void ex_copy(std::exception_ptr* kept) { std::rethrow_exception(*kept); }
+CALL int ex_inside(int how) {
+  int sum = 0;
+  try {
+    sum = ex_throw(how);
+  } catch (...) {
+    sum = -how;
+  }
+  return sum;
+}
+// Catches, and is left by longjmp() then.
+CALL int ex_jumps(int how) {
+  try {
+    ex_throw(how);
+  } catch (...) {
+    KEEP;
+  }
+  longjmp(place, 1);
+}
+CALL int ex_set(int how) { return setjmp(place) ? 7 : ex_jumps(how); }
+template <typename F>
+static void held(F call) {
+  try {
+    call();
+  } catch (...) {
+  }
+}
+CALL int ex_outer(int how) {
+  held([&] { ex_through(how); });
+  return how;
+}
+int main() {
+  const char* const texts[] = {"std::runtime_error: one\\n", "shop::Empty: no such shelf", "int",
+                               "shop::Plain", "shop::Both",
+                               "std::system_error: open: No such file or directory",
+                               "std::bad_exception"};
+  for (int how = 1; how <= 7; how++) {
+    ex_outer(how);
+    printf("ex_throw(%d) = ? <left by exception %s>\n", how, texts[how - 1]);
+    printf("ex_through(%d) = ? <left by exception %s>\nex_outer(%d) = %d\n", how, texts[how - 1],
+           how, how);
+  }
+  ex_inside(2);
+  printf("ex_throw(2) = ? <left by exception %s>\nex_inside(2) = -2\n", texts[1]);
+  held([&] { ex_again(2); });
+  printf("ex_throw(2) = ? <left by exception %s>\n", texts[1]);
+  printf("ex_again(2) = ? <left by exception %s>\n", texts[1]);
+  std::exception_ptr kept;
+  ex_copied(&kept);
+  printf("ex_throw(1) = ? <left by exception %s>\nex_copied(%p) = 1\n", texts[0], (void*)&kept);
+  held([&] { ex_copy(&kept); });
+  printf("ex_copy(%p) = ? <left by exception std::runtime_error>\n", (void*)&kept);
+  ex_set(3);
+  puts("ex_throw(3) = ? <left by exception int>\nex_jumps(3) = ? <no return seen>\nex_set(3) = 7");
+  ex_outer(0);
+  printf("ex_throw(0) = 0\nex_through(0) = 1\nex_outer(0) = 0\n");
+  fflush(stdout);
+  std::thread threads[4];
+  for (int i = 0; i < 4; i++)
+    threads[i] = std::thread([i] { for (int n = 0; n < 500; n++) ex_outer(i % 2 + 2); });
+  for (std::thread& thread : threads) thread.join();
+  _Exit(0);
+}
+EOC
+if "${CXX:-c++}" -g -O1 -w -o throws throws.cc -pthread; then
+  "$patchbay" calls -o lines -e 'ex_*' -- ./throws >printed 2>err
+  same "the program's status" 0 $?
+  # A function whose calls nobody outside of them ends.
+  "$patchbay" calls -o alone -e ex_through -- ./throws >/dev/null 2>err
+  same "none is left open" 0 "$(grep -c -e unfinished -e 'no return' alone)"
+  sed -E 's/ <[0-9]+\.[0-9]+ ms>$//; s/^\[[0-9]*\] //' lines >shown
+  same "each exception, as soon as it is caught" "$(cat printed)" \
+    "$(head -n "$(wc -l <printed)" shown)"
+  same "in threads, each its own" \
+    "1000 (2) = ? <left by exception shop::Empty: no such shelf>
+1000 (3) = ? <left by exception int>" \
+    "$(tail -n +"$(($(wc -l <printed) + 1))" shown | sed -n 's/^ex_through(/(/p' | sort |
+      uniq -c | sed 's/^ *//' | sort)"
+else
+  fail "throws.cc does not compile"
 fi
 
 # --- a table, whose counts the program prints: threads, recursion, exceptions, longjmp, exit()
@@ -295,6 +446,20 @@ whole=$("$patchbay" calls -c -e down -- ./deep 1000 2>&1 |
 same "the total is the outermost call's" "1001 1" "$whole"
 "$patchbay" calls -e same_again -- ./deep 2> >(head -n 1 >first)
 same "a reader that leaves is an error that CMD does not see" 1 $?
+cat >rare.c <<'EOC'
+__attribute__((noinline)) int rare(int n, const char* text) {
+  __asm__ volatile("" : "+r"(n), "+r"(text));
+  return n % 1000 ? n : -1;
+}
+int main(void) {
+  for (int n = 1; n <= 500000; n++) rare(n, "a text");
+  return 5;
+}
+EOC
+cc -O1 -g -o rare rare.c || fail "rare.c"
+"$patchbay" calls --errors-only -o lines -e rare -- ./rare 2>err
+same "no failed call is lost among those that have not failed" "5 500 500" \
+  "$? $(grep -cE '^rare\([0-9]+000, "a text"\) = -1 <' lines) $(wc -l <lines)"
 "$patchbay" calls -o lines -e same_again -- ./deep 2>err
 same "its status" 7 $?
 same "no call has another one's result, also where events were lost" "" \
