@@ -174,7 +174,6 @@ class FetchCompiler {
   uint64_t dynamic_bytes_ = 0;
   bool has_gaps_ = false;
   bool uses_xmm_ = false;
-  bool uses_reg_ = false;
   bool scalar_only_ = true;
 };
 
@@ -188,10 +187,7 @@ void FetchCompiler::emit_start(const FunctionEventField& field, Registers at) {
     scalar_only_ = false;
     return emit(FetchOp::kImm, field.address);
   }
-  if (field.source == FunctionEventField::Source::kStack) {
-    uses_reg_ = true;
-    return emit(FetchOp::kReg, 0, 4);  // rsp
-  }
+  if (field.source == FunctionEventField::Source::kStack) return emit(FetchOp::kReg, 0, 4);  // rsp
   const bool is_result = field.source == FunctionEventField::Source::kResult;
   if (!is_result && at.places.on_stack(at.value)) return emit_stack_word(uint8_t(at.places.stack));
   if (at.value.is_vector[0]) {
@@ -209,7 +205,6 @@ bool FetchCompiler::emit_word(const FunctionEventField& field, Registers at, uin
   const bool is_result = field.source == FunctionEventField::Source::kResult;
   scalar_only_ = false;
   if (is_result ? at.value.in_memory : at.places.on_stack(at.value)) {
-    uses_reg_ = true;
     emit(FetchOp::kReg, 0, is_result ? 0 : 4);  // where rax points, or behind the return address
     const uint64_t offset = (is_result ? 0 : 8 + 8 * uint64_t{at.places.stack}) + byte;
     if (offset) emit(FetchOp::kAdd, offset);
@@ -268,7 +263,6 @@ void FetchCompiler::compile_words(const FunctionEventField& field, const EventFi
 
 // Behind the return address.
 void FetchCompiler::emit_stack_word(uint8_t index) {
-  uses_reg_ = true;
   scalar_only_ = false;
   emit(FetchOp::kReg, 0, 4);  // rsp
   emit(FetchOp::kAdd, 8 + 8 * uint64_t{index});
@@ -438,7 +432,7 @@ Result<FetchProgramPtr> FetchCompiler::finish(uint32_t max_record, uint64_t befo
   program->max_size = uint32_t(max_size);
   program->nr_insns = uint16_t(insns_.size());
   program->uses_xmm = uses_xmm_;
-  program->uses_reg = uses_reg_;
+  program->uses_reg = false;  // rsp is known on every way into a function, all at its return
   program->scalar_only = scalar_only_ && max_size <= kMaxScalarRecord;
   program->has_gaps = has_gaps_ && when_ != When::kAtReturn;
   program->head = RecordHead::kFunction;

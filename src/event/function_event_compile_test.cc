@@ -127,7 +127,7 @@ TEST(FunctionEventFetch, TheStackPointerTakesNoArgumentsPlace) {
   Recorded made{make_function_event_call(def, 7), {}};
   auto program = compile_function_event(def, made.call, 4080);
   ASSERT_TRUE(program.ok());
-  EXPECT_TRUE((*program)->uses_reg && (*program)->scalar_only);
+  EXPECT_TRUE(!(*program)->uses_reg && (*program)->scalar_only);
   FetchRegisters frame = {};
   frame.arg[0] = 11;
   frame.arg[1] = 12;
@@ -257,7 +257,7 @@ TEST(FunctionEventFetch, ArgumentsOnTheStack) {
   Recorded made{make_function_event_call(def, 7), {}};
   auto program = compile_function_event(def, made.call, 4080);
   ASSERT_TRUE(program.ok());
-  EXPECT_TRUE((*program)->uses_reg);
+  EXPECT_FALSE((*program)->uses_reg);
   const uint64_t stack[] = {0xdead, 0xffff0000fffe, word(2.25), word(text), word(text)};
   FetchRegisters frame = {};
   frame.arg[0] = 11;

@@ -358,11 +358,13 @@ extern "C" void probe_hit(ProbeFrame* frame, CallSite* site, uint64_t* stack) {
   const SiteProgram* program =
       __atomic_load_n(&site->program, __ATOMIC_ACQUIRE);  // pairs with ProbeSites
   frame->registers.reg[kIpRegister] = site->address;
+  frame->registers.reg[4] = reinterpret_cast<uint64_t>(stack);  // which every program may read
   if (program) offer_events(program, site, &frame->registers, stack, ~uint64_t{0});
 }
 
 extern "C" void probe_rest(ProbeFrame* frame, CallSite* site, uint64_t* stack) {
   frame->registers.reg[kIpRegister] = site->address;
+  frame->registers.reg[4] = reinterpret_cast<uint64_t>(stack);
   offer_events(frame->program, site, &frame->registers, stack, frame->wanted);
 }
 
