@@ -229,4 +229,82 @@ LIBC = {
     "regexec_flags": flags("regex(3)", "REG_NOTBOL REG_NOTEOL REG_STARTEND", "regexec.eflags"),
 }
 
-VALUES = {"libc": LIBC}
+# Of a result the parameter is called "return".
+ZLIB = {
+    "zlib_flush": enumeration(
+        "zlib.h", "Z_(NO|PARTIAL|SYNC|FULL)_FLUSH Z_FINISH Z_BLOCK Z_TREES",
+        "deflate.flush inflate.flush gzflush.flush"),
+    "zlib_level": enumeration(
+        "zlib.h", r"Z_\w+_COMPRESSION Z_BEST_SPEED",
+        "deflateInit_.level deflateInit2_.level deflateParams.level compress2.level"
+        " gzsetparams.level"),
+    "zlib_strategy": enumeration(
+        "zlib.h", "Z_FILTERED Z_HUFFMAN_ONLY Z_RLE Z_FIXED Z_DEFAULT_STRATEGY",
+        "deflateInit2_.strategy deflateParams.strategy gzsetparams.strategy"),
+    "zlib_method": enumeration("zlib.h", "Z_DEFLATED", "deflateInit2_.method"),
+    "zlib_result": enumeration(
+        "zlib.h", r"Z_OK Z_STREAM_END Z_NEED_DICT Z_ERRNO Z_\w+_ERROR",
+        "deflate.return deflateInit_.return deflateInit2_.return deflateEnd.return"
+        " deflateReset.return deflateParams.return deflateSetDictionary.return"
+        " deflateCopy.return inflate.return inflateInit_.return inflateInit2_.return"
+        " inflateEnd.return inflateReset.return inflateReset2.return inflateSetDictionary.return"
+        " inflateSync.return inflateCopy.return compress.return compress2.return"
+        " deflateResetKeep.return inflateResetKeep.return deflatePending.return"
+        " deflatePrime.return inflatePrime.return deflateTune.return deflateSetHeader.return"
+        " uncompress.return uncompress2.return gzclose.return gzflush.return zError.arg1"),
+}
+
+SQLITE3 = {
+    "sqlite3_open_flags": flags(
+        "https://sqlite.org/c3ref/c_open_autoproxy.html", r"SQLITE_OPEN_\w+",
+        "sqlite3_open_v2.flags", without="SQLITE_OPEN_MASTER_JOURNAL"),
+    "sqlite3_prepare_flags": flags(
+        "https://sqlite.org/c3ref/c_prepare_normalize.html", r"SQLITE_PREPARE_\w+",
+        "sqlite3_prepare_v3.prepFlags sqlite3_prepare16_v3.prepFlags"),
+    "sqlite3_type": enumeration(
+        "https://sqlite.org/c3ref/c_blob.html", "SQLITE_(INTEGER|FLOAT|TEXT|BLOB|NULL)",
+        "sqlite3_column_type.return sqlite3_value_type.return"
+        " sqlite3_value_numeric_type.return"),
+    "sqlite3_result": enumeration(
+        "https://sqlite.org/rescode.html",
+        "SQLITE_(OK|ERROR|INTERNAL|PERM|ABORT|BUSY|LOCKED|NOMEM|READONLY|INTERRUPT|IOERR|CORRUPT"
+        "|NOTFOUND|FULL|CANTOPEN|PROTOCOL|EMPTY|SCHEMA|TOOBIG|CONSTRAINT|MISMATCH|MISUSE|NOLFS"
+        "|AUTH|FORMAT|RANGE|NOTADB|NOTICE|WARNING|ROW|DONE)"
+        r" SQLITE_(IOERR|LOCKED|BUSY|CANTOPEN|CORRUPT|READONLY|ABORT|CONSTRAINT|NOTICE|WARNING)_\w+"
+        " SQLITE_ERROR_(MISSING_COLLSEQ|RETRY|SNAPSHOT) SQLITE_AUTH_USER SQLITE_OK_SYMLINK"
+        " SQLITE_OK_LOAD_PERMANENTLY",
+        "sqlite3_open.return sqlite3_open16.return sqlite3_open_v2.return sqlite3_close.return"
+        " sqlite3_close_v2.return sqlite3_exec.return sqlite3_get_table.return"
+        " sqlite3_prepare.return sqlite3_prepare_v2.return sqlite3_prepare_v3.return"
+        " sqlite3_prepare16.return sqlite3_prepare16_v2.return sqlite3_prepare16_v3.return"
+        " sqlite3_step.return sqlite3_reset.return sqlite3_finalize.return"
+        " sqlite3_clear_bindings.return sqlite3_bind_blob.return sqlite3_bind_blob64.return"
+        " sqlite3_bind_double.return sqlite3_bind_int.return sqlite3_bind_int64.return"
+        " sqlite3_bind_null.return sqlite3_bind_text.return sqlite3_bind_text16.return"
+        " sqlite3_bind_text64.return sqlite3_bind_value.return sqlite3_bind_pointer.return"
+        " sqlite3_bind_zeroblob.return sqlite3_bind_zeroblob64.return"
+        " sqlite3_errcode.return sqlite3_extended_errcode.return"
+        " sqlite3_extended_result_codes.return sqlite3_busy_timeout.return"
+        " sqlite3_busy_handler.return sqlite3_create_function.return"
+        " sqlite3_create_function_v2.return sqlite3_create_collation_v2.return"
+        " sqlite3_create_module_v2.return sqlite3_initialize.return sqlite3_shutdown.return"
+        " sqlite3_backup_step.return sqlite3_backup_finish.return sqlite3_blob_open.return"
+        " sqlite3_blob_read.return sqlite3_blob_write.return sqlite3_blob_close.return"
+        " sqlite3_wal_checkpoint.return sqlite3_wal_checkpoint_v2.return"
+        " sqlite3_table_column_metadata.return sqlite3_load_extension.return"
+        " sqlite3_errstr.arg1"),
+}
+
+OPENSSL = {
+    "ssl_verify_mode": flags(
+        "SSL_CTX_set_verify(3)", r"SSL_VERIFY_\w+",
+        "SSL_set_verify.mode SSL_CTX_set_verify.mode SSL_get_verify_mode.return"
+        " SSL_CTX_get_verify_mode.return"),
+    "ssl_error": enumeration("SSL_get_error(3)", r"SSL_ERROR_\w+", "SSL_get_error.return"),
+    "ssl_file_type": enumeration(
+        "SSL_CTX_use_certificate(3)", "SSL_FILETYPE_ASN1 SSL_FILETYPE_PEM",
+        "SSL_use_certificate_file.type SSL_use_PrivateKey_file.type"
+        " SSL_CTX_use_certificate_file.type SSL_CTX_use_PrivateKey_file.type"),
+}
+
+VALUES = {"libc": LIBC, "zlib": ZLIB, "sqlite3": SQLITE3, "openssl": OPENSSL}

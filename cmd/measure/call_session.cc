@@ -12,6 +12,7 @@
 #include "cmd/common/print_file.h"
 #include "cmd/measure/caught_exceptions.h"
 #include "cmd/target/nothing_recorded.h"
+#include "cmd/target/target_program.h"
 #include "event/function_event.h"
 #include "serve/directory.h"
 #include "trace_dat/metadata.h"
@@ -135,6 +136,7 @@ void CallSession::define_catch() {
 
 // "calls:NAME"; "" when the function cannot be hooked at its return.
 std::string CallSession::define_return(const DefinedFunction& function, std::string* why) {
+  if (function.failure == FailureSign::kNever) return "";
   const std::string name = free_name(function.event.substr(function.event.find(':') + 1));
   const auto define_at = [&](const std::string& place) {
     Status defined = program_.client->write_all(
@@ -153,7 +155,12 @@ std::string CallSession::define_return(const DefinedFunction& function, std::str
 // A place of a probe has no blanks and means one function. Overloads are told apart by their
 // mangled names: "libfoo.so.1:_ZN2ns1fEi".
 std::vector<std::string> CallSession::places_of(const std::string& function) {
-  if (!symbols_) symbols_ = make_recorded_symbol_table(modules_);
+  if (!symbols_) {
+    // The agent has a C++ runtime of its own, which nobody means by `operator new`.
+    std::vector<RecordedModule> modules = modules_;
+    std::erase_if(modules, [](const RecordedModule& one) { return is_agent_file(one.path); });
+    symbols_ = make_recorded_symbol_table(std::move(modules));
+  }
   Result<std::vector<ResolvedFunction>> found = symbols_->resolve(function);
   std::vector<std::string> places;
   if (!found.ok()) return places;
@@ -197,7 +204,7 @@ Status CallSession::define() {
   for (Function& function : functions_) {
     if (function.defined.is_whole) continue;
     function.returned = define_return(function.defined, &why);
-    if (!function.returned.empty()) continue;
+    if (!function.returned.empty() || function.defined.failure == FailureSign::kNever) continue;
     if (without++ == 0) first = function.defined.function;
   }
   if (without > 0)
@@ -295,6 +302,15 @@ bool CallSession::wait(int timeout_ms) {
 
 void CallSession::stop() {
   if (!program_.ended()) (void)program_.client->write_all(instance_ + "tracing_on", "0\n", false);
+}
+
+std::vector<std::string> CallSession::never_came(const BufferFile& top) {
+  std::vector<std::string> sentences;
+  if (Result<RecordedMeta> meta = read_recorded_meta(top); meta.ok()) modules_ = meta->modules;
+  for (const Function& function : functions_)
+    if (std::string one = why_not_loaded(function.defined.function, modules_); !one.empty())
+      sentences.push_back(std::move(one));
+  return sentences;
 }
 
 std::vector<std::string> CallSession::why_nothing() {

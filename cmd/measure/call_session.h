@@ -59,6 +59,8 @@ class CallSession {
   // No more events come.
   void stop();
   std::vector<std::string> why_nothing();
+  // About functions of libraries that were never loaded. `top`: the process's buffer.
+  std::vector<std::string> never_came(const BufferFile& top);
   // How it ended, where that says something about the lines.
   void say_end() const;
   // Takes back what was set up, waits for CMD. The exit status.

@@ -65,6 +65,19 @@ void append_quoted(std::string* out, std::string_view text) {
 
 namespace {
 
+// A variable of the program has its name.
+void append_pointer(std::string* out, uint64_t address, const CallTextContext& context) {
+  if (address == 0) {
+    *out += "NULL";
+    return;
+  }
+  const AddressText::Entry* const known =
+      context.addresses ? &context.addresses->of(address) : nullptr;
+  if (!known || !known->is_variable) return append_hexadecimal(out, address);
+  *out += '&';
+  *out += known->offset.ends_with("+0x0") ? known->plain : known->offset;
+}
+
 // As one number in hexadecimal.
 void append_wide(std::string* out, const uint8_t* at) {
   const auto low = load<uint64_t>(at), high = load<uint64_t>(at + 8);
@@ -253,9 +266,7 @@ void CallText::append_scalar(std::string* out, Kind kind, const uint8_t* at, uin
     case Kind::kHex:
       return append_hexadecimal(out, bits);
     case Kind::kPointer:
-      if (bits != 0) return append_hexadecimal(out, bits);
-      *out += "NULL";
-      return;
+      return append_pointer(out, bits, context);
     case Kind::kSymbol:
       if (bits != 0 && context.addresses) {
         *out += context.addresses->of(bits).offset;

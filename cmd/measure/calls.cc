@@ -223,6 +223,7 @@ class Watch {
   void take(const MergedEvent& event);
   void take_stack(int32_t tid, std::span<const uint8_t> record);
   void take_whole(int32_t tid, uint64_t ns, uint32_t function, std::span<const uint8_t> record);
+  void end_if_not_hooked(int32_t tid);
   bool is_other_name(int32_t tid, uint32_t function, uint64_t caller,
                      std::span<const uint8_t> record);
 
@@ -261,6 +262,14 @@ void Watch::take_stack(int32_t tid, std::span<const uint8_t> record) {
   }
   // The first is the function itself.
   if (!call->stack.empty()) call->stack.erase(call->stack.begin());
+  end_if_not_hooked(tid);
+}
+
+// A call whose return is not seen ends as it begins, with its stack if there is one.
+void Watch::end_if_not_hooked(int32_t tid) {
+  const LiveCall* const call = calls_.innermost(tid);
+  if (call && !session_.texts()[call->function].has_return())
+    calls_.end_not_hooked(tid, call->start_ns);
 }
 
 // One call of a function that has several names (open, open64) has an entry for each that was asked
@@ -305,14 +314,13 @@ void Watch::take(const MergedEvent& event) {
   using What = CallSession::EventKind::What;
   if (kind.what == What::kStack) return take_stack(tid, event.record);
   if (kind.what == What::kOther) return;
-  if (kind.what == What::kCaught) {
-    if (session_.has_stacks()) at_entry_[tid] = false;
+  // A stack that does not come is lost.
+  if (session_.has_stacks() && std::exchange(at_entry_[tid], false)) end_if_not_hooked(tid);
+  if (kind.what == What::kCaught)
     return calls_.catch_at(tid, event.ns, caught_.stack_of(event.record), event.record);
-  }
   if (kind.what == What::kWhole) return take_whole(tid, event.ns, kind.function, event.record);
   const CallText& text = session_.texts()[kind.function];
   const bool is_entry = kind.what == What::kEntry;
-  if (session_.has_stacks()) at_entry_[tid] = false;
   if (!is_entry) {
     (void)calls_.leave(tid, event.ns, kind.function, text.caller_of_return(event.record),
                        event.record);
@@ -322,8 +330,10 @@ void Watch::take(const MergedEvent& event) {
   if (is_other_name(tid, kind.function, caller, event.record)) return;
   calls_.enter(tid, event.ns, kind.function, caller, text.stack_of_entry(event.record),
                event.record);
-  if (session_.has_stacks()) at_entry_[tid] = true;
-  if (!text.has_return()) calls_.end_not_hooked(tid, event.ns);
+  if (session_.has_stacks())
+    at_entry_[tid] = true;
+  else
+    end_if_not_hooked(tid);
 }
 
 Status Watch::take_events(bool is_end) {
@@ -367,11 +377,13 @@ void print_notes(const Watch& watch, CallSession& session, const CallRings& ring
     say(std::to_string(unhooked) +
         " calls have no return: their callers' code walks its own stack by return addresses "
         "(code made at run time, V8, OCaml, Go)");
+  const std::vector<std::string> never_came = session.never_came(rings.top());
+  for (const std::string& sentence : never_came) say(sentence);
   if (watch.calls() == 0 && session.is_filtered())
     say("there was no call that --errors-only shows");
-  else if (watch.entered() == 0)
+  else if (watch.entered() == 0 && never_came.empty())
     for (const std::string& sentence : session.why_nothing()) say(sentence);
-  else if (watch.calls() == 0)
+  else if (watch.calls() == 0 && watch.entered() > 0)
     say("none of " + std::to_string(watch.entered()) +
         " calls is one that --errors-only or --longer shows");
   session.say_end();

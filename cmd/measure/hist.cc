@@ -23,12 +23,15 @@ struct HistOptions {
   std::string event, definition;  // "hist:keys=…"
 };
 
+// "if", or the whole filter as one word of a shell: 'if size > 3'.
+bool begins_filter(const std::string& word) { return word == "if" || word.starts_with("if "); }
+
 // "keys=a" "vals=b" "if" "c" ">" "3" -> "hist:keys=a:vals=b if c > 3".
 std::string definition_of(const std::vector<std::string>& words) {
   std::string text = words.empty() || words[0].starts_with("hist:") ? "" : "hist";
   bool in_filter = false;
   for (const std::string& word : words) {
-    in_filter |= word == "if";
+    in_filter |= begins_filter(word);
     if (!text.empty()) text += in_filter ? " " : ":";
     text += word;
   }
@@ -51,7 +54,7 @@ bool parse_command_line(int argc, char** argv, HistOptions* options, int* status
   const int own = options->target.take_words(argc, argv);
   const auto take = [&](int id, const char* value) -> const char* {
     if (id != kWordId) return options->target.take_option(id, value);
-    const bool in_filter = std::find(words.begin(), words.end(), "if") != words.end();
+    const bool in_filter = std::any_of(words.begin(), words.end(), begins_filter);
     if (in_filter || !options->target.take_pid_word(value)) words.push_back(value);
     return nullptr;
   };

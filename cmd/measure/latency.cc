@@ -24,7 +24,8 @@
 namespace patchbay::cmd {
 namespace {
 
-constexpr int kKey = kFirstOptionId, kBy = kFirstOptionId + 1, kOffCpu = kFirstOptionId + 2;
+constexpr int kKey = kFirstOptionId, kBy = kFirstOptionId + 1, kOffCpu = kFirstOptionId + 2,
+              kNamed = kFirstOptionId + 3;
 constexpr Option kOptions[] = {
     {.name = "key",
      .argument = "FIELD",
@@ -38,6 +39,13 @@ constexpr Option kOptions[] = {
      .more = "The one with most time comes first. Addresses are shown as the event shows them: by "
              "symbol, or hexadecimal.",
      .id = kBy},
+    {.name = "named",
+     .argument = "EVENT",
+     .help = "takes what --by says from EVENT, which gives the --key its name: the text of a "
+             "statement, the path of a descriptor",
+     .more = "START is then a function with its arguments, one of which is the key. A call whose "
+             "key EVENT has not named is not counted.",
+     .id = kNamed},
     {.name = "off-cpu",
      .help = "says how much of each range and quantile the thread was off the CPU",
      .more = "That takes a recording: CMD is recorded for it, with the kernel's sched:sched_switch "
@@ -59,6 +67,7 @@ struct LatencyOptions {
   HistTarget target;
   LatencyRequest request;
   std::vector<std::string> events;  // as they were given
+  std::string named;                // as it was given
   bool off_cpu = false;
   std::string input;  // of --off-cpu
 };
@@ -68,6 +77,9 @@ const char* take_option(int id, const std::string& value, LatencyOptions* option
     case kKey:
       options->request.key = value;
       return value.empty() ? "--key takes a field." : nullptr;
+    case kNamed:
+      options->named = value;
+      return value.empty() ? "--named takes an event." : nullptr;
     case kOffCpu:
       options->off_cpu = true;
       return nullptr;
@@ -99,6 +111,16 @@ const char* check_off_cpu(const LatencyOptions& options) {
   return nullptr;
 }
 
+// Null when --named fits to the rest, else the sentence about it.
+const char* check_named(const LatencyOptions& options) {
+  if (options.named.empty()) return nullptr;
+  if (options.off_cpu) return "--off-cpu has no --named.";
+  if (options.request.key.empty() || options.request.by.empty())
+    return "--named needs --key, the field that both have, and --by, the name.";
+  if (options.events.size() > 1) return "--named has no END: the calls of START are counted.";
+  return nullptr;
+}
+
 bool parse_command_line(int argc, char** argv, LatencyOptions* options, int* status) {
   const int own = options->target.take_words(argc, argv);
   const auto take = [&](int id, const char* value) { return take_option(id, value, options); };
@@ -108,6 +130,7 @@ bool parse_command_line(int argc, char** argv, LatencyOptions* options, int* sta
   if (options->events.empty()) wrong = "START is needed, an event or a function.";
   if (!wrong) wrong = options->target.check(own < argc);
   if (!wrong) wrong = check_off_cpu(*options);
+  if (!wrong) wrong = check_named(*options);
   if (wrong) *status = usage_error("latency", wrong);
   return wrong == nullptr;
 }
@@ -126,13 +149,30 @@ std::string probe_at(char kind, const std::string& function, const char* what) {
 Result<LatencyRequest> define_call(CountedProcess* process, const std::string& text,
                                    LatencyRequest request) {
   const std::string function = function_name_in(text);
-  const bool has_arguments = text.find('(') != text.npos;
+  // Of a name alone process->define() makes a function event with all of its arguments. They are
+  // needed only to tell calls apart.
+  const bool has_arguments = text.find('(') != text.npos || !request.by.empty();
   Result<std::string> start =
       process->define(has_arguments ? text : probe_at('p', function, "_start"));
   if (!start.ok()) return start.error();
   PB_ASSIGN(std::string end, process->define(probe_at('r', function, "_end")));
   request.start = *start;
   request.end = end;
+  return request;
+}
+
+// Whole calls of a function, and the event that names their key.
+Result<LatencyRequest> define_named(CountedProcess* process, const LatencyOptions& options) {
+  const std::string& text = options.events[0];
+  if (EventRequest{text, ""}.kind() != EventRequest::Kind::kFunction)
+    return user_error(EINVAL,
+                      "With --named START is a function with its arguments: 'FUNC(TYPE "
+                      "NAME, ...)'.");
+  const bool is_call = text.find('=') < text.find('(');
+  LatencyRequest request = options.request;
+  PB_ASSIGN(request.named, process->define(options.named));
+  PB_ASSIGN(request.start, process->define(is_call ? text : "void = " + text));
+  request.end = request.start;
   return request;
 }
 
@@ -145,12 +185,12 @@ bool is_there(CountedProcess* process, std::string text) {
 }
 
 Result<LatencyRequest> define_events(CountedProcess* process, const LatencyOptions& options) {
+  if (!options.named.empty()) return define_named(process, options);
   const EventRequest first{options.events[0], ""};
   const bool is_function = first.kind() == EventRequest::Kind::kFunction;
   if (options.events.size() == 1 && is_function)
     return define_call(process, first.text, options.request);
   if (options.events.size() == 1) {
-    // Not by process->define(), which makes a function event of a name, with all of its arguments.
     if (first.kind() == EventRequest::Kind::kEvent && !is_there(process, first.text))
       return define_call(process, first.text, options.request);
     PB_TRY(process->define(first.text));
@@ -279,6 +319,7 @@ constexpr CommandLine kLatencyLine = {
     .synopsis =
         "latency [OPTION...] START [END] -- CMD [ARG...]\n"
         "latency [OPTION...] START [END] [-p PID]\n"
+        "latency --named EVENT --key FIELD --by FIELD [OPTION...] START -- CMD [ARG...]\n"
         "latency [OPTION...] START [END] -p PID,PID...|--all|--service NAME|--cgroup PATH\n"
         "latency --off-cpu -i FILE [OPTION...] START [END]",
     .about = R"(Shows how long it takes from the event START to the next END of the same thread,
@@ -314,7 +355,9 @@ int run_latency(int argc, char** argv) {
     const std::vector<Distribution> found =
         read_latency(texts[0], texts[1], asked.plan.by, asked.plan.modifier);
     if (options.target.json) return latency_json(asked.request, found);
-    return asked.request.start + " -> " + asked.request.end + "\n" + latency_text(found);
+    const std::string& named = asked.request.named;
+    const std::string how = named.empty() ? " -> " + asked.request.end : ", named by " + named;
+    return asked.request.start + how + "\n" + latency_text(found);
   });
 }
 

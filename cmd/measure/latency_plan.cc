@@ -84,6 +84,8 @@ Result<By> by_of(const std::string& text, const EventCall& start, const EventCal
   by.name = by.field == kValue ? by.field + "_of" : by.field;
   if (!is_text_field(*field))
     by.modifier = modifier_of((by.at_start ? start : end).print_fmt, by.field);
+  // A word in hexadecimal may be the address of a variable: a lock has its name.
+  if (by.modifier == ".hex" && field->size == 8) by.modifier = ".sym-offset";
   return by;
 }
 
@@ -110,6 +112,20 @@ void add_pair(const Keys& keys, const By& by, const EventCall& start, const Even
                                                  "3=common_timestamp-$" + own + "1" + second +
                                                  ":onmatch(" + start.system + "." + start.name +
                                                  ")." + name + "($" + own + "3" + parameter + ")"});
+}
+
+// The name of a key stays what it was until it is named again.
+void add_named(const Keys& keys, const By& by, const EventCall& named, const EventCall& call,
+               const std::string& name, HistPlan* plan) {
+  const std::string own = "__" + name + "_";
+  plan->synthetic = name;
+  plan->writes.push_back(
+      {"dynamic_events", "s:" + name + " u64 " + kValue + "; " + by.slot.with(by.name)});
+  plan->writes.push_back(
+      {trigger_path(named), "hist:keys=" + keys.start + ":" + own + "2=" + by.field});
+  plan->writes.push_back({trigger_path(call), "hist:keys=" + keys.end + ":" + own + "3=duration" +
+                                                  ":onmatch(" + named.system + "." + named.name +
+                                                  ")." + name + "($" + own + "3,$" + own + "2)"});
 }
 
 // --- the texts
@@ -157,7 +173,7 @@ void read_quantiles(const HistCounters& read, Distribution* one) {
 }
 
 // The value of the first key: behind "NAME: ".
-// An address is "[5581…] name" or hexadecimal digits.
+// An address is "[5581…] name", "[5581…] name+0x8/0x28" or hexadecimal digits.
 std::string by_value(std::string_view key, const std::string& by, const std::string& modifier) {
   if (by.empty() || key.size() < by.size() + 2) return "";
   std::string_view value = without_end_blanks(key.substr(by.size() + 2));
@@ -165,8 +181,12 @@ std::string by_value(std::string_view key, const std::string& by, const std::str
   std::string text;
   append_escaped(&text, start == value.npos ? "" : value.substr(start));
   const size_t name = text.find("] ");
-  if (modifier == ".sym" && text.starts_with('[') && name != text.npos)
+  if (modifier.starts_with(".sym") && text.starts_with('[') && name != text.npos)
     text.erase(0, text.find_first_not_of(' ', name + 1));
+  if (modifier == ".sym-offset") {  // "orders_mutex+0x0/0x28"
+    text.resize(std::min(text.rfind('/'), text.size()));
+    if (text.ends_with("+0x0")) text.resize(text.size() - 4);
+  }
   return modifier == ".hex" ? "0x" + text : text;
 }
 
@@ -194,7 +214,8 @@ void put_bars(const Distribution& one, std::string* out) {
 }  // namespace
 
 Result<LatencyPlan> plan_latency(const LatencyRequest& request, EventFormats& events) {
-  PB_ASSIGN(const EventCall* start, events.find(request.start));
+  const bool is_named = !request.named.empty();
+  PB_ASSIGN(const EventCall* start, events.find(is_named ? request.named : request.start));
   PB_ASSIGN(const EventCall* end, events.find(request.end));
   PB_ASSIGN(Keys keys, keys_of(request.key, *start, *end));
   PB_ASSIGN(By by, request.by.empty() ? Result<By>(By()) : by_of(request.by, *start, *end));
@@ -202,7 +223,10 @@ Result<LatencyPlan> plan_latency(const LatencyRequest& request, EventFormats& ev
   made.by = by.name;
   made.modifier = by.modifier;
   const std::string name = free_name(events), directory = "events/synthetic/" + name;
-  add_pair(keys, by, *start, *end, name, &made.plan);
+  if (is_named)
+    add_named(keys, by, *start, *end, name, &made.plan);
+  else
+    add_pair(keys, by, *start, *end, name, &made.plan);
   const std::string shown = made.by + made.modifier, value = kValue;
   const std::string first = made.by.empty() ? "" : shown + ",";
   const std::string sort = made.by.empty() ? "" : made.by + ",";

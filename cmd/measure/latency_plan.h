@@ -9,6 +9,13 @@
 //   synthetic/latency      hist:keys=[BY,]lat.log2      the bars
 //                          hist:keys=BY:vals=lat,lat.counters
 //
+// Where another event says what a key is called (a statement's text, a descriptor's path), whole
+// calls are counted by that:
+//
+//   NAMED/trigger          hist:keys=KEY:__latency_2=BY
+//   CALL/trigger           hist:keys=KEY:__latency_3=duration:
+//                              onmatch(NAMED).latency($__latency_3,$__latency_2)
+//
 // BY is shown by its name when it is an address. Functions of one name are one distribution, so
 // their counters are added up, and quantiles are read from the sum.
 #pragma once
@@ -27,12 +34,14 @@ struct LatencyRequest {
   std::string start, end;  // SYSTEM:EVENT
   std::string key;         // "FIELD" or "STARTFIELD=ENDFIELD"; empty: the thread
   std::string by;          // "FIELD", "start.FIELD", "end.FIELD"; empty: one distribution
+  // An event that says what the key is called: `by` is a field of it, and `start` is a whole call.
+  std::string named = {};
 };
 
 struct LatencyPlan {
   HistPlan plan;         // its histograms: the bars, then the counters
   std::string by;        // the field of the synthetic event; empty: none
-  std::string modifier;  // how it is shown: ".hex", ".sym", or as it is
+  std::string modifier;  // how it is shown: ".hex", ".sym", ".sym-offset", or as it is
 };
 Result<LatencyPlan> plan_latency(const LatencyRequest& request, EventFormats& events);
 

@@ -166,7 +166,7 @@ TEST(LatencyPlan, ByAnAddress) {
     Result<LatencyPlan> made = plan_latency({"db:start", "db:done", "", by}, events);
     return made.ok() ? made->plan.writes.back().text : made.error().message();
   };
-  EXPECT_EQ(keys("p"), "hist:keys=p.hex:vals=lat,lat.counters");
+  EXPECT_EQ(keys("p"), "hist:keys=p.sym-offset:vals=lat,lat.counters");
   EXPECT_EQ(keys("q"), "hist:keys=q.sym:vals=lat,lat.counters");
   EXPECT_EQ(keys("__ip"), "hist:keys=__ip.sym:vals=lat,lat.counters");
   EXPECT_EQ(keys("n"), "hist:keys=n:vals=lat,lat.counters");
@@ -181,6 +181,9 @@ TEST(LatencyText, ShowsAddressesAndEscapesTexts) {
   };
   EXPECT_EQ(by_of("7ffe12", ".hex"), "0x7ffe12");
   EXPECT_EQ(by_of("[0000558f00001139] main", ".sym"), "main");
+  EXPECT_EQ(by_of("[404060] orders_mutex+0x0/0x28", ".sym-offset"), "orders_mutex");
+  EXPECT_EQ(by_of("[404070] shop+0x10/0x28", ".sym-offset"), "shop+0x10");
+  EXPECT_EQ(by_of("[7f0010] 0x7f0010", ".sym-offset"), "0x7f0010");
   EXPECT_EQ(by_of("select 1,\n\x1b[31m2", ""), "select 1,\\n\\x1b[31m2");
 }
 

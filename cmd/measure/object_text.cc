@@ -7,6 +7,7 @@
 #include "cmd/measure/call_text.h"
 #include "output/text_put.h"
 #include "output/trace_line.h"
+#include "symbol/symbol.h"
 
 namespace patchbay::cmd {
 namespace {
@@ -266,6 +267,23 @@ void ObjectText::append_size(std::string* out, Record record) const {
   *out += count < kMost ? '}' : ')';
 }
 
+// A type of one source file has a '*' in front.
+void ObjectText::append_type_name(std::string* out, Record record) const {
+  const auto bytes = dynamic(record, field_);
+  std::string_view name(bytes ? reinterpret_cast<const char*>(bytes->data()) : "",
+                        bytes ? bytes->size() : 0);
+  name = name.substr(0, name.find('\0'));
+  if (name.starts_with('*')) name.remove_prefix(1);
+  if (name.empty()) {
+    *out += kUnreadable;
+    return;
+  }
+  constexpr std::string_view kHead = "typeinfo name for ";
+  const std::string shown = demangle("_ZTS" + std::string(name), true);
+  append_escaped(out,
+                 shown.starts_with(kHead) ? std::string_view(shown).substr(kHead.size()) : name);
+}
+
 void ObjectText::append(std::string* out, Record record) const {
   switch (form_.kind) {
     case Kind::kScalar:
@@ -282,6 +300,8 @@ void ObjectText::append(std::string* out, Record record) const {
       return append_pointer(out, record);
     case Kind::kSize:
       return append_size(out, record);
+    case Kind::kTypeName:
+      return append_type_name(out, record);
   }
 }
 

@@ -46,6 +46,7 @@ class ObjectText {
   void append_optional(std::string* out, Record record) const;
   void append_pointer(std::string* out, Record record) const;
   void append_size(std::string* out, Record record) const;
+  void append_type_name(std::string* out, Record record) const;
 
   ObjectForm form_;  // without its parts
   Field field_, length_, begin_, end_, flag_, there_;

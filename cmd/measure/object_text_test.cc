@@ -65,6 +65,20 @@ ObjectForm text_form() {
   return form;
 }
 
+TEST(ObjectText, TypesByTheirNames) {
+  ObjectForm form;
+  form.kind = Kind::kTypeName;
+  form.field = "type";
+  const auto shown = [&](const std::string& name) {
+    return Fields().text("type", name).shown(form);
+  };
+  EXPECT_EQ(shown("St13runtime_error"), "std::runtime_error");
+  EXPECT_EQ(shown("*7TooLate"), "TooLate");
+  EXPECT_EQ(shown("i"), "int");
+  EXPECT_EQ(shown("no name"), "no name");
+  EXPECT_EQ(shown(""), "(unreadable)");
+}
+
 TEST(ObjectText, Texts) {
   const auto shown = [](const std::string& bytes, uint64_t length) {
     return Fields().text("s", bytes).word("n", length).shown(text_form());

@@ -56,8 +56,10 @@ class Parser {
     while (!tokens_.empty() && tokens_.back().text == ";") tokens_.pop_back();
     PB_ASSIGN(const size_t open, find_list());
     CDeclaration declaration;
-    declaration.name = tokens_[open - 1].text;
-    declaration.result = joined(tokens_, 0, open - 1, tokens_.size());
+    const size_t name = begin_of_name(open);
+    const size_t end_of_name = tokens_[open - 1].at + tokens_[open - 1].text.size();
+    declaration.name = text_.substr(tokens_[name].at, end_of_name - tokens_[name].at);
+    declaration.result = joined(tokens_, 0, name, tokens_.size());
     PB_ASSIGN(const size_t close, closing(open));
     if (close + 1 != tokens_.size())
       return wrong(tokens_[close + 1].at, "Nothing may stand behind the parameters");
@@ -77,6 +79,15 @@ class Parser {
                       what + ":\n" + std::string(text_) + "\n" + std::string(at, ' ') + "^");
   }
 
+  // "operator new", "operator new[]", or one word.
+  size_t begin_of_name(size_t open) const {
+    for (size_t words : {size_t{2}, size_t{4}})
+      if (open >= words && tokens_[open - words].text == "operator" &&
+          is_word(tokens_[open - words + 1]))
+        return open - words;
+    return open - 1;
+  }
+
   // The '(' of the parameters: the first behind a name.
   Result<size_t> find_list() const {
     for (size_t i = 1; i < tokens_.size(); i++) {
@@ -85,6 +96,7 @@ class Parser {
       if (is_word(tokens_[i - 1]) && !is_in(name, kBuiltin) && !is_in(name, kQualifiers) &&
           !std::isdigit(uint8_t(name[0])))
         return i;
+      if (begin_of_name(i) + 1 < i) return i;
       return wrong(tokens_[i].at, "The name of a function has to stand here");
     }
     return wrong(text_.size(), "A function has its parameters in parentheses");
@@ -189,6 +201,12 @@ std::string pointer_atom(const std::string& type) {
   // `char *const p`: the pointer is const, what it points at is not.
   const size_t star = type.find('*'), found = type.find("const");
   return is_text && found < star ? "string" : "x64";
+}
+
+// The second word of one is the address of its name.
+bool is_type_info(const std::string& type) {
+  const std::vector<std::string_view> words = words_of(type);
+  return words.size() == 2 && words[0] == "std::type_info" && (words[1] == "*" || words[1] == "&");
 }
 
 // As C chooses it: of four bytes if that is wide enough.
@@ -317,7 +335,16 @@ FunctionLine function_line(const CDeclaration& declaration, const CTypes& types,
     }
     const std::string shown =
         parameter.name.empty() ? "arg" + std::to_string(number) : parameter.name;
-    list += (list.empty() ? "" : ", ") + atom + " " + shown;
+    list += list.empty() ? "" : ", ";
+    if (is_type_info(parameter.type)) {
+      list += "string " + shown + "+8[0]+0";
+      ObjectForm form;
+      form.kind = ObjectForm::Kind::kTypeName;
+      form.field = shown;
+      made.objects.push_back({shown, {shown}, std::move(form)});
+      continue;
+    }
+    list += atom + " " + shown;
     if (SharedValueNames names = types.names_of(parameter.type))
       made.names.arguments.emplace_back(shown, std::move(names));
   }

@@ -17,6 +17,7 @@
 
 #include "base/result.h"
 #include "cmd/target/c_enumeration.h"
+#include "event/object_form.h"
 #include "event/value_names.h"
 
 namespace patchbay::cmd {
@@ -37,6 +38,7 @@ enum class FailureSign : uint8_t {
   kUnknown,
   kErrno,   // in errno, when the result is -1, or NULL of a pointer
   kResult,  // it is the result, when that is not 0
+  kNever,   // it never returns
 };
 
 // A ';' may end it. EINVAL with a caret below the text when it is none.
@@ -79,6 +81,7 @@ struct FunctionLine {
   std::string line;
   std::vector<std::string> notes;  // what a person should know: "'g' (struct s) … is left out"
   FunctionValueNames names;        // of parameters, by their names in the line, and of the result
+  ObjectArguments objects;         // a std::type_info has its name
 };
 // `name`: the function as function_events is to find it, "libfoo:parse".
 FunctionLine function_line(const CDeclaration& declaration, const CTypes& types,

@@ -126,6 +126,7 @@ bool is_library(const std::string& wanted, const std::string& file) {
 // available_filter_functions has names without blanks; function_events and debug information have
 // this one.
 constexpr std::string_view kAnonymous = "(anonymous namespace)", kListed = "(anonymous_namespace)";
+constexpr std::string_view kOperator = "operator ", kListedOperator = "operator_";
 
 std::string replaced(std::string text, std::string_view from, std::string_view to) {
   for (size_t at = 0; (at = text.find(from, at)) != text.npos; at += to.size())
@@ -133,12 +134,26 @@ std::string replaced(std::string text, std::string_view from, std::string_view t
   return text;
 }
 
+// What every object has from the compiler's own start files: no glob means it.
+bool is_start_up_code(std::string_view name) {
+  constexpr std::string_view kNames[] = {"_start",
+                                         "_init",
+                                         "_fini",
+                                         "frame_dummy",
+                                         "register_tm_clones",
+                                         "deregister_tm_clones",
+                                         "__do_global_dtors_aux",
+                                         "_dl_relocate_static_pie"};
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
 // The functions of available_filter_functions, "NAME [LIBRARY]", that a name or a glob means. A
 // name without its parameters means each function of that name.
 std::vector<NamedFunction> functions_named(const std::string& listed, const std::string& program,
                                            const std::string& text) {
   const auto [library, asked] = split_library(text);
-  const std::string pattern = replaced(asked, kAnonymous, kListed);
+  const std::string pattern =
+      replaced(replaced(asked, kAnonymous, kListed), kOperator, kListedOperator);
   std::vector<NamedFunction> found;
   std::set<std::string> names;
   for (const std::string& line : split_lines(listed)) {
@@ -147,12 +162,13 @@ std::vector<NamedFunction> functions_named(const std::string& listed, const std:
     const std::string file =
         bracket == line.npos ? program : line.substr(bracket + 2, line.size() - bracket - 3);
     const bool has_no_name = name.find("@0x") != name.npos;
-    const bool fits = is_glob(pattern)
-                          ? !has_no_name && !::fnmatch(pattern.c_str(), name.c_str(), 0)
-                          : name == pattern || name.starts_with(pattern + "(");
+    const bool fits = is_glob(pattern) ? !has_no_name && !is_start_up_code(name) &&
+                                             !::fnmatch(pattern.c_str(), name.c_str(), 0)
+                                       : name == pattern || name.starts_with(pattern + "(");
     if (!fits || !is_library(library, file) || !names.insert(name).second) continue;
-    found.push_back(
-        {(library.empty() ? "" : library + ":") + replaced(name, kListed, kAnonymous), file});
+    found.push_back({(library.empty() ? "" : library + ":") +
+                         replaced(replaced(name, kListed, kAnonymous), kListedOperator, kOperator),
+                     file});
   }
   return found;
 }
@@ -198,6 +214,71 @@ Result<Definitions> named_definitions(serve::Client& client, const EventRequest&
   say_what_is_unknown(unknown);
   if (found.size() > 1)
     remark("-e '" + event.text + "' means " + std::to_string(found.size()) + " functions");
+  return definitions;
+}
+
+// Where libraries are looked for that no process has loaded.
+constexpr const char* kLibraryDirectories[] = {"/usr/local/lib/",
+                                               "/lib/x86_64-linux-gnu/",
+                                               "/usr/lib/x86_64-linux-gnu/",
+                                               "/lib64/",
+                                               "/usr/lib64/",
+                                               "/usr/lib/"};
+
+// The soname of the library that a file of prototypes names, and that the process does not have:
+// sqlite3_step() of a python3 that has not imported sqlite3 yet. "": there is none.
+std::string library_to_come(const Prototype& prototype, const std::string& function,
+                            const std::vector<std::string>& objects) {
+  const auto is_loaded = [&](const std::string& soname) {
+    return std::any_of(objects.begin(), objects.end(), [&](const std::string& object) {
+      return base_name(object).starts_with(soname);
+    });
+  };
+  const auto has_it = [&](const std::string& soname) {
+    return std::any_of(std::begin(kLibraryDirectories), std::end(kLibraryDirectories),
+                       [&](const char* folder) { return defines(folder + soname, function); });
+  };
+  const std::vector<std::string>& all = prototype.libraries;
+  if (std::any_of(all.begin(), all.end(), is_loaded)) return "";
+  if (all.size() == 1) return all.front();
+  const auto found = std::find_if(all.begin(), all.end(), has_it);
+  return found == all.end() ? "" : *found;
+}
+
+// "open@plt" has the arguments of open().
+Definitions definitions_of_stub(serve::Client& client, const std::string& text) {
+  Definitions definitions;
+  const std::string function = text.substr(0, text.size() - kOwnCalls.size());
+  Prototype prototype = Prototypes(objects_of(client.pid(), client.exe())).of(function, "");
+  if (prototype.source == Prototype::Source::kNone) say_what_is_unknown({text});
+  for (std::string& line : prototype.lines)
+    line.insert(std::min(line.find('('), line.size()), kOwnCalls);
+  print_probe_notes(prototype.notes);
+  add_functions(std::move(prototype), false, &definitions);
+  return definitions;
+}
+
+// A function that the process does not list: of a library that it does not have yet, whose event
+// waits for it, or one that the dynamic linker chooses among several (strrchr, cos), if a prototype
+// is known. The process says whether there is one.
+Definitions unlisted_definitions(serve::Client& client, const std::string& text) {
+  Definitions definitions;
+  if (is_glob(text)) return definitions;
+  if (text.ends_with(kOwnCalls)) return definitions_of_stub(client, text);
+  const std::vector<std::string> objects = objects_of(client.pid(), client.exe());
+  Prototypes prototypes(objects);
+  Prototype prototype = prototypes.of(text, "");
+  const bool is_known = prototype.source != Prototype::Source::kNone;
+  const bool has_library = !split_library(text).first.empty();
+  if (!is_known && !has_library) return definitions;
+  if (!is_known) say_what_is_unknown({text});
+  if (const std::string soname = has_library ? "" : library_to_come(prototype, text, objects);
+      !soname.empty()) {
+    remark(text + "() waits for " + soname + ", which the program does not have yet");
+    prototype = prototypes.of(soname.substr(0, soname.find(".so")) + ":" + text, "");
+  }
+  print_probe_notes(prototype.notes);
+  add_functions(std::move(prototype), false, &definitions);
   return definitions;
 }
 
@@ -448,6 +529,9 @@ Result<std::vector<std::string>> define_event(serve::Client& client, const Event
     Result<std::vector<std::string>> events = matching_events(*before, event.text);
     if (events.ok() || events.error().errno_value != ENOENT) return events;
     PB_ASSIGN(definitions, named_definitions(client, event));
+    // "sched:sched_swich" is no function of a library to come.
+    const bool may_wait = event.text.find(':') == event.text.npos || event.text.starts_with("lib");
+    if (definitions.empty() && may_wait) definitions = unlisted_definitions(client, event.text);
     if (definitions.empty()) return events;
   } else {
     PB_ASSIGN(definitions, definitions_of(client, event));
@@ -478,21 +562,6 @@ Result<std::vector<std::string>> define_event(serve::Client& client, const Event
 }
 
 namespace {
-
-// A function that the process does not list: of a library that it does not have yet, whose event
-// waits for it, or one that the dynamic linker chooses among several (strrchr, cos), if a prototype
-// is known. The process says whether there is one.
-Definitions unlisted_definitions(serve::Client& client, const std::string& text) {
-  Definitions definitions;
-  if (is_glob(text)) return definitions;
-  Prototype prototype = Prototypes(objects_of(client.pid(), client.exe())).of(text, "");
-  const bool is_known = prototype.source != Prototype::Source::kNone;
-  if (!is_known && split_library(text).first.empty()) return definitions;
-  if (!is_known) say_what_is_unknown({text});
-  print_probe_notes(prototype.notes);
-  add_functions(std::move(prototype), false, &definitions);
-  return definitions;
-}
 
 // What a function returns of which only the arguments are said.
 std::string result_of(serve::Client& client, const std::string& function) {
@@ -625,7 +694,8 @@ Result<Definitions> function_definitions(serve::Client& client, const EventReque
     if (!declared->has_result)
       declared->result = result_of(client, function_name_in(declared->made.line));
     return Definitions{{"function_events", std::move(declared->made.line), false,
-                        std::move(declared->result), true, std::move(declared->made.names)}};
+                        std::move(declared->result), true, std::move(declared->made.names),
+                        FailureSign::kUnknown, std::move(declared->made.objects)}};
   }
   if (request.kind() == EventRequest::Kind::kFunction)
     return Definitions{{"function_events", text, false, result_of(client, function_name_in(text))}};

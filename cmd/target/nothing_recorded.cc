@@ -191,6 +191,12 @@ std::string event_named(const EventRequest& event) {
     std::string name = text.substr(colon + 1, blank - colon - 1);
     return name.substr(name.find('/') + 1);
   }
+  // A name alone, perhaps with its library, is a function's or an event's.
+  if (event.kind() == EventRequest::Kind::kEvent) {
+    const NamedFunction function = function_named(event);
+    if (!function.name.empty()) return function.name;
+    return is_plain_name(text) && text.find(':') == text.npos ? text : "";
+  }
   if (event.kind() != EventRequest::Kind::kFunction) return "";
   std::string name = function_named(event).name;
   const size_t equals = text.find('=');
@@ -208,6 +214,13 @@ bool is_event_of(const EventCall& event, const std::string& name) {
 }
 
 }  // namespace
+
+std::string why_not_loaded(const std::string& function,
+                           const std::vector<RecordedModule>& modules) {
+  const NamedFunction named = function_named({function + "()", ""});
+  if (is_loaded(named.library, modules)) return "";
+  return "'" + function + "': " + named.library + " was not loaded";
+}
 
 std::vector<EventRequest> without_records(const TraceRequest& request,
                                           const std::vector<EventCall>& events,
@@ -230,7 +243,7 @@ std::vector<EventRequest> without_records(const TraceRequest& request,
 
 NamedFunction function_named(const EventRequest& event) {
   std::string text = event.text;
-  if (event.kind() == EventRequest::Kind::kEvent) return {};
+  if (event.kind() == EventRequest::Kind::kEvent && !text.starts_with("lib")) return {};
   if (event.kind() == EventRequest::Kind::kFunction) {
     text = function_name_in(text);
     text.erase(0, text.find_last_of('=') + 1);
@@ -238,9 +251,10 @@ NamedFunction function_named(const EventRequest& event) {
     text.erase(0, std::min(text.find(' '), text.size()));
     text.erase(0, std::min(text.find_first_not_of(' '), text.size()));
     text.resize(std::min(text.find_first_of(" +%"), text.size()));
-  } else {
+  } else if (event.kind() == EventRequest::Kind::kSource) {
     text.resize(std::min(text.find_first_of(" :%+"), text.size()));
   }
+  if (event.kind() == EventRequest::Kind::kEvent && text.find(':') == text.npos) return {};
   NamedFunction function;
   const size_t colon = text.find(':');
   const bool has_library = colon != text.npos && text.compare(colon, 2, "::") != 0;

@@ -24,6 +24,9 @@ NamedFunction function_named(const EventRequest& event);
 // Whether two functions do the same in other words: open and openat, printf and __printf_chk.
 bool is_of_family(std::string_view one, std::string_view other);
 
+// "'libfoo:f': libfoo was not loaded"; "": it was, or no library is named.
+std::string why_not_loaded(const std::string& function, const std::vector<RecordedModule>& modules);
+
 // Functions and probes of a request that have their event, and no record of it.
 std::vector<EventRequest> without_records(const TraceRequest& request,
                                           const std::vector<EventCall>& events,

@@ -29,9 +29,35 @@ std::string name_alone(const std::string& asked) {
   return colon == asked.npos || is_scope ? asked : asked.substr(colon + 1);
 }
 
-// "libfoo.so.1" is meant by "libfoo.so.1" and "libfoo.so.1.2.3".
+// "libfoo.so.1" is meant by "libfoo.so.1" and "libfoo.so.1.2.3". The dynamic linker has some of
+// libc's functions of its own (strlen).
 bool is_library(const std::string& file, const std::string& soname) {
+  if (file.starts_with("ld-linux") && soname == "libc.so.6") return true;
   return file == soname || (file.starts_with(soname) && file[soname.size()] == '.');
+}
+
+// What stands before the '(' at `open`: "open", "std::terminate", "operator new[]".
+std::string declared_name(const std::string& line, size_t open) {
+  size_t end = open;
+  if (line.substr(0, end).ends_with("[]")) end -= 2;
+  size_t begin = end;
+  const auto is_part = [](char c) { return std::isalnum(uint8_t(c)) || c == '_' || c == ':'; };
+  while (begin > 0 && is_part(line[begin - 1])) begin--;
+  constexpr std::string_view kOperator = "operator ";
+  if (begin < end && line.substr(0, begin).ends_with(kOperator)) begin -= kOperator.size();
+  return begin < end ? line.substr(begin, open - begin) : "";
+}
+
+// A function of C++ by its parameters' types, as a process calls it: "operator new(unsigned long)".
+std::string signature_of(const std::string& declaration) {
+  Result<CDeclaration> parsed = parse_c_declaration(declaration);
+  if (!parsed.ok()) return "";
+  std::string types;
+  for (const CDeclaration::Parameter& one : parsed->parameters)
+    types += (types.empty() ? "" : ", ") + one.type;
+  for (const char* sign : {" *", " &"})
+    for (size_t at; (at = types.find(sign)) != types.npos;) types.erase(at, 1);
+  return parsed->name + "(" + types + ")";
 }
 
 // Cuts the comment off a line of a file.
@@ -43,7 +69,7 @@ FailureSign take_comment(std::string* line) {
   const std::vector<std::string_view> words = split_words(comment);
   if (words.size() == 1 && words[0] == "errno") return FailureSign::kErrno;
   if (words.size() == 2 && words[0] == "error" && words[1] == "number") return FailureSign::kResult;
-  return FailureSign::kUnknown;
+  return comment == " does not return" ? FailureSign::kNever : FailureSign::kUnknown;
 }
 
 // The names of a line's arguments, in their order; nothing of a line that is none.
@@ -143,13 +169,14 @@ void PrototypeFiles::read_file(const std::string& path) {
       continue;
     }
     const size_t open = line.find('(');
-    size_t begin = open == line.npos ? 0 : open;
-    while (begin > 0 && (std::isalnum(uint8_t(line[begin - 1])) || line[begin - 1] == '_')) begin--;
-    if (open == line.npos || begin == open) {
+    const std::string name = open == line.npos ? "" : declared_name(line, open);
+    if (name.empty()) {
       problems_.push_back(path + ":" + std::to_string(number) + ": no declaration of a function");
       continue;
     }
-    by_name_[line.substr(begin, open - begin)].push_back({line, path, libraries, types, failure});
+    by_name_[name].push_back({line, path, libraries, types, failure});
+    if (name.find_first_of(" :") != name.npos)
+      by_name_[signature_of(line)].push_back({line, path, libraries, types, failure});
   }
 }
 
@@ -211,10 +238,11 @@ Prototype Prototypes::of(const std::string& asked, const std::string& library) {
       prototype.source = Prototype::Source::kFile;
       prototype.where = entry->file;
       prototype.declaration = entry->declaration;
+      prototype.libraries = entry->libraries;
       prototype.lines = {std::move(made.line)};
       prototype.results = {result_atom(*declaration, *entry->types)};
       prototype.names = {std::move(made.names)};
-      prototype.objects = {{}};
+      prototype.objects = {std::move(made.objects)};
       prototype.notes = std::move(made.notes);
       prototype.failure = entry->failure;
       return prototype;

@@ -14,6 +14,7 @@
 //
 //   int open(const char *path, int flags, ...); // errno
 //   int pthread_mutex_lock(pthread_mutex_t *mutex); // error number
+//   void exit(int status); // does not return
 #pragma once
 
 #include <map>
@@ -65,10 +66,11 @@ class PrototypeFiles {
 struct Prototype {
   enum class Source { kDebugInfo, kFile, kNone };
   Source source = Source::kNone;
-  std::string where;                 // the file that says it
-  std::string declaration;           // kFile: as it stands there
-  std::vector<std::string> lines;    // of function_events
-  std::vector<std::string> results;  // of each line: as FunctionEventLines has them
+  std::string where;                   // the file that says it
+  std::string declaration;             // kFile: as it stands there
+  std::vector<std::string> libraries;  // kFile: sonames of those that may have it; empty: any
+  std::vector<std::string> lines;      // of function_events
+  std::vector<std::string> results;    // of each line: as FunctionEventLines has them
   // Of each line. libc's debug information calls a word of flags int: its file of prototypes is
   // asked, too.
   std::vector<FunctionValueNames> names;

@@ -76,6 +76,14 @@ TEST(PrototypeFiles, OfPatchbayAreRight) {
       {"kill", "sig", 17, "SIGCHLD"},
       {"lseek", "whence", 2, "SEEK_END"},
       {"openat", "fd", uint64_t(-100), "AT_FDCWD"},
+      {"deflate", "flush", 4, "Z_FINISH"},
+      {"sqlite3_open_v2", "flags", 6, "SQLITE_OPEN_READWRITE|SQLITE_OPEN_CREATE"},
+      {"SSL_CTX_set_verify", "mode", 1, "SSL_VERIFY_PEER"},
+      // Overloads by their types, and the first of them by the name alone.
+      {"operator new", "", 0, "operator new(u64 arg1)"},
+      {"operator delete(void*, unsigned long)", "", 0,
+       "operator delete(void*, unsigned long)(x64 arg1, u64 arg2)"},
+      {"std::terminate", "", 0, "std::terminate()"},
       {"getrlimit", "resource", 7, "RLIMIT_NOFILE"},
   };
   for (const auto& row : kRows)

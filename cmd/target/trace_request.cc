@@ -57,9 +57,10 @@ bool is_function_definition(const std::string& text) {
   return text.ends_with(')') && !message.ends_with(" for TYPE state");
 }
 
-// "(anonymous namespace)::f*", "S::operator()": all of it is a name, or a glob.
-bool is_name_with_parentheses(std::string_view text) {
+// "(anonymous namespace)::f*", "S::operator()", "operator new": all of it is a name, or a glob.
+bool is_name_with_signs(std::string_view text) {
   constexpr std::string_view kAnonymous[] = {"(anonymous namespace)", "(anonymous_namespace)"};
+  if (text.find("operator ") != text.npos && scan_function_name(text) == text.size()) return true;
   if (text.find('(') == text.npos) return false;
   if (scan_function_name(text) == text.size()) return true;
   std::string rest(text);
@@ -73,11 +74,15 @@ bool is_name_with_parentheses(std::string_view text) {
 std::string function_name_in(const std::string& definition) {
   std::string name = definition.substr(0, definition.find('('));
   name.resize(name.find_last_not_of(' ') + 1);
+  // "operator new" has a blank of its own.
+  const size_t sign = name.rfind("operator ");
+  if (sign != name.npos) return name.substr(name.find_last_of(" *&", sign) + 1);
   return name.substr(name.find_last_of(" *&") + 1);
 }
 
 EventRequest::Kind EventRequest::kind() const {
-  if (is_name_with_parentheses(text)) return Kind::kEvent;
+  if (is_name_with_signs(text)) return Kind::kEvent;
+  if (text.ends_with(kOwnCalls) && text.find_first_of("( ") == text.npos) return Kind::kEvent;
   size_t head = text.find_first_not_of("0123456789", 1);
   size_t blank = text.find(' ');
   bool begins_as_probe = !text.empty() && std::string_view("prfte").find(text[0]) != text.npos &&

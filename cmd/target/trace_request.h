@@ -19,6 +19,9 @@
 
 namespace patchbay::cmd {
 
+// Behind a function's name: an object's own calls of a function of another one.
+inline constexpr std::string_view kOwnCalls = "@plt";
+
 struct EventRequest {
   std::string text;
   std::string filter;

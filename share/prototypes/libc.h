@@ -159,15 +159,15 @@ enum sysconf_name { _SC_ARG_MAX = 0, _SC_CHILD_MAX = 1, _SC_CLK_TCK = 2, _SC_NGR
 enum terminal_actions { TCSANOW = 0, TCSADRAIN = 1, TCSAFLUSH = 2 };
 enum terminal_queue { TCIFLUSH = 0, TCOFLUSH = 1, TCIOFLUSH = 2 };
 enum whence { SEEK_SET = 0, SEEK_CUR = 1, SEEK_END = 2, SEEK_DATA = 3, SEEK_HOLE = 4 };
-void _Exit(int status);
+void _Exit(int status); // does not return
 __pid_t _Fork(void);
 size_t __argz_count(const char *argz, size_t len);
 char *__argz_next(const char *argz, size_t argz_len, const char *entry);
 void __argz_stringify(char *argz, size_t len, int sep);
 int __asprintf(char **ptr, const char *fmt, ...);
-void __assert(const char *assertion, const char *file, int line);
-void __assert_fail(const char *assertion, const char *file, unsigned int line, const char *function);
-void __assert_perror_fail(int errnum, const char *file, unsigned int line, const char *function);
+void __assert(const char *assertion, const char *file, int line); // does not return
+void __assert_fail(const char *assertion, const char *file, unsigned int line, const char *function); // does not return
+void __assert_perror_fail(int errnum, const char *file, unsigned int line, const char *function); // does not return
 struct cmsghdr *__cmsg_nxthdr(struct msghdr *mhdr, struct cmsghdr *cmsg);
 const unsigned short **__ctype_b_loc(void);
 size_t __ctype_get_mb_cur_max(void);
@@ -190,7 +190,7 @@ void __pthread_register_cancel(__pthread_unwind_buf_t *buf);
 void __pthread_register_cancel_defer(__pthread_unwind_buf_t *buf);
 void __pthread_unregister_cancel(__pthread_unwind_buf_t *buf);
 void __pthread_unregister_cancel_restore(__pthread_unwind_buf_t *buf);
-void __pthread_unwind_next(__pthread_unwind_buf_t *buf);
+void __pthread_unwind_next(__pthread_unwind_buf_t *buf); // does not return
 int __res_init(void);
 void __res_nclose(res_state arg1);
 int __res_ninit(res_state arg1);
@@ -211,8 +211,8 @@ int __uflow(FILE *arg1);
 char *__xpg_basename(char *path);
 int _dl_find_object(void *address, struct dl_find_object *result);
 void _dl_mcount_wrapper_check(void *selfpc);
-void _exit(int status);
-void _longjmp(struct __jmp_buf_tag *env, int val);
+void _exit(int status); // does not return
+void _longjmp(struct __jmp_buf_tag *env, int val); // does not return
 int _obstack_begin(struct obstack *arg1, int arg2, int arg3, void *(*arg4)(long), void (*arg5)(void *));
 int _obstack_begin_1(struct obstack *arg1, int arg2, int arg3, void *(*arg4)(void *, long), void (*arg5)(void *, void *), void *arg6);
 int _obstack_memory_used(struct obstack *arg1);
@@ -221,7 +221,7 @@ int _setjmp(struct __jmp_buf_tag *env);
 int _tolower(int arg1);
 int _toupper(int arg1);
 long a64l(const char *s);
-void abort(void);
+void abort(void); // does not return
 int abs(int x);
 int accept(int fd, struct sockaddr *addr, socklen_t *addr_len); // errno
 int accept4(int fd, struct sockaddr *addr, socklen_t *addr_len, enum accept_flags flags); // errno
@@ -399,10 +399,10 @@ int epoll_pwait2(int epfd, struct epoll_event *events, int maxevents, const stru
 int epoll_wait(int epfd, struct epoll_event *events, int maxevents, int timeout); // errno
 double erand48(unsigned short *xsubi);
 int erand48_r(unsigned short *xsubi, struct drand48_data *buffer, double *result);
-void err(int status, const char *format, ...);
+void err(int status, const char *format, ...); // does not return
 void error(int status, int errnum, const char *format, ...);
 void error_at_line(int status, int errnum, const char *fname, unsigned int lineno, const char *format, ...);
-void errx(int status, const char *format, ...);
+void errx(int status, const char *format, ...); // does not return
 struct ether_addr *ether_aton(const char *asc);
 struct ether_addr *ether_aton_r(const char *asc, struct ether_addr *addr);
 int ether_hostton(const char *hostname, struct ether_addr *addr);
@@ -422,7 +422,7 @@ int execve(const char *path, char *const *argv, char *const *envp); // errno
 int execveat(enum directory_fd fd, const char *path, char *const *argv, char *const *envp, enum fstatat_flags flags); // errno
 int execvp(const char *file, char *const *argv); // errno
 int execvpe(const char *file, char *const *argv, char *const *envp); // errno
-void exit(int status);
+void exit(int status); // does not return
 void explicit_bzero(void *s, size_t n);
 int faccessat(enum directory_fd fd, const char *file, enum access_mode type, enum faccessat_flags flag); // errno
 int fallocate(int fd, enum fallocate_mode mode, __off64_t offset, __off64_t len); // errno
@@ -831,7 +831,7 @@ void login(const struct utmp *entry);
 int login_tty(int fd); // errno
 int logout(const char *ut_line);
 void logwtmp(const char *ut_line, const char *ut_name, const char *ut_host);
-void longjmp(struct __jmp_buf_tag *env, int val);
+void longjmp(struct __jmp_buf_tag *env, int val); // does not return
 long lrand48(void);
 int lrand48_r(struct drand48_data *buffer, long *result);
 int lremovexattr(const char *path, const char *name); // errno
@@ -1092,7 +1092,7 @@ int pthread_condattr_setpshared(pthread_condattr_t *attr, int pshared);
 int pthread_create(pthread_t *newthread, const pthread_attr_t *attr, void *(*start_routine)(void *), void *arg); // error number
 int pthread_detach(pthread_t th); // error number
 int pthread_equal(pthread_t thread1, pthread_t thread2);
-void pthread_exit(void *retval);
+void pthread_exit(void *retval); // does not return
 int pthread_getaffinity_np(pthread_t th, size_t cpusetsize, cpu_set_t *cpuset); // error number
 int pthread_getattr_default_np(pthread_attr_t *attr);
 int pthread_getattr_np(pthread_t th, pthread_attr_t *attr); // error number
@@ -1201,7 +1201,7 @@ int qfcvt_r(long double value, int ndigit, int *decpt, int *sign, char *buf, siz
 char *qgcvt(long double value, int ndigit, char *buf);
 void qsort(void *base, size_t nmemb, size_t size, __compar_fn_t compar);
 void qsort_r(void *base, size_t nmemb, size_t size, __compar_d_fn_t compar, void *arg);
-void quick_exit(int status);
+void quick_exit(int status); // does not return
 int quotactl(int cmd, const char *special, int id, __caddr_t addr); // errno
 int raise(enum signal_number sig);
 int rand(void);
@@ -1396,7 +1396,7 @@ int sigignore(enum signal_number sig); // errno
 int siginterrupt(enum signal_number sig, int interrupt); // errno
 int sigisemptyset(const sigset_t *set); // errno
 int sigismember(const sigset_t *set, enum signal_number signo); // errno
-void siglongjmp(struct __jmp_buf_tag *env, int val);
+void siglongjmp(struct __jmp_buf_tag *env, int val); // does not return
 __sighandler_t signal(enum signal_number sig, __sighandler_t handler);
 int signalfd(int fd, const sigset_t *mask, enum signalfd_flags flags); // errno
 int sigorset(sigset_t *set, const sigset_t *left, const sigset_t *right); // errno
@@ -1547,7 +1547,7 @@ int thrd_create(thrd_t *thr, thrd_start_t func, void *arg);
 thrd_t thrd_current(void);
 int thrd_detach(thrd_t thr);
 int thrd_equal(thrd_t lhs, thrd_t rhs);
-void thrd_exit(int res);
+void thrd_exit(int res); // does not return
 int thrd_join(thrd_t thr, int *res);
 int thrd_sleep(const struct timespec *time_point, struct timespec *remaining);
 void thrd_yield(void);
@@ -1619,8 +1619,8 @@ int utmpxname(const char *file); // errno
 void *valloc(size_t size);
 int vasprintf(char **ptr, const char *f, struct __va_list_tag *arg);
 int vdprintf(int fd, const char *fmt, struct __va_list_tag *arg);
-void verr(int status, const char *format, struct __va_list_tag *arg3);
-void verrx(int status, const char *arg2, struct __va_list_tag *arg3);
+void verr(int status, const char *format, struct __va_list_tag *arg3); // does not return
+void verrx(int status, const char *arg2, struct __va_list_tag *arg3); // does not return
 int versionsort(const struct dirent **e1, const struct dirent **e2);
 int versionsort64(const struct dirent64 **e1, const struct dirent64 **e2);
 int vfork(void);

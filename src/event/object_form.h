@@ -26,6 +26,7 @@ struct ObjectForm {
     kOptional,  // flag: whether parts[0] is there
     kPointer,   // field: the address; parts[0], if it is there: what it points to
     kSize,      // field: how many entries there are, of which none is shown
+    kTypeName,  // field: the text of a type's name as std::type_info has it, mangled
   };
   enum class Show : uint8_t { kSigned, kUnsigned, kHex, kBool, kChar, kFloat, kPointer };
 

@@ -36,6 +36,9 @@ FieldKind field_kind(const std::vector<std::vector<SdtArgument>>& sites, size_t 
   return kind.value_or(FieldKind{8, false, false});
 }
 
+constexpr char kTextType[] = "__data_loc char[]";
+constexpr uint32_t kTextField = 4;  // bytes of the word that says where it is
+
 std::string type_name(const FieldKind& kind) {
   if (kind.is_float && kind.size >= 4) return kind.size == 8 ? "double" : "float";
   return (kind.is_signed ? "s" : "u") + std::to_string(kind.size * 8);
@@ -62,6 +65,14 @@ class SiteCompiler {
       offset += address;
     }
     start(argument, place, offset);
+    if (field.type == kTextType) {
+      // The word in memory is the text's address.
+      if (place == Place::kMemory) put(FetchOp::kDeref, 0, 0, 0, 0);
+      // Index 1: what cannot be read is no empty text.
+      put(FetchOp::kString, 1, 0, field.offset, kMaxStringBytes);
+      dynamic_bytes_ += kMaxStringBytes;
+      return;
+    }
     if (place == Place::kMemory && argument.size == size) {
       put(FetchOp::kLoad, 0, size, field.offset, 0);
       return;
@@ -79,7 +90,7 @@ class SiteCompiler {
     if (!program) return sys_error("compile a probe's arguments", ENOMEM);
     const EventField& last = call.fields.back();
     program->fixed_size = last.offset + last.size;
-    program->max_size = (program->fixed_size + 3) / 4 * 4;
+    program->max_size = (program->fixed_size + dynamic_bytes_ + 3) / 4 * 4;
     program->nr_insns = uint16_t(insns_.size());
     program->uses_xmm = uses_xmm_;
     program->uses_reg = uses_reg_;
@@ -121,6 +132,7 @@ class SiteCompiler {
 
   const SdtSymbolAddress& address_of_;
   std::vector<FetchInsn> insns_;
+  uint32_t dynamic_bytes_ = 0;
   bool uses_xmm_ = false, uses_reg_ = false;
 };
 
@@ -140,6 +152,13 @@ class SiteCompiler {
   for (size_t n = 0; n < count; n++) {
     const FieldKind kind = field_kind(sites, n);
     const std::string field = "arg" + std::to_string(n + 1);
+    if (kind.size == 8 && !kind.is_float && is_sdt_text(provider, name, n)) {
+      call.fields.push_back({kTextType, field, offset, kTextField, true});
+      offset += kTextField;
+      format += " " + field + "=\\\"%s\\\"";
+      values += ", __get_str(" + field + ")";
+      continue;
+    }
     const bool is_signed = kind.is_signed || (kind.is_float && kind.size >= 4);
     call.fields.push_back({type_name(kind), field, offset, kind.size, is_signed});
     offset += kind.size;

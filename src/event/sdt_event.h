@@ -5,6 +5,8 @@
 //
 //   "-4@%edi 8@-16(%rbp) 4@$5"   ->   s32 arg1, u64 arg2 (shown as hex), u32 arg3
 //
+// Where it is known that an argument is a text, the record has the text.
+//
 // Sites of one probe may have their arguments in other places, and even of other sizes: the field
 // is then as wide as 8 bytes, and each site's program extends what it has.
 #pragma once
@@ -44,6 +46,9 @@ inline constexpr size_t kMaxSdtArguments = 16;
 // Never fails: a text that it does not understand becomes an argument that cannot be fetched.
 // Arguments beyond kMaxSdtArguments are dropped.
 std::vector<SdtArgument> parse_sdt_arguments(std::string_view text);
+
+// Whether the argument, counted from 0, is known to be a text that ends with a NUL (sdt_texts.cc).
+bool is_sdt_text(std::string_view provider, std::string_view name, size_t argument);
 
 // The event of sites with these arguments (at least one site): sdt_PROVIDER:NAME, fields
 // __probe_ip, arg1 ….

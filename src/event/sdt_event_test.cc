@@ -114,6 +114,23 @@ TEST(SdtEvent, SitesThatDifferShareAWideField) {
   EXPECT_EQ(call.fields[3].type, "u64");
 }
 
+TEST(SdtEvent, TextsThatAreKnown) {
+  const EventCall call = make_sdt_event_call(
+      "python", "line",
+      {parse_sdt_arguments("8@%rdi 8@8(%rbx) -4@%eax"), parse_sdt_arguments("8@%rdi")});
+  EXPECT_EQ(call.fields[1].type, "__data_loc char[]");
+  EXPECT_EQ(call.fields[2].type, "__data_loc char[]");
+  EXPECT_EQ(call.fields[3].type, "s32");
+  EXPECT_EQ(call.print_fmt,
+            "\"(%lx) arg1=\\\"%s\\\" arg2=\\\"%s\\\" arg3=%d\", REC->__probe_ip, __get_str(arg1), "
+            "__get_str(arg2), REC->arg3");
+  EXPECT_FALSE(is_sdt_text("python", "line", 2));
+  EXPECT_FALSE(is_sdt_text("other", "line", 0)) << "its argument may be anything";
+  // An argument of four bytes is no address.
+  EXPECT_EQ(make_sdt_event_call("python", "line", {parse_sdt_arguments("4@%edi")}).fields[1].type,
+            "u32");
+}
+
 struct Fetched {
   std::vector<uint8_t> record;
   uint64_t at(uint32_t offset, uint32_t size) const {
@@ -151,6 +168,29 @@ TEST(SdtEvent, ValuesOfASite) {
   const uint64_t expected[] = {0x80000001, words[1], 3, 22, ~0ull, 77, 0, 0};
   for (size_t i = 0; i < 8; i++)
     EXPECT_EQ(got.at(call.fields[i + 1].offset, call.fields[i + 1].size), expected[i]) << i;
+}
+
+TEST(SdtEvent, TextsAreFetched) {
+  const char* const words[] = {"unused", "greet"};
+  FetchRegisters registers = {};
+  registers.reg[3] = reinterpret_cast<uint64_t>(words);
+  registers.reg[7] = reinterpret_cast<uint64_t>("calls.py");
+  const char* site = "8@%rdi 8@8(%rbx) -4@$7";
+  const EventCall call = make_sdt_event_call("python", "line", {parse_sdt_arguments(site)});
+  auto program = compile_sdt_site(parse_sdt_arguments(site), call,
+                                        [](std::string_view) { return uint64_t{0}; });
+  ASSERT_TRUE(program.ok());
+  std::vector<uint8_t> record((*program)->max_size, 0xee);
+  const uint32_t size = fetch_run(program->get(), &registers, nullptr, record.data());
+  const auto text_at = [&](uint32_t offset) {
+    uint32_t where = 0;
+    std::memcpy(&where, &record[offset], 4);
+    const char* const text = reinterpret_cast<const char*>(&record[where & 0xffff]);
+    return std::string(text, where >> 16 ? (where >> 16) - 1 : 0);
+  };
+  EXPECT_LT(size, 64u);
+  EXPECT_EQ(text_at(call.fields[1].offset), "calls.py");
+  EXPECT_EQ(text_at(call.fields[2].offset), "greet");
 }
 
 TEST(SdtEvent, NarrowArgumentsAreExtended) {

@@ -22,7 +22,7 @@ AddressNames AddressNames::from_kallsyms(std::string_view text) {
     std::string_view name = line.substr(at + 3, line.find_first_of(" \t", at + 3) - (at + 3));
     if (name.empty() || name[0] == '$' || kind == 'A' || kind == 'a')
       continue;  // as libtraceevent does
-    lines->push_back({address, std::string(name)});
+    lines->push_back({address, std::string(name), kind == 'd'});
   }
   std::stable_sort(lines->begin(), lines->end(),
                    [](const Line& a, const Line& b) { return a.address < b.address; });
@@ -90,7 +90,7 @@ bool AddressNames::lookup(uint64_t address, Name* out) {
                          [](uint64_t a, const Range& range) { return a < range.start; });
     if (next != ranges.begin() && address < std::prev(next)->end) {
       const Range& range = *std::prev(next);
-      *out = {range.name, address - range.start, range.end - range.start};
+      *out = {range.name, address - range.start, range.end - range.start, false};
       return !range.name.empty();
     }
   }
@@ -98,7 +98,7 @@ bool AddressNames::lookup(uint64_t address, Name* out) {
     SymbolizedAddress found;
     if (!symbols_->symbolize(address, &found)) return false;
     last_ = std::move(found.name);
-    *out = {last_, found.offset, found.size};
+    *out = {last_, found.offset, found.size, found.is_variable};
     return true;
   }
   auto next = std::upper_bound(lines_->begin(), lines_->end(), address,
@@ -109,7 +109,7 @@ bool AddressNames::lookup(uint64_t address, Name* out) {
   // recorded.
   if (line.name.starts_with("0x")) return false;
   *out = {line.name, address - line.address,
-          next == lines_->end() ? 0 : next->address - line.address};
+          next == lines_->end() ? 0 : next->address - line.address, line.is_variable};
   return true;
 }
 

@@ -21,6 +21,7 @@ class AddressNames {
   struct Name {
     std::string_view name;  // valid until the next lookup
     uint64_t offset = 0, size = 0;
+    bool is_variable = false;
   };
   struct Range {
     uint64_t start = 0, end = 0;
@@ -58,7 +59,7 @@ class AddressNames {
   // Images with the same number name all addresses alike.
   uint32_t table() const { return owner_.image ? table_of_image_[owner_.image - 1] : 0; }
 
-  // False when no function is known there.
+  // False when no function and no variable is known there.
   bool lookup(uint64_t address, Name* out);
   SymbolTable* symbols() const { return symbols_; }
 
@@ -66,6 +67,7 @@ class AddressNames {
   struct Line {
     uint64_t address;
     std::string name;
+    bool is_variable;
   };
   using Lines = std::vector<Line>;
   using Tables = std::vector<std::vector<Range>>;

@@ -50,6 +50,7 @@ const AddressText::Entry& AddressText::look_up(uint64_t address, bool is_caller)
   entry.plain.clear();
   entry.is_caller = is_caller;
   entry.known = find(address, is_caller, &name);
+  entry.is_variable = name.is_variable;
   if (!entry.known) {
     entry.plain = "0x";
     put_hex(&entry.plain, address);

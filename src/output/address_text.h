@@ -15,11 +15,11 @@ class AddressText {
  public:
   struct Entry {
     uint64_t address = 0;
-    std::string plain;   // "name", or "0x1234" when no function is known there
+    std::string plain;   // "name", or "0x1234" when nothing is known there
     std::string offset;  // "name+0x10", or as plain
     std::string full;    // "name+0x10/0x80", or as plain; "(null)" for 0
     uint32_t table = 0;  // of the names
-    bool known = false, is_caller = false;
+    bool known = false, is_caller = false, is_variable = false;
   };
   // `names` may be null, and may be replaced (drop() then): it must outlive this.
   // `escape`: names come from a foreign file and must not command a terminal.

@@ -63,7 +63,7 @@ bool EventFilters::find_function(std::string_view name, uint64_t address, uint64
     address = functions->front().symbol.address;
   }
   SymbolizedAddress found;
-  if (!core_.symbols.symbolize(address, &found)) return false;
+  if (!core_.symbols.symbolize(address, &found) || found.is_variable) return false;
   *start = found.start;
   *end = found.start + std::max<uint64_t>(found.size, 1);
   return true;

@@ -474,8 +474,59 @@ const FunctionSymbol* ElfModule::function_at(uint64_t address) {
   return at != all.end() && at->address == address ? &*at : nullptr;
 }
 
+namespace {
+
+// Of environ, _environ and __environ the first.
+size_t underscores(std::string_view name) {
+  return std::min(name.find_first_not_of('_'), name.size());
+}
+
+bool stands_before(const FunctionSymbol& a, const FunctionSymbol& b) {
+  if (a.address != b.address) return a.address < b.address;
+  if (a.size != b.size) return a.size > b.size;
+  return underscores(a.name) < underscores(b.name);
+}
+
+}  // namespace
+
+void ElfModule::load_variables() {
+  if (variables_loaded_) return;
+  variables_loaded_ = true;
+  open_debug_file();
+  if (!image_) return;
+  const ElfSymbols tables[] = {image_->symtab(), debug_ ? debug_->symtab() : ElfSymbols(),
+                               image_->dynsym()};
+  for (const ElfSymbols& table : tables) {
+    for (size_t i = 0; i < table.size(); ++i) {
+      const Elf64_Sym symbol = table[i];
+      if (ELF64_ST_TYPE(symbol.st_info) != STT_OBJECT || symbol.st_shndx == SHN_UNDEF) continue;
+      if (symbol.st_shndx == SHN_ABS || symbol.st_size == 0) continue;
+      FunctionSymbol variable;
+      variable.address = symbol.st_value + identity_.bias;
+      variable.size = uint32_t(std::min<uint64_t>(symbol.st_size, UINT32_MAX));
+      variable.name = table.name(symbol);
+      if (!variable.name.empty()) variables_.push_back(variable);
+    }
+  }
+  std::stable_sort(variables_.begin(), variables_.end(), stands_before);
+}
+
+const FunctionSymbol* ElfModule::variable_around(uint64_t address) {
+  load_variables();
+  auto after = std::upper_bound(variables_.begin(), variables_.end(), address,
+                                [](uint64_t a, const FunctionSymbol& v) { return a < v.address; });
+  if (after == variables_.begin()) return nullptr;
+  // Of those that begin there the first has the best name, and is the longest.
+  const auto found =
+      std::lower_bound(variables_.begin(), after, std::prev(after)->address,
+                       [](const FunctionSymbol& v, uint64_t a) { return v.address < a; });
+  return address - found->address < found->size ? &*found : nullptr;
+}
+
 void ElfModule::drop_caches() {
   loaded_ = false;
+  variables_loaded_ = false;
+  variables_ = {};
   scans_ = 0;
   functions_ = {};
   name_index_ = {};

@@ -83,6 +83,8 @@ class ElfModule final : public Module {
   // The best name of the function that starts at, or contains, an address; null when there is none.
   const FunctionSymbol* function_at(uint64_t address);
   const FunctionSymbol* function_around(uint64_t address);
+  // The variable that an address lies in, in the words of a function; null when there is none.
+  const FunctionSymbol* variable_around(uint64_t address);
   void drop_caches();
 
  private:
@@ -95,6 +97,7 @@ class ElfModule final : public Module {
   std::vector<FunctionSymbol> scan_for(std::string_view name);
   std::vector<FunctionSymbol> look_up(std::string_view name);
   void build_name_index();
+  void load_variables();
   void for_each_local(const std::function<void(const TableSymbol&, std::string_view file)>& visit);
 
   ModuleIdentity identity_;
@@ -113,6 +116,9 @@ class ElfModule final : public Module {
   bool plt_loaded_ = false;
   std::vector<FunctionSymbol> plt_;  // by address
   std::deque<std::string> plt_names_;
+
+  bool variables_loaded_ = false;
+  std::vector<FunctionSymbol> variables_;  // by address, of one address the best name first
 
   bool loaded_ = false;
   std::vector<FunctionSymbol> functions_;

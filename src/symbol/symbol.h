@@ -23,8 +23,8 @@ struct FunctionSymbol {
   uint64_t address = 0;  // run-time address of the entry (bias applied)
   uint32_t size = 0;     // bytes; from the symbol, else from .eh_frame, else up to the next symbol
   SymbolSource source = SymbolSource::kDynsym;
-  bool is_ifunc = false;   // address is the resolver's
-  bool is_global = false;  // visible to other objects
+  bool is_ifunc = false;        // address is the resolver's
+  bool is_global = false;       // visible to other objects
   bool is_old_version = false;  // NAME@VERSION, beside a default NAME@@VERSION
   // name.cold, or a nameless part that only the unwind table shows: no call ever enters there.
   bool is_cold_part = false;
@@ -79,9 +79,10 @@ struct ResolvedFunction {
 
 struct SymbolizedAddress {
   std::string name;     // demangled without parameters; never contains a blank
-  uint64_t start = 0;   // of the function
+  uint64_t start = 0;   // of the function or variable
   uint64_t offset = 0;  // address - start
   uint32_t size = 0;
+  bool is_variable = false;
   const Module* module = nullptr;
 };
 
@@ -113,7 +114,7 @@ class SymbolTable {
   // LIBRARY is a soname prefix (libsqlite3, libc).
   // EINVAL with near matches in the sentence when nothing matches.
   virtual Result<std::vector<ResolvedFunction>> resolve(std::string_view spec) = 0;
-  // False when no module holds the address or no function contains it.
+  // False when no module holds the address, or no function and no variable contains it.
   virtual bool symbolize(uint64_t address, SymbolizedAddress* out) = 0;
   // Address of a data or function symbol, for `=$SYMBOL`; 0 when unknown.
   virtual uint64_t address_of(std::string_view symbol) = 0;

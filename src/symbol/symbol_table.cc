@@ -87,11 +87,14 @@ bool ModuleTable::symbolize(uint64_t address, SymbolizedAddress* out) {
   if (!module) module = module_that_was_at(address);
   const FunctionSymbol* function = module ? module->plt_entry_around(address) : nullptr;
   if (!function && module) function = module->function_around(address);
+  const bool is_variable = !function;
+  if (!function && module) function = module->variable_around(address);
   if (!function) return false;
   out->name = shown_name(*module, *function);
   out->start = function->address;
   out->offset = address - function->address;
   out->size = function->size;
+  out->is_variable = is_variable;
   out->module = module;
   return true;
 }

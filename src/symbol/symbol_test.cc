@@ -269,7 +269,12 @@ TEST_F(SelfSymbols, SymbolizedNamesHaveNoBlank) {
   EXPECT_EQ(where.name, "(anonymous_namespace)::pb_anonymous_function");
   EXPECT_EQ(where.module, table_->modules()[0]);
   EXPECT_FALSE(table_->symbolize(0, &where));
-  EXPECT_FALSE(table_->symbolize(uint64_t(&pb_data_object), &where));
+  EXPECT_FALSE(where.is_variable);
+  ASSERT_TRUE(table_->symbolize(uint64_t(&pb_data_object), &where));
+  EXPECT_EQ(where.name, "pb_data_object");
+  EXPECT_TRUE(where.is_variable);
+  EXPECT_EQ(where.offset, 0u);
+  EXPECT_EQ(where.size, sizeof pb_data_object);
   EXPECT_FALSE(table_->symbolize(UINT64_MAX, &where));
   int local = 0;
   EXPECT_FALSE(table_->symbolize(uint64_t(&local), &where));

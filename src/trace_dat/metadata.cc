@@ -102,6 +102,7 @@ std::string one_line(std::string text) {
 struct Symbol {
   std::string name, module;
   uint64_t end = 0;
+  bool is_variable = false;
 };
 
 std::string stats_text(const BufferFile& file, uint32_t ring) {
@@ -190,7 +191,7 @@ std::string kallsyms_text(SymbolTable* symbols, const std::vector<uint64_t>& add
       std::string module = found.module ? found.module->path() : "";
       module = plain_name(base_name(module));
       lines[found.start] = {plain_name(found.name), module == "?" ? "" : module,
-                            found.start + found.size};
+                            found.start + found.size, found.is_variable};
     } else if (!std::binary_search(addresses.begin(), addresses.end(), address + 1)) {
       snprintf(hex, sizeof hex, "0x%" PRIx64, address);
       lines.insert({address, {hex, "", address + 1}});
@@ -200,7 +201,7 @@ std::string kallsyms_text(SymbolTable* symbols, const std::vector<uint64_t>& add
   for (auto line = lines.begin(); line != lines.end(); ++line) {
     char hex[24];
     snprintf(hex, sizeof hex, "%016" PRIx64, line->first);
-    text += std::string(hex) + " t " + line->second.name;
+    text += std::string(hex) + (line->second.is_variable ? " d " : " t ") + line->second.name;
     if (!line->second.module.empty()) text += "\t[" + line->second.module + "]";
     text += '\n';
     auto next = std::next(line);

@@ -42,4 +42,54 @@ done
 "$patchbay" record -o "$work/w.dat" -e 'p:thrown __cxa_throw' -- "$examples/cpp_shapes" \
   >/dev/null 2>"$work/err" || fail "a probe: $(cat "$work/err")"
 has "a probe by a plain name" "$(cat "$work/err")" "record: ${throws##*$'\n'} events"
+
+# The runtime's functions by their names alone: as many calls as the program makes itself, with
+# their arguments, of a program without debug information, too.
+cat >"$work/runtime.cc" <<'EOC'
+#include <cstdio>
+#include <exception>
+#include <stdexcept>
+struct Late : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+__attribute__((noipa)) void* keep(void* p) { return p; }
+__attribute__((noipa)) void throws(int n) {
+  if (n == 0) throw Late("late");
+  if (n == 1) throw std::out_of_range("far");
+  if (n == 2) throw 7;
+}
+int main() {
+  for (int i = 0; i < 10; i++) ::operator delete(keep(::operator new(1234 + i)));
+  delete[] static_cast<char*>(keep(new char[77]));
+  for (int i = 0; i < 3; i++) {
+    try {
+      throws(i);
+    } catch (...) {
+    }
+  }
+  std::set_terminate([] { std::exit(4); });
+  std::puts("the end");
+  std::fflush(stdout);
+  std::terminate();
+}
+EOC
+if g++ -std=c++20 -O1 -include cstdlib -o "$work/runtime" "$work/runtime.cc" 2>"$work/err"; then
+  "$patchbay" calls -o "$work/lines" -e 'operator new' -e 'operator new[]' -e __cxa_throw \
+    -e std::terminate -- "$work/runtime" >"$work/out" 2>"$work/err"
+  same "calls: status and output" "4 the end" "$? $(cat "$work/out")"
+  same "operator new, with its argument" 10 \
+    "$(grep -cE '^operator new\(12[34][0-9]\) = 0x[0-9a-f]+ <' "$work/lines")"
+  same "operator new[]" 1 "$(grep -cE '^operator new\[\]\(77\) = 0x' "$work/lines")"
+  same "what is thrown" "Late std::out_of_range int " \
+    "$(sed -n 's/^__cxa_throw(0x[0-9a-f]*, \([A-Za-z_:]*\), .*/\1/p' "$work/lines" | tr '\n' ' ')"
+  same "std::terminate" 1 "$(grep -cE '^std::terminate\(\)$' "$work/lines")"
+  for name in 'operator new' __cxa_throw std::terminate; do
+    "$patchbay" record -o "$work/x.dat" -e "$name" -- "$work/runtime" >/dev/null 2>"$work/err"
+    has "record -e '$name' means the program's" "$(cat "$work/err")" 'record: [1-9][0-9]* events'
+    "$patchbay" hist "$name" keys=common_pid -- "$work/runtime" >"$work/hist" 2>"$work/err"
+    has "hist '$name', too" "$(cat "$work/hist")" 'hitcount: +[1-9]'
+  done
+else
+  fail "the program of the runtime does not compile"
+fi
 finish

@@ -39,10 +39,16 @@ PYTHON
     -e sdt_python:gc__start -o py.dat -- "$python" calls.py 2>err
   same "python runs as ever" 0 $?
   "$patchbay" report -i py.dat >out
-  # arg1 and arg2 are addresses of texts, arg3 is the line.
+  # arg1 is the file, arg2 the function, arg3 the line.
   same "three calls of greet() with their arguments" 3 \
-    "$(grep -cE 'function__entry: .*arg1=0x[0-9a-f]+ arg2=0x[0-9a-f]+ arg3=70002$' out)"
+    "$(grep -cE 'function__entry: .*arg1="[^"]*calls\.py" arg2="greet" arg3=70002$' out)"
   same "and their lines" 3 "$(grep -cE ' line: .* arg3=70003$' out)"
+  "$patchbay" record -q -e sdt_python:line -f 'arg2 == "greet"' -o py.dat -- \
+    "$python" calls.py 2>err
+  same "a filter takes a text" "3 3" "$("$patchbay" report -i py.dat >only
+    echo "$(grep -c ' line: ' only) $(grep -c 'arg2="greet"' only)")"
+  "$patchbay" hist sdt_python:line keys=arg2 -- "$python" calls.py >hist 2>err
+  has "and so does a histogram" "$(cat hist)" '^\{ arg2: greet +\} hitcount: +3$'
   check "gc__start with its generation" grep -qE 'gc__start: .*arg1=2$' out
   LD_PRELOAD=$agent "$python" -c 'import time; time.sleep(60)' &
   pid=$!
@@ -83,7 +89,9 @@ if grep -q '^sdt_postgresql:query__start$' postgres.probes; then
   for event in query__start query__parse__start query__execute__done; do
     same "$event, once a query" 2 "$(grep -c " $event: " report)"
   done
-  check "with the query's address" grep -qE 'query__start: .*arg1=0x[0-9a-f]{6,}$' report
+  check "with the query's text" grep -qE 'query__start: .*arg1="select 41 \+ 1;' report
+  same "and both of them in order" '"select 41 + 1;
+"select 7;' "$(sed -n 's/.*query__start: .*arg1=\("select [^;]*;\).*/\1/p' report)"
   same "each lock that was taken was released" \
     "$(grep -cE ' lwlock__(acquire|condacquire|acquire__or__wait): ' report)" \
     "$(grep -c ' lwlock__release: ' report)"
