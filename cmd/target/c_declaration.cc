@@ -358,6 +358,7 @@ std::string result_atom(const CDeclaration& declaration, const CTypes& types) {
   if (words.size() == 1 && words[0] == "void") return "void";
   // What a function returns as `char *` ends with a NUL, unlike a buffer that it is given.
   if (words.size() == 2 && words[0] == "char" && words[1] == "*") return "string";
+  if (words.size() == 2 && words[0] == "long" && words[1] == "double") return "float80";
   bool is_known = !words.empty();
   const std::string atom = types.atom_of(declaration.result, &is_known);
   return is_known ? atom : "";

@@ -130,7 +130,7 @@ TEST(CDeclaration, WhatAFunctionReturns) {
       {"double f(double x)", "double"},
       {"handler f(int n)", "symbol"},
       {"struct pair f(int n)", ""},
-      {"long double f(void)", ""},
+      {"long double f(void)", "float80"},
       {"unknown_t f(void)", ""},
       {"f(int a)", ""},
   };

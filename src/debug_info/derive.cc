@@ -539,12 +539,20 @@ std::string parameters_text(const FunctionInstance& instance, bool has_objects,
   return join(parts, ", ");
 }
 
+// Not the other type of 16 bytes, __float128.
+bool is_x87(const std::optional<Dwarf_Die>& type) {
+  return type && name_of(*type) == "long double";
+}
+
 std::string result_word(const FunctionInstance& instance) {
   const std::optional<Dwarf_Die> type = type_of(instance.concrete);
   const TypeFacts facts = facts_of(type);
   if (!type || facts.kind == TypeKind::kVoid) return "void";
   if (facts.kind == TypeKind::kFloat)
-    return facts.size == 4 ? "float" : facts.size == 8 ? "double" : "";
+    return facts.size == 4     ? "float"
+           : facts.size == 8   ? "double"
+           : is_x87(facts.die) ? "float80"
+                               : "";
   const bool is_text =
       facts.kind == TypeKind::kPointer && facts_of(element_of(facts)).is_plain_char;
   return is_text && !facts.is_reference ? "string" : word_for(facts);

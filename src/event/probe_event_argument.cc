@@ -216,6 +216,11 @@ bool ArgumentParser::split_type(std::string_view body, std::string_view* fetch) 
     out_.type = find_probe_type("string");
     return true;
   }
+  const bool is_result = *fetch == "$retval" && context_.definition.on_return;
+  if (is_result && type_ == long_double_type()->name && !out_.array_len) {
+    out_.type = long_double_type();
+    return true;
+  }
   const bool is_errno = *fetch == "$errno" && !context_.is_eprobe();
   out_.type = find_type(has_type_ ? type_ : is_errno ? "s32" : "x64");
   if (out_.array_len && text_bound(type_)) out_.type = nullptr;

@@ -36,6 +36,9 @@ bool parse_probe_argument(std::string_view word, const ProbeArgumentContext& con
 bool check_meta_arguments(const std::vector<std::string_view>& words, size_t first,
                           const ProbeArgumentContext& context);
 
+// Of `$retval:float80` alone.
+const ProbeType* long_double_type();
+
 // N of the type string/N: a text ends behind so many bytes if no NUL comes before, since an array
 // of characters need not have one. `type` may also be a whole argument, which ends with its type.
 std::optional<uint32_t> text_bound(std::string_view type);

@@ -2,6 +2,7 @@
 // The fields and the print fmt of a probe event (docs/files.md, "Record and text of a probe"):
 // packed, in the order given.
 #include "event/probe_event.h"
+#include "event/probe_event_argument.h"
 
 namespace patchbay {
 
@@ -31,6 +32,10 @@ EventField field_of(const ProbeArgument& argument) {
 
 void append_value(const ProbeArgument& argument, const std::string& index, std::string* values) {
   const std::string element = argument.name + index;
+  if (argument.type == long_double_type()) {  // no reader has a number of so many bits
+    *values += ", __print_hex_str(REC->" + element + ", 16)";
+    return;
+  }
   *values += is_text(argument) ? ", __get_str(" + element + ")" : ", REC->" + element;
 }
 

@@ -170,6 +170,10 @@ void ProbeCompiler::add_bits(const ProbeArgument& argument) {
 
 void ProbeCompiler::add_number(const ProbeArgument& argument) {
   const uint8_t size = argument.type->size;
+  if (argument.type == long_double_type()) {
+    emit(FetchOp::kX87, 0, 0, argument.offset, 0);
+    return;
+  }
   // Names and texts as numbers: the kernel gives the address of its own copy.
   if (argument.steps.empty())
     emit(FetchOp::kImm, 0, 8, 0, 0);

@@ -171,6 +171,21 @@ TEST_F(ProbeFetch, ReturnsSeeTheArgumentsOfTheEntry) {
   EXPECT_EQ(value("arg2"), 0x305u);
 }
 
+TEST_F(ProbeFetch, ALongDoubleThatIsReturned) {
+  const long double value = 2.0L / 3;
+  long double after = 0;
+  run("r main $retval:u8 $retval:float80 $retval:u8");
+  asm volatile("fldt %0" : : "m"(value));
+  (void)fetch_run(program_.get(), &registers_, nullptr, record_.data());
+  asm volatile("fstpt %0" : "=m"(after));
+  EXPECT_EQ(after, value);
+  EXPECT_EQ(field("arg2").type, "float80");
+  EXPECT_EQ(field("arg2").size, 16u);
+  EXPECT_EQ(std::memcmp(record_.data() + field("arg2").offset, &value, 10), 0);
+  EXPECT_EQ(this->value("arg3"), registers_.reg[0] & 0xff);
+  EXPECT_FALSE(program_->scalar_only);
+}
+
 // A program is made in one thread and run in others.
 TEST_F(ProbeFetch, ErrnoIsThatOfTheThread) {
   run("r main $errno e=$errno:u8 s=$errno:s64 $retval");

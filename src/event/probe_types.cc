@@ -23,7 +23,12 @@ constexpr ProbeType kTypes[] = {
     {"double", 8, true, "double", "%Lx"},
 };
 
+// No type of a number: what a function returns in st(0).
+constexpr ProbeType kLongDouble = {"float80", 16, true, "float80", "%s"};
+
 }  // namespace
+
+const ProbeType* long_double_type() { return &kLongDouble; }
 
 const ProbeType* find_probe_type(std::string_view name) {
   for (const ProbeType& type : kTypes)

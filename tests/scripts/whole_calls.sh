@@ -52,6 +52,12 @@ same "nor is one left by longjmp" 50 "$(count_of x.dat jumps)"
 rest=$(events_of x.dat | sed -n 's/.*->rests(ms=30) duration=//p')
 check "30 ms are 30 ms: $rest" test "$rest" -ge 29990000 -a "$rest" -le 3000000000
 
+record -e 'r:back third t=$retval:float80 at=$retval' -- "$program" 2 100
+has "the long double of a return probe" "$("$patchbay" report -i x.dat 2>/dev/null)" \
+  ' t=abaaaaaaaaaaaaaafd3f000000000000 at='
+has "and in calls" "$("$patchbay" calls -e 'long double third(long double x)' -- "$program" 2>&1)" \
+  '^third\(\) = ~0\.6666666666666666 <'
+
 # --- threads: the counts are exact, also while the event is switched
 record -b 65536 -e 'int r = add(int a, int b)' -- "$program" 8 20000
 same "8 threads" $((8 * 20000 + 60)) \
