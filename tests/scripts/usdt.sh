@@ -3,7 +3,7 @@
 # The USDT probes that Debian's packages bring along: python3 and postgres, recorded with their
 # arguments while they run.
 . "$(dirname "$0")/common.bash"
-need readelf
+need readelf gcc
 cd "$work" || exit 1
 
 # probes FILE: sdt_PROVIDER:NAME of each note.
@@ -62,6 +62,28 @@ PYTHON
   wait $pid 2>/dev/null
 else
   echo "this python3 has no probes"
+fi
+
+# --- a probe that nobody knows: its argument is a number, and a probe on its place reads the text
+cat >libshop.c <<'EOC'
+#include <sys/sdt.h>
+int sold(const char *what) {
+  DTRACE_PROBE1(shop, sold, what);
+  return what[0];
+}
+EOC
+echo 'int sold(const char *what); int main(void) { return sold("pears") != 112; }' >shop.c
+if gcc -O1 -shared -fPIC -o libshop.so libshop.c 2>err &&
+  gcc -o shop shop.c -L. -lshop -Wl,-rpath,"$PWD" 2>err; then
+  "$patchbay" record -q -e sdt_shop:sold -o shop.dat -- ./shop 2>err
+  has "a number" "$("$patchbay" report -i shop.dat)" ' sold: .* arg1=0x[0-9a-f]+$'
+  place=$(readelf -n libshop.so | sed -n 's/.*Location: \(0x[0-9a-f]*\),.*/\1/p')
+  "$patchbay" record -q -e "p:sold_what $PWD/libshop.so:$place what=+0(%di):string" -o shop.dat \
+    -- ./shop 2>err
+  has "the text by a probe of one's own" "$("$patchbay" report -i shop.dat)" \
+    ' sold_what: .* what="pears"$'
+else
+  echo "there is no sys/sdt.h"
 fi
 
 # --- postgres: 71 probes, arguments in registers, in memory and behind symbols
