@@ -375,7 +375,7 @@ TEST(Kallsyms, ListsFunctionsOnceAndUnknownAddressesByNumber) {
     }
     bool symbolize(uint64_t address, SymbolizedAddress* out) override {
       if (address < 0x1000 || address >= 0x1080) return false;
-      *out = {"my func", 0x1000, address - 0x1000, 0x80, nullptr};
+      *out = {"my func", 0x1000, address - 0x1000, 0x80, false, nullptr};
       return true;
     }
     uint64_t address_of(std::string_view) override { return 0; }
