@@ -172,6 +172,36 @@ TEST(LatencyPlan, ByAnAddress) {
   EXPECT_EQ(keys("n"), "hist:keys=n:vals=lat,lat.counters");
 }
 
+// Calls are told apart by what another event calls their handle.
+TEST(LatencyPlan, NamedByAnotherEvent) {
+  auto read = [](const std::string& path) -> Result<std::string> {
+    const std::string name = path.substr(10, path.find('/', 10) - 10);
+    const bool is_open = name == "open";
+    return "name: " + name +
+           "\nID: 1\nformat:\n\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n" +
+           (is_open ? "\tfield:__data_loc char[] path;\toffset:8;\tsize:4;\tsigned:1;\n"
+                      "\tfield:int fd;\toffset:12;\tsize:4;\tsigned:1;\n"
+                    : "\tfield:int file;\toffset:8;\tsize:4;\tsigned:1;\n"
+                      "\tfield:u64 duration;\toffset:16;\tsize:8;\tsigned:0;\n") +
+           "\nprint fmt: \"\", 0\n";
+  };
+  EventFormats events({"fs:open", "fs:read"}, read);
+  LatencyRequest request{"fs:read", "fs:read", "fd=file", "path", "fs:open"};
+  Result<LatencyPlan> made = plan_latency(request, events);
+  ASSERT_TRUE(made.ok()) << made.error().message();
+  std::vector<std::string> texts;
+  for (const HistPlan::Write& write : made->plan.writes) texts.push_back(write.text);
+  ASSERT_EQ(texts.size(), 5u);
+  EXPECT_EQ(texts[0], "s:latency u64 lat; char path[]");
+  EXPECT_EQ(texts[1], "hist:keys=fd:__latency_2=path");
+  EXPECT_EQ(texts[2],
+            "hist:keys=file:__latency_3=duration:onmatch(fs.open).latency($__latency_3,"
+            "$__latency_2)");
+  request.by = "none";
+  EventFormats again({"fs:open", "fs:read"}, read);
+  EXPECT_FALSE(plan_latency(request, again).ok());
+}
+
 TEST(LatencyText, ShowsAddressesAndEscapesTexts) {
   auto by_of = [](const std::string& key, const char* modifier) {
     const std::string bars = "{ p: " + key + " , lat: ~ 2^3 } hitcount:          1\n";

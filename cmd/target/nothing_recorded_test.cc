@@ -49,6 +49,14 @@ TEST(NothingRecorded, SaysWhichLibraryIsMissing) {
             "'f(int a)' was not hit, or no hit fitted its filter 'a > 3'");
 }
 
+TEST(NothingRecorded, SaysOfAFunctionThatItsLibraryNeverCame) {
+  const std::vector<RecordedModule> modules{{0x1000, 0x2000, 0, "", "/usr/lib/libplug.so.1"}};
+  EXPECT_EQ(why_not_loaded("libother:f", modules), "'libother:f': libother was not loaded");
+  EXPECT_EQ(why_not_loaded("libplug:f", modules), "");
+  EXPECT_EQ(why_not_loaded("ns::f(int)", modules), "");
+  EXPECT_EQ(why_not_loaded("operator new", modules), "");
+}
+
 TEST(NothingRecorded, FindsTheEventsWithoutRecords) {
   TraceRequest request;
   for (const char* text : {"open(string s)", "ns::f(int a)", "p:mine/gone parse", "sys:event",
