@@ -175,11 +175,15 @@ std::vector<NamedFunction> functions_named(const std::string& listed, const std:
 
 void say_what_is_unknown(const std::vector<std::string>& unknown) {
   if (unknown.empty()) return;
-  const std::string which =
-      unknown.size() == 1 ? unknown[0] + "()"
-                          : std::to_string(unknown.size()) + " functions (" + unknown[0] + "() …)";
-  remark("nothing says what the arguments of " + which + " are: six words are shown; `" +
-         unknown[0] + "(int a, string b)` says it, or a file of prototypes (patchbay-record(1))");
+  // The shortest is the one that a person reads.
+  const std::string& one = *std::min_element(
+      unknown.begin(), unknown.end(),
+      [](const std::string& a, const std::string& b) { return a.size() < b.size(); });
+  const std::string which = unknown.size() == 1
+                                ? one + "()"
+                                : std::to_string(unknown.size()) + " functions (" + one + "() …)";
+  remark("nothing says what the arguments of " + which + " are: six words are shown; `" + one +
+         "(int a, string b)` says it, or a file of prototypes (patchbay-record(1))");
 }
 
 void add_functions(Prototype prototype, bool is_one_of_many, Definitions* definitions) {
@@ -508,8 +512,10 @@ struct Refused {
   }
   void say(size_t all) const {
     if (count == 0) return;
+    // The reason is the last line: a caret below one of many names helps nobody.
+    const std::string message = first->message();
     remark(std::to_string(count) + " of " + std::to_string(all) +
-           " functions cannot be events; the first: " + first->message());
+           " functions cannot be events; the first: " + message.substr(message.rfind('\n') + 1));
   }
 };
 
