@@ -20,9 +20,9 @@ slow_sql() {
 }
 if /usr/bin/python3 -c 'import sqlite3' 2>/dev/null; then
   slow_sql >sql 2>err || fail "slowest SQL: $(cat err)"
-  same "the slowest statement stands first" \
-    "select count(*) from t x, t y where x.a % 100 = y.b + 50 and y.a < 1000" \
-    "$(sed -n '/times,/{s/: [0-9]* times.*//p;q}' sql)"
+  # A row and the end; which one takes longest is the machine's business.
+  has "the slow statement" "$(cat sql)" \
+    '^select count\(\*\) from t x, t y where x\.a % 100 = .*: 2 times, [0-9.]+ m?s, '
   same "each row is a step" "3000 times" \
     "$(sed -n 's/^insert into t values (?, ?): \([0-9]* times\),.*/\1/p' sql)"
   # A row and the end, of a statement that python keeps and names once.
@@ -79,7 +79,6 @@ same "in a report" 15 "$("$patchbay" report -i t.dat | grep -c '(mutex=orders_mu
 for request in /order/pears /order/icecream /report /; do
   has "the requests $request" "$(cat requests)" "^$request: 15 times, "
 done
-same "reports take longest" /report "$(sed -n '/times,/{s/: .*//p;q}' requests)"
 
 # --- objects
 "$patchbay" calls -o lines -e order -e take_from_stock -- ./desk >out 2>err
