@@ -94,42 +94,43 @@ void put(Private& ring, uint64_t count, uint64_t time, uint64_t value) {
   for (uint64_t i = 1; i < count; i++) at[i] = value + i;
   benchmark::ClobberMemory();
 }
-// As many instructions more, a third of them loads and a third stores.
-template <int kCount>
+// As many instructions more: stores alone, or one of three, with a load and a sum.
+enum class More { kMixed, kStores };
+template <int kCount, More kMore>
 void spend() {
   uint64_t room[2] = {};
-  __asm__ volatile(
-      ".rept %c1\n"
-      "mov 8(%0), %%rax\n"
-      "lea 3(%%rax), %%rcx\n"
-      "mov %%rcx, (%0)\n"
-      ".endr\n"
-      :
-      : "r"(room), "i"(kCount / 3)
-      : "rax", "rcx", "memory");
+  if (kMore == More::kStores)
+    __asm__ volatile(".rept %c1\nmov %0, (%0)\n.endr" : : "r"(room), "i"(kCount) : "memory");
+  else
+    __asm__ volatile(".rept %c1\nmov 8(%0), %%rax\nlea 3(%%rax), %%rcx\nmov %%rcx, (%0)\n.endr"
+                     :
+                     : "r"(room), "i"(kCount / 3)
+                     : "rax", "rcx", "memory");
 }
-template <int kDepth, int kMore = 0>
+template <int kDepth, int kCount = 0, More kMore = More::kMixed>
 void limit_of_pairs(benchmark::State& state) {
   int i = 0;
   for (auto _ : state) {
     for (int n = 0; n < kDepth; n++) {
       put(g_private[0], 4, __builtin_ia32_rdtsc(), uint64_t(i));
-      spend<kMore / 2>();
+      spend<kCount / 2, kMore>();
     }
     kDepth == 1 ? call_leaf(i++) : call_outer(i++);
     for (int n = 0; n < kDepth; n++) {
       put(g_private[0], 7, __builtin_ia32_rdtsc(), uint64_t(i));
-      spend<kMore / 2>();
+      spend<kCount / 2, kMore>();
     }
   }
 }
 BENCHMARK(limit_of_pairs<1>)->Name("limits/pair")->MinTime(0.3);
 BENCHMARK(limit_of_pairs<4>)->Name("limits/nested_4_pairs")->MinTime(0.3);
-// What a pair comes to by the number of its instructions, whatever they do: some hide behind the
-// clocks, the others cost.
+// What a pair comes to by the number of its instructions: some hide behind the clocks, the others
+// cost, stores most of all.
 BENCHMARK((limit_of_pairs<1, 120>))->Name("limits/pair_and_120_instructions")->MinTime(0.3);
 BENCHMARK((limit_of_pairs<1, 180>))->Name("limits/pair_and_180_instructions")->MinTime(0.3);
 BENCHMARK((limit_of_pairs<1, 240>))->Name("limits/pair_and_240_instructions")->MinTime(0.3);
+BENCHMARK((limit_of_pairs<1, 40, More::kStores>))->Name("limits/pair_and_40_stores")->MinTime(0.3);
+BENCHMARK((limit_of_pairs<1, 80, More::kStores>))->Name("limits/pair_and_80_stores")->MinTime(0.3);
 
 template <int kCount>
 void limit_of_tracers(benchmark::State& state) {

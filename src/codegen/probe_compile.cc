@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "abi/ftrace_records.h"
 #include "codegen/code_frame.h"
 #include "codegen/code_template.h"
 #include "codegen/hist_code.h"
@@ -116,7 +117,7 @@ bool has_listener_gate(const SiteEvent& event) {
 }
 
 bool is_fast_call(const SiteEvent& event) {
-  return is_simple(event) && has_no_switch(*event.event) &&
+  return is_simple(event) && has_no_switch(*event.event) && event.event->id == abi::kFunctionId &&
          event.fetch->head == RecordHead::kCall && event.fetch->nr_insns == 0 &&
          !event.event->filter && !event.counts && !event.ip && !event.event->merges_repeats &&
          event.event->rings->clock == abi::kClockTsc;

@@ -37,7 +37,7 @@ std::vector<uint8_t> code_at(const ProbeCode& code, uint64_t address) {
 }
 
 uint32_t first_free() {
-  if (shapes().empty()) return kReturnGenerated * kUnit;
+  if (shapes().empty()) return kUnit;  // 0 is none
   const Shape& last = shapes().back();
   return (last.offset + uint32_t(last.code.size()) + kUnit - 1) / kUnit * kUnit;
 }
@@ -46,8 +46,6 @@ uint32_t first_free() {
 
 uint16_t return_code(const SiteProgram& program) {
   if (program.nr_events != 1) return 0;
-  if (is_fast_graph(program.event[0])) return kReturnGraph;
-  if (is_fast_profile(program.event[0])) return kReturnProfile;
   if (!has_fast_return(program.event[0])) return 0;
   ProbeCode code{};
   code.event = program.event[0];

@@ -25,6 +25,7 @@ namespace patchbay {
   ASM_CONSTANT(HOOK_GRAPH, kHookGraph);
   static_assert(kHookPlain < kHookGraph && kHookGraph < kHookProfile);
   ASM_CONSTANT(SITE_EVENT_SIZE, sizeof(SiteEvent));
+  ASM_SHIFT(SITE_EVENT_SHIFT, sizeof(SiteEvent));
   static_assert(offsetof(EventProgram, rings) == 0);
   ASM_OFFSET(EVENT_FILTER, EventProgram, filter);
   ASM_OFFSET(EVENT_ID, EventProgram, id);

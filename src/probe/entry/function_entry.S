@@ -35,11 +35,7 @@
 #define BELOW_R9 -72
 #define BELOW_R8 -80
 #define BELOW_HEADER -88
-#define BELOW_WORD1 -96
-#define BELOW_WORD2 -104
-#define BELOW_EVENT -112
-#define BELOW_LEFT -120
-#define BELOW_SPARE_STATE -120
+#define BELOW_END -96			/* behind the last SiteEvent */
 #define BELOW_R10 -128			/* the lowest word, and the first to be stored */
 
 	.text
@@ -58,7 +54,6 @@ probe_entry_shared:
 	jz .Lonly_hook
 	mov %rax, BELOW_SITE(%rsp)
 	mov %r11, BELOW_PROGRAM(%rsp)
-	movq $-1, BELOW_WANTED(%rsp)
 	cmpw $ENTRY_CALLS, PROGRAM_CODE(%r11)
 	jne .Lrest
 	mov pb_thread@gottpoff(%rip), %r10
@@ -67,65 +62,63 @@ probe_entry_shared:
 	jz .Lrest
 	mov %rcx, BELOW_RCX(%rsp)
 	mov %rdx, BELOW_RDX(%rsp)
+	mov %r8, BELOW_R8(%rsp)
 	mov %r9, BELOW_R9(%rsp)
 	shl $32, %r10
 	mov 8(%rsp), %rcx
-	mov %r10, BELOW_HEADER(%rsp)
+	lea PROGRAM_EVENTS(%r11), %r8
+	or $FUNCTION_ID, %r10
 	lea pb_return_trampolines(%rip), %rdx
-	mov SITE_FUNCTION(%rax), %r10
-	mov %r10, BELOW_WORD1(%rsp)
-	mov %rcx, %r10
-	sub %rdx, %r10
-	cmp $RETURN_SLOTS << TRAMPOLINE_SHIFT, %r10
-	jb .Lcaller_of_trampoline
-.Lcaller:
-	mov %rcx, BELOW_WORD2(%rsp)
+	mov %r10, BELOW_HEADER(%rsp)
+	sub %rdx, %rcx
+	cmp $RETURN_SLOTS << TRAMPOLINE_SHIFT, %rcx
+	jb .Lslow_call				/* a tail call of a function whose return is hooked */
 	mov (%r11), %ecx
-	mov %ecx, BELOW_LEFT(%rsp)
-	lea PROGRAM_EVENTS(%r11), %r11
-	mov %r11, BELOW_EVENT(%rsp)
+	shl $SITE_EVENT_SHIFT, %rcx
+	add %r8, %rcx
+	mov %rcx, BELOW_END(%rsp)
 	ring_clock
 .Lnext_event:
-	mov (%r11), %r11
+	mov (%r8), %r11
 	begin_record call, FUNCTION_RECORD, .Lslow_call
-	mov BELOW_EVENT(%rsp), %r11
-	mov (%r11), %r11
-	movzwl EVENT_ID(%r11), %r11d
-	or BELOW_HEADER(%rsp), %r11
+	mov BELOW_HEADER(%rsp), %r11
 	mov %r11, 4(%r9)
-	mov BELOW_WORD1(%rsp), %r11
+	mov BELOW_SITE(%rsp), %r11
+	mov SITE_FUNCTION(%r11), %r11
 	mov %r11, 12(%r9)
-	mov BELOW_WORD2(%rsp), %r11
+	mov 8(%rsp), %r11
 	mov %r11, 20(%r9)
 	end_record call, FUNCTION_RECORD
-	decl BELOW_LEFT(%rsp)
-	jnz .Lone_more
+	add $SITE_EVENT_SIZE, %r8
+	cmp BELOW_END(%rsp), %r8
+	jne .Lnext_event
 	mov BELOW_SITE(%rsp), %rax
 	mov BELOW_RCX(%rsp), %rcx
 	mov BELOW_RDX(%rsp), %rdx
+	mov BELOW_R8(%rsp), %r8
 	mov BELOW_R9(%rsp), %r9
 	mov BELOW_R10(%rsp), %r10
 	mov BELOW_R11(%rsp), %r11
 	cmpq $0, SITE_RETURN_PROGRAM(%rax)
 	jne probe_entry_hook
 	ret					/* the stub takes its rax back */
-.Lone_more:
-	shlq BELOW_WANTED(%rsp)
-	mov BELOW_EVENT(%rsp), %r11
-	add $SITE_EVENT_SIZE, %r11
-	mov %r11, BELOW_EVENT(%rsp)
-	jmp .Lnext_event
-.Lcaller_of_trampoline:				/* a tail call of a function whose return is hooked */
-	shr $TRAMPOLINE_SHIFT, %r10
-	lea pb_return_address(%rip), %rcx
-	mov (%rcx, %r10, 8), %rcx
-	jmp .Lcaller
-.Lslow_call:
+.Lslow_call:					/* the events before r8 are dealt with */
+	mov BELOW_PROGRAM(%rsp), %r11
+	lea PROGRAM_EVENTS(%r11), %rax
+	mov %r8, %rcx
+	sub %rax, %rcx
+	mov $-1, %r11
+	shr $SITE_EVENT_SHIFT, %rcx
+	shl %cl, %r11
 	mov BELOW_RCX(%rsp), %rcx
 	mov BELOW_RDX(%rsp), %rdx
+	mov BELOW_R8(%rsp), %r8
 	mov BELOW_R9(%rsp), %r9
 	mov BELOW_SITE(%rsp), %rax
+	jmp 1f
 .Lrest:
+	mov $-1, %r11
+1:	mov %r11, BELOW_WANTED(%rsp)
 	mov BELOW_R10(%rsp), %r10
 	mov BELOW_R11(%rsp), %r11
 	jmp probe_entry_rest
@@ -205,20 +198,18 @@ probe_entry_shared:
 	.endm
 
 /* The slot of a call that is followed. The thread's id is asked for in the sequence that records
- * it, where no handler can come in between. r9d: the call's parent; r10d: depth; ecx: flags, session;
- * r11: program; rdx: ReturnThread. Afterwards r8 is the slot and rax the time; the others but r11
- * are spent. */
+ * it, where no handler can come in between, before anything is stored in the ring: where it is 0,
+ * the thread may be a vfork child, which nothing restarts.
+ * rax: the site; r9d: the call's parent; r10d: GraphCall from `depth` on; r11: the program; rdx:
+ * ReturnThread. Afterwards r8 is the slot and rax the time; the others but r11 are spent.
+ * SLOT_WANTED is left as it is: kGraphQuick says it. */
 	.macro begin_call
-	mov %r11, BELOW_PROGRAM(%rsp)
-	take_spare %r8, %r8d, %rdx, %r11, %r11d, .Lnot_usual_graph
-	mov BELOW_PROGRAM(%rsp), %r11
-	mov %rax, BELOW_SPARE_STATE(%rsp)
-	mov BELOW_SITE(%rsp), %rax
-	movl $1, SLOT_WANTED(%r8)
-	mov %r9d, SLOT_PARENT(%r8)
-	mov %r10w, SLOT_DEPTH(%r8)
-	mov %cx, SLOT_GRAPH_FLAGS(%r8)
-	mov %rax, SLOT_SITE(%r8)
+	shl $32, %r10
+	or %r10, %r9
+	mov %rax, %r10
+	take_spare %r8, %r8d, %rdx, %rcx, %ecx, .Lnot_usual_take
+	mov %r9, SLOT_PARENT(%r8)
+	mov %r10, SLOT_SITE(%r8)
 	mov %r11, SLOT_PROGRAM(%r8)
 	movq $0, SLOT_CHILD_TIME(%r8)
 	ring_clock
@@ -250,108 +241,79 @@ probe_entry_hook:
 	jz .Lnot_usual
 	test $7, %spl
 	jnz .Lnot_usual
-	mov %rax, BELOW_SITE(%rsp)
 	mov %rcx, BELOW_RCX(%rsp)
 	mov %rdx, BELOW_RDX(%rsp)
 	mov 8(%rsp), %rcx
-	lea pb_return_pages(%rip), %rax
+	lea pb_return_pages(%rip), %r10
 	shr $RETURN_PAGE_SHIFT, %rcx
 	mov %ecx, %edx
 	and $RETURN_PAGES - 1, %edx
-	cmp %rcx, (%rax, %rdx, 8)
+	cmp %rcx, (%r10, %rdx, 8)
 	jne .Lnot_usual_call			/* may_hook_return_to(): never to a trampoline */
 	cmpw $HOOK_PLAIN, PROGRAM_CODE(%r11)
-	ja .Lgraph
-	jb .Lnot_usual_call
-	mov pb_thread@gottpoff(%rip), %r10
-	cmpl $0, %fs:THREAD_IN_AGENT(%r10)
-	jne .Lnot_usual_call
-	mov %r8, BELOW_R8(%rsp)
-	mov pb_return_thread@gottpoff(%rip), %rdx
-	add %fs:0, %rdx
-	take_spare %r8, %r8d, %rdx, %rcx, %ecx, .Lnot_usual_plain
-	mov BELOW_RDX(%rsp), %rax
-	mov BELOW_RCX(%rsp), %rcx
-	mov BELOW_R8(%rsp), %rdx
-	movl $-1, SLOT_WANTED(%r8)
-	mov %rdi, SLOT_ARG(%r8)
-	mov %rsi, SLOT_ARG+8(%r8)
-	mov %rax, SLOT_ARG+16(%r8)
-	mov %rcx, SLOT_ARG+24(%r8)
-	mov %rdx, SLOT_ARG+32(%r8)
-	mov %r9, SLOT_ARG+40(%r8)
-	mov BELOW_SITE(%rsp), %rax
-	mov %r11, SLOT_PROGRAM(%r8)
-	mov %rax, SLOT_SITE(%r8)
-	arm_slot
-	go_on_hooked
-
-.Lgraph:
+	jbe .Lplain
 	cmpq $0, GRAPH_UNUSUAL+pb_graph_settings(%rip)
 	jne .Lnot_usual_call
 	mov pb_return_thread@gottpoff(%rip), %rdx
 	mov %r9, BELOW_R9(%rsp)
 	mov %r8, BELOW_R8(%rsp)
 	add %fs:0, %rdx
-	xor %r10d, %r10d			/* depth */
-	mov GRAPH_CURRENT(%rdx), %r9		/* the call that the thread is in, and `left` */
-	xor %ecx, %ecx				/* flags */
+	xor %r10d, %r10d			/* depth and flags */
+	mov GRAPH_CURRENT(%rdx), %r9d		/* the call that the thread is in */
 	test %r9d, %r9d
 	jz .Lno_parent
+	mov pb_thread@gottpoff(%rip), %rcx	/* fast_tid: 0 where a fault may not be delivered */
+	cmpl $0, %fs:(%rcx)
+	je .Lnot_usual_graph
 	movzwl %r9w, %ecx
+	lea pb_return_slots - (1 << SLOT_SHIFT)(%rip), %r10
 	mov %ecx, %r8d
-	lea pb_return_slots - (1 << SLOT_SHIFT)(%rip), %rax
 	shl $SLOT_SHIFT, %r8
-	add %rax, %r8
+	add %r10, %r8
 	cmp %r9d, SLOT_TOKEN(%r8)
 	jne .Lnot_usual_graph
-	mov (%r8), %rax				/* its slot's state */
-	test $7, %al
+	mov (%r8), %r10				/* its slot's state */
+	test $7, %r10b
 	jnz .Lnot_usual_graph
-	shl $16, %rax
-	shr $16, %rax
-	lea -8(%rax), %r10
+	shl $16, %r10
+	shr $16, %r10
 	sub %rsp, %r10
+	sub $8, %r10				/* from our word up to its */
 	cmp $GRAPH_FAR_BYTES, %r10
 	jae .Lnot_usual_graph
 .Lgraph_load:
-	mov (%rax), %rax			/* a page may be gone */
-	lea pb_return_trampolines - (1 << TRAMPOLINE_SHIFT)(%rip), %r10
+	mov 8(%rsp, %r10), %r10			/* a page may be gone */
 	shl $TRAMPOLINE_SHIFT, %ecx
-	add %rcx, %r10
-	cmp %rax, %r10
+	sub %rcx, %r10
+	lea pb_return_trampolines - (1 << TRAMPOLINE_SHIFT)(%rip), %rcx
+	cmp %rcx, %r10
 	jne .Lnot_usual_graph
-	movzbl SLOT_GRAPH_FLAGS(%r8), %ecx
-	movzwl SLOT_DEPTH(%r8), %r10d
-	test $GRAPH_NOTRACED, %cl
+	mov SLOT_DEPTH(%r8), %r10d
+	cmp $-1, %r10w
+	je .Lnot_usual_graph			/* it is as deep as can be said */
+	test $GRAPH_NOTRACED << GRAPH_FLAGS_SHIFT, %r10d
 	jnz .Lnot_usual_graph
-	bt $GRAPH_COUNTS_BIT, %ecx
+	bt $GRAPH_COUNTS_BIT + GRAPH_FLAGS_SHIFT, %r10d
 	adc $0, %r10d
-	cmp $0xffff, %r10d
-	ja .Lnot_usual_graph
-	and $GRAPH_INSIDE, %ecx
-.Lparent:					/* r9d parent, r10d depth, ecx flags */
+	and $GRAPH_INSIDE << GRAPH_FLAGS_SHIFT | 0xffff, %r10d
+.Lparent:					/* r9d parent, r10d depth and flags */
 	cmpw $HOOK_GRAPH, PROGRAM_CODE(%r11)
 	jne .Lprofile
-	mov GRAPH_MAX_DEPTH+pb_graph_settings(%rip), %eax
-	test %eax, %eax
-	jz 1f
-	cmp %eax, %r10d
-	jae .Lnot_followed
-1:	mov BELOW_SITE(%rsp), %rax
-	mov SITE_GRAPH(%rax), %eax
-	or $GRAPH_ENTERED, %ecx
-	and $GRAPH_ROOT, %eax
-	or %eax, %ecx				/* kGraphInside, by chance the same bit */
+	mov GRAPH_MAX_DEPTH+pb_graph_settings(%rip), %ecx
+	test %ecx, %ecx
+	jnz .Lmax_depth
+1:	mov SITE_GRAPH(%rax), %ecx
+	or $(GRAPH_ENTERED | GRAPH_QUICK) << GRAPH_FLAGS_SHIFT, %r10d
+	and $GRAPH_ROOT, %ecx
+	or %ecx, %r10d				/* which is kGraphInside there */
 	begin_call
 	mov PROGRAM_EVENTS(%r11), %r11
-	begin_record graph, FUNCTION_RECORD, .Lslow_graph
+	begin_record graph, FUNCTION_RECORD, .Lslow_graph, 1
 	mov pb_thread@gottpoff(%rip), %r11
-	mov %fs:(%r11), %r11d			/* fast_tid: 0 also in agent code */
-	movl $GRAPH_ENTRY_ID, 4(%r9)
-	test %r11d, %r11d
-	jz .Lslow_graph
-	mov %r11d, 8(%r9)
+	mov %fs:(%r11), %r11d			/* fast_tid */
+	shl $32, %r11
+	or $GRAPH_ENTRY_ID, %r11
+	mov %r11, 4(%r9)
 	mov SLOT_SITE(%r8), %r11
 	mov SITE_FUNCTION(%r11), %r11
 	mov %r11, 12(%r9)
@@ -360,21 +322,52 @@ probe_entry_hook:
 	end_record graph, FUNCTION_RECORD
 	end_call
 
+.Lplain:
+	jb .Lnot_usual_call
+	mov pb_thread@gottpoff(%rip), %r10
+	cmpl $0, %fs:THREAD_IN_AGENT(%r10)
+	jne .Lnot_usual_call
+	mov %rax, %r10
+	mov %r8, BELOW_R8(%rsp)
+	mov pb_return_thread@gottpoff(%rip), %rdx
+	add %fs:0, %rdx
+	take_spare %r8, %r8d, %rdx, %rcx, %ecx, .Lnot_usual_plain
+	mov BELOW_RDX(%rsp), %rax
+	mov BELOW_RCX(%rsp), %rcx
+	mov BELOW_R8(%rsp), %rdx
+	movl $-1, SLOT_WANTED(%r8)
+	movb $0, SLOT_GRAPH_FLAGS(%r8)
+	mov %rdi, SLOT_ARG(%r8)
+	mov %rsi, SLOT_ARG+8(%r8)
+	mov %rax, SLOT_ARG+16(%r8)
+	mov %rcx, SLOT_ARG+24(%r8)
+	mov %rdx, SLOT_ARG+32(%r8)
+	mov %r9, SLOT_ARG+40(%r8)
+	mov %r11, SLOT_PROGRAM(%r8)
+	mov %r10, SLOT_SITE(%r8)
+	arm_slot
+	go_on_hooked
+
 .Lno_parent:
-	test %r9, %r9
-	jz .Lparent
+	cmpl $0, GRAPH_LEFT(%rdx)
+	je .Lparent
 	jmp .Lnot_usual_graph			/* it seemed to have left one */
+.Lmax_depth:
+	movzwl %r10w, %r8d
+	cmp %ecx, %r8d
+	jb 1b
+	jmp .Lnot_followed
 .Lprofile:
 	mov pb_thread@gottpoff(%rip), %r8
-	mov pb_profile_table(%rip), %rax
+	mov pb_profile_table(%rip), %rcx
 	cmpl $0, %fs:(%r8)
 	je .Lnot_usual_graph
-	test %rax, %rax
+	test %rcx, %rcx
 	jz .Lnot_usual_graph
-	movzbl PROFILE_SESSION(%rax), %eax
-	or $GRAPH_PROFILED, %ecx
-	shl $8, %eax
-	or %eax, %ecx
+	movzbl PROFILE_SESSION(%rcx), %ecx
+	or $(GRAPH_PROFILED | GRAPH_QUICK) << GRAPH_FLAGS_SHIFT, %r10d
+	shl $24, %ecx
+	or %ecx, %r10d
 	begin_call
 	end_call
 .Lnot_followed:
@@ -390,19 +383,34 @@ probe_entry_hook:
 	jmp *%rax
 	.cfi_adjust_cfa_offset 8
 .Lslow_graph:					/* nothing is recorded: the slot goes back */
-	mov BELOW_SPARE_STATE(%rsp), %rax
-	mov %rax, (%r8)
+	mov SLOT_SITE(%r8), %rax
 	mov pb_return_thread@gottpoff(%rip), %rcx
-	decl %fs:RETURN_THREAD_AT(%rcx)
+	movzbl SLOT_HOME(%r8), %edx
+	movzwl SLOT_NUMBER(%r8), %r9d
+	add %fs:0, %rcx
+	cmp %r9w, RETURN_THREAD_SPARE(%rcx, %rdx, 2)
+	jne 2f					/* a fiber, which is another thread's by now */
+	movzwl SLOT_GENERATION(%r8), %r10d
+	lea RETURN_THREAD_SPARE+SLOT_SPARE_TAG(%rcx, %rdx, 2), %r9
+	shl $48, %r10
+	or %r9, %r10
+	mov %r10, (%r8)
+	mov %edx, RETURN_THREAD_AT(%rcx)
+	jmp .Lnot_usual_graph
+2:	movq $0, (%r8)
+	jmp .Lnot_usual_graph
+.Lnot_usual_plain:
+	mov %r10, %rax
+	jmp 3f
+.Lnot_usual_take:
+	mov %r10, %rax
 .Lnot_usual_graph:
 	fault_entry .Lgraph_load, .Lnot_usual_graph
 	mov BELOW_R9(%rsp), %r9
-.Lnot_usual_plain:
-	mov BELOW_R8(%rsp), %r8
-.Lnot_usual_call:
+3:	mov BELOW_R8(%rsp), %r8
+.Lnot_usual_call:				/* rax is the site */
 	mov BELOW_RCX(%rsp), %rcx
 	mov BELOW_RDX(%rsp), %rdx
-	mov BELOW_SITE(%rsp), %rax
 .Lnot_usual:
 	mov BELOW_R10(%rsp), %r10
 	mov BELOW_R11(%rsp), %r11

@@ -190,6 +190,7 @@ TEST(FunctionEntryCode, OnlyWhatRecordsPlainlyIsFast) {
   uint32_t soft = 0;
   EventProgram plain{};
   plain.rings = &rings;
+  plain.id = abi::kFunctionId;
   const SiteEvent usual = {&plain, &fetch, 0, nullptr};
   EXPECT_TRUE(is_fast_call(usual));
   auto with = [&](auto change) {
@@ -200,6 +201,7 @@ TEST(FunctionEntryCode, OnlyWhatRecordsPlainlyIsFast) {
   EXPECT_FALSE(with([](EventProgram* event) { event->stack = kFunctionStack; }));
   EXPECT_FALSE(with([](EventProgram* event) { event->stack = kUserStack; }));
   EXPECT_FALSE(with([](EventProgram* event) { event->merges_repeats = 1; }));
+  EXPECT_FALSE(with([](EventProgram* event) { event->id = 600; }));
   EXPECT_FALSE(with([](EventProgram* event) { event->kind = ConsumerKind::kAction; }));
   EXPECT_FALSE(with([](EventProgram* event) { event->kind = ConsumerKind::kStackDepth; }));
   EXPECT_FALSE(with([&](EventProgram* event) { event->pids = pids; }));

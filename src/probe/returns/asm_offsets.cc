@@ -20,8 +20,6 @@ constexpr size_t in_ring(size_t record) { return record + 4; }
   ASM_CONSTANT(RETURN_PAGE_SHIFT, kReturnPageLog);
   ASM_CONSTANT(RETURN_CODE_SIZE, kReturnCodeSize);
   ASM_SHIFT(RETURN_CODE_SHIFT, kReturnCodeUnit);
-  ASM_CONSTANT(RETURN_GRAPH, kReturnGraph);
-  ASM_CONSTANT(RETURN_PROFILE, kReturnProfile);
   ASM_SHIFT(TRAMPOLINE_SHIFT, kReturnTrampolineSize);
   ASM_OFFSET(RETURN_THREAD_AT, ReturnThread, at);
   ASM_OFFSET(RETURN_THREAD_NEXT, ReturnThread, next);
@@ -50,7 +48,10 @@ constexpr size_t in_ring(size_t record) { return record + 4; }
   ASM_OFFSET(SLOT_DEPTH, ReturnSlot, graph.depth);
   ASM_OFFSET(SLOT_GRAPH_FLAGS, ReturnSlot, graph.flags);
   ASM_OFFSET(SLOT_SESSION, ReturnSlot, graph.session);
-  static_assert(offsetof(GraphCall, session) == offsetof(GraphCall, flags) + 1);
+  constexpr size_t depth = offsetof(GraphCall, depth);  // one word from there on, or from parent
+  static_assert(offsetof(GraphCall, parent) == depth - 4 && (depth - 4) % 8 == 0);
+  static_assert(offsetof(GraphCall, flags) == depth + 2 && depth % 4 == 0);
+  static_assert(offsetof(GraphCall, session) == depth + 3);
 }
 
 [[gnu::used]] static void graphs() {
@@ -61,8 +62,7 @@ constexpr size_t in_ring(size_t record) { return record + 4; }
   static_assert(offsetof(GraphSettings, nothing) == first + 6 && first % 8 == 0);
   ASM_OFFSET(GRAPH_WITHOUT_CHILDREN, GraphSettings, without_children);
   ASM_OFFSET(GRAPH_MONOTONIC, GraphSettings, monotonic);
-  ASM_OFFSET(GRAPH_CURRENT, ReturnThread, graph.current);  // with `left` in the upper half
-  static_assert(offsetof(GraphThread, left) == offsetof(GraphThread, current) + 4);
+  ASM_OFFSET(GRAPH_CURRENT, ReturnThread, graph.current);
   ASM_OFFSET(GRAPH_LEFT, ReturnThread, graph.left);
   ASM_OFFSET(GRAPH_LOST, ReturnThread, graph.lost);
   ASM_CONSTANT(GRAPH_INSIDE, kGraphInside);
@@ -70,11 +70,15 @@ constexpr size_t in_ring(size_t record) { return record + 4; }
   ASM_SHIFT(GRAPH_COUNTS_BIT, kGraphCounts);
   ASM_CONSTANT(GRAPH_ENTERED, kGraphFollowed | kGraphCounts | kGraphEntered);
   ASM_CONSTANT(GRAPH_PROFILED, kGraphFollowed | kGraphProfiled);
+  ASM_CONSTANT(GRAPH_QUICK, kGraphQuick);
   ASM_CONSTANT(GRAPH_ROOT, kGraphRoot);
-  static_assert(uint32_t{kGraphRoot} == uint32_t{kGraphInside});  // a root is inside: the same bit
+  constexpr int flags_shift = 16;
+  ASM_CONSTANT(GRAPH_FLAGS_SHIFT, flags_shift);
+  static_assert(uint32_t{kGraphRoot} == uint32_t{kGraphInside} << flags_shift);
   ASM_CONSTANT(GRAPH_FAR_BYTES, kGraphFarBytes);
   ASM_CONSTANT(FUNCTION_RECORD, in_ring(sizeof(abi::FunctionRecord)));
   static_assert(sizeof(abi::FunctionRecord) == sizeof(abi::GraphEntryRecord));
+  ASM_CONSTANT(FUNCTION_ID, abi::kFunctionId);
   ASM_CONSTANT(GRAPH_ENTRY_ID, abi::kGraphEntryId);
   ASM_CONSTANT(GRAPH_EXIT_ID, abi::kGraphExitId);
   ASM_CONSTANT(GRAPH_EXIT_RECORD, in_ring(sizeof(abi::GraphExitRecord)));

@@ -34,8 +34,8 @@ namespace patchbay {
 
 // CallSite.graph
 enum : uint32_t {
-  kGraphRoot = 1,     // in set_graph_function
-  kGraphNotrace = 2,  // in set_graph_notrace
+  kGraphNotrace = 1,    // in set_graph_notrace
+  kGraphRoot = 0x10000  // in set_graph_function; kGraphInside, as GraphCall has it behind `depth`
 };
 // GraphCall.flags
 enum : uint8_t {
@@ -46,6 +46,9 @@ enum : uint8_t {
   kGraphEntered = 16,   // its entry was recorded; else it is one that tracing_thresh is asked about
   kGraphProfiled = 32,  // the profiler wants it
   kGraphCpuTime = 64,   // cpu_time is there
+  // By probe_entry_hook, of a program with nothing else. Its return goes the quick way, too, which
+  // is what this flag with kGraphEntered or kGraphProfiled says, and nothing but kGraphInside.
+  kGraphQuick = 128,
 };
 // EventProgram.graph_flags
 enum : uint8_t {

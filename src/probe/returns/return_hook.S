@@ -52,6 +52,41 @@
 	mov SAVED(6)(%rsp), %r11
 	mov SAVED(9)(%rsp), %r8
 	.endm
+/* The call is done with: its slot r8 goes back to the thread, whose ReturnThread rcx names as an
+ * offset, and the program goes on. */
+	.macro give_slot_and_return not_kept
+	mov SLOT_RETURN_ADDRESS(%r8), %rax
+	movq $SLOT_OWNED, SLOT_STATE(%r8)
+	add %fs:0, %rcx
+	mov %rax, SAVED(0)(%rsp)
+	movzbl SLOT_HOME(%r8), %eax
+	movzwl SLOT_NUMBER(%r8), %edx
+	cmp %dx, RETURN_THREAD_SPARE(%rcx, %rax, 2)
+	jne \not_kept
+	movzwl SLOT_GENERATION(%r8), %edx
+	lea RETURN_THREAD_SPARE+SLOT_SPARE_TAG(%rcx, %rax, 2), %r9
+	shl $48, %rdx
+	or %r9, %rdx
+	mov %rdx, SLOT_STATE(%r8)
+	mov %eax, RETURN_THREAD_AT(%rcx)
+	restore_saved
+	lea -8(%rsp), %rsp
+	.cfi_adjust_cfa_offset 8
+	ret
+	.cfi_adjust_cfa_offset -8
+	.endm
+
+	/* The thread is in the parent again, if it was in this call. */
+	.macro leave_call
+	mov pb_return_thread@gottpoff(%rip), %rcx
+	mov SLOT_TOKEN(%r8), %eax
+	mov SLOT_PARENT(%r8), %edx
+	cmp %eax, %fs:GRAPH_CURRENT(%rcx)
+	jne .Lseems_left
+	mov %edx, %fs:GRAPH_CURRENT(%rcx)
+	give_slot_and_return .Lnot_kept
+	.endm
+
 	.text
 	.balign 64
 	.globl patchbay_return_trampoline
@@ -105,71 +140,26 @@ return_entry:
 	xor SLOT_STATE(%r8), %rax
 	shl $16, %rax				/* without the generation */
 	jnz pb_return_general			/* or chained */
-	mov SLOT_PROGRAM(%r8), %r11
-	cmpw $1, SLOT_CHAIN_LENGTH(%r8)
-	jne pb_return_general
-	movzwl PROGRAM_RETURN_CODE(%r11), %eax
-	cmp $RETURN_GRAPH, %eax
-	je pb_return_graph
-	cmp $RETURN_PROFILE, %eax
-	je pb_return_profile
-	shl $RETURN_CODE_SHIFT, %eax
-	jz pb_return_general
-	lea pb_return_code(%rip), %rcx
-	add %rcx, %rax
-	jmp *%rax
-
-/* From generated code: the event is recorded, r8 is the slot. */
-	.globl pb_return_done
-	.hidden pb_return_done
-pb_return_done:
-	mov pb_return_thread@gottpoff(%rip), %rcx
-.Lgive_slot:
-	mov SLOT_RETURN_ADDRESS(%r8), %rax
-	movq $SLOT_OWNED, SLOT_STATE(%r8)
-	add %fs:0, %rcx
-	mov %rax, SAVED(0)(%rsp)
-	movzbl SLOT_HOME(%r8), %eax
-	movzwl SLOT_NUMBER(%r8), %edx
-	cmp %dx, RETURN_THREAD_SPARE(%rcx, %rax, 2)
-	jne 8f					/* not a slot that the thread keeps */
-	movzwl SLOT_GENERATION(%r8), %edx
-	lea RETURN_THREAD_SPARE+SLOT_SPARE_TAG(%rcx, %rax, 2), %r9
-	shl $48, %rdx
-	or %r9, %rdx
-	mov %rdx, SLOT_STATE(%r8)
-	mov %eax, RETURN_THREAD_AT(%rcx)
-6:	restore_saved
-	lea -8(%rsp), %rsp
-	.cfi_adjust_cfa_offset 8
-	ret
-	.cfi_adjust_cfa_offset -8
-8:	cmp $RETURN_SPARES, %eax
-	jae 9f
-	mov %eax, RETURN_THREAD_AT(%rcx)
-9:	movq $0, SLOT_STATE(%r8)
-	mov %dx, RETURN_THREAD_NEXT(%rcx)
-	jmp 6b
+	movzbl SLOT_GRAPH_FLAGS(%r8), %eax
+	and $~GRAPH_INSIDE, %eax
+	cmp $GRAPH_ENTERED | GRAPH_QUICK, %eax
+	jne .Lother_return
 
 /* Of function_graph, when it is the only one: what graph_leave does for calls without specials.
  * From here to pb_return_general, and in pb_return_code: a function that has returned with AC set
  * makes the stores of records faults, behind which the general way begins (fault_fixup). */
-pb_return_graph:				/* r11: the program */
-	movzbl SLOT_GRAPH_FLAGS(%r8), %eax
-	and $~GRAPH_INSIDE, %eax
-	cmp $GRAPH_ENTERED, %eax
-	jne pb_return_general
+pb_return_graph:
 	cmpq $0, SLOT_CHILD_TIME(%r8)
 	jne pb_return_general
+	mov SLOT_PROGRAM(%r8), %r11
 	mov PROGRAM_EVENTS(%r11), %r11
 	ring_clock
-	begin_record graph_exit, GRAPH_EXIT_RECORD, pb_return_general
+	begin_record graph_exit, GRAPH_EXIT_RECORD, pb_return_general, 1
 	mov pb_thread@gottpoff(%rip), %r11
 	mov %fs:(%r11), %r11d			/* fast_tid */
-	movl $GRAPH_EXIT_ID, 4(%r9)
-	test %r11d, %r11d
-	jz pb_return_general
-	mov %r11d, 8(%r9)
+	shl $32, %r11
+	or $GRAPH_EXIT_ID, %r11
+	mov %r11, 4(%r9)
 	mov SLOT_SITE(%r8), %r11
 	mov SITE_FUNCTION(%r11), %r11
 	mov %r11, 12(%r9)
@@ -186,26 +176,10 @@ pb_return_graph:				/* r11: the program */
 	mov %r11, 36(%r9)
 	mov %rax, 44(%r9)
 	end_record graph_exit, GRAPH_EXIT_RECORD
-.Lleave_call:					/* the thread is in the parent again */
-	mov pb_return_thread@gottpoff(%rip), %rcx
-	mov SLOT_TOKEN(%r8), %eax
-	mov SLOT_PARENT(%r8), %edx
-	cmp %eax, %fs:GRAPH_CURRENT(%rcx)
-	jne 2f
-1:	mov %edx, %fs:GRAPH_CURRENT(%rcx)
-	jmp .Lgive_slot
-2:	mov %fs:GRAPH_CURRENT(%rcx), %eax
-	test %eax, %eax
-	jz 1b
-	mov %eax, %fs:GRAPH_LEFT(%rcx)
-	jmp 1b
+	leave_call
 
 /* Of the profiler, when it is the only one: graph_leave and profile_add. */
 pb_return_profile:
-	movzbl SLOT_GRAPH_FLAGS(%r8), %eax
-	and $~GRAPH_INSIDE, %eax
-	cmp $GRAPH_PROFILED, %eax
-	jne pb_return_general
 	cmpb $0, GRAPH_WITHOUT_CHILDREN+pb_graph_settings(%rip)
 	jne pb_return_general
 	mov pb_thread@gottpoff(%rip), %rcx
@@ -217,62 +191,99 @@ pb_return_profile:
 	movzbl PROFILE_SESSION(%r11), %eax
 	cmp %al, SLOT_SESSION(%r8)
 	jne pb_return_general
-	mov SLOT_SITE(%r8), %rcx
-	mov SITE_PROFILE(%rcx), %ecx
-	mov %rcx, SCRATCH(3)(%rsp)
-	test %ecx, %ecx
-	jz pb_return_general
-	cmp PROFILE_FUNCTIONS(%r11), %rcx
-	ja pb_return_general
 	ring_clock
 	sub SLOT_CALL_TIME(%r8), %rax
 	jb pb_return_general
-	mov %rax, SCRATCH(0)(%rsp)
+	mov %rax, %r9				/* the time; its square: r10 and SCRATCH(0) */
 	mul %rax
-	mov %rax, SCRATCH(1)(%rsp)
-	mov %rdx, SCRATCH(2)(%rsp)
+	mov %rax, %r10
+	mov %rdx, SCRATCH(0)(%rsp)
 	begin_sequence profile
 	rseq_cpu %rcx, %eax, pb_return_general
+	mov SLOT_SITE(%r8), %rdx
 	cmp PROFILE_NR_CPUS(%r11), %eax
 	jae pb_return_general
+	mov SITE_PROFILE(%rdx), %edx		/* 1 + number of the function */
 	imul PROFILE_FUNCTIONS(%r11), %rax
-	mov SCRATCH(3)(%rsp), %rdx
-	lea -1(%rax, %rdx), %rax
+	sub $1, %rdx
+	jb pb_return_general
+	cmp PROFILE_FUNCTIONS(%r11), %rdx
+	jae pb_return_general
+	add %rdx, %rax
 	shl $PROFILE_COUNT_SHIFT, %rax
 	add PROFILE_COUNTS(%r11), %rax
-	mov (%rax), %edx
-	and $1, %edx
-	imul $PROFILE_SUM_SIZE, %edx, %edx
-	lea PROFILE_SUMS(%rax, %rdx), %r9		/* what is valid */
-	neg %rdx
-	lea PROFILE_SUMS+PROFILE_SUM_SIZE(%rax, %rdx), %r10
-	mov (%r9), %rdx
-	add SCRATCH(0)(%rsp), %rdx
-	mov %rdx, (%r10)
-	mov 8(%r9), %rdx
-	add SCRATCH(1)(%rsp), %rdx
-	mov %rdx, 8(%r10)
-	mov 16(%r9), %rdx
-	adc SCRATCH(2)(%rsp), %rdx
-	mov %rdx, 16(%r10)
+	mov (%rax), %ecx
+	and $1, %ecx
+	imul $PROFILE_SUM_SIZE, %ecx, %ecx
+	lea PROFILE_SUMS(%rax, %rcx), %rdx		/* what is valid */
+	neg %rcx
+	lea PROFILE_SUMS+PROFILE_SUM_SIZE(%rax, %rcx), %r11
+	mov (%rdx), %rcx
+	add %r9, %rcx
+	mov %rcx, (%r11)
+	mov 8(%rdx), %rcx
+	add %r10, %rcx
+	mov %rcx, 8(%r11)
+	mov 16(%rdx), %rcx
+	adc SCRATCH(0)(%rsp), %rcx
+	mov %rcx, 16(%r11)
 	addq $1, (%rax)
 	rseq_commit profile
 	mov SLOT_PARENT(%r8), %edx			/* the time is none of the parent's own */
 	movzwl %dx, %ecx
 	test %edx, %edx
-	jz .Lleave_call
+	jz .Lleave_profiled
 	lea pb_return_slots - (1 << SLOT_SHIFT)(%rip), %rax
 	shl $SLOT_SHIFT, %rcx
 	add %rax, %rcx
 	cmp %edx, SLOT_TOKEN(%rcx)
-	jne .Lleave_call
+	jne .Lleave_profiled
 	testb $SLOT_SPARE_TAG, (%rcx)		/* or owned */
-	jnz .Lleave_call
-	mov SCRATCH(0)(%rsp), %rax
-	add %rax, SLOT_CHILD_TIME(%rcx)
-	jmp .Lleave_call
+	jnz .Lleave_profiled
+	add %r9, SLOT_CHILD_TIME(%rcx)
+.Lleave_profiled:
+	leave_call
 	abort_sequence graph_exit, pb_return_general
 	abort_sequence profile, pb_return_general
+
+.Lother_return:
+	cmp $GRAPH_PROFILED | GRAPH_QUICK, %eax
+	je pb_return_profile
+	mov SLOT_PROGRAM(%r8), %r11
+	cmpw $1, SLOT_CHAIN_LENGTH(%r8)
+	jne pb_return_general
+	movzwl PROGRAM_RETURN_CODE(%r11), %eax
+	shl $RETURN_CODE_SHIFT, %eax
+	jz pb_return_general
+	lea pb_return_code(%rip), %rcx
+	add %rcx, %rax
+	jmp *%rax
+
+/* From generated code: the event is recorded, r8 is the slot. */
+	.globl pb_return_done
+	.hidden pb_return_done
+pb_return_done:
+	mov pb_return_thread@gottpoff(%rip), %rcx
+.Lgive_slot:
+	give_slot_and_return .Lnot_kept
+.Lnot_kept:					/* rax is its level, rcx ReturnThread, edx its number */
+	cmp $RETURN_SPARES, %eax
+	jae 9f
+	mov %eax, RETURN_THREAD_AT(%rcx)
+9:	movq $0, SLOT_STATE(%r8)
+	mov %dx, RETURN_THREAD_NEXT(%rcx)
+	restore_saved
+	lea -8(%rsp), %rsp
+	.cfi_adjust_cfa_offset 8
+	ret
+	.cfi_adjust_cfa_offset -8
+.Lseems_left:					/* edx is the parent */
+	mov %fs:GRAPH_CURRENT(%rcx), %eax
+	test %eax, %eax
+	jz 1f
+	mov %eax, %fs:GRAPH_LEFT(%rcx)
+1:	mov %edx, %fs:GRAPH_CURRENT(%rcx)
+	jmp .Lgive_slot
 
 /* With all that is saved in its place: everything else. */
 	.globl pb_return_general
@@ -356,7 +367,7 @@ pb_return_general:
 pb_return_code:
 	.cfi_startproc
 	.cfi_def_cfa_offset 0
-	.fill RETURN_CODE_SIZE, 1, 0xcc		/* from kReturnGenerated on */
+	.fill RETURN_CODE_SIZE, 1, 0xcc		/* 0 is none */
 	.cfi_endproc
 	.size pb_return_code, . - pb_return_code
 

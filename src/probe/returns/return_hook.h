@@ -43,8 +43,6 @@ inline constexpr uint32_t kReturnSlots = 32768;
 inline constexpr uint32_t kReturnTrampolineSize = 16;
 inline constexpr uint32_t kReturnCodeSize = 65536;
 inline constexpr uint32_t kReturnCodeUnit = 64;
-// SiteProgram.return_code of what is written by hand; generated code follows.
-inline constexpr uint16_t kReturnGraph = 1, kReturnProfile = 2, kReturnGenerated = 3;
 // The call instruction in front of each trampoline, which is how its address comes into the stack
 // word (return_hook.S).
 inline constexpr uint32_t kReturnCallSize = 2;

@@ -404,6 +404,7 @@ void fill(ReturnSlot* slot, const Call& call, Wanted wanted) {
   slot->limited = 0;
   if (__builtin_expect(wanted.limited, 0)) mark_limited(slot);
   for (int i = 0; i < 6; i++) slot->arg[i] = call.registers->arg[i];
+  if (!call.program->has_graph) slot->graph.flags = 0;  // return_entry looks at them first
 }
 
 void chain(ReturnSlot* before, ReturnSlot* slot, const uint64_t* word) {
@@ -502,6 +503,11 @@ inline void leave(ReturnFrame* frame, ReturnSlot* slot, uint64_t* word, Returned
     offer_events(call.program, call.site, &frame->registers, &call.caller, call.wanted, data);
 }
 
+// The quick entry of a program with one event does not say it (kGraphQuick).
+uint32_t wanted_of(const ReturnSlot* slot) {
+  return slot->graph.flags & kGraphQuick ? 1 : slot->wanted;
+}
+
 // Another call may take the slot as soon as it is free. A function of its own, for the stack.
 __attribute__((noinline)) void leave_with_data(ReturnFrame* frame, ReturnSlot* slot, uint64_t* word,
                                                const Returned& call) {
@@ -538,6 +544,7 @@ void forget_outstanding_returns() {
       leave_limits(slot->program, slot->wanted);
     }
     slot->wanted = 0;
+    slot->graph.flags &= uint8_t(~kGraphQuick);
     slot->program = &nothing;
   }
 }
@@ -554,7 +561,7 @@ extern "C" void return_hit(ReturnFrame* frame, uint32_t index) {
     *word = slot->return_address;
     return;
   }
-  Returned call = {slot->site, slot->program, pb_return_address[index], slot->wanted,
+  Returned call = {slot->site, slot->program, pb_return_address[index], wanted_of(slot),
                    slot->limited != 0};
   for (int i = 0; i < 6; i++) frame->registers.arg[i] = slot->arg[i];
   frame->registers.reg[kIpRegister] = call.caller;
