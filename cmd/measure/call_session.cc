@@ -29,8 +29,10 @@ uint64_t buffer_kb() {
   return std::clamp(kBufferKbOfAllCpus / uint64_t(cpus), kLeastBufferKb, kMostBufferKb);
 }
 
-// "libfoo:ns::f(int, char)" as a line shows it: "ns::f".
-std::string shown_name(const std::string& function) {
+// "libfoo:ns::f[abi:cxx11](int, char)" as a line shows it: "ns::f".
+std::string shown_name(std::string function) {
+  for (size_t tag; (tag = function.find("[abi:")) != function.npos;)
+    function.erase(tag, std::min(function.find(']', tag), function.size() - 1) - tag + 1);
   const size_t colon = function.find(':');
   const bool has_library = colon != function.npos && colon > 0 &&
                            function.substr(colon, 2) != "::" && colon < function.find('(');

@@ -40,6 +40,13 @@ std::optional<std::string_view> text_at(std::span<const uint8_t> record, uint32_
   return std::string_view(reinterpret_cast<const char*>(record.data()) + begin, length);
 }
 
+ObjectContext about_thread(int32_t tid, const CallTextContext& context) {
+  ObjectContext about{context.addresses};
+  if (context.can_read)
+    about.can_read = [tid, &context](uint64_t address) { return context.can_read(tid, address); };
+  return about;
+}
+
 void append_hexadecimal(std::string* out, uint64_t value) {
   *out += "0x";
   put_hex(out, value);
@@ -176,6 +183,20 @@ std::pair<EventCall, EventCall> split_whole_call(const EventCall& whole) {
   return {std::move(entry), std::move(returned)};
 }
 
+// Of arguments that are not read; in their order.
+void CallText::add_marks(const EventCall& entry, const ObjectArguments& objects) {
+  for (const ObjectArgument& object : objects) {
+    if (!object.fields.empty()) continue;
+    std::optional<ObjectText> text = ObjectText::make(object.form, entry);
+    if (!text) continue;
+    Value value{Kind::kObject};
+    value.object = objects_.size();
+    objects_.push_back(std::move(*text));
+    const size_t at = std::min(object.index, arguments_.size());
+    arguments_.insert(arguments_.begin() + std::ptrdiff_t(at), std::move(value));
+  }
+}
+
 CallText::CallText(std::string name, const EventCall& entry, const EventCall* returned,
                    const std::string& result, bool has_types, const FunctionValueNames& names,
                    FailureSign failure, const ObjectArguments& objects)
@@ -206,6 +227,7 @@ CallText::CallText(std::string name, const EventCall& entry, const EventCall* re
     if (is_integer(value.kind)) value.names = names.of(field.name);
     arguments_.push_back(std::move(value));
   }
+  add_marks(entry, objects);
   if (result == "void") result_kind_ = Kind::kVoid;
   const EventField* value = returned ? returned->find("ret") : nullptr;
   if (returned) return_caller_ = offset_of(*returned, "__probe_ret_ip");
@@ -228,6 +250,8 @@ CallText::CallText(std::string name, const EventCall& entry, const EventCall* re
     result_ = {Kind::kText, text->offset, text->size, 0, value->offset};
   else if (result == "symbol")
     result_.kind = Kind::kSymbol;
+  else if (result == "char")
+    result_.kind = Kind::kChar;
   else if (result[0] == 'x' || result == "string")
     result_.kind = has_types ? Kind::kPointer : Kind::kHex;
   else if (value->is_signed)
@@ -268,10 +292,7 @@ void CallText::append_scalar(std::string* out, Kind kind, const uint8_t* at, uin
     case Kind::kPointer:
       return append_pointer(out, bits, context);
     case Kind::kSymbol:
-      if (bits != 0 && context.addresses) {
-        *out += context.addresses->of(bits).offset;
-        return;
-      }
+      if (bits != 0 && context.addresses) return append_function(out, bits, context.addresses);
       return append_scalar(out, Kind::kPointer, at, size, context);
     case Kind::kChar: {
       std::string text;
@@ -347,7 +368,7 @@ void CallText::append_call(std::string* out, std::span<const uint8_t> entry, int
   for (size_t i = 0; i < arguments_.size(); i++) {
     if (i) *out += ", ";
     if (arguments_[i].kind == Kind::kObject)
-      objects_[arguments_[i].object].append(out, entry);
+      objects_[arguments_[i].object].append(out, entry, about_thread(tid, context));
     else
       append(out, arguments_[i], entry, tid, context);
   }

@@ -96,6 +96,7 @@ class CallText {
     size_t object = 0;                         // of kObject: of objects_
   };
   void append_error(std::string* out, std::span<const uint8_t> returned) const;
+  void add_marks(const EventCall& entry, const ObjectArguments& objects);
   bool take_object(const EventField& field, const EventCall& entry, const ObjectArguments& objects);
   static Kind kind_of(const EventField& field, bool has_types);
   static bool is_integer(Kind kind);

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "cmd/measure/call_text.h"
+#include "event/function_event.h"
 #include "output/text_put.h"
 #include "output/trace_line.h"
 #include "symbol/symbol.h"
@@ -32,12 +33,17 @@ void append_more(std::string* out, uint64_t count) {
 
 }  // namespace
 
+void append_function(std::string* out, uint64_t address, AddressText* addresses) {
+  const AddressText::Entry& found = addresses->of(address);
+  *out += found.offset.ends_with("+0x0") ? found.plain : found.offset;
+}
+
 // --- the fields
 
 bool ObjectText::find(const EventCall& call, const std::string& name, Field* field) {
   if (name.empty()) return true;
   const EventField* const found = call.find(name);
-  if (!found || found->size == 0 || found->size > 8) return false;
+  if (!found || found->size == 0 || found->size > 16) return false;
   *field = {found->offset, found->size};
   return true;
 }
@@ -47,7 +53,8 @@ bool ObjectText::find_all(const EventCall& call, int depth) {
   const ObjectForm& form = form_;
   bool has_all = find(call, form.field, &field_) && find(call, form.length, &length_) &&
                  find(call, form.begin, &begin_) && find(call, form.end, &end_) &&
-                 find(call, form.flag, &flag_) && find(call, form.there, &there_);
+                 find(call, form.address, &address_) && find(call, form.flag, &flag_) &&
+                 find(call, form.there, &there_);
   for (const ObjectForm& part : form.parts) {
     ObjectText text;
     text.form_ = part;
@@ -113,8 +120,38 @@ std::optional<uint64_t> ObjectText::total(Record record, std::string* out) const
 
 // --- the kinds
 
-void ObjectText::append_number(std::string* out, std::span<const uint8_t> bytes) const {
+namespace {
+
+// As one number: decimal, as a person writes it.
+void append_wide_integer(std::string* out, const uint8_t* at, bool is_signed) {
+  auto value = load<unsigned __int128>(at);
+  const bool is_negative = is_signed && value >> 127;
+  if (is_negative) value = -value;
+  char digits[40];
+  char* begin = digits + sizeof digits;
+  do *--begin = char('0' + int(value % 10));
+  while (value /= 10);
+  if (is_negative) *--begin = '-';
+  out->append(begin, size_t(digits + sizeof digits - begin));
+}
+
+// As a double, with '~' where that is not all of it.
+void append_long_double(std::string* out, const uint8_t* at) {
+  const auto real = load<long double>(at);
+  const auto nearest = double(real);
+  if (real == real && real != nearest) *out += '~';
+  put_float(out, nearest);
+}
+
+}  // namespace
+
+void ObjectText::append_number(std::string* out, std::span<const uint8_t> bytes,
+                               const Context& context) const {
   uint64_t bits = 0;
+  if (bytes.size() == 16 && form_.show == Show::kFloat)
+    return append_long_double(out, bytes.data());
+  if (bytes.size() == 16)
+    return append_wide_integer(out, bytes.data(), form_.show == Show::kSigned);
   const size_t size = std::min(bytes.size(), sizeof bits);
   std::memcpy(&bits, bytes.data(), size);
   const unsigned unused = size ? unsigned(64 - 8 * size) : 0;
@@ -146,12 +183,17 @@ void ObjectText::append_number(std::string* out, std::span<const uint8_t> bytes)
       if (bits) return put_address(out, bits);
       *out += "nullptr";
       return;
+    case Show::kSymbol:
+      if (bits && context.addresses) return append_function(out, bits, context.addresses);
+      if (bits) return put_address(out, bits);
+      *out += "nullptr";
+      return;
     default:
       return put_number(out, bits);
   }
 }
 
-void ObjectText::append_scalar(std::string* out, Record record) const {
+void ObjectText::append_scalar(std::string* out, Record record, const Context& context) const {
   if (!can_be_read(record)) {
     *out += kUnreadable;
     return;
@@ -160,7 +202,7 @@ void ObjectText::append_scalar(std::string* out, Record record) const {
     *out += "(cut)";
     return;
   }
-  append_number(out, record.subspan(field_.offset, field_.size));
+  append_number(out, record.subspan(field_.offset, field_.size), context);
   append_escaped(out, form_.unit);
 }
 
@@ -177,7 +219,24 @@ void ObjectText::append_text(std::string* out, Record record) const {
   if (*bytes > shown.size()) *out += "...";
 }
 
-void ObjectText::append_list(std::string* out, Record record) const {
+// What is empty may be a text that could not be read.
+void ObjectText::append_c_text(std::string* out, Record record, const Context& context) const {
+  const auto bytes = dynamic(record, field_);
+  const std::string_view all(bytes ? reinterpret_cast<const char*>(bytes->data()) : "",
+                             bytes ? bytes->size() : 0);
+  const std::string_view text = all.substr(0, all.find('\0'));
+  const uint64_t address = number(record, address_);
+  if (text.empty() && address_.is_there() && !address) {
+    *out += "NULL";
+    return;
+  }
+  const bool is_known = !text.empty() || (context.can_read && context.can_read(address));
+  if (!is_known && address_.is_there()) return put_address(out, address);
+  append_quoted(out, text);
+  if (text.size() + 1 >= kMaxStringBytes) *out += "...";
+}
+
+void ObjectText::append_list(std::string* out, Record record, const Context& context) const {
   const bool has_total = length_.is_there() || end_.is_there() || form_.count;
   const std::optional<uint64_t> count = total(record, out);
   if (!count) return;
@@ -191,7 +250,7 @@ void ObjectText::append_list(std::string* out, Record record) const {
   *out += '[';
   for (uint64_t i = 0; i < shown; i++) {
     if (i) *out += ", ";
-    append_number(out, elements->subspan(i * size, size));
+    append_number(out, elements->subspan(i * size, size), context);
   }
   if (!has_total || *count > shown) {
     if (shown) *out += ", ";
@@ -203,7 +262,7 @@ void ObjectText::append_list(std::string* out, Record record) const {
   *out += ']';
 }
 
-void ObjectText::append_parts(std::string* out, Record record) const {
+void ObjectText::append_parts(std::string* out, Record record, const Context& context) const {
   const std::optional<uint64_t> count = total(record, out);
   if (!count) return;
   if (!can_be_read(record)) {
@@ -214,7 +273,7 @@ void ObjectText::append_parts(std::string* out, Record record) const {
   *out += '[';
   for (uint64_t i = 0; i < shown; i++) {
     if (i) *out += ", ";
-    parts_[i].append(out, record);
+    parts_[i].append(out, record, context);
   }
   if (*count > shown) {
     if (shown) *out += ", ";
@@ -223,7 +282,7 @@ void ObjectText::append_parts(std::string* out, Record record) const {
   *out += ']';
 }
 
-void ObjectText::append_optional(std::string* out, Record record) const {
+void ObjectText::append_optional(std::string* out, Record record, const Context& context) const {
   const uint64_t flag = number(record, flag_) >> std::min(form_.flag_bit, 63u) & 0xff;
   if (!can_be_read(record))
     *out += kUnreadable;
@@ -232,21 +291,21 @@ void ObjectText::append_optional(std::string* out, Record record) const {
   else if (!flag)
     *out += "nullopt";
   else if (!parts_.empty())
-    parts_[0].append(out, record);
+    parts_[0].append(out, record, context);
 }
 
-void ObjectText::append_pointer(std::string* out, Record record) const {
+void ObjectText::append_pointer(std::string* out, Record record, const Context& context) const {
   const uint64_t address = number(record, field_);
   if (!can_be_read(record)) {
     *out += kUnreadable;
     return;
   }
   if (!address) {
-    *out += "nullptr";
+    *out += form_.unit.empty() ? "nullptr" : form_.unit;
     return;
   }
   std::string value;
-  if (!parts_.empty()) parts_[0].append(&value, record);
+  if (!parts_.empty()) parts_[0].append(&value, record, context);
   if (value.empty() || value.starts_with('(')) {
     put_address(out, address);
     if (!value.empty()) *out += ' ' + value;
@@ -284,24 +343,136 @@ void ObjectText::append_type_name(std::string* out, Record record) const {
                  shown.starts_with(kHead) ? std::string_view(shown).substr(kHead.size()) : name);
 }
 
-void ObjectText::append(std::string* out, Record record) const {
+void ObjectText::append_members(std::string* out, Record record, const Context& context) const {
+  if (!can_be_read(record)) {
+    *out += kUnreadable;
+    return;
+  }
+  const bool has_names = form_.kind == Kind::kMembers;
+  *out += has_names ? '{' : '[';
+  for (size_t i = 0; i < parts_.size(); i++) {
+    if (i) *out += ", ";
+    if (has_names && !parts_[i].form_.name.empty()) {
+      append_escaped(out, parts_[i].form_.name);
+      *out += '=';
+    }
+    parts_[i].append(out, record, context);
+  }
+  *out += has_names ? '}' : ']';
+}
+
+// A text that ends with a NUL, or where the array does.
+void ObjectText::append_characters(std::string* out, Record record) const {
+  std::string text;
+  for (const ObjectText& part : parts_) text += char(number(record, part.field_));
+  append_quoted(out, std::string_view(text).substr(0, text.find('\0')));
+}
+
+// The first byte is twice the length of a text that stands behind it; it is odd where the text is
+// elsewhere.
+void ObjectText::append_either_text(std::string* out, Record record) const {
+  const auto bytes = dynamic(record, there_);
+  if (!bytes || bytes->empty()) {
+    *out += kUnreadable;
+    return;
+  }
+  const size_t length = (*bytes)[0] / 2;
+  if ((*bytes)[0] % 2) return append_text(out, record);
+  if (length < bytes->size())
+    return append_quoted(out, {reinterpret_cast<const char*>(bytes->data()) + 1, length});
+  *out += "(corrupt: ";
+  put_number(out, uint64_t{length});
+  *out += " bytes)";
+}
+
+void ObjectText::append_variant(std::string* out, Record record, const Context& context) const {
+  const uint64_t index = number(record, flag_),
+                 none = flag_.size < 8 ? (1ul << 8 * flag_.size) - 1 : ~0ul;
+  if (!can_be_read(record))
+    *out += kUnreadable;
+  else if (index < parts_.size())
+    parts_[index].append(out, record, context);
+  else
+    *out += index == none ? "valueless" : "{…}";
+}
+
+// "std::_Function_handler<int (int), main::{lambda(int)#1}>::_M_invoke(…)" -> what stands behind
+// the first ',' that is in no other brackets;
+// "std::__1::__function::__func<main::$_0, …>::~__func()" -> what stands before it.
+std::string_view target_in(std::string_view invoker) {
+  const bool is_first = invoker.find("__func<") != invoker.npos;
+  const size_t open = invoker.find('<');
+  const size_t end = invoker.rfind(is_first ? ">::" : ">::_M_invoke");
+  if (open == invoker.npos || end == invoker.npos || end < open) return "";
+  int depth = 0;
+  for (size_t i = open + 1; i < end; i++) {
+    depth += invoker[i] == '<' || invoker[i] == '(' ? 1 : 0;
+    depth -= invoker[i] == '>' || invoker[i] == ')' ? 1 : 0;
+    if (invoker[i] != ',' || depth != 0) continue;
+    if (is_first) return invoker.substr(open + 1, i - open - 1);
+    const size_t begin = invoker[i + 1] == ' ' ? i + 2 : i + 1;
+    return begin < end ? invoker.substr(begin, end - begin) : "";
+  }
+  return "";
+}
+
+void ObjectText::append_target(std::string* out, Record record, const Context& context) const {
+  if (!can_be_read(record)) {
+    *out += kUnreadable;
+    return;
+  }
+  if (number(record, flag_) == 0) {
+    *out += "nullptr";
+    return;
+  }
+  const uint64_t kept = number(record, field_), invoker = number(record, address_);
+  if (!context.addresses) return put_address(out, invoker);
+  const std::string calls = context.addresses->of(invoker).plain;
+  const std::string_view target = target_in(calls);
+  // A pointer to a function is what it points to.
+  const AddressText::Entry& pointed = context.addresses->of(kept);
+  if (pointed.known && pointed.offset.ends_with("+0x0") && target.find("(*)") != target.npos)
+    *out += pointed.plain;
+  else if (!target.empty())
+    *out += target;
+  else
+    *out += calls;
+}
+
+void ObjectText::append(std::string* out, Record record, const ObjectContext& context) const {
   switch (form_.kind) {
     case Kind::kScalar:
-      return append_scalar(out, record);
+      return append_scalar(out, record, context);
     case Kind::kText:
       return append_text(out, record);
     case Kind::kList:
-      return append_list(out, record);
+      return append_list(out, record, context);
     case Kind::kParts:
-      return append_parts(out, record);
+      return append_parts(out, record, context);
     case Kind::kOptional:
-      return append_optional(out, record);
+      return append_optional(out, record, context);
     case Kind::kPointer:
-      return append_pointer(out, record);
+      return append_pointer(out, record, context);
     case Kind::kSize:
       return append_size(out, record);
     case Kind::kTypeName:
       return append_type_name(out, record);
+    case Kind::kMembers:
+    case Kind::kElements:
+      return append_members(out, record, context);
+    case Kind::kEitherText:
+      return append_either_text(out, record);
+    case Kind::kVariant:
+      return append_variant(out, record, context);
+    case Kind::kTarget:
+      return append_target(out, record, context);
+    case Kind::kCharacters:
+      return append_characters(out, record);
+    case Kind::kCText:
+      return append_c_text(out, record, context);
+    case Kind::kMark:
+      *out += form_.unit;
+      return;
   }
 }
 

@@ -190,5 +190,65 @@ TEST(ObjectText, Sizes) {
             "(corrupt: 18446744073709551615 entries)");
 }
 
+// A number of a record, as a member.
+ObjectForm member(const std::string& name, const std::string& field) {
+  ObjectForm form;
+  form.name = name;
+  form.field = field;
+  form.size = 8;
+  return form;
+}
+
+TEST(ObjectText, Members) {
+  ObjectForm form{.kind = Kind::kMembers};
+  form.parts = {member("x", "a"), member("y", "b")};
+  EXPECT_EQ(Fields().word("a", 1).word("b", 2).shown(form), "{x=1, y=2}");
+  EXPECT_EQ(Fields().word("a", 1).shown(form), "none");
+  form.kind = Kind::kElements;
+  EXPECT_EQ(Fields().word("a", 1).word("b", 2).shown(form), "[1, 2]");
+  form.kind = Kind::kCharacters;
+  EXPECT_EQ(Fields().word("a", 'a').word("b", '"').shown(form), "\"a\\\"\"");
+  EXPECT_EQ(Fields().word("a", 0).word("b", 'b').shown(form), "\"\"");
+  ObjectForm mark{.kind = Kind::kMark};
+  mark.unit = "?";
+  EXPECT_EQ(Fields().shown(mark), "?");
+}
+
+TEST(ObjectText, TextsWithTheirAddresses) {
+  ObjectForm form{.kind = Kind::kCText};
+  form.field = "s";
+  form.address = "at";
+  EXPECT_EQ(Fields().dynamic("s", std::string("who\0", 4)).word("at", 16).shown(form), "\"who\"");
+  EXPECT_EQ(Fields().dynamic("s", std::string("\0", 1)).word("at", 0).shown(form), "NULL");
+  EXPECT_EQ(Fields().dynamic("s", std::string("\0", 1)).word("at", 16).shown(form), "0x10");
+}
+
+TEST(ObjectText, TextsThatMayBeInTheObject) {
+  ObjectForm form = text_form();
+  form.kind = Kind::kEitherText;
+  form.there = "in";
+  const auto shown = [&](const std::string& in) {
+    return Fields().text("s", "elsewhere").word("n", 9).dynamic("in", in).shown(form);
+  };
+  EXPECT_EQ(shown(std::string("\x04hi\0...", 7)), "\"hi\"");
+  EXPECT_EQ(shown(std::string("\0\0", 2)), "\"\"");
+  EXPECT_EQ(shown(std::string("\x31\0", 2)), "\"elsewhere\"");
+  EXPECT_EQ(shown(std::string("\x70hi", 3)), "(corrupt: 56 bytes)");
+  EXPECT_EQ(shown(""), "(unreadable)");
+}
+
+TEST(ObjectText, Alternatives) {
+  ObjectForm form{.kind = Kind::kVariant};
+  form.flag = "i";
+  form.parts = {member("", "a"), member("", "b")};
+  const auto shown = [&](uint64_t index) {
+    return Fields().word("i", index).word("a", 7).word("b", 8).shown(form);
+  };
+  EXPECT_EQ(shown(0), "7");
+  EXPECT_EQ(shown(1), "8");
+  EXPECT_EQ(shown(2), "{…}");
+  EXPECT_EQ(shown(~uint64_t{0}), "valueless");
+}
+
 }  // namespace
 }  // namespace patchbay::cmd

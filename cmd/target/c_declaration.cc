@@ -7,8 +7,10 @@
 #include <set>
 
 #include "base/text.h"
+#include "cmd/target/c_structure.h"
 #include "cmd/target/c_tokens.h"
 #include "event/function_event.h"
+#include "event/function_event_atom.h"
 
 namespace patchbay::cmd {
 namespace {
@@ -172,8 +174,9 @@ class Parser {
 std::string atom_of_words(const std::multiset<std::string_view>& words) {
   const bool is_unsigned = words.contains("unsigned");
   const size_t longs = words.count("long");
-  if (words.contains("_Complex") || words.contains("__int128")) return "";
-  if (words.contains("double")) return longs ? "" : "double";
+  if (words.contains("_Complex")) return "";
+  if (words.contains("__int128")) return is_unsigned ? "u128" : "s128";
+  if (words.contains("double")) return longs ? "long double" : "double";
   if (words.contains("float")) return "float";
   if (words.contains("bool") || words.contains("_Bool")) return "u8";
   if (words.contains("char")) return is_unsigned ? "u8" : words.contains("signed") ? "s8" : "char";
@@ -253,13 +256,31 @@ Status CTypes::add_enum(std::string_view line) {
   return {};
 }
 
+Status CTypes::add_struct(std::string_view line) {
+  PB_ASSIGN(CStructure parsed, parse_c_structure(line));
+  const std::string tag = parsed.tag.empty() ? parsed.other_name : parsed.tag;
+  if (!parsed.other_name.empty()) typedefs_.try_emplace(parsed.other_name, "struct " + tag);
+  structs_.try_emplace(tag, std::move(parsed.members));
+  return {};
+}
+
+// "struct point"; C++ leaves out the first word.
+const std::vector<CDeclaration::Parameter>* CTypes::members_of(const std::string& meaning) const {
+  if (meaning.find_first_of("*[&(") != meaning.npos) return nullptr;
+  const std::vector<std::string_view> words = words_of(meaning);
+  if (words.empty() || words.size() > 2 || (words.size() == 2 && words[0] != "struct"))
+    return nullptr;
+  const auto found = structs_.find(std::string(words.back()));
+  if (found != structs_.end()) return &found->second;
+  return others_ ? others_->members_of(meaning) : nullptr;
+}
+
 const std::string* CTypes::find_typedef(const std::string& name) const {
   const auto found = typedefs_.find(name);
   if (found != typedefs_.end()) return &found->second;
   return others_ ? others_->find_typedef(name) : nullptr;
 }
 
-// Without typedefs; what a name means that is not known, or leads in a circle, is the name.
 std::string CTypes::meaning_of(const std::string& type) const {
   std::string now = type;
   for (int i = 0; i < kMaxTypedefs; i++) {
@@ -285,7 +306,10 @@ const CTypes::Enumeration* CTypes::enum_of(const std::string& meaning) const {
 }
 
 SharedValueNames CTypes::names_of(const std::string& type) const {
-  const Enumeration* const found = enum_of(meaning_of(type));
+  const std::string meaning = meaning_of(type);
+  const std::vector<std::string_view> words = words_of(meaning);
+  if (words.size() == 1 && (words[0] == "bool" || words[0] == "_Bool")) return names_of_bool();
+  const Enumeration* const found = enum_of(meaning);
   return found ? found->names : nullptr;
 }
 
@@ -293,6 +317,7 @@ std::string CTypes::atom_of(const std::string& type, bool* is_known) const {
   const std::string meaning = meaning_of(type);
   if (meaning.find_first_of("*[&(") != meaning.npos) return pointer_atom(meaning);
   if (const Enumeration* found = enum_of(meaning)) return found->atom;
+  if (members_of(meaning)) return "";
   const std::vector<std::string_view> words = words_of(meaning);
   if (!words.empty() && words[0] == "enum") return "int";
   if (!words.empty() && is_in(words[0], kTags)) return "";
@@ -303,38 +328,86 @@ std::string CTypes::atom_of(const std::string& type, bool* is_known) const {
   return "x64";
 }
 
+namespace {
+
+bool is_in_memory(const std::string& text) {
+  const FunctionEventParse parsed =
+      parse_function_event("f(" + text + ")", [](std::string_view) { return 1; });
+  return parsed.def && !parsed.def->args.empty() && class_of(parsed.def->args[0]).in_memory;
+}
+
+// Counts what the parameters take, as function_events will.
+class Places {
+ public:
+  // False: it is behind the words of the stack that are read.
+  bool take(const std::string& text) {
+    const FunctionEventParse parsed =
+        parse_function_event("f(" + text + ")", [](std::string_view) { return 1; });
+    if (!parsed.def || parsed.def->args.size() != 1) return false;
+    const ValueClass value = class_of(parsed.def->args[0]);
+    ArgumentPlaces with = places_;
+    with.take(value);
+    if (with.stack > kMaxStackArgs) return false;
+    places_ = with;
+    return true;
+  }
+
+ private:
+  ArgumentPlaces places_;
+};
+
+// A number of 16 bytes is shown as one (object_form.h).
+ObjectArgument wide_number(const std::string& atom, const std::string& name) {
+  ObjectForm form;
+  form.show = atom == "s128"   ? ObjectForm::Show::kSigned
+              : atom == "u128" ? ObjectForm::Show::kUnsigned
+                               : ObjectForm::Show::kFloat;
+  form.size = 16;
+  form.field = name;
+  return {name, {name}, std::move(form)};
+}
+
+bool is_wide_atom(const std::string& atom) {
+  return atom == "s128" || atom == "u128" || atom == "long double";
+}
+
+}  // namespace
+
 FunctionLine function_line(const CDeclaration& declaration, const CTypes& types,
                            const std::string& name) {
   FunctionLine made;
   std::string list;
-  int integers = 0, vectors = 0, on_stack = 0;
+  Places places;
+  size_t number = 0;
   const auto left_out = [&](const CDeclaration::Parameter& parameter, const char* why) {
     const std::string shown = parameter.name.empty() ? "?" : parameter.name;
     made.notes.push_back("'" + shown + "' (" + parameter.type + ") of " + declaration.name + "() " +
                          why + " and left out");
+    made.objects.push_back(left_out_argument(shown, number - 1));
   };
-  size_t number = 0;
+  // The address of a result in memory is passed before all others.
+  if (std::optional<StructureArgument> result = structure_argument(types, declaration.result, "r"))
+    if (is_in_memory(result->text) && places.take("NULL")) list = "NULL";
   for (const CDeclaration::Parameter& parameter : declaration.parameters) {
     number++;
     bool is_known = true;
+    const std::string shown =
+        parameter.name.empty() ? "arg" + std::to_string(number) : parameter.name;
     const std::string atom = types.atom_of(parameter.type, &is_known);
-    if (atom.empty()) {
+    std::optional<StructureArgument> structure = structure_argument(types, parameter.type, shown);
+    if (atom.empty() && !structure) {
       // What follows depends on whether it is passed in registers.
       left_out(parameter, "is passed by value, as all behind it may be,");
       break;
     }
-    if (!is_known)
+    if (!is_known && !structure)
       made.notes.push_back("the type '" + parameter.type + "' of '" + parameter.name +
                            "' is not known: it is shown as a hexadecimal word");
-    const bool is_vector = atom == "float" || atom == "double";
-    const bool is_on_stack =
-        ++(is_vector ? vectors : integers) > int(is_vector ? kMaxVectorArgs : kMaxIntegerArgs);
-    if (is_on_stack && ++on_stack > int(kMaxStackArgs)) {
+    const std::string text = structure ? structure->text : atom + " " + shown;
+    if (!places.take(text)) {
       left_out(parameter, "is behind the 32 words of the stack that are read,");
       continue;
     }
-    const std::string shown =
-        parameter.name.empty() ? "arg" + std::to_string(number) : parameter.name;
     list += list.empty() ? "" : ", ";
     if (is_type_info(parameter.type)) {
       list += "string " + shown + "+8[0]+0";
@@ -344,7 +417,9 @@ FunctionLine function_line(const CDeclaration& declaration, const CTypes& types,
       made.objects.push_back({shown, {shown}, std::move(form)});
       continue;
     }
-    list += atom + " " + shown;
+    list += text;
+    if (structure) made.objects.push_back(std::move(structure->object));
+    if (!structure && is_wide_atom(atom)) made.objects.push_back(wide_number(atom, shown));
     if (SharedValueNames names = types.names_of(parameter.type))
       made.names.arguments.emplace_back(shown, std::move(names));
   }
@@ -361,7 +436,7 @@ std::string result_atom(const CDeclaration& declaration, const CTypes& types) {
   if (words.size() == 2 && words[0] == "long" && words[1] == "double") return "float80";
   bool is_known = !words.empty();
   const std::string atom = types.atom_of(declaration.result, &is_known);
-  return is_known ? atom : "";
+  return is_known && !is_wide_atom(atom) ? atom : "";
 }
 
 }  // namespace patchbay::cmd

@@ -5,6 +5,8 @@
 //
 //   int open(const char *path, int flags, mode_t mode)
 //       open(string path, int flags, u32 mode)
+//   double norm(struct point p, __int128 n)
+//       norm(struct {int x, double y} p, s128 n)
 //
 // A user may give one (-e), and the files of prototypes consist of them (prototypes.h).
 #pragma once
@@ -56,11 +58,17 @@ class CTypes {
   // "enum whence { SEEK_SET = 0, SEEK_CUR = 1 };" (c_enumeration.h). Of two with one name the first
   // is it.
   Status add_enum(std::string_view line);
-  // Of an enumeration that was added; null for any other type.
+  // "struct point { int x; double y; };" (c_structure.h).
+  Status add_struct(std::string_view line);
+  // Of a structure that was added; null for any other type. `meaning`: as meaning_of() has it.
+  const std::vector<CDeclaration::Parameter>* members_of(const std::string& meaning) const;
+  // Without typedefs; what a name means that is not known, or leads in a circle, is the name.
+  std::string meaning_of(const std::string& type) const;
+  // Of an enumeration that was added, and of bool; null for any other type.
   SharedValueNames names_of(const std::string& type) const;
-  // The atom of function_events: "int", "x64", "string", "symbol", "float"; "" for a type that no
-  // register holds as it is (a structure, long double). `is_known` becomes false when a name's
-  // meaning had to be guessed.
+  // The atom of function_events: "int", "x64", "string", "symbol", "float", "s128", "long double";
+  // "" for a type that is none (a structure). `is_known` becomes false when a name's meaning had to
+  // be guessed.
   std::string atom_of(const std::string& type, bool* is_known) const;
 
  private:
@@ -68,27 +76,28 @@ class CTypes {
     std::string atom;
     SharedValueNames names;
   };
-  std::string meaning_of(const std::string& type) const;
   const Enumeration* enum_of(const std::string& meaning) const;
   const std::string* find_typedef(const std::string& name) const;
 
   const CTypes* others_ = nullptr;
   std::unordered_map<std::string, std::string> typedefs_;
-  std::unordered_map<std::string, Enumeration> enums_;  // by tag
+  std::unordered_map<std::string, Enumeration> enums_;                             // by tag
+  std::unordered_map<std::string, std::vector<CDeclaration::Parameter>> structs_;  // by tag
 };
 
 struct FunctionLine {
   std::string line;
   std::vector<std::string> notes;  // what a person should know: "'g' (struct s) … is left out"
   FunctionValueNames names;        // of parameters, by their names in the line, and of the result
-  ObjectArguments objects;         // a std::type_info has its name
+  // Structures by value, values of 16 bytes; a std::type_info has its name.
+  ObjectArguments objects = {};
 };
 // `name`: the function as function_events is to find it, "libfoo:parse".
 FunctionLine function_line(const CDeclaration& declaration, const CTypes& types,
                            const std::string& name);
 
-// What it returns: an atom, "string" of a text by its address, "void"; "" when no register holds it
-// as it is, or nothing says it.
+// What it returns: an atom, "string" of a text by its address, "void"; "" when no single register
+// holds it, or nothing says it.
 std::string result_atom(const CDeclaration& declaration, const CTypes& types);
 
 }  // namespace patchbay::cmd

@@ -20,6 +20,13 @@ CTypes known_types() {
         "typedef enum { TINY, HUGE_ONE = 0x100000000 } extent_t;",
         "enum wide { TOP = 0x80000000u };"})
     EXPECT_TRUE(types.add_enum(line).ok()) << line;
+  for (const char* line :
+       {"struct point { int x; double y; };", "typedef struct { int quot, rem; } div_t;",
+        "struct pair { const char *name; struct point at; char tag; long v[2]; };",
+        "struct large { long a, b, c; };", "struct unknown_inside { mystery m; };",
+        "struct vec { float x, y; };", "struct vecs { struct vec a; float b; };",
+        "struct inner { double d; float f; };", "struct outer { struct inner i; float f; };"})
+    EXPECT_TRUE(types.add_struct(line).ok()) << line;
   return types;
 }
 
@@ -50,7 +57,17 @@ TEST(CDeclaration, BecomesALineOfFunctionEvents) {
       {"void qsort(void *base, size_t n, size_t size, int (*compare)(const void *, const void *))",
        "qsort(x64 base, u64 n, u64 size, symbol compare)"},
       {"handler signal(int number, handler h)", "signal(int number, symbol h)"},
-      {"double pow(double x, float y, long double z)", "pow(double x, float y)"},
+      {"double pow(double x, float y, long double z)", "pow(double x, float y, long double z)"},
+      {"__int128 mul(long double x, struct point p, unsigned __int128 n)",
+       "mul(long double x, struct {int x, double y} p, u128 n)"},
+      {"int f(div_t d, const struct point p, point q)",
+       "f(struct {int quot, int rem} d, struct {int x, double y} p, struct {int x, double y} q)"},
+      {"void f(pair_t p)",
+       "f(struct {string name, int at_x, double at_y, char tag, s64 v_0, s64 v_1} p)"},
+      {"struct large f(int a)", "f(NULL, int a)"},
+      {"div_t div(int a, int b)", "div(int a, int b)"},
+      {"void f(struct vecs v)", "f(struct {float a_x, float a_y, float b} v)"},
+      {"void f(struct outer o)", "f(struct {double i_d, float i_f, float free2, float f} o)"},
       {"unsigned long long f(unsigned a, unsigned long long b, signed char c, unsigned char d, "
        "short e, unsigned short int g)",
        "f(u32 a, u64 b, s8 c, u8 d, s16 e, u16 g)"},
@@ -77,10 +94,12 @@ TEST(CDeclaration, BecomesALineOfFunctionEvents) {
 
 TEST(CDeclaration, SaysWhatItLeavesOut) {
   std::vector<std::string> notes;
-  EXPECT_EQ(line_of("void f(int a, struct pair b, int c)", &notes), "f(int a)");
+  EXPECT_EQ(line_of("void f(int a, struct other b, int c)", &notes), "f(int a)");
   ASSERT_EQ(notes.size(), 1u);
   EXPECT_EQ(notes[0],
-            "'b' (struct pair) of f() is passed by value, as all behind it may be, and left out");
+            "'b' (struct other) of f() is passed by value, as all behind it may be, and left out");
+  EXPECT_EQ(line_of("void f(struct unknown_inside u)", &notes), "f()");
+  EXPECT_EQ(notes.size(), 1u);
   EXPECT_EQ(
       line_of("void f(int a, int b, int c, int d, int e, int g, const char *h, double i)", &notes),
       "f(int a, int b, int c, int d, int e, int g, string h, double i)");
@@ -131,6 +150,8 @@ TEST(CDeclaration, WhatAFunctionReturns) {
       {"handler f(int n)", "symbol"},
       {"struct pair f(int n)", ""},
       {"long double f(void)", "float80"},
+      {"__int128 f(void)", ""},
+      {"struct point f(void)", ""},
       {"unknown_t f(void)", ""},
       {"f(int a)", ""},
   };
@@ -179,6 +200,10 @@ TEST(CDeclaration, AFilesOwnEnumerationsComeFirst) {
 
 TEST(CDeclaration, OtherLinesAreNoTypedefs) {
   CTypes types;
+  for (const char* line :
+       {"struct { int a; };", "struct s { int a : 3; };", "struct s { union { int a; } b; };",
+        "struct s { };", "struct s { int a }", "struct s { int; };", "struct s { int a; } b c;"})
+    EXPECT_FALSE(types.add_struct(line).ok()) << line;
   for (const char* line : {"", "typedef", "typedef ;", "typedef int;", "int a;",
                            "typedef int a, b;", "typedef struct { int a; } s;"})
     EXPECT_FALSE(types.add_typedef(line)) << line;

@@ -107,12 +107,19 @@ struct NamedFunction {
   std::string name, library;  // as function_events finds it; the file that has it
 };
 
-bool is_glob(std::string_view text) { return text.find_first_of("*?[") != text.npos; }
+// f[abi:cxx11] is a name.
+bool is_glob(std::string_view text) {
+  constexpr std::string_view kTag = "[abi:";
+  for (size_t at = 0; (at = text.find_first_of("*?[", at)) != text.npos; at++)
+    if (text.substr(at, kTag.size()) != kTag) return true;
+  return false;
+}
 
 // "libfoo:parse*" -> "libfoo", "parse*"; "ns::f" has no library.
 std::pair<std::string, std::string> split_library(const std::string& text) {
   const size_t colon = text.find(':');
-  const bool is_library = colon != text.npos && colon > 0 && text.substr(colon, 2) != "::";
+  const bool is_library = colon != text.npos && colon > 0 && text.substr(colon, 2) != "::" &&
+                          text.find_first_of("[(<") > colon;
   if (!is_library) return {"", text};
   return {text.substr(0, colon), text.substr(colon + 1)};
 }
@@ -576,22 +583,39 @@ std::string result_of(serve::Client& client, const std::string& function) {
   return prototype.source == Prototype::Source::kNone ? "x64" : prototype.results.front();
 }
 
+FunctionEventField address_beside(const FunctionEventField& text) {
+  FunctionEventField address;
+  address.position = text.position;
+  address.atom = "x64";
+  address.atom_size = 8;
+  address.name = text.name + std::string(kAddressSuffix);
+  return address;
+}
+
+// Of the texts of a structure.
+void add_member_addresses(FunctionEventArg* structure) {
+  std::vector<FunctionEventField> fields;
+  for (const FunctionEventField& member : structure->fields) {
+    fields.push_back(member);
+    if (member.atom != "string") continue;
+    fields.push_back(address_beside(member));
+    fields.back().is_beside = true;
+  }
+  structure->fields = std::move(fields);
+}
+
 // A line that cannot be parsed is the process's to refuse.
 std::string with_addresses(const std::string& line) {
   FunctionEventParse parsed = parse_function_event(line, [](std::string_view) { return 1; });
   if (!parsed.def) return line;
   for (FunctionEventArg& arg : parsed.def->args) {
-    if (arg.fields.size() != 1) continue;
+    if (arg.struct_size) add_member_addresses(&arg);
+    if (arg.struct_size || arg.fields.size() != 1) continue;
     const FunctionEventField& text = arg.fields[0];
     const bool is_plain = text.source == FunctionEventField::Source::kArgument &&
                           text.suffixes.empty() && text.length.empty();
     if (text.atom != "string" || !is_plain) continue;
-    FunctionEventField address;
-    address.position = text.position;
-    address.atom = "x64";
-    address.atom_size = 8;
-    address.name = text.name + std::string(kAddressSuffix);
-    arg.fields.push_back(address);
+    arg.fields.push_back(address_beside(text));
   }
   if (!parsed.def->is_call) {
     FunctionEventField stack;
@@ -624,23 +648,25 @@ std::string with_short_name(const std::string& line, const std::vector<std::stri
 
 ObjectForm::Show show_of(const FunctionEventField& field) {
   using Show = ObjectForm::Show;
-  if (field.atom == "float" || field.atom == "double") return Show::kFloat;
+  if (is_float(field) || is_long_double(field)) return Show::kFloat;
+  if (field.atom == "symbol") return Show::kSymbol;
   if (field.atom[0] == 'x' || field.atom == "symbol") return Show::kHex;
   const bool is_signed = field.atom[0] == 's' || field.atom == "int" || field.atom == "long";
   return is_signed && field.atom != "size_t" && !field.is_unsigned_word ? Show::kSigned
                                                                         : Show::kUnsigned;
 }
 
+bool is_part_of(const ObjectArguments& objects, const std::string& field) {
+  return std::any_of(objects.begin(), objects.end(), [&](const ObjectArgument& object) {
+    return std::find(object.fields.begin(), object.fields.end(), field) != object.fields.end();
+  });
+}
+
 // What the user has written with lengths, `string/count buf`, is shown as long as it is.
 void add_lengths(const FunctionEventDef& def, ObjectArguments* objects) {
   for (const FunctionEventArg& arg : def.args) {
     for (const FunctionEventField& field : arg.fields) {
-      const bool is_known =
-          std::any_of(objects->begin(), objects->end(), [&](const ObjectArgument& object) {
-            return std::find(object.fields.begin(), object.fields.end(), field.name) !=
-                   object.fields.end();
-          });
-      if (!field.most || is_known) continue;
+      if (!field.most || is_part_of(*objects, field.name)) continue;
       ObjectForm form;
       const bool is_text = field.atom == "string";
       form.kind = is_text ? ObjectForm::Kind::kText : ObjectForm::Kind::kList;
@@ -689,6 +715,35 @@ WholeCall failing_call(const Definition& one) {
   if (is_pointer) filter = field + " == 0 || " + field + " == 0xffffffffffffffff";
   if (is_number && one.failure == FailureSign::kResult) filter = field + " != 0";
   return {with_addresses(parsed.def->canonical()), std::move(filter)};
+}
+
+// What the user has written as `struct {int x, double y} p` is shown as one.
+void add_structures(const FunctionEventDef& def, ObjectArguments* objects) {
+  for (const FunctionEventArg& arg : def.args) {
+    if (!arg.struct_size || is_part_of(*objects, arg.fields[0].name)) continue;
+    ObjectArgument made{arg.struct_name, {}, {}};
+    made.form.kind = ObjectForm::Kind::kMembers;
+    for (const FunctionEventField& field : arg.fields) {
+      if (field.is_beside) continue;
+      ObjectForm& part = made.form.parts.emplace_back();
+      part.kind = field.atom == "string" ? ObjectForm::Kind::kCText : ObjectForm::Kind::kScalar;
+      part.name = field.name.substr(arg.struct_name.size() + 1);
+      part.show = show_of(field);
+      part.size = field.atom_size;
+      part.field = field.name;
+      made.fields.push_back(field.name);
+    }
+    objects->push_back(std::move(made));
+  }
+}
+
+// Texts inside are recorded with their addresses (with_addresses()).
+void add_text_addresses(ObjectForm* form, std::vector<std::string>* fields) {
+  if (form->kind == ObjectForm::Kind::kCText && form->address.empty()) {
+    form->address = form->field + std::string(kAddressSuffix);
+    fields->push_back(form->address);
+  }
+  for (ObjectForm& part : form->parts) add_text_addresses(&part, fields);
 }
 
 Result<Definitions> function_definitions(serve::Client& client, const EventRequest& event) {
@@ -762,6 +817,8 @@ Result<DefinedFunction> define_one(serve::Client& client, const Definition& one,
   made.failure = one.failure;
   made.objects = one.objects;
   add_lengths(*parsed.def, &made.objects);
+  add_structures(*parsed.def, &made.objects);
+  for (ObjectArgument& object : made.objects) add_text_addresses(&object.form, &object.fields);
   return made;
 }
 

@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "base/text.h"
+#include "cmd/target/c_structure.h"
 #include "cmd/target/probe_source.h"
 #include "cmd/target/target_program.h"
 #include "event/function_event.h"
@@ -24,7 +25,7 @@ constexpr char kSixWords[] = "(x64 arg1, x64 arg2, x64 arg3, x64 arg4, x64 arg5,
 
 // "libfoo:parse" -> "parse", and a name of C++ as it is.
 std::string name_alone(const std::string& asked) {
-  const size_t colon = asked.rfind(':');
+  const size_t colon = asked.substr(0, asked.find_first_of("[(<")).rfind(':');
   const bool is_scope = colon != asked.npos && colon > 0 && asked[colon - 1] == ':';
   return colon == asked.npos || is_scope ? asked : asked.substr(colon + 1);
 }
@@ -160,6 +161,13 @@ void PrototypeFiles::read_file(const std::string& path) {
     if (is_c_enumeration(line)) {
       const Status added = types->add_enum(line);
       if (added.ok()) (void)types_->add_enum(line);
+      if (!added.ok())
+        problems_.push_back(path + ":" + std::to_string(number) + ": " + added.error().message());
+      continue;
+    }
+    if (is_c_structure(line)) {
+      const Status added = types->add_struct(line);
+      if (added.ok()) (void)types_->add_struct(line);
       if (!added.ok())
         problems_.push_back(path + ":" + std::to_string(number) + ": " + added.error().message());
       continue;

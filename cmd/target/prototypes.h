@@ -7,9 +7,9 @@
 //      those that come with patchbay (share/patchbay/prototypes, made by tools/prototypes)
 //   3. nobody: the six words in which integers are passed, as hexadecimal numbers
 //
-// A file of prototypes has declarations of C, one a line, `typedef` and `enum` lines, and in a
-// comment the libraries that it is about: `// library: libfoo.so.1`. Without that it is about all
-// of them. A type is looked for in the file itself, then in all files. A comment behind a
+// A file of prototypes has declarations of C, one a line, `typedef`, `enum` and `struct` lines, and
+// in a comment the libraries that it is about: `// library: libfoo.so.1`. Without that it is about
+// all of them. A type is looked for in the file itself, then in all files. A comment behind a
 // declaration says how the function tells that it has failed (FailureSign):
 //
 //   int open(const char *path, int flags, ...); // errno

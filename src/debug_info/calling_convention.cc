@@ -4,6 +4,8 @@
 #include <dwarf.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <string_view>
 
 namespace patchbay {
 
@@ -65,6 +67,7 @@ void Eightbytes::classify_scalar(const TypeFacts& facts, uint64_t offset) {
     merge(offset, facts.size / 2, part);
     return merge(offset + facts.size / 2, facts.size / 2, part);
   }
+  if (is_member_function_pointer(facts)) return merge(offset, 16, PassClass::kInteger);
   // What is not aligned (in a packed class) makes memory of the whole.
   if (facts.size != 0 && offset % facts.size != 0) is_memory = true;
   bool is_vector = facts.kind == TypeKind::kFloat && facts.size <= 8;
@@ -173,15 +176,65 @@ bool is_of_rust(Dwarf_Die function) {
          ::dwarf_srclang(&unit) == DW_LANG_Rust;
 }
 
+// clang up to 17 passes an __int128 on the stack without aligning it. Where one register is left it
+// is in that and on the stack, and neither it nor what stands behind it is followed.
+bool splits_wide_integers(Dwarf_Die function) {
+  constexpr std::string_view kClang = "clang version ";
+  constexpr int kFirstRight = 18;
+  Dwarf_Die unit;
+  if (!::dwarf_diecu(&function, &unit, nullptr, nullptr)) return false;
+  const std::string producer = text_of(unit, DW_AT_producer);
+  const size_t at = producer.find(kClang);
+  return at != producer.npos && std::atoi(producer.c_str() + at + kClang.size()) < kFirstRight;
+}
+
+// What a value of Rust consists of: numbers, and whether it is one of several (an enum with data).
+struct RustParts {
+  uint64_t offsets[3] = {};
+  size_t count = 0;
+  bool is_plain = true;
+  void add(const TypeFacts& facts, uint64_t offset, int depth) {
+    if (facts.kind == TypeKind::kArray || depth > 16 || !facts.die) {
+      is_plain &= facts.size == 0;
+      return;
+    }
+    if (facts.kind != TypeKind::kAggregate) {
+      if (count < 3) offsets[count] = offset;
+      count += count < 3;
+      return;
+    }
+    for (Dwarf_Die child : children_of(*facts.die))
+      is_plain &= ::dwarf_tag(&child) != DW_TAG_variant_part;
+    for (const Member& member : members_of(facts))
+      if (is_plain) add(facts_of(member.type), offset + member.offset, depth + 1);
+  }
+};
+
+// Two numbers have a register each, also where both are in one word. For what else is larger than a
+// word the compiler's version decides, and for an enum with data how its parts lie.
+bool is_passed_as_in_c(const TypeFacts& facts) {
+  if (facts.kind != TypeKind::kAggregate || facts.size == 0 || facts.size > 16) return true;
+  RustParts parts;
+  parts.add(facts, 0, 0);
+  if (!parts.is_plain) return false;
+  if (parts.count == 2) return parts.offsets[0] / 8 != parts.offsets[1] / 8;
+  return parts.count < 2 || facts.size <= 8;
+}
+
 class Assigner {
  public:
-  explicit Assigner(bool is_rust) : is_rust_(is_rust) {}
+  Assigner(bool is_rust, bool splits_wide) : is_rust_(is_rust), splits_wide_(splits_wide) {}
   void skip_integer() { integers_++; }
   void assign(PassedParameter* parameter);
 
  private:
   bool take(const Eightbytes& eightbytes, PassedParameter* parameter);
-  const bool is_rust_;
+  bool is_not_aligned(const TypeFacts& facts) const {
+    return splits_wide_ && facts.kind == TypeKind::kInteger && facts.size == 16;
+  }
+  const bool is_rust_, splits_wide_;
+  bool is_lost_ = false;  // where integers and what is on the stack are
+  bool is_all_lost_ = false;
   unsigned integers_ = 0, vectors_ = 0;
   uint64_t stack_ = 0;
 };
@@ -207,16 +260,24 @@ void Assigner::assign(PassedParameter* parameter) {
   Eightbytes eightbytes;
   const bool is_large = facts.kind == TypeKind::kAggregate && facts.size > 16;
   parameter->by_reference = is_rust_ ? is_large : is_passed_by_reference(facts);
-  uint64_t size = parameter->by_reference ? 8 : facts.size;
+  uint64_t size = parameter->by_reference ? 8 : is_member_function_pointer(facts) ? 16 : facts.size;
   if (parameter->by_reference)
     eightbytes.parts[0] = PassClass::kInteger;
   else
     eightbytes = classes_of(parameter->type);
+  is_lost_ |= is_not_aligned(facts) && integers_ + 1 == kNrIntegers;
+  if (is_rust_ && !is_passed_as_in_c(facts)) is_lost_ = is_all_lost_ = true;
   bool is_empty = !eightbytes.is_memory && eightbytes.parts[0] == PassClass::kNone;
   parameter->is_known = size > 0 && !is_empty;
-  if (is_empty) return;  // a class without members is not passed
-  if (take(eightbytes, parameter) || size == 0) return;
-  const uint64_t alignment = parameter->by_reference ? 8 : stack_alignment(parameter->type);
+  if (is_empty && !is_all_lost_) return;  // a class without members is not passed
+  const bool has_integer =
+      eightbytes.parts[0] == PassClass::kInteger || eightbytes.parts[1] == PassClass::kInteger;
+  if ((is_lost_ && has_integer) || is_all_lost_) parameter->is_known = false;
+  if ((parameter->is_known && take(eightbytes, parameter)) || size == 0) return;
+  if (is_lost_) parameter->is_known = false;
+  parameter->in_memory = eightbytes.is_memory;
+  const bool is_word = parameter->by_reference || is_not_aligned(facts);
+  const uint64_t alignment = is_word ? 8 : stack_alignment(parameter->type);
   stack_ = (stack_ + alignment - 1) / alignment * alignment;
   parameter->stack_offset = stack_;
   stack_ += (size + 7) / 8 * 8;
@@ -243,9 +304,19 @@ Dwarf_Die entry_with_parameters(Dwarf_Die function) {
 
 }  // namespace
 
+PassedClass passed_class(std::optional<Dwarf_Die> type) {
+  const Eightbytes eightbytes = classes_of(type);
+  PassedClass passed;
+  passed.in_memory = eightbytes.is_memory;
+  for (int i = 0; i < 2; i++) passed.is_vector[i] = eightbytes.parts[i] == PassClass::kVector;
+  passed.is_aligned = stack_alignment(type) == 16;
+  return passed;
+}
+
 PassedParameters passed_parameters(Dwarf_Die function) {
   PassedParameters passed;
-  Assigner assigner(is_of_rust(function));
+  const bool is_rust = is_of_rust(function);
+  Assigner assigner(is_rust, !is_rust && splits_wide_integers(function));
   std::optional<Dwarf_Die> result = type_of(function);
   TypeFacts facts = facts_of(result);
   bool is_aggregate = facts.kind == TypeKind::kAggregate;

@@ -24,6 +24,7 @@ struct PassedParameter {
   };
   std::vector<Register> registers;
   uint64_t stack_offset = 0;  // from the first argument on the stack
+  bool in_memory = false;     // on the stack also where registers are free
   bool is_known = true;       // false: the convention does not tell (damaged or foreign type)
   bool by_reference = false;  // a class with a copy constructor: a pointer is passed
 };
@@ -35,6 +36,13 @@ struct PassedParameters {
 // A union of C that is passed as its first member is, mostly a pointer (__SOCKADDR_ARG of
 // connect()). gcc leaves out its members.
 bool is_transparent_union(const TypeFacts& facts);
+// How a value of a type is passed, by itself.
+struct PassedClass {
+  bool in_memory = false;   // on the stack
+  bool is_vector[2] = {};   // else: the kind of each word
+  bool is_aligned = false;  // on the stack to 16 bytes
+};
+PassedClass passed_class(std::optional<Dwarf_Die> type);
 // The parameters of a function's entry, or of its declaration: of the one that lists them.
 PassedParameters passed_parameters(Dwarf_Die function);
 

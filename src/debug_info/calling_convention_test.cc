@@ -67,8 +67,14 @@ TEST_P(Passing, EachParameterHasItsPlace) {
   if (!test::has_object(GetParam())) GTEST_SKIP();
   const auto info = test::open_info(test::object_path(GetParam()));
   ASSERT_TRUE(info);
-  for (const Row& row : kPassing)
-    EXPECT_EQ(places(*info, row.function), row.places) << row.function;
+  for (const Row& row : kPassing) {
+    std::string expected = row.places;
+    // clang up to 17 does not align it.
+    const bool is_clang = GetParam() == std::string("passing_clang");
+    if (is_clang && row.function == std::string("int128_on_stack"))
+      expected.replace(expected.size() - 8, 8, "+16(%sp)");
+    EXPECT_EQ(places(*info, row.function), expected) << row.function;
+  }
 }
 
 TEST_P(Passing, AtTheReturnArgumentsAreNumbered) {

@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "debug_info/object_fields.h"
+#include "debug_info/struct_fields.h"
 #include "event/function_event_atom.h"
 #include "symbol/demangled_name.h"
 #include "symbol/symbol.h"
@@ -435,26 +436,6 @@ Result<std::vector<VisibleVariables>> SourceProbes::variables(const ProbeRequest
 
 namespace {
 
-// The word of function_events for a value in an integer register.
-std::string word_for(const TypeFacts& facts) {
-  if (facts.kind == TypeKind::kPointer || is_transparent_union(facts)) return "x64";
-  std::string type = scalar_type(facts);
-  return type == "char" ? "s8" : type;
-}
-
-bool is_text(const TypeFacts& facts) {
-  std::optional<Dwarf_Die> element = element_of(facts);
-  bool is_const = false;
-  for (int i = 0; element && i < kMaxDepth; i++) {
-    int tag = ::dwarf_tag(&*element);
-    is_const |= tag == DW_TAG_const_type;
-    if (tag != DW_TAG_const_type && tag != DW_TAG_volatile_type && tag != DW_TAG_typedef) break;
-    element = type_of(*element);
-  }
-  TypeFacts target = facts_of(element);
-  return facts.kind == TypeKind::kPointer && is_const && target.is_plain_char;
-}
-
 // The offset of the pointer to its text in a std::string that is passed by its address.
 std::optional<uint64_t> text_pointer_in(const TypeFacts& facts) {
   bool is_it = facts.kind == TypeKind::kAggregate && facts.die &&
@@ -466,37 +447,61 @@ std::optional<uint64_t> text_pointer_in(const TypeFacts& facts) {
   return holder->offset + pointer->offset;
 }
 
-// One parameter's part of the list; empty: it has no part (on the stack, behind or as something
-// that is no single word). `on_stack`: how many words there the list has so far.
-std::string parameter_text(const PassedParameter& parameter, const std::string& name,
-                           uint32_t* on_stack, std::vector<std::string>* beyond) {
-  TypeFacts facts = facts_of(parameter.type);
-  TypeFacts object = facts.is_reference ? facts_of(element_of(facts)) : facts;
-  std::string shown = quoted(name) + " (" + type_name(parameter.type) + ") ";
-  if (parameter.registers.empty()) {
-    const bool is_next =
-        parameter.is_known && parameter.stack_offset == 8 * uint64_t{*on_stack} &&
-        *on_stack < kMaxStackArgs &&
-        (parameter.by_reference || facts.kind == TypeKind::kFloat || !word_for(facts).empty());
-    if (!is_next || facts.size > 8) {
-      beyond->push_back(shown + "is passed on the stack and left out");
-      return "";
-    }
-    ++*on_stack;
-  }
-  std::optional<uint64_t> text = text_pointer_in(object);
+// A parameter's part of the list; empty: it has no part (on the stack, behind or as something that
+// function_events does not know). `on_stack`: how many words there the list has so far.
+std::string number_text(const PassedParameter& parameter, const std::string& name) {
+  const TypeFacts facts = facts_of(parameter.type);
+  const TypeFacts object = facts.is_reference ? facts_of(element_of(facts)) : facts;
+  const std::optional<uint64_t> text = text_pointer_in(object);
   if (text && (parameter.by_reference || facts.is_reference))
     return "string " + name + "+" + std::to_string(*text) + "[0]+0";
   if (parameter.by_reference) return "x64 " + name;
-  if (is_text(facts)) return "string " + name;
-  if (facts.kind == TypeKind::kFloat) return (facts.size == 4 ? "float " : "double ") + name;
-  std::string word = word_for(facts);
-  if (!word.empty()) return word + " " + name;
+  if (is_text_pointer(facts)) return "string " + name;
+  const std::string word = number_word(facts);
+  return word.empty() ? "" : word + " " + name;
+}
+
+std::string parameter_text(const PassedParameter& parameter, const std::string& name,
+                           uint32_t* on_stack, std::vector<std::string>* beyond) {
+  std::string shown = quoted(name) + " (" + type_name(parameter.type) + ") ";
+  const std::string text = number_text(parameter, name);
+  if (!text.empty() && is_passed_alike(text, parameter, on_stack)) return text;
+  if (parameter.registers.empty()) {
+    beyond->push_back(shown + "is passed on the stack and left out");
+    return "";
+  }
   std::vector<std::string> skipped;
   for (const PassedParameter::Register& one : parameter.registers)
     skipped.push_back(one.is_vector ? "double NULL" : "NULL");
   beyond->push_back(shown + "is passed in pieces and left out");
   return join(skipped, ", ");
+}
+
+// A value of 16 bytes, or a structure by value; empty: it is neither.
+std::string value_text(const PassedParameter& parameter, const std::string& name,
+                       const std::string& scope, const FieldName& field_name, uint32_t* on_stack,
+                       ObjectArguments* objects) {
+  if (parameter.by_reference) return "";
+  const TypeFacts facts = facts_of(parameter.type);
+  const std::string wide = wide_word(facts);
+  if (!wide.empty()) {
+    if (!is_passed_alike(wide + " " + name, parameter, on_stack)) return "";
+    ObjectForm form;
+    form.show = show_of(facts);
+    form.size = uint32_t(facts.size);
+    form.field = name;
+    objects->push_back({name, {name}, std::move(form)});
+    return wide + " " + name;
+  }
+  std::optional<StructFields> fields = struct_fields(facts, name, scope, field_name);
+  if (!fields || !is_passed_alike(fields->position, parameter, on_stack)) return "";
+  objects->push_back(std::move(fields->argument));
+  return fields->position;
+}
+
+std::string scope_of(const FunctionInstance& instance) {
+  const size_t end = instance.name.rfind("::");
+  return end == std::string::npos ? "" : instance.name.substr(0, end);
 }
 
 // Parameters without a name have one here, and none has the name of another.
@@ -533,8 +538,13 @@ std::string parameters_text(const FunctionInstance& instance, bool has_objects,
       objects->push_back(std::move(object->argument));
       continue;
     }
-    std::string part = parameter_text(parameter, name, &on_stack, beyond);
+    std::string part = has_objects ? value_text(parameter, name, scope_of(instance), field_name,
+                                                &on_stack, objects)
+                                   : "";
+    const size_t nr_beyond = beyond->size();
+    if (part.empty()) part = parameter_text(parameter, name, &on_stack, beyond);
     if (!part.empty()) parts.push_back(part);
+    if (has_objects && beyond->size() > nr_beyond) objects->push_back(left_out_argument(name, i));
   }
   return join(parts, ", ");
 }
@@ -555,14 +565,12 @@ std::string result_word(const FunctionInstance& instance) {
                                : "";
   const bool is_text =
       facts.kind == TypeKind::kPointer && facts_of(element_of(facts)).is_plain_char;
-  return is_text && !facts.is_reference ? "string" : word_for(facts);
+  return is_text && !facts.is_reference ? "string" : number_word(facts);
 }
 
 // The values' names of parameters_text(), whose names the parameters have there, too.
 FunctionValueNames value_names(const FunctionInstance& instance, ValueNamesCache* cache) {
-  const size_t scope_end = instance.name.rfind("::");
-  const std::string scope =
-      scope_end == std::string::npos ? "" : instance.name.substr(0, scope_end);
+  const std::string scope = scope_of(instance);
   FunctionValueNames found;
   const PassedParameters passed = passed_parameters(instance.concrete);
   const std::vector<FetchArgument> names = parameter_names(passed);
@@ -573,6 +581,14 @@ FunctionValueNames value_names(const FunctionInstance& instance, ValueNamesCache
   }
   found.result = value_names_of(facts_of(type_of(instance.concrete)), scope, cache);
   return found;
+}
+
+// "f[abi:cxx11](int)": a symbol's name has it, that in the debug information has not.
+std::string without_abi_tags(std::string_view function) {
+  std::string name(function);
+  for (size_t tag; (tag = name.find("[abi:")) != name.npos;)
+    name.erase(tag, std::min(name.find(']', tag), name.size() - 1) - tag + 1);
+  return name;
 }
 
 // What an assembler says of a function has no parameters, whatever they are.
@@ -586,7 +602,7 @@ bool is_assembler(FunctionInstance instance) {
 
 Result<FunctionEventLines> SourceProbes::function_events(std::string_view function,
                                                          bool has_objects) {
-  PB_ASSIGN(std::vector<FunctionInstance> found, finder_.find(function, ""));
+  PB_ASSIGN(std::vector<FunctionInstance> found, finder_.find(without_abi_tags(function), ""));
   size_t copies = found.size();
   std::erase_if(found, [](const FunctionInstance& one) { return one.is_inlined; });
   if (found.empty())

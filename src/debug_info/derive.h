@@ -69,7 +69,8 @@ class SourceProbes {
 
   Result<DerivedProbe> derive(const ProbeRequest& request);
   // `func(int n, string name)` as function_events takes it, from `func`. `has_objects`: with the
-  // parts of objects, for which the kernel's uprobes have no form.
+  // parts of objects, structures by value and values of 16 bytes, for which the kernel's uprobes
+  // have no form.
   Result<FunctionEventLines> function_events(std::string_view function, bool has_objects = true);
   // Of a function, or (FILE:LINE) of the function that is there.
   Result<FunctionLines> lines(const ProbeRequest& request);

@@ -210,6 +210,47 @@ TEST_P(Derive, LinesOfFunctionEvents) {
             "The function twice() is inlined everywhere: it is never called.");
 }
 
+// Values of 16 bytes and structures by value; where C's layout of the members is not theirs, words.
+TEST(DeriveOfOneObject, ValuesOfSeveralWords) {
+  static constexpr struct {
+    const char *function, *list;
+    size_t objects, beyond;
+  } kRows[] = {
+      {"integers", "char a, s16 b, s32 c, s64 d, x64 e, u8 f, s32 g, s64 h", 0, 0},
+      {"structs",
+       "struct {s32 a, s32 b} p, struct {s64 a, double b} m, struct {float x, float y, float z} v, "
+       "struct {s64 a_0, s64 a_1, s64 a_2} b, s32 last",
+       4, 0},
+      {"no_room",
+       "s64 a, s64 b, s64 c, s64 d, s64 e, struct {char text_0, char text_1, char text_2, char "
+       "text_3, char text_4, char text_5, char text_6, char text_7, char text_8, char text_9, char "
+       "text_10, char text_11} f, s64 g",
+       1, 0},
+      {"small", "struct {x64 w0} a, struct {x64 w0} b, u32 c, u8 d", 2, 0},
+      {"int128", "s32 a, s128 b, s32 c", 1, 0},
+      {"int128_on_stack", "s64 a, s64 b, s64 c, s64 d, s64 e, s64 f, s64 g, s128 h", 1, 0},
+      {"long_doubles", "long double a, s32 b, struct {long double x} c, s32 d", 2, 0},
+      {"packed_struct", "s64 q", 1, 1},
+  };
+  for (const char* object : {"passing_4", "passing_5"}) {
+    const auto probes = open_probes(test::object_path(object));
+    ASSERT_TRUE(probes);
+    for (const auto& row : kRows) {
+      Result<FunctionEventLines> made = probes->function_events(row.function);
+      ASSERT_TRUE(made.ok()) << made.error().message();
+      EXPECT_EQ(made->lines.front(), row.function + ("(" + std::string(row.list)) + ")");
+      EXPECT_EQ(made->objects.front().size(), row.objects) << row.function;
+      EXPECT_EQ(made->beyond.size(), row.beyond) << row.function;
+    }
+    // The kernel's uprobes have no such types.
+    Result<FunctionEventLines> made = probes->function_events("int128", false);
+    ASSERT_TRUE(made.ok());
+    EXPECT_EQ(made->lines.front(), "int128(s32 a, NULL, NULL, s32 c)");
+    EXPECT_TRUE(made->objects.front().empty());
+    EXPECT_EQ(made->beyond.size(), 1u);
+  }
+}
+
 TEST(DeriveOfOneObject, InlinedCopiesAreSeveralPlaces) {
   const auto probes = open_probes(test::object_path("values_4"));
   ASSERT_TRUE(probes);

@@ -7,6 +7,7 @@
 #include <initializer_list>
 
 #include "base/text.h"
+#include "event/function_event_atom.h"
 
 namespace patchbay {
 namespace {
@@ -18,6 +19,8 @@ constexpr uint32_t kMostTextBytes = 255;  // of a text
 constexpr uint32_t kMostPartBytes = 63;   // of each text of a list
 constexpr int kMaxNesting = 3;            // optional<unique_ptr<string>>
 constexpr uint64_t kMaxStride = 1 << 20;  // of the elements of a vector
+constexpr size_t kMostMembers = 6;        // of a structure at an address
+constexpr size_t kMostAlternatives = 4;   // of a variant
 
 // A place in an object: how far it is, and of which type. `is_there`: all members were found.
 struct Step {
@@ -42,6 +45,15 @@ Step at_member(const TypeFacts& facts, std::initializer_list<std::string_view> m
   return step_to({0, facts, true}, members);
 }
 
+// Each library, and its versions, has names of its own: the first of these that is there.
+Step first_of(const TypeFacts& facts,
+              std::initializer_list<std::initializer_list<std::string_view>> ways) {
+  Step found;
+  for (const auto& way : ways)
+    if (!found.is_there) found = at_member(facts, way);
+  return found;
+}
+
 // "vector<int, std::allocator<int> >" -> "vector".
 std::string class_name(const TypeFacts& facts) {
   if (facts.kind != TypeKind::kAggregate || !facts.die) return "";
@@ -53,6 +65,8 @@ bool is_text_class(const TypeFacts& facts, std::string_view name) {
   return facts.kind == TypeKind::kAggregate && facts.die &&
          name_of(*facts.die).starts_with(std::string(name) + "<char,");
 }
+
+bool is_std(const TypeFacts& facts) { return facts.die && type_name(facts.die).find("std::") == 0; }
 
 bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -94,14 +108,6 @@ std::string atom_of(const TypeFacts& facts) {
   return type == "char" ? "s8" : facts.kind == TypeKind::kFloat && facts.size > 8 ? "" : type;
 }
 
-Show show_of(const TypeFacts& facts) {
-  if (facts.kind == TypeKind::kFloat) return Show::kFloat;
-  if (facts.kind == TypeKind::kPointer) return Show::kPointer;
-  if (facts.is_bool) return Show::kBool;
-  if (facts.is_plain_char) return Show::kChar;
-  return facts.is_signed ? Show::kSigned : Show::kUnsigned;
-}
-
 // The suffixes of a field that lead from a register to the address of something.
 class Path {
  public:
@@ -129,6 +135,9 @@ class Path {
 
 struct TextMembers {
   Step pointer, length;
+  // libc++: a short text is in the object, behind a byte with twice its length. That byte is odd
+  // where the text is elsewhere. 0: there is no such form.
+  uint64_t size_of_short = 0;
 };
 
 // Rust's Vec: the pointer is wrapped several times, in each version of its library otherwise.
@@ -147,13 +156,26 @@ Step pointer_of_vec(const Step& vec) {
 // Rust's &str and &[T].
 bool is_slice(const TypeFacts& facts) { return at_member(facts, {"data_ptr"}).is_there; }
 
+TextMembers string_members(const TypeFacts& facts) {
+  const Step whole = first_of(facts, {{"__r_", "__value_"}, {"__rep_"}});
+  if (!whole.is_there)
+    return {at_member(facts, {"_M_dataplus", "_M_p"}), at_member(facts, {"_M_string_length"})};
+  TextMembers members{step_to(whole, {"__l", "__data_"}), step_to(whole, {"__l", "__size_"})};
+  const Step characters = step_to(whole, {"__s", "__data_"});
+  members.size_of_short = facts.size;
+  // In the other layout, which Apple's has, the byte with the length is the last one.
+  if (!characters.is_there || characters.offset != 1 || facts.size > 64) return {};
+  return members;
+}
+
 // Of a string or a string_view.
 std::optional<TextMembers> text_members(const TypeFacts& facts) {
   TextMembers members;
   if (is_text_class(facts, "basic_string"))
-    members = {at_member(facts, {"_M_dataplus", "_M_p"}), at_member(facts, {"_M_string_length"})};
+    members = string_members(facts);
   else if (is_text_class(facts, "basic_string_view"))
-    members = {at_member(facts, {"_M_str"}), at_member(facts, {"_M_len"})};
+    members = {first_of(facts, {{"_M_str"}, {"__data"}, {"__data_"}}),
+               first_of(facts, {{"_M_len"}, {"__size"}, {"__size_"}})};
   else if (is_slice(facts) && name_of(*facts.die).ends_with("str"))
     members = {at_member(facts, {"data_ptr"}), at_member(facts, {"length"})};
   else if (class_name(facts) == "String")
@@ -229,6 +251,8 @@ class Maker {
   std::optional<ObjectForm> vector(const TypeFacts& facts, const Path& path,
                                    const std::string& name);
   std::optional<ObjectForm> vec(const TypeFacts& facts, const Path& path, const std::string& name);
+  ObjectForm text_at(const TextMembers& members, const Path& object, const std::string& name,
+                     uint32_t most, const std::string& end);
   void texts(const TextMembers& members, const Path& first, uint32_t count, const std::string& name,
              ObjectForm* form);
   std::optional<ObjectForm> array(const TypeFacts& facts, const Path& path,
@@ -240,6 +264,15 @@ class Maker {
                                     const std::string& name, int depth);
   std::optional<ObjectForm> entries(const TypeFacts& facts, const Path& path,
                                     const std::string& name);
+  std::optional<ObjectForm> variant(const TypeFacts& facts, const Path& path,
+                                    const std::string& name, int depth);
+  std::optional<ObjectForm> function(const TypeFacts& facts, const Path& path,
+                                     const std::string& name);
+  ObjectForm held_function(const Path& held, const std::string& name);
+  std::optional<ObjectForm> members(const TypeFacts& facts, const Path& path,
+                                    const std::string& name, int depth);
+  ObjectForm member_at(const TypeFacts& facts, const Path& path, const std::string& name,
+                       int depth);
 
   const std::string name_;
   const FieldName& field_name_;
@@ -273,18 +306,28 @@ std::optional<ObjectForm> Maker::scalar(const TypeFacts& facts, const Path& path
 std::optional<ObjectForm> Maker::text(const TypeFacts& facts, const Path& path,
                                       const std::string& name, int depth) {
   // std::filesystem::path keeps its text in a string.
-  const Step inner = at_member(facts, {"_M_pathname"});
+  const Step inner = first_of(facts, {{"_M_pathname"}, {"__pn_"}});
   const std::optional<TextMembers> members = text_members(inner.is_there ? inner.facts : facts);
   const Path object = inner.is_there ? path.plus(inner.offset) : path;
   if (!members) return std::nullopt;
+  return text_at(*members, object, name, depth ? kMostPartBytes : kMostTextBytes, "");
+}
+
+// `end`: the field with the address that nothing is read from on; "" if there is none.
+ObjectForm Maker::text_at(const TextMembers& members, const Path& object, const std::string& name,
+                          uint32_t most, const std::string& end) {
   ObjectForm form;
-  form.kind = Kind::kText;
+  form.kind = members.size_of_short ? Kind::kEitherText : Kind::kText;
   form.size = 1;
   form.field = own(name);
   form.length = own(name + "_len");
-  add("string/" + form.length + "/" + std::to_string(depth ? kMostPartBytes : kMostTextBytes),
-      form.field, object.plus(members->pointer.offset).followed().address());
-  add("u64", form.length, object.plus(members->length.offset).value());
+  add("string/" + form.length + "/" + std::to_string(most), form.field,
+      object.plus(members.pointer.offset).followed().address());
+  add("u64", form.length,
+      object.plus(members.length.offset).value() + (end.empty() ? "" : "<" + end));
+  if (!members.size_of_short) return form;
+  form.there = own(name + "_short");
+  add("u8[/" + std::to_string(members.size_of_short) + "]", form.there, object.address());
   return form;
 }
 
@@ -294,23 +337,16 @@ void Maker::texts(const TextMembers& members, const Path& first, uint32_t count,
   form->kind = Kind::kParts;
   for (uint32_t i = 0; i < count; i++) {
     const Path element = first.plus(uint64_t{i} * form->size);
-    ObjectForm part;
-    part.kind = Kind::kText;
-    part.size = 1;
-    part.field = own(name + "_" + std::to_string(i));
-    part.length = own(part.field + "_len");
-    add("string/" + part.length + "/" + std::to_string(kMostPartBytes), part.field,
-        element.plus(members.pointer.offset).followed().address());
-    add("u64", part.length,
-        element.plus(members.length.offset).value() + (form->end.empty() ? "" : "<" + form->end));
+    const std::string wish = name + "_" + std::to_string(i);
+    ObjectForm part = text_at(members, element, wish, kMostPartBytes, form->end);
     form->parts.push_back(std::move(part));
   }
 }
 
 std::optional<ObjectForm> Maker::vector(const TypeFacts& facts, const Path& path,
                                         const std::string& name) {
-  const Step begin = at_member(facts, {"_M_impl", "_M_start"});
-  const Step end = at_member(facts, {"_M_impl", "_M_finish"});
+  const Step begin = first_of(facts, {{"_M_impl", "_M_start"}, {"__begin_"}});
+  const Step end = first_of(facts, {{"_M_impl", "_M_finish"}, {"__end_"}});
   if (!begin.is_there || !end.is_there || begin.facts.kind != TypeKind::kPointer)
     return std::nullopt;
   const TypeFacts element = facts_of(element_of(begin.facts));
@@ -367,7 +403,7 @@ std::optional<ObjectForm> Maker::vec(const TypeFacts& facts, const Path& path,
 
 std::optional<ObjectForm> Maker::array(const TypeFacts& facts, const Path& path,
                                        const std::string& name) {
-  const Step elements = at_member(facts, {"_M_elems"});
+  const Step elements = first_of(facts, {{"_M_elems"}, {"__elems_"}});
   if (!elements.is_there || elements.facts.kind != TypeKind::kArray) return std::nullopt;
   const TypeFacts element = facts_of(element_of(elements.facts));
   if (element.size == 0 || element.size > kMaxStride || dimensions_of(elements.facts) != 1)
@@ -402,13 +438,13 @@ struct SpanMembers {
 };
 std::optional<SpanMembers> span_members(const TypeFacts& facts) {
   SpanMembers members;
-  members.pointer = at_member(facts, {is_slice(facts) ? "data_ptr" : "_M_ptr"});
+  members.pointer = first_of(facts, {{"data_ptr"}, {"_M_ptr"}, {"__data"}, {"__data_"}});
   if (!members.pointer.is_there || members.pointer.facts.kind != TypeKind::kPointer)
     return std::nullopt;
   members.element = facts_of(element_of(members.pointer.facts));
   if (atom_of(members.element).empty()) return std::nullopt;
-  const Step length = is_slice(facts) ? at_member(facts, {"length"})
-                                      : at_member(facts, {"_M_extent", "_M_extent_value"});
+  const Step length =
+      first_of(facts, {{"length"}, {"_M_extent", "_M_extent_value"}, {"__size"}, {"__size_"}});
   if (length.is_there) members.length = length;
   members.count = template_number(facts, "_Extent").value_or(0);
   if (!length.is_there && members.count == 0) return std::nullopt;
@@ -449,8 +485,8 @@ struct OptionalMembers {
   Step flag, value;
 };
 std::optional<OptionalMembers> optional_members(const TypeFacts& facts) {
-  OptionalMembers members{at_member(facts, {"_M_payload", "_M_engaged"}),
-                          at_member(facts, {"_M_payload", "_M_payload", "_M_value"})};
+  OptionalMembers members{first_of(facts, {{"_M_payload", "_M_engaged"}, {"__engaged_"}}),
+                          first_of(facts, {{"_M_payload", "_M_payload", "_M_value"}, {"__val_"}})};
   if (!members.flag.is_there || !members.value.is_there || members.flag.facts.size != 1)
     return std::nullopt;
   return members;
@@ -473,7 +509,9 @@ std::optional<ObjectForm> Maker::optional(const TypeFacts& facts, const Path& pa
 
 // The one pointer of unique_ptr or shared_ptr.
 Step owned_pointer(const TypeFacts& facts, const std::string& name) {
-  if (name == "shared_ptr") return at_member(facts, {"_M_ptr"});
+  if (name == "shared_ptr") return first_of(facts, {{"_M_ptr"}, {"__ptr_"}});
+  const Step plain = first_of(facts, {{"__ptr_", "__value_"}, {"__ptr_"}});
+  if (plain.is_there) return plain;
   Step inner = at_member(facts, {"_M_t", "_M_t"});
   if (!inner.is_there) return inner;
   for (const Member& member : members_of(inner.facts)) {
@@ -509,16 +547,111 @@ std::optional<ObjectForm> Maker::entries(const TypeFacts& facts, const Path& pat
   const std::string container = class_name(facts);
   Step size;
   if (is_one_of(container, {"map", "set", "multimap", "multiset"}))
-    size = at_member(facts, {"_M_t", "_M_impl", "_M_node_count"});
+    size = first_of(facts, {{"_M_t", "_M_impl", "_M_node_count"},
+                            {"__tree_", "__pair3_", "__value_"},
+                            {"__tree_", "__size_"}});
   else if (container.starts_with("unordered_"))
-    size = at_member(facts, {"_M_h", "_M_element_count"});
+    size = first_of(
+        facts,
+        {{"_M_h", "_M_element_count"}, {"__table_", "__p2_", "__value_"}, {"__table_", "__size_"}});
   else if (container == "list")
-    size = at_member(facts, {"_M_impl", "_M_node", "_M_size"});
+    size = first_of(
+        facts, {{"_M_impl", "_M_node", "_M_size"}, {"__size_alloc_", "__value_"}, {"__size_"}});
   if (!size.is_there || size.facts.size != 8) return std::nullopt;
   ObjectForm form;
   form.kind = Kind::kSize;
   form.size = 8;
   form.field = number_at("u64", path.plus(size.offset), name + "_size", &form);
+  return form;
+}
+
+// The types of a parameter pack.
+std::vector<TypeFacts> types_of_pack(const TypeFacts& facts) {
+  std::vector<TypeFacts> types;
+  for (Dwarf_Die child : children_of(*facts.die)) {
+    if (::dwarf_tag(&child) != DW_TAG_GNU_template_parameter_pack) continue;
+    for (Dwarf_Die type : children_of(child)) types.push_back(facts_of(type_of(type)));
+  }
+  return types;
+}
+
+// All alternatives begin where the object does.
+std::optional<ObjectForm> Maker::variant(const TypeFacts& facts, const Path& path,
+                                         const std::string& name, int depth) {
+  const Step value = first_of(facts, {{"_M_u"}, {"__impl_", "__data"}, {"__impl", "__data"}});
+  const Step index = first_of(facts, {{"_M_index"}, {"__impl_", "__index"}, {"__impl", "__index"}});
+  const std::vector<TypeFacts> types = types_of_pack(facts);
+  if (!value.is_there || !index.is_there || atom_of(index.facts).empty() || types.empty())
+    return std::nullopt;
+  ObjectForm form;
+  form.kind = Kind::kVariant;
+  form.flag = number_at(atom_of(index.facts), path.plus(index.offset), name, &form);
+  for (size_t i = 0; i < std::min(types.size(), kMostAlternatives); i++)
+    form.parts.push_back(
+        member_at(types[i], path.plus(value.offset), name + "_" + std::to_string(i), depth + 1));
+  return form;
+}
+
+// libc++'s: a pointer to an object with virtual functions, whose first one has the type of what is
+// called in its name. A pointer to a function stands behind the pointer to these.
+ObjectForm Maker::held_function(const Path& held, const std::string& name) {
+  ObjectForm form;
+  form.kind = Kind::kTarget;
+  form.size = 8;
+  form.flag = number_at("x64", held, name, &form);
+  form.field = add_number("x64", name + "_kept", held.followed().plus(8));
+  form.address = add_number("x64", name + "_invoker", held.followed().followed());
+  return form;
+}
+
+// libstdc++'s: a pointer to a function is kept in its first word, and what calls it has the type in
+// its name. Nothing manages an empty one.
+std::optional<ObjectForm> Maker::function(const TypeFacts& facts, const Path& path,
+                                          const std::string& name) {
+  if (const Step held = at_member(facts, {"__f_", "__f_"}); held.is_there)
+    return held_function(path.plus(held.offset), name);
+  const Step kept = at_member(facts, {"_M_functor"}), manager = at_member(facts, {"_M_manager"});
+  const Step invoker = at_member(facts, {"_M_invoker"});
+  if (!kept.is_there || !manager.is_there || !invoker.is_there) return std::nullopt;
+  ObjectForm form;
+  form.kind = Kind::kTarget;
+  form.size = 8;
+  form.field = number_at("x64", path.plus(kept.offset), name, &form);
+  form.flag = add_number("x64", name + "_manager", path.plus(manager.offset));
+  form.address = add_number("x64", name + "_invoker", path.plus(invoker.offset));
+  return form;
+}
+
+// A part of an object; one that is none of ours has a mark.
+ObjectForm Maker::member_at(const TypeFacts& facts, const Path& path, const std::string& name,
+                            int depth) {
+  std::optional<ObjectForm> made = at(facts, path, name, depth);
+  if (made) return std::move(*made);
+  ObjectForm mark;
+  mark.kind = Kind::kMark;
+  mark.unit = "{…}";
+  return mark;
+}
+
+// What is written as `struct` is data for all to see.
+std::optional<ObjectForm> Maker::members(const TypeFacts& facts, const Path& path,
+                                         const std::string& name, int depth) {
+  Dwarf_Die die = *facts.die;
+  const std::vector<Member> all = members_of(facts);
+  if (::dwarf_tag(&die) != DW_TAG_structure_type || all.empty() || all.size() > kMostMembers)
+    return std::nullopt;
+  ObjectForm form;
+  form.kind = Kind::kMembers;
+  for (const Member& member : all)
+    if (!member.has_offset || member.bit_size || member.name.starts_with("_")) return std::nullopt;
+  for (const Member& member : all) {
+    const std::string wish = name + "_" + make_identifier(member.name);
+    const TypeFacts inner = facts_of(member.type);
+    form.parts.push_back(member_at(inner, path.plus(member.offset), wish, depth + 1));
+    form.parts.back().name = member.name;
+  }
+  form.there = own(name + "_ok");
+  add("u8[/1]", form.there, path.address());
   return form;
 }
 
@@ -537,13 +670,16 @@ std::optional<ObjectForm> Maker::at(const TypeFacts& facts, const Path& path,
   if (what == "optional") return optional(facts, path, name, depth);
   if (what == "unique_ptr" || what == "shared_ptr") return pointer(facts, path, name, depth);
   if (what == "duration") {
-    const Step count = at_member(facts, {"__r"});
+    const Step count = first_of(facts, {{"__r"}, {"__rep_"}});
     std::optional<ObjectForm> form =
         count.is_there ? scalar(count.facts, path.plus(count.offset), name) : std::nullopt;
     if (form) form->unit = unit_of(facts_of(template_type(facts, "_Period")));
     return form;
   }
-  return entries(facts, path, name);
+  if (what == "variant") return variant(facts, path, name, depth);
+  if (what == "function") return function(facts, path, name);
+  if (std::optional<ObjectForm> sized = entries(facts, path, name)) return sized;
+  return is_std(facts) ? std::nullopt : members(facts, path, name, depth);
 }
 
 // --- objects that are values in registers: each register is a position of its own, with a word of
@@ -578,7 +714,7 @@ bool Maker::span_in_registers(const Held& held) {
 }
 
 bool Maker::duration_in_registers(const Held& held) {
-  const Step count = at_member(held.facts, {"__r"});
+  const Step count = first_of(held.facts, {{"__r"}, {"__rep_"}});
   const std::string atom = count.is_there ? atom_of(count.facts) : "";
   if (atom.empty() || !held.has(count)) return false;
   form_in_registers.show = show_of(count.facts);
@@ -633,6 +769,20 @@ bool Maker::in_registers(const PassedParameter& parameter) {
   return true;
 }
 
+// A reference to what is const; in Rust all are but `&mut`.
+bool is_constant(const TypeFacts& reference) {
+  std::optional<Dwarf_Die> target = element_of(reference);
+  const std::string name = name_of(*reference.die);
+  if (name.starts_with('&')) return !name.starts_with("&mut");
+  for (int i = 0; target && i < kMaxDepth; i++) {
+    const int tag = ::dwarf_tag(&*target);
+    if (tag == DW_TAG_const_type) return true;
+    if (tag != DW_TAG_volatile_type && tag != DW_TAG_typedef) return false;
+    target = type_of(*target);
+  }
+  return false;
+}
+
 }  // namespace
 
 std::optional<ObjectFields> object_fields(const PassedParameter& parameter, const std::string& name,
@@ -642,8 +792,17 @@ std::optional<ObjectFields> object_fields(const PassedParameter& parameter, cons
   if (facts.kind == TypeKind::kPointer && facts.die && name_of(*facts.die).starts_with('&'))
     facts.is_reference = true;
   const TypeFacts object = facts.is_reference ? facts_of(element_of(facts)) : facts;
-  if (parameter.registers.empty() || object.kind != TypeKind::kAggregate) return std::nullopt;
+  if (parameter.registers.empty()) return std::nullopt;
   Maker maker(name, field_name);
+  if (facts.is_reference && object.kind != TypeKind::kAggregate) {
+    // What the function may change is not known yet.
+    std::optional<ObjectForm> value =
+        is_constant(facts) ? maker.at(object, Path(), name, 1) : std::nullopt;
+    if (!value) return std::nullopt;
+    maker.end_position();
+    return maker.take(std::move(*value));
+  }
+  if (object.kind != TypeKind::kAggregate) return std::nullopt;
   if (!facts.is_reference && !parameter.by_reference) {
     if (!maker.in_registers(parameter)) return std::nullopt;
     ObjectForm form = std::move(maker.form_in_registers);

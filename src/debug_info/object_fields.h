@@ -12,15 +12,13 @@
 #include <vector>
 
 #include "debug_info/calling_convention.h"
+#include "debug_info/struct_fields.h"
 #include "event/object_form.h"
 
 namespace patchbay {
 
 inline constexpr uint32_t kShownElements = 8;  // of a list of numbers
 inline constexpr uint32_t kShownTexts = 3;     // of a list of texts
-
-// Gives a field a name that no other one has, from the one that it would like to have.
-using FieldName = std::function<std::string(const std::string& wish)>;
 
 struct ObjectFields {
   // What stands in the list of function_events, a position for each register: "u64 n+8[0] | …".

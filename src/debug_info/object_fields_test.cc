@@ -47,7 +47,10 @@ constexpr Row kRows[] = {
     {"optional_reference",
      "string/v_len/63 v[0]+0 | u64 v_len+8[0] | u8 v_has+32[0] | u8[/1] v_has_ok+32", 1},
     {"unique", "x64 p[0] | u8[/1] p_ok | s32 p_value[0][0] | u8[/1] p_value_ok[0]+0", 1},
-    {"shared", "x64 p[0] | u8[/1] p_ok", 1},
+    {"shared",
+     "x64 p[0] | u8[/1] p_ok | s32 p_value_a[0][0] | u8[/1] p_value_a_ok[0]+0 | "
+     "u8[/1] p_value_ok[0]+0",
+     1},
     {"sizes",
      "u64 m_size+40[0] | u8[/1] m_size_ok+40, u64 s_size+24[0] | u8[/1] s_size_ok+24, "
      "u64 l_size+16[0] | u8[/1] l_size_ok+16",

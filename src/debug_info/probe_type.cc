@@ -154,6 +154,7 @@ uint64_t member_offset(Dwarf_Die die, bool* is_known) {
 
 Member member_from(Dwarf_Die die, uint64_t base) {
   Member member;
+  member.name = name_of(die);
   member.type = type_of(die);
   member.offset = base + member_offset(die, &member.has_offset);
   member.alignment = number_of(die, DW_AT_alignment).value_or(0);
@@ -198,6 +199,17 @@ bool visit_members(Dwarf_Die aggregate, uint64_t base, bool has_offset, int dept
 
 }  // namespace
 
+bool is_data_member_pointer(Dwarf_Die die) {
+  if (::dwarf_tag(&die) != DW_TAG_ptr_to_member_type) return false;
+  return facts_of(type_of(die)).kind != TypeKind::kFunction;
+}
+
+bool is_member_function_pointer(const TypeFacts& facts) {
+  if (!facts.die || facts.kind != TypeKind::kOther) return false;
+  Dwarf_Die die = *facts.die;
+  return ::dwarf_tag(&die) == DW_TAG_ptr_to_member_type;
+}
+
 TypeFacts facts_of(std::optional<Dwarf_Die> type) {
   TypeFacts facts;
   for (int depth = 0; type && is_wrapper(::dwarf_tag(&*type)); depth++) {
@@ -212,6 +224,15 @@ TypeFacts facts_of(std::optional<Dwarf_Die> type) {
   facts.is_reference = facts.kind == TypeKind::kPointer && tag != DW_TAG_pointer_type;
   if (facts.kind == TypeKind::kPointer) facts.size = 8;
   if (tag == DW_TAG_base_type) take_encoding(*type, &facts);
+  if (tag == DW_TAG_unspecified_type && name_of(*type) == "decltype(nullptr)") {
+    facts.kind = TypeKind::kPointer;
+    facts.size = 8;
+  }
+  if (is_data_member_pointer(*type)) {
+    facts.kind = TypeKind::kInteger;
+    facts.size = 8;
+    facts.is_signed = true;
+  }
   if (facts.kind == TypeKind::kEnum) facts.is_signed = is_signed_enum(*type);
   if (facts.kind == TypeKind::kArray) {
     Dwarf_Word size = 0;
@@ -361,10 +382,24 @@ std::string prefix_of(Dwarf_Die enumeration, std::string_view scope) {
   return prefix;
 }
 
+// A pointer to a data member is how far that is from the beginning: "&Point::x".
+SharedValueNames names_of_members(Dwarf_Die pointer) {
+  const std::optional<Dwarf_Die> holder = reference_of(pointer, DW_AT_containing_type);
+  if (!holder) return nullptr;
+  std::vector<NamedValue> names{{"nullptr", -1}};
+  for (const Member& member : members_of(facts_of(holder)))
+    if (member.has_offset && !member.bit_size && !member.name.empty())
+      names.push_back(
+          {"&" + name_with_scope(*holder) + "::" + member.name, int64_t(member.offset)});
+  return std::make_shared<const ValueNames>(std::move(names), ValueNames::Kind::kEnumeration);
+}
+
 }  // namespace
 
 SharedValueNames value_names_of(const TypeFacts& facts, std::string_view scope,
                                 ValueNamesCache* cache) {
+  if (facts.is_bool && facts.size == 1) return names_of_bool();
+  if (facts.die && is_data_member_pointer(*facts.die)) return names_of_members(*facts.die);
   if (facts.kind != TypeKind::kEnum || !facts.die) return nullptr;
   const std::string prefix = prefix_of(*facts.die, scope);
   ValueNamesCache none;

@@ -39,6 +39,8 @@ struct TypeFacts {
   bool is_reference = false;
 };
 TypeFacts facts_of(std::optional<Dwarf_Die> type);
+// Two words: the function, or where its class has it, and what is added to `this`.
+bool is_member_function_pointer(const TypeFacts& facts);
 
 // "const char*", "struct node*", "ns::Box<int>", "int[4]".
 std::string type_name(std::optional<Dwarf_Die> type);
@@ -58,6 +60,7 @@ size_t dimensions_of(const TypeFacts& array);
 std::vector<std::optional<uint64_t>> lengths_of(const TypeFacts& array);
 
 struct Member {
+  std::string name;
   std::optional<Dwarf_Die> type;
   uint64_t offset = 0;     // bytes
   unsigned bit_size = 0;   // > 0: a bitfield
@@ -73,8 +76,8 @@ std::optional<Member> find_member(const TypeFacts& aggregate, std::string_view n
 std::vector<Member> members_of(const TypeFacts& aggregate);
 
 // The enumerators of an enumeration as the source writes them in `scope`, "ns::Class": "kRed",
-// "Mode::kFast" where it is `enum class`, "other::kBlue" of another namespace. Null when it is no
-// enumeration, or has no names.
+// "Mode::kFast" where it is `enum class`, "other::kBlue" of another namespace; of bool false and
+// true. Null when it is neither, or has no names.
 //
 // A header's enumeration stands in each unit that includes it, and many functions take it: with a
 // cache they share the names.

@@ -105,7 +105,7 @@ void append_field(std::string* line, const FunctionEventField& field) {
   }
   if (arg.struct_size) *line += "struct {";
   for (size_t i = 0; i < arg.fields.size(); i++) {
-    if (i) *line += arg.struct_size ? ", " : " | ";
+    if (i) *line += arg.struct_size && !arg.fields[i].is_beside ? ", " : " | ";
     FunctionEventField field = arg.fields[i];
     if (arg.struct_size) field.name.erase(0, arg.struct_name.size() + 1);
     append_field(line, field);

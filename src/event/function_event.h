@@ -38,6 +38,7 @@ struct FunctionEventField {
   bool length_is_end = false;
   uint32_t most = 0;
   uint32_t member_at = 0;  // of a structure's member: where it begins in it
+  bool is_beside = false;  // it is another view of the member before it: `string name | x64 at`
   // Of a number in memory: it is loaded only where its address is below the value of this field,
   // and is 0 elsewhere.
   std::string below = {};
@@ -56,7 +57,7 @@ struct FunctionEventArg {  // one position
       null_atom;  // NULL of a "float NULL" or "double NULL": it skips a vector register; else empty
   std::vector<FunctionEventField> fields;  // joined by |; of a structure: its members
   // Of a structure passed by value, `struct {long x, float y} p`: as C lays it out. Its fields are
-  // p_x, p_y.
+  // p_x, p_y. Members joined by | are the same bytes.
   uint32_t struct_size = 0;  // 0: it is none
   uint32_t struct_alignment = 0;
   std::string struct_name = {};

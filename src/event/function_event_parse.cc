@@ -8,7 +8,7 @@
 //                    |  type [ ARRAY < LENGTH name LENGTH_END / MOST 8 ARRAY_SIZE ] ARRAY_END …
 //                    |  type [ / MOST 8 ARRAY_SIZE ] ARRAY_END name VAR
 //                    |  string / LENGTH < LENGTH name LENGTH_END / MOST 8 ARRAY_END name VAR
-//                    |  struct { type TYPE name , … } name VAR
+//                    |  struct { type TYPE name , … } name VAR       (also | for the ',')
 //   VAR:  + PLUS 4 VAR     [ BRACKET 2 INDIRECT ] BRACKET_END     = EQUAL 0x10 ADDR     = EQUAL $
 //   SYMBOL name ADDR     BRACKET_END < BELOW name BELOW_END
 //   VAR = EQUAL % REGISTER sp ADDR
@@ -410,14 +410,17 @@ State FunctionEventParser::on_struct() {
   const Place place{shown_.size(), begin_, end_};
   show_word("struct {");
   next_token();
+  bool is_beside = false;
   do {
     next_token();
     if (!add_member()) return State::kError;
+    field().is_beside = is_beside;
     next_token();
-    if (token_ == ",") show(", ");
-  } while (token_ == ",");
+    is_beside = token_ == "|";
+    if (token_ == "," || is_beside) show(is_beside ? " | " : ", ");
+  } while (token_ == "," || is_beside);
   if (token_ != "}") {
-    if (token_ == "[" || token_ == "+" || token_ == "|")
+    if (token_ == "[" || token_ == "+")
       message_ = "Error: A member of a structure is a number, a text or a pointer";
     return State::kError;
   }
@@ -447,9 +450,13 @@ bool FunctionEventParser::add_member() {
 // As C lays it out: each member aligned to its size.
 bool FunctionEventParser::finish_struct() {
   constexpr uint32_t kMaxStructBytes = kMaxStackArgs * 8;
-  uint32_t size = 0, alignment = 1;
+  uint32_t size = 0, alignment = 1, last_bytes = 0;
   for (FunctionEventField& member : arg().fields) {
     const uint32_t bytes = is_string(member) ? 8 : member.atom_size;
+    if (member.is_beside && (bytes != last_bytes || is_float(member)))
+      return refuse("Error: Behind | stands the same member as a number of its size");
+    if (member.is_beside) size -= bytes;
+    last_bytes = bytes;
     member.member_at = (size + bytes - 1) / bytes * bytes;
     member.name = arg().struct_name + "_" + member.name;
     size = member.member_at + bytes;

@@ -460,6 +460,8 @@ TEST(FunctionEventByValue, IsListedAsItCanBeWrittenAgain) {
       {"f(unsigned __int128 a, long double b)", "f(u128 a, float80 b)"},
       {"long double r = f()", "float80 r = f()"},
       {"struct {long double x} r = f()", "struct {float80 x} r = f()"},
+      {"f(struct {string s|x64 s_at, int n} p)", "f(struct {string s | x64 s_at, int n} p)"},
+      {"f(struct {int a | u32 b, u8 c} p, int d)", "f(struct {int a | u32 b, u8 c} p, int d)"},
       {"f(long double *p)", "f(x64 p)"},
       {"f(s128 a | x128 b)", "f(s128 a | x128 b)"},
   };
@@ -478,6 +480,8 @@ TEST(FunctionEventByValue, WhatCannotBeSaysWhy) {
       {"f(struct {} p)", "Unexpected token '}'"},
       {"f(struct {int a})", "Unexpected token ')'"},
       {"f(struct {int a} p | int b)", "Unexpected token '|'"},
+      {"f(struct {int a | long b} p)", "Behind | stands the same member"},
+      {"f(struct {float a | float b} p)", "Behind | stands the same member"},
       {"f(struct {int a} p[0])", "Unexpected token '['"},
       {"int r = f(out struct {int a} p)", "OUT state"},
       {"f(s128[2] a)", "values themselves"},
@@ -489,6 +493,18 @@ TEST(FunctionEventByValue, WhatCannotBeSaysWhy) {
   };
   for (const auto& one : cases)
     EXPECT_NE(canonical(one.line).find(one.why), std::string::npos) << canonical(one.line);
+}
+
+TEST(FunctionEventByValue, AViewOfAMemberTakesNoPlace) {
+  const FunctionEventParse parsed =
+      parse_function_event("f(struct {u8 a, string s | x64 at, u8 b} p)", nullptr);
+  ASSERT_TRUE(parsed.def);
+  const FunctionEventArg& arg = parsed.def->args[0];
+  ASSERT_EQ(arg.fields.size(), 4u);
+  EXPECT_EQ(arg.fields[1].member_at, 8u);
+  EXPECT_EQ(arg.fields[2].member_at, 8u);
+  EXPECT_EQ(arg.fields[3].member_at, 16u);
+  EXPECT_EQ(arg.struct_size, 24u);
 }
 
 }  // namespace

@@ -27,21 +27,33 @@ struct ObjectForm {
     kPointer,   // field: the address; parts[0], if it is there: what it points to
     kSize,      // field: how many entries there are, of which none is shown
     kTypeName,  // field: the text of a type's name as std::type_info has it, mangled
+    kMembers,   // parts: each with its name, {x=1, y=2.5}
+    kElements,  // parts: all elements of an array
+    kEitherText,  // libc++: a text as kText, or in the bytes of `there`, whose first byte says it
+    kVariant,     // flag: which of parts is there
+    // What a std::function calls. field: a pointer to it, or its own words; flag: 0 when it is
+    // empty; address: the function that makes the call, whose name has its type.
+    kTarget,
+    kCharacters,  // parts: the characters of an array, shown as the text that they are
+    kCText,       // field: a text that ends with a NUL; address: the field with its address
+    kMark,        // no value: `unit` stands in its place
   };
-  enum class Show : uint8_t { kSigned, kUnsigned, kHex, kBool, kChar, kFloat, kPointer };
+  enum class Show : uint8_t { kSigned, kUnsigned, kHex, kBool, kChar, kFloat, kPointer, kSymbol };
 
   Kind kind = Kind::kScalar;
+  std::string name;             // of a member
   Show show = Show::kUnsigned;  // of a number, or of each element
   uint32_t size = 0;            // of it, in bytes; of kParts and of a text that has an end: of one
   std::string field;
   std::string length;      // the field with the number of bytes or elements
   std::string begin, end;  // fields with addresses
-  uint64_t count = 0;      // of elements, where it is always the same
-  std::string flag;        // the field that is not 0 when there is a value, from bit flag_bit on
+  std::string address;
+  uint64_t count = 0;  // of elements, where it is always the same
+  std::string flag;    // the field that is not 0 when there is a value, from bit flag_bit on
   uint32_t flag_bit = 0;
   // Its element is there if the object can be read: a number that cannot be is 0. "": it is known.
   std::string there;
-  std::string unit;
+  std::string unit;  // behind a number; of a pointer what 0 is called, if that is not nullptr
   SharedValueNames names = nullptr;  // of an enumeration's values
   std::vector<ObjectForm> parts;
 };
@@ -50,7 +62,15 @@ struct ObjectArgument {
   std::string name;                 // of the parameter
   std::vector<std::string> fields;  // all that belong to it
   ObjectForm form;
+  size_t index = 0;  // of a mark, which has no fields: how many arguments stand before it
 };
+// Of an argument that is not read.
+inline ObjectArgument left_out_argument(const std::string& name, size_t index) {
+  ObjectForm form;
+  form.kind = ObjectForm::Kind::kMark;
+  form.unit = "?";
+  return {name, {}, std::move(form), index};
+}
 using ObjectArguments = std::vector<ObjectArgument>;
 
 }  // namespace patchbay

@@ -180,4 +180,10 @@ SharedValueNames FunctionValueNames::of(std::string_view argument) const {
   return nullptr;
 }
 
+SharedValueNames names_of_bool() {
+  static const auto names = std::make_shared<const ValueNames>(
+      std::vector<NamedValue>{{"false", 0}, {"true", 1}}, ValueNames::Kind::kEnumeration);
+  return names;
+}
+
 }  // namespace patchbay

@@ -63,8 +63,12 @@ class ValueNames {
   std::vector<size_t> candidates_;  // of names_: flags, those of most bits first
 };
 
-// Those of a function: shared, as many functions take the same.
 using SharedValueNames = std::shared_ptr<const ValueNames>;
+
+// false and true.
+SharedValueNames names_of_bool();
+
+// Those of a function: shared, as many functions take the same.
 struct FunctionValueNames {
   std::vector<std::pair<std::string, SharedValueNames>> arguments;  // by the argument's name
   SharedValueNames result;                                          // null: it has none

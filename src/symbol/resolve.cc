@@ -446,7 +446,7 @@ Result<std::vector<ResolvedFunction>> Resolver::resolve() {
 FunctionSpec split_spec(std::string_view spec) {
   spec = trim(spec);
   for (size_t i = 0; i < spec.size(); ++i) {
-    if (spec[i] == '(' || spec[i] == '<' || spec[i] == ' ') break;
+    if (spec[i] == '(' || spec[i] == '<' || spec[i] == ' ' || spec[i] == '[') break;
     if (spec[i] != ':') continue;
     if (i + 1 < spec.size() && spec[i + 1] == ':') {
       // Of three colons the first one separates a library from ::name.

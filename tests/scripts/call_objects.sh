@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # patchbay calls: objects of the C++ library as a person writes them. The program prints each call
-# as it should be shown; compiled by g++ and clang++, without and with optimisation. And of Rust.
+# as it should be shown; compiled by g++ and clang++, without and with optimisation, with libstdc++
+# and libc++. And of Rust.
 #   call_objects.sh BUILD_DIR
 . "$(dirname "$0")/common.bash"
 cd "$work" || exit
@@ -155,8 +156,8 @@ int main() {
   auto ints = std::make_unique<int[]>(4);
   o_unique_array(ints); printf("o_unique_array(%p)\n", (void*)ints.get());
   auto item = std::make_shared<Item>();
-  o_shared(item, true); printf("o_shared(%p, 1)\n", (void*)item.get());
-  o_shared(nullptr, false); puts("o_shared(nullptr, 0)");
+  o_shared(item, true); printf("o_shared(&{a=0}, true)\n");
+  o_shared(nullptr, false); puts("o_shared(nullptr, false)");
   o_shared_ref(std::make_shared<double>(1.25)); puts("o_shared_ref(&1.25)");
   o_map({{"a", 1}, {"b", 2}}, {7}); puts("o_map({2 entries}, {1 entry})");
   o_map({}, {}); puts("o_map({}, {})");
@@ -170,6 +171,7 @@ int main() {
   Box box;
   box.method("n", {1, 2}); printf("Box::method(%p, \"n\", [1, 2])\n", (void*)&box);
 
+#ifndef _LIBCPP_VERSION  // whose objects are laid out otherwise
   // --- what is no object
   o_wild_string(*(string*)8); puts("o_wild_string((unreadable))");
   o_wild_string(made_of<string>(8, 5)); puts("o_wild_string((unreadable))");
@@ -198,6 +200,17 @@ int main() {
   puts("o_wild_view((corrupt: 4611686018427387904 bytes))");
   o_wild_span({(int*)8, 3}); puts("o_wild_span((unreadable))");
   o_wild_array(*(std::array<int, 3>*)8); puts("o_wild_array((unreadable))");
+#else
+  o_wild_string(*(string*)8); puts("o_wild_string((unreadable))");
+  o_wild_string(made_of<string>(33, 5, 8)); puts("o_wild_string((unreadable))");
+  o_wild_string(made_of<string>(33, -1ul, &text[0]));
+  puts("o_wild_string((corrupt: 18446744073709551615 bytes))");
+  o_wild_string(made_of<string>(200)); puts("o_wild_string((corrupt: 100 bytes))");
+  o_wild_vector(made_of<std::vector<int>>(64, 16));
+  puts("o_wild_vector((corrupt: from 0x40 to 0x10))");
+  o_wild_texts(made_of<std::vector<string>>(64, 32));
+  puts("o_wild_texts((corrupt: from 0x40 to 0x20))");
+#endif
 }
 EOC
 
@@ -212,6 +225,12 @@ checked() {
 }
 if command -v clang++ >/dev/null; then
   checked clang++ -O2 -fstandalone-debug
+  if clang++ -stdlib=libc++ -x c++ -fsyntax-only - 2>/dev/null <<<'#include <string>'; then
+    checked clang++ -O2 -stdlib=libc++ -fstandalone-debug
+    checked clang++ -O0 -stdlib=libc++ -fstandalone-debug
+  else
+    echo "SKIPPED: libc++ is not installed"
+  fi
 fi
 checked g++ -O2
 checked g++ -O0

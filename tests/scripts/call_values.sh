@@ -236,9 +236,9 @@ int main() {
   paint(kRed, 0); puts("paint(kRed, 0) = kGreen");
   paint(Color(5), 1); puts("paint(5, 1) = 5");
   Mode slow = Mode::kSlow;
-  run(slow, slow); printf("run(Mode::kSlow, %p) = Mode::kSlow\n", (void*)&slow);
-  run(Mode::kFast, slow); printf("run(Mode::kFast, %p) = Mode::kFast\n", (void*)&slow);
-  run(Mode(9), slow); printf("run(9, %p) = Mode::kFast\n", (void*)&slow);
+  run(slow, slow); puts("run(Mode::kSlow, Mode::kSlow) = Mode::kSlow");
+  run(Mode::kFast, slow); puts("run(Mode::kFast, Mode::kSlow) = Mode::kFast");
+  run(Mode(9), slow); puts("run(9, Mode::kSlow) = Mode::kFast");
   open_it(kRead, kThree); puts("open_it(kRead, kThree) = 4");
   open_it(Access(kRead | kRun), Count(5)); puts("open_it(kRead|kRun, 5) = 10");
   open_it(kAll, Count(6)); puts("open_it(kAll, 6) = 13");

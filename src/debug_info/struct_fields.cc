@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: MIT
+#include "debug_info/struct_fields.h"
+
+#include <dwarf.h>
+
+#include <algorithm>
+
+#include "event/function_event.h"
+#include "event/function_event_atom.h"
+
+namespace patchbay {
+namespace {
+
+using Kind = ObjectForm::Kind;
+using Show = ObjectForm::Show;
+
+constexpr uint64_t kMostBytes = 8 * kMaxStackArgs;
+constexpr size_t kMostMembers = 64;     // with the elements of arrays
+constexpr uint64_t kMostElements = 32;  // of an array inside
+constexpr int kMaxNesting = 4;
+constexpr size_t kMostTexts = 3;  // a call keeps few
+constexpr char kUnshown[] = "{…}";
+
+bool points_to_function(const TypeFacts& facts) {
+  return facts.kind == TypeKind::kPointer && !facts.is_reference &&
+         facts_of(element_of(facts)).kind == TypeKind::kFunction;
+}
+
+}  // namespace
+
+Show show_of(const TypeFacts& facts) {
+  if (facts.kind == TypeKind::kFloat) return Show::kFloat;
+  if (points_to_function(facts)) return Show::kSymbol;
+  if (facts.kind == TypeKind::kPointer) return Show::kPointer;
+  if (facts.is_bool) return Show::kBool;
+  if (facts.is_plain_char) return Show::kChar;
+  return facts.is_signed ? Show::kSigned : Show::kUnsigned;
+}
+
+bool is_text_pointer(const TypeFacts& facts) {
+  std::optional<Dwarf_Die> element = element_of(facts);
+  bool is_const = false;
+  for (int i = 0; element && i < kMaxDepth; i++) {
+    const int tag = ::dwarf_tag(&*element);
+    is_const |= tag == DW_TAG_const_type;
+    if (tag != DW_TAG_const_type && tag != DW_TAG_volatile_type && tag != DW_TAG_typedef) break;
+    element = type_of(*element);
+  }
+  return facts.kind == TypeKind::kPointer && is_const && facts_of(element).is_plain_char;
+}
+
+std::string number_word(const TypeFacts& facts) {
+  if (points_to_function(facts)) return "symbol";
+  if (facts.kind == TypeKind::kPointer || is_transparent_union(facts)) return "x64";
+  return scalar_type(facts);
+}
+
+std::string wide_word(const TypeFacts& facts) {
+  if (facts.size != 16 || !facts.die) return "";
+  if (facts.kind == TypeKind::kInteger) return facts.is_signed ? "s128" : "u128";
+  const bool is_long_double =
+      facts.kind == TypeKind::kFloat && name_of(*facts.die) == "long double";
+  return is_long_double ? "long double" : "";
+}
+
+namespace {
+
+// The members of a structure, one behind the other.
+class Layout {
+ public:
+  Layout(const std::string& name, const std::string& scope, const FieldName& field_name)
+      : name_(name), scope_(scope), field_name_(field_name) {}
+
+  // False: C would lay out a list of these members otherwise.
+  bool add_all(const TypeFacts& structure, ObjectForm* form) {
+    return add_members(structure, 0, "", 0, form) && pad_to_end(structure.size) && count_ > 0;
+  }
+  const std::string& text() const { return text_; }
+  std::vector<std::string> take_fields() { return std::move(fields_); }
+
+ private:
+  bool add_members(const TypeFacts& structure, uint64_t base, const std::string& path, int depth,
+                   ObjectForm* form);
+  bool add(const TypeFacts& facts, uint64_t offset, const std::string& path, int depth,
+           ObjectForm* form);
+  bool add_array(const TypeFacts& facts, uint64_t offset, const std::string& path, int depth,
+                 ObjectForm* form);
+  bool add_number(const TypeFacts& facts, uint64_t offset, const std::string& path,
+                  ObjectForm* form);
+  bool pad_to(uint64_t offset);
+  bool pad_to_end(uint64_t size) {
+    const uint64_t natural = (end_ + alignment_ - 1) / alignment_ * alignment_;
+    return natural == size || (natural < size && pad_to(size));
+  }
+  bool put(const std::string& word, uint64_t bytes, uint64_t offset, const std::string& path,
+           std::string* field);
+
+  const std::string& name_;
+  const std::string& scope_;
+  const FieldName& field_name_;
+  std::string text_;
+  std::vector<std::string> fields_;
+  uint64_t end_ = 0, alignment_ = 1;
+  size_t count_ = 0, texts_ = 0;
+};
+
+bool Layout::put(const std::string& word, uint64_t bytes, uint64_t offset, const std::string& path,
+                 std::string* field) {
+  const uint64_t next = (end_ + bytes - 1) / bytes * bytes;
+  if (offset % bytes != 0 || next > offset || ++count_ > kMostMembers) return false;
+  if (next < offset && !pad_to(offset)) return false;
+  *field = field_name_(name_ + "_" + path);
+  if (!field->starts_with(name_ + "_") || field->size() <= name_.size() + 1) return false;
+  text_ += (text_.empty() ? "" : ", ") + word + " " + field->substr(name_.size() + 1);
+  fields_.push_back(*field);
+  end_ = offset + bytes;
+  alignment_ = std::max(alignment_, bytes);
+  return true;
+}
+
+// What C would not leave free by itself.
+bool Layout::pad_to(uint64_t offset) {
+  while (end_ < offset) {
+    uint64_t bytes = 8;
+    while (end_ % bytes != 0 || end_ + bytes > offset) bytes /= 2;
+    std::string field;
+    if (!put("x" + std::to_string(bytes * 8), bytes, end_, "free", &field)) return false;
+  }
+  return true;
+}
+
+bool Layout::add_number(const TypeFacts& facts, uint64_t offset, const std::string& path,
+                        ObjectForm* form) {
+  const bool is_text = is_text_pointer(facts) && texts_ < kMostTexts;
+  std::string word = wide_word(facts);
+  if (word.empty()) word = is_text ? "string" : number_word(facts);
+  if (word.empty() || facts.size == 0) return false;
+  form->kind = is_text                            ? Kind::kCText
+               : facts.kind == TypeKind::kPointer ? Kind::kPointer
+                                                  : Kind::kScalar;
+  form->show = show_of(facts);
+  if (form->show == Show::kSymbol) form->kind = Kind::kScalar;
+  if (form->kind == Kind::kPointer) form->unit = "NULL";
+  form->size = uint32_t(facts.size);
+  form->names = value_names_of(facts, scope_);
+  texts_ += is_text;
+  return put(word, facts.size, offset, path, &form->field);
+}
+
+bool Layout::add_array(const TypeFacts& facts, uint64_t offset, const std::string& path, int depth,
+                       ObjectForm* form) {
+  const TypeFacts element = facts_of(element_of(facts));
+  const uint64_t count = element.size ? facts.size / element.size : 0;
+  if (dimensions_of(facts) != 1 || count == 0 || count > kMostElements ||
+      flag_of(*facts.die, DW_AT_GNU_vector))
+    return false;
+  form->kind = element.is_plain_char ? Kind::kCharacters : Kind::kElements;
+  for (uint64_t i = 0; i < count; i++) {
+    ObjectForm& part = form->parts.emplace_back();
+    const std::string here = path + "_" + std::to_string(i);
+    if (!add(element, offset + i * element.size, here, depth + 1, &part)) return false;
+  }
+  return true;
+}
+
+bool Layout::add(const TypeFacts& facts, uint64_t offset, const std::string& path, int depth,
+                 ObjectForm* form) {
+  if (depth > kMaxNesting || !facts.die) return false;
+  if (facts.kind == TypeKind::kArray) return add_array(facts, offset, path, depth, form);
+  if (facts.kind == TypeKind::kAggregate && !is_transparent_union(facts))
+    return add_members(facts, offset, path, depth, form) && offset + facts.size >= end_;
+  return add_number(facts, offset, path, form);
+}
+
+bool Layout::add_members(const TypeFacts& structure, uint64_t base, const std::string& path,
+                         int depth, ObjectForm* form) {
+  form->kind = Kind::kMembers;
+  for (const Member& member : members_of(structure)) {
+    if (!member.has_offset) continue;
+    const TypeFacts facts = facts_of(member.type);
+    if (facts.kind == TypeKind::kAggregate && members_of(facts).empty()) continue;
+    if (member.bit_size) return false;
+    ObjectForm& part = form->parts.emplace_back();
+    part.name = member.name;
+    const std::string name = make_identifier(member.name);
+    const std::string here = path.empty() ? name : path + "_" + name;
+    if (!add(facts, base + member.offset, here, depth + 1, &part)) return false;
+  }
+  return true;
+}
+
+// Words of 8 bytes that are passed as the structure is, where its members say nothing to C.
+std::string words_of(const TypeFacts& facts) {
+  const PassedClass passed = passed_class(facts.die);
+  const bool is_wide = passed.in_memory && passed.is_aligned;
+  const uint64_t bytes = is_wide ? 16 : 8;
+  std::string text;
+  for (uint64_t i = 0; i < (facts.size + bytes - 1) / bytes; i++) {
+    const bool is_vector = !passed.in_memory && i < 2 && passed.is_vector[i];
+    text += (i ? ", " : "") +
+            std::string(is_vector ? "double"
+                        : is_wide ? "x128"
+                                  : "x64") +
+            " w" + std::to_string(i);
+  }
+  return text;
+}
+
+// Where it is virtual its first word is a number, which is no function's address.
+StructFields member_function(const std::string& name) {
+  StructFields made;
+  made.position = "struct {symbol function, s64 adjusted} " + name;
+  made.argument = {name, {name + "_function", name + "_adjusted"}, {}};
+  made.argument.form.show = Show::kSymbol;
+  made.argument.form.size = 8;
+  made.argument.form.field = name + "_function";
+  return made;
+}
+
+}  // namespace
+
+std::optional<StructFields> struct_fields(const TypeFacts& facts, const std::string& name,
+                                          const std::string& scope, const FieldName& field_name) {
+  if (is_member_function_pointer(facts)) return member_function(name);
+  if (facts.kind != TypeKind::kAggregate || !facts.die || facts.size == 0 ||
+      facts.size > kMostBytes || is_transparent_union(facts))
+    return std::nullopt;
+  StructFields made;
+  made.argument.name = name;
+  Layout layout(name, scope, field_name);
+  Dwarf_Die die = *facts.die;
+  const bool is_union = ::dwarf_tag(&die) == DW_TAG_union_type;
+  if (!is_union && layout.add_all(facts, &made.argument.form)) {
+    made.position = "struct {" + layout.text() + "} " + name;
+    // std::array is its elements.
+    ObjectForm& form = made.argument.form;
+    if (name_of(*facts.die).starts_with("array<") && form.parts.size() == 1)
+      form = ObjectForm(std::move(form.parts[0]));
+    made.argument.fields = layout.take_fields();
+    return made;
+  }
+  made.argument.form = {};
+  made.argument.form.kind = Kind::kMark;
+  made.argument.form.unit = kUnshown;
+  const std::string words = words_of(facts);
+  made.position = "struct {" + words + "} " + name;
+  for (size_t i = 0; i < size_t(std::count(words.begin(), words.end(), ',')) + 1; i++)
+    made.argument.fields.push_back(name + "_w" + std::to_string(i));
+  return made;
+}
+
+bool is_passed_alike(const std::string& position, const PassedParameter& parameter,
+                     uint32_t* nr_stack) {
+  const FunctionEventParse parsed =
+      parse_function_event("f(" + position + ")", [](std::string_view) { return 1; });
+  if (!parsed.def || parsed.def->args.size() != 1) return false;
+  const ValueClass value = class_of(parsed.def->args[0]);
+  if (!parameter.registers.empty()) {
+    bool is_alike = !value.in_memory && value.nr_words == parameter.registers.size();
+    for (size_t i = 0; is_alike && i < parameter.registers.size(); i++)
+      is_alike = parameter.registers[i].is_vector == value.is_vector[i];
+    return is_alike;
+  }
+  if (value.in_memory != parameter.in_memory) return false;
+  const uint32_t begin = value.is_aligned ? (*nr_stack + 1) & ~1u : *nr_stack;
+  const uint32_t end = begin + value.nr_words;
+  if (!parameter.is_known || parameter.stack_offset != 8 * uint64_t{begin} || end > kMaxStackArgs)
+    return false;
+  *nr_stack = end;
+  return true;
+}
+
+}  // namespace patchbay

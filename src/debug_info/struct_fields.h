@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+//
+// Values that are more than one word, by value, as types of function events:
+//
+//   struct point { int x; double y; } p      struct {s32 x, double y} p
+//   __int128 n                               s128 n
+//   long double z                            long double z
+//
+// A structure's text says how C would lay out its members; where the debug information lays them
+// out otherwise (packed, bitfields, unions), it consists of words, and has a mark where a person
+// would read its members.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "debug_info/calling_convention.h"
+#include "event/object_form.h"
+
+namespace patchbay {
+
+// Gives a field a name that no other one has, from the one that it would like to have.
+using FieldName = std::function<std::string(const std::string& wish)>;
+
+// How a number is shown.
+ObjectForm::Show show_of(const TypeFacts& facts);
+// Whether it points to a text that ends with a NUL: const char*.
+bool is_text_pointer(const TypeFacts& facts);
+// The word of function_events for what is in a register: s32, char, double, x64 of a pointer,
+// symbol of one to a function. "" when it is none.
+std::string number_word(const TypeFacts& facts);
+// For a value of 16 bytes: s128, u128, "long double". "" for others.
+std::string wide_word(const TypeFacts& facts);
+
+struct StructFields {
+  std::string position;  // "struct {s32 x, double y} p"
+  ObjectArgument argument;
+};
+// Nothing: it is no structure, or so large that no event can have it. `scope`: of the function, for
+// the names of enumerations.
+std::optional<StructFields> struct_fields(const TypeFacts& facts, const std::string& name,
+                                          const std::string& scope, const FieldName& field_name);
+
+// Where function_events sees a position, "double d": as many words, in registers of these kinds or
+// in memory, as the parameter has. `nr_stack`: words on the stack that those before it have; it
+// becomes that behind it.
+bool is_passed_alike(const std::string& position, const PassedParameter& parameter,
+                     uint32_t* nr_stack);
+
+}  // namespace patchbay
