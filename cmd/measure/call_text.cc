@@ -142,6 +142,7 @@ bool CallText::take_object(const EventField& field, const EventCall& entry,
   for (const ObjectArgument& object : objects) {
     const auto& fields = object.fields;
     if (std::find(fields.begin(), fields.end(), field.name) == fields.end()) continue;
+    if (object.is_result) return true;
     // The order in which the fields stand is not that of the names.
     const auto is_first = [&] {
       for (const EventField& other : entry.fields)
@@ -161,6 +162,9 @@ bool CallText::take_object(const EventField& field, const EventCall& entry,
   return false;
 }
 
+// Members of a structure keep their names.
+constexpr std::string_view kMemberOfResult = "__ret_";
+
 // By its print fmt: behind the list stand the result, errno and the duration.
 std::pair<EventCall, EventCall> split_whole_call(const EventCall& whole) {
   const std::string_view format = whole.print_fmt;
@@ -177,10 +181,27 @@ std::pair<EventCall, EventCall> split_whole_call(const EventCall& whole) {
     if (field.name == kDurationField || field.name == kErrnoField) continue;
     if (field.name == kResultErrno)
       field.name = kErrnoField;
-    else if (!std::exchange(has_result, true))
+    else if (!std::exchange(has_result, true) && !field.name.starts_with(kMemberOfResult))
       field.name = is_text(field) ? "text" : "ret";
   }
   return {std::move(entry), std::move(returned)};
+}
+
+// What is read through the address that the caller has given stands among the arguments.
+bool CallText::take_result(const EventCall& entry, const EventCall& returned,
+                           const ObjectArguments& objects) {
+  for (const ObjectArgument& object : objects) {
+    std::optional<ObjectText> text;
+    if (object.is_result) text = ObjectText::make(object.form, returned);
+    if (object.is_result && !text) text = ObjectText::make(object.form, entry);
+    if (!text) continue;
+    result_kind_ = Kind::kObject;
+    result_ = {Kind::kObject};
+    result_.object = objects_.size();
+    objects_.push_back(std::move(*text));
+    return true;
+  }
+  return false;
 }
 
 // Of arguments that are not read; in their order.
@@ -232,6 +253,7 @@ CallText::CallText(std::string name, const EventCall& entry, const EventCall* re
   const EventField* value = returned ? returned->find("ret") : nullptr;
   if (returned) return_caller_ = offset_of(*returned, "__probe_ret_ip");
   if (returned) duration_ = offset_of(*returned, kDurationField);
+  if (returned && take_result(entry, *returned, objects)) return;
   const EventField* alone =
       returned && !value && result == "string" ? returned->find("text") : nullptr;
   if (alone) {
@@ -383,6 +405,8 @@ void CallText::append_result(std::string* out, std::span<const uint8_t> returned
     *out += '?';
     return;
   }
+  if (result_kind_ == Kind::kObject)
+    return objects_[result_.object].append(out, returned, about_thread(tid, context));
   append(out, result_, returned, tid, context);
   if (failure_ != FailureSign::kUnknown && is_failure(returned)) append_error(out, returned);
 }

@@ -96,6 +96,8 @@ class CallText {
     size_t object = 0;                         // of kObject: of objects_
   };
   void append_error(std::string* out, std::span<const uint8_t> returned) const;
+  bool take_result(const EventCall& entry, const EventCall& returned,
+                   const ObjectArguments& objects);
   void add_marks(const EventCall& entry, const ObjectArguments& objects);
   bool take_object(const EventField& field, const EventCall& entry, const ObjectArguments& objects);
   static Kind kind_of(const EventField& field, bool has_types);

@@ -94,7 +94,8 @@ bool ObjectText::can_be_read(Record record) const {
 
 // How many elements or bytes there are. Nothing: a mark says why.
 std::optional<uint64_t> ObjectText::total(Record record, std::string* out) const {
-  const char* const unit = form_.kind == Kind::kText ? " bytes" : " elements";
+  const bool is_text = form_.kind == Kind::kText || form_.kind == Kind::kEitherText;
+  const char* const unit = is_text ? " bytes" : " elements";
   uint64_t count = form_.count;
   if (length_.is_there()) count = number(record, length_);
   if (begin_.is_there() && end_.is_there()) {

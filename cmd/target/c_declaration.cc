@@ -371,6 +371,24 @@ bool is_wide_atom(const std::string& atom) {
   return atom == "s128" || atom == "u128" || atom == "long double";
 }
 
+WholeResult whole_result(const CDeclaration& declaration, const CTypes& types) {
+  const std::string name(kResultField);
+  bool is_known = true;
+  const std::string atom = types.atom_of(declaration.result, &is_known);
+  WholeResult made;
+  // A long double is in a register of its own.
+  if (is_wide_atom(atom) && atom != "long double") {
+    made.text = atom + " " + name;
+    made.object = wide_number(atom, "ret");
+  } else if (std::optional<StructureArgument> structure =
+                 structure_argument(types, declaration.result, name)) {
+    made.text = structure->text;
+    made.object = std::move(structure->object);
+  }
+  made.object.is_result = true;
+  return made;
+}
+
 }  // namespace
 
 FunctionLine function_line(const CDeclaration& declaration, const CTypes& types,
@@ -424,6 +442,7 @@ FunctionLine function_line(const CDeclaration& declaration, const CTypes& types,
       made.names.arguments.emplace_back(shown, std::move(names));
   }
   made.names.result = types.names_of(declaration.result);
+  made.whole = whole_result(declaration, types);
   made.line = name + "(" + list + ")";
   return made;
 }

@@ -91,6 +91,7 @@ struct FunctionLine {
   FunctionValueNames names;        // of parameters, by their names in the line, and of the result
   // Structures by value, values of 16 bytes; a std::type_info has its name.
   ObjectArguments objects = {};
+  WholeResult whole = {};  // where result_atom() says nothing
 };
 // `name`: the function as function_events is to find it, "libfoo:parse".
 FunctionLine function_line(const CDeclaration& declaration, const CTypes& types,

@@ -63,6 +63,7 @@ struct Definition {
   FunctionValueNames names = {};  // it says what values are called
   FailureSign failure = FailureSign::kUnknown;
   ObjectArguments objects = {};  // it knows which fields are parts of an object
+  WholeResult whole = {};        // a result that only a whole call has
 };
 using Definitions = std::vector<Definition>;
 
@@ -199,7 +200,7 @@ void add_functions(Prototype prototype, bool is_one_of_many, Definitions* defini
     definitions->push_back({"function_events", std::move(prototype.lines[i]), is_one_of_many,
                             std::move(prototype.results[i]), has_types,
                             std::move(prototype.names[i]), prototype.failure,
-                            std::move(prototype.objects[i])});
+                            std::move(prototype.objects[i]), std::move(prototype.wholes[i])});
 }
 
 // Empty: the process has no such function.
@@ -617,6 +618,8 @@ std::string with_addresses(const std::string& line) {
     if (text.atom != "string" || !is_plain) continue;
     arg.fields.push_back(address_beside(text));
   }
+  if (parsed.def->result && parsed.def->result->struct_size)
+    add_member_addresses(&*parsed.def->result);
   if (!parsed.def->is_call) {
     FunctionEventField stack;
     stack.source = FunctionEventField::Source::kStack;
@@ -756,7 +759,8 @@ Result<Definitions> function_definitions(serve::Client& client, const EventReque
       declared->result = result_of(client, function_name_in(declared->made.line));
     return Definitions{{"function_events", std::move(declared->made.line), false,
                         std::move(declared->result), true, std::move(declared->made.names),
-                        FailureSign::kUnknown, std::move(declared->made.objects)}};
+                        FailureSign::kUnknown, std::move(declared->made.objects),
+                        std::move(declared->made.whole)}};
   }
   if (request.kind() == EventRequest::Kind::kFunction)
     return Definitions{{"function_events", text, false, result_of(client, function_name_in(text))}};
@@ -788,6 +792,25 @@ std::string result_of_whole(const FunctionEventDef& def) {
   return def.result->struct_size || field.is_array() ? "" : field.atom;
 }
 
+// The event of an entry as one of the whole call, with a result of several words. Where that is in
+// memory its address is passed before all arguments, which the entry has to skip.
+std::string whole_line(const Definition& one) {
+  const auto any_address = [](std::string_view) { return 1; };
+  FunctionEventParse parsed = parse_function_event(one.line, any_address);
+  FunctionEventParse result =
+      parse_function_event(one.whole.text + " = f(" + one.whole.hidden + ")", any_address);
+  if (one.whole.text.empty() || !parsed.def || parsed.def->is_call || !result.def) return "";
+  std::vector<FunctionEventArg>& args = parsed.def->args;
+  parsed.def->is_call = true;
+  parsed.def->result = std::move(result.def->result);
+  const bool is_read = !result.def->args.empty();
+  const bool is_skipped = is_read || class_of_result(*parsed.def->result).in_memory;
+  if (is_skipped && (args.empty() || !args[0].is_null)) return "";
+  if (is_read) args[0] = std::move(result.def->args[0]);
+  if (is_skipped && !is_read) args.erase(args.begin());
+  return with_addresses(parsed.def->canonical());
+}
+
 Result<DefinedFunction> define_one(serve::Client& client, const Definition& one,
                                    const std::vector<std::string>& available,
                                    AppliedRequest* applied, bool failures_alone) {
@@ -798,10 +821,17 @@ Result<DefinedFunction> define_one(serve::Client& client, const Definition& one,
       parse_function_event(one.line, [](std::string_view) { return 1; });
   WholeCall whole = failures_alone ? failing_call(one) : WholeCall{};
   DefinedFunction made;
+  bool has_whole_result = false;
   if (!whole.line.empty()) {
     // A function whose return cannot be met has an entry.
     Result<std::string> name = define_line(whole.line);
     if (name.ok()) made.event = *name;
+  }
+  if (const std::string line = whole_line(one); made.event.empty() && !line.empty()) {
+    Result<std::string> name = define_line(line);
+    if (name.ok()) made.event = *name;
+    if (name.ok()) whole.filter.clear();
+    has_whole_result = name.ok();
   }
   made.failure_filter = made.event.empty() ? "" : std::move(whole.filter);
   made.is_whole = !made.event.empty();
@@ -816,6 +846,7 @@ Result<DefinedFunction> define_one(serve::Client& client, const Definition& one,
   made.names = one.names;
   made.failure = one.failure;
   made.objects = one.objects;
+  if (has_whole_result) made.objects.push_back(one.whole.object);
   add_lengths(*parsed.def, &made.objects);
   add_structures(*parsed.def, &made.objects);
   for (ObjectArgument& object : made.objects) add_text_addresses(&object.form, &object.fields);

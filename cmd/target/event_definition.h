@@ -27,7 +27,7 @@ inline constexpr std::string_view kAddressSuffix = "_at";
 // Of define_functions(): the field that says where the return address stands.
 inline constexpr std::string_view kStackPlaceField = "__sp";
 // Of its whole calls: the result, and errno.
-inline constexpr std::string_view kResultField = "__ret", kResultErrno = "__errno";
+inline constexpr std::string_view kResultErrno = "__errno";
 
 // A function whose calls are events.
 struct DefinedFunction {

@@ -228,6 +228,7 @@ Prototype Prototypes::of(const std::string& asked, const std::string& library) {
         line.insert(0, asked.substr(0, asked.size() - function.size()));
     prototype.names = std::move(lines->names);
     prototype.objects = std::move(lines->objects);
+    prototype.wholes = std::move(lines->wholes);
     const auto* entry = PrototypeFiles::installed().find(function, std::string(base_name(object)));
     add_names_of_file(entry, &prototype);
     if (entry) prototype.failure = entry->failure;
@@ -251,6 +252,7 @@ Prototype Prototypes::of(const std::string& asked, const std::string& library) {
       prototype.results = {result_atom(*declaration, *entry->types)};
       prototype.names = {std::move(made.names)};
       prototype.objects = {std::move(made.objects)};
+      prototype.wholes = {std::move(made.whole)};
       prototype.notes = std::move(made.notes);
       prototype.failure = entry->failure;
       return prototype;
@@ -260,6 +262,7 @@ Prototype Prototypes::of(const std::string& asked, const std::string& library) {
   prototype.results = {"x64"};
   prototype.names = {{}};
   prototype.objects = {{}};
+  prototype.wholes = {{}};
   return prototype;
 }
 

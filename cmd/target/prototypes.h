@@ -75,6 +75,7 @@ struct Prototype {
   // asked, too.
   std::vector<FunctionValueNames> names;
   std::vector<ObjectArguments> objects;  // of each line: arguments of several fields
+  std::vector<WholeResult> wholes;       // of each line: where `results` has nothing
   FailureSign failure = FailureSign::kUnknown;
   std::vector<std::string> notes;
 };

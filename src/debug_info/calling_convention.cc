@@ -304,6 +304,8 @@ Dwarf_Die entry_with_parameters(Dwarf_Die function) {
 
 }  // namespace
 
+bool is_returned_by_reference(const TypeFacts& facts) { return is_passed_by_reference(facts); }
+
 PassedClass passed_class(std::optional<Dwarf_Die> type) {
   const Eightbytes eightbytes = classes_of(type);
   PassedClass passed;
@@ -313,6 +315,20 @@ PassedClass passed_class(std::optional<Dwarf_Die> type) {
   return passed;
 }
 
+namespace {
+
+// A long double, also as the only member, is returned on the stack of the x87.
+bool is_x87(TypeFacts facts) {
+  for (int depth = 0; depth < 16 && facts.kind == TypeKind::kAggregate; depth++) {
+    const std::vector<Member> members = members_of(facts);
+    if (members.size() != 1 || facts.size != 16) return false;
+    facts = facts_of(members[0].type);
+  }
+  return facts.kind == TypeKind::kFloat && facts.size == 16 && !is_quad(facts);
+}
+
+}  // namespace
+
 PassedParameters passed_parameters(Dwarf_Die function) {
   PassedParameters passed;
   const bool is_rust = is_of_rust(function);
@@ -320,8 +336,8 @@ PassedParameters passed_parameters(Dwarf_Die function) {
   std::optional<Dwarf_Die> result = type_of(function);
   TypeFacts facts = facts_of(result);
   bool is_aggregate = facts.kind == TypeKind::kAggregate;
-  passed.has_hidden_result =
-      is_aggregate && (is_passed_by_reference(facts) || classes_of(result).is_memory);
+  passed.has_hidden_result = is_aggregate && !is_x87(facts) &&
+                             (is_passed_by_reference(facts) || classes_of(result).is_memory);
   if (passed.has_hidden_result) assigner.skip_integer();
   for (Dwarf_Die child : children_of(entry_with_parameters(function))) {
     if (::dwarf_tag(&child) != DW_TAG_formal_parameter) continue;

@@ -43,6 +43,8 @@ struct PassedClass {
   bool is_aligned = false;  // on the stack to 16 bytes
 };
 PassedClass passed_class(std::optional<Dwarf_Die> type);
+// A class of C++ whose copy is more than a copy of its bytes: its caller says where it goes.
+bool is_returned_by_reference(const TypeFacts& facts);
 // The parameters of a function's entry, or of its declaration: of the one that lists them.
 PassedParameters passed_parameters(Dwarf_Die function);
 

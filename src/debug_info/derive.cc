@@ -568,6 +568,19 @@ std::string result_word(const FunctionInstance& instance) {
   return is_text && !facts.is_reference ? "string" : number_word(facts);
 }
 
+// Of several words, or an object.
+std::optional<WholeResult> result_of(const FunctionInstance& instance) {
+  std::vector<FetchArgument> taken = parameter_names(passed_parameters(instance.concrete));
+  const FieldName field_name = [&taken](const std::string& wish) {
+    std::string name = unique_name(wish, taken);
+    taken.push_back({name, "", "", ""});
+    return name;
+  };
+  const std::optional<Dwarf_Die> type = type_of(instance.concrete);
+  std::optional<WholeResult> object = object_result(type, field_name);
+  return object ? object : whole_result(type, scope_of(instance));
+}
+
 // The values' names of parameters_text(), whose names the parameters have there, too.
 FunctionValueNames value_names(const FunctionInstance& instance, ValueNamesCache* cache) {
   const std::string scope = scope_of(instance);
@@ -635,6 +648,9 @@ Result<FunctionEventLines> SourceProbes::function_events(std::string_view functi
     if (std::find(result.lines.begin(), result.lines.end(), line) != result.lines.end()) continue;
     result.lines.push_back(std::move(line));
     result.results.push_back(result_word(found[i]));
+    std::optional<WholeResult> whole;
+    if (has_objects && result.results.back().empty()) whole = result_of(found[i]);
+    result.wholes.push_back(std::move(whole).value_or(WholeResult()));
     result.names.push_back(value_names(found[i], &value_names_));
     result.objects.push_back(std::move(objects[i]));
   }

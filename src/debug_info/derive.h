@@ -41,6 +41,7 @@ struct FunctionEventLines {
   // Of each line, what the function returns: a word of function_events, "string" of a text by its
   // address, "void"; "" when it is in no register as it is.
   std::vector<std::string> results;
+  std::vector<WholeResult> wholes;        // of each line: where `results` has nothing
   std::vector<FunctionValueNames> names;  // of each line: of what has the type of an enumeration
   std::vector<ObjectArguments> objects;   // of each line: arguments of several fields
   std::vector<std::string> notes;         // what a person should know

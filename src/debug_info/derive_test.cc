@@ -251,6 +251,24 @@ TEST(DeriveOfOneObject, ValuesOfSeveralWords) {
   }
 }
 
+TEST(DeriveOfOneObject, ResultsOfSeveralWords) {
+  static constexpr struct {
+    const char *function, *whole, *result;
+  } kRows[] = {
+      {"returns_big", "struct {s64 a_0, s64 a_1, s64 a_2} __ret", ""},
+      {"returns_pair", "struct {s32 a, s32 b} __ret", ""},
+      {"returns_int", "", "s32"},
+  };
+  const auto probes = open_probes(test::object_path("passing_5"));
+  ASSERT_TRUE(probes);
+  for (const auto& row : kRows) {
+    Result<FunctionEventLines> made = probes->function_events(row.function);
+    ASSERT_TRUE(made.ok()) << made.error().message();
+    EXPECT_EQ(made->wholes.front().text, row.whole) << row.function;
+    EXPECT_EQ(made->results.front(), row.result) << row.function;
+  }
+}
+
 TEST(DeriveOfOneObject, InlinedCopiesAreSeveralPlaces) {
   const auto probes = open_probes(test::object_path("values_4"));
   ASSERT_TRUE(probes);

@@ -216,6 +216,8 @@ class Maker {
     result_.positions.push_back(fields_.empty() ? "NULL" : join(fields_, " | "));
     fields_.clear();
   }
+  // All fields, to be read when the call returns.
+  std::string at_return() const { return fields_.empty() ? "" : "out " + join(fields_, " | out "); }
   ObjectFields take(ObjectForm form) {
     result_.argument.name = name_;
     result_.argument.form = std::move(form);
@@ -592,7 +594,7 @@ std::optional<ObjectForm> Maker::variant(const TypeFacts& facts, const Path& pat
   return form;
 }
 
-// libc++'s: a pointer to an object with virtual functions, whose first one has the type of what is
+// libc++'s: a pointer to an object with virtual functions, whose third one has the type of what is
 // called in its name. A pointer to a function stands behind the pointer to these.
 ObjectForm Maker::held_function(const Path& held, const std::string& name) {
   ObjectForm form;
@@ -600,7 +602,7 @@ ObjectForm Maker::held_function(const Path& held, const std::string& name) {
   form.size = 8;
   form.flag = number_at("x64", held, name, &form);
   form.field = add_number("x64", name + "_kept", held.followed().plus(8));
-  form.address = add_number("x64", name + "_invoker", held.followed().followed());
+  form.address = add_number("x64", name + "_invoker", held.followed().followed().plus(16));
   return form;
 }
 
@@ -812,6 +814,22 @@ std::optional<ObjectFields> object_fields(const PassedParameter& parameter, cons
   if (!form) return std::nullopt;
   maker.end_position();
   return maker.take(std::move(*form));
+}
+
+std::optional<WholeResult> object_result(std::optional<Dwarf_Die> type,
+                                         const FieldName& field_name) {
+  const TypeFacts facts = facts_of(type);
+  const std::string name(kResultField);
+  if (facts.kind != TypeKind::kAggregate || !is_returned_by_reference(facts)) return std::nullopt;
+  Maker maker(name, field_name);
+  std::optional<ObjectForm> form = maker.at(facts, Path(), name, 0);
+  WholeResult made;
+  made.hidden = maker.at_return();
+  if (!form || made.hidden.empty()) return std::nullopt;
+  made.text = "x64 " + name + "_at";
+  made.object = maker.take(std::move(*form)).argument;
+  made.object.is_result = true;
+  return made;
 }
 
 }  // namespace patchbay

@@ -29,4 +29,8 @@ struct ObjectFields {
 std::optional<ObjectFields> object_fields(const PassedParameter& parameter, const std::string& name,
                                           const FieldName& field_name);
 
+// A result that is such an object, at an address that the caller gives.
+std::optional<WholeResult> object_result(std::optional<Dwarf_Die> type,
+                                         const FieldName& field_name);
+
 }  // namespace patchbay

@@ -217,6 +217,37 @@ StructFields member_function(const std::string& name) {
   return made;
 }
 
+// A member of a member, by its name; null: there is none.
+const ObjectForm* find_part(const ObjectForm& form, std::string_view name) {
+  for (const ObjectForm& part : form.parts) {
+    if (part.name == name && part.kind != Kind::kMembers) return &part;
+    if (const ObjectForm* const found = find_part(part, name)) return found;
+  }
+  return nullptr;
+}
+
+// What the library's own structures are for a person: std::array its elements, std::optional its
+// value or none. The members of others are no one's business.
+void show_library_class(const TypeFacts& facts, ObjectForm* form) {
+  const std::string name = type_name(facts.die);
+  if (!name.starts_with("std::")) return;
+  const ObjectForm* const value = find_part(*form, "_M_value");
+  const ObjectForm* const flag = find_part(*form, "_M_engaged");
+  ObjectForm shown;
+  shown.kind = Kind::kMark;
+  shown.unit = kUnshown;
+  if (name_of(*facts.die).starts_with("array<") && form->parts.size() == 1) {
+    shown = form->parts[0];
+  } else if (name_of(*facts.die).starts_with("optional<") && value && flag) {
+    shown.kind = Kind::kOptional;
+    shown.flag = flag->field;
+    shown.parts = {*value};
+  } else if (find_part(*form, "first") && find_part(*form, "second")) {
+    return;  // std::pair
+  }
+  *form = std::move(shown);
+}
+
 }  // namespace
 
 std::optional<StructFields> struct_fields(const TypeFacts& facts, const std::string& name,
@@ -232,10 +263,7 @@ std::optional<StructFields> struct_fields(const TypeFacts& facts, const std::str
   const bool is_union = ::dwarf_tag(&die) == DW_TAG_union_type;
   if (!is_union && layout.add_all(facts, &made.argument.form)) {
     made.position = "struct {" + layout.text() + "} " + name;
-    // std::array is its elements.
-    ObjectForm& form = made.argument.form;
-    if (name_of(*facts.die).starts_with("array<") && form.parts.size() == 1)
-      form = ObjectForm(std::move(form.parts[0]));
+    show_library_class(facts, &made.argument.form);
     made.argument.fields = layout.take_fields();
     return made;
   }
@@ -268,6 +296,47 @@ bool is_passed_alike(const std::string& position, const PassedParameter& paramet
     return false;
   *nr_stack = end;
   return true;
+}
+
+namespace {
+
+// Whether function_events looks for a result where the function leaves it.
+bool is_returned_alike(const std::string& text, std::optional<Dwarf_Die> type) {
+  const FunctionEventParse parsed =
+      parse_function_event(text + " = f()", [](std::string_view) { return 1; });
+  if (!parsed.def || !parsed.def->result) return false;
+  const ValueClass value = class_of_result(*parsed.def->result);
+  const PassedClass passed = passed_class(type);
+  if (value.is_x87) return true;
+  bool is_alike = value.in_memory == passed.in_memory;
+  for (uint32_t i = 0; !value.in_memory && i < std::min(value.nr_words, 2u); i++)
+    is_alike &= value.is_vector[i] == passed.is_vector[i];
+  return is_alike;
+}
+
+}  // namespace
+
+std::optional<WholeResult> whole_result(std::optional<Dwarf_Die> type, const std::string& scope) {
+  const TypeFacts facts = facts_of(type);
+  const std::string name(kResultField), wide = wide_word(facts);
+  WholeResult made;
+  made.object.is_result = true;
+  if (!wide.empty()) {
+    made.text = wide + " " + name;
+    made.object.fields = {"ret"};
+    made.object.form.field = "ret";
+    made.object.form.show = show_of(facts);
+    made.object.form.size = 16;
+    return made;
+  }
+  if (is_returned_by_reference(facts)) return std::nullopt;  // an object, or nobody knows
+  std::optional<StructFields> fields =
+      struct_fields(facts, name, scope, [](const std::string& wish) { return wish; });
+  if (!fields || !is_returned_alike(fields->position, type)) return std::nullopt;
+  made.text = fields->position;
+  made.object.fields = fields->argument.fields;
+  made.object.form = std::move(fields->argument.form);
+  return made;
 }
 
 }  // namespace patchbay

@@ -42,6 +42,9 @@ struct StructFields {
 std::optional<StructFields> struct_fields(const TypeFacts& facts, const std::string& name,
                                           const std::string& scope, const FieldName& field_name);
 
+// A result of several words; nothing: it is in one register, or what nobody reads.
+std::optional<WholeResult> whole_result(std::optional<Dwarf_Die> type, const std::string& scope);
+
 // Where function_events sees a position, "double d": as many words, in registers of these kinds or
 // in memory, as the parameter has. `nr_stack`: words on the stack that those before it have; it
 // becomes that behind it.

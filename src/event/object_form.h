@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -62,6 +63,7 @@ struct ObjectArgument {
   std::string name;                 // of the parameter
   std::vector<std::string> fields;  // all that belong to it
   ObjectForm form;
+  bool is_result = false;
   size_t index = 0;  // of a mark, which has no fields: how many arguments stand before it
 };
 // Of an argument that is not read.
@@ -69,8 +71,20 @@ inline ObjectArgument left_out_argument(const std::string& name, size_t index) {
   ObjectForm form;
   form.kind = ObjectForm::Kind::kMark;
   form.unit = "?";
-  return {name, {}, std::move(form), index};
+  return {name, {}, std::move(form), false, index};
 }
 using ObjectArguments = std::vector<ObjectArgument>;
+
+// What the result of a whole call is called where a tool defines the event.
+inline constexpr std::string_view kResultField = "__ret";
+
+// A result that only the event of a whole call can have: "struct {s64 a, s64 b} __ret".
+struct WholeResult {
+  std::string text;  // "": the result is none
+  // Of an object at an address that the caller gives before all arguments: what is read there when
+  // the call returns, "out string/__ret_len __ret[0]+0 | out u64 __ret_len+8[0]".
+  std::string hidden = {};
+  ObjectArgument object;  // how it is shown
+};
 
 }  // namespace patchbay
