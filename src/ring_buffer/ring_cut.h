@@ -26,6 +26,10 @@
 // turn comes between the two. (A thread without rseq has no such guarantee; where it is preempted
 // just there the oldest records may be missing. They then count as overwritten.)
 //
+// The hit's own record is published before its action runs. Where the thread is preempted between
+// the two, the snapshot is of the moment when the action runs; a ring that others fill anew in that
+// time holds the record no more.
+//
 // The copy aside is made within the sequence that turns the sub-buffer (ring_publish.S):
 //
 //   PageMeta aside = none │ copy │ PageMeta aside = s │ PageMeta of the ring = n │ write

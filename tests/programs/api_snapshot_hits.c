@@ -123,6 +123,7 @@ static void of_a_child(void) {
 
 /* --- under load */
 
+static int with_hit; /* rounds */
 static volatile int begun, done;
 static int before[kThreads], after[kThreads]; /* ids surely before the hit, and surely behind it */
 
@@ -160,8 +161,11 @@ static void under_load(unsigned* seed) {
   const long emitted = (long)kThreads * kRecords;
   expect(moved.written + rest.written == emitted, "load", "snapshot + trace + overrun",
          moved.written + rest.written, emitted);
-  expect(moved.last[0] == kRecords / 3, "load", "the hit is the thread's last in the snapshot",
-         moved.last[0], kRecords / 3);
+  /* The hit itself is there, unless its thread did not run between record and action for so long
+   * that others have filled its small ring anew. */
+  expect(moved.last[0] <= kRecords / 3, "load", "later than the hit in the snapshot", moved.last[0],
+         kRecords / 3);
+  with_hit += moved.last[0] == kRecords / 3;
   for (int i = 0; i < kThreads; i++) {
     expect(!after[i] || moved.last[i] < after[i], "load", "later than the hit in the snapshot",
            moved.last[i], after[i]);
@@ -178,6 +182,8 @@ int main(void) {
   of_a_child();
   put("buffer_size_kb", "64");
   for (int i = 0; i < kRounds && !failures; i++) under_load(&seed);
+  expect(failures || with_hit > 0, "load", "rounds with the hit in the snapshot", with_hit,
+         kRounds);
   if (failures) {
     printf("PATCHBAY_SEED=%u\n", start);
     return 1;
