@@ -56,7 +56,7 @@ record -e 'r:back third t=$retval:float80 at=$retval' -- "$program" 2 100
 has "the long double of a return probe" "$("$patchbay" report -i x.dat 2>/dev/null)" \
   ' t=abaaaaaaaaaaaaaafd3f000000000000 at='
 has "and in calls" "$("$patchbay" calls -e 'long double third(long double x)' -- "$program" 2>&1)" \
-  '^third\(\) = ~0\.6666666666666666 <'
+  '^third\(2\) = ~0\.6666666666666666 <'
 
 # --- threads: the counts are exact, also while the event is switched
 record -b 65536 -e 'int r = add(int a, int b)' -- "$program" 8 20000
