@@ -270,7 +270,8 @@ has "bytes, as many as a field says" "$(cat lines)" '^write\(1, "a\\x00b\\n", 4\
 # --- Rust, whatever version there is
 if command -v rustc >/dev/null; then
   cat >rust.rs <<'EOC'
-use std::hint::black_box;
+// std::hint has one from Rust 1.66 on.
+fn black_box<T>(x: T) { unsafe { std::arch::asm!("/* {0} */", in(reg) &x as *const T) } }
 #[inline(never)] #[no_mangle] pub fn r_str(n: i32, s: &str) { black_box((n, s)); }
 #[inline(never)] #[no_mangle] pub fn r_string(s: &String, n: u8) { black_box((s, n)); }
 #[inline(never)] #[no_mangle] pub fn r_owned(s: String, n: u8) { black_box((&s, n)); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Calls of Rust, and below each the line that `patchbay calls` has to show for it (call_table.sh).
-use std::hint::black_box;
+// std::hint has one from Rust 1.66 on.
+fn black_box<T>(x: T) { unsafe { std::arch::asm!("/* {0} */", in(reg) &x as *const T) } }
 
 #[derive(Clone, Copy)]
 #[repr(u8)]

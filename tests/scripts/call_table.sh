@@ -62,8 +62,11 @@ compare() {
 functions=(-e 'c_*')
 for how in "gcc -O0" "gcc -O2" "clang -O0" "clang -O2"; do
   command -v "${how%% *}" >/dev/null || continue
+  rm -f table
   # shellcheck disable=SC2086
-  check "$how compiles" $how -g -w -o table "$tables.c" && compare c $how
+  check "$how compiles" $how -g -w -o table "$tables.c"
+  # shellcheck disable=SC2086
+  [[ -x table ]] && compare c $how
 done
 
 functions=(-e 't_*' -e 'shop::t_*' -e 'shop::Counter::[a-z]*')
@@ -75,15 +78,21 @@ for how in "g++ -O0" "g++ -O2" "clang++ -O0" "clang++ -O2 -fstandalone-debug" \
     echo "SKIPPED: libc++ is not installed"
     continue
   fi
+  rm -f table
   # shellcheck disable=SC2086
-  check "$how compiles" $how -std=c++20 -g -w -o table "$tables.cc" && compare cc $how
+  check "$how compiles" $how -std=c++20 -g -w -o table "$tables.cc"
+  # shellcheck disable=SC2086
+  [[ -x table ]] && compare cc $how
 done
 
 functions=(-e 'r_*')
 for how in "rustc -C opt-level=0" "rustc -O"; do
   command -v rustc >/dev/null || { echo "SKIPPED: rustc is not installed"; break; }
+  rm -f table
   # shellcheck disable=SC2086
-  check "$how compiles" $how -g -o table "$tables.rs" 2>err && compare rs $how
+  check "$how compiles" $how -g -o table "$tables.rs" 2>err
+  # shellcheck disable=SC2086
+  [[ -x table ]] && compare rs $how
 done
 echo "call_table.sh: $rows rows"
 finish

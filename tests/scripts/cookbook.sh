@@ -7,7 +7,10 @@
 need g++ python3 awk
 source=$(cd "$here/../.." && pwd)
 cd "$work" || exit
-g++ -std=c++20 -g -O1 -o desk "$source/examples/order_desk.cc" -pthread || skip "no desk"
+g++ -std=c++20 -g -O1 -o desk "$source/examples/order_desk.cc" -pthread || {
+  fail "the desk does not compile"
+  finish
+}
 # Three threads, five rounds: 15 orders, 15 that are late, 15 reports, 15 of nothing.
 stripped() { sed -E 's/^\[[0-9]+\] //; s/ <[0-9.]+ ms>$//' "$1"; }
 

@@ -43,7 +43,7 @@ end_all() {
 
 # measure N WORD… : in the background, until so many processes count. Sets tool.
 measure() {
-  local count=$1
+  local count=$1 counted=''
   shift
   "$patchbay" "$@" >out 2>err &
   tool=$!
