@@ -142,6 +142,23 @@ std::string replaced(std::string text, std::string_view from, std::string_view t
   return text;
 }
 
+// "ns::operator_new[](unsigned_long)" with the blank that debug information has. A function may be
+// called operator_add: only what is an operator by its next word has one, or, `is_asked`, what the
+// request itself writes with a blank.
+std::string with_operator(std::string name, bool is_asked) {
+  constexpr std::string_view kWords[] = {"new", "new[]", "delete", "delete[]"};
+  for (size_t at = 0; (at = name.find(kListedOperator, at)) != name.npos; at++) {
+    const std::string_view rest = std::string_view(name).substr(at + kListedOperator.size());
+    const bool begins = at == 0 || std::string_view(name).substr(0, at).ends_with("::");
+    const bool is_word = std::any_of(std::begin(kWords), std::end(kWords), [&](auto word) {
+      return rest.starts_with(word) &&
+             (rest.size() == word.size() || rest[word.size()] == '(' || rest[word.size()] == '<');
+    });
+    if (begins && (is_asked || is_word)) name.replace(at, kListedOperator.size(), kOperator);
+  }
+  return name;
+}
+
 // What every object has from the compiler's own start files: no glob means it.
 bool is_start_up_code(std::string_view name) {
   constexpr std::string_view kNames[] = {"_start",
@@ -162,6 +179,7 @@ std::vector<NamedFunction> functions_named(const std::string& listed, const std:
   const auto [library, asked] = split_library(text);
   const std::string pattern =
       replaced(replaced(asked, kAnonymous, kListed), kOperator, kListedOperator);
+  const bool has_operator = asked.find(kOperator) != asked.npos;
   std::vector<NamedFunction> found;
   std::set<std::string> names;
   for (const std::string& line : split_lines(listed)) {
@@ -175,7 +193,7 @@ std::vector<NamedFunction> functions_named(const std::string& listed, const std:
                                        : name == pattern || name.starts_with(pattern + "(");
     if (!fits || !is_library(library, file) || !names.insert(name).second) continue;
     found.push_back({(library.empty() ? "" : library + ":") +
-                         replaced(replaced(name, kListed, kAnonymous), kListedOperator, kOperator),
+                         with_operator(replaced(name, kListed, kAnonymous), has_operator),
                      file});
   }
   return found;

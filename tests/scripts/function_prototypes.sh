@@ -106,7 +106,34 @@ struct Twice {
     return 2 * n;
   }
 };
-int main(int argc, char **) { return hidden(argc) + hidden(5) + Twice()(3) == 0; }
+OWN int operator_add(int n) {
+  asm volatile("");
+  return n + 3;
+}
+OWN int my_operator_sub(int n) {
+  asm volatile("");
+  return n - 3;
+}
+OWN int operator_news(int n) {
+  asm volatile("");
+  return n - 4;
+}
+struct Own {
+  OWN static void *operator new(unsigned long n) {
+    asm volatile("");
+    return __builtin_malloc(n);
+  }
+  OWN operator int() const {
+    asm volatile("");
+    return 7;
+  }
+  long words[3];
+};
+int main(int argc, char **) {
+  Own *own = new Own;
+  const int sum = operator_add(5) + my_operator_sub(5) + operator_news(5) + *own;
+  return hidden(argc) + hidden(5) + Twice()(3) + sum == 0;
+}
 EOC
 g++ -O1 unnamed.cc -o unnamed || fail "unnamed.cc"
 unnamed() {
@@ -121,6 +148,18 @@ for name in '(anonymous namespace)::hidden' '(anonymous_namespace)::hid*' '*hidd
 done
 unnamed 'Twice::operator()'
 same "operator()" 1 "$(number 'Twice::operator\(\)\(arg1=')"
+
+for name in operator_add my_operator_sub operator_news '*operator_add*' 'unnamed:my_oper*' \
+  'operator_add(int n)' 'Own::operator int'; do
+  unnamed "$name"
+  same "$name" 1 "$(number '(operator_(add|news)|my_operator_sub|Own::operator[_ ]int)\((n|arg1)=')"
+done
+for name in 'Own::operator new' 'Own::oper*new' 'Own::operator_new'; do
+  unnamed "$name"
+  same "$name" 1 "$(number 'Own::operator[_ ]new\((n|arg1)=')"
+done
+unnamed '*operator_[an]*'
+same "a glob of names with operator_" 3 "$(number 'operator[_ ](add|news|new)\(')"
 
 # --- mistakes
 refused() {
