@@ -604,6 +604,9 @@ std::string without_abi_tags(std::string_view function) {
   return name;
 }
 
+// function_events takes 4095. A name of its own, and a library's, may come in front.
+constexpr size_t kMostLineBytes = 3500;
+
 // What an assembler says of a function has no parameters, whatever they are.
 bool is_assembler(FunctionInstance instance) {
   Dwarf_Die unit;
@@ -653,6 +656,9 @@ Result<FunctionEventLines> SourceProbes::function_events(std::string_view functi
     result.wholes.push_back(std::move(whole).value_or(WholeResult()));
     result.names.push_back(value_names(found[i], &value_names_));
     result.objects.push_back(std::move(objects[i]));
+    const size_t size = result.lines.back().size() + result.wholes.back().text.size() +
+                        result.wholes.back().hidden.size();
+    if (has_objects && size > kMostLineBytes) return function_events(function, false);
   }
   return result;
 }

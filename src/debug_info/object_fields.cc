@@ -21,6 +21,7 @@ constexpr int kMaxNesting = 3;            // optional<unique_ptr<string>>
 constexpr uint64_t kMaxStride = 1 << 20;  // of the elements of a vector
 constexpr size_t kMostMembers = 6;        // of a structure at an address
 constexpr size_t kMostAlternatives = 4;   // of a variant
+constexpr size_t kMostFields = 32;        // of all: parts that would begin behind it have a mark
 
 // A place in an object: how far it is, and of which type. `is_there`: all members were found.
 struct Step {
@@ -624,10 +625,11 @@ std::optional<ObjectForm> Maker::function(const TypeFacts& facts, const Path& pa
   return form;
 }
 
-// A part of an object; one that is none of ours has a mark.
+// A part of an object; one that is none of ours, or one too many, has a mark.
 ObjectForm Maker::member_at(const TypeFacts& facts, const Path& path, const std::string& name,
                             int depth) {
-  std::optional<ObjectForm> made = at(facts, path, name, depth);
+  std::optional<ObjectForm> made;
+  if (result_.argument.fields.size() < kMostFields) made = at(facts, path, name, depth);
   if (made) return std::move(*made);
   ObjectForm mark;
   mark.kind = Kind::kMark;

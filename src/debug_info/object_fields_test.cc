@@ -85,6 +85,26 @@ TEST_P(ObjectFieldsOf, TypesOfTheLibrary) {
   }
 }
 
+// function_events takes no line above 4095 bytes.
+TEST_P(ObjectFieldsOf, LargeStructures) {
+  if (!test::has_object(GetParam())) GTEST_SKIP();
+  Result<std::unique_ptr<SourceProbes>> probes = SourceProbes::open(test::object_path(GetParam()));
+  ASSERT_TRUE(probes.ok()) << probes.error().message();
+  constexpr std::pair<const char*, size_t> kLarge[] = {
+      {"large", 3}, {"large_lists", 2}, {"many_large", 0}};
+  for (const auto& [function, objects] : kLarge) {
+    Result<FunctionEventLines> made = (*probes)->function_events(function);
+    ASSERT_TRUE(made.ok()) << made.error().message();
+    EXPECT_LT(made->lines[0].size(), 4000u) << function;
+    EXPECT_TRUE(parse_function_event(made->lines[0], nullptr).def) << function;
+    ASSERT_EQ(made->objects[0].size(), objects) << function;
+    for (const ObjectArgument& object : made->objects[0]) EXPECT_LE(object.fields.size(), 48u);
+    if (objects) {
+      EXPECT_EQ(made->objects[0][0].form.parts.back().unit, "{…}");
+    }
+  }
+}
+
 // The kernel's uprobes have no form for lengths.
 TEST(ObjectFieldsAre, LeftOutWhereAsked) {
   Result<std::unique_ptr<SourceProbes>> probes = SourceProbes::open(test::object_path("objects_5"));

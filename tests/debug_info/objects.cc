@@ -84,3 +84,32 @@ TAKES not_ours(mine::vector<int> v, const mine::path& p) {
   COMPLETE(v);
   COMPLETE(p);
 }
+
+// More parts than a line of function_events has room for.
+struct Six {
+  int a1, a2, a3, a4, a5, a6;
+};
+struct SixTimesSix {
+  Six first, second, third, fourth, fifth, sixth;
+};
+struct ListsOfTexts {
+  std::vector<std::string> first, second, third, fourth, fifth, sixth;
+};
+TAKES large(const SixTimesSix& a, const SixTimesSix& b, const SixTimesSix& c) {
+  COMPLETE(a);
+  COMPLETE(b);
+  COMPLETE(c);
+}
+TAKES large_lists(const ListsOfTexts& first, const ListsOfTexts& second) {
+  COMPLETE(first);
+  COMPLETE(second);
+}
+TAKES many_large(const SixTimesSix& first, const SixTimesSix& second, const SixTimesSix& third,
+                 const SixTimesSix& fourth, const SixTimesSix& fifth, const SixTimesSix& sixth) {
+  COMPLETE(first);
+  COMPLETE(second);
+  COMPLETE(third);
+  COMPLETE(fourth);
+  COMPLETE(fifth);
+  COMPLETE(sixth);
+}
