@@ -787,6 +787,19 @@ bool is_constant(const TypeFacts& reference) {
   return false;
 }
 
+// Whether an object at a reference has its values when the function is called. A structure that the
+// function may change is often what it fills; what is moved, and what Rust calls `&mut`, is there.
+bool is_made_before(const TypeFacts& reference) {
+  Dwarf_Die die = *reference.die;
+  return is_constant(reference) || ::dwarf_tag(&die) == DW_TAG_rvalue_reference_type ||
+         name_of(die).starts_with('&');
+}
+
+// Without a constructor, an object has whatever lay there.
+bool may_lack_values(const TypeFacts& object, const ObjectForm& form) {
+  return form.kind == Kind::kMembers || is_one_of(class_name(object), {"array", "duration"});
+}
+
 }  // namespace
 
 std::optional<ObjectFields> object_fields(const PassedParameter& parameter, const std::string& name,
@@ -814,6 +827,9 @@ std::optional<ObjectFields> object_fields(const PassedParameter& parameter, cons
   }
   std::optional<ObjectForm> form = maker.at(object, Path(), name, 0);
   if (!form) return std::nullopt;
+  // What the function may change is not known yet.
+  if (facts.is_reference && may_lack_values(object, *form) && !is_made_before(facts))
+    return std::nullopt;
   maker.end_position();
   return maker.take(std::move(*form));
 }

@@ -58,6 +58,11 @@ constexpr Row kRows[] = {
     {"duration", "s64 d, s64 h[0] | u8[/1] h_ok", 2},
     {"taken", "string/s_len_2/255 s[0]+0 | u64 s_len_2+8[0], s32 s_len, s32 s_len_1", 1},
     {"not_ours", "x64 v, x64 p", 0},
+    {"fills", "x64 out, x64 numbers, x64 d", 0},
+    {"changes",
+     "s32[<v_end/8] v[0]+0 | x64 v_end+8[0] | x64 v_begin[0], "
+     "s32 moved_a[0] | u8[/1] moved_a_ok | u8[/1] moved_ok",
+     2},
 };
 
 class ObjectFieldsOf : public ::testing::TestWithParam<const char*> {};

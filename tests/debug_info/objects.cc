@@ -84,6 +84,15 @@ TAKES not_ours(mine::vector<int> v, const mine::path& p) {
   COMPLETE(v);
   COMPLETE(p);
 }
+TAKES fills(Item& out, std::array<int, 2>& numbers, std::chrono::seconds& d) {
+  COMPLETE(out);
+  COMPLETE(numbers);
+  COMPLETE(d);
+}
+TAKES changes(std::vector<int>& v, Item&& moved) {
+  COMPLETE(v);
+  COMPLETE(moved);
+}
 
 // More parts than a line of function_events has room for.
 struct Six {

@@ -128,7 +128,7 @@ void language() {
   double half = 0.5;
   Point point{1, 2.5};
   t_references(n, half, point);
-  printf("t_references(%p, 0.5, {x=1, y=2.5})\n", (void*)&n);
+  printf("t_references(%p, 0.5, %p)\n", (void*)&n, (void*)&point);
   t_const_reference(point, n); puts("t_const_reference({x=1, y=2.5}, 3)");
   t_moved(std::move(counter)); printf("t_moved(%p)\n", (void*)&counter);
   t_null(nullptr, "s"); puts("t_null(NULL, \"s\")");
