@@ -361,12 +361,16 @@ TEST_F(BuiltLibrary, ComesAndGoes) {
   const uint64_t entry = entry_;
   SymbolizedAddress name;
   ASSERT_TRUE(table->symbolize(entry, &name));  // opens files, which would take the free place
+  const uint64_t variable = uint64_t(dlsym(handle_, "exported_data"));
+  ASSERT_TRUE(table->symbolize(variable, &name));
+  EXPECT_EQ(name.name, "exported_data");
   dlclose(handle_);
   EXPECT_TRUE(table->refresh());
   EXPECT_EQ(find(*table, "again.so"), nullptr);
   EXPECT_EQ(unloaded, std::vector<std::string>{"again.so"});
   EXPECT_TRUE(table->symbolize(entry, &name)) << "what is gone keeps its names";
   EXPECT_EQ(name.name, "exported_entry");
+  EXPECT_FALSE(table->symbolize(variable, &name)) << "other memory may be there now";
   load("again.so");
   if (entry_ != entry) GTEST_SKIP() << "loaded to another address";
   EXPECT_TRUE(table->refresh());

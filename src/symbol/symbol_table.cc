@@ -84,11 +84,13 @@ const std::string& ModuleTable::shown_name(const ElfModule& module,
 
 bool ModuleTable::symbolize(uint64_t address, SymbolizedAddress* out) {
   ElfModule* module = module_of(address);
-  if (!module) module = module_that_was_at(address);
+  const bool is_gone = !module;
+  if (is_gone) module = module_that_was_at(address);
   const FunctionSymbol* function = module ? module->plt_entry_around(address) : nullptr;
   if (!function && module) function = module->function_around(address);
   const bool is_variable = !function;
-  if (!function && module) function = module->variable_around(address);
+  // A recording has code of a library that is gone; what is at its variables now may be anything.
+  if (!function && module && !is_gone) function = module->variable_around(address);
   if (!function) return false;
   out->name = shown_name(*module, *function);
   out->start = function->address;
