@@ -312,6 +312,16 @@ Definitions unlisted_definitions(serve::Client& client, const std::string& text)
   return definitions;
 }
 
+// What is wrong with "libfoo:parse*" where libfoo is still to come; "": it is here, or no glob.
+std::string why_no_glob(serve::Client& client, const std::string& text) {
+  const std::string library = split_library(text).first;
+  if (!library.starts_with("lib") || !is_glob(text)) return "";
+  for (const std::string& object : objects_of(client.pid(), client.exe()))
+    if (is_library(library, std::string(base_name(object)))) return "";
+  return "-e '" + text + "': the program has not loaded " + library +
+         ", and a glob does not wait for a library. Name the functions: -e " + library + ":FUNC.";
+}
+
 // --- a declaration of C
 
 // Where function_events would refuse a text that C takes. Without a result it is one only when each
@@ -564,6 +574,8 @@ Result<std::vector<std::string>> define_event(serve::Client& client, const Event
     // "sched:sched_swich" is no function of a library to come.
     const bool may_wait = event.text.find(':') == event.text.npos || event.text.starts_with("lib");
     if (definitions.empty() && may_wait) definitions = unlisted_definitions(client, event.text);
+    const std::string why = definitions.empty() ? why_no_glob(client, event.text) : "";
+    if (!why.empty()) return user_error(ENOENT, why);
     if (definitions.empty()) return events;
   } else {
     PB_ASSIGN(definitions, definitions_of(client, event));
@@ -789,6 +801,8 @@ Result<Definitions> function_definitions(serve::Client& client, const EventReque
   PB_ASSIGN(Definitions found, named_definitions(client, request));
   if (found.empty()) found = unlisted_definitions(client, text);
   if (!found.empty()) return found;
+  if (const std::string why = why_no_glob(client, text); !why.empty())
+    return user_error(ENOENT, why);
   PB_ASSIGN(std::string listed, client.read_all("available_filter_functions"));
   std::vector<std::string> names = split_lines(listed);
   for (std::string& name : names) name.resize(std::min(name.size(), name.rfind(" [")));

@@ -170,6 +170,10 @@ refused() {
 }
 refused "no event and no function 'mysteri'" -e mysteri
 refused "means [0-9]+ functions, and at most 1000" -e '*'
+refused "not loaded libsqlite3, and a glob does not wait .*: -e libsqlite3:FUNC" -e 'libsqlite3:sq*'
+"$patchbay" calls -o lines -e 'libsqlite3:sq*' -- ./plain >out 2>err
+has "calls: a glob does not wait" "$(cat err)" 'libsqlite3, and a glob does not wait'
+refused "no event and no function 'libc:nothing_\*'" -e 'libc:nothing_*'
 refused "Invalid type 'strng'|Unknown type|strng" -e 'open(strng path)'
 traced plain -e 'libc:mkfif*'
 same "no event of a function that nothing calls" "" "$lines"
