@@ -33,10 +33,7 @@ uint64_t buffer_kb() {
 std::string shown_name(std::string function) {
   for (size_t tag; (tag = function.find("[abi:")) != function.npos;)
     function.erase(tag, std::min(function.find(']', tag), function.size() - 1) - tag + 1);
-  const size_t colon = function.find(':');
-  const bool has_library = colon != function.npos && colon > 0 &&
-                           function.substr(colon, 2) != "::" && colon < function.find('(');
-  std::string name = has_library ? function.substr(colon + 1) : function;
+  const std::string name = split_library(function).second;
   if (!name.ends_with(')') || name.ends_with("operator()")) return name;
   int depth = 0;
   for (size_t i = name.size(); i-- > 0;) {

@@ -116,15 +116,6 @@ bool is_glob(std::string_view text) {
   return false;
 }
 
-// "libfoo:parse*" -> "libfoo", "parse*"; "ns::f" has no library.
-std::pair<std::string, std::string> split_library(const std::string& text) {
-  const size_t colon = text.find(':');
-  const bool is_library = colon != text.npos && colon > 0 && text.substr(colon, 2) != "::" &&
-                          text.find_first_of("[(<") > colon;
-  if (!is_library) return {"", text};
-  return {text.substr(0, colon), text.substr(colon + 1)};
-}
-
 // "libfoo", "libfoo.so" mean "libfoo.so.1".
 bool is_library(const std::string& wanted, const std::string& file) {
   return wanted.empty() || file == wanted || file.starts_with(wanted + ".") ||

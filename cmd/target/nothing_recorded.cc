@@ -5,6 +5,7 @@
 #include <array>
 #include <cctype>
 #include <set>
+#include <tuple>
 
 #include "base/text.h"
 #include "base/unique_fd.h"
@@ -256,10 +257,7 @@ NamedFunction function_named(const EventRequest& event) {
   }
   if (event.kind() == EventRequest::Kind::kEvent && text.find(':') == text.npos) return {};
   NamedFunction function;
-  const size_t colon = text.find(':');
-  const bool has_library = colon != text.npos && text.compare(colon, 2, "::") != 0;
-  if (has_library) function.library = text.substr(0, colon);
-  function.name = text.substr(has_library ? colon + 1 : 0);
+  std::tie(function.library, function.name) = split_library(text);
   if (!is_plain_name(function.name)) function.name.clear();
   return function;
 }

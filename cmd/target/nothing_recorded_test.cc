@@ -55,6 +55,8 @@ TEST(NothingRecorded, SaysOfAFunctionThatItsLibraryNeverCame) {
   EXPECT_EQ(why_not_loaded("libplug:f", modules), "");
   EXPECT_EQ(why_not_loaded("ns::f(int)", modules), "");
   EXPECT_EQ(why_not_loaded("operator new", modules), "");
+  EXPECT_EQ(why_not_loaded("g8[abi:cxx11]", modules), "");
+  EXPECT_EQ(why_not_loaded("libplug:g8[abi:cxx11]", modules), "");
 }
 
 TEST(NothingRecorded, FindsTheEventsWithoutRecords) {

@@ -14,6 +14,7 @@
 #include "cmd/target/c_structure.h"
 #include "cmd/target/probe_source.h"
 #include "cmd/target/target_program.h"
+#include "cmd/target/trace_request.h"
 #include "event/function_event.h"
 
 namespace patchbay::cmd {
@@ -22,13 +23,6 @@ namespace {
 constexpr size_t kMostFiles = 1000;
 constexpr uintmax_t kMostBytes = 64 << 20;  // of one file
 constexpr char kSixWords[] = "(x64 arg1, x64 arg2, x64 arg3, x64 arg4, x64 arg5, x64 arg6)";
-
-// "libfoo:parse" -> "parse", and a name of C++ as it is.
-std::string name_alone(const std::string& asked) {
-  const size_t colon = asked.substr(0, asked.find_first_of("[(<")).rfind(':');
-  const bool is_scope = colon != asked.npos && colon > 0 && asked[colon - 1] == ':';
-  return colon == asked.npos || is_scope ? asked : asked.substr(colon + 1);
-}
 
 // "libfoo.so.1" is meant by "libfoo.so.1" and "libfoo.so.1.2.3". The dynamic linker has some of
 // libc's functions of its own (strlen).
@@ -211,7 +205,7 @@ SourceProbes* Prototypes::probes_of(const std::string& object) {
 
 Prototype Prototypes::of(const std::string& asked, const std::string& library) {
   Prototype prototype;
-  const std::string function = name_alone(asked);
+  const std::string function = split_library(asked).second;
   for (const std::string& object : objects_) {
     if (!library.empty() && base_name(object) != library) continue;
     SourceProbes* const probes = probes_of(object);

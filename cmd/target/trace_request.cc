@@ -80,6 +80,14 @@ std::string function_name_in(const std::string& definition) {
   return name.substr(name.find_last_of(" *&") + 1);
 }
 
+std::pair<std::string, std::string> split_library(const std::string& text) {
+  const size_t colon = text.find(':');
+  const bool is_library = colon != text.npos && colon > 0 && text.substr(colon, 2) != "::" &&
+                          text.find_first_of("[(<") > colon;
+  if (!is_library) return {"", text};
+  return {text.substr(0, colon), text.substr(colon + 1)};
+}
+
 EventRequest::Kind EventRequest::kind() const {
   if (is_name_with_signs(text)) return Kind::kEvent;
   if (text.ends_with(kOwnCalls) && text.find_first_of("( ") == text.npos) return Kind::kEvent;

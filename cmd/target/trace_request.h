@@ -90,5 +90,7 @@ class TraceRequest {
 
 // The name in a function's definition: "int ns::f(int a)" has "ns::f".
 std::string function_name_in(const std::string& definition);
+// "libfoo:parse*" -> "libfoo", "parse*"; "ns::f" and "f[abi:cxx11]" have no library.
+std::pair<std::string, std::string> split_library(const std::string& text);
 
 }  // namespace patchbay::cmd
