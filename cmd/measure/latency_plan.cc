@@ -19,10 +19,18 @@ namespace {
 constexpr char kValue[] = "lat";
 constexpr size_t kBarWidth = 40;
 
+// "db:start has id sql": as the sentence about a filter says it.
+std::string fields_text(const EventCall& call) {
+  std::string text = call.system + ":" + call.name + " has";
+  for (const EventField& field : call.fields) text += " " + field.name;
+  return text + (call.fields.empty() ? " no fields" : "");
+}
+
 Result<const EventField*> field_of(const EventCall& call, const std::string& name) {
   const EventField* field = call.find(name);
   if (field) return field;
-  return user_error(ENOENT, call.system + ":" + call.name + " has no field '" + name + "'.");
+  return user_error(ENOENT, call.system + ":" + call.name + " has no field '" + name + "'; " +
+                                fields_text(call) + " and the common_ fields.");
 }
 
 struct Keys {
@@ -79,6 +87,14 @@ Result<By> by_of(const std::string& text, const EventCall& start, const EventCal
   const bool says_start = text.starts_with("start."), says_end = text.starts_with("end.");
   by.field = text.substr(says_start ? 6 : says_end ? 4 : 0);
   by.at_start = says_start || (!says_end && start.find(by.field));
+  if (!says_start && !says_end && !by.at_start && !end.find(by.field)) {
+    // The return of a function, which has no fields of its own, was not asked about.
+    const bool is_asked = end.system != "latency" && &end != &start;
+    return user_error(ENOENT, start.system + ":" + start.name + " has no field '" + by.field +
+                                  "'; " + fields_text(start) +
+                                  (is_asked ? "; " + fields_text(end) + "; both have" : " and") +
+                                  " the common_ fields.");
+  }
   PB_ASSIGN(const EventField* field, field_of(by.at_start ? start : end, by.field));
   by.slot = synthetic_slot(*field);
   by.name = by.field == kValue ? by.field + "_of" : by.field;
@@ -218,6 +234,10 @@ Result<LatencyPlan> plan_latency(const LatencyRequest& request, EventFormats& ev
   PB_ASSIGN(const EventCall* start, events.find(is_named ? request.named : request.start));
   PB_ASSIGN(const EventCall* end, events.find(request.end));
   PB_ASSIGN(Keys keys, keys_of(request.key, *start, *end));
+  if (is_named && !start->find(request.by))
+    return user_error(ENOENT,
+                      "--by is a field of --named's event; " + fields_text(*start) + ", not '" +
+                          request.by + "'.");
   PB_ASSIGN(By by, request.by.empty() ? Result<By>(By()) : by_of(request.by, *start, *end));
   LatencyPlan made;
   made.by = by.name;

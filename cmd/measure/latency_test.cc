@@ -75,10 +75,15 @@ TEST(LatencyPlan, ByAFieldOfTheEnd) {
 TEST(LatencyPlan, Errors) {
   EXPECT_EQ(commands_of({"db:start", "db:dome", "", ""}),
             "There is no event 'db:dome'; near: db:done.");
-  EXPECT_EQ(commands_of({"db:start", "db:done", "id", ""}), "db:done has no field 'id'.");
+  EXPECT_EQ(commands_of({"db:start", "db:done", "id", ""}),
+            "db:done has no field 'id'; db:done has query status and the common_ fields.");
   EXPECT_EQ(commands_of({"db:start", "db:done", "sql=query", ""}),
             "'sql' and 'query' are a text and a number.");
-  EXPECT_EQ(commands_of({"db:start", "db:done", "", "nothing"}), "db:done has no field 'nothing'.");
+  EXPECT_EQ(commands_of({"db:start", "db:done", "", "nothing"}),
+            "db:start has no field 'nothing'; db:start has id sql; db:done has query status; both "
+            "have the common_ fields.");
+  EXPECT_EQ(commands_of({"db:start", "db:done", "", "end.id"}),
+            "db:done has no field 'id'; db:done has query status and the common_ fields.");
 }
 
 constexpr char kBars[] =
@@ -197,9 +202,15 @@ TEST(LatencyPlan, NamedByAnotherEvent) {
   EXPECT_EQ(texts[2],
             "hist:keys=file:__latency_3=duration:onmatch(fs.open).latency($__latency_3,"
             "$__latency_2)");
-  request.by = "none";
-  EventFormats again({"fs:open", "fs:read"}, read);
-  EXPECT_FALSE(plan_latency(request, again).ok());
+  for (const char* by : {"none", "duration", "end.duration"}) {
+    request.by = by;
+    EventFormats again({"fs:open", "fs:read"}, read);
+    const Result<LatencyPlan> wrong = plan_latency(request, again);
+    ASSERT_FALSE(wrong.ok()) << by;
+    EXPECT_EQ(wrong.error().message(),
+              "--by is a field of --named's event; fs:open has path fd, not '" + std::string(by) +
+                  "'.");
+  }
 }
 
 TEST(LatencyText, ShowsAddressesAndEscapesTexts) {
