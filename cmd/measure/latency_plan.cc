@@ -206,6 +206,48 @@ std::string by_value(std::string_view key, const std::string& by, const std::str
   return modifier == ".hex" ? "0x" + text : text;
 }
 
+// "[404060] lock+0x0/0x28": 404060.
+std::string_view address_in(std::string_view key, const std::string& by) {
+  const size_t open = key.find('[', by.size()), close = key.find(']', std::min(open, key.size()));
+  return close == key.npos ? "" : key.substr(open + 1, close - open - 1);
+}
+
+// What the distributions are called. Two variables may have one name, as `lock` of two files: these
+// have their addresses behind it. Several processes have one variable at addresses that are pages
+// apart, so only the place in its page tells two of them.
+class ByValues {
+ public:
+  ByValues(const std::string& by, const std::string& modifier) : by_(by), modifier_(modifier) {}
+
+  void note(std::string_view key) {
+    if (modifier_ != ".sym-offset") return;
+    const std::string address(address_in(key, by_));
+    if (address.empty()) return;
+    std::string& first = places_[by_value(key, by_, modifier_)][place_of(address)];
+    if (first.empty() || number_less(address, first)) first = address;
+  }
+  std::string of(std::string_view key) const {
+    std::string name = by_value(key, by_, modifier_);
+    const auto found = places_.find(name);
+    if (found == places_.end() || found->second.size() < 2) return name;
+    const auto place = found->second.find(place_of(std::string(address_in(key, by_))));
+    if (place == found->second.end()) return name;
+    const size_t start = std::min(place->second.find_first_not_of('0'), place->second.size());
+    return name + " (0x" + place->second.substr(start) + ")";
+  }
+
+ private:
+  static bool number_less(const std::string& a, const std::string& b) {
+    return a.size() != b.size() ? a.size() < b.size() : a < b;
+  }
+  static std::string place_of(const std::string& address) {
+    return address.substr(address.size() - std::min<size_t>(address.size(), 3));
+  }
+
+  const std::string by_, modifier_;
+  std::map<std::string, std::map<std::string, std::string>> places_;  // the first address of each
+};
+
 // A bar has the values above its start, up to its end.
 uint64_t bar_start(unsigned power) { return power == 0 ? 0 : uint64_t{1} << (power - 1); }
 uint64_t bar_end(unsigned power) { return power < 64 ? uint64_t{1} << power : ~uint64_t{0}; }
@@ -268,17 +310,24 @@ std::vector<Distribution> read_latency(const std::string& bars, const std::strin
     HistCounters counters;
   };
   std::map<std::string, Read> found;  // what has one name is one
-  for (const auto& [key, values] : hist_entries(bars)) {
-    const std::string mark = std::string(kValue) + ": ~ 2^";
+  const std::string mark = std::string(kValue) + ": ~ 2^";
+  const auto key_of_bar = [&](std::string_view key) {
+    key = key.substr(0, key.rfind(mark));
+    if (key.ends_with(", ")) key.remove_suffix(2);
+    return key;
+  };
+  const auto all_bars = hist_entries(bars), all_counters = hist_entries(counters);
+  ByValues names(by, modifier);
+  for (const auto& [key, values] : all_bars) names.note(key_of_bar(key));
+  for (const auto& [key, values] : all_counters) names.note(key);
+  for (const auto& [key, values] : all_bars) {
     const size_t at = key.rfind(mark);
     if (at == key.npos) continue;
-    std::string_view rest = key.substr(0, at);
-    if (rest.ends_with(", ")) rest.remove_suffix(2);
     const auto power = unsigned(std::min<uint64_t>(number_at(key.substr(at + mark.size())), 64));
-    found[by_value(rest, by, modifier)].bars[power] += value_of(values, "hitcount");
+    found[names.of(key_of_bar(key))].bars[power] += value_of(values, "hitcount");
   }
-  for (const auto& [key, values] : hist_entries(counters)) {
-    Read& read = found[by_value(key, by, modifier)];
+  for (const auto& [key, values] : all_counters) {
+    Read& read = found[names.of(key)];
     read.hits += value_of(values, "hitcount");
     read.sum += value_of(values, kValue);
     read.counters.add(counters_of(values));

@@ -17,7 +17,8 @@
 //                              onmatch(NAMED).latency($__latency_3,$__latency_2)
 //
 // BY is shown by its name when it is an address. Functions of one name are one distribution, so
-// their counters are added up, and quantiles are read from the sum.
+// their counters are added up, and quantiles are read from the sum. Variables of one name have
+// their addresses behind it: two locks are never one.
 #pragma once
 
 #include <cstdint>

@@ -2,6 +2,8 @@
 // What `patchbay latency` writes, and the distributions that it makes of what it reads.
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "cmd/measure/latency_plan.h"
 #include "hist/quantile_buckets.h"
 #include "hist/text/hist_values.h"
@@ -247,6 +249,31 @@ TEST(LatencyText, WhatHasOneNameIsAddedUp) {
   ASSERT_EQ(all[0].bars.size(), 2u);
   EXPECT_EQ(all[0].bars[0].hits, 3u);
   EXPECT_EQ(all[0].bars[1].power, 10u);
+}
+
+// `static pthread_mutex_t lock` of two files; another process has one of them pages away.
+TEST(LatencyText, VariablesOfOneNameAreTwo) {
+  const std::string bars =
+      "{ p: [0000000000004040] lock+0x0/0x28, lat: ~ 2^3 } hitcount:          1\n"
+      "{ p: [0000000000004080] lock+0x0/0x28, lat: ~ 2^3 } hitcount:          2\n"
+      "{ p: [0000000000009080] lock+0x0/0x28, lat: ~ 2^3 } hitcount:          4\n"
+      "{ p: [00000000000040c0] other+0x0/0x28, lat: ~ 2^3 } hitcount:          1\n"
+      "{ p: [00000000000090c0] other+0x0/0x28, lat: ~ 2^3 } hitcount:          1\n";
+  std::string counters;
+  for (const char* key : {"[0000000000004040] lock+0x0/0x28", "[0000000000004080] lock+0x0/0x28",
+                          "[0000000000009080] lock+0x0/0x28", "[00000000000040c0] other+0x0/0x28",
+                          "[00000000000090c0] other+0x0/0x28"})
+    counters += "{ p: " + std::string(key) + " } hitcount:          1 " + counters_of({8}) + "\n";
+  const std::vector<Distribution> all = read_latency(bars, counters, "p", ".sym-offset");
+  std::map<std::string, uint64_t> hits, of_bars;
+  for (const Distribution& one : all) {
+    hits[one.by] = one.hits;
+    ASSERT_EQ(one.bars.size(), 1u);
+    of_bars[one.by] = one.bars[0].hits;
+  }
+  using Hits = std::map<std::string, uint64_t>;
+  EXPECT_EQ(hits, (Hits{{"lock (0x4040)", 1}, {"lock (0x4080)", 2}, {"other", 2}}));
+  EXPECT_EQ(of_bars, (Hits{{"lock (0x4040)", 1}, {"lock (0x4080)", 6}, {"other", 2}}));
 }
 
 TEST(LatencyText, Durations) {
