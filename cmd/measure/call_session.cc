@@ -201,8 +201,13 @@ Status CallSession::define() {
   std::string why, first;
   size_t without = 0;
   for (Function& function : functions_) {
+    if (function.defined.is_whole && target_.needs_begin)
+      remark(function.defined.function +
+             "() is written as a whole call, which is known when it returns: -k shows no stack of "
+             "it, and -t no calls inside");
     if (function.defined.is_whole) continue;
-    function.returned = define_return(function.defined, &why);
+    function.returned = function.defined.returned;
+    if (function.returned.empty()) function.returned = define_return(function.defined, &why);
     if (!function.returned.empty() || function.defined.failure == FailureSign::kNever) continue;
     if (without++ == 0) first = function.defined.function;
   }
@@ -263,8 +268,11 @@ Status CallSession::read_formats(const BufferFile& top) {
     }
     set_kind(entry->id, {EventKind::What::kEntry, index});
     if (returned) set_kind(returned->id, {EventKind::What::kReturn, index});
-    texts_.emplace_back(shown_name(function.defined.function), *entry, returned,
-                        function.defined.result, function.defined.has_types, function.defined.names,
+    const bool is_whole_return = returned && !function.defined.returned.empty();
+    const EventCall as_return = is_whole_return ? return_of_whole_call(*returned) : EventCall();
+    texts_.emplace_back(shown_name(function.defined.function), *entry,
+                        is_whole_return ? &as_return : returned, function.defined.result,
+                        function.defined.has_types, function.defined.names,
                         function.defined.failure, function.defined.objects);
   }
   if (const EventCall* const caught = find_event(meta.events, caught_event_)) {

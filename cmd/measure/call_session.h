@@ -24,6 +24,7 @@ struct CallTarget {
   std::vector<std::string> words;      // CMD
   std::vector<std::string> functions;  // -e
   bool stacks = false;
+  bool needs_begin = false;  // what is shown is not known of a whole call
   // Only calls that have failed are wanted, and that took so long: filters leave the others out.
   bool failures_alone = false;
   uint64_t longer_ns = 0;

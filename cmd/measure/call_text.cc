@@ -187,6 +187,15 @@ std::pair<EventCall, EventCall> split_whole_call(const EventCall& whole) {
   return {std::move(entry), std::move(returned)};
 }
 
+EventCall return_of_whole_call(const EventCall& whole) {
+  auto [entry, returned] = split_whole_call(whole);
+  for (EventField& field : entry.fields) {
+    if (field.name == "__parent_ip") field.name = "__probe_ret_ip";
+    returned.fields.push_back(std::move(field));
+  }
+  return std::move(returned);
+}
+
 // What is read through the address that the caller has given stands among the arguments.
 bool CallText::take_result(const EventCall& entry, const EventCall& returned,
                            const ObjectArguments& objects) {

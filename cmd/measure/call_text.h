@@ -41,6 +41,8 @@ struct CallTextContext {
 // The event of a whole call as that of an entry, and that of a return with "ret" or "text", "errno"
 // and "duration".
 std::pair<EventCall, EventCall> split_whole_call(const EventCall& whole);
+// The event of a whole call, whose arguments are parts of its result, as that of a return.
+EventCall return_of_whole_call(const EventCall& whole);
 
 class CallText {
  public:

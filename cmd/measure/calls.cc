@@ -394,9 +394,10 @@ int calls(CallsOptions options) {
   Status ready = output.open(options.output);
   if (!ready.ok()) return fail("calls", ready.error());
   options.lines.color = use_color(output.file());
-  // A stack and the depth are those of an entry.
-  options.target.failures_alone =
-      options.lines.errors_only && !options.lines.indented && !options.target.stacks;
+  // A stack and the depth are those of an entry, and so is the time of a recursion.
+  options.target.failures_alone = options.lines.errors_only && !options.lines.indented &&
+                                  !options.target.stacks && !options.lines.table;
+  options.target.needs_begin = options.lines.indented || options.target.stacks;
   options.target.longer_ns = options.lines.longer_ns;
   CallSession session(options.target);
   std::unique_ptr<CallRings> rings;

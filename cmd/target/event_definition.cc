@@ -815,8 +815,9 @@ std::string result_of_whole(const FunctionEventDef& def) {
   return def.result->struct_size || field.is_array() ? "" : field.atom;
 }
 
-// The event of an entry as one of the whole call, with a result of several words. Where that is in
-// memory its address is passed before all arguments, which the entry has to skip.
+// The event of the whole call that is the return of an entry, with a result of several words and
+// without the arguments, which the entry has. Where the result is in memory its address is passed
+// before all arguments, and the entry skips it.
 std::string whole_line(const Definition& one) {
   const auto any_address = [](std::string_view) { return 1; };
   FunctionEventParse parsed = parse_function_event(one.line, any_address);
@@ -829,9 +830,22 @@ std::string whole_line(const Definition& one) {
   const bool is_read = !result.def->args.empty();
   const bool is_skipped = is_read || class_of_result(*parsed.def->result).in_memory;
   if (is_skipped && (args.empty() || !args[0].is_null)) return "";
-  if (is_read) args[0] = std::move(result.def->args[0]);
-  if (is_skipped && !is_read) args.erase(args.begin());
+  args.clear();
+  if (is_read) args.push_back(std::move(result.def->args[0]));
   return with_addresses(parsed.def->canonical());
+}
+
+// "": the function has no such event.
+std::string define_whole_return(serve::Client& client, const Definition& one,
+                                const std::string& entry, std::vector<std::string> available,
+                                AppliedRequest* applied) {
+  const std::string line = whole_line(one);
+  if (line.empty()) return "";
+  available.push_back(entry);
+  const std::string stem = entry.substr(entry.find(':') + 1, kMaxEntryName);
+  const std::string named = under_free_name(available, stem, std::string(without_event_name(line)));
+  Result<std::string> name = define_function(client, named, available, applied->uses);
+  return name.ok() ? *name : "";
 }
 
 Result<DefinedFunction> define_one(serve::Client& client, const Definition& one,
@@ -844,17 +858,10 @@ Result<DefinedFunction> define_one(serve::Client& client, const Definition& one,
       parse_function_event(one.line, [](std::string_view) { return 1; });
   WholeCall whole = failures_alone ? failing_call(one) : WholeCall{};
   DefinedFunction made;
-  bool has_whole_result = false;
   if (!whole.line.empty()) {
     // A function whose return cannot be met has an entry.
     Result<std::string> name = define_line(whole.line);
     if (name.ok()) made.event = *name;
-  }
-  if (const std::string line = whole_line(one); made.event.empty() && !line.empty()) {
-    Result<std::string> name = define_line(line);
-    if (name.ok()) made.event = *name;
-    if (name.ok()) whole.filter.clear();
-    has_whole_result = name.ok();
   }
   made.failure_filter = made.event.empty() ? "" : std::move(whole.filter);
   made.is_whole = !made.event.empty();
@@ -862,6 +869,8 @@ Result<DefinedFunction> define_one(serve::Client& client, const Definition& one,
     PB_ASSIGN(made.event, define_line(with_addresses(one.line)));
     made.is_whole = parsed.def->is_call;
   }
+  if (!made.is_whole)
+    made.returned = define_whole_return(client, one, made.event, available, applied);
   made.function = parsed.def->function;
   made.result = parsed.def->is_call ? result_of_whole(*parsed.def) : one.result;
   if (made.is_whole && made.result == "string" && !parsed.def->is_call) made.result = "x64";
@@ -869,7 +878,7 @@ Result<DefinedFunction> define_one(serve::Client& client, const Definition& one,
   made.names = one.names;
   made.failure = one.failure;
   made.objects = one.objects;
-  if (has_whole_result) made.objects.push_back(one.whole.object);
+  if (!made.returned.empty()) made.objects.push_back(one.whole.object);
   add_lengths(*parsed.def, &made.objects);
   add_structures(*parsed.def, &made.objects);
   for (ObjectArgument& object : made.objects) add_text_addresses(&object.form, &object.fields);
@@ -894,6 +903,7 @@ Result<std::vector<DefinedFunction>> define_functions(serve::Client& client,
       continue;
     }
     available.push_back(made->event);
+    if (!made->returned.empty()) available.push_back(made->returned);
     functions.push_back(std::move(*made));
   }
   if (functions.empty() && refused.count > 0) return *refused.first;

@@ -40,6 +40,8 @@ struct DefinedFunction {
   ObjectArguments objects = {};     // arguments of several fields
   bool is_whole = false;            // the event is a whole call: at the return, with the result
   std::string failure_filter = {};  // of a whole call that was made for failures_alone
+  // SYSTEM:EVENT of a whole call beside the entry, which has its result; "": there is none.
+  std::string returned = {};
 };
 // Defines the events of the functions that a text means: a name, a glob, FUNC(ARGS), a declaration
 // of C. A name always means functions here, also where an event has it. A text that is an argument

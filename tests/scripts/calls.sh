@@ -111,6 +111,89 @@ else
   fail "the program does not compile"
 fi
 
+# --- functions that return structures and objects: as others, whether they return or not
+cat >returns.cc <<'EOC'
+#include <csetjmp>
+#include <cstdlib>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+#ifdef __clang__
+#define CALL __attribute__((noinline, used))
+#else
+#define CALL __attribute__((noipa, used))
+#endif
+#define KEEP __asm__ volatile("" ::: "memory")
+static jmp_buf place;
+struct Two { long a, b; };
+struct Three { long a, b, c; };
+CALL int o_leaf(int n) { KEEP; return n; }
+CALL std::string o_text(int n) { return std::string(size_t(o_leaf(n)), 'x'); }
+CALL Three o_three(int n) { o_leaf(n); return {n, 2, 3}; }
+CALL Two o_rec(int n) { Two t = n ? o_rec(n - 1) : Two{}; KEEP; return {t.a + 1, t.b}; }
+CALL std::string o_parse(const char* s) {
+  if (*s == '{') throw std::runtime_error("no brace");
+  return s;
+}
+CALL std::vector<int> o_jump(int n) { longjmp(place, n); }
+CALL std::unique_ptr<int> o_end(int n) { exit(n); }
+CALL int o_top(int n) { o_text(n); o_three(n); KEEP; return n; }
+CALL int o_fails(int n) { if (n) o_fails(n - 1); KEEP; return -1; }
+int main(int words, char**) {
+  o_top(1);
+  o_rec(words > 1 ? 100 : 2);
+  o_fails(words > 1 ? 100 : 2);
+  try { o_parse("{"); } catch (std::exception&) {}
+  o_parse("ok");
+  if (!setjmp(place)) o_jump(1);
+  o_leaf(0);
+  o_end(3);
+}
+EOC
+if "${CXX:-c++}" -std=c++20 -g -O1 -w -o returns returns.cc; then
+  "$patchbay" calls -t -o lines -e 'o_*' -- ./returns >/dev/null 2>err
+  same "the status of a program that a function ends" 3 $?
+  same "what returns objects has its calls inside, and is there when it does not return" \
+    'o_top(1) {
+  o_text(1) {
+    o_leaf(1) = 1
+  } = "x"
+  o_three(1) {
+    o_leaf(1) = 1
+  } = {a=1, b=2, c=3}
+} = 1
+o_rec(2) {
+  o_rec(1) {
+    o_rec(0) = {a=1, b=0}
+  } = {a=2, b=0}
+} = {a=3, b=0}
+o_fails(2) {
+  o_fails(1) {
+    o_fails(0) = -1
+  } = -1
+} = -1
+o_parse("{") = ? <left by exception std::runtime_error: no brace>
+o_parse("ok") = "ok"
+o_jump(1) {
+  o_leaf(0) = 0
+  o_end(3) <unfinished ...>
+} <unfinished ...>' "$(sed -E 's/ <[0-9.]+ ms>//; s:  /\* .* \*/$::' lines)"
+  same "nothing else is said" "patchbay: -e 'o_*' means 9 functions" "$(cat err)"
+  "$patchbay" calls -k -o lines -e o_rec -- ./returns >/dev/null 2>err
+  same "who has called them" 3 "$(grep -c '^    main+0x' lines)"
+  "$patchbay" calls -k -o lines -e 'int r = o_leaf(int n)' -- ./returns >/dev/null 2>err
+  has "there is none of a whole call" "$(cat err)" 'o_leaf\(\) is written as a whole call.*no stack'
+  for how in "-e o_rec" "--errors-only -e o_fails"; do
+    # shellcheck disable=SC2086
+    "$patchbay" calls -c -o table $how -- ./returns deep >/dev/null 2>err
+    same "$how: the time of a recursion is that of its outermost call" "101 1" \
+      "$(awk 'NR > 1 { print $1, $3 - $5 < 0.0011 }' table)"
+  done
+else
+  fail "returns.cc does not compile"
+fi
+
 # --- calls that are left by exceptions, as the program says them
 cat >throws.cc <<'EOC'
 #include <csetjmp>
