@@ -866,7 +866,10 @@ Result<DefinedFunction> define_one(serve::Client& client, const Definition& one,
   made.failure_filter = made.event.empty() ? "" : std::move(whole.filter);
   made.is_whole = !made.event.empty();
   if (!made.is_whole) {
-    PB_ASSIGN(made.event, define_line(with_addresses(one.line)));
+    Result<std::string> name = define_line(with_addresses(one.line));
+    // What is wrong is said of a line without what we have added.
+    if (!name.ok()) name = define_line(one.line);
+    PB_ASSIGN(made.event, std::move(name));
     made.is_whole = parsed.def->is_call;
   }
   if (!made.is_whole)

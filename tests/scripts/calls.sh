@@ -193,6 +193,9 @@ o_jump(1) {
 else
   fail "returns.cc does not compile"
 fi
+"$patchbay" calls -e 'no_such_function(x64 a, string b)' -- true >out 2>err
+has "an error shows what was written" "$(cat err)" \
+  "^patchbay calls: -e 'no_such_function\(x64 a, string b\)':$"
 
 # --- calls that are left by exceptions, as the program says them
 cat >throws.cc <<'EOC'
