@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "attach/all_threads.h"
 
-#include <dirent.h>
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
@@ -32,17 +31,6 @@ constexpr int kLateMs = 1000;
 constexpr size_t kStackBytes = 16 * 1024;  // a signal's frame with its vectors is well inside
 
 std::string task_directory(pid_t pid) { return "/proc/" + std::to_string(pid) + "/task"; }
-
-std::vector<pid_t> tasks_of(pid_t pid) {
-  std::vector<pid_t> tids;
-  DIR* tasks = ::opendir(task_directory(pid).c_str());
-  if (!tasks) return tids;
-  while (const dirent* entry = ::readdir(tasks))
-    if (const auto tid = pid_t(std::strtol(entry->d_name, nullptr, 10)); tid > 0)
-      tids.push_back(tid);
-  ::closedir(tasks);
-  return tids;
-}
 
 // The numbers of a thread, ours first, that of its own namespace last.
 struct TaskStatus {
@@ -160,9 +148,10 @@ Result<std::unique_ptr<AllThreads>> AllThreads::stop(pid_t pid, const HookPlan& 
   std::unique_ptr<AllThreads> all(new AllThreads(pid, own));
   std::optional<Error> in_the_way;
   for (;;) {
-    Status stopped = all->stop_all(monotonic_ms() + kOneTryMs);
+    const int64_t end_of_try = monotonic_ms() + kOneTryMs;
+    Status stopped = all->stop_all(end_of_try);
     all->tries_++;
-    if (stopped.ok()) stopped = all->clear_places(plan);
+    if (stopped.ok()) stopped = all->clear_places(plan, end_of_try);
     if (stopped.ok()) return all;
     const int error = stopped.error().errno_value;
     if (error == EAGAIN) in_the_way = stopped.error();
@@ -286,9 +275,9 @@ Status AllThreads::look_at(Thread& thread) {
 
 // Those that run in the way go on for a moment, while the others stand: that all of a hundred
 // threads are elsewhere by chance may never happen.
-Status AllThreads::clear_places(const HookPlan& plan) {
+Status AllThreads::clear_places(const HookPlan& plan, int64_t end_of_try) {
   constexpr int kClearMs = 10, kMomentUs = 50;
-  const int64_t end = monotonic_ms() + kClearMs;
+  const int64_t end = std::min(monotonic_ms() + kClearMs, end_of_try);
   for (;;) {
     std::vector<pid_t> in_the_way;
     const Status clear = check_places(plan, &in_the_way);
@@ -299,11 +288,11 @@ Status AllThreads::clear_places(const HookPlan& plan) {
     }
     std::this_thread::sleep_for(std::chrono::microseconds(kMomentUs));
     for (const pid_t tid : in_the_way) (void)trace(PTRACE_INTERRUPT, tid, 0, nullptr, "stop");
-    PB_TRY(stop_all(monotonic_ms() + kOneTryMs));
+    PB_TRY(stop_all(end_of_try));
   }
 }
 
-// `in_the_way`: those that may soon be elsewhere. What waits in the kernel is not.
+// `in_the_way`: those that may soon be elsewhere. A wait that would answer EINTR is not disturbed.
 Status AllThreads::check_places(const HookPlan& plan, std::vector<pid_t>* in_the_way) const {
   const std::vector<Range> displaced = displaced_ranges(plan);
   Status clear;

@@ -89,7 +89,7 @@ class AllThreads {
   Status wait_for_all(int64_t end);
   Result<bool> is_stopped(Thread& thread);
   Status look_at(Thread& thread);
-  Status clear_places(const HookPlan& plan);
+  Status clear_places(const HookPlan& plan, int64_t end_of_try);
   Status check_places(const HookPlan& plan, std::vector<pid_t>* in_the_way) const;
   Status check_bytes(const HookPlan& plan) const;
   Status change_threads(const abi::AttachHooks& head);

@@ -6,12 +6,16 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <cstring>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <thread>
@@ -19,6 +23,7 @@
 #include "abi/attach_abi.h"
 #include "attach/exchange.h"
 #include "attach/library_loader.h"
+#include "attach/proc_text.h"
 #include "attach/process_maps.h"
 #include "attach/target_process.h"
 #include "attach/tracing.h"
@@ -145,12 +150,42 @@ std::string settings_of(const Arrival& arrival) {
   return text;
 }
 
+// A thread of `pid` that has ended while we traced it stays until it is waited for. A stop is left
+// to the thread that traces, the first thread to the parent, which we may be.
+void reap_ended(pid_t pid) {
+  for (const pid_t tid : tasks_of(pid)) {
+    if (tid == pid || !has_ended(pid, tid)) continue;
+    siginfo_t found = {};
+    const int ended = WEXITED | WNOHANG | __WALL;
+    if (::waitid(P_PID, id_t(tid), &found, ended | WNOWAIT) != 0 || found.si_pid != tid) continue;
+    const int how = found.si_code;
+    if (how == CLD_EXITED || how == CLD_KILLED || how == CLD_DUMPED)
+      (void)::waitid(P_PID, id_t(tid), &found, ended);
+  }
+}
+
 // Who traces is a thread. One of our own for each time: with it everything that it still traces is
 // let go.
+//
+// Where a thread of the process executes another program meanwhile, the kernel ends its other
+// threads first, and waits until those that are traced have been waited for. With a lock held, for
+// which the next PTRACE_SEIZE of our thread waits. So this one waits for them.
 template <typename T, typename F>
-Result<T> on_own_thread(const F& run) {
+Result<T> on_own_thread(pid_t pid, const F& run) {
+  constexpr std::chrono::milliseconds kPatience(50);
   std::optional<Result<T>> result;
-  std::thread([&] { result.emplace(run()); }).join();
+  std::mutex mutex;
+  std::condition_variable is_done;
+  bool done = false;
+  std::thread tracer([&] {
+    result.emplace(run());
+    const std::lock_guard lock(mutex);
+    done = true;
+    is_done.notify_one();
+  });
+  for (std::unique_lock lock(mutex); !is_done.wait_for(lock, kPatience, [&] { return done; });)
+    reap_ended(pid);
+  tracer.join();
   return std::move(*result);
 }
 
@@ -276,7 +311,7 @@ bool has_hooks(pid_t pid) {
 }
 
 Result<Arrived> attach(pid_t pid, const Arrival& arrival) {
-  return on_own_thread<Arrived>([&] { return attach_here(pid, arrival); });
+  return on_own_thread<Arrived>(pid, [&] { return attach_here(pid, arrival); });
 }
 
 Status detach(pid_t pid, int timeout_ms) {
@@ -286,7 +321,8 @@ Status detach(pid_t pid, int timeout_ms) {
 }
 
 Status detach_over(int socket, pid_t pid, int timeout_ms) {
-  const auto done = on_own_thread<Exchanged>([&] { return run_exchange(socket, pid, timeout_ms); });
+  const auto done =
+      on_own_thread<Exchanged>(pid, [&] { return run_exchange(socket, pid, timeout_ms); });
   return done.ok() ? Status() : Status(done.error());
 }
 

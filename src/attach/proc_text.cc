@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "attach/proc_text.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <iterator>
 
 #include "base/unique_fd.h"
@@ -33,6 +35,17 @@ std::string status_field(const std::string& status, const std::string& name) {
   at = status.find(':', at) + 1;
   at = status.find_first_not_of(" \t", at);
   return at == status.npos ? "" : status.substr(at, status.find('\n', at) - at);
+}
+
+std::vector<pid_t> tasks_of(pid_t pid) {
+  std::vector<pid_t> tids;
+  DIR* tasks = ::opendir(("/proc/" + std::to_string(pid) + "/task").c_str());
+  if (!tasks) return tids;
+  while (const dirent* entry = ::readdir(tasks))
+    if (const auto tid = pid_t(std::strtol(entry->d_name, nullptr, 10)); tid > 0)
+      tids.push_back(tid);
+  ::closedir(tasks);
+  return tids;
 }
 
 bool has_ended(int pid, int tid) {

@@ -2,8 +2,11 @@
 // Files of /proc as texts.
 #pragma once
 
+#include <sys/types.h>
+
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace patchbay::attach {
 
@@ -11,6 +14,10 @@ namespace patchbay::attach {
 std::optional<std::string> read_text(const std::string& path);
 // Of a `status`: the rest of the line that begins with `name` and a colon.
 std::string status_field(const std::string& status, const std::string& name);
+
+// The threads of a process, those among them that have ended and were not waited for; none: it is
+// gone.
+std::vector<pid_t> tasks_of(pid_t pid);
 
 // A thread is gone, or is just going: then the kernel answers EPERM to a tracer.
 bool has_ended(int pid, int tid);

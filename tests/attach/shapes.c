@@ -230,6 +230,29 @@ static void shape_asking(const char* unused) {
   for (int i = 0; i < 4; i++) pthread_join(threads[i], 0);
 }
 
+// --- 83: one of several threads executes the program again and again, as often as it is told
+static char* times;
+static void* execute_again(void* unused) {
+  const long turns = 20000 + (getpid() * 7919L + atoi(times) * 104729L) % 400000;
+  char left[16];
+  (void)unused;
+  for (long i = 0; i < turns; i++) {  // it runs, so it is stopped last
+    sigset_t now;
+    pthread_sigmask(SIG_BLOCK, 0, &now);
+  }
+  snprintf(left, sizeof left, "%d", atoi(times) - 1);
+  if (atoi(times) <= 1) _exit(0);
+  execl("/proc/self/exe", "shapes", "executing", left, (char*)0);
+  return 0;
+}
+static void shape_executing(const char* count) {
+  pthread_t thread;
+  times = (char*)count;
+  for (int i = 0; i < 5; i++) pthread_create(&thread, 0, set_and_ask, (void*)(long)SIGUSR1);
+  pthread_create(&thread, 0, execute_again, 0);
+  for (;;) pause();
+}
+
 // --- 34: threads of the real-time class, bound to a processor
 static void check_class(int policy) {
   cpu_set_t set;
@@ -441,6 +464,7 @@ static const struct word kWords[] = {
     {"born", shape_born},
     {"blocked", shape_blocked},
     {"asking", shape_asking},
+    {"executing", shape_executing},
     {"realtime", shape_realtime},
     {"thread-filter", shape_thread_filter},
     {"thread-mounts", shape_thread_mounts},

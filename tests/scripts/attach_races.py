@@ -147,6 +147,20 @@ def pause(longest):
     time.sleep(random.uniform(0, longest))
 
 
+# --- a thread executes another program while the tool stops the others
+
+def executes_under_attach():
+    """Neither the tool nor the program hangs, and the program does all that it was told."""
+    came = 0
+    program = f"{BUILD}/tests/attach/shapes"
+    with Process([program, "executing", str(25 * ROUNDS)], stdout=subprocess.DEVNULL) as target:
+        while target.process.poll() is None:
+            came += tool("attach", str(target.pid))[0] == 0
+        expect(target, 0)
+    subprocess.run([TOOL, "clean"], check=False, capture_output=True)
+    return f"attached {came} times"
+
+
 # --- one ends while the other comes
 
 def end_and_attach():
@@ -368,6 +382,7 @@ RACES = {"end and attach": end_and_attach, "end and record": end_and_record,
          "the process ends": process_goes(lambda target: target.say(b"e")),
          "the process executes another program": process_goes(lambda target: target.say(b"x")),
          "the process goes at any moment": process_goes_at_any_moment,
+         "executes under attach": executes_under_attach,
          "stale marks": stale_marks,
          "the number is a preloaded process's": number_used_again(False),
          "the number is an attached process's": number_used_again(True),
