@@ -453,7 +453,7 @@ bool FunctionEventParser::finish_struct() {
   uint32_t size = 0, alignment = 1, last_bytes = 0;
   for (FunctionEventField& member : arg().fields) {
     const uint32_t bytes = is_string(member) ? 8 : member.atom_size;
-    if (member.is_beside && (bytes != last_bytes || is_float(member)))
+    if (member.is_beside && (bytes != last_bytes || is_float(member) || is_long_double(member)))
       return refuse("Error: Behind | stands the same member as a number of its size");
     if (member.is_beside) size -= bytes;
     last_bytes = bytes;

@@ -482,6 +482,7 @@ TEST(FunctionEventByValue, WhatCannotBeSaysWhy) {
       {"f(struct {int a} p | int b)", "Unexpected token '|'"},
       {"f(struct {int a | long b} p)", "Behind | stands the same member"},
       {"f(struct {float a | float b} p)", "Behind | stands the same member"},
+      {"struct {s128 y | long double x} r = f()", "Behind | stands the same member"},
       {"f(struct {int a} p[0])", "Unexpected token '['"},
       {"int r = f(out struct {int a} p)", "OUT state"},
       {"f(s128[2] a)", "values themselves"},
