@@ -766,16 +766,16 @@ PB_STAND_IN int thrd_create(thrd_t* thread, thrd_start_t run, void* argument) {
                                  });
 }
 
-// libc blocks all signals in these.
+// libc blocks all signals in these, and calls functions of its own meanwhile.
 PB_STAND_IN int pthread_kill(pthread_t thread, int sig) noexcept {
   auto real = patchbay::next_function<decltype(&pthread_kill)>(patchbay::Next::kPthreadKill);
   if (::pthread_equal(thread, ::pthread_self())) return real(thread, sig);  // not in this one
-  patchbay::ClosedSignals closed;
+  patchbay::BehindGate behind;
   return real(thread, sig);
 }
 PB_STAND_IN int pthread_cancel(pthread_t thread) {
   auto real = patchbay::next_function<decltype(&pthread_cancel)>(patchbay::Next::kPthreadCancel);
-  patchbay::ClosedSignals closed;
+  patchbay::BehindGate behind;
   return real(thread);
 }
 PB_STAND_IN int timer_create(clockid_t clock, struct sigevent* event, timer_t* timer) noexcept {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
 // glibc runs parts of itself with every signal blocked: where it makes a thread, where a thread
-// begins and ends, and in the child of posix_spawn until its exec. A trap there kills the process.
+// begins and ends, where one sends a signal to another, and in the child of posix_spawn until its exec. A trap there kills the process.
 // So a transaction that writes int3 into libc, if only for a moment, shuts a gate first. What leads
 // into such a part waits in front of it, and the transaction waits for what is inside:
 //
 //   pthread_create       trap_gate_enter() … trap_gate_leave()      the creator
 //                        trap_gate_expect() … trap_gate_leave()     until its new thread runs
 //   posix_spawn, popen   trap_gate_enter() … trap_gate_leave()
+//   pthread_kill, pthread_cancel        the same
 //   system               TrapGateSystem: it waits for its child with the signals open again
 //   the end of a thread  trap_gate_ends(): inside until the kernel does not know the thread any
 //   more

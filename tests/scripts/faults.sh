@@ -33,4 +33,55 @@ for way in '-t function -l deep' '-t function_graph -l deep' '-e deep(int~n)' '-
   for word in $way; do arguments+=("${word//\~/ }"); done
   recorded stack_overflow "${arguments[@]}"
 done
+
+# Where one thread signals another libc has all signals blocked, and calls getpid(): that is patched
+# and left again meanwhile.
+need gcc
+cat >"$work/kills.c" <<'EOC'
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+static volatile int over;
+static void on_signal(int signal) { (void)signal; }
+static void* rest(void* unused) {
+  while (!over) usleep(1000);
+  return unused;
+}
+static void* kill_all_the_time(void* resting) {
+  while (!over) pthread_kill(*(pthread_t*)resting, SIGUSR1);
+  return 0;
+}
+int main(void) {
+  pthread_t resting, killer[2];
+  char end;
+  signal(SIGUSR1, on_signal);
+  pthread_create(&resting, 0, rest, 0);
+  for (int i = 0; i < 2; i++) pthread_create(&killer[i], 0, kill_all_the_time, &resting);
+  puts("ready");
+  fflush(stdout);
+  while (read(0, &end, 1) < 0) {}
+  over = 1;
+  for (int i = 0; i < 2; i++) pthread_join(killer[i], 0);
+  pthread_join(resting, 0);
+  return 0;
+}
+EOC
+gcc -O1 -pthread -o "$work/kills" "$work/kills.c"
+mkfifo "$work/kills.in"
+LD_PRELOAD=$agent "$work/kills" <"$work/kills.in" >"$work/kills.out" 2>&1 &
+kills=$!
+started $kills
+exec 5>"$work/kills.in"
+wait_for 20 grep -q ready "$work/kills.out" || fail "kills: $(cat "$work/kills.out")"
+wait_for 20 "$patchbay" ls $kills || fail "the agent does not answer"
+"$patchbay" write $kills set_ftrace_filter getpid
+for _ in $(seq 30); do
+  "$patchbay" write $kills current_tracer function 2>/dev/null
+  "$patchbay" write $kills current_tracer nop 2>/dev/null
+done
+check "a program that signals its threads goes on" kill -0 $kills
+exec 5>&-
+wait $kills
+same "and ends as ever" 0 $?
 finish
