@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 #include "abi/ftrace_records.h"
 #include "base/text.h"
@@ -131,6 +132,8 @@ std::string CallSession::define_probe(const std::string& stem,
 void CallSession::define_catch() {
   caught_event_ = define_probe("caught", {"__cxa_begin_catch", "libstdc++.so.6:__cxa_begin_catch"},
                                CaughtExceptions::fetches());
+  thrown_event_ = define_probe("thrown", {"__cxa_throw", "libstdc++.so.6:__cxa_throw"},
+                               CaughtExceptions::fetches_of_throw());
 }
 
 // "calls:NAME"; "" when the function cannot be hooked at its return.
@@ -238,6 +241,7 @@ Status CallSession::filter() {
 Status CallSession::enable() {
   std::string words;
   if (!caught_event_.empty()) words += caught_event_ + "\n";
+  if (!thrown_event_.empty()) words += thrown_event_ + "\n";
   for (const Function& function : functions_)
     if (!function.returned.empty()) words += function.returned + "\n";
   for (const Function& function : functions_) words += function.defined.event + "\n";
@@ -279,6 +283,14 @@ Status CallSession::read_formats(const BufferFile& top) {
     set_kind(caught->id, {EventKind::What::kCaught, 0});
     caught_ = *caught;
   }
+  const EventCall* const thrown = find_event(meta.events, thrown_event_);
+  const EventField* const stack = thrown ? thrown->find("sp") : nullptr;
+  const EventField* const object = thrown ? thrown->find("object") : nullptr;
+  if (stack && object) {
+    set_kind(thrown->id, {EventKind::What::kThrown, 0});
+    thrown_stack_ = stack->offset;
+    thrown_object_ = object->offset;
+  }
   set_kind(abi::kKernelStackId, {EventKind::What::kStack, 0});
   modules_ = std::move(meta.modules);
   return {};
@@ -295,6 +307,14 @@ Status CallSession::prepare(std::unique_ptr<CallRings>* rings) {
   PB_ASSIGN(*rings, CallRings::open(*program_.client,
                                     program_.directory + "/" + instance_ + serve::kBufferName));
   return read_formats((*rings)->top());
+}
+
+std::pair<uint64_t, uint64_t> CallSession::thrown(std::span<const uint8_t> record) const {
+  uint64_t stack = 0, object = 0;
+  if (record.size() < sizeof stack + std::max(thrown_stack_, thrown_object_)) return {};
+  std::memcpy(&stack, record.data() + thrown_stack_, sizeof stack);
+  std::memcpy(&object, record.data() + thrown_object_, sizeof object);
+  return {stack, object};
 }
 
 AddressNames CallSession::names() const {

@@ -41,7 +41,7 @@ class CallSession {
   Status release() { return program_.release(); }
 
   struct EventKind {
-    enum class What : uint8_t { kOther, kEntry, kReturn, kWhole, kStack, kCaught };
+    enum class What : uint8_t { kOther, kEntry, kReturn, kWhole, kStack, kCaught, kThrown };
     What what = What::kOther;
     uint32_t function = 0;  // of texts()
   };
@@ -52,6 +52,8 @@ class CallSession {
   bool is_filtered() const { return is_filtered_; }
   // Of kCaught (caught_exceptions.h); null: there is none.
   const EventCall* caught() const { return caught_ ? &*caught_ : nullptr; }
+  // Of kThrown: where its stack ends, and the thrown object.
+  std::pair<uint64_t, uint64_t> thrown(std::span<const uint8_t> record) const;
   AddressNames names() const;
   bool is_in_module(uint64_t address) const;
 
@@ -93,9 +95,10 @@ class CallSession {
   AppliedRequest applied_;
   std::string instance_;  // "instances/NAME/"
   std::vector<Function> functions_;
-  std::vector<std::string> available_;  // as available_events lists them
-  std::string caught_event_;            // SYSTEM:EVENT; "": there is none
+  std::vector<std::string> available_;       // as available_events lists them
+  std::string caught_event_, thrown_event_;  // SYSTEM:EVENT; "": there is none
   std::optional<EventCall> caught_;
+  uint32_t thrown_stack_ = 0, thrown_object_ = 0;  // where they are in a record
   bool is_filtered_ = false;
   std::vector<CallText> texts_;
   std::vector<EventKind> kinds_;  // by event id

@@ -317,7 +317,12 @@ void Watch::take(const MergedEvent& event) {
   // A stack that does not come is lost.
   if (session_.has_stacks() && std::exchange(at_entry_[tid], false)) end_if_not_hooked(tid);
   if (kind.what == What::kCaught)
-    return calls_.catch_at(tid, event.ns, caught_.stack_of(event.record), event.record);
+    return calls_.catch_at(tid, event.ns, caught_.stack_of(event.record),
+                           caught_.object_of(event.record), event.record);
+  if (kind.what == What::kThrown) {
+    const auto [stack, object] = session_.thrown(event.record);
+    return calls_.throw_at(tid, event.ns, stack, object);
+  }
   if (kind.what == What::kWhole) return take_whole(tid, event.ns, kind.function, event.record);
   const CallText& text = session_.texts()[kind.function];
   const bool is_entry = kind.what == What::kEntry;

@@ -77,13 +77,15 @@ bool has_text(const EventCall& event, Record record) {
 // object 32 behind it. A copy (std::rethrow_exception()) has the address of the thrown object where
 // others have their type_info. A type_info has its name at byte 8, and its base at 16.
 const char* CaughtExceptions::fetches() {
-  return "sp=%sp:x64 class=+0(%di):x64"
+  return "sp=%sp:x64 header=%di:x64 class=+0(%di):x64"
          " kind0=+0(-80(%di)):x64 type0=+0(+8(-80(%di))):string"
          " kind1=+0(+16(-80(%di))):x64 type1=+0(+8(+16(-80(%di)))):string"
          " kind2=+0(+16(+16(-80(%di)))):x64 type2=+0(+8(+16(+16(-80(%di))))):string"
          " kind3=+0(+16(+16(+16(-80(%di))))):x64 type3=+0(+8(+16(+16(+16(-80(%di)))))):string"
          " copied=+0(+8(-112(-80(%di)))):string what=+0(+40(%di)):string";
 }
+
+const char* CaughtExceptions::fetches_of_throw() { return "sp=%sp:x64 object=%di:x64"; }
 
 std::string CaughtExceptions::text_of(Record record) const {
   if (!event_) return "";
@@ -106,6 +108,12 @@ std::string CaughtExceptions::text_of(Record record) const {
 // Its return address is on top.
 uint64_t CaughtExceptions::stack_of(Record record) const {
   return event_ ? number(*event_, record, "sp") : 0;
+}
+
+uint64_t CaughtExceptions::object_of(Record record) const {
+  constexpr uint64_t kHeaderBytes = 32;
+  const uint64_t header = event_ ? number(*event_, record, "header") : 0;
+  return header == 0 ? 0 : header + kHeaderBytes;
 }
 
 }  // namespace patchbay::cmd

@@ -62,18 +62,60 @@ void OpenCalls::whole(int32_t tid, uint64_t end_ns, uint64_t duration_ns, uint32
   end_innermost(&thread_of(tid), LiveCallEnd::kReturned, end_ns, record);
 }
 
-// What is farther below is on another stack.
-void OpenCalls::catch_at(int32_t tid, uint64_t ns, uint64_t stack,
+void OpenCalls::throw_at(int32_t tid, uint64_t ns, uint64_t stack, uint64_t object) {
+  auto& thrown = thread_of(tid).thrown;
+  if (thrown.size() == kMostThrown) thrown.erase(thrown.begin());
+  thrown.push_back({object, stack, ns});
+}
+
+namespace {
+
+// Whether a call had ended, by longjmp(), before the one inside of it began: they stand at the same
+// place of the stack, or the outer one below. A tail call stands where its caller did, and returns
+// to the same place.
+bool was_gone(const LiveCall& outer, const LiveCall& inner) {
+  if (outer.stack_place != inner.stack_place) return outer.stack_place < inner.stack_place;
+  return outer.caller != inner.caller || outer.function == inner.function;
+}
+
+}  // namespace
+
+//   stack      open calls
+//   0x…f80     outer          catches; the stack ends at 0x…f40 then
+//   0x…f30     middle         is left
+//   0x…e90     inner          is left: it throws, the stack ends at 0x…e70 then
+//   0x…c20     waits          it is on another stack, or longjmp() has ended it
+//
+// Calls that began before an earlier exception that is still on its way are left by that one: a
+// destructor throws and catches meanwhile. What is farther below is on another stack.
+void OpenCalls::catch_at(int32_t tid, uint64_t ns, uint64_t stack, uint64_t object,
                          std::span<const uint8_t> record) {
   constexpr uint64_t kMostBytes = uint64_t{1} << 26;
   CallThread& thread = thread_of(tid);
-  while (const LiveCall* const call = innermost(tid)) {
-    if (call->stack_place == 0 || call->stack_place > stack ||
-        stack - call->stack_place > kMostBytes)
-      return;
-    const bool is_sure = call->start_ns >= lost_ns_;
-    end_innermost(&thread, is_sure ? LiveCallEnd::kLeft : LiveCallEnd::kNoReturn, ns,
-                  is_sure ? record : std::span<const uint8_t>());
+  uint64_t lowest = 0, others_ns = 0;
+  size_t at = thread.thrown.size();
+  while (at > 0 && thread.thrown[at - 1].object != object) at--;
+  if (at > 0) {
+    lowest = thread.thrown[at - 1].stack_place;
+    if (at > 1 && thread.thrown[at - 2].ns >= lost_ns_) others_ns = thread.thrown[at - 2].ns;
+    thread.thrown.resize(at - 1);
+  }
+  size_t kept = thread.depth;
+  for (size_t depth = thread.depth; depth > 0; depth--) {
+    const LiveCall& call = thread.calls[depth - 1];
+    const bool is_outside = call.stack_place == 0 || call.stack_place > stack ||
+                            stack - call.stack_place > kMostBytes || call.start_ns < others_ns;
+    if (is_outside) break;
+    if (call.stack_place >= lowest) kept = depth - 1;
+  }
+  const LiveCall* inner = nullptr;
+  while (thread.depth > kept) {
+    const LiveCall& call = thread.calls[thread.depth - 1];
+    const bool is_left = call.start_ns >= lost_ns_ && call.stack_place >= lowest &&
+                         !(inner && was_gone(call, *inner));
+    if (is_left) inner = &call;
+    end_innermost(&thread, is_left ? LiveCallEnd::kLeft : LiveCallEnd::kNoReturn, ns,
+                  is_left ? record : std::span<const uint8_t>());
   }
 }
 

@@ -41,6 +41,10 @@ struct CallThread {
   std::vector<LiveCall>
       calls;  // the outermost first; those behind `depth` are kept for their memory
   std::vector<uint32_t> open_of;  // by function: how many are open
+  struct Thrown {
+    uint64_t object, stack_place, ns;
+  };
+  std::vector<Thrown> thrown;  // exceptions that are not caught yet
 };
 
 // kNotHooked: returns of this function are not seen, so that it ends as it begins. kLeft: by an
@@ -62,6 +66,7 @@ class OpenCalls {
  public:
   // So many of one thread; of more, the outer half is taken for calls without a return.
   static constexpr size_t kMostOpen = 1 << 16;
+  static constexpr size_t kMostThrown = 64;  // of one thread
 
   explicit OpenCalls(OpenCallSink* sink) : sink_(sink) {}
   // Events of a thread come in order of time.
@@ -70,8 +75,12 @@ class OpenCalls {
   // A call that is known as a whole, when it has returned.
   void whole(int32_t tid, uint64_t end_ns, uint64_t duration_ns, uint32_t function,
              std::span<const uint8_t> record);
-  // An exception was caught by a function whose stack ends at `stack`.
-  void catch_at(int32_t tid, uint64_t ns, uint64_t stack, std::span<const uint8_t> record);
+  // An exception was thrown by a function whose stack ends at `stack`.
+  void throw_at(int32_t tid, uint64_t ns, uint64_t stack, uint64_t object);
+  // An exception was caught by a function whose stack ends at `stack`. Where it was thrown is known
+  // by its object, or not at all.
+  void catch_at(int32_t tid, uint64_t ns, uint64_t stack, uint64_t object,
+                std::span<const uint8_t> record);
   // Ends the innermost call, whose return cannot come.
   void end_not_hooked(int32_t tid, uint64_t ns);
   // Events before this time are lost. A call that was open then may have returned since, and the

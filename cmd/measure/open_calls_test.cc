@@ -35,7 +35,8 @@ std::span<const uint8_t> bytes(std::string_view text) {
 
 // Words "THREAD+FUNCTION@CALLER" and "THREAD-FUNCTION@CALLER", one a nanosecond, each letter a
 // digit or letter. Records are the function's letter, of returns the caller's. With a letter behind
-// it, of an entry, its return address stands there on the stack; "THREAD*c@LETTER" catches there.
+// it, of an entry, its return address stands there on the stack; "THREAD*c@LETTER" catches there
+// the exception c, which "THREAD!c@LETTER" throws.
 std::string paired(std::string_view words, uint64_t lost_ns = 0) {
   Log log;
   OpenCalls calls(&log);
@@ -54,7 +55,9 @@ std::string paired(std::string_view words, uint64_t lost_ns = 0) {
     else if (word[1] == '=')
       calls.whole(tid, ns, uint64_t(word[4] - '0'), function, bytes(word.substr(2, 1)));
     else if (word[1] == '*')
-      calls.catch_at(tid, ns, uint64_t(word[4]), bytes(word.substr(2, 1)));
+      calls.catch_at(tid, ns, uint64_t(word[4]), uint64_t(word[2]), bytes(word.substr(2, 1)));
+    else if (word[1] == '!')
+      calls.throw_at(tid, ns, uint64_t(word[4]), uint64_t(word[2]));
     else
       (void)calls.leave(tid, ns, function, caller, bytes(word.substr(4, 1)));
   }
@@ -88,6 +91,22 @@ TEST(OpenCalls, Pairs) {
       {"and nobody is outside of it", "1+f@ay 1*c@z 1+f@ay 1*c@z", "1 f left 1, 1 f left 1"},
       {"caught inside of a call", "1+f@ay 1+g@bw 1*c@x 1-f@a", "1 g left 1, 1 f returned 3 a"},
       {"caught by another thread", "1+f@ay 2*c@z 1-f@a", "1 f returned 2 a"},
+      {"thrown by what is on top", "1+o@az 1+m@by 1+i@cx 1!c@w 1*c@y 1-o@a",
+       "1 i left 2, 1 m left 3, 1 o returned 5 a"},
+      {"a fiber waits on a lower stack", "1+o@az 1+f@bb 1!c@w 1*c@y 1-f@b 1-o@a",
+       "1 f returned 3 b, 1 o returned 5 a"},
+      {"longjmp() had ended what is below", "1+o@ax 1+j@bb 1!c@w 1*c@y",
+       "1 j no-return 2, 1 o left 3"},
+      {"longjmp() had ended what stands above", "1+j@bv 1+t@cw 1!c@u 1*c@y",
+       "1 t left 2, 1 j no-return 3"},
+      {"and at the same place", "1+j@bw 1+t@cw 1!c@u 1*c@y", "1 t left 2, 1 j no-return 3"},
+      {"a tail call stands there, too", "1+j@cw 1+t@cw 1!c@u 1*c@y", "1 t left 2, 1 j left 3"},
+      {"a destructor throws and catches",
+       "1+m@ay 1+i@bw 1!c@t 1+d@cw 1+g@du 1!b@s 1*b@v 1-d@c "
+       "1*c@z",
+       "1 g left 2, 1 d returned 4 c, 1 i left 7, 1 m left 8"},
+      {"without seeing where", "1+m@ay 1+i@bw 1!c@t 1!b@s 1*b@x 1*c@z", "1 i left 4, 1 m left 5"},
+      {"it is thrown again", "1+m@ay 1+i@bw 1!c@t 1*c@x 1*c@z", "1 i left 2, 1 m left 4"},
       {"where the stack is not known", "1+f@a 1*c@z 1-f@a", "1 f returned 2 a"},
       {"caught behind a loss", "1+f@ay ! 1*c@z", "1 f no-return 2"},
       {"longjmp, and a further call", "1+s@a 1+j@b 1+g@d 1-g@d 1-s@a",

@@ -334,6 +334,91 @@ else
   fail "throws.cc does not compile"
 fi
 
+# --- which exception: beside one that a destructor throws, longjmp(), and a fiber that waits
+cat >which.cc <<'EOC'
+#include <csetjmp>
+#include <stdexcept>
+#include <sys/mman.h>
+#include <ucontext.h>
+#define CALL extern "C" __attribute__((noinline, used))
+#define KEEP __asm__ volatile("" ::: "memory")
+static jmp_buf place;
+static ucontext_t main_context, fiber;
+CALL void on_throw(int n) {
+  char room[64];
+  __asm__ volatile("" ::"r"(room) : "memory");
+  if (n == 1) throw std::runtime_error("one");
+  throw std::logic_error("two");
+}
+struct Noisy {
+  ~Noisy() {
+    char room[256];
+    __asm__ volatile("" ::"r"(room) : "memory");
+    try { on_throw(2); } catch (std::logic_error&) { KEEP; }
+  }
+};
+CALL void on_deep(int n) {  // deeper than the destructor
+  char room[2048];
+  __asm__ volatile("" ::"r"(room) : "memory");
+  if (n) on_deep(n - 1); else on_throw(1);
+  KEEP;
+}
+CALL void on_middle() { Noisy noisy; on_deep(2); }
+CALL void on_jump() { longjmp(place, 1); }
+CALL void on_jumped() { if (!setjmp(place)) on_jump(); KEEP; on_throw(1); }
+CALL void on_swap(int n) {
+  __asm__ volatile("" ::"r"(n));
+  swapcontext(&fiber, &main_context);
+  KEEP;
+}
+static void run_fiber() { on_swap(7); }
+template <typename F>
+__attribute__((noinline)) static void held(F call) {
+  try {
+    call();
+  } catch (std::exception&) {
+    KEEP;
+  }
+}
+int main() {
+  held([] { on_middle(); });
+  held([] { on_jumped(); });
+  // A fiber's stack below that of main(), near it where there is room.
+  char here;
+  const int how = MAP_PRIVATE | MAP_ANONYMOUS;
+  char* stack = (char*)MAP_FAILED;
+  for (unsigned long down = 12ul << 20; stack == MAP_FAILED && down < 60ul << 20; down += 1 << 20)
+    stack = (char*)mmap((char*)((unsigned long)&here - down & ~0xffful), 1 << 16,
+                        PROT_READ | PROT_WRITE, how | MAP_FIXED_NOREPLACE, -1, 0);
+  if (stack == MAP_FAILED)
+    stack = (char*)mmap(nullptr, 1 << 16, PROT_READ | PROT_WRITE, how, -1, 0);
+  getcontext(&fiber);
+  fiber.uc_stack.ss_sp = stack;
+  fiber.uc_stack.ss_size = 1 << 16;
+  fiber.uc_link = &main_context;
+  makecontext(&fiber, run_fiber, 0);
+  swapcontext(&main_context, &fiber);
+  held([] { on_throw(1); });
+  swapcontext(&main_context, &fiber);
+}
+EOC
+if "${CXX:-c++}" -g -O1 -w -o which which.cc; then
+  "$patchbay" calls -o lines -e 'on_*' -- ./which >/dev/null 2>err
+  same "each call is left by its own" "on_throw(2) = ? <left by exception std::logic_error: two>
+on_throw(1) = ? <left by exception std::runtime_error: one>
+on_deep(0) = ? <left by exception std::runtime_error: one>
+on_deep(1) = ? <left by exception std::runtime_error: one>
+on_deep(2) = ? <left by exception std::runtime_error: one>
+on_middle() = ? <left by exception std::runtime_error: one>
+on_throw(1) = ? <left by exception std::runtime_error: one>
+on_jump() = ? <no return seen>
+on_jumped() = ? <left by exception std::runtime_error: one>
+on_throw(1) = ? <left by exception std::runtime_error: one>
+on_swap(7)" "$(sed -E 's/ <[0-9]+\.[0-9]+ ms>$//' lines)"
+else
+  fail "which.cc does not compile"
+fi
+
 # --- a table, whose counts the program prints: threads, recursion, exceptions, longjmp, exit()
 "$patchbay" calls -c -o table -e 'calls_*' -- "$programs/graph_calls" >printed 2>err
 same "the table's program" 0 $?
