@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // glibc runs parts of itself with every signal blocked: where it makes a thread, where a thread
-// begins and ends, where one sends a signal to another, and in the child of posix_spawn until its exec. A trap there kills the process.
+// begins and ends, where one sends a signal to another, and in the child of posix_spawn until its
+// exec. A trap there kills the process.
 // So a transaction that writes int3 into libc, if only for a moment, shuts a gate first. What leads
 // into such a part waits in front of it, and the transaction waits for what is inside:
 //
