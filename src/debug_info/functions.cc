@@ -188,7 +188,8 @@ Error FunctionFinder::no_function() {
   }
   std::string sentence =
       "There is no function '" + asked_ + "' in the debug information of " + info_.name();
-  std::vector<std::string> all = names();
+  if (nr_answers_with_near_++ >= kMostAnswersWithNear) return user_error(ENOENT, sentence + ".");
+  const std::vector<std::string>& all = names();
   std::vector<std::string_view> candidates;
   bool is_qualified = name_.find("::") != std::string::npos;
   for (const std::string& name : all) {
@@ -300,8 +301,9 @@ void FunctionFinder::walk_names(Dwarf_Die die, const std::string& scope, int dep
   }
 }
 
-std::vector<std::string> FunctionFinder::names() {
-  std::vector<std::string> names;
+const std::vector<std::string>& FunctionFinder::names() {
+  std::vector<std::string>& names = names_;
+  if (!names.empty()) return names;
   if (info_.section(".debug_info").size() <= kMaxBytesForNames) {
     for (const Dwarf_Die& unit : index_.all()) walk_names(unit, "", 0, &names);
   } else {

@@ -33,8 +33,8 @@ class FunctionFinder {
   Result<std::vector<FunctionInstance>> find(std::string_view name, std::string_view file);
   // The innermost instance in a unit whose code has the address.
   std::optional<FunctionInstance> innermost(Dwarf_Die unit, uint64_t pc);
-  // All functions with code, as they are shown, sorted.
-  std::vector<std::string> names();
+  // All functions with code, as they are shown, sorted. Read at the first question.
+  const std::vector<std::string>& names();
 
  private:
   struct Scope {
@@ -64,6 +64,10 @@ class FunctionFinder {
   std::unordered_map<void*, std::string> declarations_;  // that match -> qualified name
   std::vector<Code> codes_;
   bool has_other_file_ = false;
+  // Of all questions. Where a glob asks for a thousand names, nobody reads what is near them.
+  static constexpr int kMostAnswersWithNear = 10;
+  int nr_answers_with_near_ = 0;
+  std::vector<std::string> names_;
   bool into_bodies_ = true;  // false: only the heads of functions are looked at
 };
 
