@@ -187,19 +187,12 @@ abi::AttachHook hook_to_write(const EntryHook& hook, bool leaves) {
   return made;
 }
 
-// Where no thread may stand in that moment.
-std::vector<abi::AttachRange> kept_off(Agent* agent, bool leaves) {
-  if (leaves) return own_code();
-  std::vector<abi::AttachRange> ranges;
-  for (const auto& [start, end] : signal_askers(agent)) ranges.push_back({start, end});
-  return ranges;
-}
-
-std::string hooks_message(const std::vector<EntryHook>& hooks,
-                          const std::vector<abi::AttachRange>& ranges, bool leaves) {
+std::string hooks_message(const LibcHooks& hooks, bool leaves) {
   const SignalWords words = signal_words();
+  // Where no thread may stand in that moment.
+  const std::vector<abi::AttachRange> ranges = leaves ? own_code() : hooks.signal_askers;
   abi::AttachHooks head = {};
-  head.nr_hooks = uint32_t(hooks.size());
+  head.nr_hooks = uint32_t(hooks.entries.size());
   head.nr_ranges = uint32_t(ranges.size());
   head.signals = words.signals;
   head.others = words.others;
@@ -214,7 +207,7 @@ std::string hooks_message(const std::vector<EntryHook>& hooks,
   head.own_thread = int32_t(raw_syscall(SYS_gettid));
   std::string text;
   append(&text, &head, sizeof head);
-  for (const EntryHook& hook : hooks) {
+  for (const EntryHook& hook : hooks.entries) {
     const abi::AttachHook made = hook_to_write(hook, leaves);
     append(&text, &made, sizeof made);
   }
@@ -227,7 +220,7 @@ std::string hooks_message(const std::vector<EntryHook>& hooks,
 // needed to go on, and the next one finds it undone.
 Status exchange_hooks(Agent* agent, int socket, bool leaves) {
   PB_ASSIGN(const auto* hooks, libc_hooks(agent));
-  send_text(socket, AttachMessage::kHooks, hooks_message(*hooks, kept_off(agent, leaves), leaves));
+  send_text(socket, AttachMessage::kHooks, hooks_message(*hooks, leaves));
   Hooked hooked = {};
   if (!wait_for_hooked(socket, &hooked))
     return user_error(ECONNABORTED, "the tool has gone before the hooks were written");
@@ -401,7 +394,8 @@ void fall_asleep(Agent* agent) {
 // False: a tool has taken some of them back.
 bool hooks_stand(Agent* agent) {
   auto hooks = libc_hooks(agent);
-  return hooks.ok() && std::all_of((*hooks)->begin(), (*hooks)->end(), stands_in_text);
+  return hooks.ok() &&
+         std::all_of((*hooks)->entries.begin(), (*hooks)->entries.end(), stands_in_text);
 }
 
 // Over the connection of the tool that has said detach. False: it has gone, and we serve on.

@@ -59,29 +59,25 @@ uint64_t jumps_on_to(Module& module, uint64_t start, uint64_t size) {
   return 0;
 }
 
-}  // namespace
-
-std::vector<std::pair<uint64_t, uint64_t>> signal_askers(Agent* agent) {
-  std::vector<std::pair<uint64_t, uint64_t>> ranges;
-  for (const NamedStandIn& one : stand_ins_to_hook()) {
-    if (std::find(std::begin(kAskers), std::end(kAskers), one.name) == std::end(kAskers)) continue;
-    Module* module = module_at(*agent->symbols, one.at.real);
-    const uint64_t size = size_of_function(one.at.real);
-    if (!module || !size) continue;
-    ranges.emplace_back(one.at.real, one.at.real + size);
-    SymbolizedAddress behind;
-    const uint64_t next = jumps_on_to(*module, one.at.real, size);
-    if (next && agent->symbols->symbolize(next, &behind))
-      ranges.emplace_back(behind.start, behind.start + behind.size);
-  }
-  return ranges;
+void add_askers(Agent* agent, const NamedStandIn& one, std::vector<abi::AttachRange>* ranges) {
+  if (std::find(std::begin(kAskers), std::end(kAskers), one.name) == std::end(kAskers)) return;
+  Module* module = module_at(*agent->symbols, one.at.real);
+  const uint64_t size = size_of_function(one.at.real);
+  if (!module || !size) return;
+  ranges->push_back({one.at.real, one.at.real + size});
+  SymbolizedAddress behind;
+  const uint64_t next = jumps_on_to(*module, one.at.real, size);
+  if (next && agent->symbols->symbolize(next, &behind))
+    ranges->push_back({behind.start, behind.start + behind.size});
 }
 
-Result<const std::vector<EntryHook>*> libc_hooks(Agent* agent) {
-  static auto* const hooks = new std::vector<EntryHook>;
-  if (!hooks->empty()) return hooks;
+}  // namespace
+
+Result<const LibcHooks*> libc_hooks(Agent* agent) {
+  static auto* const hooks = new LibcHooks;
+  if (!hooks->entries.empty()) return hooks;
   agent->symbols->refresh();
-  std::vector<EntryHook> made;
+  LibcHooks made;
   std::vector<StandIn> stand_ins;
   const std::vector<NamedStandIn> wanted = stand_ins_to_hook();
   if (wanted.empty()) return user_error(ENOTSUP, "the functions of libc are not found");
@@ -95,7 +91,8 @@ Result<const std::vector<EntryHook>*> libc_hooks(Agent* agent) {
       pb_find_object = reinterpret_cast<void*>(hook->original);
     else
       stand_ins.push_back(one.at);
-    made.push_back(*hook);
+    made.entries.push_back(*hook);
+    add_askers(agent, one, &made.signal_askers);
   }
   find_next_functions();
   agent->patcher->set_stand_ins(std::move(stand_ins));

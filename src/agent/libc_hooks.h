@@ -11,22 +11,23 @@
 // through pointers, from libraries that are loaded later, and libc's own ones come by as well.
 #pragma once
 
-#include <cstdint>
-#include <utility>
 #include <vector>
 
+#include "abi/attach_abi.h"
 #include "agent/agent.h"
 #include "patch/patcher.h"
 
 namespace patchbay {
 
+struct LibcHooks {
+  std::vector<EntryHook> entries;
+  // The code that asks the kernel for masks and dispositions of signals. A thread in there has
+  // passed the hooks' places. When they are written it would still see, and set, what is the
+  // agent's: a thread that blocks SIGTRAP there dies of the next int3.
+  std::vector<abi::AttachRange> signal_askers;
+};
 // Makes them at the first call, the next functions of the stand-ins with them. Fails where a
 // function that has to be hooked cannot be. They stay the same for the life of the process.
-Result<const std::vector<EntryHook>*> libc_hooks(Agent* agent);
-
-// The code of libc that asks the kernel for masks and dispositions of signals, [first, second). A
-// thread in there has passed the hooks' places. When they are written it would still see, and set,
-// what is the agent's: a thread that blocks SIGTRAP there dies of the next int3.
-std::vector<std::pair<uint64_t, uint64_t>> signal_askers(Agent* agent);
+Result<const LibcHooks*> libc_hooks(Agent* agent);
 
 }  // namespace patchbay
