@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <climits>
-#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -83,15 +82,6 @@ void append_pointer(std::string* out, uint64_t address, const CallTextContext& c
   if (!known || !known->is_variable) return append_hexadecimal(out, address);
   *out += '&';
   *out += known->offset.ends_with("+0x0") ? known->plain : known->offset;
-}
-
-// As one number in hexadecimal.
-void append_wide(std::string* out, const uint8_t* at) {
-  const auto low = load<uint64_t>(at), high = load<uint64_t>(at + 8);
-  if (high == 0) return append_hexadecimal(out, low);
-  char text[40];
-  std::snprintf(text, sizeof text, "0x%lx%016lx", high, low);
-  *out += text;
 }
 
 }  // namespace
@@ -334,14 +324,11 @@ void CallText::append_scalar(std::string* out, Kind kind, const uint8_t* at, uin
     }
     case Kind::kFloat:
       return size == 4 ? put_float(out, load<float>(at)) : append_hexadecimal(out, bits);
-    case Kind::kLongDouble: {
-      const auto real = load<long double>(at);
-      const auto nearest = double(real);
-      if (real == real && real != nearest) *out += '~';
-      return put_float(out, nearest);
-    }
+    case Kind::kLongDouble:
+      return put_long_double(out, load<long double>(at));
     case Kind::kWide:
-      return append_wide(out, at);
+      *out += "0x";
+      return put_wide(out, load<unsigned __int128>(at), false, 16);
     case Kind::kDouble:
       return size == 8 ? put_float(out, load<double>(at)) : append_hexadecimal(out, bits);
     default:

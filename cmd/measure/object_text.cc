@@ -121,38 +121,13 @@ std::optional<uint64_t> ObjectText::total(Record record, std::string* out) const
 
 // --- the kinds
 
-namespace {
-
-// As one number: decimal, as a person writes it.
-void append_wide_integer(std::string* out, const uint8_t* at, bool is_signed) {
-  auto value = load<unsigned __int128>(at);
-  const bool is_negative = is_signed && value >> 127;
-  if (is_negative) value = -value;
-  char digits[40];
-  char* begin = digits + sizeof digits;
-  do *--begin = char('0' + int(value % 10));
-  while (value /= 10);
-  if (is_negative) *--begin = '-';
-  out->append(begin, size_t(digits + sizeof digits - begin));
-}
-
-// As a double, with '~' where that is not all of it.
-void append_long_double(std::string* out, const uint8_t* at) {
-  const auto real = load<long double>(at);
-  const auto nearest = double(real);
-  if (real == real && real != nearest) *out += '~';
-  put_float(out, nearest);
-}
-
-}  // namespace
-
 void ObjectText::append_number(std::string* out, std::span<const uint8_t> bytes,
                                const Context& context) const {
   uint64_t bits = 0;
   if (bytes.size() == 16 && form_.show == Show::kFloat)
-    return append_long_double(out, bytes.data());
+    return put_long_double(out, load<long double>(bytes.data()));
   if (bytes.size() == 16)
-    return append_wide_integer(out, bytes.data(), form_.show == Show::kSigned);
+    return put_wide(out, load<unsigned __int128>(bytes.data()), form_.show == Show::kSigned, 10);
   const size_t size = std::min(bytes.size(), sizeof bits);
   std::memcpy(&bits, bytes.data(), size);
   const unsigned unused = size ? unsigned(64 - 8 * size) : 0;
@@ -333,15 +308,11 @@ void ObjectText::append_type_name(std::string* out, Record record) const {
   std::string_view name(bytes ? reinterpret_cast<const char*>(bytes->data()) : "",
                         bytes ? bytes->size() : 0);
   name = name.substr(0, name.find('\0'));
-  if (name.starts_with('*')) name.remove_prefix(1);
-  if (name.empty()) {
+  if (name.empty() || name == "*") {
     *out += kUnreadable;
     return;
   }
-  constexpr std::string_view kHead = "typeinfo name for ";
-  const std::string shown = demangle("_ZTS" + std::string(name), true);
-  append_escaped(out,
-                 shown.starts_with(kHead) ? std::string_view(shown).substr(kHead.size()) : name);
+  append_escaped(out, demangle_type(name));
 }
 
 void ObjectText::append_members(std::string* out, Record record, const Context& context) const {

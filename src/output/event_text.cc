@@ -175,28 +175,15 @@ void append_real(std::string* out, T value, bool json) {
 
 }  // namespace
 
-// JSON's numbers have not so many digits: there they are texts. A long double is shown as a double,
-// with a '~' where that is not all of it.
+// JSON's numbers have not so many digits: there they are texts, and a long double is a double.
 void EventText::Step::append_wide(std::string* out, const uint8_t* at, bool json) const {
   if (kind == Kind::kLongDouble) {
     const auto real = load<long double>(at);
-    const auto nearest = double(real);
-    if (!json && real == real && real != nearest) *out += '~';
-    return append_real(out, nearest, json);
+    return json ? append_real(out, double(real), true) : put_long_double(out, real);
   }
-  auto value = load<unsigned __int128>(at);
-  const bool is_negative = kind == Kind::kWideSigned && value >> 127;
-  if (is_negative) value = -value;
-  const unsigned base = kind == Kind::kWideHex ? 16 : 10;
-  char digits[40];
-  char* begin = digits + sizeof digits;
-  do {
-    *--begin = "0123456789abcdef"[value % base];
-    value /= base;
-  } while (value);
-  if (is_negative) *--begin = '-';
   if (json) *out += '"';
-  out->append(begin, size_t(digits + sizeof digits - begin));
+  put_wide(out, load<unsigned __int128>(at), kind == Kind::kWideSigned,
+           kind == Kind::kWideHex ? 16 : 10);
   if (json) *out += '"';
 }
 

@@ -51,6 +51,27 @@ void put_float(std::string* out, T value) {
   out->append(digits, size_t(end - digits));
 }
 
+// As a double, with '~' in front where that is not all of it.
+inline void put_long_double(std::string* out, long double value) {
+  const auto nearest = double(value);
+  if (value == value && value != nearest) *out += '~';
+  put_float(out, nearest);
+}
+
+// A number of 16 bytes.
+inline void put_wide(std::string* out, unsigned __int128 value, bool is_signed, unsigned base) {
+  const bool is_negative = is_signed && value >> 127;
+  if (is_negative) value = -value;
+  char digits[40];
+  char* begin = digits + sizeof digits;
+  do {
+    *--begin = "0123456789abcdef"[value % base];
+    value /= base;
+  } while (value);
+  if (is_negative) *--begin = '-';
+  out->append(begin, size_t(digits + sizeof digits - begin));
+}
+
 inline constexpr char kTwoDigits[] =
     "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
     "40414243444546474849505152535455565758596061626364656667686970717273747576777879"

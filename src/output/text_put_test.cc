@@ -42,6 +42,24 @@ TEST(Pieces, NumbersAreThoseOfTheLibrary) {
   EXPECT_EQ(made, expected);
 }
 
+TEST(TextPut, NumbersOfSixteenBytes) {
+  const auto wide = [](unsigned __int128 value, bool is_signed, unsigned base) {
+    std::string text;
+    put_wide(&text, value, is_signed, base);
+    return text;
+  };
+  const auto top = static_cast<unsigned __int128>(1) << 127;
+  EXPECT_EQ(wide(0, true, 10), "0");
+  EXPECT_EQ(wide(top, true, 10), "-170141183460469231731687303715884105728");
+  EXPECT_EQ(wide(top, false, 10), "170141183460469231731687303715884105728");
+  EXPECT_EQ(wide(top | 0xabc, false, 16), "80000000000000000000000000000abc");
+  EXPECT_EQ(wide(~top, true, 10), "170141183460469231731687303715884105727");
+  std::string text;
+  put_long_double(&text, 1.5L);
+  put_long_double(&text, 1.0L / 3);
+  EXPECT_EQ(text, "1.5~0.3333333333333333");
+}
+
 TEST(Pieces, TextsOfEachLengthStandBehindEachOther) {
   std::string long_text, made, expected;
   for (int i = 0; i < 300; i++) long_text += char('!' + i % 90);
