@@ -16,6 +16,7 @@
 #include "cmd/target/target_program.h"
 #include "event/function_event.h"
 #include "serve/directory.h"
+#include "symbol/demangled_name.h"
 #include "trace_dat/metadata.h"
 
 namespace patchbay::cmd {
@@ -31,10 +32,8 @@ uint64_t buffer_kb() {
 }
 
 // "libfoo:ns::f[abi:cxx11](int, char)" as a line shows it: "ns::f".
-std::string shown_name(std::string function) {
-  for (size_t tag; (tag = function.find("[abi:")) != function.npos;)
-    function.erase(tag, std::min(function.find(']', tag), function.size() - 1) - tag + 1);
-  const std::string name = split_library(function).second;
+std::string shown_name(const std::string& function) {
+  const std::string name = split_library(without_abi_tags(function)).second;
   if (!name.ends_with(')') || name.ends_with("operator()")) return name;
   int depth = 0;
   for (size_t i = name.size(); i-- > 0;) {

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "cmd/measure/caught_exceptions.h"
 
-#include <cxxabi.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <string_view>
 
 #include "output/trace_line.h"
+#include "symbol/symbol.h"
 
 namespace patchbay::cmd {
 namespace {
@@ -41,20 +38,6 @@ std::optional<std::string> text(const EventCall& event, Record record, const std
   if (length == 0 || begin > record.size() || length > record.size() - begin) return std::nullopt;
   const std::string_view bytes(reinterpret_cast<const char*>(record.data()) + begin, length);
   return std::string(bytes.substr(0, bytes.find('\0')));
-}
-
-std::string type_name(std::string_view mangled) {
-  if (mangled.starts_with('*')) mangled.remove_prefix(1);  // of a type that one object alone has
-  struct Free {
-    void operator()(char* made) const { std::free(made); }
-  };
-  int status = 0;
-  const std::string name(mangled);
-  const std::unique_ptr<char, Free> made(
-      ::abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status));
-  std::string shown;
-  append_escaped(&shown, status == 0 && made ? made.get() : name.c_str());
-  return shown;
 }
 
 // A type has a base at its begin where its type_info is of the same class as that of
@@ -96,7 +79,8 @@ std::string CaughtExceptions::text_of(Record record) const {
   if ((runtime >> 8 & 0xffffff) != kCxx || (runtime & 0xff) > 1) return "";
   const std::optional<std::string> type = text(*event_, record, is_copy ? "copied" : "type0");
   if (!type || type->empty()) return "";
-  std::string shown = type_name(*type);
+  std::string shown;
+  append_escaped(&shown, demangle_type(*type));
   if (is_copy || !has_text(*event_, record)) return shown;
   const std::optional<std::string> what = text(*event_, record, "what");
   if (!what) return shown;

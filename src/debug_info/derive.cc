@@ -596,14 +596,6 @@ FunctionValueNames value_names(const FunctionInstance& instance, ValueNamesCache
   return found;
 }
 
-// "f[abi:cxx11](int)": a symbol's name has it, that in the debug information has not.
-std::string without_abi_tags(std::string_view function) {
-  std::string name(function);
-  for (size_t tag; (tag = name.find("[abi:")) != name.npos;)
-    name.erase(tag, std::min(name.find(']', tag), name.size() - 1) - tag + 1);
-  return name;
-}
-
 // function_events takes 4095. A name of its own, and a library's, may come in front.
 constexpr size_t kMostLineBytes = 3500;
 

@@ -210,6 +210,13 @@ std::string demangle(std::string_view mangled, bool with_parameters) {
          std::string(suffix);
 }
 
+std::string demangle_type(std::string_view name) {
+  if (name.starts_with('*')) name.remove_prefix(1);  // of a type that one object alone has
+  constexpr std::string_view kHead = "typeinfo name for ";
+  const std::string shown = demangle("_ZTS" + std::string(name), true);
+  return shown.starts_with(kHead) ? shown.substr(kHead.size()) : std::string(name);
+}
+
 std::string without_blanks(std::string_view name) {
   std::string result;
   for (char c : name) {
@@ -299,6 +306,13 @@ std::string canonical_parameters(std::string_view parameters) {
     result += is_word(result.back()) ? " const" : "const";
     at = end;
   }
+  return result;
+}
+
+std::string without_abi_tags(std::string_view name) {
+  std::string result(name);
+  for (size_t tag; (tag = result.find("[abi:")) != result.npos;)
+    result.erase(tag, std::min(result.find(']', tag), result.size() - 1) - tag + 1);
   return result;
 }
 

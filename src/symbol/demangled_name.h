@@ -24,6 +24,8 @@ std::string squeeze(std::string_view text);
 // squeeze() of a parameter list with `const T` as `T const`, `std::string` written out, `(void)` as
 // `()`.
 std::string canonical_parameters(std::string_view parameters);
+// f[abi:cxx11](int) -> f(int).
+std::string without_abi_tags(std::string_view name);
 // ns::Box<int>::get -> ns::Box::get; ABI tags go as well.
 std::string without_template_arguments(std::string_view name);
 // Each "<length><identifier>" that a mangled name must contain to demangle to `name`: the

@@ -135,6 +135,8 @@ std::unique_ptr<SymbolTable> make_recorded_symbol_table(std::vector<RecordedModu
 
 // `ns::f(int, char)` -> with_parameters; false: `ns::f`. Returns the input when it is not mangled.
 std::string demangle(std::string_view mangled, bool with_parameters);
+// What std::type_info::name() says, as the source writes the type; `name` when it is none.
+std::string demangle_type(std::string_view name);
 // A name as symbolize() gives it: ", " becomes ",", any other blank "_".
 std::string without_blanks(std::string_view name);
 // How a function is shown: its demangled name without parameters, or file@0xOFFSET.
