@@ -88,6 +88,10 @@ target_include_directories(patchbay_agent PRIVATE
   $<$<COMPILE_LANGUAGE:ASM>:${CMAKE_BINARY_DIR}/generated>)
 pb_precompile(patchbay_agent)
 target_link_options(patchbay_agent PRIVATE
+  # Options stand before all objects. Of an inline function that several objects have the linker
+  # takes the first: that of the probe path, which is built for general registers only and without
+  # exceptions.
+  -Wl,--whole-archive,$<TARGET_FILE:pb_hot>,--no-whole-archive
   -Wl,--exclude-libs,ALL -Wl,-z,nodelete -Wl,-z,now -Wl,--gc-sections
   -Wl,--version-script=${CMAKE_SOURCE_DIR}/src/agent/agent.map
   # src/agent/memory.cc stands before the program's malloc for all that is in the library.

@@ -45,13 +45,10 @@ extern OwnSignals pb_own_signals;
 
 class OpenSignals {
  public:
-  // Inline wherever they are called: of copies of their own the linker would take one for all, and
-  // that could be one that was built with exceptions, which ends a program whose thread is
-  // cancelled there.
-  [[gnu::always_inline]] OpenSignals() {
+  OpenSignals() {
     if (!pb_thread.open && __atomic_load_n(&pb_own_signals.ours, __ATOMIC_ACQUIRE)) open();
   }
-  [[gnu::always_inline]] ~OpenSignals() {
+  ~OpenSignals() {
     if (blocked_ || replaced_) close();
   }
   OpenSignals(const OpenSignals&) = delete;

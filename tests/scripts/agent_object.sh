@@ -32,6 +32,23 @@ has "it decodes what it patches" "$(cat "$work/log")" 'record: [1-9][0-9]* event
 same "no decoder library is loaded" 0 \
   "$(LD_PRELOAD=$agent grep -ciE 'libZy(dis|core)' /proc/self/maps)"
 
+# The probe path is built for general registers and without exceptions. An inline function that it
+# shares with other code, and that is not inlined, is in the library once: it has to be the probe
+# path's. A personality routine there ends a program whose thread is cancelled in it.
+hot=$build/lib/libpb_hot.a
+nm --defined-only "$hot" | awk '$2 ~ /^[TtWw]$/ { print $3 }' | sort -u >"$work/hot"
+nm --defined-only "$agent" | awk '$2 ~ /^[TtWw]$/ { print $3, $1 }' | sort -u >"$work/all"
+readelf --debug-dump=frames "$agent" 2>/dev/null | awk '
+  / CIE$/ { cie = $1 } /Augmentation:/ { gsub(/"/, ""); personality[cie] = $2 ~ /P/ }
+  / FDE / { split($0, part, "cie="); split(part[2], word, " "); split(part[2], pc, "pc=")
+    if (personality[word[1]]) print substr(pc[2], 1, 16) }' | sort -u >"$work/personal"
+check "functions of the probe path are found" test \
+  "$(join "$work/hot" "$work/all" | wc -l)" -gt 100
+check "as are personalities" test -s "$work/personal"
+same "functions of the probe path with a personality routine" "" \
+  "$(join "$work/hot" "$work/all" | awk 'NR == FNR { has[$1] = 1; next } $2 in has { print $1 }' \
+    "$work/personal" - | xargs)"
+
 objcopy --strip-unneeded "$agent" "$work/stripped.so"
 size=$(stat -c %s "$work/stripped.so")
 check "stripped it has at most 5 MB, not $size bytes" test "$size" -le $((5 << 20))
