@@ -8,6 +8,7 @@
 
 #include "cmd/target/c_declaration.cc"  // the tool is no library
 #include "cmd/target/c_enumeration.cc"
+#include "cmd/target/c_structure.cc"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   using namespace patchbay::cmd;

@@ -15,7 +15,7 @@ namespace {
 using Kind = ObjectForm::Kind;
 using Show = ObjectForm::Show;
 
-constexpr size_t kMaxLine = 1 << 16, kMostMembers = 64;
+constexpr size_t kMaxStructureText = 1 << 16, kMostMembers = 64;
 constexpr uint64_t kMostElements = 32;  // of an array
 constexpr int kMaxNesting = 4;
 
@@ -57,7 +57,7 @@ Result<CStructure> parse_c_structure(std::string_view line) {
   const auto wrong = [&](const char* what) {
     return user_error(EINVAL, std::string(what) + ": " + std::string(line.substr(0, 200)));
   };
-  if (line.size() > kMaxLine) return wrong("A structure is shorter");
+  if (line.size() > kMaxStructureText) return wrong("A structure is shorter");
   CStructure made;
   const bool is_typedef = line.starts_with("typedef ");
   const size_t open = line.find('{'), close = line.rfind('}');

@@ -70,8 +70,7 @@ TEST_P(Passing, EachParameterHasItsPlace) {
   for (const Row& row : kPassing) {
     std::string expected = row.places;
     // clang up to 17 does not align it.
-    const bool is_clang = GetParam() == std::string("passing_clang");
-    if (is_clang && row.function == std::string("int128_on_stack"))
+    if (test::made_by_clang(*info) && row.function == std::string("int128_on_stack"))
       expected.replace(expected.size() - 8, 8, "+16(%sp)");
     EXPECT_EQ(places(*info, row.function), expected) << row.function;
   }

@@ -232,15 +232,22 @@ TEST(DeriveOfOneObject, ValuesOfSeveralWords) {
       {"long_doubles", "long double a, s32 b, struct {long double x} c, s32 d", 2, 0},
       {"packed_struct", "s64 q", 1, 1},
   };
-  for (const char* object : {"passing_4", "passing_5"}) {
+  for (const char* object : {"passing_4", "passing_5", "passing_clang"}) {
+    if (!test::has_object(object)) continue;
     const auto probes = open_probes(test::object_path(object));
-    ASSERT_TRUE(probes);
+    const auto info = test::open_info(test::object_path(object));
+    ASSERT_TRUE(probes && info);
     for (const auto& row : kRows) {
       Result<FunctionEventLines> made = probes->function_events(row.function);
       ASSERT_TRUE(made.ok()) << made.error().message();
-      EXPECT_EQ(made->lines.front(), row.function + ("(" + std::string(row.list)) + ")");
-      EXPECT_EQ(made->objects.front().size(), row.objects) << row.function;
-      EXPECT_EQ(made->beyond.size(), row.beyond) << row.function;
+      std::string list = row.list;
+      size_t beyond = row.beyond;
+      // clang up to 17 does not align it, so that a function event cannot name its place.
+      if (test::made_by_clang(*info) && row.function == std::string("int128_on_stack"))
+        list.resize(list.find(", s128 h")), beyond = 1;
+      EXPECT_EQ(made->lines.front(), row.function + ("(" + list) + ")") << object;
+      EXPECT_EQ(made->objects.front().size(), row.objects) << row.function << ' ' << object;
+      EXPECT_EQ(made->beyond.size(), beyond) << row.function << ' ' << object;
     }
     // The kernel's uprobes have no such types.
     Result<FunctionEventLines> made = probes->function_events("int128", false);

@@ -37,6 +37,16 @@ inline std::unique_ptr<DebugInfo> open_info(const std::string& path) {
   return info.ok() ? std::move(*info) : nullptr;
 }
 
+// Whether clang compiled the first unit: the project's own compiler may be clang.
+inline bool made_by_clang(const DebugInfo& info) {
+  Dwarf_Off next = 0;
+  size_t header = 0;
+  Dwarf_Die unit;
+  return ::dwarf_nextcu(info.dwarf(), 0, &next, &header, nullptr, nullptr, nullptr) == 0 &&
+         ::dwarf_offdie(info.dwarf(), header, &unit) &&
+         text_of(unit, DW_AT_producer).find("clang version ") != std::string::npos;
+}
+
 // The first entry of this name, children before siblings.
 inline std::optional<Dwarf_Die> find_named(Dwarf_Die scope, std::string_view name) {
   for (Dwarf_Die child : children_of(scope)) {
