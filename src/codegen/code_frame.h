@@ -28,8 +28,10 @@ enum class CodeValue : uint8_t {
   kCount
 };
 
-// Words for what the code holds in registers while it copies texts (codegen/text_code.h).
-enum class Spill : uint8_t { kTime, kSlot, kControl, kPublish, kPlace, kDelta, kBegin, kBound };
+// Words for what the code holds in registers while it copies texts (codegen/text_code.h). The code
+// that takes what a whole call keeps has the first three, that of its return the first one.
+enum class Spill : uint8_t { kPlace, kBegin, kBound, kTime, kSlot, kControl, kPublish, kDelta };
+inline constexpr Spill kTakenSize = Spill::kPlace;
 
 inline bool has_texts(const FetchProgram& fetch) {
   for (int i = 0; i < fetch.nr_insns; i++)
@@ -57,12 +59,18 @@ class CodeFrame {
   // the code of a return the word below the stack pointer is the trampoline's, so that all of these
   // stand 8 lower, and return_hook.S saves them. Where texts are copied, Spill follows the flags,
   // and so do a histogram's numbers: such code is not a return's, and all 128 bytes that handlers
-  // keep off are used then.
+  // keep off are used then. Behind what return_hook.S has saved there is room for some of them.
+  //
+  // probe_entry_hook has saved all for the code that takes what a whole call keeps. It has words of
+  // its own (function_entry.S), and leaves these.
   Mem saved(Reg spent) const { return word_below(number_of(spent)); }
-  Mem scratch() const { return word_below(kScratch); }
+  Mem scratch() const { return code.takes ? taking_word(kNrTaking - 1) : word_below(kScratch); }
   Mem saved_flags() const { return word_below(kFlags); }
   Mem spill(Spill which) const { return spilled(int(which)); }
-  Mem spilled(int number) const { return word_below(kSpill + number); }  // < kNrSpilled
+  Mem spilled(int number) const {  // < kNrSpilled
+    if (code.takes) return taking_word(number);
+    return word_below((code.at_return ? kReturnSlot + 1 : kSpill) + number);
+  }
   Mem lowest() const {
     return {reg::kStack, -8 * (spills_ ? kSpill + kNrSpilled : kReturnSlot + 1)};
   }
@@ -87,8 +95,10 @@ class CodeFrame {
  private:
   static constexpr int kScratch = int(std::size(reg::kSpent)), kFlags = kScratch + 1,
                        kReturnSlot = kScratch + 2, kSpill = kReturnSlot;
-  static constexpr int kNrSpilled = int(Spill::kBound) + 1;
+  static constexpr int kNrSpilled = int(Spill::kDelta) + 1;
   static_assert(8 * (kSpill + kNrSpilled) == reg::kRedZone);
+  static constexpr int kTaking = 88, kNrTaking = 4;  // down to BELOW_R10
+  static Mem taking_word(int number) { return {reg::kStack, -kTaking - 8 * number}; }
   static int number_of(Reg program) {
     if (program == reg::kReturnSlot) return kReturnSlot;
     int number = 0;

@@ -4,12 +4,14 @@
 #include <string>
 #include <vector>
 
+#include "codegen/call_code.h"
 #include "codegen/hist_code.h"
 #include "codegen/probe_emitter.h"
 #include "filter/filter_insn.h"
 #include "filter/filter_jit.h"
 #include "hot/rseq.h"
 #include "probe/hit_counter.h"
+#include "probe/returns/call_data.h"
 #include "probe/triggers/trigger_hot.h"
 
 namespace patchbay {
@@ -52,7 +54,7 @@ std::string template_key(const ProbeCode& code) {
       code.uses_xmm,      code.flags_live,      code.inside,   code.fast,
       code.hooks_return,  code.site_has_events, code.filtered, code.event.counts != nullptr,
       code.at_return,     code.shared,          code.gated,    code.soft,
-      code.hook_uses_xmm, code.mirrored,        code.hist};
+      code.hook_uses_xmm, code.mirrored,        code.hist,     code.takes};
   add(kind, sizeof kind);
   if (code.gated) add_tests(*code.event.event->triggers->gate, *code.event.fetch, &key);
   if (code.filtered) add_tests(*code.event.event->filter, *code.event.fetch, &key);
@@ -68,6 +70,8 @@ std::string template_key(const ProbeCode& code) {
   add(&fetch.head, sizeof fetch.head);
   add(&fetch.fixed_size, sizeof fetch.fixed_size);
   add(fetch.insn, fetch.nr_insns * sizeof(FetchInsn));
+  if (code.at_return) key += {code.event.ip != 0, is_taken_size_open(fetch)};
+  if (code.takes || fetch.at_entry) add(&pb_call_data, sizeof pb_call_data);
   return key;
 }
 

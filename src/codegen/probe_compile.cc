@@ -6,6 +6,7 @@
 #include <array>
 
 #include "abi/ftrace_records.h"
+#include "codegen/call_code.h"
 #include "codegen/code_frame.h"
 #include "codegen/code_template.h"
 #include "codegen/hist_code.h"
@@ -144,9 +145,10 @@ bool is_fast_profile(const SiteEvent& event) {
 }
 
 bool has_fast_return(const SiteEvent& event) {
-  if (!is_simple(event) || !is_scalar(*event.fetch) || event.event->filter) return false;
-  if (event.fetch->head != RecordHead::kReturn || !has_no_switch(*event.event)) return false;
-  return !event.counts || !event.counts->max_active;
+  if (!is_simple(event) || !has_no_switch(*event.event) || event.event->filter) return false;
+  if (event.counts && event.counts->max_active) return false;
+  if (is_whole_call(event)) return has_call_code(event) && has_few_fields(*event.fetch);
+  return event.fetch->head == RecordHead::kReturn && is_scalar(*event.fetch);
 }
 
 namespace {

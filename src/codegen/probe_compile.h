@@ -36,6 +36,8 @@ struct ProbeCode {
   bool shared;           // probe_entry_shared: what is to be done is in the site's programs
   bool at_return;        // not of a place: what return_entry goes on with (return_hook.S). It reads
                          // the event from the slot's program, so that it is only its shape's
+  bool takes;            // neither: what probe_entry_hook goes on with for a whole call
+                         // (function_entry.S). event.fetch is what runs at the entry
   bool operator==(const ProbeCode&) const = default;
 };
 
@@ -60,7 +62,8 @@ bool has_fast_path(const SiteEvent& event);
 // registers.
 bool has_fast_hist(const SiteEvent& event);
 
-// The same for a return: every field is a register, nothing limits it, and it has no filter.
+// The same for a return: every field is a register, nothing limits it, and it has no filter. Of a
+// whole call fields may also be loads, and those of the entry may be anything.
 bool has_fast_return(const SiteEvent& event);
 
 // One record of 24 bytes, function_graph's entry and exit, the profiler: what function_entry.S and
@@ -69,13 +72,15 @@ bool is_fast_call(const SiteEvent& event);
 bool is_fast_graph(const SiteEvent& event);
 bool is_fast_profile(const SiteEvent& event);
 
-// Sets code and return_code of a program that is about to be published. What it depends on besides
-// the program is its rings' clock.
+// Sets code, return_code and take_code of a program that is about to be published. What they depend
+// on besides the program is its rings' clock.
 void choose_code(SiteProgram* program, bool on_return);
 
 // SiteProgram.return_code for a return program: the number of the code for its only event. 0: there
 // is none, or no room for it. Programs with the same fields share it, and it is never taken back.
 uint16_t return_code(const SiteProgram& program);
+// SiteProgram.take_code, likewise: of the program's whole calls, which all take the same.
+uint16_t take_code(const SiteProgram& program);
 
 // True when the event has a filter that the code can test on the registers at the place, or on the
 // texts that they lead to: a hit that does not match costs next to nothing, whatever the event's

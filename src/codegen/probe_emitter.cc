@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "codegen/call_code.h"
 #include "codegen/code_frame.h"
 #include "codegen/hist_code.h"
 #include "codegen/publish_code.h"
@@ -41,6 +42,7 @@ class ProbeEmitter {
 
   void emit() {
     if (code_.at_return) return emit_return();
+    if (code_.takes) return emit_taking();
     if (code_.shared) return emit_shared();
     step_over_red_zone();
     if (tests_ || code_.fast) out_.store(frame_.lowest(), kWork);  // stack_touch.h
@@ -105,6 +107,19 @@ class ProbeEmitter {
     out_.word(done, reinterpret_cast<uint64_t>(pb_return_done));
     out_.word(general, reinterpret_cast<uint64_t>(pb_return_general));
     emit_descriptors();
+  }
+
+  // All is saved, reg::kReturnSlot is the slot. What the call pushed is the stub's.
+  void emit_taking() {
+    Label done, general;
+    out_.stack_is(sizeof(uint64_t));
+    emit_take(frame_, slow_);
+    out_.jump_through(done);
+    out_.bind(slow_);
+    out_.jump_through(general);
+    out_.align(8);
+    out_.word(done, reinterpret_cast<uint64_t>(pb_take_done));
+    out_.word(general, reinterpret_cast<uint64_t>(pb_take_general));
   }
 
   void* entry_point() const {
@@ -321,9 +336,9 @@ bool generate_probe(const ProbeCode& code, GeneratedCode* made, uint16_t* stack_
   emitter.emit();
   if (!out->is_complete()) return false;
   *made = out->take();
-  // Of a return the unwind tables have one rule for all: pb_return_code.
-  *stack_shape =
-      code.at_return ? uint16_t{0} : stack_shape_number(stack_shape_of(out->stack_notes()));
+  // Of these the unwind tables have one rule for all: pb_return_code, pb_take_code.
+  const bool has_rule = code.at_return || code.takes;
+  *stack_shape = has_rule ? uint16_t{0} : stack_shape_number(stack_shape_of(out->stack_notes()));
   return true;
 }
 

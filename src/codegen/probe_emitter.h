@@ -31,7 +31,9 @@
 // pointer makes such an abort, too (hot/fault.h). An abort of the second adds with a lock instead.
 //
 // The code of a return begins behind the trampoline, which has saved all (return_hook.S): the
-// record, count, and on to pb_return_done; what is unusual goes on to pb_return_general.
+// record, count, and on to pb_return_done; what is unusual goes on to pb_return_general. The code
+// that takes what a whole call keeps begins likewise, behind probe_entry_hook: codegen/call_code.h;
+// on to pb_take_done or pb_take_general.
 #pragma once
 
 #include "arch/emitter.h"

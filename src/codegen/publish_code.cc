@@ -9,6 +9,7 @@
 #include <bit>
 #include <utility>
 
+#include "codegen/call_code.h"
 #include "codegen/record_code.h"
 #include "codegen/text_code.h"
 #include "probe/hit_counter.h"
@@ -133,8 +134,12 @@ void texts_end(const CodeFrame& frame) {
 
 void emit_publish(const CodeFrame& frame, const Sequence& sequence, const Label& unusual) {
   Emitter& out = frame.out;
-  const uint32_t fixed = fixed_record_size(*frame.code.event.fetch);
-  const uint32_t bytes = (frame.texts ? abi::kMaxSmallData + kTextSlack : fixed) + kFirstWord;
+  const FetchProgram& fetch = *frame.code.event.fetch;
+  const bool is_open = is_taken_size_open(fetch);
+  const uint32_t size = frame.texts ? abi::kMaxSmallData + kTextSlack
+                        : is_open   ? abi::kMaxSmallData
+                                    : fixed_record_size(fetch);
+  const uint32_t bytes = size + kFirstWord;
   out.begin_sequence(sequence);
   out.load_cpu(kTime, unusual);
   ring_of_cpu(frame);
@@ -151,10 +156,17 @@ void emit_publish(const CodeFrame& frame, const Sequence& sequence, const Label&
     ring_count(out);
     return ring_commit(out, kPlace, sequence);
   }
-  first_word(out, bytes);
-  emit_record(frame, kFirstWord);
+  if (!is_open) first_word(out, bytes);
+  if (!fetch.at_entry) {
+    emit_record(frame, kFirstWord);
+  } else {
+    emit_call_record(frame, kFirstWord, unusual);
+    ring_slot(out);
+  }
   ring_count(out);
-  ring_commit(out, Number{bytes}, sequence);
+  if (!is_open) return ring_commit(out, Number{bytes}, sequence);
+  out.apply(Op::kAdd, kPublish, Number{kFirstWord});
+  ring_commit(out, frame.spill(kTakenSize), sequence);
 }
 
 // The sequence begins with the number of the CPU at once: the kernel forgets a sequence that it

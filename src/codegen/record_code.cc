@@ -90,7 +90,8 @@ class ValueCode {
   }
   int source_of(const FetchInsn& insn) const {
     if (insn.op != FetchOp::kArg) return insn.index;
-    return frame_.code.at_return ? kSlotArgument + insn.index : reg::kArgument[insn.index].number;
+    const bool has_slot = frame_.code.at_return || frame_.code.takes;
+    return has_slot ? kSlotArgument + insn.index : reg::kArgument[insn.index].number;
   }
   void start(int source) {
     if (source < kSlotArgument) return is(program_register(Reg{uint8_t(source)}, kValue));
@@ -172,6 +173,21 @@ class RecordCode {
     zero(filled, frame_.texts ? fetch_.fixed_size : fixed_record_size(fetch_));
   }
 
+  // Of a whole call at its return, on what was taken: that has its gaps as 0. What the call's data
+  // says is codegen/call_code.cc's.
+  void store_result() {
+    const FetchInsn* stop = fetch_.insn + fetch_.nr_insns;
+    for (const FetchInsn* insn = fetch_.insn; insn != stop; insn++) {
+      if (insn->op == FetchOp::kTaken || insn->op == FetchOp::kField) {
+        if (insn->op == FetchOp::kField) insn++;  // its kStore
+        continue;
+      }
+      ValueCode value(frame_);
+      for (; !ends_chain(insn->op); insn++) value.step(*insn);
+      store_field(&value, *insn);
+    }
+  }
+
  private:
   Mem at(uint32_t offset) const { return {kPlace, int64_t{at_} + offset}; }
 
@@ -180,10 +196,16 @@ class RecordCode {
     out_.load(kValue, {kValue, offsetof(EventProgram, id)}, Width::k2);
     out_.store(at(0), kValue, Width::k4);
     store_tid();
-    frame_.load_slot_event(kValue, offsetof(SiteEvent, ip));
-    out_.store(at(8), kValue);
+    const bool is_call = fetch_.head == RecordHead::kFunction;  // whose parent comes first
+    frame_.code.event.ip ? frame_.load_slot_event(kValue, offsetof(SiteEvent, ip))
+                         : load_slot_function();
+    out_.store(at(is_call ? 16 : 8), kValue);
     out_.load(kValue, {reg::kReturnSlot, offsetof(ReturnSlot, return_address)});
-    out_.store(at(16), kValue);
+    out_.store(at(is_call ? 8 : 16), kValue);
+  }
+  void load_slot_function() {
+    out_.load(kValue, {reg::kReturnSlot, offsetof(ReturnSlot, site)});
+    out_.load(kValue, {kValue, offsetof(CallSite, function)});
   }
   void store_tid() {
     out_.load(kValue, frame_.tid(), Width::k4);
@@ -195,7 +217,10 @@ class RecordCode {
     return insn != stop && insn->op == FetchOp::kString;
   }
   void zero(uint32_t from, uint32_t to) {
-    for (; from < to; from++) out_.store_number(at(from), 0, Width::k1);
+    for (uint32_t size; from < to; from += size) {
+      for (size = 8; from % size || size > to - from;) size /= 2;
+      out_.store_number(at(from), 0, Width(size));
+    }
   }
 
   void store_field(ValueCode* value, const FetchInsn& end) {
@@ -231,6 +256,13 @@ class RecordCode {
   const FetchProgram& fetch_;
   const uint32_t at_;
 };
+
+// The chain at `i` stores the call's time: of what is taken, the second word of its record.
+bool is_duration(const FetchProgram& fetch, int i) {
+  return fetch.insn[i].op == FetchOp::kField && fetch.insn[i].imm == sizeof(uint64_t) &&
+         fetch.insn[i].size == 8 && i + 1 < fetch.nr_insns &&
+         fetch.insn[i + 1].op == FetchOp::kStore && fetch.insn[i + 1].size == 8;
+}
 
 bool is_width(uint8_t size) { return size == 1 || size == 2 || size == 4 || size == 8; }
 
@@ -331,6 +363,40 @@ void emit_record(const CodeFrame& frame, uint32_t at) {
   RecordCode code(frame, at);
   code.store_head();
   code.store_fields();
+}
+
+void emit_fields(const CodeFrame& frame, uint32_t at) { RecordCode(frame, at).store_fields(); }
+
+void emit_head_and_result(const CodeFrame& frame, uint32_t at) {
+  RecordCode code(frame, at);
+  code.store_head();
+  code.store_result();
+}
+
+bool can_be_taken(const FetchProgram& fetch) {
+  if (!can_be_compiled(fetch)) return false;
+  for (int i = 0; i < fetch.nr_insns; i++) {
+    const FetchInsn& insn = fetch.insn[i];
+    if (insn.op == FetchOp::kAddReg) return false;
+    if (insn.op == FetchOp::kReg && insn.index != reg::kStack.number) return false;
+  }
+  return true;
+}
+
+bool can_be_returned(const FetchProgram& fetch) {
+  bool is_open = false;
+  for (int i = 0; i < fetch.nr_insns; i++) {
+    const FetchInsn& insn = fetch.insn[i];
+    if (i == 0 && insn.op == FetchOp::kTaken) continue;
+    if (is_duration(fetch, i)) {
+      i++;
+      continue;
+    }
+    const bool is_fixed = is_compiled(insn) && insn.op != FetchOp::kString;
+    if (!is_fixed || starts_chain(insn.op) == is_open) return false;
+    is_open = !ends_chain(insn.op);
+  }
+  return !is_open && fixed_record_size(fetch) <= abi::kMaxSmallData;
 }
 
 }  // namespace patchbay

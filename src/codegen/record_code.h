@@ -28,6 +28,15 @@ bool has_loads(const FetchProgram& fetch);
 // and keeps the other registers.
 void emit_record(const CodeFrame& frame, uint32_t at);
 
+// The two programs of a whole call (codegen/call_code.h): whether code can be made of that of the
+// entry, and of that of the return.
+bool can_be_taken(const FetchProgram& fetch);
+bool can_be_returned(const FetchProgram& fetch);
+// Of the first the fixed part without a head. Of the second the head, and what it adds to what was
+// taken, but for the duration. As emit_record().
+void emit_fields(const CodeFrame& frame, uint32_t at);
+void emit_head_and_result(const CodeFrame& frame, uint32_t at);
+
 // The value of the chain that begins with `insn`, up to its end, which it returns: in reg::kValue.
 // Spends no other register.
 const FetchInsn* emit_value(const CodeFrame& frame, const FetchInsn* insn, const FetchInsn* stop);

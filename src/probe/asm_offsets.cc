@@ -18,12 +18,14 @@ namespace patchbay {
   ASM_OFFSET(PROGRAM_PLAIN, SiteProgram, plain);
   ASM_OFFSET(PROGRAM_CODE, SiteProgram, code);
   ASM_OFFSET(PROGRAM_RETURN_CODE, SiteProgram, return_code);
+  ASM_OFFSET(PROGRAM_TAKE_CODE, SiteProgram, take_code);
   ASM_OFFSET(PROGRAM_EVENTS, SiteProgram, event[0].event);
   static_assert(offsetof(SiteProgram, nr_events) == 0);
   ASM_CONSTANT(ENTRY_CALLS, kEntryCalls);
   ASM_CONSTANT(HOOK_PLAIN, kHookPlain);
+  ASM_CONSTANT(HOOK_CALLS, kHookCalls);
   ASM_CONSTANT(HOOK_GRAPH, kHookGraph);
-  static_assert(kHookPlain < kHookGraph && kHookGraph < kHookProfile);
+  static_assert(kHookPlain < kHookCalls && kHookCalls < kHookGraph && kHookGraph < kHookProfile);
   ASM_CONSTANT(SITE_EVENT_SIZE, sizeof(SiteEvent));
   ASM_SHIFT(SITE_EVENT_SHIFT, sizeof(SiteEvent));
   static_assert(offsetof(EventProgram, rings) == 0);

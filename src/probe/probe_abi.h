@@ -129,6 +129,7 @@ struct SiteProgram {
   uint16_t code;         // kEntryCalls; of a return program: kHookPlain …
   uint16_t return_code;  // of a return program: what stands in pb_return_code, in units of
                          // kReturnCodeUnit
+  uint16_t take_code;    // of kHookCalls: what stands in pb_take_code, in the same units
   SiteEvent event[];     // nr_events of them; those that build the same record stand together
 };
 
@@ -136,8 +137,9 @@ struct SiteProgram {
 enum : uint16_t {
   kEntryCalls = 1,   // every event is a function tracer's and records all
   kHookPlain = 1,    // nothing is limited, no graph
-  kHookGraph = 2,    // one function_graph, of all threads
-  kHookProfile = 3,  // the profiler alone
+  kHookCalls = 2,    // likewise, and what whole calls take is compiled (take_code)
+  kHookGraph = 3,    // one function_graph, of all threads
+  kHookProfile = 4,  // the profiler alone
 };
 
 // One patched function entry, or place inside a function. Its address is stable for the life of the

@@ -225,6 +225,8 @@ KEEP long step_registers(long a, long b) { return a - b; }
 KEEP long step_return(long a, long b) { return a ^ b; }
 KEEP long step_return_text(long a, long b) { return a ? b : 0; }
 KEEP long step_limited(long a, long b) { return a | b; }
+KEEP long step_whole(long text, long b) { return text ? b + 1 : 0; }
+KEEP long step_whole_fault(long text, long b) { return text ? b + 2 : 0; }
 KEEP long step_function(long a, long b) { return a & b; }
 KEEP long step_graph(long a, long b) { return a & b; }
 KEEP long step_leaf(long a, long b) { return a + 2 * b; }
@@ -269,6 +271,8 @@ const struct {
     ROW(registers),
     ROW(return ),
     ROW(limited),
+    ROW(whole),
+    ROW(whole_fault),
     ROW(function),
     ROW(graph),
     ROW(nested),
@@ -329,8 +333,9 @@ long arguments_of(const char* name, long* b) {
   static const char kText[] = "a text of some length";
   *b = 2;
   if (!strcmp(name, "text") || !strcmp(name, "return_text")) *b = reinterpret_cast<long>(kText);
-  if (!strcmp(name, "text") || !strcmp(name, "compared")) return reinterpret_cast<long>(kText);
-  return !strcmp(name, "fault") ? 8 : 1;
+  for (const char* with_text : {"text", "compared", "whole"})
+    if (!strcmp(name, with_text)) return reinterpret_cast<long>(kText);
+  return strstr(name, "fault") ? 8 : 1;
 }
 
 // --- in the child

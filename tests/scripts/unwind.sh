@@ -50,7 +50,8 @@ status=$?
 same "without tracing" "untraced: good" "$plain"
 
 # Events, one way of recording each.
-begin event text fault filtered compared hist registers return limited return_text static \
+begin event text fault filtered compared hist registers return limited return_text whole \
+  whole_fault static \
   filtered_static numbers stack inside realigned short tail both
 put function_events 'step_event(long a, long b)'
 put function_events 'step_text(long a, string text)'
@@ -60,6 +61,8 @@ put function_events 'step_compared(string a, long b)'
 put function_events 'step_stack(long a)'
 put function_events 'step_short(long a)'
 put function_events 'step_leaf(long a)'
+put function_events 'long r = step_whole(string text, long b)'
+put function_events 'long r = step_whole_fault(string text, long b)'
 put kprobe_events 'p:registers step_registers a=%ax sp=%sp two=+0(%sp):x64[2]'
 put kprobe_events 'p:hist step_hist a=$arg1'
 put kprobe_events 'r:return step_return ret=$retval'
@@ -80,7 +83,8 @@ put events/functions/enable 1
 put events/kprobes/enable 1
 put events/steps/enable 1
 has "an int3 is among the places" "$("$patchbay" cat $pid debug/call_sites)" 'int3 step_short'
-steps event text fault filtered compared hist registers return limited return_text static \
+steps event text fault filtered compared hist registers return limited return_text whole \
+  whole_fault static \
   filtered_static numbers stack inside realigned short tail both
 uses event 768
 uses text 1280
@@ -91,6 +95,7 @@ uses inside 896
 uses realigned 896
 uses return 896
 uses limited 1024
+uses whole 896
 uses return_text 1600
 uses numbers 896
 uses tail 896

@@ -208,6 +208,79 @@ exec 6>&-
 wait $left
 same "its end" 0 $?
 
+# --- switched while calls are open, in 8 threads: what is recorded is right, and so is the program
+cat >switched.cc <<'EOC'
+#include <atomic>
+#include <cstdio>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+static std::atomic<bool> stop;
+extern "C" __attribute__((noinline, used)) long deep(long a, const char *text, long left) {
+  asm volatile("" : "+r"(text));
+  return left ? deep(a + 1, text, left - 1) - 1 : 2 * a;  // 2 * (a + left) - left
+}
+static void call(long from, std::atomic<long> *wrong) {
+  char text[2][70];
+  snprintf(text[0], sizeof text[0], "%ld", from);
+  snprintf(text[1], sizeof text[1], "%060ld", from);
+  while (!stop)
+    for (long i = 0; i < 2; i++)
+      if (deep(from, text[i], 3) != 2 * from + 3) ++*wrong;
+}
+int main() {
+  char go;
+  std::atomic<long> wrong{0};
+  if (read(0, &go, 1) != 1) return 1;
+  std::vector<std::thread> threads;
+  for (long i = 0; i < 8; i++) threads.emplace_back(call, 1000 * i, &wrong);
+  puts("calls");
+  fflush(stdout);
+  if (read(0, &go, 1) != 1) return 1;
+  stop = true;
+  for (std::thread &thread : threads) thread.join();
+  printf("%ld wrong\n", wrong.load());
+  fflush(stdout);
+  return read(0, &go, 1) != 1;
+}
+EOC
+"${CXX:-c++}" -O1 -fno-optimize-sibling-calls -o switched switched.cc -pthread ||
+  fail "switched.cc"
+mkfifo switched.in
+LD_PRELOAD=$agent ./switched <switched.in >switched.out 2>err &
+switched=$!
+started $switched
+exec 7>switched.in
+wait_for 20 "$patchbay" ls $switched || fail "switched does not answer"
+check "defined" "$patchbay" write $switched function_events \
+  "long r = deep(long a, string text, long left)"
+printf x >&7
+wait_for 60 grep -q calls switched.out || fail "switched does not begin"
+for i in {1..30}; do
+  "$patchbay" write $switched events/functions/enable $((i % 2)) || fail "enable $i"
+  if ((i % 10 == 0)); then
+    "$patchbay" write $switched events/functions/deep/filter 'left < 3' || fail "filter $i"
+    "$patchbay" write $switched events/functions/enable 1 || fail "enable $i, filtered"
+    "$patchbay" write $switched events/functions/deep/filter 0 || fail "no filter $i"
+  fi
+done
+"$patchbay" write $switched events/functions/enable 0
+"$patchbay" cat $switched trace >trace
+printf x >&7
+wait_for 60 grep -q wrong switched.out || fail "switched does not end"
+same "the program is right" "0 wrong" "$(tail -n 1 switched.out)"
+right=$(sed -En 's/.*->deep\((a=.*)\) (r=.*)$/\1, \2/p' trace |
+  sed -En 's/^a=([0-9]+), text=([0-9]+), left=([0-3]), r=([0-9]+) duration=[0-9]+$/\1 \2 \3 \4/p' |
+  awk '$4 == 2 * $1 + $3 && $1 == $2 + 3 - $3' | wc -l)
+check "there are calls in the trace" test "$right" -ge 100
+same "each with its own arguments, text and result" "$(grep -c -- '->deep(' trace)" "$right"
+same "none is left, none missed" "0" "$("$patchbay" cat $switched debug/counters |
+  awk '/^(left|missed)/ { n += $2 } END { print n + 0 }')"
+printf x >&7
+exec 7>&-
+wait $switched
+same "its end" 0 $?
+
 # --- a name that the program has not is none of the agent's own functions either
 has "no function of the agent is offered" \
   "$("$patchbay" record -o x.dat -e 'int r = add(int a)' -- /bin/true 2>&1)" 'no function "add" in'

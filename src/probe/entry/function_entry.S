@@ -9,6 +9,7 @@
  *             |-- else, or the record is not the usual case: probe_entry_rest, with what is left
  *             '-- return_program? probe_entry_hook, by its code:
  *                   kHookPlain    a spare slot of the thread is armed
+ *                   kHookCalls    and its room is filled with what a whole call takes
  *                   kHookGraph    and funcgraph_entry recorded, with depth and parent
  *                   kHookProfile  the same without a record
  *                   else, or not the usual case: probe_entry_hook_general
@@ -16,7 +17,8 @@
  * Entered by `call`, or by a jump where returns are hooked (probe_entry.S): rsp is below the return
  * address, where the stub goes on; rax is the CallSite. Generated code is not needed for these: the
  * records have one form each. C++ (graph_hot.cc, probe_hot.cc) says what is to happen; this does
- * the same, quicker, or leaves everything to it.
+ * the same, quicker, or leaves everything to it. What whole calls take differs from event to event:
+ * that is generated, into pb_take_code (return_code.cc).
  */
 #include "hot/fault.inc"
 #include "probe/fast_record.inc"
@@ -36,6 +38,7 @@
 #define BELOW_R8 -80
 #define BELOW_HEADER -88
 #define BELOW_END -96			/* behind the last SiteEvent */
+/* From -88 down to BELOW_R10 the code in pb_take_code has what it spills (codegen/code_frame.h). */
 #define BELOW_R10 -128			/* the lowest word, and the first to be stored */
 
 	.text
@@ -181,6 +184,24 @@ probe_entry_shared:
 	mov %rax, (%r8)
 	.endm
 
+/* Of kHookPlain and kHookCalls: the slot r8 is owned, r10 is the site, r11 the program. Spends rax,
+ * rcx and rdx. */
+	.macro fill_slot
+	mov BELOW_RDX(%rsp), %rax
+	mov BELOW_RCX(%rsp), %rcx
+	mov BELOW_R8(%rsp), %rdx
+	movl $-1, SLOT_WANTED(%r8)
+	movb $0, SLOT_GRAPH_FLAGS(%r8)
+	mov %rdi, SLOT_ARG(%r8)
+	mov %rsi, SLOT_ARG+8(%r8)
+	mov %rax, SLOT_ARG+16(%r8)
+	mov %rcx, SLOT_ARG+24(%r8)
+	mov %rdx, SLOT_ARG+32(%r8)
+	mov %r9, SLOT_ARG+40(%r8)
+	mov %r11, SLOT_PROGRAM(%r8)
+	mov %r10, SLOT_SITE(%r8)
+	.endm
+
 /* On in the stub, through the call in front of the trampoline r10. */
 	.macro go_on_hooked
 	sub $RETURN_CALL_SIZE, %r10
@@ -252,6 +273,8 @@ probe_entry_hook:
 	jne .Lnot_usual_call			/* may_hook_return_to(): never to a trampoline */
 	cmpw $HOOK_PLAIN, PROGRAM_CODE(%r11)
 	jbe .Lplain
+	cmpw $HOOK_CALLS, PROGRAM_CODE(%r11)
+	je .Lcalls
 	cmpq $0, GRAPH_UNUSUAL+pb_graph_settings(%rip)
 	jne .Lnot_usual_call
 	mov pb_return_thread@gottpoff(%rip), %rdx
@@ -332,21 +355,37 @@ probe_entry_hook:
 	mov pb_return_thread@gottpoff(%rip), %rdx
 	add %fs:0, %rdx
 	take_spare %r8, %r8d, %rdx, %rcx, %ecx, .Lnot_usual_plain
-	mov BELOW_RDX(%rsp), %rax
-	mov BELOW_RCX(%rsp), %rcx
-	mov BELOW_R8(%rsp), %rdx
-	movl $-1, SLOT_WANTED(%r8)
-	movb $0, SLOT_GRAPH_FLAGS(%r8)
-	mov %rdi, SLOT_ARG(%r8)
-	mov %rsi, SLOT_ARG+8(%r8)
-	mov %rax, SLOT_ARG+16(%r8)
-	mov %rcx, SLOT_ARG+24(%r8)
-	mov %rdx, SLOT_ARG+32(%r8)
-	mov %r9, SLOT_ARG+40(%r8)
-	mov %r11, SLOT_PROGRAM(%r8)
-	mov %r10, SLOT_SITE(%r8)
+	fill_slot
 	arm_slot
 	go_on_hooked
+
+/* Of whole calls. A handler that comes between the two has other slots, and so other rooms. */
+.Lcalls:
+	mov pb_thread@gottpoff(%rip), %r10
+	cmpl $0, %fs:(%r10)			/* fast_tid: 0 in the agent, and where no fault is delivered */
+	je .Lnot_usual_call
+	mov %rax, %r10
+	mov %r8, BELOW_R8(%rsp)
+	mov %r9, BELOW_R9(%rsp)
+	mov pb_return_thread@gottpoff(%rip), %rdx
+	add %fs:0, %rdx
+	take_spare %r8, %r8d, %rdx, %rcx, %ecx, .Lnot_usual_take
+	fill_slot
+	movzwl PROGRAM_TAKE_CODE(%r11), %eax
+	lea pb_take_code(%rip), %rcx
+	shl $RETURN_CODE_SHIFT, %eax
+	add %rcx, %rax
+	jmp *%rax
+	.globl pb_take_done
+	.hidden pb_take_done
+pb_take_done:					/* r8 is the slot */
+	arm_slot
+	mov BELOW_R9(%rsp), %r9
+	go_on_hooked
+	.globl pb_take_general
+	.hidden pb_take_general
+pb_take_general:				/* likewise: a load has faulted, a text is long */
+	jmp .Lslow_graph
 
 .Lno_parent:
 	cmpl $0, GRAPH_LEFT(%rdx)
@@ -418,4 +457,19 @@ probe_entry_hook:
 	abort_sequence graph, .Lslow_graph
 	.cfi_endproc
 	.size probe_entry_hook, . - probe_entry_hook
+
+/* Code that takes what whole calls keep (codegen/call_code.h): runs as part of probe_entry_hook,
+ * and leaves the stack pointer alone. Nothing is armed before it is through, so that a load that
+ * faults goes on as if there had been none of it. */
+	.balign 4096
+	.globl pb_take_code
+	.hidden pb_take_code
+	.type pb_take_code, @function
+pb_take_code:
+	.cfi_startproc
+	.cfi_def_cfa_offset 16
+	.fill TAKE_CODE_SIZE, 1, 0xcc		/* 0 is none */
+	.cfi_endproc
+	.size pb_take_code, . - pb_take_code
+	fault_entry pb_take_code, pb_take_general, pb_take_code + TAKE_CODE_SIZE
 	.section .note.GNU-stack, "", @progbits

@@ -19,6 +19,7 @@ constexpr size_t in_ring(size_t record) { return record + 4; }
   ASM_CONSTANT(RETURN_PAGES, kReturnPages);
   ASM_CONSTANT(RETURN_PAGE_SHIFT, kReturnPageLog);
   ASM_CONSTANT(RETURN_CODE_SIZE, kReturnCodeSize);
+  ASM_CONSTANT(TAKE_CODE_SIZE, kTakeCodeSize);
   ASM_SHIFT(RETURN_CODE_SHIFT, kReturnCodeUnit);
   ASM_SHIFT(TRAMPOLINE_SHIFT, kReturnTrampolineSize);
   ASM_OFFSET(RETURN_THREAD_AT, ReturnThread, at);

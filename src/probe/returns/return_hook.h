@@ -41,8 +41,8 @@ namespace patchbay {
 
 inline constexpr uint32_t kReturnSlots = 32768;
 inline constexpr uint32_t kReturnTrampolineSize = 16;
-inline constexpr uint32_t kReturnCodeSize = 65536;
-inline constexpr uint32_t kReturnCodeUnit = 64;
+inline constexpr uint32_t kReturnCodeSize = 65536, kTakeCodeSize = 65536;
+inline constexpr uint32_t kReturnCodeUnit = 64;  // of both
 // The call instruction in front of each trampoline, which is how its address comes into the stack
 // word (return_hook.S).
 inline constexpr uint32_t kReturnCallSize = 2;
@@ -148,6 +148,12 @@ extern const uint8_t pb_return_code[] __attribute__((visibility("hidden")));
 // Where that code goes on: with its record published, and with nothing done.
 void pb_return_done() __attribute__((visibility("hidden")));
 void pb_return_general() __attribute__((visibility("hidden")));
+// Room for code that takes what a whole call keeps from its entry (call_data.h): part of
+// probe_entry_hook. And where that goes on: with all of it in the slot's room, and with nothing
+// done.
+extern const uint8_t pb_take_code[] __attribute__((visibility("hidden")));
+void pb_take_done() __attribute__((visibility("hidden")));
+void pb_take_general() __attribute__((visibility("hidden")));
 // Where probe_hook() goes on when it has left the return alone.
 void pb_return_not_hooked() __attribute__((visibility("hidden")));
 // The real caller of the call that slot i hooks.

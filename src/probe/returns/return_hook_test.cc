@@ -30,6 +30,7 @@
 #include "hot/fault.h"
 #include "hot/rseq_testing.h"
 #include "probe/hit_counter.h"
+#include "probe/returns/call_data.h"
 #include "ring_buffer/ring_buffer.h"
 #include "ring_buffer/ring_reader.h"
 #include "ring_buffer/ring_write_hot.h"
@@ -95,6 +96,8 @@ HOOKED(trace)
 HOOKED(flags)
 HOOKED(registers)
 HOOKED(checked)
+HOOKED(greet)
+HOOKED(keeps)
 
 #define REAL extern "C" __attribute__((noinline, used))
 extern "C" {
@@ -112,9 +115,15 @@ int hooked_yields(int value);
 std::vector<void*>* hooked_trace(int depth);
 uint64_t hooked_flags();
 uint64_t hooked_registers();
+int hooked_greet(int which, const char* text, int count);
+uint64_t return_hook_test_kept[10];
 }
 
 REAL uint64_t real_add(uint64_t a, uint64_t b) { return a + b; }
+REAL int real_greet(int which, const char* text, int count) {
+  __asm__ volatile("" : : "r"(text));
+  return count > 0 ? hooked_greet(which + 1, text, count - 1) + 1 : -5;
+}
 REAL int real_recurse(int depth) { return depth ? hooked_recurse(depth - 1) + 1 : 0; }
 
 int g_destroyed;
@@ -203,6 +212,21 @@ real_checked:
   mov $9, %eax
   ret
 .size real_checked, . - real_checked
+.globl real_keeps
+.type real_keeps, @function
+real_keeps:
+  mov %rax, return_hook_test_kept(%rip)
+  mov %rcx, 8+return_hook_test_kept(%rip)
+  mov %rdx, 16+return_hook_test_kept(%rip)
+  mov %rsi, 24+return_hook_test_kept(%rip)
+  mov %rdi, 32+return_hook_test_kept(%rip)
+  mov %r8, 40+return_hook_test_kept(%rip)
+  mov %r9, 48+return_hook_test_kept(%rip)
+  mov %r10, 56+return_hook_test_kept(%rip)
+  mov %r11, 64+return_hook_test_kept(%rip)
+  mov $6, %eax
+  ret
+.size real_keeps, . - real_keeps
 .globl real_registers
 .type real_registers, @function
 real_registers:
@@ -233,29 +257,42 @@ void on_fault(int signal, siginfo_t*, void* context) {
   if (fixup) ip = greg_t(fixup);
 }
 
-// false: by return_hook() and return_hit(); true: the code for one event at both ends.
-class ReturnHook : public ::testing::TestWithParam<bool> {
+// By return_hook() and return_hit(), or the code for one event at both ends; a return alone, or a
+// whole call.
+enum class Way { kGeneral, kQuick, kGeneralCalls, kQuickCalls };
+
+class ReturnHook : public ::testing::TestWithParam<Way> {
  protected:
+  static bool is_quick() { return GetParam() == Way::kQuick || GetParam() == Way::kQuickCalls; }
+  static bool has_calls() {
+    return GetParam() == Way::kGeneralCalls || GetParam() == Way::kQuickCalls;
+  }
   void SetUp() override {
     struct sigaction fault = {};
     fault.sa_sigaction = on_fault;
     fault.sa_flags = SA_SIGINFO | SA_NODEFER;
     ::sigaction(SIGSEGV, &fault, nullptr);
     ::sigaction(SIGBUS, &fault, nullptr);
-    pb_rseq_offset = GetParam() ? test::rseq_offset() : 0;
-    if (GetParam() && !pb_rseq_offset) GTEST_SKIP() << "no rseq: no fast returns";
+    pb_rseq_offset = is_quick() ? test::rseq_offset() : 0;
+    if (is_quick() && !pb_rseq_offset) GTEST_SKIP() << "no rseq: no fast returns";
     make_buffer();
-    if (GetParam() && buffer_->header()->clock != abi::kClockTsc) GTEST_SKIP() << "no fast returns";
+    if (is_quick() && buffer_->header()->clock != abi::kClockTsc) GTEST_SKIP() << "no fast returns";
+    ASSERT_TRUE(call_data_reserve());
+    pb_call_clock = {uint64_t{1} << 31, buffer_->header()->clock != abi::kClockTsc};
     counts_ = keep(new ProbeCounts{new_hit_counter(), 0, 0, 0});
     event_ = keep(new EventProgram{});
     event_->rings = buffer_->rings();
     event_->id = 600;
     program_ = make_flexible<SiteProgram>(sizeof(SiteEvent)).release();
     program_->nr_events = 1;
-    program_->max_record = 64;
-    set_fields({{FetchOp::kReg, 0, 0, 0, 0, 0}, {FetchOp::kStore, 0, 8, 0, 24, 0}}, 32);
+    program_->max_record = 2048;
+    return_hook_test_site.function = 0x4712;
+    if (has_calls())
+      set_call({});
+    else
+      set_fields({{FetchOp::kReg, 0, 0, 0, 0, 0}, {FetchOp::kStore, 0, 8, 0, 24, 0}}, 32);
     g_program = return_hook_test_site.return_program = program_;
-    return_hook_test_quick = GetParam();
+    return_hook_test_quick = is_quick();
     before_ = return_hook_counts();
     g_destroyed = 0;
   }
@@ -278,31 +315,74 @@ class ReturnHook : public ::testing::TestWithParam<bool> {
     buffer_ = std::move(*buffer);
     ASSERT_TRUE(buffer_->enable().ok());
   }
-  void set_fields(const std::vector<FetchInsn>& insns, uint32_t size) {
+  static FetchProgram* make_fetch(const std::vector<FetchInsn>& insns, uint32_t fixed,
+                                  uint32_t most, RecordHead head) {
     FetchProgram* fetch = make_flexible<FetchProgram>(insns.size() * sizeof(FetchInsn)).release();
-    *fetch = {size, size, uint16_t(insns.size()), 0, 1, 1, 0, RecordHead::kReturn, 0};
+    *fetch = {fixed, most, uint16_t(insns.size()), 0, 0, 0, 0, head, 0, nullptr};
     std::copy(insns.begin(), insns.end(), fetch->insn);
+    return fetch;
+  }
+  void set_fetch(const FetchProgram* fetch, uint64_t ip) {
     event_->fetch = fetch;
-    event_->max_size = size;
-    program_->event[0] = {event_, fetch, 0x4711, counts_};
+    event_->max_size = fetch->max_size;
+    program_->event[0] = {event_, fetch, ip, counts_};
+    program_->has_calls = fetch->at_entry != nullptr;
     choose_code();
-    EXPECT_EQ(program_->return_code != 0, GetParam());
+    EXPECT_EQ(program_->return_code != 0, is_quick());
+  }
+  void set_fields(const std::vector<FetchInsn>& insns, uint32_t size) {
+    FetchProgram* fetch = make_fetch(insns, size, size, RecordHead::kReturn);
+    fetch->scalar_only = 1;
+    set_fetch(fetch, 0x4711);
+  }
+  // u64 first, int count, [string …,] int result, u64 duration. `texts`: which arguments are texts.
+  void set_call(const std::vector<uint8_t>& texts) {
+    uint32_t end = 36;
+    const uint32_t most = uint32_t(texts.size()) * 512;
+    std::vector<FetchInsn> taken = {{FetchOp::kArg, 0, 0, 0, 0, 0},
+                                    {FetchOp::kStore, 0, 8, 0, 24, 0},
+                                    {FetchOp::kArg, 2, 0, 0, 0, 0},
+                                    {FetchOp::kStore, 0, 4, 0, 32, 0}};
+    for (const uint8_t text : texts) {
+      taken.push_back({FetchOp::kArg, text, 0, 0, 0, 0});
+      taken.push_back({FetchOp::kString, 0, 4, 0, end, 512});
+      end += 4;
+    }
+    const uint32_t result = end, duration = (end + 4 + 7) / 8 * 8, fixed = duration + 8;
+    FetchProgram* at_entry = make_fetch(taken, fixed, fixed + most, RecordHead::kFunction);
+    at_entry->has_gaps = 1;
+    FetchProgram* fetch = make_fetch({{FetchOp::kTaken, 0, 0, 0, 0, 0},
+                                      {FetchOp::kReg, 0, 0, 0, 0, 0},
+                                      {FetchOp::kStore, 0, 4, 0, result, 0},
+                                      {FetchOp::kField, 0, 8, 0, 0, 8},
+                                      {FetchOp::kStore, 0, 8, 0, duration, 0}},
+                                     fixed, fixed + most, RecordHead::kFunction);
+    fetch->at_entry = at_entry;
+    set_fetch(fetch, 0);
+    EXPECT_EQ(program_->code == kHookCalls && program_->take_code, is_quick());
   }
   void choose_code() { patchbay::choose_code(program_, true); }
   uint64_t hits() const { return read_hit_counter(counts_->hits); }
   uint64_t in_use() const { return return_hook_counts().in_use; }
-  std::vector<std::vector<uint64_t>> records() {
-    std::vector<std::vector<uint64_t>> found;
+  std::vector<std::string> bytes() {
+    std::vector<std::string> found;
     RingReader reader(buffer_.get(), true);
     PageImage page;
     for (uint32_t ring = 0; ring < reader.nr_rings(); ring++)
       while (reader.next_page(ring, true, &page)) {
         EventIterator events(page.bytes, page.used);
-        for (EventView event; events.next(&event);) {
-          found.emplace_back(event.record.size() / 8);
-          std::memcpy(found.back().data(), event.record.data(), event.record.size() / 8 * 8);
-        }
+        for (EventView event; events.next(&event);)
+          found.emplace_back(reinterpret_cast<const char*>(event.record.data()),
+                             event.record.size());
       }
+    return found;
+  }
+  std::vector<std::vector<uint64_t>> records() {
+    std::vector<std::vector<uint64_t>> found;
+    for (const std::string& record : bytes()) {
+      found.emplace_back(record.size() / 8);
+      std::memcpy(found.back().data(), record.data(), record.size() / 8 * 8);
+    }
     return found;
   }
 
@@ -314,7 +394,9 @@ class ReturnHook : public ::testing::TestWithParam<bool> {
   std::string directory_;
   ReturnHookCounts before_{};
 };
-INSTANTIATE_TEST_SUITE_P(Ways, ReturnHook, ::testing::Bool());
+INSTANTIATE_TEST_SUITE_P(Ways, ReturnHook,
+                         ::testing::Values(Way::kGeneral, Way::kQuick, Way::kGeneralCalls,
+                                           Way::kQuickCalls));
 
 TEST_P(ReturnHook, ReturnsGoOnAndAreCounted) {
   EXPECT_EQ(hooked_add(40, 2), 42u);
@@ -534,6 +616,130 @@ TEST_P(ReturnHook, RecordsCarryEveryRegister) {
         EXPECT_EQ(found[0][3 + i], result) << i;
       }
   }
+}
+
+// Either end of a call may take the other way.
+struct Ends {
+  bool entry, leave;
+};
+constexpr Ends kAllEnds[] = {{false, false}, {false, true}, {true, false}, {true, true}};
+
+TEST_P(ReturnHook, CallsCarryTheirArgumentsAndTheResult) {
+  if (!has_calls()) GTEST_SKIP() << "of whole calls";
+  hooked_add(1, 2);
+  records();
+  const uint16_t code = program_->code, return_code = program_->return_code;
+  for (const Ends ends : kAllEnds) {
+    program_->code = ends.entry ? code : 0;
+    program_->return_code = ends.leave ? return_code : 0;
+    EXPECT_EQ(hooked_greet(100, "text", 3), -2);
+    const auto found = records();
+    ASSERT_EQ(found.size(), 4u);
+    for (uint32_t i = 0; i < 4; i++) {  // the innermost returns first
+      const std::vector<uint64_t>& words = found[i];
+      ASSERT_EQ(words.size(), 6u);
+      EXPECT_EQ(words[0], uint64_t(::gettid()) << 32 | 600);
+      EXPECT_FALSE(is_return_trampoline(words[1]));
+      Dl_info info{};
+      ::dladdr(reinterpret_cast<void*>(words[1]), &info);
+      EXPECT_EQ(info.dli_fbase, main_object());
+      EXPECT_EQ(words[2], 0x4712u);
+      EXPECT_EQ(uint32_t(words[3]), 103 - i);
+      EXPECT_EQ(words[4], uint64_t(uint32_t(-5 + int(i))) << 32 | i);
+      EXPECT_LT(words[5], 1'000'000'000u);
+      if (i > 0) {
+        EXPECT_GE(words[5], found[i - 1][5]) << "a call is longer than those inside";
+      }
+    }
+  }
+}
+
+// The record of a call with these texts, behind its head and without its duration.
+std::string call_bytes(uint32_t which, int count, const std::vector<std::string>& texts) {
+  std::string fixed(72, 0), tail;
+  const uint64_t first = which;
+  const int result = -5;
+  const auto put = [&fixed](size_t at, const void* bytes, size_t size) {
+    fixed.replace(at, size, static_cast<const char*>(bytes), size);
+  };
+  put(24, &first, 8);
+  put(32, &count, 4);
+  const size_t end = 36 + 4 * texts.size(), duration = (end + 4 + 7) / 8 * 8;
+  put(end, &result, 4);
+  fixed.resize(duration + 8);
+  for (size_t i = 0; i < texts.size(); i++) {
+    const std::string text = texts[i].substr(0, 511);
+    const uint32_t where = uint32_t(fixed.size() + tail.size()) | uint32_t(text.size() + 1) << 16;
+    put(36 + 4 * i, &where, 4);
+    tail += text + '\0';
+  }
+  fixed += tail;
+  fixed.resize((fixed.size() + 3) / 4 * 4);
+  return fixed.substr(24, duration - 24) + fixed.substr(duration + 8);
+}
+
+TEST_P(ReturnHook, CallsCarryTheirTexts) {
+  if (!has_calls()) GTEST_SKIP() << "of whole calls";
+  const size_t page = size_t(::sysconf(_SC_PAGESIZE));
+  auto* pages = static_cast<char*>(
+      ::mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_EQ(::mprotect(pages + page, page, PROT_NONE), 0);
+  for (const size_t nr_texts : {1, 2}) {
+    set_call(nr_texts == 1 ? std::vector<uint8_t>{1} : std::vector<uint8_t>{1, 1});
+    hooked_greet(0, "first", 0);
+    records();
+    const uint16_t code = program_->code, return_code = program_->return_code;
+    for (size_t length = 0; length < 600; length = length < 130 ? length + 1 : length + 47)
+      for (const Ends ends : kAllEnds) {
+        program_->code = ends.entry ? code : 0;
+        program_->return_code = ends.leave ? return_code : 0;
+        const std::string text(length, char('a' + length % 26));
+        char* at = pages + page - length - 1;  // its end is that of what can be read
+        std::memcpy(at, text.c_str(), length + 1);
+        hooked_greet(7, at, 0);
+        const auto found = bytes();
+        ASSERT_EQ(found.size(), 1u) << length;
+        EXPECT_EQ(found[0].substr(24, 24) + found[0].substr(56),
+                  call_bytes(7, 0, std::vector<std::string>(nr_texts, text)))
+            << length;
+      }
+    program_->code = code;
+    program_->return_code = return_code;
+    for (const char* bad :
+         {static_cast<const char*>(nullptr), static_cast<const char*>(pages + page)}) {
+      EXPECT_EQ(hooked_greet(7, bad, 0), -5);
+      const auto found = bytes();
+      ASSERT_EQ(found.size(), 1u);
+      EXPECT_EQ(found[0].substr(24, 24) + found[0].substr(56),
+                call_bytes(7, 0, std::vector<std::string>(nr_texts, "")));
+    }
+    EXPECT_LE(in_use(), before_.in_use);
+  }
+  ::munmap(pages, 2 * page);
+}
+
+TEST_P(ReturnHook, FunctionsAreEnteredWithTheRegistersOfTheCall) {
+  if (!is_quick()) GTEST_SKIP() << "the thunk of this test keeps no more than arguments";
+  if (has_calls()) set_call({1});
+  for (int i = 0; i < 3; i++) {
+    uint64_t result = 11;
+    __asm__ volatile(
+        "mov $12, %%ecx\nmov $13, %%edx\nlea 1f(%%rip), %%rsi\nmov $15, %%edi\nmov $16, %%r8d\n"
+        "mov $17, %%r9d\nmov $18, %%r10d\nmov $19, %%r11d\n"
+        "call hooked_keeps\n"
+        ".pushsection .rodata\n1: .asciz \"a text\"\n.popsection\n"
+        : "+a"(result)
+        :
+        : "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "cc", "memory");
+    EXPECT_EQ(result, 6u);
+    const uint64_t* kept = return_hook_test_kept;
+    EXPECT_EQ(kept[0], 11u);
+    EXPECT_EQ(kept[1], 12u);
+    EXPECT_EQ(kept[2], 13u);
+    EXPECT_STREQ(reinterpret_cast<const char*>(kept[3]), "a text");
+    for (uint64_t k = 4; k < 9; k++) EXPECT_EQ(kept[k], 11 + k);
+  }
+  EXPECT_EQ(hits(), 3u);
 }
 
 std::atomic<uint64_t> g_handled;
