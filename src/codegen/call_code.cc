@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "codegen/call_code.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "codegen/record_code.h"
 #include "codegen/text_code.h"
+#include "filter/filter_insn.h"
+#include "filter/filter_jit.h"
 #include "probe/returns/call_data.h"
 
 namespace patchbay {
@@ -42,6 +45,28 @@ uint32_t duration_offset(const FetchProgram& fetch) {
   return 0;
 }
 
+// The filter has asked for it: what it saw is what the record says.
+bool is_duration_tested(const ProbeCode& code) {
+  if (!code.filtered) return false;
+  const FilterProgram& filter = *code.event.event->filter;
+  const uint32_t begin = duration_offset(*code.event.fetch);
+  return std::any_of(filter.insns, filter.insns + filter.nr_insns, [begin](const FilterInsn& insn) {
+    return insn.offset < begin + 8 && insn.offset + insn.size > begin;
+  });
+}
+
+// `time` is the clock now, and becomes the nanoseconds since `start`. A clock that goes back is as
+// one that has gone far.
+void emit_duration(Emitter& out, Reg time, Mem start, Reg other, const Label& unusual) {
+  out.apply(Op::kSub, time, start);
+  out.apply(Op::kCompare, time, Number{kMostTicks});
+  out.jump_if(JumpCondition::kAbove, unusual);
+  out.set(other, reinterpret_cast<uint64_t>(&pb_call_clock.ns_per_tick));
+  out.load(other, {other});
+  out.multiply(time, other);
+  out.shift_right(time, 32);
+}
+
 class CallRecordCode {
  public:
   CallRecordCode(const CodeFrame& frame, uint32_t at, const Label& unusual)
@@ -57,7 +82,7 @@ class CallRecordCode {
     if (is_open) out_.shift_left(kValue, kLengthBits, Width::k4);
     load_room(out_, kPublish, kSlot, 0);
     is_open ? copy_open() : copy_fixed();
-    store_duration();
+    if (!is_duration_tested(frame_.code)) store_duration();
     out_.load(kPublish, frame_.scratch());
     emit_head_and_result(frame_, at_);
   }
@@ -67,7 +92,8 @@ class CallRecordCode {
   Mem at(uint32_t offset) const { return {kPlace, int64_t{at_} + offset}; }
 
   void copy_fixed() {
-    const uint32_t size = fixed_record_size(fetch_), duration = duration_offset(fetch_);
+    const uint32_t size = fixed_record_size(fetch_);
+    const uint32_t duration = is_duration_tested(frame_.code) ? 0 : duration_offset(fetch_);
     for (uint32_t done = kHead; done < size;) {
       const Width width = size - done >= 8 ? Width::k8 : Width::k4;
       if (done != duration) {
@@ -98,16 +124,9 @@ class CallRecordCode {
     out_.jump_if(JumpCondition::kAbove, next);
   }
 
-  // A clock that goes back is as one that has gone far.
   void store_duration() {
     out_.move(kValue, kTime);
-    out_.apply(Op::kSub, kValue, Mem{kPublish});
-    out_.apply(Op::kCompare, kValue, Number{kMostTicks});
-    out_.jump_if(JumpCondition::kAbove, unusual_);
-    out_.set(kSlot, reinterpret_cast<uint64_t>(&pb_call_clock.ns_per_tick));
-    out_.load(kSlot, {kSlot});
-    out_.multiply(kValue, kSlot);
-    out_.shift_right(kValue, 32);
+    emit_duration(out_, kValue, {kPublish}, kSlot, unusual_);
     out_.store(at(duration_offset(fetch_)), kValue);
   }
 
@@ -124,6 +143,14 @@ bool has_call_code(const SiteEvent& event) {
   const FetchProgram& fetch = *event.fetch;
   return fetch.at_entry && fetch.head == RecordHead::kFunction && pb_call_data &&
          ns_per_tick_fits() && can_be_returned(fetch) && duration_offset(fetch);
+}
+
+// Behind the head, which is in no room; a hit that does not match is not counted there.
+bool has_call_tests(const SiteEvent& event) {
+  const FilterProgram& filter = *event.event->filter;
+  if (!has_inline_tests(filter) || event.counts) return false;
+  return std::all_of(filter.insns, filter.insns + filter.nr_insns,
+                     [](const FilterInsn& insn) { return insn.offset >= kHead; });
 }
 
 bool has_take_code(const SiteProgram& program) {
@@ -165,6 +192,23 @@ void emit_take(const CodeFrame& frame, const Label& unusual) {
 
 void emit_call_record(const CodeFrame& frame, uint32_t at, const Label& unusual) {
   CallRecordCode(frame, at, unusual).emit();
+}
+
+void emit_call_tests(const CodeFrame& frame, const Label& rejected, const Label& unusual) {
+  Emitter& out = frame.out;
+  const FetchProgram& fetch = *frame.code.event.fetch;
+  Label match;
+  load_room(out, kPlace, kValue, kRecord);
+  if (is_duration_tested(frame.code)) {
+    out.read_clock();
+    emit_duration(out, kTime, {kPlace, -int64_t{kRecord}}, kSlot, unusual);
+    out.store({kPlace, duration_offset(fetch)}, kTime);
+  }
+  emit_result(frame, 0);
+  out.load(kSlot, {kPlace});
+  emit_record_tests(out, *frame.code.event.event->filter, kPlace, kSlot, match);
+  out.jump(rejected);
+  out.bind(match);
 }
 
 }  // namespace patchbay

@@ -11,6 +11,9 @@
 //                                   from the room, then head, result, duration -> slot given back
 //
 // The second is a record whose time is the call's end: one reading of the clock serves both.
+//
+// A filter of numbers is tested on the room, where the result is put first, and the duration if the
+// filter asks for it: a call that does not match needs no ring, however full or empty that is.
 #pragma once
 
 #include "codegen/code_frame.h"
@@ -21,6 +24,9 @@ namespace patchbay {
 // what the events of a program take can: all whole calls among them take the same.
 bool has_call_code(const SiteEvent& event);
 bool has_take_code(const SiteProgram& program);
+
+// Whether the filter of such an event can be tested there.
+bool has_call_tests(const SiteEvent& event);
 
 // The record of such a return has texts or arrays from the entry: its size is known at run time.
 bool is_taken_size_open(const FetchProgram& fetch);
@@ -33,5 +39,8 @@ void emit_take(const CodeFrame& frame, const Label& unusual);
 // word of its event. Where the size is open reg::kValue is the delta of the event, that word is
 // written, too, and spill(kTakenSize) is the record's size. Spends reg::kSlot and reg::kValue.
 void emit_call_record(const CodeFrame& frame, uint32_t at, const Label& unusual);
+
+// Before that: falls through where the filter matches. Spends all of reg::kSpent.
+void emit_call_tests(const CodeFrame& frame, const Label& rejected, const Label& unusual);
 
 }  // namespace patchbay

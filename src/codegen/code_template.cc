@@ -45,6 +45,19 @@ void add_tests(const FilterProgram& filter, const FetchProgram& fetch, std::stri
   key->push_back('|');
 }
 
+// The same for one that is tested on a record.
+void add_numbers(const FilterProgram& filter, std::string* key) {
+  for (const FilterInsn* insn = filter.insns; insn != filter.insns + filter.nr_insns; insn++) {
+    const uint64_t words[] = {insn->value, insn->end,
+                              uint64_t(insn->on_true) << 32 | insn->on_false,
+                              uint64_t{insn->offset} << 32 | uint64_t{insn->size} << 16 |
+                                  uint64_t(insn->test) << 8 | uint64_t(insn->op),
+                              uint64_t{insn->is_signed} << 1 | uint64_t{insn->invert}};
+    key->append(reinterpret_cast<const char*>(words), sizeof words);
+  }
+  key->append(reinterpret_cast<const char*>(&filter.min_size), sizeof filter.min_size);
+}
+
 std::string template_key(const ProbeCode& code) {
   std::string key;
   auto add = [&key](const void* bytes, size_t size) {
@@ -57,7 +70,10 @@ std::string template_key(const ProbeCode& code) {
       code.hook_uses_xmm, code.mirrored,        code.hist,     code.takes};
   add(kind, sizeof kind);
   if (code.gated) add_tests(*code.event.event->triggers->gate, *code.event.fetch, &key);
-  if (code.filtered) add_tests(*code.event.event->filter, *code.event.fetch, &key);
+  if (code.filtered && code.at_return)
+    add_numbers(*code.event.event->filter, &key);
+  else if (code.filtered)
+    add_tests(*code.event.event->filter, *code.event.fetch, &key);
   if (!code.fast && !code.filtered && !code.gated && !code.mirrored && !code.soft) return key;
   add(&pb_rseq_offset, sizeof pb_rseq_offset);
   add(&pb_locked_row, sizeof pb_locked_row);

@@ -145,10 +145,12 @@ bool is_fast_profile(const SiteEvent& event) {
 }
 
 bool has_fast_return(const SiteEvent& event) {
-  if (!is_simple(event) || !has_no_switch(*event.event) || event.event->filter) return false;
+  if (!is_simple(event) || !has_no_switch(*event.event)) return false;
   if (event.counts && event.counts->max_active) return false;
-  if (is_whole_call(event)) return has_call_code(event) && has_few_fields(*event.fetch);
-  return event.fetch->head == RecordHead::kReturn && is_scalar(*event.fetch);
+  if (is_whole_call(event) && has_call_code(event) && has_few_fields(*event.fetch))
+    return !event.event->filter || has_call_tests(event);
+  return !event.event->filter && event.fetch->head == RecordHead::kReturn &&
+         is_scalar(*event.fetch);
 }
 
 namespace {

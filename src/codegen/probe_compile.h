@@ -63,7 +63,8 @@ bool has_fast_path(const SiteEvent& event);
 bool has_fast_hist(const SiteEvent& event);
 
 // The same for a return: every field is a register, nothing limits it, and it has no filter. Of a
-// whole call fields may also be loads, and those of the entry may be anything.
+// whole call fields may also be loads, those of the entry may be anything, and so may a filter of
+// numbers.
 bool has_fast_return(const SiteEvent& event);
 
 // One record of 24 bytes, function_graph's entry and exit, the profiler: what function_entry.S and

@@ -34,7 +34,7 @@ class ProbeEmitter {
         keeps_flags_(code.flags_live && (code.fast || tests_)),
         counts_(code.event.counts != nullptr && (code.fast || tests_)),
         only_hooks_(code.hooks_return && !code.site_has_events) {
-    if (code.filtered)
+    if (code.filtered && !code.at_return)
       filter_tests_ = filter_register_tests(*code.event.event->filter, *code.event.fetch);
     text_tests_ = has_text_tests(filter_tests_);
     if (code.hist) hist_ = hist_code(code.event);
@@ -92,8 +92,10 @@ class ProbeEmitter {
   void emit_return() {
     Label done, general;
     jump_if_thread_is_new(slow_);
+    if (code_.filtered) emit_call_tests(frame_, rejected_, slow_);
     emit_publish(frame_, record_, slow_);
     if (counts_) emit_count(frame_, count_);
+    if (code_.filtered) out_.bind(rejected_);
     out_.jump_through(done);
     out_.abort_sequence(record_);
     out_.bind(slow_);

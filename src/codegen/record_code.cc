@@ -367,6 +367,8 @@ void emit_record(const CodeFrame& frame, uint32_t at) {
 
 void emit_fields(const CodeFrame& frame, uint32_t at) { RecordCode(frame, at).store_fields(); }
 
+void emit_result(const CodeFrame& frame, uint32_t at) { RecordCode(frame, at).store_result(); }
+
 void emit_head_and_result(const CodeFrame& frame, uint32_t at) {
   RecordCode code(frame, at);
   code.store_head();

@@ -32,9 +32,10 @@ void emit_record(const CodeFrame& frame, uint32_t at);
 // entry, and of that of the return.
 bool can_be_taken(const FetchProgram& fetch);
 bool can_be_returned(const FetchProgram& fetch);
-// Of the first the fixed part without a head. Of the second the head, and what it adds to what was
-// taken, but for the duration. As emit_record().
+// Of the first the fixed part without a head. Of the second what it adds to what was taken, but for
+// the duration, and the same with the head. As emit_record().
 void emit_fields(const CodeFrame& frame, uint32_t at);
+void emit_result(const CodeFrame& frame, uint32_t at);
 void emit_head_and_result(const CodeFrame& frame, uint32_t at);
 
 // The value of the chain that begins with `insn`, up to its end, which it returns: in reg::kValue.

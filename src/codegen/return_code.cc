@@ -31,13 +31,15 @@ class CodeRoom {
  public:
   CodeRoom(const uint8_t* begin, uint32_t size) : begin_(begin), size_(size) {}
 
-  // Where such code is, in units; 0: there is none, and no room for it.
+  // Where such code is, in units; 0: there is none, and no room for it. Filters may be many, one
+  // after the other: their code has half of the room at most.
   uint16_t find_or_place(const ProbeCode& code) {
     std::vector<uint8_t> bytes = code_at(code, 0);
     for (const Shape& known : shapes_)
       if (known.code == bytes) return uint16_t(known.offset / kUnit);
     const uint32_t offset = first_free();
-    if (bytes.empty() || offset + bytes.size() > size_) return 0;
+    const uint32_t most = code.filtered ? size_ / 2 : size_;
+    if (bytes.empty() || offset + bytes.size() > most) return 0;
     const uint64_t address = reinterpret_cast<uint64_t>(begin_) + offset;
     const std::vector<uint8_t> placed = code_at(code, address);
     PB_CHECK_VALUES(placed.size() == bytes.size(), placed.size(), bytes.size());
@@ -81,6 +83,7 @@ uint16_t return_code(const SiteProgram& program) {
   ProbeCode code{};
   code.event = program.event[0];
   code.fast = code.at_return = true;
+  code.filtered = program.event[0].event->filter != nullptr;
   return return_room().find_or_place(code);
 }
 

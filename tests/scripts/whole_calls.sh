@@ -67,6 +67,11 @@ wrong=$(events_of x.dat |
   awk '$1 + $2 != $3' | wc -l)
 same "each result stands with its own arguments" 0 "$wrong"
 
+record -b 65536 -e 'int r = add(int a, int b)' -f 'a >= 4 && a < 8 && b >= 10000 && duration >= 0' \
+  -- "$program" 8 20000
+same "8 threads, half the calls of half of them" 40000 \
+  "$(($(summary_events err) + $(summary_lost err)))"
+
 # --- filters, triggers, histograms, another instance; all of them see the whole call
 record -e 'int r = add(int a, int b)' -f 'r > 100 && a == 1' -- "$program" 2 200
 same "a filter on the result" 100 "$(count_of x.dat add)"

@@ -27,6 +27,7 @@
 
 #include "base/testing.h"
 #include "codegen/probe_compile.h"
+#include "filter/filter_insn.h"
 #include "hot/fault.h"
 #include "hot/rseq_testing.h"
 #include "probe/hit_counter.h"
@@ -716,6 +717,65 @@ TEST_P(ReturnHook, CallsCarryTheirTexts) {
     EXPECT_LE(in_use(), before_.in_use);
   }
   ::munmap(pages, 2 * page);
+}
+
+// Of one comparison of numbers; the code of the way in question is made anew.
+struct Filtered {
+  FilterInsn insn;
+  FilterProgram program;
+};
+FilterInsn number(FilterOp op, uint32_t offset, uint8_t size, int64_t value) {
+  FilterInsn insn;
+  insn.test = FilterTest::kNumber;
+  insn.op = op;
+  insn.size = size;
+  insn.is_signed = true;
+  insn.offset = offset;
+  insn.value = uint64_t(value);
+  insn.on_true = 1;
+  insn.on_false = 2;
+  return insn;
+}
+
+TEST_P(ReturnHook, CallsAreFiltered) {
+  if (!has_calls()) GTEST_SKIP() << "of whole calls";
+  for (const bool text : {false, true}) {
+    program_->event[0].counts = counts_ = nullptr;
+    set_call(text ? std::vector<uint8_t>{1} : std::vector<uint8_t>{});
+    hooked_greet(0, "first", 0);
+    const uint32_t result = text ? 40 : 36, duration = text ? 48 : 40;
+    const struct {
+      FilterInsn insn;
+      size_t matches;
+    } rows[] = {
+        {number(FilterOp::kEqual, result, 4, -4), 1},
+        {number(FilterOp::kLess, result, 4, -3), 2},
+        {number(FilterOp::kGreater, result, 4, 0), 0},
+        {number(FilterOp::kGreaterEqual, 24, 8, 101), 3},
+        {number(FilterOp::kNotEqual, 32, 4, 1), 3},
+        {number(FilterOp::kLess, duration, 8, int64_t{1} << 40), 4},
+        {number(FilterOp::kGreater, duration, 8, int64_t{1} << 40), 0},
+    };
+    for (const auto& row : rows) {
+      auto* made = keep(new Filtered{row.insn, {}});
+      made->program = {nullptr, &made->insn, 1, row.insn.offset + row.insn.size};
+      auto* event = keep(new EventProgram(*event_));
+      event->filter = &made->program;
+      auto* program = make_flexible<SiteProgram>(sizeof(SiteEvent)).release();
+      std::memcpy(program, program_, sizeof(SiteProgram) + sizeof(SiteEvent));
+      program->event[0].event = event;
+      patchbay::choose_code(program, true);
+      EXPECT_EQ(program->return_code != 0, is_quick());
+      return_hook_test_site.return_program = g_program = program;
+      records();
+      for (int i = 0; i < 3; i++) EXPECT_EQ(hooked_greet(100, "text", 3), -2);
+      const auto found = records();
+      EXPECT_EQ(found.size(), 3 * row.matches)
+          << int(row.insn.op) << ' ' << row.insn.offset << ' ' << text;
+      for (const auto& words : found) EXPECT_LT(words[duration / 8], 1'000'000'000u);
+    }
+  }
+  EXPECT_LE(in_use(), before_.in_use);
 }
 
 TEST_P(ReturnHook, FunctionsAreEnteredWithTheRegistersOfTheCall) {
