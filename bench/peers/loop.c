@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// The function that bench/compare has traced by everybody: two integers, called in a loop. Prints
+// The functions that bench/compare has traced by everybody, called in a loop: work(), two integers,
+// and say(), a text of 20 characters and an integer. Prints
 //   floor NS   a loop that reads the TSC and stores a 32-byte record in a private ring
-//   call NS    CPU time of one call of work(), with whatever is attached to it
+//   call NS    CPU time of one call, with whatever is attached to it
 // each the least of several rounds, so that a neighbour on the machine disturbs little.
 //
-//   loop CALLS ROUNDS
+//   loop CALLS ROUNDS [say]
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,14 @@ __attribute__((noinline)) int work(long a, int b) {
 #endif
   __asm__ volatile("" : "+r"(a), "+r"(b)::"memory");
   return b;
+}
+
+__attribute__((noinline)) int say(const char* text, int n) {
+#ifdef PEER_LTTNG
+  lttng_ust_tracepoint(patchbay_peer, say, text, n);
+#endif
+  __asm__ volatile("" : "+r"(text), "+r"(n)::"memory");
+  return n;
 }
 
 static double now_ns(void) {
@@ -45,9 +54,12 @@ static double floor_round(long calls) {
   }
   return (now_ns() - start) / (double)calls;
 }
-static double call_round(long calls) {
+static double call_round(long calls, int says) {
   double start = now_ns();
-  for (long i = 0; i < calls; ++i) work(i, 2);
+  if (says)
+    for (long i = 0; i < calls; ++i) say("a text of 20 letters", 2);
+  else
+    for (long i = 0; i < calls; ++i) work(i, 2);
   return (now_ns() - start) / (double)calls;
 }
 
@@ -56,7 +68,7 @@ int main(int argc, char** argv) {
   int rounds = argc > 2 ? atoi(argv[2]) : 5;
   double least_floor = 1e18, least_call = 1e18;
   for (int r = 0; r < rounds; ++r) {
-    double f = floor_round(1000000), c = call_round(calls);
+    double f = floor_round(1000000), c = call_round(calls, argc > 3);
     if (f < least_floor) least_floor = f;
     if (c < least_call) least_call = c;
   }

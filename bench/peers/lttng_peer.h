@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The static event of bench/peers/loop.c for LTTng-UST: the same two integers.
+// The static events of bench/peers/loop.c for LTTng-UST: the same arguments.
 #undef LTTNG_UST_TRACEPOINT_PROVIDER
 #define LTTNG_UST_TRACEPOINT_PROVIDER patchbay_peer
 #undef LTTNG_UST_TRACEPOINT_INCLUDE
@@ -10,5 +10,8 @@
 LTTNG_UST_TRACEPOINT_EVENT(patchbay_peer, work, LTTNG_UST_TP_ARGS(long, a, int, b),
                            LTTNG_UST_TP_FIELDS(lttng_ust_field_integer(long, a, a)
                                                    lttng_ust_field_integer(int, b, b)))
+LTTNG_UST_TRACEPOINT_EVENT(patchbay_peer, say, LTTNG_UST_TP_ARGS(const char*, text, int, n),
+                           LTTNG_UST_TP_FIELDS(lttng_ust_field_string(text, text)
+                                                   lttng_ust_field_integer(int, n, n)))
 #endif
 #include <lttng/tracepoint-event.h>
