@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "cmd/measure/counted_process.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
@@ -85,12 +87,13 @@ Status CountedProcess::attach(int pid, int wait_ms) {
   return {};
 }
 
-Result<std::string> CountedProcess::define(const std::string& event) {
-  PB_ASSIGN(std::vector<std::string> names, define_event(client(), {event, ""}, &defined_));
+Result<std::string> CountedProcess::define(const std::string& event, bool is_call) {
+  PB_ASSIGN(std::vector<std::string> names,
+            define_event(client(), {event, "", is_call}, &defined_));
   if (names.size() == 1) {
     std::string directory = "events/" + names.front();
     directory[directory.find(':')] = '/';
-    asked_.push_back({{event, ""}, directory});
+    asked_.push_back({{event, "", is_call}, directory});
     return names.front();
   }
   return user_error(EINVAL, "'" + event + "' means " + std::to_string(names.size()) +
@@ -201,10 +204,30 @@ std::string CountedProcess::look_last() {
     if (!kept.empty()) texts_[i] = std::move(kept);
   }
   if (!missing) return "";
-  if (!looked_ms_)
-    return "was killed, called _exit() or executed another one before its counts could be looked "
-           "at; they are lost";
-  return lost_at_end_text(monotonic_ms() - looked_ms_);
+  return lost_text();
+}
+
+void CountedProcess::note_end() {
+  if (ended_ms_ || !ended()) return;
+  ended_ms_ = monotonic_ms();
+  if (!program_.child || program_.child->exited()) return;
+  char path[4096];
+  const std::string link = "/proc/" + std::to_string(pid_) + "/exe";
+  const ssize_t length = ::readlink(link.c_str(), path, sizeof path);
+  if (length > 0) successor_ = base_name(std::string_view(path, size_t(length)));
+}
+
+std::string CountedProcess::lost_text() {
+  note_end();
+  if (successor_.empty() && program_.child && program_.child->ended_as_another())
+    successor_ = program_.child->last_name();
+  const int64_t age_ms = ended_ms_ - looked_ms_;
+  if (!successor_.empty())
+    return "has executed another one (" + successor_ + "), whose calls are not counted; " +
+           (looked_ms_ ? counted_before_text(age_ms) : "what it counted before is lost");
+  return looked_ms_ ? lost_at_end_text(age_ms)
+                    : "was killed or called _exit() before its counts could be looked at; they are "
+                      "lost";
 }
 
 // The events that were asked for and have not been hit, each with the filter of its histogram.

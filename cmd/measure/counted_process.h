@@ -44,7 +44,7 @@ class CountedProcess {
   const std::string& exe() const { return exe_; }
 
   // Defines one event and returns it as SYSTEM:EVENT. Errors name the text.
-  Result<std::string> define(const std::string& event);
+  Result<std::string> define(const std::string& event, bool is_call = false);
   // `verbose`: prints what is written.
   Status apply(const HistPlan& plan, bool verbose);
   // The same, with histograms that can be added up to those of other processes.
@@ -52,6 +52,8 @@ class CountedProcess {
 
   // What fails leaves all as it was.
   Status look();
+  // Where ended() is so for the first time: remembers when, and what program it is now.
+  void note_end();
   // It has ended, or has executed another program.
   bool ended() const { return has_left_ || program_.ended(); }
   // What it has counted at its end; of one that goes on, until now. Returns what is wrong with that
@@ -80,6 +82,7 @@ class CountedProcess {
     return path.starts_with("events/") ? instance_ + path : path;
   }
   std::vector<EventRequest> not_hit();
+  std::string lost_text();
   void note_shape(const std::string& event, const std::string& definition);
 
   WatchedProgram program_;
@@ -92,7 +95,8 @@ class CountedProcess {
   HistPlan plan_;
   std::vector<std::string> listings_, texts_, types_;
   std::vector<HistSumShape> shapes_;
-  int64_t looked_ms_ = 0;
+  int64_t looked_ms_ = 0, ended_ms_ = 0;
+  std::string successor_;  // the program that ours has executed; empty: none is known
   bool has_left_ = false;
 };
 

@@ -97,6 +97,8 @@ void CountedProcesses::look() {
       (void)member->look();
     else if (is_several())
       note_last(member.get());
+    else
+      member->note_end();
   taken_.take_in_newcomers();
   for (std::string& gap : taken_.take_gaps()) losses_.push_back(std::move(gap));
 }

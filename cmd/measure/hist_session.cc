@@ -75,7 +75,8 @@ void HistSession::watch_quietly() {
     processes_.look();
     pause.next(processes_.is_several() ? monotonic_ms() - began_ms : 0);
     say_news();
-    if (processes_.ended()) return;
+    // A program that we have started may have executed another one, which runs to its end.
+    if (!processes_.child() && processes_.ended()) return;
   }
 }
 
@@ -95,8 +96,7 @@ void HistSession::watch_on_screen(const Show& show) {
   std::string shown;
   for (int64_t next_ms = 0; !(*terminal)->ended() && !interrupted();) {
     TracedChild* const child = processes_.child();
-    if (child && child->wait(0) == TracedChild::Event::kStopRequested) return;
-    if (processes_.ended()) return;
+    if (child ? child->wait(0) != TracedChild::Event::kNothing : processes_.ended()) return;
     if (monotonic_ms() >= next_ms) {
       next_ms = monotonic_ms() + delay_ms;
       processes_.look();

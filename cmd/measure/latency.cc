@@ -135,29 +135,18 @@ bool parse_command_line(int argc, char** argv, LatencyOptions* options, int* sta
   return wrong == nullptr;
 }
 
-// A probe's line; its event is called after the function.
-std::string probe_at(char kind, const std::string& function, const char* what) {
-  constexpr size_t kMostLetters = 40;
-  std::string name = function.substr(0, kMostLetters);
-  for (char& c : name) {
-    if (!is_letter(c) && !is_digit(c)) c = '_';
-  }
-  return std::string(1, kind) + ":latency/" + name + what + " " + function;
-}
-
-// A function's call and return.
+// The whole calls of a function. Of a name alone process->define() makes an event with all of its
+// arguments; they are needed only to tell calls apart.
 Result<LatencyRequest> define_call(CountedProcess* process, const std::string& text,
                                    LatencyRequest request) {
-  const std::string function = function_name_in(text);
-  // Of a name alone process->define() makes a function event with all of its arguments. They are
-  // needed only to tell calls apart.
+  if (!request.key.empty()) return user_error(EINVAL, "--key is about two events, START and END.");
   const bool has_arguments = text.find('(') != text.npos || !request.by.empty();
-  Result<std::string> start =
-      process->define(has_arguments ? text : probe_at('p', function, "_start"));
-  if (!start.ok()) return start.error();
-  PB_ASSIGN(std::string end, process->define(probe_at('r', function, "_end")));
-  request.start = *start;
-  request.end = end;
+  Result<std::string> call = process->define(has_arguments ? text : text + "()", true);
+  // A library that comes later has the name alone.
+  if (!call.ok() && call.error().errno_value == ENOENT && !has_arguments)
+    call = process->define(text, true);
+  if (!call.ok()) return call.error();
+  request.start = request.end = *call;
   return request;
 }
 
@@ -168,10 +157,9 @@ Result<LatencyRequest> define_named(CountedProcess* process, const LatencyOption
     return user_error(EINVAL,
                       "With --named START is a function with its arguments: 'FUNC(TYPE "
                       "NAME, ...)'.");
-  const bool is_call = text.find('=') < text.find('(');
   LatencyRequest request = options.request;
   PB_ASSIGN(request.named, process->define(options.named));
-  PB_ASSIGN(request.start, process->define(is_call ? text : "void = " + text));
+  PB_ASSIGN(request.start, process->define(text, true));
   request.end = request.start;
   return request;
 }
@@ -328,8 +316,8 @@ quantiles. Nothing is recorded: the process counts. What several processes have
 counted is added up, and has the quantiles of all their times.
 
 START and END are events as patchbay hist takes them. Without END, START is a
-function, 'FUNC' or 'FUNC(TYPE NAME, ...)', and END is its return; of nested calls
-the innermost counts.
+function, 'FUNC' or 'FUNC(TYPE NAME, ...)', and each of its calls counts, nested
+ones too, when it returns; 'TYPE NAME = FUNC(...)' has its result for --by.
 
 )",
     .options = {kProcessOptions, kOptions, kChosenProcessOptions},
@@ -352,12 +340,12 @@ int run_latency(int argc, char** argv) {
     return made.plan.plan;
   });
   return session.run([&](const std::vector<std::string>& texts) {
-    const std::vector<Distribution> found =
-        read_latency(texts[0], texts[1], asked.plan.by, asked.plan.modifier);
+    const std::vector<Distribution> found = read_latency(texts[0], asked.plan);
     if (options.target.json) return latency_json(asked.request, found);
-    const std::string& named = asked.request.named;
-    const std::string how = named.empty() ? " -> " + asked.request.end : ", named by " + named;
-    return asked.request.start + how + "\n" + latency_text(found);
+    const LatencyRequest& request = asked.request;
+    const std::string end = request.is_call() ? "return" : request.end;
+    const std::string how = request.named.empty() ? " -> " + end : ", named by " + request.named;
+    return request.start + how + "\n" + latency_text(found);
   });
 }
 

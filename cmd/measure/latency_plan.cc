@@ -2,6 +2,7 @@
 #include "cmd/measure/latency_plan.h"
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
@@ -10,6 +11,7 @@
 
 #include "cmd/common/commands.h"
 #include "cmd/measure/hist_entries.h"
+#include "hist/quantile_buckets.h"
 #include "hist/text/hist_values.h"
 #include "output/trace_line.h"
 
@@ -144,6 +146,25 @@ void add_named(const Keys& keys, const By& by, const EventCall& named, const Eve
                                                   ")." + name + "($" + own + "3,$" + own + "2)"});
 }
 
+// Without anything to tell them apart by, all have the key 0.
+void add_histogram(const std::string& directory, LatencyPlan* made) {
+  const std::string& value = made->value;
+  const std::string key = made->by.empty() ? value + "*0" : made->by + made->modifier;
+  made->plan.writes.push_back(
+      {directory + "/trigger", "hist:keys=" + key + ":vals=" + value + "," + value + ".counters"});
+  made->plan.histograms = {directory};
+}
+
+Result<LatencyPlan> plan_call(const EventCall& call, const By& by, LatencyPlan made) {
+  made.value = "duration";
+  PB_TRY(field_of(call, made.value));
+  made.by = by.field;
+  std::string directory = trigger_path(call);
+  directory.resize(directory.rfind('/'));
+  add_histogram(directory, &made);
+  return made;
+}
+
 // --- the texts
 
 uint64_t number_at(std::string_view text) {
@@ -166,15 +187,20 @@ std::string_view without_end_blanks(std::string_view text) {
 }
 
 // What stands behind "  lat.counters:".
-HistCounters counters_of(std::string_view line) {
-  const std::string label = std::string(" ") + kValue + ".counters: ";
+HistCounters counters_of(std::string_view line, const std::string& name) {
+  const std::string label = " " + name + ".counters: ";
   const size_t at = line.rfind(label);
   if (at == line.npos) return {};
   line.remove_prefix(at + label.size());
   return HistCounters::parse(line.substr(0, line.find(' '))).value_or(HistCounters());
 }
 
-void read_quantiles(const HistCounters& read, Distribution* one) {
+void read_counters(const HistCounters& read, Distribution* one) {
+  for (const auto& [bucket, hits] : read.ranges) {
+    const auto power = unsigned(std::bit_width(quantile_range(bucket).low));
+    if (one->bars.empty() || one->bars.back().power != power) one->bars.push_back({power, 0});
+    one->bars.back().hits += hits;
+  }
   const std::vector<uint64_t> counters = read.counters();
   const uint64_t total = std::accumulate(counters.begin(), counters.end(), uint64_t{0});
   if (total == 0) return;
@@ -248,7 +274,7 @@ class ByValues {
   std::map<std::string, std::map<std::string, std::string>> places_;  // the first address of each
 };
 
-// A bar has the values above its start, up to its end.
+// A bar has the values from its start to below its end.
 uint64_t bar_start(unsigned power) { return power == 0 ? 0 : uint64_t{1} << (power - 1); }
 uint64_t bar_end(unsigned power) { return power < 64 ? uint64_t{1} << power : ~uint64_t{0}; }
 
@@ -284,53 +310,31 @@ Result<LatencyPlan> plan_latency(const LatencyRequest& request, EventFormats& ev
   LatencyPlan made;
   made.by = by.name;
   made.modifier = by.modifier;
-  const std::string name = free_name(events), directory = "events/synthetic/" + name;
+  if (request.is_call()) return plan_call(*start, by, std::move(made));
+  const std::string name = free_name(events);
   if (is_named)
     add_named(keys, by, *start, *end, name, &made.plan);
   else
     add_pair(keys, by, *start, *end, name, &made.plan);
-  const std::string shown = made.by + made.modifier, value = kValue;
-  const std::string first = made.by.empty() ? "" : shown + ",";
-  const std::string sort = made.by.empty() ? "" : made.by + ",";
-  made.plan.writes.push_back({directory + "/trigger", "hist:keys=" + first + value + ".log2:sort=" +
-                                                          sort + value + ":size=8192"});
-  // Without anything to tell them apart by all have the key 0.
-  made.plan.writes.push_back(
-      {directory + "/trigger", "hist:keys=" + (made.by.empty() ? value + "*0" : shown) +
-                                   ":vals=" + value + "," + value + ".counters"});
-  made.plan.histograms = {directory, directory};
+  made.value = kValue;
+  add_histogram("events/synthetic/" + name, &made);
   return made;
 }
 
-std::vector<Distribution> read_latency(const std::string& bars, const std::string& counters,
-                                       const std::string& by, const std::string& modifier) {
+std::vector<Distribution> read_latency(const std::string& text, const LatencyPlan& plan) {
   struct Read {
-    std::map<unsigned, uint64_t> bars;  // hits by power
     uint64_t hits = 0, sum = 0;
     HistCounters counters;
   };
   std::map<std::string, Read> found;  // what has one name is one
-  const std::string mark = std::string(kValue) + ": ~ 2^";
-  const auto key_of_bar = [&](std::string_view key) {
-    key = key.substr(0, key.rfind(mark));
-    if (key.ends_with(", ")) key.remove_suffix(2);
-    return key;
-  };
-  const auto all_bars = hist_entries(bars), all_counters = hist_entries(counters);
-  ByValues names(by, modifier);
-  for (const auto& [key, values] : all_bars) names.note(key_of_bar(key));
-  for (const auto& [key, values] : all_counters) names.note(key);
-  for (const auto& [key, values] : all_bars) {
-    const size_t at = key.rfind(mark);
-    if (at == key.npos) continue;
-    const auto power = unsigned(std::min<uint64_t>(number_at(key.substr(at + mark.size())), 64));
-    found[names.of(key_of_bar(key))].bars[power] += value_of(values, "hitcount");
-  }
-  for (const auto& [key, values] : all_counters) {
+  const auto entries = hist_entries(text);
+  ByValues names(plan.by, plan.modifier);
+  for (const auto& [key, values] : entries) names.note(key);
+  for (const auto& [key, values] : entries) {
     Read& read = found[names.of(key)];
     read.hits += value_of(values, "hitcount");
-    read.sum += value_of(values, kValue);
-    read.counters.add(counters_of(values));
+    read.sum += value_of(values, plan.value);
+    read.counters.add(counters_of(values, plan.value));
   }
   std::vector<Distribution> sorted;
   for (const auto& [name, read] : found) {
@@ -338,8 +342,7 @@ std::vector<Distribution> read_latency(const std::string& bars, const std::strin
     one.by = name;
     one.hits = read.hits;
     one.sum = read.sum;
-    for (const auto& [power, hits] : read.bars) one.bars.push_back({power, hits});
-    read_quantiles(read.counters, &one);
+    read_counters(read.counters, &one);
   }
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const Distribution& a, const Distribution& b) { return a.sum > b.sum; });
@@ -358,13 +361,14 @@ std::string latency_text(const std::vector<Distribution>& distributions) {
             duration_text(one.p99) + "  p99.9 " + duration_text(one.p999) + "  max " +
             duration_text(one.max) + "  (within 1.6 %)\n";
   }
-  return text.empty() ? "There was no pair of the two events.\n" : text;
+  return text.empty() ? "There was no call, or no pair of the two events.\n" : text;
 }
 
 std::string latency_json(const LatencyRequest& request,
                          const std::vector<Distribution>& distributions) {
   std::string json = "{\"start\": " + json_quote(request.start) +
-                     ", \"end\": " + json_quote(request.end) + ", \"distributions\": [";
+                     ", \"end\": " + json_quote(request.is_call() ? "return" : request.end) +
+                     ", \"distributions\": [";
   const auto figure = [&](const char* name, uint64_t value) {
     json += std::string(json.back() == '{' ? "\"" : ", \"") + name + "\": " + std::to_string(value);
   };
@@ -382,8 +386,8 @@ std::string latency_json(const LatencyRequest& request,
     json += ", \"bars\": [";
     for (const LatencyBar& bar : one.bars) {
       json += &bar == &one.bars.front() ? "{" : ", {";
-      figure("from_ns", bar.power == 0 ? 0 : bar_start(bar.power) + 1);
-      figure("to_ns", bar_end(bar.power));
+      figure("from_ns", bar_start(bar.power));
+      figure("to_ns", bar_end(bar.power) - (bar.power < 64));
       figure("hits", bar.hits);
       json += "}";
     }

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
-// `patchbay latency`: from one event to another of the same thread (or with an equal field), as a
-// synthetic event and two histograms on it.
+// `patchbay latency`: times as a histogram whose value has counters. Of a function they are those
+// of its whole calls, which nothing else has to be asked for:
+//
+//   CALL/trigger           hist:keys=BY:vals=duration,duration.counters
+//
+// From one event to another of the same thread (or with an equal field) they are those of a
+// synthetic event:
 //
 //   START/trigger          hist:keys=KEY:__latency_1=common_timestamp[,__latency_2=BY]
 //   END/trigger            hist:keys=KEY:__latency_3=common_timestamp-$__latency_1:
 //                              onmatch(START).latency($__latency_3[,BY])
-//   synthetic/latency      hist:keys=[BY,]lat.log2      the bars
-//                          hist:keys=BY:vals=lat,lat.counters
+//   synthetic/latency      hist:keys=BY:vals=lat,lat.counters
 //
 // Where another event says what a key is called (a statement's text, a descriptor's path), whole
 // calls are counted by that:
@@ -15,6 +19,9 @@
 //   NAMED/trigger          hist:keys=KEY:__latency_2=BY
 //   CALL/trigger           hist:keys=KEY:__latency_3=duration:
 //                              onmatch(NAMED).latency($__latency_3,$__latency_2)
+//
+// Bars and quantiles are read from the same counters (hist/quantile_buckets.h), whose ranges begin
+// anew at each power of two.
 //
 // BY is shown by its name when it is an address. Functions of one name are one distribution, so
 // their counters are added up, and quantiles are read from the sum. Variables of one name have
@@ -37,17 +44,21 @@ struct LatencyRequest {
   std::string by;          // "FIELD", "start.FIELD", "end.FIELD"; empty: one distribution
   // An event that says what the key is called: `by` is a field of it, and `start` is a whole call.
   std::string named = {};
+
+  // Whole calls of a function, by themselves.
+  bool is_call() const { return start == end && named.empty(); }
 };
 
 struct LatencyPlan {
-  HistPlan plan;         // its histograms: the bars, then the counters
-  std::string by;        // the field of the synthetic event; empty: none
+  HistPlan plan;         // of one histogram
+  std::string value;     // the field that is a time
+  std::string by;        // the field of the event that is counted; empty: none
   std::string modifier;  // how it is shown: ".hex", ".sym", ".sym-offset", or as it is
 };
 Result<LatencyPlan> plan_latency(const LatencyRequest& request, EventFormats& events);
 
 struct LatencyBar {
-  unsigned power = 0;  // of values above 2^(power-1), up to 2^power
+  unsigned power = 0;  // of values from 2^(power-1) to below 2^power; 0: of the value 0
   uint64_t hits = 0;
 };
 struct Distribution {
@@ -56,10 +67,8 @@ struct Distribution {
   uint64_t hits = 0, sum = 0;
   uint64_t p50 = 0, p90 = 0, p99 = 0, p999 = 0, max = 0;
 };
-// Reads the texts of the two histograms: of bars, and of counters. Distributions with most time
-// come first.
-std::vector<Distribution> read_latency(const std::string& bars, const std::string& counters,
-                                       const std::string& by, const std::string& modifier = "");
+// Reads the text of the histogram. Distributions with most time come first.
+std::vector<Distribution> read_latency(const std::string& text, const LatencyPlan& plan);
 std::string latency_text(const std::vector<Distribution>& distributions);
 // One object on a line, with nanoseconds.
 std::string latency_json(const LatencyRequest& request,

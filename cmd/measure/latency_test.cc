@@ -2,6 +2,7 @@
 // What `patchbay latency` writes, and the distributions that it makes of what it reads.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <map>
 
 #include "cmd/measure/latency_plan.h"
@@ -46,7 +47,6 @@ TEST(LatencyPlan, OfAThread) {
             "echo 'hist:keys=common_pid:__latency_1=common_timestamp' >> events/db/start/trigger\n"
             "echo 'hist:keys=common_pid:__latency_3=common_timestamp-$__latency_1:"
             "onmatch(db.start).latency($__latency_3)' >> events/db/done/trigger\n"
-            "echo 'hist:keys=lat.log2:sort=lat:size=8192' >> events/synthetic/latency/trigger\n"
             "echo 'hist:keys=lat*0:vals=lat,lat.counters' >> events/synthetic/latency/trigger\n");
 }
 
@@ -57,8 +57,6 @@ TEST(LatencyPlan, OfAFieldByAnother) {
             "events/db/start/trigger\n"
             "echo 'hist:keys=query:__latency2_3=common_timestamp-$__latency2_1:"
             "onmatch(db.start).latency2($__latency2_3,$__latency2_2)' >> events/db/done/trigger\n"
-            "echo 'hist:keys=sql,lat.log2:sort=sql,lat:size=8192' >> "
-            "events/synthetic/latency2/trigger\n"
             "echo 'hist:keys=sql:vals=lat,lat.counters' >> events/synthetic/latency2/trigger\n");
 }
 
@@ -88,15 +86,14 @@ TEST(LatencyPlan, Errors) {
             "db:done has no field 'id'; db:done has query status and the common_ fields.");
 }
 
-constexpr char kBars[] =
-    "# event histogram\n#\n# trigger info: hist:keys=sql,lat.log2 [active]\n#\n\n"
-    "{ sql: SELECT 1, lat: ~ 2^3                              , lat: ~ 2^10 } hitcount:          "
-    "3\n"
-    "{ sql: SELECT 1, lat: ~ 2^3                              , lat: ~ 2^8  } hitcount:          "
-    "1\n"
-    "{ sql: INSERT                                            , lat: ~ 2^20 } hitcount:          "
-    "2\n"
-    "\nTotals:\n    Hits: 6\n    Entries: 3\n    Dropped: 0\n";
+LatencyPlan plan_of(const std::string& by, const std::string& modifier = "") {
+  LatencyPlan plan;
+  plan.value = "lat";
+  plan.by = by;
+  plan.modifier = modifier;
+  return plan;
+}
+
 // "lat.counters: sum=9,3=1,6=1" of these values.
 std::string counters_of(const std::vector<uint64_t>& values) {
   std::vector<uint64_t> counters(kQuantileBuckets);
@@ -114,47 +111,80 @@ uint64_t middle_of(uint64_t value) { return quantile_range(quantile_bucket(value
 
 const std::string kCounters =
     "{ sql: SELECT 1, lat: ~ 2^3                               } hitcount:          4 " +
-    counters_of({200, 800, 900, 1100}) +
+    counters_of({200, 800, 900, 1023}) +
     "\n{ sql: INSERT                                             } hitcount:          2 " +
     counters_of({1000000, 1000000}) + "\n";
 
 TEST(LatencyText, ReadsTextsWithAnythingInThem) {
-  std::vector<Distribution> all = read_latency(kBars, kCounters, "sql");
+  std::vector<Distribution> all = read_latency(kCounters, plan_of("sql"));
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[0].by, "INSERT") << "most time first";
   EXPECT_EQ(all[1].by, "SELECT 1, lat: ~ 2^3");
   EXPECT_EQ(all[1].hits, 4u);
-  EXPECT_EQ(all[1].sum, 3000u);
+  EXPECT_EQ(all[1].sum, 2923u);
   EXPECT_EQ(all[1].p50, middle_of(800));
-  EXPECT_EQ(all[1].p999, middle_of(1100));
-  EXPECT_EQ(all[1].max, middle_of(1100));
+  EXPECT_EQ(all[1].p999, middle_of(1023));
+  EXPECT_EQ(all[1].max, middle_of(1023));
   ASSERT_EQ(all[1].bars.size(), 2u);
   EXPECT_EQ(all[1].bars[0].power, 8u);
 }
 
 TEST(LatencyText, Bars) {
-  EXPECT_EQ(latency_text(read_latency(kBars, kCounters, "sql")),
+  EXPECT_EQ(latency_text(read_latency(kCounters, plan_of("sql"))),
             "INSERT: 2 times, 2.00 ms, average 1.00 ms\n"
             "      524 us .. 1.05 ms             2 |########################################\n"
             "  p50 1.01 ms  p90 1.01 ms  p99 1.01 ms  p99.9 1.01 ms  max 1.01 ms  (within 1.6 %)\n"
             "\n"
-            "SELECT 1, lat: ~ 2^3: 4 times, 3.00 us, average 750 ns\n"
+            "SELECT 1, lat: ~ 2^3: 4 times, 2.92 us, average 730 ns\n"
             "      128 ns .. 256 ns              1 |##############\n"
             "      256 ns .. 512 ns              0 |\n"
             "      512 ns .. 1.02 us             3 |########################################\n"
-            "  p50 807 ns  p90 1.10 us  p99 1.10 us  p99.9 1.10 us  max 1.10 us  (within 1.6 %)\n");
+            "  p50 807 ns  p90 1.01 us  p99 1.01 us  p99.9 1.01 us  max 1.01 us  (within 1.6 %)\n");
 }
 
 TEST(LatencyText, WithoutAField) {
   std::vector<Distribution> all = read_latency(
-      "{ lat: ~ 2^1  } hitcount:          7\n",
       "{ lat*0:          0 } hitcount:          7 " + counters_of({2, 2, 2, 2, 2, 2, 2}) + "\n",
-      "");
+      plan_of(""));
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(all[0].hits, 7u);
   EXPECT_EQ(all[0].p50, 2u);
   EXPECT_EQ(all[0].bars[0].hits, 7u);
-  EXPECT_EQ(latency_text({}), "There was no pair of the two events.\n");
+  EXPECT_EQ(latency_text({}), "There was no call, or no pair of the two events.\n");
+}
+
+// Bars begin at powers of two: the counters' ranges do.
+TEST(LatencyText, BarsAreOfTheCounters) {
+  const std::vector<uint64_t> values = {
+      0, 1, 2, 3, 4, 63, 64, 65, 127, 128, 1023, 1024, 1025, uint64_t{1} << 63, ~uint64_t{0} >> 1};
+  std::map<unsigned, uint64_t> expected;
+  for (const uint64_t value : values) expected[unsigned(std::bit_width(value))]++;
+  std::map<unsigned, uint64_t> found;
+  for (const Distribution& one : read_latency(
+           "{ lat*0:          0 } hitcount:         15 " + counters_of(values) + "\n", plan_of("")))
+    for (const LatencyBar& bar : one.bars) found[bar.power] += bar.hits;
+  EXPECT_EQ(found, expected);
+}
+
+TEST(LatencyPlan, OfWholeCalls) {
+  auto read = [](const std::string&) -> Result<std::string> {
+    return std::string(
+        "name: work\nID: 1\nformat:\n\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+        "\tfield:int n;\toffset:8;\tsize:4;\tsigned:1;\n"
+        "\tfield:u64 duration;\toffset:16;\tsize:8;\tsigned:0;\n\nprint fmt: \"\", 0\n");
+  };
+  for (const auto& [by, expected] : std::map<std::string, std::string>{
+           {"", "hist:keys=duration*0:vals=duration,duration.counters"},
+           {"n", "hist:keys=n:vals=duration,duration.counters"},
+           {"end.n", "hist:keys=n:vals=duration,duration.counters"}}) {
+    EventFormats events({"functions:work"}, read);
+    const LatencyRequest request{"functions:work", "functions:work", "", by};
+    Result<LatencyPlan> made = plan_latency(request, events);
+    ASSERT_TRUE(made.ok()) << made.error().message();
+    EXPECT_EQ(made->plan.commands(), "echo '" + expected + "' >> events/functions/work/trigger\n");
+    EXPECT_EQ(made->value, "duration");
+    EXPECT_NE(latency_json(request, {}).find("\"end\": \"return\""), std::string::npos);
+  }
 }
 
 TEST(LatencyPlan, ByAnAddress) {
@@ -198,7 +228,7 @@ TEST(LatencyPlan, NamedByAnotherEvent) {
   ASSERT_TRUE(made.ok()) << made.error().message();
   std::vector<std::string> texts;
   for (const HistPlan::Write& write : made->plan.writes) texts.push_back(write.text);
-  ASSERT_EQ(texts.size(), 5u);
+  ASSERT_EQ(texts.size(), 4u);
   EXPECT_EQ(texts[0], "s:latency u64 lat; char path[]");
   EXPECT_EQ(texts[1], "hist:keys=fd:__latency_2=path");
   EXPECT_EQ(texts[2],
@@ -217,9 +247,8 @@ TEST(LatencyPlan, NamedByAnotherEvent) {
 
 TEST(LatencyText, ShowsAddressesAndEscapesTexts) {
   auto by_of = [](const std::string& key, const char* modifier) {
-    const std::string bars = "{ p: " + key + " , lat: ~ 2^3 } hitcount:          1\n";
-    const std::string sums = "{ p: " + key + "   } hitcount:          1  lat:          8\n";
-    std::vector<Distribution> all = read_latency(bars, sums, "p", modifier);
+    const std::string sums = "{ p: " + key + "   } hitcount:          1 " + counters_of({8}) + "\n";
+    std::vector<Distribution> all = read_latency(sums, plan_of("p", modifier));
     return all.size() == 1 && all[0].bars.size() == 1 ? all[0].by : "not one";
   };
   EXPECT_EQ(by_of("7ffe12", ".hex"), "0x7ffe12");
@@ -232,48 +261,38 @@ TEST(LatencyText, ShowsAddressesAndEscapesTexts) {
 
 // Functions of one name, or one function of several processes, have an address each.
 TEST(LatencyText, WhatHasOneNameIsAddedUp) {
-  const std::string bars =
-      "{ p: [1000] init  , lat: ~ 2^3 } hitcount:          1\n"
-      "{ p: [2000] init  , lat: ~ 2^3 } hitcount:          2\n"
-      "{ p: [2000] init  , lat: ~ 2^10 } hitcount:          3\n";
   const std::string counters = "{ p: [1000] init   } hitcount:          1 " + counters_of({8}) +
                                "\n{ p: [2000] init   } hitcount:          5 " +
-                               counters_of({7, 7, 1000, 1000, 1000}) + "\n";
-  const std::vector<Distribution> all = read_latency(bars, counters, "p", ".sym");
+                               counters_of({9, 9, 1000, 1000, 1000}) + "\n";
+  const std::vector<Distribution> all = read_latency(counters, plan_of("p", ".sym"));
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(all[0].by, "init");
   EXPECT_EQ(all[0].hits, 6u);
-  EXPECT_EQ(all[0].sum, 3022u);
-  EXPECT_EQ(all[0].p50, 8u);
+  EXPECT_EQ(all[0].sum, 3026u);
+  EXPECT_EQ(all[0].p50, 9u);
   EXPECT_EQ(all[0].max, middle_of(1000));
   ASSERT_EQ(all[0].bars.size(), 2u);
   EXPECT_EQ(all[0].bars[0].hits, 3u);
+  EXPECT_EQ(all[0].bars[0].power, 4u);
   EXPECT_EQ(all[0].bars[1].power, 10u);
 }
 
 // `static pthread_mutex_t lock` of two files; another process has one of them pages away.
 TEST(LatencyText, VariablesOfOneNameAreTwo) {
-  const std::string bars =
-      "{ p: [0000000000004040] lock+0x0/0x28, lat: ~ 2^3 } hitcount:          1\n"
-      "{ p: [0000000000004080] lock+0x0/0x28, lat: ~ 2^3 } hitcount:          2\n"
-      "{ p: [0000000000009080] lock+0x0/0x28, lat: ~ 2^3 } hitcount:          4\n"
-      "{ p: [00000000000040c0] other+0x0/0x28, lat: ~ 2^3 } hitcount:          1\n"
-      "{ p: [00000000000090c0] other+0x0/0x28, lat: ~ 2^3 } hitcount:          1\n";
   std::string counters;
   for (const char* key : {"[0000000000004040] lock+0x0/0x28", "[0000000000004080] lock+0x0/0x28",
                           "[0000000000009080] lock+0x0/0x28", "[00000000000040c0] other+0x0/0x28",
                           "[00000000000090c0] other+0x0/0x28"})
     counters += "{ p: " + std::string(key) + " } hitcount:          1 " + counters_of({8}) + "\n";
-  const std::vector<Distribution> all = read_latency(bars, counters, "p", ".sym-offset");
-  std::map<std::string, uint64_t> hits, of_bars;
+  const std::vector<Distribution> all = read_latency(counters, plan_of("p", ".sym-offset"));
+  std::map<std::string, uint64_t> hits;
   for (const Distribution& one : all) {
     hits[one.by] = one.hits;
     ASSERT_EQ(one.bars.size(), 1u);
-    of_bars[one.by] = one.bars[0].hits;
+    EXPECT_EQ(one.bars[0].hits, one.hits);
   }
   using Hits = std::map<std::string, uint64_t>;
   EXPECT_EQ(hits, (Hits{{"lock (0x4040)", 1}, {"lock (0x4080)", 2}, {"other", 2}}));
-  EXPECT_EQ(of_bars, (Hits{{"lock (0x4040)", 1}, {"lock (0x4080)", 6}, {"other", 2}}));
 }
 
 TEST(LatencyText, Durations) {

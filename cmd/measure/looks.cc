@@ -28,6 +28,10 @@ std::string lost_at_end_text(int64_t age_ms) {
       age_ms);
 }
 
+std::string counted_before_text(int64_t age_ms) {
+  return aged_text("what it counted is that of %.2f s before that", age_ms);
+}
+
 std::string silent_text(int64_t age_ms) {
   return aged_text("does not answer (stopped?); what it counted is that of %.2f s ago", age_ms);
 }

@@ -29,7 +29,8 @@ inline constexpr int kFirstLookMs = 5, kMostLookMs = 250;
 inline constexpr int kNewcomerWaitMs = 1000;
 
 // Ends of sentences about a process. `age_ms`: of the last look at it.
-std::string lost_at_end_text(int64_t age_ms);  // it was killed, or has executed another program
-std::string silent_text(int64_t age_ms);       // it does not answer
+std::string lost_at_end_text(int64_t age_ms);     // it was killed, or has executed another program
+std::string counted_before_text(int64_t age_ms);  // the second, and it is said before
+std::string silent_text(int64_t age_ms);          // it does not answer
 
 }  // namespace patchbay::cmd

@@ -81,7 +81,7 @@ Result<Definitions> expanded_definitions(serve::Client& client, const EventReque
   std::vector<std::string> objects = objects_of(client.pid(), client.exe());
   Result<FunctionEventLines> found = expand_function_event(objects, event.text);
   if (!found.ok()) return about_source(event, found.error());
-  if (!found->beyond.empty() && found->lines.size() == 1) {
+  if (!found->beyond.empty() && found->lines.size() == 1 && !event.is_call) {
     Result<DerivedProbe> probe =
         derive_probe(objects, event.text.substr(0, event.text.size() - 3) + " $params");
     auto is_left_out = [](const std::string& note) {
@@ -553,6 +553,20 @@ std::string with_slash(std::string event) {
   return event;
 }
 
+namespace {
+
+// "f(int n)" -> "call_f=void = f(int n)": not the name of an event that a user has or will define.
+// A line that cannot be parsed is the process's to refuse.
+std::string as_whole_call(const std::string& line) {
+  FunctionEventParse parsed = parse_function_event(line, [](std::string_view) { return 1; });
+  if (!parsed.def) return line;
+  if (parsed.def->event.empty()) parsed.def->event = "call_" + parsed.def->event_name();
+  parsed.def->is_call = true;
+  return parsed.def->canonical();
+}
+
+}  // namespace
+
 Result<std::vector<std::string>> define_event(serve::Client& client, const EventRequest& event,
                                               AppliedRequest* applied) {
   Result<std::vector<std::string>> before = available_events(client);
@@ -581,7 +595,8 @@ Result<std::vector<std::string>> define_event(serve::Client& client, const Event
       probes.push_back(one.line);
       continue;
     }
-    Result<std::string> name = define_function(client, one.line, *before, applied->uses);
+    const std::string line = event.is_call ? as_whole_call(one.line) : one.line;
+    Result<std::string> name = define_function(client, line, *before, applied->uses);
     if (!name.ok() && !one.is_one_of_many) return name.error();
     if (!name.ok()) {
       refused.add(name.error());

@@ -19,7 +19,8 @@ struct AppliedRequest;
 
 // Defines an event when the text is a function or a probe. Returns the events that the text means,
 // as SYSTEM:EVENT, without enabling them. A definition that is there already is shared. When
-// another definition has its name, ours gets another name.
+// another definition has its name, ours gets another name. Where the whole call is wanted
+// (EventRequest::is_call), a function's event has no result but the one that the text names.
 Result<std::vector<std::string>> define_event(serve::Client& client, const EventRequest& event,
                                               AppliedRequest* applied);
 // What stands behind the name of a text's field in the name of the field with its address.

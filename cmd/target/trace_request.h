@@ -25,6 +25,7 @@ inline constexpr std::string_view kOwnCalls = "@plt";
 struct EventRequest {
   std::string text;
   std::string filter;
+  bool is_call = false;  // of a function the whole call is wanted, not its entry
 
   enum class Kind {
     kEvent,     // "SYSTEM:EVENT", "SYSTEM", "EVENT", all with globs

@@ -58,12 +58,27 @@ has "latency: or symbols" "$(cat out)" '^[a-z][A-Za-z_0-9]+: [0-9]+ times'
 
 # --- one that executes another at once has mostly shown nothing: the first look is after 5 ms
 looked='did not end by exit.*is that of [0-9.]+ s before its end was noticed$'
-lost='executed another one before .* they are lost$'
+executed='has executed another one \([a-z]+\), whose calls are not counted; what it counted '
 for ((round = 0; round < 50; round++)); do
   "$patchbay" hist 'malloc(u64 size)' keys=size -- env true >out 2>err
-  grep -qE "$looked" err && grep -q '^    Hits: ' out || break
+  grep -qE "${executed}is that of [0-9.]+ s before that$" err && grep -q '^    Hits: ' out || break
 done
-has "hist: what is lost is said to be" "$(cat err)" "$lost"
+has "hist: what is lost is said to be" "$(cat err)" "${executed}before is lost$"
+
+# --- the other one runs to its end, and its status is the command's
+while read -r command; do
+  # shellcheck disable=SC2086  # words
+  eval "\"$patchbay\" $command" -- env sh -c "'sleep 0.5; echo it has run; exit 7'" >out 2>err
+  status=$?
+  [[ $command == top* ]] || same "another program: the status, $command" 7 $status
+  has "another program runs to its end: $command" "$(cat out)" '^it has run$'
+done <<'END'
+hist 'malloc(u64 size)' keys=size
+latency malloc
+calls -e malloc -o calls.txt
+top -n 1000
+record -q -o executed.dat -e malloc
+END
 
 # --- a function; a program that is killed: what counts is the last look before, of four a second
 # killed_after SECONDS COMMAND… : it has counted; so long after the command ends it.
@@ -142,9 +157,8 @@ same "hist -p: the probe is gone" "" "$("$patchbay" cat $pid dynamic_events)"
 "$patchbay" latency sys_read -p $pid >out 2>err &
 tool=$!
 started $tool
-wait_for 60 has_hists latency/sys_read_end 1 || fail "latency -p: the trigger is not there"
-wait_for 60 has_hists synthetic/latency 2 || fail "latency -p: its histograms are not there"
-wait_for 60 counts synthetic/latency 10 || fail "latency -p: nothing counts the latency"
+wait_for 60 has_hists functions/call_sys_read 1 || fail "latency -p: its histogram is not there"
+wait_for 60 counts functions/call_sys_read 10 || fail "latency -p: nothing counts the latency"
 kill -INT $tool
 wait $tool
 has "latency -p: calls" "$(cat out)" '^[0-9]{2,} times, '
@@ -202,13 +216,14 @@ if command -v sqlite3 >/dev/null; then
     select count(*) from t where a % 7 = 1; select a from t;'
   shown=$("$patchbay" latency sqlite3_step -- sqlite3 :memory: "$queries" 2>err)
   has "latency: sqlite3_step" "$shown" '^2[0-9]{2} times, '
-  has "latency: what it is of" "$shown" '^latency:sqlite3_step_start -> latency:sqlite3_step_end$'
+  has "latency: what it is of" "$shown" '^functions:call_sqlite3_step -> return$'
   same "latency: bars and times agree" "$(sed -n 's/ times, .*//p' <<<"$shown")" \
     "$(grep -oE '[0-9]+ \|' <<<"$shown" | awk '{ sum += $1 } END { print sum }')"
   "$patchbay" latency -v --by sql 'sqlite3_prepare_v2(NULL, string sql, int n)' \
     -- sqlite3 :memory: "$queries" >out 2>err
   has "latency --by: a text of the call" "$(cat out)" '^ ?select count\(\*\) from t .*: 1 times, '
-  has "latency -v" "$(cat err)" "^echo 's:latency u64 lat; char sql\[\]' >> dynamic_events$"
+  has "latency -v" "$(cat err)" \
+    "^echo 'hist:keys=sql:vals=duration,duration.counters' >> events/functions/call_"
 fi
 if command -v redis-server >/dev/null && command -v redis-benchmark >/dev/null; then
   LD_PRELOAD=$agent redis-server --port 0 --unixsocket "$work/redis.sock" --save '' \
@@ -219,8 +234,7 @@ if command -v redis-server >/dev/null && command -v redis-benchmark >/dev/null; 
   "$patchbay" latency getCommand -p $pid >out 2>err &
   tool=$!
   started $tool
-  wait_for 60 has_hists latency/getCommand_end 1 || fail "redis: the trigger is not there"
-  wait_for 60 has_hists synthetic/latency 2 || fail "redis: nothing counts the latency"
+  wait_for 60 has_hists functions/call_getCommand 1 || fail "redis: nothing counts the latency"
   redis-benchmark -s "$work/redis.sock" -q -n 2000 -c 4 -t get >/dev/null
   kill -INT $tool
   wait $tool

@@ -435,7 +435,7 @@ if begin choice; then
   stop
   same "choice: of all and those that come" "0 $(n_table 7 7 7)" "$status $(grep '^{' out)"
   nothing_left "choice, of all"
-  event=synthetic/latency histograms=2 measure 3 latency 'tick(int n)' --comm 'chosen_*' --json
+  event=functions/call_tick histograms=1 measure 3 latency 'tick(int n)' --comm 'chosen_*' --json
   for name in one two three other; do tell $name "work 5"; done
   stop
   same "choice: latency by a name" 15 "$(python3 -c '
@@ -510,18 +510,18 @@ fi
 
 if begin latency; then
   new one; new two; new three
-  event=synthetic/latency histograms=2 \
+  event=functions/call_tick histograms=1 \
     measure 3 latency 'tick(int n)' -p "${pid_of[one]},${pid_of[two]},${pid_of[three]}"
   # The events that are counted go into the buffer of the instance, too.
   for name in one two three; do
     "$patchbay" write "${pid_of[$name]}" \
-      "instances/patchbay-$tool-1/events/synthetic/latency/enable" 1 ||
+      "instances/patchbay-$tool-1/events/functions/call_tick/enable" 1 ||
       fail "the latencies of $name cannot be recorded"
   done
   tell one "work 500"; tell two "work 900"; tell three "thread 1300"
   for name in one two three; do
     "$patchbay" cat "${pid_of[$name]}" "instances/patchbay-$tool-1/trace"
-  done | sed -n 's/.* latency: lat=\([0-9]*\)$/\1/p' >latencies
+  done | sed -n 's/.* duration=\([0-9]*\).*/\1/p' >latencies
   stop
   same "latency: status and errors" "0 " "$status $(cat err)"
   same "latency: all were recorded" 2700 "$(wc -l <latencies)"
@@ -544,7 +544,7 @@ for name, per_mille in (("p50", 500), ("p90", 900), ("p99", 990), ("p99.9", 999)
         print(name, value, exact)
 bars = {}
 for line in times:
-    power = 0 if line == 0 else (line - 1).bit_length()
+    power = line.bit_length()
     bars[power] = bars.get(power, 0) + 1
 shown = [int(count) for count in re.findall(r"(\d+) \|", text)]
 if [count for count in shown if count] != [bars[power] for power in sorted(bars)]:
@@ -553,7 +553,7 @@ END
   )"
   nothing_left latency attached  # `write` has made it stay
   for name in one two three; do "$patchbay" detach "${pid_of[$name]}" >/dev/null 2>&1; done
-  event=synthetic/latency histograms=2 \
+  event=functions/call_tick histograms=1 \
     measure 3 latency 'tick(int n)' --by n --json \
     -p "${pid_of[one]},${pid_of[two]},${pid_of[three]}"
   tell one "work 2"; tell two "work 3"; tell three "work 1"
@@ -575,7 +575,7 @@ END
     "$patchbay" write "${pid_of[$name]}" dynamic_events "p:kinds/beat tick n=%di:$type"
     "$patchbay" write "${pid_of[$name]}" dynamic_events 'r:kinds/after tick'
   done
-  event=synthetic/latency histograms=2 \
+  event=synthetic/latency histograms=1 \
     measure 1 latency kinds:beat kinds:after --by n --json -p "${pid_of[one]},${pid_of[two]}"
   wait_for 60 grep -q "is not in the sums" err
   tell one "work 12"

@@ -211,7 +211,7 @@ for name in a b; do
 done
 for name in a b; do
   wait_for 20 has_hist h$name functions/work || fail "hist $name"
-  wait_for 20 has_hist l$name latency/work_end || fail "latency $name"
+  wait_for 20 has_hist l$name functions/call_work || fail "latency $name"
   wait_for 20 instances s$name || fail "sql $name"
 done
 sleep 0.3
