@@ -151,6 +151,7 @@ class Emitter {
   virtual void load_stack_pointer(Reg to) = 0;
   virtual void load_return_address(Reg to) = 0;
   virtual void load_thread_pointer(Reg to) = 0;
+  virtual void load_vector(Reg to, int number) = 0;  // the low 64 bits of a vector register
 
   // --- arithmetic. At most one of `to` and `from` is memory; k4 makes the rest of a register 0.
   virtual void apply(Op op, Destination to, Operand from, Width width = Width::k8) = 0;

@@ -155,7 +155,10 @@ bool has_fast_return(const SiteEvent& event) {
 
 namespace {
 
-bool takes_xmm(const SiteProgram& return_program) {
+// Whether probe_entry_hook has to be told: it knows of those whose code is kHookCalls by itself.
+bool hook_uses_xmm(const SiteProgram& return_program, const ProbeCode& code) {
+  const bool is_known = return_program.code == kHookCalls;
+  if (is_known && !code.flags_live && !code.inside) return false;
   for (uint32_t i = 0; i < return_program.nr_events; i++) {
     const SiteEvent& event = return_program.event[i];
     if (is_whole_call(event) && event.fetch->at_entry->uses_xmm) return true;
@@ -172,15 +175,15 @@ ProbeCode probe_code(const CallSite* site, const SiteProgram* program,
   code.flags_live = flags_live;
   code.inside = inside;
   code.hooks_return = return_program != nullptr;
-  code.hook_uses_xmm = return_program && takes_xmm(*return_program);
   code.site_has_events = program != nullptr;
-  if (!program) return code;
-  for (uint32_t i = 0; i < program->nr_events; i++) {
+  for (uint32_t i = 0; program && i < program->nr_events; i++) {
     const FetchProgram* fetch = program->event[i].fetch;
     if (!fetch) continue;
     code.uses_xmm |= fetch->uses_xmm;
     code.inside |= fetch->uses_reg;
   }
+  code.hook_uses_xmm = return_program && hook_uses_xmm(*return_program, code);
+  if (!program) return code;
   code.shared = !code.inside && !code.flags_live && !code.uses_xmm && !code.hook_uses_xmm;
   if (program->nr_events != 1) return code;
   ProbeCode better = code;

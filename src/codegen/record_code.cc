@@ -28,6 +28,9 @@ class ValueCode {
       case FetchOp::kArg:
       case FetchOp::kReg:
         return start(source_of(insn));
+      case FetchOp::kXmm:  // the code spends none of them
+        out_.load_vector(kValue, insn.index);
+        return is(kValue);
       case FetchOp::kImm:
         out_.set(kValue, insn.imm);
         return is(kValue);
@@ -276,6 +279,8 @@ bool is_compiled(const FetchInsn& insn) {
       return true;
     case FetchOp::kReg:
       return insn.index < kFlagsRegister;
+    case FetchOp::kXmm:
+      return insn.index < 16;
     case FetchOp::kAddReg:
       return insn.index < kFlagsRegister && is_width(insn.size);
     case FetchOp::kPeek:
@@ -297,7 +302,7 @@ bool is_compiled(const FetchInsn& insn) {
 }  // namespace
 
 bool starts_chain(FetchOp op) {
-  return op == FetchOp::kArg || op == FetchOp::kReg || op == FetchOp::kImm ||
+  return op == FetchOp::kArg || op == FetchOp::kReg || op == FetchOp::kXmm || op == FetchOp::kImm ||
          op == FetchOp::kThread;
 }
 

@@ -58,6 +58,41 @@ has "the long double of a return probe" "$("$patchbay" report -i x.dat 2>/dev/nu
 has "and in calls" "$("$patchbay" calls -e 'long double third(long double x)' -- "$program" 2>&1)" \
   '^third\(2\) = ~0\.6666666666666666 <'
 
+# --- numbers of the vector registers: at the entry, of a return, of a whole call
+cat >floats.cc <<'EOC'
+#include <cstdio>
+extern "C" __attribute__((noinline, used)) double mix(double x, int times, float more) {
+  asm volatile("");
+  return x * times + double(more);
+}
+extern "C" __attribute__((noinline, used)) float deeper(float x, int left) {
+  const float below = left ? deeper(x + 0.5f, left - 1) : x;
+  asm volatile("");
+  return below + 1;
+}
+int main() {
+  double sum = 0;
+  for (int i = 0; i < 100; i++) sum += mix(i * 0.5, i, 0.25f);
+  for (int i = 0; i < 10; i++) sum += double(deeper(0.25f, 30));
+  std::printf("%.2f\n", sum);
+}
+EOC
+"${CXX:-c++}" -O1 -o floats floats.cc || fail "floats.cc"
+record -e 'double d = mix(double x, int times, float more)' -e 'enters = mix(double x, int times)' \
+  -e 'float f = deeper(float x, int left)' -- ./floats
+same "the program's sum" "$(./floats)" "$(<out)"
+same "the first hits and the later ones" \
+  "$(awk 'BEGIN { for (i = 0; i < 100; i++)
+    printf "mix(x=%g, times=%d, more=0.25) d=%g\n", i / 2, i, i * i / 2 + 0.25 }')" \
+  "$(line mix 999 | grep ' d=')"
+same "entries beside them" \
+  "$(awk 'BEGIN { for (i = 0; i < 100; i++) printf "mix(x=%g, times=%d)\n", i / 2, i }')" \
+  "$(line mix 999 | grep -v ' d=')"
+same "a recursion that is deeper than there are spares" \
+  "$(awk 'BEGIN { for (k = 0; k < 10; k++) for (i = 0; i <= 30; i++)
+    printf "deeper(x=%g, left=%d) f=%g\n", 0.25 + (30 - i) / 2, i, 16.25 + i }')" \
+  "$(line deeper 999)"
+
 # --- threads: the counts are exact, also while the event is switched
 record -b 65536 -e 'int r = add(int a, int b)' -- "$program" 8 20000
 same "8 threads" $((8 * 20000 + 60)) \

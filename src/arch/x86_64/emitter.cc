@@ -132,6 +132,8 @@ class X86Emitter : public Emitter {
     out_.mov(qwords(to), memory(thread_local_word(0), Width::k8));  // it is the first word there
   }
 
+  void load_vector(Reg to, int number) override { out_.movq(qwords(to), Xbyak::Xmm(number)); }
+
   // --- arithmetic
   void apply(Op op, Destination to, Operand from, Width width) override {
     if (const Number* number = std::get_if<Number>(&from))

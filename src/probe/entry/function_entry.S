@@ -451,8 +451,13 @@ pb_take_general:				/* likewise: a load has faulted, a text is long */
 	mov BELOW_RCX(%rsp), %rcx
 	mov BELOW_RDX(%rsp), %rdx
 .Lnot_usual:
-	mov BELOW_R10(%rsp), %r10
+	mov SITE_RETURN_PROGRAM(%rax), %r11
+	test %r11, %r11
+	jz 4f
+	cmpw $HOOK_CALLS, PROGRAM_CODE(%r11)	/* what it takes may be in vector registers */
+4:	mov BELOW_R10(%rsp), %r10
 	mov BELOW_R11(%rsp), %r11
+	je probe_entry_hook_xmm
 	jmp probe_entry_hook_general
 	abort_sequence graph, .Lslow_graph
 	.cfi_endproc
