@@ -33,7 +33,8 @@ cat >"$work/inside" <<'INSIDE'
 set -u
 export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 PATH=/usr/sbin:/usr/bin:/sbin:/bin
 cd /
-ours() { find / -xdev -name '*patchbay*' -not -path '/tmp/*' 2>/dev/null | sort; }
+# Where packages put their files: others may be building elsewhere, which is seen here.
+ours() { find /etc /opt /usr /var -xdev -name '*patchbay*' 2>/dev/null | sort; }
 ours >/tmp/before
 dpkg -i /tmp/out/*.deb || exit 1
 echo "version: $(/usr/bin/patchbay --version)"
