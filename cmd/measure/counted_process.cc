@@ -208,13 +208,13 @@ std::string CountedProcess::look_last() {
 }
 
 void CountedProcess::note_end() {
-  if (ended_ms_ || !ended()) return;
-  ended_ms_ = monotonic_ms();
+  if (!ended()) return;
+  if (!ended_ms_) ended_ms_ = monotonic_ms();
   if (!program_.child || program_.child->exited()) return;
   char path[4096];
   const std::string link = "/proc/" + std::to_string(pid_) + "/exe";
   const ssize_t length = ::readlink(link.c_str(), path, sizeof path);
-  if (length > 0) successor_ = base_name(std::string_view(path, size_t(length)));
+  if (length > 0) successor_.assign(path, size_t(length));
 }
 
 std::string CountedProcess::lost_text() {

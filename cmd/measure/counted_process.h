@@ -52,7 +52,7 @@ class CountedProcess {
 
   // What fails leaves all as it was.
   Status look();
-  // Where ended() is so for the first time: remembers when, and what program it is now.
+  // At a look where ended() is so: remembers when that began, and what program it is now.
   void note_end();
   // It has ended, or has executed another program.
   bool ended() const { return has_left_ || program_.ended(); }

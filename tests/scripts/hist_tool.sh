@@ -58,7 +58,7 @@ has "latency: or symbols" "$(cat out)" '^[a-z][A-Za-z_0-9]+: [0-9]+ times'
 
 # --- one that executes another at once has mostly shown nothing: the first look is after 5 ms
 looked='did not end by exit.*is that of [0-9.]+ s before its end was noticed$'
-executed='has executed another one \([a-z]+\), whose calls are not counted; what it counted '
+executed='has executed another one \([/a-z]+\), whose calls are not counted; what it counted '
 for ((round = 0; round < 50; round++)); do
   "$patchbay" hist 'malloc(u64 size)' keys=size -- env true >out 2>err
   grep -qE "${executed}is that of [0-9.]+ s before that$" err && grep -q '^    Hits: ' out || break
